@@ -1,0 +1,115 @@
+package machine
+
+import "errors"
+
+// ErrHeld refuses a Try claim: somebody is ahead.
+var ErrHeld = errors.New("somebody is ahead")
+
+// Machine is pure decision logic: one event in, the effects that follow out.
+type Machine interface{ Step(Event) []Effect }
+
+// Effect is something that a machine asks its host to do. The set is closed.
+type Effect interface{ effect() }
+
+// Join puts an ephemeral sequential znode into the line, with a listing right behind it that is answered by Listed with the number Ask.
+// If Replace is not empty, that own znode, whose possession is over, is deleted in the same transaction.
+type Join struct {
+	Epoch   uint64
+	Replace string
+	Ask     uint64
+}
+
+// List reads the names in the line.
+type List struct {
+	Epoch uint64
+	Ask   uint64
+}
+
+// Read reads a znode and, if Watch, arms a watch on it in the same trip. A znode that does not exist arms nothing.
+type Read struct {
+	Epoch uint64
+	Path  string
+	Ask   uint64
+	Watch bool
+}
+
+// Leave deletes an own znode, for certain.
+type Leave struct {
+	Epoch uint64
+	Path  string
+}
+
+// Grant turns a place at the head of the line into a possession of the claim. The host answers at once, in the same turn, with Deferred if the
+// session is not trusted; HoldEnded follows whenever the possession ends by itself.
+type Grant struct {
+	Epoch uint64
+	Claim Claim
+	Path  string
+	Token int64
+	Data  []byte
+}
+
+// End ends the possession of a claim: its znode was deleted by somebody else.
+type End struct {
+	Claim Claim
+	Cause Cause
+}
+
+// Cause says why a machine ends a possession.
+type Cause int
+
+const (
+	Deleted Cause = iota + 1 // somebody deleted the own znode
+	Expired                  // the epoch is over
+)
+
+// Revoked tells the holder of a claim that it is asked to give up.
+type Revoked struct{ Claim Claim }
+
+// Freed answers Released: the znode of that possession is gone.
+type Freed struct{ Claim Claim }
+
+// Settle ends a claim for good: withdrawn and gone (Err nil), refused ([ErrHeld]), or failed with a definite error.
+type Settle struct {
+	Claim Claim
+	Err   error
+}
+
+// Wake asks for Woke after a pause: the Try-th in a row, which the host turns into a jittered exponential delay.
+type Wake struct {
+	Ask uint64
+	Try int
+}
+
+// Publish tells the world where the instance stands.
+type Publish struct{ Standing Standing }
+
+// Standing is an instance's own place.
+type Standing struct {
+	Phase Phase
+	Ahead int  // contenders before the own one at the last look; those that conflict
+	Stale bool // the connection is down, or trust is: what is said was true when last seen
+}
+
+// Phase is the coarse state that the application sees.
+type Phase int
+
+const (
+	Idle        Phase = iota // nothing is wanted
+	Offering                 // wanted; the own znode is being made, or there is no epoch to make it in
+	Determining              // the znode stands; its place is being looked up
+	Waiting                  // somebody is ahead, and watched
+	Holding                  // the thing is held
+)
+
+func (Join) effect()    {}
+func (List) effect()    {}
+func (Read) effect()    {}
+func (Leave) effect()   {}
+func (Grant) effect()   {}
+func (End) effect()     {}
+func (Revoked) effect() {}
+func (Freed) effect()   {}
+func (Settle) effect()  {}
+func (Wake) effect()    {}
+func (Publish) effect() {}
