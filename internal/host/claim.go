@@ -1,0 +1,53 @@
+package host
+
+import (
+	"sync/atomic"
+
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/notify"
+)
+
+// claim is one wish in the ledger: the standing intent, or one caller of Claim.
+type claim[P any] struct {
+	id   machine.Claim
+	once bool
+	try  bool
+
+	// answered decides the race between the answer and the caller who gives up: whoever sets it first has it.
+	answered atomic.Bool
+	answer   chan outcome[P] // capacity 1, for callers
+
+	// settled closes when the claim is over and nothing of it is left in ZooKeeper, or the instance has ended.
+	settled *notify.Latch
+
+	// Guarded by the ledger's mutex.
+	withdrawn bool
+	held      *Possession
+	offer     *notify.Offer[P]
+}
+
+// outcome is what a caller gets.
+type outcome[P any] struct {
+	won P
+	err error
+}
+
+func newClaim[P any](id machine.Claim, once, try bool) *claim[P] {
+	c := &claim[P]{id: id, once: once, try: try, settled: notify.NewLatch()}
+	if once {
+		c.answer = make(chan outcome[P], 1)
+	}
+	return c
+}
+
+// reply gives the caller his outcome; false if he has gone.
+func (c *claim[P]) reply(o outcome[P]) bool {
+	if c.answer == nil || c.answered.Swap(true) {
+		return false
+	}
+	c.answer <- o
+	return true
+}
+
+// abandon says that the caller waits no longer; false if his outcome is already there.
+func (c *claim[P]) abandon() bool { return !c.answered.Swap(true) }

@@ -1,0 +1,215 @@
+package host
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/session"
+)
+
+// carryOut does what the machine asks for. Nothing here waits: answers come back as messages.
+func (h *host[P]) carryOut(e machine.Effect) {
+	switch e := e.(type) {
+	case machine.Join:
+		h.join(e)
+	case machine.List:
+		h.seat.List(e.Epoch, h.cfg.Path, false, h.onListed(e.Ask))
+	case machine.Read:
+		h.seat.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) { h.answer(seen(e.Ask, s)) })
+	case machine.Leave:
+		h.leaving++
+		h.seat.Remove(e.Epoch, e.Path, func(err error) {
+			if err == nil {
+				h.answer(machine.Left{Epoch: e.Epoch, Path: e.Path})
+			}
+		})
+	case machine.Grant:
+		h.grant(e)
+	case machine.End:
+		h.endByMachine(e)
+	case machine.Revoked:
+		if c := h.ledger.find(e.Claim); c != nil && c.held != nil {
+			c.held.revoked.Close()
+		}
+	case machine.Freed:
+		h.free(e.Claim)
+	case machine.Settle:
+		h.settle(e)
+	case machine.Wake:
+		h.wake(e)
+	case machine.Publish:
+		h.phase = e.Standing.Phase
+		h.cfg.Publish(e.Standing)
+	}
+}
+
+func (h *host[P]) join(e machine.Join) {
+	h.replacing = e.Replace
+	j := session.Join{Parent: h.cfg.Path, Name: h.cfg.Name, Data: h.cfg.Data, Replace: e.Replace}
+	h.seat.JoinList(e.Epoch, j, func(a session.Joined) {
+		h.answer(machine.Joined{Epoch: a.Epoch, Path: a.Path, Err: a.Err})
+	}, h.onListed(e.Ask))
+}
+
+func (h *host[P]) onListed(ask uint64) func(session.Listed) {
+	return func(a session.Listed) {
+		h.answer(machine.Listed{Epoch: a.Epoch, Ask: ask, Names: a.Names, Err: a.Err})
+	}
+}
+
+func seen(ask uint64, a session.Seen) machine.Seen {
+	return machine.Seen{
+		Epoch: a.Epoch, Path: a.Path, Ask: ask, Exists: a.Exists, Data: a.Data,
+		Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err,
+	}
+}
+
+// answer sends a result to the actor, for the incarnation that asked. It is called from the session's goroutines. An epoch that ended is no answer:
+// EpochEnded says so.
+func (h *host[P]) answer(ev machine.Event) {
+	if errors.Is(failure(ev), session.ErrExpired) || errors.Is(failure(ev), session.ErrClosed) {
+		return
+	}
+	h.ref.Tell(answered{h.self.Incarnation(), ev})
+}
+
+func failure(ev machine.Event) error {
+	switch ev := ev.(type) {
+	case machine.Joined:
+		return ev.Err
+	case machine.Listed:
+		return ev.Err
+	case machine.Seen:
+		return ev.Err
+	}
+	return nil
+}
+
+// grant turns a place at the head into a possession, and gives it to the claim's caller or offers it to whoever receives.
+func (h *host[P]) grant(e machine.Grant) {
+	c := h.ledger.find(e.Claim)
+	if c == nil {
+		return // its withdrawal is on its way
+	}
+	p := &Possession{claim: e.Claim, revoked: notify.NewLatch(), freed: notify.NewLatch()}
+	hold, err := h.seat.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
+		if !isReleased(cause) {
+			h.recall(c)
+			h.ref.Tell(lost{p})
+		}
+	})
+	switch {
+	case errors.Is(err, session.ErrUntrusted), errors.Is(err, session.ErrSuspended):
+		h.step(machine.Deferred{Claim: e.Claim})
+		return
+	case err != nil:
+		return // the epoch is over: EpochEnded is on its way
+	}
+	p.Hold = hold
+	p.release = func() {
+		if h.seat.End(hold, session.ErrReleased) {
+			h.recall(c)
+			h.ref.Tell(released{p})
+		}
+	}
+	h.deliver(c, p)
+}
+
+func (h *host[P]) deliver(c *claim[P], p *Possession) {
+	h.ledger.mu.Lock()
+	c.held = p
+	h.ledger.spent[p.Path()] = p
+	wanted := !c.withdrawn
+	if wanted && !c.once {
+		c.offer = h.won.Offer(h.cfg.Wrap(p), nil)
+	}
+	h.ledger.mu.Unlock()
+	if wanted && c.once {
+		wanted = c.reply(outcome[P]{won: h.cfg.Wrap(p)})
+	}
+	switch {
+	case !wanted:
+		h.seat.End(p.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
+	case p.Err() != nil:
+		h.recall(c) // it ended before there was an offer to take back
+	}
+}
+
+// endByMachine: the machine saw the own znode go.
+func (h *host[P]) endByMachine(e machine.End) {
+	c := h.ledger.find(e.Claim)
+	if c == nil || c.held == nil {
+		return
+	}
+	p := c.held
+	cause := session.ErrDeleted
+	if e.Cause == machine.Expired {
+		cause = session.ErrExpired
+	}
+	h.setHeld(c, nil)
+	h.recall(c)
+	h.seat.End(p.Hold, cause)
+	h.gone(p.Path())
+	if c.once {
+		h.ledger.remove(c)
+		c.settled.Close()
+	}
+}
+
+// gone notes that a znode of which a possession came is deleted.
+func (h *host[P]) gone(path string) {
+	h.ledger.mu.Lock()
+	p := h.ledger.spent[path]
+	delete(h.ledger.spent, path)
+	h.ledger.mu.Unlock()
+	if p != nil {
+		p.freed.Close()
+	}
+}
+
+func (h *host[P]) free(id machine.Claim) {
+	c := h.ledger.find(id)
+	if c == nil || c.held == nil {
+		return
+	}
+	p := c.held
+	h.setHeld(c, nil)
+	h.gone(p.Path())
+	if c.once {
+		h.ledger.remove(c)
+		c.settled.Close()
+	}
+	h.stopIfSettled()
+}
+
+func (h *host[P]) settle(e machine.Settle) {
+	c := h.ledger.find(e.Claim)
+	if c == nil {
+		return
+	}
+	h.ledger.remove(c)
+	if c.held != nil {
+		h.gone(c.held.Path())
+		h.setHeld(c, nil)
+	}
+	c.reply(outcome[P]{err: e.Err})
+	c.settled.Close()
+	if !c.once && e.Err != nil {
+		h.fail(e.Err)
+	}
+	h.stopIfSettled()
+}
+
+// wake asks for another try after a jittered exponential pause.
+func (h *host[P]) wake(e machine.Wake) {
+	const first, most = 20 * time.Millisecond, 5 * time.Second
+	pause := min(first<<min(e.Try, 10), most)
+	pause = pause/2 + rand.N(pause/2)
+	if h.timers == nil {
+		h.timers = make(map[uint64]*time.Timer)
+	}
+	h.timers[e.Ask] = time.AfterFunc(pause, func() { h.answer(machine.Woke{Ask: e.Ask}) })
+}

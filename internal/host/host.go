@@ -1,0 +1,180 @@
+package host
+
+import (
+	"errors"
+	"time"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/session"
+)
+
+// host is one incarnation of an instance's actor.
+type host[P any] struct {
+	*Instance[P]
+	self      actors.Self[message]
+	machine   machine.Machine
+	phase     machine.Phase
+	timers    map[uint64]*time.Timer
+	leaving   int    // deletions under way
+	replacing string // what the Join under way deletes in its transaction
+
+	// An incarnation after the first begins by cleaning up after the one before; until that is done, what it is told waits.
+	recovering bool
+	pending    []message
+}
+
+func newHost[P any](i *Instance[P], self actors.Self[message]) *host[P] {
+	h := &host[P]{Instance: i, self: self, machine: i.cfg.Machine()}
+	i.ledger.mu.Lock() // the seat is known once New has let go of it
+	v := i.ledger.view
+	i.ledger.mu.Unlock()
+	if self.Incarnation() > 1 {
+		h.takeOver(v)
+	}
+	return h
+}
+
+// Receive implements [actors.Receiver].
+func (h *host[P]) Receive(m message) {
+	if h.recovering && h.postpone(m) {
+		return
+	}
+	switch m := m.(type) {
+	case noticed:
+		h.onNotice(m.notice)
+	case wanted:
+		h.onWanted(m)
+	case withdrawn:
+		h.onWithdrawn(m)
+	case released:
+		h.onReleased(m.possession)
+	case lost:
+		h.onLost(m.possession)
+	case closing:
+		h.stopIfSettled()
+	case answered:
+		if m.incarnation == h.self.Incarnation() {
+			h.onAnswer(m.event)
+		}
+	case recovered:
+		h.onRecovered(m)
+	case swept:
+		h.onSwept(m)
+	case poked:
+		m.do()
+	}
+}
+
+// Phase shows in the live tree.
+func (h *host[P]) Phase() string {
+	if h.recovering {
+		return "recovering"
+	}
+	return h.phase.String()
+}
+
+// Stopping implements the end of an incarnation: what it held is over.
+func (h *host[P]) Stopping(cause error) {
+	for _, t := range h.timers {
+		t.Stop()
+	}
+	if errors.Is(cause, actors.ErrRestarting) {
+		h.endHolds(session.ErrRestarted)
+	}
+}
+
+// step feeds the machine and carries out what follows.
+func (h *host[P]) step(ev machine.Event) {
+	for _, e := range h.machine.Step(ev) {
+		h.carryOut(e)
+	}
+}
+
+// onAnswer keeps the books of what exists, and passes the answer on.
+func (h *host[P]) onAnswer(ev machine.Event) {
+	switch ev := ev.(type) {
+	case machine.Left:
+		h.leaving--
+		h.gone(ev.Path)
+	case machine.Joined:
+		if ev.Err == nil && h.replacing != "" {
+			h.gone(h.replacing)
+		}
+		h.replacing = ""
+	case machine.Woke:
+		delete(h.timers, ev.Ask)
+	}
+	h.step(ev)
+	h.stopIfSettled()
+}
+
+func (h *host[P]) onWanted(m wanted) {
+	if c := h.ledger.find(m.claim); c != nil {
+		h.step(machine.Wanted{Claim: c.id, Once: c.once, Try: c.try})
+	}
+}
+
+func (h *host[P]) onWithdrawn(m withdrawn) {
+	if h.ledger.find(m.claim) != nil {
+		h.step(machine.Withdrawn{Claim: m.claim})
+	}
+	h.stopIfSettled()
+}
+
+func (h *host[P]) onReleased(p *Possession) {
+	if c := h.holder(p); c != nil {
+		h.step(machine.Released{Claim: c.id})
+		return
+	}
+	p.freed.Close() // its znode was deleted, or its epoch ended, before the release was heard of
+}
+
+func (h *host[P]) onLost(p *Possession) {
+	c := h.holder(p)
+	if c == nil {
+		return
+	}
+	h.setHeld(c, nil)
+	if c.once {
+		h.ledger.remove(c)
+		c.settled.Close()
+	}
+	h.step(machine.HoldEnded{Claim: c.id})
+	h.stopIfSettled()
+}
+
+// holder returns the claim that has this possession now.
+func (h *host[P]) holder(p *Possession) *claim[P] {
+	c := h.ledger.find(p.claim)
+	if c == nil {
+		return nil
+	}
+	h.ledger.mu.Lock()
+	defer h.ledger.mu.Unlock()
+	if c.held != p {
+		return nil
+	}
+	return c
+}
+
+func (h *host[P]) setHeld(c *claim[P], p *Possession) {
+	h.ledger.mu.Lock()
+	defer h.ledger.mu.Unlock()
+	c.held = p
+	if p == nil {
+		c.offer = nil
+	}
+}
+
+// stopIfSettled ends the actor once it is to close and nothing is left to settle.
+func (h *host[P]) stopIfSettled() {
+	h.ledger.mu.Lock()
+	over := h.ledger.closing && len(h.ledger.claims) == 0 && len(h.ledger.spent) == 0 && h.leaving == 0
+	h.ledger.mu.Unlock()
+	if over {
+		h.self.Ref().Stop()
+	}
+}
+
+func isReleased(err error) bool { return errors.Is(err, session.ErrReleased) }

@@ -1,0 +1,175 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Config describes an instance. P is what the face hands to the application: its grant, its term.
+type Config[P any] struct {
+	Session *session.Session
+	Kind    string                 // of recipe, shown in the live tree
+	Path    string                 // the parent of the line
+	Name    string                 // what the own znode's name begins with, the protection aside
+	Data    []byte                 // of the own znode
+	Machine func() machine.Machine // a fresh one for each incarnation
+	Wrap    func(*Possession) P    // what the application gets for a possession
+	Publish func(machine.Standing) // called by the actor at each change, must not block
+	Ended   func(err error)        // called once when the instance is over, before Done closes
+}
+
+// Instance is one recipe instance: what a face is built on.
+type Instance[P any] struct {
+	cfg    Config[P]
+	ledger ledger[P]
+	won    *notify.Handoff[P]
+	end    *notify.End
+	ref    actors.Ref[message]
+	seat   *session.Seat
+}
+
+// New starts an instance. It does no I/O.
+func New[P any](cfg Config[P]) (*Instance[P], error) {
+	i := &Instance[P]{cfg: cfg, won: notify.NewHandoff[P](), end: notify.NewEnd()}
+	i.ledger.spent = make(map[string]*Possession)
+	i.ledger.mu.Lock() // held until the seat is known, so that the actor cannot look for it before
+	defer i.ledger.mu.Unlock()
+	ref, err := actors.Spawn(cfg.Session.Scope(), actors.Spec[message]{
+		Name: cfg.Kind + ":" + cfg.Path, Kind: cfg.Kind,
+		New:   func(self actors.Self[message]) actors.Receiver[message] { return newHost(i, self) },
+		Ended: i.ended,
+	})
+	if err != nil {
+		return nil, errors.Join(session.ErrClosed, err)
+	}
+	i.ref = ref
+	i.seat, err = cfg.Session.Seat(cfg.Kind+":"+cfg.Path, func(n session.Notice) { ref.Tell(noticed{n}) })
+	if err != nil {
+		ref.Stop()
+		return nil, err
+	}
+	return i, nil
+}
+
+// Stand states the standing intent: win, in every epoch and after every loss, until StandDown. It is idempotent.
+func (i *Instance[P]) Stand() {
+	if c := i.ledger.stand(); c != nil {
+		i.ref.Tell(wanted{c.id})
+	}
+}
+
+// Won delivers a possession for each time the standing intent wins.
+func (i *Instance[P]) Won() <-chan P { return i.won.C() }
+
+// StandDown withdraws the standing intent, waiting or holding, and returns when nothing of it is left in ZooKeeper. If ctx ends first, the deletion
+// goes on by itself until the epoch ends.
+func (i *Instance[P]) StandDown(ctx context.Context) error {
+	c, fresh := i.ledger.withdrawStanding()
+	if c == nil {
+		return nil
+	}
+	if fresh {
+		i.abandon(c, session.ErrReleased)
+	}
+	select {
+	case <-c.settled.C():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Claim wins one possession for its caller. With try, it fails with machine.ErrHeld as soon as somebody is known to be ahead.
+func (i *Instance[P]) Claim(ctx context.Context, try bool) (P, error) {
+	var none P
+	if err := context.Cause(ctx); err != nil {
+		return none, err
+	}
+	c := i.ledger.add(true, try)
+	if c == nil {
+		return none, i.closedErr()
+	}
+	i.ref.Tell(wanted{c.id})
+	var err error
+	select {
+	case o := <-c.answer:
+		return o.won, o.err
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-i.Done():
+		err = i.Err()
+	}
+	if !c.abandon() {
+		o := <-c.answer // the answer came first
+		return o.won, o.err
+	}
+	i.abandon(c, session.ErrReleased)
+	return none, err
+}
+
+// abandon withdraws a claim: what it holds ends with the cause, and the actor is told.
+func (i *Instance[P]) abandon(c *claim[P], cause error) {
+	if p := i.ledger.withdraw(c); p != nil {
+		i.seat.End(p.Hold, cause)
+		i.recall(c)
+	}
+	i.ref.Tell(withdrawn{c.id})
+}
+
+// recall takes back an offer that nobody has received.
+func (i *Instance[P]) recall(c *claim[P]) {
+	i.ledger.mu.Lock()
+	offer := c.offer
+	c.offer = nil
+	i.ledger.mu.Unlock()
+	if offer != nil {
+		offer.Withdraw()
+	}
+}
+
+// Done closes when the instance is over; Err then says why: session.ErrClosed after Close or with the session, the cause if it failed.
+func (i *Instance[P]) Done() <-chan struct{} { return i.end.Done() }
+
+// Err is nil exactly while Done is open.
+func (i *Instance[P]) Err() error { return i.end.Err() }
+
+// Close withdraws every claim, releases what is held and ends the instance. If ctx ends before ZooKeeper has confirmed it, the instance is ended all
+// the same and the session deletes what is left in the background; ctx's error is returned.
+func (i *Instance[P]) Close(ctx context.Context) error {
+	if claims, first := i.ledger.close(); first {
+		for _, c := range claims {
+			if c.once && c.abandon() {
+				c.answer <- outcome[P]{err: i.closedErr()}
+			}
+			i.abandon(c, session.ErrClosed)
+		}
+		i.ref.Tell(closing{})
+	}
+	select {
+	case <-i.ref.Done():
+		return nil
+	case <-ctx.Done():
+		i.ref.Stop()
+		<-i.ref.Done() // prompt: stopping an actor waits for nothing
+		return context.Cause(ctx)
+	}
+}
+
+func (i *Instance[P]) closedErr() error {
+	if err := i.Err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s %s: %w", i.cfg.Kind, i.cfg.Path, session.ErrClosed)
+}
+
+// Panic makes the actor panic with the value: for tests of supervision.
+func (i *Instance[P]) Panic(value any) { i.ref.Tell(poked{func() { panic(value) }}) }
+
+// Unwrap gives the session that the instance is on.
+func (i *Instance[P]) Session() *session.Session { return i.cfg.Session }

@@ -1,0 +1,126 @@
+package host
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/troupe-go/troupe/internal/machine"
+)
+
+// ledger is the record of an instance's wishes. Faces write to it from any goroutine before they tell the actor; every incarnation of the actor
+// reads it. It is the one thing that a crashed incarnation leaves to the next.
+type ledger[P any] struct {
+	mu       sync.Mutex
+	last     machine.Claim
+	claims   []*claim[P] // in the order in which they were wished, settled ones removed
+	standing *claim[P]   // the standing intent, nil if there is none
+	closing  bool
+	spent    map[string]*Possession // znodes of which a possession came, until they are gone
+	cause    error                  // why the instance ends, if not by Close
+	view     view
+}
+
+// view is what the session last said, kept for the next incarnation.
+type view struct {
+	epoch     uint64 // 0: none
+	session   int64
+	trusted   bool
+	suspended bool
+}
+
+// add enters a wish; nil if the instance is closing.
+func (l *ledger[P]) add(once, try bool) *claim[P] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.addLocked(once, try)
+}
+
+func (l *ledger[P]) addLocked(once, try bool) *claim[P] {
+	if l.closing {
+		return nil
+	}
+	l.last++
+	c := newClaim[P](l.last, once, try)
+	l.claims = append(l.claims, c)
+	return c
+}
+
+// stand enters the standing intent; nil if it stands already or the instance is closing.
+func (l *ledger[P]) stand() *claim[P] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.standing != nil {
+		return nil
+	}
+	l.standing = l.addLocked(false, false)
+	return l.standing
+}
+
+// withdraw notes that a claim is no longer wanted and returns what it holds.
+func (l *ledger[P]) withdraw(c *claim[P]) *Possession {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.withdrawn = true
+	if l.standing == c {
+		l.standing = nil
+	}
+	return c.held
+}
+
+// withdrawStanding is withdraw for the standing intent. With none, it returns one that was withdrawn but is not settled yet, if any.
+func (l *ledger[P]) withdrawStanding() (c *claim[P], fresh bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c = l.standing; c != nil {
+		c.withdrawn = true
+		l.standing = nil
+		return c, true
+	}
+	for _, c := range slices.Backward(l.claims) {
+		if !c.once && c.withdrawn {
+			return c, false
+		}
+	}
+	return nil, false
+}
+
+// find returns the claim of that number, nil if it is settled.
+func (l *ledger[P]) find(id machine.Claim) *claim[P] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.claims {
+		if c.id == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// remove takes a claim out of the ledger: it is over.
+func (l *ledger[P]) remove(c *claim[P]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.claims = slices.DeleteFunc(l.claims, func(o *claim[P]) bool { return o == c })
+	if l.standing == c {
+		l.standing = nil
+	}
+}
+
+// all returns the claims in order.
+func (l *ledger[P]) all() []*claim[P] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.claims)
+}
+
+// close refuses further wishes and returns those that stand; false if it was closed before.
+func (l *ledger[P]) close() ([]*claim[P], bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closing {
+		return nil, false
+	}
+	l.closing = true
+	l.standing = nil
+	return slices.Clone(l.claims), true
+}

@@ -1,0 +1,44 @@
+package host
+
+import (
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/session"
+)
+
+// message is what the host actor receives. The set is closed.
+type message interface{ message() }
+
+type (
+	noticed   struct{ notice session.Notice }  // by the session
+	wanted    struct{ claim machine.Claim }    // by the face: see the ledger
+	withdrawn struct{ claim machine.Claim }    // by the face: see the ledger
+	released  struct{ possession *Possession } // by the face: its hold has ended
+	lost      struct{ possession *Possession } // its hold ended by itself
+	closing   struct{}                         // by the face: all is withdrawn; end when it is settled
+	answered  struct {                         // by the session
+		incarnation int
+		event       machine.Event
+	}
+	recovered struct { // what the incarnation before left in ZooKeeper
+		incarnation int
+		epoch       uint64
+		paths       []string
+	}
+	swept struct { // what was to be deleted of it is gone
+		incarnation int
+		epoch       uint64
+		unspent     string
+	}
+	poked struct{ do func() } // by tests
+)
+
+func (noticed) message()   {}
+func (wanted) message()    {}
+func (withdrawn) message() {}
+func (released) message()  {}
+func (lost) message()      {}
+func (closing) message()   {}
+func (answered) message()  {}
+func (recovered) message() {}
+func (swept) message()     {}
+func (poked) message()     {}

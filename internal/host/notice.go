@@ -1,0 +1,74 @@
+package host
+
+import (
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/session"
+)
+
+// onNotice translates what the session says.
+func (h *host[P]) onNotice(n session.Notice) {
+	h.note(n)
+	switch n := n.(type) {
+	case session.EpochBegan:
+		h.step(machine.EpochBegan{Epoch: n.Epoch, SessionID: n.SessionID, Trusted: n.Trusted})
+	case session.EpochEnded:
+		h.step(machine.EpochEnded{Epoch: n.Epoch})
+		h.forget()
+	case session.Suspended:
+		h.step(machine.Suspended{Epoch: n.Epoch})
+	case session.Resumed:
+		h.step(machine.Resumed{Epoch: n.Epoch})
+	case session.TrustEnded:
+		h.step(machine.TrustEnded{Epoch: n.Epoch})
+	case session.TrustGained:
+		h.step(machine.TrustGained{Epoch: n.Epoch})
+	case session.Fired:
+		h.step(machine.Fired{Epoch: n.Epoch, Path: n.Path, Deleted: n.Type == session.NodeDeleted})
+	case session.SessionEnded:
+		h.fail(n.Cause)
+	}
+}
+
+// note keeps the session's state for the next incarnation.
+func (h *host[P]) note(n session.Notice) {
+	h.ledger.mu.Lock()
+	defer h.ledger.mu.Unlock()
+	v := &h.ledger.view
+	switch n := n.(type) {
+	case session.EpochBegan:
+		*v = view{epoch: n.Epoch, session: n.SessionID, trusted: n.Trusted}
+	case session.EpochEnded:
+		*v = view{}
+	case session.Suspended:
+		v.suspended = true
+	case session.Resumed:
+		v.suspended = false
+	case session.TrustEnded:
+		v.trusted = false
+	case session.TrustGained:
+		v.trusted = true
+	}
+}
+
+// forget: the epoch is over and with it every znode of it.
+func (h *host[P]) forget() {
+	h.leaving, h.replacing = 0, ""
+	h.ledger.mu.Lock()
+	spent := h.ledger.spent
+	h.ledger.spent = make(map[string]*Possession)
+	h.ledger.mu.Unlock()
+	for _, p := range spent {
+		p.freed.Close()
+	}
+	h.stopIfSettled()
+}
+
+// fail ends the instance with a cause.
+func (h *host[P]) fail(cause error) {
+	h.ledger.mu.Lock()
+	if h.ledger.cause == nil {
+		h.ledger.cause = cause
+	}
+	h.ledger.mu.Unlock()
+	h.self.Ref().Stop()
+}

@@ -1,0 +1,36 @@
+package host
+
+import (
+	"context"
+
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Possession is what came of a claim: a hold, the revocation that may be asked of it, and its release.
+type Possession struct {
+	*session.Hold
+	claim   machine.Claim
+	revoked *notify.Latch
+	freed   *notify.Latch // its znode is gone, or the instance has ended
+	release func()        // ends the hold and tells the host; nothing if the hold is over
+}
+
+// Revoked closes when somebody asks the holder to give up.
+func (p *Possession) Revoked() <-chan struct{} { return p.revoked.C() }
+
+// Release gives the possession up: Done closes first, then the znode is deleted. It returns nil once ZooKeeper has confirmed that, the loss if it had
+// been lost before, or ctx's error; then the deletion goes on by itself until the epoch ends.
+func (p *Possession) Release(ctx context.Context) error {
+	p.release()
+	if err := p.Err(); !isReleased(err) {
+		return err
+	}
+	select {
+	case <-p.freed.C():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

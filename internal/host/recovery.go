@@ -1,0 +1,183 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/session"
+)
+
+// takeOver begins an incarnation after a crash. In a live epoch it asks first what the one before left in ZooKeeper.
+func (h *host[P]) takeOver(v view) {
+	h.recovering = true
+	incarnation := h.self.Incarnation()
+	if v.epoch == 0 {
+		h.ref.Tell(swept{incarnation: incarnation})
+		return
+	}
+	h.seat.Recover(v.epoch, func(paths []string, err error) {
+		if err != nil {
+			paths = nil // the epoch is over: nothing of it is left, and EpochEnded says so
+		}
+		h.ref.Tell(recovered{incarnation, v.epoch, paths})
+	})
+}
+
+// postpone keeps a message until the recovery is done; false for those that belong to it or must be done at once.
+func (h *host[P]) postpone(m message) bool {
+	switch m := m.(type) {
+	case recovered, swept, poked:
+		return false
+	case noticed:
+		h.note(m.notice)
+		switch n := m.notice.(type) {
+		case session.SessionEnded:
+			h.fail(n.Cause)
+		case session.EpochEnded:
+			h.forget() // what was to be swept is gone by itself
+			h.ref.Tell(swept{incarnation: h.self.Incarnation()})
+		case session.Fired:
+			// An armed watch of the incarnation before: whoever takes its znode over reads anew.
+		}
+	case answered:
+		// Asked by the incarnation before, or none yet of this one.
+	default:
+		h.pending = append(h.pending, m)
+	}
+	return true
+}
+
+// onRecovered deletes what must not be taken over: znodes that a possession came of, and all but one of the others.
+func (h *host[P]) onRecovered(m recovered) {
+	if m.incarnation != h.self.Incarnation() || !h.recovering {
+		return
+	}
+	done := swept{incarnation: m.incarnation, epoch: m.epoch}
+	var stale []string
+	for _, path := range m.paths {
+		h.ledger.mu.Lock()
+		_, spent := h.ledger.spent[path]
+		h.ledger.mu.Unlock()
+		if !spent && done.unspent == "" {
+			done.unspent = path
+			continue
+		}
+		stale = append(stale, path)
+	}
+	if len(stale) == 0 {
+		h.onSwept(done)
+		return
+	}
+	var left atomic.Int64
+	left.Store(int64(len(stale)))
+	for _, path := range stale {
+		h.seat.Remove(m.epoch, path, func(error) {
+			if left.Add(-1) == 0 {
+				h.ref.Tell(done)
+			}
+		})
+	}
+}
+
+// onSwept starts the machine on what stands: the epoch, the znode taken over, the wishes.
+func (h *host[P]) onSwept(m swept) {
+	if m.incarnation != h.self.Incarnation() || !h.recovering {
+		return
+	}
+	h.recovering = false
+	h.ledger.mu.Lock()
+	v := h.ledger.view
+	h.ledger.mu.Unlock()
+	h.forget()
+	h.dropOver()
+	if v.epoch != 0 {
+		h.step(machine.EpochBegan{Epoch: v.epoch, SessionID: v.session, Trusted: v.trusted})
+		if v.suspended {
+			h.step(machine.Suspended{Epoch: v.epoch})
+		}
+		if m.unspent != "" && m.epoch == v.epoch {
+			h.step(machine.Recovered{Epoch: v.epoch, Path: m.unspent})
+		}
+	}
+	for _, c := range h.ledger.all() {
+		h.step(machine.Wanted{Claim: c.id, Once: c.once, Try: c.try})
+	}
+	pending := h.pending
+	h.pending = nil
+	for _, msg := range pending {
+		if _, again := msg.(wanted); !again { // the ledger has them already
+			h.Receive(msg)
+		}
+	}
+	h.stopIfSettled()
+}
+
+// dropOver takes claims out of the ledger that are over: withdrawn, or once and held by the incarnation before.
+func (h *host[P]) dropOver() {
+	for _, c := range h.ledger.all() {
+		h.ledger.mu.Lock()
+		p := c.held
+		c.held, c.offer = nil, nil
+		over := c.withdrawn || (c.once && p != nil)
+		h.ledger.mu.Unlock()
+		if p != nil {
+			p.freed.Close()
+		}
+		if over {
+			h.ledger.remove(c)
+			c.settled.Close()
+		}
+	}
+}
+
+// endHolds ends every possession of this instance, and takes back what was offered.
+func (i *Instance[P]) endHolds(cause error) {
+	for _, c := range i.ledger.all() {
+		i.ledger.mu.Lock()
+		p := c.held
+		i.ledger.mu.Unlock()
+		if p != nil {
+			i.seat.End(p.Hold, cause)
+			i.recall(c)
+		}
+	}
+}
+
+// ended is the end of the instance: by Close, with the session, or because its actor was given up.
+func (i *Instance[P]) ended(cause error) {
+	i.ledger.mu.Lock()
+	err := i.ledger.cause
+	i.ledger.closing, i.ledger.standing = true, nil
+	seat := i.seat
+	i.ledger.mu.Unlock()
+	switch {
+	case errors.Is(cause, actors.ErrGivenUp):
+		err = fmt.Errorf("%s %s: %w", i.cfg.Kind, i.cfg.Path, cause)
+	case err == nil:
+		err = fmt.Errorf("%s %s: %w", i.cfg.Kind, i.cfg.Path, session.ErrClosed)
+	}
+	i.end.Set(err)
+	if seat == nil {
+		return // New failed: nobody has seen the instance
+	}
+	i.endHolds(session.ErrClosed)
+	seat.Leave()
+	for _, c := range i.ledger.all() {
+		c.reply(outcome[P]{err: err})
+		c.settled.Close()
+		i.ledger.remove(c)
+	}
+	i.ledger.mu.Lock()
+	spent := i.ledger.spent
+	i.ledger.spent = nil
+	i.ledger.mu.Unlock()
+	for _, p := range spent {
+		p.freed.Close()
+	}
+	if i.cfg.Ended != nil {
+		i.cfg.Ended(err)
+	}
+}
