@@ -1,0 +1,2 @@
+// Package link is one ZooKeeper session over one connection of the client library.
+package link

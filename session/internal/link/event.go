@@ -1,0 +1,65 @@
+package link
+
+import "time"
+
+// Event is something that the sink of a [Conn] is told. The set is closed: Up, Down, Ended, Fired and Proved.
+type Event interface{ event() }
+
+// Up: there is a connection, it has the session, it is authenticated with every credential, and every watch is armed on it again. Requests are
+// taken from now on.
+type Up struct {
+	SessionID int64
+	Timeout   time.Duration // as negotiated with the server, not as asked for
+	Server    string        // host:port
+}
+
+// Down: the connection is gone. The session may live on; the Conn reconnects by itself. Requests that were sent and not answered return
+// [ErrNoReply]; new ones get [ErrNotSent].
+type Down struct{ Cause error }
+
+// Ended: the session is over, for the cause [ErrExpired], [ErrReplaced] or [ErrAuthFailed]. It is the last event of a Conn. Nothing was connected
+// again behind it; Close has to be called all the same. Close and Abandon cause no event.
+type Ended struct{ Cause error }
+
+// Fired: a watch fired, in wire order. It is disarmed. A watch that fired while the connection was down comes right after the Up. A path may fire
+// without an armed watch if the reply of the read that armed it was lost.
+type Fired struct {
+	Type EventType
+	Path string
+}
+
+// Proved: a sync or a write whose frame was written right after the instant Sent (monotonic and wall clock) has been answered without an error. So
+// the session was alive for the leader at some instant after Sent.
+type Proved struct{ Sent time.Time }
+
+func (Up) event()     {}
+func (Down) event()   {}
+func (Ended) event()  {}
+func (Fired) event()  {}
+func (Proved) event() {}
+
+// EventType says what happened to a watched znode. The numbers are ZooKeeper's.
+type EventType int32
+
+const (
+	NodeCreated         EventType = 1 // it did not exist and was watched by Exists
+	NodeDeleted         EventType = 2
+	NodeDataChanged     EventType = 3
+	NodeChildrenChanged EventType = 4 // a child came or went; changes inside a child don't count
+)
+
+// String is ZooKeeper's name of the type.
+func (t EventType) String() string {
+	switch t {
+	case NodeCreated:
+		return "NodeCreated"
+	case NodeDeleted:
+		return "NodeDeleted"
+	case NodeDataChanged:
+		return "NodeDataChanged"
+	case NodeChildrenChanged:
+		return "NodeChildrenChanged"
+	default:
+		return "unknown"
+	}
+}
