@@ -94,7 +94,7 @@ func (h *host[P]) grant(e machine.Grant) {
 	if c == nil {
 		return // its withdrawal is on its way
 	}
-	p := &Possession{claim: e.Claim, revoked: notify.NewLatch(), freed: notify.NewLatch()}
+	p := &Possession{claim: e.Claim, session: h.ledger.view.session, revoked: notify.NewLatch(), freed: notify.NewLatch()}
 	hold, err := h.seat.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
 		if !isReleased(cause) {
 			h.recall(c)

@@ -12,6 +12,7 @@ import (
 type Possession struct {
 	*session.Hold
 	claim   machine.Claim
+	session int64
 	revoked *notify.Latch
 	freed   *notify.Latch // its znode is gone, or the instance has ended
 	release func()        // ends the hold and tells the host; nothing if the hold is over
@@ -19,6 +20,9 @@ type Possession struct {
 
 // Revoked closes when somebody asks the holder to give up.
 func (p *Possession) Revoked() <-chan struct{} { return p.revoked.C() }
+
+// SessionID is that of the ZooKeeper session that the possession belongs to.
+func (p *Possession) SessionID() int64 { return p.session }
 
 // Release gives the possession up: Done closes first, then the znode is deleted. It returns nil once ZooKeeper has confirmed that, the loss if it had
 // been lost before, or ctx's error; then the deletion goes on by itself until the epoch ends.

@@ -1,0 +1,62 @@
+package lock
+
+import (
+	"context"
+	"errors"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Lock waits until the lock is held, for one possession of the caller's own: it does not stand again when it is lost. ctx bounds the wait, not the
+// possession; if it ends first, the place in line is given up, no grant comes of it later, and ctx's cause is returned. Other errors: [ErrDeadlock],
+// session.ErrClosed, and what ZooKeeper refuses (session.ErrNoAuth, session.ErrTooLarge, …).
+func (l *Lock) Lock(ctx context.Context) (*Grant, error) { return l.claim(ctx, "lock", false) }
+
+// TryLock holds the lock if nobody is ahead and returns [ErrHeld] otherwise. ZooKeeper's order decides that, not a timer; ctx bounds the round trips,
+// and the wait for a connection if there is none.
+func (l *Lock) TryLock(ctx context.Context) (*Grant, error) { return l.claim(ctx, "try lock", true) }
+
+func (l *Lock) claim(ctx context.Context, op string, try bool) (*Grant, error) {
+	for h := range session.HoldsFrom(ctx) {
+		if parent, _ := znode.Split(h.Path()); parent == l.path && h.Session() == l.session {
+			return nil, failed(op, l.path, ErrDeadlock)
+		}
+	}
+	g, err := l.instance.Claim(ctx, try)
+	if err != nil {
+		return nil, failed(op, l.path, err)
+	}
+	return g, nil
+}
+
+// Do runs f while holding the lock. f's context descends from ctx and ends with the grant. The znode is deleted only after f has returned, so nobody
+// else is granted the lock while f runs unless it was lost; then Do returns an error that is session.ErrLost, also if f returned nil. Otherwise it
+// returns f's error, or why the lock could not be had or its release not be confirmed.
+func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) error) error {
+	g, err := l.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	released := false
+	release := func() error {
+		released = true
+		// The work is done and must be given up, ctx or not; the session's timeout bounds it, since the znode is gone by then in any case.
+		rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.session.Status().Timeout)
+		defer cancel()
+		return g.Release(rctx)
+	}
+	defer func() { // f panicked, or ended its goroutine
+		if !released {
+			_ = release()
+		}
+	}()
+	inner, cancel := session.Within(ctx, g.Hold)
+	err = f(inner, g)
+	cancel()
+	if lost := g.Err(); lost != nil && !errors.Is(lost, session.ErrReleased) {
+		released = true
+		return errors.Join(err, failed("do", l.path, lost))
+	}
+	return errors.Join(err, release())
+}

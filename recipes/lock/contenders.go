@@ -1,0 +1,63 @@
+package lock
+
+import (
+	"context"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/line"
+	"github.com/troupe-go/troupe/internal/notify"
+)
+
+// Contender is one participant in the line, of this process or of any other.
+type Contender struct {
+	Path      string // of its znode, for [Revoke] and [Break]
+	Token     int64
+	Data      []byte
+	SessionID int64
+	Since     time.Time // when it took its place, by the server's clock
+	Holding   bool
+}
+
+// Contenders lists who holds the lock and who waits, in order. A line that does not exist is empty.
+func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
+	entries, err := line.Read(ctx, l.session, l.path)
+	if err != nil {
+		return nil, failed("contenders", l.path, err)
+	}
+	return contendersOf(entries), nil
+}
+
+// Observe is a subscription to the line: who holds and who waits, in order, the present state first. A state that was not received is replaced by the
+// newer one. It follows arrivals and departures, not changes of data. It closes when ctx ends or the lock is done.
+func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
+	out := notify.NewLatest[[]Contender]()
+	ctx, cancel := context.WithCancel(ctx)
+	go func() { // owned by ctx and the lock, ends with the first of them
+		defer out.Close()
+		defer cancel()
+		views := line.Observe(ctx, l.session, l.path)
+		for {
+			select {
+			case v, open := <-views:
+				if !open {
+					return
+				}
+				out.Publish(contendersOf(v.Entries))
+			case <-l.Done():
+				return
+			}
+		}
+	}()
+	return out.C()
+}
+
+func contendersOf(entries []line.Entry) []Contender {
+	contenders := make([]Contender, len(entries))
+	for i, e := range entries {
+		contenders[i] = Contender{
+			Path: e.Path, Token: e.Token, Data: e.Data, SessionID: e.SessionID, Since: e.Since,
+			Holding: i == 0,
+		}
+	}
+	return contenders
+}

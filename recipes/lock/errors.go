@@ -1,0 +1,28 @@
+package lock
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/session"
+)
+
+var (
+	// ErrHeld refuses a TryLock: somebody is ahead in ZooKeeper's order, or another goroutine on the same instance.
+	ErrHeld = errors.New("lock: held by another")
+
+	// ErrDeadlock refuses a wait that could never end: the context descends from the context of a grant on the same path.
+	ErrDeadlock = errors.New("lock: already held by the caller's own context")
+)
+
+// failed wraps an error with the operation and the path. Errors of the session come wrapped already.
+func failed(op, path string, err error) error {
+	if errors.Is(err, machine.ErrHeld) {
+		err = ErrHeld
+	}
+	var oe *session.OpError
+	if err == nil || errors.As(err, &oe) && oe.Path == path {
+		return err
+	}
+	return &session.OpError{Op: op, Path: path, Err: err}
+}

@@ -1,0 +1,92 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Revoke asks the contender at a path (see [Lock.Contenders]) to give up: it writes "unlock", a newline and the old data into its znode, and the
+// holder's [Grant.Revoked] closes. A contender that waits is asked when it is granted. One that was asked already is not asked again. Errors:
+// session.ErrNoNode if it is gone, session.ErrNoAuth.
+//
+// The form is that of the revocable locks in ZooKeeper's recipes, so that any client can ask.
+func Revoke(ctx context.Context, s *session.Session, contenderPath string) error {
+	if err := checkContender(s, contenderPath, "revoke"); err != nil {
+		return err
+	}
+	for {
+		data, stat, err := s.Get(ctx, contenderPath)
+		if err != nil || znode.Revoked(data) {
+			return err
+		}
+		_, err = s.Set(ctx, contenderPath, znode.WithUnlock(data), stat.Version)
+		if !errors.Is(err, session.ErrBadVersion) && !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// Break asks like [Revoke], waits for the grace period, and deletes the contender's znode if it is still there: the holder's Done closes within a round
+// trip with session.ErrDeleted. He may still be writing while the next is granted; tokens are for that. It returns early when the contender gives up
+// by itself, and with ctx's error, nothing deleted, when ctx ends first. A contender that is gone is no error.
+func Break(ctx context.Context, s *session.Session, contenderPath string, grace time.Duration) error {
+	if grace < 0 {
+		return failed("break", contenderPath, errors.New("grace: negative"))
+	}
+	if err := Revoke(ctx, s, contenderPath); err != nil {
+		return gone(err)
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	states := s.WatchData(watching, contenderPath)
+	for {
+		select {
+		case state, open := <-states:
+			if !open {
+				if err := context.Cause(ctx); err != nil {
+					return failed("break", contenderPath, err)
+				}
+				return failed("break", contenderPath, s.Err())
+			}
+			if !state.Exists && !state.Stale {
+				return nil
+			}
+		case <-patience.C:
+			return gone(s.Delete(ctx, contenderPath, -1))
+		case <-ctx.Done():
+			return failed("break", contenderPath, context.Cause(ctx))
+		}
+	}
+}
+
+func gone(err error) error {
+	if errors.Is(err, session.ErrNoNode) {
+		return nil
+	}
+	return err
+}
+
+// checkContender refuses a path that is no contender's, so that a slip of the pen cannot overwrite or delete anything else.
+func checkContender(s *session.Session, path, op string) error {
+	if s == nil {
+		return errors.New("lock: " + op + ": s: nil session")
+	}
+	if err := znode.Validate(path); err != nil {
+		return failed(op, path, errors.Join(session.ErrInvalidPath, err))
+	}
+	if _, name := znode.Split(path); !isContender(name) {
+		return failed(op, path, errors.Join(session.ErrInvalidPath, errors.New("contenderPath: not the path of a contender")))
+	}
+	return nil
+}
+
+func isContender(name string) bool {
+	_, ok := znode.ParseContender(name)
+	return ok
+}
