@@ -1,0 +1,61 @@
+// Package contend is the contender machine: how one instance stands in a line of ephemeral sequential znodes, and what it makes of being first.
+// Exclusive locks and elections are this machine with [Exclusive]; other rules come in by [Rule].
+//
+// It is pure decision logic in the vocabulary of package machine: no clock, no network, no goroutine. Whoever runs it (package internal/host) feeds
+// it events and carries out its effects.
+//
+//	       claims ┌──────┐  Join   ┌─────────┐ Joined ┌─────────┐ Listed
+//	 Out ────────▶│ Idle │────────▶│ Joining │───────▶│ Listing │────────┬──────────────┐
+//	(no epoch)    └──────┘         └─────────┘        └─────────┘        │ ambiguous    │ order known
+//	                 ▲  ▲  nothing      ▲                 ▲              ▼              ▼
+//	                 │  └─ is wanted    │ znode lost      │ look    ┌──────────┐  ┌──────────┐
+//	                 │                  ├─────────────────┼─────────│ Ordering │─▶│ Checking │◀─┐ own or predecessor
+//	                 │                  │                 │ again   └──────────┘  └──────────┘  │ read again
+//	                 │ Left        next │                 │          nobody ahead   │  │  │ somebody is
+//	             ┌─────────┐    claim   │                 │          no trust       │  │  ▼ ahead
+//	             │ Leaving │────────────┘                 │         ┌───────┐       │  │ ┌─────────┐
+//	             └─────────┘                              │         │ Ready │◀──────┘  │ │ Waiting │
+//	                 ▲                                    │         └───────┘          │ └─────────┘
+//	                 │ released, withdrawn,               │             │ trust        ▼     │ predecessor gone
+//	                 │ refused, failed                    │             │         ┌─────────┐│ (it alone was ahead)
+//	                 └────────────────────────────────────┴─────────────┴────────▶│ Holding │◀┘
+//	                                                                              └─────────┘
+//
+// [Transitions] declares every change of state with its reason.
+//
+// # Guarantees
+//
+//   - A [machine.Grant] is given only after, in the current epoch, the own znode was read with this session as its owner and a watch on it, the
+//     watch has not fired since, and a look found nobody ahead that the rule makes it wait for (or the one who was ahead is gone, and could
+//     not have left anything in its place).
+//   - The machine has one znode in the line at a time. It makes the next one when the last is gone, or in the transaction that deletes it.
+//   - No possession comes of a znode twice, so that tokens grow.
+//   - A waiter watches its own znode and one other. A predecessor that is gone is noticed at whatever moment it goes.
+//   - No polling. The one exception is a holder whose own znode cannot be read (somebody took away the right to): it asks again, with growing pauses.
+//
+// # Claims
+//
+// The claims of an instance stand in a line of their own, and the znode stands for the first of them. A claim that is not Once goes to the back when
+// its possession ends. A place that no possession came of belongs to the instance rather than to the claim: when its claim is withdrawn or refused,
+// the next one takes it over, so that giving up costs ZooKeeper nothing while others wait. With nobody to take it over, the znode is deleted, and the
+// claim is settled when it is gone.
+//
+// A Try claim never waits behind another claim of its own instance, and its verdict comes only from a listing that was asked after it was wanted. So
+// whoever it lost to was there during the try, also in a place that it took over. It is settled once nothing of it is left: a second try
+// elsewhere never loses to the first one's remains.
+//
+// # Failures
+//
+// A definite error (no right to create, list or read; a request too large) settles every claim that waits at that moment, the standing intent too: each of
+// them would ask the same of ZooKeeper. Where a znode stands already, it is deleted first. A listing that fails is believed only
+// after the own znode was found standing; a parent deleted with everything in it means that the place is lost, no more.
+//
+// A lost place (deleted by somebody, or not ours after all) is taken anew, at the end of the line. When the epoch ends, a possession ends with
+// it, and every claim stands again in the next.
+//
+// # What it asks of its host
+//
+// Beyond what package machine says: Released, HoldEnded and Deferred must be about the claim's present possession. A host that hears late
+// of one that ended before (the machine emitted [machine.End], and perhaps granted again) keeps it to itself. Answers and Woke
+// must go to the incarnation that asked; numbers start anew with each.
+package contend

@@ -1,0 +1,81 @@
+package contend
+
+import (
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/znode"
+)
+
+// place is a znode of this machine's in the line.
+type place struct {
+	path string
+	name string
+	of   machine.Claim    // whose possession came of it; 0: nobody's
+	owed []machine.Effect // what is to be said when it is gone
+
+	czxid   int64 // 0: not read yet
+	data    []byte
+	revoked bool // the data asked its holder to give up
+	told    bool // and the holder was told
+
+	retry uint64 // number of the pause after a failed read, 0: none
+	tries int
+}
+
+// at fills in where a place is.
+func (p *place) at(path string) {
+	p.path = path
+	_, p.name = znode.Split(path)
+}
+
+// leave deletes the own znode.
+func (m *Machine) leave() {
+	m.state = Leaving
+	m.look = look{}
+	m.do(machine.Leave{Epoch: m.epoch, Path: m.place.path})
+}
+
+func (m *Machine) onLeft(e machine.Left) {
+	if m.foreign(e.Epoch) || m.state != Leaving || e.Path != m.place.path {
+		return
+	}
+	m.do(m.place.owed...)
+	m.standAnew()
+}
+
+// standAnew goes on without a znode: the next claim, if there is one, stands in line.
+func (m *Machine) standAnew() {
+	m.place = place{}
+	if len(m.claims) == 0 {
+		m.state = Idle
+		m.ahead = 0
+		return
+	}
+	m.join()
+}
+
+// lost: the own znode is gone, or was never ours.
+func (m *Machine) lost() {
+	if m.state == Holding {
+		m.do(machine.End{Claim: m.claims[0].id, Cause: machine.Deleted})
+		m.possessionOver()
+	}
+	m.standAnew()
+}
+
+// fail settles every claim with a definite error once the own znode is gone.
+func (m *Machine) fail(err error) {
+	m.place.owed = append(m.place.owed, m.failures(err)...)
+	m.leave()
+}
+
+// doWhenGone says something about a claim as soon as nothing of the claim's last possession stands in ZooKeeper.
+func (m *Machine) doWhenGone(c machine.Claim, effect machine.Effect) {
+	switch {
+	case m.state == Leaving && m.place.of == c:
+		m.place.owed = append(m.place.owed, effect)
+	case m.old.path != "" && m.old.of == c:
+		m.old.owed = append(m.old.owed, effect)
+	default:
+		m.do(effect)
+	}
+}

@@ -1,0 +1,17 @@
+package contend
+
+import "github.com/troupe-go/troupe/internal/znode"
+
+// Rule says who has to wait for whom.
+type Rule interface {
+	// Before picks, from those that stand before own (first to last), the ones that own has to wait for, in the same order. None: it is own's turn.
+	// The last one picked is watched; when it goes and was the only one, it is own's turn without another look.
+	Before(own znode.Contender, ahead []znode.Contender) []znode.Contender
+}
+
+// Exclusive is the rule of exclusive locks and elections: everybody waits for everybody ahead.
+func Exclusive() Rule { return exclusive{} }
+
+type exclusive struct{}
+
+func (exclusive) Before(_ znode.Contender, ahead []znode.Contender) []znode.Contender { return ahead }

@@ -1,0 +1,37 @@
+package contend
+
+import "github.com/troupe-go/troupe/internal/machine"
+
+// publish says where the instance stands, if that has changed.
+func (m *Machine) publish() {
+	s := m.standing()
+	if s != m.published {
+		m.published = s
+		m.do(machine.Publish{Standing: s})
+	}
+}
+
+func (m *Machine) standing() machine.Standing {
+	s := machine.Standing{Phase: m.phase()}
+	if s.Phase == machine.Idle {
+		return s // that nothing is wanted is known without ZooKeeper
+	}
+	s.Ahead = m.ahead
+	s.Stale = m.epoch == 0 || m.suspended || !m.trusted || m.deferred
+	return s
+}
+
+func (m *Machine) phase() machine.Phase {
+	switch {
+	case len(m.claims) == 0:
+		return machine.Idle
+	case m.state == Holding:
+		return machine.Holding
+	case m.state == Waiting, m.state == Checking && m.ahead > 0:
+		return machine.Waiting // also while the watches are armed again
+	case m.state.placed():
+		return machine.Determining
+	default:
+		return machine.Offering
+	}
+}

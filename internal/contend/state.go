@@ -1,0 +1,33 @@
+package contend
+
+// State is where the machine stands. What it knows beside that lives in its fields; no state is ever guessed from them.
+type State int
+
+const (
+	Out      State = iota // no epoch: nothing can be asked of ZooKeeper
+	Idle                  // no claim and no znode
+	Joining               // the own znode is being created, perhaps in place of a spent one
+	Listing               // the znode stands; the names in the line are being read
+	Ordering              // sequence numbers do not tell the order: Czxids are being read
+	Checking              // the order is known; the own znode, and the predecessor if there is one, are being read and watched
+	Waiting               // somebody is ahead, and watched; so is the own znode
+	Ready                 // first in line, but the session is not trusted
+	Holding               // a possession was granted
+	Leaving               // the own znode is being deleted
+)
+
+var states = [...]string{
+	Out: "Out", Idle: "Idle", Joining: "Joining", Listing: "Listing", Ordering: "Ordering",
+	Checking: "Checking", Waiting: "Waiting", Ready: "Ready", Holding: "Holding", Leaving: "Leaving",
+}
+
+// String names the state.
+func (s State) String() string {
+	if s < 0 || int(s) >= len(states) {
+		return "unknown"
+	}
+	return states[s]
+}
+
+// placed: a znode of this machine stands in the line, its path is known, and it is not being deleted.
+func (s State) placed() bool { return s >= Listing && s <= Holding }

@@ -1,0 +1,113 @@
+package contend
+
+import (
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/znode"
+)
+
+// watch is what the machine knows of a one-shot watch that it asked for in this epoch. The map outlives a look, since watches do: a path whose read
+// is under way is not read a second time, and an event that comes while it is under way is not forgotten over the answer.
+type watch struct {
+	ask   uint64 // of the read under way, 0: none
+	armed bool   // an answered read armed it and it has not fired since
+	dirty bool   // it fired, or had to be read anew, while the read was under way
+}
+
+// armed: the path stands as far as is known, and its end will be heard of.
+func (m *Machine) armed(path string) bool {
+	w := m.watches[path]
+	return w != nil && w.armed
+}
+
+// watch reads a path and watches it. If such a read is under way already, its answer will do.
+func (m *Machine) watch(path string) {
+	w := m.watches[path]
+	if w == nil {
+		w = &watch{}
+		m.watches[path] = w
+	}
+	w.armed = false
+	if w.ask != 0 {
+		return
+	}
+	w.ask = m.ask()
+	m.do(machine.Read{Epoch: m.epoch, Path: path, Ask: w.ask, Watch: true})
+}
+
+// rewatch is watch for when an answer under way will not do.
+func (m *Machine) rewatch(path string) {
+	if w := m.watches[path]; w != nil && w.ask != 0 {
+		w.dirty = true
+		return
+	}
+	m.watch(path)
+}
+
+func (m *Machine) onSeen(e machine.Seen) {
+	if m.foreign(e.Epoch) || m.onCzxid(e) {
+		return
+	}
+	w := m.watches[e.Path]
+	if w == nil || w.ask != e.Ask {
+		return
+	}
+	dirty := w.dirty
+	w.ask, w.dirty = 0, false
+	if e.Err != nil || !e.Exists {
+		delete(m.watches, e.Path) // nothing is armed
+	}
+	isOwn := m.state.placed() && e.Path == m.place.path
+	isPred := (m.state == Checking || m.state == Waiting) && e.Path == m.look.pred
+	again := dirty && e.Err == nil && e.Exists
+	switch {
+	case again && (isOwn || isPred):
+		if isOwn {
+			m.note(e)
+		}
+		m.watch(e.Path)
+		return
+	case again:
+		delete(m.watches, e.Path)
+		return
+	}
+	w.armed = e.Err == nil && e.Exists
+	switch {
+	case isOwn:
+		m.onOwnSeen(e)
+	case isPred:
+		m.onPredSeen(e)
+	}
+}
+
+// note keeps what was read of the own znode.
+func (m *Machine) note(e machine.Seen) {
+	m.place.czxid, m.place.data = e.Czxid, e.Data
+	m.place.revoked = m.place.revoked || znode.Revoked(e.Data)
+}
+
+func (m *Machine) onFired(e machine.Fired) {
+	if m.foreign(e.Epoch) {
+		return
+	}
+	isOwn := m.state.placed() && e.Path == m.place.path
+	isPred := (m.state == Checking || m.state == Waiting) && e.Path == m.look.pred
+	reading := false
+	if w := m.watches[e.Path]; w != nil {
+		if reading = w.ask != 0; reading {
+			w.armed, w.dirty = false, true
+		} else {
+			delete(m.watches, e.Path)
+		}
+	}
+	switch {
+	case isOwn && e.Deleted:
+		m.lost()
+	case isPred && e.Deleted:
+		m.predGone()
+	case (isOwn || isPred) && !reading:
+		m.watch(e.Path)
+		if m.state == Waiting || m.state == Ready {
+			m.state = Checking
+		}
+	}
+}
