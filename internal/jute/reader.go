@@ -1,0 +1,153 @@
+package jute
+
+import (
+	"encoding/binary"
+	"errors"
+	"unicode/utf8"
+)
+
+// ErrShort means that a frame ended before the value it announces, ErrLength that it announces an absurd length.
+var (
+	ErrShort  = errors.New("jute: frame ends too early")
+	ErrLength = errors.New("jute: unreasonable length")
+)
+
+// Reader takes values off the front of a frame. The first error sticks; from then on every value is zero.
+type Reader struct {
+	rest []byte
+	err  error
+	null bool
+}
+
+// NewReader reads the body of one frame. Strings and buffers that it returns are copies: the frame may be used again.
+func NewReader(frame []byte) *Reader { return &Reader{rest: frame} }
+
+// Reset begins with another frame.
+func (r *Reader) Reset(frame []byte) { *r = Reader{rest: frame} }
+
+// Err is the first error met.
+func (r *Reader) Err() error { return r.err }
+
+// Len is how many bytes are left.
+func (r *Reader) Len() int { return len(r.rest) }
+
+// SawNull reports whether a null string was read since the last call.
+func (r *Reader) SawNull() bool {
+	saw := r.null
+	r.null = false
+	return saw
+}
+
+func (r *Reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+	r.rest = nil
+}
+
+func (r *Reader) take(n int) []byte {
+	if n > len(r.rest) {
+		r.fail(ErrShort)
+		return nil
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+// Bool reads one byte; everything but 0 is true.
+func (r *Reader) Bool() bool {
+	b := r.take(1)
+	return b != nil && b[0] != 0
+}
+
+// Int reads four bytes.
+func (r *Reader) Int() int32 {
+	b := r.take(4)
+	if b == nil {
+		return 0
+	}
+	return int32(binary.BigEndian.Uint32(b))
+}
+
+// Long reads eight bytes.
+func (r *Reader) Long() int64 {
+	b := r.take(8)
+	if b == nil {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(b))
+}
+
+// bytes reads a length and that many bytes of the frame itself; ok is false for null and after an error.
+func (r *Reader) bytes() (b []byte, ok bool) {
+	n := r.Int()
+	if r.err != nil || n == -1 {
+		return nil, false
+	}
+	if n < 0 {
+		r.fail(ErrLength)
+		return nil, false
+	}
+	b = r.take(int(n))
+	return b, r.err == nil
+}
+
+// Buffer reads a byte buffer: nil if it is null.
+func (r *Reader) Buffer() []byte {
+	b, ok := r.bytes()
+	if !ok {
+		return nil
+	}
+	return append(make([]byte, 0, len(b)), b...)
+}
+
+// Text reads a string. As in the real server, what isn't UTF-8 is replaced and no error.
+func (r *Reader) Text() string {
+	b, ok := r.bytes()
+	if !ok {
+		r.null = r.null || r.err == nil
+		return ""
+	}
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return replaceInvalid(b)
+}
+
+func replaceInvalid(b []byte) string {
+	out := make([]rune, 0, len(b))
+	for len(b) > 0 {
+		c, size := utf8.DecodeRune(b)
+		out = append(out, c)
+		b = b[size:]
+	}
+	return string(out)
+}
+
+// Count reads the length of a vector whose elements take at least least bytes each: so an absurd count fails before anything is allocated.
+// null vectors and negative counts are 0.
+func (r *Reader) Count(least int) int {
+	n := int(r.Int())
+	if r.err != nil || n <= 0 {
+		return 0
+	}
+	if n > len(r.rest)/least {
+		r.fail(ErrShort)
+		return 0
+	}
+	return n
+}
+
+// Texts reads a vector of strings.
+func (r *Reader) Texts() []string {
+	n := r.Count(4)
+	if n == 0 {
+		return nil
+	}
+	all := make([]string, 0, n)
+	for range n {
+		all = append(all, r.Text())
+	}
+	return all
+}

@@ -1,0 +1,45 @@
+package zkserver
+
+import (
+	"crypto/sha1" //nolint:gosec // the digest scheme of ZooKeeper is defined by it
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/tree"
+)
+
+// setAuth adds an identity to the connection. A scheme that the server doesn't have ends the connection.
+func (s *Server) setAuth(c *conn, q *jute.Request) bool {
+	p := jute.Reply{Xid: q.Xid}
+	if q.Malformed() {
+		return false
+	}
+	switch q.Scheme {
+	case "digest":
+		id := Digest(string(q.Data))
+		c.identify(jute.Identity{Scheme: "digest", ID: id})
+		if s.cfg.Super != "" && id == s.cfg.Super {
+			c.identify(jute.Identity{Scheme: tree.SuperScheme})
+		}
+	case "ip":
+	default:
+		p.Err = jute.AuthFailed
+	}
+	c.answer(q.Op, &p)
+	return p.Err == jute.OK
+}
+
+func (c *conn) identify(id jute.Identity) {
+	if !slices.Contains(c.ids, id) {
+		c.ids = append(slices.Clip(c.ids), id)
+	}
+}
+
+// Digest is the id that "user:password" has under the digest scheme.
+func Digest(credentials string) string {
+	sum := sha1.Sum([]byte(credentials)) //nolint:gosec // as above
+	user, _, _ := strings.Cut(credentials, ":")
+	return user + ":" + base64.StdEncoding.EncodeToString(sum[:])
+}

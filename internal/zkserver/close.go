@@ -1,0 +1,13 @@
+package zkserver
+
+import "github.com/troupe-go/troupe/internal/jute"
+
+// closeSession ends the client's session and, after the answer, the connection.
+func (s *Server) closeSession(c *conn, q *jute.Request) bool {
+	if s.speaksFor(c) {
+		s.endSession(c.session)
+		c.front.catchUp()
+		c.answer(q.Op, &jute.Reply{Xid: q.Xid, Zxid: c.front.applied})
+	}
+	return false
+}

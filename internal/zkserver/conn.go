@@ -1,0 +1,145 @@
+package zkserver
+
+import (
+	"net"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// conn is a client's connection. One goroutine reads its requests and serves them one after the other.
+type conn struct {
+	s         *Server
+	front     *Front
+	transport net.Conn
+	in        frames
+	out       outbox
+	done      chan struct{} // closed when the connection is over for the server
+
+	// Guarded by s.mu.
+	session *session // nil until the handshake is through
+	timeout time.Duration
+	ids     []jute.Identity
+	cut     *cut
+	over    bool // done is closed
+	busy    bool // its own goroutine is inside the server: it flushes by itself
+
+	request jute.Request
+	reader  jute.Reader
+}
+
+func newConn(f *Front, transport net.Conn) *conn {
+	c := &conn{s: f.s, front: f, transport: transport, done: make(chan struct{})}
+	c.in = newFrames(transport, f.s.cfg.MaxPacket)
+	c.out.transport, c.out.limit = transport, f.s.cfg.Backlog
+	if host, _, err := net.SplitHostPort(transport.RemoteAddr().String()); err == nil {
+		c.ids = []jute.Identity{{Scheme: "ip", ID: host}}
+	}
+	return c
+}
+
+// serve runs until the connection is over.
+func (c *conn) serve() {
+	defer c.gone()
+	if !c.handshake() {
+		return
+	}
+	for {
+		if !c.in.ready() {
+			c.out.flush()
+		}
+		frame, err := c.in.next()
+		if err != nil {
+			return
+		}
+		c.reader.Reset(frame)
+		c.request.Reset()
+		if c.request.Decode(&c.reader) != nil || !c.handle(&c.request) {
+			return
+		}
+	}
+}
+
+// gone is the end of the connection's goroutine. The client must not see that the connection is over while a partition holds that up.
+func (c *conn) gone() {
+	c.s.mu.Lock()
+	c.finish()
+	for g := c.heldUp(); g != nil && !c.s.closed; g = c.heldUp() {
+		c.s.mu.Unlock()
+		select {
+		case <-g.opened:
+		case <-c.s.closing:
+		}
+		c.s.mu.Lock()
+	}
+	delete(c.front.conns, c)
+	c.s.mu.Unlock()
+	c.out.flush()
+	c.out.abort()
+}
+
+// heldUp is what keeps answers from the client.
+func (c *conn) heldUp() *gate {
+	switch {
+	case c.front.frozen != nil:
+		return c.front.frozen
+	case c.cut != nil && c.cut.out:
+		return c.cut.gate
+	}
+	return nil
+}
+
+// finish ends the connection for the server: nothing is served any more. The client sees it when everything is written and nothing holds that up.
+// The caller holds the server's lock.
+func (c *conn) finish() {
+	if c.over {
+		return
+	}
+	c.over = true
+	close(c.done)
+	f := c.front
+	f.data.Drop(c)
+	f.child.Drop(c)
+	if c.session != nil && f.bySession[c.session.id] == c {
+		delete(f.bySession, c.session.id)
+	}
+	if c.session != nil && c.session.owner == c {
+		c.session.owner = nil
+	}
+	c.out.finish()
+	c.kick()
+}
+
+// abort ends the connection at once for both sides. The caller holds the server's lock.
+func (c *conn) abort() {
+	c.finish()
+	c.out.abort()
+}
+
+// notify sends an event. The caller holds the server's lock.
+func (c *conn) notify(kind jute.EventType, path string) {
+	e := jute.Event{Type: kind, State: jute.StateConnected, Path: path}
+	e.Encode(c.out.begin())
+	c.out.end()
+	c.kick()
+}
+
+// kick has somebody write what waits. The caller holds the server's lock.
+func (c *conn) kick() {
+	if c.busy || c.s.closed || c.out.idle() {
+		return
+	}
+	// The server owns this goroutine; it ends when nothing is left to write, or the transport is closed.
+	c.s.work.Go(c.out.flush)
+}
+
+// wait lets the client have its answers, and then waits for a gate or the end of the connection.
+func (c *conn) wait(g *gate) bool {
+	c.out.flush()
+	select {
+	case <-g.opened:
+		return true
+	case <-c.done:
+		return false
+	}
+}

@@ -1,0 +1,2 @@
+// Package zkserver is ZooKeeper in the process.
+package zkserver

@@ -1,0 +1,147 @@
+package zkserver
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"time"
+)
+
+// expiry is the clock of the sessions. As in the real server they end at ticks: a session that was heard of at t ends at the first tick after
+// t + timeout. Ticks are counted from the server's start.
+//
+// To be heard of costs one store: the heap is put right only when its first entry comes due.
+type expiry struct {
+	heap  sessionHeap
+	timer *time.Timer
+	due   int64 // the tick that the timer waits for; 0: none
+	halt  bool  // no server runs: nothing ends
+}
+
+// tickAfter is the number of the first tick after t + timeout.
+func (s *Server) tickAfter(t time.Time, timeout time.Duration) int64 {
+	return int64((t.Sub(s.started)+timeout)/s.cfg.Tick) + 1
+}
+
+func (s *Server) tickTime(tick int64) time.Time {
+	return s.started.Add(time.Duration(tick) * s.cfg.Tick)
+}
+
+// touch is called when the leader hears of a session.
+func (s *Server) touch(ss *session, timeout time.Duration) {
+	if s.sessions[ss.id] != ss {
+		return
+	}
+	ss.deadline = s.tickAfter(time.Now(), timeout)
+	if e := &s.expiry; ss.deadline < e.heap[ss.entry].tick { // it came back with a shorter timeout
+		e.heap[ss.entry].tick = ss.deadline
+		heap.Fix(&e.heap, ss.entry)
+		e.arm(s)
+	}
+}
+
+func (e *expiry) add(s *Server, ss *session) {
+	ss.deadline = s.tickAfter(time.Now(), ss.timeout)
+	heap.Push(&e.heap, heapEntry{ss, ss.deadline})
+	e.arm(s)
+}
+
+func (e *expiry) remove(ss *session) {
+	if ss.entry < len(e.heap) && e.heap[ss.entry].session == ss {
+		heap.Remove(&e.heap, ss.entry)
+	}
+}
+
+// arm sets the timer to the first entry.
+func (e *expiry) arm(s *Server) {
+	if len(e.heap) == 0 || e.halt || s.closed {
+		return
+	}
+	first := e.heap[0].tick
+	if e.due != 0 && e.due <= first {
+		return
+	}
+	e.due = first
+	wait := time.Until(s.tickTime(first))
+	if e.timer == nil {
+		// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it does nothing.
+		e.timer = time.AfterFunc(wait, s.expire)
+		return
+	}
+	e.timer.Reset(wait)
+}
+
+func (e *expiry) stop() {
+	e.halt, e.due = true, 0
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+}
+
+// resume starts the clock again: every session has its whole timeout from now on.
+func (e *expiry) resume(s *Server) {
+	e.halt = false
+	for i := range e.heap {
+		ss := e.heap[i].session
+		ss.deadline = s.tickAfter(time.Now(), ss.timeout)
+		e.heap[i].tick = ss.deadline
+	}
+	heap.Init(&e.heap)
+	e.arm(s)
+}
+
+// expire ends the sessions whose tick has come, in the order of their ids.
+func (s *Server) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := &s.expiry
+	if s.closed || e.halt {
+		return
+	}
+	e.due = 0
+	now := int64(time.Since(s.started) / s.cfg.Tick)
+	var over []*session
+	for len(e.heap) > 0 && e.heap[0].tick <= now {
+		first := &e.heap[0]
+		if first.session.deadline > now {
+			first.tick = first.session.deadline
+			heap.Fix(&e.heap, 0)
+			continue
+		}
+		over = append(over, heap.Pop(&e.heap).(heapEntry).session)
+	}
+	slices.SortFunc(over, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
+	for _, ss := range over {
+		s.cfg.Logger.Info("session expired", "session", ss.id)
+		s.endSession(ss)
+	}
+	e.arm(s)
+}
+
+type heapEntry struct {
+	session *session
+	tick    int64 // not after the session's deadline
+}
+
+type sessionHeap []heapEntry
+
+func (h sessionHeap) Len() int           { return len(h) }
+func (h sessionHeap) Less(i, j int) bool { return h[i].tick < h[j].tick }
+func (h sessionHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].session.entry, h[j].session.entry = i, j
+}
+
+func (h *sessionHeap) Push(x any) {
+	e := x.(heapEntry)
+	e.session.entry = len(*h)
+	*h = append(*h, e)
+}
+
+func (h *sessionHeap) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	(*h)[last] = heapEntry{}
+	*h = (*h)[:last]
+	return e
+}

@@ -1,0 +1,200 @@
+package zkserver
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/zkserver/memnet"
+	"github.com/troupe-go/troupe/internal/zkserver/tree"
+	"github.com/troupe-go/troupe/internal/zkserver/watch"
+)
+
+type watchTable = watch.Table[*conn]
+
+// Front is one of the servers that share the tree: it has its own address, connections and watches, and normally shows the tree as it is. While it
+// is behind, it shows a copy of its own to which transactions are applied later.
+type Front struct {
+	s     *Server
+	index int
+	name  string
+
+	// Everything below is guarded by s.mu.
+	data, child *watchTable
+	conns       map[*conn]struct{}
+	bySession   map[int64]*conn
+	listener    net.Listener
+	address     string // of the listener, also while it is down
+	down        bool   // killed: nobody listens
+
+	tree     *tree.Tree
+	applied  int64 // the last transaction that clients of this front can see
+	behind   bool  // tree is an own copy
+	pending  []*txn
+	lag      int // how many transactions it stays behind
+	isolated *gate
+	frozen   *gate
+
+	touched map[*session]time.Duration // heard of, not yet told to the leader
+	passing *time.Timer
+}
+
+// gate holds up those who meet it until it opens.
+type gate struct{ opened chan struct{} }
+
+func newGate() *gate { return &gate{opened: make(chan struct{})} }
+
+func newFront(s *Server, index int) *Front {
+	return &Front{
+		s: s, index: index, name: fmt.Sprintf("192.0.2.%d:2181", index+1), // of the range for documentation: nobody looks it up or reaches it by mistake
+		data: watch.NewTable[*conn](), child: watch.NewTable[*conn](),
+		conns: make(map[*conn]struct{}), bySession: make(map[int64]*conn),
+		tree: s.tree, applied: s.zxid,
+	}
+}
+
+// Name is the address under which [Server.Dial] finds this front.
+func (f *Front) Name() string { return f.name }
+
+// Listen opens a TCP socket at the address, or returns the address of the one that is open already.
+func (f *Front) Listen(ctx context.Context, address string) (string, error) {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.s.closed {
+		return "", ErrClosed
+	}
+	if f.address != "" {
+		return f.address, nil
+	}
+	return f.address, f.listen(ctx, address)
+}
+
+func (f *Front) listen(ctx context.Context, address string) error {
+	var cfg net.ListenConfig
+	l, err := cfg.Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("zkserver: %w", err)
+	}
+	f.listener, f.address = l, l.Addr().String()
+	// The server owns this goroutine; it ends when the listener is closed, by Close or Kill.
+	f.s.work.Go(func() { f.accept(l) })
+	return nil
+}
+
+func (f *Front) accept(l net.Listener) {
+	for {
+		transport, err := l.Accept()
+		if err != nil {
+			return
+		}
+		if f.attach(transport) != nil {
+			transport.Close()
+		}
+	}
+}
+
+// attach begins to serve a connection.
+func (f *Front) attach(transport net.Conn) error {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.s.closed || f.down {
+		return fmt.Errorf("zkserver: %s: connection refused", f.name)
+	}
+	c := newConn(f, transport)
+	f.conns[c] = struct{}{}
+	if f.frozen != nil {
+		c.out.hold()
+	}
+	// The server owns this goroutine; it ends when the connection is closed, by either side.
+	f.s.work.Go(c.serve)
+	return nil
+}
+
+// Dial connects to a front in memory: by its name, by the address of its socket, or, if there is only one, by any address.
+func (s *Server) Dial(ctx context.Context, _, address string) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f := s.find(address)
+	if f == nil {
+		return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: fmt.Errorf("no such server")}
+	}
+	client, server := memnet.Pipe("127.0.0.1:0", memnet.Addr(f.name))
+	if err := f.attach(server); err != nil {
+		return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: err}
+	}
+	return client, nil
+}
+
+func (s *Server) find(address string) *Front {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.fronts {
+		if address == f.name || address == f.address {
+			return f
+		}
+	}
+	if len(s.fronts) == 1 {
+		return s.fronts[0]
+	}
+	return nil
+}
+
+// shut closes everything that this front has open; it forgets its connections as they end. The caller holds the lock.
+func (f *Front) shut() {
+	if f.listener != nil {
+		f.listener.Close()
+		f.listener = nil
+	}
+	if f.passing != nil {
+		f.passing.Stop()
+	}
+	for c := range f.conns {
+		c.abort()
+	}
+}
+
+// evict ends the connection of a session that is over.
+func (f *Front) evict(session int64) {
+	if c := f.bySession[session]; c != nil && !c.busy {
+		c.finish()
+	}
+}
+
+// catchUp shows everything that was committed.
+func (f *Front) catchUp() {
+	if f.behind {
+		f.follow(0)
+	}
+}
+
+// follow applies what is pending but for the last keep transactions.
+func (f *Front) follow(keep int) {
+	if f.isolated != nil || f.frozen != nil {
+		return
+	}
+	for len(f.pending) > keep {
+		t := f.pending[0]
+		f.pending[0] = nil
+		f.pending = f.pending[1:]
+		for i := range t.changes {
+			f.tree.Apply(&t.changes[i], t.zxid, t.time)
+			f.fire(&t.changes[i])
+		}
+		f.applied = t.zxid
+		if t.ends != 0 {
+			f.evict(t.ends)
+		}
+	}
+	if f.lag == 0 && len(f.pending) == 0 {
+		f.tree, f.behind, f.pending = f.s.tree, false, nil
+	}
+}
+
+// fall makes the front show a copy of its own from here on.
+func (f *Front) fall() {
+	if !f.behind {
+		f.tree, f.behind = f.s.tree.Clone(), true
+	}
+}

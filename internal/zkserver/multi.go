@@ -1,0 +1,75 @@
+package zkserver
+
+import (
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/tree"
+)
+
+// multi is one transaction of several writes: all or none, with one zxid. The reply itself is a success either way; the results tell.
+func (s *Server) multi(c *conn, q *jute.Request, p *jute.Reply) {
+	defer c.front.catchUp()
+	if q.Malformed() {
+		s.commit(&txn{}, nil)
+		p.Err = jute.MarshallingError
+		return
+	}
+	plan := s.tree.Plan(s.caller(c))
+	p.Results = make([]jute.Result, len(q.Ops))
+	for i := range q.Ops {
+		part := effective(q.Ops[i])
+		code := plan.Add(&part)
+		if code == jute.MarshallingError {
+			s.commit(&txn{}, nil)
+			p.Err, p.Results = code, nil
+			return
+		}
+		if code != jute.OK {
+			s.commit(&txn{}, nil)
+			fail(p.Results, i, code)
+			return
+		}
+		p.Results[i].Op = resultOp(part.Op)
+	}
+	s.commit(&txn{changes: plan.Changes}, func(i int, n *tree.Node) {
+		p.Results[i].Path = plan.Changes[i].Path
+		if n != nil {
+			p.Results[i].Stat = n.Stat()
+		}
+	})
+}
+
+// effective is the operation that a part of a multi really is: the real server goes by the flags of a create, not by its number.
+func effective(q jute.Request) jute.Request {
+	switch q.Op {
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer:
+		q.Op = jute.OpCreate
+		if q.Flags == jute.FlagContainer {
+			q.Op = jute.OpCreateContainer
+		}
+	case jute.OpCreateTTL:
+		if !ttlMode(&q) {
+			q.Op, q.TTL = jute.OpCreate, -1
+		}
+	}
+	return q
+}
+
+func resultOp(op jute.Op) jute.Op {
+	if op == jute.OpCreateContainer || op == jute.OpCreateTTL {
+		return jute.OpCreate2
+	}
+	return op
+}
+
+// fail marks the i-th operation as the one that failed: those before it would have been fine, those after it were not tried.
+func fail(results []jute.Result, failed int, code jute.Code) {
+	for i := range results {
+		results[i] = jute.Result{Op: jute.OpError}
+		switch {
+		case i == failed:
+			results[i].Err = code
+		case i > failed:
+			results[i].Err = jute.RuntimeInconsistency
+		}
+	}
+}

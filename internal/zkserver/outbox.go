@@ -1,0 +1,109 @@
+package zkserver
+
+import (
+	"net"
+	"sync"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// outbox is what waits to be written to a client. Whoever has something to say appends; one goroutine at a time writes: the connection's own after
+// it has served a batch of requests, or else one that lives only as long as there is something to write.
+type outbox struct {
+	mu        sync.Mutex
+	transport net.Conn
+	limit     int
+	pending   jute.Writer
+	spare     []byte
+	writing   bool // somebody is inside transport.Write
+	held      int  // reasons to write nothing now
+	finishing bool // close the transport when all is written
+	broken    bool // the transport is closed
+}
+
+// keepBuffer is how large a buffer may be to be kept for the next batch.
+const keepBuffer = 16 << 10
+
+// begin opens a frame; end closes it. Between them the outbox is locked.
+func (o *outbox) begin() *jute.Writer {
+	o.mu.Lock()
+	o.pending.Begin()
+	return &o.pending
+}
+
+func (o *outbox) end() {
+	o.pending.End()
+	if o.broken {
+		o.pending.Reset(nil)
+	} else if o.pending.Len() > o.limit {
+		o.fail()
+	}
+	o.mu.Unlock()
+}
+
+// fail gives the connection up: its goroutine notices by itself.
+func (o *outbox) fail() {
+	o.broken = true
+	o.pending.Reset(nil)
+	o.transport.Close()
+}
+
+// flush writes until nothing is left, unless somebody else does already.
+func (o *outbox) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for !o.writing && o.held == 0 && !o.broken && o.pending.Len() > 0 {
+		batch := o.pending.Bytes()
+		o.pending.Reset(o.spare[:0])
+		o.spare, o.writing = nil, true
+		o.mu.Unlock()
+		_, err := o.transport.Write(batch)
+		o.mu.Lock()
+		o.writing = false
+		if cap(batch) <= keepBuffer {
+			o.spare = batch
+		}
+		if err != nil && !o.broken {
+			o.fail()
+		}
+	}
+	if o.finishing && o.held == 0 && !o.writing && !o.broken {
+		o.fail()
+	}
+}
+
+// idle reports whether there is nothing to do for flush.
+func (o *outbox) idle() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.writing || o.held > 0 || o.broken || o.pending.Len() == 0 && !o.finishing
+}
+
+// hold keeps everything back, the closing of the connection too, until release was called as often.
+func (o *outbox) hold() {
+	o.mu.Lock()
+	o.held++
+	o.mu.Unlock()
+}
+
+func (o *outbox) release() {
+	o.mu.Lock()
+	o.held--
+	o.mu.Unlock()
+}
+
+// finish closes the connection as soon as everything is written.
+func (o *outbox) finish() {
+	o.mu.Lock()
+	o.finishing = true
+	o.mu.Unlock()
+}
+
+// abort closes the connection now.
+func (o *outbox) abort() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.broken {
+		o.fail()
+	}
+}

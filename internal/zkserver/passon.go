@@ -1,0 +1,33 @@
+package zkserver
+
+import "time"
+
+// Where several servers share the tree, each notes which sessions it has heard of and tells the leader twice a tick, as followers do in their answers
+// to the leader's pings. A front that is cut off from the leader, or stopped, keeps its notes to itself.
+
+// note remembers that a session was heard of.
+func (f *Front) note(ss *session, timeout time.Duration) {
+	if f.touched == nil {
+		f.touched = make(map[*session]time.Duration)
+	}
+	f.touched[ss] = timeout
+	if f.passing == nil {
+		half := f.s.cfg.Tick / 2
+		past := time.Since(f.s.started)
+		// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it does nothing.
+		f.passing = time.AfterFunc((past/half+1)*half-past, f.passOn)
+	}
+}
+
+func (f *Front) passOn() {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	f.passing = nil
+	if f.s.closed || f.isolated != nil || f.frozen != nil || f.down {
+		return
+	}
+	for ss, timeout := range f.touched {
+		f.s.touch(ss, timeout)
+	}
+	clear(f.touched)
+}

@@ -1,0 +1,5 @@
+package zkserver
+
+type rule struct{}
+
+type journal struct{ limit int }

@@ -1,0 +1,92 @@
+package zkserver
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/zkserver/tree"
+)
+
+// ErrClosed is returned by what needs a server that is still open.
+var ErrClosed = errors.New("zkserver: closed")
+
+// Server is an in-process ZooKeeper. One lock, mu, owns all state below it; nothing is called back and nothing is waited for while it is held.
+type Server struct {
+	cfg     Config
+	started time.Time // of the expiry clock: ticks are counted from here
+
+	mu       sync.Mutex
+	tree     *tree.Tree // as of the last transaction
+	zxid     int64      // of the last transaction
+	sessions map[int64]*session
+	nextID   int64
+	expiry   expiry
+	reaper   *time.Timer
+	fronts   []*Front
+	journal  journal
+	rules    []*rule // interceptors
+	requests int64   // that were ever received
+	replaced map[int64]bool
+	cut      map[int64]*cut // partitioned sessions
+	closed   bool
+
+	closing chan struct{}  // closed with the server
+	work    sync.WaitGroup // every goroutine of the server
+}
+
+// New makes a server. It uses no goroutine and no socket until somebody connects.
+func New(cfg Config) (*Server, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	s := &Server{
+		cfg:      cfg,
+		started:  time.Now(),
+		tree:     tree.New(),
+		zxid:     cfg.FirstZxid,
+		sessions: make(map[int64]*session),
+		replaced: make(map[int64]bool),
+		cut:      make(map[int64]*cut),
+		closing:  make(chan struct{}),
+	}
+	s.nextID = firstSessionID(s.started)
+	s.journal.limit = cfg.Journal
+	for i := range cfg.Fronts {
+		s.fronts = append(s.fronts, newFront(s, i))
+	}
+	return s, nil
+}
+
+// Front is one of the servers that share the tree, from 0 on; nil if there is none of that number.
+func (s *Server) Front(i int) *Front {
+	if i < 0 || i >= len(s.fronts) {
+		return nil
+	}
+	return s.fronts[i]
+}
+
+// Fronts is the number of servers that share the tree.
+func (s *Server) Fronts() int { return len(s.fronts) }
+
+// Close drops all connections and waits until every goroutine of the server has ended. It may be called more than once.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		close(s.closing)
+		s.expiry.stop()
+		if s.reaper != nil {
+			s.reaper.Stop()
+		}
+		for _, f := range s.fronts {
+			f.shut()
+		}
+	}
+	s.mu.Unlock()
+	s.work.Wait()
+	return nil
+}
+
+// now is the wall clock as the tree shows it, in milliseconds.
+func (s *Server) now() int64 { return time.Now().UnixMilli() }

@@ -1,0 +1,69 @@
+package zkserver
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"math/rand/v2"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/zkserver/tree"
+)
+
+// session is what the leader knows of a client, across connections.
+type session struct {
+	id       int64
+	password [16]byte
+	timeout  time.Duration
+	deadline int64 // the tick at which it ends; see expiry
+	entry    int   // its place in the expiry heap
+	owner    *conn // the connection that speaks for it: writes through another one are refused
+}
+
+// firstSessionID is made as the real server makes it: the server's id in the first byte, the time in the next five.
+func firstSessionID(now time.Time) int64 {
+	return (now.UnixMilli() << 24 >> 8 & (1<<56 - 1)) | 1<<56
+}
+
+// passwordKey keeps the password of one process' session from being good for another's.
+var passwordKey = binary.BigEndian.AppendUint64(nil, rand.Uint64())
+
+func passwordOf(id int64) (password [16]byte) {
+	mac := hmac.New(sha256.New, passwordKey)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(id)))
+	copy(password[:], mac.Sum(nil))
+	return password
+}
+
+// openSession is the transaction that begins a session.
+func (s *Server) openSession(timeout time.Duration) *session {
+	ss := &session{id: s.nextID, password: passwordOf(s.nextID), timeout: timeout}
+	s.nextID++
+	s.sessions[ss.id] = ss
+	s.expiry.add(s, ss)
+	s.commit(&txn{}, nil)
+	return ss
+}
+
+// endSession is the transaction that ends a session, by the client's wish or by expiry: its ephemerals go with it.
+func (s *Server) endSession(ss *session) {
+	if s.sessions[ss.id] != ss {
+		return
+	}
+	delete(s.sessions, ss.id)
+	s.expiry.remove(ss)
+	s.commit(&txn{changes: s.tree.CloseSession(ss.id), ends: ss.id}, nil)
+}
+
+// clamp is the negotiation of a session's timeout.
+func (s *Server) clamp(ms int32) time.Duration {
+	return min(max(time.Duration(ms)*time.Millisecond, s.cfg.MinTimeout), s.cfg.MaxTimeout)
+}
+
+// txn is a transaction, ready to be applied.
+type txn struct {
+	zxid    int64
+	time    int64
+	changes []tree.Change
+	ends    int64 // the session that it closes
+}

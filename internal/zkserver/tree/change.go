@@ -1,0 +1,81 @@
+package tree
+
+import "github.com/troupe-go/troupe/internal/jute"
+
+// Kind says what a change does.
+type Kind uint8
+
+// The kinds of changes.
+const (
+	Check   Kind = iota // nothing: the check of a version inside a multi
+	Create              // a znode comes to be
+	Delete              // a znode goes
+	SetData             // data and version are replaced
+	SetACL              // the ACL and its version are replaced
+)
+
+// Change is one step of a transaction, judged and ready to be applied.
+type Change struct {
+	Kind      Kind
+	Path      string
+	Data      []byte
+	ACL       []jute.ACL
+	Owner     int64
+	Creations int32 // Create: what the parent's counter becomes
+	Version   int32 // SetData, SetACL: what the version becomes
+}
+
+// Apply carries out a change as part of the transaction zxid at time now (ms). It returns the node concerned, nil for a deletion. What was judged
+// by Prepare on the same state always applies; anything else is ignored where it makes no sense.
+func (t *Tree) Apply(c *Change, zxid, now int64) *Node {
+	switch c.Kind {
+	case Create:
+		return t.create(c, zxid, now)
+	case Delete:
+		t.remove(c.Path, zxid)
+	case SetData:
+		if n := t.nodes[c.Path]; n != nil {
+			t.dataSize += int64(len(c.Data) - len(n.data))
+			n.data, n.version, n.mzxid, n.mtime = c.Data, c.Version, zxid, now
+			return n
+		}
+	case SetACL:
+		if n := t.nodes[c.Path]; n != nil {
+			n.acl, n.aversion = c.ACL, c.Version
+			return n
+		}
+	}
+	return nil
+}
+
+func (t *Tree) create(c *Change, zxid, now int64) *Node {
+	parent := t.nodes[Parent(c.Path)]
+	if parent == nil || t.nodes[c.Path] != nil {
+		return nil
+	}
+	// Past 2147483647 the new count is negative, so the counter, and Pzxid with it, stays.
+	if c.Creations > parent.creations {
+		parent.creations, parent.pzxid = c.Creations, zxid
+	}
+	n := &Node{
+		path: c.Path, data: c.Data, acl: c.ACL, owner: c.Owner,
+		czxid: zxid, mzxid: zxid, pzxid: zxid, ctime: now, mtime: now,
+	}
+	parent.adopt(n)
+	t.nodes[c.Path] = n
+	t.index(n)
+	t.dataSize += int64(len(c.Path) + len(c.Data))
+	return n
+}
+
+func (t *Tree) remove(path string, zxid int64) {
+	n := t.nodes[path]
+	if n == nil || n.parent == nil {
+		return
+	}
+	n.parent.disown(n)
+	n.parent.pzxid = max(n.parent.pzxid, zxid)
+	delete(t.nodes, path)
+	t.unindex(n)
+	t.dataSize -= int64(len(path) + len(n.data))
+}

@@ -1,0 +1,79 @@
+package tree
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+func (p *Plan) create(q *jute.Request) (Change, jute.Code) {
+	none := Change{}
+	if q.Flags < jute.FlagPersistent || q.Flags > jute.FlagPersistentSequentialTTL {
+		return none, jute.BadArguments
+	}
+	ttlMode := q.Flags == jute.FlagPersistentTTL || q.Flags == jute.FlagPersistentSequentialTTL
+	if badTTL(ttlMode, q.TTL) {
+		return none, jute.BadArguments
+	}
+	slash := strings.LastIndexByte(q.Path, '/')
+	if slash < 0 || strings.IndexByte(q.Path, 0) >= 0 {
+		return none, jute.BadArguments
+	}
+	acl, code := Fix(q.ACL, p.who.IDs)
+	if code != jute.OK {
+		return none, code
+	}
+	parentPath, path := q.Path[:slash], q.Path
+	parent := p.look(parentPath)
+	if !parent.exists {
+		return none, jute.NoNode
+	}
+	if !p.allowed(parent.acl, jute.PermCreate) {
+		return none, jute.NoAuth
+	}
+	if sequential(q.Flags) {
+		path += fmt.Sprintf("%010d", parent.creations)
+	}
+	if !Valid(path) {
+		return none, jute.BadArguments
+	}
+	if p.look(path).exists {
+		return none, jute.NodeExists
+	}
+	if Ephemeral(parent.owner) {
+		return none, jute.NoChildrenForEphemerals
+	}
+	c := Change{Kind: Create, Path: path, Data: q.Data, ACL: acl, Owner: p.owner(q), Creations: parent.creations + 1}
+	parent.creations++
+	parent.children++
+	p.note(parentPath, parent)
+	p.note(path, record{exists: true, owner: c.Owner, acl: acl})
+	return c, jute.OK
+}
+
+func sequential(flags int32) bool {
+	return flags == jute.FlagSequential || flags == jute.FlagEphemeralSequential || flags == jute.FlagPersistentSequentialTTL
+}
+
+func badTTL(mode bool, ttl int64) bool {
+	if mode {
+		return ttl <= 0 || ttl > MaxTTL
+	}
+	return ttl >= 0
+}
+
+// owner is decided by the operation first and by the flags only within a plain create: createContainer makes a container whatever its flags are,
+// and create with the container flag a plain znode, as in the real server.
+func (p *Plan) owner(q *jute.Request) int64 {
+	switch q.Op {
+	case jute.OpCreateContainer:
+		return OwnerContainer
+	case jute.OpCreateTTL:
+		return OwnerTTL(q.TTL)
+	}
+	if q.Flags == jute.FlagEphemeral || q.Flags == jute.FlagEphemeralSequential {
+		return p.who.Session
+	}
+	return 0
+}

@@ -1,0 +1,95 @@
+package tree
+
+import (
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// Caller is on whose behalf a request is judged.
+type Caller struct {
+	Session int64
+	IDs     []jute.Identity
+}
+
+// record is what the judgement of a write needs to know about a node: of the tree, or as the parts of the same multi before it leave it.
+type record struct {
+	exists    bool
+	version   int32
+	aversion  int32
+	creations int32
+	children  int
+	owner     int64
+	acl       []jute.ACL
+}
+
+// Plan judges the writes of one transaction, each on top of those before it.
+type Plan struct {
+	tree    *Tree
+	who     Caller
+	overlay map[string]record
+	Changes []Change
+}
+
+// Plan begins a transaction of one or more writes.
+func (t *Tree) Plan(who Caller) *Plan { return &Plan{tree: t, who: who} }
+
+// Prepare judges a single write.
+func (t *Tree) Prepare(who Caller, q *jute.Request) (Change, jute.Code) {
+	p := Plan{tree: t, who: who}
+	return p.judge(q)
+}
+
+// Add judges one more write of the transaction.
+func (p *Plan) Add(q *jute.Request) jute.Code {
+	if p.overlay == nil {
+		p.overlay = make(map[string]record)
+	}
+	c, code := p.judge(q)
+	if code == jute.OK {
+		p.Changes = append(p.Changes, c)
+	}
+	return code
+}
+
+func (p *Plan) judge(q *jute.Request) (Change, jute.Code) {
+	if q.NullPath {
+		return Change{}, jute.MarshallingError
+	}
+	switch q.Op {
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
+		return p.create(q)
+	case jute.OpDelete:
+		return p.delete(q)
+	case jute.OpDeleteContainer:
+		return p.reap(q)
+	case jute.OpSetData:
+		return p.setData(q)
+	case jute.OpSetACL:
+		return p.setACL(q)
+	case jute.OpCheck:
+		return p.check(q)
+	}
+	return Change{}, jute.Unimplemented
+}
+
+func (p *Plan) look(path string) record {
+	if r, ok := p.overlay[path]; ok {
+		return r
+	}
+	n := p.tree.nodes[path]
+	if n == nil {
+		return record{}
+	}
+	return record{
+		exists: true, version: n.version, aversion: n.aversion, creations: n.creations,
+		children: len(n.children), owner: n.owner, acl: n.acl,
+	}
+}
+
+// note remembers what a change does, for the parts of a multi that come after it.
+func (p *Plan) note(path string, r record) {
+	if p.overlay != nil {
+		p.overlay[path] = r
+	}
+}
+
+func (p *Plan) allowed(acl []jute.ACL, perm int32) bool { return Allowed(acl, perm, p.who.IDs) }

@@ -1,0 +1,2 @@
+// Package zktest is an in-process ZooKeeper for tests.
+package zktest

@@ -1,0 +1,75 @@
+package zktest
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/troupe-go/troupe/internal/zkserver"
+)
+
+// TB is what [Start] needs of a test.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Fatalf(format string, args ...any)
+}
+
+// Server is an in-process ZooKeeper, or several that share one tree. All its methods are safe for concurrent use.
+type Server struct{ inner *zkserver.Server }
+
+// New makes a server. It uses no socket and no goroutine until a client connects. The caller closes it.
+func New(opts ...Option) (*Server, error) {
+	var cfg zkserver.Config
+	for _, o := range opts {
+		o(&cfg)
+	}
+	inner, err := zkserver.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{inner: inner}, nil
+}
+
+// Start makes a server that is closed at the end of the test.
+func Start(t TB, opts ...Option) *Server {
+	t.Helper()
+	s, err := New(opts...)
+	if err != nil {
+		t.Fatalf("zktest: %v", err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// Close drops all clients and ends every goroutine of the server before it returns. It may be called more than once.
+func (s *Server) Close() error { return s.inner.Close() }
+
+// Servers are the TCP addresses, on 127.0.0.1. The sockets are opened by the first call: a test inside testing/synctest, where sockets don't work,
+// uses [Server.Hosts] and [Server.Dialer] instead. It panics only if the machine has no port left on its loopback.
+func (s *Server) Servers() []string {
+	all := make([]string, s.inner.Fronts())
+	for i := range all {
+		address, err := s.inner.Front(i).Listen(context.Background(), "127.0.0.1:0") // binding to loopback doesn't wait
+		if err != nil {
+			panic(fmt.Sprintf("zktest: %v", err))
+		}
+		all[i] = address
+	}
+	return all
+}
+
+// Hosts are the addresses that [Server.Dialer] knows, without a socket behind them.
+func (s *Server) Hosts() []string {
+	all := make([]string, s.inner.Fronts())
+	for i := range all {
+		all[i] = s.inner.Front(i).Name()
+	}
+	return all
+}
+
+// Dialer connects in memory, also inside testing/synctest: to the addresses of [Server.Hosts] and [Server.Servers], and, if there is just one server,
+// to any other address as well.
+func (s *Server) Dialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return s.inner.Dial
+}
