@@ -1,0 +1,63 @@
+package znode
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Validate tells what is wrong with a path, by ZooKeeper's own rules: absolute, no trailing slash, no empty, "." or ".." parts, valid UTF-8, and none of
+// the characters that the server refuses.
+func Validate(path string) error {
+	switch {
+	case path == "":
+		return errors.New("empty")
+	case path[0] != '/':
+		return errors.New("not absolute: it must begin with a slash")
+	case path == "/":
+		return nil
+	case path[len(path)-1] == '/':
+		return errors.New("ends with a slash")
+	case !utf8.ValidString(path):
+		return errors.New("not valid UTF-8")
+	}
+	for i, r := range path {
+		if refused(r) {
+			return fmt.Errorf("character %U at %d is not allowed", r, i)
+		}
+	}
+	for part := range strings.SplitSeq(path[1:], "/") {
+		switch part {
+		case "":
+			return errors.New("empty part between two slashes")
+		case ".", "..":
+			return fmt.Errorf("relative part %q", part)
+		}
+	}
+	return nil
+}
+
+func refused(r rune) bool {
+	return r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 && r <= 0xffff
+}
+
+// Join puts a child's name behind its parent's path.
+func Join(parent, child string) string {
+	if parent == "/" {
+		return "/" + child
+	}
+	return parent + "/" + child
+}
+
+// Split divides a path into its parent's path and the last name. The root has no parent: both are empty but for the path itself.
+func Split(path string) (parent, name string) {
+	i := strings.LastIndexByte(path, '/')
+	switch {
+	case path == "/" || i < 0:
+		return "", path
+	case i == 0:
+		return "/", path[1:]
+	}
+	return path[:i], path[i+1:]
+}
