@@ -2,28 +2,41 @@ package link
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"net"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// DefaultMaxPacket is what a server takes if its jute.maxbuffer is not set.
-const DefaultMaxPacket = 1<<20 - 1
+const (
+	defaultPort = "2181"
+
+	// smallBuffer is what the library's buffers begin with. It allocates them up front, 1.5 MB each; here they grow when a larger packet comes.
+	smallBuffer = 4 << 10
+
+	// A server limits the packets that it takes, not those that it sends: the answer to a listing may exceed its limit.
+	answerFactor = 4
+)
 
 // Config says how to reach ZooKeeper and what for.
 type Config struct {
-	Servers   []string      // host:port each; without a port, 2181
+	Servers   []string      // host:port each; without a port, 2181. Tried in random order, then round and round in that order
 	Timeout   time.Duration // of the session, as asked for; the server may negotiate
-	MaxPacket int           // the servers' jute.maxbuffer; 0: DefaultMaxPacket
+	MaxPacket int           // the servers' jute.maxbuffer; 0: as servers have it by default
 
 	// Dial makes a connection, TLS included. It must return soon after ctx has ended. nil: [Dial].
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	Auth   []Credential // presented on every connection, before anything else
-	Logger *slog.Logger // nil: no log
+	Logger *slog.Logger // nil: no log. Never told a credential
 }
 
-// Credential identifies the application to ZooKeeper. It is never logged.
+// Credential identifies the application to ZooKeeper.
 type Credential struct {
 	Scheme string
 	Secret []byte
@@ -34,3 +47,39 @@ func (c Credential) String() string { return c.Scheme + ":…" }
 
 // GoString hides the secret.
 func (c Credential) GoString() string { return c.String() }
+
+// complete checks the configuration and fills in what it leaves open.
+func (cfg *Config) complete() error {
+	if len(cfg.Servers) == 0 {
+		return errors.New("no ZooKeeper servers are given")
+	}
+	if cfg.Timeout < time.Millisecond {
+		return errors.New("the session timeout is not positive")
+	}
+	if cfg.MaxPacket <= 0 {
+		cfg.MaxPacket = jute.DefaultMaxPacket
+	}
+	if cfg.Dial == nil {
+		cfg.Dial = Dial
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	cfg.Auth = slices.Clone(cfg.Auth)
+	cfg.Servers = slices.Clone(cfg.Servers)
+	for i, addr := range cfg.Servers {
+		cfg.Servers[i] = withPort(addr)
+	}
+	rand.Shuffle(len(cfg.Servers), func(i, j int) { cfg.Servers[i], cfg.Servers[j] = cfg.Servers[j], cfg.Servers[i] })
+	return nil
+}
+
+// maxAnswer is the largest frame that is taken from a server.
+func (cfg *Config) maxAnswer() int { return answerFactor * cfg.MaxPacket }
+
+func withPort(addr string) string {
+	if _, _, err := net.SplitHostPort(addr); err == nil {
+		return addr
+	}
+	return net.JoinHostPort(strings.Trim(addr, "[]"), defaultPort)
+}

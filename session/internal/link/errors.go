@@ -37,14 +37,16 @@ var (
 	ErrInvalidACL              = errors.New("the ACL is not valid")
 	ErrInvalidPath             = errors.New("the path is not valid")
 	ErrBadArguments            = errors.New("the server does not accept the arguments")
-	ErrUnsupported             = errors.New("the server does not support the operation")                    // −6
-	ErrTooLarge                = errors.New("the request or its answer exceeds the largest packet")         // found before it is sent, or instead of the answer
-	ErrQuotaExceeded           = errors.New("a quota of ZooKeeper is exceeded")                             // −125
-	ErrThrottled               = errors.New("the server is overloaded and has not carried out the request") // −127
-	ErrRolledBack              = errors.New("not done, since another operation of the transaction failed")  // −2, in the results of a transaction
+	ErrUnsupported             = errors.New("the server does not support the operation")
+	ErrQuotaExceeded           = errors.New("a quota of ZooKeeper is exceeded")
+	ErrThrottled               = errors.New("the server is overloaded and has not carried out the request")
+	ErrRolledBack              = errors.New("not done, since another operation of the transaction failed")
+
+	// ErrTooLarge: the request is larger than a server takes (found before it is sent), or the answer to a read is larger than four times that.
+	ErrTooLarge = errors.New("larger than the largest packet")
 )
 
-// CodeError is an answer for which there is no error value of its own.
+// CodeError is an answer for which there is no error value of its own: definite too.
 type CodeError struct{ Code int32 }
 
 // Error names the code as ZooKeeper numbers it.

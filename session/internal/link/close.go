@@ -1,0 +1,84 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Close closes the session at the servers, so that its ephemeral znodes go at once, and tears everything down; no event comes from then on, and no
+// goroutine is left when it returns. If the connection is down it waits for the next one, until ctx ends; then the session is left to expire, which
+// the error says. It returns nil if the session is known to be gone. It may be called more than once; the first ctx that ends is obeyed.
+func (c *Conn) Close(ctx context.Context) error {
+	var farewell sync.WaitGroup
+	if l := c.beginClosing(); l != nil {
+		farewell.Go(l.takeLeave) // owned by this call; ends with the line, which end sees to
+	}
+	select {
+	case <-c.over.C():
+	case <-ctx.Done():
+	}
+	c.end(errClosed)
+	farewell.Wait()
+	<-c.gone.C()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.settled || c.session.id == 0 {
+		return nil
+	}
+	why := context.Cause(ctx)
+	if why == nil {
+		why = c.cause // somebody else was in more of a hurry
+	}
+	return fmt.Errorf("the ZooKeeper session was left to expire: %w", why)
+}
+
+// Abandon tears everything down at once and leaves the session to expire. No event comes from then on, and no goroutine is left when it returns.
+func (c *Conn) Abandon() {
+	c.end(errAbandoned)
+	<-c.gone.C()
+}
+
+// beginClosing shuts the gate and returns the connection over which the session is to be closed, if there is one at the moment.
+func (c *Conn) beginClosing() *line {
+	var up *line
+	var nothing bool
+	c.tell(func() {
+		if c.closing || c.cause != nil {
+			return
+		}
+		c.closing, c.quiet = true, true
+		up = c.line
+		nothing = c.session.id == 0 && (c.dialled == nil || !c.dialled.greeted)
+	})
+	c.shut.Close()
+	if nothing {
+		c.end(errClosed)
+	}
+	return up
+}
+
+// takeLeave asks the server to close the session and waits for the answer, which ends the Conn, no longer than a handshake may take: then a new
+// connection is the better hope.
+func (l *line) takeLeave() {
+	if err := l.write(closeFrame()); err != nil {
+		l.lose(err)
+		return
+	}
+	patience := time.NewTimer(l.limit)
+	defer patience.Stop()
+	select {
+	case <-l.gone.C():
+	case <-patience.C:
+		l.lose(errNoFarewell)
+	}
+}
+
+// confirmClosed: the server said that the session is closed.
+func (c *Conn) confirmClosed() {
+	c.mu.Lock()
+	c.settled = true
+	c.mu.Unlock()
+	c.end(errClosed)
+}

@@ -1,0 +1,161 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/troupe-go/troupe/internal/notify"
+)
+
+// Causes of an end that is no loss.
+var (
+	errClosed    = errors.New("the session was closed")
+	errAbandoned = errors.New("the session was abandoned")
+)
+
+// Conn is one ZooKeeper session: from Open until Ended, Close or Abandon. It is safe for concurrent use.
+type Conn struct {
+	cfg  Config
+	log  *slog.Logger
+	sink func(Event)
+
+	zk      *zk.Conn
+	library <-chan zk.Event // read for its end only: it closes when the library's last goroutine ends
+	opened  *notify.Latch   // zk and library are set
+
+	life  context.Context // ends with the session; dials and pauses are bound to it
+	stop  context.CancelFunc
+	over  *notify.Latch  // the session has ended for this Conn: nothing connects any more
+	shut  *notify.Latch  // Close or Abandon was called, or it is over: no request is taken
+	last  *terminus      // where the library is led when it is over
+	gone  *notify.Latch  // the library's goroutines have ended
+	asked sync.WaitGroup // requests handed to the library and not returned
+
+	turn turn // whoever has it may hand the next request to the library
+	room int  // the size of the library's send buffer; belongs to whoever has the turn
+
+	telling sync.Mutex // held while state changes and the sink is told, so that events have one order; taken before mu
+
+	mu       sync.Mutex
+	outbox   []Event // what tell tells when it has let go of mu
+	cause    error   // why it is over; nil until then
+	closing  bool    // Close was called: the next connection is for closing the session alone
+	quiet    bool    // nothing is told any more
+	settled  bool    // the session doesn't exist any more at the servers
+	dialled  *line   // the connection made last, until it is lost
+	line     *line   // the same, while it has the session and takes requests
+	handing  *request
+	session  identity
+	tries    int   // to connect since a connection was last good
+	lastZxid int64 // of the last answer: what was seen of the servers' history
+	watches  watchTable
+}
+
+// identity is what the server handed out with the session.
+type identity struct {
+	id       int64
+	password []byte
+	timeout  time.Duration
+}
+
+// Open begins to connect and returns at once. The sink is told what happens; it is called by one goroutine at a time, in wire order, must not
+// block and must not call Close or Abandon. The first event may come before Open has returned.
+func Open(cfg Config, sink func(Event)) (*Conn, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	life, stop := context.WithCancel(context.Background()) // the session outlives every caller's context; Close and Abandon end it
+	c := &Conn{
+		cfg: cfg, log: cfg.Logger, sink: sink,
+		opened: notify.NewLatch(), life: life, stop: stop, over: notify.NewLatch(), shut: notify.NewLatch(), gone: notify.NewLatch(),
+		turn: newTurn(), room: smallBuffer, watches: watchTable{},
+	}
+	c.session.timeout = cfg.Timeout
+	c.last = newTerminus()
+	library, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
+		zk.WithDialer(c.dial),
+		zk.WithHostProvider(&hosts{servers: cfg.Servers}),
+		zk.WithLogger(logger{c.log}),
+		zk.WithLogInfo(false),
+		zk.WithMaxConnBufferSize(smallBuffer),
+	)
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("open the ZooKeeper client: %w", err)
+	}
+	c.zk, c.library = library, events
+	c.opened.Close()
+	return c, nil
+}
+
+// SessionID is the number of the session; 0 before the first Up.
+func (c *Conn) SessionID() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session.id
+}
+
+// tell changes the state and tells the sink what the change put into the outbox. Changes that have something to tell are made here and nowhere
+// else, so that events come in the order of the changes.
+func (c *Conn) tell(change func()) {
+	c.telling.Lock()
+	defer c.telling.Unlock()
+	c.mu.Lock()
+	change()
+	news := c.outbox
+	if c.quiet {
+		news = nil
+	}
+	c.outbox = nil
+	c.mu.Unlock()
+	for _, ev := range news {
+		c.sink(ev)
+	}
+}
+
+// end makes the session over, once: the sink is told if it did not ask for it, the connection is hung up, and the library is led to its end.
+func (c *Conn) end(cause error) {
+	var first bool
+	var open *line
+	c.tell(func() {
+		if first = c.cause == nil; !first {
+			return
+		}
+		c.cause, open = cause, c.dialled
+		switch cause {
+		case errClosed, errAbandoned:
+			c.quiet = true
+		default:
+			c.settled = true
+			c.outbox = append(c.outbox, Ended{Cause: cause})
+		}
+	})
+	if !first {
+		return
+	}
+	c.over.Close()
+	c.shut.Close()
+	c.stop()
+	if open != nil {
+		open.lose(cause)
+	}
+	go c.retire() // owned by the Conn; ends when the library's goroutines have, which nothing holds up any more
+}
+
+// retire ends the library's goroutines. Its loop only looks up from connecting while it has a connection, so it is given the terminus, where the
+// request that its Close waits for is answered at once. By then no request is left that could be answered while its caller gives up.
+func (c *Conn) retire() {
+	<-c.last.reached.C()
+	c.asked.Wait()
+	c.zk.Close()
+	for range c.library {
+		// a few old events; only the end of the channel counts
+	}
+	c.gone.Close()
+}

@@ -1,0 +1,79 @@
+package link_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+func TestUpTellsWhatWasNegotiated(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		require.Equal(b, link.Up{SessionID: 42, Timeout: 4 * time.Second, Server: "a:1"}, last[link.Up](b.sink))
+		require.EqualValues(b, 42, b.SessionID())
+	}, func(f *fake, _ *link.Config) {
+		f.welcome = func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {
+			return jute.ConnectResponse{Timeout: 4000, SessionID: 42, Password: make([]byte, 16)}, true
+		}
+	})
+}
+
+func TestRequestIsOnlyTakenWhileThereIsASession(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		_, err := b.Create("/a", nil, link.Persistent, 0, nil, nil)
+		require.ErrorIs(b, err, link.ErrNotSent)
+		time.Sleep(10 * time.Second)
+		_, err = b.Create("/a", nil, link.Persistent, 0, nil, nil)
+		require.ErrorIs(b, err, link.ErrNotSent)
+		require.Zero(b, b.SessionID())
+
+		b.script(func() { b.refuse = nil })
+		time.Sleep(time.Second)
+		v := b.connected()
+		require.Empty(b, v.ops(), "what was refused came back")
+		_, err = b.Create("/a", nil, link.Persistent, 0, nil, nil)
+		require.NoError(b, err)
+	}, func(f *fake, _ *link.Config) {
+		f.refuse = func(string) error { return errSilent }
+	})
+}
+
+func TestLostConnection(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		time.Sleep(time.Minute)
+		b.script(func() { b.answer = func(*visit, jute.Request) (jute.Reply, bool) { return jute.Reply{}, false } })
+		get := begin(func() error { _, _, err := b.Get("/a", false); return err })
+		set := begin(func() error { _, err := b.Set("/a", nil, -1); return err })
+		pending(b, get)
+		pending(b, set)
+
+		b.script(func() { b.answer = nil })
+		v.hangUp()
+		require.ErrorIs(b, got(b, get), link.ErrNoReply)
+		require.ErrorIs(b, got(b, set), link.ErrNoReply)
+		require.Len(b, b.visits, 2)
+		events := b.sink.all()
+		require.IsType(b, link.Up{}, events[0])
+		require.IsType(b, link.Down{}, events[1])
+		require.IsType(b, link.Up{}, events[2])
+		require.Len(b, events, 3)
+		require.EqualValues(b, 7, b.visit(1).hello.SessionID)
+		require.Empty(b, b.visit(1).ops())
+	})
+}
+
+func TestClose(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		require.NoError(b, b.Close(within(b, time.Second)))
+		synctest.Wait()
+		require.Equal(b, []jute.Op{jute.OpCloseSession}, v.ops())
+		require.Len(b, b.sink.all(), 1)
+	})
+}

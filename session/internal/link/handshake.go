@@ -1,0 +1,237 @@
+package link
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// greet writes the request for the session in place of the library's own: with the timeout as asked for, and with the session as the Conn knows it.
+func (l *line) greet() error {
+	c := l.conn
+	c.mu.Lock()
+	ask := jute.ConnectRequest{
+		LastZxidSeen: c.lastZxid, Timeout: int32(c.cfg.Timeout / time.Millisecond), SessionID: c.session.id, Password: c.session.password,
+	}
+	l.greeted = true
+	c.mu.Unlock()
+	if ask.Password == nil {
+		ask.Password = make([]byte, passwordLength)
+	}
+	w := jute.NewWriter(nil)
+	w.Begin()
+	ask.Encode(w)
+	w.End()
+	return l.send(w.Bytes())
+}
+
+// readWelcome is Read until the library has its answer to the request for the session; that it gets when everything else is done.
+func (l *line) readWelcome(p []byte) (int, error) {
+	if l.held == nil {
+		if err := l.handshake(); err != nil {
+			l.lose(err)
+			return 0, err
+		}
+	}
+	n := copy(p, l.held)
+	l.held = l.held[n:]
+	l.open = len(l.held) == 0
+	return n, nil
+}
+
+// handshake takes the connection from the request for the session to Up: the session is this one, its credentials are presented, its watches are
+// armed again. Then the library may have it.
+func (l *line) handshake() error {
+	welcome, err := l.readReply()
+	if err != nil {
+		return err
+	}
+	if err := l.identify(&welcome); err != nil {
+		return err
+	}
+	if l.conn.leaving() {
+		return l.farewell()
+	}
+	for _, cred := range l.conn.cfg.Auth {
+		if err := l.present(cred); err != nil {
+			return err
+		}
+	}
+	if err := l.rearm(); err != nil {
+		return err
+	}
+	if err := l.raw.SetDeadline(time.Time{}); err != nil {
+		return err
+	}
+	w := jute.NewWriter(nil)
+	w.Begin()
+	welcome.Password, welcome.Old = make([]byte, passwordLength), true
+	welcome.Encode(w)
+	w.End()
+	l.held = w.Bytes()
+	l.conn.roomForAnswers(smallBuffer)
+	if !l.conn.goUp(l) {
+		return l.farewell()
+	}
+	l.conn.log.Debug("connected to ZooKeeper", "server", l.server, "timeout", welcome.Timeout)
+	return nil
+}
+
+// readReply reads the answer to the request for the session.
+func (l *line) readReply() (welcome jute.ConnectResponse, err error) {
+	head, err := l.in.Peek(4)
+	if err != nil {
+		return welcome, fmt.Errorf("read: %w", err)
+	}
+	length := int(int32(binary.BigEndian.Uint32(head)))
+	if length < 0 || length > smallBuffer {
+		return welcome, fmt.Errorf("%w: its length is %d", errMalformed, length)
+	}
+	frame, err := l.takeFrame(length)
+	if err != nil {
+		return welcome, err
+	}
+	if err := welcome.Decode(jute.NewReader(frame)); err != nil {
+		return welcome, fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	return welcome, nil
+}
+
+// identify compares the session that the server gave with the one that was asked for.
+func (l *line) identify(welcome *jute.ConnectResponse) error {
+	c := l.conn
+	c.mu.Lock()
+	known := c.session.id
+	c.mu.Unlock()
+	switch {
+	case welcome.SessionID == 0 && known == 0:
+		return errNotAccepted
+	case welcome.SessionID == 0:
+		c.end(ErrExpired)
+		return ErrExpired
+	case known != 0 && welcome.SessionID != known:
+		c.log.Warn("ZooKeeper server handed out another session", "server", l.server)
+		_ = l.exchange(closeFrame(), xidFarewell) // nobody wants it; left alone it expires
+		c.end(ErrReplaced)
+		return ErrReplaced
+	case welcome.Timeout <= 0:
+		return fmt.Errorf("%w: a session timeout of %d ms", errMalformed, welcome.Timeout)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session = identity{
+		id: welcome.SessionID, password: welcome.Password, timeout: time.Duration(welcome.Timeout) * time.Millisecond,
+	}
+	return nil
+}
+
+// present shows the server a credential.
+func (l *line) present(cred Credential) error {
+	ask := jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: cred.Scheme, Data: cred.Secret}
+	err := l.exchange(encode(&ask), jute.XidAuth)
+	if _, refused := err.(jute.Code); refused {
+		l.conn.log.Warn("ZooKeeper server refused a credential", "server", l.server, "scheme", cred.Scheme)
+		l.conn.end(ErrAuthFailed)
+		return ErrAuthFailed
+	}
+	return err
+}
+
+// rearm arms the watches of the connections before. What changed meanwhile is fired by the server at once.
+func (l *line) rearm() error {
+	c := l.conn
+	c.mu.Lock()
+	asks := c.watches.requests(c.lastZxid)
+	c.mu.Unlock()
+	for i := range asks {
+		if err := l.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {
+			c.log.Warn("ZooKeeper server did not arm the watches again", "server", l.server, "cause", err)
+			return fmt.Errorf("arm the watches again: %w", err)
+		}
+	}
+	return nil
+}
+
+// farewell closes the session over a connection that has just been made for that.
+func (l *line) farewell() error {
+	if err := l.exchange(closeFrame(), xidFarewell); err != nil {
+		return err
+	}
+	l.conn.confirmClosed()
+	return errClosed
+}
+
+// exchange sends a frame of our own and waits for its answer; an error in that is a jute.Code. Events on the way are kept for later.
+func (l *line) exchange(frame []byte, xid int32) error {
+	if err := l.raw.SetDeadline(time.Now().Add(2 * l.limit)); err != nil {
+		return err
+	}
+	if err := l.write(frame); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	for {
+		head, err := l.in.Peek(4)
+		if err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+		length := int(int32(binary.BigEndian.Uint32(head)))
+		if length < headerLength || length > l.conn.cfg.maxAnswer() {
+			return fmt.Errorf("%w: its length is %d", errMalformed, length)
+		}
+		body, err := l.takeFrame(length)
+		if err != nil {
+			return err
+		}
+		var answer jute.Reply
+		if err := answer.DecodeHeader(jute.NewReader(body)); err != nil {
+			return err
+		}
+		switch answer.Xid {
+		case xid:
+			return answer.Err.Err()
+		case jute.XidEvent:
+			ev, err := decodeEvent(body)
+			if err != nil {
+				return err
+			}
+			l.early = append(l.early, ev)
+		default:
+			return fmt.Errorf("%w: its xid is %d", errMalformed, answer.Xid)
+		}
+	}
+}
+
+// leaving tells whether the session is to be closed as soon as there is a connection.
+func (c *Conn) leaving() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closing
+}
+
+// goUp begins to take requests; false if Close has come first.
+func (c *Conn) goUp(l *line) (up bool) {
+	c.tell(func() {
+		if up = !c.closing; !up || l.dead != nil || c.cause != nil {
+			return
+		}
+		c.line, l.since, l.quiet = l, time.Now(), c.session.timeout*(silence-1)/silence
+		c.outbox = append(c.outbox, Up{SessionID: c.session.id, Timeout: c.session.timeout, Server: l.server})
+		for _, ev := range l.early {
+			c.fire(ev)
+		}
+		l.early = nil
+	})
+	return up
+}
+
+func encode(ask *jute.Request) []byte {
+	w := jute.NewWriter(nil)
+	w.Begin()
+	ask.Encode(w)
+	w.End()
+	return w.Bytes()
+}
+
+func closeFrame() []byte { return encode(&jute.Request{Xid: xidFarewell, Op: jute.OpCloseSession}) }

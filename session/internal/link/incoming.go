@@ -1,0 +1,237 @@
+package link
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// Read gives the library what is for it: the answers to its requests and pings, frame by frame.
+func (l *line) Read(p []byte) (int, error) {
+	if !l.open {
+		return l.readWelcome(p)
+	}
+	if !l.roomy {
+		l.roomy = true
+		l.conn.roomForAnswers(l.conn.cfg.maxAnswer() + 4)
+	}
+	for l.rest == 0 {
+		if err := l.next(); err != nil {
+			l.lose(err)
+			return 0, err
+		}
+	}
+	n, err := l.pass(p)
+	if err != nil {
+		l.lose(fmt.Errorf("read: %w", err))
+	}
+	return n, err
+}
+
+// pass hands on a part of the current frame. An answer counts when its last byte is passed on, and not at all if the line was lost before.
+func (l *line) pass(p []byte) (n int, err error) {
+	p = p[:min(len(p), l.rest)]
+	if len(l.held) > 0 {
+		n = copy(p, l.held)
+		l.held = l.held[n:]
+	} else {
+		n, err = l.in.Read(p)
+	}
+	l.rest -= n
+	if l.rest > 0 || err != nil {
+		return n, err
+	}
+	l.held = nil
+	if r := l.current; r != nil {
+		l.current = nil
+		return n, l.settle(r)
+	}
+	return n, nil
+}
+
+// next deals with the frame in front of the reader, and returns with rest > 0 if it is for the library.
+func (l *line) next() error {
+	head, err := l.in.Peek(4)
+	if err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	length := int(int32(binary.BigEndian.Uint32(head)))
+	if length < headerLength {
+		return fmt.Errorf("%w: its length is %d", errMalformed, length)
+	}
+	if head, err = l.in.Peek(4 + headerLength); err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	var answer jute.Reply
+	if err := answer.DecodeHeader(jute.NewReader(head[4:])); err != nil {
+		return err
+	}
+	switch {
+	case answer.Xid >= 0:
+		return l.answer(answer, length)
+	case length > l.conn.cfg.maxAnswer():
+		return fmt.Errorf("%w: its length is %d", errMalformed, length)
+	case answer.Xid == jute.XidPing:
+		l.rest = 4 + length
+		return nil
+	}
+	frame, err := l.takeFrame(length)
+	if err != nil {
+		return err
+	}
+	return l.aside(answer.Xid, frame)
+}
+
+// aside deals with what is not for the library.
+func (l *line) aside(xid int32, frame []byte) error {
+	switch xid {
+	case jute.XidEvent:
+		ev, err := decodeEvent(frame)
+		if err != nil {
+			return err
+		}
+		l.conn.tell(func() {
+			if l.dead == nil {
+				l.conn.fire(ev)
+			}
+		})
+		return nil
+	case xidFarewell:
+		l.conn.confirmClosed()
+		return io.EOF
+	default:
+		return fmt.Errorf("%w: its xid is %d", errMalformed, xid)
+	}
+}
+
+// takeFrame takes a whole frame off the reader; what it returns begins with the header.
+func (l *line) takeFrame(length int) ([]byte, error) {
+	frame := make([]byte, 4+length)
+	if _, err := io.ReadFull(l.in, frame); err != nil {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	return frame[4:], nil
+}
+
+func decodeEvent(frame []byte) (ev jute.Event, err error) {
+	r := jute.NewReader(frame[headerLength:])
+	if ev.Decode(r); r.Err() != nil {
+		return ev, fmt.Errorf("%w: %w", errMalformed, r.Err())
+	}
+	return ev, nil
+}
+
+// fire disarms the watches that an event ends and puts it into the outbox. Under mu.
+func (c *Conn) fire(ev jute.Event) {
+	c.watches.fired(ev)
+	switch t := EventType(ev.Type); t {
+	case NodeCreated, NodeDeleted, NodeDataChanged, NodeChildrenChanged:
+		c.outbox = append(c.outbox, Fired{Type: t, Path: ev.Path})
+	}
+}
+
+// answer looks at a reply before the library does.
+func (l *line) answer(answer jute.Reply, length int) error {
+	l.conn.mu.Lock()
+	r := l.pending[answer.Xid]
+	delete(l.pending, answer.Xid)
+	l.conn.mu.Unlock()
+	switch {
+	case r == nil:
+		return fmt.Errorf("%w: an answer to nothing, xid %d", errMalformed, answer.Xid)
+	case undecided(answer.Err):
+		return fmt.Errorf("the server gave up a request: %w", answer.Err)
+	case length > l.conn.cfg.maxAnswer():
+		return l.swallow(r, answer, length)
+	}
+	l.current, r.code, r.zxid = r, answer.Err, answer.Zxid
+	l.rest = 4 + length
+	if answer.Err == jute.OK {
+		return l.check(r.op, length)
+	}
+	return nil
+}
+
+// swallow reads over an answer that is too large to be taken, and gives the library an error in its place.
+func (l *line) swallow(r *request, answer jute.Reply, length int) error {
+	for left := 4 + length; left > 0; {
+		n, err := l.in.Discard(min(left, math.MaxInt32))
+		if err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+		left -= n
+	}
+	answer.Err = codeTooLarge
+	w := jute.NewWriter(nil)
+	w.Begin()
+	answer.Encode(w, r.op)
+	w.End()
+	r.code, r.zxid = answer.Err, answer.Zxid
+	l.current, l.held, l.rest = r, w.Bytes(), w.Len()
+	return nil
+}
+
+// check refuses answers at which the library would panic, or allocate what was never sent: it takes lengths and counts at their word.
+func (l *line) check(op jute.Op, length int) error {
+	room := length - headerLength
+	switch op {
+	case jute.OpMulti:
+		frame, err := l.takeFrame(length)
+		if err != nil {
+			return err
+		}
+		var answer jute.Reply
+		if err := answer.DecodeBody(jute.NewReader(frame[headerLength:]), op); err != nil {
+			return fmt.Errorf("%w: %w", errMalformed, err)
+		}
+		l.held = append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+length), uint32(length)), frame...)
+		return nil
+	case jute.OpGetChildren2, jute.OpGetACL, jute.OpGetData, jute.OpCreate, jute.OpCreateContainer, jute.OpCreateTTL, jute.OpSync:
+		if room < 4 {
+			return fmt.Errorf("%w: an answer of %d bytes", errMalformed, length)
+		}
+		head, err := l.in.Peek(4 + headerLength + 4)
+		if err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+		least := 1
+		if op == jute.OpGetChildren2 || op == jute.OpGetACL {
+			least = 4
+		}
+		if n := int(int32(binary.BigEndian.Uint32(head[4+headerLength:]))); n < -1 || n > (room-4)/least {
+			return fmt.Errorf("%w: %d things in %d bytes", errMalformed, n, length)
+		}
+	case jute.OpExists, jute.OpSetData, jute.OpSetACL:
+		if room < statLength {
+			return fmt.Errorf("%w: an answer of %d bytes", errMalformed, length)
+		}
+	}
+	return nil
+}
+
+// settle: the answer has come, whole.
+func (l *line) settle(r *request) (err error) {
+	c := l.conn
+	c.tell(func() {
+		if err = l.dead; err != nil {
+			return
+		}
+		c.lastZxid = max(c.lastZxid, r.zxid)
+		if r.watch {
+			c.watches.arm(r)
+		}
+		if r.code == jute.OK && proves(r.op) {
+			c.outbox = append(c.outbox, Proved{Sent: r.sentAt})
+		}
+	})
+	return err
+}
+
+// roomForAnswers sizes the library's receive buffer, which belongs to its receiving goroutine: it is allocated at the size that the limit has when
+// that goroutine begins, so the limit is small until then.
+func (c *Conn) roomForAnswers(limit int) { zk.WithMaxBufferSize(limit)(c.zk) }

@@ -1,0 +1,208 @@
+package link
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/notify"
+)
+
+// Why a connection is given up here, rather than by the network.
+var (
+	errHungUp      = errors.New("the connection was hung up")
+	errMalformed   = errors.New("the server sent what is no ZooKeeper frame")
+	errNoFarewell  = errors.New("the server did not answer the closing of the session in time")
+	errUnexpected  = errors.New("the client library sent what nobody asked for")
+	errNotAccepted = errors.New("the server did not accept the session")
+)
+
+const (
+	xidFarewell int32 = -11 // of our own closeSession; servers give back what they get
+
+	passwordLength = 16
+	headerLength   = 16 // of a reply: xid, zxid, error
+	silence        = 3  // a connection from which nothing was heard for two of so many parts of the session's timeout is dead
+)
+
+// line is one connection to one server. The library takes it for its net.Conn: it writes one whole frame a Write, first the request for the session,
+// then the sending goroutine's; and reads, first the answer to that, then by the receiving goroutine. What the library doesn't know of (events,
+// authentication, the watches' re-arming, the end of the session) is dealt with in between.
+type line struct {
+	conn   *Conn
+	raw    net.Conn
+	server string
+	limit  time.Duration // for each step of the handshake
+	gone   *notify.Latch // it is lost
+
+	writing sync.Mutex // one frame at a time
+
+	// Of the library's loop during the handshake, and of its receiving goroutine from then on.
+	in      *bufio.Reader
+	early   []jute.Event // fired during the handshake; told right after the Up
+	rest    int          // what the library has still to read of the current frame
+	held    []byte       // what of that is no longer in front of it in the reader
+	current *request     // the one that the current frame answers
+	open    bool         // the handshake is over and read by the library
+	roomy   bool         // the library's receive buffer may grow
+
+	greeted bool               // the request for the session was written; under conn.mu
+	dead    error              // why it is lost; under conn.mu
+	since   time.Time          // when it came up; under conn.mu
+	pending map[int32]*request // under conn.mu
+	quiet   time.Duration      // how long a silence is borne; set before it comes up
+}
+
+func newLine(c *Conn, raw net.Conn, server string, limit time.Duration) *line {
+	l := &line{conn: c, raw: raw, server: server, limit: limit, gone: notify.NewLatch(), pending: map[int32]*request{}}
+	l.in = bufio.NewReaderSize(patient{l}, smallBuffer)
+	return l
+}
+
+// patient reads what the network has. Each read may take as long as a silence may: the library's own deadline, for a whole frame, would cut off a
+// large answer on a slow network.
+type patient struct{ l *line }
+
+func (p patient) Read(b []byte) (int, error) {
+	if p.l.quiet > 0 {
+		if err := p.l.raw.SetReadDeadline(time.Now().Add(p.l.quiet)); err != nil {
+			return 0, err
+		}
+	}
+	return p.l.raw.Read(b)
+}
+
+// Write takes one frame of the library.
+func (l *line) Write(frame []byte) (int, error) {
+	if len(frame) < 12 {
+		return 0, errUnexpected
+	}
+	if !l.greeted {
+		return len(frame), l.greet()
+	}
+	xid, op := int32(binary.BigEndian.Uint32(frame[4:])), jute.Op(int32(binary.BigEndian.Uint32(frame[8:])))
+	if op == jute.OpPing {
+		return len(frame), l.send(frame)
+	}
+	r, err := l.register(xid)
+	if err != nil {
+		l.lose(err)
+		return 0, err
+	}
+	if r.grow > 0 {
+		// The library's send buffer belongs to the goroutine that runs here.
+		zk.WithMaxConnBufferSize(r.grow)(l.conn.zk)
+		return len(frame), l.send(frame)
+	}
+	if r.watch {
+		// The library doesn't know of watches: it would re-arm them behind our back. The flag is the last byte.
+		frame = append(make([]byte, 0, len(frame)), frame...)
+		frame[len(frame)-1] = 1
+	}
+	err = l.send(frame)
+	l.conn.turn.pass()
+	r.out()
+	return len(frame), err
+}
+
+// register makes the request that was handed to the library the owner of the xid that the library gave it.
+func (l *line) register(xid int32) (*request, error) {
+	c := l.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l.dead != nil {
+		return nil, l.dead
+	}
+	r := c.handing
+	if r == nil {
+		return nil, errUnexpected
+	}
+	c.handing = nil
+	r.sent, r.sentAt = true, time.Now()
+	l.pending[xid] = r
+	return r, nil
+}
+
+// send writes a frame, or loses the line.
+func (l *line) send(frame []byte) error {
+	if err := l.write(frame); err != nil {
+		l.lose(fmt.Errorf("write: %w", err))
+		return err
+	}
+	return nil
+}
+
+func (l *line) write(frame []byte) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if l.quiet > 0 {
+		if err := l.raw.SetWriteDeadline(time.Now().Add(l.quiet)); err != nil {
+			return err
+		}
+	}
+	_, err := l.raw.Write(frame)
+	return err
+}
+
+// lose gives the connection up, once. From then on nothing that it still brings is taken, so that what was told with Down is the end.
+func (l *line) lose(cause error) {
+	c := l.conn
+	var nothing, down bool
+	c.tell(func() {
+		if l.dead != nil {
+			return
+		}
+		l.dead, l.pending = cause, nil
+		if c.dialled == l {
+			c.dialled = nil
+		}
+		if c.line == l {
+			c.line = nil
+			if time.Since(l.since) >= l.limit {
+				c.tries = 0
+			}
+			if down = c.cause == nil; down {
+				c.outbox = append(c.outbox, Down{Cause: cause})
+			}
+		}
+		nothing = c.closing && c.session.id == 0
+	})
+	l.gone.Close()
+	l.hangUp()
+	if down {
+		c.log.Debug("connection to ZooKeeper lost", "server", l.server, "cause", cause)
+	}
+	if nothing {
+		c.end(errClosed)
+	}
+}
+
+// hangUp closes the connection without a word: a farewell of TLS could block on a network that takes nothing any more.
+func (l *line) hangUp() {
+	if secured, ok := l.raw.(interface{ NetConn() net.Conn }); ok {
+		_ = secured.NetConn().Close()
+	}
+	_ = l.raw.Close() // of no interest: it is lost
+}
+
+// Close is how the library gives the connection up; it has lost it by then, or has been told so.
+func (l *line) Close() error {
+	l.lose(errHungUp)
+	return nil
+}
+
+func (l *line) LocalAddr() net.Addr  { return l.raw.LocalAddr() }
+func (l *line) RemoteAddr() net.Addr { return l.raw.RemoteAddr() }
+
+// The library's deadlines are not obeyed: the line sets its own, during the handshake and after.
+
+func (l *line) SetDeadline(time.Time) error      { return nil }
+func (l *line) SetReadDeadline(time.Time) error  { return nil }
+func (l *line) SetWriteDeadline(time.Time) error { return nil }

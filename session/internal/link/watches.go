@@ -1,0 +1,75 @@
+package link
+
+import "github.com/troupe-go/troupe/internal/jute"
+
+// watchTable is what the server watches for this session: what has to be armed again on the next connection.
+//
+// The library's own table is kept empty, since it re-arms the watches behind our back, and only writes to its log if that fails: see doc.go.
+type watchTable map[watched]struct{}
+
+type watched struct {
+	kind watchKind
+	path string
+}
+
+type watchKind int
+
+const (
+	watchData  watchKind = iota // of an existing znode
+	watchBirth                  // of one that doesn't exist
+	watchBrood                  // the children of an existing one
+	watchKinds
+)
+
+// arm notes the watch that a read with watch has armed; a read of data or children of a missing znode arms none.
+func (t watchTable) arm(r *request) {
+	switch {
+	case r.code == jute.OK && r.op == jute.OpGetChildren2:
+		t[watched{watchBrood, r.path}] = struct{}{}
+	case r.code == jute.OK:
+		t[watched{watchData, r.path}] = struct{}{}
+	case r.code == jute.NoNode && r.op == jute.OpExists:
+		t[watched{watchBirth, r.path}] = struct{}{}
+	}
+}
+
+// fired disarms what the event ends.
+func (t watchTable) fired(ev jute.Event) {
+	switch ev.Type {
+	case jute.NodeCreated, jute.NodeDataChanged:
+		delete(t, watched{watchData, ev.Path})
+		delete(t, watched{watchBirth, ev.Path})
+	case jute.NodeChildrenChanged:
+		delete(t, watched{watchBrood, ev.Path})
+	case jute.NodeDeleted:
+		for kind := range watchKinds {
+			delete(t, watched{kind, ev.Path})
+		}
+	}
+}
+
+// watchBatch keeps a request for re-arming below what every server takes.
+const watchBatch = 128 << 10
+
+// requests are those that arm everything again. The server compares with the zxid and fires at once what has changed since.
+func (t watchTable) requests(zxid int64) []jute.Request {
+	var asks []jute.Request
+	size := watchBatch
+	for w := range t {
+		if size+len(w.path) >= watchBatch {
+			asks = append(asks, jute.Request{Xid: jute.XidSetWatches, Op: jute.OpSetWatches, Zxid: zxid})
+			size = 0
+		}
+		size += 4 + len(w.path)
+		ask := &asks[len(asks)-1]
+		switch w.kind {
+		case watchData:
+			ask.DataW = append(ask.DataW, w.path)
+		case watchBirth:
+			ask.ExistW = append(ask.ExistW, w.path)
+		case watchBrood:
+			ask.ChildW = append(ask.ChildW, w.path)
+		}
+	}
+	return asks
+}
