@@ -41,6 +41,9 @@ func (m *Machine) inherit() {
 }
 
 func (m *Machine) onWithdrawn(e machine.Withdrawn) {
+	if m.settling(e.Claim) {
+		return
+	}
 	settle := machine.Settle{Claim: e.Claim}
 	i := slices.IndexFunc(m.claims, func(c claim) bool { return c.id == e.Claim })
 	if i >= 0 {
@@ -56,6 +59,15 @@ func (m *Machine) onWithdrawn(e machine.Withdrawn) {
 		return
 	}
 	m.doWhenGone(e.Claim, settle)
+}
+
+// settling: the claim was refused, failed or withdrawn, and is settled as soon as its znode is gone.
+func (m *Machine) settling(c machine.Claim) bool {
+	settles := func(e machine.Effect) bool {
+		s, ok := e.(machine.Settle)
+		return ok && s.Claim == c
+	}
+	return slices.ContainsFunc(m.place.owed, settles) || slices.ContainsFunc(m.old.owed, settles)
 }
 
 func (m *Machine) onReleased(e machine.Released) {

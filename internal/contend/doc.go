@@ -55,7 +55,8 @@
 //
 // # What it asks of its host
 //
-// Beyond what package machine says: Released, HoldEnded and Deferred must be about the claim's present possession. A host that hears late
+// Beyond what package machine says: a Grant that cannot be made a possession is answered with Deferred, also because the epoch has ended
+// already; EpochEnded then finds the claim waiting. Released, HoldEnded and Deferred must be about the claim's present possession. A host that hears late
 // of one that ended before (the machine emitted [machine.End], and perhaps granted again) keeps it to itself. Answers and Woke
-// must go to the incarnation that asked; numbers start anew with each.
+// must go to the incarnation that asked; numbers start anew with each. Recovered must not name a znode that is being deleted already.
 package contend

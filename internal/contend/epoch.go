@@ -45,9 +45,12 @@ func (m *Machine) onTrustGained(e machine.TrustGained) {
 	}
 }
 
+// onSuspended also gives up the short way to a grant: after a reconnection the server tells what happened meanwhile watch by watch, not in the
+// order in which it happened, so the predecessor's end may be heard of before the own znode's.
 func (m *Machine) onSuspended(e machine.Suspended) {
 	if !m.foreign(e.Epoch) {
 		m.suspended = true
+		m.look.torn = true
 	}
 }
 

@@ -16,6 +16,7 @@ type look struct {
 	line  []contender // whose Czxids are being read
 	pred  string      // path of the one to wait for, "" if there is none
 	alone bool        // it alone is waited for, and nothing can stand in its place when it is gone
+	torn  bool        // the connection went down since it began
 	doubt error       // the listing failed; the own znode is being read to see whether it stands at all
 }
 

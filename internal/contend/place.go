@@ -31,6 +31,7 @@ func (p *place) at(path string) {
 func (m *Machine) leave() {
 	m.state = Leaving
 	m.look = look{}
+	m.ahead = 0
 	m.do(machine.Leave{Epoch: m.epoch, Path: m.place.path})
 }
 

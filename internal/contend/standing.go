@@ -1,13 +1,18 @@
 package contend
 
-import "github.com/troupe-go/troupe/internal/machine"
+import (
+	"slices"
 
-// publish says where the instance stands, if that has changed.
+	"github.com/troupe-go/troupe/internal/machine"
+)
+
+// publish says where the instance stands, if that has changed. It goes before the step's other effects: a host that answers a Grant with
+// Deferred while it carries them out publishes the later standing later.
 func (m *Machine) publish() {
 	s := m.standing()
 	if s != m.published {
 		m.published = s
-		m.do(machine.Publish{Standing: s})
+		m.out = slices.Insert(m.out, 0, machine.Effect(machine.Publish{Standing: s}))
 	}
 }
 

@@ -1,0 +1,121 @@
+package contend_test
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/contend"
+	"github.com/troupe-go/troupe/internal/machine"
+)
+
+// begin opens a new epoch.
+func (i *instance) begin() {
+	i.epochs++
+	s := &session{
+		w: i.w, of: i, id: int64(len(i.w.sessions)) + 1, epoch: i.epochs,
+		trusted: i.w.calm || i.w.pick(4) > 0, believed: map[string]bool{},
+	}
+	i.w.sessions = append(i.w.sessions, s)
+	i.sess = s
+	i.notices = append(i.notices, machine.EpochBegan{Epoch: s.epoch, SessionID: s.id, Trusted: s.trusted})
+}
+
+// end is the end of the epoch as the client sees it. Possessions end first; the server may come to it later.
+func (i *instance) end() {
+	s := i.sess
+	if h := i.held; h != nil {
+		h.live = false
+	}
+	s.over = true
+	i.sess = nil
+	i.notices = append(i.notices, machine.EpochEnded{Epoch: s.epoch})
+}
+
+func (i *instance) distrust() {
+	i.sess.trusted = false
+	i.endHold()
+	i.notices = append(i.notices, machine.TrustEnded{Epoch: i.sess.epoch})
+}
+
+func (i *instance) trust() {
+	i.sess.trusted = true
+	i.notices = append(i.notices, machine.TrustGained{Epoch: i.sess.epoch})
+}
+
+func (i *instance) suspend() {
+	i.sess.suspended = true
+	i.notices = append(i.notices, machine.Suspended{Epoch: i.sess.epoch})
+}
+
+func (i *instance) resume() {
+	i.notices = append(i.notices, machine.Resumed{Epoch: i.sess.epoch})
+	i.sess.resume()
+}
+
+// crash loses the machine and all that was on its way to it. The next incarnation is told what stands and what is wanted.
+func (i *instance) crash() {
+	i.w.log("#%d crashes", i.id)
+	i.crashed = true
+	if h := i.held; h != nil {
+		i.finish(h)
+	}
+	s := i.sess
+	if s != nil && s.suspended {
+		i.resume() // whoever recovers has to ask, and so waits for the connection
+	}
+	i.notices = nil
+	if s != nil {
+		i.settleRequests(s)
+	}
+	i.answers, i.wakes, i.freeing = nil, nil, 0
+	for k := range i.fires {
+		i.fires[k].by.told = true
+	}
+	i.m = contend.New(contend.Config{Parent: parent})
+	i.shown, i.fed = machine.Standing{}, 0
+	i.wishes = slices.DeleteFunc(i.wishes, func(f wish) bool {
+		_, wanted := f.ev.(machine.Wanted)
+		return wanted || f.hold != nil
+	})
+	for _, c := range slices.Clone(i.claims) {
+		if c.withdrawn {
+			i.over(c)
+		}
+	}
+	if s != nil {
+		i.recover(s)
+	}
+	for _, c := range slices.Clone(i.claims) {
+		c.since, c.contested = i.w.zxid, i.claims[0] != c
+		i.step(machine.Wanted{Claim: c.id, Once: c.once, Try: c.try})
+	}
+}
+
+// settleRequests: requests under way are carried out, or are known not to have been, before the next incarnation begins. Deletions go on behind its back.
+func (i *instance) settleRequests(s *session) {
+	for _, r := range slices.Clone(s.requests) {
+		_, leave := r.effect.(machine.Leave)
+		switch {
+		case leave, s.dead:
+		case i.w.pick(4) == 0:
+			s.requests = slices.DeleteFunc(s.requests, func(o *request) bool { return o == r })
+			if e, ok := r.effect.(machine.Read); ok && r.watch {
+				delete(s.believed, e.Path)
+			}
+		default:
+			s.run(r)
+		}
+	}
+	for k := range i.answers {
+		i.answers[k].to.told = true
+	}
+}
+
+func (i *instance) recover(s *session) {
+	i.fed, i.as = s.epoch, s.id
+	i.step(machine.EpochBegan{Epoch: s.epoch, SessionID: s.id, Trusted: s.trusted})
+	for _, n := range slices.Clone(i.w.nodes) {
+		if n.owner == s.id && !s.leaving(n.path) {
+			i.step(machine.Recovered{Epoch: s.epoch, Path: n.path, Spent: i.spent[n.path]})
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package contend_test
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/contend"
+	"github.com/troupe-go/troupe/internal/machine"
+)
+
+var errRefused = errors.New("not authorised")
+
+// instance is a machine with a host around it, as package internal/host does it, and an application.
+type instance struct {
+	w    *world
+	id   int
+	m    *contend.Machine
+	sess *session // the client's present one, nil between epochs
+	fed  uint64   // the epoch that the machine knows of
+	as   int64    // and the session id of the last one
+
+	// What is on its way to the machine. Each of these keeps its order, but for answers; among them there is none.
+	notices []machine.Event
+	fires   []fire
+	wishes  []wish
+	answers []answer
+	wakes   []uint64
+
+	crashed bool // once: what the crashed incarnation was deleting may stand for a while
+	epochs  uint64
+	last    machine.Claim
+	claims  []*claim // those that are not over, in order
+	past    map[machine.Claim]*claim
+	held    *hold
+	spent   map[string]bool // znodes that a possession came of
+	freeing int             // Released that wait for Freed
+	shown   machine.Standing
+}
+
+type claim struct {
+	id        machine.Claim
+	once, try bool
+	withdrawn bool
+	told      bool // the machine knows of the withdrawal
+	since     int64
+	contested bool // another claim of the instance stood when it was wanted
+	settled   bool
+}
+
+type hold struct {
+	claim   *claim
+	path    string
+	session *session
+	live    bool // the application believes that it holds
+	revoked bool
+}
+
+// wish is what the face, or the end of a hold, tells the host.
+type wish struct {
+	ev   machine.Event
+	hold *hold
+}
+
+func (w *world) newInstance() *instance {
+	i := &instance{w: w, id: len(w.all), spent: map[string]bool{}, past: map[machine.Claim]*claim{}}
+	i.m = contend.New(contend.Config{Parent: parent})
+	w.all = append(w.all, i)
+	return i
+}
+
+func (i *instance) claim(id machine.Claim) *claim {
+	for _, c := range i.claims {
+		if c.id == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// over takes a claim off the ledger.
+func (i *instance) over(c *claim) {
+	i.past[c.id] = c
+	i.claims = slices.DeleteFunc(i.claims, func(o *claim) bool { return o == c })
+}
+
+// step feeds the machine and carries out what follows.
+func (i *instance) step(ev machine.Event) {
+	from := i.m.State()
+	effects := i.m.Step(ev)
+	i.w.log("#%d %T%+v: %v → %v", i.id, ev, ev, from, i.m.State())
+	if i.w.seen != nil && from != i.m.State() {
+		i.w.seen(from.String(), contend.EventName(ev), i.m.State().String())
+	}
+	for _, e := range effects {
+		i.w.log("#%d   %T%+v", i.id, e, e)
+		i.carryOut(e)
+	}
+}
+
+func (i *instance) carryOut(e machine.Effect) {
+	switch e := e.(type) {
+	case machine.Join:
+		i.request(e, e.Epoch)
+	case machine.List:
+		i.request(e, e.Epoch)
+	case machine.Read:
+		i.request(e, e.Epoch)
+	case machine.Leave:
+		i.request(e, e.Epoch)
+	case machine.Grant:
+		i.onGrant(e)
+	case machine.End:
+		i.onEnd(e)
+	case machine.Revoked:
+		i.onRevoked(e)
+	case machine.Freed:
+		i.onFreed(e)
+	case machine.Settle:
+		i.onSettle(e)
+	case machine.Wake:
+		i.wakes = append(i.wakes, e.Ask)
+	case machine.Publish:
+		if e.Standing == i.shown {
+			i.w.failf("#%d published %+v twice", i.id, e.Standing)
+		}
+		i.shown = e.Standing
+	}
+}
+
+func (i *instance) request(e machine.Effect, epoch uint64) {
+	if i.fed == 0 || epoch != i.fed {
+		i.w.failf("#%d asks %T of epoch %d in epoch %d", i.id, e, epoch, i.fed)
+	}
+	if i.sess != nil && i.sess.epoch == epoch {
+		i.sess.send(e)
+	}
+}
+
+// onGrant makes a possession, as far as the session can vouch for it, and checks that it may.
+func (i *instance) onGrant(e machine.Grant) {
+	c, s := i.claim(e.Claim), i.sess
+	switch {
+	case c == nil:
+		i.w.failf("#%d granted a claim that is over: %d", i.id, e.Claim)
+	case i.fed == 0 || e.Epoch != i.fed:
+		i.w.failf("#%d granted in epoch %d", i.id, i.fed)
+	case s == nil || s.epoch != e.Epoch || !s.trusted:
+		i.step(machine.Deferred{Claim: e.Claim})
+		return
+	case i.held != nil:
+		i.w.failf("#%d granted twice", i.id)
+	}
+	i.w.checkGrant(i, e)
+	i.spent[e.Path] = true
+	i.held = &hold{claim: c, path: e.Path, session: s, live: !c.withdrawn}
+	if i.held.live && i.w.chance(30) {
+		i.endHold() // nobody receives it
+	}
+}
+
+// endHold ends the possession by itself.
+func (i *instance) endHold() {
+	if h := i.held; h != nil && h.live {
+		h.live = false
+		i.wishes = append(i.wishes, wish{machine.HoldEnded{Claim: h.claim.id}, h})
+	}
+}
+
+func (i *instance) onEnd(e machine.End) {
+	h := i.held
+	if h == nil || h.claim.id != e.Claim {
+		return
+	}
+	if e.Cause == machine.Deleted && i.w.find(h.path) != nil {
+		i.w.failf("#%d lost %s, which stands", i.id, h.path)
+	}
+	i.finish(h)
+}
+
+// finish: a possession is over for the host too.
+func (i *instance) finish(h *hold) {
+	h.live = false
+	i.held = nil
+	if h.claim.once {
+		i.over(h.claim)
+	}
+}
+
+func (i *instance) onRevoked(e machine.Revoked) {
+	h := i.held
+	if h == nil || h.claim.id != e.Claim {
+		return
+	}
+	if h.revoked {
+		i.w.failf("#%d revoked twice", i.id)
+	}
+	h.revoked = true
+}
+
+func (i *instance) onFreed(e machine.Freed) {
+	i.freeing--
+	h := i.held
+	if h == nil || h.claim.id != e.Claim {
+		i.w.failf("#%d freed %d, which nobody released", i.id, e.Claim)
+		return
+	}
+	if i.w.find(h.path) != nil && i.sess == h.session && i.fed == h.session.epoch {
+		i.w.failf("#%d freed %s, which stands", i.id, h.path)
+	}
+	i.finish(h)
+}
+
+func (i *instance) onSettle(e machine.Settle) {
+	c := i.claim(e.Claim)
+	if p := i.past[e.Claim]; c == nil && p != nil && p.told && !p.settled {
+		p.settled = true // its possession ended before the withdrawal was answered
+		return
+	}
+	switch {
+	case c == nil || c.settled:
+		i.w.failf("#%d settled %d twice", i.id, e.Claim)
+	case e.Err == nil && !c.told:
+		i.w.failf("#%d settled %d, which is wanted", i.id, e.Claim)
+	case errors.Is(e.Err, machine.ErrHeld) && !c.try:
+		i.w.failf("#%d refused %d, which is no try", i.id, e.Claim)
+	case errors.Is(e.Err, machine.ErrHeld) && !c.contested && !i.crashed && !i.w.rival(i.as, c.since):
+		i.w.failf("#%d refused %d though nobody was there", i.id, e.Claim)
+	}
+	c.settled = true
+	if h := i.held; h != nil && h.claim == c {
+		i.finish(h)
+	}
+	i.over(c)
+	if len(i.claims) == 0 && e.Err == nil && i.sess != nil && i.fed == i.sess.epoch && i.standing() > 0 {
+		i.w.failf("#%d settled %d with a znode left", i.id, e.Claim)
+	}
+}
+
+// standing counts the instance's znodes of the present session that nobody is deleting.
+func (i *instance) standing() int {
+	count := 0
+	for _, n := range i.w.nodes {
+		if n.owner == i.sess.id && !i.sess.leaving(n.path) {
+			count++
+		}
+	}
+	return count
+}

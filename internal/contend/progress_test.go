@@ -1,0 +1,134 @@
+package contend_test
+
+import "slices"
+
+// heal ends all faults.
+func (w *world) heal() {
+	w.log("all faults end")
+	w.calm = true
+	for _, i := range w.all {
+		if i.sess != nil && i.sess.dead {
+			i.end()
+		}
+		if i.sess == nil {
+			i.begin()
+		}
+		if i.sess.suspended {
+			i.resume()
+		}
+		if !i.sess.trusted {
+			i.trust()
+		}
+	}
+	for _, s := range w.sessions {
+		if s.over && !s.dead {
+			w.expire(s)
+		}
+	}
+	for _, n := range slices.Clone(w.nodes) {
+		if n.owner == 0 {
+			w.remove(n, false)
+		}
+	}
+	w.quiet()
+}
+
+// quiet lets everything that is under way come to its end.
+func (w *world) quiet() {
+	for range 100_000 {
+		if w.pick(2) == 0 {
+			if w.serve() {
+				continue
+			}
+		}
+		any := false
+		for _, i := range w.all {
+			any = i.deliver() || any
+		}
+		if !any && !w.serve() {
+			return
+		}
+		w.checkPlaces()
+	}
+	w.failf("it never comes to rest")
+}
+
+// progress: with each release somebody gets his turn, until everybody had one, and a release costs little.
+func (w *world) progress() {
+	due := map[*claim]bool{}
+	total := 0
+	for _, i := range w.all {
+		for _, c := range i.claims {
+			due[c] = true
+			total++
+		}
+	}
+	for range 3*total + 3 {
+		for _, i := range w.all {
+			if i.held != nil {
+				delete(due, i.held.claim)
+			}
+			for _, c := range i.claims {
+				if c.withdrawn {
+					delete(due, c)
+				}
+			}
+		}
+		for c := range due {
+			if !w.wanted(c) {
+				delete(due, c)
+			}
+		}
+		if len(due) == 0 {
+			return
+		}
+		w.handOver()
+	}
+	w.failf("progress: %d claims never had their turn", len(due))
+}
+
+func (w *world) wanted(c *claim) bool {
+	return slices.ContainsFunc(w.all, func(i *instance) bool { return slices.Contains(i.claims, c) })
+}
+
+// handOver releases what is held and sees to it that somebody holds next.
+func (w *world) handOver() {
+	w.lists, w.joins = 0, 0
+	released := false
+	for _, i := range w.all {
+		released = i.release() || released
+	}
+	if !released {
+		w.failf("progress: nobody holds, though claims wait")
+	}
+	w.quiet()
+	if w.lists > w.joins+1 {
+		w.failf("I8: a release cost %d listings and %d joins", w.lists, w.joins)
+	}
+}
+
+// finish withdraws everything, after which nothing may be left.
+func (w *world) finish() {
+	for _, i := range w.all {
+		for _, c := range i.claims {
+			i.withdraw(c)
+		}
+	}
+	w.quiet()
+	for _, i := range w.all {
+		if len(i.claims) > 0 {
+			w.failf("#%d never settled %d", i.id, i.claims[0].id)
+		}
+		if i.freeing > 0 {
+			w.failf("#%d never freed a possession", i.id)
+		}
+		if i.held != nil {
+			w.failf("#%d holds without a claim", i.id)
+		}
+	}
+	for _, n := range w.nodes {
+		if !n.foreign {
+			w.failf("I2: %s is left", n.path)
+		}
+	}
+}

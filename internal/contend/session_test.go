@@ -1,0 +1,196 @@
+package contend_test
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/machine"
+)
+
+// session is one epoch of one instance: a ZooKeeper session with its client side. It bends the order of things as far as package machine allows.
+type session struct {
+	w     *world
+	of    *instance
+	id    int64
+	epoch uint64
+
+	dead      bool // at the server
+	over      bool // at the client: the epoch has ended
+	suspended bool
+	trusted   bool
+
+	requests []*request
+	arms     []arm           // at the server
+	believed map[string]bool // at the client: a path that is watched is read without watch
+}
+
+type arm struct {
+	path string
+	by   *request
+	zxid int64
+}
+
+type request struct {
+	effect machine.Effect
+	after  *request // does not run before that one
+	watch  bool
+	ran    bool
+	told   bool // its answer was delivered, or never will be
+}
+
+// answer is a reply on its way.
+type answer struct {
+	to *request
+	ev machine.Event
+}
+
+// fire is an event on its way, not before the answer of the read that armed it.
+type fire struct {
+	by *request
+	ev machine.Fired
+}
+
+// send takes a request over from the host.
+func (s *session) send(e machine.Effect) {
+	r := &request{effect: e}
+	switch e := e.(type) {
+	case machine.Read:
+		r.watch = e.Watch && !s.believed[e.Path]
+		if e.Watch {
+			s.believed[e.Path] = true
+		}
+	case machine.Join:
+		s.requests = append(s.requests, r)
+		listing := &request{effect: machine.List{Epoch: e.Epoch, Ask: e.Ask}}
+		if !s.w.chance(20) { // or a reconnection came between the two, and the listing went first
+			listing.after = r
+		}
+		r = listing
+	}
+	s.requests = append(s.requests, r)
+}
+
+// leaving: the path is being deleted.
+func (s *session) leaving(path string) bool {
+	return slices.ContainsFunc(s.requests, func(r *request) bool {
+		l, ok := r.effect.(machine.Leave)
+		return ok && l.Path == path
+	})
+}
+
+// runnable lists what the server may answer next.
+func (s *session) runnable() []*request {
+	if s.dead || s.suspended {
+		return nil
+	}
+	var can []*request
+	for _, r := range s.requests {
+		if r.after == nil || r.after.ran {
+			can = append(can, r)
+		}
+	}
+	return can
+}
+
+// run carries a request out at the server; its answer sets out.
+func (s *session) run(r *request) {
+	r.ran = true
+	s.requests = slices.DeleteFunc(s.requests, func(o *request) bool { return o == r })
+	var ev machine.Event
+	switch e := r.effect.(type) {
+	case machine.Join:
+		ev = s.join(e)
+	case machine.List:
+		ev = s.list(e)
+	case machine.Read:
+		ev = s.read(e, r)
+	case machine.Leave:
+		if n := s.w.find(e.Path); n != nil {
+			s.w.remove(n, false)
+		}
+		ev = machine.Left{Epoch: s.epoch, Path: e.Path}
+	}
+	s.w.log("  server: %v → %v", r.effect, ev)
+	s.of.answers = append(s.of.answers, answer{r, ev})
+}
+
+func (s *session) join(e machine.Join) machine.Event {
+	if s.w.chance(100) {
+		return machine.Joined{Epoch: s.epoch, Err: errRefused}
+	}
+	if n := s.w.find(e.Replace); n != nil {
+		s.w.remove(n, false)
+	}
+	s.w.joins++
+	n := s.w.create(s.id, "lock-")
+	return machine.Joined{Epoch: s.epoch, Path: n.path}
+}
+
+func (s *session) list(e machine.List) machine.Event {
+	s.w.lists++
+	if s.w.chance(400) {
+		return machine.Listed{Epoch: s.epoch, Ask: e.Ask, Err: errRefused}
+	}
+	return machine.Listed{Epoch: s.epoch, Ask: e.Ask, Names: s.w.names()}
+}
+
+func (s *session) read(e machine.Read, r *request) machine.Event {
+	n := s.w.find(e.Path)
+	refused := n != nil && s.w.chance(400)
+	if r.watch && (n == nil || refused) {
+		delete(s.believed, e.Path)
+	}
+	switch {
+	case n == nil:
+		return machine.Seen{Epoch: s.epoch, Path: e.Path, Ask: e.Ask}
+	case refused:
+		return machine.Seen{Epoch: s.epoch, Path: e.Path, Ask: e.Ask, Err: errRefused}
+	}
+	if r.watch {
+		s.arms = append(s.arms, arm{e.Path, r, s.w.zxid})
+	}
+	return machine.Seen{Epoch: s.epoch, Path: e.Path, Ask: e.Ask, Exists: true, Data: n.data, Czxid: n.czxid, Owner: n.owner}
+}
+
+// changed fires a watch, if one is armed. While the connection is down the server keeps what it has to say.
+func (s *session) changed(path string, deleted bool) bool {
+	i := slices.IndexFunc(s.arms, func(a arm) bool { return a.path == path })
+	if i < 0 || s.suspended {
+		return false
+	}
+	a := s.arms[i]
+	s.arms = slices.Delete(s.arms, i, i+1)
+	if s.w.early {
+		delete(s.believed, path)
+	}
+	s.of.fires = append(s.of.fires, fire{a.by, machine.Fired{Epoch: s.epoch, Path: path, Deleted: deleted}})
+	return true
+}
+
+// resume brings the connection back. The server tells, in whatever order, which of the watched znodes have changed.
+func (s *session) resume() {
+	s.suspended = false
+	var due []arm
+	for _, a := range s.arms {
+		if n := s.w.find(a.path); n == nil || n.mzxid > a.zxid {
+			due = append(due, a)
+		}
+	}
+	for len(due) > 0 {
+		i := s.w.pick(len(due))
+		s.changed(due[i].path, s.w.find(due[i].path) == nil)
+		due = slices.Delete(due, i, i+1)
+	}
+}
+
+// names lists the children, beginning anywhere.
+func (w *world) names() []string {
+	var names []string
+	for _, n := range w.nodes {
+		names = append(names, n.path[len(parent)+1:])
+	}
+	if len(names) > 1 {
+		k := w.pick(len(names))
+		names = slices.Concat(names[k:], names[:k])
+	}
+	return names
+}

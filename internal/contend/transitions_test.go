@@ -1,0 +1,3 @@
+package contend_test
+
+func checkDeclared(from, ev, to string) {}

@@ -1,0 +1,144 @@
+package contend_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/znode"
+)
+
+const parent = "/line"
+
+// world is an in-memory ZooKeeper with one line in it, and the instances that stand there. Everything that happens is drawn from pick, so that a
+// schedule is a sequence of numbers.
+type world struct {
+	pick func(n int) int // one of 0…n−1
+	logf func(format string, args ...any)
+
+	nodes    []*node
+	deaths   []*node
+	zxid     int64
+	created  int64 // children so far
+	from     int64 // the first sequence number
+	sticks   bool  // sequence numbers stick at the greatest, as in ZooKeeper 3.8; otherwise they wrap around
+	early    bool  // a watch counts as unarmed when it fires, not when its event is delivered
+	sessions []*session
+	all      []*instance
+
+	lastToken int64
+	calm      bool // no faults any more: the second phase
+	lists     int  // listings answered
+	joins     int  // contenders made
+	fired     int  // watches fired
+	seen      func(from, ev, to string)
+}
+
+// node is a child of the parent.
+type node struct {
+	path    string
+	order   int64 // place in line: Czxid, but for what a downgrade leaves
+	czxid   int64
+	mzxid   int64
+	owner   int64
+	data    []byte
+	foreign bool // no contender at all
+	dzxid   int64
+	byAdmin bool
+}
+
+// failure is how a violated invariant ends a schedule.
+type failure string
+
+func (w *world) failf(format string, args ...any) { panic(failure(fmt.Sprintf(format, args...))) }
+
+func (w *world) log(format string, args ...any) {
+	if w.logf != nil {
+		w.logf(format, args...)
+	}
+}
+
+// chance is true once in n times, never in the second phase.
+func (w *world) chance(n int) bool { return !w.calm && w.pick(n) == n-1 }
+
+// sequence is the number of the next sequential child, as ZooKeeper counts.
+func (w *world) sequence() int32 {
+	n := w.from + w.created
+	w.created++
+	if w.sticks {
+		n = min(n, math.MaxInt32)
+	}
+	return int32(n)
+}
+
+func (w *world) find(path string) *node {
+	for _, n := range w.nodes {
+		if n.path == path {
+			return n
+		}
+	}
+	return nil
+}
+
+// create makes a contender; with a name without a marker, something foreign.
+func (w *world) create(owner int64, name string) *node {
+	w.zxid++
+	guid := znode.GUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", w.zxid, owner))
+	full := fmt.Sprintf("%s%010d", znode.Protect(guid, name), w.sequence())
+	return w.add(&node{path: parent + "/" + full, order: w.zxid, owner: owner})
+}
+
+func (w *world) add(n *node) *node {
+	n.czxid, n.mzxid = w.zxid, w.zxid
+	w.nodes = append(w.nodes, n)
+	return n
+}
+
+// remove deletes a node and fires its watches.
+func (w *world) remove(n *node, byAdmin bool) {
+	i := slices.Index(w.nodes, n)
+	w.nodes = slices.Delete(w.nodes, i, i+1)
+	w.zxid++
+	n.dzxid, n.byAdmin = w.zxid, byAdmin
+	w.deaths = append(w.deaths, n)
+	w.changed(n.path, true)
+}
+
+// set writes data.
+func (w *world) set(n *node, data []byte) {
+	w.zxid++
+	n.mzxid, n.data = w.zxid, data
+	w.changed(n.path, false)
+}
+
+// changed fires the watches on a path.
+func (w *world) changed(path string, deleted bool) {
+	for _, s := range w.sessions {
+		if s.changed(path, deleted) {
+			w.fired++
+		}
+	}
+}
+
+// expire ends a session at the server.
+func (w *world) expire(s *session) {
+	s.dead = true
+	s.arms = nil
+	for _, n := range slices.Clone(w.nodes) {
+		if n.owner == s.id {
+			w.remove(n, false)
+		}
+	}
+}
+
+// deletedByAdmin: the path is gone, and not through its owner.
+func (w *world) deletedByAdmin(path string) bool {
+	return slices.ContainsFunc(w.deaths, func(n *node) bool { return n.path == path && n.byAdmin })
+}
+
+// rival: somebody of another session stood in line at some time since.
+func (w *world) rival(own int64, since int64) bool {
+	other := func(n *node) bool { return n.owner != own && !n.foreign }
+	return slices.ContainsFunc(w.nodes, other) ||
+		slices.ContainsFunc(w.deaths, func(n *node) bool { return other(n) && n.dzxid > since })
+}
