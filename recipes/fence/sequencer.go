@@ -1,0 +1,87 @@
+package fence
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Sequencer is a possession as a value. Holders get theirs from the Sequencer methods of grants and terms. It is comparable: equal sequencers stand for
+// the same possession.
+type Sequencer struct {
+	Path      string // of the holder's znode, absolute in ZooKeeper: with the namespace of the session that holds it
+	Mode      Mode
+	Token     int64 // the fencing token: grows from exclusive holder to exclusive holder
+	SessionID int64 // the ZooKeeper session that holds it
+}
+
+// String writes the sequencer in the form that [Parse] reads, fit to be sent along in a header or a message:
+//
+//	exclusive:4294967338:0x1000a3b5c2d0001:/locks/orders/_c_3e6c…-lock-0000000007
+func (q Sequencer) String() string {
+	return string(q.Mode) + ":" + strconv.FormatInt(q.Token, 10) + ":0x" + strconv.FormatUint(uint64(q.SessionID), 16) + ":" + q.Path
+}
+
+// Parse reads what [Sequencer.String] wrote. Everything else is [ErrInvalid], with the part that is wrong. A sequencer that parses is well formed; only
+// [Check] tells whether it is true.
+func Parse(s string) (Sequencer, error) {
+	parts := strings.SplitN(s, ":", 4)
+	if len(parts) != 4 {
+		return Sequencer{}, invalid("%q has %d of the 4 parts mode:token:session:path", s, len(parts))
+	}
+	token, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil {
+		return Sequencer{}, invalid("token %q is not a number of 64 bits", parts[1])
+	}
+	hex, ok := strings.CutPrefix(parts[2], "0x")
+	id, err := strconv.ParseUint(hex, 16, 64)
+	if !ok || err != nil {
+		return Sequencer{}, invalid("session %q is not 0x and a hexadecimal number of 64 bits", parts[2])
+	}
+	q := Sequencer{Path: parts[3], Mode: Mode(parts[0]), Token: token, SessionID: int64(id)}
+	if err := q.validate(); err != nil {
+		return Sequencer{}, err
+	}
+	if q.String() != s {
+		return Sequencer{}, invalid("%q is not written as %q", s, q)
+	}
+	return q, nil
+}
+
+// validate refuses what no possession can look like.
+func (q Sequencer) validate() error {
+	switch {
+	case !q.Mode.known():
+		return invalid("mode %q is neither %q nor %q", string(q.Mode), string(Exclusive), string(Shared))
+	case q.Token <= 0:
+		return invalid("token %d is not positive", q.Token)
+	case q.SessionID == 0:
+		return invalid("session 0 holds nothing")
+	}
+	return validatePath(q.Path)
+}
+
+// validatePath asks for an absolute path of printable names, as ZooKeeper wants them.
+func validatePath(path string) error {
+	names := strings.Split(path, "/")
+	if !strings.HasPrefix(path, "/") {
+		return invalid("path %q is not absolute", path)
+	}
+	for _, name := range names[1:] {
+		if name == "" || name == "." || name == ".." {
+			return invalid("path %q has a name %q in it", path, name)
+		}
+	}
+	if !utf8.ValidString(path) || strings.ContainsFunc(path, unprintable) {
+		return invalid("path %q has characters that ZooKeeper does not permit", path)
+	}
+	return nil
+}
+
+// unprintable: those that ZooKeeper refuses in paths. It counts in UTF-16, so that everything beyond its 16 bits is refused as well.
+func unprintable(r rune) bool {
+	return r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
+}
+
+// line is the parent of the znode: what exclusive holders stand in line for.
+func (q Sequencer) line() string { return q.Path[:max(1, strings.LastIndexByte(q.Path, '/'))] }
