@@ -1,0 +1,49 @@
+package actors
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Restarts is how often, and after what pauses, a panicking actor is restarted.
+type Restarts struct {
+	Min    time.Duration // the pause after the first panic, 10 ms by default
+	Max    time.Duration // the longest pause, 5 s by default
+	Limit  int           // more panics than this, 10 by default …
+	Within time.Duration // … in this time, a minute by default, and the actor is given up
+}
+
+func (r Restarts) orDefaults() Restarts {
+	if r.Min <= 0 {
+		r.Min = 10 * time.Millisecond
+	}
+	if r.Max < r.Min {
+		r.Max = max(r.Min, 5*time.Second)
+	}
+	if r.Limit <= 0 {
+		r.Limit = 10
+	}
+	if r.Within <= 0 {
+		r.Within = time.Minute
+	}
+	return r
+}
+
+// history is when an actor panicked, as far back as matters.
+type history []time.Time
+
+// next notes a panic and returns the pause before the restart; false if there is to be none.
+func (h *history) next(r Restarts, now time.Time) (time.Duration, bool) {
+	*h = slices.DeleteFunc(*h, func(t time.Time) bool { return now.Sub(t) >= r.Within })
+	*h = append(*h, now)
+	n := len(*h)
+	if n > r.Limit {
+		return 0, false
+	}
+	pause := r.Max
+	if shift := n - 1; shift < 32 && r.Min<<shift < r.Max {
+		pause = r.Min << shift
+	}
+	return pause/2 + rand.N(pause/2+1), true // half of it is jitter, so that those that fell together do not rise together
+}

@@ -1,0 +1,19 @@
+package actors
+
+// Scope is a place in the tree below which actors are spawned. It is a small value; two are equal if they are the same place.
+type Scope struct{ at *node }
+
+// Group makes a place that only owns what is below it: it has no messages and cannot fail. ErrStopped if this scope is stopped.
+func (sc Scope) Group(name, kind string) (Scope, error) {
+	n := newNode(sc.at.system, sc.at, name, kind)
+	if !sc.at.adopt(n) {
+		return Scope{}, ErrStopped
+	}
+	return Scope{n}, nil
+}
+
+// Stop stops everything below, and the actor whose scope this is. It does not wait.
+func (sc Scope) Stop() { sc.at.stop() }
+
+// Done closes when all of that has ended.
+func (sc Scope) Done() <-chan struct{} { return sc.at.done }
