@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/zkserver"
@@ -23,3 +24,23 @@ func WithServers(n int) Option { return func(c *zkserver.Config) { c.Fronts = n 
 
 // WithMaxPacket sets the largest request in bytes (jute.maxbuffer); a larger one ends the connection.
 func WithMaxPacket(bytes int) Option { return func(c *zkserver.Config) { c.MaxPacket = bytes } }
+
+// WithoutTTL refuses TTL znodes, as a real server does unless zookeeper.extendedTypesEnabled is set.
+func WithoutTTL() Option { return func(c *zkserver.Config) { c.NoTTL = true } }
+
+// WithContainerCheck sets how often empty containers and expired TTL znodes are looked for, a minute by default: at whole multiples of d since the
+// server's start.
+func WithContainerCheck(d time.Duration) Option {
+	return func(c *zkserver.Config) { c.ContainerCheck = d }
+}
+
+// WithSuper names the user who may do everything, by the password that he authenticates with under the digest scheme as "super:password".
+func WithSuper(password string) Option {
+	return func(c *zkserver.Config) { c.Super = zkserver.Digest("super:" + password) }
+}
+
+// WithJournal sets how many requests the journal keeps, 65,536 by default; 0 turns it off.
+func WithJournal(requests int) Option { return func(c *zkserver.Config) { c.Journal = requests } }
+
+// WithLogger has the server log what it does; by default it is silent.
+func WithLogger(l *slog.Logger) Option { return func(c *zkserver.Config) { c.Logger = l } }

@@ -20,7 +20,7 @@ type Server struct{ inner *zkserver.Server }
 
 // New makes a server. It uses no socket and no goroutine until a client connects. The caller closes it.
 func New(opts ...Option) (*Server, error) {
-	var cfg zkserver.Config
+	cfg := zkserver.Config{Journal: 1 << 16}
 	for _, o := range opts {
 		o(&cfg)
 	}

@@ -115,14 +115,49 @@ func (r *Reader) Text() string {
 	return replaceInvalid(b)
 }
 
+// replaceInvalid puts one U+FFFD where Java does: for each longest start of a character that doesn't go on as one, and for a surrogate of three
+// bytes.
 func replaceInvalid(b []byte) string {
 	out := make([]rune, 0, len(b))
 	for len(b) > 0 {
 		c, size := utf8.DecodeRune(b)
+		if c == utf8.RuneError && size == 1 {
+			size = brokenLength(b)
+		}
 		out = append(out, c)
 		b = b[size:]
 	}
 	return string(out)
+}
+
+func brokenLength(b []byte) int {
+	if len(b) >= 3 && b[0] == 0xed && b[1]&0xc0 == 0x80 && b[2]&0xc0 == 0x80 {
+		return 3
+	}
+	want, least, most := 0, byte(0x80), byte(0xbf)
+	switch {
+	case b[0] >= 0xc2 && b[0] <= 0xdf:
+		want = 1
+	case b[0] >= 0xe0 && b[0] <= 0xef:
+		want = 2
+		if b[0] == 0xe0 {
+			least = 0xa0
+		}
+	case b[0] >= 0xf0 && b[0] <= 0xf4:
+		want = 3
+		switch b[0] {
+		case 0xf0:
+			least = 0x90
+		case 0xf4:
+			most = 0x8f
+		}
+	}
+	size := 1
+	for size <= want && size < len(b) && b[size] >= least && b[size] <= most {
+		size++
+		least, most = 0x80, 0xbf
+	}
+	return size
 }
 
 // Count reads the length of a vector whose elements take at least least bytes each: so an absurd count fails before anything is allocated.

@@ -1,6 +1,10 @@
 package jute
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 // Writer appends values to a buffer. The zero value is ready.
 type Writer struct {
@@ -56,10 +60,30 @@ func (w *Writer) Buffer(b []byte) {
 	w.buf = append(w.buf, b...)
 }
 
-// Text writes a string.
+// Text writes a string. Characters beyond 16 bits are written as the real server writes them: as two surrogates of three bytes each.
 func (w *Writer) Text(s string) {
+	at := len(w.buf)
 	w.Int(int32(len(s)))
+	for i := range len(s) {
+		if s[i] >= 0xf0 {
+			w.surrogates(at, s)
+			return
+		}
+	}
 	w.buf = append(w.buf, s...)
+}
+
+func (w *Writer) surrogates(at int, s string) {
+	for _, c := range s {
+		if hi, lo := utf16.EncodeRune(c); hi != utf8.RuneError {
+			for _, half := range []rune{hi, lo} {
+				w.buf = append(w.buf, 0xe0|byte(half>>12), 0x80|byte(half>>6)&0xbf, 0x80|byte(half)&0xbf)
+			}
+			continue
+		}
+		w.buf = utf8.AppendRune(w.buf, c)
+	}
+	binary.BigEndian.PutUint32(w.buf[at:], uint32(len(w.buf)-at-4))
 }
 
 // Texts writes a vector of strings.

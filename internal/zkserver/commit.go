@@ -6,8 +6,8 @@ import (
 )
 
 // commit gives a transaction its number, applies it and passes it on to the fronts. A failed write is a transaction without changes: it uses up a
-// number too. done, if not nil, is called after each change with the node concerned, nil if it is gone. The events are counted.
-func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) (fired int) {
+// number too. done, if not nil, is called after each change with the node concerned, nil for a mere check.
+func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) {
 	s.zxid++
 	t.zxid, t.time = s.zxid, s.now()
 	for i := range t.changes {
@@ -17,7 +17,7 @@ func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) (fired int) {
 		}
 		for _, f := range s.fronts {
 			if !f.behind {
-				fired += f.fire(&t.changes[i])
+				f.fire(&t.changes[i], n)
 			}
 		}
 	}
@@ -33,26 +33,27 @@ func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) (fired int) {
 		}
 	}
 	s.armReaper()
-	return fired
 }
 
-// fire tells the clients of this front what a change did, in the order of the real server.
-func (f *Front) fire(c *tree.Change) (fired int) {
+// fire tells the clients of this front what a change to n did, in the order of the real server.
+func (f *Front) fire(c *tree.Change, n *tree.Node) {
+	if n == nil {
+		return
+	}
 	switch c.Kind {
 	case tree.Create:
-		fired += f.trigger(f.data, jute.NodeCreated, c.Path)
-		fired += f.trigger(f.child, jute.NodeChildrenChanged, parentName(c.Path))
+		trigger(f.data, jute.NodeCreated, c.Path, n.ACL())
+		trigger(f.child, jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL())
 	case tree.Delete:
-		fired += f.deleted(c.Path)
-		fired += f.trigger(f.child, jute.NodeChildrenChanged, parentName(c.Path))
+		f.deleted(c.Path, n.ACL())
+		trigger(f.child, jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL())
 	case tree.SetData:
-		fired += f.trigger(f.data, jute.NodeDataChanged, c.Path)
+		trigger(f.data, jute.NodeDataChanged, c.Path, n.ACL())
 	}
-	return fired
 }
 
 // deleted fires both kinds of watches of a path; who had both is told once.
-func (f *Front) deleted(path string) (fired int) {
+func (f *Front) deleted(path string, acl []jute.ACL) {
 	var told map[*conn]struct{}
 	if f.data.Watches(path) && f.child.Watches(path) {
 		told = make(map[*conn]struct{})
@@ -61,24 +62,25 @@ func (f *Front) deleted(path string) (fired int) {
 		if told != nil {
 			told[c] = struct{}{}
 		}
-		c.notify(jute.NodeDeleted, path)
-		fired++
+		c.tell(jute.NodeDeleted, path, acl)
 	})
 	f.child.Fire(path, func(c *conn) {
 		if _, twice := told[c]; !twice {
-			c.notify(jute.NodeDeleted, path)
-			fired++
+			c.tell(jute.NodeDeleted, path, acl)
 		}
 	})
-	return fired
 }
 
-func (f *Front) trigger(t *watchTable, kind jute.EventType, path string) (fired int) {
-	t.Fire(path, func(c *conn) {
+func trigger(t *watchTable, kind jute.EventType, path string, acl []jute.ACL) {
+	t.Fire(path, func(c *conn) { c.tell(kind, path, acl) })
+}
+
+// tell sends an event to a client that may read the znode. For others the watch is spent and nothing is said, as in servers with the correction of
+// CVE-2024-23944.
+func (c *conn) tell(kind jute.EventType, path string, acl []jute.ACL) {
+	if tree.Allowed(acl, jute.PermRead, c.ids) {
 		c.notify(kind, path)
-		fired++
-	})
-	return fired
+	}
 }
 
 // parentName is the name under which clients watch a parent.

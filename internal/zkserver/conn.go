@@ -20,10 +20,14 @@ type conn struct {
 	session *session // nil until the handshake is through
 	timeout time.Duration
 	ids     []jute.Identity
+	host    string // under which it was dialed, if any
 	cut     *cut
-	over    bool // done is closed
-	busy    bool // its own goroutine is inside the server: it flushes by itself
+	over    bool     // done is closed
+	busy    bool     // its own goroutine is inside the server: it flushes by itself
+	mute    bool     // answer nothing
+	rq      *Request // what is being served, if somebody wants to know
 
+	deaf    bool // its handshake was dropped: nothing that it sends is looked at. Of its own goroutine alone
 	request jute.Request
 	reader  jute.Reader
 }
@@ -51,6 +55,9 @@ func (c *conn) serve() {
 		frame, err := c.in.next()
 		if err != nil {
 			return
+		}
+		if c.deaf {
+			continue
 		}
 		c.reader.Reset(frame)
 		c.request.Reset()
@@ -118,6 +125,7 @@ func (c *conn) abort() {
 
 // notify sends an event. The caller holds the server's lock.
 func (c *conn) notify(kind jute.EventType, path string) {
+	c.s.fired++
 	e := jute.Event{Type: kind, State: jute.StateConnected, Path: path}
 	e.Encode(c.out.begin())
 	c.out.end()

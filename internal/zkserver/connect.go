@@ -28,48 +28,67 @@ func (c *conn) handshake() bool {
 
 func (c *conn) connect(q *jute.ConnectRequest) bool {
 	s := c.s
-	for {
-		s.mu.Lock()
-		if c.over {
-			s.mu.Unlock()
-			return false
-		}
-		g := c.connectHeldBy(q.SessionID)
-		if g == nil {
-			break
-		}
-		s.mu.Unlock()
-		if !c.wait(g) {
-			return false
-		}
-	}
+	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q.LastZxidSeen > c.front.applied {
-		return false // the client has seen more than this server: it must go to another one
+	if !c.await(func(c *conn) *gate { return c.connectHeldOnTheWay(q.SessionID) }) {
+		return false
 	}
-	c.busy = true
-	defer func() { c.busy = false }()
+	c.rq = s.receive(c, q.SessionID, &jute.Request{Op: jute.OpCreateSession})
+	v := s.judge(c.rq)
+	if !c.pause(v.delay) || !c.await((*conn).connectHeldHere) {
+		return false
+	}
+	defer c.note()
+	switch {
+	case v.action == dropRequest:
+		c.deaf = true
+		return true
+	case v.action == cutBefore, q.LastZxidSeen > c.front.applied:
+		return false // a client that has seen more than this server must go to another one
+	case v.action == failWith:
+		c.welcome(q, nil)
+		return false
+	}
+	c.busy, c.mute = true, v.action != pass
 	ss := s.admit(c, q)
+	c.welcome(q, ss)
+	c.busy, c.mute = false, false
+	if v.action == cutAfter {
+		c.abort()
+	}
+	return ss != nil
+}
+
+// welcome answers the handshake; without a session it says that the one asked for is over.
+func (c *conn) welcome(q *jute.ConnectRequest, ss *session) {
+	if c.rq != nil {
+		c.rq.Served, c.rq.Replied = ss != nil, !c.mute
+	}
+	if c.mute {
+		return
+	}
 	p := jute.ConnectResponse{Password: make([]byte, 16), Old: q.Old}
 	if ss != nil {
 		p.Timeout, p.SessionID, p.Password = int32(c.timeout/time.Millisecond), ss.id, ss.password[:]
 	}
-	p.Encode(c.out.begin())
+	w := c.out.begin()
+	p.Encode(w)
 	c.out.end()
-	return ss != nil
 }
 
-// connectHeldBy is what keeps a handshake from going on: a session is opened and resumed by the leader alone.
-func (c *conn) connectHeldBy(session int64) *gate {
-	switch {
-	case c.front.frozen != nil:
-		return c.front.frozen
-	case session != 0 && c.s.cut[session] != nil:
-		return c.s.cut[session].gate
-	case c.front.isolated != nil:
-		return c.front.isolated
+func (c *conn) connectHeldOnTheWay(session int64) *gate {
+	if x := c.s.cuts[session]; x != nil && x.in {
+		return x.gate
 	}
-	return nil
+	return c.heldOnTheWay()
+}
+
+// connectHeldHere: sessions are opened and resumed by the leader alone.
+func (c *conn) connectHeldHere() *gate {
+	if c.front.frozen != nil {
+		return c.front.frozen
+	}
+	return c.front.isolated
 }
 
 // admit opens a session or resumes one; nil if that one is over.
@@ -89,6 +108,10 @@ func (s *Server) admit(c *conn, q *jute.ConnectRequest) *session {
 			old.finish()
 		}
 		s.touch(ss, c.timeout)
+	}
+	c.front.catchUp()
+	if x := s.cuts[q.SessionID]; x != nil {
+		c.cutOff(x)
 	}
 	c.session, ss.owner = ss, c
 	c.front.bySession[ss.id] = c

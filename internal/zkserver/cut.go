@@ -1,7 +1,195 @@
 package zkserver
 
-// cut is a partition between a client and all servers.
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/zkserver/memnet"
+)
+
+// Direction says which way packets are lost in a partition.
+type Direction int
+
+// The directions.
+const (
+	Both       Direction = iota
+	ToServer             // what the client sends vanishes
+	FromServer           // what the server sends vanishes
+)
+
+// cut is a partition between a client and all servers. It is silent: packets wait, as TCP retransmits them, and arrive when it heals, if the connection
+// is still there on both sides.
 type cut struct {
 	*gate
 	in, out bool
+}
+
+func newCut(d Direction) *cut {
+	return &cut{gate: newGate(), in: d != FromServer, out: d != ToServer}
+}
+
+// Partition cuts a session off from all servers: nothing sent on its connections arrives, nothing is reset, and a new connection that asks for this
+// session hangs too. A connection that asks for a new session is somebody else's and works; to cut off a whole client use PartitionHost.
+func (s *Server) Partition(id int64, d Direction) (heal func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := newCut(d)
+	s.cuts[id] = x
+	for _, f := range s.fronts {
+		for c := range f.conns {
+			if c.session != nil && c.session.id == id {
+				c.cutOff(x)
+			}
+		}
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.cuts[id] == x {
+			delete(s.cuts, id)
+		}
+		s.mend(x)
+	}
+}
+
+// PartitionHost cuts off all connections made with [Server.DialFrom] under a host's name, and those that it tries to make.
+func (s *Server) PartitionHost(host string, d Direction) (heal func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := newCut(d)
+	s.hosts[host] = x
+	for _, f := range s.fronts {
+		for c := range f.conns {
+			if c.host == host {
+				c.cutOff(x)
+			}
+		}
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.hosts[host] == x {
+			delete(s.hosts, host)
+		}
+		s.mend(x)
+	}
+}
+
+func (c *conn) cutOff(x *cut) {
+	if c.cut != nil {
+		return // it is cut off already, and will be until that is healed
+	}
+	c.cut = x
+	if x.out {
+		c.out.hold()
+	}
+}
+
+// mend lets the packets that waited arrive.
+func (s *Server) mend(x *cut) {
+	select {
+	case <-x.opened:
+		return
+	default:
+		close(x.opened)
+	}
+	for _, f := range s.fronts {
+		for c := range f.conns {
+			if c.cut != x {
+				continue
+			}
+			c.cut = nil
+			if x.out {
+				c.out.release()
+				c.kick()
+			}
+		}
+	}
+}
+
+// DialFrom is Dial for a named host, which PartitionHost can cut off. While it is, dialing hangs until ctx ends.
+func (s *Server) DialFrom(ctx context.Context, host, address string) (net.Conn, error) {
+	for {
+		s.mu.Lock()
+		x := s.hosts[host]
+		s.mu.Unlock()
+		if x == nil {
+			return s.dial(ctx, host, address)
+		}
+		select {
+		case <-x.opened:
+		case <-s.closing:
+			return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: ErrClosed}
+		case <-ctx.Done():
+			return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: context.Cause(ctx)}
+		}
+	}
+}
+
+// Expire ends a session now, as if its timeout had passed: its ephemerals go, its connection is closed, and when the client comes back it is told.
+// It is false if there is no such session.
+func (s *Server) Expire(id int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss := s.sessions[id]
+	if ss == nil {
+		return false
+	}
+	s.endSession(ss)
+	return true
+}
+
+// Disconnect closes the connections of a session. It is false if there are none.
+func (s *Server) Disconnect(id int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := false
+	for _, f := range s.fronts {
+		if c := f.bySession[id]; c != nil {
+			c.abort()
+			found = true
+		}
+	}
+	return found
+}
+
+// Replace ends a session, and when its client reconnects gives it a new one, with another id, without saying that the old one is over. ClickHouse
+// Keeper does that.
+func (s *Server) Replace(id int64) bool {
+	if !s.Expire(id) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replaced[id] = true
+	return true
+}
+
+// SessionInfo describes a session.
+type SessionInfo struct {
+	ID        int64
+	Timeout   time.Duration // as negotiated
+	Expires   time.Time     // if it is not heard of before
+	Front     int           // where it is connected; -1: nowhere
+	Ephemeral []string      // paths
+}
+
+// Session describes one session; false if there is none.
+func (s *Server) Session(id int64) (SessionInfo, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss := s.sessions[id]
+	if ss == nil {
+		return SessionInfo{}, false
+	}
+	return s.describe(ss), true
+}
+
+func (s *Server) describe(ss *session) SessionInfo {
+	info := SessionInfo{ID: ss.id, Timeout: ss.timeout, Expires: s.tickTime(ss.deadline), Front: -1, Ephemeral: s.tree.Ephemerals(ss.id)}
+	if ss.owner != nil {
+		info.Timeout, info.Front = ss.owner.timeout, ss.owner.front.index
+	}
+	return info
 }

@@ -2,6 +2,7 @@ package zkserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -27,6 +28,7 @@ type Front struct {
 	listener    net.Listener
 	address     string // of the listener, also while it is down
 	down        bool   // killed: nobody listens
+	lost        bool   // isolated for too long: serves nobody
 
 	tree     *tree.Tree
 	applied  int64 // the last transaction that clients of this front can see
@@ -53,6 +55,11 @@ func newFront(s *Server, index int) *Front {
 		tree: s.tree, applied: s.zxid,
 	}
 }
+
+var (
+	errRefused  = errors.New("connection refused")
+	errNoServer = errors.New("no such server")
+)
 
 // Name is the address under which [Server.Dial] finds this front.
 func (f *Front) Name() string { return f.name }
@@ -88,21 +95,25 @@ func (f *Front) accept(l net.Listener) {
 		if err != nil {
 			return
 		}
-		if f.attach(transport) != nil {
+		if f.attach(transport, "") != nil {
 			transport.Close()
 		}
 	}
 }
 
 // attach begins to serve a connection.
-func (f *Front) attach(transport net.Conn) error {
+func (f *Front) attach(transport net.Conn, host string) error {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
-	if f.s.closed || f.down {
-		return fmt.Errorf("zkserver: %s: connection refused", f.name)
+	if f.s.closed || f.down || f.lost {
+		return errRefused
 	}
 	c := newConn(f, transport)
+	c.host = host
 	f.conns[c] = struct{}{}
+	if x := f.s.hosts[host]; x != nil {
+		c.cutOff(x)
+	}
 	if f.frozen != nil {
 		c.out.hold()
 	}
@@ -113,15 +124,19 @@ func (f *Front) attach(transport net.Conn) error {
 
 // Dial connects to a front in memory: by its name, by the address of its socket, or, if there is only one, by any address.
 func (s *Server) Dial(ctx context.Context, _, address string) (net.Conn, error) {
+	return s.dial(ctx, "", address)
+}
+
+func (s *Server) dial(ctx context.Context, host, address string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	f := s.find(address)
 	if f == nil {
-		return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: fmt.Errorf("no such server")}
+		return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: errNoServer}
 	}
 	client, server := memnet.Pipe("127.0.0.1:0", memnet.Addr(f.name))
-	if err := f.attach(server); err != nil {
+	if err := f.attach(server, host); err != nil {
 		return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: err}
 	}
 	return client, nil
@@ -179,8 +194,8 @@ func (f *Front) follow(keep int) {
 		f.pending[0] = nil
 		f.pending = f.pending[1:]
 		for i := range t.changes {
-			f.tree.Apply(&t.changes[i], t.zxid, t.time)
-			f.fire(&t.changes[i])
+			n := f.tree.Apply(&t.changes[i], t.zxid, t.time)
+			f.fire(&t.changes[i], n)
 		}
 		f.applied = t.zxid
 		if t.ends != 0 {

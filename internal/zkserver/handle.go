@@ -1,43 +1,96 @@
 package zkserver
 
 import (
+	"time"
+
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
 // handle serves one request; false ends the connection.
 func (c *conn) handle(q *jute.Request) bool {
-	s := c.s
-	for {
-		s.mu.Lock()
-		if c.over {
-			s.mu.Unlock()
-			return false
-		}
-		g := c.heldBy(q.Op)
-		if g == nil {
-			break
-		}
-		s.mu.Unlock()
-		if !c.wait(g) {
-			return false
-		}
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if !c.await((*conn).heldOnTheWay) {
+		return false
 	}
-	c.busy = true
-	s.heard(c)
-	ok := s.dispatch(c, q)
-	c.busy = false
-	s.mu.Unlock()
+	c.rq = c.s.receive(c, c.session.id, q)
+	v := c.s.judge(c.rq)
+	if v.action != dropRequest {
+		c.s.heard(c)
+	}
+	if !c.pause(v.delay) || !c.await(func(c *conn) *gate { return c.heldHere(q.Op) }) {
+		return false
+	}
+	defer c.note()
+	switch v.action {
+	case dropRequest:
+		return true
+	case cutBefore:
+		return false
+	case failWith:
+		c.answer(q.Op, &jute.Reply{Xid: q.Xid, Zxid: c.front.applied, Err: v.code})
+		return true
+	}
+	c.busy, c.mute = true, v.action != pass
+	ok := c.s.dispatch(c, q)
+	c.busy, c.mute = false, false
+	if v.action == cutAfter {
+		c.abort()
+	}
 	return ok
 }
 
-// heldBy is what keeps a request from being served now.
-func (c *conn) heldBy(op jute.Op) *gate {
-	switch {
-	case c.front.frozen != nil:
-		return c.front.frozen
-	case c.cut != nil && c.cut.in:
+// note puts the request that was just served into the journal.
+func (c *conn) note() {
+	c.s.journal.add(c.rq)
+	c.rq = nil
+}
+
+// await lets a connection wait for whatever holds it. The caller holds the server's lock, which is let go meanwhile. It is false if the connection
+// is over.
+func (c *conn) await(held func(*conn) *gate) bool {
+	for !c.over {
+		g := held(c)
+		if g == nil {
+			return true
+		}
+		c.s.mu.Unlock()
+		c.wait(g)
+		c.s.mu.Lock()
+	}
+	return false
+}
+
+// pause waits for an interceptor's delay, in the same manner.
+func (c *conn) pause(d time.Duration) bool {
+	if d > 0 {
+		c.s.mu.Unlock()
+		timer := time.NewTimer(d)
+		c.out.flush()
+		select {
+		case <-timer.C:
+		case <-c.done:
+		}
+		timer.Stop()
+		c.s.mu.Lock()
+	}
+	return !c.over
+}
+
+// heldOnTheWay is what keeps a request from arriving, heldHere what keeps one that has arrived from being served: what needs the leader waits for it,
+// and everything behind it on the connection waits too.
+func (c *conn) heldOnTheWay() *gate {
+	if c.cut != nil && c.cut.in {
 		return c.cut.gate
-	case c.front.isolated != nil && (op.Writes() || op == jute.OpSync):
+	}
+	return c.front.frozen
+}
+
+func (c *conn) heldHere(op jute.Op) *gate {
+	if c.front.frozen != nil {
+		return c.front.frozen
+	}
+	if op.Writes() || op == jute.OpSync {
 		return c.front.isolated
 	}
 	return nil
@@ -45,13 +98,11 @@ func (c *conn) heldBy(op jute.Op) *gate {
 
 // heard is called for whatever a client sends: it keeps its session alive.
 func (s *Server) heard(c *conn) {
-	if len(s.fronts) > 1 {
+	if len(s.fronts) > 1 || c.front.isolated != nil {
 		c.front.note(c.session, c.timeout)
 		return
 	}
-	if c.front.isolated == nil {
-		s.touch(c.session, c.timeout)
-	}
+	s.touch(c.session, c.timeout)
 }
 
 // dispatch carries out a request and answers it; false ends the connection.
@@ -74,8 +125,12 @@ func (s *Server) dispatch(c *conn, q *jute.Request) bool {
 		return false
 	}
 	p := jute.Reply{Xid: q.Xid}
+	before := s.fired
 	serve(s, c, q, &p)
 	p.Zxid = c.front.applied
+	if c.rq != nil {
+		c.rq.Fired, c.rq.Served = int(s.fired-before), true
+	}
 	c.answer(q.Op, &p)
 	return true
 }
@@ -108,6 +163,12 @@ func (s *Server) speaksFor(c *conn) bool {
 
 // answer puts a reply into the outbox.
 func (c *conn) answer(op jute.Op, p *jute.Reply) {
+	if c.rq != nil {
+		c.rq.Err, c.rq.Zxid, c.rq.Created, c.rq.Replied = p.Err, p.Zxid, p.Path, !c.mute
+	}
+	if c.mute {
+		return
+	}
 	p.Encode(c.out.begin(), op)
 	c.out.end()
 }

@@ -11,7 +11,11 @@ func (f *Front) note(ss *session, timeout time.Duration) {
 		f.touched = make(map[*session]time.Duration)
 	}
 	f.touched[ss] = timeout
-	if f.passing == nil {
+	f.armPassing()
+}
+
+func (f *Front) armPassing() {
+	if f.passing == nil && len(f.touched) > 0 {
 		half := f.s.cfg.Tick / 2
 		past := time.Since(f.s.started)
 		// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it does nothing.

@@ -27,8 +27,10 @@ type Server struct {
 	journal  journal
 	rules    []*rule // interceptors
 	requests int64   // that were ever received
+	fired    int64   // watch events that were ever sent
 	replaced map[int64]bool
-	cut      map[int64]*cut // partitioned sessions
+	cuts     map[int64]*cut  // partitioned sessions
+	hosts    map[string]*cut // partitioned clients
 	closed   bool
 
 	closing chan struct{}  // closed with the server
@@ -47,7 +49,8 @@ func New(cfg Config) (*Server, error) {
 		zxid:     cfg.FirstZxid,
 		sessions: make(map[int64]*session),
 		replaced: make(map[int64]bool),
-		cut:      make(map[int64]*cut),
+		cuts:     make(map[int64]*cut),
+		hosts:    make(map[string]*cut),
 		closing:  make(chan struct{}),
 	}
 	s.nextID = firstSessionID(s.started)

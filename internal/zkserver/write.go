@@ -9,7 +9,7 @@ func (s *Server) caller(c *conn) tree.Caller { return tree.Caller{Session: c.ses
 
 // write serves every single write: judged against the tree, numbered whether it fails or not, and seen by the client's own front before the answer.
 func (s *Server) write(c *conn, q *jute.Request, p *jute.Reply) {
-	change, code := s.judge(c, q)
+	change, code := s.prepare(c, q)
 	t := &txn{}
 	if code == jute.OK {
 		t.changes = []tree.Change{change}
@@ -24,7 +24,7 @@ func (s *Server) write(c *conn, q *jute.Request, p *jute.Reply) {
 	p.Err = code
 }
 
-func (s *Server) judge(c *conn, q *jute.Request) (tree.Change, jute.Code) {
+func (s *Server) prepare(c *conn, q *jute.Request) (tree.Change, jute.Code) {
 	if q.Malformed() {
 		return tree.Change{}, jute.MarshallingError
 	}

@@ -25,14 +25,14 @@ type Change struct {
 	Version   int32 // SetData, SetACL: what the version becomes
 }
 
-// Apply carries out a change as part of the transaction zxid at time now (ms). It returns the node concerned, nil for a deletion. What was judged
-// by Prepare on the same state always applies; anything else is ignored where it makes no sense.
+// Apply carries out a change as part of the transaction zxid at time now (ms). It returns the node concerned, the one that is gone after a deletion,
+// nil for a check. What was judged by Prepare on the same state always applies; anything else is ignored where it makes no sense.
 func (t *Tree) Apply(c *Change, zxid, now int64) *Node {
 	switch c.Kind {
 	case Create:
 		return t.create(c, zxid, now)
 	case Delete:
-		t.remove(c.Path, zxid)
+		return t.remove(c.Path, zxid)
 	case SetData:
 		if n := t.nodes[c.Path]; n != nil {
 			t.dataSize += int64(len(c.Data) - len(n.data))
@@ -68,14 +68,22 @@ func (t *Tree) create(c *Change, zxid, now int64) *Node {
 	return n
 }
 
-func (t *Tree) remove(path string, zxid int64) {
+func (t *Tree) remove(path string, zxid int64) *Node {
 	n := t.nodes[path]
 	if n == nil || n.parent == nil {
-		return
+		return nil
 	}
 	n.parent.disown(n)
 	n.parent.pzxid = max(n.parent.pzxid, zxid)
 	delete(t.nodes, path)
 	t.unindex(n)
 	t.dataSize -= int64(len(path) + len(n.data))
+	return n
+}
+
+// SetCreations sets a node's count of creations, for tests of what happens at its end.
+func (t *Tree) SetCreations(path string, count int32) {
+	if n := t.nodes[path]; n != nil {
+		n.creations = count
+	}
 }

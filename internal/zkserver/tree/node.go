@@ -58,6 +58,9 @@ func (n *Node) Path() string { return n.path }
 // Data is the node's content, to be read only.
 func (n *Node) Data() []byte { return n.data }
 
+// Parent is the node above, also of one that is gone; nil for the root.
+func (n *Node) Parent() *Node { return n.parent }
+
 // ACL is who may do what, to be read only.
 func (n *Node) ACL() []jute.ACL { return n.acl }
 
@@ -91,12 +94,16 @@ func (n *Node) Name() string { return n.path[strings.LastIndexByte(n.path, '/')+
 
 // Stat is what clients see of the node.
 func (n *Node) Stat() jute.Stat {
+	owner := n.owner
+	if !Ephemeral(owner) {
+		owner = 0 // the special owners are the server's own business
+	}
 	return jute.Stat{
 		Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid,
 		Ctime: n.ctime, Mtime: n.mtime,
 		Version: n.version, Aversion: n.aversion,
 		Cversion:       n.creations*2 - int32(len(n.children)),
-		EphemeralOwner: n.owner,
+		EphemeralOwner: owner,
 		DataLength:     int32(len(n.data)),
 		NumChildren:    int32(len(n.children)),
 	}

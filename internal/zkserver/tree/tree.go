@@ -21,11 +21,12 @@ type Tree struct {
 func New() *Tree {
 	t := empty()
 	for _, path := range []string{"/zookeeper", "/zookeeper/quota", "/zookeeper/config"} {
-		n := &Node{path: path, acl: openACL}
+		n := &Node{path: path, acl: openACL, data: []byte{}}
 		t.nodes[Parent(path)].adopt(n)
 		t.nodes[path] = n
 	}
-	t.nodes["/zookeeper/config"].acl = configACL
+	config := t.nodes["/zookeeper/config"]
+	config.acl, config.aversion = configACL, -1
 	return t
 }
 
@@ -35,7 +36,7 @@ var (
 )
 
 func empty() *Tree {
-	root := &Node{acl: openACL}
+	root := &Node{acl: openACL, data: []byte{}}
 	return &Tree{
 		root:       root,
 		nodes:      map[string]*Node{"": root, "/": root},

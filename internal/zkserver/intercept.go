@@ -1,0 +1,117 @@
+package zkserver
+
+import (
+	"slices"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// Request is a request as interceptors see it before it is served, and the journal after.
+type Request struct {
+	K         int64 // its number among all requests that the server ever received, from 1 on
+	Time      time.Time
+	Front     int   // which server received it
+	SessionID int64 // for a handshake: the session that it asks for, 0 for a new one
+	Xid       int32
+	Op        jute.Op // a handshake is OpCreateSession
+	Path      string
+	Data      []byte
+	ACL       []jute.ACL
+	Version   int32
+	Flags     int32 // the mode of a create
+	TTL       time.Duration
+	Watch     bool
+	Ops       []jute.Request // the parts of a multi
+	Paths     []string       // setWatches: all paths
+
+	// What came of it; only in the journal.
+	Served  bool      // it was carried out
+	Replied bool      // an answer was given
+	Err     jute.Code // of the answer
+	Zxid    int64     // of the answer
+	Created string    // the path that a create was answered with
+	Fired   int       // how many watch events it caused, among all clients
+}
+
+// Verdict is what an interceptor wants to happen to a request.
+type Verdict struct {
+	action action
+	delay  time.Duration
+	code   jute.Code
+}
+
+type action uint8
+
+const (
+	pass action = iota
+	dropRequest
+	dropReply
+	cutBefore
+	cutAfter
+	failWith
+)
+
+// The verdicts without parameters.
+var (
+	Pass        = Verdict{}                    // serve it
+	DropRequest = Verdict{action: dropRequest} // as if it had never arrived
+	DropReply   = Verdict{action: dropReply}   // serve it, but don't answer
+	CutBefore   = Verdict{action: cutBefore}   // close the connection instead of serving it
+	CutAfter    = Verdict{action: cutAfter}    // serve it, and close the connection before the answer: a lost reply
+)
+
+// Delay serves a request later; those behind it on the same connection wait too.
+func Delay(d time.Duration) Verdict { return Verdict{delay: d} }
+
+// Fail answers with an error, and does not serve the request. A failed handshake is answered as if the session had expired.
+func Fail(code jute.Code) Verdict { return Verdict{action: failWith, code: code} }
+
+type rule struct{ judge func(*Request) Verdict }
+
+// Intercept has every request judged, on its connection's goroutine and with no lock held, before it is served. Of several interceptors the first
+// that doesn't pass a request decides.
+func (s *Server) Intercept(judge func(*Request) Verdict) (remove func()) {
+	r := &rule{judge}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rules = append(slices.Clone(s.rules), r)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.rules = slices.DeleteFunc(slices.Clone(s.rules), func(o *rule) bool { return o == r })
+	}
+}
+
+// judge asks the interceptors. The caller holds the lock, which is let go meanwhile.
+func (s *Server) judge(rq *Request) Verdict {
+	rules := s.rules
+	if len(rules) == 0 {
+		return Pass
+	}
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	for _, r := range rules {
+		if v := r.judge(rq); v != Pass {
+			return v
+		}
+	}
+	return Pass
+}
+
+// receive counts a request, and describes it if somebody wants to know.
+func (s *Server) receive(c *conn, session int64, q *jute.Request) *Request {
+	s.requests++
+	if len(s.rules) == 0 && s.journal.limit == 0 {
+		return nil
+	}
+	rq := &Request{
+		K: s.requests, Time: time.Now(), Front: c.front.index, SessionID: session,
+		Xid: q.Xid, Op: q.Op, Path: q.Path, Data: q.Data, ACL: q.ACL, Version: q.Version, Flags: q.Flags, Watch: q.Watch,
+		Ops: q.Ops, Paths: slices.Concat(q.DataW, q.ExistW, q.ChildW, q.PersistW, q.RecursW),
+	}
+	if q.Op == jute.OpCreateTTL {
+		rq.TTL = time.Duration(q.TTL) * time.Millisecond
+	}
+	return rq
+}

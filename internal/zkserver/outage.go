@@ -1,0 +1,158 @@
+package zkserver
+
+import (
+	"context"
+	"time"
+)
+
+// Isolate cuts a front off from its leader: it goes on answering pings and reads, from the tree as it was, but syncs, writes and new connections wait,
+// and what it hears of its sessions doesn't reach the leader: they expire on the leader's clock, and clients of other fronts see that. Healed, the
+// front catches up and what waited is carried out. With a limit, it gives up after that time as a real follower does: it drops its clients and serves
+// nobody until it is healed.
+func (f *Front) Isolate(limit time.Duration) (heal func()) {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.isolated == nil && !f.down {
+		f.isolated = newGate()
+		f.fall()
+	}
+	g := f.isolated
+	if limit > 0 {
+		// Runs on the timer's own goroutine and ends at once; after Close it does nothing.
+		time.AfterFunc(limit, func() { f.giveUp(g) })
+	}
+	return func() {
+		f.s.mu.Lock()
+		defer f.s.mu.Unlock()
+		if g != nil && f.isolated == g {
+			f.rejoin()
+		}
+	}
+}
+
+func (f *Front) giveUp(g *gate) {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.isolated != g || f.s.closed {
+		return
+	}
+	f.lost = true
+	for c := range f.conns {
+		c.abort()
+	}
+}
+
+func (f *Front) rejoin() {
+	close(f.isolated.opened)
+	f.isolated, f.lost = nil, false
+	f.follow(f.lag)
+	f.armPassing()
+}
+
+// Stop halts a front as SIGSTOP halts a process: connections stand, and new ones are accepted, but nothing is read, answered or passed on.
+func (f *Front) Stop() {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.frozen != nil || f.down {
+		return
+	}
+	f.frozen = newGate()
+	f.fall()
+	for c := range f.conns {
+		c.out.hold()
+	}
+}
+
+// Continue ends what Stop began.
+func (f *Front) Continue() {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	f.thaw()
+}
+
+func (f *Front) thaw() {
+	if f.frozen == nil {
+		return
+	}
+	close(f.frozen.opened)
+	f.frozen = nil
+	f.follow(f.lag)
+	for c := range f.conns {
+		c.out.release()
+		c.kick()
+	}
+	f.armPassing()
+}
+
+// Kill ends a front as SIGKILL ends a process: its connections are reset and new ones refused. If no front is left, time stands still for the
+// sessions.
+func (f *Front) Kill() {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	f.kill()
+}
+
+func (f *Front) kill() {
+	f.down = true
+	if f.isolated != nil {
+		f.rejoin()
+	}
+	f.thaw()
+	f.shut()
+	clear(f.touched)
+	for _, other := range f.s.fronts {
+		if !other.down {
+			return
+		}
+	}
+	f.s.expiry.stop()
+}
+
+// Restart lets a killed front listen again, on its old address, with the tree as it is now. One that runs is killed first. If no front ran, every
+// session has its whole timeout from now on.
+func (f *Front) Restart(ctx context.Context) error {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.s.closed {
+		return ErrClosed
+	}
+	if !f.down {
+		f.kill()
+	}
+	if f.address != "" {
+		if err := f.listen(ctx, f.address); err != nil {
+			return err
+		}
+	}
+	f.down, f.pending = false, nil
+	f.tree, f.behind, f.applied = f.s.tree, false, f.s.zxid
+	if f.lag > 0 {
+		f.fall()
+	}
+	if f.s.expiry.halt {
+		f.s.expiry.resume(f.s)
+	}
+	return nil
+}
+
+// Lag keeps a front n transactions behind: its clients read what was, until they sync or write. 0 ends it.
+func (f *Front) Lag(n int) {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	f.lag = n
+	if n > 0 {
+		f.fall()
+	}
+	if f.behind {
+		f.follow(n)
+	}
+}
+
+// LoseSessions ends all sessions, as a server does that has lost its disk.
+func (s *Server) LoseSessions() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ss := range s.sorted() {
+		s.endSession(ss)
+	}
+}

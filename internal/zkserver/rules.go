@@ -1,5 +1,0 @@
-package zkserver
-
-type rule struct{}
-
-type journal struct{ limit int }

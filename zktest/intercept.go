@@ -1,0 +1,88 @@
+package zktest
+
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver"
+)
+
+// Request is a decoded request, with what came of it when it stands in the journal. Data and Ops must not be altered.
+type Request = zkserver.Request
+
+// Op is the kind of a request; its String is ZooKeeper's name of it, as "create" or "getChildren2".
+type Op = jute.Op
+
+// The kinds of requests that assertions are mostly about. A handshake is an [OpConnect].
+const (
+	OpCreate          = jute.OpCreate
+	OpCreate2         = jute.OpCreate2
+	OpCreateContainer = jute.OpCreateContainer
+	OpCreateTTL       = jute.OpCreateTTL
+	OpDelete          = jute.OpDelete
+	OpExists          = jute.OpExists
+	OpGetData         = jute.OpGetData
+	OpSetData         = jute.OpSetData
+	OpGetACL          = jute.OpGetACL
+	OpSetACL          = jute.OpSetACL
+	OpGetChildren     = jute.OpGetChildren
+	OpGetChildren2    = jute.OpGetChildren2
+	OpSync            = jute.OpSync
+	OpPing            = jute.OpPing
+	OpCheck           = jute.OpCheck
+	OpMulti           = jute.OpMulti
+	OpSetAuth         = jute.OpSetAuth
+	OpSetWatches      = jute.OpSetWatches
+	OpCloseSession    = jute.OpCloseSession
+	OpConnect         = jute.OpCreateSession
+)
+
+// Code is the error code of a reply.
+type Code = jute.Code
+
+// The codes that injected errors mostly have.
+const (
+	ErrSystem           = jute.SystemError
+	ErrMarshalling      = jute.MarshallingError
+	ErrUnimplemented    = jute.Unimplemented
+	ErrOperationTimeout = jute.OperationTimeout
+	ErrBadArguments     = jute.BadArguments
+	ErrNoNode           = jute.NoNode
+	ErrNoAuth           = jute.NoAuth
+	ErrBadVersion       = jute.BadVersion
+	ErrNodeExists       = jute.NodeExists
+	ErrNotEmpty         = jute.NotEmpty
+	ErrSessionExpired   = jute.SessionExpired
+	ErrSessionMoved     = jute.SessionMoved
+	ErrQuotaExceeded    = jute.QuotaExceeded
+	ErrThrottled        = jute.ThrottledOp
+)
+
+// Verdict is what an interceptor wants to happen to a request.
+type Verdict = zkserver.Verdict
+
+// The verdicts without parameters.
+var (
+	Pass        = zkserver.Pass        // serve it
+	DropRequest = zkserver.DropRequest // as if it had never arrived
+	DropReply   = zkserver.DropReply   // serve it, but never answer; what comes later on the connection is answered
+	CutBefore   = zkserver.CutBefore   // close the connection instead of serving it: a lost request
+	CutAfter    = zkserver.CutAfter    // serve it, then close the connection before the answer: a lost reply, as the network loses one
+)
+
+// Delay serves a request after d. What comes behind it on the same connection waits as well.
+func Delay(d time.Duration) Verdict { return zkserver.Delay(d) }
+
+// Fail answers with an error and does nothing. A handshake that fails is answered as if the session were expired.
+func Fail(code Code) Verdict { return zkserver.Fail(code) }
+
+// Intercept has f judge every request, handshakes and pings included, before it is served. f is called on the goroutine of the request's connection:
+// it may call the server's methods, and what it takes long over waits. Of several interceptors the first that doesn't pass a request decides.
+func (s *Server) Intercept(f func(*Request) Verdict) (remove func()) { return s.inner.Intercept(f) }
+
+// Journal is what the server has received, in the order in which it was served: the last 65,536 requests, or as many as [WithJournal] says. Every
+// request knows what it was answered with and how many watch events it caused.
+func (s *Server) Journal() []Request { return s.inner.Journal() }
+
+// ClearJournal forgets what was received so far.
+func (s *Server) ClearJournal() { s.inner.ClearJournal() }
