@@ -1,0 +1,44 @@
+package election
+
+import (
+	"context"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/line"
+)
+
+// Candidate is one participant in the election, of this process or of any other. Candidates of other libraries are among them; what they wrote into
+// their znode is taken for their ID.
+type Candidate struct {
+	Path      string // of its znode, for [Term.TransferTo]
+	ID        string
+	Data      []byte
+	Token     int64 // of its term, once it leads
+	SessionID int64
+	Since     time.Time // when it took its place, by the server's clock
+	Leading   bool      // first in line
+	Ready     bool      // it has said so: see [Term.Ready]
+	Self      bool      // it is this candidate
+}
+
+// Candidates lists who leads and who waits, in order. An election that nobody ever stood in is empty.
+func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
+	entries, err := line.Read(ctx, e.session, e.path)
+	if err != nil {
+		return nil, failed("candidates", e.path, err)
+	}
+	candidates := make([]Candidate, len(entries))
+	for i, entry := range entries {
+		content := interpret(entry.Data)
+		candidates[i] = Candidate{
+			Path: entry.Path, ID: content.ID, Data: content.Data, Token: entry.Token, SessionID: entry.SessionID, Since: entry.Since,
+			Leading: i == 0, Ready: content.Ready, Self: e.self(content.ID, entry.SessionID),
+		}
+	}
+	return candidates, nil
+}
+
+// self: a znode with this ID, of this session, is this candidate's. One that an earlier epoch left is not.
+func (e *Election) self(id string, owner int64) bool {
+	return id == e.id && owner == e.session.Status().SessionID
+}

@@ -1,0 +1,94 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/troupe-go/troupe/internal/contend"
+	"github.com/troupe-go/troupe/internal/host"
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Election is one candidate on a path, and an observer of it. It is safe for concurrent use, and cheap while it waits: no goroutine of its own.
+type Election struct {
+	session  *session.Session
+	path     string
+	id       string
+	data     []byte
+	instance *host.Instance[*Term]
+	standing *notify.Topic[Standing]
+	runs     *runs
+}
+
+// New makes a candidate on a path, the parent of the line of candidates. It does no I/O: the path is created when somebody first stands, as a container
+// node where the server has them. Errors name the argument that is wrong; a closed session is session.ErrClosed.
+func New(s *session.Session, path string, opts ...Option) (*Election, error) {
+	if s == nil {
+		return nil, errors.New("election.New: s: nil session")
+	}
+	if err := znode.Validate(path); err != nil {
+		return nil, &session.OpError{Op: "election.New", Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
+	}
+	o := options{id: defaultID()}
+	for _, opt := range opts {
+		if err := opt(&o); err != nil {
+			return nil, &session.OpError{Op: "election.New", Path: path, Err: err}
+		}
+	}
+	data, err := envelope{ID: o.id, Data: o.data}.encode()
+	if err != nil {
+		return nil, &session.OpError{Op: "election.New", Path: path, Err: err}
+	}
+	e := &Election{
+		session: s, path: path, id: o.id, data: o.data,
+		standing: notify.NewTopic[Standing](), runs: newRuns(),
+	}
+	e.standing.Publish(Standing{})
+	e.instance, err = host.New(host.Config[*Term]{
+		Session: s, Kind: "election", Path: path, Name: "n_", Data: data,
+		Machine: func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: contend.Exclusive()}) },
+		Wrap:    e.wrap,
+		Publish: func(m machine.Standing) { e.standing.Publish(standingOf(m)) },
+		Ended:   e.ended,
+	})
+	if err != nil {
+		e.standing.Close()
+		return nil, failed("election.New", path, err)
+	}
+	return e, nil
+}
+
+// ID is this candidate's name: see [WithID].
+func (e *Election) ID() string { return e.id }
+
+// Done closes when the candidate is over: by Close, with its session, or because it failed for good. Err then says why.
+func (e *Election) Done() <-chan struct{} { return e.instance.Done() }
+
+// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else the cause.
+func (e *Election) Err() error { return e.instance.Err() }
+
+// Close ends the candidate: every intent and every waiting call is withdrawn (session.ErrClosed), a term is given up (its Done closes with
+// session.ErrClosed), and Close returns when ZooKeeper has confirmed the deletions. The functions of [Election.Run] are told first, by their contexts,
+// and waited for. If ctx ends before all that, its error is returned; terms still standing are ended, and the deletions go on in the background until
+// the epoch ends. It is idempotent. A function of Run must not wait for it: it returns an error instead.
+func (e *Election) Close(ctx context.Context) error {
+	select {
+	case <-e.runs.close(failed("run", e.path, session.ErrClosed)):
+	case <-ctx.Done():
+	}
+	return failed("close", e.path, e.instance.Close(ctx))
+}
+
+// ended publishes how it ended, as the last standing.
+func (e *Election) ended(err error) {
+	last := Standing{Phase: Failed}
+	if errors.Is(err, session.ErrClosed) {
+		last.Phase = Stopped
+	}
+	e.standing.Publish(last)
+	e.standing.Close()
+}

@@ -1,0 +1,198 @@
+package election
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/line"
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Observe is a subscription to who leads: whole states, the newest replacing one that was not received, "nobody" among them, and never one older than
+// the one before. The first comes once ZooKeeper could be asked; without a connection it is Stale and empty. It costs ZooKeeper one watch. It closes
+// when ctx ends or the election is done.
+func (e *Election) Observe(ctx context.Context) <-chan Leadership {
+	o := &observer{election: e, out: notify.NewLatest[Leadership]()}
+	go o.run(ctx) // owned by ctx and the election, ends with the first of them
+	return o.out.C()
+}
+
+// observer follows the first in line. Its states are its methods: it looks who that is, follows that one's znode, or waits for anybody to come.
+type observer struct {
+	election *Election
+	statuses <-chan session.Status
+	out      *notify.Latest[Leadership]
+
+	last      Leadership // published last
+	published bool
+	offline   bool // the connection is down
+	unsure    bool // the watched state is not confirmed since the connection was down
+
+	token, mzxid int64 // of the newest leader seen: what is older has been overtaken
+	lagging      bool  // the server showed something older: the next look has it catch up first
+	caughtUp     bool  // the last look did: what follows is to be believed
+}
+
+func (o *observer) run(ctx context.Context) {
+	defer o.out.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	o.statuses = o.election.session.Observe(ctx)
+	for failures := 0; ; {
+		head, ok := o.look(ctx)
+		switch {
+		case !ok:
+			return
+		case head.err != nil:
+			failures++
+			_, ok = next(o, time.After(backoff(failures)))
+		case head.path == "":
+			failures, ok = 0, o.wait(ctx)
+		default:
+			failures, ok = 0, o.follow(ctx, head.path)
+		}
+		if !ok {
+			return
+		}
+	}
+}
+
+// head is who is first in line: the path of his znode, "" for nobody.
+type head struct {
+	path     string
+	caughtUp bool
+	err      error
+}
+
+// look asks who is first in line. false: the observation is over.
+func (o *observer) look(ctx context.Context) (head, bool) {
+	answer := notify.NewLatest[head]()
+	catchUp, token := o.lagging, o.token
+	go func() { // owned by run: ends with its context
+		answer.Publish(o.election.head(ctx, catchUp, token))
+	}()
+	h, ok := next(o, answer.C())
+	o.caughtUp = h.caughtUp
+	o.lagging = catchUp && h.err != nil
+	return h, ok
+}
+
+// head lists the line, and has the server catch up first if asked to, or if it shows the line as it was before the leader with this token stood.
+func (e *Election) head(ctx context.Context, catchUp bool, token int64) head {
+	for {
+		if catchUp {
+			if err := e.session.Sync(ctx, e.path); err != nil {
+				return head{err: err}
+			}
+		}
+		path, parent, err := line.Head(ctx, e.session, e.path)
+		if err != nil || path != "" || catchUp || parent.Czxid == 0 || parent.Pzxid >= token {
+			return head{path, catchUp, err}
+		}
+		catchUp = true
+	}
+}
+
+// follow publishes what the leader shows until he is gone. false: the observation is over.
+func (o *observer) follow(ctx context.Context, path string) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	states := o.election.session.WatchData(ctx, path)
+	for {
+		state, ok := next(o, states)
+		switch {
+		case !ok:
+			return false
+		case state.Stale:
+			o.unsure = true
+			o.publish(o.last)
+		case !state.Exists:
+			o.unsure = false
+			return true
+		case o.overtaken(state.Stat) && !o.caughtUp:
+			o.lagging = true
+			return true
+		default:
+			o.unsure = false
+			o.token, o.mzxid = state.Stat.Czxid, state.Stat.Mzxid
+			o.publish(o.election.leadership(state.Bytes, state.Stat))
+		}
+	}
+}
+
+// overtaken: something newer was seen before. So it is too if the whole ensemble was made anew; then catching up changes nothing.
+func (o *observer) overtaken(stat session.Stat) bool {
+	return stat.Czxid < o.token || stat.Czxid == o.token && stat.Mzxid < o.mzxid
+}
+
+// wait publishes that there is no leader, until there is a candidate. false: the observation is over.
+func (o *observer) wait(ctx context.Context) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	states := o.election.session.WatchChildren(ctx, o.election.path)
+	for {
+		state, ok := next(o, states)
+		switch {
+		case !ok:
+			return false
+		case state.Stale:
+			o.unsure = true
+			o.publish(o.last)
+		case anybody(state.Names):
+			o.unsure = false
+			return true
+		default:
+			o.unsure = false
+			o.publish(Leadership{})
+		}
+	}
+}
+
+func anybody(names []string) bool {
+	for _, name := range names {
+		if _, ok := znode.ParseContender(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// next receives, and meanwhile keeps what was published true: it says when the connection goes and comes. false: the channel closed, or the
+// observation is over.
+func next[T any](o *observer, in <-chan T) (T, bool) {
+	for {
+		select {
+		case v, open := <-in:
+			return v, open
+		case status, open := <-o.statuses:
+			if !open {
+				return *new(T), false
+			}
+			o.offline = status.State != session.Connected
+			if o.offline || o.published {
+				o.publish(o.last)
+			}
+		case <-o.election.Done():
+			return *new(T), false
+		}
+	}
+}
+
+func (o *observer) publish(l Leadership) {
+	l.Stale = o.offline || o.unsure
+	if o.published && l.equal(o.last) {
+		return
+	}
+	o.last, o.published = l, true
+	o.out.Publish(l)
+}
+
+// backoff is a jittered pause that grows with the number of failures in a row.
+func backoff(failures int) time.Duration {
+	const first, most = 50 * time.Millisecond, 5 * time.Second
+	pause := min(first<<min(failures, 10), most)
+	return pause/2 + rand.N(pause/2)
+}

@@ -1,0 +1,49 @@
+package election
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"unicode/utf8"
+)
+
+// Option changes how an Election is made.
+type Option func(*options) error
+
+type options struct {
+	id   string
+	data []byte
+}
+
+// WithID names this candidate to the others; it must be unique among those on the path. Without it the name is made of the host's name, the process's
+// number and a random part.
+func WithID(id string) Option {
+	return func(o *options) error {
+		if id == "" {
+			return errors.New("WithID: empty")
+		}
+		if !utf8.ValidString(id) {
+			return errors.New("WithID: not UTF-8")
+		}
+		o.id = id
+		return nil
+	}
+}
+
+// WithData puts data into the candidate's znode, for others to see from the moment it stands: where to reach it, say. [Term.Proclaim] replaces them
+// for the rest of a term; the next candidacy begins with these again.
+func WithData(data []byte) Option {
+	return func(o *options) error {
+		o.data = append([]byte(nil), data...)
+		return nil
+	}
+}
+
+func defaultID() string {
+	name, err := os.Hostname()
+	if err != nil || !utf8.ValidString(name) {
+		name = "unknown"
+	}
+	return fmt.Sprintf("%s-%d-%08x", name, os.Getpid(), rand.Uint32())
+}

@@ -1,0 +1,59 @@
+package election
+
+import (
+	"context"
+	"sync"
+
+	"github.com/troupe-go/troupe/internal/notify"
+)
+
+// runs knows the calls of Run that are under way, so that Close can tell their functions and wait for them before anything is deleted.
+type runs struct {
+	mu     sync.Mutex
+	active map[*notify.Latch]context.CancelCauseFunc // by the latch that closes when the call is over
+	cause  error                                     // set once closed
+	idle   *notify.Latch                             // closes when closed and nothing is under way
+}
+
+func newRuns() *runs {
+	return &runs{active: make(map[*notify.Latch]context.CancelCauseFunc), idle: notify.NewLatch()}
+}
+
+// enter begins a call: its context ends with ctx and with close.
+func (r *runs) enter(ctx context.Context) (context.Context, func(), error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cause != nil {
+		return nil, nil, r.cause
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	over := notify.NewLatch()
+	r.active[over] = cancel
+	return ctx, func() { r.leave(over); cancel(nil) }, nil
+}
+
+func (r *runs) leave(over *notify.Latch) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.active, over)
+	over.Close()
+	if r.cause != nil && len(r.active) == 0 {
+		r.idle.Close()
+	}
+}
+
+// close ends the contexts of all calls with the cause, and those to come at once. What it returns closes when all are over.
+func (r *runs) close(cause error) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cause == nil {
+		r.cause = cause
+	}
+	for _, cancel := range r.active {
+		cancel(r.cause)
+	}
+	if len(r.active) == 0 {
+		r.idle.Close()
+	}
+	return r.idle.C()
+}

@@ -1,0 +1,75 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/line"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// TransferTo hands the lead over to another candidate (see [Election.Candidates]): those between it and this term are sent to the end of the line, all in
+// one transaction that happens only while the term and the other candidate stand; then the term is given up as by [Term.Resign], and the other is
+// next. So tokens keep growing. Stop leading before you call it.
+//
+// If it fails before the term is given up, the term stands, and those that were sent away have lost their place and no more: session.ErrNoNode if the
+// candidate is gone, session.ErrLost if the term is.
+func (t *Term) TransferTo(ctx context.Context, candidatePath string) error {
+	if err := t.checkTarget(candidatePath); err != nil {
+		return failed("transfer", candidatePath, err)
+	}
+	for {
+		ops, err := t.clearance(ctx, candidatePath)
+		if err != nil {
+			return failed("transfer", candidatePath, err)
+		}
+		_, err = t.Commit(ctx, ops...)
+		switch {
+		case err == nil:
+			return t.Resign(ctx)
+		case errors.Is(err, session.ErrLost), !errors.Is(err, session.ErrNoNode) && !errors.Is(err, session.ErrUnknownOutcome):
+			return failed("transfer", candidatePath, err)
+		}
+		// Somebody in between, or the candidate itself, left before the transaction; or it was done and its reply lost. The next look tells.
+	}
+}
+
+func (t *Term) checkTarget(path string) error {
+	if err := znode.Validate(path); err != nil {
+		return errors.Join(session.ErrInvalidPath, err)
+	}
+	parent, name := znode.Split(path)
+	_, ok := znode.ParseContender(name)
+	switch {
+	case parent != t.election.path || !ok:
+		return errors.Join(session.ErrInvalidPath, errors.New("candidatePath: not the path of a candidate in this election"))
+	case path == t.Path():
+		return errors.Join(session.ErrInvalidPath, errors.New("candidatePath: this term's own"))
+	}
+	return nil
+}
+
+// clearance returns the transaction after which nobody stands between this term and the candidate.
+func (t *Term) clearance(ctx context.Context, candidatePath string) ([]session.Op, error) {
+	if err := t.over(ctx); err != nil {
+		return nil, err
+	}
+	entries, err := line.Read(ctx, t.election.session, t.election.path)
+	if err != nil {
+		return nil, err
+	}
+	at := func(path string) int {
+		return slices.IndexFunc(entries, func(e line.Entry) bool { return e.Path == path })
+	}
+	own, target := at(t.Path()), at(candidatePath)
+	if target < 0 {
+		return nil, session.ErrNoNode
+	}
+	ops := []session.Op{session.CheckOp(candidatePath, -1)}
+	for i := own + 1; own >= 0 && i < target; i++ {
+		ops = append(ops, session.DeleteOp(entries[i].Path, -1))
+	}
+	return ops, nil // without an own znode the guard fails
+}
