@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/session"
+)
+
+// board is what the parent sees in ZooKeeper: results as they are written, and who leads.
+type board struct {
+	session *session.Session
+
+	mu        sync.Mutex
+	results   map[int]stored
+	files     int
+	bytes     int64
+	leader    string
+	term      int64
+	takeovers int
+}
+
+// follow keeps the board up to date until all work is done, or ctx ends.
+func (b *board) follow(ctx context.Context) error {
+	ctx, finished := context.WithCancel(ctx)
+	defer finished()
+	leadership, err := election.New(b.session, leaderPath)
+	if err != nil {
+		return err
+	}
+	return together(ctx,
+		func(ctx context.Context) error { b.followLeader(ctx, leadership); return nil },
+		b.followResults,
+		func(ctx context.Context) error {
+			defer finished()
+			return b.awaitEnd(ctx)
+		},
+	)
+}
+
+func (b *board) followLeader(ctx context.Context, leadership *election.Election) {
+	for now := range leadership.Observe(ctx) {
+		b.mu.Lock()
+		b.leader = now.ID
+		if now.Present && now.Token > b.term {
+			if b.term != 0 {
+				b.takeovers++
+			}
+			b.term = now.Token
+		}
+		b.mu.Unlock()
+	}
+}
+
+func (b *board) followResults(ctx context.Context) error {
+	for now := range b.session.WatchChildren(ctx, resultsPath) {
+		if err := b.collect(ctx, now.Names); err != nil && !passing(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitEnd returns when the coordinator has deleted the parent of open batches, which it does when the last one is done.
+func (b *board) awaitEnd(ctx context.Context) error {
+	for now := range b.session.WatchChildren(ctx, openPath) {
+		if !now.Exists && !now.Stale {
+			return nil
+		}
+	}
+	return errors.Join(context.Cause(ctx), b.session.Err())
+}
+
+// all returns every result, once nobody writes any more.
+func (b *board) all(ctx context.Context) ([]stored, error) {
+	names, _, err := b.session.Children(ctx, resultsPath)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.collect(ctx, names); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var results []stored
+	for _, r := range b.results {
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// collect reads the results that are new among these.
+func (b *board) collect(ctx context.Context, names []string) error {
+	for _, n := range slices.Sorted(slices.Values(batchNumbers(names))) {
+		b.mu.Lock()
+		_, known := b.results[n]
+		b.mu.Unlock()
+		if known {
+			continue
+		}
+		text, stat, err := b.session.Get(ctx, resultPath(n))
+		if err != nil {
+			return err
+		}
+		r, err := parseResult(string(text))
+		if err != nil {
+			return err
+		}
+		b.add(stored{result: r, Number: n, Czxid: stat.Czxid})
+	}
+	return nil
+}
+
+func (b *board) add(r stored) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.results[r.Number] = r
+	b.files += len(r.Files)
+	for _, f := range r.Files {
+		b.bytes += f.Size
+	}
+}
+
+// now is a snapshot for those who show it, or look for somebody to strike.
+func (b *board) now() (files int, bytes int64, leader string, takeovers int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.files, b.bytes, b.leader, b.takeovers
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// ground is where the run is coordinated: ZooKeeper servers, and a namespace that is this run's alone.
+type ground struct {
+	servers   []string
+	namespace string
+	embedded  *zktest.Server   // nil on a real ensemble
+	session   *session.Session // of the parent
+}
+
+const (
+	patience = 15 * time.Second // for the first connection
+	goodbye  = 5 * time.Second  // for ZooKeeper's confirmation when a process leaves
+)
+
+// prepare finds or starts servers, and lays out the namespace.
+func prepare(ctx context.Context, servers string, timeout time.Duration) (*ground, error) {
+	g := &ground{namespace: "/troupe-workerpool-" + strings.ToLower(rand.Text()[:10])}
+	if servers == "" {
+		var err error
+		g.embedded, err = zktest.New(zktest.WithTick(200 * time.Millisecond))
+		if err != nil {
+			return nil, err
+		}
+		g.servers = g.embedded.Servers()
+	} else {
+		g.servers = strings.Split(servers, ",")
+	}
+	if err := g.layOut(ctx, timeout); err != nil {
+		return nil, errors.Join(err, g.leave(ctx))
+	}
+	return g, nil
+}
+
+func (g *ground) layOut(ctx context.Context, timeout time.Duration) error {
+	connecting, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no ZooKeeper at %s", strings.Join(g.servers, ",")))
+	defer cancel()
+	var err error
+	g.session, err = session.Open(connecting, g.servers, session.WithNamespace(g.namespace), session.WithTimeout(timeout))
+	if err != nil {
+		return err
+	}
+	for _, path := range []string{openPath, resultsPath} {
+		if _, err := g.session.Create(ctx, path, nil, session.Parents()); err != nil {
+			return err
+		}
+	}
+	_, err = g.session.Create(ctx, cursorPath, []byte(cursor{}.String()))
+	return err
+}
+
+// leave takes everything away that the run has put into ZooKeeper. No worker may be left.
+func (g *ground) leave(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	defer cancel()
+	var err error
+	if g.session != nil {
+		err = g.session.Close(ctx)
+	}
+	if g.embedded != nil {
+		return errors.Join(err, g.embedded.Close())
+	}
+	if g.session == nil {
+		return err // nothing was put there
+	}
+	return errors.Join(err, clear(ctx, g.servers, g.namespace))
+}
+
+// clear deletes a namespace, from outside.
+func clear(ctx context.Context, servers []string, namespace string) error {
+	outside, err := session.Open(ctx, servers)
+	if err != nil {
+		return err
+	}
+	return errors.Join(outside.DeleteAll(ctx, namespace), outside.Close(ctx))
+}

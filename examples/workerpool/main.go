@@ -1,0 +1,130 @@
+// Workerpool hashes every file of a directory with a pool of worker processes that are killed, paused and cut off while they work, and proves that the
+// result is right all the same.
+//
+//	go run ./examples/workerpool                       # the Go source tree, on a ZooKeeper server inside this program
+//	go run ./examples/workerpool -zk zk1:2181,zk2:2181 # the same on yours, below a namespace that is removed afterwards
+//
+// # The story
+//
+// The program starts itself again, once for each worker. Workers know nothing of one another but what is in ZooKeeper:
+//
+//	/leader     the line of candidates: every worker stands, one coordinates
+//	/cursor     how far the tree has been handed out
+//	/open/…     batches that are handed out and not done
+//	/lanes/…    locks: whoever holds a lane may work on its batches
+//	/results/…  what was done, by whom, with which token
+//
+// The coordinator (coordinator.go) opens batches and moves the cursor in one transaction, under the guard of his term ([session.Hold.Commit]): once he is
+// deposed, ZooKeeper refuses it. His successor goes on where the cursor is.
+//
+// A worker (worker.go) takes the lock of an open batch's lane, hashes the files, and writes the result and removes the batch in one transaction, under the
+// guard of his grant. If he lost the lock while he was paused, ZooKeeper refuses it, and somebody else does the batch.
+//
+// The parent (run.go) takes no part in that. It watches results arrive (board.go), replaces workers that were killed (pool.go), and does the killing
+// (chaos.go): each kind of strike at least once while there is work, and some more at random. In the end it hashes everything again by itself, and compares
+// (verify.go). It exits with status 0 only if every file was done exactly once, with the same digest, and no result was written by a stale holder.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// workerRole as the first argument makes this process a worker. It is not for people to type.
+const workerRole = "worker"
+
+func main() {
+	if err := start(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "workerpool:", err)
+		os.Exit(1)
+	}
+}
+
+func start(args []string) error {
+	if len(args) > 0 && args[0] == workerRole {
+		return beWorker(args[1:])
+	}
+	return beParent(args)
+}
+
+func beParent(args []string) error {
+	var cfg config
+	flags := flag.NewFlagSet("workerpool", flag.ContinueOnError)
+	flags.StringVar(&cfg.dir, "dir", "", "`directory` to hash (default: the Go source tree)")
+	flags.StringVar(&cfg.servers, "zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
+	flags.IntVar(&cfg.workers, "workers", 4, "worker processes")
+	flags.IntVar(&cfg.batch, "batch", 0, "files in a batch (default: by the size of the tree)")
+	flags.DurationVar(&cfg.timeout, "session", 2*time.Second, "session timeout to ask for")
+	flags.BoolVar(&cfg.chaos, "chaos", true, "kill and pause workers and the coordinator, and expire their sessions")
+	flags.Uint64Var(&cfg.seed, "seed", rand.Uint64N(1e6), "of the chaos")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	var err error
+	if cfg.dir == "" {
+		cfg.dir, err = goSource(ctx)
+	} else {
+		cfg.dir, err = filepath.Abs(cfg.dir)
+	}
+	if err != nil {
+		return err
+	}
+	return run(ctx, cfg, newScreen(os.Stdout))
+}
+
+func beWorker(args []string) (err error) {
+	var (
+		w                  worker
+		servers, namespace string
+		timeout            time.Duration
+	)
+	flags := flag.NewFlagSet("worker", flag.ContinueOnError)
+	flags.StringVar(&w.name, "name", "", "")
+	flags.StringVar(&w.dir, "dir", "", "")
+	flags.IntVar(&w.size, "batch", 0, "")
+	flags.IntVar(&w.window, "window", 0, "")
+	flags.StringVar(&servers, "zk", "", "")
+	flags.StringVar(&namespace, "namespace", "", "")
+	flags.DurationVar(&timeout, "session", 0, "")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() { // ends with standard input, or with the process: the parent has closed it, or is gone
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	w.reports = newReporter(os.Stdout)
+	w.session, err = session.New(strings.Split(servers, ","), session.WithNamespace(namespace), session.WithTimeout(timeout))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		leaving, cancel := context.WithTimeout(context.Background(), goodbye)
+		defer cancel()
+		err = errors.Join(err, w.session.Close(leaving))
+	}()
+	return w.run(ctx)
+}

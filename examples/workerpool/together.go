@@ -1,0 +1,26 @@
+package main
+
+import (
+	"context"
+	"sync"
+)
+
+// together runs functions beside one another until all have returned. The first error ends the others and is returned; so does the end of ctx, but that
+// is no error.
+func together(ctx context.Context, functions ...func(context.Context) error) error {
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	for _, f := range functions {
+		all.Go(func() { // owned by this call, which waits for its end
+			if err := f(inner); err != nil && inner.Err() == nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil || inner.Err() == nil {
+		return nil
+	}
+	return context.Cause(inner)
+}
