@@ -15,7 +15,7 @@ func (i *instance) deliveries() []func() {
 	for k := range i.answers {
 		can = append(can, func() { i.deliverAnswer(k) })
 	}
-	if len(i.fires) > 0 && (i.fires[0].by.told || i.sess == nil || i.fires[0].ev.Epoch != i.sess.epoch) {
+	if len(i.fires) > 0 && i.ripe(i.fires[0]) {
 		can = append(can, i.deliverFire)
 	}
 	if len(i.wishes) > 0 {
@@ -27,17 +27,22 @@ func (i *instance) deliveries() []func() {
 	return can
 }
 
+func (i *instance) ripe(f fire) bool {
+	answered := f.by.told || i.sess == nil || f.ev.Epoch != i.sess.epoch
+	return answered && i.heard >= f.notices
+}
+
 func (i *instance) deliverNotice() {
 	ev := i.notices[0]
 	i.notices = i.notices[1:]
+	i.heard++
 	switch e := ev.(type) {
 	case machine.EpochBegan:
 		i.fed, i.as = e.Epoch, e.SessionID
 		i.step(ev)
 	case machine.EpochEnded:
+		i.fed, i.wakes = 0, nil
 		i.step(ev)
-		i.fed = 0
-		i.wakes = nil
 	default:
 		i.step(ev)
 	}

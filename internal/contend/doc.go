@@ -59,4 +59,5 @@
 // already; EpochEnded then finds the claim waiting. Released, HoldEnded and Deferred must be about the claim's present possession. A host that hears late
 // of one that ended before (the machine emitted [machine.End], and perhaps granted again) keeps it to itself. Answers and Woke
 // must go to the incarnation that asked; numbers start anew with each. Recovered must not name a znode that is being deleted already.
+// Suspended comes before the events of watches that fired after it.
 package contend

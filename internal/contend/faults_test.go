@@ -16,7 +16,7 @@ func (i *instance) begin() {
 	}
 	i.w.sessions = append(i.w.sessions, s)
 	i.sess = s
-	i.notices = append(i.notices, machine.EpochBegan{Epoch: s.epoch, SessionID: s.id, Trusted: s.trusted})
+	i.say(machine.EpochBegan{Epoch: s.epoch, SessionID: s.id, Trusted: s.trusted})
 }
 
 // end is the end of the epoch as the client sees it. Possessions end first; the server may come to it later.
@@ -27,27 +27,27 @@ func (i *instance) end() {
 	}
 	s.over = true
 	i.sess = nil
-	i.notices = append(i.notices, machine.EpochEnded{Epoch: s.epoch})
+	i.say(machine.EpochEnded{Epoch: s.epoch})
 }
 
 func (i *instance) distrust() {
 	i.sess.trusted = false
 	i.endHold()
-	i.notices = append(i.notices, machine.TrustEnded{Epoch: i.sess.epoch})
+	i.say(machine.TrustEnded{Epoch: i.sess.epoch})
 }
 
 func (i *instance) trust() {
 	i.sess.trusted = true
-	i.notices = append(i.notices, machine.TrustGained{Epoch: i.sess.epoch})
+	i.say(machine.TrustGained{Epoch: i.sess.epoch})
 }
 
 func (i *instance) suspend() {
 	i.sess.suspended = true
-	i.notices = append(i.notices, machine.Suspended{Epoch: i.sess.epoch})
+	i.say(machine.Suspended{Epoch: i.sess.epoch})
 }
 
 func (i *instance) resume() {
-	i.notices = append(i.notices, machine.Resumed{Epoch: i.sess.epoch})
+	i.say(machine.Resumed{Epoch: i.sess.epoch})
 	i.sess.resume()
 }
 
@@ -62,7 +62,7 @@ func (i *instance) crash() {
 	if s != nil && s.suspended {
 		i.resume() // whoever recovers has to ask, and so waits for the connection
 	}
-	i.notices = nil
+	i.notices, i.heard = nil, i.said
 	if s != nil {
 		i.settleRequests(s)
 	}
@@ -79,6 +79,9 @@ func (i *instance) crash() {
 	for _, c := range slices.Clone(i.claims) {
 		if c.withdrawn {
 			i.over(c)
+		}
+		if s != nil && s.leaving(c.path) {
+			c.path = "" // the crash cost the news of its deletion
 		}
 	}
 	if s != nil {
@@ -110,12 +113,25 @@ func (i *instance) settleRequests(s *session) {
 	}
 }
 
+// mistaken: a znode of an earlier session of this instance, still listed, is taken for one of the present session (B01).
+func (i *instance) mistaken(n *node) bool {
+	earlier := func(s *session) bool { return s.of == i && s != i.sess && s.id == n.owner }
+	return slices.ContainsFunc(i.w.sessions, earlier) && !i.spent[n.path] && i.w.pick(2) == 0
+}
+
 func (i *instance) recover(s *session) {
 	i.fed, i.as = s.epoch, s.id
 	i.step(machine.EpochBegan{Epoch: s.epoch, SessionID: s.id, Trusted: s.trusted})
 	for _, n := range slices.Clone(i.w.nodes) {
-		if n.owner == s.id && !s.leaving(n.path) {
+		ours := n.owner == s.id && !s.leaving(n.path)
+		if ours || i.mistaken(n) {
 			i.step(machine.Recovered{Epoch: s.epoch, Path: n.path, Spent: i.spent[n.path]})
 		}
 	}
+}
+
+// say is a notice of the session's.
+func (i *instance) say(ev machine.Event) {
+	i.notices = append(i.notices, ev)
+	i.said++
 }

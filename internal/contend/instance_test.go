@@ -27,6 +27,8 @@ type instance struct {
 	wakes   []uint64
 
 	crashed bool // once: what the crashed incarnation was deleting may stand for a while
+	said    int  // notices, and how many of them the machine heard
+	heard   int
 	epochs  uint64
 	last    machine.Claim
 	claims  []*claim // those that are not over, in order
@@ -45,6 +47,7 @@ type claim struct {
 	since     int64
 	contested bool // another claim of the instance stood when it was wanted
 	settled   bool
+	path      string // of its last possession
 }
 
 type hold struct {
@@ -152,6 +155,7 @@ func (i *instance) onGrant(e machine.Grant) {
 	}
 	i.w.checkGrant(i, e)
 	i.spent[e.Path] = true
+	c.path = e.Path
 	i.held = &hold{claim: c, path: e.Path, session: s, live: !c.withdrawn}
 	if i.held.live && i.w.chance(30) {
 		i.endHold() // nobody receives it
@@ -231,6 +235,9 @@ func (i *instance) onSettle(e machine.Settle) {
 		i.finish(h)
 	}
 	i.over(c)
+	if n := i.w.find(c.path); n != nil && e.Err == nil && n.owner == i.as && i.fed != 0 {
+		i.w.failf("#%d settled %d while %s stands", i.id, e.Claim, c.path)
+	}
 	if len(i.claims) == 0 && e.Err == nil && i.sess != nil && i.fed == i.sess.epoch && i.standing() > 0 {
 		i.w.failf("#%d settled %d with a znode left", i.id, e.Claim)
 	}

@@ -1,6 +1,11 @@
 package contend_test
 
-import "github.com/troupe-go/troupe/internal/machine"
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/znode"
+)
 
 // checkGrant: I1 and I3 at the instant of a grant. What stands ahead can only go, so nobody may be ahead now; an own znode that an administrator deleted
 // is excused until its event arrives.
@@ -8,11 +13,12 @@ func (w *world) checkGrant(i *instance, e machine.Grant) {
 	if i.spent[e.Path] {
 		w.failf("#%d granted %s twice", i.id, e.Path)
 	}
+	if !i.sess.watches(e.Path) {
+		w.failf("I6: #%d granted %s unwatched", i.id, e.Path)
+	}
 	own := w.find(e.Path)
 	if own == nil {
-		if !w.deletedByAdmin(e.Path) {
-			w.failf("I1: #%d granted %s, which is gone", i.id, e.Path)
-		}
+		w.checkMissed(i, e.Path)
 		return
 	}
 	if own.owner != i.sess.id {
@@ -35,6 +41,43 @@ func (w *world) checkGrant(i *instance, e machine.Grant) {
 		w.failf("I3: token %d after %d", e.Token, w.lastToken)
 	}
 	w.lastToken = e.Token
+}
+
+// checkMissed: the own znode is gone already. That is excused if an administrator deleted it and its event is on its way, and only if it had been first
+// before.
+func (w *world) checkMissed(i *instance, path string) {
+	for _, own := range w.deaths {
+		if own.path != path {
+			continue
+		}
+		if !own.byAdmin {
+			break
+		}
+		ahead := func(n *node) bool { return n.order < own.order && !n.foreign }
+		late := func(n *node) bool { return ahead(n) && n.dzxid > own.dzxid }
+		if slices.ContainsFunc(w.nodes, ahead) || slices.ContainsFunc(w.deaths, late) {
+			w.failf("I1: #%d granted %s, which was never first", i.id, path)
+		}
+		return
+	}
+	w.failf("I1: #%d granted %s, which is gone", i.id, path)
+}
+
+// checkHolders: whoever holds when all is quiet has a znode, and knows what it says.
+func (w *world) checkHolders() {
+	for _, i := range w.all {
+		h := i.held
+		if h == nil || !h.live {
+			continue
+		}
+		n := w.find(h.path)
+		if n == nil {
+			w.failf("I6: #%d holds %s, which is gone", i.id, h.path)
+		}
+		if znode.Revoked(n.data) && !h.revoked {
+			w.failf("#%d was not told of the revocation", i.id)
+		}
+	}
 }
 
 // checkPlaces: I2, one znode an instance. A host that crashed may leave a second one, which its successor deletes.

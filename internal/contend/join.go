@@ -64,7 +64,7 @@ func (m *Machine) onRecovered(e machine.Recovered) {
 	}
 	m.place = place{}
 	m.place.at(e.Path)
-	if e.Spent {
+	if m.place.old = e.Spent; m.place.old {
 		m.leave()
 		return
 	}

@@ -14,6 +14,7 @@ type look struct {
 	answer *machine.Listed // that came before Joined
 
 	line  []contender // whose Czxids are being read
+	gone  bool        // one of them was gone by then
 	pred  string      // path of the one to wait for, "" if there is none
 	alone bool        // it alone is waited for, and nothing can stand in its place when it is gone
 	torn  bool        // the connection went down since it began
@@ -64,7 +65,7 @@ func (m *Machine) verify(err error) {
 }
 
 // judge draws the conclusion from the order: those ahead, first to last.
-func (m *Machine) judge(own znode.Contender, ahead []znode.Contender, namesRepeat bool) {
+func (m *Machine) judge(own znode.Contender, ahead []znode.Contender) {
 	blockers := m.cfg.Rule.Before(own, ahead)
 	m.ahead = len(blockers)
 	m.state = Checking
@@ -85,7 +86,7 @@ func (m *Machine) judge(own znode.Contender, ahead []znode.Contender, namesRepea
 		last := blockers[len(blockers)-1]
 		m.look.pred = znode.Join(m.cfg.Parent, last.Name)
 		// An event of a watch that was armed before this look might be about a namesake.
-		m.look.alone = len(blockers) == 1 && !last.Downgrades() && !namesRepeat && m.watches[m.look.pred] == nil
+		m.look.alone = len(blockers) == 1 && !last.Downgrades() && m.watches[m.look.pred] == nil
 		m.watch(m.look.pred)
 	}
 	m.advance()

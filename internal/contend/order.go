@@ -43,7 +43,7 @@ func (m *Machine) arrange(names []string) {
 	}
 	ahead := slices.DeleteFunc(line, func(c znode.Contender) bool { return znode.CompareSeq(c.Seq, own.Seq) > 0 })
 	slices.SortFunc(ahead, func(a, b znode.Contender) int { return znode.CompareSeq(a.Seq, b.Seq) })
-	m.judge(own, ahead, false)
+	m.judge(own, ahead)
 }
 
 // ambiguous: the sequence numbers do not tell the order of creation.
@@ -82,7 +82,7 @@ func (m *Machine) onCzxid(e machine.Seen) bool {
 		m.fail(e.Err)
 		return true
 	case !e.Exists:
-		m.look.line = slices.Delete(m.look.line, i, i+1)
+		m.look.line, m.look.gone = slices.Delete(m.look.line, i, i+1), true
 	}
 	m.order()
 	return true
@@ -102,6 +102,10 @@ func (m *Machine) order() {
 			ahead = append(ahead, c.Contender)
 		}
 	}
+	if len(ahead) == 0 && m.look.gone {
+		m.list() // it may have gone after the own znode did: only a listing shows the two together
+		return
+	}
 	own, _ := znode.ParseContender(m.place.name)
-	m.judge(own, ahead, true)
+	m.judge(own, ahead)
 }

@@ -10,6 +10,7 @@ type place struct {
 	path string
 	name string
 	of   machine.Claim    // whose possession came of it; 0: nobody's
+	old  bool             // a possession came of it before the crash, nobody knows whose
 	owed []machine.Effect // what is to be said when it is gone
 
 	czxid   int64 // 0: not read yet
@@ -72,7 +73,7 @@ func (m *Machine) fail(err error) {
 // doWhenGone says something about a claim as soon as nothing of the claim's last possession stands in ZooKeeper.
 func (m *Machine) doWhenGone(c machine.Claim, effect machine.Effect) {
 	switch {
-	case m.state == Leaving && m.place.of == c:
+	case m.state == Leaving && (m.place.of == c || m.place.old):
 		m.place.owed = append(m.place.owed, effect)
 	case m.old.path != "" && m.old.of == c:
 		m.old.owed = append(m.old.owed, effect)

@@ -46,6 +46,7 @@ func (w *world) quiet() {
 			any = i.deliver() || any
 		}
 		if !any && !w.serve() {
+			w.checkHolders()
 			return
 		}
 		w.checkPlaces()

@@ -66,7 +66,7 @@ func run(pick func(n int) int, logf func(string, ...any), seen func(from, ev, to
 	}()
 	w := newWorld(pick, logf)
 	w.seen = seen
-	for range 10 + pick(150) {
+	for range 10 + pick(200) {
 		w.act()
 		w.checkPlaces()
 	}

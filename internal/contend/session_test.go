@@ -43,10 +43,11 @@ type answer struct {
 	ev machine.Event
 }
 
-// fire is an event on its way, not before the answer of the read that armed it.
+// fire is an event on its way: not before the answer of the read that armed it, nor before what the session had to say until then.
 type fire struct {
-	by *request
-	ev machine.Fired
+	by      *request
+	notices int // said by then
+	ev      machine.Fired
 }
 
 // send takes a request over from the host.
@@ -67,6 +68,12 @@ func (s *session) send(e machine.Effect) {
 		r = listing
 	}
 	s.requests = append(s.requests, r)
+}
+
+// watches: the path's end will be heard of, or is on its way.
+func (s *session) watches(path string) bool {
+	return slices.ContainsFunc(s.arms, func(a arm) bool { return a.path == path }) ||
+		slices.ContainsFunc(s.of.fires, func(f fire) bool { return f.ev.Epoch == s.epoch && f.ev.Path == path })
 }
 
 // leaving: the path is being deleted.
@@ -162,7 +169,7 @@ func (s *session) changed(path string, deleted bool) bool {
 	if s.w.early {
 		delete(s.believed, path)
 	}
-	s.of.fires = append(s.of.fires, fire{a.by, machine.Fired{Epoch: s.epoch, Path: path, Deleted: deleted}})
+	s.of.fires = append(s.of.fires, fire{a.by, s.of.said, machine.Fired{Epoch: s.epoch, Path: path, Deleted: deleted}})
 	return true
 }
 
