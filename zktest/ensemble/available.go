@@ -1,0 +1,96 @@
+package ensemble
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// TB is what a test hands to this package: a few methods of testing.TB, so that nothing here imports the package testing.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Failed() bool
+	Logf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Skipf(format string, args ...any)
+}
+
+// howToGet ends every complaint about something missing: one line, because tests are skipped with it.
+const howToGet = "`make deps` installs it (Debian's package zookeeper), or ZOOKEEPER_HOME names an unpacked release"
+
+// installation is a Java runtime and the class path of ZooKeeper.
+type installation struct{ java, classPath string }
+
+var find = sync.OnceValues(func() (installation, error) { return findIn(os.Getenv, "/usr/share/java") })
+
+// Available is nil if real ZooKeeper servers can be started here. Otherwise it says in one line what is missing and how to get it.
+func Available() error {
+	_, err := find()
+	return err
+}
+
+// Need skips the test, saying why, if no real ZooKeeper can be started here. In continuous integration (CI=true) it fails the test instead:
+// there, a test that silently does not run is a broken promise.
+func Need(t TB) {
+	t.Helper()
+	switch err := Available(); {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatalf("%v", err)
+	default:
+		t.Skipf("%v", err)
+	}
+}
+
+func findIn(env func(string) string, debian string) (installation, error) {
+	if supported != nil {
+		return installation{}, supported
+	}
+	java, err := findJava(env)
+	if err != nil {
+		return installation{}, err
+	}
+	classPath, err := findJars(env, debian)
+	return installation{java: java, classPath: classPath}, err
+}
+
+func findJava(env func(string) string) (string, error) {
+	if home := env("JAVA_HOME"); home != "" {
+		if java := filepath.Join(home, "bin", "java"); isFile(java) {
+			return java, nil
+		}
+	}
+	java, err := exec.LookPath("java")
+	if err != nil {
+		return "", errors.New("real ZooKeeper is left out: no java in PATH or JAVA_HOME; " + howToGet)
+	}
+	return java, nil
+}
+
+func findJars(env func(string) string, debian string) (string, error) {
+	if home := env("ZOOKEEPER_HOME"); home != "" {
+		lib := filepath.Join(home, "lib")
+		jars, _ := filepath.Glob(filepath.Join(lib, "zookeeper-[0-9]*.jar")) // the pattern is well-formed
+		if len(jars) == 0 {
+			return "", errors.New("real ZooKeeper is left out: ZOOKEEPER_HOME has no lib/zookeeper-<version>.jar; " + howToGet)
+		}
+		return filepath.Join(lib, "*"), nil
+	}
+	// Debian's zookeeper.jar names in its manifest all that it needs but a backend for its logs.
+	jars := []string{filepath.Join(debian, "zookeeper.jar"), filepath.Join(debian, "slf4j-simple.jar")}
+	for _, jar := range jars {
+		if !isFile(jar) {
+			return "", errors.New("real ZooKeeper is left out: no " + jar + "; " + howToGet)
+		}
+	}
+	return strings.Join(jars, string(filepath.ListSeparator)), nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}

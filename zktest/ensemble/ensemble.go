@@ -1,0 +1,223 @@
+package ensemble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	pollEvery    = 15 * time.Millisecond
+	startTimeout = time.Minute // far more than it takes: machines that run tests are busy
+	logLines     = 60          // of each server, shown when a test failed
+)
+
+// Ensemble is a set of real ZooKeeper servers, numbered from 0. Safe for concurrent use. Methods that take a number panic, as an index does, if
+// there is no such server.
+type Ensemble struct {
+	root    root
+	plan    *plan
+	servers []*server
+	proxies []*Proxy // in front of the client ports
+	peers   peering
+	close   sync.Once
+}
+
+// Start starts n servers, 1 to 9, and returns when all of them serve. They end with the test, and if it failed, its log shows the end of theirs.
+// Without ZooKeeper on this machine the test is skipped, or fails if CI=true ([Need]).
+func Start(t TB, n int, opts ...Option) *Ensemble {
+	t.Helper()
+	Need(t)
+	e, err := New(n, opts...)
+	if err != nil {
+		t.Fatalf("%v", err)
+		return nil
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, sv := range e.servers {
+				t.Logf("end of the log of ZooKeeper server %d:\n%s", sv.id, sv.logTail(logLines))
+			}
+		}
+		e.Close()
+	})
+	return e
+}
+
+// New is Start without a test: the caller ends the ensemble with Close. The error says what is missing, or shows the log of the server that
+// did not come up.
+func New(n int, opts ...Option) (*Ensemble, error) {
+	if n < 1 || n > maxServers {
+		return nil, fmt.Errorf("ensemble: %d servers: not between 1 and %d", n, maxServers)
+	}
+	s, err := newSettings(opts)
+	if err != nil {
+		return nil, err
+	}
+	install, err := find()
+	if err != nil {
+		return nil, err
+	}
+	e := &Ensemble{}
+	if err := e.build(n, s, install); err != nil {
+		e.Close()
+		return nil, err
+	}
+	if err := e.startAll(); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *Ensemble) build(n int, s settings, install installation) (err error) {
+	if e.root, err = makeRoot(); err != nil {
+		return err
+	}
+	if e.plan, err = newPlan(n, s.ports); err != nil {
+		return err
+	}
+	if err := e.peers.open(e.plan.links); err != nil {
+		return err
+	}
+	for i := range n {
+		sv, err := newServer(i, e.root.path, e.plan, s, install)
+		if err != nil {
+			return err
+		}
+		proxy, err := newProxy("127.0.0.1:0", sv.addr, 0)
+		if err != nil {
+			return err
+		}
+		e.servers, e.proxies = append(e.servers, sv), append(e.proxies, proxy)
+	}
+	return nil
+}
+
+func (e *Ensemble) startAll() error {
+	for _, sv := range e.servers {
+		if err := sv.start(); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout) // New has no context: a constructor of tests
+	defer cancel()
+	return e.Await(ctx)
+}
+
+// Close kills the servers and removes their files. It may be called more than once.
+func (e *Ensemble) Close() {
+	e.close.Do(func() {
+		for _, sv := range e.servers {
+			sv.kill()
+		}
+		for _, p := range e.proxies {
+			p.Close()
+		}
+		e.peers.close()
+		if e.plan != nil {
+			e.plan.release()
+		}
+		e.root.remove()
+	})
+}
+
+// Servers returns the addresses of the servers' client ports, host:port. They stay the same.
+func (e *Ensemble) Servers() []string {
+	var addrs []string
+	for _, sv := range e.servers {
+		addrs = append(addrs, sv.addr)
+	}
+	return addrs
+}
+
+// Proxied returns the addresses of the proxies in front of the servers' client ports.
+func (e *Ensemble) Proxied() []string {
+	var addrs []string
+	for _, p := range e.proxies {
+		addrs = append(addrs, p.Addr())
+	}
+	return addrs
+}
+
+// Proxies returns the proxies in front of the servers' client ports: they trouble the clients that were given the addresses of Proxied.
+func (e *Ensemble) Proxies() []*Proxy { return append([]*Proxy(nil), e.proxies...) }
+
+// Kill kills a server without warning, as kill -9 does, and returns when it is dead. Its files stay, for Restart. A dead one stays dead.
+func (e *Ensemble) Kill(i int) { e.servers[i].kill() }
+
+// Stop pauses a server (SIGSTOP): its connections stand, and nobody answers. A dead one stays dead.
+func (e *Ensemble) Stop(i int) { e.servers[i].setPaused(true) }
+
+// Continue ends Stop.
+func (e *Ensemble) Continue(i int) { e.servers[i].setPaused(false) }
+
+// Restart starts a server again with its files, killing it first if it runs. It returns when the server serves; if too few servers run for a
+// majority, when it listens. The error shows the end of its log.
+func (e *Ensemble) Restart(i int) error {
+	sv := e.servers[i]
+	sv.kill()
+	if err := sv.start(); err != nil {
+		return err
+	}
+	ready := sv.listens
+	if e.majority() {
+		ready = sv.serves
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout) // like New, a call of tests, which bound their own time
+	defer cancel()
+	return sv.explain(sv.await(ctx, ready))
+}
+
+// Await returns when all servers that run, and are neither paused nor isolated, serve. If they are no majority it waits for ctx. The error shows
+// the end of a log.
+func (e *Ensemble) Await(ctx context.Context) error {
+	var errs []error
+	for i, sv := range e.servers {
+		if sv.running() && !e.peers.isIsolated(i) {
+			errs = append(errs, sv.explain(sv.await(ctx, sv.serves)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Leader returns the number of the leading server, -1 if there is none at the moment. An isolated leader does not count, although it believes that
+// it leads, for a while. A single server leads.
+func (e *Ensemble) Leader() int {
+	for i, sv := range e.servers {
+		if !sv.running() || e.peers.isIsolated(i) {
+			continue
+		}
+		switch mode(context.Background(), sv.addr) { // bounded by the exchange's own timeout
+		case "leader", "standalone":
+			return i
+		}
+	}
+	return -1
+}
+
+// Isolate cuts a server off from its peers, silently: packets between them vanish. It goes on serving reads and pings to its clients until it
+// notices, after syncLimit (five seconds); then it drops them. heal reconnects it; it may be called more than once.
+func (e *Ensemble) Isolate(i int) (heal func()) {
+	_ = e.servers[i] // panic here, as documented, not in peering
+	return e.peers.isolate(i)
+}
+
+func (e *Ensemble) majority() bool {
+	connected := 0
+	for i, sv := range e.servers {
+		if sv.running() && !e.peers.isIsolated(i) {
+			connected++
+		}
+	}
+	return connected > len(e.servers)/2
+}
+
+func (sv *server) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("ensemble: server %d does not serve: %w; end of its log:\n%s", sv.id, err, sv.logTail(logLines))
+}

@@ -1,0 +1,92 @@
+package ensemble
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Option changes how the servers of an ensemble are set up.
+type Option func(*settings) error
+
+type settings struct {
+	config map[string]string // of zoo.cfg
+	jvm    []string
+	fsync  bool
+	ports  bool // one loopback address, many ports: what systems other than Linux have
+}
+
+func newSettings(opts []Option) (settings, error) {
+	s := settings{config: map[string]string{
+		"tickTime":                "200",
+		"initLimit":               "50",
+		"syncLimit":               "25",
+		"minSessionTimeout":       "400",
+		"maxSessionTimeout":       "60000",
+		"maxClientCnxns":          "0", // the default of 60 from one address is too few for a test
+		"4lw.commands.whitelist":  "*",
+		"admin.enableServer":      "false",
+		"extendedTypesEnabled":    "true", // TTL nodes
+		"autopurge.purgeInterval": "0",
+	}}
+	for _, opt := range opts {
+		if opt == nil {
+			return settings{}, errors.New("ensemble: a nil Option")
+		}
+		if err := opt(&s); err != nil {
+			return settings{}, err
+		}
+	}
+	return s, nil
+}
+
+// WithTick sets tickTime, ZooKeeper's unit of time: whole milliseconds, default 200 ms. The bounds of session timeouts stay as they are.
+func WithTick(tick time.Duration) Option {
+	return func(s *settings) error {
+		if tick < time.Millisecond || tick%time.Millisecond != 0 {
+			return fmt.Errorf("ensemble: WithTick(%v): not a positive number of whole milliseconds", tick)
+		}
+		s.config["tickTime"] = strconv.FormatInt(tick.Milliseconds(), 10)
+		return nil
+	}
+}
+
+// WithSyncLimit sets after how many ticks without word from its leader a follower gives it up, default 25. That is how long an isolated server
+// goes on serving its clients.
+func WithSyncLimit(ticks int) Option {
+	return func(s *settings) error {
+		if ticks < 1 {
+			return fmt.Errorf("ensemble: WithSyncLimit(%d): not positive", ticks)
+		}
+		s.config["syncLimit"] = strconv.Itoa(ticks)
+		return nil
+	}
+}
+
+// WithConfig sets any other property of zoo.cfg for all servers.
+func WithConfig(key, value string) Option {
+	return func(s *settings) error {
+		if key == "" {
+			return errors.New("ensemble: WithConfig: no key")
+		}
+		s.config[key] = value
+		return nil
+	}
+}
+
+// WithJVM adds options of the Java virtual machine, such as -Xmx1g or -Djute.maxbuffer=4194304. They come last and so override the defaults.
+func WithJVM(flags ...string) Option {
+	return func(s *settings) error {
+		s.jvm = append(s.jvm, flags...)
+		return nil
+	}
+}
+
+// WithFsync makes servers sync every write to disk, as they do in production.
+func WithFsync() Option {
+	return func(s *settings) error {
+		s.fsync = true
+		return nil
+	}
+}
