@@ -1,0 +1,134 @@
+package line_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/line"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+func TestReadIsInOrder(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
+		began := time.Now()
+		other := connected(t, z)
+		var want []string
+		for i := range 40 { // more than are read at a time
+			by := []*session.Session{s, other}[i%2]
+			want = append(want, stand(t, by, string(rune('A'+i))))
+		}
+		entries := read(t, s)
+		require.Equal(t, want, paths(entries))
+		for i, e := range entries {
+			require.Equal(t, []int64{s.Status().SessionID, other.Status().SessionID}[i%2], e.SessionID)
+			require.Equal(t, string(rune('A'+i)), string(e.Data))
+			require.Equal(t, int32(i), e.Contender.Seq)
+			require.False(t, e.Since.Before(began.Truncate(time.Millisecond)))
+		}
+		require.True(t, slices.IsSortedFunc(entries, func(a, b line.Entry) int { return int(a.Token - b.Token) }))
+		head, _, err := line.Head(patience(t), s, parent)
+		require.NoError(t, err)
+		require.Equal(t, want[0], head)
+	})
+}
+
+func TestAMissingParentIsAnEmptyLine(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *zktest.Server, s *session.Session) {
+		require.Empty(t, read(t, s))
+		head, stat, err := line.Head(patience(t), s, parent)
+		require.NoError(t, err)
+		require.Empty(t, head)
+		require.Zero(t, stat)
+	})
+}
+
+// B22: what is no contender's is not looked at.
+func TestB22_ForeignZnodesAreIgnored(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
+		own := stand(t, s, "")
+		for _, name := range []string{"foo", "_c_x", "lock-", "lock-x", "limit"} {
+			_, err := s.Create(patience(t), parent+"/"+name, nil)
+			require.NoError(t, err)
+		}
+		z.ClearJournal()
+		require.Equal(t, []string{own}, paths(read(t, s)))
+		for _, q := range z.Journal() {
+			require.False(t, q.Op == zktest.OpGetData && q.Path != own, q.Path)
+		}
+	})
+}
+
+// B20, B21: at the end of the numbers, order is that of creation.
+func TestB20_OrderAtTheEndOfTheNumbers(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
+		want := []string{stand(t, s, "")}
+		for _, next := range []int32{2146999999, 2147483646} {
+			require.NoError(t, z.SetSequence(parent, next))
+			for range 3 { // the counter sticks at 2147483647
+				want = append(want, stand(t, s, ""))
+			}
+		}
+		require.Equal(t, want, paths(read(t, s)))
+		for range want {
+			head, _, err := line.Head(patience(t), s, parent)
+			require.NoError(t, err)
+			require.Equal(t, want[0], head)
+			require.NoError(t, s.Delete(patience(t), want[0], -1))
+			want = want[1:]
+		}
+	})
+}
+
+// B36: a contender that leaves between the listing and the reading is left out.
+func TestB36_AContenderLeavesMeanwhile(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
+		other := connected(t, z)
+		first, second := stand(t, other, ""), stand(t, s, "")
+		defer z.Intercept(func(q *zktest.Request) zktest.Verdict {
+			if q.Op == zktest.OpGetData && q.Path == first {
+				z.Expire(other.Status().SessionID)
+			}
+			return zktest.Pass
+		})()
+		require.Equal(t, []string{second}, paths(read(t, s)))
+	})
+}
+
+func TestWhoMayNotReadTheDataStillSeesTheContender(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
+		path := stand(t, s, "secret")
+		_, err := s.SetACL(patience(t), path, session.AnyoneACL(session.PermAdmin), -1)
+		require.NoError(t, err)
+		entries := read(t, s)
+		require.Equal(t, []string{path}, paths(entries))
+		require.Nil(t, entries[0].Data)
+		require.Positive(t, entries[0].Token)
+		require.Equal(t, s.Status().SessionID, entries[0].SessionID)
+	})
+}
+
+func TestAnErrorEndsTheReading(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
+		for range 40 {
+			stand(t, s, "")
+		}
+		remove := z.Intercept(func(q *zktest.Request) zktest.Verdict {
+			if q.Op == zktest.OpGetData && q.Path[len(q.Path)-1] == '7' {
+				return zktest.Fail(zktest.ErrBadArguments)
+			}
+			return zktest.Pass
+		})
+		_, err := line.Read(patience(t), s, parent)
+		require.Error(t, err)
+		require.NotErrorIs(t, err, session.ErrNoNode)
+		remove()
+		require.Len(t, read(t, s), 40)
+		require.NoError(t, s.Close(patience(t)))
+		_, err = line.Read(patience(t), s, parent)
+		require.ErrorIs(t, err, session.ErrClosed)
+	})
+}

@@ -1,0 +1,174 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// dial opens a session on a server that runs inside the example.
+func dial(ctx context.Context, server *zktest.Server) *session.Session {
+	sess, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+	if err != nil {
+		panic(err)
+	}
+	return sess
+}
+
+// Two services stand for election. The first leads; when it resigns, the second does.
+func Example() {
+	ctx := context.Background()
+	server, err := zktest.New()
+	if err != nil {
+		panic(err)
+	}
+	defer server.Close()
+	one, two := dial(ctx, server), dial(ctx, server)
+	defer one.Close(ctx)
+	defer two.Close(ctx)
+
+	a, err := election.New(one, "/services/billing/leader", election.WithID("a"))
+	if err != nil {
+		panic(err)
+	}
+	b, err := election.New(two, "/services/billing/leader", election.WithID("b"))
+	if err != nil {
+		panic(err)
+	}
+
+	a.Campaign()
+	first := <-a.Leader()
+	b.Campaign()
+	leader, err := b.Current(ctx)
+	fmt.Println(leader.ID, "leads", err)
+
+	if err := a.Resign(ctx); err != nil {
+		panic(err)
+	}
+	second := <-b.Leader()
+	fmt.Println("the token has grown:", second.Token() > first.Token())
+	fmt.Println("the first term is over:", first.Err())
+	// Output:
+	// a leads <nil>
+	// the token has grown: true
+	// the first term is over: released
+}
+
+// Run takes care of the whole life of a leader: it stands, calls the function for each term, and stands again after a loss.
+func ExampleElection_Run() {
+	ctx := context.Background()
+	server, err := zktest.New()
+	if err != nil {
+		panic(err)
+	}
+	defer server.Close()
+	sess := dial(ctx, server)
+	defer sess.Close(ctx)
+
+	leader, err := election.New(sess, "/services/billing/leader")
+	if err != nil {
+		panic(err)
+	}
+	done := errors.New("all bills are written")
+	terms := 0
+	err = leader.Run(ctx, func(ctx context.Context, term *election.Term) error {
+		if terms++; terms == 2 {
+			fmt.Println("leading again, by itself")
+			return done
+		}
+		fmt.Println("leading")
+		server.Expire(sess.Status().SessionID) // ZooKeeper gives this session up
+		<-ctx.Done()
+		fmt.Println("lost:", errors.Is(context.Cause(ctx), session.ErrLost))
+		return ctx.Err()
+	})
+	fmt.Println(err)
+	// Output:
+	// leading
+	// lost: true
+	// leading again, by itself
+	// all bills are written
+}
+
+// A loss in a select loop: the term says so, and the next one comes without another call.
+func ExampleElection_Leader_loss() {
+	ctx := context.Background()
+	server, err := zktest.New()
+	if err != nil {
+		panic(err)
+	}
+	defer server.Close()
+	sess := dial(ctx, server)
+	defer sess.Close(ctx)
+
+	leader, err := election.New(sess, "/services/billing/leader")
+	if err != nil {
+		panic(err)
+	}
+	leader.Campaign()
+	var lost <-chan struct{} // nil: blocks
+	var term *election.Term
+	for {
+		select {
+		case next := <-leader.Leader():
+			if term != nil {
+				fmt.Println("leading again under a larger token:", next.Token() > term.Token())
+				return
+			}
+			term, lost = next, next.Done()
+			fmt.Println("leading")
+			if err := sess.Delete(ctx, term.Path(), -1); err != nil { // an administrator steps in
+				panic(err)
+			}
+		case <-lost:
+			lost = nil
+			fmt.Println("lost:", errors.Is(term.Err(), session.ErrDeleted))
+		case <-leader.Done():
+			fmt.Println(leader.Err())
+			return
+		}
+	}
+	// Output:
+	// leading
+	// lost: true
+	// leading again under a larger token: true
+}
+
+// Whoever wants to know who leads need not stand.
+func ExampleElection_Observe() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	server, err := zktest.New()
+	if err != nil {
+		panic(err)
+	}
+	defer server.Close()
+	sess := dial(ctx, server)
+	defer sess.Close(context.WithoutCancel(ctx))
+
+	e, err := election.New(sess, "/services/billing/leader", election.WithID("a"), election.WithData([]byte("10.0.0.7:8080")))
+	if err != nil {
+		panic(err)
+	}
+	leaders := e.Observe(ctx)
+	fmt.Println("anybody:", (<-leaders).Present)
+	term, err := e.Lead(ctx)
+	if err != nil {
+		panic(err)
+	}
+	l := <-leaders
+	fmt.Printf("%s at %s, ready: %v\n", l.ID, l.Data, l.Ready)
+	if err := term.Ready(ctx); err != nil {
+		panic(err)
+	}
+	l = <-leaders
+	fmt.Printf("%s at %s, ready: %v\n", l.ID, l.Data, l.Ready)
+	// Output:
+	// anybody: false
+	// a at 10.0.0.7:8080, ready: false
+	// a at 10.0.0.7:8080, ready: true
+}

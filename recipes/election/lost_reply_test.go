@@ -1,0 +1,94 @@
+package election_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// Whatever request or reply is lost with the connection, and whichever one it is: the candidate leads, says so, resigns, has at most one znode in line,
+// and leaves nothing. B41 and, for elections, B03, B48 and B75.
+func TestB41_AnyLostRequestOrReply(t *testing.T) {
+	t.Parallel()
+	for name, verdict := range map[string]zktest.Verdict{"request": zktest.CutBefore, "reply": zktest.CutAfter} {
+		t.Run(name, func(t *testing.T) {
+			for k, more := int64(1), true; more; k++ {
+				t.Run(fmt.Sprint(k), func(t *testing.T) {
+					more = false
+					bubbleHere(t, func(t *testing.T, z *zktest.Server) { more = loseOne(t, z, k, verdict) })
+				})
+				require.Less(t, k, int64(100), "the scenario has an end")
+			}
+		})
+	}
+}
+
+// loseOne goes through a candidate's life and has its k-th request go wrong; false if it did not have that many.
+func loseOne(t *testing.T, z *zktest.Server, k int64, verdict zktest.Verdict) bool {
+	s, watcher := connected(t, z), candidate(t, connected(t, z), "watcher")
+	own := s.Status().SessionID
+	var count atomic.Int64
+	defer z.Intercept(func(q *zktest.Request) zktest.Verdict {
+		if q.SessionID == own && q.Op != zktest.OpPing && q.Op != zktest.OpConnect && count.Add(1) == k {
+			return verdict
+		}
+		return zktest.Pass
+	})()
+	a := candidate(t, s, "a")
+	term, err := a.Lead(patience(t))
+	require.NoError(t, err)
+	require.Equal(t, []string{"a"}, line(t, watcher))
+	require.NoError(t, term.Proclaim(patience(t), []byte("here")))
+	require.NoError(t, term.Ready(patience(t)))
+	l, err := watcher.Current(patience(t))
+	require.NoError(t, err)
+	require.Equal(t, "here", string(l.Data))
+	require.True(t, l.Ready)
+	require.Equal(t, term.Token(), l.Token)
+	require.NoError(t, term.Resign(patience(t)))
+	require.ErrorIs(t, term.Err(), session.ErrReleased)
+	require.Empty(t, line(t, watcher))
+	require.NoError(t, a.Close(patience(t)))
+	return count.Load() >= k
+}
+
+// B41: any error of a campaign, from whichever request it comes, leaves no candidate behind.
+func TestB41_AnyErrorRemovesTheCandidate(t *testing.T) {
+	t.Parallel()
+	for k, more := int64(1), true; more; k++ {
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			more = false
+			bubbleHere(t, func(t *testing.T, z *zktest.Server) { more = failOne(t, z, k) })
+		})
+		require.Less(t, k, int64(100), "the scenario has an end")
+	}
+}
+
+func failOne(t *testing.T, z *zktest.Server, k int64) bool {
+	s, watcher := connected(t, z), candidate(t, connected(t, z), "watcher")
+	own := s.Status().SessionID
+	var count atomic.Int64
+	remove := z.Intercept(func(q *zktest.Request) zktest.Verdict {
+		// Deletions are guaranteed, and a sync is no part of a campaign.
+		if q.SessionID == own && q.Op != zktest.OpPing && q.Op != zktest.OpConnect && q.Op != zktest.OpDelete && q.Op != zktest.OpSync && count.Add(1) == k {
+			return zktest.Fail(zktest.ErrNoAuth)
+		}
+		return zktest.Pass
+	})
+	a := candidate(t, s, "a")
+	term, err := a.Lead(patience(t))
+	if err != nil {
+		require.ErrorIs(t, err, session.ErrNoAuth)
+	} else {
+		require.NoError(t, term.Resign(patience(t)))
+	}
+	remove()
+	eventually(t, "nothing is left", func() bool { return len(line(t, watcher)) == 0 })
+	require.NoError(t, a.Close(patience(t)))
+	return count.Load() >= k
+}

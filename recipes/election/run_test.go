@@ -1,0 +1,172 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// start runs f as a leader, and returns what Run returns.
+func start(ctx context.Context, e *election.Election, f func(ctx context.Context, t *election.Term) error) <-chan error {
+	result := make(chan error, 1)
+	go func() { result <- e.Run(ctx, f) }() // owned by the test, which waits for its result
+	return result
+}
+
+// B42: whatever ends a run, the leader's function is told by its context, and its znode goes only when it has returned.
+func TestB42_TheZnodeGoesAfterTheFunction(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(ctx context.Context, cancel context.CancelFunc, e *election.Election){
+		"the caller's context ends": func(_ context.Context, cancel context.CancelFunc, _ *election.Election) { cancel() },
+		"the candidate is closed":   func(ctx context.Context, _ context.CancelFunc, e *election.Election) { _ = e.Close(ctx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, z *zktest.Server) {
+				a, b := candidate(t, connected(t, z), "a"), candidate(t, connected(t, z), "b")
+				ctx, cancel := context.WithCancel(patience(t))
+				told, cleanedUp := make(chan struct{}), make(chan struct{})
+				result := start(ctx, a, func(ctx context.Context, _ *election.Term) error {
+					<-ctx.Done()
+					close(told)
+					<-cleanedUp
+					return nil
+				})
+				await(t, a.Standing(patience(t)), "a leads", func(s election.Standing) bool { return s.Phase == election.Leading })
+				waits(t, b)
+				ended := make(chan struct{})
+				go func() { // owned by the test, which waits for it
+					defer close(ended)
+					end(patience(t), cancel, a)
+				}()
+				closes(t, told, "the function's context")
+				<-time.After(30 * time.Second)
+				nothing(t, b.Leader(), "a's function still runs")
+				require.Equal(t, []string{"a", "b"}, line(t, b))
+				close(cleanedUp)
+				require.Error(t, get(t, result, "run"))
+				closes(t, ended, "the end")
+				get(t, b.Leader(), "b leads")
+				require.Equal(t, []string{"b"}, line(t, b))
+			})
+		})
+	}
+}
+
+// B42: waiting for the function is bounded by Close's context.
+func TestB42_CloseDoesNotWaitForEver(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		a, b := candidate(t, connected(t, z), "a"), candidate(t, connected(t, z), "b")
+		stubborn := make(chan struct{})
+		terms := make(chan *election.Term, 1)
+		result := start(patience(t), a, func(_ context.Context, term *election.Term) error {
+			terms <- term
+			<-stubborn
+			return nil
+		})
+		term := get(t, terms, "a leads")
+		waits(t, b)
+		ctx, cancel := context.WithTimeout(patience(t), 5*time.Second)
+		defer cancel()
+		require.ErrorIs(t, a.Close(ctx), context.DeadlineExceeded)
+		closes(t, term.Done(), "the term")
+		require.ErrorIs(t, term.Err(), session.ErrClosed)
+		closes(t, a.Done(), "the candidate")
+		get(t, b.Leader(), "b leads")
+		close(stubborn)
+		require.ErrorIs(t, get(t, result, "run"), session.ErrClosed)
+	})
+}
+
+// A lost term is no end of a run, and neither is an error by which the function says that it has heard of it. Another error is.
+func TestRunTellsALossFromAFailure(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		s := connected(t, z)
+		a := candidate(t, s, "a")
+		broken := errors.New("broken")
+		answers := []func(ctx context.Context) error{
+			func(ctx context.Context) error { return ctx.Err() },
+			func(ctx context.Context) error { return context.Cause(ctx) },
+			func(context.Context) error { return nil },
+			func(ctx context.Context) error { return errors.Join(errors.New("serving"), ctx.Err()) },
+			func(context.Context) error { return broken },
+		}
+		calls := 0
+		err := a.Run(patience(t), func(ctx context.Context, _ *election.Term) error {
+			z.Expire(s.Status().SessionID)
+			<-ctx.Done()
+			require.ErrorIs(t, context.Cause(ctx), session.ErrLost)
+			calls++
+			return answers[calls-1](ctx)
+		})
+		require.ErrorIs(t, err, broken)
+		require.Equal(t, len(answers), calls)
+	})
+}
+
+// The function may resign by itself.
+func TestRunGoesOnAfterAResignationInside(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		a, b := candidate(t, connected(t, z), "a"), candidate(t, connected(t, z), "b")
+		enough := errors.New("enough")
+		waited := false
+		err := a.Run(patience(t), func(ctx context.Context, term *election.Term) error {
+			if waited {
+				return enough
+			}
+			waited = true
+			waits(t, b)
+			require.NoError(t, term.Resign(ctx))
+			require.ErrorIs(t, context.Cause(ctx), session.ErrReleased)
+			get(t, b.Leader(), "b leads")
+			require.NoError(t, b.Resign(patience(t)))
+			return ctx.Err()
+		})
+		require.ErrorIs(t, err, enough)
+	})
+}
+
+// A function that panics, or ends its goroutine, resigns all the same.
+func TestRunResignsWhateverTheFunctionDoes(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		a, b := candidate(t, connected(t, z), "a"), candidate(t, connected(t, z), "b")
+		require.PanicsWithValue(t, "boom", func() {
+			_ = a.Run(patience(t), func(context.Context, *election.Term) error { panic("boom") })
+		})
+		require.Empty(t, line(t, b))
+		leads(t, b)
+		require.NoError(t, a.Close(patience(t)), "nothing is waited for")
+	})
+}
+
+// B43: who never led is never told to stop.
+func TestB43_NoEndWithoutABeginning(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		a, b := candidate(t, connected(t, z), "a"), candidate(t, connected(t, z), "b")
+		leads(t, a)
+		result := start(patience(t), b, func(context.Context, *election.Term) error {
+			t.Error("b never leads")
+			return nil
+		})
+		standing := b.Standing(patience(t))
+		await(t, standing, "b waits", func(s election.Standing) bool { return s.Phase == election.Waiting })
+		synctest.Wait()
+		require.NoError(t, b.Close(patience(t)))
+		require.ErrorIs(t, get(t, result, "run"), session.ErrClosed)
+		var phases []election.Phase
+		for s := range standing {
+			phases = append(phases, s.Phase)
+		}
+		require.NotContains(t, phases, election.Leading)
+		require.Equal(t, election.Stopped, phases[len(phases)-1])
+		nothing(t, b.Leader(), "no term")
+		require.Equal(t, []string{"a"}, line(t, a))
+	})
+}

@@ -1,0 +1,198 @@
+package fence_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/fence"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+func patience(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func connected(t *testing.T, servers []string, opts ...session.Option) *session.Session {
+	t.Helper()
+	s, err := session.Open(patience(t), servers, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close(patience(t)) })
+	return s
+}
+
+// bubble runs a test on an embedded server in virtual time.
+func bubble(t *testing.T, f func(t *testing.T, z *zktest.Server, open func(...session.Option) *session.Session), opts ...zktest.Option) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		z := zktest.Start(t, opts...)
+		f(t, z, func(opts ...session.Option) *session.Session {
+			return connected(t, z.Hosts(), append([]session.Option{session.WithDialer(z.Dialer())}, opts...)...)
+		})
+	})
+}
+
+// take makes a contender by hand: fence knows no recipes.
+func take(t *testing.T, s *session.Session) fence.Sequencer {
+	t.Helper()
+	path, err := s.Create(patience(t), "/locks/a/_c_b7f2bb0e-3b1d-4a0f-8f0a-1c51b1a3f7aa-lock-", nil, session.Ephemeral(), session.Sequential(), session.Parents())
+	require.NoError(t, err)
+	stat, exists, err := s.Exists(patience(t), path)
+	require.NoError(t, err)
+	require.True(t, exists)
+	return fence.Sequencer{Path: s.Path(path), Mode: fence.Exclusive, Token: stat.Czxid, SessionID: stat.EphemeralOwner}
+}
+
+func TestCheckAndFollow(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *zktest.Server, open func(...session.Option) *session.Session) {
+		checkAndFollow(t, open(), open())
+	})
+}
+
+func TestCheckAndFollowOnRealZooKeeper(t *testing.T) {
+	t.Parallel()
+	real := ensemble.Start(t, 3)
+	checkAndFollow(t, connected(t, real.Servers()[:1]), connected(t, real.Servers()[1:]))
+}
+
+func checkAndFollow(t *testing.T, holder, checker *session.Session) {
+	q := take(t, holder)
+	require.NoError(t, fence.Check(patience(t), checker, q))
+	followed, err := fence.Follow(patience(t), checker, q)
+	require.NoError(t, err)
+	require.NoError(t, followed.Err())
+
+	path, _ := holder.Relative(q.Path)
+	_, err = holder.Set(patience(t), path, []byte("changed"), -1)
+	require.NoError(t, err)
+	require.NoError(t, fence.Check(patience(t), checker, q), "data say nothing about the possession")
+
+	require.NoError(t, holder.Delete(patience(t), path, -1))
+	require.ErrorIs(t, fence.Check(patience(t), checker, q), fence.ErrFenced)
+	select {
+	case <-followed.Done():
+	case <-time.After(time.Minute):
+		t.Fatal("what followed the possession goes on")
+	}
+	require.ErrorIs(t, context.Cause(followed), fence.ErrFenced)
+	_, err = fence.Follow(patience(t), checker, q)
+	require.ErrorIs(t, err, fence.ErrFenced)
+}
+
+func TestCheckRefusesWhatIsNotThePossession(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *zktest.Server, open func(...session.Option) *session.Session) {
+		holder, checker := open(), open()
+		q := take(t, holder)
+		for name, change := range map[string]func(*fence.Sequencer){
+			"another session's":    func(q *fence.Sequencer) { q.SessionID++ },
+			"a newer one's":        func(q *fence.Sequencer) { q.Token++ },
+			"another znode's":      func(q *fence.Sequencer) { q.Path += "0" },
+			"in a line unheard of": func(q *fence.Sequencer) { q.Path = "/nowhere/x" },
+		} {
+			other := q
+			change(&other)
+			require.ErrorIs(t, fence.Check(patience(t), checker, other), fence.ErrFenced, name)
+		}
+		q.Token--
+		require.NoError(t, fence.Check(patience(t), checker, q), "a znode made anew for the same possession keeps the token of the first")
+	})
+}
+
+func TestCheckRefusesBadInput(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *zktest.Server, open func(...session.Option) *session.Session) {
+		s := open(session.WithNamespace("/app"))
+		q := take(t, s)
+		require.Equal(t, "/app/locks/a", q.Path[:12])
+		require.NoError(t, fence.Check(patience(t), s, q))
+		require.ErrorContains(t, fence.Check(patience(t), nil, q), "nil session")
+		require.ErrorIs(t, fence.Check(patience(t), s, fence.Sequencer{}), fence.ErrInvalid)
+		outside := q
+		outside.Path = "/application/locks/a/x"
+		require.ErrorIs(t, fence.Check(patience(t), s, outside), session.ErrInvalidPath)
+		_, err := fence.Follow(patience(t), s, outside)
+		require.ErrorIs(t, err, session.ErrInvalidPath)
+		ctx, cancel := context.WithCancel(patience(t))
+		cancel()
+		require.ErrorIs(t, fence.Check(ctx, s, q), context.Canceled)
+		require.NoError(t, s.Close(patience(t)))
+		require.ErrorIs(t, fence.Check(patience(t), s, q), session.ErrClosed)
+	})
+}
+
+// A server that lags behind still shows a possession that is over. Check asks it to catch up first.
+func TestCheckIsNotFooledByALaggingServer(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server, _ func(...session.Option) *session.Session) {
+		on := func(i int) *session.Session { return connected(t, z.Hosts()[i:i+1], session.WithDialer(z.Dialer())) }
+		holder, checker := on(0), on(1)
+		q := take(t, holder)
+		require.NoError(t, fence.Check(patience(t), checker, q))
+		z.Lag(1, 100)
+		path, _ := holder.Relative(q.Path)
+		require.NoError(t, holder.Delete(patience(t), path, -1))
+		_, exists, err := checker.Exists(patience(t), path)
+		require.NoError(t, err)
+		require.True(t, exists, "the server lags behind")
+		require.ErrorIs(t, fence.Check(patience(t), checker, q), fence.ErrFenced)
+
+		z.Lag(1, 100)
+		next := take(t, holder)
+		require.NoError(t, fence.Check(patience(t), checker, next), "nor does it deny one that has just begun")
+	}, zktest.WithServers(2))
+}
+
+func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *zktest.Server, open func(...session.Option) *session.Session) {
+		holder, checker := open(), open()
+		q := take(t, holder)
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(patience(t))
+		first, err := fence.Follow(ctx, checker, q)
+		require.NoError(t, err)
+		second, err := fence.Follow(patience(t), checker, q)
+		require.NoError(t, err)
+		cancel(why)
+		<-first.Done()
+		require.ErrorIs(t, context.Cause(first), why)
+		require.NoError(t, checker.Close(patience(t)))
+		<-second.Done()
+		require.ErrorIs(t, context.Cause(second), session.ErrClosed)
+	})
+}
+
+// While it is disconnected, the following session knows nothing. What happened meanwhile it hears of afterwards, in its next epoch if need be.
+func TestFollowThroughDisconnectionAndExpiry(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server, open func(...session.Option) *session.Session) {
+		holder, checker := open(), open()
+		stands, falls := take(t, holder), take(t, holder)
+		following := func(q fence.Sequencer) context.Context {
+			ctx, cancel := context.WithCancel(context.Background())
+			t.Cleanup(cancel)
+			followed, err := fence.Follow(ctx, checker, q)
+			require.NoError(t, err)
+			return followed
+		}
+		one, other := following(stands), following(falls)
+		heal := z.Partition(checker.Status().SessionID)
+		z.Expire(checker.Status().SessionID)
+		path, _ := holder.Relative(falls.Path)
+		require.NoError(t, holder.Delete(patience(t), path, -1))
+		<-time.After(10 * time.Minute)
+		require.NoError(t, other.Err())
+		heal()
+		<-other.Done()
+		require.ErrorIs(t, context.Cause(other), fence.ErrFenced)
+		require.NoError(t, one.Err())
+		z.Expire(holder.Status().SessionID)
+		<-one.Done()
+		require.ErrorIs(t, context.Cause(one), fence.ErrFenced)
+	})
+}
