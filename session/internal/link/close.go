@@ -13,7 +13,8 @@ import (
 func (c *Conn) Close(ctx context.Context) error {
 	var farewell sync.WaitGroup
 	if l := c.beginClosing(); l != nil {
-		farewell.Go(l.takeLeave) // owned by this call; ends with the line, which end sees to
+		farewell.Go(l.takeLeave) // both are owned by this call, and end at the latest when the line does, which end sees to
+		farewell.Go(l.loseInTime)
 	}
 	select {
 	case <-c.over.C():
@@ -59,13 +60,15 @@ func (c *Conn) beginClosing() *line {
 	return up
 }
 
-// takeLeave asks the server to close the session and waits for the answer, which ends the Conn, no longer than a handshake may take: then a new
-// connection is the better hope.
+// takeLeave asks the server to close the session. The answer ends the Conn.
 func (l *line) takeLeave() {
 	if err := l.write(closeFrame()); err != nil {
 		l.lose(err)
-		return
 	}
+}
+
+// loseInTime gives the closing of the session as long as a handshake: then a new connection is the better hope.
+func (l *line) loseInTime() {
 	patience := time.NewTimer(l.limit)
 	defer patience.Stop()
 	select {

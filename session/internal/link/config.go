@@ -3,7 +3,9 @@ package link
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -20,7 +22,7 @@ const (
 	smallBuffer = 4 << 10
 
 	// A server limits the packets that it takes, not those that it sends: the answer to a listing may exceed its limit.
-	answerFactor = 4
+	answerFactor = 16
 )
 
 // Config says how to reach ZooKeeper and what for.
@@ -53,8 +55,8 @@ func (cfg *Config) complete() error {
 	if len(cfg.Servers) == 0 {
 		return errors.New("no ZooKeeper servers are given")
 	}
-	if cfg.Timeout < time.Millisecond {
-		return errors.New("the session timeout is not positive")
+	if ms := cfg.Timeout.Milliseconds(); ms < 1 || ms > math.MaxInt32 {
+		return fmt.Errorf("a session timeout of %v is not possible", cfg.Timeout)
 	}
 	if cfg.MaxPacket <= 0 {
 		cfg.MaxPacket = jute.DefaultMaxPacket

@@ -2,7 +2,6 @@ package link_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -65,15 +64,5 @@ func TestLostConnection(t *testing.T) {
 		require.Len(b, events, 3)
 		require.EqualValues(b, 7, b.visit(1).hello.SessionID)
 		require.Empty(b, b.visit(1).ops())
-	})
-}
-
-func TestClose(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		v := b.connected()
-		require.NoError(b, b.Close(within(b, time.Second)))
-		synctest.Wait()
-		require.Equal(b, []jute.Op{jute.OpCloseSession}, v.ops())
-		require.Len(b, b.sink.all(), 1)
 	})
 }

@@ -42,7 +42,7 @@ var (
 	ErrThrottled               = errors.New("the server is overloaded and has not carried out the request")
 	ErrRolledBack              = errors.New("not done, since another operation of the transaction failed")
 
-	// ErrTooLarge: the request is larger than a server takes (found before it is sent), or the answer to a read is larger than four times that.
+	// ErrTooLarge: the request is larger than a server takes (found before it is sent), or the answer to a read is larger than sixteen times that.
 	ErrTooLarge = errors.New("larger than the largest packet")
 )
 

@@ -24,6 +24,7 @@ type fake struct {
 	refuse  func(addr string) error                                   // of a dial
 	welcome func(jute.ConnectRequest) (jute.ConnectResponse, bool)    // false: no answer
 	answer  func(*visit, jute.Request) (answer jute.Reply, send bool) // false: none; the script may have answered itself
+	raw     []byte                                                    // in place of the welcome
 
 	dials  []dialled
 	visits []*visit
@@ -40,11 +41,12 @@ type visit struct {
 	conn    net.Conn
 	addr    string
 	hello   jute.ConnectRequest
-	writing sync.Mutex
+	writing chan struct{} // full while a frame is written; no mutex, since in a bubble waiting for one stops the clock
 
 	mu       sync.Mutex
 	requests []jute.Request
-	arrivals []time.Time
+	lengths  []int
+	halt     chan struct{}
 	zxid     int64
 }
 
@@ -62,7 +64,7 @@ func (f *fake) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 		}
 	}
 	client, server := net.Pipe()
-	v := &visit{fake: f, conn: server, addr: addr}
+	v := &visit{fake: f, conn: server, addr: addr, writing: make(chan struct{}, 1)}
 	f.mu.Lock()
 	f.visits = append(f.visits, v)
 	f.mu.Unlock()
@@ -97,21 +99,32 @@ func (v *visit) serve() {
 			return
 		}
 		v.mu.Lock()
-		v.requests, v.arrivals = append(v.requests, q), append(v.arrivals, time.Now())
+		v.requests, v.lengths = append(v.requests, q), append(v.lengths, len(frame))
 		v.mu.Unlock()
-		if answer, send := v.ask(q); send {
+		answer, send := v.ask(q)
+		if send {
 			v.reply(q, answer)
 		}
-		if q.Op == jute.OpCloseSession {
+		if send && q.Op == jute.OpCloseSession {
 			return
+		}
+		v.mu.Lock()
+		halt := v.halt
+		v.mu.Unlock()
+		if halt != nil {
+			<-halt
 		}
 	}
 }
 
 func (v *visit) greet() bool {
 	v.fake.mu.Lock()
-	welcome := v.fake.welcome
+	welcome, raw := v.fake.welcome, v.fake.raw
 	v.fake.mu.Unlock()
+	if raw != nil {
+		v.write(raw)
+		return false
+	}
 	resp := jute.ConnectResponse{Timeout: v.hello.Timeout, SessionID: 7, Password: make([]byte, 16), Old: v.hello.Old}
 	if welcome != nil {
 		var ok bool
@@ -174,9 +187,36 @@ func (v *visit) fire(t jute.EventType, path string) {
 
 // write fails when the client has hung up, which is no concern of the server's.
 func (v *visit) write(b []byte) {
-	v.writing.Lock()
-	defer v.writing.Unlock()
+	v.writing <- struct{}{}
+	defer func() { <-v.writing }()
 	_, _ = v.conn.Write(b)
+}
+
+// stop lets nothing more come from the server, until it is called back.
+func (v *visit) stop() (resume func()) {
+	v.writing <- struct{}{}
+	return func() { <-v.writing }
+}
+
+// stopReading lets the server deal with one more frame and read no other, until it is called back.
+func (v *visit) stopReading() (resume func()) {
+	halt := make(chan struct{})
+	v.mu.Lock()
+	v.halt = halt
+	v.mu.Unlock()
+	return func() { close(halt) }
+}
+
+// sizes are those of the frames so far, without pings.
+func (v *visit) sizes() (all []int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i, q := range v.requests {
+		if q.Op != jute.OpPing {
+			all = append(all, v.lengths[i])
+		}
+	}
+	return all
 }
 
 func (v *visit) hangUp() { _ = v.conn.Close() }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/go-zookeeper/zk"
 
@@ -159,12 +158,8 @@ func (l *line) answer(answer jute.Reply, length int) error {
 
 // swallow reads over an answer that is too large to be taken, and gives the library an error in its place.
 func (l *line) swallow(r *request, answer jute.Reply, length int) error {
-	for left := 4 + length; left > 0; {
-		n, err := l.in.Discard(min(left, math.MaxInt32))
-		if err != nil {
-			return fmt.Errorf("read: %w", err)
-		}
-		left -= n
+	if _, err := l.in.Discard(4 + length); err != nil {
+		return fmt.Errorf("read: %w", err)
 	}
 	answer.Err = codeTooLarge
 	w := jute.NewWriter(nil)

@@ -1,0 +1,308 @@
+package link_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+var world = []link.ACL{{Perms: link.PermAll, Scheme: "world", ID: "anyone"}}
+
+// every is each request once; it returns the error.
+func every(c *link.Conn) map[jute.Op]func() error {
+	create := func(mode link.Mode) func() error {
+		return func() error {
+			_, err := c.Create("/a", []byte("x"), mode, time.Minute, world, nil)
+			return err
+		}
+	}
+	return map[jute.Op]func() error{
+		jute.OpCreate:          create(link.Ephemeral),
+		jute.OpCreateContainer: create(link.Container),
+		jute.OpCreateTTL:       create(link.TTL),
+		jute.OpGetData:         func() error { _, _, err := c.Get("/a", true); return err },
+		jute.OpExists:          func() error { _, _, err := c.Exists("/a", false); return err },
+		jute.OpGetChildren2:    func() error { _, _, err := c.Children("/a", false); return err },
+		jute.OpSetData:         func() error { _, err := c.Set("/a", nil, 3); return err },
+		jute.OpDelete:          func() error { return c.Delete("/a", 3) },
+		jute.OpGetACL:          func() error { _, _, err := c.GetACL("/a"); return err },
+		jute.OpSetACL:          func() error { _, err := c.SetACL("/a", world, 3); return err },
+		jute.OpSync:            func() error { return c.Sync("/a") },
+		jute.OpMulti: func() error {
+			_, err := c.Multi([]link.Op{{Kind: link.OpCheck, Path: "/a", Version: 3}})
+			return err
+		},
+	}
+}
+
+func TestAnswersOfEveryCode(t *testing.T) {
+	want := map[jute.Code]error{
+		-6: link.ErrUnsupported, -125: link.ErrQuotaExceeded, -127: link.ErrThrottled, // which the library doesn't know
+		jute.NoNode: link.ErrNoNode, jute.NodeExists: link.ErrNodeExists, jute.BadVersion: link.ErrBadVersion,
+		jute.NotEmpty: link.ErrNotEmpty, jute.NoChildrenForEphemerals: link.ErrNoChildrenForEphemerals, jute.NoAuth: link.ErrNoAuth,
+		jute.InvalidACL: link.ErrInvalidACL, jute.BadArguments: link.ErrBadArguments, jute.AuthFailed: link.ErrAuthFailed,
+	}
+	for _, code := range []jute.Code{-1, -3, -5, -100, -119, -123, -9999} {
+		want[code] = nil
+	}
+	for code, sentinel := range want {
+		t.Run(code.String(), func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				b.connected()
+				for op, ask := range every(b.Conn) {
+					err := ask()
+					switch {
+					case op == jute.OpExists && code == jute.NoNode:
+						require.NoError(b, err)
+					case sentinel != nil:
+						require.ErrorIs(b, err, sentinel, op.String())
+					default:
+						var other *link.CodeError
+						require.ErrorAs(b, err, &other, op.String())
+						require.EqualValues(b, code, other.Code)
+						require.Contains(b, err.Error(), fmt.Sprint(int(code)))
+					}
+				}
+				require.Len(b, b.sink.all(), 1, "no error is a reason to drop the connection, and none proves anything")
+			}, func(f *fake, _ *link.Config) {
+				f.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) { return failure(code), true }
+			})
+		})
+	}
+}
+
+// A server that leaves the outcome open, or knows of another session, is left: the next one will tell.
+func TestAnswersThatLeaveTheOutcomeOpen(t *testing.T) {
+	for _, code := range []jute.Code{
+		jute.ConnectionLoss, jute.OperationTimeout, jute.RequestTimeout, jute.UnknownSession, jute.SessionExpired, jute.SessionMoved,
+	} {
+		t.Run(code.String(), func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				b.connected()
+				require.ErrorIs(b, b.Sync("/"), link.ErrNoReply)
+				require.ErrorIs(b, last[link.Down](b.sink).Cause, code)
+			}, func(f *fake, _ *link.Config) {
+				f.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) { return failure(code), true }
+			})
+		})
+	}
+}
+
+func TestTransaction(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		ops := []link.Op{
+			{Kind: link.OpCheck, Path: "/a"}, {Kind: link.OpSet, Path: "/b"}, {Kind: link.OpDelete, Path: "/c"},
+			{Kind: link.OpCreate, Path: "/d", Mode: link.EphemeralSequential, ACL: world},
+		}
+		results, err := b.Multi(ops)
+		require.NoError(b, err)
+		require.Len(b, results, 4)
+		require.Equal(b, "/d", results[3].Path)
+
+		b.script(func() {
+			b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
+				failed := func(code jute.Code) jute.Result { return jute.Result{Op: jute.OpError, Err: code} }
+				return jute.Reply{Results: []jute.Result{failed(0), failed(jute.QuotaExceeded), failed(-2), failed(-2)}}, true
+			}
+		})
+		results, err = b.Multi(ops)
+		require.ErrorIs(b, err, link.ErrQuotaExceeded)
+		require.Equal(b, []link.Result{{}, {Err: link.ErrQuotaExceeded}, {Err: link.ErrRolledBack}, {Err: link.ErrRolledBack}}, results)
+
+		results, err = b.Multi(nil)
+		require.NoError(b, err)
+		require.Empty(b, results)
+		_, err = b.Multi([]link.Op{{Kind: link.OpCreate, Path: "/d", Mode: link.Container}})
+		require.ErrorIs(b, err, link.ErrUnsupported)
+		_, err = b.Multi([]link.Op{{Kind: 77}})
+		require.ErrorIs(b, err, link.ErrBadArguments)
+	})
+}
+
+func TestWhatCannotBeSentIsRefusedAtOnce(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		_, err := b.Create("no slash", nil, link.Persistent, 0, nil, nil)
+		require.ErrorIs(b, err, link.ErrInvalidPath)
+		_, err = b.Create("/a", nil, 17, 0, nil, nil)
+		require.ErrorIs(b, err, link.ErrBadArguments)
+		require.ErrorIs(b, b.Delete("/a/", -1), link.ErrInvalidPath)
+		require.Empty(b, v.ops())
+		require.NoError(b, b.Sync("/"), "and nothing is blocked by it")
+	})
+}
+
+// Only what the leader has answered proves anything; what counts is when it was asked.
+func TestProved(t *testing.T) {
+	proving := map[jute.Op]bool{
+		jute.OpCreate: true, jute.OpCreateContainer: true, jute.OpCreateTTL: true, jute.OpSetData: true, jute.OpDelete: true,
+		jute.OpSetACL: true, jute.OpSync: true, jute.OpMulti: true,
+	}
+	inBubble(t, func(b *bench) {
+		b.connected()
+		for op, ask := range every(b.Conn) {
+			_, before := told[link.Proved](b.sink)
+			sent := time.Now()
+			asked := begin(ask)
+			synctest.Wait()
+			time.Sleep(time.Second)
+			require.NoError(b, got(b, asked))
+			proved, at := told[link.Proved](b.sink)
+			if !proving[op] {
+				require.Len(b, proved, len(before), op.String())
+				continue
+			}
+			require.Len(b, proved, len(before)+1, op.String())
+			require.Equal(b, sent, proved[len(proved)-1].Sent)
+			require.Equal(b, sent.Add(time.Second), at[len(at)-1])
+		}
+	}, func(f *fake, _ *link.Config) {
+		f.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
+			time.Sleep(time.Second)
+			return success(q), true
+		}
+	})
+}
+
+// What is asked when `written` was called runs behind the create, in the server's order.
+func TestWrittenIsCalledWhenTheFrameIsOut(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		b.script(func() {
+			b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
+				return success(q), q.Op != jute.OpCreate && q.Op != jute.OpMulti
+			}
+		})
+		calls := map[string]func(written func()){
+			"create": func(written func()) { _, _ = b.Create("/line/lock-", nil, link.EphemeralSequential, 0, world, written) },
+			"multi": func(written func()) {
+				_, _ = b.Multi([]link.Op{{Kind: link.OpCreate, Path: "/line/lock-", ACL: world}}, written)
+			},
+		}
+		for name, call := range calls {
+			before := len(v.asked())
+			listed := make(chan error, 1)
+			go call(func() {
+				go func() { _, _, err := b.Children("/line", false); listed <- err }()
+			})
+			synctest.Wait()
+			require.NoError(b, <-listed, name)
+			require.Equal(b, jute.OpGetChildren2, v.asked()[before+1].Op, name)
+		}
+	})
+}
+
+func TestWrittenIsCalledOnceWhateverHappens(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		create := func(path string, data []byte) int {
+			calls := 0
+			_, _ = b.Create(path, data, link.Ephemeral, 0, world, func() { calls++ })
+			return calls
+		}
+		require.Equal(b, 1, create("/a", nil))
+		require.Equal(b, 1, create("invalid", nil))
+		require.Equal(b, 1, create("/a", make([]byte, 2<<20)))
+		v.hangUp()
+		require.Equal(b, 1, create("/a", nil), "down")
+		b.Abandon()
+		require.Equal(b, 1, create("/a", nil), "over")
+		calls := 0
+		_, _ = b.Multi(nil, func() { calls++ })
+		require.Equal(b, 1, calls)
+	})
+}
+
+// One request may be inside the library, not yet on the wire, when the connection goes. It is the first on the next one; all behind it are free.
+func TestRequestBetweenTwoConnections(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		resume := v.stopReading()
+		time.Sleep(timeout*2/3 + time.Millisecond) // the second ping is stuck in the library's sending goroutine
+		first := begin(func() error { _, err := b.Set("/first", nil, -1); return err })
+		synctest.Wait()
+		var others []<-chan error
+		for range 50 {
+			others = append(others, begin(func() error { _, err := b.Set("/other", nil, -1); return err }))
+		}
+		synctest.Wait()
+		b.script(func() { b.refuse = func(string) error { return errRefused } })
+		v.hangUp()
+		for _, other := range others {
+			require.ErrorIs(b, got(b, other), link.ErrNotSent)
+		}
+		pending(b, first)
+		b.script(func() { b.refuse = nil })
+		time.Sleep(time.Second)
+		require.NoError(b, got(b, first))
+		require.Equal(b, "/first", b.visit(1).asked()[0].Path)
+		resume()
+	})
+}
+
+func TestRequestBetweenTheLastConnectionAndTheEnd(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		defer v.stopReading()()
+		time.Sleep(timeout*2/3 + time.Millisecond)
+		first := begin(func() error { _, err := b.Set("/first", nil, -1); return err })
+		pending(b, first)
+		b.Abandon()
+		require.ErrorIs(b, got(b, first), link.ErrEnded)
+	})
+}
+
+// B72: a thousand flaps, and not one of them is lost or out of order.
+func TestB72_NoEventIsLost(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		for i := range 1000 {
+			v := b.connected()
+			v.fire(jute.NodeCreated, fmt.Sprintf("/%d", i))
+			time.Sleep(2 * time.Second)
+			v.hangUp()
+		}
+		synctest.Wait()
+		events := b.sink.all()
+		require.Len(b, events, 3001)
+		for i := range 1000 {
+			require.IsType(b, link.Up{}, events[3*i])
+			require.Equal(b, link.Fired{Type: link.NodeCreated, Path: fmt.Sprintf("/%d", i)}, events[3*i+1])
+			require.IsType(b, link.Down{}, events[3*i+2])
+		}
+	})
+}
+
+func TestSizesAreThoseOfTheFrames(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		long := strings.Repeat("ü", 100)
+		ops := []link.Op{
+			{Kind: link.OpCreate, Path: "/" + long, Data: []byte(long), ACL: append(world, link.ACL{Scheme: "digest", ID: long})},
+			{Kind: link.OpSet, Path: "/" + long, Data: []byte(long)},
+			{Kind: link.OpDelete, Path: "/" + long},
+			{Kind: link.OpCheck, Path: "/" + long},
+		}
+		_, err := b.Create(ops[0].Path, ops[0].Data, link.Ephemeral, 0, ops[0].ACL, nil)
+		require.NoError(b, err)
+		ttl := ops[0]
+		ttl.Mode = link.TTL
+		_, err = b.Create(ttl.Path, ttl.Data, link.TTL, time.Second, ttl.ACL, nil)
+		require.NoError(b, err)
+		_, err = b.Set(ops[1].Path, ops[1].Data, 0)
+		require.NoError(b, err)
+		require.NoError(b, b.Delete(ops[2].Path, 0))
+		_, err = b.Multi(ops)
+		require.NoError(b, err)
+		require.Equal(b, []int{
+			link.SizeAlone(ops[0]), link.SizeAlone(ttl), link.SizeAlone(ops[1]), link.SizeAlone(ops[2]), link.Size(ops...),
+		}, v.sizes())
+	})
+}
