@@ -1,156 +1,133 @@
 package actors
 
 import (
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// behaviour is an incarnation with its message type forgotten.
-type behaviour struct {
-	receive  func(m any)
-	phase    interface{ Phase() string }
-	stopping interface{ Stopping(cause error) }
-}
-
-// cell is an actor over all its incarnations. The library restarts it as a whole; it makes the incarnations itself.
+// cell is an actor over all its incarnations. For the library it is one actor that is now and then restarted; the incarnations are made here, where a
+// panic of Spec.New meets the same backoff as any other.
 type cell struct {
 	node  *node
-	make  func(incarnation int) behaviour
+	pid   *actor.PID // written before anybody has a Ref
+	make  maker
 	ended func(cause error)
 
-	now  behaviour // touched by the actor alone
-	live bool
+	now incarnation // nil while there is none; touched by the actor's goroutine alone
 
-	mu          sync.Mutex
-	pid         *actor.PID
-	incarnation int
-	over        chan struct{} // closed when the present incarnation, or the next if none is, has ended
-	phase       string
-	failures    history
-	restarts    int
-	restart     *time.Timer // under way after a panic
-	cause       error       // why it is given up
+	mu       sync.Mutex
+	number   int           // of the present incarnation, or of the last
+	died     int           // of the last one that ended
+	over     chan struct{} // closed at the next end of an incarnation; made when an ask wants it
+	phase    string
+	restarts int
+	failures history
+	restart  *time.Timer // under way after a panic; owned by the cell, stopped by halt
+	halting  bool
+	cause    error // why it is given up
+}
+
+// incarnation is a Receiver whose message type is forgotten.
+type incarnation interface {
+	receive(m any)
+	phase() (string, bool)
+	stopping(cause error)
+}
+
+// maker is a Spec.New whose message type is forgotten.
+type maker interface {
+	incarnate(n *node, number int) incarnation
 }
 
 // Receive is what the library calls, one message at a time.
 func (c *cell) Receive(ctx actor.Context) {
+	defer c.escalate()
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		c.begin()
-	case *actor.Restarting:
-		// The incarnation ended when it failed: see fail.
 	case *actor.Stopping:
-		c.end(ErrStopped)
+		c.finish(ErrStopped)
 	case *actor.Stopped:
 		c.gone()
-	case *actor.Terminated, *actor.ReceiveTimeout:
-		// None of ours: actors do not watch each other here.
-	default:
-		c.now.receive(m)
-		c.show()
+	case envelope:
+		if c.now != nil { // else it fell between a panic and a stop, and goes with the rest of the mailbox
+			c.now.receive(m)
+			c.show()
+		}
 	}
 }
 
+// begin makes the next incarnation.
 func (c *cell) begin() {
 	c.mu.Lock()
-	c.incarnation++
-	incarnation := c.incarnation
+	c.number++
 	c.phase = ""
+	number := c.number
 	c.mu.Unlock()
-	c.now = c.make(incarnation)
-	c.live = true
+	c.node.open()
+	c.now = c.make.incarnate(c.node, number)
 	c.show()
 }
 
+// show copies the phase to where the tree can see it.
 func (c *cell) show() {
-	if c.now.phase == nil {
+	phase, ok := c.now.phase()
+	if !ok {
 		return
 	}
-	phase := c.now.phase.Phase()
 	c.mu.Lock()
 	c.phase = phase
 	c.mu.Unlock()
 }
 
-// end closes an incarnation. A panic in its Stopping is logged and goes no further.
-func (c *cell) end(cause error) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.log("panic while stopping", p)
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		close(c.over)
-		c.over = make(chan struct{}) // what is told from now on is for the next incarnation
-	}()
-	was := c.live
-	c.live = false
-	if was && c.now.stopping != nil {
-		c.now.stopping.Stopping(cause)
+// finish ends the present incarnation, if there is one.
+func (c *cell) finish(cause error) {
+	now := c.now
+	c.now = nil
+	if now != nil {
+		c.guard("stopping", func() { now.stopping(cause) })
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.died = c.number
+	if c.over != nil {
+		close(c.over)
+		c.over = nil
+	}
+}
+
+// halt ends the actor from outside. It is called once.
+func (c *cell) halt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.halting = true // no restart is sent from here on, so that none reaches an actor that the library has let go of
+	if c.restart != nil {
+		c.restart.Stop()
+	}
+	c.node.system.proto.Root.Stop(c.pid)
 }
 
 // gone: the library has let go of the actor.
 func (c *cell) gone() {
-	c.node.system.byID.Delete(c.pid.Id)
-	c.now = behaviour{}
-	defer c.node.gone()
-	defer func() {
-		if p := recover(); p != nil {
-			c.log("panic in Ended", p)
-		}
-	}()
+	c.mu.Lock()
+	cause := c.cause
+	c.mu.Unlock()
 	if c.ended != nil {
-		c.mu.Lock()
-		cause := c.cause
-		c.mu.Unlock()
-		c.ended(cause)
+		c.guard("ended", func() { c.ended(cause) })
 	}
+	c.node.gone()
 }
 
-// halt ends the actor from outside.
-func (c *cell) halt() {
+// life returns what closes when an incarnation ends next, and the number of the last one that has.
+func (c *cell) life() (over <-chan struct{}, died int) {
 	c.mu.Lock()
-	if c.restart != nil {
-		c.restart.Stop()
+	defer c.mu.Unlock()
+	if c.over == nil {
+		c.over = make(chan struct{})
 	}
-	pid := c.pid
-	c.mu.Unlock()
-	c.node.system.proto.Root.Stop(pid)
-}
-
-// fail is called after a panic, still on the goroutine that panicked; the mailbox is suspended.
-func (c *cell) fail(reason any, again func()) {
-	c.log("panic", reason)
-	c.end(ErrRestarting)
-	c.mu.Lock()
-	pause, goOn := c.failures.next(c.node.system.restarts, time.Now())
-	c.phase = "failed"
-	if goOn {
-		c.restarts++
-		c.restart = time.AfterFunc(pause, func() { // owned by the cell, stopped by halt
-			if !c.node.stopped() {
-				again()
-			}
-		})
-	} else {
-		c.cause = fmt.Errorf("%w: %v", ErrGivenUp, reason)
-		if err, ok := reason.(error); ok {
-			c.cause = fmt.Errorf("%w: %w", ErrGivenUp, err)
-		}
-	}
-	c.mu.Unlock()
-	if !goOn {
-		c.node.stop()
-	}
-}
-
-func (c *cell) log(what string, reason any) {
-	c.node.system.log.Error(what, "actor", c.node.name, "kind", c.node.kind, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
+	return c.over, c.died
 }
 
 func (c *cell) view() (phase string, restarts int) {

@@ -1,8 +1,9 @@
 package actors
 
 import (
-	"slices"
+	"log/slog"
 	"sync"
+	"sync/atomic"
 )
 
 // node is a place in the tree: a group, or an actor's. Its mutex is never held while user code runs or another node's is wanted.
@@ -11,29 +12,63 @@ type node struct {
 	parent *node
 	name   string
 	kind   string
+	cell   *cell // the actor; nil for a group
 	done   chan struct{}
-	halt   func() // an actor: ends it once nothing is below it any more; nil for a group
-	cell   *cell
+	halted atomic.Bool // its end has begun: nothing is below it any more, and nobody is listened to
 
-	mu       sync.Mutex
-	children []*node
-	stopping bool
-	halted   bool
+	mu          sync.Mutex
+	stopping    bool
+	barred      bool   // between two incarnations: nothing may be put below it
+	emptied     func() // called once when nothing is below it, unless it is stopped first
+	first, last *node  // below it, in the order in which they came
+
+	before, after *node // its siblings, guarded by the parent's mutex
 }
 
 func newNode(s *System, parent *node, name, kind string) *node {
 	return &node{system: s, parent: parent, name: name, kind: kind, done: make(chan struct{})}
 }
 
-// adopt puts a node below this one; false if this one is being stopped.
+// adopt puts a node below this one; false if this one is being stopped or restarted.
 func (n *node) adopt(child *node) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.stopping {
+	if n.stopping || n.barred {
 		return false
 	}
-	n.children = append(n.children, child)
+	child.before = n.last
+	if n.last == nil {
+		n.first = child
+	} else {
+		n.last.after = child
+	}
+	n.last = child
 	return true
+}
+
+// disown takes a node that has ended out of those below this one.
+func (n *node) disown(child *node) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if child.before == nil {
+		n.first = child.after
+	} else {
+		child.before.after = child.after
+	}
+	if child.after == nil {
+		n.last = child.before
+	} else {
+		child.after.before = child.before
+	}
+}
+
+// childrenLocked is a copy, so that they can be visited without the mutex.
+func (n *node) childrenLocked() []*node {
+	var all []*node
+	for c := n.first; c != nil; c = c.after {
+		all = append(all, c)
+	}
+	return all
 }
 
 // stop ends everything below and then this.
@@ -41,7 +76,7 @@ func (n *node) stop() {
 	n.mu.Lock()
 	first := !n.stopping
 	n.stopping = true
-	children := slices.Clone(n.children)
+	children := n.childrenLocked()
 	n.mu.Unlock()
 	if !first {
 		return
@@ -52,45 +87,76 @@ func (n *node) stop() {
 	n.settle()
 }
 
-// settle ends this node if it is to stop and nothing is below it.
+// clear ends everything below an actor that failed and keeps the place empty until open. Then is called once that is done, but not if the actor is stopped.
+func (n *node) clear(then func()) {
+	n.mu.Lock()
+	n.barred, n.emptied = true, then
+	children := n.childrenLocked()
+	n.mu.Unlock()
+	for _, c := range children {
+		c.stop()
+	}
+	n.settle()
+}
+
+// open undoes clear: the next incarnation may spawn.
+func (n *node) open() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.barred = false
+}
+
+// settle does what waited for nothing to be below this node.
 func (n *node) settle() {
 	n.mu.Lock()
-	ready := n.stopping && len(n.children) == 0 && !n.halted
-	if ready {
-		n.halted = true
+	var next func()
+	if n.first == nil {
+		next, n.emptied = n.emptied, nil
+		if n.stopping {
+			next = nil
+			if n.halted.CompareAndSwap(false, true) {
+				next = n.end
+			}
+		}
 	}
 	n.mu.Unlock()
-	switch {
-	case !ready:
-	case n.halt != nil:
-		n.halt() // calls gone when the actor has ended
-	default:
-		n.gone()
+	if next != nil {
+		next()
 	}
+}
+
+// end is the last thing to happen to a node, but for gone.
+func (n *node) end() {
+	if n.cell != nil {
+		n.cell.halt() // gone is called when the actor has ended
+		return
+	}
+	n.gone()
 }
 
 // gone: this node has ended.
 func (n *node) gone() {
-	close(n.done)
-	if n.parent == nil {
-		return
+	if n.parent != nil {
+		n.parent.disown(n)
 	}
-	p := n.parent
-	p.mu.Lock()
-	p.children = slices.DeleteFunc(p.children, func(c *node) bool { return c == n })
-	p.mu.Unlock()
-	p.settle()
+	close(n.done)
+	if n.parent != nil {
+		n.parent.settle()
+	}
 }
 
-func (n *node) stopped() bool {
+func (n *node) isStopping() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.stopping
 }
 
+// log is the system's logger with the name of this place.
+func (n *node) log() *slog.Logger { return n.system.log.With("actor", n.name, "kind", n.kind) }
+
 func (n *node) view() Node {
 	n.mu.Lock()
-	children := slices.Clone(n.children)
+	children := n.childrenLocked()
 	n.mu.Unlock()
 	v := Node{Name: n.name, Kind: n.kind}
 	if n.cell != nil {

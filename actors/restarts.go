@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Restarts is how often, and after what pauses, a panicking actor is restarted.
+// Restarts is how often, and after what pauses, a panicking actor is restarted. Fields that are zero have their defaults.
 type Restarts struct {
-	Min    time.Duration // the pause after the first panic, 10 ms by default
+	Min    time.Duration // the pause after the first panic, 10 ms by default; doubled with each further one
 	Max    time.Duration // the longest pause, 5 s by default
 	Limit  int           // more panics than this, 10 by default …
 	Within time.Duration // … in this time, a minute by default, and the actor is given up
@@ -18,9 +18,10 @@ func (r Restarts) orDefaults() Restarts {
 	if r.Min <= 0 {
 		r.Min = 10 * time.Millisecond
 	}
-	if r.Max < r.Min {
-		r.Max = max(r.Min, 5*time.Second)
+	if r.Max <= 0 {
+		r.Max = 5 * time.Second
 	}
+	r.Max = max(r.Min, r.Max)
 	if r.Limit <= 0 {
 		r.Limit = 10
 	}
@@ -37,13 +38,16 @@ type history []time.Time
 func (h *history) next(r Restarts, now time.Time) (time.Duration, bool) {
 	*h = slices.DeleteFunc(*h, func(t time.Time) bool { return now.Sub(t) >= r.Within })
 	*h = append(*h, now)
-	n := len(*h)
-	if n > r.Limit {
+	if len(*h) > r.Limit {
 		return 0, false
 	}
-	pause := r.Max
-	if shift := n - 1; shift < 32 && r.Min<<shift < r.Max {
-		pause = r.Min << shift
+	pause := r.Min
+	for range len(*h) - 1 {
+		if pause >= r.Max-pause { // twice as long would be too long
+			pause = r.Max
+			break
+		}
+		pause *= 2
 	}
-	return pause/2 + rand.N(pause/2+1), true // half of it is jitter, so that those that fell together do not rise together
+	return pause/2 + rand.N(pause-pause/2+1), true // half of it is jitter, so that those that fell together do not rise together
 }

@@ -1,10 +1,14 @@
 package actors
 
-// Scope is a place in the tree below which actors are spawned. It is a small value; two are equal if they are the same place.
+// Scope is a place in the tree below which actors are spawned. It is a small value; two are equal if they are the same place. The zero value is a
+// place that is stopped.
 type Scope struct{ at *node }
 
 // Group makes a place that only owns what is below it: it has no messages and cannot fail. ErrStopped if this scope is stopped.
 func (sc Scope) Group(name, kind string) (Scope, error) {
+	if sc.at == nil {
+		return Scope{}, ErrStopped
+	}
 	n := newNode(sc.at.system, sc.at, name, kind)
 	if !sc.at.adopt(n) {
 		return Scope{}, ErrStopped
@@ -12,8 +16,24 @@ func (sc Scope) Group(name, kind string) (Scope, error) {
 	return Scope{n}, nil
 }
 
-// Stop stops everything below, and the actor whose scope this is. It does not wait.
-func (sc Scope) Stop() { sc.at.stop() }
+// Stop stops everything below, and the actor whose scope this is. It does not wait, and may be called again.
+func (sc Scope) Stop() {
+	if sc.at != nil {
+		sc.at.stop()
+	}
+}
 
 // Done closes when all of that has ended.
-func (sc Scope) Done() <-chan struct{} { return sc.at.done }
+func (sc Scope) Done() <-chan struct{} {
+	if sc.at == nil {
+		return nowhere
+	}
+	return sc.at.done
+}
+
+// nowhere is the Done of what never was.
+var nowhere = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()

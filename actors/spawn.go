@@ -1,74 +1,103 @@
 package actors
 
 import (
+	"errors"
 	"log/slog"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // Spec describes an actor that receives messages of type M.
 type Spec[M any] struct {
-	Name string // shown in the tree
-	Kind string
+	Name string // shown in the tree; need not be unique
+	Kind string // shown in the tree
 
-	// New makes an incarnation: the first, and one after each panic. Its own panics count as the actor's.
+	// New makes an incarnation with fresh state: the first, and one after each panic. It runs on the actor's goroutine, and its own panics count as
+	// the actor's.
 	New func(self Self[M]) Receiver[M]
 
 	// Ended, if not nil, is called exactly once, after the last incarnation: with nil when the actor was stopped, with an error that is [ErrGivenUp]
-	// when it panicked too often.
+	// and wraps the panic's value when it panicked too often. A panic in it is logged and goes no further.
 	Ended func(cause error)
 }
 
-// Receiver is one incarnation's state and behaviour. It may have two further methods. Phase() string is read after each message and shown in the
-// tree. Stopping(cause error) is called when the incarnation ends, with [ErrRestarting] or [ErrStopped].
+// Receiver is one incarnation's state and behaviour. It may have two further methods.
+//
+// Phase() string is read after New and after each message, and shown in the tree.
+//
+// Stopping(cause error) is called when the incarnation ends, also by a panic: with [ErrRestarting] if another is to follow, else with [ErrStopped]. A
+// panic in it is logged and goes no further.
 type Receiver[M any] interface {
+	// Receive is called with one message at a time. It must not block: nothing else is received meanwhile.
 	Receive(m M)
 }
 
 // Self is what an incarnation knows of itself.
 type Self[M any] interface {
-	Ref() Ref[M]       // how to reach this actor
-	Scope() Scope      // what is spawned below it stops with it, and lives through its restarts
+	Ref() Ref[M]       // how to reach this actor, over all its incarnations
+	Scope() Scope      // what is spawned below it stops with this incarnation; have a Group beside it for what must live on
 	Incarnation() int  // 1, 2, 3…
-	Log() *slog.Logger // the system's logger with the actor's name
+	Log() *slog.Logger // the system's logger with the actor's name and kind
 }
 
-// Spawn starts an actor. ErrStopped if the scope is stopped.
+// Spawn starts an actor. ErrStopped if the scope is stopped, or belongs to an actor that has just panicked.
 func Spawn[M any](in Scope, spec Spec[M]) (Ref[M], error) {
-	s := in.at.system
-	n := newNode(s, in.at, spec.Name, spec.Kind)
-	ref := Ref[M]{n}
-	c := &cell{node: n, ended: spec.Ended, over: make(chan struct{})}
-	c.make = func(incarnation int) behaviour {
-		r := spec.New(self[M]{ref: ref, incarnation: incarnation})
-		b := behaviour{receive: func(m any) { r.Receive(m.(letter[M]).message) }}
-		b.phase, _ = r.(interface{ Phase() string })
-		b.stopping, _ = r.(interface{ Stopping(cause error) })
-		return b
+	if spec.New == nil {
+		return Ref[M]{}, errors.New("actors: Spec.New is missing")
 	}
-	n.cell = c
-	n.halt = c.halt
-	c.mu.Lock() // until the name is known: the actor runs, and can be stopped, from here on
-	defer c.mu.Unlock()
-	if !in.at.adopt(n) {
+	if in.at == nil {
 		return Ref[M]{}, ErrStopped
 	}
-	c.pid = s.proto.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return c }, actor.WithGuardian((*supervisor)(s))))
-	s.byID.Store(c.pid.Id, n)
-	return ref, nil
+	n := newNode(in.at.system, in.at, spec.Name, spec.Kind)
+	n.cell = &cell{node: n, make: plan[M](spec.New), ended: spec.Ended}
+	if !in.at.system.start(in.at, n) {
+		return Ref[M]{}, ErrStopped
+	}
+	return Ref[M]{n}, nil
 }
 
-// letter carries a message past the actor library, which gives some types a meaning of their own.
-type letter[M any] struct{ message M }
+// plan makes incarnations that receive messages of type M.
+type plan[M any] func(self Self[M]) Receiver[M]
+
+func (p plan[M]) incarnate(n *node, number int) incarnation {
+	return typed[M]{p(self[M]{at: n, number: number}), number}
+}
+
+// typed is an incarnation whose messages are of type M.
+type typed[M any] struct {
+	receiver Receiver[M]
+	number   int
+}
+
+func (t typed[M]) receive(m any) {
+	switch m := m.(type) {
+	case letter[M]:
+		t.receiver.Receive(m.message)
+	case question[M]:
+		m.taken.Store(int64(t.number))
+		t.receiver.Receive(m.message)
+	}
+}
+
+func (t typed[M]) phase() (string, bool) {
+	if r, ok := t.receiver.(interface{ Phase() string }); ok {
+		return r.Phase(), true
+	}
+	return "", false
+}
+
+func (t typed[M]) stopping(cause error) {
+	if r, ok := t.receiver.(interface{ Stopping(cause error) }); ok {
+		r.Stopping(cause)
+	}
+}
 
 type self[M any] struct {
-	ref         Ref[M]
-	incarnation int
+	at     *node
+	number int
 }
 
-func (s self[M]) Ref() Ref[M]      { return s.ref }
-func (s self[M]) Scope() Scope     { return Scope(s.ref) }
-func (s self[M]) Incarnation() int { return s.incarnation }
+func (s self[M]) Ref() Ref[M]      { return Ref[M]{s.at} }
+func (s self[M]) Scope() Scope     { return Scope{s.at} }
+func (s self[M]) Incarnation() int { return s.number }
 func (s self[M]) Log() *slog.Logger {
-	return s.ref.at.system.log.With("actor", s.ref.at.name, "kind", s.ref.at.kind)
+	return s.at.system.log.With("actor", s.at.name, "kind", s.at.kind)
 }

@@ -3,45 +3,48 @@ package actors
 import (
 	"context"
 	"log/slog"
-	"sync"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// System is a tree of actors. One can be shared by any number of sessions; it costs some megabytes, an actor about one kilobyte.
+// System is a tree of actors. One can be shared by any number of sessions: it costs about three megabytes, an actor a good kilobyte.
 type System struct {
-	proto    *actor.ActorSystem
 	log      *slog.Logger
 	restarts Restarts
 	root     *node
-	byID     sync.Map // of the actor library's names to *node
+
+	proto *actor.ActorSystem
 }
 
 // Option changes how a System is made.
 type Option func(*System)
 
-// WithLogger sets where panics, restarts and what the actor library has to say are logged. By default nowhere.
-func WithLogger(log *slog.Logger) Option { return func(s *System) { s.log = log } }
+// WithLogger sets where panics and restarts are logged, and for debugging what the actor library has to say. By default nowhere.
+func WithLogger(log *slog.Logger) Option {
+	return func(s *System) {
+		if log != nil {
+			s.log = log
+		}
+	}
+}
 
-// WithRestarts sets how panicking actors are restarted. Fields that are zero keep their defaults.
+// WithRestarts sets how panicking actors are restarted.
 func WithRestarts(r Restarts) Option { return func(s *System) { s.restarts = r } }
 
-// New makes a system without actors.
+// New makes a system without actors. It starts no goroutine.
 func New(opts ...Option) *System {
-	s := &System{log: slog.New(slog.DiscardHandler)}
+	s := &System{
+		log: slog.New(slog.DiscardHandler),
+	}
 	for _, opt := range opts {
 		opt(s)
 	}
 	s.restarts = s.restarts.orDefaults()
-	s.proto = actor.NewActorSystem(
-		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return s.log }),
-		// The library's report of a message to an actor that has just gone costs a goroutine for this long.
-		actor.WithDeadLetterThrottleInterval(time.Nanosecond),
-		actor.WithDeadLetterThrottleCount(0),
-		actor.WithDeadLetterRequestLogging(false),
-	)
 	s.root = newNode(s, nil, "", "system")
+	s.proto = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+		return slog.New(quiet{s.log.Handler()}) // the library's default writes to stderr
+	}))
+	s.proto.Root.WithGuardian(new(supervisor))
 	return s
 }
 
@@ -51,9 +54,15 @@ func (s *System) Scope() Scope { return Scope{s.root} }
 // Done closes when the system is closed and its last actor has ended.
 func (s *System) Done() <-chan struct{} { return s.root.done }
 
-// Close stops every actor and waits until they have ended or ctx does. It is idempotent.
+// Close stops every actor and waits until they have ended, or ctx does (its cause is returned; they go on ending). It may be called again and from many
+// goroutines, but not by an actor of this system, which would wait for itself.
 func (s *System) Close(ctx context.Context) error {
 	s.root.stop()
+	select {
+	case <-s.root.done:
+		return nil
+	default:
+	}
 	select {
 	case <-s.root.done:
 		return nil
@@ -62,11 +71,26 @@ func (s *System) Close(ctx context.Context) error {
 	}
 }
 
+// start puts an actor into the tree and sets it going; false if the place is stopped.
+func (s *System) start(parent, n *node) bool {
+	c := n.cell
+	c.mu.Lock() // until the library's name for it is known: it runs, and can be stopped, before that
+	defer c.mu.Unlock()
+	if !parent.adopt(n) {
+		return false
+	}
+	c.pid = s.proto.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return c }, actor.WithMailbox(lists)))
+	return true
+}
+
+// lists makes mailboxes that are linked lists: small while idle, also after a burst, where the library's ring buffers stay as large as they ever were.
+var lists = actor.UnboundedLockfree()
+
 // Node is an actor, or a group of them, that lives.
 type Node struct {
 	Name     string
 	Kind     string
-	Phase    string // what the actor's Phase said after its last message; "failed" while it waits for its restart
+	Phase    string // what the actor's Phase said last; "failed" from a panic to the restart
 	Restarts int
 	Children []Node
 }

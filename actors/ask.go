@@ -1,0 +1,75 @@
+package actors
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// question is a letter that remembers who read it.
+type question[M any] struct {
+	message M
+	taken   *atomic.Int64 // the number of the incarnation that received it; 0 before
+}
+
+// IgnoreDeadLetterLogging is for the library.
+func (question[M]) IgnoreDeadLetterLogging() {}
+
+// Ask tells the actor a message that ask builds around a way to reply, and waits for the answer, for ctx (its cause is returned), or for the actor's end
+// ([ErrStopped]). The reply may be given at once or later, from any goroutine; the first one counts, and it never blocks.
+//
+// If the incarnation that received the message ends without a reply, ask is called again and the next incarnation told. A message still in the
+// mailbox then is not told twice.
+//
+// An actor that asks is deaf until it has its answer, and for ever if it asks itself.
+func Ask[M, A any](ctx context.Context, r Ref[M], ask func(reply func(A)) M) (A, error) {
+	for {
+		if err := context.Cause(ctx); err != nil {
+			var none A
+			return none, err
+		}
+		answer := make(chan A, 1)
+		q := question[M]{taken: new(atomic.Int64)}
+		q.message = ask(func(a A) {
+			select {
+			case answer <- a:
+			default: // one has been given
+			}
+		})
+		if !r.send(q) {
+			var none A
+			return none, ErrStopped
+		}
+		if a, err, lost := await(ctx, r.at, answer, q.taken); !lost {
+			return a, err
+		}
+	}
+}
+
+// await waits for the answer to one telling. Lost: whoever received it has ended without an answer.
+func await[A any](ctx context.Context, at *node, answer <-chan A, taken *atomic.Int64) (a A, err error, lost bool) {
+	for {
+		over, died := at.cell.life()
+		select {
+		case a = <-answer: // before the question who lives: it may have been the last thing that an incarnation did
+			return a, nil, false
+		default:
+		}
+		if by := int(taken.Load()); by != 0 && by <= died {
+			return a, nil, true
+		}
+		select {
+		case a = <-answer:
+			return a, nil, false
+		case <-ctx.Done():
+			return a, context.Cause(ctx), false
+		case <-over: // see who it was
+		case <-at.done:
+			select {
+			case a = <-answer:
+				return a, nil, false
+			default:
+				return a, ErrStopped, false
+			}
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package actors
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// failure is what a panic becomes on its way through the library to the supervisor, so that the supervisor knows whose it is.
+type failure struct {
+	of     *cell
+	reason any
+}
+
+// String is for the library, which logs what it recovered.
+func (f failure) String() string { return fmt.Sprint(f.reason) }
+
+// escalate is deferred around everything an actor does.
+func (c *cell) escalate() {
+	reason := recover()
+	if reason == nil {
+		return
+	}
+	c.report("actor panicked", reason)
+	panic(failure{c, reason}) // the library suspends the mailbox and calls the supervisor
+}
+
+// guard calls what must not fail: a panic is logged and goes no further.
+func (c *cell) guard(what string, f func()) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			c.report("actor panicked while it was "+what, reason)
+		}
+	}()
+	f()
+}
+
+// report logs a panic. One in the logger is beyond help, and ignored.
+func (c *cell) report(text string, reason any) {
+	defer func() { _ = recover() }()
+	c.node.log().Error(text, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
+}
+
+// fail decides what follows a panic. It runs on the actor's goroutine, with the mailbox suspended; again restarts it.
+func (c *cell) fail(reason any, again func()) {
+	c.mu.Lock()
+	c.phase = "failed"
+	pause, restarting := c.failures.next(c.node.system.restarts, time.Now())
+	if !restarting {
+		c.cause = fmt.Errorf("%w: %v", ErrGivenUp, reason)
+		if err, ok := reason.(error); ok {
+			c.cause = fmt.Errorf("%w: %w", ErrGivenUp, err)
+		}
+	}
+	c.mu.Unlock()
+	if !restarting || c.node.isStopping() {
+		c.finish(ErrStopped)
+		c.node.stop()
+		return
+	}
+	c.finish(ErrRestarting)
+	c.node.clear(func() { c.rest(pause, again) })
+}
+
+// rest restarts the actor after a pause.
+func (c *cell) rest(pause time.Duration, again func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.halting {
+		return
+	}
+	c.restart = time.AfterFunc(pause, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.halting {
+			return
+		}
+		c.restart = nil
+		c.restarts++
+		again() // only puts a message into the mailbox
+	})
+}

@@ -1,0 +1,63 @@
+package actors_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/actors"
+)
+
+// say is a message: what the parrot is to do.
+type say func(p *parrot)
+
+// parrot does what it is told.
+type parrot struct {
+	self actors.Self[say]
+	said []string
+	stop func(error)
+}
+
+func (p *parrot) Receive(m say) { m(p) }
+func (p *parrot) Phase() string { return "said " + strconv.Itoa(len(p.said)) }
+
+func (p *parrot) Stopping(cause error) {
+	if p.stop != nil {
+		p.stop(cause)
+	}
+}
+
+// polly describes a parrot; stop may be nil.
+func polly(stop func(error)) actors.Spec[say] {
+	return actors.Spec[say]{Name: "polly", Kind: "parrot", New: func(self actors.Self[say]) actors.Receiver[say] {
+		return &parrot{self: self, stop: stop}
+	}}
+}
+
+func spawn(t *testing.T, in actors.Scope, spec actors.Spec[say]) actors.Ref[say] {
+	t.Helper()
+	ref, err := actors.Spawn(in, spec)
+	require.NoError(t, err)
+	return ref
+}
+
+func ask[A any](t *testing.T, ref actors.Ref[say], f func(p *parrot) A) A {
+	t.Helper()
+	a, err := actors.Ask(t.Context(), ref, func(reply func(A)) say { return func(p *parrot) { reply(f(p)) } })
+	require.NoError(t, err)
+	return a
+}
+
+func incarnation(p *parrot) int { return p.self.Incarnation() }
+
+func scope(p *parrot) actors.Scope { return p.self.Scope() }
+
+// fewRestarts makes pauses of 0.5–1 s, 1–2 s, 2–4 s, and then no more.
+var fewRestarts = actors.WithRestarts(actors.Restarts{Min: time.Second, Max: 4 * time.Second, Limit: 3, Within: time.Hour})
+
+func closeSystem(t *testing.T, sys *actors.System) {
+	t.Helper()
+	require.NoError(t, sys.Close(t.Context()))
+}

@@ -1,0 +1,270 @@
+package actors_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/actors"
+)
+
+func TestAPanicMakesANewIncarnationAndKeepsWhatIsQueued(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var causes []error
+		sys := actors.New(fewRestarts)
+		ref := spawn(t, sys.Scope(), polly(func(cause error) { causes = append(causes, cause) }))
+		ref.Tell(func(p *parrot) { p.said = append(p.said, "before") })
+		ref.Tell(func(p *parrot) { panic("ouch") })
+		for _, word := range []string{"a", "b", "c"} {
+			ref.Tell(func(p *parrot) { p.said = append(p.said, word) })
+		}
+		began := time.Now()
+		require.Equal(t, []string{"a", "b", "c"}, ask(t, ref, func(p *parrot) []string { return p.said }))
+		require.Equal(t, 2, ask(t, ref, incarnation))
+		require.GreaterOrEqual(t, time.Since(began), time.Second/2, "half the pause at least")
+		require.LessOrEqual(t, time.Since(began), time.Second)
+		require.Equal(t, []error{actors.ErrRestarting}, causes)
+		require.Equal(t, []actors.Node{{Name: "polly", Kind: "parrot", Phase: "said 3", Restarts: 1}}, sys.Tree())
+		closeSystem(t, sys)
+		require.Equal(t, []error{actors.ErrRestarting, actors.ErrStopped}, causes)
+	})
+}
+
+func TestTooManyPanicsGiveUpThatOneActor(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	for name, value := range map[string]any{"an error": boom, "a word": "boom"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var ended, causes []error
+				sys := actors.New(fewRestarts)
+				spec := polly(func(cause error) { causes = append(causes, cause) })
+				spec.Ended = func(cause error) { ended = append(ended, cause) }
+				sick, well := spawn(t, sys.Scope(), spec), spawn(t, sys.Scope(), polly(nil))
+				for range 6 {
+					sick.Tell(func(*parrot) { panic(value) })
+				}
+				began := time.Now()
+				<-sick.Done()
+				require.GreaterOrEqual(t, time.Since(began), (1+2+4)*time.Second/2)
+				require.LessOrEqual(t, time.Since(began), (1+2+4)*time.Second)
+				require.Len(t, ended, 1)
+				require.ErrorIs(t, ended[0], actors.ErrGivenUp)
+				require.ErrorContains(t, ended[0], "boom")
+				require.Equal(t, value == any(boom), errors.Is(ended[0], boom))
+				require.Equal(t, []error{actors.ErrRestarting, actors.ErrRestarting, actors.ErrRestarting, actors.ErrStopped}, causes)
+				require.False(t, sick.Tell(func(*parrot) {}))
+				require.Equal(t, 1, ask(t, well, incarnation), "nothing else is touched")
+				closeSystem(t, sys)
+			})
+		})
+	}
+}
+
+func TestAPanicInNewGoesThroughTheSameBackoff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var made []time.Time
+		sys := actors.New(fewRestarts)
+		ref := spawn(t, sys.Scope(), actors.Spec[say]{New: func(self actors.Self[say]) actors.Receiver[say] {
+			made = append(made, time.Now())
+			if self.Incarnation() < 4 {
+				panic("not yet")
+			}
+			return &parrot{self: self}
+		}})
+		require.Equal(t, 4, ask(t, ref, incarnation))
+		require.Len(t, made, 4)
+		for i, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+			require.GreaterOrEqual(t, made[i+1].Sub(made[i]), pause/2)
+			require.LessOrEqual(t, made[i+1].Sub(made[i]), pause)
+		}
+		closeSystem(t, sys)
+	})
+}
+
+func TestANewThatAlwaysPanicsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan error, 1)
+		sys := actors.New(fewRestarts)
+		spec := actors.Spec[say]{
+			New:   func(actors.Self[say]) actors.Receiver[say] { panic("never") },
+			Ended: func(cause error) { ended <- cause },
+		}
+		ref := spawn(t, sys.Scope(), spec)
+		require.ErrorIs(t, <-ended, actors.ErrGivenUp)
+		<-ref.Done()
+		closeSystem(t, sys)
+	})
+}
+
+func TestPanicsInStoppingAndEndedGoNoFurther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sys := actors.New(fewRestarts)
+		spec := polly(func(error) { panic("in Stopping") })
+		spec.Ended = func(error) { panic("in Ended") }
+		ref := spawn(t, sys.Scope(), spec)
+		ref.Tell(func(*parrot) { panic("in Receive") })
+		require.Equal(t, 2, ask(t, ref, incarnation))
+		ref.Stop()
+		<-ref.Done()
+		closeSystem(t, sys)
+	})
+}
+
+func TestWhatIsBelowAnActorEndsWithItsIncarnation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sys := actors.New(fewRestarts)
+		beside, err := sys.Scope().Group("beside", "group")
+		require.NoError(t, err)
+		friend := spawn(t, beside, polly(nil))
+		parent := spawn(t, sys.Scope(), polly(nil))
+		below := ask(t, parent, scope)
+		child := spawn(t, below, polly(nil))
+		group, err := below.Group("nest", "group")
+		require.NoError(t, err)
+		grandchild := spawn(t, group, polly(nil))
+
+		parent.Tell(func(*parrot) { panic("x") })
+		<-child.Done()
+		<-grandchild.Done()
+		<-group.Done()
+		_, err = actors.Spawn(below, polly(nil))
+		require.ErrorIs(t, err, actors.ErrStopped, "nothing is spawned between two incarnations")
+		require.Equal(t, 2, ask(t, parent, incarnation))
+		spawn(t, below, polly(nil))
+		require.Equal(t, 1, ask(t, friend, incarnation))
+		closeSystem(t, sys)
+	})
+}
+
+func TestTheNextIncarnationWaitsForWhatIsBelowToEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sys := actors.New(fewRestarts)
+		parent := spawn(t, sys.Scope(), polly(nil))
+		slow := polly(nil)
+		slow.Ended = func(error) { time.Sleep(time.Hour) }
+		child := spawn(t, ask(t, parent, scope), slow)
+		began := time.Now()
+		parent.Tell(func(*parrot) { panic("x") })
+		require.Equal(t, 2, ask(t, parent, incarnation))
+		require.Greater(t, time.Since(began), time.Hour)
+		<-child.Done()
+		closeSystem(t, sys)
+	})
+}
+
+func TestAPanicWhileBeingStoppedIsTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, panicking := range map[string]func(p *parrot){
+		"it stopped itself": func(p *parrot) { p.self.Ref().Stop(); panic("x") },
+		"it stopped itself, with something below": func(p *parrot) {
+			if _, err := actors.Spawn(p.self.Scope(), polly(nil)); err != nil {
+				panic(err)
+			}
+			p.self.Ref().Stop()
+			panic("x")
+		},
+		"stopped by another": func(p *parrot) {
+			done := make(chan struct{})
+			go func() { p.self.Ref().Stop(); close(done) }() // ends by itself
+			<-done
+			panic("x")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				sys := actors.New(actors.WithRestarts(actors.Restarts{Min: time.Hour, Max: time.Hour}))
+				var causes []error
+				ref := spawn(t, sys.Scope(), polly(func(cause error) { causes = append(causes, cause) }))
+				began := time.Now()
+				ref.Tell(panicking)
+				<-ref.Done()
+				require.Zero(t, time.Since(began))
+				require.Equal(t, []error{actors.ErrStopped}, causes)
+				time.Sleep(2 * time.Hour) // no restart comes
+				require.Len(t, causes, 1)
+				closeSystem(t, sys)
+			})
+		})
+	}
+}
+
+func TestAStopDuringThePauseEndsItAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sys := actors.New(actors.WithRestarts(actors.Restarts{Min: time.Hour, Max: time.Hour}))
+		made := 0
+		ref := spawn(t, sys.Scope(), actors.Spec[say]{New: func(self actors.Self[say]) actors.Receiver[say] {
+			made++
+			return &parrot{self: self}
+		}})
+		ref.Tell(func(*parrot) { panic("x") })
+		synctest.Wait()
+		require.Equal(t, "failed", sys.Tree()[0].Phase)
+		began := time.Now()
+		closeSystem(t, sys)
+		require.Zero(t, time.Since(began))
+		<-ref.Done()
+		time.Sleep(2 * time.Hour)
+		require.Equal(t, 1, made)
+	})
+}
+
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(n int, apart time.Duration) []time.Time {
+		times := make([]time.Time, n)
+		for i := range times {
+			times[i] = now.Add(time.Duration(i) * apart)
+		}
+		return times
+	}
+	for name, c := range map[string]struct {
+		restarts actors.Restarts
+		at       []time.Time
+		most     []time.Duration // −1: given up
+	}{
+		"doubled up to the longest":    {actors.Restarts{Min: 1, Max: 5, Limit: 5}, at(6, 0), []time.Duration{1, 2, 4, 5, 5, -1}},
+		"defaults":                     {actors.Restarts{Limit: 2}, at(3, 0), []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, -1}},
+		"the longest below the first":  {actors.Restarts{Min: time.Hour, Max: time.Second}, at(2, 0), []time.Duration{time.Hour, time.Hour}},
+		"the longest by default only":  {actors.Restarts{Min: 4 * time.Second}, at(2, 0), []time.Duration{4 * time.Second, 5 * time.Second}},
+		"old panics are forgotten":     {actors.Restarts{Min: 1, Max: 8, Limit: 1, Within: time.Minute}, at(4, time.Minute), []time.Duration{1, 1, 1, 1}},
+		"no overflow, however it is":   {actors.Restarts{Min: 1 << 61, Max: 1<<63 - 1, Limit: 9}, at(4, 0), []time.Duration{1 << 61, 1 << 62, 1<<63 - 1, 1<<63 - 1}},
+		"as many as allowed, for ever": {actors.Restarts{Min: 2, Max: 2, Limit: 3, Within: 3}, at(6, 1), []time.Duration{2, 2, 2, 2, 2, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := actors.Pauses(c.restarts, c.at...)
+			require.Len(t, got, len(c.most))
+			for i, most := range c.most {
+				if most < 0 {
+					require.Equal(t, most, got[i])
+					continue
+				}
+				require.GreaterOrEqual(t, got[i], most/2)
+				require.LessOrEqual(t, got[i], most)
+			}
+		})
+	}
+}
+
+func TestPausesDiffer(t *testing.T) {
+	t.Parallel()
+	seen := map[time.Duration]bool{}
+	for range 20 {
+		seen[actors.Pauses(actors.Restarts{}, time.Now())[0]] = true
+	}
+	require.Greater(t, len(seen), 1)
+}
