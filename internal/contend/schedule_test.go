@@ -41,7 +41,7 @@ func TestSchedules(t *testing.T) {
 func TestRapid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		err := run(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, rt.Logf, nil)
+		err := run(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, rt.Logf, checkDeclared)
 		if err != "" {
 			rt.Fatal(err)
 		}

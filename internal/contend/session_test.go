@@ -101,6 +101,7 @@ func (s *session) runnable() []*request {
 // run carries a request out at the server; its answer sets out.
 func (s *session) run(r *request) {
 	r.ran = true
+	s.w.asked++
 	s.requests = slices.DeleteFunc(s.requests, func(o *request) bool { return o == r })
 	var ev machine.Event
 	switch e := r.effect.(type) {

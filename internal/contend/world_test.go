@@ -28,7 +28,8 @@ type world struct {
 
 	lastToken int64
 	calm      bool // no faults any more: the second phase
-	lists     int  // listings answered
+	asked     int  // requests answered
+	lists     int  // listings among them
 	joins     int  // contenders made
 	fired     int  // watches fired
 	seen      func(from, ev, to string)

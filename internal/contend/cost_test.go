@@ -1,0 +1,86 @@
+package contend_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// calmWorld has n instances that want the thing, and no faults.
+func calmWorld(t *testing.T, n int) *world {
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	w := &world{pick: r.IntN, calm: true}
+	if testing.Verbose() && n < 3 {
+		w.logf = t.Logf
+	}
+	for range n {
+		i := w.newInstance()
+		i.begin()
+		i.want(true, false)
+	}
+	w.quiet()
+	return w
+}
+
+// TestI8_ReleaseWakesOne: with a hundred in line, a release fires the holder's own watch and his successor's. The successor looks once more, unless the holder
+// alone was ahead when he last looked. Nobody else asks anything.
+func TestI8_ReleaseWakesOne(t *testing.T) {
+	t.Parallel()
+	w := calmWorld(t, 100)
+	for range 99 {
+		w.fired, w.asked = 0, 0
+		for _, i := range w.all {
+			if i.release() {
+				break
+			}
+		}
+		w.quiet()
+		require.Equal(t, 2, w.fired)
+		require.LessOrEqual(t, w.asked, 2, "the deletion, and one look")
+	}
+}
+
+// TestB24_WatchTableStaysConstant: ten thousand possessions leave no watch behind, neither here nor at the server.
+func TestB24_WatchTableStaysConstant(t *testing.T) {
+	t.Parallel()
+	w := calmWorld(t, 2)
+	for range 5_000 {
+		for _, i := range w.all {
+			if i.release() {
+				i.want(true, false)
+			}
+		}
+		w.quiet()
+		w.deaths = nil
+	}
+	for _, i := range w.all {
+		require.LessOrEqual(t, i.m.Watches(), 3)
+		require.LessOrEqual(t, len(i.sess.arms), 3)
+	}
+}
+
+// TestB08_TriesLeaveNothing: ten thousand tries that lose leave no contender and no watch behind.
+func TestB08_TriesLeaveNothing(t *testing.T) {
+	t.Parallel()
+	w := calmWorld(t, 1)
+	loser := w.newInstance()
+	loser.begin()
+	for range 10_000 {
+		w.asked, w.deaths = 0, nil
+		loser.want(true, true)
+		w.quiet()
+		require.Equal(t, 3, w.asked, "create, list and delete")
+	}
+	require.Len(t, w.nodes, 1)
+	require.LessOrEqual(t, loser.m.Watches(), 1)
+}
+
+// TestUncontendedCost: nobody else is there, so a possession costs four requests.
+func TestUncontendedCost(t *testing.T) {
+	t.Parallel()
+	w := calmWorld(t, 1)
+	require.True(t, w.all[0].release())
+	w.quiet()
+	require.Equal(t, 4, w.asked)
+}

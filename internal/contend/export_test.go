@@ -1,0 +1,4 @@
+package contend
+
+// Watches counts the watches that the machine keeps track of.
+func (m *Machine) Watches() int { return len(m.watches) }
