@@ -122,6 +122,19 @@ func TestServerThatAcceptsAndDropsIsNotHammered(t *testing.T) {
 	})
 }
 
+// A request at which the server hangs up, asked again and again, is no storm either; other than that, a flap costs next to nothing.
+func TestFlapsOfAUsefulConnectionCostLittle(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		for range 100 {
+			v := b.connected()
+			require.NoError(b, b.Sync("/"))
+			v.hangUp()
+			time.Sleep(21 * time.Millisecond)
+		}
+		require.Len(b, b.dialled(), 101)
+	})
+}
+
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]link.Config{

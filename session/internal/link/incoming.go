@@ -216,6 +216,7 @@ func (l *line) settle(r *request) (err error) {
 		if err = l.dead; err != nil {
 			return
 		}
+		l.useful = true
 		c.lastZxid = max(c.lastZxid, r.zxid)
 		if r.watch {
 			c.watches.arm(r)

@@ -56,6 +56,7 @@ type line struct {
 	greeted bool               // the request for the session was written; under conn.mu
 	dead    error              // why it is lost; under conn.mu
 	since   time.Time          // when it came up; under conn.mu
+	useful  bool               // a request was answered; under conn.mu
 	pending map[int32]*request // under conn.mu
 	quiet   time.Duration      // how long a silence is borne; set before it comes up
 }
@@ -165,9 +166,7 @@ func (l *line) lose(cause error) {
 		}
 		if c.line == l {
 			c.line = nil
-			if time.Since(l.since) >= l.limit {
-				c.tries = 0
-			}
+			c.tries = l.afterwards(c.tries)
 			if down = c.cause == nil; down {
 				c.outbox = append(c.outbox, Down{Cause: cause})
 			}
@@ -181,6 +180,19 @@ func (l *line) lose(cause error) {
 	}
 	if nothing {
 		c.end(errClosed)
+	}
+}
+
+// afterwards is how many tries to connect count now that the line, which was up, is lost. One that lasted is replaced at once; one that was of use
+// after the shortest pause, lest a request at which servers hang up become a storm; any other was no better than a failure.
+func (l *line) afterwards(tries int) int {
+	switch {
+	case time.Since(l.since) >= l.limit:
+		return 0
+	case l.useful:
+		return min(tries, len(l.conn.cfg.Servers))
+	default:
+		return tries
 	}
 }
 

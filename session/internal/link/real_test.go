@@ -1,0 +1,228 @@
+package link_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+const patience = 20 * time.Second // how long real servers may take for what they do at once
+
+// real is a Conn on real servers.
+type real struct {
+	*testing.T
+	*link.Conn
+	events chan link.Event
+}
+
+func open(t *testing.T, cfg link.Config) *real {
+	t.Helper()
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 10 * time.Second
+	}
+	r := &real{T: t, events: make(chan link.Event, 1000)}
+	c, err := link.Open(cfg, func(ev link.Event) { r.events <- ev })
+	require.NoError(t, err)
+	t.Cleanup(c.Abandon)
+	r.Conn = c
+	return r
+}
+
+// next is the next event of its type; others are passed over.
+func next[E link.Event](r *real) E {
+	r.Helper()
+	deadline := time.After(patience)
+	for {
+		select {
+		case ev := <-r.events:
+			if e, ok := ev.(E); ok {
+				return e
+			}
+		case <-deadline:
+			r.Fatalf("no %T within %v", *new(E), patience)
+		}
+	}
+}
+
+func TestRealServer(t *testing.T) {
+	t.Parallel()
+	servers := ensemble.Start(t, 1).Servers()
+	for name, test := range map[string]func(*testing.T, *real){
+		"operations":   operations,
+		"kinds":        kindsOfZnodes,
+		"transactions": transactions,
+		"watches":      watches,
+		"largest":      largestPacket,
+		"order":        orderBehindCreate,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := open(t, link.Config{Servers: servers, MaxPacket: 1 << 21}) // does not bind: the server's own limit is half of it
+			up := next[link.Up](r)
+			require.Equal(t, r.SessionID(), up.SessionID)
+			require.Equal(t, 10*time.Second, up.Timeout)
+			_, err := r.Create("/"+name, nil, link.Persistent, 0, world, nil)
+			require.NoError(t, err)
+			test(t, r)
+			require.NoError(t, r.Close(within(t, patience)))
+		})
+	}
+}
+
+func operations(t *testing.T, r *real) {
+	const node = "/operations/a"
+	before := time.Now()
+	made, err := r.Create(node, []byte("one"), link.Persistent, 0, world, nil)
+	require.NoError(t, err)
+	require.Equal(t, node, made)
+	require.WithinRange(t, next[link.Proved](r).Sent, before.Add(-patience), time.Now())
+	_, err = r.Create(node, nil, link.Persistent, 0, world, nil)
+	require.ErrorIs(t, err, link.ErrNodeExists)
+	_, err = r.Create(node+"/b", nil, link.Persistent, 0, nil, nil)
+	require.ErrorIs(t, err, link.ErrInvalidACL)
+
+	data, stat, err := r.Get(node, false)
+	require.NoError(t, err)
+	require.Equal(t, "one", string(data))
+	require.EqualValues(t, 3, stat.DataLength)
+	require.WithinDuration(t, time.Now(), stat.Ctime, time.Minute)
+	require.Equal(t, stat.Czxid, stat.Mzxid)
+
+	stat, err = r.Set(node, nil, stat.Version)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, stat.Version)
+	require.Greater(t, stat.Mzxid, stat.Czxid)
+	_, err = r.Set(node, nil, 0)
+	require.ErrorIs(t, err, link.ErrBadVersion)
+	data, _, err = r.Get(node, false)
+	require.NoError(t, err)
+	require.NotNil(t, data, "no data are empty data")
+
+	acl, stat, err := r.GetACL(node)
+	require.NoError(t, err)
+	require.Equal(t, world, acl)
+	readOnly := []link.ACL{{Perms: link.PermRead | link.PermAdmin, Scheme: "world", ID: "anyone"}}
+	_, err = r.SetACL(node, readOnly, stat.Aversion)
+	require.NoError(t, err)
+	_, err = r.Set(node, nil, -1)
+	require.ErrorIs(t, err, link.ErrNoAuth)
+
+	_, exists, err := r.Exists("/operations/none", false)
+	require.NoError(t, err)
+	require.False(t, exists)
+	names, stat, err := r.Children("/operations", false)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a"}, names)
+	require.EqualValues(t, 1, stat.NumChildren)
+	require.NoError(t, r.Sync("/operations"))
+	require.ErrorIs(t, r.Delete("/operations", -1), link.ErrNotEmpty)
+	require.NoError(t, r.Delete(node, -1))
+	require.ErrorIs(t, r.Delete(node, -1), link.ErrNoNode)
+}
+
+func kindsOfZnodes(t *testing.T, r *real) {
+	for mode, numbered := range map[link.Mode]bool{
+		link.Persistent: false, link.Ephemeral: false, link.Sequential: true, link.EphemeralSequential: true, link.Container: false,
+		link.TTL: false, link.SequentialTTL: true,
+	} {
+		node := fmt.Sprintf("/kinds/%d-", mode)
+		made, err := r.Create(node, nil, mode, time.Hour, world, nil)
+		require.NoError(t, err, mode)
+		require.Equal(t, numbered, made != node, mode)
+		stat, _, err := r.Exists(made, false)
+		require.NoError(t, err)
+		if mode == link.Ephemeral || mode == link.EphemeralSequential {
+			require.Equal(t, r.SessionID(), stat.EphemeralOwner)
+			_, err := r.Create(made+"/child", nil, link.Persistent, 0, world, nil)
+			require.ErrorIs(t, err, link.ErrNoChildrenForEphemerals)
+		}
+	}
+}
+
+func transactions(t *testing.T, r *real) {
+	create := func(path string) link.Op {
+		return link.Op{Kind: link.OpCreate, Path: path, Mode: link.EphemeralSequential, ACL: world}
+	}
+	results, err := r.Multi([]link.Op{
+		create("/transactions/a-"), create("/transactions/b-"), {Kind: link.OpSet, Path: "/transactions", Data: []byte("x")},
+		{Kind: link.OpCheck, Path: "/transactions", Version: 1},
+	})
+	require.NoError(t, err)
+	require.Len(t, results, 4)
+	require.EqualValues(t, 1, results[2].Stat.Version)
+	own := results[0].Path
+
+	results, err = r.Multi([]link.Op{{Kind: link.OpDelete, Path: own, Version: -1}, {Kind: link.OpCheck, Path: "/transactions", Version: 7}, create("/c")})
+	require.ErrorIs(t, err, link.ErrBadVersion)
+	require.Equal(t, []link.Result{{}, {Err: link.ErrBadVersion}, {Err: link.ErrRolledBack}}, results)
+	_, exists, err := r.Exists(own, false)
+	require.NoError(t, err)
+	require.True(t, exists)
+}
+
+func watches(t *testing.T, r *real) {
+	_, exists, err := r.Exists("/watches/a", true)
+	require.NoError(t, err)
+	require.False(t, exists)
+	_, _, err = r.Children("/watches", true)
+	require.NoError(t, err)
+	_, err = r.Create("/watches/a", nil, link.Persistent, 0, world, nil)
+	require.NoError(t, err)
+	require.Equal(t, link.Fired{Type: link.NodeCreated, Path: "/watches/a"}, next[link.Fired](r))
+	require.Equal(t, link.Fired{Type: link.NodeChildrenChanged, Path: "/watches"}, next[link.Fired](r))
+	_, _, err = r.Get("/watches/a", true)
+	require.NoError(t, err)
+	_, err = r.Set("/watches/a", nil, -1)
+	require.NoError(t, err)
+	require.Equal(t, link.Fired{Type: link.NodeDataChanged, Path: "/watches/a"}, next[link.Fired](r))
+	_, _, err = r.Children("/watches/a", true)
+	require.NoError(t, err)
+	require.NoError(t, r.Delete("/watches/a", -1))
+	require.Equal(t, link.Fired{Type: link.NodeDeleted, Path: "/watches/a"}, next[link.Fired](r))
+}
+
+// The size that is compared with MaxPacket is the one that the server compares with its limit.
+func largestPacket(t *testing.T, r *real) {
+	const limit = 1<<20 - 1
+	op := link.Op{Kind: link.OpCreate, Path: "/largest/a", ACL: world}
+	op.Data = bytes.Repeat([]byte{'x'}, limit-link.SizeAlone(op))
+	_, err := r.Create(op.Path, op.Data, link.Persistent, 0, world, nil)
+	require.NoError(t, err)
+	back, _, err := r.Get(op.Path, false)
+	require.NoError(t, err)
+	require.Equal(t, op.Data, back)
+
+	multi := []link.Op{{Kind: link.OpDelete, Path: op.Path, Version: -1}, {Kind: link.OpSet, Path: "/largest"}}
+	multi[1].Data = op.Data[:limit-link.Size(multi...)]
+	_, err = r.Multi(multi)
+	require.NoError(t, err)
+
+	_, err = r.Create(op.Path, append(op.Data, 'x'), link.Persistent, 0, world, nil)
+	require.ErrorIs(t, err, link.ErrNoReply, "one byte more, and the server drops the connection")
+	next[link.Down](r)
+	next[link.Up](r)
+}
+
+func orderBehindCreate(t *testing.T, r *real) {
+	for range 100 {
+		var seen []string
+		listed := make(chan error, 1)
+		made, err := r.Create("/order/n-", nil, link.EphemeralSequential, 0, world, func() {
+			go func() {
+				names, _, err := r.Children("/order", false)
+				seen = names
+				listed <- err
+			}()
+		})
+		require.NoError(t, err)
+		require.NoError(t, <-listed)
+		require.True(t, slices.Contains(seen, made[len("/order/"):]))
+	}
+}
