@@ -2,7 +2,8 @@ package notify
 
 import "sync"
 
-// End is how something ended: once, with a reason that is there before the channel closes.
+// End is how something ended: once, with a reason that is there before the channel closes. The zero value has not ended, and costs no channel until
+// somebody wants it.
 type End struct {
 	mu   sync.Mutex
 	err  error
@@ -10,10 +11,21 @@ type End struct {
 }
 
 // NewEnd makes one that has not ended.
-func NewEnd() *End { return &End{done: make(chan struct{})} }
+func NewEnd() *End { return new(End) }
 
-// Done closes when it has ended; Err is set by then.
-func (e *End) Done() <-chan struct{} { return e.done }
+// Done closes when it has ended; Err is set by then. It is the same channel every time.
+func (e *End) Done() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.doneLocked()
+}
+
+func (e *End) doneLocked() chan struct{} {
+	if e.done == nil {
+		e.done = make(chan struct{})
+	}
+	return e.done
+}
 
 // Err is nil exactly while Done is open.
 func (e *End) Err() error {
@@ -30,6 +42,6 @@ func (e *End) Set(err error) bool {
 		return false
 	}
 	e.err = err
-	close(e.done) // under the mutex, so that nobody sees the reason without the close or the close without the reason
+	close(e.doneLocked()) // under the mutex, so that nobody sees the reason without the close or the close without the reason
 	return true
 }

@@ -8,44 +8,43 @@ type Handoff[T any] struct{ c chan T }
 // NewHandoff makes one with nothing on offer.
 func NewHandoff[T any]() *Handoff[T] { return &Handoff[T]{c: make(chan T)} }
 
-// C is the channel, the same every time. It never closes.
+// C is the channel, the same every time. It never closes, so that nobody receives a value that was never offered.
 func (h *Handoff[T]) C() <-chan T { return h.c }
 
 // Offer is a value that waits for its receiver.
 type Offer[T any] struct {
 	once     sync.Once
 	withdraw chan struct{}
-	gone     chan struct{} // the goroutine has ended
-	received bool          // written before gone closes
+	decided  chan struct{} // closes when the value is received or withdrawn
+	received bool          // which of the two; written before
 }
 
-// Offer puts a value on offer until it is received or withdrawn. taken, if not nil, is called once after a receive, from the offer's own goroutine.
+// Offer puts a value on offer until it is received or withdrawn. taken, if not nil, is called once after a receive, from the offer's own goroutine:
+// perhaps only after a Withdraw that came too late has returned. Several offers may stand; which of them a receiver gets is not said.
 func (h *Handoff[T]) Offer(v T, taken func()) *Offer[T] {
-	o := &Offer[T]{withdraw: make(chan struct{}), gone: make(chan struct{})}
+	o := &Offer[T]{withdraw: make(chan struct{}), decided: make(chan struct{})}
 	go func() { // owned by the offer; ends with the receive or the withdrawal
 		select {
-		case <-o.withdraw: // a withdrawn offer is never received, even if a receiver waits already
-			close(o.gone)
-			return
+		case <-o.withdraw: // before anything else: a receiver may be waiting, and is to get no value that is already taken back
 		default:
-		}
-		select {
-		case h.c <- v:
-			o.received = true
-			close(o.gone)
-			if taken != nil {
-				taken()
+			select {
+			case h.c <- v:
+				o.received = true
+			case <-o.withdraw:
 			}
-		case <-o.withdraw:
-			close(o.gone)
+		}
+		close(o.decided)
+		if o.received && taken != nil {
+			taken()
 		}
 	}()
 	return o
 }
 
-// Withdraw takes the value back. True means that nobody has received it and nobody will; false that somebody has.
+// Withdraw takes the value back. True means that nobody has received it and nobody will; false that somebody has. It may be called again, and says the
+// same.
 func (o *Offer[T]) Withdraw() bool {
 	o.once.Do(func() { close(o.withdraw) })
-	<-o.gone // prompt: one of the two cases is ready
+	<-o.decided // prompt: one of the two is possible from here on
 	return !o.received
 }

@@ -1,0 +1,115 @@
+package notify_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/notify"
+)
+
+func TestStreamKeepsTheOrderAndItsBound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := notify.NewStream[int](3)
+		for i := range 3 {
+			require.True(t, s.Send(i))
+		}
+		require.False(t, s.Send(3), "full")
+		require.Equal(t, 0, <-s.C())
+		synctest.Wait()
+		require.True(t, s.Send(3), "there is room again")
+		for i := 1; i <= 3; i++ {
+			require.Equal(t, i, <-s.C())
+		}
+		synctest.Wait() // its goroutine has ended
+		require.True(t, s.Send(4))
+		require.Equal(t, 4, <-s.C())
+		require.Empty(t, s.Close())
+	})
+}
+
+func TestStreamHandsBackWhatWasNotReceived(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := notify.NewStream[int](10)
+		for i := range 5 {
+			s.Send(i)
+		}
+		require.Equal(t, 0, <-s.C())
+		require.Equal(t, []int{1, 2, 3, 4}, s.Close())
+		require.Nil(t, s.Close())
+		require.False(t, s.Send(5))
+		_, open := <-s.C()
+		require.False(t, open)
+	})
+}
+
+func TestStreamClosedUnused(t *testing.T) {
+	t.Parallel()
+	s := notify.NewStream[int](0)
+	require.Empty(t, s.Close())
+	_, open := <-s.C()
+	require.False(t, open)
+}
+
+func TestStreamHasRoomForOneAtLeast(t *testing.T) {
+	t.Parallel()
+	s := notify.NewStream[int](-1)
+	require.True(t, s.Send(1))
+	require.False(t, s.Send(2))
+	require.Equal(t, []int{1}, s.Close())
+}
+
+func TestStreamWaitsForAReceiverWithoutATimer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := notify.NewStream[int](1)
+		time.AfterFunc(time.Hour, func() { s.Send(1) })
+		began := time.Now()
+		require.Equal(t, 1, <-s.C())
+		require.Equal(t, time.Hour, time.Since(began))
+		s.Close()
+	})
+}
+
+// TestStreamLosesNothing: whatever receivers and Close do at the same time, each value is received once or handed back, in order.
+func TestStreamLosesNothing(t *testing.T) {
+	t.Parallel()
+	for range 500 {
+		s := notify.NewStream[int](8)
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		var received, back []int
+		sent := 0
+		for range 3 {
+			all.Go(func() {
+				for v := range s.C() {
+					mu.Lock()
+					received = append(received, v)
+					mu.Unlock()
+				}
+			})
+		}
+		all.Go(func() {
+			for range 20 {
+				if s.Send(sent) {
+					sent++
+				}
+			}
+			back = s.Close()
+		})
+		all.Wait()
+		require.True(t, slices.IsSorted(back))
+		both := slices.Concat(received, back)
+		slices.Sort(both)
+		require.Len(t, both, sent)
+		for i, v := range both {
+			require.Equal(t, i, v)
+		}
+	}
+}
