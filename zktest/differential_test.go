@@ -190,7 +190,8 @@ func (d *differ) tree(path string) {
 	}
 }
 
-func TestDifferential(t *testing.T) {
+func newDiffer(t *testing.T) *differ {
+	t.Helper()
 	address := os.Getenv("ZK_REAL")
 	seed := *diffSeed
 	if seed == 0 {
@@ -203,6 +204,18 @@ func TestDifferential(t *testing.T) {
 		d.pairs = append(d.pairs, d.open(nil))
 	}
 	d.align()
+	return d
+}
+
+func TestDifferentialHostile(t *testing.T) {
+	d := newDiffer(t)
+	for range *diffOps {
+		d.hostile()
+	}
+}
+
+func TestDifferential(t *testing.T) {
+	d := newDiffer(t)
 	for i := range *diffOps {
 		d.step()
 		if i%1000 == 999 {

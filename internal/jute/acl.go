@@ -28,7 +28,7 @@ func OpenACL() []ACL { return []ACL{{Perms: PermAll, Scheme: "world", ID: "anyon
 
 func readACLs(r *Reader) []ACL {
 	n := r.Count(12)
-	if n == 0 {
+	if n <= 0 {
 		return nil
 	}
 	all := make([]ACL, 0, n)

@@ -14,5 +14,5 @@
 //	  │◀─────────────────── Reply{Xid: 1} ──│
 //
 // Null and empty differ on the wire: a null buffer is a nil slice here, an empty one a slice of length 0. Strings have no such pair in Go, so
-// null strings read as "" and set [Reader.SawNull].
+// null strings read as [Null], which no other string on the wire is ever read as.
 package jute

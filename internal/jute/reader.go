@@ -16,8 +16,10 @@ var (
 type Reader struct {
 	rest []byte
 	err  error
-	null bool
 }
+
+// Null stands for a string that is null on the wire. It isn't UTF-8, so nothing else reads as it.
+const Null = "\xff"
 
 // NewReader reads the body of one frame. Strings and buffers that it returns are copies: the frame may be used again.
 func NewReader(frame []byte) *Reader { return &Reader{rest: frame} }
@@ -30,13 +32,6 @@ func (r *Reader) Err() error { return r.err }
 
 // Len is how many bytes are left.
 func (r *Reader) Len() int { return len(r.rest) }
-
-// SawNull reports whether a null string was read since the last call.
-func (r *Reader) SawNull() bool {
-	saw := r.null
-	r.null = false
-	return saw
-}
 
 func (r *Reader) fail(err error) {
 	if r.err == nil {
@@ -106,7 +101,9 @@ func (r *Reader) Buffer() []byte {
 func (r *Reader) Text() string {
 	b, ok := r.bytes()
 	if !ok {
-		r.null = r.null || r.err == nil
+		if r.err == nil {
+			return Null
+		}
 		return ""
 	}
 	if utf8.Valid(b) {
@@ -161,23 +158,25 @@ func brokenLength(b []byte) int {
 }
 
 // Count reads the length of a vector whose elements take at least least bytes each: so an absurd count fails before anything is allocated.
-// null vectors and negative counts are 0.
+// null is -1; other negative counts are 0, as they are to the real server.
 func (r *Reader) Count(least int) int {
 	n := int(r.Int())
-	if r.err != nil || n <= 0 {
+	switch {
+	case r.err == nil && n == -1:
+		return -1
+	case r.err != nil || n <= 0:
 		return 0
-	}
-	if n > len(r.rest)/least {
+	case n > len(r.rest)/least:
 		r.fail(ErrShort)
 		return 0
 	}
 	return n
 }
 
-// Texts reads a vector of strings.
+// Texts reads a vector of strings: nil if it is null.
 func (r *Reader) Texts() []string {
 	n := r.Count(4)
-	if n == 0 {
+	if n < 0 || r.err != nil {
 		return nil
 	}
 	all := make([]string, 0, n)

@@ -109,7 +109,7 @@ func (p *Reply) DecodeBody(r *Reader, op Op) error {
 	case OpMulti, OpMultiRead:
 		p.decodeMulti(r)
 	case OpWhoAmI:
-		for range r.Count(8) {
+		for range max(0, r.Count(8)) {
 			p.Identity = append(p.Identity, Identity{Scheme: r.Text(), ID: r.Text()})
 		}
 	}

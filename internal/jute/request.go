@@ -22,7 +22,6 @@ type Request struct {
 	ChildW    []string
 	PersistW  []string // setWatches2
 	RecursW   []string
-	NullPath  bool // the path was null: the real server stumbles over it in places
 	truncated bool
 }
 
@@ -45,16 +44,10 @@ func (q *Request) Decode(r *Reader) error {
 	return nil
 }
 
-func (q *Request) path(r *Reader) {
-	r.SawNull()
-	q.Path = r.Text()
-	q.NullPath = r.SawNull()
-}
-
 func (q *Request) body(r *Reader) {
 	switch q.Op {
 	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
-		q.path(r)
+		q.Path = r.Text()
 		q.Data = r.Buffer()
 		q.ACL = readACLs(r)
 		q.Flags = r.Int()
@@ -63,26 +56,26 @@ func (q *Request) body(r *Reader) {
 			q.TTL = r.Long()
 		}
 	case OpDelete, OpCheck:
-		q.path(r)
+		q.Path = r.Text()
 		q.Version = r.Int()
 	case OpExists, OpGetData, OpGetChildren, OpGetChildren2:
-		q.path(r)
+		q.Path = r.Text()
 		q.Watch = r.Bool()
 	case OpSetData:
-		q.path(r)
+		q.Path = r.Text()
 		q.Data = r.Buffer()
 		q.Version = r.Int()
 	case OpGetACL, OpSync, OpGetEphemerals, OpCountChildren:
-		q.path(r)
+		q.Path = r.Text()
 	case OpSetACL:
-		q.path(r)
+		q.Path = r.Text()
 		q.ACL = readACLs(r)
 		q.Version = r.Int()
 	case OpCheckWatches, OpRemoveWatches:
-		q.path(r)
+		q.Path = r.Text()
 		q.Kind = r.Int()
 	case OpAddWatch:
-		q.path(r)
+		q.Path = r.Text()
 		q.Flags = r.Int()
 	case OpMulti, OpMultiRead:
 		q.multi(r)

@@ -60,8 +60,12 @@ func (w *Writer) Buffer(b []byte) {
 	w.buf = append(w.buf, b...)
 }
 
-// Text writes a string. Characters beyond 16 bits are written as the real server writes them: as two surrogates of three bytes each.
+// Text writes a string, [Null] as null. Characters beyond 16 bits are written as the real server writes them: as two surrogates of three bytes each.
 func (w *Writer) Text(s string) {
+	if s == Null {
+		w.Int(-1)
+		return
+	}
 	at := len(w.buf)
 	w.Int(int32(len(s)))
 	for i := range len(s) {
@@ -86,7 +90,7 @@ func (w *Writer) surrogates(at int, s string) {
 	binary.BigEndian.PutUint32(w.buf[at:], uint32(len(w.buf)-at-4))
 }
 
-// Texts writes a vector of strings.
+// Texts writes a vector of strings; nil is written as an empty one, since no client sends null.
 func (w *Writer) Texts(all []string) {
 	w.Int(int32(len(all)))
 	for _, s := range all {

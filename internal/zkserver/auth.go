@@ -16,14 +16,14 @@ func (s *Server) setAuth(c *conn, q *jute.Request) bool {
 	if q.Malformed() {
 		return false
 	}
-	switch q.Scheme {
-	case "digest":
+	switch {
+	case q.Scheme == "digest" && q.Data != nil:
 		id := Digest(string(q.Data))
 		c.identify(jute.Identity{Scheme: "digest", ID: id})
 		if s.cfg.Super != "" && id == s.cfg.Super {
 			c.identify(jute.Identity{Scheme: tree.SuperScheme})
 		}
-	case "ip":
+	case q.Scheme == "ip":
 	default:
 		p.Err = jute.AuthFailed
 	}

@@ -1,6 +1,8 @@
 package zkserver
 
 import (
+	"slices"
+
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
@@ -13,11 +15,19 @@ func (s *Server) multi(c *conn, q *jute.Request, p *jute.Reply) {
 		p.Err = jute.MarshallingError
 		return
 	}
+	if slices.ContainsFunc(q.Ops, func(part jute.Request) bool { return part.Path == jute.Null }) {
+		s.zxid++ // the real server takes a number and then stumbles before anything comes of it
+		p.Err = jute.MarshallingError
+		return
+	}
 	plan := s.tree.Plan(s.caller(c))
 	p.Results = make([]jute.Result, len(q.Ops))
 	for i := range q.Ops {
 		part := effective(q.Ops[i])
-		code := plan.Add(&part)
+		code := jute.MarshallingError // for what the real server takes for something that it can't be read as
+		if part.Op == jute.OpCreateTTL || !ttlMode(&part) {
+			code = plan.Add(&part)
+		}
 		if code == jute.MarshallingError {
 			s.commit(&txn{}, nil)
 			p.Err, p.Results = code, nil

@@ -9,11 +9,11 @@ import (
 
 // readable finds the node that a read is about, as this connection's front shows it.
 func (c *conn) readable(q *jute.Request, perm int32) (*tree.Node, jute.Code) {
-	if q.Malformed() {
+	if q.Malformed() || q.Path == jute.Null {
 		return nil, jute.MarshallingError
 	}
 	n := c.front.tree.Get(q.Path)
-	if n == nil || q.NullPath {
+	if n == nil {
 		return nil, jute.NoNode
 	}
 	if !tree.Allowed(n.ACL(), perm, c.ids) {
@@ -25,7 +25,7 @@ func (c *conn) readable(q *jute.Request, perm int32) (*tree.Node, jute.Code) {
 // exists needs no permission, and leaves its watch also where there is no node.
 func (s *Server) exists(c *conn, q *jute.Request, p *jute.Reply) {
 	switch {
-	case q.Malformed() || q.NullPath:
+	case q.Malformed() || q.Path == jute.Null:
 		p.Err = jute.MarshallingError
 		return
 	case strings.IndexByte(q.Path, 0) >= 0:

@@ -4,14 +4,17 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// setWatches sets the watches of a client that has reconnected, and fires at once those whose cause it has missed.
+// setWatches sets the watches of a client that has reconnected, and fires at once those whose cause it has missed. Like the real server it does what
+// it can before it stumbles over a null.
 func (s *Server) setWatches(c *conn, q *jute.Request, p *jute.Reply) {
-	if q.Malformed() {
+	if q.Malformed() || !c.rewatch(q) {
 		p.Err = jute.MarshallingError
-		return
 	}
+}
+
+func (c *conn) rewatch(q *jute.Request) bool {
 	f := c.front
-	for _, path := range q.DataW {
+	return each(q.DataW, func(path string) {
 		switch n := f.tree.Get(path); {
 		case n == nil:
 			c.notify(jute.NodeDeleted, path)
@@ -20,15 +23,13 @@ func (s *Server) setWatches(c *conn, q *jute.Request, p *jute.Reply) {
 		default:
 			f.data.Add(path, c)
 		}
-	}
-	for _, path := range q.ExistW {
+	}) && each(q.ExistW, func(path string) {
 		if f.tree.Get(path) != nil {
 			c.notify(jute.NodeCreated, path)
-			continue
+			return
 		}
 		f.data.Add(path, c)
-	}
-	for _, path := range q.ChildW {
+	}) && each(q.ChildW, func(path string) {
 		switch n := f.tree.Get(path); {
 		case n == nil:
 			c.notify(jute.NodeDeleted, path)
@@ -37,5 +38,16 @@ func (s *Server) setWatches(c *conn, q *jute.Request, p *jute.Reply) {
 		default:
 			f.child.Add(path, c)
 		}
+	})
+}
+
+// each visits the paths of one list; false if it is null or one of them is.
+func each(paths []string, visit func(string)) bool {
+	for _, path := range paths {
+		if path == jute.Null {
+			return false
+		}
+		visit(path)
 	}
+	return paths != nil
 }

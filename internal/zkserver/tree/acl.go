@@ -57,6 +57,8 @@ func Fix(acl []jute.ACL, ids []jute.Identity) ([]jute.ACL, jute.Code) {
 			continue
 		}
 		switch {
+		case a.ID == jute.Null && (a.Scheme == "world" || a.Scheme == "digest" || a.Scheme == "ip"):
+			return nil, jute.MarshallingError
 		case a.Scheme == "world" && a.ID == "anyone":
 			fixed = append(fixed, a)
 		case a.Scheme == "auth":

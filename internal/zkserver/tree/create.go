@@ -13,7 +13,7 @@ func (p *Plan) create(q *jute.Request) (Change, jute.Code) {
 		return none, jute.BadArguments
 	}
 	ttlMode := q.Flags == jute.FlagPersistentTTL || q.Flags == jute.FlagPersistentSequentialTTL
-	if badTTL(ttlMode, q.TTL) {
+	if badTTL(ttlMode, q.TTL) || q.Op == jute.OpCreateTTL && !ttlMode {
 		return none, jute.BadArguments
 	}
 	slash := strings.LastIndexByte(q.Path, '/')

@@ -51,7 +51,7 @@ func (p *Plan) Add(q *jute.Request) jute.Code {
 }
 
 func (p *Plan) judge(q *jute.Request) (Change, jute.Code) {
-	if q.NullPath {
+	if q.Path == jute.Null {
 		return Change{}, jute.MarshallingError
 	}
 	switch q.Op {

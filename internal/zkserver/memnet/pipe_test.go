@@ -1,0 +1,194 @@
+package memnet_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/zkserver/memnet"
+)
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	t.Parallel()
+	a, b := memnet.Pipe("a", "b")
+	defer a.Close()
+	defer b.Close()
+	want := bytes.Repeat([]byte("0123456789"), 500_000) // several times the buffer
+	var wg sync.WaitGroup
+	wg.Go(func() { // ends with the copy, or with the pipe
+		n, err := a.Write(want)
+		require.NoError(t, err)
+		require.Equal(t, len(want), n)
+		a.Close()
+	})
+	got, err := io.ReadAll(b)
+	wg.Wait()
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(want, got))
+}
+
+func TestAWriterDoesNotWaitForTheReader(t *testing.T) {
+	t.Parallel()
+	a, b := memnet.Pipe("a", "b")
+	defer b.Close()
+	for range 1000 {
+		_, err := a.Write([]byte("hello"))
+		require.NoError(t, err)
+	}
+	require.NoError(t, a.Close())
+	got, err := io.ReadAll(b)
+	require.NoError(t, err)
+	require.Len(t, got, 5000, "also what was written before the close")
+}
+
+func TestAFullBufferHoldsTheWriterUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, b := memnet.Pipe("a", "b")
+		defer b.Close()
+		a.SetWriteDeadline(time.Now().Add(time.Second))
+		began := time.Now()
+		n, err := a.Write(make([]byte, memnet.BufferSize+1))
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.Equal(t, memnet.BufferSize, n)
+		require.Equal(t, time.Second, time.Since(began))
+		a.Close()
+	})
+}
+
+func TestDeadlines(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		set  func(conn net.Conn)
+		want time.Duration
+	}{
+		{"ahead", func(c net.Conn) { c.SetReadDeadline(time.Now().Add(3 * time.Second)) }, 3 * time.Second},
+		{"past", func(c net.Conn) { c.SetReadDeadline(time.Now().Add(-1)) }, 0},
+		{"both ways", func(c net.Conn) { c.SetDeadline(time.Now().Add(time.Second)) }, time.Second},
+		{"moved nearer while somebody reads", func(c net.Conn) {
+			c.SetReadDeadline(time.Now().Add(time.Hour))
+			time.AfterFunc(time.Second, func() { c.SetReadDeadline(time.Now().Add(time.Second)) })
+		}, 2 * time.Second},
+		{"moved away while somebody reads", func(c net.Conn) {
+			c.SetReadDeadline(time.Now().Add(time.Second))
+			time.AfterFunc(time.Second/2, func() { c.SetReadDeadline(time.Now().Add(time.Minute)) })
+		}, time.Minute + time.Second/2},
+		{"taken back and set again", func(c net.Conn) {
+			c.SetReadDeadline(time.Now().Add(-1))
+			c.SetReadDeadline(time.Time{})
+			time.AfterFunc(time.Second, func() { c.SetReadDeadline(time.Now()) })
+		}, time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				a, b := memnet.Pipe("a", "b")
+				defer a.Close()
+				defer b.Close()
+				began := time.Now()
+				c.set(a)
+				_, err := a.Read(make([]byte, 1))
+				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+				var timeout net.Error
+				require.ErrorAs(t, err, &timeout)
+				require.True(t, timeout.Timeout())
+				require.Equal(t, c.want, time.Since(began))
+			})
+		})
+	}
+}
+
+func TestADeadlineThatPassedCanBeRenewed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, b := memnet.Pipe("a", "b")
+		defer a.Close()
+		defer b.Close()
+		a.SetReadDeadline(time.Now().Add(time.Second))
+		_, err := a.Read(make([]byte, 1))
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		a.SetReadDeadline(time.Now().Add(time.Second))
+		time.AfterFunc(time.Second/2, func() { b.Write([]byte("x")) })
+		n, err := a.Read(make([]byte, 1))
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+	})
+}
+
+func TestClosing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		do   func(a, b net.Conn) error
+		want error
+	}{
+		{"read after one's own close", func(a, _ net.Conn) error {
+			a.Close()
+			_, err := a.Read(make([]byte, 1))
+			return err
+		}, net.ErrClosed},
+		{"write after one's own close", func(a, _ net.Conn) error {
+			a.Close()
+			_, err := a.Write([]byte("x"))
+			return err
+		}, net.ErrClosed},
+		{"read after the other's close", func(a, b net.Conn) error {
+			b.Close()
+			_, err := a.Read(make([]byte, 1))
+			return err
+		}, io.EOF},
+		{"write after the other's close", func(a, b net.Conn) error {
+			b.Close()
+			_, err := a.Write([]byte("x"))
+			return err
+		}, io.ErrClosedPipe},
+		{"a close wakes one's own reader", func(a, _ net.Conn) error {
+			time.AfterFunc(time.Second, func() { a.Close() })
+			_, err := a.Read(make([]byte, 1))
+			return err
+		}, net.ErrClosed},
+		{"a close wakes the other's reader", func(a, b net.Conn) error {
+			time.AfterFunc(time.Second, func() { b.Close() })
+			_, err := a.Read(make([]byte, 1))
+			return err
+		}, io.EOF},
+		{"a close wakes a writer", func(a, b net.Conn) error {
+			time.AfterFunc(time.Second, func() { b.Close() })
+			_, err := a.Write(make([]byte, 2*memnet.BufferSize))
+			return err
+		}, io.ErrClosedPipe},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				a, b := memnet.Pipe("a", "b")
+				require.ErrorIs(t, c.do(a, b), c.want)
+				a.Close()
+				require.NoError(t, a.Close())
+				b.Close()
+			})
+		})
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	a, b := memnet.Pipe("client:1", "server:2")
+	require.Equal(t, "client:1", a.LocalAddr().String())
+	require.Equal(t, "server:2", a.RemoteAddr().String())
+	require.Equal(t, "client:1", b.RemoteAddr().String())
+	require.Equal(t, "mem", b.LocalAddr().Network())
+	n, err := a.Read(nil)
+	require.NoError(t, err)
+	require.Zero(t, n)
+	a.Close()
+	b.Close()
+}

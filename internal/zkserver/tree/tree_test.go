@@ -1,0 +1,274 @@
+package tree_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/tree"
+)
+
+// world is a tree with a clock.
+type world struct {
+	*tree.Tree
+	zxid int64
+}
+
+func newWorld() *world { return &world{Tree: tree.New()} }
+
+var nobody = tree.Caller{Session: 7}
+
+func create(path string, flags int32) *jute.Request {
+	return &jute.Request{Op: jute.OpCreate, Path: path, ACL: jute.OpenACL(), Flags: flags, TTL: -1}
+}
+
+func (w *world) do(who tree.Caller, q *jute.Request) (tree.Change, jute.Code) {
+	w.zxid++
+	c, code := w.Prepare(who, q)
+	if code == jute.OK {
+		w.Apply(&c, w.zxid, w.zxid*10)
+	}
+	return c, code
+}
+
+func (w *world) must(t require.TestingT, q *jute.Request) string {
+	c, code := w.do(nobody, q)
+	require.Equal(t, jute.OK, code, "%v %s", q.Op, q.Path)
+	return c.Path
+}
+
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		q    *jute.Request
+		want jute.Code
+	}{
+		{"plain", create("/new", 0), jute.OK},
+		{"exists", create("/a", 0), jute.NodeExists},
+		{"no parent", create("/x/y", 0), jute.NoNode},
+		{"below an ephemeral", create("/e/x", 0), jute.NoChildrenForEphemerals},
+		{"unknown flags", create("/new", 7), jute.BadArguments},
+		{"relative", create("new", 0), jute.BadArguments},
+		{"empty", create("", 0), jute.BadArguments},
+		{"a zero byte", create("/a\x00", 0), jute.BadArguments},
+		{"a dot", create("/a/.", 0), jute.BadArguments},
+		{"the root", create("/", 0), jute.NodeExists},
+		{"the root, sequential", create("/", jute.FlagSequential), jute.OK},
+		{"no ACL", &jute.Request{Op: jute.OpCreate, Path: "/new", TTL: -1}, jute.InvalidACL},
+		{"a TTL without the operation", create("/new", jute.FlagPersistentTTL), jute.BadArguments},
+		{"a TTL of nothing", &jute.Request{Op: jute.OpCreateTTL, Path: "/new", Flags: 5, ACL: jute.OpenACL()}, jute.BadArguments},
+		{"the longest TTL", &jute.Request{Op: jute.OpCreateTTL, Path: "/new", Flags: 5, TTL: tree.MaxTTL, ACL: jute.OpenACL()}, jute.OK},
+		{"a longer TTL", &jute.Request{Op: jute.OpCreateTTL, Path: "/new", Flags: 5, TTL: tree.MaxTTL + 1, ACL: jute.OpenACL()}, jute.BadArguments},
+		{"null", create(jute.Null, 0), jute.MarshallingError},
+		{"in a locked parent", create("/locked/x", 0), jute.NoAuth},
+	} {
+		w := newWorld()
+		w.must(t, create("/a", 0))
+		w.must(t, create("/e", jute.FlagEphemeral))
+		locked := create("/locked", 0)
+		locked.ACL = []jute.ACL{{Perms: jute.PermAll &^ jute.PermCreate, Scheme: "world", ID: "anyone"}}
+		w.must(t, locked)
+		_, code := w.do(nobody, c.q)
+		require.Equal(t, c.want, code, c.name)
+	}
+}
+
+func TestStats(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.must(t, create("/p", 0))
+	w.must(t, &jute.Request{Op: jute.OpCreate, Path: "/p/a-", Data: []byte("four"), ACL: jute.OpenACL(), Flags: jute.FlagEphemeralSequential, TTL: -1})
+	require.Equal(t, jute.Stat{Czxid: 2, Mzxid: 2, Pzxid: 2, Ctime: 20, Mtime: 20, EphemeralOwner: 7, DataLength: 4}, w.Get("/p/a-0000000000").Stat())
+	require.Equal(t, jute.Stat{Czxid: 1, Mzxid: 1, Pzxid: 2, Ctime: 10, Mtime: 10, Cversion: 1, NumChildren: 1}, w.Get("/p").Stat())
+	w.must(t, &jute.Request{Op: jute.OpSetData, Path: "/p", Data: []byte("x"), Version: 0})
+	w.must(t, &jute.Request{Op: jute.OpSetACL, Path: "/p", ACL: jute.OpenACL(), Version: 0})
+	w.must(t, &jute.Request{Op: jute.OpDelete, Path: "/p/a-0000000000", Version: 0})
+	require.Equal(t, jute.Stat{Czxid: 1, Mzxid: 3, Pzxid: 5, Ctime: 10, Mtime: 30, Version: 1, Aversion: 1, Cversion: 2, DataLength: 1}, w.Get("/p").Stat())
+	_, code := w.do(nobody, &jute.Request{Op: jute.OpSetData, Path: "/p", Version: 0})
+	require.Equal(t, jute.BadVersion, code)
+	w.must(t, &jute.Request{Op: jute.OpCheck, Path: "/p", Version: 1})
+}
+
+func TestSpecialOwnersAreHidden(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	c := create("/c", jute.FlagContainer)
+	c.Op = jute.OpCreateContainer
+	w.must(t, c)
+	w.must(t, &jute.Request{Op: jute.OpCreateTTL, Path: "/t", Flags: 5, TTL: 15, ACL: jute.OpenACL()})
+	require.Zero(t, w.Get("/c").Stat().EphemeralOwner)
+	require.Zero(t, w.Get("/t").Stat().EphemeralOwner)
+	require.Equal(t, tree.OwnerContainer, w.Get("/c").Owner())
+	ttl, ok := tree.TTL(w.Get("/t").Owner())
+	require.True(t, ok)
+	require.EqualValues(t, 15, ttl)
+	for _, owner := range []int64{0, tree.OwnerContainer, tree.OwnerTTL(1)} {
+		require.False(t, tree.Ephemeral(owner))
+	}
+	require.True(t, tree.Ephemeral(1<<56|5))
+
+	require.Empty(t, w.Reapable(30), "an unused container, and a TTL of which one millisecond is left")
+	require.Equal(t, []string{"/t"}, w.Reapable(36))
+	w.must(t, create("/c/x", 0))
+	require.Equal(t, []string{"/t"}, w.Reapable(36))
+	w.must(t, &jute.Request{Op: jute.OpDelete, Path: "/c/x", Version: -1})
+	require.Equal(t, []string{"/c", "/t"}, w.Reapable(36))
+	w.must(t, &jute.Request{Op: jute.OpDeleteContainer, Path: "/c"})
+	_, code := w.do(nobody, &jute.Request{Op: jute.OpDeleteContainer, Path: "/zookeeper/quota/x"})
+	require.Equal(t, jute.NoNode, code)
+	require.Equal(t, 1, w.NumReapable())
+}
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]jute.Code{
+		"/a": jute.NotEmpty, "/a/b": jute.OK, "/x": jute.NoNode, "/x/y": jute.NoNode, "/": jute.BadArguments, "": jute.BadArguments,
+		"/zookeeper": jute.BadArguments, "/zookeeper/quota": jute.BadArguments, "/zookeeper/config": jute.BadArguments, "/a\x00": jute.BadArguments,
+	} {
+		w := newWorld()
+		w.must(t, create("/a", 0))
+		w.must(t, create("/a/b", 0))
+		_, code := w.do(nobody, &jute.Request{Op: jute.OpDelete, Path: path, Version: -1})
+		require.Equal(t, want, code, "%q", path)
+	}
+}
+
+func TestSequenceSticksAtItsEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.must(t, create("/p", 0))
+	w.SetCreations("/p", math.MaxInt32)
+	before := w.Get("/p").Pzxid()
+	require.Equal(t, "/p/a2147483647", w.must(t, create("/p/a", jute.FlagSequential)))
+	require.Equal(t, "/p/b2147483647", w.must(t, create("/p/b", jute.FlagSequential)))
+	require.Equal(t, before, w.Get("/p").Pzxid())
+	require.EqualValues(t, math.MaxInt32, w.Get("/p").Creations())
+}
+
+func TestPlansBuildOnThemselves(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.must(t, create("/p", 0))
+	p := w.Plan(nobody)
+	for _, q := range []*jute.Request{
+		create("/p/a", 0),
+		create("/p/a/b-", jute.FlagSequential),
+		{Op: jute.OpSetData, Path: "/p/a", Version: 0},
+		{Op: jute.OpCheck, Path: "/p/a", Version: 1},
+		{Op: jute.OpDelete, Path: "/p/a/b-0000000000", Version: -1},
+		{Op: jute.OpDelete, Path: "/p/a", Version: 1},
+		create("/p/s-", jute.FlagSequential),
+		create("/p/s-", jute.FlagSequential),
+	} {
+		require.Equal(t, jute.OK, p.Add(q), "%v %s", q.Op, q.Path)
+	}
+	require.Nil(t, w.Get("/p/a"), "nothing has happened yet")
+	require.Equal(t, jute.NoNode, p.Add(&jute.Request{Op: jute.OpDelete, Path: "/p/a", Version: -1}))
+	for i := range p.Changes {
+		w.Apply(&p.Changes[i], 9, 90)
+	}
+	require.Nil(t, w.Get("/p/a"))
+	require.NotNil(t, w.Get("/p/s-0000000001"))
+	require.NotNil(t, w.Get("/p/s-0000000002"))
+	require.EqualValues(t, 9, w.Get("/p/s-0000000002").Stat().Czxid)
+}
+
+func TestCloseSession(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	for _, path := range []string{"/b", "/a", "/c"} {
+		w.must(t, create(path, jute.FlagEphemeral))
+	}
+	w.must(t, create("/kept", 0))
+	require.Equal(t, []string{"/b", "/a", "/c"}, w.Ephemerals(7), "in the order of their creation")
+	require.Equal(t, 3, w.NumEphemerals())
+	require.Equal(t, []int64{7}, w.EphemeralOwners())
+	for _, c := range w.CloseSession(7) {
+		require.NotNil(t, w.Apply(&c, 50, 500))
+	}
+	require.Empty(t, w.Ephemerals(7))
+	require.Zero(t, w.NumEphemerals())
+	require.Equal(t, 5, w.Len())
+}
+
+// Any history leaves a tree whose counters and sets agree with what is in it, and whose clones are equal and independent.
+func TestRandomHistories(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld()
+		path := rapid.Custom(func(rt *rapid.T) string {
+			s := ""
+			for range rapid.IntRange(1, 3).Draw(rt, "depth") {
+				s += "/" + rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "name")
+			}
+			return s
+		})
+		for range rapid.IntRange(1, 80).Draw(rt, "steps") {
+			q := create(path.Draw(rt, "path"), int32(rapid.IntRange(0, 3).Draw(rt, "flags")))
+			switch rapid.IntRange(0, 6).Draw(rt, "op") {
+			case 0:
+				q = &jute.Request{Op: jute.OpDelete, Path: q.Path, Version: -1}
+			case 1:
+				q = &jute.Request{Op: jute.OpSetData, Path: q.Path, Data: []byte("x"), Version: -1}
+			case 2:
+				q.Op, q.Flags = jute.OpCreateContainer, jute.FlagContainer
+			}
+			w.do(tree.Caller{Session: int64(rapid.IntRange(1, 2).Draw(rt, "session"))}, q)
+		}
+		checkInvariants(rt, w.Tree)
+		clone := w.Clone()
+		checkInvariants(rt, clone)
+		before := text(clone)
+		require.Equal(rt, text(w.Tree), before)
+		w.must(rt, create("/only-here", 0))
+		for _, c := range w.CloseSession(1) {
+			w.Apply(&c, 1000, 1000)
+		}
+		require.Equal(rt, before, text(clone))
+		checkInvariants(rt, w.Tree)
+	})
+}
+
+func text(t *tree.Tree) (s string) {
+	t.Walk(func(n *tree.Node) { s += fmt.Sprintf("%s %q %+v %v\n", n.Path(), n.Data(), n.Stat(), n.Owner()) })
+	return s
+}
+
+func checkInvariants(t require.TestingT, w *tree.Tree) {
+	nodes, ephemerals, reapable, size := 0, 0, 0, int64(0)
+	w.Walk(func(n *tree.Node) {
+		nodes++
+		if tree.Ephemeral(n.Owner()) {
+			ephemerals++
+			require.Contains(t, w.Ephemerals(n.Owner()), n.Path())
+			require.Zero(t, n.NumChildren())
+		} else if n.Owner() != 0 {
+			reapable++
+		}
+		require.Same(t, n, w.Get(n.Path()))
+		if n.Parent() != nil {
+			require.Same(t, n.Parent(), w.Get(tree.Parent(n.Path())))
+			if len(n.Path()) < 10 || n.Path()[:10] != "/zookeeper" {
+				size += int64(len(n.Path()) + len(n.Data()))
+			}
+		}
+		count := 0
+		n.Children(func(c *tree.Node) {
+			count++
+			require.Same(t, n, c.Parent())
+			require.Equal(t, n.Path()+"/"+c.Name(), c.Path())
+		})
+		require.Equal(t, n.NumChildren(), count)
+		require.LessOrEqual(t, n.NumChildren(), int(n.Creations())+2) // those that were there from the start don't count
+	})
+	require.Equal(t, nodes, w.Len())
+	require.Equal(t, nodes-1, w.CountBelow("/"))
+	require.Equal(t, ephemerals, w.NumEphemerals())
+	require.Equal(t, reapable, w.NumReapable())
+	require.Equal(t, size, w.DataSize())
+}

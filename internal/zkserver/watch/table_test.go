@@ -1,0 +1,123 @@
+package watch_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/troupe-go/troupe/internal/zkserver/watch"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func fired(t *watch.Table[int], path string) (all []int) {
+	t.Fire(path, func(w int) { all = append(all, w) })
+	return all
+}
+
+func TestWatchesFireOnceInTheOrderInWhichTheyWereSet(t *testing.T) {
+	t.Parallel()
+	w := watch.NewTable[int]()
+	for _, who := range []int{3, 1, 2, 1} {
+		w.Add("/a", who)
+	}
+	w.Add("/b", 1)
+	require.Equal(t, 4, w.Len())
+	require.Equal(t, []int{3, 1, 2}, fired(w, "/a"))
+	require.Empty(t, fired(w, "/a"))
+	require.Equal(t, 1, w.Len())
+	require.True(t, w.Has("/b", 1))
+	require.True(t, w.Watches("/b"))
+	require.False(t, w.Watches("/a"))
+}
+
+func TestRemoveAndDrop(t *testing.T) {
+	t.Parallel()
+	w := watch.NewTable[int]()
+	for _, path := range []string{"/a", "/b"} {
+		for who := range 3 {
+			w.Add(path, who)
+		}
+	}
+	require.True(t, w.Remove("/a", 1))
+	require.False(t, w.Remove("/a", 1))
+	require.Equal(t, []int{0, 2}, fired(w, "/a"))
+	w.Drop(0)
+	w.Drop(2)
+	require.Equal(t, 1, w.Len())
+	w.Drop(1)
+	require.Zero(t, w.Len())
+	require.Zero(t, w.Paths())
+	require.Zero(t, w.Watchers())
+}
+
+func TestATellThatSetsTheWatchAgainIsNotToldTwice(t *testing.T) {
+	t.Parallel()
+	w := watch.NewTable[int]()
+	w.Add("/a", 1)
+	told := 0
+	w.Fire("/a", func(who int) {
+		told++
+		w.Add("/a", who)
+	})
+	require.Equal(t, 1, told)
+	require.True(t, w.Has("/a", 1))
+}
+
+// The table behaves as a list of pairs does.
+func TestRandomHistories(t *testing.T) {
+	t.Parallel()
+	type pair struct {
+		path string
+		who  int
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		w := watch.NewTable[int]()
+		var model []pair
+		drop := func(gone func(pair) bool) (dropped []int) {
+			var left []pair
+			for _, p := range model {
+				if gone(p) {
+					dropped = append(dropped, p.who)
+				} else {
+					left = append(left, p)
+				}
+			}
+			model = left
+			return dropped
+		}
+		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+			p := pair{rapid.SampledFrom([]string{"/a", "/b", "/c"}).Draw(rt, "path"), rapid.IntRange(0, 4).Draw(rt, "who")}
+			has := func(q pair) bool { return q == p }
+			switch rapid.IntRange(0, 5).Draw(rt, "what") {
+			case 0, 1, 2:
+				w.Add(p.path, p.who)
+				if len(drop(func(pair) bool { return false })) == 0 {
+					known := false
+					for _, q := range model {
+						known = known || q == p
+					}
+					if !known {
+						model = append(model, p)
+					}
+				}
+			case 3:
+				require.Equal(rt, drop(func(q pair) bool { return q.path == p.path }), fired(w, p.path))
+			case 4:
+				require.Equal(rt, len(drop(has)) == 1, w.Remove(p.path, p.who))
+			case 5:
+				w.Drop(p.who)
+				drop(func(q pair) bool { return q.who == p.who })
+			}
+			require.Equal(rt, len(model), w.Len())
+		}
+		count := 0
+		w.Each(func(path string, who int) {
+			count++
+			require.Contains(rt, model, pair{path, who})
+		})
+		require.Equal(rt, len(model), count)
+	})
+}
