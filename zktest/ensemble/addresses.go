@@ -33,6 +33,7 @@ type plan struct {
 type link struct {
 	from, to       int
 	listen, target string
+	announce       string // for election ports: where `to` reaches `from`, see announcing
 }
 
 func (p *plan) clientAddr(i int) string {
@@ -56,8 +57,8 @@ func newPlan(n int, portsOnly bool) (*plan, error) {
 
 // planNetwork gives the ensemble a /24 of its own within 127.0.0.0/8, all of which is loopback on Linux: server i has an address of its own with
 // ZooKeeper's usual ports, and for each pair (k, i) there is one more address at which a proxy stands in for i, at the same ports. Each server's
-// virtual machine has a hosts file of its own that leads the others' names to its own proxies. So elections go through proxies too, although
-// a server tells its election address to its peers: it tells the name. Nil if the system has no such addresses.
+// virtual machine has a hosts file of its own that leads the others' names to its own proxies, so that all have the same configuration: they send it
+// to one another. Nil if the system has no such addresses.
 func planNetwork(n int) *plan {
 	for range 20 {
 		subnet := fmt.Sprintf("127.%d.%d.", 1+rand.IntN(254), rand.IntN(255))
@@ -82,10 +83,14 @@ func subnetPlan(n int, subnet string, claim net.Listener) *plan {
 			name, seen := fmt.Sprintf("zk%d", i+1), subnet+strconv.Itoa(i+1)
 			if i != k {
 				target := seen
-				seen = subnet + strconv.Itoa(20+10*k+i)
-				for _, port := range []string{strconv.Itoa(quorumPort), strconv.Itoa(electionPort)} {
-					p.links = append(p.links, link{k, i, net.JoinHostPort(seen, port), net.JoinHostPort(target, port)})
-				}
+				seen = standIn(subnet, k, i)
+				quorum, election := strconv.Itoa(quorumPort), strconv.Itoa(electionPort)
+				p.links = append(p.links,
+					link{from: k, to: i, listen: net.JoinHostPort(seen, quorum), target: net.JoinHostPort(target, quorum)},
+					link{
+						from: k, to: i, listen: net.JoinHostPort(seen, election), target: net.JoinHostPort(target, election),
+						announce: net.JoinHostPort(standIn(subnet, i, k), election),
+					})
 			}
 			fmt.Fprintf(&names, "%s %s\n", seen, name)
 			p.peers[k] = append(p.peers[k], fmt.Sprintf("%s:%d:%d", name, quorumPort, electionPort))
@@ -94,6 +99,9 @@ func subnetPlan(n int, subnet string, claim net.Listener) *plan {
 	}
 	return p
 }
+
+// standIn is the address at which a proxy stands in for server i, as server k sees it.
+func standIn(subnet string, k, i int) string { return subnet + strconv.Itoa(20+10*k+i) }
 
 // planPorts makes do with 127.0.0.1: the peers' quorum ports lead through proxies, election ports are direct, because a server's own election
 // address travels in the election handshake. Ports are free when they are chosen.
@@ -116,7 +124,7 @@ func planPorts(n int) (*plan, error) {
 			seen := quorum[i]
 			if i != k {
 				seen = take()
-				p.links = append(p.links, link{k, i, net.JoinHostPort(host, strconv.Itoa(seen)), net.JoinHostPort(host, strconv.Itoa(quorum[i]))})
+				p.links = append(p.links, link{from: k, to: i, listen: net.JoinHostPort(host, strconv.Itoa(seen)), target: net.JoinHostPort(host, strconv.Itoa(quorum[i]))})
 			}
 			p.peers[k] = append(p.peers[k], fmt.Sprintf("%s:%d:%d", host, seen, election[i]))
 		}

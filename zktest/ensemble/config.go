@@ -32,6 +32,8 @@ func javaArgs(dir string, ownNames bool, s settings, install installation) []str
 		"-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xss256k", "-Xms16m", "-Xmx160m",
 		"-Djava.awt.headless=true", "-Djava.io.tmpdir=" + dir,
 		"-Dzookeeper.jmx.log4j.disable=true", "-Dzookeeper.preAllocSize=1024",
+		"-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=warn", // a line for each four-letter word
+		"-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.command=warn",
 		"-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
 	}
 	if !s.fsync {
@@ -49,9 +51,11 @@ func javaArgs(dir string, ownNames bool, s settings, install installation) []str
 const (
 	logback = `<configuration><appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
 <encoder><pattern>%d{HH:mm:ss.SSS} [%thread] %level %logger{0} - %msg%n%ex</pattern></encoder></appender>
+<logger name="org.apache.zookeeper.server.NIOServerCnxn" level="WARN"/>
 <root level="INFO"><appender-ref ref="OUT"/></root></configuration>
 `
-	log4j = `log4j.rootLogger=INFO, OUT
+	log4j = `log4j.logger.org.apache.zookeeper.server.NIOServerCnxn=WARN
+log4j.rootLogger=INFO, OUT
 log4j.appender.OUT=org.apache.log4j.ConsoleAppender
 log4j.appender.OUT.layout=org.apache.log4j.PatternLayout
 log4j.appender.OUT.layout.ConversionPattern=%d{HH:mm:ss.SSS} [%t] %p %c{1} - %m%n

@@ -87,7 +87,7 @@ func (e *Ensemble) build(n int, s settings, install installation) (err error) {
 		if err != nil {
 			return err
 		}
-		proxy, err := newProxy("127.0.0.1:0", sv.addr, 0)
+		proxy, err := NewProxy(sv.addr)
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,11 @@ type way struct {
 func (p *peering) open(links []link) error {
 	p.isolated = map[int]int{}
 	for _, l := range links {
-		proxy, err := newProxy(l.listen, l.target, peerPatience)
+		proxy := &Proxy{target: l.target, patience: peerPatience}
+		if l.announce != "" {
+			proxy.patience, proxy.opening = 0, announcing(l.announce)
+		}
+		proxy, err := newProxy(l.listen, proxy)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package ensemble
 
 import (
 	"context"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -20,7 +21,8 @@ const (
 // Proxy is a TCP proxy that can misbehave as networks do. Safe for concurrent use.
 type Proxy struct {
 	target   string
-	patience time.Duration // how long a refused connection to the target is tried again
+	patience time.Duration                   // how long a refused connection to the target is tried again
+	opening  func(io.Reader) ([]byte, error) // nil, or reads the client's first message and says what to send instead
 	listener net.Listener
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
@@ -41,18 +43,15 @@ type weather struct {
 }
 
 // NewProxy starts a proxy on a free port of 127.0.0.1 that leads to target, host:port. Close ends it.
-func NewProxy(target string) (*Proxy, error) { return newProxy("127.0.0.1:0", target, 0) }
+func NewProxy(target string) (*Proxy, error) { return newProxy("127.0.0.1:0", &Proxy{target: target}) }
 
-func newProxy(listen, target string, patience time.Duration) (*Proxy, error) {
+func newProxy(listen string, p *Proxy) (*Proxy, error) {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background()) // the proxy outlives its constructor's caller; Close ends it
-	p := &Proxy{
-		target: target, patience: patience, listener: l, ctx: ctx, cancel: cancel,
-		relays: map[*relay]struct{}{},
-	}
+	p.listener, p.ctx, p.cancel, p.relays = l, ctx, cancel, map[*relay]struct{}{}
 	p.now.Store(&weather{changed: make(chan struct{})})
 	p.wg.Go(p.accept) // owner: the proxy; ends when Close closes the listener
 	return p, nil

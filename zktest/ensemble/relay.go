@@ -21,8 +21,9 @@ type pipe struct {
 	proxy     *Proxy
 	direction Direction
 	src, dst  *net.TCPConn
-	queue     chan parcel   // bound 64: what is under way while a delay lasts; the sender is held back beyond that
-	done      chan struct{} // of the relay
+	opening   func(io.Reader) ([]byte, error) // of the proxy, to the server only
+	queue     chan parcel                     // bound 64: what is under way while a delay lasts; the sender is held back beyond that
+	done      chan struct{}                   // of the relay
 
 	writing sync.Mutex // held while bytes go out, so that interrupt can wait for their end
 }
@@ -42,6 +43,7 @@ func newRelay(p *Proxy, client, server *net.TCPConn) *relay {
 			queue: make(chan parcel, 64), done: r.done,
 		}
 	}
+	r.pipes[ToServer].opening = p.opening
 	return r
 }
 
@@ -75,26 +77,37 @@ func resetConn(conn *net.TCPConn) {
 }
 
 func (p *pipe) read() {
-	for {
-		buf := make([]byte, 16<<10)
-		n, err := p.src.Read(buf)
-		for _, next := range []parcel{{bytes: buf[:n]}, {end: err}} {
-			if len(next.bytes) == 0 && next.end == nil {
-				continue
-			}
-			if delay := p.proxy.now.Load().delay; delay > 0 {
-				next.due = time.Now().Add(delay)
-			}
-			select {
-			case p.queue <- next:
-			case <-p.done:
-				return
-			}
-		}
-		if err != nil {
+	if p.opening != nil {
+		first, err := p.opening(p.src)
+		if !p.enqueue(first, err) || err != nil {
 			return
 		}
 	}
+	for {
+		buf := make([]byte, 16<<10)
+		n, err := p.src.Read(buf)
+		if !p.enqueue(buf[:n], err) || err != nil {
+			return
+		}
+	}
+}
+
+// enqueue hands on what a read brought: bytes, the end, or both. False if the relay has ended.
+func (p *pipe) enqueue(bytes []byte, end error) bool {
+	for _, next := range []parcel{{bytes: bytes}, {end: end}} {
+		if len(next.bytes) == 0 && next.end == nil {
+			continue
+		}
+		if delay := p.proxy.now.Load().delay; delay > 0 {
+			next.due = time.Now().Add(delay)
+		}
+		select {
+		case p.queue <- next:
+		case <-p.done:
+			return false
+		}
+	}
+	return true
 }
 
 // write delivers parcels until the end of the stream; false if the connection is broken and its other end must learn of it.

@@ -1,0 +1,231 @@
+package ensemble_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// follower is a server that does not lead.
+func follower(e *ensemble.Ensemble) int { return (e.Leader() + 1) % len(e.Servers()) }
+
+// eventually waits for a condition of the outside world.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, patience, 20*time.Millisecond, what)
+}
+
+func TestKilledLeaderIsReplaced(t *testing.T) {
+	t.Parallel()
+	servers := ensemble.Start(t, 3)
+	leader := servers.Leader()
+	conn, events := connect(t, 10*time.Second, servers.Servers()...)
+	id := conn.SessionID()
+
+	servers.Kill(leader)
+	eventually(t, "another leader", func() bool { l := servers.Leader(); return l >= 0 && l != leader })
+	eventually(t, "the session goes on", func() bool { _, _, err := conn.Exists("/"); return err == nil })
+	require.Equal(t, id, conn.SessionID())
+	require.NotNil(t, events)
+
+	require.NoError(t, servers.Restart(leader))
+	eventually(t, "the old leader serves", func() bool { _, err := servers.Stats(leader); return err == nil })
+}
+
+func TestRestartedServerKeepsWhatItHad(t *testing.T) {
+	t.Parallel()
+	servers := ensemble.Start(t, 1)
+	conn, events := connect(t, 10*time.Second, servers.Servers()...)
+	_, err := conn.Create("/mine", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	require.NoError(t, err)
+
+	require.NoError(t, servers.Restart(0))
+	await(t, events, zk.StateHasSession)
+	eventually(t, "the ephemeral node of the session is there", func() bool { ok, _, err := conn.Exists("/mine"); return err == nil && ok })
+}
+
+func TestStoppedServerIsSilentUntilContinued(t *testing.T) {
+	t.Parallel()
+	servers := ensemble.Start(t, 1)
+	conn, _ := connect(t, 30*time.Second, servers.Servers()...)
+
+	servers.Stop(0)
+	require.Equal(t, -1, servers.Leader())
+	answered := make(chan error, 1)
+	go func() { _, _, err := conn.Exists("/"); answered <- err }() // owner: the test; ends with the answer
+	select {
+	case err := <-answered:
+		require.FailNow(t, "a stopped server answered", "%v", err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	servers.Continue(0)
+	require.NoError(t, <-answered)
+	require.Equal(t, 0, servers.Leader())
+}
+
+// The server that lost its leader goes on answering what it can answer alone, while the others expire its sessions.
+func TestIsolatedFollowerAnswersReadsWhileItsSessionsExpire(t *testing.T) {
+	t.Parallel()
+	servers := ensemble.Start(t, 3)
+	cut := follower(servers)
+	holder, events := connect(t, 2*time.Second, servers.Servers()[cut])
+	writer, _ := connect(t, 30*time.Second, servers.Servers()[cut]) // of its own: the answers to pings wait behind a write
+	rival, _ := connect(t, 10*time.Second, servers.Servers()[servers.Leader()])
+	_, err := holder.Create("/held", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	require.NoError(t, err)
+
+	began := time.Now()
+	heal := servers.Isolate(cut)
+	written := make(chan error, 1)
+	go func() { // owner: the test; ends when the isolated server gives its clients up
+		_, err := writer.Set("/held", nil, -1)
+		written <- err
+	}()
+	eventually(t, "the rest sees the session expire", func() bool { ok, _, err := rival.Exists("/held"); return err == nil && !ok })
+	t.Logf("a session of 2s expired %v after its server was isolated", time.Since(began))
+	ok, _, err := holder.Exists("/held")
+	require.NoError(t, err)
+	require.True(t, ok, "the isolated server still shows the node")
+	require.Empty(t, events, "the holder has noticed nothing")
+	require.Empty(t, written, "the write hangs")
+
+	require.Error(t, <-written)
+	t.Logf("the isolated server gave its clients up after %v", time.Since(began))
+	heal()
+	await(t, events, zk.StateExpired)
+}
+
+func TestIsolatedFollowerAnswersReads(t *testing.T) {
+	t.Parallel()
+	servers := ensemble.Start(t, 3)
+	cut := follower(servers)
+	conn, _ := connect(t, 30*time.Second, servers.Servers()[cut])
+
+	heal := servers.Isolate(cut)
+	_, _, err := conn.Exists("/")
+	require.NoError(t, err)
+	heal()
+	heal() // twice is once
+	_, err = conn.Create("/after", nil, 0, zk.WorldACL(zk.PermAll))
+	require.NoError(t, err)
+}
+
+func TestIsolatedLeaderIsReplacedAndComesBackAsFollower(t *testing.T) {
+	t.Parallel()
+	servers := ensemble.Start(t, 3, ensemble.WithSyncLimit(5))
+	old := servers.Leader()
+
+	heal := servers.Isolate(old)
+	eventually(t, "the others elect a leader", func() bool { return servers.Leader() >= 0 })
+	elected := servers.Leader()
+	require.NotEqual(t, old, elected)
+	conn, _ := connect(t, 10*time.Second, servers.Servers()[elected])
+	_, err := conn.Create("/without-the-old-leader", nil, 0, zk.WorldACL(zk.PermAll))
+	require.NoError(t, err)
+
+	heal()
+	require.NoError(t, servers.Await(t.Context()))
+	late, _ := connect(t, 10*time.Second, servers.Servers()[old])
+	_, err = late.Sync("/")
+	require.NoError(t, err)
+	ok, _, err := late.Exists("/without-the-old-leader")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, elected, servers.Leader(), "the healed one must not lead")
+}
+
+func TestSilentClientProxyCostsTheSession(t *testing.T) {
+	t.Parallel()
+	servers := ensemble.Start(t, 1)
+	holder, events := connect(t, time.Second, servers.Proxied()...)
+	rival, _ := connect(t, 10*time.Second, servers.Servers()...)
+	_, err := holder.Create("/held", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	require.NoError(t, err)
+
+	servers.Proxies()[0].Blackhole()
+	await(t, events, zk.StateDisconnected)
+	eventually(t, "the server expires it", func() bool { ok, _, err := rival.Exists("/held"); return err == nil && !ok })
+	servers.Proxies()[0].Heal()
+	await(t, events, zk.StateExpired)
+}
+
+func TestStatsCountRequestsAndWatchEventsExactly(t *testing.T) {
+	t.Parallel()
+	servers := ensemble.Start(t, 1)
+	conn, _ := connect(t, time.Minute, servers.Servers()...) // pings every 20 s: none within the measurement
+	_, err := conn.Create("/n", nil, 0, zk.WorldACL(zk.PermAll))
+	require.NoError(t, err)
+	measure := func(do func()) ensemble.Stats {
+		before, err := servers.Stats(0)
+		require.NoError(t, err)
+		do()
+		after, err := servers.Stats(0)
+		require.NoError(t, err)
+		return ensemble.Stats{
+			Requests: after.Requests - before.Requests, Writes: after.Writes - before.Writes, Reads: after.Reads - before.Reads,
+			WatchEvents: after.WatchEvents - before.WatchEvents, Watches: after.Watches - before.Watches,
+		}
+	}
+	for name, tc := range map[string]struct {
+		do   func()
+		want ensemble.Stats
+	}{
+		"nothing": {func() {}, ensemble.Stats{}},
+		"write":   {func() { _, err = conn.Set("/n", nil, -1) }, ensemble.Stats{Requests: 1, Writes: 1}},
+		"refused": {func() { _, _ = conn.Create("/n", nil, 0, zk.WorldACL(zk.PermAll)) }, ensemble.Stats{Requests: 1, Writes: 1}},
+		"read":    {func() { _, _, err = conn.Get("/n") }, ensemble.Stats{Requests: 1, Reads: 1}},
+		"sync":    {func() { _, err = conn.Sync("/n") }, ensemble.Stats{Requests: 1, Reads: 1}},
+		"multi": {func() {
+			_, err = conn.Multi(&zk.SetDataRequest{Path: "/n", Version: -1}, &zk.SetDataRequest{Path: "/n", Version: -1})
+		}, ensemble.Stats{Requests: 1, Writes: 1}},
+		"watch": {func() {
+			_, _, fired, getErr := conn.GetW("/n")
+			require.NoError(t, getErr)
+			_, err = conn.Set("/n", nil, -1)
+			<-fired
+		}, ensemble.Stats{Requests: 2, Writes: 1, Reads: 1, WatchEvents: 1}},
+	} {
+		require.Equal(t, tc.want, measure(tc.do), name)
+		require.NoError(t, err, name)
+	}
+
+	conns, err := servers.Conns(0)
+	require.NoError(t, err)
+	index := -1
+	for i, c := range conns {
+		if c.SessionID == conn.SessionID() {
+			index = i
+		}
+	}
+	require.GreaterOrEqual(t, index, 0, "%+v", conns)
+	require.Equal(t, conns[index].Received+1, conns[index].Sent, "a reply to each request, and one watch event: %+v", conns[index])
+}
+
+func TestBadInputIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func() (*ensemble.Ensemble, error){
+		"no servers":       func() (*ensemble.Ensemble, error) { return ensemble.New(0) },
+		"too many servers": func() (*ensemble.Ensemble, error) { return ensemble.New(10) },
+		"nil option":       func() (*ensemble.Ensemble, error) { return ensemble.New(1, nil) },
+		"no tick":          func() (*ensemble.Ensemble, error) { return ensemble.New(1, ensemble.WithTick(0)) },
+		"broken tick":      func() (*ensemble.Ensemble, error) { return ensemble.New(1, ensemble.WithTick(time.Microsecond)) },
+		"no sync limit":    func() (*ensemble.Ensemble, error) { return ensemble.New(1, ensemble.WithSyncLimit(0)) },
+		"no key":           func() (*ensemble.Ensemble, error) { return ensemble.New(1, ensemble.WithConfig("", "x")) },
+	} {
+		servers, err := start()
+		require.Error(t, err, name)
+		require.Nil(t, servers, name)
+	}
+}
+
+func TestServerThatDoesNotStartIsExplainedByItsLog(t *testing.T) {
+	t.Parallel()
+	ensemble.Need(t)
+	_, err := ensemble.New(1, ensemble.WithConfig("tickTime", "soon"))
+	require.ErrorContains(t, err, "its process ended")
+	require.ErrorContains(t, err, "NumberFormatException")
+}

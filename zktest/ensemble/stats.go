@@ -1,0 +1,125 @@
+package ensemble
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Stats are one server's own counters, as its four-letter word mntr tells them, since its last start. The difference between two of them counts
+// what happened in between, exactly: asking for them changes none of the fields. (It does change zk_packets_received and zk_packets_sent in Raw,
+// the latter by as many packets as the answer took.)
+type Stats struct {
+	// Requests are those of the clients connected to this server that entered its pipeline: reads and writes of every kind, a Multi being one, syncs,
+	// pings, re-armed watches, the opening of a session and its end, be it by the client or, on the leader, by expiry. Credentials are not counted.
+	// A client library pings by the clock, about three times in a session timeout: a long timeout keeps pings out of a measurement.
+	Requests int64
+	// Writes are those of Requests that went through the leader's log: changes, refused ones too, sessions opened and ended. Not syncs.
+	Writes int64
+	// Reads are the rest: reads, syncs, pings.
+	Reads int64
+	// WatchEvents are the watches that fired here. One session's data watch and child watch on a deleted znode count as two, although one event is sent.
+	WatchEvents int64
+
+	Watches     int // set now
+	Connections int // open now, the one that asked among them
+	Znodes      int // in the tree now; ZooKeeper's own four or five among them
+	Ephemerals  int // of those
+
+	Raw map[string]string // everything that mntr said
+}
+
+// Stats asks server i for its counters. They are those of ZooKeeper 3.8 or later; the error names a counter that the server doesn't have.
+func (e *Ensemble) Stats(i int) (Stats, error) {
+	answer, err := word(context.Background(), e.servers[i].addr, "mntr") // bounded by the exchange's own timeout
+	if err != nil {
+		return Stats{}, fmt.Errorf("ensemble: counters of server %d: %w", i, err)
+	}
+	stats, err := parseStats(answer)
+	if err != nil {
+		return Stats{}, fmt.Errorf("ensemble: counters of server %d: %w", i, err)
+	}
+	return stats, nil
+}
+
+func parseStats(answer string) (Stats, error) {
+	s := Stats{Raw: map[string]string{}}
+	for line := range strings.Lines(answer) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			s.Raw[key] = value
+		}
+	}
+	var failed error
+	read := func(key string) int64 {
+		n, err := strconv.ParseInt(s.Raw[key], 10, 64)
+		if err != nil && failed == nil {
+			failed = fmt.Errorf("%s is %q, no number", key, s.Raw[key])
+		}
+		return n
+	}
+	s.Requests = read("zk_cnt_request_throttle_queue_time_ms") // every request passes the throttle, forwarded ones on the client's server only
+	s.Writes = read("zk_cnt_updatelatency")
+	s.Reads = read("zk_cnt_readlatency")
+	for _, kind := range []string{"created", "deleted", "changed", "children"} {
+		s.WatchEvents += read("zk_sum_node_" + kind + "_watch_count")
+	}
+	s.Watches = int(read("zk_watch_count"))
+	s.Connections = int(read("zk_num_alive_connections"))
+	s.Znodes = int(read("zk_znode_count"))
+	s.Ephemerals = int(read("zk_ephemerals_count"))
+	return s, failed
+}
+
+// Conn is one client connection of a server, as its four-letter word cons tells it.
+type Conn struct {
+	Client    string // the client's address
+	SessionID int64  // 0 without a session, such as the connection that asked
+	Received  int64  // packets from the client: its connect request, and all requests, credentials and pings included
+	Sent      int64  // packets to the client: replies and watch events
+	Queued    int64  // requests that wait
+}
+
+// Conns asks server i for its client connections.
+func (e *Ensemble) Conns(i int) ([]Conn, error) {
+	answer, err := word(context.Background(), e.servers[i].addr, "cons") // bounded by the exchange's own timeout
+	if err != nil {
+		return nil, fmt.Errorf("ensemble: connections of server %d: %w", i, err)
+	}
+	var conns []Conn
+	for line := range strings.Lines(answer) {
+		if c, ok := parseConn(strings.TrimSpace(line)); ok {
+			conns = append(conns, c)
+		}
+	}
+	return conns, nil
+}
+
+// parseConn reads a line such as /127.0.0.1:50000[1](queued=0,recved=3,sent=3,sid=0x10000f,lop=PING,…).
+func parseConn(line string) (Conn, bool) {
+	addr, rest, ok := strings.Cut(strings.TrimPrefix(line, "/"), "[")
+	if !ok {
+		return Conn{}, false
+	}
+	_, fields, ok := strings.Cut(rest, "(")
+	if !ok {
+		return Conn{}, false
+	}
+	c := Conn{Client: addr}
+	targets := map[string]*int64{"queued": &c.Queued, "recved": &c.Received, "sent": &c.Sent}
+	for field := range strings.SplitSeq(strings.TrimSuffix(fields, ")"), ",") {
+		key, value, _ := strings.Cut(field, "=")
+		var err error
+		if target := targets[key]; target != nil {
+			*target, err = strconv.ParseInt(value, 10, 64)
+		} else if key == "sid" {
+			var id uint64 // ids of servers 128 and up are negative as int64
+			id, err = strconv.ParseUint(strings.TrimPrefix(value, "0x"), 16, 64)
+			c.SessionID = int64(id)
+		}
+		if err != nil {
+			return Conn{}, false
+		}
+	}
+	return c, true
+}
