@@ -22,7 +22,7 @@ func newFrames(r io.Reader, limit int) frames {
 
 const (
 	readBuffer = 4 << 10
-	growStep   = 64 << 10
+	growStep   = 16 << 10
 )
 
 // word reads the first four bytes of a connection, which may be a four-letter word instead of a length.

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-go/troupe/internal/zkserver"
+)
+
+type serverFlags struct {
+	listen  string
+	tick    time.Duration
+	shorter time.Duration
+	longer  time.Duration
+	verbose bool
+}
+
+func server() *cobra.Command {
+	var f serverFlags
+	cmd := &cobra.Command{
+		Use:   "server",
+		Short: "Run a ZooKeeper server for development",
+		Long: `Run a server that speaks ZooKeeper's protocol, for development and demonstrations.
+
+It is one process that keeps everything in memory: nothing is replicated, and nothing is left when it stops. It listens on the loopback interface
+unless told otherwise, since whoever can reach it can do what the ACLs of the znodes let everybody do. It stops on SIGTERM or an interrupt.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serve(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
+		},
+	}
+	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:2181", "address to listen on; port 0 takes any free one")
+	cmd.Flags().DurationVar(&f.tick, "tick", 2*time.Second, "tick of the clock by which sessions expire")
+	cmd.Flags().DurationVar(&f.shorter, "min-session-timeout", 0, "shortest session timeout that clients can have (default 2 ticks)")
+	cmd.Flags().DurationVar(&f.longer, "max-session-timeout", 0, "longest session timeout that clients can have (default 20 ticks)")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log what happens to sessions")
+	return cmd
+}
+
+// serve runs until ctx ends.
+func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
+	cfg := zkserver.Config{Tick: f.tick, MinTimeout: f.shorter, MaxTimeout: f.longer}
+	if f.verbose {
+		cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
+	}
+	s, err := zkserver.New(cfg)
+	if err != nil {
+		return err
+	}
+	address, err := s.Front(0).Listen(ctx, f.listen)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "listening on %s\n", address)
+	<-ctx.Done()
+	if err := s.Close(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "stopped")
+	return nil
+}

@@ -1,0 +1,221 @@
+package zkserver_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver"
+)
+
+func start(t testing.TB, cfg zkserver.Config) *zkserver.Server {
+	t.Helper()
+	s, err := zkserver.New(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func dial(t testing.TB, s *zkserver.Server) net.Conn {
+	t.Helper()
+	conn, err := s.Dial(context.Background(), "tcp", s.Front(0).Name())
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func frame(encode func(*jute.Writer)) []byte {
+	var w jute.Writer
+	w.Begin()
+	encode(&w)
+	w.End()
+	return w.Bytes()
+}
+
+func hello() []byte {
+	return frame((&jute.ConnectRequest{Timeout: 10000, Password: make([]byte, 16)}).Encode)
+}
+
+func request(q jute.Request) []byte { return frame(q.Encode) }
+
+// answers is everything that the server says to some bytes before it hangs up or falls silent.
+func answers(t testing.TB, s *zkserver.Server, sent []byte) (got []byte, closed bool) {
+	t.Helper()
+	conn := dial(t, s)
+	_, err := conn.Write(sent)
+	require.NoError(t, err)
+	conn.SetReadDeadline(time.Now().Add(time.Second))
+	got, err = io.ReadAll(conn)
+	conn.Close()
+	return got, err == nil
+}
+
+func TestHostileBytes(t *testing.T) {
+	t.Parallel()
+	welcome := 4 + 4 + 4 + 8 + 4 + 16 + 1
+	exists := request(jute.Request{Xid: 1, Op: jute.OpExists, Path: "/"})
+	refused := 4 + 16
+	for _, c := range []struct {
+		name   string
+		sent   []byte
+		size   int // of the answer
+		closed bool
+	}{
+		{"nothing", nil, 0, false},
+		{"three bytes", []byte{0, 0, 0}, 0, false},
+		{"text", []byte("GET / HTTP/1.1\r\n\r\n"), 0, true},
+		{"a negative length", []byte{0xff, 0xff, 0xff, 0xff}, 0, true},
+		{"a length over the limit", []byte{0, 0x10, 0, 0}, 0, true},
+		{"an empty handshake", []byte{0, 0, 0, 0}, 0, true},
+		{"a handshake that ends too early", []byte{0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0}, 0, true},
+		{"a password of absurd length", append(frame(func(w *jute.Writer) {
+			w.Int(0)
+			w.Long(0)
+			w.Int(0)
+			w.Long(0)
+			w.Int(1 << 30)
+		}), 1, 2, 3), 0, true},
+		{"a handshake", hello(), welcome, false},
+		{"half a frame", append(hello(), exists[:6]...), welcome, false},
+		{"an empty frame", append(hello(), 0, 0, 0, 0), welcome, true},
+		{"half a header", append(hello(), 0, 0, 0, 4, 0, 0, 0, 1), welcome, true},
+		{"a frame over the limit", append(hello(), 0x7f, 0xff, 0xff, 0xff), welcome, true},
+		{"an unknown operation", append(hello(), request(jute.Request{Xid: 1, Op: 99})...), welcome + refused, true},
+		{"a header alone", append(hello(), frame(func(w *jute.Writer) { w.Int(1); w.Int(int32(jute.OpCreate)) })...), welcome + refused, false},
+		{"an endless vector", append(hello(), frame(func(w *jute.Writer) {
+			w.Int(1)
+			w.Int(int32(jute.OpSetWatches))
+			w.Long(0)
+			w.Int(1<<31 - 1)
+		})...), welcome + refused, false},
+		{"an unknown scheme", append(hello(), request(jute.Request{Xid: 1, Op: jute.OpSetAuth, Scheme: "x"})...), welcome + refused, true},
+		{"a second handshake", append(hello(), hello()...), welcome + refused, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := start(t, zkserver.Config{})
+				got, closed := answers(t, s, c.sent)
+				require.Len(t, got, c.size)
+				require.Equal(t, c.closed, closed)
+			})
+		})
+	}
+}
+
+// A claim of a length costs nothing until the bytes arrive.
+func TestClaimsCostNoMemory(t *testing.T) {
+	s := start(t, zkserver.Config{})
+	before := heap()
+	for range 300 {
+		conn := dial(t, s)
+		claim := binary.BigEndian.AppendUint32(hello(), jute.DefaultMaxPacket)
+		_, err := conn.Write(append(claim, 0))
+		require.NoError(t, err)
+	}
+	time.Sleep(0) // let the server read
+	for range 100 {
+		runtime.Gosched()
+	}
+	require.Less(t, heap()-before, int64(300*150_000), "of 300 MB that were claimed")
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+// A client that asks and never reads is dropped before its answers fill the memory.
+func TestAClientThatNeverReadsIsDropped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, zkserver.Config{Backlog: 1 << 20})
+		reader, silent := dial(t, s), dial(t, s)
+		data := make([]byte, 100_000)
+		_, err := reader.Write(append(hello(), request(jute.Request{Xid: 1, Op: jute.OpCreate, Path: "/a", Data: data, ACL: jute.OpenACL()})...))
+		require.NoError(t, err)
+		synctest.Wait()
+		_, err = silent.Write(hello())
+		require.NoError(t, err)
+		read := request(jute.Request{Xid: 1, Op: jute.OpGetData, Path: "/a"})
+		silent.SetWriteDeadline(time.Now().Add(time.Second))
+		for range 1000 { // a hundred megabytes of answers
+			if _, err = silent.Write(bytes.Repeat(read, 100)); err != nil {
+				break
+			}
+		}
+		synctest.Wait()
+		// Either its requests are not read any more, as its answers are not, or it was dropped.
+		require.Less(t, heap(), int64(64<<20))
+	})
+}
+
+func TestRandomBytes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, zkserver.Config{})
+		rnd := rand.New(rand.NewPCG(1, 2))
+		for range 500 {
+			sent := hello()
+			if rnd.IntN(4) == 0 {
+				sent = nil
+			}
+			for range rnd.IntN(6) {
+				junk := make([]byte, rnd.IntN(60))
+				for i := range junk {
+					junk[i] = byte(rnd.Uint32())
+				}
+				if rnd.IntN(2) == 0 {
+					junk = append(binary.BigEndian.AppendUint32(nil, uint32(len(junk))), junk...)
+				}
+				sent = append(sent, junk...)
+			}
+			answers(t, s, sent)
+		}
+		got, _ := answers(t, s, append(hello(), request(jute.Request{Xid: 1, Op: jute.OpExists, Path: "/"})...))
+		require.NotEmpty(t, got, "it still works")
+	})
+}
+
+func FuzzServer(f *testing.F) {
+	f.Add(hello())
+	for _, q := range []jute.Request{
+		{Xid: 1, Op: jute.OpCreate, Path: "/a", ACL: jute.OpenACL(), Flags: 3},
+		{Xid: 2, Op: jute.OpMulti, Ops: []jute.Request{{Op: jute.OpDelete, Path: "/a"}, {Op: jute.OpCreate, Path: "/b", ACL: jute.OpenACL()}}},
+		{Xid: 3, Op: jute.OpSetWatches, DataW: []string{"/a"}, ExistW: []string{"/b"}, ChildW: []string{"/"}},
+		{Xid: 4, Op: jute.OpGetChildren2, Path: "/", Watch: true},
+		{Xid: 5, Op: jute.OpSetACL, Path: "/", ACL: []jute.ACL{{Perms: 31, Scheme: "auth"}}},
+		{Xid: 6, Op: jute.OpCloseSession},
+	} {
+		f.Add(append(hello(), request(q)...))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		s, err := zkserver.New(zkserver.Config{Journal: 10})
+		require.NoError(t, err)
+		conn, err := s.Dial(t.Context(), "tcp", s.Front(0).Name())
+		require.NoError(t, err)
+		other, err := s.Dial(t.Context(), "tcp", s.Front(0).Name())
+		require.NoError(t, err)
+		conn.Write(sent)
+		_, err = other.Write(hello())
+		require.NoError(t, err)
+		_, err = io.ReadFull(other, make([]byte, 41))
+		require.NoError(t, err, "others are served")
+		conn.Close()
+		other.Close()
+		require.NoError(t, s.Close())
+		_ = s.Dump()
+	})
+}
