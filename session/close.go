@@ -1,0 +1,102 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"github.com/troupe-go/troupe/actors"
+)
+
+// Close ends the session: what is asked from now on is answered with [ErrClosed], every hold ends with it ([ErrLost] and [ErrClosed]), and so does everything
+// that was made on the session. Then it closes the ZooKeeper session, so that its ephemeral znodes go at once and others take over within a round trip, and
+// returns when the server has confirmed that and no goroutine is left. If the connection is down it waits for the next one. If ctx ends first,
+// the ZooKeeper session is left to expire, and Close returns the cause, with no goroutine left all the same. It is idempotent; a second call waits for the
+// first.
+func (s *Session) Close(ctx context.Context) error {
+	if s.shut(ErrClosed) {
+		return failed("close", "", s.tearDown(ctx))
+	}
+	select {
+	case <-s.gone.C():
+		return nil
+	case <-ctx.Done():
+		return failed("close", "", context.Cause(ctx))
+	}
+}
+
+// fail ends the session for good, from within.
+func (s *Session) fail(cause error) {
+	if !s.shut(cause) {
+		return
+	}
+	s.log.Error("the session is over", "cause", cause)
+	go func() { // owned by the session, which closes gone at its end; bounded by the session's timeout
+		ctx, cancel := context.WithTimeout(s.life, s.cfg.timeout)
+		defer cancel()
+		if err := s.tearDown(ctx); err != nil {
+			s.log.Warn("the ZooKeeper session could not be closed", "error", err)
+		}
+	}()
+}
+
+// shut refuses everything from now on, ends what is held and says so, once.
+func (s *Session) shut(cause error) bool {
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		return false
+	}
+	s.closing = true
+	ended := s.take(ErrClosed)
+	s.pacing.stop()
+	s.waning.stop()
+	s.turned()
+	s.mu.Unlock()
+	finish(ended)
+	s.end.Set(cause)
+	s.topic.Close()
+	return true
+}
+
+// tearDown ends the actors, the connections and the tasks, in this order.
+func (s *Session) tearDown(ctx context.Context) (err error) {
+	s.scope.Stop()
+	<-s.scope.Done() // prompt: nothing blocks in an actor
+	s.mu.Lock()
+	e := s.cur
+	s.mu.Unlock()
+	if e != nil {
+		alive := s.over(e, ErrClosed, ErrClosed)
+		if e.conn != nil {
+			if err = e.conn.Close(ctx); !alive {
+				err = nil
+			}
+		}
+	}
+	stop := context.AfterFunc(ctx, s.cut) // retired epochs are given as much time to say farewell
+	s.tasks.end()
+	stop()
+	s.cut()
+	if s.cfg.system == nil {
+		// Its actors have ended with the session's scope, so it is prompt, ctx or not.
+		_ = s.system.Close(context.WithoutCancel(ctx))
+	}
+	s.gone.Close()
+	return err
+}
+
+// actorEnded: the session's own actor is gone: with the session, with the system that it lives in, or because it was given up.
+func (s *Session) actorEnded(cause error) {
+	switch {
+	case errors.Is(cause, actors.ErrGivenUp):
+		s.fail(cause)
+	default:
+		s.fail(ErrClosed) // nothing, if it was Close
+	}
+	s.mu.Lock()
+	seats := s.members()
+	s.mu.Unlock()
+	for _, t := range seats {
+		t.endSession(s.Err())
+	}
+}

@@ -1,0 +1,117 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// Commit carries out all operations, or none of them, like [Session.Multi], but only while the possession stands: ZooKeeper itself checks, in the same
+// transaction, that its znode is there. If it is not, or the possession was over before, the error is [ErrLost] and nothing was done. It is sent
+// once and in the possession's epoch only; if the answer is lost, it returns [ErrUnknownOutcome] when a read can tell. The results are those of ops.
+//
+// A transaction that was under way when the possession ended may have been carried out; then its znode still stood, and Commit tells so.
+func (h *Hold) Commit(ctx context.Context, ops ...Op) ([]Result, error) {
+	results, err := h.commit(ctx, ops)
+	return results, failed("commit", h.path, err)
+}
+
+func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
+	s := h.session
+	asks, err := s.operations(ops)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Err(); err != nil {
+		return nil, asLost(err)
+	}
+	asks = append(h.guard[:len(h.guard):len(h.guard)], asks...)
+	if err := s.fits(link.Size(asks...)); err != nil {
+		return nil, err
+	}
+	inside, cancel := Within(ctx, h)
+	defer cancel()
+	var at passage
+	for {
+		if at, err = s.pass(inside, h.epoch, at); err != nil {
+			return nil, h.why(ctx, err)
+		}
+		results, err := send(ctx, s, h.epoch.conn, func(c *link.Conn) ([]Result, error) { return c.Multi(asks) })
+		switch {
+		case err == errLeft:
+			return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
+		case errors.Is(err, link.ErrNoReply):
+			return nil, s.settle(ctx, asks[0].Path)
+		case err == nil, definite(err):
+			return h.committed(results, err)
+		}
+		at = at.lost(err)
+	}
+}
+
+// committed takes the guard's results off those of the operations. A guard that fails is how the hold learns that its znode is gone.
+func (h *Hold) committed(results []Result, err error) ([]Result, error) {
+	if len(results) < len(h.guard) {
+		return nil, err
+	}
+	for _, r := range results[:len(h.guard)] {
+		if r.Err != nil && !errors.Is(r.Err, ErrRolledBack) {
+			h.seat.End(h, ErrDeleted)
+			return nil, asLost(h.Err())
+		}
+	}
+	return h.session.results(results[len(h.guard):]), err
+}
+
+// why tells why there was nothing to send the transaction over: the hold's end, rather than what follows from it.
+func (h *Hold) why(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if over := h.Err(); over != nil {
+		return asLost(over)
+	}
+	if errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed) {
+		return fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	return err
+}
+
+// asLost makes the end of a hold the error of a commit: to one who wants to write, a hold that was released is lost as well.
+func asLost(err error) error {
+	if errors.Is(err, ErrLost) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrLost, err)
+}
+
+// Commit carries out a transaction in an epoch, once. done gets [ErrUnknownOutcome] if the answer was lost, after a sync on the next connection.
+func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
+	s := t.session
+	asks, err := s.operations(ops)
+	if err != nil {
+		done(nil, err)
+		return
+	}
+	t.within(number, func(e *epoch) {
+		lost := false
+		var results []Result
+		err := s.insist(e, func(c *link.Conn) (err error) {
+			if lost {
+				if err := c.Sync(asks[0].Path); err != nil {
+					return err
+				}
+				return ErrUnknownOutcome
+			}
+			results, err = c.Multi(asks)
+			lost = errors.Is(err, link.ErrNoReply)
+			return err
+		})
+		if lost && (errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed)) {
+			err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+		}
+		done(s.results(results), err)
+	}, func(err error) { done(nil, err) })
+}

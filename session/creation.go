@@ -1,0 +1,88 @@
+package session
+
+import (
+	"errors"
+	"time"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// CreateOption says what kind of znode is created. Without any, it is a persistent one with the session's ACL.
+type CreateOption func(*creation)
+
+// Ephemeral lets the znode end with the ZooKeeper session that creates it, that is at the latest with the epoch.
+func Ephemeral() CreateOption { return func(c *creation) { c.ephemeral = true } }
+
+// Sequential has the server append a number of ten digits to the name, larger than that of any sibling made before.
+func Sequential() CreateOption { return func(c *creation) { c.sequential = true } }
+
+// Container has the server delete the znode some time after its last child is gone.
+func Container() CreateOption { return func(c *creation) { c.container = true } }
+
+// TTL has the server delete the znode when it has been unchanged and childless for this long. Servers have to be configured for it.
+func TTL(d time.Duration) CreateOption { return func(c *creation) { c.ttl, c.hasTTL = d, true } }
+
+// Parents creates the parents that are missing: container nodes where the server has them, else persistent ones.
+func Parents() CreateOption { return func(c *creation) { c.parents = true } }
+
+// Protected puts a random GUID in front of the name ("_c_<guid>-name", as Curator does), so that a create whose answer was lost is found again. Such a
+// create is never of unknown outcome, and one that was given up leaves nothing behind while the session can reach ZooKeeper.
+func Protected() CreateOption { return func(c *creation) { c.protected = true } }
+
+// NodeACL replaces the session's ACL for this znode.
+func NodeACL(acl ...ACL) CreateOption { return func(c *creation) { c.acl, c.hasACL = acl, true } }
+
+// creation is what the options of a create come to.
+type creation struct {
+	ephemeral, sequential, container, parents, protected bool
+
+	ttl    time.Duration
+	hasTTL bool
+	acl    []ACL
+	hasACL bool
+
+	mode link.Mode
+}
+
+func newCreation(opts []CreateOption) (creation, error) {
+	var c creation
+	for _, opt := range opts {
+		if opt == nil {
+			return c, errors.New("option: nil")
+		}
+		opt(&c)
+	}
+	switch {
+	case c.container && (c.ephemeral || c.sequential || c.hasTTL):
+		return c, errors.New("Container can't be combined with Ephemeral, Sequential or TTL")
+	case c.hasTTL && c.ephemeral:
+		return c, errors.New("TTL can't be combined with Ephemeral")
+	case c.hasTTL && c.ttl < time.Millisecond:
+		return c, errors.New("TTL: less than a millisecond")
+	}
+	if c.hasACL {
+		if err := validateACL(c.acl); err != nil {
+			return c, err
+		}
+	}
+	c.mode = c.kind()
+	return c, nil
+}
+
+func (c *creation) kind() link.Mode {
+	switch {
+	case c.container:
+		return link.Container
+	case c.hasTTL && c.sequential:
+		return link.SequentialTTL
+	case c.hasTTL:
+		return link.TTL
+	case c.ephemeral && c.sequential:
+		return link.EphemeralSequential
+	case c.ephemeral:
+		return link.Ephemeral
+	case c.sequential:
+		return link.Sequential
+	}
+	return link.Persistent
+}

@@ -1,0 +1,88 @@
+package session
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// What ZooKeeper says against a request. All of these are definite: nothing was done.
+var (
+	ErrNoNode                  = link.ErrNoNode
+	ErrNodeExists              = link.ErrNodeExists
+	ErrBadVersion              = link.ErrBadVersion
+	ErrNotEmpty                = link.ErrNotEmpty
+	ErrNoChildrenForEphemerals = link.ErrNoChildrenForEphemerals
+	ErrNoAuth                  = link.ErrNoAuth
+	ErrInvalidACL              = link.ErrInvalidACL
+	ErrInvalidPath             = link.ErrInvalidPath // also found before anything is sent
+	ErrUnsupported             = link.ErrUnsupported // the server lacks it, or a transaction can't do it
+
+	// ErrRolledBack is the Err of a [Result] behind the operation for which its transaction failed.
+	ErrRolledBack = link.ErrRolledBack
+
+	// ErrTooLarge: the encoded request exceeds [WithMaxPacket]; found before it is sent, since a server just drops the connection. Or the answer to a
+	// read is larger than four times that.
+	ErrTooLarge = link.ErrTooLarge
+
+	// ErrAuthFailed: a server refused a credential given with [WithAuth]. It ends the session for good.
+	ErrAuthFailed = link.ErrAuthFailed
+)
+
+// How a possession or a session ends.
+var (
+	// ErrClosed: the session was closed.
+	ErrClosed = errors.New("the session is closed")
+	// ErrExpired: the ZooKeeper session is over, and with it every ephemeral znode, or the server replaced it by another. A [Session] goes on with the
+	// next epoch.
+	ErrExpired = link.ErrExpired
+	// ErrSuspended: the connection is down. It ends possessions under [WithStrict], and reads when their [RetryPolicy] gives up.
+	ErrSuspended = errors.New("the connection to ZooKeeper is down")
+	// ErrUntrusted: nothing has been heard from ZooKeeper's leader for so long that the session may have ended there.
+	ErrUntrusted = errors.New("the session can't be trusted to be alive")
+	// ErrDeleted: somebody deleted the znode.
+	ErrDeleted = errors.New("the znode was deleted")
+	// ErrRevoked: somebody took it away.
+	ErrRevoked = errors.New("revoked")
+	// ErrRestarted: the part of this process that kept it failed and was restarted.
+	ErrRestarted = errors.New("restarted after an internal failure")
+	// ErrReleased: it was given up by its holder.
+	ErrReleased = errors.New("released")
+	// ErrLost: a possession ended otherwise than by its release. It always comes with the cause: errors.Is tells both.
+	ErrLost = errors.New("lost")
+
+	// ErrUnknownOutcome: the request was sent and the connection went before the answer came. It was carried out, or it was not, but it is not under
+	// way any more: a read tells.
+	ErrUnknownOutcome = errors.New("the outcome is unknown")
+)
+
+// OpError says which operation failed, and where.
+type OpError struct {
+	Op   string
+	Path string // as given by the caller; "" if there is none
+	Err  error
+}
+
+// Error names the operation, the path and the cause.
+func (e *OpError) Error() string {
+	if e.Path == "" {
+		return e.Op + ": " + e.Err.Error()
+	}
+	return e.Op + " " + e.Path + ": " + e.Err.Error()
+}
+
+// Unwrap is the cause.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// failed wraps an error with the operation and the path; nil stays nil.
+func failed(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &OpError{Op: op, Path: path, Err: err}
+}
+
+// definite: ZooKeeper, or a look at the request, has decided it.
+func definite(err error) bool {
+	return !errors.Is(err, link.ErrNotSent) && !errors.Is(err, link.ErrNoReply) && !errors.Is(err, link.ErrEnded)
+}

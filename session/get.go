@@ -1,0 +1,80 @@
+package session
+
+import (
+	"context"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+type read[T any] struct {
+	value  T
+	stat   Stat
+	exists bool
+}
+
+// Get reads a znode's data. Like all reads it is answered by the server that the session is connected to, which may lag behind others, but never goes
+// back behind what this epoch has seen: see [Session.Sync].
+func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
+	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[[]byte], err error) {
+		r.value, r.stat, err = c.Get(at, false)
+		return r, err
+	})
+	return r.value, r.stat, failed("get", path, err)
+}
+
+// Exists looks whether a znode exists. That it does not is no error.
+func (s *Session) Exists(ctx context.Context, path string) (Stat, bool, error) {
+	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[struct{}], err error) {
+		r.stat, r.exists, err = c.Exists(at, false)
+		if err == nil && !r.exists && path == "/" {
+			err = ErrNoNode // so that the namespace is made
+		}
+		return r, err
+	})
+	return r.stat, r.exists, failed("exists", path, err)
+}
+
+// Children lists the names of a znode's children, in no order.
+func (s *Session) Children(ctx context.Context, path string) ([]string, Stat, error) {
+	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[[]string], err error) {
+		r.value, r.stat, err = c.Children(at, false)
+		return r, err
+	})
+	return r.value, r.stat, failed("children", path, err)
+}
+
+// ACL reads a znode's ACL.
+func (s *Session) ACL(ctx context.Context, path string) ([]ACL, Stat, error) {
+	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[[]ACL], err error) {
+		r.value, r.stat, err = c.GetACL(at)
+		return r, err
+	})
+	return r.value, r.stat, failed("acl", path, err)
+}
+
+// Sync waits until the server that the session is connected to has seen all that the leader had when it was asked. What is read after it is at least as new
+// as anything that anybody had been told of before it.
+func (s *Session) Sync(ctx context.Context, path string) error {
+	_, err := readAt(ctx, s, path, func(c *link.Conn, at string) (read[struct{}], error) {
+		return read[struct{}]{}, c.Sync(at)
+	})
+	return failed("sync", path, err)
+}
+
+// readAt reads at a path. The namespace's own znode exists as far as the application can see, so it is made if it is what is read and is missing.
+func readAt[T any](ctx context.Context, s *Session, path string, call func(c *link.Conn, at string) (read[T], error)) (read[T], error) {
+	if err := s.ready(path); err != nil {
+		return read[T]{}, err
+	}
+	at := s.Path(path)
+	return readOut(ctx, s, func(c *link.Conn) (read[T], error) {
+		r, err := call(c, at)
+		if path == "/" {
+			var made bool
+			if made, err = s.rootMissing(c, err); made {
+				return call(c, at)
+			}
+		}
+		return r, err
+	})
+}

@@ -1,0 +1,147 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// Hold is a possession: what this process has for as long as its session can vouch for it. It belongs to one epoch, and once it is over it is over for
+// ever. It ends, with [Hold.Err] telling how, by its release ([ErrReleased]), or it is lost ([ErrLost]) when
+//
+//   - trust runs out ([ErrUntrusted]): at that instant, by this process's own clocks, with or without a network;
+//   - the connection is lost, under [WithStrict] ([ErrSuspended]);
+//   - ZooKeeper says that its session is over ([ErrExpired]);
+//   - its znode is deleted by somebody else ([ErrDeleted]), within a round trip;
+//   - the part of this process that keeps it fails ([ErrRestarted]), or the session is closed ([ErrClosed]).
+type Hold struct {
+	session *Session
+	seat    *Seat
+	epoch   *epoch
+	path    string
+	token   int64
+	guard   []link.Op
+
+	over   atomic.Bool
+	ended  func(cause error)
+	reason error // set, with the session's mutex, before over
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// Path is that of the znode that stands for the possession.
+func (h *Hold) Path() string { return h.path }
+
+// Token is the fencing token: it grows from exclusive holder to exclusive holder of the same thing.
+func (h *Hold) Token() int64 { return h.token }
+
+// Session is the one that vouches for the possession.
+func (h *Hold) Session() *Session { return h.session }
+
+// Valid tells whether the possession stands at this instant, by both clocks. It is false from Done on, may be so a moment before, and never becomes true
+// again. It asks nobody; a process that may be paused between the question and the deed needs the token, or [Hold.Commit].
+func (h *Hold) Valid() bool {
+	if h.over.Load() {
+		return false
+	}
+	v := h.session.trust.vouch.Load()
+	if v == nil || v.epoch != h.epoch.number || !v.good(h.session.clock.now()) {
+		return false
+	}
+	return !h.over.Load() // trust that was regained does not bring back what had ended with it
+}
+
+// Done closes when the possession is over. Err is set by then.
+func (h *Hold) Done() <-chan struct{} { return h.ctx.Done() }
+
+// Err is nil exactly while Done is open, and then says how the possession ended: see [Hold].
+func (h *Hold) Err() error { return context.Cause(h.ctx) }
+
+// Context ends with the possession; its cause is Err. A lock recognises it, and contexts that descend from it: see [HoldsFrom].
+func (h *Hold) Context() context.Context { return h.ctx }
+
+// Hold makes a possession of what the seat has won. token is the Czxid with which the place in line was taken. ended is called once, when the hold is
+// over, with its Err, from any goroutine, with no locks held; it must not block. Errors: [ErrExpired], [ErrClosed]; [ErrUntrusted]: wait for TrustGained;
+// [ErrSuspended], under [WithStrict]: wait for Resumed.
+func (t *Seat) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
+	s := t.session
+	s.mu.Lock()
+	h, lapsed, err := s.hold(t, number, path, token, ended)
+	s.mu.Unlock()
+	finish(lapsed)
+	return h, failed("hold", path, err)
+}
+
+func (s *Session) hold(t *Seat, number uint64, path string, token int64, ended func(error)) (h *Hold, lapsed []*Hold, err error) {
+	e := s.current(number)
+	switch {
+	case s.closing:
+		return nil, nil, ErrClosed
+	case e == nil:
+		return nil, nil, ErrExpired
+	case s.cfg.strict && !e.up:
+		return nil, nil, ErrSuspended
+	}
+	now := s.clock.now()
+	lapsed, _ = s.lapse(e, now)
+	if !s.trust.stands {
+		return nil, lapsed, ErrUntrusted
+	}
+	h = &Hold{
+		session: s, seat: t, epoch: e, path: path, token: token, ended: ended,
+		guard: []link.Op{{Kind: link.OpCheck, Path: s.Path(path), Version: -1}},
+	}
+	// A possession is bounded by what ZooKeeper knows of this process, not by the context of whoever asked for it.
+	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, &held{hold: h}))
+	s.raising()
+	s.holds[h] = struct{}{}
+	s.watchOverTrust(now)
+	return h, lapsed, nil
+}
+
+// End ends a hold of the seat with a cause: [ErrReleased], or what it was lost by. False: it was over already.
+func (t *Seat) End(h *Hold, cause error) bool {
+	s := t.session
+	s.mu.Lock()
+	_, stands := s.holds[h]
+	if stands {
+		s.drop(h, cause)
+	}
+	s.mu.Unlock()
+	if stands {
+		finish([]*Hold{h})
+	}
+	return stands
+}
+
+// drop makes a hold over; it is to be finished when the mutex is free. With mu held.
+func (s *Session) drop(h *Hold, cause error) *Hold {
+	h.reason = cause
+	if cause != ErrReleased {
+		h.reason = fmt.Errorf("%w: %w", ErrLost, cause)
+	}
+	h.over.Store(true)
+	delete(s.holds, h)
+	return h
+}
+
+// take makes all holds over. With mu held.
+func (s *Session) take(cause error) []*Hold {
+	var ended []*Hold
+	for h := range s.holds {
+		ended = append(ended, s.drop(h, cause))
+	}
+	return ended
+}
+
+// finish lets the world know: first those who use the possession, then the one who handed it out.
+func finish(ended []*Hold) {
+	for _, h := range ended {
+		h.cancel(h.reason)
+	}
+	for _, h := range ended {
+		h.ended(h.reason)
+	}
+}

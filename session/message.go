@@ -1,0 +1,39 @@
+package session
+
+import "github.com/troupe-go/troupe/session/internal/link"
+
+// message is what the session's actor receives. The set is closed.
+type message interface{ message() }
+
+type (
+	begin struct{} // the first epoch, or the next
+	told  struct { // by the connection of an epoch
+		epoch *epoch
+		event link.Event
+	}
+	synced struct { // the first sync of an epoch was answered, or not
+		epoch *epoch
+		err   error
+	}
+	trusted struct { // trust came or went
+		epoch *epoch
+		now   bool
+	}
+	seated struct{ seat *Seat }
+	asked  struct{ ask *ask } // a read with a watch
+	heard  struct {           // what came of it
+		ask    *ask
+		answer func() // passes it on; nil: the connection went before it came
+		armed  bool   // the znode is there, so that there is something to watch
+	}
+	poked struct{ do func() } // by tests
+)
+
+func (begin) message()   {}
+func (told) message()    {}
+func (synced) message()  {}
+func (trusted) message() {}
+func (seated) message()  {}
+func (asked) message()   {}
+func (heard) message()   {}
+func (poked) message()   {}

@@ -1,0 +1,55 @@
+package session
+
+import "time"
+
+// Notice is what a [Seat] is told. The set is closed. Those of one epoch come between its EpochBegan and its EpochEnded.
+type Notice interface{ notice() }
+
+type (
+	// EpochBegan: connected in a new ZooKeeper session, authenticated, and up to date with the leader.
+	EpochBegan struct {
+		Epoch     uint64
+		SessionID int64
+		Timeout   time.Duration
+		Trusted   bool
+	}
+
+	// Suspended: the connection is down. The epoch, and every place in line, goes on; what is asked now is answered later.
+	Suspended struct{ Epoch uint64 }
+
+	// Resumed: the connection is back, in the same epoch.
+	Resumed struct{ Epoch uint64 }
+
+	// TrustEnded: the ZooKeeper session can't be assumed alive any more. Every hold has ended by the time this comes.
+	TrustEnded struct{ Epoch uint64 }
+
+	// TrustGained: it can again. It comes after every refusal of a hold for want of trust, if trust comes back; also if no TrustEnded came before, since an
+	// idle session's trust runs out silently.
+	TrustGained struct{ Epoch uint64 }
+
+	// EpochEnded: the ZooKeeper session is over ([ErrExpired]), or given up ([ErrRestarted], [ErrClosed]). Its ephemeral znodes are gone, or going.
+	EpochEnded struct {
+		Epoch uint64
+		Cause error
+	}
+
+	// SessionEnded: there will be no further epoch and no further notice.
+	SessionEnded struct{ Cause error }
+
+	// Fired: a watch that this seat armed fired, once. It never comes before the answer of the read that armed it. It may come without a change, when
+	// a change was already seen by the read; it is never missing after one.
+	Fired struct {
+		Epoch uint64
+		Path  string
+		Type  EventType
+	}
+)
+
+func (EpochBegan) notice()   {}
+func (Suspended) notice()    {}
+func (Resumed) notice()      {}
+func (TrustEnded) notice()   {}
+func (TrustGained) notice()  {}
+func (EpochEnded) notice()   {}
+func (SessionEnded) notice() {}
+func (Fired) notice()        {}

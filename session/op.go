@@ -1,0 +1,96 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// Op is one operation of a transaction: see [Session.Multi] and [Hold.Commit]. [CheckOp], [CreateOp], [SetOp] and [DeleteOp] make one.
+type Op struct {
+	ask link.Op // its path is the session's, without the namespace
+	err error   // what is wrong with it
+}
+
+// CheckOp lets the transaction fail unless the znode exists and has this version; -1 stands for any.
+func CheckOp(path string, version int32) Op {
+	return Op{ask: link.Op{Kind: link.OpCheck, Path: path, Version: version}}
+}
+
+// SetOp replaces a znode's data if it has this version; -1 stands for any.
+func SetOp(path string, data []byte, version int32) Op {
+	return Op{ask: link.Op{Kind: link.OpSet, Path: path, Data: data, Version: version}}
+}
+
+// DeleteOp deletes a childless znode if it has this version; -1 stands for any.
+func DeleteOp(path string, version int32) Op {
+	return Op{ask: link.Op{Kind: link.OpDelete, Path: path, Version: version}}
+}
+
+// CreateOp creates a znode. Of the options, [Ephemeral], [Sequential] and [NodeACL] are possible in a transaction; others are [ErrUnsupported].
+func CreateOp(path string, data []byte, opts ...CreateOption) Op {
+	spec, err := newCreation(opts)
+	op := Op{ask: link.Op{Kind: link.OpCreate, Path: path, Data: data, Mode: spec.mode, ACL: spec.acl}, err: err}
+	if err == nil && (spec.parents || spec.protected || spec.mode > link.EphemeralSequential) {
+		op.err = fmt.Errorf("%w: in a transaction only Ephemeral, Sequential and NodeACL", ErrUnsupported)
+	}
+	return op
+}
+
+// operations checks a transaction's operations and makes them ready to be sent: with absolute paths and with the session's ACL where none is given.
+func (s *Session) operations(ops []Op) ([]link.Op, error) {
+	if len(ops) == 0 {
+		return nil, errors.New("ops: none is given")
+	}
+	asks := make([]link.Op, len(ops))
+	for i, op := range ops {
+		if op.ask.Kind == 0 && op.err == nil {
+			op.err = errors.New("not made by CheckOp, CreateOp, SetOp or DeleteOp")
+		}
+		if op.err != nil {
+			return nil, fmt.Errorf("ops[%d]: %w", i, op.err)
+		}
+		if err := validate(op.ask.Path); err != nil {
+			return nil, fmt.Errorf("ops[%d]: %w", i, err)
+		}
+		asks[i] = op.ask
+		asks[i].Path = s.Path(op.ask.Path)
+		if op.ask.Kind == link.OpCreate && op.ask.ACL == nil {
+			asks[i].ACL = s.cfg.acl
+		}
+	}
+	return asks, nil
+}
+
+// results are those of a transaction with the session's paths.
+func (s *Session) results(results []Result) []Result {
+	for i := range results {
+		if path := results[i].Path; path != "" {
+			results[i].Path = s.relative(path)
+		}
+	}
+	return results
+}
+
+// validate says what is wrong with a path.
+func validate(path string) error {
+	if err := znode.Validate(path); err != nil {
+		return fmt.Errorf("%w: path: %w", ErrInvalidPath, err)
+	}
+	return nil
+}
+
+// validateACL says what is wrong with an ACL that a user gives.
+func validateACL(acl []ACL) error {
+	if len(acl) == 0 {
+		return fmt.Errorf("%w: it is empty", ErrInvalidACL)
+	}
+	bad := slices.IndexFunc(acl, func(a ACL) bool { return a.Scheme == "" || a.Perms&^PermAll != 0 || a.Perms == 0 })
+	if bad >= 0 {
+		return fmt.Errorf("%w: entry %d has no scheme, or no permissions that exist", ErrInvalidACL, bad)
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package session
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+const (
+	defaultTimeout   = 10 * time.Second
+	defaultMaxPacket = 1_048_575 // jute.maxbuffer of servers that are not told otherwise
+)
+
+// Option changes how a [Session] is made. What is wrong with one is reported by [New].
+type Option func(*config) error
+
+// config is what a session is told once and for all.
+type config struct {
+	servers   []string
+	root      string // what every path is below: chroot and namespace; "" if there is neither
+	namespace string
+	timeout   time.Duration
+	tick      time.Duration // 0: unknown
+	margin    time.Duration // 0: from timeout and tick
+	strict    bool
+	retry     RetryPolicy
+	maxPacket int
+	acl       []ACL
+	auth      []link.Credential
+	tls       *tls.Config
+	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
+	log       *slog.Logger
+	system    *actors.System // nil: one of its own
+}
+
+// WithTimeout asks for a session timeout; 10 seconds by default. Servers bound it by their ticks: [Status] tells what was negotiated. A shorter one
+// lets others take over sooner after a crash, and lets a pause or a partition cost possessions sooner: see docs/sessions.md.
+func WithTimeout(d time.Duration) Option {
+	return func(c *config) error {
+		if d < time.Millisecond {
+			return fmt.Errorf("WithTimeout: %v is not positive", d)
+		}
+		c.timeout = d
+		return nil
+	}
+}
+
+// WithNamespace puts every path of this session below one. The znode is created when it is first needed.
+func WithNamespace(path string) Option {
+	return func(c *config) error {
+		if err := znode.Validate(path); err != nil {
+			return fmt.Errorf("WithNamespace: %w: %w", ErrInvalidPath, err)
+		}
+		c.namespace = path
+		return nil
+	}
+}
+
+// WithAuth presents a credential on every connection, before anything else; more than one may be given. It is never written to a log or an error.
+func WithAuth(scheme string, credentials []byte) Option {
+	return func(c *config) error {
+		if scheme == "" {
+			return errors.New("WithAuth: scheme: empty")
+		}
+		c.auth = append(c.auth, link.Credential{Scheme: scheme, Secret: slices.Clone(credentials)})
+		return nil
+	}
+}
+
+// WithACL is the ACL of the znodes that the session creates; by default everybody may do everything.
+func WithACL(acl ...ACL) Option {
+	return func(c *config) error {
+		if err := validateACL(acl); err != nil {
+			return fmt.Errorf("WithACL: %w", err)
+		}
+		c.acl = slices.Clone(acl)
+		return nil
+	}
+}
+
+// WithTLS encrypts connections. If it names no server, the name that is dialled is verified.
+func WithTLS(cfg *tls.Config) Option {
+	return func(c *config) error {
+		if cfg == nil {
+			return errors.New("WithTLS: nil")
+		}
+		c.tls = cfg.Clone()
+		return nil
+	}
+}
+
+// WithDialer makes the connections. It must return soon after ctx has ended; addr is host:port as given to [New]. With [WithTLS], TLS comes on top.
+func WithDialer(dial func(ctx context.Context, network, addr string) (net.Conn, error)) Option {
+	return func(c *config) error {
+		if dial == nil {
+			return errors.New("WithDialer: nil")
+		}
+		c.dial = dial
+		return nil
+	}
+}
+
+// WithLogger sets where the session logs: connections at Debug, epochs at Info, what needs an eye at Warn. By default nowhere.
+func WithLogger(log *slog.Logger) Option {
+	return func(c *config) error {
+		if log == nil {
+			return errors.New("WithLogger: nil")
+		}
+		c.log = log
+		return nil
+	}
+}
+
+// WithSystem lets the session's actors live in a system that is shared: it costs megabytes, a session in it little. The session does not close it; if it
+// is closed, the session ends.
+func WithSystem(system *actors.System) Option {
+	return func(c *config) error {
+		if system == nil {
+			return errors.New("WithSystem: nil")
+		}
+		c.system = system
+		return nil
+	}
+}
+
+// WithStrict ends possessions at the first suspension, not at the end of trust.
+func WithStrict() Option {
+	return func(c *config) error {
+		c.strict = true
+		return nil
+	}
+}
+
+// WithRetry sets what is repeated how often: see [RetryPolicy]. By default twelve times.
+func WithRetry(p RetryPolicy) Option {
+	return func(c *config) error {
+		c.retry = p
+		return nil
+	}
+}
+
+// WithMaxPacket is the servers' jute.maxbuffer, 1,048,575 by default: what is larger is refused with [ErrTooLarge] before it is sent.
+func WithMaxPacket(bytes int) Option {
+	return func(c *config) error {
+		const least = 1 << 10 // below that not even the paths of recipes fit
+		if bytes < least {
+			return fmt.Errorf("WithMaxPacket: %d is less than %d", bytes, least)
+		}
+		c.maxPacket = bytes
+		return nil
+	}
+}

@@ -1,0 +1,96 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// passage is a connection over which requests may go: of which epoch, and which of its connections.
+type passage struct {
+	epoch *epoch
+	up    uint64
+}
+
+// pass waits for a passage that is newer than one that failed: in a certain epoch, or in whichever comes if that is nil. A session that was not
+// connected yet is started. Errors: ctx's cause, [ErrClosed], [ErrExpired] if that epoch is over.
+func (s *Session) pass(ctx context.Context, only *epoch, failed passage) (passage, error) {
+	for {
+		s.mu.Lock()
+		e, gate, started := s.cur, s.gate, s.started
+		switch {
+		case s.closing:
+			s.mu.Unlock()
+			return passage{}, s.closedErr()
+		case only != nil && only.over:
+			s.mu.Unlock()
+			return passage{}, ErrExpired
+		case e != nil && e.begun && e.up && (e != failed.epoch || e.ups > failed.up):
+			p := passage{e, e.ups}
+			s.mu.Unlock()
+			return p, context.Cause(ctx)
+		}
+		s.mu.Unlock()
+		if !started {
+			s.start()
+		}
+		select {
+		case <-gate.C():
+		case <-ctx.Done():
+			return passage{}, context.Cause(ctx)
+		}
+	}
+}
+
+// exhausted is a passage that no connection of its epoch is newer than.
+func (p passage) exhausted() passage { return passage{p.epoch, math.MaxUint64} }
+
+// lost says what passage to wait for after a request failed without an answer.
+func (p passage) lost(err error) passage {
+	if errors.Is(err, link.ErrEnded) {
+		return p.exhausted()
+	}
+	return p
+}
+
+// insist asks, in one epoch, until there is an answer; what it asks must be harmless to repeat. The error is the server's, [ErrExpired] or [ErrClosed].
+func (s *Session) insist(e *epoch, call func(c *link.Conn) error) error {
+	var at passage
+	for try := 1; ; try++ {
+		var err error
+		if at, err = s.pass(s.life, e, at); err != nil {
+			return s.unlessClosed(err)
+		}
+		err = call(e.conn)
+		switch {
+		case errors.Is(err, link.ErrThrottled):
+			s.pause(s.life, backoff(try))
+			at = passage{}
+		case err == nil || definite(err):
+			return err
+		default:
+			at = at.lost(err)
+		}
+	}
+}
+
+// unlessClosed makes the end of the session's own context an error that says so.
+func (s *Session) unlessClosed(err error) error {
+	if s.life.Err() != nil {
+		return s.closedErr()
+	}
+	return err
+}
+
+// pause waits, or less if ctx ends.
+func (s *Session) pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,111 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// createProtected creates a znode under a name of its own, so that it is found again when the answer is lost. The caller may leave; what he then has no
+// use for is deleted.
+func (n *newborn) createProtected(ctx context.Context) (string, error) {
+	s := n.session
+	var left atomic.Bool // set by whoever is first: the caller who leaves, or the task with the answer
+	answers := make(chan answer[string], 1)
+	if !s.tasks.run(func() {
+		path, at, err := n.bear(ctx)
+		if !left.Swap(true) {
+			answers <- answer[string]{s.relative(path), err}
+			return
+		}
+		if err == nil {
+			s.disown(at.epoch, path)
+		}
+	}) {
+		return "", s.closedErr()
+	}
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-ctx.Done():
+		if !left.Swap(true) {
+			return "", context.Cause(ctx)
+		}
+		a := <-answers // the answer was first
+		return a.value, a.err
+	}
+}
+
+// bear creates the znode. Until something may exist it waits for a connection with ctx, and from then on until the session ends, since nobody else will look.
+func (n *newborn) bear(ctx context.Context) (path string, at passage, err error) {
+	s := n.session
+	parent, name := znode.Split(s.Path(n.path))
+	guid, lost := znode.NewGUID(), false
+	for {
+		waiting := ctx
+		if lost {
+			waiting = s.life
+		}
+		if at, err = s.pass(waiting, nil, at); err != nil {
+			return "", at, s.unlessClosed(err)
+		}
+		c := at.epoch.conn
+		if lost {
+			if path, err = n.recognise(at, parent, guid); err == nil && path != "" {
+				return path, at, nil
+			}
+		}
+		if err == nil {
+			path, err = n.create(c, znode.Join(parent, znode.Protect(guid, name)))
+			lost = errors.Is(err, link.ErrNoReply)
+		}
+		if err == nil || definite(err) {
+			return path, at, err
+		}
+		at = at.lost(err)
+	}
+}
+
+// recognise looks for the znode. An ephemeral one that belongs to another ZooKeeper session is one's own no longer: it is about to end.
+func (n *newborn) recognise(at passage, parent string, guid znode.GUID) (string, error) {
+	c := at.epoch.conn
+	path, err := find(c, parent, guid)
+	if err != nil || path == "" || !n.ephemeral {
+		return path, err
+	}
+	stat, exists, err := c.Exists(path, false)
+	switch {
+	case err != nil:
+		return "", err
+	case exists && stat.EphemeralOwner == c.SessionID():
+		return path, nil
+	case exists:
+		if err := c.Delete(path, -1); err != nil && !errors.Is(err, ErrNoNode) {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// disown deletes a znode that nobody wants any more. A persistent one does not end with its epoch, so neither does this.
+func (s *Session) disown(e *epoch, path string) {
+	s.remove(e, s.relative(path))
+	s.mu.Lock()
+	again := e.over && !s.closing
+	s.mu.Unlock()
+	if !again {
+		return
+	}
+	if _, err := readOut(s.life, s, func(c *link.Conn) (struct{}, error) {
+		err := c.Delete(path, -1)
+		if errors.Is(err, ErrNoNode) {
+			err = nil
+		}
+		return struct{}{}, err
+	}); err != nil {
+		s.log.Warn("a znode that was given up could not be deleted", "path", path, "error", err)
+	}
+}

@@ -1,0 +1,94 @@
+package session
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// Seen answers [Seat.Read].
+type Seen struct {
+	Epoch  uint64
+	Path   string
+	Exists bool
+	Data   []byte
+	Stat   Stat
+	Err    error
+}
+
+// List reads the names of a znode's children. With watch, [Fired] tells of the next change: a child that comes or goes, or the znode's end. An error, a
+// znode that is missing among them ([ErrNoNode]), arms nothing.
+func (t *Seat) List(number uint64, path string, watch bool, done func(Listed)) {
+	s := t.session
+	refuse := func(err error) { done(Listed{Epoch: number, Path: path, Err: err}) }
+	read := func(c *link.Conn, watch bool) (func(), error) {
+		names, stat, err := c.Children(s.Path(path), watch)
+		return func() { done(Listed{Epoch: number, Path: path, Names: names, Stat: stat, Err: err}) }, err
+	}
+	t.look(number, &ask{seat: t, key: watchKey{s.Path(path), watchChildren}, read: read, refuse: refuse}, watch)
+}
+
+// Read reads a znode. With watch, [Fired] tells of the next change of its data, or of its end. A znode that is missing is no error, and arms nothing.
+func (t *Seat) Read(number uint64, path string, watch bool, done func(Seen)) {
+	s := t.session
+	refuse := func(err error) { done(Seen{Epoch: number, Path: path, Err: err}) }
+	read := func(c *link.Conn, watch bool) (func(), error) {
+		data, stat, err := c.Get(s.Path(path), watch)
+		seen := Seen{Epoch: number, Path: path, Exists: err == nil, Data: data, Stat: stat, Err: err}
+		if errors.Is(err, ErrNoNode) {
+			seen.Err = nil
+			s.missing(path)
+		}
+		return func() { done(seen) }, err
+	}
+	t.look(number, &ask{seat: t, key: watchKey{s.Path(path), watchData}, read: read, refuse: refuse}, watch)
+}
+
+// look reads: with a watch, by way of the actor, which keeps the table of watches; without, straight away.
+func (t *Seat) look(number uint64, a *ask, watch bool) {
+	s := t.session
+	if !watch {
+		t.within(number, func(e *epoch) {
+			var answer func()
+			err := s.insist(e, func(c *link.Conn) (err error) {
+				answer, err = a.read(c, false)
+				return err
+			})
+			if errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed) {
+				a.refuse(err)
+				return
+			}
+			answer()
+		}, a.refuse)
+		return
+	}
+	s.mu.Lock()
+	a.epoch = s.current(number)
+	closing := s.closing
+	if a.epoch != nil && !closing {
+		a.epoch.asks[a] = struct{}{}
+	}
+	s.mu.Unlock()
+	switch {
+	case closing:
+		a.refuse(ErrClosed)
+	case a.epoch == nil:
+		if !s.tasks.run(func() { a.refuse(ErrExpired) }) {
+			a.refuse(ErrClosed)
+		}
+	case !s.ref.Tell(asked{a}):
+		s.answered(a, func() { a.refuse(ErrClosed) })
+	}
+}
+
+// answered answers a read with a watch, unless the end of its epoch has.
+func (s *Session) answered(a *ask, answer func()) bool {
+	s.mu.Lock()
+	_, open := a.epoch.asks[a]
+	delete(a.epoch.asks, a)
+	s.mu.Unlock()
+	if open {
+		answer()
+	}
+	return open
+}

@@ -1,0 +1,136 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// answer is what came of one request of the application.
+type answer[T any] struct {
+	value T
+	err   error
+}
+
+// send carries out one request beside the caller, so that he can leave when his context ends; the request itself cannot be taken back.
+func send[T any](ctx context.Context, s *Session, c *link.Conn, call func(c *link.Conn) (T, error)) (T, error) {
+	if ctx.Done() == nil {
+		return call(c)
+	}
+	var none T
+	answers := make(chan answer[T], 1) // capacity 1: nobody may be there to receive it
+	if !s.tasks.run(func() {
+		v, err := call(c)
+		answers <- answer[T]{v, err}
+	}) {
+		return none, link.ErrEnded
+	}
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-ctx.Done():
+		return none, errLeft
+	}
+}
+
+// errLeft: the caller's context ended while the request was under way.
+var errLeft = errors.New("the context ended")
+
+// readOut asks what may be asked again: by the session's [RetryPolicy] when the answer was lost.
+func readOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T, error)) (T, error) {
+	var none T
+	var at passage
+	begun, lost := time.Now(), 0
+	for {
+		var err error
+		if at, err = s.pass(ctx, nil, at); err != nil {
+			return none, err
+		}
+		v, err := send(ctx, s, at.epoch.conn, call)
+		switch {
+		case err == nil:
+			return v, nil
+		case err == errLeft:
+			return none, context.Cause(ctx)
+		case errors.Is(err, link.ErrNoReply), errors.Is(err, link.ErrThrottled):
+			lost++
+			pause, again := s.cfg.retry.next(lost, time.Since(begun))
+			if !again {
+				if errors.Is(err, link.ErrNoReply) {
+					err = fmt.Errorf("%w: %w", ErrSuspended, err)
+				}
+				return none, err
+			}
+			s.pause(ctx, pause)
+			if errors.Is(err, link.ErrThrottled) {
+				at = passage{}
+			}
+		case definite(err):
+			return none, err
+		default:
+			at = at.lost(err)
+		}
+	}
+}
+
+// writeOut sends what may have an effect, once. When its answer is lost it returns [ErrUnknownOutcome], after a sync on the next connection, so that a
+// read then tells the truth.
+func writeOut[T any](ctx context.Context, s *Session, path string, call func(c *link.Conn) (T, error)) (T, error) {
+	var none T
+	var at passage
+	for {
+		var err error
+		if at, err = s.pass(ctx, nil, at); err != nil {
+			return none, err
+		}
+		v, err := send(ctx, s, at.epoch.conn, call)
+		switch {
+		case err == errLeft:
+			return none, fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
+		case errors.Is(err, link.ErrNoReply):
+			return none, s.settle(ctx, path)
+		case err == nil || definite(err):
+			return v, err
+		}
+		at = at.lost(err)
+	}
+}
+
+// settle waits until the outcome of what was lost can be seen by reading: the lost request is not under way any more, and the server is up to date. A new
+// epoch begins with a sync of its own.
+func (s *Session) settle(ctx context.Context, path string) error {
+	_, err := readOut(ctx, s, func(c *link.Conn) (struct{}, error) { return struct{}{}, c.Sync(path) })
+	if err != nil && !definite(err) || ctx.Err() != nil || errors.Is(err, ErrClosed) || errors.Is(err, ErrSuspended) {
+		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+	return ErrUnknownOutcome
+}
+
+// ready checks what a request of the application names.
+func (s *Session) ready(path string) error {
+	if err := validate(path); err != nil {
+		return err
+	}
+	return s.open()
+}
+
+// open tells that the session is not closed.
+func (s *Session) open() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return s.closedErr()
+	}
+	return nil
+}
+
+// fits checks a request's size.
+func (s *Session) fits(size int) error {
+	if size > s.cfg.maxPacket {
+		return fmt.Errorf("%w: %d bytes of %d", ErrTooLarge, size, s.cfg.maxPacket)
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package session
+
+import "sync"
+
+// Seat is how a recipe sits on a session: it is told in order what happens, and its requests are each bound to an epoch, so that none of them ever acts
+// in another. For those who write recipes.
+//
+// Its requests return at once. What comes of one is passed to its done function, exactly once, from a goroutine of the session; done must not block. If
+// the session is closed already, done is called before the request returns. Paths are the session's, without the namespace. The loss of a connection is
+// no error: reads are asked again after the reconnection, writes whose answer was lost are resolved by looking. The errors that remain are definite: what
+// the server says, [ErrExpired] when the epoch is over, [ErrClosed], [ErrTooLarge].
+type Seat struct {
+	session *Session
+	name    string
+	number  uint64
+
+	mu     sync.Mutex // held while a notice is delivered
+	notice func(Notice)
+	told   uint64 // the epoch that it was told of, 0: none
+	gone   bool
+}
+
+// Seat takes a seat, and starts the session if it was not yet. notice is called by the session's actor, one notice at a time, in order; it must not block
+// and must not call [Seat.Leave]. The present state comes first: EpochBegan if there is an epoch, and Suspended if it is. Error: [ErrClosed].
+func (s *Session) Seat(name string, notice func(Notice)) (*Seat, error) {
+	t := &Seat{session: s, name: name, notice: notice}
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		return nil, failed("seat", "", s.closedErr())
+	}
+	s.seatCount++
+	t.number = s.seatCount
+	s.seats[t] = struct{}{}
+	s.mu.Unlock()
+	s.start()
+	s.ref.Tell(seated{t})
+	return t, nil
+}
+
+// Leave gives the seat up. No notice comes after it has returned. What the seat has standing in ZooKeeper is deleted in the background, until the epoch
+// ends; its holds end with [ErrReleased]. It is idempotent.
+func (t *Seat) Leave() {
+	t.mu.Lock()
+	if t.gone {
+		t.mu.Unlock()
+		return
+	}
+	t.gone = true
+	t.mu.Unlock()
+	s := t.session
+	s.mu.Lock()
+	delete(s.seats, t)
+	var ended []*Hold
+	for h := range s.holds {
+		if h.seat == t {
+			ended = append(ended, s.drop(h, ErrReleased))
+		}
+	}
+	orphans := s.ledger.of(t)
+	s.mu.Unlock()
+	finish(ended)
+	for _, c := range orphans {
+		s.sweep(c)
+	}
+}
+
+// left tells whether the seat was given up.
+func (t *Seat) left() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.gone
+}
+
+// tell delivers a notice of the epoch that the seat knows of.
+func (t *Seat) tell(n Notice) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.gone && t.told != 0 {
+		t.notice(n)
+	}
+}
+
+// beginEpoch tells of a new epoch, once; false if the seat knows of it.
+func (t *Seat) beginEpoch(n EpochBegan) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.gone || t.told == n.Epoch {
+		return false
+	}
+	t.told = n.Epoch
+	t.notice(n)
+	return true
+}
+
+// endEpoch tells of the end of the epoch that the seat knows of.
+func (t *Seat) endEpoch(cause error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.endEpochLocked(cause)
+}
+
+func (t *Seat) endEpochLocked(cause error) {
+	if t.gone || t.told == 0 {
+		return
+	}
+	n := EpochEnded{Epoch: t.told, Cause: cause}
+	t.told = 0
+	t.notice(n)
+}
+
+// endSession tells of the end of everything.
+func (t *Seat) endSession(cause error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.endEpochLocked(cause)
+	if !t.gone {
+		t.notice(SessionEnded{Cause: cause})
+	}
+}
+
+// within runs a request in an epoch: request for as long as that is the present one, refuse otherwise.
+func (t *Seat) within(number uint64, request func(e *epoch), refuse func(err error)) {
+	s := t.session
+	s.mu.Lock()
+	e, err := s.current(number), ErrExpired
+	if s.closing {
+		e, err = nil, ErrClosed
+	}
+	s.mu.Unlock()
+	if e == nil {
+		if !s.tasks.run(func() { refuse(err) }) {
+			refuse(ErrClosed)
+		}
+		return
+	}
+	if !s.tasks.run(func() { request(e) }) {
+		refuse(ErrClosed)
+	}
+}

@@ -1,0 +1,65 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/znode"
+)
+
+// parseServers understands a list of addresses, each of which may be a list of the Java client's: "host:port,host:port/chroot".
+func parseServers(servers []string) (addrs []string, chroot string, err error) {
+	for i, entry := range servers {
+		list, root := entry, ""
+		if at := strings.IndexByte(entry, '/'); at >= 0 {
+			list, root = entry[:at], strings.TrimSuffix(entry[at:], "/")
+		}
+		if root != "" {
+			if err := znode.Validate(root); err != nil {
+				return nil, "", fmt.Errorf("servers[%d]: chroot %q: %w: %w", i, root, ErrInvalidPath, err)
+			}
+			if chroot != "" && chroot != root {
+				return nil, "", fmt.Errorf("servers[%d]: chroot %q: another one, %q, was given before", i, root, chroot)
+			}
+			chroot = root
+		}
+		for addr := range strings.SplitSeq(list, ",") {
+			addr = strings.TrimSpace(addr)
+			if err := checkAddr(addr); err != nil {
+				return nil, "", fmt.Errorf("servers[%d]: %q: %w", i, entry, err)
+			}
+			addrs = append(addrs, addr)
+		}
+	}
+	if len(addrs) == 0 {
+		return nil, "", errors.New("servers: none is given")
+	}
+	return addrs, chroot, nil
+}
+
+// checkAddr finds slips of the pen; whether the host exists is found out when it is dialled.
+func checkAddr(addr string) error {
+	if addr == "" {
+		return errors.New("an empty address")
+	}
+	if strings.ContainsAny(addr, " \t\r\n") {
+		return errors.New("an address with a space in it")
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		if strings.Count(addr, ":") == 1 || strings.Contains(addr, "[") != strings.Contains(addr, "]") {
+			return err
+		}
+		return nil // a host alone, or an IPv6 address alone: the port is ZooKeeper's usual one
+	}
+	if host == "" {
+		return errors.New("an address without a host")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return fmt.Errorf("port %q is not a number from 1 to 65535", port)
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/notify"
+)
+
+// Session is the way to ZooKeeper. It lives until it is closed, across any number of ZooKeeper sessions, which it numbers as epochs. It is safe for
+// concurrent use.
+type Session struct {
+	cfg    config
+	log    *slog.Logger
+	clock  clock
+	system *actors.System
+	scope  actors.Scope
+	ref    actors.Ref[message]
+	topic  *notify.Topic[Status]
+	end    *notify.End
+	gone   *notify.Latch // everything is torn down
+	tasks  tasks
+	life   context.Context // of the tasks; ends with the session
+	cut    context.CancelFunc
+
+	mu        sync.Mutex
+	started   bool
+	closing   bool
+	epochs    uint64        // how many there have been
+	cur       *epoch        // the present one; also one that has ended, until the next begins
+	gate      *notify.Latch // closes, and is replaced, when requests may have become possible, or impossible for good
+	trust     trust
+	doubted   bool // the end of trust was announced
+	lastOut   instant
+	pacing    alarm   // for the next sync
+	waning    alarm   // for the end of trust
+	doubtAt   instant // when the want of trust is announced
+	seats     map[*Seat]struct{}
+	seatCount uint64
+	holds     map[*Hold]struct{}
+	ledger    ledger
+	watches   map[*shared]struct{}
+}
+
+// New makes a session. It does no I/O: the session connects when it is first needed, or with [Session.Connect]. Each of the servers is "host:port", or
+// a list in the form of the Java client, "host:port,host:port/chroot". What is wrong is reported with the name of the argument or the option.
+func New(servers []string, opts ...Option) (*Session, error) {
+	cfg, err := newConfig(servers, opts)
+	if err != nil {
+		return nil, fmt.Errorf("session.New: %w", err)
+	}
+	s := &Session{
+		cfg: cfg, log: cfg.log, clock: clock{base: time.Now()}, system: cfg.system,
+		topic: notify.NewTopic[Status](), end: notify.NewEnd(), gone: notify.NewLatch(), gate: notify.NewLatch(),
+		seats: make(map[*Seat]struct{}), holds: make(map[*Hold]struct{}), watches: make(map[*shared]struct{}),
+		trust: trust{vouch: new(atomic.Pointer[voucher])},
+	}
+	s.life, s.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
+	s.pacing = alarm{tasks: &s.tasks, mu: &s.mu, react: s.pace}
+	s.waning = alarm{tasks: &s.tasks, mu: &s.mu, react: s.wane}
+	s.topic.Publish(s.Status())
+	if s.system == nil {
+		s.system = actors.New(actors.WithLogger(s.log))
+	}
+	if err := s.spawn(); err != nil {
+		s.cut()
+		return nil, fmt.Errorf("session.New: WithSystem: %w", err)
+	}
+	return s, nil
+}
+
+// Open is [New] and [Session.Connect]. If that fails it closes what it opened.
+func Open(ctx context.Context, servers []string, opts ...Option) (*Session, error) {
+	s, err := New(servers, opts...)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Connect(ctx); err != nil {
+		now, cancel := context.WithCancel(ctx)
+		cancel() // there is nothing to be confirmed, so nothing to wait for
+		_ = s.Close(now)
+		return nil, err
+	}
+	return s, nil
+}
+
+func newConfig(servers []string, opts []Option) (config, error) {
+	cfg := config{
+		timeout: defaultTimeout, maxPacket: defaultMaxPacket, retry: RetryTimes(defaultRetries),
+		acl: []ACL{WorldACL(PermAll)}, log: slog.New(slog.DiscardHandler),
+	}
+	for i, opt := range opts {
+		if opt == nil {
+			return cfg, fmt.Errorf("opts[%d]: nil", i)
+		}
+		if err := opt(&cfg); err != nil {
+			return cfg, err
+		}
+	}
+	addrs, chroot, err := parseServers(servers)
+	if err != nil {
+		return cfg, err
+	}
+	cfg.servers = addrs
+	cfg.root = chroot + strings.TrimSuffix(cfg.namespace, "/")
+	return cfg, cfg.checkTrust()
+}
+
+// spawn gives the session a place in the tree of actors, with its own actor in it.
+func (s *Session) spawn() (err error) {
+	s.scope, err = s.system.Scope().Group("session "+strings.Join(s.cfg.servers, ",")+s.cfg.root, "session")
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock() // until the actor's name is known
+	s.ref, err = actors.Spawn(s.scope, actors.Spec[message]{
+		Name: "session", Kind: "session",
+		New:   func(self actors.Self[message]) actors.Receiver[message] { return newSteward(s, self) },
+		Ended: s.actorEnded,
+	})
+	return err
+}
+
+// Connect begins to connect and waits until the session is connected, or until ctx or the session ends. ctx bounds the wait only: the session goes on
+// connecting. Errors: ctx's cause, [ErrClosed], [ErrAuthFailed].
+func (s *Session) Connect(ctx context.Context) error {
+	_, err := s.pass(ctx, nil, passage{})
+	return failed("connect", "", err)
+}
+
+// start begins the first epoch, once.
+func (s *Session) start() {
+	s.mu.Lock()
+	first := !s.started && !s.closing
+	s.started = s.started || first
+	s.mu.Unlock()
+	if first {
+		s.ref.Tell(begin{})
+	}
+}
+
+// Status is how the session stands now.
+func (s *Session) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status()
+}
+
+// Observe is a subscription to the status: the present one first, then each change, the newest replacing one that was not received. A status is
+// published when the state or the epoch changes, not with each extension of trust. The channel closes when ctx or the session ends.
+func (s *Session) Observe(ctx context.Context) <-chan Status { return s.topic.Subscribe(ctx) }
+
+// status is called with mu held.
+func (s *Session) status() Status {
+	st := Status{State: s.state(), Timeout: s.cfg.timeout}
+	e := s.cur
+	if e == nil {
+		return st
+	}
+	st.Epoch, st.SessionID, st.Server = e.number, e.sessionID, e.server
+	if e.timeout > 0 {
+		st.Timeout = e.timeout
+	}
+	if until := s.trust.until; until != (instant{}) {
+		st.TrustedUntil = until.wall
+	}
+	return st
+}
+
+// state is called with mu held.
+func (s *Session) state() State {
+	e := s.cur
+	switch {
+	case s.closing:
+		return StateClosed
+	case e != nil && e.over:
+		return StateLost
+	case e == nil || !e.begun:
+		return StateConnecting
+	case s.doubted:
+		return StateUntrusted
+	case !e.up:
+		return StateSuspended
+	}
+	return StateConnected
+}
+
+// turned tells whoever waits or observes that something has changed. With mu held.
+func (s *Session) turned() {
+	s.gate.Close()
+	s.gate = notify.NewLatch()
+	s.topic.Publish(s.status())
+}
+
+// Done closes when the session is over: by [Session.Close], or for good ([ErrAuthFailed], an internal failure). Err then says why.
+func (s *Session) Done() <-chan struct{} { return s.end.Done() }
+
+// Err is nil exactly while Done is open: [ErrClosed] after Close, else the cause.
+func (s *Session) Err() error { return s.end.Err() }
+
+// Scope is where in the tree of actors what belongs to this session lives. For those who write recipes.
+func (s *Session) Scope() actors.Scope { return s.scope }
+
+// closedErr is why nothing can be asked any more. A session that failed for good is closed too, and says both.
+func (s *Session) closedErr() error {
+	if err := s.Err(); err != nil && !errors.Is(err, ErrClosed) {
+		return fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	return ErrClosed
+}
+
+// current is the present epoch's number if it is this one. With mu held.
+func (s *Session) current(number uint64) *epoch {
+	if s.cur == nil || s.cur.number != number || s.cur.over {
+		return nil
+	}
+	return s.cur
+}
+
+// members is a copy of the seats. With mu held.
+func (s *Session) members() []*Seat {
+	seats := make([]*Seat, 0, len(s.seats))
+	for t := range s.seats {
+		seats = append(seats, t)
+	}
+	slices.SortFunc(seats, func(a, b *Seat) int { return int(a.number) - int(b.number) })
+	return seats
+}

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"context"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// Set replaces a znode's data if it has this version; -1 stands for any. It is sent once: if the answer is lost, it returns [ErrUnknownOutcome].
+func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
+	ask := link.Op{Kind: link.OpSet, Path: s.Path(path), Data: data, Version: version}
+	stat, err := writeAt(ctx, s, path, link.SizeAlone(ask), func(c *link.Conn) (Stat, error) {
+		return c.Set(ask.Path, data, version)
+	})
+	return stat, failed("set", path, err)
+}
+
+// Delete deletes a childless znode if it has this version; -1 stands for any. It is sent once: if the answer is lost, it returns [ErrUnknownOutcome].
+func (s *Session) Delete(ctx context.Context, path string, version int32) error {
+	ask := link.Op{Kind: link.OpDelete, Path: s.Path(path), Version: version}
+	_, err := writeAt(ctx, s, path, link.SizeAlone(ask), func(c *link.Conn) (struct{}, error) {
+		return struct{}{}, c.Delete(ask.Path, version)
+	})
+	return failed("delete", path, err)
+}
+
+// SetACL replaces a znode's ACL if that has this version (Aversion of its [Stat]); -1 stands for any. It is sent once: if the answer is lost, it returns
+// [ErrUnknownOutcome].
+func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version int32) (Stat, error) {
+	if err := validateACL(acl); err != nil {
+		return Stat{}, failed("set acl", path, err)
+	}
+	size := link.SizeAlone(link.Op{Kind: link.OpCreate, Path: s.Path(path), ACL: acl})
+	stat, err := writeAt(ctx, s, path, size, func(c *link.Conn) (Stat, error) {
+		return c.SetACL(s.Path(path), acl, version)
+	})
+	return stat, failed("set acl", path, err)
+}
+
+// Multi carries out all operations, in order, or none of them: then the error is that of the one that failed, and the results say which. It is sent once:
+// if the answer is lost, it returns [ErrUnknownOutcome].
+func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
+	asks, err := s.operations(ops)
+	if err == nil {
+		err = s.open()
+	}
+	if err == nil {
+		err = s.fits(link.Size(asks...))
+	}
+	if err != nil {
+		return nil, failed("multi", "", err)
+	}
+	results, err := writeOut(ctx, s, asks[0].Path, func(c *link.Conn) ([]Result, error) {
+		results, err := c.Multi(asks)
+		made, err := s.rootMissing(c, err)
+		if made {
+			return c.Multi(asks)
+		}
+		return results, err
+	})
+	return s.results(results), failed("multi", "", err)
+}
+
+// writeAt writes at a path, once.
+func writeAt[T any](ctx context.Context, s *Session, path string, size int, call func(c *link.Conn) (T, error)) (T, error) {
+	var none T
+	if err := s.ready(path); err != nil {
+		return none, err
+	}
+	if err := s.fits(size); err != nil {
+		return none, err
+	}
+	return writeOut(ctx, s, s.Path(path), call)
+}

@@ -1,0 +1,48 @@
+package session
+
+import (
+	"fmt"
+	"time"
+)
+
+// State is how a session stands with ZooKeeper.
+type State int
+
+// The states of a session: see the package's documentation for what leads from one to another.
+const (
+	StateConnecting State = iota // there is no epoch yet, or a new one begins
+	StateConnected               // connected, and trusted as far as anything depends on it
+	StateSuspended               // the connection is down; the ZooKeeper session lives, and reconnection is under way
+	StateUntrusted               // no word from the leader for so long that the ZooKeeper session may have ended
+	StateLost                    // the server said so: the epoch is over, and the next one begins
+	StateClosed                  // for good
+)
+
+// String is the state's name, in small letters.
+func (s State) String() string {
+	switch s {
+	case StateConnecting:
+		return "connecting"
+	case StateConnected:
+		return "connected"
+	case StateSuspended:
+		return "suspended"
+	case StateUntrusted:
+		return "untrusted"
+	case StateLost:
+		return "lost"
+	case StateClosed:
+		return "closed"
+	}
+	return fmt.Sprintf("State(%d)", int(s))
+}
+
+// Status is how a session stands at an instant.
+type Status struct {
+	State        State
+	Epoch        uint64        // which ZooKeeper session, counted from 1; 0 before the first
+	SessionID    int64         // the number that ZooKeeper gave it; 0 before it did
+	Timeout      time.Duration // as negotiated; as asked for before that
+	TrustedUntil time.Time     // until when possessions may be held without a further word from the leader; zero if never yet in this epoch
+	Server       string        // host:port of the present connection, "" if there is none
+}

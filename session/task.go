@@ -1,0 +1,90 @@
+package session
+
+import (
+	"sync"
+	"time"
+)
+
+// tasks are the goroutines of a session. Each is a request on its way, or the reaction to a timer; each ends with the connection that it waits for or
+// with the session, and the session's end waits for all of them.
+type tasks struct {
+	mu      sync.Mutex
+	over    bool
+	running sync.WaitGroup
+}
+
+// run starts a task; false if the session has ended.
+func (t *tasks) run(f func()) bool {
+	if !t.begin() {
+		return false
+	}
+	go func() { // owned by the session; see tasks
+		defer t.running.Done()
+		f()
+	}()
+	return true
+}
+
+// begin reserves a task.
+func (t *tasks) begin() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return false
+	}
+	t.running.Add(1)
+	return true
+}
+
+// end refuses further tasks and waits for those that run.
+func (t *tasks) end() {
+	t.mu.Lock()
+	t.over = true
+	t.mu.Unlock()
+	t.running.Wait()
+}
+
+// alarm is a timer whose reaction is a task. Its methods are called with the session's mutex held, its reaction without.
+type alarm struct {
+	tasks *tasks
+	mu    *sync.Mutex
+	react func()
+
+	timer *time.Timer // nil: not set
+	at    instant
+	round int // counts how often it was set, so that a reaction that comes too late is known
+}
+
+// set lets the alarm go off at a moment, unless it does so before anyway.
+func (a *alarm) set(now, at instant) {
+	if a.timer != nil && a.at.mono <= at.mono {
+		return
+	}
+	a.stop()
+	if !a.tasks.begin() {
+		return
+	}
+	a.at = at
+	a.round++
+	round := a.round
+	a.timer = time.AfterFunc(max(now.left(at), 0), func() {
+		defer a.tasks.running.Done()
+		a.mu.Lock()
+		due := a.timer != nil && a.round == round
+		if due {
+			a.timer = nil
+		}
+		a.mu.Unlock()
+		if due {
+			a.react()
+		}
+	})
+}
+
+// stop takes it back.
+func (a *alarm) stop() {
+	if a.timer != nil && a.timer.Stop() {
+		a.tasks.running.Done()
+	}
+	a.timer = nil
+}

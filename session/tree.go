@@ -1,0 +1,116 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// EnsurePath creates what is missing of a path, as persistent znodes without data. It may be repeated without harm, so lost answers are no error.
+func (s *Session) EnsurePath(ctx context.Context, path string) error {
+	err := s.ready(path)
+	if err == nil {
+		_, err = readOut(ctx, s, func(c *link.Conn) (struct{}, error) {
+			return struct{}{}, s.ensure(c, s.Path(path), link.Persistent)
+		})
+	}
+	return failed("ensure path", path, err)
+}
+
+// deletions is how many znodes [Session.DeleteAll] deletes in one transaction.
+const deletions = 100
+
+// DeleteAll deletes a znode with everything below it. That it does not exist is no error. It is no transaction: what is created below meanwhile is
+// deleted too, and if it fails, a part is gone. It may be repeated without harm, so lost answers are no error. The root of ZooKeeper is refused; with a
+// namespace, "/" is the namespace's own znode.
+func (s *Session) DeleteAll(ctx context.Context, path string) error {
+	err := s.ready(path)
+	if err == nil && s.Path(path) == "/" {
+		err = errors.Join(ErrInvalidPath, errors.New("path: the root can't be deleted"))
+	}
+	if err == nil {
+		err = s.deleteAll(ctx, s.Path(path))
+	}
+	return failed("delete all", path, err)
+}
+
+func (s *Session) deleteAll(ctx context.Context, root string) error {
+	for try := 1; ; try++ {
+		doomed, err := s.below(ctx, root)
+		if err != nil {
+			return err
+		}
+		for len(doomed) > 0 && err == nil {
+			n := s.batch(doomed)
+			err = s.deleteBatch(ctx, doomed[:n])
+			doomed = doomed[n:]
+		}
+		if !errors.Is(err, ErrNotEmpty) { // somebody has created something meanwhile: look again
+			return err
+		}
+		s.pause(ctx, backoff(try))
+	}
+}
+
+// below lists a znode and everything below it, children before their parents; nothing if it does not exist.
+func (s *Session) below(ctx context.Context, path string) ([]string, error) {
+	names, err := readOut(ctx, s, func(c *link.Conn) ([]string, error) {
+		names, _, err := c.Children(path, false)
+		return names, err
+	})
+	if errors.Is(err, ErrNoNode) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, name := range names {
+		more, err := s.below(ctx, znode.Join(path, name))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	return append(all, path), nil
+}
+
+// batch is how many of the paths go into one transaction.
+func (s *Session) batch(paths []string) int {
+	size := link.Size()
+	for i, path := range paths {
+		size += link.Size(link.Op{Kind: link.OpDelete, Path: path}) - link.Size()
+		if i == deletions || i > 0 && size > s.cfg.maxPacket {
+			return i
+		}
+	}
+	return len(paths)
+}
+
+// deleteBatch deletes in one transaction, or one by one where somebody was quicker.
+func (s *Session) deleteBatch(ctx context.Context, paths []string) error {
+	ops := make([]link.Op, len(paths))
+	for i, path := range paths {
+		ops[i] = link.Op{Kind: link.OpDelete, Path: path, Version: -1}
+	}
+	_, err := readOut(ctx, s, func(c *link.Conn) (struct{}, error) {
+		_, err := c.Multi(ops)
+		return struct{}{}, err
+	})
+	if !errors.Is(err, ErrNoNode) {
+		return err
+	}
+	for _, path := range paths {
+		_, err := readOut(ctx, s, func(c *link.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
+		if err != nil && !errors.Is(err, ErrNoNode) {
+			return err
+		}
+	}
+	return nil
+}
+
+// parentOf is the path above an absolute one; "" above the root.
+func parentOf(path string) string { return path[:strings.LastIndexByte(path, '/')] }

@@ -1,0 +1,123 @@
+package session
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// onAsked takes a read with a watch.
+func (w *steward) onAsked(a *ask) {
+	if a.epoch != w.epoch {
+		w.answered(a, func() { a.refuse(ErrExpired) })
+		return
+	}
+	n := w.table.entries[a.key]
+	switch {
+	case n == nil:
+		n = &watchEntry{arming: a}
+		w.table.entries[a.key] = n
+		w.request(a, true)
+	case n.arming != nil:
+		n.waiting = append(n.waiting, a)
+	default:
+		n.subscribe(a)
+		w.request(a, false)
+	}
+}
+
+// request sends the read, once. Whether the answer to one without a watch is followed by the event is decided by the entry that it found: it was there
+// before the read was sent.
+func (w *steward) request(a *ask, watch bool) {
+	s := w.Session
+	if !s.tasks.run(func() {
+		at, err := s.pass(s.life, a.epoch, a.at)
+		if err != nil {
+			s.answered(a, func() { a.refuse(s.unlessClosed(err)) })
+			return
+		}
+		answer, err := a.read(a.epoch.conn, watch)
+		if err != nil && !definite(err) {
+			a.at = at.lost(err)
+			s.ref.Tell(heard{ask: a})
+			return
+		}
+		s.ref.Tell(heard{ask: a, answer: answer, armed: err == nil || a.birth && errors.Is(err, ErrNoNode)})
+	}) {
+		s.answered(a, func() { a.refuse(ErrClosed) })
+	}
+}
+
+// onHeard takes the answer, or its loss.
+func (w *steward) onHeard(m heard) {
+	a := m.ask
+	if a.epoch != w.epoch {
+		w.answered(a, func() { a.refuse(ErrExpired) })
+		return
+	}
+	n := w.table.entries[a.key]
+	arming := n != nil && n.arming == a
+	var waiting []*ask
+	switch {
+	case arming && m.armed && !n.fired:
+		n.arming, waiting, n.waiting = nil, n.waiting, nil
+		n.subscribe(a)
+	case arming:
+		waiting = n.waiting
+		delete(w.table.entries, a.key)
+	case n != nil && !m.armed:
+		n.unsubscribe(a)
+	}
+	switch {
+	case m.answer == nil:
+		a.void = true
+		again := *a // what was held back for the lost answer is not for the next
+		again.void = false
+		w.again(a, &again)
+	case m.armed:
+		w.answered(a, m.answer)
+		a.answered = true
+	default:
+		w.answered(a, m.answer)
+		a.void = true // there is nothing to watch, so nothing to tell
+	}
+	w.table.release(a.seat)
+	for _, o := range waiting {
+		w.onAsked(o)
+	}
+}
+
+// again asks once more in the place of an ask whose answer was lost.
+func (w *steward) again(old, a *ask) {
+	w.mu.Lock()
+	_, open := old.epoch.asks[old]
+	if open {
+		delete(old.epoch.asks, old)
+		a.epoch.asks[a] = struct{}{}
+	}
+	w.mu.Unlock()
+	if open {
+		w.onAsked(a)
+	}
+}
+
+// onFired tells everyone who asked for it of an event.
+func (w *steward) onFired(ev link.Fired) {
+	path := w.relative(ev.Path)
+	if ev.Type == NodeDeleted {
+		w.missing(path)
+	}
+	var seats []*Seat
+	asks := make(map[*Seat][]*ask)
+	for _, key := range firedKeys(ev) {
+		for _, a := range w.table.fire(key) {
+			if asks[a.seat] == nil {
+				seats = append(seats, a.seat)
+			}
+			asks[a.seat] = append(asks[a.seat], a)
+		}
+	}
+	for _, t := range seats {
+		w.table.pass(t, Fired{Epoch: w.epoch.number, Path: path, Type: ev.Type}, asks[t])
+	}
+}

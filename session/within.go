@@ -1,0 +1,39 @@
+package session
+
+import (
+	"context"
+	"iter"
+)
+
+type holdsKey struct{}
+
+// held is a list of holds that a context stands under, innermost first.
+type held struct {
+	hold  *Hold
+	outer *held
+}
+
+// HoldsFrom are the holds that a context stands under: those whose Context it descends from, and those that it was put under with [Within], innermost
+// first. Ended ones are among them. A lock refuses a wait that would wait for one of them.
+func HoldsFrom(ctx context.Context) iter.Seq[*Hold] {
+	return func(yield func(*Hold) bool) {
+		at, _ := ctx.Value(holdsKey{}).(*held)
+		for ; at != nil; at = at.outer {
+			if !yield(at.hold) {
+				return
+			}
+		}
+	}
+}
+
+// Within puts a context under a hold: what is returned ends with ctx or with the hold, whichever is first, with the cause of that one, and [HoldsFrom]
+// finds the hold beside those that ctx stood under. The function releases what this takes; the context is cancelled by it.
+func Within(ctx context.Context, h *Hold) (context.Context, context.CancelFunc) {
+	outer, _ := ctx.Value(holdsKey{}).(*held)
+	inner, cancel := context.WithCancelCause(context.WithValue(ctx, holdsKey{}, &held{hold: h, outer: outer}))
+	stop := context.AfterFunc(h.ctx, func() { cancel(h.Err()) })
+	return inner, func() {
+		stop()
+		cancel(nil)
+	}
+}
