@@ -13,7 +13,7 @@ import (
 type relay struct {
 	pipes  [2]*pipe // by Direction
 	done   chan struct{}
-	resets sync.Once
+	ending sync.Once
 }
 
 // pipe carries the bytes of one direction: read, wait for the delay and for the weather, write.
@@ -59,15 +59,17 @@ func (r *relay) run() {
 		})
 	}
 	wg.Wait()
-	r.reset()
+	r.end(func(conn *net.TCPConn) { _ = conn.Close() }) // orderly: what was written last is still under way
 }
 
 // reset breaks both connections at once. May be called more than once, from any goroutine.
-func (r *relay) reset() {
-	r.resets.Do(func() {
+func (r *relay) reset() { r.end(resetConn) }
+
+func (r *relay) end(how func(*net.TCPConn)) {
+	r.ending.Do(func() {
 		close(r.done)
-		resetConn(r.pipes[ToServer].src)
-		resetConn(r.pipes[ToServer].dst)
+		how(r.pipes[ToServer].src)
+		how(r.pipes[ToServer].dst)
 	})
 }
 

@@ -1,0 +1,298 @@
+package ensemble_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+const moment = 100 * time.Millisecond // long enough on loopback to see that nothing comes
+
+// echo is a server that sends everything back. accepted gets its side of each connection.
+func echo(t *testing.T) (addr string, accepted <-chan net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	conns := make(chan net.Conn, 16) // more than any test opens
+	go func() {                      // owner: the test; ends when its listener closes
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conns <- conn
+			go func() { // owner: the test; ends with the connection
+				_, _ = io.Copy(conn, conn)
+				_ = conn.Close()
+			}()
+		}
+	}()
+	return l.Addr().String(), conns
+}
+
+func proxyTo(t *testing.T, addr string) *ensemble.Proxy {
+	t.Helper()
+	proxy, err := ensemble.NewProxy(addr)
+	require.NoError(t, err)
+	t.Cleanup(proxy.Close)
+	return proxy
+}
+
+func dial(t *testing.T, proxy *ensemble.Proxy) net.Conn {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", proxy.Addr(), patience)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func send(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	_, err := io.WriteString(conn, text)
+	require.NoError(t, err)
+}
+
+func requireReceives(t *testing.T, conn net.Conn, want string) {
+	t.Helper()
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+	got := make([]byte, len(want))
+	_, err := io.ReadFull(conn, got)
+	require.NoError(t, err)
+	require.Equal(t, want, string(got))
+}
+
+func requireSilence(t *testing.T, conn net.Conn) {
+	t.Helper()
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(moment)))
+	n, err := conn.Read(make([]byte, 1))
+	require.Zero(t, n)
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+}
+
+func requireBroken(t *testing.T, conn net.Conn) {
+	t.Helper()
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+	_, err := conn.Read(make([]byte, 1))
+	require.Error(t, err)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.NotErrorIs(t, err, io.EOF, "a reset, no orderly end")
+}
+
+// requireRefused allows for the reset to come before the dial has returned, or behind.
+func requireRefused(t *testing.T, proxy *ensemble.Proxy) {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", proxy.Addr(), patience)
+	if err == nil {
+		defer func() { _ = conn.Close() }()
+		requireBroken(t, conn)
+	}
+}
+
+func TestProxyPassesBytesAndEnds(t *testing.T) {
+	t.Parallel()
+	addr, _ := echo(t)
+	conn := dial(t, proxyTo(t, addr))
+	send(t, conn, "hello")
+	requireReceives(t, conn, "hello")
+	require.NoError(t, conn.(*net.TCPConn).CloseWrite())
+	rest, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	require.Empty(t, rest)
+}
+
+func TestProxyPassesMuchDataUnchanged(t *testing.T) {
+	t.Parallel()
+	addr, _ := echo(t)
+	conn := dial(t, proxyTo(t, addr))
+	sent := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)
+	go func() { // owner: the test; ends when all is sent
+		_, _ = conn.Write(sent)
+		_ = conn.(*net.TCPConn).CloseWrite()
+	}()
+	got, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(sent, got))
+}
+
+func TestCutBreaksWhatIsOpenAndWhatComes(t *testing.T) {
+	t.Parallel()
+	addr, accepted := echo(t)
+	proxy := proxyTo(t, addr)
+	conn := dial(t, proxy)
+	server := <-accepted
+
+	proxy.Cut()
+	requireBroken(t, conn)
+	requireBrokenOrClosed(t, server)
+	requireRefused(t, proxy)
+
+	proxy.Heal()
+	healed := dial(t, proxy)
+	send(t, healed, "again")
+	requireReceives(t, healed, "again")
+}
+
+// The echo server may have closed its own side before the test looks.
+func requireBrokenOrClosed(t *testing.T, conn net.Conn) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		_, err := conn.Write([]byte{0})
+		return err != nil
+	}, patience, time.Millisecond)
+}
+
+func TestResetBreaksOnlyWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	addr, accepted := echo(t)
+	proxy := proxyTo(t, addr)
+	conn := dial(t, proxy)
+	<-accepted
+	proxy.Reset()
+	requireBroken(t, conn)
+	next := dial(t, proxy)
+	send(t, next, "x")
+	requireReceives(t, next, "x")
+}
+
+func TestBlackholeIsSilentAndHealDelivers(t *testing.T) {
+	t.Parallel()
+	for name, directions := range map[string][]ensemble.Direction{
+		"both":      nil,
+		"to server": {ensemble.ToServer},
+		"to client": {ensemble.ToClient},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr, _ := echo(t)
+			proxy := proxyTo(t, addr)
+			conn := dial(t, proxy)
+			send(t, conn, "a")
+			requireReceives(t, conn, "a")
+
+			proxy.Blackhole(directions...)
+			send(t, conn, "b")
+			requireSilence(t, conn)
+			newcomer := dial(t, proxy)
+			send(t, newcomer, "c")
+			requireSilence(t, newcomer)
+
+			proxy.Heal()
+			requireReceives(t, conn, "b")
+			requireReceives(t, newcomer, "c")
+		})
+	}
+}
+
+func TestBlackholeOfOneDirectionLetsTheOtherThrough(t *testing.T) {
+	t.Parallel()
+	addr, accepted := echo(t)
+	proxy := proxyTo(t, addr)
+	conn := dial(t, proxy)
+	server := <-accepted
+	send(t, conn, "x")
+	requireReceives(t, conn, "x")
+
+	proxy.Blackhole(ensemble.ToServer)
+	send(t, server, "from the server")
+	requireReceives(t, conn, "from the server")
+}
+
+func TestBlackholeHidesTheEndOfAConnection(t *testing.T) {
+	t.Parallel()
+	addr, accepted := echo(t)
+	proxy := proxyTo(t, addr)
+	conn := dial(t, proxy)
+	server := <-accepted
+	send(t, conn, "x")
+	requireReceives(t, conn, "x")
+
+	proxy.Blackhole()
+	require.NoError(t, server.Close())
+	requireSilence(t, conn)
+	proxy.Heal()
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+	_, err := conn.Read(make([]byte, 1))
+	require.Error(t, err)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+}
+
+// A receiver that doesn't read blocks the proxy's write; Blackhole must not wait for it, and nothing may be lost or doubled afterwards.
+func TestBlackholeBreaksOffAWriteThatHangs(t *testing.T) {
+	t.Parallel()
+	addr, accepted := echo(t)
+	proxy := proxyTo(t, addr)
+	conn := dial(t, proxy)
+	server := <-accepted
+	const size = 32 << 20 // more than the kernel's buffers take
+	sent := make([]byte, size)
+	for i := range sent {
+		sent[i] = byte(i >> 8)
+	}
+	go func() { _, _ = server.Write(sent) }() // owner: the test; ends when all is read
+	requireFirstByte(t, conn)
+
+	began := time.Now()
+	proxy.Blackhole()
+	require.Less(t, time.Since(began), 5*time.Second)
+	proxy.Heal()
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+	got := make([]byte, size-1)
+	_, err := io.ReadFull(conn, got)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(sent[1:], got))
+}
+
+func requireFirstByte(t *testing.T, conn net.Conn) {
+	t.Helper()
+	_, err := io.ReadFull(conn, make([]byte, 1))
+	require.NoError(t, err)
+}
+
+func TestDelayHoldsBackEachWay(t *testing.T) {
+	t.Parallel()
+	addr, _ := echo(t)
+	proxy := proxyTo(t, addr)
+	conn := dial(t, proxy)
+	send(t, conn, "x")
+	requireReceives(t, conn, "x")
+
+	proxy.Delay(moment)
+	began := time.Now()
+	send(t, conn, "slow")
+	requireReceives(t, conn, "slow")
+	require.GreaterOrEqual(t, time.Since(began), 2*moment)
+	proxy.Heal()
+	began = time.Now()
+	send(t, conn, "fast")
+	requireReceives(t, conn, "fast")
+	require.Less(t, time.Since(began), 2*moment)
+}
+
+func TestProxyWithoutATargetBreaksConnections(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	requireRefused(t, proxyTo(t, l.Addr().String()))
+}
+
+func TestCloseEndsConnectionsThatHang(t *testing.T) {
+	t.Parallel()
+	addr, _ := echo(t)
+	proxy := proxyTo(t, addr)
+	open := dial(t, proxy)
+	proxy.Blackhole()
+	hanging := dial(t, proxy)
+	proxy.Close()
+	proxy.Close()
+	requireBroken(t, open)
+	requireBroken(t, hanging)
+}
