@@ -37,12 +37,17 @@ func Available() error {
 // there, a test that silently does not run is a broken promise.
 func Need(t TB) {
 	t.Helper()
-	switch err := Available(); {
-	case err == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatalf("%v", err)
+	need(t, Available(), os.Getenv("CI") == "true")
+}
+
+func need(t TB, missing error, continuous bool) {
+	t.Helper()
+	switch {
+	case missing == nil:
+	case continuous:
+		t.Fatalf("%v", missing)
 	default:
-		t.Skipf("%v", err)
+		t.Skipf("%v", missing)
 	}
 }
 

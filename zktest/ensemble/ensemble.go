@@ -154,8 +154,8 @@ func (e *Ensemble) Stop(i int) { e.servers[i].setPaused(true) }
 // Continue ends Stop.
 func (e *Ensemble) Continue(i int) { e.servers[i].setPaused(false) }
 
-// Restart starts a server again with its files, killing it first if it runs. It returns when the server serves; if too few servers run for a
-// majority, when it listens. The error shows the end of its log.
+// Restart starts a server again with its files, killing it first if it runs. It returns when the server serves; if it is isolated, or too few servers
+// run for a majority, when it listens. The error shows the end of its log.
 func (e *Ensemble) Restart(i int) error {
 	sv := e.servers[i]
 	sv.kill()
@@ -163,7 +163,7 @@ func (e *Ensemble) Restart(i int) error {
 		return err
 	}
 	ready := sv.listens
-	if e.majority() {
+	if e.majority() && !e.peers.isIsolated(i) {
 		ready = sv.serves
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout) // like New, a call of tests, which bound their own time

@@ -229,3 +229,14 @@ func TestServerThatDoesNotStartIsExplainedByItsLog(t *testing.T) {
 	require.ErrorContains(t, err, "its process ended")
 	require.ErrorContains(t, err, "NumberFormatException")
 }
+
+// Systems whose loopback has one address get by with ports; only elections can't be cut off there.
+func TestIsolatesFollowersWithPortsAlone(t *testing.T) {
+	t.Parallel()
+	servers := ensemble.Start(t, 3, ensemble.WithPorts(), ensemble.WithSyncLimit(5))
+	cut := follower(servers)
+	heal := servers.Isolate(cut)
+	eventually(t, "it gives its clients up", func() bool { _, err := servers.Stats(cut); return err != nil })
+	heal()
+	require.NoError(t, servers.Await(t.Context()))
+}

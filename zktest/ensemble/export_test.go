@@ -1,0 +1,22 @@
+package ensemble
+
+import "io"
+
+// What only the tests of this package see.
+var (
+	FindIn     = func(env func(string) string, debian string) error { _, err := findIn(env, debian); return err }
+	Sweep      = sweep
+	ParseStats = parseStats
+	ParseConn  = parseConn
+)
+
+func NeedUnless(t TB, missing error, continuous bool) { need(t, missing, continuous) }
+
+func Announcing(addr string) func(io.Reader) ([]byte, error) { return announcing(addr) }
+
+// WithPorts lays the ensemble out as on systems whose loopback has one address.
+func WithPorts() Option { return func(s *settings) error { s.ports = true; return nil } }
+
+func (e *Ensemble) Pid(i int) int { return e.servers[i].proc.os.Pid }
+
+func (e *Ensemble) Root() string { return e.root.path }

@@ -1,0 +1,68 @@
+package ensemble_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+func TestConnectionLines(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		line string
+		want ensemble.Conn
+		ok   bool
+	}{
+		"with a session": {
+			"/127.0.0.1:47154[1](queued=2,recved=3,sent=4,sid=0x10000f,lop=PING,est=1,to=60000,lcxid=0x2)",
+			ensemble.Conn{Client: "127.0.0.1:47154", SessionID: 0x10000f, Received: 3, Sent: 4, Queued: 2}, true,
+		},
+		"without":          {"/127.0.0.1:47154[0](queued=0,recved=1,sent=0)", ensemble.Conn{Client: "127.0.0.1:47154", Received: 1}, true},
+		"server 200":       {"/h:1[1](sid=0xc800000000000001)", ensemble.Conn{Client: "h:1", SessionID: -0x37ffffffffffffff}, true},
+		"empty":            {"", ensemble.Conn{}, false},
+		"no fields":        {"/h:1[1]", ensemble.Conn{}, false},
+		"nonsense numbers": {"/h:1[1](recved=many)", ensemble.Conn{}, false},
+	} {
+		got, ok := ensemble.ParseConn(tc.line)
+		require.Equal(t, tc.ok, ok, name)
+		require.Equal(t, tc.want, got, name)
+	}
+}
+
+func TestCountersThatAreMissingAreNamed(t *testing.T) {
+	t.Parallel()
+	_, err := ensemble.ParseStats("zk_watch_count\t3\n")
+	require.ErrorContains(t, err, "zk_cnt_request_throttle_queue_time_ms")
+	_, err = ensemble.ParseStats("This ZooKeeper instance is not currently serving requests\n")
+	require.Error(t, err)
+}
+
+func TestElectionAnnouncesAnotherAddress(t *testing.T) {
+	t.Parallel()
+	message := func(version int64, addr string) []byte {
+		b := binary.BigEndian.AppendUint64(nil, uint64(version))
+		b = binary.BigEndian.AppendUint64(b, 2)
+		b = binary.BigEndian.AppendUint32(b, uint32(len(addr)))
+		return append(b, addr...)
+	}
+	for name, tc := range map[string]struct {
+		in, want []byte
+		err      error
+	}{
+		"one address":       {in: message(-65536, "127.0.0.1:3888"), want: message(-65536, "other:1")},
+		"several addresses": {in: message(-65535, "a:1|b:2"), want: message(-65535, "other:1")},
+		"no announcement":   {in: binary.BigEndian.AppendUint64(nil, 2), want: binary.BigEndian.AppendUint64(nil, 2)},
+		"too long":          {in: message(-65536, string(make([]byte, 4096)))[:20], want: message(-65536, string(make([]byte, 4096)))[:20]},
+		"nothing":           {err: io.EOF},
+		"broken off":        {in: message(-65536, "127.0.0.1:3888")[:25], err: io.ErrUnexpectedEOF},
+	} {
+		got, err := ensemble.Announcing("other:1")(bytes.NewReader(tc.in))
+		require.ErrorIs(t, err, tc.err, name)
+		require.Equal(t, tc.want, got, name)
+	}
+}
