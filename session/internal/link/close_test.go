@@ -3,6 +3,7 @@ package link_test
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,6 +197,50 @@ func TestAbandonLeavesTheSession(t *testing.T) {
 		require.Equal(b, []jute.Op{jute.OpGetData}, v.ops())
 		require.Len(b, b.sink.all(), 1)
 		require.Error(b, b.Close(within(b, time.Second)), "the session may live on")
+	})
+}
+
+func TestCloseFreesThoseWhoWaitForTheirTurn(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		resume := v.stopReading()
+		require.NoError(b, b.Sync("/"))
+		first := begin(func() error { return b.Sync("/") }) // its frame is stuck
+		pending(b, first)
+		second := begin(func() error { return b.Sync("/") })
+		pending(b, second)
+		closing := b.beginClose(time.Second)
+		require.ErrorIs(b, got(b, second), link.ErrEnded)
+		pending(b, first)
+		resume()
+		require.NoError(b, got(b, closing))
+		require.NoError(b, got(b, first))
+	})
+}
+
+// secured is like the connections of crypto/tls: its own Close says farewell first, which may block.
+type secured struct{ net.Conn }
+
+func (s secured) NetConn() net.Conn { return s.Conn }
+
+func (s secured) Close() error {
+	_, err := s.Write([]byte{0})
+	return err
+}
+
+func TestHangingUpIsNotHeldUpByAFarewell(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		defer v.stopReading()()
+		require.NoError(b, b.Sync("/"))
+		begun := time.Now()
+		b.Abandon()
+		require.Zero(b, time.Since(begun))
+	}, func(f *fake, cfg *link.Config) {
+		cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := f.dial(ctx, network, addr)
+			return secured{conn}, err
+		}
 	})
 }
 

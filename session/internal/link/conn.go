@@ -42,19 +42,20 @@ type Conn struct {
 
 	telling sync.Mutex // held while state changes and the sink is told, so that events have one order; taken before mu
 
-	mu       sync.Mutex
-	outbox   []Event // what tell tells when it has let go of mu
-	cause    error   // why it is over; nil until then
-	closing  bool    // Close was called: the next connection is for closing the session alone
-	quiet    bool    // nothing is told any more
-	settled  bool    // the session doesn't exist any more at the servers
-	dialled  *line   // the connection made last, until it is lost
-	line     *line   // the same, while it has the session and takes requests
-	handing  *request
-	session  identity
-	tries    int   // to connect since a connection was last good
-	lastZxid int64 // of the last answer: what was seen of the servers' history
-	watches  watchTable
+	mu         sync.Mutex
+	outbox     []Event // what tell tells when it has let go of mu
+	cause      error   // why it is over; nil until then
+	closing    bool    // Close was called: the next connection is for closing the session alone
+	quiet      bool    // nothing is told any more
+	settled    bool    // the session doesn't exist any more at the servers
+	dialled    *line   // the connection made last, until it is lost
+	line       *line   // the same, while it has the session and takes requests
+	handing    *request
+	session    identity
+	tries      int   // to connect since a connection was last good
+	complained bool  // about the connection that there isn't
+	lastZxid   int64 // of the last answer: what was seen of the servers' history
+	watches    watchTable
 }
 
 // identity is what the server handed out with the session.

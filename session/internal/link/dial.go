@@ -27,7 +27,8 @@ func (c *Conn) dial(_, addr string, _ time.Duration) (net.Conn, error) {
 	defer cancel()
 	raw, err := c.cfg.Dial(ctx, "tcp", addr)
 	if err != nil {
-		return nil, err // the library logs it and asks for the next; if it is over, pause says so then
+		c.complain(addr, err)
+		return nil, err // the library asks for the next server; if it is over, pause says so then
 	}
 	l := newLine(c, raw, addr, limit)
 	if !c.adopt(l) {
@@ -39,6 +40,18 @@ func (c *Conn) dial(_, addr string, _ time.Duration) (net.Conn, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// complain says why there is no connection, once for each time that there is none: the first reason is what an operator wants to know. The rest the
+// library has its words for.
+func (c *Conn) complain(server string, cause error) {
+	c.mu.Lock()
+	again := c.complained || c.closing || c.cause != nil
+	c.complained = true
+	c.mu.Unlock()
+	if !again {
+		c.log.Warn("no connection to ZooKeeper", "server", server, "cause", cause)
+	}
 }
 
 // adopt makes a new connection known to those who end the session; false if that has happened.

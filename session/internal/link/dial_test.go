@@ -1,9 +1,13 @@
 package link_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,6 +123,30 @@ func TestServerThatAcceptsAndDropsIsNotHammered(t *testing.T) {
 			}()
 			return jute.ConnectResponse{Timeout: q.Timeout, SessionID: 7, Password: make([]byte, 16)}, true
 		}
+	})
+}
+
+func TestReasonOfAMissingConnectionIsLoggedOnceEachTime(t *testing.T) {
+	var log bytes.Buffer
+	var mu sync.Mutex
+	warnings := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Count(log.String(), "refused")
+	}
+	inBubble(t, func(b *bench) {
+		time.Sleep(time.Minute)
+		require.Equal(b, 1, warnings())
+		b.script(func() { b.refuse = nil })
+		time.Sleep(time.Minute)
+		v := b.connected()
+		b.script(func() { b.refuse = func(string) error { return errRefused } })
+		v.hangUp()
+		time.Sleep(time.Minute)
+		require.Equal(b, 2, warnings())
+	}, func(f *fake, cfg *link.Config) {
+		cfg.Logger = slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil))
+		f.refuse = func(string) error { return errRefused }
 	})
 }
 

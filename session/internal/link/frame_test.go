@@ -40,6 +40,7 @@ func TestMalformedFramesDropTheConnection(t *testing.T) {
 		"huge event":           {any, 0, frame(1<<30, -1)},
 		"huge ping":            {any, 0, frame(1<<30, -2)},
 		"unknown xid":          {any, 0, frame(16, -77)},
+		"uninvited farewell":   {any, 0, frame(16, -11)},
 		"answer to nothing":    {any, 0, frame(16, 4711)},
 		"empty event":          {any, 0, frame(16, -1)},
 		"event with long path": {any, 0, frame(28, -1, 1, 3, 99)},
@@ -52,6 +53,7 @@ func TestMalformedFramesDropTheConnection(t *testing.T) {
 		"no path":              {answer, jute.OpSync, frame(16, 1)},
 		"half a stat":          {answer, jute.OpExists, frame(24, 1, 1, 1)},
 		"empty transaction":    {answer, jute.OpMulti, frame(16, 1)},
+		"broken names":         {answer, jute.OpGetChildren2, frame(24, 1, 1, 1<<31-1)},
 		"half a transaction":   {answer, jute.OpMulti, frame(20, 1, 13)},
 	}
 	for name, c := range cases {
@@ -187,7 +189,7 @@ func TestLargePacketsBothWays(t *testing.T) {
 	})
 }
 
-// The library would allocate three megabytes for each connection.
+// The library would allocate three megabytes for each connection. Not parallel: it looks at the heap.
 func TestIdleConnIsSmall(t *testing.T) {
 	const n = 50
 	synctest.Test(t, func(t *testing.T) {

@@ -2,14 +2,9 @@ package link
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"net"
-	"sync"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/notify"
@@ -29,7 +24,6 @@ const (
 
 	passwordLength = 16
 	headerLength   = 16 // of a reply: xid, zxid, error
-	silence        = 3  // a connection from which nothing was heard for two of so many parts of the session's timeout is dead
 )
 
 // line is one connection to one server. The library takes it for its net.Conn: it writes one whole frame a Write, first the request for the session,
@@ -42,7 +36,7 @@ type line struct {
 	limit  time.Duration // for each step of the handshake
 	gone   *notify.Latch // it is lost
 
-	writing sync.Mutex // one frame at a time
+	writing turn // one frame at a time
 
 	// Of the library's loop during the handshake, and of its receiving goroutine from then on.
 	in      *bufio.Reader
@@ -58,11 +52,11 @@ type line struct {
 	since   time.Time          // when it came up; under conn.mu
 	useful  bool               // a request was answered; under conn.mu
 	pending map[int32]*request // under conn.mu
-	quiet   time.Duration      // how long a silence is borne; set before it comes up
+	quiet   time.Duration      // how long a silence is borne, though pings go out; set when it comes up
 }
 
 func newLine(c *Conn, raw net.Conn, server string, limit time.Duration) *line {
-	l := &line{conn: c, raw: raw, server: server, limit: limit, gone: notify.NewLatch(), pending: map[int32]*request{}}
+	l := &line{conn: c, raw: raw, server: server, limit: limit, gone: notify.NewLatch(), writing: newTurn(), pending: map[int32]*request{}}
 	l.in = bufio.NewReaderSize(patient{l}, smallBuffer)
 	return l
 }
@@ -80,84 +74,12 @@ func (p patient) Read(b []byte) (int, error) {
 	return p.l.raw.Read(b)
 }
 
-// Write takes one frame of the library.
-func (l *line) Write(frame []byte) (int, error) {
-	if len(frame) < 12 {
-		return 0, errUnexpected
-	}
-	if !l.greeted {
-		return len(frame), l.greet()
-	}
-	xid, op := int32(binary.BigEndian.Uint32(frame[4:])), jute.Op(int32(binary.BigEndian.Uint32(frame[8:])))
-	if op == jute.OpPing {
-		return len(frame), l.send(frame)
-	}
-	r, err := l.register(xid)
-	if err != nil {
-		l.lose(err)
-		return 0, err
-	}
-	if r.grow > 0 {
-		// The library's send buffer belongs to the goroutine that runs here.
-		zk.WithMaxConnBufferSize(r.grow)(l.conn.zk)
-		return len(frame), l.send(frame)
-	}
-	if r.watch {
-		// The library doesn't know of watches: it would re-arm them behind our back. The flag is the last byte.
-		frame = append(make([]byte, 0, len(frame)), frame...)
-		frame[len(frame)-1] = 1
-	}
-	err = l.send(frame)
-	l.conn.turn.pass()
-	r.out()
-	return len(frame), err
-}
-
-// register makes the request that was handed to the library the owner of the xid that the library gave it.
-func (l *line) register(xid int32) (*request, error) {
-	c := l.conn
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if l.dead != nil {
-		return nil, l.dead
-	}
-	r := c.handing
-	if r == nil {
-		return nil, errUnexpected
-	}
-	c.handing = nil
-	r.sent, r.sentAt = true, time.Now()
-	l.pending[xid] = r
-	return r, nil
-}
-
-// send writes a frame, or loses the line.
-func (l *line) send(frame []byte) error {
-	if err := l.write(frame); err != nil {
-		l.lose(fmt.Errorf("write: %w", err))
-		return err
-	}
-	return nil
-}
-
-func (l *line) write(frame []byte) error {
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	if l.quiet > 0 {
-		if err := l.raw.SetWriteDeadline(time.Now().Add(l.quiet)); err != nil {
-			return err
-		}
-	}
-	_, err := l.raw.Write(frame)
-	return err
-}
-
 // lose gives the connection up, once. From then on nothing that it still brings is taken, so that what was told with Down is the end.
 func (l *line) lose(cause error) {
 	c := l.conn
-	var nothing, down bool
+	var first, nothing, down bool
 	c.tell(func() {
-		if l.dead != nil {
+		if first = l.dead == nil; !first {
 			return
 		}
 		l.dead, l.pending = cause, nil
@@ -173,10 +95,15 @@ func (l *line) lose(cause error) {
 		}
 		nothing = c.closing && c.session.id == 0
 	})
+	if !first {
+		return
+	}
 	l.gone.Close()
 	l.hangUp()
 	if down {
 		c.log.Debug("connection to ZooKeeper lost", "server", l.server, "cause", cause)
+	} else {
+		c.complain(l.server, cause)
 	}
 	if nothing {
 		c.end(errClosed)

@@ -1,8 +1,11 @@
 package link
 
 import (
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
@@ -108,6 +111,9 @@ func (c *Conn) returned(r *request, err error) error {
 	c.mu.Unlock()
 	if unsent && r.grow == 0 {
 		c.turn.pass()
+	}
+	if errors.Is(err, zk.ErrShortBuffer) && sent {
+		r.line.lose(errMalformed) // the answer ended too early; who knows what else does
 	}
 	err = fromLibrary(err)
 	switch {
