@@ -31,23 +31,24 @@ type Session struct {
 	life   context.Context // of the tasks; ends with the session
 	cut    context.CancelFunc
 
-	mu        sync.Mutex
-	started   bool
-	closing   bool
-	epochs    uint64        // how many there have been
-	cur       *epoch        // the present one; also one that has ended, until the next begins
-	gate      *notify.Latch // closes, and is replaced, when requests may have become possible, or impossible for good
-	trust     trust
-	doubted   bool // the end of trust was announced
-	lastOut   instant
-	pacing    alarm   // for the next sync
-	waning    alarm   // for the end of trust
-	doubtAt   instant // when the want of trust is announced
-	seats     map[*Seat]struct{}
-	seatCount uint64
-	holds     map[*Hold]struct{}
-	ledger    ledger
-	watches   map[*shared]struct{}
+	mu           sync.Mutex
+	started      bool
+	closing      bool
+	epochs       uint64        // how many there have been
+	cur          *epoch        // the present one; also one that has ended, until the next begins
+	gate         *notify.Latch // closes, and is replaced, when requests may have become possible, or impossible for good
+	trust        trust
+	doubted      bool // the end of trust was announced
+	lastOut      instant
+	pacing       alarm   // for the next sync
+	waning       alarm   // for the end of trust
+	doubtAt      instant // when the want of trust is announced
+	seats        map[*Seat]struct{}
+	seatCount    uint64
+	holds        map[*Hold]struct{}
+	ledger       ledger
+	dataWatches  map[string]*shared[Data]
+	childWatches map[string]*shared[Children]
 }
 
 // New makes a session. It does no I/O: the session connects when it is first needed, or with [Session.Connect]. Each of the servers is "host:port", or
@@ -60,7 +61,7 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	s := &Session{
 		cfg: cfg, log: cfg.log, clock: clock{base: time.Now()}, system: cfg.system,
 		topic: notify.NewTopic[Status](), end: notify.NewEnd(), gone: notify.NewLatch(), gate: notify.NewLatch(),
-		seats: make(map[*Seat]struct{}), holds: make(map[*Hold]struct{}), watches: make(map[*shared]struct{}),
+		seats: make(map[*Seat]struct{}), holds: make(map[*Hold]struct{}), dataWatches: make(map[string]*shared[Data]), childWatches: make(map[string]*shared[Children]),
 		trust: trust{vouch: new(atomic.Pointer[voucher])},
 	}
 	s.life, s.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it

@@ -1,3 +1,103 @@
 package session
 
-type shared struct{}
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/notify"
+)
+
+// shared is a watch that any number of readers share: one actor, and one watch in ZooKeeper. It lives as long as anybody reads it.
+type shared[T any] struct {
+	session *Session
+	all     map[string]*shared[T] // of this kind, by path; under the session's mutex
+	path    string
+	sight   sight[T]
+	topic   *notify.Topic[T]
+	readers int // under the session's mutex
+
+	mu   sync.Mutex
+	ref  actors.Ref[sighted]
+	gone bool // the last reader has left
+}
+
+// sight is how a thing is looked at.
+type sight[T any] struct {
+	name  string
+	look  func(t *Seat, epoch uint64, path string, done func(state T, exists bool, err error)) // with a watch, if it exists
+	stale func(state T) T
+	same  func(a, b T) bool // nothing has happened between the two
+}
+
+// subscribe gives a reader his channel, and starts the watch if he is the first.
+func subscribe[T any](ctx context.Context, s *Session, all map[string]*shared[T], path string, sight sight[T]) <-chan T {
+	if err := s.ready(path); err != nil {
+		s.log.Warn("nothing to watch", "path", path, "error", err)
+		nothing := notify.NewLatest[T]()
+		nothing.Close()
+		return nothing.C()
+	}
+	s.mu.Lock()
+	w := all[path]
+	first := w == nil
+	if first {
+		w = &shared[T]{session: s, all: all, path: path, sight: sight, topic: notify.NewTopic[T]()}
+		all[path] = w
+	}
+	w.readers++
+	s.mu.Unlock()
+	states := w.topic.Subscribe(ctx)
+	if first {
+		w.spawn()
+	}
+	context.AfterFunc(ctx, w.leave)
+	return states
+}
+
+func (w *shared[T]) spawn() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ref, err := actors.Spawn(w.session.scope, actors.Spec[sighted]{
+		Name: w.sight.name + ":" + w.path, Kind: "watch",
+		New:   func(self actors.Self[sighted]) actors.Receiver[sighted] { return newWatcher(w, self) },
+		Ended: w.ended,
+	})
+	if err != nil {
+		w.ended(nil)
+		return
+	}
+	w.ref = ref
+}
+
+// leave takes a reader off. With the last one the watch ends.
+func (w *shared[T]) leave() {
+	s := w.session
+	s.mu.Lock()
+	w.readers--
+	last := w.readers == 0
+	if last && w.all[w.path] == w {
+		delete(w.all, w.path)
+	}
+	s.mu.Unlock()
+	if last {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.ref.Stop()
+	}
+}
+
+// ended closes what the readers have: the session is over, or the actor was given up.
+func (w *shared[T]) ended(cause error) {
+	s := w.session
+	if errors.Is(cause, actors.ErrGivenUp) {
+		s.log.Error("a watch is given up", "path", w.path, "cause", cause)
+	}
+	s.mu.Lock()
+	if w.all[w.path] == w {
+		delete(w.all, w.path)
+	}
+	s.mu.Unlock()
+	w.topic.Close()
+}

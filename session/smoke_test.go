@@ -32,7 +32,7 @@ func TestSmoke(t *testing.T) {
 		h, err := seat.Hold(1, path, 1, func(err error) { t.Log("ended", err) })
 		require.NoError(t, err)
 		require.True(t, h.Valid())
-		time.Sleep(20*time.Second)
+		time.Sleep(20 * time.Second)
 		require.True(t, h.Valid())
 		_, err = h.Commit(ctx, session.CreateOp("/res", nil))
 		require.NoError(t, err)

@@ -1,0 +1,84 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// Data is what a znode holds, as seen at some moment. Receivers share Bytes and must not change them.
+type Data struct {
+	Exists bool
+	Bytes  []byte
+	Stat   Stat
+	Stale  bool // the connection is down: so it was when last seen
+}
+
+// Children is who is below a znode, as seen at some moment. Receivers share Names and must not change them.
+type Children struct {
+	Exists bool
+	Names  []string // in no order
+	Stat   Stat
+	Stale  bool // the connection is down: so it was when last seen
+}
+
+// WatchData is a subscription to a znode's data, its birth and its end: the present state first, then each newer one, replacing one that was not received.
+// States in between may be left out, the last one never is; a change made while the connection was down comes after it. It goes on through expiry.
+//
+// However many watch a path, ZooKeeper is asked for one watch. The channel closes when ctx or the session ends; at once if the session is closed or the
+// path is not valid, and early if the actor behind it failed too often, which the log says. What can't be read, for want of a right, is Stale if it was
+// seen before, and tried again.
+func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
+	return subscribe(ctx, s, s.dataWatches, path, sight[Data]{
+		name: "data",
+		look: func(t *Seat, epoch uint64, path string, done func(Data, bool, error)) {
+			t.Read(epoch, path, true, func(a Seen) { done(Data{Exists: a.Exists, Bytes: a.Data, Stat: a.Stat}, a.Exists, a.Err) })
+		},
+		stale: func(d Data) Data {
+			d.Stale = true
+			return d
+		},
+		// Versions begin anew when a znode is deleted and made again, transactions don't.
+		same: func(a, b Data) bool { return a.Exists == b.Exists && a.Stat.Mzxid == b.Stat.Mzxid },
+	})
+}
+
+// WatchChildren is a subscription to the names of a znode's children, its birth and its end, in everything else like [Session.WatchData].
+func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Children {
+	return subscribe(ctx, s, s.childWatches, path, sight[Children]{
+		name: "children",
+		look: func(t *Seat, epoch uint64, path string, done func(Children, bool, error)) {
+			t.List(epoch, path, true, func(a Listed) {
+				missing := errors.Is(a.Err, ErrNoNode)
+				if missing {
+					a.Err = nil
+				}
+				done(Children{Exists: !missing, Names: a.Names, Stat: a.Stat}, !missing, a.Err)
+			})
+		},
+		stale: func(c Children) Children {
+			c.Stale = true
+			return c
+		},
+		same: func(a, b Children) bool {
+			return a.Exists == b.Exists && a.Stat.Czxid == b.Stat.Czxid && a.Stat.Pzxid == b.Stat.Pzxid
+		},
+	})
+}
+
+// await looks whether a znode exists, and watches for its birth, or its change or end if it does.
+func (t *Seat) await(number uint64, path string, done func(exists bool, err error)) {
+	s := t.session
+	read := func(c *link.Conn, watch bool) (func(), error) {
+		_, exists, err := c.Exists(s.Path(path), watch)
+		if err == nil && !exists {
+			return func() { done(false, nil) }, ErrNoNode
+		}
+		return func() { done(exists, err) }, err
+	}
+	t.look(number, &ask{
+		seat: t, key: watchKey{s.Path(path), watchData}, birth: true, read: read,
+		refuse: func(err error) { done(false, err) },
+	}, true)
+}

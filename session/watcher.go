@@ -1,0 +1,205 @@
+package session
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/actors"
+)
+
+// sighted is what the actor of a shared watch receives. The set is closed.
+type sighted interface{ sighted() }
+
+type (
+	noticed struct{ notice Notice }
+	looked  struct { // what came of looking
+		of     any // the watcher that looked
+		epoch  uint64
+		state  any
+		exists bool
+		err    error
+	}
+	awaited struct { // what came of waiting for a znode that was missing
+		of     any
+		epoch  uint64
+		exists bool
+		err    error
+	}
+	lookAgain struct{ of any }    // after a pause
+	prodded   struct{ do func() } // by tests
+)
+
+func (noticed) sighted()   {}
+func (looked) sighted()    {}
+func (awaited) sighted()   {}
+func (lookAgain) sighted() {}
+func (prodded) sighted()   {}
+
+// watcher is one incarnation of a shared watch's actor. It looks and watches in one request, publishes what it sees, and looks again when the watch
+// fires, when the connection is back, and in each epoch. What it sees never goes back: within an epoch servers see to that, and an epoch begins with a sync.
+type watcher[T any] struct {
+	*shared[T]
+	self actors.Self[sighted]
+	seat *Seat
+
+	epoch uint64
+	up    bool
+	busy  bool // looking
+	again bool // something happened meanwhile
+	tries int  // failures in a row
+
+	known bool
+	last  T // as published
+	stale bool
+}
+
+func newWatcher[T any](of *shared[T], self actors.Self[sighted]) *watcher[T] {
+	w := &watcher[T]{shared: of, self: self}
+	ref := self.Ref()
+	// Each incarnation has a seat of its own, so that it hears how things stand. A session that is closed has none, and stops this actor.
+	w.seat, _ = of.session.Seat(of.sight.name+":"+of.path, func(n Notice) { ref.Tell(noticed{n}) })
+	return w
+}
+
+// Receive implements [actors.Receiver].
+func (w *watcher[T]) Receive(m sighted) {
+	switch m := m.(type) {
+	case noticed:
+		w.onNotice(m.notice)
+	case looked:
+		if m.of == w && m.epoch == w.epoch {
+			w.onLooked(m)
+		}
+	case awaited:
+		if m.of == w && m.epoch == w.epoch {
+			w.onAwaited(m)
+		}
+	case lookAgain:
+		if m.of == w {
+			w.look()
+		}
+	case prodded:
+		m.do()
+	}
+}
+
+// Phase shows in the live tree.
+func (w *watcher[T]) Phase() string {
+	switch {
+	case !w.known:
+		return "looking"
+	case w.stale:
+		return "stale"
+	}
+	return "watching"
+}
+
+// Stopping gives up the incarnation's seat.
+func (w *watcher[T]) Stopping(error) {
+	if w.seat != nil {
+		w.seat.Leave()
+	}
+}
+
+func (w *watcher[T]) onNotice(n Notice) {
+	switch n := n.(type) {
+	case EpochBegan:
+		w.epoch, w.up, w.busy, w.again = n.Epoch, true, false, false
+		w.look()
+	case Suspended:
+		w.up = false
+		w.grow()
+	case Resumed:
+		w.up = true
+		w.look()
+	case EpochEnded:
+		w.epoch, w.up = 0, false
+		w.grow()
+	case Fired:
+		w.look()
+	}
+}
+
+// look reads with a watch; one at a time.
+func (w *watcher[T]) look() {
+	switch {
+	case w.epoch == 0:
+	case w.busy:
+		w.again = true
+	default:
+		w.busy, w.again = true, false
+		epoch, ref := w.epoch, w.self.Ref()
+		w.sight.look(w.seat, epoch, w.path, func(state T, exists bool, err error) {
+			ref.Tell(looked{w, epoch, state, exists, err})
+		})
+	}
+}
+
+func (w *watcher[T]) onLooked(m looked) {
+	switch {
+	case m.err != nil:
+		w.fail(m.err)
+	case m.exists:
+		w.busy = false
+		w.publish(m.state.(T))
+	default:
+		epoch, ref := w.epoch, w.self.Ref()
+		w.seat.await(epoch, w.path, func(exists bool, err error) { ref.Tell(awaited{w, epoch, exists, err}) })
+	}
+}
+
+// onAwaited: the birth of a missing znode is watched, unless it was born meanwhile.
+func (w *watcher[T]) onAwaited(m awaited) {
+	switch {
+	case m.err != nil:
+		w.fail(m.err)
+	case m.exists:
+		w.busy = false
+		w.look()
+	default:
+		w.busy = false
+		var nothing T
+		w.publish(nothing)
+	}
+}
+
+// fail looks again after a pause: whatever it is (a right that was taken away, say), somebody may put it right. Until then what was seen is stale.
+func (w *watcher[T]) fail(err error) {
+	w.busy = false
+	if errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed) {
+		return // word of that is on its way
+	}
+	w.tries++
+	if w.tries == 1 {
+		w.session.log.Warn("can't watch; trying again", "path", w.path, "error", err)
+	}
+	w.grow()
+	s, ref, pause := w.session, w.self.Ref(), backoff(w.tries)
+	s.tasks.run(func() {
+		s.pause(s.life, pause)
+		ref.Tell(lookAgain{w})
+	})
+}
+
+// publish takes what was seen, and looks again if something happened since it was asked for.
+func (w *watcher[T]) publish(state T) {
+	w.tries = 0
+	stale := !w.up
+	if stale {
+		state = w.sight.stale(state)
+	}
+	if !w.known || w.stale != stale || !w.sight.same(w.last, state) {
+		w.known, w.stale, w.last = true, stale, state
+		w.topic.Publish(state)
+	}
+	if w.again {
+		w.look()
+	}
+}
+
+// grow lets what was seen grow stale.
+func (w *watcher[T]) grow() {
+	if w.known && !w.stale {
+		w.stale, w.last = true, w.sight.stale(w.last)
+		w.topic.Publish(w.last)
+	}
+}
