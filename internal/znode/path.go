@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Validate tells what is wrong with a path, by ZooKeeper's own rules: absolute, no trailing slash, no empty, "." or ".." parts, valid UTF-8, and none of
-// the characters that the server refuses.
+// Validate tells what is wrong with a path, by ZooKeeper's own rules (PathUtils of 3.8): absolute, no trailing slash, no empty, "." or ".." parts, and
+// none of the characters that the server refuses, among them all beyond U+FFFF. It must be valid UTF-8, or it would reach the server as another path.
 func Validate(path string) error {
 	switch {
 	case path == "":
@@ -39,7 +39,7 @@ func Validate(path string) error {
 }
 
 func refused(r rune) bool {
-	return r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 && r <= 0xffff
+	return r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xe000 && r <= 0xf8ff || r >= 0xfff0 // the server sees the last as pairs of surrogates
 }
 
 // Join puts a child's name behind its parent's path.
@@ -50,12 +50,12 @@ func Join(parent, child string) string {
 	return parent + "/" + child
 }
 
-// Split divides a path into its parent's path and the last name. The root has no parent: both are empty but for the path itself.
+// Split divides a valid path into its parent's path and the last name, so that Join puts them together again. Of the root both are empty.
 func Split(path string) (parent, name string) {
 	i := strings.LastIndexByte(path, '/')
 	switch {
-	case path == "/" || i < 0:
-		return "", path
+	case i < 0 || path == "/":
+		return "", ""
 	case i == 0:
 		return "/", path[1:]
 	}

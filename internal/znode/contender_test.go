@@ -1,0 +1,162 @@
+package znode_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/znode"
+)
+
+// layouts are the names that the clients on one path may have, with what is to be read out of them.
+var layouts = map[string]struct {
+	head       string // the name but for the number
+	guid       znode.GUID
+	kind       znode.Kind
+	prefix     string
+	weight     int
+	downgrades bool
+}{
+	"our lock":                          {"_c_" + uuid + "-lock-", uuid, znode.Lock, "lock-", 1, false},
+	"our read":                          {"_c_" + uuid + "-read-", uuid, znode.Read, "read-", 1, true},
+	"our write":                         {"_c_" + uuid + "-write-", uuid, znode.Write, "write-", 1, true},
+	"our lease":                         {"_c_" + uuid + "-lease-3-", uuid, znode.Lease, "lease-", 3, true},
+	"our heaviest lease":                {"_c_" + uuid + "-lease-2147483647-", uuid, znode.Lease, "lease-", math.MaxInt32, true},
+	"our candidate":                     {"_c_" + uuid + "-n_", uuid, znode.Candidate, "n_", 1, false},
+	"Curator's InterProcessMutex":       {"_c_" + uuid + "-lock-", uuid, znode.Lock, "lock-", 1, false},
+	"Curator's read lock":               {"_c_" + uuid + "-__READ__", uuid, znode.Read, "__READ__", 1, true},
+	"Curator's write lock":              {"_c_" + uuid + "-__WRIT__", uuid, znode.Write, "__WRIT__", 1, true},
+	"Curator's InterProcessSemaphoreV2": {"_c_" + uuid + "-lease-", uuid, znode.Lease, "lease-", 1, true},
+	"Curator's LeaderLatch":             {"_c_" + uuid + "-latch-", uuid, znode.Candidate, "latch-", 1, false},
+	"Curator's, unprotected":            {"__READ__", "", znode.Read, "__READ__", 1, true},
+	"go-zookeeper's Lock":               {"_c_" + hex + "-lock-", hex, znode.Lock, "lock-", 1, false},
+	"kazoo's Lock":                      {hex + "__lock__", hex, znode.Write, "__lock__", 1, true},
+	"kazoo's ReadLock":                  {hex + "__rlock__", hex, znode.Read, "__rlock__", 1, true},
+	"ZooKeeper's WriteLock":             {"x-72057594037927937-", "", znode.Lock, "x-", 1, false},
+	"the same, of server 128":           {"x--9223372036854775807-", "", znode.Lock, "x-", 1, false},
+	"LeaderElectionSupport":             {"n_", "", znode.Candidate, "n_", 1, false},
+	"ZooKeeper's recipe page":           {"read-", "", znode.Read, "read-", 1, true},
+	"ZooKeeper's recipe page, too":      {"write-", "", znode.Write, "write-", 1, true},
+	"a lock without GUID":               {"lock-", "", znode.Lock, "lock-", 1, false},
+}
+
+// numbers are what a parent's counter goes through, B20 among them.
+var numbers = []int32{0, 1, 42, 999999999, 1000000000, math.MaxInt32, math.MinInt32, -1999999999, -1000000000, -999999999, -42, -1}
+
+func TestB20_ParseContender(t *testing.T) {
+	t.Parallel()
+	for name, l := range layouts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, n := range numbers {
+				full := l.head + fmt.Sprintf("%010d", n)
+				c, ok := znode.ParseContender(full)
+				require.True(t, ok, full)
+				require.Equal(t, znode.Contender{Name: full, GUID: l.guid, Kind: l.kind, Prefix: l.prefix, Seq: n, Weight: l.weight}, c)
+				require.Equal(t, l.downgrades, c.Downgrades())
+			}
+		})
+	}
+}
+
+// B22: names that are nobody's contenders.
+func TestB22_ForeignNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"", "foo", "_c_x", "_c_", "locks", "leases", "lock", "lock-", "lock-x", "lock-1", "n_", "0000000001", "-000000001", "-0000000001", "_0000000001",
+		"foo-0000000001", "foo_0000000001", "lock0000000001", "LOCK-0000000001", "xlock-0000000001", "__WRITE__0000000001",
+		"lock-00000000001", "lock-000000001", "lock-2147483648", "lock--2147483649", "lock-9999999999", "lock-+000000001", "lock--0000000000",
+		"lock-٠٠٠٠٠٠٠٠٠١", "lock-00000 0001", "lock-0x00000001", "lock-1_000_000_0", "lock-0000000001 ", "lock-0000000001/x",
+		"lock--000000000", "lock---000000001", "lock-0000000001-unlock",
+		"lease-0-0000000001", "lease-03-0000000001", "lease-+3-0000000001", "lease--3-0000000001", "lease-x-0000000001", "lease-2147483648-0000000001", "lease-3_0000000001", "lease-3-4-0000000001",
+		"x-0000000001", "x--0000000001", "x-+5-0000000001", "x-y-0000000001", "x-99999999999999999999-0000000001", "x-5_0000000001",
+		"_c_" + uuid + "-x-5-0000000001", "_c_" + uuid + "0000000001", "_c_" + uuid + "-0000000001", "_c_" + uuid + "lock-0000000001", "_c_" + uuid[1:] + "-lock-0000000001",
+		hex + "lock-0000000001", hex + "-lock-0000000001", hex[1:] + "__lock__0000000001", hex + "__READ__0000000001", uuid + "__lock__0000000001", "_c_" + uuid + "-" + hex + "__lock__0000000001",
+		"queue-5-0000000001", "entry-100-0000000001", "member-0000000001", "\xff\xfe-0000000001", strings.Repeat("-", 11), strings.Repeat("9", 40),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, ok := znode.ParseContender(name)
+			require.False(t, ok, "taken for %+v", c)
+			require.Zero(t, c)
+		})
+	}
+}
+
+// B21: contenders of all layouts on one path stand in the order of their numbers, whatever their names begin with.
+func TestB21_OnlyTheNumberOrders(t *testing.T) {
+	t.Parallel()
+	var names, want []string
+	seq := int32(math.MaxInt32 - 10) // and over the end
+	for range 5 {
+		for _, l := range layouts {
+			names = append(names, l.head+fmt.Sprintf("%010d", seq))
+			seq++
+		}
+	}
+	want = slices.Clone(names)
+	rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	slices.SortFunc(names, func(a, b string) int {
+		ca, _ := znode.ParseContender(a)
+		cb, _ := znode.ParseContender(b)
+		return znode.CompareSeq(ca.Seq, cb.Seq)
+	})
+	require.Equal(t, want, names)
+}
+
+func TestKindsHaveNames(t *testing.T) {
+	t.Parallel()
+	kinds := []znode.Kind{znode.Other, znode.Lock, znode.Read, znode.Write, znode.Lease, znode.Candidate, 6, -1}
+	require.Equal(t, "[other lock read write lease candidate Kind(6) Kind(-1)]", fmt.Sprint(kinds))
+}
+
+func FuzzParseContender(f *testing.F) {
+	for _, l := range layouts {
+		for _, n := range numbers {
+			f.Add(l.head + fmt.Sprintf("%010d", n))
+		}
+	}
+	f.Add("_c_x")
+	f.Add("lock--0000000000")
+	f.Fuzz(func(t *testing.T, name string) {
+		head, seq, numbered := znode.Sequence(name)
+		if numbered {
+			require.Equal(t, name, head+fmt.Sprintf("%010d", seq))
+		}
+		g, rest, protected := znode.Protection(name)
+		if protected {
+			require.Equal(t, name, znode.Protect(g, rest))
+		}
+		c, ok := znode.ParseContender(name)
+		if !ok {
+			require.Zero(t, c)
+			return
+		}
+		require.True(t, numbered)
+		require.Equal(t, seq, c.Seq)
+		require.Equal(t, name, c.Name)
+		require.Contains(t, name, c.Prefix)
+		require.Contains(t, name, string(c.GUID))
+		require.True(t, c.Kind > znode.Other && c.Kind <= znode.Candidate)
+		require.Positive(t, c.Weight)
+		require.True(t, c.Weight == 1 || c.Kind == znode.Lease)
+		if protected {
+			require.Equal(t, g, c.GUID)
+			bare, ok := znode.ParseContender(rest)
+			require.True(t, ok, "protected or not, it is the same contender")
+			require.Equal(t, [4]any{c.Kind, c.Prefix, c.Seq, c.Weight}, [4]any{bare.Kind, bare.Prefix, bare.Seq, bare.Weight})
+		}
+	})
+}
+
+func BenchmarkParseContender(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		znode.ParseContender("_c_" + uuid + "-lease-3-0000000042")
+	}
+}
