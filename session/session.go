@@ -96,7 +96,7 @@ func Open(ctx context.Context, servers []string, opts ...Option) (*Session, erro
 func newConfig(servers []string, opts []Option) (config, error) {
 	cfg := config{
 		timeout: defaultTimeout, maxPacket: defaultMaxPacket, retry: RetryTimes(defaultRetries),
-		acl: []ACL{WorldACL(PermAll)}, log: slog.New(slog.DiscardHandler),
+		acl: AnyoneACL(PermAll), log: slog.New(slog.DiscardHandler),
 	}
 	for i, opt := range opts {
 		if opt == nil {

@@ -37,8 +37,8 @@ const (
 	NodeChildrenChanged = link.NodeChildrenChanged // a child came or went
 )
 
-// WorldACL permits it to everybody.
-func WorldACL(perms Perms) ACL { return ACL{Perms: perms, Scheme: "world", ID: "anyone"} }
+// AnyoneACL permits it to everybody.
+func AnyoneACL(perms Perms) []ACL { return []ACL{{Perms: perms, Scheme: "world", ID: "anyone"}} }
 
 // AuthACL permits it to whoever the session is authenticated as: see [WithAuth].
-func AuthACL(perms Perms) ACL { return ACL{Perms: perms, Scheme: "auth"} }
+func AuthACL(perms Perms) []ACL { return []ACL{{Perms: perms, Scheme: "auth"}} }
