@@ -215,8 +215,11 @@ func newDiffer(t *testing.T) *differ {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("-diff.seed=%d -diff.ops=%d", seed, *diffOps)
-	s := zktest.Start(t, zktest.WithTick(200*time.Millisecond), zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute))
-	d := &differ{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), ours: s.Servers()[0], real: ensemble.Start(t, 1).Servers()[0], ids: make(map[int64]int64)}
+	// Containers go when somebody looks, and the two servers would not look at the same moment.
+	s := zktest.Start(t, zktest.WithTick(200*time.Millisecond), zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute),
+		zktest.WithContainerCheck(24*time.Hour))
+	real := ensemble.Start(t, 1, ensemble.WithJVM("-Dznode.container.checkIntervalMs=86400000")).Servers()[0]
+	d := &differ{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), ours: s.Servers()[0], real: real, ids: make(map[int64]int64)}
 	for range 3 {
 		d.pairs = append(d.pairs, d.open(nil))
 	}

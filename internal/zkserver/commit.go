@@ -55,16 +55,16 @@ func (f *Front) fire(c *tree.Change, n *tree.Node) {
 // deleted fires both kinds of watches of a path; who had both is told once.
 func (f *Front) deleted(path string, acl []jute.ACL) {
 	var told map[*conn]struct{}
-	if f.data.Watches(path) && f.child.Watches(path) {
+	if f.child.Len() > 0 && f.data.Len() > 0 {
 		told = make(map[*conn]struct{})
 	}
-	f.data.Fire(path, func(c *conn) {
+	f.data.Fire(path, false, func(c *conn) {
 		if told != nil {
 			told[c] = struct{}{}
 		}
 		c.tell(jute.NodeDeleted, path, acl)
 	})
-	f.child.Fire(path, func(c *conn) {
+	f.child.Fire(path, false, func(c *conn) {
 		if _, twice := told[c]; !twice {
 			c.tell(jute.NodeDeleted, path, acl)
 		}
@@ -72,7 +72,7 @@ func (f *Front) deleted(path string, acl []jute.ACL) {
 }
 
 func trigger(t *watchTable, kind jute.EventType, path string, acl []jute.ACL) {
-	t.Fire(path, func(c *conn) { c.tell(kind, path, acl) })
+	t.Fire(path, kind == jute.NodeChildrenChanged, func(c *conn) { c.tell(kind, path, acl) })
 }
 
 // tell sends an event to a client that may read the znode. For others the watch is spent and nothing is said, as in servers with the correction of

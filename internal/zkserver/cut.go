@@ -173,6 +173,7 @@ type SessionInfo struct {
 	Expires   time.Time     // if it is not heard of before
 	Front     int           // where it is connected; -1: nowhere
 	Ephemeral []string      // paths
+	Watches   int           // set now: data and child watches
 }
 
 // Session describes one session; false if there is none.
@@ -190,6 +191,7 @@ func (s *Server) describe(ss *session) SessionInfo {
 	info := SessionInfo{ID: ss.id, Timeout: ss.timeout, Expires: s.tickTime(ss.deadline), Front: -1, Ephemeral: s.tree.Ephemerals(ss.id)}
 	if ss.owner != nil {
 		info.Timeout, info.Front = ss.owner.timeout, ss.owner.front.index
+		info.Watches = ss.owner.front.data.Of(ss.owner) + ss.owner.front.child.Of(ss.owner)
 	}
 	return info
 }

@@ -50,15 +50,12 @@ func (s *Server) multi(c *conn, q *jute.Request, p *jute.Reply) {
 
 // effective is the operation that a part of a multi really is: the real server goes by the flags of a create, not by its number.
 func effective(q jute.Request) jute.Request {
-	switch q.Op {
-	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer:
-		q.Op = jute.OpCreate
+	switch {
+	case q.Op == jute.OpCreateTTL && ttlMode(&q):
+	case q.Op == jute.OpCreate, q.Op == jute.OpCreate2, q.Op == jute.OpCreateContainer, q.Op == jute.OpCreateTTL:
+		q.Op, q.TTL = jute.OpCreate, -1
 		if q.Flags == jute.FlagContainer {
 			q.Op = jute.OpCreateContainer
-		}
-	case jute.OpCreateTTL:
-		if !ttlMode(&q) {
-			q.Op, q.TTL = jute.OpCreate, -1
 		}
 	}
 	return q

@@ -5,6 +5,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
+	"github.com/troupe-go/troupe/internal/zkserver/watch"
 )
 
 // readable finds the node that a read is about, as this connection's front shows it.
@@ -33,7 +34,7 @@ func (s *Server) exists(c *conn, q *jute.Request, p *jute.Reply) {
 		return
 	}
 	if q.Watch {
-		c.front.data.Add(q.Path, c)
+		c.front.data.Add(q.Path, c, watch.Once)
 	}
 	n := c.front.tree.Get(q.Path)
 	if n == nil {
@@ -49,7 +50,7 @@ func (s *Server) getData(c *conn, q *jute.Request, p *jute.Reply) {
 		return
 	}
 	if q.Watch {
-		c.front.data.Add(q.Path, c)
+		c.front.data.Add(q.Path, c, watch.Once)
 	}
 	p.Data, p.Stat = n.Data(), n.Stat()
 }
@@ -61,7 +62,7 @@ func (s *Server) getChildren(c *conn, q *jute.Request, p *jute.Reply) {
 		return
 	}
 	if q.Watch {
-		c.front.child.Add(q.Path, c)
+		c.front.child.Add(q.Path, c, watch.Once)
 	}
 	p.Names = make([]string, 0, n.NumChildren())
 	n.Children(func(child *tree.Node) { p.Names = append(p.Names, child.Name()) })

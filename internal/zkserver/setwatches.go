@@ -2,6 +2,7 @@ package zkserver
 
 import (
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/watch"
 )
 
 // setWatches sets the watches of a client that has reconnected, and fires at once those whose cause it has missed. Like the real server it does what
@@ -21,14 +22,14 @@ func (c *conn) rewatch(q *jute.Request) bool {
 		case n.Mzxid() > q.Zxid:
 			c.notify(jute.NodeDataChanged, path)
 		default:
-			f.data.Add(path, c)
+			f.data.Add(path, c, watch.Once)
 		}
 	}) && each(q.ExistW, func(path string) {
 		if f.tree.Get(path) != nil {
 			c.notify(jute.NodeCreated, path)
 			return
 		}
-		f.data.Add(path, c)
+		f.data.Add(path, c, watch.Once)
 	}) && each(q.ChildW, func(path string) {
 		switch n := f.tree.Get(path); {
 		case n == nil:
@@ -36,7 +37,7 @@ func (c *conn) rewatch(q *jute.Request) bool {
 		case n.Pzxid() > q.Zxid:
 			c.notify(jute.NodeChildrenChanged, path)
 		default:
-			f.child.Add(path, c)
+			f.child.Add(path, c, watch.Once)
 		}
 	})
 }

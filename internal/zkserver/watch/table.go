@@ -1,19 +1,34 @@
 // Package watch keeps who watches which path, and says whom to tell when something happens there.
 //
-// A watcher has at most one watch on a path in a table, as in the real server, where a data watch and an exists watch are one. The watches of a path
-// fire in the order in which they were set. Every operation but firing takes constant time, however many watchers a path has.
+// A watcher has at most one watch on a path in a table, as in the real server, where a data watch and an exists watch are one: set again with another
+// mode, it has that mode. The watches of a path fire in the order in which they were set. Every operation but firing takes constant time, however
+// many watchers a path has.
 package watch
+
+import "strings"
+
+// Mode says how long a watch lasts and how far it reaches.
+type Mode uint8
+
+// The modes.
+const (
+	Once       Mode = iota // fires once
+	Persistent             // stays until it is removed
+	Recursive              // persistent, and told of everything below the path too, but not of changes of children as such
+)
 
 // Table is one kind of watches. It is not safe for concurrent use: its owner serialises.
 type Table[W comparable] struct {
-	paths    map[string]*watch[W] // a ring with a sentinel
-	watchers map[W]map[string]*watch[W]
-	count    int
+	paths     map[string]*watch[W] // a ring with a sentinel
+	watchers  map[W]map[string]*watch[W]
+	count     int
+	recursive int // how many watches are recursive: without any, nobody looks at the paths above
 }
 
 type watch[W comparable] struct {
 	watcher    W
 	path       string
+	mode       Mode
 	prev, next *watch[W]
 }
 
@@ -22,16 +37,27 @@ func NewTable[W comparable]() *Table[W] {
 	return &Table[W]{paths: make(map[string]*watch[W]), watchers: make(map[W]map[string]*watch[W])}
 }
 
-// Add sets a watch; one that is set already stays as it is.
-func (t *Table[W]) Add(path string, w W) {
+// Add sets a watch.
+func (t *Table[W]) Add(path string, w W, mode Mode) {
 	mine := t.watchers[w]
 	if mine == nil {
 		mine = make(map[string]*watch[W])
 		t.watchers[w] = mine
 	}
-	if mine[path] != nil {
-		return
+	a := mine[path]
+	if a == nil {
+		a = t.link(path, w)
+		mine[path] = a
 	}
+	if a.mode == Recursive {
+		t.recursive--
+	}
+	if a.mode = mode; mode == Recursive {
+		t.recursive++
+	}
+}
+
+func (t *Table[W]) link(path string, w W) *watch[W] {
 	ring := t.paths[path]
 	if ring == nil {
 		ring = &watch[W]{}
@@ -40,8 +66,8 @@ func (t *Table[W]) Add(path string, w W) {
 	}
 	a := &watch[W]{watcher: w, path: path, prev: ring.prev, next: ring}
 	a.prev.next, ring.prev = a, a
-	mine[path] = a
 	t.count++
+	return a
 }
 
 // Has reports whether a watch is set.
@@ -50,16 +76,53 @@ func (t *Table[W]) Has(path string, w W) bool { return t.watchers[w][path] != ni
 // Watches reports whether anybody watches a path.
 func (t *Table[W]) Watches(path string) bool { return t.paths[path] != nil }
 
-// Fire removes all watches of a path and calls tell for each.
-func (t *Table[W]) Fire(path string, tell func(W)) {
+// Fire calls tell for everybody who is to be told of something at a path, once, and removes the watches that fire once. Recursive watches, on the path
+// or above it, are told only if children is false: if it isn't the children of the path that changed.
+func (t *Table[W]) Fire(path string, children bool, tell func(W)) {
+	if t.recursive == 0 {
+		t.fire(path, func(a *watch[W]) { tell(a.watcher) })
+		return
+	}
+	told := make(map[W]struct{})
+	once := func(a *watch[W]) {
+		if _, twice := told[a.watcher]; !twice && !(children && a.mode == Recursive) {
+			told[a.watcher] = struct{}{}
+			tell(a.watcher)
+		}
+	}
+	t.fire(path, once)
+	for path != "" && path != "/" {
+		path = path[:max(0, strings.LastIndexByte(path, '/'))]
+		t.above(path, once)
+	}
+	t.above("/", once)
+}
+
+func (t *Table[W]) fire(path string, hit func(*watch[W])) {
 	ring := t.paths[path]
 	if ring == nil {
 		return
 	}
-	delete(t.paths, path)
+	for a := ring.next; a != ring; {
+		next := a.next
+		if a.mode == Once {
+			t.drop(a)
+			t.forget(a)
+		}
+		hit(a)
+		a = next
+	}
+}
+
+func (t *Table[W]) above(path string, hit func(*watch[W])) {
+	ring := t.paths[path]
+	if ring == nil {
+		return
+	}
 	for a := ring.next; a != ring; a = a.next {
-		t.forget(a)
-		tell(a.watcher)
+		if a.mode == Recursive {
+			hit(a)
+		}
 	}
 }
 
@@ -69,7 +132,7 @@ func (t *Table[W]) Remove(path string, w W) bool {
 	if a == nil {
 		return false
 	}
-	t.unlink(a)
+	t.drop(a)
 	t.forget(a)
 	return true
 }
@@ -77,14 +140,16 @@ func (t *Table[W]) Remove(path string, w W) bool {
 // Drop removes all watches of a watcher.
 func (t *Table[W]) Drop(w W) {
 	for _, a := range t.watchers[w] {
-		t.unlink(a)
-		t.count--
+		t.drop(a)
 	}
 	delete(t.watchers, w)
 }
 
-// Len is the number of watches, Paths the number of watched paths, Watchers the number of watchers.
+// Len is the number of watches.
 func (t *Table[W]) Len() int { return t.count }
+
+// Of is the number of watches that a watcher has.
+func (t *Table[W]) Of(w W) int { return len(t.watchers[w]) }
 
 // Paths is the number of paths that are watched.
 func (t *Table[W]) Paths() int { return len(t.paths) }
@@ -101,8 +166,8 @@ func (t *Table[W]) Each(visit func(path string, w W)) {
 	}
 }
 
+// forget removes a watch from its watcher's, drop from its path's.
 func (t *Table[W]) forget(a *watch[W]) {
-	t.count--
 	mine := t.watchers[a.watcher]
 	delete(mine, a.path)
 	if len(mine) == 0 {
@@ -110,9 +175,13 @@ func (t *Table[W]) forget(a *watch[W]) {
 	}
 }
 
-func (t *Table[W]) unlink(a *watch[W]) {
+func (t *Table[W]) drop(a *watch[W]) {
+	t.count--
+	if a.mode == Recursive {
+		t.recursive--
+	}
 	a.prev.next, a.next.prev = a.next, a.prev
-	if ring := t.paths[a.path]; ring != nil && ring.next == ring {
+	if ring := t.paths[a.path]; ring.next == ring {
 		delete(t.paths, a.path)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func fired(t *watch.Table[int], path string) (all []int) {
-	t.Fire(path, func(w int) { all = append(all, w) })
+	t.Fire(path, false, func(w int) { all = append(all, w) })
 	return all
 }
 
@@ -21,9 +21,9 @@ func TestWatchesFireOnceInTheOrderInWhichTheyWereSet(t *testing.T) {
 	t.Parallel()
 	w := watch.NewTable[int]()
 	for _, who := range []int{3, 1, 2, 1} {
-		w.Add("/a", who)
+		w.Add("/a", who, watch.Once)
 	}
-	w.Add("/b", 1)
+	w.Add("/b", 1, watch.Once)
 	require.Equal(t, 4, w.Len())
 	require.Equal(t, []int{3, 1, 2}, fired(w, "/a"))
 	require.Empty(t, fired(w, "/a"))
@@ -38,7 +38,7 @@ func TestRemoveAndDrop(t *testing.T) {
 	w := watch.NewTable[int]()
 	for _, path := range []string{"/a", "/b"} {
 		for who := range 3 {
-			w.Add(path, who)
+			w.Add(path, who, watch.Once)
 		}
 	}
 	require.True(t, w.Remove("/a", 1))
@@ -56,14 +56,53 @@ func TestRemoveAndDrop(t *testing.T) {
 func TestATellThatSetsTheWatchAgainIsNotToldTwice(t *testing.T) {
 	t.Parallel()
 	w := watch.NewTable[int]()
-	w.Add("/a", 1)
+	w.Add("/a", 1, watch.Once)
 	told := 0
-	w.Fire("/a", func(who int) {
+	w.Fire("/a", false, func(who int) {
 		told++
-		w.Add("/a", who)
+		w.Add("/a", who, watch.Once)
 	})
 	require.Equal(t, 1, told)
 	require.True(t, w.Has("/a", 1))
+}
+
+func TestModes(t *testing.T) {
+	t.Parallel()
+	w := watch.NewTable[int]()
+	w.Add("/", 1, watch.Recursive)
+	w.Add("/a", 2, watch.Recursive)
+	w.Add("/a", 3, watch.Persistent)
+	w.Add("/a/b", 4, watch.Once)
+	w.Add("/a/b", 1, watch.Once)
+	w.Add("/ab", 5, watch.Recursive)
+	for _, c := range []struct {
+		path     string
+		children bool
+		want     []int
+	}{
+		{"/a/b", false, []int{4, 1, 2}},
+		{"/a/b", false, []int{2, 1}},
+		{"/a", false, []int{2, 3, 1}},
+		{"/a", false, []int{2, 3, 1}},
+		{"/a", true, []int{3}},
+		{"/a/b/c", false, []int{2, 1}},
+		{"/a/b/c", true, nil},
+		{"/", false, []int{1}},
+		{"/x", false, []int{1}},
+	} {
+		var got []int
+		w.Fire(c.path, c.children, func(who int) { got = append(got, who) })
+		require.Equal(t, c.want, got, "%s %v", c.path, c.children)
+	}
+	w.Add("/", 1, watch.Once) // the later mode counts
+	require.Empty(t, fired(w, "/x"))
+	require.Equal(t, []int{1}, fired(w, "/"))
+	require.Empty(t, fired(w, "/"))
+	for who := range 6 {
+		w.Drop(who)
+	}
+	require.Zero(t, w.Len())
+	require.Zero(t, w.Paths())
 }
 
 // The table behaves as a list of pairs does.
@@ -93,7 +132,7 @@ func TestRandomHistories(t *testing.T) {
 			has := func(q pair) bool { return q == p }
 			switch rapid.IntRange(0, 5).Draw(rt, "what") {
 			case 0, 1, 2:
-				w.Add(p.path, p.who)
+				w.Add(p.path, p.who, watch.Once)
 				if len(drop(func(pair) bool { return false })) == 0 {
 					known := false
 					for _, q := range model {
