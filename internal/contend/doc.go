@@ -4,22 +4,21 @@
 // It is pure decision logic in the vocabulary of package machine: no clock, no network, no goroutine. Whoever runs it (package internal/host) feeds
 // it events and carries out its effects.
 //
-//	       claims ┌──────┐  Join   ┌─────────┐ Joined ┌─────────┐ Listed
-//	 Out ────────▶│ Idle │────────▶│ Joining │───────▶│ Listing │────────┬──────────────┐
-//	(no epoch)    └──────┘         └─────────┘        └─────────┘        │ ambiguous    │ order known
-//	                 ▲  ▲  nothing      ▲                 ▲              ▼              ▼
-//	                 │  └─ is wanted    │ znode lost      │ look    ┌──────────┐  ┌──────────┐
-//	                 │                  ├─────────────────┼─────────│ Ordering │─▶│ Checking │◀─┐ own or predecessor
-//	                 │                  │                 │ again   └──────────┘  └──────────┘  │ read again
-//	                 │ Left        next │                 │          nobody ahead   │  │  │ somebody is
-//	             ┌─────────┐    claim   │                 │          no trust       │  │  ▼ ahead
-//	             │ Leaving │────────────┘                 │         ┌───────┐       │  │ ┌─────────┐
-//	             └─────────┘                              │         │ Ready │◀──────┘  │ │ Waiting │
-//	                 ▲                                    │         └───────┘          │ └─────────┘
-//	                 │ released, withdrawn,               │             │ trust        ▼     │ predecessor gone
-//	                 │ refused, failed                    │             │         ┌─────────┐│ (it alone was ahead)
-//	                 └────────────────────────────────────┴─────────────┴────────▶│ Holding │◀┘
-//	                                                                              └─────────┘
+//	                                      order known
+//	┌──────┐ Wanted ┌─────────┐ Joined ┌─────────┐ ───────────────▶ ┌──────────┐ both watched ┌─────────┐
+//	│ Idle │───────▶│ Joining │───────▶│ Listing │                  │ Checking │─────────────▶│ Waiting │
+//	└──────┘        └─────────┘        └─────────┘ ◀─────────────── └──────────┘◀─────────────└─────────┘
+//	   ▲             ▲       ▲           │    ▲   predecessor gone    ▲   │     watch fired       │
+//	   │             │       │   order   ▼    │                       │   │ nobody is ahead       │ predecessor gone,
+//	   │ Left        │   own │ doubtful ┌──────────┐  Czxids read     │   ▼                       │ he alone was ahead
+//	   │        next │ znode │          │ Ordering │──────────────────┘ ┌───────┐ trusted ┌─────────┐
+//	┌─────────┐ claim│  gone │          └──────────┘                    │ Ready │────────▶│ Holding │◀┘
+//	│ Leaving │──────┘       │                                          └───────┘         └─────────┘
+//	└─────────┘              └──── from each of these                                        │  │
+//	   ▲                                             HoldEnded: Joining, in its place ◀──────┘  │
+//	   └──── released, withdrawn, refused, failed ◀─────────────────────────────────────────────┘
+//
+// EpochEnded leads to Out from everywhere, and EpochBegan from there to Joining, or to Idle if nothing is wanted.
 //
 // [Transitions] declares every change of state with its reason.
 //

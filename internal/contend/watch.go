@@ -58,20 +58,10 @@ func (m *Machine) onSeen(e machine.Seen) {
 	}
 	isOwn := m.state.placed() && e.Path == m.place.path
 	isPred := (m.state == Checking || m.state == Waiting) && e.Path == m.look.pred
-	again := dirty && e.Err == nil && e.Exists
-	switch {
-	case again && (isOwn || isPred):
-		if isOwn {
-			m.note(e)
-		}
-		m.watch(e.Path)
-		return
-	case again:
-		delete(m.watches, e.Path)
-		return
-	}
 	w.armed = e.Err == nil && e.Exists
 	switch {
+	case dirty && w.armed && (isOwn || isPred):
+		m.watch(e.Path) // what was read may be old, and the watch spent
 	case isOwn:
 		m.onOwnSeen(e)
 	case isPred:
