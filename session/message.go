@@ -26,7 +26,7 @@ type (
 		answer func() // passes it on; nil: the connection went before it came
 		armed  bool   // the znode is there, so that there is something to watch
 	}
-	poked struct{ do func() } // by tests
+	poked struct{ do func(*steward) } // by tests
 )
 
 func (begin) message()   {}

@@ -25,12 +25,12 @@ func (s *Session) Relative(path string) (string, bool) {
 	}
 	rest, ok := strings.CutPrefix(path, s.cfg.root)
 	switch {
-	case !ok:
+	case !ok || rest != "" && rest[0] != '/':
 		return "", false
 	case rest == "":
 		return "/", true
 	}
-	return rest, rest[0] == '/'
+	return rest, true
 }
 
 // relative is for paths that are known to be inside.

@@ -99,14 +99,23 @@ func writeOut[T any](ctx context.Context, s *Session, path string, call func(c *
 	}
 }
 
-// settle waits until the outcome of what was lost can be seen by reading: the lost request is not under way any more, and the server is up to date. A new
-// epoch begins with a sync of its own.
+// settle waits until the outcome of what was lost can be seen by reading: the lost request is not under way any more, and the server is up to date.
 func (s *Session) settle(ctx context.Context, path string) error {
-	_, err := readOut(ctx, s, func(c *link.Conn) (struct{}, error) { return struct{}{}, c.Sync(path) })
-	if err != nil && !definite(err) || ctx.Err() != nil || errors.Is(err, ErrClosed) || errors.Is(err, ErrSuspended) {
-		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	var at passage
+	for {
+		var err error
+		if at, err = s.pass(ctx, nil, at); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+		}
+		_, err = send(ctx, s, at.epoch.conn, func(c *link.Conn) (struct{}, error) { return struct{}{}, c.Sync(path) })
+		switch {
+		case err == nil || err != errLeft && definite(err):
+			return ErrUnknownOutcome
+		case err == errLeft:
+			return fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
+		}
+		at = at.lost(err)
 	}
-	return ErrUnknownOutcome
 }
 
 // ready checks what a request of the application names.

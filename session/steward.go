@@ -61,7 +61,7 @@ func (w *steward) Receive(m message) {
 	case heard:
 		w.onHeard(m)
 	case poked:
-		m.do()
+		m.do(w)
 	}
 }
 

@@ -37,7 +37,7 @@ func (s *Session) sync(e *epoch, now instant) {
 func (s *Session) pace() {
 	s.mu.Lock()
 	e := s.cur
-	if e == nil || e.over || s.stake() == 0 {
+	if e == nil || e.over || s.stake() == 0 && !s.doubted {
 		s.mu.Unlock()
 		return
 	}
@@ -108,9 +108,11 @@ func (s *Session) lapse(e *epoch, now instant) (ended []*Hold, lapsed bool) {
 	return ended, true
 }
 
-// doubt announces the end of trust. An idle session's trust ends silently: nothing depends on it.
+// doubt announces the end of trust, or its want. An idle session's trust ends silently: nothing depends on it.
 func (s *Session) doubt(e *epoch) {
 	s.doubted = true
+	now := s.clock.now()
+	s.pacing.set(now, now.add(s.trust.timeout/syncShare)) // until it is dispelled, also if nothing depends on it any more
 	s.ref.Tell(trusted{e, false})
 	s.turned()
 }

@@ -1,0 +1,210 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// world is a test with a server in memory and virtual time.
+type world struct {
+	*testing.T
+	srv *zktest.Server
+	ctx context.Context
+}
+
+// inBubble runs a test with virtual time. Every session that it opens is closed at the end, and every goroutine has to be gone then.
+func inBubble(t *testing.T, test func(w *world), opts ...zktest.Option) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv, err := zktest.New(opts...)
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(context.Background())
+		w := &world{T: t, srv: srv, ctx: ctx}
+		t.Cleanup(func() { // sessions are closed before: cleanups run last in, first out
+			cancel()
+			require.NoError(t, srv.Close())
+			synctest.Wait()
+		})
+		test(w)
+	})
+}
+
+// session makes a session that is closed at the end of the test.
+func (w *world) session(opts ...session.Option) *session.Session {
+	w.Helper()
+	s, err := session.New(w.srv.Hosts(), append([]session.Option{session.WithDialer(w.srv.Dialer())}, opts...)...)
+	require.NoError(w, err)
+	w.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_ = s.Close(ctx) // whether the server could be told depends on what the test did to it
+	})
+	return s
+}
+
+// open makes a session and connects it.
+func (w *world) open(opts ...session.Option) *session.Session {
+	w.Helper()
+	s := w.session(opts...)
+	require.NoError(w, s.Connect(w.ctx))
+	return s
+}
+
+// id is the number of the present ZooKeeper session.
+func id(s *session.Session) int64 { return s.Status().SessionID }
+
+// seat is a seat that writes down what it is told.
+type seat struct {
+	*session.Seat
+	mu      sync.Mutex
+	notices []session.Notice
+	times   []time.Time
+}
+
+func (w *world) seat(s *session.Session) *seat {
+	w.Helper()
+	t := &seat{}
+	var err error
+	t.Seat, err = s.Seat("test", t.take)
+	require.NoError(w, err)
+	return t
+}
+
+func (t *seat) take(n session.Notice) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.notices = append(t.notices, n)
+	t.times = append(t.times, time.Now())
+}
+
+// told is what it was told since it was last asked for, in short.
+func (t *seat) told() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var short []string
+	for _, n := range t.notices {
+		short = append(short, brief(n))
+	}
+	t.notices, t.times = nil, nil
+	return short
+}
+
+// at is when it was told something of this type first.
+func at[N session.Notice](t *seat) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, n := range t.notices {
+		if _, ok := n.(N); ok {
+			return t.times[i]
+		}
+	}
+	return time.Time{}
+}
+
+func brief(n session.Notice) string {
+	switch n := n.(type) {
+	case session.EpochBegan:
+		if n.Trusted {
+			return fmt.Sprint("began ", n.Epoch)
+		}
+		return fmt.Sprint("began ", n.Epoch, " untrusted")
+	case session.EpochEnded:
+		return fmt.Sprint("ended ", n.Epoch, ": ", n.Cause)
+	case session.Suspended:
+		return "suspended"
+	case session.Resumed:
+		return "resumed"
+	case session.TrustEnded:
+		return "trust ended"
+	case session.TrustGained:
+		return "trust gained"
+	case session.SessionEnded:
+		return fmt.Sprint("session ended: ", n.Cause)
+	case session.Fired:
+		return fmt.Sprint("fired ", n.Type, " ", n.Path)
+	}
+	return fmt.Sprintf("%#v", n)
+}
+
+// join puts a contender into a line and waits for it.
+func (t *seat) join(w *world, epoch uint64, j session.Join) session.Joined {
+	w.Helper()
+	return wait(w, func(done func(session.Joined)) { t.Join(epoch, j, done) })
+}
+
+func (t *seat) read(w *world, epoch uint64, path string, watch bool) session.Seen {
+	w.Helper()
+	return wait(w, func(done func(session.Seen)) { t.Read(epoch, path, watch, done) })
+}
+
+func (t *seat) list(w *world, epoch uint64, path string, watch bool) session.Listed {
+	w.Helper()
+	return wait(w, func(done func(session.Listed)) { t.List(epoch, path, watch, done) })
+}
+
+func (t *seat) remove(w *world, epoch uint64, path string) {
+	w.Helper()
+	require.NoError(w, wait(w, func(done func(error)) { t.Remove(epoch, path, done) }))
+}
+
+// hold joins a line and holds it.
+func (t *seat) hold(w *world, epoch uint64, parent string) *session.Hold {
+	w.Helper()
+	j := t.join(w, epoch, session.Join{Parent: parent, Name: "lock-"})
+	require.NoError(w, j.Err)
+	seen := t.read(w, epoch, j.Path, true)
+	require.True(w, seen.Exists)
+	h, err := t.Hold(epoch, j.Path, seen.Stat.Czxid, func(error) {})
+	require.NoError(w, err)
+	return h
+}
+
+// wait asks something and waits for the answer; it fails if there is none in a minute.
+func wait[A any](t testing.TB, ask func(done func(A))) A {
+	t.Helper()
+	answers := make(chan A, 2)
+	ask(func(a A) { answers <- a })
+	select {
+	case a := <-answers:
+		return a
+	case <-time.After(time.Minute):
+		require.Fail(t, "no answer")
+	}
+	panic("unreachable")
+}
+
+// begin carries something out beside the test.
+func begin[A any](f func() A) <-chan A {
+	done := make(chan A, 1)
+	go func() { done <- f() }() // ends with f, which the test waits for
+	return done
+}
+
+// requests are the journal's, but for pings and handshakes, in short.
+func (w *world) requests() []string {
+	var ops []string
+	for _, r := range w.srv.Journal() {
+		if r.Op != zktest.OpPing && r.Op != zktest.OpConnect {
+			ops = append(ops, strings.TrimSpace(r.Op.String()+" "+r.Path))
+		}
+	}
+	w.srv.ClearJournal()
+	return ops
+}
+
+// ephemerals are those of a ZooKeeper session.
+func (w *world) ephemerals(id int64) []string {
+	info, _ := w.srv.Session(id)
+	return info.Ephemeral
+}
