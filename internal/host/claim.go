@@ -23,7 +23,6 @@ type claim[P any] struct {
 	// Guarded by the ledger's mutex.
 	withdrawn bool
 	held      *Possession
-	offer     *notify.Offer[P]
 }
 
 // outcome is what a caller gets.

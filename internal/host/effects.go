@@ -97,7 +97,7 @@ func (h *host[P]) grant(e machine.Grant) {
 	p := &Possession{claim: e.Claim, session: h.ledger.view.session, revoked: notify.NewLatch(), freed: notify.NewLatch()}
 	hold, err := h.seat.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
 		if !isReleased(cause) {
-			h.recall(c)
+			h.recall(p)
 			h.ref.Tell(lost{p})
 		}
 	})
@@ -111,7 +111,7 @@ func (h *host[P]) grant(e machine.Grant) {
 	p.Hold = hold
 	p.release = func() {
 		if h.seat.End(hold, session.ErrReleased) {
-			h.recall(c)
+			h.recall(p)
 			h.ref.Tell(released{p})
 		}
 	}
@@ -124,7 +124,7 @@ func (h *host[P]) deliver(c *claim[P], p *Possession) {
 	h.ledger.spent[p.Path()] = p
 	wanted := !c.withdrawn
 	if wanted && !c.once {
-		c.offer = h.won.Offer(h.cfg.Wrap(p), nil)
+		p.offer = h.won.Offer(h.cfg.Wrap(p), nil)
 	}
 	h.ledger.mu.Unlock()
 	if wanted && c.once {
@@ -134,7 +134,7 @@ func (h *host[P]) deliver(c *claim[P], p *Possession) {
 	case !wanted:
 		h.seat.End(p.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
 	case p.Err() != nil:
-		h.recall(c) // it ended before there was an offer to take back
+		h.recall(p) // it ended before there was an offer to take back
 	}
 }
 
@@ -150,8 +150,8 @@ func (h *host[P]) endByMachine(e machine.End) {
 		cause = session.ErrExpired
 	}
 	h.setHeld(c, nil)
-	h.recall(c)
 	h.seat.End(p.Hold, cause)
+	h.recall(p)
 	h.gone(p.Path())
 	if c.once {
 		h.ledger.remove(c)

@@ -162,9 +162,6 @@ func (h *host[P]) setHeld(c *claim[P], p *Possession) {
 	h.ledger.mu.Lock()
 	defer h.ledger.mu.Unlock()
 	c.held = p
-	if p == nil {
-		c.offer = nil
-	}
 }
 
 // stopIfSettled ends the actor once it is to close and nothing is left to settle.

@@ -117,16 +117,15 @@ func (i *Instance[P]) Claim(ctx context.Context, try bool) (P, error) {
 func (i *Instance[P]) abandon(c *claim[P], cause error) {
 	if p := i.ledger.withdraw(c); p != nil {
 		i.seat.End(p.Hold, cause)
-		i.recall(c)
+		i.recall(p)
 	}
 	i.ref.Tell(withdrawn{c.id})
 }
 
-// recall takes back an offer that nobody has received.
-func (i *Instance[P]) recall(c *claim[P]) {
+// recall takes a possession back if it is on offer and nobody has received it.
+func (i *Instance[P]) recall(p *Possession) {
 	i.ledger.mu.Lock()
-	offer := c.offer
-	c.offer = nil
+	offer := p.offer
 	i.ledger.mu.Unlock()
 	if offer != nil {
 		offer.Withdraw()

@@ -14,8 +14,9 @@ type Possession struct {
 	claim   machine.Claim
 	session int64
 	revoked *notify.Latch
-	freed   *notify.Latch // its znode is gone, or the instance has ended
-	release func()        // ends the hold and tells the host; nothing if the hold is over
+	freed   *notify.Latch                // its znode is gone, or the instance has ended
+	release func()                       // ends the hold and tells the host; nothing if the hold is over
+	offer   interface{ Withdraw() bool } // to whoever receives, nil if it was given to a caller; guarded by the ledger's mutex
 }
 
 // Revoked closes when somebody asks the holder to give up.

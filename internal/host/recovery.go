@@ -120,7 +120,7 @@ func (h *host[P]) dropOver() {
 	for _, c := range h.ledger.all() {
 		h.ledger.mu.Lock()
 		p := c.held
-		c.held, c.offer = nil, nil
+		c.held = nil
 		over := c.withdrawn || (c.once && p != nil)
 		h.ledger.mu.Unlock()
 		if p != nil {
@@ -141,7 +141,7 @@ func (i *Instance[P]) endHolds(cause error) {
 		i.ledger.mu.Unlock()
 		if p != nil {
 			i.seat.End(p.Hold, cause)
-			i.recall(c)
+			i.recall(p)
 		}
 	}
 }

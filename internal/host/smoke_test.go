@@ -1,0 +1,43 @@
+package host_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/contend"
+	"github.com/troupe-go/troupe/internal/host"
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+func TestSmoke(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := zktest.Start(t)
+		s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()))
+		require.NoError(t, err)
+		i, err := host.New(host.Config[*host.Possession]{
+			Session: s, Kind: "lock", Path: "/a/b", Name: "lock-",
+			Machine: func() machine.Machine { return contend.New(contend.Config{Parent: "/a/b"}) },
+			Wrap:    func(p *host.Possession) *host.Possession { return p },
+			Publish: func(m machine.Standing) { t.Log(m) },
+		})
+		require.NoError(t, err)
+		for range 3 {
+			p, err := i.Claim(t.Context(), false)
+			require.NoError(t, err)
+			t.Log(p.Path(), p.Token())
+			require.NoError(t, p.Release(t.Context()))
+		}
+		i.Stand()
+		p := <-i.Won()
+		time.Sleep(time.Minute)
+		require.True(t, p.Valid())
+		require.NoError(t, i.StandDown(t.Context()))
+		require.NoError(t, i.Close(t.Context()))
+		require.NoError(t, s.Close(t.Context()))
+	})
+}

@@ -1,0 +1,320 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+func TestLockAndRelease(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		l := w.lock(w.host("a"))
+		first := w.held(l)
+		require.True(w, first.Valid())
+		require.NoError(w, first.Err())
+		require.Equal(w, 1, w.nodes())
+		require.NoError(w, first.Release(w.Context()))
+		require.ErrorIs(w, first.Err(), session.ErrReleased)
+		require.False(w, first.Valid())
+		require.ErrorIs(w, context.Cause(first.Context()), session.ErrReleased)
+		require.Zero(w, w.nodes())
+		require.NoError(w, first.Release(w.Context()), "it is idempotent")
+
+		second := w.held(l)
+		require.Greater(w, second.Token(), first.Token())
+		require.NoError(w, l.Close(w.Context()))
+		require.ErrorIs(w, second.Err(), session.ErrClosed)
+		require.ErrorIs(w, second.Err(), session.ErrLost)
+		require.ErrorIs(w, l.Err(), session.ErrClosed)
+		require.Zero(w, w.nodes())
+	})
+}
+
+func TestTheStandingIntentStandsAgainAfterEachRelease(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		l := w.lock(w.host("a"))
+		l.Acquire()
+		l.Acquire()
+		var last int64
+		for range 3 {
+			g := within(w, time.Second, l.Acquired())
+			require.Greater(w, g.Token(), last)
+			last = g.Token()
+			require.NoError(w, g.Release(w.Context()))
+		}
+		g := within(w, time.Second, l.Acquired())
+		require.NoError(w, l.Release(w.Context()))
+		require.ErrorIs(w, g.Err(), session.ErrReleased)
+		require.NoError(w, l.Release(w.Context()), "without an intent it does nothing")
+		never(w, l.Acquired(), "a grant without an intent")
+		require.Zero(w, w.nodes())
+	})
+}
+
+func TestOrderOfArrival(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		grants := make([]*lock.Lock, 5)
+		for i := range grants {
+			grants[i] = w.lock(w.host(string(rune('a' + i))))
+			grants[i].Acquire()
+			synctest.Wait()
+		}
+		var last int64
+		for i := range grants {
+			g := within(w, time.Second, grants[i].Acquired())
+			for _, l := range grants[i+1:] {
+				never(w, l.Acquired(), "two holders")
+			}
+			require.Greater(w, g.Token(), last)
+			last = g.Token()
+			require.NoError(w, grants[i].Release(w.Context()))
+		}
+	})
+}
+
+// B17, B19, B30: the verdict of a try comes from ZooKeeper's order, at once.
+func TestB17_B19_TryLock(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		a, b := w.lock(w.host("a")), w.lock(w.host("b"))
+		g, err := a.TryLock(w.Context())
+		require.NoError(w, err)
+		began := time.Now()
+		_, err = a.TryLock(w.Context())
+		require.ErrorIs(w, err, lock.ErrHeld)
+		_, err = b.TryLock(w.Context())
+		require.ErrorIs(w, err, lock.ErrHeld)
+		require.Zero(w, time.Since(began))
+		synctest.Wait()
+		require.Equal(w, 1, w.nodes(), "a refused try leaves nothing")
+		require.NoError(w, g.Release(w.Context()))
+		g, err = b.TryLock(w.Context())
+		require.NoError(w, err)
+		require.NoError(w, g.Release(w.Context()))
+	})
+}
+
+// B19: a context bounds the wait, and no grant comes of it later.
+func TestB19_AContextBoundsTheWait(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		a, b := w.lock(w.host("a")), w.lock(w.host("b"))
+		g := w.held(a)
+		ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err := b.Lock(ctx)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.Equal(w, 3*time.Second, time.Since(began))
+		synctest.Wait()
+		require.Equal(w, 1, w.nodes(), "the place is given up")
+		require.NoError(w, g.Release(w.Context()))
+		synctest.Wait()
+		require.Zero(w, w.nodes())
+	})
+}
+
+// B26: a thousand goroutines on one instance exclude each other, with one znode.
+func TestB26_ManyGoroutinesOneZnode(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		l := w.lock(w.host("a"))
+		var wg sync.WaitGroup
+		inside, most := 0, 0
+		for range 1000 {
+			wg.Go(func() {
+				err := l.Do(w.Context(), func(context.Context, *lock.Grant) error {
+					inside++ // safe: that is the point
+					most = max(most, w.nodes())
+					if inside != 1 {
+						return errors.New("two inside")
+					}
+					inside--
+					return nil
+				})
+				if err != nil {
+					w.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		require.Equal(w, 1, most)
+		synctest.Wait()
+		require.Zero(w, w.nodes())
+	})
+}
+
+func TestDo(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		l := w.lock(h)
+		boom := errors.New("boom")
+		err := l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
+			require.NoError(w, ctx.Err())
+			_, err := l.Lock(ctx)
+			require.ErrorIs(w, err, lock.ErrDeadlock)
+			_, err = w.lock(h).TryLock(g.Context())
+			require.ErrorIs(w, err, lock.ErrDeadlock)
+			return boom
+		})
+		require.ErrorIs(w, err, boom)
+		require.Zero(w, w.nodes())
+
+		require.PanicsWithValue(w, "f's own", func() {
+			_ = l.Do(w.Context(), func(context.Context, *lock.Grant) error { panic("f's own") })
+		})
+		require.Zero(w, w.nodes(), "a panic of the function releases too")
+
+		err = l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
+			require.NoError(w, h.Delete(ctx, g.Path(), -1))
+			<-ctx.Done()
+			require.ErrorIs(w, context.Cause(ctx), session.ErrDeleted)
+			return nil
+		})
+		require.ErrorIs(w, err, session.ErrLost)
+	})
+}
+
+func TestStandingAndContenders(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		a, b := w.lock(w.host("a"), lock.WithData([]byte("I am a"))), w.lock(w.host("b"))
+		places := b.Standing(w.Context())
+		require.Equal(w, lock.Standing{}, <-places)
+		lines := b.Observe(w.Context())
+		require.Empty(w, <-lines)
+		g := w.held(a)
+		b.Acquire()
+		synctest.Wait()
+		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, <-places)
+		line, err := b.Contenders(w.Context())
+		require.NoError(w, err)
+		require.Len(w, line, 2)
+		require.Equal(w, g.Path(), line[0].Path)
+		require.Equal(w, g.Token(), line[0].Token)
+		require.Equal(w, "I am a", string(line[0].Data))
+		require.True(w, line[0].Holding)
+		require.False(w, line[1].Holding)
+		require.Equal(w, line, <-lines)
+		require.NoError(w, g.Release(w.Context()))
+		won := within(w, time.Second, b.Acquired())
+		synctest.Wait()
+		require.Equal(w, lock.Standing{Phase: lock.Held}, <-places)
+		require.NoError(w, won.Release(w.Context()))
+		require.NoError(w, b.Close(w.Context()))
+		for range lines {
+		}
+		for range places {
+		}
+	})
+}
+
+func TestBadInputIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		_, err := lock.New(nil, path)
+		require.ErrorContains(w, err, "s: nil session")
+		for _, bad := range []string{"", "locks", "/locks/", "/locks//a", "/locks/../a", "/a\x00b"} {
+			_, err = lock.New(h.Session, bad)
+			require.ErrorIs(w, err, session.ErrInvalidPath, "%q", bad)
+			require.ErrorContains(w, err, "path")
+		}
+		_, err = lock.New(h.Session, path, lock.WithData([]byte("unlocked")))
+		require.ErrorContains(w, err, "data")
+		require.ErrorIs(w, lock.Revoke(w.Context(), h.Session, "/locks/orders/foo"), session.ErrInvalidPath)
+		require.ErrorContains(w, lock.Break(w.Context(), nil, path, 0), "nil session")
+		_, err = w.lock(h, lock.WithData(make([]byte, 2<<20))).Lock(w.Context())
+		require.ErrorIs(w, err, session.ErrTooLarge)
+		require.NotContains(w, w.server.Dump(), "orders")
+	})
+}
+
+// B18: a closed session answers at once.
+func TestB18_AClosedSessionIsAnErrorAndNeverAHang(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		l := w.lock(h)
+		waiting := make(chan error)
+		blocker := w.lock(w.host("b"))
+		w.held(blocker)
+		go func() { _, err := l.Lock(context.Background()); waiting <- err }()
+		synctest.Wait()
+		require.NoError(w, h.Close(w.Context()))
+		require.ErrorIs(w, <-waiting, session.ErrClosed)
+		<-l.Done()
+		require.ErrorIs(w, l.Err(), session.ErrClosed)
+		_, err := l.Lock(w.Context())
+		require.ErrorIs(w, err, session.ErrClosed)
+		l.Acquire()
+		require.NoError(w, l.Release(w.Context()))
+		require.NoError(w, l.Close(w.Context()))
+		_, err = lock.New(h.Session, path)
+		require.ErrorIs(w, err, session.ErrClosed)
+		require.Equal(w, 1, w.nodes(), "the waiter's znode went with its session")
+	})
+}
+
+// B19 of the herd, invariant I8: one release wakes one waiter, whatever the length of the line.
+func TestAReleaseWakesOneWaiter(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		head := w.lock(w.host("head"))
+		g := w.held(head)
+		hosts := []*host{w.host("a"), w.host("b"), w.host("c")}
+		var line []*lock.Lock
+		for i := range 100 {
+			l := w.lock(hosts[i%len(hosts)])
+			l.Acquire()
+			line = append(line, l)
+			synctest.Wait()
+		}
+		w.server.ClearJournal()
+		require.NoError(w, g.Release(w.Context()))
+		within(w, time.Second, line[0].Acquired())
+		synctest.Wait()
+		requests, events := 0, 0
+		for _, r := range w.server.Journal() {
+			if r.Op != zktest.OpPing && r.Op != zktest.OpSync {
+				requests++
+			}
+			events += r.Fired
+		}
+		require.LessOrEqual(w, requests, 2, "the deletion, and a listing at most")
+		require.LessOrEqual(w, events, 2, "the releaser's own watch and its successor's")
+	})
+}
+
+// The uncontended cycle costs four requests.
+func TestAnUncontendedCycleIsFourRequests(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		l := w.lock(w.host("a"))
+		require.NoError(w, w.held(l).Release(w.Context()))
+		synctest.Wait()
+		w.server.ClearJournal()
+		require.NoError(w, w.held(l).Release(w.Context()))
+		synctest.Wait()
+		var ops []string
+		for _, r := range w.server.Journal() {
+			if r.Op != zktest.OpPing && r.Op != zktest.OpSync {
+				ops = append(ops, r.Op.String())
+			}
+		}
+		require.Equal(w, []string{"create", "getChildren2", "getData", "delete"}, ops)
+	})
+}

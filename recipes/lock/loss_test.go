@@ -1,0 +1,295 @@
+package lock_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// B05, B06: cut off silently at any instant, the holder's Done closes before the next holder's grant is delivered.
+func TestB05_B06_PartitionEndsTheHoldBeforeTheNextIsGranted(t *testing.T) {
+	t.Parallel()
+	for round := range 1000 {
+		rng := rand.New(rand.NewPCG(6, uint64(round)))
+		inBubble(t, func(w *world) {
+			ha := w.host("a")
+			a, b := w.lock(ha), w.lock(w.host("b"))
+			a.Acquire()
+			g := within(w, time.Second, a.Acquired())
+			b.Acquire()
+			time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Second))))
+			heal := ha.machine.Partition()
+			defer heal()
+			var lost, granted time.Time
+			for lost.IsZero() || granted.IsZero() {
+				select {
+				case <-g.Done():
+					if lost.IsZero() {
+						lost = time.Now()
+						require.False(w, g.Valid())
+						require.ErrorIs(w, g.Err(), session.ErrUntrusted)
+					}
+					if granted.IsZero() {
+						next := within(w, time.Minute, b.Acquired())
+						granted = time.Now()
+						require.Greater(w, next.Token(), g.Token())
+					}
+				case <-b.Acquired():
+					w.Fatalf("round %d: the next was granted while the hold stood: overlap", round)
+				}
+			}
+			require.Positive(w, granted.Sub(lost), "round %d", round)
+		})
+	}
+}
+
+// The same with the server: it answers its client and has lost its leader.
+func TestB44_AnIsolatedServerEndsTheHoldBeforeTheNextIsGranted(t *testing.T) {
+	t.Parallel()
+	for round := range 100 {
+		rng := rand.New(rand.NewPCG(44, uint64(round)))
+		inBubble(t, func(w *world) {
+			servers := w.server.Hosts()
+			ha := w.hostOn("a", servers[:1])
+			hb := w.hostOn("b", servers[1:])
+			a, b := w.lock(ha), w.lock(hb)
+			a.Acquire()
+			g := within(w, time.Second, a.Acquired())
+			b.Acquire()
+			time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Second))))
+			heal := w.server.Isolate()
+			defer heal()
+			select {
+			case <-g.Done():
+			case <-b.Acquired():
+				w.Fatalf("round %d: overlap", round)
+			}
+			within(w, time.Minute, b.Acquired())
+		}, zktest.WithServers(2))
+	}
+}
+
+func (w *world) hostOn(name string, servers []string) *host {
+	w.Helper()
+	machine := w.server.Host(name)
+	s, err := session.Open(w.Context(), servers, session.WithDialer(machine.Dialer()), session.WithTimeout(6*time.Second))
+	require.NoError(w, err)
+	w.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_ = s.Close(ctx)
+	})
+	return &host{s, machine}
+}
+
+// B01, B02, B15, B25: after an expiry the standing intent wins again, on a znode of the new epoch, without a call by the application.
+func TestB01_B15_B25_ExpiryIsRecoveredFrom(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha := w.host("a")
+		a := w.lock(ha)
+		a.Acquire()
+		var last int64
+		for epoch := uint64(1); epoch <= 5; epoch++ {
+			g := within(w, time.Minute, a.Acquired())
+			require.Greater(w, g.Token(), last)
+			last = g.Token()
+			require.Equal(w, epoch, ha.Status().Epoch)
+			require.Equal(w, ha.Status().SessionID, g.Sequencer().SessionID)
+			w.server.Expire(ha.Status().SessionID)
+			within(w, time.Minute, g.Done())
+			require.ErrorIs(w, g.Err(), session.ErrLost)
+			_, err := g.Commit(w.Context(), session.SetOp("/", nil, -1))
+			require.ErrorIs(w, err, session.ErrLost)
+		}
+		within(w, time.Minute, a.Acquired())
+		require.Equal(w, 1, w.nodes())
+	})
+}
+
+// A server that hands out another session id without a word ends the epoch all the same.
+func TestASilentlyReplacedSessionEndsTheHold(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha := w.host("a")
+		a := w.lock(ha)
+		a.Acquire()
+		g := within(w, time.Second, a.Acquired())
+		w.server.ExpireSilently(ha.Status().SessionID)
+		within(w, time.Minute, g.Done())
+		next := within(w, time.Minute, a.Acquired())
+		require.Greater(w, next.Token(), g.Token())
+		require.Equal(w, uint64(2), ha.Status().Epoch)
+		require.Equal(w, 1, w.nodes())
+	})
+}
+
+// B07, I5: a disconnection within the session costs neither the hold nor the place.
+func TestB07_ADisconnectionCostsNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha, hb, hc := w.host("a"), w.host("b"), w.host("c")
+		a, b, c := w.lock(ha), w.lock(hb), w.lock(hc)
+		g := w.held(a)
+		b.Acquire()
+		synctest.Wait()
+		c.Acquire()
+		synctest.Wait()
+		before := w.server.Dump()
+		for _, h := range []*host{ha, hb, hc} {
+			w.server.Disconnect(h.Status().SessionID)
+		}
+		time.Sleep(10 * time.Second)
+		require.Equal(w, 3, w.nodes(), "before: %s", before)
+		require.True(w, g.Valid())
+		require.Equal(w, uint64(1), ha.Status().Epoch)
+		require.NoError(w, g.Release(w.Context()))
+		g = within(w, time.Second, b.Acquired())
+		never(w, c.Acquired(), "out of order")
+		require.NoError(w, g.Release(w.Context()))
+	})
+}
+
+// A single server that is restarted within the session timeout ends no epoch, and every waiter keeps its place.
+func TestARestartOfTheServerEndsNoEpoch(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		hosts := []*host{w.host("a"), w.host("b"), w.host("c")}
+		var locks []*lock.Lock
+		for _, h := range hosts {
+			l := w.lock(h)
+			l.Acquire()
+			synctest.Wait()
+			locks = append(locks, l)
+		}
+		g := within(w, time.Second, locks[0].Acquired())
+		time.Sleep(10 * time.Second)
+		for _, outage := range []time.Duration{time.Second, 4 * time.Second} {
+			w.server.Kill(0)
+			time.Sleep(outage)
+			require.NoError(w, w.server.Restart(0))
+			time.Sleep(10 * time.Second)
+			for _, h := range hosts {
+				require.Equal(w, uint64(1), h.Status().Epoch)
+			}
+			if outage == time.Second {
+				require.True(w, g.Valid(), "trust outlasts that")
+				never(w, locks[1].Acquired(), "two holders")
+			}
+		}
+		require.ErrorIs(w, g.Err(), session.ErrUntrusted, "trust does not outlast that, the places in line do")
+		for _, l := range []*lock.Lock{locks[1], locks[2], locks[0]} {
+			within(w, time.Second, l.Acquired())
+			require.NoError(w, l.Release(w.Context()))
+		}
+	})
+}
+
+// Trust ends possessions, not the epoch: cut off past trust but back within the session, the holder stands again behind the waiter.
+func TestTheEndOfTrustEndsThePossessionNotTheEpoch(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha := w.host("a")
+		a, b := w.lock(ha), w.lock(w.host("b"))
+		a.Acquire()
+		g := within(w, time.Second, a.Acquired())
+		b.Acquire()
+		synctest.Wait()
+		heal := ha.machine.Partition()
+		within(w, time.Minute, g.Done())
+		require.ErrorIs(w, g.Err(), session.ErrUntrusted)
+		heal()
+		next := within(w, time.Second, b.Acquired())
+		require.Equal(w, uint64(1), ha.Status().Epoch)
+		require.Greater(w, next.Token(), g.Token())
+		require.NoError(w, b.Release(w.Context()))
+		again := within(w, time.Second, a.Acquired())
+		require.Greater(w, again.Token(), next.Token())
+	})
+}
+
+// B12: a waiter whose znode somebody deletes is never granted without one; it stands again.
+func TestB12_AWaiterWhoseZnodeIsDeletedStandsAgain(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha := w.host("a")
+		a, b, c := w.lock(ha), w.lock(w.host("b")), w.lock(w.host("c"))
+		g := w.held(a)
+		b.Acquire()
+		synctest.Wait()
+		c.Acquire()
+		synctest.Wait()
+		line, err := a.Contenders(w.Context())
+		require.NoError(w, err)
+		require.NoError(w, ha.Delete(w.Context(), line[1].Path, -1))
+		synctest.Wait()
+		require.Equal(w, 3, w.nodes())
+		require.NoError(w, g.Release(w.Context()))
+		g = within(w, time.Second, c.Acquired())
+		never(w, b.Acquired(), "two holders")
+		require.NoError(w, g.Release(w.Context()))
+		within(w, time.Second, b.Acquired())
+	})
+}
+
+// B13: the holder learns within a round trip that somebody has deleted its znode.
+func TestB13_ADeletedHolderLearnsAtOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha := w.host("a")
+		a := w.lock(ha)
+		a.Acquire()
+		g := within(w, time.Second, a.Acquired())
+		require.NoError(w, w.host("admin").Delete(w.Context(), g.Path(), -1))
+		synctest.Wait()
+		require.ErrorIs(w, g.Err(), session.ErrDeleted)
+		next := within(w, time.Second, a.Acquired())
+		require.Greater(w, next.Token(), g.Token())
+	})
+}
+
+// B38: a grant that ends before it is received is withdrawn.
+func TestB38_AGrantThatEndsUnreceivedIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha := w.host("a")
+		a := w.lock(ha)
+		a.Acquire()
+		synctest.Wait() // it is on offer
+		w.server.Expire(ha.Status().SessionID)
+		time.Sleep(10 * time.Second)
+		g := within(w, time.Second, a.Acquired())
+		require.NoError(w, g.Err())
+		require.Equal(w, ha.Status().SessionID, g.Sequencer().SessionID)
+		require.NoError(w, a.Release(w.Context()))
+		a.Acquire()
+		synctest.Wait()
+		require.NoError(w, a.Release(w.Context()))
+		never(w, a.Acquired(), "a released grant on offer")
+	})
+}
+
+// Shutdown: the next in line takes over within a round trip, not after a session timeout.
+func TestClosingTheSessionHandsOverAtOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha := w.host("a")
+		a, b := w.lock(ha), w.lock(w.host("b"))
+		g := w.held(a)
+		b.Acquire()
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(w, ha.Close(w.Context()))
+		require.ErrorIs(w, g.Err(), session.ErrClosed)
+		<-b.Acquired()
+		require.Zero(w, time.Since(began))
+	})
+}

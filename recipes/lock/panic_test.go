@@ -1,0 +1,84 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+)
+
+func TestAPanicEndsThePossessionAndKeepsTheIntent(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		a, other := w.lock(h), w.lock(w.host("b"))
+		a.Acquire()
+		g := within(w, time.Second, a.Acquired())
+		a.Crash("a bug")
+		within(w, time.Second, g.Done())
+		require.ErrorIs(w, g.Err(), session.ErrRestarted)
+		require.ErrorIs(w, g.Err(), session.ErrLost)
+		next := within(w, time.Second, a.Acquired())
+		require.Greater(w, next.Token(), g.Token())
+		require.Equal(w, 1, w.nodes())
+		require.NoError(w, a.Release(w.Context()))
+		require.NoError(w, w.held(other).Release(w.Context()))
+		require.Zero(w, w.nodes())
+	})
+}
+
+func TestAPanicOfAWaiterKeepsItsPlaceAndItsCallers(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		a, b, c := w.lock(w.host("a")), w.lock(w.host("b")), w.lock(w.host("c"))
+		g := w.held(a)
+		got := make(chan *lock.Grant)
+		go func() {
+			g, err := b.Lock(context.Background())
+			require.NoError(w, err)
+			got <- g
+		}()
+		synctest.Wait()
+		c.Acquire()
+		synctest.Wait()
+		b.Crash(errors.New("a bug"))
+		time.Sleep(time.Second)
+		require.Equal(w, 3, w.nodes())
+		require.NoError(w, g.Release(w.Context()))
+		won := within(w, time.Second, got)
+		never(w, c.Acquired(), "the place was lost")
+		require.NoError(w, won.Release(w.Context()))
+		within(w, time.Second, c.Acquired())
+	})
+}
+
+func TestTooManyPanicsEndTheLockAndNothingElse(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		a, b := w.lock(h), w.lock(h)
+		a.Acquire()
+		within(w, time.Second, a.Acquired())
+		boom := errors.New("boom")
+		for range 20 {
+			a.Crash(boom)
+		}
+		within(w, time.Minute, a.Done())
+		require.ErrorIs(w, a.Err(), actors.ErrGivenUp)
+		require.ErrorIs(w, a.Err(), boom)
+		g, err := b.Lock(w.Context())
+		require.NoError(w, err, "its znodes are deleted, nothing else is touched")
+		require.Equal(w, 1, w.nodes())
+		require.NoError(w, g.Release(w.Context()))
+		_, err = a.Lock(w.Context())
+		require.ErrorIs(w, err, boom)
+		require.Equal(w, uint64(1), h.Status().Epoch)
+	})
+}

@@ -1,0 +1,71 @@
+package lock_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+)
+
+// B76: a revocation is seen whenever it was written, also after a release and a new grant.
+func TestB76_Revoke(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		admin := w.host("admin").Session
+		a, b := w.lock(w.host("a"), lock.WithData([]byte("a's data"))), w.lock(w.host("b"))
+		for range 3 {
+			g := w.held(a)
+			never(w, g.Revoked(), "not asked yet")
+			require.NoError(w, lock.Revoke(w.Context(), admin, g.Path()))
+			within(w, time.Second, g.Revoked())
+			require.True(w, g.Valid(), "it is a request")
+			data, stat, err := admin.Get(w.Context(), g.Path())
+			require.NoError(w, err)
+			require.Equal(w, "unlock\na's data", string(data))
+			require.NoError(w, lock.Revoke(w.Context(), admin, g.Path()))
+			_, again, err := admin.Get(w.Context(), g.Path())
+			require.NoError(w, err)
+			require.Equal(w, stat.Version, again.Version, "it is asked once")
+			require.NoError(w, g.Release(w.Context()))
+		}
+		g := w.held(a)
+		b.Acquire()
+		synctest.Wait()
+		line, err := b.Contenders(w.Context())
+		require.NoError(w, err)
+		require.NoError(w, lock.Revoke(w.Context(), admin, line[1].Path))
+		require.NoError(w, g.Release(w.Context()))
+		won := within(w, time.Second, b.Acquired())
+		within(w, time.Second, won.Revoked())
+		require.ErrorIs(w, lock.Revoke(w.Context(), admin, g.Path()), session.ErrNoNode)
+	})
+}
+
+func TestBreak(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		admin := w.host("admin").Session
+		a := w.lock(w.host("a"))
+		deaf := w.held(a)
+		began := time.Now()
+		require.NoError(w, lock.Break(w.Context(), admin, deaf.Path(), 5*time.Second))
+		require.Equal(w, 5*time.Second, time.Since(began))
+		within(w, time.Second, deaf.Done())
+		require.ErrorIs(w, deaf.Err(), session.ErrDeleted)
+
+		polite := w.held(a)
+		go func() {
+			<-polite.Revoked()
+			time.Sleep(time.Second)
+			require.NoError(w, polite.Release(w.Context()))
+		}()
+		began = time.Now()
+		require.NoError(w, lock.Break(w.Context(), admin, polite.Path(), 5*time.Second))
+		require.Equal(w, time.Second, time.Since(began))
+		require.NoError(w, lock.Break(w.Context(), admin, polite.Path(), 5*time.Second), "gone is no error")
+	})
+}

@@ -1,0 +1,101 @@
+package lock_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+const path = "/locks/orders"
+
+// world is a server in memory and virtual time, and the clients on it.
+type world struct {
+	*testing.T
+	server *zktest.Server
+}
+
+// inBubble runs a test in virtual time.
+func inBubble(t *testing.T, f func(w *world), opts ...zktest.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		opts = append([]zktest.Option{zktest.WithTick(500 * time.Millisecond), zktest.WithSessionTimeouts(time.Second, time.Minute)}, opts...)
+		f(&world{t, zktest.Start(t, opts...)})
+	})
+}
+
+// host is a machine with one session on it.
+type host struct {
+	*session.Session
+	machine zktest.Host
+}
+
+func (w *world) host(name string, opts ...session.Option) *host {
+	w.Helper()
+	machine := w.server.Host(name)
+	opts = append([]session.Option{session.WithDialer(machine.Dialer()), session.WithTimeout(6 * time.Second)}, opts...)
+	s, err := session.Open(w.Context(), w.server.Hosts(), opts...)
+	require.NoError(w, err)
+	w.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		_ = s.Close(ctx)
+	})
+	return &host{s, machine}
+}
+
+func (w *world) lock(h *host, opts ...lock.Option) *lock.Lock {
+	w.Helper()
+	l, err := lock.New(h.Session, path, opts...)
+	require.NoError(w, err)
+	return l
+}
+
+// held takes the lock, which must be free.
+func (w *world) held(l *lock.Lock) *lock.Grant {
+	w.Helper()
+	g, err := l.Lock(w.Context())
+	require.NoError(w, err)
+	return g
+}
+
+// nodes counts the contenders in the tree.
+func (w *world) nodes() int {
+	n := 0
+	for line := range strings.Lines(w.server.Dump()) {
+		if strings.HasPrefix(line, path+"/_c_") {
+			n++
+		}
+	}
+	return n
+}
+
+// never fails if the channel delivers while everything settles.
+func never[T any](w *world, c <-chan T, what string) {
+	w.Helper()
+	synctest.Wait()
+	select {
+	case v := <-c:
+		w.Fatalf("%s: %v", what, v)
+	default:
+	}
+}
+
+// within receives in at most d of virtual time.
+func within[T any](w *world, d time.Duration, c <-chan T) T {
+	w.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(d):
+		w.Fatalf("nothing within %v\n%s", d, w.server.Dump())
+		panic("unreachable")
+	}
+}
