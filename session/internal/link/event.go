@@ -21,8 +21,8 @@ type Down struct{ Cause error }
 // again behind it; Close has to be called all the same. Close and Abandon cause no event.
 type Ended struct{ Cause error }
 
-// Fired: a watch fired, in wire order. It is disarmed. A watch that fired while the connection was down comes right after the Up. A path may fire
-// without an armed watch if the reply of the read that armed it was lost.
+// Fired: a watch fired, in wire order, and is disarmed. What happened while the connection was down is told right after the Up. The answer of the read
+// that armed the watch may be returned later than this, and very rarely a watch fires once more than it was armed.
 type Fired struct {
 	Type EventType
 	Path string

@@ -2,6 +2,7 @@ package link
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,7 +13,8 @@ import (
 func (l *line) present(cred Credential) error {
 	ask := jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: cred.Scheme, Data: cred.Secret}
 	err := l.exchange(encode(&ask), jute.XidAuth)
-	if _, refused := err.(jute.Code); refused {
+	var refused jute.Code
+	if errors.As(err, &refused) {
 		l.conn.log.Warn("ZooKeeper server refused a credential", "server", l.server, "scheme", cred.Scheme)
 		l.conn.end(ErrAuthFailed)
 		return ErrAuthFailed
@@ -24,7 +26,7 @@ func (l *line) present(cred Credential) error {
 func (l *line) rearm() error {
 	c := l.conn
 	c.mu.Lock()
-	asks := c.watches.requests(c.lastZxid)
+	asks := c.watches.requests(c.lastZxid, c.cfg.MaxPacket)
 	c.mu.Unlock()
 	for i := range asks {
 		if err := l.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {

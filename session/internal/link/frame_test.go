@@ -28,22 +28,22 @@ func frame(length, xid int32, rest ...uint32) []byte {
 
 // At such frames the library would panic, or try to allocate gigabytes: they drop the connection instead.
 func TestMalformedFramesDropTheConnection(t *testing.T) {
-	const any, answer = 0, 1 // a frame out of the blue, or in answer to the first request
+	const unasked, answer = 0, 1 // a frame out of the blue, or in answer to the first request
 	cases := map[string]struct {
 		kind int
 		op   jute.Op
 		raw  []byte
 	}{
-		"length 0":             {any, 0, make([]byte, 20)},
-		"length 15":            {any, 0, frame(15, -1, 0)},
-		"negative length":      {any, 0, frame(-1, -1)},
-		"huge event":           {any, 0, frame(1<<30, -1)},
-		"huge ping":            {any, 0, frame(1<<30, -2)},
-		"unknown xid":          {any, 0, frame(16, -77)},
-		"uninvited farewell":   {any, 0, frame(16, -11)},
-		"answer to nothing":    {any, 0, frame(16, 4711)},
-		"empty event":          {any, 0, frame(16, -1)},
-		"event with long path": {any, 0, frame(28, -1, 1, 3, 99)},
+		"length 0":             {unasked, 0, make([]byte, 20)},
+		"length 15":            {unasked, 0, frame(15, -1, 0)},
+		"negative length":      {unasked, 0, frame(-1, -1)},
+		"huge event":           {unasked, 0, frame(1<<30, -1)},
+		"huge ping":            {unasked, 0, frame(1<<30, -2)},
+		"unknown xid":          {unasked, 0, frame(16, -77)},
+		"uninvited farewell":   {unasked, 0, frame(16, -11)},
+		"answer to nothing":    {unasked, 0, frame(16, 4711)},
+		"empty event":          {unasked, 0, frame(16, -1)},
+		"event with long path": {unasked, 0, frame(28, -1, 1, 3, 99)},
 		"no count":             {answer, jute.OpGetChildren2, frame(16, 1)},
 		"absurd count":         {answer, jute.OpGetChildren2, frame(24, 1, 1<<31-1, 0)},
 		"negative count":       {answer, jute.OpGetChildren2, frame(24, 1, 1<<32-7, 0)},
@@ -61,7 +61,7 @@ func TestMalformedFramesDropTheConnection(t *testing.T) {
 			inBubble(t, func(b *bench) {
 				v := b.connected()
 				time.Sleep(time.Minute)
-				if c.kind == any {
+				if c.kind == unasked {
 					v.write(c.raw)
 				} else {
 					b.script(func() {

@@ -2,8 +2,10 @@ package link_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -26,37 +28,32 @@ func FuzzServerBytes(f *testing.F) {
 	f.Add(append(welcome[:len(welcome):len(welcome)], frame(28, -1, 1, 3, 0)...))
 	f.Add(welcome[:10])
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		up := make(chan struct{}, 1)
-		cfg := link.Config{Servers: []string{"a"}, Timeout: timeout, Dial: func(context.Context, string, string) (net.Conn, error) {
-			client, server := net.Pipe()
-			go func() { // ends when the client hangs up
-				defer server.Close()
-				go func() { _, _ = server.Write(sent) }()
-				for {
-					if _, err := readFrame(server); err != nil {
-						return
-					}
-				}
-			}()
-			return client, nil
-		}}
-		c, err := link.Open(cfg, func(ev link.Event) {
-			if _, ok := ev.(link.Up); ok {
-				select {
-				case up <- struct{}{}:
-				default:
-				}
-			}
-		})
-		require.NoError(t, err)
-		select {
-		case <-up:
-			for _, ask := range every(c) {
-				go func() { _ = ask() }() // ends with the Conn
-			}
-		case <-time.After(5 * time.Millisecond):
-		}
-		<-time.After(time.Millisecond)
-		c.Abandon()
+		synctest.Test(t, func(t *testing.T) { receive(t, sent) })
 	})
+}
+
+func receive(t *testing.T, sent []byte) {
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() { _, _ = server.Write(sent) }() // both end when the client hangs up
+		go func() {
+			defer server.Close()
+			_, _ = io.Copy(io.Discard, server)
+		}()
+		return client, nil
+	}
+	up := false
+	c, err := link.Open(link.Config{Servers: []string{"a"}, Timeout: timeout, Dial: dial}, func(ev link.Event) {
+		_, isUp := ev.(link.Up)
+		up = up || isUp
+	})
+	require.NoError(t, err)
+	synctest.Wait()
+	if up {
+		for _, ask := range every(c) {
+			go func() { _ = ask() }() // ends with the Conn
+		}
+	}
+	time.Sleep(timeout)
+	c.Abandon()
 }

@@ -44,14 +44,19 @@ func flap(t *testing.T, _ string, proxy *ensemble.Proxy) {
 	require.NoError(t, r.Close(within(t, patience)))
 }
 
-func expiry(t *testing.T, _ string, proxy *ensemble.Proxy) {
+func expiry(t *testing.T, direct string, proxy *ensemble.Proxy) {
 	r := open(t, link.Config{Servers: []string{proxy.Addr()}, Timeout: 600 * time.Millisecond})
+	other := open(t, link.Config{Servers: []string{direct}})
 	next[link.Up](r)
+	next[link.Up](other)
 	_, err := r.Create("/mine", nil, link.Ephemeral, 0, world, nil)
 	require.NoError(t, err)
+	require.NoError(t, other.Sync("/mine"))
+	_, exists, err := other.Exists("/mine", true)
+	require.NoError(t, err)
+	require.True(t, exists)
 	proxy.Blackhole()
-	next[link.Down](r)
-	<-time.After(2 * time.Second)
+	require.Equal(t, link.Fired{Type: link.NodeDeleted, Path: "/mine"}, next[link.Fired](other))
 	proxy.Heal()
 	require.Equal(t, link.ErrExpired, next[link.Ended](r).Cause)
 	require.NoError(t, r.Close(within(t, patience)))

@@ -15,19 +15,19 @@ import (
 
 const patience = 20 * time.Second // how long real servers may take for what they do at once
 
-// real is a Conn on real servers.
-type real struct {
+// live is a Conn on real servers.
+type live struct {
 	*testing.T
 	*link.Conn
 	events chan link.Event
 }
 
-func open(t *testing.T, cfg link.Config) *real {
+func open(t *testing.T, cfg link.Config) *live {
 	t.Helper()
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
 	}
-	r := &real{T: t, events: make(chan link.Event, 1000)}
+	r := &live{T: t, events: make(chan link.Event, 1000)}
 	c, err := link.Open(cfg, func(ev link.Event) { r.events <- ev })
 	require.NoError(t, err)
 	t.Cleanup(c.Abandon)
@@ -36,7 +36,7 @@ func open(t *testing.T, cfg link.Config) *real {
 }
 
 // next is the next event of its type; others are passed over.
-func next[E link.Event](r *real) E {
+func next[E link.Event](r *live) E {
 	r.Helper()
 	deadline := time.After(patience)
 	for {
@@ -54,7 +54,7 @@ func next[E link.Event](r *real) E {
 func TestRealServer(t *testing.T) {
 	t.Parallel()
 	servers := ensemble.Start(t, 1).Servers()
-	for name, test := range map[string]func(*testing.T, *real){
+	for name, test := range map[string]func(*testing.T, *live){
 		"operations":   operations,
 		"kinds":        kindsOfZnodes,
 		"transactions": transactions,
@@ -76,7 +76,7 @@ func TestRealServer(t *testing.T) {
 	}
 }
 
-func operations(t *testing.T, r *real) {
+func operations(t *testing.T, r *live) {
 	const node = "/operations/a"
 	before := time.Now()
 	made, err := r.Create(node, []byte("one"), link.Persistent, 0, world, nil)
@@ -127,7 +127,7 @@ func operations(t *testing.T, r *real) {
 	require.ErrorIs(t, r.Delete(node, -1), link.ErrNoNode)
 }
 
-func kindsOfZnodes(t *testing.T, r *real) {
+func kindsOfZnodes(t *testing.T, r *live) {
 	for mode, numbered := range map[link.Mode]bool{
 		link.Persistent: false, link.Ephemeral: false, link.Sequential: true, link.EphemeralSequential: true, link.Container: false,
 		link.TTL: false, link.SequentialTTL: true,
@@ -146,7 +146,7 @@ func kindsOfZnodes(t *testing.T, r *real) {
 	}
 }
 
-func transactions(t *testing.T, r *real) {
+func transactions(t *testing.T, r *live) {
 	create := func(path string) link.Op {
 		return link.Op{Kind: link.OpCreate, Path: path, Mode: link.EphemeralSequential, ACL: world}
 	}
@@ -167,7 +167,7 @@ func transactions(t *testing.T, r *real) {
 	require.True(t, exists)
 }
 
-func watches(t *testing.T, r *real) {
+func watches(t *testing.T, r *live) {
 	_, exists, err := r.Exists("/watches/a", true)
 	require.NoError(t, err)
 	require.False(t, exists)
@@ -189,7 +189,7 @@ func watches(t *testing.T, r *real) {
 }
 
 // The size that is compared with MaxPacket is the one that the server compares with its limit.
-func largestPacket(t *testing.T, r *real) {
+func largestPacket(t *testing.T, r *live) {
 	const limit = 1<<20 - 1
 	op := link.Op{Kind: link.OpCreate, Path: "/largest/a", ACL: world}
 	op.Data = bytes.Repeat([]byte{'x'}, limit-link.SizeAlone(op))
@@ -210,7 +210,7 @@ func largestPacket(t *testing.T, r *real) {
 	next[link.Up](r)
 }
 
-func orderBehindCreate(t *testing.T, r *real) {
+func orderBehindCreate(t *testing.T, r *live) {
 	for range 100 {
 		var seen []string
 		listed := make(chan error, 1)

@@ -117,7 +117,7 @@ func (c *Conn) returned(r *request, err error) error {
 	}
 	err = fromLibrary(err)
 	switch {
-	case err != errNoAnswer:
+	case !errors.Is(err, errNoAnswer):
 		return err
 	case sent:
 		return ErrNoReply
@@ -143,7 +143,7 @@ func (c *Conn) makeRoom(l *line, size int) error {
 		return c.refusal()
 	}
 	_, _, err := c.zk.Exists("/")
-	if err := c.returned(scout, err); err == ErrNoReply || err == ErrNotSent || err == ErrEnded {
+	if err := c.returned(scout, err); errors.Is(err, ErrNoReply) || errors.Is(err, ErrNotSent) || errors.Is(err, ErrEnded) {
 		return c.refusal()
 	}
 	c.room = room

@@ -32,7 +32,7 @@ type storm struct {
 // Whatever happens to the connection, a create is sent at most once, its error is the truth, and no change of a watched znode goes unnoticed.
 func TestStorm(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(20) {
+	for seed := range uint64(5) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { weather(t, seed) })
@@ -74,7 +74,7 @@ func weather(t *testing.T, seed uint64) {
 	workers.Go(func() { s.follow(&seen) })
 	workers.Go(s.misfortune)
 	final := ""
-	for i := range 100 {
+	for i := range 60 {
 		final = strconv.Itoa(i)
 		_, err := calm.Set("/watched", []byte(final), -1)
 		require.NoError(t, err)
@@ -106,7 +106,7 @@ func (s *storm) create(worker int) {
 		select {
 		case <-s.over:
 			return
-		case <-time.After(time.Duration(worker) * 10 * time.Millisecond):
+		case <-time.After(time.Duration(worker+2) * 10 * time.Millisecond):
 		}
 		path := fmt.Sprintf("/%d-%d", worker, i)
 		_, err := s.Create(path, nil, link.Persistent, 0, world, nil)

@@ -48,15 +48,16 @@ func (t watchTable) fired(ev jute.Event) {
 	}
 }
 
-// watchBatch keeps a request for re-arming below what every server takes.
+// watchBatch is how large a request for re-arming gets at most: small enough to be dealt with between two pings.
 const watchBatch = 128 << 10
 
 // requests are those that arm everything again. The server compares with the zxid and fires at once what has changed since.
-func (t watchTable) requests(zxid int64) []jute.Request {
+func (t watchTable) requests(zxid int64, maxPacket int) []jute.Request {
 	var asks []jute.Request
-	size := watchBatch
+	batch := min(watchBatch, maxPacket/2)
+	size := batch
 	for w := range t {
-		if size+len(w.path) >= watchBatch {
+		if size+4+len(w.path) > batch {
 			asks = append(asks, jute.Request{Xid: jute.XidSetWatches, Op: jute.OpSetWatches, Zxid: zxid})
 			size = 0
 		}

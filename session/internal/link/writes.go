@@ -86,7 +86,10 @@ func (c *Conn) Multi(ops []Op, written ...func()) ([]Result, error) {
 		answers, err = c.zk.Multi(asks...)
 		return err
 	})
-	if err == ErrNoReply || err == ErrNotSent || err == ErrEnded || len(answers) != len(ops) {
+	if len(answers) != len(ops) {
+		if err == nil {
+			err = ErrNoReply // an answer that is none
+		}
 		return nil, err
 	}
 	results := make([]Result, len(answers))
