@@ -75,7 +75,9 @@ func (l *line) next() error {
 		return fmt.Errorf("%w: its length is %d", errMalformed, length)
 	case answer.Xid == jute.XidPing:
 		l.rest = 4 + length
-		return nil
+		l.conn.mu.Lock()
+		defer l.conn.mu.Unlock()
+		return l.order.ponged()
 	}
 	frame, err := l.takeFrame(length)
 	if err != nil {

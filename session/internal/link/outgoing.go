@@ -20,6 +20,9 @@ func (l *line) Write(frame []byte) (int, error) {
 	}
 	xid, op := int32(binary.BigEndian.Uint32(frame[4:])), jute.Op(int32(binary.BigEndian.Uint32(frame[8:])))
 	if op == jute.OpPing {
+		l.conn.mu.Lock()
+		l.order.asked(jute.XidPing)
+		l.conn.mu.Unlock()
 		return len(frame), l.send(frame)
 	}
 	r, err := l.register(xid)
@@ -58,6 +61,7 @@ func (l *line) register(xid int32) (*request, error) {
 	c.handing = nil
 	r.sent, r.sentAt = true, time.Now()
 	l.pending[xid] = r
+	l.order.asked(xid)
 	return r, nil
 }
 

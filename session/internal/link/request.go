@@ -20,12 +20,11 @@ type request struct {
 	once    sync.Once
 	grow    int // not a request of anybody: it goes ahead of one for which the library's send buffer has to have this size
 
-	// Under mu until it returns.
-	line   *line // to which it was handed
-	sent   bool
-	sentAt time.Time
-	zxid   int64
-	code   jute.Code
+	line   *line     // to which it was handed; under mu
+	sent   bool      // its frame was written, or begun to be; under mu
+	sentAt time.Time // under mu
+	zxid   int64     // of the answer; of the line's receiving goroutine
+	code   jute.Code // likewise
 }
 
 // out tells whoever wants to ask something right behind this request that the moment has come, or won't come.

@@ -14,8 +14,14 @@ func (l *line) answer(answer jute.Reply, length int) error {
 	l.conn.mu.Lock()
 	r := l.pending[answer.Xid]
 	delete(l.pending, answer.Xid)
+	var lost error
+	if r != nil {
+		lost = l.order.answered(answer.Xid)
+	}
 	l.conn.mu.Unlock()
 	switch {
+	case lost != nil:
+		return lost
 	case r == nil:
 		return fmt.Errorf("%w: an answer to nothing, xid %d", errMalformed, answer.Xid)
 	case undecided(answer.Err):

@@ -1,0 +1,60 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+var errOvertaken = errors.New("an answer was overtaken: it is lost")
+
+// patience is by how many pings' answers a request may be overtaken. ZooKeeper answers in the order of asking, pings too; others may answer those at
+// once.
+const patience = 2
+
+// queue is what answers are awaited for on a line, in the order of asking. An answer that doesn't come, while later ones do, is lost: then nobody
+// knows what became of the request, and the connection is given up like any other that lost something.
+type queue []awaited
+
+type awaited struct {
+	xid       int32
+	overtaken int // by answers to pings
+}
+
+// asked notes a frame that was written.
+func (q *queue) asked(xid int32) { *q = append(*q, awaited{xid: xid}) }
+
+// answered takes an answer to a request, which has to be the next one; pings without answers don't count.
+func (q *queue) answered(xid int32) error {
+	for len(*q) > 0 {
+		next := (*q)[0]
+		*q = (*q)[1:]
+		switch {
+		case next.xid == xid:
+			return nil
+		case next.xid != jute.XidPing:
+			return fmt.Errorf("%w: xid %d by %d", errOvertaken, next.xid, xid)
+		}
+	}
+	return nil // an answer to nothing is found out elsewhere
+}
+
+// ponged takes an answer to a ping.
+func (q *queue) ponged() error {
+	for i := range *q {
+		if (*q)[i].xid != jute.XidPing {
+			continue
+		}
+		*q = append((*q)[:i], (*q)[i+1:]...)
+		if i == 0 {
+			return nil
+		}
+		first := &(*q)[0]
+		if first.overtaken++; first.overtaken >= patience {
+			return fmt.Errorf("%w: xid %d by pings", errOvertaken, first.xid)
+		}
+		return nil
+	}
+	return nil
+}
