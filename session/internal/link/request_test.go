@@ -176,11 +176,6 @@ func TestProved(t *testing.T) {
 func TestWrittenIsCalledWhenTheFrameIsOut(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
-		b.script(func() {
-			b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
-				return success(q), q.Op != jute.OpCreate && q.Op != jute.OpMulti
-			}
-		})
 		calls := map[string]func(written func()){
 			"create": func(written func()) { _, _ = b.Create("/line/lock-", nil, link.EphemeralSequential, 0, world, written) },
 			"multi": func(written func()) {
