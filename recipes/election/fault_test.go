@@ -27,7 +27,8 @@ func TestB32_NobodyLeadsOnAnOldZnode(t *testing.T) {
 				closes(t, first.Done(), "a's term ends by its own clock")
 				require.ErrorIs(t, first.Err(), session.ErrUntrusted)
 				<-time.After(5 * time.Minute)
-				nothing(t, merge(t, a.Leader(), b.Leader()), "nobody leads while nobody can know")
+				nothing(t, a.Leader(), "nobody leads while nobody can know")
+				nothing(t, b.Leader(), "nobody leads while nobody can know")
 				if lose {
 					z.LoseSessions()
 				}
@@ -37,8 +38,9 @@ func TestB32_NobodyLeadsOnAnOldZnode(t *testing.T) {
 				require.NotEqual(t, first.Path(), second.Path())
 				require.True(t, second.Valid())
 				synctest.Wait()
-				require.Len(t, line(t, a), 2, "no znode is left over")
-				nothing(t, merge(t, a.Leader(), b.Leader()), "one leads")
+				eventually(t, "both stand, and no znode is left over", func() bool { return len(line(t, a)) == 2 })
+				nothing(t, a.Leader(), "one leads")
+				nothing(t, b.Leader(), "one leads")
 			})
 		})
 	}
@@ -63,7 +65,7 @@ func TestB33_ReconnectionConverges(t *testing.T) {
 		<-time.After(5 * time.Minute)
 		created := 0
 		for _, q := range z.Journal() {
-			if q.Created != "" || q.Op == zktest.OpMulti {
+			if q.Op == zktest.OpCreate || q.Op == zktest.OpCreate2 || q.Op == zktest.OpMulti {
 				created++
 			}
 		}
@@ -312,11 +314,12 @@ func TestB46_ElectsOnceZooKeeperIsThere(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		z.Kill(0)
 		a := candidate(t, open(t, z), "a")
-		seen := a.Observe(patience(t))
+		seen := a.Observe(t.Context())
 		a.Campaign()
 		require.Equal(t, election.Leadership{Stale: true}, get(t, seen, "nobody knows who leads"))
-		standing := get(t, a.Standing(patience(t)), "standing")
-		require.Equal(t, election.Standing{Phase: election.Offering, Stale: true}, standing)
+		await(t, a.Standing(patience(t)), "a stands, as far as it knows", func(s election.Standing) bool {
+			return s == election.Standing{Phase: election.Offering, Stale: true}
+		})
 		<-time.After(10 * time.Minute)
 		nothing(t, a.Leader(), "nobody leads")
 		require.NoError(t, z.Restart(0))

@@ -28,6 +28,7 @@ type observer struct {
 
 	last      Leadership // published last
 	published bool
+	over      bool // nobody observes any more, or there is nothing to observe
 	offline   bool // the connection is down
 	unsure    bool // the watched state is not confirmed since the connection was down
 
@@ -41,22 +42,28 @@ func (o *observer) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	o.statuses = o.election.session.Observe(ctx)
-	for failures := 0; ; {
-		head, ok := o.look(ctx)
-		switch {
-		case !ok:
-			return
-		case head.err != nil:
-			failures++
-			_, ok = next(o, time.After(backoff(failures)))
-		case head.path == "":
-			failures, ok = 0, o.wait(ctx)
-		default:
-			failures, ok = 0, o.follow(ctx, head.path)
+	for failures := 0; !o.over; {
+		if o.stage(ctx) {
+			failures = 0
+			continue
 		}
-		if !ok {
-			return
-		}
+		failures++
+		next(o, time.After(backoff(failures)))
+	}
+}
+
+// stage looks who is first and stays with that until it changes. false: it failed, or the observation is over.
+func (o *observer) stage(ctx context.Context) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h, ok := o.look(ctx)
+	switch {
+	case !ok || h.err != nil:
+		return false
+	case h.path == "":
+		return o.wait(o.election.session.WatchChildren(ctx, o.election.path))
+	default:
+		return o.follow(line.Follow(ctx, o.election.session, h.path))
 	}
 }
 
@@ -71,7 +78,7 @@ type head struct {
 func (o *observer) look(ctx context.Context) (head, bool) {
 	answer := notify.NewLatest[head]()
 	catchUp, token := o.lagging, o.token
-	go func() { // owned by run: ends with its context
+	go func() { // owned by stage: ends with its context
 		answer.Publish(o.election.head(ctx, catchUp, token))
 	}()
 	h, ok := next(o, answer.C())
@@ -96,11 +103,8 @@ func (e *Election) head(ctx context.Context, catchUp bool, token int64) head {
 	}
 }
 
-// follow publishes what the leader shows until he is gone. false: the observation is over.
-func (o *observer) follow(ctx context.Context, path string) bool {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	states := o.election.session.WatchData(ctx, path)
+// follow publishes what the leader shows until he is gone. false: there is nothing to hear any more.
+func (o *observer) follow(states <-chan session.Data) bool {
 	for {
 		state, ok := next(o, states)
 		switch {
@@ -128,11 +132,8 @@ func (o *observer) overtaken(stat session.Stat) bool {
 	return stat.Czxid < o.token || stat.Czxid == o.token && stat.Mzxid < o.mzxid
 }
 
-// wait publishes that there is no leader, until there is a candidate. false: the observation is over.
-func (o *observer) wait(ctx context.Context) bool {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	states := o.election.session.WatchChildren(ctx, o.election.path)
+// wait publishes that there is no leader, until there is a candidate. false: there is nothing to hear any more.
+func (o *observer) wait(states <-chan session.Children) bool {
 	for {
 		state, ok := next(o, states)
 		switch {
@@ -162,22 +163,27 @@ func anybody(names []string) bool {
 
 // next receives, and meanwhile keeps what was published true: it says when the connection goes and comes. false: the channel closed, or the
 // observation is over.
-func next[T any](o *observer, in <-chan T) (T, bool) {
-	for {
+func next[T any](o *observer, in <-chan T) (v T, ok bool) {
+	for !o.over {
 		select {
-		case v, open := <-in:
-			return v, open
+		case v, ok = <-in:
+			return v, ok
 		case status, open := <-o.statuses:
-			if !open {
-				return *new(T), false
-			}
-			o.offline = status.State != session.Connected
-			if o.offline || o.published {
-				o.publish(o.last)
+			o.over = !open
+			if open {
+				o.onStatus(status)
 			}
 		case <-o.election.Done():
-			return *new(T), false
+			o.over = true
 		}
+	}
+	return v, false
+}
+
+func (o *observer) onStatus(s session.Status) {
+	o.offline = s.State != session.StateConnected
+	if o.offline || o.published {
+		o.publish(o.last)
 	}
 }
 

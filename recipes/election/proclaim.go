@@ -40,8 +40,10 @@ func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool
 			return failed(op, t.Path(), err)
 		}
 		raw, stat, err := t.election.session.Get(ctx, t.Path())
-		if errors.Is(err, session.ErrNoNode) {
-			err = errors.Join(session.ErrLost, session.ErrDeleted) // Done is about to say so
+		if errors.Is(err, session.ErrNoNode) { // the guard finds that too, and ends the term
+			if _, err = t.Commit(ctx, session.CheckOp(t.Path(), -1)); err == nil {
+				continue
+			}
 		}
 		if err != nil {
 			return failed(op, t.Path(), err)

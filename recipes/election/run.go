@@ -50,7 +50,7 @@ func (e *Election) serve(ctx context.Context, t *Term, f func(ctx context.Contex
 	}()
 	inner, cancel := session.Within(ctx, t.Hold)
 	err := f(inner, t)
-	if obeyed(inner, err) {
+	if t.obeyed(inner, err) {
 		err = nil
 	}
 	cancel()
@@ -61,7 +61,15 @@ func (e *Election) serve(ctx context.Context, t *Term, f func(ctx context.Contex
 	return errors.Join(err, unconfirmed)
 }
 
-// obeyed: the context is over, and the error says no more than that.
-func obeyed(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx)))
+// obeyed: the term is over, or the whole run, and the error says no more than that. A context hears of its term's end a moment after the term.
+func (t *Term) obeyed(ctx context.Context, err error) bool {
+	if t.Err() == nil && ctx.Err() == nil {
+		return false
+	}
+	for _, end := range []error{context.Canceled, session.ErrLost, session.ErrReleased, ctx.Err(), context.Cause(ctx)} {
+		if end != nil && errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
 }

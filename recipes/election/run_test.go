@@ -96,6 +96,7 @@ func TestRunTellsALossFromAFailure(t *testing.T) {
 			func(ctx context.Context) error { return context.Cause(ctx) },
 			func(context.Context) error { return nil },
 			func(ctx context.Context) error { return errors.Join(errors.New("serving"), ctx.Err()) },
+			func(context.Context) error { return session.ErrLost },
 			func(context.Context) error { return broken },
 		}
 		calls := 0
@@ -124,6 +125,7 @@ func TestRunGoesOnAfterAResignationInside(t *testing.T) {
 			waited = true
 			waits(t, b)
 			require.NoError(t, term.Resign(ctx))
+			closes(t, ctx.Done(), "the function's context")
 			require.ErrorIs(t, context.Cause(ctx), session.ErrReleased)
 			get(t, b.Leader(), "b leads")
 			require.NoError(t, b.Resign(patience(t)))

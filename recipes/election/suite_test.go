@@ -53,11 +53,11 @@ func TestElectionOnRealZooKeeper(t *testing.T) {
 	for _, servers := range []int{1, 3} {
 		t.Run(map[int]string{1: "one server", 3: "three servers"}[servers], func(t *testing.T) {
 			t.Parallel()
-			real := ensemble.Start(t, servers)
+			zk := ensemble.Start(t, servers)
 			for _, test := range suite {
 				t.Run(test.name, func(t *testing.T) {
 					test.run(t, cluster{root: "/" + strings.ReplaceAll(test.name, " ", "-"), open: func(t *testing.T, opts ...session.Option) *session.Session {
-						s, err := session.New(real.Servers(), opts...)
+						s, err := session.New(zk.Servers(), opts...)
 						require.NoError(t, err)
 						t.Cleanup(func() { require.NoError(t, s.Close(patience(t))) })
 						return s

@@ -60,8 +60,8 @@ func TestCheckAndFollow(t *testing.T) {
 
 func TestCheckAndFollowOnRealZooKeeper(t *testing.T) {
 	t.Parallel()
-	real := ensemble.Start(t, 3)
-	checkAndFollow(t, connected(t, real.Servers()[:1]), connected(t, real.Servers()[1:]))
+	zk := ensemble.Start(t, 3)
+	checkAndFollow(t, connected(t, zk.Servers()[:1]), connected(t, zk.Servers()[1:]))
 }
 
 func checkAndFollow(t *testing.T, holder, checker *session.Session) {

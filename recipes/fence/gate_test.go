@@ -16,16 +16,16 @@ func holder(token int64) fence.Sequencer {
 func TestGateAdmitsInOrderOfTokens(t *testing.T) {
 	t.Parallel()
 	var g fence.Gate
-	_, any := g.Highest()
-	require.False(t, any)
+	_, admitted := g.Highest()
+	require.False(t, admitted)
 	require.NoError(t, g.Admit(holder(5)))
 	require.NoError(t, g.Admit(holder(5)), "as often as it likes")
 	require.NoError(t, g.Admit(holder(7)))
 	require.ErrorIs(t, g.Admit(holder(5)), fence.ErrFenced)
 	require.ErrorIs(t, g.Admit(holder(6)), fence.ErrFenced, "also one that was never admitted")
 	require.NoError(t, g.Admit(holder(7)))
-	h, any := g.Highest()
-	require.True(t, any)
+	h, admitted := g.Highest()
+	require.True(t, admitted)
 	require.Equal(t, holder(7), h)
 }
 
