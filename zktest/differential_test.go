@@ -107,7 +107,11 @@ func (d *differ) normal(p jute.Reply, real bool) jute.Reply {
 	for i := range p.Results {
 		d.normalStat(&p.Results[i].Stat, real)
 	}
-	// Both come out of Java's hash sets: of children, and of the identities that "auth" stands for.
+	for i := range p.Results {
+		slices.Sort(p.Results[i].Names)
+	}
+	slices.SortFunc(p.Identity, func(a, b jute.Identity) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	// All come out of Java's hash sets: of children, and of the identities that "auth" stands for.
 	slices.Sort(p.Names)
 	slices.SortFunc(p.ACL, func(a, b jute.ACL) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	return p

@@ -115,9 +115,31 @@ func (d *differ) multi() jute.Request {
 	return q
 }
 
+func (d *differ) multiRead() jute.Request {
+	q := jute.Request{Op: jute.OpMultiRead}
+	for range d.rnd.IntN(4) {
+		q.Ops = append(q.Ops, jute.Request{Op: pick(d, []jute.Op{jute.OpGetData, jute.OpGetChildren}), Path: d.path(), Watch: true})
+	}
+	return q
+}
+
 func (d *differ) step() {
 	who := d.rnd.IntN(len(d.pairs))
-	switch d.rnd.IntN(30) {
+	switch d.rnd.IntN(36) {
+	case 30, 31, 32:
+		d.do(who, jute.Request{
+			Op: pick(d, []jute.Op{jute.OpAddWatch, jute.OpCheckWatches, jute.OpRemoveWatches}), Path: d.path(),
+			Flags: int32(d.rnd.IntN(5)) - 1 + int32(d.rnd.IntN(2)), Kind: int32(d.rnd.IntN(5)),
+		})
+	case 33, 34:
+		d.do(who, pick(d, []jute.Request{
+			{Op: jute.OpGetEphemerals, Path: d.path()}, {Op: jute.OpGetEphemerals, Path: " "}, {Op: jute.OpCountChildren, Path: d.path()},
+			{Op: jute.OpCountChildren, Path: "/"}, {Op: jute.OpWhoAmI}, {Op: jute.OpReconfig, Names: []string{"", "", ""}},
+			{Op: jute.OpReconfig, Names: []string{jute.Null, jute.Null, "server.1=x"}, Zxid: -1}, {Op: jute.OpDeleteContainer, Path: d.path()},
+		}))
+	case 35:
+		d.do(who, d.multiRead())
+
 	case 0, 1, 2, 3, 4, 5, 6, 7, 8, 9:
 		q := d.write()
 		if q.Op == jute.OpCheck {
@@ -146,11 +168,15 @@ func (d *differ) step() {
 }
 
 func (d *differ) setWatches(who int) {
-	q := jute.Request{Op: jute.OpSetWatches, Xid: jute.XidSetWatches, Zxid: d.pairs[who].ours.seen - int64(d.rnd.IntN(30))}
+	q := jute.Request{Op: pick(d, []jute.Op{jute.OpSetWatches, jute.OpSetWatches2}), Xid: jute.XidSetWatches, Zxid: d.pairs[who].ours.seen - int64(d.rnd.IntN(30))}
 	for range d.rnd.IntN(3) {
 		q.DataW = append(q.DataW, d.path())
 		q.ExistW = append(q.ExistW, d.path())
 		q.ChildW = append(q.ChildW, d.path())
+		if d.rnd.IntN(4) == 0 {
+			q.PersistW = append(q.PersistW, d.path())
+			q.RecursW = append(q.RecursW, d.path())
+		}
 	}
 	d.doEach(who, q, func(q jute.Request) jute.Request { q.Zxid += d.offset; return q })
 }

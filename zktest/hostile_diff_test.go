@@ -52,8 +52,14 @@ func (c *raw) throw(frame []byte, op jute.Op, normal func(jute.Reply) jute.Reply
 			o.replies = append(o.replies, "undecodable "+hex.EncodeToString(frame))
 			continue
 		}
-		if p.Xid == jute.XidPing {
+		switch p.Xid {
+		case jute.XidPing:
 			return o
+		case jute.XidEvent:
+			var e jute.Event
+			e.Decode(r)
+			o.replies = append(o.replies, fmt.Sprintf("%+v", e))
+			continue
 		}
 		if err := p.DecodeBody(r, op); err != nil {
 			o.replies = append(o.replies, err.Error())
@@ -91,7 +97,13 @@ func (d *differ) mangle(q jute.Request) (frame []byte, op jute.Op) {
 func (d *differ) hostile() {
 	who := d.rnd.IntN(len(d.pairs))
 	q := d.read()
-	switch d.rnd.IntN(6) {
+	switch d.rnd.IntN(7) {
+	case 6:
+		q = pick(d, []jute.Request{
+			d.multiRead(), {Op: jute.OpAddWatch, Path: d.path()}, {Op: jute.OpRemoveWatches, Path: d.path(), Kind: 3}, {Op: jute.OpCheckWatches, Path: d.path(), Kind: 1},
+			{Op: jute.OpGetEphemerals, Path: "/"}, {Op: jute.OpCountChildren, Path: d.path()}, {Op: jute.OpReconfig, Names: []string{"", "", ""}},
+			{Op: jute.OpSetWatches2, DataW: []string{d.path()}, PersistW: []string{d.path()}, RecursW: []string{d.path()}, Zxid: 1 << 40},
+		})
 	case 0, 1:
 		q = d.create()
 		q.TTL = max(q.TTL, 0)
@@ -124,4 +136,5 @@ func (d *differ) hostile() {
 		p.real.conn.Close()
 		d.pairs[who] = d.open(p)
 	}
+	d.events(false)
 }

@@ -56,6 +56,8 @@ func (p *Reply) Encode(w *Writer, op Op) {
 		p.Stat.Encode(w)
 	case OpCountChildren:
 		w.Int(p.Count)
+	case OpAddWatch:
+		w.Int(int32(OK))
 	case OpMulti, OpMultiRead:
 		for i := range p.Results {
 			p.Results[i].encode(w)
@@ -106,6 +108,8 @@ func (p *Reply) DecodeBody(r *Reader, op Op) error {
 		p.Stat.Decode(r)
 	case OpCountChildren:
 		p.Count = r.Int()
+	case OpAddWatch:
+		r.Int()
 	case OpMulti, OpMultiRead:
 		p.decodeMulti(r)
 	case OpWhoAmI:

@@ -16,7 +16,9 @@ type Request struct {
 
 	Ops []Request // multi, multiRead
 
-	Zxid      int64    // setWatches: what the client saw last
+	Names []string // reconfig: the servers that join, leave, or are to be
+
+	Zxid      int64    // setWatches: what the client saw last; reconfig: the configuration to be replaced
 	DataW     []string // the watches to set again
 	ExistW    []string
 	ChildW    []string
@@ -79,6 +81,9 @@ func (q *Request) body(r *Reader) {
 		q.Flags = r.Int()
 	case OpMulti, OpMultiRead:
 		q.multi(r)
+	case OpReconfig:
+		q.Names = []string{r.Text(), r.Text(), r.Text()}
+		q.Zxid = r.Long()
 	case OpSetAuth:
 		q.Kind = r.Int()
 		q.Scheme = r.Text()
@@ -165,6 +170,11 @@ func (q *Request) encodeBody(w *Writer) {
 		w.Int(q.Flags)
 	case OpMulti, OpMultiRead:
 		q.encodeMulti(w)
+	case OpReconfig:
+		for _, list := range q.Names {
+			w.Text(list)
+		}
+		w.Long(q.Zxid)
 	case OpSetAuth:
 		w.Int(q.Kind)
 		w.Text(q.Scheme)

@@ -153,6 +153,16 @@ var operations = map[jute.Op]func(*Server, *conn, *jute.Request, *jute.Reply){
 	jute.OpGetChildren:     (*Server).getChildren,
 	jute.OpGetChildren2:    (*Server).getChildren,
 	jute.OpSetWatches:      (*Server).setWatches,
+	jute.OpSetWatches2:     (*Server).setWatches,
+	jute.OpAddWatch:        (*Server).addWatch,
+	jute.OpCheckWatches:    (*Server).checkWatches,
+	jute.OpRemoveWatches:   (*Server).removeWatches,
+	jute.OpMultiRead:       (*Server).multiRead,
+	jute.OpGetEphemerals:   (*Server).getEphemerals,
+	jute.OpCountChildren:   (*Server).countChildren,
+	jute.OpWhoAmI:          (*Server).whoAmI,
+	jute.OpReconfig:        (*Server).reconfig,
+	jute.OpDeleteContainer: (*Server).deleteContainer,
 }
 
 // speaksFor reports whether the session's requests are still to come through this connection. A write through one that the session has left breaks

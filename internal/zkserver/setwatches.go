@@ -39,7 +39,16 @@ func (c *conn) rewatch(q *jute.Request) bool {
 		default:
 			f.child.Add(path, c, watch.Once)
 		}
-	})
+	}) && (q.Op == jute.OpSetWatches || c.persist(q.PersistW, watch.Persistent) && c.persist(q.RecursW, watch.Recursive))
+}
+
+// persist sets watches that stay, also on null, which never fire. What the client missed nobody knows.
+func (c *conn) persist(paths []string, mode watch.Mode) bool {
+	for _, path := range paths {
+		c.front.child.Add(path, c, mode)
+		c.front.data.Add(path, c, mode)
+	}
+	return paths != nil
 }
 
 // each visits the paths of one list; false if it is null or one of them is.

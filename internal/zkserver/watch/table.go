@@ -76,6 +76,9 @@ func (t *Table[W]) Has(path string, w W) bool { return t.watchers[w][path] != ni
 // Watches reports whether anybody watches a path.
 func (t *Table[W]) Watches(path string) bool { return t.paths[path] != nil }
 
+// Recursive reports whether any watch in the table is recursive.
+func (t *Table[W]) Recursive() bool { return t.recursive > 0 }
+
 // Fire calls tell for everybody who is to be told of something at a path, once, and removes the watches that fire once. Recursive watches, on the path
 // or above it, are told only if children is false: if it isn't the children of the path that changed.
 func (t *Table[W]) Fire(path string, children bool, tell func(W)) {
@@ -91,11 +94,13 @@ func (t *Table[W]) Fire(path string, children bool, tell func(W)) {
 		}
 	}
 	t.fire(path, once)
-	for path != "" && path != "/" {
-		path = path[:max(0, strings.LastIndexByte(path, '/'))]
+	for slash := strings.LastIndexByte(path, '/'); slash > 0; slash = strings.LastIndexByte(path, '/') {
+		path = path[:slash]
 		t.above(path, once)
 	}
-	t.above("/", once)
+	if path != "/" {
+		t.above("/", once)
+	}
 }
 
 func (t *Table[W]) fire(path string, hit func(*watch[W])) {

@@ -1,0 +1,82 @@
+package zkserver
+
+import (
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/watch"
+)
+
+// The kinds of watches that checkWatches and removeWatches name.
+const (
+	kindChildren = 1
+	kindData     = 2
+	kindAny      = 3
+)
+
+// addWatch sets a persistent watch, recursive or not. Like 3.8 it puts it into both tables, where it takes the place of the connection's other watch
+// on that path.
+func (s *Server) addWatch(c *conn, q *jute.Request, p *jute.Reply) {
+	modes := map[int32]watch.Mode{0: watch.Persistent, 1: watch.Recursive}
+	mode, known := modes[q.Flags]
+	if q.Malformed() || !known {
+		p.Err = jute.MarshallingError
+		return
+	}
+	c.front.data.Add(q.Path, c, mode)
+	c.front.child.Add(q.Path, c, mode)
+}
+
+// checkWatches answers whether a watch is set. 3.8 doesn't look whose it is, and this is as it does.
+func (s *Server) checkWatches(c *conn, q *jute.Request, p *jute.Reply) {
+	data, children, code := watchKinds(q)
+	if code != jute.OK {
+		p.Err = code
+		return
+	}
+	p.Err = jute.NoWatcher
+	if children {
+		p.Err = watched(c.front.child, q.Path)
+	}
+	if data && p.Err == jute.NoWatcher {
+		p.Err = watched(c.front.data, q.Path)
+	}
+}
+
+// watched looks at one table. The real server takes the path apart, and climbs up to the root while any recursive watch is set; it stumbles over what
+// isn't a path.
+func watched(t *watchTable, path string) jute.Code {
+	climbs := t.Recursive() && !strings.HasPrefix(path, "/")
+	switch {
+	case path == "":
+		return jute.NoWatcher
+	case path == jute.Null, !strings.Contains(path, "/"):
+		return jute.MarshallingError
+	case t.Watches(path):
+		return jute.OK
+	case climbs:
+		return jute.MarshallingError
+	}
+	return jute.NoWatcher
+}
+
+// removeWatches takes the connection's watches on a path back.
+func (s *Server) removeWatches(c *conn, q *jute.Request, p *jute.Reply) {
+	data, children, code := watchKinds(q)
+	if code != jute.OK {
+		p.Err = code
+		return
+	}
+	removed := children && c.front.child.Remove(q.Path, c)
+	removed = data && c.front.data.Remove(q.Path, c) || removed
+	if !removed {
+		p.Err = jute.NoWatcher
+	}
+}
+
+func watchKinds(q *jute.Request) (data, children bool, code jute.Code) {
+	if q.Malformed() || q.Kind < kindChildren || q.Kind > kindAny {
+		return false, false, jute.MarshallingError
+	}
+	return q.Kind != kindChildren, q.Kind != kindData, jute.OK
+}
