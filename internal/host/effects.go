@@ -92,7 +92,8 @@ func failure(ev machine.Event) error {
 func (h *host[P]) grant(e machine.Grant) {
 	c := h.ledger.find(e.Claim)
 	if c == nil {
-		return // its withdrawal is on its way
+		h.step(machine.Deferred{Claim: e.Claim}) // its withdrawal is on its way
+		return
 	}
 	p := &Possession{claim: e.Claim, session: h.ledger.view.session, revoked: notify.NewLatch(), freed: notify.NewLatch()}
 	hold, err := h.seat.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
@@ -101,12 +102,9 @@ func (h *host[P]) grant(e machine.Grant) {
 			h.ref.Tell(lost{p})
 		}
 	})
-	switch {
-	case errors.Is(err, session.ErrUntrusted), errors.Is(err, session.ErrSuspended):
+	if err != nil { // not trusted at this moment; or the epoch is over, of which word is on its way
 		h.step(machine.Deferred{Claim: e.Claim})
 		return
-	case err != nil:
-		return // the epoch is over: EpochEnded is on its way
 	}
 	p.Hold = hold
 	p.release = func() {

@@ -1,0 +1,205 @@
+package lock_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// pair is a holder who is about to be cut off, and the rival who waits for him.
+type pair struct {
+	holder, rival *lock.Lock
+	grant         *lock.Grant
+	ended         chan time.Time
+}
+
+const shortTimeout = 2 * time.Second
+
+// pairs makes n of them, each on a path of its own.
+func pairs(t *testing.T, n int, holderOn func(i int) []string, rivalOn []string, opts ...session.Option) []*pair {
+	t.Helper()
+	var all []*pair
+	rivals := real(t, rivalOn, session.WithTimeout(shortTimeout))
+	for i := range n {
+		path := fmt.Sprintf("/overlap/%d", i)
+		s := real(t, holderOn(i), append(opts, session.WithTimeout(shortTimeout))...)
+		all = append(all, &pair{holder: newLock(t, s, path), rival: newLock(t, rivals, path)})
+	}
+	return all
+}
+
+// begin has the holder hold and the rival wait.
+func (p *pair) begin(t *testing.T) {
+	p.holder.Acquire()
+	p.grant = soon(t, p.holder.Acquired(), "the holder")
+	p.rival.Acquire()
+	inLine(t, p.rival)
+	p.ended = make(chan time.Time, 1)
+	grant, ended := p.grant, p.ended
+	go func() { // ends with the grant
+		<-grant.Done()
+		ended <- time.Now()
+	}()
+}
+
+// overlap is for how long both held: at most zero if the holder's Done came first.
+func (p *pair) overlap(t *testing.T) time.Duration {
+	g := soon(t, p.rival.Acquired(), "the rival")
+	granted := time.Now()
+	require.Greater(t, g.Token(), p.grant.Token())
+	ended := soon(t, p.ended, "the holder's end")
+	return ended.Sub(granted)
+}
+
+// finish clears the line for the next round.
+func (p *pair) finish(t *testing.T) {
+	release(t, p.rival)
+	release(t, p.holder)
+}
+
+// report fails on any overlap, and logs how much earlier than the rival's grant the holder's end came.
+func report(t *testing.T, what string, overlaps []time.Duration) {
+	t.Helper()
+	var worst time.Duration
+	least, most := time.Hour, -time.Hour
+	for _, d := range overlaps {
+		worst = max(worst, d)
+		least, most = min(least, -d), max(most, -d)
+	}
+	t.Logf("%s: %d rounds, overlap %v; Done came %v to %v before the rival's grant", what, len(overlaps), worst, least.Round(time.Millisecond), most.Round(time.Millisecond))
+	require.Zero(t, worst, what)
+}
+
+// B05, B06: packets vanish between the holder and three real servers; his Done closes before the rival is granted, in every round.
+func TestB05_B06_NoOverlapInAPartition(t *testing.T) {
+	t.Parallel()
+	e := ensemble.Start(t, 3)
+	const width, rounds = 10, 5
+	proxies := make([]*ensemble.Proxy, width)
+	for i := range proxies {
+		var err error
+		proxies[i], err = ensemble.NewProxy(e.Servers()[i%3])
+		require.NoError(t, err)
+		t.Cleanup(proxies[i].Close)
+	}
+	all := pairs(t, width, func(i int) []string { return []string{proxies[i].Addr()} }, e.Servers())
+	var overlaps []time.Duration
+	for range rounds {
+		for _, p := range all {
+			p.begin(t)
+		}
+		for _, proxy := range proxies {
+			proxy.Blackhole()
+		}
+		for _, p := range all {
+			overlaps = append(overlaps, p.overlap(t))
+		}
+		for _, proxy := range proxies {
+			proxy.Heal()
+		}
+		for _, p := range all {
+			p.finish(t)
+		}
+	}
+	report(t, "partition", overlaps)
+}
+
+// isolationRounds cuts the server of the holders off from its leader while it goes on answering them.
+func isolationRounds(t *testing.T, rounds int, kill bool, opts ...session.Option) (overlaps []time.Duration) {
+	e := ensemble.Start(t, 3)
+	follower := (e.Leader() + 1) % 3
+	others := append(append([]string(nil), e.Servers()[:follower]...), e.Servers()[follower+1:]...)
+	all := pairs(t, 10, func(int) []string { return e.Servers()[follower : follower+1] }, others, opts...)
+	for range rounds {
+		for _, p := range all {
+			p.begin(t)
+		}
+		heal := e.Isolate(follower)
+		if kill { // right after it has answered once more
+			answered(t, e.Servers()[follower])
+			e.Kill(follower)
+		}
+		for _, p := range all {
+			overlaps = append(overlaps, p.overlap(t))
+		}
+		heal()
+		if kill {
+			require.NoError(t, e.Restart(follower))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		require.NoError(t, e.Await(ctx))
+		cancel()
+		for _, p := range all {
+			p.finish(t)
+		}
+	}
+	return overlaps
+}
+
+// answered returns when the server has answered a client.
+func answered(t *testing.T, addr string) {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", addr, patience)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.Write([]byte("ruok"))
+	require.NoError(t, err)
+	_, err = conn.Read(make([]byte, 4))
+	require.NoError(t, err)
+}
+
+// B44: the same when it is the holder's server that is cut off.
+func TestB44_NoOverlapOnAnIsolatedServer(t *testing.T) {
+	t.Parallel()
+	report(t, "isolated server", isolationRounds(t, 5, false))
+}
+
+// And when that server dies after an answer that proved nothing.
+func TestB44_NoOverlapOnAServerThatDies(t *testing.T) {
+	t.Parallel()
+	report(t, "isolated and killed", isolationRounds(t, 5, true))
+}
+
+// The tests can see an overlap: with trust moved by what the follower answers by itself, as it answers pings, there is one.
+func TestTrustMovedByPingsOverlaps(t *testing.T) {
+	t.Parallel()
+	overlaps := isolationRounds(t, 1, false, session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		return &gullible{conn}, err
+	}))
+	var worst time.Duration
+	for _, d := range overlaps {
+		worst = max(worst, d)
+	}
+	t.Logf("with trust moved by a follower's own answers: overlap of up to %v", worst.Round(time.Millisecond))
+	require.Positive(t, worst)
+}
+
+// gullible is a connection that asks the server itself where the session asks the leader: syncs become reads.
+type gullible struct{ net.Conn }
+
+const opSync, opGetData = 9, 4
+
+func (g *gullible) Write(frame []byte) (int, error) {
+	if len(frame) < 16 || binary.BigEndian.Uint32(frame[8:]) != opSync {
+		return g.Conn.Write(frame)
+	}
+	read := binary.BigEndian.AppendUint32(nil, 4+4+4+1+1)
+	read = append(read, frame[4:8]...)
+	read = binary.BigEndian.AppendUint32(read, opGetData)
+	read = binary.BigEndian.AppendUint32(read, 1)
+	read = append(read, '/', 0)
+	if _, err := g.Conn.Write(read); err != nil {
+		return 0, err
+	}
+	return len(frame), nil
+}
