@@ -16,6 +16,9 @@ func (t *Seat) Remove(number uint64, path string, done func(error)) {
 
 // remove deletes until it is gone. What stands in its way (a right that was taken away) may be put right by somebody, so it is tried again.
 func (s *Session) remove(e *epoch, path string) {
+	s.mu.Lock()
+	s.ledger.leaves(path)
+	s.mu.Unlock()
 	for try := 1; ; try++ {
 		err := s.insist(e, func(c *link.Conn) error { return c.Delete(s.Path(path), -1) })
 		switch {

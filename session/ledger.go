@@ -13,6 +13,7 @@ type contender struct {
 	guid    znode.GUID
 	path    string        // "" until it is known
 	settled *notify.Latch // whether it was created is known
+	leaving bool          // it is being deleted: nobody may take it over
 }
 
 // ledger is what exists, or may, in the present epoch. It is guarded by the session's mutex and outlives every actor.
@@ -50,6 +51,13 @@ func (l *ledger) strike(c *contender) {
 func (l *ledger) gone(path string) {
 	if c := l.byPath[path]; c != nil {
 		l.strike(c)
+	}
+}
+
+// leaves notes that what stands at a path is being deleted.
+func (l *ledger) leaves(path string) {
+	if c := l.byPath[path]; c != nil {
+		c.leaving = true
 	}
 }
 

@@ -2,14 +2,14 @@ package session
 
 import "github.com/troupe-go/troupe/session/internal/link"
 
-// Debris are the paths of what this seat has standing in ZooKeeper, as far as they are known.
+// Debris are the paths of what this seat has standing in ZooKeeper, as far as they are known, without what is being deleted.
 func (t *Seat) Debris() []string {
 	s := t.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var paths []string
 	for _, c := range s.ledger.of(t) {
-		if c.path != "" {
+		if c.path != "" && !c.leaving {
 			paths = append(paths, c.path)
 		}
 	}
