@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 func TestAPanicEndsThePossessionAndKeepsTheIntent(t *testing.T) {
@@ -81,4 +82,42 @@ func TestTooManyPanicsEndTheLockAndNothingElse(t *testing.T) {
 		require.ErrorIs(w, err, boom)
 		require.Equal(w, uint64(1), h.Status().Epoch)
 	})
+}
+
+// Whatever is under way when the actor panics, and however often: the intent goes on, one znode stands, nothing is left behind.
+func TestAPanicAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	for _, fate := range []zktest.Verdict{zktest.Pass, zktest.CutAfter, zktest.Delay(time.Second)} {
+		for k, met := 1, true; met; k++ {
+			inBubble(t, func(w *world) {
+				ha := w.host("a")
+				a, b := w.lock(ha), w.lock(w.host("b"))
+				before := w.held(b)
+				id, n := ha.Status().SessionID, 0
+				w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+					if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpSync || r.Op == zktest.OpConnect {
+						return zktest.Pass
+					}
+					if n++; n != k {
+						return zktest.Pass
+					}
+					a.Crash("at request")
+					return fate
+				}))
+				a.Acquire()
+				time.Sleep(3 * time.Second)
+				require.Equal(w, 2, w.nodes(), "k=%d", k)
+				require.NoError(w, before.Release(w.Context()))
+				g := within(w, time.Minute, a.Acquired())
+				require.Equal(w, 1, w.nodes(), "k=%d", k)
+				require.NoError(w, g.Release(w.Context()))
+				require.NoError(w, a.Release(w.Context()))
+				time.Sleep(3 * time.Second)
+				require.NoError(w, w.held(b).Release(w.Context()), "k=%d", k)
+				require.NoError(w, a.Close(w.Context()))
+				require.Zero(w, w.nodes(), "k=%d", k)
+				met = n >= k
+			})
+		}
+	}
 }
