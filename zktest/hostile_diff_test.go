@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,6 +95,23 @@ func (d *differ) mangle(q jute.Request) (frame []byte, op jute.Op) {
 	return frame, q.Op
 }
 
+// deadly reports whether the real server would not be the same afterwards.
+func deadly(frame []byte) bool {
+	var q jute.Request
+	if q.Decode(jute.NewReader(frame)) != nil {
+		return false
+	}
+	switch q.Op {
+	case jute.OpCreateTTL: // it dies of applying a TTL that is none
+		return q.Flags < jute.FlagPersistentTTL && q.TTL < 0
+	case jute.OpAddWatch: // it doesn't get rid of watches on null any more, nor of those behind them
+		return q.Path == jute.Null
+	case jute.OpSetWatches2:
+		return slices.Contains(slices.Concat(q.PersistW, q.RecursW), jute.Null)
+	}
+	return false
+}
+
 func (d *differ) hostile() {
 	who := d.rnd.IntN(len(d.pairs))
 	q := d.read()
@@ -120,9 +138,8 @@ func (d *differ) hostile() {
 	p.real.xid = p.ours.xid
 	q.Xid = p.ours.xid
 	frame, op := d.mangle(q)
-	var read jute.Request
-	if read.Decode(jute.NewReader(frame)) == nil && read.Op == jute.OpCreateTTL && read.Flags < jute.FlagPersistentTTL && read.TTL < 0 {
-		return // the real server dies of it
+	if deadly(frame) {
+		return
 	}
 	d.log = append(d.log, fmt.Sprintf("session %d: %s mangled: %x", who, describe(q), frame))
 	a := p.ours.throw(frame, op, func(p jute.Reply) jute.Reply { return d.normal(p, false) })

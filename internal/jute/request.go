@@ -110,6 +110,8 @@ func multiOp(op Op) bool {
 	return false
 }
 
+func (o Op) reads() bool { return o == OpGetData || o == OpGetChildren }
+
 func (q *Request) multi(r *Reader) {
 	for {
 		op, done, _ := Op(r.Int()), r.Bool(), r.Int()
@@ -123,6 +125,10 @@ func (q *Request) multi(r *Reader) {
 		part := Request{Op: op}
 		part.body(r)
 		if r.Err() != nil {
+			return
+		}
+		if len(q.Ops) > 0 && q.Ops[0].Op.reads() != op.reads() { // reads and writes don't mix
+			q.truncated = true
 			return
 		}
 		q.Ops = append(q.Ops, part)

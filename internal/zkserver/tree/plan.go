@@ -68,7 +68,7 @@ func (p *Plan) judge(q *jute.Request) (Change, jute.Code) {
 	case jute.OpCheck:
 		return p.check(q)
 	}
-	return Change{}, jute.Unimplemented
+	return Change{}, jute.MarshallingError
 }
 
 func (p *Plan) look(path string) record {
