@@ -24,6 +24,9 @@ func (w *Writer) Len() int { return len(w.buf) }
 // Reset goes on with another buffer.
 func (w *Writer) Reset(buf []byte) { *w = Writer{buf: buf} }
 
+// Raw appends text as it is.
+func (w *Writer) Raw(text string) { w.buf = append(w.buf, text...) }
+
 // Begin starts a frame: its length is filled in by End.
 func (w *Writer) Begin() {
 	w.frame = len(w.buf)

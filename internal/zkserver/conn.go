@@ -27,13 +27,24 @@ type conn struct {
 	mute    bool     // answer nothing
 	rq      *Request // what is being served, if somebody wants to know
 
+	number      int64 // in the order in which connections came
+	established time.Time
+	traffic     traffic
+	arrived     time.Time // of the last request
+	waited      bool      // the last request had to wait
+	lastOp      jute.Op
+	lastXid     int32
+	lastZxid    int64
+
 	deaf    bool // its handshake was dropped: nothing that it sends is looked at. Of its own goroutine alone
 	request jute.Request
 	reader  jute.Reader
 }
 
+// newConn is called with the server's lock held.
 func newConn(f *Front, transport net.Conn) *conn {
-	c := &conn{s: f.s, front: f, transport: transport, done: make(chan struct{})}
+	f.s.accepted++
+	c := &conn{s: f.s, front: f, transport: transport, done: make(chan struct{}), number: f.s.accepted, established: time.Now()}
 	c.in = newFrames(transport, f.s.cfg.MaxPacket)
 	c.out.transport, c.out.limit = transport, f.s.cfg.Backlog
 	if host, _, err := net.SplitHostPort(transport.RemoteAddr().String()); err == nil {
@@ -129,6 +140,7 @@ func (c *conn) notify(kind jute.EventType, path string) {
 	e := jute.Event{Type: kind, State: jute.StateConnected, Path: path}
 	e.Encode(c.out.begin())
 	c.out.end()
+	c.sentOut()
 	c.kick()
 }
 

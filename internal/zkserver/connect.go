@@ -10,7 +10,7 @@ import (
 // handshake serves the first frame; false ends the connection.
 func (c *conn) handshake() bool {
 	first, err := c.in.word()
-	if err != nil {
+	if err != nil || c.word(first) {
 		return false
 	}
 	frame, err := c.in.body(first)
@@ -33,6 +33,7 @@ func (c *conn) connect(q *jute.ConnectRequest) bool {
 	if !c.await(func(c *conn) *gate { return c.connectHeldOnTheWay(q.SessionID) }) {
 		return false
 	}
+	c.came(time.Now())
 	c.rq = s.receive(c, q.SessionID, &jute.Request{Op: jute.OpCreateSession})
 	v := s.judge(c.rq)
 	if !c.pause(v.delay) || !c.await((*conn).connectHeldHere) {
@@ -64,6 +65,7 @@ func (c *conn) welcome(q *jute.ConnectRequest, ss *session) {
 	if c.rq != nil {
 		c.rq.Served, c.rq.Replied = ss != nil, !c.mute
 	}
+	c.served(jute.OpCreateSession, 0, c.front.applied)
 	if c.mute {
 		return
 	}
@@ -74,6 +76,7 @@ func (c *conn) welcome(q *jute.ConnectRequest, ss *session) {
 	w := c.out.begin()
 	p.Encode(w)
 	c.out.end()
+	c.sentOut()
 }
 
 func (c *conn) connectHeldOnTheWay(session int64) *gate {
@@ -107,7 +110,7 @@ func (s *Server) admit(c *conn, q *jute.ConnectRequest) *session {
 		if old := c.front.bySession[ss.id]; old != nil {
 			old.finish()
 		}
-		s.touch(ss, c.timeout)
+		s.touch(ss, time.Now(), c.timeout)
 	}
 	c.front.catchUp()
 	if x := s.cuts[q.SessionID]; x != nil {

@@ -28,11 +28,11 @@ func (s *Server) tickTime(tick int64) time.Time {
 }
 
 // touch is called when the leader hears of a session.
-func (s *Server) touch(ss *session, timeout time.Duration) {
+func (s *Server) touch(ss *session, now time.Time, timeout time.Duration) {
 	if s.sessions[ss.id] != ss {
 		return
 	}
-	ss.deadline = s.tickAfter(time.Now(), timeout)
+	ss.deadline = s.tickAfter(now, timeout)
 	if e := &s.expiry; ss.deadline < e.heap[ss.entry].tick { // it came back with a shorter timeout
 		e.heap[ss.entry].tick = ss.deadline
 		heap.Fix(&e.heap, ss.entry)

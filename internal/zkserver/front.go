@@ -38,6 +38,7 @@ type Front struct {
 	isolated *gate
 	frozen   *gate
 
+	traffic traffic
 	touched map[*session]time.Duration // heard of, not yet told to the leader
 	passing *time.Timer
 }
@@ -131,29 +132,32 @@ func (s *Server) dial(ctx context.Context, host, address string) (net.Conn, erro
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	f := s.find(address)
+	f, port := s.find(address)
 	if f == nil {
 		return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: errNoServer}
 	}
-	client, server := memnet.Pipe("127.0.0.1:0", memnet.Addr(f.name))
+	client, server := memnet.Pipe(memnet.Addr(fmt.Sprintf("127.0.0.1:%d", port)), memnet.Addr(f.name))
 	if err := f.attach(server, host); err != nil {
 		return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: err}
 	}
 	return client, nil
 }
 
-func (s *Server) find(address string) *Front {
+// find is the front at an address, and a port for the client: unlike a socket's it says who came when.
+func (s *Server) find(address string) (f *Front, port int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.dialed++
+	port = 1024 + s.dialed%60000
 	for _, f := range s.fronts {
 		if address == f.name || address == f.address {
-			return f
+			return f, port
 		}
 	}
 	if len(s.fronts) == 1 {
-		return s.fronts[0]
+		return s.fronts[0], port
 	}
-	return nil
+	return nil, port
 }
 
 // shut closes everything that this front has open; it forgets its connections as they end. The caller holds the lock.

@@ -13,10 +13,12 @@ func (c *conn) handle(q *jute.Request) bool {
 	if !c.await((*conn).heldOnTheWay) {
 		return false
 	}
+	now := time.Now()
+	c.came(now)
 	c.rq = c.s.receive(c, c.session.id, q)
 	v := c.s.judge(c.rq)
 	if v.action != dropRequest {
-		c.s.heard(c)
+		c.s.heard(c, now)
 	}
 	if !c.pause(v.delay) || !c.await(func(c *conn) *gate { return c.heldHere(q.Op) }) {
 		return false
@@ -54,6 +56,7 @@ func (c *conn) await(held func(*conn) *gate) bool {
 		if g == nil {
 			return true
 		}
+		c.waited = true
 		c.s.mu.Unlock()
 		c.wait(g)
 		c.s.mu.Lock()
@@ -64,6 +67,7 @@ func (c *conn) await(held func(*conn) *gate) bool {
 // pause waits for an interceptor's delay, in the same manner.
 func (c *conn) pause(d time.Duration) bool {
 	if d > 0 {
+		c.waited = true
 		c.s.mu.Unlock()
 		timer := time.NewTimer(d)
 		c.out.flush()
@@ -97,12 +101,12 @@ func (c *conn) heldHere(op jute.Op) *gate {
 }
 
 // heard is called for whatever a client sends: it keeps its session alive.
-func (s *Server) heard(c *conn) {
+func (s *Server) heard(c *conn, now time.Time) {
 	if len(s.fronts) > 1 || c.front.isolated != nil {
 		c.front.note(c.session, c.timeout)
 		return
 	}
-	s.touch(c.session, c.timeout)
+	s.touch(c.session, now, c.timeout)
 }
 
 // dispatch carries out a request and answers it; false ends the connection.
@@ -176,9 +180,11 @@ func (c *conn) answer(op jute.Op, p *jute.Reply) {
 	if c.rq != nil {
 		c.rq.Err, c.rq.Zxid, c.rq.Created, c.rq.Replied = p.Err, p.Zxid, p.Path, !c.mute
 	}
+	c.served(op, p.Xid, p.Zxid)
 	if c.mute {
 		return
 	}
 	p.Encode(c.out.begin(), op)
 	c.out.end()
+	c.sentOut()
 }

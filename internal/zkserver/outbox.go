@@ -41,6 +41,15 @@ func (o *outbox) end() {
 	o.mu.Unlock()
 }
 
+// say writes text, outside any frame.
+func (o *outbox) say(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.broken {
+		o.pending.Raw(text)
+	}
+}
+
 // fail gives the connection up: its goroutine notices by itself.
 func (o *outbox) fail() {
 	o.broken = true

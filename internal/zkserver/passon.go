@@ -31,7 +31,7 @@ func (f *Front) passOn() {
 		return
 	}
 	for ss, timeout := range f.touched {
-		f.s.touch(ss, timeout)
+		f.s.touch(ss, time.Now(), timeout)
 	}
 	clear(f.touched)
 }

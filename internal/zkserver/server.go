@@ -26,6 +26,8 @@ type Server struct {
 	fronts   []*Front
 	journal  journal
 	rules    []*rule // interceptors
+	accepted int64   // connections that were ever made
+	dialed   int64   // those of them that somebody tried to make in memory
 	requests int64   // that were ever received
 	fired    int64   // watch events that were ever sent
 	replaced map[int64]bool

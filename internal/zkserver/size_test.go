@@ -16,7 +16,7 @@ import (
 func TestAnIdleServerIsSmall(t *testing.T) {
 	goroutines, memory := runtime.NumGoroutine(), heap()
 	s := start(t, zkserver.Config{Journal: 1 << 16})
-	require.Equal(t, goroutines, runtime.NumGoroutine())
+	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
 	_, err := s.Front(0).Listen(context.Background(), "127.0.0.1:0")
 	require.NoError(t, err)
 	require.LessOrEqual(t, runtime.NumGoroutine()-goroutines, 2)

@@ -25,6 +25,7 @@ func New() *Tree {
 		t.nodes[Parent(path)].adopt(n)
 		t.nodes[path] = n
 	}
+	t.dataSize = 44 // as the real server counts: of these paths and of "/"
 	config := t.nodes["/zookeeper/config"]
 	config.acl, config.aversion = configACL, -1
 	return t

@@ -240,7 +240,7 @@ func text(t *tree.Tree) (s string) {
 }
 
 func checkInvariants(t require.TestingT, w *tree.Tree) {
-	nodes, ephemerals, reapable, size := 0, 0, 0, int64(0)
+	nodes, ephemerals, reapable, size := 0, 0, 0, int64(len("/"))
 	w.Walk(func(n *tree.Node) {
 		nodes++
 		if tree.Ephemeral(n.Owner()) {
@@ -253,9 +253,7 @@ func checkInvariants(t require.TestingT, w *tree.Tree) {
 		require.Same(t, n, w.Get(n.Path()))
 		if n.Parent() != nil {
 			require.Same(t, n.Parent(), w.Get(tree.Parent(n.Path())))
-			if len(n.Path()) < 10 || n.Path()[:10] != "/zookeeper" {
-				size += int64(len(n.Path()) + len(n.Data()))
-			}
+			size += int64(len(n.Path()) + len(n.Data()))
 		}
 		count := 0
 		n.Children(func(c *tree.Node) {

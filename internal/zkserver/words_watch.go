@@ -1,0 +1,73 @@
+package zkserver
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+func (f *Front) wchs() string {
+	return fmt.Sprintf("%d connections watching %d paths\nTotal watches:%d\n", f.data.Watchers(), f.data.Paths(), f.data.Len())
+}
+
+// wchp lists the data watches by path, wchc by session. Like the real server they leave out those on children.
+func (f *Front) wchp() string {
+	return listing(f, func(path string, session string) (string, string) { return path, session })
+}
+
+func (f *Front) wchc() string {
+	return listing(f, func(path string, session string) (string, string) { return session, path })
+}
+
+func listing(f *Front, order func(path, session string) (head, entry string)) string {
+	lists := make(map[string][]string)
+	f.data.Each(func(path string, c *conn) {
+		head, entry := order(path, fmt.Sprintf("0x%x", uint64(c.session.id)))
+		lists[head] = append(lists[head], entry)
+	})
+	return indented(lists) + "\n"
+}
+
+func indented(lists map[string][]string) string {
+	var b strings.Builder
+	for _, head := range slices.Sorted(maps.Keys(lists)) {
+		b.WriteString(head + "\n")
+		slices.Sort(lists[head])
+		for _, entry := range lists[head] {
+			b.WriteString("\t" + entry + "\n")
+		}
+	}
+	return b.String()
+}
+
+// dumpWord lists sessions by the time at which they expire, and their ephemerals.
+func (f *Front) dumpWord() string {
+	const date = "Mon Jan 02 15:04:05 MST 2006"
+	byTick := make(map[int64][]string)
+	for _, ss := range f.s.sorted() {
+		byTick[ss.deadline] = append(byTick[ss.deadline], fmt.Sprintf("\t0x%x\n", uint64(ss.id)))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "SessionTracker dump:\nSession Sets (%d)/(%d):\n", len(byTick), len(f.s.sessions))
+	for _, tick := range slices.Sorted(maps.Keys(byTick)) {
+		fmt.Fprintf(&b, "%d expire at %s:\n%s", len(byTick[tick]), f.s.tickTime(tick).UTC().Format(date), strings.Join(byTick[tick], ""))
+	}
+	owners := f.tree.EphemeralOwners()
+	fmt.Fprintf(&b, "ephemeral nodes dump:\nSessions with Ephemerals (%d):\n", len(owners))
+	for _, id := range owners {
+		fmt.Fprintf(&b, "0x%x:\n", uint64(id))
+		for _, path := range f.tree.Ephemerals(id) {
+			b.WriteString("\t" + path + "\n")
+		}
+	}
+	fmt.Fprintf(&b, "Connections dump:\nConnections Sets (1)/(%d):\n", len(f.conns))
+	for _, c := range f.sortedConns() {
+		id := uint64(0)
+		if c.session != nil {
+			id = uint64(c.session.id)
+		}
+		fmt.Fprintf(&b, "\tip: /%s sessionId: 0x%x\n", c.transport.RemoteAddr(), id)
+	}
+	return b.String()
+}
