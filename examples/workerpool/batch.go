@@ -95,5 +95,5 @@ func cut(files []string, size int) (head, rest []string) {
 	return files, nil
 }
 
-// batchSize makes some 360 batches of a tree: enough that every worker has many, and much happens between the first and the last.
-func batchSize(files int) int { return min(max(files/360, 1), 2000) }
+// batchSize makes some 500 batches of a tree: enough that every worker has many, and much happens between the first and the last.
+func batchSize(files int) int { return min(max(files/500, 1), 2000) }

@@ -7,12 +7,15 @@ import (
 	"sync"
 
 	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
 
 // board is what the parent sees in ZooKeeper: results as they are written, and who leads.
 type board struct {
-	session *session.Session
+	session  *session.Session
+	election *election.Election
+	lanes    [lanes]*lock.Lock
 
 	mu        sync.Mutex
 	results   map[int]stored
@@ -23,16 +26,27 @@ type board struct {
 	takeovers int
 }
 
+// newBoard makes a board. It observes the election and the locks of the lanes, and takes part in none.
+func newBoard(s *session.Session) (*board, error) {
+	b := &board{session: s, results: make(map[int]stored)}
+	var err error
+	if b.election, err = election.New(s, leaderPath); err != nil {
+		return nil, err
+	}
+	for lane := range b.lanes {
+		if b.lanes[lane], err = lock.New(s, lanePath(lane)); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
 // follow keeps the board up to date until all work is done, or ctx ends.
 func (b *board) follow(ctx context.Context) error {
 	ctx, finished := context.WithCancel(ctx)
 	defer finished()
-	leadership, err := election.New(b.session, leaderPath)
-	if err != nil {
-		return err
-	}
 	return together(ctx,
-		func(ctx context.Context) error { b.followLeader(ctx, leadership); return nil },
+		b.followLeader,
 		b.followResults,
 		func(ctx context.Context) error {
 			defer finished()
@@ -41,8 +55,8 @@ func (b *board) follow(ctx context.Context) error {
 	)
 }
 
-func (b *board) followLeader(ctx context.Context, leadership *election.Election) {
-	for now := range leadership.Observe(ctx) {
+func (b *board) followLeader(ctx context.Context) error {
+	for now := range b.election.Observe(ctx) {
 		b.mu.Lock()
 		b.leader = now.ID
 		if now.Present && now.Token > b.term {
@@ -53,6 +67,7 @@ func (b *board) followLeader(ctx context.Context, leadership *election.Election)
 		}
 		b.mu.Unlock()
 	}
+	return b.session.Err()
 }
 
 func (b *board) followResults(ctx context.Context) error {
@@ -61,7 +76,7 @@ func (b *board) followResults(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return b.session.Err()
 }
 
 // awaitEnd returns when the coordinator has deleted the parent of open batches, which it does when the last one is done.
@@ -72,6 +87,21 @@ func (b *board) awaitEnd(ctx context.Context) error {
 		}
 	}
 	return errors.Join(context.Cause(ctx), b.session.Err())
+}
+
+// works tells whether a worker is at work: it holds the lane of an open batch. If that can't be found out, the answer is no.
+func (b *board) works(ctx context.Context, name string) bool {
+	open, _, err := b.session.Children(ctx, openPath)
+	if err != nil {
+		return false
+	}
+	for _, n := range batchNumbers(open) {
+		contenders, err := b.lanes[laneOf(n)].Contenders(ctx)
+		if err == nil && len(contenders) > 0 && contenders[0].Holding && string(contenders[0].Data) == name {
+			return true
+		}
+	}
+	return false
 }
 
 // all returns every result, once nobody writes any more.

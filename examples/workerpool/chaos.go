@@ -66,8 +66,9 @@ func planChaos(kinds []kind, more int, dice *rand.Rand) []strike {
 type chaos struct {
 	pool     *pool
 	progress func() float64
-	leader   func() string       // the name of the worker who leads, "" if none is known
-	expire   func(session int64) // nil if the server cannot be told to
+	leader   func() string          // the name of the worker who leads, "" if none is known
+	works    func(name string) bool // whether a worker is at work on a batch at this moment
+	expire   func(session int64)    // nil if the server cannot be told to
 	say      func(format string, args ...any)
 	kinds    []kind
 
@@ -95,22 +96,23 @@ func (c *chaos) run(ctx, abort context.Context, plan []strike) {
 
 // carryOut is false if there is nobody to strike at this moment: nobody leads, or the one who leads is down already.
 func (c *chaos) carryOut(abort context.Context, k kind) bool {
-	leader := c.leader()
-	victim, found := c.pool.choose(func(name string) bool { return (name == leader) == (k.victim == theCoordinator) })
-	if leader == "" || !found {
+	victim, found := c.choose(k.victim)
+	if !found {
 		return false
 	}
-	var err error
+	struck, err := true, error(nil)
 	switch k.blow {
 	case kill:
 		err = c.pool.kill(victim.process)
 	case pause:
-		err = c.hold(abort, victim)
+		struck, err = c.freeze(abort, victim)
 	case expire:
 		c.expire(victim.session)
 	}
 	if err != nil {
 		c.say("could not %v %s: %v", k, victim.name, err)
+	}
+	if err != nil || !struck {
 		return false
 	}
 	c.done = append(c.done, k)
@@ -118,10 +120,28 @@ func (c *chaos) carryOut(abort context.Context, k kind) bool {
 	return true
 }
 
-// hold pauses a worker for longer than its session lasts.
-func (c *chaos) hold(abort context.Context, victim target) error {
+// choose finds a victim. The coordinator is a worker too, and counts as one when no other is up.
+func (c *chaos) choose(who string) (target, bool) {
+	leader := c.leader()
+	if leader == "" {
+		return target{}, false
+	}
+	if who == aWorker {
+		if other, found := c.pool.choose(func(name string) bool { return name != leader }); found {
+			return other, true
+		}
+	}
+	return c.pool.choose(func(name string) bool { return name == leader })
+}
+
+// freeze pauses a worker for longer than its session lasts, if it is caught in the act: what it works on then will be somebody else's when it goes on and
+// wants to write it. If it is not at work it goes on at once, and that does not count.
+func (c *chaos) freeze(abort context.Context, victim target) (bool, error) {
 	if err := c.pool.pause(victim.process); err != nil {
-		return err
+		return false, err
+	}
+	if !c.works(victim.name) {
+		return false, c.pool.resume(victim.process)
 	}
 	c.pauses.Go(func() { // owned by chaos, ends after the pause or with abort
 		over := time.NewTimer(victim.timeout * 3 / 2)
@@ -134,7 +154,7 @@ func (c *chaos) hold(abort context.Context, victim target) error {
 			c.say("could not continue %s: %v", victim.name, err)
 		}
 	})
-	return nil
+	return true, nil
 }
 
 // summary says what happened, and what could not because the work was done before.

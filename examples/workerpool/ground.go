@@ -22,7 +22,7 @@ type ground struct {
 
 const (
 	patience = 15 * time.Second // for the first connection
-	goodbye  = 5 * time.Second  // for ZooKeeper's confirmation when a process leaves
+	goodbye  = 3 * time.Second  // for ZooKeeper's confirmation when a process leaves
 )
 
 // prepare finds or starts servers, and lays out the namespace.
@@ -36,7 +36,7 @@ func prepare(ctx context.Context, servers string, timeout time.Duration) (*groun
 		}
 		g.servers = g.embedded.Servers()
 	} else {
-		g.servers = strings.Split(servers, ",")
+		g.servers = []string{servers}
 	}
 	if err := g.layOut(ctx, timeout); err != nil {
 		return nil, errors.Join(err, g.leave(ctx))
@@ -65,24 +65,15 @@ func (g *ground) layOut(ctx context.Context, timeout time.Duration) error {
 func (g *ground) leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
 	defer cancel()
-	var err error
+	var errs []error
 	if g.session != nil {
-		err = g.session.Close(ctx)
+		if g.embedded == nil {
+			errs = append(errs, g.session.DeleteAll(ctx, "/")) // of the namespace
+		}
+		errs = append(errs, g.session.Close(ctx))
 	}
 	if g.embedded != nil {
-		return errors.Join(err, g.embedded.Close())
+		errs = append(errs, g.embedded.Close())
 	}
-	if g.session == nil {
-		return err // nothing was put there
-	}
-	return errors.Join(err, clear(ctx, g.servers, g.namespace))
-}
-
-// clear deletes a namespace, from outside.
-func clear(ctx context.Context, servers []string, namespace string) error {
-	outside, err := session.Open(ctx, servers)
-	if err != nil {
-		return err
-	}
-	return errors.Join(outside.DeleteAll(ctx, namespace), outside.Close(ctx))
+	return errors.Join(errs...)
 }

@@ -35,7 +35,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -117,7 +116,7 @@ func beWorker(args []string) (err error) {
 		stop()
 	}()
 	w.reports = newReporter(os.Stdout)
-	w.session, err = session.New(strings.Split(servers, ","), session.WithNamespace(namespace), session.WithTimeout(timeout))
+	w.session, err = session.New([]string{servers}, session.WithNamespace(namespace), session.WithTimeout(timeout))
 	if err != nil {
 		return err
 	}
@@ -126,5 +125,8 @@ func beWorker(args []string) (err error) {
 		defer cancel()
 		err = errors.Join(err, w.session.Close(leaving))
 	}()
+	if err := w.join(); err != nil {
+		return err
+	}
 	return w.run(ctx)
 }

@@ -9,6 +9,9 @@ import (
 	"go.uber.org/goleak"
 )
 
+// scratch is a directory for what tests share.
+var scratch string
+
 // helperRole makes the test binary a worker for the tests of the pool.
 const helperRole = "WORKERPOOL_TEST_HELPER"
 
@@ -17,7 +20,14 @@ func TestMain(m *testing.M) {
 		help(role)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	var err error
+	if scratch, err = os.MkdirTemp("", "workerpool-test-"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(scratch)
+		os.Exit(code)
+	}))
 }
 
 func help(role string) {

@@ -52,7 +52,10 @@ func run(ctx context.Context, cfg config, show *screen) (err error) {
 	show.say("%d files below %s, for %d workers in batches of %d, through ZooKeeper at %s%s (seed %d)",
 		len(files), cfg.dir, cfg.workers, cfg.batch, strings.Join(g.servers, ","), g.namespace, cfg.seed)
 
-	seen := &board{session: g.session, results: make(map[int]stored)}
+	seen, err := newBoard(g.session)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
 	crew, havoc, err := perform(ctx, cfg, g, seen, len(files), show)
 	show.close()
@@ -74,6 +77,7 @@ func perform(ctx context.Context, cfg config, g *ground, seen *board, files int,
 	crew := &pool{command: commands(cfg, g), failed: fail}
 	havoc := &chaos{pool: crew, say: show.say}
 	havoc.progress = func() float64 { done, _, _, _ := seen.now(); return float64(done) / float64(max(files, 1)) }
+	havoc.works = func(name string) bool { return seen.works(ctx, name) }
 	havoc.leader = func() string { _, _, leader, _ := seen.now(); return leader }
 	if g.embedded != nil {
 		havoc.expire = g.embedded.Expire
@@ -139,7 +143,7 @@ func conclude(ctx context.Context, cfg config, crew *pool, havoc *chaos, results
 	}
 	show.say("pool:    %d files, %s in %d batches, %.1fs; %d processes, %d sessions", len(serial), megabytes(bytes), len(results), took.Seconds(), started, epochs)
 	show.say("chaos:   %s", havoc.summary())
-	show.say("stale:   %d attempts to write after the loss of a lock or a term, all refused", len(refused))
+	show.say("stale:   %d attempts to write after the loss of a lock or of the lead, each refused", len(refused))
 	show.say("serial:  the same in one process, %.1fs", serially.Seconds())
 	if len(wrong) == 0 {
 		show.say("result:  every file once, same digests, no result by a stale holder")

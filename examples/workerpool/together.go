@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // together runs functions beside one another until all have returned. The first error ends the others and is returned; so does the end of ctx, but that
@@ -23,4 +24,11 @@ func together(ctx context.Context, functions ...func(context.Context) error) err
 		return nil
 	}
 	return context.Cause(inner)
+}
+
+// after is a context that ends a while after ctx does.
+func after(ctx context.Context, while time.Duration) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(while, cancel) })
+	return late, func() { stop(); cancel() }
 }

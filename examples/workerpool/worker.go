@@ -17,37 +17,43 @@ type worker struct {
 	dir     string
 	size    int // files in a batch
 	window  int // batches that a coordinator keeps open
-	session *session.Session
-	lanes   [lanes]*lock.Lock
 	reports *reporter
+	session *session.Session
+
+	candidate *election.Election
+	lanes     [lanes]*lock.Lock
+}
+
+// join makes the worker one of the candidates, and one of those who may line up for a lane. It asks nothing of ZooKeeper yet.
+func (w *worker) join() (err error) {
+	if w.candidate, err = election.New(w.session, leaderPath, election.WithID(w.name)); err != nil {
+		return err
+	}
+	for lane := range w.lanes {
+		if w.lanes[lane], err = lock.New(w.session, lanePath(lane), lock.WithData([]byte(w.name))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // run works and stands for coordinator until ctx ends.
 func (w *worker) run(ctx context.Context) error {
-	for lane := range w.lanes {
-		l, err := lock.New(w.session, lanePath(lane), lock.WithData([]byte(w.name)))
-		if err != nil {
-			return err
-		}
-		w.lanes[lane] = l
-	}
-	candidate, err := election.New(w.session, leaderPath, election.WithID(w.name))
-	if err != nil {
-		return err
-	}
 	return together(ctx,
 		w.work,
-		func(ctx context.Context) error { return candidate.Run(ctx, w.coordinate) },
+		func(ctx context.Context) error { return w.candidate.Run(ctx, w.coordinate) },
 		w.reportEpochs,
 	)
 }
 
 // work does one batch after the other. When ctx ends it finishes the one in its hands.
 func (w *worker) work(ctx context.Context) error {
+	graceful, cancel := after(ctx, goodbye)
+	defer cancel()
 	for {
 		grant, n, err := w.claim(ctx)
 		if grant != nil {
-			err = w.do(context.WithoutCancel(ctx), grant, n)
+			err = w.do(graceful, grant, n)
 		}
 		if ctx.Err() != nil || err != nil && !passing(err) {
 			return err
@@ -159,7 +165,7 @@ func (w *worker) reportEpochs(ctx context.Context) error {
 
 // passing says that the session survives what happened: the next look at ZooKeeper shows where things are.
 func passing(err error) bool {
-	return errors.Is(err, session.ErrLost) || errors.Is(err, session.ErrUnknownOutcome) || errors.Is(err, session.ErrExpired)
+	return errors.Is(err, session.ErrLost) || errors.Is(err, session.ErrUnknownOutcome) || errors.Is(err, session.ErrExpired) || errors.Is(err, session.ErrSuspended)
 }
 
 func batchNumbers(names []string) []int {
