@@ -1,0 +1,61 @@
+# `make help` lists what there is. Everything but deps works without rights.
+
+GO        ?= go
+PACKAGES  ?= ./...
+TIMEOUT   ?= 15m
+FUZZTIME  ?= 10s
+COUNT     ?= 6
+BENCH     ?= .
+BENCHTIME ?= 1s
+
+# The race detector needs a C compiler.
+CC_FOUND := $(shell command -v $$($(GO) env CC) 2>/dev/null)
+RACE     := $(if $(CC_FOUND),-race)
+
+# The tools have a module of their own, so that their dependencies are not ours.
+TOOL := $(GO) tool -modfile=tools/go.mod
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build test race lint fuzz bench benchstat cover tidy docs
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+deps: ## install ZooKeeper for the tests on real servers, if it is missing (Debian's package; root or sudo)
+	@tools/deps
+
+build: ## compile and vet everything
+	$(GO) build ./...
+	$(GO) vet ./...
+
+test: ## run all tests, with the race detector if there is a C compiler; CI=true fails without ZooKeeper
+	@missing=$$($(GO) run ./zktest/ensemble/available) && { [ -z "$$missing" ] || { echo "$$missing"; [ "$$CI" != true ]; }; }
+	@$(if $(RACE),:,echo "the race detector is left out: no C compiler; install gcc")
+	CGO_ENABLED=$(if $(RACE),1,0) $(GO) test $(RACE) -timeout $(TIMEOUT) $(PACKAGES)
+
+race: ## run all tests many times in random order with the race detector: PACKAGES=./actors TIMEOUT=1h
+	CGO_ENABLED=1 $(GO) test -race -shuffle on -count 10 -timeout $(TIMEOUT) $(PACKAGES)
+
+lint: ## check style, mistakes and the import rules (.golangci.yml); the first run compiles the linter
+	$(TOOL) golangci-lint run ./...
+
+fuzz: ## run every fuzz target for a while: FUZZTIME=10s
+	@tools/fuzz $(FUZZTIME)
+
+bench: ## run the benchmarks on a real server, in benchstat's form: BENCH=. COUNT=6 BENCHTIME=1s
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) -timeout 1h ./bench
+
+benchstat: ## compare two outputs of `make bench`: OLD=old.out NEW=new.out
+	$(TOOL) benchstat $(OLD) $(NEW)
+
+cover: ## run all tests and show what they cover, in coverage.txt and in sum
+	$(GO) test -timeout $(TIMEOUT) -coverpkg=./... -coverprofile=coverage.txt $(PACKAGES)
+	@$(GO) tool cover -func=coverage.txt | tail -1
+
+tidy: ## bring go.mod and the formatting into order
+	$(GO) mod tidy
+	cd tools && $(GO) mod tidy
+	$(TOOL) golangci-lint fmt ./...
+
+docs: ## read the documentation in a browser
+	$(GO) doc -http
