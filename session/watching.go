@@ -76,7 +76,7 @@ func (w *steward) onHeard(m heard) {
 		w.again(a, &again)
 	case m.armed:
 		w.answered(a, m.answer)
-		a.answered = true
+		a.answered, a.read, a.refuse = true, nil, nil // from here on it only says whom to tell
 	default:
 		w.answered(a, m.answer)
 		a.void = true // there is nothing to watch, so nothing to tell

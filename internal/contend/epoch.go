@@ -27,7 +27,7 @@ func (m *Machine) expire() {
 	m.do(m.place.owed...)
 	m.old, m.place, m.look = place{}, place{}, look{}
 	m.ahead = 0
-	clear(m.watches)
+	m.watches = nil
 	m.epoch, m.session = 0, 0
 	m.state = Out
 }

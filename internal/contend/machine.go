@@ -23,12 +23,12 @@ type Machine struct {
 	trusted   bool
 	deferred  bool // the host could not grant although trusted said so: until news of trust or connection come
 
-	claims  []claim           // the first is what the place stands for
-	place   place             // the own znode, made or being made
-	old     place             // a spent one that the Join under way deletes
-	look    look              // the last look at the line, or the one under way
-	ahead   int               // how many it had to wait for at the last finished look
-	watches map[string]*watch // what ZooKeeper was asked to watch in this epoch, by path
+	claims  []claim // the first is what the place stands for
+	place   place   // the own znode, made or being made
+	old     place   // a spent one that the Join under way deletes
+	look    look    // the last look at the line, or the one under way
+	ahead   int     // how many it had to wait for at the last finished look
+	watches watches // what ZooKeeper was asked to watch in this epoch
 
 	asks      uint64 // the last number given to a request; never used again, in whatever epoch
 	published machine.Standing
@@ -40,7 +40,7 @@ func New(cfg Config) *Machine {
 	if cfg.Rule == nil {
 		cfg.Rule = Exclusive()
 	}
-	return &Machine{cfg: cfg, watches: make(map[string]*watch)}
+	return &Machine{cfg: cfg}
 }
 
 // State tells where the machine stands.

@@ -1,30 +1,49 @@
 package contend
 
 import (
+	"slices"
+
 	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// watch is what the machine knows of a one-shot watch that it asked for in this epoch. The map outlives a look, since watches do: a path whose read
+// watch is what the machine knows of a one-shot watch that it asked for in this epoch. It outlives a look, since watches do: a path whose read
 // is under way is not read a second time, and an event that comes while it is under way is not forgotten over the answer.
 type watch struct {
+	path  string
 	ask   uint64 // of the read under way, 0: none
 	armed bool   // an answered read armed it and it has not fired since
 	dirty bool   // it fired, or had to be read anew, while the read was under way
 }
 
+// watches are those of a machine: two, but for the remains of earlier looks. So a slice is small and quick.
+type watches []*watch
+
+func (ws watches) of(path string) *watch {
+	for _, w := range ws {
+		if w.path == path {
+			return w
+		}
+	}
+	return nil
+}
+
+func (ws *watches) drop(path string) {
+	*ws = slices.DeleteFunc(*ws, func(w *watch) bool { return w.path == path })
+}
+
 // armed: the path stands as far as is known, and its end will be heard of.
 func (m *Machine) armed(path string) bool {
-	w := m.watches[path]
+	w := m.watches.of(path)
 	return w != nil && w.armed
 }
 
 // watch reads a path and watches it. If such a read is under way already, its answer will do.
 func (m *Machine) watch(path string) {
-	w := m.watches[path]
+	w := m.watches.of(path)
 	if w == nil {
-		w = &watch{}
-		m.watches[path] = w
+		w = &watch{path: path}
+		m.watches = append(m.watches, w)
 	}
 	w.armed = false
 	if w.ask != 0 {
@@ -36,7 +55,7 @@ func (m *Machine) watch(path string) {
 
 // rewatch is watch for when an answer under way will not do.
 func (m *Machine) rewatch(path string) {
-	if w := m.watches[path]; w != nil && w.ask != 0 {
+	if w := m.watches.of(path); w != nil && w.ask != 0 {
 		w.dirty = true
 		return
 	}
@@ -47,14 +66,14 @@ func (m *Machine) onSeen(e machine.Seen) {
 	if m.foreign(e.Epoch) || m.onCzxid(e) {
 		return
 	}
-	w := m.watches[e.Path]
+	w := m.watches.of(e.Path)
 	if w == nil || w.ask != e.Ask {
 		return
 	}
 	dirty := w.dirty
 	w.ask, w.dirty = 0, false
 	if e.Err != nil || !e.Exists {
-		delete(m.watches, e.Path) // nothing is armed
+		m.watches.drop(e.Path) // nothing is armed
 	}
 	isOwn := m.state.placed() && e.Path == m.place.path
 	isPred := (m.state == Checking || m.state == Waiting) && e.Path == m.look.pred
@@ -82,11 +101,11 @@ func (m *Machine) onFired(e machine.Fired) {
 	isOwn := m.state.placed() && e.Path == m.place.path
 	isPred := (m.state == Checking || m.state == Waiting) && e.Path == m.look.pred
 	reading := false
-	if w := m.watches[e.Path]; w != nil {
+	if w := m.watches.of(e.Path); w != nil {
 		if reading = w.ask != 0; reading {
 			w.armed, w.dirty = false, true
 		} else {
-			delete(m.watches, e.Path)
+			m.watches.drop(e.Path)
 		}
 	}
 	switch {

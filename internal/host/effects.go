@@ -119,7 +119,7 @@ func (h *host[P]) grant(e machine.Grant) {
 func (h *host[P]) deliver(c *claim[P], p *Possession) {
 	h.ledger.mu.Lock()
 	c.held = p
-	h.ledger.spent[p.Path()] = p
+	h.ledger.spend(p)
 	wanted := !c.withdrawn
 	if wanted && !c.once {
 		p.offer = h.won.Offer(h.cfg.Wrap(p), nil)

@@ -37,11 +37,11 @@ type Instance[P any] struct {
 // New starts an instance. It does no I/O.
 func New[P any](cfg Config[P]) (*Instance[P], error) {
 	i := &Instance[P]{cfg: cfg, won: notify.NewHandoff[P](), end: notify.NewEnd()}
-	i.ledger.spent = make(map[string]*Possession)
 	i.ledger.mu.Lock() // held until the seat is known, so that the actor cannot look for it before
 	defer i.ledger.mu.Unlock()
+	name := cfg.Kind + ":" + cfg.Path
 	ref, err := actors.Spawn(cfg.Session.Scope(), actors.Spec[message]{
-		Name: cfg.Kind + ":" + cfg.Path, Kind: cfg.Kind,
+		Name: name, Kind: cfg.Kind,
 		New:   func(self actors.Self[message]) actors.Receiver[message] { return newHost(i, self) },
 		Ended: i.ended,
 	})
@@ -49,7 +49,7 @@ func New[P any](cfg Config[P]) (*Instance[P], error) {
 		return nil, errors.Join(session.ErrClosed, err)
 	}
 	i.ref = ref
-	i.seat, err = cfg.Session.Seat(cfg.Kind+":"+cfg.Path, func(n session.Notice) { ref.Tell(noticed{n}) })
+	i.seat, err = cfg.Session.Seat(name, func(n session.Notice) { ref.Tell(noticed{n}) })
 	if err != nil {
 		ref.Stop()
 		return nil, err

@@ -124,3 +124,11 @@ func (l *ledger[P]) close() ([]*claim[P], bool) {
 	l.standing = nil
 	return slices.Clone(l.claims), true
 }
+
+// spend notes that a possession came of a znode. With the mutex.
+func (l *ledger[P]) spend(p *Possession) {
+	if l.spent == nil {
+		l.spent = make(map[string]*Possession)
+	}
+	l.spent[p.Path()] = p
+}

@@ -55,7 +55,7 @@ func (h *host[P]) forget() {
 	h.leaving, h.replacing = 0, ""
 	h.ledger.mu.Lock()
 	spent := h.ledger.spent
-	h.ledger.spent = make(map[string]*Possession)
+	h.ledger.spent = nil
 	h.ledger.mu.Unlock()
 	for _, p := range spent {
 		p.freed.Close()

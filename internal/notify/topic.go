@@ -54,6 +54,9 @@ func (t *Topic[T]) drop(l *Latest[T]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.subs, l)
+	if len(t.subs) == 0 {
+		t.subs = nil // most topics have no readers most of the time
+	}
 	l.Close()
 }
 
