@@ -39,6 +39,8 @@
 //   - It allows a handshake 6.7 times the timeout, waits a second between rounds of servers, and its Close takes as long as it likes when it can't
 //     reach a server. Here the line has deadlines of its own, the dialer makes the pauses, and closing is ours: closeSession is written by the line. At
 //     the end the library is handed a connection to nowhere, the terminus, which answers its farewell; then all of its goroutines end.
+//   - It waits for ever for an answer that was lost while the connection goes on. Servers answer in the order of asking; here an answer that is
+//     overtaken, by another one or by those to two pings, takes the connection with it.
 //   - It panics at short frames, and allocates what a frame claims to hold. Here such frames drop the connection.
 //   - It allocates three megabytes of buffers. Here they begin small and grow with the packets, each changed by the one goroutine that owns it.
 //   - It names a part of the error codes only. Here the rest is told apart too.

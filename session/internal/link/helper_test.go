@@ -81,6 +81,9 @@ func inBubble(t *testing.T, test func(b *bench), change ...func(*fake, *link.Con
 		require.NoError(t, err)
 		b := &bench{T: t, fake: f, Conn: c, sink: s}
 		defer func() {
+			if t.Failed() {
+				t.Logf("told: %+v at %v", s.events, s.times)
+			}
 			c.Abandon()
 			for _, v := range f.visits {
 				v.hangUp()

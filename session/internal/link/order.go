@@ -9,9 +9,9 @@ import (
 
 var errOvertaken = errors.New("an answer was overtaken: it is lost")
 
-// patience is by how many pings' answers a request may be overtaken. ZooKeeper answers in the order of asking, pings too; others may answer those at
+// overtakings is by how many pings' answers a request may be overtaken. ZooKeeper answers in the order of asking, pings too; others may answer those at
 // once.
-const patience = 2
+const overtakings = 2
 
 // queue is what answers are awaited for on a line, in the order of asking. An answer that doesn't come, while later ones do, is lost: then nobody
 // knows what became of the request, and the connection is given up like any other that lost something.
@@ -51,7 +51,7 @@ func (q *queue) ponged() error {
 			return nil
 		}
 		first := &(*q)[0]
-		if first.overtaken++; first.overtaken >= patience {
+		if first.overtaken++; first.overtaken >= overtakings {
 			return fmt.Errorf("%w: xid %d by pings", errOvertaken, first.xid)
 		}
 		return nil
