@@ -107,18 +107,28 @@ func (f *follower) onNotice(n session.Notice) {
 	case session.EpochBegan:
 		f.epoch, f.up, f.busy, f.dirty = n.Epoch, true, false, false
 		f.read()
-	case session.Suspended:
+	case session.Disconnected:
 		f.up = false
 		f.publish(f.last)
-	case session.Resumed:
+	case session.Reconnected:
 		f.up = true
 		f.read() // what was seen is confirmed, or not, before it is called fresh
 	case session.EpochEnded:
 		f.epoch, f.up = 0, false
 		f.publish(f.last)
 	case session.Fired:
+		if n.Type == session.NodeDeleted {
+			f.gone()
+			return
+		}
 		f.read()
 	}
+}
+
+// gone says that the contender is, which is the last that there is to say.
+func (f *follower) gone() {
+	f.out.Publish(session.Data{})
+	f.self.Ref().Stop()
 }
 
 func (f *follower) read() {
@@ -144,8 +154,7 @@ func (f *follower) onSeen(a session.Seen) {
 		f.pause = time.AfterFunc(backoff(f.tries), func() { ref.Tell(again{f}) })
 		return
 	case !a.Exists:
-		f.out.Publish(session.Data{})
-		f.self.Ref().Stop()
+		f.gone()
 		return
 	}
 	f.tries, f.known = 0, true

@@ -3,6 +3,7 @@ package line
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
@@ -19,7 +20,7 @@ type View struct {
 // Observe is a subscription to a line: whole states, each at least as new as the one before, the newest replacing one that was not received. It
 // follows who comes and goes; data are those that the contender was first seen with. It closes when ctx or the session ends.
 func Observe(ctx context.Context, s *session.Session, path string) <-chan View {
-	o := &observer{session: s, path: path, out: notify.NewLatest[View](), answer: make(chan answer, 1)}
+	o := &observer{session: s, path: path, out: notify.NewLatest[View](), answer: notify.NewLatest[answer]()}
 	go o.run(ctx) // owned by ctx and the session, ends with the first of them
 	return o.out.C()
 }
@@ -31,15 +32,17 @@ type observer struct {
 
 	parent int64            // Czxid of the parent that known belongs to: under another one, names may come again
 	known  map[string]Entry // by name: what stands still need not be read again
-	view   View             // published last; receivers do not change it
+	answer *notify.Latest[answer]
 	next   *session.Children
 	stale  bool // the connection is down
 	busy   bool // a reading is under way
 	tries  int  // readings failed in a row
-	answer chan answer
+
+	view      View // published last; receivers do not change it
+	published bool
 }
 
-// answer is what came of reading a state. At most one reading is under way, so that it never blocks.
+// answer is what came of reading a state. At most one reading is under way, so that none is replaced.
 type answer struct {
 	of      *session.Children
 	entries []Entry
@@ -60,7 +63,7 @@ func (o *observer) run(ctx context.Context) {
 			}
 			pause = nil
 			o.note(state)
-		case a := <-o.answer:
+		case a := <-o.answer.C():
 			o.busy = false
 			pause = o.digest(a)
 		case <-pause:
@@ -101,7 +104,7 @@ func (o *observer) start(ctx context.Context) {
 	}
 	go func() { // owned by run, whose context it ends with
 		more, err := fetch(ctx, o.session, o.path, fresh)
-		o.answer <- answer{of: state, entries: append(entries, more...), err: err}
+		o.answer.Publish(answer{of: state, entries: append(entries, more...), err: err})
 	}()
 }
 
@@ -125,10 +128,17 @@ func (o *observer) digest(a answer) <-chan time.Time {
 	return nil
 }
 
+// publish says who stands in line, if that is news.
 func (o *observer) publish(entries []Entry) {
-	o.view = View{Entries: entries, Stale: o.stale}
-	o.out.Publish(o.view)
+	v := View{Entries: entries, Stale: o.stale}
+	if o.published && v.Stale == o.view.Stale && slices.EqualFunc(v.Entries, o.view.Entries, same) {
+		return
+	}
+	o.view, o.published = v, true
+	o.out.Publish(v)
 }
+
+func same(a, b Entry) bool { return a.Path == b.Path && a.Token == b.Token }
 
 // backoff is a jittered pause that grows with the number of failures in a row.
 func backoff(tries int) time.Duration {

@@ -33,13 +33,7 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	if err := znode.Validate(path); err != nil {
 		return nil, &session.OpError{Op: "election.New", Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
 	}
-	o := options{id: defaultID()}
-	for _, opt := range opts {
-		if err := opt(&o); err != nil {
-			return nil, &session.OpError{Op: "election.New", Path: path, Err: err}
-		}
-	}
-	data, err := envelope{ID: o.id, Data: o.data}.encode()
+	o, data, err := newOptions(opts)
 	if err != nil {
 		return nil, &session.OpError{Op: "election.New", Path: path, Err: err}
 	}
@@ -76,6 +70,8 @@ func (e *Election) Err() error { return e.instance.Err() }
 // and waited for. If ctx ends before all that, its error is returned; terms still standing are ended, and the deletions go on in the background until
 // the epoch ends. It is idempotent. A function of Run must not wait for it: it returns an error instead.
 func (e *Election) Close(ctx context.Context) error {
+	ctx, cancel := e.beyond(ctx)
+	defer cancel()
 	select {
 	case <-e.runs.close(failed("run", e.path, session.ErrClosed)):
 	case <-ctx.Done():

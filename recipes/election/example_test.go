@@ -94,8 +94,8 @@ func ExampleElection_Run() {
 	// all bills are written
 }
 
-// A loss in a select loop: the term says so, and the next one comes without another call.
-func ExampleElection_Leader_loss() {
+// A term that is lost says so, and why. The next one comes without another call: it is a new value, with a larger token.
+func ExampleTerm() {
 	ctx := context.Background()
 	server, err := zktest.New()
 	if err != nil {
@@ -110,31 +110,23 @@ func ExampleElection_Leader_loss() {
 		panic(err)
 	}
 	leader.Campaign()
-	var lost <-chan struct{} // nil: blocks
-	var term *election.Term
-	for {
-		select {
-		case next := <-leader.Leader():
-			if term != nil {
-				fmt.Println("leading again under a larger token:", next.Token() > term.Token())
-				return
-			}
-			term, lost = next, next.Done()
-			fmt.Println("leading")
-			if err := sess.Delete(ctx, term.Path(), -1); err != nil { // an administrator steps in
-				panic(err)
-			}
-		case <-lost:
-			lost = nil
-			fmt.Println("lost:", errors.Is(term.Err(), session.ErrDeleted))
-		case <-leader.Done():
-			fmt.Println(leader.Err())
-			return
-		}
+	term := <-leader.Leader()
+	fmt.Println("leading:", term.Valid())
+	if err := sess.Delete(ctx, term.Path(), -1); err != nil { // an administrator steps in
+		panic(err)
 	}
+	<-term.Done()
+	fmt.Println("leading:", term.Valid())
+	fmt.Println("lost:", errors.Is(term.Err(), session.ErrLost), "deleted:", errors.Is(term.Err(), session.ErrDeleted))
+	_, err = term.Commit(ctx, session.SetOp("/services/billing", []byte("late"), -1))
+	fmt.Println("refused:", errors.Is(err, session.ErrLost))
+	next := <-leader.Leader()
+	fmt.Println("leading again under a larger token:", next.Token() > term.Token())
 	// Output:
-	// leading
-	// lost: true
+	// leading: true
+	// leading: false
+	// lost: true deleted: true
+	// refused: true
 	// leading again under a larger token: true
 }
 

@@ -202,7 +202,7 @@ func TestB37_ATerminalFailureIsObservable(t *testing.T) {
 		require.Equal(t, election.Failed, last.Phase)
 		_, err = a.Lead(patience(t))
 		require.ErrorIs(t, err, session.ErrNoAuth, "it is over")
-		require.ErrorIs(t, a.Run(patience(t), nil), session.ErrNoAuth)
+		require.ErrorIs(t, a.Run(patience(t), idle), session.ErrNoAuth)
 		require.NoError(t, a.Close(patience(t)))
 	})
 }

@@ -11,34 +11,64 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Whatever request or reply is lost with the connection, and whichever one it is: the candidate leads, says so, resigns, has at most one znode in line,
+// Whatever request or reply is lost with the connection, and whichever one it is: the candidate does what it is asked to, has at most one znode in line,
 // and leaves nothing. B41 and, for elections, B03, B48 and B75.
 func TestB41_AnyLostRequestOrReply(t *testing.T) {
 	t.Parallel()
-	for name, verdict := range map[string]zktest.Verdict{"request": zktest.CutBefore, "reply": zktest.CutAfter} {
-		t.Run(name, func(t *testing.T) {
-			for k, more := int64(1), true; more; k++ {
-				t.Run(fmt.Sprint(k), func(t *testing.T) {
-					more = false
-					bubbleHere(t, func(t *testing.T, z *zktest.Server) { more = loseOne(t, z, k, verdict) })
-				})
-				require.Less(t, k, int64(100), "the scenario has an end")
-			}
-		})
+	for lost, verdict := range map[string]zktest.Verdict{"request": zktest.CutBefore, "reply": zktest.CutAfter} {
+		for name, scenario := range map[string]func(t *testing.T, z *zktest.Server, s *session.Session){"life": life, "transfer": handOver} {
+			t.Run(name+", lost "+lost, func(t *testing.T) {
+				t.Parallel()
+				for k, more := int64(1), true; more; k++ {
+					t.Run(fmt.Sprint(k), func(t *testing.T) {
+						more = false
+						bubbleHere(t, func(t *testing.T, z *zktest.Server) {
+							s := connected(t, z)
+							count := kth(z, s, k, func() zktest.Verdict { return verdict })
+							scenario(t, z, s)
+							more = count.Load() >= k
+						})
+					})
+					require.Less(t, k, int64(100), "the scenario has an end")
+				}
+			})
+		}
 	}
 }
 
-// loseOne goes through a candidate's life and has its k-th request go wrong; false if it did not have that many.
-func loseOne(t *testing.T, z *zktest.Server, k int64, verdict zktest.Verdict) bool {
-	s, watcher := connected(t, z), candidate(t, connected(t, z), "watcher")
-	own := s.Status().SessionID
-	var count atomic.Int64
-	defer z.Intercept(func(q *zktest.Request) zktest.Verdict {
+// kth judges the k-th request of a session, and counts them.
+func kth(z *zktest.Server, s *session.Session, k int64, judge func() zktest.Verdict) *atomic.Int64 {
+	own, count := s.Status().SessionID, new(atomic.Int64)
+	z.Intercept(func(q *zktest.Request) zktest.Verdict {
 		if q.SessionID == own && q.Op != zktest.OpPing && q.Op != zktest.OpConnect && count.Add(1) == k {
-			return verdict
+			return judge()
 		}
 		return zktest.Pass
-	})()
+	})
+	return count
+}
+
+// handOver makes a leader of a session and has it hand over to the last of three others.
+func handOver(t *testing.T, z *zktest.Server, s *session.Session) {
+	others := connected(t, z)
+	a, b, c := candidate(t, s, "a"), candidate(t, others, "b"), candidate(t, others, "c")
+	term := leads(t, a)
+	waits(t, b)
+	waits(t, c)
+	candidates, err := b.Candidates(patience(t))
+	require.NoError(t, err)
+	require.NoError(t, term.TransferTo(patience(t), candidates[2].Path))
+	require.ErrorIs(t, term.Err(), session.ErrReleased)
+	next := get(t, c.Leader(), "c leads")
+	require.Greater(t, next.Token(), term.Token())
+	eventually(t, "the others stand again", func() bool { return len(line(t, c)) == 3 })
+	require.NoError(t, a.Close(patience(t)))
+	require.Equal(t, []string{"c", "b"}, line(t, c))
+}
+
+// life goes through a candidate's life on a session.
+func life(t *testing.T, z *zktest.Server, s *session.Session) {
+	watcher := candidate(t, connected(t, z), "watcher")
 	a := candidate(t, s, "a")
 	term, err := a.Lead(patience(t))
 	require.NoError(t, err)
@@ -54,7 +84,6 @@ func loseOne(t *testing.T, z *zktest.Server, k int64, verdict zktest.Verdict) bo
 	require.ErrorIs(t, term.Err(), session.ErrReleased)
 	require.Empty(t, line(t, watcher))
 	require.NoError(t, a.Close(patience(t)))
-	return count.Load() >= k
 }
 
 // B41: any error of a campaign, from whichever request it comes, leaves no candidate behind.

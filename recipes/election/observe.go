@@ -181,7 +181,7 @@ func next[T any](o *observer, in <-chan T) (v T, ok bool) {
 }
 
 func (o *observer) onStatus(s session.Status) {
-	o.offline = s.State != session.StateConnected
+	o.offline = s.State != session.Connected
 	if o.offline || o.published {
 		o.publish(o.last)
 	}

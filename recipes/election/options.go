@@ -16,6 +16,21 @@ type options struct {
 	data []byte
 }
 
+// newOptions applies the options, and makes of them what a candidate's znode contains at first.
+func newOptions(opts []Option) (options, []byte, error) {
+	o := options{id: defaultID()}
+	for i, opt := range opts {
+		if opt == nil {
+			return o, nil, fmt.Errorf("opts[%d]: nil", i)
+		}
+		if err := opt(&o); err != nil {
+			return o, nil, err
+		}
+	}
+	data, err := envelope{ID: o.id, Data: o.data}.encode()
+	return o, data, err
+}
+
 // WithID names this candidate to the others; it must be unique among those on the path. Without it the name is made of the host's name, the process's
 // number and a random part.
 func WithID(id string) Option {

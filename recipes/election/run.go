@@ -17,6 +17,9 @@ import (
 // The candidate's znode is deleted only after f has returned, so nobody else leads while f runs unless the term was lost; and before Run returns, if
 // ZooKeeper can be reached within the session timeout, else in the background. Other errors are those of [Election.Lead].
 func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term) error) error {
+	if f == nil {
+		return failed("run", e.path, errors.New("f: nil"))
+	}
 	ctx, leave, err := e.runs.enter(ctx)
 	if err != nil {
 		return err

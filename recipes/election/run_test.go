@@ -21,6 +21,9 @@ func start(ctx context.Context, e *election.Election, f func(ctx context.Context
 	return result
 }
 
+// idle is a leader's function that is never called.
+func idle(context.Context, *election.Term) error { panic("called") }
+
 // B42: whatever ends a run, the leader's function is told by its context, and its znode goes only when it has returned.
 func TestB42_TheZnodeGoesAfterTheFunction(t *testing.T) {
 	t.Parallel()
@@ -124,7 +127,7 @@ func TestRunGoesOnAfterAResignationInside(t *testing.T) {
 			}
 			waited = true
 			waits(t, b)
-			require.NoError(t, term.Resign(ctx))
+			require.NoError(t, term.Resign(ctx), "confirmed, though this context ends with the term")
 			closes(t, ctx.Done(), "the function's context")
 			require.ErrorIs(t, context.Cause(ctx), session.ErrReleased)
 			get(t, b.Leader(), "b leads")

@@ -30,7 +30,7 @@ func TestAPanicEndsTheTermAndTheCampaignGoesOn(t *testing.T) {
 		eventually(t, "a stands again, behind the others", func() bool { return len(line(t, b)) == 3 })
 		require.Equal(t, []string{"b", "other", "a"}, line(t, b))
 		require.NoError(t, other.Err(), "its neighbour in the session has noticed nothing")
-		require.Equal(t, session.StateConnected, s.Status().State)
+		require.Equal(t, session.Connected, s.Status().State)
 	})
 }
 

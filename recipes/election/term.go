@@ -21,8 +21,11 @@ func (e *Election) wrap(p *host.Possession) *Term { return &Term{Hold: p.Hold, e
 
 // Resign gives up this term: Done closes first, then the znode is deleted, and nil means that ZooKeeper has confirmed it. Stop leading before you call
 // it. A term that had been lost before says so (session.ErrLost). If ctx ends first its error is returned and the deletion goes on in the background
-// until the epoch ends. It is idempotent. A standing intent stands again at the end of the line.
+// until the epoch ends; a ctx that ends with the term itself, as that of a function in [Election.Run], counts as one that lasts for a session timeout. It
+// is idempotent. A standing intent stands again at the end of the line.
 func (t *Term) Resign(ctx context.Context) error {
+	ctx, cancel := t.election.beyond(ctx)
+	defer cancel()
 	return failed("resign", t.election.path, t.of.Release(ctx))
 }
 
