@@ -196,3 +196,42 @@ func TestFollowThroughDisconnectionAndExpiry(t *testing.T) {
 		require.ErrorIs(t, context.Cause(one), fence.ErrFenced)
 	})
 }
+
+// However many possessions were followed, nothing is left to be watched of those that are over.
+func TestFollowLeavesNoWatchesBehind(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server, open func(...session.Option) *session.Session) {
+		holder, checker := open(), open()
+		for range 20 {
+			q := take(t, holder)
+			followed, err := fence.Follow(patience(t), checker, q)
+			require.NoError(t, err)
+			synctest.Wait()
+			path, _ := holder.Relative(q.Path)
+			require.NoError(t, holder.Delete(patience(t), path, -1))
+			<-followed.Done()
+		}
+		synctest.Wait()
+		z.ClearJournal()
+		z.Disconnect(checker.Status().SessionID)
+		require.NoError(t, checker.Sync(patience(t), "/"))
+		for _, r := range z.Journal() {
+			require.Empty(t, r.Paths, "with every reconnection the client says what it watches")
+		}
+	})
+}
+
+// A session that may not read the znode could not tell when it is gone, and says so.
+func TestFollowTellsWhenItCannotKnow(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *zktest.Server, open func(...session.Option) *session.Session) {
+		holder, checker := open(), open()
+		q := take(t, holder)
+		path, _ := holder.Relative(q.Path)
+		_, err := holder.SetACL(patience(t), path, session.AnyoneACL(session.PermAdmin), -1)
+		require.NoError(t, err)
+		require.NoError(t, fence.Check(patience(t), checker, q), "that it stands, ZooKeeper tells everybody")
+		followed, err := fence.Follow(patience(t), checker, q)
+		require.NoError(t, err)
+		<-followed.Done()
+		require.ErrorIs(t, context.Cause(followed), session.ErrNoAuth)
+	})
+}

@@ -2,13 +2,15 @@ package fence
 
 import (
 	"context"
+	"errors"
 
 	"github.com/troupe-go/troupe/session"
 )
 
 // Follow checks the sequencer as [Check] does and returns a context that is cancelled, with an error that is [ErrFenced] as its cause, when the
 // possession ends. It descends from ctx: end ctx to stop following. While s is disconnected it learns nothing and the context stays open; what happened
-// meanwhile is learnt with the reconnection. If s is closed, the cause is the session's error.
+// meanwhile is learnt with the reconnection, in the next epoch of s if need be. If there is nothing to be learnt any more, since s is closed or may not
+// read the znode, the cause is that error.
 //
 // The context is word of the end, and comes after it. What must not happen behind the end belongs into a [Gate] or a Check of its own.
 func Follow(ctx context.Context, s *session.Session, q Sequencer) (context.Context, error) {
@@ -19,26 +21,55 @@ func Follow(ctx context.Context, s *session.Session, q Sequencer) (context.Conte
 	if err != nil {
 		return nil, err
 	}
+	news := newNews()
+	seat, err := s.Seat("fence:"+path, news.notice)
+	if err != nil {
+		return nil, err
+	}
 	followed, cancel := context.WithCancelCause(ctx)
-	states := s.WatchData(followed, path)
 	go func() { // owned by ctx: ends with it, with the possession, or with the session
-		cancel(watch(followed, s, q, states))
+		defer seat.Leave()
+		cancel(watch(followed, seat, news, path, q))
 	}()
 	return followed, nil
 }
 
-// watch returns why there is nothing to follow any more.
-func watch(ctx context.Context, s *session.Session, q Sequencer, states <-chan session.Data) error {
-	for state := range states {
-		if state.Stale {
+// watch reads the znode, with a watch, whenever there is news, and returns why there is nothing to follow any more. It is no subscription of the
+// session's: that would wait for the znode to come back, and leave ZooKeeper with a watch for each possession that was ever followed.
+func watch(ctx context.Context, seat *session.Seat, news *news, path string, q Sequencer) error {
+	answers := make(chan session.Seen, 1) // one read is under way at a time
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-news.any:
+		}
+		epoch, over := news.state()
+		if over != nil {
+			return over
+		}
+		if epoch == 0 {
 			continue
 		}
-		if err := compare(q, state.Exists, state.Stat); err != nil {
-			return err
+		seat.Read(epoch, path, true, func(a session.Seen) { answers <- a })
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case a := <-answers:
+			if err := judge(q, a); err != nil {
+				return err
+			}
 		}
 	}
-	if err := context.Cause(ctx); err != nil {
-		return err
+}
+
+// judge says whether what was read ends the following. The end of the epoch it was read in does not: the next one brings news.
+func judge(q Sequencer, a session.Seen) error {
+	switch {
+	case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
+		return nil // word of that is on its way
+	case a.Err != nil:
+		return a.Err
 	}
-	return s.Err()
+	return compare(q, a.Exists, a.Stat)
 }
