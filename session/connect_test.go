@@ -17,13 +17,13 @@ import (
 func TestAnOperationConnectsByItself(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.session()
-		require.Equal(w, session.StateConnecting, s.Status().State)
+		require.Equal(w, session.Connecting, s.Status().State)
 		require.Empty(w, w.srv.Sessions(), "New did I/O")
 		_, exists, err := s.Exists(w.ctx, "/nothing")
 		require.NoError(w, err)
 		require.False(w, exists)
 		st := s.Status()
-		require.Equal(w, session.StateConnected, st.State)
+		require.Equal(w, session.Connected, st.State)
 		require.EqualValues(w, 1, st.Epoch)
 		require.NotZero(w, st.SessionID)
 		require.NotEmpty(w, st.Server)
@@ -97,7 +97,7 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 		<-s.Done()
 		require.ErrorIs(w, s.Err(), session.ErrClosed)
 		require.NoError(w, s.Close(w.ctx))
-		require.Equal(w, session.StateClosed, s.Status().State)
+		require.Equal(w, session.Closed, s.Status().State)
 	})
 }
 

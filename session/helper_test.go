@@ -88,8 +88,9 @@ func (t *seat) take(n session.Notice) {
 	t.times = append(t.times, time.Now())
 }
 
-// told is what it was told since it was last asked for, in short.
+// told is what it was told since it was last asked for, in short. In a bubble only.
 func (t *seat) told() []string {
+	synctest.Wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var short []string
@@ -121,9 +122,9 @@ func brief(n session.Notice) string {
 		return fmt.Sprint("began ", n.Epoch, " untrusted")
 	case session.EpochEnded:
 		return fmt.Sprint("ended ", n.Epoch, ": ", n.Cause)
-	case session.Suspended:
+	case session.Disconnected:
 		return "suspended"
-	case session.Resumed:
+	case session.Reconnected:
 		return "resumed"
 	case session.TrustEnded:
 		return "trust ended"

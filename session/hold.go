@@ -64,7 +64,7 @@ func (h *Hold) Context() context.Context { return h.ctx }
 
 // Hold makes a possession of what the seat has won. token is the Czxid with which the place in line was taken. ended is called once, when the hold is
 // over, with its Err, from any goroutine, with no locks held; it must not block. Errors: [ErrExpired], [ErrClosed]; [ErrUntrusted]: wait for TrustGained;
-// [ErrSuspended], under [WithStrict]: wait for Resumed.
+// [ErrSuspended], under [WithStrict]: wait for Reconnected.
 func (t *Seat) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
 	s := t.session
 	s.mu.Lock()

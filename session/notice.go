@@ -14,11 +14,11 @@ type (
 		Trusted   bool
 	}
 
-	// Suspended: the connection is down. The epoch, and every place in line, goes on; what is asked now is answered later.
-	Suspended struct{ Epoch uint64 }
+	// Disconnected: the connection is down. The epoch, and every place in line, goes on; what is asked now is answered later.
+	Disconnected struct{ Epoch uint64 }
 
-	// Resumed: the connection is back, in the same epoch.
-	Resumed struct{ Epoch uint64 }
+	// Reconnected: the connection is back, in the same epoch.
+	Reconnected struct{ Epoch uint64 }
 
 	// TrustEnded: the ZooKeeper session can't be assumed alive any more. Every hold has ended by the time this comes.
 	TrustEnded struct{ Epoch uint64 }
@@ -46,8 +46,8 @@ type (
 )
 
 func (EpochBegan) notice()   {}
-func (Suspended) notice()    {}
-func (Resumed) notice()      {}
+func (Disconnected) notice() {}
+func (Reconnected) notice()  {}
 func (TrustEnded) notice()   {}
 func (TrustGained) notice()  {}
 func (EpochEnded) notice()   {}

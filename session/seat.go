@@ -21,7 +21,7 @@ type Seat struct {
 }
 
 // Seat takes a seat, and starts the session if it was not yet. notice is called by the session's actor, one notice at a time, in order; it must not block
-// and must not call [Seat.Leave]. The present state comes first: EpochBegan if there is an epoch, and Suspended if it is. Error: [ErrClosed].
+// and must not call [Seat.Leave]. The present state comes first: EpochBegan if there is an epoch, and Disconnected if it is. Error: [ErrClosed].
 func (s *Session) Seat(name string, notice func(Notice)) (*Seat, error) {
 	t := &Seat{session: s, name: name, notice: notice}
 	s.mu.Lock()

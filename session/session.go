@@ -182,17 +182,17 @@ func (s *Session) state() State {
 	e := s.cur
 	switch {
 	case s.closing:
-		return StateClosed
+		return Closed
 	case e != nil && e.over:
-		return StateLost
+		return Lost
 	case e == nil || !e.begun:
-		return StateConnecting
+		return Connecting
 	case s.doubted:
-		return StateUntrusted
+		return Untrusted
 	case !e.up:
-		return StateSuspended
+		return Suspended
 	}
-	return StateConnected
+	return Connected
 }
 
 // turned tells whoever waits or observes that something has changed. With mu held.

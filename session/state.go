@@ -10,28 +10,28 @@ type State int
 
 // The states of a session: see the package's documentation for what leads from one to another.
 const (
-	StateConnecting State = iota // there is no epoch yet, or a new one begins
-	StateConnected               // connected, and trusted as far as anything depends on it
-	StateSuspended               // the connection is down; the ZooKeeper session lives, and reconnection is under way
-	StateUntrusted               // no word from the leader for so long that the ZooKeeper session may have ended
-	StateLost                    // the server said so: the epoch is over, and the next one begins
-	StateClosed                  // for good
+	Connecting State = iota // there is no epoch yet, or a new one begins
+	Connected               // connected, and trusted as far as anything depends on it
+	Suspended               // the connection is down; the ZooKeeper session lives, and reconnection is under way
+	Untrusted               // no word from the leader for so long that the ZooKeeper session may have ended
+	Lost                    // the server said so: the epoch is over, and the next one begins
+	Closed                  // for good
 )
 
 // String is the state's name, in small letters.
 func (s State) String() string {
 	switch s {
-	case StateConnecting:
+	case Connecting:
 		return "connecting"
-	case StateConnected:
+	case Connected:
 		return "connected"
-	case StateSuspended:
+	case Suspended:
 		return "suspended"
-	case StateUntrusted:
+	case Untrusted:
 		return "untrusted"
-	case StateLost:
+	case Lost:
 		return "lost"
-	case StateClosed:
+	case Closed:
 		return "closed"
 	}
 	return fmt.Sprintf("State(%d)", int(s))

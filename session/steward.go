@@ -115,11 +115,11 @@ func (w *steward) onTold(ev link.Event) {
 			w.syncFirst(0)
 			return
 		}
-		w.tell(Resumed{w.epoch.number})
+		w.tell(Reconnected{w.epoch.number})
 	case link.Down:
 		w.up = false
 		if w.begun {
-			w.tell(Suspended{w.epoch.number})
+			w.tell(Disconnected{w.epoch.number})
 		}
 	case link.Fired:
 		w.onFired(ev)
@@ -174,7 +174,7 @@ func (w *steward) present(t *Seat) {
 	began := w.began
 	began.Trusted = w.trusted
 	if t.beginEpoch(began) && !w.up {
-		t.tell(Suspended{began.Epoch})
+		t.tell(Disconnected{began.Epoch})
 	}
 }
 

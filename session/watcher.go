@@ -105,10 +105,10 @@ func (w *watcher[T]) onNotice(n Notice) {
 	case EpochBegan:
 		w.epoch, w.up, w.busy, w.again = n.Epoch, true, false, false
 		w.look()
-	case Suspended:
+	case Disconnected:
 		w.up = false
 		w.grow()
-	case Resumed:
+	case Reconnected:
 		w.up = true
 		w.look()
 	case EpochEnded:

@@ -14,9 +14,9 @@ func (h *host[P]) onNotice(n session.Notice) {
 	case session.EpochEnded:
 		h.step(machine.EpochEnded{Epoch: n.Epoch})
 		h.forget()
-	case session.Suspended:
+	case session.Disconnected:
 		h.step(machine.Suspended{Epoch: n.Epoch})
-	case session.Resumed:
+	case session.Reconnected:
 		h.step(machine.Resumed{Epoch: n.Epoch})
 	case session.TrustEnded:
 		h.step(machine.TrustEnded{Epoch: n.Epoch})
@@ -39,9 +39,9 @@ func (h *host[P]) note(n session.Notice) {
 		*v = view{epoch: n.Epoch, session: n.SessionID, trusted: n.Trusted}
 	case session.EpochEnded:
 		*v = view{}
-	case session.Suspended:
+	case session.Disconnected:
 		v.suspended = true
-	case session.Resumed:
+	case session.Reconnected:
 		v.suspended = false
 	case session.TrustEnded:
 		v.trusted = false
