@@ -1,0 +1,351 @@
+package session_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// both runs a test without and with a namespace: the application must not be able to tell.
+func both(t *testing.T, test func(w *world, s *session.Session)) {
+	t.Parallel()
+	for name, opts := range map[string][]session.Option{
+		"plain":      nil,
+		"namespaced": {session.WithNamespace("/some/where")},
+	} {
+		t.Run(name, func(t *testing.T) { inBubble(t, func(w *world) { test(w, w.open(opts...)) }) })
+	}
+}
+
+func TestReadingAndWriting(t *testing.T) {
+	both(t, func(w *world, s *session.Session) {
+		path, err := s.Create(w.ctx, "/a", []byte("one"))
+		require.NoError(w, err)
+		require.Equal(w, "/a", path)
+		data, stat, err := s.Get(w.ctx, "/a")
+		require.NoError(w, err)
+		require.Equal(w, "one", string(data))
+		require.Equal(w, stat.Czxid, stat.Mzxid)
+		stat, err = s.Set(w.ctx, "/a", []byte("two"), stat.Version)
+		require.NoError(w, err)
+		require.EqualValues(w, 1, stat.Version)
+		_, err = s.Set(w.ctx, "/a", nil, 0)
+		require.ErrorIs(w, err, session.ErrBadVersion)
+		_, err = s.Create(w.ctx, "/a", nil)
+		require.ErrorIs(w, err, session.ErrNodeExists)
+		_, err = s.Create(w.ctx, "/b/c", nil)
+		require.ErrorIs(w, err, session.ErrNoNode)
+		stat, exists, err := s.Exists(w.ctx, "/a")
+		require.NoError(w, err)
+		require.True(w, exists)
+		require.EqualValues(w, 1, stat.Version)
+		names, stat, err := s.Children(w.ctx, "/")
+		require.NoError(w, err)
+		require.Contains(w, names, "a")
+		require.EqualValues(w, len(names), stat.NumChildren)
+		require.ErrorIs(w, s.Delete(w.ctx, "/a", 7), session.ErrBadVersion)
+		require.NoError(w, s.Delete(w.ctx, "/a", 1))
+		require.ErrorIs(w, s.Delete(w.ctx, "/a", -1), session.ErrNoNode)
+		_, _, err = s.Get(w.ctx, "/a")
+		require.ErrorIs(w, err, session.ErrNoNode)
+		var op *session.OpError
+		require.ErrorAs(w, err, &op)
+		require.Equal(w, "get", op.Op)
+		require.Equal(w, "/a", op.Path)
+		require.NoError(w, s.Sync(w.ctx, "/a"))
+	})
+}
+
+func TestTheNamespaceIsThereWhenItIsNeeded(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(w *world, s *session.Session) error{
+		"create": func(w *world, s *session.Session) error { _, err := s.Create(w.ctx, "/a", nil); return err },
+		"parents": func(w *world, s *session.Session) error {
+			_, err := s.Create(w.ctx, "/b/c/d", nil, session.Parents())
+			return err
+		},
+		"protected": func(w *world, s *session.Session) error {
+			_, err := s.Create(w.ctx, "/a", nil, session.Protected())
+			return err
+		},
+		"children": func(w *world, s *session.Session) error { _, _, err := s.Children(w.ctx, "/"); return err },
+		"get":      func(w *world, s *session.Session) error { _, _, err := s.Get(w.ctx, "/"); return err },
+		"exists": func(w *world, s *session.Session) error {
+			_, exists, err := s.Exists(w.ctx, "/")
+			require.True(w, exists)
+			return err
+		},
+		"multi": func(w *world, s *session.Session) error {
+			_, err := s.Multi(w.ctx, session.CreateOp("/a", nil))
+			return err
+		},
+		"ensure": func(w *world, s *session.Session) error { return s.EnsurePath(w.ctx, "/a/b") },
+		"join": func(w *world, s *session.Session) error {
+			return w.seat(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s, other := w.open(session.WithNamespace("/some/where")), w.open()
+				_, exists, err := other.Exists(w.ctx, "/some")
+				require.NoError(w, err)
+				require.False(w, exists)
+				require.NoError(w, call(w, s))
+				_, exists, err = other.Exists(w.ctx, "/some/where")
+				require.NoError(w, err)
+				require.True(w, exists)
+				require.NotContains(w, w.requests(), "createContainer /some/where")
+
+				// It is there again after somebody took it away.
+				require.NoError(w, other.DeleteAll(w.ctx, "/some"))
+				require.NoError(w, call(w, s))
+			})
+		})
+	}
+}
+
+func TestKindsOfZnodes(t *testing.T) {
+	both(t, func(w *world, s *session.Session) {
+		seq, err := s.Create(w.ctx, "/n-", nil, session.Sequential())
+		require.NoError(w, err)
+		require.Equal(w, "/n-0000000000", strings.Replace(seq, "0000000001", "0000000000", 1))
+		eph, err := s.Create(w.ctx, "/e", nil, session.Ephemeral())
+		require.NoError(w, err)
+		stat, _, err := s.Exists(w.ctx, eph)
+		require.NoError(w, err)
+		require.Equal(w, id(s), stat.EphemeralOwner)
+		_, err = s.Create(w.ctx, "/e/x", nil)
+		require.ErrorIs(w, err, session.ErrNoChildrenForEphemerals)
+		box, err := s.Create(w.ctx, "/box", nil, session.Container())
+		require.NoError(w, err)
+		require.Equal(w, "createContainer "+s.Path(box), last(w.requests()))
+		_, err = s.Create(w.ctx, "/ttl", nil, session.TTL(time.Minute))
+		require.NoError(w, err)
+		_, err = s.Create(w.ctx, "/ttl-", nil, session.TTL(time.Minute), session.Sequential())
+		require.NoError(w, err)
+		name, err := s.Create(w.ctx, "/deep/down/p-", nil, session.Parents(), session.Protected(), session.Ephemeral(), session.Sequential())
+		require.NoError(w, err)
+		require.Regexp(w, `^/deep/down/_c_[0-9a-f-]{36}-p-0000000000$`, name)
+		require.Contains(w, w.requests(), "createContainer "+s.Path("/deep/down"))
+		locked, err := s.Create(w.ctx, "/read", nil, session.NodeACL(session.AnyoneACL(session.PermRead)...))
+		require.NoError(w, err)
+		_, err = s.Set(w.ctx, locked, nil, -1)
+		require.ErrorIs(w, err, session.ErrNoAuth)
+		acl, _, err := s.ACL(w.ctx, locked)
+		require.NoError(w, err)
+		require.Equal(w, session.AnyoneACL(session.PermRead), acl)
+	})
+}
+
+func last[T any](all []T) T { return all[len(all)-1] }
+
+func TestParentsWhereContainersAreUnknown(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpCreateContainer {
+				return zktest.Fail(zktest.ErrUnimplemented)
+			}
+			return zktest.Pass
+		})
+		_, err := s.Create(w.ctx, "/a/b/c", nil, session.Parents())
+		require.NoError(w, err)
+		_, err = s.Create(w.ctx, "/box", nil, session.Container())
+		require.ErrorIs(w, err, session.ErrUnsupported)
+	})
+}
+
+func TestCreateRefusesWhatDoesNotGoTogether(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		w.requests()
+		for name, opts := range map[string][]session.CreateOption{
+			"ephemeral container":  {session.Container(), session.Ephemeral()},
+			"sequential container": {session.Container(), session.Sequential()},
+			"ephemeral TTL":        {session.TTL(time.Second), session.Ephemeral()},
+			"TTL of nothing":       {session.TTL(0)},
+			"an empty ACL":         {session.NodeACL()},
+			"nil":                  {nil},
+		} {
+			_, err := s.Create(w.ctx, "/a", nil, opts...)
+			require.Error(w, err, name)
+			_, err = s.Multi(w.ctx, session.CreateOp("/a", nil, opts...))
+			require.ErrorContains(w, err, "ops[0]", name)
+		}
+		for _, op := range []session.Op{
+			session.CreateOp("/a", nil, session.Container()), session.CreateOp("/a", nil, session.TTL(time.Second)),
+			session.CreateOp("/a", nil, session.Parents()), session.CreateOp("/a", nil, session.Protected()),
+		} {
+			_, err := s.Multi(w.ctx, session.CheckOp("/", -1), op)
+			require.ErrorIs(w, err, session.ErrUnsupported)
+			require.ErrorContains(w, err, "ops[1]")
+		}
+		_, err := s.Multi(w.ctx)
+		require.ErrorContains(w, err, "ops")
+		_, err = s.Multi(w.ctx, session.Op{})
+		require.ErrorContains(w, err, "ops[0]")
+		_, err = s.SetACL(w.ctx, "/a", nil, -1)
+		require.ErrorIs(w, err, session.ErrInvalidACL)
+		require.Empty(w, w.requests())
+	})
+}
+
+func TestInvalidPathsAreRefusedAtOnce(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.session()
+		for _, path := range []string{"", "a", "a/b", "/a/", "//", "/a//b", "/a/./b", "/a/..", "/a\x00b", "/a\x01"} {
+			for name, call := range map[string]func() error{
+				"create":     func() error { _, err := s.Create(w.ctx, path, nil); return err },
+				"get":        func() error { _, _, err := s.Get(w.ctx, path); return err },
+				"exists":     func() error { _, _, err := s.Exists(w.ctx, path); return err },
+				"children":   func() error { _, _, err := s.Children(w.ctx, path); return err },
+				"set":        func() error { _, err := s.Set(w.ctx, path, nil, -1); return err },
+				"delete":     func() error { return s.Delete(w.ctx, path, -1) },
+				"delete all": func() error { return s.DeleteAll(w.ctx, path) },
+				"ensure":     func() error { return s.EnsurePath(w.ctx, path) },
+				"sync":       func() error { return s.Sync(w.ctx, path) },
+				"acl":        func() error { _, _, err := s.ACL(w.ctx, path); return err },
+				"multi":      func() error { _, err := s.Multi(w.ctx, session.DeleteOp(path, -1)); return err },
+			} {
+				err := call()
+				require.ErrorIs(w, err, session.ErrInvalidPath, "%s %q", name, path)
+				require.ErrorContains(w, err, "path")
+			}
+			_, open := <-s.WatchData(w.ctx, path)
+			require.False(w, open)
+			_, open = <-s.WatchChildren(w.ctx, path)
+			require.False(w, open)
+		}
+		require.Empty(w, w.srv.Sessions(), "a slip of the pen connected")
+	})
+}
+
+func TestMulti(t *testing.T) {
+	both(t, func(w *world, s *session.Session) {
+		results, err := s.Multi(w.ctx,
+			session.CreateOp("/a", []byte("x")), session.CreateOp("/a/n-", nil, session.Sequential(), session.Ephemeral()),
+			session.SetOp("/a", []byte("y"), 0), session.CheckOp("/a", 1))
+		require.NoError(w, err)
+		require.Equal(w, "/a", results[0].Path)
+		require.Equal(w, "/a/n-0000000000", results[1].Path)
+		require.EqualValues(w, 1, results[2].Stat.Version)
+		results, err = s.Multi(w.ctx, session.DeleteOp("/a/n-0000000000", -1), session.CheckOp("/a", 7), session.DeleteOp("/a", -1))
+		require.ErrorIs(w, err, session.ErrBadVersion)
+		require.Len(w, results, 3)
+		require.ErrorIs(w, results[1].Err, session.ErrBadVersion)
+		require.ErrorIs(w, results[2].Err, session.ErrRolledBack)
+		_, exists, err := s.Exists(w.ctx, "/a/n-0000000000")
+		require.NoError(w, err)
+		require.True(w, exists, "nothing was done")
+	})
+}
+
+func TestTrees(t *testing.T) {
+	both(t, func(w *world, s *session.Session) {
+		require.NoError(w, s.EnsurePath(w.ctx, "/t/a/b/c"))
+		require.NoError(w, s.EnsurePath(w.ctx, "/t/a/b/c"))
+		_, exists, err := s.Exists(w.ctx, "/t/a/b")
+		require.NoError(w, err)
+		require.True(w, exists)
+		for i := range 250 {
+			_, err := s.Create(w.ctx, "/t/a/n-", nil, session.Sequential())
+			require.NoError(w, err, i)
+		}
+		w.requests()
+		require.NoError(w, s.DeleteAll(w.ctx, "/t"))
+		multis := slices.DeleteFunc(w.requests(), func(op string) bool { return op != "multi" })
+		require.Len(w, multis, 3, "254 znodes in transactions of a hundred")
+		_, exists, err = s.Exists(w.ctx, "/t")
+		require.NoError(w, err)
+		require.False(w, exists)
+		require.NoError(w, s.DeleteAll(w.ctx, "/t"), "that it does not exist is no error")
+	})
+}
+
+func TestDeleteAllAgainstOthers(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, other := w.open(), w.open()
+		require.NoError(w, s.EnsurePath(w.ctx, "/t/a/b"))
+		require.NoError(w, s.EnsurePath(w.ctx, "/t/c"))
+		created, deleted := false, false
+		w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+			switch {
+			case r.SessionID == id(other) || r.Op != zktest.OpMulti:
+			case !created:
+				created = true
+				_, err := other.Create(w.ctx, "/t/a/b/new", nil)
+				require.NoError(w, err)
+			case !deleted:
+				deleted = true
+				require.NoError(w, other.Delete(w.ctx, "/t/c", -1))
+			}
+			return zktest.Pass
+		})
+		require.NoError(w, s.DeleteAll(w.ctx, "/t"))
+		require.True(w, created && deleted)
+		_, exists, err := s.Exists(w.ctx, "/t")
+		require.NoError(w, err)
+		require.False(w, exists)
+		require.ErrorIs(w, s.DeleteAll(w.ctx, "/"), session.ErrInvalidPath)
+	})
+}
+
+func TestEnsurePathWithoutTheRightToCreate(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		_, err := s.Create(w.ctx, "/a", nil)
+		require.NoError(w, err)
+		_, err = s.Create(w.ctx, "/a/b", nil)
+		require.NoError(w, err)
+		_, err = s.SetACL(w.ctx, "/a", session.AnyoneACL(session.PermRead|session.PermAdmin), -1)
+		require.NoError(w, err)
+		require.NoError(w, s.EnsurePath(w.ctx, "/a/b"), "it exists")
+		require.ErrorIs(w, s.EnsurePath(w.ctx, "/a/c"), session.ErrNoAuth)
+	})
+}
+
+func TestTooLargeIsFoundBeforeItIsSent(t *testing.T) {
+	inBubble(t, func(w *world) {
+		const limit = 10_000
+		unconnected := w.session(session.WithMaxPacket(limit))
+		s := w.open(session.WithMaxPacket(limit))
+		_, err := s.Create(w.ctx, "/a", nil)
+		require.NoError(w, err)
+		// The largest that fits does, and one more byte does not: the server here drops the connection of whoever sends that.
+		largest := 0
+		for n := limit; n > 0; n-- {
+			if _, err = s.Set(w.ctx, "/a", make([]byte, n), -1); !errors.Is(err, session.ErrTooLarge) {
+				largest = n
+				break
+			}
+		}
+		require.NoError(w, err)
+		require.Greater(w, largest, limit-100)
+		w.requests()
+		big := make([]byte, largest+1)
+		for name, call := range map[string]func(s *session.Session) error{
+			"set":       func(s *session.Session) error { _, err := s.Set(w.ctx, "/a", big, -1); return err },
+			"create":    func(s *session.Session) error { _, err := s.Create(w.ctx, "/b", big); return err },
+			"protected": func(s *session.Session) error { _, err := s.Create(w.ctx, "/b", big, session.Protected()); return err },
+			"multi": func(s *session.Session) error {
+				_, err := s.Multi(w.ctx, session.SetOp("/a", big[limit/2:], -1), session.SetOp("/a", big[limit/2:], -1))
+				return err
+			},
+			"path": func(s *session.Session) error { return s.Delete(w.ctx, "/"+strings.Repeat("x", limit), -1) },
+		} {
+			require.ErrorIs(w, call(s), session.ErrTooLarge, name)
+			require.ErrorIs(w, call(unconnected), session.ErrTooLarge, name)
+		}
+		require.Empty(w, w.requests())
+		j := w.seat(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-", Data: big})
+		require.ErrorIs(w, j.Err, session.ErrTooLarge)
+		require.Zero(w, session.LedgerLen(s))
+	}, zktest.WithMaxPacket(10_000))
+}

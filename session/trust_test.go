@@ -1,0 +1,289 @@
+package session_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// shortTicks let the server expire sessions nearly to the instant.
+var shortTicks = []zktest.Option{zktest.WithTick(200 * time.Millisecond), zktest.WithSessionTimeouts(time.Second, time.Minute)}
+
+const timeout = 12 * time.Second // of sessions here: a sixth is two seconds, and trust is good for six when requests go out steadily
+
+// steady lets a session with something at stake run until its trust is as good as it gets, and stops right after a sync.
+func steady(w *world, s *session.Session) {
+	w.Helper()
+	time.Sleep(timeout)
+	for range int(timeout / time.Millisecond) {
+		synctest.Wait()
+		if s.Status().TrustedUntil.Equal(time.Now().Add(timeout / 2)) {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	require.Fail(w, "no sync", "%v", s.Status())
+}
+
+// B06: packets vanish. The loss comes at an exact instant, by this process's own clock, before the server ends the session.
+func TestB06_PartitionEndsHoldsAtTheEndOfTrust(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open(session.WithTimeout(timeout))
+		t := w.seat(s)
+		h := t.hold(w, 1, "/line")
+		steady(w, s)
+		t.told()
+		first := id(s)
+		cut := time.Now()
+		heal := w.srv.Partition(first)
+		until := s.Status().TrustedUntil
+		require.True(w, h.Valid())
+
+		<-h.Done()
+		require.True(w, until.Equal(time.Now()))
+		require.Equal(w, timeout/2, time.Since(cut))
+		require.ErrorIs(w, h.Err(), session.ErrLost)
+		require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+		require.False(w, h.Valid())
+		require.Contains(w, w.ephemerals(first), h.Path(), "the server still has the znode")
+		synctest.Wait()
+		require.Equal(w, session.Untrusted, s.Status().State)
+		require.Equal(w, time.Now(), at[session.TrustEnded](t))
+
+		for len(w.ephemerals(first)) > 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		require.Greater(w, time.Since(cut), timeout-time.Second)
+		require.EqualValues(w, 1, s.Status().Epoch, "nobody has said that the session is over")
+		heal()
+		time.Sleep(timeout)
+		require.EqualValues(w, 2, s.Status().Epoch)
+		require.Equal(w, session.Connected, s.Status().State)
+	}, shortTicks...)
+}
+
+// The same at random instants, also for a server that answers pings and reads but has lost its leader: the holder's loss comes first, always.
+func TestLossBeforeTheRivalSeesIt(t *testing.T) {
+	t.Parallel()
+	known := session.WithTick(200 * time.Millisecond)
+	for _, c := range []struct {
+		name string
+		opts []session.Option
+		cut  func(w *world, id int64) (heal func())
+	}{
+		{"partition", nil, func(w *world, id int64) func() { return w.srv.Partition(id) }},
+		{"what is sent vanishes", nil, func(w *world, id int64) func() { return w.srv.PartitionOneWay(id, zktest.ToServer) }},
+		{"server without leader", nil, func(w *world, _ int64) func() { return w.srv.IsolateServer(0, 0) }},
+		{"server halted", nil, func(w *world, _ int64) func() { w.srv.Stop(0); return func() { w.srv.Continue(0) } }},
+		{"tick known", []session.Option{known}, func(w *world, id int64) func() { return w.srv.Partition(id) }},
+		{"tick known, server without leader", []session.Option{known}, func(w *world, _ int64) func() { return w.srv.IsolateServer(0, 0) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				rng := rand.New(rand.NewPCG(1, uint64(len(c.name))))
+				rival := w.openAt(1)
+				least := time.Hour
+				for range 30 {
+					least = min(least, w.loss(w.openAt(0, append(c.opts, session.WithTimeout(timeout))...), rival, rng, c.cut))
+				}
+				w.Logf("done at least %v before the rival sees it", least)
+				require.Positive(w, least)
+			}, append(shortTicks, zktest.WithServers(2))...)
+		})
+	}
+}
+
+// openAt opens a session on one of the servers alone.
+func (w *world) openAt(i int, opts ...session.Option) *session.Session {
+	w.Helper()
+	s, err := session.Open(w.ctx, w.srv.Hosts()[i:i+1], append(opts, session.WithDialer(w.srv.Dialer()))...)
+	require.NoError(w, err)
+	w.Cleanup(func() { _ = s.Close(context.Background()) })
+	return s
+}
+
+// loss holds something, cuts the holder off, and tells by how much his loss came before a rival could see it.
+func (w *world) loss(s, rival *session.Session, rng *rand.Rand, cut func(*world, int64) func()) time.Duration {
+	w.Helper()
+	h := w.seat(s).hold(w, 1, "/line")
+	ctx, cancel := context.WithCancel(w.ctx)
+	defer cancel()
+	states := rival.WatchData(ctx, h.Path())
+	require.True(w, (<-states).Exists)
+	time.Sleep(time.Duration(rng.Int64N(int64(2 * timeout))))
+	heal := cut(w, id(s))
+	done := begin(func() time.Time {
+		<-h.Done()
+		return time.Now()
+	})
+	require.False(w, (<-states).Exists)
+	seen := time.Now()
+	require.Error(w, h.Err(), "still held when the rival saw the znode gone")
+	require.False(w, h.Valid())
+	heal()
+	require.NoError(w, s.Close(w.ctx))
+	return seen.Sub(<-done)
+}
+
+func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open(session.WithTimeout(timeout))
+		t := w.seat(s)
+		w.requests()
+		time.Sleep(time.Hour)
+		require.Empty(w, w.requests(), "an idle session asks for nothing")
+		require.Equal(w, session.Connected, s.Status().State)
+		require.Equal(w, []string{"began 1"}, t.told(), "and its trust runs out silently")
+
+		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		require.Equal(w, []string{"trust gained"}, t.told())
+		w.requests()
+		time.Sleep(2*timeout - time.Millisecond)
+		require.Len(w, w.requests(), 11, "one each sixth of the timeout")
+		seen := t.read(w, 1, j.Path, true)
+		h, err := t.Hold(1, j.Path, seen.Stat.Czxid, func(error) {})
+		require.NoError(w, err)
+		for range 100 {
+			time.Sleep(timeout/6 - time.Millisecond)
+			_, err := s.Set(w.ctx, "/line", nil, -1)
+			require.NoError(w, err)
+		}
+		require.LessOrEqual(w, len(w.requests()), 103, "writes prove as much as syncs do")
+		require.True(w, h.Valid())
+
+		t.remove(w, 1, j.Path)
+		require.True(w, t.End(h, session.ErrReleased))
+		time.Sleep(timeout)
+		w.requests()
+		time.Sleep(time.Hour)
+		require.Empty(w, w.requests())
+		require.Equal(w, session.Connected, s.Status().State)
+	})
+}
+
+func TestARefusedHoldHearsOfTrust(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open(session.WithTimeout(timeout))
+		t := w.seat(s)
+		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		seen := t.read(w, 1, j.Path, true)
+		steady(w, s)
+		t.told()
+		heal := w.srv.Isolate() // pings and reads are answered, so that only trust tells
+		time.Sleep(timeout / 2)
+		synctest.Wait()
+		_, err := t.Hold(1, j.Path, seen.Stat.Czxid, nil)
+		require.ErrorIs(w, err, session.ErrUntrusted)
+		require.Equal(w, []string{"trust ended"}, t.told())
+		heal()
+		time.Sleep(timeout / 2)
+		require.Subset(w, t.told(), []string{"trust gained"})
+		h, err := t.Hold(1, j.Path, seen.Stat.Czxid, func(error) {})
+		require.NoError(w, err)
+		require.True(w, h.Valid())
+		require.Equal(w, session.Connected, s.Status().State)
+	})
+}
+
+func TestTrustIsLostAndRegainedWithinAnEpoch(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open(session.WithTimeout(timeout))
+		t := w.seat(s)
+		h := t.hold(w, 1, "/line")
+		steady(w, s)
+		t.told()
+		heal := w.srv.Partition(id(s))
+		time.Sleep(timeout * 3 / 4) // the connection is given up after two thirds
+		<-h.Done()
+		heal()
+		time.Sleep(timeout / 3)
+		synctest.Wait()
+		require.Equal(w, []string{"trust ended", "suspended", "resumed", "trust gained"}, t.told())
+		require.False(w, h.Valid(), "what is over is over")
+		require.EqualValues(w, 1, s.Status().Epoch)
+		require.Contains(w, w.ephemerals(id(s)), h.Path(), "the place in line is kept")
+	})
+}
+
+func TestStrictEndsAtTheFirstSuspension(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open(session.WithStrict())
+		t := w.seat(s)
+		h := t.hold(w, 1, "/line")
+		w.srv.Kill(0)
+		synctest.Wait()
+		<-h.Done()
+		require.ErrorIs(w, h.Err(), session.ErrSuspended)
+		require.ErrorIs(w, h.Err(), session.ErrLost)
+		_, err := t.Hold(1, h.Path(), h.Token(), nil)
+		require.ErrorIs(w, err, session.ErrSuspended)
+		require.NoError(w, w.srv.Restart(0))
+		require.NoError(w, s.Sync(w.ctx, "/"))
+		_, err = t.Hold(1, h.Path(), h.Token(), func(error) {})
+		require.NoError(w, err)
+	})
+}
+
+// B74: the machine sleeps, so that the wall clock is far ahead of the monotonic one. Nothing is believed until ZooKeeper has answered.
+func TestB74_SleepEndsTrust(t *testing.T) {
+	t.Parallel()
+	for name, jump := range map[string]func(s *session.Session){
+		"wall clock ahead":      func(s *session.Session) { session.ShiftWall(s, time.Hour) },
+		"wall clock back":       func(s *session.Session) { session.ShiftWall(s, -time.Hour) },
+		"monotonic clock ahead": func(s *session.Session) { session.ShiftMono(s, time.Hour) },
+		"less than the timeout": func(s *session.Session) { session.ShiftWall(s, timeout/9) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open(session.WithTimeout(timeout))
+				t := w.seat(s)
+				h := t.hold(w, 1, "/line")
+				steady(w, s)
+				t.told()
+				jump(s)
+				require.False(w, h.Valid(), "at once")
+				time.Sleep(timeout / 6)
+				synctest.Wait()
+				<-h.Done()
+				require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+				require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
+				again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
+				require.NoError(w, err)
+				time.Sleep(time.Hour)
+				require.True(w, again.Valid())
+				require.NoError(w, s.Close(w.ctx))
+			})
+		})
+	}
+}
+
+func TestANegotiatedTimeoutMovesTheMargin(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open(session.WithTimeout(time.Minute))
+		require.Equal(w, timeout, s.Status().Timeout)
+		t := w.seat(s)
+		h := t.hold(w, 1, "/line")
+		steady(w, s)
+		w.srv.Partition(id(s))
+		cut := time.Now()
+		<-h.Done()
+		require.Equal(w, timeout/2, time.Since(cut)) // B70: by the negotiated timeout
+	}, zktest.WithTick(time.Second), zktest.WithSessionTimeouts(time.Second, timeout))
+}
+
+func TestNothingIsHeldWhenTheMarginIsAll(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open(session.WithTimeout(time.Minute), session.WithTrustMargin(30*time.Second))
+		t := w.seat(s)
+		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		_, err := t.Hold(1, j.Path, 1, nil)
+		require.ErrorIs(w, err, session.ErrUntrusted)
+	}, zktest.WithTick(time.Second), zktest.WithSessionTimeouts(time.Second, timeout))
+}
