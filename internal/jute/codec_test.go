@@ -151,6 +151,8 @@ func samples() []jute.Request {
 		{Xid: 21, Op: jute.OpCountChildren, Path: "/"},
 		{Xid: 22, Op: jute.OpWhoAmI},
 		{Xid: 23, Op: jute.OpCloseSession},
+		{Xid: 24, Op: jute.OpSASL, Data: []byte("token")},
+		{Xid: 25, Op: jute.OpReconfig, Names: []string{"a", jute.Null, ""}, Zxid: -1},
 	}
 }
 

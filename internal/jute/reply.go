@@ -46,6 +46,8 @@ func (p *Reply) Encode(w *Writer, op Op) {
 	case OpGetData:
 		w.Buffer(p.Data)
 		p.Stat.Encode(w)
+	case OpSASL:
+		w.Buffer(p.Data)
 	case OpGetACL:
 		writeACLs(w, p.ACL)
 		p.Stat.Encode(w)
@@ -98,6 +100,8 @@ func (p *Reply) DecodeBody(r *Reader, op Op) error {
 	case OpGetData:
 		p.Data = r.Buffer()
 		p.Stat.Decode(r)
+	case OpSASL:
+		p.Data = r.Buffer()
 	case OpGetACL:
 		p.ACL = readACLs(r)
 		p.Stat.Decode(r)

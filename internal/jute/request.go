@@ -88,6 +88,8 @@ func (q *Request) body(r *Reader) {
 		q.Kind = r.Int()
 		q.Scheme = r.Text()
 		q.Data = r.Buffer()
+	case OpSASL:
+		q.Data = r.Buffer()
 	case OpSetWatches, OpSetWatches2:
 		q.watches(r)
 	}
@@ -184,6 +186,8 @@ func (q *Request) encodeBody(w *Writer) {
 	case OpSetAuth:
 		w.Int(q.Kind)
 		w.Text(q.Scheme)
+		w.Buffer(q.Data)
+	case OpSASL:
 		w.Buffer(q.Data)
 	case OpSetWatches, OpSetWatches2:
 		w.Long(q.Zxid)

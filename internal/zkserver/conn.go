@@ -128,10 +128,13 @@ func (c *conn) finish() {
 	c.kick()
 }
 
-// abort ends the connection at once for both sides. The caller holds the server's lock.
+// abort ends the connection at once for both sides, unless something keeps the client from seeing it: then it sees it later. The caller holds the
+// server's lock.
 func (c *conn) abort() {
 	c.finish()
-	c.out.abort()
+	if c.heldUp() == nil || c.s.closed {
+		c.out.abort()
+	}
 }
 
 // notify sends an event. The caller holds the server's lock.

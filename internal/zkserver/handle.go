@@ -117,12 +117,14 @@ func (s *Server) dispatch(c *conn, q *jute.Request) bool {
 		return true
 	case jute.OpSetAuth:
 		return s.setAuth(c, q)
+	case jute.OpSASL:
+		return s.sasl(c, q)
 	case jute.OpCloseSession:
 		return s.closeSession(c, q)
 	}
 	serve, known := operations[q.Op]
 	if !known {
-		c.answer(q.Op, &jute.Reply{Xid: q.Xid, Zxid: c.front.applied, Err: jute.Unimplemented})
+		c.answer(q.Op, &jute.Reply{Xid: q.Xid, Zxid: -1, Err: jute.Unimplemented})
 		return false
 	}
 	if q.Op.Writes() && !s.speaksFor(c) {

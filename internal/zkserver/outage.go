@@ -17,6 +17,9 @@ func (f *Front) Isolate(limit time.Duration) (heal func()) {
 		f.fall()
 	}
 	g := f.isolated
+	if g == nil { // it is down: there is nothing to be cut off
+		return func() {}
+	}
 	if limit > 0 {
 		// Runs on the timer's own goroutine and ends at once; after Close it does nothing.
 		time.AfterFunc(limit, func() { f.giveUp(g) })
@@ -24,7 +27,7 @@ func (f *Front) Isolate(limit time.Duration) (heal func()) {
 	return func() {
 		f.s.mu.Lock()
 		defer f.s.mu.Unlock()
-		if g != nil && f.isolated == g {
+		if f.isolated == g {
 			f.rejoin()
 		}
 	}

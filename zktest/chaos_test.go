@@ -1,0 +1,130 @@
+package zktest_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// Whatever faults come and go, in whatever order: once they are healed everybody is served, and nothing is left when the server is closed.
+func TestFaultsComeAndGo(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(6) {
+		synctest.Test(t, func(t *testing.T) {
+			s, err := zktest.New(zktest.WithServers(3))
+			require.NoError(t, err)
+			rnd := rand.New(rand.NewPCG(seed, 7))
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			var clients sync.WaitGroup
+			for i := range 4 {
+				clients.Go(func() { busy(ctx, s, uint64(i)) }) // ends with ctx
+			}
+			faults(ctx, s, rnd)
+			clients.Wait()
+			c := client(t, s, 10*time.Second, rnd.IntN(3))
+			c.must(t, create("/works", 0))
+			require.NoError(t, s.Close())
+		})
+	}
+}
+
+// faults makes one after the other until ctx ends, and heals them all.
+func faults(ctx context.Context, s *zktest.Server, rnd *rand.Rand) {
+	heals := []func(){}
+	for ctx.Err() == nil {
+		i := rnd.IntN(3)
+		switch rnd.IntN(9) {
+		case 0:
+			heals = append(heals, s.IsolateServer(i, time.Duration(rnd.IntN(2))*5*time.Second))
+		case 1:
+			s.Stop(i)
+			heals = append(heals, func() { s.Continue(i) })
+		case 2:
+			s.Kill(i)
+			heals = append(heals, func() { _ = s.Restart(i) })
+		case 3:
+			for _, session := range s.Sessions() {
+				heals = append(heals, s.PartitionOneWay(session.ID, zktest.Direction(rnd.IntN(3))))
+				break
+			}
+		case 4:
+			heals = append(heals, s.Host("host").Partition())
+		case 5:
+			s.Lag(i, rnd.IntN(5))
+			heals = append(heals, func() { s.Lag(i, 0) })
+		case 6:
+			for _, session := range s.Sessions() {
+				s.Disconnect(session.ID)
+			}
+		case 7:
+			heals = append(heals, s.Intercept(func(q *zktest.Request) zktest.Verdict {
+				return []zktest.Verdict{zktest.Pass, zktest.Pass, zktest.Delay(time.Second), zktest.CutAfter, zktest.CutBefore, zktest.DropReply}[q.K%6]
+			}))
+		case 8:
+			for _, session := range s.Sessions() {
+				s.Expire(session.ID)
+				break
+			}
+		}
+		time.Sleep(time.Duration(rnd.IntN(4000)) * time.Millisecond)
+		for len(heals) > rnd.IntN(4) {
+			k := rnd.IntN(len(heals))
+			heals[k]()
+			heals = append(heals[:k], heals[k+1:]...)
+		}
+	}
+	for _, heal := range heals {
+		heal()
+	}
+}
+
+// busy is a client that never gives up: it reconnects, to whatever server it comes to, and begins anew when its session is over.
+func busy(ctx context.Context, s *zktest.Server, seed uint64) {
+	rnd := rand.New(rand.NewPCG(seed, 8))
+	dial := s.Dialer()
+	if seed == 0 {
+		dial = s.Host("host").Dialer()
+	}
+	fresh := jute.ConnectRequest{Timeout: 5000, Password: make([]byte, 16)}
+	next := fresh
+	for ctx.Err() == nil {
+		within, cancel := context.WithTimeout(ctx, time.Second)
+		conn, err := dial(within, "tcp", s.Hosts()[rnd.IntN(3)])
+		cancel()
+		if err != nil {
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		c, err := greet(conn, next)
+		if err == nil && c.session == 0 {
+			next = fresh
+		}
+		if err == nil && c.session != 0 {
+			work(ctx, c, rnd)
+			next = jute.ConnectRequest{Timeout: 5000, SessionID: c.session, Password: c.password, LastZxidSeen: c.seen}
+		}
+		conn.Close()
+	}
+}
+
+// work makes requests until the connection breaks.
+func work(ctx context.Context, c *raw, rnd *rand.Rand) {
+	paths := []string{"/a", "/b", "/a/c"}
+	for ctx.Err() == nil {
+		q := jute.Request{Path: paths[rnd.IntN(len(paths))], ACL: jute.OpenACL(), Flags: int32(rnd.IntN(4)), Watch: rnd.IntN(2) == 0, Version: -1}
+		q.Op = []jute.Op{jute.OpCreate, jute.OpDelete, jute.OpGetChildren2, jute.OpSync, jute.OpExists, jute.OpGetData}[rnd.IntN(6)]
+		if _, err := c.do(q); err != nil {
+			return
+		}
+		time.Sleep(time.Duration(rnd.IntN(500)) * time.Millisecond)
+	}
+}
