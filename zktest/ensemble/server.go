@@ -38,7 +38,7 @@ func newServer(id int, root string, p *plan, s settings, install installation) (
 	}
 	for name, content := range files {
 		path := filepath.Join(sv.dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 			return nil, err
 		}
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
