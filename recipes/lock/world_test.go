@@ -2,7 +2,9 @@ package lock_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,5 +99,19 @@ func within[T any](w *world, d time.Duration, c <-chan T) T {
 	case <-time.After(d):
 		w.Fatalf("nothing within %v\n%s", d, w.server.Dump())
 		panic("unreachable")
+	}
+}
+
+// slowly lets requests take some time, as on a network, so that virtual time passes.
+func (w *world) slowly(seed uint64) func(*zktest.Request) zktest.Verdict {
+	var mu sync.Mutex
+	rng := rand.New(rand.NewPCG(seed, 7))
+	return func(r *zktest.Request) zktest.Verdict {
+		if r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
+			return zktest.Pass
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return zktest.Delay(time.Duration(rng.Int64N(int64(20 * time.Millisecond))))
 	}
 }
