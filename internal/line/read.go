@@ -16,7 +16,7 @@ const parallel = 16
 
 // Read lists the line under a path and reads every contender in it, first to last.
 func Read(ctx context.Context, s *session.Session, path string) ([]Entry, error) {
-	contenders, _, err := list(ctx, s, path)
+	contenders, err := list(ctx, s, path)
 	if err != nil {
 		return nil, err
 	}
@@ -28,47 +28,47 @@ func Read(ctx context.Context, s *session.Session, path string) ([]Entry, error)
 	return entries, nil
 }
 
-// Head finds the path of the first contender in the line, "" if there is none, and the parent's stat (zero if it does not exist). Only where the
-// sequence numbers can't tell does it read more than the listing.
-func Head(ctx context.Context, s *session.Session, path string) (string, session.Stat, error) {
-	contenders, parent, err := list(ctx, s, path)
+// Head finds the path of the first contender in the line, "" if there is none. Only where the sequence numbers can't tell does it read more than the
+// listing.
+func Head(ctx context.Context, s *session.Session, path string) (string, error) {
+	contenders, err := list(ctx, s, path)
 	if err != nil || len(contenders) == 0 {
-		return "", parent, err
+		return "", err
 	}
-	first := slices.MinFunc(contenders, compareSeq)
-	ties := 0
-	for _, c := range contenders {
-		if znode.NeedsCzxid(c.Seq) {
-			ties = len(contenders)
-			break
-		}
-		if c.Seq == first.Seq {
-			ties++
-		}
-	}
-	if ties == 1 {
-		return znode.Join(path, first.Name), parent, nil
+	if c, ok := first(contenders); ok {
+		return znode.Join(path, c.Name), nil
 	}
 	entries, err := fetch(ctx, s, path, contenders)
 	if err != nil || len(entries) == 0 {
-		return "", parent, err
+		return "", err
 	}
 	arrange(entries)
-	return entries[0].Path, parent, nil
+	return entries[0].Path, nil
 }
 
-func compareSeq(a, b znode.Contender) int { return znode.CompareSeq(a.Seq, b.Seq) }
+// first is the first in line, if the sequence numbers tell.
+func first(contenders []znode.Contender) (znode.Contender, bool) {
+	least, alone := contenders[0], true
+	for i, c := range contenders {
+		switch order := znode.CompareSeq(c.Seq, least.Seq); {
+		case znode.NeedsCzxid(c.Seq):
+			return c, false
+		case order < 0:
+			least, alone = c, true
+		case order == 0 && i > 0:
+			alone = false
+		}
+	}
+	return least, alone
+}
 
 // list returns the contenders under a path, in no order.
-func list(ctx context.Context, s *session.Session, path string) ([]znode.Contender, session.Stat, error) {
-	names, stat, err := s.Children(ctx, path)
+func list(ctx context.Context, s *session.Session, path string) ([]znode.Contender, error) {
+	names, _, err := s.Children(ctx, path)
 	if errors.Is(err, session.ErrNoNode) {
-		return nil, session.Stat{}, nil
+		return nil, nil
 	}
-	if err != nil {
-		return nil, session.Stat{}, err
-	}
-	return parse(names), stat, nil
+	return parse(names), err
 }
 
 func parse(names []string) []znode.Contender {

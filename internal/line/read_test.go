@@ -30,7 +30,7 @@ func TestReadIsInOrder(t *testing.T) {
 			require.False(t, e.Since.Before(began.Truncate(time.Millisecond)))
 		}
 		require.True(t, slices.IsSortedFunc(entries, func(a, b line.Entry) int { return int(a.Token - b.Token) }))
-		head, _, err := line.Head(patience(t), s, parent)
+		head, err := line.Head(patience(t), s, parent)
 		require.NoError(t, err)
 		require.Equal(t, want[0], head)
 	})
@@ -39,10 +39,9 @@ func TestReadIsInOrder(t *testing.T) {
 func TestAMissingParentIsAnEmptyLine(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *zktest.Server, s *session.Session) {
 		require.Empty(t, read(t, s))
-		head, stat, err := line.Head(patience(t), s, parent)
+		head, err := line.Head(patience(t), s, parent)
 		require.NoError(t, err)
 		require.Empty(t, head)
-		require.Zero(t, stat)
 	})
 }
 
@@ -74,7 +73,7 @@ func TestB20_OrderAtTheEndOfTheNumbers(t *testing.T) {
 		}
 		require.Equal(t, want, paths(read(t, s)))
 		for range want {
-			head, _, err := line.Head(patience(t), s, parent)
+			head, err := line.Head(patience(t), s, parent)
 			require.NoError(t, err)
 			require.Equal(t, want[0], head)
 			require.NoError(t, s.Delete(patience(t), want[0], -1))

@@ -26,7 +26,7 @@ func (e *Election) Current(ctx context.Context) (Leadership, error) {
 		return Leadership{}, failed("current", e.path, err)
 	}
 	for {
-		head, _, err := line.Head(ctx, e.session, e.path)
+		head, err := line.Head(ctx, e.session, e.path)
 		if err != nil {
 			return Leadership{}, failed("current", e.path, err)
 		}

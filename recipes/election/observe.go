@@ -20,7 +20,8 @@ func (e *Election) Observe(ctx context.Context) <-chan Leadership {
 	return o.out.C()
 }
 
-// observer follows the first in line. Its states are its methods: it looks who that is, follows that one's znode, or waits for anybody to come.
+// observer follows the first in line. Its states are its methods: it looks who that is, follows that one's znode, or waits for anybody to come. What it sees
+// never goes back, since what its session reads doesn't: within an epoch servers see to that, and an epoch begins with a sync.
 type observer struct {
 	election *Election
 	statuses <-chan session.Status
@@ -31,10 +32,6 @@ type observer struct {
 	over      bool // nobody observes any more, or there is nothing to observe
 	offline   bool // the connection is down
 	unsure    bool // the watched state is not confirmed since the connection was down
-
-	token, mzxid int64 // of the newest leader seen: what is older has been overtaken
-	lagging      bool  // the server showed something older: the next look has it catch up first
-	caughtUp     bool  // the last look did: what follows is to be believed
 }
 
 func (o *observer) run(ctx context.Context) {
@@ -69,38 +66,18 @@ func (o *observer) stage(ctx context.Context) bool {
 
 // head is who is first in line: the path of his znode, "" for nobody.
 type head struct {
-	path     string
-	caughtUp bool
-	err      error
+	path string
+	err  error
 }
 
 // look asks who is first in line. false: the observation is over.
 func (o *observer) look(ctx context.Context) (head, bool) {
 	answer := notify.NewLatest[head]()
-	catchUp, token := o.lagging, o.token
 	go func() { // owned by stage: ends with its context
-		answer.Publish(o.election.head(ctx, catchUp, token))
+		path, err := line.Head(ctx, o.election.session, o.election.path)
+		answer.Publish(head{path, err})
 	}()
-	h, ok := next(o, answer.C())
-	o.caughtUp = h.caughtUp
-	o.lagging = catchUp && h.err != nil
-	return h, ok
-}
-
-// head lists the line, and has the server catch up first if asked to, or if it shows the line as it was before the leader with this token stood.
-func (e *Election) head(ctx context.Context, catchUp bool, token int64) head {
-	for {
-		if catchUp {
-			if err := e.session.Sync(ctx, e.path); err != nil {
-				return head{err: err}
-			}
-		}
-		path, parent, err := line.Head(ctx, e.session, e.path)
-		if err != nil || path != "" || catchUp || parent.Czxid == 0 || parent.Pzxid >= token {
-			return head{path, catchUp, err}
-		}
-		catchUp = true
-	}
+	return next(o, answer.C())
 }
 
 // follow publishes what the leader shows until he is gone. false: there is nothing to hear any more.
@@ -116,20 +93,11 @@ func (o *observer) follow(states <-chan session.Data) bool {
 		case !state.Exists:
 			o.unsure = false
 			return true
-		case o.overtaken(state.Stat) && !o.caughtUp:
-			o.lagging = true
-			return true
 		default:
 			o.unsure = false
-			o.token, o.mzxid = state.Stat.Czxid, state.Stat.Mzxid
 			o.publish(o.election.leadership(state.Bytes, state.Stat))
 		}
 	}
-}
-
-// overtaken: something newer was seen before. So it is too if the whole ensemble was made anew; then catching up changes nothing.
-func (o *observer) overtaken(stat session.Stat) bool {
-	return stat.Czxid < o.token || stat.Czxid == o.token && stat.Mzxid < o.mzxid
 }
 
 // wait publishes that there is no leader, until there is a candidate. false: there is nothing to hear any more.

@@ -19,7 +19,7 @@ import (
 // back, and in the end the truth.
 func TestB45_ObserversNeverGoBack(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(5) {
+	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			bubble(t, func(t *testing.T, z *zktest.Server) { neverBack(t, z, rand.New(rand.NewPCG(seed, 45))) }, zktest.WithServers(3))
 		})
