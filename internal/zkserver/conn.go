@@ -91,9 +91,11 @@ func (c *conn) gone() {
 		c.s.mu.Lock()
 	}
 	delete(c.front.conns, c)
+	if c.s.closed {
+		c.out.abort()
+	}
 	c.s.mu.Unlock()
-	c.out.flush()
-	c.out.abort()
+	c.out.flush() // whoever writes last closes the transport
 }
 
 // heldUp is what keeps answers from the client.

@@ -3,6 +3,7 @@ package zkserver
 import (
 	"net"
 	"sync"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
@@ -65,6 +66,9 @@ func (o *outbox) flush() {
 		batch := o.pending.Bytes()
 		o.pending.Reset(o.spare[:0])
 		o.spare, o.writing = nil, true
+		if o.finishing {
+			o.transport.SetWriteDeadline(time.Now().Add(linger))
+		}
 		o.mu.Unlock()
 		_, err := o.transport.Write(batch)
 		o.mu.Lock()
@@ -101,11 +105,17 @@ func (o *outbox) release() {
 	o.mu.Unlock()
 }
 
+// linger is how long a client whose connection is over has to take what was still to be said.
+const linger = 2 * time.Second
+
 // finish closes the connection as soon as everything is written.
 func (o *outbox) finish() {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.finishing = true
-	o.mu.Unlock()
+	if o.writing {
+		o.transport.SetWriteDeadline(time.Now().Add(linger))
+	}
 }
 
 // abort closes the connection now.
