@@ -22,8 +22,10 @@ func BenchmarkRequests(b *testing.B) {
 		"real": func(b *testing.B) string { return ensemble.Start(b, 1).Servers()[0] },
 	}
 	requests := map[string]func(i int) jute.Request{
-		"get":    func(int) jute.Request { return jute.Request{Op: jute.OpGetData, Path: "/a"} },
-		"set":    func(int) jute.Request { return jute.Request{Op: jute.OpSetData, Path: "/a", Data: make([]byte, 100), Version: -1} },
+		"get": func(int) jute.Request { return jute.Request{Op: jute.OpGetData, Path: "/a"} },
+		"set": func(int) jute.Request {
+			return jute.Request{Op: jute.OpSetData, Path: "/a", Data: make([]byte, 100), Version: -1}
+		},
 		"create": func(i int) jute.Request { return create(fmt.Sprintf("/a/%09d", i), 0) },
 	}
 	for _, server := range []string{"ours", "real"} {
