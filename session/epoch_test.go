@@ -148,8 +148,8 @@ func TestB72_FlapsLoseNothing(t *testing.T) {
 			require.NoError(w, s.Sync(w.ctx, "/"))
 			told := t.told()
 			require.Len(w, told, 3)
-			require.ElementsMatch(w, []string{"suspended", "resumed", "fired NodeDataChanged /a"}, told)
-			require.Less(w, slices.Index(told, "suspended"), slices.Index(told, "resumed"))
+			require.ElementsMatch(w, []string{"disconnected", "reconnected", "fired NodeDataChanged /a"}, told)
+			require.Less(w, slices.Index(told, "disconnected"), slices.Index(told, "reconnected"))
 			require.True(w, t.read(w, 1, "/a", true).Exists)
 		}
 		require.EqualValues(w, 1, s.Status().Epoch)

@@ -123,9 +123,9 @@ func brief(n session.Notice) string {
 	case session.EpochEnded:
 		return fmt.Sprint("ended ", n.Epoch, ": ", n.Cause)
 	case session.Disconnected:
-		return "suspended"
+		return "disconnected"
 	case session.Reconnected:
-		return "resumed"
+		return "reconnected"
 	case session.TrustEnded:
 		return "trust ended"
 	case session.TrustGained:

@@ -205,7 +205,7 @@ func TestTrustIsLostAndRegainedWithinAnEpoch(t *testing.T) {
 		heal()
 		time.Sleep(timeout / 3)
 		synctest.Wait()
-		require.Equal(w, []string{"trust ended", "suspended", "resumed", "trust gained"}, t.told())
+		require.Equal(w, []string{"trust ended", "disconnected", "reconnected", "trust gained"}, t.told())
 		require.False(w, h.Valid(), "what is over is over")
 		require.EqualValues(w, 1, s.Status().Epoch)
 		require.Contains(w, w.ephemerals(id(s)), h.Path(), "the place in line is kept")

@@ -101,7 +101,8 @@ func unseenChange(t *testing.T, direct string, proxy *ensemble.Proxy) {
 	proxy.Heal()
 	next[link.Up](r)
 	require.ElementsMatch(t, []link.Fired{
-		{Type: link.NodeDataChanged, Path: "/unseen"}, {Type: link.NodeChildrenChanged, Path: "/unseen"},
+		{Type: link.NodeDataChanged, Path: "/unseen"},
+		{Type: link.NodeChildrenChanged, Path: "/unseen"},
 		{Type: link.NodeCreated, Path: "/unseen/kid"},
 	}, []link.Fired{next[link.Fired](r), next[link.Fired](r), next[link.Fired](r)})
 }

@@ -151,7 +151,8 @@ func transactions(t *testing.T, r *live) {
 		return link.Op{Kind: link.OpCreate, Path: path, Mode: link.EphemeralSequential, ACL: world}
 	}
 	results, err := r.Multi([]link.Op{
-		create("/transactions/a-"), create("/transactions/b-"), {Kind: link.OpSet, Path: "/transactions", Data: []byte("x")},
+		create("/transactions/a-"), create("/transactions/b-"),
+		{Kind: link.OpSet, Path: "/transactions", Data: []byte("x")},
 		{Kind: link.OpCheck, Path: "/transactions", Version: 1},
 	})
 	require.NoError(t, err)

@@ -99,7 +99,9 @@ func TestTransaction(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
 		ops := []link.Op{
-			{Kind: link.OpCheck, Path: "/a"}, {Kind: link.OpSet, Path: "/b"}, {Kind: link.OpDelete, Path: "/c"},
+			{Kind: link.OpCheck, Path: "/a"},
+			{Kind: link.OpSet, Path: "/b"},
+			{Kind: link.OpDelete, Path: "/c"},
 			{Kind: link.OpCreate, Path: "/d", Mode: link.EphemeralSequential, ACL: world},
 		}
 		results, err := b.Multi(ops)

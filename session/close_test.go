@@ -1,0 +1,106 @@
+package session_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// B71: nothing is left behind, whatever the session was doing. The bubble itself fails if a goroutine is.
+func TestB71_CloseLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for name, during := range map[string]func(w *world, s *session.Session){
+		"never connected":     func(*world, *session.Session) {},
+		"connecting":          func(w *world, s *session.Session) { _ = w.seat(s) },
+		"nobody there":        func(w *world, s *session.Session) { w.srv.Kill(0); _ = w.seat(s); time.Sleep(time.Minute) },
+		"connected":           func(w *world, s *session.Session) { require.NoError(w, s.Connect(w.ctx)) },
+		"everything going on": everythingGoingOn,
+		"while it is down": func(w *world, s *session.Session) {
+			everythingGoingOn(w, s)
+			w.srv.Disconnect(id(s))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.session()
+				during(w, s)
+				require.NoError(w, s.Close(w.ctx))
+				require.NoError(w, s.Close(w.ctx))
+				synctest.Wait()
+				require.Empty(w, w.srv.Sessions(), "the ZooKeeper session is closed")
+			})
+		})
+	}
+}
+
+func everythingGoingOn(w *world, s *session.Session) {
+	require.NoError(w, s.Connect(w.ctx))
+	t := w.seat(s)
+	_ = t.hold(w, 1, "/line")
+	_, _ = s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/line")
+	for range 10 {
+		t.Join(1, session.Join{Parent: "/line", Name: "lock-"}, func(session.Joined) {})
+		t.Read(1, "/line", true, func(session.Seen) {})
+		go func() { _, _ = s.Create(w.ctx, "/x-", nil, session.Sequential(), session.Protected()) }() // ends with the session at the latest
+	}
+}
+
+func TestCloseIsConfirmed(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, other := w.open(), w.open()
+		h := w.seat(s).hold(w, 1, "/line")
+		states := other.WatchData(w.ctx, h.Path())
+		require.True(w, newest(w, states).Exists)
+		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpCloseSession })
+		begun := time.Now()
+		ended := begin(func() time.Time { <-h.Done(); return time.Now() })
+		require.NoError(w, s.Close(w.ctx))
+		require.Equal(w, begun, <-ended, "what is held ends first")
+		require.ErrorIs(w, h.Err(), session.ErrClosed)
+		require.ErrorIs(w, h.Err(), session.ErrLost)
+		require.Equal(w, time.Second, time.Since(begun), "and the server has confirmed it")
+		require.False(w, newest(w, states).Exists, "the next takes over at once")
+	})
+}
+
+func TestCloseWithinItsContext(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		w.srv.Partition(id(s))
+		ctx, cancel := context.WithTimeout(w.ctx, 3*time.Second)
+		defer cancel()
+		begun := time.Now()
+		err := s.Close(ctx)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.Equal(w, 3*time.Second, time.Since(begun))
+		require.NoError(w, s.Close(w.ctx), "that was it")
+		synctest.Wait()
+	})
+}
+
+func TestCloseFromManyGoroutines(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		everythingGoingOn(w, s)
+		var closers sync.WaitGroup
+		for range 20 {
+			closers.Go(func() { // waited for below
+				ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+				defer cancel()
+				if err := s.Close(ctx); err != nil {
+					w.Error(err)
+				}
+			})
+		}
+		closers.Wait()
+		synctest.Wait()
+		require.Empty(w, w.srv.Sessions())
+	})
+}

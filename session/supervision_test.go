@@ -1,0 +1,166 @@
+package session_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/session"
+)
+
+// A panic in the session's own actor begins a new epoch: its watches are lost with it. The old ZooKeeper session is closed, so that its znodes go at once.
+func TestAPanicInTheSessionBeginsAnEpoch(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		t := w.seat(s)
+		first := id(s)
+		h := t.hold(w, 1, "/line")
+		states := s.WatchData(w.ctx, h.Path())
+		require.True(w, newest(w, states).Exists)
+		t.told()
+		session.PanicSession(s, "on purpose")
+		<-h.Done()
+		require.ErrorIs(w, h.Err(), session.ErrRestarted)
+		require.ErrorIs(w, h.Err(), session.ErrLost)
+		synctest.Wait()
+		_, alive := w.srv.Session(first)
+		require.False(w, alive, "the old ZooKeeper session is closed, not left to expire")
+		require.NoError(w, s.Connect(w.ctx))
+		require.Equal(w, []string{"ended 1: " + session.ErrRestarted.Error(), "began 2"}, t.told())
+		require.False(w, newest(w, states).Exists)
+		_, err := s.Create(w.ctx, h.Path(), nil, session.Parents())
+		require.NoError(w, err)
+		require.True(w, newest(w, states).Exists, "watches go on")
+	})
+}
+
+// What was asked when the actor failed is answered all the same: its epoch is over.
+func TestReadsUnderWayWhenTheSessionPanics(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		t := w.seat(s)
+		require.NoError(w, s.EnsurePath(w.ctx, "/a"))
+		heal := w.srv.Isolate()
+		set := begin(func() error { _, err := s.Set(w.ctx, "/a", nil, -1); return err }) // holds up what is behind it
+		synctest.Wait()
+		var seen []session.Seen
+		for range 3 { // one that arms, two that wait for it
+			t.Read(1, "/a", true, func(a session.Seen) { seen = append(seen, a) })
+		}
+		synctest.Wait()
+		require.Empty(w, seen)
+		session.PanicSession(s, "on purpose")
+		synctest.Wait()
+		require.Len(w, seen, 3)
+		for _, a := range seen {
+			require.ErrorIs(w, a.Err, session.ErrExpired)
+		}
+		heal()
+		require.NoError(w, <-set, "it was sent before, and the farewell runs behind it")
+	})
+}
+
+func TestASessionThatIsGivenUpEnds(t *testing.T) {
+	inBubble(t, func(w *world) {
+		system := actors.New(actors.WithRestarts(actors.Restarts{Limit: 3}))
+		s := w.open(session.WithSystem(system))
+		bystander := w.open(session.WithSystem(system))
+		t := w.seat(s)
+		h := t.hold(w, 1, "/line")
+		states := s.WatchData(w.ctx, "/line")
+		require.True(w, newest(w, states).Exists)
+		for range 4 {
+			session.PanicSession(s, errors.New("on purpose"))
+			time.Sleep(10 * time.Second)
+		}
+		<-s.Done()
+		require.ErrorIs(w, s.Err(), actors.ErrGivenUp)
+		require.ErrorContains(w, s.Err(), "on purpose")
+		<-h.Done()
+		_, _, err := s.Get(w.ctx, "/")
+		require.ErrorIs(w, err, session.ErrClosed)
+		require.ErrorIs(w, err, actors.ErrGivenUp)
+		for range states {
+			// until it closes
+		}
+		require.Contains(w, last(t.told()), "session ended: ")
+		require.NoError(w, s.Close(w.ctx))
+		require.Len(w, w.srv.Sessions(), 1)
+		require.NoError(w, bystander.Sync(w.ctx, "/"), "nothing else is touched")
+		require.EqualValues(w, 1, bystander.Status().Epoch)
+		require.NoError(w, bystander.Close(w.ctx))
+		require.NoError(w, system.Close(w.ctx))
+	})
+}
+
+func TestAPanicInASharedWatch(t *testing.T) {
+	inBubble(t, func(w *world) {
+		system := actors.New(actors.WithRestarts(actors.Restarts{Limit: 3}))
+		s := w.open(session.WithSystem(system))
+		_, err := s.Create(w.ctx, "/a", []byte("1"))
+		require.NoError(w, err)
+		states, others := s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/a")
+		require.Equal(w, "1", string(newest(w, states).Bytes))
+		require.True(w, newest(w, others).Exists)
+		require.True(w, session.PanicWatchData(s, "/a", "on purpose"))
+		_, err = s.Set(w.ctx, "/a", []byte("2"), -1)
+		require.NoError(w, err)
+		time.Sleep(time.Second)
+		require.Equal(w, "2", string(newest(w, states).Bytes), "it goes on")
+		require.EqualValues(w, 1, s.Status().Epoch, "and nothing else is touched")
+
+		for range 3 {
+			require.True(w, session.PanicWatchData(s, "/a", "on purpose"))
+			time.Sleep(10 * time.Second)
+		}
+		for range states {
+			// until it closes
+		}
+		require.NoError(w, s.Err())
+		quiet(w, others)
+		again := s.WatchData(w.ctx, "/a")
+		require.Equal(w, "2", string(newest(w, again).Bytes), "a new subscription begins anew")
+		require.NoError(w, s.Close(w.ctx))
+		require.NoError(w, system.Close(w.ctx))
+	})
+}
+
+func TestTheSystemIsClosedUnderTheSession(t *testing.T) {
+	inBubble(t, func(w *world) {
+		system := actors.New()
+		s := w.open(session.WithSystem(system))
+		h := w.seat(s).hold(w, 1, "/line")
+		require.NoError(w, system.Close(w.ctx))
+		<-s.Done()
+		require.ErrorIs(w, s.Err(), session.ErrClosed)
+		<-h.Done()
+		require.NoError(w, s.Close(w.ctx))
+		require.Empty(w, w.srv.Sessions())
+	})
+}
+
+func TestTheTreeShowsWhatLives(t *testing.T) {
+	inBubble(t, func(w *world) {
+		system := actors.New()
+		s := w.open(session.WithSystem(system), session.WithNamespace("/ns"))
+		ctx := w.Context()
+		_ = s.WatchData(ctx, "/a")
+		synctest.Wait()
+		tree := system.Tree()
+		require.Len(w, tree, 1)
+		require.Equal(w, "session", tree[0].Kind)
+		require.Contains(w, tree[0].Name, "/ns")
+		require.Len(w, tree[0].Children, 2)
+		require.Equal(w, "session", tree[0].Children[0].Name)
+		require.Equal(w, "connected", tree[0].Children[0].Phase)
+		require.Equal(w, "data:/a", tree[0].Children[1].Name)
+		require.Equal(w, "watching", tree[0].Children[1].Phase)
+		require.NoError(w, s.Close(w.ctx))
+		require.Empty(w, system.Tree())
+		require.NoError(w, system.Close(w.ctx))
+	})
+}
