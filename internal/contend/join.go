@@ -1,6 +1,10 @@
 package contend
 
-import "github.com/troupe-go/troupe/internal/machine"
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/machine"
+)
 
 // join puts a new znode into the line, and takes a first look right behind it.
 func (m *Machine) join() {
@@ -41,7 +45,7 @@ func (m *Machine) onJoined(e machine.Joined) {
 
 // joinFailed: nothing new stands, but a znode that was to be replaced may.
 func (m *Machine) joinFailed(err error, old place) {
-	owed := append(m.place.owed, m.failures(err)...)
+	owed := slices.Concat(m.place.owed, m.failures(err))
 	m.look = look{}
 	if old.path != "" {
 		m.place = old

@@ -41,11 +41,11 @@ func (w *world) quiet() {
 				continue
 			}
 		}
-		any := false
+		delivered := false
 		for _, i := range w.all {
-			any = i.deliver() || any
+			delivered = i.deliver() || delivered
 		}
-		if !any && !w.serve() {
+		if !delivered && !w.serve() {
 			w.checkHolders()
 			return
 		}

@@ -3,6 +3,7 @@ package contend
 // State is where the machine stands. What it knows beside that lives in its fields; no state is ever guessed from them.
 type State int
 
+// The states of a machine.
 const (
 	Out      State = iota // no epoch: nothing can be asked of ZooKeeper
 	Idle                  // no claim and no znode

@@ -3,6 +3,7 @@ package contend_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -97,12 +98,7 @@ func parse(words []string) args {
 }
 
 func (a args) has(word string) bool {
-	for _, w := range a.words {
-		if w == word {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(a.words, word)
 }
 
 func (a args) number(key string, otherwise int64) int64 {

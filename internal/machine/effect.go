@@ -58,6 +58,7 @@ type End struct {
 // Cause says why a machine ends a possession.
 type Cause int
 
+// Why a machine ends one.
 const (
 	Deleted Cause = iota + 1 // somebody deleted the own znode
 	Expired                  // the epoch is over

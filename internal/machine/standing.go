@@ -10,6 +10,7 @@ type Standing struct {
 // Phase is the coarse state that the application sees.
 type Phase int
 
+// The phases, in the order in which they mostly come.
 const (
 	Idle        Phase = iota // nothing is wanted
 	Offering                 // wanted; the own znode is being made, or there is no epoch to make it in

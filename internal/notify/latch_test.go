@@ -15,7 +15,8 @@ func TestLatchClosesOnce(t *testing.T) {
 	t.Parallel()
 	l := notify.NewLatch()
 	require.False(t, l.Closed())
-	require.Equal(t, l.C(), l.C())
+	c := l.C()
+	require.Equal(t, c, l.C())
 	var firsts atomic.Int32
 	var all sync.WaitGroup
 	for range 20 {

@@ -114,7 +114,7 @@ func TestATopicAndItsContextsMayEndAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 4 {
 			all.Go(func() {
-				for range topic.Subscribe(ctx) { //nolint:revive // it is read to its end
+				for range topic.Subscribe(ctx) {
 				}
 			})
 			all.Go(func() { topic.Publish(i) })

@@ -2,7 +2,6 @@ package lock_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -234,7 +233,7 @@ func TestAPersistentRefusalIsReported(t *testing.T) {
 		_, err = w.lock(h).Lock(w.Context())
 		require.ErrorIs(w, err, session.ErrNoAuth)
 		var oe *session.OpError
-		require.True(w, errors.As(err, &oe))
+		require.ErrorAs(w, err, &oe)
 		require.Equal(w, path, oe.Path)
 		standing := w.lock(h)
 		standing.Acquire()

@@ -140,7 +140,8 @@ func (h *history) check(t *testing.T, atLeast int) {
 func TestTheCheckerSeesAnOverlapAndALostIncrement(t *testing.T) {
 	t.Parallel()
 	overlap := []porcupine.Operation{
-		{ClientId: 0, Input: "grant", Output: int64(1), Call: 0, Return: 1}, {ClientId: 1, Input: "grant", Output: int64(2), Call: 1, Return: 3},
+		{ClientId: 0, Input: "grant", Output: int64(1), Call: 0, Return: 1},
+		{ClientId: 1, Input: "grant", Output: int64(2), Call: 1, Return: 3},
 		{ClientId: 0, Input: "end", Output: int64(1), Call: 4, Return: 4},
 	}
 	require.False(t, porcupine.CheckOperations(lockModel, overlap))

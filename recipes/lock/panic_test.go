@@ -43,7 +43,9 @@ func TestAPanicOfAWaiterKeepsItsPlaceAndItsCallers(t *testing.T) {
 		got := make(chan *lock.Grant)
 		go func() {
 			g, err := b.Lock(context.Background())
-			require.NoError(w, err)
+			if err != nil {
+				w.Error(err)
+			}
 			got <- g
 		}()
 		synctest.Wait()

@@ -10,6 +10,7 @@ import (
 // Phase is how far an instance has come.
 type Phase int
 
+// The phases of an instance.
 const (
 	Idle   Phase = iota // nothing is wanted
 	Queued              // wanted, and in line or about to be

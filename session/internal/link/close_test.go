@@ -95,6 +95,7 @@ func TestCloseIsSatisfiedIfTheSessionIsGone(t *testing.T) {
 
 // The context bounds Close in whatever state the connection is: it returns at that very instant, and nothing is left.
 func TestCloseNeverTakesLongerThanItsContext(t *testing.T) {
+	t.Parallel()
 	silent := func(b *bench) {
 		b.script(func() {
 			b.answer = func(*visit, jute.Request) (jute.Reply, bool) { return jute.Reply{}, false }

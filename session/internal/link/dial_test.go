@@ -53,6 +53,7 @@ func TestServersAreTriedInTurnWithPausesBetweenRoundsOnly(t *testing.T) {
 
 // A stopped server must not eat the session: dialling and the connect reply together get a sixth of its timeout, then the next server has its turn.
 func TestHandshakeIsCutOff(t *testing.T) {
+	t.Parallel()
 	stuck := map[string]func(b *bench){
 		"dialling": func(b *bench) {
 			b.script(func() { b.refuse = func(string) error { return errSilent } })

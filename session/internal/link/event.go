@@ -41,6 +41,7 @@ func (Proved) event() {}
 // EventType says what happened to a watched znode. The numbers are ZooKeeper's.
 type EventType int32
 
+// What can happen to a watched znode.
 const (
 	NodeCreated         EventType = 1 // it did not exist and was watched by Exists
 	NodeDeleted         EventType = 2

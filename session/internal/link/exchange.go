@@ -13,8 +13,7 @@ import (
 func (l *line) present(cred Credential) error {
 	ask := jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: cred.Scheme, Data: cred.Secret}
 	err := l.exchange(encode(&ask), jute.XidAuth)
-	var refused jute.Code
-	if errors.As(err, &refused) {
+	if _, refused := errors.AsType[jute.Code](err); refused {
 		l.conn.log.Warn("ZooKeeper server refused a credential", "server", l.server, "scheme", cred.Scheme)
 		l.conn.end(ErrAuthFailed)
 		return ErrAuthFailed

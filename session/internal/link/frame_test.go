@@ -28,6 +28,7 @@ func frame(length, xid int32, rest ...uint32) []byte {
 
 // At such frames the library would panic, or try to allocate gigabytes: they drop the connection instead.
 func TestMalformedFramesDropTheConnection(t *testing.T) {
+	t.Parallel()
 	const unasked, answer = 0, 1 // a frame out of the blue, or in answer to the first request
 	cases := map[string]struct {
 		kind int
@@ -86,6 +87,7 @@ func TestMalformedFramesDropTheConnection(t *testing.T) {
 }
 
 func TestMalformedWelcome(t *testing.T) {
+	t.Parallel()
 	long := frame(20000, 0)
 	cases := map[string]jute.ConnectResponse{
 		"no timeout":       {SessionID: 7, Password: make([]byte, 16)},
@@ -125,7 +127,7 @@ func TestTooLargeRequestIsNotSent(t *testing.T) {
 		fits := make([]byte, 1000-link.SizeAlone(op))
 		_, err := b.Create("/a", fits, link.Persistent, 0, world, nil)
 		require.NoError(b, err)
-		_, err = b.Create("/a", append(fits, 0), link.Persistent, 0, world, nil)
+		_, err = b.Create("/a", make([]byte, len(fits)+1), link.Persistent, 0, world, nil)
 		require.ErrorIs(b, err, link.ErrTooLarge)
 		require.Equal(b, []int{1000}, v.sizes())
 	}, func(_ *fake, cfg *link.Config) { cfg.MaxPacket = 1000 })

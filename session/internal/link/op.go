@@ -3,6 +3,7 @@ package link
 // OpKind says what an [Op] does.
 type OpKind int32
 
+// The kinds of operations.
 const (
 	OpCreate OpKind = 1
 	OpDelete OpKind = 2

@@ -43,6 +43,7 @@ func every(c *link.Conn) map[jute.Op]func() error {
 }
 
 func TestAnswersOfEveryCode(t *testing.T) {
+	t.Parallel()
 	want := map[jute.Code]error{
 		-6: link.ErrUnsupported, -125: link.ErrQuotaExceeded, -127: link.ErrThrottled, // which the library doesn't know
 		jute.NoNode: link.ErrNoNode, jute.NodeExists: link.ErrNodeExists, jute.BadVersion: link.ErrBadVersion,
@@ -80,6 +81,7 @@ func TestAnswersOfEveryCode(t *testing.T) {
 
 // A server that leaves the outcome open, or knows of another session, is left: the next one will tell.
 func TestAnswersThatLeaveTheOutcomeOpen(t *testing.T) {
+	t.Parallel()
 	for _, code := range []jute.Code{
 		jute.ConnectionLoss, jute.OperationTimeout, jute.RequestTimeout, jute.UnknownSession, jute.SessionExpired, jute.SessionMoved,
 	} {

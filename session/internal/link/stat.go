@@ -27,6 +27,7 @@ type ACL struct {
 // Perms is a set of permissions.
 type Perms int32
 
+// The permissions.
 const (
 	PermRead   Perms = 1 << iota // read its data, list its children
 	PermWrite                    // set its data
@@ -40,6 +41,7 @@ const (
 // Mode says what kind of znode is created. The numbers are ZooKeeper's.
 type Mode int32
 
+// The kinds of znodes.
 const (
 	Persistent          Mode = 0
 	Ephemeral           Mode = 1 // it ends with the session

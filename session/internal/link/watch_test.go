@@ -123,6 +123,7 @@ func TestB68_WatchesAreArmedAgainBeforeUp(t *testing.T) {
 }
 
 func TestEventsDisarm(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		event               jute.EventType
 		data, birth, brood  bool // armed before, on the same path
@@ -168,6 +169,7 @@ func TestEventsDisarm(t *testing.T) {
 
 // H6: a server that refuses to arm the watches, or does not say, does not get the session.
 func TestConnectionWithoutItsWatchesIsDropped(t *testing.T) {
+	t.Parallel()
 	refusal := map[string]func(q jute.Request) (jute.Reply, bool){
 		"refused":    func(jute.Request) (jute.Reply, bool) { return failure(jute.SystemError), true },
 		"unanswered": func(jute.Request) (jute.Reply, bool) { return jute.Reply{}, false },
