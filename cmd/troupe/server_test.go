@@ -4,24 +4,21 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/troupe-go/troupe/internal/jute"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}
 
 func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 	t.Parallel()
@@ -39,11 +36,21 @@ func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 	require.True(t, found, lines.Text())
 	require.True(t, strings.HasPrefix(address, "127.0.0.1:"), "loopback")
 
-	conn, _, err := zk.Connect([]string{address}, 10*time.Second, zk.WithLogger(quiet{}))
+	conn, err := net.Dial("tcp", address)
 	require.NoError(t, err)
-	_, err = conn.Create("/a", []byte("x"), 0, zk.WorldACL(zk.PermAll))
+	defer conn.Close() // the server stops although a client is there
+	var w jute.Writer
+	w.Begin()
+	(&jute.ConnectRequest{Timeout: 10000, Password: make([]byte, 16)}).Encode(&w)
+	w.End()
+	_, err = conn.Write(w.Bytes())
 	require.NoError(t, err)
-	conn.Close()
+	welcome := make([]byte, 41)
+	_, err = io.ReadFull(conn, welcome)
+	require.NoError(t, err)
+	var p jute.ConnectResponse
+	require.NoError(t, p.Decode(jute.NewReader(welcome[4:])))
+	require.NotZero(t, p.SessionID)
 
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.True(t, lines.Scan())

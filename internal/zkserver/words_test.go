@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -112,5 +111,12 @@ func TestWordsOverTCP(t *testing.T) {
 	s := start(t, zkserver.Config{})
 	address, err := s.Front(0).Listen(t.Context(), "127.0.0.1:0")
 	require.NoError(t, err)
-	require.Equal(t, []bool{true}, zk.FLWRuok([]string{address}, time.Second))
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.Write([]byte("ruok"))
+	require.NoError(t, err)
+	got, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	require.Equal(t, "imok", string(got))
 }
