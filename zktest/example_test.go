@@ -53,17 +53,22 @@ func ExampleServer_Expire() {
 	}
 
 	server.Expire(conn.SessionID())
-	for event := range events {
-		if event.State == zk.StateExpired {
-			fmt.Println("expired")
-			break
-		}
-	}
+	await(events, zk.StateExpired)
+	fmt.Println("expired")
+	await(events, zk.StateHasSession) // the library opens a new one
 	exists, _, err := conn.Exists("/present")
 	fmt.Println(exists, err)
 	// Output:
 	// expired
 	// false <nil>
+}
+
+func await(events <-chan zk.Event, state zk.State) {
+	for event := range events {
+		if event.State == state {
+			return
+		}
+	}
 }
 
 // Lose the reply to the next create: the znode is there, and the client doesn't know.
@@ -80,16 +85,18 @@ func ExampleServer_Intercept() {
 		}
 		return zktest.Pass
 	})
-	conn, _, err := zk.Connect(server.Servers(), 10*time.Second, zk.WithLogger(quiet{}))
+	conn, events, err := zk.Connect(server.Servers(), 10*time.Second, zk.WithLogger(quiet{}))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer conn.Close()
 
+	await(events, zk.StateHasSession)
 	_, err = conn.Create("/unknown", nil, 0, zk.WorldACL(zk.PermAll))
 	fmt.Println(err)
 	remove()
+	await(events, zk.StateHasSession) // the same session, on a new connection
 	exists, _, err := conn.Exists("/unknown")
 	fmt.Println(exists, err)
 	// Output:

@@ -151,6 +151,7 @@ func TestAnotherConnectionOfTheSameSessionEndsTheFirst(t *testing.T) {
 	})
 }
 
+// B35: a container goes when its last child has gone and somebody looks.
 func TestContainersAndTTLZnodesAreReaped(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {

@@ -28,6 +28,7 @@ func TestExpire(t *testing.T) {
 	})
 }
 
+// What ClickHouse Keeper does: another session id, and no word that the old one is over.
 func TestExpireSilently(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
@@ -71,6 +72,7 @@ func TestStopAndContinue(t *testing.T) {
 	}, zktest.WithServers(2))
 }
 
+// B32: a server that was down, however long, keeps sessions and ephemerals, and gives every session its whole timeout.
 func TestKillAndRestart(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
@@ -101,6 +103,7 @@ func TestKillAndRestart(t *testing.T) {
 	})
 }
 
+// B31: a server that comes back without its sessions has freed what they held.
 func TestLoseSessions(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
@@ -119,6 +122,7 @@ func TestLoseSessions(t *testing.T) {
 	})
 }
 
+// B75: a follower that lags shows what was, until a sync or a write.
 func TestLag(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {

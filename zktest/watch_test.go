@@ -111,6 +111,25 @@ func TestB68_SetWatchesTellsWhatWasMissed(t *testing.T) {
 	})
 }
 
+// B69: a znode deleted and made again while the client was away has the same version, and is told as changed all the same.
+func TestB69_RecreatedIsChanged(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		c, other := client(t, s, 30*time.Second), client(t, s, 30*time.Second)
+		before := c.must(t, create("/a", 0))
+		c.conn.Close()
+		other.must(t, jute.Request{Op: jute.OpDelete, Path: "/a", Version: 0})
+		other.must(t, create("/a", 0))
+		again, err := resume(s, c, 0)
+		require.NoError(t, err)
+		stat := again.must(t, jute.Request{Op: jute.OpExists, Path: "/a"}).Stat
+		require.Zero(t, stat.Version)
+		require.Greater(t, stat.Czxid, before.Zxid)
+		again.must(t, jute.Request{Op: jute.OpSetWatches, Xid: jute.XidSetWatches, Zxid: before.Zxid, DataW: []string{"/a"}, ExistW: []string{}, ChildW: []string{}})
+		require.Equal(t, []jute.Event{event(jute.NodeDataChanged, "/a")}, again.arrived(t))
+	})
+}
+
 func TestEventsAreKeptFromThoseWhoMayNotRead(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
