@@ -143,7 +143,7 @@ func (d *differ) step() {
 	case 0, 1, 2, 3, 4, 5, 6, 7, 8, 9:
 		q := d.write()
 		if q.Op == jute.OpCheck {
-			q.Version = 99 // the real server never answers one that succeeds, nor anything after it
+			q.Version = -99 // the real server never answers one that succeeds, nor anything after it
 		}
 		d.do(who, q)
 	case 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20:
