@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -172,7 +171,7 @@ func TestBadArgumentsAreRefusedAtOnce(t *testing.T) {
 			t.Parallel()
 			cmd, out := command(t, binary, tc.args...)
 			var status *exec.ExitError
-			require.True(t, errors.As(cmd.Run(), &status), "%s", out)
+			require.ErrorAs(t, cmd.Run(), &status, "%s", out)
 			require.Equal(t, 1, status.ExitCode())
 			require.Contains(t, out.String(), tc.want)
 		})

@@ -66,7 +66,7 @@ func beParent(args []string) error {
 	flags.IntVar(&cfg.workers, "workers", 4, "worker processes")
 	flags.IntVar(&cfg.batch, "batch", 0, "files in a batch (default: by the size of the tree)")
 	flags.DurationVar(&cfg.timeout, "session", 2*time.Second, "session timeout to ask for")
-	flags.BoolVar(&cfg.chaos, "chaos", true, "kill and pause workers and the coordinator, and expire their sessions")
+	flags.BoolVar(&cfg.havoc, "chaos", true, "kill and pause workers and the coordinator, and expire their sessions")
 	flags.Uint64Var(&cfg.seed, "seed", rand.Uint64N(1e6), "of the chaos")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -27,7 +27,8 @@ func newReporter(out io.Writer) *reporter { return &reporter{out: json.NewEncode
 func (r *reporter) send(what report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_ = r.out.Encode(what) // nobody listens any more: the end of standard input will say so
+	err := r.out.Encode(what)
+	_ = err // nobody listens any more: the end of standard input says so too
 }
 
 // readReports calls f for each report until the worker's end. The last line of a worker that was killed may be cut off: it is left out.

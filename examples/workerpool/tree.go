@@ -28,11 +28,9 @@ func listFiles(dir string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
-		case err != nil && path == dir:
+		case path == dir:
 			return err
-		case err != nil:
-			return nil
-		case entry.Type().IsRegular():
+		case err == nil && entry.Type().IsRegular():
 			rel, err := filepath.Rel(dir, path)
 			files = append(files, filepath.ToSlash(rel))
 			return err
@@ -50,7 +48,7 @@ func hashFile(dir, path string) digest {
 	if err != nil {
 		return d
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	h := sha256.New()
 	if n, err := io.Copy(h, f); err == nil {
 		d.Size, d.Sum = n, hex.EncodeToString(h.Sum(nil))

@@ -15,8 +15,8 @@ type stored struct {
 
 // refusal is an attempt to write that came too late: the writer had lost his lane, or his term, and was told so.
 type refusal struct {
-	Batch int   // of a result; -1 for a coordinator who wanted to hand out
-	Token int64 // of what he had lost
+	Batch int   `json:"batch"` // of a result, or handingOut
+	Token int64 `json:"token"` // of what he had lost
 }
 
 // verify compares what the pool wrote with a serial run, and returns everything that is wrong.
@@ -79,14 +79,15 @@ func checkTokens(results []stored) []string {
 	var wrong []string
 	var newest [lanes]stored
 	for _, r := range sorted(results, func(r stored) int64 { return r.Czxid }) {
-		last := &newest[laneOf(max(r.Number, 0))]
+		lane := laneOf(r.Number)
+		last := newest[lane]
 		switch {
 		case r.Token < last.Token:
 			wrong = append(wrong, fmt.Sprintf("batch %d: written by a stale holder: %s with token %d after %s with %d", r.Number, r.Worker, r.Token, last.Worker, last.Token))
 		case r.Token == last.Token && r.Worker != last.Worker:
 			wrong = append(wrong, fmt.Sprintf("batch %d: token %d of %s was held by %s too", r.Number, r.Token, r.Worker, last.Worker))
 		default:
-			*last = r
+			newest[lane] = r
 		}
 	}
 	var term int64

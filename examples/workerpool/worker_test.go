@@ -44,7 +44,7 @@ func TestWorkerThatLostItsLaneIsRefused(t *testing.T) {
 	expireAndWait(g, first.Done())
 
 	require.ErrorIs(t, w.do(ctx, first, n), session.ErrLost)
-	require.JSONEq(t, fmt.Sprintf(`{"refused":{"Batch":0,"Token":%d}}`, first.Token()), reports.String())
+	require.JSONEq(t, fmt.Sprintf(`{"refused":{"batch":0,"token":%d}}`, first.Token()), reports.String())
 	_, exists, err := w.session.Exists(ctx, batchPath(0))
 	require.NoError(t, err)
 	require.True(t, exists, "the batch is still open")
