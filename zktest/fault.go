@@ -2,7 +2,6 @@ package zktest
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"time"
 
@@ -103,11 +102,11 @@ func (s *Server) LoseSessions() { s.inner.LoseSessions() }
 // the server catch up. 0 ends it.
 func (s *Server) Lag(i, n int) { s.front(i).Lag(n) }
 
-// front finds a server by number. There is no sensible way to go on in a test that names one that doesn't exist.
+// front finds a server by number. A test that names one that doesn't exist can't sensibly go on.
 func (s *Server) front(i int) *zkserver.Front {
 	f := s.inner.Front(i)
 	if f == nil {
-		panic(fmt.Sprintf("zktest: server %d of %d", i, s.inner.Fronts()))
+		s.fatal("zktest: there is no server %d among %d", i, s.inner.Fronts())
 	}
 	return f
 }

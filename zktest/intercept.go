@@ -77,7 +77,7 @@ func Delay(d time.Duration) Verdict { return zkserver.Delay(d) }
 func Fail(code Code) Verdict { return zkserver.Fail(code) }
 
 // Intercept has f judge every request, handshakes and pings included, before it is served. f is called on the goroutine of the request's connection:
-// it may call the server's methods, and what it takes long over waits. Of several interceptors the first that doesn't pass a request decides.
+// it may call the server's methods but Close, which waits for it, and what it takes long over waits. Of several interceptors the first that doesn't pass a request decides.
 func (s *Server) Intercept(f func(*Request) Verdict) (remove func()) { return s.inner.Intercept(f) }
 
 // Journal is what the server has received, in the order in which it was served: the last 65,536 requests, or as many as [WithJournal] says. Every

@@ -16,7 +16,10 @@ type TB interface {
 }
 
 // Server is an in-process ZooKeeper, or several that share one tree. All its methods are safe for concurrent use.
-type Server struct{ inner *zkserver.Server }
+type Server struct {
+	inner *zkserver.Server
+	fatal func(format string, args ...any) // ends the test; without one it panics
+}
 
 // New makes a server. It uses no socket and no goroutine until a client connects. The caller closes it.
 func New(opts ...Option) (*Server, error) {
@@ -28,7 +31,7 @@ func New(opts ...Option) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{inner: inner}, nil
+	return &Server{inner: inner, fatal: func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }}, nil
 }
 
 // Start makes a server that is closed at the end of the test.
@@ -38,6 +41,7 @@ func Start(t TB, opts ...Option) *Server {
 	if err != nil {
 		t.Fatalf("zktest: %v", err)
 	}
+	s.fatal = t.Fatalf
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -46,13 +50,13 @@ func Start(t TB, opts ...Option) *Server {
 func (s *Server) Close() error { return s.inner.Close() }
 
 // Servers are the TCP addresses, on 127.0.0.1. The sockets are opened by the first call: a test inside testing/synctest, where sockets don't work,
-// uses [Server.Hosts] and [Server.Dialer] instead. It panics only if the machine has no port left on its loopback.
+// uses [Server.Hosts] and [Server.Dialer] instead. If the machine has no port left the test fails (without a test: it panics).
 func (s *Server) Servers() []string {
 	all := make([]string, s.inner.Fronts())
 	for i := range all {
 		address, err := s.inner.Front(i).Listen(context.Background(), "127.0.0.1:0") // binding to loopback doesn't wait
 		if err != nil {
-			panic(fmt.Sprintf("zktest: %v", err))
+			s.fatal("zktest: %v", err)
 		}
 		all[i] = address
 	}
