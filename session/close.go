@@ -20,8 +20,11 @@ func (s *Session) Close(ctx context.Context) error {
 	case <-s.gone.C():
 		return nil
 	case <-ctx.Done():
-		return failed("close", "", context.Cause(ctx))
 	}
+	if s.gone.Closed() { // what is done is done, whatever became of ctx
+		return nil
+	}
+	return failed("close", "", context.Cause(ctx))
 }
 
 // fail ends the session for good, from within.

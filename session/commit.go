@@ -92,7 +92,10 @@ func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	s := t.session
 	asks, err := s.operations(ops)
 	if err != nil {
-		done(nil, err)
+		refuse := func() { done(nil, err) }
+		if !s.tasks.run(refuse) {
+			refuse()
+		}
 		return
 	}
 	t.within(number, func(e *epoch) {

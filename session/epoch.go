@@ -42,17 +42,14 @@ func (s *Session) hear(e *epoch, ev link.Event) {
 
 func (s *Session) onUp(e *epoch, ev link.Up) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if e.over {
+		s.mu.Unlock()
 		return
 	}
 	now := s.clock.now()
+	var ended []*Hold
 	if e.ups == 0 || e.timeout != ev.Timeout {
-		s.trust.drop()
-		s.trust.begin(&s.cfg, ev.Timeout, now)
-		if s.trust.margin >= ev.Timeout {
-			s.log.Error("the negotiated timeout leaves nothing of trust: nothing can be held", "timeout", ev.Timeout, "margin", s.trust.margin)
-		}
+		ended = s.retime(e, ev.Timeout, now)
 	}
 	s.trust.steady = now.mono
 	e.sessionID, e.timeout, e.server = ev.SessionID, ev.Timeout, ev.Server
@@ -62,6 +59,23 @@ func (s *Session) onUp(e *epoch, ev link.Up) {
 		s.sync(e, now)
 	}
 	s.turned()
+	s.mu.Unlock()
+	finish(ended)
+}
+
+// retime begins trust by the timeout that was negotiated. Another one after a reconnection, to a server that is configured otherwise, ends what rested on
+// the old one. With mu held.
+func (s *Session) retime(e *epoch, timeout time.Duration, now instant) (ended []*Hold) {
+	if s.trust.stands {
+		s.trust.drop()
+		ended = s.take(ErrUntrusted)
+		s.doubt(e)
+	}
+	s.trust.begin(&s.cfg, timeout, now)
+	if s.trust.margin >= timeout {
+		s.log.Error("the negotiated timeout leaves nothing of trust: nothing can be held", "timeout", timeout, "margin", s.trust.margin)
+	}
+	return ended
 }
 
 func (s *Session) onDown(e *epoch) {

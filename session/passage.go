@@ -35,7 +35,7 @@ func (s *Session) pass(ctx context.Context, only *epoch, failed passage) (passag
 		}
 		s.mu.Unlock()
 		if !started {
-			s.start()
+			s.Start()
 		}
 		select {
 		case <-gate.C():

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/link"
 )
@@ -13,30 +14,32 @@ import (
 // use for is deleted.
 func (n *newborn) createProtected(ctx context.Context) (string, error) {
 	s := n.session
-	var left atomic.Bool // set by whoever is first: the caller who leaves, or the task with the answer
-	answers := make(chan answer[string], 1)
+	var decided atomic.Bool // by whoever is first: the caller who leaves, or the task with the answer
+	var made string
+	var err error
+	answered := notify.NewLatch()
 	if !s.tasks.run(func() {
-		path, at, err := n.bear(ctx)
-		if !left.Swap(true) {
-			answers <- answer[string]{s.relative(path), err}
+		path, at, failure := n.bear(ctx)
+		if decided.Swap(true) {
+			if failure == nil {
+				s.disown(at.epoch, path)
+			}
 			return
 		}
-		if err == nil {
-			s.disown(at.epoch, path)
-		}
+		made, err = s.relative(path), failure
+		answered.Close()
 	}) {
 		return "", s.closedErr()
 	}
 	select {
-	case a := <-answers:
-		return a.value, a.err
+	case <-answered.C():
 	case <-ctx.Done():
-		if !left.Swap(true) {
+		if !decided.Swap(true) {
 			return "", context.Cause(ctx)
 		}
-		a := <-answers // the answer was first
-		return a.value, a.err
+		<-answered.C() // the answer was first
 	}
+	return made, err
 }
 
 // bear creates the znode. Until something may exist it waits for a connection with ctx, and from then on until the session ends, since nobody else will look.

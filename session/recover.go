@@ -3,22 +3,24 @@ package session
 import "github.com/troupe-go/troupe/session/internal/link"
 
 // Debris are the paths of what this seat has standing in ZooKeeper, as far as they are known, without what is being deleted.
-func (t *Seat) Debris() []string {
+func (t *Seat) Debris() []string { return t.debris(false) }
+
+func (t *Seat) debris(leaving bool) []string {
 	s := t.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var paths []string
 	for _, c := range s.ledger.of(t) {
-		if c.path != "" && !c.leaving {
+		if c.path != "" && c.leaving == leaving {
 			paths = append(paths, c.path)
 		}
 	}
 	return paths
 }
 
-// Recover tells, after the restart of whoever has the seat, which of its znodes really exist in this epoch. Creates that were under way are waited for, so
-// that none turns up later.
-func (t *Seat) Recover(number uint64, done func(paths []string, err error)) {
+// Recover tells, after the restart of whoever has the seat, which of its znodes really exist in this epoch: those that stand, and apart those whose deletion is
+// under way, which nobody may take over. Creates that were under way are waited for, so that none turns up later.
+func (t *Seat) Recover(number uint64, done func(standing, leaving []string, err error)) {
 	t.within(number, func(e *epoch) {
 		s := t.session
 		s.mu.Lock()
@@ -28,26 +30,32 @@ func (t *Seat) Recover(number uint64, done func(paths []string, err error)) {
 			<-c.settled.C()
 		}
 		if err := s.insist(e, func(c *link.Conn) error { return c.Sync("/") }); err != nil {
-			done(nil, err)
+			done(nil, nil, err)
 			return
 		}
-		var paths []string
-		for _, path := range t.Debris() {
-			var exists bool
-			err := s.insist(e, func(c *link.Conn) (err error) {
-				_, exists, err = c.Exists(s.Path(path), false)
-				return err
-			})
-			switch {
-			case err != nil:
-				done(nil, err)
-				return
-			case exists:
-				paths = append(paths, path)
-			default:
-				s.missing(path)
+		var found [2][]string
+		for kind, paths := range [2][]string{t.debris(false), t.debris(true)} {
+			for _, path := range paths {
+				exists, err := s.exists(e, path)
+				if err != nil {
+					done(nil, nil, err)
+					return
+				}
+				if exists {
+					found[kind] = append(found[kind], path)
+				} else {
+					s.missing(path)
+				}
 			}
 		}
-		done(paths, nil)
-	}, func(err error) { done(nil, err) })
+		done(found[0], found[1], nil)
+	}, func(err error) { done(nil, nil, err) })
+}
+
+func (s *Session) exists(e *epoch, path string) (exists bool, err error) {
+	err = s.insist(e, func(c *link.Conn) (err error) {
+		_, exists, err = c.Exists(s.Path(path), false)
+		return err
+	})
+	return exists, err
 }

@@ -6,31 +6,27 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/session/internal/link"
 )
-
-// answer is what came of one request of the application.
-type answer[T any] struct {
-	value T
-	err   error
-}
 
 // send carries out one request beside the caller, so that he can leave when his context ends; the request itself cannot be taken back.
 func send[T any](ctx context.Context, s *Session, c *link.Conn, call func(c *link.Conn) (T, error)) (T, error) {
 	if ctx.Done() == nil {
 		return call(c)
 	}
-	var none T
-	answers := make(chan answer[T], 1) // capacity 1: nobody may be there to receive it
+	var none, value T
+	var err error
+	answered := notify.NewLatch()
 	if !s.tasks.run(func() {
-		v, err := call(c)
-		answers <- answer[T]{v, err}
+		value, err = call(c)
+		answered.Close()
 	}) {
 		return none, link.ErrEnded
 	}
 	select {
-	case a := <-answers:
-		return a.value, a.err
+	case <-answered.C():
+		return value, err
 	case <-ctx.Done():
 		return none, errLeft
 	}

@@ -20,7 +20,7 @@ type Seat struct {
 	gone   bool
 }
 
-// Seat takes a seat, and starts the session if it was not yet. notice is called by the session's actor, one notice at a time, in order; it must not block
+// Seat takes a seat. It does not connect: see [Session.Start]. notice is called by the session's actor, one notice at a time, in order; it must not block
 // and must not call [Seat.Leave]. The present state comes first: EpochBegan if there is an epoch, and Disconnected if it is. Error: [ErrClosed].
 func (s *Session) Seat(name string, notice func(Notice)) (*Seat, error) {
 	t := &Seat{session: s, name: name, notice: notice}
@@ -33,7 +33,6 @@ func (s *Session) Seat(name string, notice func(Notice)) (*Seat, error) {
 	t.number = s.seatCount
 	s.seats[t] = struct{}{}
 	s.mu.Unlock()
-	s.start()
 	s.ref.Tell(seated{t})
 	return t, nil
 }

@@ -211,7 +211,7 @@ func TestRecoverTellsWhatReallyExists(t *testing.T) {
 			err   error
 		}
 		r := wait(w, func(done func(recovered)) {
-			t.Recover(1, func(paths []string, err error) { done(recovered{paths, err}) })
+			t.Recover(1, func(paths, _ []string, err error) { done(recovered{paths, err}) })
 		})
 		require.NoError(w, r.err)
 		require.Len(w, r.paths, 2)
@@ -219,7 +219,7 @@ func TestRecoverTellsWhatReallyExists(t *testing.T) {
 		require.ElementsMatch(w, r.paths, t.Debris())
 		require.ElementsMatch(w, r.paths, w.ephemerals(id(s)))
 		r = wait(w, func(done func(recovered)) {
-			t.Recover(2, func(paths []string, err error) { done(recovered{paths, err}) })
+			t.Recover(2, func(paths, _ []string, err error) { done(recovered{paths, err}) })
 		})
 		require.ErrorIs(w, r.err, session.ErrExpired)
 	})

@@ -138,8 +138,8 @@ func (s *Session) Connect(ctx context.Context) error {
 	return failed("connect", "", err)
 }
 
-// start begins the first epoch, once.
-func (s *Session) start() {
+// Start begins to connect, if that has not begun, and does not wait. The first operation, watch or wish of a recipe does so too.
+func (s *Session) Start() {
 	s.mu.Lock()
 	first := !s.started && !s.closing
 	s.started = s.started || first

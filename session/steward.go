@@ -19,6 +19,7 @@ type steward struct {
 	trusted bool // as the seats know it
 	barren  int  // epochs in a row that ended before they began
 	table   watchTable
+	send    func(a *ask, watch bool) // request, but in tests of the table
 }
 
 func newSteward(s *Session, self actors.Self[message]) *steward {
@@ -26,6 +27,7 @@ func newSteward(s *Session, self actors.Self[message]) *steward {
 	started, seats := s.started, s.members()
 	s.mu.Unlock()
 	w := &steward{Session: s, self: self, table: newWatchTable()}
+	w.send = w.request
 	if self.Incarnation() > 1 && started {
 		for _, t := range seats {
 			t.endEpoch(ErrRestarted) // it may have been told of the one that the incarnation before had in charge
@@ -93,7 +95,7 @@ func (w *steward) open() {
 	w.cur = e
 	w.turned()
 	w.mu.Unlock()
-	w.epoch, w.begun, w.up, w.trusted = e, false, false, false
+	w.epoch, w.begun, w.began, w.up, w.trusted = e, false, EpochBegan{}, false, false
 	conn, err := link.Open(link.Config{
 		Servers: w.cfg.servers, Timeout: w.cfg.timeout, MaxPacket: w.cfg.maxPacket,
 		Dial: w.cfg.dialer(), Auth: w.cfg.auth, Logger: w.log.With("epoch", e.number),

@@ -59,7 +59,9 @@ func (t *trust) begin(cfg *config, timeout time.Duration, now instant) {
 	if margin == 0 {
 		margin = timeout/syncShare + tick/2 + timeout/driftShare
 	}
-	*t = trust{timeout: timeout, margin: margin, tick: tick, sharp: cfg.margin != 0, skew: now.skew(), steady: now.mono, vouch: t.vouch}
+	// Field by field, but for vouch: that is read without the session's mutex.
+	t.timeout, t.margin, t.tick, t.sharp = timeout, margin, tick, cfg.margin != 0
+	t.stands, t.until, t.skew, t.deaf, t.steady = false, instant{}, now.skew(), 0, now.mono
 }
 
 // credit is how long the answer to a request that was sent at that moment is good for.

@@ -56,6 +56,7 @@ func newWatcher[T any](of *shared[T], self actors.Self[sighted]) *watcher[T] {
 	w := &watcher[T]{shared: of, self: self}
 	ref := self.Ref()
 	// Each incarnation has a seat of its own, so that it hears how things stand. A session that is closed has none, and stops this actor.
+	of.session.Start()
 	w.seat, _ = of.session.Seat(of.sight.name+":"+of.path, func(n Notice) { ref.Tell(noticed{n}) })
 	return w
 }

@@ -17,12 +17,12 @@ func (w *steward) onAsked(a *ask) {
 	case n == nil:
 		n = &watchEntry{arming: a}
 		w.table.entries[a.key] = n
-		w.request(a, true)
+		w.send(a, true)
 	case n.arming != nil:
 		n.waiting = append(n.waiting, a)
 	default:
 		n.subscribe(a)
-		w.request(a, false)
+		w.send(a, false)
 	}
 }
 

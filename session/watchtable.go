@@ -57,7 +57,14 @@ type watchEntry struct {
 // heldBack is an event that came before the answer to the read that asked for it, or behind such an event: a seat hears events in ZooKeeper's order.
 type heldBack struct {
 	notice Fired
-	until  []*ask
+	until  []*ask // answered, or known to have no answer
+	due    bool   // also if none of them is: another read of the seat's asked for it
+}
+
+// without takes reads off those that an event waits for, and tells whether nobody is left who asked for it.
+func (h *heldBack) without(asks []*ask) bool {
+	h.until = slices.DeleteFunc(h.until, func(a *ask) bool { return slices.Contains(asks, a) })
+	return len(h.until) == 0 && !h.due
 }
 
 func newWatchTable() watchTable {
@@ -102,12 +109,20 @@ func firedKeys(ev link.Fired) []watchKey {
 
 // pass tells an event to a seat, now or when what it waits for is answered.
 func (t *watchTable) pass(seat *Seat, n Fired, asks []*ask) {
+	all := len(asks)
 	until := slices.DeleteFunc(asks, func(a *ask) bool { return a.answered })
 	if len(until) == 0 && len(t.held[seat]) == 0 {
 		seat.tell(n)
 		return
 	}
-	t.held[seat] = append(t.held[seat], heldBack{n, until})
+	// A read is followed by one event at most. If one was held back for it before, that stems from an older watch, and the read has seen what it is about.
+	var held []heldBack
+	for _, h := range t.held[seat] {
+		if !h.without(until) {
+			held = append(held, h)
+		}
+	}
+	t.held[seat] = append(held, heldBack{n, until, len(until) < all})
 }
 
 // release tells a seat the events that nothing holds back any more.
@@ -119,7 +134,7 @@ func (t *watchTable) release(seat *Seat) {
 			break
 		}
 		held = held[1:]
-		if len(first.until) == 0 || slices.ContainsFunc(first.until, func(a *ask) bool { return a.answered }) {
+		if first.due || slices.ContainsFunc(first.until, func(a *ask) bool { return a.answered }) {
 			seat.tell(first.notice)
 		}
 	}
