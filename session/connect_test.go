@@ -67,7 +67,7 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
 		waiting := begin(func() error {
-			remove := w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+			remove := w.intercept(func(r *zktest.Request) zktest.Verdict {
 				if r.Op == zktest.OpGetData && r.Path == "/" {
 					return zktest.DropReply
 				}

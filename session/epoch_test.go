@@ -92,7 +92,7 @@ func TestAnEpochBeginsWithAuthAndSync(t *testing.T) {
 func TestARefusedCredentialEndsTheSession(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.session(session.WithAuth("digest", []byte("secret")), session.WithTimeout(4*time.Second))
-		w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpSetAuth {
 				return zktest.Fail(-115)
 			}
@@ -117,7 +117,7 @@ func TestARefusedCredentialEndsTheSession(t *testing.T) {
 func TestBarrenEpochsArePaced(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.session()
-		w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpSync {
 				w.srv.Expire(r.SessionID)
 				return zktest.CutBefore

@@ -20,6 +20,23 @@ type world struct {
 	*testing.T
 	srv *zktest.Server
 	ctx context.Context
+
+	scripting sync.Mutex // held while an interceptor judges, so that the test may change what it goes by
+}
+
+// intercept lets f judge every request; what f goes by is changed with script.
+func (w *world) intercept(f func(r *zktest.Request) zktest.Verdict) (remove func()) {
+	return w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+		w.scripting.Lock()
+		defer w.scripting.Unlock()
+		return f(r)
+	})
+}
+
+func (w *world) script(change func()) {
+	w.scripting.Lock()
+	defer w.scripting.Unlock()
+	change()
 }
 
 // inBubble runs a test with virtual time. Every session that it opens is closed at the end, and every goroutine has to be gone then.

@@ -18,7 +18,7 @@ import (
 // cutOnce cuts the connection once, at the first request for which when is true.
 func (w *world) cutOnce(verdict zktest.Verdict, when func(r *zktest.Request) bool) {
 	done := false
-	w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+	w.intercept(func(r *zktest.Request) zktest.Verdict {
 		if done || !when(r) {
 			return zktest.Pass
 		}
@@ -80,7 +80,7 @@ func TestUnknownOutcomeAndTheEndOfThePatience(t *testing.T) {
 func TestReadsAreAskedAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		lost := 0
-		w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpExists && lost > 0 {
 				lost--
 				return zktest.CutAfter
@@ -101,10 +101,10 @@ func TestReadsAreAskedAgain(t *testing.T) {
 			{"for ever", session.RetryForever(), 300, nil},
 		} {
 			s := w.open(session.WithRetry(c.policy))
-			lost = c.lost
+			w.script(func() { lost = c.lost })
 			_, _, err := s.Exists(w.ctx, "/a")
 			require.ErrorIs(w, err, c.err, c.name)
-			lost = 0
+			w.script(func() { lost = 0 })
 		}
 	})
 }
@@ -113,7 +113,7 @@ func TestAnOverloadedServerIsAskedAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
 		throttled := 0
-		w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op != zktest.OpPing && r.Op != zktest.OpConnect && throttled < 3 {
 				throttled++
 				return zktest.Fail(zktest.ErrThrottled)
@@ -122,7 +122,7 @@ func TestAnOverloadedServerIsAskedAgain(t *testing.T) {
 		})
 		_, _, err := s.Children(w.ctx, "/")
 		require.NoError(w, err)
-		throttled = 0
+		w.script(func() { throttled = 0 })
 		require.NoError(w, w.seat(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err)
 	})
 }
@@ -136,7 +136,7 @@ func TestB75_ProtectedCreateIsResolvedByLooking(t *testing.T) {
 				inBubble(t, func(w *world) {
 					s := w.open()
 					n := 0
-					w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+					w.intercept(func(r *zktest.Request) zktest.Verdict {
 						if r.SessionID != id(s) || r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
 							return zktest.Pass
 						}
@@ -203,7 +203,7 @@ func TestB03_AProtectedCreateThatIsGivenUpLeavesNothing(t *testing.T) {
 				inBubble(t, func(w *world) {
 					s, other := w.open(), w.open()
 					var down time.Time // until when there is no connection to be had
-					w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+					w.intercept(func(r *zktest.Request) zktest.Verdict {
 						switch {
 						case r.Op == zktest.OpConnect && time.Now().Before(down):
 							return zktest.CutBefore
@@ -239,7 +239,7 @@ func TestAnySingleLossIsResolved(t *testing.T) {
 					t := w.seat(s)
 					synctest.Wait()
 					n := 0
-					remove := w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+					remove := w.intercept(func(r *zktest.Request) zktest.Verdict {
 						if r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
 							return zktest.Pass
 						}

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/session"
@@ -149,7 +151,7 @@ func last[T any](all []T) T { return all[len(all)-1] }
 func TestParentsWhereContainersAreUnknown(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpCreateContainer {
 				return zktest.Fail(zktest.ErrUnimplemented)
 			}
@@ -274,22 +276,20 @@ func TestDeleteAllAgainstOthers(t *testing.T) {
 		s, other := w.open(), w.open()
 		require.NoError(w, s.EnsurePath(w.ctx, "/t/a/b"))
 		require.NoError(w, s.EnsurePath(w.ctx, "/t/c"))
-		created, deleted := false, false
-		w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+		var created, deleted atomic.Bool
+		w.srv.Intercept(func(r *zktest.Request) zktest.Verdict { // which asks something itself
 			switch {
-			case r.SessionID == id(other) || r.Op != zktest.OpMulti:
-			case !created:
-				created = true
+			case r.SessionID != id(s) || r.Op != zktest.OpMulti:
+			case !created.Swap(true):
 				_, err := other.Create(w.ctx, "/t/a/b/new", nil)
-				require.NoError(w, err)
-			case !deleted:
-				deleted = true
-				require.NoError(w, other.Delete(w.ctx, "/t/c", -1))
+				assert.NoError(w, err)
+			case !deleted.Swap(true):
+				assert.NoError(w, other.Delete(w.ctx, "/t/c", -1))
 			}
 			return zktest.Pass
 		})
 		require.NoError(w, s.DeleteAll(w.ctx, "/t"))
-		require.True(w, created && deleted)
+		require.True(w, created.Load() && deleted.Load())
 		_, exists, err := s.Exists(w.ctx, "/t")
 		require.NoError(w, err)
 		require.False(w, exists)

@@ -168,7 +168,7 @@ func TestLeaveDeletesWhatStands(t *testing.T) {
 				s := w.open()
 				t := w.seat(s)
 				h := t.hold(w, 1, "/other")
-				w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+				w.intercept(func(r *zktest.Request) zktest.Verdict {
 					if r.Op == zktest.OpCreate && delay > 0 {
 						return zktest.Delay(delay)
 					}

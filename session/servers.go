@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,4 +63,9 @@ func checkAddr(addr string) error {
 		return fmt.Errorf("port %q is not a number from 1 to 65535", port)
 	}
 	return nil
+}
+
+// Reaches tells whether two sessions are on the same ensemble, as far as their servers' addresses tell: they have one in common.
+func (s *Session) Reaches(other *Session) bool {
+	return s == other || slices.ContainsFunc(s.cfg.servers, func(addr string) bool { return slices.Contains(other.cfg.servers, addr) })
 }

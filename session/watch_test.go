@@ -149,7 +149,7 @@ func TestB68_ChangesWhileAway(t *testing.T) {
 				require.False(w, newest(w, missing).Exists)
 				w.cutOnce(verdict, func(r *zktest.Request) bool { return r.Op == zktest.OpSetWatches })
 				away := true
-				w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+				w.intercept(func(r *zktest.Request) zktest.Verdict {
 					if r.Op == zktest.OpConnect && away {
 						return zktest.CutBefore
 					}
@@ -164,7 +164,7 @@ func TestB68_ChangesWhileAway(t *testing.T) {
 				require.NoError(w, err)
 				require.NoError(w, other.EnsurePath(w.ctx, "/a/x"))
 				require.NoError(w, other.EnsurePath(w.ctx, "/b"))
-				away = false
+				w.script(func() { away = false })
 				time.Sleep(9 * time.Second)
 				d, c, m := newest(w, data), newest(w, children), newest(w, missing)
 				require.Equal(w, "new", string(d.Bytes))
@@ -195,7 +195,7 @@ func TestB69_MadeAgainWithTheSameVersion(t *testing.T) {
 				states := s.WatchData(w.ctx, "/a")
 				before := newest(w, states)
 				held := true
-				w.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+				w.intercept(func(r *zktest.Request) zktest.Verdict {
 					if r.Op == zktest.OpConnect && held {
 						return zktest.CutBefore
 					}
@@ -206,7 +206,7 @@ func TestB69_MadeAgainWithTheSameVersion(t *testing.T) {
 				_, err = other.Create(w.ctx, "/a", []byte("same"))
 				require.NoError(w, err)
 				require.True(w, newest(w, states).Stale)
-				held = false
+				w.script(func() { held = false })
 				time.Sleep(time.Second)
 				after := newest(w, states)
 				require.False(w, after.Stale)
