@@ -64,7 +64,11 @@ func (m *Machine) onResumed(e machine.Resumed) {
 
 func (m *Machine) undefer() {
 	m.deferred = false
-	if m.state == Ready {
+	switch {
+	case m.state != Ready:
+	case m.look.torn:
+		m.list() // the end of the own znode may be among the events that come now
+	default:
 		m.first()
 	}
 }

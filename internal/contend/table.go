@@ -81,6 +81,8 @@ var table = []Transition{
 
 	{Ready, "TrustGained", Holding, "first all the time"},
 	{Ready, "Resumed", Holding, "the host's refusal was about the connection"},
+	{Ready, "TrustGained", Listing, "the connection was down meanwhile: the own znode's end may be among the events that come now"},
+	{Ready, "Resumed", Listing, "the same"},
 	{Ready, "Changed", Checking, "the own znode has to be watched again before a grant"},
 	{Ready, "Deleted", Joining, "the own znode is gone"},
 	{Ready, "Withdrawn", Leaving, "nobody takes the place over"},

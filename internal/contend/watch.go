@@ -77,9 +77,10 @@ func (m *Machine) onSeen(e machine.Seen) {
 	}
 	isOwn := m.state.placed() && e.Path == m.place.path
 	isPred := (m.state == Checking || m.state == Waiting) && e.Path == m.look.pred
-	w.armed = e.Err == nil && e.Exists
+	stands := e.Err == nil && e.Exists
+	w.armed = stands && !dirty
 	switch {
-	case dirty && w.armed && (isOwn || isPred):
+	case dirty && stands && (isOwn || isPred):
 		m.watch(e.Path) // what was read may be old, and the watch spent
 	case isOwn:
 		m.onOwnSeen(e)

@@ -20,6 +20,8 @@ type claim[P any] struct {
 	// settled closes when the claim is over and nothing of it is left in ZooKeeper, or the instance has ended.
 	settled *notify.Latch
 
+	told int // the incarnation whose machine knows that it is withdrawn; touched by the actor alone
+
 	// Guarded by the ledger's mutex.
 	withdrawn bool
 	held      *Possession
@@ -50,3 +52,6 @@ func (c *claim[P]) reply(o outcome[P]) bool {
 
 // abandon says that the caller waits no longer; false if his outcome is already there.
 func (c *claim[P]) abandon() bool { return !c.answered.Swap(true) }
+
+// had tells, after a crash, whether the claim got the one possession that was to come of it. With the ledger's mutex.
+func (c *claim[P]) had() bool { return c.once && c.held != nil && c.answered.Load() }

@@ -20,7 +20,7 @@ func (h *host[P]) carryOut(e machine.Effect) {
 	case machine.Read:
 		h.seat.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) { h.answer(seen(e.Ask, s)) })
 	case machine.Leave:
-		h.leaving++
+		h.leave(e.Path)
 		h.seat.Remove(e.Epoch, e.Path, func(err error) {
 			if err == nil {
 				h.answer(machine.Left{Epoch: e.Epoch, Path: e.Path})
@@ -41,13 +41,12 @@ func (h *host[P]) carryOut(e machine.Effect) {
 	case machine.Wake:
 		h.wake(e)
 	case machine.Publish:
-		h.phase = e.Standing.Phase
-		h.cfg.Publish(e.Standing)
+		h.publish(e.Standing)
 	}
 }
 
 func (h *host[P]) join(e machine.Join) {
-	h.replacing = e.Replace
+	h.replacing = replacement{e.Epoch, e.Replace}
 	j := session.Join{Parent: h.cfg.Path, Name: h.cfg.Name, Data: h.cfg.Data, Replace: e.Replace}
 	h.seat.JoinList(e.Epoch, j, func(a session.Joined) {
 		h.answer(machine.Joined{Epoch: a.Epoch, Path: a.Path, Err: a.Err})
@@ -88,6 +87,19 @@ func failure(ev machine.Event) error {
 	return nil
 }
 
+// leave notes that a znode is being deleted.
+func (h *host[P]) leave(path string) {
+	if h.leaving == nil {
+		h.leaving = make(map[string]struct{})
+	}
+	h.leaving[path] = struct{}{}
+}
+
+func (h *host[P]) publish(s machine.Standing) {
+	h.phase = s.Phase
+	h.cfg.Publish(s)
+}
+
 // grant turns a place at the head into a possession, and gives it to the claim's caller or offers it to whoever receives.
 func (h *host[P]) grant(e machine.Grant) {
 	c := h.ledger.find(e.Claim)
@@ -117,16 +129,17 @@ func (h *host[P]) grant(e machine.Grant) {
 }
 
 func (h *host[P]) deliver(c *claim[P], p *Possession) {
+	won := h.cfg.Wrap(p)
 	h.ledger.mu.Lock()
 	c.held = p
 	h.ledger.spend(p)
 	wanted := !c.withdrawn
 	if wanted && !c.once {
-		p.offer = h.won.Offer(h.cfg.Wrap(p), nil)
+		p.offer = h.won.Offer(won, nil)
 	}
 	h.ledger.mu.Unlock()
 	if wanted && c.once {
-		wanted = c.reply(outcome[P]{won: h.cfg.Wrap(p)})
+		wanted = c.reply(outcome[P]{won: won})
 	}
 	switch {
 	case !wanted:

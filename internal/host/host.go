@@ -16,12 +16,18 @@ type host[P any] struct {
 	machine   machine.Machine
 	phase     machine.Phase
 	timers    map[uint64]*time.Timer
-	leaving   int    // deletions under way
-	replacing string // what the Join under way deletes in its transaction
+	leaving   map[string]struct{} // what is being deleted
+	replacing replacement         // what the Join under way deletes in its transaction
 
 	// An incarnation after the first begins by cleaning up after the one before; until that is done, what it is told waits.
 	recovering bool
 	pending    []message
+}
+
+// replacement is an own znode that a Join deletes in its transaction.
+type replacement struct {
+	epoch uint64
+	path  string
 }
 
 func newHost[P any](i *Instance[P], self actors.Self[message]) *host[P] {
@@ -30,6 +36,7 @@ func newHost[P any](i *Instance[P], self actors.Self[message]) *host[P] {
 	v := i.ledger.view
 	i.ledger.mu.Unlock()
 	if self.Incarnation() > 1 {
+		h.publish(machine.Standing{Phase: machine.Offering, Stale: true}) // whatever the one before said last
 		h.takeOver(v)
 	}
 	return h
@@ -95,13 +102,15 @@ func (h *host[P]) step(ev machine.Event) {
 func (h *host[P]) onAnswer(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.Left:
-		h.leaving--
+		delete(h.leaving, ev.Path)
 		h.gone(ev.Path)
 	case machine.Joined:
-		if ev.Err == nil && h.replacing != "" {
-			h.gone(h.replacing)
+		if r := h.replacing; r.epoch == ev.Epoch {
+			h.replacing = replacement{}
+			if ev.Err == nil && r.path != "" {
+				h.gone(r.path)
+			}
 		}
-		h.replacing = ""
 	case machine.Woke:
 		delete(h.timers, ev.Ask)
 	}
@@ -116,10 +125,19 @@ func (h *host[P]) onWanted(m wanted) {
 }
 
 func (h *host[P]) onWithdrawn(m withdrawn) {
-	if h.ledger.find(m.claim) != nil {
-		h.step(machine.Withdrawn{Claim: m.claim})
+	if c := h.ledger.find(m.claim); c != nil {
+		h.withdraw(c)
 	}
 	h.stopIfSettled()
+}
+
+// withdraw tells the machine that a claim is no longer wanted, once: a recovery may have told it before the message came.
+func (h *host[P]) withdraw(c *claim[P]) {
+	if c.told == h.self.Incarnation() {
+		return
+	}
+	c.told = h.self.Incarnation()
+	h.step(machine.Withdrawn{Claim: c.id})
 }
 
 func (h *host[P]) onReleased(p *Possession) {
@@ -136,6 +154,9 @@ func (h *host[P]) onLost(p *Possession) {
 		return
 	}
 	h.setHeld(c, nil)
+	if h.withdrawn(c) {
+		return // word of that is on its way, and settles it
+	}
 	if c.once {
 		h.ledger.remove(c)
 		c.settled.Close()
@@ -158,6 +179,12 @@ func (h *host[P]) holder(p *Possession) *claim[P] {
 	return c
 }
 
+func (h *host[P]) withdrawn(c *claim[P]) bool {
+	h.ledger.mu.Lock()
+	defer h.ledger.mu.Unlock()
+	return c.withdrawn
+}
+
 func (h *host[P]) setHeld(c *claim[P], p *Possession) {
 	h.ledger.mu.Lock()
 	defer h.ledger.mu.Unlock()
@@ -167,7 +194,7 @@ func (h *host[P]) setHeld(c *claim[P], p *Possession) {
 // stopIfSettled ends the actor once it is to close and nothing is left to settle.
 func (h *host[P]) stopIfSettled() {
 	h.ledger.mu.Lock()
-	over := h.ledger.closing && len(h.ledger.claims) == 0 && len(h.ledger.spent) == 0 && h.leaving == 0
+	over := h.ledger.closing && len(h.ledger.claims) == 0 && len(h.ledger.spent) == 0 && len(h.leaving) == 0
 	h.ledger.mu.Unlock()
 	if over {
 		h.self.Ref().Stop()

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/machine"
@@ -60,6 +59,7 @@ func New[P any](cfg Config[P]) (*Instance[P], error) {
 // Stand states the standing intent: win, in every epoch and after every loss, until StandDown. It is idempotent.
 func (i *Instance[P]) Stand() {
 	if c := i.ledger.stand(); c != nil {
+		i.cfg.Session.Start()
 		i.ref.Tell(wanted{c.id})
 	}
 }
@@ -70,6 +70,8 @@ func (i *Instance[P]) Won() <-chan P { return i.won.C() }
 // StandDown withdraws the standing intent, waiting or holding, and returns when nothing of it is left in ZooKeeper. If ctx ends first, the deletion
 // goes on by itself until the epoch ends.
 func (i *Instance[P]) StandDown(ctx context.Context) error {
+	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
+	defer cancel()
 	c, fresh := i.ledger.withdrawStanding()
 	if c == nil {
 		return nil
@@ -77,12 +79,7 @@ func (i *Instance[P]) StandDown(ctx context.Context) error {
 	if fresh {
 		i.abandon(c, session.ErrReleased)
 	}
-	select {
-	case <-c.settled.C():
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return confirmed(ctx, c.settled.C())
 }
 
 // Claim wins one possession for its caller. With try, it fails with machine.ErrHeld as soon as somebody is known to be ahead.
@@ -95,6 +92,7 @@ func (i *Instance[P]) Claim(ctx context.Context, try bool) (P, error) {
 	if c == nil {
 		return none, i.closedErr()
 	}
+	i.cfg.Session.Start()
 	i.ref.Tell(wanted{c.id})
 	var err error
 	select {
@@ -141,6 +139,8 @@ func (i *Instance[P]) Err() error { return i.end.Err() }
 // Close withdraws every claim, releases what is held and ends the instance. If ctx ends before ZooKeeper has confirmed it, the instance is ended all
 // the same and the session deletes what is left in the background; ctx's error is returned.
 func (i *Instance[P]) Close(ctx context.Context) error {
+	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
+	defer cancel()
 	if claims, first := i.ledger.close(); first {
 		for _, c := range claims {
 			if c.once && c.abandon() {
@@ -150,12 +150,25 @@ func (i *Instance[P]) Close(ctx context.Context) error {
 		}
 		i.ref.Tell(closing{})
 	}
-	select {
-	case <-i.ref.Done():
-		return nil
-	case <-ctx.Done():
+	err := confirmed(ctx, i.ref.Done())
+	if err != nil {
 		i.ref.Stop()
 		<-i.ref.Done() // prompt: stopping an actor waits for nothing
+	}
+	return err
+}
+
+// confirmed waits for something to be done, or ctx. What is done is done, whatever has become of ctx.
+func confirmed(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+		return nil
+	default:
 		return context.Cause(ctx)
 	}
 }
@@ -164,11 +177,13 @@ func (i *Instance[P]) closedErr() error {
 	if err := i.Err(); err != nil {
 		return err
 	}
-	return fmt.Errorf("%s %s: %w", i.cfg.Kind, i.cfg.Path, session.ErrClosed)
+	return i.failed(session.ErrClosed)
+}
+
+// failed wraps the end of the instance with what it was.
+func (i *Instance[P]) failed(err error) error {
+	return &session.OpError{Op: i.cfg.Kind, Path: i.cfg.Path, Err: err}
 }
 
 // Panic makes the actor panic with the value: for tests of supervision.
 func (i *Instance[P]) Panic(value any) { i.ref.Tell(poked{func() { panic(value) }}) }
-
-// Unwrap gives the session that the instance is on.
-func (i *Instance[P]) Session() *session.Session { return i.cfg.Session }

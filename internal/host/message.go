@@ -22,7 +22,8 @@ type (
 	recovered struct { // what the incarnation before left in ZooKeeper
 		incarnation int
 		epoch       uint64
-		paths       []string
+		standing    []string
+		leaving     []string
 	}
 	swept struct { // what was to be deleted of it is gone
 		incarnation int

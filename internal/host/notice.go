@@ -52,7 +52,7 @@ func (h *host[P]) note(n session.Notice) {
 
 // forget: the epoch is over and with it every znode of it.
 func (h *host[P]) forget() {
-	h.leaving, h.replacing = 0, ""
+	h.leaving = nil
 	h.ledger.mu.Lock()
 	spent := h.ledger.spent
 	h.ledger.spent = nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -28,14 +29,12 @@ func (p *Possession) SessionID() int64 { return p.session }
 // Release gives the possession up: Done closes first, then the znode is deleted. It returns nil once ZooKeeper has confirmed that, the loss if it had
 // been lost before, or ctx's error; then the deletion goes on by itself until the epoch ends.
 func (p *Possession) Release(ctx context.Context) error {
+	parent, _ := znode.Split(p.Path())
+	ctx, cancel := beyond(ctx, p.Session(), parent)
+	defer cancel()
 	p.release()
 	if err := p.Err(); !isReleased(err) {
 		return err
 	}
-	select {
-	case <-p.freed.C():
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return confirmed(ctx, p.freed.C())
 }

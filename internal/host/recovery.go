@@ -2,7 +2,7 @@ package host
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/actors"
@@ -18,11 +18,8 @@ func (h *host[P]) takeOver(v view) {
 		h.ref.Tell(swept{incarnation: incarnation})
 		return
 	}
-	h.seat.Recover(v.epoch, func(paths []string, err error) {
-		if err != nil {
-			paths = nil // the epoch is over: nothing of it is left, and EpochEnded says so
-		}
-		h.ref.Tell(recovered{incarnation, v.epoch, paths})
+	h.seat.Recover(v.epoch, func(standing, leaving []string, _ error) { // an error: the epoch is over, and EpochEnded says so
+		h.ref.Tell(recovered{incarnation, v.epoch, standing, leaving})
 	})
 }
 
@@ -56,12 +53,13 @@ func (h *host[P]) onRecovered(m recovered) {
 		return
 	}
 	done := swept{incarnation: m.incarnation, epoch: m.epoch}
-	var stale []string
-	for _, path := range m.paths {
+	stale := m.leaving
+	for _, path := range m.standing {
 		h.ledger.mu.Lock()
 		_, spent := h.ledger.spent[path]
+		wanted := slices.ContainsFunc(h.ledger.claims, func(c *claim[P]) bool { return !c.withdrawn && !c.had() })
 		h.ledger.mu.Unlock()
-		if !spent && done.unspent == "" {
+		if wanted && !spent && done.unspent == "" {
 			done.unspent = path
 			continue
 		}
@@ -92,7 +90,8 @@ func (h *host[P]) onSwept(m swept) {
 	v := h.ledger.view
 	h.ledger.mu.Unlock()
 	h.forget()
-	h.dropOver()
+	h.publish(machine.Standing{}) // as a machine begins; what it says from here on is what changes
+	h.dropHad()
 	if v.epoch != 0 {
 		h.step(machine.EpochBegan{Epoch: v.epoch, SessionID: v.session, Trusted: v.trusted})
 		if v.suspended {
@@ -104,6 +103,9 @@ func (h *host[P]) onSwept(m swept) {
 	}
 	for _, c := range h.ledger.all() {
 		h.step(machine.Wanted{Claim: c.id, Once: c.once, Try: c.try})
+		if h.withdrawn(c) {
+			h.withdraw(c)
+		}
 	}
 	pending := h.pending
 	h.pending = nil
@@ -115,18 +117,17 @@ func (h *host[P]) onSwept(m swept) {
 	h.stopIfSettled()
 }
 
-// dropOver takes claims out of the ledger that are over: withdrawn, or once and held by the incarnation before.
-func (h *host[P]) dropOver() {
+// dropHad takes claims out of the ledger that had their one possession from the incarnation before.
+func (h *host[P]) dropHad() {
 	for _, c := range h.ledger.all() {
 		h.ledger.mu.Lock()
-		p := c.held
+		p, had := c.held, c.had()
 		c.held = nil
-		over := c.withdrawn || (c.once && p != nil)
 		h.ledger.mu.Unlock()
 		if p != nil {
 			p.freed.Close()
 		}
-		if over {
+		if had {
 			h.ledger.remove(c)
 			c.settled.Close()
 		}
@@ -153,17 +154,22 @@ func (i *Instance[P]) ended(cause error) {
 	i.ledger.closing, i.ledger.standing = true, nil
 	seat := i.seat
 	i.ledger.mu.Unlock()
+	ofHolds := session.ErrClosed
 	switch {
 	case errors.Is(cause, actors.ErrGivenUp):
-		err = fmt.Errorf("%s %s: %w", i.cfg.Kind, i.cfg.Path, cause)
+		err, ofHolds = cause, session.ErrRestarted
 	case err == nil:
-		err = fmt.Errorf("%s %s: %w", i.cfg.Kind, i.cfg.Path, session.ErrClosed)
+		err = session.ErrClosed
 	}
-	i.end.Set(err)
+	err = i.failed(err)
 	if seat == nil {
 		return // New failed: nobody has seen the instance
 	}
-	i.endHolds(session.ErrClosed)
+	if i.cfg.Ended != nil {
+		i.cfg.Ended(err)
+	}
+	i.end.Set(err)
+	i.endHolds(ofHolds)
 	seat.Leave()
 	for _, c := range i.ledger.all() {
 		c.reply(outcome[P]{err: err})
@@ -176,8 +182,5 @@ func (i *Instance[P]) ended(cause error) {
 	i.ledger.mu.Unlock()
 	for _, p := range spent {
 		p.freed.Close()
-	}
-	if i.cfg.Ended != nil {
-		i.cfg.Ended(err)
 	}
 }

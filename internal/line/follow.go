@@ -72,6 +72,7 @@ type follower struct {
 func newFollower(s *session.Session, path string, out *notify.Latest[session.Data], self actors.Self[sighted]) *follower {
 	f := &follower{path: path, out: out, self: self}
 	ref := self.Ref()
+	s.Start()
 	f.seat, _ = s.Seat("contender:"+path, func(n session.Notice) { ref.Tell(noticed{n}) })
 	return f
 }

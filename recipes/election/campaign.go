@@ -1,11 +1,6 @@
 package election
 
-import (
-	"context"
-
-	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/session"
-)
+import "context"
 
 // Campaign states the intent to lead, and returns at once. The intent survives disconnection, expiry and lost terms: it stands, in every epoch, until
 // [Election.Resign] or [Election.Close]. Stating it again changes nothing.
@@ -20,8 +15,6 @@ func (e *Election) Leader() <-chan *Term { return e.instance.Won() }
 // returned; the deletion then goes on in the background until the epoch ends. Without a standing intent it does nothing. Terms of [Election.Lead] and
 // [Election.Run] are not touched.
 func (e *Election) Resign(ctx context.Context) error {
-	ctx, cancel := e.beyond(ctx)
-	defer cancel()
 	return failed("resign", e.path, e.instance.StandDown(ctx))
 }
 
@@ -29,7 +22,7 @@ func (e *Election) Resign(ctx context.Context) error {
 // if it ends first, the candidacy is withdrawn, no term comes of it later, and ctx's cause is returned. Other errors: [ErrDeadlock], session.ErrClosed,
 // and what ZooKeeper refuses (session.ErrNoAuth, session.ErrTooLarge, …).
 func (e *Election) Lead(ctx context.Context) (*Term, error) {
-	if e.inside(ctx) {
+	if e.instance.Inside(ctx) {
 		return nil, failed("lead", e.path, ErrDeadlock)
 	}
 	t, err := e.instance.Claim(ctx, false)
@@ -37,23 +30,4 @@ func (e *Election) Lead(ctx context.Context) (*Term, error) {
 		return nil, failed("lead", e.path, err)
 	}
 	return t, nil
-}
-
-// inside: the context ends with a term in this election.
-func (e *Election) inside(ctx context.Context) bool {
-	for h := range session.HoldsFrom(ctx) {
-		if parent, _ := znode.Split(h.Path()); parent == e.path && h.Session() == e.session {
-			return true
-		}
-	}
-	return false
-}
-
-// beyond is the context to wait in for the confirmation of a term's end. One that ends with the term would end the wait before it has begun; then the
-// session's timeout bounds it, since the znode is gone by then in any case.
-func (e *Election) beyond(ctx context.Context) (context.Context, context.CancelFunc) {
-	if !e.inside(ctx) {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(context.WithoutCancel(ctx), e.session.Status().Timeout)
 }

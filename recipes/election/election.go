@@ -70,8 +70,6 @@ func (e *Election) Err() error { return e.instance.Err() }
 // and waited for. If ctx ends before all that, its error is returned; terms still standing are ended, and the deletions go on in the background until
 // the epoch ends. It is idempotent. A function of Run must not wait for it: it returns an error instead.
 func (e *Election) Close(ctx context.Context) error {
-	ctx, cancel := e.beyond(ctx)
-	defer cancel()
 	select {
 	case <-e.runs.close(failed("run", e.path, session.ErrClosed)):
 	case <-ctx.Done():

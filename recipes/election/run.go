@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -41,8 +42,7 @@ func (e *Election) serve(ctx context.Context, t *Term, f func(ctx context.Contex
 	resigned := false
 	resign := func() error {
 		resigned = true
-		// The term must be given up, ctx or not; the session's timeout bounds it, since the znode is gone by then in any case.
-		rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.session.Status().Timeout)
+		rctx, cancel := host.Afterwards(ctx, e.session)
 		defer cancel()
 		return t.Resign(rctx)
 	}

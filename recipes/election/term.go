@@ -24,8 +24,6 @@ func (e *Election) wrap(p *host.Possession) *Term { return &Term{Hold: p.Hold, e
 // until the epoch ends; a ctx that ends with the term itself, as that of a function in [Election.Run], counts as one that lasts for a session timeout. It
 // is idempotent. A standing intent stands again at the end of the line.
 func (t *Term) Resign(ctx context.Context) error {
-	ctx, cancel := t.election.beyond(ctx)
-	defer cancel()
 	return failed("resign", t.election.path, t.of.Release(ctx))
 }
 

@@ -22,6 +22,7 @@ func Follow(ctx context.Context, s *session.Session, q Sequencer) (context.Conte
 		return nil, err
 	}
 	news := newNews()
+	s.Start()
 	seat, err := s.Seat("fence:"+path, news.notice)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -18,10 +18,8 @@ func (l *Lock) Lock(ctx context.Context) (*Grant, error) { return l.claim(ctx, "
 func (l *Lock) TryLock(ctx context.Context) (*Grant, error) { return l.claim(ctx, "try lock", true) }
 
 func (l *Lock) claim(ctx context.Context, op string, try bool) (*Grant, error) {
-	for h := range session.HoldsFrom(ctx) {
-		if parent, _ := znode.Split(h.Path()); parent == l.path && h.Session() == l.session {
-			return nil, failed(op, l.path, ErrDeadlock)
-		}
+	if l.instance.Inside(ctx) {
+		return nil, failed(op, l.path, ErrDeadlock)
 	}
 	g, err := l.instance.Claim(ctx, try)
 	if err != nil {
@@ -34,6 +32,9 @@ func (l *Lock) claim(ctx context.Context, op string, try bool) (*Grant, error) {
 // else is granted the lock while f runs unless it was lost; then Do returns an error that is session.ErrLost, also if f returned nil. Otherwise it
 // returns f's error, or why the lock could not be had or its release not be confirmed.
 func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) error) error {
+	if f == nil {
+		return failed("do", l.path, errors.New("f: nil"))
+	}
 	g, err := l.Lock(ctx)
 	if err != nil {
 		return err
@@ -41,8 +42,7 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 	released := false
 	release := func() error {
 		released = true
-		// The work is done and must be given up, ctx or not; the session's timeout bounds it, since the znode is gone by then in any case.
-		rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.session.Status().Timeout)
+		rctx, cancel := host.Afterwards(ctx, l.session)
 		defer cancel()
 		return g.Release(rctx)
 	}

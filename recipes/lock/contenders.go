@@ -15,7 +15,7 @@ type Contender struct {
 	Data      []byte
 	SessionID int64
 	Since     time.Time // when it took its place, by the server's clock
-	Holding   bool
+	Holding   bool      // first in line: it holds, or is about to
 }
 
 // Contenders lists who holds the lock and who waits, in order. A line that does not exist is empty.

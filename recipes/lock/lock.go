@@ -48,7 +48,10 @@ func New(s *session.Session, path string, opts ...Option) (*Lock, error) {
 		return nil, &session.OpError{Op: "lock.New", Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
 	}
 	var o options
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			return nil, failed("lock.New", path, fmt.Errorf("opts[%d]: nil", i))
+		}
 		if err := opt(&o); err != nil {
 			return nil, &session.OpError{Op: "lock.New", Path: path, Err: err}
 		}

@@ -173,6 +173,11 @@ func TestDo(t *testing.T) {
 		require.ErrorIs(w, err, boom)
 		require.Zero(w, w.nodes())
 
+		require.NoError(w, l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
+			return g.Release(ctx) // whose end this very call is
+		}))
+		require.Zero(w, w.nodes())
+
 		require.PanicsWithValue(w, "f's own", func() {
 			_ = l.Do(w.Context(), func(context.Context, *lock.Grant) error { panic("f's own") })
 		})

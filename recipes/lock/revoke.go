@@ -48,19 +48,26 @@ func Break(ctx context.Context, s *session.Session, contenderPath string, grace 
 	for {
 		select {
 		case state, open := <-states:
-			if !open {
-				if err := context.Cause(ctx); err != nil {
-					return failed("break", contenderPath, err)
-				}
-				return failed("break", contenderPath, s.Err())
-			}
-			if !state.Exists && !state.Stale {
+			switch {
+			case !open:
+				states = nil // nothing more is heard: then patience decides
+			case !state.Exists && !state.Stale:
 				return nil
 			}
 		case <-patience.C:
-			return gone(s.Delete(ctx, contenderPath, -1))
+			return remove(ctx, s, contenderPath)
 		case <-ctx.Done():
 			return failed("break", contenderPath, context.Cause(ctx))
+		}
+	}
+}
+
+// remove deletes for certain: the name is unique, so that a deletion whose answer was lost can be repeated.
+func remove(ctx context.Context, s *session.Session, path string) error {
+	for {
+		err := s.Delete(ctx, path, -1)
+		if !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil {
+			return gone(err)
 		}
 	}
 }

@@ -1,0 +1,36 @@
+package host
+
+import (
+	"context"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Inside tells whether ctx descends from the context of a possession in this line: whoever waits in it for another would wait for himself.
+func (i *Instance[P]) Inside(ctx context.Context) bool { return inside(ctx, i.cfg.Session, i.cfg.Path) }
+
+func inside(ctx context.Context, s *session.Session, line string) bool {
+	for h := range session.HoldsFrom(ctx) {
+		parent, _ := znode.Split(h.Path())
+		if h.Err() == nil && h.Session().Path(parent) == s.Path(line) && h.Session().Reaches(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// beyond is the context to wait in for the confirmation of a possession's end. One that ends with the possession would end the wait before it has begun;
+// then the session's timeout bounds it, since the znode is gone by then in any case.
+func beyond(ctx context.Context, s *session.Session, line string) (context.Context, context.CancelFunc) {
+	if !inside(ctx, s, line) {
+		return ctx, func() {}
+	}
+	return Afterwards(ctx, s)
+}
+
+// Afterwards is the context to give up a possession in when the work under it is done, whether or not the work's own context has ended: the session's timeout
+// bounds it.
+func Afterwards(ctx context.Context, s *session.Session) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), s.Status().Timeout)
+}
