@@ -6,7 +6,7 @@ import (
 )
 
 // WithTick tells the servers' tickTime, which allows a sharper margin of trust: possessions outlive a silence for longer. Without it, the session
-// assumes the longest tick that its timeout allows, half of it. Timeouts under three ticks need [WithTrustMargin]: see docs/sessions.md.
+// assumes the longest tick that its timeout allows, half of it. A timeout under three ticks needs this option, or [WithTrustMargin]: see docs/sessions.md.
 func WithTick(d time.Duration) Option {
 	return func(c *config) error {
 		if d <= 0 {

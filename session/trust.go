@@ -16,11 +16,12 @@ const (
 // answers to syncs and writes move it, since only those come from the leader, which is who ends sessions.
 //
 //	until = when the answered request was sent + T − margin
-//	margin = T/6 + tick/2 + T/12
+//	margin = T/6 + tick/2 + T/12, but at least 3/2 tick
 //
 // The leader learns of the session's life from the server that the session is connected to, twice a tick. So an answer proves that the leader knows of
 // what that server heard up to half a tick before, and that, with a request at least every T/6, is a sixth of T old at most. Where requests have not
-// yet come so often for so long (an idle session only pings, every third of T), another sixth is taken off.
+// yet come so often for so long (an idle session only pings, every third of T), another sixth is taken off. And a leader that its followers have given
+// up answers for up to one and a half ticks more.
 type trust struct {
 	timeout time.Duration
 	margin  time.Duration
@@ -57,7 +58,7 @@ func (t *trust) begin(cfg *config, timeout time.Duration, now instant) {
 	}
 	margin := cfg.margin
 	if margin == 0 {
-		margin = timeout/syncShare + tick/2 + timeout/driftShare
+		margin = max(timeout/syncShare+tick/2+timeout/driftShare, cfg.tick*3/2)
 	}
 	// Field by field, but for vouch: that is read without the session's mutex.
 	t.timeout, t.margin, t.tick, t.sharp = timeout, margin, tick, cfg.margin != 0

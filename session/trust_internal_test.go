@@ -35,6 +35,8 @@ func TestCredit(t *testing.T) {
 	}{
 		{"tick unknown: half", nil, T/2 - T/6, T / 2},
 		{"tick known", func(c *config) { c.tick = 2 * time.Second }, T - (T/6 + time.Second + T/12) - T/6, T - (T/6 + time.Second + T/12)},
+		{"few ticks", func(c *config) { c.tick = T / 3 }, T/2 - T/6, T / 2},
+		{"fewest ticks", func(c *config) { c.tick = T / 2 }, T/4 - T/6, T / 4},
 		{"margin given", func(c *config) { c.margin = time.Second }, T - time.Second, T - time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
