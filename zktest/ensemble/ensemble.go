@@ -158,7 +158,6 @@ func (e *Ensemble) Continue(i int) { e.servers[i].setPaused(false) }
 // run for a majority, when it listens. The error shows the end of its log.
 func (e *Ensemble) Restart(i int) error {
 	sv := e.servers[i]
-	sv.kill()
 	if err := sv.start(); err != nil {
 		return err
 	}

@@ -49,9 +49,11 @@ func newServer(id int, root string, p *plan, s settings, install installation) (
 	return sv, nil
 }
 
+// start begins a new run, after killing the one that goes on: two callers never start two.
 func (sv *server) start() error {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
+	sv.killLocked()
 	log, err := os.OpenFile(filepath.Join(sv.dir, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -68,6 +70,10 @@ func (sv *server) start() error {
 func (sv *server) kill() {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
+	sv.killLocked()
+}
+
+func (sv *server) killLocked() {
 	if sv.proc != nil {
 		sv.proc.kill()
 	}
