@@ -15,10 +15,10 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// world is a test with a server in memory and virtual time.
+// world is a test with a server in memory and virtual time, or with a real one.
 type world struct {
 	*testing.T
-	srv *zktest.Server
+	srv *zktest.Server // nil: a real one
 	ctx context.Context
 
 	scripting sync.Mutex // held while an interceptor judges, so that the test may change what it goes by
@@ -60,7 +60,12 @@ func inBubble(t *testing.T, test func(w *world), opts ...zktest.Option) {
 // session makes a session that is closed at the end of the test.
 func (w *world) session(opts ...session.Option) *session.Session {
 	w.Helper()
-	s, err := session.New(w.srv.Hosts(), append([]session.Option{session.WithDialer(w.srv.Dialer())}, opts...)...)
+	servers := realServers()
+	if w.srv != nil {
+		servers = w.srv.Hosts()
+		opts = append([]session.Option{session.WithDialer(w.srv.Dialer())}, opts...)
+	}
+	s, err := session.New(servers, opts...)
 	require.NoError(w, err)
 	w.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -103,6 +108,13 @@ func (t *seat) take(n session.Notice) {
 	defer t.mu.Unlock()
 	t.notices = append(t.notices, n)
 	t.times = append(t.times, time.Now())
+}
+
+// settle waits until nothing goes on any more. A real server tells nobody when that is.
+func (w *world) settle() {
+	if w.srv != nil {
+		synctest.Wait()
+	}
 }
 
 // told is what it was told since it was last asked for, in short. In a bubble only.
@@ -186,6 +198,17 @@ func (t *seat) hold(w *world, epoch uint64, parent string) *session.Hold {
 	h, err := t.Hold(epoch, j.Path, seen.Stat.Czxid, func(error) {})
 	require.NoError(w, err)
 	return h
+}
+
+// eventually waits for something that a real server may take its time for.
+func (w *world) eventually(what string, holds func() bool) {
+	w.Helper()
+	w.settle()
+	if w.srv != nil {
+		require.True(w, holds(), what)
+		return
+	}
+	require.Eventually(w, holds, 20*time.Second, 5*time.Millisecond, what)
 }
 
 // wait asks something and waits for the answer; it fails if there is none in a minute.

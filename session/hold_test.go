@@ -50,7 +50,7 @@ func TestHold(t *testing.T) {
 }
 
 func TestCommit(t *testing.T) {
-	both(t, func(w *world, s *session.Session) {
+	everywhere(t, func(w *world, s *session.Session) {
 		t := w.seat(s)
 		h := t.hold(w, 1, "/line")
 		results, err := h.Commit(w.ctx, session.CreateOp("/n-", []byte("x"), session.Sequential()), session.CheckOp("/line", -1))

@@ -6,4 +6,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
+
+// tests stops the real server that they share, if they started one, before goroutines are counted.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	defer stopReal()
+	return t.M.Run()
+}

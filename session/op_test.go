@@ -15,19 +15,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// both runs a test without and with a namespace: the application must not be able to tell.
-func both(t *testing.T, test func(w *world, s *session.Session)) {
-	t.Parallel()
-	for name, opts := range map[string][]session.Option{
-		"plain":      nil,
-		"namespaced": {session.WithNamespace("/some/where")},
-	} {
-		t.Run(name, func(t *testing.T) { inBubble(t, func(w *world) { test(w, w.open(opts...)) }) })
-	}
-}
-
 func TestReadingAndWriting(t *testing.T) {
-	both(t, func(w *world, s *session.Session) {
+	everywhere(t, func(w *world, s *session.Session) {
 		path, err := s.Create(w.ctx, "/a", []byte("one"))
 		require.NoError(w, err)
 		require.Equal(w, "/a", path)
@@ -114,10 +103,10 @@ func TestTheNamespaceIsThereWhenItIsNeeded(t *testing.T) {
 }
 
 func TestKindsOfZnodes(t *testing.T) {
-	both(t, func(w *world, s *session.Session) {
+	everywhere(t, func(w *world, s *session.Session) {
 		seq, err := s.Create(w.ctx, "/n-", nil, session.Sequential())
 		require.NoError(w, err)
-		require.Equal(w, "/n-0000000000", strings.Replace(seq, "0000000001", "0000000000", 1))
+		require.Regexp(w, `^/n-\d{10}$`, seq)
 		eph, err := s.Create(w.ctx, "/e", nil, session.Ephemeral())
 		require.NoError(w, err)
 		stat, _, err := s.Exists(w.ctx, eph)
@@ -127,15 +116,21 @@ func TestKindsOfZnodes(t *testing.T) {
 		require.ErrorIs(w, err, session.ErrNoChildrenForEphemerals)
 		box, err := s.Create(w.ctx, "/box", nil, session.Container())
 		require.NoError(w, err)
-		require.Equal(w, "createContainer "+s.Path(box), last(w.requests()))
-		_, err = s.Create(w.ctx, "/ttl", nil, session.TTL(time.Minute))
-		require.NoError(w, err)
-		_, err = s.Create(w.ctx, "/ttl-", nil, session.TTL(time.Minute), session.Sequential())
-		require.NoError(w, err)
+		if w.srv != nil {
+			require.Equal(w, "createContainer "+s.Path(box), last(w.requests()))
+		}
+		if w.srv != nil { // real servers have to be configured for it
+			_, err = s.Create(w.ctx, "/ttl", nil, session.TTL(time.Minute))
+			require.NoError(w, err)
+			_, err = s.Create(w.ctx, "/ttl-", nil, session.TTL(time.Minute), session.Sequential())
+			require.NoError(w, err)
+		}
 		name, err := s.Create(w.ctx, "/deep/down/p-", nil, session.Parents(), session.Protected(), session.Ephemeral(), session.Sequential())
 		require.NoError(w, err)
 		require.Regexp(w, `^/deep/down/_c_[0-9a-f-]{36}-p-0000000000$`, name)
-		require.Contains(w, w.requests(), "createContainer "+s.Path("/deep/down"))
+		if w.srv != nil {
+			require.Contains(w, w.requests(), "createContainer "+s.Path("/deep/down"))
+		}
 		locked, err := s.Create(w.ctx, "/read", nil, session.NodeACL(session.AnyoneACL(session.PermRead)...))
 		require.NoError(w, err)
 		_, err = s.Set(w.ctx, locked, nil, -1)
@@ -230,7 +225,7 @@ func TestInvalidPathsAreRefusedAtOnce(t *testing.T) {
 }
 
 func TestMulti(t *testing.T) {
-	both(t, func(w *world, s *session.Session) {
+	everywhere(t, func(w *world, s *session.Session) {
 		results, err := s.Multi(w.ctx,
 			session.CreateOp("/a", []byte("x")), session.CreateOp("/a/n-", nil, session.Sequential(), session.Ephemeral()),
 			session.SetOp("/a", []byte("y"), 0), session.CheckOp("/a", 1))
@@ -250,7 +245,7 @@ func TestMulti(t *testing.T) {
 }
 
 func TestTrees(t *testing.T) {
-	both(t, func(w *world, s *session.Session) {
+	everywhere(t, func(w *world, s *session.Session) {
 		require.NoError(w, s.EnsurePath(w.ctx, "/t/a/b/c"))
 		require.NoError(w, s.EnsurePath(w.ctx, "/t/a/b/c"))
 		_, exists, err := s.Exists(w.ctx, "/t/a/b")
@@ -260,10 +255,14 @@ func TestTrees(t *testing.T) {
 			_, err := s.Create(w.ctx, "/t/a/n-", nil, session.Sequential())
 			require.NoError(w, err, i)
 		}
-		w.requests()
+		if w.srv != nil {
+			w.requests()
+		}
 		require.NoError(w, s.DeleteAll(w.ctx, "/t"))
-		multis := slices.DeleteFunc(w.requests(), func(op string) bool { return op != "multi" })
-		require.Len(w, multis, 3, "254 znodes in transactions of a hundred")
+		if w.srv != nil {
+			multis := slices.DeleteFunc(w.requests(), func(op string) bool { return op != "multi" })
+			require.Len(w, multis, 3, "254 znodes in transactions of a hundred")
+		}
 		_, exists, err = s.Exists(w.ctx, "/t")
 		require.NoError(w, err)
 		require.False(w, exists)

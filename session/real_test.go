@@ -1,0 +1,218 @@
+package session_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// onEnsemble is a world with servers of its own, to which things happen.
+func onEnsemble(t *testing.T, n int, opts ...ensemble.Option) (*world, *ensemble.Ensemble) {
+	t.Helper()
+	w := onReal(t)
+	return w, ensemble.Start(t, n, opts...)
+}
+
+// openOn opens a session on certain servers.
+func (w *world) openOn(servers []string, opts ...session.Option) *session.Session {
+	w.Helper()
+	s, err := session.Open(w.ctx, servers, opts...)
+	require.NoError(w, err)
+	w.Cleanup(func() { _ = s.Close(w.ctx) })
+	return s
+}
+
+// cutHolders lets many hold something, cuts all of them off at once, and finds for each by how much its loss came before a rival could see it.
+func cutHolders(w *world, rival *session.Session, holders []*session.Session, cut func() (heal func())) (least time.Duration) {
+	w.Helper()
+	type round struct {
+		hold   *session.Hold
+		states <-chan session.Data
+	}
+	var rounds []round
+	for _, s := range holders {
+		h := w.seat(s).hold(w, s.Status().Epoch, "/line")
+		states := rival.WatchData(w.ctx, h.Path())
+		require.True(w, (<-states).Exists)
+		rounds = append(rounds, round{h, states})
+	}
+	heal := cut()
+	leads := make([]<-chan time.Duration, len(rounds))
+	for i, r := range rounds {
+		leads[i] = begin(func() time.Duration {
+			done := begin(func() time.Time { <-r.hold.Done(); return time.Now() })
+			for state := range r.states {
+				if !state.Exists && !state.Stale {
+					break
+				}
+			}
+			seen := time.Now()
+			return seen.Sub(<-done)
+		})
+	}
+	least = time.Hour
+	for i, lead := range leads {
+		select {
+		case d := <-lead:
+			least = min(least, d)
+			require.ErrorIs(w, rounds[i].hold.Err(), session.ErrUntrusted)
+		case <-w.ctx.Done():
+			require.Fail(w, "no end")
+		}
+	}
+	heal()
+	return least
+}
+
+func TestRealPartition(t *testing.T) {
+	t.Parallel()
+	w, servers := onEnsemble(t, 1)
+	rival := w.openOn(servers.Servers())
+	var holders []*session.Session
+	for range 20 {
+		holders = append(holders, w.openOn(servers.Proxied(), session.WithTimeout(3*time.Second)))
+	}
+	for range 2 {
+		least := cutHolders(w, rival, holders, func() func() {
+			servers.Proxies()[0].Blackhole()
+			return servers.Proxies()[0].Heal
+		})
+		w.Logf("done at least %v before the rival sees it", least)
+		require.Positive(w, least)
+		for _, s := range holders {
+			w.eventually("the next epoch", func() bool { return s.Status().State == session.Connected })
+		}
+	}
+}
+
+// The holders' server has lost its leader, and goes on answering pings and reads.
+func TestRealIsolation(t *testing.T) {
+	t.Parallel()
+	w, servers := onEnsemble(t, 3)
+	leader := servers.Leader()
+	follower := (leader + 1) % 3
+	rival := w.openOn(servers.Servers()[leader:leader+1], session.WithTimeout(20*time.Second))
+	var holders []*session.Session
+	for range 20 {
+		holders = append(holders, w.openOn(servers.Servers()[follower:follower+1], session.WithTimeout(3*time.Second)))
+	}
+	least := cutHolders(w, rival, holders, func() func() { return servers.Isolate(follower) })
+	w.Logf("done at least %v before the rival sees it", least)
+	require.Positive(w, least)
+}
+
+// A server that is restarted within the timeout ends no epoch, and what changed meanwhile is told.
+func TestRealRestart(t *testing.T) {
+	t.Parallel()
+	w, servers := onEnsemble(t, 1)
+	s := w.openOn(servers.Servers(), session.WithTimeout(30*time.Second))
+	_, err := s.Create(w.ctx, "/a", []byte("1"))
+	require.NoError(w, err)
+	states := s.WatchData(w.ctx, "/a")
+	require.Equal(w, "1", string((<-states).Bytes))
+	t2 := w.seat(s)
+	j := t2.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+	require.NoError(w, j.Err)
+	first := id(s)
+	servers.Kill(0)
+	require.True(w, (<-states).Stale)
+	require.NoError(w, servers.Restart(0))
+	require.NoError(w, s.Sync(w.ctx, "/"))
+	require.Equal(w, first, id(s))
+	require.EqualValues(w, 1, s.Status().Epoch)
+	require.True(w, t2.read(w, 1, j.Path, false).Exists)
+	_, err = s.Set(w.ctx, "/a", []byte("2"), -1)
+	require.NoError(w, err)
+	for d := range states {
+		if string(d.Bytes) == "2" {
+			break
+		}
+	}
+}
+
+// Three servers: the connected one is killed, the next is stopped so that it accepts connections and says nothing. The session finds the third in time.
+func TestRealStoppedServer(t *testing.T) {
+	t.Parallel()
+	w, servers := onEnsemble(t, 3)
+	s := w.openOn(servers.Servers(), session.WithTimeout(6*time.Second))
+	connected := -1
+	for i, addr := range servers.Servers() {
+		if addr == s.Status().Server {
+			connected = i
+		}
+	}
+	require.NotEqual(w, -1, connected)
+	first := id(s)
+	for range 3 {
+		next := (connected + 1) % 3
+		servers.Proxies() // direct connections here: nothing but the servers themselves is disturbed
+		servers.Stop(next)
+		time.AfterFunc(2*time.Second, func() { servers.Continue(next) })
+		require.NoError(w, s.Sync(w.ctx, "/"))
+		servers.Kill(connected)
+		require.NoError(w, servers.Restart(connected))
+		require.NoError(w, s.Sync(w.ctx, "/"))
+		for i, addr := range servers.Servers() {
+			if addr == s.Status().Server {
+				connected = i
+			}
+		}
+		require.Equal(w, first, id(s))
+		require.EqualValues(w, 1, s.Status().Epoch)
+	}
+}
+
+// Close releases what is held at once, confirmed by the server.
+func TestRealClose(t *testing.T) {
+	t.Parallel()
+	w := onReal(t)
+	s, rival := w.open(session.WithTimeout(30*time.Second)), w.open()
+	h := w.seat(s).hold(w, 1, "/close-line")
+	states := rival.WatchData(w.ctx, h.Path())
+	require.True(w, (<-states).Exists)
+	begun := time.Now()
+	require.NoError(w, s.Close(w.ctx))
+	require.False(w, (<-states).Exists)
+	require.Less(w, time.Since(begun), 10*time.Second)
+	require.ErrorIs(w, h.Err(), session.ErrClosed)
+}
+
+// Connections break again and again while things are asked: what is said to be done is done, and nothing is left behind.
+func TestRealFlaps(t *testing.T) {
+	t.Parallel()
+	w, servers := onEnsemble(t, 1)
+	s := w.openOn(servers.Proxied(), session.WithTimeout(20*time.Second))
+	stop := make(chan struct{})
+	flapping := begin(func() int {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return n
+			case <-tick.C:
+				servers.Proxies()[0].Reset()
+			}
+		}
+	})
+	t2 := w.seat(s)
+	for range 200 {
+		j := t2.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		require.NoError(w, j.Err)
+		require.True(w, t2.read(w, 1, j.Path, true).Exists)
+		next := t2.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Replace: j.Path})
+		require.NoError(w, next.Err)
+		t2.remove(w, 1, next.Path)
+	}
+	close(stop)
+	w.Logf("%d flaps", <-flapping)
+	names, _, err := s.Children(w.ctx, "/line")
+	require.NoError(w, err)
+	require.Empty(w, names)
+	require.Zero(w, session.LedgerLen(s))
+	require.EqualValues(w, 1, s.Status().Epoch)
+}
