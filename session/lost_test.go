@@ -2,13 +2,13 @@ package session_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/session"
@@ -175,7 +175,7 @@ func TestB02_AFoundZnodeOfAnotherSessionIsNotOnesOwn(t *testing.T) {
 				// The session ends, but its znode is still seen: here, since it is made again under its name by somebody else.
 				w.srv.Expire(r.SessionID)
 				_, err := other.Create(w.ctx, "/box/"+names[0], nil, session.Ephemeral())
-				require.NoError(w, err)
+				assert.NoError(w, err)
 			}()
 			return true
 		})
@@ -302,6 +302,6 @@ func TestACommitWhoseAnswerIsLost(t *testing.T) {
 		})
 		require.NoError(w, c.err)
 		require.Equal(w, "/b", c.results[0].Path)
-		require.False(w, errors.Is(h.Err(), session.ErrLost))
+		require.NotErrorIs(w, h.Err(), session.ErrLost)
 	})
 }

@@ -18,9 +18,8 @@ type shared[T any] struct {
 	topic   *notify.Topic[T]
 	readers int // under the session's mutex
 
-	mu   sync.Mutex
-	ref  actors.Ref[sighted]
-	gone bool // the last reader has left
+	mu  sync.Mutex
+	ref actors.Ref[sighted]
 }
 
 // sight is how a thing is looked at.

@@ -27,7 +27,6 @@ type stage struct {
 	changes  map[watchKey]int  // at the server, counted
 	actors   []*audience
 	wire     []string // events in the server's order
-	asked    int
 }
 
 type request struct {
