@@ -39,36 +39,36 @@ func Ask[M, A any](ctx context.Context, r Ref[M], ask func(reply func(A)) M) (A,
 			var none A
 			return none, ErrStopped
 		}
-		if a, err, lost := await(ctx, r.at, answer, q.taken); !lost {
+		if a, lost, err := await(ctx, r.at, answer, q.taken); !lost {
 			return a, err
 		}
 	}
 }
 
 // await waits for the answer to one telling. Lost: whoever received it has ended without an answer.
-func await[A any](ctx context.Context, at *node, answer <-chan A, taken *atomic.Int64) (a A, err error, lost bool) {
+func await[A any](ctx context.Context, at *node, answer <-chan A, taken *atomic.Int64) (a A, lost bool, err error) {
 	for {
 		over, died := at.cell.life()
 		select {
 		case a = <-answer: // before the question who lives: it may have been the last thing that an incarnation did
-			return a, nil, false
+			return a, false, nil
 		default:
 		}
 		if by := int(taken.Load()); by != 0 && by <= died {
-			return a, nil, true
+			return a, true, nil
 		}
 		select {
 		case a = <-answer:
-			return a, nil, false
+			return a, false, nil
 		case <-ctx.Done():
-			return a, context.Cause(ctx), false
+			return a, false, context.Cause(ctx)
 		case <-over: // see who it was
 		case <-at.done:
 			select {
 			case a = <-answer:
-				return a, nil, false
+				return a, false, nil
 			default:
-				return a, ErrStopped, false
+				return a, false, ErrStopped
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func (hoarse) Handle(context.Context, slog.Record) error { panic("the logger") }
 func TestALoggerThatPanicsDoesNoHarm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		sys := actors.New(fewRestarts, actors.WithLogger(slog.New(hoarse{slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug})})))
+		sys := actors.New(fewRestarts, actors.WithLogger(slog.New(hoarse{slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug})}))) //nolint:sloglint // the discarding handler is never asked to handle anything
 		ref := spawn(t, sys.Scope(), polly(func(error) { panic("in Stopping") }))
 		ref.Tell(func(*parrot) { panic("squawk") })
 		require.Equal(t, 2, ask(t, ref, incarnation))

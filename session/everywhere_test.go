@@ -2,8 +2,10 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,7 +27,7 @@ func everywhere(t *testing.T, test func(w *world, s *session.Session)) {
 	t.Run("real server", func(t *testing.T) {
 		t.Parallel()
 		w := onReal(t)
-		test(w, w.open(session.WithNamespace("/"+strings.ReplaceAll(t.Name(), "/", "-"))))
+		test(w, w.open(session.WithNamespace(fmt.Sprintf("/%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), real.runs.Add(1)))))
 	})
 }
 
@@ -44,6 +46,7 @@ func onReal(t *testing.T) *world {
 var real sharedServer
 
 type sharedServer struct {
+	runs atomic.Int64 // each has a namespace of its own
 	once sync.Once
 	e    *ensemble.Ensemble
 	err  error
@@ -52,13 +55,6 @@ type sharedServer struct {
 func (r *sharedServer) start() error {
 	r.once.Do(func() { r.e, r.err = ensemble.New(1) })
 	return r.err
-}
-
-func realServers() []string {
-	if real.e == nil {
-		return nil
-	}
-	return real.e.Servers()
 }
 
 func stopReal() {

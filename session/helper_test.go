@@ -60,8 +60,10 @@ func inBubble(t *testing.T, test func(w *world), opts ...zktest.Option) {
 // session makes a session that is closed at the end of the test.
 func (w *world) session(opts ...session.Option) *session.Session {
 	w.Helper()
-	servers := realServers()
-	if w.srv != nil {
+	var servers []string
+	if w.srv == nil {
+		servers = real.e.Servers()
+	} else {
 		servers = w.srv.Hosts()
 		opts = append([]session.Option{session.WithDialer(w.srv.Dialer())}, opts...)
 	}

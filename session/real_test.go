@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -163,7 +164,7 @@ func TestRealClose(t *testing.T) {
 	t.Parallel()
 	w := onReal(t)
 	s, rival := w.open(session.WithTimeout(30*time.Second)), w.open()
-	h := w.seat(s).hold(w, 1, "/close-line")
+	h := w.seat(s).hold(w, 1, fmt.Sprint("/line-", real.runs.Add(1)))
 	states := rival.WatchData(w.ctx, h.Path())
 	require.True(w, (<-states).Exists)
 	begun := time.Now()

@@ -119,7 +119,9 @@ func ExampleServer_Journal() {
 	}
 	defer conn.Close()
 	_, _ = conn.Create("/watched", nil, 0, zk.WorldACL(zk.PermAll))
-	_, _, _, _ = conn.GetW("/watched")
+	if _, _, _, err := conn.GetW("/watched"); err != nil {
+		fmt.Println(err)
+	}
 	_ = conn.Delete("/watched", -1)
 	for _, q := range server.Journal() {
 		if q.Op != zktest.OpConnect && q.Op != zktest.OpPing {

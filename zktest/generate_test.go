@@ -8,8 +8,10 @@ import (
 
 var (
 	goodNames = []string{"a", "b", "c", "d", "é"}
-	badPaths  = []string{"", "a", "/", "//", "/a/", "/a//b", "/./a", "/a/..", "/a\x00", "/a\x01", "/\u0085", "/\ue000", "/😀", "/zookeeper", "/zookeeper/quota", "/zookeeper/x",
-		"/a/b/c/d/e"}
+	badPaths  = []string{
+		"", "a", "/", "//", "/a/", "/a//b", "/./a", "/a/..", "/a\x00", "/a\x01", "/\u0085", "/\ue000", "/😀", "/zookeeper", "/zookeeper/quota", "/zookeeper/x",
+		"/a/b/c/d/e",
+	}
 	schemes = []string{"digest", "ip", "world", "auth", "nonsense", ""}
 	aclIDs  = []string{"anyone", "", "u:p", "bob:x", "bob", "a:b:c", "a:", ":", "127.0.0.1", "127.0.0.0/8", "10.0.0.1", "10.0.0.0/33", "1.2.3", "::1"}
 )
@@ -133,9 +135,14 @@ func (d *differ) step() {
 		})
 	case 33, 34:
 		d.do(who, pick(d, []jute.Request{
-			{Op: jute.OpGetEphemerals, Path: d.path()}, {Op: jute.OpGetEphemerals, Path: " "}, {Op: jute.OpCountChildren, Path: d.path()},
-			{Op: jute.OpCountChildren, Path: "/"}, {Op: jute.OpWhoAmI}, {Op: jute.OpReconfig, Names: []string{"", "", ""}},
-			{Op: jute.OpReconfig, Names: []string{jute.Null, jute.Null, "server.1=x"}, Zxid: -1}, {Op: jute.OpDeleteContainer, Path: d.path()},
+			{Op: jute.OpGetEphemerals, Path: d.path()},
+			{Op: jute.OpGetEphemerals, Path: " "},
+			{Op: jute.OpCountChildren, Path: d.path()},
+			{Op: jute.OpCountChildren, Path: "/"},
+			{Op: jute.OpWhoAmI},
+			{Op: jute.OpReconfig, Names: []string{"", "", ""}},
+			{Op: jute.OpReconfig, Names: []string{jute.Null, jute.Null, "server.1=x"}, Zxid: -1},
+			{Op: jute.OpDeleteContainer, Path: d.path()},
 		}))
 	case 35:
 		d.do(who, d.multiRead())

@@ -118,8 +118,13 @@ func (d *differ) hostile() {
 	switch d.rnd.IntN(7) {
 	case 6:
 		q = pick(d, []jute.Request{
-			d.multiRead(), {Op: jute.OpAddWatch, Path: d.path()}, {Op: jute.OpRemoveWatches, Path: d.path(), Kind: 3}, {Op: jute.OpCheckWatches, Path: d.path(), Kind: 1},
-			{Op: jute.OpGetEphemerals, Path: "/"}, {Op: jute.OpCountChildren, Path: d.path()}, {Op: jute.OpReconfig, Names: []string{"", "", ""}},
+			d.multiRead(),
+			{Op: jute.OpAddWatch, Path: d.path()},
+			{Op: jute.OpRemoveWatches, Path: d.path(), Kind: 3},
+			{Op: jute.OpCheckWatches, Path: d.path(), Kind: 1},
+			{Op: jute.OpGetEphemerals, Path: "/"},
+			{Op: jute.OpCountChildren, Path: d.path()},
+			{Op: jute.OpReconfig, Names: []string{"", "", ""}},
 			{Op: jute.OpSASL, Data: []byte("token")},
 			{Op: jute.OpSetWatches2, DataW: []string{d.path()}, PersistW: []string{d.path()}, RecursW: []string{d.path()}, Zxid: 1 << 40},
 		})

@@ -38,7 +38,7 @@ const (
 )
 
 // Code is the error code of a reply.
-type Code = jute.Code
+type Code = jute.Code //nolint:errname // it is ZooKeeper's code, which happens to be usable as an error
 
 // The codes that injected errors mostly have.
 const (

@@ -42,7 +42,7 @@ func Start(t TB, opts ...Option) *Server {
 		t.Fatalf("zktest: %v", err)
 	}
 	s.fatal = t.Fatalf
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
 

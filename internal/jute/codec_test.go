@@ -54,8 +54,10 @@ func TestWireFormat(t *testing.T) {
 			(&jute.Event{Type: jute.NodeDeleted, State: jute.StateConnected, Path: "/"}).Encode(w)
 		}, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00\x01/"},
 		{"a ping", func(w *jute.Writer) { (&jute.Request{Xid: jute.XidPing, Op: jute.OpPing}).Encode(w) }, "\xff\xff\xff\xfe\x00\x00\x00\x0b"},
-		{"the end of a multi", func(w *jute.Writer) { (&jute.Request{Xid: 1, Op: jute.OpMulti}).Encode(w) },
-			"\x00\x00\x00\x01\x00\x00\x00\x0e\xff\xff\xff\xff\x01\xff\xff\xff\xff"},
+		{
+			"the end of a multi", func(w *jute.Writer) { (&jute.Request{Xid: 1, Op: jute.OpMulti}).Encode(w) },
+			"\x00\x00\x00\x01\x00\x00\x00\x0e\xff\xff\xff\xff\x01\xff\xff\xff\xff",
+		},
 	} {
 		var w jute.Writer
 		c.write(&w)

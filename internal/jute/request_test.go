@@ -97,8 +97,14 @@ func TestRepliesRoundTrip(t *testing.T) {
 		{jute.OpWhoAmI, jute.Reply{Identity: []jute.Identity{{Scheme: "ip", ID: "127.0.0.1"}}}},
 		{jute.OpCreate, jute.Reply{Err: jute.NoNode}},
 		{jute.OpMulti, jute.Reply{Results: []jute.Result{
-			{Op: jute.OpCreate, Path: "/a"}, {Op: jute.OpCreate2, Path: "/b", Stat: stat}, {Op: jute.OpSetData, Stat: stat}, {Op: jute.OpDelete},
-			{Op: jute.OpCheck}, {Op: jute.OpError, Err: jute.NoAuth}, {Op: jute.OpGetData, Data: []byte{}, Stat: stat}, {Op: jute.OpGetChildren, Names: []string{"x"}},
+			{Op: jute.OpCreate, Path: "/a"},
+			{Op: jute.OpCreate2, Path: "/b", Stat: stat},
+			{Op: jute.OpSetData, Stat: stat},
+			{Op: jute.OpDelete},
+			{Op: jute.OpCheck},
+			{Op: jute.OpError, Err: jute.NoAuth},
+			{Op: jute.OpGetData, Data: []byte{}, Stat: stat},
+			{Op: jute.OpGetChildren, Names: []string{"x"}},
 		}}},
 	} {
 		c.p.Xid, c.p.Zxid = 5, 6

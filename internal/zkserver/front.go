@@ -97,7 +97,7 @@ func (f *Front) accept(l net.Listener) {
 			return
 		}
 		if f.attach(transport, "") != nil {
-			transport.Close()
+			_ = transport.Close() // nobody is served here any more
 		}
 	}
 }
@@ -163,7 +163,7 @@ func (s *Server) find(address string) (f *Front, port int64) {
 // shut closes everything that this front has open; it forgets its connections as they end. The caller holds the lock.
 func (f *Front) shut() {
 	if f.listener != nil {
-		f.listener.Close()
+		_ = f.listener.Close() // it is not listened on from here on, whatever it says
 		f.listener = nil
 	}
 	if f.passing != nil {

@@ -55,7 +55,7 @@ func (o *outbox) say(text string) {
 func (o *outbox) fail() {
 	o.broken = true
 	o.pending.Reset(nil)
-	o.transport.Close()
+	_ = o.transport.Close() // it is given up
 }
 
 // flush writes until nothing is left, unless somebody else does already.
@@ -67,7 +67,7 @@ func (o *outbox) flush() {
 		o.pending.Reset(o.spare[:0])
 		o.spare, o.writing = nil, true
 		if o.finishing {
-			o.transport.SetWriteDeadline(time.Now().Add(linger))
+			_ = o.transport.SetWriteDeadline(time.Now().Add(linger)) // a closed one fails at the write
 		}
 		o.mu.Unlock()
 		_, err := o.transport.Write(batch)
@@ -114,7 +114,7 @@ func (o *outbox) finish() {
 	defer o.mu.Unlock()
 	o.finishing = true
 	if o.writing {
-		o.transport.SetWriteDeadline(time.Now().Add(linger))
+		_ = o.transport.SetWriteDeadline(time.Now().Add(linger)) // as above
 	}
 }
 

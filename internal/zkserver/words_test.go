@@ -60,8 +60,10 @@ func TestFourLetterWords(t *testing.T) {
 			{"isro", []string{"rw"}},
 			{"srvr", []string{"Zookeeper version: 3.8.0", "Latency min/avg/max: 0/0/0", "Zxid: 0x3", "Mode: standalone", "Node count: 7"}},
 			{"stat", []string{"Clients:\n /127.0.0.1:", "[1](queued=0,recved=6,sent=6)\n", "Mode: standalone"}},
-			{"mntr", []string{"zk_server_state\tstandalone\n", "zk_znode_count\t7\n", "zk_watch_count\t3\n", "zk_ephemerals_count\t1\n",
-				"zk_approximate_data_size\t53\n", "zk_global_sessions\t1\n"}},
+			{"mntr", []string{
+				"zk_server_state\tstandalone\n", "zk_znode_count\t7\n", "zk_watch_count\t3\n", "zk_ephemerals_count\t1\n",
+				"zk_approximate_data_size\t53\n", "zk_global_sessions\t1\n",
+			}},
 			{"cons", []string{"sid=" + sid + ",lop=GETC,", "to=10000,lcxid=0x5,lzxid=0x3,", "recved=6,sent=6"}},
 			{"wchs", []string{"1 connections watching 2 paths\nTotal watches:2\n"}},
 			{"wchp", []string{"/p\n\t" + sid + "\n/x\n\t" + sid + "\n"}},

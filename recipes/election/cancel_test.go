@@ -71,7 +71,7 @@ func TestCancelAtAnyRequest(t *testing.T) {
 }
 
 // B41: the same for a campaign that is given up.
-func TestB41_CancelledCampaignsLeaveNothing(t *testing.T) {
+func TestB41_CancelledCampaignsLeaveNothing(t *testing.T) { //nolint:tparallel // whether there is a next one is known when this one is over
 	t.Parallel()
 	for k, more := int64(1), true; more; k++ {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {

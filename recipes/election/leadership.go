@@ -53,7 +53,5 @@ func (e *Election) leadership(raw []byte, stat session.Stat) Leadership {
 }
 
 func (l Leadership) equal(o Leadership) bool {
-	same := bytes.Equal(l.Data, o.Data)
-	l.Data, o.Data = nil, nil
-	return same && l.Present == o.Present && l.ID == o.ID && l.Token == o.Token && l.Self == o.Self && l.Ready == o.Ready && l.Stale == o.Stale
+	return bytes.Equal(l.Data, o.Data) && l.Present == o.Present && l.ID == o.ID && l.Token == o.Token && l.Self == o.Self && l.Ready == o.Ready && l.Stale == o.Stale
 }

@@ -87,7 +87,7 @@ func life(t *testing.T, z *zktest.Server, s *session.Session) {
 }
 
 // B41: any error of a campaign, from whichever request it comes, leaves no candidate behind.
-func TestB41_AnyErrorRemovesTheCandidate(t *testing.T) {
+func TestB41_AnyErrorRemovesTheCandidate(t *testing.T) { //nolint:tparallel // whether there is a next one is known when this one is over
 	t.Parallel()
 	for k, more := int64(1), true; more; k++ {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {

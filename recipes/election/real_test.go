@@ -27,6 +27,7 @@ func TestLossOnRealZooKeeper(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			zk := ensemble.Start(t, 3)
 			follower := (zk.Leader() + 1) % 3
 			proxy, err := ensemble.NewProxy(zk.Servers()[follower])

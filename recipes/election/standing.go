@@ -10,6 +10,7 @@ import (
 // Phase is how far a candidate has come.
 type Phase int
 
+// The phases of a candidate.
 const (
 	Idle        Phase = iota // does not stand
 	Offering                 // stands, and its znode is being made, or there is no connection to make it on

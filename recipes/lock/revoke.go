@@ -69,6 +69,9 @@ func remove(ctx context.Context, s *session.Session, path string) error {
 		if !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil {
 			return gone(err)
 		}
+		if _, exists, err := s.Exists(ctx, path); err != nil || !exists {
+			return err
+		}
 	}
 }
 
