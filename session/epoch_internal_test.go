@@ -1,0 +1,55 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// A reconnection is to a server that grants another timeout: what rested on the old one ends, and trust begins by the new one.
+func TestANewTimeoutWithinAnEpoch(t *testing.T) {
+	t.Parallel()
+	nowhere := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("nobody there") }
+	s, err := New([]string{"a:1"}, WithDialer(nowhere))
+	require.NoError(t, err)
+	conn, err := link.Open(link.Config{Servers: []string{"a:1"}, Timeout: time.Second, Dial: nowhere}, func(link.Event) {})
+	require.NoError(t, err)
+	e := &epoch{number: 1, conn: conn, asks: make(map[*ask]struct{})}
+	s.mu.Lock()
+	s.cur, s.started = e, true
+	s.mu.Unlock()
+	seat, err := s.Seat("test", func(Notice) {})
+	require.NoError(t, err)
+	hold := func() *Hold {
+		s.hear(e, link.Proved{Sent: time.Now()})
+		h, err := seat.Hold(1, "/line/x", 1, func(error) {})
+		require.NoError(t, err)
+		return h
+	}
+
+	s.hear(e, link.Up{SessionID: 7, Timeout: 10 * time.Hour})
+	e.begun = true
+	h := hold()
+	s.hear(e, link.Down{})
+	s.hear(e, link.Up{SessionID: 7, Timeout: 10 * time.Hour})
+	require.True(t, h.Valid(), "the same timeout")
+	s.hear(e, link.Down{})
+	s.hear(e, link.Up{SessionID: 7, Timeout: 5 * time.Hour})
+	<-h.Done()
+	require.ErrorIs(t, h.Err(), ErrUntrusted)
+	require.False(t, h.Valid())
+	require.Equal(t, Untrusted, s.Status().State)
+	require.True(t, hold().Valid())
+	require.Equal(t, Connected, s.Status().State)
+	require.WithinDuration(t, time.Now().Add(5*time.Hour/2-5*time.Hour/6), s.Status().TrustedUntil, time.Minute)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, s.Close(ctx), "there was never a ZooKeeper session")
+}
