@@ -134,6 +134,18 @@ func inLine(b *testing.B, l *lock.Lock) {
 }
 
 func rawLine(b *testing.B, servers []string, same bool) (handOver func()) {
+	line := rawWaiters(b, servers, same)
+	at := 0
+	return func() {
+		before := line[at]
+		before.leave(b)
+		at = (at + 1) % lineLength
+		line[at].won(b)
+		before.queue(b, same)
+	}
+}
+
+func rawWaiters(b *testing.B, servers []string, same bool) []*waiter {
 	form := map[bool]string{true: "same", false: "least"}[same]
 	var line []*waiter
 	for range lineLength {
@@ -141,17 +153,7 @@ func rawLine(b *testing.B, servers []string, same bool) (handOver func()) {
 		w.queue(b, same)
 		line = append(line, w)
 	}
-	at := 0
-	return func() {
-		before := line[at]
-		before.delete(b, before.own)
-		if before.mine != nil {
-			<-before.mine
-		}
-		at = (at + 1) % lineLength
-		line[at].won(b)
-		before.queue(b, same)
-	}
+	return line
 }
 
 // BenchmarkTakeOver is the time from a leader's resignation to the next one's term, and the least is a deletion, a watch event and a listing.
@@ -159,7 +161,8 @@ func BenchmarkTakeOver(b *testing.B) {
 	servers, server := start(b)
 	compare(b, server,
 		&form{name: "troupe", cycle: troupeElection(b, servers)},
-		&form{name: "least", cycle: rawTakeOver(b, servers)},
+		&form{name: "same", cycle: rawTakeOver(b, servers, true)},
+		&form{name: "least", cycle: rawTakeOver(b, servers, false)},
 	)
 }
 
@@ -174,34 +177,31 @@ func troupeElection(b *testing.B, servers []string) (takeOver func() time.Durati
 		candidates = append(candidates, e)
 	}
 	at := 0
-	term := <-candidates[0].Leader()
+	<-candidates[0].Leader()
 	return func() time.Duration {
-		began := time.Now()
-		require.NoError(b, term.Resign(ctx))
+		before := candidates[at]
 		at = (at + 1) % lineLength
-		term = <-candidates[at].Leader()
+		began := time.Now()
+		require.NoError(b, before.Resign(ctx))
+		<-candidates[at].Leader()
 		took := time.Since(began)
-		waiting(b, candidates[(at+lineLength-1)%lineLength])
+		before.Campaign()
+		waiting(b, before)
 		return took
 	}
 }
 
-func rawTakeOver(b *testing.B, servers []string) (takeOver func() time.Duration) {
-	var line []*waiter
-	for range lineLength {
-		w := &waiter{raw: newRaw(b, servers, dirFor(b, "least"))}
-		w.queue(b, false)
-		line = append(line, w)
-	}
+func rawTakeOver(b *testing.B, servers []string, same bool) (takeOver func() time.Duration) {
+	line := rawWaiters(b, servers, same)
 	at := 0
 	return func() time.Duration {
 		began := time.Now()
 		before := line[at]
-		before.delete(b, before.own)
+		before.leave(b)
 		at = (at + 1) % lineLength
 		line[at].won(b)
 		took := time.Since(began)
-		before.queue(b, false)
+		before.queue(b, same)
 		return took
 	}
 }

@@ -110,6 +110,15 @@ func (w *waiter) watchAhead(tb testing.TB, names []string) {
 	}
 }
 
+// leave gives the place up.
+func (w *waiter) leave(tb testing.TB) {
+	tb.Helper()
+	w.delete(tb, w.own)
+	if w.mine != nil {
+		<-w.mine
+	}
+}
+
 // won waits until the one ahead is gone and looks again, as every recipe that is right does.
 func (w *waiter) won(tb testing.TB) {
 	tb.Helper()
