@@ -153,7 +153,8 @@ func TestTheCheckerSeesAnOverlapAndALostIncrement(t *testing.T) {
 	require.False(t, porcupine.CheckOperations(counterModel.ToModel(), twice))
 }
 
-// In virtual time: minutes of partitions, expiries and disconnections.
+// In virtual time: minutes of disconnections, and of partitions within and beyond the session's timeout. (A session that the server ends out of turn is no
+// part of that: nobody could know of it in time.)
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {
@@ -177,16 +178,13 @@ func TestHistoryUnderFaults(t *testing.T) {
 			for ctx.Err() == nil {
 				time.Sleep(time.Duration(rng.Int64N(int64(3 * time.Second))))
 				victim := hosts[rng.IntN(len(hosts))]
-				switch rng.IntN(3) {
-				case 0:
-					heal := victim.machine.Partition()
-					time.Sleep(time.Duration(rng.Int64N(int64(10 * time.Second))))
-					heal()
-				case 1:
-					w.server.Expire(victim.Status().SessionID)
-				case 2:
+				if rng.IntN(3) == 0 {
 					w.server.Disconnect(victim.Status().SessionID)
+					continue
 				}
+				heal := victim.machine.Partition()
+				time.Sleep(time.Duration(rng.Int64N(int64(15 * time.Second))))
+				heal()
 			}
 			clients.Wait()
 			h.check(w.T, 100)
