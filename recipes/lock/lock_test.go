@@ -184,7 +184,7 @@ func TestDo(t *testing.T) {
 		require.Zero(w, w.nodes(), "a panic of the function releases too")
 
 		err = l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
-			require.NoError(w, h.Delete(ctx, g.Path(), -1))
+			require.NoError(w, h.Delete(w.Context(), g.Path(), -1)) // not in ctx, which ends by it, maybe before the answer
 			<-ctx.Done()
 			require.ErrorIs(w, context.Cause(ctx), session.ErrDeleted)
 			return nil
