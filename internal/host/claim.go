@@ -20,7 +20,8 @@ type claim[P any] struct {
 	// settled closes when the claim is over and nothing of it is left in ZooKeeper, or the instance has ended.
 	settled *notify.Latch
 
-	told int // the incarnation whose machine knows that it is withdrawn; touched by the actor alone
+	// The incarnations whose machines know that it is wanted, and that it is withdrawn; touched by the actor alone.
+	known, told int
 
 	// Guarded by the ledger's mutex.
 	withdrawn bool

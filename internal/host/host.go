@@ -120,8 +120,17 @@ func (h *host[P]) onAnswer(ev machine.Event) {
 
 func (h *host[P]) onWanted(m wanted) {
 	if c := h.ledger.find(m.claim); c != nil {
-		h.step(machine.Wanted{Claim: c.id, Once: c.once, Try: c.try})
+		h.want(c)
 	}
+}
+
+// want tells the machine of a claim, once: a recovery may have found it in the ledger before the message came.
+func (h *host[P]) want(c *claim[P]) {
+	if c.known == h.self.Incarnation() {
+		return
+	}
+	c.known = h.self.Incarnation()
+	h.step(machine.Wanted{Claim: c.id, Once: c.once, Try: c.try})
 }
 
 func (h *host[P]) onWithdrawn(m withdrawn) {

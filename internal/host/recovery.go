@@ -102,7 +102,7 @@ func (h *host[P]) onSwept(m swept) {
 		}
 	}
 	for _, c := range h.ledger.all() {
-		h.step(machine.Wanted{Claim: c.id, Once: c.once, Try: c.try})
+		h.want(c)
 		if h.withdrawn(c) {
 			h.withdraw(c)
 		}
@@ -110,9 +110,7 @@ func (h *host[P]) onSwept(m swept) {
 	pending := h.pending
 	h.pending = nil
 	for _, msg := range pending {
-		if _, again := msg.(wanted); !again { // the ledger has them already
-			h.Receive(msg)
-		}
+		h.Receive(msg)
 	}
 	h.stopIfSettled()
 }
