@@ -1,0 +1,54 @@
+package recipe
+
+// List reads the names of a znode's children and, if Watch, arms a watch on them in the same trip.
+type List struct {
+	Epoch uint64
+	Ask   uint64
+	Path  string
+	Watch bool
+}
+
+// Read reads a znode and, if Watch, arms a watch on its data in the same trip.
+type Read struct {
+	Epoch uint64
+	Ask   uint64
+	Path  string
+	Watch bool
+}
+
+// Transact carries out all operations, in order, or none of them. It is sent once.
+type Transact struct {
+	Epoch uint64
+	Ask   uint64
+	Ops   []Op
+}
+
+// Ensure makes what is missing of a path, the znode itself as a container if Container, else as a persistent one with Data; those above it are containers
+// where they are made. One that exists is left as it is.
+type Ensure struct {
+	Epoch     uint64
+	Ask       uint64
+	Path      string
+	Container bool
+	Data      []byte
+}
+
+// Remove deletes a childless znode for certain: it is repeated until ZooKeeper has confirmed that it is gone.
+type Remove struct {
+	Epoch uint64
+	Ask   uint64
+	Path  string
+}
+
+// Wake asks for Woke after a pause: After milliseconds; or, if that is 0, the Try-th pause in a row of a jittered exponential delay.
+type Wake struct {
+	Ask   uint64
+	After int64
+	Try   int
+}
+
+// Cancel takes a [Wake] back. One that went off already may still be on its way.
+type Cancel struct{ Ask uint64 }
+
+// Stop ends the instance: with the reason for which it failed, or nil after [Closing].
+type Stop struct{ Err error }

@@ -1,0 +1,100 @@
+package recipe
+
+// EpochBegan: the session is connected in a new epoch, up to date with the leader. Trusted tells whether possessions can be made at once.
+type EpochBegan struct {
+	Epoch     uint64
+	SessionID int64
+	Trusted   bool
+}
+
+// EpochEnded: the epoch is over. Its ephemeral znodes are gone, or about to be; nothing that was asked in it is answered any more.
+type EpochEnded struct{ Epoch uint64 }
+
+// Suspended and Resumed: the connection went, or came back, within an epoch.
+type (
+	Suspended struct{ Epoch uint64 }
+	Resumed   struct{ Epoch uint64 }
+)
+
+// TrustEnded and TrustGained: the session may not, or may again, be assumed alive by this process's own clocks. Possessions have ended by then.
+type (
+	TrustEnded  struct{ Epoch uint64 }
+	TrustGained struct{ Epoch uint64 }
+)
+
+// Listed answers [List]. Of a znode that does not exist the Code is [NoNode], and no watch is armed.
+type Listed struct {
+	Epoch uint64
+	Ask   uint64
+	Path  string
+	Names []string // of the children, in no order
+	Stat  Stat
+	Code  Code
+	Err   error // what the Code stands for, nil if [Done]
+}
+
+// Seen answers [Read]. That the znode does not exist is no error; then no watch is armed.
+type Seen struct {
+	Epoch  uint64
+	Ask    uint64
+	Path   string
+	Exists bool
+	Data   []byte
+	Stat   Stat
+	Code   Code
+	Err    error
+}
+
+// Transacted answers [Transact].
+type Transacted struct {
+	Epoch   uint64
+	Ask     uint64
+	Code    Code
+	Failed  int      // the index of the operation for which the transaction failed; -1 if there is none
+	Results []Result // one an operation, if the Code is [Done]
+	Err     error
+}
+
+// Result is what came of one operation of a transaction.
+type Result struct {
+	Path string // of Create: the path of the new znode, sequence number included
+	Stat Stat   // of Set
+}
+
+// Ensured answers [Ensure].
+type Ensured struct {
+	Epoch uint64
+	Ask   uint64
+	Code  Code
+	Err   error
+}
+
+// Removed answers [Remove]: nothing is at the path.
+type Removed struct {
+	Epoch uint64
+	Ask   uint64
+	Path  string
+}
+
+// Fired: an armed watch fired, once. It has to be armed again by another [List] or [Read].
+type Fired struct {
+	Epoch  uint64
+	Path   string
+	Change Change
+}
+
+// Change is what a watch saw.
+type Change int
+
+// What a watch sees.
+const (
+	DataChanged     Change = iota + 1 // of a watch of [Read]
+	ChildrenChanged                   // of a watch of [List]
+	Deleted                           // the znode itself, of either
+)
+
+// Woke answers [Wake].
+type Woke struct{ Ask uint64 }
+
+// Closing: wind up. When nothing is left to settle, the machine asks for [Stop].
+type Closing struct{}
