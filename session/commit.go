@@ -27,6 +27,9 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 	if err := h.Err(); err != nil {
 		return nil, asLost(err)
 	}
+	if h.scattered() {
+		return nil, fmt.Errorf("%w: the parts of the possession belong to several sessions", ErrUnsupported)
+	}
 	asks = append(h.guard[:len(h.guard):len(h.guard)], asks...)
 	if err := s.fits(link.Size(asks...)); err != nil {
 		return nil, err
@@ -56,9 +59,11 @@ func (h *Hold) committed(results []Result, err error) ([]Result, error) {
 	if len(results) < len(h.guard) {
 		return nil, err
 	}
-	for _, r := range results[:len(h.guard)] {
+	for i, r := range results[:len(h.guard)] {
 		if r.Err != nil && !errors.Is(r.Err, ErrRolledBack) {
-			h.seat.End(h, ErrDeleted)
+			part := h.guarded(i)
+			part.seat.End(part, ErrDeleted)
+			<-h.Done() // by this, or by somebody who was quicker and is at it
 			return nil, asLost(h.Err())
 		}
 	}
@@ -87,10 +92,15 @@ func asLost(err error) error {
 	return fmt.Errorf("%w: %w", ErrLost, err)
 }
 
-// Commit carries out a transaction in an epoch, once. done gets [ErrUnknownOutcome] if the answer was lost, after a sync on the next connection.
+// Commit carries out a transaction in an epoch, once. done gets [ErrUnknownOutcome] if the answer was lost, after a sync on the next connection. The
+// ephemeral znodes that it creates are the seat's: they are in the session's record before it is sent, and [Seat.Leave] and [Seat.Recover] know of them. The
+// exception are sequential ones whose answer is lost, for which [Seat.Join] is.
 func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	s := t.session
 	asks, err := s.operations(ops)
+	if err == nil {
+		err = s.fits(link.Size(asks...))
+	}
 	if err != nil {
 		refuse := func() { done(nil, err) }
 		if !s.tasks.run(refuse) {
@@ -99,22 +109,34 @@ func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 		return
 	}
 	t.within(number, func(e *epoch) {
-		lost := false
-		var results []Result
-		err := s.insist(e, func(c *link.Conn) (err error) {
-			if lost {
-				if err := c.Sync(asks[0].Path); err != nil {
-					return err
-				}
-				return ErrUnknownOutcome
-			}
-			results, err = c.Multi(asks)
-			lost = errors.Is(err, link.ErrNoReply)
-			return err
-		})
-		if lost && (errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed)) {
-			err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+		births, err := s.expect(t, e, asks)
+		if err != nil {
+			done(nil, err)
+			return
 		}
+		results, err := s.commitOnce(e, asks)
+		s.settled(t, births, asks, results, err)
 		done(s.results(results), err)
 	}, func(err error) { done(nil, err) })
+}
+
+// commitOnce sends a transaction once, as soon as there is a connection.
+func (s *Session) commitOnce(e *epoch, asks []link.Op) ([]Result, error) {
+	lost := false
+	var results []Result
+	err := s.insist(e, func(c *link.Conn) (err error) {
+		if lost {
+			if err := c.Sync(asks[0].Path); err != nil {
+				return err
+			}
+			return ErrUnknownOutcome
+		}
+		results, err = c.Multi(asks)
+		lost = errors.Is(err, link.ErrNoReply)
+		return err
+	})
+	if lost && (errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed)) {
+		err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+	return results, err
 }

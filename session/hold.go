@@ -2,7 +2,7 @@ package session
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/session/internal/link"
@@ -23,6 +23,8 @@ type Hold struct {
 	path    string
 	token   int64
 	guard   []link.Op
+	parts   []*Hold // of a whole: see [Whole]
+	wholes  []*Hold // that end with this one; with the session's mutex, and constant once over
 
 	over   atomic.Bool
 	ended  func(cause error)
@@ -45,6 +47,9 @@ func (h *Hold) Session() *Session { return h.session }
 func (h *Hold) Valid() bool {
 	if h.over.Load() {
 		return false
+	}
+	if h.parts != nil {
+		return !slices.ContainsFunc(h.parts, func(p *Hold) bool { return !p.Valid() })
 	}
 	v := h.session.trust.vouch.Load()
 	if v == nil || v.epoch != h.epoch.number || !v.good(h.session.clock.now()) {
@@ -118,10 +123,7 @@ func (t *Seat) End(h *Hold, cause error) bool {
 
 // drop makes a hold over; it is to be finished when the mutex is free. With mu held.
 func (s *Session) drop(h *Hold, cause error) *Hold {
-	h.reason = cause
-	if cause != ErrReleased {
-		h.reason = fmt.Errorf("%w: %w", ErrLost, cause)
-	}
+	h.reason = ending(cause)
 	h.over.Store(true)
 	delete(s.holds, h)
 	return h
@@ -138,10 +140,19 @@ func (s *Session) take(cause error) []*Hold {
 
 // finish lets the world know: first those who use the possession, then the one who handed it out.
 func finish(ended []*Hold) {
+	var wholes []*Hold
 	for _, h := range ended {
 		h.cancel(h.reason)
+		for _, w := range h.wholes {
+			if w.fall(h.reason) {
+				wholes = append(wholes, w)
+			}
+		}
 	}
 	for _, h := range ended {
 		h.ended(h.reason)
+	}
+	for _, w := range wholes {
+		w.fallen()
 	}
 }

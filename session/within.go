@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"iter"
+	"slices"
 )
 
 type holdsKey struct{}
@@ -26,11 +27,22 @@ func HoldsFrom(ctx context.Context) iter.Seq[*Hold] {
 	}
 }
 
+// under puts a hold in front of a list: of a whole, its parts.
+func (h *Hold) under(outer *held) *held {
+	if h.parts == nil {
+		return &held{hold: h, outer: outer}
+	}
+	for _, p := range slices.Backward(h.parts) {
+		outer = &held{hold: p, outer: outer}
+	}
+	return outer
+}
+
 // Within puts a context under a hold: what is returned ends with ctx or with the hold, whichever is first, with the cause of that one, and [HoldsFrom]
 // finds the hold beside those that ctx stood under. The function releases what this takes; the context is cancelled by it.
 func Within(ctx context.Context, h *Hold) (context.Context, context.CancelFunc) {
 	outer, _ := ctx.Value(holdsKey{}).(*held)
-	inner, cancel := context.WithCancelCause(context.WithValue(ctx, holdsKey{}, &held{hold: h, outer: outer}))
+	inner, cancel := context.WithCancelCause(context.WithValue(ctx, holdsKey{}, h.under(outer)))
 	stop := context.AfterFunc(h.ctx, func() { cancel(h.Err()) })
 	return inner, func() {
 		stop()

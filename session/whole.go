@@ -1,0 +1,97 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Whole makes one possession of several, for those who write recipes. It stands while all its parts do, and ends with the first that ends, at the same
+// instant and with the same Err; the other parts go on. Path, Token and Session are those of the first part. [Hold.Commit] checks all of them in its
+// transaction, and is [ErrUnsupported] where they belong to several sessions. Under its Context, [HoldsFrom] finds the parts.
+//
+// ended is called once, when the whole is over, with its Err, from any goroutine, with no locks held; it must not block. The function that is returned
+// ends the whole and leaves its parts alone; false: it was over already. parts are not empty, and none of them is a whole.
+func Whole(parts []*Hold, ended func(cause error)) (whole *Hold, end func(cause error) bool) {
+	first := parts[0]
+	h := &Hold{
+		session: first.session, seat: first.seat, epoch: first.epoch, path: first.path, token: first.token,
+		parts: slices.Clone(parts), ended: ended,
+	}
+	// It is bounded by its parts, not by the context of whoever asked for it.
+	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, h.under(nil)))
+	for _, p := range parts {
+		h.guard = append(h.guard, p.guard...)
+	}
+	end = func(cause error) bool {
+		over := h.fall(ending(cause))
+		if over {
+			h.fallen()
+		}
+		return over
+	}
+	for _, p := range parts {
+		if err := p.bind(h); err != nil {
+			if h.fall(err) {
+				h.fallen()
+			}
+			break
+		}
+	}
+	return h, end
+}
+
+// ending is the Err of a hold that ends by a cause.
+func ending(cause error) error {
+	if cause == ErrReleased {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", ErrLost, cause)
+}
+
+// bind makes a whole end with this part; the error is how the part ended if it is over already.
+func (h *Hold) bind(whole *Hold) error {
+	h.session.mu.Lock()
+	defer h.session.mu.Unlock()
+	if h.over.Load() {
+		return h.reason
+	}
+	h.wholes = append(h.wholes, whole)
+	return nil
+}
+
+// fall makes a whole over; false if it was.
+func (h *Hold) fall(reason error) bool {
+	if h.over.Swap(true) {
+		return false
+	}
+	h.cancel(reason)
+	return true
+}
+
+// fallen takes leave of the parts of a whole that is over, and tells. A part that is over as well keeps what it has: its end may be reading that.
+func (h *Hold) fallen() {
+	for _, p := range h.parts {
+		p.session.mu.Lock()
+		if !p.over.Load() {
+			p.wholes = slices.DeleteFunc(p.wholes, func(w *Hold) bool { return w == h })
+		}
+		p.session.mu.Unlock()
+	}
+	h.ended(h.Err())
+}
+
+// scattered: the parts belong to several sessions, so that no transaction can check them all.
+func (h *Hold) scattered() bool {
+	return slices.ContainsFunc(h.parts, func(p *Hold) bool { return p.session != h.session })
+}
+
+// guarded is the hold that one of the guards speaks for.
+func (h *Hold) guarded(guard int) *Hold {
+	for _, p := range h.parts {
+		if guard -= len(p.guard); guard < 0 {
+			return p
+		}
+	}
+	return h
+}
