@@ -26,6 +26,9 @@ func (p *Possession) Revoked() <-chan struct{} { return p.revoked.C() }
 // SessionID is that of the ZooKeeper session that the possession belongs to.
 func (p *Possession) SessionID() int64 { return p.session }
 
+// GiveUp is Release for those who do not wait for the confirmation. It does not block.
+func (p *Possession) GiveUp() { p.release() }
+
 // Release gives the possession up: Done closes first, then the znode is deleted. It returns nil once ZooKeeper has confirmed that, the loss if it had
 // been lost before, or ctx's error; then the deletion goes on by itself until the epoch ends.
 func (p *Possession) Release(ctx context.Context) error {

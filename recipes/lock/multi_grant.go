@@ -1,0 +1,65 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// MultiGrant is one possession of all the locks of a [Multi]. It ends with the first of its parts that ends, at the same instant and with the same Err;
+// the others are then given up by themselves, and end with session.ErrReleased. Its Path and Token are those of the first part in the order of the
+// paths; every part has its own: see [MultiGrant.Grants]. Commit happens only while all parts stand, and is session.ErrUnsupported where they belong to
+// several sessions.
+type MultiGrant struct {
+	*session.Hold
+	grants []*Grant
+	end    func(cause error) bool
+}
+
+func newMultiGrant(grants []*Grant) *MultiGrant {
+	g := &MultiGrant{grants: slices.Clone(grants)}
+	holds := make([]*session.Hold, len(grants))
+	for i, part := range grants {
+		holds[i] = part.Hold
+	}
+	g.Hold, g.end = session.Whole(holds, func(error) { giveUp(g.grants) })
+	return g
+}
+
+// Grants are the parts, in the order of their paths: for their tokens, their sequencers, and to hear which of them is asked for by [Revoke]. A part that
+// is released by itself ends the whole, and so does one that is exchanged for another.
+func (g *MultiGrant) Grants() []*Grant { return slices.Clone(g.grants) }
+
+// Release gives all parts up: Done closes first, then the znodes are deleted, and nil means that ZooKeeper has confirmed it of all of them. A grant that
+// had been lost before says so (session.ErrLost). If ctx ends first its error is returned and the deletions go on in the background until the epochs
+// end. It is idempotent.
+func (g *MultiGrant) Release(ctx context.Context) error {
+	g.end(session.ErrReleased)
+	err := release(ctx, g.grants)
+	if over := g.Err(); !errors.Is(over, session.ErrReleased) {
+		return failed("release", g.grants[0].lock.path, over)
+	}
+	return err
+}
+
+// release gives grants up and waits for the confirmation of all.
+func release(ctx context.Context, grants []*Grant) error {
+	giveUp(grants)
+	errs := make([]error, len(grants))
+	var confirmed sync.WaitGroup
+	for i, g := range grants {
+		confirmed.Go(func() { errs[i] = g.Release(ctx) }) // owned by this call, which waits for it
+	}
+	confirmed.Wait()
+	return errors.Join(errs...)
+}
+
+// giveUp ends grants, the last taken first, and waits for nothing.
+func giveUp(grants []*Grant) {
+	for _, g := range slices.Backward(grants) {
+		g.of.GiveUp()
+	}
+}
