@@ -40,8 +40,13 @@ func (s *Session) sweep(c *contender) {
 	s.tasks.run(func() {
 		<-c.settled.C()
 		s.mu.Lock()
-		path := c.path
+		path, doubtful := c.path, c.doubtful
 		s.mu.Unlock()
+		if doubtful {
+			if mine, err := s.owned(c); err != nil || !mine {
+				return // it is not there, or the epoch is over
+			}
+		}
 		if path != "" {
 			s.remove(c.epoch, path)
 		}

@@ -14,6 +14,11 @@ type contender struct {
 	path    string        // "" until it is known
 	settled *notify.Latch // whether it was created is known
 	leaving bool          // it is being deleted: nobody may take it over
+
+	// Of one that a transaction created under a name without a GUID, and whose answer was lost: it is the seat's only if the session owns it and these are
+	// its data.
+	doubtful bool
+	data     []byte
 }
 
 // ledger is what exists, or may, in the present epoch. It is guarded by the session's mutex and outlives every actor.

@@ -33,6 +33,15 @@ func (t *Seat) Recover(number uint64, done func(standing, leaving []string, err 
 			done(nil, nil, err)
 			return
 		}
+		for _, c := range debris {
+			if !s.inDoubt(c) {
+				continue
+			}
+			if _, err := s.owned(c); err != nil {
+				done(nil, nil, err)
+				return
+			}
+		}
 		var found [2][]string
 		for kind, paths := range [2][]string{t.debris(false), t.debris(true)} {
 			for _, path := range paths {
@@ -50,6 +59,12 @@ func (t *Seat) Recover(number uint64, done func(standing, leaving []string, err 
 		}
 		done(found[0], found[1], nil)
 	}, func(err error) { done(nil, nil, err) })
+}
+
+func (s *Session) inDoubt(c *contender) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.doubtful
 }
 
 func (s *Session) exists(e *epoch, path string) (exists bool, err error) {

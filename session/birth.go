@@ -1,0 +1,94 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// expect enters the ephemeral znodes that a transaction is about to create: one for each operation, nil for those that create none.
+func (s *Session) expect(t *Seat, e *epoch, asks []link.Op) ([]*contender, error) {
+	births := make([]*contender, len(asks))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.over || s.closing {
+		return nil, ErrExpired
+	}
+	for i, ask := range asks {
+		if ask.Kind != link.OpCreate || ask.Mode != link.Ephemeral && ask.Mode != link.EphemeralSequential {
+			continue
+		}
+		births[i] = &contender{seat: t, epoch: e, parent: s.relative(parentOf(ask.Path)), data: ask.Data, settled: notify.NewLatch()}
+		s.raising()
+		s.ledger.enter(births[i])
+	}
+	return births, nil
+}
+
+// settled notes what came of a transaction: what was created stands, what was deleted does not. A seat that was left meanwhile wants nothing of it.
+func (s *Session) settled(t *Seat, births []*contender, asks []link.Op, results []Result, err error) {
+	gone := t.left()
+	s.mu.Lock()
+	for i, c := range births {
+		switch {
+		case err == nil && c != nil:
+			s.ledger.stands(c, s.relative(results[i].Path))
+		case err == nil:
+			s.changed(asks[i])
+		case c == nil:
+		case errors.Is(err, ErrUnknownOutcome) && asks[i].Mode == link.Ephemeral && s.ledger.byPath[s.relative(asks[i].Path)] == nil:
+			c.doubtful = s.ledger.stands(c, s.relative(asks[i].Path))
+		default:
+			s.ledger.strike(c)
+		}
+	}
+	s.mu.Unlock()
+	for _, c := range births {
+		if c == nil {
+			continue
+		}
+		c.settled.Close()
+		if gone {
+			s.sweep(c)
+		}
+	}
+}
+
+// changed notes what an operation that was carried out did to a znode of the record. With mu held.
+func (s *Session) changed(op link.Op) {
+	path := s.relative(op.Path)
+	switch op.Kind {
+	case link.OpDelete:
+		s.ledger.gone(path)
+	case link.OpSet:
+		if c := s.ledger.byPath[path]; c != nil && c.doubtful {
+			c.doubtful = false // whoever changes it has made sure that it is his
+		}
+	}
+}
+
+// owned looks whether a doubtful znode is the seat's after all, and strikes it if not.
+func (s *Session) owned(c *contender) (bool, error) {
+	var data []byte
+	var stat Stat
+	err := s.insist(c.epoch, func(l *link.Conn) (err error) {
+		data, stat, err = l.Get(s.Path(c.path), false)
+		return err
+	})
+	if err != nil && !errors.Is(err, ErrNoNode) {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !c.doubtful {
+		return true, nil
+	}
+	if err == nil && stat.EphemeralOwner == c.epoch.sessionID && bytes.Equal(data, c.data) {
+		c.doubtful = false
+		return true, nil
+	}
+	s.ledger.strike(c)
+	return false, nil
+}
