@@ -65,6 +65,22 @@ func (h Host) Partition() (heal func()) { return h.inner.PartitionHost(h.name, B
 // PartitionOneWay is [Host.Partition] in one direction.
 func (h Host) PartitionOneWay(d Direction) (heal func()) { return h.inner.PartitionHost(h.name, d) }
 
+// Speed says what a slow way costs: Latency from one end to the other, and BytesPerSecond, 0 for no limit; each way.
+type Speed = zkserver.Speed
+
+// Slow slows a session down, on its connection and those over which it comes back: what either side sends arrives after the latency, and no faster
+// than the bandwidth allows. Order is kept, and many requests can be under way at once. Several slowdowns add up. heal ends it for what is sent from
+// then on; what is under way arrives when it would have.
+func (s *Server) Slow(sessionID int64, speed Speed) (heal func()) {
+	return s.inner.Slow(sessionID, speed)
+}
+
+// SlowServer is [Server.Slow] for all who are connected to the i-th server, or will be, handshakes included.
+func (s *Server) SlowServer(i int, speed Speed) (heal func()) { return s.front(i).Slow(speed) }
+
+// Slow is [Server.Slow] for all connections of the host, also those that it will make, handshakes included.
+func (h Host) Slow(speed Speed) (heal func()) { return h.inner.SlowHost(h.name, speed) }
+
 // Isolate cuts the server (the first of several) off from its leader, and its clients don't notice: it goes on answering pings and reads, from the
 // tree as it was. But syncs and writes get no answer, and everything behind them on the same connection waits too; new connections hang; and what
 // the server hears of its sessions doesn't reach the leader: they expire there when their time has come, and clients of the other servers see their

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/wire"
 )
 
 // conn is a client's connection. One goroutine reads its requests and serves them one after the other.
 type conn struct {
 	s         *Server
 	front     *Front
-	transport net.Conn
+	transport *wire.Wire
 	in        frames
 	out       outbox
 	done      chan struct{} // closed when the connection is over for the server
@@ -44,9 +45,10 @@ type conn struct {
 // newConn is called with the server's lock held.
 func newConn(f *Front, transport net.Conn) *conn {
 	f.s.accepted++
-	c := &conn{s: f.s, front: f, transport: transport, done: make(chan struct{}), number: f.s.accepted, established: time.Now()}
-	c.in = newFrames(transport, f.s.cfg.MaxPacket)
-	c.out.transport, c.out.limit = transport, f.s.cfg.Backlog
+	way := wire.New(transport, f.s.work.Go, f.s.closing)
+	c := &conn{s: f.s, front: f, transport: way, done: make(chan struct{}), number: f.s.accepted, established: time.Now()}
+	c.in = newFrames(way, f.s.cfg.MaxPacket)
+	c.out.transport, c.out.limit = way, f.s.cfg.Backlog
 	if host, _, err := net.SplitHostPort(transport.RemoteAddr().String()); err == nil {
 		c.ids = []jute.Identity{{Scheme: "ip", ID: host}}
 	}

@@ -118,5 +118,6 @@ func (s *Server) admit(c *conn, q *jute.ConnectRequest) *session {
 	}
 	c.session, ss.owner = ss, c
 	c.front.bySession[ss.id] = c
+	c.pace()
 	return ss
 }

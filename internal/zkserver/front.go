@@ -112,6 +112,7 @@ func (f *Front) attach(transport net.Conn, host string) error {
 	c := newConn(f, transport)
 	c.host = host
 	f.conns[c] = struct{}{}
+	c.pace()
 	if x := f.s.hosts[host]; x != nil {
 		c.cutOff(x)
 	}

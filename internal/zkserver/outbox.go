@@ -1,18 +1,18 @@
 package zkserver
 
 import (
-	"net"
 	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/wire"
 )
 
 // outbox is what waits to be written to a client. Whoever has something to say appends; one goroutine at a time writes: the connection's own after
 // it has served a batch of requests, or else one that lives only as long as there is something to write.
 type outbox struct {
 	mu        sync.Mutex
-	transport net.Conn
+	transport *wire.Wire
 	limit     int
 	pending   jute.Writer
 	spare     []byte
@@ -81,7 +81,8 @@ func (o *outbox) flush() {
 		}
 	}
 	if o.finishing && o.held == 0 && !o.writing && !o.broken {
-		o.fail()
+		o.broken = true
+		o.transport.Finish(linger)
 	}
 }
 

@@ -33,6 +33,7 @@ type Server struct {
 	replaced map[int64]bool
 	cuts     map[int64]*cut  // partitioned sessions
 	hosts    map[string]*cut // partitioned clients
+	slow     []*slowdown
 	closed   bool
 
 	closing chan struct{}  // closed with the server

@@ -1,0 +1,170 @@
+package wire_test
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/zkserver/memnet"
+	"github.com/troupe-go/troupe/internal/zkserver/wire"
+)
+
+// ends are both ends of a slow way in virtual time; the bubble checks that no goroutine is left.
+func ends(t *testing.T, test func(t *testing.T, client net.Conn, server *wire.Wire)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client, conn := memnet.Pipe("client", "server")
+		var work sync.WaitGroup
+		server := wire.New(conn, work.Go, nil)
+		test(t, client, server)
+		client.Close()
+		server.Close()
+		work.Wait()
+	})
+}
+
+func send(t *testing.T, w io.Writer, text string) {
+	t.Helper()
+	_, err := io.WriteString(w, text)
+	require.NoError(t, err)
+}
+
+// receive reads a text, and says how long after the instant it was there.
+func receive(t *testing.T, r io.Reader, text string, since time.Time) time.Duration {
+	t.Helper()
+	got := make([]byte, len(text))
+	_, err := io.ReadFull(r, got)
+	require.NoError(t, err)
+	require.Equal(t, text, string(got))
+	return time.Since(since)
+}
+
+func TestAQuickWayTakesNoTime(t *testing.T) {
+	ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
+		now := time.Now()
+		send(t, client, "in")
+		require.Zero(t, receive(t, server, "in", now))
+		send(t, server, "out")
+		require.Zero(t, receive(t, client, "out", now))
+	})
+}
+
+// Ten frames sent 10 ms apart over a way of 100 ms are under way together: each takes 100 ms.
+func TestLatencyHoldsNothingUpBehindIt(t *testing.T) {
+	ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
+		server.SetSpeed(wire.Speed{Latency: 100 * time.Millisecond})
+		for _, way := range []struct {
+			from io.Writer
+			to   io.Reader
+		}{{client, server}, {server, client}} {
+			began := time.Now()
+			go func() { // ends with the last frame, before they have all been received
+				for range 10 {
+					send(t, way.from, "frame")
+					time.Sleep(10 * time.Millisecond)
+				}
+			}()
+			for i := range 10 {
+				require.Equal(t, time.Duration(i)*10*time.Millisecond+100*time.Millisecond, receive(t, way.to, "frame", began))
+			}
+		}
+	})
+}
+
+func TestBandwidthIsShared(t *testing.T) {
+	ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
+		server.SetSpeed(wire.Speed{Latency: time.Second, BytesPerSecond: 10})
+		now := time.Now()
+		send(t, server, "0123456789")
+		send(t, server, "0123456789")
+		require.Equal(t, 2*time.Second, receive(t, client, "0123456789", now))
+		require.Equal(t, 3*time.Second, receive(t, client, "0123456789", now))
+	})
+}
+
+func TestNothingOvertakesWhenTheWayGetsQuick(t *testing.T) {
+	ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
+		server.SetSpeed(wire.Speed{Latency: time.Second})
+		now := time.Now()
+		send(t, server, "slow")
+		send(t, client, "slow")
+		synctest.Wait()
+		server.SetSpeed(wire.Speed{})
+		send(t, server, "quick")
+		send(t, client, "quick")
+		require.Equal(t, time.Second, receive(t, client, "slowquick", now))
+		require.Equal(t, time.Second, receive(t, server, "slowquick", now))
+		now = time.Now()
+		send(t, server, "quick")
+		send(t, client, "quick")
+		require.Zero(t, receive(t, client, "quick", now))
+		require.Zero(t, receive(t, server, "quick", now))
+	})
+}
+
+// A reader that waited before the way became slow gets what is sent then late.
+func TestAReaderThatWaitsIsSlowedToo(t *testing.T) {
+	ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
+		go func() { // ends with its sleep
+			time.Sleep(time.Second)
+			server.SetSpeed(wire.Speed{Latency: time.Second})
+			send(t, client, "x")
+		}()
+		require.Equal(t, 2*time.Second, receive(t, server, "x", time.Now()))
+	})
+}
+
+func TestFinishDeliversWhatIsUnderWayAndCloseDoesNot(t *testing.T) {
+	ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
+		server.SetSpeed(wire.Speed{Latency: time.Second})
+		now := time.Now()
+		send(t, server, "last words")
+		server.Finish(time.Second)
+		got, err := io.ReadAll(client)
+		require.NoError(t, err)
+		require.Equal(t, "last words", string(got))
+		require.Equal(t, time.Second, time.Since(now))
+	})
+	t.Run("close", func(t *testing.T) {
+		ends(t, func(t *testing.T, client net.Conn, server *wire.Wire) {
+			server.SetSpeed(wire.Speed{Latency: time.Second})
+			send(t, server, "last words")
+			server.Close()
+			got, err := io.ReadAll(client)
+			require.NoError(t, err)
+			require.Empty(t, got)
+			_, err = server.Write([]byte("x"))
+			require.Error(t, err)
+		})
+	})
+}
+
+// A client that never reads doesn't keep the server from closing: neither at once nor after the last words.
+func TestAClientThatNeverReadsDoesNotHoldTheEndUp(t *testing.T) {
+	ends(t, func(t *testing.T, _ net.Conn, server *wire.Wire) {
+		server.SetSpeed(wire.Speed{Latency: time.Millisecond})
+		for range 20 { // as much as the connection and the way take
+			_, err := server.Write(make([]byte, 100_000))
+			require.NoError(t, err)
+			time.Sleep(time.Millisecond)
+		}
+		server.Finish(time.Second)
+		time.Sleep(3 * time.Second)
+		_, err := server.Write([]byte("x"))
+		require.Error(t, err)
+	})
+}
+
+func TestSpeedsAddUp(t *testing.T) {
+	t.Parallel()
+	slow, narrow := wire.Speed{Latency: time.Second}, wire.Speed{Latency: time.Second, BytesPerSecond: 10}
+	require.Equal(t, wire.Speed{Latency: 2 * time.Second, BytesPerSecond: 10}, slow.Plus(narrow))
+	require.Equal(t, wire.Speed{Latency: 2 * time.Second, BytesPerSecond: 10}, narrow.Plus(slow))
+	require.Equal(t, wire.Speed{Latency: 2 * time.Second, BytesPerSecond: 5}, narrow.Plus(wire.Speed{Latency: time.Second, BytesPerSecond: 5}))
+}
