@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -35,8 +36,13 @@ func (g *MultiGrant) Grants() []*Grant { return slices.Clone(g.grants) }
 
 // Release gives all parts up: Done closes first, then the znodes are deleted, and nil means that ZooKeeper has confirmed it of all of them. A grant that
 // had been lost before says so (session.ErrLost). If ctx ends first its error is returned and the deletions go on in the background until the epochs
-// end. It is idempotent.
+// end; a ctx that ends with the grant itself, as in [Multi.Do], counts as one that lasts for a session timeout. It is idempotent.
 func (g *MultiGrant) Release(ctx context.Context) error {
+	if slices.ContainsFunc(g.grants, func(part *Grant) bool { return part.lock.instance.Inside(ctx) }) {
+		var cancel context.CancelFunc
+		ctx, cancel = host.Afterwards(ctx, g.Session())
+		defer cancel()
+	}
 	g.end(session.ErrReleased)
 	err := release(ctx, g.grants)
 	if over := g.Err(); !errors.Is(over, session.ErrReleased) {
