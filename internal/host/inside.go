@@ -8,22 +8,27 @@ import (
 )
 
 // Inside tells whether ctx descends from the context of a possession in this line: whoever waits in it for another would wait for himself.
-func (i *Instance[P]) Inside(ctx context.Context) bool { return inside(ctx, i.cfg.Session, i.cfg.Path) }
+func (i *Instance[P]) Inside(ctx context.Context) bool { return i.Around(ctx) != nil }
 
-func inside(ctx context.Context, s *session.Session, line string) bool {
+// Around is the innermost possession in this line whose context ctx descends from; nil if there is none that stands.
+func (i *Instance[P]) Around(ctx context.Context) *session.Hold {
+	return around(ctx, i.cfg.Session, i.cfg.Path)
+}
+
+func around(ctx context.Context, s *session.Session, line string) *session.Hold {
 	for h := range session.HoldsFrom(ctx) {
 		parent, _ := znode.Split(h.Path())
 		if h.Err() == nil && h.Session().Path(parent) == s.Path(line) && h.Session().Reaches(s) {
-			return true
+			return h
 		}
 	}
-	return false
+	return nil
 }
 
 // beyond is the context to wait in for the confirmation of a possession's end. One that ends with the possession would end the wait before it has begun;
 // then the session's timeout bounds it, since the znode is gone by then in any case.
 func beyond(ctx context.Context, s *session.Session, line string) (context.Context, context.CancelFunc) {
-	if !inside(ctx, s, line) {
+	if around(ctx, s, line) == nil {
 		return ctx, func() {}
 	}
 	return Afterwards(ctx, s)

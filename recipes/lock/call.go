@@ -5,12 +5,13 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/internal/host"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
 
 // Lock waits until the lock is held, for one possession of the caller's own: it does not stand again when it is lost. ctx bounds the wait, not the
 // possession; if it ends first, the place in line is given up, no grant comes of it later, and ctx's cause is returned. Other errors: [ErrDeadlock],
-// session.ErrClosed, and what ZooKeeper refuses (session.ErrNoAuth, session.ErrTooLarge, …).
+// [ErrUpgrade], session.ErrClosed, and what ZooKeeper refuses (session.ErrNoAuth, session.ErrTooLarge, …).
 func (l *Lock) Lock(ctx context.Context) (*Grant, error) { return l.claim(ctx, "lock", false) }
 
 // TryLock holds the lock if nobody is ahead and returns [ErrHeld] otherwise. ZooKeeper's order decides that, not a timer; ctx bounds the round trips,
@@ -18,14 +19,33 @@ func (l *Lock) Lock(ctx context.Context) (*Grant, error) { return l.claim(ctx, "
 func (l *Lock) TryLock(ctx context.Context) (*Grant, error) { return l.claim(ctx, "try lock", true) }
 
 func (l *Lock) claim(ctx context.Context, op string, try bool) (*Grant, error) {
-	if l.instance.Inside(ctx) {
-		return nil, failed(op, l.path, ErrDeadlock)
+	if err := l.endless(ctx); err != nil {
+		return nil, failed(op, l.path, err)
 	}
 	g, err := l.instance.Claim(ctx, try)
 	if err != nil {
 		return nil, failed(op, l.path, err)
 	}
 	return g, nil
+}
+
+// endless finds a wait that could never end: ctx descends from the context of a grant on the same path.
+func (l *Lock) endless(ctx context.Context) error {
+	h := l.instance.Around(ctx)
+	switch {
+	case h == nil:
+		return nil
+	case l.kind.of == znode.Write && kindOf(h.Path()) == znode.Read:
+		return ErrUpgrade
+	}
+	return ErrDeadlock
+}
+
+// kindOf is that of the contender at a path.
+func kindOf(path string) znode.Kind {
+	_, name := znode.Split(path)
+	c, _ := znode.ParseContender(name)
+	return c.Kind
 }
 
 // Do runs f while holding the lock. f's context descends from ctx and ends with the grant. The znode is deleted only after f has returned, so nobody

@@ -6,6 +6,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
 )
 
 // Contender is one participant in the line, of this process or of any other.
@@ -15,7 +16,7 @@ type Contender struct {
 	Data      []byte
 	SessionID int64
 	Since     time.Time // when it took its place, by the server's clock
-	Holding   bool      // first in line: it holds, or is about to
+	Holding   bool      // nobody ahead is in its way: it holds, or is about to
 }
 
 // Contenders lists who holds the lock and who waits, in order. A line that does not exist is empty.
@@ -53,11 +54,13 @@ func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 
 func contendersOf(entries []line.Entry) []Contender {
 	contenders := make([]Contender, len(entries))
+	readers := true // all before are
 	for i, e := range entries {
 		contenders[i] = Contender{
 			Path: e.Path, Token: e.Token, Data: e.Data, SessionID: e.SessionID, Since: e.Since,
-			Holding: i == 0,
+			Holding: i == 0 || readers && e.Contender.Kind == znode.Read,
 		}
+		readers = readers && e.Contender.Kind == znode.Read
 	}
 	return contenders
 }

@@ -13,6 +13,10 @@ var (
 
 	// ErrDeadlock refuses a wait that could never end: the context descends from the context of a grant on the same path.
 	ErrDeadlock = errors.New("lock: already held by the caller's own context")
+
+	// ErrUpgrade refuses an attempt to turn a read grant into a write grant: the context of a wait for the write side descends from the context of a grant of
+	// the read side. Two readers who did that would wait for each other for ever. Release, and ask for the write side anew.
+	ErrUpgrade = errors.New("lock: a read grant cannot be upgraded")
 )
 
 // failed wraps an error with the operation and the path. Errors of the session come wrapped already.

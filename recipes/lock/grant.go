@@ -15,9 +15,12 @@ type Grant struct {
 	*session.Hold
 	lock *Lock
 	of   *host.Possession
+	mode fence.Mode
 }
 
-func (l *Lock) wrap(p *host.Possession) *Grant { return &Grant{Hold: p.Hold, lock: l, of: p} }
+func (l *Lock) wrap(p *host.Possession) *Grant {
+	return &Grant{Hold: p.Hold, lock: l, of: p, mode: l.kind.mode}
+}
 
 // Release gives up this possession: Done closes first, then the znode is deleted, and nil means that ZooKeeper has confirmed it. A grant that had been
 // lost before says so (session.ErrLost). If ctx ends first its error is returned and the deletion goes on in the background until the epoch ends;
@@ -33,6 +36,6 @@ func (g *Grant) Revoked() <-chan struct{} { return g.of.Revoked() }
 // Sequencer returns this possession as a value to send along with requests to other services, which can then check it: see package fence.
 func (g *Grant) Sequencer() fence.Sequencer {
 	return fence.Sequencer{
-		Path: g.lock.session.Path(g.Path()), Mode: fence.Exclusive, Token: g.Token(), SessionID: g.of.SessionID(),
+		Path: g.lock.session.Path(g.Path()), Mode: g.mode, Token: g.Token(), SessionID: g.of.SessionID(),
 	}
 }

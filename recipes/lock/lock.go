@@ -17,56 +17,40 @@ import (
 type Lock struct {
 	session  *session.Session
 	path     string
+	kind     kind
 	instance *host.Instance[*Grant]
 	standing *notify.Topic[Standing]
-}
-
-// Option changes how a Lock is made.
-type Option func(*options) error
-
-type options struct{ data []byte }
-
-// WithData puts data into the contender znode, for others to see with [Lock.Contenders]: who this is, say. They must not begin with "unlock", which
-// is how a revocation is written.
-func WithData(data []byte) Option {
-	return func(o *options) error {
-		if znode.Revoked(data) {
-			return errors.New("WithData: data must not begin with \"unlock\"")
-		}
-		o.data = append([]byte(nil), data...)
-		return nil
-	}
 }
 
 // New makes an exclusive lock on a path, the parent of the line. It does no I/O: the path is created when the lock is first wanted, as a container
 // node where the server has them. Errors name the argument that is wrong; a closed session is session.ErrClosed.
 func New(s *session.Session, path string, opts ...Option) (*Lock, error) {
+	return build("lock.New", s, path, exclusive, opts)
+}
+
+// build makes a lock of a kind.
+func build(op string, s *session.Session, path string, k kind, opts []Option) (*Lock, error) {
 	if s == nil {
-		return nil, errors.New("lock.New: s: nil session")
+		return nil, errors.New(op + ": s: nil session")
 	}
 	if err := znode.Validate(path); err != nil {
-		return nil, &session.OpError{Op: "lock.New", Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
+		return nil, &session.OpError{Op: op, Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
 	}
-	var o options
-	for i, opt := range opts {
-		if opt == nil {
-			return nil, failed("lock.New", path, fmt.Errorf("opts[%d]: nil", i))
-		}
-		if err := opt(&o); err != nil {
-			return nil, &session.OpError{Op: "lock.New", Path: path, Err: err}
-		}
+	o, err := optionsOf(opts)
+	if err != nil {
+		return nil, failed(op, path, err)
 	}
-	l := &Lock{session: s, path: path, standing: notify.NewTopic[Standing]()}
+	l := &Lock{session: s, path: path, kind: k, standing: notify.NewTopic[Standing]()}
 	l.standing.Publish(Standing{})
 	instance, err := host.New(host.Config[*Grant]{
-		Session: s, Kind: "lock", Path: path, Name: "lock-", Data: o.data,
-		Machine: func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: contend.Exclusive()}) },
+		Session: s, Kind: "lock", Path: path, Name: k.name, Data: o.data,
+		Machine: func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: k.rule}) },
 		Wrap:    l.wrap,
 		Publish: func(m machine.Standing) { l.standing.Publish(standingOf(m)) },
 		Ended:   func(error) { l.standing.Close() },
 	})
 	if err != nil {
-		return nil, failed("lock.New", path, err)
+		return nil, failed(op, path, err)
 	}
 	l.instance = instance
 	return l, nil
