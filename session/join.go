@@ -19,6 +19,7 @@ type Join struct {
 type Joined struct {
 	Epoch uint64
 	Path  string
+	Stat  Stat  // of the znode as it was created; the zero one if that was not told: the answer was lost, something was replaced, or the server is an old one
 	Err   error // definite: then nothing is left behind
 }
 
@@ -37,9 +38,8 @@ func (t *Seat) Join(number uint64, j Join, done func(Joined)) { t.JoinList(numbe
 // JoinList is [Seat.Join] with a listing of the parent that is put on the wire right behind the create, so that both take one trip. listed is called
 // after joined; if joining failed, with the same error.
 func (t *Seat) JoinList(number uint64, j Join, joined func(Joined), listed func(Listed)) {
-	answer := func(path string, err error) { joined(Joined{Epoch: number, Path: path, Err: err}) }
 	refuse := func(err error) {
-		answer("", err)
+		joined(Joined{Epoch: number, Err: err})
 		if listed != nil {
 			listed(Listed{Epoch: number, Path: j.Parent, Err: err})
 		}
@@ -52,12 +52,12 @@ func (t *Seat) JoinList(number uint64, j Join, joined func(Joined), listed func(
 			return
 		}
 		attempt := &joining{session: s, contender: c, join: j, listing: listed != nil}
-		path, err := attempt.run()
+		path, stat, err := attempt.run()
 		if err = s.enrolled(c, path, err); err != nil {
 			refuse(err)
 			return
 		}
-		answer(path, nil)
+		joined(Joined{Epoch: number, Path: path, Stat: stat})
 		if listed != nil {
 			names, stat, err := attempt.list()
 			listed(Listed{Epoch: number, Path: j.Parent, Names: names, Stat: stat, Err: err})

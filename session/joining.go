@@ -30,14 +30,15 @@ type listing struct {
 	err   error
 }
 
-// run creates the znode for certain, and returns its path.
-func (g *joining) run() (string, error) {
+// run creates the znode for certain, and returns its path, and its Stat if the answer to the create told it.
+func (g *joining) run() (string, Stat, error) {
 	s, e := g.session, g.contender.epoch
 	parent := s.Path(g.join.Parent)
 	want := znode.Join(parent, znode.Protect(g.contender.guid, g.join.Name))
 	g.replaced = g.join.Replace == ""
 	lost := false // an answer was: look before creating again
 	var path string
+	var stat Stat
 	err := s.insist(e, func(c *link.Conn) (err error) {
 		if lost {
 			if path, err = find(c, parent, g.contender.guid); err != nil || path != "" {
@@ -46,7 +47,7 @@ func (g *joining) run() (string, error) {
 			lost = false
 		}
 		for {
-			path, err = g.create(c, want)
+			path, stat, err = g.create(c, want)
 			lost = errors.Is(err, link.ErrNoReply)
 			if !errors.Is(err, ErrNoNode) {
 				return err
@@ -56,18 +57,18 @@ func (g *joining) run() (string, error) {
 			}
 		}
 	})
-	return s.relative(path), err
+	return s.relative(path), stat, err
 }
 
 // create tries once, in the place of the one to be replaced if that stands.
-func (g *joining) create(c *link.Conn, path string) (string, error) {
+func (g *joining) create(c *link.Conn, path string) (string, Stat, error) {
 	s := g.session
 	written := func() {}
 	if g.listing {
 		written = func() { g.listBehind(c) }
 	}
 	if g.replaced {
-		return c.Create(path, g.join.Data, link.EphemeralSequential, 0, s.cfg.acl, written)
+		return c.CreateStat(path, g.join.Data, link.EphemeralSequential, s.cfg.acl, written)
 	}
 	old := s.Path(g.join.Replace)
 	results, err := c.Multi([]link.Op{
@@ -78,13 +79,13 @@ func (g *joining) create(c *link.Conn, path string) (string, error) {
 	case err == nil:
 		g.replaced = true
 		s.missing(g.join.Replace)
-		return results[1].Path, nil
+		return results[1].Path, Stat{}, nil
 	case errors.Is(err, ErrNoNode) && len(results) == 2 && errors.Is(results[0].Err, ErrNoNode):
 		g.replaced = true
 		s.missing(g.join.Replace)
 		return g.create(c, path)
 	}
-	return "", err
+	return "", Stat{}, err
 }
 
 // listBehind asks for a listing from a goroutine of its own: it is called in the middle of a request.

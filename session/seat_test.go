@@ -59,7 +59,7 @@ func TestJoinListTakesOneTrip(t *testing.T) {
 		require.Equal(w, "x", string(t.read(w, 1, first.Path, false).Data))
 
 		// The server is slow, and the listing is there when the create is answered.
-		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpCreate })
+		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpCreate2 })
 		w.requests()
 		before := writes.Load()
 		both := time.AfterFunc(time.Second-1, func() { before = writes.Load() - before })
@@ -169,7 +169,7 @@ func TestLeaveDeletesWhatStands(t *testing.T) {
 				t := w.seat(s)
 				h := t.hold(w, 1, "/other")
 				w.intercept(func(r *zktest.Request) zktest.Verdict {
-					if r.Op == zktest.OpCreate && delay > 0 {
+					if r.Op == zktest.OpCreate2 && delay > 0 {
 						return zktest.Delay(delay)
 					}
 					return zktest.Pass
@@ -203,7 +203,7 @@ func TestRecoverTellsWhatReallyExists(t *testing.T) {
 		deleted := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 		require.NoError(w, other.Delete(w.ctx, deleted, -1))
 		// Another is being made when the recovery begins.
-		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpCreate })
+		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpCreate2 })
 		t.Join(1, session.Join{Parent: "/line", Name: "lock-"}, func(session.Joined) {})
 		synctest.Wait()
 		type recovered struct {

@@ -18,15 +18,20 @@
 //	   ▲                                             HoldEnded: Joining, in its place ◀──────┘  │
 //	   └──── released, withdrawn, refused, failed ◀─────────────────────────────────────────────┘
 //
+// From Listing and Ordering it goes straight to Ready if nobody is ahead and the own znode is known to stand.
+//
 // EpochEnded leads to Out from everywhere, and EpochBegan from there to Joining, or to Idle if nothing is wanted.
 //
 // [Transitions] declares every change of state with its reason.
 //
 // # Guarantees
 //
-//   - A [machine.Grant] is given only after, in the current epoch, the own znode was read with this session as its owner and a watch on it, the
-//     watch has not fired since, and a look found nobody ahead that the rule makes it wait for (or the one who was ahead is gone, and could
-//     not have left anything in its place).
+//   - A [machine.Grant] is given only after, in the current epoch, the own znode was seen with this session as its owner, and a look found nobody ahead that
+//     the rule makes it wait for (or the one who was ahead is gone, and could not have left anything in its place). It was seen in one of two ways: by a
+//     read with a watch that has not fired since; or by the create's own answer, and then the look has shown it too, and its first read, which arms the
+//     watch, is under way at the latest with the grant.
+//   - So whoever deletes the own znode is heard of within a round trip: from the watch, or from that first read's answer. Where the own znode can't be read,
+//     no possession lasts.
 //   - The machine has one znode in the line at a time. It makes the next one when the last is gone, or in the transaction that deletes it.
 //   - No possession comes of a znode twice, so that tokens grow.
 //   - A waiter watches its own znode and one other. A predecessor that is gone is noticed at whatever moment it goes.
@@ -47,7 +52,8 @@
 //
 // A definite error (no right to create, list or read; a request too large) settles every claim that waits at that moment, the standing intent too: each of
 // them would ask the same of ZooKeeper. Where a znode stands already, it is deleted first. A listing that fails is believed only
-// after the own znode was found standing; a parent deleted with everything in it means that the place is lost, no more.
+// after the own znode was found standing; a parent deleted with everything in it means that the place is lost, no more. If it is the first read of the own
+// znode that fails, and it is held already, the possession ends with that error, and everything else goes as with a waiter.
 //
 // A lost place (deleted by somebody, or not ours after all) is taken anew, at the end of the line. When the epoch ends, a possession ends with
 // it, and every claim stands again in the next.

@@ -8,7 +8,7 @@ func (m *Machine) grant() {
 	m.state = Holding
 	m.look = look{}
 	m.place.of = c
-	m.do(machine.Grant{Epoch: m.epoch, Claim: c, Path: m.place.path, Token: m.place.czxid, Data: m.place.data})
+	m.do(machine.Grant{Epoch: m.epoch, Claim: c, Path: m.place.path, Token: m.place.czxid})
 	m.tellRevoked()
 }
 
@@ -42,6 +42,13 @@ func (m *Machine) onHoldEnded(e machine.HoldEnded) {
 		return
 	}
 	m.rejoin()
+}
+
+// unwatched: the own znode of a possession can't be read, and could not from the start. A possession that could not be ended is none.
+func (m *Machine) unwatched(err error) {
+	m.do(machine.End{Claim: m.claims[0].id, Cause: machine.Unwatched, Err: err})
+	m.possessionOver()
+	m.fail(err)
 }
 
 // pause: the own znode could not be read while it is held. It stands, as far as is known, so the possession does; but nobody tells when it goes.

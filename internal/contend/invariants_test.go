@@ -13,7 +13,7 @@ func (w *world) checkGrant(i *instance, e machine.Grant) {
 	if i.spent[e.Path] {
 		w.failf("#%d granted %s twice", i.id, e.Path)
 	}
-	if !i.sess.watches(e.Path) {
+	if !i.sess.watches(e.Path) && !i.sess.reading(e.Path) {
 		w.failf("I6: #%d granted %s unwatched", i.id, e.Path)
 	}
 	own := w.find(e.Path)
@@ -73,6 +73,9 @@ func (w *world) checkHolders() {
 		n := w.find(h.path)
 		if n == nil {
 			w.failf("I6: #%d holds %s, which is gone", i.id, h.path)
+		}
+		if !h.session.watches(h.path) {
+			w.failf("I6: #%d holds %s unwatched", i.id, h.path)
 		}
 		if znode.Revoked(n.data) && !h.revoked {
 			w.failf("#%d was not told of the revocation", i.id)

@@ -32,6 +32,7 @@ func (m *Machine) onJoined(e machine.Joined) {
 	}
 	m.do(old.owed...)
 	m.place.at(e.Path)
+	m.born(e.Czxid, e.Owner)
 	if len(m.claims) == 0 {
 		m.leave()
 		return

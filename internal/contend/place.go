@@ -13,10 +13,10 @@ type place struct {
 	old  bool             // a possession came of it before the crash, nobody knows whose
 	owed []machine.Effect // what is to be said when it is gone
 
-	czxid   int64 // 0: not read yet
-	data    []byte
-	revoked bool // the data asked its holder to give up
-	told    bool // and the holder was told
+	czxid   int64 // 0: not known yet
+	fresh   bool  // the create told whose it is, and no read of it was answered yet
+	revoked bool  // the data asked its holder to give up
+	told    bool  // and the holder was told
 
 	retry uint64 // number of the pause after a failed read, 0: none
 	tries int
@@ -27,6 +27,17 @@ func (p *place) at(path string) {
 	p.path = path
 	_, p.name = znode.Split(path)
 }
+
+// born takes what the create's own answer told of the znode, if it told anything.
+func (m *Machine) born(czxid, owner int64) {
+	if czxid != 0 && owner == m.session {
+		m.place.czxid, m.place.fresh = czxid, true
+	}
+}
+
+// stands: the own znode is ours, and its end will be heard of: from its watch, or from the answer to the read that arms it, which is under way. So a place
+// that the create told of may be granted beside its first read.
+func (m *Machine) stands() bool { return m.place.fresh || m.armed(m.place.path) }
 
 // leave deletes the own znode.
 func (m *Machine) leave() {

@@ -76,6 +76,15 @@ func (s *session) watches(path string) bool {
 		slices.ContainsFunc(s.of.fires, func(f fire) bool { return f.ev.Epoch == s.epoch && f.ev.Path == path })
 }
 
+// reading: the path is being read, in order to be watched.
+func (s *session) reading(path string) bool {
+	reads := func(r *request) bool {
+		e, ok := r.effect.(machine.Read)
+		return ok && e.Watch && e.Epoch == s.epoch && e.Path == path
+	}
+	return slices.ContainsFunc(s.requests, reads) || slices.ContainsFunc(s.of.answers, func(a answer) bool { return reads(a.to) })
+}
+
 // leaving: the path is being deleted.
 func (s *session) leaving(path string) bool {
 	return slices.ContainsFunc(s.requests, func(r *request) bool {
@@ -130,7 +139,11 @@ func (s *session) join(e machine.Join) machine.Event {
 	}
 	s.w.joins++
 	n := s.w.create(s.id, "lock-")
-	return machine.Joined{Epoch: s.epoch, Path: n.path}
+	joined := machine.Joined{Epoch: s.epoch, Path: n.path}
+	if e.Replace == "" && !s.w.chance(3) { // or the server can't tell, or the answer was lost and the znode found
+		joined.Czxid, joined.Owner = n.czxid, n.owner
+	}
+	return joined
 }
 
 func (s *session) list(e machine.List) machine.Event {

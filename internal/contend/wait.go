@@ -2,9 +2,13 @@ package contend
 
 import "github.com/troupe-go/troupe/internal/machine"
 
-// onOwnSeen: the own znode was read. That it stands, and whose it is, is all that makes a place ours (B01, B12).
-func (m *Machine) onOwnSeen(e machine.Seen) {
+// onOwnSeen: the own znode was read. That it stands, and whose it is, is all that makes a place ours (B01, B12). first: it is the first word of it since
+// the create's.
+func (m *Machine) onOwnSeen(e machine.Seen, first bool) {
 	switch {
+	case e.Err != nil && m.state == Holding && first:
+		m.unwatched(e.Err)
+		return
 	case e.Err != nil && m.state == Holding:
 		m.pause()
 		return
@@ -42,13 +46,14 @@ func (m *Machine) onPredSeen(e machine.Seen) {
 	}
 }
 
-// advance goes on from Checking once the own znode and the predecessor are watched.
+// advance goes on from Checking: to a grant once the own znode is known to stand, to waiting once it and the predecessor are watched.
 func (m *Machine) advance() {
 	switch {
-	case !m.armed(m.place.path):
 	case m.look.pred == "":
-		m.first()
-	case m.armed(m.look.pred):
+		if m.stands() {
+			m.first()
+		}
+	case m.armed(m.place.path) && m.armed(m.look.pred):
 		m.state = Waiting
 	}
 }

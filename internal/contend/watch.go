@@ -79,11 +79,16 @@ func (m *Machine) onSeen(e machine.Seen) {
 	isPred := (m.state == Checking || m.state == Waiting) && e.Path == m.look.pred
 	stands := e.Err == nil && e.Exists
 	w.armed = stands && !dirty
+	first := isOwn && m.place.fresh
+	if isOwn {
+		m.place.fresh = false
+	}
 	switch {
 	case dirty && stands && (isOwn || isPred):
 		m.watch(e.Path) // what was read may be old, and the watch spent
+		m.recheck()
 	case isOwn:
-		m.onOwnSeen(e)
+		m.onOwnSeen(e, first)
 	case isPred:
 		m.onPredSeen(e)
 	}
@@ -91,7 +96,7 @@ func (m *Machine) onSeen(e machine.Seen) {
 
 // note keeps what was read of the own znode.
 func (m *Machine) note(e machine.Seen) {
-	m.place.czxid, m.place.data = e.Czxid, e.Data
+	m.place.czxid = e.Czxid
 	m.place.revoked = m.place.revoked || znode.Revoked(e.Data)
 }
 
@@ -116,8 +121,13 @@ func (m *Machine) onFired(e machine.Fired) {
 		m.predGone()
 	case (isOwn || isPred) && !reading:
 		m.watch(e.Path)
-		if m.state == Waiting || m.state == Ready {
-			m.state = Checking
-		}
+		m.recheck()
+	}
+}
+
+// recheck: a watch that a place rests on is being armed again.
+func (m *Machine) recheck() {
+	if m.state == Waiting || m.state == Ready {
+		m.state = Checking
 	}
 }

@@ -14,7 +14,7 @@ func (p *teller) event(verb string, a args) machine.Event {
 		p.epoch, p.session = uint64(a.claim()), a.number("session", 7)
 		return machine.EpochBegan{Epoch: p.epoch, SessionID: p.session, Trusted: !a.has("untrusted")}
 	case "joined":
-		return machine.Joined{Epoch: epoch, Path: a.path(), Err: a.err()}
+		return p.joined(epoch, a)
 	case "listed":
 		return machine.Listed{Epoch: epoch, Ask: a.ask, Names: names(a.words), Err: a.err()}
 	case "seen":
@@ -67,6 +67,15 @@ func (p *teller) noticed(verb string, epoch uint64) machine.Event {
 	return nil
 }
 
+// joined is an answer that tells the Czxid, if the story does.
+func (p *teller) joined(epoch uint64, a args) machine.Event {
+	j := machine.Joined{Epoch: epoch, Path: a.path(), Err: a.err()}
+	if j.Czxid = a.number("czxid", 0); j.Czxid != 0 {
+		j.Owner = a.number("owner", p.session)
+	}
+	return j
+}
+
 func (p *teller) sight(epoch uint64, a args) machine.Event {
 	s := machine.Seen{Epoch: epoch, Path: a.path(), Ask: a.ask, Err: a.err()}
 	if s.Err == nil && !a.has("missing") {
@@ -114,12 +123,11 @@ func show(e machine.Effect) string {
 func told(e machine.Effect) string {
 	switch e := e.(type) {
 	case machine.Grant:
-		s := fmt.Sprintf("  grant %d %s token=%d", e.Claim, short(e.Path), e.Token)
-		if e.Data != nil {
-			s += fmt.Sprintf(" data=%q", e.Data)
-		}
-		return s
+		return fmt.Sprintf("  grant %d %s token=%d", e.Claim, short(e.Path), e.Token)
 	case machine.End:
+		if e.Cause == machine.Unwatched {
+			return fmt.Sprintf("  end %d unwatched: %v", e.Claim, e.Err)
+		}
 		return fmt.Sprintf("  end %d %s", e.Claim, map[machine.Cause]string{machine.Deleted: "deleted", machine.Expired: "expired"}[e.Cause])
 	case machine.Revoked:
 		return fmt.Sprintf("  revoked %d", e.Claim)

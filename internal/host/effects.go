@@ -49,7 +49,7 @@ func (h *host[P]) join(e machine.Join) {
 	h.replacing = replacement{e.Epoch, e.Replace}
 	j := session.Join{Parent: h.cfg.Path, Name: h.cfg.Name, Data: h.cfg.Data, Replace: e.Replace}
 	h.seat.JoinList(e.Epoch, j, func(a session.Joined) {
-		h.answer(machine.Joined{Epoch: a.Epoch, Path: a.Path, Err: a.Err})
+		h.answer(machine.Joined{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err})
 	}, h.onListed(e.Ask))
 }
 
@@ -149,7 +149,7 @@ func (h *host[P]) deliver(c *claim[P], p *Possession) {
 	}
 }
 
-// endByMachine: the machine saw the own znode go.
+// endByMachine: the machine saw the own znode go, or can't see it.
 func (h *host[P]) endByMachine(e machine.End) {
 	c := h.ledger.find(e.Claim)
 	if c == nil || c.held == nil {
@@ -157,13 +157,18 @@ func (h *host[P]) endByMachine(e machine.End) {
 	}
 	p := c.held
 	cause := session.ErrDeleted
-	if e.Cause == machine.Expired {
+	switch e.Cause {
+	case machine.Expired:
 		cause = session.ErrExpired
+	case machine.Unwatched:
+		cause = e.Err
 	}
 	h.setHeld(c, nil)
 	h.seat.End(p.Hold, cause)
 	h.recall(p)
-	h.gone(p.Path())
+	if e.Cause != machine.Unwatched { // else Left says when
+		h.gone(p.Path())
+	}
 	if c.once {
 		h.ledger.remove(c)
 		c.settled.Close()

@@ -46,13 +46,13 @@ type Grant struct {
 	Claim Claim
 	Path  string
 	Token int64
-	Data  []byte
 }
 
-// End ends the possession of a claim: its znode was deleted by somebody else.
+// End ends the possession of a claim.
 type End struct {
 	Claim Claim
 	Cause Cause
+	Err   error // of Unwatched
 }
 
 // Cause says why a machine ends a possession.
@@ -60,8 +60,9 @@ type Cause int
 
 // Why a machine ends one.
 const (
-	Deleted Cause = iota + 1 // somebody deleted the own znode
-	Expired                  // the epoch is over
+	Deleted   Cause = iota + 1 // somebody deleted the own znode
+	Expired                    // the epoch is over
+	Unwatched                  // the own znode can't be read, so that nobody would tell when it goes; it is being deleted
 )
 
 // Revoked tells the holder of a claim that it is asked to give up.

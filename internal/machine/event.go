@@ -49,10 +49,13 @@ type (
 	Resumed   struct{ Epoch uint64 }
 )
 
-// Joined answers [Join]: the own znode's path, or a definite error with nothing left behind.
+// Joined answers [Join]: the own znode's path, or a definite error with nothing left behind. Czxid and Owner are what the create's own answer told of the
+// znode; 0 when it was not told: an old server, a lost answer, a znode that was replaced.
 type Joined struct {
 	Epoch uint64
 	Path  string
+	Czxid int64
+	Owner int64
 	Err   error
 }
 

@@ -320,6 +320,8 @@ func TestAnUncontendedCycleIsFourRequests(t *testing.T) {
 				ops = append(ops, r.Op.String())
 			}
 		}
-		require.Equal(w, []string{"create", "getChildren2", "getData", "delete"}, ops)
+		require.Len(w, ops, 4)
+		require.Equal(w, []string{"create2", "getChildren2"}, ops[:2])
+		require.ElementsMatch(w, []string{"getData", "delete"}, ops[2:], "in whatever order")
 	})
 }

@@ -56,6 +56,7 @@ type Conn struct {
 	complained bool  // about the connection that there isn't
 	lastZxid   int64 // of the last answer: what was seen of the servers' history
 	watches    watchTable
+	births     births
 }
 
 // identity is what the server handed out with the session.

@@ -44,4 +44,5 @@
 //   - It panics at short frames, and allocates what a frame claims to hold. Here such frames drop the connection.
 //   - It allocates three megabytes of buffers. Here they begin small and grow with the packets, each changed by the one goroutine that owns it.
 //   - It names a part of the error codes only. Here the rest is told apart too.
+//   - It has no create2, whose answer tells the new znode's Czxid and owner. Here the line makes one of a create's frame, and takes that off the answer.
 package link

@@ -40,6 +40,9 @@ func (l *line) Write(frame []byte) (int, error) {
 		frame = append(make([]byte, 0, len(frame)), frame...)
 		frame[len(frame)-1] = 1
 	}
+	if r.op == jute.OpCreate2 {
+		frame = asCreate2(frame)
+	}
 	err = l.send(frame)
 	l.conn.turn.pass()
 	r.out()

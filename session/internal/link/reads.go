@@ -81,13 +81,16 @@ func reading(op jute.Op, path string, watch bool) *request {
 	return &request{op: op, path: path, watch: watch, size: sizeHeader + sizeText(path) + sizeFlag}
 }
 
+// moment is a time of a server's.
+func moment(ms int64) time.Time { return time.UnixMilli(ms) }
+
 func fromStat(s *zk.Stat) Stat {
 	if s == nil {
 		return Stat{}
 	}
 	return Stat{
 		Czxid: s.Czxid, Mzxid: s.Mzxid, Pzxid: s.Pzxid,
-		Ctime: time.UnixMilli(s.Ctime), Mtime: time.UnixMilli(s.Mtime),
+		Ctime: moment(s.Ctime), Mtime: moment(s.Mtime),
 		Version: s.Version, Cversion: s.Cversion, Aversion: s.Aversion,
 		EphemeralOwner: s.EphemeralOwner, DataLength: s.DataLength, NumChildren: s.NumChildren,
 	}

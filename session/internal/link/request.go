@@ -25,6 +25,7 @@ type request struct {
 	sentAt time.Time // under mu
 	zxid   int64     // of the answer; of the line's receiving goroutine
 	code   jute.Code // likewise
+	stat   Stat      // of what a create2 has made; likewise, until the library lets go of the request
 }
 
 // out tells whoever wants to ask something right behind this request that the moment has come, or won't come.

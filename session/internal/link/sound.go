@@ -32,7 +32,7 @@ func (l *line) answer(answer jute.Reply, length int) error {
 	l.current, r.code, r.zxid = r, answer.Err, answer.Zxid
 	l.rest = 4 + length
 	if answer.Err == jute.OK {
-		return l.check(r.op, length)
+		return l.check(r, length)
 	}
 	return nil
 }
@@ -53,9 +53,11 @@ func (l *line) swallow(r *request, answer jute.Reply, length int) error {
 }
 
 // check refuses answers at which the library would panic, or allocate what was never sent: it takes lengths and counts at their word.
-func (l *line) check(op jute.Op, length int) error {
+func (l *line) check(r *request, length int) error {
 	room := length - headerLength
-	switch op {
+	switch op := r.op; op {
+	case jute.OpCreate2:
+		return l.born(r, length)
 	case jute.OpMulti:
 		frame, err := l.takeFrame(length)
 		if err != nil {
