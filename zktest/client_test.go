@@ -80,7 +80,7 @@ func (c *raw) silent(t *testing.T, d time.Duration) {
 	t.Helper()
 	c.conn.SetReadDeadline(time.Now().Add(d))
 	var b [1]byte
-	n, err := c.conn.Read(b[:])
+	n, err := c.in.Read(b[:])
 	require.Zero(t, n)
 	require.ErrorContains(t, err, "timeout")
 }

@@ -1,6 +1,7 @@
 package zktest_test
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -125,16 +126,28 @@ func (d *differ) multiRead() jute.Request {
 	return q
 }
 
-func (d *differ) step() {
-	who := d.rnd.IntN(len(d.pairs))
-	switch d.rnd.IntN(36) {
-	case 30, 31, 32:
-		d.do(who, jute.Request{
+// request is one that any session can send at any time.
+func (d *differ) request() jute.Request {
+	switch d.rnd.IntN(34) {
+	case 0, 1, 2, 3, 4, 5, 6, 7, 8, 9:
+		q := d.write()
+		if q.Op == jute.OpCheck {
+			q.Version = -99 // the real server never answers one that succeeds, nor anything after it
+		}
+		return q
+	case 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20:
+		return d.read()
+	case 21, 22, 23, 24:
+		return d.multi()
+	case 25:
+		return jute.Request{Op: jute.OpSetACL, Path: d.path(), ACL: d.acl(), Version: d.version()}
+	case 26, 27, 28:
+		return jute.Request{
 			Op: pick(d, []jute.Op{jute.OpAddWatch, jute.OpCheckWatches, jute.OpRemoveWatches}), Path: d.path(),
 			Flags: int32(d.rnd.IntN(5)) - 1 + int32(d.rnd.IntN(2)), Kind: int32(d.rnd.IntN(5)),
-		})
-	case 33, 34:
-		d.do(who, pick(d, []jute.Request{
+		}
+	case 29, 30:
+		return pick(d, []jute.Request{
 			{Op: jute.OpGetEphemerals, Path: d.path()},
 			{Op: jute.OpGetEphemerals, Path: " "},
 			{Op: jute.OpCountChildren, Path: d.path()},
@@ -143,39 +156,83 @@ func (d *differ) step() {
 			{Op: jute.OpReconfig, Names: []string{"", "", ""}},
 			{Op: jute.OpReconfig, Names: []string{jute.Null, jute.Null, "server.1=x"}, Zxid: -1},
 			{Op: jute.OpDeleteContainer, Path: d.path()},
-		}))
-	case 35:
-		d.do(who, d.multiRead())
+		})
+	case 31, 32:
+		return d.multiRead()
+	}
+	return jute.Request{Op: jute.OpGetChildren2, Path: "/" + pick(d, goodNames)}
+}
 
-	case 0, 1, 2, 3, 4, 5, 6, 7, 8, 9:
-		q := d.write()
-		if q.Op == jute.OpCheck {
-			q.Version = -99 // the real server never answers one that succeeds, nor anything after it
+// step is one request, or some of the same session in flight together; once in a while the session's connection ends, or the session.
+func (d *differ) step() {
+	p := pick(d, d.pairs)
+	switch d.rnd.IntN(80) {
+	case 0:
+		d.authenticate(p)
+	case 1, 2:
+		d.setWatches(p)
+	case 3:
+		d.reopen(p)
+	case 4, 5, 6, 7, 8, 9:
+		d.events(false)
+	default:
+		some := make([]jute.Request, 1)
+		if d.rnd.IntN(2) == 0 {
+			some = make([]jute.Request, 2+d.rnd.IntN(15))
 		}
-		d.do(who, q)
-	case 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20:
-		d.do(who, d.read())
-	case 21, 22, 23, 24:
-		d.do(who, d.multi())
-	case 25:
-		d.do(who, jute.Request{Op: jute.OpSetACL, Path: d.path(), ACL: d.acl(), Version: d.version()})
-	case 26:
-		if d.rnd.IntN(5) == 0 {
-			d.do(who, jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: "digest", Data: []byte(pick(d, []string{"u:p", "bob:secret", "x"}))})
+		for i := range some {
+			for some[i] = d.request(); len(some) > 1 && alone(some[i]); {
+				some[i] = d.request()
+			}
 		}
-	case 27:
-		d.setWatches(who)
-	case 28:
-		if d.rnd.IntN(3) == 0 {
-			d.reopen(who)
-		}
-	case 29:
-		d.cleanse(who)
+		d.doAll(p, some, slices.Clone(some))
 	}
 }
 
-func (d *differ) setWatches(who int) {
-	q := jute.Request{Op: pick(d, []jute.Op{jute.OpSetWatches, jute.OpSetWatches2}), Xid: jute.XidSetWatches, Zxid: d.pairs[who].ours.seen - int64(d.rnd.IntN(30))}
+// alone reports whether a request can't be compared while others are in flight behind it, since what the real server makes of those depends on how
+// far it has come with this one: a setACL is not seen until it is applied, and in a create whose operation and flags contradict each other the flags
+// count until it is applied, and the operation afterwards.
+func alone(q jute.Request) bool {
+	switch q.Op {
+	case jute.OpSetACL:
+		return true
+	case jute.OpCreateContainer, jute.OpCreateTTL:
+		return q.Flags == jute.FlagEphemeral || q.Flags == jute.FlagEphemeralSequential
+	}
+	return false
+}
+
+func (d *differ) authenticate(p *twins) {
+	q := jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: "digest", Data: []byte(pick(d, []string{"u:p", "bob:secret", "x"}))}
+	switch d.rnd.IntN(10) {
+	case 0:
+		q.Data = []byte("super:" + superPassword)
+	case 1:
+		q.Data = []byte("super:wrong")
+	case 2:
+		q.Scheme = "ip"
+	case 3:
+		q.Scheme = pick(d, []string{"nonsense", "", "world", "auth"})
+		d.do(p, q)
+		d.hungUp(p)
+		return
+	}
+	d.do(p, q)
+}
+
+// hungUp expects that both servers close the connection, and comes back.
+func (d *differ) hungUp(p *twins) {
+	for _, c := range []*raw{p.ours, p.real} {
+		if frame, err := c.frame(); err == nil {
+			d.fatalf("%s: %x instead of the end", d.name(p), frame)
+		}
+	}
+	d.replace(p, p)
+}
+
+// setWatches does what a client does that has come back, with watches that it may have had.
+func (d *differ) setWatches(p *twins) {
+	q := jute.Request{Op: pick(d, []jute.Op{jute.OpSetWatches, jute.OpSetWatches2}), Xid: jute.XidSetWatches, Zxid: p.ours.seen - int64(d.rnd.IntN(30))}
 	for range d.rnd.IntN(3) {
 		q.DataW = append(q.DataW, d.path())
 		q.ExistW = append(q.ExistW, d.path())
@@ -185,34 +242,30 @@ func (d *differ) setWatches(who int) {
 			q.RecursW = append(q.RecursW, d.path())
 		}
 	}
-	d.doEach(who, q, func(q jute.Request) jute.Request { q.Zxid += d.offset; return q })
+	forReal := q
+	forReal.Zxid += d.offset
+	d.doAll(p, []jute.Request{q}, []jute.Request{forReal})
 }
 
 // reopen closes a session, or leaves its connection and comes back.
-func (d *differ) reopen(who int) {
-	p := d.pairs[who]
+func (d *differ) reopen(p *twins) {
+	d.events(false)
 	old := p
 	if d.rnd.IntN(2) == 0 {
-		_, err := p.ours.do(jute.Request{Op: jute.OpCloseSession})
-		if err != nil {
-			d.fatalf("close: %v", err)
-		}
-		_, err = p.real.do(jute.Request{Op: jute.OpCloseSession})
-		if err != nil {
-			d.fatalf("close: %v", err)
-		}
+		d.doClose(p)
 		old = nil
 	}
-	p.ours.conn.Close()
-	p.real.conn.Close()
-	d.log = append(d.log, "reopened")
-	d.pairs[who] = d.open(old)
-	d.do(who, jute.Request{Op: jute.OpSync, Path: closed})
+	d.replace(p, old)
+	d.events(true)
 }
 
-// cleanse deletes what has become too much.
-func (d *differ) cleanse(who int) {
-	for _, name := range goodNames {
-		d.do(who, jute.Request{Op: jute.OpGetChildren2, Path: "/" + name})
+func (d *differ) doClose(p *twins) {
+	bye := jute.Request{Op: jute.OpCloseSession}
+	d.remember(p, bye)
+	if _, err := p.ours.do(bye); err != nil {
+		d.fatalf("close: %v", err)
+	}
+	if _, err := p.real.do(bye); err != nil {
+		d.fatalf("close: %v", err)
 	}
 }

@@ -113,7 +113,7 @@ func deadly(frame []byte) bool {
 }
 
 func (d *differ) hostile() {
-	who := d.rnd.IntN(len(d.pairs))
+	p := pick(d, d.pairs)
 	q := d.read()
 	switch d.rnd.IntN(7) {
 	case 6:
@@ -139,7 +139,6 @@ func (d *differ) hostile() {
 		q = pick(d, []jute.Request{{Op: jute.OpSetACL, Path: d.path(), ACL: d.acl()}, {Op: jute.OpSetAuth, Scheme: "digest", Data: []byte("u:p")}})
 	}
 	q.Watch = false
-	p := d.pairs[who]
 	p.ours.xid++
 	p.real.xid = p.ours.xid
 	q.Xid = p.ours.xid
@@ -147,17 +146,15 @@ func (d *differ) hostile() {
 	if deadly(frame) {
 		return
 	}
-	d.log = append(d.log, fmt.Sprintf("session %d: %s mangled: %x", who, describe(q), frame))
+	d.remember(p, fmt.Sprintf("%s mangled: %x", describe(q), frame))
 	a := p.ours.throw(frame, op, func(p jute.Reply) jute.Reply { return d.normal(p, false) })
 	b := p.real.throw(frame, op, func(p jute.Reply) jute.Reply { return d.normal(p, true) })
-	d.log = append(d.log, fmt.Sprintf("\t%+v", a))
+	d.remember(p, fmt.Sprintf("\t%+v", a))
 	if fmt.Sprint(a) != fmt.Sprint(b) {
 		d.fatalf("ours %+v\nreal %+v", a, b)
 	}
 	if a.closed {
-		p.ours.conn.Close()
-		p.real.conn.Close()
-		d.pairs[who] = d.open(p)
+		d.replace(p, p)
 	}
 	d.events(false)
 }

@@ -1,6 +1,7 @@
 package zktest_test
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 // raw is a client that says exactly what it is told to, in lock step.
 type raw struct {
 	conn     net.Conn
+	in       *bufio.Reader
 	xid      int32
 	session  int64
 	password []byte
@@ -23,7 +25,7 @@ type raw struct {
 
 // greet opens a connection; session 0 asks for a new session.
 func greet(conn net.Conn, q jute.ConnectRequest) (*raw, error) {
-	c := &raw{conn: conn}
+	c := &raw{conn: conn, in: bufio.NewReaderSize(conn, 16<<10)}
 	conn.SetDeadline(time.Now().Add(10 * time.Second))
 	w := jute.NewWriter(nil)
 	w.Begin()
@@ -46,11 +48,11 @@ func greet(conn net.Conn, q jute.ConnectRequest) (*raw, error) {
 
 func (c *raw) frame() ([]byte, error) {
 	var head [4]byte
-	if _, err := io.ReadFull(c.conn, head[:]); err != nil {
+	if _, err := io.ReadFull(c.in, head[:]); err != nil {
 		return nil, err
 	}
 	frame := make([]byte, binary.BigEndian.Uint32(head[:]))
-	_, err := io.ReadFull(c.conn, frame)
+	_, err := io.ReadFull(c.in, frame)
 	return frame, err
 }
 
@@ -65,42 +67,79 @@ func (c *raw) send(q jute.Request) error {
 
 // do sends a request and waits for its reply; the events before it are kept.
 func (c *raw) do(q jute.Request) (jute.Reply, error) {
-	if q.Xid == 0 {
-		c.xid++
-		q.Xid = c.xid
-	}
-	c.conn.SetDeadline(time.Now().Add(10 * time.Second))
-	if err := c.send(q); err != nil {
+	qs := []jute.Request{q}
+	if err := c.post(qs); err != nil {
 		return jute.Reply{}, err
 	}
-	for {
-		frame, err := c.frame()
-		if err != nil {
-			return jute.Reply{}, err
-		}
-		var p jute.Reply
-		r := jute.NewReader(frame)
-		if err := p.DecodeHeader(r); err != nil {
-			return p, err
-		}
-		if p.Xid == jute.XidEvent {
-			var e jute.Event
-			e.Decode(r)
-			c.events = append(c.events, e)
+	all, err := c.collect(qs)
+	var reply jute.Reply
+	for _, a := range all {
+		if a.isEvent {
+			c.events = append(c.events, a.event)
 			continue
 		}
-		if p.Xid != q.Xid {
-			return p, fmt.Errorf("xid %d instead of %d", p.Xid, q.Xid)
+		reply = a.reply
+	}
+	return reply, err
+}
+
+// post sends requests, all at once, and gives them their xids.
+func (c *raw) post(qs []jute.Request) error {
+	w := jute.NewWriter(nil)
+	for i := range qs {
+		if qs[i].Xid == 0 {
+			c.xid++
+			qs[i].Xid = c.xid
 		}
-		c.seen = max(c.seen, p.Zxid)
-		if err := p.DecodeBody(r, q.Op); err != nil {
-			return p, err
+		w.Begin()
+		qs[i].Encode(w)
+		w.End()
+	}
+	c.conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_, err := c.conn.Write(w.Bytes())
+	return err
+}
+
+// arrival is what a server says: a reply, or an event.
+type arrival struct {
+	isEvent bool
+	event   jute.Event
+	reply   jute.Reply
+}
+
+// collect receives the replies to what was posted, and the events between them.
+func (c *raw) collect(qs []jute.Request) (all []arrival, err error) {
+	for len(qs) > 0 {
+		frame, err := c.frame()
+		if err != nil {
+			return all, err
+		}
+		var a arrival
+		r := jute.NewReader(frame)
+		if err := a.reply.DecodeHeader(r); err != nil {
+			return all, err
+		}
+		if a.isEvent = a.reply.Xid == jute.XidEvent; a.isEvent {
+			a.reply = jute.Reply{}
+			a.event.Decode(r)
+			all = append(all, a)
+			continue
+		}
+		q := qs[0]
+		qs = qs[1:]
+		if a.reply.Xid != q.Xid {
+			return all, fmt.Errorf("xid %d instead of %d", a.reply.Xid, q.Xid)
+		}
+		c.seen = max(c.seen, a.reply.Zxid)
+		if err := a.reply.DecodeBody(r, q.Op); err != nil {
+			return all, err
 		}
 		if r.Len() != 0 {
-			return p, fmt.Errorf("%d bytes too many in the reply to %v", r.Len(), q.Op)
+			return all, fmt.Errorf("%d bytes too many in the reply to %v", r.Len(), q.Op)
 		}
-		return p, nil
+		all = append(all, a)
 	}
+	return all, nil
 }
 
 // drain has everything delivered that was sent before, and returns the events.
