@@ -1,7 +1,9 @@
 package znode
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Kind is what a contender stands in line for.
@@ -34,6 +36,8 @@ type Contender struct {
 	Prefix string // the layout: what stands in front of the number, but for GUID, weight and session
 	Seq    int32
 	Weight int // of a lease; 1 where the layout has none
+
+	marks bool
 }
 
 // ParseContender takes a child's name apart. False: it is none of a contender that Troupe knows, and is to be ignored.
@@ -55,7 +59,7 @@ func ParseContender(name string) (Contender, bool) {
 		}
 	}
 	if w, ok := weight(head); ok {
-		c.Kind, c.Prefix, c.Weight = Lease, lease, w
+		c.Kind, c.Prefix, c.Weight, c.marks = Lease, lease, w, true
 		return c, true
 	}
 	if !protected && isJava(head) {
@@ -68,9 +72,26 @@ func ParseContender(name string) (Contender, bool) {
 // Downgrades tells whether the holder of this contender's znode may give it up and hold on with another in its place, as a writer that becomes a reader
 // does. Then the end of the znode does not mean that whoever comes next is first.
 func (c Contender) Downgrades() bool {
-	switch c.Prefix {
-	case "lock-", "n_", "latch-", java:
-		return false
+	_, ok := readers[c.Prefix]
+	return ok
+}
+
+// Marks tells whether the contender, once granted, says so in its own data ([Notes]).
+func (c Contender) Marks() bool { return c.marks }
+
+// readers are what becomes of a writer that goes on as a reader, by what stands in front of the number.
+var readers = map[string]string{"write-": "read-", "__WRIT__": "__READ__", "__lock__": "__rlock__"}
+
+// Downgraded is the name, with a GUID of its own, of the reader that takes this writer's place in the line: it has its number. False: it is no writer
+// that can.
+func (c Contender) Downgraded(g GUID) (string, bool) {
+	prefix, ok := readers[c.Prefix]
+	if !ok {
+		return "", false
 	}
-	return true
+	name := fmt.Sprintf("%s%010d", prefix, c.Seq)
+	if c.Prefix == "__lock__" {
+		return strings.ReplaceAll(string(g), "-", "") + name, true
+	}
+	return Protect(g, name), true
 }

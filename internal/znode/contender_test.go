@@ -23,24 +23,24 @@ var layouts = map[string]struct {
 	downgrades bool
 }{
 	"our lock":                          {"_c_" + uuid + "-lock-", uuid, znode.Lock, "lock-", 1, false},
-	"our read":                          {"_c_" + uuid + "-read-", uuid, znode.Read, "read-", 1, true},
+	"our read":                          {"_c_" + uuid + "-read-", uuid, znode.Read, "read-", 1, false},
 	"our write":                         {"_c_" + uuid + "-write-", uuid, znode.Write, "write-", 1, true},
-	"our lease":                         {"_c_" + uuid + "-lease-3-", uuid, znode.Lease, "lease-", 3, true},
-	"our heaviest lease":                {"_c_" + uuid + "-lease-2147483647-", uuid, znode.Lease, "lease-", math.MaxInt32, true},
+	"our lease":                         {"_c_" + uuid + "-lease-3-", uuid, znode.Lease, "lease-", 3, false},
+	"our heaviest lease":                {"_c_" + uuid + "-lease-2147483647-", uuid, znode.Lease, "lease-", math.MaxInt32, false},
 	"our candidate":                     {"_c_" + uuid + "-n_", uuid, znode.Candidate, "n_", 1, false},
 	"Curator's InterProcessMutex":       {"_c_" + uuid + "-lock-", uuid, znode.Lock, "lock-", 1, false},
-	"Curator's read lock":               {"_c_" + uuid + "-__READ__", uuid, znode.Read, "__READ__", 1, true},
+	"Curator's read lock":               {"_c_" + uuid + "-__READ__", uuid, znode.Read, "__READ__", 1, false},
 	"Curator's write lock":              {"_c_" + uuid + "-__WRIT__", uuid, znode.Write, "__WRIT__", 1, true},
-	"Curator's InterProcessSemaphoreV2": {"_c_" + uuid + "-lease-", uuid, znode.Lease, "lease-", 1, true},
+	"Curator's InterProcessSemaphoreV2": {"_c_" + uuid + "-lease-", uuid, znode.Lease, "lease-", 1, false},
 	"Curator's LeaderLatch":             {"_c_" + uuid + "-latch-", uuid, znode.Candidate, "latch-", 1, false},
-	"Curator's, unprotected":            {"__READ__", "", znode.Read, "__READ__", 1, true},
+	"Curator's, unprotected":            {"__READ__", "", znode.Read, "__READ__", 1, false},
 	"go-zookeeper's Lock":               {"_c_" + hex + "-lock-", hex, znode.Lock, "lock-", 1, false},
 	"kazoo's Lock":                      {hex + "__lock__", hex, znode.Write, "__lock__", 1, true},
-	"kazoo's ReadLock":                  {hex + "__rlock__", hex, znode.Read, "__rlock__", 1, true},
+	"kazoo's ReadLock":                  {hex + "__rlock__", hex, znode.Read, "__rlock__", 1, false},
 	"ZooKeeper's WriteLock":             {"x-72057594037927937-", "", znode.Lock, "x-", 1, false},
 	"the same, of server 128":           {"x--9223372036854775807-", "", znode.Lock, "x-", 1, false},
 	"LeaderElectionSupport":             {"n_", "", znode.Candidate, "n_", 1, false},
-	"ZooKeeper's recipe page":           {"read-", "", znode.Read, "read-", 1, true},
+	"ZooKeeper's recipe page":           {"read-", "", znode.Read, "read-", 1, false},
 	"ZooKeeper's recipe page, too":      {"write-", "", znode.Write, "write-", 1, true},
 	"a lock without GUID":               {"lock-", "", znode.Lock, "lock-", 1, false},
 }
@@ -57,11 +57,31 @@ func TestB20_ParseContender(t *testing.T) {
 				full := l.head + fmt.Sprintf("%010d", n)
 				c, ok := znode.ParseContender(full)
 				require.True(t, ok, full)
-				require.Equal(t, znode.Contender{Name: full, GUID: l.guid, Kind: l.kind, Prefix: l.prefix, Seq: n, Weight: l.weight}, c)
+				require.Equal(t, strings.HasPrefix(name, "our") && l.kind == znode.Lease, c.Marks(), "whether its data say that it is granted")
+				require.Equal(t, [5]any{full, l.guid, l.kind, l.prefix, n}, [5]any{c.Name, c.GUID, c.Kind, c.Prefix, c.Seq})
+				require.Equal(t, l.weight, c.Weight)
 				require.Equal(t, l.downgrades, c.Downgrades())
+				checkDowngraded(t, c)
 			}
 		})
 	}
+}
+
+// checkDowngraded: whoever takes a writer's place is a reader of the same library, with the same number and a GUID of its own.
+func checkDowngraded(t *testing.T, writer znode.Contender) {
+	g := znode.NewGUID()
+	name, ok := writer.Downgraded(g)
+	require.Equal(t, writer.Downgrades(), ok)
+	if !ok {
+		return
+	}
+	require.Equal(t, znode.Write, writer.Kind)
+	c, ok := znode.ParseContender(name)
+	require.True(t, ok, name)
+	require.Equal(t, znode.Read, c.Kind)
+	require.Equal(t, writer.Seq, c.Seq)
+	require.Equal(t, strings.ReplaceAll(string(g), "-", ""), strings.ReplaceAll(string(c.GUID), "-", ""))
+	require.False(t, c.Downgrades())
 }
 
 // B22: names that are nobody's contenders.

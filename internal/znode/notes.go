@@ -1,0 +1,57 @@
+package znode
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Notes are what contenders, and those who want something of them, write in front of a contender's own data: a line each, in this order.
+//
+//	unlock       its holder is asked to give up
+//	held         it is a semaphore's, and was granted
+//	placed 4711  it took the place, in the middle of the line, of the one with that Czxid
+type Notes struct {
+	Unlock bool
+	Held   bool
+	Placed int64 // 0: it stands where it was created
+}
+
+const (
+	held   = "held\n"
+	placed = "placed "
+)
+
+// ParseNotes takes a contender's data apart. Data that begin with "unlock" count as such whatever follows.
+func ParseNotes(data []byte) (n Notes, own []byte) {
+	if n.Unlock = Revoked(data); n.Unlock {
+		rest, ok := bytes.CutPrefix(data, []byte(Unlock+"\n"))
+		if !ok {
+			return n, nil
+		}
+		data = rest
+	}
+	data, n.Held = bytes.CutPrefix(data, []byte(held))
+	if line, rest, ok := bytes.Cut(data, []byte("\n")); ok {
+		if number, ok := bytes.CutPrefix(line, []byte(placed)); ok {
+			if at, err := strconv.ParseInt(string(number), 10, 64); err == nil && at > 0 {
+				n.Placed, data = at, rest
+			}
+		}
+	}
+	return n, data
+}
+
+// Write puts the notes in front of a contender's own data, in a slice of its own.
+func (n Notes) Write(own []byte) []byte {
+	var data []byte
+	if n.Unlock {
+		data = append(data, Unlock+"\n"...)
+	}
+	if n.Held {
+		data = append(data, held...)
+	}
+	if n.Placed > 0 {
+		data = append(data, placed+strconv.FormatInt(n.Placed, 10)+"\n"...)
+	}
+	return append(data, own...)
+}
