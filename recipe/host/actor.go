@@ -1,0 +1,169 @@
+package host
+
+import (
+	"errors"
+	"time"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/session"
+)
+
+// actor is one incarnation of an instance.
+type actor struct {
+	*Host
+	self    actors.Self[message]
+	machine recipe.Machine
+	timers  map[uint64]*time.Timer
+	wound   bool // the machine was told to wind up
+
+	// An incarnation after the first begins by deleting what the one before left; until that is done, what it is told waits.
+	recovering bool
+	pending    []message
+}
+
+func newActor(h *Host, self actors.Self[message]) *actor {
+	a := &actor{Host: h, self: self, timers: make(map[uint64]*time.Timer), machine: h.cfg.Machine()}
+	h.mu.Lock() // the seat is known once New has let go of it
+	v := h.view
+	h.mu.Unlock()
+	if self.Incarnation() > 1 {
+		a.recover(v)
+	}
+	return a
+}
+
+// Receive implements [actors.Receiver].
+func (a *actor) Receive(m message) {
+	if a.recovering && a.postpone(m) {
+		return
+	}
+	switch m := m.(type) {
+	case noticed:
+		a.note(m.notice)
+		a.onNotice(m.notice)
+	case wished:
+		a.step(m.event)
+	case closing:
+		a.windUp()
+	case answered:
+		if m.incarnation == a.self.Incarnation() {
+			a.onAnswer(m.event)
+		}
+	case recovered:
+		a.onRecovered(m)
+	case swept:
+		a.onSwept(m)
+	case poked:
+		m.do()
+	}
+}
+
+// Phase shows in the live tree.
+func (a *actor) Phase() string {
+	if a.recovering {
+		return "recovering"
+	}
+	if m, ok := a.machine.(interface{ Phase() string }); ok {
+		return m.Phase()
+	}
+	return "running"
+}
+
+// Stopping is the end of an incarnation: what it held is over.
+func (a *actor) Stopping(cause error) {
+	for _, t := range a.timers {
+		t.Stop()
+	}
+	if errors.Is(cause, actors.ErrRestarting) {
+		a.endHolds(session.ErrRestarted)
+	}
+}
+
+// step feeds the machine and carries out what follows.
+func (a *actor) step(ev recipe.Event) {
+	for _, e := range a.machine.Step(ev) {
+		a.carryOut(e)
+	}
+}
+
+// windUp tells the machine that it is to end, once.
+func (a *actor) windUp() {
+	if !a.wound {
+		a.wound = true
+		a.step(recipe.Closing{})
+	}
+}
+
+func (a *actor) onAnswer(ev recipe.Event) {
+	if w, ok := ev.(recipe.Woke); ok {
+		if a.timers[w.Ask] == nil {
+			return // it was cancelled as it went off
+		}
+		delete(a.timers, w.Ask)
+	}
+	a.step(ev)
+}
+
+// onNotice translates what the session says.
+func (a *actor) onNotice(n session.Notice) {
+	switch n := n.(type) {
+	case session.EpochBegan:
+		a.step(recipe.EpochBegan{Epoch: n.Epoch, SessionID: n.SessionID, Trusted: n.Trusted})
+	case session.EpochEnded:
+		a.step(recipe.EpochEnded{Epoch: n.Epoch})
+	case session.Disconnected:
+		a.step(recipe.Suspended{Epoch: n.Epoch})
+	case session.Reconnected:
+		a.step(recipe.Resumed{Epoch: n.Epoch})
+	case session.TrustEnded:
+		a.step(recipe.TrustEnded{Epoch: n.Epoch})
+	case session.TrustGained:
+		a.step(recipe.TrustGained{Epoch: n.Epoch})
+	case session.Fired:
+		a.step(recipe.Fired{Epoch: n.Epoch, Path: n.Path, Change: change(n.Type)})
+	case session.SessionEnded:
+		a.fail(n.Cause)
+	}
+}
+
+func change(t session.EventType) recipe.Change {
+	switch t {
+	case session.NodeDeleted:
+		return recipe.Deleted
+	case session.NodeChildrenChanged:
+		return recipe.ChildrenChanged
+	default:
+		return recipe.DataChanged
+	}
+}
+
+// note keeps the session's state for the next incarnation.
+func (a *actor) note(n session.Notice) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch n := n.(type) {
+	case session.EpochBegan:
+		a.view = view{epoch: n.Epoch, session: n.SessionID, trusted: n.Trusted}
+	case session.EpochEnded:
+		a.view = view{}
+	case session.Disconnected:
+		a.view.suspended = true
+	case session.Reconnected:
+		a.view.suspended = false
+	case session.TrustEnded:
+		a.view.trusted = false
+	case session.TrustGained:
+		a.view.trusted = true
+	}
+}
+
+// fail ends the instance with a cause, nil for its regular end.
+func (a *actor) fail(cause error) {
+	a.mu.Lock()
+	if a.cause == nil {
+		a.cause = cause
+	}
+	a.mu.Unlock()
+	a.self.Ref().Stop()
+}

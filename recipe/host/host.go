@@ -1,0 +1,179 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Config describes an instance of a recipe.
+type Config struct {
+	Session *session.Session
+	Kind    string // of recipe: shown in the live tree and in errors
+	Path    string
+
+	// Machine makes a fresh one for each incarnation of the actor.
+	Machine func() recipe.Machine
+
+	// Standing are the wishes that stand, for a machine that was made anew; nil for none. The face has a record of them, which it writes before it tells the
+	// host, so that no wish is lost with a crash. A wish may be told twice: machines know them by number.
+	Standing func() []recipe.Event
+
+	// Perform carries out the recipe's own effects, in the order of the step. It is called by the actor, one at a time, and must not block.
+	Perform func(e recipe.Effect)
+
+	// Ended, if not nil, is called once when the instance is over, before Done closes.
+	Ended func(err error)
+}
+
+// Host is one instance of a recipe: what a face is built on.
+type Host struct {
+	cfg  Config
+	end  *notify.End
+	ref  actors.Ref[message]
+	seat *session.Seat
+
+	mu      sync.Mutex // guards what outlives an incarnation
+	view    view
+	holds   map[*session.Hold]struct{}
+	cause   error // why it ends, if not by Close
+	closing bool
+}
+
+// view is what the session last said.
+type view struct {
+	epoch     uint64 // 0: none
+	session   int64
+	trusted   bool
+	suspended bool
+}
+
+// New starts an instance. It does no I/O. Error: session.ErrClosed.
+func New(cfg Config) (*Host, error) {
+	h := &Host{cfg: cfg, end: notify.NewEnd(), holds: make(map[*session.Hold]struct{})}
+	h.mu.Lock() // until the seat is known, so that the actor cannot look for it before
+	defer h.mu.Unlock()
+	name := cfg.Kind + ":" + cfg.Path
+	ref, err := actors.Spawn(cfg.Session.Scope(), actors.Spec[message]{
+		Name: name, Kind: cfg.Kind,
+		New:   func(self actors.Self[message]) actors.Receiver[message] { return newActor(h, self) },
+		Ended: h.ended,
+	})
+	if err != nil {
+		return nil, errors.Join(session.ErrClosed, err)
+	}
+	h.ref = ref
+	h.seat, err = cfg.Session.Seat(name, func(n session.Notice) { ref.Tell(noticed{n}) })
+	if err != nil {
+		ref.Stop()
+		return nil, err
+	}
+	return h, nil
+}
+
+// Tell tells the machine a wish, after it was entered in the face's record. The session begins to connect, if it has not. False: the instance is over.
+func (h *Host) Tell(ev recipe.Event) bool {
+	h.cfg.Session.Start()
+	return h.ref.Tell(wished{ev})
+}
+
+// Hold makes a possession, guarded by the znode at path, of what the machine has won; token is its fencing token. For Perform. over is called once, when the
+// hold has ended, with its Err, from any goroutine; it must not block. Errors: session.ErrUntrusted (wait for TrustGained), session.ErrSuspended
+// (for Resumed), session.ErrExpired, session.ErrClosed.
+func (h *Host) Hold(epoch uint64, path string, token int64, over func(cause error)) (*session.Hold, error) {
+	var made *session.Hold // nil until it is entered
+	ended := false
+	hold, err := h.seat.Hold(epoch, path, token, func(cause error) {
+		h.mu.Lock()
+		ended = true
+		delete(h.holds, made)
+		h.mu.Unlock()
+		over(cause)
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !ended {
+		made = hold
+		h.holds[hold] = struct{}{}
+	}
+	return hold, nil
+}
+
+// End ends a possession: with session.ErrReleased, or the cause of its loss. False: it was over already.
+func (h *Host) End(hold *session.Hold, cause error) bool { return h.seat.End(hold, cause) }
+
+// Done closes when the instance is over; Err then says why.
+func (h *Host) Done() <-chan struct{} { return h.end.Done() }
+
+// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else the cause, in a session.OpError.
+func (h *Host) Err() error { return h.end.Err() }
+
+// Close has the machine wind up and returns when it has. If ctx ends first, the instance is ended all the same, the session deletes what is left in the
+// background, and ctx's cause is returned. It is idempotent.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	h.closing = true
+	h.mu.Unlock()
+	h.ref.Tell(closing{})
+	select {
+	case <-h.ref.Done():
+		return nil
+	case <-ctx.Done():
+	}
+	select {
+	case <-h.ref.Done(): // what is done is done, whatever has become of ctx
+		return nil
+	default:
+	}
+	h.ref.Stop()
+	<-h.ref.Done() // prompt: stopping an actor waits for nothing
+	return context.Cause(ctx)
+}
+
+// Panic makes the actor panic with the value: for tests of supervision.
+func (h *Host) Panic(value any) { h.ref.Tell(poked{func() { panic(value) }}) }
+
+// endHolds ends every possession.
+func (h *Host) endHolds(cause error) {
+	h.mu.Lock()
+	holds := make([]*session.Hold, 0, len(h.holds))
+	for hold := range h.holds {
+		holds = append(holds, hold)
+	}
+	h.mu.Unlock()
+	for _, hold := range holds {
+		h.seat.End(hold, cause)
+	}
+}
+
+// ended is the end of the instance: by Close, with the session, at the machine's wish, or because the actor was given up.
+func (h *Host) ended(cause error) {
+	h.mu.Lock()
+	err, seat := h.cause, h.seat
+	h.mu.Unlock()
+	ofHolds := session.ErrClosed
+	switch {
+	case errors.Is(cause, actors.ErrGivenUp):
+		err, ofHolds = cause, session.ErrRestarted
+	case err == nil:
+		err = session.ErrClosed
+	}
+	if seat == nil {
+		return // New failed: nobody has seen the instance
+	}
+	err = &session.OpError{Op: h.cfg.Kind, Path: h.cfg.Path, Err: err}
+	h.endHolds(ofHolds)
+	seat.Leave()
+	if h.cfg.Ended != nil {
+		h.cfg.Ended(err)
+	}
+	h.end.Set(err)
+}

@@ -1,0 +1,92 @@
+package host
+
+import (
+	"sync/atomic"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/session"
+)
+
+// recover begins an incarnation after a crash. In a live epoch it asks first what the one before left in ZooKeeper.
+func (a *actor) recover(v view) {
+	a.recovering = true
+	incarnation := a.self.Incarnation()
+	if v.epoch == 0 {
+		a.ref.Tell(swept{incarnation})
+		return
+	}
+	a.seat.Recover(v.epoch, func(standing, leaving []string, _ error) { // an error: the epoch is over, and EpochEnded says so
+		a.ref.Tell(recovered{incarnation, v.epoch, append(standing, leaving...)})
+	})
+}
+
+// postpone keeps a message until the recovery is done; false for those that belong to it or must be done at once.
+func (a *actor) postpone(m message) bool {
+	switch m := m.(type) {
+	case recovered, swept, poked:
+		return false
+	case noticed:
+		a.note(m.notice)
+		switch n := m.notice.(type) {
+		case session.SessionEnded:
+			a.fail(n.Cause)
+		case session.EpochEnded:
+			a.ref.Tell(swept{a.self.Incarnation()}) // what was to be swept is gone by itself
+		}
+		// A watch that fired was armed by the incarnation before; the state of the session is told when the recovery is done.
+	case answered:
+		// Asked by the incarnation before.
+	default:
+		a.pending = append(a.pending, m)
+	}
+	return true
+}
+
+func (a *actor) onRecovered(m recovered) {
+	if m.incarnation != a.self.Incarnation() || !a.recovering {
+		return
+	}
+	if len(m.debris) == 0 {
+		a.onSwept(swept{m.incarnation})
+		return
+	}
+	var left atomic.Int64
+	left.Store(int64(len(m.debris)))
+	for _, path := range m.debris {
+		a.seat.Remove(m.epoch, path, func(error) {
+			if left.Add(-1) == 0 {
+				a.ref.Tell(swept{m.incarnation})
+			}
+		})
+	}
+}
+
+// onSwept starts the machine on what stands: the epoch, the wishes, what was told meanwhile.
+func (a *actor) onSwept(m swept) {
+	if m.incarnation != a.self.Incarnation() || !a.recovering {
+		return
+	}
+	a.recovering = false
+	a.mu.Lock()
+	v, toClose := a.view, a.closing
+	a.mu.Unlock()
+	if v.epoch != 0 {
+		a.step(recipe.EpochBegan{Epoch: v.epoch, SessionID: v.session, Trusted: v.trusted})
+		if v.suspended {
+			a.step(recipe.Suspended{Epoch: v.epoch})
+		}
+	}
+	if a.cfg.Standing != nil {
+		for _, ev := range a.cfg.Standing() {
+			a.step(ev)
+		}
+	}
+	pending := a.pending
+	a.pending = nil
+	for _, msg := range pending {
+		a.Receive(msg)
+	}
+	if toClose {
+		a.windUp()
+	}
+}
