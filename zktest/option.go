@@ -39,6 +39,9 @@ func WithSuper(password string) Option {
 	return func(c *zkserver.Config) { c.Super = zkserver.Digest("super:" + password) }
 }
 
+// WithTree has the server begin with the znodes that a text in JSON or YAML describes; [Server.Load] says how.
+func WithTree(text string) Option { return func(c *zkserver.Config) { c.Tree = []byte(text) } }
+
 // WithJournal sets how many requests the journal keeps, 65,536 by default; 0 turns it off.
 func WithJournal(requests int) Option { return func(c *zkserver.Config) { c.Journal = requests } }
 

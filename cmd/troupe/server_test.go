@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"io"
 	"net"
 	"os"
@@ -20,12 +21,60 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// open opens a session by hand: the command has no client.
+func open(t *testing.T, address string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	send(t, conn, (&jute.ConnectRequest{Timeout: 10000, Password: make([]byte, 16)}).Encode)
+	var p jute.ConnectResponse
+	require.NoError(t, p.Decode(receive(t, conn)))
+	require.NotZero(t, p.SessionID)
+	return conn
+}
+
+func send(t *testing.T, conn net.Conn, encode func(*jute.Writer)) {
+	t.Helper()
+	var w jute.Writer
+	w.Begin()
+	encode(&w)
+	w.End()
+	_, err := conn.Write(w.Bytes())
+	require.NoError(t, err)
+}
+
+func receive(t *testing.T, conn net.Conn) *jute.Reader {
+	t.Helper()
+	var head [4]byte
+	_, err := io.ReadFull(conn, head[:])
+	require.NoError(t, err)
+	frame := make([]byte, binary.BigEndian.Uint32(head[:]))
+	_, err = io.ReadFull(conn, frame)
+	require.NoError(t, err)
+	return jute.NewReader(frame)
+}
+
+func ask(t *testing.T, conn net.Conn, q jute.Request) (p jute.Reply) {
+	t.Helper()
+	send(t, conn, q.Encode)
+	r := receive(t, conn)
+	require.NoError(t, p.DecodeHeader(r))
+	require.NoError(t, p.DecodeBody(r, q.Op))
+	return p
+}
+
+// The real process: it serves what it was given to load, and stops on SIGTERM although a client is there, with what it has in a file.
 func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 	t.Parallel()
-	binary := filepath.Join(t.TempDir(), "troupe")
-	out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "troupe")
+	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	cmd := exec.Command(binary, "server", "--listen", "127.0.0.1:0", "-v")
+	before, after := filepath.Join(dir, "before.yaml"), filepath.Join(dir, "after.json")
+	require.NoError(t, os.WriteFile(before, []byte("/app: {data: hello}\n"), 0o600))
+	cmd := exec.Command(program, "server", "--listen", "127.0.0.1:0", "--load", before, "--dump", after, "-v",
+		"--tick", "1s", "--min-session-timeout", "3s", "--max-session-timeout", "12s")
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	cmd.Stderr = io.Discard
@@ -36,35 +85,37 @@ func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 	require.True(t, found, lines.Text())
 	require.True(t, strings.HasPrefix(address, "127.0.0.1:"), "loopback")
 
-	conn, err := net.Dial("tcp", address)
-	require.NoError(t, err)
-	defer conn.Close() // the server stops although a client is there
-	var w jute.Writer
-	w.Begin()
-	(&jute.ConnectRequest{Timeout: 10000, Password: make([]byte, 16)}).Encode(&w)
-	w.End()
-	_, err = conn.Write(w.Bytes())
-	require.NoError(t, err)
-	welcome := make([]byte, 41)
-	_, err = io.ReadFull(conn, welcome)
-	require.NoError(t, err)
-	var p jute.ConnectResponse
-	require.NoError(t, p.Decode(jute.NewReader(welcome[4:])))
-	require.NotZero(t, p.SessionID)
+	conn := open(t, address)
+	require.Equal(t, "hello", string(ask(t, conn, jute.Request{Xid: 1, Op: jute.OpGetData, Path: "/app"}).Data))
+	require.Equal(t, jute.OK, ask(t, conn, jute.Request{Xid: 2, Op: jute.OpCreate, Path: "/e", ACL: jute.OpenACL(), Flags: jute.FlagEphemeral}).Err)
+	require.Equal(t, jute.OK, ask(t, conn, jute.Request{Xid: 3, Op: jute.OpCreate, Path: "/more", Data: []byte{0xff}, ACL: jute.OpenACL()}).Err)
 
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.True(t, lines.Scan())
+	require.Equal(t, "wrote "+after, lines.Text())
+	require.True(t, lines.Scan())
 	require.Equal(t, "stopped", lines.Text())
 	require.NoError(t, cmd.Wait())
+	text, err := os.ReadFile(after)
+	require.NoError(t, err)
+	require.Equal(t, "{\n  \"/\": {\"data\":\"\",\"sequence\":3},\n  \"/app\": {\"data\":\"hello\"},\n  \"/more\": {\"base64\":\"/w==\"}\n}\n", string(text))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 3, "no other file is left")
 }
 
 func TestServerReportsWhatIsWrong(t *testing.T) {
 	t.Parallel()
+	bad := filepath.Join(t.TempDir(), "bad.yaml")
+	require.NoError(t, os.WriteFile(bad, []byte("app: {}"), 0o600))
 	for name, args := range map[string][]string{
 		"a bad address":       {"server", "--listen", "nowhere"},
 		"an argument":         {"server", "surplus"},
 		"an absurd tick":      {"server", "--tick", "1ns"},
 		"timeouts reversed":   {"server", "--listen", "127.0.0.1:0", "--min-session-timeout", "1m", "--max-session-timeout", "1s"},
+		"a missing tree":      {"server", "--listen", "127.0.0.1:0", "--load", bad + ".missing"},
+		"a bad tree":          {"server", "--listen", "127.0.0.1:0", "--load", bad},
+		"a dump nowhere":      {"server", "--listen", "127.0.0.1:0", "--dump", bad + "/tree.yaml"},
 		"an unknown command":  {"serve"},
 		"an unknown option":   {"server", "--port", "1"},
 		"a taken-away socket": {"server", "--listen", "203.0.113.1:1"},

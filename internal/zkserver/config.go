@@ -19,6 +19,7 @@ type Config struct {
 	ContainerCheck time.Duration // how often empty containers and expired TTL znodes are looked for; default 1m
 	NoTTL          bool          // refuse TTL znodes, as a server without zookeeper.extendedTypesEnabled does
 	Super          string        // digest ("super:" and 27 more characters) of the user who may do everything; none by default
+	Tree           []byte        // znodes to begin with, as JSON or YAML; see Server.Load
 	FirstZxid      int64         // the zxid that the first transaction follows
 	Journal        int           // how many requests the journal keeps; 0: none
 	Backlog        int           // bytes of answers that wait for a client that doesn't read, before it is dropped; default 64 MB

@@ -61,6 +61,9 @@ func New(cfg Config) (*Server, error) {
 	for i := range cfg.Fronts {
 		s.fronts = append(s.fronts, newFront(s, i))
 	}
+	if err := s.Load(cfg.Tree); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"strings"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
@@ -66,6 +67,15 @@ func (n *Node) ACL() []jute.ACL { return n.acl }
 
 // Owner is the session of an ephemeral, or one of the special owners, or 0.
 func (n *Node) Owner() int64 { return n.owner }
+
+// TTL is the time that a TTL znode is given; false for any other.
+func (n *Node) TTL() (d time.Duration, ok bool) {
+	if n.owner == OwnerContainer {
+		return 0, false
+	}
+	ms, ok := TTL(n.owner)
+	return time.Duration(ms) * time.Millisecond, ok
+}
 
 // Creations is how many children were ever created: the sequence number of the next one.
 func (n *Node) Creations() int32 { return n.creations }

@@ -71,6 +71,9 @@ func (p *Plan) judge(q *jute.Request) (Change, jute.Code) {
 	return Change{}, jute.MarshallingError
 }
 
+// Exists reports whether there is a node at a path, as the parts of the transaction so far leave it.
+func (p *Plan) Exists(path string) bool { return p.look(path).exists }
+
 func (p *Plan) look(path string) record {
 	if r, ok := p.overlay[path]; ok {
 		return r
