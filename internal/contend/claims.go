@@ -54,7 +54,7 @@ func (m *Machine) onWithdrawn(e machine.Withdrawn) {
 		m.leave()
 		return
 	}
-	if i == 0 && m.state == Joining && len(m.claims) == 0 {
+	if i == 0 && (m.state == Joining && len(m.claims) == 0 || m.state == Exchanging && m.place.of == e.Claim) {
 		m.place.owed = append(m.place.owed, settle)
 		return
 	}

@@ -61,7 +61,7 @@
 // # What it asks of its host
 //
 // Beyond what package machine says: a Grant that cannot be made a possession is answered with Deferred, also because the epoch has ended
-// already; EpochEnded then finds the claim waiting. Released, HoldEnded and Deferred must be about the claim's present possession. A host that hears late
+// already; EpochEnded then finds the claim waiting. That of a reader in a writer's place is answered with HoldEnded: the claim has had its possession. Released, HoldEnded and Deferred must be about the claim's present possession. A host that hears late
 // of one that ended before (the machine emitted [machine.End], and perhaps granted again) keeps it to itself. Answers and Woke
 // must go to the incarnation that asked; numbers start anew with each. Recovered must not name a znode that is being deleted already.
 // Suspended comes before the events of watches that fired after it.

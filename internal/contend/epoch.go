@@ -19,7 +19,7 @@ func (m *Machine) onEpochEnded(e machine.EpochEnded) {
 
 // expire forgets everything that was of the epoch. Claims go on.
 func (m *Machine) expire() {
-	if m.state == Holding {
+	if m.possessed() {
 		m.do(machine.End{Claim: m.claims[0].id, Cause: machine.Expired})
 		m.possessionOver()
 	}

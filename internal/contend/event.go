@@ -15,6 +15,8 @@ func EventName(ev machine.Event) string {
 		return "HoldEnded"
 	case machine.Deferred:
 		return "Deferred"
+	case machine.Downgraded:
+		return "Downgraded"
 	case machine.EpochBegan:
 		return "EpochBegan"
 	case machine.EpochEnded:
@@ -35,6 +37,8 @@ func EventName(ev machine.Event) string {
 		return "Seen"
 	case machine.Left:
 		return "Left"
+	case machine.Exchanged:
+		return "Exchanged"
 	case machine.Fired:
 		if ev.Deleted {
 			return "Deleted"

@@ -70,6 +70,8 @@ func (m *Machine) wish(ev machine.Event) bool {
 		m.onHoldEnded(ev)
 	case machine.Deferred:
 		m.onDeferred(ev)
+	case machine.Downgraded:
+		m.onDowngraded(ev)
 	default:
 		return false
 	}
@@ -112,6 +114,8 @@ func (m *Machine) answer(ev machine.Event) {
 		m.onSeen(ev)
 	case machine.Left:
 		m.onLeft(ev)
+	case machine.Exchanged:
+		m.onExchanged(ev)
 	case machine.Woke:
 		m.onWoke(ev)
 	}

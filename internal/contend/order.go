@@ -76,7 +76,7 @@ func (m *Machine) onCzxid(e machine.Seen) bool {
 		return false
 	}
 	c := &m.look.line[i]
-	c.ask, c.czxid = 0, e.Czxid
+	c.ask, c.czxid = 0, born(*c, e)
 	switch {
 	case e.Err != nil:
 		m.fail(e.Err)
@@ -86,6 +86,14 @@ func (m *Machine) onCzxid(e machine.Seen) bool {
 	}
 	m.order()
 	return true
+}
+
+// born is the Czxid that a contender has its place by. One that took another's place says by which.
+func born(c contender, e machine.Seen) int64 {
+	if notes, _ := znode.ParseNotes(e.Data); notes.Placed > 0 && c.Kind == znode.Read {
+		return notes.Placed
+	}
+	return e.Czxid
 }
 
 // order goes on once every Czxid is known.

@@ -14,6 +14,7 @@ type place struct {
 	owed []machine.Effect // what is to be said when it is gone
 
 	czxid   int64 // 0: not known yet
+	taken   bool  // it was put into the place of another, whose czxid this is
 	fresh   bool  // the create told whose it is, and no read of it was answered yet
 	revoked bool  // the data asked its holder to give up
 	told    bool  // and the holder was told
@@ -68,7 +69,7 @@ func (m *Machine) standAnew() {
 
 // lost: the own znode is gone, or was never ours.
 func (m *Machine) lost() {
-	if m.state == Holding {
+	if m.possessed() {
 		m.do(machine.End{Claim: m.claims[0].id, Cause: machine.Deleted})
 		m.possessionOver()
 	}

@@ -18,3 +18,8 @@ func (shared) Before(own znode.Contender, ahead []znode.Contender) []znode.Conte
 	}
 	return slices.DeleteFunc(slices.Clone(ahead), func(c znode.Contender) bool { return c.Kind == znode.Read })
 }
+
+// Remains: what a writer leaves in its place is a reader.
+func (shared) Remains(own, last znode.Contender) bool {
+	return own.Kind != znode.Read && last.Downgrades()
+}

@@ -30,7 +30,7 @@ func (m *Machine) phase() machine.Phase {
 	switch {
 	case len(m.claims) == 0:
 		return machine.Idle
-	case m.state == Holding:
+	case m.possessed():
 		return machine.Holding
 	case m.state == Waiting, m.state == Checking && m.ahead > 0:
 		return machine.Waiting // also while the watches are armed again

@@ -5,21 +5,22 @@ type State int
 
 // The states of a machine.
 const (
-	Out      State = iota // no epoch: nothing can be asked of ZooKeeper
-	Idle                  // no claim and no znode
-	Joining               // the own znode is being created, perhaps in place of a spent one
-	Listing               // the znode stands; the names in the line are being read
-	Ordering              // sequence numbers do not tell the order: Czxids are being read
-	Checking              // the order is known; the own znode, and the predecessor if there is one, are being read and watched
-	Waiting               // somebody is ahead, and watched; so is the own znode
-	Ready                 // first in line, but the session is not trusted
-	Holding               // a possession was granted
-	Leaving               // the own znode is being deleted
+	Out        State = iota // no epoch: nothing can be asked of ZooKeeper
+	Idle                    // no claim and no znode
+	Joining                 // the own znode is being created, perhaps in place of a spent one
+	Listing                 // the znode stands; the names in the line are being read
+	Ordering                // sequence numbers do not tell the order: Czxids are being read
+	Checking                // the order is known; the own znode, and the predecessor if there is one, are being read and watched
+	Waiting                 // somebody is ahead, and watched; so is the own znode
+	Ready                   // first in line, but the session is not trusted
+	Holding                 // a possession was granted
+	Exchanging              // a reader's znode is being put into the place of the own one
+	Leaving                 // the own znode is being deleted
 )
 
 var states = [...]string{
 	Out: "Out", Idle: "Idle", Joining: "Joining", Listing: "Listing", Ordering: "Ordering",
-	Checking: "Checking", Waiting: "Waiting", Ready: "Ready", Holding: "Holding", Leaving: "Leaving",
+	Checking: "Checking", Waiting: "Waiting", Ready: "Ready", Holding: "Holding", Exchanging: "Exchanging", Leaving: "Leaving",
 }
 
 // String names the state.

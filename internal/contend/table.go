@@ -108,6 +108,16 @@ var table = []Transition{
 	{Holding, "EpochBegan", Joining, "the possession is over with the last epoch"},
 	{Holding, "EpochBegan", Idle, "the same, and nobody wants another"},
 
+	{Holding, "Downgraded", Exchanging, "a reader's znode takes the writer's place"},
+
+	{Exchanging, "Exchanged", Holding, "the holder goes on as a reader"},
+	{Exchanging, "Exchanged", Leaving, "it was withdrawn meanwhile, or could not be done"},
+	{Exchanging, "Exchanged", Joining, "somebody deleted the writer's znode: the next claim stands in line"},
+	{Exchanging, "Exchanged", Idle, "somebody deleted the writer's znode, and nobody wants another"},
+	{Exchanging, "EpochEnded", Out, "the possession is over with the epoch"},
+	{Exchanging, "EpochBegan", Joining, "the possession is over with the last epoch"},
+	{Exchanging, "EpochBegan", Idle, "the same, and nobody wants another"},
+
 	{Leaving, "Left", Joining, "the next claim stands in line"},
 	{Leaving, "Left", Idle, "nothing is wanted"},
 	{Leaving, "EpochEnded", Out, "the znode is gone with the epoch, or about to be"},

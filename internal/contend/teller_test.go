@@ -48,9 +48,14 @@ func (p *teller) tell(line string) string {
 	words := strings.Fields(line)
 	if words[0] == "new" {
 		cfg := contend.Config{Parent: parent}
-		if len(words) > 1 {
-			require.Equal(p.t, "locks", words[1])
+		switch kind := strings.Join(words[1:], " "); kind {
+		case "":
+		case "locks":
 			cfg.Accept = func(k znode.Kind) bool { return k == znode.Lock }
+		case "shared":
+			cfg.Rule = contend.Shared()
+		default:
+			require.Fail(p.t, "unknown machine", kind)
 		}
 		p.m, p.epoch = contend.New(cfg), 0
 		return "= " + p.m.State().String() + "\n"

@@ -96,7 +96,9 @@ func (m *Machine) onSeen(e machine.Seen) {
 
 // note keeps what was read of the own znode.
 func (m *Machine) note(e machine.Seen) {
-	m.place.czxid = e.Czxid
+	if !m.place.taken {
+		m.place.czxid = e.Czxid
+	}
 	m.place.revoked = m.place.revoked || znode.Revoked(e.Data)
 }
 

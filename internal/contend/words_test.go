@@ -2,6 +2,7 @@ package contend_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/troupe-go/troupe/internal/machine"
 )
@@ -23,6 +24,8 @@ func (p *teller) event(verb string, a args) machine.Event {
 		return machine.Left{Epoch: epoch, Path: a.path()}
 	case "deleted", "changed":
 		return machine.Fired{Epoch: epoch, Path: a.path(), Deleted: verb == "deleted"}
+	case "exchanged":
+		return p.exchanged(epoch, a)
 	case "recovered":
 		return machine.Recovered{Epoch: epoch, Path: a.path(), Spent: a.has("spent")}
 	case "woke":
@@ -44,6 +47,8 @@ func wished(verb string, a args) machine.Event {
 		return machine.Released{Claim: a.claim()}
 	case "hold-ended":
 		return machine.HoldEnded{Claim: a.claim()}
+	case "downgrade":
+		return machine.Downgraded{Claim: a.claim()}
 	case "defer":
 		return machine.Deferred{Claim: a.claim()}
 	}
@@ -76,13 +81,21 @@ func (p *teller) joined(epoch uint64, a args) machine.Event {
 	return j
 }
 
+func (p *teller) exchanged(epoch uint64, a args) machine.Event {
+	x := machine.Exchanged{Epoch: epoch, Path: a.path(), Gone: a.has("gone"), Err: a.err()}
+	if by, ok := a.value["by"]; ok {
+		x.New = parent + "/" + name(by)
+	}
+	return x
+}
+
 func (p *teller) sight(epoch uint64, a args) machine.Event {
 	s := machine.Seen{Epoch: epoch, Path: a.path(), Ask: a.ask, Err: a.err()}
 	if s.Err == nil && !a.has("missing") {
 		s.Exists = true
 		s.Czxid, s.Owner = a.number("czxid", 0), a.number("owner", p.session)
 		if data, ok := a.value["data"]; ok {
-			s.Data = []byte(data)
+			s.Data = []byte(strings.NewReplacer("·", " ", "↵", "\n").Replace(data))
 		}
 	}
 	return s
@@ -113,6 +126,8 @@ func show(e machine.Effect) string {
 		return fmt.Sprintf("  read #%d %s", e.Ask, short(e.Path))
 	case machine.Leave:
 		return "  leave " + short(e.Path)
+	case machine.Exchange:
+		return fmt.Sprintf("  exchange %s token=%d", short(e.Path), e.Token)
 	case machine.Wake:
 		return fmt.Sprintf("  wake #%d try=%d", e.Ask, e.Try)
 	}
