@@ -1,0 +1,115 @@
+package interop_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/interop"
+)
+
+// shared is a driver that all tests use: a virtual machine is too slow to start for each of them.
+type shared struct {
+	mu     sync.Mutex
+	made   bool
+	driver *driver
+	folder string // of what was compiled
+	err    error  // it could not be started
+	left   error  // it is not here
+	start  func(folder string) (*driver, error)
+	find   func() error
+}
+
+func (s *shared) get(t *testing.T) *driver {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.made {
+		s.made = true
+		if s.left = s.find(); s.left == nil {
+			s.folder, s.err = os.MkdirTemp("", "troupe-interop-*") // not the test's: it outlives it
+			if s.err == nil {
+				s.driver, s.err = s.start(s.folder)
+			}
+		}
+	}
+	need(t, s.left)
+	require.NoError(t, s.err)
+	return s.driver
+}
+
+// need skips the test if a client is missing; in continuous integration it fails it.
+func need(t *testing.T, missing error) {
+	t.Helper()
+	if missing == nil {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+}
+
+var (
+	javaDriver = &shared{
+		find: func() error { _, err := interop.FindJava(); return err },
+		start: func(folder string) (*driver, error) {
+			java, err := interop.FindJava()
+			if err != nil {
+				return nil, err
+			}
+			sources, err := filepath.Glob("testdata/java/*.java")
+			if err != nil {
+				return nil, err
+			}
+			args := append([]string{"-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-proc:none", "-Xlint:all,-path", "-Werror", "-cp", java.ClassPath, "-d", folder}, sources...)
+			if out, err := exec.Command(java.Javac, args...).CombinedOutput(); err != nil {
+				return nil, fmt.Errorf("javac: %w\n%s", err, out)
+			}
+			return startDriver(exec.Command(java.Java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
+				"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dcurator-dont-log-connection-problems=true",
+				"-cp", java.ClassPath+string(filepath.ListSeparator)+folder, "Driver"))
+		},
+	}
+	kazooDriver = &shared{
+		find: func() error { _, err := interop.FindKazoo(); return err },
+		start: func(string) (*driver, error) {
+			python, err := interop.FindKazoo()
+			if err != nil {
+				return nil, err
+			}
+			return startDriver(exec.Command(python, "testdata/python/driver.py"))
+		},
+	}
+	cDriver = &shared{
+		find: func() error { _, err := interop.FindC(); return err },
+		start: func(folder string) (*driver, error) {
+			cc, err := interop.FindC()
+			if err != nil {
+				return nil, err
+			}
+			program := filepath.Join(folder, "driver")
+			args := []string{"-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-DTHREADED", "-o", program, "testdata/c/driver.c", "-lzookeeper_mt", "-pthread"}
+			if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
+				return nil, fmt.Errorf("cc: %w\n%s", err, out)
+			}
+			return startDriver(exec.Command(program))
+		},
+	}
+)
+
+func stopDrivers() {
+	for _, s := range []*shared{javaDriver, kazooDriver, cDriver} {
+		if s.driver != nil {
+			s.driver.stop()
+		}
+		if s.folder != "" {
+			_ = os.RemoveAll(s.folder)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package interop_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// patience bounds whatever a test waits for: a busy machine may be slow, but a line that is stuck stays stuck.
+const patience = 30 * time.Second
+
+// driver is a process that speaks for a client library: see testdata/java/Driver.java for its lines.
+type driver struct {
+	command *exec.Cmd
+	stdin   io.WriteCloser
+	log     *logged
+	gone    chan struct{} // closed when the process has said its last
+
+	mu      sync.Mutex
+	calls   map[string]chan reply // by tag
+	events  map[string]chan string
+	sent    int
+	writing sync.Mutex
+}
+
+// reply is what came of a request: values, or the name of an error.
+type reply struct {
+	values []string
+	err    string
+}
+
+// String is how scripts have it.
+func (r reply) String() string {
+	switch {
+	case r.err != "":
+		return "error " + r.err
+	case len(r.values) == 0:
+		return "done"
+	}
+	if values := strings.Join(r.values, " "); values != "" {
+		return values
+	}
+	return "nothing"
+}
+
+// logged is what a process wrote to its stderr.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) tail() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.text.String()
+	return s[max(0, len(s)-4000):]
+}
+
+func startDriver(command *exec.Cmd) (*driver, error) {
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	d := &driver{
+		command: command, stdin: stdin, log: &logged{}, gone: make(chan struct{}),
+		calls: map[string]chan reply{}, events: map[string]chan string{},
+	}
+	command.Stderr = d.log
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	go d.read(stdout) // the driver's, until the process ends
+	return d, nil
+}
+
+// stop ends the process: drivers halt at the end of their input.
+func (d *driver) stop() {
+	_ = d.stdin.Close()
+	select {
+	case <-d.gone:
+	case <-time.After(patience):
+		_ = d.command.Process.Kill()
+		<-d.gone
+	}
+	_ = d.command.Wait() // how it ended says nothing: its answers did
+}
+
+func (d *driver) read(stdout io.Reader) {
+	defer close(d.gone)
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		words := strings.Split(lines.Text(), "\t")
+		if len(words) < 3 && words[0] == "!" || len(words) < 2 {
+			_, _ = fmt.Fprintf(d.log, "not a line of the protocol: %q\n", lines.Text())
+			continue
+		}
+		if words[0] == "!" {
+			d.event(words[1], words[2], strings.Join(words[3:], " "))
+			continue
+		}
+		d.mu.Lock()
+		answer := d.calls[words[0]]
+		delete(d.calls, words[0])
+		d.mu.Unlock()
+		if answer == nil {
+			continue
+		}
+		if words[1] == "ok" {
+			answer <- reply{values: words[2:]}
+		} else {
+			answer <- reply{err: strings.Join(words[2:], " ")}
+		}
+	}
+}
+
+func (d *driver) event(target, kind, text string) {
+	select {
+	case d.feed(target, kind) <- text:
+	default:
+		_, _ = fmt.Fprintf(d.log, "nobody takes the events of %s: %s %s\n", target, kind, text)
+	}
+}
+
+// feed is where a target's events of one kind (state, watch, …) arrive, in their order.
+func (d *driver) feed(target, kind string) chan string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := target + "\t" + kind
+	if d.events[key] == nil {
+		d.events[key] = make(chan string, 256)
+	}
+	return d.events[key]
+}
+
+// send has a request carried out; the channel has its one answer.
+func (d *driver) send(target, verb string, args ...string) <-chan reply {
+	answer := make(chan reply, 1)
+	d.mu.Lock()
+	d.sent++
+	tag := strconv.Itoa(d.sent)
+	d.calls[tag] = answer
+	d.mu.Unlock()
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	line := strings.Join(append([]string{tag, target, verb}, args...), "\t")
+	if _, err := io.WriteString(d.stdin, line+"\n"); err != nil {
+		answer <- reply{err: err.Error()}
+	}
+	return answer
+}
+
+func (d *driver) said() string { return d.log.tail() }
+
+// call waits for the answer.
+func (d *driver) call(target, verb string, args ...string) reply {
+	return d.wait(d.send(target, verb, args...), target+" "+verb+" "+strings.Join(args, " "))
+}
+
+func (d *driver) wait(answer <-chan reply, what string) reply {
+	select {
+	case r := <-answer:
+		return r
+	case <-d.gone:
+		return reply{err: "the process has ended: " + d.log.tail()}
+	case <-time.After(patience):
+		return reply{err: fmt.Sprintf("no answer within %v: %s\n%s", patience, what, d.log.tail())}
+	}
+}

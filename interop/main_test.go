@@ -1,0 +1,21 @@
+package interop_test
+
+import (
+	"flag"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// drivers is the tests, with the processes that they share ended before goroutines are counted.
+type drivers struct{ *testing.M }
+
+func (d drivers) Run() int {
+	flag.Parse()
+	_ = flag.Set("test.parallel", "6") // they wait for others most of the time, however few processors there are
+	code := d.M.Run()
+	stopDrivers()
+	return code
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(drivers{m}) }

@@ -1,0 +1,23 @@
+package interop_test
+
+import "testing"
+
+// Each client plays its script on both servers and gets the same answers and events.
+func TestClientsPlayTheSameOnBothServers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		script, client string
+		driver         *shared
+	}{
+		{"java", "zookeeper", javaDriver},
+		{"curator", "curator", javaDriver},
+		{"kazoo", "kazoo", kazooDriver},
+		{"c", "c", cDriver},
+	} {
+		t.Run(c.script, func(t *testing.T) {
+			t.Parallel()
+			d := c.driver.get(t)
+			onBoth(t, func(t *testing.T, address string) { playScript(t, d, c.client, c.script, address) })
+		})
+	}
+}

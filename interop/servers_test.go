@@ -1,0 +1,42 @@
+package interop_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// onBoth runs a test on the in-process server and on a real one, set up alike.
+func onBoth(t *testing.T, f func(t *testing.T, address string)) {
+	t.Helper()
+	t.Run("zktest", func(t *testing.T) {
+		t.Parallel()
+		server := zktest.Start(t, zktest.WithTick(200*time.Millisecond), zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute))
+		f(t, server.Servers()[0])
+	})
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		f(t, ensemble.Start(t, 1).Servers()[0])
+	})
+}
+
+// open is a session of Troupe's.
+func open(t *testing.T, address string, opts ...session.Option) *session.Session {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	s, err := session.Open(ctx, []string{address}, append([]session.Option{session.WithTimeout(20 * time.Second)}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_ = s.Close(ctx)
+	})
+	return s
+}

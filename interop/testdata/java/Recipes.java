@@ -1,0 +1,321 @@
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.Collection;
+import java.util.NoSuchElementException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.framework.recipes.locks.InterProcessLock;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.recipes.locks.Lease;
+import org.apache.curator.framework.recipes.queue.SimpleDistributedQueue;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.recipes.leader.LeaderElectionSupport;
+import org.apache.zookeeper.recipes.lock.LockListener;
+import org.apache.zookeeper.recipes.lock.WriteLock;
+import org.apache.zookeeper.recipes.queue.DistributedQueue;
+
+/** The recipes of Curator and of ZooKeeper behind a few verbs: acquire and release, put and take. */
+final class Recipes {
+    private Recipes() {}
+
+    static Driver.Target make(String kind, Driver.Target session, String path, String[] more) throws Exception {
+        switch (kind) {
+            case "mutex":
+                return new Lock(new InterProcessMutex(curator(session), path));
+            case "semaphore-mutex":
+                return new Lock(new InterProcessSemaphoreMutex(curator(session), path));
+            case "read":
+                return new Lock(new InterProcessReadWriteLock(curator(session), path).readLock());
+            case "write":
+                return new Lock(new InterProcessReadWriteLock(curator(session), path).writeLock());
+            case "semaphore":
+                return new Permits(new InterProcessSemaphoreV2(curator(session), path, Integer.parseInt(more[0])));
+            case "latch":
+                return new Latch(curator(session), path, more[0]);
+            case "simple-queue":
+                SimpleDistributedQueue simple = new SimpleDistributedQueue(curator(session), path);
+                return new Queue(simple::offer, simple::poll, simple::peek, simple::take);
+            case "writelock":
+                return new Java(plain(session), path);
+            case "support":
+                return new Support(plain(session), path, more[0]);
+            case "queue":
+                DistributedQueue queue = new DistributedQueue(plain(session), path, ZooDefs.Ids.OPEN_ACL_UNSAFE);
+                return new Queue(queue::offer, queue::poll, queue::peek, queue::take);
+            default:
+                throw new IllegalArgumentException(kind);
+        }
+    }
+
+    private static CuratorFramework curator(Driver.Target session) {
+        return ((Curator) session).client;
+    }
+
+    private static ZooKeeper plain(Driver.Target session) {
+        return ((Plain) session).zk;
+    }
+
+    /** A way of having something, for a time. */
+    private abstract static class Possession implements Driver.Target {
+        /** Waits, and says whether it is had; gives up by itself if not. */
+        abstract boolean acquire(long millis) throws Exception;
+
+        abstract void release() throws Exception;
+
+        @Override
+        public String[] call(String verb, String[] a) throws Exception {
+            switch (verb) {
+                case "acquire": // patience in ms
+                    return new String[] {acquire(Long.parseLong(a[0])) ? "yes" : "no"};
+                case "release":
+                    release();
+                    return new String[0];
+                default:
+                    throw new KeeperException.UnimplementedException();
+            }
+        }
+    }
+
+    private static final class Lock extends Possession {
+        private final InterProcessLock lock;
+
+        Lock(InterProcessLock lock) {
+            this.lock = lock;
+        }
+
+        @Override
+        boolean acquire(long millis) throws Exception {
+            return lock.acquire(millis, TimeUnit.MILLISECONDS);
+        }
+
+        @Override
+        void release() throws Exception {
+            lock.release();
+        }
+    }
+
+    private static final class Permits extends Possession {
+        private final InterProcessSemaphoreV2 semaphore;
+        private Lease lease;
+
+        Permits(InterProcessSemaphoreV2 semaphore) {
+            this.semaphore = semaphore;
+        }
+
+        @Override
+        boolean acquire(long millis) throws Exception {
+            Collection<Lease> leases = semaphore.acquire(1, millis, TimeUnit.MILLISECONDS);
+            lease = leases == null ? null : leases.iterator().next();
+            return lease != null;
+        }
+
+        @Override
+        void release() {
+            semaphore.returnLease(lease);
+        }
+    }
+
+    /** LeaderLatch can be used once; each acquisition makes one. */
+    private static final class Latch extends Possession {
+        private final CuratorFramework client;
+        private final String path;
+        private final String id;
+        private LeaderLatch latch;
+
+        Latch(CuratorFramework client, String path, String id) {
+            this.client = client;
+            this.path = path;
+            this.id = id;
+        }
+
+        @Override
+        boolean acquire(long millis) throws Exception {
+            latch = new LeaderLatch(client, path, id);
+            latch.start();
+            if (latch.await(millis, TimeUnit.MILLISECONDS)) {
+                return true;
+            }
+            latch.close();
+            return false;
+        }
+
+        @Override
+        void release() throws Exception {
+            latch.close();
+        }
+
+        @Override
+        public String[] call(String verb, String[] a) throws Exception {
+            switch (verb) {
+                case "leader":
+                    return new String[] {latch.getLeader().getId()};
+                case "leads": // asked in passing, without a request
+                    return new String[] {latch.hasLeadership() ? "yes" : "no"};
+                default:
+                    return super.call(verb, a);
+            }
+        }
+    }
+
+    /** ZooKeeper's WriteLock. */
+    private static final class Java extends Possession {
+        private final ZooKeeper zk;
+        private final String path;
+        private WriteLock lock;
+
+        Java(ZooKeeper zk, String path) {
+            this.zk = zk;
+            this.path = path;
+        }
+
+        @Override
+        boolean acquire(long millis) throws Exception {
+            CountDownLatch acquired = new CountDownLatch(1);
+            lock = new WriteLock(zk, path, ZooDefs.Ids.OPEN_ACL_UNSAFE, new LockListener() {
+                @Override
+                public void lockAcquired() {
+                    acquired.countDown();
+                }
+
+                @Override
+                public void lockReleased() {}
+            });
+            long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+            lock.lock();
+            // A predecessor that goes between its listing and its watch leaves WriteLock waiting for ever. Asking again makes it look again.
+            while (!acquired.await(500, TimeUnit.MILLISECONDS)) {
+                if (System.nanoTime() >= end) {
+                    release();
+                    return false;
+                }
+                lock.lock();
+            }
+            return true;
+        }
+
+        @Override
+        void release() {
+            // Together: a watch that fires in between would make it stand in line again, with nobody to release it.
+            synchronized (lock) {
+                lock.unlock();
+                lock.close();
+            }
+        }
+    }
+
+    /** ZooKeeper's LeaderElectionSupport. */
+    private static final class Support extends Possession {
+        private final ZooKeeper zk;
+        private final String path;
+        private final String host;
+        private LeaderElectionSupport support;
+
+        Support(ZooKeeper zk, String path, String host) throws Exception {
+            this.zk = zk;
+            this.path = path;
+            this.host = host;
+            try {
+                zk.create(path, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
+            } catch (KeeperException.NodeExistsException e) {
+                return; // it wants the parent to be there, whoever made it
+            }
+        }
+
+        @Override
+        boolean acquire(long millis) throws Exception {
+            long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+            while (System.nanoTime() < end) {
+                CountDownLatch over = new CountDownLatch(1);
+                boolean[] elected = new boolean[1];
+                support = new LeaderElectionSupport();
+                support.setZooKeeper(zk);
+                support.setRootNodeName(path);
+                support.setHostName(host);
+                support.addListener(type -> {
+                    if (type == LeaderElectionSupport.EventType.ELECTED_COMPLETE) {
+                        elected[0] = true;
+                        over.countDown();
+                    } else if (type == LeaderElectionSupport.EventType.FAILED) {
+                        over.countDown();
+                    }
+                });
+                support.start();
+                if (over.await(end - System.nanoTime(), TimeUnit.NANOSECONDS) && elected[0]) {
+                    return true;
+                }
+                support.stop(); // it fails if a candidate goes while it lists them: stand again
+            }
+            return false;
+        }
+
+        @Override
+        void release() {
+            support.stop();
+        }
+
+        @Override
+        public String[] call(String verb, String[] a) throws Exception {
+            if (verb.equals("leader")) {
+                return new String[] {support.getLeaderHostName()};
+            }
+            return super.call(verb, a);
+        }
+    }
+
+    private interface Offer {
+        boolean offer(byte[] data) throws Exception;
+    }
+
+    private interface Take {
+        byte[] take() throws Exception;
+    }
+
+    /** The queues of ZooKeeper and Curator's imitation of it. */
+    private static final class Queue implements Driver.Target {
+        private final Offer offer;
+        private final Take poll;
+        private final Take peek;
+        private final Take take;
+
+        Queue(Offer offer, Take poll, Take peek, Take take) {
+            this.offer = offer;
+            this.poll = poll;
+            this.peek = peek;
+            this.take = take;
+        }
+
+        @Override
+        public String[] call(String verb, String[] a) throws Exception {
+            switch (verb) {
+                case "put":
+                    offer.offer(a[0].getBytes(UTF_8));
+                    return new String[0];
+                case "poll": // nothing if it is empty
+                    return found(poll);
+                case "peek":
+                    return found(peek);
+                case "take": // waits
+                    return found(take);
+                default:
+                    throw new KeeperException.UnimplementedException();
+            }
+        }
+
+        private static String[] found(Take how) throws Exception {
+            try {
+                byte[] data = how.take();
+                return data == null ? new String[0] : new String[] {new String(data, UTF_8)};
+            } catch (NoSuchElementException e) {
+                return new String[0];
+            }
+        }
+    }
+}

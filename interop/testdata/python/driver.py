@@ -1,0 +1,256 @@
+"""Carries out what a Go test asks of kazoo.
+
+A request is a line "tag, target, verb, arguments", separated by tabs; its answer is "tag, ok, values" or "tag, err, name". What happens unasked is told
+as "!, target, kind, text". Requests to one target are carried out in their order, on a thread of its own; different targets do not wait for each other.
+"""
+
+import logging
+import os
+import queue
+import sys
+import threading
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException, LockTimeout
+
+# Troupe's names, for kazoo's option that lets its locks respect those of others.
+LOCKS = ["-lock-"]
+WRITERS = LOCKS + ["-write-"]
+ALL = WRITERS + ["-read-"]
+
+say_lock = threading.Lock()
+
+
+def say(*words):
+    with say_lock:
+        sys.stdout.write("\t".join(w.replace("\n", " ") for w in words) + "\n")
+        sys.stdout.flush()
+
+
+def version(stat):
+    return "v%d" % stat.version
+
+
+class Session:
+    """One KazooClient with the basic operations."""
+
+    def __init__(self, name, address, timeout):
+        self.name = name
+        self.client = KazooClient(
+            hosts=address,
+            timeout=int(timeout) / 1000.0,
+            connection_retry={"max_tries": -1, "delay": 0.05, "max_delay": 0.2},
+            command_retry={"max_tries": -1, "delay": 0.05, "max_delay": 0.2},
+        )
+        self.client.start(timeout=60)
+        self.client.add_listener(lambda state: say("!", name, "state", state))
+
+    def told(self, event):
+        if event.path:  # watches also hear of the connection, which is told elsewhere
+            say("!", self.name, "watch", "%s %s" % (event.type, event.path))
+
+    def create(self, path, data, mode):
+        return [
+            self.client.create(
+                path,
+                data.encode(),
+                ephemeral="e" in mode,
+                sequence="s" in mode,
+            )
+        ]
+
+    def get(self, path, watch=None):
+        data, stat = self.client.get(path, watch=self.told if watch else None)
+        return [data.decode(), version(stat)]
+
+    def set(self, path, data, expected):
+        return [version(self.client.set(path, data.encode(), int(expected)))]
+
+    def delete(self, path, expected):
+        self.client.delete(path, int(expected))
+        return []
+
+    def exists(self, path, watch=None):
+        stat = self.client.exists(path, watch=self.told if watch else None)
+        return [version(stat) if stat else "no"]
+
+    def children(self, path, watch=None):
+        names = self.client.get_children(path, watch=self.told if watch else None)
+        return [",".join(sorted(names))]
+
+    def follow(self, path):
+        """DataWatch: kazoo's own watch that stays."""
+
+        @self.client.DataWatch(path)
+        def changed(data, stat):
+            text = "none" if stat is None else "%s %s" % (data.decode(), version(stat))
+            say("!", self.name, "data", text)
+
+        return []
+
+    def multi(self, *ops):
+        transaction = self.client.transaction()
+        for op in ops:
+            verb, path, *rest = op.split(" ")
+            if verb == "create":
+                transaction.create(path, rest[0].encode())
+            elif verb == "set":
+                transaction.set_data(path, rest[0].encode(), int(rest[1]))
+            elif verb == "check":
+                transaction.check(path, int(rest[0]))
+            else:
+                transaction.delete(path, int(rest[0]))
+        return [result(r) for r in transaction.commit()]
+
+    def id(self):
+        return ["0x%x" % self.client.client_id[0]]
+
+    def close(self):
+        self.client.stop()
+        self.client.close()
+        return []
+
+
+def result(r):
+    if isinstance(r, Exception):
+        return type(r).__name__
+    if hasattr(r, "version"):
+        return version(r)
+    return str(r)
+
+
+class Possession:
+    """A lock, an election or a semaphore."""
+
+    def __init__(self, recipe):
+        self.recipe = recipe
+
+    def acquire(self, millis):
+        try:
+            return ["yes" if self.recipe.acquire(timeout=int(millis) / 1000.0) else "no"]
+        except LockTimeout:
+            return ["no"]
+
+    def release(self):
+        self.recipe.release()
+        return []
+
+    def contenders(self):
+        return [",".join(self.recipe.contenders())]
+
+
+class Candidate:
+    """Election.run calls a function that leads until it returns: here, until release."""
+
+    def __init__(self, election):
+        self.election = election
+
+    def acquire(self, millis):
+        self.leading, self.resign = threading.Event(), threading.Event()
+
+        def lead():
+            self.leading.set()
+            self.resign.wait()
+
+        self.thread = threading.Thread(target=self.election.run, args=(lead,), daemon=True)
+        self.thread.start()
+        if self.leading.wait(int(millis) / 1000.0):
+            return ["yes"]
+        self.resign.set()
+        self.election.cancel()
+        self.thread.join()
+        return ["no"]
+
+    def release(self):
+        self.resign.set()
+        self.thread.join()
+        return []
+
+    def contenders(self):
+        return [",".join(self.election.contenders())]
+
+
+class Queue:
+    def __init__(self, recipe):
+        self.recipe = recipe
+
+    def put(self, data, priority="100"):
+        self.recipe.put(data.encode(), int(priority))
+        return []
+
+    def poll(self):
+        data = self.recipe.get()
+        return [] if data is None else [data.decode()]
+
+    def length(self):
+        return [str(len(self.recipe))]
+
+
+class LockingQueue(Queue):
+    def take(self, millis):
+        data = self.recipe.get(timeout=int(millis) / 1000.0)
+        return [] if data is None else [data.decode()]
+
+    def consume(self):
+        return ["yes" if self.recipe.consume() else "no"]
+
+    def release(self):
+        return ["yes" if self.recipe.release() else "no"]
+
+
+def make(kind, session, path, *more):
+    c = session.client
+    kinds = {
+        # Beside kazoo only.
+        "lock": lambda: Possession(c.Lock(path, *more)),
+        "election": lambda: Candidate(c.Election(path, *more)),
+        "semaphore": lambda: Possession(c.Semaphore(path, max_leases=int(more[0]))),
+        "read": lambda: Possession(c.ReadLock(path, *more)),
+        "write": lambda: Possession(c.WriteLock(path, *more)),
+        # Beside others in Troupe's layout.
+        "lock-beside": lambda: Possession(c.Lock(path, extra_lock_patterns=LOCKS)),
+        "read-beside": lambda: Possession(c.ReadLock(path, extra_lock_patterns=WRITERS)),
+        "write-beside": lambda: Possession(c.WriteLock(path, extra_lock_patterns=ALL)),
+        "queue": lambda: Queue(c.Queue(path)),
+        "locking-queue": lambda: LockingQueue(c.LockingQueue(path)),
+    }
+    return kinds[kind]()
+
+
+targets = {}
+
+
+def call(name, verb, args):
+    if verb == "open":  # client, address, session timeout in ms
+        targets[name] = Session(name, *args[1:])
+        return []
+    if verb == "new":  # kind, session, path, further arguments
+        targets[name] = make(args[0], targets[args[1]], *args[2:])
+        return []
+    return getattr(targets[name], verb)(*args)
+
+
+def serve(requests):
+    while True:
+        tag, name, verb, args = requests.get()
+        try:
+            say(tag, "ok", *call(name, verb, args))
+        except KazooException as e:
+            say(tag, "err", type(e).__name__)
+        except Exception as e:  # a test must hear of anything
+            say(tag, "err", repr(e))
+
+
+def main():
+    logging.basicConfig(level=logging.CRITICAL)
+    threads = {}
+    for line in sys.stdin:
+        tag, name, verb, *args = line.rstrip("\n").split("\t")
+        if name not in threads:
+            threads[name] = queue.Queue()
+            threading.Thread(target=serve, args=(threads[name],), daemon=True).start()
+        threads[name].put((tag, name, verb, args))
+    os._exit(0)  # the test is over: nothing is worth waiting for
+
+
+main()
