@@ -21,15 +21,15 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-deps: ## install ZooKeeper for the tests on real servers, if it is missing (Debian's package; root or sudo)
+deps: ## install ZooKeeper and the clients of others for the tests, if they are missing (Debian's packages; root or sudo)
 	@tools/deps
 
 build: ## compile and vet everything
 	$(GO) build ./...
 	$(GO) vet ./...
 
-test: ## run all tests, with the race detector if there is a C compiler; CI=true fails without ZooKeeper
-	@missing=$$($(GO) run ./zktest/ensemble/available) && { [ -z "$$missing" ] || { echo "$$missing"; [ "$$CI" != true ]; }; }
+test: ## run all tests, with the race detector if there is a C compiler; CI=true fails without ZooKeeper or the clients of others
+	@missing=$$($(GO) run ./zktest/ensemble/available && $(GO) run ./interop/available) && { [ -z "$$missing" ] || { echo "$$missing"; [ "$$CI" != true ]; }; }
 	@$(if $(RACE),:,echo "the race detector is left out: no C compiler; install gcc")
 	CGO_ENABLED=$(if $(RACE),1,0) $(GO) test $(RACE) -timeout $(TIMEOUT) $(PACKAGES)
 	$(GO) test -run Schedules ./internal/contend -schedules=100000
