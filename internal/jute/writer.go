@@ -33,9 +33,11 @@ func (w *Writer) Begin() {
 	w.buf = append(w.buf, 0, 0, 0, 0)
 }
 
-// End completes the frame that Begin started.
-func (w *Writer) End() {
-	binary.BigEndian.PutUint32(w.buf[w.frame:], uint32(len(w.buf)-w.frame-4))
+// End completes the frame that Begin started, and returns its size.
+func (w *Writer) End() (size int) {
+	size = len(w.buf) - w.frame - 4
+	binary.BigEndian.PutUint32(w.buf[w.frame:], uint32(size))
+	return size
 }
 
 // Bool writes one byte.

@@ -26,6 +26,7 @@ func (s *Server) setAuth(c *conn, q *jute.Request) bool {
 	case q.Scheme == "ip":
 	default:
 		p.Err = jute.AuthFailed
+		c.front.traffic.refused++
 	}
 	c.answer(q.Op, &p)
 	return p.Err == jute.OK

@@ -42,13 +42,13 @@ func (f *Front) fire(c *tree.Change, n *tree.Node) {
 	}
 	switch c.Kind {
 	case tree.Create:
-		trigger(f.data, jute.NodeCreated, c.Path, n.ACL())
-		trigger(f.child, jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL())
+		f.trigger(f.data, jute.NodeCreated, c.Path, n.ACL())
+		f.trigger(f.child, jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL())
 	case tree.Delete:
 		f.deleted(c.Path, n.ACL())
-		trigger(f.child, jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL())
+		f.trigger(f.child, jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL())
 	case tree.SetData:
-		trigger(f.data, jute.NodeDataChanged, c.Path, n.ACL())
+		f.trigger(f.data, jute.NodeDataChanged, c.Path, n.ACL())
 	}
 }
 
@@ -58,21 +58,21 @@ func (f *Front) deleted(path string, acl []jute.ACL) {
 	if f.child.Len() > 0 && f.data.Len() > 0 {
 		told = make(map[*conn]struct{})
 	}
-	f.data.Fire(path, false, func(c *conn) {
+	f.traffic.fired(jute.NodeDeleted, f.data.Fire(path, false, func(c *conn) {
 		if told != nil {
 			told[c] = struct{}{}
 		}
 		c.tell(jute.NodeDeleted, path, acl)
-	})
-	f.child.Fire(path, false, func(c *conn) {
+	}))
+	f.traffic.fired(jute.NodeDeleted, f.child.Fire(path, false, func(c *conn) {
 		if _, twice := told[c]; !twice {
 			c.tell(jute.NodeDeleted, path, acl)
 		}
-	})
+	}))
 }
 
-func trigger(t *watchTable, kind jute.EventType, path string, acl []jute.ACL) {
-	t.Fire(path, kind == jute.NodeChildrenChanged, func(c *conn) { c.tell(kind, path, acl) })
+func (f *Front) trigger(t *watchTable, kind jute.EventType, path string, acl []jute.ACL) {
+	f.traffic.fired(kind, t.Fire(path, kind == jute.NodeChildrenChanged, func(c *conn) { c.tell(kind, path, acl) }))
 }
 
 // tell sends an event to a client that may read the znode. For others the watch is spent and nothing is said, as in servers with the correction of

@@ -146,8 +146,7 @@ func (c *conn) notify(kind jute.EventType, path string) {
 	c.s.fired++
 	e := jute.Event{Type: kind, State: jute.StateConnected, Path: path}
 	e.Encode(c.out.begin())
-	c.out.end()
-	c.sentOut()
+	c.sentOut(c.out.end())
 	c.kick()
 }
 

@@ -65,6 +65,7 @@ func (c *conn) welcome(q *jute.ConnectRequest, ss *session) {
 	if c.rq != nil {
 		c.rq.Served, c.rq.Replied = ss != nil, !c.mute
 	}
+	c.front.traffic.handshakes++
 	c.served(jute.OpCreateSession, 0, c.front.applied)
 	if c.mute {
 		return
@@ -75,8 +76,7 @@ func (c *conn) welcome(q *jute.ConnectRequest, ss *session) {
 	}
 	w := c.out.begin()
 	p.Encode(w)
-	c.out.end()
-	c.sentOut()
+	c.sentOut(c.out.end())
 }
 
 func (c *conn) connectHeldOnTheWay(session int64) *gate {

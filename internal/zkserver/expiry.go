@@ -114,6 +114,7 @@ func (s *Server) expire() {
 	for _, ss := range over {
 		s.cfg.Logger.Info("session expired", "session", ss.id)
 		s.endSession(ss)
+		s.fronts[0].traffic.writes++ // it is a request like others
 	}
 	e.arm(s)
 }

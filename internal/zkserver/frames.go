@@ -11,9 +11,10 @@ var errFrameLength = errors.New("zkserver: frame length out of range")
 
 // frames cuts what a client sends into frames. A frame's memory grows with what has really arrived, so a mere claim of a length costs nothing.
 type frames struct {
-	r   *bufio.Reader
-	max int
-	buf []byte
+	r    *bufio.Reader
+	max  int
+	buf  []byte
+	size int // of the last frame
 }
 
 func newFrames(r io.Reader, limit int) frames {
@@ -45,6 +46,7 @@ func (f *frames) next() ([]byte, error) {
 
 func (f *frames) body(length uint32) ([]byte, error) {
 	n := int(int32(length))
+	f.size = n
 	if n < 0 || n > f.max {
 		return nil, errFrameLength
 	}

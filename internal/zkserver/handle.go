@@ -187,6 +187,8 @@ func (c *conn) answer(op jute.Op, p *jute.Reply) {
 		return
 	}
 	p.Encode(c.out.begin(), op)
-	c.out.end()
-	c.sentOut()
+	size := c.out.end()
+	c.sentOut(size)
+	c.front.traffic.lastSize = int64(size)
+	c.front.traffic.sizes.add(int64(size))
 }

@@ -8,12 +8,29 @@ import (
 
 // traffic counts what passes over a connection, or over all of a front's, for the four-letter words.
 type traffic struct {
-	received, sent int64
+	received, sent int64 // packets
 	answered       int64
 	slowest        time.Duration
 	quickest       time.Duration
 	total          time.Duration
 	last           time.Duration
+
+	// Only of fronts.
+	bytesIn, bytesOut int64
+	reads, writes     int64 // requests served, sessions opened and ended among the writes
+	handshakes        int64
+	refused           int64 // credentials
+	sizes             summary
+	lastSize          int64
+	watches           [5]summary // how many watches fired at once, by the type of the event
+}
+
+// watchKeys are the names in "mntr" of what watches fired for, by the type of the event.
+var watchKeys = map[jute.EventType]string{
+	jute.NodeCreated:         "node_created_watch_count",
+	jute.NodeDeleted:         "node_deleted_watch_count",
+	jute.NodeDataChanged:     "node_changed_watch_count",
+	jute.NodeChildrenChanged: "node_children_watch_count",
 }
 
 func (t *traffic) note(took time.Duration) {
@@ -26,11 +43,14 @@ func (t *traffic) note(took time.Duration) {
 	t.answered++
 }
 
-func (t *traffic) average() float64 {
-	if t.answered == 0 {
-		return 0
+// latency is in milliseconds.
+func (t *traffic) latency() *summary { return &summary{count: t.answered, sum: t.total.Milliseconds()} }
+
+// fired counts watches that fired together.
+func (t *traffic) fired(kind jute.EventType, watches int) {
+	if watches > 0 {
+		t.watches[kind].add(int64(watches))
 	}
-	return float64(t.total.Microseconds()) / 1000 / float64(t.answered)
 }
 
 // came is called for every request, sentOut for every frame to the client, served for every request that was served.
@@ -38,21 +58,34 @@ func (c *conn) came(now time.Time) {
 	c.arrived, c.waited = now, false
 	c.traffic.received++
 	c.front.traffic.received++
+	const head = 4
+	c.front.traffic.bytesIn += int64(c.in.size) + head
 }
 
-func (c *conn) sentOut() {
+func (c *conn) sentOut(bytes int) {
 	c.traffic.sent++
 	c.front.traffic.sent++
+	c.front.traffic.bytesOut += int64(bytes)
 }
 
-// served takes the time only of requests that had to wait for something: the others take none that matters.
+// served takes the time only of requests that had to wait for something: the others take none that matters. Credentials don't count, as they don't
+// pass the real server's pipeline.
 func (c *conn) served(op jute.Op, xid int32, zxid int64) {
+	if op == jute.OpSetAuth || op == jute.OpSASL {
+		return
+	}
 	took := time.Duration(0)
 	if c.waited {
 		took = time.Since(c.arrived)
 	}
+	t := &c.front.traffic
 	c.traffic.note(took)
-	c.front.traffic.note(took)
+	t.note(took)
+	if op.Writes() || op == jute.OpCreateSession || op == jute.OpCloseSession {
+		t.writes++
+	} else {
+		t.reads++
+	}
 	c.lastOp, c.lastZxid = op, zxid
 	if xid >= 0 {
 		c.lastXid = xid

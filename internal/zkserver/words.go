@@ -31,6 +31,7 @@ var words = map[string]func(*Front) string{
 	"envi": (*Front).envi,
 	"crst": (*Front).crst,
 	"srst": (*Front).srst,
+	"dirs": func(*Front) string { return "datadir_size: 0\nlogdir_size: 0\n" },
 }
 
 // word answers a four-letter word; false if the first four bytes of the connection are none.
@@ -44,6 +45,7 @@ func (c *conn) word(first uint32) bool {
 	if c.await((*conn).heldOnTheWay) {
 		c.came(time.Now())
 		c.out.say(say(c.front))
+		c.front.traffic.sent++
 	}
 	return true
 }
@@ -70,39 +72,9 @@ func (f *Front) stat() string {
 
 func (f *Front) numbers() string {
 	t := &f.traffic
-	return fmt.Sprintf("Latency min/avg/max: %d/%.4g/%d\nReceived: %d\nSent: %d\nConnections: %d\nOutstanding: %d\nZxid: 0x%x\nMode: %s\nNode count: %d\n",
-		t.quickest.Milliseconds(), t.average(), t.slowest.Milliseconds(), t.received, t.sent, len(f.conns), f.outstanding(), f.applied, f.mode(),
+	return fmt.Sprintf("Latency min/avg/max: %d/%s/%d\nReceived: %d\nSent: %d\nConnections: %d\nOutstanding: %d\nZxid: 0x%x\nMode: %s\nNode count: %d\n",
+		t.quickest.Milliseconds(), t.latency().average(), t.slowest.Milliseconds(), t.received, t.sent, len(f.conns), f.outstanding(), f.applied, f.mode(),
 		f.tree.Len()+1) // the real server counts the root under both its names
-}
-
-func (f *Front) mntr() string {
-	t := &f.traffic
-	values := []struct {
-		key   string
-		value any
-	}{
-		{"version", version},
-		{"server_state", f.mode()},
-		{"ephemerals_count", f.tree.NumEphemerals()},
-		{"num_alive_connections", len(f.conns)},
-		{"avg_latency", fmt.Sprintf("%.4g", t.average())},
-		{"outstanding_requests", f.outstanding()},
-		{"znode_count", f.tree.Len() + 1},
-		{"global_sessions", len(f.s.sessions)},
-		{"local_sessions", 0},
-		{"packets_sent", t.sent},
-		{"packets_received", t.received},
-		{"watch_count", f.data.Len() + f.child.Len()},
-		{"min_latency", t.quickest.Milliseconds()},
-		{"max_latency", t.slowest.Milliseconds()},
-		{"approximate_data_size", f.tree.DataSize()},
-		{"uptime", time.Since(f.s.started).Milliseconds()},
-	}
-	var b strings.Builder
-	for _, v := range values {
-		fmt.Fprintf(&b, "zk_%s\t%v\n", v.key, v.value)
-	}
-	return b.String()
 }
 
 func (f *Front) cons() string {
@@ -113,7 +85,7 @@ func (f *Front) cons() string {
 		if c.session != nil {
 			fmt.Fprintf(&b, ",sid=0x%x,lop=%s,est=%d,to=%d,lcxid=0x%x,lzxid=0x%x,lresp=%d,llat=%d,minlat=%d,avglat=%d,maxlat=%d",
 				uint64(c.session.id), opWord(c.lastOp), c.established.UnixMilli(), c.timeout.Milliseconds(), c.lastXid, uint64(c.lastZxid),
-				c.arrived.Sub(f.s.started).Milliseconds(), t.last.Milliseconds(), t.quickest.Milliseconds(), int64(t.average()), t.slowest.Milliseconds())
+				c.arrived.Sub(f.s.started).Milliseconds(), t.last.Milliseconds(), t.quickest.Milliseconds(), t.total.Milliseconds()/max(t.answered, 1), t.slowest.Milliseconds())
 		}
 		b.WriteString(")\n")
 	}
@@ -139,10 +111,16 @@ func (f *Front) conf() string {
 		f.s.cfg.MinTimeout.Milliseconds(), f.s.cfg.MaxTimeout.Milliseconds(), f.index)
 }
 
+// envi has the real server's keys where they make sense for a program that isn't Java's.
 func (f *Front) envi() string {
 	host, _ := os.Hostname() // "" where the system doesn't say
-	return fmt.Sprintf("Environment:\nzookeeper.version=%s\nhost.name=%s\ngo.version=%s\nos.name=%s\nos.arch=%s\n", version, host, runtime.Version(),
-		runtime.GOOS, runtime.GOARCH)
+	dir, _ := os.Getwd()     // the same
+	home, _ := os.UserHomeDir()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return fmt.Sprintf("Environment:\nzookeeper.version=%s\nhost.name=%s\ngo.version=%s\nos.name=%s\nos.arch=%s\nuser.home=%s\nuser.dir=%s\n"+
+		"os.memory.free=%dMB\nos.memory.max=%dMB\nos.memory.total=%dMB\n", version, host, runtime.Version(), runtime.GOOS, runtime.GOARCH, home, dir,
+		(m.Sys-m.HeapInuse)>>20, m.Sys>>20, m.Sys>>20)
 }
 
 // outstanding is how many requests have arrived and wait for the leader.

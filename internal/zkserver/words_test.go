@@ -58,7 +58,7 @@ func TestFourLetterWords(t *testing.T) {
 		}{
 			{"ruok", []string{"imok"}},
 			{"isro", []string{"rw"}},
-			{"srvr", []string{"Zookeeper version: 3.8.0", "Latency min/avg/max: 0/0/0", "Zxid: 0x3", "Mode: standalone", "Node count: 7"}},
+			{"srvr", []string{"Zookeeper version: 3.8.0", "Latency min/avg/max: 0/0.0/0", "Zxid: 0x3", "Mode: standalone", "Node count: 7"}},
 			{"stat", []string{"Clients:\n /127.0.0.1:", "[1](queued=0,recved=6,sent=6)\n", "Mode: standalone"}},
 			{"mntr", []string{
 				"zk_server_state\tstandalone\n", "zk_znode_count\t7\n", "zk_watch_count\t3\n", "zk_ephemerals_count\t1\n",
@@ -103,7 +103,7 @@ func TestALatencyIsWhatARequestWaited(t *testing.T) {
 		})
 		session(t, s)
 		time.Sleep(time.Second)
-		require.Contains(t, ask(t, s, "srvr"), "Latency min/avg/max: 0/11.67/70\n")
+		require.Contains(t, ask(t, s, "srvr"), "Latency min/avg/max: 0/11.6667/70\n")
 		require.Contains(t, ask(t, s, "cons"), "minlat=0,avglat=11,maxlat=70")
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 func (f *Front) wchs() string {
@@ -41,9 +42,10 @@ func indented(lists map[string][]string) string {
 	return b.String()
 }
 
+const date = "Mon Jan 02 15:04:05 MST 2006" // as Java writes it
+
 // dumpWord lists sessions by the time at which they expire, and their ephemerals.
 func (f *Front) dumpWord() string {
-	const date = "Mon Jan 02 15:04:05 MST 2006"
 	byTick := make(map[int64][]string)
 	for _, ss := range f.s.sorted() {
 		byTick[ss.deadline] = append(byTick[ss.deadline], fmt.Sprintf("\t0x%x\n", uint64(ss.id)))
@@ -61,13 +63,27 @@ func (f *Front) dumpWord() string {
 			b.WriteString("\t" + path + "\n")
 		}
 	}
-	fmt.Fprintf(&b, "Connections dump:\nConnections Sets (1)/(%d):\n", len(f.conns))
+	b.WriteString(f.connectionSets())
+	return b.String()
+}
+
+// connectionSets lists connections by the time until which the real server would keep them without a word from them: their timeout, or ten seconds
+// for those without a session, at whole multiples of ten seconds.
+func (f *Front) connectionSets() string {
+	const without = 10 * time.Second
+	sets := make(map[time.Time][]string)
 	for _, c := range f.sortedConns() {
-		id := uint64(0)
+		id, timeout := uint64(0), without
 		if c.session != nil {
-			id = uint64(c.session.id)
+			id, timeout = uint64(c.session.id), c.timeout
 		}
-		fmt.Fprintf(&b, "\tip: /%s sessionId: 0x%x\n", c.transport.RemoteAddr(), id)
+		until := c.arrived.Add(timeout).Truncate(without).Add(without)
+		sets[until] = append(sets[until], fmt.Sprintf("\tip: /%s sessionId: 0x%x\n", c.transport.RemoteAddr(), id))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Connections dump:\nConnections Sets (%d)/(%d):\n", len(sets), len(f.conns))
+	for _, until := range slices.SortedFunc(maps.Keys(sets), time.Time.Compare) {
+		fmt.Fprintf(&b, "%d expire at %s:\n%s", len(sets[until]), until.UTC().Format(date), strings.Join(sets[until], ""))
 	}
 	return b.String()
 }

@@ -1,6 +1,10 @@
 package tree
 
-import "github.com/troupe-go/troupe/internal/jute"
+import (
+	"unicode/utf8"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
 
 // Kind says what a change does.
 type Kind uint8
@@ -64,7 +68,7 @@ func (t *Tree) create(c *Change, zxid, now int64) *Node {
 	parent.adopt(n)
 	t.nodes[c.Path] = n
 	t.index(n)
-	t.dataSize += int64(len(c.Path) + len(c.Data))
+	t.dataSize += size(c.Path, c.Data)
 	return n
 }
 
@@ -77,9 +81,12 @@ func (t *Tree) remove(path string, zxid int64) *Node {
 	n.parent.pzxid = max(n.parent.pzxid, zxid)
 	delete(t.nodes, path)
 	t.unindex(n)
-	t.dataSize -= int64(len(path) + len(n.data))
+	t.dataSize -= size(path, n.data)
 	return n
 }
+
+// size is what a node counts for: characters, not bytes, of the path.
+func size(path string, data []byte) int64 { return int64(utf8.RuneCountInString(path) + len(data)) }
 
 // SetCreations sets a node's count of creations, for tests of what happens at its end.
 func (t *Tree) SetCreations(path string, count int32) {
