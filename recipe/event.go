@@ -93,6 +93,16 @@ const (
 	Deleted                           // the znode itself, of either
 )
 
+var changes = [...]string{DataChanged: "data", ChildrenChanged: "children", Deleted: "deleted"}
+
+// String names the change as the golden traces show it.
+func (c Change) String() string {
+	if c < DataChanged || c > Deleted {
+		return "none"
+	}
+	return changes[c]
+}
+
 // Woke answers [Wake].
 type Woke struct{ Ask uint64 }
 

@@ -1,6 +1,9 @@
 package recipe
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Op is one operation of a transaction.
 type Op struct {
@@ -63,4 +66,21 @@ type Stat struct {
 	Cversion int32 // changes of its children
 	Owner    int64 // the ZooKeeper session that it ends with, 0 if none
 	Children int32
+}
+
+// String is the Stat as the golden traces show it: what is not zero.
+func (s Stat) String() string {
+	var b strings.Builder
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"czxid", s.Czxid}, {"mzxid", s.Mzxid}, {"pzxid", s.Pzxid}, {"ctime", s.Ctime}, {"mtime", s.Mtime},
+		{"version", int64(s.Version)}, {"cversion", int64(s.Cversion)}, {"owner", s.Owner}, {"children", int64(s.Children)},
+	} {
+		if f.value != 0 {
+			fmt.Fprintf(&b, " %s=%d", f.name, f.value)
+		}
+	}
+	return "{" + strings.TrimPrefix(b.String(), " ") + "}"
 }

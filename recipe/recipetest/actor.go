@@ -1,0 +1,176 @@
+package recipetest
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/recipe"
+)
+
+// Player is what an actor is made of.
+type Player struct {
+	Name    string
+	Machine func() recipe.Machine
+
+	// Standing are the wishes that stand, told to a machine that was made anew after a crash; nil for none.
+	Standing func() []recipe.Event
+
+	// Perform carries out the recipe's own effects.
+	Perform func(a *Actor, e recipe.Effect)
+
+	// Lapse tells that every possession is over: trust has run out, the machine has crashed, or the process is dead. It comes before a rival can know.
+	Lapse func(a *Actor)
+}
+
+// Actor is one process with its session and its machine.
+type Actor struct {
+	Player
+
+	world   *World
+	machine recipe.Machine
+	epoch   uint64 // as the machine knows it, 0 between two
+	epochs  uint64
+	session int64 // of the present epoch
+	lives   bool  // the session does, at the server
+	up      bool
+	trusted bool
+	dead    bool
+	stopped bool
+	err     error // why it stopped
+
+	requests []*request // not carried out yet
+	inbox    []*letter  // carried out, or happened, not delivered yet
+	timers   map[uint64]int64
+	watches  map[watch]*arming
+}
+
+// letter is something on its way to the machine.
+type letter struct {
+	event recipe.Event
+	epoch uint64    // 0: not bound to one
+	after []*letter // what must be delivered before it
+	done  bool
+	retry *request // of an answer: asked again if the connection goes before it is delivered
+}
+
+// request is an effect on its way to the server.
+type request struct {
+	effect recipe.Effect
+	epoch  uint64
+	orphan bool // of a machine that has crashed: nobody waits for the answer
+}
+
+// Name is the player's.
+func (a *Actor) String() string { return a.Name }
+
+// Machine is the present one.
+func (a *Actor) Machine() recipe.Machine { return a.machine }
+
+// Session is the number of the present ZooKeeper session.
+func (a *Actor) Session() int64 { return a.session }
+
+// Trusted tells whether a possession can be made now in this epoch.
+func (a *Actor) Trusted(epoch uint64) bool {
+	return !a.dead && a.lives && a.trusted && a.epochs == epoch
+}
+
+// Stopped tells whether the machine has asked for Stop, and why.
+func (a *Actor) Stopped() (bool, error) { return a.stopped, a.err }
+
+// Tell puts a wish on its way to the machine. Wishes keep their order.
+func (a *Actor) Tell(ev recipe.Event) { a.post(ev, 0, nil) }
+
+func (a *Actor) post(ev recipe.Event, epoch uint64, retry *request) *letter {
+	l := &letter{event: ev, epoch: epoch, retry: retry}
+	if epoch == 0 {
+		l.after = a.ordered()
+	}
+	a.inbox = append(a.inbox, l)
+	return l
+}
+
+// notice posts what the session says: behind all notices and events before it.
+func (a *Actor) notice(ev recipe.Event) {
+	l := &letter{event: ev, after: a.ordered()}
+	a.inbox = append(a.inbox, l)
+}
+
+// ordered are the letters that keep their order among themselves: wishes, notices and watch events.
+func (a *Actor) ordered() []*letter {
+	var all []*letter
+	for _, l := range a.inbox {
+		if l.retry == nil {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// deliver hands a letter to the machine.
+func (a *Actor) deliver(l *letter) {
+	l.done = true
+	a.inbox = slices.DeleteFunc(a.inbox, func(o *letter) bool { return o == l })
+	switch ev := l.event.(type) {
+	case recipe.EpochBegan:
+		a.epoch = ev.Epoch
+	case recipe.EpochEnded:
+		a.epoch = 0
+		a.requests = slices.DeleteFunc(a.requests, func(r *request) bool { return r.epoch == ev.Epoch })
+	}
+	a.step(l.event)
+}
+
+// step feeds the machine and puts what follows on its way.
+func (a *Actor) step(ev recipe.Event) {
+	if a.stopped || a.dead {
+		return
+	}
+	a.world.log("%s ◀ %s", a.Name, Format(ev))
+	for _, e := range a.machine.Step(ev) {
+		a.world.log("%s ▶ %s", a.Name, Format(e))
+		a.carryOut(e)
+	}
+}
+
+func (a *Actor) carryOut(e recipe.Effect) {
+	switch e := e.(type) {
+	case recipe.List, recipe.Read, recipe.Transact, recipe.Ensure, recipe.Remove:
+		if epochOf(e) == a.epochs && a.lives {
+			a.requests = append(a.requests, &request{effect: e, epoch: epochOf(e)})
+		}
+	case recipe.Wake:
+		pause := e.After
+		if pause == 0 {
+			pause = 20 << min(e.Try, 8)
+		}
+		a.timers[e.Ask] = a.world.now + pause
+	case recipe.Cancel:
+		delete(a.timers, e.Ask)
+	case recipe.Stop:
+		a.stopped, a.err = true, e.Err
+		a.lapse()
+	default:
+		a.Perform(a, e)
+	}
+}
+
+func (a *Actor) lapse() {
+	if a.Lapse != nil {
+		a.Lapse(a)
+	}
+}
+
+func epochOf(e recipe.Effect) uint64 {
+	switch e := e.(type) {
+	case recipe.List:
+		return e.Epoch
+	case recipe.Read:
+		return e.Epoch
+	case recipe.Transact:
+		return e.Epoch
+	case recipe.Ensure:
+		return e.Epoch
+	case recipe.Remove:
+		return e.Epoch
+	}
+	return 0
+}

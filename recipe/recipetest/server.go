@@ -1,0 +1,222 @@
+package recipetest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/tree"
+	"github.com/troupe-go/troupe/recipe"
+)
+
+var anyone = []jute.ACL{{Perms: 31, Scheme: "world", ID: "anyone"}}
+
+// carryOut does what a request asks for and puts the answer on its way.
+func (w *World) carryOut(a *Actor, r *request) {
+	a.requests = slices.DeleteFunc(a.requests, func(o *request) bool { return o == r })
+	answer := func(ev recipe.Event) *letter {
+		if r.orphan || a.dead {
+			return nil
+		}
+		return a.post(ev, r.epoch, r)
+	}
+	switch e := r.effect.(type) {
+	case recipe.List:
+		w.list(a, e, answer)
+	case recipe.Read:
+		w.read(a, e, answer)
+	case recipe.Transact:
+		answer(w.transact(a, e))
+	case recipe.Ensure:
+		w.ensure(a, e.Path, e.Container, e.Data)
+		answer(recipe.Ensured{Epoch: e.Epoch, Ask: e.Ask})
+	case recipe.Remove:
+		code, _, _ := w.write(a, []recipe.Op{{Do: recipe.Delete, Path: e.Path, Version: recipe.Any}})
+		if code == jute.NotEmpty {
+			a.requests = append(a.requests, r) // until it is gone
+			return
+		}
+		answer(recipe.Removed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path})
+	}
+}
+
+func (w *World) list(a *Actor, e recipe.List, answer func(recipe.Event) *letter) {
+	n := w.tree.Get(e.Path)
+	if n == nil {
+		answer(recipe.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: recipe.NoNode, Err: errors.New("no node")})
+		return
+	}
+	var names []string
+	n.Children(func(c *tree.Node) { names = append(names, c.Name()) })
+	l := answer(recipe.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Names: names, Stat: stat(n)})
+	if e.Watch && l != nil {
+		a.watches[watch{e.Path, true}] = &arming{l}
+	}
+}
+
+func (w *World) read(a *Actor, e recipe.Read, answer func(recipe.Event) *letter) {
+	n := w.tree.Get(e.Path)
+	if n == nil {
+		answer(recipe.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path})
+		return
+	}
+	l := answer(recipe.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, Data: slices.Clone(n.Data()), Stat: stat(n)})
+	if e.Watch && l != nil {
+		a.watches[watch{e.Path, false}] = &arming{l}
+	}
+}
+
+func (w *World) transact(a *Actor, e recipe.Transact) recipe.Transacted {
+	code, failed, results := w.write(a, e.Ops)
+	t := recipe.Transacted{Epoch: e.Epoch, Ask: e.Ask, Failed: -1, Results: results}
+	if code != jute.OK {
+		t.Failed, t.Code, t.Err = failed, codeOf(code), errors.New(code.String())
+	}
+	return t
+}
+
+// write carries out a transaction, as the real server does: judged as a whole, and then applied.
+func (w *World) write(a *Actor, ops []recipe.Op) (code jute.Code, failed int, results []recipe.Result) {
+	w.zxid++ // a failed write uses one up too
+	plan := w.tree.Plan(tree.Caller{Session: a.session, IDs: []jute.Identity{{Scheme: "world", ID: "anyone"}}})
+	for i, op := range ops {
+		if code := plan.Add(asked(op)); code != jute.OK {
+			return code, i, nil
+		}
+	}
+	for i := range plan.Changes {
+		c := &plan.Changes[i]
+		n := w.tree.Apply(c, w.zxid, w.now)
+		r := recipe.Result{}
+		switch c.Kind {
+		case tree.Create:
+			r.Path = c.Path
+			w.fire(watch{parent(c.Path), true}, recipe.ChildrenChanged)
+		case tree.Delete:
+			w.fire(watch{c.Path, false}, recipe.Deleted)
+			w.fire(watch{c.Path, true}, recipe.Deleted)
+			w.fire(watch{parent(c.Path), true}, recipe.ChildrenChanged)
+		case tree.SetData:
+			r.Stat = stat(n)
+			w.fire(watch{c.Path, false}, recipe.DataChanged)
+		}
+		results = append(results, r)
+	}
+	return jute.OK, -1, results
+}
+
+// fire tells everybody who watches.
+func (w *World) fire(at watch, change recipe.Change) {
+	for _, a := range w.actors {
+		armed := a.watches[at]
+		if armed == nil || a.dead || !a.lives {
+			continue
+		}
+		delete(a.watches, at)
+		l := a.post(recipe.Fired{Epoch: a.epochs, Path: at.path, Change: change}, a.epochs, nil)
+		l.after = append(a.ordered(), armed.answer)
+		l.after = slices.DeleteFunc(l.after, func(o *letter) bool { return o == l })
+	}
+}
+
+// ensure makes what is missing.
+func (w *World) ensure(a *Actor, path string, container bool, data []byte) {
+	if path == "/" || path == "" || w.tree.Get(path) != nil {
+		return
+	}
+	w.ensure(a, parent(path), true, nil)
+	op := jute.OpCreate
+	if container {
+		op = jute.OpCreateContainer
+	}
+	w.zxid++
+	q := &jute.Request{Op: op, Path: path, Data: data, ACL: anyone, TTL: -1}
+	if container {
+		q.Flags = 4
+	}
+	who := tree.Caller{Session: a.session, IDs: []jute.Identity{{Scheme: "world", ID: "anyone"}}}
+	if c, code := w.tree.Prepare(who, q); code == jute.OK {
+		w.tree.Apply(&c, w.zxid, w.now)
+		w.fire(watch{parent(path), true}, recipe.ChildrenChanged)
+	}
+}
+
+// closeSession deletes what is a session's.
+func (w *World) closeSession(a *Actor) {
+	a.lives = false
+	w.deleteAll(w.tree.Ephemerals(a.session), a)
+}
+
+// sweep deletes what a crashed machine had made.
+func (w *World) sweep(a *Actor) { w.deleteAll(w.tree.Ephemerals(a.session), a) }
+
+func (w *World) deleteAll(paths []string, a *Actor) {
+	for _, path := range paths {
+		w.write(a, []recipe.Op{{Do: recipe.Delete, Path: path, Version: recipe.Any}})
+	}
+}
+
+// Reap deletes the empty containers that have had children, as a server does from time to time.
+func (w *World) Reap() {
+	for _, path := range w.tree.Reapable(w.now) {
+		w.zxid++
+		q := &jute.Request{Op: jute.OpDeleteContainer, Path: path}
+		if c, code := w.tree.Prepare(tree.Caller{}, q); code == jute.OK {
+			w.tree.Apply(&c, w.zxid, w.now)
+			w.fire(watch{path, false}, recipe.Deleted)
+			w.fire(watch{path, true}, recipe.Deleted)
+			w.fire(watch{parent(path), true}, recipe.ChildrenChanged)
+		}
+	}
+}
+
+func asked(op recipe.Op) *jute.Request {
+	q := &jute.Request{Path: op.Path, Data: op.Data, Version: op.Version, TTL: -1}
+	switch op.Do {
+	case recipe.Create:
+		q.Op, q.ACL = jute.OpCreate, anyone
+		if op.Ephemeral {
+			q.Flags |= 1
+		}
+		if op.Sequential {
+			q.Flags |= 2
+		}
+	case recipe.Set:
+		q.Op = jute.OpSetData
+	case recipe.Delete:
+		q.Op = jute.OpDelete
+	case recipe.Check:
+		q.Op = jute.OpCheck
+	}
+	return q
+}
+
+func stat(n *tree.Node) recipe.Stat {
+	s := n.Stat()
+	return recipe.Stat{
+		Czxid: s.Czxid, Mzxid: s.Mzxid, Pzxid: s.Pzxid, Ctime: s.Ctime, Mtime: s.Mtime,
+		Version: s.Version, Cversion: s.Cversion, Owner: s.EphemeralOwner, Children: s.NumChildren,
+	}
+}
+
+func codeOf(c jute.Code) recipe.Code {
+	switch c {
+	case jute.NoNode:
+		return recipe.NoNode
+	case jute.NodeExists:
+		return recipe.NodeExists
+	case jute.BadVersion:
+		return recipe.BadVersion
+	case jute.NotEmpty:
+		return recipe.NotEmpty
+	}
+	return recipe.Refused
+}
+
+func parent(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i > 0 {
+		return path[:i]
+	}
+	return "/"
+}

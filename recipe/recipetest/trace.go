@@ -1,0 +1,126 @@
+package recipetest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/troupe-go/troupe/recipe"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the machines do into testdata")
+
+// T are the few methods of testing.T that are needed here.
+type T interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// Trace is a story told to a machine, with what the machine does, to be compared with a file that a reader can follow.
+type Trace struct {
+	t       T
+	machine recipe.Machine
+	out     strings.Builder
+	seen    func(from string, ev recipe.Event, to string)
+}
+
+// NewTrace begins a story.
+func NewTrace(t T, m recipe.Machine) *Trace { return &Trace{t: t, machine: m} }
+
+// Transitions has every step reported: the machine's phase before, the event, the phase after. The machine needs a method Phase() string.
+func (tr *Trace) Transitions(seen func(from string, ev recipe.Event, to string)) { tr.seen = seen }
+
+// Say writes a line of prose.
+func (tr *Trace) Say(prose string) { fmt.Fprintf(&tr.out, "# %s\n", prose) }
+
+// Tell feeds the machine one event after the other, and returns the effects of all.
+func (tr *Trace) Tell(events ...recipe.Event) []recipe.Effect {
+	var all []recipe.Effect
+	for _, ev := range events {
+		from := phase(tr.machine)
+		fmt.Fprintf(&tr.out, "> %s\n", Format(ev))
+		effects := tr.machine.Step(ev)
+		for _, e := range effects {
+			fmt.Fprintf(&tr.out, "    %s\n", Format(e))
+		}
+		if tr.seen != nil {
+			tr.seen(from, ev, phase(tr.machine))
+		}
+		all = append(all, effects...)
+	}
+	tr.out.WriteString("\n")
+	return all
+}
+
+// Compare compares the story with testdata/name.txt; with -rewrite it writes it there.
+func (tr *Trace) Compare(name string) {
+	tr.t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	if *rewrite {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			tr.t.Fatalf("%v", err)
+		}
+		if err := os.WriteFile(file, []byte(tr.out.String()), 0o644); err != nil {
+			tr.t.Fatalf("%v", err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		tr.t.Fatalf("%v", err)
+	}
+	if got := tr.out.String(); got != string(want) {
+		tr.t.Fatalf("%s: it tells another story:\n%s", file, difference(string(want), got))
+	}
+}
+
+func phase(m recipe.Machine) string {
+	if p, ok := m.(interface{ Phase() string }); ok {
+		return p.Phase()
+	}
+	return ""
+}
+
+// difference shows the first lines that differ.
+func difference(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := 0; i < len(a) || i < len(b); i++ {
+		if i >= len(a) || i >= len(b) || a[i] != b[i] {
+			from := max(0, i-3)
+			return fmt.Sprintf("line %d\nwas:\n%s\n\nis:\n%s", i+1, strings.Join(a[from:min(len(a), i+8)], "\n"), strings.Join(b[from:min(len(b), i+8)], "\n"))
+		}
+	}
+	return ""
+}
+
+// Format writes an event or an effect in one line: its type and the fields that are not zero.
+func Format(v any) string {
+	if s, ok := v.(fmt.Stringer); ok {
+		return s.String()
+	}
+	r := reflect.ValueOf(v)
+	if r.Kind() != reflect.Struct {
+		return fmt.Sprintf("%v", v)
+	}
+	var b strings.Builder
+	b.WriteString(r.Type().Name())
+	for i := range r.NumField() {
+		f := r.Field(i)
+		if f.IsZero() {
+			continue
+		}
+		name := r.Type().Field(i).Name
+		switch {
+		case f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Uint8:
+			fmt.Fprintf(&b, " %s=%q", name, f.Bytes())
+		case f.Kind() == reflect.String:
+			fmt.Fprintf(&b, " %s=%s", name, f.String())
+		default:
+			fmt.Fprintf(&b, " %s=%+v", name, f)
+		}
+	}
+	return b.String()
+}

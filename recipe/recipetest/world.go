@@ -1,0 +1,170 @@
+package recipetest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/zkserver/tree"
+	"github.com/troupe-go/troupe/recipe"
+)
+
+var errUnknown = errors.New("the outcome is unknown")
+
+// World is a ZooKeeper without time or network, and the processes that use it.
+type World struct {
+	choose   func(n int) int
+	tree     *tree.Tree
+	zxid     int64
+	now      int64
+	sessions int64
+	actors   []*Actor
+	story    []string
+}
+
+// watch is what an actor watches: a znode's data, or its children.
+type watch struct {
+	path     string
+	children bool
+}
+
+// arming is the answer of the read that armed a watch.
+type arming struct{ answer *letter }
+
+// NewWorld makes an empty one. choose picks one of n things, 0 to n-1: with rapid, rapid.IntRange(0, n-1).Draw.
+func NewWorld(choose func(n int) int) *World {
+	return &World{choose: choose, tree: tree.New(), now: 1_000_000}
+}
+
+// Add starts a process, connected and trusted.
+func (w *World) Add(p Player) *Actor {
+	a := &Actor{Player: p, world: w, machine: p.Machine(), timers: make(map[uint64]int64)}
+	w.actors = append(w.actors, a)
+	a.begin()
+	return a
+}
+
+// Step lets one thing happen; false if nothing can.
+func (w *World) Step() bool { return w.step(true) }
+
+// Settle lets things happen, timers last, until nothing can, or most of them have: false then.
+func (w *World) Settle(most int) bool {
+	for range most {
+		if !w.step(false) && !w.ring() {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *World) step(timers bool) bool {
+	var can []func()
+	for _, a := range w.actors {
+		if a.dead {
+			continue
+		}
+		if a.up && a.lives {
+			for _, r := range a.requests {
+				can = append(can, func() { w.carryOut(a, r) })
+			}
+		}
+		for _, l := range a.inbox {
+			if a.deliverable(l) {
+				can = append(can, func() { a.deliver(l) })
+			}
+		}
+	}
+	if timers && slices.ContainsFunc(w.actors, func(a *Actor) bool { return !a.dead && len(a.timers) > 0 }) {
+		can = append(can, func() { w.ring() })
+	}
+	if len(can) == 0 {
+		return false
+	}
+	can[w.choose(len(can))]()
+	return true
+}
+
+// deliverable tells whether a letter may come now. The answer to a lost write comes only over a new connection.
+func (a *Actor) deliverable(l *letter) bool {
+	if slices.ContainsFunc(l.after, func(o *letter) bool { return !o.done }) {
+		return false
+	}
+	t, ok := l.event.(recipe.Transacted)
+	return !ok || t.Code != recipe.Unknown || a.up
+}
+
+// ring lets the timer go off that is due first; the clock then stands there. False if there is none.
+func (w *World) ring() bool {
+	var first *Actor
+	var ask uint64
+	for _, a := range w.actors {
+		for _, k := range slices.Sorted(maps.Keys(a.timers)) {
+			if !a.dead && (first == nil || a.timers[k] < first.timers[ask]) {
+				first, ask = a, k
+			}
+		}
+	}
+	if first == nil {
+		return false
+	}
+	w.now = max(w.now, first.timers[ask])
+	delete(first.timers, ask)
+	first.step(recipe.Woke{Ask: ask})
+	return true
+}
+
+// Bury lets the sessions of the dead expire.
+func (w *World) Bury() {
+	for _, a := range w.actors {
+		if a.dead && a.lives {
+			w.closeSession(a)
+		}
+	}
+}
+
+// Heal brings everybody who lives back: connected and trusted.
+func (w *World) Heal() {
+	for _, a := range w.actors {
+		a.Reconnect()
+		a.Entrust()
+	}
+}
+
+// Actors are all processes, the dead among them.
+func (w *World) Actors() []*Actor { return slices.Clone(w.actors) }
+
+// Now is the world's clock, in milliseconds.
+func (w *World) Now() int64 { return w.now }
+
+// Exists looks for a znode.
+func (w *World) Exists(path string) bool { return w.tree.Get(path) != nil }
+
+// Data are those of a znode, nil if there is none.
+func (w *World) Data(path string) []byte {
+	n := w.tree.Get(path)
+	if n == nil {
+		return nil
+	}
+	return n.Data()
+}
+
+// Children are the names below a znode, sorted.
+func (w *World) Children(path string) []string {
+	n := w.tree.Get(path)
+	if n == nil {
+		return nil
+	}
+	var names []string
+	n.Children(func(c *tree.Node) { names = append(names, c.Name()) })
+	slices.Sort(names)
+	return names
+}
+
+// Story is what has happened so far, a line each: for a failing test to print.
+func (w *World) Story() string { return strings.Join(w.story, "\n") }
+
+func (w *World) log(format string, args ...any) {
+	w.story = append(w.story, fmt.Sprintf(format, args...))
+}

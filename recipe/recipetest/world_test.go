@@ -1,0 +1,208 @@
+package recipetest_test
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+)
+
+// master wants the one znode /master and has it while it stands.
+type master struct {
+	epoch   uint64
+	session int64
+	ask     uint64
+	has     bool
+}
+
+type (
+	crowned struct { // effect
+		epoch uint64
+		token int64
+	}
+	deposed struct{} // effect
+	lapsed  struct{} // wish
+)
+
+func (m *master) Phase() string {
+	switch {
+	case m.epoch == 0:
+		return "offline"
+	case m.has:
+		return "master"
+	}
+	return "waiting"
+}
+
+func (m *master) Step(ev recipe.Event) []recipe.Effect {
+	switch ev := ev.(type) {
+	case recipe.EpochBegan:
+		m.epoch, m.session, m.has = ev.Epoch, ev.SessionID, false
+		return m.try()
+	case recipe.EpochEnded:
+		m.epoch, m.has = 0, false
+	case lapsed:
+		if m.has {
+			m.has = false
+			return m.give()
+		}
+	case recipe.Transacted:
+		if ev.Epoch == m.epoch && ev.Ask == m.ask {
+			return m.look()
+		}
+	case recipe.Seen:
+		if ev.Epoch == m.epoch && ev.Ask == m.ask {
+			return m.onSeen(ev)
+		}
+	case recipe.Fired:
+		if ev.Epoch == m.epoch {
+			had := m.has
+			m.has = false
+			if had {
+				return append([]recipe.Effect{deposed{}}, m.try()...)
+			}
+			return m.try()
+		}
+	case recipe.Removed:
+		if ev.Epoch == m.epoch {
+			return m.try()
+		}
+	}
+	return nil
+}
+
+func (m *master) onSeen(ev recipe.Seen) []recipe.Effect {
+	switch {
+	case !ev.Exists:
+		return m.try()
+	case ev.Stat.Owner == m.session:
+		m.has = true
+		return []recipe.Effect{crowned{ev.Epoch, ev.Stat.Czxid}}
+	}
+	return nil
+}
+
+func (m *master) try() []recipe.Effect {
+	m.ask++
+	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: m.ask, Ops: []recipe.Op{{Do: recipe.Create, Path: "/master", Ephemeral: true}}}}
+}
+
+func (m *master) look() []recipe.Effect {
+	m.ask++
+	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: m.ask, Path: "/master", Watch: true}}
+}
+
+func (m *master) give() []recipe.Effect {
+	m.ask++
+	return []recipe.Effect{recipe.Remove{Epoch: m.epoch, Ask: m.ask, Path: "/master"}}
+}
+
+// reign is what the application sees of one process.
+type reign struct {
+	master bool
+	last   int64
+}
+
+func TestOneMasterAtATime(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := recipetest.NewWorld(func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "next") })
+		reigns := map[*recipetest.Actor]*reign{}
+		add := func(name string) {
+			r := &reign{}
+			a := w.Add(recipetest.Player{
+				Name:    name,
+				Machine: func() recipe.Machine { return &master{} },
+				Perform: func(a *recipetest.Actor, e recipe.Effect) {
+					switch e := e.(type) {
+					case crowned:
+						if !a.Trusted(e.epoch) {
+							a.Tell(lapsed{})
+							return
+						}
+						for other, r := range reigns {
+							require.False(t, other != a && r.master, "two masters\n%s", w.Story())
+						}
+						require.GreaterOrEqual(t, e.token, r.last)
+						r.master, r.last = true, e.token
+					case deposed:
+						r.master = false
+					}
+				},
+				Lapse: func(a *recipetest.Actor) {
+					if r.master {
+						r.master = false
+						a.Tell(lapsed{})
+					}
+				},
+			})
+			reigns[a] = r
+		}
+		add("a")
+		add("b")
+		add("c")
+		for range rapid.IntRange(0, 80).Draw(t, "steps") {
+			a := rapid.SampledFrom(w.Actors()).Draw(t, "who")
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0:
+				a.Disconnect()
+			case 1:
+				a.Reconnect()
+			case 2:
+				a.Expire()
+			case 3:
+				a.Crash()
+			case 4:
+				a.Distrust()
+			case 5:
+				a.Entrust()
+			default:
+				w.Step()
+			}
+		}
+		w.Actors()[0].Kill()
+		w.Bury()
+		w.Heal()
+		require.True(t, w.Settle(5000), "it does not come to rest\n%s", w.Story())
+		masters := 0
+		for _, r := range reigns {
+			if r.master {
+				masters++
+			}
+		}
+		require.Equal(t, 1, masters, "somebody is master in the end\n%s", w.Story())
+	})
+}
+
+func TestATrace(t *testing.T) {
+	t.Parallel()
+	tr := recipetest.NewTrace(t, &master{})
+	var took [][2]string
+	tr.Transitions(func(from string, _ recipe.Event, to string) { took = append(took, [2]string{from, to}) })
+	tr.Say("The first one finds nobody, and is master until its znode is deleted.")
+	tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, recipe.Transacted{Epoch: 1, Ask: 1, Failed: -1})
+	tr.Tell(recipe.Seen{Epoch: 1, Ask: 2, Path: "/master", Exists: true, Stat: recipe.Stat{Owner: 7, Czxid: 12}})
+	effects := tr.Tell(recipe.Fired{Epoch: 1, Path: "/master", Change: recipe.Deleted})
+	require.Equal(t, deposed{}, effects[0])
+	tr.Compare("master")
+	require.Equal(t, [][2]string{{"offline", "waiting"}, {"waiting", "waiting"}, {"waiting", "master"}, {"master", "waiting"}}, took)
+
+	if flag.Lookup("rewrite").Value.String() == "true" {
+		return // the other story is not to be written
+	}
+	var complaint string
+	other := recipetest.NewTrace(complainer{&complaint}, &master{})
+	other.Tell(recipe.EpochBegan{Epoch: 2})
+	other.Compare("master")
+	require.Contains(t, complaint, "it tells another story")
+}
+
+type complainer struct{ said *string }
+
+func (complainer) Helper() {}
+
+func (c complainer) Fatalf(format string, _ ...any) { *c.said += format }
