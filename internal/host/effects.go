@@ -19,6 +19,8 @@ func (h *host[P]) carryOut(e machine.Effect) {
 		h.seat.List(e.Epoch, h.cfg.Path, false, h.onListed(e.Ask))
 	case machine.Read:
 		h.seat.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) { h.answer(seen(e.Ask, s)) })
+	case machine.Exchange:
+		h.exchange(e)
 	case machine.Leave:
 		h.leave(e.Path)
 		h.seat.Remove(e.Epoch, e.Path, func(err error) {
@@ -83,6 +85,8 @@ func failure(ev machine.Event) error {
 		return ev.Err
 	case machine.Seen:
 		return ev.Err
+	case machine.Exchanged:
+		return ev.Err
 	}
 	return nil
 }
@@ -107,6 +111,20 @@ func (h *host[P]) grant(e machine.Grant) {
 		h.step(machine.Deferred{Claim: e.Claim}) // its withdrawal is on its way
 		return
 	}
+	if before, exchanging := h.ledger.exchanging(c); exchanging {
+		h.goOn(c, before, e)
+		return
+	}
+	p, err := h.possession(e)
+	if err != nil { // not trusted at this moment; or the epoch is over, of which word is on its way
+		h.step(machine.Deferred{Claim: e.Claim})
+		return
+	}
+	h.deliver(c, p)
+}
+
+// possession makes one that nobody has yet.
+func (h *host[P]) possession(e machine.Grant) (*Possession, error) {
 	p := &Possession{claim: e.Claim, session: h.ledger.view.session, revoked: notify.NewLatch(), freed: notify.NewLatch()}
 	hold, err := h.seat.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
 		if !isReleased(cause) {
@@ -114,9 +132,8 @@ func (h *host[P]) grant(e machine.Grant) {
 			h.ref.Tell(lost{p})
 		}
 	})
-	if err != nil { // not trusted at this moment; or the epoch is over, of which word is on its way
-		h.step(machine.Deferred{Claim: e.Claim})
-		return
+	if err != nil {
+		return nil, err
 	}
 	p.Hold = hold
 	p.release = func() {
@@ -125,7 +142,7 @@ func (h *host[P]) grant(e machine.Grant) {
 			h.ref.Tell(released{p})
 		}
 	}
-	h.deliver(c, p)
+	return p, nil
 }
 
 func (h *host[P]) deliver(c *claim[P], p *Possession) {
@@ -165,6 +182,7 @@ func (h *host[P]) endByMachine(e machine.End) {
 	}
 	h.setHeld(c, nil)
 	h.seat.End(p.Hold, cause)
+	h.ledger.unexchanged(p, cause)
 	h.recall(p)
 	if e.Cause != machine.Unwatched { // else Left says when
 		h.gone(p.Path())
@@ -192,6 +210,7 @@ func (h *host[P]) free(id machine.Claim) {
 		return
 	}
 	p := c.held
+	h.ledger.unexchanged(p, session.ErrReleased)
 	h.setHeld(c, nil)
 	h.gone(p.Path())
 	if c.once {
@@ -208,6 +227,7 @@ func (h *host[P]) settle(e machine.Settle) {
 	}
 	h.ledger.remove(c)
 	if c.held != nil {
+		h.ledger.unexchanged(c.held, session.ErrReleased)
 		h.gone(c.held.Path())
 		h.setHeld(c, nil)
 	}

@@ -58,6 +58,8 @@ func (h *host[P]) Receive(m message) {
 		h.onReleased(m.possession)
 	case lost:
 		h.onLost(m.possession)
+	case downgraded:
+		h.onDowngraded(m.possession)
 	case closing:
 		h.stopIfSettled()
 	case answered:
@@ -111,6 +113,8 @@ func (h *host[P]) onAnswer(ev machine.Event) {
 				h.gone(r.path)
 			}
 		}
+	case machine.Exchanged:
+		h.onExchanged(ev)
 	case machine.Woke:
 		delete(h.timers, ev.Ask)
 	}
@@ -162,6 +166,12 @@ func (h *host[P]) onLost(p *Possession) {
 	if c == nil {
 		return
 	}
+	h.over(c)
+	h.stopIfSettled()
+}
+
+// over: the claim's possession has ended by itself.
+func (h *host[P]) over(c *claim[P]) {
 	h.setHeld(c, nil)
 	if h.withdrawn(c) {
 		return // word of that is on its way, and settles it
@@ -171,7 +181,6 @@ func (h *host[P]) onLost(p *Possession) {
 		c.settled.Close()
 	}
 	h.step(machine.HoldEnded{Claim: c.id})
-	h.stopIfSettled()
 }
 
 // holder returns the claim that has this possession now.

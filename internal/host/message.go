@@ -9,13 +9,14 @@ import (
 type message interface{ message() }
 
 type (
-	noticed   struct{ notice session.Notice }  // by the session
-	wanted    struct{ claim machine.Claim }    // by the face: see the ledger
-	withdrawn struct{ claim machine.Claim }    // by the face: see the ledger
-	released  struct{ possession *Possession } // by the face: its hold has ended
-	lost      struct{ possession *Possession } // its hold ended by itself
-	closing   struct{}                         // by the face: all is withdrawn; end when it is settled
-	answered  struct {                         // by the session
+	noticed    struct{ notice session.Notice }  // by the session
+	wanted     struct{ claim machine.Claim }    // by the face: see the ledger
+	withdrawn  struct{ claim machine.Claim }    // by the face: see the ledger
+	released   struct{ possession *Possession } // by the face: its hold has ended
+	lost       struct{ possession *Possession } // its hold ended by itself
+	downgraded struct{ possession *Possession } // by the face: its hold has ended, for a reader's
+	closing    struct{}                         // by the face: all is withdrawn; end when it is settled
+	answered   struct {                         // by the session
 		incarnation int
 		event       machine.Event
 	}
@@ -33,13 +34,14 @@ type (
 	poked struct{ do func() } // by tests
 )
 
-func (noticed) message()   {}
-func (wanted) message()    {}
-func (withdrawn) message() {}
-func (released) message()  {}
-func (lost) message()      {}
-func (closing) message()   {}
-func (answered) message()  {}
-func (recovered) message() {}
-func (swept) message()     {}
-func (poked) message()     {}
+func (noticed) message()    {}
+func (wanted) message()     {}
+func (withdrawn) message()  {}
+func (released) message()   {}
+func (lost) message()       {}
+func (downgraded) message() {}
+func (closing) message()    {}
+func (answered) message()   {}
+func (recovered) message()  {}
+func (swept) message()      {}
+func (poked) message()      {}

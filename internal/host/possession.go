@@ -12,12 +12,13 @@ import (
 // Possession is what came of a claim: a hold, the revocation that may be asked of it, and its release.
 type Possession struct {
 	*session.Hold
-	claim   machine.Claim
-	session int64
-	revoked *notify.Latch
-	freed   *notify.Latch                // its znode is gone, or the instance has ended
-	release func()                       // ends the hold and tells the host; nothing if the hold is over
-	offer   interface{ Withdraw() bool } // to whoever receives, nil if it was given to a caller; guarded by the ledger's mutex
+	claim    machine.Claim
+	session  int64
+	revoked  *notify.Latch
+	freed    *notify.Latch                // its znode is gone, or the instance has ended
+	release  func()                       // ends the hold and tells the host; nothing if the hold is over
+	exchange *exchange                    // for a reader's, if that is what it was ended for; guarded by the ledger's mutex
+	offer    interface{ Withdraw() bool } // to whoever receives, nil if it was given to a caller; guarded by the ledger's mutex
 }
 
 // Revoked closes when somebody asks the holder to give up.

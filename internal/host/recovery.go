@@ -140,6 +140,7 @@ func (i *Instance[P]) endHolds(cause error) {
 		i.ledger.mu.Unlock()
 		if p != nil {
 			i.seat.End(p.Hold, cause)
+			i.ledger.unexchanged(p, cause)
 			i.recall(p)
 		}
 	}

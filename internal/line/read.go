@@ -124,7 +124,6 @@ func read(ctx context.Context, s *session.Session, parent string, c znode.Conten
 	case err != nil:
 		return Entry{}, err
 	}
-	return Entry{
-		Path: path, Contender: c, Token: stat.Czxid, Data: data, SessionID: stat.EphemeralOwner, Since: stat.Ctime,
-	}, nil
+	e := Entry{Path: path, Contender: c, SessionID: stat.EphemeralOwner, Since: stat.Ctime}
+	return e.read(data, stat.Czxid), nil
 }

@@ -50,7 +50,8 @@ func kindOf(path string) znode.Kind {
 
 // Do runs f while holding the lock. f's context descends from ctx and ends with the grant. The znode is deleted only after f has returned, so nobody
 // else is granted the lock while f runs unless it was lost; then Do returns an error that is session.ErrLost, also if f returned nil. Otherwise it
-// returns f's error, or why the lock could not be had or its release not be confirmed.
+// returns f's error, or why the lock could not be had or its release not be confirmed. If f downgrades its grant, the one that it gets takes its place in all of
+// this; f's context ends with the first.
 func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) error) error {
 	if f == nil {
 		return failed("do", l.path, errors.New("f: nil"))
@@ -64,7 +65,7 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 		released = true
 		rctx, cancel := host.Afterwards(ctx, l.session)
 		defer cancel()
-		return g.Release(rctx)
+		return g.last().Release(rctx)
 	}
 	defer func() { // f panicked, or ended its goroutine
 		if !released {
@@ -74,7 +75,7 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 	inner, cancel := session.Within(ctx, g.Hold)
 	err = f(inner, g)
 	cancel()
-	if lost := g.Err(); lost != nil && !errors.Is(lost, session.ErrReleased) {
+	if lost := g.last().lost(); lost != nil {
 		released = true
 		return errors.Join(err, failed("do", l.path, lost))
 	}

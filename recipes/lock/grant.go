@@ -2,8 +2,10 @@ package lock
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/host"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/session"
 )
@@ -15,11 +17,12 @@ type Grant struct {
 	*session.Hold
 	lock *Lock
 	of   *host.Possession
-	mode fence.Mode
+
+	became atomic.Pointer[Grant] // by Downgrade
 }
 
 func (l *Lock) wrap(p *host.Possession) *Grant {
-	return &Grant{Hold: p.Hold, lock: l, of: p, mode: l.kind.mode}
+	return &Grant{Hold: p.Hold, lock: l, of: p}
 }
 
 // Release gives up this possession: Done closes first, then the znode is deleted, and nil means that ZooKeeper has confirmed it. A grant that had been
@@ -36,6 +39,15 @@ func (g *Grant) Revoked() <-chan struct{} { return g.of.Revoked() }
 // Sequencer returns this possession as a value to send along with requests to other services, which can then check it: see package fence.
 func (g *Grant) Sequencer() fence.Sequencer {
 	return fence.Sequencer{
-		Path: g.lock.session.Path(g.Path()), Mode: g.mode, Token: g.Token(), SessionID: g.of.SessionID(),
+		Path: g.lock.session.Path(g.Path()), Mode: g.mode(), Token: g.Token(), SessionID: g.of.SessionID(),
 	}
+}
+
+// mode says whether others may hold beside this one.
+func (g *Grant) mode() fence.Mode {
+	switch kindOf(g.Path()) {
+	case znode.Read, znode.Lease:
+		return fence.Shared
+	}
+	return fence.Exclusive
 }

@@ -3,13 +3,12 @@ package lock
 import (
 	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/session"
 )
 
 var (
-	reader = kind{of: znode.Read, name: "read-", mode: fence.Shared, rule: contend.Shared()}
-	writer = kind{of: znode.Write, name: "write-", mode: fence.Exclusive, rule: contend.Shared()}
+	reader = kind{of: znode.Read, name: "read-", rule: contend.Shared()}
+	writer = kind{of: znode.Write, name: "write-", rule: contend.Shared()}
 )
 
 // NewRead makes the read side of a shared lock: its holders hold together, and never beside a writer. Who comes first is served first, so that a reader

@@ -1,0 +1,204 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// exchange is a caller of Downgrade who waits for his possession as a reader.
+type exchange struct {
+	answered atomic.Bool
+	answer   chan exchanged // capacity 1
+}
+
+type exchanged struct {
+	won *Possession
+	err error
+}
+
+func (x *exchange) reply(e exchanged) bool {
+	if x == nil || x.answered.Swap(true) {
+		return false
+	}
+	x.answer <- e
+	return true
+}
+
+// Downgrade ends a writer's possession and returns a reader's in its place in line, under the same token. In between nobody else can be granted as a
+// writer, and nobody at all before the writer's hold has ended. If ctx ends first, or it cannot be done, both are over: what is left in ZooKeeper is deleted in
+// the background until the epoch ends.
+func (i *Instance[P]) Downgrade(ctx context.Context, p *Possession) (P, error) {
+	var none P
+	if err := context.Cause(ctx); err != nil {
+		return none, err
+	}
+	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
+	defer cancel()
+	x := &exchange{answer: make(chan exchanged, 1)}
+	if err := i.begin(p, x); err != nil {
+		return none, err
+	}
+	i.ref.Tell(downgraded{p})
+	var err error
+	select {
+	case e := <-x.answer:
+		return i.readers(e)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-i.Done():
+		err = i.Err()
+	}
+	if x.answered.Swap(true) {
+		return i.readers(<-x.answer)
+	}
+	return none, err
+}
+
+// begin ends the writer's hold, with a note of what for.
+func (i *Instance[P]) begin(p *Possession, x *exchange) error {
+	i.ledger.mu.Lock()
+	p.exchange = x
+	i.ledger.mu.Unlock()
+	if i.seat.End(p.Hold, session.ErrReleased) {
+		return nil
+	}
+	return asLost(p.Err())
+}
+
+// asLost makes the end of a possession the error of one who wants to go on with it: to him, one that was released is lost as well.
+func asLost(err error) error {
+	if errors.Is(err, session.ErrLost) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", session.ErrLost, err)
+}
+
+func (i *Instance[P]) readers(e exchanged) (P, error) {
+	if e.err != nil {
+		var none P
+		return none, e.err
+	}
+	return i.cfg.Wrap(e.won), nil
+}
+
+// unexchanged: nothing comes of the exchange that p waits for, if it does.
+func (l *ledger[P]) unexchanged(p *Possession, cause error) {
+	l.mu.Lock()
+	x := p.exchange
+	l.mu.Unlock()
+	x.reply(exchanged{err: asLost(cause)})
+}
+
+// exchanging tells whether the claim's possession was ended for a reader's.
+func (l *ledger[P]) exchanging(c *claim[P]) (*Possession, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return c.held, c.held != nil && c.held.exchange != nil
+}
+
+func (h *host[P]) onDowngraded(p *Possession) {
+	c := h.holder(p)
+	switch {
+	case c == nil: // its znode was deleted, or its epoch ended, before this was heard of
+		h.ledger.unexchanged(p, session.ErrDeleted)
+	case h.withdrawn(c):
+		h.ledger.unexchanged(p, session.ErrReleased) // word of that is on its way, and deletes the znode
+	default:
+		h.step(machine.Downgraded{Claim: c.id})
+	}
+}
+
+// exchange puts a reader's znode into the place of a writer's. Its path is noted as spent before it is asked for, so that nobody takes it for a place
+// to be granted.
+func (h *host[P]) exchange(e machine.Exchange) {
+	parent, name := znode.Split(e.Path)
+	c, _ := znode.ParseContender(name)
+	reader, ok := c.Downgraded(znode.NewGUID())
+	if !ok {
+		h.answer(machine.Exchanged{Epoch: e.Epoch, Path: e.Path, Err: session.ErrUnsupported})
+		return
+	}
+	done := machine.Exchanged{Epoch: e.Epoch, Path: e.Path, New: znode.Join(parent, reader)}
+	h.ledger.mu.Lock()
+	if h.ledger.spent == nil {
+		h.ledger.spent = make(map[string]*Possession)
+	}
+	h.ledger.spent[done.New] = h.ledger.spent[e.Path]
+	h.ledger.mu.Unlock()
+	h.tryExchange(done, znode.Notes{Placed: e.Token}.Write(h.cfg.Data))
+}
+
+// tryExchange asks until the outcome is known.
+func (h *host[P]) tryExchange(done machine.Exchanged, data []byte) {
+	ops := []session.Op{session.DeleteOp(done.Path, -1), session.CreateOp(done.New, data, session.Ephemeral())}
+	h.seat.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
+		switch {
+		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed):
+			done.Err = err
+		case errors.Is(err, session.ErrUnknownOutcome):
+			h.seat.Read(done.Epoch, done.New, false, func(a session.Seen) {
+				switch {
+				case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
+					h.answer(machine.Exchanged{Epoch: done.Epoch, Path: done.Path, Err: a.Err})
+				case a.Exists, a.Err != nil: // what may not be read is there
+					h.answer(done)
+				default:
+					h.tryExchange(done, data)
+				}
+			})
+			return
+		case errors.Is(err, session.ErrNoNode):
+			done.Gone = true
+		default:
+			done.Err = err
+		}
+		h.answer(done)
+	})
+}
+
+// onExchanged keeps the books of what exists.
+func (h *host[P]) onExchanged(ev machine.Exchanged) {
+	h.ledger.mu.Lock()
+	p := h.ledger.spent[ev.Path]
+	if ev.Gone || ev.Err != nil {
+		delete(h.ledger.spent, ev.New)
+	}
+	h.ledger.mu.Unlock()
+	switch {
+	case p == nil:
+	case ev.Gone:
+		h.ledger.unexchanged(p, session.ErrDeleted)
+	case ev.Err != nil:
+		h.ledger.unexchanged(p, ev.Err)
+	default:
+		h.gone(ev.Path)
+	}
+}
+
+// goOn turns the place into a reader's possession, for whoever asked for it. If the session cannot vouch for it, or he has left, it is over.
+func (h *host[P]) goOn(c *claim[P], p *Possession, e machine.Grant) {
+	q, err := h.possession(e)
+	if err != nil {
+		h.ledger.unexchanged(p, err)
+		h.over(c)
+		return
+	}
+	h.ledger.mu.Lock()
+	c.held = q
+	h.ledger.spend(q)
+	wanted := !c.withdrawn
+	h.ledger.mu.Unlock()
+	switch {
+	case !wanted:
+		h.seat.End(q.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
+		h.ledger.unexchanged(p, session.ErrReleased)
+	case !p.exchange.reply(exchanged{won: q}):
+		q.release()
+	}
+}

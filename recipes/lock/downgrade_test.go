@@ -1,0 +1,316 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/fence"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// B10 [CURATOR-276/621]: a writer who goes on as a reader keeps his place. The writer behind waits for him, the readers come in beside him.
+func TestB10_AWriterBehindWaitsForTheDowngraded(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		w1, w2, r1, r3 := w.writer(h), w.writer(w.host("w2")), w.reader(w.host("r1")), w.reader(w.host("r3"))
+		g := w.held(w1)
+		w.queued(r1)
+		w.queued(w2)
+		w.queued(r3)
+		read, err := g.Downgrade(w.Context())
+		require.NoError(w, err)
+		require.Equal(w, g.Token(), read.Token())
+		require.NotEqual(w, g.Path(), read.Path())
+		require.ErrorIs(w, g.Err(), session.ErrReleased)
+		require.True(w, read.Valid())
+		require.Equal(w, fence.Shared, read.Sequencer().Mode)
+		require.NoError(w, fence.Check(w.Context(), h.Session, read.Sequencer()))
+		within(w, time.Second, r1.Acquired())
+		never(w, w2.Acquired(), "a writer beside a reader")
+		never(w, r3.Acquired(), "a reader before the writer who came first")
+		line, err := r1.Contenders(w.Context())
+		require.NoError(w, err)
+		require.Equal(w, read.Path(), line[0].Path)
+		require.Equal(w, read.Token(), line[0].Token, "the token is the writer's")
+		require.Empty(w, line[0].Data)
+		require.Equal(w, []bool{true, true, false, false}, []bool{line[0].Holding, line[1].Holding, line[2].Holding, line[3].Holding})
+
+		_, err = w1.Lock(read.Context())
+		require.ErrorIs(w, err, lock.ErrUpgrade, "now it is a reader who would have to wait for himself")
+		_, err = read.Commit(w.Context(), session.SetOp(path, []byte("x"), -1))
+		require.NoError(w, err)
+		_, err = g.Commit(w.Context(), session.SetOp(path, []byte("x"), -1))
+		require.ErrorIs(w, err, session.ErrLost)
+		require.NoError(w, r1.Release(w.Context()))
+		never(w, w2.Acquired(), "a writer beside a reader")
+		require.NoError(w, g.Release(w.Context()), "it was released, and what came of it stands")
+		require.True(w, read.Valid())
+		require.NoError(w, read.Release(w.Context()))
+		next := within(w, time.Second, w2.Acquired())
+		require.Greater(w, next.Token(), g.Token())
+	})
+}
+
+// The standing intent of the write side stands again as a writer once the downgraded grant is over.
+func TestADowngradedStandingIntentStandsAgainAsAWriter(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		l := w.writer(w.host("a"), lock.WithData([]byte("mine")))
+		l.Acquire()
+		g := within(w, time.Second, l.Acquired())
+		read, err := g.Downgrade(w.Context())
+		require.NoError(w, err)
+		never(w, l.Acquired(), "a second grant")
+		line, err := l.Contenders(w.Context())
+		require.NoError(w, err)
+		require.Equal(w, "mine", string(line[0].Data))
+		require.NoError(w, read.Release(w.Context()))
+		again := within(w, time.Second, l.Acquired())
+		require.Equal(w, fence.Exclusive, again.Sequencer().Mode)
+		read, err = again.Downgrade(w.Context())
+		require.NoError(w, err)
+		require.NoError(w, l.Release(w.Context()))
+		require.ErrorIs(w, read.Err(), session.ErrReleased)
+		require.Zero(w, w.nodes())
+	})
+}
+
+func TestDowngradeWithinDo(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		l, waiting := w.writer(h), w.writer(w.host("b"))
+		boom := errors.New("boom")
+		err := l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
+			w.queued(waiting)
+			read, err := g.Downgrade(ctx) // whose own end this very call is
+			require.NoError(w, err)
+			<-ctx.Done()
+			require.ErrorIs(w, context.Cause(ctx), session.ErrReleased)
+			never(w, waiting.Acquired(), "a writer beside a reader")
+			require.True(w, read.Valid())
+			return boom
+		})
+		require.ErrorIs(w, err, boom)
+		require.NotErrorIs(w, err, session.ErrLost)
+		within(w, time.Second, waiting.Acquired())
+		require.NoError(w, waiting.Release(w.Context()))
+		require.Zero(w, w.nodes(), "what came of the grant is released with it")
+
+		err = l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
+			read, err := g.Downgrade(ctx)
+			require.NoError(w, err)
+			require.NoError(w, h.Delete(w.Context(), read.Path(), -1))
+			<-read.Done()
+			return nil
+		})
+		require.ErrorIs(w, err, session.ErrLost)
+	})
+}
+
+func TestADowngradeThatCannotBe(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		for _, l := range []*lock.Lock{w.lock(h), w.reader(h)} {
+			g := w.held(l)
+			_, err := g.Downgrade(w.Context())
+			require.ErrorIs(w, err, session.ErrUnsupported)
+			require.True(w, g.Valid(), "nothing has changed")
+			require.NoError(w, g.Release(w.Context()))
+		}
+		l := w.writer(h)
+		g := w.held(l)
+		ended, cancel := context.WithCancel(w.Context())
+		cancel()
+		_, err := g.Downgrade(ended)
+		require.ErrorIs(w, err, context.Canceled)
+		require.True(w, g.Valid(), "nothing has changed")
+		require.NoError(w, g.Release(w.Context()))
+		_, err = g.Downgrade(w.Context())
+		require.ErrorIs(w, err, session.ErrLost, "it was released")
+
+		g = w.held(l)
+		require.NoError(w, h.Delete(w.Context(), g.Path(), -1))
+		_, err = g.Downgrade(w.Context())
+		require.ErrorIs(w, err, session.ErrLost)
+		require.ErrorIs(w, err, session.ErrDeleted)
+
+		g = w.held(l)
+		twice := make(chan error, 1)
+		go func() { _, err := g.Downgrade(w.Context()); twice <- err }()
+		_, err = g.Downgrade(w.Context())
+		require.Equal(w, 1, count(err, <-twice, session.ErrLost), "one of the two")
+		require.NoError(w, l.Close(w.Context()))
+		require.Zero(w, w.nodes())
+	})
+}
+
+// count tells how many of the errors are one.
+func count(a, b, of error) (n int) {
+	for _, err := range []error{a, b} {
+		if errors.Is(err, of) {
+			n++
+		}
+	}
+	return n
+}
+
+// A caller who leaves gets nothing, and nothing is left.
+func TestADowngradeWhoseCallerLeaves(t *testing.T) {
+	t.Parallel()
+	for _, fate := range []zktest.Verdict{zktest.Delay(2 * time.Second), zktest.CutAfter, zktest.CutBefore, zktest.DropReply} {
+		inBubble(t, func(w *world) {
+			h := w.host("a")
+			l, waiting := w.writer(h), w.writer(w.host("b"))
+			g := w.held(l)
+			w.queued(waiting)
+			hear := w.deaf(h, fate)
+			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+			defer cancel()
+			read, err := g.Downgrade(ctx)
+			hear()
+			if err == nil { // the reconnection was quick
+				require.NoError(w, read.Release(w.Context()))
+			} else {
+				require.ErrorIs(w, err, context.DeadlineExceeded)
+			}
+			within(w, 20*time.Second, waiting.Acquired())
+			time.Sleep(time.Minute)
+			require.Equal(w, 1, w.nodes())
+		})
+	}
+}
+
+// A revocation of the writer is none of the reader.
+func TestRevocationBesideADowngrade(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		admin := w.host("admin").Session
+		g := w.held(w.writer(w.host("a")))
+		require.NoError(w, lock.Revoke(w.Context(), admin, g.Path()))
+		within(w, time.Second, g.Revoked())
+		read, err := g.Downgrade(w.Context())
+		require.NoError(w, err)
+		never(w, read.Revoked(), "nobody asked the reader")
+		require.NoError(w, lock.Revoke(w.Context(), admin, read.Path()))
+		within(w, time.Second, read.Revoked())
+		require.NoError(w, lock.Break(w.Context(), admin, read.Path(), time.Second))
+		within(w, time.Second, read.Done())
+		require.ErrorIs(w, read.Err(), session.ErrDeleted)
+	})
+}
+
+// Whichever reply or request is lost, or however long it takes: the writer's end comes before any reader's grant, no writer comes between, and the downgraded
+// grant keeps its token, or the loss is told.
+func TestDowngradeWithLostReplies(t *testing.T) {
+	t.Parallel()
+	fates := map[string]zktest.Verdict{
+		"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
+		"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
+	}
+	for name, fate := range fates {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for k, met := 1, true; met; k++ {
+				inBubble(t, func(w *world) {
+					ha := w.host("a")
+					a, r, b := w.writer(ha), w.reader(w.host("r")), w.writer(w.host("b"))
+					g := w.held(a)
+					w.queued(r)
+					w.queued(b)
+					reached := w.kth(ha, k, fate)
+					ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+					defer cancel()
+					read, err := g.Downgrade(ctx)
+					if err == nil {
+						require.Equal(w, g.Token(), read.Token())
+						never(w, b.Acquired(), "a writer came between")
+						within(w, time.Minute, r.Acquired())
+						require.NoError(w, r.Release(w.Context()))
+						if read.Valid() {
+							never(w, b.Acquired(), "a writer beside a reader")
+						}
+						_ = read.Release(ctx)
+					} else {
+						require.ErrorIs(w, err, session.ErrLost, "k=%d", k)
+						within(w, time.Minute, r.Acquired())
+						require.NoError(w, r.Release(w.Context()))
+					}
+					within(w, time.Minute, b.Acquired())
+					require.NoError(w, a.Close(w.Context()))
+					require.Equal(w, 1, w.nodes(), "k=%d: something was left behind", k)
+					met = reached()
+				})
+			}
+		})
+	}
+}
+
+// Whatever is under way when the actor panics: the caller is told, and nothing is left behind.
+func TestAPanicDuringADowngrade(t *testing.T) {
+	t.Parallel()
+	for _, fate := range []zktest.Verdict{zktest.Pass, zktest.CutAfter, zktest.Delay(time.Second)} {
+		for k, met := 1, true; met && k < 20; k++ {
+			inBubble(t, func(w *world) {
+				ha := w.host("a")
+				a, b := w.writer(ha), w.writer(w.host("b"))
+				g := w.held(a)
+				w.queued(b)
+				id, n := ha.Status().SessionID, 0
+				w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+					if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpSync || r.Op == zktest.OpConnect {
+						return zktest.Pass
+					}
+					if n++; n != k {
+						return zktest.Pass
+					}
+					a.Crash("at request")
+					return fate
+				}))
+				read, err := g.Downgrade(w.Context())
+				if err != nil {
+					require.ErrorIs(w, err, session.ErrLost)
+				} else {
+					synctest.Wait()
+					_ = read.Release(w.Context())
+				}
+				within(w, time.Minute, b.Acquired())
+				time.Sleep(time.Second)
+				require.Equal(w, 1, w.nodes(), "k=%d", k)
+				require.NoError(w, b.Release(w.Context()))
+				require.NoError(w, w.held(a).Release(w.Context()), "k=%d", k)
+				met = n >= k
+			})
+		}
+	}
+}
+
+// The epoch ends while the exchange is under way.
+func TestADowngradeWhoseEpochEnds(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha := w.host("a")
+		a, b := w.writer(ha), w.writer(w.host("b"))
+		a.Acquire()
+		g := within(w, time.Second, a.Acquired())
+		w.queued(b)
+		heal := ha.machine.Partition()
+		ended := make(chan error, 1)
+		go func() { _, err := g.Downgrade(context.Background()); ended <- err }()
+		within(w, time.Minute, b.Acquired())
+		heal()
+		require.ErrorIs(w, within(w, time.Minute, ended), session.ErrLost)
+		require.NoError(w, b.Release(w.Context()))
+		next := within(w, time.Minute, a.Acquired())
+		require.Greater(w, next.Token(), g.Token())
+	})
+}
