@@ -1,0 +1,176 @@
+package twopc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/host"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Coordinator begins transactions and decides them. It serves any number at once, and is safe for concurrent use.
+type Coordinator struct {
+	session *session.Session
+	path    string
+	root    pact.Root
+	peers   bool
+	host    *host.Host
+
+	mu   sync.Mutex // guards the record of what the application wants, which outlives a crash of the machine
+	last uint64
+	txs  map[uint64]*Tx
+}
+
+// NewCoordinator makes a coordinator of the transactions under a path, which it shares with their sites. It does no I/O. There may be several of
+// them, in several processes. Errors name the argument that is wrong; a closed session is session.ErrClosed.
+func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinator, error) {
+	const op = "twopc.NewCoordinator"
+	o, err := settle(op, s, path, false, opts)
+	if err != nil {
+		return nil, err
+	}
+	c := &Coordinator{session: s, path: path, root: pact.Root(path), peers: o.peers, txs: map[uint64]*Tx{}}
+	guid := string(znode.NewGUID())
+	c.host, err = host.New(host.Config{
+		Session: s, Kind: "twopc", Path: path,
+		Machine:  func() recipe.Machine { return pact.NewCoordinator(c.root, guid, o.timeout.Milliseconds()) },
+		Standing: c.standing,
+		Perform:  c.perform,
+		Ended:    c.ended,
+	})
+	if err != nil {
+		return nil, failed(op, path, err)
+	}
+	return c, nil
+}
+
+// Begin asks the sites to commit. It returns when ZooKeeper has confirmed that the transaction stands: from then on every site will hear of it, now or when
+// it is back. id names it among all under the coordinator's path until it is finished; payload says what it is about, and sites who takes part: at least
+// one, none twice.
+//
+// ctx bounds the wait for the beginning, not the transaction. If it ends first, the transaction is withdrawn: it does not begin, or it is aborted. Errors:
+// what is wrong with an argument; [ErrInUse]; session.ErrTooLarge, if payload and sites are more than one request may hold; session.ErrClosed.
+func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, sites ...string) (*Tx, error) {
+	const op = "begin"
+	err := checkName("id", id)
+	if err == nil {
+		err = checkSites(sites)
+	}
+	if err != nil {
+		return nil, failed(op, c.path, err)
+	}
+	t := newTx(c, id, slices.Clone(sites))
+	t.guid, t.payload = string(znode.NewGUID()), slices.Clone(payload)
+	c.enter(t)
+	if err := t.await(ctx); err != nil {
+		if errors.Is(err, session.ErrTooLarge) {
+			err = fmt.Errorf("payload, sites: %w", err)
+		}
+		return nil, failed(op, t.path(), err)
+	}
+	return t, nil
+}
+
+// enter records a transaction and tells the machine.
+func (c *Coordinator) enter(t *Tx) {
+	c.mu.Lock()
+	c.last++
+	t.n = c.last
+	c.txs[t.n] = t
+	wish := t.wish()
+	c.mu.Unlock()
+	if !c.host.Tell(wish) {
+		c.drop(t)
+		t.refuse(session.ErrClosed)
+	}
+}
+
+func (c *Coordinator) drop(t *Tx) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.txs, t.n)
+}
+
+func (c *Coordinator) tx(n uint64) *Tx {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.txs[n]
+}
+
+// inOrder are the transactions on record, the oldest first.
+func (c *Coordinator) inOrder() []*Tx {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]*Tx, 0, len(c.txs))
+	for _, t := range c.txs {
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b *Tx) int { return int(a.n) - int(b.n) })
+	return all
+}
+
+// standing is what a machine that was made anew has to know.
+func (c *Coordinator) standing() []recipe.Event {
+	var all []recipe.Event
+	for _, t := range c.inOrder() {
+		c.mu.Lock()
+		wish, abort := t.wish(), t.abort
+		c.mu.Unlock()
+		all = append(all, wish)
+		if abort != nil {
+			all = append(all, *abort)
+		}
+	}
+	return all
+}
+
+// perform hands the machine's news to the transactions. It is called by the actor.
+func (c *Coordinator) perform(e recipe.Effect) {
+	switch e := e.(type) {
+	case pact.Begun:
+		c.tx(e.N).begun("", nil)
+	case pact.Adopted:
+		c.tx(e.N).begun(e.GUID, e.Sites)
+	case pact.Refused:
+		t := c.tx(e.N)
+		c.drop(t)
+		t.refuse(e.Err)
+	case pact.Voted:
+		c.tx(e.N).votes.Send(Vote(e.Vote))
+	case pact.Decided:
+		c.tx(e.N).decide(Outcome(e.Outcome), e.By, e.Reason)
+	case pact.Failed:
+		t := c.tx(e.N)
+		c.drop(t)
+		t.finish(failed("transaction", t.path(), e.Err))
+	case pact.Over:
+		c.drop(c.tx(e.N))
+	}
+}
+
+// ended: whoever waits learns that nothing will come.
+func (c *Coordinator) ended(err error) {
+	for _, t := range c.inOrder() {
+		c.drop(t)
+		t.refuse(err)
+		t.finish(failed("transaction", t.path(), err))
+	}
+}
+
+// Done closes when the coordinator is over: by Close, with its session, or because it failed for good. Err then says why.
+func (c *Coordinator) Done() <-chan struct{} { return c.host.Done() }
+
+// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else the cause.
+func (c *Coordinator) Err() error { return c.host.Err() }
+
+// Close aborts what is undecided and returns when ZooKeeper has confirmed all that was under way. If ctx ends first its cause is returned; what is
+// undecided then is aborted by its sites, which see this coordinator gone. It is idempotent.
+func (c *Coordinator) Close(ctx context.Context) error {
+	return failed("close", c.path, c.host.Close(ctx))
+}

@@ -1,0 +1,201 @@
+package pact
+
+import "github.com/troupe-go/troupe/recipe"
+
+// begin writes all of it in one transaction: the record, the payload, the mark, and for each site its vote and the entry in its inbox.
+func (t *tx) begin() {
+	t.busy, t.sent = true, true
+	root := t.c.root
+	rec := Record{GUID: t.guid, Sites: t.sites, Coordinator: t.c.guid, Peers: t.peers}
+	ops := []recipe.Op{
+		{Do: recipe.Check, Path: t.c.presence.path, Version: recipe.Any}, // whoever reads the record may conclude from its absence that this coordinator died
+		{Do: recipe.Create, Path: root.Tx(t.id), Data: rec.bytes()},
+		{Do: recipe.Create, Path: root.Payload(t.id, t.guid), Data: t.payload},
+		{Do: recipe.Create, Path: root.Open(t.id, t.guid)},
+	}
+	for _, site := range t.sites {
+		ops = append(ops,
+			recipe.Op{Do: recipe.Create, Path: root.Vote(t.id, t.guid, site)},
+			recipe.Op{Do: recipe.Create, Path: root.Inbox(site) + "/" + entryPrefix(t.guid, t.id), Sequential: true})
+	}
+	t.c.desk.transact(t.began, ops...)
+}
+
+func (t *tx) began(ev recipe.Transacted) {
+	t.busy = false
+	switch {
+	case ev.Code == recipe.Done:
+		t.c.desk.do(Begun{N: t.n})
+		t.opened()
+	case ev.Code == recipe.Refused:
+		t.refuse(ev.Err)
+	case ev.Code == recipe.NoNode && ev.Failed == 0:
+		t.c.presence.doubt()
+	case ev.Code == recipe.NoNode:
+		t.furnish()
+	case ev.Code == recipe.NodeExists:
+		t.inspect()
+	default:
+		t.advance()
+	}
+}
+
+// furnish makes what is missing around a transaction.
+func (t *tx) furnish() {
+	paths := []string{t.c.root.Transactions()}
+	for _, site := range t.sites {
+		paths = append(paths, t.c.root.Inbox(site))
+	}
+	t.busy = true
+	t.c.desk.ensure(func(err error) {
+		t.busy = false
+		if err != nil {
+			t.refuse(err)
+			return
+		}
+		t.advance()
+	}, paths...)
+}
+
+// inspect looks at what stands under the id.
+func (t *tx) inspect() {
+	t.busy = true
+	t.c.desk.read(t.c.root.Tx(t.id), nil, func(ev recipe.Seen) {
+		t.busy = false
+		rec, ok := parseRecord(ev.Data)
+		switch {
+		case ev.Code == recipe.Refused:
+			t.refuse(ev.Err)
+		case !ev.Exists && t.cause != nil:
+			t.refuse(ErrWithdrew)
+		case !ev.Exists:
+			t.advance()
+		case ok && rec.GUID == t.guid: // one's own, whose answer was lost
+			t.c.desk.do(Begun{N: t.n})
+			t.opened()
+		case ok && leftover(rec, ev.Stat):
+			t.tidy(rec, func() { t.advance() })
+		default:
+			t.refuse(ErrInUse)
+		}
+	})
+}
+
+// leftover tells whether everybody is done with a transaction, and the last one died before he could take it away.
+func leftover(rec Record, stat recipe.Stat) bool { return rec.State != Undecided && stat.Children <= 1 }
+
+// tidy takes away what is left of a transaction. If anybody still needs it, it stays.
+func (t *tx) tidy(rec Record, then func()) {
+	t.busy = true
+	t.c.desk.transact(func(ev recipe.Transacted) {
+		t.busy = false
+		switch {
+		case ev.Code == recipe.Unknown:
+			t.tidy(rec, then)
+		case ev.Code == recipe.NotEmpty, ev.Code == recipe.Refused, ev.Code == recipe.NoNode && ev.Failed == 0:
+			t.refuse(ErrInUse)
+		default:
+			then()
+		}
+	}, last(t.c.root, t.id, rec.GUID)...)
+}
+
+// last deletes a transaction with its payload, which nobody but the last one can: the record would not be without children.
+func last(root Root, id, guid string) []recipe.Op {
+	return []recipe.Op{
+		{Do: recipe.Delete, Path: root.Payload(id, guid), Version: recipe.Any},
+		{Do: recipe.Delete, Path: root.Tx(id), Version: recipe.Any},
+	}
+}
+
+// refuse ends it before it has begun, or was taken over.
+func (t *tx) refuse(err error) {
+	t.c.desk.do(Refused{N: t.n, Err: err})
+	t.over()
+}
+
+// claim takes a transaction over, if its coordinator is dead.
+func (t *tx) claim() {
+	t.busy = true
+	t.c.desk.read(t.c.root.Tx(t.id), nil, func(ev recipe.Seen) {
+		rec, ok := parseRecord(ev.Data)
+		switch {
+		case ev.Code == recipe.Refused:
+			t.refuse(ev.Err)
+		case !ev.Exists, !ok, t.cause != nil, t.c.follows(rec.GUID):
+			t.refuse(ErrNobodys)
+		case leftover(rec, ev.Stat):
+			t.tidy(rec, func() { t.refuse(ErrNobodys) })
+		case rec.Coordinator == t.c.guid: // taken over already; the answer was lost
+			t.adopted(rec)
+		default:
+			t.c.probe(rec.Coordinator, func(alive bool) {
+				if alive {
+					t.refuse(ErrNobodys)
+					return
+				}
+				t.takeOver(rec, ev.Stat.Version)
+			})
+		}
+	})
+}
+
+// takeOver writes this coordinator into the record; of a decided one it makes sure that nobody has settled it.
+func (t *tx) takeOver(rec Record, version int32) {
+	ops := []recipe.Op{
+		{Do: recipe.Check, Path: t.c.presence.path, Version: recipe.Any},
+		{Do: recipe.Check, Path: t.c.root.Open(t.id, rec.GUID), Version: recipe.Any},
+	}
+	rec.Coordinator = t.c.guid
+	ops = append(ops, recipe.Op{Do: recipe.Set, Path: t.c.root.Tx(t.id), Data: rec.bytes(), Version: version})
+	t.c.desk.transact(func(ev recipe.Transacted) {
+		t.busy = false
+		switch {
+		case ev.Code == recipe.Done:
+			t.adopted(rec)
+		case ev.Code == recipe.Refused:
+			t.refuse(ev.Err)
+		case ev.Code == recipe.NoNode && ev.Failed == 0:
+			t.c.presence.doubt()
+		case ev.Code == recipe.NoNode && ev.Failed == 1:
+			t.refuse(ErrNobodys)
+		default:
+			t.advance()
+		}
+	}, ops...)
+}
+
+func (t *tx) adopted(rec Record) {
+	t.guid, t.sites, t.peers, t.rec = rec.GUID, rec.Sites, rec.Peers, rec
+	t.c.desk.do(Adopted{N: t.n, GUID: t.guid, Sites: t.sites})
+	if rec.State == Undecided {
+		t.opened()
+		return
+	}
+	t.decided(rec)
+}
+
+// settle takes the coordinator's mark away, now that the application knows the outcome, and the whole if nobody else needs it.
+func (t *tx) settle() {
+	if t.busy || t.c.desk.epoch == 0 {
+		return
+	}
+	if t.rec.GUID != "" && t.rec.Coordinator != t.c.guid { // somebody took it over, and settles it
+		t.c.desk.do(Over{N: t.n})
+		t.over()
+		return
+	}
+	t.busy = true
+	t.c.desk.remove(t.c.root.Open(t.id, t.guid), t.clear)
+}
+
+func (t *tx) clear() {
+	t.c.desk.transact(func(ev recipe.Transacted) {
+		if ev.Code == recipe.Unknown {
+			t.clear()
+			return
+		}
+		t.c.desk.do(Over{N: t.n})
+		t.over()
+	}, last(t.c.root, t.id, t.guid)...)
+}

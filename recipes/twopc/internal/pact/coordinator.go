@@ -1,0 +1,282 @@
+package pact
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/troupe-go/troupe/recipe"
+)
+
+// What a coordinator's application wishes. N numbers the transaction within the instance; a wish that is told again is the same.
+type (
+	// Begin asks the sites.
+	Begin struct {
+		N       uint64
+		ID      string
+		GUID    string
+		Payload []byte
+		Sites   []string
+		Peers   bool
+	}
+	// Adopt takes over a transaction whose coordinator died.
+	Adopt struct {
+		N  uint64
+		ID string
+	}
+	// Resume goes on with one that had begun, or was taken over, before a crash of the machine. Outcome is the decision, if it was known.
+	Resume struct {
+		N       uint64
+		ID      string
+		GUID    string
+		Sites   []string
+		Outcome Outcome
+	}
+	// Abort decides against it, unless it is decided. One that has not begun does not begin.
+	Abort struct {
+		N      uint64
+		Reason string
+	}
+)
+
+// What a coordinator's application gets.
+type (
+	// Begun answers Begin.
+	Begun struct{ N uint64 }
+	// Refused answers Begin: nothing was done. And Adopt: there is nothing to take over.
+	Refused struct {
+		N   uint64
+		Err error
+	}
+	// Adopted answers Adopt.
+	Adopted struct {
+		N     uint64
+		GUID  string
+		Sites []string
+	}
+	// Voted tells of a site's vote, once.
+	Voted struct {
+		N    uint64
+		Vote Vote
+	}
+	// Decided tells the outcome, once.
+	Decided struct {
+		N       uint64
+		Outcome Outcome
+		By      string
+		Reason  string
+	}
+	// Failed ends a transaction here whose outcome can't be had.
+	Failed struct {
+		N   uint64
+		Err error
+	}
+	// Over ends a transaction here: it is decided, and nothing is left to do.
+	Over struct{ N uint64 }
+)
+
+// Why there is no outcome, or nothing to begin.
+var (
+	ErrInUse    = errors.New("there is a transaction of this id")
+	ErrGone     = errors.New("the transaction is gone and nobody knows how it was decided")
+	ErrNobodys  = errors.New("there is nothing to take over")
+	ErrWithdrew = errors.New("given up before it began")
+)
+
+// Coordinator is the machine of one that begins transactions and decides them.
+type Coordinator struct {
+	desk     *desk
+	root     Root
+	guid     string
+	timeout  int64 // milliseconds for the votes
+	presence *presence
+	txs      map[uint64]*tx
+	done     map[uint64]bool // numbers that were over not long ago
+	recent   []uint64        // the same, oldest first
+	sites    map[string]*watched
+	arrivals bool // the listing of presences is watched
+	probes   map[string][]func(bool)
+	closing  bool
+	stopped  bool
+	moved    func(from, to Phase) // for tests
+}
+
+// NewCoordinator makes one that has done nothing yet. guid is its own; timeout is in milliseconds.
+func NewCoordinator(root Root, guid string, timeout int64) *Coordinator {
+	c := &Coordinator{
+		desk: newDesk(), root: root, guid: guid, timeout: timeout, txs: map[uint64]*tx{}, done: map[uint64]bool{},
+		sites: map[string]*watched{}, probes: map[string][]func(bool){},
+	}
+	c.presence = &presence{
+		desk: c.desk, path: root.Coordinator(guid), guid: guid, stood: c.advance,
+		taken: func() {}, // a GUID is nobody else's
+		fail:  c.stop,
+	}
+	return c
+}
+
+// Phase is for the live tree.
+func (c *Coordinator) Phase() string {
+	switch {
+	case c.stopped:
+		return "over"
+	case c.closing:
+		return "closing"
+	case len(c.txs) == 0:
+		return "idle"
+	}
+	return "coordinating"
+}
+
+// Step implements [recipe.Machine].
+func (c *Coordinator) Step(ev recipe.Event) []recipe.Effect {
+	if c.stopped {
+		return nil
+	}
+	switch ev := ev.(type) {
+	case recipe.EpochBegan:
+		c.desk.begin(ev)
+		c.reset()
+		c.start()
+	case recipe.EpochEnded:
+		c.desk.end()
+		c.reset()
+		c.wound()
+	case Begin:
+		c.enter(&tx{n: ev.N, id: ev.ID, guid: ev.GUID, payload: ev.Payload, sites: ev.Sites, peers: ev.Peers, phase: Beginning})
+	case Adopt:
+		c.enter(&tx{n: ev.N, id: ev.ID, phase: Claiming})
+	case Resume:
+		t := &tx{n: ev.N, id: ev.ID, guid: ev.GUID, sites: ev.Sites, phase: Open}
+		if ev.Outcome != Undecided {
+			t.phase = Settling
+		}
+		c.enter(t)
+	case Abort:
+		if t := c.txs[ev.N]; t != nil {
+			t.giveUp(ev.Reason, "")
+		}
+	case recipe.Closing:
+		c.close()
+	default:
+		c.desk.answer(ev)
+	}
+	return c.desk.flush()
+}
+
+// enter takes a transaction up, once.
+func (c *Coordinator) enter(t *tx) {
+	if c.txs[t.n] != nil || c.done[t.n] {
+		return
+	}
+	t.c = c
+	c.txs[t.n] = t
+	if c.closing {
+		t.giveUp("the coordinator closed", "")
+	}
+	c.start()
+	t.advance()
+}
+
+// start shows that this coordinator lives, as soon as it has something to coordinate.
+func (c *Coordinator) start() {
+	if c.desk.epoch != 0 && len(c.txs) > 0 && !c.presence.begun {
+		c.presence.begin()
+	}
+}
+
+// reset forgets what belonged to the epoch.
+func (c *Coordinator) reset() {
+	c.presence.reset()
+	c.arrivals = false
+	clear(c.probes)
+	for _, w := range c.sites {
+		w.follower = nil
+	}
+	for _, t := range c.txs {
+		t.reset()
+	}
+}
+
+// advance takes every transaction a step further.
+func (c *Coordinator) advance() {
+	for _, n := range c.numbers() {
+		if t := c.txs[n]; t != nil {
+			t.advance()
+		}
+	}
+}
+
+func (c *Coordinator) numbers() []uint64 {
+	all := make([]uint64, 0, len(c.txs))
+	for n := range c.txs {
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (c *Coordinator) close() {
+	c.closing = true
+	for _, n := range c.numbers() {
+		c.txs[n].giveUp("the coordinator closed", "")
+	}
+	c.wound()
+}
+
+// wound stops when it is closing and nothing is left to do: the presence goes first, so that nobody takes this coordinator for a live one.
+func (c *Coordinator) wound() {
+	switch {
+	case !c.closing || c.stopped || len(c.txs) > 0:
+	case c.desk.epoch == 0 || !c.presence.begun:
+		c.stop(nil)
+	case !c.presence.leaving:
+		c.presence.leave(func() { c.stop(nil) })
+	}
+}
+
+func (c *Coordinator) stop(err error) {
+	if !c.stopped {
+		c.stopped = true
+		c.desk.do(recipe.Stop{Err: err})
+	}
+}
+
+// probe tells whether another coordinator lives; all that ask at the same time get one answer.
+func (c *Coordinator) probe(guid string, found func(alive bool)) {
+	c.probes[guid] = append(c.probes[guid], found)
+	if len(c.probes[guid]) > 1 {
+		return
+	}
+	c.desk.probe(c.root.Coordinator(guid), func(alive bool) {
+		all := c.probes[guid]
+		delete(c.probes, guid)
+		for _, f := range all {
+			f(alive)
+		}
+	})
+}
+
+// follows tells whether a transaction is among those of this coordinator.
+func (c *Coordinator) follows(guid string) bool {
+	for _, t := range c.txs {
+		if t.guid == guid {
+			return true
+		}
+	}
+	return false
+}
+
+// forget lets a transaction go. Its number is remembered for a while: its wish may be told once more.
+func (c *Coordinator) forget(n uint64) {
+	delete(c.txs, n)
+	c.done[n] = true
+	c.recent = append(c.recent, n)
+	if len(c.recent) > remembered {
+		delete(c.done, c.recent[0])
+		c.recent = c.recent[1:]
+	}
+	c.wound()
+}
+
+// remembered is how many: a wish is told twice only within one turn of a mailbox.
+const remembered = 1024

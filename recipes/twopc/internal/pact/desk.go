@@ -1,0 +1,209 @@
+package pact
+
+import "github.com/troupe-go/troupe/recipe"
+
+// desk keeps what was asked and is not answered yet, and who wants to know when a watch fires. What is on it belongs to one epoch and goes with it.
+type desk struct {
+	epoch   uint64 // 0: there is none
+	session int64
+	last    uint64 // number of the last question; never used again
+	asked   map[uint64]func(recipe.Event)
+	armed   map[string]func()
+	pauses  map[uint64]func() // outlive epochs
+	effects []recipe.Effect
+}
+
+func newDesk() *desk {
+	return &desk{asked: map[uint64]func(recipe.Event){}, armed: map[string]func(){}, pauses: map[uint64]func(){}}
+}
+
+func (d *desk) do(e recipe.Effect) { d.effects = append(d.effects, e) }
+
+// flush hands over what there is to do.
+func (d *desk) flush() []recipe.Effect {
+	out := d.effects
+	d.effects = nil
+	return out
+}
+
+func (d *desk) begin(ev recipe.EpochBegan) {
+	d.end()
+	d.epoch, d.session = ev.Epoch, ev.SessionID
+}
+
+func (d *desk) end() {
+	d.epoch, d.session = 0, 0
+	clear(d.asked)
+	clear(d.armed)
+}
+
+func (d *desk) ask(f func(recipe.Event)) uint64 {
+	d.last++
+	d.asked[d.last] = f
+	return d.last
+}
+
+func (d *desk) read(path string, watch func(), f func(recipe.Seen)) {
+	n := d.ask(func(ev recipe.Event) { f(ev.(recipe.Seen)) })
+	if watch != nil {
+		d.armed[path] = watch
+	}
+	d.do(recipe.Read{Epoch: d.epoch, Ask: n, Path: path, Watch: watch != nil})
+}
+
+func (d *desk) list(path string, watch func(), f func(recipe.Listed)) {
+	d.armed[path] = watch
+	n := d.ask(func(ev recipe.Event) { f(ev.(recipe.Listed)) })
+	d.do(recipe.List{Epoch: d.epoch, Ask: n, Path: path, Watch: true})
+}
+
+func (d *desk) transact(f func(recipe.Transacted), ops ...recipe.Op) {
+	n := d.ask(func(ev recipe.Event) { f(ev.(recipe.Transacted)) })
+	d.do(recipe.Transact{Epoch: d.epoch, Ask: n, Ops: ops})
+}
+
+func (d *desk) remove(path string, f func()) {
+	n := d.ask(func(recipe.Event) { f() })
+	d.do(recipe.Remove{Epoch: d.epoch, Ask: n, Path: path})
+}
+
+// ensure makes containers, one for each path, and calls f when the last is there, with the first error that is definite.
+func (d *desk) ensure(f func(error), paths ...string) {
+	left, failed := len(paths), error(nil)
+	for _, path := range paths {
+		n := d.ask(func(ev recipe.Event) {
+			e := ev.(recipe.Ensured)
+			if e.Code == recipe.Refused && failed == nil {
+				failed = e.Err
+			}
+			if left--; left == 0 {
+				f(failed)
+			}
+		})
+		d.do(recipe.Ensure{Epoch: d.epoch, Ask: n, Path: path, Container: true})
+	}
+}
+
+// pause calls f after so many milliseconds, in whatever epoch. The function that it returns takes that back.
+func (d *desk) pause(ms int64, f func()) (cancel func()) {
+	d.last++
+	n := d.last
+	d.pauses[n] = f
+	d.do(recipe.Wake{Ask: n, After: ms})
+	return func() {
+		if _, waiting := d.pauses[n]; waiting {
+			delete(d.pauses, n)
+			d.do(recipe.Cancel{Ask: n})
+		}
+	}
+}
+
+// answer passes an answer or a notice on. What nobody waits for any more, and what is of another epoch, is void.
+func (d *desk) answer(ev recipe.Event) {
+	switch ev := ev.(type) {
+	case recipe.Listed:
+		d.reply(ev.Epoch, ev.Ask, ev)
+	case recipe.Seen:
+		d.reply(ev.Epoch, ev.Ask, ev)
+	case recipe.Transacted:
+		d.reply(ev.Epoch, ev.Ask, ev)
+	case recipe.Ensured:
+		d.reply(ev.Epoch, ev.Ask, ev)
+	case recipe.Removed:
+		d.reply(ev.Epoch, ev.Ask, ev)
+	case recipe.Fired:
+		if f := d.armed[ev.Path]; f != nil && ev.Epoch == d.epoch {
+			delete(d.armed, ev.Path)
+			f()
+		}
+	case recipe.Woke:
+		if f := d.pauses[ev.Ask]; f != nil {
+			delete(d.pauses, ev.Ask)
+			f()
+		}
+	}
+}
+
+func (d *desk) reply(epoch, ask uint64, ev recipe.Event) {
+	if f := d.asked[ask]; f != nil && epoch == d.epoch {
+		delete(d.asked, ask)
+		f(ev)
+	}
+}
+
+// follower keeps up with one znode: a read with a watch, and another whenever that fires. At most one is under way, so that no answer is older than the
+// one before.
+type follower struct {
+	desk    *desk
+	path    string
+	seen    func(recipe.Seen)
+	once    bool // what is seen after a change is mostly the last that matters: it is read without a watch
+	armed   bool // the read that was answered last left a watch
+	reading bool
+	again   bool // something happened since the read under way was asked
+	over    bool
+}
+
+func (d *desk) follow(path string, seen func(recipe.Seen)) *follower {
+	f := &follower{desk: d, path: path, seen: seen}
+	f.look()
+	return f
+}
+
+// await is follow for a znode that changes once. If what is seen does not settle it, rearm.
+func (d *desk) await(path string, seen func(recipe.Seen)) *follower {
+	f := &follower{desk: d, path: path, seen: seen, once: true}
+	f.look()
+	return f
+}
+
+// look reads now: what is seen next is not older than this.
+func (f *follower) look() {
+	if f != nil {
+		f.read(true)
+	}
+}
+
+func (f *follower) fired() {
+	f.armed = false
+	f.read(!f.once)
+}
+
+// rearm sees to it that the next change is seen.
+func (f *follower) rearm() {
+	if !f.armed {
+		f.look()
+	}
+}
+
+func (f *follower) read(watch bool) {
+	if f.over || f.desk.epoch == 0 {
+		return
+	}
+	if f.reading {
+		f.again = true
+		return
+	}
+	f.reading, f.again = true, false
+	var fired func()
+	if watch {
+		fired = f.fired
+	}
+	f.desk.read(f.path, fired, func(ev recipe.Seen) {
+		f.reading, f.armed = false, watch && ev.Exists
+		switch {
+		case f.over:
+		case f.again:
+			f.look()
+		default:
+			f.seen(ev)
+		}
+	})
+}
+
+// stop ends it; what comes yet is for nobody.
+func (f *follower) stop() {
+	if f != nil {
+		f.over = true
+	}
+}

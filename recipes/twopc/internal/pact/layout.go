@@ -1,0 +1,87 @@
+package pact
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/znode"
+)
+
+// Root is the path that a coordinator and its sites share.
+type Root string
+
+func (r Root) below(parts ...string) string {
+	path := string(r)
+	for _, part := range parts {
+		path = znode.Join(path, part)
+	}
+	return path
+}
+
+// Transactions is where the records are.
+func (r Root) Transactions() string { return r.below("tx") }
+
+// Tx is a transaction's record.
+func (r Root) Tx(id string) string { return r.below("tx", id) }
+
+// Payload is what a transaction is about.
+func (r Root) Payload(id, guid string) string { return r.below("tx", id, protect(guid, "payload")) }
+
+// Open is the coordinator's mark.
+func (r Root) Open(id, guid string) string { return r.below("tx", id, protect(guid, "open")) }
+
+// Vote is where a site votes.
+func (r Root) Vote(id, guid, site string) string {
+	return r.below("tx", id, protect(guid, "vote-"+site))
+}
+
+// Inbox is where a site finds what it is asked.
+func (r Root) Inbox(site string) string { return r.below("inbox", site) }
+
+// Presences is where sites show that they live.
+func (r Root) Presences() string { return r.below("alive") }
+
+// Alive is a site's presence.
+func (r Root) Alive(site string) string { return r.below("alive", site) }
+
+// Coordinators is where coordinators show that they live.
+func (r Root) Coordinators() string { return r.below("coordinators") }
+
+// Coordinator is a coordinator's presence.
+func (r Root) Coordinator(guid string) string { return r.below("coordinators", guid) }
+
+func protect(guid, name string) string { return znode.Protect(znode.GUID(guid), name) }
+
+// entry is one transaction in a site's inbox.
+type entry struct {
+	name     string // of the znode
+	guid, id string
+	seq      int32
+}
+
+// entryPrefix is the name of an entry, to which ZooKeeper appends the number.
+func entryPrefix(guid, id string) string { return protect(guid, id+"-") }
+
+// entries are the transactions among an inbox's children, oldest first. What is none is ignored.
+//
+// All sites take them in the same order, that of the transactions that began them, so that the oldest is never one that some site has no room for.
+func entries(names []string) []entry {
+	var all []entry
+	for _, name := range names {
+		guid, rest, ok := znode.Protection(name)
+		if !ok {
+			continue
+		}
+		head, seq, ok := znode.Sequence(rest)
+		if id := strings.TrimSuffix(head, "-"); ok && id != "" && id != head {
+			all = append(all, entry{name: name, guid: string(guid), id: id, seq: seq})
+		}
+	}
+	slices.SortFunc(all, func(a, b entry) int {
+		if c := znode.CompareSeq(a.seq, b.seq); c != 0 {
+			return c
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return all
+}

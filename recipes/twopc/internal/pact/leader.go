@@ -1,0 +1,45 @@
+package pact
+
+import "github.com/troupe-go/troupe/recipe"
+
+// leader is a coordinator whose death matters, because transactions wait for its decision.
+type leader struct {
+	*follower
+	dead    bool
+	waiting map[string]*prop
+}
+
+// attend watches whether a coordinator lives. However many transactions are its, there is one watch. No coordinator begins anything before its presence
+// stands, so one without has died.
+func (s *Site) attend(guid string, p *prop) {
+	l := s.leaders[guid]
+	if l == nil {
+		l = &leader{waiting: map[string]*prop{}}
+		s.leaders[guid] = l
+		l.follower = s.desk.follow(s.root.Coordinator(guid), func(ev recipe.Seen) { s.onLeader(l, ev) })
+	}
+	l.waiting[p.guid] = p
+	p.orphaned = l.dead
+}
+
+func (s *Site) unattend(guid string, p *prop) {
+	l := s.leaders[guid]
+	if l == nil || l.waiting[p.guid] != p {
+		return
+	}
+	delete(l.waiting, p.guid)
+	if len(l.waiting) == 0 {
+		l.stop()
+		delete(s.leaders, guid)
+	}
+}
+
+func (s *Site) onLeader(l *leader, ev recipe.Seen) {
+	l.dead = !ev.Exists && ev.Code != recipe.Refused
+	for _, p := range s.inOrder() {
+		if l.waiting[p.guid] == p {
+			p.orphaned = l.dead
+			p.advance()
+		}
+	}
+}

@@ -1,0 +1,384 @@
+package pact
+
+import (
+	"github.com/troupe-go/troupe/recipe"
+)
+
+// prop is one transaction at a site.
+type prop struct {
+	entry
+	s      *Site
+	number uint64
+	phase  Phase
+	busy   bool // something is being written
+
+	record   *follower
+	rec      Record
+	version  int32
+	known    bool // rec is what stands, as far as this site can know
+	marked   bool // the coordinator's mark was there when last heard of
+	payload  []byte
+	loaded   bool
+	voted    Outcome
+	polled   bool // voted is what stands
+	voteless bool // the own vote's znode is gone
+	ballots  []*ballot
+	orphaned bool // its coordinator is dead
+	lost     bool // it is gone
+	decided  bool
+	cleared  bool // the own znodes are deleted
+}
+
+func (p *prop) move(to Phase) {
+	if p.s.moved != nil && p.phase != to {
+		p.s.moved(p.phase, to)
+	}
+	p.phase = to
+}
+
+// reset forgets what belonged to the epoch. What was being written may have been written.
+func (p *prop) reset() {
+	p.record, p.busy, p.known, p.polled, p.orphaned, p.ballots = nil, false, false, false, false, nil
+	if p.phase == Voting {
+		p.move(Asked)
+	}
+}
+
+// resume reads what is not known yet, and what may have changed.
+func (p *prop) resume() {
+	if p.lost || p.decided {
+		p.advance()
+		return
+	}
+	p.marked = true
+	p.record = p.s.desk.await(p.s.root.Tx(p.id), p.onRecord)
+	p.poll()
+	if !p.loaded {
+		p.s.desk.read(p.s.root.Payload(p.id, p.guid), nil, func(ev recipe.Seen) {
+			if ev.Exists {
+				p.payload, p.loaded = ev.Data, true
+			} else {
+				p.loaded = true // with its record, which tells; or somebody deleted it alone
+			}
+			p.advance()
+		})
+	}
+}
+
+// poll reads the own vote.
+func (p *prop) poll() {
+	p.polled = false
+	p.s.desk.read(p.s.root.Vote(p.id, p.guid, p.s.name), nil, func(ev recipe.Seen) {
+		p.polled, p.voteless = true, !ev.Exists
+		if ev.Exists && ev.Stat.Version > 0 {
+			p.voted = Aborted
+			if parseVote(p.s.name, ev.Data).Commit {
+				p.voted = Committed
+			}
+		}
+		p.advance()
+	})
+}
+
+// look reads the record again before anything is concluded from it.
+func (p *prop) look() {
+	p.known = false
+	p.record.look()
+}
+
+func (p *prop) onRecord(ev recipe.Seen) {
+	rec, ok := parseRecord(ev.Data)
+	switch {
+	case p.lost || p.decided:
+		return
+	case ev.Code == recipe.Refused:
+		p.s.stop(ev.Err)
+		return
+	case !ev.Exists, !ok, rec.GUID != p.guid:
+		p.lost = true
+		p.unfollow()
+	default:
+		before := p.rec.Coordinator
+		p.rec, p.version, p.known = rec, ev.Stat.Version, true
+		if rec.State != Undecided {
+			p.decided = true
+			p.unfollow()
+			break
+		}
+		p.record.rearm()
+		if before != rec.Coordinator {
+			p.s.unattend(before, p)
+			p.orphaned = false
+		}
+		p.s.attend(rec.Coordinator, p)
+		p.consult()
+	}
+	p.advance()
+}
+
+// consult watches the votes of all, in the form in which the peers decide.
+func (p *prop) consult() {
+	if !p.rec.Peers || p.ballots != nil {
+		return
+	}
+	for _, site := range p.rec.Sites {
+		b := &ballot{site: site}
+		p.ballots = append(p.ballots, b)
+		b.follower = p.s.desk.await(p.s.root.Vote(p.id, p.guid, site), func(ev recipe.Seen) {
+			b.voted = ev.Exists && ev.Stat.Version > 0
+			if b.voted {
+				vote := parseVote(site, ev.Data)
+				b.commit, b.reason, b.version = vote.Commit, vote.Reason, ev.Stat.Version
+			}
+			if !ev.Exists || b.voted && !b.commit { // decided already, unless somebody meddled
+				p.look()
+				return
+			}
+			if !b.voted {
+				b.rearm()
+			}
+			p.advance()
+		})
+	}
+}
+
+func (p *prop) unfollow() {
+	p.record.stop()
+	for _, b := range p.ballots {
+		b.stop()
+	}
+	p.s.unattend(p.rec.Coordinator, p)
+}
+
+// read tells whether enough is known to offer it.
+func (p *prop) read() bool { return p.lost || p.loaded && p.polled && (p.known || p.decided) }
+
+// advance does what is next, if it can be done now.
+func (p *prop) advance() {
+	if p.busy || p.s.desk.epoch == 0 || !p.s.presence.begun || !p.read() || p.phase == Left {
+		return
+	}
+	if p.phase == Reading || p.phase == Asked || p.phase == Bound {
+		p.tell()
+	}
+	if p.cleared {
+		p.clear()
+		return
+	}
+	if c, wished := p.s.casts[p.guid]; wished && !p.answer(c) {
+		p.vote(c)
+		return
+	}
+	if p.s.acks[p.guid] {
+		p.leave()
+		return
+	}
+	if !p.decided && !p.lost {
+		p.finish()
+	}
+}
+
+// tell tells the application what it may not know yet.
+func (p *prop) tell() {
+	if p.phase == Reading {
+		p.s.desk.do(Offer{GUID: p.guid, ID: p.id, Payload: p.payload, Voted: p.voted})
+		p.move(Asked)
+	}
+	switch {
+	case p.lost:
+		p.s.desk.do(Vanished{GUID: p.guid})
+		p.move(Lost)
+	case p.decided:
+		p.s.desk.do(Learned{GUID: p.guid, Outcome: p.rec.State, Reason: p.rec.Reason})
+		p.move(Resolved)
+	case p.voted == Committed:
+		p.move(Bound)
+	}
+}
+
+// answer answers a vote without writing it, if there is nothing to write; false: it is to be written.
+func (p *prop) answer(c Cast) bool {
+	want := Aborted
+	if c.Commit {
+		want = Committed
+	}
+	var err error
+	switch {
+	case p.voted == want:
+	case p.voted != Undecided:
+		err = ErrVoted
+	case p.lost, p.voteless && !p.decided:
+		err = ErrGone
+	case p.decided:
+		err = ErrDecided
+	default:
+		return false
+	}
+	p.voteDone(err)
+	return true
+}
+
+func (p *prop) voteDone(err error) {
+	delete(p.s.casts, p.guid)
+	p.s.desk.do(CastDone{GUID: p.guid, Err: err})
+}
+
+// vote writes the vote: once, and only while nothing is decided. A vote to abort decides, in the same transaction.
+func (p *prop) vote(c Cast) {
+	p.busy = true
+	p.move(Voting)
+	root := p.s.root
+	vote := Vote{Site: p.s.name, Commit: c.Commit, Reason: c.Reason}
+	set := recipe.Op{Do: recipe.Set, Path: root.Vote(p.id, p.guid, p.s.name), Data: vote.bytes(), Version: 0}
+	rec := p.rec
+	ops := []recipe.Op{{Do: recipe.Check, Path: root.Tx(p.id), Version: p.version}, set}
+	if !c.Commit {
+		rec = rec.decided(Aborted, p.s.name, c.Reason)
+		ops = []recipe.Op{{Do: recipe.Set, Path: root.Tx(p.id), Data: rec.bytes(), Version: p.version}, set}
+	}
+	p.s.desk.transact(func(ev recipe.Transacted) {
+		p.busy = false
+		p.move(Asked)
+		switch ev.Code {
+		case recipe.Done:
+			p.voted = Committed
+			if !c.Commit {
+				p.voted, p.rec, p.decided = Aborted, rec, true
+				p.unfollow()
+			}
+		case recipe.Refused:
+			p.voteDone(ev.Err)
+		default: // somebody was quicker, or the answer was lost
+			p.look()
+			p.poll()
+		}
+		p.advance()
+	}, ops...)
+}
+
+// finish decides what this site may decide: whatever is left undecided by a dead coordinator, and in the form with peers what all have agreed to.
+func (p *prop) finish() {
+	all := p.rec.Peers && len(p.ballots) > 0
+	for _, b := range p.ballots {
+		all = all && b.voted && b.commit
+		if b.voted && !b.commit && p.known {
+			p.decide(p.rec.decided(Aborted, b.site, b.reason))
+			return
+		}
+	}
+	switch {
+	case all:
+		p.decide(p.rec.decided(Committed, "", ""))
+	case p.orphaned:
+		p.decide(p.rec.decided(Aborted, "", "the coordinator died"))
+	}
+}
+
+func (p *prop) decide(rec Record) {
+	p.busy = true
+	root := p.s.root
+	var ops []recipe.Op
+	if p.marked {
+		ops = append(ops, recipe.Op{Do: recipe.Check, Path: root.Open(p.id, p.guid), Version: recipe.Any})
+	}
+	if rec.State == Committed {
+		for _, b := range p.ballots {
+			ops = append(ops, recipe.Op{Do: recipe.Check, Path: root.Vote(p.id, p.guid, b.site), Version: b.version})
+		}
+	}
+	ops = append(ops, recipe.Op{Do: recipe.Set, Path: root.Tx(p.id), Data: rec.bytes(), Version: p.version})
+	p.s.desk.transact(func(ev recipe.Transacted) {
+		p.busy = false
+		switch {
+		case p.decided || p.lost: // seen meanwhile
+		case ev.Code == recipe.Done:
+			p.rec, p.decided = rec, true
+			p.unfollow()
+		case ev.Code == recipe.Refused:
+			p.s.stop(ev.Err)
+			return
+		default:
+			if p.marked && ev.Failed == 0 {
+				p.marked = false
+			} else if ev.Failed >= 0 && rec.State == Committed {
+				p.recount()
+			}
+			p.look()
+		}
+		p.advance()
+	}, ops...)
+}
+
+// recount reads the votes again: one of them is not what it was.
+func (p *prop) recount() {
+	for _, b := range p.ballots {
+		b.voted = false
+		b.look()
+	}
+}
+
+// leave takes the site's znodes away.
+func (p *prop) leave() {
+	switch {
+	case p.lost:
+		p.busy = true
+		p.move(Leaving)
+		p.drop(ErrGone)
+		return
+	case !p.decided:
+		delete(p.s.acks, p.guid)
+		p.s.desk.do(Acked{GUID: p.guid, Err: ErrUndecided})
+		p.finish()
+		return
+	}
+	p.busy = true
+	p.move(Leaving)
+	p.s.desk.transact(func(ev recipe.Transacted) {
+		switch ev.Code {
+		case recipe.Done:
+			p.acked(nil)
+		case recipe.NoNode: // done before, and the answer was lost; or somebody deleted a part
+			p.drop(nil)
+		case recipe.Refused:
+			p.busy = false
+			delete(p.s.acks, p.guid)
+			p.move(Resolved)
+			p.s.desk.do(Acked{GUID: p.guid, Err: ev.Err})
+		default:
+			p.busy = false
+			p.advance()
+		}
+	},
+		recipe.Op{Do: recipe.Delete, Path: p.s.root.Vote(p.id, p.guid, p.s.name), Version: recipe.Any},
+		recipe.Op{Do: recipe.Delete, Path: p.s.root.Inbox(p.s.name) + "/" + p.name, Version: recipe.Any})
+}
+
+// drop takes away whatever of the site's znodes there is.
+func (p *prop) drop(err error) {
+	p.s.desk.remove(p.s.root.Inbox(p.s.name)+"/"+p.name, func() {
+		p.s.desk.remove(p.s.root.Vote(p.id, p.guid, p.s.name), func() { p.acked(err) })
+	})
+}
+
+func (p *prop) acked(err error) {
+	p.busy, p.cleared = false, true
+	p.s.desk.do(Acked{GUID: p.guid, Err: err})
+	p.advance()
+}
+
+// clear takes the transaction away if nobody else needs it.
+func (p *prop) clear() {
+	if p.lost {
+		p.s.leave(p)
+		return
+	}
+	p.busy = true
+	p.s.desk.transact(func(ev recipe.Transacted) {
+		p.busy = false
+		if ev.Code == recipe.Unknown {
+			p.advance()
+			return
+		}
+		p.s.leave(p)
+	}, last(p.s.root, p.id, p.guid)...)
+}

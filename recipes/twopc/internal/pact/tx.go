@@ -1,0 +1,343 @@
+package pact
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/troupe-go/troupe/recipe"
+)
+
+// tx is one transaction at its coordinator.
+type tx struct {
+	c       *Coordinator
+	n       uint64
+	id      string
+	guid    string
+	payload []byte
+	sites   []string
+	peers   bool
+
+	phase   Phase
+	sent    bool // it may have begun
+	busy    bool // something is under way that is waited for
+	record  *follower
+	rec     Record
+	version int32
+	known   bool // rec is what stands, as far as this coordinator can know
+	marked  bool // the coordinator's mark was there when last heard of
+	ballots []*ballot
+	cause   *cause // why it is to be aborted
+	timing  bool
+	relax   func() // takes the timer of the votes back
+	told    bool   // the application knows the outcome
+	outcome Outcome
+}
+
+// ballot is what is known of a site's vote.
+type ballot struct {
+	*follower
+	site    string
+	voted   bool
+	commit  bool
+	reason  string
+	version int32
+	missing bool // its znode is gone
+	told    bool
+}
+
+// cause is why a transaction is to be aborted.
+type cause struct {
+	by     string // the site that voted so
+	dead   string // the site that died; only while it has not voted
+	reason string
+}
+
+func (t *tx) move(to Phase) {
+	if t.c.moved != nil && t.phase != to {
+		t.c.moved(t.phase, to)
+	}
+	t.phase = to
+}
+
+// reset forgets what belonged to the epoch. What was being written may have been written.
+func (t *tx) reset() {
+	t.busy, t.known, t.record = false, false, nil
+	for _, b := range t.ballots {
+		b.follower = nil
+	}
+	if t.phase == Deciding {
+		t.move(Open)
+	}
+}
+
+// advance does what is next, if it can be done now.
+func (t *tx) advance() {
+	if t.busy || !t.c.presence.standing {
+		return
+	}
+	switch t.phase {
+	case Beginning:
+		switch {
+		case t.cause == nil:
+			t.begin()
+		case t.sent:
+			t.inspect()
+		default:
+			t.refuse(ErrWithdrew)
+		}
+	case Claiming:
+		t.claim()
+	case Open:
+		t.follow()
+	case Settling:
+		t.settle()
+	}
+}
+
+// giveUp has it aborted, for the first reason that was given.
+func (t *tx) giveUp(reason, by string) {
+	if t.cause == nil {
+		t.cause = &cause{by: by, reason: reason}
+	}
+	switch {
+	case t.busy:
+	case t.phase == Open:
+		t.weigh()
+	case t.phase == Beginning && !t.sent, t.phase == Claiming:
+		t.refuse(ErrWithdrew)
+	}
+}
+
+// opened: it stands in ZooKeeper and is this coordinator's.
+func (t *tx) opened() {
+	t.busy, t.payload, t.marked = false, nil, true
+	t.move(Open)
+	t.follow()
+}
+
+// follow watches what may happen to it: the record, the votes, and whether those live who have not voted.
+func (t *tx) follow() {
+	if t.record != nil || t.c.desk.epoch == 0 {
+		return
+	}
+	if t.ballots == nil {
+		for _, site := range t.sites {
+			t.ballots = append(t.ballots, &ballot{site: site})
+		}
+	}
+	if !t.timing {
+		t.timing = true
+		t.relax = t.c.desk.pause(t.c.timeout, t.overdue)
+	}
+	t.record = t.c.desk.await(t.c.root.Tx(t.id), t.onRecord)
+	for _, b := range t.ballots {
+		b.follower = t.c.desk.await(t.c.root.Vote(t.id, t.guid, b.site), func(ev recipe.Seen) { t.onVote(b, ev) })
+		if !b.voted {
+			t.c.attend(b.site, t)
+		}
+	}
+}
+
+func (t *tx) onRecord(ev recipe.Seen) {
+	rec, ok := parseRecord(ev.Data)
+	switch {
+	case ev.Code == recipe.Refused:
+		t.fail(ev.Err)
+	case !ev.Exists, !ok, rec.GUID != t.guid:
+		t.fail(ErrGone)
+	default:
+		t.rec, t.version, t.known = rec, ev.Stat.Version, true
+		t.peers = rec.Peers
+		if rec.State != Undecided {
+			t.decided(rec)
+			return
+		}
+		t.record.rearm()
+		t.weigh()
+	}
+}
+
+func (t *tx) onVote(b *ballot, ev recipe.Seen) {
+	b.voted, b.missing = false, false
+	switch {
+	case ev.Code == recipe.Refused:
+		t.fail(ev.Err)
+	case !ev.Exists: // acknowledged already, so that the record says how it was decided; or somebody deleted it
+		b.missing = true
+		t.look()
+	case ev.Stat.Version == 0: // as it was created
+		b.rearm()
+	default:
+		vote := parseVote(b.site, ev.Data)
+		b.voted, b.commit, b.reason, b.version = true, vote.Commit, vote.Reason, ev.Stat.Version
+		t.tell(b, vote)
+		t.c.release(b.site, t)
+		if !vote.Commit { // it was decided with it, unless somebody else wrote it
+			t.look()
+			return
+		}
+		t.weigh()
+	}
+}
+
+func (t *tx) tell(b *ballot, vote Vote) {
+	if !b.told {
+		b.told = true
+		t.c.desk.do(Voted{N: t.n, Vote: vote})
+	}
+}
+
+// look reads the record again before anything is decided.
+func (t *tx) look() {
+	t.known = false
+	t.record.look()
+}
+
+// weigh decides if there is enough to decide.
+func (t *tx) weigh() {
+	if t.phase != Open || t.busy || !t.known || t.record == nil {
+		return
+	}
+	all := true
+	for _, b := range t.ballots {
+		all = all && b.voted && b.commit
+		switch {
+		case t.cause != nil:
+		case b.missing:
+			t.cause = &cause{reason: fmt.Sprintf("the vote of site %q is gone", b.site)}
+		case b.voted && !b.commit:
+			t.cause = &cause{by: b.site, reason: b.reason}
+		}
+	}
+	if all && t.relax != nil {
+		t.relax() // nobody is waited for any more
+		t.relax = nil
+	}
+	switch {
+	case t.cause != nil:
+		t.decide(t.rec.decided(Aborted, t.cause.by, t.cause.reason))
+	case all && !t.peers && t.rec.Coordinator == t.c.guid:
+		t.decide(t.rec.decided(Committed, "", ""))
+	}
+}
+
+// decide writes the decision: it competes for the version of the record, and a commit names every vote.
+func (t *tx) decide(rec Record) {
+	t.busy = true
+	t.move(Deciding)
+	var ops []recipe.Op
+	var checked []*ballot // by operation
+	check := func(b *ballot, path string, version int32) {
+		checked = append(checked, b)
+		ops = append(ops, recipe.Op{Do: recipe.Check, Path: path, Version: version})
+	}
+	if t.marked {
+		check(nil, t.c.root.Open(t.id, t.guid), recipe.Any)
+	}
+	for _, b := range t.ballots {
+		switch {
+		case rec.State == Committed:
+			check(b, t.c.root.Vote(t.id, t.guid, b.site), b.version)
+		case b.site == t.cause.dead:
+			check(b, t.c.root.Vote(t.id, t.guid, b.site), 0)
+		}
+	}
+	ops = append(ops, recipe.Op{Do: recipe.Set, Path: t.c.root.Tx(t.id), Data: rec.bytes(), Version: t.version})
+	t.c.desk.transact(func(ev recipe.Transacted) { t.wrote(ev, rec, checked) }, ops...)
+}
+
+func (t *tx) wrote(ev recipe.Transacted, rec Record, checked []*ballot) {
+	t.busy = false
+	switch {
+	case t.phase == Ended: // it failed meanwhile
+		return
+	case ev.Code == recipe.Done:
+		t.decided(rec)
+		return
+	case ev.Code == recipe.Refused:
+		t.fail(ev.Err)
+		return
+	}
+	t.move(Open)
+	if ev.Failed >= 0 && ev.Failed < len(checked) {
+		b := checked[ev.Failed]
+		switch {
+		case b == nil: // the mark is gone: somebody else has settled it, or deleted what is not his
+			t.marked = false
+		case rec.State == Aborted: // he voted before he died
+			t.cause = nil
+			b.look()
+		default:
+			b.voted = false
+			b.look()
+		}
+	}
+	t.look()
+}
+
+// overdue: the time for the votes is up.
+func (t *tx) overdue() {
+	t.relax = nil
+	var late []string
+	for _, b := range t.ballots {
+		if !b.voted {
+			late = append(late, fmt.Sprintf("%q", b.site))
+		}
+	}
+	t.giveUp("no vote in time from "+strings.Join(late, ", "), "")
+}
+
+// died: a site's presence is gone.
+func (t *tx) died(b *ballot) {
+	if t.cause == nil && !b.voted {
+		t.cause = &cause{dead: b.site, reason: fmt.Sprintf("site %q died before it voted", b.site)}
+		t.weigh()
+	}
+}
+
+// unfollow stops watching.
+func (t *tx) unfollow() {
+	if t.relax != nil {
+		t.relax()
+		t.relax = nil
+	}
+	t.record.stop()
+	for _, b := range t.ballots {
+		b.stop()
+		t.c.release(b.site, t)
+	}
+}
+
+// decided: the decision stands in ZooKeeper.
+func (t *tx) decided(rec Record) {
+	t.busy, t.rec, t.outcome = false, rec, rec.State
+	t.unfollow()
+	for _, b := range t.ballots {
+		if b.site == rec.By {
+			t.tell(b, Vote{Site: rec.By, Reason: rec.Reason})
+		}
+	}
+	t.announce(rec)
+	t.move(Settling)
+	t.settle()
+}
+
+func (t *tx) announce(rec Record) {
+	if !t.told {
+		t.told = true
+		t.c.desk.do(Decided{N: t.n, Outcome: rec.State, By: rec.By, Reason: rec.Reason})
+	}
+}
+
+// fail ends it here without an outcome.
+func (t *tx) fail(err error) {
+	t.unfollow()
+	t.c.desk.do(Failed{N: t.n, Err: err})
+	t.over()
+}
+
+// over forgets it.
+func (t *tx) over() {
+	t.move(Ended)
+	t.c.forget(t.n)
+}

@@ -1,0 +1,23 @@
+package twopc
+
+import "github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+
+// Outcome is how a transaction stands, and what a vote says. Once it is not Undecided it never changes, for nobody.
+type Outcome int
+
+// The outcomes.
+const (
+	Undecided Outcome = Outcome(pact.Undecided)
+	Committed Outcome = Outcome(pact.Committed)
+	Aborted   Outcome = Outcome(pact.Aborted)
+)
+
+// String is the outcome's name, in small letters.
+func (o Outcome) String() string { return pact.Outcome(o).String() }
+
+// Vote is what a site said about a transaction.
+type Vote struct {
+	Site   string
+	Commit bool   // false: to abort
+	Reason string // of a vote to abort
+}

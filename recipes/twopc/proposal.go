@@ -1,0 +1,208 @@
+package twopc
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Proposal is a transaction at one of its sites. It is safe for concurrent use.
+type Proposal struct {
+	site    *Site
+	guid    string
+	id      string
+	payload []byte
+
+	vote    *ballot  // under way; these are guarded by the site's mutex
+	leaving *request // the acknowledgement under way
+
+	offered *notify.Latch
+	voted   atomic.Int32
+	decided *notify.Latch
+	verdict atomic.Pointer[verdict]
+	end     notify.End
+}
+
+// request is something asked of the machine, with its answer.
+type request struct {
+	done *notify.Latch
+	err  error // written before
+}
+
+type ballot struct {
+	request
+	cast pact.Cast
+}
+
+func newProposal(site *Site, e pact.Offer) *Proposal {
+	p := &Proposal{site: site, guid: e.GUID, id: e.ID, payload: e.Payload, offered: notify.NewLatch(), decided: notify.NewLatch()}
+	p.voted.Store(int32(e.Voted)) //nolint:gosec // one of three
+	return p
+}
+
+// ID is the transaction's name.
+func (p *Proposal) ID() string { return p.id }
+
+// Payload is what the transaction is about. It must not be changed.
+func (p *Proposal) Payload() []byte { return p.payload }
+
+// Voted is how this site has voted, perhaps before a restart: Committed, Aborted, or Undecided if it has not. A site that has voted to commit has
+// promised it, and waits for Decided.
+func (p *Proposal) Voted() Outcome { return Outcome(p.voted.Load()) }
+
+// Commit votes for the transaction, and returns when ZooKeeper has confirmed the vote. It is a promise: whatever happens to this process, it must be able
+// to carry the transaction out if it is committed, and may not abort it any more. Voting the same again is no error.
+//
+// ctx bounds the wait. If it ends first, the vote may or may not be written yet: ask again, or wait for Decided. Errors: [ErrDecided], [ErrVoted],
+// [ErrGone], session.ErrClosed.
+func (p *Proposal) Commit(ctx context.Context) error {
+	return p.cast(ctx, "vote to commit", pact.Cast{GUID: p.guid, Commit: true})
+}
+
+// Abort votes against the transaction, which is aborted thereby, at once and for all. Everything else is as with Commit. The reason, at most 1,024
+// bytes, stands in the record.
+func (p *Proposal) Abort(ctx context.Context, reason string) error {
+	const op = "vote to abort"
+	if err := checkReason(reason); err != nil {
+		return failed(op, p.path(), err)
+	}
+	return p.cast(ctx, op, pact.Cast{GUID: p.guid, Reason: reason})
+}
+
+// Decided closes when the outcome is known here. It stays open if it can't be: see Done.
+func (p *Proposal) Decided() <-chan struct{} { return p.decided.C() }
+
+// Outcome is Undecided until Decided closes.
+func (p *Proposal) Outcome() Outcome {
+	if v := p.verdict.Load(); v != nil {
+		return v.outcome
+	}
+	return Undecided
+}
+
+// Reason says why it was aborted; "" if it was not.
+func (p *Proposal) Reason() string {
+	if v := p.verdict.Load(); v != nil {
+		return v.reason
+	}
+	return ""
+}
+
+// Ack says that this site has acted on the decision, durably, and needs nothing of the transaction any more: it is not offered again. When
+// everybody has done so, nothing is left of it in ZooKeeper. Errors: [ErrUndecided]; [ErrGone] if it was gone before its decision was known, and then it is
+// not offered again either; session.ErrClosed. ctx bounds the wait; if it ends first, the acknowledgement goes on.
+func (p *Proposal) Ack(ctx context.Context) error {
+	const op = "acknowledge"
+	p.site.mu.Lock()
+	if p.end.Err() != nil && p.site.open[p.guid] != p { // it is through here
+		p.site.mu.Unlock()
+		if err := p.end.Err(); !errors.Is(err, session.ErrReleased) {
+			return failed(op, p.path(), err)
+		}
+		return nil
+	}
+	if p.leaving == nil {
+		p.leaving = &request{done: notify.NewLatch()}
+	}
+	r := p.leaving
+	p.site.mu.Unlock()
+	return failed(op, p.path(), p.ask(ctx, r, pact.Ack{GUID: p.guid}))
+}
+
+// Done closes when there is nothing more to wait for here. Err then says why.
+func (p *Proposal) Done() <-chan struct{} { return p.end.Done() }
+
+// Err is nil exactly while Done is open. Then it is session.ErrReleased after Ack; [ErrGone]; or session.ErrClosed with the site or its session, after which
+// the transaction goes on and is offered again to the next site of this name.
+func (p *Proposal) Err() error { return p.end.Err() }
+
+func (p *Proposal) path() string { return p.site.root.Tx(p.id) }
+
+func (p *Proposal) cast(ctx context.Context, op string, c pact.Cast) error {
+	p.site.mu.Lock()
+	if err := p.end.Err(); err != nil {
+		p.site.mu.Unlock()
+		if errors.Is(err, session.ErrReleased) {
+			err = ErrDecided
+		}
+		return failed(op, p.path(), err)
+	}
+	if p.vote != nil && p.vote.cast.Commit != c.Commit {
+		p.site.mu.Unlock()
+		return failed(op, p.path(), ErrVoted)
+	}
+	if p.vote == nil {
+		p.vote = &ballot{request: request{done: notify.NewLatch()}, cast: c}
+	}
+	b := p.vote
+	p.site.mu.Unlock()
+	return failed(op, p.path(), p.ask(ctx, &b.request, b.cast))
+}
+
+// ask tells the machine and waits for the answer.
+func (p *Proposal) ask(ctx context.Context, r *request, wish recipe.Event) error {
+	if !p.site.host.Tell(wish) {
+		<-p.site.host.Done() // under way: then everything has been answered
+	}
+	select {
+	case <-r.done.C():
+		return r.err
+	default:
+	}
+	select {
+	case <-r.done.C():
+		return r.err
+	case <-p.site.host.Done():
+		return p.site.host.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (p *Proposal) voteDone(err error) {
+	p.site.mu.Lock()
+	b := p.vote
+	p.vote = nil
+	p.site.mu.Unlock()
+	if b == nil {
+		return
+	}
+	if err == nil {
+		p.remember(b.cast.Commit)
+	}
+	b.err = err
+	b.done.Close()
+}
+
+func (p *Proposal) remember(commit bool) {
+	voted := Aborted
+	if commit {
+		voted = Committed
+	}
+	p.voted.Store(int32(voted)) //nolint:gosec // one of three
+}
+
+func (p *Proposal) left(err error) {
+	p.site.mu.Lock()
+	r := p.leaving
+	p.leaving = nil
+	p.site.mu.Unlock()
+	if r != nil {
+		r.err = err
+		r.done.Close()
+	}
+}
+
+func (p *Proposal) decide(outcome Outcome, reason string) {
+	p.verdict.CompareAndSwap(nil, &verdict{outcome, reason})
+	p.decided.Close()
+}
+
+func (p *Proposal) finish(err error) { p.end.Set(err) }
+
+func isGone(err error) bool { return errors.Is(err, ErrGone) }

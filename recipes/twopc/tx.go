@@ -1,0 +1,178 @@
+package twopc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Tx is a transaction at its coordinator. It is safe for concurrent use.
+type Tx struct {
+	c  *Coordinator
+	n  uint64
+	id string
+
+	guid     string   // these are guarded by the coordinator's mutex
+	sites    []string // and so on
+	payload  []byte   // until it has begun
+	adopting bool
+	abort    *pact.Abort
+
+	answered notify.End // it has begun (errBegun), or was refused
+	votes    *notify.Finite[Vote]
+	decided  *notify.Latch
+	verdict  atomic.Pointer[verdict]
+	end      notify.End
+}
+
+// verdict is a decision.
+type verdict struct {
+	outcome Outcome
+	reason  string
+}
+
+// errBegun is the end of the wait for the beginning.
+var errBegun = errors.New("begun")
+
+func newTx(c *Coordinator, id string, sites []string) *Tx {
+	return &Tx{
+		c: c, id: id, sites: sites, votes: notify.NewFinite[Vote](len(sites)), decided: notify.NewLatch(),
+	}
+}
+
+// ID is the transaction's name.
+func (t *Tx) ID() string { return t.id }
+
+// Votes gives each vote, once, as it is seen. It closes with Done; what was seen before can still be received. A decision that comes first
+// leaves out votes that it did not need.
+func (t *Tx) Votes() <-chan Vote { return t.votes.C() }
+
+// Decided closes when the outcome stands in ZooKeeper, for all sites and for ever. It stays open if the outcome can't be had here: see Done.
+func (t *Tx) Decided() <-chan struct{} { return t.decided.C() }
+
+// Outcome is Undecided until Decided closes.
+func (t *Tx) Outcome() Outcome {
+	if v := t.verdict.Load(); v != nil {
+		return v.outcome
+	}
+	return Undecided
+}
+
+// Reason says why it was aborted; "" if it was not.
+func (t *Tx) Reason() string {
+	if v := t.verdict.Load(); v != nil {
+		return v.reason
+	}
+	return ""
+}
+
+// Done closes when there is nothing more to wait for here: with the decision, or without one. Err then says which.
+func (t *Tx) Done() <-chan struct{} { return t.end.Done() }
+
+// Err is nil exactly while Done is open. Then it is [ErrDecided]; or session.ErrClosed, if the coordinator or its session ended first, so that the sites
+// abort; or [ErrGone]; or what ZooKeeper refused.
+func (t *Tx) Err() error { return t.end.Err() }
+
+// Abort decides against the transaction, unless it is decided, and returns when a decision stands: nil if it is aborted, [ErrDecided] if it is
+// committed. ctx bounds the wait; if it ends first, the attempt goes on. The reason, at most 1,024 bytes, stands in the record.
+func (t *Tx) Abort(ctx context.Context, reason string) error {
+	const op = "abort"
+	if err := checkReason(reason); err != nil {
+		return failed(op, t.path(), err)
+	}
+	if t.end.Err() == nil {
+		t.giveUp(reason)
+	}
+	select {
+	case <-t.end.Done():
+	default:
+		select {
+		case <-t.end.Done():
+		case <-ctx.Done():
+			return failed(op, t.path(), context.Cause(ctx))
+		}
+	}
+	if t.Outcome() == Aborted {
+		return nil
+	}
+	return failed(op, t.path(), t.end.Err())
+}
+
+// giveUp records and tells that it is to be aborted.
+func (t *Tx) giveUp(reason string) {
+	t.c.mu.Lock()
+	if t.abort == nil {
+		t.abort = &pact.Abort{N: t.n, Reason: reason}
+	}
+	wish := *t.abort
+	t.c.mu.Unlock()
+	t.c.host.Tell(wish)
+}
+
+func (t *Tx) path() string { return t.c.root.Tx(t.id) }
+
+// wish is what the machine is told, according to how far it has come.
+func (t *Tx) wish() recipe.Event {
+	switch {
+	case errors.Is(t.answered.Err(), errBegun):
+		return pact.Resume{N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites, Outcome: pact.Outcome(t.Outcome())}
+	case t.adopting:
+		return pact.Adopt{N: t.n, ID: t.id}
+	}
+	return pact.Begin{N: t.n, ID: t.id, GUID: t.guid, Payload: t.payload, Sites: t.sites, Peers: t.c.peers}
+}
+
+// await waits until it has begun. Who gives up waiting gives up the transaction.
+func (t *Tx) await(ctx context.Context) error {
+	select {
+	case <-t.answered.Done():
+	default:
+		select {
+		case <-t.answered.Done():
+		case <-ctx.Done():
+			t.giveUp("given up before it began")
+			return context.Cause(ctx)
+		}
+	}
+	if err := t.answered.Err(); !errors.Is(err, errBegun) {
+		return err
+	}
+	return nil
+}
+
+func (t *Tx) begun(guid string, sites []string) {
+	t.c.mu.Lock()
+	if guid != "" {
+		t.guid, t.sites, t.votes = guid, sites, notify.NewFinite[Vote](len(sites))
+	}
+	t.payload = nil
+	t.c.mu.Unlock()
+	t.answered.Set(errBegun)
+}
+
+// refuse answers whoever waits for the beginning, if nobody has.
+func (t *Tx) refuse(err error) { t.answered.Set(err) }
+
+func (t *Tx) decide(outcome Outcome, by, reason string) {
+	if by != "" {
+		reason = fmt.Sprintf("site %q: %s", by, reason)
+	}
+	t.verdict.CompareAndSwap(nil, &verdict{outcome, reason})
+	t.decided.Close()
+	how := outcome.String()
+	if reason != "" {
+		how += ": " + reason
+	}
+	t.finish(&session.OpError{Op: "transaction", Path: t.path(), Err: fmt.Errorf("%w: %s", ErrDecided, how)})
+}
+
+func (t *Tx) finish(err error) {
+	t.end.Set(err)
+	t.votes.Close()
+}

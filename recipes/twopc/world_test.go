@@ -1,0 +1,112 @@
+package twopc_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+const path = "/pay/transfers"
+
+// world is a server in memory and virtual time, and the clients on it.
+type world struct {
+	*testing.T
+	server *zktest.Server
+}
+
+// inBubble runs a test in virtual time.
+func inBubble(t *testing.T, f func(w *world), opts ...zktest.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		opts = append([]zktest.Option{zktest.WithTick(500 * time.Millisecond), zktest.WithSessionTimeouts(time.Second, time.Minute)}, opts...)
+		f(&world{t, zktest.Start(t, opts...)})
+	})
+}
+
+// host is a machine with one session on it.
+type host struct {
+	*session.Session
+	machine zktest.Host
+	die     func() // as kill -9: nothing of it is sent any more, and ZooKeeper lets its session expire
+}
+
+func (w *world) host(name string, opts ...session.Option) *host {
+	w.Helper()
+	machine := w.server.Host(name)
+	opts = append([]session.Option{session.WithDialer(machine.Dialer()), session.WithTimeout(6 * time.Second)}, opts...)
+	s, err := session.Open(w.Context(), w.server.Hosts(), opts...)
+	require.NoError(w, err)
+	w.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = s.Close(ctx)
+	})
+	return &host{Session: s, machine: machine, die: func() {
+		machine.Partition()
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = s.Close(ctx)
+	}}
+}
+
+func (w *world) coordinator(h *host, opts ...twopc.Option) *twopc.Coordinator {
+	w.Helper()
+	c, err := twopc.NewCoordinator(h.Session, path, opts...)
+	require.NoError(w, err)
+	return c
+}
+
+// site registers one and waits for that.
+func (w *world) site(h *host, name string) *twopc.Site {
+	w.Helper()
+	s, err := twopc.NewSite(h.Session, path, name)
+	require.NoError(w, err)
+	synctest.Wait()
+	return s
+}
+
+// nodes are the znodes below the path but the containers and the presences.
+func (w *world) nodes() []string {
+	var all []string
+	for line := range strings.Lines(w.server.Dump()) {
+		node, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		rest, below := strings.CutPrefix(node, path+"/")
+		switch parts := strings.Split(rest, "/"); {
+		case !below:
+		case parts[0] == "tx" && len(parts) > 1, parts[0] == "inbox" && len(parts) > 2:
+			all = append(all, node)
+		}
+	}
+	return all
+}
+
+// within receives in at most d of virtual time.
+func within[T any](w *world, d time.Duration, c <-chan T) T {
+	w.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(d):
+		w.Fatalf("nothing within %v\n%s", d, w.server.Dump())
+		panic("unreachable")
+	}
+}
+
+// never fails if the channel delivers while everything settles.
+func never[T any](w *world, c <-chan T, what string) {
+	w.Helper()
+	synctest.Wait()
+	select {
+	case v := <-c:
+		w.Fatalf("%s: %v", what, v)
+	default:
+	}
+}
