@@ -12,7 +12,7 @@ type drivers struct{ *testing.M }
 
 func (d drivers) Run() int {
 	flag.Parse()
-	_ = flag.Set("test.parallel", "6") // they wait for others most of the time, however few processors there are
+	_ = flag.Set("test.parallel", "12") // they wait for others most of the time, however few processors there are
 	code := d.M.Run()
 	stopDrivers()
 	return code

@@ -1,0 +1,191 @@
+package interop_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// side is what a contender wants.
+type side int
+
+const (
+	alone    side = iota // nobody else beside it
+	together             // others of the same side may be
+)
+
+// contender is one participant in a line, of whatever library, with a session of its own.
+type contender interface {
+	name() string
+	side() side
+	// acquire waits for at most d, and says whether it holds; if not, it has left the line.
+	acquire(d time.Duration) (bool, error)
+	release() error
+	// end closes the session, as the end of a process does: nothing is released first.
+	end() error
+	// mark creates an ephemeral znode of the contender's session, unmark deletes it, and seen lists what stands beside it.
+	mark(path string) error
+	unmark(path string) error
+	seen(path string) ([]string, error)
+}
+
+// guard watches that nobody holds beside somebody who wants to be alone. It looks twice: in this process, from after each acquisition to before the
+// release; and in ZooKeeper, where each holder shows itself with its own session, and then looks for others.
+type guard struct {
+	path string // of the holders' marks
+
+	mu      sync.Mutex
+	holders map[string]side
+	wrong   []string
+	order   []string // who held, in order, for the log
+}
+
+func newGuard(t *testing.T, s *session.Session, path string) *guard {
+	t.Helper()
+	require.NoError(t, s.EnsurePath(t.Context(), path))
+	return &guard{path: path, holders: map[string]side{}}
+}
+
+// enter is called by who has just acquired, leave by who is about to release.
+func (g *guard) enter(c contender) error {
+	g.mu.Lock()
+	for other, s := range g.holders {
+		if s == alone || c.side() == alone {
+			g.wrong = append(g.wrong, c.name()+" holds beside "+other)
+		}
+	}
+	g.holders[c.name()] = c.side()
+	g.order = append(g.order, c.name())
+	g.mu.Unlock()
+
+	mark := "together-" + c.name()
+	if c.side() == alone {
+		mark = "alone-" + c.name()
+	}
+	if err := c.mark(g.path + "/" + mark); err != nil {
+		return fmt.Errorf("%s: mark: %w", c.name(), err)
+	}
+	marks, err := c.seen(g.path)
+	if err != nil {
+		return fmt.Errorf("%s: look: %w", c.name(), err)
+	}
+	for _, other := range marks {
+		if other != mark && (strings.HasPrefix(other, "alone-") || c.side() == alone) {
+			g.fault(c.name() + " found in ZooKeeper " + other)
+		}
+	}
+	return nil
+}
+
+func (g *guard) leave(c contender) error {
+	mark := "together-" + c.name()
+	if c.side() == alone {
+		mark = "alone-" + c.name()
+	}
+	if err := c.unmark(g.path + "/" + mark); err != nil {
+		return fmt.Errorf("%s: unmark: %w", c.name(), err)
+	}
+	g.forget(c)
+	return nil
+}
+
+func (g *guard) forget(c contender) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.holders, c.name())
+}
+
+func (g *guard) fault(what string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.wrong = append(g.wrong, what)
+}
+
+// verdict fails the test if two held what only one may.
+func (g *guard) verdict(t *testing.T) {
+	t.Helper()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	require.Empty(t, g.wrong, "two holders; the order was %v", g.order)
+}
+
+// contend has all contenders hold again and again, some of them giving up early, and sees that nobody is stuck and nothing is left.
+func contend(t *testing.T, s *session.Session, line string, rounds int, contenders ...contender) {
+	t.Helper()
+	g := newGuard(t, s, line+"-guard")
+	seed := rand.Uint64()
+	var wg sync.WaitGroup
+	failures := make(chan error, len(contenders))
+	for i, c := range contenders {
+		wg.Go(func() { failures <- holdAgain(g, c, rounds, rand.New(rand.NewPCG(seed, uint64(i)))) })
+	}
+	wg.Wait() // every acquisition is bounded
+	close(failures)
+	for err := range failures {
+		require.NoError(t, err, "seed %d; the line: %v", seed, standing(t, s, line))
+	}
+	g.verdict(t)
+	require.Empty(t, standing(t, s, line), "left in the line")
+	for _, c := range contenders {
+		require.Contains(t, g.order, c.name(), "everybody has held")
+	}
+}
+
+// impatient never waits long: its library can get stuck in a line by itself, and is not to be waited for.
+type impatient struct{ contender }
+
+func (i impatient) acquire(d time.Duration) (bool, error) {
+	return i.contender.acquire(min(d, 200*time.Millisecond))
+}
+
+func holdAgain(g *guard, c contender, rounds int, rnd *rand.Rand) error {
+	_, mayFail := c.(impatient)
+	for round := range rounds {
+		wait := patience
+		if round > 0 && rnd.IntN(4) == 0 {
+			wait = time.Duration(1+rnd.IntN(30)) * time.Millisecond
+		}
+		held, err := c.acquire(wait)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: acquire: %w", c.name(), err)
+		case !held && wait == patience && !mayFail:
+			return fmt.Errorf("%s: stuck in round %d", c.name(), round)
+		case !held:
+			continue
+		}
+		if err := g.enter(c); err != nil {
+			return err
+		}
+		if err := g.leave(c); err != nil {
+			return err
+		}
+		if err := c.release(); err != nil {
+			return fmt.Errorf("%s: release: %w", c.name(), err)
+		}
+	}
+	return nil
+}
+
+// standing is who is in the line.
+func standing(t *testing.T, s *session.Session, line string) []string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	defer cancel()
+	require.NoError(t, s.Sync(ctx, "/"))
+	names, _, err := s.Children(ctx, line)
+	if err != nil {
+		require.ErrorIs(t, err, session.ErrNoNode)
+	}
+	slices.Sort(names)
+	return names
+}
