@@ -2,6 +2,7 @@ package tree
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,7 +14,8 @@ type Tree struct {
 	nodes      map[string]*Node
 	root       *Node
 	ephemerals map[int64]map[*Node]struct{}
-	reapable   map[*Node]struct{} // containers and TTL znodes
+	reapable   map[*Node]struct{}  // containers and TTL znodes
+	quotas     map[string]struct{} // paths with a quota
 	dataSize   int64
 }
 
@@ -43,6 +45,7 @@ func empty() *Tree {
 		nodes:      map[string]*Node{"": root, "/": root},
 		ephemerals: make(map[int64]map[*Node]struct{}),
 		reapable:   make(map[*Node]struct{}),
+		quotas:     make(map[string]struct{}),
 	}
 }
 
@@ -152,7 +155,7 @@ func walk(n *Node, visit func(*Node)) {
 // Clone is an independent copy; data and ACLs, which never change in place, are shared.
 func (t *Tree) Clone() *Tree {
 	c := empty()
-	c.dataSize = t.dataSize
+	c.dataSize, c.quotas = t.dataSize, maps.Clone(t.quotas)
 	c.copyNode(c.root, t.root)
 	return c
 }
