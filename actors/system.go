@@ -79,7 +79,7 @@ func (s *System) start(parent, n *node) bool {
 	if !parent.adopt(n) {
 		return false
 	}
-	c.pid = s.proto.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return c }, actor.WithMailbox(lists)))
+	c.pid = s.proto.Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return c }, actor.WithMailbox(lists), actor.WithDispatcher(dispatcher{})))
 	return true
 }
 

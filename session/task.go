@@ -3,6 +3,8 @@ package session
 import (
 	"sync"
 	"time"
+
+	"github.com/troupe-go/troupe/internal/stack"
 )
 
 // tasks are the goroutines of a session. Each is a request on its way, or the reaction to a timer; each ends with the connection that it waits for or
@@ -18,11 +20,14 @@ func (t *tasks) run(f func()) bool {
 	if !t.begin() {
 		return false
 	}
-	go func() { // owned by the session; see tasks
-		defer t.running.Done()
-		f()
-	}()
+	go t.carryOut(f) // owned by the session; see tasks
 	return true
+}
+
+func (t *tasks) carryOut(f func()) {
+	defer t.running.Done()
+	stack.Widen()
+	f()
 }
 
 // begin reserves a task.

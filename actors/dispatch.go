@@ -1,0 +1,27 @@
+package actors
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/troupe-go/troupe/internal/stack"
+)
+
+// throughput is how many messages an actor takes in a row before it lets others have the processor; the library's own number.
+const throughput = 300
+
+// dispatcher starts a goroutine when there are messages for an actor that has none, as the library's own does, with a stack that is large enough for what
+// actors do.
+type dispatcher struct{}
+
+var _ actor.Dispatcher = dispatcher{}
+
+// Schedule implements [actor.Dispatcher].
+func (dispatcher) Schedule(f func()) { go dispatch(f) } // owned by the actor; ends when its mailbox is empty
+
+// Throughput implements [actor.Dispatcher].
+func (dispatcher) Throughput() int { return throughput }
+
+func dispatch(f func()) {
+	stack.Widen()
+	f()
+}
