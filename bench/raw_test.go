@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,6 +17,7 @@ import (
 type raw struct {
 	conn *zk.Conn
 	dir  string
+	wire *wire
 }
 
 type quiet struct{}
@@ -24,7 +26,8 @@ func (quiet) Printf(string, ...any) {}
 
 func newRaw(tb testing.TB, servers []string, dir string) *raw {
 	tb.Helper()
-	conn, events, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(quiet{}))
+	out := &wire{written: make(chan struct{}, 1)}
+	conn, events, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(quiet{}), zk.WithDialer(out.dial))
 	require.NoError(tb, err)
 	tb.Cleanup(conn.Close)
 	for ev := range events {
@@ -36,13 +39,13 @@ func newRaw(tb testing.TB, servers []string, dir string) *raw {
 	if err != nil {
 		require.ErrorIs(tb, err, zk.ErrNodeExists)
 	}
-	return &raw{conn: conn, dir: dir}
+	return &raw{conn: conn, dir: dir, wire: out}
 }
 
 func (r *raw) create(tb testing.TB) string {
 	tb.Helper()
 	own, err := r.conn.Create(r.dir+"/_c_0123456789abcdef0123456789abcdef-lock-", nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
-	require.NoError(tb, err)
+	assert.NoError(tb, err) // also beside the benchmark's goroutine
 	return own
 }
 
@@ -67,15 +70,23 @@ func (r *raw) least(tb testing.TB) {
 	r.delete(tb, own)
 }
 
-// same is an uncontended cycle with the requests that Troupe makes, one after the other, as a bare client can.
+// same is an uncontended cycle with the requests that Troupe makes, in the same two trips: the listing right behind the create, the deletion right behind the
+// read.
 func (r *raw) same(tb testing.TB) {
 	tb.Helper()
-	own := r.create(tb)
-	require.Equal(tb, path.Base(own), r.list(tb)[0])
-	_, _, fired, err := r.conn.GetW(own)
-	require.NoError(tb, err)
+	created := make(chan string, 1)
+	r.wire.ahead(func() { created <- r.create(tb) })
+	names := r.list(tb)
+	own := <-created
+	require.Equal(tb, path.Base(own), names[0])
+	fired := make(chan (<-chan zk.Event), 1)
+	r.wire.ahead(func() {
+		_, _, ev, err := r.conn.GetW(own)
+		assert.NoError(tb, err)
+		fired <- ev
+	})
 	r.delete(tb, own)
-	<-fired
+	<-<-fired
 }
 
 // waiter is a bare contender in a long line.
