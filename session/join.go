@@ -5,11 +5,13 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Join asks for a place in a line: an ephemeral sequential znode.
+// Join asks for a place in a line: an ephemeral sequential znode. Of the form Alone it is an ephemeral znode with just that name, which is refused with
+// [ErrNodeExists] while there is one.
 type Join struct {
 	Parent string // of the line; made, as a container, with all above it, if it is missing
 	Name   string // what the znode's name begins with, behind the GUID that protects it: "lock-"
-	Data   []byte
+	Form   znode.Form
+	Data   []byte // if there are none, and the form has no GUID in the name, they are a GUID
 
 	// Replace is the path of an own znode that is deleted in the same transaction, "" for none. If it is gone already, that is fine.
 	Replace string
@@ -46,14 +48,14 @@ func (t *Seat) JoinList(number uint64, j Join, joined func(Joined), listed func(
 	}
 	t.within(number, func(e *epoch) {
 		s := t.session
-		c := s.enroll(t, e, j.Parent)
+		c := s.enroll(t, e, j)
 		if c == nil {
 			refuse(ErrExpired)
 			return
 		}
 		attempt := &joining{session: s, contender: c, join: j, listing: listed != nil}
 		path, stat, err := attempt.run()
-		if err = s.enrolled(c, path, err); err != nil {
+		if err = s.enrolled(c, path, stat.Czxid, err); err != nil {
 			refuse(err)
 			return
 		}
@@ -66,8 +68,9 @@ func (t *Seat) JoinList(number uint64, j Join, joined func(Joined), listed func(
 }
 
 // enroll enters a contender that is about to be created; nil if the epoch is over.
-func (s *Session) enroll(t *Seat, e *epoch, parent string) *contender {
-	c := &contender{seat: t, epoch: e, parent: parent, guid: znode.NewGUID(), settled: notify.NewLatch()}
+func (s *Session) enroll(t *Seat, e *epoch, j Join) *contender {
+	c := &contender{seat: t, epoch: e, parent: j.Parent, guid: znode.NewGUID(), form: j.Form, settled: notify.NewLatch()}
+	c.data = j.Form.Data(c.guid, j.Data)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e.over || s.closing {
@@ -79,12 +82,13 @@ func (s *Session) enroll(t *Seat, e *epoch, parent string) *contender {
 }
 
 // enrolled notes what came of it. A seat that was left meanwhile wants it no more.
-func (s *Session) enrolled(c *contender, path string, err error) error {
+func (s *Session) enrolled(c *contender, path string, czxid int64, err error) error {
 	defer c.settled.Close()
 	c.seat.mu.Lock()
 	gone := c.seat.gone
 	c.seat.mu.Unlock()
 	s.mu.Lock()
+	c.czxid = czxid
 	switch {
 	case err != nil:
 		s.ledger.strike(c)

@@ -34,14 +34,15 @@ type listing struct {
 func (g *joining) run() (string, Stat, error) {
 	s, e := g.session, g.contender.epoch
 	parent := s.Path(g.join.Parent)
-	want := znode.Join(parent, znode.Protect(g.contender.guid, g.join.Name))
+	head := g.join.Form.Head(g.contender.guid, e.sessionID, g.join.Name)
+	want := znode.Join(parent, head)
 	g.replaced = g.join.Replace == ""
 	lost := false // an answer was: look before creating again
 	var path string
 	var stat Stat
 	err := s.insist(e, func(c *link.Conn) (err error) {
 		if lost {
-			if path, err = find(c, parent, g.contender.guid); err != nil || path != "" {
+			if path, stat, err = g.find(c, parent, head); err != nil || path != "" {
 				return err
 			}
 			lost = false
@@ -68,12 +69,16 @@ func (g *joining) create(c *link.Conn, path string) (string, Stat, error) {
 		written = func() { g.listBehind(c) }
 	}
 	if g.replaced {
-		return c.CreateStat(path, g.join.Data, link.EphemeralSequential, s.cfg.acl, written)
+		mode := link.EphemeralSequential
+		if g.join.Form == znode.Alone {
+			mode = link.Ephemeral
+		}
+		return c.CreateStat(path, g.contender.data, mode, s.cfg.acl, written)
 	}
 	old := s.Path(g.join.Replace)
 	results, err := c.Multi([]link.Op{
 		{Kind: link.OpDelete, Path: old, Version: -1},
-		{Kind: link.OpCreate, Path: path, Data: g.join.Data, Mode: link.EphemeralSequential, ACL: s.cfg.acl},
+		{Kind: link.OpCreate, Path: path, Data: g.contender.data, Mode: link.EphemeralSequential, ACL: s.cfg.acl},
 	}, written)
 	switch {
 	case err == nil:
@@ -124,8 +129,9 @@ func (g *joining) list() ([]string, Stat, error) {
 	return names, stat, err
 }
 
-// find looks for a protected znode. The sync is what makes the look tell the truth: the server may lag behind what the one before it has done.
-func find(c *link.Conn, parent string, guid znode.GUID) (string, error) {
+// find looks for a znode by what its name begins with. The sync is what makes the look tell the truth: the server may lag behind what the one before it has
+// done.
+func find(c *link.Conn, parent, head string) (string, error) {
 	if err := c.Sync(parent); err != nil {
 		return "", err
 	}
@@ -134,7 +140,7 @@ func find(c *link.Conn, parent string, guid znode.GUID) (string, error) {
 		return "", err
 	}
 	for _, name := range names {
-		if strings.HasPrefix(name, znode.Protect(guid, "")) {
+		if strings.HasPrefix(name, head) {
 			return znode.Join(parent, name), nil
 		}
 	}

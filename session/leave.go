@@ -3,27 +3,50 @@ package session
 import (
 	"errors"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
 // Remove deletes a znode for certain: it is repeated until ZooKeeper has confirmed that it is gone, or the epoch is over. done gets nil in both cases.
 func (t *Seat) Remove(number uint64, path string, done func(error)) {
 	t.within(number, func(e *epoch) {
-		t.session.remove(e, path)
+		s := t.session
+		s.mu.Lock()
+		c := s.ledger.at(t, path)
+		another := c == nil && s.ledger.byPath[path] != nil
+		s.mu.Unlock()
+		if !another {
+			s.remove(e, path, c)
+		}
 		done(nil)
 	}, func(error) { done(nil) })
 }
 
 // remove deletes until it is gone. What stands in its way (a right that was taken away) may be put right by somebody, so it is tried again.
-func (s *Session) remove(e *epoch, path string) {
+// c is what the record has of it, nil for nothing.
+func (s *Session) remove(e *epoch, path string, c *contender) {
 	s.mu.Lock()
-	s.ledger.leaves(path)
+	alone, doubt := false, false
+	if c != nil {
+		c.leaving = true
+		alone = c.form == znode.Alone
+		doubt = alone && c.suspect
+	}
 	s.mu.Unlock()
 	for try := 1; ; try++ {
-		err := s.insist(e, func(c *link.Conn) error { return c.Delete(s.Path(path), -1) })
+		err := s.insist(e, func(conn *link.Conn) error {
+			if doubt {
+				if mine, err := s.stands(conn, c); err != nil || !mine {
+					return err
+				}
+			}
+			err := conn.Delete(s.Path(path), -1)
+			doubt = alone // from now on what is there may be another's
+			return err
+		})
 		switch {
 		case err == nil, errors.Is(err, ErrNoNode):
-			s.missing(path)
+			s.removed(c, path)
 			return
 		case errors.Is(err, ErrExpired), errors.Is(err, ErrClosed):
 			return
@@ -33,6 +56,29 @@ func (s *Session) remove(e *epoch, path string) {
 		}
 		s.pause(s.life, backoff(try))
 	}
+}
+
+// removed notes that a contender is gone for certain.
+func (s *Session) removed(c *contender, path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c != nil && c.form == znode.Alone {
+		s.ledger.strike(c)
+		return
+	}
+	s.ledger.gone(path)
+}
+
+// stands looks whether what is at the path of a contender that is alone there is still that contender. Names come again, Czxids do not.
+func (s *Session) stands(conn *link.Conn, c *contender) (bool, error) {
+	s.mu.Lock()
+	path, czxid := c.path, c.czxid
+	s.mu.Unlock()
+	if err := conn.Sync(s.Path(path)); err != nil {
+		return false, err
+	}
+	stat, exists, err := conn.Exists(s.Path(path), false)
+	return exists && stat.EphemeralOwner == c.epoch.sessionID && isIt(czxid, stat), err
 }
 
 // sweep deletes, in the background, a contender that nobody wants any more. One that is still being created is swept when that is done.
@@ -48,7 +94,7 @@ func (s *Session) sweep(c *contender) {
 			}
 		}
 		if path != "" {
-			s.remove(c.epoch, path)
+			s.remove(c.epoch, path, c)
 		}
 	})
 }

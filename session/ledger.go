@@ -15,10 +15,16 @@ type contender struct {
 	settled *notify.Latch // whether it was created is known
 	leaving bool          // it is being deleted: nobody may take it over
 
+	form  znode.Form
+	data  []byte // that it is created with
+	czxid int64  // 0: not known
+
 	// Of one that a transaction created under a name without a GUID, and whose answer was lost: it is the seat's only if the session owns it and these are
 	// its data.
 	doubtful bool
-	data     []byte
+
+	// Of the form Alone: something says that there is nothing at its path. That may be about another znode there, before it or after it.
+	suspect bool
 }
 
 // ledger is what exists, or may, in the present epoch. It is guarded by the session's mutex and outlives every actor.
@@ -54,16 +60,36 @@ func (l *ledger) strike(c *contender) {
 
 // gone notes that there is nothing at a path.
 func (l *ledger) gone(path string) {
-	if c := l.byPath[path]; c != nil {
+	switch c := l.byPath[path]; {
+	case c == nil:
+	case c.form == znode.Alone:
+		c.suspect = true
+	default:
 		l.strike(c)
 	}
 }
 
-// leaves notes that what stands at a path is being deleted.
-func (l *ledger) leaves(path string) {
-	if c := l.byPath[path]; c != nil {
-		c.leaving = true
+// forget strikes what a seat had at a path that is not its own alone: it wants another there, so it has seen the end of it.
+func (l *ledger) forget(t *Seat, path string) {
+	for _, c := range l.of(t) {
+		if c.form == znode.Alone && c.path == path {
+			l.strike(c)
+		}
 	}
+}
+
+// at is what a seat has at a path. Where it has none, it is whatever the record has there, unless that is alone there: then it is another seat's.
+func (l *ledger) at(t *Seat, path string) *contender {
+	c := l.byPath[path]
+	if c == nil || c.form != znode.Alone || c.seat == t {
+		return c
+	}
+	for _, own := range l.of(t) {
+		if own.path == path {
+			return own
+		}
+	}
+	return nil
 }
 
 // of are the contenders of a seat.

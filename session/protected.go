@@ -75,7 +75,7 @@ func (n *newborn) bear(ctx context.Context) (path string, at passage, err error)
 // recognise looks for the znode. An ephemeral one that belongs to another ZooKeeper session is one's own no longer: it is about to end.
 func (n *newborn) recognise(at passage, parent string, guid znode.GUID) (string, error) {
 	c := at.epoch.conn
-	path, err := find(c, parent, guid)
+	path, err := find(c, parent, znode.Protect(guid, ""))
 	if err != nil || path == "" || !n.ephemeral {
 		return path, err
 	}
@@ -95,7 +95,7 @@ func (n *newborn) recognise(at passage, parent string, guid znode.GUID) (string,
 
 // disown deletes a znode that nobody wants any more. A persistent one does not end with its epoch, so neither does this.
 func (s *Session) disown(e *epoch, path string) {
-	s.remove(e, s.relative(path))
+	s.remove(e, s.relative(path), nil)
 	s.mu.Lock()
 	again := e.over && !s.closing
 	s.mu.Unlock()

@@ -1,6 +1,9 @@
 package session
 
-import "github.com/troupe-go/troupe/session/internal/link"
+import (
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session/internal/link"
+)
 
 // Debris are the paths of what this seat has standing in ZooKeeper, as far as they are known, without what is being deleted.
 func (t *Seat) Debris() []string { return t.debris(false) }
@@ -45,15 +48,13 @@ func (t *Seat) Recover(number uint64, done func(standing, leaving []string, err 
 		var found [2][]string
 		for kind, paths := range [2][]string{t.debris(false), t.debris(true)} {
 			for _, path := range paths {
-				exists, err := s.exists(e, path)
+				exists, err := s.exists(t, e, path)
 				if err != nil {
 					done(nil, nil, err)
 					return
 				}
 				if exists {
 					found[kind] = append(found[kind], path)
-				} else {
-					s.missing(path)
 				}
 			}
 		}
@@ -67,10 +68,21 @@ func (s *Session) inDoubt(c *contender) bool {
 	return c.doubtful
 }
 
-func (s *Session) exists(e *epoch, path string) (exists bool, err error) {
-	err = s.insist(e, func(c *link.Conn) (err error) {
-		_, exists, err = c.Exists(s.Path(path), false)
+// exists looks whether a contender of the record is there, and strikes it if not.
+func (s *Session) exists(t *Seat, e *epoch, path string) (exists bool, err error) {
+	s.mu.Lock()
+	c := s.ledger.at(t, path)
+	s.mu.Unlock()
+	err = s.insist(e, func(l *link.Conn) (err error) {
+		if c != nil && c.form == znode.Alone {
+			exists, err = s.stands(l, c)
+			return err
+		}
+		_, exists, err = l.Exists(s.Path(path), false)
 		return err
 	})
+	if err == nil && !exists {
+		s.removed(c, path)
+	}
 	return exists, err
 }

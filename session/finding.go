@@ -1,0 +1,83 @@
+package session
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session/internal/link"
+)
+
+// find looks for the contender after an answer was lost: by the GUID in its name, or, where it has none there, among the session's own znodes by its
+// data. Those of the record are somebody else's: of this process too.
+func (g *joining) find(c *link.Conn, parent, head string) (string, Stat, error) {
+	if g.join.Form.Named() {
+		path, err := find(c, parent, head)
+		return path, Stat{}, err
+	}
+	known := g.session.recorded() // before the listing: what is deleted meanwhile may still be in it
+	if err := c.Sync(parent); err != nil {
+		return "", Stat{}, err
+	}
+	names := []string{head}
+	if g.join.Form != znode.Alone {
+		var err error
+		if names, _, err = c.Children(parent, false); err != nil && !errors.Is(err, ErrNoNode) {
+			return "", Stat{}, err
+		}
+	}
+	for _, name := range names {
+		path := znode.Join(parent, name)
+		czxid, other := known[g.session.relative(path)]
+		if !g.join.Form.Fits(head, name) || other && g.join.Form != znode.Alone {
+			continue
+		}
+		stat, own, err := g.recognise(c, path)
+		if err != nil {
+			return "", Stat{}, err
+		}
+		if own && !(other && isIt(czxid, stat)) && g.session.reserve(g.contender, path, stat) {
+			return path, stat, nil
+		}
+	}
+	return "", Stat{}, nil
+}
+
+// recognise tells whether a znode is one that this session made with the contender's data. One that it may not read is told by its owner alone.
+func (g *joining) recognise(c *link.Conn, path string) (stat Stat, own bool, err error) {
+	data, stat, err := c.Get(path, false)
+	same := znode.Same(g.contender.data, data)
+	if errors.Is(err, ErrNoAuth) {
+		same = true
+		stat, _, err = c.Exists(path, false)
+	}
+	if errors.Is(err, ErrNoNode) {
+		return Stat{}, false, nil
+	}
+	return stat, same && stat.EphemeralOwner == g.contender.epoch.sessionID, err
+}
+
+// isIt: the znode of which this is known, if anything is, is the one with that Stat.
+func isIt(czxid int64, stat Stat) bool { return czxid == 0 || czxid == stat.Czxid }
+
+// recorded are the paths of all znodes in the record, and their Czxids as far as they are known.
+func (s *Session) recorded() map[string]int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := make(map[string]int64, len(s.ledger.byPath))
+	for path, c := range s.ledger.byPath {
+		known[path] = c.czxid
+	}
+	return known
+}
+
+// reserve takes a path for a contender that was found there; false if another was quicker.
+func (s *Session) reserve(c *contender, path string, stat Stat) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path = s.relative(path)
+	if other := s.ledger.byPath[path]; other != nil && isIt(other.czxid, stat) {
+		return false
+	}
+	c.czxid = stat.Czxid
+	return s.ledger.stands(c, path)
+}
