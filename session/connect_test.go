@@ -51,6 +51,20 @@ func TestOperationsWaitWithTheirContext(t *testing.T) {
 	})
 }
 
+// TestConnectSaysWhyThereIsNoConnection: an operator reads the servers and the reason, not only that time is up.
+func TestConnectSaysWhyThereIsNoConnection(t *testing.T) {
+	inBubble(t, func(w *world) {
+		refused := errors.New("refused on purpose")
+		s := w.session(session.WithDialer(func(context.Context, string, string) (net.Conn, error) { return nil, refused }))
+		ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
+		defer cancel()
+		err := s.Connect(ctx)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.ErrorIs(w, err, refused)
+		require.ErrorContains(w, err, w.srv.Hosts()[0])
+	})
+}
+
 func TestOpenClosesWhatItOpened(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.srv.Kill(0)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/session/internal/link"
 )
 
 // Session is the way to ZooKeeper. It lives until it is closed, across any number of ZooKeeper sessions, which it numbers as epochs. It is safe for
@@ -132,10 +133,30 @@ func (s *Session) spawn() (err error) {
 }
 
 // Connect begins to connect and waits until the session is connected, or until ctx or the session ends. ctx bounds the wait only: the session goes on
-// connecting. Errors: ctx's cause, [ErrClosed], [ErrAuthFailed].
+// connecting. Errors: ctx's cause, with the servers and why the last attempt failed; [ErrClosed], [ErrAuthFailed].
 func (s *Session) Connect(ctx context.Context) error {
 	_, err := s.pass(ctx, nil, passage{})
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("no connection to %s: %w", strings.Join(s.cfg.servers, ", "), s.because(err))
+	}
 	return failed("connect", "", err)
+}
+
+// because adds to an error why there is no connection, if that is known.
+func (s *Session) because(err error) error {
+	s.mu.Lock()
+	var conn *link.Conn
+	if s.cur != nil {
+		conn = s.cur.conn
+	}
+	s.mu.Unlock()
+	if conn == nil {
+		return err
+	}
+	if why := conn.Trouble(); why != nil {
+		return fmt.Errorf("%w (%w)", err, why)
+	}
+	return err
 }
 
 // Start begins to connect, if that has not begun, and does not wait. The first operation, watch or wish of a recipe does so too.

@@ -54,6 +54,7 @@ type Conn struct {
 	session    identity
 	tries      int   // to connect since a connection was last good
 	complained bool  // about the connection that there isn't
+	trouble    error // why there is none
 	lastZxid   int64 // of the last answer: what was seen of the servers' history
 	watches    watchTable
 	births     births

@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"time"
@@ -48,10 +49,18 @@ func (c *Conn) complain(server string, cause error) {
 	c.mu.Lock()
 	again := c.complained || c.closing || c.cause != nil
 	c.complained = true
+	c.trouble = fmt.Errorf("%s: %w", server, cause)
 	c.mu.Unlock()
 	if !again {
 		c.log.Warn("no connection to ZooKeeper", "server", server, "cause", cause)
 	}
+}
+
+// Trouble is why the last attempt to connect failed; nil if none has since there was a connection.
+func (c *Conn) Trouble() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.trouble
 }
 
 // adopt makes a new connection known to those who end the session; false if that has happened.

@@ -140,7 +140,7 @@ func (c *Conn) goUp(l *line) (up bool) {
 		if up = !c.closing; !up || l.dead != nil || c.cause != nil {
 			return
 		}
-		c.complained = false
+		c.complained, c.trouble = false, nil
 		c.line, l.since, l.quiet = l, time.Now(), c.session.timeout*2/3
 		c.outbox = append(c.outbox, Up{SessionID: c.session.id, Timeout: c.session.timeout, Server: l.server})
 		for _, ev := range l.early {
