@@ -7,6 +7,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -49,10 +50,26 @@ func (h *host[P]) carryOut(e machine.Effect) {
 
 func (h *host[P]) join(e machine.Join) {
 	h.replacing = replacement{e.Epoch, e.Replace}
-	j := session.Join{Parent: h.cfg.Path, Name: h.cfg.Name, Data: h.cfg.Data, Replace: e.Replace}
+	if h.cfg.Form == znode.Alone {
+		h.joinAlone(e)
+		return
+	}
+	j := session.Join{Parent: h.cfg.Path, Name: h.cfg.Name, Form: h.cfg.Form, Data: h.cfg.Data, Replace: e.Replace}
 	h.seat.JoinList(e.Epoch, j, func(a session.Joined) {
 		h.answer(machine.Joined{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err})
 	}, h.onListed(e.Ask))
+}
+
+// joinAlone creates the one znode that there can be. While there is one, somebody is ahead.
+func (h *host[P]) joinAlone(e machine.Join) {
+	parent, name := znode.Split(h.cfg.Path)
+	h.seat.Join(e.Epoch, session.Join{Parent: parent, Name: name, Form: znode.Alone, Data: h.cfg.Data}, func(a session.Joined) {
+		ev := machine.Joined{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err}
+		if errors.Is(ev.Err, session.ErrNodeExists) {
+			ev.Err = machine.ErrHeld
+		}
+		h.answer(ev)
+	})
 }
 
 func (h *host[P]) onListed(ask uint64) func(session.Listed) {

@@ -17,12 +17,17 @@ func (i *Instance[P]) Around(ctx context.Context) *session.Hold {
 
 func around(ctx context.Context, s *session.Session, line string) *session.Hold {
 	for h := range session.HoldsFrom(ctx) {
-		parent, _ := znode.Split(h.Path())
-		if h.Err() == nil && h.Session().Path(parent) == s.Path(line) && h.Session().Reaches(s) {
+		if h.Err() == nil && within(h, s.Path(line)) && h.Session().Reaches(s) {
 			return h
 		}
 	}
 	return nil
+}
+
+// within: the possession is of a znode in that line, or of the one znode there.
+func within(h *session.Hold, line string) bool {
+	parent, _ := znode.Split(h.Path())
+	return h.Session().Path(parent) == line || h.Session().Path(h.Path()) == line
 }
 
 // beyond is the context to wait in for the confirmation of a possession's end. One that ends with the possession would end the wait before it has begun;

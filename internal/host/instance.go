@@ -7,6 +7,7 @@ import (
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -14,8 +15,9 @@ import (
 type Config[P any] struct {
 	Session *session.Session
 	Kind    string                 // of recipe, shown in the live tree
-	Path    string                 // the parent of the line
+	Path    string                 // the parent of the line; of the form Alone, the znode itself
 	Name    string                 // what the own znode's name begins with, the protection aside
+	Form    znode.Form             // of its name
 	Data    []byte                 // of the own znode
 	Machine func() machine.Machine // a fresh one for each incarnation
 	Wrap    func(*Possession) P    // what the application gets for a possession
