@@ -298,19 +298,34 @@ func (d *differ) checkpoint() {
 	d.events(false)
 }
 
+// newDiffer starts both servers. Containers go when somebody looks, and the two would not look at the same moment: they hardly ever do.
 func newDiffer(t *testing.T) *differ {
+	t.Helper()
+	return pairUp(t, zktest.Start(t, likeReal(24*time.Hour)...).Servers(), ensemble.Start(t, 1, realLike(24*time.Hour)...).Servers())
+}
+
+// likeReal and realLike are the settings with which ours and the real server are the same, but for how often they look for containers.
+func likeReal(containerCheck time.Duration) []zktest.Option {
+	return []zktest.Option{
+		zktest.WithTick(200 * time.Millisecond), zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute),
+		zktest.WithContainerCheck(containerCheck), zktest.WithSuper(superPassword),
+	}
+}
+
+func realLike(containerCheck time.Duration) []ensemble.Option {
+	return []ensemble.Option{ensemble.WithJVM(fmt.Sprintf("-Dznode.container.checkIntervalMs=%d", containerCheck.Milliseconds()),
+		"-Dzookeeper.DigestAuthenticationProvider.superDigest="+superDigest)}
+}
+
+// pairUp opens an administrator's session and three others.
+func pairUp(t *testing.T, ours, real []string) *differ {
 	t.Helper()
 	seed := *diffSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("-diff.seed=%d -diff.ops=%d", seed, *diffOps)
-	// Containers go when somebody looks, and the two servers would not look at the same moment.
-	s := zktest.Start(t, zktest.WithTick(200*time.Millisecond), zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute),
-		zktest.WithContainerCheck(24*time.Hour), zktest.WithSuper(superPassword))
-	real := ensemble.Start(t, 1, ensemble.WithJVM("-Dznode.container.checkIntervalMs=86400000",
-		"-Dzookeeper.DigestAuthenticationProvider.superDigest="+superDigest)).Servers()[0]
-	d := &differ{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), ours: s.Servers()[0], real: real, ids: make(map[int64]int64)}
+	d := &differ{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), ours: ours[0], real: real[0], ids: make(map[int64]int64)}
 	d.admin = d.open(nil)
 	d.align()
 	d.do(d.admin, jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: "digest", Data: []byte("super:" + superPassword)})

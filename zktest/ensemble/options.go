@@ -3,6 +3,7 @@ package ensemble
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -14,11 +15,12 @@ type settings struct {
 	config map[string]string // of zoo.cfg
 	jvm    []string
 	fsync  bool
-	ports  bool // one loopback address, many ports: what systems other than Linux have
+	files  map[string]string // more files of each server's folder
+	ports  bool              // one loopback address, many ports: what systems other than Linux have
 }
 
 func newSettings(opts []Option) (settings, error) {
-	s := settings{config: map[string]string{
+	s := settings{files: make(map[string]string), config: map[string]string{
 		"tickTime":                "200",
 		"initLimit":               "50",
 		"syncLimit":               "25",
@@ -79,6 +81,17 @@ func WithConfig(key, value string) Option {
 func WithJVM(flags ...string) Option {
 	return func(s *settings) error {
 		s.jvm = append(s.jvm, flags...)
+		return nil
+	}
+}
+
+// WithFile puts a file into each server's data folder before the server starts: "version-2/snapshot.0" is the state to begin with.
+func WithFile(name, content string) Option {
+	return func(s *settings) error {
+		if !filepath.IsLocal(name) {
+			return fmt.Errorf("ensemble: WithFile(%q): not a path within a folder", name)
+		}
+		s.files[name] = content
 		return nil
 	}
 }

@@ -33,6 +33,9 @@ func newServer(id int, root string, p *plan, s settings, install installation) (
 		"logback.xml":      logback,
 		"log4j.properties": log4j,
 	}
+	for name, content := range s.files {
+		files[filepath.Join("data", name)] = content
+	}
 	if p.names[id] != "" {
 		files["hosts"] = p.names[id]
 	}
