@@ -1,0 +1,75 @@
+package barrier
+
+import (
+	"context"
+	"errors"
+
+	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Break breaks the round that is open, for all who stand in it: they get [ErrBroken], this party too if it waits. Those who come later stand in the next round. A round that was
+// opened before stays as it is, and without anybody in the open one there is nothing to break: both are no error. A lost answer is resolved by looking.
+func (d *Double) Break(ctx context.Context) error {
+	const op = "break"
+	if err := d.Err(); err != nil {
+		return failed(op, d.path, err)
+	}
+	for {
+		again, err := d.breakOnce(ctx)
+		if err != nil || !again {
+			return failed(op, d.path, err)
+		}
+	}
+}
+
+// breakOnce tells whether it has to be tried again.
+func (d *Double) breakOnce(ctx context.Context) (again bool, err error) {
+	if err := d.session.Sync(ctx, d.path); err != nil {
+		return false, err
+	}
+	names, _, err := d.session.Children(ctx, d.path)
+	rounds := double.Rounds(names)
+	if errors.Is(err, session.ErrNoNode) || err == nil && len(rounds) == 0 {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	last := rounds[len(rounds)-1]
+	data, stat, err := d.session.Get(ctx, double.RoundPath(d.path, last))
+	if errors.Is(err, session.ErrNoNode) {
+		return true, nil // it went meanwhile, and another came
+	}
+	v := double.ParseVerdict(data)
+	if err != nil || v.Kind != double.Open || double.Present(stat.NumChildren) == 0 {
+		return false, err
+	}
+	_, err = d.session.Multi(ctx, breaking(d.path, last, stat.Version, v.Parties)...)
+	if errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil {
+		return d.undecided(ctx, last)
+	}
+	if errors.Is(err, session.ErrBadVersion) {
+		return d.undecided(ctx, last)
+	}
+	return false, err
+}
+
+// undecided tells whether the round is open still.
+func (d *Double) undecided(ctx context.Context, round int64) (bool, error) {
+	data, _, err := d.session.Get(ctx, double.RoundPath(d.path, round))
+	if errors.Is(err, session.ErrNoNode) {
+		return false, nil
+	}
+	return double.ParseVerdict(data).Kind == double.Open, err
+}
+
+// breaking are the operations that break a round, and make the next.
+func breaking(path string, round int64, version int32, parties int) []session.Op {
+	verdict := double.Verdict{Kind: double.Broken, Parties: parties, Why: double.Asked}
+	ops := []session.Op{session.SetOp(double.RoundPath(path, round), verdict.Bytes(), version)}
+	for _, op := range double.Opening(path, round+1, parties) {
+		ops = append(ops, session.CreateOp(op.Path, op.Data))
+	}
+	return ops
+}

@@ -1,0 +1,194 @@
+package double
+
+import (
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
+)
+
+// look finds the newest round. A party that has been in one knows the next.
+func (m *Machine) look() {
+	m.state, m.round, m.version = Looking, 0, 0
+	m.main = m.list(m.cfg.Path, false)
+}
+
+func (m *Machine) onRounds(ev recipe.Listed) {
+	switch ev.Code {
+	case recipe.Done:
+	case recipe.NoNode:
+		m.state = Founding
+		m.main = m.next()
+		m.emit(recipe.Ensure{Epoch: m.epoch, Ask: m.main, Path: m.cfg.Path})
+		return
+	default:
+		m.refused(ev.Err)
+		return
+	}
+	numbers := Rounds(ev.Names)
+	if len(numbers) == 0 {
+		m.found(1)
+		return
+	}
+	last := len(numbers) - 1
+	m.round = numbers[last]
+	m.sweep(numbers[:last])
+}
+
+func (m *Machine) onEnsured(ev recipe.Ensured) {
+	if ev.Code == recipe.Refused {
+		m.refused(ev.Err)
+		return
+	}
+	m.look()
+}
+
+// refused: ZooKeeper refuses something that the first claim needs.
+func (m *Machine) refused(err error) {
+	m.round = 0
+	m.fail(err)
+	m.proceed()
+}
+
+// found makes a round where there is none that is open.
+func (m *Machine) found(number int64) {
+	m.state, m.round = Founding, number
+	m.transact(Opening(m.cfg.Path, number, m.cfg.Parties)...)
+}
+
+// Opening are the operations that make a round of the barrier at path.
+func Opening(path string, number int64, parties int) []recipe.Op {
+	path = RoundPath(path, number)
+	return []recipe.Op{
+		{Do: recipe.Create, Path: path, Data: Verdict{Kind: Open, Parties: parties}.Bytes()},
+		{Do: recipe.Create, Path: znode.Join(path, arrivals)},
+		{Do: recipe.Create, Path: znode.Join(path, departures)},
+	}
+}
+
+func (m *Machine) onFounded(ev recipe.Transacted) {
+	switch ev.Code {
+	case recipe.Done:
+		m.version, m.unsure = 0, false
+		m.proceed()
+	case recipe.Refused:
+		m.refused(ev.Err)
+	default: // somebody was first; or it is not known; or the barrier's own znode was deleted
+		m.look()
+	}
+}
+
+// sweep looks at rounds before the newest: one that nobody is in is deleted. So whatever the dead have left goes with the next one that comes new.
+func (m *Machine) sweep(old []int64) {
+	m.old = old
+	switch {
+	case len(old) > 0:
+		m.state = Sweeping
+		m.main = m.read(RoundPath(m.cfg.Path, old[0]), false)
+	case m.unsure:
+		m.state = Looking
+		m.main = m.read(m.roundPath(), false)
+	default:
+		m.proceed()
+	}
+}
+
+func (m *Machine) onOld(ev recipe.Seen) {
+	v := ParseVerdict(ev.Data)
+	_, member := position(v.Names, PartyName(m.cfg.ID))
+	switch {
+	case ev.Exists && v.crowded(ev.Stat.Children) && !member:
+		m.refused(ErrCrowd)
+	case !ev.Exists || ev.Stat.Children > fixtures:
+		m.sweep(m.old[1:])
+	default:
+		m.main = m.list(znode.Join(ev.Path, departures), false)
+	}
+}
+
+// onDebris deletes a round with all that was said about it. If a party stands there after all, the transaction comes to nothing.
+func (m *Machine) onDebris(ev recipe.Listed) {
+	if ev.Code != recipe.Done {
+		m.sweep(m.old[1:])
+		return
+	}
+	m.transact(razing(RoundPath(m.cfg.Path, m.old[0]), ev.Names)...)
+}
+
+// razing are the operations that delete a round without parties.
+func razing(round string, marks []string) []recipe.Op {
+	out := znode.Join(round, departures)
+	var ops []recipe.Op
+	for _, name := range marks {
+		ops = append(ops, deletion(znode.Join(out, name)))
+	}
+	return append(ops, deletion(out), deletion(znode.Join(round, arrivals)), deletion(round))
+}
+
+func deletion(path string) recipe.Op {
+	return recipe.Op{Do: recipe.Delete, Path: path, Version: recipe.Any}
+}
+
+func (m *Machine) onNewest(ev recipe.Seen) {
+	if ev.Code != recipe.Done {
+		m.refused(ev.Err)
+		return
+	}
+	m.unsure = false
+	if v := ParseVerdict(ev.Data); ev.Exists && v.Kind == Open {
+		m.version = ev.Stat.Version
+		m.proceed()
+		return
+	}
+	m.found(m.round + 1) // whoever decided it has made the next one, so somebody deleted that
+}
+
+// stand arrives, if the round is still open.
+func (m *Machine) stand() {
+	m.state, m.place = Standing, place{}
+	round := m.roundPath()
+	m.transact(
+		recipe.Op{Do: recipe.Check, Path: round, Version: m.version},
+		recipe.Op{Do: recipe.Create, Path: m.own(), Data: []byte(m.cfg.Mark), Ephemeral: true},
+		recipe.Op{Do: recipe.Set, Path: znode.Join(round, arrivals), Version: recipe.Any},
+	)
+}
+
+func (m *Machine) onStood(ev recipe.Transacted) {
+	switch ev.Code {
+	case recipe.Done:
+		m.check(int(ev.Results[2].Stat.Version))
+	case recipe.NodeExists, recipe.Unknown:
+		m.find()
+	case recipe.BadVersion:
+		m.unsure = true
+		m.look()
+	case recipe.NoNode:
+		if ev.Failed > 0 { // somebody deleted parts of it
+			m.found(m.round + 1)
+			return
+		}
+		m.look()
+	default:
+		m.refused(ev.Err)
+	}
+}
+
+// find looks whose the znode of its name is.
+func (m *Machine) find() {
+	m.state = Finding
+	m.main = m.read(m.own(), true)
+}
+
+func (m *Machine) onFound(ev recipe.Seen) {
+	switch {
+	case ev.Code != recipe.Done:
+		m.refused(ev.Err)
+	case !ev.Exists:
+		m.proceed()
+	case ev.Stat.Owner == m.session && string(ev.Data) == m.cfg.Mark:
+		m.check(m.cfg.Parties) // which arrival it was is not known: it may have been the last
+	case len(m.claims) == 0:
+		m.proceed()
+	default:
+		m.state = Barred
+	}
+}

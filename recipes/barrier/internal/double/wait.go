@@ -1,0 +1,214 @@
+package double
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/recipe"
+)
+
+// check reads the own znode and the round, and watches both. The own znode is listed: that watch is told of its end alone, which comes once.
+func (m *Machine) check(rank int) {
+	m.state, m.main = Waiting, 0
+	m.place = place{rank: rank, watched: true}
+	m.place.askOwn = m.list(m.own(), true)
+	m.place.askRound = m.read(m.roundPath(), true)
+}
+
+func (m *Machine) onOwn(ev recipe.Listed) {
+	m.place.askOwn = 0
+	switch {
+	case ev.Code == recipe.Refused:
+		m.emit(recipe.Stop{Err: ev.Err})
+	case ev.Code != recipe.Done || ev.Stat.Owner != m.session:
+		m.lose()
+	default:
+		m.place.czxid = ev.Stat.Czxid
+		m.judge()
+	}
+}
+
+func (m *Machine) onRound(ev recipe.Seen) {
+	m.place.askRound = 0
+	if ev.Code != recipe.Done {
+		m.emit(recipe.Stop{Err: ev.Err})
+		return
+	}
+	m.place.seen = &ev
+	m.judge()
+}
+
+// lose: the own znode is gone, and the round is not released with this party in it. It arrives again.
+func (m *Machine) lose() { m.proceed() }
+
+// judge decides by the round's data what is next, when they and the own znode have been seen.
+func (m *Machine) judge() {
+	p := &m.place
+	if m.state != Waiting || p.czxid == 0 || p.seen == nil {
+		return
+	}
+	v := ParseVerdict(p.seen.Data)
+	_, member := position(v.Names, PartyName(m.cfg.ID))
+	switch {
+	case !p.seen.Exists:
+		m.look()
+	case v.Kind == Open:
+		m.version = p.seen.Stat.Version
+		m.judgeOpen(v, Present(p.seen.Stat.Children))
+	case v.Kind == Released && member:
+		m.released(v.Names)
+	case v.Kind == Released:
+		m.turnedAway(ErrCrowd)
+	default:
+		m.turnedAway(broken(v))
+	}
+}
+
+func (m *Machine) judgeOpen(v Verdict, standing int) {
+	switch {
+	case len(m.claims) == 0:
+		m.withdraw()
+	case !m.place.watched: // it was only set anew
+		m.reread(true)
+	case v.Parties != m.cfg.Parties && standing <= 1: // left over from when there were more parties, or fewer
+		m.decide(Verdict{Kind: Open, Parties: m.cfg.Parties})
+	case v.Parties != m.cfg.Parties:
+		m.decide(Verdict{Kind: Broken, Parties: v.Parties, Why: Differing})
+	case m.place.rank >= m.cfg.Parties && standing >= m.cfg.Parties:
+		m.state = Counting
+		m.main = m.list(m.roundPath(), false)
+	}
+}
+
+// reread reads the round again. The watch that fired is armed only if there is still something to wait for, which the answer tells.
+func (m *Machine) reread(watch bool) {
+	m.state, m.main = Waiting, 0
+	m.place.seen, m.place.stale, m.place.watched = nil, false, watch
+	m.place.askRound = m.read(m.roundPath(), watch)
+}
+
+func (m *Machine) onParties(ev recipe.Listed) {
+	names := parties(ev.Names)
+	_, standing := position(names, PartyName(m.cfg.ID))
+	switch {
+	case ev.Code == recipe.Refused:
+		m.emit(recipe.Stop{Err: ev.Err})
+	case ev.Code != recipe.Done || !standing:
+		m.settleNews()
+	case len(names) > m.cfg.Parties:
+		m.decide(Verdict{Kind: Broken, Parties: m.cfg.Parties, Why: Crowd})
+	case len(names) == m.cfg.Parties:
+		m.decide(Verdict{Kind: Released, Parties: m.cfg.Parties, Names: names})
+	default: // some of the znodes are no parties'; whoever comes next counts again
+		m.place.rank = 0
+		m.settleNews()
+	}
+}
+
+// settleNews goes back to waiting, and takes up what happened during a decision.
+func (m *Machine) settleNews() {
+	m.state, m.main = Waiting, 0
+	switch {
+	case m.place.ownGone:
+		m.lose()
+	case m.place.stale:
+		m.reread(false)
+	default:
+		m.judge()
+	}
+}
+
+// decide writes a verdict if the round is still as it was seen.
+func (m *Machine) decide(v Verdict) {
+	m.state, m.place.decision = Deciding, v
+	var ops []recipe.Op
+	round := m.roundPath()
+	if v.Kind == Released {
+		for _, name := range v.Names {
+			ops = append(ops, recipe.Op{Do: recipe.Check, Path: round + "/" + name, Version: recipe.Any})
+		}
+	}
+	ops = append(ops, recipe.Op{Do: recipe.Set, Path: round, Data: v.Bytes(), Version: m.version})
+	if v.Kind != Open && !m.place.next {
+		ops = append(ops, Opening(m.cfg.Path, m.round+1, m.cfg.Parties)...)
+	}
+	m.transact(ops...)
+}
+
+func (m *Machine) onDecided(ev recipe.Transacted) {
+	v := m.place.decision
+	switch {
+	case ev.Code == recipe.Done && v.Kind == Released:
+		m.released(v.Names)
+	case ev.Code == recipe.Done && v.Kind == Broken:
+		m.turnedAway(broken(v))
+	case ev.Code == recipe.Refused:
+		m.emit(recipe.Stop{Err: ev.Err})
+	case m.place.ownGone:
+		m.lose()
+	default: // somebody else has decided, or died, or it is not known
+		m.place.next = m.place.next || ev.Code == recipe.NodeExists
+		m.reread(true)
+	}
+}
+
+// released: this party is in.
+func (m *Machine) released(names []string) {
+	me, _ := position(names, PartyName(m.cfg.ID))
+	m.stay = &stay{round: m.round, names: names, me: me, own: m.place.czxid}
+	m.round, m.version = m.round+1, 0
+	if len(m.claims) == 0 {
+		m.proceed() // nobody wants it any more: it leaves
+		return
+	}
+	m.stay.claim, m.stay.once = m.claims[0].Claim, m.claims[0].Once
+	m.claims = m.claims[1:]
+	if m.place.ownGone {
+		m.again()
+		m.proceed()
+		return
+	}
+	m.enter()
+}
+
+// turnedAway: this party is not in, and knows why.
+func (m *Machine) turnedAway(why error) {
+	own := m.own()
+	m.fail(why)
+	m.state = Clearing
+	m.main = m.next()
+	m.emit(recipe.Remove{Epoch: m.epoch, Ask: m.main, Path: own})
+}
+
+// onRemoved: the own znode is gone. What is left of the round goes with the last one; while others stand in it, the transaction comes to nothing.
+func (m *Machine) onRemoved() {
+	if m.closing || m.stay != nil {
+		m.stay = nil
+		m.proceed()
+		return
+	}
+	round := m.roundPath()
+	m.round = 0
+	m.transact(razing(round, nil)...)
+}
+
+// withdraw gives the place up, unless the verdict is first.
+func (m *Machine) withdraw() {
+	m.state = Withdrawing
+	m.transact(recipe.Op{Do: recipe.Check, Path: m.roundPath(), Version: m.version}, deletion(m.own()))
+}
+
+func (m *Machine) onWithdrawn(ev recipe.Transacted) {
+	switch ev.Code {
+	case recipe.Done, recipe.NoNode:
+		m.proceed()
+	case recipe.BadVersion:
+		m.reread(true)
+	case recipe.Unknown:
+		m.withdraw()
+	default:
+		m.emit(recipe.Stop{Err: ev.Err})
+	}
+}
+
+// position finds a name in a sorted list.
+func position(names []string, name string) (int, bool) { return slices.BinarySearch(names, name) }

@@ -1,0 +1,98 @@
+package double
+
+import "github.com/troupe-go/troupe/recipe"
+
+// What the face tells the machine. Claims and passages are numbered together; a number that was told before is ignored.
+type (
+	// Wanted: stand in a round, once. With Once the claim takes a refusal for an answer; without, a refusal ends the instance.
+	Wanted struct {
+		Claim uint64
+		Once  bool
+	}
+	// Withdrawn: the claim is not wanted any more.
+	Withdrawn struct{ Claim uint64 }
+	// Departed: the passage that came of the claim is over, given up or lost.
+	Departed struct{ Claim uint64 }
+	// Deferred: no possession could be made of [Enter] at this moment.
+	Deferred struct{ Claim uint64 }
+	// Followed: a passage of an earlier incarnation is over here, but its round perhaps not.
+	Followed struct {
+		Claim uint64
+		Round int64
+		Names []string
+	}
+)
+
+// What the machine gives the application.
+type (
+	// Enter: the claim's party is in.
+	Enter struct {
+		Claim uint64
+		Epoch uint64
+		Round int64
+		Own   string // path of the party's znode
+		Token int64
+		Names []string // of the parties' znodes, sorted
+	}
+	// End: somebody deleted the party's znode.
+	End struct{ Claim uint64 }
+	// Over: every party of the passage's round has departed or died.
+	Over struct{ Claim uint64 }
+	// Settle: the claim is refused.
+	Settle struct {
+		Claim uint64
+		Err   error
+	}
+)
+
+// EventName is what the table of transitions calls an event.
+func EventName(ev recipe.Event) string {
+	switch ev := ev.(type) {
+	case recipe.EpochBegan:
+		return "EpochBegan"
+	case recipe.EpochEnded:
+		return "EpochEnded"
+	case recipe.Suspended:
+		return "Suspended"
+	case recipe.Resumed:
+		return "Resumed"
+	case recipe.TrustEnded:
+		return "TrustEnded"
+	case recipe.TrustGained:
+		return "TrustGained"
+	case recipe.Listed:
+		return "Listed"
+	case recipe.Seen:
+		return "Seen"
+	case recipe.Transacted:
+		return "Transacted"
+	case recipe.Ensured:
+		return "Ensured"
+	case recipe.Removed:
+		return "Removed"
+	case recipe.Fired:
+		if ev.Change == recipe.Deleted {
+			return "Deleted"
+		}
+		return "Changed"
+	case recipe.Closing:
+		return "Closing"
+	}
+	return wishName(ev)
+}
+
+func wishName(ev recipe.Event) string {
+	switch ev.(type) {
+	case Wanted:
+		return "Wanted"
+	case Withdrawn:
+		return "Withdrawn"
+	case Departed:
+		return "Departed"
+	case Deferred:
+		return "Deferred"
+	case Followed:
+		return "Followed"
+	}
+	return "?"
+}

@@ -1,0 +1,58 @@
+package barrier
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Option changes how a barrier is made.
+type Option func(*options) error
+
+type options struct{ id string }
+
+// WithID says who this is: what [Passage.Members] calls it, and what the data of a [Barrier] say about who raised it. It must be unique among the parties of a
+// double barrier; by default it is a random one. A process that is started anew under the id that it had is known to be the same party: while the
+// znode of its former life still stands in an open round, it waits for its end; and it is never one too many in a round that goes on.
+func WithID(id string) Option {
+	return func(o *options) error {
+		if id == "" {
+			return errors.New("WithID: id: empty")
+		}
+		if strings.Contains(id, "/") {
+			return errors.New("WithID: id: has a slash")
+		}
+		if err := znode.Validate("/id-" + id); err != nil {
+			return fmt.Errorf("WithID: id: %w", err)
+		}
+		o.id = id
+		return nil
+	}
+}
+
+// configure checks what all barriers have in common.
+func configure(op string, s *session.Session, path string, opts []Option) (options, error) {
+	o := options{id: string(znode.NewGUID())}
+	if s == nil {
+		return o, errors.New(op + ": s: nil session")
+	}
+	err := znode.Validate(path)
+	switch {
+	case err != nil:
+		return o, failed(op, path, fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err))
+	case path == "/":
+		return o, failed(op, path, fmt.Errorf("%w: path: the root is no barrier", session.ErrInvalidPath))
+	}
+	for i, opt := range opts {
+		if opt == nil {
+			return o, failed(op, path, fmt.Errorf("opts[%d]: nil", i))
+		}
+		if err := opt(&o); err != nil {
+			return o, failed(op, path, err)
+		}
+	}
+	return o, nil
+}

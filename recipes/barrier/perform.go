@@ -1,0 +1,106 @@
+package barrier
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
+	"github.com/troupe-go/troupe/session"
+)
+
+// perform gives the application what the machine has decided. It is called by the actor.
+func (d *Double) perform(e recipe.Effect) {
+	switch e := e.(type) {
+	case double.Enter:
+		d.enter(e)
+	case double.End:
+		if p := d.passage(e.Claim); p != nil {
+			d.host.End(p.Hold, session.ErrDeleted)
+		}
+	case double.Over:
+		d.over(e.Claim)
+	case double.Settle:
+		d.settle(e)
+	}
+}
+
+// enter makes the possession, and gives it to whoever wants it.
+func (d *Double) enter(e double.Enter) {
+	p := newPassage(d, e)
+	hold, err := d.host.Hold(e.Epoch, e.Own, e.Token, func(cause error) { d.ran(p, cause) })
+	if err != nil {
+		d.host.Tell(double.Deferred{Claim: e.Claim})
+		return
+	}
+	p.Hold = hold
+	d.ledger.mu.Lock()
+	c := d.ledger.take(e.Claim)
+	if c == nil { // withdrawn
+		d.ledger.mu.Unlock()
+		d.host.End(hold, session.ErrReleased)
+		return
+	}
+	d.ledger.passages = append(d.ledger.passages, p)
+	if c.once {
+		c.answer <- outcome{passage: p}
+	} else {
+		c.passage, c.offer = p, d.entered.Offer(p, nil)
+	}
+	d.ledger.mu.Unlock()
+	if p.Err() != nil {
+		d.lost(p) // before there was an offer to take back
+	}
+}
+
+// ran is the end of a passage's possession. It is called from any goroutine.
+func (d *Double) ran(p *Passage, cause error) {
+	if cause != session.ErrReleased {
+		d.lost(p)
+	}
+	d.host.Tell(double.Departed{Claim: p.claim})
+}
+
+// lost: if nobody has received the passage yet, the intent that it came of stands again.
+func (d *Double) lost(p *Passage) {
+	d.ledger.mu.Lock()
+	defer d.ledger.mu.Unlock()
+	c := d.ledger.intent
+	if c == nil || c.passage != p || d.ledger.closing || !c.offer.Withdraw() {
+		return
+	}
+	d.ledger.intent = d.want(false)
+}
+
+func (d *Double) passage(claim uint64) *Passage {
+	d.ledger.mu.Lock()
+	defer d.ledger.mu.Unlock()
+	i := slices.IndexFunc(d.ledger.passages, func(p *Passage) bool { return p.claim == claim })
+	if i < 0 {
+		return nil
+	}
+	return d.ledger.passages[i]
+}
+
+func (d *Double) over(claim uint64) {
+	p := d.passage(claim)
+	if p == nil {
+		return
+	}
+	d.ledger.mu.Lock()
+	d.ledger.passages = slices.DeleteFunc(d.ledger.passages, func(o *Passage) bool { return o == p })
+	d.ledger.mu.Unlock()
+	p.left.Close()
+}
+
+func (d *Double) settle(e double.Settle) {
+	d.ledger.mu.Lock()
+	defer d.ledger.mu.Unlock()
+	c := d.ledger.take(e.Claim)
+	switch {
+	case c == nil:
+	case c.once:
+		c.answer <- outcome{err: e.Err}
+	case d.ledger.intent == c:
+		d.ledger.intent = nil
+	}
+}
