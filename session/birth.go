@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
@@ -21,6 +22,9 @@ func (s *Session) expect(t *Seat, e *epoch, asks []link.Op) ([]*contender, error
 			continue
 		}
 		births[i] = &contender{seat: t, epoch: e, parent: s.relative(parentOf(ask.Path)), data: ask.Data, settled: notify.NewLatch()}
+		if ask.Mode == link.Ephemeral {
+			births[i].form, births[i].born = znode.Alone, true // its name may come again
+		}
 		s.raising()
 		s.ledger.enter(births[i])
 	}
@@ -34,6 +38,7 @@ func (s *Session) settled(t *Seat, births []*contender, asks []link.Op, results 
 	for i, c := range births {
 		switch {
 		case err == nil && c != nil:
+			s.ledger.forget(t, s.relative(results[i].Path)) // what was there before is gone
 			s.ledger.stands(c, s.relative(results[i].Path))
 		case err == nil:
 			s.changed(asks[i])
@@ -61,7 +66,9 @@ func (s *Session) changed(op link.Op) {
 	path := s.relative(op.Path)
 	switch op.Kind {
 	case link.OpDelete:
-		s.ledger.gone(path)
+		if c := s.ledger.byPath[path]; c != nil {
+			s.ledger.strike(c)
+		}
 	case link.OpSet:
 		if c := s.ledger.byPath[path]; c != nil && c.doubtful {
 			c.doubtful = false // whoever changes it has made sure that it is his
@@ -69,7 +76,7 @@ func (s *Session) changed(op link.Op) {
 	}
 }
 
-// owned looks whether a doubtful znode is the seat's after all, and strikes it if not.
+// owned looks whether a znode that is in doubt, or said to be gone, is the seat's after all, and strikes it if not.
 func (s *Session) owned(c *contender) (bool, error) {
 	var data []byte
 	var stat Stat
@@ -82,11 +89,8 @@ func (s *Session) owned(c *contender) (bool, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !c.doubtful {
-		return true, nil
-	}
-	if err == nil && stat.EphemeralOwner == c.epoch.sessionID && bytes.Equal(data, c.data) {
-		c.doubtful = false
+	if err == nil && stat.EphemeralOwner == c.epoch.sessionID && (!c.doubtful || bytes.Equal(data, c.data)) {
+		c.doubtful, c.suspect = false, false
 		return true, nil
 	}
 	s.ledger.strike(c)

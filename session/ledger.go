@@ -22,6 +22,7 @@ type contender struct {
 	// Of one that a transaction created under a name without a GUID, and whose answer was lost: it is the seat's only if the session owns it and these are
 	// its data.
 	doubtful bool
+	born     bool // created by a transaction
 
 	// Of the form Alone: something says that there is nothing at its path. That may be about another znode there, before it or after it.
 	suspect bool
@@ -117,4 +118,7 @@ func (s *Session) missing(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ledger.gone(path)
+	if c := s.ledger.byPath[path]; c != nil && c.born && !c.leaving {
+		s.tasks.run(func() { _, _ = s.owned(c) }) // an error is the end of the epoch, and of the record
+	}
 }

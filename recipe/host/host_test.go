@@ -113,8 +113,10 @@ func TestAPanic(t *testing.T) {
 		<-a.Done()
 		<-b.Done()
 		require.ErrorIs(g, a.Err(), session.ErrRestarted)
-		for _, again := range []flag{<-g.flags, <-g.flags} {
-			require.Greater(g, again.Token(), b.Token(), "the old znode was deleted, and a new one made")
+		for again := map[string]bool{}; len(again) < 2; { // one may be told more than once: the toy looks after each of its tries
+			f := <-g.flags
+			again[f.name] = true
+			require.Greater(g, f.Token(), b.Token(), "the old znode was deleted, and a new one made")
 		}
 		require.NoError(g, g.h.Close(g.ctx))
 		require.False(g, g.exists("a") || g.exists("b"))
