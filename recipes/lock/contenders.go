@@ -19,9 +19,10 @@ type Contender struct {
 	Holding   bool      // nobody ahead is in its way: it holds, or is about to
 }
 
-// Contenders lists who holds the lock and who waits, in order. A line that does not exist is empty.
+// Contenders lists who holds the lock and who waits, in order. A line that does not exist is empty. In the layout [Simple] nobody waits in a line, and only
+// the holder is seen.
 func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
-	entries, err := line.Read(ctx, l.session, l.path)
+	entries, err := l.line(ctx)
 	if err != nil {
 		return nil, failed("contenders", l.path, err)
 	}
@@ -36,7 +37,7 @@ func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 	go func() { // owned by ctx and the lock, ends with the first of them
 		defer out.Close()
 		defer cancel()
-		views := line.Observe(ctx, l.session, l.path)
+		views := l.lines(ctx)
 		for {
 			select {
 			case v, open := <-views:

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/notify"
@@ -37,14 +36,17 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 		return nil, &session.OpError{Op: op, Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
 	}
 	o, err := optionsOf(opts)
+	if err == nil {
+		k, err = k.in(o.layout)
+	}
 	if err != nil {
 		return nil, failed(op, path, err)
 	}
 	l := &Lock{session: s, path: path, kind: k, standing: notify.NewTopic[Standing]()}
 	l.standing.Publish(Standing{})
 	instance, err := host.New(host.Config[*Grant]{
-		Session: s, Kind: "lock", Path: path, Name: k.name, Data: o.data,
-		Machine: func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: k.rule}) },
+		Session: s, Kind: "lock", Path: path, Name: k.name, Form: k.form, Data: o.data,
+		Machine: func() machine.Machine { return k.machine(path) },
 		Wrap:    l.wrap,
 		Publish: func(m machine.Standing) { l.standing.Publish(standingOf(m)) },
 		Ended:   func(error) { l.standing.Close() },

@@ -11,7 +11,8 @@ import (
 
 // Lock waits until all locks are held. A lock that is lost while it waits for another is taken again, and so are those behind it in the order. ctx bounds
 // the wait, not the possession; if it ends first, or one lock cannot be had at all, those that were held are given up, nothing comes of it later, and the
-// error is returned: ctx's cause, or what [Lock.Lock] of that one says. [ErrDeadlock] is found before anything is asked for.
+// error is returned: ctx's cause, or what [Lock.Lock] of that one says. [ErrDeadlock] and
+// [ErrUpgrade] are found before anything is asked for.
 func (m *Multi) Lock(ctx context.Context) (*MultiGrant, error) {
 	return m.take(ctx, func(ctx context.Context, l *Lock) (*Grant, error) { return l.Lock(ctx) }, func(held []*Grant) { giveUp(held) })
 }
@@ -51,8 +52,8 @@ func (m *Multi) take(ctx context.Context, next func(context.Context, *Lock) (*Gr
 // refusal finds a wait that could never end, before anything is waited for.
 func (m *Multi) refusal(ctx context.Context) error {
 	for _, l := range m.locks {
-		if l.instance.Inside(ctx) {
-			return failed("lock", l.path, ErrDeadlock)
+		if err := l.endless(ctx); err != nil {
+			return failed("lock", l.path, err)
 		}
 	}
 	return nil

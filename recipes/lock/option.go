@@ -11,7 +11,8 @@ import (
 type Option func(*options) error
 
 type options struct {
-	data []byte
+	data   []byte
+	layout Layout
 }
 
 func optionsOf(opts []Option) (options, error) {

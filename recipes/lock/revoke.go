@@ -11,7 +11,7 @@ import (
 
 // Revoke asks the contender at a path (see [Lock.Contenders]) to give up: it writes "unlock", a newline and the old data into its znode, and the
 // holder's [Grant.Revoked] closes. A contender that waits is asked when it is granted. One that was asked already is not asked again. Errors:
-// session.ErrNoNode if it is gone, session.ErrNoAuth.
+// session.ErrNoNode if it is gone, session.ErrNoAuth; session.ErrInvalidPath and session.ErrUnsupported for a path that is no contender's in a line.
 //
 // The form is that of the revocable locks in ZooKeeper's recipes, so that any client can ask.
 func Revoke(ctx context.Context, s *session.Session, contenderPath string) error {
@@ -91,7 +91,7 @@ func checkContender(s *session.Session, path, op string) error {
 		return failed(op, path, errors.Join(session.ErrInvalidPath, err))
 	}
 	if _, name := znode.Split(path); !isContender(name) {
-		return failed(op, path, errors.Join(session.ErrInvalidPath, errors.New("contenderPath: not the path of a contender")))
+		return failed(op, path, errors.Join(session.ErrInvalidPath, session.ErrUnsupported, errNotInLine))
 	}
 	return nil
 }

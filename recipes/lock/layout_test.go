@@ -1,0 +1,219 @@
+package lock_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+const guidDashed, guidPlain = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`, `[0-9a-f]{32}`
+
+// constructors are those that take a layout.
+var constructors = map[string]func(*session.Session, string, ...lock.Option) (*lock.Lock, error){
+	"New": lock.New, "NewRead": lock.NewRead, "NewWrite": lock.NewWrite,
+}
+
+// written is what a znode looks like, by layout and constructor. What is not here cannot be expressed.
+var written = map[lock.Layout]map[string]string{
+	lock.Troupe: {
+		"New": "^/l/_c_" + guidDashed + `-lock-\d{10}$`, "NewRead": "^/l/_c_" + guidDashed + `-read-\d{10}$`, "NewWrite": "^/l/_c_" + guidDashed + `-write-\d{10}$`,
+	},
+	lock.Simple: {"New": "^/l$"},
+	lock.Curator: {
+		"New": "^/l/_c_" + guidDashed + `-lock-\d{10}$`, "NewRead": "^/l/_c_" + guidDashed + `-__READ__\d{10}$`, "NewWrite": "^/l/_c_" + guidDashed + `-__WRIT__\d{10}$`,
+	},
+	lock.Kazoo: {
+		"New": "^/l/" + guidPlain + `__lock__\d{10}$`, "NewRead": "^/l/" + guidPlain + `__rlock__\d{10}$`, "NewWrite": "^/l/" + guidPlain + `__lock__\d{10}$`,
+	},
+	lock.JavaWriteLock: {"New": `^/l/x--?\d+-\d{10}$`},
+	lock.GoZooKeeper:   {"New": "^/l/_c_" + guidPlain + `-lock-\d{10}$`},
+}
+
+func TestWhatALayoutWrites(t *testing.T) {
+	t.Parallel()
+	for layout, kinds := range written {
+		for name, construct := range constructors {
+			t.Run(fmt.Sprint(layout, " ", name), func(t *testing.T) {
+				t.Parallel()
+				inBubble(t, func(w *world) {
+					h := w.host("a")
+					l, err := construct(h.Session, "/l", lock.WithLayout(layout))
+					pattern, can := kinds[name]
+					if !can {
+						require.ErrorIs(w, err, session.ErrUnsupported)
+						require.ErrorContains(w, err, "WithLayout")
+						require.NotContains(w, w.server.Dump(), "/l")
+						return
+					}
+					require.NoError(w, err)
+					g := w.held(l)
+					require.Regexp(w, regexp.MustCompile(pattern), g.Path())
+					require.NoError(w, g.Release(w.Context()))
+					require.Empty(w, ephemerals(w, h))
+				})
+			})
+		}
+	}
+}
+
+func ephemerals(w *world, h *host) []string {
+	info, _ := w.server.Session(h.Status().SessionID)
+	return info.Ephemeral
+}
+
+func TestUnknownLayoutsAreRefused(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		for _, l := range []lock.Layout{-1, 6, 1000} {
+			_, err := lock.New(h.Session, "/l", lock.WithLayout(l))
+			require.ErrorContains(w, err, "WithLayout: unknown layout")
+			require.Equal(w, fmt.Sprintf("Layout(%d)", int(l)), l.String())
+		}
+		require.Equal(w, "Kazoo", lock.Kazoo.String())
+	})
+}
+
+// Every pair of layouts for lines excludes each other, whichever is first, and hands over in order.
+func TestLayoutsExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	lines := []lock.Layout{lock.Troupe, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper}
+	for _, one := range lines {
+		for _, other := range lines {
+			t.Run(fmt.Sprint(one, " ", other), func(t *testing.T) {
+				t.Parallel()
+				inBubble(t, func(w *world) {
+					ha, hb := w.host("a"), w.host("b")
+					a, b := w.lock(ha, lock.WithLayout(one)), w.lock(hb, lock.WithLayout(other))
+					c := w.lock(ha, lock.WithLayout(one)) // of the same session, in the same layout
+					g := w.held(a)
+					_, err := b.TryLock(w.Context())
+					require.ErrorIs(w, err, lock.ErrHeld)
+					_, err = c.TryLock(w.Context())
+					require.ErrorIs(w, err, lock.ErrHeld)
+					b.Acquire()
+					synctest.Wait()
+					c.Acquire()
+					synctest.Wait()
+					line, err := a.Contenders(w.Context())
+					require.NoError(w, err)
+					require.Len(w, line, 3)
+					require.Equal(w, g.Path(), line[0].Path)
+					require.NoError(w, g.Release(w.Context()))
+					second := within(w, time.Second, b.Acquired())
+					require.Greater(w, second.Token(), g.Token())
+					never(w, c.Acquired(), "two holders")
+					require.NoError(w, b.Release(w.Context()))
+					third := within(w, time.Second, c.Acquired())
+					require.Greater(w, third.Token(), second.Token())
+				})
+			})
+		}
+	}
+}
+
+// Whatever the layout: asking, taking, sequencers, observing.
+func TestRevokeAndBreakInEveryLayout(t *testing.T) {
+	t.Parallel()
+	for layout := range written {
+		t.Run(layout.String(), func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				h, admin := w.host("a"), w.host("b")
+				l := w.lock(h, lock.WithLayout(layout), lock.WithData([]byte("me")))
+				lines := l.Observe(w.Context())
+				require.Empty(w, <-lines)
+				g := w.held(l)
+				seen := within(w, time.Second, lines)
+				require.Len(w, seen, 1)
+				require.Equal(w, g.Path(), seen[0].Path)
+				require.Equal(w, g.Token(), seen[0].Token)
+				require.Equal(w, "me", string(seen[0].Data))
+				require.True(w, seen[0].Holding)
+				require.Equal(w, h.Status().SessionID, seen[0].SessionID)
+				line, err := w.lock(admin, lock.WithLayout(layout)).Contenders(w.Context())
+				require.NoError(w, err)
+				require.Equal(w, seen, line)
+				require.Equal(w, g.Path(), g.Sequencer().Path)
+				_, err = g.Commit(w.Context(), session.CreateOp("/done", nil))
+				require.NoError(w, err)
+
+				err = lock.Revoke(w.Context(), admin.Session, g.Path())
+				if layout == lock.Simple {
+					require.ErrorIs(w, err, session.ErrUnsupported)
+					require.ErrorIs(w, lock.Break(w.Context(), admin.Session, g.Path(), 0), session.ErrUnsupported)
+					require.NoError(w, admin.Delete(w.Context(), g.Path(), -1))
+				} else {
+					require.NoError(w, err)
+					within(w, time.Second, g.Revoked())
+					require.NoError(w, lock.Break(w.Context(), admin.Session, g.Path(), time.Second))
+				}
+				within(w, time.Second, g.Done())
+				require.ErrorIs(w, g.Err(), session.ErrDeleted)
+				_, err = g.Commit(w.Context(), session.CreateOp("/late", nil))
+				require.ErrorIs(w, err, session.ErrLost)
+			})
+		})
+	}
+}
+
+// Whichever reply of a cycle is lost, in every layout, the outcome is right and nothing is left behind.
+func TestLostRepliesInEveryLayout(t *testing.T) {
+	t.Parallel()
+	for layout := range written {
+		for name, fate := range map[string]zktest.Verdict{
+			"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest, "cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
+		} {
+			for _, data := range []string{"", "me"} {
+				t.Run(fmt.Sprint(layout, " ", name, " ", data), func(t *testing.T) {
+					t.Parallel()
+					for k, met := 1, true; met; k++ {
+						inBubble(t, func(w *world) {
+							ha, hb := w.host("a"), w.host("b")
+							opts := []lock.Option{lock.WithLayout(layout), lock.WithData([]byte(data))}
+							a, twin, b := w.lock(ha, opts...), w.lock(ha, opts...), w.lock(hb, opts...)
+							waitedFor := w.held(b)
+							reached := w.kth(ha, k, fate)
+							a.Acquire()
+							time.Sleep(time.Second)
+							twin.Acquire() // like it in everything, in the same session
+							time.Sleep(time.Second)
+							require.NoError(w, waitedFor.Release(w.Context()))
+							for range 2 {
+								select {
+								case g := <-a.Acquired():
+									never(w, twin.Acquired(), "two holders")
+									require.NoError(w, g.Err(), "k=%d", k)
+									_ = a.Release(w.Context())
+								case g := <-twin.Acquired():
+									never(w, a.Acquired(), "two holders")
+									require.NoError(w, g.Err(), "k=%d", k)
+									_ = twin.Release(w.Context())
+								case <-time.After(2 * time.Minute):
+									w.Fatalf("k=%d: nobody holds\n%s", k, w.server.Dump())
+								}
+							}
+							ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+							defer cancel()
+							g, err := b.TryLock(ctx)
+							require.NoError(w, err, "k=%d: something was left behind\n%s", k, w.server.Dump())
+							require.NoError(w, g.Release(ctx))
+							require.Empty(w, ephemerals(w, ha), "k=%d", k)
+							require.Empty(w, ephemerals(w, hb), "k=%d", k)
+							met = reached()
+						})
+					}
+				})
+			}
+		}
+	}
+}

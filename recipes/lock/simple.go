@@ -1,0 +1,63 @@
+package lock
+
+import (
+	"context"
+
+	"github.com/troupe-go/troupe/internal/line"
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// simple: the lock is one znode, at its own path.
+func (l *Lock) simple() bool { return l.kind.form == znode.Alone }
+
+// line reads who holds and who waits. Of a simple lock only the holder can be seen.
+func (l *Lock) line(ctx context.Context) ([]line.Entry, error) {
+	if !l.simple() {
+		return line.Read(ctx, l.session, l.path)
+	}
+	var s session.Data
+	var err error
+	if s.Bytes, s.Stat, err = l.session.Get(ctx, l.path); err == nil {
+		s.Exists = true
+	} else if err = gone(err); err != nil {
+		return nil, err
+	}
+	return l.holder(s), nil
+}
+
+// lines is a subscription to what line reads. It closes when ctx or the session ends.
+func (l *Lock) lines(ctx context.Context) <-chan line.View {
+	if !l.simple() {
+		return line.Observe(ctx, l.session, l.path)
+	}
+	out := notify.NewLatest[line.View]()
+	states := l.session.WatchData(ctx, l.path)
+	go func() { // owned by ctx and the session, ends with the first of them
+		defer out.Close()
+		last := int64(-1)
+		for s := range states {
+			if s.Stale || s.Exists && s.Stat.Czxid == last || !s.Exists && last == 0 {
+				continue // nothing new, or a change of data
+			}
+			last = 0
+			if s.Exists {
+				last = s.Stat.Czxid
+			}
+			out.Publish(line.View{Entries: l.holder(s)})
+		}
+	}()
+	return out.C()
+}
+
+// holder is the line of a simple lock.
+func (l *Lock) holder(s session.Data) []line.Entry {
+	if !s.Exists {
+		return nil
+	}
+	return []line.Entry{{
+		Path: l.path, Contender: znode.Contender{Kind: znode.Lock},
+		Token: s.Stat.Czxid, Data: s.Bytes, SessionID: s.Stat.EphemeralOwner, Since: s.Stat.Ctime,
+	}}
+}
