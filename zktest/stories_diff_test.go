@@ -1,0 +1,287 @@
+package zktest_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/zktest"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// tale is what a client saw of a server, to be compared with what it saw of the other one.
+type tale []string
+
+func (s *tale) say(format string, args ...any) { *s = append(*s, fmt.Sprintf(format, args...)) }
+
+// both tells the same story on our servers and on real ones, and compares the tales.
+func both(t *testing.T, ours, real []string, story func(t *testing.T, servers []string, say func(string, ...any))) {
+	t.Helper()
+	var a, b tale
+	story(t, ours, a.say)
+	story(t, real, b.say)
+	require.Equal(t, []string(b), []string(a), "the real servers' first")
+	require.NotEmpty(t, a)
+}
+
+// pair is one of each, alike.
+func pair(t *testing.T, containerCheck time.Duration) (ours, real []string) {
+	t.Helper()
+	return zktest.Start(t, likeReal(containerCheck)...).Servers(), ensemble.Start(t, 1, realLike(containerCheck)...).Servers()
+}
+
+// ending names how a connection went: all that counts is whether it did.
+func ending(err error) string {
+	switch {
+	case err == nil:
+		return "fine"
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "silence"
+	}
+	return "closed"
+}
+
+// hello says what a handshake comes to.
+func hello(t *testing.T, server string, q jute.ConnectRequest) (*raw, string) {
+	t.Helper()
+	if q.Password == nil {
+		q.Password = make([]byte, 16)
+	}
+	conn := dialTCP(t, server)
+	t.Cleanup(func() { conn.Close() })
+	c, err := greet(conn, q)
+	if err != nil {
+		return nil, ending(err)
+	}
+	return c, fmt.Sprintf("session %t, timeout %d, password %t of %d", c.session != 0, c.timeout, !slices.Equal(c.password, make([]byte, 16)), len(c.password))
+}
+
+func TestHandshakesAreThoseOfTheRealServer(t *testing.T) {
+	t.Parallel()
+	ours, real := pair(t, time.Hour)
+	both(t, ours, real, func(t *testing.T, servers []string, say func(string, ...any)) {
+		for _, timeout := range []int32{0, -1, 1, 399, 400, 401, 30000, 60000, 60001, 1<<31 - 1, -1 << 31} {
+			_, got := hello(t, servers[0], jute.ConnectRequest{Timeout: timeout})
+			say("timeout %d: %s", timeout, got)
+		}
+		first, _ := hello(t, servers[0], jute.ConnectRequest{Timeout: 30000})
+		for _, c := range []struct {
+			name string
+			q    jute.ConnectRequest
+		}{
+			{"read-only", jute.ConnectRequest{Timeout: 5000, ReadOnly: true}},
+			{"the form of old clients", jute.ConnectRequest{Timeout: 5000, Old: true}},
+			{"another protocol", jute.ConnectRequest{Timeout: 5000, Protocol: 7}},
+			{"a password for nothing", jute.ConnectRequest{Timeout: 5000, Password: []byte("0123456789abcdef")}},
+			{"a short password", jute.ConnectRequest{Timeout: 5000, Password: []byte("short")}},
+			{"a session that never was", jute.ConnectRequest{Timeout: 5000, SessionID: 0x123456}},
+			{"a wrong password", jute.ConnectRequest{Timeout: 5000, SessionID: first.session, Password: []byte("0123456789abcdef")}},
+			{"a wrong length", jute.ConnectRequest{Timeout: 5000, SessionID: first.session, Password: first.password[:8]}},
+			{"has seen more", jute.ConnectRequest{Timeout: 5000, LastZxidSeen: 1 << 40}},
+			{"has seen more, and read-only", jute.ConnectRequest{Timeout: 5000, LastZxidSeen: 1 << 40, ReadOnly: true}},
+			{"back again", jute.ConnectRequest{Timeout: 5000, SessionID: first.session, Password: first.password}},
+			{"back again with another timeout", jute.ConnectRequest{Timeout: 7000, SessionID: first.session, Password: first.password}},
+		} {
+			_, got := hello(t, servers[0], c.q)
+			say("%s: %s", c.name, got)
+		}
+		p, err := first.do(jute.Request{Op: jute.OpExists, Path: "/"})
+		say("the first connection: %v %s", p.Err, ending(err))
+	})
+}
+
+// Frames up to the limit are served, larger ones end the connection, whatever they are.
+func TestLimitsAreThoseOfTheRealServer(t *testing.T) {
+	t.Parallel()
+	ours, real := pair(t, time.Hour)
+	both(t, ours, real, func(t *testing.T, servers []string, say func(string, ...any)) {
+		const limit = 0xfffff
+		for _, size := range []int{limit - 2, limit - 1, limit, limit + 1, limit + 2, 2 * limit} {
+			c, _ := hello(t, servers[0], jute.ConnectRequest{Timeout: 30000})
+			q := jute.Request{Op: jute.OpCreate, Path: fmt.Sprintf("/%d", size), ACL: jute.OpenACL()}
+			w := jute.NewWriter(nil)
+			q.Encode(w)
+			q.Data = make([]byte, size-w.Len()-4)
+			p, err := c.do(q)
+			say("a request of %d bytes: %v %s", size, p.Err, ending(err))
+			if err == nil {
+				p, err = c.do(jute.Request{Op: jute.OpGetData, Path: q.Path})
+				say("read again: %d bytes, %s", len(p.Data), ending(err))
+			}
+			other, _ := hello(t, servers[0], jute.ConnectRequest{Timeout: 30000})
+			p, err = other.do(jute.Request{Op: jute.OpExists, Path: q.Path})
+			say("seen by others: %v %s", p.Err, ending(err))
+		}
+		for _, head := range [][]byte{{0xff, 0xff, 0xff, 0xff}, {0x80, 0, 0, 0}, {0x7f, 0xff, 0xff, 0xff}, {0, 0, 0, 0}, {0, 0, 0, 1, 0}} {
+			c, _ := hello(t, servers[0], jute.ConnectRequest{Timeout: 30000})
+			_, err := c.conn.Write(head)
+			require.NoError(t, err)
+			say("% x: %s", head, endOf(c))
+			raw := dialTCP(t, servers[0])
+			_, err = raw.Write(head)
+			require.NoError(t, err)
+			raw.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+			_, err = io.ReadAll(raw)
+			if head[0] != 0 { // the others may be the beginning of a handshake that never comes
+				say("% x as a handshake: %s", head, ending(err))
+			}
+			raw.Close()
+		}
+	})
+}
+
+func endOf(c *raw) string {
+	c.conn.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+	_, err := c.in.ReadByte()
+	return ending(err)
+}
+
+// Empty containers that had a child, and TTL znodes, go by themselves; a container that had none stays.
+func TestReapingIsThatOfTheRealServer(t *testing.T) {
+	t.Parallel()
+	ours, real := pair(t, 300*time.Millisecond)
+	both(t, ours, real, func(t *testing.T, servers []string, say func(string, ...any)) {
+		c, _ := hello(t, servers[0], jute.ConnectRequest{Timeout: 30000})
+		for _, q := range []jute.Request{
+			{Op: jute.OpCreateContainer, Path: "/used", ACL: jute.OpenACL(), Flags: jute.FlagContainer},
+			{Op: jute.OpCreateContainer, Path: "/unused", ACL: jute.OpenACL(), Flags: jute.FlagContainer},
+			{Op: jute.OpCreate, Path: "/used/child", ACL: jute.OpenACL()},
+			{Op: jute.OpCreateTTL, Path: "/short", ACL: jute.OpenACL(), Flags: jute.FlagPersistentTTL, TTL: 100},
+			{Op: jute.OpCreateTTL, Path: "/long", ACL: jute.OpenACL(), Flags: jute.FlagPersistentTTL, TTL: 3600_000},
+			{Op: jute.OpCreateTTL, Path: "/parent", ACL: jute.OpenACL(), Flags: jute.FlagPersistentTTL, TTL: 100},
+			{Op: jute.OpCreate, Path: "/parent/child", ACL: jute.OpenACL()},
+			{Op: jute.OpAddWatch, Path: "/", Flags: 1},
+		} {
+			p, err := c.do(q)
+			require.NoError(t, err)
+			say("%v %s: %v", q.Op, q.Path, p.Err)
+		}
+		say("%v", c.gone(t, "/short"))
+		_, err := c.do(jute.Request{Op: jute.OpDelete, Path: "/used/child", Version: -1})
+		require.NoError(t, err)
+		say("%v", c.gone(t, "/used"))
+		_, err = c.do(jute.Request{Op: jute.OpDelete, Path: "/parent/child", Version: -1})
+		require.NoError(t, err)
+		say("%v", c.gone(t, "/parent"))
+		p, err := c.do(jute.Request{Op: jute.OpGetChildren2, Path: "/"})
+		require.NoError(t, err)
+		slices.Sort(p.Names)
+		say("left: %v, cversion %d", p.Names, p.Stat.Cversion)
+	})
+}
+
+// gone waits until a znode is deleted, and returns the events until then.
+func (c *raw) gone(t *testing.T, path string) (all []jute.Event) {
+	t.Helper()
+	c.conn.SetDeadline(time.Now().Add(10 * time.Second))
+	for {
+		all = append(all, c.events...)
+		c.events = nil
+		if slices.Contains(all, jute.Event{Type: jute.NodeDeleted, State: jute.StateConnected, Path: path}) {
+			return all
+		}
+		frame, err := c.frame()
+		require.NoError(t, err)
+		var p jute.Reply
+		r := jute.NewReader(frame)
+		require.NoError(t, p.DecodeHeader(r))
+		require.Equal(t, jute.XidEvent, p.Xid)
+		var e jute.Event
+		e.Decode(r)
+		c.events = append(c.events, e)
+	}
+}
+
+// Among three servers: what a session can do through the connection that it has left, and through the new one.
+func TestMovedSessionsAreThoseOfTheRealServers(t *testing.T) {
+	t.Parallel()
+	ours := zktest.Start(t, append(likeReal(time.Hour), zktest.WithServers(3))...).Servers()
+	real := ensemble.Start(t, 3, realLike(time.Hour)...).Servers()
+	for _, write := range []jute.Request{
+		{Op: jute.OpCreate, Path: "/late", ACL: jute.OpenACL()},
+		{Op: jute.OpDelete, Path: "/", Version: -1},
+		{Op: jute.OpMulti, Ops: []jute.Request{{Op: jute.OpCreate, Path: "/late", ACL: jute.OpenACL()}}},
+		{Op: jute.OpSetData, Path: "/", Version: -1},
+		{Op: jute.OpCloseSession},
+	} {
+		both(t, ours, real, func(t *testing.T, servers []string, say func(string, ...any)) {
+			old, got := hello(t, servers[1], jute.ConnectRequest{Timeout: 30000})
+			say("%s", got)
+			moved, got := hello(t, servers[2], jute.ConnectRequest{Timeout: 30000, SessionID: old.session, Password: old.password})
+			say("%s, the same %t", got, moved.session == old.session)
+			p, err := old.do(jute.Request{Op: jute.OpExists, Path: "/"})
+			say("a read through the old one: %v %s", p.Err, ending(err))
+			p, err = old.do(write)
+			say("%v through the old one: %v %s", write.Op, p.Err, ending(err))
+			p, err = moved.do(jute.Request{Op: jute.OpExists, Path: "/late"})
+			say("seen through the new one: %v %s", p.Err, ending(err))
+			p, err = moved.do(jute.Request{Op: jute.OpCloseSession})
+			say("the end: %v %s", p.Err, ending(err))
+		})
+	}
+}
+
+// After a reconnection SetWatches tells what was missed, and arms the rest: of all five kinds.
+func TestReconnectionIsThatOfTheRealServer(t *testing.T) {
+	t.Parallel()
+	ours, real := pair(t, time.Hour)
+	both(t, ours, real, func(t *testing.T, servers []string, say func(string, ...any)) {
+		c, _ := hello(t, servers[0], jute.ConnectRequest{Timeout: 30000})
+		other, _ := hello(t, servers[0], jute.ConnectRequest{Timeout: 30000})
+		do := func(c *raw, q jute.Request) jute.Reply {
+			p, err := c.do(q)
+			require.NoError(t, err)
+			return p
+		}
+		for _, path := range []string{"/same", "/changed", "/deleted", "/parent", "/empty", "/remade"} {
+			do(other, create(path, 0))
+		}
+		seen := do(c, jute.Request{Op: jute.OpSync, Path: "/"}).Zxid
+		c.conn.Close()
+		do(other, jute.Request{Op: jute.OpSetData, Path: "/changed", Version: -1})
+		do(other, jute.Request{Op: jute.OpDelete, Path: "/deleted", Version: -1})
+		do(other, jute.Request{Op: jute.OpDelete, Path: "/remade", Version: -1})
+		do(other, create("/remade", 0))
+		do(other, create("/parent/child", 0))
+		do(other, create("/created", 0))
+		all := []string{"/same", "/changed", "/deleted", "/remade", "/created", "/missing", "/parent", "/empty"}
+		for _, op := range []jute.Op{jute.OpSetWatches, jute.OpSetWatches2} {
+			back, got := hello(t, servers[0], jute.ConnectRequest{Timeout: 30000, SessionID: c.session, Password: c.password, LastZxidSeen: seen})
+			say("%s", got)
+			q := jute.Request{Op: op, Xid: jute.XidSetWatches, Zxid: seen, DataW: all, ExistW: all, ChildW: all}
+			if op == jute.OpSetWatches2 {
+				q.PersistW, q.RecursW = []string{"/same", "/missing"}, []string{"/parent"}
+			}
+			do(back, q)
+			say("%v missed: %v", op, events(t, back))
+			for _, write := range []jute.Request{
+				create("/missing", 0), {Op: jute.OpSetData, Path: "/same", Version: -1}, create("/empty/child", 0), create("/parent/second", 0),
+				{Op: jute.OpSetData, Path: "/parent/second", Version: -1}, {Op: jute.OpDelete, Path: "/parent/second", Version: -1},
+				{Op: jute.OpDelete, Path: "/empty/child", Version: -1}, {Op: jute.OpDelete, Path: "/missing", Version: -1},
+			} {
+				do(other, write)
+				say("after %v %s: %v", write.Op, write.Path, events(t, back))
+			}
+			back.conn.Close()
+		}
+	})
+}
+
+func events(t *testing.T, c *raw) string {
+	t.Helper()
+	all, err := c.drain()
+	require.NoError(t, err)
+	text := make([]string, len(all))
+	for i, e := range all {
+		text[i] = fmt.Sprintf("%v %s", e.Type, e.Path)
+	}
+	return strings.Join(text, ", ")
+}
