@@ -83,7 +83,7 @@ func (c *Coordinator) enter(t *Tx) {
 	c.last++
 	t.n = c.last
 	c.txs[t.n] = t
-	wish := t.wish()
+	wish := t.wish(false)
 	c.mu.Unlock()
 	if !c.host.Tell(wish) {
 		c.drop(t)
@@ -120,7 +120,7 @@ func (c *Coordinator) standing() []recipe.Event {
 	var all []recipe.Event
 	for _, t := range c.inOrder() {
 		c.mu.Lock()
-		wish, abort := t.wish(), t.abort
+		wish, abort := t.wish(true), t.abort
 		c.mu.Unlock()
 		all = append(all, wish)
 		if abort != nil {

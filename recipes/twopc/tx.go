@@ -117,15 +117,15 @@ func (t *Tx) giveUp(reason string) {
 
 func (t *Tx) path() string { return t.c.root.Tx(t.id) }
 
-// wish is what the machine is told, according to how far it has come.
-func (t *Tx) wish() recipe.Event {
+// wish is what the machine is told, according to how far it has come; again if one was told before it.
+func (t *Tx) wish(again bool) recipe.Event {
 	switch {
 	case errors.Is(t.answered.Err(), errBegun):
 		return pact.Resume{N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites, Outcome: pact.Outcome(t.Outcome())}
 	case t.adopting:
 		return pact.Adopt{N: t.n, ID: t.id}
 	}
-	return pact.Begin{N: t.n, ID: t.id, GUID: t.guid, Payload: t.payload, Sites: t.sites, Peers: t.c.peers}
+	return pact.Begin{N: t.n, ID: t.id, GUID: t.guid, Payload: t.payload, Sites: t.sites, Peers: t.c.peers, Again: again}
 }
 
 // await waits until it has begun. Who gives up waiting gives up the transaction.

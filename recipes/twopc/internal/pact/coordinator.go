@@ -9,7 +9,7 @@ import (
 
 // What a coordinator's application wishes. N numbers the transaction within the instance; a wish that is told again is the same.
 type (
-	// Begin asks the sites.
+	// Begin asks the sites. Again: a machine before this one was told, and may have begun it.
 	Begin struct {
 		N       uint64
 		ID      string
@@ -17,6 +17,7 @@ type (
 		Payload []byte
 		Sites   []string
 		Peers   bool
+		Again   bool
 	}
 	// Adopt takes over a transaction whose coordinator died.
 	Adopt struct {
@@ -142,7 +143,7 @@ func (c *Coordinator) Step(ev recipe.Event) []recipe.Effect {
 		c.reset()
 		c.wound()
 	case Begin:
-		c.enter(&tx{n: ev.N, id: ev.ID, guid: ev.GUID, payload: ev.Payload, sites: ev.Sites, peers: ev.Peers, phase: Beginning})
+		c.enter(&tx{n: ev.N, id: ev.ID, guid: ev.GUID, payload: ev.Payload, sites: ev.Sites, peers: ev.Peers, sent: ev.Again, phase: Beginning})
 	case Adopt:
 		c.enter(&tx{n: ev.N, id: ev.ID, phase: Claiming})
 	case Resume:

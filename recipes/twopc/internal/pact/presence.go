@@ -8,18 +8,12 @@ import (
 )
 
 // A presence is an ephemeral znode: its owner's GUID, and perhaps a word on a second line. Whoever can't tell an owner that lives from one that
-// died a moment ago, whose session has not expired yet, writes "who"; one that lives watches its znode and writes "here". So no timeout has to be guessed.
+// died a moment ago, whose session has not expired yet, replaces it by the question "who"; one that lives watches its znode and writes its GUID and "here". So
+// no timeout has to be guessed. The question names nobody: it may come so late that it meets the successor of the one it was meant for.
 const (
-	who  = "who"
+	who  = "\nwho"
 	here = "here"
 )
-
-func presenceData(guid, word string) []byte {
-	if word == "" {
-		return []byte(guid)
-	}
-	return []byte(guid + "\n" + word)
-}
 
 func parsePresence(data []byte) (guid, word string) {
 	guid, word, _ = strings.Cut(string(data), "\n")
@@ -71,7 +65,7 @@ func (p *presence) leave(gone func()) {
 }
 
 func (p *presence) create() {
-	p.desk.transact(p.created, recipe.Op{Do: recipe.Create, Path: p.path, Data: presenceData(p.guid, ""), Ephemeral: true})
+	p.desk.transact(p.created, recipe.Op{Do: recipe.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})
 }
 
 func (p *presence) created(ev recipe.Transacted) {
@@ -97,7 +91,7 @@ func (p *presence) created(ev recipe.Transacted) {
 }
 
 func (p *presence) seen(ev recipe.Seen) {
-	guid, word := parsePresence(ev.Data)
+	guid, _ := parsePresence(ev.Data)
 	switch {
 	case ev.Code == recipe.Refused:
 		p.fail(ev.Err)
@@ -110,14 +104,13 @@ func (p *presence) seen(ev recipe.Seen) {
 			p.standing = true
 			p.stood()
 		}
-		if word == who {
-			p.desk.transact(p.answered, recipe.Op{Do: recipe.Set, Path: p.path, Data: presenceData(p.guid, here), Version: ev.Stat.Version})
-		}
+	case guid == "" && ev.Stat.Owner == p.desk.session: // somebody asks
+		p.desk.transact(p.answered, recipe.Op{Do: recipe.Set, Path: p.path, Data: []byte(p.guid + "\n" + here), Version: ev.Stat.Version})
 	case guid == p.guid: // one's own, of a session that is ending
 		p.own.stop()
 		p.desk.transact(p.created,
 			recipe.Op{Do: recipe.Delete, Path: p.path, Version: ev.Stat.Version},
-			recipe.Op{Do: recipe.Create, Path: p.path, Data: presenceData(p.guid, ""), Ephemeral: true})
+			recipe.Op{Do: recipe.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})
 	case !p.asking:
 		p.own.stop()
 		p.asking = true
@@ -156,7 +149,7 @@ type probe struct {
 }
 
 func (q *probe) seen(ev recipe.Seen) {
-	guid, word := parsePresence(ev.Data)
+	_, word := parsePresence(ev.Data)
 	switch {
 	case ev.Code == recipe.Refused: // nobody may look: nothing can be taken over
 		q.over = true
@@ -166,18 +159,18 @@ func (q *probe) seen(ev recipe.Seen) {
 		q.found(false)
 	case !q.putting && ev.Stat.Czxid != q.czxid: // not asked yet; or it is a new one, which was not
 		q.putting, q.czxid, q.version = true, ev.Stat.Czxid, 0
-		q.ask(guid, ev.Stat.Version)
+		q.ask(ev.Stat.Version)
 	case q.version > 0 && word == here && ev.Stat.Version > q.version:
 		q.over = true
 		q.found(true)
 	case q.version == 0 && !q.putting: // somebody else wrote at the same time
 		q.putting = true
-		q.ask(guid, ev.Stat.Version)
+		q.ask(ev.Stat.Version)
 	}
 }
 
-func (q *probe) ask(guid string, version int32) {
-	q.desk.transact(q.put, recipe.Op{Do: recipe.Set, Path: q.path, Data: presenceData(guid, who), Version: version})
+func (q *probe) ask(version int32) {
+	q.desk.transact(q.put, recipe.Op{Do: recipe.Set, Path: q.path, Data: []byte(who), Version: version})
 }
 
 func (q *probe) put(ev recipe.Transacted) {

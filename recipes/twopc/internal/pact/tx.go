@@ -247,10 +247,11 @@ func (t *tx) decide(rec Record) {
 }
 
 func (t *tx) wrote(ev recipe.Transacted, rec Record, checked []*ballot) {
+	if t.phase != Deciding { // seen decided meanwhile, or gone
+		return
+	}
 	t.busy = false
 	switch {
-	case t.phase == Ended: // it failed meanwhile
-		return
 	case ev.Code == recipe.Done:
 		t.decided(rec)
 		return

@@ -1,0 +1,245 @@
+package pact_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+)
+
+const root = pact.Root("/pay")
+
+// truth is what everybody together has seen of the transactions, by GUID. It complains of what must not be.
+type truth struct {
+	outcomes map[string]pact.Outcome
+	begun    map[string][]string // the sites
+	promised map[string]bool     // guid/site: a vote to commit was confirmed, or asked for
+	refused  map[string]bool     // guid/site: a vote to abort was confirmed
+	decided  int
+	commits  int
+}
+
+func newTruth() *truth {
+	return &truth{outcomes: map[string]pact.Outcome{}, begun: map[string][]string{}, promised: map[string]bool{}, refused: map[string]bool{}}
+}
+
+// failure is a broken promise.
+type failure string
+
+func (tr *truth) learn(guid string, o pact.Outcome) {
+	switch known := tr.outcomes[guid]; {
+	case o == pact.Undecided:
+		panic(failure("an outcome that is none"))
+	case known == pact.Undecided:
+		tr.outcomes[guid] = o
+		tr.decided++
+	case known != o:
+		panic(failure(fmt.Sprintf("%s is %v for one and %v for another", guid, known, o)))
+	}
+	if o != pact.Committed {
+		return
+	}
+	tr.commits++
+	for _, site := range tr.begun[guid] {
+		if !tr.promised[guid+"/"+site] || tr.refused[guid+"/"+site] {
+			panic(failure(fmt.Sprintf("%s is committed, and %s did not agree", guid, site)))
+		}
+	}
+}
+
+// leader is the face of a coordinator, as far as the machine can tell: it keeps the wishes that stand.
+type leader struct {
+	truth *truth
+	last  uint64
+	txs   map[uint64]*led
+	begun []uint64
+}
+
+type led struct {
+	wish    recipe.Event
+	guid    string
+	outcome pact.Outcome
+	abort   bool
+}
+
+func newLeader(tr *truth) *leader { return &leader{truth: tr, txs: map[uint64]*led{}} }
+
+func (l *leader) player(name string, timeout int64, moved func(from, to pact.Phase)) recipetest.Player {
+	return recipetest.Player{
+		Name:     name,
+		Machine:  func() recipe.Machine { return pact.NewCoordinator(root, name, timeout).Moved(moved) },
+		Standing: l.standing,
+		Perform:  func(_ *recipetest.Actor, e recipe.Effect) { l.perform(e) },
+	}
+}
+
+func (l *leader) begin(a *recipetest.Actor, id, guid string, peers bool, sites ...string) uint64 {
+	l.last++
+	wish := pact.Begin{N: l.last, ID: id, GUID: guid, Payload: []byte("pay " + id), Sites: sites, Peers: peers}
+	l.txs[l.last] = &led{wish: wish, guid: guid}
+	l.truth.begun[guid] = sites
+	a.Tell(wish)
+	return l.last
+}
+
+func (l *leader) adopt(a *recipetest.Actor, id string) {
+	l.last++
+	wish := pact.Adopt{N: l.last, ID: id}
+	l.txs[l.last] = &led{wish: wish}
+	a.Tell(wish)
+}
+
+func (l *leader) abort(a *recipetest.Actor, n uint64) {
+	if t := l.txs[n]; t != nil {
+		t.abort = true
+		a.Tell(pact.Abort{N: n, Reason: "no more"})
+	}
+}
+
+func (l *leader) standing() []recipe.Event {
+	var all []recipe.Event
+	for n := range l.last + 1 {
+		t := l.txs[n]
+		if t == nil {
+			continue
+		}
+		if r, ok := t.wish.(pact.Resume); ok {
+			r.Outcome = t.outcome
+			t.wish = r
+		}
+		if b, ok := t.wish.(pact.Begin); ok {
+			b.Again = true
+			t.wish = b
+		}
+		all = append(all, t.wish)
+		if t.abort {
+			all = append(all, pact.Abort{N: n, Reason: "no more"})
+		}
+	}
+	return all
+}
+
+func (l *leader) perform(e recipe.Effect) {
+	switch e := e.(type) {
+	case pact.Begun:
+		b, ok := l.txs[e.N].wish.(pact.Begin)
+		if !ok {
+			return // told already, before a crash
+		}
+		l.begun = append(l.begun, e.N)
+		l.txs[e.N].wish = pact.Resume{N: e.N, ID: b.ID, GUID: b.GUID, Sites: b.Sites}
+	case pact.Adopted:
+		if a, ok := l.txs[e.N].wish.(pact.Adopt); ok {
+			l.txs[e.N].guid = e.GUID
+			l.txs[e.N].wish = pact.Resume{N: e.N, ID: a.ID, GUID: e.GUID, Sites: e.Sites}
+		}
+	case pact.Refused:
+		if !errors.Is(e.Err, pact.ErrInUse) && !errors.Is(e.Err, pact.ErrNobodys) && !errors.Is(e.Err, pact.ErrWithdrew) {
+			panic(failure("refused: " + e.Err.Error()))
+		}
+		delete(l.txs, e.N)
+	case pact.Decided:
+		l.truth.learn(l.txs[e.N].guid, e.Outcome)
+		l.txs[e.N].outcome = e.Outcome
+	case pact.Failed:
+		panic(failure(fmt.Sprintf("%s failed: %v", l.txs[e.N].guid, e.Err)))
+	case pact.Over:
+		delete(l.txs, e.N)
+	}
+}
+
+// voter is the face of a site with an application behind it, which votes as vote says and acknowledges what it knows.
+type voter struct {
+	truth *truth
+	name  string
+	vote  func(guid string) (commit, now bool)
+	known map[string]bool // by this process
+	cast  map[string]pact.Cast
+	acks  map[string]bool
+	slow  bool // it acknowledges when it is told to
+}
+
+func newVoter(tr *truth, name string, vote func(string) (bool, bool)) *voter {
+	return &voter{truth: tr, name: name, vote: vote, known: map[string]bool{}, cast: map[string]pact.Cast{}, acks: map[string]bool{}}
+}
+
+func (v *voter) player(guid string, moved func(from, to pact.Phase)) recipetest.Player {
+	return recipetest.Player{
+		Name:     v.name + " " + guid,
+		Machine:  func() recipe.Machine { return pact.NewSite(root, v.name, guid).Moved(moved) },
+		Standing: v.standing,
+		Perform:  v.perform,
+	}
+}
+
+func (v *voter) standing() []recipe.Event {
+	var all []recipe.Event
+	for _, c := range v.cast {
+		all = append(all, c)
+	}
+	for guid := range v.acks {
+		all = append(all, pact.Ack{GUID: guid})
+	}
+	slices.SortFunc(all, func(a, b recipe.Event) int { return len(recipetest.Format(a)) - len(recipetest.Format(b)) })
+	return all
+}
+
+func (v *voter) perform(a *recipetest.Actor, e recipe.Effect) {
+	switch e := e.(type) {
+	case pact.Offer:
+		v.offered(a, e)
+	case pact.CastDone:
+		v.castDone(e)
+	case pact.Learned:
+		v.truth.learn(e.GUID, e.Outcome)
+		v.acks[e.GUID] = true
+		a.Tell(pact.Ack{GUID: e.GUID})
+	case pact.Vanished:
+		panic(failure(e.GUID + " vanished at " + v.name))
+	case pact.Acked:
+		if e.Err != nil {
+			panic(failure("acknowledged: " + e.Err.Error()))
+		}
+		delete(v.acks, e.GUID)
+	}
+}
+
+func (v *voter) offered(a *recipetest.Actor, e pact.Offer) {
+	if string(e.Payload) != "pay "+e.ID {
+		panic(failure(fmt.Sprintf("payload %q of %s", e.Payload, e.ID)))
+	}
+	at := e.GUID + "/" + v.name
+	if v.truth.refused[at] && e.Voted != pact.Aborted || e.Voted == pact.Committed && !v.truth.promised[at] {
+		panic(failure(fmt.Sprintf("%s is offered as one it voted %v on", at, e.Voted)))
+	}
+	if v.known[e.GUID] {
+		return
+	}
+	v.known[e.GUID] = true
+	commit, now := v.vote(e.GUID)
+	if e.Voted == pact.Undecided && now {
+		if commit {
+			v.truth.promised[at] = true // from here on it may be written
+		}
+		v.cast[e.GUID] = pact.Cast{GUID: e.GUID, Commit: commit, Reason: "not here"}
+		a.Tell(v.cast[e.GUID])
+	}
+}
+
+func (v *voter) castDone(e pact.CastDone) {
+	c, asked := v.cast[e.GUID]
+	delete(v.cast, e.GUID)
+	switch {
+	case !asked:
+	case e.Err == nil && !c.Commit:
+		v.truth.refused[e.GUID+"/"+v.name] = true
+		v.truth.learn(e.GUID, pact.Aborted)
+	case e.Err == nil, errors.Is(e.Err, pact.ErrDecided), errors.Is(e.Err, pact.ErrVoted):
+	case errors.Is(e.Err, pact.ErrGone): // acknowledged before a crash of the machine, which then can't know the vote any more
+	default:
+		panic(failure("vote: " + e.Err.Error()))
+	}
+}

@@ -1,0 +1,3 @@
+package pact_test
+
+const schedules = 2000

@@ -1,0 +1,38 @@
+package pact
+
+// Transition is a change of a transaction's phase, with its reason.
+type Transition struct {
+	From, To Phase
+	Why      string
+}
+
+// Transitions are all that there are. The tests check every one that is taken against them.
+func Transitions() []Transition {
+	return []Transition{
+		{Beginning, Open, "it stands in ZooKeeper"},
+		{Beginning, Ended, "refused, or given up before it stood"},
+		{Claiming, Open, "its coordinator is dead, and it is undecided"},
+		{Claiming, Settling, "its coordinator is dead, and nobody has taken note of the decision"},
+		{Claiming, Ended, "there is nothing to take over"},
+		{Open, Deciding, "all have agreed; or there is a reason to abort"},
+		{Open, Settling, "somebody else decided"},
+		{Open, Ended, "it is gone, or may not be read"},
+		{Deciding, Settling, "the decision stands"},
+		{Deciding, Open, "somebody was quicker, or the answer was lost, or a vote is not what it was"},
+		{Deciding, Ended, "it is gone, or may not be written"},
+		{Settling, Ended, "the coordinator's mark is gone"},
+
+		{Reading, Asked, "the application has it"},
+		{Asked, Voting, "the application has voted"},
+		{Asked, Bound, "the vote to commit stands"},
+		{Asked, Resolved, "it was decided without this site, or together with its vote"},
+		{Asked, Lost, "it is gone"},
+		{Voting, Asked, "the answer is there; what is known is looked at anew"},
+		{Bound, Resolved, "the decision is known"},
+		{Bound, Lost, "it is gone, and nobody knows how it was decided"},
+		{Resolved, Leaving, "acknowledged"},
+		{Lost, Leaving, "acknowledged"},
+		{Leaving, Resolved, "the site's znodes may not be deleted"},
+		{Leaving, Left, "the site's znodes are deleted"},
+	}
+}
