@@ -27,7 +27,7 @@ func (m *Machine) expire() {
 	m.do(m.place.owed...)
 	m.old, m.place, m.look = place{}, place{}, look{}
 	m.ahead = 0
-	m.watches = nil
+	m.watches, m.limit = nil, limit{}
 	m.epoch, m.session = 0, 0
 	m.state = Out
 }

@@ -39,9 +39,14 @@ func EventName(ev machine.Event) string {
 		return "Left"
 	case machine.Exchanged:
 		return "Exchanged"
+	case machine.Written:
+		return "Written"
 	case machine.Fired:
-		if ev.Deleted {
+		switch {
+		case ev.Deleted:
 			return "Deleted"
+		case ev.Children:
+			return "Crowd"
 		}
 		return "Changed"
 	case machine.Recovered:

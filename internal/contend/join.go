@@ -69,6 +69,7 @@ func (m *Machine) onRecovered(e machine.Recovered) {
 	}
 	m.place = place{}
 	m.place.at(e.Path)
+	m.place.marks = true
 	if m.place.old = e.Spent; m.place.old {
 		m.leave()
 		return

@@ -13,19 +13,23 @@ type look struct {
 	early  bool            // the listing went with the Join: it may have been answered from before the znode stood
 	answer *machine.Listed // that came before Joined
 
-	line  []contender // whose Czxids are being read
-	gone  bool        // one of them was gone by then
-	pred  string      // path of the one to wait for, "" if there is none
-	alone bool        // it alone is waited for, and nothing can stand in its place when it is gone
-	torn  bool        // the connection went down since it began
-	doubt error       // the listing failed; the own znode is being read to see whether it stands at all
+	line  []contender       // whose Czxids are being read
+	gone  bool              // one of them was gone by then
+	pred  string            // path of the one to wait for, "" if there is none
+	alone bool              // it alone is waited for, and nothing can stand in its place when it is gone
+	torn  bool              // the connection went down since it began
+	own   znode.Contender   // of a semaphore: the order, once it is known
+	queue []znode.Contender // those ahead
+	crowd bool              // the listing armed a watch on who comes and goes
+	stale bool              // which fired while the listing was under way
+	doubt error             // the listing failed; the own znode is being read to see whether it stands at all
 }
 
 // list looks at the line anew.
 func (m *Machine) list() {
 	m.state = Listing
-	m.look = look{ask: m.ask()}
-	m.do(machine.List{Epoch: m.epoch, Ask: m.look.ask})
+	m.look = look{ask: m.ask(), crowd: m.place.head}
+	m.do(machine.List{Epoch: m.epoch, Ask: m.look.ask, Watch: m.look.crowd})
 }
 
 func (m *Machine) onListed(e machine.Listed) {
@@ -48,6 +52,8 @@ func (m *Machine) digest(e machine.Listed) {
 		m.list() // it may be from before the znode stood, perhaps from before its parent did
 	case missing:
 		m.lost()
+	case m.look.stale:
+		m.list()
 	case len(m.claims) == 0:
 		m.leave() // recovered, and nobody wants it any more
 	case e.Err != nil:
@@ -66,6 +72,16 @@ func (m *Machine) verify(err error) {
 
 // judge draws the conclusion from the order: those ahead, first to last.
 func (m *Machine) judge(own znode.Contender, ahead []znode.Contender) {
+	if m.permits != nil {
+		m.look.own, m.look.queue = own, ahead
+		m.state = Checking
+		if m.look.stale {
+			m.list()
+			return
+		}
+		m.weigh()
+		return
+	}
 	blockers := m.cfg.Rule.Before(own, ahead)
 	m.ahead = len(blockers)
 	m.state = Checking

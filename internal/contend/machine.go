@@ -9,13 +9,15 @@ import (
 type Config struct {
 	Parent string                // path of the znode whose children are the line
 	Rule   Rule                  // nil: Exclusive
+	Data   []byte                // of the own znode, as it is made: needed where it is written to, which Permits do
 	Accept func(znode.Kind) bool // kinds of contenders that belong to the line; nil: all. The own znode always does
 }
 
 // Machine is one instance's contender. It is not safe for concurrent use: its host feeds it one event at a time.
 type Machine struct {
-	cfg   Config
-	state State
+	cfg     Config
+	permits *Permits // the rule, if it is that one
+	state   State
 
 	epoch     uint64 // 0: none
 	session   int64
@@ -29,6 +31,7 @@ type Machine struct {
 	look    look    // the last look at the line, or the one under way
 	ahead   int     // how many it had to wait for at the last finished look
 	watches watches // what ZooKeeper was asked to watch in this epoch
+	limit   limit   // of a semaphore
 
 	asks      uint64 // the last number given to a request; never used again, in whatever epoch
 	published machine.Standing
@@ -40,7 +43,8 @@ func New(cfg Config) *Machine {
 	if cfg.Rule == nil {
 		cfg.Rule = Exclusive()
 	}
-	return &Machine{cfg: cfg}
+	permits, _ := cfg.Rule.(*Permits)
+	return &Machine{cfg: cfg, permits: permits}
 }
 
 // State tells where the machine stands.
@@ -116,6 +120,8 @@ func (m *Machine) answer(ev machine.Event) {
 		m.onLeft(ev)
 	case machine.Exchanged:
 		m.onExchanged(ev)
+	case machine.Written:
+		m.onWritten(ev)
 	case machine.Woke:
 		m.onWoke(ev)
 	}

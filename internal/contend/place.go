@@ -16,8 +16,15 @@ type place struct {
 	czxid   int64 // 0: not known yet
 	taken   bool  // it was put into the place of another, whose czxid this is
 	fresh   bool  // the create told whose it is, and no read of it was answered yet
-	revoked bool  // the data asked its holder to give up
-	told    bool  // and the holder was told
+	known   bool  // what follows was read, or is as it was made
+	version int32
+	data    []byte // without notes
+	marks   bool   // it was asked to be marked, perhaps by the incarnation before
+	marking uint64 // number of the write under way, 0: none
+	held    bool   // it is marked: in the eyes of the line it holds
+	head    bool   // it is the first of those who wait
+	revoked bool   // the data asked its holder to give up
+	told    bool   // and the holder was told
 
 	retry uint64 // number of the pause after a failed read, 0: none
 	tries int
@@ -33,6 +40,7 @@ func (p *place) at(path string) {
 func (m *Machine) born(czxid, owner int64) {
 	if czxid != 0 && owner == m.session {
 		m.place.czxid, m.place.fresh = czxid, true
+		m.place.known, m.place.data = true, m.cfg.Data
 	}
 }
 

@@ -12,6 +12,7 @@ const (
 	Ordering                // sequence numbers do not tell the order: Czxids are being read
 	Checking                // the order is known; the own znode, and the predecessor if there is one, are being read and watched
 	Waiting                 // somebody is ahead, and watched; so is the own znode
+	Marking                 // it is its turn, which is being written on the own znode: semaphores alone
 	Ready                   // first in line, but the session is not trusted
 	Holding                 // a possession was granted
 	Exchanging              // a reader's znode is being put into the place of the own one
@@ -20,7 +21,7 @@ const (
 
 var states = [...]string{
 	Out: "Out", Idle: "Idle", Joining: "Joining", Listing: "Listing", Ordering: "Ordering",
-	Checking: "Checking", Waiting: "Waiting", Ready: "Ready", Holding: "Holding", Exchanging: "Exchanging", Leaving: "Leaving",
+	Checking: "Checking", Waiting: "Waiting", Marking: "Marking", Ready: "Ready", Holding: "Holding", Exchanging: "Exchanging", Leaving: "Leaving",
 }
 
 // String names the state.

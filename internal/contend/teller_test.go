@@ -38,6 +38,8 @@ func (p *teller) note(e machine.Effect) {
 		p.asked["listed"] = e.Ask
 	case machine.Read:
 		p.asked["seen"+e.Path] = e.Ask
+	case machine.Write:
+		p.asked["written"+e.Path] = e.Ask
 	case machine.Wake:
 		p.asked["woke"] = e.Ask
 	}
@@ -54,6 +56,8 @@ func (p *teller) tell(line string) string {
 			cfg.Accept = func(k znode.Kind) bool { return k == znode.Lock }
 		case "shared":
 			cfg.Rule = contend.Shared()
+		case "permits 3":
+			cfg.Rule, cfg.Data = contend.AtMost(3), []byte("me")
 		default:
 			require.Fail(p.t, "unknown machine", kind)
 		}
@@ -63,6 +67,8 @@ func (p *teller) tell(line string) string {
 	a := parse(words[1:])
 	if a.ask == 0 && words[0] == "seen" {
 		a.ask = p.asked["seen"+a.path()]
+	} else if a.ask == 0 && words[0] == "written" {
+		a.ask = p.asked["written"+a.path()]
 	} else if a.ask == 0 {
 		a.ask = p.asked[words[0]]
 	}
@@ -131,6 +137,9 @@ func (a args) path() string {
 	if len(a.words) == 0 {
 		return ""
 	}
+	if a.words[0] == "limit" {
+		return parent
+	}
 	return parent + "/" + name(a.words[0])
 }
 
@@ -156,11 +165,18 @@ func guid(letter string) znode.GUID {
 
 // short is the inverse of name.
 func short(path string) string {
+	if path == parent {
+		return "limit"
+	}
 	_, full := znode.Split(path)
 	c, ok := znode.ParseContender(full)
 	if !ok || c.GUID == "" {
 		return full
 	}
 	letter, _ := strconv.ParseUint(string(c.GUID[:2]), 16, 8)
-	return fmt.Sprintf("%c:%s%d", rune(letter), c.Prefix, c.Seq)
+	prefix := c.Prefix
+	if c.Marks() {
+		prefix = fmt.Sprintf("%s%d-", prefix, c.Weight)
+	}
+	return fmt.Sprintf("%c:%s%d", rune(letter), prefix, c.Seq)
 }

@@ -41,6 +41,8 @@ func (m *Machine) onPredSeen(e machine.Seen) {
 		m.fail(e.Err)
 	case !e.Exists:
 		m.list()
+	case m.permits != nil:
+		m.headed(e)
 	default:
 		m.advance()
 	}
@@ -49,6 +51,8 @@ func (m *Machine) onPredSeen(e machine.Seen) {
 // advance goes on from Checking: to a grant once the own znode is known to stand, to waiting once it and the predecessor are watched.
 func (m *Machine) advance() {
 	switch {
+	case m.permits != nil:
+		m.weigh()
 	case m.look.pred == "":
 		if m.stands() {
 			m.first()

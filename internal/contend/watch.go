@@ -63,7 +63,7 @@ func (m *Machine) rewatch(path string) {
 }
 
 func (m *Machine) onSeen(e machine.Seen) {
-	if m.foreign(e.Epoch) || m.onCzxid(e) {
+	if m.foreign(e.Epoch) || m.onCzxid(e) || m.onLimitRead(e) {
 		return
 	}
 	w := m.watches.of(e.Path)
@@ -91,6 +91,10 @@ func (m *Machine) onSeen(e machine.Seen) {
 		m.onOwnSeen(e, first)
 	case isPred:
 		m.onPredSeen(e)
+	case m.ofLimit(e.Path) && dirty && stands:
+		m.onLimitChanged()
+	case m.ofLimit(e.Path):
+		m.onLimitSeen(e)
 	}
 }
 
@@ -99,11 +103,22 @@ func (m *Machine) note(e machine.Seen) {
 	if !m.place.taken {
 		m.place.czxid = e.Czxid
 	}
-	m.place.revoked = m.place.revoked || znode.Revoked(e.Data)
+	notes, own := znode.ParseNotes(e.Data)
+	m.place.revoked = m.place.revoked || notes.Unlock
+	if m.permits == nil || e.Version < m.place.version {
+		return
+	}
+	m.place.known, m.place.version, m.place.data = true, e.Version, own
+	m.place.held = m.place.held || notes.Held && m.place.marks
+	m.remark(e, notes)
 }
 
 func (m *Machine) onFired(e machine.Fired) {
 	if m.foreign(e.Epoch) {
+		return
+	}
+	if e.Children {
+		m.onCrowd()
 		return
 	}
 	isOwn := m.state.placed() && e.Path == m.place.path
@@ -124,6 +139,8 @@ func (m *Machine) onFired(e machine.Fired) {
 	case (isOwn || isPred) && !reading:
 		m.watch(e.Path)
 		m.recheck()
+	case m.ofLimit(e.Path) && !reading:
+		m.onLimitChanged()
 	}
 }
 

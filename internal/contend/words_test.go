@@ -22,6 +22,10 @@ func (p *teller) event(verb string, a args) machine.Event {
 		return p.sight(epoch, a)
 	case "left":
 		return machine.Left{Epoch: epoch, Path: a.path()}
+	case "written":
+		return machine.Written{Epoch: epoch, Ask: a.ask, Stale: a.has("stale"), Err: a.err()}
+	case "crowd":
+		return machine.Fired{Epoch: epoch, Path: parent, Children: true}
 	case "deleted", "changed":
 		return machine.Fired{Epoch: epoch, Path: a.path(), Deleted: verb == "deleted"}
 	case "exchanged":
@@ -93,6 +97,7 @@ func (p *teller) sight(epoch uint64, a args) machine.Event {
 	s := machine.Seen{Epoch: epoch, Path: a.path(), Ask: a.ask, Err: a.err()}
 	if s.Err == nil && !a.has("missing") {
 		s.Exists = true
+		s.Version = int32(a.number("version", 0))
 		s.Czxid, s.Owner = a.number("czxid", 0), a.number("owner", p.session)
 		if data, ok := a.value["data"]; ok {
 			s.Data = []byte(strings.NewReplacer("·", " ", "↵", "\n").Replace(data))
@@ -118,6 +123,9 @@ func show(e machine.Effect) string {
 		}
 		return fmt.Sprintf("  join #%d", e.Ask)
 	case machine.List:
+		if e.Watch {
+			return fmt.Sprintf("  list #%d and watch", e.Ask)
+		}
 		return fmt.Sprintf("  list #%d", e.Ask)
 	case machine.Read:
 		if e.Watch {
@@ -126,6 +134,12 @@ func show(e machine.Effect) string {
 		return fmt.Sprintf("  read #%d %s", e.Ask, short(e.Path))
 	case machine.Leave:
 		return "  leave " + short(e.Path)
+	case machine.Write:
+		s := fmt.Sprintf("  write #%d %s version=%d data=%s", e.Ask, short(e.Path), e.Version, strings.NewReplacer(" ", "·", "\n", "↵").Replace(string(e.Data)))
+		if e.Guard.Path != "" {
+			s += fmt.Sprintf(" if %s version=%d", short(e.Guard.Path), e.Guard.Version)
+		}
+		return s
 	case machine.Exchange:
 		return fmt.Sprintf("  exchange %s token=%d", short(e.Path), e.Token)
 	case machine.Wake:

@@ -19,10 +19,11 @@ type Join struct {
 	Ask     uint64
 }
 
-// List reads the names in the line.
+// List reads the names in the line and, if Watch, arms a watch on who comes and goes in the same trip.
 type List struct {
 	Epoch uint64
 	Ask   uint64
+	Watch bool
 }
 
 // Read reads a znode and, if Watch, arms a watch on it in the same trip. A znode that does not exist arms nothing.

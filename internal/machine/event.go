@@ -69,14 +69,15 @@ type Listed struct {
 
 // Seen answers [Read].
 type Seen struct {
-	Epoch  uint64
-	Path   string
-	Ask    uint64
-	Exists bool
-	Data   []byte
-	Czxid  int64
-	Owner  int64
-	Err    error
+	Epoch   uint64
+	Path    string
+	Ask     uint64
+	Exists  bool
+	Data    []byte
+	Version int32
+	Czxid   int64
+	Owner   int64
+	Err     error
 }
 
 // Left answers [Leave]: the znode is gone.
@@ -85,11 +86,12 @@ type Left struct {
 	Path  string
 }
 
-// Fired: an armed watch fired, once. It has to be armed again by another [Read].
+// Fired: an armed watch fired, once. It has to be armed again by another [Read], or [List].
 type Fired struct {
-	Epoch   uint64
-	Path    string
-	Deleted bool // otherwise the data changed
+	Epoch    uint64
+	Path     string
+	Deleted  bool // otherwise the data changed,
+	Children bool // or somebody came to the line, or went
 }
 
 // Recovered: a host took over from one that crashed. Path is the znode that its predecessor had standing in line in this epoch; Spent tells that a
