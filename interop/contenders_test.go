@@ -70,17 +70,35 @@ func (f *foreign) acquired(answer <-chan reply) (bool, error) {
 	return r.values[0] == "yes", nil
 }
 
-func (f *foreign) release() error           { return f.ask(f.rec, "release") }
-func (f *foreign) end() error               { return f.ask(f.mine, "close") }
-func (f *foreign) mark(path string) error   { return f.ask(f.mine, "create", path, "x", "e") }
-func (f *foreign) unmark(path string) error { return f.ask(f.mine, "delete", path, "-1") }
+func (f *foreign) release() error { return f.ask(f.rec, "release") }
+func (f *foreign) end() error     { return f.ask(f.mine, "close") }
+func (f *foreign) mark(path string) error {
+	_, err := f.surely("create", path, "x", "e")
+	return err
+}
+
+func (f *foreign) unmark(path string) error {
+	_, err := f.surely("delete", path, "-1")
+	return err
+}
 
 func (f *foreign) seen(path string) ([]string, error) {
-	r := f.d.call(f.mine, "children", path)
-	if r.err != "" {
+	names, err := f.surely("children", path)
+	return strings.Split(strings.Join(names, ""), ","), err
+}
+
+// surely repeats a request whose outcome is not known. Marks have names of their own: one that is there already, or gone already, is one's own doing.
+func (f *foreign) surely(verb string, args ...string) ([]string, error) {
+	for {
+		r := f.d.call(f.mine, verb, args...)
+		switch r.err {
+		case "CONNECTIONLOSS", "ConnectionLoss":
+			continue
+		case "", "NODEEXISTS", "NodeExistsError", "NONODE", "NoNodeError":
+			return r.values, nil
+		}
 		return nil, errors.New(r.err)
 	}
-	return strings.Split(r.values[0], ","), nil
 }
 
 // own is what contenders of Troupe's have in common.
@@ -110,13 +128,26 @@ func (o *own) mark(path string) error {
 	ctx, cancel := patiently()
 	defer cancel()
 	_, err := o.session.Create(ctx, path, nil, session.Ephemeral())
+	if errors.Is(err, session.ErrUnknownOutcome) { // looked up: names are one's own
+		_, err = o.session.Create(ctx, path, nil, session.Ephemeral())
+		if errors.Is(err, session.ErrNodeExists) {
+			return nil
+		}
+	}
 	return err
 }
 
 func (o *own) unmark(path string) error {
 	ctx, cancel := patiently()
 	defer cancel()
-	return o.session.Delete(ctx, path, -1)
+	err := o.session.Delete(ctx, path, -1)
+	if errors.Is(err, session.ErrUnknownOutcome) {
+		err = o.session.Delete(ctx, path, -1)
+		if errors.Is(err, session.ErrNoNode) {
+			return nil
+		}
+	}
+	return err
 }
 
 func (o *own) seen(path string) ([]string, error) {

@@ -41,7 +41,8 @@ type contender interface {
 // guard watches that nobody holds beside somebody who wants to be alone. It looks twice: in this process, from after each acquisition to before the
 // release; and in ZooKeeper, where each holder shows itself with its own session, and then looks for others.
 type guard struct {
-	path string // of the holders' marks
+	path    string        // of the holders' marks
+	disturb func(nth int) // is called while somebody holds for the nth time; may be nil
 
 	mu      sync.Mutex
 	holders map[string]side
@@ -65,7 +66,11 @@ func (g *guard) enter(c contender) error {
 	}
 	g.holders[c.name()] = c.side()
 	g.order = append(g.order, c.name())
+	nth := len(g.order)
 	g.mu.Unlock()
+	if g.disturb != nil {
+		g.disturb(nth)
+	}
 
 	mark := "together-" + c.name()
 	if c.side() == alone {
@@ -121,7 +126,11 @@ func (g *guard) verdict(t *testing.T) {
 // contend has all contenders hold again and again, some of them giving up early, and sees that nobody is stuck and nothing is left.
 func contend(t *testing.T, s *session.Session, line string, rounds int, contenders ...contender) {
 	t.Helper()
-	g := newGuard(t, s, line+"-guard")
+	newGuard(t, s, line+"-guard").contend(t, s, line, rounds, contenders...)
+}
+
+func (g *guard) contend(t *testing.T, s *session.Session, line string, rounds int, contenders ...contender) {
+	t.Helper()
 	seed := rand.Uint64()
 	var wg sync.WaitGroup
 	failures := make(chan error, len(contenders))
@@ -134,7 +143,7 @@ func contend(t *testing.T, s *session.Session, line string, rounds int, contende
 		require.NoError(t, err, "seed %d; the line: %v", seed, standing(t, s, line))
 	}
 	g.verdict(t)
-	require.Empty(t, standing(t, s, line), "left in the line")
+	empty(t, s, line)
 	for _, c := range contenders {
 		require.Contains(t, g.order, c.name(), "everybody has held")
 	}

@@ -60,6 +60,12 @@ func inLine(t *testing.T, s *session.Session, path string, n int) {
 	require.NoError(t, awaitLine(ctx, s, path, fmt.Sprint(n)), "%d in %v", n, standing(t, s, path))
 }
 
+// empty waits until nobody stands there: some delete in the background.
+func empty(t *testing.T, s *session.Session, path string) {
+	t.Helper()
+	inLine(t, s, path, 0)
+}
+
 // arrivals lines everybody up, and then each releases: the next that arrived must be the next that holds.
 func arrivals(t *testing.T, s *session.Session, path string, contenders ...contender) {
 	t.Helper()
@@ -76,7 +82,7 @@ func arrivals(t *testing.T, s *session.Session, path string, contenders ...conte
 		}
 		require.NoError(t, c.release())
 	}
-	require.Empty(t, standing(t, s, path))
+	empty(t, s, path)
 }
 
 // givesUp has the middle one of three leave the line: the last must go on waiting for the holder.
@@ -98,7 +104,7 @@ func givesUp(t *testing.T, s *session.Session, path string, holder, middle, last
 	require.NoError(t, holder.release())
 	require.NoError(t, (<-waiting).err)
 	require.NoError(t, last.release())
-	require.Empty(t, standing(t, s, path))
+	empty(t, s, path)
 }
 
 // dies ends the holder's session, as the end of its process does.
@@ -110,5 +116,5 @@ func dies(t *testing.T, s *session.Session, path string, holder, next contender)
 	require.NoError(t, holder.end())
 	require.NoError(t, (<-waiting).err)
 	require.NoError(t, next.release())
-	require.Empty(t, standing(t, s, path))
+	empty(t, s, path)
 }

@@ -57,11 +57,8 @@ func playScript(t *testing.T, d player, client, name, address string) {
 	file := filepath.Join("testdata", "scripts", name+".txt")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	proxy, err := ensemble.NewProxy(address)
-	require.NoError(t, err)
-	t.Cleanup(proxy.Close)
 	s := &script{
-		t: t, play: d, prefix: fmt.Sprintf("script%d:", scripts.Add(1)), client: client, proxy: proxy, admin: open(t, address),
+		t: t, play: d, prefix: fmt.Sprintf("script%d:", scripts.Add(1)), client: client, proxy: through(t, address), admin: open(t, address),
 		waiting: map[string]<-chan reply{}, last: map[string]string{},
 	}
 	var played strings.Builder

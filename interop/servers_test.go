@@ -40,3 +40,12 @@ func open(t *testing.T, address string, opts ...session.Option) *session.Session
 	})
 	return s
 }
+
+// through is a proxy in front of the server.
+func through(t *testing.T, address string) *ensemble.Proxy {
+	t.Helper()
+	proxy, err := ensemble.NewProxy(address)
+	require.NoError(t, err)
+	t.Cleanup(proxy.Close)
+	return proxy
+}

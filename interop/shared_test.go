@@ -67,6 +67,6 @@ func TestReadersHoldTogether(t *testing.T) {
 			require.NoError(t, theirReader.release())
 			require.NoError(t, ourReader.release())
 		}
-		require.Empty(t, standing(t, s, path))
+		empty(t, s, path)
 	})
 }
