@@ -60,7 +60,7 @@ func (t *tx) furnish() {
 // inspect looks at what stands under the id.
 func (t *tx) inspect() {
 	t.busy = true
-	t.c.desk.read(t.c.root.Tx(t.id), nil, func(ev recipe.Seen) {
+	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev recipe.Seen) {
 		t.busy = false
 		rec, ok := parseRecord(ev.Data)
 		switch {
@@ -116,8 +116,12 @@ func (t *tx) refuse(err error) {
 
 // claim takes a transaction over, if its coordinator is dead.
 func (t *tx) claim() {
+	if t.c.claims(t) {
+		t.refuse(ErrNobodys)
+		return
+	}
 	t.busy = true
-	t.c.desk.read(t.c.root.Tx(t.id), nil, func(ev recipe.Seen) {
+	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev recipe.Seen) {
 		rec, ok := parseRecord(ev.Data)
 		switch {
 		case ev.Code == recipe.Refused:

@@ -18,12 +18,16 @@ type truth struct {
 	begun    map[string][]string // the sites
 	promised map[string]bool     // guid/site: a vote to commit was confirmed, or asked for
 	refused  map[string]bool     // guid/site: a vote to abort was confirmed
+	adopted  map[string]bool     // somebody took it over
 	decided  int
 	commits  int
 }
 
 func newTruth() *truth {
-	return &truth{outcomes: map[string]pact.Outcome{}, begun: map[string][]string{}, promised: map[string]bool{}, refused: map[string]bool{}}
+	return &truth{
+		outcomes: map[string]pact.Outcome{}, begun: map[string][]string{}, promised: map[string]bool{}, refused: map[string]bool{},
+		adopted: map[string]bool{},
+	}
 }
 
 // failure is a broken promise.
@@ -134,6 +138,7 @@ func (l *leader) perform(e recipe.Effect) {
 	case pact.Adopted:
 		if a, ok := l.txs[e.N].wish.(pact.Adopt); ok {
 			l.txs[e.N].guid = e.GUID
+			l.truth.adopted[e.GUID] = true
 			l.txs[e.N].wish = pact.Resume{N: e.N, ID: a.ID, GUID: e.GUID, Sites: e.Sites}
 		}
 	case pact.Refused:
@@ -145,6 +150,11 @@ func (l *leader) perform(e recipe.Effect) {
 		l.truth.learn(l.txs[e.N].guid, e.Outcome)
 		l.txs[e.N].outcome = e.Outcome
 	case pact.Failed:
+		// Whoever was taken for dead, and replaced, may come too late to learn what became of it.
+		if t := l.txs[e.N]; l.truth.adopted[t.guid] && errors.Is(e.Err, pact.ErrGone) {
+			delete(l.txs, e.N)
+			return
+		}
 		panic(failure(fmt.Sprintf("%s failed: %v", l.txs[e.N].guid, e.Err)))
 	case pact.Over:
 		delete(l.txs, e.N)

@@ -267,6 +267,16 @@ func (c *Coordinator) follows(guid string) bool {
 	return false
 }
 
+// claims tells whether this coordinator was asked before to take the same transaction over, and is at it.
+func (c *Coordinator) claims(t *tx) bool {
+	for _, o := range c.txs {
+		if o.id == t.id && o.phase == Claiming && o.n < t.n {
+			return true
+		}
+	}
+	return false
+}
+
 // forget lets a transaction go. Its number is remembered for a while: its wish may be told once more.
 func (c *Coordinator) forget(n uint64) {
 	delete(c.txs, n)

@@ -8,13 +8,13 @@ type desk struct {
 	session int64
 	last    uint64 // number of the last question; never used again
 	asked   map[uint64]func(recipe.Event)
-	armed   map[string]func()
+	armed   map[string][]watcher
 	pauses  map[uint64]func() // outlive epochs
 	effects []recipe.Effect
 }
 
 func newDesk() *desk {
-	return &desk{asked: map[uint64]func(recipe.Event){}, armed: map[string]func(){}, pauses: map[uint64]func(){}}
+	return &desk{asked: map[uint64]func(recipe.Event){}, armed: map[string][]watcher{}, pauses: map[uint64]func(){}}
 }
 
 func (d *desk) do(e recipe.Effect) { d.effects = append(d.effects, e) }
@@ -43,16 +43,34 @@ func (d *desk) ask(f func(recipe.Event)) uint64 {
 	return d.last
 }
 
-func (d *desk) read(path string, watch func(), f func(recipe.Seen)) {
-	n := d.ask(func(ev recipe.Event) { f(ev.(recipe.Seen)) })
-	if watch != nil {
-		d.armed[path] = watch
-	}
-	d.do(recipe.Read{Epoch: d.epoch, Ask: n, Path: path, Watch: watch != nil})
+// watcher is somebody who wants to know when the watch on a path fires. Two may follow the same path: of an old transaction and of a new one of the
+// same id.
+type watcher struct {
+	who   any
+	fired func()
 }
 
-func (d *desk) list(path string, watch func(), f func(recipe.Listed)) {
-	d.armed[path] = watch
+func (d *desk) arm(path string, w watcher) {
+	for _, o := range d.armed[path] {
+		if o.who == w.who {
+			return
+		}
+	}
+	d.armed[path] = append(d.armed[path], w)
+}
+
+// read reads a znode, with a watch if somebody wants to know when it fires.
+func (d *desk) read(path string, w watcher, f func(recipe.Seen)) {
+	n := d.ask(func(ev recipe.Event) { f(ev.(recipe.Seen)) })
+	if w.who != nil {
+		d.arm(path, w)
+	}
+	d.do(recipe.Read{Epoch: d.epoch, Ask: n, Path: path, Watch: w.who != nil})
+}
+
+// list reads a znode's children, with a watch. A path is listed for one purpose only.
+func (d *desk) list(path string, fired func(), f func(recipe.Listed)) {
+	d.arm(path, watcher{d, fired})
 	n := d.ask(func(ev recipe.Event) { f(ev.(recipe.Listed)) })
 	d.do(recipe.List{Epoch: d.epoch, Ask: n, Path: path, Watch: true})
 }
@@ -112,9 +130,13 @@ func (d *desk) answer(ev recipe.Event) {
 	case recipe.Removed:
 		d.reply(ev.Epoch, ev.Ask, ev)
 	case recipe.Fired:
-		if f := d.armed[ev.Path]; f != nil && ev.Epoch == d.epoch {
-			delete(d.armed, ev.Path)
-			f()
+		if ev.Epoch != d.epoch {
+			return
+		}
+		all := d.armed[ev.Path]
+		delete(d.armed, ev.Path)
+		for _, w := range all {
+			w.fired()
 		}
 	case recipe.Woke:
 		if f := d.pauses[ev.Ask]; f != nil {
@@ -185,11 +207,11 @@ func (f *follower) read(watch bool) {
 		return
 	}
 	f.reading, f.again = true, false
-	var fired func()
+	var w watcher
 	if watch {
-		fired = f.fired
+		w = watcher{f, f.fired}
 	}
-	f.desk.read(f.path, fired, func(ev recipe.Seen) {
+	f.desk.read(f.path, w, func(ev recipe.Seen) {
 		f.reading, f.armed = false, watch && ev.Exists
 		switch {
 		case f.over:

@@ -46,15 +46,17 @@ func (p *prop) reset() {
 
 // resume reads what is not known yet, and what may have changed.
 func (p *prop) resume() {
-	if p.lost || p.decided {
+	if p.lost {
 		p.advance()
 		return
 	}
-	p.marked = true
-	p.record = p.s.desk.await(p.s.root.Tx(p.id), p.onRecord)
 	p.poll()
+	if !p.decided {
+		p.marked = true
+		p.record = p.s.desk.await(p.s.root.Tx(p.id), p.onRecord)
+	}
 	if !p.loaded {
-		p.s.desk.read(p.s.root.Payload(p.id, p.guid), nil, func(ev recipe.Seen) {
+		p.s.desk.read(p.s.root.Payload(p.id, p.guid), watcher{}, func(ev recipe.Seen) {
 			if ev.Exists {
 				p.payload, p.loaded = ev.Data, true
 			} else {
@@ -68,7 +70,7 @@ func (p *prop) resume() {
 // poll reads the own vote.
 func (p *prop) poll() {
 	p.polled = false
-	p.s.desk.read(p.s.root.Vote(p.id, p.guid, p.s.name), nil, func(ev recipe.Seen) {
+	p.s.desk.read(p.s.root.Vote(p.id, p.guid, p.s.name), watcher{}, func(ev recipe.Seen) {
 		p.polled, p.voteless = true, !ev.Exists
 		if ev.Exists && ev.Stat.Version > 0 {
 			p.voted = Aborted
