@@ -113,3 +113,58 @@ func TestStreamLosesNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestStreamTellsOfEachReceive(t *testing.T) {
+	t.Parallel()
+	received := make(chan int, 3)
+	s := notify.NewTracedStream(3, func(v int) { received <- v })
+	for v := range 3 {
+		require.True(t, s.Send(v))
+	}
+	for v := range 3 {
+		require.Equal(t, v, <-s.C())
+		require.Equal(t, v, <-received)
+	}
+	require.Empty(t, s.Close())
+}
+
+func TestStreamWithdraws(t *testing.T) {
+	t.Parallel()
+	s := notify.NewStream[int](5)
+	for v := range 5 {
+		require.True(t, s.Send(v))
+	}
+	even := func(v int) bool { return v%2 == 0 }
+	require.Equal(t, []int{0, 2, 4}, s.Withdraw(even), "the one on offer among them")
+	require.Empty(t, s.Withdraw(even))
+	require.Equal(t, 1, <-s.C())
+	require.True(t, s.Send(6))
+	require.Equal(t, 3, <-s.C())
+	require.Equal(t, []int{6}, s.Withdraw(even))
+	require.Empty(t, s.Close())
+	require.Empty(t, s.Withdraw(even))
+}
+
+// However a receive and a withdrawal race, each value is received or withdrawn, once.
+func TestStreamReceivedOrWithdrawn(t *testing.T) {
+	t.Parallel()
+	const n = 2000
+	s := notify.NewStream[int](n)
+	seen := make(chan []int)
+	go func() { // owned by the test; ends with the stream
+		var got []int
+		for v := range s.C() {
+			got = append(got, v)
+		}
+		seen <- got
+	}()
+	var back []int
+	for v := range n {
+		require.True(t, s.Send(v))
+		if v%3 == 0 {
+			back = append(back, s.Withdraw(func(w int) bool { return w == v })...)
+		}
+	}
+	back = append(back, s.Close()...)
+	require.Len(t, append(back, <-seen...), n)
+}
