@@ -1,0 +1,241 @@
+package give
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/queue/internal/place"
+	"github.com/troupe-go/troupe/recipes/queue/internal/room"
+)
+
+// next asks for what is missing before the next transaction, or sends it.
+func (m *Machine) next() []recipe.Effect {
+	if m.stopped || m.pausing {
+		return nil
+	}
+	var effects []recipe.Effect
+	if m.idle != 0 && len(m.jobs) > 0 {
+		delete(m.out, m.idle)
+		effects = append(effects, recipe.Cancel{Ask: m.idle})
+		m.idle = 0
+	}
+	switch {
+	case len(m.jobs) == 0:
+		return append(effects, m.rest()...)
+	case m.epoch == 0 || len(m.out) > 0:
+		return effects
+	}
+	return append(effects, m.prepare()...)
+}
+
+func (m *Machine) prepare() []recipe.Effect {
+	flat := m.cfg.Site.Flat != ""
+	switch {
+	case !m.listed && !flat:
+		return m.list()
+	case !m.exists:
+		return m.ensure(m.base(), !flat, func() { m.exists = true })
+	case m.doubtful(): // before the receipt is made, perhaps anew: one that is gone tells nothing
+		return m.readReceipt()
+	case m.puts() && !m.receipt.made:
+		return m.ensure(m.cfg.Site.Receipt(m.cfg.GUID), true, func() { m.receipt.made = true })
+	case m.puts() && !m.receipt.known && m.receipt.version > 0:
+		return m.readReceipt()
+	case m.bounded && !flat && m.limit == 0:
+		return m.readCapacity()
+	case m.bounded && len(m.room.Unknown()) > 0:
+		return m.readRoom()
+	case m.clock == 0 && slices.ContainsFunc(m.jobs, func(j *job) bool { return j.items[0].Delay > 0 }):
+		return m.readClock()
+	}
+	return m.send()
+}
+
+// base is the znode that the items' buckets lie under, or in another layout the items themselves.
+func (m *Machine) base() string {
+	if m.cfg.Site.Flat != "" {
+		return m.cfg.Site.Flat
+	}
+	return string(m.cfg.Site.Root)
+}
+
+// rest is what to do without a wish: end, at once if that is asked, else after a while.
+func (m *Machine) rest() []recipe.Effect {
+	switch {
+	case m.closing:
+		m.stopped = true
+		return []recipe.Effect{recipe.Stop{}}
+	case m.cfg.Idle > 0 && m.idle == 0 && len(m.out) == 0:
+		m.idle = m.ask(func(recipe.Event) []recipe.Effect {
+			m.idle, m.closing = 0, true
+			return nil
+		})
+		return []recipe.Effect{recipe.Wake{Ask: m.idle, After: m.cfg.Idle}}
+	}
+	return nil
+}
+
+// refused waits before it tries again what may pass: a right that somebody takes away may come back. With a wish to answer, that is answered.
+func (m *Machine) refused(err error) []recipe.Effect {
+	var effects []recipe.Effect
+	for _, j := range slices.Clone(m.jobs) {
+		if !j.doubt {
+			effects = append(effects, m.settle(j, err)...)
+		}
+	}
+	if len(m.jobs) == 0 {
+		return effects
+	}
+	m.tries++
+	m.pausing = true
+	ask := m.ask(func(recipe.Event) []recipe.Effect {
+		m.pausing = false
+		return nil
+	})
+	return append(effects, recipe.Wake{Ask: ask, Try: m.tries})
+}
+
+func (m *Machine) list() []recipe.Effect {
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		l := ev.(recipe.Listed)
+		switch l.Code {
+		case recipe.Done:
+			m.exists = true
+		case recipe.NoNode:
+			m.exists = false
+		default:
+			return m.refused(l.Err)
+		}
+		m.listed, m.tries = true, 0
+		m.top = tops(l.Names)
+		for _, n := range m.lanes {
+			n.look(m.top)
+		}
+		if m.bounded = m.cfg.Capacity > 0 || slices.Contains(l.Names, place.RoomName); !m.bounded {
+			m.limit = 0
+		}
+		return nil
+	})
+	return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: ask, Path: string(m.cfg.Site.Root)}}
+}
+
+// ensure makes a znode: a container, unless others may stumble over one that goes when it is empty.
+func (m *Machine) ensure(path string, container bool, made func()) []recipe.Effect {
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		if e := ev.(recipe.Ensured); e.Code != recipe.Done {
+			return m.refused(e.Err)
+		}
+		m.tries = 0
+		made()
+		return nil
+	})
+	return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: ask, Path: path, Container: container}}
+}
+
+// readReceipt tells which wishes in doubt were carried out. One that was not is carried out now: if the lost transaction turns up after all, one of
+// the two finds the receipt changed.
+func (m *Machine) readReceipt() []recipe.Effect {
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		s := ev.(recipe.Seen)
+		if s.Code != recipe.Done {
+			return m.refused(s.Err)
+		}
+		m.tries = 0
+		var effects []recipe.Effect
+		carried := strings.Fields(string(s.Data))
+		for _, j := range slices.Clone(m.jobs) {
+			switch {
+			case !j.doubt:
+			case slices.Contains(carried, strconv.FormatUint(j.no, 10)):
+				effects = append(effects, m.settle(j, nil)...)
+			case !s.Exists || s.Stat.Version < m.receipt.version: // the server has deleted it meanwhile
+				effects = append(effects, m.settle(j, ErrUnknown)...)
+			default:
+				j.doubt = false
+			}
+		}
+		m.receipt.known, m.receipt.version = s.Exists, s.Stat.Version
+		m.receipt.made = s.Exists
+		return effects
+	})
+	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: m.cfg.Site.Receipt(m.cfg.GUID)}}
+}
+
+// readCapacity tells how many items the queue may have, and gives it its room if it has none yet.
+func (m *Machine) readCapacity() []recipe.Effect {
+	root := m.cfg.Site.Root
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		s := ev.(recipe.Seen)
+		if s.Code != recipe.Done {
+			return m.refused(s.Err)
+		}
+		if !s.Exists {
+			return m.makeRoom()
+		}
+		limit, err := strconv.Atoi(string(s.Data))
+		if err != nil || limit < 1 || m.cfg.Capacity > 0 && m.cfg.Capacity != limit {
+			return m.refused(ErrCapacity)
+		}
+		m.limit = limit
+		return nil
+	})
+	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: root.Room()}}
+}
+
+// makeRoom gives the queue its room, or finds that somebody has. A queue in which items lie already can't be given any: nobody has counted them.
+func (m *Machine) makeRoom() []recipe.Effect {
+	if m.cfg.Capacity == 0 {
+		m.listed = false // it was there when the queue was listed
+		return nil
+	}
+	if len(m.top) > 0 {
+		return m.refused(ErrCapacity)
+	}
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		if t := ev.(recipe.Transacted); t.Code == recipe.Refused {
+			return m.refused(t.Err)
+		} else if t.Code == recipe.NoNode {
+			m.exists = false
+		}
+		return nil // made, by whomever, or unknown: it is read
+	})
+	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: room.Make(m.cfg.Site.Root, m.cfg.Capacity)}}
+}
+
+func (m *Machine) readRoom() []recipe.Effect {
+	var effects []recipe.Effect
+	for _, i := range m.room.Unknown() {
+		ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+			s := ev.(recipe.Seen)
+			switch {
+			case s.Code != recipe.Done:
+				return m.refused(s.Err)
+			case !s.Exists:
+				return m.refused(ErrCapacity)
+			}
+			m.room.Saw(i, s.Data, s.Stat.Version)
+			return nil
+		})
+		effects = append(effects, recipe.Read{Epoch: m.epoch, Ask: ask, Path: m.cfg.Site.Root.Stripe(i)})
+	}
+	return effects
+}
+
+// readClock asks the servers for the time: what they write is stamped by their leader.
+func (m *Machine) readClock() []recipe.Effect {
+	path := m.cfg.Site.Root.Clock()
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		switch t := ev.(recipe.Transacted); t.Code {
+		case recipe.Done:
+			m.clock = t.Results[0].Stat.Mtime
+		case recipe.NoNode:
+			return m.ensure(path, false, func() {})
+		case recipe.Refused:
+			return m.refused(t.Err)
+		}
+		return nil
+	})
+	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: []recipe.Op{{Do: recipe.Set, Path: path, Version: recipe.Any}}}}
+}

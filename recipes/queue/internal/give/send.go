@@ -1,0 +1,199 @@
+package give
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/queue/internal/place"
+	"github.com/troupe-go/troupe/recipes/queue/internal/room"
+)
+
+// What one transaction takes of what waits: far below the 1 MB that a server accepts. One wish alone may be larger.
+const (
+	most     = 256 << 10
+	mostJobs = 500
+	overhead = 256 // of an item: its path, there and back, and its ACL
+)
+
+// batch is a transaction under way.
+type batch struct {
+	jobs    []*job
+	ops     []recipe.Op
+	parts   []part // what each operation is for
+	uses    []room.Use
+	seals   map[*lane]bool
+	receipt bool
+	nos     []uint64 // of the wishes that the receipt is for
+}
+
+// part says what an operation is for.
+type part struct {
+	kind kind
+	lane *lane
+	job  *job
+	use  room.Use
+	id   string
+}
+
+type kind int
+
+const (
+	theReceipt kind = iota
+	theAlive
+	theBucket // checked or sealed
+	newBucket
+	nextBucket
+	theRoom
+	theAlso
+	theID
+	theItem
+)
+
+func (b *batch) add(p part, op recipe.Op) {
+	b.parts = append(b.parts, p)
+	b.ops = append(b.ops, op)
+}
+
+// send makes one transaction of what waits.
+func (m *Machine) send() []recipe.Effect {
+	b := &batch{seals: make(map[*lane]bool)}
+	n, full := m.choose(b)
+	if full {
+		return m.proveFull(b.jobs[0])
+	}
+	if b.receipt = slices.ContainsFunc(b.jobs, func(j *job) bool { return !j.move }); b.receipt {
+		m.sign(b)
+	}
+	m.open(b)
+	if m.bounded && n > 0 {
+		b.uses, _ = m.room.Take(n)
+		for _, u := range b.uses {
+			b.add(part{kind: theRoom, use: u}, u.Op)
+		}
+	}
+	for _, j := range b.jobs {
+		m.fill(b, j)
+	}
+	m.clock = 0
+	m.batch = b
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.sent(ev.(recipe.Transacted)) })
+	return []recipe.Effect{Sending{Nos: b.nos}, recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: b.ops}}
+}
+
+// choose takes what fits together, in order; n is how much room it takes. full: not even the first fits into the queue.
+func (m *Machine) choose(b *batch) (n int, full bool) {
+	size := 0
+	for _, j := range m.jobs {
+		if len(b.jobs) > 0 && (m.solo || size+j.size > most || len(b.jobs) == mostJobs) {
+			break
+		}
+		if m.bounded && !j.move {
+			if _, fits := m.room.Take(n + len(j.items)); !fits {
+				if len(b.jobs) == 0 {
+					b.jobs = append(b.jobs, j)
+					return 0, true
+				}
+				break
+			}
+			n += len(j.items)
+		}
+		b.jobs = append(b.jobs, j)
+		size += j.size
+	}
+	return n, false
+}
+
+// sign writes the receipt.
+func (m *Machine) sign(b *batch) {
+	for _, j := range b.jobs {
+		if !j.move {
+			b.nos = append(b.nos, j.no)
+		}
+	}
+	path := m.cfg.Site.Receipt(m.cfg.GUID)
+	b.add(part{kind: theReceipt}, recipe.Op{Do: recipe.Set, Path: path, Data: fmtNumbers(b.nos), Version: m.receipt.version})
+	if !m.receipt.alive {
+		b.add(part{kind: theAlive}, recipe.Op{Do: recipe.Create, Path: path + "/alive-", Ephemeral: true, Sequential: true})
+	}
+}
+
+// open checks each lane's open bucket, makes it if it is missing, and seals it if it will be full.
+func (m *Machine) open(b *batch) {
+	if m.cfg.Site.Flat != "" {
+		return
+	}
+	coming := make(map[*lane]int)
+	var order []*lane
+	for _, j := range b.jobs {
+		for _, i := range j.items {
+			n := m.laneOf(i)
+			if coming[n] == 0 {
+				order = append(order, n)
+			}
+			coming[n]++
+		}
+	}
+	for _, n := range order {
+		path := m.cfg.Site.bucket(n.bucket)
+		if n.missing {
+			b.add(part{kind: newBucket, lane: n}, recipe.Op{Do: recipe.Create, Path: path})
+		}
+		if b.seals[n] = n.fill+coming[n] >= m.cfg.Limit; !b.seals[n] {
+			if !n.missing {
+				b.add(part{kind: theBucket, lane: n}, recipe.Op{Do: recipe.Check, Path: path, Version: 0})
+			}
+			continue
+		}
+		b.add(part{kind: theBucket, lane: n}, recipe.Op{Do: recipe.Set, Path: path, Version: 0})
+		if !n.hasNext {
+			b.add(part{kind: nextBucket, lane: n}, recipe.Op{Do: recipe.Create, Path: m.cfg.Site.bucket(n.bucket.Next())})
+		}
+	}
+}
+
+func (m *Machine) laneOf(i Item) *lane {
+	l := place.Lane{Priority: i.Priority, Shard: i.Shard}
+	if i.Delay > 0 {
+		l = place.SlotOf(m.clock, i.Delay)
+	}
+	return m.lanes.of(l, m.top)
+}
+
+// fill adds the operations of one wish.
+func (m *Machine) fill(b *batch, j *job) {
+	for _, op := range j.also {
+		b.add(part{kind: theAlso, job: j}, op)
+	}
+	for _, i := range j.items {
+		n := m.laneOf(i)
+		named := place.Item{GUID: i.GUID, Priority: i.Priority, ID: i.ID, Due: place.Due(m.clock, i.Delay)}
+		if i.ID != "" && !j.move {
+			path := m.cfg.Site.Root.ID(i.ID)
+			b.add(part{kind: theID, job: j, id: path}, recipe.Op{Do: recipe.Create, Path: path, Data: []byte(i.GUID)})
+		}
+		b.add(part{kind: theItem, job: j, lane: n}, recipe.Op{
+			Do: recipe.Create, Path: m.cfg.Site.head(n.bucket, named), Data: i.Data, Sequential: true, Ephemeral: i.Ephemeral,
+		})
+	}
+}
+
+// proveFull asks whether the queue is as full as it is believed to be, in all parts at one instant.
+func (m *Machine) proveFull(j *job) []recipe.Effect {
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		switch t := ev.(recipe.Transacted); t.Code {
+		case recipe.Done:
+			return m.settle(j, ErrFull)
+		case recipe.BadVersion:
+			if t.Failed >= 0 {
+				m.room.Forget(t.Failed)
+				return nil
+			}
+		case recipe.Refused:
+			return m.refused(t.Err)
+		}
+		m.room.ForgetAll()
+		m.listed = false
+		return nil
+	})
+	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: m.room.Proof()}}
+}

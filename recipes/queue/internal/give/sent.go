@@ -1,0 +1,98 @@
+package give
+
+import (
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
+)
+
+// sent takes in what became of the transaction.
+func (m *Machine) sent(t recipe.Transacted) []recipe.Effect {
+	b := m.batch
+	switch {
+	case t.Code == recipe.Done:
+		m.batch = nil
+		return m.done(b, t)
+	case t.Code == recipe.Unknown:
+		m.doubt()
+		return nil
+	}
+	m.batch = nil
+	if t.Failed < 0 || t.Failed >= len(b.parts) || t.Code == recipe.Refused {
+		return m.rejected(b, t)
+	}
+	return m.failed(b.parts[t.Failed], t)
+}
+
+// done: the items are in the queue.
+func (m *Machine) done(b *batch, t recipe.Transacted) []recipe.Effect {
+	m.solo, m.tries = false, 0
+	if b.receipt {
+		m.receipt.alive, m.receipt.known = true, true
+		m.receipt.version++
+	}
+	for _, u := range b.uses {
+		m.room.Used(u)
+	}
+	last := make(map[*lane]int32)
+	for i, p := range b.parts {
+		if p.kind == theItem && i < len(t.Results) {
+			if _, seq, ok := znode.Sequence(t.Results[i].Path); ok {
+				last[p.lane] = seq
+			}
+		}
+	}
+	for n, seq := range last {
+		n.took(seq, b.seals[n])
+	}
+	var effects []recipe.Effect
+	for _, j := range b.jobs {
+		effects = append(effects, m.settle(j, nil)...)
+	}
+	return effects
+}
+
+// rejected: the transaction as a whole was. If it was of several wishes, each is tried alone.
+func (m *Machine) rejected(b *batch, t recipe.Transacted) []recipe.Effect {
+	m.listed = false
+	if len(b.jobs) > 1 {
+		m.solo = true
+		return nil
+	}
+	return m.settle(b.jobs[0], t.Err)
+}
+
+// failed: one operation did, and nothing was done.
+func (m *Machine) failed(p part, t recipe.Transacted) []recipe.Effect {
+	switch p.kind {
+	case theReceipt, theAlive:
+		m.receipt.made = t.Code != recipe.NoNode
+		m.receipt.known = false
+		if t.Code == recipe.NoNode {
+			m.receipt.version = 0
+		} else {
+			m.receipt.version = max(m.receipt.version, 1) // so that it is read
+		}
+	case theBucket:
+		known := t.Code == recipe.BadVersion && p.lane.turnedOut() || t.Code == recipe.NoNode && p.lane.gone()
+		m.listed = m.listed && known
+	case newBucket:
+		p.lane.missing = t.Code != recipe.NodeExists
+		m.exists = m.exists && t.Code != recipe.NoNode
+	case nextBucket:
+		p.lane.hasNext = t.Code == recipe.NodeExists
+	case theRoom:
+		m.room.Forget(p.use.Part)
+		m.listed = m.listed && t.Code != recipe.NoNode
+	case theAlso:
+		return m.settle(p.job, ErrMoot)
+	case theID:
+		if t.Code == recipe.NodeExists {
+			return m.settle(p.job, ErrDuplicate)
+		}
+		parent, _ := znode.Split(p.id)
+		return m.ensure(parent, true, func() {})
+	case theItem:
+		m.listed, m.exists = false, m.exists && m.cfg.Site.Flat == ""
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package give
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/recipe"
+)
+
+// Put is the wish that items be in the queue: all of them or none. It is an event.
+type Put struct {
+	No    uint64
+	Items []Item
+	Again bool // an earlier incarnation was Sending it
+}
+
+// Move is the wish that items be in the queue if, in the same transaction, these operations succeed. It is an event; package take has such wishes.
+type Move struct {
+	No    uint64
+	Items []Item
+	Also  []recipe.Op
+}
+
+// Withdraw takes a wish back. One that is under way is carried out all the same. It is an event.
+type Withdraw struct{ No uint64 }
+
+// Item is to be put.
+type Item struct {
+	GUID      string
+	ID        string // given by the application; "" for none
+	Data      []byte
+	Priority  int
+	Shard     int
+	Delay     int64 // in milliseconds
+	Ephemeral bool
+}
+
+// Settled is what came of a wish. It is an effect.
+type Settled struct {
+	No  uint64
+	Err error // nil: the items are in the queue
+}
+
+// Sending says which wishes are about to be sent: from here on they may have been carried out. It is an effect, before the transaction that it is about.
+type Sending struct{ Nos []uint64 }
+
+// Why a wish was not carried out. Any other error is ZooKeeper's refusal.
+var (
+	ErrFull      = errors.New("the queue is full")
+	ErrDuplicate = errors.New("an item with this id is in the queue")
+	ErrCapacity  = errors.New("the queue has another capacity")
+	ErrWithdrawn = errors.New("withdrawn before anything was sent")
+	ErrUnknown   = errors.New("the answer and every trace of it are lost") // its receipt is gone
+	ErrMoot      = errors.New("what was to be moved is gone")
+)
+
+// Config says where a machine puts.
+type Config struct {
+	Site     Site
+	GUID     string // of the producer: its receipt's name
+	Home     int    // the part of the room that it uses first
+	Capacity int    // 0: none is given
+	Limit    int    // how many children a bucket gets before it is sealed; 0 stands for the usual number
+	Idle     int64  // after how many milliseconds without a wish it stops; 0: never
+}
+
+// usual is the limit of a bucket: its listing stays around 20 kB, and a hundred thousand items are 400 buckets.
+const usual = 256

@@ -1,0 +1,95 @@
+package take
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/queue/internal/place"
+)
+
+// lookFlat sets up the one bucket of a layout that has none.
+func (m *Machine) lookFlat() []recipe.Effect {
+	if m.root.listed || m.wanted() <= 0 {
+		return nil
+	}
+	m.root.listed = true
+	b := &bucket{path: m.cfg.Site.Flat, last: true}
+	m.buckets[b.path], m.order = b, []*bucket{b}
+	return nil
+}
+
+// listFlat lists the items of a layout without buckets, and its claims, which lie apart.
+func (m *Machine) listFlat(b *bucket) []recipe.Effect {
+	if b.asked {
+		return nil
+	}
+	b.asked, b.dirty, b.stale = true, false, false
+	var names, claims []string
+	left := 1
+	both := func() []recipe.Effect {
+		if left--; left == 0 {
+			b.asked = false
+			m.listedFlat(b, names, claims)
+		}
+		return nil
+	}
+	effects := m.listAt(b, b.path, func(l []string) []recipe.Effect {
+		names = l
+		return both()
+	})
+	if m.cfg.Taken != "" {
+		left++
+		effects = append(effects, m.listAt(b, m.cfg.Taken, func(l []string) []recipe.Effect {
+			claims = l
+			return both()
+		})...)
+	}
+	return effects
+}
+
+// listAt lists a znode that others may not have made yet.
+func (m *Machine) listAt(b *bucket, path string, then func(names []string) []recipe.Effect) []recipe.Effect {
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		l := ev.(recipe.Listed)
+		switch l.Code {
+		case recipe.Done:
+			return then(l.Names)
+		case recipe.NoNode:
+			b.stale = true // to be listed again, with a watch, once it is there
+			made := m.ask(func(ev recipe.Event) []recipe.Effect {
+				if e := ev.(recipe.Ensured); e.Code != recipe.Done {
+					return m.fail(e.Err)
+				}
+				return then(nil)
+			})
+			return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: made, Path: path}}
+		}
+		return m.fail(l.Err)
+	})
+	return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: ask, Path: path, Watch: true}}
+}
+
+func (m *Machine) listedFlat(b *bucket, names, claims []string) {
+	b.listed, b.claimed = true, len(claims)
+	b.free = b.free[:0]
+	for _, name := range names {
+		if i, ok := m.cfg.Parse(name); ok && !slices.Contains(claims, name) {
+			b.free = append(b.free, entry{Item: i, name: name})
+		}
+	}
+	inOrder(b.free)
+	slices.SortStableFunc(b.free, func(a, c entry) int { return a.Priority - c.Priority })
+	m.dropPicks(b, func(name string) bool {
+		return slices.ContainsFunc(b.free, func(e entry) bool { return e.name == name })
+	})
+	m.hide(b)
+}
+
+// claimPath is where a claim on an item goes: its how manieth it is, is in the name.
+func (m *Machine) claimPath(p *pick, attempt int32) string {
+	if m.cfg.Site.Flat != "" {
+		return znode.Join(m.cfg.Taken, p.entry.name)
+	}
+	return znode.Join(p.bucket.path, place.Claim{Seq: p.entry.Seq, Attempt: attempt}.Name())
+}

@@ -1,0 +1,228 @@
+package take
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/recipe"
+)
+
+// held is an item that was taken.
+type held struct {
+	no      uint64
+	pick    *pick
+	claim   string // its path; "" with AutoAck
+	version int32  // of the item, by this claim
+	token   int64
+
+	parked  bool // it could not be delivered for want of trust
+	how     How  // it is to be settled
+	doubt   bool // it may be settled: the answer was lost
+	watched bool
+	timer   uint64 // the ask of the timer that ends it
+	gone    bool
+}
+
+// lookAfter is after how many milliseconds a claim is watched: most are settled before.
+const lookAfter = 100
+
+// hold takes in that an item is claimed.
+func (m *Machine) hold(p *pick, token int64) []recipe.Effect {
+	m.items++
+	m.delivered++
+	h := &held{no: m.items, pick: p, claim: m.claimPath(p, p.version+1), version: p.version + 1, token: token}
+	m.held[h.no] = h
+	m.claims[h.claim] = h
+	effects := []recipe.Effect{m.deliver(h)}
+	if m.cfg.Visibility > 0 {
+		effects = append(effects, m.limit(h, m.cfg.Visibility))
+	}
+	if !m.watching {
+		m.watching = true
+		ask := m.ask(func(recipe.Event) []recipe.Effect { return m.watchClaims() })
+		effects = append(effects, recipe.Wake{Ask: ask, After: lookAfter})
+	}
+	return effects
+}
+
+func (m *Machine) deliver(h *held) recipe.Effect {
+	h.parked = false
+	p := h.pick
+	attempt := int(h.version)
+	if h.claim == "" {
+		attempt = int(p.version) + 1
+	}
+	return Deliver{
+		No: h.no, Epoch: m.epoch, Claim: h.claim, Token: h.token,
+		ID: m.known(p), Data: p.data, Priority: p.entry.Priority, Attempt: attempt,
+	}
+}
+
+// known is the id by which the application knows an item; in another layout, its name.
+func (m *Machine) known(p *pick) string {
+	if m.cfg.Site.Flat != "" {
+		return p.entry.name
+	}
+	return p.entry.Known()
+}
+
+// limit ends an item's possession after a while.
+func (m *Machine) limit(h *held, after int64) recipe.Effect {
+	h.timer = m.ask(func(recipe.Event) []recipe.Effect {
+		h.timer = 0
+		if h.gone || h.how != 0 {
+			return nil // an answer is on its way
+		}
+		return append([]recipe.Effect{Drop{No: h.no, Cause: ErrOverdue}}, m.letGo(h)...)
+	})
+	return recipe.Wake{Ask: h.timer, After: after}
+}
+
+// onExtend lets an item's time run anew.
+func (m *Machine) onExtend(ev Extend) []recipe.Effect {
+	h := m.held[ev.No]
+	if h == nil || h.how != 0 {
+		return nil
+	}
+	effects := m.unlimit(h)
+	return append(effects, m.limit(h, ev.After))
+}
+
+func (m *Machine) unlimit(h *held) []recipe.Effect {
+	if h.timer == 0 {
+		return nil
+	}
+	ask := h.timer
+	delete(m.out, ask)
+	h.timer = 0
+	return []recipe.Effect{recipe.Cancel{Ask: ask}}
+}
+
+// forget takes an item off.
+func (m *Machine) forget(h *held) []recipe.Effect {
+	h.gone = true
+	delete(m.held, h.no)
+	delete(m.claims, h.claim)
+	return m.unlimit(h)
+}
+
+// letGo gives up an item's claim, so that it is delivered again.
+func (m *Machine) letGo(h *held) []recipe.Effect {
+	effects := m.forget(h)
+	if h.claim == "" || m.epoch == 0 {
+		return effects
+	}
+	ask := m.ask(func(recipe.Event) []recipe.Effect {
+		h.pick.bucket.stale = true
+		return nil
+	})
+	return append(effects, recipe.Remove{Epoch: m.epoch, Ask: ask, Path: h.claim})
+}
+
+// onOver takes in that the possession was lost.
+func (m *Machine) onOver(ev Over) []recipe.Effect {
+	h := m.held[ev.No]
+	if h == nil || h.how != 0 {
+		return nil // what is being settled is settled, or turns out to be lost
+	}
+	return m.letGo(h)
+}
+
+// onUnheld takes in that an item can't be had yet.
+func (m *Machine) onUnheld(ev Unheld) []recipe.Effect {
+	h := m.held[ev.No]
+	if h == nil {
+		return []recipe.Effect{Lost(ev)}
+	}
+	h.parked = true
+	return nil
+}
+
+// unpark delivers what could not be.
+func (m *Machine) unpark() []recipe.Effect {
+	var effects []recipe.Effect
+	for _, h := range m.inTurn() {
+		if h.parked && h.how == 0 {
+			effects = append(effects, m.deliver(h))
+		}
+	}
+	return effects
+}
+
+// inTurn are the items that are held, in the order in which they were taken.
+func (m *Machine) inTurn() []*held {
+	all := make([]*held, 0, len(m.held))
+	for _, h := range m.held {
+		all = append(all, h)
+	}
+	slices.SortFunc(all, func(a, b *held) int { return int(int64(a.no - b.no)) })
+	return all
+}
+
+// watchClaims watches the claims that stand for longer, so that one that somebody deletes is known to be gone.
+func (m *Machine) watchClaims() []recipe.Effect {
+	m.watching = false
+	var effects []recipe.Effect
+	for _, h := range m.inTurn() {
+		if h.claim == "" || h.watched || h.how != 0 {
+			continue
+		}
+		effects = append(effects, m.watchClaim(h))
+	}
+	return effects
+}
+
+func (m *Machine) watchClaim(h *held) recipe.Effect {
+	h.watched = true
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		s := ev.(recipe.Seen)
+		if h.gone || h.how != 0 || s.Code != recipe.Done || s.Exists && s.Stat.Owner == m.session {
+			return nil
+		}
+		return m.deleted(h)
+	})
+	return recipe.Read{Epoch: m.epoch, Ask: ask, Path: h.claim, Watch: true}
+}
+
+// onClaimFired takes in that something has happened to a claim.
+func (m *Machine) onClaimFired(h *held, ev recipe.Fired) []recipe.Effect {
+	switch {
+	case h.how != 0:
+		return nil
+	case ev.Change == recipe.Deleted:
+		return m.deleted(h)
+	default:
+		return []recipe.Effect{m.watchClaim(h)}
+	}
+}
+
+func (m *Machine) deleted(h *held) []recipe.Effect {
+	h.pick.bucket.stale = true
+	return append([]recipe.Effect{Drop{No: h.no, Cause: ErrDeleted}}, m.forget(h)...)
+}
+
+// loseHeld takes in the end of an epoch: no claim stands any more. What was being settled is looked at in the next epoch.
+func (m *Machine) loseHeld() []recipe.Effect {
+	m.watching = false
+	var effects []recipe.Effect
+	sent := make(map[*held]bool)
+	if m.settle != nil {
+		for _, h := range m.settle.items {
+			sent[h] = true
+		}
+	}
+	for _, h := range m.inTurn() {
+		switch {
+		case h.claim == "":
+			continue // it was taken for good
+		case sent[h] || h.doubt:
+			m.doubts = append(m.doubts, h)
+		case h.how != 0:
+			effects = append(effects, Settled{No: h.no, Err: ErrLost})
+		case h.parked:
+			effects = append(effects, Lost{No: h.no})
+		}
+		effects = append(effects, m.forget(h)...)
+	}
+	m.settling, m.settle = nil, nil
+	return effects
+}

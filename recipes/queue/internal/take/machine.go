@@ -1,0 +1,245 @@
+package take
+
+import (
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/queue/internal/give"
+	"github.com/troupe-go/troupe/recipes/queue/internal/room"
+)
+
+// Machine takes items out of one queue.
+type Machine struct {
+	cfg     Config
+	epoch   uint64
+	session int64
+	asks    uint64
+	out     map[uint64]func(recipe.Event) []recipe.Effect
+
+	total     int64 // wanted
+	delivered int64 // of these
+
+	root    root
+	buckets map[string]*bucket // by path
+	order   []*bucket
+
+	line     []*pick // what is to be claimed next, in order
+	claiming *claim  // under way, or in doubt
+	receipt  receipt // with AutoAck
+	backs    []*pick // with AutoAck: what is to be put back
+	backing  bool
+
+	items    uint64
+	held     map[uint64]*held
+	claims   map[string]*held // by path
+	settling []*held          // to be settled, in order
+	settle   *settlement      // under way
+	doubts   []*held          // settled in an epoch that ended before the answer
+	watching bool             // a timer runs, after which claims are watched
+
+	bounded   bool
+	homeAsked bool
+	room      *room.Room
+
+	burials []*burial
+	burying bool
+	vain    map[string]int // how often the burial of an item failed because something was not as it was believed to be
+
+	later later
+	subs  [2]*sub // what moves delayed items into line, and what moves dead letters away
+
+	idle    uint64
+	closing bool
+	stopped bool
+}
+
+// New makes a machine that knows nothing yet.
+func New(cfg Config) *Machine {
+	m := &Machine{
+		cfg: cfg, out: make(map[uint64]func(recipe.Event) []recipe.Effect), items: cfg.First,
+		buckets: make(map[string]*bucket), held: make(map[uint64]*held), claims: make(map[string]*held), vain: make(map[string]int),
+		room: room.New(cfg.Site.Root, cfg.Home),
+	}
+	m.subs[promoter] = newSub(give.Site{Root: cfg.Site.Root})
+	m.subs[undertaker] = newSub(give.Site{Root: cfg.Dead})
+	return m
+}
+
+// Phase is what the live tree shows.
+func (m *Machine) Phase() string {
+	switch {
+	case m.stopped:
+		return "Stopped"
+	case m.epoch == 0:
+		return "Out"
+	case m.claiming != nil:
+		return "Claiming"
+	case len(m.line) > 0:
+		return "Reading"
+	case m.wanted() > 0:
+		return "Waiting"
+	case len(m.held) > 0:
+		return "Holding"
+	default:
+		return "Idle"
+	}
+}
+
+// Step takes in one event.
+func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
+	if m.stopped {
+		return nil
+	}
+	var effects []recipe.Effect
+	switch ev := ev.(type) {
+	case Demand:
+		if ev.Incarnation == m.cfg.Incarnation {
+			m.total = ev.Total
+		}
+	case Settle:
+		effects = m.onSettle(ev)
+	case Extend:
+		effects = m.onExtend(ev)
+	case Over:
+		effects = m.onOver(ev)
+	case Unheld:
+		effects = m.onUnheld(ev)
+	case recipe.EpochBegan:
+		effects = m.endEpoch()
+		effects = append(effects, m.beginEpoch(ev)...)
+	case recipe.EpochEnded:
+		effects = m.endEpoch()
+	case recipe.TrustGained, recipe.Resumed:
+		effects = m.unpark()
+	case recipe.Fired:
+		effects = m.onFired(ev)
+	case recipe.Closing:
+		m.closing = true
+	default:
+		effects = m.answered(ev)
+	}
+	if m.stopped {
+		return effects
+	}
+	return append(effects, m.next()...)
+}
+
+// next does all that can be done now.
+func (m *Machine) next() []recipe.Effect {
+	if m.epoch == 0 {
+		return m.end(nil)
+	}
+	effects := m.look()
+	effects = append(effects, m.fill()...)
+	effects = append(effects, m.take()...)
+	effects = append(effects, m.sendBack()...)
+	effects = append(effects, m.bury()...)
+	effects = append(effects, m.sendSettled()...)
+	effects = append(effects, m.promote()...)
+	effects = append(effects, m.runSubs()...)
+	return m.end(effects)
+}
+
+// end stops when that is asked and nothing is left to settle, or when there is nothing to do for a while.
+func (m *Machine) end(effects []recipe.Effect) []recipe.Effect {
+	busy := len(m.settling) > 0 || m.settle != nil || len(m.doubts) > 0 || len(m.backs) > 0 || len(m.burials) > 0 || m.burying ||
+		m.cfg.AutoAck && m.claiming != nil
+	if m.closing && !busy {
+		m.stopped = true
+		return append(effects, recipe.Stop{})
+	}
+	resting := !busy && len(m.held) == 0 && m.wanted() <= 0 && m.claiming == nil && len(m.line) == 0
+	switch {
+	case m.cfg.Idle == 0:
+	case resting && m.idle == 0:
+		m.asks++
+		m.idle = m.asks
+		effects = append(effects, recipe.Wake{Ask: m.idle, After: m.cfg.Idle})
+	case !resting && m.idle != 0:
+		effects = append(effects, recipe.Cancel{Ask: m.idle})
+		m.idle = 0
+	}
+	return effects
+}
+
+// answered passes an answer to whoever asked.
+func (m *Machine) answered(ev recipe.Event) []recipe.Effect {
+	epoch, ask := m.epoch, uint64(0)
+	switch ev := ev.(type) {
+	case recipe.Listed:
+		epoch, ask = ev.Epoch, ev.Ask
+	case recipe.Seen:
+		epoch, ask = ev.Epoch, ev.Ask
+	case recipe.Transacted:
+		epoch, ask = ev.Epoch, ev.Ask
+	case recipe.Ensured:
+		epoch, ask = ev.Epoch, ev.Ask
+	case recipe.Removed:
+		epoch, ask = ev.Epoch, ev.Ask
+	case recipe.Woke:
+		if ask = ev.Ask; ask == m.idle && ask != 0 {
+			m.idle, m.closing = 0, true
+			return nil
+		}
+	}
+	take := m.out[ask]
+	if take == nil || epoch != m.epoch {
+		return nil
+	}
+	delete(m.out, ask)
+	return take(ev)
+}
+
+// ask notes who takes the next answer, and returns its number.
+func (m *Machine) ask(take func(recipe.Event) []recipe.Effect) uint64 {
+	m.asks++
+	m.out[m.asks] = take
+	return m.asks
+}
+
+// wanted is how many items are to be picked yet.
+func (m *Machine) wanted() int {
+	if m.closing {
+		return 0
+	}
+	n := m.total - m.delivered - int64(len(m.line))
+	if m.claiming != nil {
+		n -= int64(len(m.claiming.picks))
+	}
+	return int(n)
+}
+
+// fail gives up: ZooKeeper refuses what has to be done.
+func (m *Machine) fail(err error) []recipe.Effect {
+	m.stopped = true
+	return []recipe.Effect{recipe.Stop{Err: err}}
+}
+
+func (m *Machine) beginEpoch(ev recipe.EpochBegan) []recipe.Effect {
+	m.epoch, m.session = ev.Epoch, ev.SessionID
+	effects := m.stepSubs(ev)
+	return append(effects, m.clearDoubts()...)
+}
+
+// endEpoch forgets what the epoch had. Claims are gone with it; what was being settled may be settled.
+func (m *Machine) endEpoch() []recipe.Effect {
+	if m.epoch == 0 {
+		return nil
+	}
+	effects := m.stepSubs(recipe.EpochEnded{Epoch: m.epoch})
+	m.epoch = 0
+	clear(m.out)
+	m.root, m.order, m.line = root{}, nil, nil
+	clear(m.buckets)
+	m.room.ForgetAll()
+	m.later = later{}
+	m.receipt.made, m.receipt.alive, m.receipt.asked = false, false, false
+	m.backing, m.homeAsked = false, false
+	m.burials, m.burying = nil, false
+	if m.claiming != nil {
+		if m.cfg.AutoAck {
+			m.claiming.doubt = true
+		} else {
+			m.claiming = nil
+		}
+	}
+	return append(effects, m.loseHeld()...)
+}

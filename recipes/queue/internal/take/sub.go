@@ -1,0 +1,118 @@
+package take
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/queue/internal/give"
+)
+
+// The machines inside this one that put items: into line, and to the dead letters.
+const (
+	promoter = iota
+	undertaker
+)
+
+// sub is a machine inside this one. Its asks are passed on under numbers of this one.
+type sub struct {
+	machine *give.Machine
+	jobs    uint64
+	done    map[uint64]func(err error) []recipe.Effect
+	inbox   []recipe.Event
+}
+
+func newSub(site give.Site) *sub {
+	return &sub{machine: give.New(give.Config{Site: site}), done: make(map[uint64]func(error) []recipe.Effect)}
+}
+
+// do has an item put in the same transaction in which these operations succeed. It is carried out at the end of the step.
+func (s *sub) do(i give.Item, also []recipe.Op, done func(err error) []recipe.Effect) []recipe.Effect {
+	s.jobs++
+	s.done[s.jobs] = done
+	s.inbox = append(s.inbox, give.Move{No: s.jobs, Items: []give.Item{i}, Also: also})
+	return nil
+}
+
+func (s *sub) busy() bool { return len(s.done) > 0 }
+
+// runSubs tells the machines inside what they are to do.
+func (m *Machine) runSubs() []recipe.Effect {
+	var effects []recipe.Effect
+	for _, s := range m.subs {
+		for len(s.inbox) > 0 {
+			ev := s.inbox[0]
+			s.inbox = s.inbox[1:]
+			effects = append(effects, m.stepSub(s, ev)...)
+		}
+	}
+	return effects
+}
+
+// stepSubs tells both what happened.
+func (m *Machine) stepSubs(ev recipe.Event) []recipe.Effect {
+	var effects []recipe.Effect
+	for _, s := range m.subs {
+		effects = append(effects, m.stepSub(s, ev)...)
+	}
+	return effects
+}
+
+func (m *Machine) stepSub(s *sub, ev recipe.Event) []recipe.Effect {
+	var effects []recipe.Effect
+	for _, e := range s.machine.Step(ev) {
+		effects = append(effects, m.passOn(s, e)...)
+	}
+	return effects
+}
+
+// passOn asks in the name of the machine inside.
+func (m *Machine) passOn(s *sub, e recipe.Effect) []recipe.Effect {
+	answer := func(inner uint64) uint64 {
+		return m.ask(func(ev recipe.Event) []recipe.Effect {
+			switch a := ev.(type) {
+			case recipe.Listed:
+				a.Ask = inner
+				ev = a
+			case recipe.Seen:
+				a.Ask = inner
+				ev = a
+			case recipe.Transacted:
+				a.Ask = inner
+				ev = a
+			case recipe.Ensured:
+				a.Ask = inner
+				ev = a
+			case recipe.Woke:
+				a.Ask = inner
+				ev = a
+			}
+			return m.stepSub(s, ev)
+		})
+	}
+	switch e := e.(type) {
+	case recipe.List:
+		e.Ask = answer(e.Ask)
+		return []recipe.Effect{e}
+	case recipe.Read:
+		e.Ask = answer(e.Ask)
+		return []recipe.Effect{e}
+	case recipe.Transact:
+		e.Ask = answer(e.Ask)
+		return []recipe.Effect{e}
+	case recipe.Ensure:
+		e.Ask = answer(e.Ask)
+		return []recipe.Effect{e}
+	case recipe.Wake:
+		e.Ask = answer(e.Ask)
+		return []recipe.Effect{e}
+	case give.Settled:
+		done := s.done[e.No]
+		delete(s.done, e.No)
+		err := e.Err
+		if errors.Is(err, give.ErrMoot) {
+			err = ErrLost
+		}
+		return done(err)
+	}
+	return nil
+}
