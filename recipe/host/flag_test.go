@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -19,110 +20,103 @@ type (
 	}
 )
 
-// flags is its machine.
+// flags is its machine. Each flag has at most one request under way.
 type flags struct {
 	root    string
 	epoch   uint64
-	wanted  map[string]bool // true: it stands
-	order   []string
-	asks    map[uint64]string
+	all     []*pole
 	lastAsk uint64
 	closing bool
 }
 
-func newFlags(root string) func() recipe.Machine {
-	return func() recipe.Machine { return &flags{root: root, wanted: map[string]bool{}, asks: map[uint64]string{}} }
+type pole struct {
+	name   string
+	ask    uint64 // of the request under way, 0 for none
+	stands bool
 }
 
-func (f *flags) Phase() string { return fmt.Sprintf("%d flags", len(f.order)) }
+func newFlags(root string) func() recipe.Machine {
+	return func() recipe.Machine { return &flags{root: root} }
+}
+
+func (f *flags) Phase() string { return fmt.Sprintf("%d flags", len(f.all)) }
 
 func (f *flags) Step(ev recipe.Event) []recipe.Effect {
+	var told []recipe.Effect
 	switch ev := ev.(type) {
 	case plant:
-		if _, repeat := f.wanted[ev.name]; repeat {
-			return nil
+		if !slices.ContainsFunc(f.all, func(p *pole) bool { return p.name == ev.name }) {
+			f.all = append(f.all, &pole{name: ev.name})
 		}
-		f.wanted[ev.name] = false
-		f.order = append(f.order, ev.name)
-		return f.try(ev.name)
 	case recipe.EpochBegan:
 		f.epoch = ev.Epoch
-		return []recipe.Effect{recipe.Ensure{Epoch: f.epoch, Path: f.root, Container: true}}
 	case recipe.EpochEnded:
-		f.epoch, f.asks = 0, map[uint64]string{}
-		for name := range f.wanted {
-			f.wanted[name] = false
+		f.epoch = 0
+		for _, p := range f.all {
+			p.ask, p.stands = 0, false
 		}
-		return f.stop()
 	case recipe.Ensured:
-		var all []recipe.Effect
-		for _, name := range f.order {
-			all = append(all, f.try(name)...)
-		}
-		return all
+		f.answered(ev.Ask)
 	case recipe.Transacted:
-		return f.onTransacted(ev)
-	case recipe.Seen:
-		name := f.asks[ev.Ask]
-		if !ev.Exists {
-			return f.try(name)
+		p := f.answered(ev.Ask)
+		switch {
+		case p == nil || ev.Epoch != f.epoch:
+		case ev.Code == recipe.NoNode:
+			return []recipe.Effect{recipe.Ensure{Epoch: f.epoch, Ask: f.asked(p), Path: f.root, Container: true}}
+		case ev.Code == recipe.Refused:
+			return []recipe.Effect{recipe.Stop{Err: ev.Err}}
+		default:
+			return []recipe.Effect{recipe.Read{Epoch: f.epoch, Ask: f.asked(p), Path: f.root + "/" + p.name, Watch: true}}
 		}
-		f.wanted[name] = true
-		return []recipe.Effect{planted{ev.Epoch, name, ev.Path, ev.Stat.Czxid}}
-	case recipe.Fired, overdue:
-		return []recipe.Effect{ev} // told to the test
+	case recipe.Seen:
+		if p := f.answered(ev.Ask); p != nil && ev.Exists && ev.Epoch == f.epoch {
+			p.stands = true
+			told = append(told, planted{ev.Epoch, p.name, ev.Path, ev.Stat.Czxid})
+		}
+	case recipe.Removed:
+		if p := f.answered(ev.Ask); p != nil {
+			f.all = slices.DeleteFunc(f.all, func(o *pole) bool { return o == p })
+		}
+	case recipe.Fired:
+		told = append(told, ev) // to the test
 	case recipe.Closing:
 		f.closing = true
-		return f.stop()
-	case recipe.Removed:
-		if f.order = f.order[1:]; len(f.order) == 0 {
-			return []recipe.Effect{recipe.Stop{}}
+	}
+	return append(told, f.steer()...)
+}
+
+func (f *flags) asked(p *pole) uint64 {
+	f.lastAsk++
+	p.ask = f.lastAsk
+	return p.ask
+}
+
+func (f *flags) answered(ask uint64) *pole {
+	for _, p := range f.all {
+		if p.ask == ask {
+			p.ask = 0
+			return p
 		}
 	}
 	return nil
 }
 
-func (f *flags) ask(name string) uint64 {
-	f.lastAsk++
-	f.asks[f.lastAsk] = name
-	return f.lastAsk
-}
-
-func (f *flags) try(name string) []recipe.Effect {
-	if f.epoch == 0 || f.wanted[name] {
-		return nil
-	}
-	create := recipe.Op{Do: recipe.Create, Path: f.root + "/" + name, Data: []byte(name), Ephemeral: true}
-	return []recipe.Effect{recipe.Transact{Epoch: f.epoch, Ask: f.ask(name), Ops: []recipe.Op{create}}}
-}
-
-func (f *flags) onTransacted(ev recipe.Transacted) []recipe.Effect {
-	name, known := f.asks[ev.Ask]
-	if !known || ev.Epoch != f.epoch {
-		return nil
-	}
-	switch ev.Code {
-	case recipe.NoNode:
-		return nil // Ensured comes, and tries again
-	case recipe.Done, recipe.Unknown, recipe.NodeExists:
-		return []recipe.Effect{recipe.Read{Epoch: f.epoch, Ask: f.ask(name), Path: f.root + "/" + name, Watch: true}}
-	}
-	return []recipe.Effect{recipe.Stop{Err: ev.Err}}
-}
-
-// stop winds up: without an epoch there is nothing to delete.
-func (f *flags) stop() []recipe.Effect {
-	if !f.closing {
-		return nil
+// steer asks for what is missing: flags that are to stand, or to go.
+func (f *flags) steer() []recipe.Effect {
+	if f.closing && (f.epoch == 0 || len(f.all) == 0) {
+		return []recipe.Effect{recipe.Stop{}}
 	}
 	var all []recipe.Effect
-	for _, name := range f.order {
-		if f.epoch != 0 {
-			all = append(all, recipe.Remove{Epoch: f.epoch, Path: f.root + "/" + name})
+	for _, p := range f.all {
+		path := f.root + "/" + p.name
+		switch {
+		case f.epoch == 0 || p.ask != 0:
+		case f.closing:
+			all = append(all, recipe.Remove{Epoch: f.epoch, Ask: f.asked(p), Path: path})
+		case !p.stands:
+			create := recipe.Op{Do: recipe.Create, Path: path, Data: []byte(p.name), Ephemeral: true}
+			all = append(all, recipe.Transact{Epoch: f.epoch, Ask: f.asked(p), Ops: []recipe.Op{create}})
 		}
-	}
-	if len(all) == 0 {
-		return []recipe.Effect{recipe.Stop{}}
 	}
 	return all
 }
