@@ -69,8 +69,8 @@ var counterModel = porcupine.NondeterministicModel{
 }
 
 // client takes the lock again and again until ctx ends, and increments the counter while it holds.
-func (h *history) client(ctx context.Context, t *testing.T, id int, s *session.Session) {
-	l, err := lock.New(s, path)
+func (h *history) client(ctx context.Context, t *testing.T, id int, s *session.Session, opts ...lock.Option) {
+	l, err := lock.New(s, path, opts...)
 	if err != nil {
 		t.Error(err)
 		return
@@ -158,43 +158,50 @@ func TestTheCheckerSeesAnOverlapAndALostIncrement(t *testing.T) {
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {
-		inBubble(t, func(w *world) {
-			rng := rand.New(rand.NewPCG(seed, 1))
-			var hosts []*host
-			for i := range 4 {
-				hosts = append(hosts, w.host(fmt.Sprint("h", i)))
-			}
-			_, err := hosts[0].Create(w.Context(), counterPath, []byte("0"))
-			require.NoError(w, err)
-			h := &history{began: time.Now()}
-			ctx, stop := context.WithTimeout(w.Context(), 2*time.Minute)
-			defer stop()
-			slow := w.server.Intercept(w.slowly(seed))
-			defer slow()
-			var clients sync.WaitGroup
-			for i, c := range hosts {
-				clients.Go(func() { h.client(ctx, w.T, i, c.Session) })
-			}
-			for ctx.Err() == nil {
-				time.Sleep(time.Duration(rng.Int64N(int64(3 * time.Second))))
-				victim := hosts[rng.IntN(len(hosts))]
-				if rng.IntN(3) == 0 {
-					w.server.Disconnect(victim.Status().SessionID)
-					continue
-				}
-				heal := victim.machine.Partition()
-				time.Sleep(time.Duration(rng.Int64N(int64(15 * time.Second))))
-				heal()
-			}
-			clients.Wait()
-			h.check(w.T, 100)
-		})
+		inBubble(t, func(w *world) { w.historyUnderFaults(seed) })
 	}
+}
+
+func (w *world) historyUnderFaults(seed uint64, opts ...lock.Option) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	var hosts []*host
+	for i := range 4 {
+		hosts = append(hosts, w.host(fmt.Sprint("h", i)))
+	}
+	_, err := hosts[0].Create(w.Context(), counterPath, []byte("0"))
+	require.NoError(w, err)
+	h := &history{began: time.Now()}
+	ctx, stop := context.WithTimeout(w.Context(), 2*time.Minute)
+	defer stop()
+	slow := w.server.Intercept(w.slowly(seed))
+	defer slow()
+	var clients sync.WaitGroup
+	for i, c := range hosts {
+		clients.Go(func() { h.client(ctx, w.T, i, c.Session, opts...) })
+	}
+	for ctx.Err() == nil {
+		time.Sleep(time.Duration(rng.Int64N(int64(3 * time.Second))))
+		victim := hosts[rng.IntN(len(hosts))]
+		if rng.IntN(3) == 0 {
+			w.server.Disconnect(victim.Status().SessionID)
+			continue
+		}
+		heal := victim.machine.Partition()
+		time.Sleep(time.Duration(rng.Int64N(int64(15 * time.Second))))
+		heal()
+	}
+	clients.Wait()
+	h.check(w.T, 100)
 }
 
 // On three real servers that are killed, paused and cut off.
 func TestHistoryOnRealServers(t *testing.T) {
 	t.Parallel()
+	historyOnRealServers(t)
+}
+
+func historyOnRealServers(t *testing.T, opts ...lock.Option) {
+	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 2))
@@ -208,7 +215,7 @@ func TestHistoryOnRealServers(t *testing.T) {
 	var clients sync.WaitGroup
 	for i := range 4 {
 		s := real(t, e.Proxied(), session.WithTimeout(shortTimeout))
-		clients.Go(func() { h.client(ctx, t, i, s) })
+		clients.Go(func() { h.client(ctx, t, i, s, opts...) })
 	}
 	for pause(ctx, rng, time.Second) {
 		i := rng.IntN(3)

@@ -170,10 +170,16 @@ func TestRevokeAndBreakInEveryLayout(t *testing.T) {
 func TestLostRepliesInEveryLayout(t *testing.T) {
 	t.Parallel()
 	for layout := range written {
+		if layout == lock.Troupe {
+			continue // see TestB03_B04_B14_LostReplies
+		}
 		for name, fate := range map[string]zktest.Verdict{
 			"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest, "cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
 		} {
 			for _, data := range []string{"", "me"} {
+				if data != "" && layout != lock.Simple && layout != lock.JavaWriteLock {
+					continue // the name tells whose it is, not the data
+				}
 				t.Run(fmt.Sprint(layout, " ", name, " ", data), func(t *testing.T) {
 					t.Parallel()
 					for k, met := 1, true; met; k++ {
