@@ -35,12 +35,19 @@ type maker struct {
 
 var targets atomic.Int64
 
-func (m maker) make(t *testing.T, address, path string) *foreign {
+// open opens the session only.
+func (m maker) open(t *testing.T, address string) *foreign {
 	t.Helper()
 	d, n := m.driver.get(t), targets.Add(1)
 	f := &foreign{t: t, d: d, label: fmt.Sprintf("%s-%d", m.recipe, n), wants: m.wants, mine: fmt.Sprintf("session%d", n), rec: fmt.Sprintf("recipe%d", n)}
 	require.NoError(t, f.ask(f.mine, "open", m.client, address, "20000"))
 	t.Cleanup(func() { _ = f.end() }) // it may have ended already
+	return f
+}
+
+func (m maker) make(t *testing.T, address, path string) *foreign {
+	t.Helper()
+	f := m.open(t, address)
 	require.NoError(t, f.ask(f.rec, "new", append([]string{m.recipe, f.mine, path}, m.more...)...))
 	return f
 }

@@ -25,7 +25,7 @@ func each[T any](t *testing.T, theirs map[string]T, f func(t *testing.T, theirs 
 // pathFor is a path that no other test uses.
 func pathFor(t *testing.T) string {
 	t.Helper()
-	return "/" + strings.NewReplacer("/", "_", "#", "_").Replace(t.Name())
+	return "/" + strings.NewReplacer("/", "_", "#", "_", " ", "_", "'", "").Replace(t.Name())
 }
 
 // outcome is what came of an acquisition.

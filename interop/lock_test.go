@@ -11,11 +11,29 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Their locks that stand in one line with Troupe's, in Troupe's own layout.
-var exclusive = map[string]maker{
-	"curator":   {driver: javaDriver, client: "curator", recipe: "mutex"},
-	"kazoo":     {driver: kazooDriver, client: "kazoo", recipe: "lock-beside"},
-	"writelock": {driver: javaDriver, client: "zookeeper", recipe: "writelock"},
+// pairing is a lock of theirs, and what ours has to be beside it.
+type pairing struct {
+	theirs maker
+	layout lock.Layout
+}
+
+// Their locks that stand in one line with Troupe's: in Troupe's own layout, and in theirs.
+var exclusive = map[string]pairing{
+	"curator":              {maker{driver: javaDriver, client: "curator", recipe: "mutex"}, lock.Troupe},
+	"kazoo":                {maker{driver: kazooDriver, client: "kazoo", recipe: "lock-beside"}, lock.Troupe},
+	"kazoo in its own":     {maker{driver: kazooDriver, client: "kazoo", recipe: "lock"}, lock.Kazoo},
+	"writelock":            {maker{driver: javaDriver, client: "zookeeper", recipe: "writelock"}, lock.Troupe},
+	"writelock in its own": {maker{driver: javaDriver, client: "zookeeper", recipe: "writelock"}, lock.JavaWriteLock},
+}
+
+func (p pairing) us(t *testing.T, address, path string) *ours {
+	t.Helper()
+	return ourLock(t, alone, lock.New, address, path, lock.WithLayout(p.layout))
+}
+
+func (p pairing) them(t *testing.T, address, path string) contender {
+	t.Helper()
+	return p.theirs.make(t, address, path)
 }
 
 // Two of ours and two of theirs, for a while; some give up waiting.
@@ -23,13 +41,13 @@ func TestLocksTogether(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
-		each(t, exclusive, func(t *testing.T, theirs maker) {
+		each(t, exclusive, func(t *testing.T, p pairing) {
 			path := pathFor(t)
 			contend(t, s, path, 15,
-				ourLock(t, alone, lock.New, address, path),
-				theirs.make(t, address, path),
-				ourLock(t, alone, lock.New, address, path),
-				theirs.make(t, address, path))
+				p.us(t, address, path),
+				p.them(t, address, path),
+				p.us(t, address, path),
+				p.them(t, address, path))
 		})
 	})
 }
@@ -39,10 +57,10 @@ func TestLocksTogetherWhileConnectionsBreak(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
-		for _, name := range []string{"curator", "kazoo"} {
+		for _, name := range []string{"curator", "kazoo", "kazoo in its own"} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				path, theirs, proxy := pathFor(t), exclusive[name], through(t, address)
+				path, p, proxy := pathFor(t), exclusive[name], through(t, address)
 				g := newGuard(t, s, path+"-guard")
 				g.disturb = func(nth int) {
 					if nth%5 == 0 {
@@ -50,10 +68,10 @@ func TestLocksTogetherWhileConnectionsBreak(t *testing.T) {
 					}
 				}
 				g.contend(t, s, path, 8,
-					ourLock(t, alone, lock.New, proxy.Addr(), path),
-					theirs.make(t, proxy.Addr(), path),
-					ourLock(t, alone, lock.New, proxy.Addr(), path),
-					theirs.make(t, proxy.Addr(), path))
+					p.us(t, proxy.Addr(), path),
+					p.them(t, proxy.Addr(), path),
+					p.us(t, proxy.Addr(), path),
+					p.them(t, proxy.Addr(), path))
 			})
 		}
 	})
@@ -64,15 +82,15 @@ func TestLocksGoByArrival(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
-		each(t, exclusive, func(t *testing.T, theirs maker) {
+		each(t, exclusive, func(t *testing.T, p pairing) {
 			path := pathFor(t)
 			arrivals(t, s, path,
-				theirs.make(t, address, path),
-				ourLock(t, alone, lock.New, address, path),
-				ourLock(t, alone, lock.New, address, path),
-				theirs.make(t, address, path),
-				theirs.make(t, address, path),
-				ourLock(t, alone, lock.New, address, path))
+				p.them(t, address, path),
+				p.us(t, address, path),
+				p.us(t, address, path),
+				p.them(t, address, path),
+				p.them(t, address, path),
+				p.us(t, address, path))
 		})
 	})
 }
@@ -82,7 +100,7 @@ func TestLockWaiterGivesUp(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
-		each(t, exclusive, func(t *testing.T, theirs maker) {
+		each(t, exclusive, func(t *testing.T, p pairing) {
 			for _, order := range []string{"us them us", "them them us", "them us them", "us us them"} {
 				t.Run(order, func(t *testing.T) {
 					t.Parallel()
@@ -90,9 +108,9 @@ func TestLockWaiterGivesUp(t *testing.T) {
 					var line []contender
 					for who := range strings.FieldsSeq(order) {
 						if who == "us" {
-							line = append(line, ourLock(t, alone, lock.New, address, path))
+							line = append(line, p.us(t, address, path))
 						} else {
-							line = append(line, theirs.make(t, address, path))
+							line = append(line, p.them(t, address, path))
 						}
 					}
 					givesUp(t, s, path, line[0], line[1], line[2])
@@ -107,12 +125,10 @@ func TestLockHolderDies(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
-		each(t, exclusive, func(t *testing.T, theirs maker) {
+		each(t, exclusive, func(t *testing.T, p pairing) {
 			path := pathFor(t)
-			us := func() contender { return ourLock(t, alone, lock.New, address, path) }
-			them := func() contender { return theirs.make(t, address, path) }
-			dies(t, s, path, us(), them())
-			dies(t, s, path, them(), us())
+			dies(t, s, path, p.us(t, address, path), p.them(t, address, path))
+			dies(t, s, path, p.them(t, address, path), p.us(t, address, path))
 		})
 	})
 }
@@ -122,15 +138,15 @@ func TestLockLossIsKnownBeforeTheyAreGranted(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
-		each(t, exclusive, func(t *testing.T, theirs maker) {
+		each(t, exclusive, func(t *testing.T, p pairing) {
 			path := pathFor(t)
 			proxy := through(t, address)
 			us := &ours{own: newOwn(t, "lock", alone, proxy.Addr(), session.WithTimeout(3*time.Second), session.WithTick(200*time.Millisecond))}
 			var err error
-			us.lock, err = lock.New(us.session, path)
+			us.lock, err = lock.New(us.session, path, lock.WithLayout(p.layout))
 			require.NoError(t, err)
 			holds(t, us)
-			next := theirs.make(t, address, path)
+			next := p.them(t, address, path)
 			waiting := begin(next)
 			inLine(t, s, path, 2)
 			proxy.Blackhole()
@@ -149,19 +165,31 @@ func TestLockLossIsKnownBeforeTheyAreGranted(t *testing.T) {
 	})
 }
 
-// kazoo's lock must be told which names to respect. If it is not, there are two holders: the table in the documentation says so, and guards are seen
-// to notice.
-func TestKazooUntoldIsNoticed(t *testing.T) {
+// Who does not understand Troupe's names sees nobody, and there are two holders: the table in the documentation says so, and guards are seen to notice.
+func TestWhatCannotStandTogetherIsNoticed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
-		s, path := open(t, address), pathFor(t)
-		g := newGuard(t, s, path+"-guard")
-		us := ourLock(t, alone, lock.New, address, path)
-		them := maker{driver: kazooDriver, client: "kazoo", recipe: "lock"}.make(t, address, path)
-		for _, c := range []contender{us, them} {
-			holds(t, c)
-			require.NoError(t, g.enter(c))
-		}
-		require.Len(t, g.wrong, 2, "seen here and in ZooKeeper")
+		s := open(t, address)
+		each(t, map[string]struct {
+			ours   newLock
+			theirs maker
+		}{
+			"kazoo that was not told":                    {lock.New, maker{driver: kazooDriver, client: "kazoo", recipe: "lock"}},
+			"curator's mutex and a shared lock":          {lock.NewWrite, maker{driver: javaDriver, client: "curator", recipe: "mutex"}},
+			"curator's shared lock":                      {lock.NewWrite, maker{driver: javaDriver, client: "curator", recipe: "write"}},
+			"curator's shared lock and an exclusive one": {lock.New, maker{driver: javaDriver, client: "curator", recipe: "write"}},
+		}, func(t *testing.T, p struct {
+			ours   newLock
+			theirs maker
+		},
+		) {
+			path := pathFor(t)
+			g := newGuard(t, s, path+"-guard")
+			for _, c := range []contender{ourLock(t, alone, p.ours, address, path), p.theirs.make(t, address, path)} {
+				holds(t, c)
+				require.NoError(t, g.enter(c))
+			}
+			require.Len(t, g.wrong, 2, "seen here and in ZooKeeper")
+		})
 	})
 }
