@@ -40,6 +40,13 @@ func (p *Permits) Before(own znode.Contender, ahead []znode.Contender) []znode.C
 // Remains: it always has to be counted again.
 func (*Permits) Remains(_, _ znode.Contender) bool { return true }
 
+// IsLimit tells whether the data of a semaphore's parent are a limit, or no limit yet.
+func IsLimit(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	n, err := strconv.Atoi(string(data))
+	return len(data) == 0 || err == nil && n > 0
+}
+
 // agree takes in what the parent's data say. unset: nobody has set the limit.
 func (p *Permits) agree(data []byte) (unset bool, err error) {
 	data = bytes.TrimSpace(data)

@@ -17,9 +17,11 @@ func (h *host[P]) carryOut(e machine.Effect) {
 	case machine.Join:
 		h.join(e)
 	case machine.List:
-		h.seat.List(e.Epoch, h.cfg.Path, false, h.onListed(e.Ask))
+		h.seat.List(e.Epoch, h.cfg.Path, e.Watch, h.onListed(e.Ask))
 	case machine.Read:
 		h.seat.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) { h.answer(seen(e.Ask, s)) })
+	case machine.Write:
+		h.write(e)
 	case machine.Exchange:
 		h.exchange(e)
 	case machine.Leave:
@@ -54,6 +56,10 @@ func (h *host[P]) join(e machine.Join) {
 		h.joinAlone(e)
 		return
 	}
+	h.prepared(e, func() { h.joinList(e) })
+}
+
+func (h *host[P]) joinList(e machine.Join) {
 	j := session.Join{Parent: h.cfg.Path, Name: h.cfg.Name, Form: h.cfg.Form, Data: h.cfg.Data, Replace: e.Replace}
 	h.seat.JoinList(e.Epoch, j, func(a session.Joined) {
 		h.answer(machine.Joined{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err})
@@ -81,7 +87,7 @@ func (h *host[P]) onListed(ask uint64) func(session.Listed) {
 func seen(ask uint64, a session.Seen) machine.Seen {
 	return machine.Seen{
 		Epoch: a.Epoch, Path: a.Path, Ask: ask, Exists: a.Exists, Data: a.Data,
-		Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err,
+		Version: a.Stat.Version, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err,
 	}
 }
 
@@ -103,6 +109,8 @@ func failure(ev machine.Event) error {
 	case machine.Seen:
 		return ev.Err
 	case machine.Exchanged:
+		return ev.Err
+	case machine.Written:
 		return ev.Err
 	}
 	return nil

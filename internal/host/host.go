@@ -17,6 +17,7 @@ type host[P any] struct {
 	phase     machine.Phase
 	timers    map[uint64]*time.Timer
 	leaving   map[string]struct{} // what is being deleted
+	ensured   uint64              // the epoch in which the parent was seen to
 	replacing replacement         // what the Join under way deletes in its transaction
 
 	// An incarnation after the first begins by cleaning up after the one before; until that is done, what it is told waits.

@@ -19,6 +19,7 @@ type Config[P any] struct {
 	Name    string                 // what the own znode's name begins with, the protection aside
 	Form    znode.Form             // of its name
 	Data    []byte                 // of the own znode
+	Parent  []byte                 // data of the parent, should it be missing; then it is made a persistent znode. nil: a container without data
 	Machine func() machine.Machine // a fresh one for each incarnation
 	Wrap    func(*Possession) P    // what the application gets for a possession
 	Publish func(machine.Standing) // called by the actor at each change, must not block

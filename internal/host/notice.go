@@ -23,7 +23,7 @@ func (h *host[P]) onNotice(n session.Notice) {
 	case session.TrustGained:
 		h.step(machine.TrustGained{Epoch: n.Epoch})
 	case session.Fired:
-		h.step(machine.Fired{Epoch: n.Epoch, Path: n.Path, Deleted: n.Type == session.NodeDeleted})
+		h.step(machine.Fired{Epoch: n.Epoch, Path: n.Path, Deleted: n.Type == session.NodeDeleted, Children: n.Type == session.NodeChildrenChanged})
 	case session.SessionEnded:
 		h.fail(n.Cause)
 	}

@@ -30,7 +30,7 @@ func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 }
 
 // Observe is a subscription to the line: who holds and who waits, in order, the present state first. A state that was not received is replaced by the
-// newer one. It follows arrivals and departures, not changes of data. It closes when ctx ends or the lock is done.
+// newer one. It follows arrivals, departures and grants, not changes of data. It closes when ctx ends or the lock is done.
 func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 	out := notify.NewLatest[[]Contender]()
 	ctx, cancel := context.WithCancel(ctx)
@@ -38,16 +38,25 @@ func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 		defer out.Close()
 		defer cancel()
 		views := l.lines(ctx)
+		holders := marks{session: l.session}
+		defer holders.leave()
+		var entries []line.Entry
 		for {
 			select {
 			case v, open := <-views:
 				if !open {
 					return
 				}
-				out.Publish(contendersOf(v.Entries))
+				entries = v.Entries
+			case d, open := <-holders.news:
+				if !holders.note(d, open) {
+					continue
+				}
 			case <-l.Done():
 				return
 			}
+			holders.follow(ctx, entries)
+			out.Publish(contendersOf(holders.on(entries)))
 		}
 	}()
 	return out.C()
@@ -57,11 +66,11 @@ func contendersOf(entries []line.Entry) []Contender {
 	contenders := make([]Contender, len(entries))
 	readers := true // all before are
 	for i, e := range entries {
+		readers = readers && e.Contender.Kind == znode.Read
 		contenders[i] = Contender{
 			Path: e.Path, Token: e.Token, Data: e.Data, SessionID: e.SessionID, Since: e.Since,
-			Holding: i == 0 || readers && e.Contender.Kind == znode.Read,
+			Holding: readers || e.Held || i == 0 && !e.Contender.Marks(),
 		}
-		readers = readers && e.Contender.Kind == znode.Read
 	}
 	return contenders
 }

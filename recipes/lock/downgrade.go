@@ -19,7 +19,7 @@ import (
 func (g *Grant) Downgrade(ctx context.Context) (*Grant, error) {
 	const op = "downgrade"
 	_, name := znode.Split(g.Path())
-	if c, _ := znode.ParseContender(name); !c.Downgrades() {
+	if c, _ := znode.ParseContender(name); g.lock.kind.of != znode.Write || !c.Downgrades() {
 		return nil, failed(op, g.lock.path, fmt.Errorf("%w: it is no write grant", session.ErrUnsupported))
 	}
 	next, err := g.lock.instance.Downgrade(ctx, g.of)

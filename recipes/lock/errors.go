@@ -17,6 +17,10 @@ var (
 	// ErrUpgrade refuses an attempt to turn a read grant into a write grant: the context of a wait for the write side descends from the context of a grant of
 	// the read side. Two readers who did that would wait for each other for ever. Release, and ask for the write side anew.
 	ErrUpgrade = errors.New("lock: a read grant cannot be upgraded")
+
+	// ErrLimit is a semaphore's: the limit in ZooKeeper is not the number of permits that an instance was made with, when it first looks; or it has become
+	// less than the instance's weight; or what is in its place is no limit.
+	ErrLimit = machine.ErrLimit
 )
 
 // failed wraps an error with the operation and the path. Errors of the session come wrapped already.

@@ -37,7 +37,7 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	}
 	o, err := optionsOf(opts)
 	if err == nil {
-		k, err = k.in(o.layout)
+		k, err = k.with(o)
 	}
 	if err != nil {
 		return nil, failed(op, path, err)
@@ -45,8 +45,8 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	l := &Lock{session: s, path: path, kind: k, standing: notify.NewTopic[Standing]()}
 	l.standing.Publish(Standing{})
 	instance, err := host.New(host.Config[*Grant]{
-		Session: s, Kind: "lock", Path: path, Name: k.name, Form: k.form, Data: o.data,
-		Machine: func() machine.Machine { return k.machine(path) },
+		Session: s, Kind: "lock", Path: path, Name: k.name, Form: k.form, Data: o.data, Parent: k.limit(),
+		Machine: func() machine.Machine { return k.machine(path, o.data) },
 		Wrap:    l.wrap,
 		Publish: func(m machine.Standing) { l.standing.Publish(standingOf(m)) },
 		Ended:   func(error) { l.standing.Close() },

@@ -13,6 +13,7 @@ type Option func(*options) error
 type options struct {
 	data   []byte
 	layout Layout
+	weight int // 0: not given
 }
 
 func optionsOf(opts []Option) (options, error) {
@@ -29,7 +30,7 @@ func optionsOf(opts []Option) (options, error) {
 }
 
 // WithData puts data into the contender znode, for others to see with [Lock.Contenders]: who this is, say. They must not begin with "unlock", which
-// is how a revocation is written.
+// is how a revocation is written; nor, in a semaphore or a shared lock, with a line "held" or "placed <number>", which these note themselves.
 func WithData(data []byte) Option {
 	return func(o *options) error {
 		if znode.Revoked(data) {
