@@ -33,6 +33,8 @@ test: ## run all tests, with the race detector if there is a C compiler; CI=true
 	@$(if $(RACE),:,echo "the race detector is left out: no C compiler; install gcc")
 	CGO_ENABLED=$(if $(RACE),1,0) $(GO) test $(RACE) -timeout $(TIMEOUT) $(PACKAGES)
 	$(GO) test -run Schedules ./internal/contend -schedules=100000
+	$(GO) test -run '^TestDifferential$$' -v ./zktest -diff.ops=200000
+	$(GO) test -run AMillionZnodes ./internal/zkserver -scale.znodes=1000000
 
 race: ## run all tests many times in random order with the race detector: PACKAGES=./actors TIMEOUT=1h
 	CGO_ENABLED=1 $(GO) test -race -shuffle on -count 10 -timeout $(TIMEOUT) $(PACKAGES)

@@ -37,5 +37,5 @@ func TestStartAndStopAreQuick(t *testing.T) {
 		best = min(best, time.Since(began))
 		conn.Close()
 	}
-	require.Less(t, best, 5*time.Millisecond)
+	require.Less(t, best, time.Millisecond)
 }
