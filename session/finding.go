@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/link"
 )
@@ -80,4 +81,41 @@ func (s *Session) reserve(c *contender, path string, stat Stat) bool {
 	}
 	c.czxid = stat.Czxid
 	return s.ledger.stands(c, path)
+}
+
+// alike is what contenders have in common that only the record can tell apart.
+type alike struct {
+	parent string
+	form   znode.Form
+	data   string
+}
+
+// turn waits until no contender that is like this one is being created. Otherwise one whose answer was lost could take the other's znode for its own
+// before the other's answer is in the record. The function ends the turn. It is not waited for longer than for that epoch, with which creates end.
+func (s *Session) turn(c *contender) (done func()) {
+	if c.form.Named() {
+		return func() {}
+	}
+	key := alike{c.parent, c.form, string(c.data)}
+	for {
+		s.mu.Lock()
+		before := s.ledger.turns[key]
+		if before == nil {
+			break
+		}
+		s.mu.Unlock()
+		<-before.C()
+	}
+	defer s.mu.Unlock()
+	if s.ledger.turns == nil {
+		s.ledger.turns = make(map[alike]*notify.Latch)
+	}
+	own := notify.NewLatch()
+	s.ledger.turns[key] = own
+	return func() {
+		s.mu.Lock()
+		delete(s.ledger.turns, key)
+		s.mu.Unlock()
+		own.Close()
+	}
 }

@@ -21,7 +21,7 @@ type Join struct {
 type Joined struct {
 	Epoch uint64
 	Path  string
-	Stat  Stat  // of the znode as it was created; the zero one if that was not told: the answer was lost, something was replaced, or the server is an old one
+	Stat  Stat  // of the znode as it was created; the zero one if that was not told, as by an old server
 	Err   error // definite: then nothing is left behind
 }
 
@@ -54,15 +54,18 @@ func (t *Seat) JoinList(number uint64, j Join, joined func(Joined), listed func(
 			return
 		}
 		attempt := &joining{session: s, contender: c, join: j, listing: listed != nil}
+		done := s.turn(c)
 		path, stat, err := attempt.run()
-		if err = s.enrolled(c, path, stat.Czxid, err); err != nil {
+		err = s.enrolled(c, path, stat.Czxid, err)
+		done()
+		if err != nil {
 			refuse(err)
 			return
 		}
 		joined(Joined{Epoch: number, Path: path, Stat: stat})
 		if listed != nil {
-			names, stat, err := attempt.list()
-			listed(Listed{Epoch: number, Path: j.Parent, Names: names, Stat: stat, Err: err})
+			names, line, err := attempt.list()
+			listed(Listed{Epoch: number, Path: j.Parent, Names: names, Stat: line, Err: err})
 		}
 	}, refuse)
 }

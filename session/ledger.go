@@ -32,6 +32,7 @@ type contender struct {
 type ledger struct {
 	all    map[*contender]struct{}
 	byPath map[string]*contender
+	turns  map[alike]*notify.Latch // of those whose creates are under way: see turn
 }
 
 func (l *ledger) enter(c *contender) {
