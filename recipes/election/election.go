@@ -19,6 +19,7 @@ type Election struct {
 	path     string
 	id       string
 	data     []byte
+	layout   Layout
 	instance *host.Instance[*Term]
 	standing *notify.Topic[Standing]
 	runs     *runs
@@ -38,12 +39,12 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 		return nil, &session.OpError{Op: "election.New", Path: path, Err: err}
 	}
 	e := &Election{
-		session: s, path: path, id: o.id, data: o.data,
+		session: s, path: path, id: o.id, data: o.data, layout: o.layout,
 		standing: notify.NewTopic[Standing](), runs: newRuns(),
 	}
 	e.standing.Publish(Standing{})
 	e.instance, err = host.New(host.Config[*Term]{
-		Session: s, Kind: "election", Path: path, Name: "n_", Data: data,
+		Session: s, Kind: "election", Path: path, Name: layouts[o.layout].mark, Form: layouts[o.layout].form, Data: data,
 		Machine: func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: contend.Exclusive()}) },
 		Wrap:    e.wrap,
 		Publish: func(m machine.Standing) { e.standing.Publish(standingOf(m)) },

@@ -12,8 +12,9 @@ import (
 type Option func(*options) error
 
 type options struct {
-	id   string
-	data []byte
+	id     string
+	data   []byte
+	layout Layout
 }
 
 // newOptions applies the options, and makes of them what a candidate's znode contains at first.
@@ -27,7 +28,7 @@ func newOptions(opts []Option) (options, []byte, error) {
 			return o, nil, err
 		}
 	}
-	data, err := envelope{ID: o.id, Data: o.data}.encode()
+	data, err := o.content()
 	return o, data, err
 }
 

@@ -15,9 +15,9 @@ import (
 // next. So tokens keep growing. Stop leading before you call it.
 //
 // If it fails before the term is given up, the term stands, and those that were sent away have lost their place and no more: session.ErrNoNode if the
-// candidate is gone, session.ErrLost if the term is.
+// candidate is gone, session.ErrLost if the term is. In the layouts of others: session.ErrUnsupported.
 func (t *Term) TransferTo(ctx context.Context, candidatePath string) error {
-	if err := t.checkTarget(candidatePath); err != nil {
+	if err := errors.Join(t.checkTarget(candidatePath), t.election.expressible()); err != nil {
 		return failed("transfer", candidatePath, err)
 	}
 	for {

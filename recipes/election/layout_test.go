@@ -1,0 +1,170 @@
+package election_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// written is what a candidate's znode is called, by layout.
+var written = map[election.Layout]string{
+	election.Troupe:                `/_c_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-n_\d{10}$`,
+	election.Curator:               `/_c_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-latch-\d{10}$`,
+	election.Kazoo:                 `/[0-9a-f]{32}__lock__\d{10}$`,
+	election.LeaderElectionSupport: `/n_\d{10}$`,
+}
+
+// foreign are the layouts of others.
+var foreign = []election.Layout{election.Curator, election.Kazoo, election.LeaderElectionSupport}
+
+func TestWhatALayoutWrites(t *testing.T) {
+	for layout, pattern := range written {
+		t.Run(layout.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, z *zktest.Server) {
+				s := connected(t, z)
+				e := candidate(t, s, "host-1", election.WithLayout(layout))
+				term := leads(t, e)
+				require.Regexp(t, "^"+path+pattern, term.Path())
+				data, _, err := s.Get(patience(t), term.Path())
+				require.NoError(t, err)
+				if layout != election.Troupe {
+					require.Equal(t, "host-1", string(data), "the ID, for others to read")
+				}
+				leader, err := candidate(t, connected(t, z), "observer").Current(patience(t))
+				require.NoError(t, err)
+				require.Equal(t, election.Leadership{Present: true, ID: "host-1", Token: term.Token()}, leader)
+				leader, err = e.Current(patience(t))
+				require.NoError(t, err)
+				require.True(t, leader.Self)
+				require.NoError(t, e.Resign(patience(t)))
+				require.Empty(t, line(t, e))
+			})
+		})
+	}
+}
+
+func TestWhatALayoutHasNoRoomFor(t *testing.T) {
+	for _, layout := range foreign {
+		t.Run(layout.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, z *zktest.Server) {
+				s := connected(t, z)
+				_, err := election.New(s, path, election.WithLayout(layout), election.WithData([]byte("x")))
+				require.ErrorIs(t, err, session.ErrUnsupported)
+				require.ErrorContains(t, err, "WithData")
+				a, b := candidate(t, s, "a", election.WithLayout(layout)), candidate(t, s, "b", election.WithLayout(layout))
+				term := leads(t, a)
+				waits(t, b)
+				candidates, err := b.Candidates(patience(t))
+				require.NoError(t, err)
+				before := z.Dump()
+				require.ErrorIs(t, term.Ready(patience(t)), session.ErrUnsupported)
+				require.ErrorIs(t, term.Proclaim(patience(t), []byte("x")), session.ErrUnsupported)
+				require.ErrorIs(t, term.TransferTo(patience(t), candidates[1].Path), session.ErrUnsupported)
+				require.Equal(t, before, z.Dump(), "nothing was changed")
+				require.NoError(t, term.Err())
+			})
+		})
+	}
+}
+
+func TestUnknownLayoutsAreRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		s := connected(t, z)
+		for _, l := range []election.Layout{-1, 4, 1000} {
+			_, err := election.New(s, path, election.WithLayout(l))
+			require.ErrorContains(t, err, "WithLayout: unknown layout")
+			require.Equal(t, fmt.Sprintf("Layout(%d)", int(l)), l.String())
+		}
+	})
+}
+
+// Candidates of all layouts stand in one line, in order, one leader at a time.
+func TestLayoutsInOneLine(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		s := connected(t, z)
+		var all []*election.Election
+		var ids []string
+		for i, layout := range append(foreign, append(foreign, election.Troupe)...) {
+			e := candidate(t, s, fmt.Sprint(i), election.WithLayout(layout))
+			all, ids = append(all, e), append(ids, fmt.Sprint(i))
+			e.Campaign()
+			eventually(t, "in line", func() bool { return len(line(t, all[0])) == i+1 })
+		}
+		require.Equal(t, ids, line(t, all[0]))
+		var last int64
+		for i, e := range all {
+			term := get(t, e.Leader(), "leader")
+			for _, other := range all[i+1:] {
+				nothing(t, other.Leader(), "two leaders")
+			}
+			require.Greater(t, term.Token(), last)
+			last = term.Token()
+			require.NoError(t, e.Resign(patience(t)))
+		}
+	})
+}
+
+// Two candidates of one session and one ID are alike in all that ZooKeeper shows: whichever reply is lost, each has one place, and knows which.
+func TestLostRepliesInEveryLayout(t *testing.T) {
+	for _, layout := range foreign {
+		for lost, verdict := range map[string]zktest.Verdict{
+			"request": zktest.CutBefore, "reply": zktest.CutAfter, "reply alone": zktest.DropReply, "request alone": zktest.DropRequest,
+		} {
+			t.Run(fmt.Sprint(layout, ", lost ", lost), func(t *testing.T) {
+				t.Parallel()
+				for k, more := int64(1), true; more; k++ {
+					bubbleHere(t, func(t *testing.T, z *zktest.Server) {
+						s := connected(t, z)
+						count := kth(z, s, k, func() zktest.Verdict { return verdict })
+						a, b := candidate(t, s, "host", election.WithLayout(layout)), candidate(t, s, "host", election.WithLayout(layout))
+						a.Campaign()
+						b.Campaign()
+						first := get(t, merge(t, a.Leader(), b.Leader()), "the first")
+						eventually(t, "both stand", func() bool { return len(line(t, a)) == 2 })
+						ctx, cancel := context.WithTimeout(patience(t), time.Minute)
+						defer cancel()
+						if err := first.Resign(ctx); err != nil {
+							require.ErrorIs(t, err, session.ErrLost)
+						}
+						second := get(t, merge(t, a.Leader(), b.Leader()), "the second")
+						require.Greater(t, second.Token(), first.Token())
+						require.NoError(t, a.Close(ctx))
+						require.NoError(t, b.Close(ctx))
+						info, _ := z.Session(s.Status().SessionID)
+						require.Empty(t, info.Ephemeral, "k=%d", k)
+						more = count.Load() >= k
+					})
+				}
+			})
+		}
+	}
+}
+
+// A place is kept across a panic of its actor, also where the name does not tell whose it is.
+func TestAPanicInEveryLayout(t *testing.T) {
+	for _, layout := range foreign {
+		t.Run(layout.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, z *zktest.Server) {
+				s := connected(t, z)
+				a, b, c := candidate(t, s, "host", election.WithLayout(layout)), candidate(t, s, "host", election.WithLayout(layout)), candidate(t, s, "c")
+				term := leads(t, a)
+				waits(t, b)
+				waits(t, c)
+				b.Panic("a bug")
+				nothing(t, c.Leader(), "two leaders")
+				require.Len(t, line(t, c), 3)
+				require.NoError(t, term.Resign(patience(t)))
+				next := get(t, b.Leader(), "in its place")
+				require.NoError(t, next.Err())
+				nothing(t, c.Leader(), "two leaders")
+			})
+		})
+	}
+}
