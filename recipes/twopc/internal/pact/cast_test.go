@@ -19,6 +19,7 @@ type truth struct {
 	promised map[string]bool     // guid/site: a vote to commit was confirmed, or asked for
 	refused  map[string]bool     // guid/site: a vote to abort was confirmed
 	adopted  map[string]bool     // somebody took it over
+	lost     bool                // somebody deletes transactions
 	decided  int
 	commits  int
 }
@@ -151,7 +152,7 @@ func (l *leader) perform(e recipe.Effect) {
 		l.txs[e.N].outcome = e.Outcome
 	case pact.Failed:
 		// Whoever was taken for dead, and replaced, may come too late to learn what became of it.
-		if t := l.txs[e.N]; l.truth.adopted[t.guid] && errors.Is(e.Err, pact.ErrGone) {
+		if t := l.txs[e.N]; (l.truth.adopted[t.guid] || l.truth.lost) && errors.Is(e.Err, pact.ErrGone) {
 			delete(l.txs, e.N)
 			return
 		}
@@ -169,7 +170,6 @@ type voter struct {
 	known map[string]bool // by this process
 	cast  map[string]pact.Cast
 	acks  map[string]bool
-	slow  bool // it acknowledges when it is told to
 }
 
 func newVoter(tr *truth, name string, vote func(string) (bool, bool)) *voter {
@@ -208,9 +208,13 @@ func (v *voter) perform(a *recipetest.Actor, e recipe.Effect) {
 		v.acks[e.GUID] = true
 		a.Tell(pact.Ack{GUID: e.GUID})
 	case pact.Vanished:
-		panic(failure(e.GUID + " vanished at " + v.name))
+		if !v.truth.lost {
+			panic(failure(e.GUID + " vanished at " + v.name))
+		}
+		v.acks[e.GUID] = true
+		a.Tell(pact.Ack{GUID: e.GUID})
 	case pact.Acked:
-		if e.Err != nil {
+		if e.Err != nil && !(v.truth.lost && errors.Is(e.Err, pact.ErrGone)) {
 			panic(failure("acknowledged: " + e.Err.Error()))
 		}
 		delete(v.acks, e.GUID)
@@ -218,7 +222,7 @@ func (v *voter) perform(a *recipetest.Actor, e recipe.Effect) {
 }
 
 func (v *voter) offered(a *recipetest.Actor, e pact.Offer) {
-	if string(e.Payload) != "pay "+e.ID {
+	if string(e.Payload) != "pay "+e.ID && !v.truth.lost {
 		panic(failure(fmt.Sprintf("payload %q of %s", e.Payload, e.ID)))
 	}
 	at := e.GUID + "/" + v.name

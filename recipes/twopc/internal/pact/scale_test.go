@@ -1,3 +1,3 @@
 package pact_test
 
-const schedules = 2000
+const schedules = 500

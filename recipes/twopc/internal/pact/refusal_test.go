@@ -1,0 +1,129 @@
+package pact_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+)
+
+var errRefused = errors.New("no authority")
+
+// answerer answers what a machine asks, in order, so that a transaction gets as far as it has to.
+type answerer struct {
+	tr    *recipetest.Trace
+	asked []recipe.Effect
+}
+
+func (a *answerer) tell(ev recipe.Event) { a.asked = append(a.asked, a.tr.Tell(ev)...) }
+
+// transact answers the oldest transaction that is not answered.
+func (a *answerer) transact(code recipe.Code, results ...recipe.Result) {
+	for i, e := range a.asked {
+		t, ok := e.(recipe.Transact)
+		if !ok {
+			continue
+		}
+		a.asked = append(a.asked[:i], a.asked[i+1:]...)
+		ev := recipe.Transacted{Epoch: 1, Ask: t.Ask, Code: code, Failed: -1, Results: results}
+		if code == recipe.Refused {
+			ev.Err = errRefused
+		}
+		a.tell(ev)
+		return
+	}
+	panic("nothing was asked")
+}
+
+// seen answers the oldest read of a path.
+func (a *answerer) seen(path string, data []byte, stat recipe.Stat) {
+	for i, e := range a.asked {
+		r, ok := e.(recipe.Read)
+		if !ok || r.Path != path {
+			continue
+		}
+		a.asked = append(a.asked[:i], a.asked[i+1:]...)
+		a.tell(recipe.Seen{Epoch: 1, Ask: r.Ask, Path: path, Exists: data != nil, Data: data, Stat: stat})
+		return
+	}
+	panic("nobody reads " + path)
+}
+
+func has[E recipe.Effect](effects []recipe.Effect) (found E, ok bool) {
+	for _, e := range effects {
+		if found, ok = e.(E); ok {
+			return found, true
+		}
+	}
+	return found, false
+}
+
+// refusals are what ZooKeeper refuses for want of rights, which the world never does.
+func refusals(t *testing.T, moved func(from, to pact.Phase)) (coordinator, site *recipetest.Trace) {
+	t.Helper()
+	record := []byte(`{"guid":"` + guid(1) + `","sites":["x"],"coordinator":"c","state":"undecided"}`)
+
+	c := &answerer{tr: recipetest.NewTrace(t, pact.NewCoordinator(root, "c", 1000).Moved(moved))}
+	c.tr.Say("The decision may not be written: the application hears of it, and the coordinator goes on with the others.")
+	c.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+	c.tell(pact.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
+	c.transact(recipe.Done)
+	c.seen(root.Coordinator("c"), []byte("c"), recipe.Stat{Owner: 7})
+	c.transact(recipe.Done)
+	c.seen(root.Tx("t"), record, recipe.Stat{})
+	c.seen(root.Vote("t", guid(1), "x"), []byte("commit"), recipe.Stat{Version: 1})
+	c.transact(recipe.Refused)
+	failed, ok := has[pact.Failed](c.asked)
+	require.True(t, ok)
+	require.ErrorIs(t, failed.Err, errRefused)
+
+	s := &answerer{tr: recipetest.NewTrace(t, pact.NewSite(root, "x", "g").Moved(moved))}
+	s.tr.Say("The site's znodes may not be deleted: the acknowledgement fails, and can be tried again.")
+	s.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+	s.transact(recipe.Done)
+	s.seen(root.Alive("x"), []byte("g"), recipe.Stat{Owner: 7})
+	list, ok := has[recipe.List](s.asked)
+	require.True(t, ok)
+	s.tell(recipe.Listed{Epoch: 1, Ask: list.Ask, Path: list.Path, Names: []string{"_c_" + guid(1) + "-t-0000000000", "foreign"}})
+	s.seen(root.Vote("t", guid(1), "x"), nil, recipe.Stat{})
+	s.seen(root.Payload("t", guid(1)), []byte("pay"), recipe.Stat{})
+	s.seen(root.Tx("t"), []byte(`{"guid":"`+guid(1)+`","sites":["x"],"coordinator":"c","state":"aborted"}`), recipe.Stat{Version: 1})
+	s.tell(pact.Ack{GUID: guid(1)})
+	s.transact(recipe.Refused)
+	acked, ok := has[pact.Acked](s.asked)
+	require.True(t, ok)
+	require.ErrorIs(t, acked.Err, errRefused)
+	s.tell(pact.Ack{GUID: guid(1)})
+	s.transact(recipe.Done)
+	return c.tr, s.tr
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	c, s := refusals(t, checkDeclared)
+	c.Compare("refused-decision")
+	s.Compare("refused-acknowledgement")
+}
+
+// What can't be made, for want of rights, ends the machine with the reason.
+func TestARefusedPresenceEndsTheMachine(t *testing.T) {
+	t.Parallel()
+	for name, m := range map[string]recipe.Machine{
+		"coordinator": pact.NewCoordinator(root, "c", 1000), "site": pact.NewSite(root, "x", "g"),
+	} {
+		a := &answerer{tr: recipetest.NewTrace(t, m)}
+		a.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+		if name == "coordinator" {
+			a.tell(pact.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
+		}
+		a.transact(recipe.Refused)
+		stop, ok := has[recipe.Stop](a.asked)
+		require.True(t, ok, name)
+		require.ErrorIs(t, stop.Err, errRefused, name)
+		require.Empty(t, a.tr.Tell(recipe.EpochEnded{Epoch: 1}), "it is over")
+	}
+}
