@@ -1,0 +1,139 @@
+package fxmodule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// Config is what the module needs to know. Have one in the graph, of your own making or from [Default], filled by whatever reads your configuration: the
+// fields have yaml, json and env tags.
+//
+//	fx.Supply(fxmodule.Config{Servers: []string{"zk1:2181", "zk2:2181", "zk3:2181"}})
+//
+// Fields that are zero have their defaults.
+type Config struct {
+	// Servers are the addresses of the ensemble, "host:port"; the last may have a chroot, "host:port/app", as in the Java client. Required, unless Embedded.
+	Servers []string `env:"TROUPE_SERVERS" json:"servers" yaml:"servers"`
+
+	// Namespace is put in front of every path: "/app". Default none.
+	Namespace string `env:"TROUPE_NAMESPACE" json:"namespace,omitempty" yaml:"namespace"`
+
+	// Timeout is the session timeout asked for: how soon others take over after a crash, and how long a pause costs nothing. Default 10s.
+	Timeout Duration `env:"TROUPE_TIMEOUT" json:"timeout,omitempty" yaml:"timeout"`
+
+	// Tick is the servers' tickTime, if known: see session.WithTick. Default unknown.
+	Tick Duration `env:"TROUPE_TICK" json:"tick,omitempty" yaml:"tick"`
+
+	// Startup says whether the application waits for ZooKeeper when it starts. Default StartupWait.
+	Startup Startup `env:"TROUPE_STARTUP" json:"startup,omitempty" yaml:"startup"`
+
+	// Strict ends possessions at the first loss of the connection: see session.WithStrict.
+	Strict bool `env:"TROUPE_STRICT" json:"strict,omitempty" yaml:"strict"`
+
+	// MaxPacket is the servers' jute.maxbuffer in bytes. Default 1048575.
+	MaxPacket int `env:"TROUPE_MAX_PACKET" json:"maxPacket,omitempty" yaml:"maxPacket"`
+
+	// AuthScheme and AuthSecret are a credential, such as digest and "user:password".
+	AuthScheme string `env:"TROUPE_AUTH_SCHEME" json:"authScheme,omitempty" yaml:"authScheme"`
+	AuthSecret Secret `env:"TROUPE_AUTH_SECRET" json:"authSecret,omitempty" yaml:"authSecret"`
+
+	// Private gives the znodes that are created to whoever the credential stands for, instead of to everybody.
+	Private bool `env:"TROUPE_PRIVATE" json:"private,omitempty" yaml:"private"`
+
+	// TLS encrypts the connections.
+	TLS TLS `envPrefix:"TROUPE_TLS_" json:"tls" yaml:"tls"`
+
+	// Embedded starts a server in this process instead of connecting to Servers: for development, with a warning in the log. Nothing of it outlives the
+	// process, and nobody outside can reach it, unless EmbeddedListen says where.
+	Embedded bool `env:"TROUPE_EMBEDDED" json:"embedded,omitempty" yaml:"embedded"`
+
+	// EmbeddedListen is an address at which others can reach it, "127.0.0.1:2181". Default none.
+	EmbeddedListen string `env:"TROUPE_EMBEDDED_LISTEN" json:"embeddedListen,omitempty" yaml:"embeddedListen"`
+}
+
+// Startup says what the start of the application waits for.
+type Startup string
+
+const (
+	// StartupWait connects within fx's start timeout, or the application does not start: the error names the servers and the cause.
+	StartupWait Startup = "wait"
+	// StartupLazy starts without ZooKeeper; whatever needs it waits until it can be reached.
+	StartupLazy Startup = "lazy"
+)
+
+// Default is a Config for an ensemble, with every default filled in.
+func Default(servers ...string) Config {
+	return Config{Servers: servers}.withDefaults()
+}
+
+func (c Config) withDefaults() Config {
+	if c.Timeout == 0 {
+		c.Timeout = Duration(10 * time.Second)
+	}
+	if c.Startup == "" {
+		c.Startup = StartupWait
+	}
+	if c.MaxPacket == 0 {
+		c.MaxPacket = 1_048_575
+	}
+	return c
+}
+
+// Validate says everything that is wrong, each field by its name in one line of the error; nil if nothing is.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	var wrong []error
+	complain := func(field, format string, args ...any) {
+		wrong = append(wrong, fmt.Errorf("fxmodule: Config.%s: %w", field, fmt.Errorf(format, args...)))
+	}
+	if len(c.Servers) == 0 && !c.Embedded {
+		complain("Servers", "none is given, and Embedded is not set")
+	}
+	if len(c.Servers) > 0 && c.Embedded {
+		complain("Embedded", "it would be used instead of Servers: give one of the two")
+	}
+	if len(c.Servers) > 0 {
+		if err := valid(session.New(c.Servers)); err != nil {
+			complain("Servers", "%w", err)
+		}
+	}
+	if c.Namespace != "" {
+		if err := valid(session.New([]string{"localhost"}, session.WithNamespace(c.Namespace))); err != nil {
+			complain("Namespace", "%w", err)
+		}
+	}
+	if c.Timeout < 0 {
+		complain("Timeout", "%v is not positive", c.Timeout)
+	}
+	if c.Tick < 0 {
+		complain("Tick", "%v is negative", c.Tick)
+	}
+	if c.Startup != StartupWait && c.Startup != StartupLazy {
+		complain("Startup", "%q is neither %q nor %q", c.Startup, StartupWait, StartupLazy)
+	}
+	if c.MaxPacket < 0 {
+		complain("MaxPacket", "%d is negative", c.MaxPacket)
+	}
+	if (c.AuthScheme == "") != (c.AuthSecret == "") {
+		complain("AuthScheme", "it goes with AuthSecret: give both or none")
+	}
+	if c.Private && c.AuthScheme == "" {
+		complain("Private", "without a credential nobody could use what is created")
+	}
+	if c.EmbeddedListen != "" && !c.Embedded {
+		complain("EmbeddedListen", "Embedded is not set")
+	}
+	return errors.Join(append(wrong, c.TLS.validate()...)...)
+}
+
+// valid tells whether a session could be made. It was not connected, so that closing it waits for nothing.
+func valid(s *session.Session, err error) error {
+	if err != nil {
+		return err
+	}
+	return s.Close(context.Background()) // bounded: see above
+}

@@ -1,0 +1,110 @@
+package fxmodule_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/troupe-go/troupe/fxmodule"
+)
+
+func TestTheDefaultIsValid(t *testing.T) {
+	t.Parallel()
+	cfg := fxmodule.Default("localhost:2181")
+	require.NoError(t, cfg.Validate())
+	require.Equal(t, fxmodule.Duration(10*time.Second), cfg.Timeout)
+	require.Equal(t, fxmodule.StartupWait, cfg.Startup)
+	require.NoError(t, fxmodule.Config{Embedded: true}.Validate(), "what is left out has its default")
+}
+
+func TestValidateNamesEveryWrongField(t *testing.T) {
+	t.Parallel()
+	err := fxmodule.Config{
+		Namespace: "relative", Timeout: -1, Tick: -1, Startup: "later", MaxPacket: -1, AuthScheme: "digest", Private: true,
+		TLS: fxmodule.TLS{CertFile: "x"}, EmbeddedListen: "127.0.0.1:1",
+	}.Validate()
+	for _, field := range []string{
+		"Servers", "Namespace", "Timeout", "Tick", "Startup", "MaxPacket", "AuthScheme", "TLS.Enabled", "TLS.CertFile", "EmbeddedListen",
+	} {
+		require.ErrorContains(t, err, "Config."+field+":")
+	}
+	require.ErrorContains(t, fxmodule.Config{Servers: []string{"a:1"}, Embedded: true}.Validate(), "Config.Embedded:")
+	require.ErrorContains(t, fxmodule.Config{Servers: []string{"no port:x:y"}}.Validate(), "Config.Servers:")
+	require.ErrorContains(t, fxmodule.Config{Servers: []string{"a:1"}, Private: true}.Validate(), "Config.Private:")
+}
+
+const written = `
+servers: [zk1:2181, "zk2:2181/app"]
+namespace: /orders
+timeout: 6s
+startup: lazy
+authScheme: digest
+authSecret: bob:hunter2
+tls: {enabled: true, caFile: /etc/ca.pem}
+`
+
+func TestConfigurationIsRead(t *testing.T) {
+	t.Parallel()
+	var fromYAML fxmodule.Config
+	require.NoError(t, yaml.Unmarshal([]byte(written), &fromYAML))
+	want := fxmodule.Config{
+		Servers: []string{"zk1:2181", "zk2:2181/app"}, Namespace: "/orders", Timeout: fxmodule.Duration(6 * time.Second),
+		Startup: fxmodule.StartupLazy, AuthScheme: "digest", AuthSecret: "bob:hunter2", TLS: fxmodule.TLS{Enabled: true, CAFile: "/etc/ca.pem"},
+	}
+	require.Equal(t, want, fromYAML)
+
+	var anything map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(written), &anything))
+	text, err := json.Marshal(anything)
+	require.NoError(t, err)
+	var fromJSON fxmodule.Config
+	require.NoError(t, json.Unmarshal(text, &fromJSON))
+	require.Equal(t, want, fromJSON)
+
+	require.ErrorContains(t, yaml.Unmarshal([]byte("timeout: soon"), &fromYAML), `"soon"`)
+}
+
+// TestEveryFieldHasItsTags: whoever reads configuration, from wherever, finds a name for each field.
+func TestEveryFieldHasItsTags(t *testing.T) {
+	t.Parallel()
+	var check func(of reflect.Type)
+	check = func(of reflect.Type) {
+		for i := range of.NumField() {
+			f := of.Field(i)
+			for _, tag := range []string{"yaml", "json"} {
+				require.NotEmpty(t, f.Tag.Get(tag), "%s has no tag %s", f.Name, tag)
+			}
+			if f.Type.Kind() == reflect.Struct {
+				require.NotEmpty(t, f.Tag.Get("envPrefix"), f.Name)
+				check(f.Type)
+				continue
+			}
+			require.NotEmpty(t, f.Tag.Get("env"), f.Name)
+		}
+	}
+	check(reflect.TypeFor[fxmodule.Config]())
+}
+
+// TestASecretIsNotWritten anywhere that a Config could end up.
+func TestASecretIsNotWritten(t *testing.T) {
+	t.Parallel()
+	cfg := fxmodule.Default("localhost:2181")
+	cfg.AuthScheme, cfg.AuthSecret = "digest", "bob:hunter2"
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "config", cfg, "secret", cfg.AuthSecret)
+	asJSON, err := json.Marshal(cfg)
+	require.NoError(t, err)
+	asYAML, err := yaml.Marshal(cfg)
+	require.NoError(t, err)
+	for _, out := range []string{log.String(), string(asJSON), string(asYAML), fmt.Sprintf("%v %+v %#v %s", cfg, cfg, cfg, cfg.AuthSecret)} {
+		require.NotContains(t, out, "hunter2")
+		require.Contains(t, out, "redacted")
+	}
+}

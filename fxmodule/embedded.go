@@ -1,0 +1,42 @@
+package fxmodule
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/internal/zkserver"
+)
+
+func duration(d Duration) time.Duration { return time.Duration(d) }
+
+// dialer connects to a server.
+type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// embedded makes a server in this process, which lives as long as the application.
+func embedded(c Config, lc fx.Lifecycle, log *slog.Logger) ([]string, dialer, error) {
+	server, err := zkserver.New(zkserver.Config{Logger: log})
+	if err != nil {
+		return nil, nil, fmt.Errorf("fxmodule: the embedded server: %w", err)
+	}
+	lc.Append(fx.Hook{
+		OnStart: func(ctx context.Context) error {
+			log.Warn("fxmodule: using the embedded ZooKeeper server: for development only; everything is in memory and gone at the end")
+			if c.EmbeddedListen == "" {
+				return nil
+			}
+			address, err := server.Front(0).Listen(ctx, c.EmbeddedListen)
+			if err != nil {
+				return fmt.Errorf("fxmodule: Config.EmbeddedListen: %w", err)
+			}
+			log.Info("fxmodule: the embedded ZooKeeper server listens", "address", address)
+			return nil
+		},
+		OnStop: func(context.Context) error { return server.Close() },
+	})
+	return []string{server.Front(0).Name()}, server.Dial, nil
+}

@@ -1,0 +1,78 @@
+package fxmodule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/session"
+)
+
+// RunLeader runs fn whenever the named [Election] leads, again and again while the application runs: see election.Run. fn's context ends with the term and
+// when the application stops; the term is resigned after fn has returned. nil from fn resigns and stands again; an error shuts the application down, with
+// exit code 1, unless fn's context had ended.
+//
+// Each term is a span "troupe.lead" in the graph's trace.TracerProvider, and counts in its metric.MeterProvider: troupe.election.terms, and
+// troupe.election.leading, which is 1 while fn runs.
+func RunLeader(name string, fn func(ctx context.Context, t *election.Term) error) fx.Option {
+	if err := usable("RunLeader", name); err != nil {
+		return fx.Error(err)
+	}
+	if fn == nil {
+		return fx.Error(fmt.Errorf("fxmodule.RunLeader(%q): fn is nil", name))
+	}
+	invoke := func(e *election.Election, lc fx.Lifecycle, sd fx.Shutdowner, log *slog.Logger, mp metric.MeterProvider, tp trace.TracerProvider) error {
+		r := &reign{name: name, fn: fn, tracer: tracer(tp)}
+		if err := r.instruments(mp); err != nil {
+			return err
+		}
+		work(lc, func(ctx context.Context) {
+			err := e.Run(ctx, r.lead)
+			if err != nil && ctx.Err() == nil && !errors.Is(err, session.ErrClosed) { // the end of the session is for whoever watches over that
+				shutDown(sd, logger(log), "RunLeader "+name+" has failed", err)
+			}
+		})
+		return nil
+	}
+	return fx.Invoke(fx.Annotate(invoke, fx.ParamTags(tag(name), ``, ``, `optional:"true"`, `optional:"true"`, `optional:"true"`)))
+}
+
+// reign is what one RunLeader does.
+type reign struct {
+	name    string
+	fn      func(ctx context.Context, t *election.Term) error
+	tracer  trace.Tracer
+	terms   metric.Int64Counter
+	leading metric.Int64UpDownCounter
+}
+
+func (r *reign) instruments(mp metric.MeterProvider) error {
+	m := meter(mp)
+	var errs [2]error
+	r.terms, errs[0] = m.Int64Counter("troupe.election.terms", metric.WithDescription("terms that this process has begun"))
+	r.leading, errs[1] = m.Int64UpDownCounter("troupe.election.leading", metric.WithDescription("1 while this process leads"))
+	return errors.Join(errs[:]...)
+}
+
+func (r *reign) lead(ctx context.Context, t *election.Term) error {
+	of := attribute.String("election", r.name)
+	ctx, span := r.tracer.Start(ctx, "troupe.lead", trace.WithAttributes(of, attribute.Int64("token", t.Token())))
+	defer span.End()
+	r.terms.Add(ctx, 1, metric.WithAttributes(of))
+	r.leading.Add(ctx, 1, metric.WithAttributes(of))
+	defer r.leading.Add(context.WithoutCancel(ctx), -1, metric.WithAttributes(of))
+	err := r.fn(ctx, t)
+	if err != nil {
+		span.RecordError(err)
+		span.SetStatus(codes.Error, err.Error())
+	}
+	return err
+}

@@ -1,0 +1,169 @@
+package fxmodule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Module provides *session.Session and *actors.System from a [Config] in the graph, and connects and closes them with the application. The session is the one
+// on which every named instance of this package is made. Config.Validate is called first; what it says ends the start.
+var Module = fx.Module("troupe", fx.Provide(newServices), fx.Invoke(func(*session.Session) {}))
+
+// surroundings is what the module finds in the graph.
+type surroundings struct {
+	fx.In
+
+	Config     Config
+	Lifecycle  fx.Lifecycle
+	Shutdowner fx.Shutdowner
+	Log        *slog.Logger         `optional:"true"`
+	Meters     metric.MeterProvider `optional:"true"`
+	Tracers    trace.TracerProvider `optional:"true"`
+}
+
+// services is what it provides.
+type services struct {
+	fx.Out
+
+	Session *session.Session
+	System  *actors.System
+}
+
+func newServices(in surroundings) (services, error) {
+	if err := in.Config.Validate(); err != nil {
+		return services{}, err
+	}
+	cfg, log := in.Config.withDefaults(), logger(in.Log)
+	system := actors.New(actors.WithLogger(log))
+	in.Lifecycle.Append(fx.Hook{OnStop: system.Close}) // after everything that lives in it
+	servers, opts, err := cfg.options(in.Lifecycle, log)
+	if err != nil {
+		return services{}, err
+	}
+	s, err := session.New(servers, append(opts, session.WithLogger(log), session.WithSystem(system))...)
+	if err != nil {
+		return services{}, fmt.Errorf("fxmodule: %w", err)
+	}
+	l := &life{session: s, cfg: cfg, shutdowner: in.Shutdowner, log: log}
+	in.Lifecycle.Append(fx.Hook{OnStart: l.start, OnStop: l.stop})
+	return services{Session: s, System: system}, observe(in.Meters, s, in.Lifecycle)
+}
+
+func logger(log *slog.Logger) *slog.Logger {
+	if log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return log
+}
+
+// options are the session's servers and options; with Embedded, of a server of its own.
+func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.Option, error) {
+	opts := []session.Option{session.WithTimeout(duration(c.Timeout)), session.WithMaxPacket(c.MaxPacket)}
+	if c.Namespace != "" {
+		opts = append(opts, session.WithNamespace(c.Namespace))
+	}
+	if c.Tick > 0 {
+		opts = append(opts, session.WithTick(duration(c.Tick)))
+	}
+	if c.Strict {
+		opts = append(opts, session.WithStrict())
+	}
+	if c.AuthScheme != "" {
+		opts = append(opts, session.WithAuth(c.AuthScheme, []byte(c.AuthSecret)))
+	}
+	if c.Private {
+		opts = append(opts, session.WithACL(session.AuthACL(session.PermAll)...))
+	}
+	if c.TLS.Enabled {
+		cfg, err := c.TLS.config()
+		if err != nil {
+			return nil, nil, err
+		}
+		opts = append(opts, session.WithTLS(cfg))
+	}
+	if !c.Embedded {
+		return c.Servers, opts, nil
+	}
+	servers, dial, err := embedded(c, lc, log)
+	return servers, append(opts, session.WithDialer(dial)), err
+}
+
+// life is the session's, within that of the application.
+type life struct {
+	session    *session.Session
+	cfg        Config
+	shutdowner fx.Shutdowner
+	log        *slog.Logger
+
+	stopping chan struct{}
+	watched  chan struct{}
+}
+
+func (l *life) start(ctx context.Context) error {
+	if l.cfg.Startup == StartupLazy {
+		l.session.Start()
+	} else if err := l.connect(ctx); err != nil {
+		_ = l.session.Close(ctx) // fx calls no OnStop of a hook whose OnStart failed; ctx may have ended, and then nothing is left to wait for
+		return fmt.Errorf("fxmodule: not connected within fx's start timeout: servers %s: %w", strings.Join(l.cfg.Servers, ", "), err)
+	}
+	l.stopping, l.watched = make(chan struct{}), make(chan struct{})
+	go l.watch() // owned by the life; ends with the session or with stop
+	return nil
+}
+
+// connect gives up a little before ctx ends: fx reports the end of its start timeout alone, and not what a hook found out by then.
+func (l *life) connect(ctx context.Context) error {
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, left-min(left/10, time.Second/2))
+		defer cancel()
+	}
+	return l.session.Connect(ctx)
+}
+
+// watch shuts the application down if the session ends for good.
+func (l *life) watch() {
+	defer close(l.watched)
+	select {
+	case <-l.stopping:
+	case <-l.session.Done():
+		select {
+		case <-l.stopping:
+			return
+		default:
+		}
+		shutDown(l.shutdowner, l.log, "the ZooKeeper session has ended for good", l.session.Err())
+	}
+}
+
+func (l *life) stop(ctx context.Context) error {
+	if l.stopping != nil {
+		close(l.stopping)
+		<-l.watched
+	}
+	err := l.session.Close(ctx)
+	if errors.Is(err, session.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// shutDown ends the application with exit code 1.
+func shutDown(s fx.Shutdowner, log *slog.Logger, why string, err error) {
+	log.Error("shutting down: "+why, "error", err)
+	if err := s.Shutdown(fx.ExitCode(1)); err != nil {
+		log.Error("the application can't be shut down", "error", err)
+	}
+}

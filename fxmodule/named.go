@@ -1,0 +1,78 @@
+package fxmodule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Lock provides a *lock.Lock under a name, exclusive, on the module's session. It is closed, and what it holds released, when the application stops.
+//
+//	type Params struct {
+//		fx.In
+//		Orders *lock.Lock `name:"orders"`
+//	}
+func Lock(name, path string, opts ...lock.Option) fx.Option {
+	return named("Lock", name, func(s *session.Session) (*lock.Lock, error) { return lock.New(s, path, opts...) })
+}
+
+// ReadLock provides the reading side of a shared lock under a name: see lock.NewRead.
+func ReadLock(name, path string, opts ...lock.Option) fx.Option {
+	return named("ReadLock", name, func(s *session.Session) (*lock.Lock, error) { return lock.NewRead(s, path, opts...) })
+}
+
+// WriteLock provides the writing side of a shared lock under a name: see lock.NewWrite.
+func WriteLock(name, path string, opts ...lock.Option) fx.Option {
+	return named("WriteLock", name, func(s *session.Session) (*lock.Lock, error) { return lock.NewWrite(s, path, opts...) })
+}
+
+// Election provides a *election.Election under a name. It does not campaign by itself: call Campaign or Lead, or use [RunLeader].
+func Election(name, path string, opts ...election.Option) fx.Option {
+	return named("Election", name, func(s *session.Session) (*election.Election, error) { return election.New(s, path, opts...) })
+}
+
+// closer is what every instance is.
+type closer interface {
+	Close(ctx context.Context) error
+}
+
+// named provides one instance under a name, closed with the application.
+func named[T closer](kind, name string, build func(*session.Session) (T, error)) fx.Option {
+	if err := usable(kind, name); err != nil {
+		return fx.Error(err)
+	}
+	provide := func(s *session.Session, lc fx.Lifecycle) (T, error) {
+		v, err := build(s)
+		if err != nil {
+			return v, fmt.Errorf("fxmodule.%s(%q): %w", kind, name, err)
+		}
+		lc.Append(fx.Hook{OnStop: func(ctx context.Context) error { return stopped(v.Close(ctx)) }})
+		return v, nil
+	}
+	return fx.Provide(fx.Annotate(provide, fx.ResultTags(tag(name))))
+}
+
+// stopped is the error of a close: that the session is over already is none.
+func stopped(err error) error {
+	if errors.Is(err, session.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// usable says what is wrong with a name.
+func usable(kind, name string) error {
+	if name == "" || strings.ContainsAny(name, "\"`\\") {
+		return fmt.Errorf("fxmodule.%s: name %q: empty, or with a quote or a backslash in it", kind, name)
+	}
+	return nil
+}
+
+func tag(name string) string { return `name:"` + name + `"` }

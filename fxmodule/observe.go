@@ -1,0 +1,65 @@
+package fxmodule
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	meternoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/trace"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+const scope = "github.com/troupe-go/troupe/fxmodule"
+
+func meter(mp metric.MeterProvider) metric.Meter {
+	if mp == nil {
+		mp = meternoop.NewMeterProvider()
+	}
+	return mp.Meter(scope)
+}
+
+func tracer(tp trace.TracerProvider) trace.Tracer {
+	if tp == nil {
+		tp = tracenoop.NewTracerProvider()
+	}
+	return tp.Tracer(scope)
+}
+
+// observe has the session's state read whenever metrics are collected:
+//
+//	troupe.session.connected   1 while there is a connection
+//	troupe.session.epoch       the number of the present epoch: each step is an expired session
+//	troupe.session.trust       for how long, in seconds, the session may still be trusted, as if nothing were heard from now on; 0 if it is not
+func observe(mp metric.MeterProvider, s *session.Session, lc fx.Lifecycle) error {
+	m := meter(mp)
+	var errs [3]error
+	var connected, epoch metric.Int64ObservableGauge
+	var trust metric.Float64ObservableGauge
+	connected, errs[0] = m.Int64ObservableGauge("troupe.session.connected", metric.WithDescription("1 while there is a connection to ZooKeeper"))
+	epoch, errs[1] = m.Int64ObservableGauge("troupe.session.epoch", metric.WithDescription("the number of the present epoch"))
+	trust, errs[2] = m.Float64ObservableGauge("troupe.session.trust", metric.WithUnit("s"), metric.WithDescription("for how long the session may still be trusted"))
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	registered, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		st := s.Status()
+		up := int64(0)
+		if st.State == session.Connected {
+			up = 1
+		}
+		o.ObserveInt64(connected, up)
+		o.ObserveInt64(epoch, int64(st.Epoch))
+		o.ObserveFloat64(trust, max(0, time.Until(st.TrustedUntil).Seconds()))
+		return nil
+	}, connected, epoch, trust)
+	if err != nil {
+		return err
+	}
+	lc.Append(fx.Hook{OnStop: func(context.Context) error { return registered.Unregister() }})
+	return nil
+}

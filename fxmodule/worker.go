@@ -1,0 +1,42 @@
+package fxmodule
+
+import (
+	"context"
+
+	"go.uber.org/fx"
+)
+
+// worker is a function that runs while the application does: from its OnStart until it has returned, of itself or because OnStop ended its context.
+type worker struct {
+	run    func(ctx context.Context)
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// work has a function run while the application does.
+func work(lc fx.Lifecycle, run func(ctx context.Context)) {
+	w := &worker{run: run}
+	lc.Append(fx.Hook{OnStart: w.start, OnStop: w.stop})
+}
+
+func (w *worker) start(context.Context) error {
+	var ctx context.Context
+	ctx, w.cancel = context.WithCancel(context.Background()) // it lives as long as the application; that of OnStart ends with the start
+	w.done = make(chan struct{})
+	go func() { // owned by the worker; stop waits for it
+		defer close(w.done)
+		w.run(ctx)
+	}()
+	return nil
+}
+
+// stop ends the context and waits until the function has returned, or fx's stop timeout is over.
+func (w *worker) stop(ctx context.Context) error {
+	w.cancel()
+	select {
+	case <-w.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
