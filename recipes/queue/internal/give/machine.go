@@ -151,8 +151,11 @@ func (m *Machine) add(j *job) {
 // withdraw takes a wish back that was not sent.
 func (m *Machine) withdraw(no uint64) []recipe.Effect {
 	at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.no == no })
-	if at < 0 || m.jobs[at].doubt || m.batch != nil && slices.Contains(m.batch.jobs, m.jobs[at]) {
-		return nil
+	switch {
+	case at < 0:
+		return nil // settled
+	case m.jobs[at].doubt || m.batch != nil && slices.Contains(m.batch.jobs, m.jobs[at]):
+		return []recipe.Effect{Late{No: no}}
 	}
 	return m.settle(m.jobs[at], ErrWithdrawn)
 }

@@ -43,6 +43,9 @@ type Settled struct {
 // Sending says which wishes are about to be sent: from here on they may have been carried out. It is an effect, before the transaction that it is about.
 type Sending struct{ Nos []uint64 }
 
+// Late says that a wish can't be withdrawn: it may be carried out, or have been. It is an effect.
+type Late struct{ No uint64 }
+
 // Why a wish was not carried out. Any other error is ZooKeeper's refusal.
 var (
 	ErrFull      = errors.New("the queue is full")

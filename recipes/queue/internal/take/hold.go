@@ -52,7 +52,7 @@ func (m *Machine) deliver(h *held) recipe.Effect {
 		attempt = int(p.version) + 1
 	}
 	return Deliver{
-		No: h.no, Epoch: m.epoch, Claim: h.claim, Token: h.token,
+		No: h.no, Turn: m.turn, Epoch: m.epoch, Claim: h.claim, Token: h.token,
 		ID: m.known(p), Data: p.data, Priority: p.entry.Priority, Attempt: attempt,
 	}
 }
@@ -131,7 +131,10 @@ func (m *Machine) onOver(ev Over) []recipe.Effect {
 func (m *Machine) onUnheld(ev Unheld) []recipe.Effect {
 	h := m.held[ev.No]
 	if h == nil {
-		return []recipe.Effect{Lost(ev)}
+		return []recipe.Effect{Lost{No: ev.No}}
+	}
+	if ev.Turn != m.turn { // what it was to wait for has come meanwhile
+		return []recipe.Effect{m.deliver(h)}
 	}
 	h.parked = true
 	return nil
@@ -139,6 +142,7 @@ func (m *Machine) onUnheld(ev Unheld) []recipe.Effect {
 
 // unpark delivers what could not be.
 func (m *Machine) unpark() []recipe.Effect {
+	m.turn++
 	var effects []recipe.Effect
 	for _, h := range m.inTurn() {
 		if h.parked && h.how == 0 {

@@ -28,6 +28,7 @@ type Machine struct {
 	backing  bool
 
 	items    uint64
+	turn     uint64 // how often trust or the connection came back
 	held     map[uint64]*held
 	claims   map[string]*held // by path
 	settling []*held          // to be settled, in order

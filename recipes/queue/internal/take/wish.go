@@ -31,7 +31,10 @@ type (
 	Over struct{ No uint64 }
 
 	// Unheld says that an item can't be had yet: it is delivered again when that may have changed.
-	Unheld struct{ No uint64 }
+	Unheld struct {
+		No   uint64
+		Turn uint64 // of its Deliver
+	}
 )
 
 // How an item is settled.
@@ -49,6 +52,7 @@ type (
 	// Deliver is an item that was taken.
 	Deliver struct {
 		No       uint64
+		Turn     uint64 // how often trust or the connection had come back by then
 		Epoch    uint64
 		Claim    string // its path; "" with AutoAck
 		Token    int64

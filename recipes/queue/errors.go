@@ -1,0 +1,58 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/troupe-go/troupe/recipes/queue/internal/give"
+	"github.com/troupe-go/troupe/recipes/queue/internal/take"
+	"github.com/troupe-go/troupe/session"
+)
+
+var (
+	// ErrEmpty: nothing is in line that nobody has claimed.
+	ErrEmpty = errors.New("queue: empty")
+
+	// ErrFull: the queue has as many items as WithCapacity allows, those included that are being processed. ZooKeeper has confirmed it, for one instant.
+	ErrFull = errors.New("queue: full")
+
+	// ErrDuplicate: an item with this id lives, waiting or being processed. Nothing was put.
+	ErrDuplicate = errors.New("queue: an item with this id is in the queue")
+
+	// ErrCapacity: the queue was given another capacity, or it had items before it was to be given one.
+	ErrCapacity = errors.New("queue: it has another capacity")
+
+	// ErrOverdue is why an item was lost that was not settled within its visibility timeout.
+	ErrOverdue = errors.New("queue: not settled in time")
+)
+
+// ofMachines are the machines' errors in the words of this package and of the session.
+var ofMachines = []struct{ err, is error }{
+	{give.ErrFull, ErrFull},
+	{give.ErrDuplicate, ErrDuplicate},
+	{give.ErrCapacity, ErrCapacity},
+	{give.ErrUnknown, session.ErrUnknownOutcome},
+	{take.ErrLost, session.ErrLost},
+	{take.ErrUnknown, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome)},
+	{take.ErrOverdue, ErrOverdue},
+	{take.ErrDeleted, session.ErrDeleted},
+}
+
+// translated is a machine's error as users see it.
+func translated(err error) error {
+	for _, e := range ofMachines {
+		if errors.Is(err, e.err) {
+			return e.is
+		}
+	}
+	return err
+}
+
+// failed wraps an error with the operation and the path. Errors of the session come wrapped already.
+func failed(op, path string, err error) error {
+	var oe *session.OpError
+	if err == nil || errors.As(err, &oe) && oe.Path == path {
+		return err
+	}
+	return &session.OpError{Op: op, Path: path, Err: err}
+}

@@ -1,0 +1,279 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/queue/internal/place"
+	"github.com/troupe-go/troupe/recipes/queue/internal/room"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Entry is what can be seen of an item without taking it.
+type Entry struct {
+	ID       string
+	Data     []byte
+	Priority int
+	Attempts int // how often it was claimed
+}
+
+// looked is an item where it lies.
+type looked struct {
+	place.Item
+	at      string // its path
+	id      string
+	claims  []string // paths of the claims on it
+	claimed bool
+}
+
+// Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none. A delayed item that is due and that no consumer has moved into
+// line yet is not seen.
+func (q *Queue) Peek(ctx context.Context) (Entry, error) {
+	e, err := q.peek(ctx)
+	return e, failed("peek", q.path, err)
+}
+
+func (q *Queue) peek(ctx context.Context) (Entry, error) {
+	buckets, err := q.lookAt(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	for _, b := range buckets {
+		if b.Lane.Later {
+			break
+		}
+		items, err := q.itemsIn(ctx, b)
+		if err != nil {
+			return Entry{}, err
+		}
+		for _, i := range items {
+			if i.claimed {
+				continue
+			}
+			data, stat, err := q.session.Get(ctx, i.at)
+			switch {
+			case err == nil:
+				return Entry{ID: i.id, Data: data, Priority: i.Priority, Attempts: int(stat.Version)}, nil
+			case !errors.Is(err, session.ErrNoNode): // somebody was quicker
+				return Entry{}, err
+			}
+		}
+	}
+	return Entry{}, ErrEmpty
+}
+
+// Len counts the items: those in line, those being processed, and those that wait for their delay. It costs a listing of each bucket, that is for about 250 items, and is
+// no more than an estimate while others put and take.
+func (q *Queue) Len(ctx context.Context) (int, error) {
+	n, err := q.count(ctx)
+	return n, failed("len", q.path, err)
+}
+
+func (q *Queue) count(ctx context.Context) (int, error) {
+	n := 0
+	err := q.each(ctx, func(items []looked) { n += len(items) })
+	return n, err
+}
+
+// Remove deletes the item with this id, whether it is in line, being processed or delayed; its consumer, if any, loses it (session.ErrDeleted). session.ErrNoNode:
+// there is none. Without WithID the item is searched for, which costs as much as Len.
+func (q *Queue) Remove(ctx context.Context, id string) error {
+	return failed("remove", q.path, q.remove(ctx, id))
+}
+
+func (q *Queue) remove(ctx context.Context, id string) error {
+	if id == "" {
+		return errors.New("id: empty")
+	}
+	for {
+		var found *looked
+		err := q.each(ctx, func(items []looked) {
+			for _, i := range items {
+				if i.id == id {
+					found = &i
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return fmt.Errorf("id: %w: %q", session.ErrNoNode, id)
+		}
+		switch err := q.delete(ctx, found); {
+		case err == nil, errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil && q.isGone(ctx, found.at):
+			return nil
+		case errors.Is(err, session.ErrNoNode), errors.Is(err, session.ErrBadVersion), errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil:
+			// Somebody has claimed or settled it meanwhile: look again.
+		default:
+			return err
+		}
+	}
+}
+
+func (q *Queue) isGone(ctx context.Context, path string) bool {
+	_, exists, err := q.session.Exists(ctx, path)
+	return err == nil && !exists
+}
+
+// delete takes an item out of the queue, with all that belongs to it.
+func (q *Queue) delete(ctx context.Context, i *looked) error {
+	ops := []session.Op{session.DeleteOp(i.at, -1)}
+	for _, claim := range i.claims {
+		ops = append(ops, session.DeleteOp(claim, -1))
+	}
+	if i.ID != "" {
+		index := q.root().ID(i.ID)
+		guid, _, err := q.session.Get(ctx, index)
+		switch {
+		case err == nil && bytes.Equal(guid, []byte(i.GUID)):
+			ops = append(ops, session.DeleteOp(index, -1))
+		case err != nil && !errors.Is(err, session.ErrNoNode):
+			return err
+		}
+	}
+	if q.cfg.layout == Troupe {
+		back := room.New(q.root(), home(q.puts.guid))
+		part, _ := back.Home()
+		data, stat, err := q.session.Get(ctx, q.root().Stripe(part))
+		switch {
+		case err == nil:
+			back.Saw(part, data, stat.Version)
+			use := back.Give(1)
+			ops = append(ops, session.SetOp(use.Op.Path, use.Op.Data, use.Op.Version))
+		case !errors.Is(err, session.ErrNoNode):
+			return err
+		}
+	}
+	_, err := q.session.Multi(ctx, ops...)
+	return err
+}
+
+// lookAt lists the buckets, in order. A layout without any has one.
+func (q *Queue) lookAt(ctx context.Context) ([]place.Bucket, error) {
+	if q.cfg.layout != Troupe {
+		return []place.Bucket{{}}, nil
+	}
+	names, _, err := q.session.Children(ctx, q.path)
+	if err != nil && !errors.Is(err, session.ErrNoNode) {
+		return nil, err
+	}
+	var buckets []place.Bucket
+	for _, name := range names {
+		if b, ok := place.ParseBucket(name); ok {
+			buckets = append(buckets, b)
+		}
+	}
+	slices.SortFunc(buckets, place.Bucket.Compare)
+	return buckets, nil
+}
+
+// atATime is how many listings are under way together.
+const atATime = 16
+
+// each lists every bucket.
+func (q *Queue) each(ctx context.Context, f func(items []looked)) error {
+	buckets, err := q.lookAt(ctx)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	at := 0
+	for range min(atATime, len(buckets)) {
+		group.Go(func() { // ends with the buckets, or with an error; each waits for it
+			for {
+				mu.Lock()
+				n := at
+				at++
+				over := n >= len(buckets) || err != nil
+				mu.Unlock()
+				if over {
+					return
+				}
+				items, failure := q.itemsIn(ctx, buckets[n])
+				mu.Lock()
+				if failure != nil {
+					err = failure
+				} else {
+					f(items)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return err
+}
+
+// itemsIn lists a bucket's items, in order. One that is gone has none.
+func (q *Queue) itemsIn(ctx context.Context, b place.Bucket) ([]looked, error) {
+	if q.cfg.layout != Troupe {
+		return q.itemsInFlat(ctx)
+	}
+	path := q.root().Bucket(b)
+	names, err := q.children(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	claims := make(map[int32][]string)
+	for _, name := range names {
+		if c, ok := place.ParseClaim(name); ok {
+			claims[c.Seq] = append(claims[c.Seq], znode.Join(path, name))
+		}
+	}
+	var items []looked
+	for _, name := range names {
+		if i, ok := place.ParseItem(name, b.Lane); ok {
+			items = append(items, looked{Item: i, at: znode.Join(path, name), id: i.Known(), claims: claims[i.Seq], claimed: claims[i.Seq] != nil})
+		}
+	}
+	slices.SortFunc(items, func(a, b looked) int { return znode.CompareSeq(a.Seq, b.Seq) })
+	return items, nil
+}
+
+func (q *Queue) itemsInFlat(ctx context.Context) ([]looked, error) {
+	names, err := q.children(ctx, q.site.Flat)
+	if err != nil {
+		return nil, err
+	}
+	var taken []string
+	if dir := q.cfg.layout.taken(q.path); dir != "" {
+		if taken, err = q.children(ctx, dir); err != nil {
+			return nil, err
+		}
+	}
+	var items []looked
+	for _, name := range names {
+		i, ok := q.cfg.layout.parse(name)
+		if !ok {
+			continue
+		}
+		l := looked{Item: i, at: znode.Join(q.site.Flat, name), id: name}
+		if slices.Contains(taken, name) {
+			l.claimed, l.claims = true, []string{znode.Join(q.cfg.layout.taken(q.path), name)}
+		}
+		items = append(items, l)
+	}
+	slices.SortFunc(items, func(a, b looked) int {
+		if a.Priority != b.Priority {
+			return a.Priority - b.Priority
+		}
+		return znode.CompareSeq(a.Seq, b.Seq)
+	})
+	return items, nil
+}
+
+// children lists a znode; one that does not exist has none.
+func (q *Queue) children(ctx context.Context, path string) ([]string, error) {
+	names, _, err := q.session.Children(ctx, path)
+	if errors.Is(err, session.ErrNoNode) {
+		return nil, nil
+	}
+	return names, err
+}

@@ -1,0 +1,210 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/host"
+	"github.com/troupe-go/troupe/recipes/queue/internal/give"
+	"github.com/troupe-go/troupe/session"
+)
+
+// idle is after how long without work what a queue keeps in the background ends.
+const idle = time.Minute
+
+// prompt is how long a call whose context has ended waits to hear whether anything came of it.
+const prompt = 100 * time.Millisecond
+
+// producer puts items for the callers of one Queue. Its actor is there only while it has something to do, and a minute longer.
+type producer struct {
+	queue *Queue
+	guid  string
+
+	mu    sync.Mutex
+	host  *host.Host // nil: none
+	calls []*putting // that wait, in their order: the record that outlives the actor
+	no    uint64
+}
+
+// putting is a call of Put that waits.
+type putting struct {
+	wish give.Put
+	sent bool // it may have been carried out
+	done *notify.End
+	late *notify.Latch // it is too late to withdraw it
+}
+
+// errDone ends a call that has got what it wanted.
+var errDone = errors.New("done")
+
+func newProducer(q *Queue) *producer {
+	return &producer{queue: q, guid: string(znode.NewGUID())}
+}
+
+// put waits until the items are in the queue.
+func (p *producer) put(ctx context.Context, items []give.Item) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	p.mu.Lock()
+	p.no++
+	c := &putting{wish: give.Put{No: p.no, Items: items}, done: notify.NewEnd(), late: notify.NewLatch()}
+	p.calls = append(p.calls, c)
+	p.tell(c.wish)
+	p.mu.Unlock()
+	select {
+	case <-c.done.Done():
+		return c.result()
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	p.tell(give.Withdraw{No: c.wish.No})
+	p.mu.Unlock()
+	select {
+	case <-c.done.Done():
+		if err := c.done.Err(); errors.Is(err, give.ErrWithdrawn) {
+			return context.Cause(ctx)
+		}
+		return c.result()
+	case <-c.late.C():
+	case <-time.After(prompt): // the actor is being restarted
+	}
+	return fmt.Errorf("%w: %w", session.ErrUnknownOutcome, context.Cause(ctx))
+}
+
+func (c *putting) result() error {
+	if err := c.done.Err(); !errors.Is(err, errDone) {
+		return translated(err)
+	}
+	return nil
+}
+
+// tell tells the actor, and makes one if there is none. With mu.
+func (p *producer) tell(ev recipe.Event) {
+	if p.host != nil && p.host.Tell(ev) {
+		return
+	}
+	p.start()
+	if _, put := ev.(give.Put); !put && p.host != nil {
+		p.host.Tell(ev)
+	}
+}
+
+// start makes an actor, and tells it what stands. With mu.
+func (p *producer) start() {
+	q := p.queue
+	h, err := host.New(host.Config{
+		Session: q.session, Kind: "queue", Path: q.path,
+		Machine: func() recipe.Machine {
+			return give.New(give.Config{
+				Site: q.site, GUID: p.guid, Home: home(p.guid), Capacity: q.cfg.capacity, Idle: milliseconds(idle),
+			})
+		},
+		Standing: p.standing,
+		Perform:  p.perform,
+	})
+	if err != nil {
+		p.fail(err)
+		return
+	}
+	p.host = h
+	go p.follow(h) // ends with the instance, which ends with its session at the latest
+	for _, c := range p.calls {
+		h.Tell(p.again(c))
+	}
+}
+
+// follow waits for the end of an actor. What it left undone because it had just decided that there was nothing to do, the next one does.
+func (p *producer) follow(h *host.Host) {
+	<-h.Done()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.host != h {
+		return
+	}
+	p.host = nil
+	switch {
+	case len(p.calls) == 0:
+	case errors.Is(h.Err(), session.ErrClosed):
+		p.start()
+	default:
+		p.fail(h.Err())
+	}
+}
+
+// fail ends all that wait. With mu.
+func (p *producer) fail(err error) {
+	for _, c := range p.calls {
+		if c.sent {
+			err = fmt.Errorf("%w: %w", session.ErrUnknownOutcome, err)
+		}
+		c.done.Set(err)
+	}
+	p.calls = nil
+}
+
+func (p *producer) again(c *putting) give.Put {
+	wish := c.wish
+	wish.Again = c.sent
+	return wish
+}
+
+// standing are the wishes for a machine that was made anew.
+func (p *producer) standing() []recipe.Event {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var wishes []recipe.Event
+	for _, c := range p.calls {
+		wishes = append(wishes, p.again(c))
+	}
+	return wishes
+}
+
+// perform does what the machine says.
+func (p *producer) perform(e recipe.Effect) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := e.(type) {
+	case give.Sending:
+		for _, c := range p.calls {
+			c.sent = c.sent || slices.Contains(e.Nos, c.wish.No)
+		}
+	case give.Late:
+		if i := p.index(e.No); i >= 0 {
+			p.calls[i].late.Close()
+		}
+	case give.Settled:
+		i := p.index(e.No)
+		if i < 0 {
+			return
+		}
+		c := p.calls[i]
+		p.calls = slices.Delete(p.calls, i, i+1)
+		if e.Err == nil {
+			e.Err = errDone
+		}
+		c.done.Set(e.Err)
+	}
+}
+
+func (p *producer) index(no uint64) int {
+	return slices.IndexFunc(p.calls, func(c *putting) bool { return c.wish.No == no })
+}
+
+// home is the part of a bounded queue's room that somebody uses first.
+func home(guid string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(guid)) // never fails
+	return int(h.Sum32() & 0xff)
+}
+
+// milliseconds rounds up: nothing is early.
+func milliseconds(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
