@@ -77,6 +77,20 @@ func (f *foreign) acquired(answer <-chan reply) (bool, error) {
 	return r.values[0] == "yes", nil
 }
 
+// ready waits until a waiter can be left to itself. LeaderElectionSupport fails, and stands again at the end, if anybody leaves while it looks who is
+// there.
+func (f *foreign) ready(t *testing.T) {
+	t.Helper()
+	if !strings.HasPrefix(f.label, "support") {
+		return
+	}
+	select {
+	case <-f.d.feed(f.rec, "ready"):
+	case <-time.After(patience):
+		t.Fatalf("%s never waits", f.label)
+	}
+}
+
 func (f *foreign) release() error { return f.ask(f.rec, "release") }
 func (f *foreign) end() error     { return f.ask(f.mine, "close") }
 func (f *foreign) mark(path string) error {

@@ -73,6 +73,9 @@ func arrivals(t *testing.T, s *session.Session, path string, contenders ...conte
 	for i, c := range contenders {
 		waiting = append(waiting, begin(c))
 		inLine(t, s, path, i+1)
+		if f, ok := c.(*foreign); ok && i > 0 {
+			f.ready(t)
+		}
 	}
 	for i, c := range contenders {
 		require.NoError(t, (<-waiting[i]).err)

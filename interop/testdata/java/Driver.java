@@ -63,7 +63,7 @@ public final class Driver {
                 TARGETS.put(name, open(name, args[0], args[1], Integer.parseInt(args[2])));
                 return new String[0];
             case "new": // kind, session, path, further arguments
-                TARGETS.put(name, Recipes.make(args[0], TARGETS.get(args[1]), args[2], Arrays.copyOfRange(args, 3, args.length)));
+                TARGETS.put(name, Recipes.make(name, args[0], TARGETS.get(args[1]), args[2], Arrays.copyOfRange(args, 3, args.length)));
                 return new String[0];
             default:
                 Target target = TARGETS.get(name);

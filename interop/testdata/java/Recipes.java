@@ -26,7 +26,7 @@ import org.apache.zookeeper.recipes.queue.DistributedQueue;
 final class Recipes {
     private Recipes() {}
 
-    static Driver.Target make(String kind, Driver.Target session, String path, String[] more) throws Exception {
+    static Driver.Target make(String name, String kind, Driver.Target session, String path, String[] more) throws Exception {
         switch (kind) {
             case "mutex":
                 return new Lock(new InterProcessMutex(curator(session), path));
@@ -46,7 +46,7 @@ final class Recipes {
             case "writelock":
                 return new Java(plain(session), path);
             case "support":
-                return new Support(plain(session), path, more[0]);
+                return new Support(name, plain(session), path, more[0]);
             case "queue":
                 DistributedQueue queue = new DistributedQueue(plain(session), path, ZooDefs.Ids.OPEN_ACL_UNSAFE);
                 return new Queue(queue::offer, queue::poll, queue::peek, queue::take);
@@ -155,9 +155,9 @@ final class Recipes {
         @Override
         public String[] call(String verb, String[] a) throws Exception {
             switch (verb) {
-                case "leader":
-                    return new String[] {latch.getLeader().getId()};
-                case "leads": // asked in passing, without a request
+                case "leader": // whoever asks, candidate or not
+                    return new String[] {new LeaderLatch(client, path).getLeader().getId()};
+                case "leads": // by what it knows, without a request
                     return new String[] {latch.hasLeadership() ? "yes" : "no"};
                 default:
                     return super.call(verb, a);
@@ -213,12 +213,14 @@ final class Recipes {
 
     /** ZooKeeper's LeaderElectionSupport. */
     private static final class Support extends Possession {
+        private final String name;
         private final ZooKeeper zk;
         private final String path;
         private final String host;
         private LeaderElectionSupport support;
 
-        Support(ZooKeeper zk, String path, String host) throws Exception {
+        Support(String name, ZooKeeper zk, String path, String host) throws Exception {
+            this.name = name;
             this.zk = zk;
             this.path = path;
             this.host = host;
@@ -235,16 +237,15 @@ final class Recipes {
             while (System.nanoTime() < end) {
                 CountDownLatch over = new CountDownLatch(1);
                 boolean[] elected = new boolean[1];
-                support = new LeaderElectionSupport();
-                support.setZooKeeper(zk);
-                support.setRootNodeName(path);
-                support.setHostName(host);
+                support = make();
                 support.addListener(type -> {
                     if (type == LeaderElectionSupport.EventType.ELECTED_COMPLETE) {
                         elected[0] = true;
                         over.countDown();
                     } else if (type == LeaderElectionSupport.EventType.FAILED) {
                         over.countDown();
+                    } else if (type == LeaderElectionSupport.EventType.READY_COMPLETE) {
+                        Driver.event(name, "ready", "");
                     }
                 });
                 support.start();
@@ -263,10 +264,18 @@ final class Recipes {
 
         @Override
         public String[] call(String verb, String[] a) throws Exception {
-            if (verb.equals("leader")) {
-                return new String[] {support.getLeaderHostName()};
+            if (verb.equals("leader")) { // whoever asks, candidate or not
+                return new String[] {make().getLeaderHostName()};
             }
             return super.call(verb, a);
+        }
+
+        private LeaderElectionSupport make() {
+            LeaderElectionSupport s = new LeaderElectionSupport();
+            s.setZooKeeper(zk);
+            s.setRootNodeName(path);
+            s.setHostName(host);
+            return s;
         }
     }
 

@@ -140,12 +140,16 @@ class Possession:
 
 
 class Candidate:
-    """Election.run calls a function that leads until it returns: here, until release."""
+    """Election.run calls a function that leads until it returns: here, until release.
 
-    def __init__(self, election):
-        self.election = election
+    Each acquisition has an Election of its own, because one that was cancelled too late stays cancelled.
+    """
+
+    def __init__(self, make):
+        self.make = make
 
     def acquire(self, millis):
+        self.election = self.make()
         self.leading, self.resign = threading.Event(), threading.Event()
 
         def lead():
@@ -167,7 +171,7 @@ class Candidate:
         return []
 
     def contenders(self):
-        return [",".join(self.election.contenders())]
+        return [",".join(self.make().contenders())]
 
 
 class Queue:
@@ -203,7 +207,7 @@ def make(kind, session, path, *more):
     kinds = {
         # Beside kazoo only.
         "lock": lambda: Possession(c.Lock(path, *more)),
-        "election": lambda: Candidate(c.Election(path, *more)),
+        "election": lambda: Candidate(lambda: c.Election(path, *more)),
         "semaphore": lambda: Possession(c.Semaphore(path, max_leases=int(more[0]))),
         "read": lambda: Possession(c.ReadLock(path, *more)),
         "write": lambda: Possession(c.WriteLock(path, *more)),
