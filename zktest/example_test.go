@@ -33,103 +33,79 @@ func Example() {
 	// hello, version 0, <nil>
 }
 
-// What does a service do when its session expires? Here: it is told when it reconnects, and its ephemerals are gone.
-func ExampleServer_Expire() {
-	server, err := zktest.New()
+// serve is the beginning of the examples below: a server in memory. They run in real time; a test of your own does better inside testing/synctest.
+func serve(opts ...zktest.Option) *zktest.Server {
+	server, err := zktest.New(opts...)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
-	defer server.Close()
-	conn, events, err := zk.Connect(server.Servers(), 10*time.Second, zk.WithLogger(quiet{}))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer conn.Close()
-	if _, err = conn.Create("/present", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	server.Expire(conn.SessionID())
-	await(events, zk.StateExpired)
-	fmt.Println("expired")
-	await(events, zk.StateHasSession) // the library opens a new one
-	exists, _, err := conn.Exists("/present")
-	fmt.Println(exists, err)
-	// Output:
-	// expired
-	// false <nil>
+	return server
 }
 
+// connect opens a session, over memory, with the i-th server, or whichever is there if no number is given. Its events come over the channel.
+func connect(server *zktest.Server, i ...int) (*zk.Conn, <-chan zk.Event) {
+	return connectWith(server, inMemory(server), 10*time.Second, i...)
+}
+
+func connectWith(server *zktest.Server, dial zk.Dialer, timeout time.Duration, i ...int) (*zk.Conn, <-chan zk.Event) {
+	hosts := server.Hosts()
+	if len(i) > 0 {
+		hosts = hosts[i[0] : i[0]+1]
+	}
+	hosts = append(hosts, hosts[0]) // the library pauses for a second when it has tried all
+	conn, events, err := zk.Connect(hosts, timeout, zk.WithLogger(quiet{}), zk.WithDialer(dial))
+	if err != nil {
+		panic(err)
+	}
+	await(events, zk.StateHasSession)
+	return conn, events
+}
+
+// await waits for a state of the session.
 func await(events <-chan zk.Event, state zk.State) {
 	for event := range events {
-		if event.State == state {
+		if event.State == state && event.Type == zk.EventSession {
 			return
 		}
 	}
 }
 
-// Lose the reply to the next create: the znode is there, and the client doesn't know.
-func ExampleServer_Intercept() {
-	server, err := zktest.New()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer server.Close()
-	remove := server.Intercept(func(q *zktest.Request) zktest.Verdict {
-		if q.Op == zktest.OpCreate {
-			return zktest.CutAfter
-		}
-		return zktest.Pass
-	})
-	conn, events, err := zk.Connect(server.Servers(), 10*time.Second, zk.WithLogger(quiet{}))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer conn.Close()
+var open = zk.WorldACL(zk.PermAll)
 
-	await(events, zk.StateHasSession)
-	_, err = conn.Create("/unknown", nil, 0, zk.WorldACL(zk.PermAll))
-	fmt.Println(err)
-	remove()
-	await(events, zk.StateHasSession) // the same session, on a new connection
-	exists, _, err := conn.Exists("/unknown")
-	fmt.Println(exists, err)
-	// Output:
-	// zk: connection closed
-	// true <nil>
+// present makes a znode, for which an example fails if it can't be made.
+func present(conn *zk.Conn, path string, flags int32) string {
+	created, err := conn.Create(path, []byte("old"), flags, open)
+	if err != nil {
+		panic(err)
+	}
+	return created
 }
 
-// One release, one watch event: the journal counts.
-func ExampleServer_Journal() {
-	server, err := zktest.New()
+// exists looks for a znode.
+func exists(conn *zk.Conn, path string) bool {
+	found, _, err := conn.Exists(path)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
-	defer server.Close()
-	conn, _, err := zk.Connect(server.Servers(), 10*time.Second, zk.WithLogger(quiet{}))
-	if err != nil {
-		fmt.Println(err)
-		return
+	return found
+}
+
+// answered reports whether a request has been answered within a while that is long for a server that is well.
+func answered(done <-chan error) bool {
+	select {
+	case <-done:
+		return true
+	case <-time.After(50 * time.Millisecond):
+		return false
 	}
-	defer conn.Close()
-	_, _ = conn.Create("/watched", nil, 0, zk.WorldACL(zk.PermAll))
-	if _, _, _, err := conn.GetW("/watched"); err != nil {
-		fmt.Println(err)
-	}
-	_ = conn.Delete("/watched", -1)
-	for _, q := range server.Journal() {
-		if q.Op != zktest.OpConnect && q.Op != zktest.OpPing {
-			fmt.Println(q.Op, q.Path, "fired", q.Fired)
-		}
-	}
-	// Output:
-	// create /watched fired 0
-	// getData /watched fired 0
-	// delete /watched fired 1
+}
+
+// later makes a znode in the background.
+func later(conn *zk.Conn, path string) <-chan error {
+	done := make(chan error, 1)
+	go func() { // ends with the answer, or with the connection
+		_, err := conn.Create(path, nil, 0, open)
+		done <- err
+	}()
+	return done
 }

@@ -17,9 +17,13 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-func inMemory(s *zktest.Server) zk.Dialer {
-	return func(network, address string, _ time.Duration) (net.Conn, error) {
-		return s.Dialer()(context.Background(), network, address)
+func inMemory(s *zktest.Server) zk.Dialer { return dialWith(s.Dialer()) }
+
+func dialWith(dial func(ctx context.Context, network, addr string) (net.Conn, error)) zk.Dialer {
+	return func(network, address string, timeout time.Duration) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		defer cancel()
+		return dial(ctx, network, address)
 	}
 }
 
