@@ -48,9 +48,14 @@ func (l *ledger) standing() []recipe.Event {
 	return events
 }
 
+// index is where a claim stands, -1 if it does not any more.
+func (l *ledger) index(number uint64) int {
+	return slices.IndexFunc(l.claims, func(c *claim) bool { return c.number == number })
+}
+
 // take takes a claim out; nil if it is not there any more.
 func (l *ledger) take(number uint64) *claim {
-	i := slices.IndexFunc(l.claims, func(c *claim) bool { return c.number == number })
+	i := l.index(number)
 	if i < 0 {
 		return nil
 	}

@@ -29,7 +29,7 @@ func (d *Double) enter(e double.Enter) {
 	p := newPassage(d, e)
 	hold, err := d.host.Hold(e.Epoch, e.Own, e.Token, func(cause error) { d.ran(p, cause) })
 	if err != nil {
-		d.host.Tell(double.Deferred{Claim: e.Claim})
+		d.postpone(e.Claim)
 		return
 	}
 	p.Hold = hold
@@ -49,6 +49,15 @@ func (d *Double) enter(e double.Enter) {
 	d.ledger.mu.Unlock()
 	if p.Err() != nil {
 		d.lost(p) // before there was an offer to take back
+	}
+}
+
+// postpone: there can be no possession now. Word of that comes before a withdrawal, or not at all.
+func (d *Double) postpone(claim uint64) {
+	d.ledger.mu.Lock()
+	defer d.ledger.mu.Unlock()
+	if i := d.ledger.index(claim); i >= 0 {
+		d.host.Tell(double.Deferred{Claim: claim, Once: d.ledger.claims[i].once})
 	}
 }
 

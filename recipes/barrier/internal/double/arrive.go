@@ -23,6 +23,7 @@ func (m *Machine) onRounds(ev recipe.Listed) {
 		m.refused(ev.Err)
 		return
 	}
+	m.guard = ev.Stat.Version
 	numbers := Rounds(ev.Names)
 	if len(numbers) == 0 {
 		m.found(1)
@@ -48,10 +49,12 @@ func (m *Machine) refused(err error) {
 	m.proceed()
 }
 
-// found makes a round where there is none that is open.
+// found makes a round where there is none that is open, unless somebody has done so since the rounds were listed: that one may have come and gone by now, and
+// who stood in another of the same number would stand there alone.
 func (m *Machine) found(number int64) {
 	m.state, m.round = Founding, number
-	m.transact(Opening(m.cfg.Path, number, m.cfg.Parties)...)
+	turn := recipe.Op{Do: recipe.Set, Path: m.cfg.Path, Version: m.guard}
+	m.transact(append([]recipe.Op{turn}, Opening(m.cfg.Path, number, m.cfg.Parties)...)...)
 }
 
 // Opening are the operations that make a round of the barrier at path.
@@ -133,7 +136,8 @@ func (m *Machine) onNewest(ev recipe.Seen) {
 		return
 	}
 	m.unsure = false
-	if v := ParseVerdict(ev.Data); ev.Exists && v.Kind == Open {
+	whole := ev.Stat.Children >= fixtures
+	if v := ParseVerdict(ev.Data); ev.Exists && v.Kind == Open && whole {
 		m.version = ev.Stat.Version
 		m.proceed()
 		return
@@ -143,7 +147,8 @@ func (m *Machine) onNewest(ev recipe.Seen) {
 
 // stand arrives, if the round is still open.
 func (m *Machine) stand() {
-	m.state, m.place = Standing, place{}
+	m.state, m.place = Standing, place{twice: m.former == m.own()}
+	m.former = m.own()
 	round := m.roundPath()
 	m.transact(
 		recipe.Op{Do: recipe.Check, Path: round, Version: m.version},
@@ -162,10 +167,7 @@ func (m *Machine) onStood(ev recipe.Transacted) {
 		m.unsure = true
 		m.look()
 	case recipe.NoNode:
-		if ev.Failed > 0 { // somebody deleted parts of it
-			m.found(m.round + 1)
-			return
-		}
+		m.unsure = m.unsure || ev.Failed > 0 // somebody deleted parts of it
 		m.look()
 	default:
 		m.refused(ev.Err)

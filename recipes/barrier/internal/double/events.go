@@ -26,11 +26,25 @@ func (m *Machine) onWish(ev recipe.Event) {
 			m.mark(m.stay.me)
 		}
 	case Deferred:
-		if m.state == Inside && m.stay.claim == ev.Claim {
-			m.state = Ready
-			if m.stay.regained {
-				m.enter()
-			}
+		m.onDeferred(ev)
+	}
+}
+
+// onDeferred: no passage came of the claim. If its round cannot be entered any more, or is over, it stands again.
+func (m *Machine) onDeferred(ev Deferred) {
+	mine := m.stay != nil && m.stay.claim == ev.Claim
+	switch {
+	case mine && m.state == Inside && m.stay.regained:
+		m.enter()
+	case mine && m.state == Inside:
+		m.state = Ready
+	case !m.closing && !slices.Contains(m.claims, Wanted(ev)): // it is there already if the word of it has outlived a crash
+		if mine {
+			m.stay.claim = 0
+		}
+		m.claims = slices.Insert(m.claims, 0, Wanted(ev))
+		if m.state == Idle {
+			m.proceed()
 		}
 	}
 }
@@ -58,9 +72,11 @@ func (m *Machine) onFollowed(ev Followed) {
 
 func (m *Machine) onWithdrawal(claim uint64) {
 	m.claims = slices.DeleteFunc(m.claims, func(c Wanted) bool { return c.Claim == claim })
-	switch {
-	case m.stay != nil && m.stay.claim == claim && (m.state == Ready || m.state == Inside):
+	if m.stay != nil && m.stay.claim == claim {
 		m.stay.claim = 0
+	}
+	switch {
+	case (m.state == Ready || m.state == Inside) && m.stay.claim == 0:
 		m.mark(m.stay.me)
 	case len(m.claims) > 0:
 	case m.state == Barred:
@@ -98,20 +114,19 @@ func (m *Machine) onFired(ev recipe.Fired) {
 	gone := ev.Change == recipe.Deleted
 	switch m.state {
 	case Waiting, Counting, Deciding:
-		m.onNews(ev.Path, gone)
+		switch ev.Path {
+		case m.place.path:
+			m.onOwnFired(gone)
+		case m.roundPath():
+			m.onRoundFired()
+		}
 	case Barred:
 		if ev.Path == m.own() {
 			m.find()
 		}
-	case Ready:
-		if ev.Path == m.party(m.stay.me) && gone {
-			m.again()
-			m.proceed()
-		}
-	case Inside:
-		if ev.Path == m.party(m.stay.me) && gone {
-			m.emit(End{Claim: m.stay.claim})
-			m.mark(m.stay.me)
+	case Ready, Inside:
+		if ev.Path == m.place.path {
+			m.onOwnFired(gone)
 		}
 	case Leaving:
 		switch {
@@ -124,16 +139,10 @@ func (m *Machine) onFired(ev recipe.Fired) {
 	}
 }
 
-// onNews is what happens to the own znode and the round while it waits.
-func (m *Machine) onNews(path string, gone bool) {
-	switch {
-	case path == m.own() && gone && m.state == Waiting:
-		m.lose()
-	case path == m.own() && gone:
-		m.place.ownGone = true
-	case path == m.roundPath() && m.state == Waiting:
+func (m *Machine) onRoundFired() {
+	if m.state == Waiting {
 		m.reread(false)
-	case path == m.roundPath():
+	} else {
 		m.place.stale = true
 	}
 }

@@ -36,6 +36,8 @@ type Machine struct {
 	version int32   // of the round, as long as it is open
 	unsure  bool    // the version has to be read
 	old     []int64 // rounds before it, to be looked at
+	guard   int32   // the version of the barrier's own znode: nobody has made a round out of turn since
+	former  string  // the own znode that it had last in this epoch, or may have had
 	place   place
 
 	stay *stay // the round that it is in, or was, until that is over
@@ -43,10 +45,12 @@ type Machine struct {
 
 // place is what is known of the place in an open round.
 type place struct {
+	path     string // of the own znode
 	rank     int    // which arrival it was, at least
 	czxid    int64  // of the own znode; 0 until it was seen
 	askOwn   uint64 // under way
 	askRound uint64
+	twice    bool // its path is that of a former one, of whose end word may still be on its way
 	ownGone  bool // news that came during a decision
 	stale    bool
 	watched  bool         // the round's data are
@@ -217,7 +221,7 @@ func (m *Machine) onEpochEnded() {
 	if m.state == Ready {
 		m.again()
 	}
-	m.state, m.epoch, m.round, m.main, m.place = Out, 0, 0, 0, place{}
+	m.state, m.epoch, m.round, m.main, m.former, m.place = Out, 0, 0, 0, "", place{}
 	if m.closing {
 		m.emit(recipe.Stop{})
 	}

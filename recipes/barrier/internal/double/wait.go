@@ -9,7 +9,7 @@ import (
 // check reads the own znode and the round, and watches both. The own znode is listed: that watch is told of its end alone, which comes once.
 func (m *Machine) check(rank int) {
 	m.state, m.main = Waiting, 0
-	m.place = place{rank: rank, watched: true}
+	m.place = place{path: m.own(), rank: rank, watched: true, twice: m.place.twice}
 	m.place.askOwn = m.list(m.own(), true)
 	m.place.askRound = m.read(m.roundPath(), true)
 }
@@ -20,10 +20,36 @@ func (m *Machine) onOwn(ev recipe.Listed) {
 	case ev.Code == recipe.Refused:
 		m.emit(recipe.Stop{Err: ev.Err})
 	case ev.Code != recipe.Done || ev.Stat.Owner != m.session:
-		m.lose()
+		m.ownGone()
 	default:
 		m.place.czxid = ev.Stat.Czxid
 		m.judge()
+	}
+}
+
+// onOwnFired: the own znode is gone, or it is the end of a former one at the same path; then a look tells.
+func (m *Machine) onOwnFired(gone bool) {
+	switch {
+	case m.place.twice:
+		m.place.askOwn = m.list(m.place.path, true)
+	case gone:
+		m.ownGone()
+	}
+}
+
+// ownGone: the own znode does not exist.
+func (m *Machine) ownGone() {
+	switch m.state {
+	case Waiting:
+		m.lose()
+	case Counting, Deciding:
+		m.place.ownGone = true
+	case Ready:
+		m.again()
+		m.proceed()
+	case Inside:
+		m.emit(End{Claim: m.stay.claim})
+		m.mark(m.stay.me)
 	}
 }
 

@@ -13,8 +13,11 @@ type (
 	Withdrawn struct{ Claim uint64 }
 	// Departed: the passage that came of the claim is over, given up or lost.
 	Departed struct{ Claim uint64 }
-	// Deferred: no possession could be made of [Enter] at this moment.
-	Deferred struct{ Claim uint64 }
+	// Deferred: no possession could be made of [Enter] at this moment, and the claim is wanted still.
+	Deferred struct {
+		Claim uint64
+		Once  bool
+	}
 	// Followed: a passage of an earlier incarnation is over here, but its round perhaps not.
 	Followed struct {
 		Claim uint64

@@ -1,0 +1,218 @@
+package double_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
+)
+
+var (
+	schedules = flag.Int("schedules", 4000, "random schedules to run")
+	seed      = flag.Uint64("schedule", 0, "run this schedule alone, with its story")
+)
+
+// TestSchedules runs many schedules fast. A failure names its schedule and tells its story.
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	if *seed != 0 {
+		if story, err := runSeed(*seed); err != nil {
+			t.Fatalf("%v\n%s", err, story)
+		}
+		return
+	}
+	base := rand.Uint64() >> 8
+	for n := range uint64(*schedules) {
+		if story, err := runSeed(base + n); err != nil {
+			t.Fatalf("%v\nagain: go test -run TestSchedules -schedule=%d\n%s", err, base+n, story)
+		}
+	}
+}
+
+func runSeed(n uint64) (story string, err error) {
+	rng := rand.New(rand.NewPCG(n, 3))
+	return schedule(rng.IntN, checkDeclared)
+}
+
+// TestRapid runs schedules that rapid can shrink.
+func TestRapid(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		story, err := schedule(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, checkDeclared)
+		if err != nil {
+			rt.Fatalf("%v\n%s", err, story)
+		}
+	})
+}
+
+// schedule lets parties come and go, die and break in any order; and then checks that those who live are not held by what has happened.
+func schedule(choose func(n int) int, step func(from, on, to string)) (story string, err error) {
+	parties := 1 + choose(4)
+	w := newWorld(parties, choose, step)
+	w.kicks = choose(4) == 0
+	defer func() {
+		if f := recover(); f != nil {
+			story = w.Story()
+			if fail, ok := f.(failure); ok {
+				err = fail
+				return
+			}
+			err = fmt.Errorf("panic: %v", f)
+		}
+	}()
+	for i := range parties + choose(2) { // sometimes one too many
+		w.party(fmt.Sprint("p", i), parties)
+	}
+	b := w.Add(recipetest.Player{Name: "admin", Machine: func() recipe.Machine { return &admin{} }, Perform: func(*recipetest.Actor, recipe.Effect) {}})
+	for range choose(240) {
+		w.look(w.happen(b))
+	}
+	if err := w.conclude(); err != nil {
+		return w.Story(), err
+	}
+	return "", nil
+}
+
+// happen lets one thing happen, good or bad. It tells whether at most one request was carried out by it.
+func (w *world) happen(b *recipetest.Actor) bool {
+	f := w.faces[w.choose(len(w.faces))]
+	switch w.choose(40) {
+	case 0:
+		f.actor.Disconnect()
+	case 1, 2:
+		f.actor.Reconnect()
+	case 3:
+		f.actor.Distrust()
+	case 4, 5:
+		f.actor.Entrust()
+	case 6:
+		f.actor.Expire()
+		return false
+	case 7:
+		f.actor.Crash()
+		return false
+	case 8:
+		if w.choose(3) == 0 && len(w.living()) > w.parties {
+			f.actor.Kill()
+			f.dead = true
+			return false
+		}
+	case 9:
+		w.Bury()
+	case 10:
+		f.withdraw()
+	case 11:
+		if w.choose(4) == 0 {
+			b.Tell(breakIt{})
+		}
+	case 12:
+		if rounds := double.Rounds(w.Children(at)); w.kicks && len(rounds) > 0 {
+			b.Tell(kick{double.RoundPath(at, rounds[w.choose(len(rounds))]) + "/" + double.PartyName(f.id)})
+		}
+	case 13, 14:
+		f.depart()
+	case 15, 16, 17, 18:
+		if len(f.claims) < 2 {
+			f.want()
+		}
+	default:
+		w.Step()
+	}
+	return true
+}
+
+func (w *world) living() []*face {
+	var all []*face
+	for _, f := range w.faces {
+		if stopped, _ := f.actor.Stopped(); !stopped && !f.dead {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// conclude brings everything to rest, and then lets as many parties as there are to be go through a round: nothing of the past may hold them.
+func (w *world) conclude() error {
+	w.Bury()
+	w.Heal()
+	for _, f := range w.living() {
+		for len(f.claims) > 0 {
+			f.withdraw()
+		}
+	}
+	for range 3 { // a crash after its passage was wished may bring another
+		for _, f := range w.living() {
+			f.depart()
+		}
+		if !w.run(20000) {
+			return errors.New("it does not come to rest")
+		}
+	}
+	for _, f := range w.living() {
+		if len(f.passages) > 0 {
+			return fmt.Errorf("%s is held in round %d, in state %s", f.id, f.passages[0].round, f.actor.Machine().(watched).Phase())
+		}
+	}
+	return w.another()
+}
+
+// another round, with those who live.
+func (w *world) another() error {
+	team := w.living()
+	if len(team) < w.parties {
+		return nil
+	}
+	team = team[:w.parties]
+	before := map[*face]int{}
+	for _, f := range team {
+		before[f] = f.entered
+		f.refused = nil
+		f.want()
+	}
+	if !w.run(20000) {
+		return errors.New("the last round does not come to rest")
+	}
+	for _, f := range team {
+		if f.entered != before[f]+1 {
+			return fmt.Errorf("%s does not enter: %v, in state %s", f.id, f.refused, f.actor.Machine().(watched).Phase())
+		}
+	}
+	for _, f := range team {
+		f.depart()
+	}
+	if !w.run(20000) {
+		return errors.New("the last leave does not come to rest")
+	}
+	for _, f := range team {
+		if len(f.passages) > 0 {
+			return fmt.Errorf("%s does not leave, in state %s", f.id, f.actor.Machine().(watched).Phase())
+		}
+	}
+	return w.clean()
+}
+
+// clean: a party that comes new finds, and leaves, no round but the next.
+func (w *world) clean() error {
+	f := w.party("sweeper", w.parties)
+	f.want()
+	w.run(20000)
+	f.withdraw()
+	w.run(20000)
+	rounds := double.Rounds(w.Children(at))
+	if w.parties > 1 && len(rounds) != 1 {
+		return fmt.Errorf("rounds are left: %v", rounds)
+	}
+	for _, n := range rounds {
+		if left := w.standing(double.RoundPath(at, n)); w.parties > 1 && len(left) > 0 {
+			return fmt.Errorf("parties are left in round %d: %v", n, left)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,3 @@
+package double_test
+
+func checkDeclared(from, on, to string) {}

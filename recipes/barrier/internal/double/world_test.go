@@ -1,0 +1,292 @@
+package double_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
+)
+
+const at = "/b"
+
+// failure is what a schedule ends with when something that must hold does not.
+type failure string
+
+func (f failure) Error() string { return string(f) }
+
+// world is a recipetest.World with the faces of its parties, and with what must hold.
+type world struct {
+	*recipetest.World
+	choose   func(n int) int
+	parties  int
+	faces    []*face
+	verdicts map[int64]double.Verdict // of the rounds that were decided
+	kicks    bool                     // somebody deletes parties' znodes, who then are inside no more, though they may not know yet
+	step     func(from, on, to string)
+}
+
+// face stands for a party's users: what package barrier does, without goroutines.
+type face struct {
+	world    *world
+	actor    *recipetest.Actor
+	id       string
+	last     uint64
+	claims   []double.Wanted
+	passages []*passage // not over
+	given    map[uint64]bool
+	entered  int
+	refused  []error
+	dead     bool
+}
+
+type passage struct {
+	claim  uint64
+	round  int64
+	names  []string
+	inside bool // it is a possession still
+	kicked bool // its znode was deleted
+}
+
+func newWorld(parties int, choose func(n int) int, step func(from, on, to string)) *world {
+	return &world{World: recipetest.NewWorld(choose), choose: choose, parties: parties, verdicts: map[int64]double.Verdict{}, step: step}
+}
+
+// watched reports the machine's transitions.
+type watched struct {
+	*double.Machine
+	step func(from, on, to string)
+}
+
+func (m watched) Step(ev recipe.Event) []recipe.Effect {
+	from := m.State()
+	effects := m.Machine.Step(ev)
+	if to := m.State(); to != from && m.step != nil {
+		m.step(from.String(), double.EventName(ev), to.String())
+	}
+	return effects
+}
+
+func (w *world) party(id string, parties int) *face {
+	f := &face{world: w, id: id, given: map[uint64]bool{}}
+	lives := 0
+	f.actor = w.Add(recipetest.Player{
+		Name: fmt.Sprintf("%s/%d", id, len(w.faces)),
+		Machine: func() recipe.Machine {
+			lives++
+			return watched{double.New(double.Config{Path: at, Parties: parties, ID: id, Mark: fmt.Sprint(id, len(w.faces))}), w.step}
+		},
+		Standing: f.standing, Perform: f.perform, Lapse: func(*recipetest.Actor) { f.lapse() },
+	})
+	w.faces = append(w.faces, f)
+	return f
+}
+
+func (f *face) standing() []recipe.Event {
+	var all []recipe.Event
+	for _, p := range f.passages {
+		all = append(all, double.Followed{Claim: p.claim, Round: p.round, Names: p.names})
+	}
+	for _, c := range f.claims {
+		all = append(all, c)
+	}
+	return all
+}
+
+func (f *face) want() {
+	f.last++
+	c := double.Wanted{Claim: f.last, Once: true}
+	f.claims = append(f.claims, c)
+	f.actor.Tell(c)
+}
+
+func (f *face) withdraw() {
+	if len(f.claims) == 0 {
+		return
+	}
+	i := f.world.choose(len(f.claims))
+	c := f.claims[i]
+	f.claims = slices.Delete(f.claims, i, i+1)
+	f.actor.Tell(double.Withdrawn{Claim: c.Claim})
+}
+
+func (f *face) depart() {
+	for _, p := range f.passages {
+		if p.inside {
+			p.inside = false
+			f.actor.Tell(double.Departed{Claim: p.claim})
+		}
+	}
+}
+
+// lapse: every possession of the process is over.
+func (f *face) lapse() { f.depart() }
+
+func (f *face) perform(a *recipetest.Actor, e recipe.Effect) {
+	switch e := e.(type) {
+	case double.Enter:
+		f.enter(e)
+	case double.End:
+		f.depart()
+	case double.Over:
+		f.over(e.Claim)
+	case double.Settle:
+		f.take(e.Claim)
+		f.refused = append(f.refused, e.Err)
+		if !errors.Is(e.Err, double.ErrBroken) && !errors.Is(e.Err, double.ErrCrowd) {
+			panic(failure(fmt.Sprintf("%s: refused: %v", f.id, e.Err)))
+		}
+	default:
+		panic(failure(fmt.Sprintf("unknown effect %T", e)))
+	}
+}
+
+func (f *face) wants(claim uint64) bool {
+	return slices.ContainsFunc(f.claims, func(c double.Wanted) bool { return c.Claim == claim })
+}
+
+func (f *face) take(claim uint64) {
+	i := slices.IndexFunc(f.claims, func(c double.Wanted) bool { return c.Claim == claim })
+	if i >= 0 {
+		f.claims = slices.Delete(f.claims, i, i+1)
+	}
+}
+
+// enter checks what holds of whoever enters: its round was released, with it and as many others as agreed, and it is told the same names as all of them.
+func (f *face) enter(e double.Enter) {
+	switch {
+	case !f.wants(e.Claim): // withdrawn: its departure is told at once
+		f.actor.Tell(double.Departed{Claim: e.Claim})
+		return
+	case !f.actor.Trusted(e.Epoch):
+		f.actor.Tell(double.Deferred{Claim: e.Claim, Once: true})
+		return
+	}
+	v, decided := f.world.verdicts[e.Round]
+	switch {
+	case !decided || v.Kind != double.Released:
+		panic(failure(fmt.Sprintf("%s enters round %d, which is not released", f.id, e.Round)))
+	case !slices.Equal(v.Names, e.Names) || !slices.Contains(e.Names, double.PartyName(f.id)):
+		panic(failure(fmt.Sprintf("%s enters round %d with %v, released with %v", f.id, e.Round, e.Names, v.Names)))
+	case !f.world.kicks && !f.world.Exists(e.Own):
+		panic(failure(fmt.Sprintf("%s enters without a znode", f.id))) // its end would have come before
+	}
+	for _, p := range f.passages {
+		if p.inside {
+			panic(failure(f.id + " is in two rounds"))
+		}
+	}
+	f.take(e.Claim)
+	f.given[e.Claim] = true
+	f.entered++
+	f.passages = append(f.passages, &passage{claim: e.Claim, round: e.Round, names: e.Names, inside: true})
+}
+
+// over checks that nobody who lives is inside.
+func (f *face) over(claim uint64) {
+	i := slices.IndexFunc(f.passages, func(p *passage) bool { return p.claim == claim })
+	if i < 0 {
+		if f.given[claim] {
+			panic(failure(fmt.Sprintf("%s: over twice: %d", f.id, claim)))
+		}
+		return // it never had the passage: word of that is on its way
+	}
+	round := f.passages[i].round
+	for _, o := range f.world.faces {
+		for _, p := range o.passages {
+			if p.round == round && p.inside && !p.kicked {
+				panic(failure(fmt.Sprintf("round %d is over for %s while %s is inside", round, f.id, o.id)))
+			}
+		}
+	}
+	f.passages = slices.Delete(f.passages, i, i+1)
+}
+
+// look notes the verdicts, and checks that each is given once, and, if only one thing can have happened since, that no round is released without all its parties.
+func (w *world) look(one bool) {
+	w.lookForKicked()
+	for _, n := range double.Rounds(w.Children(at)) {
+		path := double.RoundPath(at, n)
+		v := double.ParseVerdict(w.Data(path))
+		before, decided := w.verdicts[n]
+		switch {
+		case v.Kind == double.Unreadable:
+			panic(failure("unreadable: " + string(w.Data(path))))
+		case decided && (before.Kind != v.Kind || !slices.Equal(before.Names, v.Names)):
+			panic(failure(fmt.Sprintf("round %d changes its verdict", n)))
+		case v.Kind == double.Open || decided:
+			continue
+		}
+		w.verdicts[n] = v
+		if one && v.Kind == double.Released && (len(v.Names) != w.parties || !slices.Equal(v.Names, w.standing(path))) {
+			if missing := slices.DeleteFunc(slices.Clone(v.Names), func(name string) bool { return w.Exists(path + "/" + name) }); len(missing) > 0 {
+				panic(failure(fmt.Sprintf("round %d is released without %v", n, missing)))
+			}
+		}
+	}
+}
+
+func (w *world) standing(round string) []string {
+	return slices.DeleteFunc(w.Children(round), func(name string) bool { return !strings.HasPrefix(name, "party-") })
+}
+
+// run lets things happen, and looks after each.
+func (w *world) run(most int) bool {
+	for range most {
+		if !w.Step() {
+			return true
+		}
+		w.look(true)
+	}
+	return false
+}
+
+func (w *world) lookForKicked() {
+	if !w.kicks {
+		return
+	}
+	for _, f := range w.faces {
+		for _, p := range f.passages {
+			p.kicked = p.kicked || !w.Exists(double.RoundPath(at, p.round)+"/"+double.PartyName(f.id))
+		}
+	}
+}
+
+// admin breaks the newest round when it is told to, in one try, and deletes what it is told to.
+type admin struct {
+	epoch uint64
+	ask   uint64
+	round int64
+}
+
+type (
+	breakIt struct{}
+	kick    struct{ path string }
+)
+
+func (m *admin) Step(ev recipe.Event) []recipe.Effect {
+	m.ask++
+	switch ev := ev.(type) {
+	case recipe.EpochBegan:
+		m.epoch = ev.Epoch
+	case kick:
+		return []recipe.Effect{recipe.Remove{Epoch: m.epoch, Ask: m.ask, Path: ev.path}}
+	case breakIt:
+		return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: m.ask, Path: at}}
+	case recipe.Listed:
+		if rounds := double.Rounds(ev.Names); len(rounds) > 0 {
+			m.round = rounds[len(rounds)-1]
+			return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: m.ask, Path: double.RoundPath(at, m.round)}}
+		}
+	case recipe.Seen:
+		if v := double.ParseVerdict(ev.Data); v.Kind == double.Open && double.Present(ev.Stat.Children) > 0 {
+			broken := double.Verdict{Kind: double.Broken, Parties: v.Parties, Why: double.Asked}
+			ops := []recipe.Op{{Do: recipe.Set, Path: ev.Path, Data: broken.Bytes(), Version: ev.Stat.Version}}
+			return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: m.ask, Ops: append(ops, double.Opening(at, m.round+1, v.Parties)...)}}
+		}
+	}
+	return nil
+}
