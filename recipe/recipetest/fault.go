@@ -81,6 +81,12 @@ func (a *Actor) Expire() {
 	}
 	a.world.log("%s has expired", a.Name)
 	a.lapse()
+	for _, r := range slices.Clone(a.requests) {
+		if a.world.choose(2) == 0 { // it was on the wire
+			a.world.carryOut(a, r)
+		}
+	}
+	a.requests = nil // none acts in another epoch
 	a.world.closeSession(a)
 	for _, l := range a.inbox {
 		if t, ok := l.event.(recipe.Transacted); ok && t.Code == recipe.Unknown {
