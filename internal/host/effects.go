@@ -31,6 +31,12 @@ func (h *host[P]) carryOut(e machine.Effect) {
 				h.answer(machine.Left{Epoch: e.Epoch, Path: e.Path})
 			}
 		})
+	case machine.Record:
+		h.writeRecord(e)
+	case machine.Depart:
+		h.depart(e)
+	case machine.Linger:
+		h.linger(e)
 	case machine.Grant:
 		h.grant(e)
 	case machine.End:
@@ -107,6 +113,8 @@ func failure(ev machine.Event) error {
 	case machine.Listed:
 		return ev.Err
 	case machine.Seen:
+		return ev.Err
+	case machine.Recorded:
 		return ev.Err
 	case machine.Exchanged:
 		return ev.Err

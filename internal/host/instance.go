@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/machine"
@@ -20,6 +21,7 @@ type Config[P any] struct {
 	Form    znode.Form             // of its name
 	Data    []byte                 // of the own znode
 	Parent  []byte                 // data of the parent, should it be missing; then it is made a persistent znode. nil: a container without data
+	Delay   time.Duration          // after a holder that died, where the machine asks for one
 	Machine func() machine.Machine // a fresh one for each incarnation
 	Wrap    func(*Possession) P    // what the application gets for a possession
 	Publish func(machine.Standing) // called by the actor at each change, must not block

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/contend"
+	"github.com/troupe-go/troupe/internal/delay"
 	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/solo"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
 )
 
 // kind is what sets the locks of one constructor apart from those of another.
@@ -19,6 +22,7 @@ type kind struct {
 	rule contend.Rule
 
 	permits int // of a semaphore
+	delay   time.Duration
 }
 
 // with is the kind that the options make of it.
@@ -29,6 +33,9 @@ func (k kind) with(o options) (kind, error) {
 	}
 	if notes, _ := znode.ParseNotes(o.data); k.of != znode.Lock && notes != (znode.Notes{}) {
 		return k, errors.New("WithData: data must not begin with a note of the recipe's own")
+	}
+	if k.delay = o.delay; k.delay > 0 && (k.of != znode.Lock || o.layout != Troupe) {
+		return k, fmt.Errorf("WithDelay: %w: only exclusive locks in Troupe's own layout have delays", session.ErrUnsupported)
 	}
 	switch {
 	case k.permits == 0 && o.weight != 0:
@@ -55,7 +62,11 @@ func (k kind) machine(path string, data []byte) machine.Machine {
 	if k.form == znode.Alone {
 		return solo.New(path)
 	}
-	return contend.New(contend.Config{Parent: path, Rule: k.rule, Data: data})
+	contender := contend.New(contend.Config{Parent: path, Rule: k.rule, Data: data})
+	if k.delay > 0 {
+		return delay.New(contender)
+	}
+	return contender
 }
 
 var exclusive = kind{of: znode.Lock, name: "lock-", rule: contend.Exclusive()}

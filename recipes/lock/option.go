@@ -3,6 +3,7 @@ package lock
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
 )
@@ -14,6 +15,7 @@ type options struct {
 	data   []byte
 	layout Layout
 	weight int // 0: not given
+	delay  time.Duration
 }
 
 func optionsOf(opts []Option) (options, error) {
@@ -37,6 +39,21 @@ func WithData(data []byte) Option {
 			return errors.New("WithData: data must not begin with \"unlock\"")
 		}
 		o.data = append([]byte(nil), data...)
+		return nil
+	}
+}
+
+// WithDelay has a lock of [New] wait for d after a holder that died, or lost it otherwise than by giving it up, before it is granted to the next: Chubby's
+// lock-delay. It is for what the dead one may still have on its way to a resource that does not check tokens. After a release there is no delay. All who use the
+// path should say the same; whoever says nothing does not wait. [Lock.TryLock] is refused with [ErrHeld] while the delay would run. 0 is no delay.
+//
+// It is session.ErrUnsupported for shared locks, semaphores, and in the layouts of others.
+func WithDelay(d time.Duration) Option {
+	return func(o *options) error {
+		if d < 0 {
+			return fmt.Errorf("WithDelay: d: negative: %v", d)
+		}
+		o.delay = d
 		return nil
 	}
 }

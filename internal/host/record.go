@@ -1,0 +1,89 @@
+package host
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Held is the name of the line's record: a child of the parent that is no contender's. It contains the token of whoever holds, and was not given up.
+const Held = "held"
+
+func (h *host[P]) record() string { return znode.Join(h.cfg.Path, Held) }
+
+// write the token into the record while the own znode stands; if that fails, or nobody knows, see what is there.
+func (h *host[P]) writeRecord(e machine.Record) {
+	data := strconv.AppendInt(nil, e.Token, 10)
+	op := session.CreateOp(h.record(), data)
+	if e.Version >= 0 {
+		op = session.SetOp(h.record(), data, e.Version)
+	}
+	h.seat.Commit(e.Epoch, []session.Op{session.CheckOp(e.Place, -1), op}, func(_ []session.Result, err error) {
+		switch {
+		case err == nil:
+			h.answer(machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})
+		case changed(err):
+			h.seat.Read(e.Epoch, h.record(), false, func(s session.Seen) { h.answer(recorded(e, s)) })
+		default:
+			h.answer(machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Err: err})
+		}
+	})
+}
+
+// changed: things are not as they were thought to be, or it is not known how they are. A look tells.
+func changed(err error) bool {
+	for _, e := range []error{session.ErrNodeExists, session.ErrNoNode, session.ErrBadVersion, session.ErrUnknownOutcome} {
+		if errors.Is(err, e) {
+			return !errors.Is(err, session.ErrExpired) && !errors.Is(err, session.ErrClosed)
+		}
+	}
+	return false
+}
+
+func recorded(e machine.Record, s session.Seen) machine.Recorded {
+	found := machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Version: -1, Err: s.Err}
+	if s.Exists {
+		found.Version = s.Stat.Version
+		found.Token, _ = strconv.ParseInt(strings.TrimSpace(string(s.Data)), 10, 64)
+	}
+	return found
+}
+
+// depart deletes the own znode and the record at once. Where that cannot be, because one of them is gone, the own znode alone.
+func (h *host[P]) depart(e machine.Depart) {
+	h.leave(e.Path)
+	h.tryDepart(e)
+}
+
+func (h *host[P]) tryDepart(e machine.Depart) {
+	left := func() { h.answer(machine.Left{Epoch: e.Epoch, Path: e.Path}) }
+	ops := []session.Op{session.DeleteOp(e.Path, -1), session.DeleteOp(h.record(), -1)}
+	h.seat.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
+		switch {
+		case err == nil:
+			left()
+		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed): // word of that is on its way
+		case errors.Is(err, session.ErrUnknownOutcome):
+			h.tryDepart(e) // if it was done, the own znode is missing now
+		default:
+			h.seat.Remove(e.Epoch, e.Path, func(err error) {
+				if err == nil {
+					left()
+				}
+			})
+		}
+	})
+}
+
+// linger waits for as long as the line's delay.
+func (h *host[P]) linger(e machine.Linger) {
+	if h.timers == nil {
+		h.timers = make(map[uint64]*time.Timer)
+	}
+	h.timers[e.Ask] = time.AfterFunc(h.cfg.Delay, func() { h.answer(machine.Woke{Ask: e.Ask}) })
+}

@@ -1,0 +1,34 @@
+package machine
+
+// Record writes a token into the line's record, in a transaction that happens only while the own znode stands: in the place of what the record contained when
+// it had that version, or, with version -1, where there is none.
+type Record struct {
+	Epoch   uint64
+	Ask     uint64
+	Place   string // path of the own znode
+	Token   int64
+	Version int32
+}
+
+// Recorded answers [Record] with what the record contains then: the token, if it was written. 0: there is none, or it makes no sense.
+type Recorded struct {
+	Epoch   uint64
+	Ask     uint64
+	Token   int64
+	Version int32 // of the record, -1 if there is none
+	Err     error // definite
+}
+
+// Linger asks for [Woke] after the line's delay.
+type Linger struct{ Ask uint64 }
+
+// Depart is [Leave] for a possession that was given up: the record goes in the same transaction.
+type Depart struct {
+	Epoch uint64
+	Path  string
+}
+
+func (Recorded) event() {}
+func (Record) effect()  {}
+func (Linger) effect()  {}
+func (Depart) effect()  {}

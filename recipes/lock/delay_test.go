@@ -1,0 +1,313 @@
+package lock_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+const lockDelay = 15 * time.Second
+
+func (w *world) delayed(h *host) *lock.Lock {
+	w.Helper()
+	return w.lock(h, lock.WithDelay(lockDelay))
+}
+
+// gone is when a znode was deleted.
+func gone(w *world, h *host, path string) <-chan time.Time {
+	at := make(chan time.Time, 1)
+	states := h.WatchData(w.Context(), path)
+	go func() { // ends with the test
+		for s := range states {
+			if !s.Exists {
+				at <- time.Now()
+				return
+			}
+		}
+	}()
+	return at
+}
+
+// The dead holder's successor is granted exactly the delay after its end.
+func TestDelayAfterADeath(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha, hb := w.host("a"), w.host("b")
+		a, b, c := w.delayed(ha), w.delayed(hb), w.delayed(w.host("c"))
+		g := w.held(a)
+		b.Acquire()
+		synctest.Wait()
+		c.Acquire()
+		synctest.Wait()
+		end := gone(w, hb, g.Path())
+		synctest.Wait()
+		ha.machine.Partition()
+		died := within(w, time.Minute, end)
+		require.ErrorIs(w, g.Err(), session.ErrUntrusted, "that was before")
+		_, err := w.delayed(hb).TryLock(w.Context())
+		require.ErrorIs(w, err, lock.ErrHeld, "a try does not wait")
+		next := within(w, time.Minute, b.Acquired())
+		require.Equal(w, lockDelay, time.Since(died))
+		require.Greater(w, next.Token(), g.Token())
+
+		began := time.Now()
+		require.NoError(w, b.Release(w.Context()))
+		last := within(w, time.Second, c.Acquired())
+		require.Zero(w, time.Since(began), "after a release at once")
+		require.NoError(w, last.Release(w.Context()))
+		require.NoError(w, c.Close(w.Context()))
+		require.NotContains(w, w.server.Dump(), "/held", "nothing is left of it")
+	})
+}
+
+// One who comes later, when nobody was there to see the end, waits for as long from when it finds the record.
+func TestDelayForOneWhoComesLater(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha := w.host("a")
+		a := w.delayed(ha)
+		w.held(a)
+		ha.machine.Partition()
+		time.Sleep(time.Hour)
+		require.Contains(w, w.server.Dump(), path+"/held")
+		require.Zero(w, w.nodes())
+		b := w.delayed(w.host("b"))
+		_, err := b.TryLock(w.Context())
+		require.ErrorIs(w, err, lock.ErrHeld)
+		require.Zero(w, w.nodes(), "nothing is left of the try")
+		began := time.Now()
+		g := w.held(b)
+		require.Equal(w, lockDelay, time.Since(began))
+		require.NoError(w, g.Release(w.Context()))
+	})
+}
+
+// However a possession ends but by its release, there is a delay: by expiry, by deletion, by a panic; also for who has lost it himself.
+func TestDelayAfterEveryLoss(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(w *world, h *host, l *lock.Lock, g *lock.Grant){
+		"deleted": func(w *world, h *host, _ *lock.Lock, g *lock.Grant) {
+			require.NoError(w, h.Delete(w.Context(), g.Path(), -1))
+		},
+		"broken": func(w *world, h *host, _ *lock.Lock, g *lock.Grant) {
+			require.NoError(w, lock.Break(w.Context(), h.Session, g.Path(), 0))
+		},
+		"expired": func(w *world, h *host, _ *lock.Lock, _ *lock.Grant) {
+			w.server.Expire(h.Status().SessionID)
+		},
+		"panicked": func(_ *world, _ *host, l *lock.Lock, _ *lock.Grant) { l.Crash("a bug") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				ha := w.host("a")
+				a, b := w.delayed(ha), w.delayed(w.host("b"))
+				a.Acquire()
+				g := within(w, time.Second, a.Acquired())
+				b.Acquire()
+				synctest.Wait()
+				began := time.Now()
+				end(w, ha, a, g)
+				within(w, time.Minute, g.Done())
+				next := within(w, time.Minute, b.Acquired())
+				require.GreaterOrEqual(w, time.Since(began), lockDelay)
+				require.Less(w, time.Since(began), lockDelay+time.Second)
+				require.NoError(w, next.Release(w.Context()))
+				within(w, time.Second, a.Acquired())
+			})
+		})
+	}
+}
+
+// The one that waits dies as well: the next waits for as long again, and no longer.
+func TestDelayOfOneWhoDiesInIt(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha, hb, hc := w.host("a"), w.host("b"), w.host("c")
+		a, b, c := w.delayed(ha), w.delayed(hb), w.delayed(hc)
+		g := w.held(a)
+		b.Acquire()
+		synctest.Wait()
+		c.Acquire()
+		synctest.Wait()
+		require.NoError(w, ha.Delete(w.Context(), g.Path(), -1))
+		time.Sleep(lockDelay / 2)
+		places, err := c.Contenders(w.Context())
+		require.NoError(w, err)
+		require.Len(w, places, 2)
+		began := time.Now()
+		require.NoError(w, hc.Delete(w.Context(), places[0].Path, -1))
+		within(w, time.Minute, c.Acquired())
+		require.Equal(w, lockDelay, time.Since(began))
+		never(w, b.Acquired(), "two hold")
+	})
+}
+
+// Giving up the wait, whether it is over or not, leaves no znode, and the record as it is.
+func TestAContextThatEndsInTheDelay(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha, hb := w.host("a"), w.host("b")
+		g := w.held(w.delayed(ha))
+		require.NoError(w, ha.Delete(w.Context(), g.Path(), -1))
+		b := w.delayed(hb)
+		ctx, cancel := context.WithTimeout(w.Context(), lockDelay/2)
+		defer cancel()
+		_, err := b.Lock(ctx)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		synctest.Wait()
+		require.Zero(w, w.nodes())
+		began := time.Now()
+		require.NoError(w, w.held(b).Release(w.Context()))
+		require.Equal(w, lockDelay, time.Since(began))
+		began = time.Now()
+		require.NoError(w, w.held(b).Release(w.Context()))
+		require.Zero(w, time.Since(began))
+		require.NoError(w, b.Close(w.Context()))
+		require.NotContains(w, w.server.Dump(), "/held")
+	})
+}
+
+// Who uses no delay neither waits nor writes, and is waited for.
+func TestDelayBesideNone(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		without, with := w.lock(h), w.delayed(w.host("b"))
+		g := w.held(without)
+		require.NotContains(w, w.server.Dump(), "/held")
+		with.Acquire()
+		synctest.Wait()
+		require.NoError(w, h.Delete(w.Context(), g.Path(), -1))
+		began := time.Now()
+		second := within(w, time.Minute, with.Acquired())
+		require.Zero(w, time.Since(began), "it left no record")
+		require.NoError(w, h.Delete(w.Context(), second.Path(), -1))
+		w.held(without)
+		require.Zero(w, time.Since(began))
+	})
+}
+
+// Whichever reply of a cycle is lost: after a release there is no delay, after a death there is.
+func TestDelayLostReplies(t *testing.T) {
+	t.Parallel()
+	for name, fate := range map[string]zktest.Verdict{
+		"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
+		"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for k, met := 1, true; met; k++ {
+				inBubble(t, func(w *world) {
+					ha, hb := w.host("a"), w.host("b")
+					a, b := w.delayed(ha), w.delayed(hb)
+					dead := w.held(b)
+					require.NoError(w, hb.Delete(w.Context(), dead.Path(), -1))
+					synctest.Wait()
+					reached := w.kth(ha, k, fate)
+					began := time.Now()
+					ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
+					defer cancel()
+					g, err := a.Lock(ctx)
+					require.NoError(w, err, "k=%d", k)
+					require.GreaterOrEqual(w, time.Since(began), lockDelay, "k=%d", k)
+					require.Contains(w, w.server.Dump(), path+"/held", "k=%d", k)
+					err = g.Release(ctx)
+					if err != nil { // lost, with the reply that was
+						require.ErrorIs(w, err, session.ErrLost, "k=%d", k)
+					}
+					synctest.Wait()
+					again := w.held(b)
+					if err == nil {
+						require.False(w, strings.Contains(w.server.Dump(), fmt.Sprintf("/held %q", strconv.FormatInt(g.Token(), 10))), "k=%d: the record of one that was released", k)
+					}
+					require.NoError(w, again.Release(ctx))
+					require.NoError(w, a.Close(ctx))
+					require.NoError(w, b.Close(ctx))
+					require.Zero(w, w.nodes(), "k=%d", k)
+					require.NotContains(w, w.server.Dump(), "/held", "k=%d", k)
+					met = reached()
+				})
+			}
+		})
+	}
+}
+
+func TestDelayBadInput(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		_, err := lock.New(h.Session, path, lock.WithDelay(-1))
+		require.ErrorContains(w, err, "WithDelay: d: negative")
+		for _, layout := range []lock.Layout{lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper} {
+			_, err = lock.New(h.Session, path, lock.WithDelay(time.Second), lock.WithLayout(layout))
+			require.ErrorIs(w, err, session.ErrUnsupported, layout)
+		}
+		_, err = lock.NewWrite(h.Session, path, lock.WithDelay(time.Second))
+		require.ErrorIs(w, err, session.ErrUnsupported)
+		_, err = lock.NewSemaphore(h.Session, path, 3, lock.WithDelay(time.Second))
+		require.ErrorIs(w, err, session.ErrUnsupported)
+		_, err = lock.New(h.Session, path, lock.WithDelay(0), lock.WithLayout(lock.Kazoo))
+		require.NoError(w, err, "none at all")
+	})
+}
+
+// The record that somebody may not write is an error, and not a wait.
+func TestDelayWithoutTheRight(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		_, err := h.Create(w.Context(), path, nil, session.Parents())
+		require.NoError(w, err)
+		_, err = h.Create(w.Context(), path+"/held", []byte("1"), session.NodeACL(session.AnyoneACL(session.PermRead)...))
+		require.NoError(w, err)
+		l := w.delayed(h)
+		_, err = l.Lock(w.Context())
+		require.ErrorIs(w, err, session.ErrNoAuth)
+		synctest.Wait()
+		require.Zero(w, w.nodes())
+	})
+}
+
+func TestDelayOnRealServers(t *testing.T) {
+	t.Parallel()
+	e := ensemble.Start(t, 1)
+	const d = 2 * time.Second
+	s, other := real(t, e.Servers()), real(t, e.Servers())
+	a, err := lock.New(s, path, lock.WithDelay(d))
+	require.NoError(t, err)
+	b, err := lock.New(other, path, lock.WithDelay(d))
+	require.NoError(t, err)
+	g, err := a.Lock(t.Context())
+	require.NoError(t, err)
+	b.Acquire()
+	inLine(t, b)
+	began := time.Now()
+	require.NoError(t, other.Delete(t.Context(), g.Path(), -1))
+	soon(t, g.Done(), "the end")
+	next := soon(t, b.Acquired(), "after the delay")
+	require.GreaterOrEqual(t, time.Since(began), d)
+	require.Greater(t, next.Token(), g.Token())
+	a.Acquire()
+	inLine(t, a)
+	began = time.Now()
+	require.NoError(t, next.Release(t.Context()))
+	soon(t, a.Acquired(), "after a release")
+	require.Less(t, time.Since(began), d)
+	release(t, b)
+	release(t, a)
+	_, exists, err := s.Exists(t.Context(), path+"/held")
+	require.NoError(t, err)
+	require.False(t, exists)
+}
