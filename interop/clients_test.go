@@ -31,16 +31,21 @@ func (s *shared) get(t *testing.T) *driver {
 	defer s.mu.Unlock()
 	if !s.made {
 		s.made = true
-		if s.left = s.find(); s.left == nil {
-			s.folder, s.err = os.MkdirTemp("", "troupe-interop-*") // not the test's: it outlives it
-			if s.err == nil {
-				s.driver, s.err = s.start(s.folder)
-			}
-		}
+		s.make()
 	}
 	need(t, s.left)
 	require.NoError(t, s.err)
 	return s.driver
+}
+
+func (s *shared) make() {
+	if s.left = s.find(); s.left != nil {
+		return
+	}
+	s.folder, s.err = os.MkdirTemp("", "troupe-interop-*")
+	if s.err == nil {
+		s.driver, s.err = s.start(s.folder)
+	}
 }
 
 // need skips the test if a client is missing; in continuous integration it fails it.

@@ -192,10 +192,10 @@ type ours struct {
 
 type newLock func(s *session.Session, path string, opts ...lock.Option) (*lock.Lock, error)
 
-func ourLock(t *testing.T, wants side, make newLock, address, path string, opts ...lock.Option) *ours {
+func ourLock(t *testing.T, wants side, kind newLock, address, path string, opts ...lock.Option) *ours {
 	t.Helper()
 	o := &ours{own: newOwn(t, "lock", wants, address)}
-	l, err := make(o.session, path, opts...)
+	l, err := kind(o.session, path, opts...)
 	require.NoError(t, err)
 	o.lock = l
 	return o

@@ -20,11 +20,11 @@ type Java struct{ Javac, Java, ClassPath string }
 func FindJava() (Java, error) {
 	javac, err := exec.LookPath("javac")
 	if err != nil {
-		return Java{}, errors.New("Java's clients are left out: no javac in PATH" + howToGet + "default-jdk-headless)")
+		return Java{}, errors.New("the Java clients are left out: no javac in PATH" + howToGet + "default-jdk-headless)")
 	}
 	java, err := exec.LookPath("java")
 	if err != nil {
-		return Java{}, errors.New("Java's clients are left out: no java in PATH" + howToGet + "default-jre-headless)")
+		return Java{}, errors.New("the Java clients are left out: no java in PATH" + howToGet + "default-jre-headless)")
 	}
 	var path []string
 	for _, need := range []struct{ jar, pkg string }{
@@ -40,7 +40,7 @@ func FindJava() (Java, error) {
 	} {
 		file := filepath.Join(jars, need.jar)
 		if !isFile(file) {
-			return Java{}, errors.New("Java's clients are left out: no " + file + howToGet + need.pkg + ")")
+			return Java{}, errors.New("the Java clients are left out: no " + file + howToGet + need.pkg + ")")
 		}
 		path = append(path, file)
 	}
