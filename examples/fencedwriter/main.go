@@ -1,0 +1,113 @@
+// Fencedwriter shows why a lock alone does not protect a resource, and how a fencing token does.
+//
+//	go run ./examples/fencedwriter            # on a ZooKeeper server inside this program
+//	go run ./examples/fencedwriter -zk zk1:2181
+//
+// # The story
+//
+// A ledger (ledger.go) takes lines over HTTP. Two writers take turns under a lock. The first one looks whether it still holds the lock, and then, before it
+// has written, it is paused: its connection and its code stand still, as after a long collection of garbage, or a laptop that was closed. ZooKeeper lets its
+// session expire, the second writer gets the lock, and writes. Then the first one wakes up, in the middle of its write, and does what it was about to do.
+//
+// No lock can prevent that: the first writer looked before it wrote. But every line comes with the sequencer of its grant, and the ledger has a
+// [fence.Gate] in front: whoever comes behind a newer holder is refused. The program ends with status 0 only if the late line was refused.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/troupe-go/troupe/examples/internal/ground"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+)
+
+const lockPath = "/locks/ledger"
+
+func main() { ground.Main("fencedwriter", tell) }
+
+func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
+	book, err := openLedger()
+	if err != nil {
+		return err
+	}
+	defer book.close()
+
+	var pause pause
+	sleepy, err := newWriter(ctx, g, "sleepy", book.url, session.WithDialer(pause.dial))
+	if err != nil {
+		return err
+	}
+	defer sleepy.close()
+	defer pause.end() // however the story ends
+	brisk, err := newWriter(ctx, g, "brisk", book.url)
+	if err != nil {
+		return err
+	}
+	defer brisk.close()
+
+	grant, err := sleepy.lock.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "sleepy holds the lock, with token %d, and writes a line\n", grant.Token())
+	if err := sleepy.write(ctx, grant, "sleepy was here"); err != nil {
+		return err
+	}
+	if !grant.Valid() {
+		return errors.New("sleepy has lost the lock already; the machine is too busy for this story")
+	}
+	fmt.Fprintln(out, "sleepy has looked: the lock is still its own. It begins to write another line, and is paused")
+	pause.begin()
+
+	second, err := brisk.lock.Lock(ctx) // returns when sleepy's session has expired
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "brisk holds the lock, with token %d, and writes a line\n", second.Token())
+	if err := brisk.write(ctx, second, "brisk was here"); err != nil {
+		return err
+	}
+
+	pause.end()
+	fmt.Fprintln(out, "sleepy wakes up and goes on writing, as if nothing had happened")
+	err = sleepy.write(ctx, grant, "sleepy was here again")
+	if !errors.Is(err, errRefused) {
+		return fmt.Errorf("the late line was not refused: %v", err)
+	}
+	fmt.Fprintf(out, "the ledger: %v\n", err)
+	<-grant.Done()
+	fmt.Fprintf(out, "sleepy hears of it: %v\n", grant.Err())
+	fmt.Fprintf(out, "the ledger says: %q\n", book.all())
+	return second.Release(ctx)
+}
+
+// writer is one process of the story.
+type writer struct {
+	name    string
+	session *session.Session
+	lock    *lock.Lock
+	url     string
+}
+
+func newWriter(ctx context.Context, g *ground.Ground, name, url string, opts ...session.Option) (*writer, error) {
+	s, err := g.Open(ctx, opts...)
+	if err != nil {
+		return nil, err
+	}
+	l, err := lock.New(s, lockPath, lock.WithData([]byte(name)))
+	if err != nil {
+		ground.Close(s)
+		return nil, err
+	}
+	return &writer{name: name, session: s, lock: l, url: url}, nil
+}
+
+// write sends a line to the ledger, with the sequencer of the grant under which it is written.
+func (w *writer) write(ctx context.Context, g *lock.Grant, line string) error {
+	return post(ctx, w.url, g.Sequencer(), line)
+}
+
+func (w *writer) close() { ground.Close(w.session) }

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/troupe-go/troupe/examples/internal/ground"
+	"github.com/troupe-go/troupe/session"
+)
+
+const patience = 30 * time.Second // for a leader
+
+// run is the parent's part of the story.
+func run(ctx context.Context, zk string, out io.Writer) error {
+	return ground.Run(ctx, "leaderservice", zk, out, func(ctx context.Context, g *ground.Ground, out io.Writer) error {
+		ctx, cancel := context.WithCancel(ctx) // whatever happens, no process is left
+		defer cancel()
+		s, err := g.Open(ctx)
+		if err != nil {
+			return err
+		}
+		defer ground.Close(s)
+		if _, err := s.Create(ctx, counterPath, []byte("0 0 nobody")); err != nil {
+			return err
+		}
+		return lead(ctx, g, s, out)
+	})
+}
+
+func lead(ctx context.Context, g *ground.Ground, s *session.Session, out io.Writer) (err error) {
+	events := make(chan event, 16)
+	processes := map[string]*process{}
+	defer func() {
+		for _, p := range processes {
+			go p.stop() // all at once
+		}
+		for _, p := range processes {
+			<-p.ended
+		}
+	}()
+	for _, name := range []string{"a", "b", "c"} {
+		if processes[name], err = launch(ctx, g, name, events); err != nil {
+			delete(processes, name)
+			return err
+		}
+	}
+	book := &watcher{session: s, out: out, terms: map[int64]string{}}
+	first, err := leader(ctx, events, out)
+	if err != nil {
+		return err
+	}
+	if err := book.count(ctx, 5); err != nil {
+		return err
+	}
+
+	fmt.Fprintf(out, "killing %s, without warning\n", first.name)
+	begun := time.Now()
+	delete(processes, first.name)
+	first.kill()
+	second, err := leader(ctx, events, out)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "  after %v: the session had to expire first\n", time.Since(begun).Round(time.Millisecond))
+	if err := book.count(ctx, 5); err != nil {
+		return err
+	}
+
+	fmt.Fprintf(out, "stopping %s, as an orchestrator does\n", second.name)
+	begun = time.Now()
+	delete(processes, second.name)
+	second.stop()
+	if _, err := leader(ctx, events, out); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "  after %v: it has resigned\n", time.Since(begun).Round(time.Millisecond))
+	if err := book.count(ctx, 5); err != nil {
+		return err
+	}
+	return book.verdict()
+}
+
+// leader waits for the next process that leads.
+func leader(ctx context.Context, events <-chan event, out io.Writer) (*process, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("nobody leads"))
+	defer cancel()
+	for {
+		select {
+		case ev := <-events:
+			if token, ok := strings.CutPrefix(ev.line, "leads "); ok {
+				fmt.Fprintf(out, "%s leads, with token %s\n", ev.from.name, token)
+				return ev.from, nil
+			}
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// watcher reads the counter, and knows what it must not see.
+type watcher struct {
+	session *session.Session
+	out     io.Writer
+	number  int
+	token   int64
+	terms   map[int64]string
+}
+
+// count watches until so many more numbers have been counted.
+func (w *watcher) count(ctx context.Context, more int) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("nobody counts"))
+	defer cancel()
+	until := w.number + more
+	for data := range w.session.WatchData(ctx, counterPath) {
+		var by string
+		var number int
+		var token int64
+		if _, err := fmt.Sscan(string(data.Bytes), &number, &token, &by); err != nil {
+			return fmt.Errorf("the counter reads %s: %w", strconv.Quote(string(data.Bytes)), err)
+		}
+		if number < w.number || token < w.token {
+			return fmt.Errorf("%d under token %d, after %d under token %d", number, token, w.number, w.token)
+		}
+		w.number, w.token = number, token
+		if number > 0 {
+			w.terms[token] = by
+		}
+		if number >= until {
+			return nil
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// verdict says whether all is as it must be.
+func (w *watcher) verdict() error {
+	if len(w.terms) != 3 {
+		return fmt.Errorf("%d leaders have counted, not 3", len(w.terms))
+	}
+	fmt.Fprintf(w.out, "counted to %d under three terms; no number went back, and no term came behind a newer one\n", w.number)
+	return nil
+}
