@@ -29,6 +29,14 @@ func (m *Machine) onRecorded(e machine.Recorded) {
 		return
 	}
 	switch {
+	case m.leaving:
+		m.state = Open
+		if e.Err == nil && e.Token == m.token {
+			m.state = Recorded
+		}
+		m.leave()
+		m.reset()
+		m.goOn()
 	case e.Err != nil:
 		m.settle(e.Err)
 	case e.Token == m.token:
@@ -38,6 +46,18 @@ func (m *Machine) onRecorded(e machine.Recorded) {
 		m.record(e.Version)
 	default:
 		m.found(e)
+	}
+}
+
+// leave deletes the own znode, and the record with it if that contains the token and the possession was not lost.
+func (m *Machine) leave() {
+	switch {
+	case m.state == Recording:
+		m.leaving = true
+	case m.state == Recorded && !m.lost:
+		m.do(machine.Depart{Epoch: m.epoch, Path: m.place})
+	default:
+		m.do(machine.Leave{Epoch: m.epoch, Path: m.place})
 	}
 }
 

@@ -19,6 +19,7 @@ type Machine struct {
 	place    string // path of the own znode that is first
 	token    int64
 	lost     bool          // its possession ended by itself
+	leaving  bool          // it is to be deleted, once it is known whether the token was written
 	head     machine.Claim // that the contender wanted to grant last
 	ask      uint64        // of the request or the pause under way
 	version  int32         // of the record that is to be replaced
@@ -100,7 +101,7 @@ func (m *Machine) tell(ev machine.Event) {
 	for _, e := range m.inner.Step(ev) {
 		m.pass(e)
 	}
-	if s := m.inner.State(); m.state != Open && (s < contend.Listing || s > contend.Holding) {
+	if s := m.inner.State(); m.state != Open && !m.leaving && (s < contend.Listing || s > contend.Holding) {
 		m.reset()
 		m.goOn() // what it was told about that grant is not about the next
 	}
@@ -112,8 +113,8 @@ func (m *Machine) pass(e machine.Effect) {
 		m.onGrant(e)
 		return
 	case machine.Leave:
-		if m.state == Recorded && e.Path == m.place && !m.lost {
-			m.do(machine.Depart{Epoch: e.Epoch, Path: e.Path})
+		if e.Path == m.place {
+			m.leave()
 			return
 		}
 	case machine.End:
@@ -158,5 +159,5 @@ func (m *Machine) next() uint64 {
 // reset forgets the place: it is no longer first, or no longer there.
 func (m *Machine) reset() {
 	m.state = Open
-	m.place, m.token, m.lost, m.head, m.ask, m.waited = "", 0, false, 0, 0, 0
+	m.place, m.token, m.lost, m.leaving, m.head, m.ask, m.waited = "", 0, false, false, 0, 0, 0
 }

@@ -181,7 +181,7 @@ func short(path string) string {
 
 func path(w []string) string { return parent + "/" + name(w[0]) }
 
-func claim(w []string) machine.Claim {
+func claimOf(w []string) machine.Claim {
 	n, _ := strconv.ParseUint(w[0], 10, 64)
 	return machine.Claim(n)
 }
@@ -190,15 +190,15 @@ func (p *player) event(verb string, w []string) machine.Event {
 	epoch := uint64(number(w, "epoch", int64(p.epoch)))
 	switch verb {
 	case "want":
-		return machine.Wanted{Claim: claim(w), Once: has(w, "once") || has(w, "try"), Try: has(w, "try")}
+		return machine.Wanted{Claim: claimOf(w), Once: has(w, "once") || has(w, "try"), Try: has(w, "try")}
 	case "withdraw":
-		return machine.Withdrawn{Claim: claim(w)}
+		return machine.Withdrawn{Claim: claimOf(w)}
 	case "release":
-		return machine.Released{Claim: claim(w)}
+		return machine.Released{Claim: claimOf(w)}
 	case "holdended":
-		return machine.HoldEnded{Claim: claim(w)}
+		return machine.HoldEnded{Claim: claimOf(w)}
 	case "deferred":
-		return machine.Deferred{Claim: claim(w)}
+		return machine.Deferred{Claim: claimOf(w)}
 	case "epoch":
 		p.epoch, _ = strconv.ParseUint(w[0], 10, 64)
 		return machine.EpochBegan{Epoch: p.epoch, SessionID: 7, Trusted: true}
