@@ -21,9 +21,10 @@ func (s *Session) expect(t *Seat, e *epoch, asks []link.Op) ([]*contender, error
 		if ask.Kind != link.OpCreate || ask.Mode != link.Ephemeral && ask.Mode != link.EphemeralSequential {
 			continue
 		}
+		_, name := znode.Split(ask.Path)
 		births[i] = &contender{seat: t, epoch: e, parent: s.relative(parentOf(ask.Path)), data: ask.Data, settled: notify.NewLatch()}
-		if ask.Mode == link.Ephemeral {
-			births[i].form, births[i].born = znode.Alone, true // its name may come again
+		if _, _, once := znode.Protection(name); ask.Mode == link.Ephemeral && !once {
+			births[i].form, births[i].born = znode.Alone, true // its name may come again; a protected one does not
 		}
 		s.raising()
 		s.ledger.enter(births[i])
