@@ -23,6 +23,7 @@
 //
 //	Expire, ExpireSilently         a session ends
 //	Disconnect                     a connection ends
+//	Slow, SlowServer, Host.Slow    a way has a latency and a bandwidth
 //	Partition, PartitionOneWay     a session's packets vanish, silently
 //	Host(name).Partition           everything from one machine does
 //	Isolate, IsolateServer         a server has lost its leader, and its clients don't notice
@@ -32,30 +33,46 @@
 //	Intercept                      a request or its answer is dropped, delayed, refused, cut off
 //	SetSequence, SetZxid           counters stand where it gets interesting
 //
-// [Server.Journal] has every request with what came of it, for assertions; [Server.Dump] shows the tree.
+// [Server.Journal] has every request with what came of it, for assertions; [Server.Tree] is the tree as YAML, and [WithTree] and [Server.Load] take one;
+// [Server.Dump] shows everything, to a human.
 //
 // # Fidelity
 //
-// A differential test sends the same random operations, and the same garbage, to this server and to a real one of version 3.8.0, in lock step, and
-// compares every answer, every event, every zxid and the whole tree, field by field.
+// Tests send the same to this server and to a real one of version 3.8.0, in lock step, and compare every answer, every event, every zxid and the whole
+// tree, field by field: random operations from several sessions, one by one and in flight together; the same garbage; handshakes; reconnection; sessions
+// that move among three servers; frames at the limit; containers and TTLs; and the end of the sequence counter.
 //
-//	operation                                    remarks
-//	create, create2, createContainer, createTTL  flags decide inside a multi, the operation outside, as there
-//	delete, setData, setACL, check, multi        failures too use up a zxid
-//	exists, getData, getACL, sync                digests are masked for those who may not administer
-//	getChildren, getChildren2                    always in the same order, not that of Java's hash sets
-//	multiRead, getEphemerals,                    getEphemerals in the order of creation
-//	  getAllChildrenNumber, whoAmI
-//	setWatches, setWatches2, addWatch,           one watch a path and connection, whose last mode counts;
-//	  checkWatches, removeWatches                checkWatches doesn't look whose it is: both as in 3.8
-//	setAuth                                      schemes digest and ip
-//	sasl, reconfig                               answered as by a server on which they are not set up
-//	ping, closeSession, the handshake            the read-only flag is read and not needed
-//	ruok srvr stat mntr cons wchs wchp wchc      all are allowed; mntr has the main numbers, conf and envi what there is
-//	  dump conf envi isro crst srst
+//	operation                      as the real server, and
+//	create, create2                ACLs (world, auth, digest, ip), sequence numbers and their end, paths refused, modes contradicting the operation
+//	createContainer, createTTL     containers and TTL znodes go at the same conditions; WithContainerCheck says when it is looked
+//	delete, deleteContainer        clients may not send the latter
+//	exists, getData                exists needs no permission, and leaves its watch also where there is nothing
+//	setData, setACL, getACL        digests are masked for those who may not administer
+//	getChildren, getChildren2      always in the same order, where Java's hash sets have another
+//	getAllChildrenNumber,          getEphemerals in the order of creation
+//	  getEphemerals, whoAmI
+//	check, multi, multiRead        errors inside a multi; one zxid, also if it fails
+//	sync                           shows what was committed on whichever server
+//	addWatch, removeWatches,       persistent and recursive; one watch a path and connection, whose last mode counts; checkWatches doesn't look
+//	  checkWatches                 whose it is: both as in 3.8
+//	setWatches, setWatches2        what was missed is told, the rest is armed
+//	setAuth                        digest (with a super user, WithSuper) and ip; another scheme ends the connection
+//	sasl, reconfig                 answered as by a server on which they are not set up
+//	ping, closeSession             a session can be closed through a connection that it has left
+//	the handshake                  timeouts, passwords, moved sessions, a client that has seen more; the read-only flag is read and not needed
+//	quotas                         counted; not enforced, which is the real server's default too
+//	ruok isro srvr stat mntr cons  every line, every key of mntr; what there is nothing to count for is 0, and Java's own keys of envi are missing
+//	  wchs wchp wchc dump conf     all are allowed
+//	  envi dirs crst srst
 //
-// Known differences: a session's ephemerals are deleted in the order of their creation, where the real server has none. A successful check outside a
-// multi is answered, where 3.8.0 falls silent. createTTL with a mode that has no TTL is refused, where 3.8.0 dies of a negative one. Quotas are not
-// enforced. What several requests in flight see of each other's failures in a multi at the end of the sequence counter is not imitated. There is no
-// TLS, no SASL and no admin server.
+// Known differences:
+//
+//   - A session's ephemerals are deleted in the order of their creation; the real server has none.
+//   - A successful check outside a multi is answered, where 3.8.0 falls silent, for that request and all behind it.
+//   - createTTL with a mode that has no TTL and a negative one is refused, where 3.8.0 dies of it; and a few malformed requests that confuse it, do not
+//     confuse this server: watches on null, accounts of quotas that are none.
+//   - Requests are carried out one after the other. The real server judges some while others are still in flight, and then doesn't see their setACL,
+//     goes by the flags of a create that contradict its operation, and sees what failed multis leave at the end of the sequence counter.
+//   - mntr counts no time but what requests have waited, and has no lines by namespace (zk_…_per_namespace).
+//   - There is no TLS, no SASL, no admin server, no exporter of metrics, no reconfig, no observer, and no disk.
 package zktest

@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
-// Load adds the znodes of a text in JSON or YAML (see package treefile) to the tree, in one transaction: all of them, or, if something is wrong with
+// Load adds the znodes of a text in JSON or YAML (package treefile has the form) to the tree, in one transaction: all of them, or, if something is wrong with
 // one, none. Data and ACLs of those that exist are replaced. ACLs don't stop it.
 func (s *Server) Load(text []byte) error {
 	znodes, err := treefile.Parse(text)
