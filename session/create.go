@@ -56,7 +56,7 @@ func (n *newborn) size() int {
 // create tries once, and again if what was missing above could be made.
 func (n *newborn) create(c *link.Conn, path string) (string, error) {
 	for {
-		made, err := c.Create(path, n.data, n.mode, n.ttl, n.acl, nil)
+		made, err := c.Create(path, n.data, n.mode, n.ttl, n.acl)
 		if !errors.Is(err, ErrNoNode) {
 			return made, err
 		}

@@ -34,7 +34,7 @@ func (s *Session) born(c *link.Conn, path string, container bool, data []byte) e
 	if container {
 		return s.make(c, path, link.Container)
 	}
-	_, err := c.Create(path, data, link.Persistent, 0, s.cfg.acl, nil)
+	_, err := c.Create(path, data, link.Persistent, 0, s.cfg.acl)
 	if errors.Is(err, ErrNodeExists) {
 		return nil
 	}

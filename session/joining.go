@@ -3,9 +3,7 @@ package session
 import (
 	"errors"
 	"strings"
-	"sync"
 
-	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/link"
 )
@@ -17,17 +15,8 @@ type joining struct {
 	join      Join
 	listing   bool
 
-	replaced bool // what was to be replaced is gone
-	mu       sync.Mutex
-	answer   *listing // of the listing behind the last create
-}
-
-// listing is a listing under way.
-type listing struct {
-	done  *notify.Latch
-	names []string
-	stat  Stat
-	err   error
+	replaced bool         // what was to be replaced is gone
+	entered  link.Entered // with the listing behind the create, if that was asked for and answered
 }
 
 // run creates the znode for certain, and returns its path, and its Stat if the answer to the create told it.
@@ -64,61 +53,32 @@ func (g *joining) run() (string, Stat, error) {
 // create tries once, in the place of the one to be replaced if that stands.
 func (g *joining) create(c *link.Conn, path string) (string, Stat, error) {
 	s := g.session
-	written := func() {}
+	entry := link.Entry{Path: path, Data: g.contender.data, Mode: link.EphemeralSequential, ACL: s.cfg.acl}
+	if g.join.Form == znode.Alone {
+		entry.Mode = link.Ephemeral
+	}
 	if g.listing {
-		written = func() { g.listBehind(c) }
+		entry.List = s.Path(g.join.Parent)
 	}
-	if g.replaced {
-		mode := link.EphemeralSequential
-		if g.join.Form == znode.Alone {
-			mode = link.Ephemeral
-		}
-		return c.CreateStat(path, g.contender.data, mode, s.cfg.acl, written)
+	if !g.replaced {
+		entry.Replace = s.Path(g.join.Replace)
 	}
-	old := s.Path(g.join.Replace)
-	results, err := c.Multi([]link.Op{
-		{Kind: link.OpDelete, Path: old, Version: -1},
-		{Kind: link.OpCreate, Path: path, Data: g.contender.data, Mode: link.EphemeralSequential, ACL: s.cfg.acl},
-	}, written)
-	switch {
-	case err == nil:
+	made, err := c.Enter(entry)
+	if !g.replaced && (err == nil || made.Missing) {
 		g.replaced = true
 		s.missing(g.join.Replace)
-		return results[1].Path, Stat{}, nil
-	case errors.Is(err, ErrNoNode) && len(results) == 2 && errors.Is(results[0].Err, ErrNoNode):
-		g.replaced = true
-		s.missing(g.join.Replace)
+	}
+	if made.Missing {
 		return g.create(c, path)
 	}
-	return "", Stat{}, err
-}
-
-// listBehind asks for a listing from a goroutine of its own: it is called in the middle of a request.
-func (g *joining) listBehind(c *link.Conn) {
-	l := &listing{done: notify.NewLatch()}
-	g.mu.Lock()
-	g.answer = l
-	g.mu.Unlock()
-	parent := g.session.Path(g.join.Parent)
-	if !g.session.tasks.run(func() {
-		l.names, l.stat, l.err = c.Children(parent, false)
-		l.done.Close()
-	}) {
-		l.err = ErrClosed
-		l.done.Close()
-	}
+	g.entered = made
+	return made.Path, made.Stat, err
 }
 
 // list returns the listing behind the create that succeeded, or a later one.
 func (g *joining) list() ([]string, Stat, error) {
-	g.mu.Lock()
-	l := g.answer
-	g.mu.Unlock()
-	if l != nil {
-		<-l.done.C()
-		if l.err == nil {
-			return l.names, l.stat, nil
-		}
+	if e := &g.entered; e.Path != "" && e.Err == nil {
+		return e.Names, e.Line, nil
 	}
 	var names []string
 	var stat Stat

@@ -78,9 +78,9 @@ func (s *Session) make(c *link.Conn, path string, mode link.Mode) error {
 	if len(path) <= len(s.cfg.root) {
 		mode = link.Persistent
 	}
-	_, err := c.Create(path, nil, mode, 0, s.cfg.acl, nil)
+	_, err := c.Create(path, nil, mode, 0, s.cfg.acl)
 	if mode == link.Container && errors.Is(err, ErrUnsupported) {
-		_, err = c.Create(path, nil, link.Persistent, 0, s.cfg.acl, nil)
+		_, err = c.Create(path, nil, link.Persistent, 0, s.cfg.acl)
 	}
 	if errors.Is(err, ErrNoAuth) { // the right to create is looked at before whether there is anything to create
 		if _, exists, look := c.Exists(path, false); look != nil || exists {

@@ -80,7 +80,7 @@ func TestJoinListTakesOneTrip(t *testing.T) {
 		require.NoError(w, listed.Err)
 		require.Len(w, listed.Names, 2)
 		require.EqualValues(w, 2, listed.Stat.NumChildren)
-		require.EqualValues(w, 2, before, "both were sent before the create was answered")
+		require.EqualValues(w, 1, before, "both were sent together")
 		ops := w.requests()
 		require.Len(w, ops, 2)
 		require.Contains(w, ops[0], "create")

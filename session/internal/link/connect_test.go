@@ -24,10 +24,10 @@ func TestUpTellsWhatWasNegotiated(t *testing.T) {
 
 func TestRequestIsOnlyTakenWhileThereIsASession(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		_, err := b.Create("/a", nil, link.Persistent, 0, nil, nil)
+		_, err := b.Create("/a", nil, link.Persistent, 0, nil)
 		require.ErrorIs(b, err, link.ErrNotSent)
 		time.Sleep(10 * time.Second)
-		_, err = b.Create("/a", nil, link.Persistent, 0, nil, nil)
+		_, err = b.Create("/a", nil, link.Persistent, 0, nil)
 		require.ErrorIs(b, err, link.ErrNotSent)
 		require.Zero(b, b.SessionID())
 
@@ -35,7 +35,7 @@ func TestRequestIsOnlyTakenWhileThereIsASession(t *testing.T) {
 		time.Sleep(time.Second)
 		v := b.connected()
 		require.Empty(b, v.ops(), "what was refused came back")
-		_, err = b.Create("/a", nil, link.Persistent, 0, nil, nil)
+		_, err = b.Create("/a", nil, link.Persistent, 0, nil)
 		require.NoError(b, err)
 	}, func(f *fake, _ *link.Config) {
 		f.refuse = func(string) error { return errSilent }

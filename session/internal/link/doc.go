@@ -27,6 +27,9 @@
 // events out, and looks at each answer before the library does. The library is left with what it is good at: encoding, pairing answers with
 // requests, pings, and the loop that reconnects.
 //
+// A contender's requests (to enter a line, to list it, to read a znode of it, to leave) go past the library, over the same line and by the same rules: see
+// converse. A lock costs four of them, and what each costs in goroutines that hand over to one another is felt.
+//
 // What the library would do, and what happens instead:
 //
 //   - It drops session events when nobody listens, and learns of an expiry by its callback only. Here the line reads the answer to the request for
@@ -44,5 +47,5 @@
 //   - It panics at short frames, and allocates what a frame claims to hold. Here such frames drop the connection.
 //   - It allocates three megabytes of buffers. Here they begin small and grow with the packets, each changed by the one goroutine that owns it.
 //   - It names a part of the error codes only. Here the rest is told apart too.
-//   - It has no create2, whose answer tells the new znode's Czxid and owner. Here the line makes one of a create's frame, and takes that off the answer.
+//   - It has no create2, whose answer tells the new znode's Czxid and owner, and no way to send two requests in a known order. Here both go past it.
 package link

@@ -21,7 +21,7 @@ func FuzzServerBytes(f *testing.F) {
 	(&jute.ConnectResponse{Timeout: 6000, SessionID: 7, Password: make([]byte, 16)}).Encode(w)
 	w.End()
 	welcome := w.Bytes()
-	for xid := range int32(4) {
+	for _, xid := range []int32{0, 1, 2, 3, 1 << 30, 1<<30 + 1} {
 		f.Add(append(welcome[:len(welcome):len(welcome)], frame(24, xid, 1, 1)...))
 		f.Add(append(welcome[:len(welcome):len(welcome)], frame(100, xid, make([]uint32, 21)...)...))
 	}

@@ -52,6 +52,7 @@ type line struct {
 	since   time.Time          // when it came up; under conn.mu
 	useful  bool               // a request was answered; under conn.mu
 	pending map[int32]*request // under conn.mu
+	xid     int32              // the last of the line's own; under conn.mu
 	order   queue              // under conn.mu
 	quiet   time.Duration      // how long a silence is borne, though pings go out; set when it comes up
 }

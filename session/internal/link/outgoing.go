@@ -19,46 +19,52 @@ func (l *line) Write(frame []byte) (int, error) {
 		return len(frame), l.greet()
 	}
 	xid, op := int32(binary.BigEndian.Uint32(frame[4:])), jute.Op(int32(binary.BigEndian.Uint32(frame[8:])))
-	if op == jute.OpPing {
-		l.conn.mu.Lock()
-		l.order.asked(jute.XidPing)
-		l.conn.mu.Unlock()
-		return len(frame), l.send(frame)
-	}
-	r, err := l.register(xid)
+	l.writing.take()
+	r, err := l.register(xid, op)
 	if err != nil {
+		l.writing.pass()
 		l.lose(err)
 		return 0, err
 	}
-	if r.grow > 0 {
-		// The library's send buffer belongs to the goroutine that runs here.
-		zk.WithMaxConnBufferSize(r.grow)(l.conn.zk)
-		return len(frame), l.send(frame)
+	err = l.transmit(l.amended(r, frame))
+	l.writing.pass()
+	if r != nil && r.grow == 0 {
+		l.conn.turn.pass()
 	}
-	if r.watch {
+	if err != nil {
+		l.lose(fmt.Errorf("write: %w", err))
+	}
+	return len(frame), err
+}
+
+// amended is a frame of the library's as it goes out. The library's sending goroutine runs here.
+func (l *line) amended(r *request, frame []byte) []byte {
+	switch {
+	case r == nil:
+	case r.grow > 0:
+		zk.WithMaxConnBufferSize(r.grow)(l.conn.zk) // the send buffer belongs to this goroutine
+	case r.watch:
 		// The library doesn't know of watches: it would re-arm them behind our back. The flag is the last byte.
 		frame = append(make([]byte, 0, len(frame)), frame...)
 		frame[len(frame)-1] = 1
 	}
-	if r.op == jute.OpCreate2 {
-		frame = asCreate2(frame)
-	}
-	err = l.send(frame)
-	l.conn.turn.pass()
-	r.out()
-	return len(frame), err
+	return frame
 }
 
-// register makes the request that was handed to the library the owner of the xid that the library gave it.
-func (l *line) register(xid int32) (*request, error) {
+// register makes the request that was handed to the library the owner of the xid that the library gave it; nil for a ping. With the writing turn: see number.
+func (l *line) register(xid int32, op jute.Op) (*request, error) {
 	c := l.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if op == jute.OpPing {
+		l.order.asked(jute.XidPing)
+		return nil, nil
+	}
 	if l.dead != nil {
 		return nil, l.dead
 	}
 	r := c.handing
-	if r == nil {
+	if _, taken := l.pending[xid]; r == nil || taken {
 		return nil, errUnexpected
 	}
 	c.handing = nil
@@ -80,6 +86,11 @@ func (l *line) send(frame []byte) error {
 func (l *line) write(frame []byte) error {
 	l.writing.take()
 	defer l.writing.pass()
+	return l.transmit(frame)
+}
+
+// transmit writes to the network. With the writing turn.
+func (l *line) transmit(frame []byte) error {
 	if l.quiet > 0 {
 		if err := l.raw.SetWriteDeadline(time.Now().Add(l.quiet)); err != nil {
 			return err

@@ -13,16 +13,11 @@ import (
 
 // Get reads a znode's data and, with watch, arms a watch that fires at NodeDataChanged or NodeDeleted. A missing znode arms nothing.
 func (c *Conn) Get(path string, watch bool) ([]byte, Stat, error) {
-	var data []byte
-	var stat *zk.Stat
-	err := c.ask(reading(jute.OpGetData, path, watch), func() (err error) {
-		data, stat, err = c.zk.Get(path)
-		return err
-	})
-	if err != nil {
+	r := reading(jute.OpGetData, path, watch)
+	if err := c.direct(r); err != nil {
 		return nil, Stat{}, err
 	}
-	return data, fromStat(stat), nil
+	return r.reply.Data, fromWire(&r.reply.Stat), nil
 }
 
 // Exists looks whether a znode exists and, with watch, arms a watch: on an existing one as Get does, on a missing one it fires at NodeCreated.
@@ -41,16 +36,11 @@ func (c *Conn) Exists(path string, watch bool) (stat Stat, exists bool, err erro
 // Children lists the names of a znode's children, in no order, and, with watch, arms a watch that fires at NodeChildrenChanged or NodeDeleted. A
 // missing znode arms nothing.
 func (c *Conn) Children(path string, watch bool) ([]string, Stat, error) {
-	var names []string
-	var stat *zk.Stat
-	err := c.ask(reading(jute.OpGetChildren2, path, watch), func() (err error) {
-		names, stat, err = c.zk.Children(path)
-		return err
-	})
-	if err != nil {
+	r := reading(jute.OpGetChildren2, path, watch)
+	if err := c.direct(r); err != nil {
 		return nil, Stat{}, err
 	}
-	return names, fromStat(stat), nil
+	return r.reply.Names, fromWire(&r.reply.Stat), nil
 }
 
 // GetACL reads a znode's ACL.
@@ -81,16 +71,13 @@ func reading(op jute.Op, path string, watch bool) *request {
 	return &request{op: op, path: path, watch: watch, size: sizeHeader + sizeText(path) + sizeFlag}
 }
 
-// moment is a time of a server's.
-func moment(ms int64) time.Time { return time.UnixMilli(ms) }
-
 func fromStat(s *zk.Stat) Stat {
 	if s == nil {
 		return Stat{}
 	}
 	return Stat{
 		Czxid: s.Czxid, Mzxid: s.Mzxid, Pzxid: s.Pzxid,
-		Ctime: moment(s.Ctime), Mtime: moment(s.Mtime),
+		Ctime: time.UnixMilli(s.Ctime), Mtime: time.UnixMilli(s.Mtime),
 		Version: s.Version, Cversion: s.Cversion, Aversion: s.Aversion,
 		EphemeralOwner: s.EphemeralOwner, DataLength: s.DataLength, NumChildren: s.NumChildren,
 	}

@@ -3,7 +3,6 @@ package link_test
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -60,7 +59,7 @@ func TestRealServer(t *testing.T) {
 		"transactions": transactions,
 		"watches":      watches,
 		"largest":      largestPacket,
-		"order":        orderBehindCreate,
+		"entries":      entries,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +67,7 @@ func TestRealServer(t *testing.T) {
 			up := next[link.Up](r)
 			require.Equal(t, r.SessionID(), up.SessionID)
 			require.Equal(t, 10*time.Second, up.Timeout)
-			_, err := r.Create("/"+name, nil, link.Persistent, 0, world, nil)
+			_, err := r.Create("/"+name, nil, link.Persistent, 0, world)
 			require.NoError(t, err)
 			test(t, r)
 			require.NoError(t, r.Close(within(t, patience)))
@@ -79,13 +78,13 @@ func TestRealServer(t *testing.T) {
 func operations(t *testing.T, r *live) {
 	const node = "/operations/a"
 	before := time.Now()
-	made, err := r.Create(node, []byte("one"), link.Persistent, 0, world, nil)
+	made, err := r.Create(node, []byte("one"), link.Persistent, 0, world)
 	require.NoError(t, err)
 	require.Equal(t, node, made)
 	require.WithinRange(t, next[link.Proved](r).Sent, before.Add(-patience), time.Now())
-	_, err = r.Create(node, nil, link.Persistent, 0, world, nil)
+	_, err = r.Create(node, nil, link.Persistent, 0, world)
 	require.ErrorIs(t, err, link.ErrNodeExists)
-	_, err = r.Create(node+"/b", nil, link.Persistent, 0, nil, nil)
+	_, err = r.Create(node+"/b", nil, link.Persistent, 0, nil)
 	require.ErrorIs(t, err, link.ErrInvalidACL)
 
 	data, stat, err := r.Get(node, false)
@@ -133,14 +132,14 @@ func kindsOfZnodes(t *testing.T, r *live) {
 		link.TTL: false, link.SequentialTTL: true,
 	} {
 		node := fmt.Sprintf("/kinds/%d-", mode)
-		made, err := r.Create(node, nil, mode, time.Hour, world, nil)
+		made, err := r.Create(node, nil, mode, time.Hour, world)
 		require.NoError(t, err, mode)
 		require.Equal(t, numbered, made != node, mode)
 		stat, _, err := r.Exists(made, false)
 		require.NoError(t, err)
 		if mode == link.Ephemeral || mode == link.EphemeralSequential {
 			require.Equal(t, r.SessionID(), stat.EphemeralOwner)
-			_, err := r.Create(made+"/child", nil, link.Persistent, 0, world, nil)
+			_, err := r.Create(made+"/child", nil, link.Persistent, 0, world)
 			require.ErrorIs(t, err, link.ErrNoChildrenForEphemerals)
 		}
 	}
@@ -174,7 +173,7 @@ func watches(t *testing.T, r *live) {
 	require.False(t, exists)
 	_, _, err = r.Children("/watches", true)
 	require.NoError(t, err)
-	_, err = r.Create("/watches/a", nil, link.Persistent, 0, world, nil)
+	_, err = r.Create("/watches/a", nil, link.Persistent, 0, world)
 	require.NoError(t, err)
 	require.Equal(t, link.Fired{Type: link.NodeCreated, Path: "/watches/a"}, next[link.Fired](r))
 	require.Equal(t, link.Fired{Type: link.NodeChildrenChanged, Path: "/watches"}, next[link.Fired](r))
@@ -194,7 +193,7 @@ func largestPacket(t *testing.T, r *live) {
 	const limit = 1<<20 - 1
 	op := link.Op{Kind: link.OpCreate, Path: "/largest/a", ACL: world}
 	op.Data = bytes.Repeat([]byte{'x'}, limit-link.SizeAlone(op))
-	_, err := r.Create(op.Path, op.Data, link.Persistent, 0, world, nil)
+	_, err := r.Create(op.Path, op.Data, link.Persistent, 0, world)
 	require.NoError(t, err)
 	back, _, err := r.Get(op.Path, false)
 	require.NoError(t, err)
@@ -205,25 +204,50 @@ func largestPacket(t *testing.T, r *live) {
 	_, err = r.Multi(multi)
 	require.NoError(t, err)
 
-	_, err = r.Create(op.Path, append(op.Data, 'x'), link.Persistent, 0, world, nil)
+	_, err = r.Create(op.Path, append(op.Data, 'x'), link.Persistent, 0, world)
 	require.ErrorIs(t, err, link.ErrNoReply, "one byte more, and the server drops the connection")
 	next[link.Down](r)
 	next[link.Up](r)
 }
 
-func orderBehindCreate(t *testing.T, r *live) {
-	for range 100 {
-		var seen []string
-		listed := make(chan error, 1)
-		made, err := r.Create("/order/n-", nil, link.EphemeralSequential, 0, world, func() {
-			go func() {
-				names, _, err := r.Children("/order", false)
-				seen = names
-				listed <- err
-			}()
-		})
+func entries(t *testing.T, r *live) {
+	enter := func(e link.Entry) link.Entered {
+		e.Path, e.Mode, e.ACL = "/entries/n-", link.EphemeralSequential, world
+		made, err := r.Enter(e)
 		require.NoError(t, err)
-		require.NoError(t, <-listed)
-		require.True(t, slices.Contains(seen, made[len("/order/"):]))
+		require.NoError(t, made.Err)
+		stat, exists, err := r.Exists(made.Path, false)
+		require.NoError(t, err)
+		require.True(t, exists)
+		if e.Replace == "" {
+			require.Equal(t, stat, made.Stat, "the Stat of the birth is the znode's")
+			require.Equal(t, r.SessionID(), made.Stat.EphemeralOwner)
+		}
+		return made
 	}
+	before := ""
+	for n := range 50 {
+		made := enter(link.Entry{Data: []byte("x"), List: "/entries"})
+		require.Contains(t, made.Names, made.Path[len("/entries/"):])
+		require.Len(t, made.Names, n+1)
+		require.EqualValues(t, n+1, made.Line.NumChildren)
+		before = made.Path
+	}
+	made := enter(link.Entry{Replace: before, List: "/entries"})
+	require.Len(t, made.Names, 50)
+	require.NotContains(t, made.Names, before[len("/entries/"):])
+	made = enter(link.Entry{})
+	require.Empty(t, made.Names)
+
+	made, err := r.Enter(link.Entry{Path: "/entries/n-", Mode: link.EphemeralSequential, ACL: world, Replace: before, List: "/entries"})
+	require.ErrorIs(t, err, link.ErrNoNode)
+	require.True(t, made.Missing)
+	made, err = r.Enter(link.Entry{Path: "/nowhere/n-", Mode: link.EphemeralSequential, ACL: world, Replace: "/entries", List: "/nowhere"})
+	require.ErrorIs(t, err, link.ErrNotEmpty)
+	require.False(t, made.Missing)
+	_, err = r.Enter(link.Entry{Path: "/nowhere/n-", Mode: link.EphemeralSequential, ACL: world, List: "/nowhere"})
+	require.ErrorIs(t, err, link.ErrNoNode)
+	names, _, err := r.Children("/entries", false)
+	require.NoError(t, err)
+	require.Len(t, names, 51)
 }

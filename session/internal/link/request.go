@@ -2,42 +2,36 @@ package link
 
 import (
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/notify"
 )
 
 // request is one request on its way.
 type request struct {
-	op      jute.Op
-	size    int // of its frame's body
-	path    string
-	watch   bool
-	written func()
-	once    sync.Once
-	grow    int // not a request of anybody: it goes ahead of one for which the library's send buffer has to have this size
+	op    jute.Op
+	size  int // of its frame's body
+	path  string
+	watch bool
+	grow  int // not a request of anybody: it goes ahead of one for which the library's send buffer has to have this size
 
 	line   *line     // to which it was handed; under mu
 	sent   bool      // its frame was written, or begun to be; under mu
 	sentAt time.Time // under mu
 	zxid   int64     // of the answer; of the line's receiving goroutine
 	code   jute.Code // likewise
-	stat   Stat      // of what a create2 has made; likewise, until the library lets go of the request
-}
 
-// out tells whoever wants to ask something right behind this request that the moment has come, or won't come.
-func (r *request) out() {
-	if r.written != nil {
-		r.once.Do(r.written)
-	}
+	// Of one that doesn't go through the library: see converse.
+	ask      jute.Request  // but for what stands above
+	answered *notify.Latch // nil for the others
+	reply    jute.Reply    // once it is answered
 }
 
 // ask carries out one request: call asks the library for it, when it is its turn.
 func (c *Conn) ask(r *request, call func() error) error {
-	defer r.out()
 	if r.size > c.cfg.MaxPacket {
 		return ErrTooLarge
 	}

@@ -19,12 +19,16 @@ var world = []link.ACL{{Perms: link.PermAll, Scheme: "world", ID: "anyone"}}
 func every(c *link.Conn) map[jute.Op]func() error {
 	create := func(mode link.Mode) func() error {
 		return func() error {
-			_, err := c.Create("/a", []byte("x"), mode, time.Minute, world, nil)
+			_, err := c.Create("/a", []byte("x"), mode, time.Minute, world)
 			return err
 		}
 	}
 	return map[jute.Op]func() error{
-		jute.OpCreate:          create(link.Ephemeral),
+		jute.OpCreate: create(link.Ephemeral),
+		jute.OpCreate2: func() error {
+			_, err := c.Enter(link.Entry{Path: "/a", Data: []byte("x"), Mode: link.Ephemeral, ACL: world})
+			return err
+		},
 		jute.OpCreateContainer: create(link.Container),
 		jute.OpCreateTTL:       create(link.TTL),
 		jute.OpGetData:         func() error { _, _, err := c.Get("/a", true); return err },
@@ -134,11 +138,15 @@ func TestTransaction(t *testing.T) {
 func TestWhatCannotBeSentIsRefusedAtOnce(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
-		_, err := b.Create("no slash", nil, link.Persistent, 0, nil, nil)
+		_, err := b.Create("no slash", nil, link.Persistent, 0, nil)
 		require.ErrorIs(b, err, link.ErrInvalidPath)
-		_, err = b.Create("/a", nil, 17, 0, nil, nil)
+		_, err = b.Create("/a", nil, 17, 0, nil)
 		require.ErrorIs(b, err, link.ErrBadArguments)
 		require.ErrorIs(b, b.Delete("/a/", -1), link.ErrInvalidPath)
+		_, err = b.Enter(link.Entry{Path: "/a", Replace: "/a/", ACL: world})
+		require.ErrorIs(b, err, link.ErrInvalidPath)
+		_, err = b.Enter(link.Entry{Path: "/a", ACL: world, List: "a"})
+		require.ErrorIs(b, err, link.ErrInvalidPath)
 		require.Empty(b, v.ops())
 		require.NoError(b, b.Sync("/"), "and nothing is blocked by it")
 	})
@@ -147,7 +155,7 @@ func TestWhatCannotBeSentIsRefusedAtOnce(t *testing.T) {
 // Only what the leader has answered proves anything; what counts is when it was asked.
 func TestProved(t *testing.T) {
 	proving := map[jute.Op]bool{
-		jute.OpCreate: true, jute.OpCreateContainer: true, jute.OpCreateTTL: true, jute.OpSetData: true, jute.OpDelete: true,
+		jute.OpCreate: true, jute.OpCreate2: true, jute.OpCreateContainer: true, jute.OpCreateTTL: true, jute.OpSetData: true, jute.OpDelete: true,
 		jute.OpSetACL: true, jute.OpSync: true, jute.OpMulti: true,
 	}
 	inBubble(t, func(b *bench) {
@@ -173,50 +181,6 @@ func TestProved(t *testing.T) {
 			time.Sleep(time.Second)
 			return success(q), true
 		}
-	})
-}
-
-// What is asked when `written` was called runs behind the create, in the server's order.
-func TestWrittenIsCalledWhenTheFrameIsOut(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		v := b.connected()
-		calls := map[string]func(written func()){
-			"create": func(written func()) { _, _ = b.Create("/line/lock-", nil, link.EphemeralSequential, 0, world, written) },
-			"multi": func(written func()) {
-				_, _ = b.Multi([]link.Op{{Kind: link.OpCreate, Path: "/line/lock-", ACL: world}}, written)
-			},
-		}
-		for name, call := range calls {
-			before := len(v.asked())
-			listed := make(chan error, 1)
-			go call(func() {
-				go func() { _, _, err := b.Children("/line", false); listed <- err }()
-			})
-			synctest.Wait()
-			require.NoError(b, <-listed, name)
-			require.Equal(b, jute.OpGetChildren2, v.asked()[before+1].Op, name)
-		}
-	})
-}
-
-func TestWrittenIsCalledOnceWhateverHappens(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		v := b.connected()
-		create := func(path string, data []byte) int {
-			calls := 0
-			_, _ = b.Create(path, data, link.Ephemeral, 0, world, func() { calls++ })
-			return calls
-		}
-		require.Equal(b, 1, create("/a", nil))
-		require.Equal(b, 1, create("invalid", nil))
-		require.Equal(b, 1, create("/a", make([]byte, 2<<20)))
-		v.hangUp()
-		require.Equal(b, 1, create("/a", nil), "down")
-		b.Abandon()
-		require.Equal(b, 1, create("/a", nil), "over")
-		calls := 0
-		_, _ = b.Multi(nil, func() { calls++ })
-		require.Equal(b, 1, calls)
 	})
 }
 
@@ -289,11 +253,11 @@ func TestSizesAreThoseOfTheFrames(t *testing.T) {
 			{Kind: link.OpDelete, Path: "/" + long},
 			{Kind: link.OpCheck, Path: "/" + long},
 		}
-		_, err := b.Create(ops[0].Path, ops[0].Data, link.Ephemeral, 0, ops[0].ACL, nil)
+		_, err := b.Create(ops[0].Path, ops[0].Data, link.Ephemeral, 0, ops[0].ACL)
 		require.NoError(b, err)
 		ttl := ops[0]
 		ttl.Mode = link.TTL
-		_, err = b.Create(ttl.Path, ttl.Data, link.TTL, time.Second, ttl.ACL, nil)
+		_, err = b.Create(ttl.Path, ttl.Data, link.TTL, time.Second, ttl.ACL)
 		require.NoError(b, err)
 		_, err = b.Set(ops[1].Path, ops[1].Data, 0)
 		require.NoError(b, err)

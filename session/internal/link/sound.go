@@ -26,13 +26,15 @@ func (l *line) answer(answer jute.Reply, length int) error {
 		return fmt.Errorf("%w: an answer to nothing, xid %d", errMalformed, answer.Xid)
 	case undecided(answer.Err):
 		return fmt.Errorf("the server gave up a request: %w", answer.Err)
+	case r.answered != nil:
+		return l.deliver(r, answer, length)
 	case length > l.conn.cfg.maxAnswer():
 		return l.swallow(r, answer, length)
 	}
 	l.current, r.code, r.zxid = r, answer.Err, answer.Zxid
 	l.rest = 4 + length
 	if answer.Err == jute.OK {
-		return l.check(r, length)
+		return l.check(r.op, length)
 	}
 	return nil
 }
@@ -53,11 +55,9 @@ func (l *line) swallow(r *request, answer jute.Reply, length int) error {
 }
 
 // check refuses answers at which the library would panic, or allocate what was never sent: it takes lengths and counts at their word.
-func (l *line) check(r *request, length int) error {
+func (l *line) check(op jute.Op, length int) error {
 	room := length - headerLength
-	switch op := r.op; op {
-	case jute.OpCreate2:
-		return l.born(r, length)
+	switch op {
 	case jute.OpMulti:
 		frame, err := l.takeFrame(length)
 		if err != nil {

@@ -46,7 +46,7 @@ func weather(t *testing.T, seed uint64) {
 	defer server.Close()
 	calm := connect(t, server, func(link.Event) {})
 	defer calm.Abandon()
-	_, err = calm.Create("/watched", []byte("0"), link.Persistent, 0, world, nil)
+	_, err = calm.Create("/watched", []byte("0"), link.Persistent, 0, world)
 	require.NoError(t, err)
 
 	over := make(chan struct{})
@@ -109,7 +109,12 @@ func (s *storm) create(worker int) {
 		case <-time.After(time.Duration(worker+2) * 10 * time.Millisecond):
 		}
 		path := fmt.Sprintf("/%d-%d", worker, i)
-		_, err := s.Create(path, nil, link.Persistent, 0, world, nil)
+		var err error
+		if i%2 == 0 {
+			_, err = s.Create(path, nil, link.Persistent, 0, world)
+		} else {
+			_, err = s.Enter(link.Entry{Path: path, ACL: world, List: "/"}) // not by way of the library
+		}
 		s.mu.Lock()
 		s.answers[path] = err
 		s.mu.Unlock()
@@ -185,7 +190,7 @@ func (s *storm) misfortune() {
 func (s *storm) judge() {
 	received := map[string]int{}
 	for _, q := range s.server.Journal() {
-		if q.Op == zktest.OpCreate {
+		if q.Op == zktest.OpCreate || q.Op == zktest.OpCreate2 {
 			received[q.Path]++
 		}
 	}

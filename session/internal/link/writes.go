@@ -9,11 +9,9 @@ import (
 )
 
 // Create creates a znode and returns its path, which has a number appended if mode is sequential. ttl is for the modes with a time to live only.
-// written, if not nil, is called once: when the request is on its way, so that what is asked from then on runs behind it in the server's order, or
-// when the request has failed before. It must not block, and must not ask anything itself.
-func (c *Conn) Create(path string, data []byte, mode Mode, ttl time.Duration, acl []ACL, written func()) (string, error) {
+func (c *Conn) Create(path string, data []byte, mode Mode, ttl time.Duration, acl []ACL) (string, error) {
 	op := Op{Kind: OpCreate, Path: path, Data: data, Mode: mode, ACL: acl}
-	r := &request{op: jute.OpCreate, path: path, size: SizeAlone(op), written: written}
+	r := &request{op: jute.OpCreate, path: path, size: SizeAlone(op)}
 	data, rights := solid(data), toACL(acl)
 	call := func() (string, error) { return c.zk.Create(path, data, int32(mode), rights) }
 	switch mode {
@@ -52,7 +50,8 @@ func (c *Conn) Set(path string, data []byte, version int32) (Stat, error) {
 // Delete deletes a childless znode if it has this version; -1 stands for any.
 func (c *Conn) Delete(path string, version int32) error {
 	r := &request{op: jute.OpDelete, path: path, size: SizeAlone(Op{Kind: OpDelete, Path: path})}
-	return c.ask(r, func() error { return c.zk.Delete(path, version) })
+	r.ask.Version = version
+	return c.direct(r)
 }
 
 // SetACL replaces a znode's ACL if that has this version; -1 stands for any.
@@ -70,15 +69,10 @@ func (c *Conn) SetACL(path string, acl []ACL, version int32) (Stat, error) {
 }
 
 // Multi carries out all operations, or none of them: then the error is that of the operation that failed, and there is a result for each.
-// written is as for Create.
-func (c *Conn) Multi(ops []Op, written ...func()) ([]Result, error) {
+func (c *Conn) Multi(ops []Op) ([]Result, error) {
 	r := &request{op: jute.OpMulti, size: Size(ops...)}
-	if len(written) > 0 {
-		r.written = written[0]
-	}
 	asks, err := toMulti(ops)
 	if err != nil || len(asks) == 0 {
-		r.out()
 		return nil, err
 	}
 	var answers []zk.MultiResponse
