@@ -37,7 +37,7 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 		return nil, failed(op, path, fmt.Errorf("parties: %d: must be from 1 to %d", parties, maxParties))
 	}
 	d := &Double{session: s, path: path, parties: parties, entered: notify.NewHandoff[*Passage]()}
-	cfg := double.Config{Path: path, Parties: parties, ID: o.id, Mark: string(znode.NewGUID())}
+	cfg := double.Config{Path: path, Parties: parties, ID: o.id, GUID: znode.NewGUID}
 	d.ledger.mu.Lock() // until the host is known, so that nobody uses it before
 	defer d.ledger.mu.Unlock()
 	d.host, err = host.New(host.Config{

@@ -18,6 +18,9 @@ var (
 	// round are inside, and the one that gets this error is one too many. A process that was started anew before ZooKeeper has noticed the end of the one before is
 	// one too many as well, unless it has the same id: see [WithID].
 	ErrCrowd = double.ErrCrowd
+
+	// ErrReplaced: another party came later under the same id, and is in the round in this one's place: see [WithID].
+	ErrReplaced = double.ErrReplaced
 )
 
 // failed wraps an error with the operation and the path. Errors of the session come wrapped already.

@@ -40,7 +40,7 @@ func (l *ledger) standing() []recipe.Event {
 	defer l.mu.Unlock()
 	var events []recipe.Event
 	for _, p := range l.passages {
-		events = append(events, double.Followed{Claim: p.claim, Round: p.round, Names: p.names})
+		events = append(events, double.Followed{Claim: p.claim, Round: p.round, Names: p.names, Own: p.own})
 	}
 	for _, c := range l.claims {
 		events = append(events, double.Wanted{Claim: c.number, Once: c.once})

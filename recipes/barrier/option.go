@@ -15,8 +15,9 @@ type Option func(*options) error
 type options struct{ id string }
 
 // WithID says who this is: what [Passage.Members] calls it, and what the data of a [Barrier] say about who raised it. It must be unique among the parties of a
-// double barrier; by default it is a random one. A process that is started anew under the id that it had is known to be the same party: while the
-// znode of its former life still stands in an open round, it waits for its end; and it is never one too many in a round that goes on.
+// double barrier; by default it is a random one. A process that is started anew under the id that it had is known to be the same party: it stands
+// in the place of its former life, whose znode ZooKeeper may not have deleted yet, and it is never one too many in a round that goes on. Of two that live, the
+// later one is in the round, and the other gets [ErrReplaced].
 func WithID(id string) Option {
 	return func(o *options) error {
 		if id == "" {

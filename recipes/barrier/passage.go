@@ -3,6 +3,7 @@ package barrier
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
@@ -17,11 +18,12 @@ type Passage struct {
 	claim  uint64
 	round  int64
 	names  []string
+	own    string // which of them it is
 	left   *notify.Latch
 }
 
 func newPassage(d *Double, e double.Enter) *Passage {
-	return &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, left: notify.NewLatch()}
+	return &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, own: e.Own, left: notify.NewLatch()}
 }
 
 // Round is the number of the round. It grows; all members of a round have the same.
@@ -33,6 +35,7 @@ func (p *Passage) Members() []string {
 	for i, name := range p.names {
 		ids[i], _ = double.PartyID(name)
 	}
+	slices.Sort(ids)
 	return ids
 }
 

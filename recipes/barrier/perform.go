@@ -27,7 +27,7 @@ func (d *Double) perform(e recipe.Effect) {
 // enter makes the possession, and gives it to whoever wants it.
 func (d *Double) enter(e double.Enter) {
 	p := newPassage(d, e)
-	hold, err := d.host.Hold(e.Epoch, e.Own, e.Token, func(cause error) { d.ran(p, cause) })
+	hold, err := d.host.Hold(e.Epoch, e.Path, e.Token, func(cause error) { d.ran(p, cause) })
 	if err != nil {
 		d.postpone(e.Claim)
 		return

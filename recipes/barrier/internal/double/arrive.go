@@ -39,7 +39,8 @@ func (m *Machine) onEnsured(ev recipe.Ensured) {
 		m.refused(ev.Err)
 		return
 	}
-	m.look()
+	m.guard = 0
+	m.found(1)
 }
 
 // refused: ZooKeeper refuses something that the first claim needs.
@@ -74,7 +75,14 @@ func (m *Machine) onFounded(ev recipe.Transacted) {
 		m.proceed()
 	case recipe.Refused:
 		m.refused(ev.Err)
-	default: // somebody was first; or it is not known; or the barrier's own znode was deleted
+	case recipe.BadVersion:
+		if m.round == 1 { // somebody was first: it is probably open still
+			m.version = 0
+			m.proceed()
+			return
+		}
+		m.look()
+	default: // it is not known; or the barrier's own znode was deleted
 		m.look()
 	}
 }
@@ -96,9 +104,8 @@ func (m *Machine) sweep(old []int64) {
 
 func (m *Machine) onOld(ev recipe.Seen) {
 	v := ParseVerdict(ev.Data)
-	_, member := position(v.Names, PartyName(m.cfg.ID))
 	switch {
-	case ev.Exists && v.crowded(ev.Stat.Children) && !member:
+	case ev.Exists && v.crowded(ev.Stat.Children) && !has(v.Names, m.cfg.ID):
 		m.refused(ErrCrowd)
 	case !ev.Exists || ev.Stat.Children > fixtures:
 		m.sweep(m.old[1:])
@@ -147,12 +154,11 @@ func (m *Machine) onNewest(ev recipe.Seen) {
 
 // stand arrives, if the round is still open.
 func (m *Machine) stand() {
-	m.state, m.place = Standing, place{twice: m.former == m.own()}
-	m.former = m.own()
+	m.state, m.place = Standing, place{name: PartyName(m.cfg.GUID(), m.cfg.ID)}
 	round := m.roundPath()
 	m.transact(
 		recipe.Op{Do: recipe.Check, Path: round, Version: m.version},
-		recipe.Op{Do: recipe.Create, Path: m.own(), Data: []byte(m.cfg.Mark), Ephemeral: true},
+		recipe.Op{Do: recipe.Create, Path: m.own(), Ephemeral: true},
 		recipe.Op{Do: recipe.Set, Path: znode.Join(round, arrivals), Version: recipe.Any},
 	)
 }
@@ -161,7 +167,7 @@ func (m *Machine) onStood(ev recipe.Transacted) {
 	switch ev.Code {
 	case recipe.Done:
 		m.check(int(ev.Results[2].Stat.Version))
-	case recipe.NodeExists, recipe.Unknown:
+	case recipe.Unknown:
 		m.find()
 	case recipe.BadVersion:
 		m.unsure = true
@@ -174,23 +180,19 @@ func (m *Machine) onStood(ev recipe.Transacted) {
 	}
 }
 
-// find looks whose the znode of its name is.
+// find looks whether the arrival has come through.
 func (m *Machine) find() {
 	m.state = Finding
-	m.main = m.read(m.own(), true)
+	m.main = m.read(m.own(), false)
 }
 
 func (m *Machine) onFound(ev recipe.Seen) {
 	switch {
 	case ev.Code != recipe.Done:
 		m.refused(ev.Err)
-	case !ev.Exists:
-		m.proceed()
-	case ev.Stat.Owner == m.session && string(ev.Data) == m.cfg.Mark:
+	case ev.Exists:
 		m.check(m.cfg.Parties) // which arrival it was is not known: it may have been the last
-	case len(m.claims) == 0:
-		m.proceed()
 	default:
-		m.state = Barred
+		m.proceed()
 	}
 }

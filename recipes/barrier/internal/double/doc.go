@@ -8,7 +8,7 @@
 //	/b/round-0000000007             "open 3"  →  "released 3", a line for each party   or   "broken 3", why
 //	/b/round-0000000007/in          its version counts the arrivals
 //	/b/round-0000000007/out         its version counts those who are out; one child for each
-//	/b/round-0000000007/party-<id>  ephemeral: a party, from its arrival to the end of the round
+//	/b/round-0000000007/_c_<guid>-party-<id>  ephemeral: a party, from its arrival to the end of the round
 //
 // Whoever's arrival was, by that count, at least the last one needed lists the parties and tries to decide. No other party ever lists.
 //
@@ -21,7 +21,7 @@
 //	    ┌──────┐ Wanted ┌──────────────────┐ stood ┌─────────┐ count ┌──────────────────┐
 //	    │ Idle │ ─────▶ │ Looking Sweeping │ ────▶ │ Waiting │ ────▶ │ Counting Deciding│
 //	    └──────┘        │ Founding Standing│       └─────────┘ ◀──── └──────────────────┘
-//	        ▲           │ Finding  Barred  │         │  │  │ released      │ released
+//	        ▲           │ Finding          │         │  │  │ released      │ released
 //	        │           └──────────────────┘ withdrawn │  └────────┬───────┘
 //	        │ ◀─── Withdrawing ◀───────────────────────┘ │ broken   ▼
 //	        │ ◀─── Clearing ◀────────────────────────────┘    ┌──────────────┐

@@ -10,6 +10,7 @@ var (
 	ErrBroken    = errors.New("barrier: the round was broken")
 	ErrDiffering = errors.New("barrier: the parties differ in how many they are to be")
 	ErrCrowd     = errors.New("barrier: more parties than there are to be")
+	ErrReplaced  = errors.New("barrier: another party came later under the same id")
 )
 
 // broken is the error of a round that was broken.

@@ -60,7 +60,7 @@ func (m *Machine) fresh(number uint64) bool {
 
 // onFollowed takes up a round that an earlier incarnation was in. The face tells of it before all claims, and of one at most.
 func (m *Machine) onFollowed(ev Followed) {
-	me, member := position(ev.Names, PartyName(m.cfg.ID))
+	me, member := position(ev.Names, ev.Own)
 	if m.stay != nil || !member {
 		return
 	}
@@ -79,8 +79,6 @@ func (m *Machine) onWithdrawal(claim uint64) {
 	case (m.state == Ready || m.state == Inside) && m.stay.claim == 0:
 		m.mark(m.stay.me)
 	case len(m.claims) > 0:
-	case m.state == Barred:
-		m.proceed()
 	case m.state == Waiting:
 		m.judge()
 	}
@@ -99,7 +97,7 @@ func (m *Machine) onTrust() {
 func (m *Machine) onClosing() {
 	m.closing, m.claims = true, nil
 	switch m.state {
-	case Out, Idle, Looking, Sweeping, Founding, Barred:
+	case Out, Idle, Looking, Sweeping, Founding:
 		m.emit(recipe.Stop{})
 	case Waiting:
 		m.judge()
@@ -114,19 +112,15 @@ func (m *Machine) onFired(ev recipe.Fired) {
 	gone := ev.Change == recipe.Deleted
 	switch m.state {
 	case Waiting, Counting, Deciding:
-		switch ev.Path {
-		case m.place.path:
-			m.onOwnFired(gone)
-		case m.roundPath():
+		switch {
+		case ev.Path == m.own() && gone:
+			m.ownGone()
+		case ev.Path == m.roundPath():
 			m.onRoundFired()
 		}
-	case Barred:
-		if ev.Path == m.own() {
-			m.find()
-		}
 	case Ready, Inside:
-		if ev.Path == m.place.path {
-			m.onOwnFired(gone)
+		if ev.Path == m.party(m.stay.me) && gone {
+			m.ownGone()
 		}
 	case Leaving:
 		switch {

@@ -17,7 +17,7 @@ func (m *Machine) enter() {
 	m.state, m.main = Inside, 0
 	m.stay.regained = false
 	m.emit(Enter{
-		Claim: m.stay.claim, Epoch: m.epoch, Round: m.stay.round, Own: m.party(m.stay.me), Token: m.stay.own, Names: m.stay.names,
+		Claim: m.stay.claim, Epoch: m.epoch, Round: m.stay.round, Path: m.party(m.stay.me), Own: m.stay.names[m.stay.me], Token: m.stay.own, Names: m.stay.names,
 	})
 }
 
@@ -141,7 +141,7 @@ func (m *Machine) onClosed(ev recipe.Transacted) {
 
 // onRemaining tries again with those that are left.
 func (m *Machine) onRemaining(ev recipe.Listed) {
-	standing := slices.DeleteFunc(parties(ev.Names), func(name string) bool {
+	standing := slices.DeleteFunc(slices.Clone(ev.Names), func(name string) bool {
 		_, member := position(m.stay.names, name)
 		return !member
 	})

@@ -12,7 +12,7 @@ type Config struct {
 	Path    string // of the barrier
 	Parties int
 	ID      string
-	Mark    string // the data of its znode: nobody else's are the same, so that it is known for its own
+	GUID    func() znode.GUID // a fresh one for each znode
 }
 
 // Machine decides for one party. The zero value is not usable: see [New].
@@ -37,7 +37,6 @@ type Machine struct {
 	unsure  bool    // the version has to be read
 	old     []int64 // rounds before it, to be looked at
 	guard   int32   // the version of the barrier's own znode: nobody has made a round out of turn since
-	former  string  // the own znode that it had last in this epoch, or may have had
 	place   place
 
 	stay *stay // the round that it is in, or was, until that is over
@@ -45,18 +44,19 @@ type Machine struct {
 
 // place is what is known of the place in an open round.
 type place struct {
-	path     string // of the own znode
+	name     string // of the own znode
 	rank     int    // which arrival it was, at least
 	czxid    int64  // of the own znode; 0 until it was seen
 	askOwn   uint64 // under way
 	askRound uint64
-	twice    bool // its path is that of a former one, of whose end word may still be on its way
 	ownGone  bool // news that came during a decision
 	stale    bool
-	watched  bool         // the round's data are
-	seen     *recipe.Seen // the round; nil until it was read
-	decision Verdict      // Deciding: what is to be written
-	next     bool         // there is a next round already, against all rules
+	watched  bool                // the round's data are
+	seen     *recipe.Seen        // the round; nil until it was read
+	found    map[string][]string // Counting: who stands there, by id
+	births   map[string]int64    // Counting: Czxids of those who share an id
+	decision Verdict             // Deciding: what is to be written
+	next     bool                // there is a next round already, against all rules
 }
 
 // stay is what is known of a round that was released with this party in it.
@@ -162,6 +162,8 @@ func (m *Machine) onSeen(ev recipe.Seen) {
 		m.onOld(ev)
 	case m.state == Finding:
 		m.onFound(ev)
+	case m.state == Counting:
+		m.onTwin(ev)
 	case m.state == Tallying:
 		m.onTally(ev)
 	case m.state == Following:
@@ -221,7 +223,7 @@ func (m *Machine) onEpochEnded() {
 	if m.state == Ready {
 		m.again()
 	}
-	m.state, m.epoch, m.round, m.main, m.former, m.place = Out, 0, 0, 0, "", place{}
+	m.state, m.epoch, m.round, m.main, m.place = Out, 0, 0, 0, place{}
 	if m.closing {
 		m.emit(recipe.Stop{})
 	}
@@ -274,4 +276,4 @@ func (m *Machine) transact(ops ...recipe.Op) {
 
 func (m *Machine) roundPath() string { return RoundPath(m.cfg.Path, m.round) }
 
-func (m *Machine) own() string { return znode.Join(m.roundPath(), PartyName(m.cfg.ID)) }
+func (m *Machine) own() string { return znode.Join(m.roundPath(), m.place.name) }

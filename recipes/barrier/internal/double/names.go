@@ -11,7 +11,7 @@ import (
 
 const (
 	roundPrefix = "round-"
-	partyPrefix = "party-"
+	partyPrefix = "party-" // behind the protection, which makes the name one that never comes again
 	arrivals    = "in"
 	departures  = "out"
 	fixtures    = 2 // children of a round that are no parties: the two above
@@ -39,26 +39,37 @@ func Rounds(names []string) []int64 {
 	return numbers
 }
 
-// PartyName is the name of the znode of a party.
-func PartyName(id string) string { return partyPrefix + id }
+// PartyName is the name of a znode of a party.
+func PartyName(guid znode.GUID, id string) string { return znode.Protect(guid, partyPrefix+id) }
 
 // PartyID is the id of the party with a znode of that name; false if it is none's.
 func PartyID(name string) (id string, ok bool) {
-	id, ok = strings.CutPrefix(name, partyPrefix)
-	return id, ok && id != ""
+	_, rest, protected := znode.Protection(name)
+	id, ok = strings.CutPrefix(rest, partyPrefix)
+	return id, protected && ok && id != ""
 }
 
-// parties are the names of parties among a round's children, sorted.
-func parties(names []string) []string {
-	var found []string
+// byID are the names of parties among a round's children: of each id all there are, in no order.
+func byID(names []string) map[string][]string {
+	found := make(map[string][]string)
 	for _, name := range names {
-		if _, ok := PartyID(name); ok {
-			found = append(found, name)
+		if id, ok := PartyID(name); ok {
+			found[id] = append(found[id], name)
 		}
 	}
-	slices.Sort(found)
 	return found
 }
+
+// has tells whether one of the names is that of a party with the id.
+func has(names []string, id string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		other, _ := PartyID(name)
+		return other == id
+	})
+}
+
+// position finds a name in a sorted list.
+func position(names []string, name string) (int, bool) { return slices.BinarySearch(names, name) }
 
 // Present is how many parties stand in a round, by the number of its children.
 func Present(children int32) int { return int(children) - fixtures }

@@ -99,9 +99,14 @@ func (w *world) happen(b *recipetest.Actor) bool {
 		f.actor.Crash()
 		return false
 	case 8:
-		if w.choose(3) == 0 && len(w.living()) > w.parties {
-			f.actor.Kill()
-			f.dead = true
+		switch {
+		case f.dead || w.choose(3) > 0:
+		case len(w.faces) < 8 && w.choose(2) == 0: // and started anew at once
+			f.kill()
+			w.party(f.id, w.parties)
+			return false
+		case len(w.living()) > w.parties:
+			f.kill()
 			return false
 		}
 	case 9:
@@ -114,7 +119,10 @@ func (w *world) happen(b *recipetest.Actor) bool {
 		}
 	case 12:
 		if rounds := double.Rounds(w.Children(at)); w.kicks && len(rounds) > 0 {
-			b.Tell(kick{double.RoundPath(at, rounds[w.choose(len(rounds))]) + "/" + double.PartyName(f.id)})
+			round := double.RoundPath(at, rounds[w.choose(len(rounds))])
+			if names := w.standing(round); len(names) > 0 {
+				b.Tell(kick{round + "/" + names[w.choose(len(names))]})
+			}
 		}
 	case 13, 14:
 		f.depart()

@@ -13,8 +13,7 @@ const (
 	Founding                 // makes the first one
 	Sweeping                 // looks at an older one, and deletes what nobody is in
 	Standing                 // its arrival is under way
-	Finding                  // looks whose znode has its name
-	Barred                   // somebody else's: waits for its end
+	Finding                  // looks whether it has arrived
 	Waiting                  // stands in the round, or reads whether it does
 	Counting                 // lists the parties
 	Deciding                 // the verdict that it wants is under way
@@ -30,7 +29,7 @@ const (
 )
 
 var states = [...]string{
-	"Out", "Idle", "Looking", "Founding", "Sweeping", "Standing", "Finding", "Barred", "Waiting", "Counting", "Deciding", "Ready", "Inside",
+	"Out", "Idle", "Looking", "Founding", "Sweeping", "Standing", "Finding", "Waiting", "Counting", "Deciding", "Ready", "Inside",
 	"Withdrawing", "Clearing", "Marking", "Tallying", "Following", "Leaving", "Closing",
 }
 

@@ -1,15 +1,18 @@
 package double
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 )
 
 // check reads the own znode and the round, and watches both. The own znode is listed: that watch is told of its end alone, which comes once.
 func (m *Machine) check(rank int) {
 	m.state, m.main = Waiting, 0
-	m.place = place{path: m.own(), rank: rank, watched: true, twice: m.place.twice}
+	m.place = place{name: m.place.name, rank: rank, watched: true}
 	m.place.askOwn = m.list(m.own(), true)
 	m.place.askRound = m.read(m.roundPath(), true)
 }
@@ -24,16 +27,6 @@ func (m *Machine) onOwn(ev recipe.Listed) {
 	default:
 		m.place.czxid = ev.Stat.Czxid
 		m.judge()
-	}
-}
-
-// onOwnFired: the own znode is gone, or it is the end of a former one at the same path; then a look tells.
-func (m *Machine) onOwnFired(gone bool) {
-	switch {
-	case m.place.twice:
-		m.place.askOwn = m.list(m.place.path, true)
-	case gone:
-		m.ownGone()
 	}
 }
 
@@ -73,7 +66,7 @@ func (m *Machine) judge() {
 		return
 	}
 	v := ParseVerdict(p.seen.Data)
-	_, member := position(v.Names, PartyName(m.cfg.ID))
+	_, member := position(v.Names, p.name)
 	switch {
 	case !p.seen.Exists:
 		m.look()
@@ -82,6 +75,8 @@ func (m *Machine) judge() {
 		m.judgeOpen(v, Present(p.seen.Stat.Children))
 	case v.Kind == Released && member:
 		m.released(v.Names)
+	case v.Kind == Released && has(v.Names, m.cfg.ID):
+		m.turnedAway(ErrReplaced)
 	case v.Kind == Released:
 		m.turnedAway(ErrCrowd)
 	default:
@@ -113,20 +108,56 @@ func (m *Machine) reread(watch bool) {
 }
 
 func (m *Machine) onParties(ev recipe.Listed) {
-	names := parties(ev.Names)
-	_, standing := position(names, PartyName(m.cfg.ID))
+	p := &m.place
+	p.found, p.births = byID(ev.Names), make(map[string]int64)
 	switch {
 	case ev.Code == recipe.Refused:
 		m.emit(recipe.Stop{Err: ev.Err})
-	case ev.Code != recipe.Done || !standing:
+	case ev.Code != recipe.Done || !slices.Contains(ev.Names, p.name):
 		m.settleNews()
-	case len(names) > m.cfg.Parties:
+	case len(p.found) > m.cfg.Parties:
 		m.decide(Verdict{Kind: Broken, Parties: m.cfg.Parties, Why: Crowd})
-	case len(names) == m.cfg.Parties:
-		m.decide(Verdict{Kind: Released, Parties: m.cfg.Parties, Names: names})
-	default: // some of the znodes are no parties'; whoever comes next counts again
-		m.place.rank = 0
+	case len(p.found) == m.cfg.Parties:
+		m.single()
+	default: // some of the znodes are no parties', or several are one's; whoever comes next counts again
+		p.rank = 0
 		m.settleNews()
+	}
+}
+
+// single sees to it that each id has one znode. Where it has several, the latest counts: the others are of processes that have died, as far as their successors know.
+func (m *Machine) single() {
+	p := &m.place
+	for _, id := range slices.Sorted(maps.Keys(p.found)) {
+		if len(p.found[id]) == 1 {
+			continue
+		}
+		for _, name := range p.found[id] {
+			if p.births[name] == 0 {
+				m.main = m.read(znode.Join(m.roundPath(), name), false)
+				return
+			}
+		}
+	}
+	var names []string
+	for _, twins := range p.found {
+		names = append(names, slices.MaxFunc(twins, func(a, b string) int { return cmp.Compare(p.births[a], p.births[b]) }))
+	}
+	slices.Sort(names)
+	m.decide(Verdict{Kind: Released, Parties: m.cfg.Parties, Names: names})
+}
+
+func (m *Machine) onTwin(ev recipe.Seen) {
+	_, name := znode.Split(ev.Path)
+	switch {
+	case ev.Code != recipe.Done:
+		m.emit(recipe.Stop{Err: ev.Err})
+	case ev.Exists:
+		m.place.births[name] = ev.Stat.Czxid
+		m.single()
+	default:
+		m.place.births[name] = -1
+		m.single()
 	}
 }
 
@@ -179,7 +210,7 @@ func (m *Machine) onDecided(ev recipe.Transacted) {
 
 // released: this party is in.
 func (m *Machine) released(names []string) {
-	me, _ := position(names, PartyName(m.cfg.ID))
+	me, _ := position(names, m.place.name)
 	m.stay = &stay{round: m.round, names: names, me: me, own: m.place.czxid}
 	m.round, m.version = m.round+1, 0
 	if len(m.claims) == 0 {
@@ -235,6 +266,3 @@ func (m *Machine) onWithdrawn(ev recipe.Transacted) {
 		m.emit(recipe.Stop{Err: ev.Err})
 	}
 }
-
-// position finds a name in a sorted list.
-func position(names []string, name string) (int, bool) { return slices.BinarySearch(names, name) }

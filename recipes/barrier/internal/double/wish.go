@@ -23,6 +23,7 @@ type (
 		Claim uint64
 		Round int64
 		Names []string
+		Own   string // which of them it is
 	}
 )
 
@@ -33,7 +34,8 @@ type (
 		Claim uint64
 		Epoch uint64
 		Round int64
-		Own   string // path of the party's znode
+		Path  string // of the party's znode
+		Own   string // its name
 		Token int64
 		Names []string // of the parties' znodes, sorted
 	}

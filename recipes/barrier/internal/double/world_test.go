@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
@@ -25,7 +25,8 @@ type world struct {
 	parties  int
 	faces    []*face
 	verdicts map[int64]double.Verdict // of the rounds that were decided
-	kicks    bool                     // somebody deletes parties' znodes, who then are inside no more, though they may not know yet
+	guids    int
+	kicks    bool // somebody deletes parties' znodes, who then are inside no more, though they may not know yet
 	step     func(from, on, to string)
 }
 
@@ -47,12 +48,18 @@ type passage struct {
 	claim  uint64
 	round  int64
 	names  []string
+	own    string
 	inside bool // it is a possession still
 	kicked bool // its znode was deleted
 }
 
 func newWorld(parties int, choose func(n int) int, step func(from, on, to string)) *world {
 	return &world{World: recipetest.NewWorld(choose), choose: choose, parties: parties, verdicts: map[int64]double.Verdict{}, step: step}
+}
+
+func (w *world) guid() znode.GUID {
+	w.guids++
+	return znode.GUID(fmt.Sprintf("00000000-0000-4000-8000-%012d", w.guids))
 }
 
 // watched reports the machine's transitions.
@@ -72,12 +79,10 @@ func (m watched) Step(ev recipe.Event) []recipe.Effect {
 
 func (w *world) party(id string, parties int) *face {
 	f := &face{world: w, id: id, given: map[uint64]bool{}}
-	lives := 0
 	f.actor = w.Add(recipetest.Player{
 		Name: fmt.Sprintf("%s/%d", id, len(w.faces)),
 		Machine: func() recipe.Machine {
-			lives++
-			return watched{double.New(double.Config{Path: at, Parties: parties, ID: id, Mark: fmt.Sprint(id, len(w.faces))}), w.step}
+			return watched{double.New(double.Config{Path: at, Parties: parties, ID: id, GUID: w.guid}), w.step}
 		},
 		Standing: f.standing, Perform: f.perform, Lapse: func(*recipetest.Actor) { f.lapse() },
 	})
@@ -88,7 +93,7 @@ func (w *world) party(id string, parties int) *face {
 func (f *face) standing() []recipe.Event {
 	var all []recipe.Event
 	for _, p := range f.passages {
-		all = append(all, double.Followed{Claim: p.claim, Round: p.round, Names: p.names})
+		all = append(all, double.Followed{Claim: p.claim, Round: p.round, Names: p.names, Own: p.own})
 	}
 	for _, c := range f.claims {
 		all = append(all, c)
@@ -122,6 +127,13 @@ func (f *face) depart() {
 	}
 }
 
+func (f *face) kill() {
+	if !f.dead {
+		f.actor.Kill()
+		f.dead = true
+	}
+}
+
 // lapse: every possession of the process is over.
 func (f *face) lapse() { f.depart() }
 
@@ -136,7 +148,7 @@ func (f *face) perform(a *recipetest.Actor, e recipe.Effect) {
 	case double.Settle:
 		f.take(e.Claim)
 		f.refused = append(f.refused, e.Err)
-		if !errors.Is(e.Err, double.ErrBroken) && !errors.Is(e.Err, double.ErrCrowd) {
+		if !errors.Is(e.Err, double.ErrBroken) && !errors.Is(e.Err, double.ErrCrowd) && !errors.Is(e.Err, double.ErrReplaced) {
 			panic(failure(fmt.Sprintf("%s: refused: %v", f.id, e.Err)))
 		}
 	default:
@@ -169,9 +181,9 @@ func (f *face) enter(e double.Enter) {
 	switch {
 	case !decided || v.Kind != double.Released:
 		panic(failure(fmt.Sprintf("%s enters round %d, which is not released", f.id, e.Round)))
-	case !slices.Equal(v.Names, e.Names) || !slices.Contains(e.Names, double.PartyName(f.id)):
+	case !slices.Equal(v.Names, e.Names) || !slices.Contains(e.Names, e.Own):
 		panic(failure(fmt.Sprintf("%s enters round %d with %v, released with %v", f.id, e.Round, e.Names, v.Names)))
-	case !f.world.kicks && !f.world.Exists(e.Own):
+	case !f.world.kicks && !f.world.Exists(e.Path):
 		panic(failure(fmt.Sprintf("%s enters without a znode", f.id))) // its end would have come before
 	}
 	for _, p := range f.passages {
@@ -182,7 +194,7 @@ func (f *face) enter(e double.Enter) {
 	f.take(e.Claim)
 	f.given[e.Claim] = true
 	f.entered++
-	f.passages = append(f.passages, &passage{claim: e.Claim, round: e.Round, names: e.Names, inside: true})
+	f.passages = append(f.passages, &passage{claim: e.Claim, round: e.Round, names: e.Names, own: e.Own, inside: true})
 }
 
 // over checks that nobody who lives is inside.
@@ -221,7 +233,7 @@ func (w *world) look(one bool) {
 			continue
 		}
 		w.verdicts[n] = v
-		if one && v.Kind == double.Released && (len(v.Names) != w.parties || !slices.Equal(v.Names, w.standing(path))) {
+		if one && v.Kind == double.Released {
 			if missing := slices.DeleteFunc(slices.Clone(v.Names), func(name string) bool { return w.Exists(path + "/" + name) }); len(missing) > 0 {
 				panic(failure(fmt.Sprintf("round %d is released without %v", n, missing)))
 			}
@@ -230,7 +242,7 @@ func (w *world) look(one bool) {
 }
 
 func (w *world) standing(round string) []string {
-	return slices.DeleteFunc(w.Children(round), func(name string) bool { return !strings.HasPrefix(name, "party-") })
+	return slices.DeleteFunc(w.Children(round), func(name string) bool { _, ok := double.PartyID(name); return !ok })
 }
 
 // run lets things happen, and looks after each.
@@ -250,7 +262,7 @@ func (w *world) lookForKicked() {
 	}
 	for _, f := range w.faces {
 		for _, p := range f.passages {
-			p.kicked = p.kicked || !w.Exists(double.RoundPath(at, p.round)+"/"+double.PartyName(f.id))
+			p.kicked = p.kicked || !w.Exists(double.RoundPath(at, p.round)+"/"+p.own)
 		}
 	}
 }
