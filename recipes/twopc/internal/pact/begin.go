@@ -73,39 +73,10 @@ func (t *tx) inspect() {
 		case ok && rec.GUID == t.guid: // one's own, whose answer was lost
 			t.c.desk.do(Begun{N: t.n})
 			t.opened()
-		case ok && leftover(rec, ev.Stat):
-			t.tidy(rec, func() { t.advance() })
 		default:
 			t.refuse(ErrInUse)
 		}
 	})
-}
-
-// leftover tells whether everybody is done with a transaction, and the last one died before he could take it away.
-func leftover(rec Record, stat recipe.Stat) bool { return rec.State != Undecided && stat.Children <= 1 }
-
-// tidy takes away what is left of a transaction. If anybody still needs it, it stays.
-func (t *tx) tidy(rec Record, then func()) {
-	t.busy = true
-	t.c.desk.transact(func(ev recipe.Transacted) {
-		t.busy = false
-		switch {
-		case ev.Code == recipe.Unknown:
-			t.tidy(rec, then)
-		case ev.Code == recipe.NotEmpty, ev.Code == recipe.Refused, ev.Code == recipe.NoNode && ev.Failed == 0:
-			t.refuse(ErrInUse)
-		default:
-			then()
-		}
-	}, last(t.c.root, t.id, rec.GUID)...)
-}
-
-// last deletes a transaction with its payload, which nobody but the last one can: the record would not be without children.
-func last(root Root, id, guid string) []recipe.Op {
-	return []recipe.Op{
-		{Do: recipe.Delete, Path: root.Payload(id, guid), Version: recipe.Any},
-		{Do: recipe.Delete, Path: root.Tx(id), Version: recipe.Any},
-	}
 }
 
 // refuse ends it before it has begun, or was taken over.
@@ -128,8 +99,6 @@ func (t *tx) claim() {
 			t.refuse(ev.Err)
 		case !ev.Exists, !ok, t.cause != nil, t.c.follows(rec.GUID):
 			t.refuse(ErrNobodys)
-		case leftover(rec, ev.Stat):
-			t.tidy(rec, func() { t.refuse(ErrNobodys) })
 		case rec.Coordinator == t.c.guid: // taken over already; the answer was lost
 			t.adopted(rec)
 		default:
@@ -190,16 +159,18 @@ func (t *tx) settle() {
 		return
 	}
 	t.busy = true
-	t.c.desk.remove(t.c.root.Open(t.id, t.guid), t.clear)
+	d := &departure{desk: t.c.desk, root: t.c.root, id: t.id, guid: t.guid, own: []string{t.c.root.Open(t.id, t.guid)}, done: t.settled}
+	if len(t.sites) > 0 {
+		d.guess = t.c.root.Vote(t.id, t.guid, t.sites[0])
+	}
+	d.begin()
 }
 
-func (t *tx) clear() {
-	t.c.desk.transact(func(ev recipe.Transacted) {
-		if ev.Code == recipe.Unknown {
-			t.clear()
-			return
-		}
-		t.c.desk.do(Over{N: t.n})
-		t.over()
-	}, last(t.c.root, t.id, t.guid)...)
+func (t *tx) settled(code recipe.Code, err error) {
+	if code == recipe.Refused {
+		t.fail(err)
+		return
+	}
+	t.c.desk.do(Over{N: t.n})
+	t.over()
 }

@@ -75,6 +75,12 @@ func (d *desk) list(path string, fired func(), f func(recipe.Listed)) {
 	d.do(recipe.List{Epoch: d.epoch, Ask: n, Path: path, Watch: true})
 }
 
+// names reads a znode's children, without a watch.
+func (d *desk) names(path string, f func(recipe.Listed)) {
+	n := d.ask(func(ev recipe.Event) { f(ev.(recipe.Listed)) })
+	d.do(recipe.List{Epoch: d.epoch, Ask: n, Path: path})
+}
+
 func (d *desk) transact(f func(recipe.Transacted), ops ...recipe.Op) {
 	n := d.ask(func(ev recipe.Event) { f(ev.(recipe.Transacted)) })
 	d.do(recipe.Transact{Epoch: d.epoch, Ask: n, Ops: ops})

@@ -9,7 +9,7 @@ const (
 	Claiming                   // it is being taken over
 	Open                       // the votes come in
 	Deciding                   // the decision is being written
-	Settling                   // decided; the coordinator's mark, and what is left with it, is taken away
+	Settling                   // decided; the coordinator's mark is taken away, and the whole if it is last
 	Ended                      // nothing is left to do
 )
 

@@ -1,6 +1,8 @@
 package pact
 
 import (
+	"slices"
+
 	"github.com/troupe-go/troupe/recipe"
 )
 
@@ -26,7 +28,6 @@ type prop struct {
 	orphaned bool // its coordinator is dead
 	lost     bool // it is gone
 	decided  bool
-	cleared  bool // the own znodes are deleted
 }
 
 func (p *prop) move(to Phase) {
@@ -162,10 +163,6 @@ func (p *prop) advance() {
 	}
 	if p.phase == Reading || p.phase == Asked || p.phase == Bound {
 		p.tell()
-	}
-	if p.cleared {
-		p.clear()
-		return
 	}
 	if c, wished := p.s.casts[p.guid]; wished && !p.answer(c) {
 		p.vote(c)
@@ -335,24 +332,36 @@ func (p *prop) leave() {
 	}
 	p.busy = true
 	p.move(Leaving)
-	p.s.desk.transact(func(ev recipe.Transacted) {
-		switch ev.Code {
-		case recipe.Done:
-			p.acked(nil)
-		case recipe.NoNode: // done before, and the answer was lost; or somebody deleted a part
-			p.drop(nil)
-		case recipe.Refused:
-			p.busy = false
-			delete(p.s.acks, p.guid)
-			p.move(Resolved)
-			p.s.desk.do(Acked{GUID: p.guid, Err: ev.Err})
-		default:
-			p.busy = false
-			p.advance()
-		}
-	},
-		recipe.Op{Do: recipe.Delete, Path: p.s.root.Vote(p.id, p.guid, p.s.name), Version: recipe.Any},
-		recipe.Op{Do: recipe.Delete, Path: p.s.root.Inbox(p.s.name) + "/" + p.name, Version: recipe.Any})
+	root := p.s.root
+	d := &departure{
+		desk: p.s.desk, root: root, id: p.id, guid: p.guid, done: p.departed, guess: p.neighbour(),
+		own: []string{root.Vote(p.id, p.guid, p.s.name), root.Inbox(p.s.name) + "/" + p.name},
+	}
+	d.begin()
+}
+
+// neighbour is the znode of somebody who may still be there: of the next site, so that not all guess the same.
+func (p *prop) neighbour() string {
+	sites := p.rec.Sites
+	if i := slices.Index(sites, p.s.name); i >= 0 && len(sites) > 1 {
+		return p.s.root.Vote(p.id, p.guid, sites[(i+1)%len(sites)])
+	}
+	return p.s.root.Open(p.id, p.guid)
+}
+
+func (p *prop) departed(code recipe.Code, err error) {
+	switch code {
+	case recipe.Done:
+		p.acked(nil)
+	case recipe.NoNode: // done before, and the answer was lost; or somebody deleted a part
+		p.drop(nil)
+	default:
+		p.busy = false
+		delete(p.s.acks, p.guid)
+		p.move(Resolved)
+		p.s.desk.do(Acked{GUID: p.guid, Err: err})
+		p.advance()
+	}
 }
 
 // drop takes away whatever of the site's znodes there is.
@@ -363,24 +372,7 @@ func (p *prop) drop(err error) {
 }
 
 func (p *prop) acked(err error) {
-	p.busy, p.cleared = false, true
+	p.busy = false
 	p.s.desk.do(Acked{GUID: p.guid, Err: err})
-	p.advance()
-}
-
-// clear takes the transaction away if nobody else needs it.
-func (p *prop) clear() {
-	if p.lost {
-		p.s.leave(p)
-		return
-	}
-	p.busy = true
-	p.s.desk.transact(func(ev recipe.Transacted) {
-		p.busy = false
-		if ev.Code == recipe.Unknown {
-			p.advance()
-			return
-		}
-		p.s.leave(p)
-	}, last(p.s.root, p.id, p.guid)...)
+	p.s.leave(p)
 }

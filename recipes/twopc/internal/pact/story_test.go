@@ -383,4 +383,3 @@ var stories = map[string]func(s *story){
 		s.settle()
 	},
 }
-

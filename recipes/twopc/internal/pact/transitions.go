@@ -20,7 +20,7 @@ func Transitions() []Transition {
 		{Deciding, Settling, "the decision stands"},
 		{Deciding, Open, "somebody was quicker, or the answer was lost, or a vote is not what it was"},
 		{Deciding, Ended, "it is gone, or may not be written"},
-		{Settling, Ended, "the coordinator's mark is gone"},
+		{Settling, Ended, "the coordinator's mark is gone, or may not be deleted"},
 
 		{Reading, Asked, "the application has it"},
 		{Asked, Voting, "the application has voted"},
