@@ -108,7 +108,10 @@ var (
 	}
 )
 
-func stopDrivers() {
+func stopShared() {
+	if started != nil {
+		started.Close()
+	}
 	for _, s := range []*shared{javaDriver, kazooDriver, cDriver} {
 		if s.driver != nil {
 			s.driver.stop()

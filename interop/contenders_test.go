@@ -52,6 +52,11 @@ func (m maker) make(t *testing.T, address, path string) *foreign {
 	return f
 }
 
+func (m maker) contender(t *testing.T, address, path string) contender {
+	t.Helper()
+	return m.make(t, address, path)
+}
+
 func (f *foreign) ask(target, verb string, args ...string) error {
 	if r := f.d.call(target, verb, args...); r.err != "" {
 		return errors.New(r.err)

@@ -14,7 +14,7 @@ func (d drivers) Run() int {
 	flag.Parse()
 	_ = flag.Set("test.parallel", "12") // they wait for others most of the time, however few processors there are
 	code := d.M.Run()
-	stopDrivers()
+	stopShared()
 	return code
 }
 

@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,19 +13,46 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// onBoth runs a test on the in-process server and on a real one, set up alike.
+// settings make the in-process server like the real one that package ensemble starts.
+var settings = []zktest.Option{zktest.WithTick(200 * time.Millisecond), zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute)}
+
+// onBoth runs a test on the in-process server and on a real one, which tests share: each has paths of its own.
 func onBoth(t *testing.T, f func(t *testing.T, address string)) {
 	t.Helper()
 	t.Run("zktest", func(t *testing.T) {
 		t.Parallel()
-		server := zktest.Start(t, zktest.WithTick(200*time.Millisecond), zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute))
-		f(t, server.Servers()[0])
+		f(t, zktest.Start(t, settings...).Servers()[0])
+	})
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		ensemble.Need(t)
+		e, err := realServer()
+		require.NoError(t, err)
+		f(t, e.Servers()[0])
+	})
+}
+
+// onEmpty runs a test on servers of both kinds that have nothing in them.
+func onEmpty(t *testing.T, f func(t *testing.T, address string)) {
+	t.Helper()
+	t.Run("zktest", func(t *testing.T) {
+		t.Parallel()
+		f(t, zktest.Start(t, settings...).Servers()[0])
 	})
 	t.Run("real", func(t *testing.T) {
 		t.Parallel()
 		f(t, ensemble.Start(t, 1).Servers()[0])
 	})
 }
+
+var (
+	started    *ensemble.Ensemble // by realServer, for stopShared
+	realServer = sync.OnceValues(func() (*ensemble.Ensemble, error) {
+		e, err := ensemble.New(1)
+		started = e
+		return e, err
+	})
+)
 
 // open is a session of Troupe's.
 func open(t *testing.T, address string, opts ...session.Option) *session.Session {

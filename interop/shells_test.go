@@ -15,7 +15,7 @@ func TestShellsSayTheSameOnBothServers(t *testing.T) {
 		t.Parallel()
 		program, err := interop.FindShell()
 		need(t, err)
-		onBoth(t, func(t *testing.T, address string) {
+		onEmpty(t, func(t *testing.T, address string) {
 			playScript(t, newShells(t, dialect{
 				start: func(address, timeout string) *exec.Cmd {
 					command := exec.Command(program, "-server", address, "-timeout", timeout)
@@ -36,7 +36,7 @@ func TestShellsSayTheSameOnBothServers(t *testing.T) {
 		t.Parallel()
 		program, err := interop.FindTool()
 		need(t, err)
-		onBoth(t, func(t *testing.T, address string) {
+		onEmpty(t, func(t *testing.T, address string) {
 			playScript(t, newShells(t, dialect{
 				start:  func(address, _ string) *exec.Cmd { return exec.Command(program, address) }, // it has a timeout of its own
 				marker: "adelete /marker-%d", answer: "/marker-%d: rc = -101",
