@@ -63,7 +63,7 @@ func (q *Queue) Consume(opts ...ConsumeOption) (*Consumer, error) {
 	}
 	in := newIntake(q, "consumer")
 	in.auto, in.prefetch, in.end = o.auto, o.prefetch, notify.NewEnd()
-	in.stream = notify.NewTracedStream(o.prefetch, in.received)
+	in.stream = notify.NewTracedStream(o.prefetch+1, in.received) // one may be settled before the stream has noticed that it was received
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if err := in.start(); err != nil {

@@ -29,6 +29,8 @@ type looked struct {
 	id      string
 	claims  []string // paths of the claims on it
 	claimed bool
+	body    string // the path of what its data are in; "" if they are its own
+	nth     int
 }
 
 // Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none. A delayed item that is due and that no consumer has moved into
@@ -55,7 +57,7 @@ func (q *Queue) peek(ctx context.Context) (Entry, error) {
 			if i.claimed {
 				continue
 			}
-			data, stat, err := q.session.Get(ctx, i.at)
+			data, stat, err := q.read(ctx, i)
 			switch {
 			case err == nil:
 				return Entry{ID: i.id, Data: data, Priority: i.Priority, Attempts: int(stat.Version)}, nil
@@ -65,6 +67,22 @@ func (q *Queue) peek(ctx context.Context) (Entry, error) {
 		}
 	}
 	return Entry{}, ErrEmpty
+}
+
+// read reads an item's data.
+func (q *Queue) read(ctx context.Context, i looked) ([]byte, session.Stat, error) {
+	data, stat, err := q.session.Get(ctx, i.at)
+	if err != nil || i.body == "" || len(data) > 0 {
+		return data, stat, err
+	}
+	body, _, err := q.session.Get(ctx, i.body)
+	if err != nil {
+		return nil, stat, err
+	}
+	if all, ok := place.Unpack(body); ok && i.nth < len(all) {
+		data = all[i.nth]
+	}
+	return data, stat, nil
 }
 
 // Len counts the items: those in line, those being processed, and those that wait for their delay. It costs a listing of each bucket, that is for about 250 items, and is
@@ -221,16 +239,21 @@ func (q *Queue) itemsIn(ctx context.Context, b place.Bucket) ([]looked, error) {
 	if err != nil {
 		return nil, err
 	}
-	claims := make(map[int32][]string)
+	claims, bodies := make(map[int32][]string), make(map[string]bool)
 	for _, name := range names {
 		if c, ok := place.ParseClaim(name); ok {
 			claims[c.Seq] = append(claims[c.Seq], znode.Join(path, name))
 		}
+		bodies[name] = place.IsBody(name)
 	}
 	var items []looked
 	for _, name := range names {
 		if i, ok := place.ParseItem(name, b.Lane); ok {
-			items = append(items, looked{Item: i, at: znode.Join(path, name), id: i.Known(), claims: claims[i.Seq], claimed: claims[i.Seq] != nil})
+			l := looked{Item: i, at: znode.Join(path, name), id: i.Known(), claims: claims[i.Seq], claimed: claims[i.Seq] != nil}
+			if body, nth, ok := place.BodyOf(i.GUID); ok && bodies[body] {
+				l.body, l.nth = znode.Join(path, body), nth
+			}
+			items = append(items, l)
 		}
 	}
 	slices.SortFunc(items, func(a, b looked) int { return znode.CompareSeq(a.Seq, b.Seq) })

@@ -79,9 +79,15 @@ func (q *Queue) put(ctx context.Context, op string, data [][]byte, opts []PutOpt
 		shard = int(q.turns.Add(1) % uint64(q.cfg.shards))
 	}
 	items, ids := make([]give.Item, len(data)), make([]string, len(data))
+	together := len(data) > 1 && len(data) <= place.MostTogether && o.delay == 0 && !o.ephemeral && q.cfg.layout == Troupe
+	family := string(znode.NewGUID())
 	for n, d := range data {
+		guid := string(znode.NewGUID())
+		if together {
+			guid = place.Member(family, n)
+		}
 		items[n] = give.Item{
-			GUID: string(znode.NewGUID()), ID: o.id, Data: append([]byte(nil), d...), Priority: o.priority, Shard: shard,
+			GUID: guid, Together: together, ID: o.id, Data: append([]byte(nil), d...), Priority: o.priority, Shard: shard,
 			Delay: milliseconds(o.delay), Ephemeral: o.ephemeral,
 		}
 		if ids[n] = o.id; o.id == "" {

@@ -3,6 +3,7 @@ package give
 import (
 	"slices"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
@@ -47,6 +48,7 @@ const (
 	theAlso
 	theID
 	theItem
+	theBody
 )
 
 func (b *batch) add(p part, op recipe.Op) {
@@ -132,6 +134,9 @@ func (m *Machine) open(b *batch) {
 			}
 			coming[n]++
 		}
+		if j.items[0].Together {
+			coming[m.laneOf(j.items[0])]++
+		}
 	}
 	for _, n := range order {
 		path := m.cfg.Site.bucket(n.bucket)
@@ -164,17 +169,35 @@ func (m *Machine) fill(b *batch, j *job) {
 	for _, op := range j.also {
 		b.add(part{kind: theAlso, job: j}, op)
 	}
+	if j.items[0].Together {
+		m.fillBody(b, j)
+	}
 	for _, i := range j.items {
 		n := m.laneOf(i)
+		data := i.Data
+		if i.Together {
+			data = nil
+		}
 		named := place.Item{GUID: i.GUID, Priority: i.Priority, ID: i.ID, Due: place.Due(m.clock, i.Delay)}
 		if i.ID != "" && !j.move {
 			path := m.cfg.Site.Root.ID(i.ID)
 			b.add(part{kind: theID, job: j, id: path}, recipe.Op{Do: recipe.Create, Path: path, Data: []byte(i.GUID)})
 		}
 		b.add(part{kind: theItem, job: j, lane: n}, recipe.Op{
-			Do: recipe.Create, Path: m.cfg.Site.head(n.bucket, named), Data: i.Data, Sequential: true, Ephemeral: i.Ephemeral,
+			Do: recipe.Create, Path: m.cfg.Site.head(n.bucket, named), Data: data, Sequential: true, Ephemeral: i.Ephemeral,
 		})
 	}
+}
+
+// fillBody adds the body of items that are put together.
+func (m *Machine) fillBody(b *batch, j *job) {
+	data := make([][]byte, len(j.items))
+	for n, i := range j.items {
+		data[n] = i.Data
+	}
+	name, _, _ := place.BodyOf(j.items[0].GUID)
+	n := m.laneOf(j.items[0])
+	b.add(part{kind: theBody, job: j, lane: n}, recipe.Op{Do: recipe.Create, Path: znode.Join(m.cfg.Site.bucket(n.bucket), name), Data: place.Pack(data)})
 }
 
 // proveFull asks whether the queue is as full as it is believed to be, in all parts at one instant.

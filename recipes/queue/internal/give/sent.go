@@ -91,7 +91,7 @@ func (m *Machine) failed(p part, t recipe.Transacted) []recipe.Effect {
 		}
 		parent, _ := znode.Split(p.id)
 		return m.ensure(parent, true, func() {})
-	case theItem:
+	case theItem, theBody:
 		m.listed, m.exists = false, m.exists && m.cfg.Site.Flat == ""
 	}
 	return nil

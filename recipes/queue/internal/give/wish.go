@@ -32,6 +32,7 @@ type Item struct {
 	Shard     int
 	Delay     int64 // in milliseconds
 	Ephemeral bool
+	Together  bool // its data go into the body of those that are put together: see package place
 }
 
 // Settled is what came of a wish. It is an effect.

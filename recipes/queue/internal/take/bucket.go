@@ -2,6 +2,7 @@ package take
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -29,13 +30,24 @@ type bucket struct {
 
 	free    []entry // what nobody has claimed, in order
 	claimed int
+	bodies  map[string]*text // by name
+	wary    bool             // items in it were claimed before: their versions have to be read
+}
+
+// text is what is known of a body.
+type text struct {
+	asked bool
+	data  [][]byte // nil: not read
+	bad   bool     // it is none
 }
 
 // entry is an item in a bucket.
 type entry struct {
 	place.Item
 	name   string
-	orphan bool // its id stands for it no more
+	orphan bool   // its id stands for it no more
+	body   string // the name of the body that its data are in; "" if they are its own
+	nth    int
 }
 
 // look lists the queue, if it is to be known anew.
@@ -153,15 +165,25 @@ func (m *Machine) listed(b *bucket, names []string) []recipe.Effect {
 	b.listed, b.claimed = true, 0
 	b.free = b.free[:0]
 	taken := make(map[int32]bool)
+	bodies := make(map[string]*text)
 	for _, name := range names {
 		if c, ok := place.ParseClaim(name); ok {
 			taken[c.Seq] = true
 			b.claimed++
+		} else if place.IsBody(name) {
+			if bodies[name] = b.bodies[name]; bodies[name] == nil {
+				bodies[name] = &text{}
+			}
 		}
 	}
+	b.bodies = bodies
 	for _, name := range names {
 		if i, ok := place.ParseItem(name, b.at.Lane); ok && !taken[i.Seq] {
-			b.free = append(b.free, entry{Item: i, name: name})
+			e := entry{Item: i, name: name}
+			if body, nth, ok := place.BodyOf(i.GUID); ok && bodies[body] != nil {
+				e.body, e.nth = body, nth
+			}
+			b.free = append(b.free, e)
 		}
 	}
 	inOrder(b.free)
@@ -229,14 +251,20 @@ func (m *Machine) retire(b *bucket) []recipe.Effect {
 	default:
 		return nil
 	}
+	var ops []recipe.Op
+	for _, name := range slices.Sorted(maps.Keys(b.bodies)) {
+		ops = append(ops, recipe.Op{Do: recipe.Delete, Path: znode.Join(b.path, name), Version: recipe.Any})
+	}
+	ops = append(ops, recipe.Op{Do: recipe.Delete, Path: b.path, Version: version})
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		if code := ev.(recipe.Transacted).Code; code == recipe.Done || code == recipe.NoNode {
+		if t := ev.(recipe.Transacted); t.Code == recipe.Done {
+			dirty := m.root.dirty
 			m.lost(b)
-			m.root.dirty = false // its own watch tells of the rest
+			m.root.dirty = dirty // its own watch tells of the rest
 		}
 		return nil
 	})
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: []recipe.Op{{Do: recipe.Delete, Path: b.path, Version: version}}}}
+	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: ops}}
 }
 
 // onFired takes in that something has changed.

@@ -1,6 +1,8 @@
 package take
 
 import (
+	"fmt"
+	"hash/fnv"
 	"slices"
 
 	"github.com/troupe-go/troupe/recipe"
@@ -29,7 +31,7 @@ func (m *Machine) take() []recipe.Effect {
 	switch {
 	case m.claiming != nil && m.claiming.doubt:
 		return m.askReceipt()
-	case m.claiming != nil || len(m.line) == 0 || m.closing:
+	case m.claiming != nil || len(m.line) == 0 || m.closing || m.aside:
 		return nil
 	}
 	for _, p := range m.line {
@@ -77,10 +79,14 @@ func (m *Machine) claimOne(c *claim, p *pick) {
 		before := m.claimPath(p, p.version)
 		c.add(p, recipe.Op{Do: recipe.Create, Path: before}, recipe.Op{Do: recipe.Delete, Path: before, Version: recipe.Any})
 	}
+	var same []byte
+	if p.own {
+		same = p.data
+	}
 	c.add(
 		p,
-		recipe.Op{Do: recipe.Set, Path: p.path, Data: p.data, Version: p.version},
 		recipe.Op{Do: recipe.Create, Path: m.claimPath(p, p.version+1), Data: []byte(m.cfg.GUID), Ephemeral: true},
+		recipe.Op{Do: recipe.Set, Path: p.path, Data: same, Version: p.version},
 	)
 }
 
@@ -88,7 +94,7 @@ func (m *Machine) claimOne(c *claim, p *pick) {
 func (m *Machine) claimed(c *claim, t recipe.Transacted) []recipe.Effect {
 	switch t.Code {
 	case recipe.Done:
-		m.claiming = nil
+		m.claiming, m.bumps = nil, 0
 		var effects []recipe.Effect
 		for i, op := range c.ops {
 			if op.Do == recipe.Set && i < len(t.Results) {
@@ -103,17 +109,35 @@ func (m *Machine) claimed(c *claim, t recipe.Transacted) []recipe.Effect {
 	if t.Failed < 0 || t.Failed >= len(c.of) || t.Code == recipe.Refused {
 		return m.fail(t.Err)
 	}
-	m.quicker(c, c.of[t.Failed])
-	return nil
+	return m.quicker(c, c.of[t.Failed], t.Code)
 }
 
 // quicker takes in that somebody else has an item: what is known of its bucket is wrong. The others are claimed again, as far as they are still free.
-func (m *Machine) quicker(c *claim, p *pick) {
+func (m *Machine) quicker(c *claim, p *pick, code recipe.Code) []recipe.Effect {
 	p.dropped = true
+	m.bumps++
+	p.bucket.wary = p.bucket.wary || code == recipe.BadVersion && !p.seen
 	for _, q := range c.picks {
 		q.bucket.stale = true
 	}
 	m.line = append(without(c.picks, p), m.line...)
+	return m.stepAside()
+}
+
+// stepAside pauses, for longer each time in a row that somebody else was quicker: several consumers that go for the same items one after the other get more
+// done than all at once.
+func (m *Machine) stepAside() []recipe.Effect {
+	if m.bumps < 2 || m.aside {
+		return nil
+	}
+	h := fnv.New32a()
+	_, _ = fmt.Fprint(h, m.cfg.GUID, m.bumps, m.items) // never fails
+	m.aside = true
+	ask := m.ask(func(recipe.Event) []recipe.Effect {
+		m.aside = false
+		return nil
+	})
+	return []recipe.Effect{recipe.Wake{Ask: ask, After: 1 + int64(h.Sum32())%(1<<min(m.bumps, 5))}}
 }
 
 // askClaim looks whether claims whose answer was lost stand. They were made together, so one of them tells of all.
@@ -229,14 +253,14 @@ func (m *Machine) taken(c *claim, t recipe.Transacted) []recipe.Effect {
 		p.entry.orphan = true
 		m.line = append(c.picks, m.line...)
 	default:
-		m.quicker(c, p)
+		return m.quicker(c, p, t.Code)
 	}
 	return nil
 }
 
 // carriedOut delivers what was taken.
 func (m *Machine) carriedOut(c *claim) []recipe.Effect {
-	m.claiming = nil
+	m.claiming, m.bumps = nil, 0
 	var effects []recipe.Effect
 	for _, p := range c.picks {
 		if m.closing {

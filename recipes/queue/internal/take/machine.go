@@ -23,6 +23,8 @@ type Machine struct {
 
 	line     []*pick // what is to be claimed next, in order
 	claiming *claim  // under way, or in doubt
+	bumps    int     // how often in a row somebody else was quicker
+	aside    bool    // a pause after that
 	receipt  receipt // with AutoAck
 	backs    []*pick // with AutoAck: what is to be put back
 	backing  bool
@@ -233,7 +235,7 @@ func (m *Machine) endEpoch() []recipe.Effect {
 	m.room.ForgetAll()
 	m.later = later{}
 	m.receipt.made, m.receipt.alive, m.receipt.asked = false, false, false
-	m.backing, m.homeAsked = false, false
+	m.backing, m.homeAsked, m.aside, m.bumps = false, false, false, 0
 	m.burials, m.burying = nil, false
 	if m.claiming != nil {
 		if m.cfg.AutoAck {
