@@ -14,6 +14,8 @@ import (
 type RetryPolicy struct {
 	times   int           // at most; -1: for ever
 	elapsed time.Duration // at most; 0: for ever
+	growing bool          // pauses grow by step; else they are those of RetryTimes
+	step    time.Duration
 }
 
 // RetryTimes repeats n times at most, with pauses that grow from 10 ms to 5 s. With n = 0 nothing is repeated.
@@ -30,6 +32,12 @@ func RetryElapsed(d time.Duration) RetryPolicy {
 // RetryForever repeats until the context of the call ends, with the pauses of [RetryTimes].
 func RetryForever() RetryPolicy { return RetryPolicy{times: -1} }
 
+// RetryGrowing repeats n times at most: at once, and then after pauses of step, twice step, and so on. With n = 9 and half a second it is the policy of
+// ZooKeeper's Java recipes: ten tries.
+func RetryGrowing(n int, step time.Duration) RetryPolicy {
+	return RetryPolicy{times: max(n, 0), growing: true, step: max(step, 0)}
+}
+
 // defaultRetries is bounded: with its pauses, about twenty seconds beside the waits for a connection.
 const defaultRetries = 12
 
@@ -39,6 +47,9 @@ func (p RetryPolicy) next(try int, since time.Duration) (time.Duration, bool) {
 		return 0, false
 	}
 	pause := backoff(try)
+	if p.growing {
+		pause = time.Duration(try-1) * p.step
+	}
 	if p.elapsed > 0 && since+pause > p.elapsed {
 		return 0, false
 	}
