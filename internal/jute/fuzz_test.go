@@ -57,3 +57,23 @@ func FuzzReply(f *testing.F) {
 		require.NoError(t, again.DecodeBody(r, jute.Op(op)))
 	})
 }
+
+func FuzzConnect(f *testing.F) {
+	for _, q := range []jute.ConnectRequest{{}, {Timeout: 10000, Password: make([]byte, 16)}, {SessionID: 7, LastZxidSeen: 1 << 40, ReadOnly: true}, {Old: true}} {
+		var w jute.Writer
+		q.Encode(&w)
+		f.Add(w.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		var q, again jute.ConnectRequest
+		var p jute.ConnectResponse
+		_ = p.Decode(jute.NewReader(frame)) // must not panic
+		if q.Decode(jute.NewReader(frame)) != nil {
+			return
+		}
+		var w jute.Writer
+		q.Encode(&w)
+		require.NoError(t, again.Decode(jute.NewReader(w.Bytes())))
+		require.Equal(t, q, again)
+	})
+}
