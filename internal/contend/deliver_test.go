@@ -59,7 +59,7 @@ func (i *instance) deliverFire() {
 	f := i.fires[0]
 	i.fires = i.fires[1:]
 	if s := i.sess; s != nil && s.epoch == f.ev.Epoch && !i.w.early {
-		delete(s.believed, f.ev.Path)
+		delete(s.believed, f.path)
 	}
 	i.step(f.ev)
 }
@@ -83,6 +83,10 @@ func (i *instance) deliverWish() {
 	case machine.Withdrawn:
 		if c := i.claim(e.Claim); c != nil {
 			c.told = true
+			i.step(e)
+		}
+	case machine.Downgraded:
+		if i.held == f.hold && !f.hold.claim.withdrawn {
 			i.step(e)
 		}
 	case machine.Released:

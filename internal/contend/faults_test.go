@@ -3,7 +3,6 @@ package contend_test
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/machine"
 )
 
@@ -70,7 +69,7 @@ func (i *instance) crash() {
 	for k := range i.fires {
 		i.fires[k].by.told = true
 	}
-	i.m = contend.New(contend.Config{Parent: parent})
+	i.m = i.machine()
 	i.shown, i.fed = machine.Standing{}, 0
 	i.wishes = slices.DeleteFunc(i.wishes, func(f wish) bool {
 		_, wanted := f.ev.(machine.Wanted)
@@ -80,16 +79,23 @@ func (i *instance) crash() {
 		if c.withdrawn {
 			i.over(c)
 		}
-		if s != nil && s.leaving(c.path) {
-			c.path = "" // the crash cost the news of its deletion
-		}
 	}
 	if s != nil {
 		i.recover(s)
+		i.forget(s)
 	}
 	for _, c := range slices.Clone(i.claims) {
 		c.since, c.contested = i.w.zxid, i.claims[0] != c
 		i.step(machine.Wanted{Claim: c.id, Once: c.once, Try: c.try})
+	}
+}
+
+// forget: the crash cost the news of what is being deleted.
+func (i *instance) forget(s *session) {
+	for _, c := range i.claims {
+		if s.leaving(c.path) {
+			c.path = ""
+		}
 	}
 }
 
@@ -101,15 +107,26 @@ func (i *instance) settleRequests(s *session) {
 		case leave, s.dead:
 		case i.w.pick(4) == 0:
 			s.requests = slices.DeleteFunc(s.requests, func(o *request) bool { return o == r })
-			if e, ok := r.effect.(machine.Read); ok && r.watch {
-				delete(s.believed, e.Path)
-			}
+			s.disbelieve(r)
 		default:
 			s.run(r)
 		}
 	}
 	for k := range i.answers {
 		i.answers[k].to.told = true
+	}
+}
+
+// disbelieve: a request that was to arm a watch came to nothing.
+func (s *session) disbelieve(r *request) {
+	if !r.watch {
+		return
+	}
+	switch e := r.effect.(type) {
+	case machine.Read:
+		delete(s.believed, e.Path)
+	case machine.List:
+		delete(s.believed, children)
 	}
 }
 

@@ -14,6 +14,9 @@ var errRefused = errors.New("not authorised")
 type instance struct {
 	w    *world
 	id   int
+	name string // of its znodes, the protection and the number aside
+	data []byte
+	rule contend.Rule
 	m    *contend.Machine
 	sess *session // the client's present one, nil between epochs
 	fed  uint64   // the epoch that the machine knows of
@@ -56,7 +59,13 @@ type hold struct {
 	session *session
 	live    bool // the application believes that it holds
 	revoked bool
+
+	exchanging bool // it was ended for a reader's
+	read       bool // it is one
+	token      int64
 }
+
+func downgraded(h *hold) machine.Event { return machine.Downgraded{Claim: h.claim.id} }
 
 // wish is what the face, or the end of a hold, tells the host.
 type wish struct {
@@ -66,7 +75,8 @@ type wish struct {
 
 func (w *world) newInstance() *instance {
 	i := &instance{w: w, id: len(w.all), spent: map[string]bool{}, past: map[machine.Claim]*claim{}}
-	i.m = contend.New(contend.Config{Parent: parent})
+	i.drawSide()
+	i.m = i.machine()
 	w.all = append(w.all, i)
 	return i
 }
@@ -110,6 +120,10 @@ func (i *instance) carryOut(e machine.Effect) {
 		i.request(e, e.Epoch)
 	case machine.Leave:
 		i.request(e, e.Epoch)
+	case machine.Write:
+		i.request(e, e.Epoch)
+	case machine.Exchange:
+		i.request(e, e.Epoch)
 	case machine.Grant:
 		i.onGrant(e)
 	case machine.End:
@@ -147,6 +161,9 @@ func (i *instance) onGrant(e machine.Grant) {
 		i.w.failf("#%d granted a claim that is over: %d", i.id, e.Claim)
 	case i.fed == 0 || e.Epoch != i.fed:
 		i.w.failf("#%d granted in epoch %d", i.id, i.fed)
+	case i.held != nil && i.held.exchanging && i.held.claim == c:
+		i.goOn(e)
+		return
 	case s == nil || s.epoch != e.Epoch || !s.trusted:
 		i.step(machine.Deferred{Claim: e.Claim})
 		return
@@ -156,10 +173,35 @@ func (i *instance) onGrant(e machine.Grant) {
 	i.w.checkGrant(i, e)
 	i.spent[e.Path] = true
 	c.path = e.Path
-	i.held = &hold{claim: c, path: e.Path, session: s, live: !c.withdrawn}
+	i.held = &hold{claim: c, path: e.Path, session: s, live: !c.withdrawn, token: e.Token}
 	if i.held.live && i.w.chance(30) {
 		i.endHold() // nobody receives it
 	}
+}
+
+// goOn is a reader's possession in the writer's place.
+func (i *instance) goOn(e machine.Grant) {
+	h, s := i.held, i.sess
+	if s == nil || s.epoch != e.Epoch || !s.trusted {
+		i.held = nil
+		if !h.claim.withdrawn {
+			i.finish(h)
+			i.step(machine.HoldEnded{Claim: e.Claim})
+		}
+		return
+	}
+	if e.Token != h.token {
+		i.w.failf("I3: #%d goes on with token %d instead of %d", i.id, e.Token, h.token)
+	}
+	if own := i.w.find(e.Path); own != nil && !i.w.turn(own) {
+		i.w.failf("I1: #%d goes on out of turn with %s", i.id, e.Path)
+	}
+	if !s.watches(e.Path) && !s.reading(e.Path) {
+		i.w.failf("I6: #%d goes on with %s unwatched", i.id, e.Path)
+	}
+	i.spent[e.Path] = true
+	h.claim.path = e.Path
+	i.held = &hold{claim: h.claim, path: e.Path, session: s, live: !h.claim.withdrawn, token: e.Token, read: true}
 }
 
 // endHold ends the possession by itself.

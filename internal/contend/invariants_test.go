@@ -27,20 +27,33 @@ func (w *world) checkGrant(i *instance, e machine.Grant) {
 	if own.czxid != e.Token {
 		w.failf("I3: #%d granted token %d for %d", i.id, e.Token, own.czxid)
 	}
-	for _, n := range w.nodes {
-		if n.order < own.order && !n.foreign {
-			w.failf("I1: #%d granted %s behind %s", i.id, e.Path, n.path)
-		}
+	if !w.turn(own) {
+		w.failf("I1: #%d granted %s out of turn", i.id, e.Path)
+	}
+	if w.rule == permits && !own.granted {
+		w.failf("#%d granted %s, which does not say so", i.id, e.Path)
 	}
 	for _, o := range w.all {
-		if o != i && o.held != nil && o.held.live && !w.deletedByAdmin(o.held.path) {
+		if o != i && o.held != nil && o.held.live && !w.deletedByAdmin(o.held.path) && w.rivals(own, o.held) {
 			w.failf("I1: #%d granted %s while #%d holds %s", i.id, e.Path, o.id, o.held.path)
 		}
 	}
-	if e.Token <= w.lastToken {
-		w.failf("I3: token %d after %d", e.Token, w.lastToken)
+	w.checkToken(own, e.Token)
+}
+
+// checkToken: those of exclusive holders grow, whatever readers come between; and no reader has an older one than the writer before him.
+func (w *world) checkToken(own *node, token int64) {
+	if w.rule != permits && token <= w.lastToken {
+		w.failf("I3: token %d after %d", token, w.lastToken)
 	}
-	w.lastToken = e.Token
+	if w.rule != permits && own.contender().Kind != znode.Read {
+		w.lastToken = token
+	}
+}
+
+// rivals: whoever holds the one cannot let the other be granted.
+func (w *world) rivals(own *node, h *hold) bool {
+	return conflicts(own, &node{path: h.path})
 }
 
 // checkMissed: the own znode is gone already. That is excused if an administrator deleted it and its event is on its way, and only if it had been first
@@ -53,7 +66,7 @@ func (w *world) checkMissed(i *instance, path string) {
 		if !own.byAdmin {
 			break
 		}
-		ahead := func(n *node) bool { return n.order < own.order && !n.foreign }
+		ahead := func(n *node) bool { return n.order < own.order && conflicts(own, n) }
 		late := func(n *node) bool { return ahead(n) && n.dzxid > own.dzxid }
 		if slices.ContainsFunc(w.nodes, ahead) || slices.ContainsFunc(w.deaths, late) {
 			w.failf("I1: #%d granted %s, which was never first", i.id, path)
@@ -77,8 +90,23 @@ func (w *world) checkHolders() {
 		if !h.session.watches(h.path) {
 			w.failf("I6: #%d holds %s unwatched", i.id, h.path)
 		}
-		if znode.Revoked(n.data) && !h.revoked {
+		notes, _ := znode.ParseNotes(n.data)
+		if notes.Unlock && !h.revoked {
 			w.failf("#%d was not told of the revocation", i.id)
+		}
+		if w.rule == permits && !notes.Held {
+			w.failf("#%d holds %s, which does not say so any more", i.id, h.path)
+		}
+	}
+}
+
+// checkSleepers: when all is quiet and nothing goes wrong, nobody waits whose turn it is.
+func (w *world) checkSleepers() {
+	for _, n := range w.nodes {
+		for _, i := range w.all {
+			if i.sess != nil && i.sess.id == n.owner && i.held == nil && len(i.claims) > 0 && w.turn(n) {
+				w.failf("wake-up: #%d sleeps with %s, whose turn it is", i.id, n.path)
+			}
 		}
 	}
 }

@@ -20,6 +20,7 @@ type look struct {
 	torn  bool              // the connection went down since it began
 	own   znode.Contender   // of a semaphore: the order, once it is known
 	queue []znode.Contender // those ahead
+	seen  bool              // what the one ahead says was read in this look
 	crowd bool              // the listing armed a watch on who comes and goes
 	stale bool              // which fired while the listing was under way
 	doubt error             // the listing failed; the own znode is being read to see whether it stands at all

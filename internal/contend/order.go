@@ -110,10 +110,10 @@ func (m *Machine) order() {
 			ahead = append(ahead, c.Contender)
 		}
 	}
-	if len(ahead) == 0 && m.look.gone {
+	own, _ := znode.ParseContender(m.place.name)
+	if m.look.gone && m.permits == nil && len(m.cfg.Rule.Before(own, ahead)) == 0 {
 		m.list() // it may have gone after the own znode did: only a listing shows the two together
 		return
 	}
-	own, _ := znode.ParseContender(m.place.name)
 	m.judge(own, ahead)
 }

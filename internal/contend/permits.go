@@ -153,6 +153,6 @@ func (m *Machine) onLimitChanged() {
 	m.limit.known = false
 	if m.state == Waiting {
 		m.state = Checking
-		m.weigh()
 	}
+	m.weigh()
 }

@@ -21,6 +21,8 @@ type place struct {
 	data    []byte // without notes
 	marks   bool   // it was asked to be marked, perhaps by the incarnation before
 	marking uint64 // number of the write under way, 0: none
+	marked  int32  // the version that the write under way makes
+	bare    bool   // as last read it has no mark
 	held    bool   // it is marked: in the eyes of the line it holds
 	head    bool   // it is the first of those who wait
 	revoked bool   // the data asked its holder to give up

@@ -47,6 +47,9 @@ func (w *world) quiet() {
 		}
 		if !delivered && !w.serve() {
 			w.checkHolders()
+			if w.calm {
+				w.checkSleepers()
+			}
 			return
 		}
 		w.checkPlaces()
@@ -95,17 +98,35 @@ func (w *world) wanted(c *claim) bool {
 // handOver releases what is held and sees to it that somebody holds next.
 func (w *world) handOver() {
 	w.lists, w.joins = 0, 0
-	released := false
+	released, granted := 0, 0
 	for _, i := range w.all {
-		released = i.release() || released
+		if i.release() {
+			released++
+		}
 	}
-	if !released {
+	if released == 0 {
 		w.failf("progress: nobody holds, though claims wait")
 	}
 	w.quiet()
-	if w.lists > w.joins+1 {
-		w.failf("I8: a release cost %d listings and %d joins", w.lists, w.joins)
+	for _, i := range w.all {
+		if i.held != nil {
+			granted++
+		}
 	}
+	if w.lists > w.affordable(released, granted) {
+		w.failf("I8: %d releases cost %d listings, with %d joins and %d grants", released, w.lists, w.joins, granted)
+	}
+}
+
+// affordable is how many listings a release may cost: one of whoever joins, one of each who is granted, and one more; of shared holders each ends by itself.
+func (w *world) affordable(released, granted int) int {
+	switch w.rule {
+	case shared:
+		return w.joins + released + granted
+	case permits: // the head lists whenever somebody comes or goes
+		return 2 * (w.joins + released + granted)
+	}
+	return w.joins + 1
 }
 
 // finish withdraws everything, after which nothing may be left.

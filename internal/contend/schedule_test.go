@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/troupe-go/troupe/internal/znode"
 )
 
 var (
@@ -89,6 +91,7 @@ func run(pick func(n int) int, logf func(string, ...any), seen func(from, ev, to
 func newWorld(pick func(n int) int, logf func(string, ...any)) *world {
 	starts := []int64{0, 0, 0, 2147000000 - 5, 2147483647 - 5, -5}
 	w := &world{pick: pick, logf: logf, from: starts[pick(len(starts))], sticks: pick(2) == 0, early: pick(2) == 0}
+	w.drawRule()
 	for range 1 + pick(4) {
 		w.newInstance().begin()
 	}
@@ -105,8 +108,10 @@ func (w *world) act() {
 		i.deliver()
 	case k < 84:
 		i.wish()
-	case k < 88:
+	case k < 87:
 		i.release()
+	case k < 88:
+		i.downgrade()
 	case k < 92:
 		w.meddle()
 	default:
@@ -152,9 +157,13 @@ func (i *instance) wish() {
 
 // meddle: somebody else does something to the line.
 func (w *world) meddle() {
-	k := w.pick(6)
+	k := w.pick(7)
 	if k == 0 {
-		w.create(0, []string{"lock-", "write-", "read-"}[w.pick(3)])
+		w.create(0, []string{"lock-", "write-", "read-", "lease-", "lease-2-"}[w.pick(5)], nil)
+		return
+	}
+	if k == 6 {
+		w.setLimit(1 + w.pick(4))
 		return
 	}
 	if k == 1 {
@@ -167,10 +176,14 @@ func (w *world) meddle() {
 	}
 	n := w.nodes[w.pick(len(w.nodes))]
 	w.log("somebody meddles with %s: %d", n.path, k)
+	notes, _ := znode.ParseNotes(n.data)
 	switch {
+	case k == 2 && notes.Placed > 0: // as who asks in Troupe's way does
+		notes.Unlock = true
+		w.set(n, notes.Write(nil))
 	case k == 2:
 		w.set(n, []byte("unlock\nold"))
-	case k == 3:
+	case k == 3 && notes.Placed == 0: // where a reader in a writer's place stands, his data alone say
 		w.set(n, []byte("new"))
 	case k == 4 && n.owner == 0 && !n.foreign && strings.Contains(n.path, "-write-") && w.from == 0:
 		down := *n // keeps its place, as Curator's does

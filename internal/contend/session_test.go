@@ -1,9 +1,12 @@
 package contend_test
 
 import (
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/znode"
 )
 
 // session is one epoch of one instance: a ZooKeeper session with its client side. It bends the order of things as far as package machine allows.
@@ -47,6 +50,7 @@ type answer struct {
 type fire struct {
 	by      *request
 	notices int // said by then
+	path    string
 	ev      machine.Fired
 }
 
@@ -58,6 +62,11 @@ func (s *session) send(e machine.Effect) {
 		r.watch = e.Watch && !s.believed[e.Path]
 		if e.Watch {
 			s.believed[e.Path] = true
+		}
+	case machine.List:
+		r.watch = e.Watch && !s.believed[children]
+		if e.Watch {
+			s.believed[children] = true
 		}
 	case machine.Join:
 		s.requests = append(s.requests, r)
@@ -117,7 +126,7 @@ func (s *session) run(r *request) {
 	case machine.Join:
 		ev = s.join(e)
 	case machine.List:
-		ev = s.list(e)
+		ev = s.list(e, r)
 	case machine.Read:
 		ev = s.read(e, r)
 	case machine.Leave:
@@ -125,6 +134,10 @@ func (s *session) run(r *request) {
 			s.w.remove(n, false)
 		}
 		ev = machine.Left{Epoch: s.epoch, Path: e.Path}
+	case machine.Write:
+		ev = s.write(e)
+	case machine.Exchange:
+		ev = s.exchange(e)
 	}
 	s.w.log("  server: %v → %v", r.effect, ev)
 	s.of.answers = append(s.of.answers, answer{r, ev})
@@ -138,7 +151,7 @@ func (s *session) join(e machine.Join) machine.Event {
 		s.w.remove(n, false)
 	}
 	s.w.joins++
-	n := s.w.create(s.id, "lock-")
+	n := s.w.create(s.id, s.of.name, s.of.data)
 	joined := machine.Joined{Epoch: s.epoch, Path: n.path}
 	if e.Replace == "" && !s.w.chance(3) { // or the server can't tell, or the answer was lost and the znode found
 		joined.Czxid, joined.Owner = n.czxid, n.owner
@@ -146,16 +159,62 @@ func (s *session) join(e machine.Join) machine.Event {
 	return joined
 }
 
-func (s *session) list(e machine.List) machine.Event {
+// write replaces data, if the versions are right. What came of it may be left open.
+func (s *session) write(e machine.Write) machine.Event {
+	w := s.w
+	n := w.find(e.Path)
+	if e.Path == parent {
+		n = &w.limit
+	}
+	switch {
+	case w.chance(200):
+		return machine.Written{Epoch: s.epoch, Ask: e.Ask, Err: errRefused}
+	case n == nil || n.version != e.Version || e.Guard.Path != "" && w.limit.version != e.Guard.Version || w.chance(30):
+		return machine.Written{Epoch: s.epoch, Ask: e.Ask, Stale: true}
+	}
+	if e.Path != parent {
+		w.checkMark(n)
+	}
+	w.set(n, e.Data)
+	return machine.Written{Epoch: s.epoch, Ask: e.Ask, Stale: w.chance(30)}
+}
+
+// exchange puts a reader into a writer's place.
+func (s *session) exchange(e machine.Exchange) machine.Event {
+	w := s.w
+	n := w.find(e.Path)
+	switch {
+	case w.chance(100):
+		return machine.Exchanged{Epoch: s.epoch, Path: e.Path, Err: errRefused}
+	case n == nil:
+		return machine.Exchanged{Epoch: s.epoch, Path: e.Path, Gone: true}
+	}
+	w.remove(n, false)
+	name, _ := n.contender().Downgraded(znode.GUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", w.zxid, n.owner)))
+	next := w.add(&node{path: parent + "/" + name, order: n.order, owner: n.owner, data: znode.Notes{Placed: e.Token}.Write(nil)})
+	s.of.spent[next.path] = true // a host notes that before it asks
+	return machine.Exchanged{Epoch: s.epoch, Path: e.Path, New: next.path}
+}
+
+func (s *session) list(e machine.List, r *request) machine.Event {
 	s.w.lists++
 	if s.w.chance(400) {
+		if r.watch {
+			delete(s.believed, children)
+		}
 		return machine.Listed{Epoch: s.epoch, Ask: e.Ask, Err: errRefused}
+	}
+	if r.watch {
+		s.arms = append(s.arms, arm{children, r, s.w.zxid})
 	}
 	return machine.Listed{Epoch: s.epoch, Ask: e.Ask, Names: s.w.names()}
 }
 
 func (s *session) read(e machine.Read, r *request) machine.Event {
 	n := s.w.find(e.Path)
+	if e.Path == parent {
+		n = &s.w.limit
+	}
 	refused := n != nil && s.w.chance(400)
 	if r.watch && (n == nil || refused) {
 		delete(s.believed, e.Path)
@@ -169,7 +228,7 @@ func (s *session) read(e machine.Read, r *request) machine.Event {
 	if r.watch {
 		s.arms = append(s.arms, arm{e.Path, r, s.w.zxid})
 	}
-	return machine.Seen{Epoch: s.epoch, Path: e.Path, Ask: e.Ask, Exists: true, Data: n.data, Czxid: n.czxid, Owner: n.owner}
+	return machine.Seen{Epoch: s.epoch, Path: e.Path, Ask: e.Ask, Exists: true, Data: n.data, Version: n.version, Czxid: n.czxid, Owner: n.owner}
 }
 
 // changed fires a watch, if one is armed. While the connection is down the server keeps what it has to say.
@@ -183,7 +242,11 @@ func (s *session) changed(path string, deleted bool) bool {
 	if s.w.early {
 		delete(s.believed, path)
 	}
-	s.of.fires = append(s.of.fires, fire{a.by, s.of.said, machine.Fired{Epoch: s.epoch, Path: path, Deleted: deleted}})
+	ev := machine.Fired{Epoch: s.epoch, Path: path, Deleted: deleted}
+	if path == children {
+		ev = machine.Fired{Epoch: s.epoch, Path: parent, Children: true}
+	}
+	s.of.fires = append(s.of.fires, fire{a.by, s.of.said, path, ev})
 	return true
 }
 
@@ -192,14 +255,29 @@ func (s *session) resume() {
 	s.suspended = false
 	var due []arm
 	for _, a := range s.arms {
-		if n := s.w.find(a.path); n == nil || n.mzxid > a.zxid {
+		if s.w.touched(a.path) > a.zxid {
 			due = append(due, a)
 		}
 	}
 	for len(due) > 0 {
 		i := s.w.pick(len(due))
-		s.changed(due[i].path, s.w.find(due[i].path) == nil)
+		path := due[i].path
+		s.changed(path, path != parent && path != children && s.w.find(path) == nil)
 		due = slices.Delete(due, i, i+1)
+	}
+}
+
+// touched is when something last happened to what a watch is on.
+func (w *world) touched(path string) int64 {
+	switch n := w.find(path); {
+	case path == parent:
+		return w.limit.mzxid
+	case path == children:
+		return w.pzxid
+	case n == nil:
+		return math.MaxInt64
+	default:
+		return n.mzxid
 	}
 }
 

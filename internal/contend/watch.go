@@ -110,7 +110,8 @@ func (m *Machine) note(e machine.Seen) {
 	}
 	m.place.known, m.place.version, m.place.data = true, e.Version, own
 	m.place.held = m.place.held || notes.Held && m.place.marks
-	m.remark(e, notes)
+	m.place.bare = !notes.Held
+	m.remark()
 }
 
 func (m *Machine) onFired(e machine.Fired) {

@@ -14,13 +14,15 @@ import (
 func (m *Machine) weigh() {
 	own, ahead := m.look.own, m.look.queue
 	switch {
-	case m.state != Checking:
+	case m.state != Checking || m.look.doubt != nil: // the line could not be listed
 		return
 	case m.place.held:
 		m.look.pred, m.ahead = "", 0
 		if m.stands() {
 			m.first()
 		}
+		return
+	case m.look.own.Name == "": // the order is not known
 		return
 	case !m.limit.known:
 		m.readLimit(m.place.head)
@@ -62,10 +64,10 @@ func (m *Machine) attend(last znode.Contender) {
 	m.place.head = m.place.head || !last.Marks()
 	if !m.place.head {
 		m.look.pred = znode.Join(m.cfg.Parent, last.Name)
-		if !m.armed(m.look.pred) {
+		if !m.look.seen || !m.armed(m.look.pred) {
 			m.watch(m.look.pred)
 		}
-		if m.armed(m.place.path) && m.armed(m.look.pred) {
+		if m.look.seen && m.armed(m.place.path) && m.armed(m.look.pred) {
 			m.state = Waiting
 		}
 		return
@@ -84,6 +86,7 @@ func (m *Machine) attend(last znode.Contender) {
 
 // headed: the one ahead holds, so this is the head of the waiters. That it stays: whoever is ahead of a holder holds as well, or goes.
 func (m *Machine) headed(e machine.Seen) {
+	m.look.seen = true
 	if notes, _ := znode.ParseNotes(e.Data); notes.Held {
 		m.place.head = true
 	}
@@ -101,6 +104,8 @@ func (m *Machine) onCrowd() {
 		m.list()
 	case m.state == Listing, m.state == Ordering:
 		m.look.stale = true // the listing under way may have been answered before
+	case m.state == Marking:
+		m.look.crowd = false // should it not come to that, the line has to be listed again
 	}
 }
 
@@ -118,11 +123,23 @@ func (m *Machine) mark() {
 		return
 	}
 	m.state = Marking
-	m.place.marks, m.place.marking = true, m.ask()
+	m.place.marks = true
+	m.write(machine.Guard{Path: m.cfg.Parent, Version: m.limit.version})
+}
+
+// remark writes the mark again if somebody has written over it, or the successor would not know that it is the head.
+func (m *Machine) remark() {
+	if m.place.held && m.place.bare && m.place.marking == 0 {
+		m.write(machine.Guard{})
+	}
+}
+
+func (m *Machine) write(guard machine.Guard) {
+	m.place.marking, m.place.marked = m.ask(), m.place.version+1
 	m.do(machine.Write{
 		Epoch: m.epoch, Ask: m.place.marking, Path: m.place.path, Version: m.place.version,
 		Data:  znode.Notes{Unlock: m.place.revoked, Held: true}.Write(m.place.data),
-		Guard: machine.Guard{Path: m.cfg.Parent, Version: m.limit.version},
+		Guard: guard,
 	})
 }
 
@@ -144,38 +161,31 @@ func (m *Machine) onMarked(e machine.Written) {
 		m.limit.known, m.place.known = false, false
 		m.rewatch(m.place.path)
 		m.weigh()
-	case m.state == Marking && e.Err != nil:
-		m.fail(e.Err)
 	case e.Stale:
 		m.rewatch(m.place.path)
-	case e.Err != nil: // somebody took away the right to write: the successor learns that this one holds when it goes
+	case e.Err != nil && m.state == Holding: // somebody took away the right to write, and may give it back
+		m.pause()
+	case e.Err != nil:
+		m.fail(e.Err)
 	default:
-		m.place.version++
-		if m.state == Marking {
-			m.marked()
-		}
+		m.written()
 	}
 }
 
-// marked: the own znode stood when it was written. That its end will be heard of is seen to beside the grant.
-func (m *Machine) marked() {
+// written: the own znode stood when it was written, whatever was read of it since. That its end will be heard of is seen to beside the grant.
+func (m *Machine) written() {
+	if m.place.version < m.place.marked {
+		m.place.version, m.place.bare = m.place.marked, false
+	}
 	m.place.held = true
+	m.remark()
+	if m.state != Marking {
+		return
+	}
 	if !m.armed(m.place.path) {
 		m.place.fresh = true
 		m.watch(m.place.path)
 	}
 	m.look.pred, m.ahead = "", 0
 	m.first()
-}
-
-// remark writes the mark again if somebody has written over it, or the successor would not know that it is the head.
-func (m *Machine) remark(e machine.Seen, n znode.Notes) {
-	if !m.place.held || n.Held || e.Version < m.place.version || m.place.marking != 0 {
-		return
-	}
-	m.place.marking = m.ask()
-	m.do(machine.Write{
-		Epoch: m.epoch, Ask: m.place.marking, Path: m.place.path, Version: e.Version,
-		Data: znode.Notes{Unlock: n.Unlock, Held: true}.Write(m.place.data),
-	})
 }

@@ -8,7 +8,10 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-const parent = "/line"
+const (
+	parent   = "/line"
+	children = parent + "/*" // stands for who is in it, where a watch is on that
+)
 
 // world is an in-memory ZooKeeper with one line in it, and the instances that stand there. Everything that happens is drawn from pick, so that a
 // schedule is a sequence of numbers.
@@ -16,6 +19,9 @@ type world struct {
 	pick func(n int) int // one of 0…n−1
 	logf func(format string, args ...any)
 
+	rule     rule // of all instances
+	limit    node // the parent: its data are a semaphore's limit
+	pzxid    int64
 	nodes    []*node
 	deaths   []*node
 	zxid     int64
@@ -41,9 +47,12 @@ type node struct {
 	order   int64 // place in line: Czxid, but for what a downgrade leaves
 	czxid   int64
 	mzxid   int64
+	version int32
 	owner   int64
 	data    []byte
 	foreign bool // no contender at all
+	granted bool // a semaphore's: it was marked
+	fitted  bool // and fitted under a limit that was changed since
 	dzxid   int64
 	byAdmin bool
 }
@@ -82,16 +91,18 @@ func (w *world) find(path string) *node {
 }
 
 // create makes a contender; with a name without a marker, something foreign.
-func (w *world) create(owner int64, name string) *node {
+func (w *world) create(owner int64, name string, data []byte) *node {
 	w.zxid++
 	guid := znode.GUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", w.zxid, owner))
 	full := fmt.Sprintf("%s%010d", znode.Protect(guid, name), w.sequence())
-	return w.add(&node{path: parent + "/" + full, order: w.zxid, owner: owner})
+	return w.add(&node{path: parent + "/" + full, order: w.zxid, owner: owner, data: data})
 }
 
 func (w *world) add(n *node) *node {
 	n.czxid, n.mzxid = w.zxid, w.zxid
 	w.nodes = append(w.nodes, n)
+	w.pzxid = w.zxid
+	w.crowd()
 	return n
 }
 
@@ -102,14 +113,26 @@ func (w *world) remove(n *node, byAdmin bool) {
 	w.zxid++
 	n.dzxid, n.byAdmin = w.zxid, byAdmin
 	w.deaths = append(w.deaths, n)
+	w.pzxid = w.zxid
 	w.changed(n.path, true)
+	w.crowd()
 }
 
 // set writes data.
 func (w *world) set(n *node, data []byte) {
 	w.zxid++
 	n.mzxid, n.data = w.zxid, data
+	n.version++
 	w.changed(n.path, false)
+}
+
+// crowd fires the watches on who comes and goes.
+func (w *world) crowd() {
+	for _, s := range w.sessions {
+		if s.changed(children, false) {
+			w.fired++
+		}
+	}
 }
 
 // changed fires the watches on a path.
