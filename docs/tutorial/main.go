@@ -1,0 +1,67 @@
+// The program of docs/tutorial.md, step by step as the page tells it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/session"
+)
+
+func main() {
+	servers := flag.String("zk", "127.0.0.1:2181", "ZooKeeper servers")
+	name := flag.String("name", "one", "name of this process")
+	listen := flag.String("listen", "127.0.0.1:8080", "address of the status page")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	if err := run(ctx, log, strings.Split(*servers, ","), *name, *listen); err != nil {
+		log.Error("the service has failed", "error", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, log *slog.Logger, servers []string, name, listen string) error {
+	sess, err := session.Open(ctx, servers, session.WithLogger(log))
+	if err != nil {
+		return err
+	}
+	defer closeWithin(sess, 5*time.Second)
+
+	leader, err := election.New(sess, "/reports/leader", election.WithID(name))
+	if err != nil {
+		return err
+	}
+	defer closeWithin(leader, 5*time.Second)
+
+	page, err := serveStatus(ctx, listen, sess, leader)
+	if err != nil {
+		return err
+	}
+	defer page.stop()
+
+	err = leader.Run(ctx, func(ctx context.Context, term *election.Term) error {
+		log.Info("this process leads", "token", term.Token())
+		return write(ctx, sess, term, name)
+	})
+	if errors.Is(err, context.Canceled) {
+		return nil // an interrupt is how this service ends
+	}
+	return err
+}
+
+// closeWithin bounds how long an end may take: the run's own context has ended by then.
+func closeWithin(c interface{ Close(ctx context.Context) error }, d time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	_ = c.Close(ctx) // what could not be confirmed goes with the session, when it expires
+}
