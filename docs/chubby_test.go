@@ -356,7 +356,9 @@ func chubbyAcquired(t *testing.T) {
 	srv, s := connected(t)
 	lines := handle(t, another(t, srv)).Observe(t.Context())
 	g := granted(t, handle(t, s))
-	until(t, lines, func(line []lock.Contender) bool { return len(line) == 1 && line[0].Holding && line[0].Token == g.Token() })
+	until(t, lines, func(line []lock.Contender) bool {
+		return len(line) == 1 && line[0].Holding && line[0].Token == g.Token()
+	})
 }
 
 func chubbyConflict(t *testing.T) {
