@@ -32,7 +32,7 @@ test: ## run all tests, with the race detector if there is a C compiler; CI=true
 	@missing=$$($(GO) run ./zktest/ensemble/available && $(GO) run ./interop/available) && { [ -z "$$missing" ] || { echo "$$missing"; [ "$$CI" != true ]; }; }
 	@$(if $(RACE),:,echo "the race detector is left out: no C compiler; install gcc")
 	CGO_ENABLED=$(if $(RACE),1,0) $(GO) test $(RACE) -timeout $(TIMEOUT) $(PACKAGES)
-	$(GO) test -run Schedules ./internal/contend -schedules=100000
+	$(GO) test -run Schedules ./internal/contend ./internal/delay ./internal/solo -schedules=100000
 	$(GO) test -run '^TestDifferential$$' -v ./zktest -diff.ops=200000
 	$(GO) test -run AMillionZnodes ./internal/zkserver -scale.znodes=1000000
 

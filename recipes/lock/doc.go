@@ -37,4 +37,9 @@
 //
 // A disconnection is not a loss: the grant stands until the session can no longer vouch for it, see package session on trust. After a loss the
 // standing intent stands again by itself, and the next [Grant] is a new value with new channels and a larger token. Nothing is re-armed.
+//
+// # More than one, and others
+//
+// [NewMulti] holds several locks together, all or none. [WithDelay] has the next holder wait after one that died. [WithLayout] names the znodes as other
+// libraries do, where those do not respect Troupe's names; [Simple] is the one plain znode by which some systems guard a path.
 package lock
