@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -124,12 +123,8 @@ func (l *life) start(ctx context.Context) error {
 
 // connect gives up a little before ctx ends: fx reports the end of its start timeout alone, and not what a hook found out by then.
 func (l *life) connect(ctx context.Context) error {
-	if deadline, ok := ctx.Deadline(); ok {
-		left := time.Until(deadline)
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, left-min(left/10, time.Second/2))
-		defer cancel()
-	}
+	ctx, cancel := most(ctx, 0.95)
+	defer cancel()
 	return l.session.Connect(ctx)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/troupe-go/troupe/fxmodule"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -66,7 +67,10 @@ func TestTheGraphIsComplete(t *testing.T) {
 	require.NoError(t, fx.ValidateApp(
 		quiet, fxmodule.Module, fx.Supply(fxmodule.Default("localhost:2181")),
 		fxmodule.Lock("l", "/l"), fxmodule.ReadLock("r", "/s"), fxmodule.WriteLock("w", "/s"), fxmodule.Election("e", "/e"),
+		fxmodule.Queue("q", "/q"), fxmodule.Barrier("b", "/b"), fxmodule.DoubleBarrier("d", "/d", 3),
+		fxmodule.Coordinator("c", "/tx"), fxmodule.Site("s", "/tx"),
 		fxmodule.RunLeader("e", func(context.Context, *election.Term) error { return nil }),
+		fxmodule.Consume("q", 2, func(context.Context, *queue.Item) error { return nil }),
 		fx.Invoke(func(*session.Session, *actors.System) {}),
 	))
 	require.Error(t, fx.ValidateApp(quiet, fxmodule.Module), "there is no Config")

@@ -8,8 +8,11 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -38,13 +41,39 @@ func Election(name, path string, opts ...election.Option) fx.Option {
 	return named("Election", name, func(s *session.Session) (*election.Election, error) { return election.New(s, path, opts...) })
 }
 
-// closer is what every instance is.
+// Queue provides a *queue.Queue under a name. To work on its items while the application runs, use [Consume].
+func Queue(name, path string, opts ...queue.Option) fx.Option {
+	return named("Queue", name, func(s *session.Session) (*queue.Queue, error) { return queue.New(s, path, opts...) })
+}
+
+// Barrier provides a *barrier.Barrier under a name.
+func Barrier(name, path string, opts ...barrier.Option) fx.Option {
+	return named("Barrier", name, func(s *session.Session) (*barrier.Barrier, error) { return barrier.New(s, path, opts...) })
+}
+
+// DoubleBarrier provides a *barrier.Double under a name, for rounds of so many parties. It is closed when the application stops.
+func DoubleBarrier(name, path string, parties int, opts ...barrier.Option) fx.Option {
+	return named("DoubleBarrier", name, func(s *session.Session) (*barrier.Double, error) { return barrier.NewDouble(s, path, parties, opts...) })
+}
+
+// Coordinator provides a *twopc.Coordinator under a name. It is closed when the application stops; transactions that are not decided by then are recovered by
+// the next one: see twopc.Coordinator.Recover.
+func Coordinator(name, path string, opts ...twopc.Option) fx.Option {
+	return named("Coordinator", name, func(s *session.Session) (*twopc.Coordinator, error) { return twopc.NewCoordinator(s, path, opts...) })
+}
+
+// Site provides a *twopc.Site under a name, which is also its name in transactions. It is closed when the application stops.
+func Site(name, path string, opts ...twopc.Option) fx.Option {
+	return named("Site", name, func(s *session.Session) (*twopc.Site, error) { return twopc.NewSite(s, path, name, opts...) })
+}
+
+// closer is what an instance is that has something to give back.
 type closer interface {
 	Close(ctx context.Context) error
 }
 
 // named provides one instance under a name, closed with the application.
-func named[T closer](kind, name string, build func(*session.Session) (T, error)) fx.Option {
+func named[T any](kind, name string, build func(*session.Session) (T, error)) fx.Option {
 	if err := usable(kind, name); err != nil {
 		return fx.Error(err)
 	}
@@ -53,7 +82,9 @@ func named[T closer](kind, name string, build func(*session.Session) (T, error))
 		if err != nil {
 			return v, fmt.Errorf("fxmodule.%s(%q): %w", kind, name, err)
 		}
-		lc.Append(fx.Hook{OnStop: func(ctx context.Context) error { return stopped(v.Close(ctx)) }})
+		if c, ok := any(v).(closer); ok {
+			lc.Append(fx.Hook{OnStop: func(ctx context.Context) error { return stopped(c.Close(ctx)) }})
+		}
 		return v, nil
 	}
 	return fx.Provide(fx.Annotate(provide, fx.ResultTags(tag(name))))

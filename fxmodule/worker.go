@@ -2,6 +2,7 @@ package fxmodule
 
 import (
 	"context"
+	"time"
 
 	"go.uber.org/fx"
 )
@@ -30,13 +31,25 @@ func (w *worker) start(context.Context) error {
 	return nil
 }
 
-// stop ends the context and waits until the function has returned, or fx's stop timeout is over.
+// stop ends the context and waits until the function has returned, or most of fx's stop timeout is over.
 func (w *worker) stop(ctx context.Context) error {
 	w.cancel()
+	ctx, cancel := most(ctx, 0.8)
+	defer cancel()
 	select {
 	case <-w.done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// most is a context that ends when this part of the time that ctx has left is over. fx calls no further hook once its timeout has passed: whoever may have to
+// wait for somebody else's code leaves something for those behind, who give back what is held.
+func most(ctx context.Context, part float64) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Duration(part*float64(time.Until(deadline))))
 }

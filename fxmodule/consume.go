@@ -1,0 +1,164 @@
+package fxmodule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Consume has n workers call fn with the items of the named [Queue], one each at a time, while the application runs. fn's context ends with the claim on the item;
+// it does not end because the application stops: then no item is taken any more, and those in hand are finished, within fx's stop timeout, after which
+// their contexts end too. nil from fn acknowledges the item; an error gives it back, to be delivered again. Under queue.WithAutoAck nothing is
+// acknowledged nor given back.
+//
+// Each item is a span "troupe.consume" in the graph's trace.TracerProvider. Its metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged, returned,
+// lost (the claim was, while fn ran: somebody else gets the item), and troupe.queue.duration, the seconds that fn took.
+func Consume(name string, n int, fn func(ctx context.Context, i *queue.Item) error, opts ...queue.ConsumeOption) fx.Option {
+	if err := usable("Consume", name); err != nil {
+		return fx.Error(err)
+	}
+	if n < 1 {
+		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): n is %d: at least one worker", name, n))
+	}
+	if fn == nil {
+		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): fn is nil", name))
+	}
+	invoke := func(q *queue.Queue, lc fx.Lifecycle, sd fx.Shutdowner, log *slog.Logger, mp metric.MeterProvider, tp trace.TracerProvider) error {
+		c := &crew{name: name, size: n, fn: fn, queue: q, opts: opts, shutdowner: sd, log: logger(log), tracer: tracer(tp)}
+		lc.Append(fx.Hook{OnStart: c.start, OnStop: c.stop})
+		return c.instruments(mp)
+	}
+	return fx.Invoke(fx.Annotate(invoke, fx.ParamTags(tag(name), ``, ``, `optional:"true"`, `optional:"true"`, `optional:"true"`)))
+}
+
+// crew is the workers of one Consume.
+type crew struct {
+	name       string
+	size       int
+	fn         func(ctx context.Context, i *queue.Item) error
+	queue      *queue.Queue
+	opts       []queue.ConsumeOption
+	shutdowner fx.Shutdowner
+	log        *slog.Logger
+	tracer     trace.Tracer
+	items      metric.Int64Counter
+	duration   metric.Float64Histogram
+
+	consumer *queue.Consumer
+	stopping chan struct{}
+	workers  sync.WaitGroup
+}
+
+func (c *crew) instruments(mp metric.MeterProvider) error {
+	m := meter(mp)
+	var errs [2]error
+	c.items, errs[0] = m.Int64Counter("troupe.queue.items", metric.WithDescription("items worked on"))
+	c.duration, errs[1] = m.Float64Histogram("troupe.queue.duration", metric.WithUnit("s"), metric.WithDescription("how long an item took"))
+	return errors.Join(errs[:]...)
+}
+
+func (c *crew) start(context.Context) (err error) {
+	if c.consumer, err = c.queue.Consume(c.opts...); err != nil {
+		return fmt.Errorf("fxmodule.Consume(%q): %w", c.name, err)
+	}
+	c.stopping = make(chan struct{})
+	for range c.size {
+		c.workers.Go(c.work) // owned by the crew; stop waits for it
+	}
+	return nil
+}
+
+// work takes one item after the other until the application stops, or the consumer ends.
+func (c *crew) work() {
+	for {
+		select {
+		case <-c.stopping:
+			return
+		default:
+		}
+		select {
+		case <-c.stopping:
+			return
+		case i, open := <-c.consumer.Items():
+			if !open {
+				c.over()
+				return
+			}
+			c.handle(i)
+		}
+	}
+}
+
+// over: the consumer has ended. That of the session is for whoever watches over that.
+func (c *crew) over() {
+	<-c.consumer.Done()
+	if err := c.consumer.Err(); !errors.Is(err, session.ErrClosed) {
+		shutDown(c.shutdowner, c.log, "Consume "+c.name+" has failed", err)
+	}
+}
+
+func (c *crew) handle(i *queue.Item) {
+	of := attribute.String("queue", c.name)
+	ctx, span := c.tracer.Start(i.Context(), "troupe.consume", trace.WithAttributes(of, attribute.String("item", i.ID()), attribute.Int("attempt", i.Attempt())))
+	defer span.End()
+	begun := time.Now()
+	err := c.fn(ctx, i)
+	c.duration.Record(context.WithoutCancel(ctx), time.Since(begun).Seconds(), metric.WithAttributes(of))
+	outcome := c.settle(ctx, i, err)
+	c.items.Add(context.WithoutCancel(ctx), 1, metric.WithAttributes(of, attribute.String("outcome", outcome)))
+	if err != nil {
+		span.RecordError(err)
+		span.SetStatus(codes.Error, err.Error())
+		c.log.Warn("an item was not done", "queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "outcome", outcome, "error", err)
+	}
+}
+
+// settle tells the queue what came of an item. The item's own end bounds it.
+func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string {
+	tell, outcome := i.Ack, "acknowledged"
+	if failure != nil {
+		tell, outcome = i.Nack, "returned"
+	}
+	if err := tell(ctx); err != nil {
+		c.log.Warn("an item was lost before it was settled: somebody else gets it", "queue", c.name, "item", i.ID(), "error", err)
+		return "lost"
+	}
+	return outcome
+}
+
+// stop takes nothing new, waits for the work in hand, and closes the consumer, which gives the rest back.
+func (c *crew) stop(ctx context.Context) error {
+	close(c.stopping)
+	done := make(chan struct{})
+	go func() { // ends with the workers, which closing the consumer ends at the latest
+		c.workers.Wait()
+		close(done)
+	}()
+	waiting, cancel := most(ctx, 0.7)
+	defer cancel()
+	select {
+	case <-done:
+	case <-waiting.Done():
+	}
+	ctx, cancel = most(ctx, 0.7)
+	defer cancel()
+	err := stopped(c.consumer.Close(ctx)) // which ends the contexts of items that are still worked on
+	select {
+	case <-done:
+		return err
+	case <-ctx.Done():
+		return errors.Join(err, fmt.Errorf("fxmodule.Consume(%q): items in hand were not finished: %w", c.name, context.Cause(ctx)))
+	}
+}

@@ -1,0 +1,151 @@
+package fxmodule_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+)
+
+// fill opens a session of its own and puts items into a queue.
+func fill(t *testing.T, servers []string, items ...string) *queue.Queue {
+	t.Helper()
+	s, err := session.Open(within(t), servers)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close(within(t)) })
+	q, err := queue.New(s, "/q")
+	require.NoError(t, err)
+	for _, item := range items {
+		_, err := q.Put(within(t), []byte(item))
+		require.NoError(t, err)
+	}
+	return q
+}
+
+func TestConsume(t *testing.T) {
+	t.Parallel()
+	srv, cfg := servers(t)
+	q := fill(t, srv.Servers(), "a", "b", "c", "d")
+	reader := sdkmetric.NewManualReader()
+	done := make(chan string, 10)
+	a := app(t, cfg, fx.Provide(func() metric.MeterProvider { return sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)) }),
+		fxmodule.Queue("jobs", "/q"),
+		fxmodule.Consume("jobs", 2, func(_ context.Context, i *queue.Item) error {
+			if string(i.Data()) == "b" && i.Attempt() == 1 {
+				return errors.New("not in the mood")
+			}
+			done <- fmt.Sprintf("%s%d", i.Data(), i.Attempt())
+			return nil
+		}))
+	var got []string
+	for range 4 {
+		got = append(got, receive(t, done))
+	}
+	require.ElementsMatch(t, []string{"a1", "b2", "c1", "d1"}, got)
+	require.NoError(t, a.Stop(within(t)))
+	left, err := q.Len(within(t))
+	require.NoError(t, err)
+	require.Zero(t, left)
+	require.InDelta(t, 5, collect(t, reader)["troupe.queue.duration"], 0)
+}
+
+// TestAStopFinishesTheWorkInHand: what a worker has is finished and acknowledged, and what none has goes back.
+func TestAStopFinishesTheWorkInHand(t *testing.T) {
+	t.Parallel()
+	srv, cfg := servers(t)
+	q := fill(t, srv.Servers(), "a", "b", "c")
+	begun, finish := make(chan struct{}, 3), make(chan struct{})
+	var finished atomic.Int32
+	a := app(t, cfg, fxmodule.Queue("jobs", "/q"), fxmodule.Consume("jobs", 1, func(context.Context, *queue.Item) error {
+		begun <- struct{}{}
+		<-finish
+		finished.Add(1)
+		return nil
+	}))
+	receive(t, begun)
+	stopped := make(chan error, 1)
+	go func() { stopped <- a.Stop(within(t)) }()
+	select {
+	case <-stopped:
+		require.Fail(t, "it did not wait")
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(finish)
+	require.NoError(t, receive(t, stopped))
+	require.EqualValues(t, 1, finished.Load())
+	left, err := q.Len(within(t))
+	require.NoError(t, err)
+	require.Equal(t, 2, left)
+	next, err := q.Take(within(t))
+	require.NoError(t, err, "at once: nothing waits for a session to expire")
+	require.Equal(t, "b", string(next.Data()))
+	require.NoError(t, next.Ack(within(t)))
+}
+
+// TestAStopDoesNotWaitForEver: work that does not end is cut off with the stop, and its item goes to others.
+func TestAStopDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
+	srv, cfg := servers(t)
+	fill(t, srv.Servers(), "a")
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	a := app(t, cfg, fxmodule.Queue("jobs", "/q"), fxmodule.Consume("jobs", 1, func(ctx context.Context, _ *queue.Item) error {
+		close(begun)
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return ctx.Err()
+	}))
+	receive(t, begun)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	require.NoError(t, a.Stop(ctx))
+	require.ErrorIs(t, receive(t, ended), session.ErrLost)
+	require.Len(t, srv.Sessions(), 1, "its session is closed all the same")
+}
+
+func TestConsumeRefusesNonsense(t *testing.T) {
+	t.Parallel()
+	fn := func(context.Context, *queue.Item) error { return nil }
+	require.ErrorContains(t, fx.New(quiet, fxmodule.Consume("", 1, fn)).Err(), "name")
+	require.ErrorContains(t, fx.New(quiet, fxmodule.Consume("q", 0, fn)).Err(), "n is 0")
+	require.ErrorContains(t, fx.New(quiet, fxmodule.Consume("q", 1, nil)).Err(), "fn is nil")
+}
+
+// TestTheOtherInstances are there under their names, and are over with the application.
+func TestTheOtherInstances(t *testing.T) {
+	t.Parallel()
+	_, cfg := servers(t)
+	var all struct {
+		fx.In
+		Gate        *barrier.Barrier   `name:"gate"`
+		Rounds      *barrier.Double    `name:"rounds"`
+		Coordinator *twopc.Coordinator `name:"books"`
+		Site        *twopc.Site        `name:"books"`
+	}
+	a := app(t, cfg, fxmodule.Barrier("gate", "/gate"), fxmodule.DoubleBarrier("rounds", "/rounds", 2),
+		fxmodule.Coordinator("books", "/tx"), fxmodule.Site("books", "/tx"), fx.Populate(&all))
+	require.NoError(t, all.Gate.Wait(within(t)), "it was never raised")
+	tx, err := all.Coordinator.Begin(within(t), "one", []byte("x"), "books")
+	require.NoError(t, err)
+	p := receive(t, all.Site.Proposals())
+	require.Equal(t, tx.ID(), p.ID())
+	require.NoError(t, p.Commit(within(t)))
+	receive(t, tx.Decided())
+	require.Equal(t, twopc.Committed, tx.Outcome())
+	require.NoError(t, a.Stop(within(t)))
+	for _, err := range []error{all.Rounds.Err(), all.Coordinator.Err(), all.Site.Err()} {
+		require.ErrorIs(t, err, session.ErrClosed)
+	}
+}
