@@ -62,7 +62,7 @@ func (h *host[P]) join(e machine.Join) {
 		h.joinAlone(e)
 		return
 	}
-	h.prepared(e, func() { h.joinList(e) })
+	h.prepare(e)
 }
 
 func (h *host[P]) joinList(e machine.Join) {

@@ -67,6 +67,8 @@ func (h *host[P]) Receive(m message) {
 		if m.incarnation == h.self.Incarnation() {
 			h.onAnswer(m.event)
 		}
+	case prepared:
+		h.onPrepared(m)
 	case recovered:
 		h.onRecovered(m)
 	case swept:

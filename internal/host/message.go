@@ -20,6 +20,10 @@ type (
 		incarnation int
 		event       machine.Event
 	}
+	prepared struct { // the parent is there
+		incarnation int
+		join        machine.Join
+	}
 	recovered struct { // what the incarnation before left in ZooKeeper
 		incarnation int
 		epoch       uint64
@@ -42,6 +46,7 @@ func (lost) message()       {}
 func (downgraded) message() {}
 func (closing) message()    {}
 func (answered) message()   {}
+func (prepared) message()   {}
 func (recovered) message()  {}
 func (swept) message()      {}
 func (poked) message()      {}

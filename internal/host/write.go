@@ -25,18 +25,26 @@ func (h *host[P]) write(e machine.Write) {
 	})
 }
 
-// prepared sees to the parent, once in an epoch, where data live in it: the session would make a container of it.
-func (h *host[P]) prepared(e machine.Join, join func()) {
+// prepare sees to the parent, once in an epoch, where data live in it: the session would make a container of it. The join follows as a message, so that one
+// of an incarnation that has crashed meanwhile does not come behind its successor's back.
+func (h *host[P]) prepare(e machine.Join) {
 	if h.cfg.Parent == nil || h.ensured == e.Epoch {
-		join()
+		h.joinList(e)
 		return
 	}
-	h.ensured = e.Epoch
+	incarnation := h.self.Incarnation()
 	h.seat.Ensure(e.Epoch, h.cfg.Path, false, h.cfg.Parent, func(err error) {
 		if err != nil {
 			h.answer(machine.Joined{Epoch: e.Epoch, Err: err})
 			return
 		}
-		join()
+		h.ref.Tell(prepared{incarnation, e})
 	})
+}
+
+func (h *host[P]) onPrepared(m prepared) {
+	if m.incarnation == h.self.Incarnation() {
+		h.ensured = m.join.Epoch
+		h.joinList(m.join)
+	}
 }
