@@ -116,7 +116,8 @@ func chubbyPoison(t *testing.T) {
 
 	poison := errors.New("poison")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	go func() { _, err := handle(t, s).Lock(ctx); waits <- err }()
+	l = handle(t, s)
+	go func() { _, err := l.Lock(ctx); waits <- err }()
 	cancel(poison)
 	require.ErrorIs(t, get(t, waits), poison)
 }

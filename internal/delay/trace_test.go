@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -150,14 +151,7 @@ func number(words []string, key string, otherwise int64) int64 {
 	return n
 }
 
-func has(words []string, word string) bool {
-	for _, w := range words {
-		if w == word {
-			return true
-		}
-	}
-	return false
-}
+func has(words []string, word string) bool { return slices.Contains(words, word) }
 
 func failure(words []string) error {
 	if e := value(words, "err", ""); e != "" {

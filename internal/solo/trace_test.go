@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -161,14 +162,7 @@ func failure(words []string) error {
 	}
 }
 
-func has(words []string, word string) bool {
-	for _, w := range words {
-		if w == word {
-			return true
-		}
-	}
-	return false
-}
+func has(words []string, word string) bool { return slices.Contains(words, word) }
 
 func (p *player) event(verb string, w []string) machine.Event {
 	epoch := uint64(number(w, "epoch", int64(p.epoch)))

@@ -25,6 +25,7 @@ var written = map[election.Layout]string{
 var foreign = []election.Layout{election.Curator, election.Kazoo, election.LeaderElectionSupport}
 
 func TestWhatALayoutWrites(t *testing.T) {
+	t.Parallel()
 	for layout, pattern := range written {
 		t.Run(layout.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, z *zktest.Server) {
@@ -51,6 +52,7 @@ func TestWhatALayoutWrites(t *testing.T) {
 }
 
 func TestWhatALayoutHasNoRoomFor(t *testing.T) {
+	t.Parallel()
 	for _, layout := range foreign {
 		t.Run(layout.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, z *zktest.Server) {
@@ -113,6 +115,7 @@ func TestLayoutsInOneLine(t *testing.T) {
 
 // Two candidates of one session and one ID are alike in all that ZooKeeper shows: whichever reply is lost, each has one place, and knows which.
 func TestLostRepliesInEveryLayout(t *testing.T) {
+	t.Parallel()
 	for _, layout := range foreign {
 		for lost, verdict := range map[string]zktest.Verdict{
 			"request": zktest.CutBefore, "reply": zktest.CutAfter, "reply alone": zktest.DropReply, "request alone": zktest.DropRequest,
@@ -149,6 +152,7 @@ func TestLostRepliesInEveryLayout(t *testing.T) {
 
 // A place is kept across a panic of its actor, also where the name does not tell whose it is.
 func TestAPanicInEveryLayout(t *testing.T) {
+	t.Parallel()
 	for _, layout := range foreign {
 		t.Run(layout.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, z *zktest.Server) {

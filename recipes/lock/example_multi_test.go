@@ -133,4 +133,3 @@ func ExampleWithLayout() {
 	// /controller {"brokerid":1} <nil>
 	// excluded: true
 }
-

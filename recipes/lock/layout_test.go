@@ -3,7 +3,6 @@ package lock_test
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,7 +55,7 @@ func TestWhatALayoutWrites(t *testing.T) {
 					}
 					require.NoError(w, err)
 					g := w.held(l)
-					require.Regexp(w, regexp.MustCompile(pattern), g.Path())
+					require.Regexp(w, pattern, g.Path())
 					require.NoError(w, g.Release(w.Context()))
 					require.Empty(w, ephemerals(w, h))
 				})
