@@ -2,6 +2,7 @@ package zktest_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -121,7 +122,7 @@ func javaChild(b *testing.B) int {
 func cpuOf(b *testing.B, pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	require.NoError(b, err)
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	const user, system, tick = 11, 12, 10 * time.Millisecond
 	var sum time.Duration
 	for _, i := range []int{user, system} {

@@ -47,7 +47,7 @@ func ExampleServer_Intercept_kthRequest() {
 		})
 		for _, path := range []string{"/a", "/a/b", "/a/b/c"} { // the scenario, with its own way to come through
 			for {
-				if _, err := conn.Create(path, nil, 0, open); err == nil || err == zk.ErrNodeExists { //nolint:errorlint // the library wraps nothing
+				if _, err := conn.Create(path, nil, 0, open); err == nil || err == zk.ErrNodeExists {
 					break
 				}
 			}

@@ -263,9 +263,13 @@ func TestReconnectionIsThatOfTheRealServer(t *testing.T) {
 			do(back, q)
 			say("%v missed: %v", op, events(t, back))
 			for _, write := range []jute.Request{
-				create("/missing", 0), {Op: jute.OpSetData, Path: "/same", Version: -1}, create("/empty/child", 0), create("/parent/second", 0),
-				{Op: jute.OpSetData, Path: "/parent/second", Version: -1}, {Op: jute.OpDelete, Path: "/parent/second", Version: -1},
-				{Op: jute.OpDelete, Path: "/empty/child", Version: -1}, {Op: jute.OpDelete, Path: "/missing", Version: -1},
+				create("/missing", 0),
+				{Op: jute.OpSetData, Path: "/same", Version: -1},
+				create("/empty/child", 0), create("/parent/second", 0),
+				{Op: jute.OpSetData, Path: "/parent/second", Version: -1},
+				{Op: jute.OpDelete, Path: "/parent/second", Version: -1},
+				{Op: jute.OpDelete, Path: "/empty/child", Version: -1},
+				{Op: jute.OpDelete, Path: "/missing", Version: -1},
 			} {
 				do(other, write)
 				say("after %v %s: %v", write.Op, write.Path, events(t, back))

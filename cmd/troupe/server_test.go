@@ -98,7 +98,7 @@ func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 	text, err := os.ReadFile(after)
 	require.NoError(t, err)
-	require.Equal(t, "{\n  \"/\": {\"data\":\"\",\"sequence\":3},\n  \"/app\": {\"data\":\"hello\"},\n  \"/more\": {\"base64\":\"/w==\"}\n}\n", string(text))
+	require.JSONEq(t, `{"/": {"data": "", "sequence": 3}, "/app": {"data": "hello"}, "/more": {"base64": "/w=="}}`, string(text))
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, left, 3, "no other file is left")

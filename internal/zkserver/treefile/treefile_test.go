@@ -182,7 +182,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for i := range all {
-			require.True(t, all[i].Path[0] == '/')
+			require.Equal(t, byte('/'), all[i].Path[0])
 			require.False(t, all[i].Container && all[i].TTL > 0)
 		}
 	})

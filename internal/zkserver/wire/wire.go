@@ -55,7 +55,7 @@ func (w *Wire) Read(b []byte) (int, error) {
 			return 0, w.in.err
 		case w.speed.instant():
 			w.mu.Unlock()
-			if n, err, late := w.direct(b); !late {
+			if n, late, err := w.direct(b); !late {
 				return n, err
 			}
 			continue
@@ -70,18 +70,18 @@ func (w *Wire) Read(b []byte) (int, error) {
 }
 
 // direct reads past the lane. What was sent while the way had become slow is late.
-func (w *Wire) direct(b []byte) (n int, err error, late bool) { //nolint:revive,staticcheck // the error belongs to n
+func (w *Wire) direct(b []byte) (n int, late bool, err error) {
 	n, err = w.Conn.Read(b)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.speed.instant() || n == 0 {
-		return n, err, false
+		return n, false, err
 	}
 	w.in.put(append([]byte(nil), b[:n]...), time.Now(), w.speed)
 	if w.in.err = err; err == nil {
 		w.pump()
 	}
-	return 0, nil, true
+	return 0, true, nil
 }
 
 // pump takes in what arrives, so that what it costs is counted from when it was sent. It goes on until the way is quick again. The caller holds the

@@ -66,7 +66,7 @@ func TestLatencyHoldsNothingUpBehindIt(t *testing.T) {
 			began := time.Now()
 			go func() { // ends with the last frame, before they have all been received
 				for range 10 {
-					send(t, way.from, "frame")
+					io.WriteString(way.from, "frame")
 					time.Sleep(10 * time.Millisecond)
 				}
 			}()
@@ -114,7 +114,7 @@ func TestAReaderThatWaitsIsSlowedToo(t *testing.T) {
 		go func() { // ends with its sleep
 			time.Sleep(time.Second)
 			server.SetSpeed(wire.Speed{Latency: time.Second})
-			send(t, client, "x")
+			io.WriteString(client, "x")
 		}()
 		require.Equal(t, 2*time.Second, receive(t, server, "x", time.Now()))
 	})
