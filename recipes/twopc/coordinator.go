@@ -77,15 +77,15 @@ func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, site
 	return t, nil
 }
 
-// enter records a transaction and tells the machine.
+// enter records a transaction and tells the machine: in one, so that a machine that is made anew does not hear of it once more when it is over.
 func (c *Coordinator) enter(t *Tx) {
 	c.mu.Lock()
 	c.last++
 	t.n = c.last
 	c.txs[t.n] = t
-	wish := t.wish(false)
+	told := c.host.Tell(t.wish(false))
 	c.mu.Unlock()
-	if !c.host.Tell(wish) {
+	if !told {
 		c.drop(t)
 		t.refuse(session.ErrClosed)
 	}

@@ -123,7 +123,7 @@ func (t *Tx) wish(again bool) recipe.Event {
 	case errors.Is(t.answered.Err(), errBegun):
 		return pact.Resume{N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites, Outcome: pact.Outcome(t.Outcome())}
 	case t.adopting:
-		return pact.Adopt{N: t.n, ID: t.id}
+		return pact.Adopt{N: t.n, ID: t.id, Again: again}
 	}
 	return pact.Begin{N: t.n, ID: t.id, GUID: t.guid, Payload: t.payload, Sites: t.sites, Peers: t.c.peers, Again: again}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -20,6 +21,7 @@ const path = "/pay/transfers"
 type world struct {
 	*testing.T
 	server *zktest.Server
+	system *actors.System // of all its processes: one costs megabytes
 }
 
 // inBubble runs a test in virtual time.
@@ -27,7 +29,13 @@ func inBubble(t *testing.T, f func(w *world), opts ...zktest.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		opts = append([]zktest.Option{zktest.WithTick(500 * time.Millisecond), zktest.WithSessionTimeouts(time.Second, time.Minute)}, opts...)
-		f(&world{t, zktest.Start(t, opts...)})
+		w := &world{t, zktest.Start(t, opts...), actors.New()}
+		w.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			_ = w.system.Close(ctx)
+		})
+		f(w)
 	})
 }
 
@@ -41,7 +49,7 @@ type host struct {
 func (w *world) host(name string, opts ...session.Option) *host {
 	w.Helper()
 	machine := w.server.Host(name)
-	opts = append([]session.Option{session.WithDialer(machine.Dialer()), session.WithTimeout(6 * time.Second)}, opts...)
+	opts = append([]session.Option{session.WithDialer(machine.Dialer()), session.WithTimeout(6 * time.Second), session.WithSystem(w.system)}, opts...)
 	s, err := session.Open(w.Context(), w.server.Hosts(), opts...)
 	require.NoError(w, err)
 	w.Cleanup(func() {

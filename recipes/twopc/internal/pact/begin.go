@@ -97,12 +97,19 @@ func (t *tx) claim() {
 		switch {
 		case ev.Code == recipe.Refused:
 			t.refuse(ev.Err)
-		case !ev.Exists, !ok, t.cause != nil, t.c.follows(rec.GUID):
+		case !ev.Exists, !ok, t.c.follows(rec.GUID):
 			t.refuse(ErrNobodys)
 		case rec.Coordinator == t.c.guid: // taken over already; the answer was lost
 			t.adopted(rec)
+		case t.cause != nil:
+			t.refuse(ErrWithdrew)
 		default:
+			t.probing = true
 			t.c.probe(rec.Coordinator, func(alive bool) {
+				t.probing = false
+				if t.phase != Claiming { // given up meanwhile
+					return
+				}
 				if alive {
 					t.refuse(ErrNobodys)
 					return
@@ -115,6 +122,7 @@ func (t *tx) claim() {
 
 // takeOver writes this coordinator into the record; of a decided one it makes sure that nobody has settled it.
 func (t *tx) takeOver(rec Record, version int32) {
+	t.sent = true
 	ops := []recipe.Op{
 		{Do: recipe.Check, Path: t.c.presence.path, Version: recipe.Any},
 		{Do: recipe.Check, Path: t.c.root.Open(t.id, rec.GUID), Version: recipe.Any},

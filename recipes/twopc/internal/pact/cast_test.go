@@ -75,10 +75,31 @@ func newLeader(tr *truth) *leader { return &leader{truth: tr, txs: map[uint64]*l
 func (l *leader) player(name string, timeout int64, moved func(from, to pact.Phase)) recipetest.Player {
 	return recipetest.Player{
 		Name:     name,
-		Machine:  func() recipe.Machine { return pact.NewCoordinator(root, name, timeout).Moved(moved) },
+		Machine:  func() recipe.Machine { return &prompt{pact.NewCoordinator(root, name, timeout).Moved(moved), l} },
 		Standing: l.standing,
 		Perform:  func(_ *recipetest.Actor, e recipe.Effect) { l.perform(e) },
 	}
+}
+
+// prompt is the machine behind a mailbox in which wishes keep their order with answers, which the world's does not: one that was told to a machine
+// made anew, and is over, does not come again.
+type prompt struct {
+	recipe.Machine
+	l *leader
+}
+
+func (p *prompt) Step(ev recipe.Event) []recipe.Effect {
+	switch e := ev.(type) {
+	case pact.Begin:
+		if p.l.txs[e.N] == nil {
+			return nil
+		}
+	case pact.Adopt:
+		if p.l.txs[e.N] == nil {
+			return nil
+		}
+	}
+	return p.Machine.Step(ev)
 }
 
 func (l *leader) begin(a *recipetest.Actor, id, guid string, peers bool, sites ...string) uint64 {
@@ -116,6 +137,10 @@ func (l *leader) standing() []recipe.Event {
 			t.wish = r
 		}
 		if b, ok := t.wish.(pact.Begin); ok {
+			b.Again = true
+			t.wish = b
+		}
+		if b, ok := t.wish.(pact.Adopt); ok {
 			b.Again = true
 			t.wish = b
 		}

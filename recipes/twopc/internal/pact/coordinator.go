@@ -19,10 +19,11 @@ type (
 		Peers   bool
 		Again   bool
 	}
-	// Adopt takes over a transaction whose coordinator died.
+	// Adopt takes over a transaction whose coordinator died. Again: as with Begin.
 	Adopt struct {
-		N  uint64
-		ID string
+		N     uint64
+		ID    string
+		Again bool
 	}
 	// Resume goes on with one that had begun, or was taken over, before a crash of the machine. Outcome is the decision, if it was known.
 	Resume struct {
@@ -145,7 +146,7 @@ func (c *Coordinator) Step(ev recipe.Event) []recipe.Effect {
 	case Begin:
 		c.enter(&tx{n: ev.N, id: ev.ID, guid: ev.GUID, payload: ev.Payload, sites: ev.Sites, peers: ev.Peers, sent: ev.Again, phase: Beginning})
 	case Adopt:
-		c.enter(&tx{n: ev.N, id: ev.ID, phase: Claiming})
+		c.enter(&tx{n: ev.N, id: ev.ID, sent: ev.Again, phase: Claiming})
 	case Resume:
 		t := &tx{n: ev.N, id: ev.ID, guid: ev.GUID, sites: ev.Sites, phase: Open}
 		if ev.Outcome != Undecided {

@@ -161,6 +161,9 @@ func (p *prop) advance() {
 	if p.busy || p.s.desk.epoch == 0 || !p.s.presence.begun || !p.read() || p.phase == Left {
 		return
 	}
+	if p.phase == Reading && p.s.unoffered[0] != p {
+		return // it is offered when those that began before it are
+	}
 	if p.phase == Reading || p.phase == Asked || p.phase == Bound {
 		p.tell()
 	}
@@ -182,6 +185,9 @@ func (p *prop) tell() {
 	if p.phase == Reading {
 		p.s.desk.do(Offer{GUID: p.guid, ID: p.id, Payload: p.payload, Voted: p.voted})
 		p.move(Asked)
+		if p.s.unoffered = p.s.unoffered[1:]; len(p.s.unoffered) > 0 {
+			defer p.s.unoffered[0].advance()
+		}
 	}
 	switch {
 	case p.lost:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -154,11 +155,10 @@ func (p *play) end() {
 func run(choose func(n int) int, moved func(from, to pact.Phase), steps int) (p *play, broken failure) {
 	defer func() {
 		if r := recover(); r != nil {
-			f, ok := r.(failure)
-			if !ok {
-				panic(r)
+			broken = failure(fmt.Sprint(r))
+			if _, expected := r.(failure); !expected {
+				broken += failure("\n" + string(debug.Stack()))
 			}
-			broken = f
 		}
 	}()
 	p = newPlay(choose, moved)

@@ -78,6 +78,8 @@ type Site struct {
 	acks    map[string]bool
 	leaders map[string]*leader
 
+	unoffered []*prop // taken up, and not offered yet, oldest first
+
 	taken   uint64
 	closing bool
 	stopped bool
@@ -254,6 +256,7 @@ func (s *Site) take() {
 		s.taken++
 		p := &prop{s: s, entry: e, number: s.taken, phase: Reading}
 		s.props[e.guid] = p
+		s.unoffered = append(s.unoffered, p)
 		p.resume()
 	}
 }

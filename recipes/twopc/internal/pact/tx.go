@@ -18,8 +18,9 @@ type tx struct {
 	peers   bool
 
 	phase   Phase
-	sent    bool // it may have begun
+	sent    bool // it may have begun, or have been taken over
 	busy    bool // something is under way that is waited for
+	probing bool // what is under way is the question whether its coordinator lives
 	record  *follower
 	rec     Record
 	version int32
@@ -61,7 +62,7 @@ func (t *tx) move(to Phase) {
 
 // reset forgets what belonged to the epoch. What was being written may have been written.
 func (t *tx) reset() {
-	t.busy, t.known, t.record = false, false, nil
+	t.busy, t.probing, t.known, t.record = false, false, false, nil
 	for _, b := range t.ballots {
 		b.follower = nil
 	}
@@ -100,10 +101,12 @@ func (t *tx) giveUp(reason, by string) {
 		t.cause = &cause{by: by, reason: reason}
 	}
 	switch {
+	case t.phase == Claiming && t.probing: // it was seen to be another's
+		t.refuse(ErrWithdrew)
 	case t.busy:
 	case t.phase == Open:
 		t.weigh()
-	case t.phase == Beginning && !t.sent, t.phase == Claiming:
+	case (t.phase == Beginning || t.phase == Claiming) && !t.sent:
 		t.refuse(ErrWithdrew)
 	}
 }

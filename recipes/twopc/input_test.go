@@ -1,0 +1,305 @@
+package twopc_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+)
+
+// What is wrong is refused at once, by the name of the argument, and nothing is changed.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("c")
+		c := w.coordinator(h)
+		before := w.server.Dump()
+		begin := func(id string, payload []byte, sites ...string) func() error {
+			return func() error { _, err := c.Begin(w.Context(), id, payload, sites...); return err }
+		}
+		coordinator := func(s *session.Session, path string, opts ...twopc.Option) func() error {
+			return func() error { _, err := twopc.NewCoordinator(s, path, opts...); return err }
+		}
+		site := func(s *session.Session, path, name string, opts ...twopc.Option) func() error {
+			return func() error { _, err := twopc.NewSite(s, path, name, opts...); return err }
+		}
+		for name, bad := range map[string]struct {
+			try   func() error
+			names string
+		}{
+			"no session":          {coordinator(nil, path), "s: nil"},
+			"no path":             {coordinator(h.Session, ""), "path"},
+			"relative path":       {site(h.Session, "pay", "a"), "path"},
+			"nil option":          {coordinator(h.Session, path, nil), "opts[0]"},
+			"no time":             {coordinator(h.Session, path, twopc.WithVoteTimeout(0)), "WithVoteTimeout"},
+			"negative time":       {coordinator(h.Session, path, twopc.WithVoteTimeout(-time.Second)), "WithVoteTimeout"},
+			"an option of others": {site(h.Session, path, "a", twopc.WithPeerDecision()), "WithPeerDecision"},
+			"another one":         {site(h.Session, path, "a", twopc.WithVoteTimeout(time.Second)), "WithVoteTimeout"},
+			"no name":             {site(h.Session, path, ""), "name: empty"},
+			"a name with a slash": {site(h.Session, path, "a/b"), "name"},
+			"a relative name":     {site(h.Session, path, ".."), "name"},
+			"no id":               {begin("", nil, "a"), "id: empty"},
+			"an id with a slash":  {begin("a/b", nil, "a"), "id"},
+			"an id with a zero":   {begin("a\x00", nil, "a"), "id"},
+			"no sites":            {begin("t", nil), "sites: none"},
+			"an empty site":       {begin("t", nil, "a", ""), "sites[1]"},
+			"a site with a slash": {begin("t", nil, "a/b"), "sites[0]"},
+			"a site twice":        {begin("t", nil, "a", "b", "a"), "sites[2]"},
+		} {
+			err := bad.try()
+			require.ErrorContains(w, err, bad.names, name)
+		}
+		require.Equal(w, before, w.server.Dump(), "nothing was changed")
+		_, err := c.Begin(w.Context(), "t", make([]byte, 2<<20), "a")
+		require.ErrorIs(w, err, session.ErrTooLarge)
+		require.ErrorContains(w, err, "payload")
+		require.Empty(w, w.nodes())
+
+		tx, err := c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+		require.ErrorContains(w, tx.Abort(w.Context(), strings.Repeat("x", 2000)), "reason")
+		_, err = c.Begin(w.Context(), "t", nil, "a")
+		require.ErrorIs(w, err, twopc.ErrInUse)
+		p := within(w, time.Second, w.site(h, "a").Proposals())
+		require.ErrorContains(w, p.Abort(w.Context(), strings.Repeat("x", 2000)), "reason")
+		require.NoError(w, p.Abort(w.Context(), strings.Repeat("x", 1024)))
+		require.NoError(w, p.Ack(w.Context()))
+		within(w, time.Second, tx.Done())
+		synctest.Wait()
+		again, err := c.Begin(w.Context(), "t", nil, "b")
+		require.NoError(w, err, "an id may be used again when its transaction is finished")
+		require.NotEqual(w, tx, again)
+	})
+}
+
+func TestASecondSiteOfOneName(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		first := w.site(h, "a")
+		for _, other := range []*host{h, w.host("b")} { // in the same process, and in another
+			second := w.site(other, "a")
+			within(w, time.Second, second.Done())
+			require.ErrorIs(w, second.Err(), twopc.ErrTaken)
+			_, open := <-second.Proposals()
+			require.False(w, open)
+		}
+		require.NoError(w, first.Err())
+		c := w.coordinator(w.host("c"))
+		_, err := c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+		within(w, time.Second, first.Proposals())
+	})
+}
+
+// A site that starts again before its predecessor's session has expired is no second one: it waits.
+func TestASiteStartsAgain(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		w.site(h, "a")
+		c := w.coordinator(w.host("c"))
+		h.die()
+		again := w.site(w.host("a again"), "a")
+		_, err := c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+		never(w, again.Proposals(), "the old one may live")
+		info, ok := w.server.Session(h.Status().SessionID)
+		require.True(w, ok)
+		p := within(w, time.Minute, again.Proposals())
+		require.False(w, time.Now().Before(info.Expires))
+		require.Less(w, time.Since(info.Expires), time.Second)
+		// the transaction lost its voter before it had a vote
+		within(w, time.Second, p.Decided())
+		require.Equal(w, twopc.Aborted, p.Outcome())
+	})
+}
+
+// A site whose session expires meets its own presence, and goes on; also where the server has not deleted it yet.
+func TestASiteOutlivesItsSession(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		a := w.site(h, "a")
+		c := w.coordinator(w.host("c"))
+		w.server.Expire(h.Status().SessionID)
+		time.Sleep(10 * time.Second)
+		tx, err := c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+		require.NoError(w, within(w, time.Second, a.Proposals()).Commit(w.Context()))
+		within(w, time.Second, tx.Decided())
+		require.Equal(w, twopc.Committed, tx.Outcome())
+		require.NoError(w, a.Err())
+	})
+}
+
+// A context bounds the wait for the beginning. Who gives up gives up the transaction.
+func TestGivingUpABeginning(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("c")
+		c := w.coordinator(h)
+		heal := h.machine.Partition()
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		_, err := c.Begin(ctx, "t", nil, "a")
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		heal()
+		time.Sleep(time.Minute)
+		if nodes := w.nodes(); len(nodes) > 0 { // it had begun
+			data, _, err := h.Get(w.Context(), path+"/tx/t")
+			require.NoError(w, err)
+			require.Contains(w, string(data), `"state":"aborted"`)
+		}
+		_, err = c.Begin(w.Context(), "u", nil, "a")
+		require.NoError(w, err, "the coordinator goes on")
+	})
+}
+
+// Waits end with their contexts; what was asked for goes on.
+func TestContextsBoundWaits(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		hc, ha := w.host("c"), w.host("a")
+		c, a := w.coordinator(hc), w.site(ha, "a")
+		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
+		require.NoError(w, err)
+		p := within(w, time.Second, a.Proposals())
+		heal := ha.machine.Partition()
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(w, p.Commit(ctx), context.DeadlineExceeded)
+		require.ErrorIs(w, p.Abort(ctx, "the other way round"), twopc.ErrVoted, "the vote is under way")
+		heal()
+		require.Equal(w, "a", within(w, time.Minute, tx.Votes()).Site)
+		require.NoError(w, p.Commit(w.Context()))
+		heal = hc.machine.Partition()
+		ctx, cancel = context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(w, tx.Abort(ctx, "enough"), context.DeadlineExceeded)
+		heal()
+		within(w, time.Minute, tx.Decided())
+		require.Equal(w, twopc.Aborted, tx.Outcome())
+		within(w, time.Minute, p.Decided())
+		heal = ha.machine.Partition()
+		ctx, cancel = context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(w, p.Ack(ctx), context.DeadlineExceeded)
+		heal()
+		require.NoError(w, p.Ack(w.Context()))
+	})
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	inBothForms(t, func(w *world, form []twopc.Option) {
+		hc, ha := w.host("c"), w.host("a")
+		c, a := w.coordinator(hc, form...), w.site(ha, "a")
+		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
+		require.NoError(w, err)
+		p := within(w, time.Second, a.Proposals())
+		require.NoError(w, p.Commit(w.Context()))
+		require.NoError(w, c.Close(w.Context()))
+		require.NoError(w, c.Close(w.Context()))
+		require.Equal(w, twopc.Aborted, tx.Outcome(), "Close aborts what is undecided")
+		require.ErrorIs(w, c.Err(), session.ErrClosed)
+		_, err = c.Begin(w.Context(), "u", nil, "a")
+		require.ErrorIs(w, err, session.ErrClosed)
+		within(w, time.Second, p.Decided())
+		require.NoError(w, a.Close(w.Context()))
+		require.NoError(w, a.Close(w.Context()))
+		require.ErrorIs(w, p.Err(), session.ErrClosed)
+		require.ErrorIs(w, p.Ack(w.Context()), session.ErrClosed)
+		require.ErrorIs(w, p.Commit(w.Context()), session.ErrClosed)
+		require.NotContains(w, w.server.Dump(), path+"/alive/a", "a site that closes takes its presence with it")
+		require.NotContains(w, w.server.Dump(), path+"/coordinators/")
+
+		// with the session
+		b := w.site(ha, "b")
+		d := w.coordinator(hc, form...)
+		tx, err = d.Begin(w.Context(), "v", nil, "b")
+		require.NoError(w, err)
+		p = within(w, time.Second, b.Proposals()) // of the first
+		q := within(w, time.Second, b.Proposals())
+		require.NoError(w, hc.Close(w.Context()))
+		within(w, time.Second, tx.Done())
+		require.ErrorIs(w, tx.Err(), session.ErrClosed)
+		require.Equal(w, twopc.Undecided, tx.Outcome())
+		within(w, time.Second, q.Decided())
+		require.Equal(w, twopc.Aborted, q.Outcome(), "the sites see it gone")
+		require.Equal(w, twopc.Aborted, p.Outcome())
+		_, err = twopc.NewCoordinator(hc.Session, path)
+		require.ErrorIs(w, err, session.ErrClosed)
+		_, err = twopc.NewSite(hc.Session, path, "x")
+		require.ErrorIs(w, err, session.ErrClosed)
+	})
+}
+
+func TestTooManyPanicsEndTheOneAndNothingElse(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("all")
+		c, d, a, b := w.coordinator(h), w.coordinator(h), w.site(h, "a"), w.site(h, "b")
+		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
+		require.NoError(w, err)
+		p := within(w, time.Second, a.Proposals())
+		q := within(w, time.Second, b.Proposals())
+		for range 20 {
+			c.Crash("boom")
+			a.Crash("boom")
+		}
+		within(w, time.Minute, c.Done())
+		within(w, time.Minute, a.Done())
+		require.ErrorIs(w, c.Err(), actors.ErrGivenUp)
+		require.ErrorIs(w, a.Err(), actors.ErrGivenUp)
+		require.ErrorIs(w, tx.Err(), actors.ErrGivenUp)
+		require.ErrorIs(w, p.Err(), actors.ErrGivenUp)
+		within(w, time.Second, q.Decided())
+		require.Equal(w, twopc.Aborted, q.Outcome(), "the sites see the coordinator gone")
+		require.NotContains(w, w.server.Dump(), path+"/alive/a")
+		tx, err = d.Begin(w.Context(), "u", nil, "b")
+		require.NoError(w, err)
+		require.NoError(w, within(w, time.Second, b.Proposals()).Commit(w.Context()))
+		within(w, time.Second, tx.Decided())
+		require.Equal(w, twopc.Committed, tx.Outcome())
+		require.Equal(w, uint64(1), h.Status().Epoch)
+	})
+}
+
+// Foreign znodes wherever they may be: nobody minds.
+func TestForeignZnodes(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("all")
+		for _, p := range []string{"/tx/readme", "/inbox/a/readme", "/inbox/a/_c_x", "/inbox/a/_c_0123456789abcdef0123456789abcdef-x-0000000001", "/alive/.x", "/coordinators/x"} {
+			_, err := h.Create(w.Context(), path+p, []byte("{}"), session.Parents())
+			require.NoError(w, err)
+		}
+		c, a := w.coordinator(h), w.site(h, "a")
+		gone := within(w, time.Second, a.Proposals())
+		require.Equal(w, "x", gone.ID(), "an entry in the inbox without its transaction")
+		within(w, time.Second, gone.Done())
+		require.ErrorIs(w, gone.Err(), twopc.ErrGone)
+		taken, err := c.Recover(w.Context())
+		require.NoError(w, err)
+		require.Empty(w, taken)
+		tx, err := c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+		_, err = h.Create(w.Context(), path+"/tx/t/readme", nil)
+		require.NoError(w, err)
+		p := within(w, time.Second, a.Proposals())
+		require.NoError(w, p.Commit(w.Context()))
+		within(w, time.Second, tx.Decided())
+		require.Equal(w, twopc.Committed, tx.Outcome())
+		require.NoError(w, p.Ack(w.Context()))
+		_, err = c.Begin(w.Context(), "readme", nil, "a")
+		require.ErrorIs(w, err, twopc.ErrInUse)
+	})
+}

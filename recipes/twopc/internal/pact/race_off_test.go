@@ -1,0 +1,5 @@
+//go:build !race
+
+package pact_test
+
+const schedules = 2000

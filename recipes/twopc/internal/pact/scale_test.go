@@ -1,3 +1,0 @@
-package pact_test
-
-const schedules = 500
