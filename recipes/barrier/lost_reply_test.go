@@ -1,0 +1,139 @@
+package barrier_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// kth lets the k-th request of a session, pings aside, meet a fate; it tells whether it came to that.
+func (w *world) kth(h *host, k int, fate zktest.Verdict) (met func() bool) {
+	id, n := h.Status().SessionID, 0
+	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
+			return zktest.Pass
+		}
+		if n++; n == k {
+			return fate
+		}
+		return zktest.Pass
+	}))
+	return func() bool { return n >= k }
+}
+
+var fates = map[string]zktest.Verdict{
+	"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
+	"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
+}
+
+// Whichever reply or request of two whole rounds is lost, of the one who opens and closes them or of another, everybody enters and leaves, and nothing is left behind.
+func TestLostReplies(t *testing.T) {
+	t.Parallel()
+	for name, fate := range fates {
+		for _, hit := range []string{"first", "last"} {
+			t.Run(name+" "+hit, func(t *testing.T) {
+				t.Parallel()
+				for k, met := 1, true; met; k++ {
+					inBubble(t, func(w *world) {
+						team := w.team(3)
+						at := map[string]int{"first": 0, "last": 2}[hit]
+						reached := w.kth(team.hosts[at], k, fate)
+						var parties sync.WaitGroup
+						for i, d := range team.doubles { // one after the other: the last one opens, and closes
+							parties.Go(func() { w.twoRounds(d, time.Duration(i)*time.Second) })
+						}
+						parties.Wait()
+						require.Zero(w, w.standing(), "k=%d", k)
+						require.Len(w, w.rounds(), 1, "k=%d", k)
+						met = reached()
+					})
+				}
+			})
+		}
+	}
+}
+
+// twoRounds is what a party does in them: it may lose its passage for want of trust, but it is told when the round is over.
+func (w *world) twoRounds(d *barrier.Double, pause time.Duration) {
+	ctx, cancel := context.WithTimeout(w.Context(), 5*time.Minute)
+	defer cancel()
+	for round := range int64(2) {
+		time.Sleep(pause)
+		p, err := d.Enter(ctx)
+		if !assert.NoError(w, err) || !assert.Equal(w, round+1, p.Round()) {
+			return
+		}
+		time.Sleep(pause)
+		if err := p.Leave(ctx); !errors.Is(err, session.ErrLost) {
+			assert.NoError(w, err)
+		}
+		select {
+		case <-p.Left():
+		case <-ctx.Done():
+			w.Error("never left")
+		}
+	}
+}
+
+// The same for one who gives up while the answer is being looked for: it leaves nothing, and the others are not held.
+func TestLostRepliesOfOneWhoGivesUp(t *testing.T) {
+	t.Parallel()
+	for name, fate := range fates {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for k, met := 1, true; met; k++ {
+				inBubble(t, func(w *world) {
+					team := w.team(2)
+					reached := w.kth(team.hosts[0], k, fate)
+					ctx, cancel := context.WithCancel(w.Context())
+					done := make(chan error, 1)
+					go func() { _, err := team.doubles[0].Enter(ctx); done <- err }()
+					synctest.Wait()
+					cancel()
+					require.ErrorIs(w, within(w, time.Minute, done), context.Canceled)
+					time.Sleep(10 * time.Second)
+					require.Zero(w, w.standing(), "k=%d", k)
+					leave(w, team.enter(w)...)
+					met = reached()
+				})
+			}
+		})
+	}
+}
+
+// A break whose replies are lost breaks one round, and no other.
+func TestLostRepliesOfABreak(t *testing.T) {
+	t.Parallel()
+	for name, fate := range fates {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for k, met := 1, true; met; k++ {
+				inBubble(t, func(w *world) {
+					team := w.team(2)
+					breaker := w.host("breaker")
+					other := w.double(breaker, 2)
+					errs := make(chan error, 1)
+					go func() { _, err := team.doubles[0].Enter(w.Context()); errs <- err }()
+					synctest.Wait()
+					reached := w.kth(breaker, k, fate)
+					require.NoError(w, other.Break(w.Context()), "k=%d", k)
+					require.ErrorIs(w, within(w, time.Minute, errs), barrier.ErrBroken, "k=%d", k)
+					passages := team.enter(w)
+					require.EqualValues(w, 2, passages[0].Round(), "k=%d", k)
+					leave(w, passages...)
+					met = reached()
+				})
+			}
+		})
+	}
+}
