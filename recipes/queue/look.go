@@ -27,7 +27,7 @@ type looked struct {
 	place.Item
 	at      string // its path
 	id      string
-	claims  []string // paths of the claims on it
+	claim   string // in another layout, the path of the claim on it
 	claimed bool
 	body    string // the path of what its data are in; "" if they are its own
 	nth     int
@@ -98,7 +98,7 @@ func (q *Queue) count(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// Remove deletes the item with this id, whether it is in line, being processed or delayed; its consumer, if any, loses it (session.ErrDeleted). session.ErrNoNode:
+// Remove deletes the item with this id, whether it is in line, being processed or delayed; its consumer, if any, learns of it when he settles it (session.ErrLost). session.ErrNoNode:
 // there is none. Without WithID the item is searched for, which costs as much as Len.
 func (q *Queue) Remove(ctx context.Context, id string) error {
 	return failed("remove", q.path, q.remove(ctx, id))
@@ -142,8 +142,8 @@ func (q *Queue) isGone(ctx context.Context, path string) bool {
 // delete takes an item out of the queue, with all that belongs to it.
 func (q *Queue) delete(ctx context.Context, i *looked) error {
 	ops := []session.Op{session.DeleteOp(i.at, -1)}
-	for _, claim := range i.claims {
-		ops = append(ops, session.DeleteOp(claim, -1))
+	if i.claim != "" {
+		ops = append(ops, session.DeleteOp(i.claim, -1))
 	}
 	if i.ID != "" {
 		index := q.root().ID(i.ID)
@@ -239,17 +239,14 @@ func (q *Queue) itemsIn(ctx context.Context, b place.Bucket) ([]looked, error) {
 	if err != nil {
 		return nil, err
 	}
-	claims, bodies := make(map[int32][]string), make(map[string]bool)
+	claims, bodies := place.ClaimsIn(names), make(map[string]bool)
 	for _, name := range names {
-		if c, ok := place.ParseClaim(name); ok {
-			claims[c.Seq] = append(claims[c.Seq], znode.Join(path, name))
-		}
 		bodies[name] = place.IsBody(name)
 	}
 	var items []looked
 	for _, name := range names {
 		if i, ok := place.ParseItem(name, b.Lane); ok {
-			l := looked{Item: i, at: znode.Join(path, name), id: i.Known(), claims: claims[i.Seq], claimed: claims[i.Seq] != nil}
+			l := looked{Item: i, at: znode.Join(path, name), id: i.Known(), claimed: claims.On(i.Seq)}
 			if body, nth, ok := place.BodyOf(i.GUID); ok && bodies[body] {
 				l.body, l.nth = znode.Join(path, body), nth
 			}
@@ -279,7 +276,7 @@ func (q *Queue) itemsInFlat(ctx context.Context) ([]looked, error) {
 		}
 		l := looked{Item: i, at: znode.Join(q.site.Flat, name), id: name}
 		if slices.Contains(taken, name) {
-			l.claimed, l.claims = true, []string{znode.Join(q.cfg.layout.taken(q.path), name)}
+			l.claimed, l.claim = true, znode.Join(q.cfg.layout.taken(q.path), name)
 		}
 		items = append(items, l)
 	}

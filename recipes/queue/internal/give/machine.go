@@ -11,10 +11,11 @@ import (
 // Machine puts items into one queue. One request is under way at a time, but for the reads of the room; what is wished meanwhile goes together into the
 // next transaction.
 type Machine struct {
-	cfg   Config
-	epoch uint64
-	asks  uint64
-	out   map[uint64]func(recipe.Event) []recipe.Effect // what is asked and not answered, and who takes the answer
+	cfg     Config
+	epoch   uint64
+	session int64
+	asks    uint64
+	out     map[uint64]func(recipe.Event) []recipe.Effect // what is asked and not answered, and who takes the answer
 
 	jobs  []*job // in the order in which they were wished
 	solo  bool   // a transaction of several failed for a reason that may be one's alone
@@ -95,7 +96,7 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 		effects = m.withdraw(ev.No)
 	case recipe.EpochBegan:
 		m.endEpoch()
-		m.epoch = ev.Epoch
+		m.epoch, m.session = ev.Epoch, ev.SessionID
 	case recipe.EpochEnded:
 		m.endEpoch()
 	case recipe.Closing:

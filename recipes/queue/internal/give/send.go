@@ -1,6 +1,7 @@
 package give
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -115,7 +116,7 @@ func (m *Machine) sign(b *batch) {
 	path := m.cfg.Site.Receipt(m.cfg.GUID)
 	b.add(part{kind: theReceipt}, recipe.Op{Do: recipe.Set, Path: path, Data: fmtNumbers(b.nos), Version: m.receipt.version})
 	if !m.receipt.alive {
-		b.add(part{kind: theAlive}, recipe.Op{Do: recipe.Create, Path: path + "/alive-", Ephemeral: true, Sequential: true})
+		b.add(part{kind: theAlive}, recipe.Op{Do: recipe.Create, Path: fmt.Sprintf("%s/alive-%x", path, uint64(m.session)), Ephemeral: true})
 	}
 }
 

@@ -64,7 +64,10 @@ func (m *Machine) rejected(b *batch, t recipe.Transacted) []recipe.Effect {
 // failed: one operation did, and nothing was done.
 func (m *Machine) failed(p part, t recipe.Transacted) []recipe.Effect {
 	switch p.kind {
-	case theReceipt, theAlive:
+	case theAlive:
+		m.receipt.alive = t.Code == recipe.NodeExists
+		m.receipt.made = t.Code != recipe.NoNode
+	case theReceipt:
 		m.receipt.made = t.Code != recipe.NoNode
 		m.receipt.known = false
 		if t.Code == recipe.NoNode {

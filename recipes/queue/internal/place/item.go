@@ -11,6 +11,7 @@ import (
 const (
 	entry = "queue-"
 	taken = "taken-"
+	back  = "back-"
 )
 
 // Item is what an item's name says about it.
@@ -89,14 +90,20 @@ func number(s string) (n int64, rest string, ok bool) {
 	return n, s[from+end+1:], err == nil
 }
 
-// Claim is what a claim's name says: which item, and the how manieth claim on it. So no claim ever has the name of another.
+// Claim is what a claim's name says: it covers the items of its bucket from one number to another, all that were there when it was made. Its tag is its own
+// alone, so that no claim ever has the name of another.
 type Claim struct {
-	Seq     int32
-	Attempt int32
+	From, To int32
+	Tag      string
 }
 
 // Name is that of the claim's znode.
-func (c Claim) Name() string { return fmt.Sprintf("%s%010d-%d", taken, c.Seq, c.Attempt) }
+func (c Claim) Name() string { return fmt.Sprintf("%s%010d-%010d-%s", taken, c.From, c.To, c.Tag) }
+
+// Covers tells whether the claim is on an item, unless that was given back.
+func (c Claim) Covers(seq int32) bool {
+	return znode.CompareSeq(c.From, seq) <= 0 && znode.CompareSeq(seq, c.To) <= 0
+}
 
 // ParseClaim takes a claim's name apart; false if it is none.
 func ParseClaim(name string) (Claim, bool) {
@@ -104,14 +111,69 @@ func ParseClaim(name string) (Claim, bool) {
 	if !ok {
 		return Claim{}, false
 	}
-	seq, rest, ok := number(rest)
-	if !ok {
+	from, rest, ok := number(rest)
+	if !ok || from != int64(int32(from)) {
 		return Claim{}, false
 	}
-	attempt, err := strconv.ParseInt(rest, 10, 32)
-	if err != nil || seq != int64(int32(seq)) {
+	to, tag, ok := number(rest)
+	if !ok || to != int64(int32(to)) || tag == "" {
 		return Claim{}, false
 	}
-	c := Claim{Seq: int32(seq), Attempt: int32(attempt)}
+	c := Claim{From: int32(from), To: int32(to), Tag: tag}
 	return c, c.Name() == name
+}
+
+// Back is what the name of a mark says: an item that is covered by the claim with the tag was given back.
+type Back struct {
+	Tag string
+	Seq int32
+}
+
+// Name is that of the mark's znode.
+func (b Back) Name() string { return fmt.Sprintf("%s%010d-%s", back, b.Seq, b.Tag) }
+
+// ParseBack takes a mark's name apart; false if it is none.
+func ParseBack(name string) (Back, bool) {
+	rest, ok := strings.CutPrefix(name, back)
+	if !ok {
+		return Back{}, false
+	}
+	seq, tag, ok := number(rest)
+	if !ok || tag == "" || seq != int64(int32(seq)) {
+		return Back{}, false
+	}
+	b := Back{Tag: tag, Seq: int32(seq)}
+	return b, b.Name() == name
+}
+
+// Claims are those of a bucket.
+type Claims struct {
+	claims []Claim
+	backs  map[Back]bool
+}
+
+// ClaimsIn are those in a listing.
+func ClaimsIn(names []string) Claims {
+	c := Claims{backs: make(map[Back]bool)}
+	for _, name := range names {
+		if claim, ok := ParseClaim(name); ok {
+			c.claims = append(c.claims, claim)
+		} else if b, ok := ParseBack(name); ok {
+			c.backs[b] = true
+		}
+	}
+	return c
+}
+
+// Len is how many there are.
+func (c Claims) Len() int { return len(c.claims) }
+
+// On tells whether an item is claimed.
+func (c Claims) On(seq int32) bool {
+	for _, claim := range c.claims {
+		if claim.Covers(seq) && !c.backs[Back{Tag: claim.Tag, Seq: seq}] {
+			return true
+		}
+	}
+	return false
 }

@@ -28,7 +28,9 @@ type bucket struct {
 	asked  bool
 	gone   bool
 
-	free    []entry // what nobody has claimed, in order
+	living  []int32         // the numbers of all items, in order
+	free    []entry         // what nobody has claimed, in order
+	doubted map[string]bool // that were not as they were believed to be: claimed by somebody else, or more often than never
 	claimed int
 	bodies  map[string]*text // by name
 	wary    bool             // items in it were claimed before: their versions have to be read
@@ -136,6 +138,9 @@ func (m *Machine) list(b *bucket) []recipe.Effect {
 		return nil
 	}
 	b.asked, b.dirty, b.stale = true, false, false
+	for _, p := range m.line {
+		p.confirming = p.confirming || p.bucket == b && p.seen
+	}
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
 		b.asked = false
 		l := ev.(recipe.Listed)
@@ -162,23 +167,28 @@ func (m *Machine) lost(b *bucket) {
 
 // listed takes in a bucket's children.
 func (m *Machine) listed(b *bucket, names []string) []recipe.Effect {
-	b.listed, b.claimed = true, 0
+	b.listed = true
 	b.free = b.free[:0]
-	taken := make(map[int32]bool)
+	claims := place.ClaimsIn(names)
+	b.claimed = claims.Len()
 	bodies := make(map[string]*text)
 	for _, name := range names {
-		if c, ok := place.ParseClaim(name); ok {
-			taken[c.Seq] = true
-			b.claimed++
-		} else if place.IsBody(name) {
+		if place.IsBody(name) {
 			if bodies[name] = b.bodies[name]; bodies[name] == nil {
 				bodies[name] = &text{}
 			}
 		}
 	}
 	b.bodies = bodies
+	b.living = b.living[:0]
 	for _, name := range names {
-		if i, ok := place.ParseItem(name, b.at.Lane); ok && !taken[i.Seq] {
+		i, ok := place.ParseItem(name, b.at.Lane)
+		if !ok {
+			continue
+		}
+		b.living = append(b.living, i.Seq)
+		if !claims.On(i.Seq) {
+			b.wary = b.wary || b.doubted[name] // nobody has it: it was claimed before
 			e := entry{Item: i, name: name}
 			if body, nth, ok := place.BodyOf(i.GUID); ok && bodies[body] != nil {
 				e.body, e.nth = body, nth
@@ -186,10 +196,15 @@ func (m *Machine) listed(b *bucket, names []string) []recipe.Effect {
 			b.free = append(b.free, e)
 		}
 	}
+	clear(b.doubted)
 	inOrder(b.free)
+	slices.SortFunc(b.living, znode.CompareSeq)
 	m.dropPicks(b, func(name string) bool {
 		return slices.ContainsFunc(b.free, func(e entry) bool { return e.name == name })
 	})
+	for _, p := range m.line {
+		p.confirmed = p.confirmed || p.bucket == b && p.confirming
+	}
 	m.hide(b)
 	if len(b.free) == 0 && b.claimed == 0 && !m.picked(b) {
 		return m.retire(b)
@@ -218,6 +233,9 @@ func (m *Machine) hide(b *bucket) {
 		for _, p := range m.claiming.picks {
 			hidden[p.path] = p.bucket == b
 		}
+	}
+	for _, h := range m.held { // a listing may be older than a claim that was answered before it
+		hidden[h.pick.path] = hidden[h.pick.path] || h.pick.bucket == b
 	}
 	b.free = slices.DeleteFunc(b.free, func(e entry) bool { return hidden[znode.Join(b.path, e.name)] })
 }
@@ -279,8 +297,8 @@ func (m *Machine) onFired(ev recipe.Fired) []recipe.Effect {
 		}
 		return nil
 	}
-	if h := m.claims[ev.Path]; h != nil {
-		return m.onClaimFired(h, ev)
+	if r := m.runs[ev.Path]; r != nil {
+		return m.onRunFired(r, ev)
 	}
 	for _, b := range m.buckets {
 		if b.path == ev.Path || m.cfg.Taken != "" && ev.Path == m.cfg.Taken {

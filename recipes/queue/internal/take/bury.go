@@ -3,10 +3,8 @@ package take
 import (
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
 
@@ -59,19 +57,13 @@ const vainly = 3
 // unearth are the operations that take it out of the queue, if nobody else has it.
 func (m *Machine) unearth(b *burial) []recipe.Op {
 	p := b.pick
-	claim := znode.Join(p.bucket.path, place.Claim{Seq: p.entry.Seq, Attempt: p.version}.Name())
 	version := p.version
 	var ops []recipe.Op
 	if b.held != nil {
-		claim, version = b.held.claim, b.held.version
-	} else {
-		ops = append(ops, recipe.Op{Do: recipe.Create, Path: claim}) // the last one stands no more
+		version = b.held.version
+		ops = append(ops, recipe.Op{Do: recipe.Check, Path: b.held.run.path, Version: recipe.Any})
 	}
-	ops = append(
-		ops,
-		recipe.Op{Do: recipe.Delete, Path: claim, Version: recipe.Any},
-		recipe.Op{Do: recipe.Delete, Path: p.path, Version: version},
-	)
+	ops = append(ops, recipe.Op{Do: recipe.Delete, Path: p.path, Version: version})
 	if p.entry.ID != "" && m.vain[p.path] < vainly {
 		ops = append(ops, recipe.Op{Do: recipe.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: recipe.Any})
 	}

@@ -13,6 +13,7 @@ import (
 // claim is a transaction that takes items.
 type claim struct {
 	picks []*pick
+	runs  []*run
 	ops   []recipe.Op
 	of    []*pick // of each operation; nil: the receipt's or the room's
 	gives []room.Use
@@ -41,7 +42,7 @@ func (m *Machine) take() []recipe.Effect {
 	}
 	var effects []recipe.Effect
 	for _, p := range m.line {
-		if p.bucket.stale || p.bucket.asked {
+		if p.bucket.stale || p.bucket.asked || p.version > 0 && !p.confirmed && m.cfg.Site.Flat == "" {
 			effects = append(effects, m.relist(p.bucket)...)
 		}
 	}
@@ -49,6 +50,16 @@ func (m *Machine) take() []recipe.Effect {
 		return effects
 	}
 	c := &claim{}
+	m.line = slices.DeleteFunc(m.line, func(p *pick) bool {
+		over := m.overtried(int(p.version)) && !m.cfg.AutoAck
+		if over {
+			m.burials = append(m.burials, &burial{pick: p})
+		}
+		return over
+	})
+	if len(m.line) == 0 {
+		return m.bury()
+	}
 	if m.cfg.AutoAck {
 		if setUp := m.setUpReceipt(); setUp != nil || !m.receipt.made {
 			return setUp
@@ -64,30 +75,21 @@ func (m *Machine) take() []recipe.Effect {
 	if m.cfg.AutoAck {
 		return m.sendTaking(c)
 	}
-	for _, p := range c.picks {
-		m.claimOne(c, p)
+	c.runs = m.divide(c.picks)
+	for _, r := range c.runs {
+		for _, h := range r.items {
+			p := h.pick
+			var same []byte
+			if p.own {
+				same = p.data
+			}
+			c.add(p, recipe.Op{Do: recipe.Set, Path: p.path, Data: same, Version: p.version})
+		}
+		c.add(r.items[0].pick, recipe.Op{Do: recipe.Create, Path: r.path, Data: []byte(m.cfg.GUID), Ephemeral: true})
 	}
 	m.claiming = c
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.claimed(c, ev.(recipe.Transacted)) })
 	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: c.ops}}
-}
-
-// claimOne is the claim on one item. A claim has a name of its own, so that what is done on condition of it is done by its owner; that no earlier one
-// stands is seen by making it and taking it back.
-func (m *Machine) claimOne(c *claim, p *pick) {
-	if p.version > 0 && m.cfg.Site.Flat == "" {
-		before := m.claimPath(p, p.version)
-		c.add(p, recipe.Op{Do: recipe.Create, Path: before}, recipe.Op{Do: recipe.Delete, Path: before, Version: recipe.Any})
-	}
-	var same []byte
-	if p.own {
-		same = p.data
-	}
-	c.add(
-		p,
-		recipe.Op{Do: recipe.Create, Path: m.claimPath(p, p.version+1), Data: []byte(m.cfg.GUID), Ephemeral: true},
-		recipe.Op{Do: recipe.Set, Path: p.path, Data: same, Version: p.version},
-	)
 }
 
 // claimed takes in what became of the claims.
@@ -95,13 +97,10 @@ func (m *Machine) claimed(c *claim, t recipe.Transacted) []recipe.Effect {
 	switch t.Code {
 	case recipe.Done:
 		m.claiming, m.bumps = nil, 0
-		var effects []recipe.Effect
-		for i, op := range c.ops {
-			if op.Do == recipe.Set && i < len(t.Results) {
-				effects = append(effects, m.hold(c.of[i], t.Results[i].Stat.Mzxid)...)
-			}
+		for _, p := range c.picks {
+			delete(p.bucket.doubted, p.entry.name)
 		}
-		return effects
+		return m.hold(c, t.Results[0].Stat.Mzxid)
 	case recipe.Unknown:
 		return m.askClaim(c)
 	}
@@ -116,7 +115,12 @@ func (m *Machine) claimed(c *claim, t recipe.Transacted) []recipe.Effect {
 func (m *Machine) quicker(c *claim, p *pick, code recipe.Code) []recipe.Effect {
 	p.dropped = true
 	m.bumps++
-	p.bucket.wary = p.bucket.wary || code == recipe.BadVersion && !p.seen
+	if code == recipe.BadVersion && !p.seen {
+		if p.bucket.doubted == nil {
+			p.bucket.doubted = make(map[string]bool)
+		}
+		p.bucket.doubted[p.entry.name] = true
+	}
 	for _, q := range c.picks {
 		q.bucket.stale = true
 	}
@@ -142,8 +146,6 @@ func (m *Machine) stepAside() []recipe.Effect {
 
 // askClaim looks whether claims whose answer was lost stand. They were made together, so one of them tells of all.
 func (m *Machine) askClaim(c *claim) []recipe.Effect {
-	first := c.picks[0]
-	path := m.claimPath(first, first.version+1)
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
 		s := ev.(recipe.Seen)
 		if s.Code != recipe.Done {
@@ -151,18 +153,14 @@ func (m *Machine) askClaim(c *claim) []recipe.Effect {
 		}
 		m.claiming = nil
 		if s.Exists && s.Stat.Owner == m.session && string(s.Data) == m.cfg.GUID {
-			var effects []recipe.Effect
-			for _, p := range c.picks {
-				effects = append(effects, m.hold(p, s.Stat.Czxid)...)
-			}
-			return effects
+			return m.hold(c, s.Stat.Czxid)
 		}
 		for _, p := range c.picks { // their versions may be others by now
 			p.dropped, p.bucket.stale = true, true
 		}
 		return nil
 	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: path}}
+	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: c.runs[0].path}}
 }
 
 // receipt is what is believed of the receipt for items that are taken with AutoAck: see package give.
@@ -206,7 +204,7 @@ func (m *Machine) sendTaking(c *claim) []recipe.Effect {
 	}
 	c.add(nil, recipe.Op{Do: recipe.Set, Path: m.receiptPath(), Data: []byte(m.cfg.GUID), Version: m.receipt.version})
 	if !m.receipt.alive {
-		c.add(nil, recipe.Op{Do: recipe.Create, Path: m.receiptPath() + "/alive-", Ephemeral: true, Sequential: true})
+		c.add(nil, recipe.Op{Do: recipe.Create, Path: fmt.Sprintf("%s/alive-%x", m.receiptPath(), uint64(m.session)), Ephemeral: true})
 	}
 	if m.bounded {
 		u := m.room.Give(len(c.picks))
@@ -245,6 +243,9 @@ func (m *Machine) taken(c *claim, t recipe.Transacted) []recipe.Effect {
 	switch p := c.of[t.Failed]; {
 	case p == nil && len(c.gives) > 0 && c.ops[t.Failed].Path == c.gives[0].Op.Path:
 		m.room.Forget(c.gives[0].Part)
+		m.line = append(c.picks, m.line...)
+	case p == nil && t.Code == recipe.NodeExists:
+		m.receipt.alive = true
 		m.line = append(c.picks, m.line...)
 	case p == nil: // the receipt is gone; nobody else writes it
 		m.receipt = receipt{}

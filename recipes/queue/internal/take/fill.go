@@ -19,7 +19,11 @@ type pick struct {
 	own     bool // the data are in its own znode, which a claim has to write again
 	seen    bool // its own znode was read
 	ready   bool // its data are there
-	dropped bool // somebody else was quicker
+
+	// One that was claimed before is claimed again only after a listing that was asked for when its version had been read: so no claim is missed.
+	confirming bool
+	confirmed  bool
+	dropped    bool // somebody else was quicker
 }
 
 // fill picks items until there are as many as are wanted, in order, and reads them. What is not known is listed first: nothing behind it is picked.
@@ -95,9 +99,8 @@ func (m *Machine) readItem(p *pick) []recipe.Effect {
 			m.takeText(p, body)
 		}
 		p.ready = true
-		if m.overtried(int(p.version)) && !m.cfg.AutoAck {
-			m.line = without(m.line, p)
-			m.burials = append(m.burials, &burial{pick: p})
+		if p.version > 0 && m.cfg.Site.Flat == "" {
+			b.stale = true
 		}
 		return nil
 	})

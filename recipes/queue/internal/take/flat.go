@@ -3,9 +3,7 @@ package take
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
 // lookFlat sets up the one bucket of a layout that has none.
@@ -84,12 +82,4 @@ func (m *Machine) listedFlat(b *bucket, names, claims []string) {
 		return slices.ContainsFunc(b.free, func(e entry) bool { return e.name == name })
 	})
 	m.hide(b)
-}
-
-// claimPath is where a claim on an item goes: its how manieth it is, is in the name.
-func (m *Machine) claimPath(p *pick, attempt int32) string {
-	if m.cfg.Site.Flat != "" {
-		return znode.Join(m.cfg.Taken, p.entry.name)
-	}
-	return znode.Join(p.bucket.path, place.Claim{Seq: p.entry.Seq, Attempt: attempt}.Name())
 }

@@ -10,35 +10,39 @@ import (
 type held struct {
 	no      uint64
 	pick    *pick
-	claim   string // its path; "" with AutoAck
-	version int32  // of the item, by this claim
+	run     *run  // that its claim is of; nil with AutoAck
+	version int32 // of the item, by this claim
 	token   int64
 
-	parked  bool // it could not be delivered for want of trust
-	how     How  // it is to be settled
-	doubt   bool // it may be settled: the answer was lost
-	watched bool
-	timer   uint64 // the ask of the timer that ends it
-	gone    bool
+	parked bool   // it could not be delivered for want of trust
+	how    How    // it is to be settled
+	doubt  bool   // it may be settled: the answer was lost
+	timer  uint64 // the ask of the timer that ends it
+	gone   bool
 }
 
-// lookAfter is after how many milliseconds a claim is watched: most are settled before.
+// lookAfter is after how many milliseconds a claim is watched: most items are settled before.
 const lookAfter = 100
 
-// hold takes in that an item is claimed.
-func (m *Machine) hold(p *pick, token int64) []recipe.Effect {
-	m.items++
-	m.delivered++
-	h := &held{no: m.items, pick: p, claim: m.claimPath(p, p.version+1), version: p.version + 1, token: token}
-	m.held[h.no] = h
-	m.claims[h.claim] = h
-	effects := []recipe.Effect{m.deliver(h)}
-	if m.cfg.Visibility > 0 {
-		effects = append(effects, m.limit(h, m.cfg.Visibility))
+// hold takes in that items are claimed.
+func (m *Machine) hold(c *claim, token int64) []recipe.Effect {
+	var effects []recipe.Effect
+	for _, r := range c.runs {
+		m.runs[r.path] = r
+		for _, h := range r.items {
+			m.items++
+			m.delivered++
+			h.no, h.token = m.items, token
+			m.held[h.no] = h
+			effects = append(effects, m.deliver(h))
+			if m.cfg.Visibility > 0 {
+				effects = append(effects, m.limit(h, m.cfg.Visibility))
+			}
+		}
 	}
 	if !m.watching {
 		m.watching = true
-		ask := m.ask(func(recipe.Event) []recipe.Effect { return m.watchClaims() })
+		ask := m.ask(func(recipe.Event) []recipe.Effect { return m.watchRuns() })
 		effects = append(effects, recipe.Wake{Ask: ask, After: lookAfter})
 	}
 	return effects
@@ -48,11 +52,14 @@ func (m *Machine) deliver(h *held) recipe.Effect {
 	h.parked = false
 	p := h.pick
 	attempt := int(h.version)
-	if h.claim == "" {
+	claim := ""
+	if h.run == nil {
 		attempt = int(p.version) + 1
+	} else {
+		claim = h.run.path
 	}
 	return Deliver{
-		No: h.no, Turn: m.turn, Epoch: m.epoch, Claim: h.claim, Token: h.token,
+		No: h.no, Turn: m.turn, Epoch: m.epoch, Claim: claim, Token: h.token,
 		ID: m.known(p), Data: p.data, Priority: p.entry.Priority, Attempt: attempt,
 	}
 }
@@ -97,25 +104,22 @@ func (m *Machine) unlimit(h *held) []recipe.Effect {
 	return []recipe.Effect{recipe.Cancel{Ask: ask}}
 }
 
-// forget takes an item off.
+// forget takes an item off. Its claim goes with the last item under it.
 func (m *Machine) forget(h *held) []recipe.Effect {
 	h.gone = true
 	delete(m.held, h.no)
-	delete(m.claims, h.claim)
-	return m.unlimit(h)
+	return append(m.unlimit(h), m.leave(h)...)
 }
 
-// letGo gives up an item's claim, so that it is delivered again.
+// letGo gives an item back that was lost here, so that it is delivered again.
 func (m *Machine) letGo(h *held) []recipe.Effect {
-	effects := m.forget(h)
-	if h.claim == "" || m.epoch == 0 {
-		return effects
+	if h.run == nil || m.epoch == 0 {
+		return m.forget(h)
 	}
-	ask := m.ask(func(recipe.Event) []recipe.Effect {
-		h.pick.bucket.stale = true
-		return nil
-	})
-	return append(effects, recipe.Remove{Epoch: m.epoch, Ask: ask, Path: h.claim})
+	h.how = Return
+	effects := m.unlimit(h)
+	m.settling = append(m.settling, h)
+	return effects
 }
 
 // onOver takes in that the possession was lost.
@@ -162,48 +166,6 @@ func (m *Machine) inTurn() []*held {
 	return all
 }
 
-// watchClaims watches the claims that stand for longer, so that one that somebody deletes is known to be gone.
-func (m *Machine) watchClaims() []recipe.Effect {
-	m.watching = false
-	var effects []recipe.Effect
-	for _, h := range m.inTurn() {
-		if h.claim == "" || h.watched || h.how != 0 {
-			continue
-		}
-		effects = append(effects, m.watchClaim(h))
-	}
-	return effects
-}
-
-func (m *Machine) watchClaim(h *held) recipe.Effect {
-	h.watched = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		s := ev.(recipe.Seen)
-		if h.gone || h.how != 0 || s.Code != recipe.Done || s.Exists && s.Stat.Owner == m.session {
-			return nil
-		}
-		return m.deleted(h)
-	})
-	return recipe.Read{Epoch: m.epoch, Ask: ask, Path: h.claim, Watch: true}
-}
-
-// onClaimFired takes in that something has happened to a claim.
-func (m *Machine) onClaimFired(h *held, ev recipe.Fired) []recipe.Effect {
-	switch {
-	case h.how != 0:
-		return nil
-	case ev.Change == recipe.Deleted:
-		return m.deleted(h)
-	default:
-		return []recipe.Effect{m.watchClaim(h)}
-	}
-}
-
-func (m *Machine) deleted(h *held) []recipe.Effect {
-	h.pick.bucket.stale = true
-	return append([]recipe.Effect{Drop{No: h.no, Cause: ErrDeleted}}, m.forget(h)...)
-}
-
 // loseHeld takes in the end of an epoch: no claim stands any more. What was being settled is looked at in the next epoch.
 func (m *Machine) loseHeld() []recipe.Effect {
 	m.watching = false
@@ -216,7 +178,7 @@ func (m *Machine) loseHeld() []recipe.Effect {
 	}
 	for _, h := range m.inTurn() {
 		switch {
-		case h.claim == "":
+		case h.run == nil:
 			continue // it was taken for good
 		case sent[h] || h.doubt:
 			m.doubts = append(m.doubts, h)
@@ -228,5 +190,6 @@ func (m *Machine) loseHeld() []recipe.Effect {
 		effects = append(effects, m.forget(h)...)
 	}
 	m.settling, m.settle = nil, nil
+	clear(m.runs)
 	return effects
 }

@@ -32,11 +32,12 @@ type Machine struct {
 	items    uint64
 	turn     uint64 // how often trust or the connection came back
 	held     map[uint64]*held
-	claims   map[string]*held // by path
-	settling []*held          // to be settled, in order
-	settle   *settlement      // under way
-	doubts   []*held          // settled in an epoch that ended before the answer
-	watching bool             // a timer runs, after which claims are watched
+	runs     map[string]*run // by path
+	tags     uint64
+	settling []*held     // to be settled, in order
+	settle   *settlement // under way
+	doubts   []*held     // settled in an epoch that ended before the answer
+	watching bool        // a timer runs, after which claims are watched
 
 	bounded   bool
 	homeAsked bool
@@ -58,7 +59,7 @@ type Machine struct {
 func New(cfg Config) *Machine {
 	m := &Machine{
 		cfg: cfg, out: make(map[uint64]func(recipe.Event) []recipe.Effect), items: cfg.First,
-		buckets: make(map[string]*bucket), held: make(map[uint64]*held), claims: make(map[string]*held), vain: make(map[string]int),
+		buckets: make(map[string]*bucket), held: make(map[uint64]*held), runs: make(map[string]*run), vain: make(map[string]int),
 		room: room.New(cfg.Site.Root, cfg.Home),
 	}
 	m.subs[promoter] = newSub(give.Site{Root: cfg.Site.Root})

@@ -9,7 +9,8 @@ import (
 type settlement struct {
 	items []*held
 	ops   []recipe.Op
-	of    []*held
+	of    []*held       // of each operation; nil: a run's, or the room's
+	runs  map[*run]bool // whose items these are; true: it goes with them
 	gives []room.Use
 }
 
@@ -21,7 +22,7 @@ func (m *Machine) onSettle(ev Settle) []recipe.Effect {
 		return []recipe.Effect{Settled{No: ev.No, Err: ErrLost}}
 	case h.how != 0:
 		return nil // it is on its way
-	case h.claim == "":
+	case h.run == nil:
 		if ev.How == Return {
 			m.backs = append(m.backs, h.pick)
 		}
@@ -51,11 +52,12 @@ func (m *Machine) sendSettled() []recipe.Effect {
 		}
 	}
 	n := min(most, len(m.settling))
-	s := &settlement{items: m.settling[:n:n]}
+	s := &settlement{items: m.settling[:n:n], runs: make(map[*run]bool)}
 	m.settling = m.settling[n:]
 	acks := 0
+	m.settleRuns(s)
 	for _, h := range s.items {
-		for _, op := range m.settleOne(h) {
+		for _, op := range m.settleOne(s, h) {
 			s.ops, s.of = append(s.ops, op), append(s.of, h)
 		}
 		if h.how == Ack {
@@ -72,18 +74,45 @@ func (m *Machine) sendSettled() []recipe.Effect {
 	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: s.ops}}
 }
 
-// settleOne are the operations that settle one item. Each holds only for the owner of this claim: the item's version is its, and so is the claim's name.
-func (m *Machine) settleOne(h *held) []recipe.Op {
+// settleRuns checks the claims that the items are under, and deletes those under which these are the last. Each has a name of its own: while it stands, what is
+// under it is nobody else's.
+func (m *Machine) settleRuns(s *settlement) {
+	left := make(map[*run]int)
+	var order []*run
+	for _, h := range s.items {
+		if _, seen := left[h.run]; !seen {
+			left[h.run] = len(h.run.items)
+			order = append(order, h.run)
+		}
+		left[h.run]--
+	}
+	for _, r := range order {
+		op := recipe.Op{Do: recipe.Check, Path: r.path, Version: recipe.Any}
+		if s.runs[r] = left[r] == 0; s.runs[r] {
+			op.Do = recipe.Delete
+		}
+		s.ops, s.of = append(s.ops, op), append(s.of, nil)
+	}
+}
+
+// settleOne are the operations that settle one item. The item's version is this claim's alone.
+func (m *Machine) settleOne(s *settlement, h *held) []recipe.Op {
 	p := h.pick
-	claim := recipe.Op{Do: recipe.Delete, Path: h.claim, Version: recipe.Any}
-	if h.how != Ack {
-		return []recipe.Op{{Do: recipe.Check, Path: p.path, Version: h.version}, claim}
+	switch {
+	case h.how == Ack:
+		ops := []recipe.Op{{Do: recipe.Delete, Path: p.path, Version: h.version}}
+		if p.entry.ID != "" && m.cfg.Site.Flat == "" && !p.entry.orphan {
+			ops = append(ops, recipe.Op{Do: recipe.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: recipe.Any})
+		}
+		return ops
+	case s.runs[h.run]:
+		return []recipe.Op{{Do: recipe.Check, Path: p.path, Version: h.version}} // it is free when the claim is gone
+	default:
+		return []recipe.Op{
+			{Do: recipe.Check, Path: p.path, Version: h.version},
+			{Do: recipe.Create, Path: h.run.mark(h), Ephemeral: true},
+		}
 	}
-	ops := []recipe.Op{{Do: recipe.Delete, Path: p.path, Version: h.version}, claim}
-	if p.entry.ID != "" && m.cfg.Site.Flat == "" && !p.entry.orphan {
-		ops = append(ops, recipe.Op{Do: recipe.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: recipe.Any})
-	}
-	return ops
 }
 
 // settled takes in what became of it.
@@ -94,11 +123,7 @@ func (m *Machine) settled(s *settlement, t recipe.Transacted) []recipe.Effect {
 		for _, u := range s.gives {
 			m.room.Used(u)
 		}
-		var effects []recipe.Effect
-		for _, h := range s.items {
-			effects = append(effects, m.finish(h, nil)...)
-		}
-		return effects
+		return m.allSettled(s)
 	case recipe.Unknown:
 		m.room.ForgetAll()
 		m.settle = s // until it is known
@@ -120,20 +145,63 @@ func (m *Machine) settled(s *settlement, t recipe.Transacted) []recipe.Effect {
 		}
 		return effects
 	}
-	h, path := s.of[t.Failed], s.ops[t.Failed].Path
-	if h == nil {
-		m.room.Forget(s.gives[0].Part)
-		m.settling = append(s.items, m.settling...)
-		return nil
-	}
+	return m.unsettled(s, t)
+}
+
+// allSettled takes in that a transaction was carried out.
+func (m *Machine) allSettled(s *settlement) []recipe.Effect {
 	var effects []recipe.Effect
-	if path == h.pick.path || path == h.claim {
-		effects = m.finish(h, ErrLost)
-		m.settling = append(remove(s.items, h), m.settling...)
-	} else { // only its id is gone
-		h.pick.entry.orphan = true
-		m.settling = append(s.items, m.settling...)
+	for r, over := range s.runs {
+		if over {
+			r.gone = true
+			delete(m.runs, r.path)
+			r.bucket.stale = r.bucket.stale || len(r.marks) > 0
+		}
 	}
+	for _, h := range s.items {
+		if h.how != Ack && !s.runs[h.run] {
+			h.run.marks = append(h.run.marks, h.run.mark(h))
+		}
+		effects = append(effects, m.finish(h, nil)...)
+		if s.runs[h.run] {
+			effects = append(effects, m.unmark(h.run)...)
+		}
+	}
+	return effects
+}
+
+// unsettled takes in that one operation failed, and nothing was done. The others are settled again without it.
+func (m *Machine) unsettled(s *settlement, t recipe.Transacted) []recipe.Effect {
+	h, path := s.of[t.Failed], s.ops[t.Failed].Path
+	var effects []recipe.Effect
+	again := s.items
+	switch {
+	case h != nil && h.how != Ack && t.Code == recipe.NodeExists: // its mark: it was settled by a transaction whose answer was lost
+		h.run.marks = append(h.run.marks, path)
+		effects = m.finish(h, nil)
+		again = remove(again, h)
+	case h != nil && (path == h.pick.path || h.how != Ack):
+		effects = m.finish(h, ErrLost)
+		again = remove(again, h)
+	case h != nil: // only its id is gone
+		h.pick.entry.orphan = true
+	case len(s.gives) > 0 && path == s.gives[0].Op.Path:
+		m.room.Forget(s.gives[0].Part)
+	default: // a claim is gone
+		for r := range s.runs {
+			if r.path != path {
+				continue
+			}
+			effects = m.runDeleted(r)
+			for _, h := range s.items {
+				if h.run == r {
+					effects = append(effects, m.finish(h, ErrLost)...)
+					again = remove(again, h)
+				}
+			}
+		}
+	}
+	m.settling = append(again, m.settling...)
 	return effects
 }
 
@@ -142,20 +210,14 @@ func (m *Machine) finish(h *held, err error) []recipe.Effect {
 	if h.how != Ack || err != nil {
 		h.pick.bucket.stale = true
 	}
-	var effects []recipe.Effect
-	if err != nil {
-		effects = m.letGo(h)
-	} else {
-		effects = m.forget(h)
-	}
-	return append(effects, Settled{No: h.no, Err: err})
+	return append(m.forget(h), Settled{No: h.no, Err: err})
 }
 
 // inspect looks what became of an item whose settlement's answer was lost, while its claim is in force: who else could have deleted it?
 func (m *Machine) inspect(h *held, known func()) []recipe.Effect {
 	path := h.pick.path
 	if h.how != Ack {
-		path = h.claim
+		path = h.run.path
 	}
 	h.doubt = true
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
@@ -164,10 +226,12 @@ func (m *Machine) inspect(h *held, known func()) []recipe.Effect {
 		switch s := ev.(recipe.Seen); {
 		case s.Code != recipe.Done:
 			return m.finish(h, s.Err)
-		case !s.Exists:
+		case h.how == Ack && !s.Exists:
 			return m.finish(h, nil)
 		case h.how == Ack && s.Stat.Version != h.version:
 			return m.finish(h, ErrLost)
+		case h.how != Ack && !s.Exists: // it was the last under its claim
+			return m.finish(h, nil)
 		}
 		m.settling = append(m.settling, h)
 		return nil

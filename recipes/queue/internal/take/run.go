@@ -1,0 +1,155 @@
+package take
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/queue/internal/place"
+)
+
+// run is a claim and the items under it: neighbours in a bucket.
+type run struct {
+	path    string
+	tag     string
+	bucket  *bucket
+	items   []*held  // that are not settled
+	marks   []string // paths of the marks of those that were given back
+	watched bool
+	gone    bool // it is deleted, or being deleted
+}
+
+// divide makes runs of what is to be claimed: a claim covers all that lies between its ends, so nothing may lie there that is not to be claimed with it. In
+// another layout each item has a claim of its own.
+func (m *Machine) divide(picks []*pick) []*run {
+	var runs []*run
+	var last *pick
+	for _, p := range picks {
+		h := &held{pick: p, version: p.version + 1}
+		if last == nil || m.cfg.Site.Flat != "" || p.bucket != last.bucket || between(p.bucket.living, last.entry.Seq, p.entry.Seq) {
+			runs = append(runs, &run{bucket: p.bucket})
+		}
+		r := runs[len(runs)-1]
+		r.items = append(r.items, h)
+		h.run, last = r, p
+	}
+	for _, r := range runs {
+		m.name(r)
+	}
+	return runs
+}
+
+// between tells whether an item lies between two others that are next to each other in line.
+func between(living []int32, from, to int32) bool {
+	for _, seq := range living {
+		if znode.CompareSeq(from, seq) < 0 && znode.CompareSeq(seq, to) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// name gives a run its path.
+func (m *Machine) name(r *run) {
+	first, last := r.items[0].pick, r.items[len(r.items)-1].pick
+	if m.cfg.Site.Flat != "" {
+		r.path = znode.Join(m.cfg.Taken, first.entry.name)
+		return
+	}
+	m.tags++
+	r.tag = fmt.Sprintf("%.16s%x", strings.ReplaceAll(m.cfg.GUID, "-", ""), m.tags)
+	r.path = znode.Join(r.bucket.path, place.Claim{From: first.entry.Seq, To: last.entry.Seq, Tag: r.tag}.Name())
+}
+
+// mark is the path of the mark of an item that is given back.
+func (r *run) mark(h *held) string {
+	return znode.Join(r.bucket.path, place.Back{Tag: r.tag, Seq: h.pick.entry.Seq}.Name())
+}
+
+// leave takes an item out of its run. When none is left, the claim goes, if it has not gone with the last.
+func (m *Machine) leave(h *held) []recipe.Effect {
+	r := h.run
+	if r == nil {
+		return nil
+	}
+	r.items = remove(r.items, h)
+	if len(r.items) > 0 || r.gone || m.epoch == 0 {
+		return nil
+	}
+	return m.closeRun(r)
+}
+
+// closeRun deletes a claim, and then the marks under it, which say nothing without it.
+func (m *Machine) closeRun(r *run) []recipe.Effect {
+	r.gone = true
+	delete(m.runs, r.path)
+	if m.epoch == 0 {
+		return nil
+	}
+	ask := m.ask(func(recipe.Event) []recipe.Effect {
+		r.bucket.stale = true
+		return m.unmark(r)
+	})
+	return []recipe.Effect{recipe.Remove{Epoch: m.epoch, Ask: ask, Path: r.path}}
+}
+
+// unmark deletes the marks of a claim that is gone.
+func (m *Machine) unmark(r *run) []recipe.Effect {
+	var effects []recipe.Effect
+	for _, path := range r.marks {
+		effects = append(effects, recipe.Remove{Epoch: m.epoch, Ask: m.ask(func(recipe.Event) []recipe.Effect { return nil }), Path: path})
+	}
+	r.marks = nil
+	return effects
+}
+
+// watchRuns watches the claims that stand for longer, so that one that somebody deletes is known to be gone.
+func (m *Machine) watchRuns() []recipe.Effect {
+	m.watching = false
+	var effects []recipe.Effect
+	for _, h := range m.inTurn() {
+		if h.run != nil && !h.run.watched {
+			effects = append(effects, m.watchRun(h.run))
+		}
+	}
+	return effects
+}
+
+func (m *Machine) watchRun(r *run) recipe.Effect {
+	r.watched = true
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		s := ev.(recipe.Seen)
+		if r.gone || s.Code != recipe.Done || s.Exists && s.Stat.Owner == m.session {
+			return nil
+		}
+		return m.runDeleted(r)
+	})
+	return recipe.Read{Epoch: m.epoch, Ask: ask, Path: r.path, Watch: true}
+}
+
+// onRunFired takes in that something has happened to a claim.
+func (m *Machine) onRunFired(r *run, ev recipe.Fired) []recipe.Effect {
+	switch {
+	case r.gone:
+		return nil
+	case ev.Change == recipe.Deleted:
+		return m.runDeleted(r)
+	default:
+		return []recipe.Effect{m.watchRun(r)}
+	}
+}
+
+// runDeleted takes in that somebody has deleted a claim: its items are lost, but for those whose settlement may have been quicker.
+func (m *Machine) runDeleted(r *run) []recipe.Effect {
+	r.gone, r.bucket.stale = true, true
+	delete(m.runs, r.path)
+	var effects []recipe.Effect
+	for _, h := range append([]*held(nil), r.items...) {
+		if h.how == 0 {
+			effects = append(effects, Drop{No: h.no, Cause: ErrDeleted})
+			effects = append(effects, m.forget(h)...)
+		}
+	}
+	return append(effects, m.unmark(r)...)
+}
