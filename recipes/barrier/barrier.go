@@ -85,13 +85,17 @@ func (b *Barrier) look(ctx context.Context) (session.Stat, bool, error) {
 	return b.session.Exists(ctx, b.path)
 }
 
-// outlast waits for the end of the barrier that was created by a transaction.
+// outlast waits for the end of the barrier that was created by a transaction. The watch is shared, and may tell first what was before that: so the end is confirmed.
 func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for d := range b.session.WatchData(watching, b.path) {
-		if !d.Stale && (!d.Exists || d.Stat.Czxid != czxid) {
-			return nil
+		if d.Stale || d.Exists && d.Stat.Czxid == czxid {
+			continue
+		}
+		stat, raised, err := b.session.Exists(ctx, b.path)
+		if err != nil || !raised || stat.Czxid != czxid {
+			return err
 		}
 	}
 	if err := context.Cause(ctx); err != nil {

@@ -1,0 +1,132 @@
+package barrier_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// open connects to a server that runs inside the example.
+func open(ctx context.Context, server *zktest.Server) *session.Session {
+	s, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return s
+}
+
+// Workers wait until the migration is done.
+func ExampleBarrier() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	server, err := zktest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	s := open(ctx, server)
+	defer s.Close(ctx)
+
+	gate, err := barrier.New(s, "/gates/migration")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := gate.Raise(ctx); err != nil {
+		log.Fatal(err)
+	}
+	worker := make(chan error)
+	go func() { worker <- gate.Wait(ctx) }()
+	fmt.Println("migrated")
+	if err := gate.Lower(ctx); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("the worker goes on:", <-worker)
+	// Output:
+	// migrated
+	// the worker goes on: <nil>
+}
+
+// Three processes compute in rounds: nobody begins one before all are there, and nobody goes on before all are done.
+func ExampleDouble() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	server, err := zktest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+
+	party := func(id string, done chan<- []string) {
+		s := open(ctx, server) // each in a process of its own
+		defer s.Close(ctx)
+		rounds, err := barrier.NewDouble(s, "/rounds/batch", 3, barrier.WithID(id))
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer rounds.Close(ctx)
+		var told []string
+		for range 2 {
+			passage, err := rounds.Enter(ctx)
+			if err != nil {
+				log.Fatal(err)
+			}
+			told = append(told, fmt.Sprint("round ", passage.Round(), " with ", passage.Members()))
+			if err := passage.Leave(ctx); err != nil {
+				log.Fatal(err)
+			}
+		}
+		done <- told
+	}
+	done := make(chan []string)
+	for _, id := range []string{"ann", "bob", "eve"} {
+		go party(id, done)
+	}
+	for range 3 {
+		fmt.Println(<-done)
+	}
+	// Output:
+	// [round 1 with [ann bob eve] round 2 with [ann bob eve]]
+	// [round 1 with [ann bob eve] round 2 with [ann bob eve]]
+	// [round 1 with [ann bob eve] round 2 with [ann bob eve]]
+}
+
+// A party loses its session in the middle of a round. It is told at once, and the other is not held by it.
+func ExamplePassage() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	server, err := zktest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	var parties []*barrier.Double
+	var sessions []*session.Session
+	for range 2 {
+		s := open(ctx, server)
+		defer s.Close(ctx)
+		d, err := barrier.NewDouble(s, "/rounds/batch", 2)
+		if err != nil {
+			log.Fatal(err)
+		}
+		d.Arrive()
+		parties, sessions = append(parties, d), append(sessions, s)
+	}
+	unlucky, lucky := <-parties[0].Entered(), <-parties[1].Entered()
+
+	server.Expire(sessions[0].Status().SessionID) // as a long partition would
+	<-unlucky.Done()
+	fmt.Println("the passage is lost:", errors.Is(unlucky.Err(), session.ErrLost))
+	fmt.Println("the other leaves:", lucky.Leave(ctx))
+	<-unlucky.Left()
+	fmt.Println("and the round is over for both")
+	// Output:
+	// the passage is lost: true
+	// the other leaves: <nil>
+	// and the round is over for both
+}

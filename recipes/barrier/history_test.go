@@ -1,0 +1,223 @@
+package barrier_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// history is what the parties of a double barrier have seen, in one order.
+type history struct {
+	mu     sync.Mutex
+	clock  int
+	stays  []*stay
+	broken int
+	faults []string
+}
+
+// stay is one party's stay in a round.
+type stay struct {
+	party   string
+	passage *barrier.Passage
+	called  int // when it asked
+	entered int
+}
+
+func (h *history) tick() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.clock++
+	return h.clock
+}
+
+func (h *history) fault(format string, args ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.faults = append(h.faults, fmt.Sprintf(format, args...))
+}
+
+func (h *history) enter(party string, called int, p *barrier.Passage) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.clock++
+	h.stays = append(h.stays, &stay{party, p, called, h.clock})
+}
+
+// left checks, at the instant at which somebody is told that a round is over, that nobody is inside.
+func (h *history) left(p *barrier.Passage) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.stays {
+		if s.passage.Round() == p.Round() && s.passage.Valid() {
+			h.faults = append(h.faults, fmt.Sprintf("round %d is over while %s is inside", p.Round(), s.party))
+		}
+	}
+}
+
+// party goes through rounds until ctx ends. It is patient, gives up, breaks, departs early or late, as the dice fall.
+func (h *history) party(ctx context.Context, id string, d *barrier.Double, rng *rand.Rand) {
+	for ctx.Err() == nil {
+		wait, cancel := context.WithTimeout(ctx, time.Duration(1+rng.IntN(40))*time.Second)
+		called := h.tick()
+		p, err := d.Enter(wait)
+		cancel()
+		switch {
+		case errors.Is(err, barrier.ErrBroken):
+			h.mu.Lock()
+			h.broken++
+			h.mu.Unlock()
+			continue
+		case err != nil:
+			if rng.IntN(8) == 0 {
+				_ = d.Break(ctx) // ctx may end in it
+			}
+			continue
+		}
+		h.enter(id, called, p)
+		if rng.IntN(2) == 0 {
+			pause(ctx, time.Duration(rng.IntN(2000))*time.Millisecond)
+		}
+		p.Depart()
+		select {
+		case <-p.Left():
+			h.left(p)
+		case <-ctx.Done():
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// check: every member of a round was told the same; each of them had asked before the first of them entered; none was in it twice, and none whom the others don't
+// know of; and each party's rounds and tokens grow.
+func (h *history) check(t require.TestingT, parties int) (rounds int) {
+	require.Empty(t, h.faults)
+	of := map[int64][]*stay{}
+	last := map[string]*stay{}
+	for _, s := range h.stays {
+		of[s.passage.Round()] = append(of[s.passage.Round()], s)
+		if before := last[s.party]; before != nil {
+			require.Greater(t, s.passage.Round(), before.passage.Round())
+			require.Greater(t, s.passage.Token(), before.passage.Token())
+		}
+		last[s.party] = s
+	}
+	for round, stays := range of {
+		members := stays[0].passage.Members()
+		require.Len(t, members, parties)
+		first, asked := stays[0].entered, 0
+		var seen []string
+		for _, s := range stays {
+			require.Equal(t, members, s.passage.Members(), "round %d", round)
+			require.Contains(t, members, s.party)
+			require.NotContains(t, seen, s.party)
+			seen = append(seen, s.party)
+			first, asked = min(first, s.entered), max(asked, s.called)
+		}
+		require.Less(t, asked, first, "round %d: somebody entered before all had come", round)
+	}
+	return len(of)
+}
+
+// Histories under partitions, lost connections, lost replies and panics.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	total := 0
+	for seed := range uint64(12) {
+		inBubble(t, func(w *world) {
+			rng := rand.New(rand.NewPCG(seed, 5))
+			const parties = 4
+			team := w.team(parties)
+			stop := w.server.Intercept(w.roughly(seed))
+			ctx, cancel := context.WithCancel(w.Context())
+			var h history
+			var running sync.WaitGroup
+			for i, d := range team.doubles {
+				own := rand.New(rand.NewPCG(seed, uint64(i)))
+				running.Go(func() { h.party(ctx, fmt.Sprint("p", i), d, own) })
+			}
+			for range 80 {
+				time.Sleep(time.Duration(rng.IntN(3000)) * time.Millisecond)
+				at := rng.IntN(parties)
+				switch rng.IntN(5) {
+				case 0:
+					heal := team.hosts[at].machine.Partition()
+					time.Sleep(time.Duration(rng.IntN(9000)) * time.Millisecond)
+					heal()
+				case 1, 2:
+					w.server.Disconnect(team.hosts[at].Status().SessionID)
+				case 3:
+					if rng.IntN(4) == 0 {
+						team.doubles[at].Crash("a bug")
+					}
+				}
+			}
+			stop()
+			time.Sleep(2 * time.Minute) // whatever has happened, it goes on
+			before := len(h.snapshot())
+			time.Sleep(2 * time.Minute)
+			require.Greater(w, len(h.snapshot()), before, "seed %d: nobody enters any more\n%s", seed, w.server.Dump())
+			cancel()
+			running.Wait()
+			total += h.check(w, parties)
+			w.settled(team)
+		})
+	}
+	require.Greater(t, total, 300)
+}
+
+func (h *history) snapshot() []*stay {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.stays)
+}
+
+// settled closes everybody: nothing of them is left.
+func (w *world) settled(team *team) {
+	w.Helper()
+	for _, d := range team.doubles {
+		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+		err := d.Close(ctx)
+		cancel()
+		if err != nil {
+			require.ErrorIs(w, err, session.ErrClosed)
+		}
+	}
+	require.Zero(w, w.standing())
+}
+
+// roughly delays requests, and now and then loses one, or an answer.
+func (w *world) roughly(seed uint64) func(*zktest.Request) zktest.Verdict {
+	var mu sync.Mutex
+	rng := rand.New(rand.NewPCG(seed, 11))
+	return func(r *zktest.Request) zktest.Verdict {
+		if r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
+			return zktest.Pass
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		switch rng.IntN(60) {
+		case 0:
+			return zktest.CutAfter
+		case 1:
+			return zktest.CutBefore
+		}
+		return zktest.Delay(time.Duration(rng.Int64N(int64(20 * time.Millisecond))))
+	}
+}
