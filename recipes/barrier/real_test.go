@@ -1,0 +1,205 @@
+package barrier_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// patience bounds what happens on real servers and a busy machine.
+const patience = time.Minute
+
+// real opens a session on real servers.
+func real(t *testing.T, servers []string, opts ...session.Option) *session.Session {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	s, err := session.Open(ctx, servers, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = s.Close(ctx)
+	})
+	return s
+}
+
+// soon receives in time.
+func soon[T any](t *testing.T, c <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatalf("%s: nothing within %v", what, patience)
+		panic("unreachable")
+	}
+}
+
+// notYet fails if the channel delivers at once.
+func notYet[T any](t *testing.T, c <-chan T, what string) {
+	t.Helper()
+	select {
+	case <-c:
+		t.Fatal(what)
+	default:
+	}
+}
+
+func realTeam(t *testing.T, servers []string, parties int) (doubles []*barrier.Double) {
+	t.Helper()
+	for i := range parties {
+		d, err := barrier.NewDouble(real(t, servers), path, parties, barrier.WithID(fmt.Sprint("p", i)))
+		require.NoError(t, err)
+		doubles = append(doubles, d)
+	}
+	return doubles
+}
+
+func realEnter(t *testing.T, doubles ...*barrier.Double) (passages []*barrier.Passage) {
+	t.Helper()
+	for _, d := range doubles {
+		d.Arrive()
+	}
+	for _, d := range doubles {
+		passages = append(passages, soon(t, d.Entered(), "the opening"))
+	}
+	for _, p := range passages {
+		require.Equal(t, passages[0].Round(), p.Round())
+		require.Equal(t, passages[0].Members(), p.Members())
+	}
+	return passages
+}
+
+// The barriers' whole life on real servers, one and three.
+func TestOnRealServers(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			e := ensemble.Start(t, n)
+			realGate(t, e.Servers())
+			doubles := realTeam(t, e.Servers(), 4)
+			for round := range int64(5) {
+				passages := realEnter(t, doubles...)
+				require.Equal(t, round+1, passages[0].Round())
+				for _, p := range passages[1:] {
+					p.Depart()
+				}
+				notYet(t, passages[1].Left(), "one is inside")
+				passages[0].Depart()
+				for _, p := range passages {
+					soon(t, p.Left(), "the end of the round")
+				}
+			}
+			realTrouble(t, e.Servers(), doubles)
+		})
+	}
+}
+
+func realGate(t *testing.T, servers []string) {
+	t.Helper()
+	a, err := barrier.New(real(t, servers), gatePath)
+	require.NoError(t, err)
+	b, err := barrier.New(real(t, servers), gatePath)
+	require.NoError(t, err)
+	require.NoError(t, a.Raise(t.Context()))
+	passed := make(chan error, 1)
+	go func() { passed <- b.Wait(t.Context()) }()
+	lowered := b.Lowered(t.Context())
+	notYet(t, lowered, "it is up")
+	require.NoError(t, a.Lower(t.Context()))
+	require.NoError(t, soon(t, passed, "the gate"))
+	soon(t, lowered, "the gate")
+}
+
+// realTrouble: one gives up, one breaks, one dies inside, one is one too many.
+func realTrouble(t *testing.T, servers []string, doubles []*barrier.Double) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := doubles[0].Enter(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+
+	errs := make(chan error, 1)
+	go func() { _, err := doubles[0].Enter(t.Context()); errs <- err }()
+	for broken := false; !broken; { // it may not stand yet
+		require.NoError(t, doubles[1].Break(t.Context()))
+		select {
+		case err := <-errs:
+			require.ErrorIs(t, err, barrier.ErrBroken)
+			broken = true
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+
+	passages := realEnter(t, doubles...)
+	extra, err := barrier.NewDouble(real(t, servers), path, len(doubles))
+	require.NoError(t, err)
+	_, err = extra.Enter(t.Context())
+	require.ErrorIs(t, err, barrier.ErrCrowd)
+	for _, p := range passages[:3] {
+		p.Depart()
+	}
+	require.NoError(t, passages[3].Session().Close(t.Context())) // as good as dead, to the others
+	for _, p := range passages[:3] {
+		soon(t, p.Left(), "the end of the round")
+	}
+}
+
+// Histories on three servers, which are killed and stopped, one after the other, while clients' connections are cut.
+func TestHistoriesOnRealServers(t *testing.T) {
+	t.Parallel()
+	e := ensemble.Start(t, 3)
+	const parties = 4
+	doubles := realTeam(t, e.Servers(), parties)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var h history
+	var running sync.WaitGroup
+	for i, d := range doubles {
+		running.Go(func() { h.party(ctx, fmt.Sprint("p", i), d, rand.New(rand.NewPCG(1, uint64(i)))) })
+	}
+	for i := range 3 {
+		h.progress(t)
+		if i == 1 {
+			e.Stop(i)
+			h.progress(t)
+			e.Continue(i)
+		} else {
+			e.Kill(i)
+			h.progress(t)
+			require.NoError(t, e.Restart(i))
+		}
+		require.NoError(t, e.Await(ctx))
+	}
+	h.progress(t)
+	cancel()
+	running.Wait()
+	require.Positive(t, h.check(t, parties))
+}
+
+// progress waits until somebody has entered who asked after now.
+func (h *history) progress(t *testing.T) {
+	t.Helper()
+	now := h.tick()
+	deadline := time.Now().Add(patience)
+	for time.Now().Before(deadline) {
+		pause(t.Context(), 50*time.Millisecond)
+		for _, s := range h.snapshot() {
+			if s.called > now {
+				return
+			}
+		}
+	}
+	t.Fatal("nobody enters any more")
+}
