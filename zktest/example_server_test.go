@@ -62,6 +62,36 @@ func ExampleServer_Stop() {
 	// then: <nil>
 }
 
+// All who are connected to a server find it slow.
+func ExampleServer_SlowServer() {
+	server := serve()
+	defer server.Close()
+	heal := server.SlowServer(0, zktest.Speed{BytesPerSecond: 1000})
+	defer heal()
+	began := time.Now()
+	conn, _ := connect(server)
+	defer conn.Close()
+	fmt.Println("eighty bytes of handshake take their time:", time.Since(began) >= 80*time.Millisecond)
+	// Output: eighty bytes of handshake take their time: true
+}
+
+// What the server knows of a session: where it is, what it holds, and when it ends if nothing is heard of it.
+func ExampleServer_Session() {
+	server := serve(zktest.WithServers(2))
+	defer server.Close()
+	conn, _ := connect(server, 1)
+	defer conn.Close()
+	present(conn, "/present", zk.FlagEphemeral)
+	session, alive := server.Session(conn.SessionID())
+	fmt.Println(alive, session.Front, session.Timeout, session.Ephemeral)
+	server.Expire(session.ID)
+	_, alive = server.Session(session.ID)
+	fmt.Println(alive)
+	// Output:
+	// true 1 10s [/present]
+	// false
+}
+
 // One of two servers dies: the client goes on with the other one, in the same session.
 func ExampleServer_Kill() {
 	server := serve(zktest.WithServers(2))

@@ -134,6 +134,32 @@ func ExampleHost_Partition() {
 	// after healing: <nil>
 }
 
+// What the server sends to a host vanishes: the request is carried out, and the answer comes when the network is back.
+func ExampleHost_PartitionOneWay() {
+	server := serve()
+	defer server.Close()
+	host := server.Host("worker")
+	conn, _ := connectWith(server, dialWith(host.Dialer()), 10*time.Second)
+	defer conn.Close()
+	other, _ := connect(server)
+	defer other.Close()
+	_, _, created, err := other.ExistsW("/a")
+	if err != nil {
+		panic(err)
+	}
+
+	heal := host.PartitionOneWay(zktest.FromServer)
+	done := later(conn, "/a")
+	fmt.Println("to others:", (<-created).Type)
+	fmt.Println("answered:", answered(done))
+	heal()
+	fmt.Println("after healing:", <-done)
+	// Output:
+	// to others: EventNodeCreated
+	// answered: false
+	// after healing: <nil>
+}
+
 // A slow way, not a broken one: every request takes at least twice the latency.
 func ExampleServer_Slow() {
 	server := serve()
