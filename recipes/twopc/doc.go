@@ -9,9 +9,12 @@
 //	for p := range ledger.Proposals() {
 //		prepare(p.ID(), p.Payload())                                   // durably: it may have to be done, or undone
 //		err := p.Commit(ctx)                                           // or p.Abort(ctx, "why not")
-//		<-p.Decided()
-//		carryOut(p.ID(), p.Outcome())
-//		err = p.Ack(ctx)                                               // not offered again
+//		select {
+//		case <-p.Decided():
+//			carryOut(p.ID(), p.Outcome())
+//			err = p.Ack(ctx)                                       // not offered again
+//		case <-p.Done():                                               // without a decision here: p.Err() says why
+//		}
 //	}
 //
 // # What it guarantees

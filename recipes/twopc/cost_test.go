@@ -1,0 +1,71 @@
+package twopc_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// cost counts what one committed and acknowledged transaction of n sites costs, once everybody knows everybody.
+func cost(w *world, n int, form ...twopc.Option) (requests, events int) {
+	w.Helper()
+	c := w.coordinator(w.host("c"), form...)
+	var names []string
+	var sites []*twopc.Site
+	for i := range n {
+		names = append(names, fmt.Sprint("s", i))
+		sites = append(sites, w.site(w.host(names[i]), names[i]))
+	}
+	round := func(id string) {
+		tx, err := c.Begin(w.Context(), id, []byte("pay"), names...)
+		require.NoError(w, err)
+		var open []*twopc.Proposal
+		for _, site := range sites {
+			p := within(w, time.Second, site.Proposals())
+			require.NoError(w, p.Commit(w.Context()))
+			open = append(open, p)
+		}
+		within(w, time.Second, tx.Decided())
+		synctest.Wait()
+		for _, p := range open {
+			require.NoError(w, p.Ack(w.Context()))
+		}
+		synctest.Wait()
+		require.Empty(w, w.nodes())
+	}
+	round("first")
+	w.server.ClearJournal()
+	round("second")
+	for _, q := range w.server.Journal() {
+		events += q.Fired
+		if q.Op != zktest.OpPing {
+			requests++
+		}
+	}
+	return requests, events
+}
+
+// What docs/recipes/twopc.md says about costs. The coordinator's form is linear in the number of sites; that of the peers is square.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2, 4, 8, 16} {
+		inBubble(t, func(w *world) {
+			requests, events := cost(w, n)
+			t.Logf("%d sites, the coordinator decides: %d requests, %d watch events", n, requests, events)
+			require.LessOrEqual(w, requests, 12*n+6)
+			require.LessOrEqual(w, events, 4*n+1)
+		})
+		inBubble(t, func(w *world) {
+			requests, events := cost(w, n, twopc.WithPeerDecision())
+			t.Logf("%d sites, the peers decide: %d requests, %d watch events", n, requests, events)
+			require.GreaterOrEqual(w, events, n*n)
+			require.LessOrEqual(w, events, 2*n*n+4*n+1)
+		})
+	}
+}

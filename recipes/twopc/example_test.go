@@ -1,0 +1,116 @@
+package twopc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// open connects to a server that runs inside the example.
+func open(ctx context.Context, server *zktest.Server) *session.Session {
+	s, err := session.Open(ctx, server.Hosts(), session.WithDialer(server.Dialer()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return s
+}
+
+func site(s *session.Session, name string) *twopc.Site {
+	p, err := twopc.NewSite(s, "/pay/transfers", name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return p
+}
+
+// A transfer that the ledger and the stock both have to agree to.
+func Example() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	server, err := zktest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	s := open(ctx, server)
+	defer s.Close(ctx)
+
+	for _, name := range []string{"ledger", "stock"} { // in life, processes of their own
+		proposals := site(s, name).Proposals()
+		go func() {
+			for p := range proposals {
+				if p.Voted() == twopc.Undecided { // prepare what p.Payload() says, durably, and then promise
+					if err := p.Commit(ctx); err != nil {
+						log.Print(err)
+					}
+				}
+				select {
+				case <-p.Decided(): // carry it out, or undo it
+				case <-p.Done(): // this process is ending: it is offered again to the next
+					return
+				}
+				if err := p.Ack(ctx); err != nil {
+					log.Print(err)
+				}
+			}
+		}()
+	}
+
+	transfers, err := twopc.NewCoordinator(s, "/pay/transfers")
+	if err != nil {
+		log.Fatal(err)
+	}
+	tx, err := transfers.Begin(ctx, "t-4711", []byte("40 bottles"), "ledger", "stock")
+	if err != nil {
+		log.Fatal(err)
+	}
+	<-tx.Decided()
+	fmt.Println(tx.ID(), tx.Outcome())
+	// Output: t-4711 committed
+}
+
+// A site votes and is killed. When it is back it is offered what it has promised, and learns what became of it.
+func ExampleSite_Proposals_restart() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	server, err := zktest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	s := open(ctx, server)
+	defer s.Close(ctx)
+	transfers, err := twopc.NewCoordinator(s, "/pay/transfers")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := transfers.Begin(ctx, "t-4711", []byte("40 bottles"), "ledger", "stock"); err != nil {
+		log.Fatal(err)
+	}
+
+	killed := open(ctx, server)
+	p := <-site(killed, "ledger").Proposals()
+	fmt.Println("ledger promises:", p.Commit(ctx))
+	killed.Close(ctx)
+
+	p = <-site(s, "ledger").Proposals()
+	fmt.Println("ledger is back, and has voted:", p.Voted())
+	fmt.Println("it may not change its mind:", errors.Is(p.Abort(ctx, "no"), twopc.ErrVoted))
+
+	stock := <-site(s, "stock").Proposals()
+	fmt.Println("stock refuses:", stock.Abort(ctx, "sold out"))
+	<-p.Decided()
+	fmt.Println("ledger learns:", p.Outcome(), "–", p.Reason())
+	// Output:
+	// ledger promises: <nil>
+	// ledger is back, and has voted: committed
+	// it may not change its mind: true
+	// stock refuses: <nil>
+	// ledger learns: aborted – sold out
+}

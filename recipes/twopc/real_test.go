@@ -1,0 +1,149 @@
+package twopc_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// patience bounds what happens on real servers and a busy machine.
+const patience = time.Minute
+
+// real opens a session on real servers, through the proxies in front of them.
+func real(t *testing.T, servers []string, opts ...session.Option) *session.Session {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	s, err := session.Open(ctx, servers, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = s.Close(ctx)
+	})
+	return s
+}
+
+// abandon ends a session as a killed process does: its ZooKeeper session is left to expire.
+func abandon(s *session.Session, e *ensemble.Ensemble) {
+	for _, p := range e.Proxies() {
+		p.Blackhole()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = s.Close(ctx)
+	for _, p := range e.Proxies() {
+		p.Heal()
+	}
+}
+
+func soon(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	require.Eventually(t, cond, patience, 10*time.Millisecond, what)
+}
+
+// The whole life of transactions on real servers, one and three: committed and aborted ones in both forms, a site and a coordinator that are killed and start
+// again, and with three a server that is killed in between.
+func TestOnRealServers(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 3} {
+		for name, form := range forms {
+			t.Run(fmt.Sprint(n, ", ", name), func(t *testing.T) {
+				t.Parallel()
+				lifeOnRealServers(t, ensemble.Start(t, n), form)
+			})
+		}
+	}
+}
+
+func lifeOnRealServers(t *testing.T, e *ensemble.Ensemble, form []twopc.Option) {
+	t.Helper()
+	l := newLedger()
+	var all sync.WaitGroup
+	names := []string{"a", "b", "c"}
+	quick := session.WithTimeout(2 * time.Second)
+	start := func(name string) *session.Session {
+		s := real(t, e.Proxied(), quick)
+		site, err := twopc.NewSite(s, path, name)
+		require.NoError(t, err)
+		l.serve(&all, name, site, names, func(id string) bool { return id[0] == 'y' || name != "b" })
+		return s
+	}
+	admin := real(t, e.Servers())
+	var sites []*session.Session
+	for _, name := range names {
+		sites = append(sites, start(name))
+		soon(t, name+" registers", func() bool {
+			_, there, err := admin.Exists(t.Context(), path+"/alive/"+name)
+			return err == nil && there
+		})
+	}
+	lead := func() (*session.Session, *twopc.Coordinator) {
+		s := real(t, e.Proxied(), quick)
+		c, err := twopc.NewCoordinator(s, path, append([]twopc.Option{twopc.WithVoteTimeout(patience)}, form...)...)
+		require.NoError(t, err)
+		return s, c
+	}
+	hc, c := lead()
+	begin := func(id string) *twopc.Tx {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		tx, err := c.Begin(ctx, id, []byte(id), names...)
+		require.NoError(t, err)
+		l.follow(&all, "leader", tx, names)
+		return tx
+	}
+	for i := range 10 {
+		yes, no := begin(fmt.Sprint("y", i)), begin(fmt.Sprint("n", i))
+		<-yes.Done()
+		<-no.Done()
+		require.Equal(t, twopc.Committed, yes.Outcome(), yes.Reason())
+		require.Equal(t, twopc.Aborted, no.Outcome())
+		require.Equal(t, `site "b": no`, no.Reason())
+	}
+	if len(e.Servers()) > 1 {
+		e.Kill(e.Leader())
+	}
+	begin("y-while-a-site-dies")
+	abandon(sites[0], e)
+	sites[0] = start("a")
+	begin("y-while-the-coordinator-dies")
+	abandon(hc, e)
+	hc, c = lead()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	taken, err := c.Recover(ctx)
+	require.NoError(t, err)
+	for _, tx := range taken {
+		l.follow(&all, "leader again", tx, names)
+	}
+	<-begin("y-after-all").Done()
+	soon(t, "nothing is left", func() bool {
+		left, _, err := admin.Children(t.Context(), path+"/tx")
+		return err == nil && len(left) == 0
+	})
+	require.Empty(t, l.complaints())
+	require.NotEqual(t, twopc.Undecided, l.of("y-while-a-site-dies"))
+	require.Equal(t, twopc.Committed, l.of("y-after-all"))
+
+	twin, err := twopc.NewSite(admin, path, "b")
+	require.NoError(t, err)
+	select {
+	case <-twin.Done():
+	case <-time.After(patience):
+		t.Fatal("two sites of one name")
+	}
+	require.ErrorIs(t, twin.Err(), twopc.ErrTaken)
+	for _, s := range append(sites, hc) {
+		require.NoError(t, s.Close(ctx))
+	}
+	all.Wait()
+}
