@@ -47,7 +47,10 @@ var programs = sync.OnceValue(func() error {
 var stories = map[string]string{
 	"fencedwriter":  `the ledger says: \["sleepy was here" "brisk was here"\]`,
 	"leaderservice": `counted to \d+ under three terms`,
+	"jobqueue":      `every job was done once`,
 	"phases":        `the rod is, bit for bit, what it is without workers`,
+	"selectloop":    `seen: [12] grants, [12] terms, 3 jobs`,
+	"transfer":      `all 60 transfers are in both books or in none, and no money was lost`,
 }
 
 const limit = 2 * time.Minute // for a story, on a busy machine

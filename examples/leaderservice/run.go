@@ -33,24 +33,25 @@ func run(ctx context.Context, zk string, out io.Writer) error {
 }
 
 func lead(ctx context.Context, g *ground.Ground, s *session.Session, out io.Writer) (err error) {
-	events := make(chan event, 16)
-	processes := map[string]*process{}
+	lines := make(chan ground.Line, 16)
+	processes := map[string]*ground.Process{}
 	defer func() {
 		for _, p := range processes {
-			go p.stop() // all at once
+			go p.Stop() // all at once
 		}
 		for _, p := range processes {
-			<-p.ended
+			<-p.Ended()
 		}
 	}()
 	for _, name := range []string{"a", "b", "c"} {
-		if processes[name], err = launch(ctx, g, name, events); err != nil {
+		if processes[name], err = ground.Launch(ctx, name, lines, serviceRole,
+			"-zk", strings.Join(g.Servers, ","), "-namespace", g.Namespace, "-name", name); err != nil {
 			delete(processes, name)
 			return err
 		}
 	}
 	book := &watcher{session: s, out: out, terms: map[int64]string{}}
-	first, err := leader(ctx, events, out)
+	first, err := leader(ctx, lines, out)
 	if err != nil {
 		return err
 	}
@@ -58,11 +59,11 @@ func lead(ctx context.Context, g *ground.Ground, s *session.Session, out io.Writ
 		return err
 	}
 
-	fmt.Fprintf(out, "killing %s, without warning\n", first.name)
+	fmt.Fprintf(out, "killing %s, without warning\n", first.Name)
 	begun := time.Now()
-	delete(processes, first.name)
-	first.kill()
-	second, err := leader(ctx, events, out)
+	delete(processes, first.Name)
+	first.Kill()
+	second, err := leader(ctx, lines, out)
 	if err != nil {
 		return err
 	}
@@ -71,11 +72,11 @@ func lead(ctx context.Context, g *ground.Ground, s *session.Session, out io.Writ
 		return err
 	}
 
-	fmt.Fprintf(out, "stopping %s, as an orchestrator does\n", second.name)
+	fmt.Fprintf(out, "stopping %s, as an orchestrator does\n", second.Name)
 	begun = time.Now()
-	delete(processes, second.name)
-	second.stop()
-	if _, err := leader(ctx, events, out); err != nil {
+	delete(processes, second.Name)
+	second.Stop()
+	if _, err := leader(ctx, lines, out); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "  after %v: it has resigned\n", time.Since(begun).Round(time.Millisecond))
@@ -86,15 +87,15 @@ func lead(ctx context.Context, g *ground.Ground, s *session.Session, out io.Writ
 }
 
 // leader waits for the next process that leads.
-func leader(ctx context.Context, events <-chan event, out io.Writer) (*process, error) {
+func leader(ctx context.Context, lines <-chan ground.Line, out io.Writer) (*ground.Process, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("nobody leads"))
 	defer cancel()
 	for {
 		select {
-		case ev := <-events:
-			if token, ok := strings.CutPrefix(ev.line, "leads "); ok {
-				fmt.Fprintf(out, "%s leads, with token %s\n", ev.from.name, token)
-				return ev.from, nil
+		case line := <-lines:
+			if token, ok := strings.CutPrefix(line.Text, "leads "); ok {
+				fmt.Fprintf(out, "%s leads, with token %s\n", line.From.Name, token)
+				return line.From, nil
 			}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)

@@ -77,3 +77,12 @@ func Close(c interface {
 	defer cancel()
 	_ = c.Close(ctx) // what could not be confirmed goes with the session
 }
+
+// Abandon closes something without waiting for ZooKeeper's word: what a process that has died leaves goes with its session.
+func Abandon(c interface {
+	Close(ctx context.Context) error
+}) {
+	ctx, cancel := context.WithCancel(context.Background()) // over at once
+	cancel()
+	_ = c.Close(ctx) // that it was not confirmed is the point
+}

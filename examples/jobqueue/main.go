@@ -1,0 +1,113 @@
+// Jobqueue is a queue of jobs with retries, priorities and dead letters, and workers that fail and die.
+//
+//	go run ./examples/jobqueue            # on a ZooKeeper server inside this program
+//	go run ./examples/jobqueue -zk zk1:2181
+//
+// # The story
+//
+// A producer puts thirty-one jobs: some are urgent, one is for later, one kills whoever does it first, one fails twice, and one fails always. Three workers, each with a session of its own, take
+// them. One worker dies in the middle of a job, without a word: the job is delivered to another, with its attempt counted. The job that fails twice
+// is given back, in its place and with its priority, until it succeeds; the one that fails always ends among the dead letters after three attempts.
+//
+// The program ends with status 0 only if every job was done exactly once, but for the hopeless one, which is the one dead letter, and nothing is left in the queue.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/troupe-go/troupe/examples/internal/ground"
+	"github.com/troupe-go/troupe/recipes/queue"
+)
+
+const (
+	queuePath = "/jobs"
+	deadPath  = "/dead-jobs"
+	attempts  = 3
+	workers   = 3
+)
+
+func main() { ground.Main("jobqueue", tell) }
+
+func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the jobs were not done within a minute"))
+	defer cancel()
+	s, err := g.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer ground.Close(s)
+	line, err := queue.New(s, queuePath, queue.WithMaxAttempts(attempts), queue.WithDeadLetters(deadPath))
+	if err != nil {
+		return err
+	}
+	dead, err := queue.New(s, deadPath)
+	if err != nil {
+		return err
+	}
+	if err := putAll(ctx, line); err != nil {
+		return err
+	}
+	n, err := line.Len(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d jobs are in the queue\n", n)
+
+	book := newBook(out)
+	if err := work(ctx, g, book); err != nil {
+		return err
+	}
+	letter, err := dead.Take(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "a dead letter: %q\n", letter.Data())
+	if err := letter.Ack(ctx); err != nil {
+		return err
+	}
+	return verdict(ctx, line, dead, book, string(letter.Data()), out)
+}
+
+// work has the workers work until all is done that can be.
+func work(ctx context.Context, g *ground.Ground, book *book) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with the work, at the latest with ctx
+		select {
+		case <-book.finished:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	var all errgroup.Group
+	for i := range workers {
+		all.Go(func() error { return newWorker(g, i, book).run(ctx) })
+	}
+	return all.Wait()
+}
+
+// verdict says whether all is as it must be.
+func verdict(ctx context.Context, line, dead *queue.Queue, book *book, letter string, out io.Writer) error {
+	left, err := line.Len(ctx)
+	if err != nil {
+		return err
+	}
+	more, err := dead.Len(ctx)
+	if err != nil {
+		return err
+	}
+	if left != 0 || more != 0 || letter != hopeless {
+		return fmt.Errorf("%d jobs and %d dead letters are left, and %q was dead", left, more, letter)
+	}
+	if err := book.check(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "every job was done once; %d deliveries in all\n", book.delivered())
+	return nil
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/examples/internal/ground"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+)
+
+// worker is one process of the story.
+type worker struct {
+	ground *ground.Ground
+	name   string
+	book   *book
+	wire   wire
+	died   bool
+}
+
+func newWorker(g *ground.Ground, number int, b *book) *worker {
+	return &worker{ground: g, name: fmt.Sprintf("worker %d", number), book: b}
+}
+
+var (
+	errDied = errors.New("died")
+	errMood = errors.New("not in the mood")
+)
+
+// run takes jobs until ctx ends, or the worker dies.
+func (w *worker) run(ctx context.Context) error {
+	s, err := w.ground.Open(ctx, session.WithDialer(w.wire.dial))
+	if err != nil {
+		return unlessOver(ctx, err)
+	}
+	defer func() { w.leave(s) }()
+	line, err := queue.New(s, queuePath, queue.WithMaxAttempts(attempts), queue.WithDeadLetters(deadPath))
+	if err != nil {
+		return err
+	}
+	jobs, err := line.Consume(queue.WithPrefetch(4))
+	if err != nil {
+		return err
+	}
+	defer func() { w.leave(jobs) }()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case job, open := <-jobs.Items():
+			if !open {
+				return jobs.Err()
+			}
+			if err := w.handle(ctx, job); errors.Is(err, errDied) {
+				w.died = true
+				w.wire.cut() // nothing of it reaches ZooKeeper any more
+				return nil
+			} else if err != nil {
+				return unlessOver(ctx, err)
+			}
+		}
+	}
+}
+
+// leave closes what a worker has, if it can still do so.
+func (w *worker) leave(c interface {
+	Close(ctx context.Context) error
+}) {
+	if w.died {
+		ground.Abandon(c)
+		return
+	}
+	ground.Close(c)
+}
+
+// handle does a job, and says so: or gives it back.
+func (w *worker) handle(ctx context.Context, job *queue.Item) error {
+	err := w.do(job)
+	switch {
+	case errors.Is(err, errDied):
+		w.book.note("%s dies of %q", w.name, job.Data())
+		return err
+	case err != nil:
+		w.book.note("%s gives %q back after attempt %d: %v", w.name, job.Data(), job.Attempt(), err)
+		err = job.Nack(ctx)
+	default:
+		if err = job.Ack(ctx); err == nil {
+			w.book.done(string(job.Data()))
+		}
+	}
+	if errors.Is(err, session.ErrLost) {
+		w.book.note("%s has lost %q: it is somebody else's", w.name, job.Data())
+		return nil
+	}
+	return err
+}
+
+// do is the job itself.
+func (w *worker) do(job *queue.Item) error {
+	w.book.deliver()
+	switch data := string(job.Data()); {
+	case data == fatal && job.Attempt() == 1:
+		return errDied
+	case data == fatal:
+		w.book.note("%s does %q, at attempt %d", w.name, data, job.Attempt())
+	case data == hopeless, data == moody && job.Attempt() < attempts:
+		return errMood
+	}
+	return nil
+}
+
+func unlessOver(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// wire is a worker's way to ZooKeeper. Cut, it is as silent as that of a process that has died.
+type wire struct {
+	mu    sync.Mutex
+	dead  bool
+	conns []net.Conn
+}
+
+var errCut = errors.New("this process is dead")
+
+func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	d := net.Dialer{Timeout: time.Second}
+	c, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dead {
+		_ = c.Close()
+		return nil, errCut
+	}
+	w.conns = append(w.conns, c)
+	return c, nil
+}
+
+func (w *wire) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dead = true
+	for _, c := range w.conns {
+		_ = c.Close()
+	}
+}

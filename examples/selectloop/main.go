@@ -1,0 +1,65 @@
+// Selectloop is one goroutine that waits for everything at once: a lock, leadership, the session's state, jobs and a timer, in one select.
+//
+//	go run ./examples/selectloop            # on a ZooKeeper server inside this program
+//	go run ./examples/selectloop -zk zk1:2181
+//
+// # The story
+//
+// The loop (loop.go) is what all of Troupe is made for: intents are stated before it, facts arrive in it, and no branch ever has to re-arm or reconnect anything.
+// Beside it, neighbours (neighbour.go) make the facts happen: one holds the lock first and lets go of it, one leads first and resigns, one puts jobs into the queue;
+// and once the loop holds everything, its ZooKeeper session is ended (on the embedded server), so that all of it is lost, and comes again with larger
+// tokens. The program ends with status 0 when the loop has seen every kind of fact, and everything it held has been released.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/troupe-go/troupe/examples/internal/ground"
+)
+
+func main() { ground.Main("selectloop", tell) }
+
+func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
+	n, err := newNeighbour(ctx, g)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	if err := n.takeEverything(ctx); err != nil {
+		return err
+	}
+	s, err := g.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer ground.Close(s)
+
+	enough := errors.New("enough has been seen")
+	l := &loop{session: s, out: out, seen: map[string]int{}, want: kinds(g.Embedded != nil), enough: enough}
+	if g.Embedded != nil {
+		l.mishap = func() { g.Embedded.Expire(s.Status().SessionID) }
+	}
+	all, ctx := errgroup.WithContext(ctx)
+	all.Go(func() error { return l.run(ctx) })
+	all.Go(func() error { return n.letGo(ctx) })
+	if err := all.Wait(); !errors.Is(err, enough) {
+		return err
+	}
+	fmt.Fprintf(out, "seen: %d grants, %d terms, %d jobs, %d ticks, %d states\n",
+		l.seen[grants], l.seen[terms], l.seen[jobs], l.seen[ticks], l.seen[states])
+	return nil
+}
+
+// kinds is how often each kind of fact is to be seen: those that are held twice, if the session is ended in between.
+func kinds(mishap bool) map[string]int {
+	held := 1
+	if mishap {
+		held = 2
+	}
+	return map[string]int{grants: held, terms: held, jobs: 3, ticks: 2, states: 1}
+}

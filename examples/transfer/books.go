@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// The parts of a book. All of a step is one transaction of the file.
+var (
+	balances = []byte("balances") // account → money that is free
+	aside    = []byte("aside")    // transfer → what this site has promised for it
+	settled  = []byte("settled")  // transfer → how it ended here, for ever: a transfer that comes again is known
+)
+
+// How a transfer ended in a book.
+const (
+	paid    = "paid"
+	refused = "refused"
+)
+
+var errPoor = errors.New("not enough money")
+
+// book is the accounts of a site.
+type book struct {
+	db   *bbolt.DB
+	site string
+}
+
+func openBook(dir, site string) (*book, error) {
+	db, err := bbolt.Open(filepath.Join(dir, site+".db"), 0o600, &bbolt.Options{Timeout: 5 * time.Second})
+	if err != nil {
+		return nil, fmt.Errorf("the book of %s: %w", site, err)
+	}
+	b := &book{db, site}
+	return b, db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range [][]byte{balances, aside, settled} {
+			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
+		}
+		for i := range accounts {
+			if tx.Bucket(balances).Get(account(i)) == nil {
+				if err := set(tx, i, initial); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func (b *book) close() error { return b.db.Close() }
+
+// promise sets aside what the transfer needs of this site, and says how to vote: nil for it. Asked again, it says the same.
+func (b *book) promise(t transfer) error {
+	return b.db.Update(func(tx *bbolt.Tx) error {
+		switch id := []byte(t.ID); {
+		case string(tx.Bucket(settled).Get(id)) == refused:
+			return errPoor
+		case tx.Bucket(settled).Get(id) != nil, tx.Bucket(aside).Get(id) != nil:
+			return nil
+		}
+		if t.From == b.site {
+			free := get(tx, t.Payer)
+			if free < t.Amount {
+				return errPoor
+			}
+			if err := set(tx, t.Payer, free-t.Amount); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(aside).Put([]byte(t.ID), t.payload())
+	})
+}
+
+// settle carries a decision out, once.
+func (b *book) settle(t transfer, committed bool) error {
+	return b.db.Update(func(tx *bbolt.Tx) error {
+		id, how := []byte(t.ID), refused
+		if committed {
+			how = paid
+		}
+		if was := tx.Bucket(settled).Get(id); was != nil {
+			if string(was) != how {
+				return fmt.Errorf("%s was %s, and is to be %s", t.ID, was, how)
+			}
+			return nil
+		}
+		promised := tx.Bucket(aside).Get(id) != nil
+		switch {
+		case committed && !promised:
+			return fmt.Errorf("%s is to be paid, and %s has not promised it", t.ID, b.site)
+		case committed && t.To == b.site:
+			if err := set(tx, t.Payee, get(tx, t.Payee)+t.Amount); err != nil {
+				return err
+			}
+		case !committed && promised && t.From == b.site:
+			if err := set(tx, t.Payer, get(tx, t.Payer)+t.Amount); err != nil {
+				return err
+			}
+		}
+		if err := tx.Bucket(aside).Delete(id); err != nil {
+			return err
+		}
+		return tx.Bucket(settled).Put(id, []byte(how))
+	})
+}
+
+// audit reads what there is: the money that is free and that is set aside, and how the transfers ended.
+func (b *book) audit() (free, promised int64, ended map[string]string, err error) {
+	ended = make(map[string]string)
+	err = b.db.View(func(tx *bbolt.Tx) error {
+		for i := range accounts {
+			free += get(tx, i)
+		}
+		if err := tx.Bucket(aside).ForEach(func(_, v []byte) error {
+			var t transfer
+			err := json.Unmarshal(v, &t)
+			promised += t.Amount
+			return err
+		}); err != nil {
+			return err
+		}
+		return tx.Bucket(settled).ForEach(func(k, v []byte) error {
+			ended[string(k)] = string(v)
+			return nil
+		})
+	})
+	return free, promised, ended, err
+}
+
+func account(i int) []byte { return []byte(strconv.Itoa(i)) }
+
+func get(tx *bbolt.Tx, i int) int64 {
+	v := tx.Bucket(balances).Get(account(i))
+	if len(v) != 8 {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(v))
+}
+
+func set(tx *bbolt.Tx, i int, money int64) error {
+	return tx.Bucket(balances).Put(account(i), binary.BigEndian.AppendUint64(nil, uint64(money)))
+}

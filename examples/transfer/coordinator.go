@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/bbolt"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/troupe-go/troupe/examples/internal/ground"
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+)
+
+const atOnce = 6 // transfers under way
+
+var decisions = []byte("decisions")
+
+// coordinator has transfers made, and remembers which have been.
+type coordinator struct {
+	twopc *twopc.Coordinator
+	db    *bbolt.DB
+}
+
+// coordinate makes all transfers that are not made yet. It writes a line for each: "decided ID OUTCOME".
+func coordinate(ctx context.Context, g *ground.Ground, dir string, transfers int) error {
+	db, err := bbolt.Open(filepath.Join(dir, "coordinator.db"), 0o600, &bbolt.Options{Timeout: 5 * time.Second})
+	if err != nil {
+		return err
+	}
+	defer db.Close() //nolint:errcheck // every step is a transaction of its own
+	if err := db.Update(func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucketIfNotExists(decisions)
+		return err
+	}); err != nil {
+		return err
+	}
+	s, err := g.Open(ctx, session.WithTimeout(time.Second)) // who is killed is soon known to be dead
+	if err != nil {
+		return err
+	}
+	defer ground.Close(s)
+	c := coordinator{db: db}
+	if c.twopc, err = twopc.NewCoordinator(s, txPath, twopc.WithVoteTimeout(20*time.Second)); err != nil {
+		return err
+	}
+	defer ground.Close(c.twopc)
+
+	left, err := c.twopc.Recover(ctx) // what the process before this one left
+	if err != nil {
+		return unlessOver(ctx, err)
+	}
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(atOnce)
+	for _, tx := range left {
+		all.Go(func() error { return c.await(ctx, tx) })
+	}
+	for _, t := range list(transfers) {
+		if !c.knows(t.ID) {
+			all.Go(func() error { return c.transfer(ctx, t) })
+		}
+	}
+	return unlessOver(ctx, all.Wait())
+}
+
+// transfer makes one. If the process before this one was killed when the transfer was decided, and before it had noted that, it is made again: the sites know it by
+// its id and say the same as before.
+func (c *coordinator) transfer(ctx context.Context, t transfer) error {
+	for {
+		tx, err := c.twopc.Begin(ctx, t.ID, t.payload(), t.From, t.To)
+		switch {
+		case err == nil:
+			return c.await(ctx, tx)
+		case c.knows(t.ID): // it was among those that were left
+			return nil
+		case !errors.Is(err, twopc.ErrInUse):
+			return err
+		}
+		select { // it is decided and not acknowledged everywhere yet
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// await waits for the decision and notes it.
+func (c *coordinator) await(ctx context.Context, tx *twopc.Tx) error {
+	select {
+	case <-tx.Done():
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if !errors.Is(tx.Err(), twopc.ErrDecided) {
+		return fmt.Errorf("%s: %w", tx.ID(), tx.Err())
+	}
+	if err := c.db.Update(func(t *bbolt.Tx) error {
+		return t.Bucket(decisions).Put([]byte(tx.ID()), []byte(tx.Outcome().String()))
+	}); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(os.Stdout, "decided %s %s\n", tx.ID(), tx.Outcome())
+	return err
+}
+
+// knows tells whether the decision on a transfer was noted.
+func (c *coordinator) knows(id string) bool {
+	known := false
+	_ = c.db.View(func(tx *bbolt.Tx) error {
+		known = tx.Bucket(decisions).Get([]byte(id)) != nil
+		return nil
+	})
+	return known
+}
