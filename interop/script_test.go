@@ -75,11 +75,10 @@ func playScript(t *testing.T, d player, client, name, address string) {
 			fmt.Fprintln(&played, "> "+plainly(answer))
 		}
 		if t.Failed() {
-			break
+			t.Fatalf("played so far:\n%s", played.String())
 		}
 	}
 	switch {
-	case t.Failed():
 	case !*rewrite:
 		compare(t, file, string(text), played.String())
 	case strings.HasSuffix(t.Name(), "/real"):
@@ -130,6 +129,7 @@ func (s *script) request(target, verb string, args []string) <-chan reply {
 	switch verb {
 	case "open":
 		args = []string{s.client, s.proxy.Addr(), args[0]}
+		s.t.Cleanup(func() { s.play.wait(s.play.send(s.prefix+target, "close"), target+" close") })
 	case "new": // kind, session, path
 		args = append([]string{args[0], s.prefix + args[1]}, args[2:]...)
 	case "multi":

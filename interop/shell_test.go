@@ -10,13 +10,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
 // shells plays scripts on interactive programs, one process a target: a line for each request, and behind it one whose answer ends the answer before.
 type shells struct {
-	t       *testing.T
 	dialect dialect
 	log     logged
 
@@ -43,11 +41,8 @@ type shell struct {
 	last    int
 }
 
-func newShells(t *testing.T, d dialect) *shells {
-	t.Helper()
-	s := &shells{t: t, dialect: d, running: map[string]*shell{}, feeds: map[string]chan string{}}
-	t.Cleanup(s.stop)
-	return s
+func newShells(d dialect) *shells {
+	return &shells{dialect: d, running: map[string]*shell{}, feeds: map[string]chan string{}}
 }
 
 func (s *shells) said() string { return s.log.tail() }
@@ -65,6 +60,10 @@ func (s *shells) feed(target, kind string) chan string {
 // send carries a request out, before it returns: a shell does one thing after the other anyway.
 func (s *shells) send(target, verb string, args ...string) <-chan reply {
 	answer := make(chan reply, 1)
+	if verb == "close" {
+		answer <- s.stop(target)
+		return answer
+	}
 	if verb == "open" { // client, address, session timeout in ms
 		answer <- s.open(target, args[1], args[2])
 		return answer
@@ -147,15 +146,16 @@ func (p *shell) ask(d dialect, command string) reply {
 	}
 }
 
-func (s *shells) stop() {
-	for _, p := range s.running {
-		_, _ = io.WriteString(p.stdin, s.dialect.quit+"\n")
-		_ = p.stdin.Close()
-		kill := time.AfterFunc(patience, func() { _ = p.command.Process.Kill() })
-		for range p.lines { // until its end
-			continue
-		}
-		_ = p.command.Wait() // how it ended says nothing
-		kill.Stop()
+// stop ends a target's process.
+func (s *shells) stop(target string) reply {
+	p := s.running[target]
+	_, _ = io.WriteString(p.stdin, s.dialect.quit+"\n")
+	_ = p.stdin.Close()
+	kill := time.AfterFunc(patience, func() { _ = p.command.Process.Kill() })
+	defer kill.Stop()
+	for range p.lines { // until its end
+		continue
 	}
+	_ = p.command.Wait() // how it ended says nothing
+	return reply{}
 }

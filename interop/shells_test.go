@@ -16,7 +16,7 @@ func TestShellsSayTheSameOnBothServers(t *testing.T) {
 		program, err := interop.FindShell()
 		need(t, err)
 		onEmpty(t, func(t *testing.T, address string) {
-			playScript(t, newShells(t, dialect{
+			playScript(t, newShells(dialect{
 				start: func(address, timeout string) *exec.Cmd {
 					command := exec.Command(program, "-server", address, "-timeout", timeout)
 					command.Env = append(command.Environ(), "CLIENT_JVMFLAGS=-Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1")
@@ -37,7 +37,7 @@ func TestShellsSayTheSameOnBothServers(t *testing.T) {
 		program, err := interop.FindTool()
 		need(t, err)
 		onEmpty(t, func(t *testing.T, address string) {
-			playScript(t, newShells(t, dialect{
+			playScript(t, newShells(dialect{
 				start:  func(address, _ string) *exec.Cmd { return exec.Command(program, address) }, // it has a timeout of its own
 				marker: "adelete /marker-%d", answer: "/marker-%d: rc = -101",
 				drop: regexp.MustCompile(`^(time =|Got a new|Reconnected|[cm]time ?=|[cm]zxid=|ephemeralOwner =|\d{4}-)`),

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <zookeeper/zookeeper.h>
 
-enum { SESSIONS = 16, WORDS = 32, BUFFER = 1 << 16 };
+enum { SESSIONS = 64, WORDS = 32, BUFFER = 1 << 16 };
 
 struct session {
 	char name[32];
