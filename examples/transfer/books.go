@@ -16,13 +16,7 @@ import (
 var (
 	balances = []byte("balances") // account → money that is free
 	aside    = []byte("aside")    // transfer → what this site has promised for it
-	settled  = []byte("settled")  // transfer → how it ended here, for ever: a transfer that comes again is known
-)
-
-// How a transfer ended in a book.
-const (
-	paid    = "paid"
-	refused = "refused"
+	paid     = []byte("paid")     // transfers that were made, for ever: one that comes again is known
 )
 
 var errPoor = errors.New("not enough money")
@@ -40,7 +34,7 @@ func openBook(dir, site string) (*book, error) {
 	}
 	b := &book{db, site}
 	return b, db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{balances, aside, settled} {
+		for _, name := range [][]byte{balances, aside, paid} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -61,10 +55,7 @@ func (b *book) close() error { return b.db.Close() }
 // promise sets aside what the transfer needs of this site, and says how to vote: nil for it. Asked again, it says the same.
 func (b *book) promise(t transfer) error {
 	return b.db.Update(func(tx *bbolt.Tx) error {
-		switch id := []byte(t.ID); {
-		case string(tx.Bucket(settled).Get(id)) == refused:
-			return errPoor
-		case tx.Bucket(settled).Get(id) != nil, tx.Bucket(aside).Get(id) != nil:
+		if id := []byte(t.ID); tx.Bucket(paid).Get(id) != nil || tx.Bucket(aside).Get(id) != nil {
 			return nil
 		}
 		if t.From == b.site {
@@ -80,42 +71,40 @@ func (b *book) promise(t transfer) error {
 	})
 }
 
-// settle carries a decision out, once.
+// settle carries a decision out, once. What was paid stays paid: a transfer that is made again, because its coordinator did not know of the first time, may well be
+// aborted.
 func (b *book) settle(t transfer, committed bool) error {
 	return b.db.Update(func(tx *bbolt.Tx) error {
-		id, how := []byte(t.ID), refused
-		if committed {
-			how = paid
-		}
-		if was := tx.Bucket(settled).Get(id); was != nil {
-			if string(was) != how {
-				return fmt.Errorf("%s was %s, and is to be %s", t.ID, was, how)
-			}
-			return nil
-		}
+		id := []byte(t.ID)
 		promised := tx.Bucket(aside).Get(id) != nil
 		switch {
-		case committed && !promised:
+		case tx.Bucket(paid).Get(id) != nil:
+			return nil
+		case !committed && !promised:
+			return nil
+		case !promised:
 			return fmt.Errorf("%s is to be paid, and %s has not promised it", t.ID, b.site)
 		case committed && t.To == b.site:
 			if err := set(tx, t.Payee, get(tx, t.Payee)+t.Amount); err != nil {
 				return err
 			}
-		case !committed && promised && t.From == b.site:
+		case !committed && t.From == b.site:
 			if err := set(tx, t.Payer, get(tx, t.Payer)+t.Amount); err != nil {
 				return err
 			}
 		}
-		if err := tx.Bucket(aside).Delete(id); err != nil {
-			return err
+		if committed {
+			if err := tx.Bucket(paid).Put(id, []byte{}); err != nil {
+				return err
+			}
 		}
-		return tx.Bucket(settled).Put(id, []byte(how))
+		return tx.Bucket(aside).Delete(id)
 	})
 }
 
-// audit reads what there is: the money that is free and that is set aside, and how the transfers ended.
-func (b *book) audit() (free, promised int64, ended map[string]string, err error) {
-	ended = make(map[string]string)
+// audit reads what there is: the money that is free and that is set aside, and which transfers were made.
+func (b *book) audit() (free, promised int64, made map[string]bool, err error) {
+	made = make(map[string]bool)
 	err = b.db.View(func(tx *bbolt.Tx) error {
 		for i := range accounts {
 			free += get(tx, i)
@@ -128,12 +117,12 @@ func (b *book) audit() (free, promised int64, ended map[string]string, err error
 		}); err != nil {
 			return err
 		}
-		return tx.Bucket(settled).ForEach(func(k, v []byte) error {
-			ended[string(k)] = string(v)
+		return tx.Bucket(paid).ForEach(func(k, _ []byte) error {
+			made[string(k)] = true
 			return nil
 		})
 	})
-	return free, promised, ended, err
+	return free, promised, made, err
 }
 
 func account(i int) []byte { return []byte(strconv.Itoa(i)) }

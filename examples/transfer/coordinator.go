@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -27,7 +29,7 @@ type coordinator struct {
 }
 
 // coordinate makes all transfers that are not made yet. It writes a line for each: "decided ID OUTCOME".
-func coordinate(ctx context.Context, g *ground.Ground, dir string, transfers int) error {
+func coordinate(ctx context.Context, g *ground.Ground, dir string, n int) error {
 	db, err := bbolt.Open(filepath.Join(dir, "coordinator.db"), 0o600, &bbolt.Options{Timeout: 5 * time.Second})
 	if err != nil {
 		return err
@@ -56,31 +58,40 @@ func coordinate(ctx context.Context, g *ground.Ground, dir string, transfers int
 	}
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(atOnce)
+	transfers := list(n)
 	for _, tx := range left {
-		all.Go(func() error { return c.await(ctx, tx) })
+		all.Go(func() error {
+			final, err := c.await(ctx, tx)
+			if err != nil || final {
+				return err
+			}
+			return c.transfer(ctx, transfers[slices.IndexFunc(transfers, func(t transfer) bool { return t.ID == tx.ID() })])
+		})
 	}
-	for _, t := range list(transfers) {
-		if !c.knows(t.ID) {
+	for _, t := range transfers {
+		if !c.knows(t.ID) && !slices.ContainsFunc(left, func(tx *twopc.Tx) bool { return tx.ID() == t.ID }) {
 			all.Go(func() error { return c.transfer(ctx, t) })
 		}
 	}
 	return unlessOver(ctx, all.Wait())
 }
 
-// transfer makes one. If the process before this one was killed when the transfer was decided, and before it had noted that, it is made again: the sites know it by
-// its id and say the same as before.
+// transfer makes one, and makes it again if it was aborted because somebody had died. It may have been made before: if the process before this one was killed
+// between the decision and its note. The sites know it by its id.
 func (c *coordinator) transfer(ctx context.Context, t transfer) error {
 	for {
 		tx, err := c.twopc.Begin(ctx, t.ID, t.payload(), t.From, t.To)
+		final := false
 		switch {
 		case err == nil:
-			return c.await(ctx, tx)
-		case c.knows(t.ID): // it was among those that were left
-			return nil
-		case !errors.Is(err, twopc.ErrInUse):
+			final, err = c.await(ctx, tx)
+		case errors.Is(err, twopc.ErrInUse): // the last attempt is not acknowledged everywhere yet
+			err = nil
+		}
+		if err != nil || final {
 			return err
 		}
-		select { // it is decided and not acknowledged everywhere yet
+		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -88,23 +99,26 @@ func (c *coordinator) transfer(ctx context.Context, t transfer) error {
 	}
 }
 
-// await waits for the decision and notes it.
-func (c *coordinator) await(ctx context.Context, tx *twopc.Tx) error {
+// await waits for the decision. It is final, and noted, if the transfer was made or a site refused it.
+func (c *coordinator) await(ctx context.Context, tx *twopc.Tx) (final bool, err error) {
 	select {
 	case <-tx.Done():
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
 	if !errors.Is(tx.Err(), twopc.ErrDecided) {
-		return fmt.Errorf("%s: %w", tx.ID(), tx.Err())
+		return false, fmt.Errorf("%s: %w", tx.ID(), tx.Err())
+	}
+	if tx.Outcome() == twopc.Aborted && !strings.Contains(tx.Reason(), errPoor.Error()) {
+		return false, nil
 	}
 	if err := c.db.Update(func(t *bbolt.Tx) error {
 		return t.Bucket(decisions).Put([]byte(tx.ID()), []byte(tx.Outcome().String()))
 	}); err != nil {
-		return err
+		return false, err
 	}
-	_, err := fmt.Fprintf(os.Stdout, "decided %s %s\n", tx.ID(), tx.Outcome())
-	return err
+	_, err = fmt.Fprintf(os.Stdout, "decided %s %s\n", tx.ID(), tx.Outcome())
+	return true, err
 }
 
 // knows tells whether the decision on a transfer was noted.

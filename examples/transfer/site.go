@@ -19,7 +19,7 @@ func site(ctx context.Context, g *ground.Ground, name, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer b.close() //nolint:errcheck // every step is a transaction of its own
+	defer b.close()                                         //nolint:errcheck // every step is a transaction of its own
 	s, err := g.Open(ctx, session.WithTimeout(time.Second)) // who is killed is soon known to be dead
 	if err != nil {
 		return err

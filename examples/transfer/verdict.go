@@ -4,18 +4,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/troupe-go/troupe/recipes/twopc"
 )
 
 // verdict opens both books and says whether they agree.
 func verdict(dir string, transfers, killed int, out io.Writer) error {
 	var sum int64
-	var ended [2]map[string]string
+	var made [2]map[string]bool
 	for i, site := range []string{north, south} {
 		b, err := openBook(dir, site)
 		if err != nil {
 			return err
 		}
-		free, promised, how, err := b.audit()
+		free, promised, paid, err := b.audit()
 		if err := errors.Join(err, b.close()); err != nil {
 			return err
 		}
@@ -24,11 +30,21 @@ func verdict(dir string, transfers, killed int, out io.Writer) error {
 		}
 		fmt.Fprintf(out, "%s has %d\n", site, free)
 		sum += free
-		ended[i] = how
+		made[i] = paid
+	}
+	decided, err := outcomes(dir)
+	if err != nil {
+		return err
 	}
 	for _, t := range list(transfers) {
-		if a, b := ended[0][t.ID], ended[1][t.ID]; a != b || a == "" {
-			return fmt.Errorf("%s is %q in the north and %q in the south", t.ID, a, b)
+		switch outcome := decided[t.ID]; {
+		case outcome == "":
+			return fmt.Errorf("%s was not decided", t.ID)
+		case (outcome == twopc.Committed.String()) != made[0][t.ID]:
+			return fmt.Errorf("%s was %s, and the book of the %s says otherwise", t.ID, outcome, north)
+		}
+		if made[0][t.ID] != made[1][t.ID] {
+			return fmt.Errorf("%s is in one of the books and not in the other", t.ID)
 		}
 	}
 	if want := int64(2 * accounts * initial); sum != want {
@@ -36,4 +52,20 @@ func verdict(dir string, transfers, killed int, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "all %d transfers are in both books or in none, and no money was lost, in spite of %d kills\n", transfers, killed)
 	return nil
+}
+
+// outcomes are what the coordinator has noted.
+func outcomes(dir string) (map[string]string, error) {
+	db, err := bbolt.Open(filepath.Join(dir, "coordinator.db"), 0o600, &bbolt.Options{Timeout: 5 * time.Second})
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close() //nolint:errcheck // it is only read
+	all := make(map[string]string)
+	return all, db.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket(decisions).ForEach(func(k, v []byte) error {
+			all[string(k)] = string(v)
+			return nil
+		})
+	})
 }
