@@ -110,6 +110,9 @@ func (w *world) happen(b *recipetest.Actor) bool {
 			return false
 		}
 	case 9:
+		if w.choose(6) == 0 && len(w.living()) > w.parties {
+			f.close()
+		}
 		w.Bury()
 	case 10:
 		f.withdraw()
@@ -127,7 +130,7 @@ func (w *world) happen(b *recipetest.Actor) bool {
 	case 13, 14:
 		f.depart()
 	case 15, 16, 17, 18:
-		if len(f.claims) < 2 {
+		if len(f.claims) < 2 && !f.closed {
 			f.want()
 		}
 	default:
@@ -139,7 +142,7 @@ func (w *world) happen(b *recipetest.Actor) bool {
 func (w *world) living() []*face {
 	var all []*face
 	for _, f := range w.faces {
-		if stopped, _ := f.actor.Stopped(); !stopped && !f.dead {
+		if stopped, _ := f.actor.Stopped(); !stopped && !f.dead && !f.closed {
 			all = append(all, f)
 		}
 	}
@@ -155,6 +158,18 @@ func (w *world) conclude() error {
 			f.withdraw()
 		}
 	}
+	if !w.run(20000) {
+		return errors.New("it does not come to rest")
+	}
+	for _, f := range w.faces { // what is left of a party that has stopped goes with it
+		if stopped, _ := f.actor.Stopped(); f.closed && !stopped && !f.dead && !f.closed {
+			return fmt.Errorf("%s does not wind up, in state %s", f.id, f.actor.Machine().(watched).Phase())
+		}
+		if f.closed {
+			f.kill()
+		}
+	}
+	w.Bury()
 	for range 3 { // a crash after its passage was wished may bring another
 		for _, f := range w.living() {
 			f.depart()
@@ -220,6 +235,15 @@ func (w *world) clean() error {
 	for _, n := range rounds {
 		if left := w.standing(double.RoundPath(at, n)); w.parties > 1 && len(left) > 0 {
 			return fmt.Errorf("parties are left in round %d: %v", n, left)
+		}
+	}
+	for _, f := range w.living() {
+		f.close()
+	}
+	w.run(20000)
+	for _, f := range w.faces {
+		if stopped, _ := f.actor.Stopped(); !stopped && !f.dead {
+			return fmt.Errorf("%s does not stop, in state %s", f.id, f.actor.Machine().(watched).Phase())
 		}
 	}
 	return nil

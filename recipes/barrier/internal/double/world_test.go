@@ -42,6 +42,7 @@ type face struct {
 	entered  int
 	refused  []error
 	dead     bool
+	closed   bool
 }
 
 type passage struct {
@@ -134,6 +135,13 @@ func (f *face) kill() {
 	}
 }
 
+// close winds the party up.
+func (f *face) close() {
+	f.depart()
+	f.claims, f.passages, f.closed = nil, nil, true
+	f.actor.Tell(recipe.Closing{})
+}
+
 // lapse: every possession of the process is over.
 func (f *face) lapse() { f.depart() }
 
@@ -201,7 +209,7 @@ func (f *face) enter(e double.Enter) {
 func (f *face) over(claim uint64) {
 	i := slices.IndexFunc(f.passages, func(p *passage) bool { return p.claim == claim })
 	if i < 0 {
-		if f.given[claim] {
+		if f.given[claim] && !f.closed {
 			panic(failure(fmt.Sprintf("%s: over twice: %d", f.id, claim)))
 		}
 		return // it never had the passage: word of that is on its way
