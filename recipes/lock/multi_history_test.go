@@ -61,28 +61,28 @@ func (hs histories) client(ctx context.Context, t *testing.T, id int, rng *rand.
 		if err != nil {
 			return
 		}
-		hs.hold(id, g, asked)
+		ended := hs.hold(id, g, asked)
 		pause(ctx, rng, 20*time.Millisecond)
 		release, cancel := context.WithTimeout(ctx, time.Second)
 		_ = g.Release(release)
 		cancel()
-		for _, part := range g.Grants() {
-			<-part.Done()
-		}
+		ended.Wait()
 	}
 }
 
-// hold notes the grant of each part, and its end.
-func (hs histories) hold(id int, g *lock.MultiGrant, asked int64) {
+// hold notes the grant of each part, and its end, for which the caller waits.
+func (hs histories) hold(id int, g *lock.MultiGrant, asked int64) *sync.WaitGroup {
+	var ended sync.WaitGroup
 	for _, part := range g.Grants() {
 		h := hs[part.Path()[:len(multiPaths[0])]]
 		h.note(&h.locks, id, "grant", part.Token(), asked, h.now())
-		go func() { // ends with the grant
+		ended.Go(func() {
 			<-part.Done()
 			at := h.now()
 			h.note(&h.locks, id, "end", part.Token(), at, at)
-		}()
+		})
 	}
+	return &ended
 }
 
 func (hs histories) check(t *testing.T, atLeast int) {
