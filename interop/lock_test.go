@@ -21,6 +21,7 @@ type pairing struct {
 // Their locks that stand in one line with Troupe's: in Troupe's own layout, and in theirs.
 var exclusive = map[string]pairing{
 	"curator":                 {theirs: maker{driver: javaDriver, client: "curator", recipe: "mutex"}.contender, layout: lock.Troupe},
+	"selector":                {theirs: maker{driver: javaDriver, client: "curator", recipe: "selector"}.contender, layout: lock.Troupe},
 	"kazoo":                   {theirs: maker{driver: kazooDriver, client: "kazoo", recipe: "lock-beside"}.contender, layout: lock.Troupe},
 	"kazoo in its own":        {theirs: maker{driver: kazooDriver, client: "kazoo", recipe: "lock"}.contender, layout: lock.Kazoo},
 	"writelock":               {theirs: maker{driver: javaDriver, client: "zookeeper", recipe: "writelock"}.contender, layout: lock.Troupe},

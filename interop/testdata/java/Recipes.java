@@ -6,6 +6,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.framework.recipes.leader.LeaderSelector;
+import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
@@ -40,6 +42,8 @@ final class Recipes {
                 return new Permits(new InterProcessSemaphoreV2(curator(session), path, Integer.parseInt(more[0])));
             case "latch":
                 return new Latch(curator(session), path, more[0]);
+            case "selector":
+                return new Selector(curator(session), path);
             case "simple-queue":
                 SimpleDistributedQueue simple = new SimpleDistributedQueue(curator(session), path);
                 return new Queue(simple::offer, simple::poll, simple::peek, simple::take);
@@ -162,6 +166,44 @@ final class Recipes {
                 default:
                     return super.call(verb, a);
             }
+        }
+    }
+
+    /** LeaderSelector leads while a method of its listener runs: here, until release. Each acquisition makes one. */
+    private static final class Selector extends Possession {
+        private final CuratorFramework client;
+        private final String path;
+        private LeaderSelector selector;
+        private CountDownLatch resigned;
+
+        Selector(CuratorFramework client, String path) {
+            this.client = client;
+            this.path = path;
+        }
+
+        @Override
+        boolean acquire(long millis) throws Exception {
+            CountDownLatch leads = new CountDownLatch(1);
+            CountDownLatch resign = new CountDownLatch(1);
+            resigned = resign;
+            selector = new LeaderSelector(client, path, new LeaderSelectorListenerAdapter() {
+                @Override
+                public void takeLeadership(CuratorFramework c) throws Exception {
+                    leads.countDown();
+                    resign.await();
+                }
+            });
+            selector.start();
+            if (leads.await(millis, TimeUnit.MILLISECONDS)) {
+                return true;
+            }
+            selector.close();
+            return false;
+        }
+
+        @Override
+        void release() {
+            resigned.countDown();
         }
     }
 
