@@ -106,6 +106,11 @@ func (r *Reader) Text() string {
 		}
 		return ""
 	}
+	return Text(b)
+}
+
+// Text is the string that Java makes of bytes: what isn't UTF-8 is replaced.
+func Text(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
 	}

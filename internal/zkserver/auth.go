@@ -18,7 +18,7 @@ func (s *Server) setAuth(c *conn, q *jute.Request) bool {
 	}
 	switch {
 	case q.Scheme == "digest" && q.Data != nil:
-		id := Digest(string(q.Data))
+		id := Digest(jute.Text(q.Data)) // of characters, as there, not of bytes
 		c.identify(jute.Identity{Scheme: "digest", ID: id})
 		if s.cfg.Super != "" && id == s.cfg.Super {
 			c.identify(jute.Identity{Scheme: tree.SuperScheme})

@@ -34,6 +34,16 @@ func TestIdentities(t *testing.T) {
 	})
 }
 
+// Credentials that are no text are read as Java reads them: the digest is of what that makes of them.
+func TestCredentialsThatAreNoText(t *testing.T) {
+	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+		c := join(t, s)
+		require.Equal(t, jute.OK, c.auth("digest", "\xff\xfep").Err)
+		c.must(jute.Request{Op: jute.OpCreate, Path: "/mine", ACL: []jute.ACL{{Perms: jute.PermAll, Scheme: "auth"}}})
+		require.Equal(t, "\ufffd\ufffdp:LU45PjYsGorM26VxmUfR83NCGDY=", c.must(jute.Request{Op: jute.OpGetACL, Path: "/mine"}).ACL[0].ID)
+	})
+}
+
 func TestAddressesAreIdentities(t *testing.T) {
 	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		c := join(t, s)
