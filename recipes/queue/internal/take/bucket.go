@@ -28,9 +28,10 @@ type bucket struct {
 	asked  bool
 	gone   bool
 
-	living  []int32         // the numbers of all items, in order
-	free    []entry         // what nobody has claimed, in order
-	doubted map[string]bool // that were not as they were believed to be: claimed by somebody else, or more often than never
+	living  []int32           // the numbers of all items, in order
+	known   map[string]*entry // all items, by name
+	free    []*entry          // what nobody has claimed, in order
+	doubted map[string]bool   // that were not as they were believed to be: claimed by somebody else, or more often than never
 	claimed int
 	bodies  map[string]*text // by name
 	wary    bool             // items in it were claimed before: their versions have to be read
@@ -181,27 +182,24 @@ func (m *Machine) listed(b *bucket, names []string) []recipe.Effect {
 	}
 	b.bodies = bodies
 	b.living = b.living[:0]
+	known := make(map[string]*entry, len(names))
 	for _, name := range names {
-		i, ok := place.ParseItem(name, b.at.Lane)
-		if !ok {
+		e := b.entry(name)
+		if e == nil {
 			continue
 		}
-		b.living = append(b.living, i.Seq)
-		if !claims.On(i.Seq) {
+		known[name] = e
+		b.living = append(b.living, e.Seq)
+		if !claims.On(e.Seq) {
 			b.wary = b.wary || b.doubted[name] // nobody has it: it was claimed before
-			e := entry{Item: i, name: name}
-			if body, nth, ok := place.BodyOf(i.GUID); ok && bodies[body] != nil {
-				e.body, e.nth = body, nth
-			}
 			b.free = append(b.free, e)
 		}
 	}
+	b.known = known
 	clear(b.doubted)
 	inOrder(b.free)
 	slices.SortFunc(b.living, znode.CompareSeq)
-	m.dropPicks(b, func(name string) bool {
-		return slices.ContainsFunc(b.free, func(e entry) bool { return e.name == name })
-	})
+	m.dropPicks(b, b.freeNames())
 	for _, p := range m.line {
 		p.confirmed = p.confirmed || p.bucket == b && p.confirming
 	}
@@ -212,9 +210,34 @@ func (m *Machine) listed(b *bucket, names []string) []recipe.Effect {
 	return nil
 }
 
+// entry is the item with this name; nil if it is none's.
+func (b *bucket) entry(name string) *entry {
+	if e := b.known[name]; e != nil {
+		return e
+	}
+	i, ok := place.ParseItem(name, b.at.Lane)
+	if !ok {
+		return nil
+	}
+	e := &entry{Item: i, name: name}
+	if body, nth, ok := place.BodyOf(i.GUID); ok && b.bodies[body] != nil {
+		e.body, e.nth = body, nth
+	}
+	return e
+}
+
+// freeNames are the names of what is free.
+func (b *bucket) freeNames() map[string]bool {
+	names := make(map[string]bool, len(b.free))
+	for _, e := range b.free {
+		names[e.name] = true
+	}
+	return names
+}
+
 // inOrder sorts items of one bucket by their numbers. Those of a bucket never come near the end of their range, but others may have had a hand in it.
-func inOrder(items []entry) {
-	slices.SortStableFunc(items, func(a, b entry) int { return znode.CompareSeq(a.Seq, b.Seq) })
+func inOrder(items []*entry) {
+	slices.SortFunc(items, func(a, b *entry) int { return znode.CompareSeq(a.Seq, b.Seq) })
 }
 
 // picked tells whether items of a bucket are in line or being claimed.
@@ -237,13 +260,13 @@ func (m *Machine) hide(b *bucket) {
 	for _, h := range m.held { // a listing may be older than a claim that was answered before it
 		hidden[h.pick.path] = hidden[h.pick.path] || h.pick.bucket == b
 	}
-	b.free = slices.DeleteFunc(b.free, func(e entry) bool { return hidden[znode.Join(b.path, e.name)] })
+	b.free = slices.DeleteFunc(b.free, func(e *entry) bool { return hidden[znode.Join(b.path, e.name)] })
 }
 
 // dropPicks takes those of a bucket out of line that are not free any more.
-func (m *Machine) dropPicks(b *bucket, free func(name string) bool) {
+func (m *Machine) dropPicks(b *bucket, free map[string]bool) {
 	m.line = slices.DeleteFunc(m.line, func(p *pick) bool {
-		p.dropped = p.dropped || p.bucket == b && (free == nil || !free(p.entry.name))
+		p.dropped = p.dropped || p.bucket == b && !free[p.entry.name]
 		return p.dropped
 	})
 }

@@ -141,7 +141,7 @@ func (m *Machine) stepAside() []recipe.Effect {
 		m.aside = false
 		return nil
 	})
-	return []recipe.Effect{recipe.Wake{Ask: ask, After: 1 + int64(h.Sum32())%(1<<min(m.bumps, 5))}}
+	return []recipe.Effect{recipe.Wake{Ask: ask, After: 1 + int64(h.Sum32())%(1<<min(m.bumps, 3))}}
 }
 
 // askClaim looks whether claims whose answer was lost stand. They were made together, so one of them tells of all.

@@ -12,7 +12,7 @@ import (
 // pick is an item that is to be taken.
 type pick struct {
 	bucket  *bucket
-	entry   entry
+	entry   *entry
 	path    string
 	data    []byte
 	version int32
@@ -66,7 +66,7 @@ func (m *Machine) relist(b *bucket) []recipe.Effect {
 }
 
 // read puts an item into line.
-func (m *Machine) read(b *bucket, e entry) []recipe.Effect {
+func (m *Machine) read(b *bucket, e *entry) []recipe.Effect {
 	p := &pick{bucket: b, entry: e, path: znode.Join(b.path, e.name)}
 	m.line = append(m.line, p)
 	if e.body != "" && !b.wary && b.bodies[e.body] != nil && !b.bodies[e.body].bad {

@@ -1,8 +1,10 @@
 package take
 
 import (
+	"cmp"
 	"slices"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 )
 
@@ -73,13 +75,12 @@ func (m *Machine) listedFlat(b *bucket, names, claims []string) {
 	b.free = b.free[:0]
 	for _, name := range names {
 		if i, ok := m.cfg.Parse(name); ok && !slices.Contains(claims, name) {
-			b.free = append(b.free, entry{Item: i, name: name})
+			b.free = append(b.free, &entry{Item: i, name: name})
 		}
 	}
-	inOrder(b.free)
-	slices.SortStableFunc(b.free, func(a, c entry) int { return a.Priority - c.Priority })
-	m.dropPicks(b, func(name string) bool {
-		return slices.ContainsFunc(b.free, func(e entry) bool { return e.name == name })
+	slices.SortFunc(b.free, func(a, c *entry) int {
+		return cmp.Or(cmp.Compare(a.Priority, c.Priority), znode.CompareSeq(a.Seq, c.Seq))
 	})
+	m.dropPicks(b, b.freeNames())
 	m.hide(b)
 }

@@ -105,7 +105,7 @@ func (m *Machine) askClock() []recipe.Effect {
 }
 
 // move reads an item that is due, and moves it to the end of its line: it arrives when its delay is over.
-func (m *Machine) move(b *bucket, e entry) []recipe.Effect {
+func (m *Machine) move(b *bucket, e *entry) []recipe.Effect {
 	path := znode.Join(b.path, e.name)
 	if m.later.moving == nil {
 		m.later.moving = make(map[string]bool)
@@ -116,7 +116,7 @@ func (m *Machine) move(b *bucket, e entry) []recipe.Effect {
 	m.later.moving[path] = true
 	over := func() {
 		delete(m.later.moving, path)
-		b.free = slices.DeleteFunc(b.free, func(f entry) bool { return f.name == e.name })
+		b.free = slices.DeleteFunc(b.free, func(f *entry) bool { return f.name == e.name })
 	}
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
 		s := ev.(recipe.Seen)
