@@ -26,7 +26,7 @@ func (quiet) Printf(string, ...any) {}
 
 func newRaw(tb testing.TB, servers []string, dir string) *raw {
 	tb.Helper()
-	out := &wire{written: make(chan struct{}, 1)}
+	out := newWire()
 	conn, events, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(quiet{}), zk.WithDialer(out.dial))
 	require.NoError(tb, err)
 	tb.Cleanup(conn.Close)
@@ -75,12 +75,12 @@ func (r *raw) least(tb testing.TB) {
 func (r *raw) same(tb testing.TB) {
 	tb.Helper()
 	created := make(chan string, 1)
-	r.wire.ahead(func() { created <- r.create(tb) })
+	r.wire.ahead(opCreate, func() { created <- r.create(tb) })
 	names := r.list(tb)
 	own := <-created
 	require.Equal(tb, path.Base(own), names[0])
 	fired := make(chan (<-chan zk.Event), 1)
-	r.wire.ahead(func() {
+	r.wire.ahead(opGetData, func() {
 		_, _, ev, err := r.conn.GetW(own)
 		assert.NoError(tb, err)
 		fired <- ev
