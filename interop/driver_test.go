@@ -13,7 +13,7 @@ import (
 )
 
 // patience bounds whatever a test waits for: a busy machine may be slow, but a line that is stuck stays stuck.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // driver is a process that speaks for a client library: see testdata/java/Driver.java for its lines.
 type driver struct {
