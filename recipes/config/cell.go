@@ -1,0 +1,118 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"sync/atomic"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Cell is one process's view of a value. It is safe for concurrent use.
+type Cell[T any] struct {
+	session *session.Session
+	path    string
+	codec   Codec[T]
+
+	now      atomic.Pointer[Snapshot[T]]
+	topic    *notify.Topic[Snapshot[T]]
+	life     context.Context // of the cell
+	cancel   context.CancelFunc
+	ended    *notify.Latch  // the goroutine has
+	sweeping sync.WaitGroup // goroutines that delete markers
+	end      notify.End
+}
+
+// Open follows the value at a path and returns when it has been seen for the first time; that it does not exist yet is no error. ctx bounds that wait, and
+// not the cell. Errors name the argument that is wrong; session.ErrClosed; ctx's cause.
+func Open[T any](ctx context.Context, s *session.Session, path string, codec Codec[T]) (*Cell[T], error) {
+	const op = "config.Open"
+	if s == nil {
+		return nil, errors.New("config.Open: s: nil session")
+	}
+	if err := znode.Validate(path); err != nil {
+		return nil, &session.OpError{Op: op, Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
+	}
+	if v := reflect.ValueOf(codec); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, failed(op, path, errors.New("codec: nil"))
+	}
+	if s.Err() != nil {
+		return nil, failed(op, path, session.ErrClosed)
+	}
+	watching, cancel := context.WithCancel(context.Background()) // the cell's life, which Close ends, and not that of the call
+	c := &Cell[T]{session: s, path: path, codec: codec, topic: notify.NewTopic[Snapshot[T]](), life: watching, cancel: cancel, ended: notify.NewLatch()}
+	first := notify.NewLatch()
+	go c.run(s.WatchData(watching, path), first) // owned by the cell: ends with Close or with the session
+	select {
+	case <-first.C():
+		return c, nil
+	case <-c.ended.C():
+		return nil, failed(op, path, session.ErrClosed)
+	case <-ctx.Done():
+		cancel()
+		<-c.ended.C() // prompt: its channel closes
+		return nil, failed(op, path, context.Cause(ctx))
+	}
+}
+
+// run publishes what is seen, until the watch ends.
+func (c *Cell[T]) run(states <-chan session.Data, first *notify.Latch) {
+	defer c.ended.Close()
+	var now Snapshot[T]
+	for d := range states {
+		next, changed := now.follow(d, c.codec)
+		if fresh := c.now.Load() == nil; changed || fresh {
+			now = next
+			c.now.Store(&next)
+			c.topic.Publish(next)
+			first.Close()
+		}
+	}
+	c.topic.Close()
+	cause := c.session.Err()
+	if cause == nil {
+		cause = session.ErrClosed
+	}
+	c.end.Set(failed("config", c.path, cause))
+}
+
+// Load is the newest state seen, at once.
+func (c *Cell[T]) Load() Snapshot[T] { return *c.now.Load() }
+
+// Observe is a subscription: the present state first, then each newer one, which replaces one that was not received. It closes when ctx or the cell ends.
+func (c *Cell[T]) Observe(ctx context.Context) <-chan Snapshot[T] { return c.topic.Subscribe(ctx) }
+
+// Await waits until a good value stands in ZooKeeper and returns it: the rendezvous of the ZooKeeper paper, for those who start before it is known what
+// they are to be told. Errors: ctx's cause; session.ErrClosed.
+func (c *Cell[T]) Await(ctx context.Context) (Snapshot[T], error) {
+	for s := range c.Observe(ctx) {
+		if s.Good() {
+			return s, nil
+		}
+	}
+	err := context.Cause(ctx)
+	if err == nil {
+		<-c.Done() // the topic has closed: it is ending
+		err = c.Err()
+	}
+	return Snapshot[T]{}, failed("await", c.path, err)
+}
+
+// Done closes when the cell is over: by Close, or with its session. Err then says why.
+func (c *Cell[T]) Done() <-chan struct{} { return c.end.Done() }
+
+// Err is nil exactly while Done is open: session.ErrClosed, or the cause for which the session ended.
+func (c *Cell[T]) Err() error { return c.end.Err() }
+
+// Close ends the cell, and returns when nothing of it is left. The value stays. It is idempotent, and always prompt; ctx is there for the form.
+func (c *Cell[T]) Close(context.Context) error {
+	c.cancel()
+	<-c.ended.C()
+	c.sweeping.Wait()
+	return nil
+}

@@ -1,0 +1,79 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Codec turns values into a znode's data and back. It is used by several goroutines at once. Decode must not keep the bytes; what it refuses, or panics
+// at, is reported as [ErrBadData].
+type Codec[T any] interface {
+	Encode(value T) ([]byte, error)
+	Decode(data []byte) (T, error)
+}
+
+type codec[T any] struct {
+	encode func(T) ([]byte, error)
+	decode func([]byte) (T, error)
+}
+
+func (c codec[T]) Encode(value T) ([]byte, error) { return c.encode(value) }
+func (c codec[T]) Decode(data []byte) (T, error)  { return c.decode(data) }
+
+// JSON is the codec of package encoding/json.
+func JSON[T any]() Codec[T] {
+	return codec[T]{
+		encode: func(v T) ([]byte, error) { return json.Marshal(v) },
+		decode: func(data []byte) (v T, err error) { return v, json.Unmarshal(data, &v) },
+	}
+}
+
+// YAML is the codec of go.yaml.in/yaml/v3. A znode without data is no value.
+func YAML[T any]() Codec[T] {
+	return codec[T]{
+		encode: func(v T) ([]byte, error) { return yaml.Marshal(v) },
+		decode: func(data []byte) (v T, err error) {
+			if len(data) == 0 {
+				return v, errors.New("no document")
+			}
+			return v, yaml.Unmarshal(data, &v)
+		},
+	}
+}
+
+// Text is the codec of strings as they are, in UTF-8.
+func Text() Codec[string] {
+	return codec[string]{
+		encode: func(v string) ([]byte, error) {
+			if !utf8.ValidString(v) {
+				return nil, errors.New("not valid UTF-8")
+			}
+			return []byte(v), nil
+		},
+		decode: func(data []byte) (string, error) {
+			if !utf8.Valid(data) {
+				return "", errors.New("not valid UTF-8")
+			}
+			return string(data), nil
+		},
+	}
+}
+
+// decode is Decode with everything that may go wrong as an error.
+func decode[T any](c Codec[T], data []byte) (v T, err error) {
+	defer func() {
+		if r := recover(); r != nil { // the application's own methods may run in there
+			err = fmt.Errorf("%w: panic: %v", ErrBadData, r)
+		}
+	}()
+	v, err = c.Decode(data)
+	if err != nil {
+		var zero T
+		return zero, fmt.Errorf("%w: %w", ErrBadData, err)
+	}
+	return v, nil
+}

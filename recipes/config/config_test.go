@@ -1,0 +1,258 @@
+package config_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/session"
+)
+
+func TestARendezvous(t *testing.T) {
+	inBubble(t, func(w *world) {
+		late := open(w, w.session("late"), config.JSON[limits]())
+		require.Equal(w, config.Snapshot[limits]{}, late.Load())
+		got := make(chan config.Snapshot[limits])
+		go func() {
+			s, err := late.Await(w.Context())
+			if err != nil {
+				w.Error(err)
+			}
+			got <- s
+		}()
+		time.Sleep(time.Hour)
+		first := open(w, w.session("first"), config.JSON[limits]())
+		written, err := first.Update(w.Context(), set(limits{Rate: 7}))
+		require.NoError(w, err)
+		s := <-got
+		require.Equal(w, written, s)
+		require.Equal(w, 7, s.Value.Rate)
+		require.True(w, s.Good())
+		synctest.Wait()
+		require.Equal(w, s, late.Load())
+		data, _, err := w.session("reader").Get(w.Context(), path)
+		require.NoError(w, err)
+		require.JSONEq(w, `{"Rate":7}`, string(data))
+	})
+}
+
+func TestBadDataKeepTheLastGoodValue(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.session("a")
+		put(w, s, "{")
+		c := open(w, s, config.JSON[limits]())
+		require.ErrorIs(w, c.Load().Err, config.ErrBadData)
+		require.True(w, c.Load().Present)
+		require.False(w, c.Load().Good())
+		_, err := c.Update(w.Context(), increment)
+		require.ErrorIs(w, err, config.ErrBadData)
+		put(w, s, `{"Rate":1}`)
+		good := c.Load()
+		require.True(w, good.Good())
+		put(w, s, `{"Rate":"many"}`)
+		now := c.Load()
+		require.ErrorIs(w, now.Err, config.ErrBadData)
+		require.ErrorContains(w, now.Err, "Rate")
+		require.Equal(w, good.Value, now.Value)
+		require.Greater(w, now.Mzxid, good.Mzxid)
+		require.NoError(w, s.Delete(w.Context(), path, -1))
+		synctest.Wait()
+		now = c.Load()
+		require.Equal(w, config.Snapshot[limits]{Value: good.Value}, now, "gone: the last good value, and that it is gone")
+		put(w, s, `{"Rate":2}`)
+		require.Equal(w, 2, c.Load().Value.Rate, "B67: and made anew")
+	})
+}
+
+func TestObserveGivesTheStatesInOrder(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.session("a")
+		c := open(w, s, config.JSON[limits]())
+		ctx, cancel := context.WithCancel(w.Context())
+		seen := c.Observe(ctx)
+		require.False(w, (<-seen).Present)
+		for i := range 5 {
+			_, err := c.Update(w.Context(), set(limits{Rate: i}))
+			require.NoError(w, err)
+			require.Equal(w, i, (<-seen).Value.Rate)
+		}
+		w.server.Disconnect(s.Status().SessionID)
+		require.True(w, (<-seen).Stale)
+		now := <-seen
+		require.False(w, now.Stale)
+		require.Equal(w, 4, now.Value.Rate)
+		cancel()
+		synctest.Wait()
+		_, there := <-seen
+		require.False(w, there)
+	})
+}
+
+// B69: deleted and made again with the same version while the connection was down. B68: a change made meanwhile comes after it.
+func TestB69_AZnodeMadeAnewIsAnotherOne(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, admin := w.session("a"), w.session("admin")
+		put(w, admin, `{"Rate":1}`)
+		c := open(w, s, config.JSON[limits]())
+		before := c.Load()
+		heal := w.server.Host("a").Partition()
+		require.NoError(w, admin.Delete(w.Context(), path, -1))
+		put(w, admin, `{"Rate":2}`)
+		seen := c.Observe(w.Context())
+		time.Sleep(5 * time.Second)
+		heal()
+		time.Sleep(30 * time.Second)
+		now := c.Load()
+		require.Equal(w, before.Version, now.Version)
+		require.Greater(w, now.Czxid, before.Czxid)
+		require.Equal(w, 2, now.Value.Rate)
+		require.Equal(w, now, <-seen)
+	})
+}
+
+// B69, on the other side: an update that meets a znode made anew with the version that it knows says so.
+func TestB69_AnUpdateOfAZnodeMadeAnew(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, admin := w.session("a"), w.session("admin")
+		put(w, admin, `{"Rate":1}`)
+		c := open(w, s, config.JSON[limits]())
+		_, err := c.Update(w.Context(), func(l limits) (limits, error) {
+			require.NoError(w, admin.Delete(w.Context(), path, -1))
+			put(w, admin, `{"Rate":2}`)
+			return increment(l)
+		})
+		require.ErrorIs(w, err, config.ErrReplaced)
+	})
+}
+
+func TestUpdateSeesWhatItReplaces(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, admin := w.session("a"), w.session("admin")
+		c := open(w, s, config.JSON[limits]())
+		calls := 0
+		_, err := c.Update(w.Context(), func(l limits) (limits, error) {
+			if calls++; calls < 4 { // somebody is quicker: creates, changes, deletes
+				if calls == 3 {
+					require.NoError(w, admin.Delete(w.Context(), path, -1))
+				} else {
+					put(w, admin, `{"Rate":10}`)
+				}
+			}
+			return increment(l)
+		})
+		require.NoError(w, err)
+		require.Equal(w, 4, calls)
+		synctest.Wait()
+		require.Equal(w, 1, c.Load().Value.Rate)
+		no := errors.New("no")
+		before := w.server.Dump()
+		_, err = c.Update(w.Context(), func(limits) (limits, error) { return limits{}, no })
+		require.ErrorIs(w, err, no)
+		require.Equal(w, before, w.server.Dump())
+		names, _, err := admin.Children(w.Context(), path)
+		require.NoError(w, err)
+		require.Empty(w, names, "no marker is left")
+	})
+}
+
+type stubborn struct{ Rate int }
+
+func (*stubborn) UnmarshalJSON([]byte) error { panic("not today") }
+
+func TestCodecs(t *testing.T) {
+	t.Parallel()
+	roundtrip(t, config.JSON[limits](), limits{3, "x"}, `{"Rate":3,"Name":"x"}`, "", "{", "[]", `{"Rate":1} trailing`)
+	roundtrip(t, config.YAML[limits](), limits{3, "x"}, "rate: 3\nname: x\n", "", "rate: [", "\t")
+	roundtrip(t, config.Text(), "héllo", "héllo", "\xff")
+	_, err := config.Text().Encode("\xff")
+	require.Error(t, err)
+	_, err = config.JSON[func()]().Encode(nil)
+	require.Error(t, err)
+	bubble(t, func(w *world) {
+		s := w.session("a")
+		put(w, s, `{}`)
+		c := open(w, s, config.JSON[stubborn]())
+		require.ErrorIs(w, c.Load().Err, config.ErrBadData)
+		require.ErrorContains(w, c.Load().Err, "not today", "a panic in there is bad data too")
+	})
+}
+
+func roundtrip[T any](t *testing.T, c config.Codec[T], v T, text string, bad ...string) {
+	t.Helper()
+	data, err := c.Encode(v)
+	require.NoError(t, err)
+	require.Equal(t, text, string(data))
+	back, err := c.Decode(data)
+	require.NoError(t, err)
+	require.Equal(t, v, back)
+	for _, b := range bad {
+		_, err := c.Decode([]byte(b))
+		require.Error(t, err, "%q", b)
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.session("a")
+		_, err := config.Open(w.Context(), nil, path, config.Text())
+		require.ErrorContains(w, err, "s: nil")
+		for _, bad := range []string{"", "relative", "/a/", "/a//b"} {
+			_, err = config.Open(w.Context(), s, bad, config.Text())
+			require.ErrorIs(w, err, session.ErrInvalidPath)
+		}
+		_, err = config.Open[string](w.Context(), s, path, nil)
+		require.ErrorContains(w, err, "codec: nil")
+		c := open(w, s, config.Text())
+		_, err = c.Update(w.Context(), nil)
+		require.ErrorContains(w, err, "f: nil")
+		_, err = c.Update(w.Context(), func(string) (string, error) { return "\xff", nil })
+		require.ErrorContains(w, err, "the new value")
+		_, err = c.Update(w.Context(), func(string) (string, error) { return strings.Repeat("x", 2<<20), nil })
+		require.ErrorIs(w, err, session.ErrTooLarge)
+		require.ErrorContains(w, err, "the new value")
+		require.NotContains(w, w.server.Dump(), path)
+	})
+}
+
+func TestContextsAndEnds(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.session("a")
+		c := open(w, s, config.Text())
+		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+		defer cancel()
+		_, err := c.Await(ctx)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		heal := w.server.Host("a").Partition()
+		_, err = c.Update(ctx, func(s string) (string, error) { return s, nil })
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		short, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		_, err = config.Open(short, s, "/other", config.Text())
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		heal()
+		seen := c.Observe(w.Context())
+		require.NoError(w, c.Err())
+		require.NoError(w, c.Close(w.Context()))
+		require.NoError(w, c.Close(w.Context()))
+		<-c.Done()
+		require.ErrorIs(w, c.Err(), session.ErrClosed)
+		for range seen { //nolint:revive // until it closes
+		}
+		_, err = c.Await(w.Context())
+		require.ErrorIs(w, err, session.ErrClosed)
+		_, err = c.Update(w.Context(), func(s string) (string, error) { return s, nil })
+		require.ErrorIs(w, err, session.ErrClosed)
+		d := open(w, s, config.Text())
+		require.NoError(w, s.Close(w.Context()))
+		<-d.Done()
+		require.ErrorIs(w, d.Err(), session.ErrClosed)
+		_, err = config.Open(w.Context(), s, path, config.Text())
+		require.ErrorIs(w, err, session.ErrClosed)
+	})
+}

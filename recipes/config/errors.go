@@ -1,0 +1,26 @@
+package config
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+var (
+	// ErrBadData: what stands in ZooKeeper can't be decoded. [Cell.Update] changes nothing then, since its function could not see what it replaces;
+	// write something good with session.Set.
+	ErrBadData = errors.New("config: the data can't be decoded")
+
+	// ErrReplaced: while [Cell.Update] was writing, the znode was deleted and made again, and happened to have the same version. The update stands, and
+	// what had been written there anew, which its function has not seen, does not.
+	ErrReplaced = errors.New("config: the znode was made anew while it was updated")
+)
+
+// failed wraps an error with the operation and the path, once.
+func failed(op, path string, err error) error {
+	var oe *session.OpError
+	if err == nil || errors.As(err, &oe) && oe.Path == path {
+		return err
+	}
+	return &session.OpError{Op: op, Path: path, Err: err}
+}

@@ -1,0 +1,144 @@
+package config_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// Whichever request or reply of an update is lost, it is done once.
+func TestLostReplies(t *testing.T) {
+	t.Parallel()
+	fates := map[string]zktest.Verdict{
+		"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
+		"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
+	}
+	for name, fate := range fates {
+		for k, met := 1, true; met; k++ {
+			bubble(t, func(w *world) {
+				s := w.session("a")
+				c := open(w, s, config.JSON[limits]())
+				id, n := s.Status().SessionID, new(atomic.Int64)
+				w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+					if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpConnect || r.Op == zktest.OpCloseSession {
+						return zktest.Pass
+					}
+					if n.Add(1) == int64(k) {
+						return fate
+					}
+					return zktest.Pass
+				}))
+				for i := range 3 { // the first one creates
+					s, err := c.Update(w.Context(), increment)
+					require.NoError(w, err, "%s at %d", name, k)
+					require.Equal(w, i+1, s.Value.Rate, "%s at %d", name, k)
+				}
+				time.Sleep(time.Minute)
+				require.Equal(w, 3, c.Load().Value.Rate)
+				require.NotContains(w, w.server.Dump(), "-update", "a marker is left: %s at %d", name, k)
+				met = n.Load() >= int64(k)
+			})
+		}
+	}
+}
+
+// An update that is given up leaves no marker, whether it was carried out or not, and says that nobody knows.
+func TestAnUpdateThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for k, met := 1, true; met; k++ {
+		bubble(t, func(w *world) {
+			s := w.session("a")
+			put(w, s, `{"Rate":1}`)
+			c := open(w, s, config.JSON[limits]())
+			ctx, cancel := context.WithCancel(w.Context())
+			id, n := s.Status().SessionID, new(atomic.Int64)
+			remove := w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+				if r.SessionID == id && r.Op != zktest.OpPing && n.Add(1) == int64(k) {
+					cancel()
+					return zktest.Delay(time.Second)
+				}
+				return zktest.Pass
+			})
+			_, err := c.Update(ctx, increment)
+			remove()
+			if met = n.Load() >= int64(k); met && err != nil {
+				require.ErrorIs(w, err, context.Canceled)
+			}
+			time.Sleep(time.Minute)
+			if err == nil || !errors.Is(err, session.ErrUnknownOutcome) {
+				want := 1
+				if err == nil {
+					want = 2
+				}
+				require.Equal(w, want, c.Load().Value.Rate, k)
+			}
+			require.NotContains(w, w.server.Dump(), "-update", k)
+		})
+	}
+}
+
+// Many processes count together, while connections break and sessions expire: no count is lost and none is made twice.
+func TestHistoryUnderFaults(t *testing.T) {
+	t.Parallel()
+	for seed := range 4 {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				var mu sync.Mutex
+				var counted []int
+				unknown := 0
+				var all sync.WaitGroup
+				var sessions []*session.Session
+				for i := range 5 {
+					s := w.session(fmt.Sprint("h", i))
+					sessions = append(sessions, s)
+					c := open(w, s, config.JSON[limits]())
+					all.Go(func() {
+						for range 40 {
+							time.Sleep(time.Duration(10*(i+1)) * time.Millisecond)
+							got, err := c.Update(w.Context(), increment)
+							mu.Lock()
+							if err == nil {
+								counted = append(counted, got.Value.Rate)
+							} else if errors.Is(err, session.ErrUnknownOutcome) {
+								unknown++
+							} else {
+								w.Error(err)
+							}
+							mu.Unlock()
+						}
+					})
+				}
+				for i := range 30 {
+					time.Sleep(time.Duration(41+seed*7) * time.Millisecond)
+					id := sessions[i%5].Status().SessionID
+					if i%7 == 3 {
+						w.server.Expire(id)
+					} else {
+						w.server.Disconnect(id)
+					}
+				}
+				all.Wait()
+				last := open(w, w.session("last"), config.JSON[limits]()).Load()
+				slices.Sort(counted)
+				require.Equal(w, counted, slices.Compact(slices.Clone(counted)), "one count twice")
+				require.GreaterOrEqual(w, last.Value.Rate, len(counted))
+				require.LessOrEqual(w, last.Value.Rate, len(counted)+unknown, "a count that nobody made")
+				require.GreaterOrEqual(w, last.Value.Rate, counted[len(counted)-1], "a count that was lost")
+				require.LessOrEqual(w, unknown, 5)
+				require.False(w, strings.Contains(w.server.Dump(), "-update"))
+			})
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package config_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// patience bounds what happens on real servers and a busy machine.
+const patience = time.Minute
+
+// Several processes count together on real servers, one and three, of which one is killed; everybody sees the last count.
+func TestOnRealServers(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			e := ensemble.Start(t, n)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+			defer cancel()
+			var cells []*config.Cell[limits]
+			for range 3 {
+				s, err := session.Open(ctx, e.Servers(), session.WithTimeout(20*time.Second))
+				require.NoError(t, err)
+				t.Cleanup(func() {
+					ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+					defer cancel()
+					_ = s.Close(ctx)
+				})
+				c, err := config.Open(ctx, s, path, config.YAML[limits]())
+				require.NoError(t, err)
+				cells = append(cells, c)
+			}
+			var all sync.WaitGroup
+			for _, c := range cells {
+				all.Go(func() {
+					for range 20 {
+						if _, err := c.Update(ctx, increment); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			if n > 1 {
+				e.Kill(e.Leader())
+			}
+			all.Wait()
+			for _, c := range cells {
+				for s := range c.Observe(ctx) {
+					if s.Value.Rate == 60 {
+						break
+					}
+				}
+				require.Equal(t, 60, c.Load().Value.Rate)
+				require.NoError(t, c.Close(ctx))
+			}
+		})
+	}
+}

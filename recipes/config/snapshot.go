@@ -1,0 +1,40 @@
+package config
+
+import "github.com/troupe-go/troupe/session"
+
+// Snapshot is the state of a value as seen at some moment. Receivers share Value and must not change what it refers to.
+type Snapshot[T any] struct {
+	Value   T     // the last good one that this cell has seen; the zero value if there was none
+	Present bool  // the znode exists
+	Err     error // why Value is not what stands in ZooKeeper: [ErrBadData], with the codec's reason; nil if it is, or nothing stands there
+	Stale   bool  // the connection is down: so it was when last seen
+
+	// Of what stands in ZooKeeper, good or bad; 0 if nothing does. The first two tell a value from every other one ever; the version begins anew when the
+	// znode is deleted and made again.
+	Czxid, Mzxid int64
+	Version      int32
+}
+
+// Good tells whether Value is what stands in ZooKeeper, or stood there when last seen.
+func (s Snapshot[T]) Good() bool { return s.Present && s.Err == nil }
+
+// follow is the state after what was seen, and whether it is another.
+func (s Snapshot[T]) follow(d session.Data, c Codec[T]) (next Snapshot[T], changed bool) {
+	next = s
+	next.Stale = d.Stale
+	switch {
+	case !d.Exists:
+		next.Present, next.Err, next.Czxid, next.Mzxid, next.Version = false, nil, 0, 0, 0
+	case s.Present && s.Czxid == d.Stat.Czxid && s.Mzxid == d.Stat.Mzxid:
+	default:
+		next.Present, next.Err = true, nil
+		next.Czxid, next.Mzxid, next.Version = d.Stat.Czxid, d.Stat.Mzxid, d.Stat.Version
+		v, err := decode(c, d.Bytes)
+		if err != nil {
+			next.Err = err
+			break
+		}
+		next.Value = v
+	}
+	return next, next.Stale != s.Stale || next.Present != s.Present || next.Czxid != s.Czxid || next.Mzxid != s.Mzxid
+}

@@ -1,0 +1,199 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Update changes the value: f is given what stands in ZooKeeper, or the zero value if nothing does, and returns what is to stand there. If somebody else was
+// quicker, f is called again with what he has written; so it must do nothing but compute. It may change what it is given, which is its own. An error of f ends
+// the update, and nothing is changed. A znode that does not exist is made, with its parents.
+//
+// What is returned is the value as it was written; [Cell.Load] shows it, or a newer one, within a round trip. Errors: f's, with errors.Is;
+// [ErrBadData]; [ErrReplaced]; session.ErrTooLarge; what ZooKeeper refuses; ctx's
+// cause, together with session.ErrUnknownOutcome if it may have been carried out. If the answer was lost it looks whether the update was
+// carried out; only if the session ended as well, and the value has changed meanwhile, is that unknowable: session.ErrUnknownOutcome.
+func (c *Cell[T]) Update(ctx context.Context, f func(T) (T, error)) (Snapshot[T], error) {
+	const op = "update"
+	var none Snapshot[T]
+	if f == nil {
+		return none, failed(op, c.path, errors.New("f: nil"))
+	}
+	for {
+		if err := c.Err(); err != nil {
+			return none, failed(op, c.path, err)
+		}
+		u, err := c.prepare(ctx, f)
+		if err != nil {
+			return none, failed(op, c.path, err)
+		}
+		s, again, err := u.write(ctx)
+		if !again {
+			return s, failed(op, c.path, err)
+		}
+	}
+}
+
+// update is one attempt: what was seen, and what is to replace it.
+type update[T any] struct {
+	*Cell[T]
+	exists bool
+	seen   session.Stat
+	value  T
+	data   []byte
+	marker string // stands if the attempt was carried out, until its answer has come
+}
+
+// prepare reads what stands there, as new as anything that was written before, and computes what is to.
+func (c *Cell[T]) prepare(ctx context.Context, f func(T) (T, error)) (*update[T], error) {
+	if err := c.session.Sync(ctx, c.path); err != nil {
+		return nil, err
+	}
+	u := &update[T]{Cell: c, marker: znode.Join(c.path, znode.Protect(znode.NewGUID(), "update"))}
+	data, stat, err := c.session.Get(ctx, c.path)
+	var old T
+	switch {
+	case errors.Is(err, session.ErrNoNode):
+	case err != nil:
+		return nil, err
+	default:
+		u.exists, u.seen = true, stat
+		if old, err = decode(c.codec, data); err != nil {
+			return nil, err
+		}
+	}
+	if u.value, err = f(old); err != nil {
+		return nil, err
+	}
+	if u.data, err = c.codec.Encode(u.value); err != nil {
+		return nil, fmt.Errorf("the new value: %w", err)
+	}
+	return u, nil
+}
+
+// write writes it, if nothing has changed since. Again: something has.
+//
+// A set leaves no trace of who made it. So that a lost answer can be made up for, a marker is created in the same transaction, and deleted afterwards.
+func (u *update[T]) write(ctx context.Context) (s Snapshot[T], again bool, err error) {
+	first := session.CreateOp(u.path, u.data)
+	if u.exists {
+		first = session.SetOp(u.path, u.data, u.seen.Version)
+	}
+	epoch := u.session.Status().Epoch
+	results, err := u.session.Multi(ctx, first, session.CreateOp(u.marker, nil, session.Ephemeral()))
+	switch {
+	case err == nil && u.exists:
+		u.sweep(ctx)
+		return u.written(results[0].Stat)
+	case err == nil:
+		u.sweep(ctx)
+		return u.look(ctx)
+	case errors.Is(err, session.ErrUnknownOutcome):
+		unknown := err
+		if s, again, err = u.resolve(ctx, epoch); err != nil && ctx.Err() != nil {
+			u.abandon(ctx)
+			err = unknown
+		}
+		return s, again, err
+	case errors.Is(err, session.ErrBadVersion), errors.Is(err, session.ErrNodeExists):
+		return s, true, nil
+	case errors.Is(err, session.ErrNoNode):
+		if u.exists {
+			return s, true, nil // deleted meanwhile
+		}
+		parent, _ := znode.Split(u.path)
+		err = u.session.EnsurePath(ctx, parent)
+		return s, err == nil, err
+	case errors.Is(err, session.ErrTooLarge):
+		err = fmt.Errorf("the new value: %w", err)
+	}
+	return s, false, err
+}
+
+// sweep deletes the marker; behind the caller's back, if he does not wait for it.
+func (u *update[T]) sweep(ctx context.Context) {
+	if !u.swept(ctx) {
+		u.abandon(ctx)
+	}
+}
+
+// swept deletes the marker for certain; false if ctx has ended before. It may be gone, with its session.
+func (u *update[T]) swept(ctx context.Context) bool {
+	for {
+		err := u.session.Delete(ctx, u.marker, -1)
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case !errors.Is(err, session.ErrUnknownOutcome):
+			return true
+		}
+	}
+}
+
+// abandon deletes the marker of an attempt that the caller did not wait for, behind whatever is still under way on the connection.
+func (u *update[T]) abandon(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx) // it has ended; the session's end ends the wait, or the cell's
+	u.sweeping.Go(func() {           // owned by the cell
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stop := context.AfterFunc(u.life, cancel)
+		defer stop()
+		u.swept(ctx)
+	})
+}
+
+// written is the update carried out.
+func (u *update[T]) written(stat session.Stat) (Snapshot[T], bool, error) {
+	s := Snapshot[T]{Value: u.value, Present: true, Czxid: stat.Czxid, Mzxid: stat.Mzxid, Version: stat.Version}
+	if u.exists && stat.Czxid != u.seen.Czxid {
+		return s, false, ErrReplaced
+	}
+	return s, false, nil
+}
+
+// look completes what the answer to a create leaves out. If it was changed or deleted since, the update stands all the same.
+func (u *update[T]) look(ctx context.Context) (Snapshot[T], bool, error) {
+	data, stat, err := u.session.Get(ctx, u.path)
+	if err == nil && stat.Version == 0 && bytes.Equal(data, u.data) {
+		return u.written(stat)
+	}
+	return Snapshot[T]{Value: u.value, Present: true}, false, nil
+}
+
+// resolve finds out what became of an attempt whose answer was lost. It is not under way any more, and reads are up to date.
+func (u *update[T]) resolve(ctx context.Context, epoch uint64) (s Snapshot[T], again bool, err error) {
+	_, marked, err := u.session.Exists(ctx, u.marker)
+	if err != nil {
+		return s, false, err
+	}
+	data, stat, err := u.session.Get(ctx, u.path)
+	if err != nil && !errors.Is(err, session.ErrNoNode) {
+		return s, false, err
+	}
+	there := err == nil
+	want := int32(0)
+	if u.exists {
+		want = u.seen.Version + 1
+	}
+	same := there && (!u.exists || stat.Czxid == u.seen.Czxid)
+	switch {
+	case marked:
+		u.sweep(ctx)
+		if same && stat.Version == want {
+			return u.written(stat)
+		}
+		return Snapshot[T]{Value: u.value, Present: true}, false, nil // and others have written since
+	case u.session.Status().Epoch == epoch:
+		return s, true, nil // it was not
+	case there == u.exists && (!there || stat.Mzxid == u.seen.Mzxid):
+		return s, true, nil // the marker is gone with its session, but nothing has changed
+	case same && stat.Version == want && !bytes.Equal(data, u.data):
+		return s, true, nil // it is somebody else's
+	}
+	return s, false, session.ErrUnknownOutcome
+}
