@@ -1,5 +1,5 @@
 // Package contend is the contender machine: how one instance stands in a line of ephemeral sequential znodes, and what it makes of being first.
-// Exclusive locks and elections are this machine with [Exclusive]; other rules come in by [Rule].
+// Exclusive locks and elections are this machine with [Exclusive], shared locks with [Shared], semaphores with [AtMost].
 //
 // It is pure decision logic in the vocabulary of package machine: no clock, no network, no goroutine. Whoever runs it (package internal/host) feeds
 // it events and carries out its effects.
@@ -20,6 +20,9 @@
 //
 // From Listing and Ordering it goes straight to Ready if nobody is ahead and the own znode is known to stand.
 //
+// A semaphore's contender whose turn it is goes through Marking, where that is written on its own znode, to Ready. A holder who goes on as a reader
+// goes from Holding through Exchanging back to Holding, with another znode and the same token.
+//
 // EpochEnded leads to Out from everywhere, and EpochBegan from there to Joining, or to Idle if nothing is wanted.
 //
 // [Transitions] declares every change of state with its reason.
@@ -36,6 +39,16 @@
 //   - No possession comes of a znode twice, so that tokens grow.
 //   - A waiter watches its own znode and one other. A predecessor that is gone is noticed at whatever moment it goes.
 //   - No polling. The one exception is a holder whose own znode cannot be read (somebody took away the right to): it asks again, with growing pauses.
+//
+// # Semaphores
+//
+// Whether it fits is what ZooKeeper's transaction says: the mark on the own znode is written together with a check of the limit's version. The first
+// who does not fit is the head of the waiters. It watches who comes and goes, and the limit; all others watch the data of the one ahead, whose mark makes
+// its successor the head. Nobody else could: a predecessor that becomes a holder leaves no trace but that mark. Once head, always head, as long as the
+// place stands: whoever is ahead of a holder holds too, or goes.
+//
+// If the limit is lowered, some who fitted before may still be about to be marked while others behind them are already; they are granted as if it
+// had been at the moment when they fitted.
 //
 // # Claims
 //

@@ -40,6 +40,9 @@
 //
 // # More than one, and others
 //
+// [NewRead] and [NewWrite] are the two sides of a shared lock: readers hold together, a writer alone. [NewSemaphore] lets as many hold as there are permits. Both
+// are locks like that of [New], with the same calls and the same grants.
+//
 // [NewMulti] holds several locks together, all or none. [WithDelay] has the next holder wait after one that died. [WithLayout] names the znodes as other
 // libraries do, where those do not respect Troupe's names; [Simple] is the one plain znode by which some systems guard a path.
 package lock
