@@ -310,3 +310,28 @@ func TestDelayOnRealServers(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, exists)
 }
+
+// Closing the lock is a release; closing the session under it is not.
+func TestDelayAndClose(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha, hb := w.host("a"), w.host("b")
+		a, b := w.delayed(ha), w.delayed(w.host("c"))
+		w.held(a)
+		b.Acquire()
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(w, a.Close(w.Context()))
+		within(w, time.Second, b.Acquired())
+		require.Zero(w, time.Since(began))
+		require.NoError(w, b.Release(w.Context()))
+
+		w.held(w.delayed(hb))
+		b.Acquire()
+		synctest.Wait()
+		began = time.Now()
+		require.NoError(w, hb.Close(w.Context()))
+		within(w, time.Minute, b.Acquired())
+		require.Equal(w, lockDelay, time.Since(began))
+	})
+}

@@ -39,6 +39,9 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	if err == nil {
 		k, err = k.with(o)
 	}
+	if err == nil && k.form == znode.Alone && path == "/" {
+		err = fmt.Errorf("%w: path: the root cannot be a lock of the layout Simple", session.ErrInvalidPath)
+	}
 	if err != nil {
 		return nil, failed(op, path, err)
 	}

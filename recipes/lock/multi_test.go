@@ -445,3 +445,57 @@ func TestAPanicOfOnePartEndsTheMulti(t *testing.T) {
 		require.NoError(w, again.Release(w.Context()))
 	})
 }
+
+// Locks of every kind and layout, together.
+func TestMultiOfEveryKind(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		of := func(h *host) *lock.Multi {
+			var locks []*lock.Lock
+			for _, construct := range []func() (*lock.Lock, error){
+				func() (*lock.Lock, error) { return lock.NewSemaphore(h.Session, "/m/lease", 4, lock.WithWeight(3)) },
+				func() (*lock.Lock, error) { return lock.NewRead(h.Session, "/m/read") },
+				func() (*lock.Lock, error) { return lock.NewWrite(h.Session, "/m/write") },
+				func() (*lock.Lock, error) { return lock.New(h.Session, "/m/simple", lock.WithLayout(lock.Simple)) },
+				func() (*lock.Lock, error) { return lock.New(h.Session, "/m/kazoo", lock.WithLayout(lock.Kazoo)) },
+				func() (*lock.Lock, error) { return lock.New(h.Session, "/m/delay", lock.WithDelay(time.Second)) },
+			} {
+				l, err := construct()
+				require.NoError(w, err)
+				locks = append(locks, l)
+			}
+			m, err := lock.NewMulti(locks...)
+			require.NoError(w, err)
+			return m
+		}
+		ha, hb := w.host("a"), w.host("b")
+		a, b := of(ha), of(hb)
+		g, err := a.Lock(w.Context())
+		require.NoError(w, err)
+		require.Len(w, g.Grants(), 6)
+		_, err = b.TryLock(w.Context())
+		require.ErrorIs(w, err, lock.ErrHeld)
+		_, err = g.Commit(w.Context(), session.CreateOp("/done", nil))
+		require.NoError(w, err, "all of them are checked")
+		writer, err := lock.NewWrite(ha.Session, "/m/read")
+		require.NoError(w, err)
+		m, err := lock.NewMulti(w.at(ha, "/m/other"), writer)
+		require.NoError(w, err)
+		_, err = m.Lock(g.Context())
+		require.ErrorIs(w, err, lock.ErrUpgrade)
+		require.NotContains(w, w.server.Dump(), "/m/other", "before anything is asked for")
+		require.NoError(w, g.Release(w.Context()))
+		g, err = b.Lock(w.Context())
+		require.NoError(w, err)
+
+		part := g.Grants()[5]
+		require.Contains(w, part.Path(), "/m/write/")
+		read, err := part.Downgrade(w.Context())
+		require.NoError(w, err)
+		<-g.Done()
+		require.ErrorIs(w, g.Err(), session.ErrReleased, "a part that is exchanged ends the whole")
+		synctest.Wait()
+		require.True(w, read.Valid())
+		require.Equal(w, []string{read.Path()}, ephemerals(w, hb))
+	})
+}

@@ -45,7 +45,8 @@ func WithData(data []byte) Option {
 
 // WithDelay has a lock of [New] wait for d after a holder that died, or lost it otherwise than by giving it up, before it is granted to the next: Chubby's
 // lock-delay. It is for what the dead one may still have on its way to a resource that does not check tokens. After a release there is no delay. All who use the
-// path should say the same; whoever says nothing does not wait. [Lock.TryLock] is refused with [ErrHeld] while the delay would run. 0 is no delay.
+// path should say the same; whoever says nothing does not wait. [Lock.TryLock] is refused with [ErrHeld] while the delay would run. 0 is no delay. Closing the
+// lock gives it up; closing the session alone does not.
 //
 // It is session.ErrUnsupported for shared locks, semaphores, and in the layouts of others.
 func WithDelay(d time.Duration) Option {

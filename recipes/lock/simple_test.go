@@ -281,3 +281,27 @@ func TestSimpleOnARealServer(t *testing.T) {
 	require.ErrorIs(t, g.Err(), session.ErrDeleted)
 	require.NoError(t, l.Close(t.Context()))
 }
+
+func TestSimpleCannotBeTheRoot(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		_, err := lock.New(w.host("a").Session, "/", lock.WithLayout(lock.Simple))
+		require.ErrorIs(w, err, session.ErrInvalidPath)
+		require.ErrorContains(w, err, "path")
+	})
+}
+
+// Under a parent that is gone in the meantime, in a namespace that is not there yet: what is missing is made.
+func TestSimpleMakesWhatIsAboveIt(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a", session.WithNamespace("/app"))
+		l, err := lock.New(h.Session, "/hbase/master", lock.WithLayout(lock.Simple))
+		require.NoError(w, err)
+		g := w.held(l)
+		require.Equal(w, "/app/hbase/master", g.Sequencer().Path)
+		require.NoError(w, g.Release(w.Context()))
+		require.NoError(w, h.DeleteAll(w.Context(), "/hbase"))
+		require.NoError(w, w.held(l).Release(w.Context()))
+	})
+}
