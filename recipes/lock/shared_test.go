@@ -243,19 +243,19 @@ func TestSharedLocksRefuseBadInputAtOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		h := w.host("a")
 		w.server.ClearJournal()
-		for name, make := range map[string]func(*session.Session, string, ...lock.Option) (*lock.Lock, error){
+		for name, construct := range map[string]func(*session.Session, string, ...lock.Option) (*lock.Lock, error){
 			"lock.NewRead": lock.NewRead, "lock.NewWrite": lock.NewWrite,
 		} {
-			_, err := make(nil, path)
+			_, err := construct(nil, path)
 			require.ErrorContains(w, err, name+": s: nil session")
 			for _, bad := range []string{"", "locks", "/locks/", "/locks//a", "/a\x00b"} {
-				_, err = make(h.Session, bad)
+				_, err = construct(h.Session, bad)
 				require.ErrorIs(w, err, session.ErrInvalidPath, "%q", bad)
 				require.ErrorContains(w, err, "path")
 			}
-			_, err = make(h.Session, path, lock.WithData([]byte("unlock")))
+			_, err = construct(h.Session, path, lock.WithData([]byte("unlock")))
 			require.ErrorContains(w, err, "data")
-			_, err = make(h.Session, path, nil)
+			_, err = construct(h.Session, path, nil)
 			require.ErrorContains(w, err, "opts[0]: nil")
 		}
 		requests, _ := w.traffic()
