@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,6 +23,7 @@ type foreign struct {
 	label     string
 	wants     side
 	mine, rec string // targets: session, recipe
+	sessionID int64
 }
 
 // maker makes a foreign contender on a path.
@@ -42,6 +44,11 @@ func (m maker) open(t *testing.T, address string) *foreign {
 	f := &foreign{t: t, d: d, label: fmt.Sprintf("%s-%d", m.recipe, n), wants: m.wants, mine: fmt.Sprintf("session%d", n), rec: fmt.Sprintf("recipe%d", n)}
 	require.NoError(t, f.ask(f.mine, "open", m.client, address, "20000"))
 	t.Cleanup(func() { _ = f.end() }) // it may have ended already
+	r := d.call(f.mine, "id")
+	require.Empty(t, r.err)
+	id, err := strconv.ParseUint(r.values[0], 0, 64)
+	require.NoError(t, err)
+	f.sessionID = int64(id)
 	return f
 }
 
@@ -66,6 +73,7 @@ func (f *foreign) ask(target, verb string, args ...string) error {
 
 func (f *foreign) name() string { return f.label }
 func (f *foreign) side() side   { return f.wants }
+func (f *foreign) id() int64    { return f.sessionID }
 
 func (f *foreign) acquire(d time.Duration) (bool, error) { return f.acquired(f.acquiring(d)) }
 
@@ -143,6 +151,7 @@ func newOwn(t *testing.T, kind string, wants side, address string, opts ...sessi
 
 func (o *own) name() string { return o.label }
 func (o *own) side() side   { return o.wants }
+func (o *own) id() int64    { return o.session.Status().SessionID }
 
 func (o *own) end() error {
 	ctx, cancel := patiently()

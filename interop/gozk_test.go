@@ -31,6 +31,7 @@ func (silent) Printf(string, ...any) {}
 
 func (g *gozk) name() string { return g.label }
 func (g *gozk) side() side   { return alone }
+func (g *gozk) id() int64    { return g.conn.SessionID() }
 
 func (g *gozk) acquire(time.Duration) (bool, error) {
 	done := make(chan error, 1)

@@ -27,6 +27,7 @@ const (
 type contender interface {
 	name() string
 	side() side
+	id() int64 // the session's, while it has not ended
 	// acquire waits for at most d, and says whether it holds; if not, it has left the line.
 	acquire(d time.Duration) (bool, error)
 	release() error

@@ -99,6 +99,41 @@ func TestLocksGoByArrival(t *testing.T) {
 	})
 }
 
+// Who looks at the line with Troupe sees everybody in it, in order, with their sessions.
+func TestTheWholeLineIsSeen(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, address string) {
+		s := open(t, address)
+		each(t, exclusive, func(t *testing.T, p pairing) {
+			path := pathFor(t)
+			first := p.us(t, address, path)
+			holds(t, first)
+			line := []contender{first, p.them(t, address, path), p.us(t, address, path), p.them(t, address, path)}
+			var waiting []<-chan outcome
+			want := []int64{line[0].id()}
+			for i, c := range line[1:] {
+				waiting = append(waiting, begin(c))
+				inLine(t, s, path, i+2)
+				want = append(want, c.id())
+			}
+			seen, err := first.lock.Contenders(t.Context())
+			require.NoError(t, err)
+			var got []int64
+			for i, c := range seen {
+				got = append(got, c.SessionID)
+				require.Equal(t, i == 0, c.Holding)
+			}
+			require.Equal(t, want, got)
+			for i, c := range line {
+				require.NoError(t, c.release())
+				if i < len(waiting) {
+					require.NoError(t, (<-waiting[i]).err)
+				}
+			}
+		})
+	})
+}
+
 // A waiter that gives up leaves the others where they were: behind the holder.
 func TestLockWaiterGivesUp(t *testing.T) {
 	t.Parallel()
