@@ -45,6 +45,7 @@ var programs = sync.OnceValue(func() error {
 
 // stories are what an example is expected to have said at its end. Workerpool, which takes longer, has tests of its own.
 var stories = map[string]string{
+	"customrecipe":  `the repair came before the batch, and the reports gave way`,
 	"fencedwriter":  `the ledger says: \["sleepy was here" "brisk was here"\]`,
 	"leaderservice": `counted to \d+ under three terms`,
 	"jobqueue":      `every job was done once`,

@@ -171,6 +171,13 @@ func (w *World) Reap() {
 	}
 }
 
+// Delete deletes a znode, as an administrator does; false if it could not be.
+func (w *World) Delete(path string) bool {
+	w.log("somebody deletes %s", path)
+	code, _, _ := w.write(&Actor{}, []recipe.Op{{Do: recipe.Delete, Path: path, Version: recipe.Any}})
+	return code == jute.OK
+}
+
 func asked(op recipe.Op) *jute.Request {
 	q := &jute.Request{Path: op.Path, Data: op.Data, Version: op.Version, TTL: -1}
 	switch op.Do {

@@ -1,0 +1,155 @@
+package prio
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/troupe-go/troupe/recipe"
+)
+
+// look is what is being read to decide: the line, the state, the own znode; then who is to be watched.
+type look struct {
+	first             uint64 // of the asks that it is made of
+	names             []string
+	holders           []string
+	version           int32 // of the state
+	listed, read, own bool
+	token             int64  // of the own znode, if it holds
+	front             string // the waiter in front that is being watched
+	heads             bool   // nobody waits in front: the line is being watched
+}
+
+// lookAgain reads everything. What was being read is forgotten.
+func (m *machine) lookAgain() []recipe.Effect {
+	m.phase = looking
+	m.look = look{first: m.ask()}
+	return []recipe.Effect{
+		recipe.List{Epoch: m.epoch, Ask: m.look.first, Path: m.line},
+		recipe.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.state},
+		recipe.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + m.own, Watch: true},
+	}
+}
+
+// ours tells whether an answer belongs to this look.
+func (m *machine) ours(epoch, ask uint64) bool {
+	return m.phase == looking && epoch == m.epoch && ask >= m.look.first
+}
+
+func (m *machine) onListed(ev recipe.Listed) []recipe.Effect {
+	switch {
+	case m.phase == standing && m.current(ev.Epoch, ev.Ask):
+		return m.onSearched(ev)
+	case !m.ours(ev.Epoch, ev.Ask):
+		return nil
+	case ev.Code == recipe.NoNode:
+		return m.stand() // the line is gone, and with it the own znode
+	case ev.Code != recipe.Done:
+		return m.fail(ev.Err)
+	}
+	m.look.names, m.look.listed = ev.Names, true
+	return m.decide()
+}
+
+func (m *machine) onSeen(ev recipe.Seen) []recipe.Effect {
+	own := ev.Path == m.line+"/"+m.own
+	switch {
+	case m.phase == holding && own && ev.Epoch == m.epoch:
+		return m.onOwn(ev)
+	case !m.ours(ev.Epoch, ev.Ask):
+		return nil
+	case ev.Code != recipe.Done:
+		return m.fail(ev.Err)
+	case own && !ev.Exists:
+		return m.stand()
+	case own:
+		m.look.own, m.look.token = true, ev.Stat.Mzxid
+	case ev.Path == m.state && !ev.Exists:
+		return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: m.ask(), Path: m.state}}
+	case ev.Path == m.state:
+		m.look.read, m.look.version, m.look.holders = true, ev.Stat.Version, strings.Fields(string(ev.Data))
+	case !ev.Exists || len(ev.Data) > 0: // the one in front has gone, or holds
+		return m.lookAgain()
+	default:
+		m.phase = waiting
+		return nil
+	}
+	return m.decide()
+}
+
+// decide, when everything is read.
+func (m *machine) decide() []recipe.Effect {
+	if !m.look.listed || !m.look.read || !m.look.own {
+		return nil
+	}
+	var all []contender
+	var me contender
+	for _, name := range m.look.names {
+		c, ok := parse(name)
+		if ok && name == m.own {
+			me = c
+		} else if ok {
+			all = append(all, c)
+		}
+	}
+	if me.name == "" { // the listing is older than the znode's deletion and rebirth: it will be told
+		return m.lookAgain()
+	}
+	holds := func(c contender) bool { return slices.Contains(m.look.holders, c.name) }
+	if holds(me) {
+		return m.hold(m.look.token)
+	}
+	var front contender
+	var holders []contender
+	for _, c := range all {
+		switch {
+		case holds(c):
+			holders = append(holders, c)
+		case compare(c, me) < 0 && (front.name == "" || compare(c, front) > 0):
+			front = c
+		}
+	}
+	if front.name != "" {
+		m.look.front = front.name
+		return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + front.name, Watch: true}}
+	}
+	return m.atTheHead(me, holders)
+}
+
+// atTheHead: nobody waits in front.
+func (m *machine) atTheHead(me contender, holders []contender) []recipe.Effect {
+	shares := !slices.ContainsFunc(holders, func(c contender) bool { return c.mode == Write || me.mode == Write })
+	switch {
+	case shares && m.trusted:
+		return m.take(holders)
+	case !m.look.heads:
+		m.look.heads = true
+		return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: m.ask(), Path: m.line, Watch: true}}
+	}
+	m.phase = waiting
+	var all []recipe.Effect
+	for _, c := range holders {
+		if c.priority > me.priority && !m.warned[c.name] {
+			m.warned[c.name] = true
+			set := recipe.Op{Do: recipe.Set, Path: m.line + "/" + c.name, Data: []byte(revoke + " for " + m.own), Version: recipe.Any}
+			all = append(all, recipe.Transact{Epoch: m.epoch, Ops: []recipe.Op{set}}) // whatever comes of it, the line is watched
+		}
+	}
+	return all
+}
+
+func (m *machine) onFired(ev recipe.Fired) []recipe.Effect {
+	own := ev.Path == m.line+"/"+m.own
+	switch {
+	case ev.Epoch != m.epoch:
+		return nil
+	case m.phase == holding && own && ev.Change == recipe.Deleted:
+		return m.lose()
+	case m.phase == holding && own:
+		return []recipe.Effect{m.readOwn()}
+	case m.phase != looking && m.phase != waiting:
+		return nil
+	case own && ev.Change == recipe.Deleted:
+		return m.stand()
+	}
+	return m.lookAgain()
+}

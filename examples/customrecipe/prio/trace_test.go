@@ -1,0 +1,167 @@
+package prio
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+)
+
+// taken are the transitions that the stories and the schedules have taken.
+var taken = struct {
+	sync.Mutex
+	all map[string]bool
+}{all: map[string]bool{}}
+
+func note(t recipetest.T, from, to string) {
+	t.Helper()
+	if from == to {
+		return
+	}
+	if step := from + " → " + to; !slices.Contains(declared, step) {
+		t.Fatalf("undeclared: %s", step)
+	} else {
+		taken.Lock()
+		defer taken.Unlock()
+		taken.all[step] = true
+	}
+}
+
+// declared is the table of transitions: the diagram of the package, arrow by arrow.
+var declared = []string{
+	"idle → standing",
+	"standing → idle", "standing → looking", "standing → leaving",
+	"looking → idle", "looking → standing", "looking → waiting", "looking → taking", "looking → holding", "looking → leaving",
+	"waiting → idle", "waiting → standing", "waiting → looking", "waiting → leaving",
+	"taking → idle", "taking → looking", "taking → holding", "taking → leaving",
+	"holding → idle", "holding → leaving",
+	"leaving → idle", "leaving → standing",
+}
+
+// tale is a machine to which a story is told.
+type tale struct {
+	*recipetest.Trace
+	m *machine
+}
+
+func newTale(t *testing.T, mode Mode, priority int) *tale {
+	m := newMachine("/l", mode, priority)
+	tr := recipetest.NewTrace(t, m)
+	tr.Transitions(func(from string, _ recipe.Event, to string) { note(t, from, to) })
+	return &tale{tr, m}
+}
+
+const me = "me.1-w-010-"
+
+// stand brings the machine into the line, with these others there, of whom some hold.
+func (s *tale) stand(names string, holders string) {
+	s.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, want{Claim: 1, ID: "me"})
+	s.Tell(recipe.Transacted{Epoch: 1, Ask: s.m.asks, Failed: -1, Results: []recipe.Result{{Path: "/l/line/" + me + "0000000005"}}})
+	s.see(names, holders)
+}
+
+// see answers a look.
+func (s *tale) see(names string, holders string) {
+	first := s.m.look.first
+	s.Tell(
+		recipe.Listed{Epoch: 1, Ask: first, Path: "/l/line", Names: append(strings.Fields(names), me+"0000000005")},
+		recipe.Seen{Epoch: 1, Ask: first + 1, Path: "/l/state", Exists: true, Data: []byte(holders), Stat: recipe.Stat{Version: 3}},
+		recipe.Seen{Epoch: 1, Ask: first + 2, Path: "/l/line/" + me + "0000000005", Exists: true, Stat: recipe.Stat{Czxid: 50, Mzxid: 50, Owner: 7}},
+	)
+}
+
+func (s *tale) taken(code recipe.Code) {
+	s.Tell(recipe.Transacted{
+		Epoch: 1, Ask: s.m.asks, Code: code, Failed: -1, Results: []recipe.Result{{Stat: recipe.Stat{Mzxid: 60}}, {Stat: recipe.Stat{Mzxid: 60}}},
+	})
+}
+
+func TestTraces(t *testing.T) {
+	t.Run("alone", func(t *testing.T) {
+		s := newTale(t, Write, 10)
+		s.Say("Nobody else is there: it holds, and lets go.")
+		s.stand("", "")
+		s.taken(recipe.Done)
+		s.Tell(give{1})
+		s.Tell(recipe.Removed{Epoch: 1, Ask: s.m.asks})
+		s.Compare("alone")
+	})
+	t.Run("passed", func(t *testing.T) {
+		s := newTale(t, Write, 10)
+		s.Say("It is first, but somebody better has come and taken the lock before it has said so: the state has changed.")
+		s.stand("", "")
+		s.taken(recipe.BadVersion)
+		s.Say("The better one holds, so the line is watched. It is no better than the holder, and asks nobody to give way.")
+		s.see("x.1-w-001-0000000006", "x.1-w-001-0000000006")
+		s.Tell(recipe.Listed{Epoch: 1, Ask: s.m.asks, Path: "/l/line", Names: []string{"x.1-w-001-0000000006", me + "0000000005"}})
+		s.Tell(recipe.Fired{Epoch: 1, Path: "/l/line", Change: recipe.ChildrenChanged})
+		s.see("", "x.1-w-001-0000000006")
+		s.taken(recipe.Done)
+		s.Compare("passed")
+	})
+	t.Run("revokes", func(t *testing.T) {
+		s := newTale(t, Write, 10)
+		s.Say("Readers of a worse priority hold: they are asked to give way, once.")
+		s.stand("a.1-r-500-0000000001 b.1-r-500-0000000002", "a.1-r-500-0000000001\nb.1-r-500-0000000002")
+		s.Tell(recipe.Listed{Epoch: 1, Ask: s.m.asks, Path: "/l/line", Names: []string{"a.1-r-500-0000000001", "b.1-r-500-0000000002", me + "0000000005"}})
+		s.Compare("revokes")
+	})
+	t.Run("revoked", func(t *testing.T) {
+		s := newTale(t, Write, 10)
+		s.Say("It holds, is asked to give way, and then somebody deletes its znode.")
+		s.stand("", "")
+		s.taken(recipe.Done)
+		s.Tell(recipe.Fired{Epoch: 1, Path: "/l/line/" + me + "0000000005", Change: recipe.DataChanged})
+		s.Tell(recipe.Seen{Epoch: 1, Ask: s.m.asks, Path: "/l/line/" + me + "0000000005", Exists: true, Data: []byte("revoke for x")})
+		s.Tell(recipe.Fired{Epoch: 1, Path: "/l/line/" + me + "0000000005", Change: recipe.Deleted})
+		s.Compare("revoked")
+	})
+	t.Run("lost replies", func(t *testing.T) {
+		s := newTale(t, Write, 10)
+		s.Say("The answer to the creation is lost: it looks for its name. So is the answer to the taking: it finds itself among the holders.")
+		s.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, want{Claim: 1, ID: "me"})
+		s.Tell(recipe.Transacted{Epoch: 1, Ask: s.m.asks, Code: recipe.Unknown, Failed: -1})
+		s.Tell(recipe.Listed{Epoch: 1, Ask: s.m.asks, Path: "/l/line", Names: []string{me + "0000000005"}})
+		s.see("", "")
+		s.taken(recipe.Unknown)
+		s.see("", me+"0000000005")
+		s.Compare("lost-replies")
+	})
+	t.Run("given up", func(t *testing.T) {
+		s := newTale(t, Write, 10)
+		s.Say("It is given up while it is being taken: what there is of it is known then, and goes.")
+		s.stand("", "")
+		s.Tell(give{1})
+		s.taken(recipe.Done)
+		s.Tell(recipe.Removed{Epoch: 1, Ask: s.m.asks})
+		s.Compare("given-up")
+	})
+	t.Run("expired", func(t *testing.T) {
+		s := newTale(t, Write, 10)
+		s.Say("A waiter stands again in the next epoch; a holder's claim is over.")
+		s.stand("x.1-w-001-0000000006", "")
+		s.Tell(recipe.EpochEnded{Epoch: 1})
+		s.Tell(recipe.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
+		s.Compare("expired")
+	})
+}
+
+// TestEveryTransitionIsTaken by a story, which have been told by now, or by one of these schedules.
+func TestEveryTransitionIsTaken(t *testing.T) {
+	schedules(t, 400)
+	taken.Lock()
+	defer taken.Unlock()
+	var missing []string
+	for _, step := range declared {
+		if !taken.all[step] {
+			missing = append(missing, step)
+		}
+	}
+	require.Empty(t, missing, "declared, and never taken; taken: %v", slices.Sorted(maps.Keys(taken.all)))
+}
