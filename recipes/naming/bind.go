@@ -1,0 +1,133 @@
+package naming
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// BindOption changes how a name is bound.
+type BindOption func(*bindOptions)
+
+type bindOptions struct{ ifFree bool }
+
+// IfFree binds the name only if it means nothing; else [ErrBound].
+func IfFree() BindOption { return func(o *bindOptions) { o.ifFree = true } }
+
+// Bind lets a name mean a value, which must not be empty, whatever it meant before. Errors: what is wrong with an argument; [ErrBound];
+// session.ErrTooLarge; what ZooKeeper refuses; ctx's cause, together with session.ErrUnknownOutcome if it may have been carried out. session.ErrUnknownOutcome
+// alone: the answer was lost, the session has expired as well, and the name has been changed since, so that nobody can know.
+func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...BindOption) error {
+	const op = "bind"
+	path, err := n.path(op, "name", name)
+	if err != nil {
+		return err
+	}
+	if len(value) == 0 {
+		return failed(op, path, errors.New("value: empty"))
+	}
+	var o bindOptions
+	for i, opt := range opts {
+		if opt == nil {
+			return failed(op, path, fmt.Errorf("opts[%d]: nil", i))
+		}
+		opt(&o)
+	}
+	if o.ifFree { // a refusal must not rest on what was
+		if err := n.session.Sync(ctx, path); err != nil {
+			return failed(op, path, err)
+		}
+	}
+	for {
+		b, err := n.read(ctx, name, path)
+		if err == nil && o.ifFree && b.Bound {
+			err = ErrBound
+		}
+		if err != nil {
+			return failed(op, path, err)
+		}
+		again, err := n.write(ctx, b, path, value)
+		if !again {
+			return failed(op, path, err)
+		}
+	}
+}
+
+// write binds a name that was seen as it is; again: it was not so any more, and is to be read anew.
+func (n *Names) write(ctx context.Context, seen Binding, path string, value []byte) (again bool, err error) {
+	exists := seen.Czxid != 0
+	op := session.CreateOp(path, value)
+	if exists {
+		op = session.SetOp(path, value, seen.Version)
+	}
+	err = n.once(ctx, seen, path, op)
+	switch {
+	case err == nil:
+		return false, nil
+	case errors.Is(err, session.ErrNoNode) && !exists:
+		parent, _ := znode.Split(path)
+		err = n.session.EnsurePath(ctx, parent)
+		return err == nil, err
+	case changed(err):
+		err = n.session.Sync(ctx, path) // what was read may have been old
+		return err == nil, err
+	case errors.Is(err, session.ErrTooLarge):
+		err = fmt.Errorf("value: %w", err)
+	}
+	return false, err
+}
+
+// Unbind lets a name mean nothing, and takes away znodes that nobody needs any more. Errors: [ErrNotBound]; session.ErrInvalidPath; what ZooKeeper
+// refuses; ctx's cause and session.ErrUnknownOutcome, as with Bind.
+func (n *Names) Unbind(ctx context.Context, name string) error {
+	const op = "unbind"
+	path, err := n.path(op, "name", name)
+	if err != nil {
+		return err
+	}
+	for {
+		if err := n.session.Sync(ctx, path); err != nil {
+			return failed(op, path, err)
+		}
+		b, err := n.read(ctx, name, path)
+		if err == nil && !b.Bound {
+			err = ErrNotBound
+		}
+		if err != nil {
+			return failed(op, path, err)
+		}
+		switch err = n.erase(ctx, b, path); {
+		case err == nil:
+			n.prune(ctx, path)
+			return nil
+		case !changed(err):
+			return failed(op, path, err)
+		}
+	}
+}
+
+// erase deletes a name's znode, or only its data if there are names below it.
+func (n *Names) erase(ctx context.Context, seen Binding, path string) error {
+	err := n.once(ctx, seen, path, session.DeleteOp(path, seen.Version))
+	if errors.Is(err, session.ErrNotEmpty) {
+		err = n.once(ctx, seen, path, session.SetOp(path, nil, seen.Version))
+	}
+	return err
+}
+
+// prune deletes the znode at a path and those above it that mean nothing and have nothing below them any more. ZooKeeper itself refuses to delete one with children, and the
+// version one that has been bound meanwhile. What fails is left: it does no harm, and the next one tries again.
+func (n *Names) prune(ctx context.Context, path string) {
+	for _, at := range append([]string{path}, n.parents(path)...) {
+		data, stat, err := n.session.Get(ctx, at)
+		if errors.Is(err, session.ErrNoNode) {
+			continue
+		}
+		if err != nil || len(data) > 0 || stat.NumChildren > 0 || n.session.Delete(ctx, at, stat.Version) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package naming
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+var (
+	// ErrNotBound: the name means nothing.
+	ErrNotBound = errors.New("naming: not bound")
+	// ErrBound refuses to bind a name [IfFree] that is bound already.
+	ErrBound = errors.New("naming: bound already")
+)
+
+// failed wraps an error with the operation and the path, once.
+func failed(op, path string, err error) error {
+	var oe *session.OpError
+	if err == nil || errors.As(err, &oe) && oe.Path == path {
+		return err
+	}
+	return &session.OpError{Op: op, Path: path, Err: err}
+}

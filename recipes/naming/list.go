@@ -1,0 +1,67 @@
+package naming
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// List are the bindings of a name and of all below it, by name; "" stands for all there are. Each is up to date, but they are read one after the other:
+// it is no picture of one instant. That there are none is no error. Errors: session.ErrInvalidPath; ctx's cause; session.ErrClosed.
+func (n *Names) List(ctx context.Context, prefix string) ([]Binding, error) {
+	const op = "list"
+	path := n.root
+	if prefix != "" {
+		var err error
+		if path, err = n.path(op, "prefix", prefix); err != nil {
+			return nil, err
+		}
+	}
+	if err := n.session.Sync(ctx, path); err != nil {
+		return nil, failed(op, path, err)
+	}
+	var all []Binding
+	for open := []string{prefix}; len(open) > 0; {
+		name := open[len(open)-1]
+		open = open[:len(open)-1]
+		b, below, err := n.visit(ctx, name)
+		if err != nil {
+			return nil, failed(op, path, err)
+		}
+		if b.Bound && name != "" { // the root has no name
+			all = append(all, b)
+		}
+		open = append(open, below...)
+	}
+	slices.SortFunc(all, func(a, b Binding) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// visit reads a name and the names right below it.
+func (n *Names) visit(ctx context.Context, name string) (b Binding, below []string, err error) {
+	path := n.root
+	if name != "" {
+		path = znode.Join(n.root, name)
+	}
+	if b, err = n.read(ctx, name, path); err != nil || b.Czxid == 0 && name != "" {
+		return b, nil, err
+	}
+	children, _, err := n.session.Children(ctx, path)
+	if errors.Is(err, session.ErrNoNode) {
+		return b, nil, nil
+	}
+	for _, child := range children {
+		if _, _, marker := znode.Protection(child); marker && name == "" {
+			continue // somebody is at it
+		}
+		if name != "" {
+			child = name + "/" + child
+		}
+		below = append(below, child)
+	}
+	return b, below, err
+}

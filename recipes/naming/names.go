@@ -1,0 +1,111 @@
+package naming
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Names is a name service under a root. It is safe for concurrent use, keeps nothing and needs no closing.
+type Names struct {
+	session *session.Session
+	root    string
+}
+
+// Binding is what a name means, as seen at some moment.
+type Binding struct {
+	Name  string
+	Value []byte // receivers share it, and must not change it; nil if the name is not bound
+	Bound bool
+	Stale bool // from Observe: the connection is down, and so it was when last seen
+
+	// Of what stands in ZooKeeper. The first two tell a binding from every other one ever; the version begins anew when the znode is deleted and made
+	// again.
+	Czxid, Mzxid int64
+	Version      int32
+}
+
+// New makes the name service under a root, which its users share. It does no I/O. Errors name the argument that is wrong; a closed session is
+// session.ErrClosed.
+func New(s *session.Session, root string) (*Names, error) {
+	const op = "naming.New"
+	if s == nil {
+		return nil, errors.New("naming.New: s: nil session")
+	}
+	if err := znode.Validate(root); err != nil {
+		return nil, &session.OpError{Op: op, Path: root, Err: fmt.Errorf("%w: root: %w", session.ErrInvalidPath, err)}
+	}
+	if s.Err() != nil {
+		return nil, failed(op, root, session.ErrClosed)
+	}
+	return &Names{session: s, root: root}, nil
+}
+
+// path is where a name stands. The name is a path without the slash in front.
+func (n *Names) path(op, argument, name string) (string, error) {
+	err := errors.New("empty")
+	if name != "" {
+		err = znode.Validate("/" + name)
+	}
+	if err != nil {
+		return "", failed(op, n.root, fmt.Errorf("%w: %s: %q: %w", session.ErrInvalidPath, argument, name, err))
+	}
+	return znode.Join(n.root, name), nil
+}
+
+// Lookup tells what a name means, as new as anything that anybody had been told of before. Errors: [ErrNotBound]; session.ErrInvalidPath; ctx's cause;
+// session.ErrClosed.
+func (n *Names) Lookup(ctx context.Context, name string) (Binding, error) {
+	const op = "look up"
+	path, err := n.path(op, "name", name)
+	if err != nil {
+		return Binding{}, err
+	}
+	if err := n.session.Sync(ctx, path); err != nil {
+		return Binding{}, failed(op, path, err)
+	}
+	b, err := n.read(ctx, name, path)
+	if err == nil && !b.Bound {
+		err = ErrNotBound
+	}
+	if err != nil {
+		return Binding{}, failed(op, path, err)
+	}
+	return b, nil
+}
+
+// read reads a name's znode. That there is none is no error.
+func (n *Names) read(ctx context.Context, name, path string) (Binding, error) {
+	data, stat, err := n.session.Get(ctx, path)
+	if errors.Is(err, session.ErrNoNode) {
+		return Binding{Name: name}, nil
+	}
+	if err != nil {
+		return Binding{}, err
+	}
+	return binding(name, data, stat), nil
+}
+
+func binding(name string, data []byte, stat session.Stat) Binding {
+	b := Binding{Name: name, Czxid: stat.Czxid, Mzxid: stat.Mzxid, Version: stat.Version}
+	if len(data) > 0 {
+		b.Bound, b.Value = true, data
+	}
+	return b
+}
+
+// parents are the znodes above a path and below the root, lowest first.
+func (n *Names) parents(path string) []string {
+	var all []string
+	for {
+		path, _ = znode.Split(path)
+		if path == n.root || !strings.HasPrefix(path, strings.TrimSuffix(n.root, "/")+"/") {
+			return all
+		}
+		all = append(all, path)
+	}
+}

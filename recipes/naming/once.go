@@ -1,0 +1,74 @@
+package naming
+
+import (
+	"context"
+	"errors"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session"
+)
+
+// errAgain: it was not carried out, and is to be tried again.
+var errAgain = errors.New("not carried out")
+
+// changed tells whether an operation failed because the name is not what it was seen to be any more.
+func changed(err error) bool {
+	return errors.Is(err, errAgain) || errors.Is(err, session.ErrBadVersion) || errors.Is(err, session.ErrNodeExists) || errors.Is(err, session.ErrNoNode)
+}
+
+// once changes a name that was seen as it is, and knows afterwards whether it has.
+//
+// A write leaves no trace of who made it. So that a lost answer can be made up for, a marker is created below the root in the same transaction, and deleted
+// afterwards. To write twice would be wrong: somebody may have seen the first, and replaced it.
+func (n *Names) once(ctx context.Context, seen Binding, path string, op session.Op) error {
+	marker := znode.Join(n.root, znode.Protect(znode.NewGUID(), "name"))
+	epoch := n.session.Status().Epoch
+	_, err := n.session.Multi(ctx, op, session.CreateOp(marker, nil, session.Ephemeral()))
+	switch {
+	case err == nil:
+		n.sweep(ctx, marker)
+		return nil
+	case !errors.Is(err, session.ErrUnknownOutcome):
+		return err
+	case ctx.Err() != nil:
+		n.sweep(ctx, marker)
+		return err
+	}
+	_, done, failure := n.session.Exists(ctx, marker)
+	switch {
+	case failure != nil:
+		n.sweep(ctx, marker)
+		return errors.Join(err, failure)
+	case done:
+		n.sweep(ctx, marker)
+		return nil
+	case n.session.Status().Epoch == epoch:
+		return errAgain
+	}
+	now, failure := n.read(ctx, seen.Name, path) // the marker may be gone with its session
+	if failure == nil && seen.Czxid != 0 && now.Mzxid == seen.Mzxid {
+		return errAgain
+	}
+	return errors.Join(err, failure)
+}
+
+// sweep deletes a marker; behind the caller's back, if he does not wait for it.
+func (n *Names) sweep(ctx context.Context, marker string) {
+	if !n.swept(ctx, marker) {
+		ctx = context.WithoutCancel(ctx) // it has ended
+		go n.swept(ctx, marker)          // owned by the session: ends with the answer, or with it
+	}
+}
+
+// swept deletes a marker for certain; false if ctx has ended before. It may be gone, with its session.
+func (n *Names) swept(ctx context.Context, marker string) bool {
+	for {
+		err := n.session.Delete(ctx, marker, -1)
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case !errors.Is(err, session.ErrUnknownOutcome):
+			return true
+		}
+	}
+}
