@@ -5,6 +5,13 @@ import "time"
 // PanicSession makes the session's own actor panic.
 func PanicSession(s *Session, value any) { s.ref.Tell(poked{func(*steward) { panic(value) }}) }
 
+// Occupy keeps the session's own actor from everything else until it is let go.
+func Occupy(s *Session) (letGo func()) {
+	occupied := make(chan struct{})
+	s.ref.Tell(poked{func(*steward) { <-occupied }})
+	return func() { close(occupied) }
+}
+
 // PanicWatchData makes the actor behind WatchData of a path panic; false if there is none.
 func PanicWatchData(s *Session, path string, value any) bool {
 	s.mu.Lock()

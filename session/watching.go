@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
@@ -36,6 +37,10 @@ func (w *steward) request(a *ask, watch bool) {
 			s.answered(a, func() { a.refuse(s.unlessClosed(err)) })
 			return
 		}
+		if s.departs(a) {
+			s.ref.Tell(heard{ask: a, answer: func() { a.refuse(ErrReleased) }})
+			return
+		}
 		answer, err := a.read(a.epoch.conn, watch)
 		if err != nil && !definite(err) {
 			a.at = at.lost(err)
@@ -46,6 +51,15 @@ func (w *steward) request(a *ask, watch bool) {
 	}) {
 		s.answered(a, func() { a.refuse(ErrClosed) })
 	}
+}
+
+// departs: what is to be read is the seat's own contender, and the seat is removing it. What it says, and when it goes, is of no interest any more. Another's
+// znode at the same path, where names come again, would be.
+func (s *Session) departs(a *ask) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.ledger.byPath[s.relative(a.key.path)]
+	return c != nil && c.seat == a.seat && c.leaving && !c.born && c.form != znode.Alone && a.key.kind == watchData
 }
 
 // onHeard takes the answer, or its loss.

@@ -13,6 +13,7 @@
 //
 //   - Every event that stems from ZooKeeper names the epoch that it was asked in. One of an older epoch is void: nothing follows from it.
 //   - Join, List, Read and Leave are answered exactly once, or never if their epoch ends first (EpochEnded comes instead).
+//   - A Read of an own znode that is overtaken by its Leave may be answered with an error, and says nothing.
 //   - Fired never overtakes the answer of the read that armed the watch. Answers of different requests may overtake one another and may
 //     overtake, or be overtaken by, the events of other watches; two watches' events keep ZooKeeper's order.
 //   - A lost reply is no event: the session resolves it by looking. What is answered is true.

@@ -305,7 +305,7 @@ func TestAReleaseWakesOneWaiter(t *testing.T) {
 }
 
 // The uncontended cycle costs four requests.
-func TestAnUncontendedCycleIsFourRequests(t *testing.T) {
+func TestAnUncontendedCycleIsFourRequestsAtMost(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		l := w.lock(w.host("a"))
@@ -320,8 +320,11 @@ func TestAnUncontendedCycleIsFourRequests(t *testing.T) {
 				ops = append(ops, r.Op.String())
 			}
 		}
-		require.Len(w, ops, 4)
 		require.Equal(w, []string{"create2", "getChildren2"}, ops[:2])
+		if len(ops) == 3 { // released before the read was sent
+			require.Equal(w, "delete", ops[2])
+			return
+		}
 		require.ElementsMatch(w, []string{"getData", "delete"}, ops[2:], "in whatever order")
 	})
 }

@@ -370,8 +370,8 @@ func TestI8_AReleasedPermitWakesThoseWhoFit(t *testing.T) {
 	})
 }
 
-// The uncontended cycle costs five requests once the limit is known.
-func TestAnUncontendedPermitIsFiveRequests(t *testing.T) {
+// The uncontended cycle costs five requests at most once the limit is known; one less if it is released before the own znode's read was sent.
+func TestAnUncontendedPermitIsFiveRequestsAtMost(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		l := w.semaphore(w.host("a"), 2)
@@ -381,7 +381,8 @@ func TestAnUncontendedPermitIsFiveRequests(t *testing.T) {
 		require.NoError(w, w.held(l).Release(w.Context()))
 		synctest.Wait()
 		requests, _ := w.traffic()
-		require.Equal(w, 5, requests, "create and list; the mark; read own; delete")
+		require.LessOrEqual(w, requests, 5, "create and list; the mark; read own; delete")
+		require.GreaterOrEqual(w, requests, 4, "without the read")
 	})
 }
 

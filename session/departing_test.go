@@ -1,0 +1,43 @@
+package session_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// A lock that is held for a moment is released before its first read is out: then that is not sent at all.
+func TestAReadOfWhatIsBeingRemovedIsNotSent(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		t, other := w.seat(s), w.seat(s)
+		own := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		rest := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpDelete })
+		w.requests()
+		letGo := session.Occupy(s)
+		var mine, his, stays session.Seen
+		t.Read(1, own, true, func(a session.Seen) { mine = a })
+		t.Read(1, rest, true, func(a session.Seen) { stays = a })
+		other.Read(1, own, true, func(a session.Seen) { his = a })
+		removed := begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, own, done) }) })
+		synctest.Wait()
+		letGo()
+		require.NoError(w, <-removed)
+		synctest.Wait()
+		require.ErrorIs(w, mine.Err, session.ErrReleased)
+		require.NoError(w, his.Err, "another seat's is: it has to know when the znode is gone")
+		require.True(w, stays.Exists)
+		require.ElementsMatch(w, []string{"delete " + own, "getData " + own, "getData " + rest}, w.requests())
+		require.Equal(w, []string{"began 1"}, t.told())
+		require.Equal(w, 1, session.WatchEntries(s))
+
+		// Removed, and read again: that is another matter.
+		require.False(w, t.read(w, 1, own, true).Exists)
+	})
+}
