@@ -73,6 +73,7 @@
 //     confuse this server: watches on null, accounts of quotas that are none.
 //   - Requests are carried out one after the other. The real server judges some while others are still in flight, and then doesn't see their setACL,
 //     goes by the flags of a create that contradict its operation, and sees what failed multis leave at the end of the sequence counter.
+//   - Of several servers all are followers, of a leader that no client talks to. A leader refuses also the reads of a session that has moved away.
 //   - mntr counts no time but what requests have waited, and has no lines by namespace (zk_…_per_namespace).
 //   - There is no TLS, no SASL, no admin server, no exporter of metrics, no reconfig, no observer, and no disk.
 package zktest
