@@ -15,6 +15,8 @@ import (
 
 	"github.com/troupe-go/troupe/fxmodule"
 	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
@@ -133,9 +135,12 @@ func TestTheOtherInstances(t *testing.T) {
 		Rounds      *barrier.Double    `name:"rounds"`
 		Coordinator *twopc.Coordinator `name:"books"`
 		Site        *twopc.Site        `name:"books"`
+		Rate        *config.Cell[int]  `name:"rate"`
+		Names       *naming.Names      `name:"services"`
 	}
 	a := app(t, cfg, fxmodule.Barrier("gate", "/gate"), fxmodule.DoubleBarrier("rounds", "/rounds", 2),
-		fxmodule.Coordinator("books", "/tx"), fxmodule.Site("books", "/tx"), fx.Populate(&all))
+		fxmodule.Coordinator("books", "/tx"), fxmodule.Site("books", "/tx"),
+		fxmodule.Cell("rate", "/rate", config.JSON[int]()), fxmodule.Names("services", "/names"), fx.Populate(&all))
 	require.NoError(t, all.Gate.Wait(within(t)), "it was never raised")
 	tx, err := all.Coordinator.Begin(within(t), "one", []byte("x"), "books")
 	require.NoError(t, err)
@@ -144,8 +149,12 @@ func TestTheOtherInstances(t *testing.T) {
 	require.NoError(t, p.Commit(within(t)))
 	receive(t, tx.Decided())
 	require.Equal(t, twopc.Committed, tx.Outcome())
+	rate, err := all.Rate.Update(within(t), func(n int) (int, error) { return n + 7, nil })
+	require.NoError(t, err)
+	require.Equal(t, 7, rate.Value)
+	require.NoError(t, all.Names.Bind(within(t), "billing", []byte("10.0.0.7")))
 	require.NoError(t, a.Stop(within(t)))
-	for _, err := range []error{all.Rounds.Err(), all.Coordinator.Err(), all.Site.Err()} {
+	for _, err := range []error{all.Rounds.Err(), all.Coordinator.Err(), all.Site.Err(), all.Rate.Err()} {
 		require.ErrorIs(t, err, session.ErrClosed)
 	}
 }

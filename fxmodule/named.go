@@ -9,8 +9,10 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
@@ -65,6 +67,17 @@ func Coordinator(name, path string, opts ...twopc.Option) fx.Option {
 // Site provides a *twopc.Site under a name, which is also its name in transactions. It is closed when the application stops.
 func Site(name, path string, opts ...twopc.Option) fx.Option {
 	return named("Site", name, func(s *session.Session) (*twopc.Site, error) { return twopc.NewSite(s, path, name, opts...) })
+}
+
+// Cell provides a *config.Cell[T] under a name: a configuration value that follows its znode. Until it has been seen for the first time, it is not present and
+// stale: see config.New.
+func Cell[T any](name, path string, codec config.Codec[T]) fx.Option {
+	return named("Cell", name, func(s *session.Session) (*config.Cell[T], error) { return config.New(s, path, codec) })
+}
+
+// Names provides a *naming.Names under a name.
+func Names(name, root string) fx.Option {
+	return named("Names", name, func(s *session.Session) (*naming.Names, error) { return naming.New(s, root) })
 }
 
 // closer is what an instance is that has something to give back.

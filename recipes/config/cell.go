@@ -23,17 +23,41 @@ type Cell[T any] struct {
 	topic    *notify.Topic[Snapshot[T]]
 	life     context.Context // of the cell
 	cancel   context.CancelFunc
+	seen     *notify.Latch  // the value was, for the first time
 	ended    *notify.Latch  // the goroutine has
 	sweeping sync.WaitGroup // goroutines that delete markers
 	end      notify.End
 }
 
-// Open follows the value at a path and returns when it has been seen for the first time; that it does not exist yet is no error. ctx bounds that wait, and
-// not the cell. Errors name the argument that is wrong; session.ErrClosed; ctx's cause.
+// Open is New, and waits until the value has been seen for the first time; that it does not exist yet is no error. ctx bounds that wait, and not the cell.
+// Errors are those of New, and ctx's cause.
 func Open[T any](ctx context.Context, s *session.Session, path string, codec Codec[T]) (*Cell[T], error) {
 	const op = "config.Open"
+	c, err := start(op, s, path, codec)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-c.seen.C():
+		return c, nil
+	case <-c.ended.C():
+		return nil, failed(op, path, session.ErrClosed)
+	case <-ctx.Done():
+		c.cancel()
+		<-c.ended.C() // prompt: its channel closes
+		return nil, failed(op, path, context.Cause(ctx))
+	}
+}
+
+// New follows the value at a path, and waits for nothing: until it has been seen for the first time, Load says that it is not present, and Stale. Errors name the
+// argument that is wrong; session.ErrClosed.
+func New[T any](s *session.Session, path string, codec Codec[T]) (*Cell[T], error) {
+	return start("config.New", s, path, codec)
+}
+
+func start[T any](op string, s *session.Session, path string, codec Codec[T]) (*Cell[T], error) {
 	if s == nil {
-		return nil, errors.New("config.Open: s: nil session")
+		return nil, errors.New(op + ": s: nil session")
 	}
 	if err := znode.Validate(path); err != nil {
 		return nil, &session.OpError{Op: op, Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
@@ -45,23 +69,16 @@ func Open[T any](ctx context.Context, s *session.Session, path string, codec Cod
 		return nil, failed(op, path, session.ErrClosed)
 	}
 	watching, cancel := context.WithCancel(context.Background()) // the cell's life, which Close ends, and not that of the call
-	c := &Cell[T]{session: s, path: path, codec: codec, topic: notify.NewTopic[Snapshot[T]](), life: watching, cancel: cancel, ended: notify.NewLatch()}
-	first := notify.NewLatch()
-	go c.run(s.WatchData(watching, path), first) // owned by the cell: ends with Close or with the session
-	select {
-	case <-first.C():
-		return c, nil
-	case <-c.ended.C():
-		return nil, failed(op, path, session.ErrClosed)
-	case <-ctx.Done():
-		cancel()
-		<-c.ended.C() // prompt: its channel closes
-		return nil, failed(op, path, context.Cause(ctx))
+	c := &Cell[T]{
+		session: s, path: path, codec: codec, topic: notify.NewTopic[Snapshot[T]](),
+		life: watching, cancel: cancel, seen: notify.NewLatch(), ended: notify.NewLatch(),
 	}
+	go c.run(s.WatchData(watching, path)) // owned by the cell: ends with Close or with the session
+	return c, nil
 }
 
 // run publishes what is seen, until the watch ends.
-func (c *Cell[T]) run(states <-chan session.Data, first *notify.Latch) {
+func (c *Cell[T]) run(states <-chan session.Data) {
 	defer c.ended.Close()
 	var now Snapshot[T]
 	for d := range states {
@@ -70,7 +87,7 @@ func (c *Cell[T]) run(states <-chan session.Data, first *notify.Latch) {
 			now = next
 			c.now.Store(&next)
 			c.topic.Publish(next)
-			first.Close()
+			c.seen.Close()
 		}
 	}
 	c.topic.Close()
@@ -82,7 +99,12 @@ func (c *Cell[T]) run(states <-chan session.Data, first *notify.Latch) {
 }
 
 // Load is the newest state seen, at once.
-func (c *Cell[T]) Load() Snapshot[T] { return *c.now.Load() }
+func (c *Cell[T]) Load() Snapshot[T] {
+	if now := c.now.Load(); now != nil {
+		return *now
+	}
+	return Snapshot[T]{Stale: true}
+}
 
 // Observe is a subscription: the present state first, then each newer one, which replaces one that was not received. It closes when ctx or the cell ends.
 func (c *Cell[T]) Observe(ctx context.Context) <-chan Snapshot[T] { return c.topic.Subscribe(ctx) }

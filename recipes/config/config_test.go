@@ -42,6 +42,28 @@ func TestARendezvous(t *testing.T) {
 	})
 }
 
+// TestNewWaitsForNothing: a cell can be made before there is a server, and says so.
+func TestNewWaitsForNothing(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.server.Kill(0)
+		s, err := session.New(w.server.Hosts(), session.WithDialer(w.server.Dialer()))
+		require.NoError(w, err)
+		c, err := config.New(s, path, config.JSON[limits]())
+		require.NoError(w, err)
+		synctest.Wait()
+		require.Equal(w, config.Snapshot[limits]{Stale: true}, c.Load())
+		require.NoError(w, w.server.Restart(0))
+		_, err = c.Update(w.Context(), set(limits{Rate: 3}))
+		require.NoError(w, err)
+		synctest.Wait()
+		require.Equal(w, 3, c.Load().Value.Rate)
+		require.NoError(w, s.Close(w.Context()))
+		<-c.Done()
+		_, err = config.New(s, path, config.JSON[limits]())
+		require.ErrorIs(w, err, session.ErrClosed)
+	})
+}
+
 func TestBadDataKeepTheLastGoodValue(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.session("a")
