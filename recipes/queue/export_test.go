@@ -1,0 +1,24 @@
+package queue
+
+// PanicPutting makes the actor that puts panic.
+func (q *Queue) PanicPutting(value any) {
+	q.puts.mu.Lock()
+	defer q.puts.mu.Unlock()
+	if q.puts.host != nil {
+		q.puts.host.Panic(value)
+	}
+}
+
+// PanicTaking makes the actor that takes for the callers of Take panic.
+func (q *Queue) PanicTaking(value any) { q.takes.panic(value) }
+
+// Panic makes the consumer's actor panic.
+func (c *Consumer) Panic(value any) { c.in.panic(value) }
+
+func (in *intake) panic(value any) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.host != nil {
+		in.host.Panic(value)
+	}
+}
