@@ -50,6 +50,7 @@ var stories = map[string]string{
 	"leaderservice": `counted to \d+ under three terms`,
 	"jobqueue":      `every job was done once`,
 	"phases":        `the rod is, bit for bit, what it is without workers`,
+	"rollingconfig": `every server runs with the last good configuration`,
 	"selectloop":    `seen: [12] grants, [12] terms, 3 jobs`,
 	"transfer":      `all 60 transfers are in both books or in none, and no money was lost`,
 }
