@@ -43,7 +43,8 @@ type maker interface {
 
 // Receive is what the library calls, one message at a time.
 func (c *cell) Receive(ctx actor.Context) {
-	defer c.escalate()
+	returned := false
+	defer c.escalate(&returned)
 	switch m := ctx.Message().(type) {
 	case *actor.Started:
 		c.begin()
@@ -57,6 +58,7 @@ func (c *cell) Receive(ctx actor.Context) {
 			c.show()
 		}
 	}
+	returned = true
 }
 
 // begin makes the next incarnation.

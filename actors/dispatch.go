@@ -23,5 +23,12 @@ func (dispatcher) Throughput() int { return throughput }
 
 func dispatch(f func()) {
 	stack.Widen()
+	ended := false
+	defer func() {
+		if !ended {
+			go dispatch(f) // runtime.Goexit took this goroutine; the mailbox goes on with another
+		}
+	}()
 	f()
+	ended = true
 }

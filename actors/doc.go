@@ -17,10 +17,10 @@
 //
 // # Failure
 //
-// An expected failure is a value: it goes into a message. A panic is a bug, and restarts that one actor. The message that panicked is gone; those behind
-// it wait. The old incarnation's Stopping is called, everything below it is stopped, and after a pause, which grows from panic to panic and is jittered,
-// Spec.New makes the next one. Its own panics count too. After too many in too short a time the actor is given up and its Spec.Ended told why; nothing
-// else is touched.
+// An expected failure is a value: it goes into a message. A panic, or a runtime.Goexit, is a bug, and restarts that one actor. The message that panicked
+// is gone; those behind it wait. The old incarnation's Stopping is called, everything below it is stopped, and after a pause, which grows from panic to
+// panic and is jittered, Spec.New makes the next one. Its own panics count too. After too many in too short a time the actor is given up and its Spec.Ended
+// told why; nothing else is touched.
 //
 // # The life of an actor
 //

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -15,24 +16,42 @@ type failure struct {
 // String is for the library, which logs what it recovered.
 func (f failure) String() string { return fmt.Sprint(f.reason) }
 
-// escalate is deferred around everything an actor does.
-func (c *cell) escalate() {
+// errGoexit is what an incarnation ends with that ends its goroutine, as a failed assertion of package testing does.
+var errGoexit = errors.New("runtime.Goexit was called")
+
+// escalate is deferred around everything an actor does. What neither panics nor returns calls runtime.Goexit; that goes on once the panic in its place is
+// recovered, and dispatch sees to the rest.
+func (c *cell) escalate(returned *bool) {
 	reason := recover()
 	if reason == nil {
-		return
+		if *returned {
+			return
+		}
+		reason = errGoexit
 	}
 	c.report("actor panicked", reason)
 	panic(failure{c, reason}) // the library suspends the mailbox and calls the supervisor
 }
 
-// guard calls what must not fail: a panic is logged and goes no further.
+// guard calls what must not fail: a panic is logged and goes no further. It runs in a goroutine of its own, since a runtime.Goexit could not be held up.
 func (c *cell) guard(what string, f func()) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			c.report("actor panicked while it was "+what, reason)
-		}
+	done := make(chan struct{})
+	go func() { // owned by this call, which waits for it
+		returned := false
+		defer close(done)
+		defer func() {
+			reason := recover()
+			if reason == nil && !returned {
+				reason = errGoexit
+			}
+			if reason != nil {
+				c.report("actor panicked while it was "+what, reason)
+			}
+		}()
+		f()
+		returned = true
 	}()
-	f()
+	<-done
 }
 
 // report logs a panic. One in the logger is beyond help, and ignored.
