@@ -51,6 +51,10 @@ type entry struct {
 	orphan bool   // its id stands for it no more
 	body   string // the name of the body that its data are in; "" if they are its own
 	nth    int
+
+	read    bool // its own znode was, and this was in it
+	data    []byte
+	version int32
 }
 
 // look lists the queue, if it is to be known anew.

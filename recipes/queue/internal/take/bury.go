@@ -96,6 +96,8 @@ func (m *Machine) buried(b *burial, err error) []recipe.Effect {
 			return nil
 		case s.Code != recipe.Done:
 			return m.finish(h, s.Err)
+		case !s.Exists && !h.run.gone: // nobody else could have taken it away: the answer to a burial was lost
+			return m.finish(h, nil)
 		case !s.Exists || s.Stat.Version != h.version || m.vain[b.pick.path] > 2*vainly:
 			return m.finish(h, ErrLost)
 		}

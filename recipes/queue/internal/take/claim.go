@@ -111,9 +111,17 @@ func (m *Machine) claimed(c *claim, t recipe.Transacted) []recipe.Effect {
 	return m.quicker(c, c.of[t.Failed], t.Code)
 }
 
-// quicker takes in that somebody else has an item: what is known of its bucket is wrong. The others are claimed again, as far as they are still free.
+// afresh takes back what was picked: what is known of the buckets is wrong, and nothing may be claimed before what comes before it.
+func (m *Machine) afresh(picks []*pick) {
+	for _, p := range append(picks, m.line...) {
+		p.dropped, p.bucket.stale = true, true
+	}
+	m.line = nil
+}
+
+// quicker takes in that somebody else has an item, or has had it.
 func (m *Machine) quicker(c *claim, p *pick, code recipe.Code) []recipe.Effect {
-	p.dropped = true
+	p.entry.read = false
 	m.bumps++
 	if code == recipe.BadVersion && !p.seen {
 		if p.bucket.doubted == nil {
@@ -121,10 +129,7 @@ func (m *Machine) quicker(c *claim, p *pick, code recipe.Code) []recipe.Effect {
 		}
 		p.bucket.doubted[p.entry.name] = true
 	}
-	for _, q := range c.picks {
-		q.bucket.stale = true
-	}
-	m.line = append(without(c.picks, p), m.line...)
+	m.afresh(c.picks)
 	return m.stepAside()
 }
 
@@ -155,9 +160,7 @@ func (m *Machine) askClaim(c *claim) []recipe.Effect {
 		if s.Exists && s.Stat.Owner == m.session && string(s.Data) == m.cfg.GUID {
 			return m.hold(c, s.Stat.Czxid)
 		}
-		for _, p := range c.picks { // their versions may be others by now
-			p.dropped, p.bucket.stale = true, true
-		}
+		m.afresh(c.picks)
 		return nil
 	})
 	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: c.runs[0].path}}
@@ -296,9 +299,7 @@ func (m *Machine) askReceipt() []recipe.Effect {
 			return m.carriedOut(c)
 		}
 		m.claiming = nil
-		for _, p := range c.picks {
-			p.dropped, p.bucket.stale = true, true
-		}
+		m.afresh(c.picks)
 		return nil
 	})
 	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: m.receiptPath()}}

@@ -72,6 +72,11 @@ func (m *Machine) read(b *bucket, e *entry) []recipe.Effect {
 	if e.body != "" && !b.wary && b.bodies[e.body] != nil && !b.bodies[e.body].bad {
 		return m.readBody(b, e.body)
 	}
+	if e.read && (e.body == "" || !b.wary) {
+		p.data, p.version, p.seen, p.own, p.ready = e.data, e.version, true, len(e.data) > 0, true
+		b.stale = b.stale || p.version > 0
+		return nil
+	}
 	return m.readItem(p)
 }
 
@@ -92,6 +97,7 @@ func (m *Machine) readItem(p *pick) []recipe.Effect {
 			return nil
 		}
 		p.data, p.version, p.seen, p.own = s.Data, s.Stat.Version, true, len(s.Data) > 0
+		p.entry.read, p.entry.data, p.entry.version = true, s.Data, s.Stat.Version
 		if body := b.bodies[p.entry.body]; body != nil && !body.bad {
 			if body.data == nil {
 				return m.readBody(b, p.entry.body)
