@@ -9,6 +9,7 @@ import (
 
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 // pairing is a lock of theirs, and what ours has to be beside it.
@@ -79,6 +80,33 @@ func TestLocksTogetherWhileConnectionsBreak(t *testing.T) {
 			})
 		}
 	})
+}
+
+// The same on three servers whose leader dies while somebody holds, and comes back.
+func TestLocksTogetherWhileTheLeaderDies(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"curator", "kazoo"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := ensemble.Start(t, 3)
+			servers := strings.Join(e.Servers(), ",")
+			s, path, p := open(t, servers), pathFor(t), exclusive[name]
+			g, dead := newGuard(t, s, path+"-guard"), -1
+			g.disturb = func(nth int) {
+				switch nth {
+				case 6:
+					dead = e.Leader()
+					e.Kill(dead)
+				case 14:
+					if err := e.Restart(dead); err != nil {
+						g.fault(err.Error())
+					}
+				}
+			}
+			g.contend(t, s, path, 8, p.us(t, servers, path), p.them(t, servers, path), p.us(t, servers, path), p.them(t, servers, path))
+			require.Greater(t, len(g.order), 14, "it came back")
+		})
+	}
 }
 
 // Who comes first is first, whoever it is.
