@@ -1,0 +1,66 @@
+package queue_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// ZooKeeper's Tech Note 4: a queue that has grown can't be listed any more, so it can't be drained. Here no znode has more children than a listing of a
+// tenth of a megabyte, 200,000 items in the queue or not; it can be counted, looked at and drained in order; and one that is too large is refused at once.
+func TestB57_TwoHundredThousandItems(t *testing.T) {
+	t.Parallel()
+	z := zktest.Start(t, zktest.WithJournal(1))
+	large(t, open(t, z), 200_000)
+}
+
+// The same on a real server, whose limit on an answer is a client's.
+func TestB57_ManyItemsOnRealZooKeeper(t *testing.T) {
+	t.Parallel()
+	zk := ensemble.Start(t, 1)
+	s, err := session.Open(patience(t), zk.Servers())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close(patience(t))) })
+	large(t, s, 20_000)
+}
+
+func large(t *testing.T, s *session.Session, items int) {
+	const each = 1000
+	q := newQueue(t, s)
+	for from := 0; from < items; from += each {
+		data := make([][]byte, each)
+		for n := range data {
+			data[n] = fmt.Append(nil, from+n)
+		}
+		_, err := q.PutAll(patience(t), data)
+		require.NoError(t, err)
+	}
+	require.Equal(t, items, length(t, q))
+	largest := 0
+	buckets, _, err := s.Children(patience(t), path)
+	require.NoError(t, err)
+	for _, bucket := range append(buckets, "") {
+		names, _, err := s.Children(patience(t), strings.TrimSuffix(path+"/"+bucket, "/"))
+		require.NoError(t, err)
+		largest = max(largest, len(strings.Join(names, "    ")))
+	}
+	require.Less(t, largest, 100<<10, "bytes of a listing")
+	require.Equal(t, "0", string(mustPeek(t, q).Data))
+
+	_, err = q.Put(patience(t), make([]byte, 1<<20))
+	require.ErrorIs(t, err, session.ErrTooLarge)
+	c := consumer(t, q, queue.WithPrefetch(500))
+	for n := range 3 * each {
+		i := get(t, c.Items(), "an item")
+		require.Equal(t, fmt.Sprint(n), string(i.Data()))
+		go func() { _ = i.Ack(patience(t)) }() // ends with its answer
+	}
+	require.NoError(t, c.Close(patience(t)))
+}
