@@ -173,3 +173,24 @@ func TestWhoLeadsIsKnownToBoth(t *testing.T) {
 		})
 	})
 }
+
+// Who does not understand Troupe's own names sees nobody stand.
+func TestElectionsInOurOwnLayoutAreNotTheirs(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, address string) {
+		s := open(t, address)
+		for _, name := range []string{"curator", "kazoo"} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				path, p := pathFor(t), elections[name]
+				p.layout = election.Troupe
+				g := newGuard(t, s, path+"-guard")
+				for _, c := range []contender{p.us(t, address, path), p.them(t, address, path)} {
+					holds(t, c)
+					require.NoError(t, g.enter(c))
+				}
+				require.Len(t, g.wrong, 2, "seen here and in ZooKeeper")
+			})
+		}
+	})
+}
