@@ -1,0 +1,70 @@
+package host_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/contend"
+	"github.com/troupe-go/troupe/internal/host"
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// A claim that comes while an incarnation recovers is found in the ledger, and its message comes behind that. It is one claim all the same: one possession, one
+// znode, and nothing left to want when it is released.
+func TestAClaimDuringARecoveryIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := zktest.Start(t)
+		s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()))
+		require.NoError(t, err)
+		var standing machine.Standing
+		i, err := host.New(host.Config[*host.Possession]{
+			Session: s, Kind: "lock", Path: "/a/b", Name: "lock-",
+			Machine: func() machine.Machine { return contend.New(contend.Config{Parent: "/a/b"}) },
+			Wrap:    func(p *host.Possession) *host.Possession { return p },
+			Publish: func(m machine.Standing) { standing = m },
+		})
+		require.NoError(t, err)
+		before, err := i.Claim(t.Context(), false)
+		require.NoError(t, err)
+		remove := server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpSync { // with which a recovery begins
+				return zktest.Delay(time.Second)
+			}
+			return zktest.Pass
+		})
+		i.Panic(errors.New("a bug"))
+		<-before.Done()
+		synctest.Wait()
+		claimed := make(chan *host.Possession, 1)
+		go func() {
+			p, err := i.Claim(t.Context(), false)
+			assert.NoError(t, err)
+			claimed <- p
+		}()
+		time.Sleep(500 * time.Millisecond)
+		require.Empty(t, claimed, "it recovers")
+		server.ClearJournal()
+		p := <-claimed
+		remove()
+		require.NoError(t, p.Release(t.Context()))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		creates := 0
+		for _, r := range server.Journal() {
+			if r.Op == zktest.OpCreate2 {
+				creates++
+			}
+		}
+		require.Equal(t, 1, creates)
+		require.Equal(t, machine.Standing{}, standing)
+		require.NoError(t, i.Close(t.Context()))
+		require.NoError(t, s.Close(t.Context()))
+	})
+}
