@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/troupe-go/troupe/recipes/election"
-	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -15,7 +14,6 @@ import (
 type board struct {
 	session  *session.Session
 	election *election.Election
-	lanes    [lanes]*lock.Lock
 
 	mu        sync.Mutex
 	results   map[int]stored
@@ -26,17 +24,12 @@ type board struct {
 	takeovers int
 }
 
-// newBoard makes a board. It observes the election and the locks of the lanes, and takes part in none.
+// newBoard makes a board. It observes the election, and takes no part in it.
 func newBoard(s *session.Session) (*board, error) {
 	b := &board{session: s, results: make(map[int]stored)}
 	var err error
 	if b.election, err = election.New(s, leaderPath); err != nil {
 		return nil, err
-	}
-	for lane := range b.lanes {
-		if b.lanes[lane], err = lock.New(s, lanePath(lane)); err != nil {
-			return nil, err
-		}
 	}
 	return b, nil
 }
@@ -87,21 +80,6 @@ func (b *board) awaitEnd(ctx context.Context) error {
 		}
 	}
 	return errors.Join(context.Cause(ctx), b.session.Err())
-}
-
-// works tells whether a worker is at work: it holds the lane of an open batch. If that can't be found out, the answer is no.
-func (b *board) works(ctx context.Context, name string) bool {
-	open, _, err := b.session.Children(ctx, openPath)
-	if err != nil {
-		return false
-	}
-	for _, n := range batchNumbers(open) {
-		contenders, err := b.lanes[laneOf(n)].Contenders(ctx)
-		if err == nil && len(contenders) > 0 && contenders[0].Holding && string(contenders[0].Data) == name {
-			return true
-		}
-	}
-	return false
 }
 
 // all returns every result, once nobody writes any more.

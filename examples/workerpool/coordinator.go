@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -44,6 +45,9 @@ func (w *worker) handOut(ctx context.Context, term *election.Term) error {
 	if err != nil {
 		return err
 	}
+	if err := w.offerAgain(ctx); err != nil {
+		return err
+	}
 	rest, version := at.remaining(files), stat.Version
 	for open := range w.session.WatchChildren(ctx, openPath) {
 		room := w.window - len(open.Names)
@@ -66,9 +70,35 @@ func (w *worker) handOut(ctx context.Context, term *election.Term) error {
 	return nil
 }
 
-// extend opens as many batches as there is room for, and moves the cursor behind them: all in one transaction.
+// offerAgain puts into the queue what a predecessor may have opened and not put there any more.
+func (w *worker) offerAgain(ctx context.Context) error {
+	names, _, err := w.session.Children(ctx, openPath)
+	if err != nil && !errors.Is(err, session.ErrNoNode) { // once all is done, it is gone
+		return err
+	}
+	return w.offer(ctx, batchNumbers(names))
+}
+
+// offer puts batches into the queue, each under its number: one that is there is not put twice. One that was done meanwhile, and is put all the same, is found
+// to be done by whoever gets it. They go together in few transactions.
+func (w *worker) offer(ctx context.Context, numbers []int) error {
+	var puts []func(context.Context) error
+	for _, n := range numbers {
+		puts = append(puts, func(ctx context.Context) error {
+			_, err := w.line.Put(ctx, nil, queue.WithID(batchName(n)))
+			if errors.Is(err, queue.ErrDuplicate) {
+				return nil
+			}
+			return err
+		})
+	}
+	return together(ctx, puts...)
+}
+
+// extend opens as many batches as there is room for, and moves the cursor behind them: all in one transaction. Then it puts them into the queue.
 func (w *worker) extend(ctx context.Context, term *election.Term, rest []string, at cursor, room int, version int32) ([]string, cursor, error) {
 	var ops []session.Op
+	var opened []int
 	for bytes := 0; room > 0 && len(rest) > 0 && bytes < maxBatchBytes; room-- {
 		var b batch
 		b.Term = term.Token()
@@ -76,9 +106,12 @@ func (w *worker) extend(ctx context.Context, term *election.Term, rest []string,
 		text := b.String()
 		bytes += len(text)
 		ops = append(ops, session.CreateOp(batchPath(at.Next), []byte(text)))
+		opened = append(opened, at.Next)
 		at = cursor{Next: at.Next + 1, After: b.Files[len(b.Files)-1]}
 	}
 	ops = append(ops, session.SetOp(cursorPath, []byte(at.String()), version))
-	_, err := term.Commit(ctx, ops...)
-	return rest, at, err
+	if _, err := term.Commit(ctx, ops...); err != nil {
+		return rest, at, err
+	}
+	return rest, at, w.offer(ctx, opened)
 }

@@ -11,18 +11,9 @@ const (
 	cursorPath  = "/cursor"  // how far the tree has been handed out
 	openPath    = "/open"    // a child for each batch that is handed out and not done; deleted when the last one is done
 	resultsPath = "/results" // a child for each batch that is done
-	lanesPath   = "/lanes"   // a child for each lane: the line of those who want to work in it
+	queuePath   = "/batches" // the numbers of those batches, in a queue: whoever has one claimed may work on the batch
 )
 
-// lanes is how many locks there are. A batch belongs to the lane of its number, and whoever holds the lane's lock may work on it.
-//
-// Why not a lock for each batch? It would do as well. But many holders of one lock after another can be checked from the outcome alone: in the order
-// in which ZooKeeper wrote a lane's results, their tokens never fall, unless somebody wrote after he had lost the lock.
-const lanes = 16
-
-func laneOf(batch int) int { return batch % lanes }
-
-func lanePath(lane int) string    { return fmt.Sprintf("%s/%02d", lanesPath, lane) }
 func batchPath(batch int) string  { return openPath + "/" + batchName(batch) }
 func resultPath(batch int) string { return resultsPath + "/" + batchName(batch) }
 

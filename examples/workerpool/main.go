@@ -11,14 +11,14 @@
 //	/leader     the line of candidates: every worker stands, one coordinates
 //	/cursor     how far the tree has been handed out
 //	/open/…     batches that are handed out and not done
-//	/lanes/…    locks: whoever holds a lane may work on its batches
+//	/batches    their numbers, in a queue: whoever has one claimed works on the batch
 //	/results/…  what was done, by whom, with which token
 //
 // The coordinator (coordinator.go) opens batches and moves the cursor in one transaction, under the guard of his term ([session.Hold.Commit]): once he is
 // deposed, ZooKeeper refuses it. His successor goes on where the cursor is.
 //
-// A worker (worker.go) takes the lock of an open batch's lane, hashes the files, and writes the result and removes the batch in one transaction, under the
-// guard of his grant. If he lost the lock while he was paused, ZooKeeper refuses it, and somebody else does the batch.
+// A worker (worker.go) takes the number of a batch from the queue, hashes the files, and writes the result and removes the batch in one transaction, under the
+// guard of his claim. If he lost the claim while he was paused, ZooKeeper refuses it, and somebody else gets the number again.
 //
 // The parent (run.go) takes no part in that. It watches results arrive (board.go), replaces workers that were killed (pool.go), and does the killing
 // (chaos.go): each kind of strike at least once while there is work, and some more at random. In the end it hashes everything again by itself, and compares

@@ -37,6 +37,7 @@ type process struct {
 	state   processState
 	session int64 // 0: none yet
 	timeout time.Duration
+	working bool
 }
 
 type processState string
@@ -96,9 +97,17 @@ func (p *pool) note(w *process, r report) {
 		p.epochs++
 		w.session, w.timeout = r.Session, r.Timeout
 	}
+	w.working = r.Working || w.working && !r.Idle
 	if r.Refused != nil {
 		p.refused = append(p.refused, *r.Refused)
 	}
+}
+
+// works tells whether a worker is at work on a batch, as far as it has said.
+func (p *pool) works(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.workers, func(w *process) bool { return w != nil && w.name == name && w.working })
 }
 
 // replace follows the end of the process in a slot.

@@ -13,6 +13,8 @@ type report struct {
 	Epoch   uint64        `json:"epoch,omitempty"` // a ZooKeeper session began, the worker's first, second, …
 	Session int64         `json:"session,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // as negotiated
+	Working bool          `json:"working,omitempty"` // it has begun with a batch
+	Idle    bool          `json:"idle,omitempty"`    // it is through with it
 	Refused *refusal      `json:"refused,omitempty"` // the worker wanted to write with what it had lost
 }
 

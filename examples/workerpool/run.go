@@ -58,7 +58,7 @@ func (p *parent) work(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	p.pool = &pool{command: p.command, failed: fail}
-	plan := p.planChaos(ctx)
+	plan := p.planChaos()
 	err := p.pool.fill(p.workers)
 	if err == nil {
 		working, finished := context.WithCancel(ctx)
@@ -82,13 +82,13 @@ func (p *parent) work(ctx context.Context) error {
 }
 
 // planChaos makes the chaos, which sees what the board sees.
-func (p *parent) planChaos(ctx context.Context) []strike {
+func (p *parent) planChaos() []strike {
 	p.chaos = &chaos{
 		pool:     p.pool,
 		say:      p.screen.say,
 		progress: func() float64 { return float64(p.look().Files) / float64(max(p.files, 1)) },
 		leader:   func() string { return p.look().Leader },
-		works:    func(name string) bool { return p.board.works(ctx, name) },
+		works:    p.pool.works,
 	}
 	if p.ground.embedded != nil {
 		p.chaos.expire = p.ground.embedded.Expire

@@ -13,7 +13,7 @@ type stored struct {
 	Czxid  int64 // the transaction that wrote it: ZooKeeper's own order of events
 }
 
-// refusal is an attempt to write that came too late: the writer had lost his lane, or his term, and was told so.
+// refusal is an attempt to write that came too late: the writer had lost his claim, or his term, and was told so.
 type refusal struct {
 	Batch int   `json:"batch"` // of a result, or handingOut
 	Token int64 `json:"token"` // of what he had lost
@@ -73,22 +73,19 @@ func checkBatches(results []stored) []string {
 	return wrong
 }
 
-// checkTokens looks for a stale holder in what ZooKeeper has. Tokens grow from holder to holder. So in the order in which a lane's results were
-// written they never fall; and in the order in which batches were handed out, neither do the tokens of the coordinators' terms.
+// checkTokens looks for a stale holder in what ZooKeeper has. A token is the transaction of a claim: so it comes before that of the result, and belongs to one
+// worker. And in the order in which batches were handed out, the tokens of the coordinators' terms never fall.
 func checkTokens(results []stored) []string {
 	var wrong []string
-	var newest [lanes]stored
+	holders := make(map[int64]string)
 	for _, r := range sorted(results, func(r stored) int64 { return r.Czxid }) {
-		lane := laneOf(r.Number)
-		last := newest[lane]
-		switch {
-		case r.Token < last.Token:
-			wrong = append(wrong, fmt.Sprintf("batch %d: written by a stale holder: %s with token %d after %s with %d", r.Number, r.Worker, r.Token, last.Worker, last.Token))
-		case r.Token == last.Token && r.Worker != last.Worker:
-			wrong = append(wrong, fmt.Sprintf("batch %d: token %d of %s was held by %s too", r.Number, r.Token, r.Worker, last.Worker))
-		default:
-			newest[lane] = r
+		if r.Token >= r.Czxid {
+			wrong = append(wrong, fmt.Sprintf("batch %d: written by %s in transaction %d, before it was claimed with token %d", r.Number, r.Worker, r.Czxid, r.Token))
 		}
+		if holder, known := holders[r.Token]; known && holder != r.Worker {
+			wrong = append(wrong, fmt.Sprintf("batch %d: token %d of %s was held by %s too", r.Number, r.Token, r.Worker, holder))
+		}
+		holders[r.Token] = r.Worker
 	}
 	var term int64
 	for _, r := range sorted(results, func(r stored) int { return r.Number }) {
@@ -100,12 +97,18 @@ func checkTokens(results []stored) []string {
 	return wrong
 }
 
-// checkRefused: what was refused is not there.
+// checkRefused: what was refused is not there, and whoever was refused had claimed the batch before the one who wrote its result.
 func checkRefused(results []stored, refused []refusal) []string {
 	var wrong []string
 	for _, r := range results {
-		if slices.Contains(refused, refusal{Batch: r.Number, Token: r.Token}) {
-			wrong = append(wrong, fmt.Sprintf("batch %d: written with token %d, although %s was told that he had lost it", r.Number, r.Token, r.Worker))
+		for _, f := range refused {
+			switch {
+			case f.Batch != r.Number:
+			case f.Token == r.Token:
+				wrong = append(wrong, fmt.Sprintf("batch %d: written with token %d, although %s was told that he had lost it", r.Number, r.Token, r.Worker))
+			case f.Token > r.Token:
+				wrong = append(wrong, fmt.Sprintf("batch %d: written by a stale holder: %s with token %d, after token %d had claimed it", r.Number, r.Worker, r.Token, f.Token))
+			}
 		}
 	}
 	return wrong

@@ -6,12 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// outcome is a small run in which all went well: lane 0 has batches 0 and 16, each with a holder of its own.
+// outcome is a small run in which all went well: each batch has a claim of its own.
 func outcome() (serial []digest, results []stored) {
 	for i, name := range []string{"a", "b", "c", "d"} {
 		serial = append(serial, digest{Path: name, Size: int64(i), Sum: "sum-" + name})
 	}
-	for n := range lanes + 1 {
+	for n := range 17 {
 		r := stored{Number: n, Czxid: int64(200 + n), result: result{Batch: n, Term: 10, Worker: "w1.1", Token: int64(100 + n)}}
 		if n < len(serial) {
 			r.Files = serial[n : n+1 : n+1]
@@ -50,18 +50,18 @@ func TestVerify(t *testing.T) {
 			return append(rs[:5:5], rs[6:]...)
 		}, want: "batch 6: found where batch 5 was expected"},
 		"wrong number": {spoil: func(_ []digest, rs []stored) []stored { rs[5].Batch = 6; return rs }, want: "batch 5: its result is of batch 6"},
-		"stale holder": {spoil: func(_ []digest, rs []stored) []stored {
-			rs[16].Token = 99
+		"written before it was claimed": {spoil: func(_ []digest, rs []stored) []stored {
+			rs[16].Czxid = 100
 			return rs
-		}, want: "batch 16: written by a stale holder"},
-		"stale holder, written late": {spoil: func(_ []digest, rs []stored) []stored {
-			rs[0].Czxid = 300
-			return rs
-		}, want: "batch 0: written by a stale holder"},
-		"token of two": {spoil: func(_ []digest, rs []stored) []stored {
+		}, want: "batch 16: written by w1.1 in transaction 100, before it was claimed with token 116"},
+		"claim of two": {spoil: func(_ []digest, rs []stored) []stored {
 			rs[16].Token, rs[16].Worker = 100, "w2.1"
 			return rs
 		}, want: "batch 16: token 100 of w2.1 was held by w1.1 too"},
+		"stale holder": {
+			spoil: func(_ []digest, rs []stored) []stored { return rs }, refused: []refusal{{Batch: 3, Token: 104}},
+			want: "batch 3: written by a stale holder: w1.1 with token 103, after token 104 had claimed it",
+		},
 		"deposed coordinator": {spoil: func(_ []digest, rs []stored) []stored {
 			rs[7].Term = 9
 			return rs

@@ -3,11 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"slices"
+	"fmt"
 
 	"github.com/troupe-go/troupe/recipes/election"
-	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -21,20 +20,16 @@ type worker struct {
 	session *session.Session
 
 	candidate *election.Election
-	lanes     [lanes]*lock.Lock
+	line      *queue.Queue
 }
 
-// join makes the worker one of the candidates, and one of those who may line up for a lane. It asks nothing of ZooKeeper yet.
+// join makes the worker one of the candidates, and one of those who may take from the queue. It asks nothing of ZooKeeper yet.
 func (w *worker) join() (err error) {
 	if w.candidate, err = election.New(w.session, leaderPath, election.WithID(w.name)); err != nil {
 		return err
 	}
-	for lane := range w.lanes {
-		if w.lanes[lane], err = lock.New(w.session, lanePath(lane), lock.WithData([]byte(w.name))); err != nil {
-			return err
-		}
-	}
-	return nil
+	w.line, err = queue.New(w.session, queuePath)
+	return err
 }
 
 // run works and stands for coordinator until ctx ends.
@@ -46,91 +41,55 @@ func (w *worker) run(ctx context.Context) error {
 	)
 }
 
-// work does one batch after the other. When ctx ends it finishes the one in its hands.
-func (w *worker) work(ctx context.Context) error {
+// work does one batch after the other, and has the next one claimed meanwhile. When ctx ends it finishes the one in its hands.
+func (w *worker) work(ctx context.Context) (err error) {
 	graceful, cancel := after(ctx, goodbye)
 	defer cancel()
-	for {
-		grant, n, err := w.claim(ctx)
-		if grant != nil {
-			err = w.do(graceful, grant, n)
-		}
-		if ctx.Err() != nil || err != nil && !passing(err) {
-			return err
-		}
-	}
-}
-
-// claim finds a batch that is open and holds the lock of its lane. No grant and no error: look again.
-func (w *worker) claim(ctx context.Context) (*lock.Grant, int, error) {
-	open, err := w.openBatches(ctx)
+	batches, err := w.line.Consume(queue.WithPrefetch(2))
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	rand.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
-	var tried [lanes]bool
-	for _, n := range open {
-		lane := laneOf(n)
-		if tried[lane] {
-			continue
-		}
-		tried[lane] = true
-		if grant, err := w.lanes[lane].TryLock(ctx); !errors.Is(err, lock.ErrHeld) {
-			return grant, n, err
-		}
-	}
-	// Somebody is at work in each of these lanes, or was: stand in line for one, unless something else is handed out meanwhile.
-	waiting, cancel := w.untilMore(ctx, open)
-	defer cancel()
-	grant, err := w.lanes[laneOf(open[0])].Lock(waiting)
-	if err != nil && waiting.Err() != nil {
-		return nil, 0, nil
-	}
-	return grant, open[0], err
-}
-
-// openBatches waits until there is something to do.
-func (w *worker) openBatches(ctx context.Context) ([]int, error) {
-	names, _, err := w.session.Children(ctx, openPath)
-	if err != nil && !errors.Is(err, session.ErrNoNode) { // once all is done, it is gone
-		return nil, err
-	}
-	if len(names) > 0 {
-		return batchNumbers(names), nil
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	for now := range w.session.WatchChildren(ctx, openPath) {
-		if len(now.Names) > 0 {
-			return batchNumbers(now.Names), nil
-		}
-	}
-	return nil, errors.Join(context.Cause(ctx), w.session.Err())
-}
-
-// untilMore is a context that ends when a batch is open that is not among these.
-func (w *worker) untilMore(ctx context.Context, known []int) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() { // owned by the caller, ends with ctx
-		defer cancel()
-		for now := range w.session.WatchChildren(ctx, openPath) {
-			for _, n := range batchNumbers(now.Names) {
-				if !slices.Contains(known, n) {
-					return
-				}
+	defer func() { _ = batches.Close(graceful) }() // what could not be given back goes with the session
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case item, open := <-batches.Items():
+			if !open {
+				return batches.Err()
+			}
+			if err := w.do(graceful, item); err != nil && !passing(err) {
+				return err
 			}
 		}
-	}()
-	return ctx, cancel
+	}
 }
 
-// do works on a batch under the grant of its lane. The result is written, and the batch taken away, in one transaction that ZooKeeper carries out only
-// while the grant stands. So nothing has to be undone, whatever happens here: either the batch is done, or it is still open.
-func (w *worker) do(ctx context.Context, grant *lock.Grant, n int) error {
-	defer func() { _ = grant.Release(ctx) }() // it is confirmed, or was lost and is gone
+// do works on a batch under the claim of its item. The result is written, and the batch taken away, in one transaction that ZooKeeper carries out only
+// while the claim stands. So nothing has to be undone, whatever happens here: either the batch is done, or it is still open, and its item goes to somebody.
+func (w *worker) do(ctx context.Context, item *queue.Item) error {
+	n, ok := batchNumber(item.ID())
+	if !ok {
+		return fmt.Errorf("an item that is no batch: %q", item.ID())
+	}
+	w.reports.send(report{Working: true})
+	defer w.reports.send(report{Idle: true})
+	err := w.finish(ctx, item, n)
+	switch {
+	case errors.Is(err, session.ErrLost):
+		w.reports.send(report{Refused: &refusal{Batch: n, Token: item.Token()}})
+		return err
+	case err != nil:
+		return errors.Join(err, unlessLost(item.Nack(ctx))) // whoever gets it next sees whether it is done
+	}
+	return unlessLost(item.Ack(ctx)) // somebody who gets it again finds no batch
+}
+
+// finish hashes the files of a batch and writes the result.
+func (w *worker) finish(ctx context.Context, item *queue.Item, n int) error {
 	text, _, err := w.session.Get(ctx, batchPath(n))
 	if errors.Is(err, session.ErrNoNode) {
-		return nil // done by whoever held the lane before
+		return nil // it is done
 	}
 	if err != nil {
 		return err
@@ -139,14 +98,19 @@ func (w *worker) do(ctx context.Context, grant *lock.Grant, n int) error {
 	if err != nil {
 		return err
 	}
-	r := result{Batch: n, Term: todo.Term, Worker: w.name, Token: grant.Token()}
+	r := result{Batch: n, Term: todo.Term, Worker: w.name, Token: item.Token()}
 	for _, file := range todo.Files {
-		// Not stopped by grant.Done(), as a program would that wants to save work: whoever lost the lane shall try to write, and be refused.
+		// Not stopped by item.Done(), as a program would that wants to save work: whoever lost the claim shall try to write, and be refused.
 		r.Files = append(r.Files, hashFile(w.dir, file))
 	}
-	_, err = grant.Commit(ctx, session.DeleteOp(batchPath(n), -1), session.CreateOp(resultPath(n), []byte(r.String())))
+	_, err = item.Commit(ctx, session.DeleteOp(batchPath(n), -1), session.CreateOp(resultPath(n), []byte(r.String())))
+	return err
+}
+
+// unlessLost is nil if the item was lost: then it is somebody else's.
+func unlessLost(err error) error {
 	if errors.Is(err, session.ErrLost) {
-		w.reports.send(report{Refused: &refusal{Batch: n, Token: grant.Token()}})
+		return nil
 	}
 	return err
 }

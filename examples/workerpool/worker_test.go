@@ -33,18 +33,20 @@ func expireAndWait(g *ground, lost <-chan struct{}) {
 	<-lost
 }
 
-func TestWorkerThatLostItsLaneIsRefused(t *testing.T) {
+func TestWorkerThatLostItsClaimIsRefused(t *testing.T) {
 	t.Parallel()
 	w, g, reports := employ(t)
 	ctx := t.Context()
 	_, err := w.session.Create(ctx, batchPath(0), []byte(batch{Term: 1, Files: []string{"file0"}}.String()))
 	require.NoError(t, err)
-	first, n, err := w.claim(ctx)
+	require.NoError(t, w.offerAgain(ctx))
+	require.NoError(t, w.offerAgain(ctx), "what is in the queue is not put twice")
+	first, err := w.line.Take(ctx)
 	require.NoError(t, err)
 	expireAndWait(g, first.Done())
 
-	require.ErrorIs(t, w.do(ctx, first, n), session.ErrLost)
-	require.JSONEq(t, fmt.Sprintf(`{"refused":{"batch":0,"token":%d}}`, first.Token()), reports.String())
+	require.ErrorIs(t, w.do(ctx, first), session.ErrLost)
+	require.Contains(t, reports.String(), fmt.Sprintf(`{"refused":{"batch":0,"token":%d}}`, first.Token()))
 	_, exists, err := w.session.Exists(ctx, batchPath(0))
 	require.NoError(t, err)
 	require.True(t, exists, "the batch is still open")
@@ -52,15 +54,24 @@ func TestWorkerThatLostItsLaneIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, exists, "there is no result")
 
-	second, n, err := w.claim(ctx)
+	second, err := w.line.Take(ctx)
 	require.NoError(t, err)
-	require.NoError(t, w.do(ctx, second, n))
+	require.Equal(t, 2, second.Attempt())
+	require.NoError(t, w.do(ctx, second))
 	text, _, err := w.session.Get(ctx, resultPath(0))
 	require.NoError(t, err)
 	r, err := parseResult(string(text))
 	require.NoError(t, err)
 	require.Equal(t, second.Token(), r.Token)
 	require.Greater(t, second.Token(), first.Token())
+
+	require.NoError(t, w.offer(ctx, []int{0}), "a coordinator who did not know")
+	third, err := w.line.Take(ctx)
+	require.NoError(t, err)
+	require.NoError(t, w.do(ctx, third), "a batch that is done is not done again")
+	left, err := w.line.Len(ctx)
+	require.NoError(t, err)
+	require.Zero(t, left)
 }
 
 func TestDeposedCoordinatorHandsOutNothingAndItsSuccessorGoesOn(t *testing.T) {
