@@ -68,7 +68,7 @@ func start[T any](op string, s *session.Session, path string, codec Codec[T]) (*
 	if s.Err() != nil {
 		return nil, failed(op, path, session.ErrClosed)
 	}
-	watching, cancel := context.WithCancel(context.Background()) // the cell's life, which Close ends, and not that of the call
+	watching, cancel := context.WithCancel(context.Background()) //nolint:gosec // the cell's life, which Close ends, and not that of the call
 	c := &Cell[T]{
 		session: s, path: path, codec: codec, topic: notify.NewTopic[Snapshot[T]](),
 		life: watching, cancel: cancel, seen: notify.NewLatch(), ended: notify.NewLatch(),

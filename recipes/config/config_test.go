@@ -264,7 +264,7 @@ func TestContextsAndEnds(t *testing.T) {
 		require.NoError(w, c.Close(w.Context()))
 		<-c.Done()
 		require.ErrorIs(w, c.Err(), session.ErrClosed)
-		for range seen { //nolint:revive // until it closes
+		for range seen { // until it closes
 		}
 		_, err = c.Await(w.Context())
 		require.ErrorIs(w, err, session.ErrClosed)

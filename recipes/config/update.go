@@ -89,10 +89,12 @@ func (u *update[T]) write(ctx context.Context) (s Snapshot[T], again bool, err e
 	switch {
 	case err == nil && u.exists:
 		u.sweep(ctx)
-		return u.written(results[0].Stat)
+		s, err = u.written(results[0].Stat)
+		return s, false, err
 	case err == nil:
 		u.sweep(ctx)
-		return u.look(ctx)
+		s, err = u.look(ctx)
+		return s, false, err
 	case errors.Is(err, session.ErrUnknownOutcome):
 		unknown := err
 		if s, again, err = u.resolve(ctx, epoch); err != nil && ctx.Err() != nil {
@@ -148,21 +150,21 @@ func (u *update[T]) abandon(ctx context.Context) {
 }
 
 // written is the update carried out.
-func (u *update[T]) written(stat session.Stat) (Snapshot[T], bool, error) {
+func (u *update[T]) written(stat session.Stat) (Snapshot[T], error) {
 	s := Snapshot[T]{Value: u.value, Present: true, Czxid: stat.Czxid, Mzxid: stat.Mzxid, Version: stat.Version}
 	if u.exists && stat.Czxid != u.seen.Czxid {
-		return s, false, ErrReplaced
+		return s, ErrReplaced
 	}
-	return s, false, nil
+	return s, nil
 }
 
 // look completes what the answer to a create leaves out. If it was changed or deleted since, the update stands all the same.
-func (u *update[T]) look(ctx context.Context) (Snapshot[T], bool, error) {
+func (u *update[T]) look(ctx context.Context) (Snapshot[T], error) {
 	data, stat, err := u.session.Get(ctx, u.path)
 	if err == nil && stat.Version == 0 && bytes.Equal(data, u.data) {
 		return u.written(stat)
 	}
-	return Snapshot[T]{Value: u.value, Present: true}, false, nil
+	return Snapshot[T]{Value: u.value, Present: true}, nil
 }
 
 // resolve finds out what became of an attempt whose answer was lost. It is not under way any more, and reads are up to date.
@@ -185,7 +187,8 @@ func (u *update[T]) resolve(ctx context.Context, epoch uint64) (s Snapshot[T], a
 	case marked:
 		u.sweep(ctx)
 		if same && stat.Version == want {
-			return u.written(stat)
+			s, err = u.written(stat)
+			return s, false, err
 		}
 		return Snapshot[T]{Value: u.value, Present: true}, false, nil // and others have written since
 	case u.session.Status().Epoch == epoch:

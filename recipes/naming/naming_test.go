@@ -150,14 +150,14 @@ func TestObserve(t *testing.T) {
 		synctest.Wait()
 		require.Equal(w, "e", string((<-seen).Value), "after an expiry")
 		cancel()
-		for range seen { //nolint:revive // until it closes
+		for range seen { // until it closes
 		}
 		_, open := <-n.Observe(w.Context(), "")
 		require.False(w, open)
 		seen = n.Observe(w.Context(), "db")
 		<-seen
 		require.NoError(w, s.Close(w.Context()))
-		for range seen { //nolint:revive // until it closes
+		for range seen { // until it closes
 		}
 	})
 }

@@ -41,7 +41,7 @@ type ballot struct {
 
 func newProposal(site *Site, e pact.Offer) *Proposal {
 	p := &Proposal{site: site, guid: e.GUID, id: e.ID, payload: e.Payload, offered: notify.NewLatch(), decided: notify.NewLatch()}
-	p.voted.Store(int32(e.Voted)) //nolint:gosec // one of three
+	p.voted.Store(int32(e.Voted))
 	return p
 }
 
@@ -184,7 +184,7 @@ func (p *Proposal) remember(commit bool) {
 	if commit {
 		voted = Committed
 	}
-	p.voted.Store(int32(voted)) //nolint:gosec // one of three
+	p.voted.Store(int32(voted))
 }
 
 func (p *Proposal) left(err error) {

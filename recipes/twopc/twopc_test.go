@@ -324,6 +324,29 @@ func TestATransactionThatIsGone(t *testing.T) {
 	})
 }
 
+// Nobody is asked to agree to what nobody knows any more.
+func TestAPayloadThatIsGone(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("all")
+		c := w.coordinator(h, twopc.WithVoteTimeout(time.Minute))
+		tx, err := c.Begin(w.Context(), "t1", []byte("pay"), "a")
+		require.NoError(w, err)
+		for _, node := range w.nodes() {
+			if strings.HasSuffix(node, "-payload") {
+				require.NoError(w, h.Delete(w.Context(), node, -1))
+			}
+		}
+		p := within(w, time.Second, w.site(h, "a").Proposals())
+		within(w, time.Second, p.Done())
+		require.ErrorIs(w, p.Err(), twopc.ErrGone)
+		require.ErrorIs(w, p.Commit(w.Context()), twopc.ErrGone)
+		within(w, 2*time.Minute, tx.Decided())
+		require.Equal(w, twopc.Aborted, tx.Outcome())
+		require.ErrorIs(w, p.Ack(w.Context()), twopc.ErrGone)
+	})
+}
+
 // Many at once, from several coordinators, each to its own sites; a site hears of its own alone, oldest first.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()

@@ -155,7 +155,7 @@ func (c *Coordinator) Step(ev recipe.Event) []recipe.Effect {
 		c.enter(t)
 	case Abort:
 		if t := c.txs[ev.N]; t != nil {
-			t.giveUp(ev.Reason, "")
+			t.giveUp(ev.Reason)
 		}
 	case recipe.Closing:
 		c.close()
@@ -173,7 +173,7 @@ func (c *Coordinator) enter(t *tx) {
 	t.c = c
 	c.txs[t.n] = t
 	if c.closing {
-		t.giveUp("the coordinator closed", "")
+		t.giveUp("the coordinator closed")
 	}
 	c.start()
 	t.advance()
@@ -220,7 +220,7 @@ func (c *Coordinator) numbers() []uint64 {
 func (c *Coordinator) close() {
 	c.closing = true
 	for _, n := range c.numbers() {
-		c.txs[n].giveUp("the coordinator closed", "")
+		c.txs[n].giveUp("the coordinator closed")
 	}
 	c.wound()
 }

@@ -21,6 +21,7 @@ type prop struct {
 	marked   bool // the coordinator's mark was there when last heard of
 	payload  []byte
 	loaded   bool
+	bare     bool // there is none: it is gone with its record, which tells; or somebody deleted it alone
 	voted    Outcome
 	polled   bool // voted is what stands
 	voteless bool // the own vote's znode is gone
@@ -58,11 +59,11 @@ func (p *prop) resume() {
 	}
 	if !p.loaded {
 		p.s.desk.read(p.s.root.Payload(p.id, p.guid), watcher{}, func(ev recipe.Seen) {
-			if ev.Exists {
-				p.payload, p.loaded = ev.Data, true
-			} else {
-				p.loaded = true // with its record, which tells; or somebody deleted it alone
+			if ev.Code == recipe.Refused {
+				p.s.stop(ev.Err)
+				return
 			}
+			p.payload, p.loaded, p.bare = ev.Data, true, !ev.Exists
 			p.advance()
 		})
 	}
@@ -163,6 +164,10 @@ func (p *prop) advance() {
 	}
 	if p.phase == Reading && p.s.unoffered[0] != p {
 		return // it is offered when those that began before it are
+	}
+	if p.bare && !p.decided && !p.lost && p.voted == Undecided { // nobody can agree to what nobody knows
+		p.lost = true
+		p.unfollow()
 	}
 	if p.phase == Reading || p.phase == Asked || p.phase == Bound {
 		p.tell()

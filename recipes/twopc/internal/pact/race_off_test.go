@@ -2,4 +2,4 @@
 
 package pact_test
 
-const schedules = 2000
+const schedules = 1200

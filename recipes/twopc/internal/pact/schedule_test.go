@@ -16,17 +16,16 @@ import (
 // play is one random schedule: coordinators and sites that crash, die and come back, lose connections and sessions, in any order. It panics with a failure if
 // a promise is broken, and returns the world in which everything has come to its end.
 type play struct {
-	choose   func(n int) int
-	world    *recipetest.World
-	truth    *truth
-	leaders  []*leader
-	seats    []*recipetest.Actor // of the leaders
-	voters   map[string]*recipetest.Actor
-	moved    func(from, to pact.Phase)
-	peers    bool
-	born     int
-	begun    int
-	timeless bool // nobody is in a hurry
+	choose  func(n int) int
+	world   *recipetest.World
+	truth   *truth
+	leaders []*leader
+	seats   []*recipetest.Actor // of the leaders
+	voters  map[string]*recipetest.Actor
+	moved   func(from, to pact.Phase)
+	peers   bool
+	born    int
+	begun   int
 }
 
 var names = []string{"x", "y", "z"}

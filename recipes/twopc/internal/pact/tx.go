@@ -96,9 +96,9 @@ func (t *tx) advance() {
 }
 
 // giveUp has it aborted, for the first reason that was given.
-func (t *tx) giveUp(reason, by string) {
+func (t *tx) giveUp(reason string) {
 	if t.cause == nil {
-		t.cause = &cause{by: by, reason: reason}
+		t.cause = &cause{reason: reason}
 	}
 	switch {
 	case t.phase == Claiming && t.probing: // it was seen to be another's
@@ -254,11 +254,11 @@ func (t *tx) wrote(ev recipe.Transacted, rec Record, checked []*ballot) {
 		return
 	}
 	t.busy = false
-	switch {
-	case ev.Code == recipe.Done:
+	switch ev.Code {
+	case recipe.Done:
 		t.decided(rec)
 		return
-	case ev.Code == recipe.Refused:
+	case recipe.Refused:
 		t.fail(ev.Err)
 		return
 	}
@@ -288,7 +288,7 @@ func (t *tx) overdue() {
 			late = append(late, fmt.Sprintf("%q", b.site))
 		}
 	}
-	t.giveUp("no vote in time from "+strings.Join(late, ", "), "")
+	t.giveUp("no vote in time from " + strings.Join(late, ", "))
 }
 
 // died: a site's presence is gone.
