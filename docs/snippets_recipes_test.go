@@ -1,0 +1,279 @@
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/recipes/naming"
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// That of docs/recipes/barrier.md.
+func migrates(ctx context.Context, sess *session.Session, migrate func() error) error {
+	gate, err := barrier.New(sess, "/gates/migration")
+	if err != nil {
+		return err
+	}
+	if err := gate.Raise(ctx); err != nil { // whoever waits now waits
+		return err
+	}
+	if err := migrate(); err != nil {
+		return err
+	}
+	return gate.Lower(ctx) // and goes on
+}
+
+func TestBarrier(t *testing.T) {
+	t.Parallel()
+	sess := open(t, zktest.Start(t))
+	require.NoError(t, migrates(t.Context(), sess, func() error {
+		gate, err := barrier.New(sess, "/gates/migration")
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		require.Error(t, gate.Wait(ctx))
+		return nil
+	}))
+}
+
+// That of docs/recipes/double-barrier.md.
+func computes(ctx context.Context, sess *session.Session, hostname string, compute func(ctx context.Context, round int64, members []string)) error {
+	rounds, err := barrier.NewDouble(sess, "/rounds/batch", 3, barrier.WithID(hostname))
+	if err != nil {
+		return err
+	}
+	defer rounds.Close(ctx)
+
+	for {
+		passage, err := rounds.Enter(ctx) // returns when three are there
+		if err != nil {
+			return err
+		}
+		compute(passage.Context(), passage.Round(), passage.Members())
+		if err := passage.Leave(ctx); err != nil { // returns when all three are done
+			return err
+		}
+	}
+}
+
+func TestDoubleBarrier(t *testing.T) {
+	t.Parallel()
+	srv := zktest.Start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var all errgroup.Group
+	for _, name := range []string{"a", "b", "c"} {
+		sess := open(t, srv)
+		all.Go(func() error {
+			rounds := 0
+			return computes(ctx, sess, name, func(_ context.Context, _ int64, members []string) {
+				if rounds++; rounds == 3 && len(members) == 3 && name == "a" {
+					cancel()
+				}
+			})
+		})
+	}
+	require.ErrorIs(t, all.Wait(), context.Canceled)
+}
+
+// Limits is the configuration of docs/recipes/config.md.
+type Limits struct{ Rate int }
+
+func follows(ctx context.Context, sess *session.Session, apply func(Limits) error) error {
+	limits, err := config.Open(ctx, sess, "/app/limits", config.JSON[Limits]())
+	if err != nil {
+		return err
+	}
+	defer limits.Close(ctx)
+
+	_, err = limits.Update(ctx, func(l Limits) (Limits, error) { // compare-and-set
+		l.Rate += 100
+		return l, nil
+	})
+	if err != nil {
+		return err
+	}
+	for now := range limits.Observe(ctx) { // the present state, and then each newer one
+		if err := apply(now.Value); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	sess := open(t, zktest.Start(t))
+	err := follows(t.Context(), sess, func(l Limits) error {
+		if l.Rate == 100 {
+			return errEnough
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, errEnough)
+}
+
+// That of docs/recipes/naming.md.
+func names(ctx context.Context, sess *session.Session, connect func(value []byte) error) error {
+	names, err := naming.New(sess, "/names")
+	if err != nil {
+		return err
+	}
+	if err := names.Bind(ctx, "db/orders/primary", []byte("10.0.0.7:5432")); err != nil {
+		return err
+	}
+	for b := range names.Observe(ctx, "db/orders/primary") { // what it means now, and whenever that changes
+		if err := connect(b.Value); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+func TestNaming(t *testing.T) {
+	t.Parallel()
+	sess := open(t, zktest.Start(t))
+	err := names(t.Context(), sess, func(value []byte) error {
+		require.Equal(t, "10.0.0.7:5432", string(value))
+		return errEnough
+	})
+	require.ErrorIs(t, err, errEnough)
+}
+
+// That of docs/recipes/semaphore.md.
+func encodes(ctx context.Context, sess *session.Session, encode func(ctx context.Context) error) error {
+	encoders, err := lock.NewSemaphore(sess, "/limits/encoders", 8, lock.WithWeight(2))
+	if err != nil {
+		return err
+	}
+	defer encoders.Close(ctx)
+
+	err = encoders.Do(ctx, func(ctx context.Context, g *lock.Grant) error {
+		return encode(ctx) // with two of the eight permits
+	})
+	return err
+}
+
+// That of docs/recipes/shared-lock.md.
+func shares(ctx context.Context, sess *session.Session, show func(ctx context.Context) error, rebuild func(ctx context.Context, token int64) error) error {
+	read, err := lock.NewRead(sess, "/locks/catalogue")
+	if err != nil {
+		return err
+	}
+	write, err := lock.NewWrite(sess, "/locks/catalogue")
+	if err != nil {
+		return err
+	}
+
+	err = read.Do(ctx, func(ctx context.Context, g *lock.Grant) error {
+		return show(ctx) // other readers may be here too, no writer is
+	})
+	if err != nil {
+		return err
+	}
+	err = write.Do(ctx, func(ctx context.Context, g *lock.Grant) error {
+		if err := rebuild(ctx, g.Token()); err != nil { // nobody else is here
+			return err
+		}
+		shown, err := g.Downgrade(ctx) // from here on as a reader; no other writer was in between
+		if err != nil {
+			return err
+		}
+		return show(shown.Context())
+	})
+	return err
+}
+
+func TestSharedLocks(t *testing.T) {
+	t.Parallel()
+	sess := open(t, zktest.Start(t))
+	shown := 0
+	show := func(ctx context.Context) error {
+		shown++
+		return ctx.Err()
+	}
+	require.NoError(t, encodes(t.Context(), sess, show))
+	require.NoError(t, shares(t.Context(), sess, show, func(ctx context.Context, _ int64) error { return ctx.Err() }))
+	require.Equal(t, 3, shown)
+}
+
+// Those of docs/recipes/twopc.md.
+func pays(ctx context.Context, sess *session.Session, order []byte) (twopc.Outcome, error) {
+	transfers, err := twopc.NewCoordinator(sess, "/pay/transfers")
+	if err != nil {
+		return twopc.Undecided, err
+	}
+	defer transfers.Close(ctx)
+
+	tx, err := transfers.Begin(ctx, "t-4711", order, "ledger", "stock")
+	if err != nil {
+		return twopc.Undecided, err // nothing has begun, or it is aborted
+	}
+	<-tx.Done()
+	return tx.Outcome(), tx.Err() // Committed, or Aborted with tx.Reason(), and ErrDecided; or why there is no outcome here
+}
+
+func takesPart(ctx context.Context, sess *session.Session, site string, prepare func(id string, payload []byte) error, carryOut func(id string, o twopc.Outcome)) error {
+	ledger, err := twopc.NewSite(sess, "/pay/transfers", site)
+	if err != nil {
+		return err
+	}
+	defer ledger.Close(ctx)
+
+	for p := range ledger.Proposals() {
+		if p.Voted() == twopc.Undecided {
+			if err := prepare(p.ID(), p.Payload()); err != nil { // durably: it may have to be done, or undone
+				_ = p.Abort(ctx, err.Error())
+			} else if err := p.Commit(ctx); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-p.Decided():
+			carryOut(p.ID(), p.Outcome()) // durably
+			err = p.Ack(ctx)
+		case <-p.Done():
+			err = p.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return ledger.Err()
+}
+
+func TestTwoPhaseCommit(t *testing.T) {
+	t.Parallel()
+	srv := zktest.Start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	outcomes := make(chan twopc.Outcome, 2)
+	var all errgroup.Group
+	for _, site := range []string{"ledger", "stock"} {
+		sess := open(t, srv)
+		all.Go(func() error {
+			go func() { // ends with the test
+				<-ctx.Done()
+				_ = sess.Close(context.WithoutCancel(ctx))
+			}()
+			return takesPart(ctx, sess, site, func(string, []byte) error { return nil }, func(_ string, o twopc.Outcome) { outcomes <- o })
+		})
+	}
+	outcome, err := pays(t.Context(), open(t, srv), []byte("an order"))
+	require.True(t, errors.Is(err, twopc.ErrDecided), err)
+	require.Equal(t, twopc.Committed, outcome)
+	require.Equal(t, twopc.Committed, <-outcomes)
+	require.Equal(t, twopc.Committed, <-outcomes)
+	cancel()
+	require.Error(t, all.Wait())
+}
