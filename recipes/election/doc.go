@@ -51,5 +51,6 @@
 // # Others
 //
 // A candidate's znode is called n_ as on ZooKeeper's recipe page, with a GUID in front, and contains JSON: its ID, its data (base64), whether it is
-// ready. Candidates of other libraries on the same path stand in the same line. Foreign znodes are ignored.
+// ready. Candidates of other libraries on the same path stand in the same line. Foreign znodes are ignored. [WithLayout] writes the names of libraries that do
+// not respect Troupe's.
 package election
