@@ -60,12 +60,18 @@ func (i *Instance[P]) Downgrade(ctx context.Context, p *Possession) (P, error) {
 	return none, err
 }
 
-// begin ends the writer's hold, with a note of what for.
+// begin ends the writer's hold, with a note of what for. The first who asks has it.
 func (i *Instance[P]) begin(p *Possession, x *exchange) error {
 	i.ledger.mu.Lock()
-	p.exchange = x
+	first := p.exchange == nil
+	if first {
+		p.exchange = x
+	}
 	i.ledger.mu.Unlock()
-	if i.seat.End(p.Hold, session.ErrReleased) {
+	switch {
+	case !first:
+		return asLost(session.ErrReleased)
+	case i.seat.End(p.Hold, session.ErrReleased):
 		return nil
 	}
 	return asLost(p.Err())
