@@ -67,12 +67,7 @@ func (o *outbox) flush() {
 		batch := o.pending.Bytes()
 		o.pending.Reset(o.spare[:0])
 		o.spare, o.writing = nil, true
-		if o.finishing {
-			_ = o.transport.SetWriteDeadline(time.Now().Add(linger)) // a closed one fails at the write
-		}
-		o.mu.Unlock()
-		_, err := o.transport.Write(batch)
-		o.mu.Lock()
+		err := o.write(batch)
 		o.writing = false
 		if cap(batch) <= keepBuffer {
 			o.spare = batch
@@ -85,6 +80,26 @@ func (o *outbox) flush() {
 		o.broken = true
 		o.transport.Finish(linger)
 	}
+}
+
+// write writes a batch, piece by piece, so that a client that takes its last answers slowly, but takes them, has time for each piece. The lock is let
+// go meanwhile.
+func (o *outbox) write(batch []byte) error {
+	const piece = 64 << 10
+	for len(batch) > 0 && !o.broken {
+		n := min(len(batch), piece)
+		if o.finishing {
+			_ = o.transport.SetWriteDeadline(time.Now().Add(linger)) // a closed one fails at the write
+		}
+		o.mu.Unlock()
+		_, err := o.transport.Write(batch[:n])
+		o.mu.Lock()
+		if err != nil {
+			return err
+		}
+		batch = batch[n:]
+	}
+	return nil
 }
 
 // idle reports whether there is nothing to do for flush.
@@ -107,7 +122,7 @@ func (o *outbox) release() {
 	o.mu.Unlock()
 }
 
-// linger is how long a client whose connection is over has to take what was still to be said.
+// linger is how long a client whose connection is over has to take each piece of what was still to be said.
 const linger = 2 * time.Second
 
 // finish closes the connection as soon as everything is written.
