@@ -315,3 +315,34 @@ func TestADowngradeWhoseEpochEnds(t *testing.T) {
 		require.Greater(w, next.Token(), g.Token())
 	})
 }
+
+// In the layouts of others that know readers, the reader's znode has their form, and the writer's number.
+func TestDowngradeInOtherLayouts(t *testing.T) {
+	t.Parallel()
+	for layout, pattern := range map[lock.Layout]string{
+		lock.Troupe:  `^/locks/orders/_c_[0-9a-f-]{36}-read-0000000000$`,
+		lock.Curator: `^/locks/orders/_c_[0-9a-f-]{36}-__READ__0000000000$`,
+		lock.Kazoo:   `^/locks/orders/[0-9a-f]{32}__rlock__0000000000$`,
+	} {
+		inBubble(t, func(w *world) {
+			l := w.writer(w.host("a"), lock.WithLayout(layout))
+			g := w.held(l)
+			behind, reads := w.queued(w.writer(w.host("b"))), w.reader(w.host("c"))
+			read, err := g.Downgrade(w.Context())
+			require.NoError(w, err)
+			require.Regexp(w, pattern, read.Path())
+			never(w, behind.Acquired(), "a writer beside a reader")
+			require.NoError(w, behind.Release(w.Context()))
+			require.NoError(w, w.held(reads).Release(w.Context()))
+			_, err = read.Downgrade(w.Context())
+			require.ErrorIs(w, err, session.ErrUnsupported)
+			require.NoError(w, read.Release(w.Context()))
+		})
+	}
+	inBubble(t, func(w *world) {
+		g := w.held(w.lock(w.host("a"), lock.WithLayout(lock.Kazoo))) // whose exclusive lock and write lock are one
+		_, err := g.Downgrade(w.Context())
+		require.ErrorIs(w, err, session.ErrUnsupported)
+		require.True(w, g.Valid())
+	})
+}
