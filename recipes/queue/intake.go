@@ -227,7 +227,18 @@ func (in *intake) giveBack(i *Item) {
 	}
 	i.mu.Unlock()
 	if first {
+		in.letGo(i)
 		in.tell(take.Settle{No: i.no, How: take.Return})
+	}
+}
+
+// letGo ends the possession of an item that is given up.
+func (in *intake) letGo(i *Item) {
+	in.mu.Lock()
+	h := in.host
+	in.mu.Unlock()
+	if h != nil && i.Hold != nil {
+		h.End(i.Hold, session.ErrReleased)
 	}
 }
 

@@ -104,7 +104,7 @@ func (i *Item) Ack(ctx context.Context) error {
 	return failed("ack", i.in.queue.path, i.settle(ctx, take.Ack))
 }
 
-// Nack gives the item back: it keeps its id, its priority and its place in line, and is delivered again with Attempt one higher; after WithMaxAttempts it goes to
+// Nack gives the item back, and Done closes: it keeps its id, its priority and its place in line, and is delivered again with Attempt one higher; after WithMaxAttempts it goes to
 // the dead letters. Errors are as for Ack.
 func (i *Item) Nack(ctx context.Context) error {
 	return failed("nack", i.in.queue.path, i.settle(ctx, take.Nack))
@@ -145,6 +145,9 @@ func (i *Item) settle(ctx context.Context, how take.How) error {
 		}
 		i.how = how
 		i.mu.Unlock()
+		if how != take.Ack { // whoever gives something up has it no more before somebody else can
+			i.in.letGo(i)
+		}
 		i.in.tell(take.Settle{No: i.no, How: how})
 	case i.how != how:
 		i.mu.Unlock()

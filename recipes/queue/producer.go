@@ -32,6 +32,7 @@ type producer struct {
 	host  *host.Host // nil: none
 	calls []*putting // that wait, in their order: the record that outlives the actor
 	no    uint64
+	fresh bool // the actor's first machine is not made yet
 }
 
 // putting is a call of Put that waits.
@@ -105,7 +106,7 @@ func (p *producer) start() {
 		Session: q.session, Kind: "queue", Path: q.path,
 		Machine: func() recipe.Machine {
 			return give.New(give.Config{
-				Site: q.site, GUID: p.guid, Home: home(p.guid), Capacity: q.cfg.capacity, Idle: milliseconds(idle),
+				Site: q.site, GUID: p.guid, Home: home(p.guid), Capacity: q.cfg.capacity, Floor: p.floor(), Idle: milliseconds(idle),
 			})
 		},
 		Standing: p.standing,
@@ -115,7 +116,7 @@ func (p *producer) start() {
 		p.fail(err)
 		return
 	}
-	p.host = h
+	p.host, p.fresh = h, true
 	go p.follow(h) // ends with the instance, which ends with its session at the latest
 	for _, c := range p.calls {
 		h.Tell(p.again(c))
@@ -153,7 +154,7 @@ func (p *producer) fail(err error) {
 
 func (p *producer) again(c *putting) give.Put {
 	wish := c.wish
-	wish.Again = c.sent
+	wish.Stands, wish.Again = true, c.sent
 	return wish
 }
 
@@ -166,6 +167,18 @@ func (p *producer) standing() []recipe.Event {
 		wishes = append(wishes, p.again(c))
 	}
 	return wishes
+}
+
+// floor is the number of the last wish so far, for a machine that is made anew: all of these are in the record, or settled. The first machine of an actor hears
+// of all of them from the mailbox.
+func (p *producer) floor() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fresh {
+		p.fresh = false
+		return 0
+	}
+	return p.no
 }
 
 // perform does what the machine says.

@@ -17,6 +17,7 @@ type Machine struct {
 	asks    uint64
 	out     map[uint64]func(recipe.Event) []recipe.Effect // what is asked and not answered, and who takes the answer
 
+	seen  uint64 // the number of the last wish
 	jobs  []*job // in the order in which they were wished
 	solo  bool   // a transaction of several failed for a reason that may be one's alone
 	batch *batch // the transaction under way
@@ -89,6 +90,9 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 	var effects []recipe.Effect
 	switch ev := ev.(type) {
 	case Put:
+		if ev.No <= m.cfg.Floor && !ev.Stands {
+			break
+		}
 		m.add(&job{no: ev.No, items: ev.Items, doubt: ev.Again})
 	case Move:
 		m.add(&job{no: ev.No, items: ev.Items, also: ev.Also, move: true})
@@ -140,9 +144,10 @@ func (m *Machine) ask(take func(recipe.Event) []recipe.Effect) uint64 {
 }
 
 func (m *Machine) add(j *job) {
-	if slices.ContainsFunc(m.jobs, func(k *job) bool { return k.no == j.no }) {
-		return // told twice
+	if j.no <= m.seen {
+		return // told twice: wishes come in their order, from the record and from the mailbox
 	}
+	m.seen = j.no
 	for _, i := range j.items {
 		j.size += len(i.Data) + len(i.ID) + overhead
 	}

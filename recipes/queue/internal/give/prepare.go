@@ -147,9 +147,10 @@ func (m *Machine) readReceipt() []recipe.Effect {
 		carried := strings.Fields(string(s.Data))
 		for _, j := range slices.Clone(m.jobs) {
 			switch {
-			case !j.doubt:
-			case slices.Contains(carried, strconv.FormatUint(j.no, 10)):
+			case j.move:
+			case slices.Contains(carried, strconv.FormatUint(j.no, 10)): // in doubt or not: one that was told again may have been on its way
 				effects = append(effects, m.settle(j, nil)...)
+			case !j.doubt:
 			case !s.Exists || s.Stat.Version < m.receipt.version: // the server has deleted it meanwhile
 				effects = append(effects, m.settle(j, ErrUnknown)...)
 			default:

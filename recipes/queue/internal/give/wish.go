@@ -8,9 +8,10 @@ import (
 
 // Put is the wish that items be in the queue: all of them or none. It is an event.
 type Put struct {
-	No    uint64
-	Items []Item
-	Again bool // an earlier incarnation was Sending it
+	No     uint64
+	Items  []Item
+	Stands bool // it is told from the record: what comes from the mailbox may be settled long ago
+	Again  bool // an earlier incarnation was Sending it
 }
 
 // Move is the wish that items be in the queue if, in the same transaction, these operations succeed. It is an event; package take has such wishes.
@@ -64,6 +65,7 @@ type Config struct {
 	Home     int    // the part of the room that it uses first
 	Capacity int    // 0: none is given
 	Limit    int    // how many children a bucket gets before it is sealed; 0 stands for the usual number
+	Floor    uint64 // wishes up to this number were made before the machine: they count only if they stand
 	Idle     int64  // after how many milliseconds without a wish it stops; 0: never
 }
 

@@ -22,6 +22,7 @@ type bucket struct {
 	at     place.Bucket
 	path   string
 	last   bool // of its lane
+	final  bool // it was listed when it was known that nothing is put into it any more
 	listed bool
 	dirty  bool // something has changed since: it matters only when what is known is used up
 	stale  bool // what is known is wrong
@@ -143,6 +144,7 @@ func (m *Machine) list(b *bucket) []recipe.Effect {
 		return nil
 	}
 	b.asked, b.dirty, b.stale = true, false, false
+	final := !b.last
 	for _, p := range m.line {
 		p.confirming = p.confirming || p.bucket == b && p.seen
 	}
@@ -151,6 +153,7 @@ func (m *Machine) list(b *bucket) []recipe.Effect {
 		l := ev.(recipe.Listed)
 		switch l.Code {
 		case recipe.Done:
+			b.final = final
 			return m.listed(b, l.Names)
 		case recipe.NoNode:
 			m.lost(b)

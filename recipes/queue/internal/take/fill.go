@@ -38,7 +38,7 @@ func (m *Machine) fill() []recipe.Effect {
 		if b.at.Lane.Later || need <= 0 || lists == mostLists {
 			break
 		}
-		if !b.listed || b.stale || b.asked || b.dirty && len(b.free) < need {
+		if !b.listed || b.stale || !b.last && !b.final || b.asked || b.dirty && len(b.free) < need {
 			effects = append(effects, m.relist(b)...)
 			lists++
 			continue
