@@ -3,6 +3,7 @@ package barrier
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -117,12 +118,20 @@ func (d *Double) Close(ctx context.Context) error {
 
 // beyond is the context to wait in for the end of a passage. One that ends with the passage would end the wait before it has begun.
 func (d *Double) beyond(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !d.inside(ctx) {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), d.session.Status().Timeout)
+}
+
+// inside tells whether a context stands under a passage of this barrier.
+func (d *Double) inside(ctx context.Context) bool {
 	for h := range session.HoldsFrom(ctx) {
-		if p, _ := znode.Split(h.Path()); h.Session() == d.session && len(p) > len(d.path) && p[:len(d.path)+1] == d.path+"/" {
-			return context.WithTimeout(context.WithoutCancel(ctx), d.session.Status().Timeout)
+		if h.Session() == d.session && strings.HasPrefix(h.Path(), d.path+"/") {
+			return true
 		}
 	}
-	return ctx, func() {}
+	return false
 }
 
 func (d *Double) closedErr() error {

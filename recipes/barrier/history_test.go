@@ -41,12 +41,6 @@ func (h *history) tick() int {
 	return h.clock
 }
 
-func (h *history) fault(format string, args ...any) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.faults = append(h.faults, fmt.Sprintf(format, args...))
-}
-
 func (h *history) enter(party string, called int, p *barrier.Passage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
