@@ -1,0 +1,36 @@
+package group
+
+import "bytes"
+
+// Change is what is different in a view: sorted by id, each.
+type Change struct {
+	Joined  []Member // there now, and not before; or registered again since
+	Left    []Member // there before, and not now; or registered again since: as they were
+	Updated []Member // the same registration, with other data
+}
+
+// Diff tells what has changed from one view to another. A member that has registered anew in between has left and joined.
+func Diff(old, next View) Change {
+	var c Change
+	before := make(map[string]Member, len(old.Members))
+	for _, m := range old.Members {
+		before[m.ID] = m
+	}
+	now := make(map[string]Member, len(next.Members))
+	for _, m := range next.Members {
+		now[m.ID] = m
+		was, there := before[m.ID]
+		switch {
+		case !there || was.Token != m.Token:
+			c.Joined = append(c.Joined, m)
+		case !bytes.Equal(was.Data, m.Data):
+			c.Updated = append(c.Updated, m)
+		}
+	}
+	for _, m := range old.Members {
+		if is, there := now[m.ID]; !there || is.Token != m.Token {
+			c.Left = append(c.Left, m)
+		}
+	}
+	return c
+}

@@ -1,0 +1,28 @@
+// Package group tells who is there: members register, and everybody can see the view.
+//
+//	workers, err := group.New(sess, "/groups/workers")
+//	…
+//	me, err := workers.Join(group.Member{ID: hostname, Data: address}) // the intent: be in it, in every epoch
+//	…
+//	for view := range workers.Observe(ctx) {
+//		rebalance(view.Members)
+//	}
+//
+// # What it guarantees
+//
+//   - A [Membership] lives across epochs: after an expiry, a deletion by somebody else, or a crash of its actor it registers again, with the latest data.
+//   - One member of each id. A znode of the id that belongs to another ZooKeeper session is never taken for one's own. It may be that of one's own former session, or of a process that has died: it is
+//     given the time that a session may take to expire. If it stands then, another member lives under the id, and the Membership ends with [ErrDuplicate].
+//   - A view is never older than the one before. While the connection is down it says so (Stale).
+//
+// # The states of a membership
+//
+//	 Join   ┌─────────┐  registered   ┌─────────┐  Leave  ┌──────┐
+//	──────▶ │ Joining │ ────────────▶ │ Present │ ──────▶ │ Over │
+//	        └─────────┘ ◀──────────── └─────────┘         └──────┘
+//	          │     ▲     deleted, expired                   ▲
+//	          ▼     │ gone                                   │
+//	        ┌─────────┐  it stands, longer than a session can │
+//	        │ Barred  │ ─────────────────────────────────────┘ ErrDuplicate
+//	        └─────────┘
+package group

@@ -1,0 +1,113 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/group/internal/member"
+	"github.com/troupe-go/troupe/session"
+)
+
+// ErrDuplicate ends a Membership whose id another living member has.
+var ErrDuplicate = member.ErrDuplicate
+
+// Group is a handle of the group on a path. It is safe for concurrent use, and has nothing to close.
+type Group struct {
+	session *session.Session
+	path    string
+}
+
+// Member is one who is there, or wants to be.
+type Member struct {
+	ID   string // the name of its znode: unique in the group
+	Data []byte // receivers of views share them, and must not change them
+
+	// In views: the transaction that registered it, larger for each registration; the ZooKeeper session that it belongs to; when it registered, by the server's clock.
+	Token     int64
+	SessionID int64
+	Since     time.Time
+}
+
+// View is who is there.
+type View struct {
+	Members []Member // sorted by id
+	Stale   bool     // the connection is down: it was so when last seen
+}
+
+// New makes a handle of the group on a path. It does no I/O. Errors name the argument that is wrong.
+func New(s *session.Session, path string) (*Group, error) {
+	if s == nil {
+		return nil, errors.New("group.New: s: nil session")
+	}
+	if err := znode.Validate(path); err != nil {
+		return nil, failed("group.New", path, fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err))
+	}
+	return &Group{session: s, path: path}, nil
+}
+
+// Members reads who is there now, after a sync. A group that does not exist has no members. One who leaves while it is read may be missing.
+func (g *Group) Members(ctx context.Context) (View, error) {
+	v, err := g.members(ctx)
+	return v, failed("members", g.path, err)
+}
+
+func (g *Group) members(ctx context.Context) (View, error) {
+	if err := g.session.Sync(ctx, g.path); err != nil {
+		return View{}, err
+	}
+	names, _, err := g.session.Children(ctx, g.path)
+	if errors.Is(err, session.ErrNoNode) {
+		return View{}, nil
+	}
+	if err != nil {
+		return View{}, err
+	}
+	var v View
+	for _, name := range names {
+		data, stat, err := g.session.Get(ctx, znode.Join(g.path, name))
+		switch {
+		case err == nil && stat.EphemeralOwner != 0:
+			v.Members = append(v.Members, memberOf(name, data, stat))
+		case err != nil && !errors.Is(err, session.ErrNoNode):
+			return View{}, err
+		}
+	}
+	v.sort()
+	return v, nil
+}
+
+func memberOf(name string, data []byte, stat session.Stat) Member {
+	return Member{ID: name, Data: data, Token: stat.Czxid, SessionID: stat.EphemeralOwner, Since: stat.Ctime}
+}
+
+func (v *View) sort() {
+	slices.SortFunc(v.Members, func(a, b Member) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// checkID says what is wrong with a member's id.
+func checkID(id string) error {
+	if id == "" {
+		return errors.New("member: id: empty")
+	}
+	if strings.Contains(id, "/") {
+		return errors.New("member: id: has a slash")
+	}
+	if err := znode.Validate("/" + id); err != nil {
+		return fmt.Errorf("member: id: %w", err)
+	}
+	return nil
+}
+
+// failed wraps an error with the operation and the path. Errors of the session come wrapped already.
+func failed(op, path string, err error) error {
+	var oe *session.OpError
+	if err == nil || errors.As(err, &oe) && oe.Path == path {
+		return err
+	}
+	return &session.OpError{Op: op, Path: path, Err: err}
+}

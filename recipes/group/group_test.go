@@ -1,0 +1,307 @@
+package group_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/group"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+func TestJoinUpdateLeave(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha, hb := w.host("a"), w.host("b")
+		views := w.group(hb).Observe(w.Context())
+		require.Empty(w, now(w, views).Members)
+		a := w.join(ha, "a", "1")
+		now(w, a.Joined())
+		require.Equal(w, "a=1", ids(now(w, views)))
+		b := w.join(hb, "b", "2")
+		now(w, b.Joined())
+		require.Equal(w, "a=1 b=2", ids(now(w, views)))
+		require.NoError(w, a.Update(w.Context(), []byte("3")))
+		require.Equal(w, "a=3 b=2", ids(now(w, views)))
+		require.NoError(w, b.Leave(w.Context()))
+		require.NoError(w, b.Leave(w.Context()))
+		require.ErrorIs(w, b.Err(), session.ErrClosed)
+		require.Equal(w, "a=3", ids(now(w, views)))
+		require.ErrorIs(w, b.Update(w.Context(), nil), session.ErrClosed)
+		require.Equal(w, "a=3", w.members(ha))
+		require.Equal(w, group.Standing{Phase: group.Present}, <-a.Standing(w.Context()))
+		require.Equal(w, group.Standing{Phase: group.Over}, <-b.Standing(w.Context()))
+	})
+}
+
+// B64, CURATOR-97, 241 and 154: after an expiry the member registers again by itself, with the latest data; also with those that were to be written meanwhile.
+func TestB64_RegistersAgainWithTheLatestData(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, other := w.host("a"), w.host("b")
+		m := w.join(h, "a", "1")
+		now(w, m.Joined())
+		require.NoError(w, m.Update(w.Context(), []byte("2")))
+		w.server.Expire(h.Status().SessionID)
+		time.Sleep(10 * time.Second)
+		require.Equal(w, "a=2", w.members(other))
+		heal := h.machine.Partition()
+		done := make(chan error, 1)
+		go func() { done <- m.Update(w.Context(), []byte("3")) }()
+		time.Sleep(30 * time.Second)
+		require.Empty(w, w.members(other), "its session is over")
+		never(w, done, "it can't be written")
+		heal()
+		require.NoError(w, within(w, time.Minute, done))
+		require.Equal(w, "a=3", w.members(other))
+		m.Crash("a bug")
+		time.Sleep(10 * time.Second)
+		require.Equal(w, "a=3", w.members(other))
+	})
+}
+
+// B65, CURATOR-190 and 483: many reconnections, many expiries, and one znode.
+func TestB65_ManyReconnectionsOneZnode(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, other := w.host("a"), w.host("b")
+		m := w.join(h, "a", "1")
+		for i := range 40 {
+			if i%5 == 0 {
+				w.server.Expire(h.Status().SessionID)
+			} else {
+				w.server.Disconnect(h.Status().SessionID)
+			}
+			time.Sleep(time.Duration(i) * 37 * time.Millisecond)
+		}
+		time.Sleep(10 * time.Second)
+		require.Equal(w, "a=1", w.members(other))
+		require.NoError(w, m.Err())
+		require.NoError(w, m.Leave(w.Context()))
+		require.Empty(w, w.members(other))
+	})
+}
+
+// B66, CURATOR-485: an update before the first registration waits for it.
+func TestB66_AnUpdateBeforeTheFirstRegistration(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, other := w.host("a"), w.host("b")
+		heal := h.machine.Partition()
+		m := w.join(h, "a", "1")
+		done := make(chan error, 1)
+		go func() { done <- m.Update(w.Context(), []byte("2")) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(w, m.Update(ctx, []byte("3")), context.DeadlineExceeded)
+		never(w, done, "there is no connection")
+		never(w, m.Joined(), "there is no connection")
+		heal()
+		require.NoError(w, within(w, time.Minute, done))
+		require.Equal(w, "a=3", w.members(other), "the context bounds the wait, not the update")
+	})
+}
+
+// B67, kazoo 58, 153 and 539: the group is deleted, and comes again; its observers go on.
+func TestB67_TheGroupGoesAndComesAgain(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, admin := w.host("a"), w.host("b")
+		views := w.group(admin).Observe(w.Context())
+		require.Empty(w, now(w, views).Members)
+		for range 3 {
+			m := w.join(h, "a", "1")
+			require.Equal(w, "a=1", ids(now(w, views)))
+			require.NoError(w, m.Leave(w.Context()))
+			require.Empty(w, now(w, views).Members)
+			require.NoError(w, admin.Delete(w.Context(), path, -1))
+		}
+		m := w.join(h, "a", "1")
+		first := now(w, views)
+		require.NoError(w, admin.DeleteAll(w.Context(), path))
+		synctest.Wait()
+		require.Equal(w, "a=1", w.members(admin), "it registers again")
+		second := now(w, views)
+		change := group.Diff(first, second)
+		require.Len(w, change.Joined, 1, "another registration")
+		require.Len(w, change.Left, 1)
+		require.NoError(w, m.Err())
+	})
+}
+
+// Another living member has the id: an error, not silent sharing. The first one keeps it.
+func TestADuplicateIsAnError(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha, hb := w.host("a"), w.host("b")
+		first := w.join(ha, "same", "1")
+		now(w, first.Joined())
+		for _, h := range []*host{hb, ha} {
+			second := w.join(h, "same", "2")
+			never(w, second.Done(), "the other may be about to go")
+			require.Equal(w, group.Standing{Phase: group.Barred}, <-second.Standing(w.Context()))
+			began := time.Now()
+			within(w, time.Minute, second.Done())
+			require.LessOrEqual(w, time.Since(began), 12*time.Second)
+			require.ErrorIs(w, second.Err(), group.ErrDuplicate)
+			never(w, second.Joined(), "it never was")
+			require.ErrorIs(w, second.Update(w.Context(), nil), group.ErrDuplicate)
+		}
+		require.NoError(w, first.Err())
+		require.Equal(w, "same=1", w.members(hb))
+	})
+}
+
+// A process is started anew while the znode of its former life stands: it waits for its end, and does not take it for its own.
+func TestAFormerLifeIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha, hb := w.host("a"), w.host("b")
+		first := w.join(ha, "a", "1")
+		now(w, first.Joined())
+		ha.machine.Partition()
+		second := w.join(hb, "a", "1")
+		time.Sleep(2 * time.Second)
+		never(w, second.Joined(), "the znode is another session's")
+		within(w, time.Minute, second.Joined())
+		v, err := w.group(hb).Members(w.Context())
+		require.NoError(w, err)
+		require.Equal(w, hb.Status().SessionID, v.Members[0].SessionID)
+		require.NoError(w, second.Err())
+	})
+}
+
+// The session id is replaced without a word, as some servers do: the old znode stands still, and is not taken for one's own.
+func TestAnOldSessionsZnodeIsNotOnesOwn(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h, other := w.host("a"), w.host("b")
+		m := w.join(h, "a", "1")
+		now(w, m.Joined())
+		w.server.ExpireSilently(h.Status().SessionID)
+		time.Sleep(time.Minute)
+		v, err := w.group(other).Members(w.Context())
+		require.NoError(w, err)
+		require.Len(w, v.Members, 1)
+		require.Equal(w, h.Status().SessionID, v.Members[0].SessionID)
+		require.NoError(w, m.Err())
+	})
+}
+
+func TestLostReplies(t *testing.T) {
+	t.Parallel()
+	for name, fate := range map[string]zktest.Verdict{
+		"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
+		"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for k, met := 1, true; met; k++ {
+				inBubble(t, func(w *world) {
+					h, other := w.host("a"), w.host("b")
+					id, n := h.Status().SessionID, 0
+					defer w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+						if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
+							return zktest.Pass
+						}
+						if n++; n == k {
+							return fate
+						}
+						return zktest.Pass
+					})()
+					m := w.join(h, "a", "1")
+					within(w, time.Minute, m.Joined())
+					require.Equal(w, "a=1", w.members(other), "k=%d", k)
+					for _, data := range []string{"2", "3"} {
+						require.NoError(w, m.Update(w.Context(), []byte(data)))
+						require.Equal(w, "a="+data, w.members(other), "k=%d", k)
+					}
+					require.NoError(w, m.Leave(w.Context()))
+					require.Empty(w, w.members(other), "k=%d", k)
+					met = n >= k
+				})
+			}
+		})
+	}
+}
+
+func TestAViewIsStaleWhileTheConnectionIsDown(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ha, hb := w.host("a"), w.host("b")
+		now(w, w.join(ha, "a", "1").Joined())
+		ctx, cancel := context.WithCancel(w.Context())
+		views := w.group(hb).Observe(ctx)
+		require.False(w, now(w, views).Stale)
+		heal := hb.machine.Partition()
+		v := within(w, time.Minute, views)
+		require.True(w, v.Stale)
+		require.Equal(w, "a=1", ids(v))
+		heal()
+		for v.Stale {
+			v = within(w, time.Minute, views)
+		}
+		require.Equal(w, "a=1", ids(v))
+		cancel()
+		synctest.Wait()
+		for range views { // until it closes
+		}
+	})
+}
+
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		_, err := group.New(nil, path)
+		require.ErrorContains(w, err, "s: nil")
+		_, err = group.New(h.Session, "x")
+		require.ErrorIs(w, err, session.ErrInvalidPath)
+		g := w.group(h)
+		for id, says := range map[string]string{"": "id: empty", "a/b": "id: has a slash", "..": "id: ", "a\x00": "id: "} {
+			_, err := g.Join(group.Member{ID: id})
+			require.ErrorContains(w, err, says)
+		}
+		v, err := g.Members(w.Context())
+		require.NoError(w, err)
+		require.Empty(w, v.Members)
+		_, exists, err := h.Exists(w.Context(), path)
+		require.NoError(w, err)
+		require.False(w, exists)
+		require.NoError(w, h.Close(w.Context()))
+		_, err = g.Join(group.Member{ID: "a"})
+		require.ErrorIs(w, err, session.ErrClosed)
+	})
+}
+
+func TestARefusalIsReported(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		_, err := h.Create(w.Context(), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
+		require.NoError(w, err)
+		m := w.join(h, "a", "1")
+		within(w, time.Second, m.Done())
+		require.ErrorIs(w, m.Err(), session.ErrNoAuth)
+	})
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	m := func(id, data string, token int64) group.Member {
+		return group.Member{ID: id, Data: []byte(data), Token: token}
+	}
+	old := group.View{Members: []group.Member{m("a", "1", 1), m("b", "1", 2), m("c", "1", 3), m("d", "1", 4)}}
+	next := group.View{Members: []group.Member{m("a", "1", 1), m("b", "2", 2), m("c", "1", 9), m("e", "1", 5)}}
+	require.Equal(t, group.Change{
+		Joined:  []group.Member{m("c", "1", 9), m("e", "1", 5)},
+		Left:    []group.Member{m("c", "1", 3), m("d", "1", 4)},
+		Updated: []group.Member{m("b", "2", 2)},
+	}, group.Diff(old, next))
+	require.Empty(t, group.Diff(old, old))
+}

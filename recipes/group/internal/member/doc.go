@@ -1,0 +1,15 @@
+// Package member is the machine of one member of a group: pure decision logic.
+//
+// The member stands as an ephemeral znode with just its id for a name, so that ZooKeeper itself lets one of each id in. A znode of that name that belongs to another ZooKeeper
+// session is somebody else's, or was this member's before its session ended, and is about to go. The machine waits for its end for as long as a session may
+// take to expire; if it stands then, another member lives under the same id.
+//
+//	       ┌───────────┐ made  ┌──────────┐ seen  ┌─────────┐
+//	─────▶ │  Joining  │ ────▶ │ Checking │ ────▶ │ Present │ ◀──▶ Updating
+//	       └───────────┘       └──────────┘       └─────────┘
+//	        │ there is one ▲     gone ▲ │           │ deleted, expired: Joining
+//	        ▼              │ gone     │ ▼           │ Leave
+//	       ┌──────────────────┐ ─── Barred ──▶ duplicate
+//	       │ Looking          │                      ▼
+//	       └──────────────────┘                   Leaving ──▶ over
+package member

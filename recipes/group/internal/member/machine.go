@@ -1,0 +1,374 @@
+package member
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
+)
+
+// ErrDuplicate: another member lives under the same id.
+var ErrDuplicate = errors.New("group: another member has this id")
+
+// Config is what a member knows of itself.
+type Config struct {
+	Path     string // of the group
+	ID       string
+	Data     []byte // at first
+	Number   uint64 // of those
+	Patience int64  // how long a znode of the same name may take to go, in milliseconds
+}
+
+// Updated asks for other data: a wish. Numbers grow; one that is not greater than the last is ignored.
+type Updated struct {
+	Number uint64
+	Data   []byte
+}
+
+// What the machine gives its face.
+type (
+	// Standing is how far it has come, whenever that changes. Written are the data with that number, or later ones, once they stand in ZooKeeper.
+	Standing struct {
+		State   State
+		Written uint64
+	}
+)
+
+// State is how far a member has come.
+type State int
+
+// The states of a member.
+const (
+	Out      State = iota // no epoch
+	Joining               // its znode is being created
+	Looking               // looks at the one that has its name
+	Barred                // somebody else's, or of a session that is about to end: waits for its end
+	Checking              // watches its own
+	Present               // registered
+	Updating              // its data are being written
+	Leaving               // its znode is being deleted
+	Over                  // for good
+)
+
+var states = [...]string{"Out", "Joining", "Looking", "Barred", "Checking", "Present", "Updating", "Leaving", "Over"}
+
+// String is the state's name.
+func (s State) String() string { return states[s] }
+
+// Machine decides for one member. The zero value is not usable: see [New].
+type Machine struct {
+	cfg     Config
+	state   State
+	effects []recipe.Effect
+
+	epoch   uint64
+	session int64
+	ask     uint64
+	closing bool
+
+	number  uint64 // of the data that are wanted
+	data    []byte
+	sent    uint64 // of those under way
+	written uint64 // of those that stand
+	payload []byte // those under way
+	version int32
+	czxid   int64 // of the own znode; 0 until it was seen
+
+	suspect bool // its end was told while something else was under way
+
+	rival int64 // Czxid of the one that bars it
+	alarm uint64
+	told  Standing
+}
+
+// New makes a machine for one member.
+func New(cfg Config) *Machine { return &Machine{cfg: cfg, data: cfg.Data, number: cfg.Number} }
+
+// State is how far it has come.
+func (m *Machine) State() State { return m.state }
+
+// Phase shows in the live tree.
+func (m *Machine) Phase() string { return m.state.String() }
+
+func (m *Machine) own() string { return znode.Join(m.cfg.Path, m.cfg.ID) }
+
+// Step implements [recipe.Machine].
+func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
+	m.effects = nil
+	switch ev := ev.(type) {
+	case recipe.EpochBegan:
+		m.epoch, m.session, m.rival = ev.Epoch, ev.SessionID, 0
+		m.join()
+	case recipe.EpochEnded:
+		m.onEpochEnded()
+	case recipe.Closing:
+		m.onClosing()
+	case recipe.Woke:
+		m.onWoke(ev)
+	case recipe.Fired:
+		if ev.Epoch == m.epoch && ev.Path == m.own() {
+			m.onFired(ev)
+		}
+	case Updated:
+		m.onUpdated(ev)
+	default:
+		m.onAnswer(ev)
+	}
+	if now := (Standing{m.state, m.written}); now != m.told {
+		m.told = now
+		m.emit(now)
+	}
+	return m.effects
+}
+
+func (m *Machine) onAnswer(ev recipe.Event) {
+	switch ev := ev.(type) {
+	case recipe.Transacted:
+		if ev.Epoch == m.epoch && ev.Ask == m.ask {
+			m.onTransacted(ev)
+		}
+	case recipe.Seen:
+		if ev.Epoch == m.epoch && ev.Ask == m.ask && m.state == Looking {
+			m.onLooked(ev)
+		}
+	case recipe.Listed:
+		if ev.Epoch == m.epoch && ev.Ask == m.ask && m.state == Checking {
+			m.onChecked(ev)
+		}
+	case recipe.Ensured:
+		if ev.Epoch == m.epoch && ev.Ask == m.ask {
+			m.onEnsured(ev)
+		}
+	case recipe.Removed:
+		if ev.Epoch == m.epoch && ev.Ask == m.ask {
+			m.stop(nil)
+		}
+	}
+}
+
+func (m *Machine) emit(e recipe.Effect) { m.effects = append(m.effects, e) }
+
+func (m *Machine) next() uint64 {
+	m.ask++
+	return m.ask
+}
+
+// stop ends it.
+func (m *Machine) stop(err error) {
+	m.state = Over
+	m.emit(recipe.Stop{Err: err})
+}
+
+func (m *Machine) transact(op recipe.Op) {
+	m.emit(recipe.Transact{Epoch: m.epoch, Ask: m.next(), Ops: []recipe.Op{op}})
+}
+
+// join creates the own znode, with the data that are wanted now.
+func (m *Machine) join() {
+	m.state, m.sent, m.payload, m.czxid = Joining, m.number, m.data, 0
+	m.transact(recipe.Op{Do: recipe.Create, Path: m.own(), Data: m.data, Ephemeral: true})
+}
+
+func (m *Machine) onTransacted(ev recipe.Transacted) {
+	switch m.state {
+	case Joining:
+		m.onMade(ev)
+	case Updating:
+		m.onWritten(ev)
+	}
+}
+
+func (m *Machine) onMade(ev recipe.Transacted) {
+	switch ev.Code {
+	case recipe.Done:
+		m.version = 0
+		m.made()
+	case recipe.NoNode:
+		m.emit(recipe.Ensure{Epoch: m.epoch, Ask: m.next(), Path: m.cfg.Path, Container: true})
+	case recipe.NodeExists, recipe.Unknown:
+		m.look()
+	default:
+		m.stop(ev.Err)
+	}
+}
+
+func (m *Machine) onEnsured(ev recipe.Ensured) {
+	if ev.Code == recipe.Refused {
+		m.stop(ev.Err)
+		return
+	}
+	m.again()
+}
+
+// again joins, unless it is to leave.
+func (m *Machine) again() {
+	if m.closing {
+		m.stop(nil)
+		return
+	}
+	m.join()
+}
+
+// made: the own znode stands. It is watched by listing its children, of which it can't have any: that watch tells its end alone.
+func (m *Machine) made() {
+	if m.closing {
+		m.leave()
+		return
+	}
+	m.state, m.suspect = Checking, false
+	m.emit(recipe.List{Epoch: m.epoch, Ask: m.next(), Path: m.own(), Watch: true})
+}
+
+func (m *Machine) onChecked(ev recipe.Listed) {
+	switch {
+	case ev.Code == recipe.Refused:
+		m.stop(ev.Err)
+	case ev.Code != recipe.Done:
+		m.again()
+	case ev.Stat.Owner != m.session:
+		m.look()
+	default:
+		m.czxid = ev.Stat.Czxid
+		m.settle()
+	}
+}
+
+// settle: what is under way stands. It writes what is wanted since, or rests.
+func (m *Machine) settle() {
+	m.written = max(m.written, m.sent)
+	switch {
+	case m.closing:
+		m.leave()
+	case m.suspect:
+		m.made()
+	case m.sent == m.number:
+		m.state = Present
+	default:
+		m.write()
+	}
+}
+
+func (m *Machine) write() {
+	m.state, m.sent, m.payload = Updating, m.number, m.data
+	m.transact(recipe.Op{Do: recipe.Set, Path: m.own(), Data: m.data, Version: m.version})
+}
+
+func (m *Machine) onWritten(ev recipe.Transacted) {
+	switch ev.Code {
+	case recipe.Done:
+		m.version = ev.Results[0].Stat.Version
+		m.settle()
+	case recipe.NoNode:
+		m.again()
+	case recipe.BadVersion, recipe.Unknown: // it may have been carried out; or somebody wrote to it by hand; or it is another's by now
+		m.look()
+	default:
+		m.stop(ev.Err)
+	}
+}
+
+// look reads the znode that has the name.
+func (m *Machine) look() {
+	m.state = Looking
+	m.emit(recipe.Read{Epoch: m.epoch, Ask: m.next(), Path: m.own(), Watch: true})
+}
+
+func (m *Machine) onLooked(ev recipe.Seen) {
+	mine := ev.Stat.Owner == m.session && (ev.Stat.Czxid == m.czxid || m.czxid == 0 && bytes.Equal(ev.Data, m.payload))
+	switch {
+	case ev.Code != recipe.Done:
+		m.stop(ev.Err)
+	case !ev.Exists:
+		m.again()
+	case mine:
+		m.version = ev.Stat.Version
+		if !bytes.Equal(ev.Data, m.payload) && !m.closing {
+			m.write()
+			return
+		}
+		m.made()
+	case m.closing:
+		m.stop(nil)
+	case m.rival == ev.Stat.Czxid && m.alarm == 0:
+		m.stop(ErrDuplicate) // it has outlived the patience
+	default:
+		m.bar(ev.Stat.Czxid)
+	}
+}
+
+// bar waits for the end of somebody else's znode, within bounds.
+func (m *Machine) bar(rival int64) {
+	m.state = Barred
+	if m.rival == rival {
+		return
+	}
+	if m.alarm != 0 {
+		m.emit(recipe.Cancel{Ask: m.alarm})
+	}
+	m.rival, m.alarm = rival, m.next()
+	m.emit(recipe.Wake{Ask: m.alarm, After: m.cfg.Patience})
+}
+
+func (m *Machine) onWoke(ev recipe.Woke) {
+	if ev.Ask != m.alarm || m.alarm == 0 {
+		return
+	}
+	m.alarm = 0
+	if m.state == Barred {
+		m.look()
+	}
+}
+
+func (m *Machine) onFired(ev recipe.Fired) {
+	gone := ev.Change == recipe.Deleted
+	switch m.state {
+	case Barred:
+		m.look()
+	case Present:
+		if gone { // or it is word of the one before, under the same name
+			m.made()
+		}
+	case Updating, Looking:
+		m.suspect = m.suspect || gone
+	}
+}
+
+func (m *Machine) onUpdated(ev Updated) {
+	if ev.Number <= m.number {
+		return
+	}
+	m.number, m.data = ev.Number, ev.Data
+	if m.state == Present {
+		m.write()
+	}
+}
+
+// onEpochEnded: the own znode is gone, or about to be.
+func (m *Machine) onEpochEnded() {
+	m.epoch, m.rival = 0, 0
+	if m.alarm != 0 {
+		m.emit(recipe.Cancel{Ask: m.alarm})
+		m.alarm = 0
+	}
+	if m.closing {
+		m.stop(nil)
+		return
+	}
+	m.state = Out
+}
+
+func (m *Machine) onClosing() {
+	m.closing = true
+	switch m.state {
+	case Out, Barred:
+		m.stop(nil)
+	case Present, Checking:
+		m.leave()
+	}
+}
+
+func (m *Machine) leave() {
+	m.state = Leaving
+	m.emit(recipe.Remove{Epoch: m.epoch, Ask: m.next(), Path: m.own()})
+}

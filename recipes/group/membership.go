@@ -1,0 +1,168 @@
+package group
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/host"
+	"github.com/troupe-go/troupe/recipes/group/internal/member"
+)
+
+// Phase is how far a membership has come.
+type Phase int
+
+// The phases of a membership.
+const (
+	Joining Phase = iota // not registered, or not known to be
+	Barred               // another has the id, or a session that ended had and its znode is not gone yet
+	Present              // registered
+	Over                 // for good: Err says why
+)
+
+// String is the phase's name.
+func (p Phase) String() string {
+	switch p {
+	case Joining:
+		return "joining"
+	case Barred:
+		return "barred"
+	case Present:
+		return "present"
+	case Over:
+		return "over"
+	}
+	return fmt.Sprintf("Phase(%d)", int(p))
+}
+
+// Standing is how a membership stands.
+type Standing struct {
+	Phase Phase
+}
+
+// Membership is the intent to be in a group. It stands in every epoch until [Membership.Leave], and is safe for concurrent use.
+type Membership struct {
+	group    *Group
+	id       string
+	host     *host.Host
+	joined   *notify.Latch
+	standing *notify.Topic[Standing]
+	written  *notify.Topic[uint64] // the number of the data that stand in ZooKeeper
+
+	mu     sync.Mutex
+	number uint64 // of the data that are wanted
+	data   []byte
+}
+
+// Join states the intent to be a member, and returns at once. m's ID and Data count. Errors name what is wrong with the id; a closed session is session.ErrClosed.
+func (g *Group) Join(m Member) (*Membership, error) {
+	const op = "join"
+	if err := checkID(m.ID); err != nil {
+		return nil, failed(op, g.path, err)
+	}
+	s := &Membership{
+		group: g, id: m.ID, joined: notify.NewLatch(), standing: notify.NewTopic[Standing](), written: notify.NewTopic[uint64](),
+		data: append([]byte(nil), m.Data...),
+	}
+	s.standing.Publish(Standing{})
+	cfg := member.Config{
+		Path: g.path, ID: m.ID,
+		Patience: 2 * g.session.Status().Timeout.Milliseconds(), // a session ends at a tick later than its timeout, which is two ticks at least
+	}
+	s.mu.Lock() // until the host is known
+	defer s.mu.Unlock()
+	h, err := host.New(host.Config{
+		Session: g.session, Kind: "member", Path: g.path,
+		Machine: func() recipe.Machine { return s.machine(cfg) }, Standing: s.wishes, Perform: s.perform, Ended: s.ended,
+	})
+	if err != nil {
+		return nil, failed(op, g.path, err)
+	}
+	s.host = h
+	h.Tell(member.Updated{}) // nothing but a reason to connect
+	return s, nil
+}
+
+// machine makes one that begins with the latest data.
+func (s *Membership) machine(cfg member.Config) recipe.Machine {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cfg.Data, cfg.Number = s.data, s.number
+	return member.New(cfg)
+}
+
+// wishes are those that stand, for a machine that was made anew.
+func (s *Membership) wishes() []recipe.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return []recipe.Event{member.Updated{Number: s.number, Data: s.data}}
+}
+
+func (s *Membership) perform(e recipe.Effect) {
+	told, ok := e.(member.Standing)
+	if !ok {
+		return
+	}
+	now := Standing{}
+	switch told.State {
+	case member.Present, member.Updating:
+		now.Phase = Present
+		s.joined.Close()
+		s.written.Publish(told.Written)
+	case member.Barred:
+		now.Phase = Barred
+	case member.Over:
+		return // Ended says so
+	}
+	s.standing.Publish(now)
+}
+
+func (s *Membership) ended(error) {
+	s.standing.Publish(Standing{Phase: Over})
+	s.standing.Close()
+	s.written.Close()
+}
+
+// Joined closes when the member is registered for the first time. It never closes if that never happens: watch Done beside it.
+func (s *Membership) Joined() <-chan struct{} { return s.joined.C() }
+
+// Standing is a subscription to how it stands: the present phase first, then each change, the newest replacing one that was not received. It closes when ctx ends or the membership is over.
+func (s *Membership) Standing(ctx context.Context) <-chan Standing { return s.standing.Subscribe(ctx) }
+
+// Update replaces the member's data, from now on and for each registration to come, and returns when they stand in ZooKeeper. Before the first registration, and while there is none, they wait for it. ctx
+// bounds the wait, not the update. Of several updates at once the last one made counts. Other errors: how the membership ended.
+func (s *Membership) Update(ctx context.Context, data []byte) error {
+	const op = "update"
+	s.mu.Lock()
+	s.number++
+	number := s.number
+	s.data = append([]byte(nil), data...)
+	s.host.Tell(member.Updated{Number: number, Data: s.data})
+	s.mu.Unlock()
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for n := range s.written.Subscribe(waiting) {
+		if n >= number {
+			return nil
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return failed(op, s.group.path, err)
+	}
+	<-s.Done() // at once: the subscription has ended with it
+	return failed(op, s.group.path, s.Err())
+}
+
+// Leave ends the membership, and returns when ZooKeeper has confirmed that the member is gone. If ctx ends first its cause is returned, and the deletion goes on in the background until the epoch ends. It
+// is idempotent.
+func (s *Membership) Leave(ctx context.Context) error {
+	return failed("leave", s.group.path, s.host.Close(ctx))
+}
+
+// Done closes when the membership is over: by Leave, with the session, or because it failed for good. Err then says why.
+func (s *Membership) Done() <-chan struct{} { return s.host.Done() }
+
+// Err is nil exactly while Done is open: session.ErrClosed after Leave or with the session, [ErrDuplicate] if another member has the id, else the cause.
+func (s *Membership) Err() error { return s.host.Err() }
