@@ -155,7 +155,7 @@ func (h *host[P]) tryExchange(done machine.Exchanged, data []byte) {
 				case a.Exists, a.Err != nil: // what may not be read is there
 					h.answer(done)
 				default:
-					h.tryExchange(done, data)
+					h.ref.Tell(undone{h.self.Incarnation(), done, data})
 				}
 			})
 			return
@@ -166,6 +166,13 @@ func (h *host[P]) tryExchange(done machine.Exchanged, data []byte) {
 		}
 		h.answer(done)
 	})
+}
+
+// onUndone asks once more. It comes as a message, so that an incarnation that has crashed meanwhile does not put a znode behind its successor's back.
+func (h *host[P]) onUndone(m undone) {
+	if m.incarnation == h.self.Incarnation() {
+		h.tryExchange(m.exchange, m.data)
+	}
 }
 
 // onExchanged keeps the books of what exists.

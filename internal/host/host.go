@@ -69,6 +69,8 @@ func (h *host[P]) Receive(m message) {
 		}
 	case prepared:
 		h.onPrepared(m)
+	case undone:
+		h.onUndone(m)
 	case recovered:
 		h.onRecovered(m)
 	case swept:

@@ -24,6 +24,11 @@ type (
 		incarnation int
 		join        machine.Join
 	}
+	undone struct { // an exchange was not carried out, its answer was lost
+		incarnation int
+		exchange    machine.Exchanged
+		data        []byte
+	}
 	recovered struct { // what the incarnation before left in ZooKeeper
 		incarnation int
 		epoch       uint64
@@ -47,6 +52,7 @@ func (downgraded) message() {}
 func (closing) message()    {}
 func (answered) message()   {}
 func (prepared) message()   {}
+func (undone) message()     {}
 func (recovered) message()  {}
 func (swept) message()      {}
 func (poked) message()      {}
