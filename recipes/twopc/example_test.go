@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/recipes/twopc"
@@ -41,7 +42,9 @@ func Example() {
 	s := open(ctx, server)
 	defer s.Close(ctx)
 
+	var acknowledged sync.WaitGroup
 	for _, name := range []string{"ledger", "stock"} { // in life, processes of their own
+		acknowledged.Add(1)
 		proposals := site(s, name).Proposals()
 		go func() {
 			for p := range proposals {
@@ -58,6 +61,7 @@ func Example() {
 				if err := p.Ack(ctx); err != nil {
 					log.Print(err)
 				}
+				acknowledged.Done()
 			}
 		}()
 	}
@@ -72,6 +76,7 @@ func Example() {
 	}
 	<-tx.Decided()
 	fmt.Println(tx.ID(), tx.Outcome())
+	acknowledged.Wait()
 	// Output: t-4711 committed
 }
 
