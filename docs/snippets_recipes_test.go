@@ -2,7 +2,6 @@ package docs_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -270,7 +269,7 @@ func TestTwoPhaseCommit(t *testing.T) {
 		})
 	}
 	outcome, err := pays(t.Context(), open(t, srv), []byte("an order"))
-	require.True(t, errors.Is(err, twopc.ErrDecided), err)
+	require.ErrorIs(t, err, twopc.ErrDecided)
 	require.Equal(t, twopc.Committed, outcome)
 	require.Equal(t, twopc.Committed, <-outcomes)
 	require.Equal(t, twopc.Committed, <-outcomes)

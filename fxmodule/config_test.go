@@ -76,8 +76,7 @@ func TestEveryFieldHasItsTags(t *testing.T) {
 	t.Parallel()
 	var check func(of reflect.Type)
 	check = func(of reflect.Type) {
-		for i := range of.NumField() {
-			f := of.Field(i)
+		for f := range of.Fields() {
 			for _, tag := range []string{"yaml", "json"} {
 				require.NotEmpty(t, f.Tag.Get(tag), "%s has no tag %s", f.Name, tag)
 			}

@@ -75,8 +75,15 @@ func (s Stat) String() string {
 		name  string
 		value int64
 	}{
-		{"czxid", s.Czxid}, {"mzxid", s.Mzxid}, {"pzxid", s.Pzxid}, {"ctime", s.Ctime}, {"mtime", s.Mtime},
-		{"version", int64(s.Version)}, {"cversion", int64(s.Cversion)}, {"owner", s.Owner}, {"children", int64(s.Children)},
+		{"czxid", s.Czxid},
+		{"mzxid", s.Mzxid},
+		{"pzxid", s.Pzxid},
+		{"ctime", s.Ctime},
+		{"mtime", s.Mtime},
+		{"version", int64(s.Version)},
+		{"cversion", int64(s.Cversion)},
+		{"owner", s.Owner},
+		{"children", int64(s.Children)},
 	} {
 		if f.value != 0 {
 			fmt.Fprintf(&b, " %s=%d", f.name, f.value)

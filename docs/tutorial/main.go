@@ -16,6 +16,13 @@ import (
 )
 
 func main() {
+	if err := service(); err != nil {
+		slog.New(slog.NewTextHandler(os.Stderr, nil)).Error("the service has failed", "error", err)
+		os.Exit(1)
+	}
+}
+
+func service() error {
 	servers := flag.String("zk", "127.0.0.1:2181", "ZooKeeper servers")
 	name := flag.String("name", "one", "name of this process")
 	listen := flag.String("listen", "127.0.0.1:8080", "address of the status page")
@@ -23,11 +30,7 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if err := run(ctx, log, strings.Split(*servers, ","), *name, *listen); err != nil {
-		log.Error("the service has failed", "error", err)
-		os.Exit(1)
-	}
+	return run(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil)), strings.Split(*servers, ","), *name, *listen)
 }
 
 func run(ctx context.Context, log *slog.Logger, servers []string, name, listen string) error {
@@ -60,7 +63,10 @@ func run(ctx context.Context, log *slog.Logger, servers []string, name, listen s
 }
 
 // closeWithin bounds how long an end may take: the run's own context has ended by then.
-func closeWithin(c interface{ Close(ctx context.Context) error }, d time.Duration) {
+func closeWithin(c interface {
+	Close(ctx context.Context) error
+}, d time.Duration,
+) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	_ = c.Close(ctx) // what could not be confirmed goes with the session, when it expires

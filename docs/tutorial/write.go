@@ -38,8 +38,8 @@ func write(ctx context.Context, sess *session.Session, term *election.Term, name
 
 // over is nil if the term is: then an error says no more than that, and the process stands again.
 func over(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }

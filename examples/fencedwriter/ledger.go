@@ -90,7 +90,7 @@ func post(ctx context.Context, url string, q fence.Sequencer, line string) error
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close()
+	defer answer.Body.Close() //nolint:errcheck // it was read
 	text, err := io.ReadAll(answer.Body)
 	switch {
 	case err != nil:

@@ -75,7 +75,7 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	fmt.Fprintln(out, "sleepy wakes up and goes on writing, as if nothing had happened")
 	err = sleepy.write(ctx, grant, "sleepy was here again")
 	if !errors.Is(err, errRefused) {
-		return fmt.Errorf("the late line was not refused: %v", err)
+		return fmt.Errorf("the late line was not refused, but: %w", err)
 	}
 	fmt.Fprintf(out, "the ledger: %v\n", err)
 	<-grant.Done()

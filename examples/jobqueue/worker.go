@@ -69,7 +69,8 @@ func (w *worker) run(ctx context.Context) error {
 // leave closes what a worker has, if it can still do so.
 func (w *worker) leave(c interface {
 	Close(ctx context.Context) error
-}) {
+},
+) {
 	if w.died {
 		ground.Abandon(c)
 		return
@@ -115,7 +116,7 @@ func (w *worker) do(job *queue.Item) error {
 
 func unlessOver(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // that is what it says
 	}
 	return err
 }

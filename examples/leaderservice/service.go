@@ -62,7 +62,7 @@ func stopWithInput(s fx.Shutdowner) {
 
 // count counts for as long as the term lasts.
 func count(ctx context.Context, term *election.Term, name string) error {
-	fmt.Printf("leads %d\n", term.Token()) //nolint:forbidigo // what the parent reads
+	fmt.Printf("leads %d\n", term.Token()) // what the parent reads
 	s := term.Session()
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
@@ -91,7 +91,7 @@ func count(ctx context.Context, term *election.Term, name string) error {
 // unlessOver is nil if the term is over: then an error says no more than that.
 func unlessOver(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // that is what it says
 	}
 	return err
 }

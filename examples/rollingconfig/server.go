@@ -85,7 +85,7 @@ func (s *server) reload(ctx context.Context, slots *lock.Lock, rate int) error {
 // unlessOver is nil if the story is over: then an error says no more than that.
 func unlessOver(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // that is what it says
 	}
 	return err
 }

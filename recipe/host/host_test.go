@@ -206,6 +206,7 @@ func TestTheEndOfTheSession(t *testing.T) {
 
 // TestPanicsAtEveryRequest: whatever is under way when the actor panics, the wish is granted in the end and one znode stands.
 func TestPanicsAtEveryRequest(t *testing.T) {
+	t.Parallel()
 	for k := range 6 {
 		t.Run("", func(t *testing.T) {
 			inBubble(t, func(g *ground) {

@@ -60,10 +60,10 @@ func (tr *Trace) Compare(name string) {
 	tr.t.Helper()
 	file := filepath.Join("testdata", name+".txt")
 	if *rewrite {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
+		if err := os.MkdirAll("testdata", 0o750); err != nil {
 			tr.t.Fatalf("%v", err)
 		}
-		if err := os.WriteFile(file, []byte(tr.out.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(tr.out.String()), 0o600); err != nil {
 			tr.t.Fatalf("%v", err)
 		}
 		return

@@ -1,4 +1,4 @@
-package prio
+package prio //nolint:testpackage // the machine and its phases are looked at from inside
 
 import (
 	"maps"

@@ -72,7 +72,8 @@ func (g *Ground) Leave(ctx context.Context) error {
 // Close closes something within a few seconds, whatever has become of the run: for defer.
 func Close(c interface {
 	Close(ctx context.Context) error
-}) {
+},
+) {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye) // the run's own context may have ended
 	defer cancel()
 	_ = c.Close(ctx) // what could not be confirmed goes with the session
@@ -81,7 +82,8 @@ func Close(c interface {
 // Abandon closes something without waiting for ZooKeeper's word: what a process that has died leaves goes with its session.
 func Abandon(c interface {
 	Close(ctx context.Context) error
-}) {
+},
+) {
 	ctx, cancel := context.WithCancel(context.Background()) // over at once
 	cancel()
 	_ = c.Close(ctx) // that it was not confirmed is the point
