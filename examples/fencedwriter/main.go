@@ -74,8 +74,11 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	pause.end()
 	fmt.Fprintln(out, "sleepy wakes up and goes on writing, as if nothing had happened")
 	err = sleepy.write(ctx, grant, "sleepy was here again")
-	if !errors.Is(err, errRefused) {
-		return fmt.Errorf("the late line was not refused, but: %w", err)
+	switch {
+	case err == nil:
+		return errors.New("the late line was written")
+	case !errors.Is(err, errRefused):
+		return err
 	}
 	fmt.Fprintf(out, "the ledger: %v\n", err)
 	<-grant.Done()
