@@ -141,8 +141,10 @@ func TestADuplicateIsAnError(t *testing.T) {
 		ha, hb := w.host("a"), w.host("b")
 		first := w.join(ha, "same", "1")
 		now(w, first.Joined())
-		for _, h := range []*host{hb, ha} {
-			second := w.join(h, "same", "2")
+		_, err := w.group(ha).Join(group.Member{ID: "same", Data: []byte("1")})
+		require.ErrorIs(w, err, group.ErrDuplicate, "of the same session: at once")
+		for range 2 {
+			second := w.join(hb, "same", "2")
 			never(w, second.Done(), "the other may be about to go")
 			require.Equal(w, group.Standing{Phase: group.Barred}, <-second.Standing(w.Context()))
 			began := time.Now()

@@ -9,6 +9,7 @@ import (
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipe/host"
 	"github.com/troupe-go/troupe/recipes/group/internal/member"
+	"github.com/troupe-go/troupe/session"
 )
 
 // Phase is how far a membership has come.
@@ -42,10 +43,18 @@ type Standing struct {
 	Phase Phase
 }
 
+// seat is what one Membership at a time may have in this process: ZooKeeper can't tell two of the same session apart.
+type seat struct {
+	session  *session.Session
+	path, id string
+}
+
+var taken sync.Map // of seat to its Membership
+
 // Membership is the intent to be in a group. It stands in every epoch until [Membership.Leave], and is safe for concurrent use.
 type Membership struct {
 	group    *Group
-	id       string
+	seat     seat
 	host     *host.Host
 	joined   *notify.Latch
 	standing *notify.Topic[Standing]
@@ -56,15 +65,20 @@ type Membership struct {
 	data   []byte
 }
 
-// Join states the intent to be a member, and returns at once. m's ID and Data count. Errors name what is wrong with the id; a closed session is session.ErrClosed.
+// Join states the intent to be a member, and returns at once. m's ID and Data count. Errors name what is wrong with the id; a closed session is session.ErrClosed;
+// a Membership of the same session that has the id is [ErrDuplicate].
 func (g *Group) Join(m Member) (*Membership, error) {
 	const op = "join"
 	if err := checkID(m.ID); err != nil {
 		return nil, failed(op, g.path, err)
 	}
 	s := &Membership{
-		group: g, id: m.ID, joined: notify.NewLatch(), standing: notify.NewTopic[Standing](), written: notify.NewTopic[uint64](),
+		group: g, joined: notify.NewLatch(), standing: notify.NewTopic[Standing](), written: notify.NewTopic[uint64](),
 		data: append([]byte(nil), m.Data...),
+	}
+	s.seat = seat{g.session, g.path, m.ID}
+	if _, taken := taken.LoadOrStore(s.seat, s); taken {
+		return nil, failed(op, g.path, ErrDuplicate)
 	}
 	s.standing.Publish(Standing{})
 	cfg := member.Config{
@@ -78,6 +92,7 @@ func (g *Group) Join(m Member) (*Membership, error) {
 		Machine: func() recipe.Machine { return s.machine(cfg) }, Standing: s.wishes, Perform: s.perform, Ended: s.ended,
 	})
 	if err != nil {
+		taken.Delete(s.seat)
 		return nil, failed(op, g.path, err)
 	}
 	s.host = h
@@ -120,6 +135,7 @@ func (s *Membership) perform(e recipe.Effect) {
 }
 
 func (s *Membership) ended(error) {
+	taken.Delete(s.seat)
 	s.standing.Publish(Standing{Phase: Over})
 	s.standing.Close()
 	s.written.Close()

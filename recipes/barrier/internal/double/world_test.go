@@ -99,6 +99,9 @@ func (f *face) standing() []recipe.Event {
 	for _, c := range f.claims {
 		all = append(all, c)
 	}
+	if f.closed { // as the host does
+		all = append(all, recipe.Closing{})
+	}
 	return all
 }
 

@@ -42,16 +42,15 @@ type State int
 const (
 	Out      State = iota // no epoch
 	Joining               // its znode is being created
-	Looking               // looks at the one that has its name
+	Looking               // reads the one that has its name, and watches it
 	Barred                // somebody else's, or of a session that is about to end: waits for its end
-	Checking              // watches its own
 	Present               // registered
 	Updating              // its data are being written
 	Leaving               // its znode is being deleted
 	Over                  // for good
 )
 
-var states = [...]string{"Out", "Joining", "Looking", "Barred", "Checking", "Present", "Updating", "Leaving", "Over"}
+var states = [...]string{"Out", "Joining", "Looking", "Barred", "Present", "Updating", "Leaving", "Over"}
 
 // String is the state's name.
 func (s State) String() string { return states[s] }
@@ -73,9 +72,8 @@ type Machine struct {
 	written uint64 // of those that stand
 	payload []byte // those under way
 	version int32
-	czxid   int64 // of the own znode; 0 until it was seen
 
-	suspect bool // its end was told while something else was under way
+	suspect bool // something happened to it while a request was under way
 
 	rival int64 // Czxid of the one that bars it
 	alarm uint64
@@ -108,7 +106,7 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 		m.onWoke(ev)
 	case recipe.Fired:
 		if ev.Epoch == m.epoch && ev.Path == m.own() {
-			m.onFired(ev)
+			m.onFired()
 		}
 	case Updated:
 		m.onUpdated(ev)
@@ -131,10 +129,6 @@ func (m *Machine) onAnswer(ev recipe.Event) {
 	case recipe.Seen:
 		if ev.Epoch == m.epoch && ev.Ask == m.ask && m.state == Looking {
 			m.onLooked(ev)
-		}
-	case recipe.Listed:
-		if ev.Epoch == m.epoch && ev.Ask == m.ask && m.state == Checking {
-			m.onChecked(ev)
 		}
 	case recipe.Ensured:
 		if ev.Epoch == m.epoch && ev.Ask == m.ask {
@@ -166,7 +160,7 @@ func (m *Machine) transact(op recipe.Op) {
 
 // join creates the own znode, with the data that are wanted now.
 func (m *Machine) join() {
-	m.state, m.sent, m.payload, m.czxid = Joining, m.number, m.data, 0
+	m.state, m.sent, m.payload = Joining, m.number, m.data
 	m.transact(recipe.Op{Do: recipe.Create, Path: m.own(), Data: m.data, Ephemeral: true})
 }
 
@@ -182,8 +176,7 @@ func (m *Machine) onTransacted(ev recipe.Transacted) {
 func (m *Machine) onMade(ev recipe.Transacted) {
 	switch ev.Code {
 	case recipe.Done:
-		m.version = 0
-		m.made()
+		m.look()
 	case recipe.NoNode:
 		m.emit(recipe.Ensure{Epoch: m.epoch, Ask: m.next(), Path: m.cfg.Path, Container: true})
 	case recipe.NodeExists, recipe.Unknown:
@@ -210,30 +203,6 @@ func (m *Machine) again() {
 	m.join()
 }
 
-// made: the own znode stands. It is watched by listing its children, of which it can't have any: that watch tells its end alone.
-func (m *Machine) made() {
-	if m.closing {
-		m.leave()
-		return
-	}
-	m.state, m.suspect = Checking, false
-	m.emit(recipe.List{Epoch: m.epoch, Ask: m.next(), Path: m.own(), Watch: true})
-}
-
-func (m *Machine) onChecked(ev recipe.Listed) {
-	switch {
-	case ev.Code == recipe.Refused:
-		m.stop(ev.Err)
-	case ev.Code != recipe.Done:
-		m.again()
-	case ev.Stat.Owner != m.session:
-		m.look()
-	default:
-		m.czxid = ev.Stat.Czxid
-		m.settle()
-	}
-}
-
 // settle: what is under way stands. It writes what is wanted since, or rests.
 func (m *Machine) settle() {
 	m.written = max(m.written, m.sent)
@@ -241,7 +210,7 @@ func (m *Machine) settle() {
 	case m.closing:
 		m.leave()
 	case m.suspect:
-		m.made()
+		m.look()
 	case m.sent == m.number:
 		m.state = Present
 	default:
@@ -268,14 +237,14 @@ func (m *Machine) onWritten(ev recipe.Transacted) {
 	}
 }
 
-// look reads the znode that has the name.
+// look reads the znode that has the name, and watches it: it may go, and somebody may write to it, be it a request of this member's own that was under way when its actor crashed.
 func (m *Machine) look() {
-	m.state = Looking
+	m.state, m.suspect = Looking, false
 	m.emit(recipe.Read{Epoch: m.epoch, Ask: m.next(), Path: m.own(), Watch: true})
 }
 
 func (m *Machine) onLooked(ev recipe.Seen) {
-	mine := ev.Stat.Owner == m.session && (ev.Stat.Czxid == m.czxid || m.czxid == 0 && bytes.Equal(ev.Data, m.payload))
+	mine := ev.Stat.Owner == m.session // the face sees to it that nobody else in the process has the id
 	switch {
 	case ev.Code != recipe.Done:
 		m.stop(ev.Err)
@@ -287,7 +256,7 @@ func (m *Machine) onLooked(ev recipe.Seen) {
 			m.write()
 			return
 		}
-		m.made()
+		m.settle()
 	case m.closing:
 		m.stop(nil)
 	case m.rival == ev.Stat.Czxid && m.alarm == 0:
@@ -320,17 +289,12 @@ func (m *Machine) onWoke(ev recipe.Woke) {
 	}
 }
 
-func (m *Machine) onFired(ev recipe.Fired) {
-	gone := ev.Change == recipe.Deleted
+func (m *Machine) onFired() {
 	switch m.state {
-	case Barred:
+	case Barred, Present:
 		m.look()
-	case Present:
-		if gone { // or it is word of the one before, under the same name
-			m.made()
-		}
 	case Updating, Looking:
-		m.suspect = m.suspect || gone
+		m.suspect = true
 	}
 }
 
@@ -363,7 +327,7 @@ func (m *Machine) onClosing() {
 	switch m.state {
 	case Out, Barred:
 		m.stop(nil)
-	case Present, Checking:
+	case Present:
 		m.leave()
 	}
 }
