@@ -216,7 +216,9 @@ func (w *world) addProducer(n int) {
 		Name: p.name,
 		Machine: func() recipe.Machine {
 			floor := p.no
-			return give.New(give.Config{Site: give.Site{Root: root}, GUID: p.name, Home: n, Capacity: w.capacity, Limit: 4, Floor: floor})
+			return watched{give.New(give.Config{
+				Site: give.Site{Root: root}, GUID: p.name, Home: n, Capacity: w.capacity, Limit: 4, Floor: floor,
+			}), givingDeclared}
 		},
 		Standing: func() []recipe.Event {
 			var wishes []recipe.Event
@@ -300,10 +302,10 @@ func (w *world) addConsumer(n int, auto bool) {
 			c.seen = 0
 			c.forget()
 			id := fmt.Sprintf("%08x-%04x-4000-8000-000000000000", n+1, c.incarnation)
-			return take.New(take.Config{
+			return watched{take.New(take.Config{
 				Site: give.Site{Root: root}, Dead: root + "/dead", GUID: id, Producer: id, Incarnation: c.incarnation, First: c.incarnation << 20,
 				AutoAck: auto, Shards: 1, Home: n,
-			})
+			}), takingDeclared}
 		},
 		Standing: func() []recipe.Event { return []recipe.Event{c.demand()} },
 		Perform:  func(_ *recipetest.Actor, e recipe.Effect) { c.perform(e) },

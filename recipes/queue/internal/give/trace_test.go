@@ -1,0 +1,111 @@
+package give_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/queue/internal/give"
+)
+
+const (
+	root   = "/q"
+	bucket = root + "/ready-0-0000000000"
+	guid   = "f81d4fae-7dec-4d0b-a765-00a0c91e000"
+)
+
+func story(t *testing.T, cfg give.Config) *recipetest.Trace {
+	cfg.Site, cfg.GUID = give.Site{Root: root}, "me"
+	tr := recipetest.NewTrace(t, give.New(cfg))
+	tr.Transitions(func(from string, ev recipe.Event, to string) {
+		name := fmt.Sprintf("%T", ev)
+		on := name[strings.LastIndexByte(name, '.')+1:]
+		if from != to && !slices.ContainsFunc(give.Transitions(), func(t give.Transition) bool {
+			return (t.From == "" || t.From == from) && t.On == on && t.To == to
+		}) {
+			t.Errorf("undeclared: {%q, %q, %q}", from, on, to)
+		}
+	})
+	return tr
+}
+
+// last is the number of the last request among the effects.
+func last(effects []recipe.Effect) (ask uint64) {
+	for _, e := range effects {
+		switch e := e.(type) {
+		case recipe.List:
+			ask = e.Ask
+		case recipe.Read:
+			ask = e.Ask
+		case recipe.Transact:
+			ask = e.Ask
+		case recipe.Ensure:
+			ask = e.Ask
+		}
+	}
+	return ask
+}
+
+func item(n int) give.Item { return give.Item{GUID: guid + fmt.Sprint(n), Data: fmt.Append(nil, n)} }
+
+// put answers a transaction whose last operation has made the item with a number.
+func put(ask uint64, ops int, seq int) recipe.Transacted {
+	results := make([]recipe.Result, ops)
+	results[ops-1].Path = fmt.Sprintf("%s/_c_x-queue-0-%010d", bucket, seq)
+	return recipe.Transacted{Epoch: 1, Ask: ask, Failed: -1, Results: results}
+}
+
+func TestTraceFirst(t *testing.T) {
+	t.Parallel()
+	tr := story(t, give.Config{Limit: 4})
+	tr.Say("The first put of all: the queue is made, and the receipt, and the bucket in the same transaction as the item.")
+	a := last(tr.Tell(give.Put{No: 1, Items: []give.Item{item(1)}}, recipe.EpochBegan{Epoch: 1, SessionID: 7}))
+	a = last(tr.Tell(recipe.Listed{Epoch: 1, Ask: a, Code: recipe.NoNode}))
+	a = last(tr.Tell(recipe.Ensured{Epoch: 1, Ask: a}))
+	a = last(tr.Tell(recipe.Ensured{Epoch: 1, Ask: a}))
+	tr.Say("What is wished meanwhile goes together into the next transaction.")
+	tr.Tell(give.Put{No: 2, Items: []give.Item{item(2)}}, give.Put{No: 3, Items: []give.Item{item(3)}})
+	a = last(tr.Tell(put(a, 4, 0)))
+	tr.Tell(put(a, 4, 2))
+	tr.Say("The bucket will be full: the same transaction seals it and makes the next.")
+	a = last(tr.Tell(give.Put{No: 4, Items: []give.Item{item(4)}}))
+	tr.Say("Somebody else has sealed it: on to the next.")
+	a = last(tr.Tell(recipe.Transacted{Epoch: 1, Ask: a, Code: recipe.BadVersion, Failed: 1}))
+	tr.Tell(put(a, 3, 0))
+	tr.Compare("first")
+}
+
+func TestTraceLost(t *testing.T) {
+	t.Parallel()
+	tr := story(t, give.Config{})
+	a := last(tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7}, give.Put{No: 1, Items: []give.Item{item(1)}}))
+	a = last(tr.Tell(recipe.Listed{Epoch: 1, Ask: a, Names: []string{"ready-0-0000000000", "ready-0-0000000007", "ready-5-0000000009"}}))
+	a = last(tr.Tell(recipe.Ensured{Epoch: 1, Ask: a}))
+	tr.Say("The answer is lost, and with it the epoch. The receipt says that it was carried out.")
+	tr.Tell(give.Withdraw{No: 1}, recipe.EpochEnded{Epoch: 1})
+	a = last(tr.Tell(recipe.EpochBegan{Epoch: 2, SessionID: 8}))
+	a = last(tr.Tell(recipe.Listed{Epoch: 2, Ask: a, Names: []string{"ready-0-0000000007"}}))
+	tr.Tell(recipe.Seen{Epoch: 2, Ask: a, Exists: true, Data: []byte("1 "), Stat: recipe.Stat{Version: 1}})
+	tr.Say("This time the receipt says that it was not.")
+	a = last(tr.Tell(give.Put{No: 2, Items: []give.Item{item(2)}}))
+	a = last(tr.Tell(recipe.Transacted{Epoch: 2, Ask: a, Code: recipe.Unknown, Failed: -1}))
+	a = last(tr.Tell(recipe.Listed{Epoch: 2, Ask: a, Names: []string{"ready-0-0000000007"}}))
+	tr.Tell(recipe.Seen{Epoch: 2, Ask: a, Exists: true, Data: []byte("1 "), Stat: recipe.Stat{Version: 1}})
+	tr.Compare("lost")
+}
+
+func TestTraceDelayed(t *testing.T) {
+	t.Parallel()
+	tr := story(t, give.Config{})
+	a := last(tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7}, give.Put{No: 1, Items: []give.Item{{GUID: guid + "1", ID: "red", Delay: 60_000, Priority: 3}}}))
+	a = last(tr.Tell(recipe.Listed{Epoch: 1, Ask: a}))
+	a = last(tr.Tell(recipe.Ensured{Epoch: 1, Ask: a}))
+	tr.Say("The clock is read from the stamp of a write.")
+	a = last(tr.Tell(recipe.Transacted{Epoch: 1, Ask: a, Failed: -1, Results: []recipe.Result{{Stat: recipe.Stat{Mtime: 1_000_000}}}}))
+	tr.Say("The id is taken.")
+	tr.Tell(recipe.Transacted{Epoch: 1, Ask: a, Code: recipe.NodeExists, Failed: 3})
+	tr.Compare("delayed")
+}

@@ -1,0 +1,133 @@
+package take_test
+
+import (
+	"testing"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/queue/internal/give"
+	"github.com/troupe-go/troupe/recipes/queue/internal/place"
+	"github.com/troupe-go/troupe/recipes/queue/internal/take"
+)
+
+const (
+	bucket = root + "/ready-0-0000000000"
+	guid   = "f81d4fae-7dec-4d0b-a765-00a0c91e000"
+)
+
+// name is that of the item with a number.
+func name(seq int32) string {
+	return place.Item{GUID: guid + string('0'+rune(seq)), Seq: seq}.Name(place.Lane{})
+}
+
+func story(t *testing.T, cfg take.Config) *recipetest.Trace {
+	cfg.Site, cfg.Dead, cfg.GUID, cfg.Producer = give.Site{Root: root}, root+"/dead", "me-me-me", "me"
+	tr := recipetest.NewTrace(t, take.New(cfg))
+	tr.Transitions(func(from string, ev recipe.Event, to string) {
+		if from != to && !takingDeclared(from, eventName(ev), to) {
+			t.Errorf("undeclared: {%q, %q, %q}", from, eventName(ev), to)
+		}
+	})
+	return tr
+}
+
+// asks are the numbers of the requests among the effects, in their order.
+func asks(effects []recipe.Effect) []uint64 {
+	var all []uint64
+	for _, e := range effects {
+		switch e := e.(type) {
+		case recipe.List:
+			all = append(all, e.Ask)
+		case recipe.Read:
+			all = append(all, e.Ask)
+		case recipe.Transact:
+			all = append(all, e.Ask)
+		case recipe.Ensure:
+			all = append(all, e.Ask)
+		}
+	}
+	return all
+}
+
+// listed begins a story: an epoch, a demand, and a queue with some names in its first bucket.
+func listed(tr *recipetest.Trace, want int64, names ...string) []uint64 {
+	a := asks(tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, take.Demand{Total: want}))
+	a = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: a[0], Path: root, Names: []string{"ready-0-0000000000", "receipts", "foreign"}}))
+	return asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: a[0], Path: bucket, Names: names}))
+}
+
+func seen(ask uint64, seq int32, data string, version int32) recipe.Seen {
+	return recipe.Seen{Epoch: 1, Ask: ask, Path: bucket + "/" + name(seq), Exists: true, Data: []byte(data), Stat: recipe.Stat{Version: version}}
+}
+
+func done(ask uint64, n int) recipe.Transacted {
+	results := make([]recipe.Result, n)
+	for i := range results {
+		results[i].Stat.Mzxid = 40
+	}
+	return recipe.Transacted{Epoch: 1, Ask: ask, Failed: -1, Results: results}
+}
+
+func TestTraceClaimed(t *testing.T) {
+	t.Parallel()
+	tr := story(t, take.Config{MaxAttempts: 2})
+	tr.Say("Two are free, a third is claimed by somebody else: one listing, two reads, one transaction with one claim.")
+	a := listed(tr, 2, name(3), name(1), "taken-0000000002-0000000002-else", name(2), "foreign")
+	tr.Say("The one in between is somebody else's, so each has a claim of its own.")
+	c := asks(tr.Tell(seen(a[0], 1, "one", 0), seen(a[1], 3, "three", 0)))
+	tr.Tell(done(c[0], 4))
+	tr.Say("An acknowledgement deletes the item with its claim. The next waits until that is answered, and both kinds go together.")
+	s := asks(tr.Tell(take.Settle{No: 1, How: take.Ack}))
+	tr.Tell(take.Settle{No: 2, How: take.Nack})
+	s = asks(tr.Tell(done(s[0], 2)))
+	tr.Tell(done(s[0], 2))
+	tr.Compare("claimed")
+}
+
+func TestTraceQuicker(t *testing.T) {
+	t.Parallel()
+	tr := story(t, take.Config{})
+	tr.Say("Somebody else is quicker with the first: what was picked is taken back, and the bucket listed again.")
+	a := listed(tr, 2, name(1), name(2))
+	c := asks(tr.Tell(seen(a[0], 1, "one", 0), seen(a[1], 2, "two", 0)))
+	l := asks(tr.Tell(recipe.Transacted{Epoch: 1, Ask: c[0], Code: recipe.BadVersion, Failed: 0}))
+	tr.Say("It is claimed; the other was read before, and is claimed at once.")
+	c = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{name(1), name(2), "taken-0000000001-0000000001-else"}}))
+	tr.Say("The answer is lost: the claim is looked for. It stands, so it was carried out.")
+	r := asks(tr.Tell(recipe.Transacted{Epoch: 1, Ask: c[0], Code: recipe.Unknown, Failed: -1}))
+	tr.Tell(recipe.Seen{Epoch: 1, Ask: r[0], Exists: true, Data: []byte("me-me-me"), Stat: recipe.Stat{Owner: 7, Czxid: 41}})
+	tr.Say("The acknowledgement's answer is lost with the epoch. The item is there in the next: it was not acknowledged.")
+	tr.Tell(take.Settle{No: 1, How: take.Ack})
+	tr.Tell(recipe.EpochEnded{Epoch: 1})
+	r = asks(tr.Tell(recipe.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true}))
+	tr.Tell(recipe.Seen{Epoch: 2, Ask: r[0], Exists: true, Stat: recipe.Stat{Version: 1}})
+	tr.Compare("quicker")
+}
+
+func TestTraceAgain(t *testing.T) {
+	t.Parallel()
+	tr := story(t, take.Config{MaxAttempts: 2})
+	tr.Say("One that was claimed before: it is claimed only after a listing that was asked for when its version was known.")
+	a := listed(tr, 1, name(1), name(2))
+	l := asks(tr.Tell(seen(a[0], 1, "one", 1)))
+	c := asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{name(1), name(2)}}))
+	tr.Tell(done(c[0], 2))
+	tr.Say("The second Nack is one too many: it goes to the dead letters in the same transaction.")
+	d := asks(tr.Tell(take.Settle{No: 1, How: take.Nack}))
+	d = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: d[0], Path: root + "/dead", Code: recipe.NoNode}))
+	d = asks(tr.Tell(recipe.Ensured{Epoch: 1, Ask: d[0]}))
+	tr.Tell(done(d[0], 4))
+	tr.Compare("again")
+}
+
+func TestTraceUnheld(t *testing.T) {
+	t.Parallel()
+	tr := story(t, take.Config{Visibility: 1000})
+	tr.Say("Claimed while the session can't be trusted: delivered again when it can.")
+	a := listed(tr, 1, name(1))
+	c := asks(tr.Tell(seen(a[0], 1, "one", 0)))
+	tr.Tell(done(c[0], 2), take.Unheld{No: 1}, recipe.TrustGained{Epoch: 1})
+	tr.Say("Its possession is lost: the claim goes.")
+	tr.Tell(take.Over{No: 1})
+	tr.Compare("unheld")
+}
