@@ -108,15 +108,13 @@ func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 		}
 		return
 	}
-	t.within(number, func(e *epoch) {
+	t.entered(number, func(e *epoch) (func(), error) {
 		births, err := s.expect(t, e, asks)
-		if err != nil {
-			done(nil, err)
-			return
-		}
-		results, err := s.commitOnce(e, asks)
-		s.settled(t, births, asks, results, err)
-		done(s.results(results), err)
+		return func() {
+			results, err := s.commitOnce(e, asks)
+			s.settled(t, births, asks, results, err)
+			done(s.results(results), err)
+		}, err
 	}, func(err error) { done(nil, err) })
 }
 

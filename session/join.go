@@ -46,27 +46,28 @@ func (t *Seat) JoinList(number uint64, j Join, joined func(Joined), listed func(
 			listed(Listed{Epoch: number, Path: j.Parent, Err: err})
 		}
 	}
-	t.within(number, func(e *epoch) {
+	t.entered(number, func(e *epoch) (func(), error) {
 		s := t.session
 		c := s.enroll(t, e, j)
 		if c == nil {
-			refuse(ErrExpired)
-			return
+			return nil, ErrExpired
 		}
-		attempt := &joining{session: s, contender: c, join: j, listing: listed != nil}
-		done := s.turn(c)
-		path, stat, err := attempt.run()
-		err = s.enrolled(c, path, stat.Czxid, err)
-		done()
-		if err != nil {
-			refuse(err)
-			return
-		}
-		joined(Joined{Epoch: number, Path: path, Stat: stat})
-		if listed != nil {
-			names, line, err := attempt.list()
-			listed(Listed{Epoch: number, Path: j.Parent, Names: names, Stat: line, Err: err})
-		}
+		return func() {
+			attempt := &joining{session: s, contender: c, join: j, listing: listed != nil}
+			done := s.turn(c)
+			path, stat, err := attempt.run()
+			err = s.enrolled(c, path, stat.Czxid, err)
+			done()
+			if err != nil {
+				refuse(err)
+				return
+			}
+			joined(Joined{Epoch: number, Path: path, Stat: stat})
+			if listed != nil {
+				names, line, err := attempt.list()
+				listed(Listed{Epoch: number, Path: j.Parent, Names: names, Stat: line, Err: err})
+			}
+		}, nil
 	}, refuse)
 }
 

@@ -120,6 +120,12 @@ func (t *Seat) endSession(cause error) {
 
 // within runs a request in an epoch: request for as long as that is the present one, refuse otherwise.
 func (t *Seat) within(number uint64, request func(e *epoch), refuse func(err error)) {
+	t.entered(number, func(e *epoch) (func(), error) { return func() { request(e) }, nil }, refuse)
+}
+
+// entered is within for what has to be in the record when it returns, so that a recovery that is asked for from then on knows of it: enter does that, and
+// returns the request.
+func (t *Seat) entered(number uint64, enter func(e *epoch) (request func(), err error), refuse func(err error)) {
 	s := t.session
 	s.mu.Lock()
 	e, err := s.current(number), ErrExpired
@@ -127,13 +133,15 @@ func (t *Seat) within(number uint64, request func(e *epoch), refuse func(err err
 		e, err = nil, ErrClosed
 	}
 	s.mu.Unlock()
-	if e == nil {
-		if !s.tasks.run(func() { refuse(err) }) {
-			refuse(ErrClosed)
+	request := func() { refuse(err) }
+	if e != nil {
+		if asked, refusal := enter(e); refusal == nil {
+			request = asked
+		} else {
+			err = refusal
 		}
-		return
 	}
-	if !s.tasks.run(func() { request(e) }) {
-		refuse(ErrClosed)
+	if !s.tasks.run(request) {
+		refuse(ErrClosed) // and the end of the session has cleared the record
 	}
 }
