@@ -12,7 +12,7 @@ import (
 // Recover takes over the transactions under the path whose coordinator died, in whatever process it was: those undecided, which from now on are this
 // coordinator's to decide, with a vote timeout of their own; and those decided whose outcome no coordinator has taken note of yet. Call it when a
 // coordinator starts again. Transactions of coordinators that live are left to them. Where it can't be told yet whether one lives, because its session has
-// not expired, Recover waits for either sign; ctx bounds that. It also takes away what a crash left of finished transactions.
+// not expired, Recover waits for either sign; ctx bounds that.
 //
 // If ctx ends or the coordinator closes first, those taken over by then are returned along with the error.
 func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
@@ -44,7 +44,7 @@ func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 		switch err := t.await(ctx); {
 		case err == nil:
 			taken = append(taken, t)
-		case errors.Is(err, pact.ErrNobodys), errors.Is(err, ErrInUse), errors.Is(err, pact.ErrWithdrew):
+		case errors.Is(err, pact.ErrNobodys):
 		case failure == nil:
 			failure = failed(op, t.path(), err)
 		}
