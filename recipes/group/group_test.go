@@ -195,6 +195,28 @@ func TestAnOldSessionsZnodeIsNotOnesOwn(t *testing.T) {
 	})
 }
 
+// An update is no interruption.
+func TestStandingThroughAnUpdate(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("a")
+		m := w.join(h, "a", "1")
+		now(w, m.Joined())
+		defer w.server.Intercept(func(r *zktest.Request) zktest.Verdict { return zktest.Delay(time.Millisecond) })()
+		standings := m.Standing(w.Context())
+		require.Equal(w, group.Present, now(w, standings).Phase)
+		require.NoError(w, m.Update(w.Context(), []byte("2")))
+		for range 20 {
+			time.Sleep(time.Millisecond)
+			select {
+			case s := <-standings:
+				require.Equal(w, group.Present, s.Phase)
+			default:
+			}
+		}
+	})
+}
+
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
 	for name, fate := range map[string]zktest.Verdict{

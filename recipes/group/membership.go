@@ -128,6 +128,8 @@ func (s *Membership) perform(e recipe.Effect) {
 		s.written.Publish(told.Written)
 	case member.Barred:
 		now.Phase = Barred
+	case member.Looking:
+		return // it stands as it stood, until the look tells
 	case member.Over:
 		return // Ended says so
 	}

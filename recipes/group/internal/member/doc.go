@@ -4,12 +4,12 @@
 // session is somebody else's, or was this member's before its session ended, and is about to go. The machine waits for its end for as long as a session may
 // take to expire; if it stands then, another member lives under the same id.
 //
-//	        ┌─────────┐ made  ┌─────────┐ own, with the latest data ┌─────────┐ Leave ┌─────────┐
-//	 ─────▶ │ Joining │ ────▶ │ Looking │ ────────────────────────▶ │ Present │ ────▶ │ Leaving │ ──▶ Over
-//	        └─────────┘ ◀──── └─────────┘ ◀──────────────────────── └─────────┘       └─────────┘
-//	                    gone    │  ▲  │ ▲      something happened      │  ▲
-//	         somebody else's    ▼  │  ▼ │ written               Update ▼  │ written
-//	                       ┌────────┐ ┌──────────┐               ┌──────────┐
-//	                       │ Barred │ │ Updating │               │ Updating │
-//	                       └────────┘ └──────────┘               └──────────┘
+//	       ┌─────────┐ made  ┌─────────┐ own, with the latest data ┌─────────┐ Leave ┌─────────┐
+//	─────▶ │ Joining │ ────▶ │ Looking │ ────────────────────────▶ │ Present │ ────▶ │ Leaving │ ──▶ Over
+//	       └─────────┘ ◀──── └─────────┘ ◀──────────────────────── └─────────┘       └─────────┘
+//	                   gone    │  ▲  │ ▲      something happened      │  ▲
+//	        somebody else's    ▼  │  ▼ │ written               Update ▼  │ written
+//	                      ┌────────┐ ┌──────────┐               ┌──────────┐
+//	                      │ Barred │ │ Updating │               │ Updating │
+//	                      └────────┘ └──────────┘               └──────────┘
 package member
