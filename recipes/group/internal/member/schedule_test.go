@@ -73,12 +73,12 @@ func (f *face) standing() []recipe.Event {
 	return wishes
 }
 
-func add(w *recipetest.World, id, data string) *face {
+func add(w *recipetest.World, id, data string, take func(step)) *face {
 	f := &face{id: id, data: data}
 	f.actor = w.Add(recipetest.Player{
 		Name: id + "/" + data,
 		Machine: func() recipe.Machine {
-			return member.New(member.Config{Path: "/g", ID: id, Data: []byte(f.data), Number: f.number, Patience: 20_000})
+			return watched{member.New(member.Config{Path: "/g", ID: id, Data: []byte(f.data), Number: f.number, Patience: 20_000}), take}
 		},
 		Standing: f.standing,
 		Perform: func(_ *recipetest.Actor, e recipe.Effect) {
@@ -91,11 +91,23 @@ func add(w *recipetest.World, id, data string) *face {
 }
 
 // schedule lets members come, go, die and fail in any order. In the end each that lives is registered with its latest data; of two with one id one is, and the other knows.
-func schedule(choose func(n int) int) (story string, err error) {
+func schedule(choose func(n int) int) (story string, err error) { return observed(choose, nil) }
+
+// observed is schedule, which tells of each transition.
+func observed(choose func(n int) int, take func(step)) (story string, err error) {
 	w := recipetest.NewWorld(choose)
-	faces := []*face{add(w, "a", "a0"), add(w, "b", "b0")}
+	defer func() {
+		switch u := recover().(type) {
+		case nil:
+		case undeclared:
+			story, err = w.Story(), errors.New(string(u))
+		default:
+			story, err = w.Story(), fmt.Errorf("panic: %v", u)
+		}
+	}()
+	faces := []*face{add(w, "a", "a0", take), add(w, "b", "b0", take)}
 	if choose(3) == 0 {
-		faces = append(faces, add(w, "a", "again0"))
+		faces = append(faces, add(w, "a", "again0", take))
 	}
 	for n := range choose(150) {
 		f := faces[choose(len(faces))]
