@@ -140,6 +140,9 @@ func (c *Coordinator) perform(e recipe.Effect) {
 	case pact.Refused:
 		t := c.tx(e.N)
 		c.drop(t)
+		if errors.Is(e.Err, pact.ErrWithdrew) { // by Close, if anybody still waits
+			e.Err = session.ErrClosed
+		}
 		t.refuse(e.Err)
 	case pact.Voted:
 		c.tx(e.N).votes.Send(Vote(e.Vote))

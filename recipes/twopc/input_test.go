@@ -197,6 +197,25 @@ func TestContextsBoundWaits(t *testing.T) {
 	})
 }
 
+// What waits to begin when the coordinator closes is told so.
+func TestCloseWhileItBegins(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("c")
+		heal := h.machine.Partition()
+		time.Sleep(time.Minute) // the session has expired, and nobody knows
+		c := w.coordinator(h)
+		failed := make(chan error)
+		go func() { _, err := c.Begin(w.Context(), "t", nil, "a"); failed <- err }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		_ = c.Close(ctx)
+		require.ErrorIs(w, within(w, time.Minute, failed), session.ErrClosed)
+		heal()
+	})
+}
+
 func TestClose(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
