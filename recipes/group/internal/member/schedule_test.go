@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 4000, "random schedules to run")
+	schedules = flag.Int("schedules", affordable, "random schedules to run")
 	seed      = flag.Uint64("schedule", 0, "run this schedule alone, with its story")
 )
 
