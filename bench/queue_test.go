@@ -19,12 +19,12 @@ import (
 
 // A run moves this many items of this size from producers to consumers, each with a connection of its own.
 const (
-	moved     = 4000
+	moved     = 8000
 	itemSize  = 100
 	producers = 4
 	consumers = 4
-	batchSize = 50 // of a PutAll
-	workers   = 32 // of a consumer: items that it works on at a time
+	batchSize = 100 // of a PutAll
+	workers   = 64 // of a consumer: items that it works on at a time
 )
 
 // flow is one way to move the items; it is told to begin once everything is connected, and returns when all items have been acknowledged.

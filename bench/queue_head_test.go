@@ -1,0 +1,78 @@
+package bench_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// BenchmarkQueueHead is the head of a queue with 100,000 items waiting beside that of an almost empty one: an item taken and acknowledged, and another one put; and
+// the head looked at by somebody who knows nothing of the queue yet.
+func BenchmarkQueueHead(b *testing.B) {
+	for _, servers := range []int{1, 3} {
+		b.Run(fmt.Sprintf("servers=%d", servers), func(b *testing.B) {
+			addrs := ensemble.Start(b, servers).Servers()
+			short, long := head(b, addrs, "short", 10), head(b, addrs, "long", 100_000)
+			var spent [4]time.Duration
+			cycles := []func(){
+				func() { cycle(b, short) }, func() { cycle(b, long) },
+				func() { peek(b, short) }, func() { peek(b, long) },
+			}
+			for _, f := range cycles {
+				f()
+			}
+			n := 0
+			for b.Loop() {
+				for i, f := range cycles {
+					began := time.Now()
+					f()
+					spent[i] += time.Since(began)
+				}
+				n++
+			}
+			for i, name := range []string{"short", "long", "short-peek", "long-peek"} {
+				b.ReportMetric(float64(spent[i].Nanoseconds())/float64(n), name+"-ns/op")
+			}
+			b.ReportMetric(float64(spent[1])/float64(spent[0]), "long/short")
+			b.ReportMetric(float64(spent[3])/float64(spent[2]), "long-peek/short-peek")
+		})
+	}
+}
+
+// head is a queue with items in it.
+func head(b *testing.B, servers []string, name string, items int) *queue.Queue {
+	b.Helper()
+	q, err := queue.New(open(b, servers), "/bench-"+strings.ReplaceAll(b.Name(), "/", "-")+"-"+name)
+	require.NoError(b, err)
+	const each = 250
+	for from := 0; from < items; from += each {
+		data := make([][]byte, min(each, items-from))
+		for n := range data {
+			data[n] = make([]byte, itemSize)
+		}
+		_, err := q.PutAll(b.Context(), data)
+		require.NoError(b, err)
+	}
+	return q
+}
+
+func cycle(b *testing.B, q *queue.Queue) {
+	b.Helper()
+	i, err := q.Take(b.Context())
+	require.NoError(b, err)
+	require.NoError(b, i.Ack(b.Context()))
+	_, err = q.Put(b.Context(), make([]byte, itemSize))
+	require.NoError(b, err)
+}
+
+func peek(b *testing.B, q *queue.Queue) {
+	b.Helper()
+	_, err := q.Peek(b.Context())
+	require.NoError(b, err)
+}
