@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,17 +19,18 @@ import (
 
 // kth lets the k-th request of a session, pings aside, meet a fate; it tells whether it came to that.
 func (w *world) kth(h *host, k int, fate zktest.Verdict) (met func() bool) {
-	id, n := h.Status().SessionID, 0
+	id := h.Status().SessionID
+	var n atomic.Int64 // the server's goroutines count, and the test reads
 	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
 		if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
 			return zktest.Pass
 		}
-		if n++; n == k {
+		if n.Add(1) == int64(k) {
 			return fate
 		}
 		return zktest.Pass
 	}))
-	return func() bool { return n >= k }
+	return func() bool { return n.Load() >= int64(k) }
 }
 
 var fates = map[string]zktest.Verdict{

@@ -154,7 +154,7 @@ func (m *Machine) onNewest(ev recipe.Seen) {
 
 // stand arrives, if the round is still open.
 func (m *Machine) stand() {
-	m.state, m.place = Standing, place{name: PartyName(m.cfg.GUID(), m.cfg.ID)}
+	m.state, m.place = Standing, place{name: PartyName(m.cfg.GUID(), m.cfg.ID, m.cfg.Parties)}
 	round := m.roundPath()
 	m.transact(
 		recipe.Op{Do: recipe.Check, Path: round, Version: m.version},

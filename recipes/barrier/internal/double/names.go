@@ -39,14 +39,35 @@ func Rounds(names []string) []int64 {
 	return numbers
 }
 
-// PartyName is the name of a znode of a party.
-func PartyName(guid znode.GUID, id string) string { return znode.Protect(guid, partyPrefix+id) }
+// PartyName is the name of a znode of a party, which says how many it takes the parties to be.
+func PartyName(guid znode.GUID, id string, parties int) string {
+	return znode.Protect(guid, partyPrefix+strconv.Itoa(parties)+"-"+id)
+}
 
 // PartyID is the id of the party with a znode of that name; false if it is none's.
 func PartyID(name string) (id string, ok bool) {
+	id, parties := parseParty(name)
+	return id, parties > 0
+}
+
+// parseParty reads a party's name; 0 parties if it is none's.
+func parseParty(name string) (id string, parties int) {
 	_, rest, protected := znode.Protection(name)
-	id, ok = strings.CutPrefix(rest, partyPrefix)
-	return id, protected && ok && id != ""
+	rest, ok := strings.CutPrefix(rest, partyPrefix)
+	number, id, cut := strings.Cut(rest, "-")
+	parties, err := strconv.Atoi(number)
+	if !protected || !ok || !cut || id == "" || err != nil || parties < 1 {
+		return "", 0
+	}
+	return id, parties
+}
+
+// agreed tells whether every party among a round's children takes them to be so many.
+func agreed(names []string, parties int) bool {
+	return !slices.ContainsFunc(names, func(name string) bool {
+		_, n := parseParty(name)
+		return n != 0 && n != parties
+	})
 }
 
 // byID are the names of parties among a round's children: of each id all there are, in no order.

@@ -143,11 +143,19 @@ func tellDiffering(s *telling) {
 	s.fired(one, recipe.DataChanged)
 	s.seen(one, "open 3", 1, 3)
 	s.seen(one, "open 3", 1, 3)
-	s.say("Somebody with another number has set it anew in turn, while this one stood there: it breaks the round.")
+	s.say("Somebody with another number has set it anew in turn, while this one stood there: it lists, and breaks the round.")
 	s.fired(one, recipe.DataChanged)
 	s.seen(one, "open 4", 2, 4)
 	s.seen(one, "open 4", 2, 4)
+	s.listed(one, "in", "out", nameB, "_c_00000000-0000-4000-8000-00000000000c-party-4-c")
 	s.done(3)
+
+	s.arrived(1)
+	s.say("The round is left from when there were four, and two stand in it who agree on three: it is set anew.")
+	s.own(one)
+	s.seen(one, "open 4", 0, 4)
+	s.listed(one, "in", "out", nameA, nameB)
+	s.done(1)
 
 	s.arrived(1)
 	s.say("The same, the answers in the other order.")
@@ -163,24 +171,24 @@ func tellCrowd(s *telling) {
 	s.say("Four stand where three are to be: nobody enters.")
 	s.own(one)
 	s.seen(one, "open 3", 0, 6)
-	s.listed(one, "in", "out", nameC, nameA, nameB, "_c_00000000-0000-4000-8000-00000000000d-party-d")
+	s.listed(one, "in", "out", nameC, nameA, nameB, "_c_00000000-0000-4000-8000-00000000000d-party-3-d")
 	s.done(1)
 
 	s.arrived(4)
 	s.say("The round is released with three others before this one is counted: it is one too many.")
 	s.own(one)
-	s.seen(one, "released 3\n"+nameA+"\n"+nameC+"\n_c_00000000-0000-4000-8000-00000000000d-party-d", 1, 6)
+	s.seen(one, "released 3\n"+nameA+"\n"+nameC+"\n_c_00000000-0000-4000-8000-00000000000d-party-3-d", 1, 6)
 
 	s.begin(3)
 	s.say("A round goes on with all its parties: one that comes new is one too many.")
 	s.epoch()
 	s.want(1)
 	s.listed(at, "round-0000000001", "round-0000000002")
-	s.seen(one, "released 3\n"+nameA+"\n"+nameC+"\n_c_00000000-0000-4000-8000-00000000000d-party-d", 1, 5)
+	s.seen(one, "released 3\n"+nameA+"\n"+nameC+"\n_c_00000000-0000-4000-8000-00000000000d-party-3-d", 1, 5)
 }
 
 func tellTwins(s *telling) {
-	const older = "_c_00000000-0000-4000-8000-0000000000f1-party-a"
+	const older = "_c_00000000-0000-4000-8000-0000000000f1-party-3-a"
 	s.arrived(4)
 	s.say("Party a stands there twice: its process was started anew. It counts once, with its later znode.")
 	s.own(one)
@@ -193,7 +201,7 @@ func tellTwins(s *telling) {
 	s.waiting()
 	s.say("This party is the one that was replaced.")
 	s.fired(one, recipe.DataChanged)
-	s.seen(one, "released 3\n"+nameA+"\n"+nameC+"\n_c_00000000-0000-4000-8000-0000000000f2-party-b", 1, 6)
+	s.seen(one, "released 3\n"+nameA+"\n"+nameC+"\n_c_00000000-0000-4000-8000-0000000000f2-party-3-b", 1, 6)
 }
 
 func tellDeaths(s *telling) {
@@ -341,7 +349,7 @@ func tellLost(s *telling) {
 	s.say("The answer to its next arrival is lost, and so was the arrival.")
 	s.want(2)
 	s.failed(recipe.Unknown, -1)
-	s.missing(two + "/_c_00000000-0000-4000-8000-000000000002-party-b")
+	s.missing(two + "/_c_00000000-0000-4000-8000-000000000002-party-3-b")
 }
 
 func tellSweep(s *telling) {

@@ -26,9 +26,9 @@ type telling struct {
 }
 
 const (
-	nameA = "_c_00000000-0000-4000-8000-00000000000a-party-a"
-	nameB = "_c_00000000-0000-4000-8000-000000000001-party-b" // the first that it makes
-	nameC = "_c_00000000-0000-4000-8000-00000000000c-party-c"
+	nameA = "_c_00000000-0000-4000-8000-00000000000a-party-3-a"
+	nameB = "_c_00000000-0000-4000-8000-000000000001-party-3-b" // the first that it makes
+	nameC = "_c_00000000-0000-4000-8000-00000000000c-party-3-c"
 	one   = "/b/round-0000000001"
 	two   = "/b/round-0000000002"
 )

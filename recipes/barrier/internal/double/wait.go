@@ -92,8 +92,9 @@ func (m *Machine) judgeOpen(v Verdict, standing int) {
 		m.reread(true)
 	case v.Parties != m.cfg.Parties && standing <= 1: // left over from when there were more parties, or fewer
 		m.decide(Verdict{Kind: Open, Parties: m.cfg.Parties})
-	case v.Parties != m.cfg.Parties:
-		m.decide(Verdict{Kind: Broken, Parties: v.Parties, Why: Differing})
+	case v.Parties != m.cfg.Parties: // the same, if all who stand agree: their names tell
+		m.state = Counting
+		m.main = m.list(m.roundPath(), false)
 	case m.place.rank >= m.cfg.Parties && standing >= m.cfg.Parties:
 		m.state = Counting
 		m.main = m.list(m.roundPath(), false)
@@ -115,6 +116,10 @@ func (m *Machine) onParties(ev recipe.Listed) {
 		m.emit(recipe.Stop{Err: ev.Err})
 	case ev.Code != recipe.Done || !slices.Contains(ev.Names, p.name):
 		m.settleNews()
+	case ParseVerdict(p.seen.Data).Parties != m.cfg.Parties && agreed(ev.Names, m.cfg.Parties):
+		m.decide(Verdict{Kind: Open, Parties: m.cfg.Parties})
+	case ParseVerdict(p.seen.Data).Parties != m.cfg.Parties:
+		m.decide(Verdict{Kind: Broken, Parties: ParseVerdict(p.seen.Data).Parties, Why: Differing})
 	case len(p.found) > m.cfg.Parties:
 		m.decide(Verdict{Kind: Broken, Parties: m.cfg.Parties, Why: Crowd})
 	case len(p.found) == m.cfg.Parties:
