@@ -24,7 +24,7 @@ func TestB60_FastLeaversDoNotStrandASlowEnterer(t *testing.T) {
 			slow := team.hosts[2].Status().SessionID
 			stop := w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
 				if r.SessionID == slow && (r.Op == zktest.OpGetData || r.Op == zktest.OpGetChildren2) {
-					return zktest.Delay(4 * time.Second)
+					return zktest.Delay(time.Second) // well below what a session takes for a dead connection
 				}
 				return zktest.Pass
 			})
