@@ -7,24 +7,32 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// Remove deletes a znode for certain: it is repeated until ZooKeeper has confirmed that it is gone, or the epoch is over. done gets nil in both cases.
+// Remove deletes a znode for certain: it is repeated until ZooKeeper has confirmed that it is gone, or the epoch is over. done gets nil in both cases, and
+// [ErrClosed] if the session is closed before.
 func (t *Seat) Remove(number uint64, path string, done func(error)) {
+	unlessClosed := func(err error) error {
+		if errors.Is(err, ErrClosed) {
+			return err
+		}
+		return nil
+	}
 	t.within(number, func(e *epoch) {
 		s := t.session
 		s.mu.Lock()
 		c := s.ledger.at(t, path)
 		another := c == nil && s.ledger.byPath[path] != nil
 		s.mu.Unlock()
+		var err error
 		if !another {
-			s.remove(e, path, c)
+			err = s.remove(e, path, c)
 		}
-		done(nil)
-	}, func(error) { done(nil) })
+		done(unlessClosed(err))
+	}, func(err error) { done(unlessClosed(err)) })
 }
 
 // remove deletes until it is gone. What stands in its way (a right that was taken away) may be put right by somebody, so it is tried again.
-// c is what the record has of it, nil for nothing.
-func (s *Session) remove(e *epoch, path string, c *contender) {
+// c is what the record has of it, nil for nothing. The error is [ErrExpired] or [ErrClosed].
+func (s *Session) remove(e *epoch, path string, c *contender) error {
 	s.mu.Lock()
 	alone, doubt := false, false
 	if c != nil {
@@ -47,9 +55,9 @@ func (s *Session) remove(e *epoch, path string, c *contender) {
 		switch {
 		case err == nil, errors.Is(err, ErrNoNode):
 			s.removed(c, path)
-			return
+			return nil
 		case errors.Is(err, ErrExpired), errors.Is(err, ErrClosed):
-			return
+			return err
 		}
 		if try == 1 {
 			s.log.Warn("a znode can't be deleted; trying again until the epoch ends", "path", path, "error", err)
@@ -94,7 +102,7 @@ func (s *Session) sweep(c *contender) {
 			}
 		}
 		if path != "" {
-			s.remove(c.epoch, path, c)
+			_ = s.remove(c.epoch, path, c) // an error is the end of the epoch
 		}
 	})
 }

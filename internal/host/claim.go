@@ -18,7 +18,8 @@ type claim[P any] struct {
 	answer   chan outcome[P] // capacity 1, for callers
 
 	// settled closes when the claim is over and nothing of it is left in ZooKeeper, or the instance has ended.
-	settled *notify.Latch
+	settled     *notify.Latch
+	unconfirmed atomic.Bool // it was the end of the instance; set before
 
 	// The incarnations whose machines know that it is wanted, and that it is withdrawn; touched by the actor alone.
 	known, told int

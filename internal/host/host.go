@@ -218,6 +218,7 @@ func (h *host[P]) setHeld(c *claim[P], p *Possession) {
 func (h *host[P]) stopIfSettled() {
 	h.ledger.mu.Lock()
 	over := h.ledger.closing && len(h.ledger.claims) == 0 && len(h.ledger.spent) == 0 && len(h.leaving) == 0
+	h.ledger.settled = h.ledger.settled || over
 	h.ledger.mu.Unlock()
 	if over {
 		h.self.Ref().Stop()

@@ -73,7 +73,7 @@ func (i *Instance[P]) Stand() {
 func (i *Instance[P]) Won() <-chan P { return i.won.C() }
 
 // StandDown withdraws the standing intent, waiting or holding, and returns when nothing of it is left in ZooKeeper. If ctx ends first, the deletion
-// goes on by itself until the epoch ends.
+// goes on by itself until the epoch ends. If the instance ends first, its Err is returned.
 func (i *Instance[P]) StandDown(ctx context.Context) error {
 	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
 	defer cancel()
@@ -84,7 +84,13 @@ func (i *Instance[P]) StandDown(ctx context.Context) error {
 	if fresh {
 		i.abandon(c, session.ErrReleased)
 	}
-	return confirmed(ctx, c.settled.C())
+	if err := confirmed(ctx, c.settled.C()); err != nil {
+		return err
+	}
+	if c.unconfirmed.Load() {
+		return i.Err()
+	}
+	return nil
 }
 
 // Claim wins one possession for its caller. With try, it fails with machine.ErrHeld as soon as somebody is known to be ahead.
@@ -142,10 +148,12 @@ func (i *Instance[P]) Done() <-chan struct{} { return i.end.Done() }
 func (i *Instance[P]) Err() error { return i.end.Err() }
 
 // Close withdraws every claim, releases what is held and ends the instance. If ctx ends before ZooKeeper has confirmed it, the instance is ended all
-// the same and the session deletes what is left in the background; ctx's error is returned.
+// the same and the session deletes what is left in the background; ctx's error is returned. If it ends otherwise meanwhile, its Err is. Of one that is over
+// already there is nothing to report.
 func (i *Instance[P]) Close(ctx context.Context) error {
 	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
 	defer cancel()
+	over := i.Err() != nil
 	if claims, first := i.ledger.close(); first {
 		for _, c := range claims {
 			if c.once && c.abandon() {
@@ -159,8 +167,12 @@ func (i *Instance[P]) Close(ctx context.Context) error {
 	if err != nil {
 		i.ref.Stop()
 		<-i.ref.Done() // prompt: stopping an actor waits for nothing
+		return err
 	}
-	return err
+	if !over && !i.ledger.confirmed() {
+		return i.Err()
+	}
+	return nil
 }
 
 // confirmed waits for something to be done, or ctx. What is done is done, whatever has become of ctx.

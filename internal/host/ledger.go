@@ -17,6 +17,7 @@ type ledger[P any] struct {
 	closing  bool
 	spent    map[string]*Possession // znodes of which a possession came, until they are gone
 	cause    error                  // why the instance ends, if not by Close
+	settled  bool                   // it ends because nothing is left
 	view     view
 }
 
@@ -123,6 +124,13 @@ func (l *ledger[P]) close() ([]*claim[P], bool) {
 	l.closing = true
 	l.standing = nil
 	return slices.Clone(l.claims), true
+}
+
+// confirmed tells whether the instance has ended because nothing of it was left.
+func (l *ledger[P]) confirmed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.settled
 }
 
 // spend notes that a possession came of a znode. With the mutex.

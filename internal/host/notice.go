@@ -12,8 +12,10 @@ func (h *host[P]) onNotice(n session.Notice) {
 	case session.EpochBegan:
 		h.step(machine.EpochBegan{Epoch: n.Epoch, SessionID: n.SessionID, Trusted: n.Trusted})
 	case session.EpochEnded:
-		h.step(machine.EpochEnded{Epoch: n.Epoch})
-		h.forget()
+		if h.cfg.Session.Err() == nil { // else it is this process that ended it: ZooKeeper may have heard nothing, and the end of the instance is on its way
+			h.step(machine.EpochEnded{Epoch: n.Epoch})
+			h.forget()
+		}
 	case session.Disconnected:
 		h.step(machine.Suspended{Epoch: n.Epoch})
 	case session.Reconnected:

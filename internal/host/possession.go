@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/notify"
@@ -12,13 +13,14 @@ import (
 // Possession is what came of a claim: a hold, the revocation that may be asked of it, and its release.
 type Possession struct {
 	*session.Hold
-	claim    machine.Claim
-	session  int64
-	revoked  *notify.Latch
-	freed    *notify.Latch                // its znode is gone, or the instance has ended
-	release  func()                       // ends the hold and tells the host; nothing if the hold is over
-	exchange *exchange                    // for a reader's, if that is what it was ended for; guarded by the ledger's mutex
-	offer    interface{ Withdraw() bool } // to whoever receives, nil if it was given to a caller; guarded by the ledger's mutex
+	claim       machine.Claim
+	session     int64
+	revoked     *notify.Latch
+	freed       *notify.Latch                // its znode is gone, or the instance has ended
+	unconfirmed atomic.Pointer[error]        // that was it, and so it ended; set before
+	release     func()                       // ends the hold and tells the host; nothing if the hold is over
+	exchange    *exchange                    // for a reader's, if that is what it was ended for; guarded by the ledger's mutex
+	offer       interface{ Withdraw() bool } // to whoever receives, nil if it was given to a caller; guarded by the ledger's mutex
 }
 
 // Revoked closes when somebody asks the holder to give up.
@@ -31,7 +33,7 @@ func (p *Possession) SessionID() int64 { return p.session }
 func (p *Possession) GiveUp() { p.release() }
 
 // Release gives the possession up: Done closes first, then the znode is deleted. It returns nil once ZooKeeper has confirmed that, the loss if it had
-// been lost before, or ctx's error; then the deletion goes on by itself until the epoch ends.
+// been lost before, the end of the instance, if that came first, or ctx's error; then the deletion goes on by itself until the epoch ends.
 func (p *Possession) Release(ctx context.Context) error {
 	parent, _ := znode.Split(p.Path())
 	ctx, cancel := beyond(ctx, p.Session(), parent)
@@ -40,5 +42,11 @@ func (p *Possession) Release(ctx context.Context) error {
 	if err := p.Err(); !isReleased(err) {
 		return err
 	}
-	return confirmed(ctx, p.freed.C())
+	if err := confirmed(ctx, p.freed.C()); err != nil {
+		return err
+	}
+	if end := p.unconfirmed.Load(); end != nil {
+		return *end
+	}
+	return nil
 }

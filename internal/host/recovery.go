@@ -34,8 +34,10 @@ func (h *host[P]) postpone(m message) bool {
 		case session.SessionEnded:
 			h.fail(n.Cause)
 		case session.EpochEnded:
-			h.forget() // what was to be swept is gone by itself
-			h.ref.Tell(swept{incarnation: h.self.Incarnation()})
+			if h.cfg.Session.Err() == nil { // see onNotice
+				h.forget() // what was to be swept is gone by itself
+				h.ref.Tell(swept{incarnation: h.self.Incarnation()})
+			}
 		case session.Fired:
 			// An armed watch of the incarnation before: whoever takes its znode over reads anew.
 		}
@@ -72,8 +74,8 @@ func (h *host[P]) onRecovered(m recovered) {
 	var left atomic.Int64
 	left.Store(int64(len(stale)))
 	for _, path := range stale {
-		h.seat.Remove(m.epoch, path, func(error) {
-			if left.Add(-1) == 0 {
+		h.seat.Remove(m.epoch, path, func(err error) { // an error: the session is over, and says so
+			if err == nil && left.Add(-1) == 0 {
 				h.ref.Tell(done)
 			}
 		})
@@ -172,6 +174,7 @@ func (i *Instance[P]) ended(cause error) {
 	seat.Leave()
 	for _, c := range i.ledger.all() {
 		c.reply(outcome[P]{err: err})
+		c.unconfirmed.Store(true)
 		c.settled.Close()
 		i.ledger.remove(c)
 	}
@@ -180,6 +183,7 @@ func (i *Instance[P]) ended(cause error) {
 	i.ledger.spent = nil
 	i.ledger.mu.Unlock()
 	for _, p := range spent {
+		p.unconfirmed.Store(&err)
 		p.freed.Close()
 	}
 }
