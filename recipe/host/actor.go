@@ -111,7 +111,9 @@ func (a *actor) onNotice(n session.Notice) {
 	case session.EpochBegan:
 		a.step(recipe.EpochBegan{Epoch: n.Epoch, SessionID: n.SessionID, Trusted: n.Trusted})
 	case session.EpochEnded:
-		a.step(recipe.EpochEnded{Epoch: n.Epoch})
+		if a.cfg.Session.Err() == nil { // else it is this process that ended it: ZooKeeper may have heard nothing, and the end of the instance is on its way
+			a.step(recipe.EpochEnded{Epoch: n.Epoch})
+		}
 	case session.Disconnected:
 		a.step(recipe.Suspended{Epoch: n.Epoch})
 	case session.Reconnected:

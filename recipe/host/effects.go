@@ -42,6 +42,9 @@ func (a *actor) carryOut(e recipe.Effect) {
 			delete(a.timers, e.Ask)
 		}
 	case recipe.Stop:
+		a.mu.Lock()
+		a.decided = true
+		a.mu.Unlock()
 		a.fail(e.Err)
 	default:
 		a.cfg.Perform(e)

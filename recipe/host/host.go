@@ -43,6 +43,7 @@ type Host struct {
 	holds   map[*session.Hold]struct{}
 	cause   error // why it ends, if not by Close
 	closing bool
+	decided bool // that it ends: by the machine
 }
 
 // view is what the session last said.
@@ -117,25 +118,40 @@ func (h *Host) Done() <-chan struct{} { return h.end.Done() }
 func (h *Host) Err() error { return h.end.Err() }
 
 // Close has the machine wind up and returns when it has. If ctx ends first, the instance is ended all the same, the session deletes what is left in the
-// background, and ctx's cause is returned. It is idempotent.
+// background, and ctx's cause is returned. If it ends otherwise meanwhile, with the session say, its Err is. It is idempotent; of an instance that is over
+// already there is nothing to report.
 func (h *Host) Close(ctx context.Context) error {
+	if h.Err() != nil {
+		<-h.ref.Done()
+		return nil
+	}
 	h.mu.Lock()
 	h.closing = true
 	h.mu.Unlock()
 	h.ref.Tell(closing{})
 	select {
 	case <-h.ref.Done():
-		return nil
+		return h.unlessDecided()
 	case <-ctx.Done():
 	}
 	select {
 	case <-h.ref.Done(): // what is done is done, whatever has become of ctx
-		return nil
+		return h.unlessDecided()
 	default:
 	}
 	h.ref.Stop()
 	<-h.ref.Done() // prompt: stopping an actor waits for nothing
 	return context.Cause(ctx)
+}
+
+// unlessDecided is how the instance ended, unless the machine had it end: then all is done.
+func (h *Host) unlessDecided() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.decided {
+		return nil
+	}
+	return h.Err()
 }
 
 // Panic makes the actor panic with the value: for tests of supervision.

@@ -31,7 +31,9 @@ func (a *actor) postpone(m message) bool {
 		case session.SessionEnded:
 			a.fail(n.Cause)
 		case session.EpochEnded:
-			a.ref.Tell(swept{a.self.Incarnation()}) // what was to be swept is gone by itself
+			if a.cfg.Session.Err() == nil { // see onNotice
+				a.ref.Tell(swept{a.self.Incarnation()}) // what was to be swept is gone by itself
+			}
 		}
 		// A watch that fired was armed by the incarnation before; the state of the session is told when the recovery is done.
 	case answered:
@@ -53,8 +55,8 @@ func (a *actor) onRecovered(m recovered) {
 	var left atomic.Int64
 	left.Store(int64(len(m.debris)))
 	for _, path := range m.debris {
-		a.seat.Remove(m.epoch, path, func(error) {
-			if left.Add(-1) == 0 {
+		a.seat.Remove(m.epoch, path, func(err error) { // an error: the session is over, and says so
+			if err == nil && left.Add(-1) == 0 {
 				a.ref.Tell(swept{m.incarnation})
 			}
 		})
