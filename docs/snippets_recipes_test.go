@@ -2,6 +2,8 @@ package docs_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -10,8 +12,10 @@ import (
 
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/recipes/group"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/recipes/naming"
+	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -275,4 +279,83 @@ func TestTwoPhaseCommit(t *testing.T) {
 	require.Equal(t, twopc.Committed, <-outcomes)
 	cancel()
 	require.Error(t, all.Wait())
+}
+
+// That of docs/recipes/queue.md.
+func ships(ctx context.Context, sess *session.Session, log *slog.Logger, payload []byte, work func(ctx context.Context, data []byte) error) error {
+	orders, err := queue.New(sess, "/queues/orders")
+	if err != nil {
+		return err
+	}
+	if _, err := orders.Put(ctx, payload); err != nil {
+		return err
+	}
+
+	consumer, err := orders.Consume(queue.WithPrefetch(32))
+	if err != nil {
+		return err
+	}
+	defer consumer.Close(ctx)
+	for item := range consumer.Items() {
+		if err := work(item.Context(), item.Data()); err != nil {
+			_ = item.Nack(ctx) // back to its place, Attempt one higher
+			continue
+		}
+		if err := item.Ack(ctx); errors.Is(err, session.ErrLost) {
+			log.Warn("done, but the claim was lost: somebody does it again", "id", item.ID())
+		}
+	}
+	return consumer.Err()
+}
+
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	sess, err := session.Open(t.Context(), zktest.Start(t).Servers())
+	require.NoError(t, err)
+	times, closed := 0, make(chan error, 1)
+	err = ships(t.Context(), sess, slog.New(slog.DiscardHandler), []byte("an order"), func(_ context.Context, data []byte) error {
+		if times++; times < 3 {
+			return errEnough
+		}
+		go func() { closed <- sess.Close(context.WithoutCancel(t.Context())) }() // the test waits for it
+		return nil
+	})
+	require.ErrorIs(t, err, session.ErrClosed)
+	require.Equal(t, 3, times)
+	require.NoError(t, <-closed)
+}
+
+// That of docs/recipes/group.md.
+func balances(ctx context.Context, sess *session.Session, hostname string, address []byte, rebalance func(joined, left []group.Member) error) error {
+	workers, err := group.New(sess, "/groups/workers")
+	if err != nil {
+		return err
+	}
+	me, err := workers.Join(group.Member{ID: hostname, Data: address})
+	if err != nil {
+		return err
+	}
+	defer me.Leave(ctx)
+
+	var last group.View
+	for view := range workers.Observe(ctx) {
+		change := group.Diff(last, view)
+		if err := rebalance(change.Joined, change.Left); err != nil {
+			return err
+		}
+		last = view
+	}
+	return context.Cause(ctx)
+}
+
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	sess := open(t, zktest.Start(t))
+	err := balances(t.Context(), sess, "a", []byte("10.0.0.7"), func(joined, _ []group.Member) error {
+		if len(joined) == 1 && joined[0].ID == "a" {
+			return errEnough
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, errEnough)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-go/troupe/fxmodule"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/recipes/config"
+	"github.com/troupe-go/troupe/recipes/group"
 	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/recipes/twopc"
@@ -137,10 +138,12 @@ func TestTheOtherInstances(t *testing.T) {
 		Site        *twopc.Site        `name:"books"`
 		Rate        *config.Cell[int]  `name:"rate"`
 		Names       *naming.Names      `name:"services"`
+		Workers     *group.Group       `name:"workers"`
 	}
 	a := app(t, cfg, fxmodule.Barrier("gate", "/gate"), fxmodule.DoubleBarrier("rounds", "/rounds", 2),
 		fxmodule.Coordinator("books", "/tx"), fxmodule.Site("books", "/tx"),
-		fxmodule.Cell("rate", "/rate", config.JSON[int]()), fxmodule.Names("services", "/names"), fx.Populate(&all))
+		fxmodule.Cell("rate", "/rate", config.JSON[int]()), fxmodule.Names("services", "/names"),
+		fxmodule.Group("workers", "/workers"), fx.Populate(&all))
 	require.NoError(t, all.Gate.Wait(within(t)), "it was never raised")
 	tx, err := all.Coordinator.Begin(within(t), "one", []byte("x"), "books")
 	require.NoError(t, err)
@@ -153,7 +156,11 @@ func TestTheOtherInstances(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 7, rate.Value)
 	require.NoError(t, all.Names.Bind(within(t), "billing", []byte("10.0.0.7")))
+	me, err := all.Workers.Join(group.Member{ID: "me"})
+	require.NoError(t, err)
+	receive(t, me.Joined())
 	require.NoError(t, a.Stop(within(t)))
+	require.ErrorIs(t, me.Err(), session.ErrClosed)
 	for _, err := range []error{all.Rounds.Err(), all.Coordinator.Err(), all.Site.Err(), all.Rate.Err()} {
 		require.ErrorIs(t, err, session.ErrClosed)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/group"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/recipes/queue"
@@ -67,6 +68,11 @@ func Coordinator(name, path string, opts ...twopc.Option) fx.Option {
 // Site provides a *twopc.Site under a name, which is also its name in transactions. It is closed when the application stops.
 func Site(name, path string, opts ...twopc.Option) fx.Option {
 	return named("Site", name, func(s *session.Session) (*twopc.Site, error) { return twopc.NewSite(s, path, name, opts...) })
+}
+
+// Group provides a *group.Group under a name. It joins nobody by itself: see group.Group.Join; what it has joined is left when the session is closed.
+func Group(name, path string) fx.Option {
+	return named("Group", name, func(s *session.Session) (*group.Group, error) { return group.New(s, path) })
 }
 
 // Cell provides a *config.Cell[T] under a name: a configuration value that follows its znode. Until it has been seen for the first time, it is not present and
