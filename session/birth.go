@@ -39,7 +39,7 @@ func (s *Session) settled(t *Seat, births []*contender, asks []link.Op, results 
 	for i, c := range births {
 		switch {
 		case err == nil && c != nil:
-			s.ledger.forget(t, s.relative(results[i].Path)) // what was there before is gone
+			s.ledger.forget(c, s.relative(results[i].Path)) // what was there before is gone
 			s.ledger.stands(c, s.relative(results[i].Path))
 		case err == nil:
 			s.changed(asks[i])

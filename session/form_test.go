@@ -198,3 +198,17 @@ func TestAloneAfterAnother(t *testing.T) {
 		require.Zero(w, session.LedgerLen(s))
 	})
 }
+
+// Where names come again, one that took the place of what somebody deleted takes its place in the record too.
+func TestTheRecordDoesNotGrowWithWhatOthersDelete(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		t := w.seat(s)
+		for range 5 {
+			require.NoError(w, t.join(w, 1, session.Join{Parent: "/", Name: "controller", Form: znode.Alone}).Err)
+			require.Equal(w, 1, session.LedgerLen(s))
+			require.Equal(w, []string{"/controller"}, t.Debris())
+			require.NoError(w, s.Delete(w.ctx, "/controller", -1))
+		}
+	})
+}

@@ -93,6 +93,9 @@ func (s *Session) enrolled(c *contender, path string, czxid int64, err error) er
 	c.seat.mu.Unlock()
 	s.mu.Lock()
 	c.czxid = czxid
+	if err == nil && c.form == znode.Alone {
+		s.ledger.forget(c, path)
+	}
 	switch {
 	case err != nil:
 		s.ledger.strike(c)

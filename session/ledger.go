@@ -71,11 +71,11 @@ func (l *ledger) gone(path string) {
 	}
 }
 
-// forget strikes what a seat had at a path that is not its own alone: it wants another there, so it has seen the end of it.
-func (l *ledger) forget(t *Seat, path string) {
-	for _, c := range l.of(t) {
-		if c.form == znode.Alone && c.path == path {
-			l.strike(c)
+// forget strikes what a contender's seat had at its path before, where names come again: it has another there now, so that is gone.
+func (l *ledger) forget(c *contender, path string) {
+	for _, o := range l.of(c.seat) {
+		if o != c && o.form == znode.Alone && o.path == path {
+			l.strike(o)
 		}
 	}
 }
