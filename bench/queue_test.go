@@ -24,7 +24,7 @@ const (
 	producers = 4
 	consumers = 4
 	batchSize = 100 // of a PutAll
-	workers   = 64 // of a consumer: items that it works on at a time
+	workers   = 64  // of a consumer: items that it works on at a time
 )
 
 // flow is one way to move the items; it is told to begin once everything is connected, and returns when all items have been acknowledged.
