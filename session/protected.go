@@ -95,7 +95,7 @@ func (n *newborn) recognise(at passage, parent string, guid znode.GUID) (string,
 
 // disown deletes a znode that nobody wants any more. A persistent one does not end with its epoch, so neither does this.
 func (s *Session) disown(e *epoch, path string) {
-	s.remove(e, s.relative(path), nil)
+	_ = s.remove(e, s.relative(path), nil) // an error is the end of the epoch, or of the session: see below
 	s.mu.Lock()
 	again := e.over && !s.closing
 	s.mu.Unlock()

@@ -121,9 +121,11 @@ func (h *Host) Err() error { return h.end.Err() }
 // background, and ctx's cause is returned. If it ends otherwise meanwhile, with the session say, its Err is. It is idempotent; of an instance that is over
 // already there is nothing to report.
 func (h *Host) Close(ctx context.Context) error {
-	if h.Err() != nil {
+	select {
+	case <-h.Done():
 		<-h.ref.Done()
 		return nil
+	default:
 	}
 	h.mu.Lock()
 	h.closing = true

@@ -13,6 +13,7 @@ import (
 
 // An end that nobody confirmed is not reported as one because somebody else has lost patience, with the instance or with the session.
 func TestAnEndThatNobodyConfirmed(t *testing.T) {
+	t.Parallel()
 	for name, lose := range map[string]func(g *ground, ctx context.Context) error{
 		"instance": func(g *ground, ctx context.Context) error { return g.h.Close(ctx) },
 		"session":  func(g *ground, ctx context.Context) error { return g.sess.Close(ctx) },

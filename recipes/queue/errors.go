@@ -32,6 +32,7 @@ var ofMachines = []struct{ err, is error }{
 	{give.ErrDuplicate, ErrDuplicate},
 	{give.ErrCapacity, ErrCapacity},
 	{give.ErrUnknown, session.ErrUnknownOutcome},
+	{give.ErrEphemeral, fmt.Errorf("WithEphemeral: %w: %w", session.ErrUnsupported, give.ErrEphemeral)},
 	{take.ErrLost, session.ErrLost},
 	{take.ErrUnknown, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome)},
 	{take.ErrOverdue, ErrOverdue},

@@ -118,6 +118,7 @@ func lifeBounded(t *testing.T, s *session.Session) {
 
 // B47: the reply to what takes an item is lost: the item is delivered, once. kazoo's Queue and Curator's lose it.
 func TestB47_LostTakeReply(t *testing.T) {
+	t.Parallel()
 	for _, auto := range []bool{false, true} {
 		t.Run(map[bool]string{false: "claimed", true: "at most once"}[auto], func(t *testing.T) {
 			bubble(t, func(t *testing.T, z *zktest.Server) {

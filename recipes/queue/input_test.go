@@ -81,6 +81,7 @@ func TestBadInput(t *testing.T) {
 
 // What a layout of others can't express is refused, and what they write is read.
 func TestLayouts(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		layout  queue.Layout
 		theirs  []string // as they are created, sequential

@@ -38,7 +38,7 @@ var suite = []struct {
 	{"first in, first out", inOrder},
 	{"the order survives buckets, with producers in a race", racingProducers},
 	{"priorities", priorities},
-	{"what is given back keeps its place", B50_givenBack},
+	{"what is given back keeps its place", b50GivenBack},
 	{"a duplicate is refused while the item lives", duplicates},
 	{"several are put together or not at all", together},
 	{"a bounded queue", bounded},
@@ -46,7 +46,7 @@ var suite = []struct {
 	{"dead letters", deadLetters},
 	{"a delay", delayed},
 	{"at most once", autoAck},
-	{"consumers compete, and none waits for another", B52_competing},
+	{"consumers compete, and none waits for another", b52Competing},
 	{"a consumer that closes gives back", closing},
 	{"look without taking", looking},
 	{"remove", removing},
@@ -146,7 +146,7 @@ func priorities(t *testing.T, c cluster) {
 }
 
 // CURATOR-56, CURATOR-224: what is given back keeps its id, its priority and its place; attempts are counted.
-func B50_givenBack(t *testing.T, c cluster) {
+func b50GivenBack(t *testing.T, c cluster) {
 	q := newQueue(t, c.session(t))
 	id := put(t, q, "a", queue.WithPriority(3), queue.WithID("red"))
 	require.Equal(t, "red", id)
@@ -201,6 +201,8 @@ func bounded(t *testing.T, c cluster) {
 	require.ErrorIs(t, err, queue.ErrFull)
 	_, err = newQueue(t, c.session(t)).Put(patience(t), []byte("x"))
 	require.ErrorIs(t, err, queue.ErrFull, "who names no capacity is bound all the same")
+	_, err = newQueue(t, c.session(t)).Put(patience(t), []byte("x"), queue.WithEphemeral())
+	require.ErrorIs(t, err, session.ErrUnsupported, "nobody would give back its room")
 	_, err = newQueue(t, s, queue.WithCapacity(4)).Put(patience(t), []byte("x"))
 	require.ErrorIs(t, err, queue.ErrCapacity)
 	i := take(t, q)
@@ -375,7 +377,7 @@ func autoAck(t *testing.T, c cluster) {
 }
 
 // kazoo#501: with the head claimed, the next consumer takes the next item at once; nothing of a claim is left.
-func B52_competing(t *testing.T, c cluster) {
+func b52Competing(t *testing.T, c cluster) {
 	q := newQueue(t, c.session(t))
 	_, err := q.PutAll(patience(t), [][]byte{[]byte("0"), []byte("1"), []byte("2"), []byte("3")})
 	require.NoError(t, err)

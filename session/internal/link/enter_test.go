@@ -86,6 +86,7 @@ func TestAListingThatFailsSaysNothingAgainstTheEntry(t *testing.T) {
 
 // A server before 3.5 says that it has no create2, and hangs up.
 func TestAServerWithoutCreate2(t *testing.T) {
+	t.Parallel()
 	for name, hangsUp := range map[string]bool{"polite": false, "as ZooKeeper 3.4": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(b *bench) {
@@ -122,6 +123,7 @@ func TestAServerWithoutCreate2(t *testing.T) {
 
 // Others hang up without a word. Twice, and they are taken at it; unless a create2 was answered before, for then it is the network.
 func TestAServerThatHangsUpAtACreate2(t *testing.T) {
+	t.Parallel()
 	for name, known := range map[string]bool{"never heard of it": false, "had it before": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(b *bench) {

@@ -68,7 +68,8 @@ func TestTransitions(t *testing.T) {
 		{epoch, recipe.Transacted{Epoch: 1, Ask: 1, Code: recipe.Refused, Err: rights}},
 		{epoch, failed(1, recipe.NoNode), recipe.Ensured{Epoch: 1, Ask: 2, Code: recipe.Refused, Err: rights}},
 		{
-			epoch, made(1), seen(2, "1", 7, 5), member.Updated{Number: 1, Data: []byte("2")},
+			epoch, made(1), seen(2, "1", 7, 5),
+			member.Updated{Number: 1, Data: []byte("2")},
 			recipe.Transacted{Epoch: 1, Ask: 3, Code: recipe.Refused, Err: rights},
 		},
 	} {

@@ -59,6 +59,11 @@ func (b *batch) add(p part, op recipe.Op) {
 
 // send makes one transaction of what waits.
 func (m *Machine) send() []recipe.Effect {
+	if m.bounded {
+		if at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.items[0].Ephemeral }); at >= 0 {
+			return m.settle(m.jobs[at], ErrEphemeral)
+		}
+	}
 	b := &batch{seals: make(map[*lane]bool)}
 	n, full := m.choose(b)
 	if full {

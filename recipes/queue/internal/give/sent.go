@@ -8,11 +8,11 @@ import (
 // sent takes in what became of the transaction.
 func (m *Machine) sent(t recipe.Transacted) []recipe.Effect {
 	b := m.batch
-	switch {
-	case t.Code == recipe.Done:
+	switch t.Code {
+	case recipe.Done:
 		m.batch = nil
 		return m.done(b, t)
-	case t.Code == recipe.Unknown:
+	case recipe.Unknown:
 		m.doubt()
 		return nil
 	}

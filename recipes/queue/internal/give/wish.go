@@ -55,6 +55,7 @@ var (
 	ErrCapacity  = errors.New("the queue has another capacity")
 	ErrWithdrawn = errors.New("withdrawn before anything was sent")
 	ErrUnknown   = errors.New("the answer and every trace of it are lost") // its receipt is gone
+	ErrEphemeral = errors.New("in a bounded queue nobody gives back the room of an item that is just gone")
 	ErrMoot      = errors.New("what was to be moved is gone")
 )
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
 
@@ -50,14 +49,7 @@ func (m *Machine) take() []recipe.Effect {
 		return effects
 	}
 	c := &claim{}
-	m.line = slices.DeleteFunc(m.line, func(p *pick) bool {
-		over := m.overtried(int(p.version)) && !m.cfg.AutoAck
-		if over {
-			m.burials = append(m.burials, &burial{pick: p})
-		}
-		return over
-	})
-	if len(m.line) == 0 {
+	if m.siftOut(); len(m.line) == 0 {
 		return m.bury()
 	}
 	if m.cfg.AutoAck {
@@ -65,13 +57,7 @@ func (m *Machine) take() []recipe.Effect {
 			return setUp
 		}
 	}
-	size := 0
-	for len(m.line) > 0 && (len(c.picks) == 0 || len(c.picks) < most && size+len(m.line[0].data) <= mostBytes) {
-		p := m.line[0]
-		m.line = m.line[1:]
-		size += len(p.data)
-		c.picks = append(c.picks, p)
-	}
+	m.gather(c)
 	if m.cfg.AutoAck {
 		return m.sendTaking(c)
 	}
@@ -90,6 +76,28 @@ func (m *Machine) take() []recipe.Effect {
 	m.claiming = c
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.claimed(c, ev.(recipe.Transacted)) })
 	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: c.ops}}
+}
+
+// siftOut takes out of line what has had all its attempts.
+func (m *Machine) siftOut() {
+	m.line = slices.DeleteFunc(m.line, func(p *pick) bool {
+		over := m.overtried(int(p.version)) && !m.cfg.AutoAck
+		if over {
+			m.burials = append(m.burials, &burial{pick: p})
+		}
+		return over
+	})
+}
+
+// gather takes from the line what fits into one transaction.
+func (m *Machine) gather(c *claim) {
+	size := 0
+	for len(m.line) > 0 && (len(c.picks) == 0 || len(c.picks) < most && size+len(m.line[0].data) <= mostBytes) {
+		p := m.line[0]
+		m.line = m.line[1:]
+		size += len(p.data)
+		c.picks = append(c.picks, p)
+	}
 }
 
 // claimed takes in what became of the claims.
@@ -164,226 +172,4 @@ func (m *Machine) askClaim(c *claim) []recipe.Effect {
 		return nil
 	})
 	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: c.runs[0].path}}
-}
-
-// receipt is what is believed of the receipt for items that are taken with AutoAck: see package give.
-type receipt struct {
-	made    bool
-	alive   bool
-	known   bool
-	asked   bool
-	version int32
-}
-
-func (m *Machine) receiptPath() string {
-	site := m.cfg.Site
-	return site.Receipt(m.cfg.Producer)
-}
-
-// setUpReceipt makes the receipt, if it is not there yet.
-func (m *Machine) setUpReceipt() []recipe.Effect {
-	if m.receipt.made || m.receipt.asked {
-		return nil
-	}
-	m.receipt.asked = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		m.receipt.asked = false
-		if e := ev.(recipe.Ensured); e.Code != recipe.Done {
-			return m.fail(e.Err)
-		}
-		m.receipt.made = true
-		return nil
-	})
-	return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: ask, Path: m.receiptPath(), Container: true}}
-}
-
-// sendTaking deletes items, and so takes them.
-func (m *Machine) sendTaking(c *claim) []recipe.Effect {
-	if m.bounded {
-		if ask, known := m.askHome(); !known {
-			m.line = append(c.picks, m.line...)
-			return ask
-		}
-	}
-	c.add(nil, recipe.Op{Do: recipe.Set, Path: m.receiptPath(), Data: []byte(m.cfg.GUID), Version: m.receipt.version})
-	if !m.receipt.alive {
-		c.add(nil, recipe.Op{Do: recipe.Create, Path: fmt.Sprintf("%s/alive-%x", m.receiptPath(), uint64(m.session)), Ephemeral: true})
-	}
-	if m.bounded {
-		u := m.room.Give(len(c.picks))
-		c.gives = []room.Use{u}
-		c.add(nil, u.Op)
-	}
-	for _, p := range c.picks {
-		c.add(p, recipe.Op{Do: recipe.Delete, Path: p.path, Version: p.version})
-		if p.entry.ID != "" && m.cfg.Site.Flat == "" && !p.entry.orphan {
-			c.add(p, recipe.Op{Do: recipe.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: recipe.Any})
-		}
-	}
-	m.claiming = c
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.taken(c, ev.(recipe.Transacted)) })
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: c.ops}}
-}
-
-// taken takes in what became of the deletions.
-func (m *Machine) taken(c *claim, t recipe.Transacted) []recipe.Effect {
-	switch t.Code {
-	case recipe.Done:
-		for _, u := range c.gives {
-			m.room.Used(u)
-		}
-		m.receipt.alive = true
-		m.receipt.version++
-		return m.carriedOut(c)
-	case recipe.Unknown:
-		c.doubt = true
-		return nil
-	}
-	m.claiming = nil
-	if t.Failed < 0 || t.Failed >= len(c.of) || t.Code == recipe.Refused {
-		return m.fail(t.Err)
-	}
-	switch p := c.of[t.Failed]; {
-	case p == nil && len(c.gives) > 0 && c.ops[t.Failed].Path == c.gives[0].Op.Path:
-		m.room.Forget(c.gives[0].Part)
-		m.line = append(c.picks, m.line...)
-	case p == nil && t.Code == recipe.NodeExists:
-		m.receipt.alive = true
-		m.line = append(c.picks, m.line...)
-	case p == nil: // the receipt is gone; nobody else writes it
-		m.receipt = receipt{}
-		m.line = append(c.picks, m.line...)
-	case c.ops[t.Failed].Path != p.path: // only its id is gone
-		p.entry.orphan = true
-		m.line = append(c.picks, m.line...)
-	default:
-		return m.quicker(c, p, t.Code)
-	}
-	return nil
-}
-
-// carriedOut delivers what was taken.
-func (m *Machine) carriedOut(c *claim) []recipe.Effect {
-	m.claiming, m.bumps = nil, 0
-	var effects []recipe.Effect
-	for _, p := range c.picks {
-		if m.closing {
-			m.backs = append(m.backs, p)
-			continue
-		}
-		m.items++
-		m.delivered++
-		m.held[m.items] = &held{no: m.items, pick: p}
-		effects = append(effects, m.deliver(m.held[m.items]))
-	}
-	return effects
-}
-
-// askReceipt looks whether items whose answer was lost were taken. Without a receipt, which only a long outage explains, they count as taken: at most once.
-func (m *Machine) askReceipt() []recipe.Effect {
-	if m.receipt.asked {
-		return nil
-	}
-	m.receipt.asked = true
-	c := m.claiming
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		m.receipt.asked = false
-		s := ev.(recipe.Seen)
-		if s.Code != recipe.Done {
-			return m.fail(s.Err)
-		}
-		m.room.ForgetAll()
-		carried := s.Exists && s.Stat.Version == m.receipt.version+1
-		m.receipt.made, m.receipt.version = s.Exists, s.Stat.Version
-		if carried {
-			return m.carriedOut(c)
-		}
-		m.claiming = nil
-		m.afresh(c.picks)
-		return nil
-	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: m.receiptPath()}}
-}
-
-// askHome reads the part of the room to which is given back, if it is not known.
-func (m *Machine) askHome() (effects []recipe.Effect, known bool) {
-	part, known := m.room.Home()
-	if known {
-		return nil, true
-	}
-	if m.homeAsked {
-		return nil, false
-	}
-	m.homeAsked = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		m.homeAsked = false
-		s := ev.(recipe.Seen)
-		switch {
-		case s.Code != recipe.Done:
-			return m.fail(s.Err)
-		case !s.Exists:
-			return m.fail(give.ErrCapacity)
-		}
-		m.room.Saw(part, s.Data, s.Stat.Version)
-		return nil
-	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: m.cfg.Site.Root.Stripe(part)}}, false
-}
-
-// sendBack puts items that were taken with AutoAck, and that nobody has received, back to where they were.
-func (m *Machine) sendBack() []recipe.Effect {
-	if m.backing || len(m.backs) == 0 {
-		return nil
-	}
-	p := m.backs[0]
-	if m.bounded {
-		if ask, known := m.askHome(); !known {
-			return ask
-		}
-	}
-	var ops []recipe.Op
-	var use room.Use
-	if m.bounded {
-		use = m.room.Give(-1)
-		ops = append(ops, use.Op)
-	}
-	if p.bucket.gone && m.cfg.Site.Flat == "" { // it was retired: it comes back sealed
-		ops = append(ops, recipe.Op{Do: recipe.Create, Path: p.bucket.path}, recipe.Op{Do: recipe.Set, Path: p.bucket.path, Version: 0})
-	}
-	if p.entry.ID != "" && m.cfg.Site.Flat == "" && !p.entry.orphan {
-		ops = append(ops, recipe.Op{Do: recipe.Create, Path: m.cfg.Site.Root.ID(p.entry.ID), Data: []byte(p.entry.GUID)})
-	}
-	ops = append(ops, recipe.Op{Do: recipe.Create, Path: p.path, Data: p.data})
-	m.backing = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.back(p, use, ops, ev.(recipe.Transacted)) })
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: ops}}
-}
-
-func (m *Machine) back(p *pick, use room.Use, ops []recipe.Op, t recipe.Transacted) []recipe.Effect {
-	m.backing = false
-	failed := ""
-	if t.Failed >= 0 && t.Failed < len(ops) {
-		failed = ops[t.Failed].Path
-	}
-	switch {
-	case t.Code == recipe.Done, failed == p.path && t.Code == recipe.NodeExists:
-		if t.Code == recipe.Done && m.bounded {
-			m.room.Used(use)
-		}
-		m.backs = m.backs[1:]
-		p.bucket.stale = true
-	case t.Code == recipe.Unknown:
-		m.room.ForgetAll()
-	case failed == p.path: // NoNode
-		p.bucket.gone = true
-	case failed == p.bucket.path:
-		p.bucket.gone = t.Code != recipe.NodeExists
-	case m.bounded && failed == use.Op.Path:
-		m.room.Forget(use.Part)
-	case failed != "": // its id is somebody else's by now
-		p.entry.orphan = true
-	default:
-		m.backs = m.backs[1:] // ZooKeeper refuses it: with AutoAck that is the end of it
-	}
-	return nil
 }

@@ -27,41 +27,42 @@ func (m *Machine) listFlat(b *bucket) []recipe.Effect {
 	b.asked, b.dirty, b.stale = true, false, false
 	var names, claims []string
 	left := 1
-	both := func() []recipe.Effect {
+	both := func() {
 		if left--; left == 0 {
 			b.asked = false
 			m.listedFlat(b, names, claims)
 		}
-		return nil
 	}
-	effects := m.listAt(b, b.path, func(l []string) []recipe.Effect {
+	effects := m.listAt(b, b.path, func(l []string) {
 		names = l
-		return both()
+		both()
 	})
 	if m.cfg.Taken != "" {
 		left++
-		effects = append(effects, m.listAt(b, m.cfg.Taken, func(l []string) []recipe.Effect {
+		effects = append(effects, m.listAt(b, m.cfg.Taken, func(l []string) {
 			claims = l
-			return both()
+			both()
 		})...)
 	}
 	return effects
 }
 
 // listAt lists a znode that others may not have made yet.
-func (m *Machine) listAt(b *bucket, path string, then func(names []string) []recipe.Effect) []recipe.Effect {
+func (m *Machine) listAt(b *bucket, path string, then func(names []string)) []recipe.Effect {
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
 		l := ev.(recipe.Listed)
 		switch l.Code {
 		case recipe.Done:
-			return then(l.Names)
+			then(l.Names)
+			return nil
 		case recipe.NoNode:
 			b.stale = true // to be listed again, with a watch, once it is there
 			made := m.ask(func(ev recipe.Event) []recipe.Effect {
 				if e := ev.(recipe.Ensured); e.Code != recipe.Done {
 					return m.fail(e.Err)
 				}
-				return then(nil)
+				then(nil)
+				return nil
 			})
 			return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: made, Path: path}}
 		}

@@ -33,8 +33,6 @@ func (s *sub) do(i give.Item, also []recipe.Op, done func(err error) []recipe.Ef
 	return nil
 }
 
-func (s *sub) busy() bool { return len(s.done) > 0 }
-
 // runSubs tells the machines inside what they are to do.
 func (m *Machine) runSubs() []recipe.Effect {
 	var effects []recipe.Effect

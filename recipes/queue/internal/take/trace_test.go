@@ -1,6 +1,7 @@
 package take_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/troupe-go/troupe/recipe"
@@ -17,7 +18,7 @@ const (
 
 // name is that of the item with a number.
 func name(seq int32) string {
-	return place.Item{GUID: guid + string('0'+rune(seq)), Seq: seq}.Name(place.Lane{})
+	return place.Item{GUID: guid + fmt.Sprint(seq), Seq: seq}.Name(place.Lane{})
 }
 
 func story(t *testing.T, cfg take.Config) *recipetest.Trace {
