@@ -61,7 +61,7 @@ func (b *batch) add(p part, op recipe.Op) {
 func (m *Machine) send() []recipe.Effect {
 	if m.bounded {
 		if at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.items[0].Ephemeral }); at >= 0 {
-			return m.settle(m.jobs[at], ErrEphemeral)
+			return append(m.settle(m.jobs[at], ErrEphemeral), m.next()...)
 		}
 	}
 	b := &batch{seals: make(map[*lane]bool)}

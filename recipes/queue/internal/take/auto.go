@@ -1,0 +1,146 @@
+package take
+
+import (
+	"fmt"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/queue/internal/room"
+)
+
+// receipt is what is believed of the receipt for items that are taken with AutoAck: see package give.
+type receipt struct {
+	made    bool
+	alive   bool
+	asked   bool
+	version int32
+}
+
+func (m *Machine) receiptPath() string {
+	site := m.cfg.Site
+	return site.Receipt(m.cfg.Producer)
+}
+
+// setUpReceipt makes the receipt, if it is not there yet.
+func (m *Machine) setUpReceipt() []recipe.Effect {
+	if m.receipt.made || m.receipt.asked {
+		return nil
+	}
+	m.receipt.asked = true
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		m.receipt.asked = false
+		if e := ev.(recipe.Ensured); e.Code != recipe.Done {
+			return m.fail(e.Err)
+		}
+		m.receipt.made = true
+		return nil
+	})
+	return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: ask, Path: m.receiptPath(), Container: true}}
+}
+
+// sendTaking deletes items, and so takes them.
+func (m *Machine) sendTaking(c *claim) []recipe.Effect {
+	if m.bounded {
+		if ask, known := m.askHome(); !known {
+			m.line = append(c.picks, m.line...)
+			return ask
+		}
+	}
+	c.add(nil, recipe.Op{Do: recipe.Set, Path: m.receiptPath(), Data: []byte(m.cfg.GUID), Version: m.receipt.version})
+	if !m.receipt.alive {
+		c.add(nil, recipe.Op{Do: recipe.Create, Path: fmt.Sprintf("%s/alive-%x", m.receiptPath(), uint64(m.session)), Ephemeral: true})
+	}
+	if m.bounded {
+		u := m.room.Give(len(c.picks))
+		c.gives = []room.Use{u}
+		c.add(nil, u.Op)
+	}
+	for _, p := range c.picks {
+		c.add(p, recipe.Op{Do: recipe.Delete, Path: p.path, Version: p.version})
+		if p.entry.ID != "" && m.cfg.Site.Flat == "" && !p.entry.orphan {
+			c.add(p, recipe.Op{Do: recipe.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: recipe.Any})
+		}
+	}
+	m.claiming = c
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.taken(c, ev.(recipe.Transacted)) })
+	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: c.ops}}
+}
+
+// taken takes in what became of the deletions.
+func (m *Machine) taken(c *claim, t recipe.Transacted) []recipe.Effect {
+	switch t.Code {
+	case recipe.Done:
+		for _, u := range c.gives {
+			m.room.Used(u)
+		}
+		m.receipt.alive = true
+		m.receipt.version++
+		return m.carriedOut(c)
+	case recipe.Unknown:
+		c.doubt = true
+		return nil
+	}
+	m.claiming = nil
+	if t.Failed < 0 || t.Failed >= len(c.of) || t.Code == recipe.Refused {
+		return m.fail(t.Err)
+	}
+	switch p := c.of[t.Failed]; {
+	case p == nil && len(c.gives) > 0 && c.ops[t.Failed].Path == c.gives[0].Op.Path:
+		m.room.Forget(c.gives[0].Part)
+		m.line = append(c.picks, m.line...)
+	case p == nil && t.Code == recipe.NodeExists:
+		m.receipt.alive = true
+		m.line = append(c.picks, m.line...)
+	case p == nil: // the receipt is gone; nobody else writes it
+		m.receipt = receipt{}
+		m.line = append(c.picks, m.line...)
+	case c.ops[t.Failed].Path != p.path: // only its id is gone
+		p.entry.orphan = true
+		m.line = append(c.picks, m.line...)
+	default:
+		return m.quicker(c, p, t.Code)
+	}
+	return nil
+}
+
+// carriedOut delivers what was taken.
+func (m *Machine) carriedOut(c *claim) []recipe.Effect {
+	m.claiming, m.bumps = nil, 0
+	var effects []recipe.Effect
+	for _, p := range c.picks {
+		if m.closing {
+			m.backs = append(m.backs, p)
+			continue
+		}
+		m.items++
+		m.delivered++
+		m.held[m.items] = &held{no: m.items, pick: p}
+		effects = append(effects, m.deliver(m.held[m.items]))
+	}
+	return effects
+}
+
+// askReceipt looks whether items whose answer was lost were taken. Without a receipt, which only a long outage explains, they count as taken: at most once.
+func (m *Machine) askReceipt() []recipe.Effect {
+	if m.receipt.asked {
+		return nil
+	}
+	m.receipt.asked = true
+	c := m.claiming
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		m.receipt.asked = false
+		s := ev.(recipe.Seen)
+		if s.Code != recipe.Done {
+			return m.fail(s.Err)
+		}
+		m.room.ForgetAll()
+		carried := s.Exists && s.Stat.Version == m.receipt.version+1
+		m.receipt.made, m.receipt.version = s.Exists, s.Stat.Version
+		if carried {
+			return m.carriedOut(c)
+		}
+		m.claiming = nil
+		m.afresh(c.picks)
+		return nil
+	})
+	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: m.receiptPath()}}
+}
