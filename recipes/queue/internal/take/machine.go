@@ -145,7 +145,7 @@ func (m *Machine) next() []recipe.Effect {
 // end stops when that is asked and nothing is left to settle, or when there is nothing to do for a while.
 func (m *Machine) end(effects []recipe.Effect) []recipe.Effect {
 	busy := len(m.settling) > 0 || m.settle != nil || len(m.doubts) > 0 || len(m.backs) > 0 || len(m.burials) > 0 || m.burying ||
-		m.cfg.AutoAck && m.claiming != nil
+		m.cfg.AutoAck && (m.claiming != nil || len(m.held) > 0) // what was taken for good has found its receiver, or comes back
 	if m.closing && !busy {
 		m.stopped = true
 		return append(effects, recipe.Stop{})
