@@ -216,6 +216,7 @@ func TestPartitionedConsumerLosesFirst(t *testing.T) {
 			put(t, q, d)
 		}
 		first := get(t, c.Items(), "an item")
+		synctest.Wait() // until it has claimed all three
 		heal := z.Partition(cut.Status().SessionID)
 		next := make(chan *queue.Item, 1)
 		go func() { // ends with the item
