@@ -19,7 +19,8 @@
 //   - One verdict. All who stand in a round when it is decided get the same: everyone enters, with the same [Passage.Round] and [Passage.Members], or everyone
 //     gets [ErrBroken]. A slow one gets it too, however fast the others have left.
 //   - Nobody's [Passage.Left] closes while a living party is inside. One that dies inside does not hold the others.
-//   - A party that gives up, or dies, before the round is decided withdraws: the others go on waiting. If the verdict was first, it is in, and leaves at once.
+//   - A party that gives up, or dies, before the round is decided withdraws: the others go on waiting. If the verdict was first, it is in,
+//     and leaves at once; unless it has asked again meanwhile: that call takes the place over.
 //   - The next round begins where the last one ended. Nothing polls.
 //
 // A round is broken by three things alone: [Double.Break], parties that differ in how many they are to be ([ErrDiffering]), and more parties than that

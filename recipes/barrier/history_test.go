@@ -61,9 +61,9 @@ func (h *history) left(p *barrier.Passage) {
 
 // party goes through rounds until ctx ends. It is patient, gives up, breaks, departs early or late, as the dice fall.
 func (h *history) party(ctx context.Context, id string, d *barrier.Double, rng *rand.Rand) {
+	called := h.tick()
 	for ctx.Err() == nil {
 		wait, cancel := context.WithTimeout(ctx, time.Duration(1+rng.IntN(40))*time.Second)
-		called := h.tick()
 		p, err := d.Enter(wait)
 		cancel()
 		switch {
@@ -71,6 +71,7 @@ func (h *history) party(ctx context.Context, id string, d *barrier.Double, rng *
 			h.mu.Lock()
 			h.broken++
 			h.mu.Unlock()
+			called = h.tick()
 			continue
 		case err != nil:
 			if rng.IntN(8) == 0 {
@@ -78,7 +79,7 @@ func (h *history) party(ctx context.Context, id string, d *barrier.Double, rng *
 			}
 			continue
 		}
-		h.enter(id, called, p)
+		h.enter(id, called, p) // since a call that was given up, the party may have stood: the next call takes its place over
 		if rng.IntN(2) == 0 {
 			pause(ctx, time.Duration(rng.IntN(2000))*time.Millisecond)
 		}
@@ -88,6 +89,7 @@ func (h *history) party(ctx context.Context, id string, d *barrier.Double, rng *
 			h.left(p)
 		case <-ctx.Done():
 		}
+		called = h.tick()
 	}
 }
 
