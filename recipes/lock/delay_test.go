@@ -186,11 +186,18 @@ func TestDelayBesideNone(t *testing.T) {
 		without, with := w.lock(h), w.delayed(w.host("b"))
 		g := w.held(without)
 		require.NotContains(w, w.server.Dump(), "/held")
-		with.Acquire()
+		got := make(chan *lock.Grant, 1) // not a standing intent: that would stand again, and perhaps before the next one
+		go func() {
+			g, err := with.Lock(w.Context())
+			if err != nil {
+				w.Error(err)
+			}
+			got <- g
+		}()
 		synctest.Wait()
 		require.NoError(w, h.Delete(w.Context(), g.Path(), -1))
 		began := time.Now()
-		second := within(w, time.Minute, with.Acquired())
+		second := within(w, time.Minute, got)
 		require.Zero(w, time.Since(began), "it left no record")
 		require.NoError(w, h.Delete(w.Context(), second.Path(), -1))
 		w.held(without)
