@@ -90,6 +90,7 @@ func TestTwoLostCreatesWithTheSameData(t *testing.T) {
 			t.Join(1, j, func(joined session.Joined) { paths[i] = joined.Path })
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait() // for those who write the paths, too
 		require.ElementsMatch(w, paths[:], w.ephemerals(id(s)))
 		require.NotEqual(w, paths[0], paths[1])
 	})
