@@ -52,7 +52,10 @@ func (s *Session) onUp(e *epoch, ev link.Up) {
 		ended = s.retime(e, ev.Timeout, now)
 	}
 	s.trust.steady = now.mono
-	e.sessionID, e.timeout, e.server = ev.SessionID, ev.Timeout, ev.Server
+	e.timeout, e.server = ev.Timeout, ev.Server
+	if e.sessionID != ev.SessionID { // once: requests of the epoch, which begin after it, read it without the mutex
+		e.sessionID = ev.SessionID
+	}
 	e.up = true
 	e.ups++
 	if e.begun && (s.stake() > 0 || s.doubted) {
