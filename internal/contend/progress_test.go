@@ -97,7 +97,7 @@ func (w *world) wanted(c *claim) bool {
 
 // handOver releases what is held and sees to it that somebody holds next.
 func (w *world) handOver() {
-	w.lists, w.joins = 0, 0
+	w.lists, w.joins, w.leaves = 0, 0, 0
 	released, granted := 0, 0
 	for _, i := range w.all {
 		if i.release() {
@@ -124,7 +124,7 @@ func (w *world) affordable(released, granted int) int {
 	case shared:
 		return w.joins + released + granted
 	case permits: // the head lists whenever somebody comes or goes
-		return 2 * (w.joins + released + granted)
+		return 2 * (w.joins + w.leaves + granted)
 	}
 	return w.joins + 1
 }

@@ -130,6 +130,7 @@ func (s *session) run(r *request) {
 	case machine.Read:
 		ev = s.read(e, r)
 	case machine.Leave:
+		s.w.leaves++
 		if n := s.w.find(e.Path); n != nil {
 			s.w.remove(n, false)
 		}

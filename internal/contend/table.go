@@ -116,6 +116,7 @@ var table = []Transition{
 	{Ready, "EpochBegan", Joining, "the last epoch is over"},
 
 	{Holding, "Deferred", Ready, "no possession came of the grant; the place is kept"},
+	{Holding, "Deferred", Checking, "the same, and the own znode is being read again"},
 	{Holding, "HoldEnded", Joining, "the next claim's znode replaces this one"},
 	{Holding, "HoldEnded", Leaving, "nobody wants another"},
 	{Holding, "Released", Leaving, "the possession was given up"},

@@ -37,6 +37,7 @@ type world struct {
 	asked     int  // requests answered
 	lists     int  // listings among them
 	joins     int  // contenders made
+	leaves    int  // contenders deleted by their own
 	fired     int  // watches fired
 	seen      func(from, ev, to string)
 }
