@@ -130,6 +130,21 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
+// Text that a block of YAML would not bring back.
+func TestTextSurvives(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"\nA", "\n\nA", " A", "A\n B", "A \nB", "A\n", "\tA", "\r\n", "\u2028", "~", "no", "12", "<<", "- a", "#", "'", "\"", "\x00", "é\n\u00a0"} {
+		z := treefile.Znode{Path: "/" + text, Data: []byte(text), ACL: []jute.ACL{{Scheme: text, ID: text}}, Sequence: -1}
+		for _, write := range []func([]treefile.Znode) ([]byte, error){treefile.YAML, treefile.JSON} {
+			file, err := write([]treefile.Znode{z})
+			require.NoError(t, err, "%q", text)
+			again, err := treefile.Parse(file)
+			require.NoError(t, err, "%q:\n%s", text, file)
+			require.Equal(t, []treefile.Znode{z}, again, "%q:\n%s", text, file)
+		}
+	}
+}
+
 func TestRandomTreesSurvive(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

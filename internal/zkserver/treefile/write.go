@@ -13,27 +13,27 @@ import (
 func YAML(znodes []Znode) ([]byte, error) {
 	doc := &yaml.Node{Kind: yaml.MappingNode}
 	for _, z := range sorted(znodes) {
-		var key, value yaml.Node
-		if err := key.Encode(z.Path); err != nil {
-			return nil, err
-		}
+		var value yaml.Node
 		if err := value.Encode(z.entry()); err != nil {
 			return nil, err
 		}
-		doc.Content = append(doc.Content, &key, &value)
+		doc.Content = append(doc.Content, prose(z.Path).node(), &value)
 	}
-	quote(doc)
 	return yaml.Marshal(doc)
 }
 
-// quote has all text quoted that YAML's looser forms might not bring back as it was.
-func quote(n *yaml.Node) {
-	for _, child := range n.Content {
-		quote(child)
-	}
-	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" && !tame(n.Value) {
+// prose is text that anybody may have written. YAML's looser forms don't bring all of it back as it was, nor does [yaml.Node.Encode], which writes and
+// reads what it encodes.
+type prose string
+
+func (p prose) MarshalYAML() (any, error) { return p.node(), nil }
+
+func (p prose) node() *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: string(p)}
+	if !tame(string(p)) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
+	return n
 }
 
 // tame: printable, and no space where it could be taken for indentation.

@@ -25,7 +25,7 @@ type Znode struct {
 
 // entry is a znode as it is written.
 type entry struct {
-	Data     *string `json:"data,omitempty"     yaml:"data,omitempty"`
+	Data     *prose  `json:"data,omitempty"     yaml:"data,omitempty"`
 	Base64   *string `json:"base64,omitempty"   yaml:"base64,omitempty"`
 	Kind     string  `json:"kind,omitempty"     yaml:"kind,omitempty"`
 	TTL      string  `json:"ttl,omitempty"      yaml:"ttl,omitempty"`
@@ -35,8 +35,8 @@ type entry struct {
 
 type grant struct {
 	Perms  string `json:"perms"  yaml:"perms"`
-	Scheme string `json:"scheme" yaml:"scheme"`
-	ID     string `json:"id"     yaml:"id"`
+	Scheme prose  `json:"scheme" yaml:"scheme"`
+	ID     prose  `json:"id"     yaml:"id"`
 }
 
 const (
@@ -99,7 +99,7 @@ func (z *Znode) setACL(grants []grant) error {
 		if err != nil {
 			return err
 		}
-		z.ACL = append(z.ACL, jute.ACL{Perms: perms, Scheme: g.Scheme, ID: g.ID})
+		z.ACL = append(z.ACL, jute.ACL{Perms: perms, Scheme: string(g.Scheme), ID: string(g.ID)})
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (z *Znode) entry() entry {
 	switch {
 	case z.Data == nil:
 	case utf8.Valid(z.Data):
-		text := string(z.Data)
+		text := prose(z.Data)
 		e.Data = &text
 	default:
 		text := base64.StdEncoding.EncodeToString(z.Data)
@@ -126,7 +126,7 @@ func (z *Znode) entry() entry {
 	}
 	if !slices.Equal(z.ACL, jute.OpenACL()) {
 		for _, a := range z.ACL {
-			e.ACL = append(e.ACL, grant{Perms: formatPerms(a.Perms), Scheme: a.Scheme, ID: a.ID})
+			e.ACL = append(e.ACL, grant{Perms: formatPerms(a.Perms), Scheme: prose(a.Scheme), ID: prose(a.ID)})
 		}
 	}
 	return e
