@@ -61,8 +61,8 @@
 //	ping, closeSession             a session can be closed through a connection that it has left
 //	the handshake                  timeouts, passwords, moved sessions, a client that has seen more; the read-only flag is read and not needed
 //	quotas                         counted; not enforced, which is the real server's default too
-//	ruok isro srvr stat mntr cons  every line, every key of mntr; what there is nothing to count for is 0, and Java's own keys of envi are missing
-//	  wchs wchp wchc dump conf     all are allowed
+//	ruok isro srvr stat mntr cons  every line, every key of mntr, of servers with peers and without; what there is nothing to count for is 0, and Java's
+//	  wchs wchp wchc dump conf       own keys of envi are missing; all are allowed
 //	  envi dirs crst srst
 //
 // Known differences:
@@ -73,7 +73,9 @@
 //     confuse this server: watches on null, accounts of quotas that are none.
 //   - Requests are carried out one after the other. The real server judges some while others are still in flight, and then doesn't see their setACL,
 //     goes by the flags of a create that contradict its operation, and sees what failed multis leave at the end of the sequence counter.
-//   - Of several servers all are followers, of a leader that no client talks to. A leader refuses also the reads of a session that has moved away.
-//   - mntr counts no time but what requests have waited, and has no lines by namespace (zk_…_per_namespace).
+//   - Of several servers one says that it leads, the last that is in touch with the others, and another in its place if it isn't any more. It serves its
+//     clients as the others do: a real leader hears of its own sessions without a delay, and refuses also the reads of a session that has moved away. They
+//     need no majority, and have no membership to show (conf, /zookeeper/config).
+//   - mntr counts no time but what requests have waited, proposals without their sizes, and no more than 16,384 namespaces (zk_…_per_namespace).
 //   - There is no TLS, no SASL, no admin server, no exporter of metrics, no reconfig, no observer, and no disk.
 package zktest

@@ -19,7 +19,7 @@ func WithSessionTimeouts(least, most time.Duration) Option {
 	return func(c *zkserver.Config) { c.MinTimeout, c.MaxTimeout = least, most }
 }
 
-// WithServers makes n servers that share one tree.
+// WithServers makes n servers that share one tree. One of them, at first the last, says that it leads; the others follow.
 func WithServers(n int) Option { return func(c *zkserver.Config) { c.Fronts = n } }
 
 // WithMaxPacket sets the largest request in bytes (jute.maxbuffer); a larger one ends the connection.

@@ -208,7 +208,7 @@ func TestMovedSessionsAreThoseOfTheRealServers(t *testing.T) {
 	real := e.Servers()
 	leader := e.Leader()
 	require.NotEqual(t, -1, leader)
-	real[0], real[leader] = real[leader], real[0] // a leader closes the connection on a read too; ours are all followers
+	real[0], real[leader] = real[leader], real[0] // a leader closes the connection on a read too; ours serves reads as a follower does
 	for _, write := range []jute.Request{
 		{Op: jute.OpCreate, Path: "/late", ACL: jute.OpenACL()},
 		{Op: jute.OpDelete, Path: "/", Version: -1},

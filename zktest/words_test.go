@@ -2,14 +2,18 @@ package zktest_test
 
 import (
 	"io"
+	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/zktest"
+	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 // ask says a four-letter word to a server.
@@ -55,9 +59,6 @@ func shape(word, text string) []string {
 		for i := range lines {
 			lines[i] = regexp.MustCompile(`^(data(Log)?Dir)=.*`).ReplaceAllString(lines[i], "$1=")
 		}
-	case "mntr":
-		lines = slices.DeleteFunc(lines, func(key string) bool { return strings.Contains(key, "_per_namespace") })
-		fallthrough
 	default:
 		slices.Sort(lines)
 	case "dump": // how many expire together depends on when they were heard of
@@ -115,6 +116,111 @@ func TestCountersAreThoseOfTheRealServer(t *testing.T) {
 		require.NotEmpty(t, real["zk_"+key], key)
 		require.Equal(t, real["zk_"+key], ours["zk_"+key], key)
 	}
+	require.NotEmpty(t, byNamespace(real))
+	require.Equal(t, byNamespace(real), byNamespace(ours))
+	ask(t, d.ours, "srst")
+	ask(t, d.real, "srst")
+	require.Equal(t, byNamespace(counters(ask(t, d.real, "mntr"))), byNamespace(counters(ask(t, d.ours, "mntr"))), "names stay, numbers begin anew")
+}
+
+// What is read and written is counted by the first part of the path, in bytes that are neither those of the request nor those of the answer.
+func TestNamespacesAreCountedAsByTheRealServer(t *testing.T) {
+	t.Parallel()
+	d := newDiffer(t)
+	p := d.pairs[0]
+	for _, q := range []jute.Request{
+		{Op: jute.OpCreate, Path: "/a", Data: []byte("hello"), ACL: jute.OpenACL()},
+		{Op: jute.OpCreate, Path: "/a/bär", ACL: jute.OpenACL()},
+		{Op: jute.OpCreate, Path: "/a/n", ACL: jute.OpenACL(), Flags: jute.FlagSequential},
+		{Op: jute.OpCreate, Path: "/日本", Data: []byte("日本"), ACL: jute.OpenACL(), Flags: jute.FlagEphemeral},
+		{Op: jute.OpCreate, Path: "/a", ACL: jute.OpenACL()}, // refused
+		{Op: jute.OpSetData, Path: "/a/bär", Data: []byte("more than before"), Version: -1},
+		{Op: jute.OpSetData, Path: "/a/bär", Data: []byte("refused"), Version: 7},
+		{Op: jute.OpSetACL, Path: "/a", ACL: jute.OpenACL(), Version: -1},
+		{Op: jute.OpMulti, Ops: []jute.Request{
+			{Op: jute.OpCheck, Path: "/a", Version: -1},
+			{Op: jute.OpCreate, Path: "/m", Data: []byte("x"), ACL: jute.OpenACL()},
+			{Op: jute.OpDelete, Path: "/m", Version: -1},
+		}},
+		{Op: jute.OpMulti, Ops: []jute.Request{
+			{Op: jute.OpCreate, Path: "/failed", ACL: jute.OpenACL()},
+			{Op: jute.OpDelete, Path: "/missing", Version: -1},
+		}},
+		{Op: jute.OpExists, Path: "/a"},
+		{Op: jute.OpExists, Path: "/none"},
+		{Op: jute.OpGetData, Path: "/日本"},
+		{Op: jute.OpGetChildren, Path: "/a"},
+		{Op: jute.OpGetChildren2, Path: "/a", Watch: true},
+		{Op: jute.OpGetChildren, Path: "/"},
+		{Op: jute.OpGetData, Path: ""},
+		{Op: jute.OpGetACL, Path: "/a"},
+		{Op: jute.OpCountChildren, Path: "/a"},
+		{Op: jute.OpGetEphemerals, Path: "/"},
+		{Op: jute.OpGetData, Path: "/zookeeper/quota"},
+		{Op: jute.OpMultiRead, Ops: []jute.Request{{Op: jute.OpGetData, Path: "/a"}, {Op: jute.OpGetChildren, Path: "/a"}, {Op: jute.OpGetData, Path: "/none"}}},
+		{Op: jute.OpDelete, Path: "/a/bär", Version: -1},
+	} {
+		d.do(p, q)
+		require.Equal(t, byNamespace(counters(ask(t, d.real, "mntr"))), byNamespace(counters(ask(t, d.ours, "mntr"))), describe(q))
+	}
+	require.NotEmpty(t, counters(ask(t, d.ours, "mntr"))["zk_sum_日本_read_per_namespace"])
+	d.do(d.pairs[0], jute.Request{Op: jute.OpCloseSession})
+	require.Equal(t, byNamespace(counters(ask(t, d.real, "mntr"))), byNamespace(counters(ask(t, d.ours, "mntr"))), "an ephemeral goes with its session")
+}
+
+// byNamespace picks the lines that belong to children of the root.
+func byNamespace(all map[string]string) map[string]string {
+	some := maps.Clone(all)
+	maps.DeleteFunc(some, func(key, _ string) bool { return !strings.HasSuffix(key, "_per_namespace") })
+	return some
+}
+
+// Of several servers one says that it leads and the others that they follow, in the lines of the real ones.
+func TestWordsOfServersWithPeersAreThoseOfTheRealOnes(t *testing.T) {
+	t.Parallel()
+	for _, servers := range []int{2, 3, 5} {
+		t.Run(strconv.Itoa(servers), func(t *testing.T) {
+			t.Parallel()
+			ours, zk := zktest.Start(t, zktest.WithServers(servers)).Servers(), ensemble.Start(t, servers)
+			ourLeader, leader := modes(t, ours)["leader"], zk.Leader()
+			require.Equal(t, map[string][]int{"leader": {servers - 1}, "follower": upTo(servers - 1)}, modes(t, ours))
+			for _, pair := range [][2]string{{ours[ourLeader[0]], zk.Servers()[leader]}, {ours[0], zk.Servers()[(leader+1)%servers]}} {
+				for _, word := range []string{"ruok", "isro", "srvr", "stat", "mntr", "cons", "wchs", "wchp", "wchc", "envi", "dirs", "crst", "srst"} {
+					ours, real := ask(t, pair[0], word), ask(t, pair[1], word)
+					require.Equal(t, peerless(shape(word, real)), shape(word, ours), "%s:\nours %s\nreal %s", word, ours, real)
+				}
+			}
+			values := counters(ask(t, ours[ourLeader[0]], "mntr"))
+			for key, want := range map[string]int{"quorum_size": servers, "learners": servers - 1, "synced_followers": servers - 1} {
+				require.Equal(t, strconv.Itoa(want), values["zk_"+key], key)
+				require.Equal(t, values["zk_"+key], counters(ask(t, zk.Servers()[leader], "mntr"))["zk_"+key], key)
+			}
+		})
+	}
+}
+
+// modes are the numbers of the servers by what they say that they are.
+func modes(t *testing.T, servers []string) map[string][]int {
+	t.Helper()
+	all := make(map[string][]int)
+	for i, address := range servers {
+		mode := counters(ask(t, address, "mntr"))["zk_server_state"]
+		require.Contains(t, ask(t, address, "srvr"), "Mode: "+mode+"\n")
+		all[mode] = append(all[mode], i)
+	}
+	return all
+}
+
+func upTo(n int) (all []int) {
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
+}
+
+// peerless leaves out what the real servers say because they keep their membership in a znode.
+func peerless(lines []string) []string {
+	return slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "_zookeeper_write_per_namespace") })
 }
 
 func counters(text string) map[string]string {

@@ -22,6 +22,9 @@ func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) {
 		}
 	}
 	for _, f := range s.fronts {
+		if f.leads() && f.inTouch() {
+			f.traffic.proposals++
+		}
 		if f.behind {
 			f.pending = append(f.pending, t)
 			f.follow(f.lag)
@@ -40,6 +43,7 @@ func (f *Front) fire(c *tree.Change, n *tree.Node) {
 	if n == nil {
 		return
 	}
+	f.traffic.wrote(c)
 	switch c.Kind {
 	case tree.Create:
 		f.trigger(f.data, jute.NodeCreated, c.Path, n.ACL())

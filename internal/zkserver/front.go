@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/zkserver/memnet"
@@ -29,6 +30,8 @@ type Front struct {
 	address     string // of the listener, also while it is down
 	down        bool   // killed: nobody listens
 	lost        bool   // isolated for too long: serves nobody
+	term        int    // in which it leads; 0: it follows
+	elected     time.Time
 
 	tree     *tree.Tree
 	applied  int64 // the last transaction that clients of this front can see
@@ -56,6 +59,9 @@ func newFront(s *Server, index int) *Front {
 		tree: s.tree, applied: s.zxid,
 	}
 }
+
+// label is its id in an ensemble.
+func (f *Front) label() string { return strconv.Itoa(f.index + 1) }
 
 var (
 	errRefused  = errors.New("connection refused")

@@ -12,7 +12,7 @@ import (
 
 // idleCounters belong to quorums, TLS, disks and queues, of which there are none.
 var idleCounters = strings.Fields(`
-	non_mtls_remote_conn_count outstanding_tls_handshake non_mtls_local_conn_count proposal_count watch_bytes outstanding_changes_removed
+	non_mtls_remote_conn_count outstanding_tls_handshake non_mtls_local_conn_count watch_bytes outstanding_changes_removed
 	throttled_ops stale_requests_dropped insecure_admin_count connection_rejected cnxn_closed_without_zk_server_running
 	sessionless_connections_expired looking_count dead_watchers_queued stale_requests connection_drop_count learner_proposal_received_count
 	digest_mismatches_count dead_watchers_cleared response_packet_cache_hits add_dead_watcher_stall_time request_throttle_wait_count
@@ -80,6 +80,16 @@ func (k *keys) summary(key string, s summary) {
 	k.put("sum_"+key, s.sum)
 }
 
+// sizes are -1 before there was one.
+func (k *keys) sizes(key string, last int64, s summary) {
+	if s.count == 0 {
+		last, s.least, s.most = -1, -1, -1
+	}
+	k.put("last_"+key, last)
+	k.put("min_"+key, s.least)
+	k.put("max_"+key, s.most)
+}
+
 // histogram has quantiles of what took no time.
 func (k *keys) histogram(key string, count int64) {
 	k.summary(key, summary{count: count})
@@ -109,9 +119,7 @@ func (f *Front) mntr() string {
 	k.put("avg_latency", t.latency().average())
 	k.put("min_latency", t.quickest.Milliseconds())
 	k.put("max_latency", t.slowest.Milliseconds())
-	k.put("last_client_response_size", t.lastSize)
-	k.put("min_client_response_size", t.sizes.least)
-	k.put("max_client_response_size", t.sizes.most)
+	k.sizes("client_response_size", t.lastSize, t.sizes)
 	k.put("connection_request_count", t.handshakes)
 	k.put("prep_processor_request_queued", t.reads+t.writes)
 	k.put("sync_processor_request_queued", t.reads+t.writes)
@@ -129,6 +137,10 @@ func (f *Front) mntr() string {
 	for _, key := range idleSummaries {
 		k.summary(key, summary{})
 	}
+	f.quorum(&k)
+	k.put("proposal_count", t.proposals)
+	t.readBelow.put(&k, "read")
+	t.writtenBelow.put(&k, "write")
 	k.histogram("updatelatency", t.writes)
 	k.histogram("readlatency", t.reads)
 	k.histogram("request_throttle_queue_time_ms", t.reads+t.writes)

@@ -15,6 +15,7 @@ func (f *Front) Isolate(limit time.Duration) (heal func()) {
 	if f.isolated == nil && !f.down {
 		f.isolated = newGate()
 		f.fall()
+		f.s.elect()
 	}
 	g := f.isolated
 	if g == nil { // it is down: there is nothing to be cut off
@@ -48,6 +49,7 @@ func (f *Front) giveUp(g *gate) {
 func (f *Front) rejoin() {
 	close(f.isolated.opened)
 	f.isolated, f.lost = nil, false
+	f.s.elect()
 	f.follow(f.lag)
 	f.armPassing()
 }
@@ -61,6 +63,7 @@ func (f *Front) Stop() {
 	}
 	f.frozen = newGate()
 	f.fall()
+	f.s.elect()
 	for c := range f.conns {
 		c.out.hold()
 	}
@@ -79,6 +82,7 @@ func (f *Front) thaw() {
 	}
 	close(f.frozen.opened)
 	f.frozen = nil
+	f.s.elect()
 	f.follow(f.lag)
 	for c := range f.conns {
 		c.out.release()
@@ -96,7 +100,8 @@ func (f *Front) Kill() {
 }
 
 func (f *Front) kill() {
-	f.down = true
+	f.down, f.term = true, 0
+	f.s.elect()
 	if f.isolated != nil {
 		f.rejoin()
 	}
@@ -128,6 +133,7 @@ func (f *Front) Restart(ctx context.Context) error {
 		}
 	}
 	f.down, f.pending = false, nil
+	f.s.elect()
 	f.tree, f.behind, f.applied = f.s.tree, false, f.s.zxid
 	if f.lag > 0 {
 		f.fall()

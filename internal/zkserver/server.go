@@ -24,6 +24,7 @@ type Server struct {
 	expiry   expiry
 	reaper   *time.Timer
 	fronts   []*Front
+	terms    int // how often a front was elected
 	journal  journal
 	rules    []*rule // interceptors
 	accepted int64   // connections that were ever made
@@ -61,6 +62,7 @@ func New(cfg Config) (*Server, error) {
 	for i := range cfg.Fronts {
 		s.fronts = append(s.fronts, newFront(s, i))
 	}
+	s.elect()
 	if err := s.Load(cfg.Tree); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -23,6 +23,16 @@ type traffic struct {
 	sizes             summary
 	lastSize          int64
 	watches           [5]summary // how many watches fired at once, by the type of the event
+	proposals         int64      // transactions while it led
+
+	readBelow, writtenBelow namespaces
+}
+
+// reset begins to count anew.
+func (t *traffic) reset() {
+	t.readBelow.reset()
+	t.writtenBelow.reset()
+	*t = traffic{readBelow: t.readBelow, writtenBelow: t.writtenBelow}
 }
 
 // watchKeys are the names in "mntr" of what watches fired for, by the type of the event.

@@ -50,13 +50,6 @@ func (c *conn) word(first uint32) bool {
 	return true
 }
 
-func (f *Front) mode() string {
-	if len(f.s.fronts) > 1 {
-		return "follower"
-	}
-	return "standalone"
-}
-
 func (f *Front) srvr() string {
 	return "Zookeeper version: " + version + "\n" + f.numbers()
 }
@@ -72,9 +65,13 @@ func (f *Front) stat() string {
 
 func (f *Front) numbers() string {
 	t := &f.traffic
-	return fmt.Sprintf("Latency min/avg/max: %d/%s/%d\nReceived: %d\nSent: %d\nConnections: %d\nOutstanding: %d\nZxid: 0x%x\nMode: %s\nNode count: %d\n",
+	text := fmt.Sprintf("Latency min/avg/max: %d/%s/%d\nReceived: %d\nSent: %d\nConnections: %d\nOutstanding: %d\nZxid: 0x%x\nMode: %s\nNode count: %d\n",
 		t.quickest.Milliseconds(), t.latency().average(), t.slowest.Milliseconds(), t.received, t.sent, len(f.conns), f.outstanding(), f.applied, f.mode(),
 		f.tree.Len()+1) // the real server counts the root under both its names
+	if f.leads() {
+		text += "Proposal sizes last/min/max: -1/-1/-1\n"
+	}
+	return text
 }
 
 func (f *Front) cons() string {
@@ -100,7 +97,7 @@ func (f *Front) crst() string {
 }
 
 func (f *Front) srst() string {
-	f.traffic = traffic{}
+	f.traffic.reset()
 	return "Server stats reset.\n"
 }
 

@@ -1,0 +1,131 @@
+package zkserver_test
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver"
+)
+
+var modeLine = regexp.MustCompile(`Mode: ([a-z]+)\n`)
+
+// modes are what all fronts say that they are: the first letter, or - for one that says nothing.
+func modes(t *testing.T, s *zkserver.Server) (all string) {
+	t.Helper()
+	for i := range s.Fronts() {
+		all += mode(t, s, i)
+	}
+	return all
+}
+
+func mode(t *testing.T, s *zkserver.Server, i int) string {
+	t.Helper()
+	conn, err := s.Dial(t.Context(), "tcp", s.Front(i).Name())
+	if err != nil {
+		return "-"
+	}
+	defer conn.Close()
+	_, err = io.WriteString(conn, "srvr")
+	require.NoError(t, err)
+	conn.SetReadDeadline(time.Now().Add(time.Second))
+	said, err := io.ReadAll(conn)
+	if err != nil {
+		return "-"
+	}
+	return modeLine.FindStringSubmatch(string(said))[1][:1]
+}
+
+// One of several servers leads, the last one in the beginning; another does when that one is killed, stopped or cut off from the others, who is cut off goes
+// on saying what it said, and whoever comes back follows.
+func TestOneOfSeveralLeads(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		require.Equal(t, "s", modes(t, start(t, zkserver.Config{})), "alone")
+		s := start(t, zkserver.Config{Fronts: 3})
+		require.Equal(t, "ffl", modes(t, s))
+		s.Front(0).Kill()
+		require.Equal(t, "-fl", modes(t, s))
+		s.Front(2).Kill()
+		require.Equal(t, "-l-", modes(t, s))
+		require.NoError(t, s.Front(2).Restart(t.Context()))
+		require.Equal(t, "-lf", modes(t, s), "who leads, leads on")
+		s.Front(1).Stop()
+		require.Equal(t, "--l", modes(t, s))
+		s.Front(1).Continue()
+		require.Equal(t, "-fl", modes(t, s))
+		heal := s.Front(2).Isolate(0)
+		require.Equal(t, "-ll", modes(t, s), "it hasn't noticed")
+		require.NoError(t, s.Front(0).Restart(t.Context()))
+		require.Equal(t, "fll", modes(t, s))
+		heal()
+		require.Equal(t, "flf", modes(t, s))
+		for i := range 3 {
+			s.Front(i).Kill()
+		}
+		require.NoError(t, s.Front(0).Restart(t.Context()))
+		require.Equal(t, "l--", modes(t, s))
+		require.NoError(t, s.Front(1).Restart(t.Context()))
+		require.NoError(t, s.Front(1).Restart(t.Context()), "which kills it first")
+		require.Equal(t, "lf-", modes(t, s))
+	})
+}
+
+// What a leader says of its followers is true at that time, and it counts the transactions while it leads.
+func TestALeaderCounts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, zkserver.Config{Fronts: 3})
+		leader := func() string {
+			conn, err := s.Dial(t.Context(), "tcp", s.Front(2).Name())
+			require.NoError(t, err)
+			defer conn.Close()
+			_, err = io.WriteString(conn, "mntr")
+			require.NoError(t, err)
+			said, err := io.ReadAll(conn)
+			require.NoError(t, err)
+			return string(said)
+		}
+		time.Sleep(3 * time.Second)
+		require.Contains(t, leader(), "zk_leader_uptime\t3000\n")
+		require.Contains(t, leader(), "zk_synced_followers\t2\n")
+		require.Contains(t, leader(), "zk_proposal_count\t0\n")
+		s.Front(1).Stop()
+		join(t, s).create("/a", 0)
+		require.Contains(t, leader(), "zk_synced_followers\t1\n")
+		require.Contains(t, leader(), "zk_proposal_count\t2\n", "the session and the znode")
+		heal := s.Front(2).Isolate(0)
+		require.Contains(t, leader(), "zk_server_state\tleader\n")
+		require.Contains(t, leader(), "zk_synced_followers\t0\n")
+		join(t, s).create("/b", 0)
+		require.Contains(t, leader(), "zk_proposal_count\t2\n")
+		heal()
+		require.Contains(t, leader(), "zk_server_state\tfollower\n")
+		require.NotContains(t, leader(), "zk_synced_followers")
+	})
+}
+
+// The names of namespaces that are remembered have an end; those that are known are counted on.
+func TestNamespacesAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, zkserver.Config{})
+		c := join(t, s)
+		c.create("/first", 0)
+		for i := range 20_000 {
+			path := fmt.Sprintf("/n-%d", i)
+			c.create(path, 0)
+			c.must(jute.Request{Op: jute.OpDelete, Path: path, Version: -1})
+		}
+		c.must(jute.Request{Op: jute.OpSetData, Path: "/first", Version: -1})
+		said := ask(t, s, "mntr")
+		require.Len(t, regexp.MustCompile(`zk_cnt_.*_write_per_namespace\t`).FindAllString(said, -1), 1<<14)
+		require.Contains(t, said, "zk_cnt_first_write_per_namespace\t2\n")
+	})
+}
