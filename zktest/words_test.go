@@ -185,9 +185,18 @@ func TestWordsOfServersWithPeersAreThoseOfTheRealOnes(t *testing.T) {
 			ourLeader, leader := modes(t, ours)["leader"], zk.Leader()
 			require.Equal(t, map[string][]int{"leader": {servers - 1}, "follower": upTo(servers - 1)}, modes(t, ours))
 			for _, pair := range [][2]string{{ours[ourLeader[0]], zk.Servers()[leader]}, {ours[0], zk.Servers()[(leader+1)%servers]}} {
-				for _, word := range []string{"ruok", "isro", "srvr", "stat", "mntr", "cons", "wchs", "wchp", "wchc", "envi", "dirs", "crst", "srst"} {
+				for _, address := range pair {
+					c, err := greet(dialTCP(t, address), jute.ConnectRequest{Timeout: 30000, Password: make([]byte, 16)})
+					require.NoError(t, err)
+					defer c.conn.Close()
+					_, err = c.do(jute.Request{Op: jute.OpCreate, Path: "/e-", ACL: jute.OpenACL(), Flags: jute.FlagEphemeralSequential})
+					require.NoError(t, err)
+					_, err = c.do(jute.Request{Op: jute.OpExists, Path: "/none", Watch: true})
+					require.NoError(t, err)
+				}
+				for _, word := range []string{"ruok", "isro", "srvr", "stat", "mntr", "cons", "wchs", "wchp", "wchc", "dump", "envi", "dirs", "crst", "srst"} {
 					ours, real := ask(t, pair[0], word), ask(t, pair[1], word)
-					require.Equal(t, peerless(shape(word, real)), shape(word, ours), "%s:\nours %s\nreal %s", word, ours, real)
+					require.Equal(t, likened(shape(word, real)), likened(shape(word, ours)), "%s:\nours %s\nreal %s", word, ours, real)
 				}
 			}
 			values := counters(ask(t, ours[ourLeader[0]], "mntr"))
@@ -218,8 +227,13 @@ func upTo(n int) (all []int) {
 	return all
 }
 
-// peerless leaves out what the real servers say because they keep their membership in a znode.
-func peerless(lines []string) []string {
+// likened leaves out what the real servers say because they keep their membership in a znode, and the sign of the size that no proposal has here.
+func likened(lines []string) []string {
+	for i, line := range lines {
+		if strings.Contains(line, "roposal") {
+			lines[i] = strings.ReplaceAll(line, "-N", "N")
+		}
+	}
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "_zookeeper_write_per_namespace") })
 }
 

@@ -44,16 +44,14 @@ func indented(lists map[string][]string) string {
 
 const date = "Mon Jan 02 15:04:05 MST 2006" // as Java writes it
 
-// dumpWord lists sessions by the time at which they expire, and their ephemerals.
+// dumpWord lists sessions, and their ephemerals.
 func (f *Front) dumpWord() string {
-	byTick := make(map[int64][]string)
-	for _, ss := range f.s.sorted() {
-		byTick[ss.deadline] = append(byTick[ss.deadline], fmt.Sprintf("\t0x%x\n", uint64(ss.id)))
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "SessionTracker dump:\nSession Sets (%d)/(%d):\n", len(byTick), len(f.s.sessions))
-	for _, tick := range slices.Sorted(maps.Keys(byTick)) {
-		fmt.Fprintf(&b, "%d expire at %s:\n%s", len(byTick[tick]), f.s.tickTime(tick).UTC().Format(date), strings.Join(byTick[tick], ""))
+	b.WriteString("SessionTracker dump:\n")
+	if len(f.s.fronts) == 1 || f.leads() {
+		f.s.sessionSets(&b)
+	} else {
+		f.s.globalSessions(&b)
 	}
 	owners := f.tree.EphemeralOwners()
 	fmt.Fprintf(&b, "ephemeral nodes dump:\nSessions with Ephemerals (%d):\n", len(owners))
@@ -65,6 +63,26 @@ func (f *Front) dumpWord() string {
 	}
 	b.WriteString(f.connectionSets())
 	return b.String()
+}
+
+// sessionSets lists sessions by the time at which they expire, as who counts it does.
+func (s *Server) sessionSets(b *strings.Builder) {
+	byTick := make(map[int64][]string)
+	for _, ss := range s.sorted() {
+		byTick[ss.deadline] = append(byTick[ss.deadline], fmt.Sprintf("\t0x%x\n", uint64(ss.id)))
+	}
+	fmt.Fprintf(b, "Session Sets (%d)/(%d):\n", len(byTick), len(s.sessions))
+	for _, tick := range slices.Sorted(maps.Keys(byTick)) {
+		fmt.Fprintf(b, "%d expire at %s:\n%s", len(byTick[tick]), s.tickTime(tick).UTC().Format(date), strings.Join(byTick[tick], ""))
+	}
+}
+
+// globalSessions lists sessions with their timeouts, which is all that a follower knows.
+func (s *Server) globalSessions(b *strings.Builder) {
+	fmt.Fprintf(b, "Global Sessions(%d):\n", len(s.sessions))
+	for _, ss := range s.sorted() {
+		fmt.Fprintf(b, "0x%x\t%dms\n", uint64(ss.id), ss.timeout.Milliseconds())
+	}
 }
 
 // connectionSets lists connections by the time until which the real server would keep them without a word from them: their timeout, or ten seconds
