@@ -3,7 +3,7 @@ package machine
 import "errors"
 
 // ErrLimit fails the claims of a semaphore: its limit is not what was said, or too small for them.
-var ErrLimit = errors.New("the semaphore's limit is another")
+var ErrLimit = errors.New("lock: the semaphore's limit is another")
 
 // Write replaces a znode's data if it still has the version that it was read with, and if another znode has too.
 type Write struct {

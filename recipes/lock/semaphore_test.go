@@ -156,6 +156,7 @@ func TestTheLimitIsAgreed(t *testing.T) {
 		require.ErrorIs(w, err, lock.ErrLimit)
 		_, err = five.TryLock(w.Context())
 		require.ErrorIs(w, err, lock.ErrLimit)
+		require.ErrorContains(w, err, "lock: the semaphore's limit is another: it is 3, not 5")
 		require.NoError(w, five.Err(), "a caller was refused; the instance goes on")
 		five.Acquire()
 		within(w, time.Second, five.Done())
