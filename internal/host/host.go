@@ -71,6 +71,8 @@ func (h *host[P]) Receive(m message) {
 		h.onPrepared(m)
 	case undone:
 		h.onUndone(m)
+	case stayed:
+		h.onStayed(m)
 	case recovered:
 		h.onRecovered(m)
 	case swept:

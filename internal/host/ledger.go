@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/notify"
 )
 
 // ledger is the record of an instance's wishes. Faces write to it from any goroutine before they tell the actor; every incarnation of the actor
@@ -139,4 +140,16 @@ func (l *ledger[P]) spend(p *Possession) {
 		l.spent = make(map[string]*Possession)
 	}
 	l.spent[p.Path()] = p
+}
+
+// spoil notes that nothing may come of a znode any more, whether a possession has or not.
+func (l *ledger[P]) spoil(path string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.spent == nil {
+		l.spent = make(map[string]*Possession)
+	}
+	if l.spent[path] == nil {
+		l.spent[path] = &Possession{freed: notify.NewLatch()}
+	}
 }

@@ -29,6 +29,11 @@ type (
 		exchange    machine.Exchanged
 		data        []byte
 	}
+	stayed struct { // the own znode and the record were not deleted, as far as is known
+		incarnation int
+		departure   machine.Depart
+		err         error
+	}
 	recovered struct { // what the incarnation before left in ZooKeeper
 		incarnation int
 		epoch       uint64
@@ -53,6 +58,7 @@ func (closing) message()    {}
 func (answered) message()   {}
 func (prepared) message()   {}
 func (undone) message()     {}
+func (stayed) message()     {}
 func (recovered) message()  {}
 func (swept) message()      {}
 func (poked) message()      {}

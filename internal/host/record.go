@@ -54,30 +54,38 @@ func recorded(e machine.Record, s session.Seen) machine.Recorded {
 	return found
 }
 
-// depart deletes the own znode and the record at once. Where that cannot be, because one of them is gone, the own znode alone.
+// depart deletes the own znode and the record at once. Where that cannot be, because one of them is gone, the own znode alone. Its path is noted as spent
+// before that is asked for: should this incarnation crash, the request may still be carried out, and nobody is to take over what it deletes.
 func (h *host[P]) depart(e machine.Depart) {
 	h.leave(e.Path)
+	h.ledger.spoil(e.Path)
 	h.tryDepart(e)
 }
 
 func (h *host[P]) tryDepart(e machine.Depart) {
-	left := func() { h.answer(machine.Left{Epoch: e.Epoch, Path: e.Path}) }
+	incarnation := h.self.Incarnation()
 	ops := []session.Op{session.DeleteOp(e.Path, -1), session.DeleteOp(h.record(), -1)}
 	h.seat.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
-			left()
+			h.answer(machine.Left{Epoch: e.Epoch, Path: e.Path})
 		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed): // word of that is on its way
-		case errors.Is(err, session.ErrUnknownOutcome):
-			h.tryDepart(e) // if it was done, the own znode is missing now
 		default:
-			h.seat.Remove(e.Epoch, e.Path, func(err error) {
-				if err == nil {
-					left()
-				}
-			})
+			h.ref.Tell(stayed{incarnation, e, err})
 		}
 	})
+}
+
+// onStayed asks once more, or for less. It comes as a message, as an exchange that is undone does: what a crashed incarnation has not asked for yet is its
+// successor's to do.
+func (h *host[P]) onStayed(m stayed) {
+	switch {
+	case m.incarnation != h.self.Incarnation():
+	case errors.Is(m.err, session.ErrUnknownOutcome):
+		h.tryDepart(m.departure) // if it was done, the own znode is missing now
+	default:
+		h.carryOut(machine.Leave{Epoch: m.departure.Epoch, Path: m.departure.Path})
+	}
 }
 
 // linger waits for as long as the line's delay.

@@ -2,11 +2,13 @@ package lock_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -41,4 +43,68 @@ func TestADowngradeIsNotRepeatedBehindACrash(t *testing.T) {
 			require.Zero(w, w.nodes(), w.server.Dump())
 		})
 	}
+}
+
+// A place that nothing has come of yet is given back with the record when the actor crashes, and the request has not been carried out so far: it was lost, or the
+// server put it off. Nobody takes the place over, or it would be deleted while it is held, and the next in line be granted beside it, without any delay.
+// What was lost the crashed incarnation does not ask for again.
+func TestADepartureUnderWayBehindACrash(t *testing.T) {
+	t.Parallel()
+	for name, fate := range map[string]zktest.Verdict{"lost": zktest.CutBefore, "put off": zktest.Fail(zktest.ErrThrottled)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 20 { // the recovery and what it must not meet run side by side
+				inBubble(t, func(w *world) { departs(w, fate) })
+			}
+		})
+	}
+}
+
+func departs(w *world, fate zktest.Verdict) {
+	h := w.host("a", session.WithTrustMargin(4500*time.Millisecond))
+	l, rival, id := w.delayed(h), w.delayed(w.host("b")), h.Status().SessionID
+	var slow, refused, granted atomic.Bool
+	var repeated atomic.Int64
+	lost := make(chan struct{}, 1)
+	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		switch {
+		case r.SessionID != id || r.Op == zktest.OpConnect || r.Op == zktest.OpPing:
+			return zktest.Pass
+		case r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpDelete && !granted.Load():
+			select {
+			case lost <- struct{}{}:
+			default:
+			}
+			return fate
+		case r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpDelete:
+			repeated.Add(1)
+			return zktest.Pass
+		case r.Op == zktest.OpMulti && !refused.Load(): // the token is written
+			slow.Store(true)
+		case r.Op == zktest.OpGetData && !refused.Swap(true): // that it cannot be seen to is why the place is given back
+			return zktest.Fail(zktest.ErrNoAuth)
+		}
+		if slow.Load() {
+			return zktest.Delay(1600 * time.Millisecond) // too late to prove that the session lives, so nothing is granted
+		}
+		return zktest.Pass
+	}))
+	l.Acquire()
+	<-lost
+	slow.Store(false)
+	l.Crash("a bug")
+	g := within(w, time.Minute, l.Acquired())
+	granted.Store(true)
+	rival.Acquire()
+	time.Sleep(time.Minute)
+	require.NoError(w, g.Err())
+	never(w, rival.Acquired(), "beside the holder")
+	if fate == zktest.CutBefore {
+		require.Zero(w, repeated.Load())
+	}
+	require.NoError(w, l.Release(w.Context()))
+	require.NoError(w, within(w, time.Second, rival.Acquired()).Release(w.Context()))
+	require.NoError(w, rival.Close(w.Context()))
+	require.Zero(w, w.nodes(), w.server.Dump())
+	require.NotContains(w, w.server.Dump(), path+"/held")
 }
