@@ -1,13 +1,6 @@
 package fxmodule
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"time"
-
-	"github.com/troupe-go/troupe/session"
-)
+import "time"
 
 // Config is what the module needs to know. Have one in the graph, of your own making or from [Default], filled by whatever reads your configuration: the
 // fields have yaml, json and env tags.
@@ -81,59 +74,4 @@ func (c Config) withDefaults() Config {
 		c.MaxPacket = 1_048_575
 	}
 	return c
-}
-
-// Validate says everything that is wrong, each field by its name in one line of the error; nil if nothing is.
-func (c Config) Validate() error {
-	c = c.withDefaults()
-	var wrong []error
-	complain := func(field, format string, args ...any) {
-		wrong = append(wrong, fmt.Errorf("fxmodule: Config.%s: %w", field, fmt.Errorf(format, args...)))
-	}
-	if len(c.Servers) == 0 && !c.Embedded {
-		complain("Servers", "none is given, and Embedded is not set")
-	}
-	if len(c.Servers) > 0 && c.Embedded {
-		complain("Embedded", "it would be used instead of Servers: give one of the two")
-	}
-	if len(c.Servers) > 0 {
-		if err := valid(session.New(c.Servers)); err != nil {
-			complain("Servers", "%w", err)
-		}
-	}
-	if c.Namespace != "" {
-		if err := valid(session.New([]string{"localhost"}, session.WithNamespace(c.Namespace))); err != nil {
-			complain("Namespace", "%w", err)
-		}
-	}
-	if c.Timeout < 0 {
-		complain("Timeout", "%v is not positive", c.Timeout)
-	}
-	if c.Tick < 0 {
-		complain("Tick", "%v is negative", c.Tick)
-	}
-	if c.Startup != StartupWait && c.Startup != StartupLazy {
-		complain("Startup", "%q is neither %q nor %q", c.Startup, StartupWait, StartupLazy)
-	}
-	if c.MaxPacket < 0 {
-		complain("MaxPacket", "%d is negative", c.MaxPacket)
-	}
-	if (c.AuthScheme == "") != (c.AuthSecret == "") {
-		complain("AuthScheme", "it goes with AuthSecret: give both or none")
-	}
-	if c.Private && c.AuthScheme == "" {
-		complain("Private", "without a credential nobody could use what is created")
-	}
-	if c.EmbeddedListen != "" && !c.Embedded {
-		complain("EmbeddedListen", "Embedded is not set")
-	}
-	return errors.Join(append(wrong, c.TLS.validate()...)...)
-}
-
-// valid tells whether a session could be made. It was not connected, so that closing it waits for nothing.
-func valid(s *session.Session, err error) error {
-	if err != nil {
-		return err
-	}
-	return s.Close(context.Background()) // bounded: see above
 }

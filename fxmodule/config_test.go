@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -26,18 +27,43 @@ func TestTheDefaultIsValid(t *testing.T) {
 
 func TestValidateNamesEveryWrongField(t *testing.T) {
 	t.Parallel()
-	err := fxmodule.Config{
-		Namespace: "relative", Timeout: -1, Tick: -1, Startup: "later", MaxPacket: -1, AuthScheme: "digest", Private: true,
-		TLS: fxmodule.TLS{CertFile: "x"}, EmbeddedListen: "127.0.0.1:1",
-	}.Validate()
-	for _, field := range []string{
-		"Servers", "Namespace", "Timeout", "Tick", "Startup", "MaxPacket", "AuthScheme", "TLS.Enabled", "TLS.CertFile", "EmbeddedListen",
+	missing := filepath.Join(t.TempDir(), "missing.pem")
+	for name, c := range map[string]struct {
+		wrong  fxmodule.Config
+		fields []string
+	}{
+		"nothing is right": {
+			fxmodule.Config{
+				Namespace: "relative", Timeout: -1, Tick: -1, Startup: "later", MaxPacket: -1, AuthScheme: "digest",
+				TLS: fxmodule.TLS{CertFile: "x"}, EmbeddedListen: "nonsense",
+			},
+			[]string{
+				"Servers", "Namespace", "EmbeddedListen", "EmbeddedListen", "Timeout", "Tick", "Startup", "MaxPacket", "AuthSecret", "TLS.Enabled", "TLS.KeyFile",
+			},
+		},
+		"two kinds of servers":   {fxmodule.Config{Servers: []string{"a:1"}, Embedded: true}, []string{"Embedded"}},
+		"an address":             {fxmodule.Config{Servers: []string{"no port:x:y"}}, []string{"Servers"}},
+		"a secret alone":         {fxmodule.Config{Embedded: true, AuthSecret: "bob:hunter2"}, []string{"AuthScheme"}},
+		"nobody's znodes":        {fxmodule.Config{Embedded: true, Private: true}, []string{"Private"}},
+		"encryption in memory":   {fxmodule.Config{Embedded: true, TLS: fxmodule.TLS{Enabled: true}}, []string{"Embedded"}},
+		"files that are missing": {fxmodule.Config{Servers: []string{"a:1"}, TLS: fxmodule.TLS{Enabled: true, CAFile: missing, CertFile: missing, KeyFile: missing}}, []string{"TLS.CAFile", "TLS.CertFile"}},
+		"a key alone":            {fxmodule.Config{Servers: []string{"a:1"}, TLS: fxmodule.TLS{Enabled: true, KeyFile: missing}}, []string{"TLS.CertFile"}},
+		"half a tick":            {fxmodule.Config{Embedded: true, Timeout: fxmodule.Duration(time.Second), Tick: fxmodule.Duration(time.Second)}, []string{"Tick"}},
+		"no time at all":         {fxmodule.Config{Embedded: true, Timeout: 1}, []string{"Timeout"}},
+		"a port":                 {fxmodule.Config{Embedded: true, EmbeddedListen: "localhost:http"}, []string{"EmbeddedListen"}},
 	} {
-		require.ErrorContains(t, err, "Config."+field+":")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for line := range strings.Lines(c.wrong.Validate().Error()) {
+				field, isOne := strings.CutPrefix(line, "fxmodule: Config.")
+				require.True(t, isOne, line)
+				field, _, _ = strings.Cut(field, ":")
+				got = append(got, field)
+			}
+			require.ElementsMatch(t, c.fields, got)
+		})
 	}
-	require.ErrorContains(t, fxmodule.Config{Servers: []string{"a:1"}, Embedded: true}.Validate(), "Config.Embedded:")
-	require.ErrorContains(t, fxmodule.Config{Servers: []string{"no port:x:y"}}.Validate(), "Config.Servers:")
-	require.ErrorContains(t, fxmodule.Config{Servers: []string{"a:1"}, Private: true}.Validate(), "Config.Private:")
 }
 
 const written = `

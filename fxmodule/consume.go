@@ -21,10 +21,11 @@ import (
 // Consume has n workers call fn with the items of the named [Queue], one each at a time, while the application runs. fn's context ends with the claim on the item;
 // it does not end because the application stops: then no item is taken any more, and those in hand are finished, within fx's stop timeout, after which
 // their contexts end too. nil from fn acknowledges the item; an error gives it back, to be delivered again. Under queue.WithAutoAck nothing is
-// acknowledged nor given back.
+// acknowledged nor given back: an error is logged and counted, and the item is gone. A consumer that ends by itself shuts the application down, with exit code 1.
 //
 // Each item is a span "troupe.consume" in the graph's trace.TracerProvider. Its metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged, returned,
-// lost (the claim was, while fn ran: somebody else gets the item), and troupe.queue.duration, the seconds that fn took.
+// lost (the claim was, before it was settled: somebody else gets the item), and under queue.WithAutoAck done and failed; and troupe.queue.duration, the seconds
+// that fn took.
 func Consume(name string, n int, fn func(ctx context.Context, i *queue.Item) error, opts ...queue.ConsumeOption) fx.Option {
 	if err := usable("Consume", name); err != nil {
 		return fx.Error(err)
@@ -59,6 +60,7 @@ type crew struct {
 	consumer *queue.Consumer
 	stopping chan struct{}
 	workers  sync.WaitGroup
+	ended    sync.Once // it is told by one worker
 }
 
 func (c *crew) instruments(mp metric.MeterProvider) error {
@@ -93,7 +95,7 @@ func (c *crew) work() {
 			return
 		case i, open := <-c.consumer.Items():
 			if !open {
-				c.over()
+				c.ended.Do(c.over)
 				return
 			}
 			c.handle(i)
@@ -125,13 +127,20 @@ func (c *crew) handle(i *queue.Item) {
 	}
 }
 
-// settle tells the queue what came of an item. The item's own end bounds it.
+// settle tells the queue what came of an item. It is not for the item's own context to bound that, which ends as soon as the item is settled; the consumer's
+// end does.
 func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string {
+	switch {
+	case i.Hold == nil && failure != nil:
+		return "failed"
+	case i.Hold == nil:
+		return "done"
+	}
 	tell, outcome := i.Ack, "acknowledged"
 	if failure != nil {
 		tell, outcome = i.Nack, "returned"
 	}
-	if err := tell(ctx); err != nil {
+	if err := tell(context.WithoutCancel(ctx)); err != nil {
 		c.log.Warn("an item was lost before it was settled: somebody else gets it", "queue", c.name, "item", i.ID(), "error", err)
 		return "lost"
 	}

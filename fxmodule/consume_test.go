@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/fxmodule"
@@ -63,6 +64,72 @@ func TestConsume(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, left)
 	require.InDelta(t, 5, collect(t, reader)["troupe.queue.duration"], 0)
+	require.Equal(t, map[string]int64{"acknowledged": 4, "returned": 1}, outcomes(t, reader))
+}
+
+// TestOutcomes: what is lost, and what is taken for good, is counted as what it is.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	srv, cfg := servers(t)
+	q := fill(t, srv.Servers(), "good", "bad")
+	reader := sdkmetric.NewManualReader()
+	var s *session.Session
+	begun, done := make(chan struct{}), make(chan struct{}, 2)
+	meters := fx.Provide(func() metric.MeterProvider { return sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)) })
+	a := app(t, cfg, meters, fxmodule.Queue("jobs", "/q"),
+		fxmodule.Consume("jobs", 1, func(_ context.Context, i *queue.Item) error {
+			defer func() { done <- struct{}{} }()
+			if string(i.Data()) == "bad" {
+				return errors.New("no good")
+			}
+			return nil
+		}, queue.WithAutoAck()))
+	receive(t, done)
+	receive(t, done)
+	require.NoError(t, a.Stop(within(t)))
+	require.Equal(t, map[string]int64{"done": 1, "failed": 1}, outcomes(t, reader))
+
+	_, err := q.Put(within(t), []byte("lost"))
+	require.NoError(t, err)
+	reader = sdkmetric.NewManualReader()
+	a = app(t, fx.Supply(fxmodule.Default(srv.Servers()...)), meters, fx.Populate(&s), fxmodule.Queue("jobs", "/q"),
+		fxmodule.Consume("jobs", 1, func(ctx context.Context, i *queue.Item) error {
+			if i.Attempt() == 1 {
+				close(begun)
+				<-ctx.Done() // its session ends
+			} else {
+				done <- struct{}{}
+			}
+			return nil
+		}))
+	receive(t, begun)
+	srv.Expire(s.Status().SessionID)
+	receive(t, done)
+	require.NoError(t, a.Stop(within(t)))
+	require.Equal(t, map[string]int64{"lost": 1, "acknowledged": 1}, outcomes(t, reader))
+}
+
+// outcomes are what troupe.queue.items counted.
+func outcomes(t *testing.T, reader sdkmetric.Reader) map[string]int64 {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(context.Background(), &all))
+	counted := map[string]int64{}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if m.Name != "troupe.queue.items" {
+				continue
+			}
+			sum, isSum := m.Data.(metricdata.Sum[int64])
+			require.True(t, isSum)
+			for _, p := range sum.DataPoints {
+				outcome, named := p.Attributes.Value("outcome")
+				require.True(t, named)
+				counted[outcome.AsString()] += p.Value
+			}
+		}
+	}
+	return counted
 }
 
 // TestAStopFinishesTheWorkInHand: what a worker has is finished and acknowledged, and what none has goes back.

@@ -23,6 +23,6 @@
 //
 // All of that takes place within fx's stop timeout. What is not done by then ends without ZooKeeper's word, and others wait for the session to expire.
 //
-// A session that ends for good while the application runs (a credential that is refused, an internal failure), or a function of RunLeader that returns an
-// error, shuts the application down through fx.Shutdowner, with exit code 1.
+// A session that ends for good while the application runs (a credential that is refused, an internal failure), a function of RunLeader that returns an error,
+// or an election or a consumer that is over while they are to run, shuts the application down through fx.Shutdowner, with exit code 1.
 package fxmodule

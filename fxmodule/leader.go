@@ -18,7 +18,7 @@ import (
 
 // RunLeader runs fn whenever the named [Election] leads, again and again while the application runs: see election.Run. fn's context ends with the term and
 // when the application stops; the term is resigned after fn has returned. nil from fn resigns and stands again; an error shuts the application down, with
-// exit code 1, unless fn's context had ended.
+// exit code 1, unless fn's context had ended. So does the end of the election itself: there is no application that was to lead and silently no longer tries.
 //
 // Each term is a span "troupe.lead" in the graph's trace.TracerProvider, and counts in its metric.MeterProvider: troupe.election.terms, and
 // troupe.election.leading, which is 1 while fn runs.
@@ -29,20 +29,20 @@ func RunLeader(name string, fn func(ctx context.Context, t *election.Term) error
 	if fn == nil {
 		return fx.Error(fmt.Errorf("fxmodule.RunLeader(%q): fn is nil", name))
 	}
-	invoke := func(e *election.Election, lc fx.Lifecycle, sd fx.Shutdowner, log *slog.Logger, mp metric.MeterProvider, tp trace.TracerProvider) error {
+	invoke := func(e *election.Election, s *session.Session, lc fx.Lifecycle, sd fx.Shutdowner, log *slog.Logger, mp metric.MeterProvider, tp trace.TracerProvider) error {
 		r := &reign{name: name, fn: fn, tracer: tracer(tp)}
 		if err := r.instruments(mp); err != nil {
 			return err
 		}
-		work(lc, func(ctx context.Context) {
+		work(lc, "RunLeader "+name, func(ctx context.Context) {
 			err := e.Run(ctx, r.lead)
-			if err != nil && ctx.Err() == nil && !errors.Is(err, session.ErrClosed) { // the end of the session is for whoever watches over that
+			if ctx.Err() == nil && s.Err() == nil { // the end of the session is for whoever watches over that
 				shutDown(sd, logger(log), "RunLeader "+name+" has failed", err)
 			}
 		})
 		return nil
 	}
-	return fx.Invoke(fx.Annotate(invoke, fx.ParamTags(tag(name), ``, ``, `optional:"true"`, `optional:"true"`, `optional:"true"`)))
+	return fx.Invoke(fx.Annotate(invoke, fx.ParamTags(tag(name), ``, ``, ``, `optional:"true"`, `optional:"true"`, `optional:"true"`)))
 }
 
 // reign is what one RunLeader does.

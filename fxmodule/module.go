@@ -54,7 +54,7 @@ func newServices(in surroundings) (services, error) {
 	if err != nil {
 		return services{}, fmt.Errorf("fxmodule: %w", err)
 	}
-	l := &life{session: s, cfg: cfg, shutdowner: in.Shutdowner, log: log}
+	l := &life{session: s, servers: servers, lazy: cfg.Startup == StartupLazy, shutdowner: in.Shutdowner, log: log}
 	in.Lifecycle.Append(fx.Hook{OnStart: l.start, OnStop: l.stop})
 	return services{Session: s, System: system}, observe(in.Meters, s, in.Lifecycle)
 }
@@ -85,11 +85,11 @@ func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.
 		opts = append(opts, session.WithACL(session.AuthACL(session.PermAll)...))
 	}
 	if c.TLS.Enabled {
-		cfg, err := c.TLS.config()
-		if err != nil {
-			return nil, nil, err
+		var f faults // if a file has changed since Validate
+		opts = append(opts, session.WithTLS(c.TLS.config(&f)))
+		if len(f) > 0 {
+			return nil, nil, errors.Join(f...)
 		}
-		opts = append(opts, session.WithTLS(cfg))
 	}
 	if !c.Embedded {
 		return c.Servers, opts, nil
@@ -101,7 +101,8 @@ func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.
 // life is the session's, within that of the application.
 type life struct {
 	session    *session.Session
-	cfg        Config
+	servers    []string
+	lazy       bool
 	shutdowner fx.Shutdowner
 	log        *slog.Logger
 
@@ -110,11 +111,11 @@ type life struct {
 }
 
 func (l *life) start(ctx context.Context) error {
-	if l.cfg.Startup == StartupLazy {
+	if l.lazy {
 		l.session.Start()
 	} else if err := l.connect(ctx); err != nil {
 		_ = l.session.Close(ctx) // fx calls no OnStop of a hook whose OnStart failed; ctx may have ended, and then nothing is left to wait for
-		return fmt.Errorf("fxmodule: not connected within fx's start timeout: servers %s: %w", strings.Join(l.cfg.Servers, ", "), err)
+		return fmt.Errorf("fxmodule: no session with ZooKeeper at %s: %w", strings.Join(l.servers, ", "), err)
 	}
 	l.stopping, l.watched = make(chan struct{}), make(chan struct{})
 	go l.watch() // owned by the life; ends with the session or with stop

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"sync"
@@ -66,7 +67,7 @@ func TestTheGraphIsComplete(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, fx.ValidateApp(
 		quiet, fxmodule.Module, fx.Supply(fxmodule.Default("localhost:2181")),
-		fxmodule.Lock("l", "/l"), fxmodule.ReadLock("r", "/s"), fxmodule.WriteLock("w", "/s"), fxmodule.Election("e", "/e"),
+		fxmodule.Lock("l", "/l"), fxmodule.ReadLock("r", "/s"), fxmodule.WriteLock("w", "/s"), fxmodule.Semaphore("p", "/p", 3), fxmodule.Election("e", "/e"),
 		fxmodule.Queue("q", "/q"), fxmodule.Barrier("b", "/b"), fxmodule.DoubleBarrier("d", "/d", 3),
 		fxmodule.Coordinator("c", "/tx"), fxmodule.Site("s", "/tx"),
 		fxmodule.RunLeader("e", func(context.Context, *election.Term) error { return nil }),
@@ -148,6 +149,47 @@ func TestALeaderThatFailsShutsTheApplicationDown(t *testing.T) {
 	require.Contains(t, log.String(), "reports")
 }
 
+// TestALeaderThatNoLongerTries shuts the application down too: here it is somebody else's session that is closed, and then the election itself.
+func TestALeaderThatNoLongerTries(t *testing.T) {
+	t.Parallel()
+	_, cfg := servers(t)
+	a := app(t, cfg, fxmodule.Election("reports", "/e"), fxmodule.RunLeader("reports", func(context.Context, *election.Term) error {
+		return fmt.Errorf("the archive: %w", session.ErrClosed)
+	}))
+	require.Equal(t, 1, receive(t, a.Wait()).ExitCode)
+
+	_, cfg = servers(t)
+	var e *election.Election
+	leads := make(chan struct{})
+	a = app(t, cfg, fxmodule.Election("reports", "/e"), fx.Invoke(fx.Annotate(func(x *election.Election) { e = x }, fx.ParamTags(`name:"reports"`))),
+		fxmodule.RunLeader("reports", func(ctx context.Context, _ *election.Term) error {
+			close(leads)
+			<-ctx.Done()
+			return nil
+		}))
+	receive(t, leads)
+	require.NoError(t, e.Close(within(t)))
+	require.Equal(t, 1, receive(t, a.Wait()).ExitCode)
+}
+
+// TestALeaderThatDoesNotStop is named when the stop has no more time for it.
+func TestALeaderThatDoesNotStop(t *testing.T) {
+	t.Parallel()
+	srv, cfg := servers(t)
+	leads, forget := make(chan struct{}), make(chan struct{})
+	a := app(t, cfg, fxmodule.Election("reports", "/e"), fxmodule.RunLeader("reports", func(context.Context, *election.Term) error {
+		close(leads)
+		<-forget
+		return nil
+	}))
+	defer close(forget)
+	receive(t, leads)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	require.ErrorContains(t, a.Stop(ctx), "RunLeader reports")
+	require.Empty(t, srv.Sessions(), "its session is closed all the same")
+}
+
 // TestStartNeedsZooKeeper: without it the start fails in time, and says where it looked and what it found.
 func TestStartNeedsZooKeeper(t *testing.T) {
 	t.Parallel()
@@ -158,7 +200,7 @@ func TestStartNeedsZooKeeper(t *testing.T) {
 	begun := time.Now()
 	err := a.Start(ctx)
 	require.ErrorContains(t, err, nobody)
-	require.ErrorContains(t, err, "refused")
+	require.ErrorContains(t, err, "connection refused")
 	require.Less(t, time.Since(begun), patience)
 }
 

@@ -19,7 +19,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Lock provides a *lock.Lock under a name, exclusive, on the module's session. It is closed, and what it holds released, when the application stops.
+// Lock provides a *lock.Lock under a name, exclusive, on the module's session. As with everything in fx, it is made when something asks for it. It is closed,
+// and what it holds released, when the application stops.
 //
 //	type Params struct {
 //		fx.In
@@ -37,6 +38,11 @@ func ReadLock(name, path string, opts ...lock.Option) fx.Option {
 // WriteLock provides the writing side of a shared lock under a name: see lock.NewWrite.
 func WriteLock(name, path string, opts ...lock.Option) fx.Option {
 	return named("WriteLock", name, func(s *session.Session) (*lock.Lock, error) { return lock.NewWrite(s, path, opts...) })
+}
+
+// Semaphore provides a semaphore of so many permits under a name: see lock.NewSemaphore.
+func Semaphore(name, path string, permits int, opts ...lock.Option) fx.Option {
+	return named("Semaphore", name, func(s *session.Session) (*lock.Lock, error) { return lock.NewSemaphore(s, path, permits, opts...) })
 }
 
 // Election provides a *election.Election under a name. It does not campaign by itself: call Campaign or Lead, or use [RunLeader].
@@ -102,7 +108,11 @@ func named[T any](kind, name string, build func(*session.Session) (T, error)) fx
 			return v, fmt.Errorf("fxmodule.%s(%q): %w", kind, name, err)
 		}
 		if c, ok := any(v).(closer); ok {
-			lc.Append(fx.Hook{OnStop: func(ctx context.Context) error { return stopped(c.Close(ctx)) }})
+			lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
+				ctx, cancel := most(ctx, 0.7) // an election waits for the functions that lead
+				defer cancel()
+				return stopped(c.Close(ctx))
+			}})
 		}
 		return v, nil
 	}

@@ -17,36 +17,34 @@ type TLS struct {
 	ServerName string `env:"SERVER_NAME" json:"serverName,omitempty" yaml:"serverName"`
 }
 
-func (t TLS) validate() []error {
-	var wrong []error
+func (t TLS) validate(f *faults) {
 	if !t.Enabled && t != (TLS{}) {
-		wrong = append(wrong, errors.New("fxmodule: Config.TLS.Enabled: it is not set, but other fields of TLS are"))
+		f.add("TLS.Enabled", errors.New("it is not set, but other fields of TLS are"))
 	}
-	if (t.CertFile == "") != (t.KeyFile == "") {
-		wrong = append(wrong, errors.New("fxmodule: Config.TLS.CertFile: it goes with KeyFile: give both or none"))
+	if t.CertFile == "" && t.KeyFile != "" {
+		f.add("TLS.CertFile", errors.New("none is given for KeyFile"))
 	}
-	return wrong
+	if t.CertFile != "" && t.KeyFile == "" {
+		f.add("TLS.KeyFile", errors.New("none is given for CertFile"))
+	}
+	t.config(f)
 }
 
-// config reads the files.
-func (t TLS) config() (*tls.Config, error) {
+// config reads the files. What it returns is of no use if there are faults.
+func (t TLS) config(f *faults) *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	if t.CAFile != "" {
 		pem, err := os.ReadFile(t.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("fxmodule: Config.TLS.CAFile: %w", err)
-		}
+		f.add("TLS.CAFile", err)
 		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("fxmodule: Config.TLS.CAFile: %s holds no certificate", t.CAFile)
+		if !c.RootCAs.AppendCertsFromPEM(pem) && err == nil {
+			f.add("TLS.CAFile", fmt.Errorf("%s holds no certificate", t.CAFile))
 		}
 	}
-	if t.CertFile != "" {
+	if t.CertFile != "" && t.KeyFile != "" {
 		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("fxmodule: Config.TLS.CertFile: %w", err)
-		}
+		f.add("TLS.CertFile", err)
 		c.Certificates = []tls.Certificate{pair}
 	}
-	return c, nil
+	return c
 }

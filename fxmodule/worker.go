@@ -2,6 +2,7 @@ package fxmodule
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"go.uber.org/fx"
@@ -9,14 +10,15 @@ import (
 
 // worker is a function that runs while the application does: from its OnStart until it has returned, of itself or because OnStop ended its context.
 type worker struct {
+	name   string // in errors
 	run    func(ctx context.Context)
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
 // work has a function run while the application does.
-func work(lc fx.Lifecycle, run func(ctx context.Context)) {
-	w := &worker{run: run}
+func work(lc fx.Lifecycle, name string, run func(ctx context.Context)) {
+	w := &worker{name: name, run: run}
 	lc.Append(fx.Hook{OnStart: w.start, OnStop: w.stop})
 }
 
@@ -40,7 +42,7 @@ func (w *worker) stop(ctx context.Context) error {
 	case <-w.done:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return fmt.Errorf("fxmodule: %s: the function has not returned in time: %w", w.name, context.Cause(ctx))
 	}
 }
 

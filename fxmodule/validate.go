@@ -1,0 +1,112 @@
+package fxmodule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// Validate says everything that is wrong, each field by its name in one line of the error; nil if nothing is. It reads the files that TLS names, and connects to
+// nobody.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	var f faults
+	c.validateServers(&f)
+	c.validateTimes(&f)
+	if c.Startup != StartupWait && c.Startup != StartupLazy {
+		f.add("Startup", fmt.Errorf("%q is neither %q nor %q", c.Startup, StartupWait, StartupLazy))
+	}
+	f.add("MaxPacket", refused(session.WithMaxPacket(c.MaxPacket)))
+	c.validateRights(&f)
+	c.TLS.validate(&f)
+	return errors.Join(f...)
+}
+
+// faults are what is wrong, each with the name of its field.
+type faults []error
+
+// add notes what is wrong with a field; nil: nothing is.
+func (f *faults) add(field string, err error) {
+	if err != nil {
+		*f = append(*f, fmt.Errorf("fxmodule: Config.%s: %w", field, err))
+	}
+}
+
+func (c Config) validateServers(f *faults) {
+	switch {
+	case len(c.Servers) > 0:
+		f.add("Servers", valid(session.New(c.Servers)))
+	case !c.Embedded:
+		f.add("Servers", errors.New("none is given, and Embedded is not set"))
+	}
+	if c.Namespace != "" {
+		f.add("Namespace", refused(session.WithNamespace(c.Namespace)))
+	}
+	if c.Embedded && len(c.Servers) > 0 {
+		f.add("Embedded", errors.New("it would be used instead of Servers: give one of the two"))
+	}
+	if c.Embedded && c.TLS.Enabled {
+		f.add("Embedded", errors.New("its server has no TLS, and TLS.Enabled is set"))
+	}
+	if c.EmbeddedListen != "" {
+		if !c.Embedded {
+			f.add("EmbeddedListen", errors.New("Embedded is not set"))
+		}
+		f.add("EmbeddedListen", listenable(c.EmbeddedListen))
+	}
+}
+
+func (c Config) validateTimes(f *faults) {
+	timeout := session.WithTimeout(time.Duration(c.Timeout))
+	wrong := refused(timeout)
+	f.add("Timeout", wrong)
+	switch {
+	case c.Tick == 0:
+	case wrong != nil: // whether the two go together can't be told
+		f.add("Tick", refused(session.WithTimeout(time.Hour), session.WithTick(time.Duration(c.Tick))))
+	default:
+		f.add("Tick", refused(timeout, session.WithTick(time.Duration(c.Tick))))
+	}
+}
+
+func (c Config) validateRights(f *faults) {
+	if c.AuthScheme == "" && c.AuthSecret != "" {
+		f.add("AuthScheme", errors.New("none is given for AuthSecret"))
+	}
+	if c.AuthScheme != "" && c.AuthSecret == "" {
+		f.add("AuthSecret", errors.New("none is given for AuthScheme"))
+	}
+	if c.Private && c.AuthScheme == "" {
+		f.add("Private", errors.New("without a credential nobody could use what is created"))
+	}
+}
+
+// listenable finds slips of the pen in an address to listen on.
+func listenable(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%q: the port is not a number from 0 to 65535", address)
+	}
+	return nil
+}
+
+// refused is what a session says against options.
+func refused(opts ...session.Option) error {
+	return valid(session.New([]string{"localhost"}, opts...))
+}
+
+// valid tells whether a session could be made. It was not connected, so that closing it waits for nothing.
+func valid(s *session.Session, err error) error {
+	if err != nil {
+		return err
+	}
+	return s.Close(context.Background()) // bounded: see above
+}
