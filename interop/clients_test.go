@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/scratch"
 	"github.com/troupe-go/troupe/interop"
 )
 
@@ -18,9 +19,9 @@ type shared struct {
 	mu     sync.Mutex
 	made   bool
 	driver *driver
-	folder string // of what was compiled
-	err    error  // it could not be started
-	left   error  // it is not here
+	folder *scratch.Folder // of what was compiled
+	err    error           // it could not be started
+	left   error           // it is not here
 	start  func(folder string) (*driver, error)
 	find   func() error
 }
@@ -42,9 +43,9 @@ func (s *shared) make() {
 	if s.left = s.find(); s.left != nil {
 		return
 	}
-	s.folder, s.err = os.MkdirTemp("", "troupe-interop-*")
+	s.folder, s.err = scratch.New("troupe-interop")
 	if s.err == nil {
-		s.driver, s.err = s.start(s.folder)
+		s.driver, s.err = s.start(s.folder.Path())
 	}
 }
 
@@ -116,8 +117,6 @@ func stopShared() {
 		if s.driver != nil {
 			s.driver.stop()
 		}
-		if s.folder != "" {
-			_ = os.RemoveAll(s.folder)
-		}
+		s.folder.Remove()
 	}
 }

@@ -13,5 +13,3 @@ var supported = errors.New("real ZooKeeper is left out: it needs a Unix system, 
 func suspend(*os.Process) error { return supported }
 
 func resume(*os.Process) error { return supported }
-
-func tryLock(*os.File) (bool, error) { return false, supported }

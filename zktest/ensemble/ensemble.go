@@ -6,18 +6,21 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/troupe-go/troupe/internal/scratch"
 )
 
 const (
 	pollEvery    = 15 * time.Millisecond
 	startTimeout = time.Minute // far more than it takes: machines that run tests are busy
 	logLines     = 60          // of each server, shown when a test failed
+	rootKind     = "troupe-zookeeper"
 )
 
 // Ensemble is a set of real ZooKeeper servers, numbered from 0. Safe for concurrent use. Methods that take a number panic, as an index does, if
 // there is no such server.
 type Ensemble struct {
-	root    root
+	root    *scratch.Folder
 	plan    *plan
 	servers []*server
 	proxies []*Proxy // in front of the client ports
@@ -73,7 +76,7 @@ func New(n int, opts ...Option) (*Ensemble, error) {
 }
 
 func (e *Ensemble) build(n int, s settings, install installation) (err error) {
-	if e.root, err = makeRoot(); err != nil {
+	if e.root, err = scratch.New(rootKind); err != nil {
 		return err
 	}
 	if e.plan, err = newPlan(n, s.ports); err != nil {
@@ -83,7 +86,7 @@ func (e *Ensemble) build(n int, s settings, install installation) (err error) {
 		return err
 	}
 	for i := range n {
-		sv, err := newServer(i, e.root.path, e.plan, s, install)
+		sv, err := newServer(i, e.root.Path(), e.plan, s, install)
 		if err != nil {
 			return err
 		}
@@ -120,7 +123,7 @@ func (e *Ensemble) Close() {
 		if e.plan != nil {
 			e.plan.release()
 		}
-		e.root.remove()
+		e.root.Remove()
 	})
 }
 

@@ -1,11 +1,15 @@
 package ensemble
 
-import "io"
+import (
+	"io"
+
+	"github.com/troupe-go/troupe/internal/scratch"
+)
 
 // What only the tests of this package see.
 var (
 	FindIn     = func(env func(string) string, debian string) error { _, err := findIn(env, debian); return err }
-	Sweep      = sweep
+	Sweep      = func(dir string) { scratch.Sweep(dir, rootKind) }
 	ParseStats = parseStats
 	ParseConn  = parseConn
 )
@@ -19,4 +23,4 @@ func WithPorts() Option { return func(s *settings) error { s.ports = true; retur
 
 func (e *Ensemble) Pid(i int) int { return e.servers[i].proc.os.Pid }
 
-func (e *Ensemble) Root() string { return e.root.path }
+func (e *Ensemble) Root() string { return e.root.Path() }
