@@ -47,7 +47,7 @@ func until(t *testing.T, addr, says string) {
 		defer answer.Body.Close()
 		text, err := io.ReadAll(answer.Body)
 		return err == nil && strings.Contains(string(text), says)
-	}, 20*time.Second, 20*time.Millisecond, says)
+	}, time.Minute, 20*time.Millisecond, says)
 }
 
 func address(t *testing.T) string {

@@ -150,7 +150,7 @@ func TestWorkersEndWithAParentThatIsKilled(t *testing.T) {
 	out.await(t, "pause ")
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
-	require.Eventually(t, func() bool { return len(processes(binary)) == 0 }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return len(processes(binary)) == 0 }, time.Minute, 50*time.Millisecond)
 }
 
 func TestBadArgumentsAreRefusedAtOnce(t *testing.T) {

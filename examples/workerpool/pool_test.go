@@ -39,7 +39,7 @@ func eventually(t *testing.T, p *pool, pleases func(name string) bool) target {
 		var ok bool
 		found, ok = p.choose(pleases)
 		return ok
-	}, 20*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	return found
 }
 
