@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -22,6 +23,7 @@ const path = "/locks/orders"
 type world struct {
 	*testing.T
 	server *zktest.Server
+	system *actors.System // that all sessions share: one each would be half the work of most tests
 }
 
 // inBubble runs a test in virtual time.
@@ -29,7 +31,9 @@ func inBubble(t *testing.T, f func(w *world), opts ...zktest.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		opts = append([]zktest.Option{zktest.WithTick(500 * time.Millisecond), zktest.WithSessionTimeouts(time.Second, time.Minute)}, opts...)
-		f(&world{t, zktest.Start(t, opts...)})
+		system := actors.New()
+		t.Cleanup(func() { _ = system.Close(context.Background()) })
+		f(&world{t, zktest.Start(t, opts...), system})
 	})
 }
 
@@ -42,7 +46,7 @@ type host struct {
 func (w *world) host(name string, opts ...session.Option) *host {
 	w.Helper()
 	machine := w.server.Host(name)
-	opts = append([]session.Option{session.WithDialer(machine.Dialer()), session.WithTimeout(6 * time.Second)}, opts...)
+	opts = append([]session.Option{session.WithDialer(machine.Dialer()), session.WithTimeout(6 * time.Second), session.WithSystem(w.system)}, opts...)
 	s, err := session.Open(w.Context(), w.server.Hosts(), opts...)
 	require.NoError(w, err)
 	w.Cleanup(func() {
