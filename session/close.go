@@ -67,16 +67,21 @@ func (s *Session) tearDown(ctx context.Context) (err error) {
 	<-s.scope.Done() // prompt: nothing blocks in an actor
 	s.mu.Lock()
 	e := s.cur
+	unused := e != nil && errors.Is(e.cause, ErrAuthFailed) && !e.begun
 	s.mu.Unlock()
 	if e != nil {
-		alive := s.over(e, ErrClosed, ErrClosed)
-		if e.conn != nil {
-			if err = e.conn.Close(ctx); !alive {
-				err = nil
-			}
+		s.over(e, ErrClosed, ErrClosed)
+		if e.conn != nil { // also of one that was over: its farewell may be under way
+			err = e.conn.Close(ctx)
+		}
+		if unused {
+			err = nil // nothing was ever asked in it
+		}
+		if err == nil {
+			e.gone.Close()
 		}
 	}
-	stop := context.AfterFunc(ctx, s.cut) // retired epochs are given as much time to say farewell
+	stop := context.AfterFunc(ctx, s.cut) // tasks are given as much time
 	s.tasks.end()
 	stop()
 	s.cut()
@@ -97,9 +102,9 @@ func (s *Session) actorEnded(cause error) {
 		s.fail(ErrClosed) // nothing, if it was Close
 	}
 	s.mu.Lock()
-	seats := s.members()
+	seats, gone := s.members(), s.cur != nil && s.cur.gone.Closed()
 	s.mu.Unlock()
 	for _, t := range seats {
-		t.endSession(s.Err())
+		t.endSession(s.Err(), gone)
 	}
 }

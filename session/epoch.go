@@ -1,8 +1,11 @@
 package session
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
@@ -19,9 +22,14 @@ type epoch struct {
 	up    bool   // there is a connection
 	ups   uint64 // how many there have been
 	over  bool
-	cause error // why it is over
+	cause error         // why it is over
+	gone  *notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
 
 	asks map[*ask]struct{} // reads with a watch that were not answered yet
+}
+
+func newEpoch(number uint64) *epoch {
+	return &epoch{number: number, gone: notify.NewLatch(), asks: make(map[*ask]struct{})}
 }
 
 // hear takes what the connection says, in its order. It decides at once what must not wait, and passes everything on to the actor.
@@ -32,7 +40,8 @@ func (s *Session) hear(e *epoch, ev link.Event) {
 	case link.Down:
 		s.onDown(e)
 	case link.Ended:
-		s.over(e, endCause(ev.Cause), ErrExpired)
+		cause := endCause(ev.Cause)
+		s.over(e, cause, ofHolds(cause))
 	case link.Proved:
 		s.onProved(e, ev.Sent)
 		return
@@ -106,6 +115,9 @@ func (s *Session) over(e *epoch, cause, holds error) bool {
 		return false
 	}
 	e.over, e.up, e.server, e.cause = true, false, "", cause
+	if errors.Is(cause, ErrExpired) {
+		e.gone.Close()
+	}
 	ended := s.take(holds)
 	s.trust.drop()
 	s.trust.until = instant{}
@@ -124,16 +136,48 @@ func (s *Session) over(e *epoch, cause, holds error) bool {
 	return true
 }
 
-// retire closes the connection of an epoch that is over, in the background: if it can still be reached, ZooKeeper is told that the session is over,
-// so that its znodes go at once.
+// ofHolds is what the holds of an epoch end with that its connection says is over. A refused credential ends the session, and nobody says that their znodes
+// are gone.
+func ofHolds(cause error) error {
+	if errors.Is(cause, ErrExpired) {
+		return ErrExpired
+	}
+	return fmt.Errorf("%w: %w", ErrClosed, cause)
+}
+
+// retire closes the connection of an epoch that is over, in the background. If ZooKeeper has not said that its session is over, it is told so, as soon as it
+// can be reached, so that the znodes go at once.
 func (s *Session) retire(e *epoch) {
 	s.mu.Lock()
-	conn, patience := e.conn, max(e.timeout, s.cfg.timeout)
+	conn := e.conn
 	s.mu.Unlock()
 	if conn == nil {
+		e.gone.Close()
 		return
 	}
-	if !s.tasks.run(func() { s.farewell(conn, patience) }) {
+	if !s.tasks.run(func() { s.farewell(e) }) {
 		conn.Abandon()
 	}
+}
+
+// farewell closes a connection for good, and ends its ZooKeeper session. That takes as long as it takes, or as the session lives: nothing else may begin
+// before (see steward.takeOver), and nobody else would ever know when its znodes are gone.
+func (s *Session) farewell(e *epoch) {
+	if err := e.conn.Close(s.life); err != nil {
+		s.log.Warn("a ZooKeeper session could not be closed", "epoch", e.number, "error", err)
+		return
+	}
+	e.gone.Close()
+}
+
+// buried waits until ZooKeeper is known to have ended an epoch that is over: nil, or [ErrClosed] if the session is closed before that is known.
+func (s *Session) buried(e *epoch) error {
+	select {
+	case <-e.gone.C():
+	case <-s.end.Done():
+		if !e.gone.Closed() {
+			return s.closedErr()
+		}
+	}
+	return nil
 }

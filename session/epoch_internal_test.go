@@ -20,7 +20,8 @@ func TestANewTimeoutWithinAnEpoch(t *testing.T) {
 	require.NoError(t, err)
 	conn, err := link.Open(link.Config{Servers: []string{"a:1"}, Timeout: time.Second, Dial: nowhere}, func(link.Event) {})
 	require.NoError(t, err)
-	e := &epoch{number: 1, conn: conn, asks: make(map[*ask]struct{})}
+	e := newEpoch(1)
+	e.conn = conn
 	s.mu.Lock()
 	s.cur, s.started = e, true
 	s.mu.Unlock()

@@ -7,17 +7,11 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// Remove deletes a znode for certain: it is repeated until ZooKeeper has confirmed that it is gone, or the epoch is over. done gets nil in both cases, and
-// [ErrClosed] if the session is closed before.
+// Remove deletes a znode for certain: it is repeated until ZooKeeper has confirmed that it is gone, or that its session is, and every ephemeral znode with it.
+// done gets nil in both cases, and [ErrClosed] if the session is closed before: then the znode may stand.
 func (t *Seat) Remove(number uint64, path string, done func(error)) {
-	unlessClosed := func(err error) error {
-		if errors.Is(err, ErrClosed) {
-			return err
-		}
-		return nil
-	}
+	s := t.session
 	t.within(number, func(e *epoch) {
-		s := t.session
 		s.mu.Lock()
 		c := s.ledger.at(t, path)
 		another := c == nil && s.ledger.byPath[path] != nil
@@ -26,8 +20,28 @@ func (t *Seat) Remove(number uint64, path string, done func(error)) {
 		if !another {
 			err = s.remove(e, path, c)
 		}
-		done(unlessClosed(err))
-	}, func(err error) { done(unlessClosed(err)) })
+		done(s.unlessGone(e, err))
+	}, func(err error) {
+		s.mu.Lock()
+		e := s.cur
+		s.mu.Unlock()
+		if e != nil && e.number != number {
+			e = nil // the next begins when the one before is gone
+		}
+		done(s.unlessGone(e, err))
+	})
+}
+
+// unlessGone is what became of a deletion that may have been ended by the end of its epoch, nil for one long gone: that is as good, once it is known at the
+// servers.
+func (s *Session) unlessGone(e *epoch, err error) error {
+	if e != nil && errors.Is(err, ErrExpired) {
+		return s.buried(e)
+	}
+	if errors.Is(err, ErrClosed) {
+		return err
+	}
+	return nil
 }
 
 // remove deletes until it is gone. What stands in its way (a right that was taken away) may be put right by somebody, so it is tried again.

@@ -19,6 +19,7 @@ type (
 		epoch *epoch
 		now   bool
 	}
+	gone   struct{ epoch *epoch } // ZooKeeper has ended its session, or ours is closed
 	seated struct{ seat *Seat }
 	asked  struct{ ask *ask } // a read with a watch
 	heard  struct {           // what came of it
@@ -33,6 +34,7 @@ func (begin) message()   {}
 func (told) message()    {}
 func (synced) message()  {}
 func (trusted) message() {}
+func (gone) message()    {}
 func (seated) message()  {}
 func (asked) message()   {}
 func (heard) message()   {}

@@ -27,10 +27,14 @@ type (
 	// idle session's trust runs out silently.
 	TrustGained struct{ Epoch uint64 }
 
-	// EpochEnded: the ZooKeeper session is over ([ErrExpired]), or given up ([ErrRestarted], [ErrClosed]). Its ephemeral znodes are gone, or going.
+	// EpochEnded: the ZooKeeper session is over. Gone tells whether ZooKeeper has confirmed that, so that every ephemeral znode of it is gone: it has
+	// expired ([ErrExpired]), or was closed after a failure in this process ([ErrRestarted]; it comes only when that is confirmed). Not Gone is an epoch
+	// that ends with the session, of which SessionEnded says next why: its znodes may stand until ZooKeeper lets it expire, and whatever was to be deleted
+	// is not known to be.
 	EpochEnded struct {
 		Epoch uint64
 		Cause error
+		Gone  bool
 	}
 
 	// SessionEnded: there will be no further epoch and no further notice.

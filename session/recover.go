@@ -22,7 +22,7 @@ func (t *Seat) debris(leaving bool) []string {
 }
 
 // Recover tells, after the restart of whoever has the seat, which of its znodes really exist in this epoch: those that stand, and apart those whose deletion is
-// under way, which nobody may take over. Creates that were under way are waited for, so that none turns up later.
+// under way, which nobody may take over. Creates that were under way are waited for, so that none turns up later. Errors: [ErrExpired], [ErrClosed].
 func (t *Seat) Recover(number uint64, done func(standing, leaving []string, err error)) {
 	t.within(number, func(e *epoch) {
 		s := t.session

@@ -17,6 +17,7 @@ type Seat struct {
 	mu     sync.Mutex // held while a notice is delivered
 	notice func(Notice)
 	told   uint64 // the epoch that it was told of, 0: none
+	down   bool   // it was told that the connection is
 	gone   bool
 }
 
@@ -71,13 +72,23 @@ func (t *Seat) left() bool {
 	return t.gone
 }
 
-// tell delivers a notice of the epoch that the seat knows of.
+// tell delivers a notice of the epoch that the seat knows of. That the connection is down is told once.
 func (t *Seat) tell(n Notice) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.gone && t.told != 0 {
-		t.notice(n)
+	if t.gone || t.told == 0 {
+		return
 	}
+	switch n.(type) {
+	case Disconnected:
+		if t.down {
+			return
+		}
+		t.down = true
+	case Reconnected:
+		t.down = false
+	}
+	t.notice(n)
 }
 
 // beginEpoch tells of a new epoch, once; false if the seat knows of it.
@@ -87,32 +98,32 @@ func (t *Seat) beginEpoch(n EpochBegan) bool {
 	if t.gone || t.told == n.Epoch {
 		return false
 	}
-	t.told = n.Epoch
+	t.told, t.down = n.Epoch, false
 	t.notice(n)
 	return true
 }
 
-// endEpoch tells of the end of the epoch that the seat knows of.
-func (t *Seat) endEpoch(cause error) {
+// endEpoch tells of the end of the epoch that the seat knows of, and whether ZooKeeper has confirmed it.
+func (t *Seat) endEpoch(cause error, gone bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.endEpochLocked(cause)
+	t.endEpochLocked(cause, gone)
 }
 
-func (t *Seat) endEpochLocked(cause error) {
+func (t *Seat) endEpochLocked(cause error, gone bool) {
 	if t.gone || t.told == 0 {
 		return
 	}
-	n := EpochEnded{Epoch: t.told, Cause: cause}
+	n := EpochEnded{Epoch: t.told, Cause: cause, Gone: gone}
 	t.told = 0
 	t.notice(n)
 }
 
 // endSession tells of the end of everything.
-func (t *Seat) endSession(cause error) {
+func (t *Seat) endSession(cause error, gone bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.endEpochLocked(cause)
+	t.endEpochLocked(cause, gone)
 	if !t.gone {
 		t.notice(SessionEnded{Cause: cause})
 	}

@@ -13,6 +13,7 @@ type steward struct {
 	self actors.Self[message]
 
 	epoch   *epoch // the one in charge, nil between two
+	before  *epoch // of the incarnation before: over, and not known to be gone
 	begun   bool
 	began   EpochBegan
 	up      bool // as the seats know it
@@ -24,25 +25,71 @@ type steward struct {
 
 func newSteward(s *Session, self actors.Self[message]) *steward {
 	s.mu.Lock() // the actor's name is known once spawn has let go of it
-	started, seats := s.started, s.members()
+	started, last := s.started, s.cur
 	s.mu.Unlock()
 	w := &steward{Session: s, self: self, table: newWatchTable()}
 	w.send = w.request
-	if self.Incarnation() > 1 && started {
-		for _, t := range seats {
-			t.endEpoch(ErrRestarted) // it may have been told of the one that the incarnation before had in charge
-		}
+	switch {
+	case self.Incarnation() == 1 || !started:
+	case last == nil:
 		w.open()
+	default:
+		w.takeOver(last)
 	}
 	return w
+}
+
+// takeOver begins an incarnation after a crash, with the epoch of the one before. That epoch is over, since its table of watches is lost, but its ZooKeeper
+// session may live on until it can be told so, with every znode. Until ZooKeeper has confirmed the end nobody is told of it, and no epoch begins: neither is
+// anything reported as gone that stands, nor can what was sent in the old epoch be carried out behind the back of the next.
+func (w *steward) takeOver(e *epoch) {
+	if w.over(e, ErrRestarted, ErrRestarted) { // else Stopping has done it, or the connection
+		w.retire(e)
+	}
+	if errors.Is(e.cause, ErrAuthFailed) {
+		w.fail(e.cause)
+		return
+	}
+	w.before = e
+	if e.gone.Closed() {
+		w.onBuried()
+		return
+	}
+	w.tell(Disconnected{e.number})
+	w.tasks.run(func() {
+		_ = w.buried(e) // an error is the end of the session, and of this actor
+		w.ref.Tell(gone{e})
+	})
+}
+
+// onBuried goes over from the epoch of the incarnation before to the next.
+func (w *steward) onBuried() {
+	e := w.before
+	w.before = nil
+	w.endEpoch(e.cause)
+	w.open()
+}
+
+// endEpoch tells the seats of the end of an epoch that is known to be gone.
+func (w *steward) endEpoch(cause error) {
+	w.mu.Lock()
+	seats := w.members()
+	w.mu.Unlock()
+	for _, t := range seats {
+		t.endEpoch(cause, true)
+	}
 }
 
 // Receive implements [actors.Receiver].
 func (w *steward) Receive(m message) {
 	switch m := m.(type) {
 	case begin:
-		if w.epoch == nil {
+		if w.epoch == nil && w.before == nil {
 			w.open()
+		}
+	case gone:
+		if m.epoch == w.before && m.epoch.gone.Closed() {
+			w.onBuried()
 		}
 	case told:
 		if m.epoch == w.epoch {
@@ -91,7 +138,7 @@ func (w *steward) open() {
 		return
 	}
 	w.epochs++
-	e := &epoch{number: w.epochs, asks: make(map[*ask]struct{})}
+	e := newEpoch(w.epochs)
 	w.cur = e
 	w.turned()
 	w.mu.Unlock()
@@ -206,19 +253,15 @@ func (w *steward) onEnded(cause error) {
 	e := w.epoch
 	w.log.Info("epoch ended", "epoch", e.number, "session", w.began.SessionID, "cause", cause)
 	w.epoch, w.table = nil, newWatchTable()
-	w.mu.Lock()
-	seats := w.members()
-	w.mu.Unlock()
-	for _, t := range seats {
-		t.endEpoch(cause)
+	if errors.Is(cause, ErrAuthFailed) {
+		w.fail(cause) // which tells the seats: nobody has said that their znodes are gone
+		return
 	}
-	w.Session.retire(e)
-	switch {
-	case errors.Is(cause, ErrAuthFailed):
-		w.fail(cause)
-	case w.begun:
+	w.endEpoch(cause)
+	w.retire(e)
+	if w.begun {
 		w.open()
-	default:
+	} else {
 		w.barren++
 		pause := backoff(w.barren)
 		w.tasks.run(func() { // a server that ends every session at once is not to be asked for one after the other

@@ -1,11 +1,6 @@
 package session
 
-import (
-	"context"
-	"time"
-
-	"github.com/troupe-go/troupe/session/internal/link"
-)
+import "time"
 
 // The keeping of trust. Everything here but the reactions of timers is called with the session's mutex held, so that a change of trust and its announcement
 // are one: whoever was refused a hold for want of trust hears of it when trust comes back.
@@ -142,13 +137,4 @@ func (s *Session) onProved(e *epoch, sent time.Time) {
 	}
 	s.mu.Unlock()
 	finish(ended)
-}
-
-// farewell closes a connection for good, its ZooKeeper session with it if that can still be reached.
-func (s *Session) farewell(conn *link.Conn, patience time.Duration) {
-	ctx, cancel := context.WithTimeout(s.life, patience)
-	defer cancel()
-	if err := conn.Close(ctx); err != nil {
-		s.log.Warn("a ZooKeeper session could not be closed", "error", err)
-	}
 }

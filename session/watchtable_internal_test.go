@@ -51,7 +51,7 @@ func newStage(t *testing.T, seed uint64) *stage {
 		T: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), armed: map[watchKey]bool{},
 		exists: map[string]bool{"/a": true, "/b": true}, changes: map[watchKey]int{},
 	}
-	g.steward = &steward{Session: s, table: newWatchTable(), epoch: &epoch{number: 1, asks: map[*ask]struct{}{}}}
+	g.steward = &steward{Session: s, table: newWatchTable(), epoch: newEpoch(1)}
 	g.steward.send = func(a *ask, watch bool) { g.requests = append(g.requests, request{a, watch}) }
 	for range 3 {
 		a := &audience{stage: g, seen: map[watchKey]int{}, answered: map[watchKey]bool{}, credit: map[string]int{}, pending: map[watchKey]int{}}

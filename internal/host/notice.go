@@ -12,7 +12,7 @@ func (h *host[P]) onNotice(n session.Notice) {
 	case session.EpochBegan:
 		h.step(machine.EpochBegan{Epoch: n.Epoch, SessionID: n.SessionID, Trusted: n.Trusted})
 	case session.EpochEnded:
-		if h.cfg.Session.Err() == nil { // else it is this process that ended it: ZooKeeper may have heard nothing, and the end of the instance is on its way
+		if n.Gone { // else it ends with the session, ZooKeeper may have heard nothing, and the end of the instance is on its way
 			h.step(machine.EpochEnded{Epoch: n.Epoch})
 			h.forget()
 		}
@@ -40,7 +40,9 @@ func (h *host[P]) note(n session.Notice) {
 	case session.EpochBegan:
 		*v = view{epoch: n.Epoch, session: n.SessionID, trusted: n.Trusted}
 	case session.EpochEnded:
-		*v = view{}
+		if n.Gone {
+			*v = view{}
+		}
 	case session.Disconnected:
 		v.suspended = true
 	case session.Reconnected:

@@ -18,8 +18,10 @@ func (h *host[P]) takeOver(v view) {
 		h.ref.Tell(swept{incarnation: incarnation})
 		return
 	}
-	h.seat.Recover(v.epoch, func(standing, leaving []string, _ error) { // an error: the epoch is over, and EpochEnded says so
-		h.ref.Tell(recovered{incarnation, v.epoch, standing, leaving})
+	h.seat.Recover(v.epoch, func(standing, leaving []string, err error) {
+		if err == nil { // else the epoch is over, and EpochEnded says when nothing of it is left
+			h.ref.Tell(recovered{incarnation, v.epoch, standing, leaving})
+		}
 	})
 }
 
@@ -34,7 +36,7 @@ func (h *host[P]) postpone(m message) bool {
 		case session.SessionEnded:
 			h.fail(n.Cause)
 		case session.EpochEnded:
-			if h.cfg.Session.Err() == nil { // see onNotice
+			if n.Gone { // see onNotice
 				h.forget() // what was to be swept is gone by itself
 				h.ref.Tell(swept{incarnation: h.self.Incarnation()})
 			}

@@ -111,7 +111,7 @@ func (a *actor) onNotice(n session.Notice) {
 	case session.EpochBegan:
 		a.step(recipe.EpochBegan{Epoch: n.Epoch, SessionID: n.SessionID, Trusted: n.Trusted})
 	case session.EpochEnded:
-		if a.cfg.Session.Err() == nil { // else it is this process that ended it: ZooKeeper may have heard nothing, and the end of the instance is on its way
+		if n.Gone { // else it ends with the session, ZooKeeper may have heard nothing, and the end of the instance is on its way
 			a.step(recipe.EpochEnded{Epoch: n.Epoch})
 		}
 	case session.Disconnected:
@@ -148,7 +148,9 @@ func (a *actor) note(n session.Notice) {
 	case session.EpochBegan:
 		a.view = view{epoch: n.Epoch, session: n.SessionID, trusted: n.Trusted}
 	case session.EpochEnded:
-		a.view = view{}
+		if n.Gone {
+			a.view = view{}
+		}
 	case session.Disconnected:
 		a.view.suspended = true
 	case session.Reconnected:

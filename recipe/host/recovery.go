@@ -15,8 +15,10 @@ func (a *actor) recover(v view) {
 		a.ref.Tell(swept{incarnation})
 		return
 	}
-	a.seat.Recover(v.epoch, func(standing, leaving []string, _ error) { // an error: the epoch is over, and EpochEnded says so
-		a.ref.Tell(recovered{incarnation, v.epoch, append(standing, leaving...)})
+	a.seat.Recover(v.epoch, func(standing, leaving []string, err error) {
+		if err == nil { // else the epoch is over, and EpochEnded says when nothing of it is left
+			a.ref.Tell(recovered{incarnation, v.epoch, append(standing, leaving...)})
+		}
 	})
 }
 
@@ -31,7 +33,7 @@ func (a *actor) postpone(m message) bool {
 		case session.SessionEnded:
 			a.fail(n.Cause)
 		case session.EpochEnded:
-			if a.cfg.Session.Err() == nil { // see onNotice
+			if n.Gone { // see onNotice
 				a.ref.Tell(swept{a.self.Incarnation()}) // what was to be swept is gone by itself
 			}
 		}

@@ -1,0 +1,316 @@
+package host_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/contend"
+	"github.com/troupe-go/troupe/internal/host"
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+const patience = 12 * time.Second // of ZooKeeper with the session
+
+// pledge is somebody who asked for the end of something while nobody could be reached, and waits for its confirmation.
+type pledge struct {
+	name   string
+	path   string     // of its znode
+	answer chan error // capacity 1
+	stood  bool       // the znode stood when the answer came; set before
+}
+
+// cutOff is a process that is cut off from ZooKeeper with three ends pending: of a claim, of a standing intent and of an instance.
+type cutOff struct {
+	*testing.T
+	server  *zktest.Server
+	session *session.Session
+	id      int64 // of the ZooKeeper session
+	heal    func()
+	released,
+	stoodDown,
+	closed *pledge
+	claimed *host.Instance[*host.Possession]
+	refuse  atomic.Bool   // credentials
+	timeout atomic.Uint32 // in milliseconds, that servers negotiate; 0: as they like
+}
+
+func (c *cutOff) pledges() []*pledge { return []*pledge{c.released, c.stoodDown, c.closed} }
+
+// reset lets the session's own actor panic as often as that, as a bug in it would: in the epoch, and whenever it takes up its work again.
+func (c *cutOff) reset(times int) {
+	synctest.Wait()
+	for range times - 1 {
+		first := true
+		c.seat(func(session.Notice) bool { return !first })
+		first = false
+	}
+	c.seat(func(session.Notice) bool { return true })
+}
+
+// seat takes a seat where a notice panics, once, when it is to.
+func (c *cutOff) seat(now func(session.Notice) bool) {
+	done := false
+	_, err := c.session.Seat("a bug", func(n session.Notice) {
+		if !done && now(n) {
+			done = true
+			panic("on purpose")
+		}
+	})
+	require.NoError(c, err)
+	synctest.Wait()
+}
+
+// pending: no end has been reported, and all znodes stand.
+func (c *cutOff) pending() {
+	c.Helper()
+	synctest.Wait()
+	for _, p := range c.pledges() {
+		require.Empty(c, p.answer, p.name)
+		require.True(c, c.stands(p.path), p.name)
+	}
+}
+
+func (c *cutOff) stands(path string) bool {
+	for _, s := range c.server.Sessions() {
+		if slices.Contains(s.Ephemeral, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// negotiated is a connection over which the server's timeout comes out as it is told.
+type negotiated struct {
+	net.Conn
+	timeout uint32
+	read    int
+}
+
+func (n *negotiated) Read(p []byte) (int, error) {
+	const at = 8 // behind the length and the protocol's version
+	if n.timeout != 0 && n.read < at+4 {
+		p = p[:min(len(p), at+4-n.read)]
+	}
+	got, err := n.Conn.Read(p)
+	var own [4]byte
+	binary.BigEndian.PutUint32(own[:], n.timeout)
+	for i := range got {
+		if b := n.read + i - at; n.timeout != 0 && b >= 0 && b < 4 {
+			p[i] = own[b]
+		}
+	}
+	n.read += got
+	return got, err
+}
+
+func cutOffInBubble(t *testing.T, test func(c *cutOff)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, err := zktest.New(zktest.WithTick(200*time.Millisecond), zktest.WithSessionTimeouts(time.Second, time.Minute))
+		require.NoError(t, err)
+		c := &cutOff{T: t, server: server}
+		t.Cleanup(func() {
+			require.NoError(t, server.Close())
+			synctest.Wait()
+		})
+		server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpSetAuth && c.refuse.Load() {
+				return zktest.Fail(-115)
+			}
+			return zktest.Pass
+		})
+		machine := server.Host("this")
+		c.session, err = session.Open(t.Context(), server.Hosts(), session.WithTimeout(patience), session.WithAuth("digest", []byte("a:b")),
+			session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+				raw, err := machine.Dialer()(ctx, network, addr)
+				return &negotiated{Conn: raw, timeout: c.timeout.Load()}, err
+			}))
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			_ = c.session.Close(ctx) // what becomes of it is a matter of the case
+		})
+		c.id = c.session.Status().SessionID
+		c.ask(machine)
+		test(c)
+	})
+}
+
+// ask acquires three things, cuts the process off, and asks for their end.
+func (c *cutOff) ask(from zktest.Host) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	c.Cleanup(cancel)
+	claimed, standing, closing := c.instance("/claimed"), c.instance("/standing"), c.instance("/closing")
+	c.claimed = claimed
+	p, err := claimed.Claim(ctx, false)
+	require.NoError(c, err)
+	standing.Stand()
+	q := <-standing.Won()
+	r, err := closing.Claim(ctx, false)
+	require.NoError(c, err)
+	time.Sleep(time.Minute)
+	c.heal = from.Partition()
+	c.released = c.begin("released", p.Path(), func() error { return p.Release(ctx) })
+	c.stoodDown = c.begin("stood down", q.Path(), func() error { return standing.StandDown(ctx) })
+	c.closed = c.begin("closed", r.Path(), func() error { return closing.Close(ctx) })
+	synctest.Wait()
+	for _, end := range []*host.Possession{p, q, r} {
+		require.Error(c, end.Err(), "what was given up ends at once")
+	}
+	c.pending()
+}
+
+func (c *cutOff) instance(path string) *host.Instance[*host.Possession] {
+	i, err := host.New(host.Config[*host.Possession]{
+		Session: c.session, Kind: "lock", Path: path, Name: "lock-",
+		Machine: func() machine.Machine { return contend.New(contend.Config{Parent: path}) },
+		Wrap:    func(p *host.Possession) *host.Possession { return p },
+		Publish: func(machine.Standing) {},
+	})
+	require.NoError(c, err)
+	return i
+}
+
+func (c *cutOff) begin(name, path string, ask func() error) *pledge {
+	p := &pledge{name: name, path: path, answer: make(chan error, 1)}
+	go func() { // ends with the answer, for which each case waits
+		err := ask()
+		p.stood = c.stands(path)
+		p.answer <- err
+	}()
+	return p
+}
+
+// An end is reported as confirmed only when the znode is known to be gone: its deletion was answered, or ZooKeeper has said that its session is over. Whatever
+// else an epoch, or the session, ends with, somebody else may find the znode standing.
+func TestWhatConfirmsAnEnd(t *testing.T) {
+	t.Parallel()
+	const confirmed, unconfirmed = true, false
+	for _, row := range []struct {
+		cause  string
+		befall func(c *cutOff)
+		ends   bool  // the znodes are known to be gone, and the ends are confirmed; else they end with
+		with   error // …
+	}{
+		{"the deletion was answered", func(c *cutOff) {
+			time.Sleep(time.Second)
+			c.heal()
+		}, confirmed, nil},
+		{"a shorter timeout was negotiated", func(c *cutOff) {
+			c.timeout.Store(8000)
+			time.Sleep(patience * 3 / 4) // the connection is given up after two thirds
+			c.pending()
+			c.heal()
+		}, confirmed, nil},
+		{"expired", func(c *cutOff) {
+			time.Sleep(2 * patience)
+			c.heal()
+		}, confirmed, nil},
+		{"replaced by another", func(c *cutOff) {
+			time.Sleep(patience * 3 / 4)
+			c.server.ExpireSilently(c.id)
+			c.heal()
+		}, confirmed, nil},
+		{"restarted", func(c *cutOff) {
+			c.reset(1)
+			time.Sleep(time.Second)
+			c.pending()
+			c.heal()
+		}, confirmed, nil},
+		{"restarted again and again", func(c *cutOff) {
+			c.reset(5)
+			time.Sleep(10 * time.Second)
+			c.pending()
+			c.heal()
+		}, confirmed, nil},
+		{"restarted, and expired", func(c *cutOff) {
+			c.reset(1)
+			time.Sleep(2 * patience)
+			for _, p := range c.pledges() {
+				require.Empty(c, p.answer, "nobody has said so yet")
+			}
+			c.heal()
+		}, confirmed, nil},
+		{"restarted, expired and replaced", func(c *cutOff) {
+			c.reset(1)
+			c.server.ExpireSilently(c.id)
+			time.Sleep(2 * patience)
+			c.heal()
+		}, confirmed, nil},
+		{"restarted with its instances", func(c *cutOff) {
+			c.claimed.Panic("on purpose")
+			c.reset(1)
+			time.Sleep(time.Second)
+			c.pending()
+			c.claimed.Panic("on purpose")
+			time.Sleep(time.Second)
+			c.pending()
+			c.heal()
+		}, confirmed, nil},
+		{"restarted, and closed", func(c *cutOff) {
+			c.reset(1)
+			time.Sleep(time.Second)
+			c.pending()
+			c.closeInVain()
+		}, unconfirmed, session.ErrClosed},
+		{"closed", func(c *cutOff) { c.closeInVain() }, unconfirmed, session.ErrClosed},
+		{"a credential was refused", func(c *cutOff) {
+			time.Sleep(patience * 3 / 4)
+			c.pending()
+			c.refuse.Store(true)
+			c.heal()
+			<-c.session.Done()
+			require.ErrorIs(c, c.session.Err(), session.ErrAuthFailed)
+		}, unconfirmed, session.ErrClosed},
+		{"restarted, and a credential was refused", func(c *cutOff) {
+			c.reset(1)
+			time.Sleep(patience * 3 / 4)
+			c.pending()
+			c.refuse.Store(true)
+			c.heal()
+		}, confirmed, nil}, // nobody asks for a credential to close a session
+		{"the session was given up", func(c *cutOff) {
+			c.reset(12)
+			<-c.session.Done()
+			require.ErrorIs(c, c.session.Err(), actors.ErrGivenUp)
+		}, unconfirmed, session.ErrClosed},
+	} {
+		t.Run(row.cause, func(t *testing.T) {
+			cutOffInBubble(t, func(c *cutOff) {
+				row.befall(c)
+				for _, p := range c.pledges() {
+					err := <-p.answer
+					if row.ends == confirmed {
+						require.NoError(c, err, p.name)
+						require.False(c, p.stood, "%s: reported as gone, and it stood", p.name)
+						continue
+					}
+					require.ErrorIs(c, err, row.with, p.name)
+				}
+			})
+		})
+	}
+}
+
+// closeInVain closes the session while nobody can be reached: it says that it could not be confirmed.
+func (c *cutOff) closeInVain() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err := c.session.Close(ctx)
+	require.True(c, errors.Is(err, context.DeadlineExceeded), "%v", err)
+	require.True(c, c.stands(c.released.path), "the ZooKeeper session is left to expire")
+}
