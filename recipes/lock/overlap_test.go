@@ -20,44 +20,59 @@ type pair struct {
 	holder, rival *lock.Lock
 	grant         *lock.Grant
 	ended         chan time.Time
+	won           chan victory
 }
 
-const shortTimeout = 2 * time.Second
+// victory is the rival's grant, and when it came.
+type victory struct {
+	grant *lock.Grant
+	at    time.Time
+}
+
+const (
+	shortTimeout = 2 * time.Second
+	cutTimeout   = 4 * time.Second // half of it is the margin, which has to bear a machine so busy that servers pass on late what they hear
+)
 
 // pairs makes n of them, each on a path of its own.
 func pairs(t *testing.T, n int, holderOn func(i int) []string, rivalOn []string, opts ...session.Option) []*pair {
 	t.Helper()
 	var all []*pair
-	rivals := real(t, rivalOn, session.WithTimeout(shortTimeout))
+	rivals := real(t, rivalOn, session.WithTimeout(cutTimeout))
 	for i := range n {
 		path := fmt.Sprintf("/overlap/%d", i)
-		s := real(t, holderOn(i), append(opts, session.WithTimeout(shortTimeout))...)
+		s := real(t, holderOn(i), append(opts, session.WithTimeout(cutTimeout))...)
 		all = append(all, &pair{holder: newLock(t, s, path), rival: newLock(t, rivals, path)})
 	}
 	return all
 }
 
-// begin has the holder hold and the rival wait.
+// begin has the holder hold and the rival wait. Each of the two has somebody who notes the time at once, however many pairs there are.
 func (p *pair) begin(t *testing.T) {
 	p.holder.Acquire()
 	p.grant = soon(t, p.holder.Acquired(), "the holder")
 	p.rival.Acquire()
 	inLine(t, p.rival)
-	p.ended = make(chan time.Time, 1)
-	grant, ended := p.grant, p.ended
+	p.ended, p.won = make(chan time.Time, 1), make(chan victory, 1)
+	grant, ended, won := p.grant, p.ended, p.won
 	go func() { // ends with the grant
 		<-grant.Done()
 		ended <- time.Now()
+	}()
+	go func() { // ends with the rival's grant, or with the test
+		select {
+		case g := <-p.rival.Acquired():
+			won <- victory{g, time.Now()}
+		case <-t.Context().Done():
+		}
 	}()
 }
 
 // overlap is for how long both held: at most zero if the holder's Done came first.
 func (p *pair) overlap(t *testing.T) time.Duration {
-	g := soon(t, p.rival.Acquired(), "the rival")
-	granted := time.Now()
-	require.Greater(t, g.Token(), p.grant.Token())
-	ended := soon(t, p.ended, "the holder's end")
-	return ended.Sub(granted)
+	next := soon(t, p.won, "the rival")
+	require.Greater(t, next.grant.Token(), p.grant.Token())
+	return soon(t, p.ended, "the holder's end").Sub(next.at)
 }
 
 // finish clears the line for the next round.
@@ -65,6 +80,9 @@ func (p *pair) finish(t *testing.T) {
 	release(t, p.rival)
 	release(t, p.holder)
 }
+
+// How many pairs there are, and how often they are cut off: fifty rounds and one.
+const width, rounds = 17, 3
 
 // report fails on any overlap, and logs how much earlier than the rival's grant the holder's end came.
 func report(t *testing.T, what string, overlaps []time.Duration) {
@@ -83,7 +101,6 @@ func report(t *testing.T, what string, overlaps []time.Duration) {
 func TestB05_B06_NoOverlapInAPartition(t *testing.T) {
 	t.Parallel()
 	e := ensemble.Start(t, 3)
-	const width, rounds = 10, 5
 	proxies := make([]*ensemble.Proxy, width)
 	for i := range proxies {
 		var err error
@@ -118,7 +135,7 @@ func isolationRounds(t *testing.T, rounds int, kill bool, opts ...session.Option
 	e := ensemble.Start(t, 3)
 	follower := (e.Leader() + 1) % 3
 	others := append(append([]string(nil), e.Servers()[:follower]...), e.Servers()[follower+1:]...)
-	all := pairs(t, 10, func(int) []string { return e.Servers()[follower : follower+1] }, others, opts...)
+	all := pairs(t, width, func(int) []string { return e.Servers()[follower : follower+1] }, others, opts...)
 	for range rounds {
 		for _, p := range all {
 			p.begin(t)
@@ -160,13 +177,13 @@ func answered(t *testing.T, addr string) {
 // B44: the same when it is the holder's server that is cut off.
 func TestB44_NoOverlapOnAnIsolatedServer(t *testing.T) {
 	t.Parallel()
-	report(t, "isolated server", isolationRounds(t, 5, false))
+	report(t, "isolated server", isolationRounds(t, rounds, false))
 }
 
 // And when that server dies after an answer that proved nothing.
 func TestB44_NoOverlapOnAServerThatDies(t *testing.T) {
 	t.Parallel()
-	report(t, "isolated and killed", isolationRounds(t, 5, true))
+	report(t, "isolated and killed", isolationRounds(t, rounds, true))
 }
 
 // The tests can see an overlap: with trust moved by what the follower answers by itself, as it answers pings, there is one.
