@@ -5,14 +5,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/machinetest"
 )
 
 // calmWorld has n instances that want the thing, and no faults.
 func calmWorld(t *testing.T, n int) *world {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
-	w := &world{pick: r.IntN, calm: true}
+	w := &world{Chance: machinetest.Chance{Pick: r.IntN}, calm: true}
 	if testing.Verbose() && n < 3 {
-		w.logf = t.Logf
+		w.Logf = t.Logf
 	}
 	for range n {
 		i := w.newInstance()

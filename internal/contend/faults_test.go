@@ -11,7 +11,7 @@ func (i *instance) begin() {
 	i.epochs++
 	s := &session{
 		w: i.w, of: i, id: int64(len(i.w.sessions)) + 1, epoch: i.epochs,
-		trusted: i.w.calm || i.w.pick(4) > 0, believed: map[string]bool{},
+		trusted: i.w.calm || i.w.Pick(4) > 0, believed: map[string]bool{},
 	}
 	i.w.sessions = append(i.w.sessions, s)
 	i.sess = s
@@ -52,7 +52,7 @@ func (i *instance) resume() {
 
 // crash loses the machine and all that was on its way to it. The next incarnation is told what stands and what is wanted.
 func (i *instance) crash() {
-	i.w.log("#%d crashes", i.id)
+	i.w.Log("#%d crashes", i.id)
 	i.crashed = true
 	if h := i.held; h != nil {
 		i.finish(h)
@@ -105,7 +105,7 @@ func (i *instance) settleRequests(s *session) {
 		_, leave := r.effect.(machine.Leave)
 		switch {
 		case leave, s.dead:
-		case i.w.pick(4) == 0:
+		case i.w.Pick(4) == 0:
 			s.requests = slices.DeleteFunc(s.requests, func(o *request) bool { return o == r })
 			s.disbelieve(r)
 		default:
@@ -133,7 +133,7 @@ func (s *session) disbelieve(r *request) {
 // mistaken: a znode of an earlier session of this instance, still listed, is taken for one of the present session (B01).
 func (i *instance) mistaken(n *node) bool {
 	earlier := func(s *session) bool { return s.of == i && s != i.sess && s.id == n.owner }
-	return slices.ContainsFunc(i.w.sessions, earlier) && !i.spent[n.path] && i.w.pick(2) == 0
+	return slices.ContainsFunc(i.w.sessions, earlier) && !i.spent[n.path] && i.w.Pick(2) == 0
 }
 
 func (i *instance) recover(s *session) {

@@ -98,14 +98,13 @@ func (i *instance) over(c *claim) {
 
 // step feeds the machine and carries out what follows.
 func (i *instance) step(ev machine.Event) {
-	from := i.m.State()
+	from := i.m.State().String()
 	effects := i.m.Step(ev)
-	i.w.log("#%d %T%+v: %v → %v", i.id, ev, ev, from, i.m.State())
-	if i.w.seen != nil && from != i.m.State() {
-		i.w.seen(from.String(), contend.EventName(ev), i.m.State().String())
-	}
+	to := i.m.State().String()
+	i.w.Log("#%d %T%+v: %s → %s", i.id, ev, ev, from, to)
+	declared.Check(i.w.Chance, from, ev, to)
 	for _, e := range effects {
-		i.w.log("#%d   %T%+v", i.id, e, e)
+		i.w.Log("#%d   %T%+v", i.id, e, e)
 		i.carryOut(e)
 	}
 }
@@ -138,7 +137,7 @@ func (i *instance) carryOut(e machine.Effect) {
 		i.wakes = append(i.wakes, e.Ask)
 	case machine.Publish:
 		if e.Standing == i.shown {
-			i.w.failf("#%d published %+v twice", i.id, e.Standing)
+			i.w.Failf("#%d published %+v twice", i.id, e.Standing)
 		}
 		i.shown = e.Standing
 	}
@@ -146,7 +145,7 @@ func (i *instance) carryOut(e machine.Effect) {
 
 func (i *instance) request(e machine.Effect, epoch uint64) {
 	if i.fed == 0 || epoch != i.fed {
-		i.w.failf("#%d asks %T of epoch %d in epoch %d", i.id, e, epoch, i.fed)
+		i.w.Failf("#%d asks %T of epoch %d in epoch %d", i.id, e, epoch, i.fed)
 	}
 	if i.sess != nil && i.sess.epoch == epoch {
 		i.sess.send(e)
@@ -158,9 +157,9 @@ func (i *instance) onGrant(e machine.Grant) {
 	c, s := i.claim(e.Claim), i.sess
 	switch {
 	case c == nil:
-		i.w.failf("#%d granted a claim that is over: %d", i.id, e.Claim)
+		i.w.Failf("#%d granted a claim that is over: %d", i.id, e.Claim)
 	case i.fed == 0 || e.Epoch != i.fed:
-		i.w.failf("#%d granted in epoch %d", i.id, i.fed)
+		i.w.Failf("#%d granted in epoch %d", i.id, i.fed)
 	case i.held != nil && i.held.exchanging && i.held.claim == c:
 		i.goOn(e)
 		return
@@ -168,7 +167,7 @@ func (i *instance) onGrant(e machine.Grant) {
 		i.step(machine.Deferred{Claim: e.Claim})
 		return
 	case i.held != nil:
-		i.w.failf("#%d granted twice", i.id)
+		i.w.Failf("#%d granted twice", i.id)
 	}
 	i.w.checkGrant(i, e)
 	i.spent[e.Path] = true
@@ -191,13 +190,13 @@ func (i *instance) goOn(e machine.Grant) {
 		return
 	}
 	if e.Token != h.token {
-		i.w.failf("I3: #%d goes on with token %d instead of %d", i.id, e.Token, h.token)
+		i.w.Failf("I3: #%d goes on with token %d instead of %d", i.id, e.Token, h.token)
 	}
 	if own := i.w.find(e.Path); own != nil && !i.w.turn(own) {
-		i.w.failf("I1: #%d goes on out of turn with %s", i.id, e.Path)
+		i.w.Failf("I1: #%d goes on out of turn with %s", i.id, e.Path)
 	}
 	if !s.watches(e.Path) && !s.reading(e.Path) {
-		i.w.failf("I6: #%d goes on with %s unwatched", i.id, e.Path)
+		i.w.Failf("I6: #%d goes on with %s unwatched", i.id, e.Path)
 	}
 	i.spent[e.Path] = true
 	h.claim.path = e.Path
@@ -218,7 +217,7 @@ func (i *instance) onEnd(e machine.End) {
 		return
 	}
 	if e.Cause == machine.Deleted && i.w.find(h.path) != nil {
-		i.w.failf("#%d lost %s, which stands", i.id, h.path)
+		i.w.Failf("#%d lost %s, which stands", i.id, h.path)
 	}
 	i.finish(h)
 }
@@ -238,7 +237,7 @@ func (i *instance) onRevoked(e machine.Revoked) {
 		return
 	}
 	if h.revoked {
-		i.w.failf("#%d revoked twice", i.id)
+		i.w.Failf("#%d revoked twice", i.id)
 	}
 	h.revoked = true
 }
@@ -247,11 +246,11 @@ func (i *instance) onFreed(e machine.Freed) {
 	i.freeing--
 	h := i.held
 	if h == nil || h.claim.id != e.Claim {
-		i.w.failf("#%d freed %d, which nobody released", i.id, e.Claim)
+		i.w.Failf("#%d freed %d, which nobody released", i.id, e.Claim)
 		return
 	}
 	if i.w.find(h.path) != nil && i.sess == h.session && i.fed == h.session.epoch {
-		i.w.failf("#%d freed %s, which stands", i.id, h.path)
+		i.w.Failf("#%d freed %s, which stands", i.id, h.path)
 	}
 	i.finish(h)
 }
@@ -264,13 +263,13 @@ func (i *instance) onSettle(e machine.Settle) {
 	}
 	switch {
 	case c == nil || c.settled:
-		i.w.failf("#%d settled %d twice", i.id, e.Claim)
+		i.w.Failf("#%d settled %d twice", i.id, e.Claim)
 	case e.Err == nil && !c.told:
-		i.w.failf("#%d settled %d, which is wanted", i.id, e.Claim)
+		i.w.Failf("#%d settled %d, which is wanted", i.id, e.Claim)
 	case errors.Is(e.Err, machine.ErrHeld) && !c.try:
-		i.w.failf("#%d refused %d, which is no try", i.id, e.Claim)
+		i.w.Failf("#%d refused %d, which is no try", i.id, e.Claim)
 	case errors.Is(e.Err, machine.ErrHeld) && !c.contested && !i.crashed && !i.w.rival(i.as, c.since):
-		i.w.failf("#%d refused %d though nobody was there", i.id, e.Claim)
+		i.w.Failf("#%d refused %d though nobody was there", i.id, e.Claim)
 	}
 	c.settled = true
 	if h := i.held; h != nil && h.claim == c {
@@ -278,10 +277,10 @@ func (i *instance) onSettle(e machine.Settle) {
 	}
 	i.over(c)
 	if n := i.w.find(c.path); n != nil && e.Err == nil && n.owner == i.as && i.fed != 0 {
-		i.w.failf("#%d settled %d while %s stands", i.id, e.Claim, c.path)
+		i.w.Failf("#%d settled %d while %s stands", i.id, e.Claim, c.path)
 	}
 	if len(i.claims) == 0 && e.Err == nil && i.sess != nil && i.fed == i.sess.epoch && i.standing() > 0 {
-		i.w.failf("#%d settled %d with a znode left", i.id, e.Claim)
+		i.w.Failf("#%d settled %d with a znode left", i.id, e.Claim)
 	}
 }
 

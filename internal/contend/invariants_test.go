@@ -11,10 +11,10 @@ import (
 // is excused until its event arrives.
 func (w *world) checkGrant(i *instance, e machine.Grant) {
 	if i.spent[e.Path] {
-		w.failf("#%d granted %s twice", i.id, e.Path)
+		w.Failf("#%d granted %s twice", i.id, e.Path)
 	}
 	if !i.sess.watches(e.Path) && !i.sess.reading(e.Path) {
-		w.failf("I6: #%d granted %s unwatched", i.id, e.Path)
+		w.Failf("I6: #%d granted %s unwatched", i.id, e.Path)
 	}
 	own := w.find(e.Path)
 	if own == nil {
@@ -22,20 +22,20 @@ func (w *world) checkGrant(i *instance, e machine.Grant) {
 		return
 	}
 	if own.owner != i.sess.id {
-		w.failf("I1: #%d granted %s of session %d", i.id, e.Path, own.owner)
+		w.Failf("I1: #%d granted %s of session %d", i.id, e.Path, own.owner)
 	}
 	if own.czxid != e.Token {
-		w.failf("I3: #%d granted token %d for %d", i.id, e.Token, own.czxid)
+		w.Failf("I3: #%d granted token %d for %d", i.id, e.Token, own.czxid)
 	}
 	if !w.turn(own) {
-		w.failf("I1: #%d granted %s out of turn", i.id, e.Path)
+		w.Failf("I1: #%d granted %s out of turn", i.id, e.Path)
 	}
 	if w.rule == permits && !own.granted {
-		w.failf("#%d granted %s, which does not say so", i.id, e.Path)
+		w.Failf("#%d granted %s, which does not say so", i.id, e.Path)
 	}
 	for _, o := range w.all {
 		if o != i && o.held != nil && o.held.live && !w.deletedByAdmin(o.held.path) && w.rivals(own, o.held) {
-			w.failf("I1: #%d granted %s while #%d holds %s", i.id, e.Path, o.id, o.held.path)
+			w.Failf("I1: #%d granted %s while #%d holds %s", i.id, e.Path, o.id, o.held.path)
 		}
 	}
 	w.checkToken(own, e.Token)
@@ -44,7 +44,7 @@ func (w *world) checkGrant(i *instance, e machine.Grant) {
 // checkToken: those of exclusive holders grow, whatever readers come between; and no reader has an older one than the writer before him.
 func (w *world) checkToken(own *node, token int64) {
 	if w.rule != permits && token <= w.lastToken {
-		w.failf("I3: token %d after %d", token, w.lastToken)
+		w.Failf("I3: token %d after %d", token, w.lastToken)
 	}
 	if w.rule != permits && own.contender().Kind != znode.Read {
 		w.lastToken = token
@@ -69,11 +69,11 @@ func (w *world) checkMissed(i *instance, path string) {
 		ahead := func(n *node) bool { return n.order < own.order && conflicts(own, n) }
 		late := func(n *node) bool { return ahead(n) && n.dzxid > own.dzxid }
 		if slices.ContainsFunc(w.nodes, ahead) || slices.ContainsFunc(w.deaths, late) {
-			w.failf("I1: #%d granted %s, which was never first", i.id, path)
+			w.Failf("I1: #%d granted %s, which was never first", i.id, path)
 		}
 		return
 	}
-	w.failf("I1: #%d granted %s, which is gone", i.id, path)
+	w.Failf("I1: #%d granted %s, which is gone", i.id, path)
 }
 
 // checkHolders: whoever holds when all is quiet has a znode, and knows what it says.
@@ -85,17 +85,17 @@ func (w *world) checkHolders() {
 		}
 		n := w.find(h.path)
 		if n == nil {
-			w.failf("I6: #%d holds %s, which is gone", i.id, h.path)
+			w.Failf("I6: #%d holds %s, which is gone", i.id, h.path)
 		}
 		if !h.session.watches(h.path) {
-			w.failf("I6: #%d holds %s unwatched", i.id, h.path)
+			w.Failf("I6: #%d holds %s unwatched", i.id, h.path)
 		}
 		notes, _ := znode.ParseNotes(n.data)
 		if notes.Unlock && !h.revoked {
-			w.failf("#%d was not told of the revocation", i.id)
+			w.Failf("#%d was not told of the revocation", i.id)
 		}
 		if w.rule == permits && !notes.Held {
-			w.failf("#%d holds %s, which does not say so any more", i.id, h.path)
+			w.Failf("#%d holds %s, which does not say so any more", i.id, h.path)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (w *world) checkSleepers() {
 	for _, n := range w.nodes {
 		for _, i := range w.all {
 			if i.sess != nil && i.sess.id == n.owner && i.held == nil && len(i.claims) > 0 && w.turn(n) {
-				w.failf("wake-up: #%d sleeps with %s, whose turn it is", i.id, n.path)
+				w.Failf("wake-up: #%d sleeps with %s, whose turn it is", i.id, n.path)
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func (w *world) checkSleepers() {
 func (w *world) checkPlaces() {
 	for _, i := range w.all {
 		if i.sess != nil && i.fed == i.sess.epoch && i.standing() > 1 {
-			w.failf("I2: #%d has %d znodes", i.id, i.standing())
+			w.Failf("I2: #%d has %d znodes", i.id, i.standing())
 		}
 	}
 }

@@ -4,7 +4,7 @@ import "slices"
 
 // heal ends all faults.
 func (w *world) heal() {
-	w.log("all faults end")
+	w.Log("all faults end")
 	w.calm = true
 	for _, i := range w.all {
 		if i.sess != nil && i.sess.dead {
@@ -36,7 +36,7 @@ func (w *world) heal() {
 // quiet lets everything that is under way come to its end.
 func (w *world) quiet() {
 	for range 100_000 {
-		if w.pick(2) == 0 {
+		if w.Pick(2) == 0 {
 			if w.serve() {
 				continue
 			}
@@ -54,7 +54,7 @@ func (w *world) quiet() {
 		}
 		w.checkPlaces()
 	}
-	w.failf("it never comes to rest")
+	w.Failf("it never comes to rest")
 }
 
 // progress: with each release somebody gets his turn, until everybody had one, and a release costs little.
@@ -88,7 +88,7 @@ func (w *world) progress() {
 		}
 		w.handOver()
 	}
-	w.failf("progress: %d claims never had their turn", len(due))
+	w.Failf("progress: %d claims never had their turn", len(due))
 }
 
 func (w *world) wanted(c *claim) bool {
@@ -105,7 +105,7 @@ func (w *world) handOver() {
 		}
 	}
 	if released == 0 {
-		w.failf("progress: nobody holds, though claims wait")
+		w.Failf("progress: nobody holds, though claims wait")
 	}
 	w.quiet()
 	for _, i := range w.all {
@@ -114,7 +114,7 @@ func (w *world) handOver() {
 		}
 	}
 	if w.lists > w.affordable(released, granted) {
-		w.failf("I8: %d releases cost %d listings, with %d joins and %d grants", released, w.lists, w.joins, granted)
+		w.Failf("I8: %d releases cost %d listings, with %d joins and %d grants", released, w.lists, w.joins, granted)
 	}
 }
 
@@ -139,18 +139,18 @@ func (w *world) finish() {
 	w.quiet()
 	for _, i := range w.all {
 		if len(i.claims) > 0 {
-			w.failf("#%d never settled %d", i.id, i.claims[0].id)
+			w.Failf("#%d never settled %d", i.id, i.claims[0].id)
 		}
 		if i.freeing > 0 {
-			w.failf("#%d never freed a possession", i.id)
+			w.Failf("#%d never freed a possession", i.id)
 		}
 		if i.held != nil {
-			w.failf("#%d holds without a claim", i.id)
+			w.Failf("#%d holds without a claim", i.id)
 		}
 	}
 	for _, n := range w.nodes {
 		if !n.foreign {
-			w.failf("I2: %s is left", n.path)
+			w.Failf("I2: %s is left", n.path)
 		}
 	}
 }

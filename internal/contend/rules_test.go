@@ -20,7 +20,7 @@ const (
 // drawRule draws the rule and, of a semaphore, the limit, which may not be set yet.
 func (w *world) drawRule() {
 	w.limit = node{path: parent}
-	if w.rule = rule(w.pick(3)); w.rule == permits && w.pick(3) > 0 {
+	if w.rule = rule(w.Pick(3)); w.rule == permits && w.Pick(3) > 0 {
 		w.limit.data = strconv.AppendInt(nil, int64(w.first()), 10)
 	}
 }
@@ -44,10 +44,10 @@ func (i *instance) drawSide() {
 	case exclusively:
 		i.name, i.rule = "lock-", contend.Exclusive()
 	case shared:
-		i.name, i.rule = []string{"read-", "write-"}[w.pick(2)], contend.Shared()
+		i.name, i.rule = []string{"read-", "write-"}[w.Pick(2)], contend.Shared()
 	case permits:
 		first := w.first()
-		i.name = fmt.Sprintf("lease-%d-", 1+w.pick(first))
+		i.name = fmt.Sprintf("lease-%d-", 1+w.Pick(first))
 		if w.chance(20) {
 			first++ // and so does not agree
 		}
@@ -105,7 +105,7 @@ func (w *world) checkMark(own *node) {
 		return // it is written again
 	}
 	if !w.turn(own) {
-		w.failf("I1: %s is marked out of turn, with a limit of %d", own.path, w.permitted())
+		w.Failf("I1: %s is marked out of turn, with a limit of %d", own.path, w.permitted())
 	}
 	sum := own.contender().Weight
 	for _, n := range w.nodes {
@@ -114,14 +114,14 @@ func (w *world) checkMark(own *node) {
 		}
 	}
 	if sum > w.permitted() && !own.fitted {
-		w.failf("I1: %d of %d permits are taken", sum, w.permitted())
+		w.Failf("I1: %d of %d permits are taken", sum, w.permitted())
 	}
 	own.granted = true
 }
 
 // setLimit changes the limit. Those who fitted until then may be on their way to be granted, and others behind them, who counted them in, may have been.
 func (w *world) setLimit(n int) {
-	w.log("the limit is %d", n)
+	w.Log("the limit is %d", n)
 	for _, n := range w.nodes {
 		n.fitted = n.fitted || !n.foreign && w.turn(n)
 	}

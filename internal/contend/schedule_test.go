@@ -1,98 +1,52 @@
 package contend_test
 
 import (
-	"flag"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
-)
-
-var (
-	schedules = flag.Int("schedules", affordable, "random schedules to run")
-	seed      = flag.Uint64("schedule", 0, "run this schedule alone, with its story")
 )
 
 // TestSchedules runs many schedules fast. A failure names its schedule and tells its story.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	if *seed != 0 {
-		if err := runSeed(*seed, t.Logf); err != "" {
-			t.Fatal(err)
-		}
-		return
-	}
-	const parts = 4
-	for part := range parts {
-		t.Run(fmt.Sprint(part), func(t *testing.T) {
-			t.Parallel()
-			runMany(t, rand.Uint64()>>8, *schedules/parts)
-		})
-	}
-}
-
-func runMany(t *testing.T, base uint64, count int) {
-	for n := range uint64(count) {
-		err := runSeed(base+n, nil)
-		if err == "" {
-			continue
-		}
-		var story strings.Builder
-		runSeed(base+n, func(format string, args ...any) { fmt.Fprintf(&story, format+"\n", args...) })
-		t.Fatalf("%s\nagain: go test -run TestSchedules -schedule=%d\n%s", err, base+n, story.String())
-	}
+	machinetest.Schedules(t, affordable, schedule)
 }
 
 // TestRapid runs schedules that rapid can shrink.
 func TestRapid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		err := run(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, rt.Logf, checkDeclared)
-		if err != "" {
-			rt.Fatal(err)
+		c := machinetest.Chance{Pick: func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, Logf: rt.Logf}
+		if failed := machinetest.Run(c, schedule); failed != "" {
+			rt.Fatal(failed)
 		}
 	})
 }
 
-func runSeed(n uint64, logf func(string, ...any)) failure {
-	r := rand.New(rand.NewPCG(n, 1))
-	return run(r.IntN, logf, checkDeclared)
-}
-
-// run runs one schedule: a wild phase, a calm one in which everybody must get his turn, and an end after which nothing may be left.
-func run(pick func(n int) int, logf func(string, ...any), seen func(from, ev, to string)) (failed failure) {
-	defer func() {
-		if r := recover(); r != nil {
-			f, ok := r.(failure)
-			if !ok {
-				panic(r)
-			}
-			failed = f
-		}
-	}()
-	w := newWorld(pick, logf)
-	w.seen = seen
-	for range 10 + pick(200) {
+// schedule is a wild phase, a calm one in which everybody must get his turn, and an end after which nothing may be left.
+func schedule(c machinetest.Chance) {
+	w := newWorld(c)
+	for range 10 + w.Pick(200) {
 		w.act()
 		w.checkPlaces()
 	}
 	w.heal()
 	w.progress()
 	w.finish()
-	return ""
 }
 
 // newWorld draws the circumstances.
-func newWorld(pick func(n int) int, logf func(string, ...any)) *world {
+func newWorld(c machinetest.Chance) *world {
 	starts := []int64{0, 0, 0, 2147000000 - 5, 2147483647 - 5, -5}
-	w := &world{pick: pick, logf: logf, from: starts[pick(len(starts))], sticks: pick(2) == 0, early: pick(2) == 0}
+	w := &world{Chance: c, from: starts[c.Pick(len(starts))], sticks: c.Pick(2) == 0, early: c.Pick(2) == 0}
 	w.drawRule()
-	for range 1 + pick(4) {
+	for range 1 + w.Pick(4) {
 		w.newInstance().begin()
 	}
 	return w
@@ -100,8 +54,8 @@ func newWorld(pick func(n int) int, logf func(string, ...any)) *world {
 
 // act is one thing that happens.
 func (w *world) act() {
-	i := w.all[w.pick(len(w.all))]
-	switch k := w.pick(100); {
+	i := w.all[w.Pick(len(w.all))]
+	switch k := w.Pick(100); {
 	case k < 40:
 		w.serve()
 	case k < 80:
@@ -127,23 +81,15 @@ func (w *world) serve() bool {
 			can = append(can, func() { s.run(r) })
 		}
 	}
-	return w.oneOf(can)
+	return w.OneOf(can)
 }
 
-func (i *instance) deliver() bool { return i.w.oneOf(i.deliveries()) }
-
-func (w *world) oneOf(can []func()) bool {
-	if len(can) == 0 {
-		return false
-	}
-	can[w.pick(len(can))]()
-	return true
-}
+func (i *instance) deliver() bool { return i.w.OneOf(i.deliveries()) }
 
 // wish: the application changes its mind.
 func (i *instance) wish() {
 	standing := slices.ContainsFunc(i.claims, func(c *claim) bool { return !c.once && !c.withdrawn })
-	switch k := i.w.pick(8); {
+	switch k := i.w.Pick(8); {
 	case k < 3 && !standing:
 		i.want(false, false)
 	case k < 3 && len(i.claims) < 4:
@@ -151,19 +97,19 @@ func (i *instance) wish() {
 	case k < 6:
 		i.want(true, true)
 	case len(i.claims) > 0:
-		i.withdraw(i.claims[i.w.pick(len(i.claims))])
+		i.withdraw(i.claims[i.w.Pick(len(i.claims))])
 	}
 }
 
 // meddle: somebody else does something to the line.
 func (w *world) meddle() {
-	k := w.pick(7)
+	k := w.Pick(7)
 	if k == 0 {
-		w.create(0, []string{"lock-", "write-", "read-", "lease-", "lease-2-"}[w.pick(5)], nil)
+		w.create(0, []string{"lock-", "write-", "read-", "lease-", "lease-2-"}[w.Pick(5)], nil)
 		return
 	}
 	if k == 6 {
-		w.setLimit(1 + w.pick(4))
+		w.setLimit(1 + w.Pick(4))
 		return
 	}
 	if k == 1 {
@@ -174,8 +120,8 @@ func (w *world) meddle() {
 	if len(w.nodes) == 0 {
 		return
 	}
-	n := w.nodes[w.pick(len(w.nodes))]
-	w.log("somebody meddles with %s: %d", n.path, k)
+	n := w.nodes[w.Pick(len(w.nodes))]
+	w.Log("somebody meddles with %s: %d", n.path, k)
 	notes, _ := znode.ParseNotes(n.data)
 	switch {
 	case k == 2 && notes.Placed > 0: // as who asks in Troupe's way does
@@ -206,7 +152,7 @@ func (i *instance) suffer(k int) {
 		i.w.expireOne()
 	case s == nil:
 		i.begin()
-	case s.dead, k == 2 && i.w.pick(3) == 0:
+	case s.dead, k == 2 && i.w.Pick(3) == 0:
 		i.end()
 	case k == 3 && s.trusted:
 		i.distrust()
@@ -223,7 +169,7 @@ func (i *instance) suffer(k int) {
 func (w *world) expireOne() {
 	for _, s := range w.sessions {
 		if !s.dead && (s.over || !s.trusted) {
-			w.log("session %d expires", s.id)
+			w.Log("session %d expires", s.id)
 			w.expire(s)
 			return
 		}

@@ -140,7 +140,7 @@ func (s *session) run(r *request) {
 	case machine.Exchange:
 		ev = s.exchange(e)
 	}
-	s.w.log("  server: %v → %v", r.effect, ev)
+	s.w.Log("  server: %v → %v", r.effect, ev)
 	s.of.answers = append(s.of.answers, answer{r, ev})
 }
 
@@ -261,7 +261,7 @@ func (s *session) resume() {
 		}
 	}
 	for len(due) > 0 {
-		i := s.w.pick(len(due))
+		i := s.w.Pick(len(due))
 		path := due[i].path
 		s.changed(path, path != parent && path != children && s.w.find(path) == nil)
 		due = slices.Delete(due, i, i+1)
@@ -289,7 +289,7 @@ func (w *world) names() []string {
 		names = append(names, n.path[len(parent)+1:])
 	}
 	if len(names) > 1 {
-		k := w.pick(len(names))
+		k := w.Pick(len(names))
 		names = slices.Concat(names[k:], names[:k])
 	}
 	return names

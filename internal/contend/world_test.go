@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
@@ -13,11 +14,9 @@ const (
 	children = parent + "/*" // stands for who is in it, where a watch is on that
 )
 
-// world is an in-memory ZooKeeper with one line in it, and the instances that stand there. Everything that happens is drawn from pick, so that a
-// schedule is a sequence of numbers.
+// world is an in-memory ZooKeeper with one line in it, and the instances that stand there.
 type world struct {
-	pick func(n int) int // one of 0…n−1
-	logf func(format string, args ...any)
+	machinetest.Chance
 
 	rule     rule // of all instances
 	limit    node // the parent: its data are a semaphore's limit
@@ -39,7 +38,6 @@ type world struct {
 	joins     int  // contenders made
 	leaves    int  // contenders deleted by their own
 	fired     int  // watches fired
-	seen      func(from, ev, to string)
 }
 
 // node is a child of the parent.
@@ -58,19 +56,8 @@ type node struct {
 	byAdmin bool
 }
 
-// failure is how a violated invariant ends a schedule.
-type failure string
-
-func (w *world) failf(format string, args ...any) { panic(failure(fmt.Sprintf(format, args...))) }
-
-func (w *world) log(format string, args ...any) {
-	if w.logf != nil {
-		w.logf(format, args...)
-	}
-}
-
 // chance is true once in n times, never in the second phase.
-func (w *world) chance(n int) bool { return !w.calm && w.pick(n) == n-1 }
+func (w *world) chance(n int) bool { return !w.calm && w.Pick(n) == n-1 }
 
 // sequence is the number of the next sequential child, as ZooKeeper counts.
 func (w *world) sequence() int32 {

@@ -5,22 +5,17 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/machinetest"
 )
 
-// world is an in-memory ZooKeeper with one line and its record in it. Everything that happens is drawn from pick.
+// world is an in-memory ZooKeeper with one line and its record in it.
 type world struct {
-	pick func(n int) int // one of 0…n−1
-	logf func(format string, args ...any)
-
+	*machinetest.World
 	nodes   []*node
 	deaths  map[int64]death // by Czxid
 	record  *record
 	erased  map[int64]bool // tokens that somebody else took out of the record
-	zxid    int64
 	created int
-	ids     int64
-	all     []*instance
-	calm    bool // no faults any more
 	last    int64
 }
 
@@ -39,17 +34,6 @@ type (
 	}
 )
 
-// violation is how a schedule ends that breaks an invariant.
-type violation string
-
-func (w *world) failf(format string, args ...any) { panic(violation(fmt.Sprintf(format, args...))) }
-
-func (w *world) log(format string, args ...any) {
-	if w.logf != nil {
-		w.logf(format, args...)
-	}
-}
-
 func (w *world) find(path string) *node {
 	for _, n := range w.nodes {
 		if n.path == path {
@@ -60,86 +44,196 @@ func (w *world) find(path string) *node {
 }
 
 func (w *world) create(owner int64) *node {
-	w.zxid++
-	n := &node{path: fmt.Sprintf("%s/lock-%010d", parent, w.created), czxid: w.zxid, owner: owner}
+	w.Zxid++
+	n := &node{path: fmt.Sprintf("%s/lock-%010d", parent, w.created), czxid: w.Zxid, owner: owner}
 	w.created++
 	w.nodes = append(w.nodes, n)
 	return n
 }
 
 func (w *world) remove(n *node, byOther bool) {
-	w.zxid++
-	w.deaths[n.czxid] = death{w.zxid, byOther}
+	w.Zxid++
+	w.deaths[n.czxid] = death{w.Zxid, byOther}
 	w.nodes = slices.DeleteFunc(w.nodes, func(o *node) bool { return o == n })
-	w.fire(n.path, true)
+	w.Fire(n.path, true)
 }
 
-func (w *world) fire(path string, deleted bool) {
-	for _, i := range w.all {
-		if by := i.armed[path]; by != nil {
-			delete(i.armed, path)
-			i.fires = append(i.fires, fire{ev: machine.Fired{Epoch: i.epoch, Path: path, Deleted: deleted}, by: by, heard: len(i.notices)})
-		}
-	}
-}
-
-// expire ends a session at the server.
-func (w *world) expire(id int64) {
-	for _, i := range w.all {
-		if i.id == id {
-			i.gone, i.armed = true, nil
-		}
-	}
+// Expire ends a session.
+func (w *world) Expire(session int64) {
 	for _, n := range slices.Clone(w.nodes) {
-		if n.owner == id {
+		if n.owner == session {
 			w.remove(n, false)
 		}
 	}
 }
 
+// Meddle: somebody else deletes a contender, or the record, or writes.
+func (w *world) Meddle() {
+	switch {
+	case w.record != nil && w.Pick(5) == 0:
+		w.Zxid++
+		w.erased[w.record.token] = true
+		w.record = nil
+	case len(w.nodes) > 0 && w.Pick(2) == 0:
+		w.remove(w.nodes[w.Pick(len(w.nodes))], true)
+	case len(w.nodes) > 0:
+		w.Fire(w.nodes[w.Pick(len(w.nodes))].path, false)
+	}
+}
+
+// Heal does nothing: of the others nothing stands.
+func (w *world) Heal() {}
+
+// Serve carries out a request.
+func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine.Event {
+	switch e := r.Effect.(type) {
+	case machine.Join:
+		return []machine.Event{w.join(i, e), machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Names: w.names()}}
+	case machine.List:
+		return []machine.Event{machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Names: w.names()}}
+	case machine.Read:
+		return []machine.Event{w.read(i, e, r)}
+	case machine.Leave:
+		if n := w.find(e.Path); n != nil {
+			w.remove(n, false)
+		}
+		return []machine.Event{machine.Left{Epoch: e.Epoch, Path: e.Path}}
+	case machine.Depart:
+		w.depart(i, e)
+		return []machine.Event{machine.Left{Epoch: e.Epoch, Path: e.Path}}
+	case machine.Record:
+		return []machine.Event{w.write(i, e)}
+	}
+	panic("an unknown request")
+}
+
+func (w *world) names() []string {
+	var names []string
+	for _, n := range w.nodes {
+		names = append(names, n.path[len(parent)+1:])
+	}
+	return names
+}
+
+func (w *world) join(i *machinetest.Instance, e machine.Join) machine.Event {
+	if n := w.find(e.Replace); n != nil {
+		w.remove(n, false)
+	}
+	n := w.create(i.Session)
+	ev := machine.Joined{Epoch: e.Epoch, Path: n.path}
+	if w.Pick(3) > 0 { // otherwise the answer was lost
+		ev.Czxid, ev.Owner = n.czxid, n.owner
+	}
+	return ev
+}
+
+func (w *world) read(i *machinetest.Instance, e machine.Read, r *machinetest.Request) machine.Event {
+	ev := machine.Seen{Epoch: e.Epoch, Path: e.Path, Ask: e.Ask}
+	if n := w.find(e.Path); n != nil {
+		ev.Exists, ev.Czxid, ev.Owner = true, n.czxid, n.owner
+		if e.Watch {
+			i.Arm(e.Path, r)
+		}
+	}
+	return ev
+}
+
+// depart deletes both, or the znode alone.
+func (w *world) depart(i *machinetest.Instance, e machine.Depart) {
+	if n := w.find(e.Path); n != nil {
+		if w.record != nil && w.record.token != n.czxid {
+			w.Failf("#%d takes another's record with it", i.No)
+		}
+		if i.Lost[n.czxid] {
+			w.Failf("#%d lost %d, and takes the record with it", i.No, n.czxid)
+		}
+		w.record = nil
+		w.remove(n, false)
+	}
+}
+
+// write does what the host does: the transaction, and a look if it fails. Its answer may have been lost.
+func (w *world) write(i *machinetest.Instance, e machine.Record) machine.Event {
+	stands := w.find(e.Place) != nil
+	switch {
+	case stands && e.Version < 0 && w.record == nil:
+		w.Zxid++
+		w.record = &record{token: e.Token}
+	case stands && w.record != nil && w.record.version == e.Version:
+		w.checkRecord(i, e)
+		w.Zxid++
+		w.record = &record{e.Token, e.Version + 1}
+	}
+	ev := machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Version: -1}
+	if r := w.record; r != nil {
+		ev.Token, ev.Version = r.token, r.version
+	}
+	return ev
+}
+
 // checkRecord: another's token is replaced only after its holder's end and a whole delay since, by one who was first all the while.
-func (w *world) checkRecord(i *instance, e machine.Record) {
+func (w *world) checkRecord(i *machinetest.Instance, e machine.Record) {
 	old := w.record.token
 	end, dead := w.deaths[old]
 	switch {
 	case !dead:
-		w.failf("#%d replaces the token of %d, which stands", i.no, old)
-	case i.rested < end.zxid:
-		w.failf("#%d replaces the token of %d, which died at %d, after a delay that began at %d", i.no, old, end.zxid, i.rested)
+		w.Failf("#%d replaces the token of %d, which stands", i.No, old)
+	case i.Rested < end.zxid:
+		w.Failf("#%d replaces the token of %d, which died at %d, after a delay that began at %d", i.No, old, end.zxid, i.Rested)
 	}
 	for _, n := range w.nodes {
 		if n.path < e.Place {
-			w.failf("#%d writes the record behind %s", i.no, n.path)
+			w.Failf("#%d writes the record behind %s", i.No, n.path)
 		}
 	}
 }
 
-// checkGrant: what package contend promises, and the record says so. One whose znode somebody else deleted a moment ago is excused.
-func (w *world) checkGrant(i *instance, e machine.Grant) {
+// CheckGrant: what package contend promises, and the record says so. One whose znode somebody else deleted a moment ago is excused.
+func (w *world) CheckGrant(i *machinetest.Instance, e machine.Grant) {
 	own := w.find(e.Path)
 	if own == nil {
 		if end, dead := w.deaths[e.Token]; !dead || !end.byOther {
-			w.failf("I1: #%d granted %s, which is gone", i.no, e.Path)
+			w.Failf("I1: #%d granted %s, which is gone", i.No, e.Path)
 		}
 		return
 	}
 	switch {
-	case own.owner != i.id || own.czxid != e.Token:
-		w.failf("I1: #%d granted %s, which is %+v", i.no, e.Path, own)
+	case own.owner != i.Session || own.czxid != e.Token:
+		w.Failf("I1: #%d granted %s, which is %+v", i.No, e.Path, own)
 	case !w.erased[e.Token] && (w.record == nil || w.record.token != e.Token):
-		w.failf("#%d granted %d, but the record is %+v", i.no, e.Token, w.record)
+		w.Failf("#%d granted %d, but the record is %+v", i.No, e.Token, w.record)
 	case e.Token <= w.last:
-		w.failf("I3: token %d after %d", e.Token, w.last)
+		w.Failf("I3: token %d after %d", e.Token, w.last)
 	}
 	for _, n := range w.nodes {
 		if n.czxid < own.czxid {
-			w.failf("I1: #%d granted %s behind %s", i.no, e.Path, n.path)
+			w.Failf("I1: #%d granted %s behind %s", i.No, e.Path, n.path)
 		}
 	}
-	for _, o := range w.all {
-		if o != i && o.held != nil && o.held.live && !w.deaths[o.held.token].byOther {
-			w.failf("I1: #%d granted %d while #%d holds %d", i.no, e.Token, o.no, o.held.token)
-		}
+	if o := w.Holder(i, func(h *machinetest.Hold) bool { return !w.deaths[h.Token].byOther }); o != nil {
+		w.Failf("I1: #%d granted %d while #%d holds %d", i.No, e.Token, o.No, o.Held.Token)
 	}
 	w.last = e.Token
+}
+
+// CheckFreed: what is given up is gone, and the record with it.
+func (w *world) CheckFreed(i *machinetest.Instance) {
+	token := i.Held.Token
+	end, dead := w.deaths[token]
+	if !dead {
+		w.Failf("I9: #%d freed %d, which stands", i.No, token)
+	}
+	if w.record != nil && w.record.token == token && !end.byOther {
+		w.Failf("#%d gave %d up, and the record says that it died", i.No, token)
+	}
+}
+
+// CheckQuiet has nothing to say beyond progress, which the world sees to.
+func (w *world) CheckQuiet() {}
+
+// CheckEnd: no contender is left.
+func (w *world) CheckEnd() {
+	if len(w.nodes) > 0 {
+		w.Failf("I2: %s is left", w.nodes[0].path)
+	}
 }

@@ -1,130 +1,155 @@
 package solo_test
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// world is an in-memory ZooKeeper with one path in it, and the instances that want it. Everything that happens is drawn from pick.
+// world is an in-memory ZooKeeper with one path in it, and the instances that want it.
 type world struct {
-	pick func(n int) int // one of 0…n−1
-	logf func(format string, args ...any)
-
+	*machinetest.World
 	node   *node
-	zxid   int64
-	dead   map[int64]bool // Czxids of znodes that somebody else than their owner deleted
-	ids    int64
-	all    []*instance
-	calm   bool // no faults any more
+	dead   map[int64]bool // Czxids of znodes; true: somebody else than the owner deleted it
 	tokens []int64
 }
 
 // node is what stands at the path.
 type node struct {
 	czxid, owner int64
-	by           *instance // nil: somebody else's
+	by           *machinetest.Instance // nil: somebody else's
 	data         []byte
 }
 
-// violation is how a schedule ends that breaks an invariant.
-type violation string
-
-func (w *world) failf(format string, args ...any) { panic(violation(fmt.Sprintf(format, args...))) }
-
-func (w *world) log(format string, args ...any) {
-	if w.logf != nil {
-		w.logf(format, args...)
-	}
-}
-
-func (w *world) create(owner int64, by *instance) bool {
+func (w *world) create(owner int64, by *machinetest.Instance) bool {
 	if w.node != nil {
 		return false
 	}
-	w.zxid++
-	w.node = &node{czxid: w.zxid, owner: owner, by: by}
+	w.Zxid++
+	w.node = &node{czxid: w.Zxid, owner: owner, by: by}
 	return true
 }
 
 func (w *world) remove(byOther bool) {
-	w.zxid++
+	w.Zxid++
 	w.dead[w.node.czxid] = byOther
 	w.node = nil
-	w.fire(true)
+	w.Fire(path, true)
 }
 
 func (w *world) set(data []byte) {
-	w.zxid++
+	w.Zxid++
 	w.node.data = data
-	w.fire(false)
+	w.Fire(path, false)
 }
 
-// fire tells every instance that has a watch armed. The watch is spent.
-func (w *world) fire(deleted bool) {
-	for _, i := range w.all {
-		if i.armed != nil {
-			ev := machine.Fired{Epoch: i.epoch, Path: path, Deleted: deleted}
-			i.fires = append(i.fires, fire{ev: ev, by: i.armed, heard: len(i.notices)})
-			i.armed = nil
+// Serve carries out a request.
+func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine.Event {
+	switch e := r.Effect.(type) {
+	case machine.Join:
+		ev := machine.Joined{Epoch: e.Epoch, Path: path}
+		switch {
+		case !w.create(i.Session, i):
+			ev.Err = machine.ErrHeld
+		case w.Pick(3) > 0: // otherwise the answer was lost
+			ev.Czxid, ev.Owner = w.node.czxid, i.Session
 		}
+		return []machine.Event{ev}
+	case machine.Read:
+		ev := machine.Seen{Epoch: e.Epoch, Path: path, Ask: e.Ask}
+		if n := w.node; n != nil {
+			ev.Exists, ev.Czxid, ev.Owner, ev.Data = true, n.czxid, n.owner, n.data
+			i.Arm(path, r)
+		}
+		return []machine.Event{ev}
+	case machine.Leave:
+		if w.node != nil && w.node.by == i && w.node.owner == i.Session {
+			w.remove(false)
+		}
+		return []machine.Event{machine.Left{Epoch: e.Epoch, Path: path}}
 	}
+	panic("an unknown request")
 }
 
-// expire ends a session at the server.
-func (w *world) expire(id int64) {
-	for _, i := range w.all {
-		if i.id == id {
-			i.gone, i.armed = true, nil
-		}
-	}
-	if w.node != nil && w.node.owner == id {
+// Expire ends a session.
+func (w *world) Expire(session int64) {
+	if w.node != nil && w.node.owner == session {
 		w.remove(false)
 	}
 }
 
-// checkGrant: the znode is this instance's own, nobody else holds, and tokens grow. One that somebody else deleted a moment ago is excused.
-func (w *world) checkGrant(i *instance, e machine.Grant) {
+// Meddle: somebody else creates, writes or deletes.
+func (w *world) Meddle() {
+	switch k := w.Pick(4); {
+	case w.node == nil:
+		w.create(-1, nil)
+	case k == 0:
+		w.set([]byte("unlock\nold"))
+	case k == 1:
+		w.set([]byte("new"))
+	default:
+		w.remove(true)
+	}
+}
+
+// Heal deletes what is somebody else's.
+func (w *world) Heal() {
+	if w.node != nil && w.node.owner < 0 {
+		w.remove(false)
+	}
+}
+
+// CheckGrant: the znode is this instance's own, nobody else holds, and tokens grow. One that somebody else deleted a moment ago is excused.
+func (w *world) CheckGrant(i *machinetest.Instance, e machine.Grant) {
 	if slices.Contains(w.tokens, e.Token) {
-		w.failf("#%d: a second possession came of %d", i.no, e.Token)
+		w.Failf("#%d: a second possession came of %d", i.No, e.Token)
 	}
-	largest := int64(0)
-	for _, t := range w.tokens {
-		largest = max(largest, t)
-	}
+	largest := slices.Max(append(w.tokens, 0))
 	w.tokens = append(w.tokens, e.Token)
 	if w.dead[e.Token] {
 		return
 	}
-	if w.node == nil || w.node.czxid != e.Token || w.node.owner != i.id || w.node.by != i {
-		w.failf("I1: #%d granted %d, but there stands %+v", i.no, e.Token, w.node)
+	if w.node == nil || w.node.czxid != e.Token || w.node.owner != i.Session || w.node.by != i {
+		w.Failf("I1: #%d granted %d, but there stands %+v", i.No, e.Token, w.node)
 	}
 	if e.Token < largest {
-		w.failf("I3: token %d after %d", e.Token, largest)
+		w.Failf("I3: token %d after %d", e.Token, largest)
 	}
-	for _, o := range w.all {
-		if o != i && o.held != nil && o.held.live && !w.dead[o.held.token] {
-			w.failf("I1: #%d granted %d while #%d holds %d", i.no, e.Token, o.no, o.held.token)
+	if o := w.Holder(i, func(h *machinetest.Hold) bool { return !w.dead[h.Token] }); o != nil {
+		w.Failf("I1: #%d granted %d while #%d holds %d", i.No, e.Token, o.No, o.Held.Token)
+	}
+}
+
+// CheckFreed: what is given up is gone.
+func (w *world) CheckFreed(i *machinetest.Instance) {
+	if n := w.node; n != nil && n.czxid == i.Held.Token {
+		w.Failf("I9: #%d freed %d, which stands", i.No, i.Held.Token)
+	}
+}
+
+// CheckQuiet: when all is quiet, whoever holds has his znode, has it watched, and knows what it says.
+func (w *world) CheckQuiet() {
+	for _, i := range w.All {
+		h := i.Held
+		if h == nil || !h.Live {
+			continue
+		}
+		switch {
+		case w.node == nil || w.node.czxid != h.Token:
+			w.Failf("I6: #%d holds %d, which is gone", i.No, h.Token)
+		case !i.Watches(path):
+			w.Failf("I6: #%d holds %d unwatched", i.No, h.Token)
+		case znode.Revoked(w.node.data) && !h.Revoked:
+			w.Failf("#%d was not told of the revocation", i.No)
 		}
 	}
 }
 
-// checkHolders: when all is quiet, whoever holds has his znode, has it watched, and knows what it says.
-func (w *world) checkHolders() {
-	for _, i := range w.all {
-		h := i.held
-		if h == nil || !h.live {
-			continue
-		}
-		switch {
-		case w.node == nil || w.node.czxid != h.token:
-			w.failf("I6: #%d holds %d, which is gone", i.no, h.token)
-		case i.armed == nil:
-			w.failf("I6: #%d holds %d unwatched", i.no, h.token)
-		case znode.Revoked(w.node.data) && !h.revoked:
-			w.failf("#%d was not told of the revocation", i.no)
-		}
+// CheckEnd: nothing is left.
+func (w *world) CheckEnd() {
+	if w.node != nil {
+		w.Failf("I2: %+v is left", w.node)
 	}
 }

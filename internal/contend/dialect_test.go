@@ -1,0 +1,97 @@
+package contend_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/contend"
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/machinetest"
+	"github.com/troupe-go/troupe/internal/znode"
+)
+
+// dialect: in a story "A:lock-5" is the contender _c_<a GUID made of A's>-lock-0000000005.
+var dialect = machinetest.Dialect{New: told, Path: path, Short: short, Event: event}
+
+// told is the machine of a story.
+func told(words []string) machinetest.Subject {
+	cfg := contend.Config{Parent: parent}
+	switch kind := strings.Join(words, " "); kind {
+	case "":
+	case "locks":
+		cfg.Accept = func(k znode.Kind) bool { return k == znode.Lock }
+	case "shared":
+		cfg.Rule = contend.Shared()
+	case "permits 3":
+		cfg.Rule, cfg.Data = contend.AtMost(3), []byte("me")
+	default:
+		panic("unknown machine: " + kind)
+	}
+	m := contend.New(cfg)
+	return machinetest.Subject{Machine: m, State: func() string { return m.State().String() }}
+}
+
+// event makes a line an event that contenders alone know.
+func event(p *machinetest.Teller, verb string, w machinetest.Words) machine.Event {
+	epoch := p.Epoch(w)
+	switch verb {
+	case "downgrade":
+		return machine.Downgraded{Claim: w.Claim()}
+	case "written":
+		return machine.Written{Epoch: epoch, Ask: w.Ask, Stale: w.Has("stale"), Err: w.Err()}
+	case "crowd":
+		return machine.Fired{Epoch: epoch, Path: parent, Children: true}
+	case "exchanged":
+		x := machine.Exchanged{Epoch: epoch, Path: p.Path(w), Gone: w.Has("gone"), Err: w.Err()}
+		if by, ok := w.Value("by"); ok {
+			x.New = path(by)
+		}
+		return x
+	}
+	return nil
+}
+
+// path is that of "A:lock-5"; without a letter in front the name is written out.
+func path(short string) string {
+	switch short {
+	case "":
+		return ""
+	case "limit":
+		return parent
+	}
+	letter, rest, ok := strings.Cut(short, ":")
+	if !ok {
+		return parent + "/" + short
+	}
+	i := strings.LastIndexAny(rest, "-_")
+	if i > 0 && rest[i-1] == '-' {
+		i-- // the second dash is a sign
+	}
+	n, _ := strconv.ParseInt(rest[i+1:], 10, 32)
+	return parent + "/" + znode.Protect(guid(letter), fmt.Sprintf("%s%010d", rest[:i+1], n))
+}
+
+func guid(letter string) znode.GUID {
+	x := fmt.Sprintf("%x", letter)
+	r := func(n int) string { return strings.Repeat(x, n) }
+	return znode.GUID(strings.Join([]string{r(4), r(2), r(2), r(2), r(6)}, "-"))
+}
+
+// short is the inverse of path.
+func short(path string) string {
+	if path == parent {
+		return "limit"
+	}
+	_, full := znode.Split(path)
+	c, ok := znode.ParseContender(full)
+	if !ok || c.GUID == "" {
+		return full
+	}
+	letter, _ := strconv.ParseUint(string(c.GUID[:2]), 16, 8)
+	prefix := c.Prefix
+	if c.Marks() {
+		prefix = fmt.Sprintf("%s%d-", prefix, c.Weight)
+	}
+	return fmt.Sprintf("%c:%s%d", rune(letter), prefix, c.Seq)
+}

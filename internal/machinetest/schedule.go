@@ -1,0 +1,95 @@
+package machinetest
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+var (
+	schedules = flag.Int("schedules", 0, "random schedules to run; 0: as many as the test can afford every time")
+	seed      = flag.Uint64("schedule", 0, "run this schedule alone, with its story")
+)
+
+// Failure is what is wrong in a schedule, "" if nothing is.
+type Failure string
+
+// Chance is what a schedule is drawn from, so that it is a sequence of numbers, and where it is told.
+type Chance struct {
+	Pick func(n int) int                  // one of 0…n−1
+	Logf func(format string, args ...any) // nil: not told
+}
+
+// Failf ends the schedule.
+func (c Chance) Failf(format string, args ...any) { panic(Failure(fmt.Sprintf(format, args...))) }
+
+// Log tells something that happens.
+func (c Chance) Log(format string, args ...any) {
+	if c.Logf != nil {
+		c.Logf(format, args...)
+	}
+}
+
+// OneOf does one of several things; false if there is none.
+func (c Chance) OneOf(can []func()) bool {
+	if len(can) == 0 {
+		return false
+	}
+	can[c.Pick(len(can))]()
+	return true
+}
+
+// Run runs a schedule, to its end or its first failure.
+func Run(c Chance, schedule func(c Chance)) (failed Failure) {
+	defer func() {
+		if r := recover(); r != nil {
+			f, ok := r.(Failure)
+			if !ok {
+				panic(r)
+			}
+			failed = f
+		}
+	}()
+	schedule(c)
+	return ""
+}
+
+// Schedules runs many schedules fast, so many unless -schedules says otherwise. A failure names its schedule and tells its story.
+func Schedules(t T, usual int, schedule func(c Chance)) {
+	t.Helper()
+	if *seed != 0 {
+		if f := run(*seed, t.Logf, schedule); f != "" {
+			t.Fatalf("%s", f)
+		}
+		return
+	}
+	if *schedules != 0 {
+		usual = *schedules
+	}
+	base := rand.Uint64() >> 8
+	var next, failed atomic.Uint64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() { // waited for below
+			for n := next.Add(1); n <= uint64(usual) && failed.Load() == 0; n = next.Add(1) {
+				if run(base+n, nil, schedule) != "" {
+					failed.CompareAndSwap(0, base+n)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	if n := failed.Load(); n != 0 {
+		var story strings.Builder
+		f := run(n, func(format string, args ...any) { fmt.Fprintf(&story, format+"\n", args...) }, schedule)
+		t.Fatalf("%s\nagain: go test -run TestSchedules -schedule=%d\n%s", f, n, story.String())
+	}
+}
+
+func run(n uint64, logf func(string, ...any), schedule func(c Chance)) Failure {
+	return Run(Chance{rand.New(rand.NewPCG(n, 1)).IntN, logf}, schedule)
+}

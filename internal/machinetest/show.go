@@ -1,0 +1,75 @@
+package machinetest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/troupe-go/troupe/internal/machine"
+)
+
+// show is an effect as a story tells it.
+func (p *Teller) show(e machine.Effect) string {
+	if p.dialect.Show != nil {
+		if s := p.dialect.Show(e); s != "" {
+			return s
+		}
+	}
+	if s := asking(e, p.dialect.Short); s != "" {
+		return s
+	}
+	return telling(e, p.dialect.Short)
+}
+
+// asking is an effect that asks something of ZooKeeper, or of the clock.
+func asking(e machine.Effect, short func(string) string) string {
+	watching := map[bool]string{true: " and watch"}
+	switch e := e.(type) {
+	case machine.Join:
+		if e.Replace != "" {
+			return fmt.Sprintf("join #%d in place of %s", e.Ask, short(e.Replace))
+		}
+		return fmt.Sprintf("join #%d", e.Ask)
+	case machine.List:
+		return fmt.Sprintf("list #%d%s", e.Ask, watching[e.Watch])
+	case machine.Read:
+		return fmt.Sprintf("read #%d %s%s", e.Ask, short(e.Path), watching[e.Watch])
+	case machine.Leave:
+		return "leave " + short(e.Path)
+	case machine.Write:
+		s := fmt.Sprintf("write #%d %s version=%d data=%s", e.Ask, short(e.Path), e.Version, strings.NewReplacer(" ", "·", "\n", "↵").Replace(string(e.Data)))
+		if e.Guard.Path != "" {
+			s += fmt.Sprintf(" if %s version=%d", short(e.Guard.Path), e.Guard.Version)
+		}
+		return s
+	case machine.Exchange:
+		return fmt.Sprintf("exchange %s token=%d", short(e.Path), e.Token)
+	case machine.Wake:
+		return fmt.Sprintf("wake #%d try=%d", e.Ask, e.Try)
+	}
+	return ""
+}
+
+// telling is an effect that goes to the application.
+func telling(e machine.Effect, short func(string) string) string {
+	switch e := e.(type) {
+	case machine.Grant:
+		return fmt.Sprintf("grant %d %s token=%d", e.Claim, short(e.Path), e.Token)
+	case machine.End:
+		if e.Cause == machine.Unwatched {
+			return fmt.Sprintf("end %d unwatched: %v", e.Claim, e.Err)
+		}
+		return fmt.Sprintf("end %d %s", e.Claim, map[machine.Cause]string{machine.Deleted: "deleted", machine.Expired: "expired"}[e.Cause])
+	case machine.Revoked:
+		return fmt.Sprintf("revoked %d", e.Claim)
+	case machine.Freed:
+		return fmt.Sprintf("freed %d", e.Claim)
+	case machine.Settle:
+		if e.Err != nil {
+			return fmt.Sprintf("settle %d: %v", e.Claim, e.Err)
+		}
+		return fmt.Sprintf("settle %d", e.Claim)
+	case machine.Publish:
+		return fmt.Sprintf("publish %v ahead=%d%s", e.Standing.Phase, e.Standing.Ahead, map[bool]string{true: " stale"}[e.Standing.Stale])
+	}
+	return fmt.Sprintf("%T", e)
+}
