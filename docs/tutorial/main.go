@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/troupe-go/troupe/recipes/election"
@@ -28,7 +29,7 @@ func service() error {
 	listen := flag.String("listen", "127.0.0.1:8080", "address of the status page")
 	flag.Parse()
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return run(ctx, slog.New(slog.NewTextHandler(os.Stderr, nil)), strings.Split(*servers, ","), *name, *listen)
 }
@@ -57,7 +58,7 @@ func run(ctx context.Context, log *slog.Logger, servers []string, name, listen s
 		return write(ctx, sess, term, name)
 	})
 	if errors.Is(err, context.Canceled) {
-		return nil // an interrupt is how this service ends
+		return nil // a signal is how this service ends
 	}
 	return err
 }
