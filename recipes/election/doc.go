@@ -25,20 +25,21 @@
 //
 // # The states of a candidate
 //
-//	          Campaign, Lead, Run              the znode is made
-//	┌──────┐ ────────────────────▶ ┌──────────┐ ───────────────▶ ┌─────────────┐
-//	│ Idle │                       │ Offering │                  │ Determining │
-//	└──────┘ ◀───────────────────  └──────────┘ ◀──────────────┐ └─────────────┘
-//	    ▲    Resign, ctx                 ▲      own znode gone, │  │          │
-//	    │                                │      expiry          │  │ somebody │ nobody
-//	    │                                │                      │  ▼ is ahead │ is ahead
-//	    │                                │                     ┌─────────┐    │
-//	    │                                │                     │ Waiting │    │
-//	    │                                │                     └─────────┘    │
-//	    │                                │ the term was lost         │        │
-//	    │  Resign                   ┌─────────┐ he resigned, or died ▼        ▼
-//	    └────────────────────────── │ Leading │ ◀───────────────────────────────
-//	                                └─────────┘
+//	            Campaign, Lead, Run               the znode is made
+//	┌──────┐ ────────────────────▶ ┌──────────┐ ────────────────▶ ┌─────────────┐
+//	│ Idle │                       │ Offering │                   │ Determining │
+//	└──────┘ ◀──────────────────── └──────────┘                   └─────────────┘
+//	    ▲        Resign, ctx          ▲    ▲                        │        │
+//	    │                             │    │ own znode gone,        │        │ nobody
+//	    │                             │    │ expiry                 │        │ is ahead
+//	    │                             │    │   ┌─────────┐ somebody │        │
+//	    │                             │    └── │ Waiting │ ◀────────┘        │
+//	    │                             │        └─────────┘ is ahead          │
+//	    │                    the term │             │ nobody is ahead        │
+//	    │                    was lost │             ▼ any more               │
+//	    │  Resign                  ┌─────────┐ ◀────┘                        │
+//	    └───────────────────────── │ Leading │ ◀─────────────────────────────┘
+//	                               └─────────┘
 //
 //	and from each: Stopped, by Close or with the session; Failed, by an error that standing again would not mend. Both are final.
 //
