@@ -314,3 +314,38 @@ func (c *cutOff) closeInVain() {
 	require.True(c, errors.Is(err, context.DeadlineExceeded), "%v", err)
 	require.True(c, c.stands(c.released.path), "the ZooKeeper session is left to expire")
 }
+
+// A possession that nothing can watch is ended, and its znode deleted. A release that is heard of between the two waits for the deletion like any other.
+func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := zktest.Start(t)
+		s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()))
+		require.NoError(t, err)
+		c := &cutOff{T: t, server: server, session: s}
+		i := c.instance("/a")
+		letGo := make(chan func(), 1)
+		server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			switch r.Op {
+			case zktest.OpGetData:
+				letGo <- i.Occupy() // the answer comes behind it
+				return zktest.Fail(zktest.ErrNoAuth)
+			case zktest.OpDelete:
+				return zktest.Delay(time.Second)
+			}
+			return zktest.Pass
+		})
+		p, err := i.Claim(t.Context(), false)
+		require.NoError(t, err)
+		synctest.Wait()
+		released := c.begin("released", p.Path(), func() error { return p.Release(t.Context()) })
+		synctest.Wait()
+		(<-letGo)()
+		synctest.Wait()
+		require.Empty(t, released.answer, "the znode stands")
+		require.NoError(t, <-released.answer)
+		require.False(t, released.stood)
+		require.NoError(t, i.Close(t.Context()))
+		require.NoError(t, s.Close(t.Context()))
+	})
+}

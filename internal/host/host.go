@@ -165,7 +165,9 @@ func (h *host[P]) onReleased(p *Possession) {
 		h.step(machine.Released{Claim: c.id})
 		return
 	}
-	p.freed.Close() // its znode was deleted, or its epoch ended, before the release was heard of
+	if !h.ledger.stands(p) {
+		p.freed.Close() // its znode was deleted, or its epoch ended, before the release was heard of
+	}
 }
 
 func (h *host[P]) onLost(p *Possession) {

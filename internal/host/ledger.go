@@ -153,3 +153,10 @@ func (l *ledger[P]) spoil(path string) {
 		l.spent[path] = &Possession{freed: notify.NewLatch()}
 	}
 }
+
+// stands tells whether the znode of a possession is not known to be gone.
+func (l *ledger[P]) stands(p *Possession) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.spent[p.Path()] == p
+}
