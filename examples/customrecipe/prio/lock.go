@@ -26,11 +26,12 @@ type Lock struct {
 
 // claim is one caller's wish, and what has come of it.
 type claim struct {
-	want   want
-	given  bool       // it was given up
-	answer chan error // buffered; nil: grant is set
-	grant  *Grant
-	gone   chan struct{} // closes when nothing of it is left in ZooKeeper
+	want    want
+	given   bool       // it was given up
+	refused bool       // ZooKeeper refused something
+	answer  chan error // buffered; nil: grant is set
+	grant   *Grant
+	gone    chan struct{} // closes when nothing of it is left in ZooKeeper
 }
 
 // Grant is the lock, held. It embeds the session's Hold: Done, Err, Context, Token, Commit.
@@ -73,8 +74,8 @@ func (l *Lock) Lock(ctx context.Context) (*Grant, error) {
 	case <-l.host.Done():
 		return nil, l.host.Err()
 	}
-	c := l.enter()
-	l.host.Tell(c.want)
+	c, wish := l.enter()
+	l.host.Tell(wish)
 	select {
 	case err := <-c.answer:
 		return c.grant, err
@@ -89,7 +90,7 @@ func (l *Lock) Lock(ctx context.Context) (*Grant, error) {
 }
 
 // enter writes a new claim into the record.
-func (l *Lock) enter() *claim {
+func (l *Lock) enter() (*claim, want) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last++
@@ -97,19 +98,19 @@ func (l *Lock) enter() *claim {
 		want:   want{Claim: l.last, ID: strings.ToLower(rand.Text())},
 		answer: make(chan error, 1), gone: make(chan struct{}),
 	}
-	return l.claim
+	return l.claim, l.claim.want
 }
 
 // abandon gives a claim up, waiting or holding. The next caller's turn comes when nothing of it is left.
 func (l *Lock) abandon(c *claim) {
 	l.mu.Lock()
 	c.given = true
-	g := c.grant
+	g, number := c.grant, c.want.Claim
 	l.mu.Unlock()
 	if g != nil {
 		l.host.End(g.Hold, session.ErrReleased)
 	}
-	l.host.Tell(give{c.want.Claim})
+	l.host.Tell(give{number})
 }
 
 // Release gives the lock up, and returns when ZooKeeper has confirmed it. If ctx ends first it goes on by itself.

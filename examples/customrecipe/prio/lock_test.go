@@ -72,6 +72,30 @@ func TestWholeStack(t *testing.T) {
 	})
 }
 
+// A session can end between the grant and its possession, and the machine hear of that first: nothing is left of the claim, and the caller still waits.
+func TestAGrantThatComesTooLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := side(t, open(t, zktest.Start(t)), Write, 10)
+		l.turn <- struct{}{}
+		c, wish := l.enter()
+		l.perform(granted{Epoch: 0, Claim: wish.Claim, Path: "/l/line/x", Token: 1}) // of a session that is over
+		require.Empty(t, c.answer)
+		l.perform(gone{wish.Claim})
+		select {
+		case err := <-c.answer:
+			require.NoError(t, err)
+		case <-time.After(time.Minute):
+			require.Fail(t, "nobody asks for it any more")
+		}
+		require.True(t, c.grant.Valid())
+		require.NoError(t, c.grant.Release(t.Context()))
+		next, err := l.Lock(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, next.Release(t.Context()))
+	})
+}
+
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,6 +17,7 @@ type look struct {
 	token             int64  // of the own znode, if it holds
 	front             string // the waiter in front that is being watched
 	heads             bool   // nobody waits in front: the line is being watched
+	fresh             bool   // the line was listed after the state had been read
 }
 
 // lookAgain reads everything. What was being read is forgotten.
@@ -98,6 +99,10 @@ func (m *machine) decide() []recipe.Effect {
 	if holds(me) {
 		return m.hold(m.look.token)
 	}
+	if !m.look.fresh && slices.ContainsFunc(m.look.holders, func(name string) bool { return m.mayHaveCome(name, me) }) {
+		m.look.fresh, m.look.listed = true, false
+		return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: m.ask(), Path: m.line}}
+	}
 	var front contender
 	var holders []contender
 	for _, c := range all {
@@ -115,6 +120,14 @@ func (m *machine) decide() []recipe.Effect {
 	return m.atTheHead(me, holders)
 }
 
+// mayHaveCome tells whether somebody of the state who is not in the line may have come after it was listed, and hold. The line and the state are read beside
+// each other, and either may be the older. Whoever was there before me would be in a listing that I am in, or has let go.
+func (m *machine) mayHaveCome(name string, me contender) bool {
+	c, ok := parse(name)
+	before := c.number >= 0 && c.number < me.number
+	return ok && !before && !slices.Contains(m.look.names, name)
+}
+
 // atTheHead: nobody waits in front.
 func (m *machine) atTheHead(me contender, holders []contender) []recipe.Effect {
 	shares := !slices.ContainsFunc(holders, func(c contender) bool { return c.mode == Write || me.mode == Write })
@@ -122,7 +135,7 @@ func (m *machine) atTheHead(me contender, holders []contender) []recipe.Effect {
 	case shares && m.trusted:
 		return m.take(holders)
 	case !m.look.heads:
-		m.look.heads = true
+		m.look.heads, m.look.fresh = true, true
 		return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: m.ask(), Path: m.line, Watch: true}}
 	}
 	m.phase = waiting

@@ -43,10 +43,11 @@ func (l *Lock) perform(e recipe.Effect) {
 		}
 	case gone:
 		if e.Claim == c.want.Claim {
-			l.over(c)
+			l.leftNothing(c)
 		}
 	case failed:
 		if e.Claim == c.want.Claim {
+			c.refused = true
 			c.answer <- e.Err
 			l.over(c)
 		}
@@ -58,13 +59,25 @@ func (l *Lock) grant(c *claim, e granted) {
 	if c.given {
 		return // word of that is on its way
 	}
-	hold, err := l.host.Hold(e.Epoch, e.Path, e.Token, func(error) { l.host.Tell(lapsed{c.want.Claim}) })
+	hold, err := l.host.Hold(e.Epoch, e.Path, e.Token, func(error) { l.host.Tell(lapsed{e.Claim}) })
 	if err != nil {
-		l.host.Tell(missed{c.want.Claim})
+		l.host.Tell(missed{e.Claim})
 		return
 	}
 	c.grant = &Grant{Hold: hold, lock: l, claim: c, revoked: make(chan struct{})}
 	c.answer <- nil
+}
+
+// leftNothing: if it was granted, and what was granted was over before it could be had, the machine may hear of that end first. To the machine the claim has
+// had its possession then; to the caller it has not, and stands as a new one. With the mutex.
+func (l *Lock) leftNothing(c *claim) {
+	if c.grant != nil || c.given || c.refused {
+		l.over(c)
+		return
+	}
+	l.last++
+	c.want.Claim = l.last
+	l.host.Tell(c.want)
 }
 
 // over: nothing of the claim is left, and the next caller has its turn. With the mutex.

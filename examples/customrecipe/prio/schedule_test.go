@@ -19,6 +19,7 @@ type user struct {
 	wants bool // a claim stands
 	holds bool
 	token int64
+	late  uint64 // the claim whose possession could not be made
 }
 
 // ward is a world of users.
@@ -92,6 +93,7 @@ func (w *ward) perform(a *recipetest.Actor, u *user, e recipe.Effect) {
 		switch {
 		case e.Claim != u.claim || !u.wants:
 		case !a.Trusted(e.Epoch):
+			u.late = e.Claim
 			a.Tell(missed{e.Claim})
 		default:
 			w.grant(a, u, e)
@@ -101,9 +103,13 @@ func (w *ward) perform(a *recipetest.Actor, u *user, e recipe.Effect) {
 			u.holds = false
 		}
 	case gone:
-		if e.Claim == u.claim {
-			u.busy = false
-			require.False(w.t, u.wants || u.holds, "it is gone, and stands\n%s", w.Story())
+		if e.Claim != u.claim {
+			return
+		}
+		require.False(w.t, u.holds || u.wants && u.late != u.claim, "it is gone, and stands\n%s", w.Story())
+		if u.busy = u.wants; u.wants { // granted, and over before it was had
+			u.claim++
+			a.Tell(want{Claim: u.claim, ID: a.Name})
 		}
 	case failed:
 		require.Fail(w.t, "it failed", "%v\n%s", e.Err, w.Story())

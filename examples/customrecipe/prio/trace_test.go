@@ -76,6 +76,11 @@ func (s *tale) see(names string, holders string) {
 	)
 }
 
+// list answers what was asked last: who is in the line besides me.
+func (s *tale) list(names string) {
+	s.Tell(recipe.Listed{Epoch: 1, Ask: s.m.asks, Path: "/l/line", Names: append(strings.Fields(names), me+"0000000005")})
+}
+
 func (s *tale) taken(code recipe.Code) {
 	s.Tell(recipe.Transacted{
 		Epoch: 1, Ask: s.m.asks, Code: code, Failed: -1, Results: []recipe.Result{{Stat: recipe.Stat{Mzxid: 60}}, {Stat: recipe.Stat{Mzxid: 60}}},
@@ -99,17 +104,34 @@ func TestTraces(t *testing.T) {
 		s.taken(recipe.BadVersion)
 		s.Say("The better one holds, so the line is watched. It is no better than the holder, and asks nobody to give way.")
 		s.see("x.1-w-001-0000000006", "x.1-w-001-0000000006")
-		s.Tell(recipe.Listed{Epoch: 1, Ask: s.m.asks, Path: "/l/line", Names: []string{"x.1-w-001-0000000006", me + "0000000005"}})
+		s.list("x.1-w-001-0000000006")
 		s.Tell(recipe.Fired{Epoch: 1, Path: "/l/line", Change: recipe.ChildrenChanged})
 		s.see("", "x.1-w-001-0000000006")
+		s.list("")
 		s.taken(recipe.Done)
 		s.Compare("passed")
+	})
+	t.Run("passed between the answers", func(t *testing.T) {
+		s := newTale(t, Write, 10)
+		s.Say("Somebody better has come and taken the lock after the line was listed, and before the state was read: the line is listed again.")
+		s.stand("", "x.1-w-001-0000000006")
+		s.list("x.1-w-001-0000000006")
+		s.Say("It waits for that one.")
+		s.list("x.1-w-001-0000000006")
+		s.Compare("passed-between")
+	})
+	t.Run("let go before", func(t *testing.T) {
+		s := newTale(t, Write, 10)
+		s.Say("Who came before and is not in the line has let go: nothing has to be listed again.")
+		s.stand("", "x.1-w-001-0000000004")
+		s.taken(recipe.Done)
+		s.Compare("let-go-before")
 	})
 	t.Run("revokes", func(t *testing.T) {
 		s := newTale(t, Write, 10)
 		s.Say("Readers of a worse priority hold: they are asked to give way, once.")
 		s.stand("a.1-r-500-0000000001 b.1-r-500-0000000002", "a.1-r-500-0000000001\nb.1-r-500-0000000002")
-		s.Tell(recipe.Listed{Epoch: 1, Ask: s.m.asks, Path: "/l/line", Names: []string{"a.1-r-500-0000000001", "b.1-r-500-0000000002", me + "0000000005"}})
+		s.list("a.1-r-500-0000000001 b.1-r-500-0000000002")
 		s.Compare("revokes")
 	})
 	t.Run("revoked", func(t *testing.T) {
@@ -149,6 +171,15 @@ func TestTraces(t *testing.T) {
 		s.Tell(recipe.EpochEnded{Epoch: 1})
 		s.Tell(recipe.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
 		s.Compare("expired")
+	})
+	t.Run("too late", func(t *testing.T) {
+		s := newTale(t, Write, 10)
+		s.Say("The session has ended before the possession could be made. The claim is over, and the caller's wish stands as another.")
+		s.stand("", "")
+		s.taken(recipe.Done)
+		s.Tell(recipe.EpochEnded{Epoch: 1}, want{Claim: 2, ID: "me"}, missed{1})
+		s.Tell(recipe.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
+		s.Compare("too-late")
 	})
 }
 
