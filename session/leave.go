@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/link"
 )
@@ -44,16 +45,38 @@ func (s *Session) unlessGone(e *epoch, err error) error {
 	return nil
 }
 
-// remove deletes until it is gone. What stands in its way (a right that was taken away) may be put right by somebody, so it is tried again.
-// c is what the record has of it, nil for nothing. The error is [ErrExpired] or [ErrClosed].
+// removal is the one deletion of a contender.
+type removal struct {
+	over *notify.Latch
+	err  error // set before
+}
+
+// remove deletes a znode until it is gone. c is what the record has of it, nil for nothing. A contender is deleted once, however many want it: where names come
+// again, a second deletion, behind the first, would find another's znode. The error is [ErrExpired] or [ErrClosed].
 func (s *Session) remove(e *epoch, path string, c *contender) error {
-	s.mu.Lock()
-	alone, doubt := false, false
-	if c != nil {
-		c.leaving = true
-		alone = c.form == znode.Alone
-		doubt = alone && c.suspect
+	if c == nil {
+		return s.erase(e, path, nil)
 	}
+	s.mu.Lock()
+	r, first := c.removal, c.removal == nil
+	if first {
+		r = &removal{over: notify.NewLatch()}
+		c.removal, c.leaving = r, true
+	}
+	s.mu.Unlock()
+	if first {
+		r.err = s.erase(e, path, c)
+		r.over.Close()
+	}
+	<-r.over.C() // with the epoch at the latest
+	return r.err
+}
+
+// erase deletes until it is gone. What stands in its way (a right that was taken away) may be put right by somebody, so it is tried again.
+func (s *Session) erase(e *epoch, path string, c *contender) error {
+	s.mu.Lock()
+	alone := c != nil && c.form == znode.Alone
+	doubt := alone && c.suspect
 	s.mu.Unlock()
 	for try := 1; ; try++ {
 		err := s.insist(e, func(conn *link.Conn) error {

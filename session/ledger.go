@@ -14,6 +14,7 @@ type contender struct {
 	path    string        // "" until it is known
 	settled *notify.Latch // whether it was created is known
 	leaving bool          // it is being deleted: nobody may take it over
+	removal *removal      // that deletion
 
 	form  znode.Form
 	data  []byte // that it is created with
