@@ -25,7 +25,7 @@ func (p *parent) conclude(ctx context.Context, took time.Duration) error {
 	say("pool:    %d files, %s in %d batches, %.1fs; %d processes, %d sessions", len(serial), megabytes(total(serial)), len(results), took.Seconds(), started, epochs)
 	say("chaos:   %s", p.chaos.summary())
 	say("stale:   %d attempts to write after the loss of a lock or of the lead, each refused", len(refused))
-	say("serial:  the same in one process, %.1fs", serially.Seconds())
+	say("serial:  the same in one process that nobody kills, %.1fs", serially.Seconds())
 	if len(wrong) == 0 {
 		say("result:  every file once, same digests, no result by a stale holder")
 		return nil

@@ -40,6 +40,7 @@ type screen struct {
 	mu   sync.Mutex
 	out  io.Writer
 	line string // that stands on the terminal
+	last view   // that was shown
 }
 
 func newScreen(out *os.File) *screen {
@@ -70,13 +71,16 @@ func (s *screen) pace() time.Duration {
 	return time.Second
 }
 
-// show draws the progress line.
+// show draws the progress line; where lines stay, only if there is something new in it.
 func (s *screen) show(v view) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
 	if !s.terminal {
-		fmt.Fprintln(s.out, v)
+		if v != s.last {
+			fmt.Fprintln(s.out, v)
+		}
+		s.last = v
 		return
 	}
 	s.line = v.String()

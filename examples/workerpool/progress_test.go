@@ -33,6 +33,9 @@ func TestScreenOfAFileHasPlainLines(t *testing.T) {
 	s := &screen{out: &out}
 	s.show(view{Of: 1})
 	s.say("event %d", 1)
+	s.show(view{Of: 1})
+	s.show(view{Files: 1, Of: 1})
 	s.close()
-	require.Equal(t, "  0%  0/1 files  0.0 MB  nobody leads  0 epochs  0 takeovers\nevent 1\n", out.String())
+	require.Equal(t, "  0%  0/1 files  0.0 MB  nobody leads  0 epochs  0 takeovers\nevent 1\n100%  1/1 files  0.0 MB  nobody leads  0 epochs  0 takeovers\n", out.String(),
+		"what is not new is not told again")
 }
