@@ -17,6 +17,7 @@ type master struct {
 	session int64
 	ask     uint64
 	has     bool
+	token   int64 // of what it has or had
 }
 
 type (
@@ -25,7 +26,7 @@ type (
 		token int64
 	}
 	deposed struct{} // effect
-	lapsed  struct{} // wish
+	lapsed  struct{ token int64 } // wish: that possession is over, or could not be had
 )
 
 func (m *master) Phase() string {
@@ -46,7 +47,7 @@ func (m *master) Step(ev recipe.Event) []recipe.Effect {
 	case recipe.EpochEnded:
 		m.epoch, m.has = 0, false
 	case lapsed:
-		if m.has {
+		if m.has && ev.token == m.token {
 			m.has = false
 			return m.give()
 		}
@@ -80,7 +81,7 @@ func (m *master) onSeen(ev recipe.Seen) []recipe.Effect {
 	case !ev.Exists:
 		return m.try()
 	case ev.Stat.Owner == m.session:
-		m.has = true
+		m.has, m.token = true, ev.Stat.Czxid
 		return []recipe.Effect{crowned{ev.Epoch, ev.Stat.Czxid}}
 	}
 	return nil
@@ -121,7 +122,7 @@ func TestOneMasterAtATime(t *testing.T) {
 					switch e := e.(type) {
 					case crowned:
 						if !a.Trusted(e.epoch) {
-							a.Tell(lapsed{})
+							a.Tell(lapsed{e.token})
 							return
 						}
 						for other, r := range reigns {
@@ -136,7 +137,7 @@ func TestOneMasterAtATime(t *testing.T) {
 				Lapse: func(a *recipetest.Actor) {
 					if r.master {
 						r.master = false
-						a.Tell(lapsed{})
+						a.Tell(lapsed{r.last})
 					}
 				},
 			})
@@ -199,6 +200,21 @@ func TestATrace(t *testing.T) {
 	other.Tell(recipe.EpochBegan{Epoch: 2})
 	other.Compare("master")
 	require.Contains(t, complaint, "it tells another story")
+}
+
+// A wish is of one possession: word of the one before may come when there is another.
+func TestALateLapse(t *testing.T) {
+	t.Parallel()
+	tr := recipetest.NewTrace(t, &master{})
+	tr.Say("It is master, which could not be had, and is master again in the next epoch. News of the first time doesn't end the second.")
+	tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, recipe.Transacted{Epoch: 1, Ask: 1, Failed: -1})
+	tr.Tell(recipe.Seen{Epoch: 1, Ask: 2, Path: "/master", Exists: true, Stat: recipe.Stat{Owner: 7, Czxid: 12}})
+	tr.Tell(recipe.EpochEnded{Epoch: 1}, recipe.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true}, recipe.Transacted{Epoch: 2, Ask: 3, Failed: -1})
+	tr.Tell(recipe.Seen{Epoch: 2, Ask: 4, Path: "/master", Exists: true, Stat: recipe.Stat{Owner: 8, Czxid: 15}})
+	tr.Tell(lapsed{12})
+	tr.Say("News of the second does.")
+	tr.Tell(lapsed{15})
+	tr.Compare("late")
 }
 
 type complainer struct{ said *string }
