@@ -15,8 +15,9 @@ type joining struct {
 	join      Join
 	listing   bool
 
-	replaced bool         // what was to be replaced is gone
-	entered  link.Entered // with the listing behind the create, if that was asked for and answered
+	replaced   bool // what was to be replaced is gone
+	complained bool
+	entered    link.Entered // with the listing behind the create, if that was asked for and answered
 }
 
 // run creates the znode for certain, and returns its path, and its Stat if the answer to the create told it.
@@ -31,8 +32,11 @@ func (g *joining) run() (string, Stat, error) {
 	var stat Stat
 	err := s.insist(e, func(c *link.Conn) (err error) {
 		if lost {
-			if path, stat, err = g.find(c, parent, head); err != nil || path != "" {
-				return err
+			if path, stat, err = g.find(c, parent, head); err != nil {
+				return g.unfound(err)
+			}
+			if path != "" {
+				return nil
 			}
 			lost = false
 		}
@@ -48,6 +52,18 @@ func (g *joining) run() (string, Stat, error) {
 		}
 	})
 	return s.relative(path), stat, err
+}
+
+// unfound: what was lost can't be looked for. It is looked for until it can, since it may stand in somebody's way, and nobody else knows of it.
+func (g *joining) unfound(err error) error {
+	if !definite(err) {
+		return err
+	}
+	if !g.complained {
+		g.complained = true
+		g.session.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", g.join.Parent, "error", err)
+	}
+	return errAgain
 }
 
 // create tries once, in the place of the one to be replaced if that stands.

@@ -124,6 +124,19 @@ func TestAnOverloadedServerIsAskedAgain(t *testing.T) {
 		require.NoError(w, err)
 		w.script(func() { throttled = 0 })
 		require.NoError(w, w.seat(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err)
+		t := w.seat(s)
+		for _, watch := range []bool{false, true} {
+			w.script(func() { throttled = 0 })
+			require.NoError(w, t.list(w, 1, "/line", watch).Err)
+			w.script(func() { throttled = 0 })
+			require.NoError(w, t.read(w, 1, "/line", watch).Err)
+		}
+		w.script(func() { throttled = 0 })
+		states := s.WatchData(w.ctx, "/missing") // whose birth is watched
+		require.False(w, (<-states).Exists)
+		_, err = s.Create(w.ctx, "/missing", nil)
+		require.NoError(w, err)
+		require.True(w, (<-states).Exists)
 	})
 }
 
@@ -304,4 +317,51 @@ func TestACommitWhoseAnswerIsLost(t *testing.T) {
 		require.Equal(w, "/b", c.results[0].Path)
 		require.NotErrorIs(w, h.Err(), session.ErrLost)
 	})
+}
+
+// The answer to a create is lost, and looking for the znode is refused too, for a while or for good. That says nothing of the create: an error that does would
+// leave a znode that nobody knows of.
+func TestALostCreateThatCannotBeLookedFor(t *testing.T) {
+	t.Parallel()
+	for name, refusal := range map[string]zktest.Verdict{"overloaded": zktest.Fail(zktest.ErrThrottled), "not permitted": zktest.Fail(zktest.ErrNoAuth)} {
+		refuse := func(w *world, s *session.Session, times int) {
+			lost, refused := false, 0
+			w.intercept(func(r *zktest.Request) zktest.Verdict {
+				switch {
+				case r.SessionID != id(s) || r.Op == zktest.OpConnect:
+				case creates(r) && !lost:
+					lost = true
+					return zktest.CutAfter
+				case lost && r.Op == zktest.OpGetChildren2 && refused != times:
+					refused++
+					return refusal
+				}
+				return zktest.Pass
+			})
+		}
+		t.Run("contender, "+name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open()
+				require.NoError(w, s.EnsurePath(w.ctx, "/line"))
+				refuse(w, s, 5)
+				j := w.seat(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+				require.NoError(w, j.Err)
+				require.Equal(w, []string{j.Path}, w.ephemerals(id(s)))
+			})
+		})
+		t.Run("protected, "+name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open()
+				refuse(w, s, 5)
+				path, err := s.Create(w.ctx, "/p-", nil, session.Protected(), session.Ephemeral())
+				if name == "overloaded" {
+					require.NoError(w, err)
+					require.Equal(w, []string{path}, w.ephemerals(id(s)))
+					return
+				}
+				require.ErrorIs(w, err, session.ErrUnknownOutcome)
+				require.ErrorIs(w, err, session.ErrNoAuth)
+			})
+		})
+	}
 }

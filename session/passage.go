@@ -56,6 +56,9 @@ func (p passage) lost(err error) passage {
 	return p
 }
 
+// errAgain lets insist ask again after a pause, as an overloaded server does.
+var errAgain = errors.New("to be asked again")
+
 // insist asks, in one epoch, until there is an answer; what it asks must be harmless to repeat. The error is the server's, [ErrExpired] or [ErrClosed].
 func (s *Session) insist(e *epoch, call func(c *link.Conn) error) error {
 	var at passage
@@ -66,7 +69,7 @@ func (s *Session) insist(e *epoch, call func(c *link.Conn) error) error {
 		}
 		err = call(e.conn)
 		switch {
-		case errors.Is(err, link.ErrThrottled):
+		case errors.Is(err, link.ErrThrottled), err == errAgain:
 			s.pause(s.life, backoff(try))
 			at = passage{}
 		case err == nil || definite(err):

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/notify"
@@ -47,29 +48,41 @@ func (n *newborn) bear(ctx context.Context) (path string, at passage, err error)
 	s := n.session
 	parent, name := znode.Split(s.Path(n.path))
 	guid, lost := znode.NewGUID(), false
-	for {
+	for try := 1; ; try++ {
 		waiting := ctx
 		if lost {
 			waiting = s.life
 		}
 		if at, err = s.pass(waiting, nil, at); err != nil {
-			return "", at, s.unlessClosed(err)
+			return "", at, unlessLost(lost, s.unlessClosed(err))
 		}
-		c := at.epoch.conn
 		if lost {
 			if path, err = n.recognise(at, parent, guid); err == nil && path != "" {
 				return path, at, nil
 			}
 		}
 		if err == nil {
-			path, err = n.create(c, znode.Join(parent, znode.Protect(guid, name)))
+			path, err = n.create(at.epoch.conn, znode.Join(parent, znode.Protect(guid, name)))
 			lost = errors.Is(err, link.ErrNoReply)
 		}
-		if err == nil || definite(err) {
-			return path, at, err
+		switch {
+		case lost && errors.Is(err, link.ErrThrottled):
+			s.pause(s.life, backoff(try))
+			at = passage{}
+		case err == nil || definite(err):
+			return path, at, unlessLost(lost, err)
+		default:
+			at = at.lost(err)
 		}
-		at = at.lost(err)
 	}
+}
+
+// unlessLost is an error that is about a create, unless that one's answer was lost: then it is about the look for it.
+func unlessLost(lost bool, err error) error {
+	if lost {
+		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+	return err
 }
 
 // recognise looks for the znode. An ephemeral one that belongs to another ZooKeeper session is one's own no longer: it is about to end.

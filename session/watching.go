@@ -32,25 +32,37 @@ func (w *steward) onAsked(a *ask) {
 func (w *steward) request(a *ask, watch bool) {
 	s := w.Session
 	if !s.tasks.run(func() {
-		at, err := s.pass(s.life, a.epoch, a.at)
-		if err != nil {
-			s.answered(a, func() { a.refuse(s.unlessClosed(err)) })
-			return
+		for try := 1; s.requested(a, watch); try++ {
+			s.pause(s.life, backoff(try))
+			a.at = passage{}
 		}
-		if s.departs(a) {
-			s.ref.Tell(heard{ask: a, answer: func() { a.refuse(ErrReleased) }})
-			return
-		}
-		answer, err := a.read(a.epoch.conn, watch)
-		if err != nil && !definite(err) {
-			a.at = at.lost(err)
-			s.ref.Tell(heard{ask: a})
-			return
-		}
-		s.ref.Tell(heard{ask: a, answer: answer, armed: err == nil || a.birth && errors.Is(err, ErrNoNode)})
 	}) {
 		s.answered(a, func() { a.refuse(ErrClosed) })
 	}
+}
+
+// requested sends the read and tells the actor what came of it. True: an overloaded server has not carried it out, so that it is to be sent again.
+func (s *Session) requested(a *ask, watch bool) (again bool) {
+	at, err := s.pass(s.life, a.epoch, a.at)
+	if err != nil {
+		s.answered(a, func() { a.refuse(s.unlessClosed(err)) })
+		return false
+	}
+	if s.departs(a) {
+		s.ref.Tell(heard{ask: a, answer: func() { a.refuse(ErrReleased) }})
+		return false
+	}
+	answer, err := a.read(a.epoch.conn, watch)
+	switch {
+	case errors.Is(err, link.ErrThrottled):
+		return true
+	case err != nil && !definite(err):
+		a.at = at.lost(err)
+		s.ref.Tell(heard{ask: a})
+	default:
+		s.ref.Tell(heard{ask: a, answer: answer, armed: err == nil || a.birth && errors.Is(err, ErrNoNode)})
+	}
+	return false
 }
 
 // departs: what is to be read is the seat's own contender, and the seat is removing it. What it says, and when it goes, is of no interest any more. Another's
