@@ -77,12 +77,17 @@ func (s *Session) changed(op link.Op) {
 	}
 }
 
-// owned looks whether a znode that is in doubt, or said to be gone, is the seat's after all, and strikes it if not.
+// owned looks whether a znode that is in doubt, or said to be gone, is the seat's after all, and strikes it if not. One that may not be read is told by its
+// owner and by the record.
 func (s *Session) owned(c *contender) (bool, error) {
 	var data []byte
 	var stat Stat
+	unread := false
 	err := s.insist(c.epoch, func(l *link.Conn) (err error) {
 		data, stat, err = l.Get(s.Path(c.path), false)
+		if unread = errors.Is(err, ErrNoAuth); unread {
+			stat, _, err = l.Exists(s.Path(c.path), false)
+		}
 		return err
 	})
 	if err != nil && !errors.Is(err, ErrNoNode) {
@@ -90,7 +95,11 @@ func (s *Session) owned(c *contender) (bool, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil && stat.EphemeralOwner == c.epoch.sessionID && (!c.doubtful || bytes.Equal(data, c.data)) {
+	same := bytes.Equal(data, c.data)
+	if unread {
+		same = s.ledger.byPath[c.path] == c
+	}
+	if err == nil && stat.EphemeralOwner == c.epoch.sessionID && (!c.doubtful || same) {
 		c.doubtful, c.suspect = false, false
 		return true, nil
 	}

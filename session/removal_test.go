@@ -70,3 +70,37 @@ func TestAZnodeIsRemovedOnce(t *testing.T) {
 		}
 	}
 }
+
+// What a transaction may have created is the seat's if the session owns it. Where it may not be read, the owner tells.
+func TestWhatMayNotBeReadIsToldByItsOwner(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s, other := w.open(), w.open()
+		t := w.seat(s)
+		for path, owner := range map[string]*session.Session{"/mine": s, "/his": other} {
+			w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
+			err := wait(w, func(done func(error)) {
+				t.Commit(1, []session.Op{session.CreateOp(path, nil, session.Ephemeral())}, func(_ []session.Result, err error) { done(err) })
+			})
+			require.ErrorIs(w, err, session.ErrUnknownOutcome)
+			if owner == other {
+				require.NoError(w, s.Delete(w.ctx, path, -1))
+				_, err := other.Create(w.ctx, path, nil, session.Ephemeral())
+				require.NoError(w, err)
+			}
+		}
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpGetData {
+				return zktest.Fail(zktest.ErrNoAuth)
+			}
+			return zktest.Pass
+		})
+		type recovery struct {
+			standing, leaving []string
+			err               error
+		}
+		r := wait(w, func(done func(recovery)) {
+			t.Recover(1, func(standing, leaving []string, err error) { done(recovery{standing, leaving, err}) })
+		})
+		require.Equal(w, recovery{standing: []string{"/mine"}}, r)
+	})
+}
