@@ -1,0 +1,90 @@
+package fxmodule_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/fx"
+
+	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Letters are what the service sends. Named instances are asked for as fx has it, by a tag.
+type Letters struct {
+	fx.In
+	Queue *queue.Queue `name:"letters"`
+}
+
+// A service with a queue and a pool of workers on it. Embedded runs it without ZooKeeper, for development; with Servers instead, nothing else changes.
+func Example() {
+	sent := make(chan string)
+	app := fx.New(
+		fxmodule.Module,
+		fx.Supply(fxmodule.Config{Embedded: true}),
+		fxmodule.Queue("letters", "/letters"),
+		fxmodule.Consume("letters", 4, func(_ context.Context, i *queue.Item) error { // nil acknowledges, an error gives back
+			sent <- string(i.Data())
+			return nil
+		}),
+		fx.Invoke(func(l Letters, lc fx.Lifecycle) {
+			lc.Append(fx.StartHook(func(ctx context.Context) error {
+				_, err := l.Queue.Put(ctx, []byte("Dear Ann"))
+				return err
+			}))
+		}),
+		fx.NopLogger,
+	)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := app.Start(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(<-sent)
+	fmt.Println(app.Stop(ctx)) // waits for the work in hand
+
+	// Output:
+	// Dear Ann
+	// <nil>
+}
+
+// A function that runs while the process leads. When the term is lost its context ends, and the function is run again for the next one.
+func ExampleRunLeader() {
+	terms, over := make(chan *election.Term), make(chan error, 2)
+	var sess *session.Session
+	app := fx.New(
+		fxmodule.Module,
+		fx.Supply(fxmodule.Config{Embedded: true}),
+		fxmodule.Election("reports", "/elections/reports"),
+		fxmodule.RunLeader("reports", func(ctx context.Context, term *election.Term) error {
+			terms <- term
+			<-ctx.Done() // the term is over, or the application stops
+			over <- context.Cause(ctx)
+			return nil // stand again; an error would shut the application down
+		}),
+		fx.Populate(&sess),
+		fx.NopLogger,
+	)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := app.Start(ctx); err != nil {
+		fmt.Println(err)
+		return
+	}
+	term := <-terms
+	if err := sess.Delete(ctx, term.Path(), -1); err != nil { // as an administrator may
+		fmt.Println(err)
+	}
+	fmt.Println(<-over)
+	fmt.Println("a larger token:", (<-terms).Token() > term.Token())
+	fmt.Println(app.Stop(ctx)) // waits for the function, and resigns
+
+	// Output:
+	// lost: the znode was deleted
+	// a larger token: true
+	// <nil>
+}
