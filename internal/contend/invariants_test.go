@@ -104,7 +104,7 @@ func (w *world) checkHolders() {
 func (w *world) checkSleepers() {
 	for _, n := range w.nodes {
 		for _, i := range w.all {
-			if i.sess != nil && i.sess.id == n.owner && i.held == nil && len(i.claims) > 0 && w.turn(n) {
+			if i.sess != nil && i.sess.id == n.owner && i.held == nil && len(i.claims) > 0 && w.turn(n) && !(i.crashed && w.forgotten(n)) {
 				w.Failf("wake-up: #%d sleeps with %s, whose turn it is", i.id, n.path)
 			}
 		}

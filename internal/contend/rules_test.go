@@ -99,6 +99,12 @@ func (w *world) turn(own *node) bool {
 	return own.contender().Kind != znode.Lease || own.granted || w.fits(own)
 }
 
+// forgotten: it was marked under a greater limit, but somebody has written over that. Once whoever had marked it has crashed, nobody knows any more.
+func (w *world) forgotten(own *node) bool {
+	notes, _ := znode.ParseNotes(own.data)
+	return own.contender().Kind == znode.Lease && !notes.Held && !w.fits(own)
+}
+
 // checkMark: nothing is marked that does not fit at that instant, together with all that were granted before.
 func (w *world) checkMark(own *node) {
 	if own.granted {
