@@ -11,18 +11,21 @@ import (
 // that was made on the session. Then it closes the ZooKeeper session, so that its ephemeral znodes go at once and others take over within a round trip, and
 // returns when the server has confirmed that and no goroutine is left. If the connection is down it waits for the next one. If ctx ends first,
 // the ZooKeeper session is left to expire, and Close returns the cause, with no goroutine left all the same. It is idempotent; a second call waits for the
-// first.
+// first, and returns what that does. Of a session that is over already there is nothing to report.
 func (s *Session) Close(ctx context.Context) error {
+	if s.gone.Closed() {
+		return nil
+	}
 	if s.shut(ErrClosed) {
 		return failed("close", "", s.tearDown(ctx))
 	}
 	select {
 	case <-s.gone.C():
-		return nil
+		return failed("close", "", s.unconfirmed)
 	case <-ctx.Done():
 	}
 	if s.gone.Closed() { // what is done is done, whatever became of ctx
-		return nil
+		return failed("close", "", s.unconfirmed)
 	}
 	return failed("close", "", context.Cause(ctx))
 }
@@ -89,6 +92,7 @@ func (s *Session) tearDown(ctx context.Context) (err error) {
 		// Its actors have ended with the session's scope, so it is prompt, ctx or not.
 		_ = s.system.Close(context.WithoutCancel(ctx))
 	}
+	s.unconfirmed = err
 	s.gone.Close()
 	return err
 }

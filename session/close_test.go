@@ -104,3 +104,38 @@ func TestCloseFromManyGoroutines(t *testing.T) {
 		require.Empty(w, w.srv.Sessions())
 	})
 }
+
+// Whoever waits for the end hears what became of it, whoever began it. To those who come when it is over there is nothing to report.
+func TestEveryoneWhoWaitsForTheEndHearsOfIt(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(w *world, s *session.Session){
+		"closed": func(w *world, s *session.Session) {
+			ctx, cancel := context.WithTimeout(w.ctx, 3*time.Second)
+			w.Cleanup(cancel)
+			go func() { _ = s.Close(ctx) }() // ends with the session
+		},
+		"closed after a failure": func(w *world, s *session.Session) {
+			session.PanicSession(s, "on purpose")
+			ctx, cancel := context.WithTimeout(w.ctx, 3*time.Second)
+			w.Cleanup(cancel)
+			go func() { _ = s.Close(ctx) }() // ends with the session
+		},
+		"given up": func(_ *world, s *session.Session) {
+			for s.Err() == nil {
+				session.PanicSession(s, "on purpose")
+				time.Sleep(3 * time.Second)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open()
+				w.srv.Partition(id(s))
+				end(w, s)
+				synctest.Wait()
+				require.Error(w, s.Close(w.ctx), "the ZooKeeper session is left to expire")
+				require.NoError(w, s.Close(w.ctx), "that was it")
+			})
+		})
+	}
+}

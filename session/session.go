@@ -32,6 +32,8 @@ type Session struct {
 	life   context.Context // of the tasks; ends with the session
 	cut    context.CancelFunc
 
+	unconfirmed error // the ZooKeeper session was left to expire; set before gone
+
 	mu           sync.Mutex
 	started      bool
 	closing      bool
