@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -95,6 +96,23 @@ func TestConfigurationIsRead(t *testing.T) {
 	require.Equal(t, want, fromJSON)
 
 	require.ErrorContains(t, yaml.Unmarshal([]byte("timeout: soon"), &fromYAML), `"soon"`)
+}
+
+// TestTheDocumentedConfigurationIsRead: docs/fx.md names no field that there isn't.
+func TestTheDocumentedConfigurationIsRead(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/fx.md")
+	require.NoError(t, err)
+	_, block, found := strings.Cut(string(page), "```yaml\n")
+	require.True(t, found)
+	block, _, found = strings.Cut(block, "```")
+	require.True(t, found)
+	var cfg fxmodule.Config
+	decoder := yaml.NewDecoder(strings.NewReader(block))
+	decoder.KnownFields(true)
+	require.NoError(t, decoder.Decode(&cfg))
+	cfg.TLS.CAFile = "" // a file of the reader's
+	require.NoError(t, cfg.Validate())
 }
 
 // TestEveryFieldHasItsTags: whoever reads configuration, from wherever, finds a name for each field.

@@ -18,7 +18,7 @@ import (
 
 // RunLeader runs fn whenever the named [Election] leads, again and again while the application runs: see election.Run. fn's context ends with the term and
 // when the application stops; the term is resigned after fn has returned. nil from fn resigns and stands again; an error shuts the application down, with
-// exit code 1, unless fn's context had ended. So does the end of the election itself: there is no application that was to lead and silently no longer tries.
+// exit code 1, unless the term was over: then it is logged. So does the end of the election itself: there is no application that was to lead and silently no longer tries.
 //
 // Each term is a span "troupe.lead" in the graph's trace.TracerProvider, and counts in its metric.MeterProvider: troupe.election.terms, and
 // troupe.election.leading, which is 1 while fn runs.
@@ -30,14 +30,14 @@ func RunLeader(name string, fn func(ctx context.Context, t *election.Term) error
 		return fx.Error(fmt.Errorf("fxmodule.RunLeader(%q): fn is nil", name))
 	}
 	invoke := func(e *election.Election, s *session.Session, lc fx.Lifecycle, sd fx.Shutdowner, log *slog.Logger, mp metric.MeterProvider, tp trace.TracerProvider) error {
-		r := &reign{name: name, fn: fn, tracer: tracer(tp)}
+		r := &reign{name: name, fn: fn, tracer: tracer(tp), log: logger(log)}
 		if err := r.instruments(mp); err != nil {
 			return err
 		}
 		work(lc, "RunLeader "+name, func(ctx context.Context) {
 			err := e.Run(ctx, r.lead)
 			if ctx.Err() == nil && s.Err() == nil { // the end of the session is for whoever watches over that
-				shutDown(sd, logger(log), "RunLeader "+name+" has failed", err)
+				shutDown(sd, r.log, "RunLeader "+name+" has failed", err)
 			}
 		})
 		return nil
@@ -49,6 +49,7 @@ func RunLeader(name string, fn func(ctx context.Context, t *election.Term) error
 type reign struct {
 	name    string
 	fn      func(ctx context.Context, t *election.Term) error
+	log     *slog.Logger
 	tracer  trace.Tracer
 	terms   metric.Int64Counter
 	leading metric.Int64UpDownCounter
@@ -70,9 +71,15 @@ func (r *reign) lead(ctx context.Context, t *election.Term) error {
 	r.leading.Add(ctx, 1, metric.WithAttributes(of))
 	defer r.leading.Add(context.WithoutCancel(ctx), -1, metric.WithAttributes(of))
 	err := r.fn(ctx, t)
-	if err != nil {
-		span.RecordError(err)
-		span.SetStatus(codes.Error, err.Error())
+	if err == nil {
+		return nil
 	}
-	return err
+	span.RecordError(err)
+	span.SetStatus(codes.Error, err.Error())
+	if ctx.Err() == nil && t.Err() == nil {
+		return err
+	}
+	// What fails when the term is over may well fail because of that, in whatever words: no reason to stop the application.
+	r.log.Warn("a leader's function has failed at the end of its term", "election", r.name, "token", t.Token(), "error", err)
+	return nil
 }

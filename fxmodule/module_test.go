@@ -150,6 +150,26 @@ func TestALeaderThatFailsShutsTheApplicationDown(t *testing.T) {
 	require.Contains(t, log.String(), "reports")
 }
 
+// TestALeaderThatFailsWithItsTerm leads again: its error is in the log.
+func TestALeaderThatFailsWithItsTerm(t *testing.T) {
+	t.Parallel()
+	_, cfg := servers(t)
+	var log buffer
+	var s *session.Session
+	terms := make(chan *election.Term, 2)
+	a := app(t, cfg, fx.Supply(slog.New(slog.NewTextHandler(&log, nil))), fx.Populate(&s), fxmodule.Election("reports", "/e"),
+		fxmodule.RunLeader("reports", func(ctx context.Context, term *election.Term) error {
+			terms <- term
+			<-ctx.Done()
+			return errors.New("the printer is on fire")
+		}))
+	first := receive(t, terms)
+	require.NoError(t, s.Delete(within(t), first.Path(), -1))
+	require.Greater(t, receive(t, terms).Token(), first.Token())
+	require.Contains(t, log.String(), "on fire")
+	require.NoError(t, a.Stop(within(t)))
+}
+
 // TestALeaderThatNoLongerTries shuts the application down too: here it is somebody else's session that is closed, and then the election itself.
 func TestALeaderThatNoLongerTries(t *testing.T) {
 	t.Parallel()
