@@ -18,7 +18,8 @@ import (
 
 // RunLeader runs fn whenever the named [Election] leads, again and again while the application runs: see election.Run. fn's context ends with the term and
 // when the application stops; the term is resigned after fn has returned. nil from fn resigns and stands again; an error shuts the application down, with
-// exit code 1, unless the term was over: then it is logged. So does the end of the election itself: there is no application that was to lead and silently no longer tries.
+// exit code 1, unless the term was over: then it is logged. The end of the election itself shuts it down as well: no application goes on that was to lead and
+// no longer tries.
 //
 // Each term is a span "troupe.lead" in the graph's trace.TracerProvider, and counts in its metric.MeterProvider: troupe.election.terms, and
 // troupe.election.leading, which is 1 while fn runs.

@@ -55,7 +55,7 @@ func (c Config) validateServers(f *faults) {
 	}
 	if c.EmbeddedListen != "" {
 		if !c.Embedded {
-			f.add("EmbeddedListen", errors.New("Embedded is not set"))
+			f.add("EmbeddedListen", errors.New("it needs Embedded, which is not set"))
 		}
 		f.add("EmbeddedListen", listenable(c.EmbeddedListen))
 	}
