@@ -300,6 +300,7 @@ func TestWhatConfirmsAnEnd(t *testing.T) {
 						continue
 					}
 					require.ErrorIs(c, err, row.with, p.name)
+					require.ErrorIs(c, err, c.session.Err(), "%s: with the reason, however the ends of the two fall together", p.name)
 				}
 			})
 		})

@@ -27,7 +27,7 @@ func (h *host[P]) onNotice(n session.Notice) {
 	case session.Fired:
 		h.step(machine.Fired{Epoch: n.Epoch, Path: n.Path, Deleted: n.Type == session.NodeDeleted, Children: n.Type == session.NodeChildrenChanged})
 	case session.SessionEnded:
-		h.fail(n.Cause)
+		h.self.Ref().Stop() // ended says why
 	}
 }
 

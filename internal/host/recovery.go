@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -34,7 +35,7 @@ func (h *host[P]) postpone(m message) bool {
 		h.note(m.notice)
 		switch n := m.notice.(type) {
 		case session.SessionEnded:
-			h.fail(n.Cause)
+			h.self.Ref().Stop()
 		case session.EpochEnded:
 			if n.Gone { // see onNotice
 				h.forget() // what was to be swept is gone by itself
@@ -150,6 +151,14 @@ func (i *Instance[P]) endHolds(cause error) {
 	}
 }
 
+// closed is what an instance ends with that is closed, or its session; if that has failed, it says so too, whichever of the two ended first.
+func closed(s *session.Session) error {
+	if err := s.Err(); err != nil && !errors.Is(err, session.ErrClosed) {
+		return fmt.Errorf("%w: %w", session.ErrClosed, err)
+	}
+	return session.ErrClosed
+}
+
 // ended is the end of the instance: by Close, with the session, or because its actor was given up.
 func (i *Instance[P]) ended(cause error) {
 	i.ledger.mu.Lock()
@@ -162,7 +171,7 @@ func (i *Instance[P]) ended(cause error) {
 	case errors.Is(cause, actors.ErrGivenUp):
 		err, ofHolds = cause, session.ErrRestarted
 	case err == nil:
-		err = session.ErrClosed
+		err = closed(i.cfg.Session)
 	}
 	err = i.failed(err)
 	if seat == nil {

@@ -125,7 +125,7 @@ func (a *actor) onNotice(n session.Notice) {
 	case session.Fired:
 		a.step(recipe.Fired{Epoch: n.Epoch, Path: n.Path, Change: change(n.Type)})
 	case session.SessionEnded:
-		a.fail(n.Cause)
+		a.ref.Stop() // ended says why
 	}
 }
 

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/troupe-go/troupe/actors"
@@ -172,6 +173,14 @@ func (h *Host) endHolds(cause error) {
 	}
 }
 
+// closed is what an instance ends with that is closed, or its session; if that has failed, it says so too, whichever of the two ended first.
+func closed(s *session.Session) error {
+	if err := s.Err(); err != nil && !errors.Is(err, session.ErrClosed) {
+		return fmt.Errorf("%w: %w", session.ErrClosed, err)
+	}
+	return session.ErrClosed
+}
+
 // ended is the end of the instance: by Close, with the session, at the machine's wish, or because the actor was given up.
 func (h *Host) ended(cause error) {
 	h.mu.Lock()
@@ -182,7 +191,7 @@ func (h *Host) ended(cause error) {
 	case errors.Is(cause, actors.ErrGivenUp):
 		err, ofHolds = cause, session.ErrRestarted
 	case err == nil:
-		err = session.ErrClosed
+		err = closed(h.cfg.Session)
 	}
 	if seat == nil {
 		return // New failed: nobody has seen the instance

@@ -31,7 +31,7 @@ func (a *actor) postpone(m message) bool {
 		a.note(m.notice)
 		switch n := m.notice.(type) {
 		case session.SessionEnded:
-			a.fail(n.Cause)
+			a.ref.Stop()
 		case session.EpochEnded:
 			if n.Gone { // see onNotice
 				a.ref.Tell(swept{a.self.Incarnation()}) // what was to be swept is gone by itself
