@@ -70,11 +70,11 @@ func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
 	var err error
 	if f.load != "" {
 		if cfg.Tree, err = os.ReadFile(f.load); err != nil {
-			return err
+			return fmt.Errorf("--load: %w", err)
 		}
 	}
 	if err := writable(f.dump); err != nil {
-		return err
+		return fmt.Errorf("--dump %s: it can't be written: %w", f.dump, err)
 	}
 	s, err := zkserver.New(cfg)
 	if err != nil {
@@ -83,7 +83,7 @@ func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
 	defer s.Close() //nolint:errcheck // for the errors below; the last one is looked at
 	address, err := s.Front(0).Listen(ctx, f.listen)
 	if err != nil {
-		return err
+		return fmt.Errorf("--listen: %w", err)
 	}
 	fmt.Fprintf(out, "listening on %s\n", address)
 	<-ctx.Done()

@@ -108,24 +108,32 @@ func TestServerReportsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
 	require.NoError(t, os.WriteFile(bad, []byte("app: {}"), 0o600))
-	for name, args := range map[string][]string{
-		"a bad address":       {"server", "--listen", "nowhere"},
-		"an argument":         {"server", "surplus"},
-		"an absurd tick":      {"server", "--tick", "1ns"},
-		"timeouts reversed":   {"server", "--listen", "127.0.0.1:0", "--min-session-timeout", "1m", "--max-session-timeout", "1s"},
-		"a missing tree":      {"server", "--listen", "127.0.0.1:0", "--load", bad + ".missing"},
-		"a bad tree":          {"server", "--listen", "127.0.0.1:0", "--load", bad},
-		"a dump nowhere":      {"server", "--listen", "127.0.0.1:0", "--dump", bad + "/tree.yaml"},
-		"an unknown command":  {"serve"},
-		"an unknown option":   {"server", "--port", "1"},
-		"a taken-away socket": {"server", "--listen", "203.0.113.1:1"},
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"a bad address":       {[]string{"--listen", "nowhere"}, "--listen: "},
+		"an argument":         {[]string{"surplus"}, `"surplus"`},
+		"an absurd tick":      {[]string{"--tick", "1ns"}, "tick 1ns"},
+		"timeouts reversed":   {[]string{"--listen", "127.0.0.1:0", "--min-session-timeout", "1m", "--max-session-timeout", "1s"}, "1m0s"},
+		"a missing tree":      {[]string{"--listen", "127.0.0.1:0", "--load", bad + ".missing"}, "--load: "},
+		"a bad tree":          {[]string{"--listen", "127.0.0.1:0", "--load", bad}, `"app"`},
+		"a dump nowhere":      {[]string{"--listen", "127.0.0.1:0", "--dump", bad + "/tree.yaml"}, "--dump " + bad + "/tree.yaml: "},
+		"an unknown option":   {[]string{"--port", "1"}, "--port"},
+		"a taken-away socket": {[]string{"--listen", "203.0.113.1:1"}, "--listen: "},
 	} {
-		cmd := root()
-		cmd.SetArgs(args)
-		cmd.SetOut(io.Discard)
-		cmd.SetErr(io.Discard)
-		require.Error(t, cmd.ExecuteContext(context.Background()), name)
+		require.ErrorContains(t, executed(append([]string{"server"}, c.args...)...), c.says, name)
 	}
+	require.ErrorContains(t, executed("serve"), `"serve"`, "an unknown command")
+}
+
+// executed is what becomes of a command line.
+func executed(args ...string) error {
+	cmd := root()
+	cmd.SetArgs(args)
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	return cmd.ExecuteContext(context.Background())
 }
 
 func TestServerEndsWithItsContext(t *testing.T) {
