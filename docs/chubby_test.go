@@ -284,9 +284,19 @@ func chubbyJeopardy(t *testing.T) {
 	srv, s := connected(t)
 	g := granted(t, handle(t, s))
 	statuses := s.Observe(t.Context())
+	seen := make(chan struct{})
+	defer srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.Op == zktest.OpConnect {
+			<-seen // or it would be safe again before anybody has seen it in jeopardy
+		}
+		return zktest.Pass
+	})()
 	srv.Disconnect(s.Status().SessionID)
+	until(t, statuses, func(st session.Status) bool { return st.State == session.Suspended })
+	require.NoError(t, g.Err(), "it is in jeopardy")
+	close(seen)
 	until(t, statuses, func(st session.Status) bool { return st.State == session.Connected })
-	require.NoError(t, g.Err(), "it was in jeopardy, and is safe")
+	require.NoError(t, g.Err(), "and safe again")
 
 	strict := another(t, srv, session.WithStrict())
 	l, err := lock.New(strict, "/ls/cell/strict")
