@@ -43,8 +43,8 @@ func (c Chance) OneOf(can []func()) bool {
 	return true
 }
 
-// Run runs a schedule, to its end or its first failure.
-func Run(c Chance, schedule func(c Chance)) (failed Failure) {
+// play plays a schedule to its end, or to what is wrong in it.
+func (c Chance) play(schedule func(c Chance)) (failed Failure) {
 	defer func() {
 		if r := recover(); r != nil {
 			f, ok := r.(Failure)
@@ -56,6 +56,14 @@ func Run(c Chance, schedule func(c Chance)) (failed Failure) {
 	}()
 	schedule(c)
 	return ""
+}
+
+// Schedule plays one schedule, which somebody else draws and shrinks.
+func Schedule(t T, pick func(n int) int, schedule func(c Chance)) {
+	t.Helper()
+	if f := (Chance{pick, t.Logf}).play(schedule); f != "" {
+		t.Fatalf("%s", f)
+	}
 }
 
 // Schedules runs many schedules fast, so many unless -schedules says otherwise. A failure names its schedule and tells its story.
@@ -91,5 +99,5 @@ func Schedules(t T, usual int, schedule func(c Chance)) {
 }
 
 func run(n uint64, logf func(string, ...any), schedule func(c Chance)) Failure {
-	return Run(Chance{rand.New(rand.NewPCG(n, 1)).IntN, logf}, schedule)
+	return Chance{rand.New(rand.NewPCG(n, 1)).IntN, logf}.play(schedule)
 }

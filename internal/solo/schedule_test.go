@@ -24,9 +24,6 @@ func TestSchedules(t *testing.T) {
 func TestRapid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		c := machinetest.Chance{Pick: func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, Logf: rt.Logf}
-		if failed := machinetest.Run(c, schedule); failed != "" {
-			rt.Fatal(failed)
-		}
+		machinetest.Schedule(rt, func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, schedule)
 	})
 }

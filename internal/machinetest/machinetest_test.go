@@ -1,0 +1,156 @@
+package machinetest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/machinetest"
+)
+
+// lamp is a machine that is on while something is wanted.
+type lamp struct{ on bool }
+
+func (l *lamp) Step(ev machine.Event) []machine.Effect {
+	switch ev := ev.(type) {
+	case machine.Wanted:
+		l.on = true
+		return []machine.Effect{machine.Read{Path: "/lamp", Ask: 3, Watch: true}}
+	case machine.Withdrawn:
+		l.on = false
+		return []machine.Effect{machine.Settle{Claim: ev.Claim, Err: machine.ErrHeld}}
+	case machine.Seen:
+		return []machine.Effect{machine.Wake{Ask: ev.Ask, Try: 1}}
+	}
+	return nil
+}
+
+type state string
+
+func (s state) String() string { return string(s) }
+
+const on, off state = "On", "Off"
+
+func (l *lamp) state() state {
+	if l.on {
+		return on
+	}
+	return off
+}
+
+var dialect = machinetest.Dialect{
+	New: func(words []string) machinetest.Subject {
+		l := &lamp{on: len(words) > 0}
+		return machinetest.Subject{Machine: l, State: func() string { return l.state().String() }}
+	},
+	Path:  func(short string) string { return "/" + short },
+	Short: func(path string) string { return strings.TrimPrefix(path, "/") },
+}
+
+// report is a test that is looked at: what is fatal ends it.
+type report struct{ said []string }
+
+func (*report) Helper() {}
+func (r *report) Logf(format string, args ...any) {
+	r.said = append(r.said, fmt.Sprintf(format, args...))
+}
+
+func (r *report) Fatalf(format string, args ...any) {
+	r.Logf(format, args...)
+	panic(r)
+}
+
+func fails(t *testing.T, f func(r *report)) string {
+	t.Helper()
+	r := &report{}
+	require.PanicsWithValue(t, r, func() { f(r) })
+	return r.said[len(r.said)-1]
+}
+
+// TestStory: a story is told anew, whatever it said before; an answer without a number is to the last request of its kind.
+func TestStory(t *testing.T) {
+	t.Parallel()
+	story := "# A lamp.\n\nwant 1\n----\nold\n\nwithdraw 1\nnew lit\nwant 2\nseen lamp\nseen lamp #8 err=held\n----\n"
+	told, taken := dialect.Play(t, story)
+	require.Equal(t, `# A lamp.
+
+want 1
+----
+  read #3 lamp and watch
+= On
+
+withdraw 1
+new lit
+want 2
+seen lamp
+seen lamp #8 err=held
+----
+> withdraw 1
+  settle 1: somebody is ahead
+= Off
+> new lit
+= On
+> want 2
+  read #3 lamp and watch
+= On
+> seen lamp
+  wake #3 try=1
+= On
+> seen lamp #8 err=held
+  wake #8 try=1
+= On
+`, told)
+	require.Equal(t, machinetest.Steps{{From: "Off", On: "Wanted", To: "On"}: true, {From: "On", On: "Withdrawn", To: "Off"}: true}, taken)
+	require.Contains(t, fails(t, func(r *report) { dialect.Play(r, "want 1\n\n----\n") }), "without dashes")
+	require.Contains(t, fails(t, func(r *report) { dialect.Play(r, "dim 1\n----\n") }), `unknown event "dim"`)
+}
+
+// TestTable: every way in which a table and what is taken may differ is told.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	lit := machinetest.Step{From: "Off", On: "Wanted", To: "On"}
+	for name, c := range map[string]struct {
+		declare func(table *machinetest.Table)
+		taken   machinetest.Steps
+		faults  []string
+	}{
+		"right":         {func(tb *machinetest.Table) { tb.Declare(off, "Wanted", on, "light") }, machinetest.Steps{lit: true}, nil},
+		"by any event":  {func(tb *machinetest.Table) { tb.Declare(off, "", on, "light") }, machinetest.Steps{lit: true}, nil},
+		"undeclared":    {func(*machinetest.Table) {}, machinetest.Steps{lit: true}, []string{`undeclared: {Off, "Wanted", On}`}},
+		"another event": {func(tb *machinetest.Table) { tb.Declare(off, "Seen", on, "light") }, machinetest.Steps{lit: true}, []string{`undeclared: {Off, "Wanted", On}`, `never taken: {Off, "Seen", On}`}},
+		"never taken":   {func(tb *machinetest.Table) { tb.Declare(off, "Wanted", on, "light") }, nil, []string{`never taken: {Off, "Wanted", On}`}},
+		"no reason":     {func(tb *machinetest.Table) { tb.Declare(off, "Wanted", on, "") }, machinetest.Steps{lit: true}, []string{`without a reason: {Off, "Wanted", On}`}},
+		"twice": {func(tb *machinetest.Table) {
+			tb.Declare(off, "Wanted", on, "light")
+			tb.Declare(off, "Wanted", on, "light")
+		}, machinetest.Steps{lit: true}, []string{`declared twice: {Off, "Wanted", On}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var table machinetest.Table
+			c.declare(&table)
+			require.Equal(t, c.faults, table.Faults(c.taken))
+			require.Equal(t, name == "undeclared" || name == "another event", len(table.Undeclared(c.taken)) > 0)
+		})
+	}
+}
+
+// TestScheduleThatFails: it is named, and told from its beginning.
+func TestScheduleThatFails(t *testing.T) {
+	t.Parallel()
+	one := func(c machinetest.Chance) {
+		n := c.Pick(100)
+		c.Log("drawn: %d", n)
+		if n == 42 {
+			c.Failf("that is it")
+		}
+	}
+	said := fails(t, func(r *report) { machinetest.Schedules(r, 100_000, one) })
+	require.Regexp(t, `^that is it\nagain: go test -run TestSchedules -schedule=\d+\ndrawn: 42\n$`, said)
+	require.Equal(t, "that is it", fails(t, func(r *report) { machinetest.Schedule(r, func(int) int { return 42 }, one) }))
+	machinetest.Schedule(t, func(int) int { return 41 }, one)
+	require.Panics(t, func() { machinetest.Schedule(t, func(int) int { panic("a bug of the test") }, one) })
+}
