@@ -7,7 +7,8 @@ type EpochBegan struct {
 	Trusted   bool
 }
 
-// EpochEnded: the epoch is over. Its ephemeral znodes are gone, or about to be; nothing that was asked in it is answered any more.
+// EpochEnded: the epoch is over. ZooKeeper has confirmed that, so its ephemeral znodes are gone; nothing that was asked in it is answered any more. An epoch that
+// ends with the session, of which that is not known, ends the instance without this event.
 type EpochEnded struct{ Epoch uint64 }
 
 // Suspended and Resumed: the connection went, or came back, within an epoch.

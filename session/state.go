@@ -14,7 +14,7 @@ const (
 	Connected               // connected, and trusted as far as anything depends on it
 	Suspended               // the connection is down; the ZooKeeper session lives, and reconnection is under way
 	Untrusted               // no word from the leader for so long that the ZooKeeper session may have ended
-	Lost                    // the server said so: the epoch is over, and the next one begins
+	Lost                    // the epoch is over, since the server said so or this process failed; the next begins when ZooKeeper is known to have ended the old one
 	Closed                  // for good
 )
 

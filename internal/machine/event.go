@@ -34,7 +34,7 @@ type EpochBegan struct {
 	Trusted   bool
 }
 
-// EpochEnded: the epoch is over and all its ephemeral znodes are, or are about to be, gone.
+// EpochEnded: the epoch is over. ZooKeeper has confirmed that, so all its ephemeral znodes are gone.
 type EpochEnded struct{ Epoch uint64 }
 
 // TrustEnded and TrustGained: the session may not, or may again, be assumed alive by this process's own clocks.
