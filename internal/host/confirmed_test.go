@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"sync/atomic"
@@ -349,4 +351,41 @@ func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 		require.NoError(t, i.Close(t.Context()))
 		require.NoError(t, s.Close(t.Context()))
 	})
+}
+
+// Whatever befalls the session and the instances, and in whichever order: every end is reported, and none as confirmed while the znode stands.
+func TestEndsAreTrueWhateverHappens(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			cutOffInBubble(t, func(c *cutOff) {
+				rng := rand.New(rand.NewPCG(seed, 1))
+				for range 1 + rng.IntN(6) {
+					switch rng.IntN(7) {
+					case 0, 1:
+						c.reset(1 + rng.IntN(3))
+					case 2:
+						c.claimed.Panic("on purpose")
+					case 3:
+						c.server.Disconnect(c.id)
+					case 4:
+						c.heal()
+					case 5:
+						c.timeout.Store([]uint32{0, 8000, 10_000}[rng.IntN(3)])
+					case 6:
+						if rng.IntN(4) == 0 {
+							c.server.Expire(c.id)
+						}
+					}
+					time.Sleep(time.Duration(rng.Int64N(int64(patience / 2))))
+				}
+				c.heal()
+				for _, p := range c.pledges() {
+					require.NoError(c, <-p.answer, p.name)
+					require.False(c, p.stood, "%s: reported as gone, and it stood", p.name)
+				}
+				require.NoError(c, c.session.Err())
+			})
+		})
+	}
 }
