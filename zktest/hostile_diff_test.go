@@ -29,7 +29,7 @@ func show(p jute.Reply) string {
 // throw sends a raw frame, and a ping behind it.
 func (c *raw) throw(frame []byte, op jute.Op, normal func(jute.Reply) jute.Reply) outcome {
 	var o outcome
-	c.conn.SetDeadline(time.Now().Add(3 * time.Second))
+	c.conn.SetDeadline(time.Now().Add(patience))
 	w := jute.NewWriter(nil)
 	w.Begin()
 	all := append(w.Bytes(), frame...)

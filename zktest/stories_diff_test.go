@@ -128,9 +128,9 @@ func TestLimitsAreThoseOfTheRealServer(t *testing.T) {
 			raw := dialTCP(t, servers[0])
 			_, err = raw.Write(head)
 			require.NoError(t, err)
-			raw.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
-			_, err = io.ReadAll(raw)
 			if head[0] != 0 { // the others may be the beginning of a handshake that never comes
+				raw.SetReadDeadline(time.Now().Add(patience))
+				_, err = io.ReadAll(raw)
 				say("% x as a handshake: %s", head, ending(err))
 			}
 			raw.Close()
@@ -139,12 +139,13 @@ func TestLimitsAreThoseOfTheRealServer(t *testing.T) {
 }
 
 func endOf(c *raw) string {
-	c.conn.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+	c.conn.SetReadDeadline(time.Now().Add(patience))
 	_, err := c.in.ReadByte()
 	return ending(err)
 }
 
 // Empty containers that had a child, and TTL znodes, go by themselves; a container that had none stays.
+// The times are long enough for all to be made before the first goes.
 func TestReapingIsThatOfTheRealServer(t *testing.T) {
 	t.Parallel()
 	ours, real := pair(t, 300*time.Millisecond)
@@ -154,9 +155,9 @@ func TestReapingIsThatOfTheRealServer(t *testing.T) {
 			{Op: jute.OpCreateContainer, Path: "/used", ACL: jute.OpenACL(), Flags: jute.FlagContainer},
 			{Op: jute.OpCreateContainer, Path: "/unused", ACL: jute.OpenACL(), Flags: jute.FlagContainer},
 			{Op: jute.OpCreate, Path: "/used/child", ACL: jute.OpenACL()},
-			{Op: jute.OpCreateTTL, Path: "/short", ACL: jute.OpenACL(), Flags: jute.FlagPersistentTTL, TTL: 100},
+			{Op: jute.OpCreateTTL, Path: "/short", ACL: jute.OpenACL(), Flags: jute.FlagPersistentTTL, TTL: 2000},
 			{Op: jute.OpCreateTTL, Path: "/long", ACL: jute.OpenACL(), Flags: jute.FlagPersistentTTL, TTL: 3600_000},
-			{Op: jute.OpCreateTTL, Path: "/parent", ACL: jute.OpenACL(), Flags: jute.FlagPersistentTTL, TTL: 100},
+			{Op: jute.OpCreateTTL, Path: "/parent", ACL: jute.OpenACL(), Flags: jute.FlagPersistentTTL, TTL: 2000},
 			{Op: jute.OpCreate, Path: "/parent/child", ACL: jute.OpenACL()},
 			{Op: jute.OpAddWatch, Path: "/", Flags: 1},
 		} {
@@ -181,7 +182,7 @@ func TestReapingIsThatOfTheRealServer(t *testing.T) {
 // gone waits until a znode is deleted, and returns the events until then.
 func (c *raw) gone(t *testing.T, path string) (all []jute.Event) {
 	t.Helper()
-	c.conn.SetDeadline(time.Now().Add(10 * time.Second))
+	c.conn.SetDeadline(time.Now().Add(patience))
 	for {
 		all = append(all, c.events...)
 		c.events = nil

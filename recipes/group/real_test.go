@@ -53,14 +53,15 @@ func TestOnRealServers(t *testing.T) {
 	}
 }
 
+// real opens a session that a busy machine does not lose.
 func real(t *testing.T, servers []string, opts ...session.Option) *session.Session {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	s, err := session.Open(ctx, servers, opts...)
+	s, err := session.Open(ctx, servers, append([]session.Option{session.WithTimeout(20 * time.Second)}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		_ = s.Close(ctx)
 	})

@@ -33,7 +33,7 @@ func TestOnRealServers(t *testing.T) {
 				s, err := session.Open(ctx, e.Servers(), session.WithTimeout(20*time.Second))
 				require.NoError(t, err)
 				t.Cleanup(func() {
-					ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+					ctx, cancel := context.WithTimeout(context.Background(), patience)
 					defer cancel()
 					_ = s.Close(ctx)
 				})

@@ -25,7 +25,7 @@ func real(t *testing.T, servers []string, opts ...session.Option) *session.Sessi
 	s, err := session.Open(ctx, servers, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		_ = s.Close(ctx)
 	})
@@ -69,9 +69,9 @@ func lifeOnRealServers(t *testing.T, e *ensemble.Ensemble, form []twopc.Option) 
 	l := newLedger()
 	var all sync.WaitGroup
 	names := []string{"a", "b", "c"}
-	quick := session.WithTimeout(2 * time.Second)
+	mortal := session.WithTimeout(8 * time.Second) // soon enough, and yet longer than a busy machine holds up who lives
 	start := func(name string) *session.Session {
-		s := real(t, e.Proxied(), quick)
+		s := real(t, e.Proxied(), mortal)
 		site, err := twopc.NewSite(s, path, name)
 		require.NoError(t, err)
 		l.serve(&all, name, site, names, func(id string) bool { return id[0] == 'y' || name != "b" })
@@ -87,7 +87,7 @@ func lifeOnRealServers(t *testing.T, e *ensemble.Ensemble, form []twopc.Option) 
 		})
 	}
 	lead := func() (*session.Session, *twopc.Coordinator) {
-		s := real(t, e.Proxied(), quick)
+		s := real(t, e.Proxied(), mortal)
 		c, err := twopc.NewCoordinator(s, path, append([]twopc.Option{twopc.WithVoteTimeout(patience)}, form...)...)
 		require.NoError(t, err)
 		return s, c
