@@ -46,7 +46,7 @@ var programs = sync.OnceValue(func() error {
 var stories = map[string]string{
 	"customrecipe":  `the repair came before the batch, and the reports gave way`,
 	"fencedwriter":  `the ledger says: \["sleepy was here" "brisk was here"\]`,
-	"leaderservice": `counted to \d+ under three terms`,
+	"leaderservice": `counted to \d+ under \d terms`,
 	"jobqueue":      `every job was done once`,
 	"phases":        `the rod is, bit for bit, what it is without workers`,
 	"rollingconfig": `every server runs with the last good configuration`,

@@ -21,8 +21,11 @@ type Candidate struct {
 	Self      bool      // it is this candidate
 }
 
-// Candidates lists who leads and who waits, in order. An election that nobody ever stood in is empty.
+// Candidates lists who leads and who waits, in order. What was settled before the call is seen. An election that nobody ever stood in is empty.
 func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
+	if err := e.session.Sync(ctx, e.path); err != nil {
+		return nil, failed("candidates", e.path, err)
+	}
 	entries, err := line.Read(ctx, e.session, e.path)
 	if err != nil {
 		return nil, failed("candidates", e.path, err)

@@ -152,3 +152,22 @@ func TestObserversLeaveNoWatchesBehind(t *testing.T) {
 		}
 	})
 }
+
+// B75: one whose server lags behind is told what was settled before it asked.
+func TestB75_CandidatesAreUpToDate(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		on := func(i int) *session.Session {
+			s, err := session.Open(patience(t), z.Hosts()[i:i+1], session.WithDialer(z.Dialer()))
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = s.Close(patience(t)) })
+			return s
+		}
+		a, watcher := candidate(t, on(0), "a"), candidate(t, on(1), "watcher")
+		z.Lag(1, 5)
+		term := leads(t, a)
+		require.Equal(t, []string{"a"}, line(t, watcher))
+		require.NoError(t, term.Resign(patience(t)))
+		require.NoError(t, a.Resign(patience(t)))
+		require.Empty(t, line(t, watcher))
+	}, zktest.WithServers(2))
+}

@@ -108,3 +108,21 @@ func departs(w *world, fate zktest.Verdict) {
 	require.Zero(w, w.nodes(), w.server.Dump())
 	require.NotContains(w, w.server.Dump(), path+"/held")
 }
+
+// B75: one whose server lags behind is told of the line as it was settled before it asked.
+func TestB75_ContendersAreUpToDate(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		servers := w.server.Hosts()
+		a, watcher := w.lock(w.hostOn("a", servers[:1])), w.lock(w.hostOn("b", servers[1:]))
+		w.server.Lag(1, 5)
+		g := w.held(a)
+		line, err := watcher.Contenders(w.Context())
+		require.NoError(w, err)
+		require.Len(w, line, 1)
+		require.NoError(w, g.Release(w.Context()))
+		line, err = watcher.Contenders(w.Context())
+		require.NoError(w, err)
+		require.Empty(w, line)
+	}, zktest.WithServers(2))
+}

@@ -19,9 +19,12 @@ type Contender struct {
 	Holding   bool      // nobody ahead is in its way: it holds, or is about to
 }
 
-// Contenders lists who holds the lock and who waits, in order. A line that does not exist is empty. In the layout [Simple] nobody waits in a line, and only
-// the holder is seen.
+// Contenders lists who holds the lock and who waits, in order. What was settled before the call is seen. A line that does not exist is empty. In the
+// layout [Simple] nobody waits in a line, and only the holder is seen.
 func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
+	if err := l.session.Sync(ctx, l.path); err != nil {
+		return nil, failed("contenders", l.path, err)
+	}
 	entries, err := l.line(ctx)
 	if err != nil {
 		return nil, failed("contenders", l.path, err)
