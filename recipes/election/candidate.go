@@ -12,9 +12,9 @@ import (
 type Candidate struct {
 	Path      string // of its znode, for [Term.TransferTo]
 	ID        string
-	Data      []byte
-	Token     int64 // of its term, once it leads
-	SessionID int64
+	Data      []byte    // what it has proclaimed
+	Token     int64     // of its term, once it leads
+	SessionID int64     // the ZooKeeper session that it ends with
 	Since     time.Time // when it took its place, by the server's clock
 	Leading   bool      // first in line
 	Ready     bool      // it has said so: see [Term.Ready]

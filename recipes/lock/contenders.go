@@ -11,10 +11,10 @@ import (
 
 // Contender is one participant in the line, of this process or of any other.
 type Contender struct {
-	Path      string // of its znode, for [Revoke] and [Break]
-	Token     int64
-	Data      []byte
-	SessionID int64
+	Path      string    // of its znode, for [Revoke] and [Break]
+	Token     int64     // of its grant, once it holds: the transaction by which it took its place
+	Data      []byte    // as WithData has it, or whatever another library wrote; nil also if this session may not read it
+	SessionID int64     // the ZooKeeper session that it ends with; 0 for a znode that is not ephemeral, which ends with none
 	Since     time.Time // when it took its place, by the server's clock
 	Holding   bool      // nobody ahead is in its way: it holds, or is about to
 }
