@@ -49,20 +49,31 @@ func (h *history) fault(format string, args ...any) {
 	h.wrong = append(h.wrong, fmt.Sprintf(format, args...))
 }
 
-// produce puts items one after the other.
-func (h *history) produce(ctx context.Context, q *queue.Queue, name string, n int) {
-	for k := range n {
-		data := fmt.Sprintf("%s-%d", name, k)
-		h.note(func(now int) { h.items[data] = &fate{asked: now} })
-		_, err := q.Put(ctx, []byte(data))
+// produce puts items one after the other, now and then several together.
+func (h *history) produce(ctx context.Context, q *queue.Queue, name string, n int, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	for k := 0; k < n; {
+		var batch [][]byte
+		for range min(max(rng.IntN(8)-2, 1), n-k) {
+			batch = append(batch, fmt.Appendf(nil, "%s-%d", name, k))
+			k++
+		}
 		h.note(func(now int) {
-			switch {
-			case err == nil:
-				h.items[data].put = now
-			case errors.Is(err, session.ErrUnknownOutcome):
-				h.items[data].lost = true
-			default:
-				h.fault("put %s: %v", data, err)
+			for _, data := range batch {
+				h.items[string(data)] = &fate{asked: now}
+			}
+		})
+		_, err := q.PutAll(ctx, batch)
+		h.note(func(now int) {
+			for _, data := range batch {
+				switch f := h.items[string(data)]; {
+				case err == nil:
+					f.put = now
+				case errors.Is(err, session.ErrUnknownOutcome):
+					f.lost = true
+				default:
+					h.fault("put %s: %v", data, err)
+				}
 			}
 		})
 	}
@@ -150,7 +161,7 @@ func play(t *testing.T, open func() *session.Session, seed uint64, each int, fau
 	var puts, takes, harm sync.WaitGroup
 	for p := range 3 {
 		q := newQueue(t, open())
-		puts.Go(func() { h.produce(ctx, q, fmt.Sprint("p", p), each) })
+		puts.Go(func() { h.produce(ctx, q, fmt.Sprint("p", p), each, seed+uint64(p)) })
 	}
 	var consumers []*queue.Consumer
 	for n := range 3 {

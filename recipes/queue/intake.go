@@ -129,10 +129,12 @@ func (in *intake) tell(ev recipe.Event) {
 	}
 }
 
+// tellDemand tells how many items are wanted. A Consumer that has enough to hand out waits until a batch is worth its while: each costs a transaction, for which
+// consumers compete.
 func (in *intake) tellDemand() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.host != nil {
+	if in.host != nil && (in.stream == nil || in.stream.Len() <= in.prefetch/4 || in.want() >= int64(in.prefetch/2)) {
 		in.host.Tell(in.demand())
 	}
 }
@@ -244,16 +246,15 @@ func (in *intake) letGo(i *Item) {
 
 // received takes in that an item has found its receiver.
 func (in *intake) received(i *Item) {
-	if i.Hold != nil {
-		return // until it is settled it counts
+	if i.Hold == nil { // else it counts until it is settled
+		in.mu.Lock()
+		delete(in.items, i.no)
+		if in.host != nil {
+			in.host.Tell(take.Settle{No: i.no, How: take.Ack})
+		}
+		in.mu.Unlock()
 	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	delete(in.items, i.no)
-	if in.host != nil {
-		in.host.Tell(take.Settle{No: i.no, How: take.Ack})
-		in.host.Tell(in.demand())
-	}
+	in.tellDemand()
 }
 
 // lost takes in the end of a possession.

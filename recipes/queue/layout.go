@@ -99,7 +99,7 @@ func (l Layout) parse(name string) (place.Item, bool) {
 	}
 	f := layouts[l]
 	if !f.ranked {
-		return place.Item{Seq: seq}, head == f.prefix(0)
+		return place.Item{Place: place.Place{Seq: seq}}, head == f.prefix(0)
 	}
 	number, ok := strings.CutPrefix(strings.TrimSuffix(head, "-"), "entry-")
 	var i place.Item

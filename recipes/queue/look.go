@@ -22,15 +22,22 @@ type Entry struct {
 	Attempts int // how often it was claimed
 }
 
-// looked is an item where it lies.
+// looked is an item where it lies, or a pack of some.
 type looked struct {
 	place.Item
 	at      string // its path
 	id      string
-	claim   string // in another layout, the path of the claim on it
+	pack    *place.Pack // nil: it is an item
+	claim   string      // in another layout, the path of the claim on it
 	claimed bool
-	body    string // the path of what its data are in; "" if they are its own
-	nth     int
+}
+
+// len is how many items it is.
+func (l *looked) len() int {
+	if l.pack != nil {
+		return l.pack.Len()
+	}
+	return 1
 }
 
 // Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none. A delayed item that is due and that no consumer has moved into
@@ -57,32 +64,30 @@ func (q *Queue) peek(ctx context.Context) (Entry, error) {
 			if i.claimed {
 				continue
 			}
-			data, stat, err := q.read(ctx, i)
-			switch {
-			case err == nil:
-				return Entry{ID: i.id, Data: data, Priority: i.Priority, Attempts: int(stat.Version)}, nil
-			case !errors.Is(err, session.ErrNoNode): // somebody was quicker
-				return Entry{}, err
+			e, err := q.read(ctx, i)
+			if !errors.Is(err, session.ErrNoNode) { // else somebody was quicker
+				return e, err
 			}
 		}
 	}
 	return Entry{}, ErrEmpty
 }
 
-// read reads an item's data.
-func (q *Queue) read(ctx context.Context, i looked) ([]byte, session.Stat, error) {
+// read reads an item, or the first of a pack.
+func (q *Queue) read(ctx context.Context, i looked) (Entry, error) {
 	data, stat, err := q.session.Get(ctx, i.at)
-	if err != nil || i.body == "" || len(data) > 0 {
-		return data, stat, err
-	}
-	body, _, err := q.session.Get(ctx, i.body)
 	if err != nil {
-		return nil, stat, err
+		return Entry{}, err
 	}
-	if all, ok := place.Unpack(body); ok && i.nth < len(all) {
-		data = all[i.nth]
+	e := Entry{ID: i.id, Data: data, Priority: i.Priority, Attempts: int(stat.Version)}
+	if i.pack != nil {
+		all, ok := place.Unwrap(data)
+		if !ok || len(all) != i.pack.Len() {
+			return Entry{}, fmt.Errorf("%w: foreign data in %s", session.ErrNoNode, i.at)
+		}
+		e.Data, e.Attempts = all[0], i.pack.Tries
 	}
-	return data, stat, nil
+	return e, nil
 }
 
 // Len counts the items: those in line, those being processed, and those that wait for their delay. It costs a listing of each bucket, that is for about 250 items, and is
@@ -94,7 +99,11 @@ func (q *Queue) Len(ctx context.Context) (int, error) {
 
 func (q *Queue) count(ctx context.Context) (int, error) {
 	n := 0
-	err := q.each(ctx, func(items []looked) { n += len(items) })
+	err := q.each(ctx, func(items []looked) {
+		for _, i := range items {
+			n += i.len()
+		}
+	})
 	return n, err
 }
 
@@ -112,7 +121,7 @@ func (q *Queue) remove(ctx context.Context, id string) error {
 		var found *looked
 		err := q.each(ctx, func(items []looked) {
 			for _, i := range items {
-				if i.id == id {
+				if i.is(id) {
 					found = &i
 				}
 			}
@@ -123,7 +132,7 @@ func (q *Queue) remove(ctx context.Context, id string) error {
 		if found == nil {
 			return fmt.Errorf("id: %w: %q", session.ErrNoNode, id)
 		}
-		switch err := q.delete(ctx, found); {
+		switch err := q.delete(ctx, found, id); {
 		case err == nil, errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil && q.isGone(ctx, found.at):
 			return nil
 		case errors.Is(err, session.ErrNoNode), errors.Is(err, session.ErrBadVersion), errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil:
@@ -134,14 +143,30 @@ func (q *Queue) remove(ctx context.Context, id string) error {
 	}
 }
 
+// is tells whether it is the item with an id, or has it.
+func (l *looked) is(id string) bool {
+	if l.pack == nil {
+		return l.id == id
+	}
+	_, ok := l.pack.Has(id)
+	return ok
+}
+
 func (q *Queue) isGone(ctx context.Context, path string) bool {
 	_, exists, err := q.session.Exists(ctx, path)
 	return err == nil && !exists
 }
 
 // delete takes an item out of the queue, with all that belongs to it.
-func (q *Queue) delete(ctx context.Context, i *looked) error {
+func (q *Queue) delete(ctx context.Context, i *looked, id string) error {
 	ops := []session.Op{session.DeleteOp(i.at, -1)}
+	if i.pack != nil {
+		rest, err := q.without(ctx, i, id)
+		if err != nil {
+			return err
+		}
+		ops = append(ops, rest...)
+	}
 	if i.claim != "" {
 		ops = append(ops, session.DeleteOp(i.claim, -1))
 	}
@@ -170,6 +195,27 @@ func (q *Queue) delete(ctx context.Context, i *looked) error {
 	}
 	_, err := q.session.Multi(ctx, ops...)
 	return err
+}
+
+// without are the operations that make what a pack is without one of its items: what is before it, and what is behind it.
+func (q *Queue) without(ctx context.Context, i *looked, id string) ([]session.Op, error) {
+	data, _, err := q.session.Get(ctx, i.at)
+	if err != nil {
+		return nil, err
+	}
+	all, ok := place.Unwrap(data)
+	if !ok || len(all) != i.pack.Len() {
+		return nil, fmt.Errorf("foreign data in %s", i.at)
+	}
+	part, _ := i.pack.Has(id)
+	bucket, _ := znode.Split(i.at)
+	var ops []session.Op
+	for _, p := range []place.Pack{i.pack.Part(i.pack.First, part-1), i.pack.Part(part+1, i.pack.Last)} {
+		if p.Len() > 0 {
+			ops = append(ops, session.CreateOp(znode.Join(bucket, p.Name()), place.Wrap(all[p.First-i.pack.First:p.Last-i.pack.First+1])))
+		}
+	}
+	return ops, nil
 }
 
 // lookAt lists the buckets, in order. A layout without any has one.
@@ -239,21 +285,19 @@ func (q *Queue) itemsIn(ctx context.Context, b place.Bucket) ([]looked, error) {
 	if err != nil {
 		return nil, err
 	}
-	claims, bodies := place.ClaimsIn(names), make(map[string]bool)
-	for _, name := range names {
-		bodies[name] = place.IsBody(name)
-	}
+	claims := place.ClaimsIn(names)
 	var items []looked
 	for _, name := range names {
-		if i, ok := place.ParseItem(name, b.Lane); ok {
-			l := looked{Item: i, at: znode.Join(path, name), id: i.Known(), claimed: claims.On(i.Seq)}
-			if body, nth, ok := place.BodyOf(i.GUID); ok && bodies[body] {
-				l.body, l.nth = znode.Join(path, body), nth
-			}
-			items = append(items, l)
+		l := looked{at: znode.Join(path, name)}
+		if p, ok := place.ParsePack(name, b.Lane); ok {
+			l.pack, l.Item = &p, p.Item(p.First)
+		} else if l.Item, ok = place.ParseItem(name, b.Lane); !ok {
+			continue
 		}
+		l.id, l.claimed = l.Known(), claims.On(l.Place)
+		items = append(items, l)
 	}
-	slices.SortFunc(items, func(a, b looked) int { return znode.CompareSeq(a.Seq, b.Seq) })
+	slices.SortFunc(items, func(a, b looked) int { return a.Place.Compare(b.Place) })
 	return items, nil
 }
 

@@ -84,7 +84,7 @@ func (q *Queue) put(ctx context.Context, op string, data [][]byte, opts []PutOpt
 	for n, d := range data {
 		guid := string(znode.NewGUID())
 		if together {
-			guid = place.Member(family, n)
+			guid = place.Member(family, n+1)
 		}
 		items[n] = give.Item{
 			GUID: guid, Together: together, ID: o.id, Data: append([]byte(nil), d...), Priority: o.priority, Shard: shard,

@@ -10,6 +10,7 @@ type lane struct {
 	missing bool // it is to be created
 	hasNext bool // the next one exists though this one is open: somebody else made it
 	fill    int  // how many children it has had, as far as is known
+	weight  int  // how many items this machine has put into it
 	sealed  int  // the highest number that is known to be sealed; -1 for none
 	guessed bool // the bucket was not seen, only concluded
 }
@@ -31,7 +32,8 @@ func (ls lanes) of(l place.Lane, top map[place.Lane]int) *lane {
 // look takes in a listing: the highest number of each lane.
 func (n *lane) look(top map[place.Lane]int) {
 	highest, some := top[n.bucket.Lane]
-	n.fill, n.hasNext, n.guessed, n.missing = 0, false, false, false
+	n.hasNext, n.guessed, n.missing = false, false, false
+	n.fill, n.weight = 0, 0
 	switch {
 	case some && highest > n.sealed:
 		n.bucket.Number = highest
@@ -49,7 +51,8 @@ func (n *lane) turnedOut() bool {
 		return false
 	}
 	n.bucket = n.bucket.Next()
-	n.fill, n.hasNext, n.missing, n.guessed = 0, false, false, true
+	n.hasNext, n.missing, n.guessed = false, false, true
+	n.fill, n.weight = 0, 0
 	return true
 }
 
@@ -62,13 +65,22 @@ func (n *lane) gone() bool {
 	return true
 }
 
-// took takes in that the bucket has got items, the last with this sequence number, and was sealed with it.
-func (n *lane) took(seq int32, sealed bool) {
+// load is what a transaction brings into a bucket: packs are one znode each.
+type load struct{ znodes, items int }
+
+// fullWith tells whether a bucket is full with what comes. Packs may fall apart into single items, so these count as well.
+func (n *lane) fullWith(l load, limit int) bool {
+	return n.fill+l.znodes >= limit || n.weight+l.items >= 4*limit
+}
+
+// took takes in that the bucket has got so many items, the last with this sequence number, and was sealed with it.
+func (n *lane) took(seq int32, items int, sealed bool) {
 	n.missing, n.guessed, n.hasNext = false, false, false
 	n.fill = int(seq) + 1
+	n.weight += items
 	if sealed {
 		n.sealed = n.bucket.Number
-		n.bucket, n.fill = n.bucket.Next(), 0
+		n.bucket, n.fill, n.weight = n.bucket.Next(), 0, 0
 	}
 }
 

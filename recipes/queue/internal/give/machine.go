@@ -148,8 +148,11 @@ func (m *Machine) add(j *job) {
 		return // told twice: wishes come in their order, from the record and from the mailbox
 	}
 	m.seen = j.no
-	for _, i := range j.items {
-		j.size += len(i.Data) + len(i.ID) + overhead
+	for _, c := range j.crates() {
+		j.size += overhead
+		for _, i := range c.items {
+			j.size += len(i.Data) + len(i.ID)
+		}
 	}
 	m.jobs = append(m.jobs, j)
 }

@@ -24,6 +24,7 @@ type batch struct {
 	parts   []part // what each operation is for
 	uses    []room.Use
 	seals   map[*lane]bool
+	loads   map[*lane]load
 	receipt bool
 	nos     []uint64 // of the wishes that the receipt is for
 }
@@ -48,8 +49,7 @@ const (
 	theRoom
 	theAlso
 	theID
-	theItem
-	theBody
+	theItem // or a pack of them
 )
 
 func (b *batch) add(p part, op recipe.Op) {
@@ -64,7 +64,7 @@ func (m *Machine) send() []recipe.Effect {
 			return append(m.settle(m.jobs[at], ErrEphemeral), m.next()...)
 		}
 	}
-	b := &batch{seals: make(map[*lane]bool)}
+	b := &batch{seals: make(map[*lane]bool), loads: make(map[*lane]load)}
 	n, full := m.choose(b)
 	if full {
 		return m.proveFull(b.jobs[0])
@@ -130,18 +130,16 @@ func (m *Machine) open(b *batch) {
 	if m.cfg.Site.Flat != "" {
 		return
 	}
-	coming := make(map[*lane]int)
+	coming := make(map[*lane]load)
 	var order []*lane
 	for _, j := range b.jobs {
-		for _, i := range j.items {
-			n := m.laneOf(i)
-			if coming[n] == 0 {
+		for _, c := range j.crates() {
+			n := m.laneOf(c.items[0])
+			l, some := coming[n]
+			if !some {
 				order = append(order, n)
 			}
-			coming[n]++
-		}
-		if j.items[0].Together {
-			coming[m.laneOf(j.items[0])]++
+			coming[n] = load{l.znodes + 1, l.items + len(c.items)}
 		}
 	}
 	for _, n := range order {
@@ -149,7 +147,8 @@ func (m *Machine) open(b *batch) {
 		if n.missing {
 			b.add(part{kind: newBucket, lane: n}, recipe.Op{Do: recipe.Create, Path: path})
 		}
-		if b.seals[n] = n.fill+coming[n] >= m.cfg.Limit; !b.seals[n] {
+		b.loads[n] = coming[n]
+		if b.seals[n] = n.fullWith(coming[n], m.cfg.Limit); !b.seals[n] {
 			if !n.missing {
 				b.add(part{kind: theBucket, lane: n}, recipe.Op{Do: recipe.Check, Path: path, Version: 0})
 			}
@@ -175,14 +174,12 @@ func (m *Machine) fill(b *batch, j *job) {
 	for _, op := range j.also {
 		b.add(part{kind: theAlso, job: j}, op)
 	}
-	if j.items[0].Together {
-		m.fillBody(b, j)
-	}
-	for _, i := range j.items {
-		n := m.laneOf(i)
-		data := i.Data
-		if i.Together {
-			data = nil
+	for _, c := range j.crates() {
+		n, i := m.laneOf(c.items[0]), c.items[0]
+		if c.packed {
+			op := recipe.Op{Do: recipe.Create, Path: znode.Join(m.cfg.Site.bucket(n.bucket), c.name()), Data: c.data(), Sequential: true}
+			b.add(part{kind: theItem, job: j, lane: n}, op)
+			continue
 		}
 		named := place.Item{GUID: i.GUID, Priority: i.Priority, ID: i.ID, Due: place.Due(m.clock, i.Delay)}
 		if i.ID != "" && !j.move {
@@ -190,20 +187,9 @@ func (m *Machine) fill(b *batch, j *job) {
 			b.add(part{kind: theID, job: j, id: path}, recipe.Op{Do: recipe.Create, Path: path, Data: []byte(i.GUID)})
 		}
 		b.add(part{kind: theItem, job: j, lane: n}, recipe.Op{
-			Do: recipe.Create, Path: m.cfg.Site.head(n.bucket, named), Data: data, Sequential: true, Ephemeral: i.Ephemeral,
+			Do: recipe.Create, Path: m.cfg.Site.head(n.bucket, named), Data: i.Data, Sequential: true, Ephemeral: i.Ephemeral,
 		})
 	}
-}
-
-// fillBody adds the body of items that are put together.
-func (m *Machine) fillBody(b *batch, j *job) {
-	data := make([][]byte, len(j.items))
-	for n, i := range j.items {
-		data[n] = i.Data
-	}
-	name, _, _ := place.BodyOf(j.items[0].GUID)
-	n := m.laneOf(j.items[0])
-	b.add(part{kind: theBody, job: j, lane: n}, recipe.Op{Do: recipe.Create, Path: znode.Join(m.cfg.Site.bucket(n.bucket), name), Data: place.Pack(data)})
 }
 
 // proveFull asks whether the queue is as full as it is believed to be, in all parts at one instant.

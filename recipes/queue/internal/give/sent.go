@@ -42,7 +42,7 @@ func (m *Machine) done(b *batch, t recipe.Transacted) []recipe.Effect {
 		}
 	}
 	for n, seq := range last {
-		n.took(seq, b.seals[n])
+		n.took(seq, b.loads[n].items, b.seals[n])
 	}
 	var effects []recipe.Effect
 	for _, j := range b.jobs {
@@ -94,7 +94,7 @@ func (m *Machine) failed(p part, t recipe.Transacted) []recipe.Effect {
 		}
 		parent, _ := znode.Split(p.id)
 		return m.ensure(parent, true, func() {})
-	case theItem, theBody:
+	case theItem:
 		m.listed, m.exists = false, m.exists && m.cfg.Site.Flat == ""
 	}
 	return nil

@@ -33,7 +33,7 @@ type Item struct {
 	Shard     int
 	Delay     int64 // in milliseconds
 	Ephemeral bool
-	Together  bool // its data go into the body of those that are put together: see package place
+	Together  bool // it goes into a pack with the other items of its wish, and its GUID tells which of them it is: see package place
 }
 
 // Settled is what came of a wish. It is an effect.
@@ -65,7 +65,7 @@ type Config struct {
 	GUID     string // of the producer: its receipt's name
 	Home     int    // the part of the room that it uses first
 	Capacity int    // 0: none is given
-	Limit    int    // how many children a bucket gets before it is sealed; 0 stands for the usual number
+	Limit    int    // how many children a bucket gets before it is sealed, or a quarter of how many items from this machine; 0 stands for the usual number
 	Floor    uint64 // wishes up to this number were made before the machine: they count only if they stand
 	Idle     int64  // after how many milliseconds without a wish it stops; 0: never
 }

@@ -1,18 +1,66 @@
 package place
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-const (
-	entry = "queue-"
-	taken = "taken-"
-	back  = "back-"
-)
+const entry = "queue-"
+
+// Place is where an item lies in its bucket.
+type Place struct {
+	Seq  int32 // the number of its znode, or of the pack that it was put in
+	Part int   // which of that pack it is, from 1; 0 if it was put alone
+}
+
+// Compare orders places.
+func (p Place) Compare(q Place) int {
+	if c := znode.CompareSeq(p.Seq, q.Seq); c != 0 {
+		return c
+	}
+	return p.Part - q.Part
+}
+
+// String is "0000000007", or "0000000007.00003" of the third in a pack.
+func (p Place) String() string { return string(p.append(nil)) }
+
+func (p Place) append(b []byte) []byte {
+	b = padded(b, int64(p.Seq), 10)
+	if p.Part > 0 {
+		b = padded(append(b, '.'), int64(p.Part), partDigits)
+	}
+	return b
+}
+
+const partDigits = 5
+
+// padded appends a number as ZooKeeper prints it: with zeros in front, the sign among the digits.
+func padded(b []byte, n int64, digits int) []byte {
+	if n < 0 {
+		b, n, digits = append(b, '-'), -n, digits-1
+	}
+	var buf [20]byte
+	text := strconv.AppendInt(buf[:0], n, 10)
+	for range digits - len(text) {
+		b = append(b, '0')
+	}
+	return append(b, text...)
+}
+
+// parsePlace cuts a place off the end of a name.
+func parsePlace(name string) (head string, p Place, ok bool) {
+	if dot := len(name) - partDigits - 1; dot > 0 && name[dot] == '.' {
+		part, err := strconv.ParseUint(name[dot+1:], 10, 16)
+		if err != nil || part == 0 {
+			return "", Place{}, false
+		}
+		name, p.Part = name[:dot], int(part)
+	}
+	head, p.Seq, ok = znode.Sequence(name)
+	return head, p, ok
+}
 
 // Item is what an item's name says about it.
 type Item struct {
@@ -20,7 +68,7 @@ type Item struct {
 	Priority int
 	Due      int64  // of an item in a later lane: when its delay is over, in milliseconds of the servers' clock
 	ID       string // as given by the application; "" if the GUID is the id
-	Seq      int32  // its place in the bucket
+	Place
 }
 
 // Known is the id by which the application knows it.
@@ -31,20 +79,32 @@ func (i Item) Known() string {
 	return i.GUID
 }
 
-// Head is what the item's name begins with, the sequence number follows. The lane tells whether there is a due time in it.
-func (i Item) Head(l Lane) string {
-	name := fmt.Sprintf("%s%d-", entry, i.Priority)
+// Head is what the item's name begins with, the place follows. The lane tells whether there is a due time in it.
+func (i Item) Head(l Lane) string { return string(i.appendHead(nil, l)) }
+
+func (i Item) appendHead(b []byte, l Lane) []byte {
+	b = protected(b, i.GUID, entry)
+	b = append(strconv.AppendInt(b, int64(i.Priority), 10), '-')
 	if l.Later {
-		name += fmt.Sprintf("%d-", i.Due)
+		b = append(strconv.AppendInt(b, i.Due, 10), '-')
 	}
 	if i.ID != "" {
-		name += i.ID + "-"
+		b = append(append(b, i.ID...), '-')
 	}
-	return znode.Protect(znode.GUID(i.GUID), name)
+	return b
+}
+
+// protected appends what the names of a producer's znodes begin with, as [znode.Protect] writes it.
+func protected(b []byte, guid, rest string) []byte {
+	return append(b, znode.Protect(znode.GUID(guid), rest)...)
 }
 
 // Name is that of the item's znode.
-func (i Item) Name(l Lane) string { return i.Head(l) + fmt.Sprintf("%010d", i.Seq) }
+func (i Item) Name(l Lane) string {
+	return string(i.append(i.appendHead(make([]byte, 0, usualName), l)))
+}
+
+const usualName = 80
 
 // ParseItem takes the name of a znode in a lane's bucket apart; false if it is no item's.
 func ParseItem(name string, l Lane) (Item, bool) {
@@ -64,7 +124,7 @@ func ParseItem(name string, l Lane) (Item, bool) {
 	if !ok || priority < MinPriority || priority > MaxPriority {
 		return Item{}, false
 	}
-	i := Item{GUID: string(guid), Priority: int(priority), Seq: seq}
+	i := Item{GUID: string(guid), Priority: int(priority), Place: Place{Seq: seq}}
 	if l.Later {
 		if i.Due, rest, ok = number(rest); !ok || i.Due < 0 {
 			return Item{}, false
@@ -88,92 +148,4 @@ func number(s string) (n int64, rest string, ok bool) {
 	}
 	n, err := strconv.ParseInt(s[:from+end], 10, 64)
 	return n, s[from+end+1:], err == nil
-}
-
-// Claim is what a claim's name says: it covers the items of its bucket from one number to another, all that were there when it was made. Its tag is its own
-// alone, so that no claim ever has the name of another.
-type Claim struct {
-	From, To int32
-	Tag      string
-}
-
-// Name is that of the claim's znode.
-func (c Claim) Name() string { return fmt.Sprintf("%s%010d-%010d-%s", taken, c.From, c.To, c.Tag) }
-
-// Covers tells whether the claim is on an item, unless that was given back.
-func (c Claim) Covers(seq int32) bool {
-	return znode.CompareSeq(c.From, seq) <= 0 && znode.CompareSeq(seq, c.To) <= 0
-}
-
-// ParseClaim takes a claim's name apart; false if it is none.
-func ParseClaim(name string) (Claim, bool) {
-	rest, ok := strings.CutPrefix(name, taken)
-	if !ok {
-		return Claim{}, false
-	}
-	from, rest, ok := number(rest)
-	if !ok || from != int64(int32(from)) {
-		return Claim{}, false
-	}
-	to, tag, ok := number(rest)
-	if !ok || to != int64(int32(to)) || tag == "" {
-		return Claim{}, false
-	}
-	c := Claim{From: int32(from), To: int32(to), Tag: tag}
-	return c, c.Name() == name
-}
-
-// Back is what the name of a mark says: an item that is covered by the claim with the tag was given back.
-type Back struct {
-	Tag string
-	Seq int32
-}
-
-// Name is that of the mark's znode.
-func (b Back) Name() string { return fmt.Sprintf("%s%010d-%s", back, b.Seq, b.Tag) }
-
-// ParseBack takes a mark's name apart; false if it is none.
-func ParseBack(name string) (Back, bool) {
-	rest, ok := strings.CutPrefix(name, back)
-	if !ok {
-		return Back{}, false
-	}
-	seq, tag, ok := number(rest)
-	if !ok || tag == "" || seq != int64(int32(seq)) {
-		return Back{}, false
-	}
-	b := Back{Tag: tag, Seq: int32(seq)}
-	return b, b.Name() == name
-}
-
-// Claims are those of a bucket.
-type Claims struct {
-	claims []Claim
-	backs  map[Back]bool
-}
-
-// ClaimsIn are those in a listing.
-func ClaimsIn(names []string) Claims {
-	c := Claims{backs: make(map[Back]bool)}
-	for _, name := range names {
-		if claim, ok := ParseClaim(name); ok {
-			c.claims = append(c.claims, claim)
-		} else if b, ok := ParseBack(name); ok {
-			c.backs[b] = true
-		}
-	}
-	return c
-}
-
-// Len is how many there are.
-func (c Claims) Len() int { return len(c.claims) }
-
-// On tells whether an item is claimed.
-func (c Claims) On(seq int32) bool {
-	for _, claim := range c.claims {
-		if claim.Covers(seq) && !c.backs[Back{Tag: claim.Tag, Seq: seq}] {
-			return true
-		}
-	}
-	return false
 }

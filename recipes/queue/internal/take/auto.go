@@ -54,7 +54,12 @@ func (m *Machine) sendTaking(c *claim) []recipe.Effect {
 		c.gives = []room.Use{u}
 		c.add(nil, u.Op)
 	}
-	for _, p := range c.picks {
+	for _, b := range batches(c.picks) {
+		p := b[0]
+		if p.pack != nil {
+			c.add(p, b.unpack()...)
+			continue
+		}
 		c.add(p, recipe.Op{Do: recipe.Delete, Path: p.path, Version: p.version})
 		if p.entry.ID != "" && m.cfg.Site.Flat == "" && !p.entry.orphan {
 			c.add(p, recipe.Op{Do: recipe.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: recipe.Any})
@@ -93,18 +98,19 @@ func (m *Machine) taken(c *claim, t recipe.Transacted) []recipe.Effect {
 	case p == nil: // the receipt is gone; nobody else writes it
 		m.receipt = receipt{}
 		m.line = append(c.picks, m.line...)
-	case c.ops[t.Failed].Path != p.path: // only its id is gone
+	case p.entry.ID != "" && c.ops[t.Failed].Path == m.cfg.Site.Root.ID(p.entry.ID): // only its id is gone
 		p.entry.orphan = true
 		m.line = append(c.picks, m.line...)
 	default:
-		return m.quicker(c, p, t.Code)
+		return m.quicker(c, p)
 	}
 	return nil
 }
 
 // carriedOut delivers what was taken.
 func (m *Machine) carriedOut(c *claim) []recipe.Effect {
-	m.claiming, m.bumps = nil, 0
+	m.claiming = nil
+	m.got()
 	var effects []recipe.Effect
 	for _, p := range c.picks {
 		if m.closing {

@@ -1,8 +1,10 @@
 package take
 
 import (
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
+	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
 
@@ -54,20 +56,29 @@ func (m *Machine) sendBack() []recipe.Effect {
 	if p.entry.ID != "" && m.cfg.Site.Flat == "" && !p.entry.orphan {
 		ops = append(ops, recipe.Op{Do: recipe.Create, Path: m.cfg.Site.Root.ID(p.entry.ID), Data: []byte(p.entry.GUID)})
 	}
-	ops = append(ops, recipe.Op{Do: recipe.Create, Path: p.path, Data: p.data})
+	ops = append(ops, p.putBack())
 	m.backing = true
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.back(p, use, ops, ev.(recipe.Transacted)) })
 	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: ops}}
 }
 
+// putBack is the operation that puts an item back to where it was: as a pack of one, if it came out of a pack.
+func (p *pick) putBack() recipe.Op {
+	if p.pack == nil {
+		return recipe.Op{Do: recipe.Create, Path: p.path, Data: p.data}
+	}
+	one := p.pack.pack.Part(p.entry.Part, p.entry.Part)
+	return recipe.Op{Do: recipe.Create, Path: znode.Join(p.bucket.path, one.Name()), Data: place.Wrap([][]byte{p.data})}
+}
+
 func (m *Machine) back(p *pick, use room.Use, ops []recipe.Op, t recipe.Transacted) []recipe.Effect {
 	m.backing = false
-	failed := ""
+	own, failed := p.putBack().Path, ""
 	if t.Failed >= 0 && t.Failed < len(ops) {
 		failed = ops[t.Failed].Path
 	}
 	switch {
-	case t.Code == recipe.Done, failed == p.path && t.Code == recipe.NodeExists:
+	case t.Code == recipe.Done, failed == own && t.Code == recipe.NodeExists:
 		if t.Code == recipe.Done && m.bounded {
 			m.room.Used(use)
 		}
@@ -75,7 +86,7 @@ func (m *Machine) back(p *pick, use room.Use, ops []recipe.Op, t recipe.Transact
 		p.bucket.stale = true
 	case t.Code == recipe.Unknown:
 		m.room.ForgetAll()
-	case failed == p.path: // NoNode
+	case failed == own: // NoNode
 		p.bucket.gone = true
 	case failed == p.bucket.path:
 		p.bucket.gone = t.Code != recipe.NodeExists

@@ -2,10 +2,8 @@ package take
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
@@ -24,38 +22,23 @@ type bucket struct {
 	last   bool // of its lane
 	final  bool // it was listed when it was known that nothing is put into it any more
 	listed bool
-	dirty  bool // something has changed since: it matters only when what is known is used up
+	dirty  bool // something has changed since: it matters when what is known is used up, or has served for many
+	used   int  // how many were picked since it was listed
 	stale  bool // what is known is wrong
 	asked  bool
 	gone   bool
 
-	living  []int32           // the numbers of all items, in order
-	known   map[string]*entry // all items, by name
+	living  []place.Place     // where something lies, in order: of a pack, its first item
+	known   map[string]*entry // all items and packs, by name
 	free    []*entry          // what nobody has claimed, in order
-	doubted map[string]bool   // that were not as they were believed to be: claimed by somebody else, or more often than never
+	foreign map[string]bool   // looks like a pack, and is none
 	claimed int
-	bodies  map[string]*text // by name
-	wary    bool             // items in it were claimed before: their versions have to be read
+	texts   map[int32]*text // of packs, by their numbers
+	reading map[int32]bool  // these are being read
 }
 
-// text is what is known of a body.
-type text struct {
-	asked bool
-	data  [][]byte // nil: not read
-	bad   bool     // it is none
-}
-
-// entry is an item in a bucket.
-type entry struct {
-	place.Item
-	name   string
-	orphan bool   // its id stands for it no more
-	body   string // the name of the body that its data are in; "" if they are its own
-	nth    int
-
-	read    bool // its own znode was, and this was in it
-	data    []byte
-	version int32
+func newBucket(at place.Bucket, path string) *bucket {
+	return &bucket{at: at, path: path, foreign: make(map[string]bool), texts: make(map[int32]*text), reading: make(map[int32]bool)}
 }
 
 // look lists the queue, if it is to be known anew.
@@ -113,7 +96,7 @@ func (m *Machine) sort(names []string) {
 		path := m.cfg.Site.Root.Bucket(at)
 		seen[path] = true
 		if m.buckets[path] == nil {
-			m.buckets[path] = &bucket{at: at, path: path}
+			m.buckets[path] = newBucket(at, path)
 		}
 		m.order = append(m.order, m.buckets[path])
 	}
@@ -169,113 +152,15 @@ func (m *Machine) lost(b *bucket) {
 	b.gone = true
 	delete(m.buckets, b.path)
 	m.order = slices.DeleteFunc(m.order, func(c *bucket) bool { return c == b })
-	m.dropPicks(b, nil)
+	b.free = nil
+	m.dropPicks(b)
 	m.root.dirty = true
-}
-
-// listed takes in a bucket's children.
-func (m *Machine) listed(b *bucket, names []string) []recipe.Effect {
-	b.listed = true
-	b.free = b.free[:0]
-	claims := place.ClaimsIn(names)
-	b.claimed = claims.Len()
-	bodies := make(map[string]*text)
-	for _, name := range names {
-		if place.IsBody(name) {
-			if bodies[name] = b.bodies[name]; bodies[name] == nil {
-				bodies[name] = &text{}
-			}
-		}
-	}
-	b.bodies = bodies
-	b.living = b.living[:0]
-	known := make(map[string]*entry, len(names))
-	for _, name := range names {
-		e := b.entry(name)
-		if e == nil {
-			continue
-		}
-		known[name] = e
-		b.living = append(b.living, e.Seq)
-		if !claims.On(e.Seq) {
-			b.wary = b.wary || b.doubted[name] // nobody has it: it was claimed before
-			b.free = append(b.free, e)
-		}
-	}
-	b.known = known
-	clear(b.doubted)
-	inOrder(b.free)
-	slices.SortFunc(b.living, znode.CompareSeq)
-	m.dropPicks(b, b.freeNames())
-	for _, p := range m.line {
-		p.confirmed = p.confirmed || p.bucket == b && p.confirming
-	}
-	m.hide(b)
-	if len(b.free) == 0 && b.claimed == 0 && !m.picked(b) {
-		return m.retire(b)
-	}
-	return nil
-}
-
-// entry is the item with this name; nil if it is none's.
-func (b *bucket) entry(name string) *entry {
-	if e := b.known[name]; e != nil {
-		return e
-	}
-	i, ok := place.ParseItem(name, b.at.Lane)
-	if !ok {
-		return nil
-	}
-	e := &entry{Item: i, name: name}
-	if body, nth, ok := place.BodyOf(i.GUID); ok && b.bodies[body] != nil {
-		e.body, e.nth = body, nth
-	}
-	return e
-}
-
-// freeNames are the names of what is free.
-func (b *bucket) freeNames() map[string]bool {
-	names := make(map[string]bool, len(b.free))
-	for _, e := range b.free {
-		names[e.name] = true
-	}
-	return names
-}
-
-// inOrder sorts items of one bucket by their numbers. Those of a bucket never come near the end of their range, but others may have had a hand in it.
-func inOrder(items []*entry) {
-	slices.SortFunc(items, func(a, b *entry) int { return znode.CompareSeq(a.Seq, b.Seq) })
 }
 
 // picked tells whether items of a bucket are in line or being claimed.
 func (m *Machine) picked(b *bucket) bool {
 	of := func(p *pick) bool { return p.bucket == b }
 	return slices.ContainsFunc(m.line, of) || m.claiming != nil && slices.ContainsFunc(m.claiming.picks, of)
-}
-
-// hide takes off what is free in ZooKeeper but picked here.
-func (m *Machine) hide(b *bucket) {
-	hidden := make(map[string]bool)
-	for _, p := range m.line {
-		hidden[p.path] = p.bucket == b
-	}
-	if m.claiming != nil {
-		for _, p := range m.claiming.picks {
-			hidden[p.path] = p.bucket == b
-		}
-	}
-	for _, h := range m.held { // a listing may be older than a claim that was answered before it
-		hidden[h.pick.path] = hidden[h.pick.path] || h.pick.bucket == b
-	}
-	b.free = slices.DeleteFunc(b.free, func(e *entry) bool { return hidden[znode.Join(b.path, e.name)] })
-}
-
-// dropPicks takes those of a bucket out of line that are not free any more.
-func (m *Machine) dropPicks(b *bucket, free map[string]bool) {
-	m.line = slices.DeleteFunc(m.line, func(p *pick) bool {
-		p.dropped = p.dropped || p.bucket == b && !free[p.entry.name]
-		return p.dropped
-	})
 }
 
 // manyLanes is from how many buckets on an empty lane is not kept for its next item.
@@ -299,11 +184,7 @@ func (m *Machine) retire(b *bucket) []recipe.Effect {
 	default:
 		return nil
 	}
-	var ops []recipe.Op
-	for _, name := range slices.Sorted(maps.Keys(b.bodies)) {
-		ops = append(ops, recipe.Op{Do: recipe.Delete, Path: znode.Join(b.path, name), Version: recipe.Any})
-	}
-	ops = append(ops, recipe.Op{Do: recipe.Delete, Path: b.path, Version: version})
+	ops := []recipe.Op{{Do: recipe.Delete, Path: b.path, Version: version}}
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
 		if t := ev.(recipe.Transacted); t.Code == recipe.Done {
 			dirty := m.root.dirty

@@ -2,7 +2,9 @@ package take
 
 import (
 	"errors"
+	"slices"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
@@ -12,11 +14,12 @@ import (
 type burial struct {
 	pick *pick
 	held *held // nil: nobody has it, its last owner died with it
+	cut  *cut  // of the span it lies in
 }
 
 // bury moves one item at a time to the dead letters, in the transaction that takes it out of the queue.
 func (m *Machine) bury() []recipe.Effect {
-	if m.burying || len(m.burials) == 0 {
+	if m.burying || len(m.burials) == 0 || m.settle != nil { // a settlement may cut the same span
 		return nil
 	}
 	if m.bounded {
@@ -25,9 +28,9 @@ func (m *Machine) bury() []recipe.Effect {
 		}
 	}
 	b := m.burials[0]
-	m.burials = m.burials[1:]
 	if b.held != nil && b.held.gone {
-		return nil
+		m.burials = m.burials[1:]
+		return m.bury()
 	}
 	m.burying = true
 	also := m.unearth(b)
@@ -39,13 +42,14 @@ func (m *Machine) bury() []recipe.Effect {
 	i := give.Item{GUID: b.pick.entry.GUID, ID: b.pick.entry.ID, Data: b.pick.data, Priority: b.pick.entry.Priority}
 	return m.subs[undertaker].do(i, also, func(err error) []recipe.Effect {
 		m.burying = false
+		m.burials = slices.DeleteFunc(m.burials, func(c *burial) bool { return c == b })
 		if m.bounded && err == nil {
 			m.room.Used(use)
 		}
 		if errors.Is(err, ErrLost) {
-			m.vain[b.pick.path]++
+			m.vain[b.pick.key()]++
 		} else {
-			delete(m.vain, b.pick.path)
+			delete(m.vain, b.pick.key())
 		}
 		return m.buried(b, err)
 	})
@@ -63,8 +67,17 @@ func (m *Machine) unearth(b *burial) []recipe.Op {
 		version = b.held.version
 		ops = append(ops, recipe.Op{Do: recipe.Check, Path: b.held.run.path, Version: recipe.Any})
 	}
-	ops = append(ops, recipe.Op{Do: recipe.Delete, Path: p.path, Version: version})
-	if p.entry.ID != "" && m.vain[p.path] < vainly {
+	switch {
+	case p.pack == nil:
+		ops = append(ops, recipe.Op{Do: recipe.Delete, Path: p.path, Version: version})
+	case b.held == nil:
+		ops = append(ops, batch{p}.unpack()...)
+	default:
+		b.cut = &cut{span: b.held.span, items: []*held{b.held}}
+		b.cut.bury()
+		ops = append(ops, b.cut.ops()...)
+	}
+	if p.entry.ID != "" && m.vain[p.key()] < vainly {
 		ops = append(ops, recipe.Op{Do: recipe.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: recipe.Any})
 	}
 	return ops
@@ -85,7 +98,12 @@ func (m *Machine) buried(b *burial, err error) []recipe.Effect {
 	case h.gone || m.epoch == 0:
 		return nil
 	case err == nil || !errors.Is(err, ErrLost):
+		if b.cut != nil && err == nil {
+			b.cut.carriedOut()
+		}
 		return m.finish(h, err)
+	case b.cut != nil:
+		return m.exhume(b)
 	}
 	// It is somebody else's, or its id is gone, or the room was another: look.
 	m.forgetHome()
@@ -98,13 +116,45 @@ func (m *Machine) buried(b *burial, err error) []recipe.Effect {
 			return m.finish(h, s.Err)
 		case !s.Exists && !h.run.gone: // nobody else could have taken it away: the answer to a burial was lost
 			return m.finish(h, nil)
-		case !s.Exists || s.Stat.Version != h.version || m.vain[b.pick.path] > 2*vainly:
+		case !s.Exists || s.Stat.Version != h.version || m.vain[b.pick.key()] > 2*vainly:
 			return m.finish(h, ErrLost)
 		}
 		m.burials = append(m.burials, b)
 		return nil
 	})
 	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: b.pick.path}}
+}
+
+// exhume looks where an item lies that could not be buried.
+func (m *Machine) exhume(b *burial) []recipe.Effect {
+	m.forgetHome()
+	h := b.held
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		l := ev.(recipe.Listed)
+		switch {
+		case h.gone:
+			return nil
+		case l.Code != recipe.Done && l.Code != recipe.NoNode:
+			return m.finish(h, l.Err)
+		}
+		h.how = 0 // it is no settlement
+		effects := m.found(b.cut.span, l.Names, false)
+		h.how = Nack
+		switch {
+		case h.span.lost && !h.run.gone && slices.Contains(l.Names, nameOf(h.run.path)): // nobody else could have taken it away: the answer to a burial was lost
+			return append(effects, m.finish(h, nil)...)
+		case h.span.lost || m.vain[b.pick.key()] > 2*vainly:
+			return append(effects, m.finish(h, ErrLost)...)
+		}
+		m.burials = append(m.burials, b)
+		return effects
+	})
+	return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: ask, Path: h.run.bucket.path}}
+}
+
+func nameOf(path string) string {
+	_, name := znode.Split(path)
+	return name
 }
 
 // forgetHome has the part of the room to which is given back read again.

@@ -16,6 +16,7 @@ type claim struct {
 	ops   []recipe.Op
 	of    []*pick // of each operation; nil: the receipt's or the room's
 	gives []room.Use
+	stamp int  // the operation, a Set, whose answer tells which transaction this is
 	doubt bool // the answer is lost with its epoch
 }
 
@@ -48,9 +49,10 @@ func (m *Machine) take() []recipe.Effect {
 	if len(effects) > 0 || slices.ContainsFunc(m.line, func(p *pick) bool { return p.bucket.asked }) {
 		return effects
 	}
-	c := &claim{}
+	c := &claim{stamp: -1}
 	if m.siftOut(); len(m.line) == 0 {
-		return m.bury()
+		effects := append(m.bury(), m.fill()...)
+		return append(effects, m.take()...)
 	}
 	if m.cfg.AutoAck {
 		if setUp := m.setUpReceipt(); setUp != nil || !m.receipt.made {
@@ -63,25 +65,44 @@ func (m *Machine) take() []recipe.Effect {
 	}
 	c.runs = m.divide(c.picks)
 	for _, r := range c.runs {
-		for _, h := range r.items {
-			p := h.pick
-			var same []byte
-			if p.own {
-				same = p.data
-			}
-			c.add(p, recipe.Op{Do: recipe.Set, Path: p.path, Data: same, Version: p.version})
-		}
-		c.add(r.items[0].pick, recipe.Op{Do: recipe.Create, Path: r.path, Data: []byte(m.cfg.GUID), Ephemeral: true})
+		m.claim(c, r)
+	}
+	if c.stamp < 0 {
+		r := c.runs[0]
+		c.stamp = len(c.ops)
+		c.add(r.items[0].pick, recipe.Op{Do: recipe.Set, Path: r.path, Data: []byte(m.cfg.GUID), Version: 0})
 	}
 	m.claiming = c
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.claimed(c, ev.(recipe.Transacted)) })
 	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: c.ops}}
 }
 
+// claim adds the operations that claim the items of a run. Those from a pack become a pack of their own.
+func (m *Machine) claim(c *claim, r *run) {
+	var picks []*pick
+	for _, h := range r.items {
+		picks = append(picks, h.pick)
+	}
+	n := 0
+	for _, b := range batches(picks) {
+		if p := b[0]; p.pack == nil {
+			c.stamp = len(c.ops)
+			c.add(p, recipe.Op{Do: recipe.Set, Path: p.path, Data: p.data, Version: p.version})
+			n++
+			continue
+		}
+		s := newSpan(r, b, r.items[n:n+len(b)])
+		n += len(b)
+		c.add(b[0], b.unpack()...)
+		c.add(b[0], s.text.create(r.bucket.path, s.pack))
+	}
+	c.add(picks[0], recipe.Op{Do: recipe.Create, Path: r.path, Data: []byte(m.cfg.GUID), Ephemeral: true})
+}
+
 // siftOut takes out of line what has had all its attempts.
 func (m *Machine) siftOut() {
 	m.line = slices.DeleteFunc(m.line, func(p *pick) bool {
-		over := m.overtried(int(p.version)) && !m.cfg.AutoAck
+		over := m.overtried(p.attempts()) && !m.cfg.AutoAck
 		if over {
 			m.burials = append(m.burials, &burial{pick: p})
 		}
@@ -104,11 +125,9 @@ func (m *Machine) gather(c *claim) {
 func (m *Machine) claimed(c *claim, t recipe.Transacted) []recipe.Effect {
 	switch t.Code {
 	case recipe.Done:
-		m.claiming, m.bumps = nil, 0
-		for _, p := range c.picks {
-			delete(p.bucket.doubted, p.entry.name)
-		}
-		return m.hold(c, t.Results[0].Stat.Mzxid)
+		m.claiming = nil
+		m.got()
+		return m.hold(c, t.Results[c.stamp].Stat.Mzxid)
 	case recipe.Unknown:
 		return m.askClaim(c)
 	}
@@ -116,7 +135,7 @@ func (m *Machine) claimed(c *claim, t recipe.Transacted) []recipe.Effect {
 	if t.Failed < 0 || t.Failed >= len(c.of) || t.Code == recipe.Refused {
 		return m.fail(t.Err)
 	}
-	return m.quicker(c, c.of[t.Failed], t.Code)
+	return m.quicker(c, c.of[t.Failed])
 }
 
 // afresh takes back what was picked: what is known of the buckets is wrong, and nothing may be claimed before what comes before it.
@@ -128,18 +147,21 @@ func (m *Machine) afresh(picks []*pick) {
 }
 
 // quicker takes in that somebody else has an item, or has had it.
-func (m *Machine) quicker(c *claim, p *pick, code recipe.Code) []recipe.Effect {
+func (m *Machine) quicker(c *claim, p *pick) []recipe.Effect {
 	p.entry.read = false
+	return m.overtaken(c.picks)
+}
+
+// overtaken takes in that what was picked is not there any more.
+func (m *Machine) overtaken(picks []*pick) []recipe.Effect {
 	m.bumps++
-	if code == recipe.BadVersion && !p.seen {
-		if p.bucket.doubted == nil {
-			p.bucket.doubted = make(map[string]bool)
-		}
-		p.bucket.doubted[p.entry.name] = true
-	}
-	m.afresh(c.picks)
+	m.reach = max(m.reach/2, least)
+	m.afresh(picks)
 	return m.stepAside()
 }
+
+// got takes in that a claim was made: nobody was quicker.
+func (m *Machine) got() { m.bumps, m.reach = 0, min(2*m.reach, most) }
 
 // stepAside pauses, for longer each time in a row that somebody else was quicker: several consumers that go for the same items one after the other get more
 // done than all at once.

@@ -14,6 +14,11 @@
 // the item on condition of the next version can be done by this claim's owner alone. With AutoAck the transaction deletes the items instead, and writes a
 // receipt, so that a lost answer can be made up for.
 //
+// # Packs
+//
+// Items that were put together lie in packs, whose names say what they are and how often they were claimed. Whoever claims some of them, or settles some, deletes the
+// pack and makes packs of its parts; so a name stands for a state, as the version of a single item's znode does. See docs/decisions/0016-packs.md.
+//
 // # Order
 //
 // Buckets are gone through in order, and no bucket is passed of which it is not known that nothing in it is free. What is known comes from a listing

@@ -1,12 +1,8 @@
 package take
 
 import (
-	"bytes"
-	"slices"
-
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
 // pick is an item that is to be taken.
@@ -16,11 +12,12 @@ type pick struct {
 	path    string
 	data    []byte
 	version int32
-	own     bool // the data are in its own znode, which a claim has to write again
-	seen    bool // its own znode was read
-	ready   bool // its data are there
+	pack    *entry // that it is in; nil: it has a znode of its own
+	text    *text  // of the pack, that the data are from
+	seen    bool   // its own znode was read
+	ready   bool   // its data are there
 
-	// One that was claimed before is claimed again only after a listing that was asked for when its version had been read: so no claim is missed.
+	// One with a znode of its own that was claimed before is claimed again only after a listing that was asked for when its version had been read: so no claim is missed.
 	confirming bool
 	confirmed  bool
 	dropped    bool // somebody else was quicker
@@ -38,7 +35,7 @@ func (m *Machine) fill() []recipe.Effect {
 		if b.at.Lane.Later || need <= 0 || lists == mostLists {
 			break
 		}
-		if !b.listed || b.stale || !b.last && !b.final || b.asked || b.dirty && len(b.free) < need {
+		if !b.listed || b.stale || !b.last && !b.final || b.asked || b.dirty && (b.items(need) < need || b.used >= most) {
 			effects = append(effects, m.relist(b)...)
 			lists++
 			continue
@@ -46,16 +43,27 @@ func (m *Machine) fill() []recipe.Effect {
 		if lists > 0 {
 			continue // something before it has to be known first
 		}
-		n := min(need, len(b.free), most)
-		for _, e := range b.free[:n] {
-			effects = append(effects, m.read(b, e)...)
+		for need > 0 && len(b.free) > 0 && len(m.line) < m.reach {
+			n := min(need, b.free[0].len(), m.reach-len(m.line))
+			effects = append(effects, m.read(b, n)...)
+			need -= n
 		}
-		b.free = b.free[n:]
-		if need -= n; len(m.line) >= most {
+		if len(m.line) >= m.reach {
 			break
 		}
 	}
 	return effects
+}
+
+// items counts what is free, as far as is asked.
+func (b *bucket) items(enough int) int {
+	n := 0
+	for _, e := range b.free {
+		if n += e.len(); n >= enough {
+			break
+		}
+	}
+	return n
 }
 
 func (m *Machine) relist(b *bucket) []recipe.Effect {
@@ -65,20 +73,44 @@ func (m *Machine) relist(b *bucket) []recipe.Effect {
 	return m.list(b)
 }
 
-// read puts an item into line.
-func (m *Machine) read(b *bucket, e *entry) []recipe.Effect {
+// read puts the first item of a bucket into line, or n items of its first pack.
+func (m *Machine) read(b *bucket, n int) []recipe.Effect {
+	e := b.free[0]
+	b.used += n
+	if e.pack != nil && n < e.len() {
+		b.free[0] = e.from(e.pack.First + n)
+	} else {
+		b.free = b.free[1:]
+	}
+	if e.pack != nil {
+		return m.readPack(b, e, n)
+	}
 	p := &pick{bucket: b, entry: e, path: znode.Join(b.path, e.name)}
 	m.line = append(m.line, p)
-	if e.body != "" && !b.wary && b.bodies[e.body] != nil && !b.bodies[e.body].bad {
-		return m.readBody(b, e.body)
-	}
-	if e.read && (e.body == "" || !b.wary) {
-		p.data, p.version, p.seen, p.own, p.ready = e.data, e.version, true, len(e.data) > 0, true
-		b.stale = b.stale || p.version > 0
+	if e.read {
+		m.saw(p)
 		return nil
 	}
 	return m.readItem(p)
 }
+
+// saw takes in what an item's own znode says. One that was claimed before is to be listed again.
+func (m *Machine) saw(p *pick) {
+	e := p.entry
+	p.data, p.version, p.seen, p.ready = e.data, e.version, true, true
+	p.bucket.stale = p.bucket.stale || p.version > 0 && m.cfg.Site.Flat == ""
+}
+
+// attempts is how often an item was claimed before.
+func (p *pick) attempts() int {
+	if p.pack != nil {
+		return p.pack.pack.Tries
+	}
+	return int(p.version)
+}
+
+// key tells an item from others.
+func (p *pick) key() string { return p.bucket.path + "/" + p.entry.Place.String() }
 
 // readItem reads an item's own znode.
 func (m *Machine) readItem(p *pick) []recipe.Effect {
@@ -96,69 +128,11 @@ func (m *Machine) readItem(p *pick) []recipe.Effect {
 			b.dirty = true
 			return nil
 		}
-		p.data, p.version, p.seen, p.own = s.Data, s.Stat.Version, true, len(s.Data) > 0
 		p.entry.read, p.entry.data, p.entry.version = true, s.Data, s.Stat.Version
-		if body := b.bodies[p.entry.body]; body != nil && !body.bad {
-			if body.data == nil {
-				return m.readBody(b, p.entry.body)
-			}
-			m.takeText(p, body)
-		}
-		p.ready = true
-		if p.version > 0 && m.cfg.Site.Flat == "" {
-			b.stale = true
-		}
+		m.saw(p)
 		return nil
 	})
 	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: p.path}}
-}
-
-// readBody reads the data of items that were put together, once. They are taken not to have been claimed before: a claim finds out if they were.
-func (m *Machine) readBody(b *bucket, name string) []recipe.Effect {
-	body := b.bodies[name]
-	if body.data != nil || body.bad {
-		return m.readBodied(b, name, body)
-	}
-	if body.asked {
-		return nil
-	}
-	body.asked = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		body.asked = false
-		s := ev.(recipe.Seen)
-		if s.Code != recipe.Done {
-			return m.fail(s.Err)
-		}
-		var ok bool
-		if body.data, ok = place.Unpack(s.Data); !ok || !s.Exists {
-			body.bad = true
-		}
-		return m.readBodied(b, name, body)
-	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: znode.Join(b.path, name)}}
-}
-
-// readBodied hands out what was read of a body.
-func (m *Machine) readBodied(b *bucket, name string, body *text) []recipe.Effect {
-	var effects []recipe.Effect
-	for _, p := range slices.Clone(m.line) {
-		switch {
-		case p.bucket != b || p.entry.body != name || p.ready:
-		case body.bad && !p.seen:
-			effects = append(effects, m.readItem(p)...)
-		default:
-			m.takeText(p, body)
-			p.ready = true
-		}
-	}
-	return effects
-}
-
-// takeText takes an item's data out of a body. What has data of its own was put back, and keeps them.
-func (m *Machine) takeText(p *pick, body *text) {
-	if len(p.data) == 0 && p.entry.nth < len(body.data) {
-		p.data = bytes.Clone(body.data[p.entry.nth])
-	}
 }
 
 // overtried tells whether an item has had all its attempts.

@@ -82,6 +82,6 @@ func (m *Machine) listedFlat(b *bucket, names, claims []string) {
 	slices.SortFunc(b.free, func(a, c *entry) int {
 		return cmp.Or(cmp.Compare(a.Priority, c.Priority), znode.CompareSeq(a.Seq, c.Seq))
 	})
-	m.dropPicks(b, b.freeNames())
+	m.dropPicks(b)
 	m.hide(b)
 }

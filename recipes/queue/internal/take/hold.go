@@ -11,6 +11,7 @@ type held struct {
 	no      uint64
 	pick    *pick
 	run     *run  // that its claim is of; nil with AutoAck
+	span    *span // that it lies in; nil: it has a znode of its own
 	version int32 // of the item, by this claim
 	token   int64
 
@@ -34,6 +35,10 @@ func (m *Machine) hold(c *claim, token int64) []recipe.Effect {
 			m.delivered++
 			h.no, h.token = m.items, token
 			m.held[h.no] = h
+			if m.closing {
+				effects = append(effects, m.letGo(h)...)
+				continue
+			}
 			effects = append(effects, m.deliver(h))
 			if m.cfg.Visibility > 0 {
 				effects = append(effects, m.limit(h, m.cfg.Visibility))
@@ -51,16 +56,13 @@ func (m *Machine) hold(c *claim, token int64) []recipe.Effect {
 func (m *Machine) deliver(h *held) recipe.Effect {
 	h.parked = false
 	p := h.pick
-	attempt := int(h.version)
 	claim := ""
-	if h.run == nil {
-		attempt = int(p.version) + 1
-	} else {
+	if h.run != nil {
 		claim = h.run.path
 	}
 	return Deliver{
 		No: h.no, Turn: m.turn, Epoch: m.epoch, Claim: claim, Token: h.token,
-		ID: m.known(p), Data: p.data, Priority: p.entry.Priority, Attempt: attempt,
+		ID: m.known(p), Data: p.data, Priority: p.entry.Priority, Attempt: p.attempts() + 1,
 	}
 }
 

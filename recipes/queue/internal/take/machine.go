@@ -24,6 +24,7 @@ type Machine struct {
 	line     []*pick // what is to be claimed next, in order
 	claiming *claim  // under way, or in doubt
 	bumps    int     // how often in a row somebody else was quicker
+	reach    int     // how many items are picked at most: fewer where others go for the same
 	aside    bool    // a pause after that
 	receipt  receipt // with AutoAck
 	backs    []*pick // with AutoAck: what is to be put back
@@ -58,7 +59,7 @@ type Machine struct {
 // New makes a machine that knows nothing yet.
 func New(cfg Config) *Machine {
 	m := &Machine{
-		cfg: cfg, out: make(map[uint64]func(recipe.Event) []recipe.Effect), items: cfg.First,
+		cfg: cfg, out: make(map[uint64]func(recipe.Event) []recipe.Effect), items: cfg.First, reach: most,
 		buckets: make(map[string]*bucket), held: make(map[uint64]*held), runs: make(map[string]*run), vain: make(map[string]int),
 		room: room.New(cfg.Site.Root, cfg.Home),
 	}
@@ -145,7 +146,8 @@ func (m *Machine) next() []recipe.Effect {
 // end stops when that is asked and nothing is left to settle, or when there is nothing to do for a while.
 func (m *Machine) end(effects []recipe.Effect) []recipe.Effect {
 	busy := len(m.settling) > 0 || m.settle != nil || len(m.doubts) > 0 || len(m.backs) > 0 || len(m.burials) > 0 || m.burying ||
-		m.cfg.AutoAck && (m.claiming != nil || len(m.held) > 0) // what was taken for good has found its receiver, or comes back
+		m.claiming != nil || // what comes of it is given back
+		m.cfg.AutoAck && len(m.held) > 0 // what was taken for good has found its receiver, or comes back
 	if m.closing && !busy {
 		m.stopped = true
 		return append(effects, recipe.Stop{})

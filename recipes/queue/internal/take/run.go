@@ -2,6 +2,7 @@ package take
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/znode"
@@ -27,7 +28,10 @@ func (m *Machine) divide(picks []*pick) []*run {
 	var last *pick
 	for _, p := range picks {
 		h := &held{pick: p, version: p.version + 1}
-		if last == nil || m.cfg.Site.Flat != "" || p.bucket != last.bucket || between(p.bucket.living, last.entry.Seq, p.entry.Seq) {
+		if p.pack != nil {
+			h.version = 0
+		}
+		if last == nil || m.cfg.Site.Flat != "" || p.bucket != last.bucket || between(p.bucket.living, last.entry.Place, p.entry.Place) {
 			runs = append(runs, &run{bucket: p.bucket})
 		}
 		r := runs[len(runs)-1]
@@ -40,14 +44,13 @@ func (m *Machine) divide(picks []*pick) []*run {
 	return runs
 }
 
-// between tells whether an item lies between two others that are next to each other in line.
-func between(living []int32, from, to int32) bool {
-	for _, seq := range living {
-		if znode.CompareSeq(from, seq) < 0 && znode.CompareSeq(seq, to) < 0 {
-			return true
-		}
+// between tells whether anything lies between two others that are next to each other in line.
+func between(living []place.Place, from, to place.Place) bool {
+	n, found := slices.BinarySearchFunc(living, from, place.Place.Compare)
+	if found {
+		n++
 	}
-	return false
+	return n < len(living) && living[n].Compare(to) < 0
 }
 
 // name gives a run its path.
@@ -59,12 +62,12 @@ func (m *Machine) name(r *run) {
 	}
 	m.tags++
 	r.tag = fmt.Sprintf("%.16s%x", strings.ReplaceAll(m.cfg.GUID, "-", ""), m.tags)
-	r.path = znode.Join(r.bucket.path, place.Claim{From: first.entry.Seq, To: last.entry.Seq, Tag: r.tag}.Name())
+	r.path = znode.Join(r.bucket.path, place.Claim{From: first.entry.Place, To: last.entry.Place, Tag: r.tag}.Name())
 }
 
 // mark is the path of the mark of an item that is given back.
 func (r *run) mark(h *held) string {
-	return znode.Join(r.bucket.path, place.Back{Tag: r.tag, Seq: h.pick.entry.Seq}.Name())
+	return znode.Join(r.bucket.path, place.Back{Tag: r.tag, At: h.pick.entry.Place}.Name())
 }
 
 // leave takes an item out of its run. When none is left, the claim goes, if it has not gone with the last.
@@ -73,7 +76,7 @@ func (m *Machine) leave(h *held) []recipe.Effect {
 	if r == nil {
 		return nil
 	}
-	r.items = remove(r.items, h)
+	r.items = slices.DeleteFunc(r.items, func(g *held) bool { return g == h })
 	if len(r.items) > 0 || r.gone || m.epoch == 0 {
 		return nil
 	}

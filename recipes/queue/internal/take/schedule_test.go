@@ -70,6 +70,7 @@ func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...
 type world struct {
 	*recipetest.World
 	capacity  int
+	attempts  int              // after which an item is buried; 0: never
 	items     map[string]*item // by data
 	producers []*producer
 	consumers []*consumer
@@ -114,6 +115,7 @@ func schedule(draw func(n int) int, most int) (story string, err error) {
 		}
 	}()
 	w.capacity = []int{0, 0, 3}[choose(3)]
+	w.attempts = []int{0, 0, 2}[choose(3)]
 	for n := range 1 + choose(2) {
 		w.addProducer(n)
 	}
@@ -147,8 +149,8 @@ func (w *world) happen(choose func(n int) int) {
 		a.Crash()
 	case 8, 9, 10, 11:
 		p := w.producers[choose(len(w.producers))]
-		if len(p.calls) < 2 && p.count < 9 {
-			p.put(1+choose(3), choose(3) == 0)
+		if len(p.calls) < 2 && p.count < 12 {
+			p.put(1+choose(5), choose(2) == 0)
 		}
 	case 12, 13, 14, 15, 16:
 		c := w.consumers[choose(len(w.consumers))]
@@ -174,8 +176,12 @@ func (w *world) conclude() {
 			fail("it does not come to rest")
 		}
 	}
+	dead := w.dead()
 	for _, i := range w.items {
 		switch {
+		case dead[i.data] > 1, dead[i.data] > 0 && i.acked > 0:
+			fail("%s is among the dead letters %d times, and was acknowledged %d times", i.data, dead[i.data], i.acked)
+		case dead[i.data] > 0:
 		case i.refused && i.acked > 0:
 			fail("%s was refused, and delivered", i.data)
 		case i.put && i.acked == 0 && !i.maybe && !w.crashed: // what a crashed process has taken with AutoAck is lost: at most once
@@ -188,11 +194,25 @@ func (w *world) conclude() {
 			continue
 		}
 		for _, child := range w.Children(root + "/" + name) {
-			if _, ok := place.ParseItem(child, b.Lane); ok {
+			_, item := place.ParseItem(child, b.Lane)
+			if _, pack := place.ParsePack(child, b.Lane); item || pack {
 				fail("an item is left: %s", child)
 			}
 		}
 	}
+}
+
+// dead counts the dead letters.
+func (w *world) dead() map[string]int {
+	dead := make(map[string]int)
+	for _, bucket := range w.Children(root + "/dead") {
+		for _, name := range w.Children(root + "/dead/" + bucket) {
+			if _, ok := place.ParseItem(name, place.Lane{}); ok {
+				dead[string(w.Data(root+"/dead/"+bucket+"/"+name))]++
+			}
+		}
+	}
+	return dead
 }
 
 // producer is a face that puts.
@@ -234,7 +254,7 @@ func (w *world) addProducer(n int) {
 	w.producers = append(w.producers, p)
 }
 
-// put wishes some items put, together in one body or each with its own data.
+// put wishes some items put, in one pack or each in a znode of its own.
 func (p *producer) put(n int, together bool) {
 	p.no++
 	wish := give.Put{No: p.no}
@@ -242,7 +262,7 @@ func (p *producer) put(n int, together bool) {
 		data := fmt.Sprintf("%s-%d", p.name, p.count)
 		p.world.items[data] = &item{data: data, producer: p, nth: p.count}
 		p.count++
-		guid := fmt.Sprintf("%08x-0000-4000-8000-0000%04x%04x", p.no, len(p.name)+int(p.name[1]), k)
+		guid := fmt.Sprintf("%08x-0000-4000-8000-0000%04x%04x", p.no, len(p.name)+int(p.name[1]), k+1)
 		wish.Items = append(wish.Items, give.Item{GUID: guid, Data: []byte(data), Together: together && n > 1})
 	}
 	p.calls = append(p.calls, &call{wish: wish})
@@ -304,7 +324,7 @@ func (w *world) addConsumer(n int, auto bool) {
 			id := fmt.Sprintf("%08x-%04x-4000-8000-000000000000", n+1, c.incarnation)
 			return watched{take.New(take.Config{
 				Site: give.Site{Root: root}, Dead: root + "/dead", GUID: id, Producer: id, Incarnation: c.incarnation, First: c.incarnation << 20,
-				AutoAck: auto, Shards: 1, Home: n,
+				AutoAck: auto, Shards: 1, Home: n, MaxAttempts: w.attempts,
 			}), takingDeclared}
 		},
 		Standing: func() []recipe.Event { return []recipe.Event{c.demand()} },
@@ -411,6 +431,8 @@ func (c *consumer) deliver(e take.Deliver) {
 		fail("%s is delivered to %s after it was acknowledged", i.data, c.name)
 	case i.refused:
 		fail("%s is delivered, and was refused", i.data)
+	case c.world.attempts > 0 && e.Attempt > c.world.attempts:
+		fail("%s is delivered for the %dth time", i.data, e.Attempt)
 	}
 	if !c.waiting[e.No] {
 		c.seen++

@@ -1,7 +1,10 @@
 package take
 
 import (
+	"slices"
+
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
 
@@ -9,9 +12,15 @@ import (
 type settlement struct {
 	items []*held
 	ops   []recipe.Op
-	of    []*held       // of each operation; nil: a run's, or the room's
+	of    []*held // of each operation; nil: a cut's, a run's, or the room's
+	at    []*cut  // the same; nil: it is no cut's
+	cuts  []*cut
 	runs  map[*run]bool // whose items these are; true: it goes with them
 	gives []room.Use
+}
+
+func (s *settlement) add(h *held, c *cut, op recipe.Op) {
+	s.ops, s.of, s.at = append(s.ops, op), append(s.of, h), append(s.at, c)
 }
 
 // onSettle takes in that an item is done with.
@@ -29,8 +38,11 @@ func (m *Machine) onSettle(ev Settle) []recipe.Effect {
 		return append(m.forget(h), Settled{No: h.no})
 	}
 	h.how = ev.How
+	if h.span != nil && h.span.lost {
+		return m.finish(h, ErrLost)
+	}
 	effects := m.unlimit(h)
-	if ev.How == Nack && m.overtried(int(h.version)) {
+	if ev.How == Nack && m.overtried(h.pick.attempts()+1) {
 		m.burials = append(m.burials, &burial{pick: h.pick, held: h})
 		return effects
 	}
@@ -40,7 +52,7 @@ func (m *Machine) onSettle(ev Settle) []recipe.Effect {
 
 // sendSettled settles, in one transaction, what waits for it.
 func (m *Machine) sendSettled() []recipe.Effect {
-	if m.settle != nil || len(m.settling) == 0 {
+	if m.settle != nil || len(m.settling) == 0 || m.burying { // a burial may cut the same span
 		return nil
 	}
 	if m.cfg.Site.Flat == "" && !m.root.listed {
@@ -57,17 +69,22 @@ func (m *Machine) sendSettled() []recipe.Effect {
 	acks := 0
 	m.settleRuns(s)
 	for _, h := range s.items {
-		for _, op := range m.settleOne(s, h) {
-			s.ops, s.of = append(s.ops, op), append(s.of, h)
+		if h.span == nil {
+			for _, op := range m.settleOne(s, h) {
+				s.add(h, nil, op)
+			}
 		}
 		if h.how == Ack {
 			acks++
 		}
 	}
+	for _, c := range cuts(s.items) {
+		m.settleCut(s, c)
+	}
 	if m.bounded && acks > 0 {
 		u := m.room.Give(acks)
 		s.gives = []room.Use{u}
-		s.ops, s.of = append(s.ops, u.Op), append(s.of, nil)
+		s.add(nil, nil, u.Op)
 	}
 	m.settle = s
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.settled(s, ev.(recipe.Transacted)) })
@@ -91,7 +108,7 @@ func (m *Machine) settleRuns(s *settlement) {
 		if s.runs[r] = left[r] == 0; s.runs[r] {
 			op.Do = recipe.Delete
 		}
-		s.ops, s.of = append(s.ops, op), append(s.of, nil)
+		s.add(nil, nil, op)
 	}
 }
 
@@ -127,16 +144,7 @@ func (m *Machine) settled(s *settlement, t recipe.Transacted) []recipe.Effect {
 	case recipe.Unknown:
 		m.room.ForgetAll()
 		m.settle = s // until it is known
-		var effects []recipe.Effect
-		left := len(s.items)
-		for _, h := range s.items {
-			effects = append(effects, m.inspect(h, func() {
-				if left--; left == 0 {
-					m.settle = nil
-				}
-			})...)
-		}
-		return effects
+		return m.inspectAll(s)
 	}
 	if t.Failed < 0 || t.Failed >= len(s.of) || t.Code == recipe.Refused {
 		var effects []recipe.Effect
@@ -158,6 +166,9 @@ func (m *Machine) allSettled(s *settlement) []recipe.Effect {
 			r.bucket.stale = r.bucket.stale || len(r.marks) > 0
 		}
 	}
+	for _, c := range s.cuts {
+		c.carriedOut()
+	}
 	for _, h := range s.items {
 		if h.how != Ack && !s.runs[h.run] {
 			h.run.marks = append(h.run.marks, h.run.mark(h))
@@ -175,12 +186,17 @@ func (m *Machine) unsettled(s *settlement, t recipe.Transacted) []recipe.Effect 
 	h, path := s.of[t.Failed], s.ops[t.Failed].Path
 	var effects []recipe.Effect
 	again := s.items
-	switch {
+	switch c := s.at[t.Failed]; {
+	case c != nil:
+		for _, h := range c.items {
+			again = remove(again, h)
+		}
+		effects = m.find(c, false, func() {})
 	case h != nil && h.how != Ack && t.Code == recipe.NodeExists: // its mark: it was settled by a transaction whose answer was lost
 		h.run.marks = append(h.run.marks, path)
 		effects = m.finish(h, nil)
 		again = remove(again, h)
-	case h != nil && (path == h.pick.path || h.how != Ack):
+	case h != nil && (h.span == nil && path == h.pick.path || h.how != Ack):
 		effects = m.finish(h, ErrLost)
 		again = remove(again, h)
 	case h != nil: // only its id is gone
@@ -211,6 +227,48 @@ func (m *Machine) finish(h *held, err error) []recipe.Effect {
 		h.pick.bucket.stale = true
 	}
 	return append(m.forget(h), Settled{No: h.no, Err: err})
+}
+
+// inspectAll looks what became of a settlement whose answer was lost.
+func (m *Machine) inspectAll(s *settlement) []recipe.Effect {
+	left := 0
+	known := func() {
+		if left--; left == 0 {
+			m.settle = nil
+		}
+	}
+	var effects []recipe.Effect
+	for _, c := range s.cuts {
+		if !c.whole {
+			left++
+			effects = append(effects, m.find(c, true, known)...)
+			continue
+		}
+		for _, h := range c.items {
+			left++
+			effects = append(effects, m.inspect(h, known)...)
+		}
+	}
+	for _, h := range s.items {
+		if h.span == nil {
+			left++
+			effects = append(effects, m.inspect(h, known)...)
+		}
+	}
+	return effects
+}
+
+// settleAgain has an item settled once more.
+func (m *Machine) settleAgain(h *held) {
+	if !slices.Contains(m.settling, h) {
+		m.settling = append(m.settling, h)
+	}
+}
+
+// settleNever ends the settlement of an item.
+func (m *Machine) settleNever(h *held, err error) []recipe.Effect {
+	m.settling = remove(m.settling, h)
+	return m.finish(h, err)
 }
 
 // inspect looks what became of an item whose settlement's answer was lost, while its claim is in force: who else could have deleted it?
@@ -249,6 +307,10 @@ func (m *Machine) clearDoubts() []recipe.Effect {
 			m.doubts = remove(m.doubts, h)
 			continue
 		}
+		if h.span != nil {
+			effects = append(effects, m.clearSpan(h))
+			continue
+		}
 		ask := m.ask(func(ev recipe.Event) []recipe.Effect {
 			m.doubts = remove(m.doubts, h)
 			switch s := ev.(recipe.Seen); {
@@ -262,6 +324,26 @@ func (m *Machine) clearDoubts() []recipe.Effect {
 		effects = append(effects, recipe.Read{Epoch: m.epoch, Ask: ask, Path: h.pick.path})
 	}
 	return effects
+}
+
+// clearSpan looks for an item that lay in a span.
+func (m *Machine) clearSpan(h *held) recipe.Effect {
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		m.doubts = remove(m.doubts, h)
+		l := ev.(recipe.Listed)
+		if l.Code != recipe.Done && l.Code != recipe.NoNode {
+			return []recipe.Effect{Settled{No: h.no, Err: l.Err}}
+		}
+		for _, name := range l.Names {
+			if p, ok := place.ParsePack(name, h.pick.bucket.at.Lane); ok {
+				if _, here := p.Has(h.pick.entry.GUID); here {
+					return []recipe.Effect{Settled{No: h.no, Err: ErrLost}}
+				}
+			}
+		}
+		return []recipe.Effect{Settled{No: h.no, Err: ErrUnknown}}
+	})
+	return recipe.List{Epoch: m.epoch, Ask: ask, Path: h.pick.bucket.path}
 }
 
 func remove(items []*held, h *held) []*held {

@@ -42,6 +42,7 @@ var table = []Transition{
 	{Resting, "Transacted", "Reading", "items are settled, and more is there"},
 	{Resting, "Transacted", "Claiming", "the same, and it is read"},
 	{Resting, "Removed", Resting, "a claim is gone"},
+	{Resting, "Listed", Resting, "what became of packs whose settlement's answer was lost is known"},
 	{Resting, "Listed", "Reading", "something is free"},
 	{Resting, "Listed", "Claiming", "something is free, and read"},
 	{Resting, "Woke", "Reading", "a pause is over, and something is free"},

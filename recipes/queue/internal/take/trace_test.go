@@ -18,7 +18,7 @@ const (
 
 // name is that of the item with a number.
 func name(seq int32) string {
-	return place.Item{GUID: guid + fmt.Sprint(seq), Seq: seq}.Name(place.Lane{})
+	return place.Item{GUID: guid + fmt.Sprint(seq), Place: place.Place{Seq: seq}}.Name(place.Lane{})
 }
 
 func story(t *testing.T, cfg take.Config) *recipetest.Trace {
@@ -131,4 +131,68 @@ func TestTraceUnheld(t *testing.T) {
 	tr.Say("Its possession is lost: the claim goes.")
 	tr.Tell(take.Over{No: 1})
 	tr.Compare("unheld")
+}
+
+// pack is the name of what is left of five items that were put together.
+func pack(tries, first, last int) string {
+	return place.Pack{GUID: guid + "0", Tries: tries, First: first, Last: last, Seq: 4}.Name()
+}
+
+func TestTracePacked(t *testing.T) {
+	t.Parallel()
+	tr := story(t, take.Config{MaxAttempts: 2})
+	tr.Say("Three of five in one pack: one read, and the three become a pack of their own, claimed once.")
+	a := listed(tr, 3, pack(0, 1, 5))
+	all := recipe.Seen{Epoch: 1, Ask: a[0], Exists: true, Data: []byte("1:a,1:b,1:c,1:d,1:e,")}
+	c := asks(tr.Tell(all))
+	tr.Tell(done(c[0], 5))
+	tr.Say("The one in the middle is given back: what was one pack are three.")
+	s := asks(tr.Tell(take.Settle{No: 2, How: take.Nack}))
+	tr.Tell(done(s[0], 6))
+	tr.Say("It is claimed again, with one from the first pack; nothing is read again.")
+	l := asks(tr.Tell(take.Demand{Total: 5}))
+	c = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{
+		pack(0, 4, 5), pack(1, 1, 1), pack(1, 2, 2), pack(1, 3, 3), "taken-0000000004.00001-0000000004.00003-mememe1", "back-0000000004.00002-mememe1",
+	}}))
+	tr.Tell(done(c[0], 8))
+	tr.Say("The answer to an acknowledgement is lost. Its pack is gone, so it was carried out.")
+	s = asks(tr.Tell(take.Settle{No: 3, How: take.Ack}))
+	l = asks(tr.Tell(recipe.Transacted{Epoch: 1, Ask: s[0], Code: recipe.Unknown, Failed: -1}))
+	tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{pack(0, 5, 5), pack(1, 1, 1), pack(1, 4, 4), pack(2, 2, 2)}})
+	tr.Say("Somebody has removed the first: its acknowledgement finds that out.")
+	s = asks(tr.Tell(take.Settle{No: 1, How: take.Ack}))
+	l = asks(tr.Tell(recipe.Transacted{Epoch: 1, Ask: s[0], Code: recipe.NoNode, Failed: 1}))
+	tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{pack(0, 5, 5), pack(1, 4, 4), pack(2, 2, 2)}})
+	tr.Say("The one that was given back has had its attempts: it is cut out of its pack, into the dead letters.")
+	d := asks(tr.Tell(take.Settle{No: 4, How: take.Nack}))
+	d = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: d[0], Path: root + "/dead"}))
+	tr.Tell(done(d[0], 5))
+	tr.Compare("packed")
+}
+
+func TestTraceTakenForGood(t *testing.T) {
+	t.Parallel()
+	tr := story(t, take.Config{AutoAck: true})
+	tr.Say("With AutoAck what is taken out of a pack is gone, and what is not received comes back as a pack of one.")
+	a := listed(tr, 2, pack(0, 1, 3))
+	e := asks(tr.Tell(recipe.Seen{Epoch: 1, Ask: a[0], Exists: true, Data: []byte("1:a,1:b,1:c,")}))
+	c := asks(tr.Tell(recipe.Ensured{Epoch: 1, Ask: e[0]}))
+	tr.Tell(done(c[0], 4))
+	tr.Tell(take.Settle{No: 1, How: take.Ack}, recipe.Closing{})
+	b := asks(tr.Tell(take.Settle{No: 2, How: take.Return}))
+	tr.Tell(done(b[0], 1))
+	tr.Compare("taken-for-good")
+}
+
+func TestTraceGone(t *testing.T) {
+	t.Parallel()
+	tr := story(t, take.Config{})
+	tr.Say("What was to be read is gone: somebody has taken of it, and what is left comes before what is behind it.")
+	a := listed(tr, 2, pack(0, 1, 1), name(5))
+	l := asks(tr.Tell(recipe.Seen{Epoch: 1, Ask: a[0]}))
+	tr.Say("What looks like a pack and is none is left where it is.")
+	a = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{pack(0, 2, 3), name(5)}}))
+	l = asks(tr.Tell(recipe.Seen{Epoch: 1, Ask: a[0], Exists: true, Data: []byte("rubbish")}))
+	tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{pack(0, 2, 3), name(5)}})
+	tr.Compare("gone")
 }

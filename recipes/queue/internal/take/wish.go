@@ -110,6 +110,7 @@ type Config struct {
 // Bounds of what one transaction claims or settles, and of what is asked at a time.
 const (
 	most      = 256
+	least     = 32 // where others go for the same
 	mostBytes = 256 << 10
 	mostLists = 16
 )

@@ -1,0 +1,218 @@
+package queue_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// B47 and B48: whatever request or reply of the whole life is lost, and however it is: every item is delivered, none twice, and all in order.
+func TestB47_B48_AnyLostRequestOrReply(t *testing.T) {
+	t.Parallel()
+	for lost, verdict := range map[string]zktest.Verdict{
+		"request": zktest.CutBefore, "reply": zktest.CutAfter, "request, silently": zktest.DropRequest, "reply, silently": zktest.DropReply,
+	} {
+		for name, scenario := range map[string]func(t *testing.T, s *session.Session){"claimed": life, "at most once": lifeAtMostOnce, "bounded": lifeBounded, "together": lifeTogether} {
+			t.Run(name+", lost "+lost, func(t *testing.T) {
+				t.Parallel()
+				for k, more := int64(1), true; more; k++ {
+					t.Run(fmt.Sprint(k), func(t *testing.T) {
+						more = false
+						synctest.Test(t, func(t *testing.T) {
+							z := zktest.Start(t)
+							s := open(t, z)
+							count := kth(z, s, k, verdict)
+							scenario(t, s)
+							more = count.Load() >= k
+						})
+					})
+					require.Less(t, k, int64(150), "the scenario has an end")
+				}
+			})
+		}
+	}
+}
+
+// kth judges the k-th request of a session, and counts them. Connecting, and what keeps the connection up, is not counted.
+func kth(z *zktest.Server, s *session.Session, k int64, verdict zktest.Verdict) *atomic.Int64 {
+	own, count := s.Status().SessionID, new(atomic.Int64)
+	z.Intercept(func(q *zktest.Request) zktest.Verdict {
+		if q.SessionID == own && q.Op != zktest.OpPing && q.Op != zktest.OpConnect && q.Op != zktest.OpSync && count.Add(1) == k {
+			return verdict
+		}
+		return zktest.Pass
+	})
+	return count
+}
+
+// life goes through the life of some items on a session.
+func life(t *testing.T, s *session.Session) {
+	q := newQueue(t, s, queue.WithMaxAttempts(3))
+	put(t, q, "0")
+	_, err := q.PutAll(patience(t), [][]byte{[]byte("1"), []byte("2")})
+	require.NoError(t, err)
+	put(t, q, "3", queue.WithID("red"))
+	i := take(t, q)
+	require.Equal(t, "0", string(i.Data()))
+	require.NoError(t, i.Nack(patience(t)))
+	c := consumer(t, q, queue.WithPrefetch(4))
+	for n := range 4 {
+		i := get(t, c.Items(), "an item")
+		require.Equal(t, fmt.Sprint(n), string(i.Data()))
+		require.NoError(t, i.Ack(patience(t)))
+	}
+	require.NoError(t, c.Close(patience(t)))
+	require.Equal(t, 0, length(t, q))
+	put(t, q, "4", queue.WithID("red"))
+	require.Equal(t, []string{"4"}, takes(t, q, 1))
+	put(t, q, "5")
+	for range 3 {
+		require.NoError(t, take(t, q).Nack(patience(t)))
+	}
+	dead, err := queue.New(s, path+"/dead")
+	require.NoError(t, err)
+	require.Equal(t, []string{"5"}, takes(t, dead, 1))
+	require.Equal(t, 0, length(t, q))
+	require.Equal(t, 0, length(t, dead))
+}
+
+func lifeAtMostOnce(t *testing.T, s *session.Session) {
+	q := newQueue(t, s)
+	c := consumer(t, q, queue.WithPrefetch(3), queue.WithAutoAck())
+	for n := range 5 {
+		put(t, q, fmt.Sprint(2*n), queue.WithID("red"))
+		require.Equal(t, fmt.Sprint(2*n), string(get(t, c.Items(), "an item").Data()))
+		_, err := q.PutAll(patience(t), [][]byte{fmt.Append(nil, 2*n+1)})
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint(2*n+1), string(get(t, c.Items(), "an item").Data()))
+	}
+	for _, d := range numbered(0, 6) {
+		put(t, q, d)
+	}
+	require.Equal(t, "0", string(get(t, c.Items(), "an item").Data()))
+	require.NoError(t, c.Close(patience(t)))
+	require.Equal(t, numbered(1, 5), takes(t, q, 5))
+	require.Equal(t, 0, length(t, q))
+}
+
+func lifeBounded(t *testing.T, s *session.Session) {
+	q := newQueue(t, s, queue.WithCapacity(2))
+	for range 3 {
+		put(t, q, "a")
+		put(t, q, "b")
+		_, err := q.Put(patience(t), []byte("c"))
+		require.ErrorIs(t, err, queue.ErrFull)
+		require.Equal(t, []string{"a", "b"}, takes(t, q, 2))
+	}
+}
+
+// lifeTogether goes through the life of items that were put together.
+func lifeTogether(t *testing.T, s *session.Session) {
+	q := newQueue(t, s, queue.WithMaxAttempts(2))
+	ids, err := q.PutAll(patience(t), data(0, 7))
+	require.NoError(t, err)
+	require.NoError(t, take(t, q).Nack(patience(t)))
+	require.NoError(t, q.Remove(patience(t), ids[3]))
+	c := consumer(t, q, queue.WithPrefetch(5))
+	var items []*queue.Item
+	for _, want := range []string{"0", "1", "2", "4", "5"} {
+		i := get(t, c.Items(), "an item")
+		require.Equal(t, want, string(i.Data()))
+		items = append(items, i)
+	}
+	require.NoError(t, items[1].Nack(patience(t)))
+	items[1] = get(t, c.Items(), "an item")
+	require.Equal(t, "1", string(items[1].Data()))
+	require.NoError(t, items[0].Nack(patience(t)), "it has had its attempts")
+	require.NoError(t, items[3].Ack(patience(t)))
+	require.NoError(t, items[1].Nack(patience(t)), "it has had its attempts")
+	require.NoError(t, items[4].Ack(patience(t)))
+	require.NoError(t, items[2].Ack(patience(t)))
+	require.NoError(t, c.Close(patience(t)))
+	require.Equal(t, 1, length(t, q))
+	require.Equal(t, []string{"6"}, takes(t, q, 1))
+	dead, err := queue.New(s, path+"/dead")
+	require.NoError(t, err)
+	require.Equal(t, []string{"0", "1"}, takes(t, dead, 2))
+	require.Equal(t, 0, length(t, q))
+	require.Equal(t, 0, length(t, dead))
+	_, err = q.PutAll(patience(t), data(7, 5))
+	require.NoError(t, err)
+	auto := consumer(t, q, queue.WithPrefetch(3), queue.WithAutoAck())
+	require.Equal(t, "7", string(get(t, auto.Items(), "an item").Data()))
+	require.NoError(t, auto.Close(patience(t)))
+	require.Equal(t, numbered(8, 4), takes(t, q, 4))
+	require.Equal(t, 0, length(t, q))
+}
+
+// data are numbers, for PutAll.
+func data(from, n int) [][]byte {
+	var all [][]byte
+	for _, d := range numbered(from, n) {
+		all = append(all, []byte(d))
+	}
+	return all
+}
+
+// B47: the reply to what takes an item is lost: the item is delivered, once. kazoo's Queue and Curator's lose it.
+func TestB47_LostTakeReply(t *testing.T) {
+	t.Parallel()
+	for _, auto := range []bool{false, true} {
+		t.Run(map[bool]string{false: "claimed", true: "at most once"}[auto], func(t *testing.T) {
+			bubble(t, func(t *testing.T, z *zktest.Server) {
+				s := open(t, z)
+				put(t, newQueue(t, open(t, z)), "a")
+				lost := 0
+				z.Intercept(func(r *zktest.Request) zktest.Verdict {
+					if r.SessionID == s.Status().SessionID && r.Op == zktest.OpMulti && lost == 0 {
+						lost++
+						return zktest.CutAfter
+					}
+					return zktest.Pass
+				})
+				opts := []queue.ConsumeOption{queue.WithPrefetch(1)}
+				if auto {
+					opts = append(opts, queue.WithAutoAck())
+				}
+				c := consumer(t, newQueue(t, s), opts...)
+				i := get(t, c.Items(), "the item")
+				require.Equal(t, 1, lost)
+				require.Equal(t, 1, i.Attempt())
+				require.NoError(t, i.Ack(patience(t)))
+				nothing(t, c.Items(), "it was delivered twice")
+				require.Equal(t, 0, length(t, newQueue(t, s)))
+			})
+		})
+	}
+}
+
+// B48: the reply to a put is lost, and the item consumed before anybody looks: it is not put again.
+func TestB48_LostPutReply(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		s := open(t, z)
+		c := consumer(t, newQueue(t, open(t, z)))
+		lost := false
+		z.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == s.Status().SessionID && r.Op == zktest.OpMulti && !lost {
+				lost = true
+				return zktest.CutAfter
+			}
+			if r.SessionID == s.Status().SessionID && r.Op == zktest.OpConnect {
+				return zktest.Delay(time.Second) // meanwhile it is consumed
+			}
+			return zktest.Pass
+		})
+		put(t, newQueue(t, s), "a")
+		require.True(t, lost)
+		require.NoError(t, get(t, c.Items(), "the item").Ack(patience(t)))
+		nothing(t, c.Items(), "it was put twice")
+	})
+}

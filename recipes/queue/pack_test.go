@@ -1,0 +1,140 @@
+package queue_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Items that are put together lie in one znode, and each of them is an item all the same.
+func packed(t *testing.T, c cluster) {
+	s := c.session(t)
+	q := newQueue(t, s)
+	ids, err := q.PutAll(patience(t), data(0, 10))
+	require.NoError(t, err)
+	require.Equal(t, 10, length(t, q))
+	names, _, err := s.Children(patience(t), path+"/ready-0-0000000000")
+	require.NoError(t, err)
+	require.Len(t, names, 1)
+	e, err := q.Peek(patience(t))
+	require.NoError(t, err)
+	require.Equal(t, queue.Entry{ID: ids[0], Data: []byte("0")}, e)
+
+	require.NoError(t, q.Remove(patience(t), ids[5]), "from the middle of what waits")
+	require.ErrorIs(t, q.Remove(patience(t), ids[5]), session.ErrNoNode)
+	consumer := consumer(t, newQueue(t, c.session(t)), queue.WithPrefetch(4))
+	var items []*queue.Item
+	for n := range 4 {
+		i := get(t, consumer.Items(), "an item")
+		require.Equal(t, ids[n], i.ID())
+		require.Equal(t, numbered(n, 1)[0], string(i.Data()))
+		require.Equal(t, 1, i.Attempt())
+		items = append(items, i)
+	}
+	require.NoError(t, q.Remove(patience(t), ids[2]), "from the middle of what is claimed")
+	require.Equal(t, 8, length(t, q))
+	require.ErrorIs(t, items[2].Ack(patience(t)), session.ErrLost)
+	require.NoError(t, items[1].Ack(patience(t)), "its neighbour is removed, and it is not")
+	require.NoError(t, items[3].Nack(patience(t)))
+	require.NoError(t, consumer.Close(patience(t)))
+	require.ErrorIs(t, items[0].Ack(patience(t)), session.ErrLost)
+
+	require.Equal(t, 7, length(t, q))
+	e, err = q.Peek(patience(t))
+	require.NoError(t, err)
+	require.Equal(t, queue.Entry{ID: ids[0], Data: []byte("0"), Attempts: 1}, e)
+	for _, n := range []int{0, 3, 4, 6, 7, 8} {
+		i := take(t, q)
+		require.Equal(t, ids[n], i.ID())
+		require.NoError(t, i.Ack(patience(t)))
+	}
+	require.Equal(t, []string{"9"}, takes(t, q, 1))
+	require.Equal(t, 0, length(t, q))
+}
+
+// Each has attempts of its own, and finds its way to the dead letters alone.
+func packedDeadLetters(t *testing.T, c cluster) {
+	s := c.session(t)
+	q := newQueue(t, s, queue.WithMaxAttempts(2), queue.WithCapacity(5))
+	_, err := q.PutAll(patience(t), data(0, 5))
+	require.NoError(t, err)
+	dying := c.session(t)
+	lost := newQueue(t, dying)
+	for range 2 {
+		take(t, lost)
+	}
+	require.NoError(t, dying.Close(patience(t)))
+	consumer := consumer(t, q, queue.WithPrefetch(5))
+	var items []*queue.Item
+	for n, attempt := range []int{2, 2, 1, 1, 1} {
+		i := get(t, consumer.Items(), "an item")
+		require.Equal(t, numbered(n, 1)[0], string(i.Data()))
+		require.Equal(t, attempt, i.Attempt())
+		items = append(items, i)
+	}
+	for _, n := range []int{1, 3} {
+		require.NoError(t, items[n].Nack(patience(t)))
+	}
+	again := get(t, consumer.Items(), "the item that may be tried again")
+	require.Equal(t, "3", string(again.Data()))
+	require.NoError(t, again.Nack(patience(t)))
+	for _, n := range []int{4, 0, 2} {
+		require.NoError(t, items[n].Ack(patience(t)))
+	}
+	require.Equal(t, 0, length(t, q))
+	dead, err := queue.New(s, path+"/dead")
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "3"}, takes(t, dead, 2))
+	require.NoError(t, consumer.Close(patience(t)))
+
+	_, err = q.PutAll(patience(t), data(5, 5))
+	require.NoError(t, err, "all room came back")
+	for range 2 { // what has had its attempts with those who died goes to the dead letters as well
+		dying := c.session(t)
+		lost := newQueue(t, dying)
+		for range 3 {
+			take(t, lost)
+		}
+		require.NoError(t, dying.Close(patience(t)))
+	}
+	require.Equal(t, []string{"8", "9"}, takes(t, q, 2))
+	require.Equal(t, []string{"5", "6", "7"}, takes(t, dead, 3))
+	require.Equal(t, 0, length(t, q))
+	_, err = q.PutAll(patience(t), data(10, 5))
+	require.NoError(t, err, "all room came back")
+}
+
+// Many are divided into packs, and large ones too; whoever takes them does not notice.
+func manyPacked(t *testing.T, c cluster) {
+	q := newQueue(t, c.session(t))
+	_, err := q.PutAll(patience(t), data(0, 1000))
+	require.NoError(t, err)
+	large := [][]byte{make([]byte, 10_000), []byte("x"), make([]byte, 10_000), make([]byte, 100_000), {}}
+	_, err = q.PutAll(patience(t), large)
+	require.NoError(t, err)
+	require.Equal(t, 1005, length(t, q))
+	consumer := consumer(t, newQueue(t, c.session(t)), queue.WithPrefetch(100))
+	var acks []*queue.Item
+	for n := range 1000 {
+		i := get(t, consumer.Items(), "an item")
+		require.Equal(t, numbered(n, 1)[0], string(i.Data()))
+		if acks = append(acks, i); len(acks) == 30 {
+			for k := range acks { // every seventh, and round again
+				require.NoError(t, acks[k*7%30].Ack(patience(t)))
+			}
+			acks = nil
+		}
+	}
+	for _, i := range acks {
+		require.NoError(t, i.Ack(patience(t)))
+	}
+	for _, want := range large {
+		i := get(t, consumer.Items(), "an item")
+		require.Equal(t, string(want), string(i.Data()))
+		require.NoError(t, i.Ack(patience(t)))
+	}
+	require.Equal(t, 0, length(t, q))
+}
