@@ -2,7 +2,8 @@ package link
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -69,9 +70,10 @@ func fromLibrary(err error) error {
 			return verdict(n.code)
 		}
 	}
-	var code int32
-	if _, scan := fmt.Sscanf(err.Error(), "unknown error: %d", &code); scan == nil {
-		return verdict(jute.Code(code))
+	if number, ok := strings.CutPrefix(err.Error(), "unknown error: "); ok {
+		if code, err := strconv.ParseInt(number, 10, 32); err == nil {
+			return verdict(jute.Code(code))
+		}
 	}
 	return errNoAnswer
 }
