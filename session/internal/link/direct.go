@@ -86,11 +86,10 @@ func (l *line) put(rs []*request) error {
 		r.ask.Encode(w)
 		w.End()
 	}
-	err := l.transmit(w.Bytes())
-	l.writing.pass()
-	if err != nil {
-		l.lose(fmt.Errorf("write: %w", err))
+	if err := l.transmit(w.Bytes()); err != nil {
+		l.lose(fmt.Errorf("write: %w", err)) // before the next frame has its turn, which then knows that it is not sent
 	}
+	l.writing.pass()
 	return nil
 }
 

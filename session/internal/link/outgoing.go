@@ -26,13 +26,12 @@ func (l *line) Write(frame []byte) (int, error) {
 		l.lose(err)
 		return 0, err
 	}
-	err = l.transmit(l.amended(r, frame))
+	if err = l.transmit(l.amended(r, frame)); err != nil {
+		l.lose(fmt.Errorf("write: %w", err)) // before the next frame has its turn, which then knows that it is not sent
+	}
 	l.writing.pass()
 	if r != nil && r.grow == 0 {
 		l.conn.turn.pass()
-	}
-	if err != nil {
-		l.lose(fmt.Errorf("write: %w", err))
 	}
 	return len(frame), err
 }
@@ -76,11 +75,13 @@ func (l *line) register(xid int32, op jute.Op) (*request, error) {
 
 // send writes a frame, or loses the line.
 func (l *line) send(frame []byte) error {
-	if err := l.write(frame); err != nil {
-		l.lose(fmt.Errorf("write: %w", err))
-		return err
+	l.writing.take()
+	defer l.writing.pass()
+	err := l.transmit(frame)
+	if err != nil {
+		l.lose(fmt.Errorf("write: %w", err)) // before the next frame has its turn, which then knows that it is not sent
 	}
-	return nil
+	return err
 }
 
 func (l *line) write(frame []byte) error {

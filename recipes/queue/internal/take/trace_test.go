@@ -1,6 +1,7 @@
 package take_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -168,6 +169,81 @@ func TestTracePacked(t *testing.T) {
 	d = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: d[0], Path: root + "/dead"}))
 	tr.Tell(done(d[0], 5))
 	tr.Compare("packed")
+}
+
+func TestTraceDeleted(t *testing.T) {
+	t.Parallel()
+	tr := story(t, take.Config{Idle: 60_000})
+	tr.Say("What is held for longer is watched. Somebody deletes the claim: it is lost. Then there is nothing to do.")
+	a := listed(tr, 1, name(1))
+	c := asks(tr.Tell(seen(a[0], 1, "one", 0)))
+	w := wakes(tr.Tell(done(c[0], 2)))
+	tr.Tell(recipe.Woke{Ask: w[0]})
+	claim := bucket + "/taken-0000000001-0000000001-mememe1"
+	w = wakes(tr.Tell(recipe.Fired{Epoch: 1, Path: claim, Change: recipe.Deleted}))
+	tr.Tell(recipe.Woke{Ask: w[0]})
+	tr.Compare("deleted")
+}
+
+// wakes are the numbers of the timers among the effects.
+func wakes(effects []recipe.Effect) []uint64 {
+	var all []uint64
+	for _, e := range effects {
+		if w, ok := e.(recipe.Wake); ok {
+			all = append(all, w.Ask)
+		}
+	}
+	return all
+}
+
+// What ZooKeeper refuses ends the machine, with the reason.
+func TestTraceRefused(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("not authorized")
+	for name, play := range map[string]func(tr *recipetest.Trace){
+		"listing": func(tr *recipetest.Trace) {
+			a := asks(tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, take.Demand{Total: 1}))
+			tr.Tell(recipe.Listed{Epoch: 1, Ask: a[0], Code: recipe.Refused, Err: refused})
+		},
+		"making": func(tr *recipetest.Trace) {
+			a := asks(tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, take.Demand{Total: 1}))
+			a = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: a[0], Code: recipe.NoNode}))
+			tr.Tell(recipe.Ensured{Epoch: 1, Ask: a[0], Code: recipe.Refused, Err: refused})
+		},
+		"read": func(tr *recipetest.Trace) {
+			a := listed(tr, 1, name(1))
+			tr.Tell(recipe.Seen{Epoch: 1, Ask: a[0], Code: recipe.Refused, Err: refused})
+		},
+		"claim": func(tr *recipetest.Trace) {
+			a := listed(tr, 1, name(1))
+			a = asks(tr.Tell(seen(a[0], 1, "one", 0)))
+			tr.Tell(recipe.Transacted{Epoch: 1, Ask: a[0], Code: recipe.Refused, Failed: -1, Err: refused})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tr := story(t, take.Config{})
+			tr.Say("ZooKeeper refuses a " + name + ".")
+			play(tr)
+			tr.Compare("refused-" + name)
+		})
+	}
+}
+
+func TestTraceClosing(t *testing.T) {
+	t.Parallel()
+	tr := story(t, take.Config{})
+	tr.Say("Nothing is under way: it ends at once.")
+	tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, recipe.Closing{})
+	tr.Compare("closing")
+	tr = story(t, take.Config{})
+	tr.Say("A claim is under way: what it brings is given back first.")
+	a := listed(tr, 1, name(1))
+	c := asks(tr.Tell(seen(a[0], 1, "one", 0)))
+	tr.Tell(recipe.Closing{})
+	s := asks(tr.Tell(done(c[0], 2)))
+	tr.Tell(done(s[0], 2))
+	tr.Compare("closing-late")
 }
 
 func TestTraceTakenForGood(t *testing.T) {

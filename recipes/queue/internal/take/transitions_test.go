@@ -95,13 +95,28 @@ func (t *table) left() [][3]string {
 	return slices.DeleteFunc(slices.Clone(t.rows), func(r [3]string) bool { return t.taken[r] })
 }
 
-// TestEveryDeclaredTransitionIsTaken plays the same schedules every time.
+// TestEveryDeclaredTransitionIsTaken plays the stories, and the same schedules every time.
 func TestEveryDeclaredTransitionIsTaken(t *testing.T) {
-	for n := uint64(1); n < 6000; n++ {
+	t.Run("stories", func(t *testing.T) {
+		for n, story := range []func(*testing.T){
+			TestTraceClaimed, TestTraceQuicker, TestTraceAgain, TestTraceUnheld, TestTracePacked, TestTraceDeleted, TestTraceRefused, TestTraceClosing,
+			TestTraceTakenForGood, TestTraceGone,
+		} {
+			t.Run(fmt.Sprint(n), story)
+		}
+	})
+	last := 0
+	for n := range uint64(60000) {
 		if story, err := runSeed(n); err != nil {
 			t.Fatalf("%v\n%s", err, story)
 		}
+		now := append(takingTable.left(), givingTable.left()...)
+		if len(now) != last {
+			fmt.Println(n, now)
+		}
+		last = len(now)
 	}
 	require.Empty(t, takingTable.left())
 	require.Empty(t, givingTable.left())
 }
+
