@@ -84,7 +84,8 @@ func (m *Machine) goOn() {
 	}
 }
 
-// settle fails the claim that is first, since the record cannot be written. The others are told the same when it is their turn.
+// settle fails the claim that is first, since the record cannot be written. The others are told the same when it is their turn; so is the one that the place
+// went to when the first was withdrawn meanwhile.
 func (m *Machine) settle(err error) {
 	head := m.head
 	m.reset()
@@ -92,8 +93,12 @@ func (m *Machine) settle(err error) {
 	m.goOn()
 }
 
-// withdraw has the contender settle a claim, with this for its verdict.
-func (m *Machine) withdraw(c machine.Claim, err error) {
-	m.verdicts[c] = err
-	m.tell(machine.Withdrawn{Claim: c})
+// withdraw has the contender settle the claim that was first, with this for its verdict.
+func (m *Machine) withdraw(head machine.Claim, err error) {
+	m.head = 0
+	if head == 0 {
+		return
+	}
+	m.verdicts[head] = err
+	m.tell(machine.Withdrawn{Claim: head})
 }

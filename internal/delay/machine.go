@@ -20,7 +20,7 @@ type Machine struct {
 	token    int64
 	lost     bool          // its possession ended by itself
 	leaving  bool          // it is to be deleted, once it is known whether the token was written
-	head     machine.Claim // that the contender wanted to grant last
+	head     machine.Claim // that the contender wanted to grant last, 0: it was withdrawn since
 	ask      uint64        // of the request or the pause under way
 	version  int32         // of the record that is to be replaced
 	waited   int64         // the token after whose holder the delay has run
@@ -74,6 +74,10 @@ func (m *Machine) note(ev machine.Event) {
 	case machine.Wanted:
 		if ev.Try {
 			m.tries[ev.Claim] = struct{}{}
+		}
+	case machine.Withdrawn:
+		if ev.Claim == m.head {
+			m.head = 0
 		}
 	case machine.HoldEnded:
 		m.lost = true

@@ -1,12 +1,15 @@
 package delay_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/machinetest"
 )
+
+var errRefused = errors.New("not authorised")
 
 // world is an in-memory ZooKeeper with one line and its record in it.
 type world struct {
@@ -67,6 +70,24 @@ func (w *world) Expire(session int64) {
 	}
 }
 
+// Own are the contenders of i.
+func (w *world) Own(i *machinetest.Instance) []machinetest.Znode {
+	var own []machinetest.Znode
+	for _, n := range w.nodes {
+		if n.owner == i.Session {
+			own = append(own, machinetest.Znode{Path: n.path, Token: n.czxid})
+		}
+	}
+	return own
+}
+
+// Remove deletes a contender.
+func (w *world) Remove(path string) {
+	if n := w.find(path); n != nil {
+		w.remove(n, false)
+	}
+}
+
 // Meddle: somebody else deletes a contender, or the record, or writes.
 func (w *world) Meddle() {
 	switch {
@@ -94,9 +115,7 @@ func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine
 	case machine.Read:
 		return []machine.Event{w.read(i, e, r)}
 	case machine.Leave:
-		if n := w.find(e.Path); n != nil {
-			w.remove(n, false)
-		}
+		w.Remove(e.Path)
 		return []machine.Event{machine.Left{Epoch: e.Epoch, Path: e.Path}}
 	case machine.Depart:
 		w.depart(i, e)
@@ -116,9 +135,7 @@ func (w *world) names() []string {
 }
 
 func (w *world) join(i *machinetest.Instance, e machine.Join) machine.Event {
-	if n := w.find(e.Replace); n != nil {
-		w.remove(n, false)
-	}
+	w.Remove(e.Replace)
 	n := w.create(i.Session)
 	ev := machine.Joined{Epoch: e.Epoch, Path: n.path}
 	if w.Pick(3) > 0 { // otherwise the answer was lost
@@ -129,6 +146,10 @@ func (w *world) join(i *machinetest.Instance, e machine.Join) machine.Event {
 
 func (w *world) read(i *machinetest.Instance, e machine.Read, r *machinetest.Request) machine.Event {
 	ev := machine.Seen{Epoch: e.Epoch, Path: e.Path, Ask: e.Ask}
+	if w.Rarely(50) {
+		ev.Err = errRefused
+		return ev
+	}
 	if n := w.find(e.Path); n != nil {
 		ev.Exists, ev.Czxid, ev.Owner = true, n.czxid, n.owner
 		if e.Watch {
@@ -144,8 +165,11 @@ func (w *world) depart(i *machinetest.Instance, e machine.Depart) {
 		if w.record != nil && w.record.token != n.czxid {
 			w.Failf("#%d takes another's record with it", i.No)
 		}
-		if i.Lost[n.czxid] {
+		switch {
+		case i.Lost[n.czxid]:
 			w.Failf("#%d lost %d, and takes the record with it", i.No, n.czxid)
+		case i.Holds(n.czxid):
+			w.Failf("#%d holds %d, and deletes it", i.No, n.czxid)
 		}
 		w.record = nil
 		w.remove(n, false)
@@ -165,6 +189,10 @@ func (w *world) write(i *machinetest.Instance, e machine.Record) machine.Event {
 		w.record = &record{e.Token, e.Version + 1}
 	}
 	ev := machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Version: -1}
+	if w.Rarely(50) {
+		ev.Err = errRefused
+		return ev
+	}
 	if r := w.record; r != nil {
 		ev.Token, ev.Version = r.token, r.version
 	}

@@ -14,6 +14,7 @@ type Instance struct {
 	Held    *Hold
 	Lost    map[int64]bool // tokens of possessions that ended by themselves
 	Rested  int64          // the Zxid at which the last pause began that is over
+	spent   map[int64]bool // tokens of possessions
 
 	machine Subject
 	epoch   uint64
@@ -36,6 +37,11 @@ type Instance struct {
 	freed  []machine.Claim
 }
 
+// Holds tells whether the application believes that it has the possession with that token.
+func (i *Instance) Holds(token int64) bool {
+	return i.Held != nil && i.Held.Live && i.Held.Token == token
+}
+
 // Hold is a possession.
 type Hold struct {
 	Token   int64
@@ -45,8 +51,9 @@ type Hold struct {
 }
 
 type claim struct {
-	id              machine.Claim
-	once, withdrawn bool
+	id        machine.Claim
+	once, try bool
+	withdrawn bool
 }
 
 // step feeds the machine and carries out what follows.
@@ -101,7 +108,7 @@ func (i *Instance) grant(e machine.Grant) {
 	if i.Held != nil || e.Epoch != i.epoch {
 		w.Failf("#%d: a grant beside another, or of another epoch", i.No)
 	}
-	if c == nil || !i.trusted || !w.Calm && w.Pick(10) == 0 {
+	if c == nil || !i.trusted || w.Rarely(10) {
 		i.step(machine.Deferred{Claim: e.Claim})
 		if c != nil && i.trusted { // word on why comes
 			i.notices = append(i.notices, machine.TrustGained{Epoch: i.epoch})
@@ -109,6 +116,7 @@ func (i *Instance) grant(e machine.Grant) {
 		return
 	}
 	w.Tree.CheckGrant(i, e)
+	i.spent[e.Token] = true
 	i.Held = &Hold{claim: c, Token: e.Token, Live: !c.withdrawn}
 }
 
@@ -161,7 +169,7 @@ func (i *Instance) claim(id machine.Claim) *claim {
 // want is a new wish of the application's.
 func (i *Instance) want(once, try bool) {
 	i.last++
-	i.claims = append(i.claims, &claim{id: i.last, once: once || try})
+	i.claims = append(i.claims, &claim{id: i.last, once: once || try, try: try})
 	i.wishes = append(i.wishes, wish{ev: machine.Wanted{Claim: i.last, Once: once || try, Try: try}})
 }
 

@@ -10,7 +10,8 @@ import (
 type Request struct {
 	Effect machine.Effect
 	epoch  uint64
-	told   bool // its answer was delivered
+	told   bool // its answer was delivered, or never will be
+	orphan bool // who asked has crashed
 }
 
 type (
@@ -100,7 +101,9 @@ func (i *Instance) serve() bool {
 		return true
 	}
 	for _, ev := range i.World.Tree.Serve(i, r) {
-		i.answers = append(i.answers, answer{ev, r})
+		if !r.orphan {
+			i.answers = append(i.answers, answer{ev, r})
+		}
 	}
 	return true
 }

@@ -16,6 +16,7 @@ type World struct {
 	All   []*Instance
 	Calm  bool // no faults any more
 
+	subject  func() Subject
 	sessions int64
 }
 
@@ -23,6 +24,8 @@ type World struct {
 type Tree interface {
 	Serve(i *Instance, r *Request) []machine.Event // carries a request out and answers
 	Expire(session int64)                          // deletes what the session owns
+	Own(i *Instance) []Znode                       // what i made in its present session
+	Remove(path string)                            // deletes one of those
 	Meddle()                                       // somebody else does something
 	Heal()                                         // nobody else does anything any more
 
@@ -34,8 +37,9 @@ type Tree interface {
 
 // Play plays a schedule: a wild phase, a calm one in which claims get their turn, and an end after which nothing may be left.
 func (w *World) Play(subject func() Subject) {
+	w.subject = subject
 	for no := range 1 + w.Pick(4) {
-		i := &Instance{World: w, No: no, Lost: map[int64]bool{}, machine: subject()}
+		i := &Instance{World: w, No: no, Lost: map[int64]bool{}, spent: map[int64]bool{}, machine: subject()}
 		w.All = append(w.All, i)
 		i.begin()
 	}
@@ -46,6 +50,9 @@ func (w *World) Play(subject func() Subject) {
 	w.progress()
 	w.finish()
 }
+
+// Rarely is true once in n times, and never when faults have ended.
+func (w *World) Rarely(n int) bool { return !w.Calm && w.Pick(n) == 0 }
 
 // act is one thing that happens.
 func (w *World) act() {
@@ -90,6 +97,8 @@ func (i *Instance) suffer(k int) {
 		i.World.expire(i.Session)
 	case k == 1 || i.gone:
 		i.end()
+	case k == 6:
+		i.crash()
 	case k < 4 && i.trusted:
 		i.distrust()
 	case !i.trusted && !i.gone:

@@ -1,12 +1,15 @@
 package solo_test
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
 )
+
+var errRefused = errors.New("not authorised")
 
 // world is an in-memory ZooKeeper with one path in it, and the instances that want it.
 type world struct {
@@ -59,14 +62,21 @@ func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine
 		return []machine.Event{ev}
 	case machine.Read:
 		ev := machine.Seen{Epoch: e.Epoch, Path: path, Ask: e.Ask}
+		if w.Rarely(50) {
+			ev.Err = errRefused
+			return []machine.Event{ev}
+		}
 		if n := w.node; n != nil {
 			ev.Exists, ev.Czxid, ev.Owner, ev.Data = true, n.czxid, n.owner, n.data
 			i.Arm(path, r)
 		}
 		return []machine.Event{ev}
 	case machine.Leave:
-		if w.node != nil && w.node.by == i && w.node.owner == i.Session {
-			w.remove(false)
+		for _, own := range w.Own(i) {
+			if i.Holds(own.Token) {
+				w.Failf("#%d holds %d, and deletes it", i.No, own.Token)
+			}
+			w.Remove(own.Path)
 		}
 		return []machine.Event{machine.Left{Epoch: e.Epoch, Path: path}}
 	}
@@ -79,6 +89,17 @@ func (w *world) Expire(session int64) {
 		w.remove(false)
 	}
 }
+
+// Own is the znode, if it is.
+func (w *world) Own(i *machinetest.Instance) []machinetest.Znode {
+	if w.node == nil || w.node.by != i || w.node.owner != i.Session {
+		return nil
+	}
+	return []machinetest.Znode{{Path: path, Token: w.node.czxid}}
+}
+
+// Remove deletes it.
+func (w *world) Remove(string) { w.remove(false) }
 
 // Meddle: somebody else creates, writes or deletes.
 func (w *world) Meddle() {
