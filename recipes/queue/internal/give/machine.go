@@ -53,6 +53,7 @@ type job struct {
 	also  []recipe.Op
 	move  bool
 	doubt bool // it may have been carried out
+	again bool // it was in doubt: what was sent then may yet be carried out
 	size  int
 }
 
@@ -93,7 +94,7 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 		if ev.No <= m.cfg.Floor && !ev.Stands {
 			break
 		}
-		m.add(&job{no: ev.No, items: ev.Items, doubt: ev.Again})
+		m.add(&job{no: ev.No, items: ev.Items, doubt: ev.Again, again: ev.Again})
 	case Move:
 		m.add(&job{no: ev.No, items: ev.Items, also: ev.Also, move: true})
 	case Withdraw:
@@ -190,6 +191,7 @@ func (m *Machine) endEpoch() {
 // doubt: the transaction under way may have been carried out.
 func (m *Machine) doubt() {
 	for _, j := range m.batch.jobs {
+		j.again = true
 		j.doubt = !j.move // a move that was carried out has nothing left to move, which its repetition finds
 	}
 	m.batch = nil

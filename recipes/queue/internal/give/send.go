@@ -192,23 +192,30 @@ func (m *Machine) fill(b *batch, j *job) {
 	}
 }
 
-// proveFull asks whether the queue is as full as it is believed to be, in all parts at one instant.
+// proveFull asks whether the queue is as full as it is believed to be, in all parts at one instant. Of a wish that was in doubt also whether it is still not
+// carried out: the room may have gone to it.
 func (m *Machine) proveFull(j *job) []recipe.Effect {
+	ops := m.room.Proof()
+	parts := len(ops)
+	if j.again {
+		ops = append(ops, recipe.Op{Do: recipe.Check, Path: m.cfg.Site.Receipt(m.cfg.GUID), Version: m.receipt.version})
+	}
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
 		switch t := ev.(recipe.Transacted); t.Code {
 		case recipe.Done:
 			return m.settle(j, ErrFull)
 		case recipe.BadVersion:
-			if t.Failed >= 0 {
+			if t.Failed >= 0 && t.Failed < parts {
 				m.room.Forget(t.Failed)
 				return nil
 			}
 		case recipe.Refused:
 			return m.refused(t.Err)
 		}
+		j.doubt = j.again
 		m.room.ForgetAll()
 		m.listed = false
 		return nil
 	})
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: m.room.Proof()}}
+	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: ops}}
 }

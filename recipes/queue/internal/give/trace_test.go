@@ -97,6 +97,25 @@ func TestTraceLost(t *testing.T) {
 	tr.Compare("lost")
 }
 
+// A transaction whose answer was lost is carried out after the receipt was read.
+func TestTraceFullByItself(t *testing.T) {
+	t.Parallel()
+	tr := story(t, give.Config{Capacity: 1})
+	a := last(tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7}, give.Put{No: 1, Items: []give.Item{item(1)}, Stands: true, Again: true}))
+	a = last(tr.Tell(recipe.Listed{Epoch: 1, Ask: a, Names: []string{"ready-0-0000000000", "room"}}))
+	tr.Say("The receipt does not tell of it yet; then the queue turns out to be full.")
+	capacity := last(tr.Tell(recipe.Seen{Epoch: 1, Ask: a, Exists: true}))
+	effects := tr.Tell(recipe.Seen{Epoch: 1, Ask: capacity, Exists: true, Data: []byte("1")})
+	for n := range uint64(len(effects)) {
+		a = last(tr.Tell(recipe.Seen{Epoch: 1, Ask: capacity + 1 + n, Exists: true, Data: []byte("0")}))
+	}
+	tr.Say("Full, and the receipt has changed: it is itself that has filled it.")
+	a = last(tr.Tell(recipe.Transacted{Epoch: 1, Ask: a, Code: recipe.BadVersion, Failed: len(effects)}))
+	a = last(tr.Tell(recipe.Listed{Epoch: 1, Ask: a, Names: []string{"ready-0-0000000000", "room"}}))
+	tr.Tell(recipe.Seen{Epoch: 1, Ask: a, Exists: true, Data: []byte("1 "), Stat: recipe.Stat{Version: 1}})
+	tr.Compare("full-by-itself")
+}
+
 func TestTraceDelayed(t *testing.T) {
 	t.Parallel()
 	tr := story(t, give.Config{})
