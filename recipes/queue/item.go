@@ -99,7 +99,8 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 
 // Ack deletes the item: it is dealt with. Several acknowledgements that come together go in one transaction. session.ErrLost: the claim was lost before, nothing
 // was changed, and the item is somebody else's; with session.ErrUnknownOutcome beside it, the session ended while the answer was under way, and the item is
-// gone, by this Ack or by the next consumer's. If ctx ends first its cause is returned, and the Ack goes on. It may be called again, and says the same.
+// gone, by this Ack or by the next consumer's. If ctx ends first its cause is returned, and the Ack goes on; a ctx that descends from the item's own Context counts as
+// one that ends after the session's timeout. It may be called again, and says the same.
 func (i *Item) Ack(ctx context.Context) error {
 	return failed("ack", i.in.queue.path, i.settle(ctx, take.Ack))
 }
@@ -136,6 +137,8 @@ func (i *Item) settle(ctx context.Context, how take.How) error {
 	if i.Hold == nil {
 		return nil
 	}
+	ctx, cancel := i.beyond(ctx)
+	defer cancel()
 	i.mu.Lock()
 	switch {
 	case i.how == 0:
@@ -164,6 +167,16 @@ func (i *Item) settle(ctx context.Context, how take.How) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// beyond is the context to wait in for the answer to a settlement. The item's own ends with it, and would end the wait: then the session's timeout bounds it.
+func (i *Item) beyond(ctx context.Context) (context.Context, context.CancelFunc) {
+	for h := range session.HoldsFrom(ctx) {
+		if h == i.Hold {
+			return context.WithTimeout(context.WithoutCancel(ctx), i.in.queue.session.Status().Timeout)
+		}
+	}
+	return ctx, func() {}
 }
 
 // lost makes the end of an item the error of its settlement: to one who comes too late, a release is a loss as well.

@@ -41,6 +41,7 @@ var suite = []struct {
 	{"what is given back keeps its place", b50GivenBack},
 	{"a duplicate is refused while the item lives", duplicates},
 	{"several are put together or not at all", together},
+	{"settled in its own context", settledInside},
 	{"items of one pack", packed},
 	{"dead letters from packs", packedDeadLetters},
 	{"many packs", manyPacked},

@@ -1,0 +1,23 @@
+package queue_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The context of an item ends with it, and does not end the wait for what came of its settlement.
+func settledInside(t *testing.T, c cluster) {
+	q := newQueue(t, c.session(t))
+	put(t, q, "a")
+	i := take(t, q)
+	require.NoError(t, i.Nack(i.Context()))
+	i = take(t, q)
+	require.Equal(t, 2, i.Attempt())
+	ctx, cancel := context.WithCancel(i.Context())
+	defer cancel()
+	require.NoError(t, i.Ack(ctx))
+	require.Error(t, ctx.Err())
+	require.Equal(t, 0, length(t, q))
+}
