@@ -121,7 +121,7 @@ func TestLossOfATermIsKnownBeforeTheyLead(t *testing.T) {
 		s := open(t, address)
 		each(t, elections, func(t *testing.T, p candidacy) {
 			path, proxy := pathFor(t), through(t, address)
-			us := p.us(t, proxy.Addr(), path, session.WithTimeout(3*time.Second), session.WithTick(200*time.Millisecond))
+			us := p.us(t, proxy.Addr(), path, session.WithTimeout(6*time.Second), session.WithTick(200*time.Millisecond))
 			holds(t, us)
 			next := p.them(t, address, path)
 			waiting := begin(next)

@@ -212,7 +212,7 @@ func TestLockLossIsKnownBeforeTheyAreGranted(t *testing.T) {
 		each(t, exclusive, func(t *testing.T, p pairing) {
 			path := pathFor(t)
 			proxy := through(t, address)
-			us := &ours{own: newOwn(t, "lock", alone, proxy.Addr(), session.WithTimeout(3*time.Second), session.WithTick(200*time.Millisecond))}
+			us := &ours{own: newOwn(t, "lock", alone, proxy.Addr(), session.WithTimeout(6*time.Second), session.WithTick(200*time.Millisecond))}
 			var err error
 			us.lock, err = lock.New(us.session, path, lock.WithLayout(p.layout))
 			require.NoError(t, err)
