@@ -35,7 +35,6 @@ var table = []Transition{
 	{"Looking", "Ensured", "Idle", "ZooKeeper refuses to make what is missing"},
 	{"Looking", "Transacted", "Putting", "the clock was read, or the queue given its room"},
 	{"Looking", "Transacted", "Idle", "the queue is full"},
-	{"Looking", "Woke", "Putting", "a pause after a refusal is over"},
 	{"Looking", "Put", "Putting", "the timer that was to end it is taken back"},
 	{"Looking", "Move", "Putting", "the same"},
 

@@ -2,7 +2,6 @@ package give_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -22,10 +21,7 @@ func story(t *testing.T, cfg give.Config) *recipetest.Trace {
 	tr := recipetest.NewTrace(t, give.New(cfg))
 	tr.Transitions(func(from string, ev recipe.Event, to string) {
 		name := fmt.Sprintf("%T", ev)
-		on := name[strings.LastIndexByte(name, '.')+1:]
-		if from != to && !slices.ContainsFunc(give.Transitions(), func(t give.Transition) bool {
-			return (t.From == "" || t.From == from) && t.On == on && t.To == to
-		}) {
+		if on := name[strings.LastIndexByte(name, '.')+1:]; from != to && !declared(from, on, to) {
 			t.Errorf("undeclared: {%q, %q, %q}", from, on, to)
 		}
 	})
