@@ -1,8 +1,6 @@
 package queue_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -195,109 +193,6 @@ func together(t *testing.T, c cluster) {
 	require.Equal(t, 0, length(t, q), "nothing was put")
 }
 
-func bounded(t *testing.T, c cluster) {
-	s := c.session(t)
-	q := newQueue(t, s, queue.WithCapacity(3))
-	for n := range 3 {
-		put(t, q, fmt.Sprint(n))
-	}
-	_, err := q.Put(patience(t), []byte("x"))
-	require.ErrorIs(t, err, queue.ErrFull)
-	_, err = newQueue(t, c.session(t)).Put(patience(t), []byte("x"))
-	require.ErrorIs(t, err, queue.ErrFull, "who names no capacity is bound all the same")
-	_, err = newQueue(t, c.session(t)).Put(patience(t), []byte("x"), queue.WithEphemeral())
-	require.ErrorIs(t, err, session.ErrUnsupported, "nobody would give back its room")
-	_, err = newQueue(t, s, queue.WithCapacity(4)).Put(patience(t), []byte("x"))
-	require.ErrorIs(t, err, queue.ErrCapacity)
-	i := take(t, q)
-	_, err = q.Put(patience(t), []byte("x"))
-	require.ErrorIs(t, err, queue.ErrFull, "one that is being processed counts")
-	require.NoError(t, i.Ack(patience(t)))
-	put(t, q, "3")
-	_, err = q.PutAll(patience(t), [][]byte{[]byte("x"), []byte("y")})
-	require.ErrorIs(t, err, queue.ErrFull)
-	require.NoError(t, q.Remove(patience(t), mustPeek(t, q).ID))
-	put(t, q, "4")
-	require.Equal(t, []string{"2", "3", "4"}, takes(t, newQueue(t, c.session(t)), 3))
-	_, err = q.PutAll(patience(t), [][]byte{{1}, {2}, {3}})
-	require.NoError(t, err)
-	auto := consumer(t, q, queue.WithAutoAck(), queue.WithPrefetch(1))
-	for range 3 {
-		get(t, auto.Items(), "an item")
-	}
-	_, err = q.PutAll(patience(t), [][]byte{{1}, {2}, {3}})
-	require.NoError(t, err)
-}
-
-// However many producers and consumers there are, there are never more items than the capacity, and all of it can be used.
-func boundedRace(t *testing.T, c cluster) {
-	const capacity, producers, each = 5, 4, 15
-	watcher := newQueue(t, c.session(t), queue.WithCapacity(capacity))
-	put(t, watcher, "first")
-	require.Equal(t, []string{"first"}, takes(t, watcher, 1))
-	ctx, cancel := context.WithCancel(patience(t))
-	var group, rest sync.WaitGroup
-	for range producers {
-		q := newQueue(t, c.session(t), queue.WithCapacity(capacity))
-		group.Go(func() {
-			for n := 0; n < each; {
-				switch _, err := q.Put(ctx, []byte("x")); {
-				case err == nil:
-					n++
-				case errors.Is(err, queue.ErrFull):
-					<-time.After(time.Millisecond)
-				default:
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	for range 2 {
-		q := newQueue(t, c.session(t))
-		rest.Go(func() {
-			for {
-				i, err := q.Take(ctx)
-				if err != nil {
-					return
-				}
-				if err := i.Ack(ctx); err != nil && ctx.Err() == nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	done := make(chan struct{})
-	go func() { // ends with the producers
-		group.Wait()
-		close(done)
-	}()
-	for over := false; !over; {
-		require.LessOrEqual(t, atOneInstant(t, watcher, c), capacity)
-		select {
-		case <-done:
-			over = true
-		case <-time.After(3 * time.Millisecond):
-		}
-	}
-	for atOneInstant(t, watcher, c) > 0 {
-		<-time.After(3 * time.Millisecond)
-	}
-	cancel()
-	rest.Wait()
-	for range capacity {
-		put(t, watcher, "x")
-	}
-	_, err := watcher.Put(patience(t), []byte("x"))
-	require.ErrorIs(t, err, queue.ErrFull)
-}
-
-// atOneInstant counts the items of a queue with one bucket.
-func atOneInstant(t *testing.T, q *queue.Queue, _ cluster) int {
-	t.Helper()
-	return length(t, q)
-}
-
 func deadLetters(t *testing.T, c cluster) {
 	s := c.session(t)
 	q := newQueue(t, s, queue.WithMaxAttempts(2), queue.WithDeadLetters("/queues/graveyard"))
@@ -427,50 +322,6 @@ func closing(t *testing.T, c cluster) {
 		require.Equal(t, want, takes(t, newQueue(t, c.session(t)), len(want)))
 		require.Equal(t, 0, length(t, q))
 	}
-}
-
-func mustPeek(t *testing.T, q *queue.Queue) queue.Entry {
-	t.Helper()
-	e, err := q.Peek(patience(t))
-	require.NoError(t, err)
-	return e
-}
-
-func looking(t *testing.T, c cluster) {
-	q := newQueue(t, c.session(t))
-	_, err := q.Peek(patience(t))
-	require.ErrorIs(t, err, queue.ErrEmpty)
-	require.Equal(t, 0, length(t, q))
-	id := put(t, q, "a", queue.WithPriority(2))
-	_, err = q.PutAll(patience(t), [][]byte{[]byte("b"), []byte("c")}, queue.WithPriority(1))
-	require.NoError(t, err)
-	require.Equal(t, "b", string(mustPeek(t, q).Data))
-	i := take(t, q)
-	require.Equal(t, "c", string(mustPeek(t, q).Data), "the first is claimed")
-	require.Equal(t, []string{"c"}, takes(t, q, 1))
-	require.Equal(t, queue.Entry{ID: id, Data: []byte("a"), Priority: 2}, mustPeek(t, q))
-	require.NoError(t, i.Nack(patience(t)))
-	require.Equal(t, 1, mustPeek(t, q).Attempts)
-	require.Equal(t, []string{"b", "a"}, takes(t, q, 2))
-	_, err = q.Peek(patience(t))
-	require.ErrorIs(t, err, queue.ErrEmpty)
-}
-
-func removing(t *testing.T, c cluster) {
-	q := newQueue(t, c.session(t))
-	require.ErrorIs(t, q.Remove(patience(t), "red"), session.ErrNoNode)
-	put(t, q, "a", queue.WithID("red"))
-	id := put(t, q, "b")
-	put(t, q, "c", queue.WithDelay(time.Hour), queue.WithID("blue"))
-	require.NoError(t, q.Remove(patience(t), "red"))
-	require.NoError(t, q.Remove(patience(t), "blue"))
-	put(t, q, "d", queue.WithID("red"))
-	i := take(t, q)
-	require.Equal(t, id, i.ID())
-	require.NoError(t, q.Remove(patience(t), id))
-	require.ErrorIs(t, i.Ack(patience(t)), session.ErrLost, "it was removed under its consumer")
-	require.Equal(t, []string{"d"}, takes(t, q, 1))
-	require.Equal(t, 0, length(t, q))
 }
 
 func sharded(t *testing.T, c cluster) {

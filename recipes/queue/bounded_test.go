@@ -1,0 +1,118 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+)
+
+func bounded(t *testing.T, c cluster) {
+	s := c.session(t)
+	q := newQueue(t, s, queue.WithCapacity(3))
+	for n := range 3 {
+		put(t, q, fmt.Sprint(n))
+	}
+	_, err := q.Put(patience(t), []byte("x"))
+	require.ErrorIs(t, err, queue.ErrFull)
+	_, err = newQueue(t, c.session(t)).Put(patience(t), []byte("x"))
+	require.ErrorIs(t, err, queue.ErrFull, "who names no capacity is bound all the same")
+	_, err = newQueue(t, c.session(t)).Put(patience(t), []byte("x"), queue.WithEphemeral())
+	require.ErrorIs(t, err, session.ErrUnsupported, "nobody would give back its room")
+	_, err = newQueue(t, s, queue.WithCapacity(4)).Put(patience(t), []byte("x"))
+	require.ErrorIs(t, err, queue.ErrCapacity)
+	i := take(t, q)
+	_, err = q.Put(patience(t), []byte("x"))
+	require.ErrorIs(t, err, queue.ErrFull, "one that is being processed counts")
+	require.NoError(t, i.Ack(patience(t)))
+	put(t, q, "3")
+	_, err = q.PutAll(patience(t), [][]byte{[]byte("x"), []byte("y")})
+	require.ErrorIs(t, err, queue.ErrFull)
+	require.NoError(t, q.Remove(patience(t), mustPeek(t, q).ID))
+	put(t, q, "4")
+	require.Equal(t, []string{"2", "3", "4"}, takes(t, newQueue(t, c.session(t)), 3))
+	_, err = q.PutAll(patience(t), [][]byte{{1}, {2}, {3}})
+	require.NoError(t, err)
+	auto := consumer(t, q, queue.WithAutoAck(), queue.WithPrefetch(1))
+	for range 3 {
+		get(t, auto.Items(), "an item")
+	}
+	_, err = q.PutAll(patience(t), [][]byte{{1}, {2}, {3}})
+	require.NoError(t, err)
+}
+
+// However many producers and consumers there are, there are never more items than the capacity, and all of it can be used.
+func boundedRace(t *testing.T, c cluster) {
+	const capacity, producers, each = 5, 4, 15
+	watcher := newQueue(t, c.session(t), queue.WithCapacity(capacity))
+	put(t, watcher, "first")
+	require.Equal(t, []string{"first"}, takes(t, watcher, 1))
+	ctx, cancel := context.WithCancel(patience(t))
+	var group, rest sync.WaitGroup
+	for range producers {
+		q := newQueue(t, c.session(t), queue.WithCapacity(capacity))
+		group.Go(func() {
+			for n := 0; n < each; {
+				switch _, err := q.Put(ctx, []byte("x")); {
+				case err == nil:
+					n++
+				case errors.Is(err, queue.ErrFull):
+					<-time.After(time.Millisecond)
+				default:
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 2 {
+		q := newQueue(t, c.session(t))
+		rest.Go(func() {
+			for {
+				i, err := q.Take(ctx)
+				if err != nil {
+					return
+				}
+				if err := i.Ack(ctx); err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { // ends with the producers
+		group.Wait()
+		close(done)
+	}()
+	for over := false; !over; {
+		require.LessOrEqual(t, atOneInstant(t, watcher, c), capacity)
+		select {
+		case <-done:
+			over = true
+		case <-time.After(3 * time.Millisecond):
+		}
+	}
+	for atOneInstant(t, watcher, c) > 0 {
+		<-time.After(3 * time.Millisecond)
+	}
+	cancel()
+	rest.Wait()
+	for range capacity {
+		put(t, watcher, "x")
+	}
+	_, err := watcher.Put(patience(t), []byte("x"))
+	require.ErrorIs(t, err, queue.ErrFull)
+}
+
+// atOneInstant counts the items of a queue with one bucket.
+func atOneInstant(t *testing.T, q *queue.Queue, _ cluster) int {
+	t.Helper()
+	return length(t, q)
+}
