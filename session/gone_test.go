@@ -37,38 +37,37 @@ type parted struct {
 	stoodAtEnds []bool               // whether the held znode stood then
 }
 
-func inParted(t *testing.T, test func(p *parted)) {
-	t.Helper()
-	inBubble(t, func(w *world) {
-		from := w.srv.Host("this")
-		p := &parted{world: w, removed: make(chan error, 1)}
-		w.intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Op == zktest.OpSetAuth && p.refuse.Load() {
-				return zktest.Fail(-115)
-			}
-			return zktest.Pass
-		})
-		p.s = w.open(session.WithTimeout(timeout), session.WithDialer(from.Dialer()), session.WithAuth("digest", []byte("a:b")))
-		p.id = id(p.s)
-		t := w.seat(p.s)
-		_, err := p.s.Seat("witness", func(n session.Notice) {
-			if n, ok := n.(session.EpochEnded); ok {
-				p.ended = append(p.ended, n)
-				p.stoodAtEnds = append(p.stoodAtEnds, w.stands(p.held.Path()))
-			}
-		})
-		require.NoError(w, err)
-		p.held = t.hold(w, 1, "/held")
-		p.doomed = t.join(w, 1, session.Join{Parent: "/doomed", Name: "lock-"}).Path
-		steady(w, p.s)
-		p.heal = from.Partition()
-		t.Remove(1, p.doomed, func(err error) {
-			p.stood = w.stands(p.doomed)
-			p.removed <- err
-		})
-		synctest.Wait()
-		test(p)
-	}, shortTicks...)
+// part cuts a process off while it holds something and removes something else.
+func (w *world) part() *parted {
+	w.Helper()
+	from := w.srv.Host("this")
+	p := &parted{world: w, removed: make(chan error, 1)}
+	w.intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.Op == zktest.OpSetAuth && p.refuse.Load() {
+			return zktest.Fail(-115)
+		}
+		return zktest.Pass
+	})
+	p.s = w.open(session.WithTimeout(timeout), session.WithDialer(from.Dialer()), session.WithAuth("digest", []byte("a:b")))
+	p.id = id(p.s)
+	t := w.seat(p.s)
+	_, err := p.s.Seat("witness", func(n session.Notice) {
+		if n, ok := n.(session.EpochEnded); ok {
+			p.ended = append(p.ended, n)
+			p.stoodAtEnds = append(p.stoodAtEnds, w.stands(p.held.Path()))
+		}
+	})
+	require.NoError(w, err)
+	p.held = t.hold(w, 1, "/held")
+	p.doomed = t.join(w, 1, session.Join{Parent: "/doomed", Name: "lock-"}).Path
+	steady(w, p.s)
+	p.heal = from.Partition()
+	t.Remove(1, p.doomed, func(err error) {
+		p.stood = w.stands(p.doomed)
+		p.removed <- err
+	})
+	synctest.Wait()
+	return p
 }
 
 // pending: nothing is known, and nothing is told.
@@ -186,7 +185,8 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 		}, session.ErrClosed, []bool{false}, session.ErrRestarted},
 	} {
 		t.Run(row.cause, func(t *testing.T) {
-			inParted(t, func(p *parted) {
+			inBubble(t, func(w *world) {
+				p := w.part()
 				row.befall(p)
 				err := <-p.removed
 				require.ErrorIs(p, err, row.removed)
@@ -208,7 +208,7 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 				}
 				require.ErrorIs(p, p.held.Err(), session.ErrLost)
 				require.ErrorIs(p, p.held.Err(), row.held)
-			})
+			}, shortTicks...)
 		})
 	}
 }

@@ -3,7 +3,6 @@ package host_test
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -313,8 +312,7 @@ func TestWhatConfirmsAnEnd(t *testing.T) {
 func (c *cutOff) closeInVain() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	err := c.session.Close(ctx)
-	require.True(c, errors.Is(err, context.DeadlineExceeded), "%v", err)
+	require.ErrorIs(c, c.session.Close(ctx), context.DeadlineExceeded)
 	require.True(c, c.stands(c.released.path), "the ZooKeeper session is left to expire")
 }
 
