@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/queue/internal/asks"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
@@ -14,8 +15,7 @@ type Machine struct {
 	cfg     Config
 	epoch   uint64
 	session int64
-	asks    uint64
-	out     map[uint64]func(recipe.Event) []recipe.Effect // what is asked and not answered, and who takes the answer
+	asks    *asks.Book
 
 	seen  uint64 // the number of the last wish
 	jobs  []*job // in the order in which they were wished
@@ -62,7 +62,7 @@ func New(cfg Config) *Machine {
 	if cfg.Limit == 0 {
 		cfg.Limit = usual
 	}
-	return &Machine{cfg: cfg, out: make(map[uint64]func(recipe.Event) []recipe.Effect), lanes: lanes{}, room: room.New(cfg.Site.Root, cfg.Home)}
+	return &Machine{cfg: cfg, asks: asks.New(), lanes: lanes{}, room: room.New(cfg.Site.Root, cfg.Home)}
 }
 
 // Phase is what the live tree shows.
@@ -74,7 +74,7 @@ func (m *Machine) Phase() string {
 		return "Out"
 	case m.batch != nil:
 		return "Putting"
-	case len(m.out) > 0:
+	case m.asks.Len() > 0:
 		return "Looking"
 	case len(m.jobs) > 0:
 		return "Pausing"
@@ -107,42 +107,13 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 	case recipe.Closing:
 		m.closing = true
 	default:
-		effects = m.answered(ev)
+		effects = m.asks.Answer(ev, m.epoch)
 	}
 	return append(effects, m.next()...)
 }
 
-// answered passes an answer to whoever asked.
-func (m *Machine) answered(ev recipe.Event) []recipe.Effect {
-	epoch, ask := m.epoch, uint64(0)
-	switch ev := ev.(type) {
-	case recipe.Listed:
-		epoch, ask = ev.Epoch, ev.Ask
-	case recipe.Seen:
-		epoch, ask = ev.Epoch, ev.Ask
-	case recipe.Transacted:
-		epoch, ask = ev.Epoch, ev.Ask
-	case recipe.Ensured:
-		epoch, ask = ev.Epoch, ev.Ask
-	case recipe.Removed:
-		epoch, ask = ev.Epoch, ev.Ask
-	case recipe.Woke:
-		ask = ev.Ask
-	}
-	take := m.out[ask]
-	if take == nil || epoch != m.epoch {
-		return nil
-	}
-	delete(m.out, ask)
-	return take(ev)
-}
-
 // ask notes who takes the next answer, and returns its number.
-func (m *Machine) ask(take func(recipe.Event) []recipe.Effect) uint64 {
-	m.asks++
-	m.out[m.asks] = take
-	return m.asks
-}
+func (m *Machine) ask(t asks.Taker) uint64 { return m.asks.Note(t) }
 
 func (m *Machine) add(j *job) {
 	if j.no <= m.seen {
@@ -179,7 +150,7 @@ func (m *Machine) settle(j *job, err error) []recipe.Effect {
 // endEpoch forgets what the epoch had: nothing that was asked in it is answered any more. What was under way may have been carried out.
 func (m *Machine) endEpoch() {
 	m.epoch = 0
-	clear(m.out)
+	m.asks.Clear()
 	m.idle, m.pausing, m.clock = 0, false, 0
 	if m.batch != nil {
 		m.doubt()

@@ -17,14 +17,14 @@ func (m *Machine) next() []recipe.Effect {
 	}
 	var effects []recipe.Effect
 	if m.idle != 0 && len(m.jobs) > 0 {
-		delete(m.out, m.idle)
+		m.asks.Drop(m.idle)
 		effects = append(effects, recipe.Cancel{Ask: m.idle})
 		m.idle = 0
 	}
 	switch {
 	case len(m.jobs) == 0:
 		return append(effects, m.rest()...)
-	case m.epoch == 0 || len(m.out) > 0:
+	case m.epoch == 0 || m.asks.Len() > 0:
 		return effects
 	}
 	return append(effects, m.prepare()...)
@@ -67,7 +67,7 @@ func (m *Machine) rest() []recipe.Effect {
 	case m.closing:
 		m.stopped = true
 		return []recipe.Effect{recipe.Stop{}}
-	case m.cfg.Idle > 0 && m.idle == 0 && len(m.out) == 0:
+	case m.cfg.Idle > 0 && m.idle == 0 && m.asks.Len() == 0:
 		m.idle = m.ask(func(recipe.Event) []recipe.Effect {
 			m.idle, m.closing = 0, true
 			return nil

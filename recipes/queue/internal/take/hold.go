@@ -101,7 +101,7 @@ func (m *Machine) unlimit(h *held) []recipe.Effect {
 		return nil
 	}
 	ask := h.timer
-	delete(m.out, ask)
+	m.asks.Drop(ask)
 	h.timer = 0
 	return []recipe.Effect{recipe.Cancel{Ask: ask}}
 }

@@ -66,7 +66,7 @@ func (m *Machine) wakeAt(t int64) []recipe.Effect {
 		return nil
 	case l.alarm != 0:
 		ask := l.alarm
-		delete(m.out, ask)
+		m.asks.Drop(ask)
 		l.alarm = 0
 		return append([]recipe.Effect{recipe.Cancel{Ask: ask}}, m.askClock()...)
 	}

@@ -2,6 +2,7 @@ package take
 
 import (
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/queue/internal/asks"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
@@ -11,8 +12,7 @@ type Machine struct {
 	cfg     Config
 	epoch   uint64
 	session int64
-	asks    uint64
-	out     map[uint64]func(recipe.Event) []recipe.Effect
+	asks    *asks.Book
 
 	total     int64 // wanted
 	delivered int64 // of these
@@ -59,7 +59,7 @@ type Machine struct {
 // New makes a machine that knows nothing yet.
 func New(cfg Config) *Machine {
 	m := &Machine{
-		cfg: cfg, out: make(map[uint64]func(recipe.Event) []recipe.Effect), items: cfg.First, reach: most,
+		cfg: cfg, asks: asks.New(), items: cfg.First, reach: most,
 		buckets: make(map[string]*bucket), held: make(map[uint64]*held), runs: make(map[string]*run), vain: make(map[string]int),
 		room: room.New(cfg.Site.Root, cfg.Home),
 	}
@@ -118,8 +118,13 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 		effects = m.onFired(ev)
 	case recipe.Closing:
 		m.closing = true
+	case recipe.Woke:
+		if m.idle != 0 && ev.Ask == m.idle {
+			m.idle, m.closing = 0, true
+		}
+		effects = m.asks.Answer(ev, m.epoch)
 	default:
-		effects = m.answered(ev)
+		effects = m.asks.Answer(ev, m.epoch)
 	}
 	if m.stopped {
 		return effects
@@ -156,8 +161,7 @@ func (m *Machine) end(effects []recipe.Effect) []recipe.Effect {
 	switch {
 	case m.cfg.Idle == 0:
 	case resting && m.idle == 0:
-		m.asks++
-		m.idle = m.asks
+		m.idle = m.asks.Number()
 		effects = append(effects, recipe.Wake{Ask: m.idle, After: m.cfg.Idle})
 	case !resting && m.idle != 0:
 		effects = append(effects, recipe.Cancel{Ask: m.idle})
@@ -166,40 +170,8 @@ func (m *Machine) end(effects []recipe.Effect) []recipe.Effect {
 	return effects
 }
 
-// answered passes an answer to whoever asked.
-func (m *Machine) answered(ev recipe.Event) []recipe.Effect {
-	epoch, ask := m.epoch, uint64(0)
-	switch ev := ev.(type) {
-	case recipe.Listed:
-		epoch, ask = ev.Epoch, ev.Ask
-	case recipe.Seen:
-		epoch, ask = ev.Epoch, ev.Ask
-	case recipe.Transacted:
-		epoch, ask = ev.Epoch, ev.Ask
-	case recipe.Ensured:
-		epoch, ask = ev.Epoch, ev.Ask
-	case recipe.Removed:
-		epoch, ask = ev.Epoch, ev.Ask
-	case recipe.Woke:
-		if ask = ev.Ask; ask == m.idle && ask != 0 {
-			m.idle, m.closing = 0, true
-			return nil
-		}
-	}
-	take := m.out[ask]
-	if take == nil || epoch != m.epoch {
-		return nil
-	}
-	delete(m.out, ask)
-	return take(ev)
-}
-
 // ask notes who takes the next answer, and returns its number.
-func (m *Machine) ask(take func(recipe.Event) []recipe.Effect) uint64 {
-	m.asks++
-	m.out[m.asks] = take
-	return m.asks
-}
+func (m *Machine) ask(t asks.Taker) uint64 { return m.asks.Note(t) }
 
 // wanted is how many items are to be picked yet.
 func (m *Machine) wanted() int {
@@ -232,7 +204,7 @@ func (m *Machine) endEpoch() []recipe.Effect {
 	}
 	effects := m.stepSubs(recipe.EpochEnded{Epoch: m.epoch})
 	m.epoch = 0
-	clear(m.out)
+	m.asks.Clear()
 	m.root, m.order, m.line = root{}, nil, nil
 	clear(m.buckets)
 	m.room.ForgetAll()
