@@ -55,17 +55,18 @@ func shape(word, text string) []string {
 		lines = slices.DeleteFunc(lines, func(key string) bool {
 			return strings.HasPrefix(key, "java.") || key == "go.version" || key == "os.version" || key == "user.name"
 		})
+		return lines
 	case "conf":
 		for i := range lines {
 			lines[i] = regexp.MustCompile(`^(data(Log)?Dir)=.*`).ReplaceAllString(lines[i], "$1=")
 		}
-	default:
-		slices.Sort(lines)
+		return lines
 	case "dump": // how many expire together depends on when they were heard of
 		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasSuffix(line, " expire at INSTANT:") })
-		slices.Sort(lines)
 	case "srvr", "wchs", "isro", "ruok":
+		return lines
 	}
+	slices.Sort(lines)
 	return lines
 }
 

@@ -25,7 +25,7 @@ type (
 		epoch uint64
 		token int64
 	}
-	deposed struct{} // effect
+	deposed struct{}              // effect
 	lapsed  struct{ token int64 } // wish: that possession is over, or could not be had
 )
 
