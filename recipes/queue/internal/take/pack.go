@@ -92,14 +92,14 @@ func (m *Machine) sawPack(b *bucket, e *entry, s recipe.Seen) []recipe.Effect {
 	return m.handOut(b, p.pack)
 }
 
-// batch are picks of one pack that follow each other.
+// batch are picks of one pack that follow each other, and whose data come from one reading.
 type batch []*pick
 
 // batches divides picks into those of packs, and single ones.
 func batches(picks []*pick) []batch {
 	var all []batch
 	for n, p := range picks {
-		if n > 0 && p.pack != nil && picks[n-1].pack == p.pack && picks[n-1].entry.Part+1 == p.entry.Part {
+		if n > 0 && p.pack != nil && picks[n-1].pack == p.pack && picks[n-1].text == p.text && picks[n-1].entry.Part+1 == p.entry.Part {
 			all[len(all)-1] = append(all[len(all)-1], p)
 			continue
 		}
