@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -171,12 +172,10 @@ func (i *Item) settle(ctx context.Context, how take.How) error {
 
 // beyond is the context to wait in for the answer to a settlement. The item's own ends with it, and would end the wait: then the session's timeout bounds it.
 func (i *Item) beyond(ctx context.Context) (context.Context, context.CancelFunc) {
-	for h := range session.HoldsFrom(ctx) {
-		if h == i.Hold {
-			return context.WithTimeout(context.WithoutCancel(ctx), i.in.queue.session.Status().Timeout)
-		}
+	if !slices.Contains(slices.Collect(session.HoldsFrom(ctx)), i.Hold) {
+		return ctx, func() {}
 	}
-	return ctx, func() {}
+	return context.WithTimeout(context.WithoutCancel(ctx), i.in.queue.session.Status().Timeout)
 }
 
 // lost makes the end of an item the error of its settlement: to one who comes too late, a release is a loss as well.
