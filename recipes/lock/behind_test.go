@@ -63,26 +63,23 @@ func TestADepartureUnderWayBehindACrash(t *testing.T) {
 func departs(w *world, fate zktest.Verdict) {
 	h := w.host("a", session.WithTrustMargin(4500*time.Millisecond))
 	l, rival, id := w.delayed(h), w.delayed(w.host("b")), h.Status().SessionID
-	var slow, refused, granted atomic.Bool
+	var wrote, slow, granted atomic.Bool
 	var repeated atomic.Int64
-	lost := make(chan struct{}, 1)
+	written, lost := make(chan struct{}, 1), make(chan struct{}, 1)
 	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		departure := r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpDelete
 		switch {
 		case r.SessionID != id || r.Op == zktest.OpConnect || r.Op == zktest.OpPing:
 			return zktest.Pass
-		case r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpDelete && !granted.Load():
-			select {
-			case lost <- struct{}{}:
-			default:
-			}
+		case departure && !granted.Load():
+			signal(lost)
 			return fate
-		case r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpDelete:
+		case departure:
 			repeated.Add(1)
 			return zktest.Pass
-		case r.Op == zktest.OpMulti && !refused.Load(): // the token is written
+		case r.Op == zktest.OpMulti && !wrote.Swap(true): // the token
 			slow.Store(true)
-		case r.Op == zktest.OpGetData && !refused.Swap(true): // that it cannot be seen to is why the place is given back
-			return zktest.Fail(zktest.ErrNoAuth)
+			signal(written)
 		}
 		if slow.Load() {
 			return zktest.Delay(1600 * time.Millisecond) // too late to prove that the session lives, so nothing is granted
@@ -90,9 +87,13 @@ func departs(w *world, fate zktest.Verdict) {
 		return zktest.Pass
 	}))
 	l.Acquire()
-	<-lost
+	within(w, time.Minute, written)
+	released := make(chan error, 1)
+	go func() { released <- l.Release(w.Context()) }()
+	within(w, time.Minute, lost)
 	slow.Store(false)
 	l.Crash("a bug")
+	l.Acquire()
 	g := within(w, time.Minute, l.Acquired())
 	granted.Store(true)
 	rival.Acquire()
@@ -103,10 +104,19 @@ func departs(w *world, fate zktest.Verdict) {
 		require.Zero(w, repeated.Load())
 	}
 	require.NoError(w, l.Release(w.Context()))
+	within(w, time.Minute, released)
 	require.NoError(w, within(w, time.Second, rival.Acquired()).Release(w.Context()))
 	require.NoError(w, rival.Close(w.Context()))
 	require.Zero(w, w.nodes(), w.server.Dump())
 	require.NotContains(w, w.server.Dump(), path+"/held")
+}
+
+// signal says that something has happened, once.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // B75: one whose server lags behind is told of the line as it was settled before it asked.
