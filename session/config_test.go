@@ -32,6 +32,8 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{"a port that is none", []string{"a:zookeeper"}, nil, "servers[0]"},
 		{"a port out of range", []string{"a:65536"}, nil, "servers[0]"},
 		{"no host", []string{":2181"}, nil, "servers[0]"},
+		{"two ports", []string{"a:1:2"}, nil, "servers[0]"},
+		{"half a bracket", []string{"[::1"}, nil, "servers[0]"},
 		{"a bad chroot", []string{"a:1/b//c"}, nil, "chroot"},
 		{"two chroots", []string{"a:1/b", "c:1/d"}, nil, "chroot"},
 		{"a nil option", good, []session.Option{nil}, "opts[0]"},
@@ -59,6 +61,15 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 			require.ErrorContains(t, err, c.says)
 			require.NotContains(t, err.Error(), "secret")
 		})
+	}
+}
+
+func TestServersWithoutAPort(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"a", "a.b", "127.0.0.1", "::1", "[::1]", "fe80::1%eth0"} {
+		s, err := session.New([]string{addr})
+		require.NoError(t, err, addr)
+		require.NoError(t, s.Close(t.Context()))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,10 +52,10 @@ func checkAddr(addr string) error {
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		if strings.Count(addr, ":") == 1 || strings.Contains(addr, "[") != strings.Contains(addr, "]") {
-			return err
+		if isHost(addr) {
+			return nil // the port is ZooKeeper's usual one
 		}
-		return nil // a host alone, or an IPv6 address alone: the port is ZooKeeper's usual one
+		return err
 	}
 	if host == "" {
 		return errors.New("an address without a host")
@@ -63,6 +64,21 @@ func checkAddr(addr string) error {
 		return fmt.Errorf("port %q is not a number from 1 to 65535", port)
 	}
 	return nil
+}
+
+// isHost tells whether this is a host without a port: a name, or an address, that of IPv6 in brackets or not.
+func isHost(addr string) bool {
+	if !strings.ContainsAny(addr, ":[]") {
+		return true
+	}
+	if inside, ok := strings.CutPrefix(addr, "["); ok {
+		addr, ok = strings.CutSuffix(inside, "]")
+		if !ok {
+			return false
+		}
+	}
+	_, err := netip.ParseAddr(addr)
+	return err == nil
 }
 
 // Reaches tells whether two sessions are on the same ensemble, as far as their servers' addresses tell: they have one in common.
