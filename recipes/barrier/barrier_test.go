@@ -22,6 +22,13 @@ func (w *world) gate(h *host, opts ...barrier.Option) *barrier.Barrier {
 	return b
 }
 
+// waits has somebody wait until the barrier is lowered, and tells what becomes of it.
+func (w *world) waits(b *barrier.Barrier) <-chan error {
+	passed := make(chan error, 1)
+	go func() { passed <- b.Wait(w.Context()) }()
+	return passed
+}
+
 func TestWaitersPassWhenItIsLowered(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -54,8 +61,7 @@ func TestLoweredAndRaisedAtOnce(t *testing.T) {
 		ha, hb := w.host("a"), w.host("b")
 		a, b := w.gate(ha), w.gate(hb)
 		require.NoError(w, a.Raise(w.Context()))
-		passed := make(chan error, 1)
-		go func() { passed <- b.Wait(w.Context()) }()
+		passed := w.waits(b)
 		lowered := b.Lowered(w.Context())
 		synctest.Wait()
 		slow := hb.Status().SessionID
@@ -110,9 +116,7 @@ func TestObserve(t *testing.T) {
 		require.NoError(w, w.gate(w.host("b")).Lower(w.Context()))
 		require.Equal(w, barrier.Position{}, now(w, positions))
 		cancel()
-		synctest.Wait()
-		_, open := <-positions
-		require.False(w, open)
+		closed(w, positions)
 	})
 }
 
@@ -123,8 +127,7 @@ func TestWaitThroughLossesAndExpiry(t *testing.T) {
 		h := w.host("a")
 		b, other := w.gate(h), w.gate(w.host("b"))
 		require.NoError(w, b.Raise(w.Context()))
-		passed := make(chan error, 1)
-		go func() { passed <- b.Wait(w.Context()) }()
+		passed := w.waits(b)
 		for range 5 {
 			w.server.Disconnect(h.Status().SessionID)
 			time.Sleep(2 * time.Second)
@@ -154,8 +157,7 @@ func TestWaitEnds(t *testing.T) {
 		var oe *session.OpError
 		require.ErrorAs(w, err, &oe)
 		require.Equal(w, gatePath, oe.Path)
-		passed := make(chan error, 1)
-		go func() { passed <- b.Wait(w.Context()) }()
+		passed := w.waits(b)
 		lowered := b.Lowered(w.Context())
 		synctest.Wait()
 		require.NoError(w, h.Close(w.Context()))
@@ -169,34 +171,25 @@ func TestWaitEnds(t *testing.T) {
 // Whichever reply or request is lost, it is up when Raise has returned, and down when Lower has.
 func TestLostRepliesOfABarrier(t *testing.T) {
 	t.Parallel()
-	for name, fate := range fates {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					h := w.host("a")
-					b, other := w.gate(h), w.host("b")
-					reached := w.kth(h, k, fate)
-					for range 2 {
-						require.NoError(w, b.Raise(w.Context()), "k=%d", k)
-						_, up, err := other.Exists(w.Context(), gatePath)
-						require.NoError(w, err)
-						require.True(w, up, "k=%d", k)
-						passed := make(chan error, 1)
-						go func() { passed <- b.Wait(w.Context()) }()
-						time.Sleep(time.Second)
-						never(w, passed, "it is up")
-						require.NoError(w, b.Lower(w.Context()), "k=%d", k)
-						_, up, err = other.Exists(w.Context(), gatePath)
-						require.NoError(w, err)
-						require.False(w, up, "k=%d", k)
-						require.NoError(w, within(w, time.Minute, passed))
-					}
-					met = reached()
-				})
-			}
-		})
-	}
+	inEachFate(t, func(w *world, k int, strike func(h *host)) {
+		h := w.host("a")
+		b, other := w.gate(h), w.host("b")
+		strike(h)
+		for range 2 {
+			require.NoError(w, b.Raise(w.Context()), "k=%d", k)
+			_, up, err := other.Exists(w.Context(), gatePath)
+			require.NoError(w, err)
+			require.True(w, up, "k=%d", k)
+			passed := w.waits(b)
+			time.Sleep(time.Second)
+			never(w, passed, "it is up")
+			require.NoError(w, b.Lower(w.Context()), "k=%d", k)
+			_, up, err = other.Exists(w.Context(), gatePath)
+			require.NoError(w, err)
+			require.False(w, up, "k=%d", k)
+			require.NoError(w, within(w, time.Minute, passed))
+		}
+	})
 }
 
 // Waiting costs a look and a watch, however long it takes, and however many wait in one process.
@@ -207,8 +200,7 @@ func TestCostOfABarrier(t *testing.T) {
 		other := w.gate(w.host("b"))
 		require.NoError(w, other.Raise(w.Context()))
 		w.server.ClearJournal()
-		passed := make(chan error, 10)
-		go func() { passed <- b.Wait(w.Context()) }()
+		passed := w.waits(b)
 		time.Sleep(10 * time.Minute)
 		require.NoError(w, other.Lower(w.Context()))
 		require.NoError(w, now(w, passed))

@@ -38,30 +38,41 @@ var fates = map[string]zktest.Verdict{
 	"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
 }
 
+// inEachFate runs a test again and again, until each request that a host makes once the test has called strike has met each fate.
+func inEachFate(t *testing.T, test func(w *world, k int, strike func(h *host))) {
+	t.Helper()
+	for name, fate := range fates {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for k, met := 1, true; met; k++ {
+				inBubble(t, func(w *world) {
+					var reached func() bool
+					test(w, k, func(h *host) { reached = w.kth(h, k, fate) })
+					met = reached()
+				})
+			}
+		})
+	}
+}
+
 // Whichever reply or request of two whole rounds is lost, of the one who opens and closes them or of another, everybody enters and leaves, and nothing is left behind.
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
-	for name, fate := range fates {
-		for _, hit := range []string{"first", "last"} {
-			t.Run(name+" "+hit, func(t *testing.T) {
-				t.Parallel()
-				for k, met := 1, true; met; k++ {
-					inBubble(t, func(w *world) {
-						team := w.team(3)
-						at := map[string]int{"first": 0, "last": 2}[hit]
-						reached := w.kth(team.hosts[at], k, fate)
-						var parties sync.WaitGroup
-						for i, d := range team.doubles { // one after the other: the last one opens, and closes
-							parties.Go(func() { w.twoRounds(d, time.Duration(i)*time.Second) })
-						}
-						parties.Wait()
-						require.Zero(w, w.standing(), "k=%d", k)
-						require.Len(w, w.rounds(), 1, "k=%d", k)
-						met = reached()
-					})
+	for hit, at := range map[string]int{"first": 0, "last": 2} {
+		t.Run(hit, func(t *testing.T) {
+			t.Parallel()
+			inEachFate(t, func(w *world, k int, strike func(h *host)) {
+				team := w.team(3)
+				strike(team.hosts[at])
+				var parties sync.WaitGroup
+				for i, d := range team.doubles { // one after the other: the last one opens, and closes
+					parties.Go(func() { w.twoRounds(d, time.Duration(i)*time.Second) })
 				}
+				parties.Wait()
+				require.Zero(w, w.standing(), "k=%d", k)
+				require.Len(w, w.rounds(), 1, "k=%d", k)
 			})
-		}
+		})
 	}
 }
 
@@ -90,52 +101,35 @@ func (w *world) twoRounds(d *barrier.Double, pause time.Duration) {
 // The same for one who gives up while the answer is being looked for: it leaves nothing, and the others are not held.
 func TestLostRepliesOfOneWhoGivesUp(t *testing.T) {
 	t.Parallel()
-	for name, fate := range fates {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					team := w.team(2)
-					reached := w.kth(team.hosts[0], k, fate)
-					ctx, cancel := context.WithCancel(w.Context())
-					done := make(chan error, 1)
-					go func() { _, err := team.doubles[0].Enter(ctx); done <- err }()
-					synctest.Wait()
-					cancel()
-					require.ErrorIs(w, within(w, time.Minute, done), context.Canceled)
-					time.Sleep(10 * time.Second)
-					require.Zero(w, w.standing(), "k=%d", k)
-					leave(w, team.enter(w)...)
-					met = reached()
-				})
-			}
-		})
-	}
+	inEachFate(t, func(w *world, k int, strike func(h *host)) {
+		team := w.team(2)
+		strike(team.hosts[0])
+		ctx, cancel := context.WithCancel(w.Context())
+		done := make(chan error, 1)
+		go func() { _, err := team.doubles[0].Enter(ctx); done <- err }()
+		synctest.Wait()
+		cancel()
+		require.ErrorIs(w, within(w, time.Minute, done), context.Canceled)
+		time.Sleep(10 * time.Second)
+		require.Zero(w, w.standing(), "k=%d", k)
+		leave(w, team.enter(w)...)
+	})
 }
 
 // A break whose replies are lost breaks one round, and no other.
 func TestLostRepliesOfABreak(t *testing.T) {
 	t.Parallel()
-	for name, fate := range fates {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					team := w.team(2)
-					breaker := w.host("breaker")
-					other := w.double(breaker, 2)
-					errs := make(chan error, 1)
-					go func() { _, err := team.doubles[0].Enter(w.Context()); errs <- err }()
-					synctest.Wait()
-					reached := w.kth(breaker, k, fate)
-					require.NoError(w, other.Break(w.Context()), "k=%d", k)
-					require.ErrorIs(w, within(w, time.Minute, errs), barrier.ErrBroken, "k=%d", k)
-					passages := team.enter(w)
-					require.EqualValues(w, 2, passages[0].Round(), "k=%d", k)
-					leave(w, passages...)
-					met = reached()
-				})
-			}
-		})
-	}
+	inEachFate(t, func(w *world, k int, strike func(h *host)) {
+		team := w.team(2)
+		breaker := w.host("breaker")
+		other := w.double(breaker, 2)
+		answer := w.asks(team.doubles[0])
+		synctest.Wait()
+		strike(breaker)
+		require.NoError(w, other.Break(w.Context()), "k=%d", k)
+		require.ErrorIs(w, within(w, time.Minute, answer), barrier.ErrBroken, "k=%d", k)
+		passages := team.enter(w)
+		require.EqualValues(w, 2, passages[0].Round(), "k=%d", k)
+		leave(w, passages...)
+	})
 }

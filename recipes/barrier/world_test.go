@@ -99,6 +99,32 @@ func gather(w *world, doubles ...*barrier.Double) []*barrier.Passage {
 	return passages
 }
 
+// asks has a party ask to enter, and tells what it is answered.
+func (w *world) asks(d *barrier.Double) <-chan error {
+	answer := make(chan error, 1)
+	go func() { _, err := d.Enter(w.Context()); answer <- err }()
+	return answer
+}
+
+// departing is a team of three, of whom the last one is inside and the others have departed.
+func (w *world) departing() (*team, []*barrier.Passage) {
+	w.Helper()
+	t := w.team(3)
+	passages := t.enter(w)
+	passages[0].Depart()
+	passages[1].Depart()
+	synctest.Wait()
+	return t, passages
+}
+
+// held fails if one of those who have departed is told, while everything settles, that the others have too.
+func held(w *world, why string, passages ...*barrier.Passage) {
+	w.Helper()
+	for _, p := range passages {
+		never(w, p.Left(), why)
+	}
+}
+
 // leave lets everybody out.
 func leave(w *world, passages ...*barrier.Passage) {
 	w.Helper()
@@ -156,6 +182,18 @@ func now[T any](w *world, c <-chan T) T {
 	default:
 		w.Fatalf("not yet\n%s", w.server.Dump())
 		panic("unreachable")
+	}
+}
+
+// closed fails unless the channel has closed when everything has settled, and has nothing more to tell.
+func closed[T any](w *world, c <-chan T) {
+	w.Helper()
+	synctest.Wait()
+	select {
+	case v, open := <-c:
+		require.False(w, open, "%v", v)
+	default:
+		w.Fatal("it has not closed")
 	}
 }
 

@@ -1,0 +1,135 @@
+package barrier_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// An epoch ends while its party is inside: the passage is lost, the others are not held, and Left tells when they are gone, in the next epoch.
+func TestExpiryInside(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(3)
+		passages := team.enter(w)
+		w.server.Expire(team.hosts[0].Status().SessionID)
+		within(w, time.Second, passages[0].Done())
+		require.ErrorIs(w, passages[0].Err(), session.ErrLost)
+		require.ErrorIs(w, passages[0].Leave(w.Context()), session.ErrLost)
+		time.Sleep(10 * time.Second)
+		never(w, passages[0].Left(), "others are inside")
+		passages[1].Depart()
+		time.Sleep(10 * time.Second)
+		never(w, passages[0].Left(), "one is inside")
+		passages[2].Depart()
+		for _, p := range passages {
+			within(w, time.Second, p.Left())
+		}
+		leave(w, team.enter(w)...)
+	})
+}
+
+func TestExpiryWhileLeaving(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team, passages := w.departing()
+		w.server.Expire(team.hosts[0].Status().SessionID)
+		time.Sleep(10 * time.Second)
+		held(w, "one is inside", passages[:2]...)
+		w.server.Expire(team.hosts[1].Status().SessionID)
+		time.Sleep(10 * time.Second)
+		passages[2].Depart()
+		for _, p := range passages {
+			within(w, time.Second, p.Left())
+		}
+	})
+}
+
+func TestExpiryWhileWaiting(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(2)
+		team.doubles[0].Arrive()
+		synctest.Wait()
+		w.server.Expire(team.hosts[0].Status().SessionID)
+		time.Sleep(10 * time.Second)
+		require.Equal(w, 1, w.standing(), "it stands again")
+		leave(w, team.enter(w)...)
+	})
+}
+
+// A partition: the passage ends at the instant at which trust does, before ZooKeeper lets the others go, network or no network.
+func TestAPassageEndsBeforeTheOthersAreLetGo(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(2)
+		passages := team.enter(w)
+		passages[1].Depart()
+		until := team.hosts[0].Status().TrustedUntil
+		heal := team.hosts[0].machine.Partition()
+		within(w, time.Minute, passages[0].Done())
+		lost := time.Now()
+		require.False(w, lost.After(until.Add(time.Second)), "%v, trusted until %v", lost, until)
+		require.ErrorIs(w, passages[0].Err(), session.ErrUntrusted)
+		never(w, passages[1].Left(), "its session lives, at the server")
+		within(w, time.Minute, passages[1].Left())
+		require.Positive(w, time.Since(lost))
+		heal()
+		within(w, time.Minute, passages[0].Left())
+		leave(w, team.enter(w)...)
+	})
+}
+
+// A short partition: the passage is lost, the session lives. The party departs as soon as it can say so.
+func TestAPassageThatIsLostForWantOfTrustDeparts(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(2)
+		passages := team.enter(w)
+		passages[1].Depart()
+		heal := team.hosts[0].machine.Partition()
+		within(w, time.Minute, passages[0].Done())
+		heal()
+		within(w, time.Minute, passages[0].Left())
+		within(w, time.Minute, passages[1].Left())
+		require.EqualValues(w, 1, team.hosts[0].Status().Epoch)
+	})
+}
+
+// A passage that nobody has received yet is lost: the intent stands again, in the next round.
+func TestAnOfferThatIsLost(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(2)
+		team.doubles[0].Arrive()
+		team.doubles[1].Arrive()
+		p := within(w, time.Second, team.doubles[1].Entered())
+		synctest.Wait()
+		w.server.Expire(team.hosts[0].Status().SessionID)
+		time.Sleep(time.Second)
+		never(w, team.doubles[0].Entered(), "it was lost")
+		leave(w, p)
+		team.doubles[1].Arrive()
+		q := within(w, time.Minute, team.doubles[0].Entered())
+		require.Equal(w, p.Round()+1, q.Round())
+		leave(w, q, within(w, time.Minute, team.doubles[1].Entered()))
+	})
+}
+
+func TestStrictSessions(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		a, b := w.double(w.host("a", session.WithStrict()), 2), w.double(w.host("b"), 2)
+		passages := gather(w, a, b)
+		w.server.Disconnect(passages[0].Session().Status().SessionID)
+		within(w, time.Second, passages[0].Done())
+		require.ErrorIs(w, passages[0].Err(), session.ErrSuspended)
+		passages[1].Depart()
+		within(w, time.Second, passages[1].Left())
+		within(w, time.Second, passages[0].Left())
+	})
+}

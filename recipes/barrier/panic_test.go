@@ -1,0 +1,67 @@
+package barrier_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/session"
+)
+
+func TestAPanicEndsThePassageAndKeepsTheIntent(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(2)
+		passages := team.enter(w)
+		team.doubles[0].Crash("a bug")
+		within(w, time.Second, passages[0].Done())
+		require.ErrorIs(w, passages[0].Err(), session.ErrRestarted)
+		time.Sleep(10 * time.Second)
+		never(w, passages[0].Left(), "one is inside")
+		passages[1].Depart()
+		within(w, time.Second, passages[0].Left())
+		within(w, time.Second, passages[1].Left())
+		team.doubles[0].Arrive()
+		synctest.Wait()
+		team.doubles[0].Crash(errors.New("another"))
+		time.Sleep(10 * time.Second)
+		require.Equal(w, 1, w.standing())
+		leave(w, team.enter(w)...)
+	})
+}
+
+func TestAPanicWhileLeaving(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team, passages := w.departing()
+		team.doubles[0].Crash("a bug")
+		time.Sleep(10 * time.Second)
+		held(w, "one is inside", passages[:2]...)
+		leave(w, passages...)
+		leave(w, team.enter(w)...)
+	})
+}
+
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(2)
+		passages := team.enter(w)
+		for range 12 {
+			team.doubles[0].Crash("again")
+			time.Sleep(time.Second)
+		}
+		within(w, time.Minute, team.doubles[0].Done())
+		require.ErrorIs(w, team.doubles[0].Err(), actors.ErrGivenUp)
+		require.ErrorIs(w, passages[0].Err(), session.ErrRestarted)
+		_, err := team.doubles[0].Enter(w.Context())
+		require.ErrorIs(w, err, actors.ErrGivenUp)
+		require.NoError(w, passages[1].Leave(w.Context()))
+		synctest.Wait()
+		require.Zero(w, w.standing())
+	})
+}
