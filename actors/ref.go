@@ -28,5 +28,5 @@ func (r Ref[M]) send(e envelope) bool {
 // Stop ends the actor after everything below it. It does not wait, and may be called again.
 func (r Ref[M]) Stop() { Scope(r).Stop() }
 
-// Done closes when the actor has ended and its Spec.Ended has returned.
+// Done closes when the actor has ended and its Spec.Ended has returned. That of the zero value is closed.
 func (r Ref[M]) Done() <-chan struct{} { return Scope(r).Done() }

@@ -23,7 +23,7 @@ func (sc Scope) Stop() {
 	}
 }
 
-// Done closes when all of that has ended.
+// Done closes when the scope was stopped, and everything below it, and the actor whose scope it is, have ended. That of the zero value is closed.
 func (sc Scope) Done() <-chan struct{} {
 	if sc.at == nil {
 		return nowhere

@@ -11,15 +11,17 @@ type EpochBegan struct {
 // ends with the session, of which that is not known, ends the instance without this event.
 type EpochEnded struct{ Epoch uint64 }
 
-// Suspended and Resumed: the connection went, or came back, within an epoch.
 type (
+	// Suspended: the connection went. The epoch, and whatever was asked in it, goes on.
 	Suspended struct{ Epoch uint64 }
-	Resumed   struct{ Epoch uint64 }
-)
 
-// TrustEnded and TrustGained: the session may not, or may again, be assumed alive by this process's own clocks. Possessions have ended by then.
-type (
-	TrustEnded  struct{ Epoch uint64 }
+	// Resumed: the connection is back, within the same epoch.
+	Resumed struct{ Epoch uint64 }
+
+	// TrustEnded: the session may not be assumed alive any more, by this process's own clocks. Every possession has ended by then.
+	TrustEnded struct{ Epoch uint64 }
+
+	// TrustGained: it may again, so that possessions can be made.
 	TrustGained struct{ Epoch uint64 }
 )
 

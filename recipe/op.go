@@ -23,10 +23,10 @@ type Verb int
 
 // The operations.
 const (
-	Check Verb = iota + 1
-	Create
-	Set
-	Delete
+	Check  Verb = iota + 1 // the transaction fails unless the znode exists and has the version
+	Create                 // makes a znode; its parent has to exist
+	Set                    // replaces the data, if the znode has the version
+	Delete                 // deletes a childless znode, if it has the version
 )
 
 var verbs = [...]string{Check: "check", Create: "create", Set: "set", Delete: "delete"}
@@ -65,7 +65,7 @@ type Stat struct {
 	Version  int32 // changes of its data
 	Cversion int32 // changes of its children
 	Owner    int64 // the ZooKeeper session that it ends with, 0 if none
-	Children int32
+	Children int32 // how many it has
 }
 
 // String is the Stat as the golden traces show it: what is not zero.

@@ -6,17 +6,17 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// What ZooKeeper says against a request. All of these are definite: nothing was done.
+// What ZooKeeper says against a request. All of these are definite: nothing was done. Operations return them in an [OpError]: compare with errors.Is.
 var (
-	ErrNoNode                  = link.ErrNoNode
-	ErrNodeExists              = link.ErrNodeExists
-	ErrBadVersion              = link.ErrBadVersion
-	ErrNotEmpty                = link.ErrNotEmpty
-	ErrNoChildrenForEphemerals = link.ErrNoChildrenForEphemerals
-	ErrNoAuth                  = link.ErrNoAuth
-	ErrInvalidACL              = link.ErrInvalidACL
-	ErrInvalidPath             = link.ErrInvalidPath // also found before anything is sent
-	ErrUnsupported             = link.ErrUnsupported // the server lacks it, or a transaction can't do it
+	ErrNoNode                  = link.ErrNoNode                  // the znode does not exist, or the parent of one to be created
+	ErrNodeExists              = link.ErrNodeExists              // the znode to be created exists
+	ErrBadVersion              = link.ErrBadVersion              // the znode has another version than the one asked for
+	ErrNotEmpty                = link.ErrNotEmpty                // the znode to be deleted has children
+	ErrNoChildrenForEphemerals = link.ErrNoChildrenForEphemerals // the parent is ephemeral
+	ErrNoAuth                  = link.ErrNoAuth                  // the ACL does not permit it
+	ErrInvalidACL              = link.ErrInvalidACL              // also found before anything is sent
+	ErrInvalidPath             = link.ErrInvalidPath             // also found before anything is sent
+	ErrUnsupported             = link.ErrUnsupported             // the server lacks it; or a transaction, a layout or this kind of possession can't do it
 
 	// ErrRolledBack is the Err of a [Result] behind the operation for which its transaction failed.
 	ErrRolledBack = link.ErrRolledBack
@@ -42,7 +42,7 @@ var (
 	ErrUntrusted = errors.New("the session can't be trusted to be alive")
 	// ErrDeleted: somebody deleted the znode.
 	ErrDeleted = errors.New("the znode was deleted")
-	// ErrRevoked: somebody took it away.
+	// ErrRevoked: somebody took it away. None of Troupe's own recipes ends a possession so: one that is broken ends with [ErrDeleted].
 	ErrRevoked = errors.New("revoked")
 	// ErrRestarted: the part of this process that kept it failed and was restarted.
 	ErrRestarted = errors.New("restarted after an internal failure")
@@ -52,15 +52,15 @@ var (
 	ErrLost = errors.New("lost")
 
 	// ErrUnknownOutcome: the request was sent and the connection went before the answer came. It was carried out, or it was not, but it is not under
-	// way any more: a read tells.
+	// way any more: a read tells. If it comes with another cause, of the caller's context or of the session's end, the wait ended before that was certain.
 	ErrUnknownOutcome = errors.New("the outcome is unknown")
 )
 
-// OpError says which operation failed, and where.
+// OpError says which operation failed, and where. Errors of sessions and recipes come in one; errors.Is and errors.As see through it.
 type OpError struct {
-	Op   string
+	Op   string // in small letters: "create", "lock"
 	Path string // as given by the caller; "" if there is none
-	Err  error
+	Err  error  // the cause
 }
 
 // Error names the operation, the path and the cause.

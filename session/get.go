@@ -13,7 +13,10 @@ type read[T any] struct {
 }
 
 // Get reads a znode's data. Like all reads it is answered by the server that the session is connected to, which may lag behind others, but never goes
-// back behind what this epoch has seen: see [Session.Sync].
+// back behind what this epoch has seen: see [Session.Sync]. Without a connection it waits for one. If the answer is lost, it is asked again: see [WithRetry].
+//
+// Errors of all reads: [ErrNoNode], but of Exists; [ErrNoAuth]; [ErrInvalidPath]; [ErrTooLarge]; [ErrSuspended] when the retries are used up; [ErrClosed], with the
+// cause if the session has failed; ctx's cause.
 func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
 	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[[]byte], err error) {
 		r.value, r.stat, err = c.Get(at, false)
@@ -22,7 +25,7 @@ func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
 	return r.value, r.stat, failed("get", path, err)
 }
 
-// Exists looks whether a znode exists. That it does not is no error.
+// Exists looks whether a znode exists. That it does not is no error, and needs no permission. Other errors are those of [Session.Get].
 func (s *Session) Exists(ctx context.Context, path string) (Stat, bool, error) {
 	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[struct{}], err error) {
 		r.stat, r.exists, err = c.Exists(at, false)
@@ -34,7 +37,7 @@ func (s *Session) Exists(ctx context.Context, path string) (Stat, bool, error) {
 	return r.stat, r.exists, failed("exists", path, err)
 }
 
-// Children lists the names of a znode's children, in no order.
+// Children lists the names of a znode's children, in no order: names, not paths. Errors are those of [Session.Get].
 func (s *Session) Children(ctx context.Context, path string) ([]string, Stat, error) {
 	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[[]string], err error) {
 		r.value, r.stat, err = c.Children(at, false)
@@ -43,7 +46,7 @@ func (s *Session) Children(ctx context.Context, path string) ([]string, Stat, er
 	return r.value, r.stat, failed("children", path, err)
 }
 
-// ACL reads a znode's ACL.
+// ACL reads a znode's ACL. Errors are those of [Session.Get].
 func (s *Session) ACL(ctx context.Context, path string) ([]ACL, Stat, error) {
 	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[[]ACL], err error) {
 		r.value, r.stat, err = c.GetACL(at)
@@ -53,7 +56,7 @@ func (s *Session) ACL(ctx context.Context, path string) ([]ACL, Stat, error) {
 }
 
 // Sync waits until the server that the session is connected to has seen all that the leader had when it was asked. What is read after it is at least as new
-// as anything that anybody had been told of before it.
+// as anything that anybody had been told of before it. The path need not exist. Errors are those of [Session.Get], without ErrNoNode and ErrNoAuth.
 func (s *Session) Sync(ctx context.Context, path string) error {
 	_, err := readAt(ctx, s, path, func(c *link.Conn, at string) (read[struct{}], error) {
 		return read[struct{}]{}, c.Sync(at)

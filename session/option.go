@@ -87,7 +87,7 @@ func WithACL(acl ...ACL) Option {
 	}
 }
 
-// WithTLS encrypts connections. If it names no server, the name that is dialled is verified.
+// WithTLS encrypts connections. Unless cfg has a ServerName, the name that is dialled is verified.
 func WithTLS(cfg *tls.Config) Option {
 	return func(c *config) error {
 		if cfg == nil {
@@ -132,7 +132,8 @@ func WithSystem(system *actors.System) Option {
 	}
 }
 
-// WithStrict ends possessions at the first suspension, not at the end of trust.
+// WithStrict ends possessions with [ErrSuspended] when the connection is lost, if that is sooner than the end of trust. Every restart of a server then costs
+// what is held.
 func WithStrict() Option {
 	return func(c *config) error {
 		c.strict = true
@@ -140,7 +141,7 @@ func WithStrict() Option {
 	}
 }
 
-// WithRetry sets what is repeated how often: see [RetryPolicy]. By default twelve times.
+// WithRetry sets how often reads are repeated: see [RetryPolicy]. By default it is RetryTimes(12), which gives up after about twenty seconds of pauses.
 func WithRetry(p RetryPolicy) Option {
 	return func(c *config) error {
 		c.retry = p
@@ -148,7 +149,8 @@ func WithRetry(p RetryPolicy) Option {
 	}
 }
 
-// WithMaxPacket is the servers' jute.maxbuffer, 1,048,575 by default: what is larger is refused with [ErrTooLarge] before it is sent.
+// WithMaxPacket is the servers' jute.maxbuffer in bytes, 1,048,575 by default and 1,024 at least: what is larger is refused with [ErrTooLarge] before it is
+// sent.
 func WithMaxPacket(bytes int) Option {
 	return func(c *config) error {
 		const least = 1 << 10 // below that not even the paths of recipes fit

@@ -55,7 +55,8 @@ type Session struct {
 }
 
 // New makes a session. It does no I/O: the session connects when it is first needed, or with [Session.Connect]. Each of the servers is "host:port", or
-// a list in the form of the Java client, "host:port,host:port/chroot". What is wrong is reported with the name of the argument or the option.
+// a list in the form of the Java client, "host:port,host:port/chroot"; without a port it is 2181. What is wrong is reported with the name of the argument or
+// the option.
 func New(servers []string, opts ...Option) (*Session, error) {
 	cfg, err := newConfig(servers, opts)
 	if err != nil {

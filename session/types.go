@@ -3,19 +3,33 @@ package session
 import "github.com/troupe-go/troupe/session/internal/link"
 
 type (
-	// Stat is what ZooKeeper keeps about a znode beside its data.
+	// Stat is what ZooKeeper keeps about a znode beside its data:
+	//
+	//	Czxid, Mzxid, Pzxid           int64      the transactions that created it, last changed its data, last added or removed a child
+	//	Ctime, Mtime                  time.Time  when it was created, and its data last changed, by the server's clock
+	//	Version, Cversion, Aversion   int32      changes of its data, of its children, of its ACL
+	//	EphemeralOwner                int64      the session that it ends with; 0 for a persistent one; containers and TTL znodes have special numbers
+	//	DataLength, NumChildren       int32      bytes of data; children
 	Stat = link.Stat
 
-	// ACL permits what Perms says to those that ID stands for in the Scheme ("world", "auth", "digest", "ip", "x509", …).
+	// ACL is one entry of a znode's ACL: it permits what Perms says to those that ID stands for in the Scheme ("world", "auth", "digest", "ip", "x509", …).
+	//
+	//	Perms   Perms
+	//	Scheme  string
+	//	ID      string
 	ACL = link.ACL
 
-	// Perms is a set of permissions.
+	// Perms is a set of permissions: [PermRead] and its like, or-ed together.
 	Perms = link.Perms
 
-	// Result is what came of one operation of a transaction.
+	// Result is what came of one operation of a transaction:
+	//
+	//	Path  string  of CreateOp: the path of the new znode, sequence number included
+	//	Stat  Stat    of SetOp: the znode's, with its new version
+	//	Err   error   nil if the transaction was carried out; if not, the cause at the operation that failed, nil before it, ErrRolledBack behind it
 	Result = link.Result
 
-	// EventType says what happened to a watched znode.
+	// EventType says what happened to a watched znode: [NodeCreated] and its like.
 	EventType = link.EventType
 )
 
@@ -26,19 +40,19 @@ const (
 	PermCreate = link.PermCreate // create children
 	PermDelete = link.PermDelete // delete children
 	PermAdmin  = link.PermAdmin  // set its ACL
-	PermAll    = link.PermAll
+	PermAll    = link.PermAll    // all of these
 )
 
 // What may happen to a watched znode: see [Fired].
 const (
-	NodeCreated         = link.NodeCreated
-	NodeDeleted         = link.NodeDeleted
-	NodeDataChanged     = link.NodeDataChanged
+	NodeCreated         = link.NodeCreated         // it came to be
+	NodeDeleted         = link.NodeDeleted         // it is gone
+	NodeDataChanged     = link.NodeDataChanged     // its data were set
 	NodeChildrenChanged = link.NodeChildrenChanged // a child came or went
 )
 
-// AnyoneACL permits it to everybody.
+// AnyoneACL permits this to everybody.
 func AnyoneACL(perms Perms) []ACL { return []ACL{{Perms: perms, Scheme: "world", ID: "anyone"}} }
 
-// AuthACL permits it to whoever the session is authenticated as: see [WithAuth].
+// AuthACL permits this to whoever the session is authenticated as: see [WithAuth].
 func AuthACL(perms Perms) []ACL { return []ACL{{Perms: perms, Scheme: "auth"}} }

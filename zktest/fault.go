@@ -65,7 +65,7 @@ func (h Host) Partition() (heal func()) { return h.inner.PartitionHost(h.name, B
 // PartitionOneWay is [Host.Partition] in one direction.
 func (h Host) PartitionOneWay(d Direction) (heal func()) { return h.inner.PartitionHost(h.name, d) }
 
-// Speed says what a slow way costs: Latency from one end to the other, and BytesPerSecond, 0 for no limit; each way.
+// Speed says what a slow way costs, each way: Latency, a time.Duration, from one end to the other, and BytesPerSecond, an int, 0 for no limit.
 type Speed = zkserver.Speed
 
 // Slow slows a session down, on its connection and those over which it comes back: what either side sends arrives after the latency, and no faster

@@ -8,6 +8,31 @@ import (
 )
 
 // Request is a decoded request, with what came of it when it stands in the journal. Data and Ops must not be altered.
+//
+//	K          int64          its number among all that the server ever received, from 1 on
+//	Time       time.Time      when it came
+//	Front      int            which server received it
+//	SessionID  int64          of a handshake: the session that it asks for, 0 for a new one
+//	Xid        int32          the client's number of it
+//	Op         Op             a handshake is OpConnect
+//	Path       string
+//	Data       []byte
+//	ACL        []…            of create and setACL: entries with Perms, Scheme, ID
+//	Version    int32          as asked for; -1 for any
+//	Flags      int32          of a create: its mode, in ZooKeeper's numbers
+//	TTL        time.Duration
+//	Watch      bool           it arms a watch
+//	Ops        []…            of a multi: its parts, each with Op, Path, Data, Version, …
+//	Paths      []string       of setWatches: all paths
+//
+// In the journal only:
+//
+//	Served     bool           it was carried out
+//	Replied    bool           it was answered
+//	Err        Code           of the answer
+//	Zxid       int64          of the answer
+//	Created    string         the path that a create was answered with
+//	Fired      int            how many watch events it caused, among all clients
 type Request = zkserver.Request
 
 // Op is the kind of a request; its String is ZooKeeper's name of it, as "create" or "getChildren2".

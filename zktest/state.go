@@ -5,7 +5,14 @@ import "github.com/troupe-go/troupe/internal/zkserver"
 // Dump describes the whole tree and all sessions, for a failed test's log.
 func (s *Server) Dump() string { return s.inner.Dump() }
 
-// Session is what the server knows of a client.
+// Session is what the server knows of a client:
+//
+//	ID         int64
+//	Timeout    time.Duration  as negotiated
+//	Expires    time.Time      if nothing is heard of it before
+//	Front      int            the server that it is connected to; -1: none
+//	Ephemeral  []string       paths
+//	Watches    int            set now: data and child watches
 type Session = zkserver.SessionInfo
 
 // Session describes a session; false if it doesn't exist, or not any more.

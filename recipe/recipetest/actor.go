@@ -59,7 +59,7 @@ type request struct {
 	orphan bool // of a machine that has crashed: nobody waits for the answer
 }
 
-// Name is the player's.
+// String is the player's name.
 func (a *Actor) String() string { return a.Name }
 
 // Machine is the present one.

@@ -44,7 +44,7 @@ func (a *Actor) lost(r *request) {
 	a.requests = append(a.requests, r)
 }
 
-// Reconnect gives it back.
+// Reconnect brings the connection back.
 func (a *Actor) Reconnect() {
 	if a.dead || a.up || !a.lives {
 		return

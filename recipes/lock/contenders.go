@@ -20,7 +20,7 @@ type Contender struct {
 }
 
 // Contenders lists who holds the lock and who waits, in order. What was settled before the call is seen. A line that does not exist is empty. In the
-// layout [Simple] nobody waits in a line, and only the holder is seen.
+// layout [Simple] nobody waits in a line, and only the holder is seen. Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
 func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 	if err := l.session.Sync(ctx, l.path); err != nil {
 		return nil, failed("contenders", l.path, err)
@@ -33,7 +33,8 @@ func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 }
 
 // Observe is a subscription to the line: who holds and who waits, in order, the present state first. A state that was not received is replaced by the
-// newer one. It follows arrivals, departures and grants, not changes of data. It closes when ctx ends or the lock is done.
+// newer one. It follows arrivals, departures and grants, not changes of data. While the connection is down nothing new comes: [Lock.Standing] and
+// session.Session.Observe say so. It closes when ctx ends or the lock is done.
 func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 	out := notify.NewLatest[[]Contender]()
 	ctx, cancel := context.WithCancel(ctx)
