@@ -19,7 +19,7 @@ func Revoke(ctx context.Context, s *session.Session, contenderPath string) error
 		return err
 	}
 	for {
-		data, stat, err := s.Get(ctx, contenderPath)
+		data, stat, err := upToDate(ctx, s, contenderPath)
 		if err != nil || znode.Revoked(data) {
 			return err
 		}
@@ -28,6 +28,18 @@ func Revoke(ctx context.Context, s *session.Session, contenderPath string) error
 			return err
 		}
 	}
+}
+
+// upToDate reads a contender's data. That there is none is not believed of a server that may not have heard of it yet.
+func upToDate(ctx context.Context, s *session.Session, path string) ([]byte, session.Stat, error) {
+	data, stat, err := s.Get(ctx, path)
+	if !errors.Is(err, session.ErrNoNode) {
+		return data, stat, err
+	}
+	if err := s.Sync(ctx, path); err != nil {
+		return nil, session.Stat{}, err
+	}
+	return s.Get(ctx, path)
 }
 
 // Break asks like [Revoke], waits for the grace period, and deletes the contender's znode if it is still there: the holder's Done closes within a round

@@ -40,7 +40,7 @@ func (l *looked) len() int {
 	return 1
 }
 
-// Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none. A delayed item that is due and that no consumer has moved into
+// Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none. What was settled before the call is seen. A delayed item that is due and that no consumer has moved into
 // line yet is not seen.
 func (q *Queue) Peek(ctx context.Context) (Entry, error) {
 	e, err := q.peek(ctx)
@@ -90,7 +90,7 @@ func (q *Queue) read(ctx context.Context, i looked) (Entry, error) {
 	return e, nil
 }
 
-// Len counts the items: those in line, those being processed, and those that wait for their delay. It costs a listing of each bucket, that is for about 250 items, and is
+// Len counts the items: those in line, those being processed, and those that wait for their delay. What was settled before the call is seen. It costs a listing of each bucket, that is for about 250 items, and is
 // no more than an estimate while others put and take.
 func (q *Queue) Len(ctx context.Context) (int, error) {
 	n, err := q.count(ctx)
@@ -108,7 +108,7 @@ func (q *Queue) count(ctx context.Context) (int, error) {
 }
 
 // Remove deletes the item with this id, whether it is in line, being processed or delayed; its consumer, if any, learns of it when he settles it (session.ErrLost). session.ErrNoNode:
-// there is none. Without WithID the item is searched for, which costs as much as Len.
+// there is none. What was settled before the call is seen. Without WithID the item is searched for, which costs as much as Len.
 func (q *Queue) Remove(ctx context.Context, id string) error {
 	return failed("remove", q.path, q.remove(ctx, id))
 }
@@ -218,8 +218,11 @@ func (q *Queue) without(ctx context.Context, i *looked, id string) ([]session.Op
 	return ops, nil
 }
 
-// lookAt lists the buckets, in order. A layout without any has one.
+// lookAt lists the buckets, in order. A layout without any has one. What was settled before is seen: the server catches up first.
 func (q *Queue) lookAt(ctx context.Context) ([]place.Bucket, error) {
+	if err := q.session.Sync(ctx, q.path); err != nil {
+		return nil, err
+	}
 	if q.cfg.layout != Troupe {
 		return []place.Bucket{{}}, nil
 	}
