@@ -11,12 +11,13 @@ import (
 // that was made on the session. Then it closes the ZooKeeper session, so that its ephemeral znodes go at once and others take over within a round trip, and
 // returns when the server has confirmed that and no goroutine is left. If the connection is down it waits for the next one. If ctx ends first,
 // the ZooKeeper session is left to expire, and Close returns the cause, with no goroutine left all the same. It is idempotent; a second call waits for the
-// first, and returns what that does. Of a session that is over already there is nothing to report.
+// first, and returns what that does. A session that failed closes itself; Close waits for that likewise, but cuts it short when ctx ends. Of a session that
+// is over already there is nothing to report.
 func (s *Session) Close(ctx context.Context) error {
 	if s.gone.Closed() {
 		return nil
 	}
-	if s.shut(ErrClosed) {
+	if s.shut(ErrClosed, false) {
 		return failed("close", "", s.tearDown(ctx))
 	}
 	select {
@@ -27,12 +28,19 @@ func (s *Session) Close(ctx context.Context) error {
 	if s.gone.Closed() { // what is done is done, whatever became of ctx
 		return failed("close", "", s.unconfirmed)
 	}
+	s.mu.Lock()
+	failing := s.failing
+	s.mu.Unlock()
+	if failing {
+		s.cut()
+		<-s.gone.C() // prompt: what is left waits for nothing but this
+	}
 	return failed("close", "", context.Cause(ctx))
 }
 
 // fail ends the session for good, from within.
 func (s *Session) fail(cause error) {
-	if !s.shut(cause) {
+	if !s.shut(cause, true) {
 		return
 	}
 	s.log.Error("the session is over", "cause", cause)
@@ -46,13 +54,13 @@ func (s *Session) fail(cause error) {
 }
 
 // shut refuses everything from now on, ends what is held and says so, once.
-func (s *Session) shut(cause error) bool {
+func (s *Session) shut(cause error, failing bool) bool {
 	s.mu.Lock()
 	if s.closing {
 		s.mu.Unlock()
 		return false
 	}
-	s.closing = true
+	s.closing, s.failing = true, failing
 	ended := s.take(ErrClosed)
 	s.pacing.stop()
 	s.waning.stop()

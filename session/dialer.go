@@ -38,6 +38,15 @@ func (c *config) dialer() dialFunc {
 	}
 }
 
+// credentials are what is presented on each connection.
+func (c *config) credentials() []link.Credential {
+	all := make([]link.Credential, len(c.auth))
+	for i, cred := range c.auth {
+		all[i] = *cred
+	}
+	return all
+}
+
 func hostOf(addr string) string {
 	if host, _, err := net.SplitHostPort(addr); err == nil {
 		return host

@@ -46,9 +46,10 @@
 // # Failure
 //
 // A lost connection is no error of anything but reads whose [RetryPolicy] is exhausted and writes that were under way: what is asked meanwhile waits with
-// its context. An expiry ends holds and begins the next epoch. A refused credential ends the session for good. A panic in the session's own actor ends
-// its holds at once, with [ErrRestarted], and closes its ZooKeeper session; when that is confirmed, which takes a connection, a new epoch begins. Too many end
-// the session, with the cause in [Session.Err]. A panic in the actor of a shared watch lets it look anew; too many close the channels of its readers.
+// its context. An expiry ends holds and begins the next epoch. A refused credential ends the session for good, and its ZooKeeper session, which is closed. A
+// panic in the session's own actor ends its holds at once, with [ErrRestarted], and closes its ZooKeeper session; when that is confirmed, which takes a
+// connection, a new epoch begins. Too many end the session, with the cause in [Session.Err]. A panic in the actor of a shared watch lets it look anew; too
+// many close the channels of its readers.
 //
 // # For those who write recipes
 //

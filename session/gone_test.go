@@ -23,11 +23,12 @@ func (w *world) stands(path string) bool {
 // parted is a process that is cut off while it holds something and removes something else.
 type parted struct {
 	*world
-	s      *session.Session
-	id     int64
-	held   *session.Hold
-	heal   func()
-	refuse atomic.Bool // credentials
+	s       *session.Session
+	id      int64
+	held    *session.Hold
+	heal    func()
+	refuse  atomic.Bool // credentials
+	enforce atomic.Bool // without one, no session is closed either
 
 	doomed  string
 	removed chan error // capacity 1
@@ -43,7 +44,7 @@ func (w *world) part() *parted {
 	from := w.srv.Host("this")
 	p := &parted{world: w, removed: make(chan error, 1)}
 	w.intercept(func(r *zktest.Request) zktest.Verdict {
-		if r.Op == zktest.OpSetAuth && p.refuse.Load() {
+		if r.Op == zktest.OpSetAuth && p.refuse.Load() || r.Op == zktest.OpCloseSession && p.enforce.Load() {
 			return zktest.Fail(-115)
 		}
 		return zktest.Pass
@@ -170,6 +171,7 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			session.PanicSession(p.s, "on purpose")
 			time.Sleep(timeout / 2)
 			p.refuse.Store(true)
+			p.enforce.Store(true)
 			p.heal()
 			time.Sleep(time.Second)
 			letGo()

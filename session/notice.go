@@ -10,7 +10,7 @@ type (
 	EpochBegan struct {
 		Epoch     uint64
 		SessionID int64
-		Timeout   time.Duration
+		Timeout   time.Duration // as negotiated last: a reconnection to a server that is configured otherwise may change it, of which [Session.Status] tells
 		Trusted   bool
 	}
 

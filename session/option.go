@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"slices"
 	"time"
@@ -35,7 +36,7 @@ type config struct {
 	retry     RetryPolicy
 	maxPacket int
 	acl       []ACL
-	auth      []link.Credential
+	auth      []*link.Credential // by reference, so that who prints a session prints no secret
 	tls       *tls.Config
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
 	log       *slog.Logger
@@ -46,8 +47,8 @@ type config struct {
 // lets others take over sooner after a crash, and lets a pause or a partition cost possessions sooner: see docs/sessions.md.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
-		if d < time.Millisecond {
-			return fmt.Errorf("WithTimeout: %v is not positive", d)
+		if ms := d.Milliseconds(); ms < 1 || ms > math.MaxInt32 {
+			return fmt.Errorf("WithTimeout: %v is not possible: from a millisecond to 2^31-1 of them", d)
 		}
 		c.timeout = d
 		return nil
@@ -71,7 +72,7 @@ func WithAuth(scheme string, credentials []byte) Option {
 		if scheme == "" {
 			return errors.New("WithAuth: scheme: empty")
 		}
-		c.auth = append(c.auth, link.Credential{Scheme: scheme, Secret: slices.Clone(credentials)})
+		c.auth = append(c.auth, &link.Credential{Scheme: scheme, Secret: slices.Clone(credentials)})
 		return nil
 	}
 }

@@ -59,6 +59,14 @@ func (p passage) lost(err error) passage {
 // errAgain lets insist ask again after a pause, as an overloaded server does.
 var errAgain = errors.New("to be asked again")
 
+// anew lets insist ask again whatever a server says against it: for what must be known before anything else can be done. nil stays nil.
+func anew(err error) error {
+	if err != nil && definite(err) {
+		return errAgain
+	}
+	return err
+}
+
 // insist asks, in one epoch, until there is an answer; what it asks must be harmless to repeat. The error is the server's, [ErrExpired] or [ErrClosed].
 func (s *Session) insist(e *epoch, call func(c *link.Conn) error) error {
 	var at passage
@@ -88,12 +96,13 @@ func (s *Session) unlessClosed(err error) error {
 	return err
 }
 
-// pause waits, or less if ctx ends.
+// pause waits, or less if ctx ends, or the session, whose end is not to wait for it.
 func (s *Session) pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
+	case <-s.end.Done():
 	}
 }

@@ -37,6 +37,7 @@ type Session struct {
 	mu           sync.Mutex
 	started      bool
 	closing      bool
+	failing      bool          // from within: see fail
 	epochs       uint64        // how many there have been
 	cur          *epoch        // the present one; also one that has ended, until the next begins
 	gate         *notify.Latch // closes, and is replaced, when requests may have become possible, or impossible for good
@@ -89,9 +90,7 @@ func Open(ctx context.Context, servers []string, opts ...Option) (*Session, erro
 		return nil, err
 	}
 	if err := s.Connect(ctx); err != nil {
-		now, cancel := context.WithCancel(ctx)
-		cancel() // there is nothing to be confirmed, so nothing to wait for
-		_ = s.Close(now)
+		_ = s.Close(ctx) // at once if ctx has ended; else the session has, and what there was of it is closed by itself
 		return nil, err
 	}
 	return s, nil

@@ -145,7 +145,7 @@ func (w *steward) open() {
 	w.epoch, w.begun, w.began, w.up, w.trusted = e, false, EpochBegan{}, false, false
 	conn, err := link.Open(link.Config{
 		Servers: w.cfg.servers, Timeout: w.cfg.timeout, MaxPacket: w.cfg.maxPacket,
-		Dial: w.cfg.dialer(), Auth: w.cfg.auth, Logger: w.log.With("epoch", e.number),
+		Dial: w.cfg.dialer(), Auth: w.cfg.credentials(), Logger: w.log.With("epoch", e.number),
 	}, func(ev link.Event) { w.hear(e, ev) })
 	if err != nil {
 		w.fail(err)
@@ -164,6 +164,7 @@ func (w *steward) onTold(ev link.Event) {
 			w.syncFirst(0)
 			return
 		}
+		w.began.Timeout = ev.Timeout
 		w.tell(Reconnected{w.epoch.number})
 	case link.Down:
 		w.up = false

@@ -60,6 +60,21 @@ func (c *Conn) beginClosing() *line {
 	return up
 }
 
+// refused ends what the application can have of a session whose credentials a server refuses. That is said of the credential, not of the session: it is closed
+// over the next connection, for which nobody asks for a credential, so that its ephemeral znodes go at once.
+func (c *Conn) refused() {
+	c.tell(func() {
+		if !c.closing && c.cause == nil {
+			c.closing = true
+			c.outbox = append(c.outbox, Ended{Cause: ErrAuthFailed})
+		}
+	})
+	c.mu.Lock()
+	c.quiet = true
+	c.mu.Unlock()
+	c.shut.Close()
+}
+
 // takeLeave asks the server to close the session. The answer ends the Conn.
 func (l *line) takeLeave() {
 	if err := l.write(closeFrame()); err != nil {

@@ -135,7 +135,7 @@ func (c *Conn) end(cause error) {
 		case errClosed, errAbandoned:
 			c.quiet = true
 		default:
-			c.settled = cause != ErrAuthFailed // that is said of the credential, not of the session, which nobody has closed
+			c.settled = true
 			c.outbox = append(c.outbox, Ended{Cause: cause})
 		}
 	})

@@ -5,9 +5,10 @@
 //	     ▼                                  │
 //	(connecting) ── handshake ── Up ──▶ (connected)      requests are taken here alone
 //	     │
-//	     ├── expired, replaced, refused ── Ended ──▶ (over)
-//	     │                                             ▲
-//	     └── Close: the same way once more, to close ──┘   or straight, when its context ends; Abandon: straight
+//	     ├── expired, replaced ── Ended ──▶ (over)
+//	     │                                    ▲
+//	     ├── refused ── Ended ──┐             │
+//	     └── Close ─────────────┴─────────────┘   the same way once more, to close; or straight, when Close's context ends. Abandon: straight
 //
 // # What it promises
 //

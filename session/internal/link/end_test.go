@@ -120,6 +120,30 @@ func TestRefusedCredential(t *testing.T) {
 	})
 }
 
+// The session of a refused credential is closed over the next connection, and nothing else is asked in it.
+func TestARefusedCredentialIsFollowedByAFarewell(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		time.Sleep(time.Second)
+		require.Equal(b, []jute.Op{jute.OpSetAuth}, b.visit(0).ops())
+		require.Equal(b, []jute.Op{jute.OpCloseSession}, b.visit(1).ops())
+		require.EqualValues(b, 7, b.visit(1).hello.SessionID)
+		time.Sleep(time.Hour)
+		require.Len(b, b.dialled(), 2, "that was it")
+		require.NoError(b, b.Close(within(b, time.Second)), "it is confirmed")
+		require.Equal(b, []link.Event{link.Ended{Cause: link.ErrAuthFailed}}, b.sink.all())
+	}, func(f *fake, cfg *link.Config) {
+		cfg.Auth = []link.Credential{{Scheme: "digest", Secret: []byte("me:wrong")}}
+		f.answer = func(v *visit, q jute.Request) (jute.Reply, bool) {
+			if q.Op == jute.OpSetAuth {
+				v.reply(q, failure(jute.AuthFailed))
+				v.hangUp()
+				return jute.Reply{}, false
+			}
+			return success(q), true
+		}
+	})
+}
+
 // B70: however often the server changes its mind, there is one end and nothing after it.
 func TestB70_ExpiryIsFinal(t *testing.T) {
 	inBubble(t, func(b *bench) {

@@ -18,7 +18,7 @@ type Up struct {
 type Down struct{ Cause error }
 
 // Ended: the session is over, for the cause [ErrExpired], [ErrReplaced] or [ErrAuthFailed]. It is the last event of a Conn. Nothing was connected
-// again behind it; Close has to be called all the same. Close and Abandon cause no event.
+// again behind it, but to close the session of which a credential was refused; Close has to be called all the same. Close and Abandon cause no event.
 type Ended struct{ Cause error }
 
 // Fired: a watch fired, in wire order, and is disarmed. What happened while the connection was down is told right after the Up. The answer of the read

@@ -15,7 +15,7 @@ func (l *line) present(cred Credential) error {
 	err := l.exchange(encode(&ask), jute.XidAuth)
 	if _, refused := errors.AsType[jute.Code](err); refused {
 		l.conn.log.Warn("ZooKeeper server refused a credential", "server", l.server, "scheme", cred.Scheme)
-		l.conn.end(ErrAuthFailed)
+		l.conn.refused()
 		return ErrAuthFailed
 	}
 	return err
