@@ -78,19 +78,23 @@ func (s *Session) changed(op link.Op) {
 }
 
 // owned looks whether a znode that is in doubt, or said to be gone, is the seat's after all, and strikes it if not. One that may not be read is told by its
-// owner and by the record.
+// owner and by the record. The error is [ErrExpired] or [ErrClosed].
 func (s *Session) owned(c *contender) (bool, error) {
 	var data []byte
 	var stat Stat
-	unread := false
+	var unread, exists bool
 	err := s.insist(c.epoch, func(l *link.Conn) (err error) {
 		data, stat, err = l.Get(s.Path(c.path), false)
-		if unread = errors.Is(err, ErrNoAuth); unread {
-			stat, _, err = l.Exists(s.Path(c.path), false)
+		if unread = errors.Is(err, ErrNoAuth) || errors.Is(err, ErrTooLarge); unread {
+			stat, exists, err = l.Exists(s.Path(c.path), false)
+			return anew(err)
 		}
-		return err
+		if exists = err == nil; errors.Is(err, ErrNoNode) {
+			return nil
+		}
+		return anew(err)
 	})
-	if err != nil && !errors.Is(err, ErrNoNode) {
+	if err != nil {
 		return false, err
 	}
 	s.mu.Lock()
@@ -99,7 +103,7 @@ func (s *Session) owned(c *contender) (bool, error) {
 	if unread {
 		same = s.ledger.byPath[c.path] == c
 	}
-	if err == nil && stat.EphemeralOwner == c.epoch.sessionID && (!c.doubtful || same) {
+	if exists && stat.EphemeralOwner == c.epoch.sessionID && (!c.doubtful || same) {
 		c.doubtful, c.suspect = false, false
 		return true, nil
 	}

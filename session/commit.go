@@ -125,7 +125,7 @@ func (s *Session) commitOnce(e *epoch, asks []link.Op) ([]Result, error) {
 	err := s.insist(e, func(c *link.Conn) (err error) {
 		if lost {
 			if err := c.Sync(asks[0].Path); err != nil {
-				return err
+				return anew(err) // what a server says against a sync says nothing of the transaction
 			}
 			return ErrUnknownOutcome
 		}

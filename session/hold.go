@@ -69,7 +69,7 @@ func (h *Hold) Context() context.Context { return h.ctx }
 
 // Hold makes a possession of what the seat has won. token is the Czxid with which the place in line was taken. ended is called once, when the hold is
 // over, with its Err, from any goroutine, with no locks held; it must not block. Errors: [ErrExpired], [ErrClosed]; [ErrUntrusted]: wait for TrustGained;
-// [ErrSuspended], under [WithStrict]: wait for Reconnected.
+// [ErrSuspended], under [WithStrict]: wait for Reconnected; [ErrReleased]: the seat was left, and nobody would end it.
 func (t *Seat) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
 	s := t.session
 	s.mu.Lock()
@@ -86,6 +86,8 @@ func (s *Session) hold(t *Seat, number uint64, path string, token int64, ended f
 		return nil, nil, ErrClosed
 	case e == nil:
 		return nil, nil, ErrExpired
+	case !s.seated(t):
+		return nil, nil, ErrReleased
 	case s.cfg.strict && !e.up:
 		return nil, nil, ErrSuspended
 	}

@@ -36,6 +36,7 @@ func (g *joining) run() (string, Stat, error) {
 				return g.unfound(err)
 			}
 			if path != "" {
+				g.displaced()
 				return nil
 			}
 			lost = false
@@ -80,15 +81,22 @@ func (g *joining) create(c *link.Conn, path string) (string, Stat, error) {
 		entry.Replace = s.Path(g.join.Replace)
 	}
 	made, err := c.Enter(entry)
-	if !g.replaced && (err == nil || made.Missing) {
-		g.replaced = true
-		s.missing(g.join.Replace)
+	if err == nil || made.Missing {
+		g.displaced()
 	}
 	if made.Missing {
 		return g.create(c, path)
 	}
 	g.entered = made
 	return made.Path, made.Stat, err
+}
+
+// displaced notes that what was to be replaced is gone: with the create, or before.
+func (g *joining) displaced() {
+	if !g.replaced {
+		g.replaced = true
+		g.session.missing(g.join.Replace)
+	}
 }
 
 // list returns the listing behind the create that succeeded, or a later one.

@@ -32,7 +32,7 @@ func (t *Seat) Recover(number uint64, done func(standing, leaving []string, err 
 		for _, c := range debris {
 			<-c.settled.C()
 		}
-		if err := s.insist(e, func(c *link.Conn) error { return c.Sync("/") }); err != nil {
+		if err := s.insist(e, func(c *link.Conn) error { return anew(c.Sync("/")) }); err != nil {
 			done(nil, nil, err)
 			return
 		}
@@ -76,10 +76,10 @@ func (s *Session) exists(t *Seat, e *epoch, path string) (exists bool, err error
 	err = s.insist(e, func(l *link.Conn) (err error) {
 		if c != nil && c.form == znode.Alone {
 			exists, err = s.stands(l, c)
-			return err
+			return anew(err)
 		}
 		_, exists, err = l.Exists(s.Path(path), false)
-		return err
+		return anew(err)
 	})
 	if err == nil && !exists {
 		s.removed(c, path)

@@ -65,6 +65,12 @@ func (t *Seat) Leave() {
 	}
 }
 
+// seated: the seat was not left. With mu held.
+func (s *Session) seated(t *Seat) bool {
+	_, is := s.seats[t]
+	return is
+}
+
 // left tells whether the seat was given up.
 func (t *Seat) left() bool {
 	t.mu.Lock()
