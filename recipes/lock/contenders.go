@@ -33,8 +33,8 @@ func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 }
 
 // Observe is a subscription to the line: who holds and who waits, in order, the present state first. A state that was not received is replaced by the
-// newer one. It follows arrivals, departures and grants, not changes of data. While the connection is down nothing new comes: [Lock.Standing] and
-// session.Session.Observe say so. It closes when ctx ends or the lock is done.
+// newer one. It follows arrivals, departures and grants, not changes of data. While the connection is down it is as it was last seen: [Lock.Standing]
+// and session.Session.Observe say so. It closes when ctx ends or the lock is done.
 func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 	out := notify.NewLatest[[]Contender]()
 	ctx, cancel := context.WithCancel(ctx)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
@@ -45,10 +44,8 @@ func TestDelayAfterADeath(t *testing.T) {
 		ha, hb := w.host("a"), w.host("b")
 		a, b, c := w.delayed(ha), w.delayed(hb), w.delayed(w.host("c"))
 		g := w.held(a)
-		b.Acquire()
-		synctest.Wait()
-		c.Acquire()
-		synctest.Wait()
+		w.queued(b)
+		w.queued(c)
 		end := gone(w, hb, g.Path())
 		synctest.Wait()
 		ha.machine.Partition()
@@ -112,10 +109,8 @@ func TestDelayAfterEveryLoss(t *testing.T) {
 			inBubble(t, func(w *world) {
 				ha := w.host("a")
 				a, b := w.delayed(ha), w.delayed(w.host("b"))
-				a.Acquire()
-				g := within(w, time.Second, a.Acquired())
-				b.Acquire()
-				synctest.Wait()
+				g := w.granted(a)
+				w.queued(b)
 				began := time.Now()
 				end(w, ha, a, g)
 				within(w, time.Minute, g.Done())
@@ -136,10 +131,8 @@ func TestDelayOfOneWhoDiesInIt(t *testing.T) {
 		ha, hb, hc := w.host("a"), w.host("b"), w.host("c")
 		a, b, c := w.delayed(ha), w.delayed(hb), w.delayed(hc)
 		g := w.held(a)
-		b.Acquire()
-		synctest.Wait()
-		c.Acquire()
-		synctest.Wait()
+		w.queued(b)
+		w.queued(c)
 		require.NoError(w, ha.Delete(w.Context(), g.Path(), -1))
 		time.Sleep(lockDelay / 2)
 		places, err := c.Contenders(w.Context())
@@ -208,46 +201,35 @@ func TestDelayBesideNone(t *testing.T) {
 // Whichever reply of a cycle is lost: after a release there is no delay, after a death there is.
 func TestDelayLostReplies(t *testing.T) {
 	t.Parallel()
-	for name, fate := range map[string]zktest.Verdict{
-		"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
-		"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					ha, hb := w.host("a"), w.host("b")
-					a, b := w.delayed(ha), w.delayed(hb)
-					dead := w.held(b)
-					require.NoError(w, hb.Delete(w.Context(), dead.Path(), -1))
-					synctest.Wait()
-					reached := w.kth(ha, k, fate)
-					began := time.Now()
-					ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
-					defer cancel()
-					g, err := a.Lock(ctx)
-					require.NoError(w, err, "k=%d", k)
-					require.GreaterOrEqual(w, time.Since(began), lockDelay, "k=%d", k)
-					require.Contains(w, w.server.Dump(), path+"/held", "k=%d", k)
-					err = g.Release(ctx)
-					if err != nil { // lost, with the reply that was
-						require.ErrorIs(w, err, session.ErrLost, "k=%d", k)
-					}
-					synctest.Wait()
-					again := w.held(b)
-					if err == nil {
-						require.NotContains(w, w.server.Dump(), fmt.Sprintf("/held %q", strconv.FormatInt(g.Token(), 10)), "k=%d: the record of one that was released", k)
-					}
-					require.NoError(w, again.Release(ctx))
-					require.NoError(w, a.Close(ctx))
-					require.NoError(w, b.Close(ctx))
-					require.Zero(w, w.nodes(), "k=%d", k)
-					require.NotContains(w, w.server.Dump(), "/held", "k=%d", k)
-					met = reached()
-				})
-			}
-		})
-	}
+	inEachFate(t, func(w *world, k int, strike func(h *host)) {
+		ha, hb := w.host("a"), w.host("b")
+		a, b := w.delayed(ha), w.delayed(hb)
+		dead := w.held(b)
+		require.NoError(w, hb.Delete(w.Context(), dead.Path(), -1))
+		synctest.Wait()
+		strike(ha)
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
+		defer cancel()
+		g, err := a.Lock(ctx)
+		require.NoError(w, err, "k=%d", k)
+		require.GreaterOrEqual(w, time.Since(began), lockDelay, "k=%d", k)
+		require.Contains(w, w.server.Dump(), path+"/held", "k=%d", k)
+		err = g.Release(ctx)
+		if err != nil { // lost, with the reply that was
+			require.ErrorIs(w, err, session.ErrLost, "k=%d", k)
+		}
+		synctest.Wait()
+		again := w.held(b)
+		if err == nil {
+			require.NotContains(w, w.server.Dump(), fmt.Sprintf("/held %q", strconv.FormatInt(g.Token(), 10)), "k=%d: the record of one that was released", k)
+		}
+		require.NoError(w, again.Release(ctx))
+		require.NoError(w, a.Close(ctx))
+		require.NoError(w, b.Close(ctx))
+		require.Zero(w, w.nodes(), "k=%d", k)
+		require.NotContains(w, w.server.Dump(), "/held", "k=%d", k)
+	})
 }
 
 func TestDelayBadInput(t *testing.T) {
@@ -325,8 +307,7 @@ func TestDelayAndClose(t *testing.T) {
 		ha, hb := w.host("a"), w.host("b")
 		a, b := w.delayed(ha), w.delayed(w.host("c"))
 		w.held(a)
-		b.Acquire()
-		synctest.Wait()
+		w.queued(b)
 		began := time.Now()
 		require.NoError(w, a.Close(w.Context()))
 		within(w, time.Second, b.Acquired())
@@ -334,8 +315,7 @@ func TestDelayAndClose(t *testing.T) {
 		require.NoError(w, b.Release(w.Context()))
 
 		w.held(w.delayed(hb))
-		b.Acquire()
-		synctest.Wait()
+		w.queued(b)
 		began = time.Now()
 		require.NoError(w, hb.Close(w.Context()))
 		within(w, time.Minute, b.Acquired())

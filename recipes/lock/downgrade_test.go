@@ -64,8 +64,7 @@ func TestADowngradedStandingIntentStandsAgainAsAWriter(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		l := w.writer(w.host("a"), lock.WithData([]byte("mine")))
-		l.Acquire()
-		g := within(w, time.Second, l.Acquired())
+		g := w.granted(l)
 		read, err := g.Downgrade(w.Context())
 		require.NoError(w, err)
 		never(w, l.Acquired(), "a second grant")
@@ -93,7 +92,7 @@ func TestDowngradeWithinDo(t *testing.T) {
 			w.queued(waiting)
 			read, err := g.Downgrade(ctx) // whose own end this very call is
 			require.NoError(w, err)
-			<-ctx.Done()
+			within(w, time.Second, ctx.Done())
 			require.ErrorIs(w, context.Cause(ctx), session.ErrReleased)
 			never(w, waiting.Acquired(), "a writer beside a reader")
 			require.True(w, read.Valid())
@@ -109,7 +108,7 @@ func TestDowngradeWithinDo(t *testing.T) {
 			read, err := g.Downgrade(ctx)
 			require.NoError(w, err)
 			require.NoError(w, h.Delete(w.Context(), read.Path(), -1))
-			<-read.Done()
+			within(w, time.Second, read.Done())
 			return nil
 		})
 		require.ErrorIs(w, err, session.ErrLost)
@@ -214,46 +213,34 @@ func TestRevocationBesideADowngrade(t *testing.T) {
 // grant keeps its token, or the loss is told.
 func TestDowngradeWithLostReplies(t *testing.T) {
 	t.Parallel()
-	fates := map[string]zktest.Verdict{
-		"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
-		"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
-	}
-	for name, fate := range fates {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					ha := w.host("a")
-					a, r, b := w.writer(ha), w.reader(w.host("r")), w.writer(w.host("b"))
-					g := w.held(a)
-					w.queued(r)
-					w.queued(b)
-					reached := w.kth(ha, k, fate)
-					ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
-					defer cancel()
-					read, err := g.Downgrade(ctx)
-					if err == nil {
-						require.Equal(w, g.Token(), read.Token())
-						never(w, b.Acquired(), "a writer came between")
-						within(w, time.Minute, r.Acquired())
-						require.NoError(w, r.Release(w.Context()))
-						if read.Valid() {
-							never(w, b.Acquired(), "a writer beside a reader")
-						}
-						_ = read.Release(ctx)
-					} else {
-						require.ErrorIs(w, err, session.ErrLost, "k=%d", k)
-						within(w, time.Minute, r.Acquired())
-						require.NoError(w, r.Release(w.Context()))
-					}
-					within(w, time.Minute, b.Acquired())
-					require.NoError(w, a.Close(w.Context()))
-					require.Equal(w, 1, w.nodes(), "k=%d: something was left behind", k)
-					met = reached()
-				})
+	inEachFate(t, func(w *world, k int, strike func(h *host)) {
+		ha := w.host("a")
+		a, r, b := w.writer(ha), w.reader(w.host("r")), w.writer(w.host("b"))
+		g := w.held(a)
+		w.queued(r)
+		w.queued(b)
+		strike(ha)
+		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+		defer cancel()
+		read, err := g.Downgrade(ctx)
+		if err == nil {
+			require.Equal(w, g.Token(), read.Token())
+			never(w, b.Acquired(), "a writer came between")
+			within(w, time.Minute, r.Acquired())
+			require.NoError(w, r.Release(w.Context()))
+			if read.Valid() {
+				never(w, b.Acquired(), "a writer beside a reader")
 			}
-		})
-	}
+			_ = read.Release(ctx)
+		} else {
+			require.ErrorIs(w, err, session.ErrLost, "k=%d", k)
+			within(w, time.Minute, r.Acquired())
+			require.NoError(w, r.Release(w.Context()))
+		}
+		within(w, time.Minute, b.Acquired())
+		require.NoError(w, a.Close(w.Context()))
+		require.Equal(w, 1, w.nodes(), "k=%d: something was left behind", k)
+	})
 }
 
 // Whatever is under way when the actor panics: the caller is told, and nothing is left behind.
@@ -266,18 +253,7 @@ func TestAPanicDuringADowngrade(t *testing.T) {
 				a, b := w.writer(ha), w.writer(w.host("b"))
 				g := w.held(a)
 				w.queued(b)
-				id, n := ha.Status().SessionID, 0
-				stop := w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
-					if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpSync || r.Op == zktest.OpConnect {
-						return zktest.Pass
-					}
-					if n++; n != k {
-						return zktest.Pass
-					}
-					a.Crash("at request")
-					return fate
-				})
-				w.Cleanup(stop)
+				reached, stop := w.crashAt(ha, a, k, fate)
 				read, err := g.Downgrade(w.Context())
 				if err != nil {
 					require.ErrorIs(w, err, session.ErrLost)
@@ -291,7 +267,7 @@ func TestAPanicDuringADowngrade(t *testing.T) {
 				require.Equal(w, 1, w.nodes(), "k=%d", k)
 				require.NoError(w, b.Release(w.Context()))
 				require.NoError(w, w.held(a).Release(w.Context()), "k=%d", k)
-				met = n >= k
+				met = reached()
 			})
 		}
 	}
@@ -303,8 +279,7 @@ func TestADowngradeWhoseEpochEnds(t *testing.T) {
 	inBubble(t, func(w *world) {
 		ha := w.host("a")
 		a, b := w.writer(ha), w.writer(w.host("b"))
-		a.Acquire()
-		g := within(w, time.Second, a.Acquired())
+		g := w.granted(a)
 		w.queued(b)
 		heal := ha.machine.Partition()
 		ended := make(chan error, 1)

@@ -62,8 +62,7 @@ func TestAnEndIsReportedWhenItIsConfirmed(t *testing.T) {
 				inBubble(t, func(w *world) {
 					h := w.host("a")
 					a := w.lock(h)
-					a.Acquire()
-					g := within(w, time.Second, a.Acquired())
+					g := w.granted(a)
 					hear := w.deaf(h, zktest.Fail(zktest.ErrNoAuth))
 					if crashFirst && name != "release of a grant" { // a crash ends the grant: there is nothing to release then
 						a.Crash("before")
@@ -92,8 +91,7 @@ func TestAWaiterThatIsReleasedDuringARecoveryIsGone(t *testing.T) {
 		h := w.host("a")
 		a := w.lock(h)
 		w.held(w.lock(w.host("b")))
-		a.Acquire()
-		synctest.Wait()
+		w.queued(a)
 		defer w.deaf(h, zktest.Delay(time.Second))()
 		a.Crash("a bug")
 		require.NoError(w, a.Release(w.Context()))
@@ -110,7 +108,7 @@ func TestStandingAfterAPanic(t *testing.T) {
 		within(w, time.Second, g.Done())
 		time.Sleep(time.Minute)
 		require.Zero(w, w.nodes())
-		require.Equal(w, lock.Standing{}, <-a.Standing(w.Context()))
+		require.Equal(w, lock.Standing{}, within(w, time.Second, a.Standing(w.Context())))
 	})
 }
 
@@ -118,8 +116,7 @@ func TestClosingAHeldLockIsOneRequest(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		a := w.lock(w.host("a"))
-		a.Acquire()
-		within(w, time.Second, a.Acquired())
+		w.granted(a)
 		synctest.Wait()
 		w.server.ClearJournal()
 		require.NoError(w, a.Close(w.Context()))

@@ -15,55 +15,14 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// kth lets the k-th request of a session, pings aside, meet a fate; it tells whether it came to that.
-func (w *world) kth(h *host, k int, fate zktest.Verdict) (met func() bool) {
-	id, n := h.Status().SessionID, 0
-	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
-		if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
-			return zktest.Pass
-		}
-		if n++; n == k {
-			return fate
-		}
-		return zktest.Pass
-	}))
-	return func() bool { return n >= k }
-}
-
 // B02, B03, B04, B14, B39, B75: whichever reply or request of a whole cycle is lost, the outcome is right and nothing is left behind.
 func TestB03_B04_B14_LostReplies(t *testing.T) {
 	t.Parallel()
-	fates := map[string]zktest.Verdict{
-		"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
-		"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
-	}
-	for name, fate := range fates {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					ha, hb := w.host("a"), w.host("b")
-					a, b := w.lock(ha), w.lock(hb)
-					waitedFor := w.held(b)
-					reached := w.kth(ha, k, fate)
-					a.Acquire()
-					time.Sleep(time.Second)
-					require.NoError(w, waitedFor.Release(w.Context()))
-					g := within(w, 2*time.Minute, a.Acquired())
-					require.Equal(w, 1, w.nodes(), "k=%d", k)
-					_, _ = g.Commit(w.Context(), session.SetOp(path, []byte("x"), -1))
-					ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
-					require.NoError(w, a.Release(ctx), "k=%d", k)
-					cancel()
-					_, err := b.TryLock(w.Context())
-					require.NoError(w, err, "k=%d: something was left behind", k)
-					require.NoError(w, b.Close(w.Context()))
-					require.Zero(w, w.nodes(), "k=%d", k)
-					met = reached()
-				})
-			}
-		})
-	}
+	inEachFate(t, func(w *world, k int, strike func(h *host)) {
+		ha, hb := w.host("a"), w.host("b")
+		a, b := w.lock(ha), w.lock(hb)
+		w.survivesLoss(k, a, b, func() { strike(ha) }, session.SetOp(path, []byte("x"), -1))
+	})
 }
 
 // B03: the same when the caller gives up while the answer is being looked for.
@@ -79,7 +38,7 @@ func TestB03_ACallerWhoGivesUpLeavesNothing(t *testing.T) {
 			go func() { _, err := a.Lock(ctx); done <- err }()
 			synctest.Wait()
 			cancel()
-			if err := <-done; err == nil {
+			if err := within(w, time.Minute, done); err == nil {
 				require.NoError(w, a.Close(w.Context()))
 			} else {
 				require.ErrorIs(w, err, context.Canceled)
@@ -154,8 +113,7 @@ func TestB20_TheEndOfTheSequenceNumbers(t *testing.T) {
 		var locks []*lock.Lock
 		for i := range 6 {
 			l := w.lock(w.host(fmt.Sprint("h", i)))
-			l.Acquire()
-			synctest.Wait()
+			w.queued(l)
 			locks = append(locks, l)
 		}
 		var last int64
@@ -201,8 +159,7 @@ func TestB23_APredecessorThatGoesBetweenListingAndWatch(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		b.Acquire()
-		synctest.Wait()
+		w.queued(b)
 		require.NoError(w, g.Release(w.Context()))
 		remove()
 		within(w, 5*time.Second, b.Acquired())
@@ -237,7 +194,7 @@ func TestAPersistentRefusalIsReported(t *testing.T) {
 		require.Equal(w, path, oe.Path)
 		standing := w.lock(h)
 		standing.Acquire()
-		<-standing.Done()
+		within(w, time.Second, standing.Done())
 		require.ErrorIs(w, standing.Err(), session.ErrNoAuth)
 	})
 }

@@ -100,7 +100,17 @@ func (h *history) client(ctx context.Context, t *testing.T, id int, s *session.S
 		release, cancel := context.WithTimeout(ctx, time.Second)
 		_ = g.Release(release)
 		cancel()
-		<-ended
+		awaitEnd(t, ended)
+	}
+}
+
+// awaitEnd waits for the end of a grant that was released: a client that waited for ever would hang the test, in a bubble too, where time goes on.
+func awaitEnd(t *testing.T, ended <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Error("a grant that was released goes on")
 	}
 }
 
@@ -181,17 +191,21 @@ func (w *world) historyUnderFaults(seed uint64, opts ...lock.Option) {
 	}
 	for ctx.Err() == nil {
 		time.Sleep(time.Duration(rng.Int64N(int64(3 * time.Second))))
-		victim := hosts[rng.IntN(len(hosts))]
-		if rng.IntN(3) == 0 {
-			w.server.Disconnect(victim.Status().SessionID)
-			continue
-		}
-		heal := victim.machine.Partition()
-		time.Sleep(time.Duration(rng.Int64N(int64(15 * time.Second))))
-		heal()
+		w.afflict(rng, hosts[rng.IntN(len(hosts))])
 	}
 	clients.Wait()
 	h.check(w.T, 100)
+}
+
+// afflict cuts a host off: a connection for a moment, or its packets for up to fifteen seconds.
+func (w *world) afflict(rng *rand.Rand, victim *host) {
+	if rng.IntN(3) == 0 {
+		w.server.Disconnect(victim.Status().SessionID)
+		return
+	}
+	heal := victim.machine.Partition()
+	time.Sleep(time.Duration(rng.Int64N(int64(15 * time.Second))))
+	heal()
 }
 
 // On three real servers that are killed, paused and cut off.
@@ -218,28 +232,34 @@ func historyOnRealServers(t *testing.T, opts ...lock.Option) {
 		clients.Go(func() { h.client(ctx, t, i, s, opts...) })
 	}
 	for pause(ctx, rng, time.Second) {
-		i := rng.IntN(3)
-		switch rng.IntN(4) {
-		case 0:
-			e.Kill(i)
-			pause(ctx, rng, 2*time.Second)
-			require.NoError(t, e.Restart(i))
-		case 1:
-			e.Stop(i)
-			pause(ctx, rng, 3*time.Second)
-			e.Continue(i)
-		case 2:
-			heal := e.Isolate(i)
-			pause(ctx, rng, 4*time.Second)
-			heal()
-		case 3:
-			e.Proxies()[i].Blackhole()
-			pause(ctx, rng, 3*time.Second)
-			e.Proxies()[i].Heal()
-		}
+		torment(ctx, t, e, rng)
 	}
 	clients.Wait()
 	h.check(t, 10)
+}
+
+// torment does something to one of three servers, and makes it good.
+func torment(ctx context.Context, t *testing.T, e *ensemble.Ensemble, rng *rand.Rand) {
+	t.Helper()
+	i := rng.IntN(3)
+	switch rng.IntN(4) {
+	case 0:
+		e.Kill(i)
+		pause(ctx, rng, 2*time.Second)
+		require.NoError(t, e.Restart(i))
+	case 1:
+		e.Stop(i)
+		pause(ctx, rng, 3*time.Second)
+		e.Continue(i)
+	case 2:
+		heal := e.Isolate(i)
+		pause(ctx, rng, 4*time.Second)
+		heal()
+	case 3:
+		e.Proxies()[i].Blackhole()
+		pause(ctx, rng, 3*time.Second)
+		e.Proxies()[i].Heal()
+	}
 }
 
 // pause waits for up to d; false if ctx has ended.

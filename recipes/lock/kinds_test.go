@@ -1,7 +1,6 @@
 package lock_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 // side is one who stands in a line, and one who is in his way.
@@ -44,69 +42,22 @@ func eachSide(t *testing.T, test func(t *testing.T, s side)) {
 // B27: whichever reply or request of a whole cycle is lost, the outcome is right and nothing is left behind.
 func TestB27_LostRepliesOfEachKind(t *testing.T) {
 	eachSide(t, func(t *testing.T, s side) {
-		for _, fate := range []zktest.Verdict{zktest.DropReply, zktest.DropRequest, zktest.CutAfter, zktest.CutBefore} {
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					ha, hb := w.host("a"), w.host("b")
-					a, b := s.own(w, ha), s.rival(w, hb)
-					waitedFor := w.held(b)
-					reached := w.kth(ha, k, fate)
-					a.Acquire()
-					time.Sleep(time.Second)
-					require.NoError(w, waitedFor.Release(w.Context()))
-					g := within(w, 2*time.Minute, a.Acquired())
-					require.Equal(w, 1, w.nodes(), "k=%d", k)
-					_, _ = g.Commit(w.Context(), session.CreateOp("/x", nil))
-					ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
-					require.NoError(w, a.Release(ctx), "k=%d", k)
-					cancel()
-					_, err := b.TryLock(w.Context())
-					require.NoError(w, err, "k=%d: something was left behind", k)
-					require.NoError(w, b.Close(w.Context()))
-					require.Zero(w, w.nodes(), "k=%d", k)
-					met = reached()
-				})
-			}
-		}
+		inEachFate(t, func(w *world, k int, strike func(h *host)) {
+			ha := w.host("a")
+			a, b := s.own(w, ha), s.rival(w, w.host("b"))
+			w.survivesLoss(k, a, b, func() { strike(ha) }, session.CreateOp("/x", nil))
+		})
 	})
 }
 
 // Whatever is under way when the actor panics, and however often: the intent goes on, one znode stands, nothing is left behind.
 func TestAPanicAtAnyMomentOfEachKind(t *testing.T) {
 	eachSide(t, func(t *testing.T, s side) {
-		for _, fate := range []zktest.Verdict{zktest.Pass, zktest.CutAfter, zktest.Delay(time.Second)} {
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					ha := w.host("a")
-					a, b := s.own(w, ha), s.rival(w, w.host("b"))
-					before := w.held(b)
-					id, n := ha.Status().SessionID, 0
-					w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
-						if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpSync || r.Op == zktest.OpConnect {
-							return zktest.Pass
-						}
-						if n++; n != k {
-							return zktest.Pass
-						}
-						a.Crash("at request")
-						return fate
-					}))
-					a.Acquire()
-					time.Sleep(3 * time.Second)
-					require.Equal(w, 2, w.nodes(), "k=%d", k)
-					require.NoError(w, before.Release(w.Context()))
-					g := within(w, time.Minute, a.Acquired())
-					require.Equal(w, 1, w.nodes(), "k=%d", k)
-					require.NoError(w, g.Release(w.Context()))
-					require.NoError(w, a.Release(w.Context()))
-					time.Sleep(3 * time.Second)
-					require.NoError(w, w.held(b).Release(w.Context()), "k=%d", k)
-					require.NoError(w, a.Close(w.Context()))
-					require.Zero(w, w.nodes(), "k=%d", k)
-					met = n >= k
-				})
-			}
-		}
+		crashing(t, func(w *world, k int, crash func(h *host, l *lock.Lock)) {
+			ha := w.host("a")
+			a, b := s.own(w, ha), s.rival(w, w.host("b"))
+			w.survivesPanic(k, a, b, func() { crash(ha, a) })
+		})
 	})
 }
 
@@ -125,12 +76,8 @@ func TestAPartitionEndsEachKindBeforeTheNextIsGranted(t *testing.T) {
 					w.queued(b)
 					time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Second))))
 					heal := ha.machine.Partition()
-					select {
-					case <-g.Done():
-						require.ErrorIs(w, g.Err(), session.ErrUntrusted)
-					case <-b.Acquired():
-						w.Fatalf("seed %d, round %d: the next was granted while the hold stood: overlap", seed, round)
-					}
+					require.False(w, first(w, time.Minute, g.Done(), b.Acquired()), "seed %d, round %d: the next was granted while the hold stood: overlap", seed, round)
+					require.ErrorIs(w, g.Err(), session.ErrUntrusted)
 					within(w, time.Minute, b.Acquired())
 					heal()
 					require.NoError(w, b.Release(w.Context()))
@@ -146,14 +93,13 @@ func TestTheInstantsOfALoss(t *testing.T) {
 		inBubble(t, func(w *world) {
 			ha := w.host("a")
 			a, b := s.own(w, ha), s.rival(w, w.host("b"))
-			a.Acquire()
-			g := within(w, time.Second, a.Acquired())
+			g := w.granted(a)
 			w.queued(b)
 			time.Sleep(10 * time.Second)
 			until := ha.Status().TrustedUntil
 			cut := time.Now()
 			heal := ha.machine.Partition()
-			<-g.Done()
+			within(w, time.Minute, g.Done())
 			require.Equal(w, until, time.Now(), "at the instant that was told before")
 			within(w, time.Minute, b.Acquired())
 			after := time.Since(cut)
@@ -174,23 +120,20 @@ func TestB31_WhatADeadSessionHeldIsFree(t *testing.T) {
 		inBubble(t, func(w *world) {
 			ha, hb := w.host("a"), w.host("b")
 			a, b := s.own(w, ha), s.rival(w, hb)
-			a.Acquire()
-			g := within(w, time.Second, a.Acquired())
+			g := w.granted(a)
 			w.queued(b)
 			healA, healB := ha.machine.Partition(), hb.machine.Partition() // nobody reaches a server for a minute
 			time.Sleep(time.Minute)
 			require.Error(w, g.Err())
 			healA()
 			healB()
-			first, second := a, b
-			select {
-			case <-a.Acquired():
-			case <-b.Acquired():
-				first, second = b, a
+			winner, other := a, b
+			if first(w, time.Minute, a.Acquired(), b.Acquired()) {
+				winner, other = b, a
 			}
-			never(w, second.Acquired(), "both")
-			require.NoError(w, first.Release(w.Context()))
-			within(w, time.Minute, second.Acquired())
+			never(w, other.Acquired(), "both")
+			require.NoError(w, winner.Release(w.Context()))
+			within(w, time.Minute, other.Acquired())
 			require.Equal(w, 1, w.nodes())
 		})
 	})

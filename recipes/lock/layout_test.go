@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 const guidDashed, guidPlain = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`, `[0-9a-f]{32}`
@@ -99,10 +97,8 @@ func TestLayoutsExcludeEachOther(t *testing.T) {
 					require.ErrorIs(w, err, lock.ErrHeld)
 					_, err = c.TryLock(w.Context())
 					require.ErrorIs(w, err, lock.ErrHeld)
-					b.Acquire()
-					synctest.Wait()
-					c.Acquire()
-					synctest.Wait()
+					w.queued(b)
+					w.queued(c)
 					line, err := a.Contenders(w.Context())
 					require.NoError(w, err)
 					require.Len(w, line, 3)
@@ -130,7 +126,7 @@ func TestRevokeAndBreakInEveryLayout(t *testing.T) {
 				h, admin := w.host("a"), w.host("b")
 				l := w.lock(h, lock.WithLayout(layout), lock.WithData([]byte("me")))
 				lines := l.Observe(w.Context())
-				require.Empty(w, <-lines)
+				require.Empty(w, within(w, time.Second, lines))
 				g := w.held(l)
 				seen := within(w, time.Second, lines)
 				require.Len(w, seen, 1)
@@ -172,9 +168,7 @@ func TestLostRepliesInEveryLayout(t *testing.T) {
 		if layout == lock.Troupe {
 			continue // see TestB03_B04_B14_LostReplies
 		}
-		for name, fate := range map[string]zktest.Verdict{
-			"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest, "cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
-		} {
+		for name, fate := range fates {
 			for _, data := range []string{"", "me"} {
 				if data != "" && layout != lock.Simple && layout != lock.JavaWriteLock {
 					continue // the name tells whose it is, not the data

@@ -185,7 +185,7 @@ func TestDo(t *testing.T) {
 
 		err = l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
 			require.NoError(w, h.Delete(w.Context(), g.Path(), -1)) // not in ctx, which ends by it, maybe before the answer
-			<-ctx.Done()
+			within(w, time.Second, ctx.Done())
 			require.ErrorIs(w, context.Cause(ctx), session.ErrDeleted)
 			return nil
 		})
@@ -198,13 +198,12 @@ func TestStandingAndContenders(t *testing.T) {
 	inBubble(t, func(w *world) {
 		a, b := w.lock(w.host("a"), lock.WithData([]byte("I am a"))), w.lock(w.host("b"))
 		places := b.Standing(w.Context())
-		require.Equal(w, lock.Standing{}, <-places)
+		require.Equal(w, lock.Standing{}, within(w, time.Second, places))
 		lines := b.Observe(w.Context())
-		require.Empty(w, <-lines)
+		require.Empty(w, within(w, time.Second, lines))
 		g := w.held(a)
-		b.Acquire()
-		synctest.Wait()
-		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, <-places)
+		w.queued(b)
+		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, within(w, time.Second, places))
 		line, err := b.Contenders(w.Context())
 		require.NoError(w, err)
 		require.Len(w, line, 2)
@@ -213,17 +212,15 @@ func TestStandingAndContenders(t *testing.T) {
 		require.Equal(w, "I am a", string(line[0].Data))
 		require.True(w, line[0].Holding)
 		require.False(w, line[1].Holding)
-		require.Equal(w, line, <-lines)
+		require.Equal(w, line, within(w, time.Second, lines))
 		require.NoError(w, g.Release(w.Context()))
 		won := within(w, time.Second, b.Acquired())
 		synctest.Wait()
-		require.Equal(w, lock.Standing{Phase: lock.Held}, <-places)
+		require.Equal(w, lock.Standing{Phase: lock.Held}, within(w, time.Second, places))
 		require.NoError(w, won.Release(w.Context()))
 		require.NoError(w, b.Close(w.Context()))
-		for range lines {
-		}
-		for range places {
-		}
+		drained(w, lines)
+		drained(w, places)
 	})
 }
 
@@ -260,8 +257,8 @@ func TestB18_AClosedSessionIsAnErrorAndNeverAHang(t *testing.T) {
 		go func() { _, err := l.Lock(context.Background()); waiting <- err }()
 		synctest.Wait()
 		require.NoError(w, h.Close(w.Context()))
-		require.ErrorIs(w, <-waiting, session.ErrClosed)
-		<-l.Done()
+		require.ErrorIs(w, within(w, time.Second, waiting), session.ErrClosed)
+		within(w, time.Second, l.Done())
 		require.ErrorIs(w, l.Err(), session.ErrClosed)
 		_, err := l.Lock(w.Context())
 		require.ErrorIs(w, err, session.ErrClosed)
@@ -292,13 +289,7 @@ func TestAReleaseWakesOneWaiter(t *testing.T) {
 		require.NoError(w, g.Release(w.Context()))
 		within(w, time.Second, line[0].Acquired())
 		synctest.Wait()
-		requests, events := 0, 0
-		for _, r := range w.server.Journal() {
-			if r.Op != zktest.OpPing && r.Op != zktest.OpSync {
-				requests++
-			}
-			events += r.Fired
-		}
+		requests, events := w.traffic()
 		require.LessOrEqual(w, requests, 2, "the deletion, and a listing at most")
 		require.LessOrEqual(w, events, 2, "the releaser's own watch and its successor's")
 	})

@@ -1,7 +1,6 @@
 package lock_test
 
 import (
-	"context"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -31,11 +30,7 @@ func TestB05_B06_PartitionEndsTheHoldBeforeTheNextIsGranted(t *testing.T) {
 				b.Acquire()
 				time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Second))))
 				heal := ha.machine.Partition()
-				select {
-				case <-g.Done():
-				case <-b.Acquired():
-					w.Fatalf("seed %d, round %d: the next was granted while the hold stood: overlap", seed, round)
-				}
+				require.False(w, first(w, time.Minute, g.Done(), b.Acquired()), "seed %d, round %d: the next was granted while the hold stood: overlap", seed, round)
 				lost := time.Now()
 				require.False(w, g.Valid())
 				require.ErrorIs(w, g.Err(), session.ErrUntrusted)
@@ -64,30 +59,13 @@ func TestB44_AnIsolatedServerEndsTheHoldBeforeTheNextIsGranted(t *testing.T) {
 				b.Acquire()
 				time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Second))))
 				heal := w.server.Isolate()
-				select {
-				case <-g.Done():
-				case <-b.Acquired():
-					w.Fatalf("seed %d, round %d: overlap", seed, round)
-				}
+				require.False(w, first(w, time.Minute, g.Done(), b.Acquired()), "seed %d, round %d: overlap", seed, round)
 				within(w, time.Minute, b.Acquired())
 				heal()
 				require.NoError(w, b.Release(w.Context()))
 			}
 		}, zktest.WithServers(2))
 	}
-}
-
-func (w *world) hostOn(name string, servers []string) *host {
-	w.Helper()
-	machine := w.server.Host(name)
-	s, err := session.Open(w.Context(), servers, session.WithDialer(machine.Dialer()), session.WithTimeout(6*time.Second))
-	require.NoError(w, err)
-	w.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		_ = s.Close(ctx)
-	})
-	return &host{s, machine}
 }
 
 // B01, B02, B15, B25: after an expiry the standing intent wins again, on a znode of the new epoch, without a call by the application.
@@ -121,8 +99,7 @@ func TestASilentlyReplacedSessionEndsTheHold(t *testing.T) {
 	inBubble(t, func(w *world) {
 		ha := w.host("a")
 		a := w.lock(ha)
-		a.Acquire()
-		g := within(w, time.Second, a.Acquired())
+		g := w.granted(a)
 		w.server.ExpireSilently(ha.Status().SessionID)
 		within(w, time.Minute, g.Done())
 		next := within(w, time.Minute, a.Acquired())
@@ -139,10 +116,8 @@ func TestB07_ADisconnectionCostsNothing(t *testing.T) {
 		ha, hb, hc := w.host("a"), w.host("b"), w.host("c")
 		a, b, c := w.lock(ha), w.lock(hb), w.lock(hc)
 		g := w.held(a)
-		b.Acquire()
-		synctest.Wait()
-		c.Acquire()
-		synctest.Wait()
+		w.queued(b)
+		w.queued(c)
 		before := w.server.Dump()
 		for _, h := range []*host{ha, hb, hc} {
 			w.server.Disconnect(h.Status().SessionID)
@@ -165,10 +140,7 @@ func TestARestartOfTheServerEndsNoEpoch(t *testing.T) {
 		hosts := []*host{w.host("a"), w.host("b"), w.host("c")}
 		var locks []*lock.Lock
 		for _, h := range hosts {
-			l := w.lock(h)
-			l.Acquire()
-			synctest.Wait()
-			locks = append(locks, l)
+			locks = append(locks, w.queued(w.lock(h)))
 		}
 		g := within(w, time.Second, locks[0].Acquired())
 		time.Sleep(10 * time.Second)
@@ -199,10 +171,8 @@ func TestTheEndOfTrustEndsThePossessionNotTheEpoch(t *testing.T) {
 	inBubble(t, func(w *world) {
 		ha := w.host("a")
 		a, b := w.lock(ha), w.lock(w.host("b"))
-		a.Acquire()
-		g := within(w, time.Second, a.Acquired())
-		b.Acquire()
-		synctest.Wait()
+		g := w.granted(a)
+		w.queued(b)
 		heal := ha.machine.Partition()
 		within(w, time.Minute, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrUntrusted)
@@ -223,10 +193,8 @@ func TestB12_AWaiterWhoseZnodeIsDeletedStandsAgain(t *testing.T) {
 		ha := w.host("a")
 		a, b, c := w.lock(ha), w.lock(w.host("b")), w.lock(w.host("c"))
 		g := w.held(a)
-		b.Acquire()
-		synctest.Wait()
-		c.Acquire()
-		synctest.Wait()
+		w.queued(b)
+		w.queued(c)
 		line, err := a.Contenders(w.Context())
 		require.NoError(w, err)
 		require.NoError(w, ha.Delete(w.Context(), line[1].Path, -1))
@@ -246,8 +214,7 @@ func TestB13_ADeletedHolderLearnsAtOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		ha := w.host("a")
 		a := w.lock(ha)
-		a.Acquire()
-		g := within(w, time.Second, a.Acquired())
+		g := w.granted(a)
 		require.NoError(w, w.host("admin").Delete(w.Context(), g.Path(), -1))
 		synctest.Wait()
 		require.ErrorIs(w, g.Err(), session.ErrDeleted)
@@ -270,8 +237,7 @@ func TestB38_AGrantThatEndsUnreceivedIsWithdrawn(t *testing.T) {
 		require.NoError(w, g.Err())
 		require.Equal(w, ha.Status().SessionID, g.Sequencer().SessionID)
 		require.NoError(w, a.Release(w.Context()))
-		a.Acquire()
-		synctest.Wait()
+		w.queued(a)
 		require.NoError(w, a.Release(w.Context()))
 		never(w, a.Acquired(), "a released grant on offer")
 	})
@@ -284,12 +250,11 @@ func TestClosingTheSessionHandsOverAtOnce(t *testing.T) {
 		ha := w.host("a")
 		a, b := w.lock(ha), w.lock(w.host("b"))
 		g := w.held(a)
-		b.Acquire()
-		synctest.Wait()
+		w.queued(b)
 		began := time.Now()
 		require.NoError(w, ha.Close(w.Context()))
 		require.ErrorIs(w, g.Err(), session.ErrClosed)
-		<-b.Acquired()
+		within(w, time.Second, b.Acquired())
 		require.Zero(w, time.Since(began))
 	})
 }

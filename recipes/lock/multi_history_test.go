@@ -61,7 +61,7 @@ func (hs histories) client(ctx context.Context, t *testing.T, id int, rng *rand.
 		if err != nil {
 			return
 		}
-		ended := hs.hold(id, g, asked)
+		ended := hs.hold(t, id, g, asked)
 		pause(ctx, rng, 20*time.Millisecond)
 		release, cancel := context.WithTimeout(ctx, time.Second)
 		_ = g.Release(release)
@@ -71,13 +71,14 @@ func (hs histories) client(ctx context.Context, t *testing.T, id int, rng *rand.
 }
 
 // hold notes the grant of each part, and its end, for which the caller waits.
-func (hs histories) hold(id int, g *lock.MultiGrant, asked int64) *sync.WaitGroup {
+func (hs histories) hold(t *testing.T, id int, g *lock.MultiGrant, asked int64) *sync.WaitGroup {
+	t.Helper()
 	var ended sync.WaitGroup
 	for _, part := range g.Grants() {
 		h := hs[part.Path()[:len(multiPaths[0])]]
 		h.note(&h.locks, id, "grant", part.Token(), asked, h.now())
 		ended.Go(func() {
-			<-part.Done()
+			awaitEnd(t, part.Done())
 			at := h.now()
 			h.note(&h.locks, id, "end", part.Token(), at, at)
 		})

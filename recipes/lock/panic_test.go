@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,8 +21,7 @@ func TestAPanicEndsThePossessionAndKeepsTheIntent(t *testing.T) {
 	inBubble(t, func(w *world) {
 		h := w.host("a")
 		a, other := w.lock(h), w.lock(w.host("b"))
-		a.Acquire()
-		g := within(w, time.Second, a.Acquired())
+		g := w.granted(a)
 		a.Crash("a bug")
 		within(w, time.Second, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrRestarted)
@@ -49,8 +49,7 @@ func TestAPanicOfAWaiterKeepsItsPlaceAndItsCallers(t *testing.T) {
 			got <- g
 		}()
 		synctest.Wait()
-		c.Acquire()
-		synctest.Wait()
+		w.queued(c)
 		b.Crash(errors.New("a bug"))
 		time.Sleep(time.Second)
 		require.Equal(w, 3, w.nodes())
@@ -67,8 +66,7 @@ func TestTooManyPanicsEndTheLockAndNothingElse(t *testing.T) {
 	inBubble(t, func(w *world) {
 		h := w.host("a")
 		a, b := w.lock(h), w.lock(h)
-		a.Acquire()
-		within(w, time.Second, a.Acquired())
+		w.granted(a)
 		boom := errors.New("boom")
 		for range 20 {
 			a.Crash(boom)
@@ -89,37 +87,61 @@ func TestTooManyPanicsEndTheLockAndNothingElse(t *testing.T) {
 // Whatever is under way when the actor panics, and however often: the intent goes on, one znode stands, nothing is left behind.
 func TestAPanicAtAnyMoment(t *testing.T) {
 	t.Parallel()
+	crashing(t, func(w *world, k int, crash func(h *host, l *lock.Lock)) {
+		ha := w.host("a")
+		a, b := w.lock(ha), w.lock(w.host("b"))
+		w.survivesPanic(k, a, b, func() { crash(ha, a) })
+	})
+}
+
+// crashing runs a test again and again, until a lock's actor has crashed at each request that it makes once the test has called crash; with requests that are
+// served at once, that are served and whose connection breaks then, and that take their time.
+func crashing(t *testing.T, test func(w *world, k int, crash func(h *host, l *lock.Lock))) {
+	t.Helper()
 	for _, fate := range []zktest.Verdict{zktest.Pass, zktest.CutAfter, zktest.Delay(time.Second)} {
 		for k, met := 1, true; met; k++ {
 			inBubble(t, func(w *world) {
-				ha := w.host("a")
-				a, b := w.lock(ha), w.lock(w.host("b"))
-				before := w.held(b)
-				id, n := ha.Status().SessionID, 0
-				w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
-					if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpSync || r.Op == zktest.OpConnect {
-						return zktest.Pass
-					}
-					if n++; n != k {
-						return zktest.Pass
-					}
-					a.Crash("at request")
-					return fate
-				}))
-				a.Acquire()
-				time.Sleep(3 * time.Second)
-				require.Equal(w, 2, w.nodes(), "k=%d", k)
-				require.NoError(w, before.Release(w.Context()))
-				g := within(w, time.Minute, a.Acquired())
-				require.Equal(w, 1, w.nodes(), "k=%d", k)
-				require.NoError(w, g.Release(w.Context()))
-				require.NoError(w, a.Release(w.Context()))
-				time.Sleep(3 * time.Second)
-				require.NoError(w, w.held(b).Release(w.Context()), "k=%d", k)
-				require.NoError(w, a.Close(w.Context()))
-				require.Zero(w, w.nodes(), "k=%d", k)
-				met = n >= k
+				var reached func() bool
+				test(w, k, func(h *host, l *lock.Lock) { reached, _ = w.crashAt(h, l, k, fate) })
+				met = reached()
 			})
 		}
 	}
+}
+
+// crashAt has an actor crash at the k-th request of its session, which meets a fate. It tells whether it came to that.
+func (w *world) crashAt(h *host, l *lock.Lock, k int, fate zktest.Verdict) (met func() bool, stop func()) {
+	id := h.Status().SessionID
+	var n atomic.Int64 // the server's goroutines count, and the test reads
+	stop = w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpSync || r.Op == zktest.OpConnect {
+			return zktest.Pass
+		}
+		if n.Add(1) != int64(k) {
+			return zktest.Pass
+		}
+		l.Crash("at request")
+		return fate
+	})
+	w.Cleanup(stop)
+	return func() bool { return n.Load() >= int64(k) }, stop
+}
+
+// survivesPanic: a waits for b, holds and releases, and its actor crashes meanwhile. Its intent goes on, on one znode, and nothing is left behind.
+func (w *world) survivesPanic(k int, a, b *lock.Lock, crash func()) {
+	w.Helper()
+	before := w.held(b)
+	crash()
+	a.Acquire()
+	time.Sleep(3 * time.Second)
+	require.Equal(w, 2, w.nodes(), "k=%d", k)
+	require.NoError(w, before.Release(w.Context()))
+	g := within(w, time.Minute, a.Acquired())
+	require.Equal(w, 1, w.nodes(), "k=%d", k)
+	require.NoError(w, g.Release(w.Context()))
+	require.NoError(w, a.Release(w.Context()))
+	time.Sleep(3 * time.Second)
+	require.NoError(w, w.held(b).Release(w.Context()), "k=%d", k)
+	require.NoError(w, a.Close(w.Context()))
+	require.Zero(w, w.nodes(), "k=%d", k)
 }

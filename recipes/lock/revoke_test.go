@@ -2,7 +2,6 @@ package lock_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -33,8 +32,7 @@ func TestB76_Revoke(t *testing.T) {
 			require.NoError(w, g.Release(w.Context()))
 		}
 		g := w.held(a)
-		b.Acquire()
-		synctest.Wait()
+		w.queued(b)
 		line, err := b.Contenders(w.Context())
 		require.NoError(w, err)
 		require.NoError(w, lock.Revoke(w.Context(), admin, line[1].Path))
@@ -59,7 +57,11 @@ func TestBreak(t *testing.T) {
 
 		polite := w.held(a)
 		go func() {
-			<-polite.Revoked()
+			select {
+			case <-polite.Revoked():
+			case <-time.After(time.Minute):
+				w.Error("it is never told")
+			}
 			time.Sleep(time.Second)
 			if err := polite.Release(w.Context()); err != nil {
 				w.Error(err)

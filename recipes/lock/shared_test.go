@@ -11,7 +11,6 @@ import (
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 func (w *world) reader(h *host, opts ...lock.Option) *lock.Lock {
@@ -25,14 +24,6 @@ func (w *world) writer(h *host, opts ...lock.Option) *lock.Lock {
 	w.Helper()
 	l, err := lock.NewWrite(h.Session, path, opts...)
 	require.NoError(w, err)
-	return l
-}
-
-// queued states the intent and sees to it that it stands in line.
-func (w *world) queued(l *lock.Lock) *lock.Lock {
-	w.Helper()
-	l.Acquire()
-	synctest.Wait()
 	return l
 }
 
@@ -197,17 +188,6 @@ func TestI8_ASharedReleaseWakesThoseWhoCanProceed(t *testing.T) {
 			never(w, r.Acquired(), "a reader beside a writer")
 		}
 	})
-}
-
-// traffic counts requests, and watch events, since the journal was cleared.
-func (w *world) traffic() (requests, events int) {
-	for _, r := range w.server.Journal() {
-		if r.Op != zktest.OpPing && r.Op != zktest.OpSync {
-			requests++
-		}
-		events += r.Fired
-	}
-	return requests, events
 }
 
 // Curator's and kazoo's shared contenders, and everybody's exclusive ones, are waited for as what they are.

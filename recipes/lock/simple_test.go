@@ -11,7 +11,6 @@ import (
 
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
@@ -38,8 +37,7 @@ func TestSimpleExcludesAPlainCreate(t *testing.T) {
 		require.NoError(w, err)
 		require.Len(w, line, 1)
 		require.Equal(w, other.Status().SessionID, line[0].SessionID)
-		l.Acquire()
-		synctest.Wait()
+		w.queued(l)
 		never(w, l.Acquired(), "two hold")
 		_, err = other.Set(w.Context(), controller, []byte("unlock"), -1) // none of our business
 		require.NoError(w, err)
@@ -123,17 +121,16 @@ func TestSimpleAsEveryLock(t *testing.T) {
 			return nil
 		}))
 		places := l.Standing(w.Context())
-		require.Equal(w, lock.Standing{}, <-places)
+		require.Equal(w, lock.Standing{}, within(w, time.Second, places))
 		g := w.held(w.simple(w.host("b")))
-		l.Acquire()
-		synctest.Wait()
-		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, <-places)
+		w.queued(l)
+		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, within(w, time.Second, places))
 		_, err := l.TryLock(w.Context())
 		require.ErrorIs(w, err, lock.ErrHeld)
 		require.NoError(w, g.Release(w.Context()))
 		within(w, time.Second, l.Acquired())
 		synctest.Wait()
-		require.Equal(w, lock.Standing{Phase: lock.Held}, <-places)
+		require.Equal(w, lock.Standing{Phase: lock.Held}, within(w, time.Second, places))
 		require.NoError(w, l.Close(w.Context()))
 		require.NotContains(w, w.server.Dump(), controller)
 	})
@@ -145,13 +142,12 @@ func TestSimpleEndsWithTrust(t *testing.T) {
 	inBubble(t, func(w *world) {
 		h := w.host("a")
 		l := w.simple(h)
-		l.Acquire()
-		g := within(w, time.Second, l.Acquired())
+		g := w.granted(l)
 		rival := w.simple(w.host("b"))
 		rival.Acquire()
 		time.Sleep(time.Minute)
 		heal := h.machine.Partition()
-		<-g.Done()
+		within(w, time.Minute, g.Done())
 		ended := time.Now()
 		require.ErrorIs(w, g.Err(), session.ErrUntrusted)
 		next := within(w, time.Minute, rival.Acquired())
@@ -192,15 +188,13 @@ func TestSimplePanics(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		a, b := w.simple(w.host("a")), w.simple(w.host("b"))
-		a.Acquire()
-		g := within(w, time.Second, a.Acquired())
+		g := w.granted(a)
 		a.Crash("a bug")
 		within(w, time.Second, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrRestarted)
 		next := within(w, time.Minute, a.Acquired())
 		require.Greater(w, next.Token(), g.Token())
-		b.Acquire()
-		synctest.Wait()
+		w.queued(b)
 		b.Crash(errors.New("another"))
 		time.Sleep(time.Second)
 		never(w, b.Acquired(), "two hold")
@@ -214,37 +208,22 @@ func TestSimplePanics(t *testing.T) {
 // Whatever is under way when the actor panics: the intent goes on, and nothing is left behind.
 func TestSimplePanicsAtAnyMoment(t *testing.T) {
 	t.Parallel()
-	for _, fate := range []zktest.Verdict{zktest.Pass, zktest.CutAfter, zktest.Delay(time.Second)} {
-		for k, met := 1, true; met; k++ {
-			inBubble(t, func(w *world) {
-				ha := w.host("a")
-				a, b := w.simple(ha), w.simple(w.host("b"))
-				before := w.held(b)
-				id, n := ha.Status().SessionID, 0
-				w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
-					if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpSync || r.Op == zktest.OpConnect {
-						return zktest.Pass
-					}
-					if n++; n != k {
-						return zktest.Pass
-					}
-					a.Crash("at request")
-					return fate
-				}))
-				a.Acquire()
-				time.Sleep(3 * time.Second)
-				require.NoError(w, before.Release(w.Context()))
-				g := within(w, time.Minute, a.Acquired())
-				_ = g.Release(w.Context()) // lost, if the panic comes now
-				require.NoError(w, a.Release(w.Context()))
-				time.Sleep(3 * time.Second)
-				require.NoError(w, w.held(b).Release(w.Context()), "k=%d", k)
-				require.NoError(w, a.Close(w.Context()))
-				require.NotContains(w, w.server.Dump(), controller, "k=%d", k)
-				met = n >= k
-			})
-		}
-	}
+	crashing(t, func(w *world, k int, crash func(h *host, l *lock.Lock)) {
+		ha := w.host("a")
+		a, b := w.simple(ha), w.simple(w.host("b"))
+		before := w.held(b)
+		crash(ha, a)
+		a.Acquire()
+		time.Sleep(3 * time.Second)
+		require.NoError(w, before.Release(w.Context()))
+		g := within(w, time.Minute, a.Acquired())
+		_ = g.Release(w.Context()) // lost, if the panic comes now
+		require.NoError(w, a.Release(w.Context()))
+		time.Sleep(3 * time.Second)
+		require.NoError(w, w.held(b).Release(w.Context()), "k=%d", k)
+		require.NoError(w, a.Close(w.Context()))
+		require.NotContains(w, w.server.Dump(), controller, "k=%d", k)
+	})
 }
 
 func TestSimpleHistoryUnderFaults(t *testing.T) {

@@ -32,8 +32,7 @@ func TestAnEndThatNobodyConfirmedIsNotReportedAsOne(t *testing.T) {
 					inBubble(t, func(w *world) {
 						h := w.host("a")
 						l := w.lock(h, lock.WithLayout(layout))
-						l.Acquire()
-						g := within(w, time.Second, l.Acquired())
+						g := w.granted(l)
 						h.machine.Partition()
 						ended := make(chan error, 1)
 						go func() { ended <- end(l, g) }()

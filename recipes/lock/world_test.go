@@ -45,9 +45,14 @@ type host struct {
 
 func (w *world) host(name string, opts ...session.Option) *host {
 	w.Helper()
+	return w.hostOn(name, w.server.Hosts(), opts...)
+}
+
+func (w *world) hostOn(name string, servers []string, opts ...session.Option) *host {
+	w.Helper()
 	machine := w.server.Host(name)
 	opts = append([]session.Option{session.WithDialer(machine.Dialer()), session.WithTimeout(6 * time.Second), session.WithSystem(w.system)}, opts...)
-	s, err := session.Open(w.Context(), w.server.Hosts(), opts...)
+	s, err := session.Open(w.Context(), servers, opts...)
 	require.NoError(w, err)
 	w.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -72,6 +77,21 @@ func (w *world) held(l *lock.Lock) *lock.Grant {
 	return g
 }
 
+// queued states the intent and sees to it that it stands in line.
+func (w *world) queued(l *lock.Lock) *lock.Lock {
+	w.Helper()
+	l.Acquire()
+	synctest.Wait()
+	return l
+}
+
+// granted states the intent and receives what comes of it at once. The intent goes on standing, which one of held does not.
+func (w *world) granted(l *lock.Lock) *lock.Grant {
+	w.Helper()
+	l.Acquire()
+	return within(w, time.Second, l.Acquired())
+}
+
 // nodes counts the contenders in the tree.
 func (w *world) nodes() int {
 	n := 0
@@ -81,6 +101,17 @@ func (w *world) nodes() int {
 		}
 	}
 	return n
+}
+
+// traffic counts requests, and watch events, since the journal was cleared.
+func (w *world) traffic() (requests, events int) {
+	for _, r := range w.server.Journal() {
+		if r.Op != zktest.OpPing && r.Op != zktest.OpSync {
+			requests++
+		}
+		events += r.Fired
+	}
+	return requests, events
 }
 
 // never fails if the channel delivers while everything settles.
@@ -102,6 +133,36 @@ func within[T any](w *world, d time.Duration, c <-chan T) T {
 		return v
 	case <-time.After(d):
 		w.Fatalf("nothing within %v\n%s", d, w.server.Dump())
+		panic("unreachable")
+	}
+}
+
+// drained receives whatever comes until the channel closes, which has to be soon.
+func drained[T any](w *world, c <-chan T) {
+	w.Helper()
+	limit := time.After(time.Minute)
+	for {
+		select {
+		case _, open := <-c:
+			if !open {
+				return
+			}
+		case <-limit:
+			w.Fatalf("it has not closed\n%s", w.server.Dump())
+		}
+	}
+}
+
+// first receives from whichever of two delivers first, in at most d of virtual time, and tells whether that was the second.
+func first[T, U any](w *world, d time.Duration, a <-chan T, b <-chan U) (second bool) {
+	w.Helper()
+	select {
+	case <-a:
+		return false
+	case <-b:
+		return true
+	case <-time.After(d):
+		w.Fatalf("neither within %v\n%s", d, w.server.Dump())
 		panic("unreachable")
 	}
 }

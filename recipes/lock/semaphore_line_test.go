@@ -1,0 +1,146 @@
+package lock_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/lock"
+)
+
+// Order is strict: who wants much is not starved by those behind who want little.
+func TestASemaphoreIsStrictlyInOrder(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		one, most, little := w.semaphore(w.host("a"), 3), w.semaphore(w.host("b"), 3, lock.WithWeight(3)), w.semaphore(w.host("c"), 3)
+		g := w.held(one)
+		w.queued(most)
+		w.queued(little)
+		never(w, little.Acquired(), "it overtook the one who wants more")
+		require.NoError(w, g.Release(w.Context()))
+		within(w, time.Second, most.Acquired())
+		never(w, little.Acquired(), "more than the limit")
+		require.NoError(w, most.Release(w.Context()))
+		within(w, time.Second, little.Acquired())
+	})
+}
+
+// B29: two who want three of four. One has them, then the other; nobody has a part.
+func TestB29_AllPermitsAtOnceOrNone(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		a, b, c := w.semaphore(w.host("a"), 4, lock.WithWeight(3)), w.semaphore(w.host("b"), 4, lock.WithWeight(3)), w.semaphore(w.host("c"), 4)
+		a.Acquire()
+		w.queued(b)
+		winner, other := a, b
+		if first(w, time.Minute, a.Acquired(), b.Acquired()) {
+			winner, other = b, a
+		}
+		never(w, other.Acquired(), "six of four")
+		_, err := c.TryLock(w.Context())
+		require.ErrorIs(w, err, lock.ErrHeld, "the second stands ahead")
+		require.NoError(w, winner.Release(w.Context()))
+		within(w, time.Second, other.Acquired())
+		_, err = c.TryLock(w.Context())
+		require.NoError(w, err, "the fourth is free")
+	})
+}
+
+// B30 [kazoo#429]: a try finds what is free, whoever else is being granted at the same moment.
+func TestB30_ATryFindsWhatIsFree(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		const permits = 8
+		defer w.server.Intercept(w.slowly(30))()
+		won := make(chan error, permits)
+		for i := range permits {
+			l := w.semaphore(w.host(string(rune('a'+i))), permits)
+			go func() { _, err := l.TryLock(w.Context()); won <- err }()
+		}
+		for range permits {
+			require.NoError(w, within(w, time.Minute, won))
+		}
+		_, err := w.semaphore(w.host("last"), permits).TryLock(w.Context())
+		require.ErrorIs(w, err, lock.ErrHeld)
+		time.Sleep(time.Second)
+		require.Equal(w, permits, w.nodes())
+	})
+}
+
+// A predecessor that becomes a holder is no lost wake-up: its successor, which watched it, is the head from then on.
+func TestTheSuccessorOfANewHolderIsTheHead(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		heavy := w.held(w.semaphore(w.host("a"), 3, lock.WithWeight(2)))
+		light := w.held(w.semaphore(w.host("b"), 3))
+		b, c := w.queued(w.semaphore(w.host("c"), 3, lock.WithWeight(2))), w.queued(w.semaphore(w.host("d"), 3))
+		never(w, b.Acquired(), "more than the limit")
+		require.NoError(w, heavy.Release(w.Context()))
+		within(w, time.Second, b.Acquired())
+		never(w, c.Acquired(), "more than the limit")
+		require.NoError(w, light.Release(w.Context()))
+		within(w, time.Second, c.Acquired())
+	})
+}
+
+func TestExclusiveAndSharedLocksBesideASemaphore(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		s, l := w.semaphore(w.host("a"), 3), w.lock(w.host("b"))
+		g := w.held(s)
+		w.queued(l)
+		never(w, l.Acquired(), "an exclusive lock beside a permit")
+		other := w.queued(w.semaphore(w.host("c"), 3))
+		never(w, other.Acquired(), "a permit behind an exclusive lock")
+		require.NoError(w, g.Release(w.Context()))
+		within(w, time.Second, l.Acquired())
+		never(w, other.Acquired(), "a permit beside an exclusive lock")
+		require.NoError(w, l.Release(w.Context()))
+		within(w, time.Second, other.Acquired())
+		_, err := s.Lock(w.held(s).Context())
+		require.ErrorIs(w, err, lock.ErrDeadlock)
+	})
+}
+
+// I8: a release wakes the head of the waiters, and with each that is granted his successor; nobody else.
+func TestI8_AReleasedPermitWakesThoseWhoFit(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		const permits = 4
+		holder := w.held(w.semaphore(w.host("holder"), permits, lock.WithWeight(permits)))
+		hosts := []*host{w.host("a"), w.host("b"), w.host("c")}
+		var line []*lock.Lock
+		for i := range 60 {
+			line = append(line, w.queued(w.semaphore(hosts[i%3], permits)))
+		}
+		w.server.ClearJournal()
+		require.NoError(w, holder.Release(w.Context()))
+		for _, l := range line[:permits] {
+			within(w, time.Second, l.Acquired())
+		}
+		synctest.Wait()
+		never(w, line[permits].Acquired(), "more than the limit")
+		requests, events := w.traffic()
+		// Each who is granted: his own watch and the successor's fire by the mark, and the successor is woken. The head's and the releaser's come on top.
+		require.LessOrEqual(w, events, 2*permits+3)
+		require.LessOrEqual(w, requests, 6*(permits+1), "of sixty who wait")
+	})
+}
+
+// The uncontended cycle costs five requests at most once the limit is known; one less if it is released before the own znode's read was sent.
+func TestAnUncontendedPermitIsFiveRequestsAtMost(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		l := w.semaphore(w.host("a"), 2)
+		require.NoError(w, w.held(l).Release(w.Context()))
+		synctest.Wait()
+		w.server.ClearJournal()
+		require.NoError(w, w.held(l).Release(w.Context()))
+		synctest.Wait()
+		requests, _ := w.traffic()
+		require.LessOrEqual(w, requests, 5, "create and list; the mark; read own; delete")
+		require.GreaterOrEqual(w, requests, 4, "without the read")
+	})
+}
