@@ -79,6 +79,21 @@ func TestWithoutServers(t *testing.T) {
 	require.ErrorContains(t, run(t.Context(), slog.New(slog.DiscardHandler), nil, "one", address(t)), "servers")
 }
 
+// A term that ends before its first report is no failure of the service: it stands again.
+func TestATermThatEndsAtOnceFailsNobody(t *testing.T) {
+	t.Parallel()
+	srv := zktest.Start(t)
+	sess, err := session.Open(t.Context(), srv.Servers())
+	require.NoError(t, err)
+	defer sess.Close(t.Context())
+	leader, err := election.New(sess, "/reports/leader")
+	require.NoError(t, err)
+	term, err := leader.Lead(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, term.Resign(t.Context()))
+	require.NoError(t, write(term.Context(), sess, term, "one"))
+}
+
 // The test that the page ends with.
 
 func TestTheLeaderStopsBeforeAnotherCanLead(t *testing.T) {

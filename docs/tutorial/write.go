@@ -16,7 +16,7 @@ const reportPath = "/reports/latest"
 func write(ctx context.Context, sess *session.Session, term *election.Term, name string) error {
 	_, err := sess.Create(ctx, reportPath, nil, session.Parents())
 	if err != nil && !errors.Is(err, session.ErrNodeExists) {
-		return err
+		return over(ctx, err)
 	}
 	if err := term.Ready(ctx); err != nil { // from here on observers see that the leader is at work
 		return over(ctx, err)
