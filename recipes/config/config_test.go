@@ -30,7 +30,7 @@ func TestARendezvous(t *testing.T) {
 		first := open(w, w.session("first"), config.JSON[limits]())
 		written, err := first.Update(w.Context(), set(limits{Rate: 7}))
 		require.NoError(w, err)
-		s := <-got
+		s := within(w, time.Minute, got)
 		require.Equal(w, written, s)
 		require.Equal(w, 7, s.Value.Rate)
 		require.True(w, s.Good())
@@ -58,7 +58,7 @@ func TestNewWaitsForNothing(t *testing.T) {
 		synctest.Wait()
 		require.Equal(w, 3, c.Load().Value.Rate)
 		require.NoError(w, s.Close(w.Context()))
-		<-c.Done()
+		within(w, time.Second, c.Done())
 		_, err = config.New(s, path, config.JSON[limits]())
 		require.ErrorIs(w, err, session.ErrClosed)
 	})
@@ -98,21 +98,19 @@ func TestObserveGivesTheStatesInOrder(t *testing.T) {
 		c := open(w, s, config.JSON[limits]())
 		ctx, cancel := context.WithCancel(w.Context())
 		seen := c.Observe(ctx)
-		require.False(w, (<-seen).Present)
+		require.False(w, within(w, time.Second, seen).Present)
 		for i := range 5 {
 			_, err := c.Update(w.Context(), set(limits{Rate: i}))
 			require.NoError(w, err)
-			require.Equal(w, i, (<-seen).Value.Rate)
+			require.Equal(w, i, within(w, time.Second, seen).Value.Rate)
 		}
 		w.server.Disconnect(s.Status().SessionID)
-		require.True(w, (<-seen).Stale)
-		now := <-seen
+		require.True(w, within(w, time.Minute, seen).Stale)
+		now := within(w, time.Minute, seen)
 		require.False(w, now.Stale)
 		require.Equal(w, 4, now.Value.Rate)
 		cancel()
-		synctest.Wait()
-		_, there := <-seen
-		require.False(w, there)
+		closed(w, seen)
 	})
 }
 
@@ -134,7 +132,7 @@ func TestB69_AZnodeMadeAnewIsAnotherOne(t *testing.T) {
 		require.Equal(w, before.Version, now.Version)
 		require.Greater(w, now.Czxid, before.Czxid)
 		require.Equal(w, 2, now.Value.Rate)
-		require.Equal(w, now, <-seen)
+		require.Equal(w, now, within(w, time.Second, seen))
 	})
 }
 
@@ -262,17 +260,16 @@ func TestContextsAndEnds(t *testing.T) {
 		require.NoError(w, c.Err())
 		require.NoError(w, c.Close(w.Context()))
 		require.NoError(w, c.Close(w.Context()))
-		<-c.Done()
+		within(w, time.Second, c.Done())
 		require.ErrorIs(w, c.Err(), session.ErrClosed)
-		for range seen { // until it closes
-		}
+		drained(w, seen)
 		_, err = c.Await(w.Context())
 		require.ErrorIs(w, err, session.ErrClosed)
 		_, err = c.Update(w.Context(), func(s string) (string, error) { return s, nil })
 		require.ErrorIs(w, err, session.ErrClosed)
 		d := open(w, s, config.Text())
 		require.NoError(w, s.Close(w.Context()))
-		<-d.Done()
+		within(w, time.Second, d.Done())
 		require.ErrorIs(w, d.Err(), session.ErrClosed)
 		_, err = config.Open(w.Context(), s, path, config.Text())
 		require.ErrorIs(w, err, session.ErrClosed)

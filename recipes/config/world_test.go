@@ -79,3 +79,43 @@ func increment(l limits) (limits, error) {
 	l.Rate++
 	return l, nil
 }
+
+// within receives in at most d of virtual time.
+func within[T any](w *world, d time.Duration, c <-chan T) T {
+	w.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(d):
+		w.Fatalf("nothing within %v\n%s", d, w.server.Dump())
+		panic("unreachable")
+	}
+}
+
+// drained receives whatever comes until the channel closes, which has to be soon.
+func drained[T any](w *world, c <-chan T) {
+	w.Helper()
+	limit := time.After(time.Minute)
+	for {
+		select {
+		case _, open := <-c:
+			if !open {
+				return
+			}
+		case <-limit:
+			w.Fatalf("it has not closed\n%s", w.server.Dump())
+		}
+	}
+}
+
+// closed fails unless the channel has closed when everything has settled, and has nothing more to tell.
+func closed[T any](w *world, c <-chan T) {
+	w.Helper()
+	synctest.Wait()
+	select {
+	case v, open := <-c:
+		require.False(w, open, "%v", v)
+	default:
+		w.Fatal("it has not closed")
+	}
+}

@@ -173,7 +173,7 @@ func TestB37_CampaignAndRunGoOnAfterExpiry(t *testing.T) {
 			} else {
 				z.Expire(s.Status().SessionID)
 			}
-			<-inner.Done()
+			closes(t, inner.Done(), "the term's context")
 			return context.Cause(inner)
 		})
 		require.ErrorIs(t, err, context.Canceled)

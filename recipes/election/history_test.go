@@ -65,7 +65,11 @@ func TestHistoryUnderFaults(t *testing.T) {
 							case <-time.After(time.Duration(1+id) * time.Second):
 								all.Go(func() { _ = term.Resign(ctx) }) // beside it: Done closes first, and the moment counts
 							}
-							<-term.Done()
+							select {
+							case <-term.Done():
+							case <-time.After(time.Minute):
+								t.Error("a term that was resigned goes on")
+							}
 							at := time.Since(began)
 							note(id, "end", term.Token(), at, at)
 						case <-ctx.Done():

@@ -105,7 +105,7 @@ func TestRunTellsALossFromAFailure(t *testing.T) {
 		calls := 0
 		err := a.Run(patience(t), func(ctx context.Context, _ *election.Term) error {
 			z.Expire(s.Status().SessionID)
-			<-ctx.Done()
+			closes(t, ctx.Done(), "the term's context")
 			require.ErrorIs(t, context.Cause(ctx), session.ErrLost)
 			calls++
 			return answers[calls-1](ctx)

@@ -213,7 +213,7 @@ func running(t *testing.T, c cluster) {
 	why := errors.New("going home")
 	err = a.Run(ctx, func(ctx context.Context, _ *election.Term) error {
 		cancel(why)
-		<-ctx.Done()
+		closes(t, ctx.Done(), "the term's context")
 		return ctx.Err()
 	})
 	require.ErrorIs(t, err, why)

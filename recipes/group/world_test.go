@@ -116,3 +116,19 @@ func within[T any](w *world, d time.Duration, c <-chan T) T {
 		panic("unreachable")
 	}
 }
+
+// drained receives whatever comes until the channel closes, which has to be soon.
+func drained[T any](w *world, c <-chan T) {
+	w.Helper()
+	limit := time.After(time.Minute)
+	for {
+		select {
+		case _, open := <-c:
+			if !open {
+				return
+			}
+		case <-limit:
+			w.Fatalf("it has not closed\n%s", w.server.Dump())
+		}
+	}
+}

@@ -3,6 +3,7 @@ package naming_test
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,7 +17,7 @@ func TestCosts(t *testing.T) {
 		watcher, _ := w.names()
 		require.NoError(w, n.Bind(w.Context(), "db/primary", []byte("a")))
 		seen := watcher.Observe(w.Context(), "db/primary")
-		<-seen
+		within(w, time.Second, seen)
 		cost := func(f func()) (requests, fired int) {
 			synctest.Wait()
 			w.server.ClearJournal()
@@ -33,7 +34,7 @@ func TestCosts(t *testing.T) {
 		requests, fired := cost(func() { require.NoError(w, n.Bind(w.Context(), "db/primary", []byte("b"))) })
 		require.Equal(w, 3, requests, "Bind")
 		require.Equal(w, 1, fired)
-		require.Equal(w, "b", string((<-seen).Value))
+		require.Equal(w, "b", string(within(w, time.Second, seen).Value))
 		requests, _ = cost(func() { require.Equal(w, "b", means(w, n, "db/primary")) })
 		require.Equal(w, 2, requests, "Lookup")
 		requests, _ = cost(func() {

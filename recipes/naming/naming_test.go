@@ -18,54 +18,6 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-const root = "/names"
-
-// world is a server in memory and virtual time.
-type world struct {
-	*testing.T
-	server *zktest.Server
-}
-
-func inBubble(t *testing.T, f func(w *world)) {
-	t.Helper()
-	t.Parallel()
-	bubble(t, f)
-}
-
-func bubble(t *testing.T, f func(w *world)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		f(&world{t, zktest.Start(t, zktest.WithTick(500*time.Millisecond), zktest.WithSessionTimeouts(time.Second, time.Minute))})
-	})
-}
-
-func (w *world) names() (*naming.Names, *session.Session) {
-	w.Helper()
-	s, err := session.Open(w.Context(), w.server.Hosts(), session.WithDialer(w.server.Dialer()), session.WithTimeout(6*time.Second))
-	require.NoError(w, err)
-	w.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		_ = s.Close(ctx)
-	})
-	n, err := naming.New(s, root)
-	require.NoError(w, err)
-	return n, s
-}
-
-// means is the value of a name, "" if it means nothing.
-func means(w *world, n *naming.Names, name string) string {
-	w.Helper()
-	b, err := n.Lookup(w.Context(), name)
-	if err != nil {
-		require.ErrorIs(w, err, naming.ErrNotBound)
-		return ""
-	}
-	require.Equal(w, name, b.Name)
-	require.True(w, b.Bound)
-	return string(b.Value)
-}
-
 func TestANameMeansWhatItWasBoundTo(t *testing.T) {
 	inBubble(t, func(w *world) {
 		n, s := w.names()
@@ -122,25 +74,25 @@ func TestObserve(t *testing.T) {
 		other, _ := w.names()
 		ctx, cancel := context.WithCancel(w.Context())
 		seen := n.Observe(ctx, "db")
-		require.Equal(w, naming.Binding{Name: "db"}, <-seen)
+		require.Equal(w, naming.Binding{Name: "db"}, within(w, time.Second, seen))
 		for _, value := range []string{"a", "b"} {
 			require.NoError(w, other.Bind(w.Context(), "db", []byte(value)))
-			require.Equal(w, value, string((<-seen).Value))
+			require.Equal(w, value, string(within(w, time.Second, seen).Value))
 		}
 		require.NoError(w, other.Unbind(w.Context(), "db"))
-		require.False(w, (<-seen).Bound)
+		require.False(w, within(w, time.Second, seen).Bound)
 		require.NoError(w, other.Bind(w.Context(), "db", []byte("c")))
-		before := <-seen
+		before := within(w, time.Second, seen)
 		heal := w.server.Partition(s.Status().SessionID)
 		time.Sleep(5 * time.Second)
-		stale := <-seen
+		stale := within(w, time.Second, seen)
 		require.True(w, stale.Stale)
 		require.Equal(w, "c", string(stale.Value))
 		require.NoError(w, other.Unbind(w.Context(), "db"))
 		require.NoError(w, other.Bind(w.Context(), "db", []byte("d")))
 		heal()
 		time.Sleep(30 * time.Second)
-		now := <-seen
+		now := within(w, time.Second, seen)
 		require.Equal(w, before.Version, now.Version)
 		require.Greater(w, now.Czxid, before.Czxid)
 		require.Equal(w, "d", string(now.Value))
@@ -148,17 +100,14 @@ func TestObserve(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.NoError(w, other.Bind(w.Context(), "db", []byte("e")))
 		synctest.Wait()
-		require.Equal(w, "e", string((<-seen).Value), "after an expiry")
+		require.Equal(w, "e", string(within(w, time.Second, seen).Value), "after an expiry")
 		cancel()
-		for range seen { // until it closes
-		}
-		_, open := <-n.Observe(w.Context(), "")
-		require.False(w, open)
+		drained(w, seen)
+		closed(w, n.Observe(w.Context(), ""))
 		seen = n.Observe(w.Context(), "db")
-		<-seen
+		within(w, time.Second, seen)
 		require.NoError(w, s.Close(w.Context()))
-		for range seen { // until it closes
-		}
+		drained(w, seen)
 	})
 }
 

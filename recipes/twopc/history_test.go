@@ -115,7 +115,7 @@ func faulty(w *world, rng *rand.Rand, peers bool) {
 	for _, p := range processes {
 		require.NoError(w, p.host.Close(w.Context()))
 	}
-	all.Wait()
+	w.ended(&all)
 	commits, aborts := l.decided()
 	w.Logf("%d committed, %d aborted", commits, aborts)
 	require.Greater(w, commits, 20)

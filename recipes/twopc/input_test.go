@@ -88,8 +88,7 @@ func TestASecondSiteOfOneName(t *testing.T) {
 			second := w.site(other, "a")
 			within(w, time.Second, second.Done())
 			require.ErrorIs(w, second.Err(), twopc.ErrTaken)
-			_, open := <-second.Proposals()
-			require.False(w, open)
+			closed(w, second.Proposals())
 		}
 		require.NoError(w, first.Err())
 		c := w.coordinator(w.host("c"))

@@ -93,7 +93,7 @@ func (tr *trial) conclude(what string) {
 		require.NoError(tr, h.Close(ctx))
 		cancel()
 	}
-	tr.all.Wait()
+	tr.ended(&tr.all)
 }
 
 // strike lets something happen at the k-th request of somebody's session, pings and its end aside; it tells whether it came to that.

@@ -3,6 +3,7 @@ package twopc_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,5 +117,28 @@ func never[T any](w *world, c <-chan T, what string) {
 	case v := <-c:
 		w.Fatalf("%s: %v", what, v)
 	default:
+	}
+}
+
+// ended waits for all applications, which end with their sessions. One of them may wait for a decision, or for an end, that never comes.
+func (w *world) ended(all *sync.WaitGroup) {
+	w.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		all.Wait()
+	}()
+	within(w, 5*time.Minute, done)
+}
+
+// closed fails unless the channel has closed when everything has settled, and has nothing more to tell.
+func closed[T any](w *world, c <-chan T) {
+	w.Helper()
+	synctest.Wait()
+	select {
+	case v, open := <-c:
+		require.False(w, open, "%v", v)
+	default:
+		w.Fatal("it has not closed")
 	}
 }
