@@ -55,7 +55,8 @@ func inEachFate(t *testing.T, test func(w *world, k int, strike func(h *host))) 
 	}
 }
 
-// Whichever reply or request of two whole rounds is lost, of the one who opens and closes them or of another, everybody enters and leaves, and nothing is left behind.
+// Whichever reply or request of two whole rounds is lost, of the one who opens and closes them or of another, everybody enters and leaves, and nothing is
+// left behind.
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
 	for hit, at := range map[string]int{"first": 0, "last": 2} {

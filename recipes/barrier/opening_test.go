@@ -10,8 +10,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B60, GH-1290, K4, D1: a slow party, whose reads come long after the fast ones have come and gone as far as they can, still learns that its round was opened. The
-// others wait for it, and for nothing more.
+// B60, GH-1290, K4, D1: a slow party, whose reads come long after the fast ones have come and gone as far as they can, still learns that its round was
+// opened. The others wait for it, and for nothing more.
 func TestB60_FastLeaversDoNotStrandASlowEnterer(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
