@@ -6,3 +6,6 @@ func (i *Instance[P]) Occupy() (letGo func()) {
 	i.ref.Tell(poked{func() { <-occupied }})
 	return func() { close(occupied) }
 }
+
+// Claims is how many wishes are in the ledger.
+func (i *Instance[P]) Claims() int { return len(i.ledger.all()) }

@@ -46,10 +46,23 @@ func (h *host[P]) postpone(m message) bool {
 		}
 	case answered:
 		// Asked by the incarnation before, or none yet of this one.
+	case wanted:
+		// It is in the ledger, and the machine is told of all that is there when the recovery is done.
+	case withdrawn:
+		h.forsake(m.claim)
 	default:
 		h.pending = append(h.pending, m)
 	}
 	return true
+}
+
+// forsake settles a claim that was withdrawn before any machine knew of it: nothing can have come of it. The withdrawal of others is noted in the ledger, of
+// which the machine is told when the recovery is done. So nothing piles up, however long that takes and whatever is tried in vain meanwhile.
+func (h *host[P]) forsake(id machine.Claim) {
+	if c := h.ledger.find(id); c != nil && c.known == 0 {
+		h.ledger.remove(c)
+		c.settled.Close()
+	}
 }
 
 // onRecovered deletes what must not be taken over: znodes that a possession came of, and all but one of the others.
