@@ -51,6 +51,7 @@ type Config struct {
 // Startup says what the start of the application waits for.
 type Startup string
 
+// The ways to start.
 const (
 	// StartupWait connects within fx's start timeout, or the application does not start: the error names the servers and the cause.
 	StartupWait Startup = "wait"

@@ -18,14 +18,14 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Consume has n workers call fn with the items of the named [Queue], one each at a time, while the application runs. fn's context ends with the claim on the item;
-// it does not end because the application stops: then no item is taken any more, and those in hand are finished, within fx's stop timeout, after which
-// their contexts end too. nil from fn acknowledges the item; an error gives it back, to be delivered again. Under queue.WithAutoAck nothing is
-// acknowledged nor given back: an error is logged and counted, and the item is gone. A consumer that ends by itself shuts the application down, with exit code 1.
+// Consume has n workers call fn with the items of the named [Queue], one each at a time, while the application runs. fn's context ends with the claim on the
+// item; it does not end because the application stops: then no item is taken any more, and those in hand are finished, within fx's stop timeout, after which
+// their contexts end too. nil from fn acknowledges the item; an error gives it back, to be delivered again. Under queue.WithAutoAck nothing is acknowledged nor
+// given back: an error is logged and counted, and the item is gone. A consumer that ends by itself shuts the application down, with exit code 1.
 //
-// Each item is a span "troupe.consume" in the graph's trace.TracerProvider. Its metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged, returned,
-// lost (the claim was, before it was settled: somebody else gets the item), and under queue.WithAutoAck done and failed; and troupe.queue.duration, the seconds
-// that fn took.
+// Each item is a span "troupe.consume" in the graph's trace.TracerProvider. Its metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged,
+// returned, lost (the claim was, before it was settled: somebody else gets the item), and under queue.WithAutoAck done and failed; and troupe.queue.duration,
+// the seconds that fn took.
 func Consume(name string, n int, fn func(ctx context.Context, i *queue.Item) error, opts ...queue.ConsumeOption) fx.Option {
 	if err := usable("Consume", name); err != nil {
 		return fx.Error(err)

@@ -18,8 +18,9 @@ import (
 // Module provides *session.Session and *actors.System from a [Config] in the graph, and connects and closes them with the application. The session is the one
 // on which every named instance of this package is made. Config.Validate is called first; what it says ends the start.
 //
-// The graph's metric.MeterProvider gets troupe.session.connected, 1 while the session is connected and else 0; troupe.session.epoch, the number of the epoch; and
-// troupe.session.trust, for how many seconds the session may still be trusted if nothing more is heard. An idle session, which nothing depends on, lets that run down to 0.
+// The graph's metric.MeterProvider gets troupe.session.connected, 1 while the session is connected and else 0; troupe.session.epoch, the number of the epoch;
+// and troupe.session.trust, for how many seconds the session may still be trusted if nothing more is heard. An idle session, which nothing depends on, lets
+// that run down to 0.
 var Module = fx.Module("troupe", fx.Provide(newServices), fx.Invoke(func(*session.Session) {}))
 
 // surroundings is what the module finds in the graph.

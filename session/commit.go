@@ -11,6 +11,7 @@ import (
 // Commit carries out all operations, or none of them, like [Session.Multi], but only while the possession stands: ZooKeeper itself checks, in the same
 // transaction, that its znode is there. If it is not, or the possession was over before, the error is [ErrLost] and nothing was done. It is sent
 // once and in the possession's epoch only; if the answer is lost, it returns [ErrUnknownOutcome] when a read can tell. The results are those of ops.
+// Other errors are those of [Session.Multi], and [ErrUnsupported] for a [Whole] over several sessions.
 //
 // A transaction that was under way when the possession ended may have been carried out; then its znode still stood, and Commit tells so.
 func (h *Hold) Commit(ctx context.Context, ops ...Op) ([]Result, error) {

@@ -15,8 +15,8 @@ type read[T any] struct {
 // Get reads a znode's data. Like all reads it is answered by the server that the session is connected to, which may lag behind others, but never goes
 // back behind what this epoch has seen: see [Session.Sync]. Without a connection it waits for one. If the answer is lost, it is asked again: see [WithRetry].
 //
-// Errors of all reads: [ErrNoNode], but of Exists; [ErrNoAuth]; [ErrInvalidPath]; [ErrTooLarge]; [ErrSuspended] when the retries are used up; [ErrClosed], with the
-// cause if the session has failed; ctx's cause.
+// Errors of all reads: [ErrNoNode], but of Exists; [ErrNoAuth]; [ErrInvalidPath]; [ErrTooLarge]; [ErrSuspended] when the retries are used up; [ErrClosed], with
+// the cause if the session has failed; ctx's cause.
 func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
 	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[[]byte], err error) {
 		r.value, r.stat, err = c.Get(at, false)

@@ -28,8 +28,8 @@ func (t *Seat) List(number uint64, path string, watch bool, done func(Listed)) {
 	t.look(number, &ask{seat: t, key: watchKey{s.Path(path), watchChildren}, read: read, refuse: refuse}, watch)
 }
 
-// Read reads a znode. With watch, [Fired] tells of the next change of its data, or of its end. A znode that is missing is no error, and arms nothing. A contender of the
-// seat's own that it removes before the read with a watch was sent is not read any more: [ErrReleased].
+// Read reads a znode. With watch, [Fired] tells of the next change of its data, or of its end. A znode that is missing is no error, and arms nothing. A
+// contender of the seat's own that it removes before the read with a watch was sent is not read any more: [ErrReleased].
 func (t *Seat) Read(number uint64, path string, watch bool, done func(Seen)) {
 	s := t.session
 	refuse := func(err error) { done(Seen{Epoch: number, Path: path, Err: err}) }

@@ -8,8 +8,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Barrier is a gate that is raised or lowered: who waits passes when it is down. It stands as a znode of its own, a persistent one: it stays raised whatever becomes of the
-// process that raised it. A Barrier has nothing to close.
+// Barrier is a gate that is raised or lowered: who waits passes when it is down. It stands as a znode of its own, a persistent one: it stays raised whatever
+// becomes of the process that raised it. A Barrier has nothing to close.
 type Barrier struct {
 	session *session.Session
 	path    string
@@ -32,6 +32,7 @@ func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 }
 
 // Raise raises the barrier. One that is raised stays as it is, and that is no error. A lost answer is resolved by looking.
+// Errors: session.ErrNoAuth and whatever else ZooKeeper refuses; session.ErrClosed; ctx's cause.
 func (b *Barrier) Raise(ctx context.Context) error {
 	for {
 		_, err := b.session.Create(ctx, b.path, []byte(b.id), session.Parents())
@@ -54,7 +55,8 @@ func (b *Barrier) created(ctx context.Context) (bool, error) {
 	return exists, err
 }
 
-// Lower lowers the barrier. One that is down stays down, and that is no error. After a lost answer it is lowered again, so that it was down when Lower returns.
+// Lower lowers the barrier. One that is down stays down, and that is no error. After a lost answer it is lowered again, so that it was down when Lower returned
+// nil. Errors are those of Raise.
 func (b *Barrier) Lower(ctx context.Context) error {
 	for {
 		err := b.session.Delete(ctx, b.path, -1)
@@ -67,8 +69,8 @@ func (b *Barrier) Lower(ctx context.Context) error {
 	}
 }
 
-// Wait returns when the barrier is down, or was at some moment during the call: one that is lowered and raised again at once lets everyone pass who waited for it. ctx
-// bounds the wait. Other errors: session.ErrClosed, and what ZooKeeper refuses.
+// Wait returns when the barrier is down, or was at some moment during the call: one that is lowered and raised again at once lets everyone pass who waited for
+// it. ctx bounds the wait. Other errors: session.ErrClosed; session.ErrRestarted if the shared watch was given up; what ZooKeeper refuses.
 func (b *Barrier) Wait(ctx context.Context) error {
 	stat, raised, err := b.look(ctx)
 	if err != nil || !raised {
@@ -85,7 +87,8 @@ func (b *Barrier) look(ctx context.Context) (session.Stat, bool, error) {
 	return b.session.Exists(ctx, b.path)
 }
 
-// outlast waits for the end of the barrier that was created by a transaction. The watch is shared, and may tell first what was before that: so the end is confirmed.
+// outlast waits for the end of the barrier that was created by a transaction. The watch is shared, and may tell first what was before that: so the end is
+// confirmed.
 func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -107,8 +110,8 @@ func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
 	return session.ErrRestarted // the watch's actor failed too often, which the session has logged
 }
 
-// Lowered returns a channel that closes when the barrier that is up at the time of the call is down, even if another is raised at once; if none is up, that is now. It closes
-// as well when ctx or the session ends: look at them to tell.
+// Lowered returns a channel that closes when the barrier that is up at the time of the call is down, even if another is raised at once; if none is up, that is
+// now. It closes as well when ctx or the session ends: look at them to tell.
 func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 	down := notify.NewLatch()
 	go func() { // owned by ctx and the session, ends with the first of them or with the barrier
@@ -124,7 +127,8 @@ func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 	return down.C()
 }
 
-// Observe is a subscription to how the barrier stands: the present state first, then each change, replacing one that was not received. It closes when ctx or the session ends.
+// Observe is a subscription to how the barrier stands: the present state first, then each change, replacing one that was not received. It closes when ctx or
+// the session ends.
 func (b *Barrier) Observe(ctx context.Context) <-chan Position {
 	out := notify.NewLatest[Position]()
 	go func() { // owned by ctx and the session, ends with the first of them

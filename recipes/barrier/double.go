@@ -55,9 +55,9 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 }
 
 // Arrive states the intent to enter the next round, and returns at once. It is for one round: it survives disconnection, expiry and loss until a [Passage] was
-// received from [Double.Entered], and is to be stated again for the next. Until then, stating it again changes nothing. While this party is still in a round, the next begins
-// for it when that is over. If the round of the intent is broken, the Double is over, with [ErrBroken] as its Err: those who want to go on after that use
-// [Double.Enter], or make another.
+// received from [Double.Entered], and is to be stated again for the next. Until then, stating it again changes nothing. While this party is still in a round,
+// the next begins for it when that is over. If the round of the intent is broken, the Double is over, with [ErrBroken] as its Err: those who want to go on
+// after that use [Double.Enter], or make another.
 func (d *Double) Arrive() {
 	d.ledger.mu.Lock()
 	defer d.ledger.mu.Unlock()
@@ -70,9 +70,9 @@ func (d *Double) Arrive() {
 // Entered delivers one [Passage] for each [Double.Arrive]. The channel is the same every time, unbuffered, and never closes: watch [Double.Done] beside it.
 func (d *Double) Entered() <-chan *Passage { return d.entered.C() }
 
-// Enter waits until the round is open, for a passage of the caller's own. ctx bounds the wait, not the passage; if it ends first, this party withdraws, the others wait on, and
-// ctx's cause is returned. If the round was opened before that came through, this party is in, and leaves at once. Other errors: [ErrBroken], [ErrCrowd],
-// session.ErrClosed, and what ZooKeeper refuses. After an error the next Enter is for another round.
+// Enter waits until the round is open, for a passage of the caller's own. ctx bounds the wait, not the passage; if it ends first, this party withdraws, the
+// others wait on, and ctx's cause is returned. If the round was opened before that came through, this party is in, and leaves at once. Other errors:
+// [ErrBroken], [ErrCrowd], session.ErrClosed, and what ZooKeeper refuses. After an error the next Enter is for another round.
 func (d *Double) Enter(ctx context.Context) (*Passage, error) {
 	const op = "enter"
 	if err := context.Cause(ctx); err != nil {
@@ -100,15 +100,16 @@ func (d *Double) Enter(ctx context.Context) (*Passage, error) {
 	return o.passage, failed(op, d.path, o.err)
 }
 
-// Done closes when the Double is over: by Close, with its session, because the round of an [Double.Arrive] was broken, or because it failed for good. Err then says why.
+// Done closes when the Double is over: by Close, with its session, because the round of an [Double.Arrive] was broken, or because it failed for good. Err then
+// says why.
 func (d *Double) Done() <-chan struct{} { return d.host.Done() }
 
 // Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else the cause.
 func (d *Double) Err() error { return d.host.Err() }
 
-// Close ends the party: who waits withdraws (session.ErrClosed), who is inside departs (its passage ends with session.ErrClosed), and Close returns when ZooKeeper has confirmed
-// that nothing of it is left. It does not wait for the others, and no Left closes any more. If ctx ends first its error is returned; what is left is then
-// deleted in the background, until the epoch ends. It is idempotent.
+// Close ends the party: who waits withdraws (session.ErrClosed), who is inside departs (its passage ends with session.ErrClosed), and Close returns when
+// ZooKeeper has confirmed that nothing of it is left. It does not wait for the others, and no Left closes any more. If ctx ends first its error is returned;
+// what is left is then deleted in the background, until the epoch ends. It is idempotent.
 func (d *Double) Close(ctx context.Context) error {
 	ctx, cancel := d.beyond(ctx)
 	defer cancel()

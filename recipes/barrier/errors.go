@@ -14,8 +14,8 @@ var (
 	// ErrDiffering is why a round was broken (it comes with [ErrBroken]): its parties differ in how many they are to be.
 	ErrDiffering = double.ErrDiffering
 
-	// ErrCrowd: there are more parties than agreed. With [ErrBroken] more of them stood in an open round, and nobody entered. Without, all parties of the
-	// round are inside, and the one that gets this error is one too many. A process that was started anew before ZooKeeper has noticed the end of the one before is
+	// ErrCrowd: there are more parties than agreed. With [ErrBroken] more of them stood in an open round, and nobody entered. Without, all parties of the round
+	// are inside, and the one that gets this error is one too many. A process that was started anew before ZooKeeper has noticed the end of the one before is
 	// one too many as well, unless it has the same id: see [WithID].
 	ErrCrowd = double.ErrCrowd
 

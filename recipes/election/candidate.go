@@ -10,9 +10,9 @@ import (
 // Candidate is one participant in the election, of this process or of any other. Candidates of other libraries are among them; what they wrote into
 // their znode is taken for their ID.
 type Candidate struct {
-	Path      string // of its znode, for [Term.TransferTo]
-	ID        string
-	Data      []byte    // what it has proclaimed
+	Path      string    // of its znode, for [Term.TransferTo]
+	ID        string    // see [WithID]
+	Data      []byte    // that of [WithData], or what it has proclaimed since
 	Token     int64     // of its term, once it leads
 	SessionID int64     // the ZooKeeper session that it ends with
 	Since     time.Time // when it took its place, by the server's clock
@@ -22,6 +22,7 @@ type Candidate struct {
 }
 
 // Candidates lists who leads and who waits, in order. What was settled before the call is seen. An election that nobody ever stood in is empty.
+// Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
 func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
 		return nil, failed("candidates", e.path, err)

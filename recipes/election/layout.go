@@ -26,8 +26,8 @@ const (
 	// Kazoo is that of the Python library kazoo, whose Election is a lock ("<uuid>__lock__").
 	Kazoo
 
-	// LeaderElectionSupport is that of ZooKeeper's Java recipe of this name: "n_<number>", unprotected, with the ID for the host's name. Nothing else may be under
-	// the path: that recipe fails at any child that it cannot read.
+	// LeaderElectionSupport is that of ZooKeeper's Java recipe of this name: "n_<number>", unprotected, with the ID for the host's name. Nothing else may be
+	// under the path: that recipe fails at any child that it cannot read.
 	LeaderElectionSupport
 )
 

@@ -20,7 +20,8 @@ type Leadership struct {
 	Stale   bool   // the connection is down: so it was when last seen
 }
 
-// Current asks ZooKeeper who leads. What was settled before the call is seen. [ErrNoLeader] if nobody stands.
+// Current asks ZooKeeper who leads. What was settled before the call is seen. Errors: [ErrNoLeader] if nobody stands;
+// session.ErrNoAuth, session.ErrClosed, ctx's cause.
 func (e *Election) Current(ctx context.Context) (Leadership, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
 		return Leadership{}, failed("current", e.path, err)

@@ -11,8 +11,9 @@
 // # What it guarantees
 //
 //   - A [Membership] lives across epochs: after an expiry, a deletion by somebody else, or a crash of its actor it registers again, with the latest data.
-//   - One member of each id. A znode of the id that belongs to another ZooKeeper session is never taken for one's own. It may be that of one's own former session, or of a process
-//     that has died: it is given twice the session timeout, the time that a session like this one may take to expire. If it stands then, another member lives under the id, and the Membership ends with [ErrDuplicate].
+//   - One member of each id. A znode of the id that belongs to another ZooKeeper session is never taken for one's own. It may be that of one's own former
+//     session, or of a process that has died: it is given twice the session timeout, the time that a session like this one may take to expire. If it stands
+//     then, another member lives under the id, and the Membership ends with [ErrDuplicate].
 //   - A view is never older than the one before. While the connection is down it says so (Stale).
 //
 // # The states of a membership

@@ -27,7 +27,8 @@ type Member struct {
 	ID   string // the name of its znode: unique in the group
 	Data []byte // receivers of views share them, and must not change them
 
-	// In views: the transaction that registered it, larger for each registration; the ZooKeeper session that it belongs to; when it registered, by the server's clock.
+	// In views: the transaction that registered it, larger for each registration; the ZooKeeper session that it belongs to; when it registered, by the server's
+	// clock.
 	Token     int64
 	SessionID int64
 	Since     time.Time
@@ -51,6 +52,7 @@ func New(s *session.Session, path string) (*Group, error) {
 }
 
 // Members reads who is there now, after a sync. A group that does not exist has no members. One who leaves while it is read may be missing.
+// Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
 func (g *Group) Members(ctx context.Context) (View, error) {
 	v, err := g.members(ctx)
 	return v, failed("members", g.path, err)

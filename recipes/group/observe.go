@@ -8,8 +8,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Observe is a subscription to the view: the present one first, then each change of members and of their data, replacing one that was not received. It goes on through expiry and through the
-// group's end and return. It closes when ctx or the session ends.
+// Observe is a subscription to the view: the present one first, then each change of members and of their data, replacing one that was not received. It goes on
+// through expiry and through the group's end and return. It closes when ctx or the session ends.
 func (g *Group) Observe(ctx context.Context) <-chan View {
 	out := notify.NewLatest[View]()
 	o := &observer{group: g, out: out, members: make(map[string]*watched), news: make(chan news)}

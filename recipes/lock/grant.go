@@ -25,9 +25,10 @@ func (l *Lock) wrap(p *host.Possession) *Grant {
 	return &Grant{Hold: p.Hold, lock: l, of: p}
 }
 
-// Release gives up this possession: Done closes first, then the znode is deleted, and nil means that ZooKeeper has confirmed it. A grant that had been
-// lost before says so (session.ErrLost). If ctx ends first its error is returned and the deletion goes on in the background until the epoch ends;
-// a ctx that ends with the grant itself, as in [Lock.Do], counts as one that lasts for a session timeout. It is idempotent. A standing intent stands again at the end of the line.
+// Release gives up this possession: Done closes first, then the znode is deleted, and nil means that ZooKeeper has confirmed it. A grant that had been lost
+// before says so (session.ErrLost). If ctx ends first its error is returned and the deletion goes on in the background until the epoch ends; a ctx that ends
+// with the grant itself, as in [Lock.Do], counts as one that lasts for a session timeout. It is idempotent. A standing intent stands again at the end of the
+// line.
 func (g *Grant) Release(ctx context.Context) error {
 	return failed("release", g.lock.path, g.of.Release(ctx))
 }

@@ -32,8 +32,8 @@ const (
 	// Kazoo is that of the Python library kazoo: its Lock, ReadLock and WriteLock ("<uuid>__lock__", "<uuid>__rlock__").
 	Kazoo
 
-	// JavaWriteLock is that of WriteLock among ZooKeeper's Java recipes ("x-<session>-"), which has exclusive locks only. The znode contains what [WithData] says,
-	// or a GUID.
+	// JavaWriteLock is that of WriteLock among ZooKeeper's Java recipes ("x-<session>-"), which has exclusive locks only. The znode contains what [WithData]
+	// says, or a GUID.
 	JavaWriteLock
 
 	// GoZooKeeper is that of the lock in the library go-zookeeper, which has exclusive locks only.

@@ -118,8 +118,8 @@ func (n *Names) erase(ctx context.Context, seen Binding, path string) error {
 	return err
 }
 
-// prune deletes the znode at a path and those above it that mean nothing and have nothing below them any more. ZooKeeper itself refuses to delete one with children, and the
-// version one that has been bound meanwhile. What fails is left: it does no harm, and the next one tries again.
+// prune deletes the znode at a path and those above it that mean nothing and have nothing below them any more. ZooKeeper itself refuses to delete one with
+// children, and the version one that has been bound meanwhile. What fails is left: it does no harm, and the next one tries again.
 func (n *Names) prune(ctx context.Context, path string) {
 	for _, at := range append([]string{path}, n.parents(path)...) {
 		data, stat, err := n.session.Get(ctx, at)

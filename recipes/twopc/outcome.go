@@ -7,9 +7,9 @@ type Outcome int
 
 // The outcomes.
 const (
-	Undecided Outcome = Outcome(pact.Undecided)
-	Committed Outcome = Outcome(pact.Committed)
-	Aborted   Outcome = Outcome(pact.Aborted)
+	Undecided Outcome = Outcome(pact.Undecided) // not decided, or not known here; no vote yet
+	Committed Outcome = Outcome(pact.Committed) // every site has voted to commit; a vote to commit
+	Aborted   Outcome = Outcome(pact.Aborted)   // decided against; a vote to abort
 )
 
 // String is the outcome's name, in small letters.
@@ -17,7 +17,7 @@ func (o Outcome) String() string { return pact.Outcome(o).String() }
 
 // Vote is what a site said about a transaction.
 type Vote struct {
-	Site   string
+	Site   string // its name
 	Commit bool   // false: to abort
 	Reason string // of a vote to abort
 }
