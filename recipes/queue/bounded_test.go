@@ -12,6 +12,7 @@ import (
 
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 func bounded(t *testing.T, c cluster) {
@@ -115,4 +116,36 @@ func boundedRace(t *testing.T, c cluster) {
 func atOneInstant(t *testing.T, q *queue.Queue, _ cluster) int {
 	t.Helper()
 	return length(t, q)
+}
+
+// Others use the room while an item goes to the dead letters: it gets there, and its id is free.
+func TestBurialInContendedRoom(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		s, others := open(t, z), open(t, z)
+		q := newQueue(t, s, queue.WithCapacity(20), queue.WithMaxAttempts(1))
+		put(t, q, "a", queue.WithID("red"))
+		i := take(t, q)
+		slow := z.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == s.Status().SessionID && r.Op == zktest.OpMulti {
+				return zktest.Delay(time.Second)
+			}
+			return zktest.Pass
+		})
+		answer := make(chan error, 1)
+		go func() { answer <- i.Nack(patience(t)) }() // ends with the answer
+		for range 8 {
+			time.Sleep(500 * time.Millisecond)
+			for part := range 16 {
+				p := fmt.Sprintf("%s/room/%02d", path, part)
+				left, _, err := others.Get(patience(t), p)
+				require.NoError(t, err)
+				_, err = others.Set(patience(t), p, left, -1)
+				require.NoError(t, err)
+			}
+		}
+		require.NoError(t, get(t, answer, "the answer"))
+		slow()
+		put(t, q, "b", queue.WithID("red"))
+		require.Equal(t, []string{"b"}, takes(t, q, 1))
+	})
 }

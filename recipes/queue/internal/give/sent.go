@@ -20,7 +20,7 @@ func (m *Machine) sent(t recipe.Transacted) []recipe.Effect {
 	if t.Failed < 0 || t.Failed >= len(b.parts) || t.Code == recipe.Refused {
 		return m.rejected(b, t)
 	}
-	return m.failed(b.parts[t.Failed], t)
+	return m.failed(b.parts[t.Failed], b.ops[t.Failed].Path, t)
 }
 
 // done: the items are in the queue.
@@ -62,7 +62,7 @@ func (m *Machine) rejected(b *batch, t recipe.Transacted) []recipe.Effect {
 }
 
 // failed: one operation did, and nothing was done.
-func (m *Machine) failed(p part, t recipe.Transacted) []recipe.Effect {
+func (m *Machine) failed(p part, path string, t recipe.Transacted) []recipe.Effect {
 	switch p.kind {
 	case theAlive:
 		m.receipt.alive = t.Code == recipe.NodeExists
@@ -87,7 +87,7 @@ func (m *Machine) failed(p part, t recipe.Transacted) []recipe.Effect {
 		m.room.Forget(p.use.Part)
 		m.listed = m.listed && t.Code != recipe.NoNode
 	case theAlso:
-		return m.settle(p.job, ErrMoot)
+		return m.settle(p.job, &Moot{Path: path})
 	case theID:
 		if t.Code == recipe.NodeExists {
 			return m.settle(p.job, ErrDuplicate)

@@ -56,8 +56,13 @@ var (
 	ErrWithdrawn = errors.New("withdrawn before anything was sent")
 	ErrUnknown   = errors.New("the answer and every trace of it are lost") // its receipt is gone
 	ErrEphemeral = errors.New("in a bounded queue nobody gives back the room of an item that is just gone")
-	ErrMoot      = errors.New("what was to be moved is gone")
 )
+
+// Moot is why a Move was not carried out: one of the operations that were to succeed with it did not.
+type Moot struct{ Path string }
+
+// Error says which.
+func (e *Moot) Error() string { return "not as it was believed to be: " + e.Path }
 
 // Config says where a machine puts.
 type Config struct {

@@ -12,6 +12,7 @@ type receipt struct {
 	made    bool
 	alive   bool
 	asked   bool
+	other   bool // it has another version, because somebody else has written to it
 	version int32
 }
 
@@ -20,11 +21,20 @@ func (m *Machine) receiptPath() string {
 	return site.Receipt(m.cfg.Producer)
 }
 
-// setUpReceipt makes the receipt, if it is not there yet.
-func (m *Machine) setUpReceipt() []recipe.Effect {
-	if m.receipt.made || m.receipt.asked {
-		return nil
+// setUpReceipt makes the receipt, if it is not there yet, or reads it, if its version is not known.
+func (m *Machine) setUpReceipt() (effects []recipe.Effect, ready bool) {
+	switch {
+	case m.receipt.asked:
+		return nil, false
+	case !m.receipt.made:
+		return m.makeReceipt(), false
+	case m.receipt.other:
+		return m.readReceipt(func(bool) []recipe.Effect { return nil }), false
 	}
+	return nil, true
+}
+
+func (m *Machine) makeReceipt() []recipe.Effect {
 	m.receipt.asked = true
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
 		m.receipt.asked = false
@@ -37,6 +47,49 @@ func (m *Machine) setUpReceipt() []recipe.Effect {
 	return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: ask, Path: m.receiptPath(), Container: true}}
 }
 
+// readReceipt reads the receipt: last tells whether the transaction whose answer was lost was carried out. Nothing else is to be under way that writes it.
+func (m *Machine) readReceipt(then func(last bool) []recipe.Effect) []recipe.Effect {
+	m.receipt.asked = true
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		m.receipt.asked = false
+		s := ev.(recipe.Seen)
+		if s.Code != recipe.Done {
+			return m.fail(s.Err)
+		}
+		last := s.Exists && s.Stat.Version == m.receipt.version+1
+		m.receipt.made, m.receipt.version, m.receipt.other = s.Exists, s.Stat.Version, false
+		return then(last)
+	})
+	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: m.receiptPath()}}
+}
+
+// sign are the operations that write the receipt, as part of a transaction.
+func (m *Machine) sign() []recipe.Op {
+	ops := []recipe.Op{{Do: recipe.Set, Path: m.receiptPath(), Data: []byte(m.cfg.GUID), Version: m.receipt.version}}
+	if !m.receipt.alive {
+		ops = append(ops, recipe.Op{Do: recipe.Create, Path: fmt.Sprintf("%s/alive-%x", m.receiptPath(), uint64(m.session)), Ephemeral: true})
+	}
+	return ops
+}
+
+// signed takes in that the transaction was carried out.
+func (m *Machine) signed() {
+	m.receipt.alive = true
+	m.receipt.version++
+}
+
+// unsigned takes in that an operation of the receipt failed.
+func (m *Machine) unsigned(code recipe.Code) {
+	switch code {
+	case recipe.NodeExists:
+		m.receipt.alive = true
+	case recipe.NoNode:
+		m.receipt = receipt{}
+	default:
+		m.receipt.other = true
+	}
+}
+
 // sendTaking deletes items, and so takes them.
 func (m *Machine) sendTaking(c *claim) []recipe.Effect {
 	if m.bounded {
@@ -45,10 +98,7 @@ func (m *Machine) sendTaking(c *claim) []recipe.Effect {
 			return ask
 		}
 	}
-	c.add(nil, recipe.Op{Do: recipe.Set, Path: m.receiptPath(), Data: []byte(m.cfg.GUID), Version: m.receipt.version})
-	if !m.receipt.alive {
-		c.add(nil, recipe.Op{Do: recipe.Create, Path: fmt.Sprintf("%s/alive-%x", m.receiptPath(), uint64(m.session)), Ephemeral: true})
-	}
+	c.add(nil, m.sign()...)
 	if m.bounded {
 		u := m.room.Give(len(c.picks))
 		c.gives = []room.Use{u}
@@ -77,8 +127,7 @@ func (m *Machine) taken(c *claim, t recipe.Transacted) []recipe.Effect {
 		for _, u := range c.gives {
 			m.room.Used(u)
 		}
-		m.receipt.alive = true
-		m.receipt.version++
+		m.signed()
 		return m.carriedOut(c)
 	case recipe.Unknown:
 		c.doubt = true
@@ -92,11 +141,8 @@ func (m *Machine) taken(c *claim, t recipe.Transacted) []recipe.Effect {
 	case p == nil && len(c.gives) > 0 && c.ops[t.Failed].Path == c.gives[0].Op.Path:
 		m.room.Forget(c.gives[0].Part)
 		m.line = append(c.picks, m.line...)
-	case p == nil && t.Code == recipe.NodeExists:
-		m.receipt.alive = true
-		m.line = append(c.picks, m.line...)
-	case p == nil: // the receipt is gone; nobody else writes it
-		m.receipt = receipt{}
+	case p == nil:
+		m.unsigned(t.Code)
 		m.line = append(c.picks, m.line...)
 	case p.entry.ID != "" && c.ops[t.Failed].Path == m.cfg.Site.Root.ID(p.entry.ID): // only its id is gone
 		p.entry.orphan = true
@@ -125,28 +171,20 @@ func (m *Machine) carriedOut(c *claim) []recipe.Effect {
 	return effects
 }
 
-// askReceipt looks whether items whose answer was lost were taken. Without a receipt, which only a long outage explains, they count as taken: at most once.
+// askReceipt looks whether items whose answer was lost were taken. Without a receipt, which only a long outage explains, those that are not there any more
+// count as taken: at most once.
 func (m *Machine) askReceipt() []recipe.Effect {
 	if m.receipt.asked {
 		return nil
 	}
-	m.receipt.asked = true
 	c := m.claiming
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		m.receipt.asked = false
-		s := ev.(recipe.Seen)
-		if s.Code != recipe.Done {
-			return m.fail(s.Err)
-		}
+	return m.readReceipt(func(carriedOut bool) []recipe.Effect {
 		m.room.ForgetAll()
-		carried := s.Exists && s.Stat.Version == m.receipt.version+1
-		m.receipt.made, m.receipt.version = s.Exists, s.Stat.Version
-		if carried {
+		if carriedOut {
 			return m.carriedOut(c)
 		}
 		m.claiming = nil
 		m.afresh(c.picks)
 		return nil
 	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: m.receiptPath()}}
 }

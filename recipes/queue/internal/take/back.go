@@ -35,31 +35,65 @@ func (m *Machine) askHome() (effects []recipe.Effect, known bool) {
 
 // sendBack puts items that were taken with AutoAck, and that nobody has received, back to where they were.
 func (m *Machine) sendBack() []recipe.Effect {
-	if m.backing || len(m.backs) == 0 {
+	switch {
+	case m.backing || m.claiming != nil || len(m.backs) == 0 || m.receipt.asked:
 		return nil
+	case m.unsure:
+		return m.askBack()
 	}
-	p := m.backs[0]
+	if setUp, ready := m.setUpReceipt(); !ready {
+		return setUp
+	}
 	if m.bounded {
 		if ask, known := m.askHome(); !known {
 			return ask
 		}
 	}
-	var ops []recipe.Op
+	p := m.backs[0]
+	ops := m.sign()
+	signs := len(ops)
 	var use room.Use
 	if m.bounded {
 		use = m.room.Give(-1)
 		ops = append(ops, use.Op)
 	}
+	ops = append(ops, m.restore(p)...)
+	m.backing, m.unsure = true, true
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		t := ev.(recipe.Transacted)
+		m.backing, m.unsure = false, t.Code == recipe.Unknown
+		switch {
+		case t.Code == recipe.Unknown:
+		case t.Code == recipe.Done:
+			m.signed()
+			if m.bounded {
+				m.room.Used(use)
+			}
+			m.isBack()
+		case t.Failed < 0 || t.Failed >= len(ops) || t.Code == recipe.Refused:
+			m.backs = m.backs[1:] // ZooKeeper refuses it: with AutoAck that is the end of it
+		case t.Failed < signs:
+			m.unsigned(t.Code)
+		case m.bounded && t.Failed == signs:
+			m.room.Forget(use.Part)
+		default:
+			return m.notBack(p, ops[t.Failed].Path, t.Code)
+		}
+		return nil
+	})
+	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: ops}}
+}
+
+// restore are the operations that put an item back, with all that belongs to it.
+func (m *Machine) restore(p *pick) []recipe.Op {
+	var ops []recipe.Op
 	if p.bucket.gone && m.cfg.Site.Flat == "" { // it was retired: it comes back sealed
 		ops = append(ops, recipe.Op{Do: recipe.Create, Path: p.bucket.path}, recipe.Op{Do: recipe.Set, Path: p.bucket.path, Version: 0})
 	}
 	if p.entry.ID != "" && m.cfg.Site.Flat == "" && !p.entry.orphan {
 		ops = append(ops, recipe.Op{Do: recipe.Create, Path: m.cfg.Site.Root.ID(p.entry.ID), Data: []byte(p.entry.GUID)})
 	}
-	ops = append(ops, p.putBack())
-	m.backing = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.back(p, use, ops, ev.(recipe.Transacted)) })
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: ops}}
+	return append(ops, p.putBack())
 }
 
 // putBack is the operation that puts an item back to where it was: as a pack of one, if it came out of a pack.
@@ -71,31 +105,56 @@ func (p *pick) putBack() recipe.Op {
 	return recipe.Op{Do: recipe.Create, Path: znode.Join(p.bucket.path, one.Name()), Data: place.Wrap([][]byte{p.data})}
 }
 
-func (m *Machine) back(p *pick, use room.Use, ops []recipe.Op, t recipe.Transacted) []recipe.Effect {
-	m.backing = false
-	own, failed := p.putBack().Path, ""
-	if t.Failed >= 0 && t.Failed < len(ops) {
-		failed = ops[t.Failed].Path
-	}
-	switch {
-	case t.Code == recipe.Done, failed == own && t.Code == recipe.NodeExists:
-		if t.Code == recipe.Done && m.bounded {
-			m.room.Used(use)
-		}
-		m.backs = m.backs[1:]
-		p.bucket.stale = true
-	case t.Code == recipe.Unknown:
-		m.room.ForgetAll()
-	case failed == own: // NoNode
+// isBack takes in that the first of those that are put back is there.
+func (m *Machine) isBack() {
+	m.backs[0].bucket.stale = true
+	m.backs = m.backs[1:]
+}
+
+// notBack takes in that one operation failed, and nothing was done. It is tried again.
+func (m *Machine) notBack(p *pick, path string, code recipe.Code) []recipe.Effect {
+	switch own := p.putBack().Path; {
+	case path == own && code == recipe.NodeExists: // somebody else has put it there
+		m.isBack()
+	case path == own && m.cfg.Site.Flat != "":
+		return m.pave(m.cfg.Site.Flat, false)
+	case path == own:
 		p.bucket.gone = true
-	case failed == p.bucket.path:
-		p.bucket.gone = t.Code != recipe.NodeExists
-	case m.bounded && failed == use.Op.Path:
-		m.room.Forget(use.Part)
-	case failed != "": // its id is somebody else's by now
+	case path == p.bucket.path && code == recipe.NoNode:
+		return m.pave(string(m.cfg.Site.Root), true)
+	case path == p.bucket.path:
+		p.bucket.gone = false
+	case code == recipe.NoNode: // where its id is to be: a container, which goes when it is empty
+		parent, _ := znode.Split(path)
+		return m.pave(parent, true)
+	default: // its id is somebody else's by now
 		p.entry.orphan = true
-	default:
-		m.backs = m.backs[1:] // ZooKeeper refuses it: with AutoAck that is the end of it
 	}
 	return nil
+}
+
+// pave makes what an item is put back into.
+func (m *Machine) pave(path string, container bool) []recipe.Effect {
+	m.backing = true
+	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		m.backing = false
+		if e := ev.(recipe.Ensured); e.Code != recipe.Done {
+			return m.fail(e.Err)
+		}
+		return nil
+	})
+	return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: ask, Path: path, Container: container}}
+}
+
+// askBack looks whether an item was put back of which the answer was lost: by now somebody else may have taken it. Without a receipt it counts as put back: at
+// most once.
+func (m *Machine) askBack() []recipe.Effect {
+	return m.readReceipt(func(carriedOut bool) []recipe.Effect {
+		m.unsure = false
+		m.room.ForgetAll()
+		if carriedOut || !m.receipt.made {
+			m.isBack()
+		}
+		return nil
+	})
 }

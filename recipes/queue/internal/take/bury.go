@@ -15,6 +15,7 @@ type burial struct {
 	pick *pick
 	held *held // nil: nobody has it, its last owner died with it
 	cut  *cut  // of the span it lies in
+	vain int   // how often it failed though the item was there
 }
 
 // bury moves one item at a time to the dead letters, in the transaction that takes it out of the queue.
@@ -42,21 +43,28 @@ func (m *Machine) bury() []recipe.Effect {
 	i := give.Item{GUID: b.pick.entry.GUID, ID: b.pick.entry.ID, Data: b.pick.data, Priority: b.pick.entry.Priority}
 	return m.subs[undertaker].do(i, also, func(err error) []recipe.Effect {
 		m.burying = false
+		var moot *give.Moot
+		switch {
+		case !errors.As(err, &moot):
+			if m.bounded && err == nil {
+				m.room.Used(use)
+			}
+		case m.bounded && moot.Path == use.Op.Path:
+			m.room.Forget(use.Part)
+			return nil // it is tried again
+		case b.pick.entry.ID != "" && moot.Path == m.cfg.Site.Root.ID(b.pick.entry.ID): // only its id is gone
+			b.pick.entry.orphan = true
+			return nil
+		default:
+			err = ErrLost
+		}
 		m.burials = slices.DeleteFunc(m.burials, func(c *burial) bool { return c == b })
-		if m.bounded && err == nil {
-			m.room.Used(use)
-		}
-		if errors.Is(err, ErrLost) {
-			m.vain[b.pick.key()]++
-		} else {
-			delete(m.vain, b.pick.key())
-		}
 		return m.buried(b, err)
 	})
 }
 
-// vainly is after how many attempts to bury an item that is still there its id is taken to be gone.
-const vainly = 3
+// vainly is after how many attempts an item that is there, and can't be buried, is given up.
+const vainly = 6
 
 // unearth are the operations that take it out of the queue, if nobody else has it.
 func (m *Machine) unearth(b *burial) []recipe.Op {
@@ -77,7 +85,7 @@ func (m *Machine) unearth(b *burial) []recipe.Op {
 		b.cut.bury()
 		ops = append(ops, b.cut.ops()...)
 	}
-	if p.entry.ID != "" && m.vain[p.key()] < vainly {
+	if p.entry.ID != "" && !p.entry.orphan {
 		ops = append(ops, recipe.Op{Do: recipe.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: recipe.Any})
 	}
 	return ops
@@ -105,7 +113,7 @@ func (m *Machine) buried(b *burial, err error) []recipe.Effect {
 	case b.cut != nil:
 		return m.exhume(b)
 	}
-	// It is somebody else's, or its id is gone, or the room was another: look.
+	// It is somebody else's, or the answer to a burial was lost: look.
 	m.forgetHome()
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
 		s := ev.(recipe.Seen)
@@ -116,9 +124,10 @@ func (m *Machine) buried(b *burial, err error) []recipe.Effect {
 			return m.finish(h, s.Err)
 		case !s.Exists && !h.run.gone: // nobody else could have taken it away: the answer to a burial was lost
 			return m.finish(h, nil)
-		case !s.Exists || s.Stat.Version != h.version || m.vain[b.pick.key()] > 2*vainly:
+		case !s.Exists || s.Stat.Version != h.version || b.vain == vainly:
 			return m.finish(h, ErrLost)
 		}
+		b.vain++
 		m.burials = append(m.burials, b)
 		return nil
 	})
@@ -143,9 +152,10 @@ func (m *Machine) exhume(b *burial) []recipe.Effect {
 		switch {
 		case h.span.lost && !h.run.gone && slices.Contains(l.Names, nameOf(h.run.path)): // nobody else could have taken it away: the answer to a burial was lost
 			return append(effects, m.finish(h, nil)...)
-		case h.span.lost || m.vain[b.pick.key()] > 2*vainly:
+		case h.span.lost || b.vain == vainly:
 			return append(effects, m.finish(h, ErrLost)...)
 		}
+		b.vain++
 		m.burials = append(m.burials, b)
 		return effects
 	})

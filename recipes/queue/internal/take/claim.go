@@ -32,7 +32,7 @@ func (m *Machine) take() []recipe.Effect {
 	switch {
 	case m.claiming != nil && m.claiming.doubt:
 		return m.askReceipt()
-	case m.claiming != nil || len(m.line) == 0 || m.closing || m.aside:
+	case m.claiming != nil || len(m.line) == 0 || m.closing || m.aside || m.backing || m.unsure:
 		return nil
 	}
 	for _, p := range m.line {
@@ -55,7 +55,7 @@ func (m *Machine) take() []recipe.Effect {
 		return append(effects, m.take()...)
 	}
 	if m.cfg.AutoAck {
-		if setUp := m.setUpReceipt(); setUp != nil || !m.receipt.made {
+		if setUp, ready := m.setUpReceipt(); !ready {
 			return setUp
 		}
 	}

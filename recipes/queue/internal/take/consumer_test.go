@@ -155,7 +155,12 @@ func (c *consumer) deliver(e take.Deliver) {
 	if !c.waiting[e.No] {
 		c.seen++
 	}
-	if e.Claim == "" { // with AutoAck: once and for all
+	if e.Claim == "" { // with AutoAck: once and for all, unless nobody receives it
+		if e.No%3 == 0 && !c.world.ending {
+			c.actor.Tell(take.Settle{No: e.No, How: take.Return})
+			c.actor.Tell(c.demand())
+			return
+		}
 		i.acked++
 		c.actor.Tell(take.Settle{No: e.No, How: take.Ack})
 		c.actor.Tell(c.demand())

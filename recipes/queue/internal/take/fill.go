@@ -109,9 +109,6 @@ func (p *pick) attempts() int {
 	return int(p.version)
 }
 
-// key tells an item from others.
-func (p *pick) key() string { return p.bucket.path + "/" + p.entry.Place.String() }
-
 // readItem reads an item's own znode.
 func (m *Machine) readItem(p *pick) []recipe.Effect {
 	b := p.bucket

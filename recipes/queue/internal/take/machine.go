@@ -28,7 +28,8 @@ type Machine struct {
 	aside    bool    // a pause after that
 	receipt  receipt // with AutoAck
 	backs    []*pick // with AutoAck: what is to be put back
-	backing  bool
+	backing  bool    // the first of these is on its way
+	unsure   bool    // whether it is back is not known: the answer has not come yet, or is lost
 
 	items    uint64
 	turn     uint64 // how often trust or the connection came back
@@ -46,7 +47,6 @@ type Machine struct {
 
 	burials []*burial
 	burying bool
-	vain    map[string]int // how often the burial of an item failed because something was not as it was believed to be
 
 	later later
 	subs  [2]*sub // what moves delayed items into line, and what moves dead letters away
@@ -60,7 +60,7 @@ type Machine struct {
 func New(cfg Config) *Machine {
 	m := &Machine{
 		cfg: cfg, asks: asks.New(), items: cfg.First, reach: most,
-		buckets: make(map[string]*bucket), held: make(map[uint64]*held), runs: make(map[string]*run), vain: make(map[string]int),
+		buckets: make(map[string]*bucket), held: make(map[uint64]*held), runs: make(map[string]*run),
 		room: room.New(cfg.Site.Root, cfg.Home),
 	}
 	m.subs[promoter] = newSub(give.Site{Root: cfg.Site.Root})
@@ -139,8 +139,8 @@ func (m *Machine) next() []recipe.Effect {
 	}
 	effects := m.look()
 	effects = append(effects, m.fill()...)
+	effects = append(effects, m.sendBack()...) // before what is behind it, and not together: both write the receipt
 	effects = append(effects, m.take()...)
-	effects = append(effects, m.sendBack()...)
 	effects = append(effects, m.bury()...)
 	effects = append(effects, m.sendSettled()...)
 	effects = append(effects, m.promote()...)

@@ -1,8 +1,6 @@
 package take
 
 import (
-	"errors"
-
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 )
@@ -106,11 +104,7 @@ func (m *Machine) passOn(s *sub, e recipe.Effect) []recipe.Effect {
 	case give.Settled:
 		done := s.done[e.No]
 		delete(s.done, e.No)
-		err := e.Err
-		if errors.Is(err, give.ErrMoot) {
-			err = ErrLost
-		}
-		return done(err)
+		return done(e.Err)
 	}
 	return nil
 }

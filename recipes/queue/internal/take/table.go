@@ -49,6 +49,7 @@ var table = []Transition{
 	{"Reading", "Listed", "Claiming", "what was picked is still free"},
 	{"Reading", "Listed", Resting, "what was picked is not free any more, or has had all its attempts"},
 	{"Reading", "Ensured", "Claiming", "with AutoAck: the receipt is made"},
+	{"Reading", "Transacted", "Claiming", "with AutoAck: what nobody had received is back"},
 
 	{"Claiming", "Transacted", Resting, "it is claimed, or somebody was quicker"},
 	{"Claiming", "Transacted", "Reading", "the same, and more is there"},

@@ -256,7 +256,7 @@ func TestTraceTakenForGood(t *testing.T) {
 	tr.Tell(done(c[0], 4))
 	tr.Tell(take.Settle{No: 1, How: take.Ack}, recipe.Closing{})
 	b := asks(tr.Tell(take.Settle{No: 2, How: take.Return}))
-	tr.Tell(done(b[0], 1))
+	tr.Tell(done(b[0], 2))
 	tr.Compare("taken-for-good")
 }
 
