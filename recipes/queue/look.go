@@ -117,6 +117,7 @@ func (q *Queue) remove(ctx context.Context, id string) error {
 	if id == "" {
 		return errors.New("id: empty")
 	}
+	doubt := false // the answer to a removal was lost
 	for {
 		var found *looked
 		err := q.each(ctx, func(items []looked) {
@@ -129,13 +130,18 @@ func (q *Queue) remove(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
+		if found == nil && doubt {
+			return nil
+		}
 		if found == nil {
 			return fmt.Errorf("id: %w: %q", session.ErrNoNode, id)
 		}
 		switch err := q.delete(ctx, found, id); {
-		case err == nil, errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil && q.isGone(ctx, found.at):
+		case err == nil:
 			return nil
-		case errors.Is(err, session.ErrNoNode), errors.Is(err, session.ErrBadVersion), errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil:
+		case errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil:
+			doubt = true // that its znode is gone would say nothing: whoever claims something of a pack deletes it
+		case errors.Is(err, session.ErrNoNode), errors.Is(err, session.ErrBadVersion):
 			// Somebody has claimed or settled it meanwhile: look again.
 		default:
 			return err
@@ -150,11 +156,6 @@ func (l *looked) is(id string) bool {
 	}
 	_, ok := l.pack.Has(id)
 	return ok
-}
-
-func (q *Queue) isGone(ctx context.Context, path string) bool {
-	_, exists, err := q.session.Exists(ctx, path)
-	return err == nil && !exists
 }
 
 // delete takes an item out of the queue, with all that belongs to it.

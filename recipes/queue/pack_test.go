@@ -2,11 +2,13 @@ package queue_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 // Items that are put together lie in one znode, and each of them is an item all the same.
@@ -137,4 +139,90 @@ func manyPacked(t *testing.T, c cluster) {
 		require.NoError(t, i.Ack(patience(t)))
 	}
 	require.Equal(t, 0, length(t, q))
+}
+
+// Of many packs a little is acknowledged at once: what is left of them is written anew, in more than one transaction.
+func TestAcksAcrossManyPacks(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		q := newQueue(t, open(t, z))
+		const calls, each = 4, 90
+		for range calls {
+			items := make([][]byte, each)
+			for n := range items {
+				items[n] = make([]byte, 5400) // three in a pack
+			}
+			_, err := q.PutAll(patience(t), items)
+			require.NoError(t, err)
+		}
+		c := consumer(t, q, queue.WithPrefetch(calls*each))
+		var items []*queue.Item
+		for range calls * each {
+			items = append(items, get(t, c.Items(), "an item"))
+		}
+		answers := make(chan error, len(items))
+		for n := 0; n < len(items); n += 3 {
+			go func() { answers <- items[n].Ack(patience(t)) }() // ends with the answer
+		}
+		for n := 0; n < len(items); n += 3 {
+			require.NoError(t, get(t, answers, "an answer"))
+		}
+		require.Equal(t, calls*each*2/3, length(t, q))
+	})
+}
+
+// The request to remove an item from a pack is lost, and the pack claimed meanwhile, so that its znode is gone: the item is removed all the same.
+func TestRemoveFromClaimedPack(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		s := open(t, z)
+		q, other := newQueue(t, s), newQueue(t, open(t, z))
+		for _, verdict := range []zktest.Verdict{zktest.CutBefore, zktest.CutAfter} {
+			ids, err := q.PutAll(patience(t), data(0, 3))
+			require.NoError(t, err)
+			cutsFirstMulti(z, s, verdict)
+			removed := make(chan error, 1)
+			go func() { removed <- q.Remove(patience(t), ids[1]) }() // ends with the answer
+			time.Sleep(time.Millisecond)
+			i := take(t, other)
+			require.NoError(t, get(t, removed, "the removal"))
+			require.Equal(t, 2, length(t, other))
+			require.NoError(t, i.Ack(patience(t)))
+			require.Equal(t, []string{"2"}, takes(t, other, 1))
+		}
+	})
+}
+
+// An item that was removed from a claimed pack runs out of time: the acknowledgements of its neighbours, which go with that, are carried out.
+func TestRemovedItemIsOverdue(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		s, admin := open(t, z), newQueue(t, open(t, z))
+		ids, err := admin.PutAll(patience(t), data(0, 4))
+		require.NoError(t, err)
+		c := consumer(t, newQueue(t, s, queue.WithVisibility(10*time.Second)), queue.WithPrefetch(4))
+		var items []*queue.Item
+		for range 4 {
+			items = append(items, get(t, c.Items(), "an item"))
+		}
+		require.NoError(t, admin.Remove(patience(t), ids[1]))
+		require.NoError(t, items[0].Ack(patience(t)))
+		for _, i := range items[2:] {
+			require.NoError(t, i.Extend(patience(t), time.Hour))
+		}
+		z.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == s.Status().SessionID && r.Op == zktest.OpMulti {
+				return zktest.Delay(3 * time.Second)
+			}
+			return zktest.Pass
+		})
+		answers := make(chan error, 2)
+		time.Sleep(8 * time.Second) // the first of these is on its way when the time is over, and the second goes with what that brings
+		for _, i := range items[2:] {
+			go func() { answers <- i.Ack(patience(t)) }() // ends with the answer
+			time.Sleep(time.Second)
+		}
+		for range 2 {
+			require.NoError(t, get(t, answers, "an answer"))
+		}
+		require.ErrorIs(t, items[1].Err(), queue.ErrOverdue)
+		require.Equal(t, 0, length(t, admin))
+	})
 }

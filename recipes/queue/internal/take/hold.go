@@ -115,7 +115,7 @@ func (m *Machine) forget(h *held) []recipe.Effect {
 
 // letGo gives an item back that was lost here, so that it is delivered again.
 func (m *Machine) letGo(h *held) []recipe.Effect {
-	if h.run == nil || m.epoch == 0 {
+	if h.run == nil || m.epoch == 0 || h.span != nil && h.span.lost {
 		return m.forget(h)
 	}
 	h.how = Return

@@ -136,6 +136,17 @@ func (t *text) covers(p place.Pack) bool {
 	return t.first <= p.First && p.Last < t.first+len(t.data)
 }
 
+// size is how large the data of a pack are together; 0 if they are not all known.
+func (t *text) size(p place.Pack) int {
+	size := 0
+	if t.covers(p) {
+		for _, d := range t.data[p.First-t.first : p.Last-t.first+1] {
+			size += len(d)
+		}
+	}
+	return size
+}
+
 // create is the operation that makes a pack.
 func (t *text) create(dir string, p place.Pack) recipe.Op {
 	return recipe.Op{Do: recipe.Create, Path: znode.Join(dir, p.Name()), Data: place.Wrap(t.data[p.First-t.first : p.Last-t.first+1])}

@@ -62,7 +62,7 @@ func (m *Machine) sendSettled() []recipe.Effect {
 			return ask
 		}
 	}
-	n := min(most, len(m.settling))
+	n := m.together()
 	s := &settlement{items: m.settling[:n:n], runs: make(map[*run]bool)}
 	m.settling = m.settling[n:]
 	acks := 0
@@ -88,6 +88,30 @@ func (m *Machine) sendSettled() []recipe.Effect {
 	m.settle = s
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.settled(s, ev.(recipe.Transacted)) })
 	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: s.ops}}
+}
+
+// together is how many of those that wait are settled in one transaction. What is left of a span that is cut is written anew, so that many spans, of each of
+// which little is settled, would be more than a server takes.
+func (m *Machine) together() int {
+	n, size := 0, 0
+	seen := make(map[*span]bool)
+	for ; n < min(most, len(m.settling)); n++ {
+		h := m.settling[n]
+		if h.span == nil {
+			continue
+		}
+		if !seen[h.span] {
+			seen[h.span] = true
+			size += h.span.text.size(h.span.pack)
+		}
+		if h.how == Ack {
+			size -= len(h.pick.data)
+		}
+		if n > 0 && size > mostBytes {
+			break
+		}
+	}
+	return n
 }
 
 // settleRuns checks the claims that the items are under, and deletes those under which these are the last. Each has a name of its own: while it stands, what is
