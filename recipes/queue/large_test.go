@@ -64,3 +64,37 @@ func large(t *testing.T, s *session.Session, items int) {
 	}
 	require.NoError(t, c.Close(patience(t)))
 }
+
+// What can be put can be claimed, given back and sent to the dead letters, however large it is.
+func TestLargestItem(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		q, err := queue.New(open(t, z), "/q", queue.WithMaxAttempts(2))
+		require.NoError(t, err)
+		dead, err := queue.New(open(t, z), "/q/dead")
+		require.NoError(t, err)
+		for name, try := range map[string]func(data []byte) error{
+			"alone": func(data []byte) error {
+				_, err := q.Put(patience(t), data)
+				return err
+			},
+			"in a pack": func(data []byte) error {
+				_, err := q.PutAll(patience(t), [][]byte{data, {}})
+				return err
+			},
+		} {
+			size := 1 << 20
+			for err := try(make([]byte, size)); err != nil; err = try(make([]byte, size)) {
+				require.ErrorIs(t, err, session.ErrTooLarge)
+				size -= 16
+			}
+			require.Greater(t, size, 1_040_000)
+			for range 2 {
+				require.NoError(t, take(t, q).Nack(patience(t)), name)
+			}
+			require.Len(t, takes(t, dead, 1)[0], size)
+			if n := length(t, q); n > 0 {
+				takes(t, q, n)
+			}
+		}
+	})
+}
