@@ -2,6 +2,7 @@ package place
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 	"strings"
 
@@ -106,7 +107,7 @@ func ParsePack(name string, l Lane) (Pack, bool) {
 		}
 	}
 	p := Pack{GUID: string(guid), Priority: int(n[0]), Tries: int(n[1]), First: int(n[2]), Last: int(n[3]), Seq: seq}
-	return p, rest == "" && p.Priority == l.Priority && p.Tries >= 0 && p.First > 0 && p.First <= p.Last && p.Last <= MostTogether && p.Name() == name
+	return p, rest == "" && p.Priority == l.Priority && p.Tries >= 0 && p.Tries < math.MaxInt32 && p.First > 0 && p.First <= p.Last && p.Last <= MostTogether && p.Name() == name
 }
 
 // Wrap makes a pack's data: netstrings, which a human can read.
