@@ -45,5 +45,5 @@ func WithTree(text string) Option { return func(c *zkserver.Config) { c.Tree = [
 // WithJournal sets how many requests the journal keeps, 65,536 by default; 0 turns it off.
 func WithJournal(requests int) Option { return func(c *zkserver.Config) { c.Journal = requests } }
 
-// WithLogger has the server log what it does; by default it is silent.
+// WithLogger has the server log sessions: those that expire at Info, those that are opened or closed at Debug. By default it is silent.
 func WithLogger(l *slog.Logger) Option { return func(c *zkserver.Config) { c.Logger = l } }

@@ -57,7 +57,7 @@ Every field may be left out. --dump writes JSON if the file's name ends so, or e
 	cmd.Flags().DurationVar(&f.longer, "max-session-timeout", 0, "longest session timeout that clients can have (default 20 ticks)")
 	cmd.Flags().StringVar(&f.load, "load", "", "file with the tree to begin with, JSON or YAML")
 	cmd.Flags().StringVar(&f.dump, "dump", "", "file to write the tree to at the end; one that is there is replaced")
-	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log what happens to sessions")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log sessions that are opened, closed or expire, to standard error")
 	return cmd
 }
 
@@ -65,7 +65,7 @@ Every field may be left out. --dump writes JSON if the file's name ends so, or e
 func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
 	cfg := zkserver.Config{Tick: f.tick, MinTimeout: f.shorter, MaxTimeout: f.longer}
 	if f.verbose {
-		cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
+		cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	var err error
 	if f.load != "" {

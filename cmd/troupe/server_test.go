@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"io"
@@ -77,7 +78,8 @@ func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 		"--tick", "1s", "--min-session-timeout", "3s", "--max-session-timeout", "12s")
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	cmd.Stderr = io.Discard
+	var log bytes.Buffer // read after Wait
+	cmd.Stderr = &log
 	require.NoError(t, cmd.Start())
 	lines := bufio.NewScanner(stdout)
 	require.True(t, lines.Scan())
@@ -96,6 +98,7 @@ func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 	require.True(t, lines.Scan())
 	require.Equal(t, "stopped", lines.Text())
 	require.NoError(t, cmd.Wait())
+	require.Contains(t, log.String(), "session opened")
 	text, err := os.ReadFile(after)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"/": {"data": "", "sequence": 3}, "/app": {"data": "hello"}, "/more": {"base64": "/w=="}}`, string(text))

@@ -136,6 +136,7 @@ func (s *Server) Expire(id int64) bool {
 	if ss == nil {
 		return false
 	}
+	s.cfg.Logger.Info("session expired", "session", id)
 	s.endSession(ss)
 	return true
 }

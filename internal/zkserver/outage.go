@@ -162,6 +162,7 @@ func (s *Server) LoseSessions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ss := range s.sorted() {
+		s.cfg.Logger.Info("session expired", "session", ss.id)
 		s.endSession(ss)
 	}
 }

@@ -42,6 +42,7 @@ func (s *Server) openSession(timeout time.Duration) *session {
 	s.sessions[ss.id] = ss
 	s.expiry.add(s, ss)
 	s.commit(&txn{}, nil)
+	s.cfg.Logger.Debug("session opened", "session", ss.id, "timeout", timeout)
 	return ss
 }
 
