@@ -125,6 +125,7 @@ func credentials(t *testing.T, direct string, proxy *ensemble.Proxy) {
 
 	bad := open(t, link.Config{Servers: []string{direct}, Auth: []link.Credential{{Scheme: "nonsense"}}})
 	require.Equal(t, link.ErrAuthFailed, next[link.Ended](bad).Cause)
+	require.NoError(t, bad.Close(within(t, patience)), "a real server lets its session be closed all the same")
 }
 
 func closedSession(t *testing.T, direct string, proxy *ensemble.Proxy) {
