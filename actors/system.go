@@ -88,11 +88,11 @@ var lists = actor.UnboundedLockfree()
 
 // Node is an actor, or a group of them, that lives.
 type Node struct {
-	Name     string
-	Kind     string
+	Name     string // as [Spec] or [Scope.Group] has it
+	Kind     string // likewise
 	Phase    string // what the actor's Phase said last; "failed" from a panic to the restart
-	Restarts int
-	Children []Node
+	Restarts int    // how often it was restarted since it was spawned
+	Children []Node // what is below it, in the order in which it was spawned
 }
 
 // Tree shows what lives, top down, siblings in the order in which they were spawned.

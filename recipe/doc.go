@@ -12,6 +12,9 @@
 // Beside the events and effects of this package, a recipe has its own: what its face wishes (events that the face tells the host) and what the
 // application is to get (effects that the recipe performs).
 //
+// Two numbers go through all of them. Epoch is the ZooKeeper session that is meant, as [EpochBegan] named it. Ask is the machine's own number of a request:
+// the answer carries it, so that the machine can tell which one is answered; it should never be used twice.
+//
 // # What a machine may rely on
 //
 //   - Every event that stems from ZooKeeper names the epoch that it was asked in. One of an older epoch is void: nothing follows from it.

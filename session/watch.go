@@ -9,16 +9,16 @@ import (
 
 // Data is what a znode holds, as seen at some moment. Receivers share Bytes and must not change them.
 type Data struct {
-	Exists bool
-	Bytes  []byte
+	Exists bool   // false: there is no such znode, and Bytes and Stat are zero
+	Bytes  []byte // its data
 	Stat   Stat
 	Stale  bool // the connection is down: so it was when last seen
 }
 
 // Children is who is below a znode, as seen at some moment. Receivers share Names and must not change them.
 type Children struct {
-	Exists bool
-	Names  []string // in no order
+	Exists bool     // false: there is no such znode, and Names and Stat are zero
+	Names  []string // in no order; names, not paths
 	Stat   Stat
 	Stale  bool // the connection is down: so it was when last seen
 }

@@ -18,7 +18,7 @@ type Barrier struct {
 
 // Position is how a barrier stands.
 type Position struct {
-	Raised bool
+	Raised bool // who waits now waits
 	Stale  bool // the connection is down: it stood so when last seen
 }
 

@@ -20,8 +20,8 @@ type Names struct {
 type Binding struct {
 	Name  string
 	Value []byte // receivers share it, and must not change it; nil if the name is not bound
-	Bound bool
-	Stale bool // from Observe: the connection is down, and so it was when last seen
+	Bound bool   // false: it means nothing
+	Stale bool   // from Observe: the connection is down, and so it was when last seen
 
 	// Of what stands in ZooKeeper. The first two tell a binding from every other one ever; the version begins anew when the znode is deleted and made
 	// again.
