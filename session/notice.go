@@ -6,8 +6,8 @@ import "time"
 type Notice interface{ notice() }
 
 type (
-	// EpochBegan: connected in a new ZooKeeper session, authenticated, and up to date with the leader. Timeout is the one negotiated. Trusted tells whether a hold
-	// can be had at once; if not, TrustGained comes.
+	// EpochBegan: connected in a new ZooKeeper session, authenticated, and up to date with the leader. Trusted tells whether a hold can
+	// be had at once.
 	EpochBegan struct {
 		Epoch     uint64
 		SessionID int64
