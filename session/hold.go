@@ -108,7 +108,7 @@ func (s *Session) hold(t *Seat, number uint64, path string, token int64, ended f
 	return h, lapsed, nil
 }
 
-// End ends a hold of the seat with a cause: [ErrReleased], or what it was lost by. False: it was over already.
+// End ends a hold of the seat with a cause: [ErrReleased], or what it was lost by. False: it was over already. In either case it is done, and has its Err.
 func (t *Seat) End(h *Hold, cause error) bool {
 	s := t.session
 	s.mu.Lock()
@@ -120,6 +120,7 @@ func (t *Seat) End(h *Hold, cause error) bool {
 	if stands {
 		finish([]*Hold{h})
 	}
+	<-h.Done() // prompt: whoever was quicker is at it
 	return stands
 }
 

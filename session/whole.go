@@ -28,6 +28,7 @@ func Whole(parts []*Hold, ended func(cause error)) (whole *Hold, end func(cause 
 		if over {
 			h.fallen()
 		}
+		<-h.Done() // prompt: whoever was quicker is at it
 		return over
 	}
 	for _, p := range parts {
