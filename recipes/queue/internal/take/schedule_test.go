@@ -33,6 +33,9 @@ func TestSchedules(t *testing.T) {
 	}
 	base := rand.Uint64() >> 8
 	for n := range uint64(*schedules) {
+		if n%3 == 0 {
+			n |= removing
+		}
 		if story, err := runSeed(base + n); err != nil {
 			if lines := strings.Split(story, "\n"); len(lines) > 300 {
 				story = strings.Join(lines[len(lines)-300:], "\n")
@@ -42,16 +45,19 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+// removing is set in the numbers of the schedules in which items are removed.
+const removing = 1 << 62
+
 func runSeed(n uint64) (story string, err error) {
 	rng := rand.New(rand.NewPCG(n, 5))
-	return schedule(rng.IntN, 400)
+	return schedule(rng.IntN, 400, n&removing != 0)
 }
 
 // TestRapid runs schedules that rapid can shrink.
 func TestRapid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		story, err := schedule(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, 120)
+		story, err := schedule(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, 120, false)
 		if err != nil {
 			rt.Fatalf("%v\n%s", err, story)
 		}
@@ -70,8 +76,9 @@ type world struct {
 	items     map[string]*item // by data
 	producers []*producer
 	consumers []*consumer
-	crashed   bool // a consumer with AutoAck has
-	ending    bool // no more faults: everything is taken and acknowledged
+	remover   *remover // nil: nobody removes anything
+	crashed   bool     // a consumer with AutoAck has
+	ending    bool     // no more faults: everything is taken and acknowledged
 }
 
 // item is what the judge knows of one.
@@ -82,12 +89,12 @@ type item struct {
 	put      bool  // for certain
 	refused  bool  // for certain
 	acked    int   // for certain
-	maybe    bool  // an acknowledgement is of unknown outcome
+	maybe    bool  // an acknowledgement is of unknown outcome, or it was to be removed
 	first    int64 // the transaction of its first claim
 	holder   *consumer
 }
 
-func schedule(draw func(n int) int, most int) (story string, err error) {
+func schedule(draw func(n int) int, most int, removals bool) (story string, err error) {
 	w := &world{items: make(map[string]*item)}
 	last := rand.New(rand.NewPCG(1, 1))
 	choose := func(n int) int {
@@ -118,6 +125,9 @@ func schedule(draw func(n int) int, most int) (story string, err error) {
 	auto := choose(4) == 0
 	for n := range 1 + choose(3) {
 		w.addConsumer(n, auto)
+	}
+	if removals && w.capacity == 0 { // else it would have to give the room back
+		w.addRemover()
 	}
 	for range choose(most) {
 		w.happen(choose)
@@ -153,6 +163,12 @@ func (w *world) happen(choose func(n int) int) {
 		if nos := c.nos(); len(nos) > 0 {
 			c.settle(nos[choose(len(nos))], []take.How{take.Ack, take.Ack, take.Nack}[choose(3)])
 		}
+	case 17:
+		if w.remover != nil {
+			w.remover.remove(choose)
+			break
+		}
+		w.Step()
 	default:
 		w.Step()
 	}
