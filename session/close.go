@@ -113,6 +113,7 @@ func (s *Session) actorEnded(cause error) {
 	default:
 		s.fail(ErrClosed) // nothing, if it was Close
 	}
+	<-s.end.Done() // prompt: whoever was quicker is at it
 	s.mu.Lock()
 	seats, gone := s.members(), s.cur != nil && s.cur.gone.Closed()
 	s.mu.Unlock()

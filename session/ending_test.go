@@ -162,6 +162,24 @@ func (c *renegotiated) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// A seat is told why the session ended, also if the actors were stopped while somebody was just closing it.
+func TestASeatIsToldWhyTheSessionEnded(t *testing.T) {
+	inBubble(t, func(w *world) {
+		system := actors.New()
+		s := w.open(session.WithSystem(system))
+		t := w.seat(s)
+		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		_, err := t.Hold(1, j.Path, j.Stat.Czxid, func(error) {
+			system.Scope().Stop()
+			time.Sleep(time.Second)
+		})
+		require.NoError(w, err)
+		require.NoError(w, s.Close(w.ctx))
+		require.Equal(w, "session ended: "+session.ErrClosed.Error(), last(t.told()))
+		require.NoError(w, system.Close(w.ctx))
+	})
+}
+
 // What a seat is told of an epoch is what holds at the moment, also if a server has negotiated another timeout meanwhile.
 func TestASeatIsToldThePresentTimeout(t *testing.T) {
 	inBubble(t, func(w *world) {
