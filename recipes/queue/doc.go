@@ -21,7 +21,7 @@
 //   - One at a time: an item's Done closes, here, before another consumer can have it because this one's session ended; see package session on trust.
 //   - Order: within a priority, items are claimed in the order in which they were put; what was given back keeps its place. A lower priority goes first, as
 //     far as a consumer knows of it: word of a new urgent item comes by a watch. With WithShards there is order within a shard only.
-//   - A bounded queue never has more items than its capacity.
+//   - Nobody can put into a bounded queue what exceeds its capacity.
 //   - There may be hundreds of thousands of items: no znode has so many children that they can't be listed, and the head does not become slower.
 //
 // What it does not: several consumers work at the same time, so what was claimed in order may be finished out of order. An item may be dealt with twice, when a
