@@ -87,7 +87,7 @@ func (m *Machine) failed(p part, path string, t recipe.Transacted) []recipe.Effe
 		m.room.Forget(p.use.Part)
 		m.listed = m.listed && t.Code != recipe.NoNode
 	case theAlso:
-		return m.settle(p.job, &Moot{Path: path})
+		return m.settle(p.job, &MootError{Path: path})
 	case theID:
 		if t.Code == recipe.NodeExists {
 			return m.settle(p.job, ErrDuplicate)

@@ -58,11 +58,11 @@ var (
 	ErrEphemeral = errors.New("in a bounded queue nobody gives back the room of an item that is just gone")
 )
 
-// Moot is why a Move was not carried out: one of the operations that were to succeed with it did not.
-type Moot struct{ Path string }
+// MootError is why a Move was not carried out: one of the operations that were to succeed with it did not.
+type MootError struct{ Path string }
 
 // Error says which.
-func (e *Moot) Error() string { return "not as it was believed to be: " + e.Path }
+func (e *MootError) Error() string { return "not as it was believed to be: " + e.Path }
 
 // Config says where a machine puts.
 type Config struct {

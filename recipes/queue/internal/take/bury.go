@@ -43,7 +43,7 @@ func (m *Machine) bury() []recipe.Effect {
 	i := give.Item{GUID: b.pick.entry.GUID, ID: b.pick.entry.ID, Data: b.pick.data, Priority: b.pick.entry.Priority}
 	return m.subs[undertaker].do(i, also, func(err error) []recipe.Effect {
 		m.burying = false
-		var moot *give.Moot
+		var moot *give.MootError
 		switch {
 		case !errors.As(err, &moot):
 			if m.bounded && err == nil {
