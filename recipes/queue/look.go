@@ -107,8 +107,8 @@ func (q *Queue) count(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// Remove deletes the item with this id, whether it is in line, being processed or delayed; its consumer, if any, learns of it when he settles it (session.ErrLost). session.ErrNoNode:
-// there is none. What was settled before the call is seen. Without WithID the item is searched for, which costs as much as Len.
+// Remove deletes the item with this id, whether it is in line, being processed or delayed; its consumer, if any, learns of it when he settles it
+// (session.ErrLost). session.ErrNoNode: there is none. What was settled before the call is seen. The item is searched for, which costs as much as Len.
 func (q *Queue) Remove(ctx context.Context, id string) error {
 	return failed("remove", q.path, q.remove(ctx, id))
 }
@@ -117,7 +117,7 @@ func (q *Queue) remove(ctx context.Context, id string) error {
 	if id == "" {
 		return errors.New("id: empty")
 	}
-	doubt := false // the answer to a removal was lost
+	var doubt *looked // the answer to its removal was lost
 	for {
 		var found *looked
 		err := q.each(ctx, func(items []looked) {
@@ -130,8 +130,8 @@ func (q *Queue) remove(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		if found == nil && doubt {
-			return nil
+		if doubt != nil && (found == nil || found.pack == nil && found.GUID != doubt.GUID) {
+			return nil // it is gone; what has its id now was put since
 		}
 		if found == nil {
 			return fmt.Errorf("id: %w: %q", session.ErrNoNode, id)
@@ -140,7 +140,7 @@ func (q *Queue) remove(ctx context.Context, id string) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil:
-			doubt = true // that its znode is gone would say nothing: whoever claims something of a pack deletes it
+			doubt = found // that its znode is gone would say nothing: whoever claims something of a pack deletes it
 		case errors.Is(err, session.ErrNoNode), errors.Is(err, session.ErrBadVersion):
 			// Somebody has claimed or settled it meanwhile: look again.
 		default:

@@ -191,6 +191,22 @@ func TestRemoveFromClaimedPack(t *testing.T) {
 	})
 }
 
+// The answer to a removal is lost, and another item put with the same id meanwhile: that one stays.
+func TestRemovedIDIsUsedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		s := open(t, z)
+		q, other := newQueue(t, s), newQueue(t, open(t, z))
+		put(t, q, "a", queue.WithID("red"))
+		cutsFirstMulti(z, s, zktest.CutAfter)
+		removed := make(chan error, 1)
+		go func() { removed <- q.Remove(patience(t), "red") }() // ends with the answer
+		time.Sleep(time.Millisecond)
+		put(t, other, "b", queue.WithID("red"))
+		require.NoError(t, get(t, removed, "the removal"))
+		require.Equal(t, []string{"b"}, takes(t, other, 1))
+	})
+}
+
 // An item that was removed from a claimed pack runs out of time: the acknowledgements of its neighbours, which go with that, are carried out.
 func TestRemovedItemIsOverdue(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
