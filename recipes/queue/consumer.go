@@ -22,8 +22,8 @@ const (
 	mostPrefetch  = 10_000
 )
 
-// WithPrefetch lets a consumer have up to n items that are not settled, 16 without it: those that a receiver works on, and those that wait to be received. They are
-// claimed together. With WithAutoAck it is how many may wait to be received.
+// WithPrefetch lets a consumer have up to n items that are not settled, 16 without it: those that a receiver works on, and those that wait to be received.
+// They are claimed together. With WithAutoAck it is how many may wait to be received.
 func WithPrefetch(n int) ConsumeOption {
 	return func(o *consumeOptions) error {
 		if n < 1 || n > mostPrefetch {

@@ -98,16 +98,16 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 	return i.Hold.Commit(ctx, ops...)
 }
 
-// Ack deletes the item: it is dealt with. Several acknowledgements that come together go in one transaction. session.ErrLost: the claim was lost before, nothing
-// was changed, and the item is somebody else's; with session.ErrUnknownOutcome beside it, the session ended while the answer was under way, and the item is
-// gone, by this Ack or by the next consumer's. If ctx ends first its cause is returned, and the Ack goes on; a ctx that descends from the item's own Context counts as
-// one that ends after the session's timeout. It may be called again, and says the same.
+// Ack deletes the item: it is dealt with. Several acknowledgements that come together go in one transaction. session.ErrLost: the claim was lost before,
+// nothing was changed, and the item is somebody else's; with session.ErrUnknownOutcome beside it, the session ended while the answer was under way, and the
+// item is gone, by this Ack or by the next consumer's. If ctx ends first its cause is returned, and the Ack goes on; a ctx that descends from the item's own
+// Context counts as one that ends after the session's timeout. It may be called again, and says the same.
 func (i *Item) Ack(ctx context.Context) error {
 	return failed("ack", i.in.queue.path, i.settle(ctx, take.Ack))
 }
 
-// Nack gives the item back, and Done closes: it keeps its id, its priority and its place in line, and is delivered again with Attempt one higher; after WithMaxAttempts it goes to
-// the dead letters. Errors are as for Ack.
+// Nack gives the item back, and Done closes: it keeps its id, its priority and its place in line, and is delivered again with Attempt one higher; after
+// WithMaxAttempts it goes to the dead letters. Errors are as for Ack.
 func (i *Item) Nack(ctx context.Context) error {
 	return failed("nack", i.in.queue.path, i.settle(ctx, take.Nack))
 }

@@ -40,8 +40,8 @@ func (l *looked) len() int {
 	return 1
 }
 
-// Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none. What was settled before the call is seen. A delayed item that is due and that no consumer has moved into
-// line yet is not seen.
+// Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none. What was settled before the call is seen. A delayed item
+// that is due and that no consumer has moved into line yet is not seen.
 func (q *Queue) Peek(ctx context.Context) (Entry, error) {
 	e, err := q.peek(ctx)
 	return e, failed("peek", q.path, err)
@@ -90,8 +90,8 @@ func (q *Queue) read(ctx context.Context, i looked) (Entry, error) {
 	return e, nil
 }
 
-// Len counts the items: those in line, those being processed, and those that wait for their delay. What was settled before the call is seen. It costs a listing of each bucket, that is for about 250 items, and is
-// no more than an estimate while others put and take.
+// Len counts the items: those in line, those being processed, and those that wait for their delay. What was settled before the call is seen. It costs a
+// listing of each bucket, that is for some hundred items, and is no more than an estimate while others put and take.
 func (q *Queue) Len(ctx context.Context) (int, error) {
 	n, err := q.count(ctx)
 	return n, failed("len", q.path, err)

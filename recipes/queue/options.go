@@ -44,10 +44,10 @@ func optionsOf(path string, opts []Option) (options, error) {
 	return o, nil
 }
 
-// WithCapacity bounds the queue: nothing is put that would make it more than n items, those included that are being processed or wait for their delay; what does
-// not fit is ErrFull. Only what a Consumer WithAutoAck puts back because nobody had received it is let in all the same: it was in the queue before. The capacity is
-// kept in ZooKeeper and belongs to the queue. The first to put with this option gives it to the queue, which must not have had items before; whoever names
-// another one later gets ErrCapacity, and whoever names none is bound all the same.
+// WithCapacity bounds the queue: nothing is put that would make it more than n items, those included that are being processed or wait for their delay; what
+// does not fit is ErrFull. Only what a Consumer WithAutoAck puts back because nobody had received it is let in all the same: it was in the queue before. The
+// capacity is kept in ZooKeeper and belongs to the queue. The first to put with this option gives it to the queue, which must not have had items before;
+// whoever names another one later gets ErrCapacity, and whoever names none is bound all the same.
 func WithCapacity(n int) Option {
 	return func(o *options) error {
 		if n < 1 {
@@ -94,7 +94,8 @@ func WithDeadLetters(path string) Option {
 }
 
 // WithShards divides the queue into n lines, at most 256. Items are put into them in turn (those of one PutAll together, unless they have a delay), and each
-// consumer begins with another one: so consumers get in each other's way less. The price is the order: it is kept within a line only. Priorities are kept across all.
+// consumer begins with another one: so consumers get in each other's way less. The price is the order: it is kept within a line only. Priorities are kept
+// across all.
 func WithShards(n int) Option {
 	return func(o *options) error {
 		if n < 1 || n > place.MaxShards {
@@ -140,8 +141,8 @@ func WithPriority(n int) PutOption {
 	}
 }
 
-// WithDelay lets an item arrive in line only when d is over, by the servers' clock: that of the leader at the time of the put, and again when it is due. The clocks of
-// clients do not matter, but that they go at about the same rate. Precision: milliseconds, and never early.
+// WithDelay lets an item arrive in line only when d is over, by the servers' clock: that of the leader at the time of the put, and again when it is due. The
+// clocks of clients do not matter, but that they go at about the same rate. Precision: milliseconds, and never early.
 func WithDelay(d time.Duration) PutOption {
 	return func(o *putOptions) error {
 		if d < 0 {

@@ -50,9 +50,9 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 // the item is in ZooKeeper, and comes after every item of its priority whose Put had returned before this one began. Puts of several goroutines go together in
 // one transaction.
 //
-// Errors: ErrFull, ErrDuplicate, session.ErrTooLarge; all say that nothing was put. If ctx ends before anything was sent, its cause is returned; if it ends later,
-// session.ErrUnknownOutcome comes with it. A lost answer is no error: whether the item was put is looked up. Only when the reply was lost and the process could not
-// reach ZooKeeper for more than a minute after, the error is session.ErrUnknownOutcome; with WithID, such a Put can be repeated.
+// Errors: ErrFull, ErrDuplicate, session.ErrTooLarge; all say that nothing was put. If ctx ends before anything was sent, its cause is returned; if it ends
+// later, session.ErrUnknownOutcome comes with it. A lost answer is no error: whether the item was put is looked up. Only when the reply was lost and the
+// process could not reach ZooKeeper for more than a minute after, the error is session.ErrUnknownOutcome; with WithID, such a Put can be repeated.
 func (q *Queue) Put(ctx context.Context, data []byte, opts ...PutOption) (id string, err error) {
 	ids, err := q.put(ctx, "put", [][]byte{data}, opts)
 	if err != nil {
