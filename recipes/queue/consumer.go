@@ -83,8 +83,8 @@ func (c *Consumer) Done() <-chan struct{} { return c.in.end.Done() }
 // Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else the cause.
 func (c *Consumer) Err() error { return c.in.end.Err() }
 
-// Close ends the consumer. Items that were not received go back to their places; those that were received and not settled are lost (session.ErrClosed) and are
-// delivered to others. If ctx ends first its cause is returned, and the claims are deleted in the background. It is idempotent.
+// Close ends the consumer, and returns when others can have what it had: items that were not received go back to their places; those that were received and not
+// settled are lost (session.ErrClosed). If ctx ends first its cause is returned, and the claims are deleted in the background. It is idempotent.
 func (c *Consumer) Close(ctx context.Context) error {
 	in := c.in
 	in.mu.Lock()

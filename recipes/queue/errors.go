@@ -37,6 +37,7 @@ var ofMachines = []struct{ err, is error }{
 	{take.ErrUnknown, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome)},
 	{take.ErrOverdue, ErrOverdue},
 	{take.ErrDeleted, session.ErrDeleted},
+	{take.ErrClosing, session.ErrClosed},
 }
 
 // translated is a machine's error as users see it.

@@ -124,6 +124,19 @@ func (m *Machine) letGo(h *held) []recipe.Effect {
 	return effects
 }
 
+// close takes nothing more, and gives back what was claimed and is not being settled.
+func (m *Machine) close() []recipe.Effect {
+	m.closing = true
+	var effects []recipe.Effect
+	for _, h := range m.inTurn() {
+		if h.run != nil && h.how == 0 {
+			effects = append(effects, Drop{No: h.no, Cause: ErrClosing})
+			effects = append(effects, m.letGo(h)...)
+		}
+	}
+	return effects
+}
+
 // onOver takes in that the possession was lost.
 func (m *Machine) onOver(ev Over) []recipe.Effect {
 	h := m.held[ev.No]

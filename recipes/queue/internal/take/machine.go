@@ -117,7 +117,7 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 	case recipe.Fired:
 		effects = m.onFired(ev)
 	case recipe.Closing:
-		m.closing = true
+		effects = m.close()
 	case recipe.Woke:
 		if m.idle != 0 && ev.Ask == m.idle {
 			m.idle, m.closing = 0, true

@@ -74,7 +74,7 @@ type (
 	// Drop ends the possession of an item.
 	Drop struct {
 		No    uint64
-		Cause error // ErrOverdue, ErrDeleted
+		Cause error // ErrOverdue, ErrDeleted, ErrClosing
 	}
 )
 
@@ -83,6 +83,7 @@ var (
 	ErrLost    = errors.New("somebody else's by now")
 	ErrUnknown = errors.New("the item is gone, and so is what would tell by whom") // with ErrLost
 	ErrOverdue = errors.New("not settled in time")
+	ErrClosing = errors.New("the consumer was closed")
 	ErrDeleted = errors.New("the claim was deleted")
 )
 
