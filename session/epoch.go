@@ -60,7 +60,7 @@ func (s *Session) onUp(e *epoch, ev link.Up) {
 	if e.ups == 0 || e.timeout != ev.Timeout {
 		ended = s.retime(e, ev.Timeout, now)
 	}
-	s.trust.steady = now.mono
+	s.trust.steadyFrom(now)
 	e.timeout, e.server = ev.Timeout, ev.Server
 	if e.sessionID != ev.SessionID { // once: requests of the epoch, which begin after it, read it without the mutex
 		e.sessionID = ev.SessionID

@@ -182,7 +182,7 @@ func TestValidNeverComesBack(t *testing.T) {
 				}
 			}
 			heal()
-			time.Sleep(3 * time.Second)
+			time.Sleep(timeout / 2) // until something was heard half a tick ago
 			require.False(w, h.Valid())
 			var err error
 			h, err = t.Hold(s.Status().Epoch, h.Path(), h.Token(), func(error) {})

@@ -9,6 +9,8 @@ import (
 const (
 	syncShare  = 6  // a sync goes out every T/6 while anything depends on trust
 	driftShare = 12 // by so much clocks may differ over T
+	pingShare  = 3  // an idle session pings every T/3
+	grainShare = 64 // what was sent within T/64 counts as one request
 	jumpShare  = 10 // clocks that differ by more than T/10 all at once have jumped
 )
 
@@ -20,8 +22,9 @@ const (
 //
 // The leader learns of the session's life from the server that the session is connected to, twice a tick. So an answer proves that the leader knows of
 // what that server heard up to half a tick before, and that, with a request at least every T/6, is a sixth of T old at most. Where requests have not
-// yet come so often for so long (an idle session only pings, every third of T), another sixth is taken off. And a leader that its followers have given
-// up answers for up to one and a half ticks more.
+// yet come so often for so long (an idle session only pings, every third of T), another sixth is taken off. Where they were due and did not come, or were
+// not answered (the process, the network or the server stood still), all is taken off by which the latest one that had been answered half a tick before is
+// older than that. And a leader that its followers have given up answers for up to one and a half ticks more.
 type trust struct {
 	timeout time.Duration
 	margin  time.Duration
@@ -32,7 +35,8 @@ type trust struct {
 	until  instant
 	skew   time.Duration // when last looked at
 	deaf   time.Duration // what was sent before proves nothing: a clock has jumped since (monotonic)
-	steady time.Duration // since when requests go out at least every T/6 (monotonic)
+	steady time.Duration // since when requests are to go out at least every T/6 (monotonic)
+	heard  echoes        // of requests since then
 
 	vouch *atomic.Pointer[voucher]
 }
@@ -62,14 +66,26 @@ func (t *trust) begin(cfg *config, timeout time.Duration, now instant) {
 	}
 	// Field by field, but for vouch: that is read without the session's mutex.
 	t.timeout, t.margin, t.tick, t.sharp = timeout, margin, tick, cfg.margin != 0
-	t.stands, t.until, t.skew, t.deaf, t.steady = false, instant{}, now.skew(), 0, now.mono
+	t.stands, t.until, t.skew, t.deaf = false, instant{}, now.skew(), 0
+	t.steadyFrom(now)
+}
+
+// steadyFrom: requests are to go out at least every T/6 from now on.
+func (t *trust) steadyFrom(now instant) {
+	t.steady = now.mono
+	t.heard.since(now.mono - t.timeout/pingShare)
 }
 
 // credit is how long the answer to a request that was sent at that moment is good for.
 func (t *trust) credit(sent instant) time.Duration {
 	credit := t.timeout - t.margin
-	if !t.sharp && sent.mono-t.steady < t.timeout/syncShare+t.tick/2 {
+	covered := t.timeout/syncShare + t.tick/2 // how old the leader's knowledge may be
+	switch {
+	case t.sharp:
+	case sent.mono-t.steady < covered:
 		credit -= t.timeout / syncShare
+	default:
+		credit -= max(0, sent.mono-t.heard.before(sent.mono-t.tick/2)-covered)
 	}
 	return credit
 }
@@ -77,6 +93,7 @@ func (t *trust) credit(sent instant) time.Duration {
 // proved takes the answer to a request, after check has been called with the same moment, and tells whether trust came with it.
 func (t *trust) proved(epoch uint64, sent, now instant) (gained bool) {
 	until := sent.add(t.credit(sent))
+	t.heard.answered(sent.mono, now.mono, t.timeout/grainShare)
 	if sent.mono < t.deaf || now.reached(until) || until.mono <= t.until.mono {
 		return false
 	}

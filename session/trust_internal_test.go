@@ -45,7 +45,9 @@ func TestCredit(t *testing.T) {
 			require.True(t, tr.proved(1, at(time.Second), at(time.Second)))
 			require.Equal(t, at(time.Second+c.fresh), tr.until)
 			tr = newTrust(T, c.change)
-			require.True(t, tr.proved(1, at(T), at(T)))
+			for sent := time.Duration(0); sent <= T; sent += T / 6 {
+				tr.proved(1, at(sent), at(sent))
+			}
 			require.Equal(t, at(T+c.steady), tr.until)
 		})
 	}

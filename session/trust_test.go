@@ -234,25 +234,31 @@ func TestStrictEndsAtTheFirstSuspension(t *testing.T) {
 // B74: the machine sleeps, so that the wall clock is far ahead of the monotonic one. Nothing is believed until ZooKeeper has answered.
 func TestB74_SleepEndsTrust(t *testing.T) {
 	t.Parallel()
-	for name, jump := range map[string]func(s *session.Session){
-		"wall clock ahead":      func(s *session.Session) { session.ShiftWall(s, time.Hour) },
-		"wall clock back":       func(s *session.Session) { session.ShiftWall(s, -time.Hour) },
-		"monotonic clock ahead": func(s *session.Session) { session.ShiftMono(s, time.Hour) },
-		"less than the timeout": func(s *session.Session) { session.ShiftWall(s, timeout/9) },
+	for _, c := range []struct {
+		name string
+		jump func(s *session.Session)
+		back time.Duration // until trust is back
+	}{
+		{"wall clock ahead", func(s *session.Session) { session.ShiftWall(s, time.Hour) }, timeout / 6},
+		{"wall clock back", func(s *session.Session) { session.ShiftWall(s, -time.Hour) }, timeout / 6},
+		{"less than the timeout", func(s *session.Session) { session.ShiftWall(s, timeout/9) }, timeout / 6},
+		{"monotonic clock ahead", func(s *session.Session) { session.ShiftMono(s, time.Hour) }, timeout / 2}, // nothing was heard for so long
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open(session.WithTimeout(timeout))
 				t := w.seat(s)
 				h := t.hold(w, 1, "/line")
 				steady(w, s)
 				t.told()
-				jump(s)
+				c.jump(s)
 				require.False(w, h.Valid(), "at once")
 				time.Sleep(timeout / 6)
 				synctest.Wait()
 				<-h.Done()
 				require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+				time.Sleep(c.back - timeout/6)
+				synctest.Wait()
 				require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
 				again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
 				require.NoError(w, err)

@@ -15,11 +15,16 @@ func (s *Session) raising() {
 	}
 	now := s.clock.now()
 	every := s.trust.timeout / syncShare
-	if s.lastOut == (instant{}) || now.mono-s.lastOut.mono > every {
-		s.trust.steady = now.mono // pings alone are rarer
-	}
+	s.rouse(now)
 	s.pacing.set(now, now.add(every))
 	s.watchOverTrust(now)
+}
+
+// rouse is called when a request goes out of a session that was idle: if that was for long, there have been pings alone, which are rarer.
+func (s *Session) rouse(out instant) {
+	if s.lastOut == (instant{}) || out.mono-s.lastOut.mono > s.trust.timeout/syncShare {
+		s.trust.steadyFrom(out)
+	}
 }
 
 // sync asks the leader for a sign of life.
@@ -120,6 +125,9 @@ func (s *Session) onProved(e *epoch, sent time.Time) {
 		return
 	}
 	out, now := s.clock.at(sent), s.clock.now()
+	if s.stake() == 0 {
+		s.rouse(out)
+	}
 	if out.mono > s.lastOut.mono {
 		s.lastOut = out
 	}

@@ -35,14 +35,15 @@ func TestB42_TheZnodeGoesAfterTheFunction(t *testing.T) {
 			bubble(t, func(t *testing.T, z *zktest.Server) {
 				a, b := candidate(t, connected(t, z), "a"), candidate(t, connected(t, z), "b")
 				ctx, cancel := context.WithCancel(patience(t))
-				told, cleanedUp := make(chan struct{}), make(chan struct{})
+				began, told, cleanedUp := make(chan struct{}), make(chan struct{}), make(chan struct{})
 				result := start(ctx, a, func(ctx context.Context, _ *election.Term) error {
+					close(began)
 					<-ctx.Done()
 					close(told)
 					<-cleanedUp
 					return nil
 				})
-				await(t, a.Standing(patience(t)), "a leads", func(s election.Standing) bool { return s.Phase == election.Leading })
+				closes(t, began, "the function") // a leads a moment before
 				waits(t, b)
 				ended := make(chan struct{})
 				go func() { // owned by the test, which waits for it
