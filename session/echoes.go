@@ -1,6 +1,9 @@
 package session
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // echoes are what is known to have been heard by a server of a session's requests: when each was sent, and when its answer came. Moments are monotonic.
 type echoes struct {
@@ -32,8 +35,8 @@ func (h *echoes) answered(sent, answer, grain time.Duration) {
 
 // before is when the latest request was sent whose answer had come by that moment.
 func (h *echoes) before(moment time.Duration) time.Duration {
-	for i := len(h.sent) - 1; i >= 0; i-- {
-		if h.answers[i] <= moment {
+	for i, answer := range slices.Backward(h.answers) {
+		if answer <= moment {
 			return h.sent[i]
 		}
 	}
