@@ -79,15 +79,15 @@ func (t *trust) steadyFrom(now instant) {
 // credit is how long the answer to a request that was sent at that moment is good for.
 func (t *trust) credit(sent instant) time.Duration {
 	credit := t.timeout - t.margin
-	covered := t.timeout/syncShare + t.tick/2 // how old the leader's knowledge may be
-	switch {
-	case t.sharp:
-	case sent.mono-t.steady < covered:
-		credit -= t.timeout / syncShare
-	default:
-		credit -= max(0, sent.mono-t.heard.before(sent.mono-t.tick/2)-covered)
+	if t.sharp {
+		return credit
 	}
-	return credit
+	covered := t.timeout/syncShare + t.tick/2 // by the margin: how old the leader's knowledge may be
+	missing := sent.mono - t.heard.before(sent.mono-t.tick/2) - covered
+	if sent.mono-t.steady < covered {
+		missing = max(missing, t.timeout/syncShare)
+	}
+	return credit - max(missing, 0)
 }
 
 // proved takes the answer to a request, after check has been called with the same moment, and tells whether trust came with it.
