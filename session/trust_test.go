@@ -119,6 +119,7 @@ func (w *world) loss(s, rival *session.Session, rng *rand.Rand, cut func(*world,
 	require.True(w, (<-states).Exists)
 	time.Sleep(time.Duration(rng.Int64N(int64(2 * timeout))))
 	heal := cut(w, id(s))
+	defer heal() // also where something fails, or the session could not be closed
 	done := begin(func() time.Time {
 		<-h.Done()
 		return time.Now()
