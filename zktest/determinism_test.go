@@ -66,6 +66,9 @@ func history(t *testing.T, seed uint64) (all string) {
 				fmt.Fprintf(&b, "session %x\n", clients[i].session)
 			}
 			q := []jute.Request{d.request()}
+			for q[0].Op == jute.OpCheck { // since 3.9 one outside a multi ends the connection
+				q[0] = d.request()
+			}
 			require.NoError(t, clients[i].post(q))
 			got, err := clients[i].collect(q)
 			fmt.Fprintf(&b, "%d: %+v %v\n", i, got, err)
@@ -76,6 +79,6 @@ func history(t *testing.T, seed uint64) (all string) {
 		}
 		b.WriteString(s.Dump())
 		all = b.String()
-	}, zktest.WithContainerCheck(10*time.Second))
+	}, zktest.WithContainerCheck(10*time.Second), zktest.WithVersion(zktest.Versions()[seed%uint64(len(zktest.Versions()))]))
 	return all
 }

@@ -293,13 +293,15 @@ func (d *differ) checkpoint() {
 // newDiffer starts both servers. Containers go when somebody looks, and the two would not look at the same moment: they hardly ever do.
 func newDiffer(t *testing.T) *differ {
 	t.Helper()
-	return pairUp(t, zktest.Start(t, likeReal(24*time.Hour)...).Servers(), ensemble.Start(t, 1, realLike(24*time.Hour)...).Servers())
+	real := ensemble.Start(t, 1, realLike(24*time.Hour)...)
+	return pairUp(t, zktest.Start(t, likeReal(t, real, 24*time.Hour)...).Servers(), real.Servers())
 }
 
 // likeReal and realLike are the settings with which ours and the real server are the same, but for how often they look for containers.
-func likeReal(containerCheck time.Duration) []zktest.Option {
+func likeReal(t *testing.T, real *ensemble.Ensemble, containerCheck time.Duration) []zktest.Option {
+	t.Helper()
 	return []zktest.Option{
-		zktest.WithTick(200 * time.Millisecond), zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute),
+		asVersionOf(t, real), zktest.WithTick(200 * time.Millisecond), zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute),
 		zktest.WithContainerCheck(containerCheck), zktest.WithSuper(superPassword),
 	}
 }

@@ -1,5 +1,5 @@
-// Package zktest is an in-process ZooKeeper for tests: a server that speaks the client protocol of ZooKeeper 3.8 so faithfully that no client can
-// tell, whose faults and clock a test commands.
+// Package zktest is an in-process ZooKeeper for tests: a server that speaks the client protocol of ZooKeeper 3.8 and 3.9 so faithfully that no client
+// can tell, whose faults and clock a test commands.
 //
 //	func TestMyService(t *testing.T) {
 //		server := zktest.Start(t)            // closed with the test
@@ -34,11 +34,20 @@
 //	SetSequence, SetZxid           counters stand where it gets interesting
 //
 // [Server.Journal] has every request with what came of it, for assertions; [Server.Tree] is the tree as YAML, and [WithTree] and [Server.Load] take one;
-// [Server.Dump] shows everything, to a human.
+// [Server.Create], Get, Set, Delete and Children need no client; [Server.Dump] shows everything, to a human.
+//
+// # Versions
+//
+// A server answers as ZooKeeper 3.9.2, unless [WithVersion], or the environment variable ZKTEST_VERSION, says "3.8.4" or "3.8.0". What a client can tell them by:
+//
+//	since 3.8.4   exists is refused (NoAuth) where the client may not read the znode (ZOOKEEPER-2590); create2
+//	              within a multi is answered with a stat, and bad flags fail the whole multi with MarshallingError (ZOOKEEPER-4026)
+//	since 3.9.2   a write that can't be read takes no zxid; NoNode comes before InvalidACL; removeWatches and checkWatches know kinds 4 and 5. A check
+//	              outside a multi is an unknown request, which ends the connection, as since 3.9.3 (ZOOKEEPER-2623)
 //
 // # Fidelity
 //
-// Tests send the same to this server and to a real one of version 3.8.0, in lock step, and compare every answer, every event, every zxid and the whole
+// Tests send the same to this server and to a real one, whatever version it says that it is (3.8.0 in continuous integration), in lock step, and compare every answer, every event, every zxid and the whole
 // tree, field by field: random operations from several sessions, one by one and in flight together; the same garbage; handshakes; reconnection; sessions
 // that move among three servers; frames at the limit; containers and TTLs; and the end of the sequence counter.
 //
@@ -46,7 +55,7 @@
 //	create, create2                ACLs (world, auth, digest, ip), sequence numbers and their end, paths refused, modes contradicting the operation
 //	createContainer, createTTL     containers and TTL znodes go at the same conditions; WithContainerCheck says when it is looked
 //	delete, deleteContainer        clients may not send the latter
-//	exists, getData                exists needs no permission, and leaves its watch also where there is nothing
+//	exists, getData                exists leaves its watch also where there is nothing
 //	setData, setACL, getACL        digests are masked for those who may not administer
 //	getChildren, getChildren2      always in the same order, where Java's hash sets have another
 //	getAllChildrenNumber,          getEphemerals in the order of creation
@@ -60,7 +69,7 @@
 //	sasl, reconfig                 answered as by a server on which they are not set up
 //	ping, closeSession             a session can be closed through a connection that it has left
 //	the handshake                  timeouts, passwords, moved sessions, a client that has seen more; the read-only flag is read and not needed
-//	quotas                         counted; not enforced, which is the real server's default too
+//	quotas                         counted; not enforced, which is the real server's default too (`troupe server --enforce-quotas` does)
 //	ruok isro srvr stat mntr cons  every line, every key of mntr, of servers with peers and without; what there is nothing to count for is 0, and Java's
 //	  wchs wchp wchc dump conf       own keys of envi are missing; all are allowed
 //	  envi dirs crst srst
@@ -75,7 +84,8 @@
 //     goes by the flags of a create that contradict its operation, and sees what failed multis leave at the end of the sequence counter.
 //   - Of several servers one says that it leads, the last that is in touch with the others, and another in its place if it isn't any more. It serves its
 //     clients as the others do: a real leader hears of its own sessions without a delay, and refuses also the reads of a session that has moved away. They
-//     need no majority, and have no membership to show (conf, /zookeeper/config).
+//     have no membership to show (conf, /zookeeper/config), and notice at once who is killed, stopped or isolated. Elections take no time unless
+//     [WithElection] says so; and of two servers one that is stopped or isolated, not killed, leaves the other serving, where two real ones would both stop.
 //   - mntr counts no time but what requests have waited, proposals without their sizes, and no more than 16,384 namespaces (zk_…_per_namespace).
-//   - There is no TLS, no SASL, no admin server, no exporter of metrics, no reconfig, no observer, and no disk.
+//   - There is no TLS, no SASL, no admin server, no exporter of metrics, no reconfig, no observer, and no disk (but for `troupe server --data`).
 package zktest

@@ -92,9 +92,9 @@ func ExampleServer_Session() {
 	// false
 }
 
-// One of two servers dies: the client goes on with the other one, in the same session.
+// One of three servers dies: the client goes on with another one, in the same session.
 func ExampleServer_Kill() {
-	server := serve(zktest.WithServers(2))
+	server := serve(zktest.WithServers(3))
 	defer server.Close()
 	conn, events := connect(server)
 	defer conn.Close()
@@ -243,4 +243,45 @@ func ExampleServer_Load() {
 	// Output:
 	// <nil>
 	// EventNodeCreated
+}
+
+// A leader that was frozen, and replaced meanwhile, does not know that when it wakes: it shows its old tree. Only its writes get no answer.
+func ExampleServer_Depose() {
+	server := serve(zktest.WithServers(3), zktest.WithTick(time.Minute), zktest.WithSeed(1)) // it learns within a tick that it is deposed
+	defer server.Close()
+	old, _ := connect(server, 2)
+	defer old.Close()
+	other, _ := connect(server, 0)
+	defer other.Close()
+
+	server.Depose(2)
+	present(other, "/a", 0)
+	server.Continue(2)
+	fmt.Println("the old leader has /a:", exists(old, "/a"))
+	fmt.Println("a write there is answered:", answered(later(old, "/b")))
+	fmt.Println("the others have /a:", exists(other, "/a"))
+	// Output:
+	// the old leader has /a: false
+	// a write there is answered: false
+	// the others have /a: true
+}
+
+// An election takes a while, in which nobody is served. The sessions live on.
+func ExampleWithElection() {
+	const election = 200 * time.Millisecond
+	server := serve(zktest.WithServers(3), zktest.WithElection(election))
+	defer server.Close()
+	conn, events := connect(server, 0)
+	defer conn.Close()
+	session := conn.SessionID()
+
+	began := time.Now()
+	server.Kill(2) // the leader
+	await(events, zk.StateDisconnected)
+	await(events, zk.StateHasSession)
+	fmt.Println("after the election:", time.Since(began) >= election)
+	fmt.Println("the same session:", conn.SessionID() == session)
+	// Output:
+	// after the election: true
+	// the same session: true
 }

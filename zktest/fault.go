@@ -59,6 +59,11 @@ func (h Host) Dialer() func(ctx context.Context, network, addr string) (net.Conn
 	}
 }
 
+// DialTimeout is [Server.DialTimeout] for clients on this host.
+func (h Host) DialTimeout(network, addr string, timeout time.Duration) (net.Conn, error) {
+	return dialTimeout(h.Dialer(), network, addr, timeout)
+}
+
 // Partition cuts the host off, silently. Dialing hangs until its context ends.
 func (h Host) Partition() (heal func()) { return h.inner.PartitionHost(h.name, Both) }
 
@@ -77,6 +82,10 @@ func (s *Server) Slow(sessionID int64, speed Speed) (heal func()) {
 
 // SlowServer is [Server.Slow] for all who are connected to the i-th server, or will be, handshakes included.
 func (s *Server) SlowServer(i int, speed Speed) (heal func()) { return s.front(i).Slow(speed) }
+
+// SlowHandshakes lets each handshake cost its server this much work, 0 for none, one after the other in the order in which they come, and also for clients that
+// have hung up meanwhile: what a server has to do when all its clients come back at once.
+func (s *Server) SlowHandshakes(cost time.Duration) { s.inner.SlowHandshakes(cost) }
 
 // Slow is [Server.Slow] for all connections of the host, also those that it will make, handshakes included.
 func (h Host) Slow(speed Speed) (heal func()) { return h.inner.SlowHost(h.name, speed) }
@@ -101,12 +110,24 @@ func (s *Server) Stop(i int) { s.front(i).Stop() }
 // Continue ends what [Server.Stop] began. What waited is carried out.
 func (s *Server) Continue(i int) { s.front(i).Continue() }
 
-// Kill ends the i-th server: its connections are reset and new ones refused, until [Server.Restart]. Its sessions live on if another server runs; if
-// none does, time stands still for all sessions, as nobody is there to expire them.
+// Depose halts the i-th server, as [Server.Stop] does, and has the others elect another leader: the server counts as the leader until then. The others give
+// every session its whole timeout anew, as after any election, and go on.
+//
+// What is of interest is how it wakes. After [Server.Continue] it does not know yet that it was deposed. Until its next tick, at a random moment within a
+// tick, it takes itself for the leader: it shows the tree as it was, answers pings and reads from that, answers syncs (a real leader asks no quorum for
+// them), and resumes sessions that the others have ended meanwhile. Only writes and new sessions get no answer. Then it drops its clients and follows.
+//
+// So what a leader says proves nothing of the others, unless it is the answer to a write.
+func (s *Server) Depose(i int) { s.front(i).Depose() }
+
+// Kill ends the i-th server: its connections are reset and new ones refused, until [Server.Restart]. Its sessions live on if the servers that
+// are left are a majority. If they are not they serve nobody: they drop their clients, accept new connections and close them, and tell four-letter words that
+// they are not serving. Time stands still for all sessions then, as nobody is there to expire them. A server that is stopped or isolated counts as lost too,
+// but for one of two. [WithElection] says how long it takes until the others serve if it was the leader.
 func (s *Server) Kill(i int) { s.front(i).Kill() }
 
-// Restart has the i-th server listen again, at its old address, killing it first if it runs. Sessions and znodes are kept. If no server ran, every
-// session has its whole timeout from now on.
+// Restart has the i-th server listen again, at its old address, killing it first if it runs. Sessions and znodes are kept. If there was no
+// majority, every session has its whole timeout from when there is a leader.
 func (s *Server) Restart(i int) error {
 	return s.front(i).Restart(context.Background()) // binding to loopback doesn't wait
 }

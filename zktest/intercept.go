@@ -58,6 +58,7 @@ const (
 	OpMulti           = jute.OpMulti
 	OpSetAuth         = jute.OpSetAuth
 	OpSetWatches      = jute.OpSetWatches
+	OpRemoveWatches   = jute.OpRemoveWatches
 	OpCloseSession    = jute.OpCloseSession
 	OpConnect         = jute.OpCreateSession
 )
@@ -81,6 +82,8 @@ const (
 	ErrSessionMoved     = jute.SessionMoved
 	ErrQuotaExceeded    = jute.QuotaExceeded
 	ErrThrottled        = jute.ThrottledOp
+	ErrLocalSession     = jute.EphemeralOnLocalSession
+	ErrAuthRequired     = jute.SessionClosedNoAuth // of every request that comes before an authentication on which the server insists
 )
 
 // Verdict is what an interceptor wants to happen to a request.
@@ -105,8 +108,8 @@ func Fail(code Code) Verdict { return zkserver.Fail(code) }
 // it may call the server's methods but Close, which waits for it, and what it takes long over waits. Of several interceptors the first that doesn't pass a request decides.
 func (s *Server) Intercept(f func(*Request) Verdict) (remove func()) { return s.inner.Intercept(f) }
 
-// Journal is what the server has received, in the order in which it was served: the last 65,536 requests, or as many as [WithJournal] says. Every
-// request knows what it was answered with and how many watch events it caused.
+// Journal is what the server has received, in the order in which it was served: the last 65,536 requests, or as many as [WithJournal] says, and
+// fewer if they would take more than 64 MB, or what [WithJournalBytes] says. Every request knows what it was answered with and how many watch events it caused.
 func (s *Server) Journal() []Request { return s.inner.Journal() }
 
 // ClearJournal forgets what was received so far.

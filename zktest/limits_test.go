@@ -116,12 +116,16 @@ func TestTTLCanBeTurnedOff(t *testing.T) {
 func TestBadOptionsAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, opt := range map[string]zktest.Option{
-		"a tick of nothing":   zktest.WithTick(time.Nanosecond),
-		"timeouts reversed":   zktest.WithSessionTimeouts(time.Minute, time.Second),
-		"no room for packets": zktest.WithMaxPacket(1),
-		"no servers":          zktest.WithServers(-1),
-		"too many servers":    zktest.WithServers(1000),
-		"a negative journal":  zktest.WithJournal(-1),
+		"a tick of nothing":              zktest.WithTick(time.Nanosecond),
+		"timeouts reversed":              zktest.WithSessionTimeouts(time.Minute, time.Second),
+		"no room for packets":            zktest.WithMaxPacket(1),
+		"no servers":                     zktest.WithServers(-1),
+		"too many servers":               zktest.WithServers(1000),
+		"a negative journal":             zktest.WithJournal(-1),
+		"a journal of less than nothing": zktest.WithJournalBytes(-1),
+		"elections of less than no time": zktest.WithElection(-1),
+		"less than no connections":       zktest.WithMaxConnections(-1),
+		"a version that is not known":    zktest.WithVersion("3.7"),
 	} {
 		_, err := zktest.New(opt)
 		require.Error(t, err, name)

@@ -13,7 +13,8 @@ import (
 // A connect string with a path makes that path the root, of both servers alike: what is created there, watched there, and seen from outside.
 func TestNamespacesOfConnectStringsAreThoseOfTheRealServer(t *testing.T) {
 	t.Parallel()
-	both(t, zktest.Start(t).Servers(), ensemble.Start(t, 1).Servers(), func(t *testing.T, servers []string, say func(string, ...any)) {
+	real := ensemble.Start(t, 1)
+	both(t, zktest.Start(t, asVersionOf(t, real)).Servers(), real.Servers(), func(t *testing.T, servers []string, say func(string, ...any)) {
 		ctx := t.Context()
 		outside, err := session.Open(ctx, servers)
 		require.NoError(t, err)

@@ -4,6 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
@@ -27,6 +32,19 @@ func New(opts ...Option) (*Server, error) {
 	for _, o := range opts {
 		o(&cfg)
 	}
+	if text := os.Getenv(seedVariable); cfg.Seed == 0 && text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("zktest: %s: %w", seedVariable, err)
+		}
+		cfg.Seed = seed
+	}
+	if version := os.Getenv(versionVariable); cfg.Version == "" && version != "" {
+		if !slices.Contains(Versions(), version) {
+			return nil, fmt.Errorf("zktest: %s: %q is not one of %s", versionVariable, version, strings.Join(Versions(), ", "))
+		}
+		cfg.Version = version
+	}
 	inner, err := zkserver.New(cfg)
 	if err != nil {
 		return nil, err
@@ -34,7 +52,16 @@ func New(opts ...Option) (*Server, error) {
 	return &Server{inner: inner, fatal: func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }}, nil
 }
 
-// Start makes a server that is closed at the end of the test.
+// The environment variables that [WithSeed] and [WithVersion] tell of.
+const (
+	seedVariable    = "ZKTEST_SEED"
+	versionVariable = "ZKTEST_VERSION"
+)
+
+// Seed is what was drawn at random comes from: see [WithSeed].
+func (s *Server) Seed() uint64 { return s.inner.Seed() }
+
+// Start makes a server that is closed at the end of the test. If the test has failed by then, the server's seed is logged.
 func Start(t TB, opts ...Option) *Server {
 	t.Helper()
 	s, err := New(opts...)
@@ -42,7 +69,15 @@ func Start(t TB, opts ...Option) *Server {
 		t.Fatalf("zktest: %v", err)
 	}
 	s.fatal = t.Fatalf
-	t.Cleanup(func() { _ = s.Close() })
+	t.Cleanup(func() {
+		if f, ok := t.(interface {
+			Failed() bool
+			Logf(format string, args ...any)
+		}); ok && f.Failed() {
+			f.Logf("zktest: %s=%d repeats what was drawn at random", seedVariable, s.Seed())
+		}
+		_ = s.Close()
+	})
 	return s
 }
 
@@ -76,4 +111,15 @@ func (s *Server) Hosts() []string {
 // to any other address as well.
 func (s *Server) Dialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return s.inner.Dial
+}
+
+// DialTimeout is [Server.Dialer] in the form that go-zookeeper takes: zk.Connect(server.Hosts(), timeout, zk.WithDialer(server.DialTimeout)).
+func (s *Server) DialTimeout(network, addr string, timeout time.Duration) (net.Conn, error) {
+	return dialTimeout(s.Dialer(), network, addr, timeout)
+}
+
+func dialTimeout(dial func(ctx context.Context, network, addr string) (net.Conn, error), network, addr string, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout) // the caller has none
+	defer cancel()
+	return dial(ctx, network, addr)
 }

@@ -35,7 +35,8 @@ func both(t *testing.T, ours, real []string, story func(t *testing.T, servers []
 // pair is one of each, alike.
 func pair(t *testing.T, containerCheck time.Duration) (ours, real []string) {
 	t.Helper()
-	return zktest.Start(t, likeReal(containerCheck)...).Servers(), ensemble.Start(t, 1, realLike(containerCheck)...).Servers()
+	e := ensemble.Start(t, 1, realLike(containerCheck)...)
+	return zktest.Start(t, likeReal(t, e, containerCheck)...).Servers(), e.Servers()
 }
 
 // ending names how a connection went: all that counts is whether it did.
@@ -204,8 +205,8 @@ func (c *raw) gone(t *testing.T, path string) (all []jute.Event) {
 // Among three servers: what a session can do through the connection that it has left, and through the new one.
 func TestMovedSessionsAreThoseOfTheRealServers(t *testing.T) {
 	t.Parallel()
-	ours := zktest.Start(t, append(likeReal(time.Hour), zktest.WithServers(3))...).Servers()
 	e := ensemble.Start(t, 3, realLike(time.Hour)...)
+	ours := zktest.Start(t, append(likeReal(t, e, time.Hour), zktest.WithServers(3))...).Servers()
 	real := e.Servers()
 	leader := e.Leader()
 	require.NotEqual(t, -1, leader)

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/troupe-go/troupe/internal/zkserver"
+	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
 // writable finds out at the beginning, not at the end, that a file can't be written.
@@ -25,17 +28,13 @@ func beside(name string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 }
 
-// dump writes the tree to a file that is there either whole or not at all.
-func dump(s *zkserver.Server, name string) error {
-	text, err := s.WriteTree(name)
-	if err != nil {
-		return err
-	}
+// dump writes the server's state to a file that is there either whole or not at all.
+func dump(ctx context.Context, s *zkserver.Server, name string) error {
 	f, err := beside(name)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
+	err = s.Save(&until{ctx: ctx, w: f}, treefile.FormOf(name))
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}
@@ -43,4 +42,25 @@ func dump(s *zkserver.Server, name string) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// until reads or writes until a context ends, so that a large file holds nobody up.
+type until struct {
+	ctx context.Context
+	r   io.Reader
+	w   io.Writer
+}
+
+func (u *until) Read(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(b)
+}
+
+func (u *until) Write(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.w.Write(b)
 }

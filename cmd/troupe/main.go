@@ -19,6 +19,7 @@ func main() {
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // the process itself is the root
 	defer stop()
+	context.AfterFunc(ctx, stop) // whoever asks a second time doesn't want to wait
 	err := root().ExecuteContext(ctx)
 	if err == nil || errors.Is(err, context.Canceled) {
 		return 0

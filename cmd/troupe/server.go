@@ -1,26 +1,31 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"io"
-	"log/slog"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
 type serverFlags struct {
-	listen  string
-	tick    time.Duration
-	shorter time.Duration
-	longer  time.Duration
-	load    string
-	dump    string
-	verbose bool
+	listen      string
+	servers     int
+	tick        time.Duration
+	shorter     time.Duration
+	longer      time.Duration
+	load        string
+	dump        string
+	data        string
+	log         int64
+	super       string
+	containers  time.Duration
+	packet      int
+	noTTL       bool
+	connections int
+	words       []string
+	quotas      bool
+	as          string
+	version     string
+	verbose     bool
 }
 
 func server() *cobra.Command {
@@ -30,11 +35,18 @@ func server() *cobra.Command {
 		Short: "Run a ZooKeeper server for development",
 		Long: `Run a server that speaks ZooKeeper's protocol, for development and demonstrations.
 
-It is one process that keeps everything in memory: nothing is replicated, and nothing is left when it stops but what --dump writes. It listens on the
-loopback interface unless told otherwise, since whoever can reach it can do what the ACLs of the znodes let everybody do. It stops on SIGTERM or an
+It is one process that keeps everything in memory: nothing is replicated, and nothing is left when it stops but what --data keeps or --dump writes. It listens on the
+loopback interface, IPv4 and IPv6, unless told otherwise, since whoever can reach it can do what the ACLs of the znodes let everybody do. It stops on SIGTERM or an
 interrupt.
 
---load and --dump take a tree as JSON or YAML, which maps paths to znodes:
+It is as lenient as a server for development may be. --as 3.8 makes it as strict as a ZooKeeper 3.8 that is set up carefully: TTL znodes are
+refused, 60 connections from an address, srvr alone of the four-letter words, and hard quotas are enforced. Any of these can be set by itself as well.
+
+--dump writes the whole state at the end, and on SIGHUP: znodes with versions, times and zxids, and the sessions. --load begins with it, so that clients
+that reconnect go on with their sessions, ephemerals and watches. A file that does not exist yet stands for an empty tree. It is JSON Lines; YAML or JSON if
+its name ends in .yaml, .yml or .json. A tree may also be written by hand, in any of the three:
+
+    {"path": "/app", "data": "hello"}
 
     /app:
         data: hello                     # or base64: aGVsbG8=
@@ -45,57 +57,18 @@ interrupt.
     /app/locks:
         kind: container                 # or kind: ttl, with ttl: 5m
 
-Every field may be left out. --dump writes JSON if the file's name ends so, or else YAML; ephemerals are not in it.`,
+Every field may be left out.
+
+--data keeps everything in a folder: a log of transactions, which is on the disk before anything is answered, and snapshots. Nothing that was answered is
+lost, however the process or the machine ends. --load is for a folder that is empty still.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.settle(cmd.Flags().Changed); err != nil {
+				return err
+			}
 			return serve(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), f)
 		},
 	}
-	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:2181", "address to listen on; port 0 takes any free one")
-	cmd.Flags().DurationVar(&f.tick, "tick", 2*time.Second, "tick of the clock by which sessions expire")
-	cmd.Flags().DurationVar(&f.shorter, "min-session-timeout", 0, "shortest session timeout that clients can have (default 2 ticks)")
-	cmd.Flags().DurationVar(&f.longer, "max-session-timeout", 0, "longest session timeout that clients can have (default 20 ticks)")
-	cmd.Flags().StringVar(&f.load, "load", "", "file with the tree to begin with, JSON or YAML")
-	cmd.Flags().StringVar(&f.dump, "dump", "", "file to write the tree to at the end; one that is there is replaced")
-	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log sessions that are opened, closed or expire, to standard error")
+	f.bind(cmd.Flags())
 	return cmd
-}
-
-// serve runs until ctx ends.
-func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
-	cfg := zkserver.Config{Tick: f.tick, MinTimeout: f.shorter, MaxTimeout: f.longer}
-	if f.verbose {
-		cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	}
-	var err error
-	if f.load != "" {
-		if cfg.Tree, err = os.ReadFile(f.load); err != nil {
-			return fmt.Errorf("--load: %w", err)
-		}
-	}
-	if err := writable(f.dump); err != nil {
-		return fmt.Errorf("--dump %s: it can't be written: %w", f.dump, err)
-	}
-	s, err := zkserver.New(cfg)
-	if err != nil {
-		return err
-	}
-	defer s.Close() //nolint:errcheck // for the errors below; the last one is looked at
-	address, err := s.Front(0).Listen(ctx, f.listen)
-	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
-	}
-	fmt.Fprintf(out, "listening on %s\n", address)
-	<-ctx.Done()
-	if err := s.Close(); err != nil { // first, so that nobody changes the tree any more
-		return err
-	}
-	if f.dump != "" {
-		if err := dump(s, f.dump); err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "wrote %s\n", f.dump)
-	}
-	fmt.Fprintln(out, "stopped")
-	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -69,12 +70,9 @@ func ask(t *testing.T, conn net.Conn, q jute.Request) (p jute.Reply) {
 func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	program := filepath.Join(dir, "troupe")
-	out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
 	before, after := filepath.Join(dir, "before.yaml"), filepath.Join(dir, "after.json")
 	require.NoError(t, os.WriteFile(before, []byte("/app: {data: hello}\n"), 0o600))
-	cmd := exec.Command(program, "server", "--listen", "127.0.0.1:0", "--load", before, "--dump", after, "-v",
+	cmd := exec.Command(program(t), "server", "--listen", "127.0.0.1:0", "--load", before, "--dump", after, "-v",
 		"--tick", "1s", "--min-session-timeout", "3s", "--max-session-timeout", "12s")
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -101,10 +99,16 @@ func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 	require.Contains(t, log.String(), "session opened")
 	text, err := os.ReadFile(after)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"/": {"data": "", "sequence": 3}, "/app": {"data": "hello"}, "/more": {"base64": "/w=="}}`, string(text))
+	tree, err := treefile.Parse(text)
+	require.NoError(t, err)
+	data := make(map[string]string)
+	for _, z := range tree {
+		data[z.Path] = string(z.Data)
+	}
+	require.Equal(t, map[string]string{"/": "", "/app": "hello", "/e": "", "/more": "\xff", "/zookeeper": "", "/zookeeper/config": "", "/zookeeper/quota": ""}, data)
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, left, 3, "no other file is left")
+	require.Len(t, left, 2, "no other file is left")
 }
 
 func TestServerReportsWhatIsWrong(t *testing.T) {
@@ -118,8 +122,17 @@ func TestServerReportsWhatIsWrong(t *testing.T) {
 		"a bad address":       {[]string{"--listen", "nowhere"}, "--listen: "},
 		"an argument":         {[]string{"surplus"}, `"surplus"`},
 		"an absurd tick":      {[]string{"--tick", "1ns"}, "tick 1ns"},
+		"no tick":             {[]string{"--tick", "0s"}, "--tick: "},
+		"no servers":          {[]string{"--servers", "0"}, "--servers: "},
+		"no packets":          {[]string{"--max-packet", "-1"}, "--max-packet: "},
+		"no checks":           {[]string{"--container-check", "0s"}, "--container-check: "},
+		"too many servers":    {[]string{"--servers", "300"}, "300 servers"},
+		"an unknown word":     {[]string{"--words", "srvr,what"}, "what"},
+		"an unknown version":  {[]string{"--version", "1.0"}, "1.0"},
+		"an unknown release":  {[]string{"--as", "2.0"}, "--as 2.0: "},
+		"no number of a port": {[]string{"--listen", "127.0.0.1:http"}, "--listen: "},
 		"timeouts reversed":   {[]string{"--listen", "127.0.0.1:0", "--min-session-timeout", "1m", "--max-session-timeout", "1s"}, "1m0s"},
-		"a missing tree":      {[]string{"--listen", "127.0.0.1:0", "--load", bad + ".missing"}, "--load: "},
+		"an unreadable tree":  {[]string{"--listen", "127.0.0.1:0", "--load", bad + "/below"}, "--load: "},
 		"a bad tree":          {[]string{"--listen", "127.0.0.1:0", "--load", bad}, `"app"`},
 		"a dump nowhere":      {[]string{"--listen", "127.0.0.1:0", "--dump", bad + "/tree.yaml"}, "--dump " + bad + "/tree.yaml: "},
 		"an unknown option":   {[]string{"--port", "1"}, "--port"},

@@ -5,7 +5,7 @@ import "strconv"
 // Code is the error code of a reply; 0 is success.
 type Code int32
 
-// The codes of ZooKeeper 3.8.
+// The codes of ZooKeeper 3.8 and 3.9.
 const (
 	OK                      Code = 0
 	SystemError             Code = -1
@@ -36,6 +36,7 @@ const (
 	NoWatcher               Code = -121
 	RequestTimeout          Code = -122
 	ReconfigDisabled        Code = -123
+	SessionClosedNoAuth     Code = -124
 	QuotaExceeded           Code = -125
 	ThrottledOp             Code = -127
 )
@@ -50,7 +51,8 @@ var codeNames = map[Code]string{
 	SessionExpired: "session expired", InvalidCallback: "invalid callback", InvalidACL: "invalid acl", AuthFailed: "auth failed",
 	SessionMoved: "session moved", NotReadOnly: "not read-only", EphemeralOnLocalSession: "ephemeral on local session",
 	NoWatcher: "no watcher", RequestTimeout: "request timeout", ReconfigDisabled: "reconfig disabled",
-	QuotaExceeded: "quota exceeded", ThrottledOp: "throttled",
+	SessionClosedNoAuth: "connection closed for want of authentication",
+	QuotaExceeded:       "quota exceeded", ThrottledOp: "throttled",
 }
 
 // String is the code's meaning in words, or its number.

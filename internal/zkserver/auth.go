@@ -43,7 +43,8 @@ func (s *Server) sasl(c *conn, q *jute.Request) bool {
 
 func (c *conn) identify(id jute.Identity) {
 	if !slices.Contains(c.ids, id) {
-		c.ids = append(slices.Clip(c.ids), id)
+		c.users = append(c.users, id)
+		c.ids = hashOrder(c.users)
 	}
 }
 

@@ -1,9 +1,14 @@
 package zkserver
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"math/rand/v2"
+	"net"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -11,19 +16,31 @@ import (
 
 // Config says how a server behaves. The zero value is a single server with ZooKeeper's defaults.
 type Config struct {
+	Version        string        // of ZooKeeper whose behaviour the server has, one of Versions; default the newest
 	Tick           time.Duration // of the expiry clock; default 2s
 	MinTimeout     time.Duration // of sessions; default 2 ticks
 	MaxTimeout     time.Duration // default 20 ticks
 	MaxPacket      int           // jute.maxbuffer; default 1 MB
 	Fronts         int           // servers that share the tree; default 1
+	Addresses      []string      // where the servers listen from the beginning, by number; those without one listen when Listen is called
+	Election       time.Duration // how long the fronts take to elect a leader; 0: nobody notices that they do
 	ContainerCheck time.Duration // how often empty containers and expired TTL znodes are looked for; default 1m
 	NoTTL          bool          // refuse TTL znodes, as a server without zookeeper.extendedTypesEnabled does
+	EnforceQuotas  bool          // refuse what exceeds a quota, as with zookeeper.enforceQuota
+	Words          []string      // four-letter words that are answered (4lw.commands.whitelist); nil: all
 	Super          string        // digest ("super:" and 27 more characters) of the user who may do everything; none by default
-	Tree           []byte        // znodes to begin with, as JSON or YAML; see Server.Load
-	FirstZxid      int64         // the zxid that the first transaction follows
+	Tree           io.Reader     // what to begin with, in a form of package treefile: znodes, or a server's whole state, which goes on in a higher epoch
+	Data           string        // a folder to keep everything in; "": nothing is kept
+	Rotate         int64         // the size of the log in Data at which a snapshot takes its place; default 64 MB
+	FirstZxid      int64         // the zxid that the first transaction follows, at least
 	Journal        int           // how many requests the journal keeps; 0: none
+	JournalBytes   int           // how much memory they may take; default 64 MB
+	MaxConnections int           // of one client address to one front (maxClientCnxns); 0: any number
 	Backlog        int           // bytes of answers that wait for a client that doesn't read, before it is dropped; default 64 MB
 	Logger         *slog.Logger  // default: discards
+
+	Listen func(ctx context.Context, network, address string) (net.Listener, error) // opens sockets; default the network's
+	Seed   uint64                                                                   // of the moments that a client can't know, as when in its tick a front passes on; 0: drawn at random
 }
 
 func (c *Config) complete() error {
@@ -45,8 +62,20 @@ func (c *Config) complete() error {
 	if c.ContainerCheck == 0 {
 		c.ContainerCheck = time.Minute
 	}
+	if c.JournalBytes == 0 {
+		c.JournalBytes = 64 << 20
+	}
+	if c.Rotate == 0 {
+		c.Rotate = defaultRotate
+	}
 	if c.Backlog == 0 {
 		c.Backlog = 64 << 20
+	}
+	for c.Seed == 0 {
+		c.Seed = rand.Uint64()
+	}
+	if c.Listen == nil {
+		c.Listen = new(net.ListenConfig).Listen
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -64,8 +93,14 @@ func (c *Config) check() error {
 		return fmt.Errorf("zkserver: packets of at most %d bytes", c.MaxPacket)
 	case c.Fronts < 1 || c.Fronts > 254:
 		return fmt.Errorf("zkserver: %d servers", c.Fronts)
-	case c.ContainerCheck < 0 || c.Journal < 0 || c.Backlog < 0:
+	case c.Election < 0:
+		return fmt.Errorf("zkserver: elections of %v", c.Election)
+	case c.ContainerCheck < 0 || c.Journal < 0 || c.JournalBytes < 0 || c.Backlog < 0 || c.Rotate < 0 || c.MaxConnections < 0:
 		return errors.New("zkserver: a negative limit")
+	case len(c.Addresses) > c.Fronts:
+		return fmt.Errorf("zkserver: %d addresses for %d servers", len(c.Addresses), c.Fronts)
+	case slices.ContainsFunc(c.Words, func(w string) bool { return words[w] == nil }):
+		return fmt.Errorf("zkserver: four-letter words %q: not all are known", c.Words)
 	case c.FirstZxid < 0:
 		return fmt.Errorf("zkserver: first zxid %d", c.FirstZxid)
 	}

@@ -20,13 +20,15 @@ type conn struct {
 	// Guarded by s.mu.
 	session *session // nil until the handshake is through
 	timeout time.Duration
-	ids     []jute.Identity
-	host    string // under which it was dialed, if any
+	users   []jute.Identity // in the order in which they came
+	ids     []jute.Identity // the same in the order of the real server
+	host    string          // under which it was dialed, if any
 	cut     *cut
-	over    bool     // done is closed
-	busy    bool     // its own goroutine is inside the server: it flushes by itself
-	mute    bool     // answer nothing
-	rq      *Request // what is being served, if somebody wants to know
+	overdue *time.Timer // closes the connection if there is no session until then
+	over    bool        // done is closed
+	busy    bool        // its own goroutine is inside the server: it flushes by itself
+	mute    bool        // answer nothing
+	rq      *Request    // what is being served, if somebody wants to know
 
 	number      int64 // in the order in which connections came
 	established time.Time
@@ -48,9 +50,9 @@ func newConn(f *Front, transport net.Conn) *conn {
 	way := wire.New(transport, f.s.work.Go, f.s.closing)
 	c := &conn{s: f.s, front: f, transport: way, done: make(chan struct{}), number: f.s.accepted, established: time.Now()}
 	c.in = newFrames(way, f.s.cfg.MaxPacket)
-	c.out.transport, c.out.limit = way, f.s.cfg.Backlog
+	c.out.transport, c.out.limit, c.out.store = way, f.s.cfg.Backlog, f.s.store
 	if host, _, err := net.SplitHostPort(transport.RemoteAddr().String()); err == nil {
-		c.ids = []jute.Identity{{Scheme: "ip", ID: host}}
+		c.identify(jute.Identity{Scheme: "ip", ID: host})
 	}
 	return c
 }
@@ -119,6 +121,9 @@ func (c *conn) finish() {
 	}
 	c.over = true
 	close(c.done)
+	if c.overdue != nil {
+		c.overdue.Stop()
+	}
 	f := c.front
 	f.data.Drop(c)
 	f.child.Drop(c)

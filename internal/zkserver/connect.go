@@ -13,6 +13,9 @@ func (c *conn) handshake() bool {
 	if err != nil || c.word(first) {
 		return false
 	}
+	c.s.mu.Lock()
+	c.expect()
+	c.s.mu.Unlock()
 	frame, err := c.in.body(first)
 	if err != nil {
 		return false
@@ -36,7 +39,7 @@ func (c *conn) connect(q *jute.ConnectRequest) bool {
 	c.came(time.Now())
 	c.rq = s.receive(c, q.SessionID, &jute.Request{Op: jute.OpCreateSession})
 	v := s.judge(c.rq)
-	if !c.pause(v.delay) || !c.await((*conn).connectHeldHere) {
+	if !c.pause(v.delay+c.front.queueUp(time.Now())) || !c.await(func(c *conn) *gate { return c.connectHeldHere(q.SessionID) }) || c.front.suspended() {
 		return false
 	}
 	defer c.note()
@@ -86,10 +89,13 @@ func (c *conn) connectHeldOnTheWay(session int64) *gate {
 	return c.heldOnTheWay()
 }
 
-// connectHeldHere: sessions are opened and resumed by the leader alone.
-func (c *conn) connectHeldHere() *gate {
-	if c.front.frozen != nil {
+// connectHeldHere: sessions are opened and resumed by the leader alone, or by who takes itself for it.
+func (c *conn) connectHeldHere(session int64) *gate {
+	switch {
+	case c.front.frozen != nil:
 		return c.front.frozen
+	case c.front.believes(session):
+		return nil
 	}
 	return c.front.isolated
 }
@@ -97,6 +103,9 @@ func (c *conn) connectHeldHere() *gate {
 // admit opens a session or resumes one; nil if that one is over.
 func (s *Server) admit(c *conn, q *jute.ConnectRequest) *session {
 	c.timeout = s.clamp(q.Timeout)
+	if c.front.believes(q.SessionID) {
+		return c.front.deposed.admit(c, q)
+	}
 	ss := s.sessions[q.SessionID]
 	switch {
 	case q.SessionID == 0:
@@ -117,6 +126,7 @@ func (s *Server) admit(c *conn, q *jute.ConnectRequest) *session {
 		c.cutOff(x)
 	}
 	c.session, ss.owner = ss, c
+	c.overdue.Stop()
 	c.front.bySession[ss.id] = c
 	c.pace()
 	return ss

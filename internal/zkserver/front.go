@@ -27,10 +27,11 @@ type Front struct {
 	conns       map[*conn]struct{}
 	bySession   map[int64]*conn
 	listener    net.Listener
-	address     string // of the listener, also while it is down
-	down        bool   // killed: nobody listens
-	lost        bool   // isolated for too long: serves nobody
-	term        int    // in which it leads; 0: it follows
+	also        []net.Listener // further ones
+	address     string         // of the listener, also while it is down
+	down        bool           // killed: nobody listens
+	lost        bool           // isolated for too long: serves nobody
+	term        int            // in which it leads; 0: it follows
 	elected     time.Time
 
 	tree     *tree.Tree
@@ -40,10 +41,14 @@ type Front struct {
 	lag      int // how many transactions it stays behind
 	isolated *gate
 	frozen   *gate
+	deposed  *deposed // it takes itself for the leader, and is not
+
+	busyUntil time.Time // with handshakes: see SlowHandshakes
 
 	traffic traffic
 	touched map[*session]time.Duration // heard of, not yet told to the leader
 	passing *time.Timer
+	phase   time.Duration // by how much it passes on later than at the half ticks
 }
 
 // gate holds up those who meet it until it opens.
@@ -53,7 +58,7 @@ func newGate() *gate { return &gate{opened: make(chan struct{})} }
 
 func newFront(s *Server, index int) *Front {
 	return &Front{
-		s: s, index: index, name: fmt.Sprintf("192.0.2.%d:2181", index+1), // of the range for documentation: nobody looks it up or reaches it by mistake
+		s: s, index: index, phase: time.Duration(s.rng.Int64N(int64(s.cfg.Tick / 2))), name: fmt.Sprintf("192.0.2.%d:2181", index+1), // of the range for documentation: nobody looks it up or reaches it by mistake
 		data: watch.NewTable[*conn](), child: watch.NewTable[*conn](),
 		conns: make(map[*conn]struct{}), bySession: make(map[int64]*conn),
 		tree: s.tree, applied: s.zxid,
@@ -66,6 +71,7 @@ func (f *Front) label() string { return strconv.Itoa(f.index + 1) }
 var (
 	errRefused  = errors.New("connection refused")
 	errNoServer = errors.New("no such server")
+	errTooMany  = errors.New("too many connections from one address")
 )
 
 // Name is the address under which [Server.Dial] finds this front.
@@ -85,8 +91,7 @@ func (f *Front) Listen(ctx context.Context, address string) (string, error) {
 }
 
 func (f *Front) listen(ctx context.Context, address string) error {
-	var cfg net.ListenConfig
-	l, err := cfg.Listen(ctx, "tcp", address)
+	l, err := f.s.cfg.Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("zkserver: %w", err)
 	}
@@ -96,16 +101,21 @@ func (f *Front) listen(ctx context.Context, address string) error {
 	return nil
 }
 
-func (f *Front) accept(l net.Listener) {
-	for {
-		transport, err := l.Accept()
-		if err != nil {
-			return
-		}
-		if f.attach(transport, "") != nil {
-			_ = transport.Close() // nobody is served here any more
-		}
+// ListenAlso opens one more TCP socket, until the front is killed or closed.
+func (f *Front) ListenAlso(ctx context.Context, address string) error {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.s.closed {
+		return ErrClosed
 	}
+	l, err := f.s.cfg.Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("zkserver: %w", err)
+	}
+	f.also = append(f.also, l)
+	// The server owns this goroutine; it ends when the listener is closed, by Close or Kill.
+	f.s.work.Go(func() { f.accept(l) })
+	return nil
 }
 
 // attach begins to serve a connection.
@@ -117,7 +127,11 @@ func (f *Front) attach(transport net.Conn, host string) error {
 	}
 	c := newConn(f, transport)
 	c.host = host
+	if !f.admits(c) {
+		return errTooMany
+	}
 	f.conns[c] = struct{}{}
+	c.expect()
 	c.pace()
 	if x := f.s.hosts[host]; x != nil {
 		c.cutOff(x)
@@ -144,7 +158,12 @@ func (s *Server) dial(ctx context.Context, host, address string) (net.Conn, erro
 		return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: errNoServer}
 	}
 	client, server := memnet.Pipe(memnet.Addr(fmt.Sprintf("127.0.0.1:%d", port)), memnet.Addr(f.name))
-	if err := f.attach(server, host); err != nil {
+	err := f.attach(server, host)
+	if errors.Is(err, errTooMany) { // as with a socket, the client sees it behind its dialing
+		_ = server.Close()
+		return client, nil
+	}
+	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memnet.Addr(address), Err: err}
 	}
 	return client, nil
@@ -173,8 +192,12 @@ func (f *Front) shut() {
 		_ = f.listener.Close() // it is not listened on from here on, whatever it says
 		f.listener = nil
 	}
-	if f.passing != nil {
-		f.passing.Stop()
+	for _, l := range f.also {
+		_ = l.Close() // as above
+	}
+	f.also = nil
+	if f.passing != nil && f.passing.Stop() {
+		f.passing = nil // so that it is set again after a restart; one that is running already says so itself
 	}
 	for c := range f.conns {
 		c.abort()

@@ -94,7 +94,7 @@ func (c *conn) heldHere(op jute.Op) *gate {
 	if c.front.frozen != nil {
 		return c.front.frozen
 	}
-	if op.Writes() || op == jute.OpSync {
+	if op.Writes() || op == jute.OpSync && c.front.deposed == nil {
 		return c.front.isolated
 	}
 	return nil
@@ -123,7 +123,7 @@ func (s *Server) dispatch(c *conn, q *jute.Request) bool {
 		return s.closeSession(c, q)
 	}
 	serve, known := operations[q.Op]
-	if !known {
+	if !known || q.Op == jute.OpCheck && s.as.noLoneCheck {
 		c.answer(q.Op, &jute.Reply{Xid: q.Xid, Zxid: -1, Err: jute.Unimplemented})
 		return false
 	}

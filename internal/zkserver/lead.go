@@ -3,31 +3,10 @@ package zkserver
 import "time"
 
 // Which of several fronts says that it leads, to who asks with a four-letter word. The tree is led by none of them: it is the Server that numbers
-// transactions and counts the time of sessions, and it goes on when no front is left, or no majority.
+// transactions and counts the time of sessions.
 
 // inTouch is a front that its peers can reach.
 func (f *Front) inTouch() bool { return !f.down && f.isolated == nil && f.frozen == nil }
-
-// elect finds a leader among the fronts that are in touch: the one that was elected last if it is among them, else the one with the highest number, as
-// servers that have seen the same transactions do. Who is out of touch doesn't hear of it, and goes on saying what it said. The caller holds the lock.
-func (s *Server) elect() {
-	var leader *Front
-	for _, f := range s.fronts {
-		if f.inTouch() && (leader == nil || f.term >= leader.term) {
-			leader = f
-		}
-	}
-	for _, f := range s.fronts {
-		switch {
-		case !f.inTouch():
-		case f != leader:
-			f.term = 0
-		case f.term == 0:
-			s.terms++
-			f.term, f.elected = s.terms, time.Now()
-		}
-	}
-}
 
 // mode is what a front says that it is.
 func (f *Front) mode() string {

@@ -1,9 +1,9 @@
 package zkserver
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
@@ -11,7 +11,8 @@ import (
 )
 
 // Load adds the znodes of a text in JSON or YAML (package treefile has the form) to the tree, in one transaction: all of them, or, if something is wrong with
-// one, none. Data and ACLs of those that exist are replaced. ACLs don't stop it.
+// one, none. Data and ACLs of those that exist are replaced. ACLs don't stop it. Of a server's whole state it takes what a tree has: neither sessions and
+// their ephemerals nor stats.
 func (s *Server) Load(text []byte) error {
 	znodes, err := treefile.Parse(text)
 	if err != nil {
@@ -19,19 +20,20 @@ func (s *Server) Load(text []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	znodes = slices.DeleteFunc(znodes, func(z treefile.Znode) bool { return z.Owner != 0 })
 	plan := s.tree.Plan(tree.Caller{IDs: []jute.Identity{{Scheme: tree.SuperScheme}}})
 	for i := range znodes {
 		if err := s.plant(plan, &znodes[i]); err != nil {
 			return fmt.Errorf("zkserver: tree: %q: %w", znodes[i].Path, err)
 		}
 	}
-	if len(plan.Changes) > 0 {
-		s.commit(&txn{changes: plan.Changes}, nil)
-	}
 	for i := range znodes {
 		if z := &znodes[i]; z.Sequence >= 0 {
-			s.each(func(t *tree.Tree) { t.SetCreations(z.Path, z.Sequence) })
+			plan.Changes = append(plan.Changes, tree.Change{Kind: tree.Count, Path: z.Path, Creations: z.Sequence})
 		}
+	}
+	if len(plan.Changes) > 0 {
+		s.commit(&txn{changes: plan.Changes}, nil)
 	}
 	return nil
 }
@@ -118,10 +120,15 @@ func lasting(n *tree.Node, fresh *tree.Tree) (count int32) {
 	return count
 }
 
-// WriteTree writes the znodes as JSON or YAML, as the ending of a file's name says: YAML unless it is ".json".
+// WriteTree writes the znodes, without stats, in the form that the ending of a file's name asks for.
 func (s *Server) WriteTree(name string) ([]byte, error) {
-	if strings.HasSuffix(name, ".json") {
-		return treefile.JSON(s.Znodes())
+	var b bytes.Buffer
+	w := treefile.NewWriter(&b, treefile.FormOf(name))
+	for _, z := range s.Znodes() {
+		if err := w.Znode(&z); err != nil {
+			return nil, err
+		}
 	}
-	return treefile.YAML(s.Znodes())
+	err := w.Close()
+	return b.Bytes(), err
 }

@@ -1,6 +1,7 @@
 package zkserver_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,9 +49,9 @@ func written(t *testing.T, s *zkserver.Server, name string) string {
 // What was loaded is written again to the letter, and what was written is loaded again, in both forms.
 func TestATreeGoesRound(t *testing.T) {
 	t.Parallel()
-	s := start(t, zkserver.Config{Tree: []byte(planted)})
+	s := start(t, zkserver.Config{Tree: strings.NewReader(planted)})
 	require.Equal(t, planted, written(t, s, "tree.yaml"))
-	again := start(t, zkserver.Config{Tree: []byte(written(t, s, "tree.json"))})
+	again := start(t, zkserver.Config{Tree: strings.NewReader(written(t, s, "tree.json"))})
 	require.Equal(t, planted, written(t, again, "tree.yml"))
 	require.Empty(t, start(t, zkserver.Config{}).Znodes())
 }
@@ -80,7 +81,7 @@ func TestATreeThatClientsMade(t *testing.T) {
 /line:
     sequence: 2
 /line/n-0000000001: {}
-`, written(t, s, ""))
+`, written(t, s, ".yaml"))
 	})
 }
 
@@ -94,16 +95,16 @@ func TestALoadedTreeLives(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, s.Load([]byte(planted)))
 		require.NoError(t, s.Load([]byte("/app: {data: other}\n/deep/down: {}")))
-		require.Contains(t, written(t, s, ""), "/app:\n    data: other\n")
-		require.Contains(t, written(t, s, ""), "/deep: {}\n/deep/down: {}\n")
+		require.Contains(t, written(t, s, ".yaml"), "/app:\n    data: other\n")
+		require.Contains(t, written(t, s, ".yaml"), "/deep: {}\n/deep/down: {}\n")
 		require.Contains(t, s.Dump(), "zxid 0x3,", "one transaction each")
 		synctest.Wait()
 		require.Contains(t, ask(t, s, "wchs"), "Total watches:0", "the watch has fired")
 
 		// An empty container that had a child, and a TTL znode whose time is over, go.
 		time.Sleep(7 * time.Minute)
-		require.NotContains(t, written(t, s, ""), "/app/cache")
-		require.NotContains(t, written(t, s, ""), "/app/locks")
+		require.NotContains(t, written(t, s, ".yaml"), "/app/cache")
+		require.NotContains(t, written(t, s, ".yaml"), "/app/locks")
 	})
 }
 
@@ -118,7 +119,7 @@ func TestABadTreeChangesNothing(t *testing.T) {
 		"/: {kind: container}":                  `"/": it exists`,
 		"/good: {}\n/: {acl: [{scheme: auth}]}": `"/": zookeeper: invalid acl`,
 	} {
-		_, err := zkserver.New(zkserver.Config{Tree: []byte(text)})
+		_, err := zkserver.New(zkserver.Config{Tree: strings.NewReader(text)})
 		require.ErrorContains(t, err, part)
 		s := start(t, zkserver.Config{})
 		require.ErrorContains(t, s.Load([]byte(text)), part)

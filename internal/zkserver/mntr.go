@@ -101,7 +101,7 @@ func (k *keys) histogram(key string, count int64) {
 func (f *Front) mntr() string {
 	t := &f.traffic
 	var k keys
-	k.put("version", version)
+	k.put("version", f.s.as.banner())
 	k.put("server_state", f.mode())
 	k.put("ephemerals_count", f.tree.NumEphemerals())
 	k.put("num_alive_connections", len(f.conns))

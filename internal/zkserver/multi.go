@@ -15,17 +15,25 @@ func (s *Server) multi(c *conn, q *jute.Request, p *jute.Reply) {
 		p.Err = jute.MarshallingError
 		return
 	}
+	if s.as.typedMulti && s.unreadable(q.Ops) {
+		s.commit(&txn{}, nil)
+		p.Err = jute.MarshallingError
+		return
+	}
 	if slices.ContainsFunc(q.Ops, func(part jute.Request) bool { return part.Path == jute.Null }) {
-		s.zxid++ // the real server takes a number and then stumbles before anything comes of it
+		if s.as.readsFirst {
+			s.commit(&txn{}, nil)
+		} else {
+			s.zxid++ // the real server takes a number and then stumbles before anything comes of it
+		}
 		p.Err = jute.MarshallingError
 		return
 	}
 	plan := s.tree.Plan(s.caller(c))
 	p.Results = make([]jute.Result, len(q.Ops))
 	for i := range q.Ops {
-		part := effective(q.Ops[i])
-		code := jute.MarshallingError // for what the real server takes for something that it can't be read as
-		if part.Op == jute.OpCreateTTL || !ttlMode(&part) {
+		part, code := s.part(q.Ops[i])
+		if code == jute.OK {
 			code = plan.Add(&part)
 		}
 		if code == jute.MarshallingError {
@@ -48,7 +56,37 @@ func (s *Server) multi(c *conn, q *jute.Request, p *jute.Reply) {
 	})
 }
 
-// effective is the operation that a part of a multi really is: the real server goes by the flags of a create, not by its number.
+// unreadable reports whether a part keeps the whole from being read, which comes before any part is judged.
+func (s *Server) unreadable(ops []jute.Request) bool {
+	return slices.ContainsFunc(ops, func(q jute.Request) bool { _, code := s.part(q); return code != jute.OK })
+}
+
+// part is the operation that a part of a multi really is, or why the multi can't be read.
+func (s *Server) part(q jute.Request) (jute.Request, jute.Code) {
+	if !s.as.typedMulti {
+		q = effective(q)
+		if q.Op != jute.OpCreateTTL && ttlMode(&q) {
+			return q, jute.MarshallingError // the real server takes it for something that it can't be read as
+		}
+		return q, jute.OK
+	}
+	switch q.Op {
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer:
+		switch {
+		case q.Flags < jute.FlagPersistent || q.Flags > jute.FlagPersistentSequentialTTL:
+			return q, jute.MarshallingError
+		case ttlMode(&q):
+			q.Op, q.TTL = jute.OpCreateTTL, -1
+		case q.Flags == jute.FlagContainer:
+			q.Op = jute.OpCreateContainer
+		}
+	case jute.OpCreateTTL:
+		q = effective(q)
+	}
+	return q, jute.OK
+}
+
+// effective is the operation that a part of a multi is before 3.8.2: the real server goes by the flags of a create, not by its number.
 func effective(q jute.Request) jute.Request {
 	switch {
 	case q.Op == jute.OpCreateTTL && ttlMode(&q):

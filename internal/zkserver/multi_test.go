@@ -12,7 +12,7 @@ import (
 func multi(ops ...jute.Request) jute.Request { return jute.Request{Op: jute.OpMulti, Ops: ops} }
 
 func TestAMultiIsOneTransaction(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+	world(t, zkserver.Config{Version: "3.8.0"}, func(t *testing.T, s *zkserver.Server) {
 		c, watcher := join(t, s), join(t, s)
 		c.create("/a", 0)
 		watcher.must(jute.Request{Op: jute.OpAddWatch, Path: "/", Flags: 1})

@@ -58,6 +58,10 @@ func (f *Front) rejoin() {
 func (f *Front) Stop() {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
+	f.stop()
+}
+
+func (f *Front) stop() {
 	if f.frozen != nil || f.down {
 		return
 	}
@@ -82,6 +86,9 @@ func (f *Front) thaw() {
 	}
 	close(f.frozen.opened)
 	f.frozen = nil
+	if f.deposed != nil {
+		f.awake()
+	}
 	f.s.elect()
 	f.follow(f.lag)
 	for c := range f.conns {
@@ -91,8 +98,8 @@ func (f *Front) thaw() {
 	f.armPassing()
 }
 
-// Kill ends a front as SIGKILL ends a process: its connections are reset and new ones refused. If no front is left, time stands still for the
-// sessions.
+// Kill ends a front as SIGKILL ends a process: its connections are reset and new ones refused. If those that are left are no majority they
+// serve nobody, and time stands still for the sessions.
 func (f *Front) Kill() {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -100,7 +107,7 @@ func (f *Front) Kill() {
 }
 
 func (f *Front) kill() {
-	f.down, f.term = true, 0
+	f.down, f.term, f.deposed, f.busyUntil = true, 0, nil, time.Time{}
 	f.s.elect()
 	if f.isolated != nil {
 		f.rejoin()
@@ -108,16 +115,13 @@ func (f *Front) kill() {
 	f.thaw()
 	f.shut()
 	clear(f.touched)
-	for _, other := range f.s.fronts {
-		if !other.down {
-			return
-		}
+	if len(f.s.fronts) == 1 {
+		f.s.expiry.stop()
 	}
-	f.s.expiry.stop()
 }
 
-// Restart lets a killed front listen again, on its old address, with the tree as it is now. One that runs is killed first. If no front ran, every
-// session has its whole timeout from now on.
+// Restart lets a killed front listen again, on its old address, with the tree as it is now. One that runs is killed first. If there was no
+// majority before, every session has its whole timeout from when there is a leader.
 func (f *Front) Restart(ctx context.Context) error {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -133,12 +137,12 @@ func (f *Front) Restart(ctx context.Context) error {
 		}
 	}
 	f.down, f.pending = false, nil
-	f.s.elect()
 	f.tree, f.behind, f.applied = f.s.tree, false, f.s.zxid
 	if f.lag > 0 {
 		f.fall()
 	}
-	if f.s.expiry.halt {
+	f.s.elect()
+	if len(f.s.fronts) == 1 {
 		f.s.expiry.resume(f.s)
 	}
 	return nil

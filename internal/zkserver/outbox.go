@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/txlog"
 	"github.com/troupe-go/troupe/internal/zkserver/wire"
 )
 
@@ -14,6 +15,8 @@ type outbox struct {
 	mu        sync.Mutex
 	transport *wire.Wire
 	limit     int
+	store     *txlog.Store // what has to be on the disk before anything is written; or nil
+	position  uint64       // how much of it
 	pending   jute.Writer
 	spare     []byte
 	writing   bool // somebody is inside transport.Write
@@ -34,6 +37,9 @@ func (o *outbox) begin() *jute.Writer {
 
 func (o *outbox) end() (size int) {
 	size = o.pending.End()
+	if o.store != nil {
+		o.position = o.store.Position()
+	}
 	if o.broken {
 		o.pending.Reset(nil)
 	} else if o.pending.Len() > o.limit {
@@ -67,7 +73,10 @@ func (o *outbox) flush() {
 		batch := o.pending.Bytes()
 		o.pending.Reset(o.spare[:0])
 		o.spare, o.writing = nil, true
-		err := o.write(batch)
+		err := o.settle()
+		if err == nil {
+			err = o.write(batch)
+		}
 		o.writing = false
 		if cap(batch) <= keepBuffer {
 			o.spare = batch
@@ -80,6 +89,17 @@ func (o *outbox) flush() {
 		o.broken = true
 		o.transport.Finish(linger)
 	}
+}
+
+// settle waits until everything that the batch tells of is on the disk. The lock is let go meanwhile.
+func (o *outbox) settle() error {
+	if o.store == nil {
+		return nil
+	}
+	position := o.position
+	o.mu.Unlock()
+	defer o.mu.Lock()
+	return o.store.Wait(position)
 }
 
 // write writes a batch, piece by piece, so that a client that takes its last answers slowly, but takes them, has time for each piece. The lock is let

@@ -24,7 +24,7 @@ func (c *conn) readable(q *jute.Request, perm int32) (*tree.Node, jute.Code) {
 	return n, jute.OK
 }
 
-// exists needs no permission, and leaves its watch also where there is no node.
+// exists leaves its watch also where there is no node. Whether it needs a permission where there is one depends on the version.
 func (s *Server) exists(c *conn, q *jute.Request, p *jute.Reply) {
 	switch {
 	case q.Malformed() || q.Path == jute.Null:
@@ -34,10 +34,14 @@ func (s *Server) exists(c *conn, q *jute.Request, p *jute.Reply) {
 		p.Err = jute.BadArguments
 		return
 	}
+	n := c.front.tree.Get(q.Path)
+	if n != nil && s.as.existsNeedsRead && !tree.Allowed(n.ACL(), jute.PermRead, c.ids) {
+		p.Err = jute.NoAuth
+		return
+	}
 	if q.Watch {
 		c.front.data.Add(q.Path, c, watch.Once)
 	}
-	n := c.front.tree.Get(q.Path)
 	if n == nil {
 		p.Err = jute.NoNode
 		return

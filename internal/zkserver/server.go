@@ -1,11 +1,14 @@
 package zkserver
 
 import (
+	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
+	"github.com/troupe-go/troupe/internal/zkserver/txlog"
 )
 
 // ErrClosed is returned by what needs a server that is still open.
@@ -14,6 +17,7 @@ var ErrClosed = errors.New("zkserver: closed")
 // Server is an in-process ZooKeeper. One lock, mu, owns all state below it; nothing is called back and nothing is waited for while it is held.
 type Server struct {
 	cfg     Config
+	as      dialect
 	started time.Time // of the expiry clock: ticks are counted from here
 
 	mu       sync.Mutex
@@ -24,6 +28,7 @@ type Server struct {
 	expiry   expiry
 	reaper   *time.Timer
 	fronts   []*Front
+	quorum   quorum
 	terms    int // how often a front was elected
 	journal  journal
 	rules    []*rule // interceptors
@@ -36,6 +41,10 @@ type Server struct {
 	hosts    map[string]*cut // partitioned clients
 	slow     []*slowdown
 	closed   bool
+	rng      *rand.Rand // of what a client can't know: see Config.Seed
+
+	store         *txlog.Store  // of Config.Data, or nil
+	handshakeCost time.Duration // of the server's work
 
 	closing chan struct{}  // closed with the server
 	work    sync.WaitGroup // every goroutine of the server
@@ -46,8 +55,13 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
+	as, err := dialectOf(cfg.Version)
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{
 		cfg:      cfg,
+		as:       as,
 		started:  time.Now(),
 		tree:     tree.New(),
 		zxid:     cfg.FirstZxid,
@@ -56,15 +70,21 @@ func New(cfg Config) (*Server, error) {
 		cuts:     make(map[int64]*cut),
 		hosts:    make(map[string]*cut),
 		closing:  make(chan struct{}),
+		rng:      rand.New(rand.NewPCG(cfg.Seed, 0)),
 	}
 	s.nextID = firstSessionID(s.started)
-	s.journal.limit = cfg.Journal
+	s.journal.limit, s.journal.maxBytes = cfg.Journal, cfg.JournalBytes
 	for i := range cfg.Fronts {
 		s.fronts = append(s.fronts, newFront(s, i))
 	}
-	s.elect()
-	if err := s.Load(cfg.Tree); err != nil {
+	s.install()
+	if err := s.begin(); err != nil {
 		return nil, errors.Join(err, s.Close())
+	}
+	for i, address := range cfg.Addresses {
+		if _, err := s.fronts[i].Listen(context.Background(), address); err != nil { // binding doesn't wait
+			return nil, errors.Join(err, s.Close())
+		}
 	}
 	return s, nil
 }
@@ -77,6 +97,9 @@ func (s *Server) Front(i int) *Front {
 	return s.fronts[i]
 }
 
+// Seed is what the moments are drawn from that a client can't know: Config.Seed, or the one that was drawn.
+func (s *Server) Seed() uint64 { return s.cfg.Seed }
+
 // Fronts is the number of servers that share the tree.
 func (s *Server) Fronts() int { return len(s.fronts) }
 
@@ -87,6 +110,7 @@ func (s *Server) Close() error {
 		s.closed = true
 		close(s.closing)
 		s.expiry.stop()
+		s.breakOff()
 		if s.reaper != nil {
 			s.reaper.Stop()
 		}
@@ -96,6 +120,9 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 	s.work.Wait()
+	if s.store != nil {
+		return s.store.Close() // when nobody waits for it any more
+	}
 	return nil
 }
 

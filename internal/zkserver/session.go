@@ -41,7 +41,7 @@ func (s *Server) openSession(timeout time.Duration) *session {
 	s.nextID++
 	s.sessions[ss.id] = ss
 	s.expiry.add(s, ss)
-	s.commit(&txn{}, nil)
+	s.commit(&txn{opens: ss}, nil)
 	s.cfg.Logger.Debug("session opened", "session", ss.id, "timeout", timeout)
 	return ss
 }
@@ -66,5 +66,6 @@ type txn struct {
 	zxid    int64
 	time    int64
 	changes []tree.Change
-	ends    int64 // the session that it closes
+	opens   *session // that it begins
+	ends    int64    // the session that it closes
 }

@@ -12,7 +12,12 @@ const (
 	kindChildren = 1
 	kindData     = 2
 	kindAny      = 3
+
+	kindPersistent = 4 // since 3.9
+	kindRecursive  = 5
 )
+
+var persistentKinds = map[int32]watch.Mode{kindPersistent: watch.Persistent, kindRecursive: watch.Recursive}
 
 // addWatch sets a persistent watch, recursive or not. Like 3.8 it puts it into both tables, where it takes the place of the connection's other watch
 // on that path.
@@ -29,12 +34,18 @@ func (s *Server) addWatch(c *conn, q *jute.Request, p *jute.Reply) {
 
 // checkWatches answers whether a watch is set. 3.8 doesn't look whose it is, and this is as it does.
 func (s *Server) checkWatches(c *conn, q *jute.Request, p *jute.Reply) {
-	data, children, code := watchKinds(q)
+	data, children, code := s.watchKinds(q)
 	if code != jute.OK {
 		p.Err = code
 		return
 	}
 	p.Err = jute.NoWatcher
+	if q.Kind >= kindPersistent {
+		if c.front.data.HasMode(q.Path, c, persistentKinds[q.Kind]) {
+			p.Err = jute.OK
+		}
+		return
+	}
 	if children {
 		p.Err = watched(c.front.child, q.Path)
 	}
@@ -62,9 +73,13 @@ func watched(t *watchTable, path string) jute.Code {
 
 // removeWatches takes the connection's watches on a path back.
 func (s *Server) removeWatches(c *conn, q *jute.Request, p *jute.Reply) {
-	data, children, code := watchKinds(q)
+	data, children, code := s.watchKinds(q)
 	if code != jute.OK {
 		p.Err = code
+		return
+	}
+	if q.Kind >= kindPersistent && !c.front.data.HasMode(q.Path, c, persistentKinds[q.Kind]) {
+		p.Err = jute.NoWatcher
 		return
 	}
 	removed := children && c.front.child.Remove(q.Path, c)
@@ -74,8 +89,12 @@ func (s *Server) removeWatches(c *conn, q *jute.Request, p *jute.Reply) {
 	}
 }
 
-func watchKinds(q *jute.Request) (data, children bool, code jute.Code) {
-	if q.Malformed() || q.Kind < kindChildren || q.Kind > kindAny {
+func (s *Server) watchKinds(q *jute.Request) (data, children bool, code jute.Code) {
+	last := int32(kindAny)
+	if s.as.watchKinds {
+		last = kindRecursive
+	}
+	if q.Malformed() || q.Kind < kindChildren || q.Kind > last {
 		return false, false, jute.MarshallingError
 	}
 	return q.Kind != kindChildren, q.Kind != kindData, jute.OK

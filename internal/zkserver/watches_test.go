@@ -48,7 +48,7 @@ func TestRecursiveWatchesHearOfWhatIsBelow(t *testing.T) {
 
 // A watch can be looked for and taken back by its kind: 1 of children, 2 of data, 3 of any.
 func TestWatchesAreCheckedAndRemoved(t *testing.T) {
-	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
+	world(t, zkserver.Config{Version: "3.8.0"}, func(t *testing.T, s *zkserver.Server) {
 		c, other := join(t, s), join(t, s)
 		c.create("/a", 0)
 		check := func(c *client, kind int32) jute.Code {

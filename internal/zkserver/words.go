@@ -12,9 +12,6 @@ import (
 	"time"
 )
 
-// version is what the server says that it is: as tools parse it, the version whose behaviour it has.
-const version = "3.8.0-troupe, built on 2022-02-25 08:49 UTC"
-
 // words are the four-letter words: what a connection may say instead of a handshake, to be told something and hung up on. The lock is held.
 var words = map[string]func(*Front) string{
 	"ruok": func(*Front) string { return "imok" },
@@ -36,27 +33,31 @@ var words = map[string]func(*Front) string{
 
 // word answers a four-letter word; false if the first four bytes of the connection are none.
 func (c *conn) word(first uint32) bool {
-	say, known := words[string(binary.BigEndian.AppendUint32(nil, first))]
-	if !known {
+	word := string(binary.BigEndian.AppendUint32(nil, first))
+	if words[word] == nil {
 		return false
 	}
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	if c.await((*conn).heldOnTheWay) {
 		c.came(time.Now())
-		c.out.say(say(c.front))
+		if allowed := c.s.cfg.Words; allowed != nil && !slices.Contains(allowed, word) {
+			c.out.say(word + " is not executed because it is not in the whitelist.\n")
+		} else {
+			c.out.say(c.front.say(word))
+		}
 		c.front.traffic.sent++
 	}
 	return true
 }
 
 func (f *Front) srvr() string {
-	return "Zookeeper version: " + version + "\n" + f.numbers()
+	return "Zookeeper version: " + f.s.as.banner() + "\n" + f.numbers()
 }
 
 func (f *Front) stat() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Zookeeper version: %s\nClients:\n", version)
+	fmt.Fprintf(&b, "Zookeeper version: %s\nClients:\n", f.s.as.banner())
 	for _, c := range f.sortedConns() {
 		fmt.Fprintf(&b, " /%s[%d](queued=%d,recved=%d,sent=%d)\n", c.transport.RemoteAddr(), c.interest(), c.queued(), c.traffic.received, c.traffic.sent)
 	}
@@ -103,9 +104,9 @@ func (f *Front) srst() string {
 
 func (f *Front) conf() string {
 	_, port, _ := strings.Cut(f.address, ":")
-	return fmt.Sprintf("clientPort=%s\nsecureClientPort=-1\ndataDir=\ndataDirSize=0\ndataLogDir=\ndataLogSize=0\ntickTime=%d\nmaxClientCnxns=0\n"+
+	return fmt.Sprintf("clientPort=%s\nsecureClientPort=-1\ndataDir=\ndataDirSize=0\ndataLogDir=\ndataLogSize=0\ntickTime=%d\nmaxClientCnxns=%d\n"+
 		"minSessionTimeout=%d\nmaxSessionTimeout=%d\nclientPortListenBacklog=-1\nserverId=%d\n", cmp.Or(port, "-1"), f.s.cfg.Tick.Milliseconds(),
-		f.s.cfg.MinTimeout.Milliseconds(), f.s.cfg.MaxTimeout.Milliseconds(), f.index)
+		f.s.cfg.MaxConnections, f.s.cfg.MinTimeout.Milliseconds(), f.s.cfg.MaxTimeout.Milliseconds(), f.index)
 }
 
 // envi has the real server's keys where they make sense for a program that isn't Java's.
@@ -116,7 +117,7 @@ func (f *Front) envi() string {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return fmt.Sprintf("Environment:\nzookeeper.version=%s\nhost.name=%s\ngo.version=%s\nos.name=%s\nos.arch=%s\nuser.home=%s\nuser.dir=%s\n"+
-		"os.memory.free=%dMB\nos.memory.max=%dMB\nos.memory.total=%dMB\n", version, host, runtime.Version(), runtime.GOOS, runtime.GOARCH, home, dir,
+		"os.memory.free=%dMB\nos.memory.max=%dMB\nos.memory.total=%dMB\n", f.s.as.banner(), host, runtime.Version(), runtime.GOOS, runtime.GOARCH, home, dir,
 		(m.Sys-m.HeapInuse)>>20, m.Sys>>20, m.Sys>>20)
 }
 

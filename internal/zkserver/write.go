@@ -5,10 +5,16 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
-func (s *Server) caller(c *conn) tree.Caller { return tree.Caller{Session: c.session.id, IDs: c.ids} }
+func (s *Server) caller(c *conn) tree.Caller {
+	return tree.Caller{Session: c.session.id, IDs: c.ids, Quotas: s.cfg.EnforceQuotas, NodeFirst: s.as.nodeBeforeACL}
+}
 
 // write serves every single write: judged against the tree, numbered whether it fails or not, and seen by the client's own front before the answer.
 func (s *Server) write(c *conn, q *jute.Request, p *jute.Reply) {
+	if q.Malformed() && s.as.readsFirst {
+		p.Err = jute.MarshallingError
+		return
+	}
 	change, code := s.prepare(c, q)
 	t := &txn{}
 	if code == jute.OK {

@@ -32,7 +32,7 @@ func TestWrites(t *testing.T) {
 
 // A failed write changes nothing, and uses up a zxid.
 func TestFailedWrites(t *testing.T) {
-	world(t, zkserver.Config{NoTTL: true}, func(t *testing.T, s *zkserver.Server) {
+	world(t, zkserver.Config{NoTTL: true, Version: "3.8.0"}, func(t *testing.T, s *zkserver.Server) {
 		c := join(t, s)
 		c.create("/a", 0)
 		last := c.create("/a/b", jute.FlagEphemeral).Zxid

@@ -24,3 +24,5 @@ func WithPorts() Option { return func(s *settings) error { s.ports = true; retur
 func (e *Ensemble) Pid(i int) int { return e.servers[i].proc.os.Pid }
 
 func (e *Ensemble) Root() string { return e.root.Path() }
+
+var ParseVersion = parseVersion

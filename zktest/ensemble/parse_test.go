@@ -11,6 +11,21 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
+func TestVersionLines(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{
+		"Zookeeper version: 3.8.0-5a02a05e, built on 2022-02-25 08:49 UTC\nMode: standalone\n": "3.8.0",
+		"Zookeeper version: 3.10.12-x":                                "3.10.12",
+		"Zookeeper version: none-":                                    "",
+		"This ZooKeeper instance is not currently serving requests\n": "",
+		"": "",
+	} {
+		got, ok := ensemble.ParseVersion(answer)
+		require.Equal(t, want, got, answer)
+		require.Equal(t, want != "", ok, answer)
+	}
+}
+
 func TestConnectionLines(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -35,12 +50,23 @@ func TestConnectionLines(t *testing.T) {
 	}
 }
 
-func TestCountersThatAreMissingAreNamed(t *testing.T) {
+// ZooKeeper 3.5 counts neither requests nor watches that fired.
+func TestCountersThatAServerDoesNotHaveAreUncounted(t *testing.T) {
 	t.Parallel()
-	_, err := ensemble.ParseStats("zk_watch_count\t3\n")
-	require.ErrorContains(t, err, "zk_cnt_request_throttle_queue_time_ms")
+	const of35 = "zk_version\t3.5.10-x\nzk_packets_received\t7\nzk_num_alive_connections\t2\nzk_server_state\tstandalone\n" +
+		"zk_znode_count\t5\nzk_watch_count\t3\nzk_ephemerals_count\t1\n"
+	got, err := ensemble.ParseStats(of35)
+	require.NoError(t, err)
+	require.Equal(t, "7", got.Raw["zk_packets_received"])
+	got.Raw = nil
+	require.Equal(t, ensemble.Stats{
+		Requests: ensemble.Uncounted, Writes: ensemble.Uncounted, Reads: ensemble.Uncounted, WatchEvents: ensemble.Uncounted,
+		Watches: 3, Connections: 2, Znodes: 5, Ephemerals: 1,
+	}, got)
+	_, err = ensemble.ParseStats("zk_server_state\tstandalone\nzk_watch_count\tmany\n")
+	require.ErrorContains(t, err, "zk_watch_count")
 	_, err = ensemble.ParseStats("This ZooKeeper instance is not currently serving requests\n")
-	require.Error(t, err)
+	require.ErrorContains(t, err, "no counters")
 }
 
 func TestElectionAnnouncesAnotherAddress(t *testing.T) {

@@ -30,8 +30,9 @@ type Proxy struct {
 
 	now atomic.Pointer[weather] // set under mu; read without it, because pipes read it while mu is held for them
 
-	mu     sync.Mutex
-	relays map[*relay]struct{}
+	mu      sync.Mutex
+	dialing map[*net.TCPConn]context.CancelFunc // accepted clients that have no connection to the target yet
+	relays  map[*relay]struct{}
 }
 
 // weather is the state of a Proxy at one time. It never changes; the Proxy gets another.
@@ -52,6 +53,7 @@ func newProxy(listen string, p *Proxy) (*Proxy, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background()) // the proxy outlives its constructor's caller; Close ends it
 	p.listener, p.ctx, p.cancel, p.relays = l, ctx, cancel, map[*relay]struct{}{}
+	p.dialing = map[*net.TCPConn]context.CancelFunc{}
 	p.now.Store(&weather{changed: make(chan struct{})})
 	p.wg.Go(p.accept) // owner: the proxy; ends when Close closes the listener
 	return p, nil
@@ -60,7 +62,8 @@ func newProxy(listen string, p *Proxy) (*Proxy, error) {
 // Addr is where clients connect, host:port.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Reset breaks the connections that are open now, on both sides, with a TCP reset. New ones pass.
+// Reset breaks the connections that are open now, on both sides, with a TCP reset, those among them that wait for a connection to the target too. New ones
+// pass.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,6 +131,11 @@ func (p *Proxy) changeLocked(change func(*weather)) {
 }
 
 func (p *Proxy) resetLocked() {
+	for client, giveUp := range p.dialing {
+		giveUp()
+		resetConn(client)
+		delete(p.dialing, client)
+	}
 	for r := range p.relays {
 		r.reset()
 	}
@@ -140,24 +148,33 @@ func (p *Proxy) accept() {
 			return // Close closed the listener; nothing else ends one on loopback
 		}
 		client := conn.(*net.TCPConn)
-		p.wg.Go(func() { p.serve(client) }) // owner: the proxy; ends with the connection, at the latest with Close
+		ctx, giveUp := context.WithCancel(p.ctx)
+		p.mu.Lock()
+		p.dialing[client] = giveUp
+		p.mu.Unlock()
+		p.wg.Go(func() { // owner: the proxy; ends with the connection, at the latest with Close
+			defer giveUp()
+			p.serve(ctx, client)
+		})
 	}
 }
 
 // serve carries one connection from its acceptance to its end.
-func (p *Proxy) serve(client *net.TCPConn) {
-	server := p.dial()
-	if server == nil {
+func (p *Proxy) serve(ctx context.Context, client *net.TCPConn) {
+	server := p.dial(ctx)
+	p.mu.Lock()
+	_, wanted := p.dialing[client] // not if it was reset meanwhile
+	delete(p.dialing, client)
+	if server == nil || !wanted || ctx.Err() != nil {
+		p.mu.Unlock()
 		resetConn(client)
+		if server != nil {
+			resetConn(server)
+		}
 		return
 	}
 	r := newRelay(p, client, server)
-	p.mu.Lock()
-	if p.now.Load().cut || p.ctx.Err() != nil {
-		r.reset()
-	} else {
-		p.relays[r] = struct{}{}
-	}
+	p.relays[r] = struct{}{}
 	p.mu.Unlock()
 	r.run()
 	p.mu.Lock()
@@ -165,26 +182,26 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	p.mu.Unlock()
 }
 
-// dial connects to the target, once the weather lets a connection through. Nil if that fails.
-func (p *Proxy) dial() *net.TCPConn {
+// dial connects to the target, once the weather lets a connection through. Nil if that fails, or when ctx ends.
+func (p *Proxy) dial(ctx context.Context) *net.TCPConn {
 	deadline := time.Now().Add(p.patience)
 	for {
 		w := p.now.Load()
 		switch {
-		case w.cut || p.ctx.Err() != nil:
+		case w.cut || ctx.Err() != nil:
 			return nil
 		case w.hole[ToServer] || w.hole[ToClient]:
 			select {
 			case <-w.changed:
-			case <-p.ctx.Done():
+			case <-ctx.Done():
 			}
 			continue
 		}
-		conn, err := (&net.Dialer{}).DialContext(p.ctx, "tcp", p.target)
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.target)
 		if err == nil {
 			return conn.(*net.TCPConn)
 		}
-		if time.Now().After(deadline) || !pause(p.ctx, 10*time.Millisecond) {
+		if time.Now().After(deadline) || !pause(ctx, 10*time.Millisecond) {
 			return nil
 		}
 	}

@@ -162,6 +162,24 @@ func TestResetBreaksOnlyWhatIsOpen(t *testing.T) {
 	requireReceives(t, next, "x")
 }
 
+// A connection that hangs because the proxy does not get through is open for the client, and Reset breaks it, at once and for good.
+func TestResetBreaksAConnectionThatIsBeingDialled(t *testing.T) {
+	t.Parallel()
+	addr, accepted := echo(t)
+	proxy := proxyTo(t, addr)
+	proxy.Blackhole()
+	conn := dial(t, proxy)
+	send(t, conn, "x")
+	requireSilence(t, conn) // the proxy has it by now
+	proxy.Reset()
+	requireBroken(t, conn)
+	proxy.Heal()
+	next := dial(t, proxy)
+	send(t, next, "y")
+	requireReceives(t, next, "y")
+	require.Len(t, accepted, 1, "the one that was reset does not reach the target")
+}
+
 func TestBlackholeIsSilentAndHealDelivers(t *testing.T) {
 	t.Parallel()
 	for name, directions := range map[string][]ensemble.Direction{

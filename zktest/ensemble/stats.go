@@ -10,6 +10,8 @@ import (
 // Stats are one server's own counters, as its four-letter word mntr tells them, since its last start. The difference between two of them counts
 // what happened in between, exactly: asking for them changes none of the fields. (It does change zk_packets_received and zk_packets_sent in Raw,
 // the latter by as many packets as the answer took.)
+//
+// What the server does not count is [Uncounted]: Requests, Writes, Reads and WatchEvents before ZooKeeper 3.6.
 type Stats struct {
 	// Requests are those of the clients connected to this server that entered its pipeline: reads and writes of every kind, a Multi being one, syncs,
 	// pings, re-armed watches, the opening of a session and its end, be it by the client or, on the leader, by expiry. Credentials are not counted.
@@ -30,7 +32,10 @@ type Stats struct {
 	Raw map[string]string // everything that mntr said
 }
 
-// Stats asks server i for its counters. They are those of ZooKeeper 3.8 or later; the error names a counter that the server doesn't have.
+// Uncounted is the value of a counter that the server doesn't have.
+const Uncounted = -1
+
+// Stats asks server i for its counters. The error says that it did not answer, or that the answer has no counters.
 func (e *Ensemble) Stats(i int) (Stats, error) {
 	answer, err := word(context.Background(), e.servers[i].addr, "mntr") // bounded by the exchange's own timeout
 	if err != nil {
@@ -50,11 +55,18 @@ func parseStats(answer string) (Stats, error) {
 			s.Raw[key] = value
 		}
 	}
+	if s.Raw["zk_server_state"] == "" {
+		return s, fmt.Errorf("no counters in %q", answer)
+	}
 	var failed error
 	read := func(key string) int64 {
-		n, err := strconv.ParseInt(s.Raw[key], 10, 64)
+		value, ok := s.Raw[key]
+		if !ok {
+			return Uncounted
+		}
+		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil && failed == nil {
-			failed = fmt.Errorf("%s is %q, no number", key, s.Raw[key])
+			failed = fmt.Errorf("%s is %q, no number", key, value)
 		}
 		return n
 	}
@@ -62,7 +74,12 @@ func parseStats(answer string) (Stats, error) {
 	s.Writes = read("zk_cnt_updatelatency")
 	s.Reads = read("zk_cnt_readlatency")
 	for _, kind := range []string{"created", "deleted", "changed", "children"} {
-		s.WatchEvents += read("zk_sum_node_" + kind + "_watch_count")
+		fired := read("zk_sum_node_" + kind + "_watch_count")
+		if s.WatchEvents == Uncounted || fired == Uncounted {
+			s.WatchEvents = Uncounted
+			continue
+		}
+		s.WatchEvents += fired
 	}
 	s.Watches = int(read("zk_watch_count"))
 	s.Connections = int(read("zk_num_alive_connections"))

@@ -1,7 +1,10 @@
 package ensemble
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -30,6 +33,32 @@ func word(ctx context.Context, addr, w string) (string, error) {
 		return string(answer), nil // some versions reset the connection behind a complete answer
 	}
 	return string(answer), err
+}
+
+// Version is the servers' version of ZooKeeper, such as "3.8.0", as the first one that answers tells it. The error says that none did.
+func (e *Ensemble) Version() (string, error) {
+	var failed error
+	for i, sv := range e.servers {
+		answer, err := word(context.Background(), sv.addr, "srvr") // bounded by the exchange's own timeout
+		version, ok := parseVersion(answer)
+		if ok {
+			return version, nil
+		}
+		failed = errors.Join(failed, fmt.Errorf("ensemble: version of server %d: %q: %w", i, answer, cmp.Or(err, errNoVersion)))
+	}
+	return "", failed
+}
+
+var errNoVersion = errors.New("the answer names no version")
+
+// parseVersion reads "3.8.0" out of "Zookeeper version: 3.8.0-5a02a05e, built on 2022-02-25 08:49 UTC".
+func parseVersion(answer string) (string, bool) {
+	rest, ok := strings.CutPrefix(answer, "Zookeeper version: ")
+	if !ok {
+		return "", false
+	}
+	end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	return rest[:max(end, 0)], end > 0
 }
 
 // mode is "standalone", "leader", "follower", or "" if the server doesn't serve.

@@ -16,6 +16,7 @@ const (
 	Delete              // a znode goes
 	SetData             // data and version are replaced
 	SetACL              // the ACL and its version are replaced
+	Count               // the number of children that ever were is set
 )
 
 // Change is one step of a transaction, judged and ready to be applied.
@@ -25,7 +26,7 @@ type Change struct {
 	Data      []byte
 	ACL       []jute.ACL
 	Owner     int64
-	Creations int32 // Create: what the parent's counter becomes
+	Creations int32 // Create: what the parent's counter becomes; Count: what the node's own does
 	Version   int32 // SetData, SetACL: what the version becomes
 }
 
@@ -50,6 +51,8 @@ func (t *Tree) Apply(c *Change, zxid, now int64) *Node {
 			n.acl, n.aversion = c.ACL, c.Version
 			return n
 		}
+	case Count:
+		t.SetCreations(c.Path, c.Creations)
 	}
 	return nil
 }

@@ -20,14 +20,11 @@ func (p *Plan) create(q *jute.Request) (Change, jute.Code) {
 	if slash < 0 || strings.IndexByte(q.Path, 0) >= 0 {
 		return none, jute.BadArguments
 	}
-	acl, code := Fix(q.ACL, p.who.IDs)
-	if code != jute.OK {
-		return none, code
-	}
 	parentPath, path := q.Path[:slash], q.Path
 	parent := p.look(parentPath)
-	if !parent.exists {
-		return none, jute.NoNode
+	acl, code := p.fix(q.ACL, parent)
+	if code != jute.OK {
+		return none, code
 	}
 	if !p.allowed(parent.acl, jute.PermCreate) {
 		return none, jute.NoAuth
@@ -44,11 +41,14 @@ func (p *Plan) create(q *jute.Request) (Change, jute.Code) {
 	if Ephemeral(parent.owner) {
 		return none, jute.NoChildrenForEphemerals
 	}
+	if p.who.Quotas && p.tree.exceeds(path, int64(len(q.Data)), 1) {
+		return none, jute.QuotaExceeded
+	}
 	c := Change{Kind: Create, Path: path, Data: q.Data, ACL: acl, Owner: p.owner(q), Creations: parent.creations + 1}
 	parent.creations++
 	parent.children++
 	p.note(parentPath, parent)
-	p.note(path, record{exists: true, owner: c.Owner, acl: acl})
+	p.note(path, record{exists: true, owner: c.Owner, acl: acl, size: len(q.Data)})
 	return c, jute.OK
 }
 

@@ -3,11 +3,15 @@ package tree
 import "github.com/troupe-go/troupe/internal/jute"
 
 func (p *Plan) setData(q *jute.Request) (Change, jute.Code) {
+	if n := p.look(q.Path); p.who.Quotas && n.exists && p.allowed(n.acl, jute.PermWrite) && p.tree.exceeds(q.Path, int64(len(q.Data)-n.size), 0) {
+		return Change{}, jute.QuotaExceeded // before the version counts
+	}
 	n, code := p.versioned(q, jute.PermWrite)
 	if code != jute.OK {
 		return Change{}, code
 	}
 	n.version++
+	n.size = len(q.Data)
 	p.note(q.Path, n)
 	return Change{Kind: SetData, Path: q.Path, Data: q.Data, Version: n.version}, jute.OK
 }
@@ -40,18 +44,27 @@ func (p *Plan) setACL(q *jute.Request) (Change, jute.Code) {
 	if !Valid(q.Path) {
 		return Change{}, jute.BadArguments
 	}
-	acl, code := Fix(q.ACL, p.who.IDs)
-	if code != jute.OK {
-		return Change{}, code
-	}
 	n := p.look(q.Path)
+	acl, code := p.fix(q.ACL, n)
 	switch {
-	case !n.exists:
-		return Change{}, jute.NoNode
+	case code != jute.OK:
+		return Change{}, code
 	case !p.allowed(n.acl, jute.PermAdmin):
 		return Change{}, jute.NoAuth
 	case q.Version != -1 && q.Version != n.aversion:
 		return Change{}, jute.BadVersion
 	}
 	return Change{Kind: SetACL, Path: q.Path, ACL: acl, Version: n.aversion + 1}, jute.OK
+}
+
+// fix is the ACL to be stored, if the node that it depends on is there.
+func (p *Plan) fix(acl []jute.ACL, n record) ([]jute.ACL, jute.Code) {
+	if p.who.NodeFirst && !n.exists {
+		return nil, jute.NoNode
+	}
+	fixed, code := Fix(acl, p.who.IDs)
+	if code == jute.OK && !n.exists {
+		code = jute.NoNode
+	}
+	return fixed, code
 }

@@ -8,6 +8,9 @@ import (
 type Caller struct {
 	Session int64
 	IDs     []jute.Identity
+	Quotas  bool // what exceeds a quota is refused
+
+	NodeFirst bool // that a node is missing is told before what is wrong with an ACL
 }
 
 // record is what the judgement of a write needs to know about a node: of the tree, or as the parts of the same multi before it leave it.
@@ -19,6 +22,7 @@ type record struct {
 	children  int
 	owner     int64
 	acl       []jute.ACL
+	size      int // of the data
 }
 
 // Plan judges the writes of one transaction, each on top of those before it.
@@ -84,7 +88,7 @@ func (p *Plan) look(path string) record {
 	}
 	return record{
 		exists: true, version: n.version, aversion: n.aversion, creations: n.creations,
-		children: len(n.children), owner: n.owner, acl: n.acl,
+		children: len(n.children), owner: n.owner, acl: n.acl, size: len(n.data),
 	}
 }
 

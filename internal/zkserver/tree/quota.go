@@ -9,7 +9,7 @@ import (
 )
 
 // Quotas, as 3.8 has them by default: a znode named for limits below /zookeeper/quota has what is below the path of the same name counted, in the data
-// of the znode beside it, whose version and times stay. Nobody enforces the limits.
+// of the znode beside it, whose version and times stay. The hard limits are enforced where Caller.Quotas says so.
 const (
 	quotaRoot  = "/zookeeper/quota"
 	limitsName = "zookeeper_limits"
@@ -62,6 +62,29 @@ func (t *Tree) count(path string, bytes, count int64) {
 		}
 		return
 	}
+}
+
+// exceeds reports whether so much more would exceed a hard limit of the longest path with a quota.
+func (t *Tree) exceeds(path string, bytes, count int64) bool {
+	for ; path != ""; path = Parent(path) {
+		if _, limited := t.quotas[path]; limited {
+			break
+		}
+	}
+	limits, account := t.nodes[quotaRoot+path+"/"+limitsName], t.nodes[quotaRoot+path+"/"+statsName]
+	if path == "" || limits == nil || account == nil {
+		return false
+	}
+	most, ok := parseUsage(limits.data)
+	have, fine := parseUsage(account.data)
+	if !ok || !fine {
+		return false
+	}
+	over := func(name string, have, more int64) bool {
+		limit, limited := most.others[name]
+		return limited && limit > -1 && more > 0 && have+more > limit
+	}
+	return over("countHardLimit", have.count, count) || over("byteHardLimit", have.bytes, bytes)
 }
 
 func (t *Tree) countFrom(path string) int64 {

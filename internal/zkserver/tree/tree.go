@@ -145,6 +145,9 @@ func (t *Tree) CountBelow(path string) int {
 // Walk visits every node, parents first, siblings by name.
 func (t *Tree) Walk(visit func(*Node)) { walk(t.root, visit) }
 
+// Walk visits a node and those below it, parents first, siblings by name.
+func (n *Node) Walk(visit func(*Node)) { walk(n, visit) }
+
 func walk(n *Node, visit func(*Node)) {
 	visit(n)
 	for _, c := range slices.SortedFunc(slices.Values(n.children), func(a, b *Node) int { return cmp.Compare(a.path, b.path) }) {

@@ -1,6 +1,7 @@
 package treefile_test
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
@@ -22,6 +23,21 @@ var everything = []treefile.Znode{
 	{Path: "/app/safe", Data: []byte("1"), ACL: []jute.ACL{{Perms: 31, Scheme: "digest", ID: "bob:x"}, {Perms: 1, Scheme: "world", ID: "anyone"}}, Sequence: -1},
 }
 
+// text writes znodes in a form.
+func text(form treefile.Form, znodes []treefile.Znode) ([]byte, error) {
+	var b bytes.Buffer
+	w := treefile.NewWriter(&b, form)
+	for i := range znodes {
+		if err := w.Znode(&znodes[i]); err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close()
+	return b.Bytes(), err
+}
+
+var forms = []treefile.Form{treefile.Lines, treefile.JSON, treefile.YAML}
+
 // open is what a file that names no ACL means.
 func open(znodes []treefile.Znode) []treefile.Znode {
 	for i := range znodes {
@@ -35,8 +51,8 @@ func open(znodes []treefile.Znode) []treefile.Znode {
 func TestForms(t *testing.T) {
 	t.Parallel()
 	for name, form := range map[string]struct {
-		write func([]treefile.Znode) ([]byte, error)
-		text  string
+		form treefile.Form
+		text string
 	}{
 		"YAML": {treefile.YAML, `/app:
     data: hello
@@ -61,6 +77,14 @@ func TestForms(t *testing.T) {
           scheme: world
           id: anyone
 `},
+		"JSON Lines": {treefile.Lines, `{"path":"/app","data":"hello"}
+{"path":"/app/bin","base64":"AP8="}
+{"path":"/app/cache","kind":"ttl","ttl":"5m0s"}
+{"path":"/app/empty","data":""}
+{"path":"/app/jobs","sequence":17}
+{"path":"/app/locks","kind":"container"}
+{"path":"/app/safe","data":"1","acl":[{"perms":"cdrwa","scheme":"digest","id":"bob:x"},{"perms":"r","scheme":"world","id":"anyone"}]}
+`},
 		"JSON": {treefile.JSON, `{
   "/app": {"data":"hello"},
   "/app/bin": {"base64":"AP8="},
@@ -72,10 +96,10 @@ func TestForms(t *testing.T) {
 }
 `},
 	} {
-		text, err := form.write(everything)
+		file, err := text(form.form, everything)
 		require.NoError(t, err, name)
-		require.Equal(t, form.text, string(text), name)
-		again, err := treefile.Parse(text)
+		require.Equal(t, form.text, string(file), name)
+		again, err := treefile.Parse(file)
 		require.NoError(t, err, name)
 		require.Equal(t, everything, open(again), name)
 	}
@@ -133,14 +157,14 @@ func TestMistakesAreNamed(t *testing.T) {
 // Text that a block of YAML would not bring back.
 func TestTextSurvives(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"\nA", "\n\nA", " A", "A\n B", "A \nB", "A\n", "\tA", "\r\n", "\u2028", "~", "no", "12", "<<", "- a", "#", "'", "\"", "\x00", "é\n\u00a0"} {
-		z := treefile.Znode{Path: "/" + text, Data: []byte(text), ACL: []jute.ACL{{Scheme: text, ID: text}}, Sequence: -1}
-		for _, write := range []func([]treefile.Znode) ([]byte, error){treefile.YAML, treefile.JSON} {
-			file, err := write([]treefile.Znode{z})
-			require.NoError(t, err, "%q", text)
+	for _, prose := range []string{"\nA", "\n\nA", " A", "A\n B", "A \nB", "A\n", "\tA", "\r\n", "\u2028", "~", "no", "12", "<<", "- a", "#", "'", "\"", "\x00", "é\n\u00a0"} {
+		z := treefile.Znode{Path: "/" + prose, Data: []byte(prose), ACL: []jute.ACL{{Scheme: prose, ID: prose}}, Sequence: -1}
+		for _, form := range forms {
+			file, err := text(form, []treefile.Znode{z})
+			require.NoError(t, err, "%q", prose)
 			again, err := treefile.Parse(file)
-			require.NoError(t, err, "%q:\n%s", text, file)
-			require.Equal(t, []treefile.Znode{z}, again, "%q:\n%s", text, file)
+			require.NoError(t, err, "%q:\n%s", prose, file)
+			require.Equal(t, []treefile.Znode{z}, again, "%q:\n%s", prose, file)
 		}
 	}
 }
@@ -168,27 +192,27 @@ func TestRandomTreesSurvive(t *testing.T) {
 			}
 			all = append(all, z)
 		}
-		for _, write := range []func([]treefile.Znode) ([]byte, error){treefile.YAML, treefile.JSON} {
-			text, err := write(all)
+		for _, form := range forms {
+			file, err := text(form, all)
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := treefile.Parse(text)
+			again, err := treefile.Parse(file)
 			if err != nil {
-				t.Fatalf("%v in\n%s", err, text)
+				t.Fatalf("%v in\n%s", err, file)
 			}
 			if len(all)+len(again) > 0 {
-				require.Equal(t, all, open(again), "%s", text)
+				require.Equal(t, all, open(again), "%s", file)
 			}
 		}
 	})
 }
 
 func FuzzParse(f *testing.F) {
-	for _, write := range []func([]treefile.Znode) ([]byte, error){treefile.YAML, treefile.JSON} {
-		text, err := write(everything)
+	for _, form := range forms {
+		file, err := text(form, everything)
 		require.NoError(f, err)
-		f.Add(text)
+		f.Add(file)
 	}
 	f.Add([]byte("/a: &a {data: x}\n/b: *a\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -1,7 +1,6 @@
 package treefile
 
 import (
-	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -21,6 +20,8 @@ type Znode struct {
 	Container bool
 	TTL       time.Duration // 0: none
 	Sequence  int32         // of the next sequential child; -1: as many as it has children
+	Owner     int64         // the session of an ephemeral; else 0
+	Stat      *Stat         // in a server's whole state
 }
 
 // entry is a znode as it is written.
@@ -31,6 +32,8 @@ type entry struct {
 	TTL      string  `json:"ttl,omitempty"      yaml:"ttl,omitempty"`
 	Sequence *int32  `json:"sequence,omitempty" yaml:"sequence,omitempty"`
 	ACL      []grant `json:"acl,omitempty"      yaml:"acl,omitempty"`
+	Owner    hex     `json:"owner,omitempty"    yaml:"owner,omitempty"`
+	Stat     *stat   `json:"stat,omitempty"     yaml:"stat,omitempty"`
 }
 
 type grant struct {
@@ -45,7 +48,7 @@ const (
 )
 
 func (e *entry) znode(path string) (z Znode, err error) {
-	z = Znode{Path: path, Sequence: -1}
+	z = Znode{Path: path, Sequence: -1, Owner: int64(e.Owner), Stat: e.Stat.read()}
 	if !strings.HasPrefix(path, "/") {
 		return z, errors.New("a path begins with a slash")
 	}
@@ -55,8 +58,8 @@ func (e *entry) znode(path string) (z Znode, err error) {
 	case e.Data != nil:
 		z.Data = []byte(*e.Data)
 	case e.Base64 != nil:
-		if z.Data, err = base64.StdEncoding.DecodeString(*e.Base64); err != nil {
-			return z, fmt.Errorf("base64: %w", err)
+		if z.Data, err = bytesOf(*e.Base64); err != nil {
+			return z, err
 		}
 	}
 	if e.Sequence != nil {
@@ -69,6 +72,14 @@ func (e *entry) znode(path string) (z Znode, err error) {
 		return z, err
 	}
 	return z, z.setACL(e.ACL)
+}
+
+func bytesOf(text string) ([]byte, error) {
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("base64: %w", err)
+	}
+	return b, nil
 }
 
 func (z *Znode) setKind(e *entry) (err error) {
@@ -105,7 +116,7 @@ func (z *Znode) setACL(grants []grant) error {
 }
 
 func (z *Znode) entry() entry {
-	var e entry
+	e := entry{Owner: hex(z.Owner), Stat: z.Stat.written()}
 	switch {
 	case z.Data == nil:
 	case utf8.Valid(z.Data):
@@ -160,9 +171,4 @@ next:
 		return 0, fmt.Errorf("perms %q: %q is none of cdrwa", text, c)
 	}
 	return perms, nil
-}
-
-// sorted puts parents in front of their children.
-func sorted(znodes []Znode) []Znode {
-	return slices.SortedFunc(slices.Values(znodes), func(a, b Znode) int { return cmp.Compare(a.Path, b.Path) })
 }

@@ -73,6 +73,12 @@ func (t *Table[W]) link(path string, w W) *watch[W] {
 // Has reports whether a watch is set.
 func (t *Table[W]) Has(path string, w W) bool { return t.watchers[w][path] != nil }
 
+// HasMode reports whether a watch of a mode is set.
+func (t *Table[W]) HasMode(path string, w W, mode Mode) bool {
+	a := t.watchers[w][path]
+	return a != nil && a.mode == mode
+}
+
 // Watches reports whether anybody watches a path.
 func (t *Table[W]) Watches(path string) bool { return t.paths[path] != nil }
 

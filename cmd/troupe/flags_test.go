@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// said is the answer to a four-letter word.
+func said(t *testing.T, address, word string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.Write([]byte(word))
+	require.NoError(t, err)
+	text, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// Three servers share one tree, at addresses of their own on both loopbacks, with what the flags say of them.
+func TestTheFlagsAreHeard(t *testing.T) {
+	t.Parallel()
+	p := started(t, program(t), "--listen", "localhost:0", "--servers", "3", "--super", "secret", "--max-packet", "1000", "--no-ttl", "--max-connections", "5",
+		"--words", "ruok,conf,srvr", "--container-check", "1s", "--version", "3.8.0")
+	servers := strings.Split(p.address, ",")
+	require.Len(t, servers, 3)
+	if l, err := net.Listen("tcp", "[::1]:0"); err == nil { // this machine has IPv6
+		l.Close()
+		six := strings.Split(strings.TrimPrefix(p.line(t, "and on "), "and on "), ",")
+		require.Len(t, six, 3)
+		require.Equal(t, "imok", said(t, six[2], "ruok"))
+		_, port, err := net.SplitHostPort(servers[2])
+		require.NoError(t, err)
+		require.Equal(t, "[::1]:"+port, six[2])
+	}
+	require.Contains(t, said(t, servers[1], "conf"), "maxClientCnxns=5\n")
+	require.Contains(t, said(t, servers[0], "srvr"), "3.8.0")
+	require.Contains(t, said(t, servers[0], "mntr"), "not in the whitelist")
+	c := open(t, servers[0])
+	require.Equal(t, jute.OK, ask(t, c, jute.Request{Op: jute.OpSetAuth, Scheme: "digest", Data: []byte("super:secret")}).Err)
+	require.Equal(t, jute.OK, ask(t, c, jute.Request{Op: jute.OpSetACL, Path: "/zookeeper/config", ACL: jute.OpenACL(), Version: -1}).Err, "super may")
+	ttl := jute.Request{Op: jute.OpCreateTTL, Path: "/ttl", ACL: jute.OpenACL(), Flags: jute.FlagPersistentTTL, TTL: 1000}
+	require.Equal(t, jute.Unimplemented, ask(t, c, ttl).Err)
+	require.Equal(t, jute.OK, ask(t, c, jute.Request{Op: jute.OpCreate, Path: "/shared", ACL: jute.OpenACL()}).Err)
+	require.Equal(t, jute.OK, ask(t, open(t, servers[2]), jute.Request{Op: jute.OpSync, Path: "/shared"}).Err)
+	send(t, c, (&jute.Request{Op: jute.OpCreate, Path: "/large", Data: make([]byte, 1000), ACL: jute.OpenACL()}).Encode)
+	_, err := c.Read(make([]byte, 1))
+	require.Error(t, err, "hung up on")
+	p.end(t, syscall.SIGTERM)
+}
+
+// --as 3.8 stands for what is written of it, and single flags count more.
+func TestAs38IsStrict(t *testing.T) {
+	t.Parallel()
+	f := func(args ...string) serverFlags {
+		cmd := server()
+		var f serverFlags
+		cmd.ResetFlags()
+		f.bind(cmd.Flags())
+		require.NoError(t, cmd.ParseFlags(args))
+		require.NoError(t, f.settle(cmd.Flags().Changed))
+		return f
+	}
+	strict, lenient := f("--as", "3.8"), f()
+	cfg := strict.config()
+	require.True(t, cfg.NoTTL)
+	require.True(t, cfg.EnforceQuotas)
+	require.Equal(t, 60, cfg.MaxConnections)
+	require.Equal(t, []string{"srvr"}, cfg.Words)
+	require.Equal(t, "3.8.4", cfg.Version)
+	other := f("--as", "3.8", "--words", "*", "--no-ttl=false", "--max-connections", "7", "--version", "3.8.0", "--enforce-quotas=false")
+	cfg = other.config()
+	require.False(t, cfg.NoTTL)
+	require.False(t, cfg.EnforceQuotas)
+	require.Equal(t, 7, cfg.MaxConnections)
+	require.Nil(t, cfg.Words)
+	require.Equal(t, "3.8.0", cfg.Version)
+	cfg = lenient.config()
+	require.False(t, cfg.NoTTL || cfg.EnforceQuotas)
+	require.Nil(t, cfg.Words)
+
+	var out bytes.Buffer
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	strict.listen = "127.0.0.1:0"
+	require.NoError(t, serve(ctx, &out, io.Discard, strict))
+	require.Contains(t, out.String(), "listening on 127.0.0.1:")
+}

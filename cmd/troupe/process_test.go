@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// program builds the command.
+func program(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "troupe")
+	out, err := exec.Command("go", "build", "-o", name, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return name
+}
+
+// process is a running command.
+type process struct {
+	cmd     *exec.Cmd
+	lines   *bufio.Scanner
+	log     bytes.Buffer // to be read after the end
+	address string
+}
+
+// started starts a server and waits until it listens.
+func started(t *testing.T, program string, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(program, append([]string{"server"}, args...)...)}
+	stdout, err := p.cmd.StdoutPipe()
+	require.NoError(t, err)
+	p.cmd.Stderr = &p.log
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() })
+	p.lines = bufio.NewScanner(stdout)
+	p.address = strings.TrimPrefix(p.line(t, "listening on "), "listening on ")
+	return p
+}
+
+// line is the next line of the output that begins as it is told; those before it are dropped.
+func (p *process) line(t *testing.T, prefix string) string {
+	t.Helper()
+	for p.lines.Scan() {
+		if strings.HasPrefix(p.lines.Text(), prefix) {
+			return p.lines.Text()
+		}
+	}
+	_ = p.cmd.Wait()
+	require.Failf(t, "the process ended", "without a line %q…; its log: %s", prefix, p.log.String())
+	return ""
+}
+
+// end sends a signal and waits for the process.
+func (p *process) end(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Signal(signal))
+	for p.lines.Scan() { // until the pipe is closed
+		continue
+	}
+	err := p.cmd.Wait()
+	if signal != syscall.SIGKILL {
+		require.NoError(t, err, p.log.String())
+	}
+}
+
+// patience bounds what a busy machine does soon.
+const patience = time.Minute
+
+// client is a session with the server, which goes on when the server is started again.
+func client(t *testing.T, address string) *session.Session {
+	t.Helper()
+	s, err := session.Open(within(t, patience), []string{address}, session.WithTimeout(20*time.Second))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close(within(t, time.Second)) }) // the server may be gone
+	return s
+}
+
+// within is a context that ends after a while. It outlives the test's own, for what is done in a cleanup.
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// The process is stopped and started again with what it left: a client that was there goes on with its session, its ephemeral, its watch and its stats.
+func TestAClientGoesOnWithItsSessionWhenTheServerIsStartedAgainFromItsDump(t *testing.T) {
+	t.Parallel()
+	server := program(t)
+	for _, name := range []string{"state.jsonl", "state.yaml", "state.json"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), name)
+			first := started(t, server, "--listen", "127.0.0.1:0", "--load", file, "--dump", file)
+			ctx := within(t, patience)
+			c, other := client(t, first.address), client(t, first.address)
+			_, err := c.Create(ctx, "/app", []byte("1"))
+			require.NoError(t, err)
+			_, err = c.Set(ctx, "/app", []byte("2"), 0)
+			require.NoError(t, err)
+			_, err = c.Create(ctx, "/app/e-", nil, session.Ephemeral(), session.Sequential())
+			require.NoError(t, err)
+			_, before, err := c.Get(ctx, "/app")
+			require.NoError(t, err)
+			states := c.WatchData(ctx, "/app")
+			require.Equal(t, "2", string((<-states).Bytes))
+			id := c.Status().SessionID
+
+			first.end(t, syscall.SIGTERM)
+			second := started(t, server, "--listen", first.address, "--load", file, "--dump", file)
+			_, after, err := c.Get(ctx, "/app")
+			require.NoError(t, err)
+			require.Equal(t, before, after)
+			require.Equal(t, id, c.Status().SessionID)
+			stat, exists, err := c.Exists(ctx, "/app/e-0000000000")
+			require.NoError(t, err)
+			require.True(t, exists)
+			require.Equal(t, id, stat.EphemeralOwner)
+			path, err := c.Create(ctx, "/app/e-", nil, session.Ephemeral(), session.Sequential())
+			require.NoError(t, err)
+			require.Equal(t, "/app/e-0000000001", path)
+
+			set, err := other.Set(ctx, "/app", []byte("3"), -1)
+			require.NoError(t, err)
+			require.Greater(t, set.Mzxid>>32, before.Mzxid>>32, "a higher epoch")
+			for d := range states { // the channel closes with the context
+				if string(d.Bytes) == "3" {
+					break
+				}
+			}
+			require.NoError(t, ctx.Err(), "the watch was armed again")
+			require.NoError(t, c.Close(ctx))
+			names, _, err := other.Children(ctx, "/app")
+			require.NoError(t, err)
+			require.Empty(t, names)
+			require.NoError(t, other.Close(ctx))
+			second.end(t, syscall.SIGTERM)
+		})
+	}
+}
+
+// Without a file nothing is left, and the client is told so: its session is over, and the next one begins. It is not hung up on for ever.
+func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *testing.T) {
+	t.Parallel()
+	server := program(t)
+	first := started(t, server, "--listen", "127.0.0.1:0")
+	ctx, c := within(t, patience), client(t, first.address)
+	for _, path := range []string{"/a", "/b", "/c"} {
+		_, err := c.Create(ctx, path, nil)
+		require.NoError(t, err)
+	}
+	id := c.Status().SessionID
+	first.end(t, syscall.SIGKILL)
+	started(t, server, "--listen", first.address)
+	for status := range c.Observe(ctx) {
+		if status.Epoch == 2 && status.State == session.Connected {
+			break
+		}
+	}
+	require.NoError(t, ctx.Err(), "the next session began")
+	_, err := c.Create(ctx, "/a", nil)
+	require.NoError(t, err)
+	require.NotEqual(t, id, c.Status().SessionID)
+}
+
+// The first command of docs/testing.md, in an empty folder: there is no file yet. What a SIGHUP writes is good even if the process is killed afterwards.
+func TestAFileThatDoesNotExistYetIsAnEmptyTreeAndSIGHUPWritesIt(t *testing.T) {
+	t.Parallel()
+	server := program(t)
+	file := filepath.Join(t.TempDir(), "tree.jsonl")
+	first := started(t, server, "--listen", "127.0.0.1:0", "--load", file, "--dump", file)
+	ctx, c := within(t, patience), client(t, first.address)
+	_, err := c.Create(ctx, "/a", []byte("kept"))
+	require.NoError(t, err)
+	require.NoError(t, first.cmd.Process.Signal(syscall.SIGHUP))
+	first.line(t, "wrote "+file)
+	_, err = c.Create(ctx, "/b", nil)
+	require.NoError(t, err, "it goes on")
+	first.end(t, syscall.SIGKILL)
+
+	second := started(t, server, "--listen", first.address, "--load", file)
+	c = client(t, second.address)
+	data, _, err := c.Get(ctx, "/a")
+	require.NoError(t, err)
+	require.Equal(t, "kept", string(data))
+	_, found, err := c.Exists(ctx, "/b")
+	require.NoError(t, err)
+	require.False(t, found)
+}
+
+// A tree without an end is loaded until the process is told to stop.
+func TestSIGTERMEndsALoad(t *testing.T) {
+	t.Parallel()
+	server := program(t)
+	for form, line := range map[string]string{"lines": "{\"path\":\"/n%d\"}\n", "yaml": "/n%d: {}\n", "json": ",\"/n%d\":{}\n"} {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			pipe := filepath.Join(t.TempDir(), "tree")
+			require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+			cmd := exec.Command(server, "server", "--listen", "127.0.0.1:0", "--load", pipe)
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			in, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+			require.NoError(t, err)
+			const enough = 50_000 // lines, of which much is read by then
+			if form == "json" {
+				fmt.Fprint(in, "{\"/first\":{}\n")
+			}
+			for i := 0; ; i++ {
+				if i == enough {
+					require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+				}
+				if _, err := fmt.Fprintf(in, line, i); err != nil {
+					break // it reads no more
+				}
+			}
+			in.Close()
+			said, err := io.ReadAll(out)
+			require.NoError(t, err)
+			require.NoError(t, cmd.Wait())
+			require.Empty(t, string(said), "it never listened")
+		})
+	}
+}

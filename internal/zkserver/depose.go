@@ -1,0 +1,79 @@
+package zkserver
+
+import (
+	"crypto/subtle"
+	"maps"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// A leader that stands still for too long is deposed: the others elect another. When it goes on, it does not know that yet. Until its next tick it takes
+// itself for the leader, shows the tree as it was, answers syncs alone (ZooKeeper asks no quorum for them), and resumes sessions by its own table, in which
+// they live, whatever has become of them since. Only a write, which needs the others, gets no answer.
+
+// deposed is what a front goes by that was deposed and does not know it.
+type deposed struct {
+	sessions map[int64]*session // as they were when it stood still
+}
+
+// Depose halts a front, as Stop does, and makes the others elect another leader. The front counts as the leader up to now. Under the new leader every session
+// has its whole timeout, as after any election. After Continue the front learns of it at its next tick, which comes at a random moment of the tick.
+func (f *Front) Depose() {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.down || f.deposed != nil {
+		return
+	}
+	f.deposed = &deposed{sessions: maps.Clone(f.s.sessions)}
+	f.s.crown(f)
+	f.stop()
+	f.s.elect()
+}
+
+// awake is what becomes of a deposed front that goes on. The caller holds the lock.
+func (f *Front) awake() {
+	d := f.deposed
+	if f.isolated == nil {
+		f.isolated = newGate()
+	}
+	// Runs on the timer's own goroutine and ends at once; after Close it does nothing.
+	time.AfterFunc(1+time.Duration(f.s.rng.Int64N(int64(f.s.cfg.Tick))), func() {
+		f.s.mu.Lock()
+		defer f.s.mu.Unlock()
+		if f.deposed == d && !f.s.closed {
+			f.resign()
+			f.rejoin()
+		}
+	})
+}
+
+// resign: the front knows that it does not lead any more. It drops its clients, and what it has heard of them.
+func (f *Front) resign() {
+	f.deposed, f.term = nil, 0
+	clear(f.touched)
+	for c := range f.conns {
+		c.abort()
+	}
+}
+
+// believes tells whether the front takes itself for the leader of a session that it knows.
+func (f *Front) believes(session int64) bool {
+	return f.deposed != nil && f.deposed.sessions[session] != nil
+}
+
+// admit resumes a session by the front's own table; nil if the password is wrong.
+func (d *deposed) admit(c *conn, q *jute.ConnectRequest) *session {
+	ss := d.sessions[q.SessionID]
+	if subtle.ConstantTimeCompare(ss.password[:], q.Password) != 1 {
+		return nil
+	}
+	if old := c.front.bySession[ss.id]; old != nil {
+		old.finish()
+	}
+	c.session = ss
+	c.overdue.Stop()
+	c.front.bySession[ss.id] = c
+	c.pace()
+	return ss
+}

@@ -1,0 +1,148 @@
+package zkserver
+
+import "time"
+
+// quorum says whether enough of several fronts are in touch to serve. Without a majority nobody is served and time stands still for the sessions; nor while
+// an election lasts. Under the new leader every session has its whole timeout, as in the real server, whose leader starts counting anew.
+type quorum struct {
+	away     bool        // nobody serves: there is no majority, or an election is under way
+	election *time.Timer // set while one is under way
+	number   int         // of elections that were begun or broken off
+}
+
+// majority reports whether those that are in touch may elect one of them. Of two servers, one that is merely cut off or halted doesn't keep the other from
+// serving: what is tried with two is what clients of the others see.
+func (s *Server) majority() bool {
+	inTouch, dead := 0, 0
+	for _, f := range s.fronts {
+		if f.inTouch() {
+			inTouch++
+		}
+		if f.down {
+			dead++
+		}
+	}
+	return inTouch > len(s.fronts)/2 || len(s.fronts) == 2 && dead == 0 && inTouch == 1
+}
+
+// elect is called whenever a front gets into touch with the others or out of it. It finds a leader among those that are: the one that leads stays; where
+// there is none there is an election, which the one with the highest number wins, as among servers that have seen the same transactions. Who is out of touch
+// doesn't hear of it, and goes on saying what it said. The caller holds the lock.
+func (s *Server) elect() {
+	if len(s.fronts) == 1 {
+		s.crown(s.fronts[0])
+		return
+	}
+	switch leader := s.leader(); {
+	case !s.majority():
+		s.suspend()
+		s.breakOff()
+	case leader != nil && !s.quorum.away:
+		s.crown(leader)
+	case s.cfg.Election == 0:
+		s.install()
+	default:
+		s.suspend()
+		s.vote()
+	}
+}
+
+// leader is the one among those in touch that was elected last.
+func (s *Server) leader() (leader *Front) {
+	for _, f := range s.fronts {
+		if f.inTouch() && f.term > 0 && (leader == nil || f.term > leader.term) {
+			leader = f
+		}
+	}
+	return leader
+}
+
+// vote begins an election, unless one is under way.
+func (s *Server) vote() {
+	if s.quorum.election != nil {
+		return
+	}
+	s.quorum.number++
+	number := s.quorum.number
+	// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it does nothing.
+	s.quorum.election = time.AfterFunc(s.cfg.Election, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.closed && s.quorum.number == number {
+			s.quorum.election = nil
+			s.install()
+		}
+	})
+}
+
+// breakOff ends an election without a result.
+func (s *Server) breakOff() {
+	s.quorum.number++
+	if s.quorum.election != nil {
+		s.quorum.election.Stop()
+		s.quorum.election = nil
+	}
+}
+
+// install ends an election: the leader starts the clock of the sessions, and all that are in touch serve.
+func (s *Server) install() {
+	s.breakOff()
+	var leader *Front
+	for _, f := range s.fronts {
+		if f.inTouch() {
+			leader = f
+		}
+	}
+	if leader == nil {
+		return
+	}
+	s.quorum.away = false
+	s.crown(leader)
+	s.expiry.resume(s)
+}
+
+// suspend has those that are in touch drop their clients, in an orderly way as the real servers do, and forget what they have heard of them.
+func (s *Server) suspend() {
+	s.quorum.away = true
+	s.expiry.stop()
+	for _, f := range s.fronts {
+		if !f.inTouch() {
+			continue
+		}
+		f.term = 0
+		clear(f.touched)
+		for c := range f.conns {
+			c.finish()
+		}
+	}
+}
+
+// crown makes a front the one that leads. The caller holds the lock.
+func (s *Server) crown(leader *Front) {
+	for _, f := range s.fronts {
+		if f != leader && f.inTouch() {
+			f.term = 0
+		}
+	}
+	if leader.term == 0 {
+		s.terms++
+		leader.term, leader.elected = s.terms, time.Now()
+	}
+}
+
+// suspended reports whether the front waits for a leader. One that is out of touch doesn't know that there is none.
+func (f *Front) suspended() bool { return f.s.quorum.away && f.inTouch() }
+
+// notServing is what a server without a leader answers to most four-letter words.
+const notServing = "This ZooKeeper instance is not currently serving requests\n"
+
+// say answers a four-letter word.
+func (f *Front) say(word string) string {
+	switch {
+	case !f.suspended() || word == "ruok" || word == "envi":
+		return words[word](f)
+	case word == "isro":
+		return "null"
+	}
+	return notServing
+}

@@ -1,0 +1,334 @@
+package txlog_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/zkserver/txlog"
+)
+
+func opened(t testing.TB, dir string) *txlog.Store {
+	t.Helper()
+	s, err := txlog.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func replayed(t testing.TB, s *txlog.Store) []string {
+	t.Helper()
+	var all []string
+	found, err := s.Replay(func(record []byte) error {
+		all = append(all, string(record))
+		return nil
+	})
+	require.NoError(t, err)
+	require.True(t, found || len(all) == 0)
+	return all
+}
+
+func put(t testing.TB, s *txlog.Store, record string) {
+	t.Helper()
+	s.Append(func(b []byte) []byte { return append(b, record...) })
+	require.NoError(t, s.Wait(s.Position()))
+}
+
+func TestWhatWasWaitedForIsThereAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var want []string
+	for life := range 4 {
+		s := opened(t, dir)
+		require.Equal(t, want, replayed(t, s))
+		require.NoError(t, s.Start(txlog.Options{}))
+		for i := range 5 {
+			want = append(want, fmt.Sprint(life, " ", i, strings.Repeat("x", i*1000)))
+			put(t, s, want[len(want)-1])
+		}
+		require.NoError(t, s.Close())
+		require.NoError(t, s.Close())
+		s.Append(func(b []byte) []byte { return append(b, "late"...) })
+		require.ErrorIs(t, s.Wait(s.Position()), txlog.ErrClosed)
+	}
+}
+
+func TestOneProcessHasTheFolder(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "new")
+	s := opened(t, dir)
+	_, err := txlog.Open(dir)
+	require.ErrorIs(t, err, txlog.ErrInUse)
+	require.ErrorContains(t, err, dir)
+	require.NoError(t, s.Close())
+	opened(t, dir)
+}
+
+// A snapshot takes the place of what is full, again and again, while others append; the folder stays small and nothing is lost.
+func TestSnapshotsTakeThePlaceOfFullLogs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := opened(t, dir)
+	replayed(t, s)
+	made := 0
+	require.NoError(t, s.Start(txlog.Options{Rotate: 1 << 10, Compact: func(upTo uint64) error {
+		last := "" // all that the state is: the last record
+		if err := s.ReplayTo(upTo, func(record []byte) error { last = string(record); return nil }); err != nil {
+			return err
+		}
+		made++
+		return s.Snapshot(upTo, func(put func([]byte) error) error { return put([]byte(last)) })
+	}, Report: func(err error) { t.Error(err) }}))
+	for i := range 2000 {
+		put(t, s, fmt.Sprint(i))
+	}
+	require.NoError(t, s.Close())
+	require.Greater(t, made, 1)
+	again := opened(t, dir)
+	all := replayed(t, again)
+	require.Equal(t, "1999", all[len(all)-1])
+	first := 0
+	_, err := fmt.Sscan(all[0], &first)
+	require.NoError(t, err)
+	for i, record := range all {
+		require.Equal(t, fmt.Sprint(first+i), record)
+	}
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(files), 4, "lock, snapshot, at most two logs")
+}
+
+// copied is a copy of a folder, with a file as it is told.
+func copied(t *testing.T, dir, name string, content []byte) string {
+	t.Helper()
+	to := t.TempDir()
+	require.NoError(t, os.CopyFS(to, os.DirFS(dir)))
+	require.NoError(t, os.WriteFile(filepath.Join(to, name), content, 0o600))
+	return to
+}
+
+// The last log ends anywhere, as after a crash: what was waited for by then is there, and nothing else; and the next process can go on.
+func TestATornEndIsCutOffWhereverItIs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := opened(t, dir)
+	replayed(t, s)
+	require.NoError(t, s.Start(txlog.Options{}))
+	name := "log.0000000000000001"
+	records, ends := []string{"first", "", "a third, which is longer"}, []int64{20}
+	for _, record := range records {
+		put(t, s, record)
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		ends = append(ends, info.Size())
+	}
+	require.NoError(t, s.Close())
+	whole, err := os.ReadFile(filepath.Join(dir, name))
+	require.NoError(t, err)
+	for size := range len(whole) + 1 {
+		for _, filling := range [][]byte{nil, make([]byte, len(whole)-size), bytes.Repeat([]byte{0xff}, len(whole)-size)} { // what a file system may leave
+			if size < 20 && len(filling) > 0 && size+len(filling) > 0 && !(size == 0 && filling[0] == 0) {
+				continue // a header that is none: that is damage, below
+			}
+			torn := copied(t, dir, name, append(slices.Clone(whole[:size]), filling...))
+			s := opened(t, torn)
+			want := 0
+			for want < len(records) && ends[want+1] <= int64(size) {
+				want++
+			}
+			got := replayed(t, s)
+			for want < len(records) && len(filling) > 0 && bytes.Equal(append(slices.Clone(whole[:size]), filling...)[:ends[want+1]], whole[:ends[want+1]]) {
+				want++ // the filling happens to be what was there
+			}
+			require.Equal(t, records[:want], append([]string{}, got...), size)
+			require.NoError(t, s.Start(txlog.Options{}))
+			put(t, s, "more")
+			require.NoError(t, s.Close())
+			s = opened(t, torn)
+			require.Equal(t, append(slices.Clone(records[:len(got)]), "more"), replayed(t, s))
+			require.NoError(t, s.Close())
+		}
+	}
+}
+
+// Every bit counts: a change in the last frame looks like a torn end, any other is damage, and named.
+func TestDamageIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := opened(t, dir)
+	replayed(t, s)
+	require.NoError(t, s.Snapshot(s.Last(), func(put func([]byte) error) error { return put([]byte("zeroth")) }))
+	require.NoError(t, s.Start(txlog.Options{}))
+	name := "log.0000000000000001"
+	put(t, s, "first")
+	info, err := os.Stat(filepath.Join(dir, name))
+	require.NoError(t, err)
+	put(t, s, "second")
+	require.NoError(t, s.Close())
+	try := func(name string, at int) ([]string, error) {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		b[at] ^= 1 << (at % 8)
+		s := opened(t, copied(t, dir, name, b))
+		defer s.Close()
+		var all []string
+		_, err = s.Replay(func(record []byte) error { all = append(all, string(record)); return nil })
+		return all, err
+	}
+	size := func(name string) int {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		return int(info.Size())
+	}
+	var damage *txlog.DamageError
+	for at := range size(name) {
+		all, err := try(name, at)
+		switch {
+		case at < int(info.Size()):
+			require.ErrorAs(t, err, &damage, at)
+			require.Equal(t, name, filepath.Base(damage.File))
+		default:
+			require.NoError(t, err)
+			require.Equal(t, []string{"zeroth", "first"}, all)
+		}
+	}
+	for at := range size("snapshot.0000000000000001") {
+		_, err := try("snapshot.0000000000000001", at)
+		require.ErrorAs(t, err, &damage, at)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "snapshot.0000000000000001"))
+	require.NoError(t, err)
+	for at := range b {
+		s := opened(t, copied(t, dir, "snapshot.0000000000000001", b[:at]))
+		_, err = s.Replay(func([]byte) error { return nil })
+		require.ErrorAs(t, err, &damage)
+		require.NoError(t, s.Close())
+	}
+}
+
+// Nobody is told before the disk has it, and many share one fsync.
+func TestWaitersShareAnFsyncAndAreNotToldBeforeIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := txlog.Open(dir)
+		require.NoError(t, err)
+		_, err = s.Replay(func([]byte) error { return nil })
+		require.NoError(t, err)
+		require.NoError(t, s.Start(txlog.Options{}))
+		calls, let := 0, make(chan struct{})
+		s.SetSync(func(*os.File) error { calls++; <-let; return nil })
+		var mu sync.Mutex
+		told := 0
+		for range 100 {
+			s.Append(func(b []byte) []byte { return append(b, "x"...) })
+			position := s.Position()
+			go func() { // ends when the record is written
+				if s.Wait(position) == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					told++
+				}
+			}()
+		}
+		count := func() int { mu.Lock(); defer mu.Unlock(); return told }
+		synctest.Wait()
+		require.Zero(t, count())
+		let <- struct{}{}
+		synctest.Wait()
+		if calls == 2 { // the first frame had some of them
+			require.Less(t, count(), 100)
+			let <- struct{}{}
+			synctest.Wait()
+		}
+		require.Equal(t, 100, count())
+		require.LessOrEqual(t, calls, 2)
+		require.NoError(t, s.Close())
+	})
+}
+
+// After the disk's first error everybody is told, and nothing is written any more.
+func TestADiskThatFailsEndsEverything(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := opened(t, dir)
+	replayed(t, s)
+	require.NoError(t, s.Start(txlog.Options{}))
+	put(t, s, "good")
+	full := errors.New("no space")
+	s.SetSync(func(*os.File) error { return full })
+	s.Append(func(b []byte) []byte { return append(b, "bad"...) })
+	require.ErrorIs(t, s.Wait(s.Position()), full)
+	<-s.Failed()
+	require.ErrorIs(t, s.Err(), full)
+	s.SetSync((*os.File).Sync)
+	s.Append(func(b []byte) []byte { return append(b, "after"...) })
+	require.ErrorIs(t, s.Wait(s.Position()), full)
+	require.ErrorIs(t, s.Close(), full)
+	require.Equal(t, "good", replayed(t, opened(t, dir))[0])
+}
+
+func TestAMissingLogIsTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for range 3 {
+		s := opened(t, dir)
+		replayed(t, s)
+		require.NoError(t, s.Start(txlog.Options{}))
+		put(t, s, "x")
+		require.NoError(t, s.Close())
+	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "log.0000000000000002")))
+	_, err := opened(t, dir).Replay(func([]byte) error { return nil })
+	require.ErrorContains(t, err, "log.0000000000000002 is missing")
+}
+
+// Whatever the files hold: no panic, no more memory than they are large, and what can be read can be gone on with.
+func FuzzReplay(f *testing.F) {
+	dir := f.TempDir()
+	s := opened(f, dir)
+	replayed(f, s)
+	require.NoError(f, s.Snapshot(0, func(put func([]byte) error) error { return put([]byte("snapshot")) }))
+	require.NoError(f, s.Start(txlog.Options{}))
+	put(f, s, "one")
+	put(f, s, "two")
+	require.NoError(f, s.Close())
+	log, err := os.ReadFile(filepath.Join(dir, "log.0000000000000001"))
+	require.NoError(f, err)
+	snapshot, err := os.ReadFile(filepath.Join(dir, "snapshot.0000000000000001"))
+	require.NoError(f, err)
+	f.Add(log, snapshot)
+	f.Add(log, []byte{})
+	f.Add(append(slices.Clone(log), log[20:]...), snapshot)
+	f.Add(append(slices.Clone(log), 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0), snapshot)
+	f.Fuzz(func(t *testing.T, log, snapshot []byte) {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "log.0000000000000001"), log, 0o600))
+		if len(snapshot) > 0 {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "snapshot.0000000000000001"), snapshot, 0o600))
+		}
+		s := opened(t, dir)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		read := 0
+		_, err := s.Replay(func(record []byte) error { read += len(record); return nil })
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20+8*(len(log)+len(snapshot))))
+		require.LessOrEqual(t, read, len(log)+len(snapshot))
+		if err == nil {
+			require.NoError(t, s.Start(txlog.Options{}))
+			put(t, s, "more")
+		}
+		require.NoError(t, s.Close())
+	})
+}
