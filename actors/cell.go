@@ -54,6 +54,7 @@ func (c *cell) Receive(ctx actor.Context) {
 		c.gone()
 	case envelope:
 		if c.now != nil { // else it fell between a panic and a stop, and goes with the rest of the mailbox
+			inject()
 			c.now.receive(m)
 			c.show()
 		}

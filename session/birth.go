@@ -26,7 +26,6 @@ func (s *Session) expect(t *Seat, e *epoch, asks []link.Op) ([]*contender, error
 		if _, _, once := znode.Protection(name); ask.Mode == link.Ephemeral && !once {
 			births[i].form, births[i].born = znode.Alone, true // its name may come again; a protected one does not
 		}
-		s.raising()
 		s.ledger.enter(births[i])
 	}
 	return births, nil
@@ -86,7 +85,7 @@ func (s *Session) owned(c *contender) (bool, error) {
 	err := s.insist(c.epoch, func(l *link.Conn) (err error) {
 		data, stat, err = l.Get(s.Path(c.path), false)
 		if unread = errors.Is(err, ErrNoAuth) || errors.Is(err, ErrTooLarge); unread {
-			stat, exists, err = l.Exists(s.Path(c.path), false)
+			stat, exists, err = lookOwn(l, s.Path(c.path))
 			return anew(err)
 		}
 		if exists = err == nil; errors.Is(err, ErrNoNode) {

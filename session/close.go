@@ -45,6 +45,7 @@ func (s *Session) fail(cause error) {
 	}
 	s.log.Error("the session is over", "cause", cause)
 	go func() { // owned by the session, which closes gone at its end; bounded by the session's timeout
+		defer s.guard()
 		ctx, cancel := context.WithTimeout(s.life, s.cfg.timeout)
 		defer cancel()
 		if err := s.tearDown(ctx); err != nil {
@@ -55,20 +56,26 @@ func (s *Session) fail(cause error) {
 
 // shut refuses everything from now on, ends what is held and says so, once.
 func (s *Session) shut(cause error, failing bool) bool {
+	if !s.refuseAll(failing) {
+		return false
+	}
+	s.end.Set(cause)
+	s.topic.Close()
+	return true
+}
+
+func (s *Session) refuseAll(failing bool) (first bool) {
 	s.mu.Lock()
+	defer s.unlock()
 	if s.closing {
-		s.mu.Unlock()
 		return false
 	}
 	s.closing, s.failing = true, failing
-	ended := s.take(ErrClosed)
+	s.take(ErrClosed)
 	s.pacing.stop()
 	s.waning.stop()
+	s.looking.stop()
 	s.turned()
-	s.mu.Unlock()
-	finish(ended)
-	s.end.Set(cause)
-	s.topic.Close()
 	return true
 }
 
@@ -78,6 +85,7 @@ func (s *Session) tearDown(ctx context.Context) (err error) {
 	<-s.scope.Done() // prompt: nothing blocks in an actor
 	s.mu.Lock()
 	e := s.cur
+	begun := e != nil && e.begun
 	unused := e != nil && errors.Is(e.cause, ErrAuthFailed) && !e.begun
 	s.mu.Unlock()
 	if e != nil {
@@ -85,7 +93,7 @@ func (s *Session) tearDown(ctx context.Context) (err error) {
 		if e.conn != nil { // also of one that was over: its farewell may be under way
 			err = e.conn.Close(ctx)
 		}
-		if unused {
+		if unused || errors.Is(err, ErrAuthRequired) && !begun {
 			err = nil // nothing was ever asked in it
 		}
 		if err == nil {
@@ -114,6 +122,7 @@ func (s *Session) actorEnded(cause error) {
 		s.fail(ErrClosed) // nothing, if it was Close
 	}
 	<-s.end.Done() // prompt: whoever was quicker is at it
+	s.runDeferred()
 	s.mu.Lock()
 	seats, gone := s.members(), s.cur != nil && s.cur.gone.Closed()
 	s.mu.Unlock()

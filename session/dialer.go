@@ -4,30 +4,21 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"time"
 
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
-
-// dialer makes the connections: the user's or the usual one, with TLS on top if that is wanted.
-func (c *config) dialer() dialFunc {
-	dial := c.dial
-	if dial == nil {
-		dial = link.Dial
-	}
+// secure encrypts connections, if that is wanted.
+func (c *config) secure() func(ctx context.Context, raw net.Conn, server string) (net.Conn, error) {
 	if c.tls == nil {
-		return dial
+		return nil
 	}
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		raw, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
+	return func(ctx context.Context, raw net.Conn, server string) (net.Conn, error) {
 		cfg := c.tls
 		if cfg.ServerName == "" {
 			cfg = cfg.Clone()
-			cfg.ServerName = hostOf(addr)
+			cfg.ServerName = hostOf(server)
 		}
 		secured := tls.Client(raw, cfg)
 		if err := secured.HandshakeContext(ctx); err != nil {
@@ -36,6 +27,19 @@ func (c *config) dialer() dialFunc {
 		}
 		return secured, nil
 	}
+}
+
+// atStake tells whether anything rests on an epoch's being heard of, and for how long that stands if it is not.
+func (s *Session) atStake(e *epoch) (left time.Duration, some bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.over || e != s.cur || s.stake() == 0 {
+		return 0, false
+	}
+	if s.trust.stands {
+		left = max(s.clock.now().left(s.trust.until), 0)
+	}
+	return left, true
 }
 
 // credentials are what is presented on each connection.

@@ -18,7 +18,7 @@
 //	New ────────────▶ Connecting ──────────▶ Connected ──────────────────▶ Suspended
 //	                    ▲                      │  ▲ ▲ ────────────────────── │  │
 //	                    │              no word │  │      reconnected          │  │ no word from the leader
-//	                    │      from the leader ▼  │ a sync is answered        │  ▼ for too long
+//	                    │      from the leader ▼  │ a write is answered       │  ▼ for too long
 //	                    │                   Untrusted ◀──────────────────────┴──┘
 //	                    │ epoch + 1            │
 //	                    └──────── Lost ◀───────┘ (also from Connected and Suspended) the server says that the session is over
@@ -28,10 +28,10 @@
 // # Trust
 //
 // A client learns that its session has expired only when it is connected again, so waiting for that word means holding on to what others have been given.
-// The session therefore keeps an instant of its own, trusted until: up to then it may be assumed alive. Only answers that come from ZooKeeper's leader move
-// it (syncs and writes; not pings, which any server answers), and it counts from when the request was sent, by both clocks of the machine, less a margin.
-// At that instant every [Hold] ends, network or no network. While nothing is held and nobody stands in line, nothing is asked, and an idle session costs
-// ZooKeeper its pings alone.
+// The session therefore keeps an instant of its own, trusted until: up to then it may be assumed alive. Answered writes move it, to which a quorum of the servers
+// has agreed, and syncs that follow on them without a gap; not pings, which any server answers, nor a sync alone, which a leader answers that was deposed. It counts
+// from when the request was sent, by both clocks of the machine, less a margin. At that instant every [Hold] ends, network or no network. While nothing is held and
+// nobody is next in line, nothing is asked, and the session costs ZooKeeper its pings alone.
 //
 // # What it guarantees
 //
@@ -40,16 +40,18 @@
 //   - What is reported as done was confirmed by ZooKeeper. What was sent and not answered is [ErrUnknownOutcome], after a sync, so that a read tells; or it is
 //     resolved by looking ([Protected] creates, and everything that recipes do).
 //   - A request is sent in one epoch only, and never waits inside the client library to be sent in another.
-//   - A watch misses nothing: what changed while the connection was down comes after it. One path is watched once, however many ask.
+//   - A watch misses nothing: what changed while the connection was down comes after it. One path is watched once, however many ask, and not any more when
+//     nobody does; but servers before 3.5 keep a watch until it fires or the epoch ends.
 //   - A closed session answers [ErrClosed] at once. [Session.Close] leaves no goroutine and, if it can reach a server, no ephemeral znode.
 //
 // # Failure
 //
 // A lost connection is no error of anything but reads whose [RetryPolicy] is exhausted and writes that were under way: what is asked meanwhile waits with
 // its context. An expiry ends holds and begins the next epoch. A refused credential ends the session for good, and its ZooKeeper session, which is closed. A
-// panic in the session's own actor ends its holds at once, with [ErrRestarted], and closes its ZooKeeper session; when that is confirmed, which takes a
-// connection, a new epoch begins. Too many end the session, with the cause in [Session.Err]. A panic in the actor of a shared watch lets it look anew; too
-// many close the channels of its readers.
+// panic in the session's own actor, in a goroutine or timer of its, or in what was passed to it to be called, ends its holds at once, with [ErrRestarted], and
+// closes its ZooKeeper session; when that is confirmed, which takes a connection, a new epoch begins. Too many end the session, with the cause in
+// [Session.Err]. One in the dialer or its connections costs a connection; one in the application's log handler nothing but what was to be logged. A panic in
+// the actor of a shared watch lets it look anew; too many close the channels of its readers.
 //
 // # For those who write recipes
 //

@@ -16,7 +16,7 @@ func (t *Seat) Ensure(number uint64, path string, container bool, data []byte, d
 	}
 	t.within(number, func(e *epoch) {
 		at := s.Path(path)
-		done(s.insist(e, func(c *link.Conn) error {
+		done(s.insist(e, bounded(func(c *link.Conn) error {
 			err := s.born(c, at, container, data)
 			if !errors.Is(err, ErrNoNode) {
 				return err
@@ -25,7 +25,7 @@ func (t *Seat) Ensure(number uint64, path string, container bool, data []byte, d
 				return err
 			}
 			return s.born(c, at, container, data)
-		}))
+		})))
 	}, done)
 }
 

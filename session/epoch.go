@@ -17,13 +17,15 @@ type epoch struct {
 	sessionID int64
 	timeout   time.Duration
 	server    string // "" while the connection is down
+	address   string // likewise
 
-	begun bool   // authenticated, and the first sync is answered: requests may go
-	up    bool   // there is a connection
-	ups   uint64 // how many there have been
-	over  bool
-	cause error         // why it is over
-	gone  *notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
+	begun   bool   // authenticated, and the first sync is answered: requests may go
+	up      bool   // there is a connection
+	ups     uint64 // how many there have been
+	proving uint64 // on which of them a quorum was asked for a sign of life that has not come; 0: on none
+	over    bool
+	cause   error         // why it is over
+	gone    *notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
 
 	asks map[*ask]struct{} // reads with a watch that were not answered yet
 }
@@ -34,6 +36,7 @@ func newEpoch(number uint64) *epoch {
 
 // hear takes what the connection says, in its order. It decides at once what must not wait, and passes everything on to the actor.
 func (s *Session) hear(e *epoch, ev link.Event) {
+	defer s.guard()
 	switch ev := ev.(type) {
 	case link.Up:
 		s.onUp(e, ev)
@@ -43,97 +46,105 @@ func (s *Session) hear(e *epoch, ev link.Event) {
 		cause := endCause(ev.Cause)
 		s.over(e, cause, ofHolds(cause))
 	case link.Proved:
-		s.onProved(e, ev.Sent)
+		s.onProved(e, ev)
+		return
+	case link.Heard:
+		s.onHeard(e, ev.Sent)
 		return
 	}
 	s.ref.Tell(told{e, ev})
 }
 
 func (s *Session) onUp(e *epoch, ev link.Up) {
+	if spoilt, margin := s.connected(e, ev); spoilt {
+		s.log.Error("the negotiated timeout leaves nothing of trust: nothing can be held", "timeout", ev.Timeout, "margin", margin)
+	}
+}
+
+func (s *Session) connected(e *epoch, ev link.Up) (spoilt bool, margin time.Duration) {
 	s.mu.Lock()
+	defer s.unlock()
 	if e.over {
-		s.mu.Unlock()
-		return
+		return false, 0
 	}
 	now := s.clock.now()
-	var ended []*Hold
-	if e.ups == 0 || e.timeout != ev.Timeout {
-		ended = s.retime(e, ev.Timeout, now)
-	}
-	s.trust.steadyFrom(now)
-	e.timeout, e.server = ev.Timeout, ev.Server
+	spoilt = s.retime(e, ev.Timeout, now)
+	s.trust.connected(s.clock.at(ev.Asked), ev.Created, now)
+	e.timeout, e.server, e.address = ev.Timeout, ev.Server, ev.Address
 	if e.sessionID != ev.SessionID { // once: requests of the epoch, which begin after it, read it without the mutex
 		e.sessionID = ev.SessionID
 	}
 	e.up = true
 	e.ups++
-	if e.begun && (s.stake() > 0 || s.doubted) {
-		s.sync(e, now)
+	if s.stake() > 0 || s.doubted {
+		s.ask(e, now)
 	}
 	s.turned()
-	s.mu.Unlock()
-	finish(ended)
+	return spoilt, s.trust.margin
 }
 
-// retime begins trust by the timeout that was negotiated. Another one after a reconnection, to a server that is configured otherwise, ends what rested on
-// the old one. With mu held.
-func (s *Session) retime(e *epoch, timeout time.Duration, now instant) (ended []*Hold) {
-	if s.trust.stands {
-		s.trust.drop()
-		ended = s.take(ErrUntrusted)
-		s.doubt(e)
+// retime reckons with the timeout that was negotiated. After a reconnection to a server that is configured otherwise, possessions last as long as the shorter
+// of the two allows. spoilt: it leaves nothing. With mu held.
+func (s *Session) retime(e *epoch, timeout time.Duration, now instant) (spoilt bool) {
+	switch {
+	case e.ups == 0:
+		s.trust.begin(&s.cfg, timeout, now)
+	case e.timeout == timeout:
+		return false
+	default:
+		s.trust.retime(&s.cfg, timeout)
+		s.lapse(e, now)
+		s.watchOverTrust(now)
 	}
-	s.trust.begin(&s.cfg, timeout, now)
-	if s.trust.margin >= timeout {
-		s.log.Error("the negotiated timeout leaves nothing of trust: nothing can be held", "timeout", timeout, "margin", s.trust.margin)
-	}
-	return ended
+	return s.trust.margin >= timeout
 }
 
 func (s *Session) onDown(e *epoch) {
 	s.mu.Lock()
+	defer s.unlock()
 	if e.over {
-		s.mu.Unlock()
 		return
 	}
-	e.up, e.server = false, ""
-	var ended []*Hold
+	e.up, e.server, e.address = false, "", ""
 	if s.cfg.strict {
-		ended = s.take(ErrSuspended)
+		s.take(ErrSuspended)
 	}
 	s.watchOverTrust(s.clock.now())
 	s.turned()
-	s.mu.Unlock()
-	finish(ended)
 }
 
 // over ends an epoch, once: its holds end with the cause given for them, its znodes are forgotten, nothing is asked any more in it.
 func (s *Session) over(e *epoch, cause, holds error) bool {
-	s.mu.Lock()
-	if e.over {
-		s.mu.Unlock()
-		return false
-	}
-	e.over, e.up, e.server, e.cause = true, false, "", cause
-	if errors.Is(cause, ErrExpired) {
-		e.gone.Close()
-	}
-	ended := s.take(holds)
-	s.trust.drop()
-	s.trust.until = instant{}
-	s.doubted = false
-	s.ledger.clear()
-	s.pacing.stop()
-	s.waning.stop()
-	asks := e.asks
-	e.asks = nil
-	s.turned()
-	s.mu.Unlock()
-	finish(ended)
+	asks, first := s.bury(e, cause, holds)
 	for a := range asks {
 		a.refuse(ErrExpired)
 	}
-	return true
+	return first
+}
+
+func (s *Session) bury(e *epoch, cause, holds error) (asks map[*ask]struct{}, first bool) {
+	s.mu.Lock()
+	defer s.unlock()
+	if e.over {
+		return nil, false
+	}
+	e.over, e.up, e.server, e.address, e.cause = true, false, "", "", cause
+	if errors.Is(cause, ErrExpired) {
+		e.gone.Close()
+	}
+	s.take(holds)
+	s.trust.drop()
+	s.trust.until = instant{}
+	s.doubted, s.refused = false, 0
+	clear(s.standby)
+	s.ledger.clear()
+	s.pacing.stop()
+	s.waning.stop()
+	s.looking.stop()
+	asks = e.asks
+	e.asks = nil
+	s.turned()
+	return asks, true
 }
 
 // ofHolds is what the holds of an epoch end with that its connection says is over. A refused credential ends the session, and nobody says that their znodes

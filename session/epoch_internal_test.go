@@ -28,27 +28,41 @@ func TestANewTimeoutWithinAnEpoch(t *testing.T) {
 	seat, err := s.Seat("test", func(Notice) {})
 	require.NoError(t, err)
 	hold := func() *Hold {
-		s.hear(e, link.Proved{Sent: time.Now()})
+		s.hear(e, link.Proved{Sent: time.Now(), Write: true})
 		h, err := seat.Hold(1, "/line/x", 1, func(error) {})
 		require.NoError(t, err)
 		return h
 	}
 
-	s.hear(e, link.Up{SessionID: 7, Timeout: 10 * time.Hour})
+	s.hear(e, link.Up{SessionID: 7, Asked: time.Now(), Timeout: 10 * time.Hour})
 	e.begun = true
 	h := hold()
 	s.hear(e, link.Down{})
-	s.hear(e, link.Up{SessionID: 7, Timeout: 10 * time.Hour})
+	s.hear(e, link.Up{SessionID: 7, Asked: time.Now(), Timeout: 10 * time.Hour})
 	require.True(t, h.Valid(), "the same timeout")
+	until := s.Status().TrustedUntil
 	s.hear(e, link.Down{})
-	s.hear(e, link.Up{SessionID: 7, Timeout: 5 * time.Hour})
+	s.hear(e, link.Up{SessionID: 7, Asked: time.Now(), Timeout: 20 * time.Hour})
+	require.True(t, h.Valid(), "a longer one")
+	require.True(t, until.Equal(s.Status().TrustedUntil), "what was proved before is good for no longer")
+	s.hear(e, link.Proved{Sent: time.Now(), Write: true})
+	require.WithinDuration(t, time.Now().Add(10*time.Hour), s.Status().TrustedUntil, time.Minute)
+	s.hear(e, link.Down{})
+	s.hear(e, link.Up{SessionID: 7, Asked: time.Now(), Timeout: 5 * time.Hour})
+	require.True(t, h.Valid(), "a shorter one")
+	require.WithinDuration(t, time.Now().Add(5*time.Hour/2), s.Status().TrustedUntil, time.Minute)
+	require.Equal(t, Connected, s.Status().State)
+	s.hear(e, link.Down{})
+	s.clock.monoSlip.Add(int64(2 * time.Hour)) // both clocks go on
+	s.clock.wallSlip.Add(int64(2 * time.Hour))
+	require.True(t, h.Valid())
+	s.hear(e, link.Up{SessionID: 7, Asked: time.Now(), Timeout: 3 * time.Hour})
 	<-h.Done()
-	require.ErrorIs(t, h.Err(), ErrUntrusted)
+	require.ErrorIs(t, h.Err(), ErrUntrusted, "a timeout that leaves nothing")
 	require.False(t, h.Valid())
 	require.Equal(t, Untrusted, s.Status().State)
 	require.True(t, hold().Valid())
 	require.Equal(t, Connected, s.Status().State)
-	require.WithinDuration(t, time.Now().Add(5*time.Hour/2-5*time.Hour/6), s.Status().TrustedUntil, time.Minute)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -165,6 +165,7 @@ func TestB70_NeverStuck(t *testing.T) {
 		for i := range 60 {
 			epoch := s.Status().Epoch
 			_ = t.hold(w, epoch, "/line")
+			t.StandBy(epoch, true)
 			heal := w.srv.Partition(id(s))
 			// From well before the server ends the session to well after, around the end of trust and of the connection too.
 			time.Sleep(time.Duration(i) * 300 * time.Millisecond)

@@ -21,9 +21,22 @@ var (
 	// ErrRolledBack is the Err of a [Result] behind the operation for which its transaction failed.
 	ErrRolledBack = link.ErrRolledBack
 
-	// ErrTooLarge: the encoded request exceeds [WithMaxPacket]; found before it is sent, since a server just drops the connection. Or the answer to a
-	// read is larger than four times that.
+	// ErrTooLarge: the encoded request exceeds [WithMaxPacket]; found before it is sent, since a server just drops the connection. Or a server did that three
+	// times at requests as large, and answered others: its jute.maxbuffer is smaller than the session was told. Or the answer to a read is larger than
+	// sixteen times WithMaxPacket.
 	ErrTooLarge = link.ErrTooLarge
+
+	// ErrHungUp: three times the connection went while the request was on it, and each time others were answered on it before: the server does not know it, or
+	// refuses it without a word. It was not carried out, as far as a look at its outcome tells.
+	ErrHungUp = errors.New("the server hangs up at this request")
+
+	// ErrLocalSession: the server gave a local session, which can have no ephemeral znodes, and does not upgrade it: a matter of the servers' configuration
+	// (localSessionsEnabled, localSessionsUpgradingEnabled).
+	ErrLocalSession = link.ErrLocalSession
+
+	// ErrAuthRequired: the server does nothing without an authentication, and hangs up. The session goes on trying, with pauses that grow, since it may be
+	// another server's answer, or may change; the log warns of it, and it is in the error of [Session.Connect].
+	ErrAuthRequired = link.ErrAuthRequired
 
 	// ErrAuthFailed: a server refused a credential given with [WithAuth]. It ends the session for good.
 	ErrAuthFailed = link.ErrAuthFailed

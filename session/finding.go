@@ -49,7 +49,10 @@ func (g *joining) recognise(c *link.Conn, path string) (stat Stat, own bool, err
 	same := znode.Same(g.contender.data, data)
 	if errors.Is(err, ErrNoAuth) {
 		same = true
-		stat, _, err = c.Exists(path, false)
+		var exists bool
+		if stat, exists, err = lookOwn(c, path); err == nil && !exists {
+			return Stat{}, false, nil
+		}
 	}
 	if errors.Is(err, ErrNoNode) {
 		return Stat{}, false, nil
@@ -57,8 +60,10 @@ func (g *joining) recognise(c *link.Conn, path string) (stat Stat, own bool, err
 	return stat, same && stat.EphemeralOwner == g.contender.epoch.sessionID, err
 }
 
-// isIt: the znode of which this is known, if anything is, is the one with that Stat.
-func isIt(czxid int64, stat Stat) bool { return czxid == 0 || czxid == stat.Czxid }
+// isIt: the znode of which this is known, if anything is, is the one with that Stat, as far as that is known.
+func isIt(czxid int64, stat Stat) bool {
+	return czxid == 0 || stat.Czxid == 0 || czxid == stat.Czxid
+}
 
 // recorded are the paths of all znodes in the record, and their Czxids as far as they are known.
 func (s *Session) recorded() map[string]int64 {

@@ -43,9 +43,20 @@ func (w *world) script(change func()) {
 func inBubble(t *testing.T, test func(w *world), opts ...zktest.Option) {
 	t.Helper()
 	t.Parallel()
+	inBubbleHere(t, test, opts...)
+}
+
+// inBubbleHere is inBubble for tests that run several, one after the other.
+func inBubbleHere(t *testing.T, test func(w *world), opts ...zktest.Option) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		srv, err := zktest.New(opts...)
 		require.NoError(t, err)
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("ZKTEST_SEED=%d repeats what the server drew at random", srv.Seed())
+			}
+		})
 		ctx, cancel := context.WithCancel(context.Background())
 		w := &world{T: t, srv: srv, ctx: ctx}
 		t.Cleanup(func() { // sessions are closed before: cleanups run last in, first out

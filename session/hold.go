@@ -27,6 +27,7 @@ type Hold struct {
 	wholes  []*Hold // that end with this one; with the session's mutex, and constant once over
 
 	over   atomic.Bool
+	void   atomic.Bool // it was found not to be valid, and so it stays
 	ended  func(cause error)
 	reason error // set, with the session's mutex, before over
 	ctx    context.Context
@@ -51,9 +52,18 @@ func (h *Hold) Valid() bool {
 	if h.parts != nil {
 		return !slices.ContainsFunc(h.parts, func(p *Hold) bool { return !p.Valid() })
 	}
-	v := h.session.trust.vouch.Load()
-	if v == nil || v.epoch != h.epoch.number || !v.good(h.session.clock.now()) {
+	if h.void.Load() {
 		return false
+	}
+	v := h.session.trust.vouch.Load()
+	if v == nil || v.epoch != h.epoch.number {
+		return false
+	}
+	if !v.good(h.session.clock.now()) {
+		if h.session.trust.vouch.Load() == v && h.void.CompareAndSwap(false, true) {
+			h.session.tasks.run(func() { h.session.suspect(h) }) // beside: Valid asks nobody, and waits for nobody
+		}
+		return !h.void.Load() && h.Valid() // trust was prolonged meanwhile
 	}
 	return !h.over.Load() // trust that was regained does not bring back what had ended with it
 }
@@ -72,73 +82,74 @@ func (h *Hold) Context() context.Context { return h.ctx }
 // [ErrSuspended], under [WithStrict]: wait for Reconnected; [ErrReleased]: the seat was left, and nobody would end it.
 func (t *Seat) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
 	s := t.session
-	s.mu.Lock()
-	h, lapsed, err := s.hold(t, number, path, token, ended)
-	s.mu.Unlock()
-	finish(lapsed)
+	h, err := s.hold(t, number, path, token, ended)
 	return h, failed("hold", path, err)
 }
 
-func (s *Session) hold(t *Seat, number uint64, path string, token int64, ended func(error)) (h *Hold, lapsed []*Hold, err error) {
+func (s *Session) hold(t *Seat, number uint64, path string, token int64, ended func(error)) (*Hold, error) {
+	s.mu.Lock()
+	defer s.unlock()
 	e := s.current(number)
 	switch {
 	case s.closing:
-		return nil, nil, ErrClosed
+		return nil, ErrClosed
 	case e == nil:
-		return nil, nil, ErrExpired
+		return nil, ErrExpired
 	case !s.seated(t):
-		return nil, nil, ErrReleased
+		return nil, ErrReleased
 	case s.cfg.strict && !e.up:
-		return nil, nil, ErrSuspended
+		return nil, ErrSuspended
 	}
 	now := s.clock.now()
-	lapsed, _ = s.lapse(e, now)
+	s.lapse(e, now)
 	if !s.trust.stands {
-		return nil, lapsed, ErrUntrusted
+		if s.refused == 0 {
+			s.refused = 1
+			s.raised(now)
+		}
+		return nil, ErrUntrusted
 	}
-	h = &Hold{
+	h := &Hold{
 		session: s, seat: t, epoch: e, path: path, token: token, ended: ended,
 		guard: []link.Op{{Kind: link.OpCheck, Path: s.Path(path), Version: -1}},
 	}
 	// A possession is bounded by what ZooKeeper knows of this process, not by the context of whoever asked for it.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, &held{hold: h}))
-	s.raising()
 	s.holds[h] = struct{}{}
-	s.watchOverTrust(now)
-	return h, lapsed, nil
+	s.raised(now)
+	s.lookSoon(now)
+	return h, nil
 }
 
 // End ends a hold of the seat with a cause: [ErrReleased], or what it was lost by. False: it was over already. In either case it is done, and has its Err.
 func (t *Seat) End(h *Hold, cause error) bool {
-	s := t.session
-	s.mu.Lock()
-	_, stands := s.holds[h]
-	if stands {
-		s.drop(h, cause)
-	}
-	s.mu.Unlock()
-	if stands {
-		finish([]*Hold{h})
-	}
+	stands := t.session.endHold(h, cause)
 	<-h.Done() // prompt: whoever was quicker is at it
 	return stands
 }
 
-// drop makes a hold over; it is to be finished when the mutex is free. With mu held.
-func (s *Session) drop(h *Hold, cause error) *Hold {
+func (s *Session) endHold(h *Hold, cause error) (stood bool) {
+	s.mu.Lock()
+	defer s.unlock()
+	if _, stood = s.holds[h]; stood {
+		s.drop(h, cause)
+	}
+	return stood
+}
+
+// drop makes a hold over, which unlock finishes. With mu held.
+func (s *Session) drop(h *Hold, cause error) {
+	delete(s.holds, h)
 	h.reason = ending(cause)
 	h.over.Store(true)
-	delete(s.holds, h)
-	return h
+	s.dropped = append(s.dropped, h)
 }
 
 // take makes all holds over. With mu held.
-func (s *Session) take(cause error) []*Hold {
-	var ended []*Hold
+func (s *Session) take(cause error) {
 	for h := range s.holds {
-		ended = append(ended, s.drop(h, cause))
+		s.drop(h, cause)
 	}
-	return ended
 }
 
 // finish lets the world know: first those who use the possession, then the one who handed it out.
@@ -153,9 +164,9 @@ func finish(ended []*Hold) {
 		}
 	}
 	for _, h := range ended {
-		h.ended(h.reason)
+		h.seat.session.guarded(func() { h.ended(h.reason) })
 	}
 	for _, w := range wholes {
-		w.fallen()
+		w.session.guarded(w.fallen)
 	}
 }

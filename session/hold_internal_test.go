@@ -30,7 +30,9 @@ func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 				quicker := func() (finished func()) {
 					s.mu.Lock()
 					defer s.mu.Unlock()
-					ended := s.take(ErrUntrusted)
+					s.take(ErrUntrusted)
+					ended := s.dropped
+					s.dropped = nil
 					return func() { finish(ended) }
 				}
 				if whole {

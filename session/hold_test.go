@@ -167,6 +167,7 @@ func TestValidNeverComesBack(t *testing.T) {
 		s := w.open(session.WithTimeout(timeout))
 		t := w.seat(s)
 		h := t.hold(w, 1, "/line")
+		t.StandBy(1, true)
 		for range 40 {
 			heal := w.srv.Isolate()
 			wasValid := true

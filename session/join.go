@@ -80,7 +80,6 @@ func (s *Session) enroll(t *Seat, e *epoch, j Join) *contender {
 	if e.over || s.closing {
 		return nil
 	}
-	s.raising()
 	s.ledger.enter(c)
 	return c
 }

@@ -27,7 +27,8 @@ func (g *joining) run() (string, Stat, error) {
 	head := g.join.Form.Head(g.contender.guid, e.sessionID, g.join.Name)
 	want := znode.Join(parent, head)
 	g.replaced = g.join.Replace == ""
-	lost := false // an answer was: look before creating again
+	lost := false   // an answer was: look before creating again
+	var gone losses // of the create
 	var path string
 	var stat Stat
 	err := s.insist(e, func(c *link.Conn) (err error) {
@@ -40,10 +41,15 @@ func (g *joining) run() (string, Stat, error) {
 				return nil
 			}
 			lost = false
+			if gone.tooMany() { // it is not there, and others are answered
+				err = gone.verdict(c)
+				lost = !definite(err)
+				return err
+			}
 		}
 		for {
 			path, stat, err = g.create(c, want)
-			lost = errors.Is(err, link.ErrNoReply)
+			lost = errors.Is(gone.noted(err), link.ErrNoReply)
 			if !errors.Is(err, ErrNoNode) {
 				return err
 			}
@@ -106,10 +112,10 @@ func (g *joining) list() ([]string, Stat, error) {
 	}
 	var names []string
 	var stat Stat
-	err := g.session.insist(g.contender.epoch, func(c *link.Conn) (err error) {
+	err := g.session.insist(g.contender.epoch, bounded(func(c *link.Conn) (err error) {
 		names, stat, err = c.Children(g.session.Path(g.join.Parent), false)
 		return err
-	})
+	}))
 	return names, stat, err
 }
 

@@ -65,8 +65,10 @@ func (s *Session) remove(e *epoch, path string, c *contender) error {
 	}
 	s.mu.Unlock()
 	if first {
+		defer r.over.Close()
+		r.err = ErrExpired // if it panics, which ends the epoch
 		r.err = s.erase(e, path, c)
-		r.over.Close()
+		return r.err
 	}
 	<-r.over.C() // with the epoch at the latest
 	return r.err
@@ -122,7 +124,7 @@ func (s *Session) stands(conn *link.Conn, c *contender) (bool, error) {
 	if err := conn.Sync(s.Path(path)); err != nil {
 		return false, err
 	}
-	stat, exists, err := conn.Exists(s.Path(path), false)
+	stat, exists, err := lookOwn(conn, s.Path(path))
 	return exists && stat.EphemeralOwner == c.epoch.sessionID && isIt(czxid, stat), err
 }
 

@@ -27,15 +27,32 @@ type (
 		answer func() // passes it on; nil: the connection went before it came
 		armed  bool   // the znode is there, so that there is something to watch
 	}
+	crashed struct{ reason any } // something on the session's behalf has panicked
+	vacated struct{ seat *Seat } // it was left
+	forgone struct {             // a seat depends on a watch no more
+		seat  *Seat
+		epoch uint64
+		key   watchKey
+	}
+	unwatched struct { // what came of giving watches back
+		epoch *epoch
+		keys  []watchKey
+		ups   uint64 // the connections that there had been when it was asked for
+		err   error
+	}
 	poked struct{ do func(*steward) } // by tests
 )
 
-func (begin) message()   {}
-func (told) message()    {}
-func (synced) message()  {}
-func (trusted) message() {}
-func (gone) message()    {}
-func (seated) message()  {}
-func (asked) message()   {}
-func (heard) message()   {}
-func (poked) message()   {}
+func (begin) message()     {}
+func (told) message()      {}
+func (synced) message()    {}
+func (trusted) message()   {}
+func (gone) message()      {}
+func (seated) message()    {}
+func (asked) message()     {}
+func (heard) message()     {}
+func (crashed) message()   {}
+func (vacated) message()   {}
+func (forgone) message()   {}
+func (unwatched) message() {}
+func (poked) message()     {}

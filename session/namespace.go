@@ -45,7 +45,7 @@ func (s *Session) rootMissing(c *link.Conn, err error) (bool, error) {
 	if !errors.Is(err, ErrNoNode) || s.cfg.root == "" {
 		return false, err
 	}
-	_, exists, failure := c.Exists(s.cfg.root, false)
+	exists, failure := stands(c, s.cfg.root)
 	if failure == nil && !exists {
 		failure = s.ensure(c, s.cfg.root, link.Persistent)
 	}
@@ -83,7 +83,7 @@ func (s *Session) make(c *link.Conn, path string, mode link.Mode) error {
 		_, err = c.Create(path, nil, link.Persistent, 0, s.cfg.acl)
 	}
 	if errors.Is(err, ErrNoAuth) { // the right to create is looked at before whether there is anything to create
-		if _, exists, look := c.Exists(path, false); look != nil || exists {
+		if exists, look := stands(c, path); look != nil || exists {
 			return look
 		}
 	}

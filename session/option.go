@@ -33,6 +33,7 @@ type config struct {
 	tick      time.Duration // 0: unknown
 	margin    time.Duration // 0: from timeout and tick
 	strict    bool
+	deferred  bool
 	retry     RetryPolicy
 	maxPacket int
 	acl       []ACL
@@ -116,7 +117,7 @@ func WithLogger(log *slog.Logger) Option {
 		if log == nil {
 			return errors.New("WithLogger: nil")
 		}
-		c.log = log
+		c.log = slog.New(carefully{log.Handler()})
 		return nil
 	}
 }

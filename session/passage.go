@@ -67,9 +67,11 @@ func anew(err error) error {
 	return err
 }
 
-// insist asks, in one epoch, until there is an answer; what it asks must be harmless to repeat. The error is the server's, [ErrExpired] or [ErrClosed].
+// insist asks, in one epoch, until there is an answer; what it asks must be harmless to repeat. Pauses grow, also between losses of the connection, since it may
+// be this at which the server hangs up. The error is the server's, [ErrExpired] or [ErrClosed].
 func (s *Session) insist(e *epoch, call func(c *link.Conn) error) error {
 	var at passage
+	lost := 0
 	for try := 1; ; try++ {
 		var err error
 		if at, err = s.pass(s.life, e, at); err != nil {
@@ -84,7 +86,82 @@ func (s *Session) insist(e *epoch, call func(c *link.Conn) error) error {
 			return err
 		default:
 			at = at.lost(err)
+			if errors.Is(err, link.ErrNoReply) {
+				lost++
+				s.pauseAfterLoss(lost)
+			}
 		}
+	}
+}
+
+// pauseAfterLoss is the pause after that many connections were lost with one request on them. The first is nobody's fault.
+func (s *Session) pauseAfterLoss(lost int) {
+	if lost > 1 {
+		s.pause(s.life, backoff(min(lost, mostLossPauses)))
+	}
+}
+
+const (
+	mostLossPauses = 8 // pauses grow up to 1.28 s
+	mostLosses     = 3 // after so many it is the request
+)
+
+// losses counts the connections that went while one request was on them, each of which had answered another one before. Servers hang up at what they don't know
+// and what is too large for them. Such a request must not take the connection from everybody else for ever.
+type losses struct {
+	times int
+	large bool // the size of the request is the likely reason of one
+}
+
+// noted counts the loss, if the error is one at which the request may be to blame.
+func (n *losses) noted(err error) error {
+	if errors.Is(err, link.ErrCutOff) {
+		n.times++
+		n.large = n.large || errors.Is(err, link.ErrCutOffLarge)
+	}
+	return err
+}
+
+// tooMany: it is the request at which servers hang up.
+func (n *losses) tooMany() bool { return n.times >= mostLosses }
+
+// reason is the error of such a request: [ErrHungUp], or [ErrTooLarge] where its size is the likely reason.
+func (n *losses) reason(c *link.Conn) error {
+	if n.large {
+		if err := c.Blamed(); err != nil {
+			return err
+		}
+	}
+	return ErrHungUp
+}
+
+// verdict is nil if the request may be sent. One that has lost connections is sent only when another one was answered on this connection; and not if it was lost
+// too often.
+func (n *losses) verdict(c *link.Conn) error {
+	if err := n.others(c); err != nil || !n.tooMany() {
+		return err
+	}
+	return n.reason(c)
+}
+
+// others sees that another request is answered, where one was lost. The error is never one of the server's.
+func (n *losses) others(c *link.Conn) error {
+	if n.times > 0 {
+		if err := c.Sync("/"); err != nil && !definite(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// bounded is a request that is given up when it was lost too often, as losses has it.
+func bounded(call func(c *link.Conn) error) func(c *link.Conn) error {
+	var lost losses
+	return func(c *link.Conn) error {
+		if err := lost.verdict(c); err != nil {
+			return err
+		}
+		return lost.noted(call(c))
 	}
 }
 

@@ -48,6 +48,7 @@ func (n *newborn) bear(ctx context.Context) (path string, at passage, err error)
 	s := n.session
 	parent, name := znode.Split(s.Path(n.path))
 	guid, lost := znode.NewGUID(), false
+	var gone losses
 	for try := 1; ; try++ {
 		waiting := ctx
 		if lost {
@@ -61,9 +62,16 @@ func (n *newborn) bear(ctx context.Context) (path string, at passage, err error)
 				return path, at, nil
 			}
 		}
+		if err == nil && gone.tooMany() { // it is not there, and others are answered
+			if err = gone.verdict(at.epoch.conn); definite(err) {
+				return "", at, err
+			}
+		}
 		if err == nil {
 			path, err = n.create(at.epoch.conn, znode.Join(parent, znode.Protect(guid, name)))
-			lost = errors.Is(err, link.ErrNoReply)
+			if lost = errors.Is(gone.noted(err), link.ErrNoReply); lost {
+				s.pauseAfterLoss(gone.times)
+			}
 		}
 		switch {
 		case lost && errors.Is(err, link.ErrThrottled):
@@ -92,7 +100,7 @@ func (n *newborn) recognise(at passage, parent string, guid znode.GUID) (string,
 	if err != nil || path == "" || !n.ephemeral {
 		return path, err
 	}
-	stat, exists, err := c.Exists(path, false)
+	stat, exists, err := lookOwn(c, path)
 	switch {
 	case err != nil:
 		return "", err

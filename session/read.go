@@ -51,11 +51,15 @@ func (t *Seat) look(number uint64, a *ask, watch bool) {
 	if !watch {
 		t.within(number, func(e *epoch) {
 			var answer func()
-			err := s.insist(e, func(c *link.Conn) (err error) {
-				answer, err = a.read(c, false)
+			err := s.insist(e, bounded(func(c *link.Conn) (err error) {
+				answer = nil
+				var read func()
+				if read, err = a.read(c, false); err == nil || definite(err) {
+					answer = read
+				}
 				return err
-			})
-			if errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed) {
+			}))
+			if answer == nil {
 				a.refuse(err)
 				return
 			}

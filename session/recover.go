@@ -78,7 +78,7 @@ func (s *Session) exists(t *Seat, e *epoch, path string) (exists bool, err error
 			exists, err = s.stands(l, c)
 			return anew(err)
 		}
-		_, exists, err = l.Exists(s.Path(path), false)
+		exists, err = stands(l, s.Path(path))
 		return anew(err)
 	})
 	if err == nil && !exists {

@@ -19,8 +19,9 @@ func send[T any](ctx context.Context, s *Session, c *link.Conn, call func(c *lin
 	var err error
 	answered := notify.NewLatch()
 	if !s.tasks.run(func() {
+		defer answered.Close()
+		err = link.ErrNoReply // if it panics: whatever was sent, no answer comes of it
 		value, err = call(c)
-		answered.Close()
 	}) {
 		return none, link.ErrEnded
 	}
@@ -39,13 +40,20 @@ var errLeft = errors.New("the context ended")
 func readOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T, error)) (T, error) {
 	var none T
 	var at passage
+	var gone losses
 	begun, lost := time.Now(), 0
 	for {
 		var err error
 		if at, err = s.pass(ctx, nil, at); err != nil {
 			return none, err
 		}
-		v, err := send(ctx, s, at.epoch.conn, call)
+		v, err := send(ctx, s, at.epoch.conn, func(c *link.Conn) (T, error) {
+			if err := gone.others(c); err != nil {
+				return none, err
+			}
+			v, err := call(c)
+			return v, gone.noted(err)
+		})
 		switch {
 		case err == nil:
 			return v, nil
@@ -55,10 +63,7 @@ func readOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T,
 			lost++
 			pause, again := s.cfg.retry.next(lost, time.Since(begun))
 			if !again {
-				if errors.Is(err, link.ErrNoReply) {
-					err = fmt.Errorf("%w: %w", ErrSuspended, err)
-				}
-				return none, err
+				return none, gone.givenUp(at.epoch.conn, err)
 			}
 			s.pause(ctx, pause)
 			if errors.Is(err, link.ErrThrottled) {
@@ -69,6 +74,18 @@ func readOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T,
 		default:
 			at = at.lost(err)
 		}
+	}
+}
+
+// givenUp is the error of a read that is not repeated any more.
+func (n *losses) givenUp(c *link.Conn, err error) error {
+	switch {
+	case !errors.Is(err, link.ErrNoReply):
+		return err
+	case n.tooMany():
+		return fmt.Errorf("%w: %w", ErrSuspended, n.reason(c))
+	default:
+		return fmt.Errorf("%w: %w", ErrSuspended, err)
 	}
 }
 

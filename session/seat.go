@@ -49,20 +49,25 @@ func (t *Seat) Leave() {
 	t.gone = true
 	t.mu.Unlock()
 	s := t.session
-	s.mu.Lock()
-	delete(s.seats, t)
-	var ended []*Hold
-	for h := range s.holds {
-		if h.seat == t {
-			ended = append(ended, s.drop(h, ErrReleased))
-		}
-	}
-	orphans := s.ledger.of(t)
-	s.mu.Unlock()
-	finish(ended)
+	orphans := s.unseat(t)
+	s.ref.Tell(vacated{t})
 	for _, c := range orphans {
 		s.sweep(c)
 	}
+}
+
+// unseat ends what the seat holds, and returns what of it is left in the record.
+func (s *Session) unseat(t *Seat) []*contender {
+	s.mu.Lock()
+	defer s.unlock()
+	delete(s.seats, t)
+	delete(s.standby, t)
+	for h := range s.holds {
+		if h.seat == t {
+			s.drop(h, ErrReleased)
+		}
+	}
+	return s.ledger.of(t)
 }
 
 // seated: the seat was not left. With mu held.

@@ -85,3 +85,9 @@ func isHost(addr string) bool {
 func (s *Session) Reaches(other *Session) bool {
 	return s == other || slices.ContainsFunc(s.cfg.servers, func(addr string) bool { return slices.Contains(other.cfg.servers, addr) })
 }
+
+// Beside is Reaches for those who must not be wrong: where addresses are dialled in a way of the caller's own ([WithDialer]), the same ones may lead elsewhere, unless
+// the sessions share a system of actors.
+func (s *Session) Beside(other *Session) bool {
+	return s == other || s.Reaches(other) && (s.system == other.system || s.cfg.dial == nil && other.cfg.dial == nil)
+}

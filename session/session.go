@@ -36,6 +36,7 @@ type Session struct {
 
 	mu           sync.Mutex
 	started      bool
+	deferred     []func() // to be called after the start
 	closing      bool
 	failing      bool          // from within: see fail
 	epochs       uint64        // how many there have been
@@ -46,10 +47,14 @@ type Session struct {
 	lastOut      instant
 	pacing       alarm   // for the next sync
 	waning       alarm   // for the end of trust
+	looking      alarm   // for a look at the clocks
 	doubtAt      instant // when the want of trust is announced
 	seats        map[*Seat]struct{}
 	seatCount    uint64
 	holds        map[*Hold]struct{}
+	dropped      []*Hold            // over, and to be finished: see unlock
+	standby      map[*Seat]struct{} // who may want a hold at any moment
+	refused      int                // 1: somebody was refused a hold for want of trust, which has not come since
 	ledger       ledger
 	dataWatches  map[string]*shared[Data]
 	childWatches map[string]*shared[Children]
@@ -66,12 +71,14 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	s := &Session{
 		cfg: cfg, log: cfg.log, clock: clock{base: time.Now()}, system: cfg.system,
 		topic: notify.NewTopic[Status](), end: notify.NewEnd(), gone: notify.NewLatch(), gate: notify.NewLatch(),
-		seats: make(map[*Seat]struct{}), holds: make(map[*Hold]struct{}), dataWatches: make(map[string]*shared[Data]), childWatches: make(map[string]*shared[Children]),
+		seats: make(map[*Seat]struct{}), holds: make(map[*Hold]struct{}), standby: make(map[*Seat]struct{}), dataWatches: make(map[string]*shared[Data]), childWatches: make(map[string]*shared[Children]),
 		trust: trust{vouch: new(atomic.Pointer[voucher])},
 	}
+	s.tasks.guard = s.guard
 	s.life, s.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
 	s.pacing = alarm{tasks: &s.tasks, mu: &s.mu, react: s.pace}
 	s.waning = alarm{tasks: &s.tasks, mu: &s.mu, react: s.wane}
+	s.looking = alarm{tasks: &s.tasks, mu: &s.mu, react: s.look}
 	s.topic.Publish(s.Status())
 	if s.system == nil {
 		s.system = actors.New(actors.WithLogger(s.log))
@@ -161,17 +168,6 @@ func (s *Session) because(err error) error {
 	return err
 }
 
-// Start begins to connect, if that has not begun, and does not wait. The first operation, watch or wish of a recipe does so too.
-func (s *Session) Start() {
-	s.mu.Lock()
-	first := !s.started && !s.closing
-	s.started = s.started || first
-	s.mu.Unlock()
-	if first {
-		s.ref.Tell(begin{})
-	}
-}
-
 // Status is how the session stands now.
 func (s *Session) Status() Status {
 	s.mu.Lock()
@@ -190,7 +186,7 @@ func (s *Session) status() Status {
 	if e == nil {
 		return st
 	}
-	st.Epoch, st.SessionID, st.Server = e.number, e.sessionID, e.server
+	st.Epoch, st.SessionID, st.Server, st.Address = e.number, e.sessionID, e.server, e.address
 	if e.timeout > 0 {
 		st.Timeout = e.timeout
 	}
@@ -230,6 +226,9 @@ func (s *Session) Done() <-chan struct{} { return s.end.Done() }
 
 // Err is nil exactly while Done is open: [ErrClosed] after Close, else the cause.
 func (s *Session) Err() error { return s.end.Err() }
+
+// Logger is where this session logs, see [WithLogger]. For those who write recipes.
+func (s *Session) Logger() *slog.Logger { return s.log }
 
 // Scope is where in the tree of actors what belongs to this session lives. For those who write recipes.
 func (s *Session) Scope() actors.Scope { return s.scope }

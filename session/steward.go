@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"time"
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/session/internal/link"
@@ -12,15 +13,17 @@ type steward struct {
 	*Session
 	self actors.Self[message]
 
-	epoch   *epoch // the one in charge, nil between two
-	before  *epoch // of the incarnation before: over, and not known to be gone
-	begun   bool
-	began   EpochBegan
-	up      bool // as the seats know it
-	trusted bool // as the seats know it
-	barren  int  // epochs in a row that ended before they began
-	table   watchTable
-	send    func(a *ask, watch bool) // request, but in tests of the table
+	epoch    *epoch // the one in charge, nil between two
+	before   *epoch // of the incarnation before: over, and not known to be gone
+	begun    bool
+	began    EpochBegan
+	up       bool // as the seats know it
+	trusted  bool // as the seats know it
+	barren   int  // epochs in a row that ended before they began
+	table    watchTable
+	send     func(a *ask, watch bool) // request, but in tests of the table
+	stands   func(key watchKey) bool  // watchStands, likewise
+	takeBack func(keys []watchKey)    // unwatch, likewise
 }
 
 func newSteward(s *Session, self actors.Self[message]) *steward {
@@ -28,7 +31,7 @@ func newSteward(s *Session, self actors.Self[message]) *steward {
 	started, last := s.started, s.cur
 	s.mu.Unlock()
 	w := &steward{Session: s, self: self, table: newWatchTable()}
-	w.send = w.request
+	w.send, w.stands, w.takeBack = w.request, w.watchStands, w.unwatch
 	switch {
 	case self.Incarnation() == 1 || !started:
 	case last == nil:
@@ -109,6 +112,16 @@ func (w *steward) Receive(m message) {
 		w.onAsked(m.ask)
 	case heard:
 		w.onHeard(m)
+	case crashed:
+		panic(m.reason)
+	case vacated:
+		w.onVacated(m.seat)
+	case forgone:
+		w.onForgone(m)
+	case unwatched:
+		if m.epoch == w.epoch {
+			w.onUnwatched(m)
+		}
 	case poked:
 		m.do(w)
 	}
@@ -138,14 +151,15 @@ func (w *steward) open() {
 		return
 	}
 	w.epochs++
+	slow := w.cur != nil && w.cur.conn != nil && w.cur.conn.Slow()
 	e := newEpoch(w.epochs)
 	w.cur = e
 	w.turned()
 	w.mu.Unlock()
 	w.epoch, w.begun, w.began, w.up, w.trusted = e, false, EpochBegan{}, false, false
 	conn, err := link.Open(link.Config{
-		Servers: w.cfg.servers, Timeout: w.cfg.timeout, MaxPacket: w.cfg.maxPacket,
-		Dial: w.cfg.dialer(), Auth: w.cfg.credentials(), Logger: w.log.With("epoch", e.number),
+		Servers: w.cfg.servers, Timeout: w.cfg.timeout, Slow: slow, MaxPacket: w.cfg.maxPacket,
+		Dial: w.cfg.dial, Secure: w.cfg.secure(), Stake: func() (time.Duration, bool) { return w.atStake(e) }, Auth: w.cfg.credentials(), Logger: w.log.With("epoch", e.number),
 	}, func(ev link.Event) { w.hear(e, ev) })
 	if err != nil {
 		w.fail(err)
@@ -166,6 +180,7 @@ func (w *steward) onTold(ev link.Event) {
 		}
 		w.began.Timeout = ev.Timeout
 		w.tell(Reconnected{w.epoch.number})
+		w.giveBack()
 	case link.Down:
 		w.up = false
 		if w.begun {

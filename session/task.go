@@ -13,6 +13,7 @@ type tasks struct {
 	mu      sync.Mutex
 	over    bool
 	running sync.WaitGroup
+	guard   func() // deferred by each
 }
 
 // run starts a task; false if the session has ended.
@@ -26,6 +27,7 @@ func (t *tasks) run(f func()) bool {
 
 func (t *tasks) carryOut(f func()) {
 	defer t.running.Done()
+	defer t.guard()
 	stack.Widen()
 	f()
 }
@@ -74,6 +76,7 @@ func (a *alarm) set(now, at instant) {
 	round := a.round
 	a.timer = time.AfterFunc(max(now.left(at), 0), func() {
 		defer a.tasks.running.Done()
+		defer a.tasks.guard()
 		a.mu.Lock()
 		due := a.timer != nil && a.round == round
 		if due {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // at is a moment at which both clocks show the same.
@@ -24,31 +25,132 @@ func newTrust(timeout time.Duration, change func(*config)) *trust {
 	return t
 }
 
+// written takes the answer to a write, which came at once.
+func (t *trust) written(sent instant) (gained bool) {
+	gained, _ = t.proved(1, sent, sent, true)
+	return gained
+}
+
 func TestCredit(t *testing.T) {
 	t.Parallel()
 	const T = 12 * time.Second
 	for _, c := range []struct {
 		name   string
 		change func(*config)
-		fresh  time.Duration // before requests have gone out steadily
-		steady time.Duration
+		steady time.Duration // what an answer is good for when requests go out every T/6, and right after connecting
+		idle   time.Duration // where there have been pings alone, every T/3, the last one T/6 ago
 	}{
-		{"tick unknown: half", nil, T/2 - T/6, T / 2},
-		{"tick known", func(c *config) { c.tick = 2 * time.Second }, T - (T/6 + time.Second + T/12) - T/6, T - (T/6 + time.Second + T/12)},
-		{"few ticks", func(c *config) { c.tick = T / 3 }, T/2 - T/6, T / 2},
-		{"fewest ticks", func(c *config) { c.tick = T / 2 }, T/4 - T/6, T / 4},
-		{"margin given", func(c *config) { c.margin = time.Second }, T - time.Second, T - time.Second},
+		{"tick unknown: half", nil, T / 2, 5 * time.Second},
+		{"tick known", func(c *config) { c.tick = 2 * time.Second }, T - (T/6 + time.Second + T/12), 6 * time.Second},
+		{"many ticks", func(c *config) { c.tick = 200 * time.Millisecond }, T - (T/4 + T/12), 6 * time.Second},
+		{"few ticks", func(c *config) { c.tick = T / 3 }, T / 2, 6 * time.Second},
+		{"fewest ticks", func(c *config) { c.tick = T / 2 }, T / 4, 3 * time.Second},
+		{"margin given", func(c *config) { c.margin = time.Second }, T - time.Second, 10 * time.Second},
+		{"large margin given", func(c *config) { c.margin = 8 * time.Second }, T - 8*time.Second, T - 8*time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			tr := newTrust(T, c.change)
-			require.True(t, tr.proved(1, at(time.Second), at(time.Second)))
-			require.Equal(t, at(time.Second+c.fresh), tr.until)
+			require.True(t, tr.written(at(time.Second)))
+			require.Equal(t, at(time.Second+c.steady), tr.until)
 			tr = newTrust(T, c.change)
 			for sent := time.Duration(0); sent <= T; sent += T / 6 {
-				tr.proved(1, at(sent), at(sent))
+				tr.written(at(sent))
 			}
 			require.Equal(t, at(T+c.steady), tr.until)
+			tr = newTrust(T, c.change)
+			for sent := time.Duration(0); sent <= T; sent += T / 3 {
+				tr.pinged(at(sent), at(sent))
+			}
+			require.True(t, tr.written(at(T+T/6)))
+			require.Equal(t, at(T+T/6+c.idle), tr.until)
+		})
+	}
+}
+
+// Whatever was answered, and whenever: with a larger margin trust does not end later.
+func TestALargerMarginIsNeverLessSafe(t *testing.T) {
+	t.Parallel()
+	const T = 12 * time.Second
+	rapid.Check(t, func(t *rapid.T) {
+		tick := rapid.SampledFrom([]time.Duration{0, 200 * time.Millisecond, 2 * time.Second, T / 2}).Draw(t, "tick")
+		margins := []time.Duration{0, time.Second, 3 * time.Second, 4 * time.Second, 5 * time.Second, 6 * time.Second, 7 * time.Second, 9 * time.Second}
+		var all []*trust
+		for _, m := range margins {
+			all = append(all, newTrust(T, func(c *config) { c.tick, c.margin = tick, m }))
+		}
+		now := time.Duration(0)
+		for range rapid.IntRange(1, 20).Draw(t, "requests") {
+			sent := now + time.Duration(rapid.Int64Range(0, int64(T/2)).Draw(t, "pause"))
+			now = sent + time.Duration(rapid.Int64Range(0, int64(T/3)).Draw(t, "trip"))
+			kind := rapid.IntRange(0, 2).Draw(t, "ping, sync, write")
+			for _, tr := range all {
+				tr.check(at(now))
+				if kind == 0 {
+					tr.pinged(at(sent), at(now))
+				} else {
+					tr.proved(1, at(sent), at(now), kind == 2)
+				}
+			}
+			for i, tr := range all {
+				for _, larger := range all {
+					if tr.margin < larger.margin && larger.stands && tr.stands {
+						require.LessOrEqual(t, larger.until.mono, tr.until.mono, "margins %v and %v", tr.margin, larger.margin)
+					}
+				}
+				if margins[i] >= all[0].least && tr.stands {
+					require.True(t, all[0].stands)
+					require.LessOrEqual(t, tr.until.mono, all[0].until.mono, "a margin of %v is larger than what is reckoned", margins[i])
+				}
+			}
+		}
+	})
+}
+
+func TestWhatAQuorumStandsBehind(t *testing.T) {
+	t.Parallel()
+	const T = 12 * time.Second
+	s := time.Second
+	type answer struct {
+		does      string
+		sent, now time.Duration
+		write     bool
+		refused   bool
+	}
+	for _, c := range []struct {
+		name    string
+		created bool
+		answers []answer
+	}{
+		{"a new session, and syncs that follow on one another", true, []answer{
+			{"the first sync", 0, s, false, false}, {"the next", 2 * s, 3 * s, false, false}, {"the next", 4 * s, 6 * s, false, false},
+		}},
+		{"a session that was resumed", false, []answer{
+			{"a sync", 0, s, false, true}, {"the next", 2 * s, 3 * s, false, true}, {"a write", 3 * s, 3 * s, true, false}, {"a sync behind it", 4 * s, 5 * s, false, false},
+		}},
+		{"a gap in the answers", true, []answer{
+			{"a sync", 0, s, false, false},
+			{"one that is answered late", 2 * s, 5 * s, false, true},
+			{"one that is not", 5 * s, 5 * s, false, true},
+			{"a write", 5 * s, 6 * s, true, false},
+			{"a sync behind it", 7 * s, 8 * s, false, false},
+		}},
+		{"an idle session", true, []answer{
+			{"a sync", 60 * s, 60 * s, false, true}, {"a write", 120 * s, 120 * s, true, false}, {"a sync behind it", 122 * s, 122 * s, false, false},
+		}},
+		{"a write that was answered late: somebody may have been deposed right behind it", false, []answer{
+			{"a write", 0, 5 * s, true, false}, {"a sync", 5 * s, 5 * s, false, true}, {"a write", 6 * s, 6 * s, true, false}, {"a sync", 8 * s, 8 * s, false, false},
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			tr := newTrust(T, nil)
+			tr.connected(at(0), c.created, at(0))
+			for _, a := range c.answers {
+				tr.check(at(a.now))
+				_, refused := tr.proved(1, at(a.sent), at(a.now), a.write)
+				require.Equal(t, a.refused, refused, a.does)
+			}
 		})
 	}
 }
@@ -84,7 +186,10 @@ func TestTrust(t *testing.T) {
 		}},
 		{"an end that a proof finds", []step{
 			{"proof", at(0), at(1), false, true, 8 * time.Second},
-			{"the next, when it was over", at(7 * time.Second), at(9 * time.Second), true, true, 15 * time.Second},
+			{"another", at(2 * time.Second), at(2 * time.Second), false, false, 10 * time.Second},
+			{"another", at(3500 * time.Millisecond), at(3500 * time.Millisecond), false, false, 11500 * time.Millisecond},
+			{"another", at(4900 * time.Millisecond), at(4900 * time.Millisecond), false, false, 12900 * time.Millisecond},
+			{"the next, when it was over", at(6900 * time.Millisecond), at(14 * time.Second), true, true, 14900 * time.Millisecond},
 		}},
 		{"the machine slept: the wall clock is ahead", []step{
 			{"proof", at(0), at(1), false, true, 8 * time.Second},
@@ -112,7 +217,8 @@ func TestTrust(t *testing.T) {
 			for _, s := range c.steps {
 				require.Equal(t, s.lapsed, tr.check(s.now), s.does)
 				if s.sent != none {
-					require.Equal(t, s.gained, tr.proved(1, s.sent, s.now), s.does)
+					gained, _ := tr.proved(1, s.sent, s.now, true)
+					require.Equal(t, s.gained, gained, s.does)
 				}
 				require.Equal(t, s.until, tr.until.mono, s.does)
 				require.Equal(t, tr.stands, tr.vouch.Load().good(s.now), s.does)
@@ -124,7 +230,7 @@ func TestTrust(t *testing.T) {
 func TestVoucherNoticesAJumpBeforeAnybodyElse(t *testing.T) {
 	t.Parallel()
 	tr := newTrust(10*time.Second, nil)
-	tr.proved(1, at(0), at(0))
+	tr.written(at(0))
 	v := tr.vouch.Load()
 	require.True(t, v.good(at(time.Second)))
 	require.True(t, v.good(jumped(time.Second, time.Second)))
@@ -162,4 +268,21 @@ func TestRetryPolicies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What was heard before the machine slept is as old as the sleep was long, though its monotonic clock stood still: a server that stands still, and whose leader has
+// not heard of anything since, must not be taken for one that was asked a moment ago.
+func TestWhatWasHeardBeforeASleepIsOld(t *testing.T) {
+	t.Parallel()
+	const T, slept = 12 * time.Second, 7 * time.Second
+	tr := newTrust(T, func(c *config) { c.tick = 2 * time.Second })
+	for sent := time.Duration(0); sent <= 10*time.Second; sent += T / 6 {
+		tr.written(at(sent))
+	}
+	awake := jumped(10*time.Second+100*time.Millisecond, slept)
+	tr.check(awake)
+	require.False(t, tr.stands)
+	tr.written(awake)
+	// The latest that the leader may know of is what was sent half a tick before the last answer that came before the sleep: at 8 s.
+	require.False(t, tr.stands && tr.until.wall.After(at(8*time.Second+T).wall), "trusted until %v by the wall clock", tr.until.wall.Sub(at(0).wall))
 }

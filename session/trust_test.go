@@ -146,6 +146,11 @@ func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		require.Equal(w, []string{"trust gained"}, t.told())
 		w.requests()
+		time.Sleep(time.Hour)
+		require.Empty(w, w.requests(), "who stands in line and is not next depends on nothing")
+		t.StandBy(1, true)
+		require.Equal(w, []string{"trust gained"}, t.told())
+		require.Equal(w, []string{"multi"}, w.requests(), "one write when trust comes back")
 		time.Sleep(2*timeout - time.Millisecond)
 		require.Len(w, w.requests(), 11, "one each sixth of the timeout")
 		seen := t.read(w, 1, j.Path, true)
@@ -160,6 +165,7 @@ func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 		require.True(w, h.Valid())
 
 		t.remove(w, 1, j.Path)
+		t.StandBy(1, false)
 		require.True(w, t.End(h, session.ErrReleased))
 		time.Sleep(timeout)
 		w.requests()
@@ -175,6 +181,7 @@ func TestARefusedHoldHearsOfTrust(t *testing.T) {
 		t := w.seat(s)
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		seen := t.read(w, 1, j.Path, true)
+		t.StandBy(1, true)
 		steady(w, s)
 		t.told()
 		heal := w.srv.Isolate() // pings and reads are answered, so that only trust tells

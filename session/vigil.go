@@ -1,60 +1,78 @@
 package session
 
-import "time"
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/session/internal/link"
+)
 
 // The keeping of trust. Everything here but the reactions of timers is called with the session's mutex held, so that a change of trust and its announcement
 // are one: whoever was refused a hold for want of trust hears of it when trust comes back.
 
-// stake is how much depends on trust.
-func (s *Session) stake() int { return len(s.ledger.all) + len(s.holds) }
+// stake is how much depends on trust: possessions, those who may want one at any moment, and those who were refused one for want of trust.
+func (s *Session) stake() int { return len(s.holds) + len(s.standby) + s.refused }
 
-// raising is called before something is added to what depends on trust.
-func (s *Session) raising() {
-	if s.stake() > 0 || s.cur == nil || s.cur.over {
+// raised is called when something was added to what depends on trust.
+func (s *Session) raised(now instant) {
+	e := s.cur
+	if e == nil || e.over {
 		return
 	}
-	now := s.clock.now()
-	every := s.trust.timeout / syncShare
-	s.rouse(now)
-	s.pacing.set(now, now.add(every))
+	if every := s.trust.timeout / syncShare; !s.trust.stands || now.mono-s.lastOut.mono >= every {
+		s.ask(e, now)
+	}
+	s.pacing.set(now, s.nextProof(now))
 	s.watchOverTrust(now)
 }
 
-// rouse is called when a request goes out of a session that was idle: if that was for long, there have been pings alone, which are rarer.
-func (s *Session) rouse(out instant) {
-	if s.lastOut == (instant{}) || out.mono-s.lastOut.mono > s.trust.timeout/syncShare {
-		s.trust.steadyFrom(out)
+// nextProof is when the next sign of life is to be asked for.
+func (s *Session) nextProof(now instant) instant {
+	every := s.trust.timeout / syncShare
+	if at := s.lastOut.add(every); s.lastOut != (instant{}) && !now.reached(at) {
+		return at
 	}
+	return now.add(every)
 }
 
-// sync asks the leader for a sign of life.
-func (s *Session) sync(e *epoch, now instant) {
+// ask asks for a sign of life: of the leader, where that is known to be one, else of a quorum, one at a time.
+func (s *Session) ask(e *epoch, now instant) {
+	if !e.begun || !e.up || pingsProve && s.trust.stands {
+		return
+	}
+	if s.trust.current(now) {
+		s.lastOut = now
+		s.tasks.run(func() { _ = e.conn.Sync("/") }) // an answer is told as Proved; for want of one, trust ends
+		return
+	}
+	if e.proving == e.ups {
+		return
+	}
 	s.lastOut = now
-	s.tasks.run(func() { _ = e.conn.Sync("/") }) // an answer is told as Proved; for want of one, trust ends
+	e.proving = e.ups
+	asked := e.ups
+	s.tasks.run(func() {
+		_ = e.conn.Prove("/") // likewise
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if e.proving == asked {
+			e.proving = 0
+		}
+	})
 }
 
-// pace is the reaction to the pacing alarm: every T/6 while anything depends on trust, a sync, unless a write has gone out meanwhile.
+// pace is the reaction to the pacing alarm: every T/6 while anything depends on trust, a sign of life, unless a write has gone out meanwhile.
 func (s *Session) pace() {
 	s.mu.Lock()
+	defer s.unlock()
 	e := s.cur
 	if e == nil || e.over || s.stake() == 0 && !s.doubted {
-		s.mu.Unlock()
 		return
 	}
 	now := s.clock.now()
-	every := s.trust.timeout / syncShare
-	ended, lapsed := s.lapse(e, now)
-	due := now.mono-s.lastOut.mono >= every || lapsed
-	if due && e.begun && e.up {
-		s.sync(e, now)
+	if s.lapse(e, now) || now.mono-s.lastOut.mono >= s.trust.timeout/syncShare {
+		s.ask(e, now)
 	}
-	next := now.add(every)
-	if at := s.lastOut.add(every); !now.reached(at) {
-		next = at
-	}
-	s.pacing.set(now, next)
-	s.mu.Unlock()
-	finish(ended)
+	s.pacing.set(now, s.nextProof(now))
 }
 
 // watchOverTrust sees to it that the end of trust is noticed when it comes, and that its absence is announced when it has lasted for as long as a proof
@@ -75,13 +93,13 @@ func (s *Session) watchOverTrust(now instant) {
 // wane is the reaction to the waning alarm: trust ends now, network or no network, unless it was prolonged.
 func (s *Session) wane() {
 	s.mu.Lock()
+	defer s.unlock()
 	e := s.cur
 	if e == nil || e.over || !e.begun {
-		s.mu.Unlock()
 		return
 	}
 	now := s.clock.now()
-	ended, _ := s.lapse(e, now)
+	s.lapse(e, now)
 	switch {
 	case s.trust.stands:
 		s.waning.set(now, s.trust.until)
@@ -91,21 +109,22 @@ func (s *Session) wane() {
 	default:
 		s.waning.set(now, s.doubtAt)
 	}
-	s.mu.Unlock()
-	finish(ended)
 }
 
-// lapse ends trust if the clocks say so, and every hold with it. The holds are to be finished when the mutex is free.
-func (s *Session) lapse(e *epoch, now instant) (ended []*Hold, lapsed bool) {
+// lapse ends trust if the clocks say so, and every hold with it, which unlock finishes.
+func (s *Session) lapse(e *epoch, now instant) (lapsed bool) {
 	if !s.trust.check(now) {
-		return nil, false
+		return false
 	}
-	depends := s.stake() > 0 || !e.up
-	ended = s.take(ErrUntrusted)
-	if depends {
+	depends := s.stake() > 0
+	s.take(ErrUntrusted)
+	switch {
+	case depends:
 		s.doubt(e)
+	case !e.up:
+		s.watchOverTrust(now)
 	}
-	return ended, true
+	return true
 }
 
 // doubt announces the end of trust, or its want. An idle session's trust ends silently: nothing depends on it.
@@ -118,31 +137,76 @@ func (s *Session) doubt(e *epoch) {
 }
 
 // onProved takes a proof of life.
-func (s *Session) onProved(e *epoch, sent time.Time) {
+func (s *Session) onProved(e *epoch, ev link.Proved) {
 	s.mu.Lock()
+	defer s.unlock()
 	if e.over || e != s.cur {
-		s.mu.Unlock()
 		return
 	}
-	out, now := s.clock.at(sent), s.clock.now()
-	if s.stake() == 0 {
-		s.rouse(out)
-	}
+	out, now := s.clock.at(ev.Sent), s.clock.now()
 	if out.mono > s.lastOut.mono {
 		s.lastOut = out
 	}
-	ended, lapsed := s.lapse(e, now) // trust that ran out unnoticed ends first, with all that depended on it
+	lapsed := s.lapse(e, now) // trust that ran out unnoticed ends first, with all that depended on it
+	gained, refused := s.trust.proved(e.number, out, now, ev.Write)
 	switch {
-	case s.trust.proved(e.number, out, now):
+	case gained:
+		s.refused = 0
 		s.ref.Tell(trusted{e, true})
 		s.waning.set(now, s.trust.until)
 		if s.doubted {
 			s.doubted = false
 			s.turned()
 		}
-	case lapsed && e.begun && e.up:
-		s.sync(e, now)
+	case (refused || lapsed) && (s.stake() > 0 || s.doubted):
+		s.ask(e, now)
 	}
-	s.mu.Unlock()
-	finish(ended)
+}
+
+// onHeard takes the answer to a ping.
+func (s *Session) onHeard(e *epoch, sent time.Time) {
+	s.mu.Lock()
+	defer s.unlock()
+	if !e.over && e == s.cur {
+		now := s.clock.now()
+		s.lapse(e, now)
+		s.trust.pinged(s.clock.at(sent), now)
+	}
+}
+
+// look is the reaction to the looking alarm: while anything is held, the clocks are compared, since no timer tells of one that jumps.
+func (s *Session) look() {
+	s.mu.Lock()
+	defer s.unlock()
+	e := s.cur
+	if e == nil || e.over || len(s.holds) == 0 {
+		return
+	}
+	now := s.clock.now()
+	s.lapse(e, now)
+	s.lookSoon(now)
+}
+
+// lookSoon sets the looking alarm.
+func (s *Session) lookSoon(now instant) {
+	const least, most = 20 * time.Millisecond, 100 * time.Millisecond
+	s.looking.set(now, now.add(min(max(s.trust.timeout/60, least), most)))
+}
+
+// suspect ends trust since a possession was found not to be valid by the clocks: whoever was told so must not be told otherwise later, though they may have been
+// set back since.
+func (s *Session) suspect(h *Hold) {
+	s.mu.Lock()
+	defer s.unlock()
+	e := s.cur
+	if _, stands := s.holds[h]; !stands || e == nil || e.over {
+		return
+	}
+	now := s.clock.now()
+	if !s.lapse(e, now) {
+		s.trust.jump(now)
+		s.take(ErrUntrusted)
+		s.doubt(e)
+	}
+	s.ask(e, now)
 }

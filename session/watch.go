@@ -26,7 +26,8 @@ type Children struct {
 // WatchData is a subscription to a znode's data, its birth and its end: the present state first, then each newer one, replacing one that was not received.
 // States in between may be left out, the last one never is; a change made while the connection was down comes after it. It goes on through expiry.
 //
-// However many watch a path, ZooKeeper is asked for one watch. The channel closes when ctx or the session ends; at once if the session is closed or the
+// However many watch a path, ZooKeeper is asked for one watch, and told to forget it when the last of them goes; servers before 3.5 cannot be told, and keep it
+// until it fires or the epoch ends. The channel closes when ctx or the session ends; at once if the session is closed or the
 // path is not valid, and early if the actor behind it failed too often, which the log says. What can't be read, for want of a right, is Stale if it was
 // seen before, and tried again.
 func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {

@@ -15,14 +15,17 @@ func (w *steward) onAsked(a *ask) {
 	}
 	n := w.table.entries[a.key]
 	switch {
+	case a.forgone || a.seat.left():
+		w.send(a, false) // it has its answer, and no event
 	case n == nil:
 		n = &watchEntry{arming: a}
 		w.table.entries[a.key] = n
 		w.send(a, true)
-	case n.arming != nil:
+	case n.arming != nil || n.need == removing:
 		n.waiting = append(n.waiting, a)
 	default:
-		n.subscribe(a)
+		n.need = needed
+		w.table.subscribe(n, a)
 		w.send(a, false)
 	}
 }
@@ -52,7 +55,8 @@ func (s *Session) requested(a *ask, watch bool) (again bool) {
 		s.ref.Tell(heard{ask: a, answer: func() { a.refuse(ErrReleased) }})
 		return false
 	}
-	answer, err := a.read(a.epoch.conn, watch)
+	s.pauseAfterLoss(a.lost.times)
+	answer, err := a.attempt(watch)
 	switch {
 	case errors.Is(err, link.ErrThrottled):
 		return true
@@ -63,6 +67,16 @@ func (s *Session) requested(a *ask, watch bool) (again bool) {
 		s.ref.Tell(heard{ask: a, answer: answer, armed: err == nil || a.birth && errors.Is(err, ErrNoNode)})
 	}
 	return false
+}
+
+// attempt reads, unless that was lost too often.
+func (a *ask) attempt(watch bool) (answer func(), err error) {
+	c := a.epoch.conn
+	if err := a.lost.verdict(c); err != nil {
+		return func() { a.refuse(err) }, err
+	}
+	answer, err = a.read(c, watch)
+	return answer, a.lost.noted(err)
 }
 
 // departs: what is to be read is the seat's own contender, and the seat is removing it. What it says, and when it goes, is of no interest any more. Another's
@@ -87,12 +101,14 @@ func (w *steward) onHeard(m heard) {
 	switch {
 	case arming && m.armed && !n.fired:
 		n.arming, waiting, n.waiting = nil, n.waiting, nil
-		n.subscribe(a)
+		w.table.subscribe(n, a)
+	case arming && m.armed && w.stands(a.key): // what fired was an older watch of the znode's other kind, and a was told of it
+		n.arming, n.fired, waiting, n.waiting = nil, false, n.waiting, nil
 	case arming:
 		waiting = n.waiting
 		delete(w.table.entries, a.key)
 	case n != nil && !m.armed:
-		n.unsubscribe(a)
+		w.table.unsubscribe(n, a)
 	}
 	switch {
 	case m.answer == nil:
@@ -111,6 +127,7 @@ func (w *steward) onHeard(m heard) {
 	for _, o := range waiting {
 		w.onAsked(o)
 	}
+	w.spare(a.key)
 }
 
 // again asks once more in the place of an ask whose answer was lost.

@@ -117,6 +117,10 @@ func (i *instance) carryOut(e machine.Effect) {
 		i.request(e, e.Epoch)
 	case machine.Read:
 		i.request(e, e.Epoch)
+	case machine.Unwatch:
+		if i.sess != nil && i.sess.epoch == e.Epoch {
+			i.sess.unwatch(e.Path)
+		}
 	case machine.Leave:
 		i.request(e, e.Epoch)
 	case machine.Write:

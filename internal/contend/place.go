@@ -52,6 +52,9 @@ func (m *Machine) stands() bool { return m.place.fresh || m.armed(m.place.path) 
 
 // leave deletes the own znode.
 func (m *Machine) leave() {
+	if m.state == Checking || m.state == Waiting {
+		m.unwatch(m.look.pred)
+	}
 	m.state = Leaving
 	m.look = look{}
 	m.ahead = 0

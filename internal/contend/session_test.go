@@ -232,6 +232,17 @@ func (s *session) read(e machine.Read, r *request) machine.Event {
 	return machine.Seen{Epoch: s.epoch, Path: e.Path, Ask: e.Ask, Exists: true, Data: n.data, Version: n.version, Czxid: n.czxid, Owner: n.owner}
 }
 
+// unwatch takes the watch off a path, and off the reads that are to arm it.
+func (s *session) unwatch(path string) {
+	delete(s.believed, path)
+	s.arms = slices.DeleteFunc(s.arms, func(a arm) bool { return a.path == path })
+	for _, r := range s.requests {
+		if e, ok := r.effect.(machine.Read); ok && e.Path == path {
+			r.watch = false
+		}
+	}
+}
+
 // changed fires a watch, if one is armed. While the connection is down the server keeps what it has to say.
 func (s *session) changed(path string, deleted bool) bool {
 	i := slices.IndexFunc(s.arms, func(a arm) bool { return a.path == path })

@@ -65,7 +65,7 @@ func (m *Machine) advance() {
 // predGone: the predecessor's znode was deleted. It is our turn without another look if nobody else was ahead and the own znode stands, which
 // Waiting says: its watch, in the same ordered stream, would have fired before.
 func (m *Machine) predGone() {
-	if m.state != Waiting || !m.look.alone || m.look.torn {
+	if m.state != Waiting || !neverLooksAgain && (!m.look.alone || m.look.torn) {
 		m.list()
 		return
 	}

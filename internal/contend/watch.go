@@ -50,7 +50,7 @@ func (m *Machine) watch(path string) {
 		return
 	}
 	w.ask = m.ask()
-	m.do(machine.Read{Epoch: m.epoch, Path: path, Ask: w.ask, Watch: true})
+	m.do(machine.Read{Epoch: m.epoch, Path: path, Ask: w.ask, Watch: !ownUnwatched || path != m.place.path})
 }
 
 // rewatch is watch for when an answer under way will not do.
@@ -60,6 +60,14 @@ func (m *Machine) rewatch(path string) {
 		return
 	}
 	m.watch(path)
+}
+
+// unwatch gives the watch of a path back that nobody waits for any more: it may stand for as long as whoever is there.
+func (m *Machine) unwatch(path string) {
+	if m.watches.of(path) != nil {
+		m.watches.drop(path)
+		m.do(machine.Unwatch{Epoch: m.epoch, Path: path})
+	}
 }
 
 func (m *Machine) onSeen(e machine.Seen) {

@@ -13,6 +13,8 @@ type claim[P any] struct {
 	once bool
 	try  bool
 
+	asked Asked
+
 	// answered decides the race between the answer and the caller who gives up: whoever sets it first has it.
 	answered atomic.Bool
 	answer   chan outcome[P] // capacity 1, for callers
@@ -35,8 +37,8 @@ type outcome[P any] struct {
 	err error
 }
 
-func newClaim[P any](id machine.Claim, once, try bool) *claim[P] {
-	c := &claim[P]{id: id, once: once, try: try, settled: notify.NewLatch()}
+func newClaim[P any](id machine.Claim, once, try bool, by Asked) *claim[P] {
+	c := &claim[P]{id: id, once: once, try: try, asked: by, settled: notify.NewLatch()}
 	if once {
 		c.answer = make(chan outcome[P], 1)
 	}

@@ -158,11 +158,11 @@ func (c *cutOff) ask(from zktest.Host) {
 	c.Cleanup(cancel)
 	claimed, standing, closing := c.instance("/claimed"), c.instance("/standing"), c.instance("/closing")
 	c.claimed = claimed
-	p, err := claimed.Claim(ctx, false)
+	p, err := claimed.Claim(ctx, false, host.Asked{})
 	require.NoError(c, err)
-	standing.Stand()
+	standing.Stand(host.Asked{})
 	q := <-standing.Won()
-	r, err := closing.Claim(ctx, false)
+	r, err := closing.Claim(ctx, false, host.Asked{})
 	require.NoError(c, err)
 	time.Sleep(time.Minute)
 	c.heal = from.Partition()
@@ -337,7 +337,7 @@ func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		p, err := i.Claim(t.Context(), false)
+		p, err := i.Claim(t.Context(), false, host.Asked{})
 		require.NoError(t, err)
 		synctest.Wait()
 		released := c.begin("released", p.Path(), func() error { return p.Release(t.Context()) })

@@ -24,6 +24,8 @@ func (h *host[P]) carryOut(e machine.Effect) {
 		h.write(e)
 	case machine.Exchange:
 		h.exchange(e)
+	case machine.Unwatch:
+		h.seat.Unwatch(e.Epoch, e.Path)
 	case machine.Leave:
 		h.leave(e.Path)
 		h.seat.Remove(e.Epoch, e.Path, func(err error) {
@@ -134,7 +136,17 @@ func (h *host[P]) leave(path string) {
 
 func (h *host[P]) publish(s machine.Standing) {
 	h.phase = s.Phase
+	h.ledger.mu.Lock()
+	epoch := h.ledger.view.epoch
+	h.ledger.mu.Unlock()
+	h.seat.StandBy(epoch, h.near(s))
 	h.cfg.Publish(s)
+}
+
+// near: a grant may come of this at once. That is so for whoever is next in line, and while it is looked up who is, since somebody has just gone. Where the grant
+// comes of a create, that is proof enough.
+func (h *host[P]) near(s machine.Standing) bool {
+	return s.Phase == machine.Determining || s.Phase == machine.Waiting && s.Ahead <= 1 && h.cfg.Form != znode.Alone
 }
 
 // grant turns a place at the head into a possession, and gives it to the claim's caller or offers it to whoever receives.
@@ -148,7 +160,7 @@ func (h *host[P]) grant(e machine.Grant) {
 		h.goOn(c, before, e)
 		return
 	}
-	p, err := h.possession(e)
+	p, err := h.possession(c, e)
 	if err != nil { // not trusted at this moment; or the epoch is over, of which word is on its way
 		h.step(machine.Deferred{Claim: e.Claim})
 		return
@@ -157,9 +169,13 @@ func (h *host[P]) grant(e machine.Grant) {
 }
 
 // possession makes one that nobody has yet.
-func (h *host[P]) possession(e machine.Grant) (*Possession, error) {
-	p := &Possession{claim: e.Claim, session: h.ledger.view.session, revoked: notify.NewLatch(), freed: notify.NewLatch()}
+func (h *host[P]) possession(c *claim[P], e machine.Grant) (*Possession, error) {
+	p := &Possession{
+		claim: e.Claim, session: h.ledger.view.session, revoked: notify.NewLatch(), freed: notify.NewLatch(),
+		asked: c.asked, since: time.Now(), line: h.cfg.Session.Path(h.cfg.Path), offered: !c.once,
+	}
 	hold, err := h.seat.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
+		p.drop()
 		if !isReleased(cause) {
 			h.recall(p)
 			h.ref.Tell(lost{p})
@@ -179,13 +195,14 @@ func (h *host[P]) possession(e machine.Grant) (*Possession, error) {
 }
 
 func (h *host[P]) deliver(c *claim[P], p *Possession) {
+	h.keep(p)
 	won := h.cfg.Wrap(p)
 	h.ledger.mu.Lock()
 	c.held = p
 	h.ledger.spend(p)
 	wanted := !c.withdrawn
 	if wanted && !c.once {
-		p.offer = h.won.Offer(won, nil)
+		p.offer = h.won.Offer(won, func() { p.received.Store(true) })
 	}
 	h.ledger.mu.Unlock()
 	if wanted && c.once {

@@ -196,12 +196,14 @@ func (h *host[P]) onExchanged(ev machine.Exchanged) {
 
 // goOn turns the place into a reader's possession, for whoever asked for it. If the session cannot vouch for it, or he has left, it is over.
 func (h *host[P]) goOn(c *claim[P], p *Possession, e machine.Grant) {
-	q, err := h.possession(e)
+	q, err := h.possession(c, e)
 	if err != nil {
 		h.ledger.unexchanged(p, err)
 		h.over(c)
 		return
 	}
+	q.received.Store(true)
+	h.keep(q)
 	h.ledger.mu.Lock()
 	c.held = q
 	h.ledger.spend(q)

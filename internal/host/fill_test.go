@@ -38,7 +38,7 @@ func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 					Publish: func(machine.Standing) {},
 				})
 				require.NoError(t, err)
-				before, err := i.Claim(t.Context(), false)
+				before, err := i.Claim(t.Context(), false, host.Asked{})
 				require.NoError(t, err)
 				heal := server.Isolate()
 				if crash {
@@ -48,9 +48,9 @@ func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 				}
 				for range 100 {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-					_, err := i.Claim(ctx, false)
+					_, err := i.Claim(ctx, false, host.Asked{})
 					require.ErrorIs(t, err, context.DeadlineExceeded)
-					i.Stand()
+					i.Stand(host.Asked{})
 					_ = i.StandDown(ctx) // nil if it knows at once that nothing came of it
 					cancel()
 				}
@@ -58,7 +58,7 @@ func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 				require.LessOrEqual(t, i.Claims(), 1)
 				heal()
 				_ = before.Release(t.Context()) // it was lost, where there was a crash
-				p, err := i.Claim(t.Context(), false)
+				p, err := i.Claim(t.Context(), false, host.Asked{})
 				require.NoError(t, err)
 				require.NoError(t, p.Release(t.Context()))
 				require.NoError(t, i.Close(t.Context()))

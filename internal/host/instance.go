@@ -15,13 +15,16 @@ import (
 // Config describes an instance. P is what the face hands to the application: its grant, its term.
 type Config[P any] struct {
 	Session *session.Session
-	Kind    string                 // of recipe, shown in the live tree
-	Path    string                 // the parent of the line; of the form Alone, the znode itself
-	Name    string                 // what the own znode's name begins with, the protection aside
-	Form    znode.Form             // of its name
-	Data    []byte                 // of the own znode
-	Parent  []byte                 // data of the parent, should it be missing; then it is made a persistent znode. nil: a container without data
-	Delay   time.Duration          // after a holder that died, where the machine asks for one
+	Kind    string        // of recipe, shown in the live tree
+	Path    string        // the parent of the line; of the form Alone, the znode itself
+	Name    string        // what the own znode's name begins with, the protection aside
+	Form    znode.Form    // of its name
+	Data    []byte        // of the own znode
+	Parent  []byte        // data of the parent, should it be missing; then it is made a persistent znode. nil: a container without data
+	Delay   time.Duration // after a holder that died, where the machine asks for one
+
+	WarnAfter time.Duration // after which a possession that blocks others is logged; 0: never
+
 	Machine func() machine.Machine // a fresh one for each incarnation
 	Wrap    func(*Possession) P    // what the application gets for a possession
 	Publish func(machine.Standing) // called by the actor at each change, must not block
@@ -62,8 +65,8 @@ func New[P any](cfg Config[P]) (*Instance[P], error) {
 }
 
 // Stand states the standing intent: win, in every epoch and after every loss, until StandDown. It is idempotent.
-func (i *Instance[P]) Stand() {
-	if c := i.ledger.stand(); c != nil {
+func (i *Instance[P]) Stand(by Asked) {
+	if c := i.ledger.stand(by); c != nil {
 		i.cfg.Session.Start()
 		i.ref.Tell(wanted{c.id})
 	}
@@ -94,12 +97,12 @@ func (i *Instance[P]) StandDown(ctx context.Context) error {
 }
 
 // Claim wins one possession for its caller. With try, it fails with machine.ErrHeld as soon as somebody is known to be ahead.
-func (i *Instance[P]) Claim(ctx context.Context, try bool) (P, error) {
+func (i *Instance[P]) Claim(ctx context.Context, try bool, by Asked) (P, error) {
 	var none P
 	if err := context.Cause(ctx); err != nil {
 		return none, err
 	}
-	c := i.ledger.add(true, try)
+	c := i.ledger.add(true, try, by)
 	if c == nil {
 		return none, i.closedErr()
 	}
@@ -119,6 +122,9 @@ func (i *Instance[P]) Claim(ctx context.Context, try bool) (P, error) {
 		return o.won, o.err
 	}
 	i.abandon(c, session.ErrReleased)
+	if ctx.Err() != nil {
+		err = inVain(err, i.cfg.Session, i.cfg.Path)
+	}
 	return none, err
 }
 

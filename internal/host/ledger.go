@@ -31,30 +31,30 @@ type view struct {
 }
 
 // add enters a wish; nil if the instance is closing.
-func (l *ledger[P]) add(once, try bool) *claim[P] {
+func (l *ledger[P]) add(once, try bool, by Asked) *claim[P] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.addLocked(once, try)
+	return l.addLocked(once, try, by)
 }
 
-func (l *ledger[P]) addLocked(once, try bool) *claim[P] {
+func (l *ledger[P]) addLocked(once, try bool, by Asked) *claim[P] {
 	if l.closing {
 		return nil
 	}
 	l.last++
-	c := newClaim[P](l.last, once, try)
+	c := newClaim[P](l.last, once, try, by)
 	l.claims = append(l.claims, c)
 	return c
 }
 
 // stand enters the standing intent; nil if it stands already or the instance is closing.
-func (l *ledger[P]) stand() *claim[P] {
+func (l *ledger[P]) stand(by Asked) *claim[P] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.standing != nil {
 		return nil
 	}
-	l.standing = l.addLocked(false, false)
+	l.standing = l.addLocked(false, false, by)
 	return l.standing
 }
 

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/notify"
@@ -21,6 +22,13 @@ type Possession struct {
 	release     func()                       // ends the hold and tells the host; nothing if the hold is over
 	exchange    *exchange                    // for a reader's, if that is what it was ended for; guarded by the ledger's mutex
 	offer       interface{ Withdraw() bool } // to whoever receives, nil if it was given to a caller; guarded by the ledger's mutex
+
+	asked    Asked
+	since    time.Time
+	line     string      // its absolute path
+	offered  bool        // to whoever receives
+	received atomic.Bool // by then
+	warning  atomic.Pointer[time.Timer]
 }
 
 // Revoked closes when somebody asks the holder to give up.

@@ -31,7 +31,7 @@ func TestAClaimDuringARecoveryIsToldOnce(t *testing.T) {
 			Publish: func(m machine.Standing) { standing = m },
 		})
 		require.NoError(t, err)
-		before, err := i.Claim(t.Context(), false)
+		before, err := i.Claim(t.Context(), false, host.Asked{})
 		require.NoError(t, err)
 		remove := server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpSync { // with which a recovery begins
@@ -44,7 +44,7 @@ func TestAClaimDuringARecoveryIsToldOnce(t *testing.T) {
 		synctest.Wait()
 		claimed := make(chan *host.Possession, 1)
 		go func() {
-			p, err := i.Claim(t.Context(), false)
+			p, err := i.Claim(t.Context(), false, host.Asked{})
 			assert.NoError(t, err)
 			claimed <- p
 		}()

@@ -27,12 +27,12 @@ func TestSmoke(t *testing.T) {
 		})
 		require.NoError(t, err)
 		for range 3 {
-			p, err := i.Claim(t.Context(), false)
+			p, err := i.Claim(t.Context(), false, host.Asked{})
 			require.NoError(t, err)
 			t.Log(p.Path(), p.Token())
 			require.NoError(t, p.Release(t.Context()))
 		}
-		i.Stand()
+		i.Stand(host.Asked{})
 		p := <-i.Won()
 		time.Sleep(time.Minute)
 		require.True(t, p.Valid())

@@ -3,6 +3,8 @@ package line
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
@@ -14,17 +16,27 @@ import (
 // at last one that does not exist, after which it closes. It goes on in the next epoch of the session that looks, and closes when ctx or that session
 // ends.
 //
-// In that it differs from session.WatchData, which waits for the znode to come back. A contender never does, and ZooKeeper would be left with a watch on
-// the path of each one that ever led.
-func Follow(ctx context.Context, s *session.Session, path string) <-chan session.Data {
-	out := notify.NewLatest[session.Data]()
+// One that this session may not read is Unread for as long as that is so: it is asked again after pauses of up to some seconds, by which its end is noticed.
+//
+// In that it differs from session.WatchData, which waits for the znode to come back. A contender never does, and asking ZooKeeper to
+// watch for that, and then not to, would be two requests for each one that ever led.
+func Follow(ctx context.Context, s *session.Session, path string) <-chan Sight {
+	out := notify.NewLatest[Sight]()
 	ctx, cancel := context.WithCancel(ctx)
+	var log atomic.Pointer[slog.Logger]
 	ref, err := actors.Spawn(s.Scope(), actors.Spec[sighted]{
 		Name: "contender:" + path, Kind: "watch",
 		New: func(self actors.Self[sighted]) actors.Receiver[sighted] {
+			log.Store(self.Log())
 			return newFollower(s, path, out, self)
 		},
-		Ended: func(error) { cancel(); out.Close() },
+		Ended: func(cause error) {
+			if errors.Is(cause, actors.ErrGivenUp) {
+				log.Load().Error("a watch is given up", "cause", cause)
+			}
+			cancel()
+			out.Close()
+		},
 	})
 	if err != nil { // the session is closed
 		cancel()
@@ -33,6 +45,12 @@ func Follow(ctx context.Context, s *session.Session, path string) <-chan session
 	}
 	context.AfterFunc(ctx, ref.Stop)
 	return out.C()
+}
+
+// Sight is a contender as it was seen.
+type Sight struct {
+	session.Data
+	Unread bool // it exists, and this session may not read it: Bytes and Stat are zero
 }
 
 // sighted is what a follower receives. The set is closed.
@@ -54,7 +72,7 @@ func (again) sighted()   {}
 // follower is one incarnation of the actor that reads a contender and watches it. One read is under way at a time.
 type follower struct {
 	path string
-	out  *notify.Latest[session.Data]
+	out  *notify.Latest[Sight]
 	self actors.Self[sighted]
 	seat *session.Seat // nil if the session is closed, which stops this actor too
 
@@ -65,11 +83,11 @@ type follower struct {
 	tries int  // reads failed in a row
 	pause *time.Timer
 
-	last  session.Data
+	last  Sight
 	known bool // last was published
 }
 
-func newFollower(s *session.Session, path string, out *notify.Latest[session.Data], self actors.Self[sighted]) *follower {
+func newFollower(s *session.Session, path string, out *notify.Latest[Sight], self actors.Self[sighted]) *follower {
 	f := &follower{path: path, out: out, self: self}
 	ref := self.Ref()
 	s.Start()
@@ -128,7 +146,7 @@ func (f *follower) onNotice(n session.Notice) {
 
 // gone says that the contender is, which is the last that there is to say.
 func (f *follower) gone() {
-	f.out.Publish(session.Data{})
+	f.out.Publish(Sight{})
 	f.self.Ref().Stop()
 }
 
@@ -149,7 +167,11 @@ func (f *follower) onSeen(a session.Seen) {
 	switch {
 	case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
 		return // word of that is on its way
-	case a.Err != nil: // a right that was taken away, say: somebody may put it right
+	case a.Err != nil: // somebody may grant the right, say
+		if errors.Is(a.Err, session.ErrNoAuth) && !(f.last.Unread && !f.last.Stale) {
+			f.known = true
+			f.publish(Sight{Data: session.Data{Exists: true}, Unread: true})
+		}
 		f.tries++
 		ref := f.self.Ref()
 		f.pause = time.AfterFunc(backoff(f.tries), func() { ref.Tell(again{f}) })
@@ -159,14 +181,14 @@ func (f *follower) onSeen(a session.Seen) {
 		return
 	}
 	f.tries, f.known = 0, true
-	f.publish(session.Data{Exists: true, Bytes: a.Data, Stat: a.Stat})
+	f.publish(Sight{Data: session.Data{Exists: true, Bytes: a.Data, Stat: a.Stat}})
 	if f.dirty {
 		f.read()
 	}
 }
 
 // publish says what was seen last, and whether that was lately.
-func (f *follower) publish(d session.Data) {
+func (f *follower) publish(d Sight) {
 	if !f.known {
 		return
 	}

@@ -56,7 +56,7 @@ func TestFollowTellsStalenessAndGoesOnInTheNextEpoch(t *testing.T) {
 	})
 }
 
-// What can't be read is read again, with pauses.
+// What can't be read is said to be there, once, and is read again, with pauses.
 func TestFollowTriesAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
 		a := stand(t, s, "a")
@@ -69,7 +69,11 @@ func TestFollowTriesAgain(t *testing.T) {
 			}
 			return zktest.Pass
 		})()
-		require.Equal(t, "a", string(get(t, line.Follow(patience(t), s, a)).Bytes))
+		states := line.Follow(patience(t), s, a)
+		require.Equal(t, line.Sight{Data: session.Data{Exists: true}, Unread: true}, get(t, states))
+		d := get(t, states)
+		require.True(t, d.Exists && !d.Unread)
+		require.Equal(t, "a", string(d.Bytes))
 		require.Equal(t, 8, tries)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
@@ -20,74 +21,68 @@ type View struct {
 // Observe is a subscription to a line: whole states, each at least as new as the one before, the newest replacing one that was not received. It
 // follows who comes and goes; data are those that the contender was first seen with. It closes when ctx or the session ends.
 func Observe(ctx context.Context, s *session.Session, path string) <-chan View {
-	o := &observer{session: s, path: path, out: notify.NewLatest[View](), answer: notify.NewLatest[answer]()}
-	go o.run(ctx) // owned by ctx and the session, ends with the first of them
-	return o.out.C()
+	p := &published{out: notify.NewLatest[View]()}
+	observe.Run(ctx, observe.Spec{
+		Session: s, Kind: "line view", Path: path, Ended: func(error) { p.out.Close() },
+		Begin: func(t *observe.Turn) {
+			o := &observer{published: p, session: s, path: path, turn: t}
+			observe.Each(t.Context(), t, s.WatchChildren(t.Context(), path), o.note)
+		},
+	})
+	return p.out.C()
+}
+
+// published is what a subscription was told, over all incarnations of its actor.
+type published struct {
+	out  *notify.Latest[View]
+	view View // receivers do not change it
+	told bool
 }
 
 type observer struct {
+	*published
 	session *session.Session
 	path    string
-	out     *notify.Latest[View]
+	turn    *observe.Turn
 
 	parent int64            // Czxid of the parent that known belongs to: under another one, names may come again
 	known  map[string]Entry // by name: what stands still need not be read again
-	answer *notify.Latest[answer]
 	next   *session.Children
-	stale  bool // the connection is down
-	busy   bool // a reading is under way
-	tries  int  // readings failed in a row
-
-	view      View // published last; receivers do not change it
-	published bool
+	stale  bool   // the connection is down
+	busy   bool   // a reading is under way
+	pause  uint64 // the number of the pause that is on, 0: none
+	pauses uint64
+	tries  int // readings failed in a row
 }
 
-// answer is what came of reading a state. At most one reading is under way, so that none is replaced.
+// answer is what came of reading a state.
 type answer struct {
 	of      *session.Children
 	entries []Entry
 	err     error
 }
 
-func (o *observer) run(ctx context.Context) {
-	defer o.out.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	states := o.session.WatchChildren(ctx, o.path)
-	var pause <-chan time.Time
-	for {
-		select {
-		case state, open := <-states:
-			if !open {
-				return
-			}
-			pause = nil
-			o.note(state)
-		case a := <-o.answer.C():
-			o.busy = false
-			pause = o.digest(a)
-		case <-pause:
-			pause = nil
-		}
-		if o.next != nil && !o.busy && pause == nil {
-			o.start(ctx)
-		}
-	}
-}
-
 // note takes a state that the session published. A stale one brings nothing new; a fresh one follows it.
-func (o *observer) note(state session.Children) {
-	o.stale = state.Stale
+func (o *observer) note(state session.Children, open bool) {
+	if !open {
+		o.turn.End()
+		return
+	}
+	o.pause, o.stale = 0, state.Stale
 	if state.Stale {
 		o.next = nil
 		o.publish(o.view.Entries)
 		return
 	}
 	o.next = &state
+	o.start()
 }
 
-// start reads what is new in the state.
-func (o *observer) start(ctx context.Context) {
+// start reads what is new in the state, unless a reading is under way, or a pause is on.
+func (o *observer) start() {
+	if o.next == nil || o.busy || o.pause != 0 {
+		return
+	}
 	state := o.next
 	o.next, o.busy = nil, true
 	if state.Stat.Czxid != o.parent {
@@ -102,39 +97,55 @@ func (o *observer) start(ctx context.Context) {
 			fresh = append(fresh, c)
 		}
 	}
-	go func() { // owned by run, whose context it ends with
+	observe.Ask(o.turn.Context(), o.turn, func(ctx context.Context) answer {
 		more, err := fetch(ctx, o.session, o.path, fresh)
-		o.answer.Publish(answer{of: state, entries: append(entries, more...), err: err})
-	}()
+		return answer{of: state, entries: append(entries, more...), err: err}
+	}, o.digest)
 }
 
-// digest publishes what was read. A reading that failed is done again after the pause that it returns, unless a newer state comes before.
-func (o *observer) digest(a answer) <-chan time.Time {
+// digest publishes what was read. A reading that failed is done again after a pause, unless a newer state comes before.
+func (o *observer) digest(a answer) {
+	o.busy = false
+	defer o.start()
+	if a.err == nil {
+		a.err = arrange(a.entries)
+	}
 	if a.err != nil {
-		if o.next != nil {
-			return nil
+		if o.next == nil {
+			o.next = a.of
+			o.rest()
 		}
-		o.next = a.of
-		o.tries++
-		return time.After(backoff(o.tries))
+		return
 	}
 	o.tries = 0
 	o.known = make(map[string]Entry, len(a.entries))
 	for _, e := range a.entries {
 		o.known[e.Contender.Name] = e
 	}
-	arrange(a.entries)
 	o.publish(a.entries)
-	return nil
+}
+
+// rest makes a pause.
+func (o *observer) rest() {
+	o.tries++
+	o.pauses++
+	number := o.pauses
+	o.pause = number
+	observe.After(o.turn.Context(), o.turn, backoff(o.tries), func() {
+		if o.pause == number {
+			o.pause = 0
+			o.start()
+		}
+	})
 }
 
 // publish says who stands in line, if that is news.
 func (o *observer) publish(entries []Entry) {
 	v := View{Entries: entries, Stale: o.stale}
-	if o.published && v.Stale == o.view.Stale && slices.EqualFunc(v.Entries, o.view.Entries, same) {
+	if o.told && v.Stale == o.view.Stale && slices.EqualFunc(v.Entries, o.view.Entries, same) {
 		return
 	}
-	o.view, o.published = v, true
+	o.view, o.told = v, true
 	o.out.Publish(v)
 }
 

@@ -24,16 +24,27 @@ func Read(ctx context.Context, s *session.Session, path string) ([]Entry, error)
 	if err != nil {
 		return nil, err
 	}
-	arrange(entries)
-	return entries, nil
+	return entries, arrange(entries)
 }
 
 // Head finds the path of the first contender in the line, "" if there is none. Only where the sequence numbers can't tell does it read more than the
 // listing.
 func Head(ctx context.Context, s *session.Session, path string) (string, error) {
 	contenders, err := list(ctx, s, path)
-	if err != nil || len(contenders) == 0 {
+	if err != nil {
 		return "", err
+	}
+	return head(ctx, s, path, contenders)
+}
+
+// HeadOf is [Head] of a line whose listing is known.
+func HeadOf(ctx context.Context, s *session.Session, path string, names []string) (string, error) {
+	return head(ctx, s, path, parse(names))
+}
+
+func head(ctx context.Context, s *session.Session, path string, contenders []znode.Contender) (string, error) {
+	if len(contenders) == 0 {
+		return "", nil
 	}
 	if c, ok := first(contenders); ok {
 		return znode.Join(path, c.Name), nil
@@ -42,7 +53,9 @@ func Head(ctx context.Context, s *session.Session, path string) (string, error) 
 	if err != nil || len(entries) == 0 {
 		return "", err
 	}
-	arrange(entries)
+	if err := arrange(entries); err != nil {
+		return "", err
+	}
 	return entries[0].Path, nil
 }
 
@@ -108,14 +121,19 @@ func fetch(ctx context.Context, s *session.Session, parent string, contenders []
 	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Path == "" }), nil
 }
 
-// read reads one contender; the zero Entry if it is gone.
+// read reads one contender; the zero Entry if it is gone. One that this session may not read is one without data; a server before 3.8.4 tells the rest, a later
+// one no more than that it stands (ZOOKEEPER-2590).
 func read(ctx context.Context, s *session.Session, parent string, c znode.Contender) (Entry, error) {
 	path := znode.Join(parent, c.Name)
 	data, stat, err := s.Get(ctx, path)
-	if errors.Is(err, session.ErrNoAuth) {
-		var exists bool // that it stands, and since when, ZooKeeper tells everybody
+	unread := errors.Is(err, session.ErrNoAuth)
+	if unread {
+		var exists bool
 		if stat, exists, err = s.Exists(ctx, path); err == nil && !exists {
 			return Entry{}, nil
+		}
+		if errors.Is(err, session.ErrNoAuth) {
+			return Entry{Path: path, Contender: c, Unread: true}, nil
 		}
 	}
 	switch {
@@ -124,6 +142,6 @@ func read(ctx context.Context, s *session.Session, parent string, c znode.Conten
 	case err != nil:
 		return Entry{}, err
 	}
-	e := Entry{Path: path, Contender: c, SessionID: stat.EphemeralOwner, Since: stat.Ctime}
+	e := Entry{Path: path, Contender: c, Unread: unread, SessionID: stat.EphemeralOwner, Since: stat.Ctime}
 	return e.read(data, stat.Czxid), nil
 }

@@ -1,6 +1,7 @@
 package line_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -97,7 +98,14 @@ func TestB36_AContenderLeavesMeanwhile(t *testing.T) {
 	})
 }
 
+// Since 3.8.4 a server tells no more of it than that it stands.
 func TestWhoMayNotReadTheDataStillSeesTheContender(t *testing.T) {
+	for _, version := range zktest.Versions() {
+		t.Run(version, func(t *testing.T) { seesWhatMayNotBeRead(t, version) })
+	}
+}
+
+func seesWhatMayNotBeRead(t *testing.T, version string) {
 	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
 		path := stand(t, s, "secret")
 		_, err := s.SetACL(patience(t), path, session.AnyoneACL(session.PermAdmin), -1)
@@ -105,9 +113,25 @@ func TestWhoMayNotReadTheDataStillSeesTheContender(t *testing.T) {
 		entries := read(t, s)
 		require.Equal(t, []string{path}, paths(entries))
 		require.Nil(t, entries[0].Data)
-		require.Positive(t, entries[0].Token)
-		require.Equal(t, s.Status().SessionID, entries[0].SessionID)
-	})
+		require.True(t, entries[0].Unread)
+		if version == "3.8.0" {
+			require.Positive(t, entries[0].Token)
+			require.Equal(t, s.Status().SessionID, entries[0].SessionID)
+			return
+		}
+		require.Zero(t, entries[0].Token)
+		require.Zero(t, entries[0].SessionID)
+		head, err := line.Head(patience(t), s, parent)
+		require.NoError(t, err)
+		require.Equal(t, path, head)
+
+		require.NoError(t, z.SetSequence(parent, math.MaxInt32-1)) // here only the Czxids tell the order
+		stand(t, s, "")
+		_, err = line.Read(patience(t), s, parent)
+		require.ErrorIs(t, err, session.ErrNoAuth, "what cannot be known is told")
+		_, err = line.Head(patience(t), s, parent)
+		require.ErrorIs(t, err, session.ErrNoAuth)
+	}, zktest.WithVersion(version))
 }
 
 func TestAnErrorEndsTheReading(t *testing.T) {

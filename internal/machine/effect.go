@@ -40,6 +40,13 @@ type Leave struct {
 	Path  string
 }
 
+// Unwatch says that the machine depends no more on the watch that a [Read] of this path has armed, or that one under way would arm. It need not be told of that
+// event any more, but may. Not answered.
+type Unwatch struct {
+	Epoch uint64
+	Path  string
+}
+
 // Grant turns a place at the head of the line into a possession of the claim. The host answers at once, in the same turn, with Deferred if the
 // session is not trusted; HoldEnded follows whenever the possession ends by itself.
 type Grant struct {
@@ -91,6 +98,7 @@ func (Join) effect()    {}
 func (List) effect()    {}
 func (Read) effect()    {}
 func (Leave) effect()   {}
+func (Unwatch) effect() {}
 func (Grant) effect()   {}
 func (End) effect()     {}
 func (Revoked) effect() {}

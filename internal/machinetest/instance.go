@@ -73,6 +73,8 @@ func (i *Instance) carryOut(e machine.Effect) {
 	switch e := e.(type) {
 	case machine.Join, machine.List, machine.Read, machine.Leave, machine.Depart, machine.Record:
 		i.requests = append(i.requests, &Request{Effect: e, epoch: i.epoch})
+	case machine.Unwatch:
+		i.unwatch(e.Path)
 	case machine.Linger:
 		i.wakes = append(i.wakes, wake{e.Ask, i.World.Zxid})
 	case machine.Wake:

@@ -8,10 +8,11 @@ import (
 
 // Request is an effect on its way to the server.
 type Request struct {
-	Effect machine.Effect
-	epoch  uint64
-	told   bool // its answer was delivered, or never will be
-	orphan bool // who asked has crashed
+	Effect  machine.Effect
+	epoch   uint64
+	told    bool // its answer was delivered, or never will be
+	orphan  bool // who asked has crashed
+	forgone bool // it arms nothing: see [machine.Unwatch]
 }
 
 type (
@@ -82,8 +83,18 @@ func (i *Instance) resume() {
 
 // Arm puts the watch of a read on a path, unless there is one.
 func (i *Instance) Arm(path string, r *Request) {
-	if i.arms[path] == nil {
+	if i.arms[path] == nil && !r.forgone {
 		i.arms[path] = r
+	}
+}
+
+// unwatch takes the watch off a path, and off the reads that are to arm it.
+func (i *Instance) unwatch(path string) {
+	delete(i.arms, path)
+	for _, r := range i.requests {
+		if e, ok := r.Effect.(machine.Read); ok && e.Path == path {
+			r.forgone = true
+		}
 	}
 }
 

@@ -33,6 +33,8 @@ func asking(e machine.Effect, short func(string) string) string {
 		return fmt.Sprintf("list #%d%s", e.Ask, watching[e.Watch])
 	case machine.Read:
 		return fmt.Sprintf("read #%d %s%s", e.Ask, short(e.Path), watching[e.Watch])
+	case machine.Unwatch:
+		return "unwatch " + short(e.Path)
 	case machine.Leave:
 		return "leave " + short(e.Path)
 	case machine.Write:

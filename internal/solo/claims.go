@@ -45,6 +45,9 @@ func (m *Machine) onWithdrawn(e machine.Withdrawn) {
 	case i == 0 && m.state == Creating && none:
 		m.place.owed = append(m.place.owed, settle)
 	case i == 0 && (m.state == Looking || m.state == Waiting) && none:
+		if m.state == Waiting {
+			m.do(machine.Unwatch{Epoch: m.epoch, Path: m.path})
+		}
 		m.state = Idle
 		m.do(settle)
 	case m.state == Leaving && (m.place.of == e.Claim || m.place.old):

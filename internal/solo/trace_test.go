@@ -60,6 +60,8 @@ func show(e machine.Effect) string {
 		return fmt.Sprintf("create #%d", e.Ask)
 	case machine.Read:
 		return fmt.Sprintf("read #%d and watch", e.Ask)
+	case machine.Unwatch:
+		return "unwatch"
 	case machine.Leave:
 		return "leave"
 	case machine.Grant:

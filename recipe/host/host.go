@@ -109,6 +109,10 @@ func (h *Host) Hold(epoch uint64, path string, token int64, over func(cause erro
 	return hold, nil
 }
 
+// StandBy tells that [Host.Hold] may be called at any moment, so that the session keeps its trust: see session.Seat.StandBy. Without it a Hold may be refused
+// with session.ErrUntrusted, and TrustGained follows within a round trip. It is for one epoch.
+func (h *Host) StandBy(epoch uint64, on bool) { h.seat.StandBy(epoch, on) }
+
 // End ends a possession: with session.ErrReleased, or the cause of its loss. False: it was over already.
 func (h *Host) End(hold *session.Hold, cause error) bool { return h.seat.End(hold, cause) }
 

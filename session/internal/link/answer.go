@@ -30,6 +30,8 @@ var verdicts = map[jute.Code]error{
 	jute.NoAuth:                  ErrNoAuth,
 	jute.AuthFailed:              ErrAuthFailed,
 	jute.InvalidACL:              ErrInvalidACL,
+	jute.EphemeralOnLocalSession: ErrLocalSession,
+	jute.SessionClosedNoAuth:     ErrAuthRequired,
 	jute.BadArguments:            ErrBadArguments,
 	jute.Unimplemented:           ErrUnsupported,
 	jute.QuotaExceeded:           ErrQuotaExceeded,

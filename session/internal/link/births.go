@@ -9,7 +9,10 @@ import (
 // births is what is known of the servers' create2, which answers a create with the znode's Stat. ZooKeeper has it since 3.5; within a transaction the Stat
 // that it answers with is empty, in 3.8 at least. An older server says that it is unimplemented and hangs up; other servers just hang up at what they don't
 // know.
-type births struct {
+type births struct{ support }
+
+// support is what is known of an operation that not all servers have.
+type support struct {
 	known   bool // one was answered
 	lost    int  // answers, before any came
 	lacking bool // it is not asked for any more
@@ -26,15 +29,15 @@ func (b *births) op() jute.Op {
 	return jute.OpCreate2
 }
 
-// learn takes what became of a create2 that was sent.
-func (b *births) learn(err error) {
+// learn takes what became of a request that was sent.
+func (s *support) learn(err error) {
 	switch {
 	case errors.Is(err, ErrUnsupported):
-		b.lacking = true
+		s.lacking = true
 	case errors.Is(err, ErrNoReply):
-		b.lost++
-		b.lacking = b.lacking || !b.known && b.lost >= doubtful
+		s.lost++
+		s.lacking = s.lacking || !s.known && s.lost >= doubtful
 	default:
-		b.known = true
+		s.known = true
 	}
 }

@@ -2,6 +2,7 @@ package link
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -44,18 +45,22 @@ func (c *Conn) Abandon() {
 // beginClosing shuts the gate and returns the connection over which the session is to be closed, if there is one at the moment.
 func (c *Conn) beginClosing() *line {
 	var up *line
-	var nothing bool
+	var nothing, refused bool
 	c.tell(func() {
 		if c.closing || c.cause != nil {
 			return
 		}
 		c.closing, c.quiet = true, true
 		up = c.line
-		nothing = c.session.id == 0 && (c.dialled == nil || !c.dialled.greeted)
+		nothing = c.session.id == 0 && c.dialled == nil && c.greeting == 0
+		refused = c.line == nil && errors.Is(c.trouble, ErrAuthRequired)
 	})
 	c.shut.Close()
-	if nothing {
+	switch {
+	case nothing:
 		c.end(errClosed)
+	case refused:
+		c.end(errNotClosed)
 	}
 	return up
 }
@@ -99,4 +104,12 @@ func (c *Conn) confirmClosed() {
 	c.settled = true
 	c.mu.Unlock()
 	c.end(errClosed)
+}
+
+// unauthenticated: the server does nothing for this session, not even close it. Nobody waits for that.
+func (l *line) unauthenticated() error {
+	if l.conn.leaving() {
+		l.conn.end(errNotClosed)
+	}
+	return ErrAuthRequired
 }

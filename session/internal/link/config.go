@@ -27,12 +27,21 @@ const (
 
 // Config says how to reach ZooKeeper and what for.
 type Config struct {
-	Servers   []string      // host:port each; without a port, 2181. Tried in random order, then round and round in that order
+	Servers   []string      // host:port each; without a port, 2181. Tried in random order, then round and round
 	Timeout   time.Duration // of the session, as asked for; the server may negotiate
+	Slow      bool          // the servers are known to be slow to answer the request for a session: they are given time
 	MaxPacket int           // the servers' jute.maxbuffer; 0: as servers have it by default
 
-	// Dial makes a connection, TLS included. It must return soon after ctx has ended. nil: [Dial].
+	// Dial makes a connection. It must return soon after ctx has ended. nil: [Dial], to the addresses that Lookup finds.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Lookup finds the addresses that a host's name stands for, all of which are tried. nil: the system's, or none if there is a Dial, which gets the name.
+	Lookup func(ctx context.Context, host string) ([]string, error)
+	// Secure encrypts a connection to a server, which is host:port as given. It must return soon after ctx has ended. nil: nothing is encrypted.
+	Secure func(ctx context.Context, raw net.Conn, server string) (net.Conn, error)
+
+	// Stake tells whether anything depends on a connection to a server that answers, and for how long it still stands without; 0 if it does not. It is
+	// called with no locks held. nil: nothing ever does.
+	Stake func() (left time.Duration, some bool)
 
 	Auth   []Credential // presented on every connection, before anything else
 	Logger *slog.Logger // nil: no log. Never told a credential
@@ -63,6 +72,9 @@ func (cfg *Config) complete() error {
 	}
 	if cfg.Dial == nil {
 		cfg.Dial = Dial
+		if cfg.Lookup == nil {
+			cfg.Lookup = net.DefaultResolver.LookupHost
+		}
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

@@ -17,6 +17,7 @@ import (
 var (
 	errClosed    = errors.New("the session was closed")
 	errAbandoned = errors.New("the session was abandoned")
+	errNotClosed = fmt.Errorf("the session can't be closed: %w", ErrAuthRequired)
 )
 
 // Conn is one ZooKeeper session: from Open until Ended, Close or Abandon. It is safe for concurrent use.
@@ -37,6 +38,8 @@ type Conn struct {
 	gone  *notify.Latch  // the library's goroutines have ended
 	asked sync.WaitGroup // requests handed to the library and not returned
 
+	trying sync.WaitGroup // tries to connect
+
 	turn turn // whoever has it may hand the next request to the library
 	room int  // the size of the library's send buffer; belongs to whoever has the turn
 
@@ -52,12 +55,19 @@ type Conn struct {
 	line       *line   // the same, while it has the session and takes requests
 	handing    *request
 	session    identity
-	tries      int   // to connect since a connection was last good
-	complained bool  // about the connection that there isn't
-	trouble    error // why there is none
-	lastZxid   int64 // of the last answer: what was seen of the servers' history
+	servers    []*server
+	greeting   int           // tries that have asked for the session and have no answer yet, or are not over
+	slow       bool          // see Slow
+	took       time.Duration // by the last server, to answer the request for the session
+	tries      int           // of servers, since a connection was last good
+	complained bool          // about the connection that there isn't
+	trouble    error         // why there is none
+	lastZxid   int64         // of the last answer: what was seen of the servers' history
 	watches    watchTable
 	births     births
+	containers support // of createContainer, which ZooKeeper has since 3.5.3
+	large      large
+	removals   support // of removeWatches
 }
 
 // identity is what the server handed out with the session.
@@ -80,6 +90,9 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 		turn: newTurn(), room: smallBuffer, watches: watchTable{},
 	}
 	c.session.timeout = cfg.Timeout
+	for _, addr := range cfg.Servers {
+		c.servers = append(c.servers, &server{name: addr})
+	}
 	c.last = newTerminus()
 	library, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
 		zk.WithDialer(c.dial),
@@ -109,17 +122,32 @@ func (c *Conn) SessionID() int64 {
 func (c *Conn) tell(change func()) {
 	c.telling.Lock()
 	defer c.telling.Unlock()
+	for _, ev := range c.changed(change) {
+		c.pass(ev)
+	}
+}
+
+// changed makes a change and returns what is to be told of it.
+func (c *Conn) changed(change func()) []Event {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	change()
 	news := c.outbox
 	if c.quiet {
 		news = nil
 	}
 	c.outbox = nil
-	c.mu.Unlock()
-	for _, ev := range news {
-		c.sink(ev)
-	}
+	return news
+}
+
+// pass tells the sink. What panics there is the sink's business, and ends neither the connection nor the process.
+func (c *Conn) pass(ev Event) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			_ = c.panicked("telling of an event", reason)
+		}
+	}()
+	c.sink(ev)
 }
 
 // end makes the session over, once: the sink is told if it did not ask for it, the connection is hung up, and the library is led to its end.
@@ -132,7 +160,7 @@ func (c *Conn) end(cause error) {
 		}
 		c.cause, open = cause, c.dialled
 		switch cause {
-		case errClosed, errAbandoned:
+		case errClosed, errAbandoned, errNotClosed:
 			c.quiet = true
 		default:
 			c.settled = true
@@ -155,6 +183,7 @@ func (c *Conn) end(cause error) {
 // request that its Close waits for is answered at once. By then no request is left that could be answered while its caller gives up.
 func (c *Conn) retire() {
 	<-c.last.reached.C()
+	c.trying.Wait()
 	c.asked.Wait()
 	c.zk.Close()
 	for range c.library {

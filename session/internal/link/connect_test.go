@@ -12,8 +12,9 @@ import (
 
 func TestUpTellsWhatWasNegotiated(t *testing.T) {
 	inBubble(t, func(b *bench) {
+		began := time.Now()
 		b.connected()
-		require.Equal(b, link.Up{SessionID: 42, Timeout: 4 * time.Second, Server: "a:1"}, last[link.Up](b.sink))
+		require.Equal(b, link.Up{SessionID: 42, Timeout: 4 * time.Second, Server: "a:1", Address: "a:1", Asked: began, Created: true}, last[link.Up](b.sink))
 		require.EqualValues(b, 42, b.SessionID())
 	}, func(f *fake, _ *link.Config) {
 		f.welcome = func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {

@@ -20,10 +20,10 @@ const ownXids int32 = 1 << 30
 // each, its outcome tells. With an error, none of them was sent.
 func (c *Conn) converse(rs ...*request) error {
 	for _, r := range rs {
-		switch {
-		case r.size > c.cfg.MaxPacket:
-			return ErrTooLarge
-		case !r.valid():
+		if err := c.fits(r.size); err != nil {
+			return err
+		}
+		if !r.valid() {
 			return ErrInvalidPath
 		}
 		r.answered = notify.NewLatch()
@@ -60,7 +60,11 @@ func (r *request) valid() bool {
 }
 
 func (r *request) outcome() error {
-	if !r.answered.Closed() {
+	switch {
+	case r.answered.Closed():
+	case r.line.gone.Closed():
+		return r.unanswered()
+	default:
 		return ErrNoReply
 	}
 	return verdict(r.code)
@@ -107,9 +111,13 @@ func (l *line) number(rs []*request) bool {
 			l.xid = max(l.xid+1, ownXids) // behind the last one it begins anew
 		}
 		r.ask.Xid, r.ask.Op, r.ask.Path, r.ask.Watch = l.xid, r.op, r.path, r.watch
+		r.line = l
 		r.sentAt = time.Now()
 		l.pending[l.xid] = r
-		l.order.asked(l.xid)
+		l.await(l.xid)
+		if r.op == jute.OpRemoveWatches {
+			c.watches.remove(r.path, r.ask.Kind)
+		}
 	}
 	return true
 }
@@ -129,6 +137,9 @@ func (l *line) deliver(r *request, answer jute.Reply, length int) error {
 		}
 		if err := answer.DecodeBody(jute.NewReader(frame[headerLength:]), r.op); err != nil {
 			return fmt.Errorf("%w: %w", errMalformed, err)
+		}
+		if err := givenUp(&answer); err != nil {
+			return err
 		}
 		r.reply = answer
 	}

@@ -48,5 +48,7 @@
 //   - It panics at short frames, and allocates what a frame claims to hold. Here such frames drop the connection.
 //   - It allocates three megabytes of buffers. Here they begin small and grow with the packets, each changed by the one goroutine that owns it.
 //   - It names a part of the error codes only. Here the rest is told apart too.
+//   - It has no way to take a watch back. Here removeWatches goes past it, and what is removed is not armed again on the next connection, whatever became of
+//     the answer.
 //   - It has no create2, whose answer tells the new znode's Czxid and owner, and no way to send two requests in a known order. Here both go past it.
 package link

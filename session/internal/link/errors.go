@@ -3,6 +3,8 @@ package link
 import (
 	"errors"
 	"fmt"
+
+	"github.com/troupe-go/troupe/internal/jute"
 )
 
 // What may come of a request instead of an answer.
@@ -11,8 +13,17 @@ var (
 	ErrNotSent = errors.New("not connected to ZooKeeper")
 	// ErrNoReply: the request was sent, and the connection went before the answer came. It may or may not have been carried out.
 	ErrNoReply = errors.New("the connection to ZooKeeper went before the answer came")
+	// ErrCutOff comes as a kind of ErrNoReply: the server hung up, and had answered others on the same connection. The request may be why.
+	ErrCutOff = errors.New("the server hung up")
+	// ErrCutOffLarge comes with ErrCutOff if the request was larger than all that the server has answered.
+	ErrCutOffLarge = errors.New("the request was the largest so far")
 	// ErrEnded: the session is over or being closed. Nothing was sent, and nothing will be.
 	ErrEnded = errors.New("the ZooKeeper session is over")
+)
+
+var (
+	errCutOff      = fmt.Errorf("%w: %w", ErrNoReply, ErrCutOff)
+	errCutOffLarge = fmt.Errorf("%w: %w", errCutOff, ErrCutOffLarge)
 )
 
 // Why a session ended.
@@ -22,6 +33,8 @@ var (
 	// ErrReplaced: the server handed out another session instead of this one, without saying that this one has expired. It must be taken for
 	// expired.
 	ErrReplaced = errors.New("the server replaced the ZooKeeper session by another")
+	// ErrAuthRequired: the server answers nothing without an authentication that it has been told to insist on, and hangs up.
+	ErrAuthRequired = errors.New("the ZooKeeper server insists on authentication: it needs a credential that it accepts (enforce.auth.schemes, sessionRequireClientSASLAuth)")
 	// ErrAuthFailed: the server refused a credential.
 	ErrAuthFailed = errors.New("ZooKeeper refused a credential")
 )
@@ -42,12 +55,36 @@ var (
 	ErrThrottled               = errors.New("the server is overloaded and has not carried out the request")
 	ErrRolledBack              = errors.New("not done, since another operation of the transaction failed")
 
-	// ErrTooLarge: the request is larger than a server takes (found before it is sent), or the answer to a read is larger than sixteen times that.
+	// ErrLocalSession: the server gave a session of its own, which can have no ephemeral znodes, and may not make it one of the ensemble.
+	ErrLocalSession = errors.New("the server gave a local session, and does not upgrade it: set localSessionsUpgradingEnabled=true, or localSessionsEnabled=false, on the servers")
+
+	// ErrTooLarge: the request is larger than a server takes (found before it is sent, or by the connections that requests as large have cost), or the answer to
+	// a read is larger than sixteen times the largest request.
 	ErrTooLarge = errors.New("larger than the largest packet")
 )
 
 // CodeError is an answer for which there is no error value of its own: definite too.
 type CodeError struct{ Code int32 }
 
-// Error names the code as ZooKeeper numbers it.
-func (e *CodeError) Error() string { return fmt.Sprintf("ZooKeeper answered with error %d", e.Code) }
+// Error names the code as ZooKeeper numbers it, and says what it means and what to do.
+func (e *CodeError) Error() string {
+	text := fmt.Sprintf("ZooKeeper answered with error %d", e.Code)
+	if meaning, ok := meanings[jute.Code(e.Code)]; ok {
+		text += ": " + meaning
+	}
+	return text
+}
+
+// meanings are those of the codes that have no error value of their own, of ZooKeeper 3.8 and 3.9.
+var meanings = map[jute.Code]string{
+	jute.SystemError:        "something went wrong in the server; its log says what",
+	jute.DataInconsistency:  "the server found its data inconsistent; its log says what",
+	jute.MarshallingError:   "the server could not decode the request: it may be older than what was asked of it",
+	jute.NewConfigNoQuorum:  "the new configuration has no quorum of servers that are up to date: start them first",
+	jute.ReconfigInProgress: "another reconfiguration is in progress: try again when it is done",
+	jute.APIError:           "the server takes the request for a mistake of its caller",
+	jute.InvalidCallback:    "the client library was called wrongly",
+	jute.NotReadOnly:        "the server has lost its quorum and serves reads only: the ensemble needs more than half of its servers",
+	jute.NoWatcher:          "the server has no such watch",
+	jute.ReconfigDisabled:   "reconfiguration is switched off: set reconfigEnabled=true on the servers",
+}

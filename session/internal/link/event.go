@@ -2,7 +2,7 @@ package link
 
 import "time"
 
-// Event is something that the sink of a [Conn] is told. The set is closed: Up, Down, Ended, Fired and Proved.
+// Event is something that the sink of a [Conn] is told. The set is closed: Up, Down, Ended, Fired, Proved and Heard.
 type Event interface{ event() }
 
 // Up: there is a connection, it has the session, it is authenticated with every credential, and every watch is armed on it again. Requests are
@@ -10,7 +10,10 @@ type Event interface{ event() }
 type Up struct {
 	SessionID int64
 	Timeout   time.Duration // as negotiated with the server, not as asked for
-	Server    string        // host:port
+	Server    string        // host:port, as given
+	Address   string        // that was connected to: the same, or one of those that the host's name stands for
+	Asked     time.Time     // when the session was asked for on this connection: the leader has heard of it since
+	Created   bool          // the session was created by that, which takes a quorum
 }
 
 // Down: the connection is gone. The session may live on; the Conn reconnects by itself. Requests that were sent and not answered return
@@ -29,14 +32,22 @@ type Fired struct {
 }
 
 // Proved: a sync or a write whose frame was written right after the instant Sent (monotonic and wall clock) has been answered without an error. So
-// the session was alive for the leader at some instant after Sent.
-type Proved struct{ Sent time.Time }
+// the session was alive for the leader at some instant after Sent. Write tells a write, which a quorum has agreed to; to a sync a leader alone answers, one as
+// well that was deposed and has not noticed.
+type Proved struct {
+	Sent  time.Time
+	Write bool
+}
+
+// Heard: a ping that was written right after the instant Sent has been answered. So the server has heard of the session since; the leader may not have.
+type Heard struct{ Sent time.Time }
 
 func (Up) event()     {}
 func (Down) event()   {}
 func (Ended) event()  {}
 func (Fired) event()  {}
 func (Proved) event() {}
+func (Heard) event()  {}
 
 // EventType says what happened to a watched znode. The numbers are ZooKeeper's.
 type EventType int32

@@ -14,7 +14,7 @@ func (l *line) present(cred Credential) error {
 	ask := jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: cred.Scheme, Data: cred.Secret}
 	err := l.exchange(encode(&ask), jute.XidAuth)
 	if _, refused := errors.AsType[jute.Code](err); refused {
-		l.conn.log.Warn("ZooKeeper server refused a credential", "server", l.server, "scheme", cred.Scheme)
+		l.conn.log.Warn("ZooKeeper server refused a credential", "server", l.at.server, "address", l.at.address, "scheme", cred.Scheme)
 		l.conn.refused()
 		return ErrAuthFailed
 	}
@@ -29,7 +29,7 @@ func (l *line) rearm() error {
 	c.mu.Unlock()
 	for i := range asks {
 		if err := l.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {
-			c.log.Warn("ZooKeeper server did not arm the watches again", "server", l.server, "cause", err)
+			c.log.Warn("ZooKeeper server did not arm the watches again", "server", l.at.server, "address", l.at.address, "cause", err)
 			return fmt.Errorf("arm the watches again: %w", err)
 		}
 	}
@@ -69,6 +69,9 @@ func (l *line) exchange(frame []byte, xid int32) error {
 		var answer jute.Reply
 		if err := answer.DecodeHeader(jute.NewReader(body)); err != nil {
 			return err
+		}
+		if answer.Err == jute.SessionClosedNoAuth {
+			return l.unauthenticated()
 		}
 		switch answer.Xid {
 		case xid:

@@ -2,6 +2,7 @@ package link
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,7 +16,7 @@ func (l *line) greet() error {
 	ask := jute.ConnectRequest{
 		LastZxidSeen: c.lastZxid, Timeout: int32(c.cfg.Timeout / time.Millisecond), SessionID: c.session.id, Password: c.session.password,
 	}
-	l.greeted = true
+	l.askedAt = time.Now()
 	c.mu.Unlock()
 	if ask.Password == nil {
 		ask.Password = make([]byte, passwordLength)
@@ -41,13 +42,10 @@ func (l *line) readWelcome(p []byte) (int, error) {
 	return n, nil
 }
 
-// handshake takes the connection from the request for the session to Up: the session is this one, its credentials are presented, its watches are
+// handshake takes the connection from the answer to the request for the session to Up: the session is this one, its credentials are presented, its watches are
 // armed again. Then the library may have it.
 func (l *line) handshake() error {
-	welcome, err := l.readReply()
-	if err != nil {
-		return err
-	}
+	welcome := l.welcome
 	if err := l.identify(&welcome); err != nil {
 		return err
 	}
@@ -75,7 +73,7 @@ func (l *line) handshake() error {
 	if !l.conn.goUp(l) {
 		return l.farewell()
 	}
-	l.conn.log.Debug("connected to ZooKeeper", "server", l.server, "timeout", welcome.Timeout)
+	l.conn.log.Debug("connected to ZooKeeper", "server", l.at.server, "address", l.at.address, "timeout", welcome.Timeout)
 	return nil
 }
 
@@ -112,7 +110,7 @@ func (l *line) identify(welcome *jute.ConnectResponse) error {
 		c.end(ErrExpired)
 		return ErrExpired
 	case known != 0 && welcome.SessionID != known:
-		c.log.Warn("ZooKeeper server handed out another session", "server", l.server)
+		c.log.Warn("ZooKeeper server handed out another session", "server", l.at.server, "address", l.at.address)
 		_ = l.exchange(closeFrame(), xidFarewell) // nobody wants it; left alone it expires
 		c.end(ErrReplaced)
 		return ErrReplaced
@@ -121,6 +119,7 @@ func (l *line) identify(welcome *jute.ConnectResponse) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	l.created = known == 0
 	c.session = identity{
 		id: welcome.SessionID, password: welcome.Password, timeout: time.Duration(welcome.Timeout) * time.Millisecond,
 	}
@@ -140,9 +139,14 @@ func (c *Conn) goUp(l *line) (up bool) {
 		if up = !c.closing; !up || l.dead != nil || c.cause != nil {
 			return
 		}
-		c.complained, c.trouble = false, nil
+		if !errors.Is(c.trouble, ErrAuthRequired) { // that is known to be over by an answer only
+			c.complained, c.trouble = false, nil
+		}
 		c.line, l.since, l.quiet = l, time.Now(), c.session.timeout*2/3
-		c.outbox = append(c.outbox, Up{SessionID: c.session.id, Timeout: c.session.timeout, Server: l.server})
+		l.watch()
+		c.outbox = append(c.outbox, Up{
+			SessionID: c.session.id, Timeout: c.session.timeout, Server: l.at.server, Address: l.at.address, Asked: l.askedAt, Created: l.created,
+		})
 		for _, ev := range l.early {
 			c.fire(ev)
 		}

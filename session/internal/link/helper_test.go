@@ -2,6 +2,7 @@ package link_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,10 +35,14 @@ func (s *sink) take(ev link.Event) {
 	s.events, s.times = append(s.events, ev), append(s.times, time.Now())
 }
 
+// all is what was told, but for the answers to pings.
 func (s *sink) all() []link.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]link.Event(nil), s.events...)
+	return slices.DeleteFunc(slices.Clone(s.events), func(ev link.Event) bool {
+		_, heard := ev.(link.Heard)
+		return heard
+	})
 }
 
 // told are the events of one type with the instants at which they were told.
@@ -70,6 +75,12 @@ type bench struct {
 func inBubble(t *testing.T, test func(b *bench), change ...func(*fake, *link.Config)) {
 	t.Helper()
 	t.Parallel()
+	inOneBubble(t, test, change...)
+}
+
+// inOneBubble is inBubble for a test that has several, one after the other.
+func inOneBubble(t *testing.T, test func(b *bench), change ...func(*fake, *link.Config)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{t: t}
 		s := &sink{t: t}

@@ -5,12 +5,9 @@ import (
 	"log/slog"
 )
 
-// hosts tells the library which server comes next: round and round. It never reports the end of a round, since the library would then wait for a
-// second and fail what is queued; the pause between rounds is made in dial, and the library's end comes at the terminus.
-type hosts struct {
-	servers []string
-	next    int
-}
+// hosts tells the library of one server after the other, without end: which is really connected to is decided in connect. It never reports the end of a round,
+// since the library would then wait for a second and fail what is queued; the pauses are made there too, and the library's end comes at the terminus.
+type hosts struct{ servers []string }
 
 // Init ignores the library's own order.
 func (h *hosts) Init([]string) error { return nil }
@@ -19,11 +16,7 @@ func (h *hosts) Init([]string) error { return nil }
 func (h *hosts) Len() int { return len(h.servers) }
 
 // Next is called by the library's loop alone.
-func (h *hosts) Next() (server string, retryStart bool) {
-	server = h.servers[h.next]
-	h.next = (h.next + 1) % len(h.servers)
-	return server, false
-}
+func (h *hosts) Next() (server string, retryStart bool) { return h.servers[0], false }
 
 // Connected needs no answer: what a connection was worth is judged when it is lost.
 func (h *hosts) Connected() {}

@@ -4,12 +4,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
 // Read gives the library what is for it: the answers to its requests and pings, frame by frame.
-func (l *line) Read(p []byte) (int, error) {
+func (l *line) Read(p []byte) (n int, err error) {
+	defer l.guard("reading", &err)
 	if !l.open {
 		return l.readWelcome(p)
 	}
@@ -23,8 +25,7 @@ func (l *line) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	n, err := l.pass(p)
-	if err != nil {
+	if n, err = l.pass(p); err != nil {
 		l.lose(fmt.Errorf("read: %w", err))
 	}
 	return n, err
@@ -71,19 +72,31 @@ func (l *line) next() error {
 	switch {
 	case answer.Xid >= 0:
 		return l.answer(answer, length)
+	case answer.Err == jute.SessionClosedNoAuth:
+		return l.unauthenticated()
 	case length > l.conn.cfg.maxAnswer():
 		return fmt.Errorf("%w: its length is %d", errMalformed, length)
 	case answer.Xid == jute.XidPing:
 		l.rest = 4 + length
-		l.conn.mu.Lock()
-		defer l.conn.mu.Unlock()
-		return l.order.ponged()
+		return l.ponged()
 	}
 	frame, err := l.takeFrame(length)
 	if err != nil {
 		return err
 	}
 	return l.aside(answer.Xid, frame)
+}
+
+// ponged takes the answer to a ping.
+func (l *line) ponged() (err error) {
+	l.conn.tell(func() {
+		l.heard()
+		var sent time.Time
+		if sent, err = l.order.ponged(); err == nil && l.dead == nil && !sent.IsZero() {
+			l.conn.outbox = append(l.conn.outbox, Heard{Sent: sent})
+		}
+	})
+	return err
 }
 
 // aside deals with what is not for the library.
@@ -141,13 +154,14 @@ func (l *line) settle(r *request) (err error) {
 		if err = l.dead; err != nil {
 			return
 		}
-		l.useful = true
+		l.useful, c.complained, c.trouble = true, false, nil
+		c.large.took(r.size)
 		c.lastZxid = max(c.lastZxid, r.zxid)
 		if r.watch {
 			c.watches.arm(r)
 		}
 		if r.code == jute.OK && proves(r.op) {
-			c.outbox = append(c.outbox, Proved{Sent: r.sentAt})
+			c.outbox = append(c.outbox, Proved{Sent: r.sentAt, Write: r.op.Writes()})
 		}
 	})
 	return err

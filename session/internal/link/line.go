@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"net"
+	"os"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -30,11 +31,12 @@ const (
 // then the sending goroutine's; and reads, first the answer to that, then by the receiving goroutine. What the library doesn't know of (events,
 // authentication, the watches' re-arming, the end of the session) is dealt with in between.
 type line struct {
-	conn   *Conn
-	raw    net.Conn
-	server string
-	limit  time.Duration // for each step of the handshake
-	gone   *notify.Latch // it is lost
+	conn    *Conn
+	raw     net.Conn
+	at      *target
+	limit   time.Duration        // for each step of the handshake
+	welcome jute.ConnectResponse // the answer to the request for the session
+	gone    *notify.Latch        // it is lost
 
 	writing turn // one frame at a time
 
@@ -47,18 +49,24 @@ type line struct {
 	open    bool         // the handshake is over and read by the library
 	roomy   bool         // the library's receive buffer may grow
 
-	greeted bool               // the request for the session was written; under conn.mu
+	greeted bool // the library has asked for the session, which had been done before; of its loop
+
+	askedAt time.Time          // when the session was asked for; under conn.mu
+	created bool               // the session was created by that; under conn.mu
 	dead    error              // why it is lost; under conn.mu
 	since   time.Time          // when it came up; under conn.mu
 	useful  bool               // a request was answered; under conn.mu
+	cutOff  bool               // the server hung up, and was of use; under conn.mu
+	blamed  int                // the size of the request that is the likely reason of that, 0 if none is; under conn.mu
 	pending map[int32]*request // under conn.mu
 	xid     int32              // the last of the line's own; under conn.mu
 	order   queue              // under conn.mu
+	silence silence            // under conn.mu
 	quiet   time.Duration      // how long a silence is borne, though pings go out; set when it comes up
 }
 
-func newLine(c *Conn, raw net.Conn, server string, limit time.Duration) *line {
-	l := &line{conn: c, raw: raw, server: server, limit: limit, gone: notify.NewLatch(), writing: newTurn(), pending: map[int32]*request{}}
+func newLine(c *Conn, raw net.Conn, at *target) *line {
+	l := &line{conn: c, raw: raw, at: at, limit: limitOf(c.timeout()), gone: notify.NewLatch(), writing: newTurn(), pending: map[int32]*request{}}
 	l.in = bufio.NewReaderSize(patient{l}, smallBuffer)
 	return l
 }
@@ -67,7 +75,8 @@ func newLine(c *Conn, raw net.Conn, server string, limit time.Duration) *line {
 // large answer on a slow network.
 type patient struct{ l *line }
 
-func (p patient) Read(b []byte) (int, error) {
+func (p patient) Read(b []byte) (n int, err error) {
+	defer p.l.guardNetwork("read", &err)
 	if p.l.quiet > 0 {
 		if err := p.l.raw.SetReadDeadline(time.Now().Add(p.l.quiet)); err != nil {
 			return 0, err
@@ -84,13 +93,18 @@ func (l *line) lose(cause error) {
 		if first = l.dead == nil; !first {
 			return
 		}
+		l.blame(cause)
 		l.dead, l.pending = cause, nil
+		if l.silence.timer != nil {
+			l.silence.timer.Stop()
+		}
 		if c.dialled == l {
 			c.dialled = nil
 		}
 		if c.line == l {
 			c.line = nil
 			c.tries = l.afterwards(c.tries)
+			l.judge(cause)
 			if down = c.cause == nil; down {
 				c.outbox = append(c.outbox, Down{Cause: cause})
 			}
@@ -102,10 +116,10 @@ func (l *line) lose(cause error) {
 	}
 	l.gone.Close()
 	l.hangUp()
-	if down {
-		c.log.Debug("connection to ZooKeeper lost", "server", l.server, "cause", cause)
+	if down && !errors.Is(cause, ErrAuthRequired) {
+		c.log.Debug("connection to ZooKeeper lost", "server", l.at.server, "address", l.at.address, "cause", cause)
 	} else {
-		c.complain(l.server, cause)
+		c.complain(l.at, cause)
 	}
 	if nothing {
 		c.end(errClosed)
@@ -116,6 +130,8 @@ func (l *line) lose(cause error) {
 // after the shortest pause, lest a request at which servers hang up become a storm; any other was no better than a failure.
 func (l *line) afterwards(tries int) int {
 	switch {
+	case errors.Is(l.dead, ErrAuthRequired):
+		return tries
 	case time.Since(l.since) >= l.limit:
 		return 0
 	case l.useful:
@@ -125,8 +141,20 @@ func (l *line) afterwards(tries int) int {
 	}
 }
 
+// judge notes what a connection that was up and is lost says of its server. Under mu.
+func (l *line) judge(cause error) {
+	now := time.Now()
+	if errors.Is(cause, errSilent) || errors.Is(cause, os.ErrDeadlineExceeded) {
+		l.at.leave(now, l.conn.session.timeout)
+		return
+	}
+	l.at.served(now.Sub(l.since))
+}
+
 // hangUp closes the connection without a word: a farewell of TLS could block on a network that takes nothing any more.
 func (l *line) hangUp() {
+	var ignored error
+	defer l.guardNetwork("hang up", &ignored)
 	if secured, ok := l.raw.(interface{ NetConn() net.Conn }); ok {
 		_ = secured.NetConn().Close()
 	}

@@ -19,7 +19,10 @@ func TestNumbersOfTheLinesOwn(t *testing.T) {
 	require.EqualValues(t, math.MaxInt32, last.ask.Xid)
 	require.Equal(t, ownXids+1, first.ask.Xid)
 	require.Equal(t, ownXids+2, second.ask.Xid)
-	require.Equal(t, queue{{xid: math.MaxInt32}, {xid: ownXids + 1}, {xid: ownXids + 2}}, l.order)
+	for i, xid := range []int32{math.MaxInt32, ownXids + 1, ownXids + 2} {
+		require.Equal(t, xid, l.order[i].xid)
+	}
+	require.Len(t, l.order, 3)
 	require.Len(t, l.pending, 4)
 
 	c.line = nil

@@ -3,6 +3,7 @@ package link
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
@@ -19,11 +20,12 @@ type queue []awaited
 
 type awaited struct {
 	xid       int32
+	sent      time.Time
 	overtaken int // by answers to pings
 }
 
 // asked notes a frame that was written.
-func (q *queue) asked(xid int32) { *q = append(*q, awaited{xid: xid}) }
+func (q *queue) asked(xid int32, now time.Time) { *q = append(*q, awaited{xid: xid, sent: now}) }
 
 // answered takes an answer to a request, which has to be the next one; pings without answers don't count.
 func (q *queue) answered(xid int32) error {
@@ -40,21 +42,22 @@ func (q *queue) answered(xid int32) error {
 	return nil // an answer to nothing is found out elsewhere
 }
 
-// ponged takes an answer to a ping.
-func (q *queue) ponged() error {
+// ponged takes an answer to a ping, and tells when that was sent; the zero time if it answers none.
+func (q *queue) ponged() (sent time.Time, err error) {
 	for i := range *q {
 		if (*q)[i].xid != jute.XidPing {
 			continue
 		}
+		sent = (*q)[i].sent
 		*q = append((*q)[:i], (*q)[i+1:]...)
 		if i == 0 {
-			return nil
+			return sent, nil
 		}
 		first := &(*q)[0]
 		if first.overtaken++; first.overtaken >= overtakings {
-			return fmt.Errorf("%w: xid %d by pings", errOvertaken, first.xid)
+			return sent, fmt.Errorf("%w: xid %d by pings", errOvertaken, first.xid)
 		}
-		return nil
+		return sent, nil
 	}
-	return nil
+	return sent, nil
 }

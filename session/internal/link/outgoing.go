@@ -11,12 +11,14 @@ import (
 )
 
 // Write takes one frame of the library.
-func (l *line) Write(frame []byte) (int, error) {
+func (l *line) Write(frame []byte) (n int, err error) {
+	defer l.guard("writing", &err)
 	if len(frame) < 12 {
 		return 0, errUnexpected
 	}
 	if !l.greeted {
-		return len(frame), l.greet()
+		l.greeted = true
+		return len(frame), nil
 	}
 	xid, op := int32(binary.BigEndian.Uint32(frame[4:])), jute.Op(int32(binary.BigEndian.Uint32(frame[8:])))
 	l.writing.take()
@@ -56,7 +58,7 @@ func (l *line) register(xid int32, op jute.Op) (*request, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if op == jute.OpPing {
-		l.order.asked(jute.XidPing)
+		l.await(jute.XidPing)
 		return nil, nil
 	}
 	if l.dead != nil {
@@ -69,7 +71,7 @@ func (l *line) register(xid int32, op jute.Op) (*request, error) {
 	c.handing = nil
 	r.sent, r.sentAt = true, time.Now()
 	l.pending[xid] = r
-	l.order.asked(xid)
+	l.await(xid)
 	return r, nil
 }
 
@@ -91,12 +93,13 @@ func (l *line) write(frame []byte) error {
 }
 
 // transmit writes to the network. With the writing turn.
-func (l *line) transmit(frame []byte) error {
+func (l *line) transmit(frame []byte) (err error) {
+	defer l.guardNetwork("write", &err)
 	if l.quiet > 0 {
 		if err := l.raw.SetWriteDeadline(time.Now().Add(l.quiet)); err != nil {
 			return err
 		}
 	}
-	_, err := l.raw.Write(frame)
+	_, err = l.raw.Write(frame)
 	return err
 }

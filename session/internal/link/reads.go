@@ -43,6 +43,15 @@ func (c *Conn) Children(path string, watch bool) ([]string, Stat, error) {
 	return r.reply.Names, fromWire(&r.reply.Stat), nil
 }
 
+// Ephemerals are the paths of the session's own ephemeral znodes that begin with prefix. No ACL is looked at. Servers before 3.6 do not know this request.
+func (c *Conn) Ephemerals(prefix string) ([]string, error) {
+	r := &request{op: jute.OpGetEphemerals, path: prefix, size: sizeHeader + sizeText(prefix)}
+	if err := c.direct(r); err != nil {
+		return nil, err
+	}
+	return r.reply.Names, nil
+}
+
 // GetACL reads a znode's ACL.
 func (c *Conn) GetACL(path string) ([]ACL, Stat, error) {
 	var acl []zk.ACL

@@ -32,8 +32,8 @@ type request struct {
 
 // ask carries out one request: call asks the library for it, when it is its turn.
 func (c *Conn) ask(r *request, call func() error) error {
-	if r.size > c.cfg.MaxPacket {
-		return ErrTooLarge
+	if err := c.fits(r.size); err != nil {
+		return err
 	}
 	l, err := c.up()
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *Conn) returned(r *request, err error) error {
 	if unsent {
 		c.handing = nil
 	}
-	sent, alive := r.sent, r.line.dead == nil
+	sent, alive, unanswered := r.sent, r.line.dead == nil, r.unanswered()
 	c.mu.Unlock()
 	if unsent && r.grow == 0 {
 		c.turn.pass()
@@ -114,7 +114,7 @@ func (c *Conn) returned(r *request, err error) error {
 	case !errors.Is(err, errNoAnswer):
 		return err
 	case sent:
-		return ErrNoReply
+		return unanswered
 	case alive:
 		return ErrBadArguments // nothing but the request itself can be the reason
 	default:

@@ -152,6 +152,42 @@ func TestWhatCannotBeSentIsRefusedAtOnce(t *testing.T) {
 	})
 }
 
+// The answers to pings tell that the server has heard of the session, since they were sent.
+func TestHeard(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		began := time.Now()
+		time.Sleep(2*timeout + time.Second)
+		heard, at := told[link.Heard](b.sink)
+		require.Len(b, heard, 6, "one each third of the timeout")
+		for i := range heard {
+			require.WithinRange(b, heard[i].Sent, began, at[i])
+			require.Equal(b, heard[i].Sent, at[i])
+		}
+	})
+}
+
+// A transaction that fails since the server does not know the session any more is no proof of anything, though the answer as a whole is a success.
+func TestATransactionThatTheSessionsEndFailsProvesNothing(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		require.NoError(b, b.Prove("/"))
+		proved, _ := told[link.Proved](b.sink)
+		require.Len(b, proved, 1)
+		require.True(b, proved[0].Write)
+		b.script(func() {
+			b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
+				return jute.Reply{Xid: q.Xid, Results: []jute.Result{{Op: jute.OpError, Err: jute.SessionExpired}}}, true
+			}
+		})
+		require.ErrorIs(b, b.Prove("/"), link.ErrNoReply)
+		_, err := b.Multi([]link.Op{{Kind: link.OpCheck, Path: "/", Version: -1}})
+		require.Error(b, err)
+		proved, _ = told[link.Proved](b.sink)
+		require.Len(b, proved, 1)
+	})
+}
+
 // Only what the leader has answered proves anything; what counts is when it was asked.
 func TestProved(t *testing.T) {
 	proving := map[jute.Op]bool{
@@ -174,6 +210,7 @@ func TestProved(t *testing.T) {
 			}
 			require.Len(b, proved, len(before)+1, op.String())
 			require.Equal(b, sent, proved[len(proved)-1].Sent)
+			require.Equal(b, op != jute.OpSync, proved[len(proved)-1].Write, op.String())
 			require.Equal(b, sent.Add(time.Second), at[len(at)-1])
 		}
 	}, func(f *fake, _ *link.Config) {

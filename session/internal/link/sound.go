@@ -24,6 +24,8 @@ func (l *line) answer(answer jute.Reply, length int) error {
 		return lost
 	case r == nil:
 		return fmt.Errorf("%w: an answer to nothing, xid %d", errMalformed, answer.Xid)
+	case answer.Err == jute.SessionClosedNoAuth:
+		return ErrAuthRequired
 	case undecided(answer.Err):
 		return fmt.Errorf("the server gave up a request: %w", answer.Err)
 	case r.answered != nil:
@@ -67,6 +69,9 @@ func (l *line) check(op jute.Op, length int) error {
 		if err := answer.DecodeBody(jute.NewReader(frame[headerLength:]), op); err != nil {
 			return fmt.Errorf("%w: %w", errMalformed, err)
 		}
+		if err := givenUp(&answer); err != nil {
+			return err
+		}
 		l.held = append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+length), uint32(length)), frame...)
 		return nil
 	case jute.OpGetChildren2, jute.OpGetACL, jute.OpGetData, jute.OpCreate, jute.OpCreateContainer, jute.OpCreateTTL, jute.OpSync:
@@ -87,6 +92,16 @@ func (l *line) check(op jute.Op, length int) error {
 	case jute.OpExists, jute.OpSetData, jute.OpSetACL:
 		if room < statLength {
 			return fmt.Errorf("%w: an answer of %d bytes", errMalformed, length)
+		}
+	}
+	return nil
+}
+
+// givenUp tells of a transaction that failed since the server does not know the session, or no more: the answer as a whole is a success even then.
+func givenUp(answer *jute.Reply) error {
+	for _, part := range answer.Results {
+		if undecided(part.Err) {
+			return fmt.Errorf("the server gave up a transaction: %w", part.Err)
 		}
 	}
 	return nil

@@ -107,7 +107,7 @@ func TestB68_WatchesAreArmedAgainBeforeUp(t *testing.T) {
 		events := b.sink.all()
 		require.IsType(b, link.Down{}, events[1])
 		require.Equal(b, []link.Event{
-			link.Up{SessionID: 7, Timeout: timeout, Server: "a:1"},
+			link.Up{SessionID: 7, Timeout: timeout, Server: "a:1", Address: "a:1", Asked: last[link.Up](b.sink).Asked},
 			link.Fired{Type: link.NodeDataChanged, Path: "/data"},
 			link.Fired{Type: link.NodeCreated, Path: "/absent"},
 		}, events[2:])

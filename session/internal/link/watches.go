@@ -1,6 +1,10 @@
 package link
 
-import "github.com/troupe-go/troupe/internal/jute"
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
 
 // watchTable is what the server watches for this session: what has to be armed again on the next connection.
 //
@@ -46,6 +50,28 @@ func (t watchTable) fired(ev jute.Event) {
 			delete(t, watched{kind, ev.Path})
 		}
 	}
+}
+
+// remove notes that a request to remove watches is about to be sent. Whatever becomes of it, they are not armed again.
+func (t watchTable) remove(path string, kind int32) {
+	for _, k := range watchesOf(kind) {
+		delete(t, watched{k, path})
+	}
+}
+
+func (t watchTable) has(path string, kind int32) bool {
+	return slices.ContainsFunc(watchesOf(kind), func(k watchKind) bool {
+		_, has := t[watched{k, path}]
+		return has
+	})
+}
+
+// watchesOf are the watches of which servers keep one of a kind.
+func watchesOf(kind int32) []watchKind {
+	if kind == childWatches {
+		return []watchKind{watchBrood}
+	}
+	return []watchKind{watchData, watchBirth}
 }
 
 // watchBatch is how large a request for re-arming gets at most: small enough to be dealt with between two pings.

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"errors"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -16,6 +17,9 @@ func (c *Conn) Create(path string, data []byte, mode Mode, ttl time.Duration, ac
 	call := func() (string, error) { return c.zk.Create(path, data, int32(mode), rights) }
 	switch mode {
 	case Container:
+		if c.lacksContainers() {
+			return "", ErrUnsupported
+		}
 		r.op = jute.OpCreateContainer
 		call = func() (string, error) { return c.zk.CreateContainer(path, data, int32(mode), rights) }
 	case TTL, SequentialTTL:
@@ -27,10 +31,22 @@ func (c *Conn) Create(path string, data []byte, mode Mode, ttl time.Duration, ac
 		made, err = call()
 		return err
 	})
+	if mode == Container && r.line != nil && !errors.Is(err, ErrNotSent) && !errors.Is(err, ErrEnded) { // it was sent
+		c.mu.Lock()
+		c.containers.learn(err)
+		c.mu.Unlock()
+	}
 	if err != nil {
 		return "", err
 	}
 	return made, nil
+}
+
+// lacksContainers: the servers don't know containers, which is remembered: those that hang up at them would do so each time.
+func (c *Conn) lacksContainers() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.containers.lacking
 }
 
 // Set replaces a znode's data if it has this version; -1 stands for any.
@@ -137,4 +153,14 @@ func fromACL(acl []zk.ACL) []ACL {
 		all[i] = ACL{Perms: Perms(a.Perms), Scheme: a.Scheme, ID: a.ID}
 	}
 	return all
+}
+
+// Prove has a quorum of the servers agree to a transaction that changes nothing: the check of a znode. A leader that was deposed can't answer it, as it can a
+// sync. What the check finds is of no interest: one that fails takes a quorum too.
+func (c *Conn) Prove(path string) error {
+	r := &request{
+		op: jute.OpMulti, size: Size(Op{Kind: OpCheck, Path: path}),
+		ask: jute.Request{Ops: []jute.Request{{Op: jute.OpCheck, Path: path, Version: -1}}},
+	}
+	return c.direct(r)
 }

@@ -1,0 +1,109 @@
+package host
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// Site is where in the application something was asked for; 0: not known.
+type Site uintptr
+
+// Caller is the call of the function that calls Caller. It costs one frame; what that is called is looked up when it is printed.
+func Caller() Site {
+	var pc [1]uintptr
+	runtime.Callers(3, pc[:])
+	return Site(pc[0])
+}
+
+// String is the file and the line.
+func (s Site) String() string {
+	frame, _ := runtime.CallersFrames([]uintptr{uintptr(s)}).Next()
+	if frame.File == "" {
+		return "an unknown place"
+	}
+	return frame.File + ":" + strconv.Itoa(frame.Line)
+}
+
+// Asked is who wants a possession.
+type Asked struct {
+	At Site
+
+	// Lasts: to have it for long is nothing to warn of, since it ends with a function, or is meant to last.
+	Lasts bool
+}
+
+// holders are the possessions that stand in this process, by the absolute path of their line. It tells those who wait in vain that they wait for themselves.
+var holders = struct {
+	mu     sync.Mutex
+	byLine map[string][]*Possession
+}{byLine: make(map[string][]*Possession)}
+
+// keep notes a possession until it ends, and warns when it blocks others for long: on offer and never received, or held and forgotten.
+func (h *host[P]) keep(p *Possession) {
+	holders.mu.Lock()
+	holders.byLine[p.line] = append(holders.byLine[p.line], p)
+	holders.mu.Unlock()
+	if h.cfg.WarnAfter > 0 && (p.offered || !p.asked.Lasts) {
+		p.warning.Store(time.AfterFunc(h.cfg.WarnAfter, func() { h.warn(p) }))
+	}
+	if p.Err() != nil { // it ended meanwhile
+		p.drop()
+	}
+}
+
+// drop is called when the possession has ended.
+func (p *Possession) drop() {
+	if t := p.warning.Load(); t != nil {
+		t.Stop()
+	}
+	holders.mu.Lock()
+	defer holders.mu.Unlock()
+	left := slices.DeleteFunc(holders.byLine[p.line], func(q *Possession) bool { return q == p })
+	if holders.byLine[p.line] = left; len(left) == 0 {
+		delete(holders.byLine, p.line)
+	}
+}
+
+// warn says that a possession stands for long.
+func (h *host[P]) warn(p *Possession) {
+	log := h.cfg.Session.Logger().With("kind", h.cfg.Kind, "path", h.cfg.Path, "asked", p.asked.At.String(), "for", h.cfg.WarnAfter)
+	switch {
+	case p.Err() != nil:
+	case p.offered && !p.received.Load():
+		log.Warn("what was won waits to be received, and nobody else gets it")
+	case !p.asked.Lasts:
+		log.Warn("held for long, perhaps forgotten, and nobody else gets it")
+	}
+}
+
+// heldError is why somebody waited in vain, if that is this process itself.
+type heldError struct {
+	error
+	by string
+}
+
+func (e *heldError) Error() string { return e.error.Error() + ": " + e.by }
+
+func (e *heldError) Unwrap() error { return e.error }
+
+// inVain adds to the end of a wait who in this process has what was waited for.
+func inVain(cause error, s *session.Session, path string) error {
+	holders.mu.Lock()
+	defer holders.mu.Unlock()
+	for _, p := range holders.byLine[s.Path(path)] {
+		if p.Session().Beside(s) {
+			had := "held"
+			if p.offered && !p.received.Load() {
+				had = "won, and not received,"
+			}
+			return &heldError{cause, fmt.Sprintf("%s in this process for %v, asked for at %v", had, time.Since(p.since).Round(time.Millisecond), p.asked.At)}
+		}
+	}
+	return cause
+}

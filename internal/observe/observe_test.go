@@ -1,0 +1,100 @@
+package observe_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/observe"
+)
+
+// A panic in a call beside the actor is the actor's.
+func TestACallThatPanicsRestartsTheObservation(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		calls, answers := 0, make(chan int, 1)
+		observe.Run(w.Context(), observe.Spec{Session: w.s, Kind: "test", Path: "/a", Ended: func(error) { close(answers) }, Begin: func(o *observe.Turn) {
+			observe.Ask(o.Context(), o, func(context.Context) int {
+				if calls++; calls < 3 {
+					panic("on purpose")
+				}
+				return calls
+			}, func(n int) { answers <- n; o.End() })
+		}})
+		require.Equal(w, 3, <-answers)
+		_, open := <-answers
+		require.False(w, open)
+	})
+}
+
+// An observation that takes its time keeps what feeds it waiting: nothing piles up in its mailbox.
+func TestWhatFeedsAnObservationWaitsForIt(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ctx, cancel := context.WithCancel(w.Context())
+		states, busy := make(chan int), make(chan struct{})
+		observe.Run(ctx, observe.Spec{Session: w.s, Kind: "test", Path: "/a", Ended: func(error) {}, Begin: func(o *observe.Turn) {
+			observe.Each(o.Context(), o, states, func(int, bool) { <-busy })
+		}})
+		states <- 1
+		synctest.Wait()
+		select {
+		case states <- 2:
+			require.Fail(w, "taken while the first is dealt with")
+		case <-time.After(time.Minute):
+		}
+		close(busy)
+		states <- 2
+		cancel()
+		synctest.Wait()
+		select {
+		case states <- 3:
+			require.Fail(w, "taken when it is over")
+		case <-time.After(time.Minute):
+		}
+	})
+}
+
+// What comes late for a stage that is over is not taken, nor what comes for an incarnation that is.
+func TestWhatComesTooLateIsNotTaken(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ctx, prod := observe.WithProd(w.Context())
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		var begun, taken atomic.Int32
+		observe.Run(ctx, observe.Spec{Session: w.s, Kind: "test", Path: "/a", Ended: func(error) {}, Begin: func(o *observe.Turn) {
+			stage, leave := context.WithCancel(o.Context())
+			observe.After(stage, o, time.Second, func() { taken.Add(1) })
+			observe.After(o.Context(), o, time.Second, func() { taken.Add(10) })
+			if begun.Add(1) == 2 {
+				leave()
+			}
+			w.Cleanup(leave)
+		}})
+		synctest.Wait()
+		prod.Do(func() { panic("on purpose") })
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.EqualValues(w, 2, begun.Load())
+		require.EqualValues(w, 10, taken.Load())
+	})
+}
+
+// A session that is closed ends what is observed on it, at once if it is closed already.
+func TestObservationsEndWithTheirSession(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		ended := make(chan error, 2)
+		spec := observe.Spec{Session: w.s, Kind: "test", Path: "/a", Ended: func(err error) { ended <- err }, Begin: func(*observe.Turn) {}}
+		observe.Run(w.Context(), spec)
+		require.NoError(w, w.s.Close(w.Context()))
+		require.NoError(w, <-ended)
+		observe.Run(w.Context(), spec)
+		require.NoError(w, <-ended)
+	})
+}

@@ -1,0 +1,67 @@
+package owner_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/owner"
+	"github.com/troupe-go/troupe/recipe"
+)
+
+func inquiry() *owner.Inquiry {
+	return owner.New(func(data []byte) bool { return string(data) == "who" })
+}
+
+func seen(data string, czxid int64, version int32) recipe.Seen {
+	return recipe.Seen{Exists: true, Data: []byte(data), Stat: recipe.Stat{Czxid: czxid, Version: version, Owner: 7}}
+}
+
+func put(version int32) recipe.Transacted {
+	return recipe.Transacted{Results: []recipe.Result{{Stat: recipe.Stat{Version: version}}}}
+}
+
+func TestAnOwnerThatAnswersLives(t *testing.T) {
+	t.Parallel()
+	q := inquiry()
+	require.Equal(t, owner.Ask, q.Saw(seen("x", 5, 0)))
+	require.Equal(t, owner.Wait, q.Saw(seen("x", 5, 0)), "the question is on its way")
+	q.Put(put(1))
+	require.Equal(t, owner.Wait, q.Saw(seen("who", 5, 1)))
+	require.Equal(t, owner.Wait, q.Saw(seen("who", 5, 2)), "somebody else asks, too")
+	require.Equal(t, owner.Alive, q.Saw(seen("x", 5, 3)))
+}
+
+func TestOneThatDoesNotIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	q := inquiry()
+	require.Equal(t, owner.Ask, q.Saw(seen("x", 5, 0)))
+	q.Put(put(1))
+	require.Equal(t, owner.Wait, q.Saw(seen("who", 5, 1)))
+	require.Equal(t, owner.Gone, q.Saw(recipe.Seen{}))
+	require.Equal(t, owner.Ask, q.Saw(seen("y", 9, 0)), "its successor was not asked")
+}
+
+// A question that met a change was not put: what is there then is no answer.
+func TestAQuestionThatWasNotPut(t *testing.T) {
+	t.Parallel()
+	q := inquiry()
+	require.Equal(t, owner.Ask, q.Saw(seen("x", 5, 0)))
+	q.Put(recipe.Transacted{Code: recipe.BadVersion})
+	require.Equal(t, owner.Ask, q.Saw(seen("z", 5, 1)))
+	q.Put(recipe.Transacted{Code: recipe.Unknown})
+	require.Equal(t, owner.Ask, q.Saw(seen("who", 5, 2)))
+	q.Put(put(3))
+	require.Equal(t, owner.Alive, q.Saw(seen("x", 5, 4)))
+}
+
+func TestOneThatMayNotBeAskedIsAnothers(t *testing.T) {
+	t.Parallel()
+	q := inquiry()
+	require.Equal(t, owner.Alive, q.Saw(recipe.Seen{Code: recipe.Refused, Err: errors.New("no rights")}))
+	require.Equal(t, owner.Alive, q.Saw(recipe.Seen{Exists: true, Stat: recipe.Stat{Czxid: 5}}), "no session's")
+	require.Equal(t, owner.Ask, q.Saw(seen("x", 5, 0)))
+	q.Put(recipe.Transacted{Code: recipe.Refused, Err: errors.New("no rights")})
+	require.Equal(t, owner.Alive, q.Saw(seen("x", 5, 0)))
+}

@@ -1,0 +1,37 @@
+package presence_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/presence"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// What may not be read stands, on each version.
+func TestOfWhatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, version := range zktest.Versions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				z := zktest.Start(t, zktest.WithVersion(version))
+				s, err := session.Open(t.Context(), z.Hosts(), session.WithDialer(z.Dialer()))
+				require.NoError(t, err)
+				_, err = s.Create(t.Context(), "/a", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
+				require.NoError(t, err)
+				for path, want := range map[string]bool{"/a": true, "/b": false} {
+					stands, err := presence.Of(t.Context(), s, path)
+					require.NoError(t, err)
+					require.Equal(t, want, stands, path)
+				}
+				require.NoError(t, s.Close(t.Context()))
+				_, err = presence.Of(t.Context(), s, "/a")
+				require.ErrorIs(t, err, session.ErrClosed)
+			})
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package session_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// A clock steps, somebody asks, and it steps back before anything else has noticed: the answer does not become true again, and the possession is over.
+func TestValidStaysFalseWhenAClockStepsBack(t *testing.T) {
+	t.Parallel()
+	for name, step := range map[string]time.Duration{"ahead": time.Hour, "a little": timeout / 9, "back": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open(session.WithTimeout(timeout))
+				t := w.seat(s)
+				h := t.hold(w, 1, "/line")
+				steady(w, s)
+				t.told()
+				session.ShiftWall(s, step)
+				require.False(w, h.Valid())
+				session.ShiftWall(s, -step)
+				require.False(w, h.Valid(), "it was said to be over")
+				synctest.Wait()
+				<-h.Done()
+				require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+				require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
+				again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
+				require.NoError(w, err)
+				require.True(w, again.Valid())
+				require.False(w, h.Valid())
+			})
+		})
+	}
+}
+
+// The machine slept, or its clock was set: Done closes at once, also if nobody asks for Valid.
+func TestDoneClosesAtOnceWhenAClockJumps(t *testing.T) {
+	t.Parallel()
+	for name, jump := range map[string]func(*session.Session){
+		"the wall clock":          func(s *session.Session) { session.ShiftWall(s, time.Hour) },
+		"the wall clock, back":    func(s *session.Session) { session.ShiftWall(s, -time.Hour) },
+		"the wall clock, a bit":   func(s *session.Session) { session.ShiftWall(s, timeout*3/4) },
+		"the monotonic clock too": func(s *session.Session) { session.ShiftMono(s, time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open(session.WithTimeout(timeout))
+				h := w.seat(s).hold(w, 1, "/line")
+				steady(w, s)
+				time.Sleep(timeout / 50)
+				jump(s)
+				jumped := time.Now()
+				<-h.Done()
+				require.LessOrEqual(w, time.Since(jumped), 100*time.Millisecond)
+				require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+			})
+		})
+	}
+}
+
+// asking is a log handler that asks the session how it stands, as one that adds that to each record does.
+type asking struct {
+	slog.Handler
+	s **session.Session
+}
+
+func (a asking) Enabled(context.Context, slog.Level) bool { return true }
+
+func (a asking) Handle(context.Context, slog.Record) error {
+	if *a.s != nil {
+		_ = (*a.s).Status()
+	}
+	return nil
+}
+
+func (a asking) WithAttrs([]slog.Attr) slog.Handler { return a }
+func (a asking) WithGroup(string) slog.Handler      { return a }
+
+// Nothing is logged while the session is locked: a handler may ask it for its status. Here the timeout that is negotiated leaves nothing of trust, which is logged,
+// and so is the rest of a life with all sorts of trouble.
+func TestALogHandlerMayAskForTheStatus(t *testing.T) {
+	inBubble(t, func(w *world) {
+		var s *session.Session
+		made := w.session(session.WithTimeout(time.Minute), session.WithTrustMargin(30*time.Second), session.WithLogger(slog.New(asking{s: &s})))
+		s = made
+		require.NoError(w, s.Connect(w.ctx))
+		t := w.seat(s)
+		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+		_, err := t.Hold(1, j.Path, 1, nil)
+		require.ErrorIs(w, err, session.ErrUntrusted, "the margin is all")
+		w.srv.Disconnect(id(s))
+		time.Sleep(timeout)
+		w.srv.Expire(id(s))
+		time.Sleep(timeout)
+		heal := w.srv.Partition(id(s))
+		time.Sleep(2 * timeout)
+		heal()
+		time.Sleep(timeout)
+		require.Greater(w, s.Status().Epoch, uint64(2))
+	}, zktest.WithTick(time.Second), zktest.WithSessionTimeouts(time.Second, timeout))
+}

@@ -1,0 +1,201 @@
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// hangsUp lets the servers hang up at the requests that match, as servers do at what they don't know and at what is too large for them.
+func (w *world) hangsUp(at func(r *zktest.Request) bool) (times func() int) {
+	n := 0
+	w.intercept(func(r *zktest.Request) zktest.Verdict {
+		if !at(r) {
+			return zktest.Pass
+		}
+		n++
+		return zktest.CutBefore
+	})
+	return func() (all int) {
+		w.script(func() { all = n })
+		return all
+	}
+}
+
+// ZooKeeper before 3.5.3 doesn't know containers, and hangs up. That is found out twice, remembered for the epoch, and parents are made persistent.
+func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
+	inBubble(t, func(w *world) {
+		times := w.hangsUp(func(r *zktest.Request) bool { return r.Op == zktest.OpCreateContainer })
+		s := w.open()
+		t := w.seat(s)
+		require.NoError(w, t.join(w, 1, session.Join{Parent: "/a/b/line", Name: "lock-"}).Err)
+		require.NoError(w, t.join(w, 1, session.Join{Parent: "/c/d/line", Name: "lock-"}).Err)
+		require.LessOrEqual(w, times(), 2)
+		_, stat, err := s.Get(w.ctx, "/c/d/line")
+		require.NoError(w, err)
+		require.Zero(w, stat.EphemeralOwner, "not persistent")
+		_, err = s.Create(w.ctx, "/container", nil, session.Container())
+		require.ErrorIs(w, err, session.ErrUnsupported)
+	})
+}
+
+// A request at which servers hang up is asked three times, with pauses, and ends with an error that says so. The session goes on.
+func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		op  zktest.Op
+		ask func(w *world, s *session.Session, t *seat) error
+	}{
+		"joining": {zktest.OpCreate2, func(w *world, s *session.Session, t *seat) error {
+			return t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err
+		}},
+		"ensuring": {zktest.OpCreate, func(w *world, s *session.Session, t *seat) error {
+			return wait(w, func(done func(error)) { t.Ensure(1, "/line/bad", false, nil, done) })
+		}},
+		"reading":  {zktest.OpGetData, func(w *world, s *session.Session, t *seat) error { return t.read(w, 1, "/line/bad", false).Err }},
+		"watching": {zktest.OpGetData, func(w *world, s *session.Session, t *seat) error { return t.read(w, 1, "/line/bad", true).Err }},
+		"of the application": {zktest.OpGetData, func(w *world, s *session.Session, t *seat) error {
+			_, _, err := s.Get(w.ctx, "/line/bad")
+			return err
+		}},
+		"protected": {zktest.OpCreate, func(w *world, s *session.Session, t *seat) error {
+			_, err := s.Create(w.ctx, "/line/bad", nil, session.Protected())
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open(session.WithRetry(session.RetryTimes(3))) // which governs the application's reads
+				_, err := s.Create(w.ctx, "/line", nil)
+				require.NoError(w, err)
+				times := w.hangsUp(func(r *zktest.Request) bool {
+					return strings.HasPrefix(r.Path, "/line/") && (r.Op == c.op || r.Op == zktest.OpCreate)
+				})
+				t := w.seat(s)
+				begun := time.Now()
+				require.ErrorIs(w, c.ask(w, s, t), session.ErrHungUp)
+				require.LessOrEqual(w, times(), 5)
+				require.Less(w, time.Since(begun), 5*time.Second)
+				_, err = s.Create(w.ctx, "/other", nil)
+				require.NoError(w, err)
+				before := times()
+				time.Sleep(time.Hour)
+				require.Equal(w, before, times(), "it is still asked")
+				require.Empty(w, w.ephemerals(id(s)))
+			})
+		})
+	}
+}
+
+// Servers take less than the session was told. What is too large for them is found out, and refused before it is sent.
+func TestARequestThatIsTooLargeForTheServersIsFoundOut(t *testing.T) {
+	inBubble(t, func(w *world) {
+		handshakes := 0
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpConnect {
+				handshakes++
+			}
+			return zktest.Pass
+		})
+		s := w.open()
+		_, err := s.Create(w.ctx, "/a", make([]byte, 2000))
+		require.NoError(w, err)
+		for range 3 {
+			_, err = s.Set(w.ctx, "/a", make([]byte, 30_000), -1)
+			require.ErrorIs(w, err, session.ErrUnknownOutcome)
+		}
+		_, _, err = s.Get(w.ctx, "/a")
+		require.NoError(w, err)
+		before := 0
+		w.script(func() { before = handshakes })
+		_, err = s.Set(w.ctx, "/a", make([]byte, 30_000), -1)
+		require.ErrorIs(w, err, session.ErrTooLarge)
+		require.ErrorContains(w, err, "jute.maxbuffer")
+		_, err = s.Set(w.ctx, "/a", make([]byte, 9_000), -1)
+		require.NoError(w, err)
+		joined := w.seat(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-", Data: make([]byte, 40_000)})
+		require.ErrorIs(w, joined.Err, session.ErrTooLarge)
+		w.script(func() { require.Equal(w, before, handshakes, "it was sent") })
+		require.EqualValues(w, 1, s.Status().Epoch)
+	}, zktest.WithMaxPacket(10_000))
+}
+
+// A server answers everything with "authenticate first", and hangs up. The session says why, does not storm, and closes at once.
+func TestAServerThatInsistsOnAuthentication(t *testing.T) {
+	var log bytes.Buffer
+	inBubble(t, func(w *world) {
+		handshakes := 0
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpConnect {
+				handshakes++
+				return zktest.Pass
+			}
+			return zktest.Fail(zktest.ErrAuthRequired)
+		})
+		s := w.session(session.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+		defer cancel()
+		err := s.Connect(ctx)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.ErrorIs(w, err, session.ErrAuthRequired)
+		w.script(func() { require.Less(w, handshakes, 90) })
+		begun := time.Now()
+		require.NoError(w, s.Close(w.ctx), "nothing was ever done in its ZooKeeper session")
+		require.Zero(w, time.Since(begun))
+		synctest.Wait()
+		require.Equal(w, 1, strings.Count(log.String(), "level=WARN"), log.String())
+		require.Contains(w, log.String(), "insists on authentication")
+	})
+}
+
+// So does one that begins to insist when there is a session already. What that has standing can't be taken away, and Close says so, at once.
+func TestAServerThatComesToInsistOnAuthentication(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpConnect {
+				return zktest.Pass
+			}
+			return zktest.Fail(zktest.ErrAuthRequired)
+		})
+		time.Sleep(time.Minute)
+		begun := time.Now()
+		require.ErrorIs(w, s.Close(w.ctx), session.ErrAuthRequired)
+		require.Zero(w, time.Since(begun))
+	})
+}
+
+// A request that is under way whenever the connection goes, at somebody else's request that is too large, is not taken for the reason.
+func TestWhoStandsByIsNotBlamed(t *testing.T) {
+	inBubble(t, func(w *world) {
+		held := 0
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpGetData && r.Path == "/innocent" && held < 3 {
+				held++
+				return zktest.DropRequest // and so it is under way when the connection goes
+			}
+			return zktest.Pass
+		})
+		s := w.open()
+		_, err := s.Create(w.ctx, "/a", nil)
+		require.NoError(w, err)
+		t, innocent := w.seat(s), make(chan error, 1)
+		t.Read(1, "/innocent", false, func(seen session.Seen) { innocent <- seen.Err })
+		for range 3 {
+			time.Sleep(50 * time.Millisecond)
+			_, err = s.Set(w.ctx, "/a", make([]byte, 30_000), -1)
+			require.ErrorIs(w, err, session.ErrUnknownOutcome)
+		}
+		require.NoError(w, <-innocent)
+		w.script(func() { require.Equal(w, 3, held) })
+	}, zktest.WithMaxPacket(10_000))
+}

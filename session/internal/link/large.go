@@ -1,0 +1,101 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// large is what is known of the size of requests at which servers hang up, as they do, without a word, at those above their jute.maxbuffer. A request that is
+// larger than all that were answered, and at which a connection was hung up that had answered others, is suspected. After three in a row what is as large is
+// refused without being sent; for a while only, since the network may have been to blame. Under the Conn's mu.
+type large struct {
+	answered int       // the largest that was
+	suspect  int       // the smallest that was suspected; 0: none
+	times    int       // how often one was
+	until    time.Time // when what is as large is sent again
+}
+
+const (
+	smallEnough = 1 << 10 // for any server
+	suspicions  = 3
+	refusal     = time.Minute
+)
+
+// took notes a request that was answered.
+func (g *large) took(size int) {
+	g.answered = max(g.answered, size)
+	if g.suspect > 0 && size >= g.suspect {
+		g.suspect, g.times, g.until = 0, 0, time.Time{}
+	}
+}
+
+// suspects notes a request at which the server may have hung up; false if its size is no reason.
+func (g *large) suspects(size int, now time.Time) bool {
+	if size <= max(smallEnough, g.answered) {
+		return false
+	}
+	if g.suspect == 0 || size < g.suspect {
+		g.suspect = size
+	}
+	if g.times++; g.times >= suspicions {
+		g.until = now.Add(refusal)
+	}
+	return true
+}
+
+// refuses is the error of a request that is too large by all that is known.
+func (g *large) refuses(size int, now time.Time) error {
+	if g.suspect == 0 || size < g.suspect || !now.Before(g.until) {
+		return nil
+	}
+	return fmt.Errorf("%w: %d bytes; the server hung up %d times at requests of %d bytes and more, and answered others: "+
+		"compare its jute.maxbuffer with WithMaxPacket", ErrTooLarge, size, g.times, g.suspect)
+}
+
+// blame looks, when a line is lost, for a request that may be why. A server that fell silent did not hang up at anything. Under mu.
+func (l *line) blame(cause error) {
+	c := l.conn
+	if !l.useful || c.closing || c.cause != nil || errors.Is(cause, errSilent) || errors.Is(cause, os.ErrDeadlineExceeded) {
+		return
+	}
+	largest := 0
+	for _, r := range l.pending {
+		largest = max(largest, r.size)
+	}
+	l.cutOff = true
+	if c.large.suspects(largest, time.Now()) {
+		l.blamed = largest
+	}
+}
+
+// unanswered is the error of a request that was sent and got no answer. Where the size of another one is the likely reason, this one only stood by. With the
+// Conn's mu, or when the line is gone, which changes nothing any more.
+func (r *request) unanswered() error {
+	switch l := r.line; {
+	case !l.cutOff || r.size < l.blamed:
+		return ErrNoReply
+	case l.blamed > 0:
+		return errCutOffLarge
+	default:
+		return errCutOff
+	}
+}
+
+// fits is nil for a request that is small enough to be sent.
+func (c *Conn) fits(size int) error {
+	if size > c.cfg.MaxPacket {
+		return ErrTooLarge
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.large.refuses(size, time.Now())
+}
+
+// Blamed is why requests are refused that are as large as some at which servers hung up; nil if none are.
+func (c *Conn) Blamed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.large.refuses(c.large.suspect, time.Now())
+}
