@@ -18,6 +18,7 @@ import (
 type Coordinator struct {
 	session *session.Session
 	path    string
+	guid    string
 	root    pact.Root
 	peers   bool
 	host    *host.Host
@@ -35,11 +36,12 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{session: s, path: path, root: pact.Root(path), peers: o.peers, txs: map[uint64]*Tx{}}
-	guid := string(znode.NewGUID())
+	c := &Coordinator{session: s, path: path, guid: string(znode.NewGUID()), root: pact.Root(path), peers: o.peers, txs: map[uint64]*Tx{}}
 	c.host, err = host.New(host.Config{
 		Session: s, Kind: "twopc", Path: path,
-		Machine:  func() recipe.Machine { return pact.NewCoordinator(c.root, guid, o.timeout.Milliseconds()) },
+		Machine: func() recipe.Machine {
+			return pact.NewCoordinator(c.root, c.guid, o.timeout.Milliseconds()).Retain(o.most, o.age.Milliseconds()).Limit(o.limit)
+		},
 		Standing: c.standing,
 		Perform:  c.perform,
 		Ended:    c.ended,
@@ -55,10 +57,17 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 // one, none twice.
 //
 // ctx bounds the wait for the beginning, not the transaction. If it ends first, the transaction is withdrawn: it does not begin, or it is aborted. Errors:
-// what is wrong with an argument; [ErrInUse]; session.ErrTooLarge, if payload and sites are more than one request may hold; session.ErrClosed.
+// what is wrong with an argument; [ErrInUse]; [ErrFinished]; [ErrBusy]; session.ErrTooLarge, if payload and sites are more than one request may hold;
+// session.ErrClosed; [ErrGone], if the answer was lost for so long that it can't be known any more whether it had begun.
+//
+// What has once begun is never begun again by itself: if the answer is lost, and the transaction is decided, acknowledged by every site and recovered by
+// another coordinator before this one can look, the Tx that is returned has that outcome.
 func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, sites ...string) (*Tx, error) {
 	const op = "begin"
 	err := checkName("id", id)
+	if err == nil && len(id) > longestID {
+		err = fmt.Errorf("id: %d bytes are more than %d", len(id), longestID)
+	}
 	if err == nil {
 		err = checkSites(sites)
 	}
@@ -86,15 +95,16 @@ func (c *Coordinator) enter(t *Tx) {
 	told := c.host.Tell(t.wish(false))
 	c.mu.Unlock()
 	if !told {
-		c.drop(t)
+		c.drop(t.n)
 		t.refuse(session.ErrClosed)
 	}
 }
 
-func (c *Coordinator) drop(t *Tx) {
+// drop takes a transaction off the record.
+func (c *Coordinator) drop(n uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.txs, t.n)
+	delete(c.txs, n)
 }
 
 func (c *Coordinator) tx(n uint64) *Tx {
@@ -133,13 +143,15 @@ func (c *Coordinator) standing() []recipe.Event {
 // perform hands the machine's news to the transactions. It is called by the actor.
 func (c *Coordinator) perform(e recipe.Effect) {
 	switch e := e.(type) {
+	case pact.Sent:
+		c.sent(e)
 	case pact.Begun:
-		c.tx(e.N).begun("", nil)
+		c.tx(e.N).begun()
 	case pact.Adopted:
-		c.tx(e.N).begun(e.GUID, e.Sites)
+		c.tx(e.N).taken(e)
 	case pact.Refused:
 		t := c.tx(e.N)
-		c.drop(t)
+		c.drop(e.N)
 		if errors.Is(e.Err, pact.ErrWithdrew) { // by Close, if anybody still waits
 			e.Err = session.ErrClosed
 		}
@@ -147,22 +159,35 @@ func (c *Coordinator) perform(e recipe.Effect) {
 	case pact.Voted:
 		c.tx(e.N).votes.Send(Vote(e.Vote))
 	case pact.Decided:
-		c.tx(e.N).decide(Outcome(e.Outcome), e.By, e.Reason)
+		c.tx(e.N).decide(e)
 	case pact.Failed:
 		t := c.tx(e.N)
-		c.drop(t)
+		c.drop(e.N)
 		t.finish(failed("transaction", t.path(), e.Err))
 	case pact.Over:
-		c.drop(c.tx(e.N))
+		t := c.tx(e.N)
+		c.drop(e.N)
+		t.decidedAlone()
+	case pact.Settled:
+		t := c.tx(e.N)
+		c.drop(e.N)
+		t.settled(e.Err)
 	}
+}
+
+func (c *Coordinator) sent(e pact.Sent) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.txs[e.N].floor = e.Floor
 }
 
 // ended: whoever waits learns that nothing will come.
 func (c *Coordinator) ended(err error) {
 	for _, t := range c.inOrder() {
-		c.drop(t)
+		c.drop(t.n)
 		t.refuse(err)
 		t.finish(failed("transaction", t.path(), err))
+		t.settled(err)
 	}
 }
 
@@ -172,7 +197,8 @@ func (c *Coordinator) Done() <-chan struct{} { return c.host.Done() }
 // Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else the cause.
 func (c *Coordinator) Err() error { return c.host.Err() }
 
-// Close aborts what is undecided and returns when ZooKeeper has confirmed all that was under way. If ctx ends first its cause is returned; what is
+// Close aborts what is undecided and returns when ZooKeeper has confirmed all that was under way, acknowledgements included. Outcomes that were not
+// acknowledged are kept for [Coordinator.Recover]. If ctx ends first its cause is returned; what is
 // undecided then is aborted by its sites, which see this coordinator gone. It is idempotent.
 func (c *Coordinator) Close(ctx context.Context) error {
 	return failed("close", c.path, c.host.Close(ctx))

@@ -33,6 +33,7 @@ func cost(w *world, n int, form ...twopc.Option) (requests, events int) {
 		}
 		within(w, time.Second, tx.Decided())
 		synctest.Wait()
+		require.NoError(w, tx.Ack(w.Context()))
 		for _, p := range open {
 			require.NoError(w, p.Ack(w.Context()))
 		}
@@ -59,7 +60,7 @@ func TestCosts(t *testing.T) {
 			requests, events := cost(w, n)
 			t.Logf("%d sites, the coordinator decides: %d requests, %d watch events", n, requests, events)
 			require.LessOrEqual(w, requests, 12*n+8) // which of two looks comes first makes a request or two
-			require.LessOrEqual(w, events, 4*n+1)
+			require.LessOrEqual(w, events, 3*n+1)
 		})
 		inBubble(t, func(w *world) {
 			requests, events := cost(w, n, twopc.WithPeerDecision())

@@ -3,7 +3,9 @@
 //	transfers, err := twopc.NewCoordinator(sess, "/pay/transfers")     // one process
 //	…
 //	tx, err := transfers.Begin(ctx, "t-4711", order, "ledger", "stock")
-//	<-tx.Done()                                                        // tx.Outcome(): Committed or Aborted
+//	<-tx.Decided()                                                     // tx.Outcome(): Committed or Aborted
+//	note(tx.ID(), tx.Outcome())                                        // durably
+//	err = tx.Ack(ctx)                                                  // not recovered any more
 //
 //	ledger, err := twopc.NewSite(sess, "/pay/transfers", "ledger")     // another
 //	for p := range ledger.Proposals() {
@@ -24,7 +26,9 @@
 //   - Committed only if every site voted to commit: the transaction that decides checks every vote in ZooKeeper itself.
 //   - A vote is a promise: it is written once and never changed. A site's own later vote to abort is refused, also after a restart.
 //   - Votes and decisions are durable. Kill the coordinator or any site at any step, restart it, and the transaction goes on: sites are offered what they have
-//     not acknowledged, coordinators get theirs from [Coordinator.Recover].
+//     not acknowledged, coordinators get theirs from [Coordinator.Recover], also decided ones.
+//   - Where two coordinators have a transaction, since one recovered it while the other lived on, both learn its outcome, whichever acknowledges it first.
+//   - A transaction that has begun never begins again by itself, also if the answer to [Coordinator.Begin] is lost and it is long over when that is noticed.
 //   - No site waits in doubt for a dead coordinator: the sites abort what it left undecided, and what all have voted for is committed if the peers
 //     decide ([WithPeerDecision]).
 //   - When everybody has acknowledged, nothing is left in ZooKeeper.
@@ -32,7 +36,8 @@
 // It aborts early: on the first vote to abort, which decides by itself; when a site dies that has not voted; when the time for the votes is up.
 //
 // What it does not: it cannot make a site carry out what it promised. A site that voted to commit has to be able to, also after a crash. And a site that never
-// comes back never acknowledges: its transactions stay until somebody takes them away.
+// comes back never acknowledges: its transactions stay until somebody takes them away. What only a coordinator does not acknowledge is swept, by age and by
+// number ([WithRetention]).
 //
 // # The states of a transaction
 //

@@ -75,7 +75,10 @@ func Example() {
 		log.Fatal(err)
 	}
 	<-tx.Decided()
-	fmt.Println(tx.ID(), tx.Outcome())
+	fmt.Println(tx.ID(), tx.Outcome())  // note it, durably, and then
+	if err := tx.Ack(ctx); err != nil { // nobody recovers it any more
+		log.Print(err)
+	}
 	acknowledged.Wait()
 	// Output: t-4711 committed
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,8 +14,9 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc"
 )
 
-// Hundreds of transactions while processes die and come back, connections break, hosts are cut off and sessions expire: what everybody promised and
-// learned is a history that two-phase commit could have had.
+// Hundreds of transactions while processes die and come back, connections break, hosts are cut off, sessions expire, and answers to beginnings are lost, perhaps until
+// another coordinator has recovered what they began; and coordinators die before they acknowledge. What everybody promised and learned is a history that
+// two-phase commit could have had: one outcome of each transaction at every site and at every coordinator.
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
@@ -53,10 +55,26 @@ func faulty(w *world, rng *rand.Rand, peers bool) {
 		}
 	}
 	lives := 0
+	var always atomic.Bool // nobody fails to acknowledge any more
+	var mu sync.Mutex
+	whims := rand.New(rand.NewPCG(rng.Uint64(), 2))
+	mostly := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return always.Load() || whims.IntN(4) > 0
+	}
+	recovered := func(c *twopc.Coordinator, who string) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		taken, _ := c.Recover(ctx)
+		for _, tx := range taken {
+			l.heed(&all, who, tx, names, mostly)
+		}
+	}
 	start := func(p *process) {
 		lives++
 		p.host, p.alive = w.host(fmt.Sprint(p.name, lives)), true
-		if p.name != "leader" {
+		if p.name != "leader" && p.name != "deputy" {
 			l.serve(&all, p.name, w.site(p.host, p.name), names, votes(p.name))
 			return
 		}
@@ -64,33 +82,31 @@ func faulty(w *world, rng *rand.Rand, peers bool) {
 		p.c = c
 		who := fmt.Sprint(p.name, lives)
 		all.Go(func() { // ends when it has recovered, or is dead
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			taken, _ := c.Recover(ctx)
-			for _, tx := range taken {
-				l.follow(&all, who, tx, names)
-			}
+			recovered(c, who)
 		})
 	}
 	var processes []*process
-	for _, name := range []string{"leader", "a", "b", "c"} {
+	for _, name := range []string{"leader", "a", "b", "c", "deputy"} {
 		p := &process{name: name}
 		processes = append(processes, p)
 		start(p)
 	}
-	for i := range 150 {
+	for i := range 250 {
 		c, who := processes[0].c, fmt.Sprint("leader", lives)
-		id := fmt.Sprint("t", i)
+		id, patience := fmt.Sprint("t", i), 5*time.Second
+		if i%2 == 0 {
+			patience = time.Minute // long enough to outlive the session
+		}
 		all.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			if tx, err := c.Begin(ctx, id, []byte(id), names...); err == nil {
-				l.follow(&all, who, tx, names)
+				l.heed(&all, who, tx, names, mostly)
 			}
 		})
 		time.Sleep(time.Duration(rng.Int64N(int64(time.Second))))
 		p := processes[rng.IntN(len(processes))]
-		switch rng.IntN(12) {
+		switch rng.IntN(20) {
 		case 0, 1:
 			w.server.Disconnect(p.host.Status().SessionID)
 		case 2:
@@ -102,10 +118,17 @@ func faulty(w *world, rng *rand.Rand, peers bool) {
 			p.host.die()
 			time.Sleep(time.Duration(rng.Int64N(int64(8 * time.Second))))
 			start(p)
+		case 5, 6, 7: // the answer to a beginning is lost, and it is found out soon, or late
+			heal := w.loseTheNext(processes[0].host)
+			time.AfterFunc(time.Duration(rng.Int64N(int64(20*time.Second))), heal)
+			deputy, who := processes[4].c, fmt.Sprint("deputy", lives)
+			time.AfterFunc(time.Second, func() { all.Go(func() { recovered(deputy, who) }) })
 		}
 	}
 	time.Sleep(time.Minute)
+	always.Store(true)
 	processes[0].host.die() // whatever is left is recovered
+	processes[4].host.die()
 	start(processes[0])
 	for began := time.Now(); time.Since(began) < 5*time.Minute && len(w.nodes()) > 0; {
 		time.Sleep(time.Second)

@@ -41,6 +41,12 @@ func TestBadInput(t *testing.T) {
 			"no time":             {coordinator(h.Session, path, twopc.WithVoteTimeout(0)), "WithVoteTimeout"},
 			"negative time":       {coordinator(h.Session, path, twopc.WithVoteTimeout(-time.Second)), "WithVoteTimeout"},
 			"an option of others": {site(h.Session, path, "a", twopc.WithPeerDecision()), "WithPeerDecision"},
+			"no room":             {coordinator(h.Session, path, twopc.WithInboxLimit(0)), "WithInboxLimit"},
+			"another's room":      {site(h.Session, path, "a", twopc.WithInboxLimit(1)), "WithInboxLimit"},
+			"a long id":           {begin(strings.Repeat("x", 1025), nil, "a"), "id: 1025 bytes"},
+			"no age":              {coordinator(h.Session, path, twopc.WithRetention(0, 1)), "WithRetention: age"},
+			"none kept":           {coordinator(h.Session, path, twopc.WithRetention(time.Hour, 0)), "WithRetention: most"},
+			"another's retention": {site(h.Session, path, "a", twopc.WithRetention(time.Hour, 1)), "WithRetention"},
 			"another one":         {site(h.Session, path, "a", twopc.WithVoteTimeout(time.Second)), "WithVoteTimeout"},
 			"no name":             {site(h.Session, path, ""), "name: empty"},
 			"a name with a slash": {site(h.Session, path, "a/b"), "name"},
@@ -65,6 +71,7 @@ func TestBadInput(t *testing.T) {
 		tx, err := c.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
 		require.ErrorContains(w, tx.Abort(w.Context(), strings.Repeat("x", 2000)), "reason")
+		require.ErrorIs(w, tx.Ack(w.Context()), twopc.ErrUndecided)
 		_, err = c.Begin(w.Context(), "t", nil, "a")
 		require.ErrorIs(w, err, twopc.ErrInUse)
 		p := within(w, time.Second, w.site(h, "a").Proposals())
@@ -72,7 +79,9 @@ func TestBadInput(t *testing.T) {
 		require.NoError(w, p.Abort(w.Context(), strings.Repeat("x", 1024)))
 		require.NoError(w, p.Ack(w.Context()))
 		within(w, time.Second, tx.Done())
-		synctest.Wait()
+		_, err = c.Begin(w.Context(), "t", nil, "b")
+		require.ErrorIs(w, err, twopc.ErrFinished, "its outcome was not acknowledged")
+		require.NoError(w, tx.Ack(w.Context()))
 		again, err := c.Begin(w.Context(), "t", nil, "b")
 		require.NoError(w, err, "an id may be used again when its transaction is finished")
 		require.NotEqual(w, tx, again)

@@ -148,12 +148,23 @@ func (l *ledger) learned(o twopc.Outcome, id, who string, sites []string) {
 	l.note(aborted, id, who)
 }
 
-// follow is a coordinator's application, once a transaction has begun.
+// follow is a coordinator's application, once a transaction has begun: it notes the outcome, and acknowledges.
 func (l *ledger) follow(all *sync.WaitGroup, who string, tx *twopc.Tx, sites []string) {
+	l.heed(all, who, tx, sites, func() bool { return true })
+}
+
+// heed is follow for an application that does not always come to acknowledging.
+func (l *ledger) heed(all *sync.WaitGroup, who string, tx *twopc.Tx, sites []string, acks func() bool) {
 	all.Go(func() {
 		<-tx.Done()
 		if o := tx.Outcome(); o != twopc.Undecided {
 			l.learned(o, tx.ID(), who, sites)
+			if !acks() {
+				return
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+			defer cancel()
+			_ = tx.Ack(ctx) // if it fails, it is recovered again
 		}
 	})
 }

@@ -111,7 +111,7 @@ func (p *Proposal) Ack(ctx context.Context) error {
 	}
 	r := p.leaving
 	p.site.mu.Unlock()
-	return failed(op, p.path(), p.ask(ctx, r, pact.Ack{GUID: p.guid}))
+	return failed(op, p.path(), p.ask(ctx, r, p.ack()))
 }
 
 // Done closes when there is nothing more to wait for here. Err then says why.
@@ -186,6 +186,8 @@ func (p *Proposal) remember(commit bool) {
 	}
 	p.voted.Store(int32(voted))
 }
+
+func (p *Proposal) ack() pact.Ack { return pact.Ack{GUID: p.guid, Known: p.Outcome() != Undecided} }
 
 func (p *Proposal) left(err error) {
 	p.site.mu.Lock()

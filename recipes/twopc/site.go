@@ -2,6 +2,7 @@ package twopc
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
@@ -36,7 +37,7 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 	if err := checkName("name", name); err != nil {
 		return nil, failed(op, path, err)
 	}
-	p := &Site{path: path, name: name, root: pact.Root(path), proposals: notify.NewStream[*Proposal](pact.Window), open: map[string]*Proposal{}}
+	p := &Site{path: path, name: name, root: pact.Root(path), proposals: notify.NewStream[*Proposal](math.MaxInt), open: map[string]*Proposal{}}
 	guid := string(znode.NewGUID())
 	var err error
 	p.host, err = host.New(host.Config{
@@ -49,13 +50,14 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 	if err != nil {
 		return nil, failed(op, path, err)
 	}
-	s.Start()
+	s.AfterStart(func() {})
 	return p, nil
 }
 
 // Proposals gives each transaction that asks for this site's vote, once, in the order in which they began; receivers compete. Those that this site has not
 // acknowledged are given again after a restart of the process: what was not voted on, what was voted on and is in doubt, and what is decided. So
-// have a look at [Proposal.Voted] first. At most 1,024 are before the application at a time; acknowledge what is decided to make room. It closes with Done.
+// have a look at [Proposal.Voted] first. At most 1,024 are before the application at a time, received or not; the rest stays in ZooKeeper and is offered when
+// some are acknowledged. It closes with Done.
 func (p *Site) Proposals() <-chan *Proposal { return p.proposals.C() }
 
 // Done closes when the site is over: by Close, with its session, or because it failed for good, as with [ErrTaken]. Err then says why.
@@ -77,11 +79,12 @@ func (p *Site) standing() []recipe.Event {
 	defer p.mu.Unlock()
 	var all []recipe.Event
 	for _, o := range p.open {
+		all = append(all, pact.Held{GUID: o.guid, ID: o.id})
 		if o.vote != nil {
 			all = append(all, o.vote.cast)
 		}
 		if o.leaving != nil {
-			all = append(all, pact.Ack{GUID: o.guid})
+			all = append(all, o.ack())
 		}
 	}
 	return all
@@ -122,7 +125,7 @@ func (p *Site) offer(e pact.Offer) {
 	}
 	p.mu.Unlock()
 	if o.offered.Close() {
-		p.proposals.Send(o) // there is room: the machine takes no more than that before it
+		p.proposals.Send(o) // the machine has no more than its window before the application; the rest stays in ZooKeeper
 	}
 }
 

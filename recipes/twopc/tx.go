@@ -22,7 +22,13 @@ type Tx struct {
 	sites    []string // and so on
 	payload  []byte   // until it has begun
 	adopting bool
+	other    string      // the coordinator that is waited for, without a transaction
+	shared   pact.Shared // with other coordinators
+	floor    int64
 	abort    *pact.Abort
+	alone    bool     // nobody has it, who could acknowledge it
+	ack      *request // under way
+	acked    bool
 
 	answered notify.End // it has begun (errBegun), or was refused
 	votes    *notify.Finite[Vote]
@@ -72,11 +78,12 @@ func (t *Tx) Reason() string {
 	return ""
 }
 
-// Done closes when there is nothing more to wait for here: with the decision, or without one. Err then says which.
+// Done closes when there is nothing more to wait for here: with the decision, or without one. Err then says which. Where another coordinator has taken the
+// transaction over, or this one has, and the first lives on, each is told the outcome, also the one that comes after the other has acknowledged it.
 func (t *Tx) Done() <-chan struct{} { return t.end.Done() }
 
 // Err is nil exactly while Done is open. Then it is [ErrDecided]; or session.ErrClosed, if the coordinator or its session ended first, so that the sites
-// abort; or [ErrGone]; or what ZooKeeper refused.
+// abort; or [ErrGone], if it was deleted by hand or swept before it could be seen here; or what ZooKeeper refused.
 func (t *Tx) Err() error { return t.end.Err() }
 
 // Abort decides against the transaction, unless it is decided, and returns when a decision stands: nil if it is aborted, [ErrDecided] if it is
@@ -87,7 +94,7 @@ func (t *Tx) Abort(ctx context.Context, reason string) error {
 		return failed(op, t.path(), err)
 	}
 	if t.end.Err() == nil {
-		t.giveUp(reason)
+		t.giveUp(reason, false)
 	}
 	select {
 	case <-t.end.Done():
@@ -104,12 +111,93 @@ func (t *Tx) Abort(ctx context.Context, reason string) error {
 	return failed(op, t.path(), t.end.Err())
 }
 
-// giveUp records and tells that it is to be aborted.
-func (t *Tx) giveUp(reason string) {
+// Ack says that the application has noted the outcome, durably if it has to outlive the process, and needs nothing of the transaction any more: [Coordinator.Recover]
+// does not return it, and when its sites have acknowledged it too, its id can be used again. Until then what ZooKeeper has of it stays. Call it once Decided has
+// closed; again is no error. It may be left out: see [WithRetention].
+//
+// ctx bounds the wait; if it ends first, the acknowledgement goes on. Errors: [ErrUndecided]; [ErrGone]; session.ErrClosed; what ZooKeeper refuses, and then
+// it may be tried again.
+func (t *Tx) Ack(ctx context.Context) error {
+	const op = "acknowledge"
+	if t.Outcome() == Undecided {
+		err := t.end.Err()
+		if err == nil {
+			err = ErrUndecided
+		}
+		return failed(op, t.path(), err)
+	}
+	r := t.acknowledge()
+	if r == nil {
+		return nil
+	}
+	select {
+	case <-r.done.C():
+		return failed(op, t.path(), r.err)
+	default:
+	}
+	select {
+	case <-r.done.C():
+		return failed(op, t.path(), r.err)
+	case <-ctx.Done():
+		return failed(op, t.path(), context.Cause(ctx))
+	}
+}
+
+// acknowledge records and tells that the outcome is noted, unless that is under way; nil if it is done.
+func (t *Tx) acknowledge() *request {
+	c := t.c
+	c.mu.Lock()
+	if t.acked || t.ack != nil {
+		defer c.mu.Unlock()
+		return t.ack
+	}
+	r := &request{done: notify.NewLatch()}
+	t.ack = r
+	c.last++
+	t.n = c.last // another errand: the machine may not be quite through with the one before
+	c.txs[t.n] = t
+	n, told := t.n, c.host.Tell(t.wish(false))
+	c.mu.Unlock()
+	if !told {
+		c.drop(n)
+		t.settled(session.ErrClosed)
+	}
+	return r
+}
+
+// settled answers the acknowledgement, if there is one under way.
+func (t *Tx) settled(err error) {
+	t.c.mu.Lock()
+	r := t.ack
+	t.ack, t.acked = nil, t.acked || r != nil && err == nil
+	t.c.mu.Unlock()
+	if r != nil {
+		r.err = err
+		r.done.Close()
+	}
+}
+
+// decidedAlone sees to an outcome that nobody has. Who gave up a Begin takes it for aborted; all else is recovered.
+func (t *Tx) decidedAlone() {
+	t.c.mu.Lock()
+	alone := t.alone
+	t.c.mu.Unlock()
+	switch {
+	case !alone:
+	case t.Outcome() == Aborted && !t.adopting:
+		t.acknowledge()
+	default:
+		t.c.host.Tell(pact.Forget{GUID: t.guid})
+	}
+}
+
+// giveUp records and tells that it is to be aborted; alone: nobody will have it, who could acknowledge it.
+func (t *Tx) giveUp(reason string, alone bool) {
 	t.c.mu.Lock()
 	if t.abort == nil {
 		t.abort = &pact.Abort{N: t.n, Reason: reason}
 	}
+	t.alone = t.alone || alone
 	wish := *t.abort
 	t.c.mu.Unlock()
 	t.c.host.Tell(wish)
@@ -120,12 +208,16 @@ func (t *Tx) path() string { return t.c.root.Tx(t.id) }
 // wish is what the machine is told, according to how far it has come; again if one was told before it.
 func (t *Tx) wish(again bool) recipe.Event {
 	switch {
+	case t.ack != nil:
+		return pact.Settle{
+			N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites, Outcome: pact.Outcome(t.Outcome()), Reason: t.Reason(), Shared: t.shared,
+		}
 	case errors.Is(t.answered.Err(), errBegun):
-		return pact.Resume{N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites, Outcome: pact.Outcome(t.Outcome())}
+		return pact.Resume{N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites}
 	case t.adopting:
-		return pact.Adopt{N: t.n, ID: t.id, Again: again}
+		return pact.Adopt{N: t.n, ID: t.id, Coordinator: t.other, Again: again}
 	}
-	return pact.Begin{N: t.n, ID: t.id, GUID: t.guid, Payload: t.payload, Sites: t.sites, Peers: t.c.peers, Again: again}
+	return pact.Begin{N: t.n, ID: t.id, GUID: t.guid, Payload: t.payload, Sites: t.sites, Peers: t.c.peers, Floor: t.floor}
 }
 
 // await waits until it has begun. Who gives up waiting gives up the transaction.
@@ -136,7 +228,7 @@ func (t *Tx) await(ctx context.Context) error {
 		select {
 		case <-t.answered.Done():
 		case <-ctx.Done():
-			t.giveUp("given up before it began")
+			t.giveUp("given up before it began", true)
 			return context.Cause(ctx)
 		}
 	}
@@ -146,12 +238,16 @@ func (t *Tx) await(ctx context.Context) error {
 	return nil
 }
 
-func (t *Tx) begun(guid string, sites []string) {
+func (t *Tx) begun() {
 	t.c.mu.Lock()
-	if guid != "" {
-		t.guid, t.sites, t.votes = guid, sites, notify.NewFinite[Vote](len(sites))
-	}
 	t.payload = nil
+	t.c.mu.Unlock()
+	t.answered.Set(errBegun)
+}
+
+func (t *Tx) taken(e pact.Adopted) {
+	t.c.mu.Lock()
+	t.guid, t.sites, t.votes = e.GUID, e.Sites, notify.NewFinite[Vote](len(e.Sites))
 	t.c.mu.Unlock()
 	t.answered.Set(errBegun)
 }
@@ -159,7 +255,11 @@ func (t *Tx) begun(guid string, sites []string) {
 // refuse answers whoever waits for the beginning, if nobody has.
 func (t *Tx) refuse(err error) { t.answered.Set(err) }
 
-func (t *Tx) decide(outcome Outcome, by, reason string) {
+func (t *Tx) decide(e pact.Decided) {
+	outcome, by, reason := Outcome(e.Outcome), e.By, e.Reason
+	t.c.mu.Lock()
+	t.shared = e.Shared
+	t.c.mu.Unlock()
 	if by != "" {
 		reason = fmt.Sprintf("site %q: %s", by, reason)
 	}

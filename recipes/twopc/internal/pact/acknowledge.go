@@ -12,7 +12,11 @@ func (p *prop) leave() {
 	case p.lost:
 		p.busy = true
 		p.move(Leaving)
-		p.drop(ErrGone)
+		if p.s.acks[p.guid] {
+			p.drop(nil)
+		} else {
+			p.drop(ErrGone)
+		}
 		return
 	case !p.decided:
 		delete(p.s.acks, p.guid)

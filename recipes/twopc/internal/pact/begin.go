@@ -2,8 +2,16 @@ package pact
 
 import "github.com/troupe-go/troupe/recipe"
 
-// begin writes all of it in one transaction: the record, the payload, the mark, and for each site its vote and the entry in its inbox.
+// begin writes all of it in one transaction: the record, the payload, the mark, and for each site its vote, the entry in its inbox, and a write to the inbox,
+// which the site hears of.
 func (t *tx) begin() {
+	if !t.admitted && !t.admit() {
+		return
+	}
+	if t.floor == 0 {
+		t.floor = max(t.c.desk.zxid, 1)
+		t.c.desk.do(Sent{N: t.n, Floor: t.floor})
+	}
 	t.busy, t.sent = true, true
 	root := t.c.root
 	rec := Record{GUID: t.guid, Sites: t.sites, Coordinator: t.c.guid, Peers: t.peers}
@@ -16,13 +24,15 @@ func (t *tx) begin() {
 	for _, site := range t.sites {
 		ops = append(ops,
 			recipe.Op{Do: recipe.Create, Path: root.Vote(t.id, t.guid, site)},
-			recipe.Op{Do: recipe.Create, Path: root.Inbox(site) + "/" + entryPrefix(t.guid, t.id), Sequential: true})
+			recipe.Op{Do: recipe.Create, Path: root.Inbox(site) + "/" + entryPrefix(t.guid, t.id), Sequential: true},
+			recipe.Op{Do: recipe.Set, Path: root.Inbox(site), Version: recipe.Any})
 	}
 	t.c.desk.transact(t.began, ops...)
 }
 
 func (t *tx) began(ev recipe.Transacted) {
 	t.busy = false
+	t.sent = ev.Code == recipe.Unknown // what was refused was not carried out
 	switch {
 	case ev.Code == recipe.Done:
 		t.c.desk.do(Begun{N: t.n})
@@ -57,7 +67,84 @@ func (t *tx) furnish() {
 	}, paths...)
 }
 
-// inspect looks at what stands under the id.
+// resolve finds out whether a beginning whose answer was lost was carried out. What has once begun does not begin again, also when it is over and gone by now:
+// nothing of it is deleted before its outcome is acknowledged, or written into a tombstone, or [Root.Swept] says that it may have been.
+func (t *tx) resolve() {
+	t.busy = true
+	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev recipe.Seen) {
+		rec, ok := parseRecord(ev.Data)
+		switch {
+		case ev.Code == recipe.Refused:
+			t.busy = false
+			t.refuse(ev.Err)
+		case ev.Exists && ok && rec.GUID == t.guid:
+			t.c.desk.do(Begun{N: t.n})
+			t.opened()
+		default:
+			t.remains(t.unbegun)
+		}
+	})
+}
+
+// remains looks for what is left of a transaction whose record is gone: its outcome, or else whether it may have been deleted with nobody knowing it.
+func (t *tx) remains(none func(swept bool)) {
+	t.c.desk.read(t.c.root.Tombstone(t.id, t.guid), watcher{}, func(ev recipe.Seen) {
+		rec, ok := parseRecord(ev.Data)
+		switch {
+		case t.phase == Ended: // its own decision was answered meanwhile
+		case ev.Code == recipe.Refused:
+			t.busy = false
+			t.lose(ev.Err)
+		case ev.Exists && ok:
+			t.busy = false
+			if t.phase == Beginning {
+				t.c.desk.do(Begun{N: t.n})
+			}
+			t.decided(rec)
+		default:
+			t.c.desk.read(t.c.root.Swept(), watcher{}, func(ev recipe.Seen) {
+				t.busy = false
+				switch {
+				case t.phase == Ended:
+				case ev.Code == recipe.Refused:
+					t.lose(ev.Err)
+				default:
+					none(parseSwept(ev.Data) >= t.floor)
+				}
+			})
+		}
+	})
+}
+
+// lose ends it with an error: before its beginning was known, or after.
+func (t *tx) lose(err error) {
+	if t.phase == Beginning {
+		t.refuse(err)
+		return
+	}
+	t.fail(err)
+}
+
+// unbegun: the beginning was not carried out, unless it may have been swept.
+func (t *tx) unbegun(swept bool) {
+	switch {
+	case swept:
+		t.refuse(ErrGone)
+	case t.cause != nil:
+		t.refuse(ErrWithdrew)
+	default:
+		t.begin()
+	}
+}
+
+// bereaved: the record is gone. Either somebody else took the transaction over, and has acknowledged it, or somebody deleted it.
+func (t *tx) bereaved() {
+	t.unfollow()
+	t.busy = true
+	t.remains(func(bool) { t.fail(ErrGone) })
+}
+
+// inspect looks at what stands under the id: another transaction.
 func (t *tx) inspect() {
 	t.busy = true
 	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev recipe.Seen) {
@@ -66,13 +153,13 @@ func (t *tx) inspect() {
 		switch {
 		case ev.Code == recipe.Refused:
 			t.refuse(ev.Err)
-		case !ev.Exists && t.cause != nil:
-			t.refuse(ErrWithdrew)
 		case !ev.Exists:
 			t.advance()
-		case ok && rec.GUID == t.guid: // one's own, whose answer was lost
+		case ok && rec.GUID == t.guid:
 			t.c.desk.do(Begun{N: t.n})
 			t.opened()
+		case ok && rec.State != Undecided && ev.Stat.Children <= 1: // the coordinator's mark
+			t.refuse(ErrFinished)
 		default:
 			t.refuse(ErrInUse)
 		}
@@ -87,6 +174,10 @@ func (t *tx) refuse(err error) {
 
 // claim takes a transaction over, if its coordinator is dead.
 func (t *tx) claim() {
+	if t.other != "" {
+		t.attendOther()
+		return
+	}
 	if t.c.claims(t) {
 		t.refuse(ErrNobodys)
 		return
@@ -99,8 +190,8 @@ func (t *tx) claim() {
 			t.refuse(ev.Err)
 		case !ev.Exists, !ok, t.c.follows(rec.GUID):
 			t.refuse(ErrNobodys)
-		case rec.Coordinator == t.c.guid: // taken over already; the answer was lost
-			t.adopted(rec)
+		case rec.Coordinator == t.c.guid: // taken over already, and the answer was lost; or nobody has it
+			t.takeOver(rec, ev.Stat)
 		case t.cause != nil:
 			t.refuse(ErrWithdrew)
 		default:
@@ -114,26 +205,36 @@ func (t *tx) claim() {
 					t.refuse(ErrNobodys)
 					return
 				}
-				t.takeOver(rec, ev.Stat.Version)
+				t.takeOver(rec, ev.Stat)
 			})
 		}
 	})
 }
 
-// takeOver writes this coordinator into the record; of a decided one it makes sure that nobody has settled it.
-func (t *tx) takeOver(rec Record, version int32) {
-	t.sent = true
+// attendOther waits for a sign of another coordinator.
+func (t *tx) attendOther() {
+	t.busy, t.probing = true, true
+	t.c.probe(t.other, func(bool) {
+		if t.probing = false; t.phase == Claiming {
+			t.refuse(ErrNobodys)
+		}
+	})
+}
+
+// takeOver writes this coordinator into the record, unless the outcome is acknowledged.
+func (t *tx) takeOver(rec Record, stat recipe.Stat) {
+	t.sent, t.czxid = true, stat.Czxid
 	ops := []recipe.Op{
 		{Do: recipe.Check, Path: t.c.presence.path, Version: recipe.Any},
 		{Do: recipe.Check, Path: t.c.root.Open(t.id, rec.GUID), Version: recipe.Any},
 	}
-	rec.Coordinator = t.c.guid
-	ops = append(ops, recipe.Op{Do: recipe.Set, Path: t.c.root.Tx(t.id), Data: rec.bytes(), Version: version})
+	rec = rec.claimedBy(t.c.guid)
+	ops = append(ops, recipe.Op{Do: recipe.Set, Path: t.c.root.Tx(t.id), Data: rec.bytes(), Version: stat.Version})
 	t.c.desk.transact(func(ev recipe.Transacted) {
 		t.busy = false
 		switch {
 		case ev.Code == recipe.Done:
-			t.adopted(rec)
+			t.took(rec)
 		case ev.Code == recipe.Refused:
 			t.refuse(ev.Err)
 		case ev.Code == recipe.NoNode && ev.Failed == 0:
@@ -146,7 +247,7 @@ func (t *tx) takeOver(rec Record, version int32) {
 	}, ops...)
 }
 
-func (t *tx) adopted(rec Record) {
+func (t *tx) took(rec Record) {
 	t.guid, t.sites, t.peers, t.rec = rec.GUID, rec.Sites, rec.Peers, rec
 	t.c.desk.do(Adopted{N: t.n, GUID: t.guid, Sites: t.sites})
 	if rec.State == Undecided {
@@ -154,31 +255,4 @@ func (t *tx) adopted(rec Record) {
 		return
 	}
 	t.decided(rec)
-}
-
-// settle takes the coordinator's mark away, now that the application knows the outcome, and the whole if nobody else needs it.
-func (t *tx) settle() {
-	if t.busy || t.c.desk.epoch == 0 {
-		return
-	}
-	if t.rec.GUID != "" && t.rec.Coordinator != t.c.guid { // somebody took it over, and settles it
-		t.c.desk.do(Over{N: t.n})
-		t.over()
-		return
-	}
-	t.busy = true
-	d := &departure{desk: t.c.desk, root: t.c.root, id: t.id, guid: t.guid, own: []string{t.c.root.Open(t.id, t.guid)}, done: t.settled}
-	if len(t.sites) > 0 {
-		d.guess = t.c.root.Vote(t.id, t.guid, t.sites[0])
-	}
-	d.begin()
-}
-
-func (t *tx) settled(code recipe.Code, err error) {
-	if code == recipe.Refused {
-		t.fail(err)
-		return
-	}
-	t.c.desk.do(Over{N: t.n})
-	t.over()
 }

@@ -19,7 +19,9 @@ type truth struct {
 	promised map[string]bool     // guid/site: a vote to commit was confirmed, or asked for
 	refused  map[string]bool     // guid/site: a vote to abort was confirmed
 	adopted  map[string]bool     // somebody took it over
+	left     map[string]bool     // guid/site: a process of this site has asked for its acknowledgement; another one may find nothing of it
 	lost     bool                // somebody deletes transactions
+	swept    bool                // few outcomes are kept that nobody acknowledges
 	decided  int
 	commits  int
 }
@@ -27,7 +29,7 @@ type truth struct {
 func newTruth() *truth {
 	return &truth{
 		outcomes: map[string]pact.Outcome{}, begun: map[string][]string{}, promised: map[string]bool{}, refused: map[string]bool{},
-		adopted: map[string]bool{},
+		adopted: map[string]bool{}, left: map[string]bool{},
 	}
 }
 
@@ -61,23 +63,35 @@ type leader struct {
 	last  uint64
 	txs   map[uint64]*led
 	begun []uint64
+	notes func() bool // whether it acknowledges at once what it learns; nil: always
+	noted []*led      // learned, and not acknowledged yet
+	most  int         // how many outcomes are kept that nobody acknowledges, if not 0
 }
 
 type led struct {
 	wish    recipe.Event
 	guid    string
 	outcome pact.Outcome
-	abort   bool
+	abort   *pact.Abort
+	shared  pact.Shared
+	adopted bool
+	alone   bool // nobody has it, who could acknowledge it
 }
 
 func newLeader(tr *truth) *leader { return &leader{truth: tr, txs: map[uint64]*led{}} }
 
 func (l *leader) player(name string, timeout int64, moved func(from, to pact.Phase)) recipetest.Player {
 	return recipetest.Player{
-		Name:     name,
-		Machine:  func() recipe.Machine { return &prompt{pact.NewCoordinator(root, name, timeout).Moved(moved), l} },
+		Name: name,
+		Machine: func() recipe.Machine {
+			c := pact.NewCoordinator(root, name, timeout).Moved(moved)
+			if l.most > 0 {
+				c.Retain(l.most, pact.DefaultAge)
+			}
+			return &prompt{c, l}
+		},
 		Standing: l.standing,
-		Perform:  func(_ *recipetest.Actor, e recipe.Effect) { l.perform(e) },
+		Perform:  l.perform,
 	}
 }
 
@@ -95,6 +109,10 @@ func (p *prompt) Step(ev recipe.Event) []recipe.Effect {
 			return nil
 		}
 	case pact.Adopt:
+		if p.l.txs[e.N] == nil {
+			return nil
+		}
+	case pact.Settle:
 		if p.l.txs[e.N] == nil {
 			return nil
 		}
@@ -119,9 +137,21 @@ func (l *leader) adopt(a *recipetest.Actor, id string) {
 }
 
 func (l *leader) abort(a *recipetest.Actor, n uint64) {
-	if t := l.txs[n]; t != nil {
-		t.abort = true
-		a.Tell(pact.Abort{N: n, Reason: "no more"})
+	if t := l.txs[n]; t != nil && t.abort == nil {
+		t.abort = &pact.Abort{N: n, Reason: "no more"}
+		a.Tell(*t.abort)
+	}
+}
+
+// abandon gives up what has not begun, as far as is known.
+func (l *leader) abandon(a *recipetest.Actor, n uint64) {
+	t := l.txs[n]
+	if t == nil || t.abort != nil {
+		return
+	}
+	if _, begun := t.wish.(pact.Resume); !begun {
+		t.alone, t.abort = true, &pact.Abort{N: n, Reason: "given up"}
+		a.Tell(*t.abort)
 	}
 }
 
@@ -132,28 +162,24 @@ func (l *leader) standing() []recipe.Event {
 		if t == nil {
 			continue
 		}
-		if r, ok := t.wish.(pact.Resume); ok {
-			r.Outcome = t.outcome
-			t.wish = r
-		}
-		if b, ok := t.wish.(pact.Begin); ok {
-			b.Again = true
-			t.wish = b
-		}
 		if b, ok := t.wish.(pact.Adopt); ok {
 			b.Again = true
 			t.wish = b
 		}
 		all = append(all, t.wish)
-		if t.abort {
-			all = append(all, pact.Abort{N: n, Reason: "no more"})
+		if t.abort != nil {
+			all = append(all, *t.abort)
 		}
 	}
 	return all
 }
 
-func (l *leader) perform(e recipe.Effect) {
+func (l *leader) perform(a *recipetest.Actor, e recipe.Effect) {
 	switch e := e.(type) {
+	case pact.Sent:
+		b := l.txs[e.N].wish.(pact.Begin)
+		b.Floor = e.Floor
+		l.txs[e.N].wish = b
 	case pact.Begun:
 		b, ok := l.txs[e.N].wish.(pact.Begin)
 		if !ok {
@@ -165,26 +191,62 @@ func (l *leader) perform(e recipe.Effect) {
 		if a, ok := l.txs[e.N].wish.(pact.Adopt); ok {
 			l.txs[e.N].guid = e.GUID
 			l.truth.adopted[e.GUID] = true
+			l.txs[e.N].adopted = true
 			l.txs[e.N].wish = pact.Resume{N: e.N, ID: a.ID, GUID: e.GUID, Sites: e.Sites}
 		}
 	case pact.Refused:
-		if !errors.Is(e.Err, pact.ErrInUse) && !errors.Is(e.Err, pact.ErrNobodys) && !errors.Is(e.Err, pact.ErrWithdrew) {
+		if l.truth.swept && errors.Is(e.Err, pact.ErrGone) {
+			delete(l.txs, e.N)
+			return
+		}
+		if !errors.Is(e.Err, pact.ErrInUse) && !errors.Is(e.Err, pact.ErrFinished) && !errors.Is(e.Err, pact.ErrNobodys) && !errors.Is(e.Err, pact.ErrWithdrew) {
 			panic(failure("refused: " + e.Err.Error()))
 		}
 		delete(l.txs, e.N)
 	case pact.Decided:
 		l.truth.learn(l.txs[e.N].guid, e.Outcome)
-		l.txs[e.N].outcome = e.Outcome
+		l.txs[e.N].outcome, l.txs[e.N].shared = e.Outcome, e.Shared
 	case pact.Failed:
-		// Whoever was taken for dead, and replaced, may come too late to learn what became of it.
-		if t := l.txs[e.N]; (l.truth.adopted[t.guid] || l.truth.lost) && errors.Is(e.Err, pact.ErrGone) {
+		if (l.truth.swept || l.truth.lost) && errors.Is(e.Err, pact.ErrGone) {
 			delete(l.txs, e.N)
 			return
 		}
 		panic(failure(fmt.Sprintf("%s failed: %v", l.txs[e.N].guid, e.Err)))
 	case pact.Over:
+		t := l.txs[e.N]
+		delete(l.txs, e.N)
+		switch {
+		case t.alone && (t.adopted || t.outcome == pact.Committed):
+			a.Tell(pact.Forget{GUID: t.guid})
+		case t.alone:
+			l.settle(a, t)
+		case l.notes == nil || l.notes():
+			l.settle(a, t)
+		default:
+			l.noted = append(l.noted, t)
+		}
+	case pact.Settled:
+		if e.Err != nil {
+			panic(failure("acknowledged: " + e.Err.Error()))
+		}
 		delete(l.txs, e.N)
 	}
+}
+
+// settleAll acknowledges what is learned.
+func (l *leader) settleAll(a *recipetest.Actor) {
+	for _, t := range l.noted {
+		l.settle(a, t)
+	}
+	l.noted = nil
+}
+
+func (l *leader) settle(a *recipetest.Actor, t *led) {
+	r := t.wish.(pact.Resume)
+	l.last++
+	wish := pact.Settle{N: l.last, ID: r.ID, GUID: r.GUID, Sites: r.Sites, Outcome: t.outcome, Shared: t.shared}
+	l.txs[l.last] = &led{wish: wish, guid: r.GUID}
+	a.Tell(wish)
 }
 
 // voter is the face of a site with an application behind it, which votes as vote says and acknowledges what it knows.
@@ -192,7 +254,7 @@ type voter struct {
 	truth *truth
 	name  string
 	vote  func(guid string) (commit, now bool)
-	known map[string]bool // by this process
+	known map[string]bool // by this process; true: and not acknowledged
 	cast  map[string]pact.Cast
 	acks  map[string]bool
 }
@@ -212,11 +274,16 @@ func (v *voter) player(guid string, moved func(from, to pact.Phase)) recipetest.
 
 func (v *voter) standing() []recipe.Event {
 	var all []recipe.Event
+	for guid, open := range v.known {
+		if open {
+			all = append(all, pact.Held{GUID: guid})
+		}
+	}
 	for _, c := range v.cast {
 		all = append(all, c)
 	}
 	for guid := range v.acks {
-		all = append(all, pact.Ack{GUID: guid})
+		all = append(all, pact.Ack{GUID: guid, Known: v.acks[guid]})
 	}
 	slices.SortFunc(all, func(a, b recipe.Event) int { return len(recipetest.Format(a)) - len(recipetest.Format(b)) })
 	return all
@@ -231,30 +298,34 @@ func (v *voter) perform(a *recipetest.Actor, e recipe.Effect) {
 	case pact.Learned:
 		v.truth.learn(e.GUID, e.Outcome)
 		v.acks[e.GUID] = true
-		a.Tell(pact.Ack{GUID: e.GUID})
+		v.truth.left[e.GUID+"/"+v.name] = true
+		a.Tell(pact.Ack{GUID: e.GUID, Known: true})
 	case pact.Vanished:
-		if !v.truth.lost {
+		if !v.truth.lost && !v.truth.left[e.GUID+"/"+v.name] {
 			panic(failure(e.GUID + " vanished at " + v.name))
 		}
-		v.acks[e.GUID] = true
+		v.acks[e.GUID] = false
 		a.Tell(pact.Ack{GUID: e.GUID})
 	case pact.Acked:
-		if e.Err != nil && !(v.truth.lost && errors.Is(e.Err, pact.ErrGone)) {
+		if gone := v.truth.lost || v.truth.left[e.GUID+"/"+v.name]; e.Err != nil && !(gone && errors.Is(e.Err, pact.ErrGone)) {
 			panic(failure("acknowledged: " + e.Err.Error()))
 		}
 		delete(v.acks, e.GUID)
+		if v.known[e.GUID] {
+			v.known[e.GUID] = false
+		}
 	}
 }
 
 func (v *voter) offered(a *recipetest.Actor, e pact.Offer) {
-	if string(e.Payload) != "pay "+e.ID && !v.truth.lost {
+	if string(e.Payload) != "pay "+e.ID && !v.truth.lost && !v.truth.left[e.GUID+"/"+v.name] { // one that was acknowledged may be gone in part
 		panic(failure(fmt.Sprintf("payload %q of %s", e.Payload, e.ID)))
 	}
 	at := e.GUID + "/" + v.name
 	if v.truth.refused[at] && e.Voted != pact.Aborted || e.Voted == pact.Committed && !v.truth.promised[at] {
 		panic(failure(fmt.Sprintf("%s is offered as one it voted %v on", at, e.Voted)))
 	}
-	if v.known[e.GUID] {
+	if _, known := v.known[e.GUID]; known {
 		return
 	}
 	v.known[e.GUID] = true

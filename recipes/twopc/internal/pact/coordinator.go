@@ -9,7 +9,7 @@ import (
 
 // What a coordinator's application wishes. N numbers the transaction within the instance; a wish that is told again is the same.
 type (
-	// Begin asks the sites. Again: a machine before this one was told, and may have begun it.
+	// Begin asks the sites. Floor is what Sent told, if a machine before this one may have begun it.
 	Begin struct {
 		N       uint64
 		ID      string
@@ -17,31 +17,49 @@ type (
 		Payload []byte
 		Sites   []string
 		Peers   bool
-		Again   bool
+		Floor   int64
 	}
-	// Adopt takes over a transaction whose coordinator died. Again: as with Begin.
+	// Adopt takes over a transaction whose coordinator died. Again: a machine before this one was told, and may have done it. Without an ID it only waits
+	// until the coordinator of that GUID has answered that it lives, or is gone, so that nothing that it has sent is under way any more.
 	Adopt struct {
+		N           uint64
+		ID          string
+		Coordinator string
+		Again       bool
+	}
+	// Resume goes on with one that had begun, or was taken over, before a crash of the machine.
+	Resume struct {
 		N     uint64
 		ID    string
-		Again bool
-	}
-	// Resume goes on with one that had begun, or was taken over, before a crash of the machine. Outcome is the decision, if it was known.
-	Resume struct {
-		N       uint64
-		ID      string
-		GUID    string
-		Sites   []string
-		Outcome Outcome
+		GUID  string
+		Sites []string
 	}
 	// Abort decides against it, unless it is decided. One that has not begun does not begin.
 	Abort struct {
 		N      uint64
 		Reason string
 	}
+	// Settle acknowledges the outcome: the application has noted it. Shared: see Decided.
+	Settle struct {
+		N       uint64
+		ID      string
+		GUID    string
+		Sites   []string
+		Outcome Outcome
+		Reason  string
+		Shared  Shared
+	}
+	// Forget: the application does not have the outcome, so that it may be taken over again.
+	Forget struct{ GUID string }
 )
 
 // What a coordinator's application gets.
 type (
+	// Sent tells that a Begin is about to be sent, and comes before that: whatever it makes is younger than Floor.
+	Sent struct {
+		N     uint64
+		Floor int64
+	}
 	// Begun answers Begin.
 	Begun struct{ N uint64 }
 	// Refused answers Begin: nothing was done. And Adopt: there is nothing to take over.
@@ -60,25 +78,33 @@ type (
 		N    uint64
 		Vote Vote
 	}
-	// Decided tells the outcome, once.
+	// Decided tells the outcome, once; and which coordinators it has to be left for.
 	Decided struct {
 		N       uint64
 		Outcome Outcome
 		By      string
 		Reason  string
+		Shared  Shared
 	}
 	// Failed ends a transaction here whose outcome can't be had.
 	Failed struct {
 		N   uint64
 		Err error
 	}
-	// Over ends a transaction here: it is decided, and nothing is left to do.
+	// Over ends a transaction here: it is decided. What is left to do begins with Settle.
 	Over struct{ N uint64 }
+	// Settled answers Settle.
+	Settled struct {
+		N   uint64
+		Err error
+	}
 )
 
 // Why there is no outcome, or nothing to begin.
 var (
 	ErrInUse    = errors.New("there is a transaction of this id")
+	ErrFinished = errors.New("there was a transaction of this id, whose outcome has not been acknowledged")
+	ErrBusy     = errors.New("the inbox of a site is full")
 	ErrGone     = errors.New("the transaction is gone and nobody knows how it was decided")
 	ErrNobodys  = errors.New("there is nothing to take over")
 	ErrWithdrew = errors.New("given up before it began")
@@ -97,6 +123,9 @@ type Coordinator struct {
 	sites    map[string]*watched
 	arrivals bool // the listing of presences is watched
 	probes   map[string][]func(bool)
+	sweeper  *sweeper
+	limit    int // of the entries in an inbox
+	rooms    map[string]*room
 	closing  bool
 	stopped  bool
 	moved    func(from, to Phase) // for tests
@@ -108,11 +137,25 @@ func NewCoordinator(root Root, guid string, timeout int64) *Coordinator {
 		desk: newDesk(), root: root, guid: guid, timeout: timeout, txs: map[uint64]*tx{}, done: map[uint64]bool{},
 		sites: map[string]*watched{}, probes: map[string][]func(bool){},
 	}
+	c.sweeper = newSweeper(c.desk, root)
+	c.limit, c.rooms = DefaultLimit, map[string]*room{}
 	c.presence = &presence{
 		desk: c.desk, path: root.Coordinator(guid), guid: guid, stood: c.advance,
 		taken: func() {}, // a GUID is nobody else's
 		fail:  c.stop,
 	}
+	return c
+}
+
+// Retain sets how many outcomes are kept that the application has not acknowledged, and for how many milliseconds.
+func (c *Coordinator) Retain(most int, age int64) *Coordinator {
+	c.sweeper.most, c.sweeper.age = most, age
+	return c
+}
+
+// Limit sets how many entries an inbox may have.
+func (c *Coordinator) Limit(n int) *Coordinator {
+	c.limit = n
 	return c
 }
 
@@ -144,15 +187,18 @@ func (c *Coordinator) Step(ev recipe.Event) []recipe.Effect {
 		c.reset()
 		c.wound()
 	case Begin:
-		c.enter(&tx{n: ev.N, id: ev.ID, guid: ev.GUID, payload: ev.Payload, sites: ev.Sites, peers: ev.Peers, sent: ev.Again, phase: Beginning})
+		c.enter(&tx{n: ev.N, id: ev.ID, guid: ev.GUID, payload: ev.Payload, sites: ev.Sites, peers: ev.Peers, floor: ev.Floor, sent: ev.Floor != 0, phase: Beginning})
 	case Adopt:
-		c.enter(&tx{n: ev.N, id: ev.ID, sent: ev.Again, phase: Claiming})
+		c.enter(&tx{n: ev.N, id: ev.ID, other: ev.Coordinator, sent: ev.Again && ev.ID != "", phase: Claiming})
 	case Resume:
-		t := &tx{n: ev.N, id: ev.ID, guid: ev.GUID, sites: ev.Sites, phase: Open}
-		if ev.Outcome != Undecided {
-			t.phase = Settling
-		}
+		c.enter(&tx{n: ev.N, id: ev.ID, guid: ev.GUID, sites: ev.Sites, phase: Open})
+	case Settle:
+		c.sweeper.release(ev.GUID)
+		t := &tx{n: ev.N, id: ev.ID, guid: ev.GUID, sites: ev.Sites, shared: ev.Shared, phase: Settling}
+		t.rec = Record{GUID: ev.GUID, Sites: ev.Sites, Coordinator: ev.Shared.Last, Origin: ev.Shared.First, Others: ev.Shared.More, State: ev.Outcome, Reason: ev.Reason}
 		c.enter(t)
+	case Forget:
+		c.sweeper.release(ev.GUID)
 	case Abort:
 		if t := c.txs[ev.N]; t != nil {
 			t.giveUp(ev.Reason)
@@ -190,6 +236,10 @@ func (c *Coordinator) start() {
 func (c *Coordinator) reset() {
 	c.presence.reset()
 	c.arrivals = false
+	c.sweeper.reset()
+	for _, r := range c.rooms {
+		r.looking, r.waiting = false, nil
+	}
 	clear(c.probes)
 	for _, w := range c.sites {
 		w.follower = nil
@@ -258,8 +308,11 @@ func (c *Coordinator) probe(guid string, found func(alive bool)) {
 	})
 }
 
-// follows tells whether a transaction is among those of this coordinator.
+// follows tells whether a transaction is among those of this coordinator, which the application has.
 func (c *Coordinator) follows(guid string) bool {
+	if c.sweeper.keeps(guid) {
+		return true
+	}
 	for _, t := range c.txs {
 		if t.guid == guid {
 			return true

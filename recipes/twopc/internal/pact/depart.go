@@ -7,46 +7,86 @@ import (
 )
 
 // departure takes away the znodes of one who is through with a transaction. Whoever is the last takes away the whole, in the same transaction; and whoever is
-// not makes sure of that, by checking in his that somebody else is still there. So nothing is ever left behind, whoever dies when.
+// not makes sure of that, by checking in his that somebody else is still there. So nothing is ever left behind, whoever dies when. The last of the sites takes
+// the payload away, which nobody needs any more when only the coordinator's mark is left.
 type departure struct {
-	desk     *desk
-	root     Root
-	id, guid string
-	own      []string                 // what is taken away
-	guess    string                   // the znode of somebody who may still be there
-	done     func(recipe.Code, error) // NoNode: it is away already, or a part of it is
-	bare     bool                     // the payload is gone
+	desk      *desk
+	root      Root
+	id, guid  string
+	own       []string                 // what is taken away
+	guess     string                   // the znode of somebody who may still be there
+	done      func(recipe.Code, error) // NoNode: it is away already, or a part of it is
+	bare      bool                     // the payload is gone
+	tombstone []byte                   // what is to stand in the transaction's, if not nil
 }
 
 func (d *departure) begin() {
 	if d.guess != "" {
-		d.behind(d.guess)
+		d.behind(d.guess, d.guess == d.root.Open(d.id, d.guid))
 		return
 	}
 	d.last()
 }
 
-func (d *departure) deletions() []recipe.Op {
+// operations delete what is one's own, and make the tombstone.
+func (d *departure) operations() []recipe.Op {
 	var ops []recipe.Op
 	for _, path := range d.own {
 		ops = append(ops, recipe.Op{Do: recipe.Delete, Path: path, Version: recipe.Any})
 	}
+	if d.tombstone != nil {
+		ops = append(ops, recipe.Op{Do: recipe.Create, Path: d.root.Tombstone(d.id, d.guid), Data: d.tombstone})
+	}
 	return ops
 }
 
-// behind leaves somebody else behind.
-func (d *departure) behind(other string) {
-	ops := append([]recipe.Op{{Do: recipe.Check, Path: other, Version: recipe.Any}}, d.deletions()...)
+func (d *departure) unload() recipe.Op {
+	return recipe.Op{Do: recipe.Delete, Path: d.root.Payload(d.id, d.guid), Version: recipe.Any}
+}
+
+// behind leaves somebody else behind; final: it is the coordinator alone, as far as is known.
+func (d *departure) behind(other string, final bool) {
+	ops := append([]recipe.Op{{Do: recipe.Check, Path: other, Version: recipe.Any}}, d.operations()...)
+	unload := -1
+	if final && !d.bare {
+		unload = len(ops)
+		ops = append(ops, d.unload())
+	}
+	again := func() { d.behind(other, final) }
 	d.desk.transact(func(ev recipe.Transacted) {
 		switch {
 		case ev.Code == recipe.Unknown:
-			d.behind(other)
+			again()
 		case ev.Code == recipe.NoNode && ev.Failed == 0:
 			d.look()
+		case ev.Code == recipe.NoNode && ev.Failed == unload: // somebody deleted it alone
+			d.bare = true
+			again()
 		default:
-			d.done(ev.Code, ev.Err)
+			d.conclude(ev, 1+len(d.own), again)
 		}
 	}, ops...)
+}
+
+// conclude reports, unless it is the tombstone that could not be made; that operation is the at-th.
+func (d *departure) conclude(ev recipe.Transacted, at int, again func()) {
+	switch {
+	case d.tombstone == nil || ev.Failed != at:
+		d.done(ev.Code, ev.Err)
+	case ev.Code == recipe.NodeExists: // it is there: nobody writes another outcome
+		d.tombstone = nil
+		again()
+	case ev.Code == recipe.NoNode:
+		d.desk.ensure(func(err error) {
+			if err != nil {
+				d.done(recipe.Refused, err)
+				return
+			}
+			again()
+		}, d.root.Tombstones())
+	default:
+		d.done(ev.Code, ev.Err)
+	}
 }
 
 // look finds out who else is still there.
@@ -57,22 +97,31 @@ func (d *departure) look() {
 			return
 		}
 		slices.Sort(ev.Names)
+		d.bare = true
+		var others []string
 		for _, name := range ev.Names {
-			path := d.root.Tx(d.id) + "/" + name
-			if path != d.root.Payload(d.id, d.guid) && !slices.Contains(d.own, path) {
-				d.behind(path)
-				return
+			switch path := d.root.Tx(d.id) + "/" + name; {
+			case path == d.root.Payload(d.id, d.guid):
+				d.bare = false
+			case !slices.Contains(d.own, path):
+				others = append(others, path)
 			}
 		}
-		d.last()
+		if len(others) == 0 {
+			d.last()
+			return
+		}
+		d.behind(others[0], len(others) == 1 && others[0] == d.root.Open(d.id, d.guid))
 	})
 }
 
 // last takes everything away.
 func (d *departure) last() {
-	ops := d.deletions()
+	ops := d.operations()
+	unload := -1
 	if !d.bare {
-		ops = append(ops, recipe.Op{Do: recipe.Delete, Path: d.root.Payload(d.id, d.guid), Version: recipe.Any})
+		unload = len(ops)
+		ops = append(ops, d.unload())
 	}
 	ops = append(ops, recipe.Op{Do: recipe.Delete, Path: d.root.Tx(d.id), Version: recipe.Any})
 	d.desk.transact(func(ev recipe.Transacted) {
@@ -81,11 +130,11 @@ func (d *departure) last() {
 			d.last()
 		case ev.Code == recipe.NotEmpty: // somebody is there after all: nobody can have come, but a foreign znode
 			d.look()
-		case ev.Code == recipe.NoNode && ev.Failed == len(d.own) && !d.bare: // somebody deleted the payload alone
+		case ev.Code == recipe.NoNode && ev.Failed == unload: // somebody deleted it alone
 			d.bare = true
 			d.last()
 		default:
-			d.done(ev.Code, ev.Err)
+			d.conclude(ev, len(d.own), d.last)
 		}
 	}, ops...)
 }

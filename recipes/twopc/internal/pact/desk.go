@@ -7,6 +7,8 @@ type desk struct {
 	epoch   uint64 // 0: there is none
 	session int64
 	last    uint64 // number of the last question; never used again
+	zxid    int64  // the latest transaction of ZooKeeper's that an answer has told of, in whatever epoch
+	now     int64  // the latest time of the servers' clocks that an answer has told of, in milliseconds
 	asked   map[uint64]func(recipe.Event)
 	armed   map[string][]watcher
 	pauses  map[uint64]func() // outlive epochs
@@ -126,10 +128,15 @@ func (d *desk) pause(ms int64, f func()) (cancel func()) {
 func (d *desk) answer(ev recipe.Event) {
 	switch ev := ev.(type) {
 	case recipe.Listed:
+		d.note(ev.Stat)
 		d.reply(ev.Epoch, ev.Ask, ev)
 	case recipe.Seen:
+		d.note(ev.Stat)
 		d.reply(ev.Epoch, ev.Ask, ev)
 	case recipe.Transacted:
+		for _, r := range ev.Results {
+			d.note(r.Stat)
+		}
 		d.reply(ev.Epoch, ev.Ask, ev)
 	case recipe.Ensured:
 		d.reply(ev.Epoch, ev.Ask, ev)
@@ -150,6 +157,12 @@ func (d *desk) answer(ev recipe.Event) {
 			f()
 		}
 	}
+}
+
+// note keeps the latest of what an answer tells about the servers' time and order.
+func (d *desk) note(s recipe.Stat) {
+	d.zxid = max(d.zxid, s.Czxid, s.Mzxid, s.Pzxid)
+	d.now = max(d.now, s.Ctime, s.Mtime)
 }
 
 func (d *desk) reply(epoch, ask uint64, ev recipe.Event) {

@@ -9,7 +9,7 @@ const (
 	Claiming                   // it is being taken over
 	Open                       // the votes come in
 	Deciding                   // the decision is being written
-	Settling                   // decided; the coordinator's mark is taken away, and the whole if it is last
+	Settling                   // acknowledged; the coordinator's mark is taken away, and the whole if it is last
 	Ended                      // nothing is left to do
 )
 

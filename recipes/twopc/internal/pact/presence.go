@@ -3,13 +3,14 @@ package pact
 import (
 	"strings"
 
+	"github.com/troupe-go/troupe/internal/owner"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 )
 
 // A presence is an ephemeral znode: its owner's GUID, and perhaps a word on a second line. Whoever can't tell an owner that lives from one that
-// died a moment ago, whose session has not expired yet, replaces it by the question "who"; one that lives watches its znode and writes its GUID and "here". So
-// no timeout has to be guessed. The question names nobody: it may come so late that it meets the successor of the one it was meant for.
+// died a moment ago, whose session has not expired yet, replaces it by the question "who"; one that lives watches its znode and writes its GUID and "here": see
+// package owner. The question names nobody: it may come so late that it meets the successor of the one it was meant for.
 const (
 	who  = "\nwho"
 	here = "here"
@@ -134,7 +135,7 @@ func (p *presence) answered(ev recipe.Transacted) {
 
 // probe finds out whether the owner of a presence lives: he answers, or his presence goes.
 func (d *desk) probe(path string, found func(alive bool)) {
-	q := &probe{desk: d, path: path, found: found}
+	q := &probe{desk: d, path: path, found: found, inquiry: owner.New(func(data []byte) bool { return string(data) == who })}
 	q.follower = d.follow(path, q.seen)
 }
 
@@ -143,41 +144,25 @@ type probe struct {
 	desk    *desk
 	path    string
 	found   func(alive bool)
-	czxid   int64 // of the presence that was asked
-	version int32 // that the question made; 0: none was put
-	putting bool
+	inquiry *owner.Inquiry
 }
 
 func (q *probe) seen(ev recipe.Seen) {
-	_, word := parsePresence(ev.Data)
-	switch {
-	case ev.Code == recipe.Refused: // nobody may look: nothing can be taken over
+	switch q.inquiry.Saw(ev) {
+	case owner.Alive:
 		q.over = true
 		q.found(true)
-	case !ev.Exists:
+	case owner.Gone:
 		q.over = true
 		q.found(false)
-	case !q.putting && ev.Stat.Czxid != q.czxid: // not asked yet; or it is a new one, which was not
-		q.putting, q.czxid, q.version = true, ev.Stat.Czxid, 0
-		q.ask(ev.Stat.Version)
-	case q.version > 0 && word == here && ev.Stat.Version > q.version:
-		q.over = true
-		q.found(true)
-	case q.version == 0 && !q.putting: // somebody else wrote at the same time
-		q.putting = true
-		q.ask(ev.Stat.Version)
+	case owner.Ask:
+		q.desk.transact(q.put, recipe.Op{Do: recipe.Set, Path: q.path, Data: []byte(who), Version: ev.Stat.Version})
+	case owner.Wait:
 	}
-}
-
-func (q *probe) ask(version int32) {
-	q.desk.transact(q.put, recipe.Op{Do: recipe.Set, Path: q.path, Data: []byte(who), Version: version})
 }
 
 func (q *probe) put(ev recipe.Transacted) {
-	q.putting = false
-	if ev.Code == recipe.Done {
-		q.version = ev.Results[0].Stat.Version
-	}
+	q.inquiry.Put(ev)
 	if !q.over {
 		q.look()
 	}

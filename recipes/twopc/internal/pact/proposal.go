@@ -172,7 +172,7 @@ func (p *prop) advance() {
 		p.vote(c)
 		return
 	}
-	if p.s.acks[p.guid] {
+	if _, wished := p.s.acks[p.guid]; wished {
 		p.leave()
 		return
 	}
@@ -191,6 +191,8 @@ func (p *prop) tell() {
 		}
 	}
 	switch {
+	case p.lost && p.s.acks[p.guid]: // by an acknowledgement of its own, from before a crash
+		p.move(Lost)
 	case p.lost:
 		p.s.desk.do(Vanished{GUID: p.guid})
 		p.move(Lost)

@@ -2,4 +2,4 @@
 
 package pact_test
 
-const schedules = 1200
+const schedules = 4000

@@ -44,11 +44,46 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 type Record struct {
 	GUID        string   `json:"guid"`
 	Sites       []string `json:"sites"`
-	Coordinator string   `json:"coordinator"` // the GUID of its presence
+	Coordinator string   `json:"coordinator"`      // the GUID of its presence
+	Origin      string   `json:"origin,omitempty"` // the one that began it, if another took it over
+	Others      bool     `json:"others,omitempty"` // took it over, too, and may live on
+	Acked       string   `json:"acked,omitempty"`  // of a tombstone: the coordinator that left it
 	Peers       bool     `json:"peers,omitempty"`
 	State       Outcome  `json:"state"`
 	By          string   `json:"by,omitempty"` // the site whose vote aborted it
 	Reason      string   `json:"reason,omitempty"`
+}
+
+// Shared is the coordinators that may have a transaction that was taken over: whose session expired may live on. It is zero if none has taken it over before it
+// was decided: who does so later learns the outcome with it.
+type Shared struct {
+	First, Last string // GUIDs
+	More        bool   // there are others
+}
+
+func (r Record) shared() Shared {
+	if r.Origin == "" {
+		return Shared{}
+	}
+	return Shared{First: r.Origin, Last: r.Coordinator, More: r.Others}
+}
+
+// claimedBy is the record once a coordinator has taken the transaction over.
+func (r Record) claimedBy(guid string) Record {
+	switch {
+	case r.Coordinator == guid:
+	case r.Origin == "":
+		r.Origin = r.Coordinator
+	case r.Coordinator != r.Origin:
+		r.Others = true
+	}
+	r.Coordinator = guid
+	return r
+}
+
+// concerns tells whether a coordinator is the only one that may still need what another has left in a tombstone.
+func (r Record) concerns(guid string) bool {
+	return r.Acked != "" && r.Acked != guid && !r.Others && (guid == r.Origin || guid == r.Coordinator)
 }
 
 func (r Record) bytes() []byte {

@@ -32,7 +32,7 @@ var names = []string{"x", "y", "z"}
 
 func newPlay(choose func(n int) int, moved func(from, to pact.Phase)) *play {
 	p := &play{choose: choose, world: recipetest.NewWorld(choose), truth: newTruth(), voters: map[string]*recipetest.Actor{}, moved: moved}
-	p.peers = choose(2) == 1
+	p.peers, p.truth.swept = choose(2) == 1, choose(4) == 0
 	p.lead()
 	for _, name := range names {
 		p.seat(name)
@@ -43,6 +43,10 @@ func newPlay(choose func(n int) int, moved func(from, to pact.Phase)) *play {
 func (p *play) lead() {
 	p.born++
 	l := newLeader(p.truth)
+	l.notes = func() bool { return p.choose(4) > 0 }
+	if p.truth.swept {
+		l.most = 1
+	}
 	p.leaders = append(p.leaders, l)
 	p.seats = append(p.seats, p.world.Add(l.player(fmt.Sprint("leader", p.born), 1000, p.moved)))
 }
@@ -89,11 +93,17 @@ func (p *play) happen() {
 		}
 	case 9:
 		p.recover()
-	case 10:
+	case 10, 20, 21:
 		p.world.Reap()
 	case 11:
 		i := p.choose(len(p.seats))
 		p.leaders[i].abort(p.seats[i], uint64(1+p.choose(4)))
+	case 18:
+		i := p.choose(len(p.seats))
+		p.leaders[i].abandon(p.seats[i], p.leaders[i].last)
+	case 19:
+		i := p.choose(len(p.seats))
+		p.leaders[i].settleAll(p.seats[i])
 	case 12, 13, 14, 15, 16, 17:
 		if p.begun < 12 {
 			p.begin()
@@ -132,9 +142,15 @@ func (p *play) end() {
 	}
 	p.world.Heal()
 	p.recover()
-	if !p.world.Settle(20_000) {
-		panic(failure("it does not come to rest"))
+	p.settle()
+	for i, l := range p.leaders { // what they learned, and what they gave up and others committed
+		l.notes = nil
+		l.settleAll(p.seats[i])
+		for _, id := range p.world.Children(root.Transactions()) {
+			l.adopt(p.seats[i], id)
+		}
 	}
+	p.settle()
 	for _, a := range p.world.Actors() {
 		if over, err := a.Stopped(); over && !errors.Is(err, pact.ErrTaken) {
 			panic(failure(fmt.Sprintf("%v stopped: %v", a, err)))
@@ -147,6 +163,12 @@ func (p *play) end() {
 		if left := p.world.Children(root.Inbox(name)); len(left) > 0 {
 			panic(failure(fmt.Sprintf("left in the inbox of %s: %v", name, left)))
 		}
+	}
+}
+
+func (p *play) settle() {
+	if !p.world.Settle(20_000) {
+		panic(failure("it does not come to rest"))
 	}
 }
 

@@ -15,9 +15,18 @@ type (
 		Commit bool
 		Reason string
 	}
-	// Ack says that it has acted on the decision and needs nothing of the transaction any more.
-	Ack struct{ GUID string }
+	// Ack says that it has acted on the decision and needs nothing of the transaction any more. Known: it has learned the outcome.
+	Ack struct {
+		GUID  string
+		Known bool
+	}
 )
+
+// Held tells a machine after a crash that the application has a transaction. ID is its name.
+type Held struct {
+	GUID string
+	ID   string
+}
 
 // What a site's application gets.
 type (
@@ -67,15 +76,14 @@ type Site struct {
 	guid     string
 	presence *presence
 
-	listing bool
-	again   bool              // something happened since the listing under way was asked
-	listed  bool              // the inbox was read, in this epoch
-	lists   uint64            // how many listings were asked
+	inbox   inbox
 	waiting []entry           // found, and no room yet
 	props   map[string]*prop  // by GUID
 	gone    map[string]uint64 // acknowledged, and the listing that was the last then: an older one may still name them
 	casts   map[string]Cast
-	acks    map[string]bool
+	held    map[string]string // by GUID, the id: the application has it, and it has not been found since a crash
+	orphans map[string]string // the same, and it is not there any more
+	acks    map[string]bool   // those that stand; true: the application has learned the outcome
 	leaders map[string]*leader
 
 	unoffered []*prop // taken up, and not offered yet, oldest first
@@ -90,8 +98,9 @@ type Site struct {
 func NewSite(root Root, name, guid string) *Site {
 	s := &Site{
 		desk: newDesk(), root: root, name: name, guid: guid, props: map[string]*prop{}, gone: map[string]uint64{},
-		casts: map[string]Cast{}, acks: map[string]bool{}, leaders: map[string]*leader{},
+		casts: map[string]Cast{}, acks: map[string]bool{}, leaders: map[string]*leader{}, held: map[string]string{}, orphans: map[string]string{},
 	}
+	s.inbox.s = s
 	s.presence = &presence{
 		desk: s.desk, path: root.Alive(name), guid: guid, stood: s.stood,
 		taken: func() { s.stop(ErrTaken) }, fail: s.stop,
@@ -132,7 +141,11 @@ func (s *Site) Step(ev recipe.Event) []recipe.Effect {
 	case Cast:
 		s.cast(ev)
 	case Ack:
-		s.ack(ev.GUID)
+		s.ack(ev)
+	case Held:
+		if s.props[ev.GUID] == nil {
+			s.held[ev.GUID] = ev.ID
+		}
 	case recipe.Closing:
 		s.closing = true
 	default:
@@ -145,7 +158,8 @@ func (s *Site) Step(ev recipe.Event) []recipe.Effect {
 // reset forgets what belonged to the epoch.
 func (s *Site) reset() {
 	s.presence.reset()
-	s.listing, s.again, s.listed, s.waiting = false, false, false, nil
+	s.inbox.reset()
+	s.waiting = nil
 	clear(s.gone)
 	clear(s.leaders)
 	for _, p := range s.props {
@@ -155,13 +169,13 @@ func (s *Site) reset() {
 
 // stood: this site is the one of its name. Now it may look at what it is asked.
 func (s *Site) stood() {
-	if s.lists > 0 && (s.listing || s.listed) {
+	if s.inbox.busy() {
 		return
 	}
 	for _, p := range s.inOrder() {
 		p.resume()
 	}
-	s.list()
+	s.inbox.ring()
 }
 
 func (s *Site) inOrder() []*prop {
@@ -173,40 +187,9 @@ func (s *Site) inOrder() []*prop {
 	return all
 }
 
-// list reads the inbox, and again whenever it changes.
-func (s *Site) list() {
-	if s.listing {
-		s.again = true
-		return
-	}
-	s.listing, s.again = true, false
-	s.lists++
-	number := s.lists
-	s.desk.list(s.root.Inbox(s.name), s.list, func(ev recipe.Listed) {
-		s.listing = false
-		switch ev.Code {
-		case recipe.Done:
-			s.found(number, entries(ev.Names))
-			if s.again {
-				s.list()
-			}
-		case recipe.NoNode:
-			s.desk.ensure(func(err error) {
-				if err != nil {
-					s.stop(err)
-					return
-				}
-				s.list()
-			}, s.root.Inbox(s.name))
-		default:
-			s.stop(ev.Err)
-		}
-	})
-}
-
 // found takes up what is new in the inbox.
 func (s *Site) found(number uint64, all []entry) {
-	s.listed, s.waiting = true, s.waiting[:0]
+	s.waiting = s.waiting[:0]
 	here := map[string]bool{}
 	for _, e := range all {
 		here[e.guid] = true
@@ -219,12 +202,34 @@ func (s *Site) found(number uint64, all []entry) {
 			delete(s.gone, guid)
 		}
 	}
-	s.orphans(here)
+	s.settle(here)
+	s.bereave(here)
+	slices.SortStableFunc(s.waiting, func(a, b entry) int { return s.rank(a) - s.rank(b) })
 	s.take()
 }
 
-// orphans answers wishes that a machine before this one left, about transactions that this site is through with.
-func (s *Site) orphans(here map[string]bool) {
+// rank puts those first that the application has: the window is theirs.
+func (s *Site) rank(e entry) int {
+	if _, has := s.held[e.guid]; has {
+		return 0
+	}
+	return 1
+}
+
+// bereave tells the application what became of transactions that it had before a crash and that are not there any more: somebody deleted them. They count
+// until they are acknowledged.
+func (s *Site) bereave(here map[string]bool) {
+	for _, guid := range sorted(s.held) {
+		if !here[guid] {
+			s.orphans[guid] = s.held[guid]
+			delete(s.held, guid)
+			s.desk.do(Vanished{GUID: guid})
+		}
+	}
+}
+
+// settle answers wishes that a machine before this one left, about transactions that this site is through with.
+func (s *Site) settle(here map[string]bool) {
 	for _, guid := range sorted(s.casts) {
 		if s.props[guid] == nil && !here[guid] {
 			delete(s.casts, guid)
@@ -233,8 +238,14 @@ func (s *Site) orphans(here map[string]bool) {
 	}
 	for _, guid := range sorted(s.acks) {
 		if s.props[guid] == nil && !here[guid] {
+			var err error
+			if _, orphan := s.orphans[guid]; orphan && !s.acks[guid] {
+				err = ErrGone
+			}
 			delete(s.acks, guid)
-			s.desk.do(Acked{GUID: guid})
+			delete(s.held, guid)
+			delete(s.orphans, guid)
+			s.desk.do(Acked{GUID: guid, Err: err})
 		}
 	}
 }
@@ -250,23 +261,28 @@ func sorted[V any](m map[string]V) []string {
 
 // take takes up as many as there is room for, oldest first.
 func (s *Site) take() {
-	for len(s.waiting) > 0 && len(s.props) < Window && !s.closing && !s.stopped {
+	for len(s.waiting) > 0 && s.room() && !s.closing && !s.stopped {
 		e := s.waiting[0]
 		s.waiting = s.waiting[1:]
 		s.taken++
 		p := &prop{s: s, entry: e, number: s.taken, phase: Reading}
 		s.props[e.guid] = p
+		delete(s.held, e.guid)
 		s.unoffered = append(s.unoffered, p)
 		p.resume()
 	}
+	s.inbox.look()
 }
+
+// room tells whether the application may get another one.
+func (s *Site) room() bool { return len(s.props)+len(s.orphans) < Window }
 
 // leave forgets a transaction that is acknowledged.
 func (s *Site) leave(p *prop) {
 	p.move(Left)
 	delete(s.props, p.guid)
 	delete(s.acks, p.guid)
-	s.gone[p.guid] = s.lists
+	s.gone[p.guid] = s.inbox.lists
 	s.take()
 }
 
@@ -278,18 +294,19 @@ func (s *Site) cast(c Cast) {
 	switch p := s.props[c.GUID]; {
 	case p != nil:
 		p.advance()
-	case s.listed:
-		s.orphans(s.unread())
+	case s.inbox.listed:
+		s.settle(s.unread())
 	}
 }
 
-func (s *Site) ack(guid string) {
-	s.acks[guid] = true
-	switch p := s.props[guid]; {
+func (s *Site) ack(a Ack) {
+	s.acks[a.GUID] = a.Known
+	switch p := s.props[a.GUID]; {
 	case p != nil:
 		p.advance()
-	case s.listed:
-		s.orphans(s.unread())
+	case s.inbox.listed:
+		s.settle(s.unread())
+		s.take()
 	}
 }
 

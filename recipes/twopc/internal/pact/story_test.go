@@ -2,6 +2,7 @@ package pact_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -361,6 +362,85 @@ var stories = map[string]func(s *story){
 		a.Reconnect()
 		s.settle()
 		require.Equal(s.t, pact.Aborted, s.truth.outcomes[guid(1)])
+	},
+	"begun": func(s *story) {
+		s.say("The answer to c's beginning is lost, and its session expires. x, which sees it gone, aborts, and d takes over.")
+		l, a := s.leader("c")
+		_, x := s.site("x", "x1")
+		s.settle()
+		l.begin(a, "t", guid(1), false, "x")
+		s.until(func() bool { return s.world.Exists(root.Tx("t")) })
+		a.Expire()
+		a.Disconnect()
+		s.has("x x1 ▶ Acked")
+		s.say("d's application acknowledges what it is told. d leaves a tombstone, since c may live, and takes the whole away.")
+		l2, a2 := s.leader("d")
+		l2.adopt(a2, "t")
+		s.has("d ▶ Settled")
+		require.False(s.t, s.world.Exists(root.Tx("t")))
+		s.say("c finds it, and does not begin again. When its application has acknowledged, nothing is left.")
+		a.Reconnect()
+		s.has("c ▶ Settled")
+		s.settle()
+		require.Empty(s.t, s.world.Children(root.Tombstones()))
+		require.Equal(s.t, pact.Aborted, s.truth.outcomes[guid(1)])
+		x.Kill()
+	},
+	"given-up": func(s *story) {
+		s.say("The same, and c's application has given it up meanwhile: the tombstone goes without it.")
+		l, a := s.leader("c")
+		s.site("x", "x1")
+		s.settle()
+		n := l.begin(a, "t", guid(1), false, "x")
+		s.until(func() bool { return s.world.Exists(root.Tx("t")) })
+		a.Expire()
+		a.Disconnect()
+		l.abandon(a, n)
+		s.has("x x1 ▶ Acked")
+		l2, a2 := s.leader("d")
+		l2.adopt(a2, "t")
+		s.has("d ▶ Settled")
+		a.Reconnect()
+		s.settle()
+		require.Empty(s.t, s.world.Children(root.Tombstones()))
+	},
+	"swept": func(s *story) {
+		s.say("c keeps one outcome that is not acknowledged, and has two: the older one is swept, and that is noted.")
+		s.truth.swept, s.votes["x"] = true, true
+		l, a := s.leader("c")
+		l.most, l.notes = 1, func() bool { return false }
+		a.Crash() // the next machine knows that
+		s.site("x", "x1")
+		s.settle()
+		for n := range 2 {
+			l.begin(a, fmt.Sprint("t", n), guid(1+n), false, "x")
+			s.settle()
+		}
+		l.begin(a, "t2", guid(3), false, "x")
+		s.settle()
+		require.Equal(s.t, []string{"t2"}, s.world.Children(root.Transactions()))
+		s.say("d does not know whether it has begun t3. It had; c took it over, learned that it is aborted, and has swept it. d can't know, and says so.")
+		l2, a2 := s.leader("d")
+		l2.begin(a2, "t3", guid(4), false, "x")
+		s.until(func() bool { return s.world.Exists(root.Tx("t3")) })
+		a2.Expire()
+		a2.Disconnect()
+		s.settle()
+		l.adopt(a, "t3")
+		s.settle()
+		l.begin(a, "t4", guid(5), false, "x")
+		s.settle()
+		require.Equal(s.t, []string{"t4"}, s.world.Children(root.Transactions()))
+		a2.Reconnect()
+		s.has("d ▶ Refused")
+		s.settle()
+		s.say("What is begun later, and not known to have begun, begins: nothing that young was swept.")
+		l2.begin(a2, "t5", guid(6), false, "x")
+		s.has("d ▶ Sent")
+		a2.Disconnect()
+		a2.Reconnect()
+		s.has("d ▶ Over")
+		require.Equal(s.t, pact.Committed, s.truth.outcomes[guid(6)])
 	},
 	"crash": func(s *story) {
 		s.votes["x"] = true

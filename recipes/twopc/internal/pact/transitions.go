@@ -10,16 +10,13 @@ type Transition struct {
 func Transitions() []Transition {
 	return []Transition{
 		{Beginning, Open, "it stands in ZooKeeper"},
-		{Beginning, Ended, "refused, or given up before it stood"},
+		{Beginning, Ended, "refused, or given up before it stood, or found acknowledged by another coordinator"},
 		{Claiming, Open, "its coordinator is dead, and it is undecided"},
-		{Claiming, Settling, "its coordinator is dead, and nobody has taken note of the decision"},
-		{Claiming, Ended, "there is nothing to take over"},
+		{Claiming, Ended, "there is nothing to take over; or it is decided, and the application has the outcome"},
 		{Open, Deciding, "all have agreed; or there is a reason to abort"},
-		{Open, Settling, "somebody else decided"},
-		{Open, Ended, "it is gone, or may not be read"},
-		{Deciding, Settling, "the decision stands"},
+		{Open, Ended, "somebody else decided; or it is gone, or may not be read"},
 		{Deciding, Open, "somebody was quicker, or the answer was lost, or a vote is not what it was"},
-		{Deciding, Ended, "it is gone, or may not be written"},
+		{Deciding, Ended, "the decision stands; or it is gone, or may not be written"},
 		{Settling, Ended, "the coordinator's mark is gone, or may not be deleted"},
 
 		{Reading, Asked, "the application has it"},

@@ -17,21 +17,25 @@ type tx struct {
 	sites   []string
 	peers   bool
 
-	phase   Phase
-	sent    bool // it may have begun, or have been taken over
-	busy    bool // something is under way that is waited for
-	probing bool // what is under way is the question whether its coordinator lives
-	record  *follower
-	rec     Record
-	version int32
-	known   bool // rec is what stands, as far as this coordinator can know
-	marked  bool // the coordinator's mark was there when last heard of
-	ballots []*ballot
-	cause   *cause // why it is to be aborted
-	timing  bool
-	relax   func() // takes the timer of the votes back
-	told    bool   // the application knows the outcome
-	outcome Outcome
+	phase    Phase
+	admitted bool   // every site has room for it
+	sent     bool   // it may have begun, or have been taken over
+	floor    int64  // older than whatever the beginning has made
+	busy     bool   // something is under way that is waited for
+	other    string // the coordinator that is waited for, without a transaction
+	probing  bool   // what is under way is the question whether its coordinator lives
+	record   *follower
+	rec      Record
+	version  int32
+	known    bool // rec is what stands, as far as this coordinator can know
+	marked   bool // the coordinator's mark was there when last heard of
+	ballots  []*ballot
+	cause    *cause // why it is to be aborted
+	timing   bool
+	relax    func() // takes the timer of the votes back
+	told     bool   // the application knows the outcome
+	shared   Shared // with other coordinators, which may not know the outcome
+	czxid    int64  // of the record
 }
 
 // ballot is what is known of a site's vote.
@@ -79,10 +83,10 @@ func (t *tx) advance() {
 	switch t.phase {
 	case Beginning:
 		switch {
+		case t.sent:
+			t.resolve()
 		case t.cause == nil:
 			t.begin()
-		case t.sent:
-			t.inspect()
 		default:
 			t.refuse(ErrWithdrew)
 		}
@@ -147,9 +151,9 @@ func (t *tx) onRecord(ev recipe.Seen) {
 	case ev.Code == recipe.Refused:
 		t.fail(ev.Err)
 	case !ev.Exists, !ok, rec.GUID != t.guid:
-		t.fail(ErrGone)
+		t.bereaved()
 	default:
-		t.rec, t.version, t.known = rec, ev.Stat.Version, true
+		t.rec, t.version, t.known, t.czxid = rec, ev.Stat.Version, true, ev.Stat.Czxid
 		t.peers = rec.Peers
 		if rec.State != Undecided {
 			t.decided(rec)
@@ -314,7 +318,7 @@ func (t *tx) unfollow() {
 
 // decided: the decision stands in ZooKeeper.
 func (t *tx) decided(rec Record) {
-	t.busy, t.rec, t.outcome = false, rec, rec.State
+	t.busy, t.rec = false, rec
 	t.unfollow()
 	for _, b := range t.ballots {
 		if b.site == rec.By {
@@ -322,14 +326,15 @@ func (t *tx) decided(rec Record) {
 		}
 	}
 	t.announce(rec)
-	t.move(Settling)
-	t.settle()
+	t.c.sweeper.keep(outcome{id: t.id, guid: t.guid, czxid: t.czxid})
+	t.c.desk.do(Over{N: t.n})
+	t.over()
 }
 
 func (t *tx) announce(rec Record) {
 	if !t.told {
 		t.told = true
-		t.c.desk.do(Decided{N: t.n, Outcome: rec.State, By: rec.By, Reason: rec.Reason})
+		t.c.desk.do(Decided{N: t.n, Outcome: rec.State, By: rec.By, Reason: rec.Reason, Shared: rec.shared()})
 	}
 }
 

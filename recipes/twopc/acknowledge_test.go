@@ -1,0 +1,389 @@
+package twopc_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// loseTheNext cuts a host off at its session's next transaction, which is carried out and not answered.
+func (w *world) loseTheNext(h *host) (heal func()) {
+	w.Helper()
+	id, done := h.Status().SessionID, new(atomic.Bool)
+	partition := make(chan func(), 1)
+	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.SessionID != id || r.Op != zktest.OpMulti || !done.CompareAndSwap(false, true) {
+			return zktest.Pass
+		}
+		go func() { partition <- h.machine.Partition() }()
+		return zktest.DropReply
+	}))
+	return func() {
+		if !done.CompareAndSwap(false, true) { // else it has not come to that
+			(<-partition)()
+		}
+	}
+}
+
+// all that a site is asked is agreed to, and acknowledged. It counts how often each transaction was committed and aborted there.
+func (w *world) agreeable(s *twopc.Site) func() string {
+	w.Helper()
+	var mu sync.Mutex
+	var seen []string
+	go func() { // ends with the site
+		for p := range s.Proposals() {
+			_ = p.Commit(w.Context())
+			select {
+			case <-p.Decided():
+			case <-p.Done():
+				continue
+			}
+			mu.Lock()
+			seen = append(seen, p.ID()+" "+p.Outcome().String())
+			mu.Unlock()
+			_ = p.Ack(w.Context())
+		}
+	}()
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Join(seen, ", ")
+	}
+}
+
+// The answer to a Begin is lost, and its session expires. The sites abort, everybody acknowledges, another coordinator recovers what is left and acknowledges,
+// and nothing of it stands any more when the first one can look. It does not begin again: its outcome is the one that everybody has seen.
+func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
+	t.Parallel()
+	inBothForms(t, func(w *world, form []twopc.Option) {
+		hc := w.host("c")
+		c, d := w.coordinator(hc, form...), w.coordinator(w.host("d"), form...)
+		a := w.site(w.host("a"), "a")
+		seen := w.agreeable(a)
+		b := w.site(w.host("b"), "b")
+		warm, err := c.Begin(w.Context(), "warm", nil, "a") // all that is around a transaction stands
+		require.NoError(w, err)
+		within(w, time.Second, warm.Decided())
+		require.NoError(w, warm.Ack(w.Context()))
+
+		heal := w.loseTheNext(hc)
+		type begun struct {
+			tx  *twopc.Tx
+			err error
+		}
+		answer := make(chan begun, 1)
+		go func() {
+			tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
+			answer <- begun{tx, err}
+		}()
+		pb := within(w, time.Second, b.Proposals())
+		recovered := make(chan []*twopc.Tx, 1)
+		go func() {
+			taken, err := d.Recover(w.Context())
+			if err != nil {
+				w.Error(err)
+			}
+			recovered <- taken
+		}()
+		within(w, time.Minute, pb.Decided())
+		require.Equal(w, twopc.Aborted, pb.Outcome(), "the sites see the coordinator gone")
+		require.NoError(w, pb.Ack(w.Context()))
+		taken := within(w, time.Minute, recovered)
+		require.Len(w, taken, 1)
+		within(w, time.Second, taken[0].Decided())
+		require.Equal(w, twopc.Aborted, taken[0].Outcome())
+		require.NoError(w, taken[0].Ack(w.Context()))
+		synctest.Wait()
+		require.Empty(w, w.nodes(), "nothing is left of it")
+
+		heal()
+		first := within(w, time.Minute, answer)
+		require.NoError(w, first.err)
+		within(w, time.Minute, first.tx.Decided())
+		require.Equal(w, twopc.Aborted, first.tx.Outcome(), "and not begun again")
+		never(w, b.Proposals(), "a second time")
+		require.Equal(w, "warm committed, t aborted", seen())
+		require.Len(w, w.tombstones(), 1)
+		require.NoError(w, first.tx.Ack(w.Context()))
+		require.Empty(w, w.tombstones(), "everybody knows")
+	})
+}
+
+// tombstones are those that stand.
+func (w *world) tombstones() []string {
+	var all []string
+	for line := range strings.Lines(w.server.Dump()) {
+		if node, _, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(node, path+"/tombstones/") {
+			all = append(all, node)
+		}
+	}
+	return all
+}
+
+// A Begin whose answer was lost, and which nobody has touched, is the one that was begun; one that was not carried out begins.
+func TestALostBeginGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, fate := range map[string]zktest.Verdict{"carried out": zktest.CutAfter, "not carried out": zktest.CutBefore} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				hc := w.host("c")
+				c := w.coordinator(hc)
+				seen := w.agreeable(w.site(w.host("a"), "a"))
+				warm, err := c.Begin(w.Context(), "warm", nil, "a")
+				require.NoError(w, err)
+				within(w, time.Second, warm.Decided())
+				w.strike(hc, 1, func(*zktest.Request) zktest.Verdict { return fate })
+				tx, err := c.Begin(w.Context(), "t", nil, "a")
+				require.NoError(w, err)
+				within(w, time.Minute, tx.Decided())
+				require.Equal(w, twopc.Committed, tx.Outcome())
+				synctest.Wait()
+				require.Equal(w, "warm committed, t committed", seen())
+			})
+		})
+	}
+}
+
+// The coordinator's process is killed when its machine knows the outcome and the application has not noted it. The one that starts again is told the outcome, however
+// late, and can't carry the transaction out a second time by beginning it again.
+func TestKilledBeforeTheOutcomeIsNoted(t *testing.T) {
+	t.Parallel()
+	inBothForms(t, func(w *world, form []twopc.Option) {
+		hc := w.host("c")
+		c := w.coordinator(hc, form...)
+		seen := w.agreeable(w.site(w.host("a"), "a"))
+		tx, err := c.Begin(w.Context(), "t", []byte("pay"), "a")
+		require.NoError(w, err)
+		within(w, time.Second, tx.Decided())
+		synctest.Wait() // the machine knows, the site has acknowledged
+		hc.die()
+		time.Sleep(10 * time.Minute)
+
+		again := w.coordinator(w.host("c again"), form...)
+		_, err = again.Begin(w.Context(), "t", []byte("pay"), "a")
+		require.ErrorIs(w, err, twopc.ErrFinished)
+		taken, err := again.Recover(w.Context())
+		require.NoError(w, err)
+		require.Len(w, taken, 1)
+		require.Equal(w, "t", taken[0].ID())
+		within(w, time.Second, taken[0].Decided())
+		require.Equal(w, twopc.Committed, taken[0].Outcome())
+		tx = taken[0]
+		taken, err = again.Recover(w.Context())
+		require.NoError(w, err)
+		require.Empty(w, taken, "the application has it")
+		require.NoError(w, tx.Ack(w.Context()))
+		require.Empty(w, w.nodes())
+		taken, err = again.Recover(w.Context())
+		require.NoError(w, err)
+		require.Empty(w, taken)
+		tx, err = again.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err, "the application says that it is another one")
+		within(w, time.Second, tx.Decided())
+		synctest.Wait()
+		require.Equal(w, "t committed, t committed", seen())
+	})
+}
+
+// An outcome that was not acknowledged is returned again and again, to one process after the other, and so are those that were recovered.
+func TestRecoverUntilItIsAcknowledged(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("c")
+		c := w.coordinator(h)
+		w.agreeable(w.site(w.host("a"), "a"))
+		tx, err := c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+		within(w, time.Second, tx.Decided())
+		other, err := w.coordinator(w.host("other")).Recover(w.Context())
+		require.NoError(w, err)
+		require.Empty(w, other, "its coordinator lives")
+		for i := range 5 {
+			require.NoError(w, c.Close(w.Context()))
+			c = w.coordinator(h)
+			taken, err := c.Recover(w.Context())
+			require.NoError(w, err)
+			require.Len(w, taken, 1)
+			within(w, time.Second, taken[0].Decided())
+			require.Equal(w, twopc.Committed, taken[0].Outcome(), i)
+			tx = taken[0]
+		}
+		require.NoError(w, tx.Ack(w.Context()))
+		require.Empty(w, w.nodes())
+	})
+}
+
+// Whatever becomes of an acknowledgement's request, it is confirmed in the end, and nothing is left.
+func TestALostAcknowledgement(t *testing.T) {
+	t.Parallel()
+	for name, fate := range map[string]zktest.Verdict{
+		"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest, "cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for k, met := 1, true; met; k++ {
+				inBubble(t, func(w *world) {
+					hc := w.host("c")
+					c := w.coordinator(hc)
+					w.agreeable(w.site(w.host("a"), "a"))
+					tx, err := c.Begin(w.Context(), "t", nil, "a")
+					require.NoError(w, err)
+					within(w, time.Second, tx.Decided())
+					synctest.Wait()
+					reached := w.strike(hc, k, func(*zktest.Request) zktest.Verdict {
+						c.Crash("at a request")
+						return fate
+					})
+					require.NoError(w, tx.Ack(w.Context()))
+					require.Empty(w, w.nodes())
+					met = reached()
+				})
+			}
+		})
+	}
+}
+
+// Who gives up a Begin that has begun never has its transaction: it is aborted, and acknowledged for him.
+func TestABeginningGivenUpLeavesNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		hc := w.host("c")
+		c := w.coordinator(hc)
+		b := w.site(w.host("b"), "b")
+		warm, err := c.Begin(w.Context(), "warm", nil, "b")
+		require.NoError(w, err)
+		require.NoError(w, within(w, time.Second, b.Proposals()).Abort(w.Context(), "warm"))
+		within(w, time.Second, warm.Decided())
+		require.NoError(w, warm.Ack(w.Context()))
+		heal := w.loseTheNext(hc)
+		time.AfterFunc(3*time.Second, heal)
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		_, err = c.Begin(ctx, "t", nil, "b")
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		p := within(w, time.Second, b.Proposals())
+		require.NoError(w, p.Commit(w.Context()))
+		within(w, time.Minute, p.Decided())
+		require.Equal(w, twopc.Aborted, p.Outcome())
+		require.NoError(w, p.Ack(w.Context()))
+		time.Sleep(time.Minute)
+		require.NotContains(w, strings.Join(w.nodes(), " "), "/tx/t")
+	})
+}
+
+// An application that never acknowledges does not let the tree grow for ever: outcomes are swept by their number, and by their age.
+func TestOutcomesThatNobodyAcknowledgesAreSwept(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		const most = 20
+		h := w.host("c")
+		c := w.coordinator(h, twopc.WithRetention(20*time.Minute, most))
+		seen := w.agreeable(w.site(w.host("a"), "a"))
+		n := 0
+		begin := func(c *twopc.Coordinator) *twopc.Tx {
+			n++
+			tx, err := c.Begin(w.Context(), fmt.Sprint("t", n), nil, "a")
+			require.NoError(w, err)
+			within(w, time.Second, tx.Decided())
+			synctest.Wait()
+			return tx
+		}
+		var last *twopc.Tx
+		for range 200 {
+			last = begin(c)
+			require.LessOrEqual(w, len(w.nodes()), 2*(most+1), "a record and a mark each")
+		}
+		require.Equal(w, 200, strings.Count(seen(), "committed"))
+		require.NoError(w, last.Ack(w.Context()))
+		require.Len(w, w.nodes(), 2*(most-1))
+
+		// by their number, also those of processes that begin one transaction each
+		for range 3 * most {
+			short := w.coordinator(h, twopc.WithRetention(20*time.Minute, most))
+			begin(short)
+			require.NoError(w, short.Close(w.Context()))
+			require.LessOrEqual(w, len(w.nodes()), 2*(most+1))
+		}
+
+		// by their age
+		time.Sleep(25 * time.Minute)
+		last = begin(c)
+		require.Len(w, w.nodes(), 2, "its own alone")
+		require.NoError(w, last.Ack(w.Context()))
+		require.Empty(w, w.nodes())
+	})
+}
+
+// What a site has not acknowledged is not swept.
+func TestWhatASiteNeedsIsNotSwept(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		c := w.coordinator(w.host("c"), twopc.WithRetention(time.Minute, 1))
+		a := w.site(w.host("a"), "a")
+		seen := w.agreeable(w.site(w.host("b"), "b"))
+		tx, err := c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+		p := within(w, time.Second, a.Proposals())
+		require.NoError(w, p.Commit(w.Context()))
+		within(w, time.Second, tx.Decided())
+		for i := range 10 {
+			time.Sleep(time.Minute)
+			_, err := c.Begin(w.Context(), fmt.Sprint("u", i), nil, "b")
+			require.NoError(w, err)
+		}
+		time.Sleep(time.Minute)
+		require.Equal(w, 10, strings.Count(seen(), "committed"))
+		require.NoError(w, p.Ack(w.Context()))
+		require.Equal(w, twopc.Committed, p.Outcome())
+	})
+}
+
+// A process is killed with a Begin under way that a server carries out only seconds later. The one that starts again finds nothing of it, and would begin the
+// same id: Recover returns when nothing of the other can come any more.
+func TestRecoverWaitsForWhatADeadCoordinatorHasSent(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		hc := w.host("c")
+		c := w.coordinator(hc)
+		seen := w.agreeable(w.site(w.host("a"), "a"))
+		warm, err := c.Begin(w.Context(), "warm", nil, "a")
+		require.NoError(w, err)
+		within(w, time.Second, warm.Decided())
+		require.NoError(w, warm.Ack(w.Context()))
+		w.strike(hc, 1, func(*zktest.Request) zktest.Verdict { return zktest.Delay(3 * time.Second) })
+		go func() { _, _ = c.Begin(w.Context(), "t", nil, "a") }()
+		synctest.Wait()
+		hc.die()
+
+		again := w.coordinator(w.host("c again"))
+		taken, err := again.Recover(w.Context())
+		require.NoError(w, err)
+		for _, tx := range taken {
+			within(w, time.Minute, tx.Decided())
+			require.NoError(w, tx.Ack(w.Context()))
+		}
+		before := seen()
+		if len(taken) == 0 { // it was never carried out
+			tx, err := again.Begin(w.Context(), "t", nil, "a")
+			require.NoError(w, err)
+			within(w, time.Minute, tx.Decided())
+			require.NoError(w, tx.Ack(w.Context()))
+			synctest.Wait()
+			before = seen()
+		}
+		time.Sleep(time.Minute)
+		require.Equal(w, before, seen(), "nothing comes later")
+		require.Equal(w, 1, strings.Count(before, "t "), before)
+	})
+}

@@ -1,0 +1,268 @@
+package twopc_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// beginAll begins n transactions with one site, several at a time.
+func (w *world) beginAll(c *twopc.Coordinator, n int, site string) (txs []*twopc.Tx) {
+	w.Helper()
+	txs = make([]*twopc.Tx, n)
+	var all sync.WaitGroup
+	for k := range 10 {
+		all.Go(func() {
+			for i := k; i < n; i += 10 {
+				tx, err := c.Begin(w.Context(), fmt.Sprint("t", i), nil, site)
+				if err != nil {
+					w.Error(err)
+				}
+				txs[i] = tx
+			}
+		})
+	}
+	all.Wait()
+	return txs
+}
+
+// inboxReads are the listings of inboxes that the server answered, and about how many bytes that were.
+func (w *world) inboxReads(names func() int) (count func() (listings, bytes int)) {
+	w.Helper()
+	var mu sync.Mutex
+	listings, bytes := 0, 0
+	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if strings.HasPrefix(r.Path, path+"/inbox/") && strings.Contains(fmt.Sprint(r.Op), "hildren") {
+			mu.Lock()
+			defer mu.Unlock()
+			listings++
+			bytes += names()
+		}
+		return zktest.Pass
+	}))
+	return func() (int, int) {
+		mu.Lock()
+		defer mu.Unlock()
+		return listings, bytes
+	}
+}
+
+// A site whose process was away comes back to 2,000 entries. It lists its inbox when what it knows is used up, and not at each of its own acknowledgements.
+func TestAnInboxIsListedWhenWhatIsKnownIsUsedUp(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		const n = 2000
+		h := w.host("c")
+		c := w.coordinator(h, twopc.WithVoteTimeout(time.Hour))
+		w.beginAll(c, n, "a")
+		var left atomic.Int64
+		left.Store(n)
+		count := w.inboxReads(func() int { return int(left.Load()) * 60 })
+		seen := 0
+		for p := range w.site(w.host("a"), "a").Proposals() {
+			require.NoError(w, p.Commit(w.Context()))
+			<-p.Decided()
+			require.NoError(w, p.Ack(w.Context()))
+			left.Add(-1)
+			if seen++; seen == n {
+				break
+			}
+		}
+		listings, bytes := count()
+		w.Logf("%d entries: %d listings, about %d bytes", n, listings, bytes)
+		require.LessOrEqual(w, listings, 4)
+		require.LessOrEqual(w, bytes, 4*n*60)
+	})
+}
+
+// The same while they come: a site that has many open does not list all of them at each that comes.
+func TestListingsOfAnInboxThatFills(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		const n = 2000
+		c := w.coordinator(w.host("c"), twopc.WithVoteTimeout(time.Hour))
+		site := w.site(w.host("a"), "a")
+		var came atomic.Int64
+		count := w.inboxReads(func() int { return int(came.Load()) * 60 })
+		for i := range n {
+			_, err := c.Begin(w.Context(), fmt.Sprint("t", i), nil, "a")
+			require.NoError(w, err)
+			came.Add(1)
+			time.Sleep(time.Millisecond)
+		}
+		for range n {
+			p := within(w, time.Second, site.Proposals())
+			require.NoError(w, p.Commit(w.Context()))
+			<-p.Decided()
+			require.NoError(w, p.Ack(w.Context()))
+			came.Add(-1)
+		}
+		listings, bytes := count()
+		w.Logf("%d came: %d listings, about %d bytes", n, listings, bytes)
+		require.LessOrEqual(w, listings, 200)
+		require.LessOrEqual(w, bytes, 5_000_000)
+	})
+}
+
+// More are open at a site than it has before it at a time. What there is no room for stays in ZooKeeper, and is offered as the window frees: all of them, none twice.
+func TestThreeThousandOpenAreAllOffered(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		const n, window = 3000, 1024
+		c := w.coordinator(w.host("c"), twopc.WithVoteTimeout(time.Hour))
+		site := w.site(w.host("a"), "a")
+		txs := w.beginAll(c, n, "a")
+		time.Sleep(time.Second)
+		offered := map[string]bool{}
+		var open []*twopc.Proposal
+		for len(offered) < n {
+			for range window - len(open) {
+				if len(offered) == n {
+					break
+				}
+				p := within(w, time.Minute, site.Proposals())
+				require.False(w, offered[p.ID()], "twice")
+				offered[p.ID()] = true
+				require.NoError(w, p.Commit(w.Context()))
+				open = append(open, p)
+			}
+			never(w, site.Proposals(), "the window is full")
+			for _, p := range open[:len(open)/2] {
+				within(w, time.Minute, p.Decided())
+				require.NoError(w, p.Ack(w.Context()))
+			}
+			open = open[len(open)/2:]
+		}
+		for _, p := range open {
+			within(w, time.Minute, p.Decided())
+			require.NoError(w, p.Ack(w.Context()))
+		}
+		for _, tx := range txs {
+			within(w, time.Minute, tx.Decided())
+			require.Equal(w, twopc.Committed, tx.Outcome())
+			require.NoError(w, tx.Ack(w.Context()))
+		}
+		require.Empty(w, w.nodes())
+	})
+}
+
+// A whole window was offered and not received yet when somebody deletes all of it, and the actor panics: what comes next is offered all the same, and the
+// application learns what became of the others.
+func TestNothingIsDroppedBehindAFullWindow(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		const window = 1024
+		h := w.host("c")
+		c := w.coordinator(h, twopc.WithVoteTimeout(time.Hour))
+		site := w.site(w.host("a"), "a")
+		w.beginAll(c, window, "a")
+		time.Sleep(time.Minute) // all are offered
+		require.NoError(w, h.DeleteAll(w.Context(), path+"/inbox/a"))
+		require.NoError(w, h.DeleteAll(w.Context(), path+"/tx"))
+		synctest.Wait()
+		site.Crash("a bug")
+		time.Sleep(time.Minute)
+		for i := range 10 {
+			_, err := c.Begin(w.Context(), fmt.Sprint("later", i), nil, "a")
+			require.NoError(w, err)
+		}
+		later := 0
+		for range window + 10 {
+			p := within(w, time.Minute, site.Proposals())
+			if strings.HasPrefix(p.ID(), "later") {
+				later++
+				continue
+			}
+			within(w, time.Minute, p.Done())
+			require.ErrorIs(w, p.Err(), twopc.ErrGone)
+			require.ErrorIs(w, p.Ack(w.Context()), twopc.ErrGone)
+		}
+		require.Equal(w, 10, later)
+	})
+}
+
+// An inbox has a bound: Begin says that a site has no room, and nothing has begun. With room it begins again.
+func TestAFullInboxIsBusy(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		const most = 20
+		form := []twopc.Option{twopc.WithVoteTimeout(time.Hour), twopc.WithInboxLimit(most)}
+		c, d := w.coordinator(w.host("c"), form...), w.coordinator(w.host("d"), form...)
+		for i := range most { // one after the other: near the limit, what is on its way counts twice
+			_, err := c.Begin(w.Context(), fmt.Sprint("t", i), nil, "a")
+			require.NoError(w, err)
+		}
+		for _, who := range []*twopc.Coordinator{c, d} {
+			_, err := who.Begin(w.Context(), "more", nil, "b", "a")
+			require.ErrorIs(w, err, twopc.ErrBusy)
+			require.ErrorContains(w, err, `"a"`)
+		}
+		require.NotContains(w, strings.Join(w.nodes(), " "), "more")
+		site := w.site(w.host("a"), "a")
+		p := within(w, time.Second, site.Proposals())
+		require.NoError(w, p.Commit(w.Context()))
+		within(w, time.Second, p.Decided())
+		require.NoError(w, p.Ack(w.Context()))
+		_, err := d.Begin(w.Context(), "more", nil, "a", "b")
+		require.NoError(w, err)
+		_, err = c.Begin(w.Context(), "even more", nil, "a")
+		require.ErrorIs(w, err, twopc.ErrBusy)
+	})
+}
+
+// Many coordinators at once go beyond the bound by no more than each was granted when it looked.
+func TestABoundOfManyCoordinators(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		const most = 100
+		h := w.host("c")
+		var all sync.WaitGroup
+		for k := range 4 {
+			c := w.coordinator(h, twopc.WithVoteTimeout(time.Hour), twopc.WithInboxLimit(most))
+			all.Go(func() {
+				for i := range most {
+					if _, err := c.Begin(w.Context(), fmt.Sprint("t", k, "-", i), nil, "a"); err != nil {
+						require.ErrorIs(w, err, twopc.ErrBusy)
+					}
+				}
+			})
+		}
+		all.Wait()
+		names, _, err := h.Children(w.Context(), path+"/inbox/a")
+		require.NoError(w, err)
+		require.GreaterOrEqual(w, len(names), most)
+		require.LessOrEqual(w, len(names), 2*most, "four coordinators, each with half of what was free when it looked")
+	})
+}
+
+// The bound keeps the listing of an inbox within what a client accepts, however long the ids are that it may have: a site can always return.
+func TestASiteReturnsToAFullInboxOfLongIDs(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		h := w.host("c", session.WithMaxPacket(1<<16)) // answers of at most a megabyte
+		c := w.coordinator(h, twopc.WithVoteTimeout(time.Hour), twopc.WithInboxLimit(800))
+		_, err := c.Begin(w.Context(), strings.Repeat("x", 1025), nil, "a")
+		require.ErrorContains(w, err, "id")
+		n := 0
+		for ; ; n++ {
+			if _, err = c.Begin(w.Context(), strings.Repeat("x", 1000)+fmt.Sprint(n), nil, "a"); err != nil {
+				break
+			}
+		}
+		require.ErrorIs(w, err, twopc.ErrBusy)
+		require.Equal(w, 800, n)
+		site := w.site(w.host("a", session.WithMaxPacket(1<<16)), "a")
+		within(w, time.Minute, site.Proposals())
+		require.NoError(w, site.Err())
+	})
+}

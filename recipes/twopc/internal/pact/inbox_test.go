@@ -1,0 +1,65 @@
+package pact_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+)
+
+// A site's inbox goes, as an empty container does, and is made again by a coordinator between the site's two questions: the listing finds nothing, the read leaves a
+// watch. That watch fires while the site reads once more. It has taken what it waited for along, so the inbox is read with a watch again, or the site would
+// never hear of anything.
+func TestAWatchOfBeforeFiresWhileTheInboxIsReadAgain(t *testing.T) {
+	t.Parallel()
+	const presence, inbox = "/pact/alive/x", "/pact/inbox/x"
+	s := pact.NewSite("/pact", "x", "guid")
+	var reads []recipe.Read
+	var list recipe.List
+	step := func(ev recipe.Event) []recipe.Effect {
+		effects := s.Step(ev)
+		for _, e := range effects {
+			switch e := e.(type) {
+			case recipe.Read:
+				reads = append(reads, e)
+			case recipe.List:
+				list = e
+			}
+		}
+		return effects
+	}
+	first := func(effects []recipe.Effect) uint64 {
+		require.Len(t, effects, 1)
+		switch e := effects[0].(type) {
+		case recipe.Transact:
+			return e.Ask
+		case recipe.Ensure:
+			return e.Ask
+		case recipe.Read:
+			return e.Ask
+		}
+		require.Fail(t, "no question", "%T", effects[0])
+		return 0
+	}
+	seen := func(version int32) recipe.Seen {
+		read := reads[len(reads)-1]
+		require.Equal(t, inbox, read.Path)
+		return recipe.Seen{Epoch: 1, Ask: read.Ask, Path: inbox, Exists: true, Stat: recipe.Stat{Czxid: 7, Version: version}}
+	}
+
+	create := first(step(recipe.EpochBegan{Epoch: 1, SessionID: 5}))
+	own := first(step(recipe.Transacted{Epoch: 1, Ask: create, Failed: -1, Results: []recipe.Result{{}}}))
+	step(recipe.Seen{Epoch: 1, Ask: own, Path: presence, Exists: true, Data: []byte("guid"), Stat: recipe.Stat{Czxid: 3, Owner: 5}})
+	step(recipe.Listed{Epoch: 1, Ask: list.Ask, Path: inbox, Code: recipe.NoNode})
+	ensure := first(step(seen(0)))
+	step(recipe.Ensured{Epoch: 1, Ask: ensure})
+	step(recipe.Listed{Epoch: 1, Ask: list.Ask, Path: inbox, Stat: recipe.Stat{Czxid: 7, Version: 1}})
+	step(recipe.Fired{Epoch: 1, Path: inbox, Change: recipe.DataChanged})
+	before := len(reads)
+	step(seen(1))
+	require.Greater(t, len(reads), before, "it is read again")
+	require.Equal(t, inbox, reads[before].Path)
+	require.True(t, reads[before].Watch)
+}

@@ -1,0 +1,44 @@
+package pact
+
+import "github.com/troupe-go/troupe/recipe"
+
+// settle takes the coordinator's mark away, now that the application has noted the outcome, and the whole if nobody else needs it. Where more than one
+// has had the transaction, the outcome goes into a tombstone: the others may live, and not know it yet, nor even whether it has begun.
+func (t *tx) settle() {
+	if t.busy || t.c.desk.epoch == 0 {
+		return
+	}
+	t.busy = true
+	d := &departure{desk: t.c.desk, root: t.c.root, id: t.id, guid: t.guid, own: []string{t.c.root.Open(t.id, t.guid)}, done: t.settled}
+	if len(t.sites) > 0 {
+		d.guess = t.c.root.Vote(t.id, t.guid, t.sites[0])
+	}
+	if t.shared != (Shared{}) {
+		rec := t.rec
+		rec.Acked = t.c.guid
+		d.tombstone = rec.bytes()
+	}
+	d.begin()
+}
+
+func (t *tx) settled(code recipe.Code, err error) {
+	done := func(err error) {
+		t.c.desk.do(Settled{N: t.n, Err: err})
+		t.over()
+	}
+	switch code {
+	case recipe.Refused:
+		done(err)
+	case recipe.NoNode: // settled before, by this coordinator or by another, which may have left the outcome for this one alone
+		tombstone := t.c.root.Tombstone(t.id, t.guid)
+		t.c.desk.read(tombstone, watcher{}, func(ev recipe.Seen) {
+			if rec, ok := parseRecord(ev.Data); ok && rec.concerns(t.c.guid) {
+				t.c.desk.remove(tombstone, func() { done(nil) })
+				return
+			}
+			done(nil)
+		})
+	default:
+		done(nil)
+	}
+}
