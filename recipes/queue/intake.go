@@ -147,12 +147,7 @@ func (in *intake) perform(e recipe.Effect) {
 	case take.Settled:
 		in.settled(e)
 	case take.Drop:
-		in.mu.Lock()
-		i := in.items[e.No]
-		in.mu.Unlock()
-		if i != nil && i.Hold != nil {
-			in.host.End(i.Hold, translated(e.Cause))
-		}
+		in.dropped(e)
 	case take.Lost:
 		in.mu.Lock()
 		delete(in.items, e.No)
@@ -278,6 +273,23 @@ func (in *intake) lost(i *Item, cause error) {
 	if in.stream != nil {
 		in.stream.Withdraw(func(j *Item) bool { return j == i })
 	}
+}
+
+// dropped takes in that the machine has an item lost, which goes back. A settlement that meets this was not taken in before, so it comes too late.
+func (in *intake) dropped(e take.Drop) {
+	in.mu.Lock()
+	i, h := in.items[e.No], in.host
+	delete(in.items, e.No)
+	in.mu.Unlock()
+	if i == nil {
+		return
+	}
+	cause := translated(e.Cause)
+	if i.Hold != nil && h != nil {
+		h.End(i.Hold, cause)
+	}
+	i.answer.Set(lost(cause))
+	in.tellDemand()
 }
 
 // settled takes in what came of a settlement.

@@ -145,6 +145,9 @@ func (i *Item) settle(ctx context.Context, how take.How) error {
 	case i.how == 0:
 		if err := i.Err(); err != nil {
 			i.mu.Unlock()
+			if confirmsLost && how == take.Ack {
+				return nil
+			}
 			return lost(err)
 		}
 		i.how = how

@@ -43,6 +43,7 @@ func (w *world) addConsumer(n int, auto bool) {
 			return watched{take.New(take.Config{
 				Site: give.Site{Root: root}, Dead: root + "/dead", GUID: id, Producer: id, Incarnation: c.incarnation, First: c.incarnation << 20,
 				AutoAck: auto, Shards: 1, Home: n, MaxAttempts: w.attempts,
+				Visibility: w.visibility,
 			}), takingDeclared}
 		},
 		Standing: func() []recipe.Event { return []recipe.Event{c.demand()} },
@@ -132,6 +133,14 @@ func (c *consumer) perform(e recipe.Effect) {
 		c.drop(e.No)
 		c.actor.Tell(c.demand())
 	case take.Drop:
+		delete(c.waiting, e.No)
+		if g := c.held[e.No]; g != nil && g.how != 0 { // the settlement is on its way to the machine, which has to answer it
+			g.over = true
+			if g.item.holder == c {
+				g.item.holder = nil
+			}
+			return
+		}
 		c.drop(e.No)
 		c.actor.Tell(c.demand())
 	case take.Lost:

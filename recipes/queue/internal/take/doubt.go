@@ -66,7 +66,7 @@ func (m *Machine) clearDoubts() []recipe.Effect {
 	var effects []recipe.Effect
 	for _, h := range m.doubts {
 		if h.how != Ack { // its claim is gone in any case
-			effects = append(effects, Settled{No: h.no})
+			effects = append(effects, h.answer(nil)...)
 			m.doubts = remove(m.doubts, h)
 			continue
 		}

@@ -17,6 +17,7 @@ type held struct {
 
 	parked bool   // it could not be delivered for want of trust
 	how    How    // it is to be settled
+	lost   bool   // it goes back because its possession is over, not because the face settles it: to a Settle that follows, it is lost
 	doubt  bool   // it may be settled: the answer was lost
 	timer  uint64 // the ask of the timer that ends it
 	gone   bool
@@ -113,12 +114,20 @@ func (m *Machine) forget(h *held) []recipe.Effect {
 	return append(m.unlimit(h), m.leave(h)...)
 }
 
+// answer says what came of a Settle. Nobody waits for what came of an item that went back by itself: whoever would settle it by then has been told ErrLost.
+func (h *held) answer(err error) []recipe.Effect {
+	if h.lost {
+		return nil
+	}
+	return []recipe.Effect{Settled{No: h.no, Err: err}}
+}
+
 // letGo gives an item back that was lost here, so that it is delivered again.
 func (m *Machine) letGo(h *held) []recipe.Effect {
 	if h.run == nil || m.epoch == 0 || h.span != nil && h.span.lost {
 		return m.forget(h)
 	}
-	h.how = Return
+	h.how, h.lost = Return, true
 	effects := m.unlimit(h)
 	m.settling = append(m.settling, h)
 	return effects
@@ -149,7 +158,7 @@ func (m *Machine) onOver(ev Over) []recipe.Effect {
 // onUnheld takes in that an item can't be had yet.
 func (m *Machine) onUnheld(ev Unheld) []recipe.Effect {
 	h := m.held[ev.No]
-	if h == nil {
+	if h == nil || h.lost {
 		return []recipe.Effect{Lost{No: ev.No}}
 	}
 	if ev.Turn != m.turn { // what it was to wait for has come meanwhile
@@ -198,7 +207,7 @@ func (m *Machine) loseHeld() []recipe.Effect {
 		case sent[h] || h.doubt:
 			m.doubts = append(m.doubts, h)
 		case h.how != 0:
-			effects = append(effects, Settled{No: h.no, Err: ErrLost})
+			effects = append(effects, h.answer(ErrLost)...)
 		case h.parked:
 			effects = append(effects, Lost{No: h.no})
 		}

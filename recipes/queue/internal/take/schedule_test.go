@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/take"
@@ -33,8 +34,11 @@ func TestSchedules(t *testing.T) {
 	}
 	base := rand.Uint64() >> 8
 	for n := range uint64(*schedules) {
-		if n%3 == 0 {
+		switch n % 3 {
+		case 0:
 			n |= removing
+		case 1:
+			n |= hasty
 		}
 		if story, err := runSeed(base + n); err != nil {
 			if lines := strings.Split(story, "\n"); len(lines) > 300 {
@@ -45,19 +49,22 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// removing is set in the numbers of the schedules in which items are removed.
-const removing = 1 << 62
+// What is set in the numbers of schedules.
+const (
+	removing = 1 << 62 // items are removed
+	hasty    = 1 << 61 // items are lost that are not settled in time, and the first of several consumers is closed
+)
 
 func runSeed(n uint64) (story string, err error) {
 	rng := rand.New(rand.NewPCG(n, 5))
-	return schedule(rng.IntN, 400, n&removing != 0)
+	return schedule(rng.IntN, 400, n&removing != 0, n&hasty != 0)
 }
 
 // TestRapid runs schedules that rapid can shrink.
 func TestRapid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		story, err := schedule(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, 120, false)
+		story, err := schedule(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, 120, false, false)
 		if err != nil {
 			rt.Fatalf("%v\n%s", err, story)
 		}
@@ -71,14 +78,16 @@ func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...
 // world is the queue as a judge sees it.
 type world struct {
 	*recipetest.World
-	capacity  int
-	attempts  int              // after which an item is buried; 0: never
-	items     map[string]*item // by data
-	producers []*producer
-	consumers []*consumer
-	remover   *remover // nil: nobody removes anything
-	crashed   bool     // a consumer with AutoAck has
-	ending    bool     // no more faults: everything is taken and acknowledged
+	capacity   int
+	attempts   int              // after which an item is buried; 0: never
+	visibility int64            // in milliseconds; 0: any time
+	items      map[string]*item // by data
+	producers  []*producer
+	consumers  []*consumer
+	remover    *remover // nil: nobody removes anything
+	hasty      bool     // the first of several consumers may be closed
+	crashed    bool     // a consumer with AutoAck has
+	ending     bool     // no more faults: everything is taken and acknowledged
 }
 
 // item is what the judge knows of one.
@@ -94,7 +103,7 @@ type item struct {
 	holder   *consumer
 }
 
-func schedule(draw func(n int) int, most int, removals bool) (story string, err error) {
+func schedule(draw func(n int) int, most int, removals, hasty bool) (story string, err error) {
 	w := &world{items: make(map[string]*item)}
 	last := rand.New(rand.NewPCG(1, 1))
 	choose := func(n int) int {
@@ -119,6 +128,9 @@ func schedule(draw func(n int) int, most int, removals bool) (story string, err 
 	}()
 	w.capacity = []int{0, 0, 3}[choose(3)]
 	w.attempts = []int{0, 0, 2}[choose(3)]
+	if w.hasty = hasty; hasty {
+		w.visibility = 50
+	}
 	for n := range 1 + choose(2) {
 		w.addProducer(n)
 	}
@@ -164,11 +176,14 @@ func (w *world) happen(choose func(n int) int) {
 			c.settle(nos[choose(len(nos))], []take.How{take.Ack, take.Ack, take.Nack}[choose(3)])
 		}
 	case 17:
-		if w.remover != nil {
+		switch {
+		case w.remover != nil:
 			w.remover.remove(choose)
-			break
+		case w.hasty && len(w.consumers) > 1 && choose(4) == 0:
+			w.consumers[0].actor.Tell(recipe.Closing{})
+		default:
+			w.Step()
 		}
-		w.Step()
 	default:
 		w.Step()
 	}

@@ -26,7 +26,7 @@ func (s *settlement) add(h *held, c *cut, op recipe.Op) {
 func (m *Machine) onSettle(ev Settle) []recipe.Effect {
 	h := m.held[ev.No]
 	switch {
-	case h == nil:
+	case h == nil, h.lost: // the giving back may succeed: that is no answer to an acknowledgement
 		return []recipe.Effect{Settled{No: ev.No, Err: ErrLost}}
 	case h.how != 0:
 		return nil // it is on its way
@@ -51,7 +51,8 @@ func (m *Machine) onSettle(ev Settle) []recipe.Effect {
 
 // sendSettled settles, in one transaction, what waits for it.
 func (m *Machine) sendSettled() []recipe.Effect {
-	if m.settle != nil || len(m.settling) == 0 || m.burying { // a burial may cut the same span
+	m.settling = slices.DeleteFunc(m.settling, func(h *held) bool { return h.gone }) // a listing has told of it while it was under way
+	if m.settle != nil || len(m.settling) == 0 || m.burying {                        // a burial may cut the same span
 		return nil
 	}
 	if m.cfg.Site.Flat == "" && !m.root.listed {
@@ -249,7 +250,7 @@ func (m *Machine) finish(h *held, err error) []recipe.Effect {
 	if h.how != Ack || err != nil {
 		h.pick.bucket.stale = true
 	}
-	return append(m.forget(h), Settled{No: h.no, Err: err})
+	return append(m.forget(h), h.answer(err)...)
 }
 
 // settleAgain has an item settled once more.

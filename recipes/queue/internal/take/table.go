@@ -20,6 +20,9 @@ func Transitions() []Transition { return slices.Clone(table) }
 var table = []Transition{
 	{"", "EpochEnded", "Out", "claims are gone with it; what is known is forgotten"},
 	{"", "Closing", "Stopped", "nothing is left to settle"},
+	{"", "Settle", "Stopped", "it was to end, and the last item with AutoAck has found its receiver"},
+	{"", "EpochEnded", "Stopped", "it was to end, and what it had is gone with the epoch"},
+	{"", "EpochBegan", "Stopped", "the same, and nothing is left to look for"},
 	{"", "Listed", "Stopped", "ZooKeeper refuses a look"},
 	{"", "Seen", "Stopped", "ZooKeeper refuses a look"},
 	{"", "Ensured", "Stopped", "ZooKeeper refuses to make what is missing"},
