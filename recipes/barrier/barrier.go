@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/observe"
+	"github.com/troupe-go/troupe/internal/presence"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -51,8 +54,7 @@ func (b *Barrier) Raise(ctx context.Context) error {
 
 // created looks whether a create whose answer was lost was carried out.
 func (b *Barrier) created(ctx context.Context) (bool, error) {
-	_, exists, err := b.session.Exists(ctx, b.path)
-	return exists, err
+	return presence.Of(ctx, b.session, b.path)
 }
 
 // Lower lowers the barrier. One that is down stays down, and that is no error. After a lost answer it is lowered again, so that it was down when Lower returned
@@ -70,7 +72,7 @@ func (b *Barrier) Lower(ctx context.Context) error {
 }
 
 // Wait returns when the barrier is down, or was at some moment during the call: one that is lowered and raised again at once lets everyone pass who waited for
-// it. ctx bounds the wait. Other errors: session.ErrClosed; session.ErrRestarted if the shared watch was given up; what ZooKeeper refuses.
+// it. ctx bounds the wait. Other errors: session.ErrClosed; session.ErrRestarted if the watch was given up; what ZooKeeper refuses.
 func (b *Barrier) Wait(ctx context.Context) error {
 	stat, raised, err := b.look(ctx)
 	if err != nil || !raised {
@@ -87,18 +89,13 @@ func (b *Barrier) look(ctx context.Context) (session.Stat, bool, error) {
 	return b.session.Exists(ctx, b.path)
 }
 
-// outlast waits for the end of the barrier that was created by a transaction. The watch is shared, and may tell first what was before that: so the end is
-// confirmed.
+// outlast waits for the end of the barrier that was created by a transaction. Nobody waits for the next one: its birth is not watched.
 func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for d := range b.session.WatchData(watching, b.path) {
-		if d.Stale || d.Exists && d.Stat.Czxid == czxid {
-			continue
-		}
-		stat, raised, err := b.session.Exists(ctx, b.path)
-		if err != nil || !raised || stat.Czxid != czxid {
-			return err
+	for d := range line.Follow(watching, b.session, b.path) {
+		if !d.Stale && !d.Unread && (!d.Exists || d.Stat.Czxid != czxid) {
+			return nil
 		}
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -114,16 +111,13 @@ func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
 // now. It closes as well when ctx or the session ends: look at them to tell.
 func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 	down := notify.NewLatch()
-	go func() { // owned by ctx and the session, ends with the first of them or with the barrier
-		defer down.Close()
-		if b.Wait(ctx) == nil {
-			return
-		}
-		select { // what ZooKeeper refuses to tell is not down
-		case <-ctx.Done():
-		case <-b.session.Done():
-		}
-	}()
+	observe.Run(ctx, observe.Spec{Session: b.session, Kind: "barrier waiter", Path: b.path, Ended: func(error) { down.Close() }, Begin: func(t *observe.Turn) {
+		observe.Ask(t.Context(), t, b.Wait, func(err error) {
+			if err == nil { // what ZooKeeper refuses to tell is not down
+				t.End()
+			}
+		})
+	}})
 	return down.C()
 }
 
@@ -131,16 +125,18 @@ func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 // the session ends.
 func (b *Barrier) Observe(ctx context.Context) <-chan Position {
 	out := notify.NewLatest[Position]()
-	go func() { // owned by ctx and the session, ends with the first of them
-		defer out.Close()
-		last, told := Position{}, false
-		for d := range b.session.WatchData(ctx, b.path) {
+	var last *Position // over all incarnations
+	observe.Run(ctx, observe.Spec{Session: b.session, Kind: "barrier view", Path: b.path, Ended: func(error) { out.Close() }, Begin: func(t *observe.Turn) {
+		observe.Each(t.Context(), t, b.session.WatchData(t.Context(), b.path), func(d session.Data, open bool) {
 			now := Position{Raised: d.Exists, Stale: d.Stale}
-			if !told || now != last {
+			switch {
+			case !open:
+				t.End()
+			case last == nil || now != *last:
+				last = &now
 				out.Publish(now)
 			}
-			last, told = now, true
-		}
-	}()
+		})
+	}})
 	return out.C()
 }

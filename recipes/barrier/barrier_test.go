@@ -205,7 +205,7 @@ func TestCostOfABarrier(t *testing.T) {
 		require.NoError(w, other.Lower(w.Context()))
 		require.NoError(w, now(w, passed))
 		requests, events := w.cost()
-		require.LessOrEqual(w, requests, 6.0, "a look, a watch, two reads of what fired, a look that confirms it, and the other's deletion")
+		require.LessOrEqual(w, requests, 4.0, "a look, which is a sync and a read, a watch, and the other's deletion")
 		require.LessOrEqual(w, events, 1.0)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
@@ -24,7 +25,8 @@ type Cell[T any] struct {
 	life     context.Context // of the cell
 	cancel   context.CancelFunc
 	seen     *notify.Latch  // the value was, for the first time
-	ended    *notify.Latch  // the goroutine has
+	ended    *notify.Latch  // its actor has
+	begin    sync.Once      // to follow the value, or to end without
 	sweeping sync.WaitGroup // goroutines that delete markers
 	end      notify.End
 }
@@ -37,6 +39,7 @@ func Open[T any](ctx context.Context, s *session.Session, path string, codec Cod
 	if err != nil {
 		return nil, err
 	}
+	s.Start()
 	select {
 	case <-c.seen.C():
 		return c, nil
@@ -73,29 +76,45 @@ func start[T any](op string, s *session.Session, path string, codec Codec[T]) (*
 		session: s, path: path, codec: codec, topic: notify.NewTopic[Snapshot[T]](),
 		life: watching, cancel: cancel, seen: notify.NewLatch(), ended: notify.NewLatch(),
 	}
-	go c.run(s.WatchData(watching, path)) // owned by the cell: ends with Close or with the session
+	s.AfterStart(func() {
+		c.begin.Do(func() {
+			observe.Run(watching, observe.Spec{Session: s, Kind: "config", Path: path, Begin: c.follow, Ended: c.over})
+		})
+	})
 	return c, nil
 }
 
-// run publishes what is seen, until the watch ends.
-func (c *Cell[T]) run(states <-chan session.Data) {
-	defer c.ended.Close()
-	var now Snapshot[T]
-	for d := range states {
-		next, changed := now.follow(d, c.codec)
-		if fresh := c.now.Load() == nil; changed || fresh {
-			now = next
+// follow publishes what is seen, until the watch ends. An incarnation after the first, because the codec panicked, goes on from what was seen last.
+func (c *Cell[T]) follow(t *observe.Turn) {
+	observe.Each(t.Context(), t, c.session.WatchData(t.Context(), c.path), func(d session.Data, open bool) {
+		if !open {
+			t.End()
+			return
+		}
+		var now Snapshot[T]
+		last := c.now.Load()
+		if last != nil {
+			now = *last
+		}
+		if next, changed := now.follow(d, c.codec); changed || last == nil {
 			c.now.Store(&next)
 			c.topic.Publish(next)
 			c.seen.Close()
 		}
-	}
+	})
+}
+
+func (c *Cell[T]) over(givenUp error) {
 	c.topic.Close()
 	cause := c.session.Err()
-	if cause == nil {
+	switch {
+	case givenUp != nil:
+		cause = fmt.Errorf("%w: %w", session.ErrRestarted, givenUp)
+	case cause == nil:
 		cause = session.ErrClosed
 	}
 	c.end.Set(failed("config", c.path, cause))
+	c.ended.Close()
 }
 
 // Load is the newest state seen, at once.
@@ -128,12 +147,13 @@ func (c *Cell[T]) Await(ctx context.Context) (Snapshot[T], error) {
 // Done closes when the cell is over: by Close, or with its session. Err then says why.
 func (c *Cell[T]) Done() <-chan struct{} { return c.end.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed, or the cause for which the session ended.
+// Err is nil exactly while Done is open: session.ErrClosed, or the cause for which the session ended; session.ErrRestarted if the cell's actor was given up.
 func (c *Cell[T]) Err() error { return c.end.Err() }
 
 // Close ends the cell, and returns when nothing of it is left. The value stays. It is idempotent, and always prompt; ctx is there for the form.
 func (c *Cell[T]) Close(context.Context) error {
 	c.cancel()
+	c.begin.Do(func() { c.over(nil) }) // if the session was not started
 	<-c.ended.C()
 	c.sweeping.Wait()
 	return nil

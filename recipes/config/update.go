@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/troupe-go/troupe/internal/presence"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
@@ -169,7 +170,7 @@ func (u *update[T]) look(ctx context.Context) (Snapshot[T], error) {
 
 // resolve finds out what became of an attempt whose answer was lost. It is not under way any more, and reads are up to date.
 func (u *update[T]) resolve(ctx context.Context, epoch uint64) (s Snapshot[T], again bool, err error) {
-	_, marked, err := u.session.Exists(ctx, u.marker)
+	marked, err := presence.Of(ctx, u.session, u.marker)
 	if err != nil {
 		return s, false, err
 	}

@@ -11,14 +11,18 @@ import (
 // their znode is taken for their ID.
 type Candidate struct {
 	Path      string    // of its znode, for [Term.TransferTo]
-	ID        string    // see [WithID]
+	ID        string    // see [WithID]; see Unread
 	Data      []byte    // that of [WithData], or what it has proclaimed since
-	Token     int64     // of its term, once it leads
-	SessionID int64     // the ZooKeeper session that it ends with
-	Since     time.Time // when it took its place, by the server's clock
+	Token     int64     // of its term, once it leads; see Unread
+	SessionID int64     // the ZooKeeper session that it ends with; see Unread
+	Since     time.Time // when it took its place, by the server's clock; see Unread
 	Leading   bool      // first in line
 	Ready     bool      // it has said so: see [Term.Ready]
 	Self      bool      // it is this candidate
+
+	// Unread: this session may not read its znode. There are no ID and Data then, and servers since 3.8.4 do not tell Token, SessionID and Since either: these are
+	// 0. It can't be handed the lead: see [Term.TransferTo].
+	Unread bool
 }
 
 // Candidates lists who leads and who waits, in order. What was settled before the call is seen. An election that nobody ever stood in is empty.
@@ -36,7 +40,7 @@ func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 		content := interpret(entry.Data)
 		candidates[i] = Candidate{
 			Path: entry.Path, ID: content.ID, Data: content.Data, Token: entry.Token, SessionID: entry.SessionID, Since: entry.Since,
-			Leading: i == 0, Ready: content.Ready, Self: e.self(content.ID, entry.SessionID),
+			Unread: entry.Unread, Leading: i == 0, Ready: content.Ready, Self: e.self(content.ID, entry.SessionID),
 		}
 	}
 	return candidates, nil

@@ -2,10 +2,13 @@
 //
 //	leader, err := election.New(sess, "/services/billing/leader")
 //	…
-//	leader.Campaign()                    // the intent: lead, whatever happens on the way
-//	for term := range leader.Leader() {
-//		serve(term.Context(), term.Token()) // the fact: we lead, until Done
-//	}
+//	err = leader.Run(ctx, func(ctx context.Context, term *election.Term) error {
+//		return serve(ctx, term.Token()) // we lead: ctx ends with the term
+//	})
+//
+// [Election.Run] calls the function for each term, one after the other: no term begins in this process before the function of the one before has returned.
+// In a select loop, [Election.Campaign] states the intent and [Election.Leader] delivers the terms. A term that is lost is followed by the next as soon as this
+// candidate leads again, whatever the last one's function still does: wait for it before you start another.
 //
 // Whoever only wants to know who leads makes an Election too, and never campaigns: [Election.Observe], [Election.Current], [Election.Candidates].
 //

@@ -45,10 +45,11 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	e.standing.Publish(Standing{})
 	e.instance, err = host.New(host.Config[*Term]{
 		Session: s, Kind: "election", Path: path, Name: layouts[o.layout].mark, Form: layouts[o.layout].form, Data: data,
-		Machine: func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: contend.Exclusive()}) },
-		Wrap:    e.wrap,
-		Publish: func(m machine.Standing) { e.standing.Publish(standingOf(m)) },
-		Ended:   e.ended,
+		WarnAfter: o.warn,
+		Machine:   func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: contend.Exclusive()}) },
+		Wrap:      e.wrap,
+		Publish:   func(m machine.Standing) { e.standing.Publish(standingOf(m)) },
+		Ended:     e.ended,
 	})
 	if err != nil {
 		e.standing.Close()

@@ -7,116 +7,138 @@ import (
 
 	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
 
 // Observe is a subscription to who leads: whole states, the newest replacing one that was not received, "nobody" among them, and never one older than
 // the one before. The first comes once ZooKeeper could be asked; without a connection it is Stale and empty. It costs ZooKeeper one watch. It closes
-// when ctx ends or the election is done.
+// when ctx ends or the election is done. A leader that this session may not read is Unread: it is asked for again after pauses of up to some seconds, and so its
+// successor may be seen that much later.
 func (e *Election) Observe(ctx context.Context) <-chan Leadership {
-	o := &observer{election: e, out: notify.NewLatest[Leadership]()}
-	go o.run(ctx) // owned by ctx and the election, ends with the first of them
-	return o.out.C()
+	out := notify.NewLatest[Leadership]()
+	p := &published{out: out}
+	observe.Run(ctx, observe.Spec{
+		Session: e.session, Kind: "election view", Path: e.path, Ended: func(error) { out.Close() },
+		Begin: func(t *observe.Turn) { (&observer{published: p, election: e, turn: t}).begin() },
+	})
+	return out.C()
 }
 
-// observer follows the first in line. Its states are its methods: it looks who that is, follows that one's znode, or waits for anybody to come. What it sees
-// never goes back, since what its session reads doesn't: within an epoch servers see to that, and an epoch begins with a sync.
+// published is what a subscription was told, over all incarnations of its actor.
+type published struct {
+	out  *notify.Latest[Leadership]
+	last Leadership
+	told bool
+}
+
+// observer follows the first in line: it looks who that is, follows that one's znode, or waits for anybody to come. What it sees never goes back, since what its
+// session reads doesn't: within an epoch servers see to that, and an epoch begins with a sync.
 type observer struct {
+	*published
 	election *Election
-	statuses <-chan session.Status
-	out      *notify.Latest[Leadership]
+	turn     *observe.Turn
 
-	last      Leadership // published last
-	published bool
-	over      bool // nobody observes any more, or there is nothing to observe
-	offline   bool // the connection is down
-	unsure    bool // the watched state is not confirmed since the connection was down
+	leave    context.CancelFunc // what is looked at now
+	failures int                // in a row
+	offline  bool               // the connection is down
+	unsure   bool               // the watched state is not confirmed since the connection was down
 }
 
-func (o *observer) run(ctx context.Context) {
-	defer o.out.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	o.statuses = o.election.session.Observe(ctx)
-	for failures := 0; !o.over; {
-		if o.stage(ctx) {
-			failures = 0
-			continue
+func (o *observer) begin() {
+	observe.Each(o.turn.Context(), o.turn, o.election.session.Observe(o.turn.Context()), func(s session.Status, open bool) {
+		if !open {
+			o.turn.End()
+			return
 		}
-		failures++
-		next(o, time.After(backoff(failures)))
-	}
+		o.onStatus(s)
+	})
+	observe.Each(o.turn.Context(), o.turn, o.election.Done(), func(struct{}, bool) { o.turn.End() })
+	o.look(nil)
 }
 
-// stage looks who is first and stays with that until it changes. false: it failed, or the observation is over.
-func (o *observer) stage(ctx context.Context) bool {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	h, ok := o.look(ctx)
-	switch {
-	case !ok || h.err != nil:
-		return false
-	case h.path == "":
-		return o.wait(o.election.session.WatchChildren(ctx, o.election.path))
-	default:
-		return o.follow(line.Follow(ctx, o.election.session, h.path))
+// stage leaves what was looked at for something else.
+func (o *observer) stage() context.Context {
+	if o.leave != nil {
+		o.leave()
 	}
+	var ctx context.Context
+	ctx, o.leave = context.WithCancel(o.turn.Context())
+	return ctx
 }
 
-// head is who is first in line: the path of his znode, "" for nobody.
+// head is who is first in line: the path of its znode, "" for nobody.
 type head struct {
 	path string
 	err  error
 }
 
-// look asks who is first in line. false: the observation is over.
-func (o *observer) look(ctx context.Context) (head, bool) {
-	answer := notify.NewLatest[head]()
-	go func() { // owned by stage: ends with its context
-		path, err := line.Head(ctx, o.election.session, o.election.path)
-		answer.Publish(head{path, err})
-	}()
-	return next(o, answer.C())
+// look asks who is first in line. A listing that is known to be new, and in which somebody stands, need not be asked for.
+func (o *observer) look(names []string) {
+	ctx := o.stage()
+	observe.Ask(ctx, o.turn, func(ctx context.Context) head {
+		path, err := line.HeadOf(ctx, o.election.session, o.election.path, names)
+		if path == "" && err == nil {
+			path, err = line.Head(ctx, o.election.session, o.election.path)
+		}
+		return head{path, err}
+	}, o.onHead)
 }
 
-// follow publishes what the leader shows until he is gone. false: there is nothing to hear any more.
-func (o *observer) follow(states <-chan session.Data) bool {
-	for {
-		state, ok := next(o, states)
-		switch {
-		case !ok:
-			return false
-		case state.Stale:
-			o.unsure = true
-			o.publish(o.last)
-		case !state.Exists:
-			o.unsure = false
-			return true
-		default:
-			o.unsure = false
-			o.publish(o.election.leadership(state.Bytes, state.Stat))
-		}
+func (o *observer) onHead(h head) {
+	switch {
+	case h.err != nil:
+		o.failed()
+	case h.path == "":
+		ctx := o.stage()
+		observe.Each(ctx, o.turn, o.election.session.WatchChildren(ctx, o.election.path), o.onLine)
+	default:
+		ctx := o.stage()
+		observe.Each(ctx, o.turn, line.Follow(ctx, o.election.session, h.path), o.onLeader)
 	}
 }
 
-// wait publishes that there is no leader, until there is a candidate. false: there is nothing to hear any more.
-func (o *observer) wait(states <-chan session.Children) bool {
-	for {
-		state, ok := next(o, states)
-		switch {
-		case !ok:
-			return false
-		case state.Stale:
-			o.unsure = true
-			o.publish(o.last)
-		case anybody(state.Names):
-			o.unsure = false
-			return true
-		default:
-			o.unsure = false
-			o.publish(Leadership{})
-		}
+// failed looks again after a pause.
+func (o *observer) failed() {
+	o.failures++
+	observe.After(o.stage(), o.turn, backoff(o.failures), func() { o.look(nil) })
+}
+
+// onLeader takes what the leader shows, until it is gone.
+func (o *observer) onLeader(state line.Sight, open bool) {
+	switch {
+	case !open:
+		o.failed()
+	case state.Stale:
+		o.unsure = true
+		o.publish(o.last)
+	case !state.Exists:
+		o.unsure, o.failures = false, 0
+		o.look(nil)
+	case state.Unread:
+		o.unsure = false
+		o.publish(Leadership{Present: true, Unread: true})
+	default:
+		o.unsure = false
+		o.publish(o.election.leadership(state.Bytes, state.Stat))
+	}
+}
+
+// onLine waits for a candidate.
+func (o *observer) onLine(state session.Children, open bool) {
+	switch {
+	case !open:
+		o.failed()
+	case state.Stale:
+		o.unsure = true
+		o.publish(o.last)
+	case anybody(state.Names):
+		o.unsure, o.failures = false, 0
+		o.look(state.Names)
+	default:
+		o.unsure = false
+		o.publish(Leadership{})
 	}
 }
 
@@ -129,38 +151,19 @@ func anybody(names []string) bool {
 	return false
 }
 
-// next receives, and meanwhile keeps what was published true: it says when the connection goes and comes. false: the channel closed, or the
-// observation is over.
-func next[T any](o *observer, in <-chan T) (v T, ok bool) {
-	for !o.over {
-		select {
-		case v, ok = <-in:
-			return v, ok
-		case status, open := <-o.statuses:
-			o.over = !open
-			if open {
-				o.onStatus(status)
-			}
-		case <-o.election.Done():
-			o.over = true
-		}
-	}
-	return v, false
-}
-
 func (o *observer) onStatus(s session.Status) {
 	o.offline = s.State != session.Connected
-	if o.offline || o.published {
+	if o.offline || o.told {
 		o.publish(o.last)
 	}
 }
 
 func (o *observer) publish(l Leadership) {
 	l.Stale = o.offline || o.unsure
-	if o.published && l.equal(o.last) {
+	if o.told && l.equal(o.last) {
 		return
 	}
-	o.last, o.published = l, true
+	o.last, o.told = l, true
 	o.out.Publish(l)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"time"
 	"unicode/utf8"
 )
 
@@ -15,11 +16,15 @@ type options struct {
 	id     string
 	data   []byte
 	layout Layout
+	warn   time.Duration
 }
+
+// warnAfter is when a term is logged that nobody receives, without WithWarnAfter.
+const warnAfter = 10 * time.Second
 
 // newOptions applies the options, and makes of them what a candidate's znode contains at first.
 func newOptions(opts []Option) (options, []byte, error) {
-	o := options{id: defaultID()}
+	o := options{id: defaultID(), warn: warnAfter}
 	for i, opt := range opts {
 		if opt == nil {
 			return o, nil, fmt.Errorf("opts[%d]: nil", i)
@@ -52,6 +57,18 @@ func WithID(id string) Option {
 func WithData(data []byte) Option {
 	return func(o *options) error {
 		o.data = append([]byte(nil), data...)
+		return nil
+	}
+}
+
+// WithWarnAfter sets after which time a term that waits to be received from [Election.Leader] is logged, as a warning in the session's log, with the place in the
+// program where Campaign was called: nobody leads meanwhile. 10 seconds without it; 0 is never.
+func WithWarnAfter(d time.Duration) Option {
+	return func(o *options) error {
+		if d < 0 {
+			return fmt.Errorf("WithWarnAfter: d: negative: %v", d)
+		}
+		o.warn = d
 		return nil
 	}
 }

@@ -21,13 +21,14 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term)
 	if f == nil {
 		return failed("run", e.path, errors.New("f: nil"))
 	}
+	by := host.Asked{At: host.Caller(), Lasts: true}
 	ctx, leave, err := e.runs.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	for {
-		t, err := e.Lead(ctx)
+		t, err := e.lead(ctx, by)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 // next. So tokens keep growing. Stop leading before you call it.
 //
 // If it fails before the term is given up, the term stands, and those that were sent away have lost their place and no more: session.ErrNoNode if the
-// candidate is gone, session.ErrLost if the term is. In the layouts of others: session.ErrUnsupported.
+// candidate is gone, session.ErrNoAuth if this session may not read its znode, session.ErrLost if the term is. In the layouts of others: session.ErrUnsupported.
 func (t *Term) TransferTo(ctx context.Context, candidatePath string) error {
 	if err := errors.Join(t.checkTarget(candidatePath), t.election.expressible()); err != nil {
 		return failed("transfer", candidatePath, err)

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
 
-// Check asks ZooKeeper whether the possession stands: its znode exists, belongs to its session, and is not older than its token. nil: it did, at an
+// Check asks ZooKeeper whether the possession stands: its znode exists, belongs to its session, and is the one of its token. nil: it did, at an
 // instant between call and return. [ErrFenced]: it is over, for good. Every other error says nothing about it: ctx's, the session's, [ErrInvalid],
 // session.ErrInvalidPath for a path outside the namespace of s.
+//
+// A znode that s may not read, which since 3.8.4 a server tells nothing of but that it stands, is the possession's if its name has a GUID in it, as in Troupe's own
+// layout; in a layout where names come again the error is session.ErrNoAuth.
 func Check(ctx context.Context, s *session.Session, q Sequencer) error {
 	path, err := locate(s, q)
 	if err != nil {
@@ -22,10 +26,27 @@ func Check(ctx context.Context, s *session.Session, q Sequencer) error {
 		return err
 	}
 	stat, exists, err := s.Exists(ctx, path)
-	if err != nil {
+	switch {
+	case errors.Is(err, session.ErrNoAuth) && unique(path):
+		return nil
+	case err != nil:
 		return err
 	}
-	return compare(q, exists, stat)
+	if !exists || !moved(q, stat) {
+		return compare(q, exists, stat, nil)
+	}
+	data, stat, err := s.Get(ctx, path)
+	if err != nil && !errors.Is(err, session.ErrNoNode) {
+		return err
+	}
+	return compare(q, err == nil, stat, data)
+}
+
+// unique: no other znode ever has this name.
+func unique(path string) bool {
+	_, name := znode.Split(path)
+	c, ok := znode.ParseContender(name)
+	return ok && c.GUID != ""
 }
 
 // locate translates the sequencer's path into one of the session's.
@@ -43,16 +64,24 @@ func locate(s *session.Session, q Sequencer) (string, error) {
 	return path, nil
 }
 
-// compare says whether what stands in ZooKeeper is the possession. A znode may be newer than its token: one that was made anew for the same possession
-// keeps the token of the first.
-func compare(q Sequencer, exists bool, stat session.Stat) error {
+// moved: a shared possession whose znode is newer than its token. That may be a writer that goes on as a reader, with a znode that notes the token in its data;
+// or another possession of the same name.
+func moved(q Sequencer, stat session.Stat) bool { return q.Mode == Shared && stat.Czxid > q.Token }
+
+// compare says whether what stands in ZooKeeper is the possession. Names come again, in some layouts within one session: the transaction that made the znode
+// does not.
+func compare(q Sequencer, exists bool, stat session.Stat, data []byte) error {
 	switch {
 	case !exists:
 		return fenced(q, "its znode is gone")
 	case stat.EphemeralOwner != q.SessionID:
 		return fenced(q, "its znode is another session's")
-	case stat.Czxid < q.Token:
-		return fenced(q, "its znode is older than its token")
+	case stat.Czxid == q.Token:
+		return nil
+	case moved(q, stat):
+		if notes, _ := znode.ParseNotes(data); notes.Placed == q.Token {
+			return nil
+		}
 	}
-	return nil
+	return fenced(q, "its znode is another possession's")
 }

@@ -103,7 +103,7 @@ func TestCheckRefusesWhatIsNotThePossession(t *testing.T) {
 			require.ErrorIs(t, fence.Check(patience(t), checker, other), fence.ErrFenced, name)
 		}
 		q.Token--
-		require.NoError(t, fence.Check(patience(t), checker, q), "a znode made anew for the same possession keeps the token of the first")
+		require.ErrorIs(t, fence.Check(patience(t), checker, q), fence.ErrFenced, "an older one's: of another znode of that name")
 	})
 }
 
@@ -233,5 +233,5 @@ func TestFollowTellsWhenItCannotKnow(t *testing.T) {
 		require.NoError(t, err)
 		<-followed.Done()
 		require.ErrorIs(t, context.Cause(followed), session.ErrNoAuth)
-	})
+	}, zktest.WithVersion("3.8.0")) // since 3.8.4 exists needs READ
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // Gate is a high-water mark for a resource that can't ask ZooKeeper: it admits holders in the order of their tokens, and nobody behind a newer one. Its
-// zero value is ready to use. A Gate guards one resource, which is held by one line: the first sequencer that it admits binds it to that line.
+// zero value is ready to use. A Gate guards one resource, which is held by one line, or by one lock of the layout Simple: the first sequencer that it admits
+// binds it to that. (A Simple lock must not have the name of a contender, such as lock-0000000001: it would pass for one in the line of its parent.)
 //
 // It is safe for concurrent use. To be a fence, it must be asked in the same critical section that does the write.
 type Gate struct {

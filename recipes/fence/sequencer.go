@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/troupe-go/troupe/internal/znode"
 )
 
 // Sequencer is a possession as a value. Holders get theirs from the Sequencer methods of grants and terms. It is comparable: equal sequencers stand for
@@ -83,5 +85,15 @@ func unprintable(r rune) bool {
 	return r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
 }
 
-// line is the parent of the znode: what exclusive holders stand in line for.
-func (q Sequencer) line() string { return q.Path[:max(1, strings.LastIndexByte(q.Path, '/'))] }
+// line is what exclusive holders hold one after the other: the parent of the znode where they stand in a line, and the very znode where there is only one, as in
+// the layout Simple of package lock. Those in a line are told by their names, which end in a number behind what a layout or a GUID begins them with.
+func (q Sequencer) line() string {
+	parent, name := znode.Split(q.Path)
+	if _, known := znode.ParseContender(name); known {
+		return parent
+	}
+	if _, _, numbered := znode.Sequence(name); numbered && strings.HasPrefix(name, "_c_") {
+		return parent // of a layout that is not known here, protected by a GUID
+	}
+	return q.Path
+}

@@ -6,7 +6,7 @@ import "bytes"
 type Change struct {
 	Joined  []Member // there now, and not before; or registered again since
 	Left    []Member // there before, and not now; or registered again since: as they were
-	Updated []Member // the same registration, with other data
+	Updated []Member // the same registration, with other data; or read now, and Unread before, or the other way round
 }
 
 // Diff tells what has changed from one view to another. A member that has registered anew in between has left and joined.
@@ -21,16 +21,19 @@ func Diff(old, next View) Change {
 		now[m.ID] = m
 		was, there := before[m.ID]
 		switch {
-		case !there || was.Token != m.Token:
+		case !there || anew(was, m):
 			c.Joined = append(c.Joined, m)
-		case !bytes.Equal(was.Data, m.Data):
+		case was.Unread != m.Unread || !bytes.Equal(was.Data, m.Data):
 			c.Updated = append(c.Updated, m)
 		}
 	}
 	for _, m := range old.Members {
-		if is, there := now[m.ID]; !there || is.Token != m.Token {
+		if is, there := now[m.ID]; !there || anew(m, is) {
 			c.Left = append(c.Left, m)
 		}
 	}
 	return c
 }
+
+// anew: it is another registration, as far as that is known.
+func anew(was, is Member) bool { return !was.Unread && !is.Unread && was.Token != is.Token }

@@ -32,6 +32,10 @@ type Member struct {
 	Token     int64
 	SessionID int64
 	Since     time.Time
+
+	// In views: this session may not read its znode. Nothing but the ID is known then, nor whether it registers anew; and what is under the group's path without being
+	// a member, and may not be read either, looks like one.
+	Unread bool
 }
 
 // View is who is there.
@@ -52,7 +56,7 @@ func New(s *session.Session, path string) (*Group, error) {
 }
 
 // Members reads who is there now, after a sync. A group that does not exist has no members. One who leaves while it is read may be missing.
-// Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
+// Errors: session.ErrNoAuth if the group may not be listed, session.ErrClosed, ctx's cause.
 func (g *Group) Members(ctx context.Context) (View, error) {
 	v, err := g.members(ctx)
 	return v, failed("members", g.path, err)
@@ -75,6 +79,8 @@ func (g *Group) members(ctx context.Context) (View, error) {
 		switch {
 		case err == nil && stat.EphemeralOwner != 0:
 			v.Members = append(v.Members, memberOf(name, data, stat))
+		case errors.Is(err, session.ErrNoAuth):
+			v.Members = append(v.Members, Member{ID: name, Unread: true})
 		case err != nil && !errors.Is(err, session.ErrNoNode):
 			return View{}, err
 		}
@@ -84,7 +90,7 @@ func (g *Group) members(ctx context.Context) (View, error) {
 }
 
 func memberOf(name string, data []byte, stat session.Stat) Member {
-	return Member{ID: name, Data: data, Token: stat.Czxid, SessionID: stat.EphemeralOwner, Since: stat.Ctime}
+	return Member{ID: name, Data: member.Data(data), Token: stat.Czxid, SessionID: stat.EphemeralOwner, Since: stat.Ctime}
 }
 
 func (v *View) sort() {

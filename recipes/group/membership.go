@@ -18,7 +18,7 @@ type Phase int
 // The phases of a membership.
 const (
 	Joining Phase = iota // not registered, or not known to be
-	Barred               // another has the id, or a session that ended had and its znode is not gone yet
+	Barred               // a znode has the id whose owner has not answered: it is cut off, or has died and its session has not expired yet
 	Present              // registered
 	Over                 // for good: Err says why
 )
@@ -81,10 +81,7 @@ func (g *Group) Join(m Member) (*Membership, error) {
 		return nil, failed(op, g.path, ErrDuplicate)
 	}
 	s.standing.Publish(Standing{})
-	cfg := member.Config{
-		Path: g.path, ID: m.ID,
-		Patience: 2 * g.session.Status().Timeout.Milliseconds(), // a session ends at a tick later than its timeout, which is two ticks at least
-	}
+	cfg := member.Config{Path: g.path, ID: m.ID}
 	s.mu.Lock() // until the host is known
 	defer s.mu.Unlock()
 	h, err := host.New(host.Config{
@@ -128,7 +125,7 @@ func (s *Membership) perform(e recipe.Effect) {
 		s.written.Publish(told.Written)
 	case member.Barred:
 		now.Phase = Barred
-	case member.Looking:
+	case member.Looking, member.Asking:
 		return // it stands as it stood, until the look tells
 	case member.Over:
 		return // Ended says so

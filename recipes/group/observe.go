@@ -3,74 +3,68 @@ package group
 import (
 	"context"
 
+	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
 
 // Observe is a subscription to the view: the present one first, then each change of members and of their data, replacing one that was not received. It goes on
-// through expiry and through the group's end and return. It closes when ctx or the session ends.
+// through expiry and through the group's end and return. The first view has all who are there; one who comes later is in the views from when its data are
+// known, and holds back none until then. One whose data this session may not read is there without them (Unread), and asked for again after pauses of up to some
+// seconds. It closes when ctx or the session ends.
 func (g *Group) Observe(ctx context.Context) <-chan View {
 	out := notify.NewLatest[View]()
-	o := &observer{group: g, out: out, members: make(map[string]*watched), news: make(chan news)}
-	go o.run(ctx) // owned by ctx and the session, ends with the first of them
+	o := &published{out: out}
+	observe.Run(ctx, observe.Spec{
+		Session: g.session, Kind: "group view", Path: g.path, Ended: func(error) { out.Close() },
+		Begin: func(t *observe.Turn) {
+			v := &observer{group: g, turn: t, published: o, members: make(map[string]*watched)}
+			observe.Each(t.Context(), t, g.session.WatchChildren(t.Context(), g.path), v.onChildren)
+		},
+	})
 	return out.C()
+}
+
+// published is what a subscription was told, over all incarnations of its actor.
+type published struct {
+	out  *notify.Latest[View]
+	last View
+	told bool
 }
 
 // observer puts a view together of the group's children and of the data of each.
 type observer struct {
+	*published
 	group   *Group
-	out     *notify.Latest[View]
+	turn    *observe.Turn
 	members map[string]*watched
-	listed  bool // the children are known
+	listing int // how often the children were listed
 	stale   bool
-	news    chan news // unbuffered: of those who watch the members' data
-	last    View
-	told    bool
 }
 
 // watched is a child whose data are watched.
 type watched struct {
-	cancel context.CancelFunc
-	known  bool
-	data   session.Data
+	cancel  context.CancelFunc
+	listing int // in which it was found
+	known   bool
+	gone    bool
+	data    line.Sight
 }
 
-type news struct {
-	name string
-	of   *watched
-	data session.Data
-}
-
-func (o *observer) run(ctx context.Context) {
-	defer o.out.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // ends those who watch members
-	children := o.group.session.WatchChildren(ctx, o.group.path)
-	for {
-		select {
-		case c, open := <-children:
-			if !open {
-				return
-			}
-			o.onChildren(ctx, c)
-		case n := <-o.news:
-			if o.members[n.name] == n.of {
-				n.of.known, n.of.data = true, n.data
-			}
-		}
-		o.publish()
+func (o *observer) onChildren(c session.Children, open bool) {
+	if !open {
+		o.turn.End()
+		return
 	}
-}
-
-func (o *observer) onChildren(ctx context.Context, c session.Children) {
 	o.stale = c.Stale
-	o.listed = true
+	o.listing++
 	there := make(map[string]bool, len(c.Names))
 	for _, name := range c.Names {
 		there[name] = true
-		if o.members[name] == nil {
-			o.members[name] = o.watch(ctx, name)
+		if w := o.members[name]; w == nil || w.gone {
+			o.watch(name)
 		}
 	}
 	for name, w := range o.members {
@@ -79,33 +73,48 @@ func (o *observer) onChildren(ctx context.Context, c session.Children) {
 			delete(o.members, name)
 		}
 	}
+	o.publish()
 }
 
-func (o *observer) watch(ctx context.Context, name string) *watched {
-	inner, cancel := context.WithCancel(ctx)
-	w := &watched{cancel: cancel}
-	data := o.group.session.WatchData(inner, znode.Join(o.group.path, name))
-	go func() { // owned by the observer, ends with the member or with it
-		defer cancel()
-		for d := range data {
-			select {
-			case o.news <- news{name, w, d}:
-			case <-inner.Done():
-				return
-			}
+// watch follows a member until it is gone, and not to its return: of that the listing tells.
+func (o *observer) watch(name string) {
+	ctx, cancel := context.WithCancel(o.turn.Context())
+	w := &watched{cancel: cancel, listing: o.listing}
+	o.members[name] = w
+	observe.Each(ctx, o.turn, line.Follow(ctx, o.group.session, znode.Join(o.group.path, name)), func(d line.Sight, open bool) {
+		if !open {
+			o.onGone(name, w)
+			return
 		}
-	}()
-	return w
+		w.known, w.data = true, d
+		o.publish()
+	})
 }
 
-// publish tells the view, if it is whole and another.
+// onGone: a member went, and a listing will tell; or one has told already, of another that came back by the same name.
+func (o *observer) onGone(name string, w *watched) {
+	w.cancel()
+	w.gone = true
+	if w.listing < o.listing {
+		o.watch(name)
+	}
+}
+
+// publish tells the view, if it is another, and the first only if it is whole.
 func (o *observer) publish() {
 	v := View{Stale: o.stale}
 	for name, w := range o.members {
-		if !w.known {
-			return // its data are on their way
+		switch {
+		case w.known:
+		case w.listing == 1: // its data are on their way, and the first view is whole
+			return
+		default:
+			continue
 		}
 		v.Stale = v.Stale || w.data.Stale
+		if w.data.Unread {
+			v.Members = append(v.Members, Member{ID: name, Unread: true})
+		}
 		if w.data.Exists && w.data.Stat.EphemeralOwner != 0 {
 			v.Members = append(v.Members, memberOf(name, w.data.Bytes, w.data.Stat))
 		}
@@ -113,7 +122,7 @@ func (o *observer) publish() {
 	v.sort()
 	c := Diff(o.last, v)
 	same := o.told && v.Stale == o.last.Stale && len(c.Joined)+len(c.Left)+len(c.Updated) == 0
-	if !o.listed || same {
+	if o.listing == 0 || same {
 		return
 	}
 	o.last, o.told = v, true

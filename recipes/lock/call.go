@@ -12,17 +12,21 @@ import (
 // Lock waits until the lock is held, for one possession of the caller's own: it does not stand again when it is lost. ctx bounds the wait, not the
 // possession; if it ends first, the place in line is given up, no grant comes of it later, and ctx's cause is returned. Other errors: [ErrDeadlock],
 // [ErrUpgrade], session.ErrClosed, and what ZooKeeper refuses (session.ErrNoAuth, session.ErrTooLarge, …).
-func (l *Lock) Lock(ctx context.Context) (*Grant, error) { return l.claim(ctx, "lock", false) }
+func (l *Lock) Lock(ctx context.Context) (*Grant, error) {
+	return l.claim(ctx, "lock", false, host.Asked{At: host.Caller()})
+}
 
 // TryLock holds the lock if nobody is ahead and returns [ErrHeld] otherwise. ZooKeeper's order decides that, not a timer; ctx bounds the round trips,
 // and the wait for a connection if there is none.
-func (l *Lock) TryLock(ctx context.Context) (*Grant, error) { return l.claim(ctx, "try lock", true) }
+func (l *Lock) TryLock(ctx context.Context) (*Grant, error) {
+	return l.claim(ctx, "try lock", true, host.Asked{At: host.Caller()})
+}
 
-func (l *Lock) claim(ctx context.Context, op string, try bool) (*Grant, error) {
+func (l *Lock) claim(ctx context.Context, op string, try bool, by host.Asked) (*Grant, error) {
 	if err := l.endless(ctx); err != nil {
 		return nil, failed(op, l.path, err)
 	}
-	g, err := l.instance.Claim(ctx, try)
+	g, err := l.instance.Claim(ctx, try, by)
 	if err != nil {
 		return nil, failed(op, l.path, err)
 	}
@@ -56,7 +60,7 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 	if f == nil {
 		return failed("do", l.path, errors.New("f: nil"))
 	}
-	g, err := l.Lock(ctx)
+	g, err := l.claim(ctx, "lock", false, host.Asked{At: host.Caller(), Lasts: true})
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,14 @@
 package lock
 
-import "context"
+import (
+	"context"
+
+	"github.com/troupe-go/troupe/internal/host"
+)
 
 // Acquire states the intent to hold the lock, and returns at once. The intent survives disconnection, expiry and loss: it stands, in every epoch, until
 // [Lock.Release] or [Lock.Close]. Stating it again changes nothing.
-func (l *Lock) Acquire() { l.instance.Stand() }
+func (l *Lock) Acquire() { l.instance.Stand(host.Asked{At: host.Caller()}) }
 
 // Acquired delivers one [Grant] for each time the standing intent wins. The channel is the same every time, unbuffered, and never closes: a grant
 // belongs to the one receiver that gets it, and is withdrawn if it ends before anybody does. Watch [Lock.Done] beside it.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/line"
+	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
@@ -13,21 +14,22 @@ import (
 // first who has not.
 type marks struct {
 	session *session.Session
+	turn    *observe.Turn
+	changed func()          // there is news
 	held    map[string]bool // by path
 	path    string          // of the one that is watched, "" for none
-	news    <-chan session.Data
 	stop    context.CancelFunc
 }
 
 // follow watches the first in the line who has not said that he holds.
-func (m *marks) follow(ctx context.Context, entries []line.Entry) {
+func (m *marks) follow(entries []line.Entry) {
 	held := make(map[string]bool, len(m.held))
 	first := ""
 	for _, e := range entries {
 		switch {
 		case e.Held || m.held[e.Path]:
 			held[e.Path] = true
-		case first == "" && e.Contender.Marks():
+		case first == "" && e.Contender.Marks() && !e.Unread:
 			first = e.Path
 		}
 	}
@@ -37,8 +39,9 @@ func (m *marks) follow(ctx context.Context, entries []line.Entry) {
 	}
 	m.leave()
 	if m.path = first; first != "" {
-		ctx, m.stop = context.WithCancel(ctx)
-		m.news = line.Follow(ctx, m.session, first)
+		var ctx context.Context
+		ctx, m.stop = context.WithCancel(m.turn.Context())
+		observe.Each(ctx, m.turn, line.Follow(ctx, m.session, first), m.note)
 	}
 }
 
@@ -47,21 +50,15 @@ func (m *marks) leave() {
 	if m.stop != nil {
 		m.stop()
 	}
-	m.path, m.news, m.stop = "", nil, nil
+	m.path, m.stop = "", nil
 }
 
-// note takes what the one that is watched says; true if it is news.
-func (m *marks) note(d session.Data, open bool) bool {
-	if !open {
-		m.news = nil // he is gone, or the session: the line tells
-		return false
+// note takes what the one that is watched says. That it is gone, the line tells.
+func (m *marks) note(d line.Sight, open bool) {
+	if notes, _ := znode.ParseNotes(d.Bytes); open && d.Exists && notes.Held {
+		m.held[m.path] = true
+		m.changed()
 	}
-	notes, _ := znode.ParseNotes(d.Bytes)
-	if !d.Exists || !notes.Held {
-		return false
-	}
-	m.held[m.path] = true
-	return true
 }
 
 // on is the line with what is known of its holders.

@@ -14,13 +14,20 @@ import (
 // error is returned: ctx's cause, or what [Lock.Lock] of that one says. [ErrDeadlock] and
 // [ErrUpgrade] are found before anything is asked for.
 func (m *Multi) Lock(ctx context.Context) (*MultiGrant, error) {
-	return m.take(ctx, func(ctx context.Context, l *Lock) (*Grant, error) { return l.Lock(ctx) }, func(held []*Grant) { giveUp(held) })
+	return m.lock(ctx, host.Asked{At: host.Caller()})
+}
+
+func (m *Multi) lock(ctx context.Context, by host.Asked) (*MultiGrant, error) {
+	next := func(ctx context.Context, l *Lock) (*Grant, error) { return l.claim(ctx, "lock", false, by) }
+	return m.take(ctx, next, func(held []*Grant) { giveUp(held) })
 }
 
 // TryLock holds all locks if nobody is ahead in any of them, and returns [ErrHeld] otherwise: by then ZooKeeper has confirmed that nothing of this try is
 // left, unless ctx ended first. It waits for nobody, but others may find a lock held that this call has taken and is about to give up.
 func (m *Multi) TryLock(ctx context.Context) (*MultiGrant, error) {
-	return m.take(ctx, func(ctx context.Context, l *Lock) (*Grant, error) { return l.TryLock(ctx) }, func(held []*Grant) { _ = release(ctx, held) })
+	by := host.Asked{At: host.Caller()}
+	next := func(ctx context.Context, l *Lock) (*Grant, error) { return l.claim(ctx, "try lock", true, by) }
+	return m.take(ctx, next, func(held []*Grant) { _ = release(ctx, held) })
 }
 
 // take takes the locks one by one with next. What is held when that fails goes to leave.
@@ -91,7 +98,7 @@ func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, g *MultiGran
 	if f == nil {
 		return failed("do", m.locks[0].path, errors.New("f: nil"))
 	}
-	g, err := m.Lock(ctx)
+	g, err := m.lock(ctx, host.Asked{At: host.Caller(), Lasts: true})
 	if err != nil {
 		return err
 	}

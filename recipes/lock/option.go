@@ -16,10 +16,14 @@ type options struct {
 	layout Layout
 	weight int // 0: not given
 	delay  time.Duration
+	warn   time.Duration
 }
 
+// warnAfter is when a grant is logged that blocks others, without WithWarnAfter.
+const warnAfter = 10 * time.Second
+
 func optionsOf(opts []Option) (options, error) {
-	var o options
+	o := options{warn: warnAfter}
 	for i, opt := range opts {
 		if opt == nil {
 			return o, fmt.Errorf("opts[%d]: nil", i)
@@ -39,6 +43,19 @@ func WithData(data []byte) Option {
 			return errors.New("WithData: data must not begin with \"unlock\"")
 		}
 		o.data = append([]byte(nil), data...)
+		return nil
+	}
+}
+
+// WithWarnAfter sets after which time a grant that nobody else can get meanwhile is logged, once, as a warning in the session's log, with the place in the program
+// where it was asked for: one that waits to be received from [Lock.Acquired], and one that is held; not those of [Lock.Do], which end with a function. 10
+// seconds without it; 0 is never, for a lock that is meant to be held for long.
+func WithWarnAfter(d time.Duration) Option {
+	return func(o *options) error {
+		if d < 0 {
+			return fmt.Errorf("WithWarnAfter: d: negative: %v", d)
+		}
+		o.warn = d
 		return nil
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/presence"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
@@ -81,7 +82,7 @@ func remove(ctx context.Context, s *session.Session, path string) error {
 		if !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil {
 			return gone(err)
 		}
-		if _, exists, err := s.Exists(ctx, path); err != nil || !exists {
+		if stands, err := presence.Of(ctx, s, path); err != nil || !stands {
 			return err
 		}
 	}

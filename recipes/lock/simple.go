@@ -5,6 +5,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
@@ -33,21 +34,23 @@ func (l *Lock) lines(ctx context.Context) <-chan line.View {
 		return line.Observe(ctx, l.session, l.path)
 	}
 	out := notify.NewLatest[line.View]()
-	states := l.session.WatchData(ctx, l.path)
-	go func() { // owned by ctx and the session, ends with the first of them
-		defer out.Close()
-		last := int64(-1)
-		for s := range states {
-			if s.Stale || s.Exists && s.Stat.Czxid == last || !s.Exists && last == 0 {
-				continue // nothing new, or a change of data
+	last := int64(-1) // over all incarnations
+	observe.Run(ctx, observe.Spec{Session: l.session, Kind: "line view", Path: l.path, Ended: func(error) { out.Close() }, Begin: func(t *observe.Turn) {
+		observe.Each(t.Context(), t, l.session.WatchData(t.Context(), l.path), func(s session.Data, open bool) {
+			switch {
+			case !open:
+				t.End()
+				return
+			case s.Stale || s.Exists && s.Stat.Czxid == last || !s.Exists && last == 0:
+				return // nothing new, or a change of data
 			}
 			last = 0
 			if s.Exists {
 				last = s.Stat.Czxid
 			}
 			out.Publish(line.View{Entries: l.holder(s)})
-		}
-	}()
+		})
+	}})
 	return out.C()
 }
 

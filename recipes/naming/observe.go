@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/observe"
+	"github.com/troupe-go/troupe/session"
 )
 
 // Observe is a subscription to what a name means: the present binding first, unbound if it means nothing, and then each newer one, which replaces one that was
@@ -15,17 +17,19 @@ func (n *Names) Observe(ctx context.Context, name string) <-chan Binding {
 		out.Close()
 		return out.C()
 	}
-	states := n.session.WatchData(ctx, path)
-	go func() { // owned by the subscription: ends with ctx or the session
-		defer out.Close()
-		for d := range states {
+	observe.Run(ctx, observe.Spec{Session: n.session, Kind: "binding", Path: path, Ended: func(error) { out.Close() }, Begin: func(t *observe.Turn) {
+		observe.Each(t.Context(), t, n.session.WatchData(t.Context(), path), func(d session.Data, open bool) {
+			if !open {
+				t.End()
+				return
+			}
 			b := Binding{Name: name}
 			if d.Exists {
 				b = binding(name, d.Bytes, d.Stat)
 			}
 			b.Stale = d.Stale
 			out.Publish(b)
-		}
-	}()
+		})
+	}})
 	return out.C()
 }

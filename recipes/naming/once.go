@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/troupe-go/troupe/internal/presence"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
@@ -34,7 +35,7 @@ func (n *Names) once(ctx context.Context, seen Binding, path string, op session.
 		n.sweep(ctx, marker)
 		return err
 	}
-	_, done, failure := n.session.Exists(ctx, marker)
+	done, failure := presence.Of(ctx, n.session, marker)
 	switch {
 	case failure != nil:
 		n.sweep(ctx, marker)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/troupe-go/troupe/internal/owner"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
 )
@@ -13,12 +14,19 @@ var ErrDuplicate = errors.New("group: another member has this id")
 
 // Config is what a member knows of itself.
 type Config struct {
-	Path     string // of the group
-	ID       string
-	Data     []byte // at first
-	Number   uint64 // of those
-	Patience int64  // how long a znode of the same name may take to go, in milliseconds
+	Path   string // of the group
+	ID     string
+	Data   []byte // at first
+	Number uint64 // of those
 }
+
+// question is what is written behind the data of a member to ask whether it lives. One that does writes its data again.
+const question = "\x00who?"
+
+// Data are a member's own, without a question that may have been written behind them.
+func Data(data []byte) []byte { return bytes.TrimSuffix(data, []byte(question)) }
+
+func asked(data []byte) bool { return bytes.HasSuffix(data, []byte(question)) }
 
 // Updated asks for other data: a wish. Numbers grow; one that is not greater than the last is ignored.
 type Updated struct {
@@ -43,14 +51,15 @@ const (
 	Out      State = iota // no epoch
 	Joining               // its znode is being created
 	Looking               // reads the one that has its name, and watches it
-	Barred                // somebody else's, or of a session that is about to end: waits for its end
+	Asking                // somebody else's: whether its owner lives is being asked
+	Barred                // the owner has not answered yet: waits for that, or for the znode's end
 	Present               // registered
 	Updating              // its data are being written
 	Leaving               // its znode is being deleted
 	Over                  // for good
 )
 
-var states = [...]string{"Out", "Joining", "Looking", "Barred", "Present", "Updating", "Leaving", "Over"}
+var states = [...]string{"Out", "Joining", "Looking", "Asking", "Barred", "Present", "Updating", "Leaving", "Over"}
 
 // String is the state's name.
 func (s State) String() string { return states[s] }
@@ -74,10 +83,8 @@ type Machine struct {
 	version int32
 
 	suspect bool // something happened to it while a request was under way
-
-	rival int64 // Czxid of the one that bars it
-	alarm uint64
-	told  Standing
+	inquiry *owner.Inquiry
+	told    Standing
 }
 
 // New makes a machine for one member.
@@ -96,14 +103,12 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 	m.effects = nil
 	switch ev := ev.(type) {
 	case recipe.EpochBegan:
-		m.epoch, m.session, m.rival = ev.Epoch, ev.SessionID, 0
+		m.epoch, m.session, m.inquiry = ev.Epoch, ev.SessionID, owner.New(asked)
 		m.join()
 	case recipe.EpochEnded:
 		m.onEpochEnded()
 	case recipe.Closing:
 		m.onClosing()
-	case recipe.Woke:
-		m.onWoke(ev)
 	case recipe.Fired:
 		if ev.Epoch == m.epoch && ev.Path == m.own() {
 			m.onFired()
@@ -168,6 +173,9 @@ func (m *Machine) onTransacted(ev recipe.Transacted) {
 	switch m.state {
 	case Joining:
 		m.onMade(ev)
+	case Asking:
+		m.inquiry.Put(ev)
+		m.look()
 	case Updating:
 		m.onWritten(ev)
 	}
@@ -259,33 +267,26 @@ func (m *Machine) onLooked(ev recipe.Seen) {
 		m.settle()
 	case m.closing:
 		m.stop(nil)
-	case m.rival == ev.Stat.Czxid && m.alarm == 0:
-		m.stop(ErrDuplicate) // it has outlived the patience
 	default:
-		m.bar(ev.Stat.Czxid)
+		m.inquire(ev)
 	}
 }
 
-// bar waits for the end of somebody else's znode, within bounds.
-func (m *Machine) bar(rival int64) {
-	m.state = Barred
-	if m.rival == rival {
-		return
-	}
-	if m.alarm != 0 {
-		m.emit(recipe.Cancel{Ask: m.alarm})
-	}
-	m.rival, m.alarm = rival, m.next()
-	m.emit(recipe.Wake{Ask: m.alarm, After: m.cfg.Patience})
-}
-
-func (m *Machine) onWoke(ev recipe.Woke) {
-	if ev.Ask != m.alarm || m.alarm == 0 {
-		return
-	}
-	m.alarm = 0
-	if m.state == Barred {
-		m.look()
+// inquire finds out whether somebody else's znode is that of a member that lives.
+func (m *Machine) inquire(ev recipe.Seen) {
+	switch m.inquiry.Saw(ev) {
+	case owner.Alive:
+		m.stop(ErrDuplicate)
+	case owner.Ask:
+		m.state = Asking
+		data := append(bytes.Clone(Data(ev.Data)), question...)
+		m.transact(recipe.Op{Do: recipe.Set, Path: m.own(), Data: data, Version: ev.Stat.Version})
+	default:
+		if m.suspect {
+			m.look()
+			return
+		}
+		m.state = Barred
 	}
 }
 
@@ -310,11 +311,7 @@ func (m *Machine) onUpdated(ev Updated) {
 
 // onEpochEnded: the own znode is gone, or about to be.
 func (m *Machine) onEpochEnded() {
-	m.epoch, m.rival = 0, 0
-	if m.alarm != 0 {
-		m.emit(recipe.Cancel{Ask: m.alarm})
-		m.alarm = 0
-	}
+	m.epoch = 0
 	if m.closing {
 		m.stop(nil)
 		return

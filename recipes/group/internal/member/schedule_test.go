@@ -78,7 +78,7 @@ func add(w *recipetest.World, id, data string, take func(step)) *face {
 	f.actor = w.Add(recipetest.Player{
 		Name: id + "/" + data,
 		Machine: func() recipe.Machine {
-			return watched{member.New(member.Config{Path: "/g", ID: id, Data: []byte(f.data), Number: f.number, Patience: 20_000}), take}
+			return watched{member.New(member.Config{Path: "/g", ID: id, Data: []byte(f.data), Number: f.number}), take}
 		},
 		Standing: f.standing,
 		Perform: func(_ *recipetest.Actor, e recipe.Effect) {

@@ -15,7 +15,7 @@ const own = "/g/ann"
 
 func begin(t *testing.T) *recipetest.Trace {
 	t.Helper()
-	return recipetest.NewTrace(t, member.New(member.Config{Path: "/g", ID: "ann", Data: []byte("1"), Patience: 20_000}))
+	return recipetest.NewTrace(t, member.New(member.Config{Path: "/g", ID: "ann", Data: []byte("1")}))
 }
 
 func made(ask uint64) recipe.Event {
@@ -50,14 +50,27 @@ func TestTraceLife(t *testing.T) {
 	tr.Compare("life")
 }
 
+func put(ask uint64, version int32) recipe.Event {
+	return recipe.Transacted{Epoch: 1, Ask: ask, Failed: -1, Results: []recipe.Result{{Path: own, Stat: recipe.Stat{Version: version}}}}
+}
+
+func at(ev recipe.Event, version int32) recipe.Event {
+	s := ev.(recipe.Seen)
+	s.Stat.Version = version
+	return s
+}
+
 func TestTraceDuplicate(t *testing.T) {
 	t.Parallel()
+	changed := recipe.Fired{Epoch: 1, Path: own, Change: recipe.DataChanged}
 	tr := begin(t)
-	tr.Say("There is one of that name, of another session. It goes in time, but another comes, and that one stays.")
-	tr.Tell(epoch, failed(1, recipe.NodeExists), seen(2, "1", 6, 5))
-	tr.Tell(recipe.Fired{Epoch: 1, Path: own, Change: recipe.Deleted}, seen(4, "1", 8, 11))
-	tr.Tell(recipe.Fired{Epoch: 1, Path: own, Change: recipe.DataChanged}, seen(6, "1", 8, 11))
-	effects := tr.Tell(recipe.Woke{Ask: 5}, seen(7, "1", 8, 11))
+	tr.Say("There is one of that name, of another session. It is asked whether it lives, does not answer, and goes in the end.")
+	tr.Tell(epoch, failed(1, recipe.NodeExists), seen(2, "1", 6, 5), changed, put(3, 1), at(seen(4, "1\x00who?", 6, 5), 1))
+	tr.Say("But another comes. Somebody else asks it at the same time, so that the question is put again.")
+	tr.Tell(recipe.Fired{Epoch: 1, Path: own, Change: recipe.Deleted}, seen(5, "1", 8, 11), failed(6, recipe.BadVersion))
+	tr.Tell(at(seen(7, "1\x00who?", 8, 11), 1), put(8, 2), at(seen(9, "1\x00who?", 8, 11), 2))
+	tr.Say("It answers: it lives.")
+	effects := tr.Tell(changed, at(seen(10, "1", 8, 11), 3))
 	require.Contains(t, effects, recipe.Effect(recipe.Stop{Err: member.ErrDuplicate}))
 	tr.Compare("duplicate")
 }
@@ -70,9 +83,13 @@ func TestTraceEpochs(t *testing.T) {
 	tr.Tell(recipe.EpochEnded{Epoch: 1}, member.Updated{Number: 1, Data: []byte("2")}, recipe.EpochBegan{Epoch: 2, SessionID: 8})
 	tr.Tell(recipe.Transacted{Epoch: 2, Ask: 3, Code: recipe.NodeExists})
 	tr.Tell(recipe.Seen{Epoch: 2, Ask: 4, Path: own, Exists: true, Data: []byte("1"), Stat: recipe.Stat{Owner: 7, Czxid: 5}})
-	tr.Tell(recipe.Fired{Epoch: 2, Path: own, Change: recipe.Deleted}, recipe.Seen{Epoch: 2, Ask: 6, Path: own})
-	tr.Say("It leaves while it waits for the end of somebody else's.")
-	tr.Tell(recipe.Transacted{Epoch: 2, Ask: 7, Code: recipe.NodeExists})
-	tr.Tell(recipe.Seen{Epoch: 2, Ask: 8, Path: own, Exists: true, Stat: recipe.Stat{Owner: 9, Czxid: 15}}, recipe.Closing{})
+	asked := recipe.Stat{Owner: 7, Czxid: 5, Version: 1}
+	tr.Tell(recipe.Transacted{Epoch: 2, Ask: 5, Failed: -1, Results: []recipe.Result{{Path: own, Stat: asked}}})
+	tr.Tell(recipe.Seen{Epoch: 2, Ask: 6, Path: own, Exists: true, Data: []byte("1\x00who?"), Stat: asked})
+	tr.Tell(recipe.Fired{Epoch: 2, Path: own, Change: recipe.Deleted}, recipe.Seen{Epoch: 2, Ask: 7, Path: own})
+	tr.Say("It leaves while it asks somebody else.")
+	tr.Tell(recipe.Transacted{Epoch: 2, Ask: 8, Code: recipe.NodeExists})
+	tr.Tell(recipe.Seen{Epoch: 2, Ask: 9, Path: own, Exists: true, Stat: recipe.Stat{Owner: 9, Czxid: 15}}, recipe.Closing{})
+	tr.Tell(recipe.Transacted{Epoch: 2, Ask: 10, Code: recipe.BadVersion}, recipe.Seen{Epoch: 2, Ask: 11, Path: own, Exists: true, Stat: recipe.Stat{Owner: 9, Czxid: 15}})
 	tr.Compare("epochs")
 }

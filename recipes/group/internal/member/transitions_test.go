@@ -73,7 +73,7 @@ func TestTransitions(t *testing.T) {
 			recipe.Transacted{Epoch: 1, Ask: 3, Code: recipe.Refused, Err: rights},
 		},
 	} {
-		m := watched{member.New(member.Config{Path: "/g", ID: "ann", Data: []byte("1"), Patience: 20_000}), take}
+		m := watched{member.New(member.Config{Path: "/g", ID: "ann", Data: []byte("1")}), take}
 		for _, ev := range events {
 			m.Step(ev)
 		}

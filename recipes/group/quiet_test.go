@@ -1,0 +1,26 @@
+package group_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// A member holds nothing that it could lose to anybody, so it asks for no signs of life: it costs ZooKeeper its pings alone.
+func TestAMemberSendsNoSyncs(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		for _, id := range []string{"a", "b", "c"} {
+			w.join(w.host(id), id, "")
+		}
+		time.Sleep(time.Minute)
+		w.server.ClearJournal()
+		time.Sleep(10 * time.Minute)
+		for _, r := range w.server.Journal() {
+			require.Equal(w, zktest.OpPing, r.Op)
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package lock_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// lines are the kinds of locks, by how one side of each is made: who holds first, who waits for it, and who wants it too.
+var lines = map[string]func(w *world, h *host, part string) *lock.Lock{
+	"exclusive":            func(w *world, h *host, _ string) *lock.Lock { return w.lock(h) },
+	"delay":                func(w *world, h *host, _ string) *lock.Lock { return w.lock(h, lock.WithDelay(time.Second)) },
+	"simple":               func(w *world, h *host, _ string) *lock.Lock { return w.lock(h, lock.WithLayout(lock.Simple)) },
+	"write":                func(w *world, h *host, _ string) *lock.Lock { return w.writer(h) },
+	"semaphore":            func(w *world, h *host, _ string) *lock.Lock { return w.semaphore(h, 3, lock.WithWeight(2)) },
+	"semaphore of one":     func(w *world, h *host, _ string) *lock.Lock { return w.semaphore(h, 1) },
+	"read between writers": readBetween,
+}
+
+func readBetween(w *world, h *host, part string) *lock.Lock {
+	if part == "waiter" {
+		return w.reader(h)
+	}
+	return w.writer(h)
+}
+
+// Seen on a real ensemble. The holder releases, and the waiter does not hear of it, since the leader that it is connected to stands still. The others elect
+// another, the new leader ends the waiter's session, a rival is granted. The old leader wakes, takes the waiter's session up again, shows it its old tree, in
+// which it is first, and answers its sync alone. The waiter must not be granted.
+func TestADeposedLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
+	t.Parallel()
+	for name, line := range lines {
+		for _, tick := range []time.Duration{500 * time.Millisecond, 2 * time.Second} {
+			t.Run(name+"/"+tick.String(), func(t *testing.T) {
+				t.Parallel()
+				for round := range uint64(8) {
+					inBubble(t, func(w *world) { w.deposed(line, round) },
+						zktest.WithServers(3), zktest.WithTick(tick), zktest.WithSeed(round+1))
+				}
+			})
+		}
+	}
+}
+
+func (w *world) deposed(line func(w *world, h *host, part string) *lock.Lock, round uint64) {
+	const timeout = 6 * time.Second
+	on := func(name string, server int) *host {
+		return w.hostOn(name, w.server.Hosts()[server:server+1], session.WithTimeout(timeout))
+	}
+	ha, hb, hc := on("holder", 1), on("waiter", 0), on("rival", 2)
+	holder, waiter, rival := line(w, ha, "holder"), line(w, hb, "waiter"), line(w, hc, "rival")
+	w.granted(holder)
+	w.queued(waiter)
+	w.queued(rival)
+	before := id(hb)
+	time.Sleep(2*timeout + time.Duration(round)*700*time.Millisecond)
+	synctest.Wait()
+
+	heal := w.server.PartitionOneWay(before, zktest.FromServer) // the event of the release gets no further than the leader
+	require.NoError(w, holder.Release(w.Context()))
+	w.server.Depose(0)
+	heal()
+	granted := within(w, 4*timeout, rival.Acquired())
+	for _, alive := w.server.Session(before); alive; _, alive = w.server.Session(before) { // by the grant, but where names have no number
+		time.Sleep(time.Second)
+	}
+	time.Sleep(time.Duration(round) * timeout / 7)
+	synctest.Wait()
+	w.server.Continue(0)
+	w.alone(granted, waiter)
+	require.NoError(w, rival.Release(w.Context()))
+	within(w, 2*timeout, waiter.Acquired())
+	require.EqualValues(w, 2, hb.Status().Epoch)
+}
+
+// alone fails if the waiter is granted while the rival holds.
+func (w *world) alone(granted *lock.Grant, waiter *lock.Lock) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
+	defer cancel()
+	select {
+	case g := <-waiter.Acquired():
+		require.False(w, granted.Valid(), "two hold at once: %d and %d", granted.Token(), g.Token())
+	case <-ctx.Done():
+		require.True(w, granted.Valid())
+	}
+}
+
+func id(h *host) int64 { return h.Status().SessionID }

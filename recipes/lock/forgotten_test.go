@@ -1,0 +1,137 @@
+package lock_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+)
+
+// journal is a log that may be read while it is written.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+// warnings are those of the log that name the lock's path.
+func (j *journal) warnings() (all []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for l := range strings.Lines(j.text.String()) {
+		if strings.Contains(l, "level=WARN") && strings.Contains(l, "path="+path) {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+func logging(j *journal) session.Option {
+	return session.WithLogger(slog.New(slog.NewTextHandler(j, nil)))
+}
+
+// after is the line so many below the caller's, as "forgotten_test.go:line".
+func after(lines int) string {
+	pc := make([]uintptr, 1)
+	caller, _ := runtime.CallersFrames(pc[:runtime.Callers(2, pc)]).Next()
+	return "forgotten_test.go:" + strconv.Itoa(caller.Line+lines)
+}
+
+// A grant that is held and forgotten is logged once, with the place where it was asked for; and whoever waits for it in this process is told.
+func TestAForgottenGrantIsLoggedAndNamed(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		var log journal
+		l := w.lock(w.host("a", logging(&log)))
+		at := after(1)
+		_, err := l.Lock(w.Context())
+		require.NoError(w, err)
+		time.Sleep(10*time.Second - time.Millisecond)
+		synctest.Wait()
+		require.Empty(w, log.warnings())
+		time.Sleep(time.Hour)
+		require.Len(w, log.warnings(), 1)
+		require.Contains(w, log.warnings()[0], "forgotten")
+		require.Contains(w, log.warnings()[0], at)
+
+		for name, other := range map[string]*lock.Lock{"another lock": w.lock(w.host("b")), "the same": l} {
+			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+			_, err = other.Lock(ctx)
+			cancel()
+			require.ErrorIs(w, err, context.DeadlineExceeded, name)
+			require.Regexp(w, `held in this process for 1h0m\S*, asked for at \S*`+regexp.QuoteMeta(at)+`$`, err.Error(), name)
+		}
+	})
+}
+
+// So is one that waits to be received.
+func TestAGrantThatNobodyReceivesIsLoggedAndNamed(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		var log journal
+		l := w.lock(w.host("a", logging(&log)), lock.WithWarnAfter(3*time.Second))
+		at := after(1)
+		l.Acquire()
+		time.Sleep(3100 * time.Millisecond)
+		require.Len(w, log.warnings(), 1)
+		require.Contains(w, log.warnings()[0], "received")
+		require.Contains(w, log.warnings()[0], at)
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		_, err := w.lock(w.host("b")).Lock(ctx)
+		require.ErrorContains(w, err, "not received")
+		require.ErrorContains(w, err, at)
+		<-l.Acquired()
+	})
+}
+
+// What was given up, or ends with a function, or is meant to be held, is not logged; and whose wait ends when nobody here holds is told nothing.
+func TestNothingIsLoggedOfWhatIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		var log journal
+		h := w.host("a", logging(&log))
+		g := w.held(w.lock(h))
+		time.Sleep(9 * time.Second)
+		require.NoError(w, g.Release(w.Context()))
+		require.NoError(w, w.lock(h).Do(w.Context(), func(context.Context, *lock.Grant) error {
+			time.Sleep(time.Minute)
+			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+			defer cancel()
+			_, err := w.lock(w.host("b")).Lock(ctx)
+			require.ErrorContains(w, err, "forgotten_test.go")
+			return nil
+		}))
+		g = w.held(w.lock(h, lock.WithWarnAfter(0)))
+		time.Sleep(time.Minute)
+		require.NoError(w, g.Release(w.Context()))
+		time.Sleep(time.Minute)
+		require.Empty(w, log.warnings())
+
+		w.server.Stop(0)
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		_, err := w.lock(h).Lock(ctx)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.NotContains(w, err.Error(), "in this process")
+		_, err = lock.New(h.Session, path, lock.WithWarnAfter(-1))
+		require.ErrorContains(w, err, "WithWarnAfter")
+	})
+}
