@@ -18,31 +18,44 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Consume has n workers call fn with the items of the named [Queue], one each at a time, while the application runs. fn's context ends with the claim on the
-// item; it does not end because the application stops: then no item is taken any more, and those in hand are finished, within fx's stop timeout, after which
+// Consume has n workers, at most 10,000, call fn with the items of the named [Queue], one each at a time, while the application runs. No more than n items are
+// claimed at a time, unless opts has another queue.WithPrefetch; with fewer, fewer workers work. fn's context ends with the claim on the item; it does not end because the application stops: then no item is taken any more, and those in hand are finished, within fx's stop timeout, after which
 // their contexts end too. nil from fn acknowledges the item; an error gives it back, to be delivered again. Under queue.WithAutoAck nothing is acknowledged nor
 // given back: an error is logged and counted, and the item is gone. A consumer that ends by itself shuts the application down, with exit code 1.
 //
+// A panic in fn is logged with its stack. Its item is given back like one that has failed, but after a pause, in which it stays claimed: a second after the first
+// attempt, twice that after each further one, up to a minute; so what makes fn panic every time does not keep the workers busy with nothing else, and
+// goes to the dead letters under queue.WithMaxAttempts. Until it is given back it is one of the n.
+//
 // Each item is a span "troupe.consume" in the graph's trace.TracerProvider. Its metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged,
-// returned, lost (the claim was, before it was settled: somebody else gets the item), and under queue.WithAutoAck done and failed; and troupe.queue.duration,
-// the seconds that fn took.
+// returned, lost (the claim was, before it was settled: somebody else gets the item), panicked, and under queue.WithAutoAck done and failed; and
+// troupe.queue.duration, the seconds that fn took.
 func Consume(name string, n int, fn func(ctx context.Context, i *queue.Item) error, opts ...queue.ConsumeOption) fx.Option {
 	if err := usable("Consume", name); err != nil {
 		return fx.Error(err)
 	}
-	if n < 1 {
-		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): n is %d: at least one worker", name, n))
+	if n < 1 || n > mostWorkers {
+		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): n is %d: it is not between 1 and %d", name, n, mostWorkers))
 	}
 	if fn == nil {
 		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): fn is nil", name))
 	}
 	invoke := func(q *queue.Queue, lc fx.Lifecycle, sd fx.Shutdowner, log *slog.Logger, mp metric.MeterProvider, tp trace.TracerProvider) error {
-		c := &crew{name: name, size: n, fn: fn, queue: q, opts: opts, shutdowner: sd, log: logger(log), tracer: tracer(tp)}
+		c := &crew{name: name, size: n, fn: fn, queue: q, opts: append([]queue.ConsumeOption{queue.WithPrefetch(n)}, opts...), shutdowner: sd, log: logger(log), tracer: tracer(tp)}
 		lc.Append(fx.Hook{OnStart: c.start, OnStop: c.stop})
 		return c.instruments(mp)
 	}
 	return fx.Invoke(fx.Annotate(invoke, fx.ParamTags(tag(name), ``, ``, `optional:"true"`, `optional:"true"`, `optional:"true"`)))
 }
+
+// mostWorkers is the most that a consumer may have claimed.
+const mostWorkers = 10_000
+
+// After a panic an item is given back after a pause.
+const (
+	firstPause = time.Second
+	mostPause  = time.Minute
+)
 
 // crew is the workers of one Consume.
 type crew struct {
@@ -116,15 +129,43 @@ func (c *crew) handle(i *queue.Item) {
 	ctx, span := c.tracer.Start(i.Context(), "troupe.consume", trace.WithAttributes(of, attribute.String("item", i.ID()), attribute.Int("attempt", i.Attempt())))
 	defer span.End()
 	begun := time.Now()
-	err := c.fn(ctx, i)
+	err := recovered(func() error { return c.fn(ctx, i) })
 	c.duration.Record(context.WithoutCancel(ctx), time.Since(begun).Seconds(), metric.WithAttributes(of))
-	outcome := c.settle(ctx, i, err)
+	var outcome string
+	var p *panicError
+	if panicked := errors.As(err, &p); panicked {
+		outcome = "panicked"
+		c.panicked(ctx, i, p)
+	} else {
+		outcome = c.settle(ctx, i, err)
+	}
 	c.items.Add(context.WithoutCancel(ctx), 1, metric.WithAttributes(of, attribute.String("outcome", outcome)))
 	if err != nil {
 		span.RecordError(err)
 		span.SetStatus(codes.Error, err.Error())
 		c.log.Warn("an item was not done", "queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "outcome", outcome, "error", err)
 	}
+}
+
+// panicked gives an item back after a pause, in which the worker goes on with others: the item counts as one that is claimed, so there are never more than n.
+func (c *crew) panicked(ctx context.Context, i *queue.Item, p *panicError) {
+	log := c.log.With("queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "panic", p.value, "stack", string(p.stack))
+	if i.Hold == nil {
+		log.Error("a job has panicked; its item is gone")
+		return
+	}
+	pause := min(firstPause<<min(max(i.Attempt()-1, 0), 10), mostPause)
+	log.Error("a job has panicked", "pause", pause)
+	c.workers.Go(func() { // owned by the crew, whose stop ends the pause and waits for it
+		t := time.NewTimer(pause)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-i.Done(): // it is lost: with its session, or its visibility is over
+		case <-c.stopping:
+		}
+		c.settle(ctx, i, p)
+	})
 }
 
 // settle tells the queue what came of an item. It is not for the item's own context to bound that, which ends as soon as the item is settled; the consumer's

@@ -14,6 +14,9 @@
 //
 // # Start and stop
 //
+// Nothing connects and no goroutine runs before OnStart, unless the application itself asks something of ZooKeeper while it is constructed: a [Site] and a
+// [Cell] wait for it. So a graph that can't be constructed leaves nothing behind.
+//
 //	OnStart   1  the embedded server, if Config.Embedded
 //	          2  the session connects, within fx's start timeout; the error names the servers and the cause. StartupLazy does not wait
 //	          3  RunLeader and Consume begin
@@ -23,6 +26,6 @@
 //
 // All of that takes place within fx's stop timeout. What is not done by then ends without ZooKeeper's word, and others wait for the session to expire.
 //
-// A session that ends for good while the application runs (a credential that is refused, an internal failure), a function of RunLeader that returns an error,
+// A session that ends for good while the application runs (a credential that is refused, an internal failure), a function of RunLeader that returns an error or panics,
 // or an election or a consumer that is over while they are to run, shuts the application down through fx.Shutdowner, with exit code 1.
 package fxmodule

@@ -18,8 +18,8 @@ import (
 
 // RunLeader runs fn whenever the named [Election] leads, again and again while the application runs: see election.Run. fn's context ends with the term and
 // when the application stops; the term is resigned after fn has returned. nil from fn resigns and stands again; an error shuts the application down, with
-// exit code 1, unless the term was over: then it is logged. The end of the election itself shuts it down as well: no application goes on that was to lead and
-// no longer tries.
+// exit code 1, unless the term was over: then it is logged. So does a panic in fn in any case: the term is resigned, and the stack is in the log. The end of the election itself shuts it down as well: no application goes on that was to lead and
+// no longer tries. An election has one RunLeader: fx.New and fx.ValidateApp refuse a second.
 //
 // Each term is a span "troupe.lead" in the graph's trace.TracerProvider, and counts in its metric.MeterProvider: troupe.election.terms, and
 // troupe.election.leading, which is 1 while fn runs.
@@ -43,8 +43,14 @@ func RunLeader(name string, fn func(ctx context.Context, t *election.Term) error
 		})
 		return nil
 	}
-	return fx.Invoke(fx.Annotate(invoke, fx.ParamTags(tag(name), ``, ``, ``, `optional:"true"`, `optional:"true"`, `optional:"true"`)))
+	return fx.Options(
+		fx.Provide(fx.Annotate(func() onlyRunLeader { return onlyRunLeader{} }, fx.ResultTags(tag(name)))),
+		fx.Invoke(fx.Annotate(invoke, fx.ParamTags(tag(name), ``, ``, ``, `optional:"true"`, `optional:"true"`, `optional:"true"`))),
+	)
 }
+
+// onlyRunLeader stands in the graph under an election's name, so that a second RunLeader for it is refused when the graph is validated: the two would take turns.
+type onlyRunLeader struct{}
 
 // reign is what one RunLeader does.
 type reign struct {
@@ -71,12 +77,16 @@ func (r *reign) lead(ctx context.Context, t *election.Term) error {
 	r.terms.Add(ctx, 1, metric.WithAttributes(of))
 	r.leading.Add(ctx, 1, metric.WithAttributes(of))
 	defer r.leading.Add(context.WithoutCancel(ctx), -1, metric.WithAttributes(of))
-	err := r.fn(ctx, t)
+	err := recovered(func() error { return r.fn(ctx, t) })
 	if err == nil {
 		return nil
 	}
 	span.RecordError(err)
 	span.SetStatus(codes.Error, err.Error())
+	if p, panicked := errors.AsType[*panicError](err); panicked {
+		r.log.Error("a leader's function has panicked", "election", r.name, "token", t.Token(), "panic", p.value, "stack", string(p.stack))
+		return err
+	}
 	if ctx.Err() == nil && t.Err() == nil {
 		return err
 	}

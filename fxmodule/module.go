@@ -54,7 +54,7 @@ func newServices(in surroundings) (services, error) {
 	if err != nil {
 		return services{}, err
 	}
-	s, err := session.New(servers, append(opts, session.WithLogger(log), session.WithSystem(system))...)
+	s, err := session.New(servers, append(opts, session.WithLogger(log), session.WithSystem(system), session.WithDeferredStart())...)
 	if err != nil {
 		return services{}, fmt.Errorf("fxmodule: %w", err)
 	}
