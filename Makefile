@@ -7,6 +7,19 @@ FUZZTIME  ?= 10s
 COUNT     ?= 6
 BENCH     ?= .
 BENCHTIME ?= 1s
+DURATION  ?= 2m
+SEED      ?= 0
+WORK      ?= all
+
+# What CI runs of it: all but group, in which a member that had left was seen again (docs/proof.md). Add it when that is understood.
+CHAOS_IN_CI := lock,simple,delay,multi,election,shared,semaphore,register,config,naming,queue,queue-visibility,queue-dead,queue-delay,queue-capacity,queue-once,barrier,double,twopc
+
+# Where `make chaos` puts its program.
+CHAOS := $(or $(TMPDIR),/tmp)/troupe-chaos-program
+
+# What depends on the version of ZooKeeper, for servers in memory: reading without the right to, several operations in one, containers, removing watches.
+VERSIONED    := Unread|MayNotBeRead|Birth|Multi|Contain|Ensure|Removal|Unwatch|GivenBack|Check|Auth|ACL|Follow|TheFirstView
+VERSIONED_IN := ./session ./internal/line ./internal/presence ./recipes/election ./recipes/fence ./recipes/group ./recipes/lock
 
 # The race detector needs a C compiler.
 CC_FOUND := $(shell command -v $$($(GO) env CC) 2>/dev/null)
@@ -16,10 +29,10 @@ RACE     := $(if $(CC_FOUND),-race)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test race lint fuzz bench benchstat cover tidy docs
+.PHONY: help deps build test race lint chaos chaos-check fuzz bench benchstat cover tidy docs
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 deps: ## install ZooKeeper and the clients of others for the tests, if they are missing (Debian's packages; root or sudo)
 	@tools/deps
@@ -32,8 +45,11 @@ test: ## run all tests, with the race detector if there is a C compiler; CI=true
 	@missing=$$($(GO) run ./zktest/ensemble/available && $(GO) run ./interop/available) && { [ -z "$$missing" ] || { echo "$$missing"; [ "$$CI" != true ]; }; }
 	@$(if $(RACE),:,echo "the race detector is left out: no C compiler; install gcc")
 	CGO_ENABLED=$(if $(RACE),1,0) $(GO) test $(RACE) -timeout $(TIMEOUT) $(PACKAGES)
+	for version in 3.8.0 3.8.4; do ZKTEST_VERSION=$$version $(GO) test -run '$(VERSIONED)' -skip 'Real|Ensemble' $(VERSIONED_IN) || exit 1; done
 	$(GO) test -run Schedules ./internal/contend ./internal/delay ./internal/solo -schedules=100000
+	$(GO) test -run Schedules ./recipes/twopc/internal/pact
 	$(GO) test -run '^TestDifferential$$' -v ./zktest -diff.ops=200000
+	$(if $(filter true,$(CI)),$(MAKE) chaos WORK=$(CHAOS_IN_CI),:)
 	$(GO) test -run AMillionZnodes ./internal/zkserver -scale.znodes=1000000
 
 race: ## run all tests many times in random order with the race detector: PACKAGES=./actors TIMEOUT=1h
@@ -41,6 +57,13 @@ race: ## run all tests many times in random order with the race detector: PACKAG
 
 lint: ## check style, mistakes and the import rules (.golangci.yml); the first run compiles the linter
 	$(TOOL) golangci-lint run ./...
+
+chaos: ## real servers and worker processes under random faults: DURATION=2m SEED=0 (random) WORK=all REPORT=file
+	$(GO) build -tags chaos -o $(CHAOS) ./test/chaos
+	$(CHAOS) -duration $(DURATION) -seed $(SEED) -work $(WORK) $(if $(REPORT),-report $(REPORT))
+
+chaos-check: ## check the checker of `make chaos`: builds that are broken on purpose, and another library's lock, must be caught
+	@GO="$(GO)" tools/chaos-check
 
 fuzz: ## run every fuzz target for a while: FUZZTIME=10s
 	@tools/fuzz $(FUZZTIME)

@@ -1,0 +1,82 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+)
+
+// Violation is something that must not have been.
+type Violation struct {
+	Check string // which one found it
+	Thing string
+	Text  string
+	At    int64 // by the histories' clock
+}
+
+func (v Violation) String() string {
+	return fmt.Sprintf("%s: %s at %.3f: %s", v.Check, v.Thing, float64(v.At)/1e9, v.Text)
+}
+
+// Settings are what checks have to know of a run.
+type Settings struct {
+	Timeout time.Duration    // of the sessions
+	Permits map[string]int64 // of semaphores, by thing
+	// Capacity is that of bounded queues, by thing.
+	Capacity map[string]int
+	Delay    map[string]time.Duration // how long locks rest after a holder that died, by thing
+	Works    []string
+	Workers  int // how many run at the end
+	// Settle is how long it may take, after the last fault, until everything moves.
+	Settle time.Duration
+}
+
+// Run is a whole run's history.
+type Run struct {
+	Settings
+	Events []history.Event // in the order of their times
+}
+
+// Judged are the events that can be judged: those before the storm in which the servers came to disagree, if they did. Items and transactions that were under way
+// then are left out as well, since what became of them cannot be known.
+func Judged(events []history.Event) []history.Event {
+	diverged := slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.Diverged })
+	if !diverged {
+		return events
+	}
+	end := 0
+	for i, e := range events {
+		if e.Kind == history.StormBegan {
+			end = i
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(events[:end]), func(e history.Event) bool {
+		return e.Kind == history.Put || e.Kind == history.Got || e.Kind == history.Acked
+	})
+}
+
+// All runs every check.
+func All(r Run) []Violation {
+	var all []Violation
+	for _, check := range []func(Run) []Violation{
+		failures, overlaps, tokens, lockHistory, liveness, cells("register"), cells("config"), cells("naming"), queues,
+		barriers, rounds, outcomes, delays, levels,
+	} {
+		all = append(all, check(r)...)
+	}
+	slices.SortStableFunc(all, func(a, b Violation) int { return int(min(max(a.At-b.At, -1), 1)) })
+	return all
+}
+
+// failures are the errors that no user has to expect.
+func failures(r Run) []Violation {
+	var all []Violation
+	for _, e := range r.Events {
+		if e.Kind == history.Failed {
+			all = append(all, Violation{Check: "errors", Thing: e.Work + " " + e.Thing, Text: e.Party + ": " + e.Value, At: e.At})
+		}
+	}
+	return all
+}

@@ -1,0 +1,216 @@
+package check_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/test/chaos/internal/check"
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+)
+
+const ms = int64(time.Millisecond)
+
+// act is a look at the clocks that began at a millisecond and took one.
+func act(at int64, party string, token int64, more ...func(*history.Event)) history.Event {
+	return with(history.Event{Kind: history.Act, Work: "lock", Thing: "lock/line", Party: party, Token: token, From: at * ms, At: (at + 1) * ms}, more)
+}
+
+func with(e history.Event, more []func(*history.Event)) history.Event {
+	for _, m := range more {
+		m(&e)
+	}
+	return e
+}
+
+func shared(e *history.Event) { e.Mode = history.Shared }
+
+func of(thing string, weight int64) func(*history.Event) {
+	return func(e *history.Event) { e.Thing, e.Work, e.Weight = thing, "other", weight }
+}
+
+func put(at int64, id string, more ...func(*history.Event)) history.Event {
+	return with(history.Event{Kind: history.Put, Work: "queue", Thing: "q", Party: "p", Value: id, From: at * ms, At: (at + 1) * ms, Done: true}, more)
+}
+
+func got(at int64, id string, more ...func(*history.Event)) history.Event {
+	return with(history.Event{Kind: history.Got, Work: "queue", Thing: "q", Party: "c", Value: id, Token: 1, From: at * ms, At: (at + 1) * ms}, more)
+}
+
+func acked(at int64, id string, more ...func(*history.Event)) history.Event {
+	return with(history.Event{Kind: history.Acked, Work: "queue", Thing: "q", Party: "c", Value: id, Token: 1, From: at * ms, At: (at + 1) * ms, Done: true}, more)
+}
+
+func wrote(at int64, value string, token int64, more ...func(*history.Event)) history.Event {
+	e := history.Event{Kind: history.Wrote, Work: "register", Thing: "register", Value: value, Token: token, From: at * ms, At: (at + 1) * ms, Done: true}
+	return with(e, more)
+}
+
+func read(at int64, value string) history.Event {
+	return history.Event{Kind: history.Read, Work: "register", Thing: "register", Value: value, From: at * ms, At: (at + 1) * ms}
+}
+
+func unknown(e *history.Event) { e.Done = false }
+
+func refused(e *history.Event) { e.Done, e.Mode = false, history.Refused }
+
+func by(party string, attempt int64) func(*history.Event) {
+	return func(e *history.Event) { e.Party, e.Token = party, attempt }
+}
+
+func once(e *history.Event) { e.Old = history.AtMostOnce }
+
+func after(d int64) func(*history.Event) { return func(e *history.Event) { e.Weight = d } }
+
+func moved(at int64, work string) history.Event {
+	return history.Event{Kind: history.Moved, Work: work, At: at * ms, Party: "w"}
+}
+
+func gate(at int64, value string) history.Event {
+	return history.Event{Kind: history.Wrote, Work: "barrier", Thing: "barrier", Value: value, From: at * ms, At: (at + 1) * ms, Done: true}
+}
+
+func passed(from, at int64) history.Event {
+	return history.Event{Kind: history.Read, Work: "barrier", Thing: "barrier", Value: history.Down, From: from * ms, At: at * ms}
+}
+
+func round(at int64, party, members string) history.Event {
+	return history.Event{Kind: history.Round, Thing: "double/1", Party: party, Value: members, Weight: 2, At: at * ms}
+}
+
+func inside(at int64, party string) history.Event {
+	return history.Event{Kind: history.Act, Work: "double", Thing: "double/1", Party: party, Mode: history.Shared, From: at * ms, At: (at + 1) * ms}
+}
+
+func left(at int64, party string) history.Event {
+	return history.Event{Kind: history.Left, Thing: "double/1", Party: party, At: at * ms}
+}
+
+func outcome(at int64, party, value string) history.Event {
+	return history.Event{Kind: history.Outcome, Thing: "tx", Party: party, Value: value, At: at * ms}
+}
+
+// levels are a process's goroutines in two calms.
+func levels(first, last int64) []history.Event {
+	level := func(at, n int64) history.Event {
+		return history.Event{Kind: history.Level, Party: "w", Token: n, At: at * ms}
+	}
+	return []history.Event{
+		mark(0, history.CalmBegan), level(90, first), mark(100, history.CalmEnded), mark(200, history.CalmBegan), level(290, last), mark(300, history.CalmEnded),
+	}
+}
+
+func cas(old string) func(*history.Event) {
+	return func(e *history.Event) { e.Weight, e.Old = 1, old }
+}
+
+func mark(at int64, kind history.Kind) history.Event { return history.Event{Kind: kind, At: at * ms} }
+
+// TestEachCheckOnGoodAndBadHistories: bad histories are found by the check that is named, and good ones are not.
+func TestEachCheckOnGoodAndBadHistories(t *testing.T) {
+	t.Parallel()
+	settings := check.Settings{
+		Timeout: time.Second, Settle: 3 * time.Second, Works: []string{"moving"},
+		Delay: map[string]time.Duration{"late": 500 * time.Millisecond}, Permits: map[string]int64{"sem": 3}, Capacity: map[string]int{"q": 2},
+	}
+	for name, c := range map[string]struct {
+		events []history.Event
+		found  []string // the checks that find something
+	}{
+		"one after the other":                        {events: []history.Event{act(1, "a", 1), act(5, "a", 1), act(7, "b", 2), act(9, "b", 2)}},
+		"two at once":                                {events: []history.Event{act(1, "a", 1), act(5, "b", 2), act(9, "a", 1), act(12, "b", 2)}, found: []string{"overlap", "porcupine"}},
+		"one act within another's possession":        {events: []history.Event{act(1, "a", 1), act(5, "b", 2), act(9, "a", 1)}, found: []string{"overlap", "porcupine"}},
+		"looks that overlap and prove nothing":       {events: []history.Event{act(1, "a", 1), {Kind: history.Act, Work: "lock", Thing: "lock/line", Party: "a", Token: 1, From: 3 * ms, At: 20 * ms}, act(10, "b", 2)}},
+		"the earlier token acts after the later one": {events: []history.Event{act(1, "b", 2), act(5, "a", 1)}, found: []string{"tokens", "porcupine"}},
+		"a token twice":                              {events: []history.Event{act(1, "a", 1), act(5, "b", 1)}, found: []string{"tokens", "porcupine"}},
+		"readers together":                           {events: []history.Event{act(1, "a", 1, of("s", 0), shared), act(5, "b", 2, of("s", 0), shared), act(9, "a", 1, of("s", 0), shared)}},
+		"a writer among readers":                     {events: []history.Event{act(1, "a", 1, of("s", 0), shared), act(5, "b", 2, of("s", 0)), act(9, "a", 1, of("s", 0), shared)}, found: []string{"overlap"}},
+		"permits enough": {events: []history.Event{
+			act(1, "a", 1, of("sem", 1)), act(2, "b", 2, of("sem", 2)), act(9, "a", 1, of("sem", 1)), act(10, "b", 2, of("sem", 2)), act(11, "c", 3, of("sem", 3)),
+		}},
+		"more than there are permits": {events: []history.Event{
+			act(1, "a", 1, of("sem", 2)), act(4, "b", 2, of("sem", 2)), act(9, "a", 1, of("sem", 2)), act(10, "b", 2, of("sem", 2)),
+		}, found: []string{"overlap"}},
+		"struck, and on until it could have heard of it": {events: []history.Event{
+			act(1, "a", 1), {Kind: history.Struck, Token: 1, From: 3 * ms, At: 4 * ms}, act(5, "b", 2), act(900, "a", 1), act(950, "b", 2),
+		}},
+		"struck, and on for longer": {events: []history.Event{
+			act(1, "a", 1), {Kind: history.Struck, Token: 1, From: 3 * ms, At: 4 * ms}, act(5, "b", 2), act(1200, "a", 1), act(1300, "b", 2),
+		}, found: []string{"overlap", "tokens", "porcupine"}},
+		"expired by a rival, and on until it could have heard of it": {events: []history.Event{
+			act(1, "w0.1", 1), {Kind: history.Expired, Party: "w0", From: 3 * ms, At: 4 * ms}, act(5, "w1.1", 2), act(900, "w0.1", 1), act(950, "w1.1", 2),
+		}},
+		"expired by a rival, and on for longer": {events: []history.Event{
+			act(1, "w0.1", 1), {Kind: history.Expired, Party: "w0", From: 3 * ms, At: 4 * ms}, act(5, "w1.1", 2), act(1200, "w0.1", 1), act(1300, "w1.1", 2),
+		}, found: []string{"overlap", "tokens", "porcupine"}},
+		"an error that nobody has to expect": {events: []history.Event{{Kind: history.Failed, Work: "lock", Value: "boo"}}, found: []string{"errors"}},
+
+		"a register":                              {events: []history.Event{wrote(1, "x", 1), read(3, "x"), wrote(5, "y", 2), read(7, "y")}},
+		"a stale read":                            {events: []history.Event{wrote(1, "x", 1), wrote(5, "y", 2), read(7, "x")}, found: []string{"porcupine"}},
+		"a write behind the fence":                {events: []history.Event{wrote(1, "x", 2), wrote(5, "y", 1), read(7, "y")}, found: []string{"porcupine"}},
+		"a refused write that was done":           {events: []history.Event{wrote(1, "x", 1), wrote(5, "y", 1, refused), read(7, "y")}, found: []string{"refused"}},
+		"a refused write":                         {events: []history.Event{wrote(1, "x", 1), wrote(5, "y", 1, refused), read(7, "x")}},
+		"an unknown write, seen":                  {events: []history.Event{wrote(1, "x", 1), wrote(5, "y", 1, unknown), read(7, "x"), read(9, "y")}},
+		"an unknown write, never seen":            {events: []history.Event{wrote(1, "x", 1), wrote(5, "y", 1, unknown), read(7, "x")}},
+		"an unknown write, seen and gone by rule": {events: []history.Event{wrote(1, "x", 1), wrote(5, "y", 1, unknown), read(9, "y"), read(11, "x")}, found: []string{"porcupine"}},
+
+		"an item's life":                {events: []history.Event{put(1, "i"), got(3, "i"), acked(5, "i")}},
+		"an item that is lost":          {events: []history.Event{put(1, "i"), got(3, "i")}, found: []string{"queue"}},
+		"a put of unknown outcome":      {events: []history.Event{put(1, "i", unknown)}},
+		"a refused put, delivered":      {events: []history.Event{put(1, "i", refused), got(3, "i"), acked(5, "i")}, found: []string{"queue"}},
+		"delivered, never put":          {events: []history.Event{got(3, "i"), acked(5, "i")}, found: []string{"queue"}},
+		"acknowledged twice":            {events: []history.Event{put(1, "i"), got(3, "i"), got(4, "i", by("d", 2)), acked(5, "i"), acked(7, "i", by("d", 2))}, found: []string{"queue"}},
+		"delivered behind its end":      {events: []history.Event{put(1, "i"), got(3, "i"), acked(5, "i"), got(7, "i", by("d", 2))}, found: []string{"queue"}},
+		"delivered again after a death": {events: []history.Event{put(1, "i"), got(3, "i"), acked(5, "i", unknown), got(7, "i", by("d", 2)), acked(9, "i", by("d", 2))}},
+		"lost after a refused end":      {events: []history.Event{put(1, "i"), got(3, "i"), acked(5, "i", refused)}, found: []string{"queue"}},
+		"at most once":                  {events: []history.Event{put(1, "i", once), got(3, "i"), put(4, "j", once)}},
+		"at most once, twice":           {events: []history.Event{put(1, "i", once), got(3, "i"), got(5, "i")}, found: []string{"queue"}},
+		"early":                         {events: []history.Event{put(1, "i", after(5)), got(3, "i"), acked(4, "i")}, found: []string{"queue"}},
+		"in time":                       {events: []history.Event{put(1, "i", after(5)), got(7, "i"), acked(9, "i")}},
+		"within its capacity":           {events: []history.Event{put(1, "i"), put(2, "j"), got(3, "i"), acked(5, "i"), put(6, "k"), got(7, "j"), acked(8, "j"), got(9, "k"), acked(10, "k")}},
+		"beyond its capacity":           {events: []history.Event{put(1, "i"), put(2, "j"), put(3, "k"), got(7, "i"), acked(8, "i"), got(7, "j"), acked(8, "j"), got(9, "k"), acked(10, "k")}, found: []string{"queue"}},
+
+		"a barrier that is down, or lowered meanwhile": {events: []history.Event{gate(1, history.Up), passed(3, 9), gate(7, history.Down), passed(10, 11)}},
+		"a barrier that is up":                         {events: []history.Event{gate(1, history.Up), passed(3, 6), gate(8, history.Down)}, found: []string{"barrier"}},
+		"one verdict":                                  {events: []history.Event{round(1, "a", "a b"), round(2, "b", "a b")}},
+		"two verdicts":                                 {events: []history.Event{round(1, "a", "a b"), round(2, "b", "b c")}, found: []string{"round"}},
+		"a round without its member":                   {events: []history.Event{round(1, "a", "b c")}, found: []string{"round"}},
+		"a round of too few":                           {events: []history.Event{round(1, "a", "a")}, found: []string{"round"}},
+		"a round is over, and nobody inside":           {events: []history.Event{inside(1, "a"), left(5, "b")}},
+		"a round is over, and one inside":              {events: []history.Event{inside(1, "a"), left(5, "b"), inside(7, "a")}, found: []string{"round"}},
+		"one outcome":                                  {events: []history.Event{outcome(1, "s", "committed"), outcome(2, "coordinator", "committed")}},
+		"two outcomes":                                 {events: []history.Event{outcome(1, "s", "committed"), outcome(2, "coordinator", "aborted")}, found: []string{"outcome"}},
+		"committed against a vote": {events: []history.Event{
+			{Kind: history.Outcome, Mode: "vote", Thing: "tx", Party: "s", Value: "abort", At: 1}, outcome(2, "t", "committed"),
+		}, found: []string{"outcome"}},
+		"the delay after a death":         {events: []history.Event{act(1, "a", 1, of("late", 0)), act(600, "b", 2, of("late", 0))}},
+		"too soon after a death":          {events: []history.Event{act(1, "a", 1, of("late", 0)), act(300, "b", 2, of("late", 0))}, found: []string{"delay"}},
+		"soon after it was given up":      {events: []history.Event{act(1, "a", 1, of("late", 0)), {Kind: history.Over, Thing: "late", Party: "a", Token: 1, Value: history.GivenUp, At: 3 * ms}, act(5, "b", 2, of("late", 0))}},
+		"a process that stays as it is":   {events: levels(50, 50)},
+		"a process with more goroutines":  {events: levels(50, 900), found: []string{"level"}},
+		"a process that leaves something": {events: []history.Event{{Kind: history.Level, Value: "end", Party: "w", Token: 99, At: 1}}, found: []string{"level"}},
+		"compare and set":                 {events: []history.Event{wrote(1, "x", 0, cas("")), wrote(3, "y", 0, cas("x")), read(5, "y")}},
+		"a lost update":                   {events: []history.Event{wrote(1, "x", 0, cas("")), wrote(3, "y", 0, cas("x")), wrote(5, "z", 0, cas("x"))}, found: []string{"porcupine"}},
+
+		"everything moves":         {events: []history.Event{moved(1, "moving"), mark(10, history.CalmBegan), moved(2000, "moving"), mark(4000, history.CalmEnded)}},
+		"nothing moves":            {events: []history.Event{moved(1, "moving"), mark(10, history.CalmBegan), mark(4000, history.CalmEnded)}, found: []string{"liveness"}},
+		"a calm that is too short": {events: []history.Event{moved(1, "moving"), mark(10, history.CalmBegan), mark(1000, history.CalmEnded)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found := make(map[string]bool)
+			var texts []string
+			for _, v := range check.All(check.Run{Settings: settings, Events: c.events}) {
+				found[v.Check] = true
+				texts = append(texts, v.String())
+			}
+			expected := make(map[string]bool)
+			for _, f := range c.found {
+				expected[f] = true
+			}
+			require.Equal(t, expected, found, strings.Join(texts, "\n"))
+		})
+	}
+}

@@ -1,0 +1,71 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+)
+
+// Recovery is how long it took after the last fault of a storm until a workload had moved: its worst.
+type Recovery struct {
+	Work  string
+	Worst float64 // seconds
+}
+
+// calm is the time in which there were no faults.
+type calm struct{ from, until int64 }
+
+func calms(r Run) []calm {
+	var all []calm
+	for _, e := range r.Events {
+		switch e.Kind {
+		case history.CalmBegan:
+			all = append(all, calm{from: e.At})
+		case history.CalmEnded:
+			all[len(all)-1].until = e.At
+		}
+	}
+	return all
+}
+
+// Recoveries are the worst of each workload over all storms.
+func Recoveries(r Run) []Recovery {
+	var all []Recovery
+	for _, work := range r.Works {
+		rec := Recovery{Work: work}
+		for _, c := range calms(r) {
+			rec.Worst = max(rec.Worst, seconds(firstMove(r, work, "", c)-c.from))
+		}
+		all = append(all, rec)
+	}
+	return all
+}
+
+// firstMove is when a workload first moved in a calm, at one worker or at any; the calm's end if it did not.
+func firstMove(r Run, work, worker string, c calm) int64 {
+	for _, e := range r.Events {
+		if e.Kind == history.Moved && e.Work == work && e.At >= c.from && (worker == "" || e.Party == worker) {
+			return min(e.At, c.until)
+		}
+	}
+	return c.until
+}
+
+// liveness finds workloads that do not move within three timeouts after the last fault.
+func liveness(r Run) []Violation {
+	var all []Violation
+	for _, work := range r.Works {
+		for _, c := range calms(r) {
+			if c.until-c.from < int64(r.Settle) {
+				continue // it was cut short
+			}
+			if at := firstMove(r, work, "", c); at-c.from >= int64(r.Settle) {
+				all = append(all, Violation{
+					Check: "liveness", Thing: work, At: c.from,
+					Text: fmt.Sprintf("nothing moved for %.1f s after the last fault", seconds(at-c.from)),
+				})
+			}
+		}
+	}
+	return all
+}

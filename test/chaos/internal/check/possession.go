@@ -1,0 +1,185 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+)
+
+// possession is what one party had of one thing: see the package's documentation.
+type possession struct {
+	work, thing, party, mode string
+	token, weight            int64
+	first, last              history.Event
+	asked                    int64 // when its party asked for it, 0: not known
+}
+
+func (p *possession) String() string {
+	return fmt.Sprintf("%s had token %d%s from %.6f to %.6f", p.party, p.token, mode(p.mode), seconds(p.first.At), seconds(p.last.From))
+}
+
+func mode(m string) string {
+	if m == "" {
+		return ""
+	}
+	return " (" + m + ")"
+}
+
+func seconds(at int64) float64 { return float64(at) / 1e9 }
+
+// overlap: both were held at one instant, for certain.
+func overlap(a, b *possession) bool { return a.first.At <= b.last.From && b.first.At <= a.last.From }
+
+// outsiders are what was done to possessions behind their holders' backs, which no holder can know at once: a znode was deleted by somebody else, a session was
+// ended by a rival that knows its password. ZooKeeper gives the thing to others then; the holder hears of it at once or, if it is cut off or stopped, when its
+// own clock says so. That is a session timeout later at most.
+type outsiders struct {
+	struck  map[int64]int64    // by token
+	expired map[string][]int64 // by worker
+	timeout int64
+}
+
+func outside(r Run) outsiders {
+	o := outsiders{struck: make(map[int64]int64), expired: make(map[string][]int64), timeout: int64(r.Timeout)}
+	for _, e := range r.Events {
+		switch e.Kind {
+		case history.Struck:
+			o.struck[e.Token] = e.From
+		case history.Expired:
+			o.expired[e.Party] = append(o.expired[e.Party], e.From)
+		}
+	}
+	return o
+}
+
+// judge tells whether an act counts, and how often its holder had, before that, been given the time to hear of its end.
+func (o outsiders) judge(e history.Event) (counts bool, late int) {
+	worker, _, _ := strings.Cut(e.Party, ".")
+	ends := o.expired[worker]
+	if at, ok := o.struck[e.Token]; ok {
+		ends = append(ends[:len(ends):len(ends)], at)
+	}
+	for _, at := range ends {
+		if e.At > at && e.From < at+o.timeout {
+			return false, 0
+		}
+		if e.At > at {
+			late++
+		}
+	}
+	return true, late
+}
+
+// possessions are those of a run by their things, each in the order of their first acts. Acts that a holder did before it could hear what an outsider had done are
+// left out; what comes later counts again, as a possession of its own.
+func possessions(r Run) map[string][]*possession {
+	type key struct {
+		thing, party string
+		token        int64
+		late         int
+	}
+	others := outside(r)
+	asks := make(map[string]int64) // by thing and party
+	found := make(map[key]*possession)
+	things := make(map[string][]*possession)
+	for _, e := range r.Events {
+		if e.Kind == history.Ask {
+			asks[e.Thing+" "+e.Party] = e.At
+		}
+		if e.Kind != history.Act {
+			continue
+		}
+		counts, late := others.judge(e)
+		if !counts {
+			continue
+		}
+		k := key{e.Thing, e.Party, e.Token, late}
+		p := found[k]
+		if p == nil {
+			p = &possession{
+				work: e.Work, thing: e.Thing, party: e.Party, mode: e.Mode, token: e.Token, weight: e.Weight,
+				first: e, asked: asks[e.Thing+" "+e.Party],
+			}
+			found[k] = p
+			things[e.Thing] = append(things[e.Thing], p)
+		}
+		p.last = e
+	}
+	for _, all := range things {
+		slices.SortStableFunc(all, func(a, b *possession) int { return cmp.Compare(a.first.At, b.first.At) })
+	}
+	return things
+}
+
+// overlaps finds possessions that must not have been at the same time: two of which one is exclusive, or more of a semaphore than it has permits.
+func overlaps(r Run) []Violation {
+	var all []Violation
+	for thing, held := range possessions(r) {
+		if permits := r.Permits[thing]; permits > 0 {
+			all = append(all, crowds(thing, held, permits)...)
+			continue
+		}
+		var open []*possession
+		for _, p := range held {
+			open = slices.DeleteFunc(open, func(o *possession) bool { return o.last.From < p.first.At })
+			for _, o := range open {
+				if overlap(o, p) && (o.mode != history.Shared || p.mode != history.Shared) {
+					over := min(o.last.From, p.last.From) - p.first.At
+					all = append(all, Violation{
+						Check: "overlap", Thing: thing, At: p.first.At,
+						Text: fmt.Sprintf("%v, and %v: together for %.3f s", o, p, seconds(over)),
+					})
+				}
+			}
+			open = append(open, p)
+		}
+	}
+	return all
+}
+
+// crowds finds the moments at which more was held of a semaphore than there is.
+func crowds(thing string, held []*possession, permits int64) []Violation {
+	var all []Violation
+	var open []*possession
+	for _, p := range held {
+		open = slices.DeleteFunc(open, func(o *possession) bool { return o.last.From < p.first.At })
+		if p.last.From >= p.first.At {
+			open = append(open, p)
+		}
+		sum := int64(0)
+		for _, o := range open {
+			sum += max(o.weight, 1)
+		}
+		if sum > permits && open[len(open)-1] == p {
+			all = append(all, Violation{Check: "overlap", Thing: thing, At: p.first.At, Text: fmt.Sprintf("%d held of %d: %v", sum, permits, open)})
+		}
+	}
+	return all
+}
+
+// tokens finds exclusive possessions whose tokens do not grow, and acts of an earlier token after a later one has acted.
+func tokens(r Run) []Violation {
+	var all []Violation
+	for thing, held := range possessions(r) {
+		if r.Permits[thing] > 0 {
+			continue
+		}
+		var newest *possession // the one with the largest token so far
+		for _, p := range held {
+			if p.mode == history.Shared || p.token == 0 {
+				continue
+			}
+			switch {
+			case newest == nil || p.token > newest.token:
+				newest = p
+			case p.token == newest.token && p.party == newest.party:
+			case newest.first.At < p.first.From: // for certain
+				all = append(all, Violation{Check: "tokens", Thing: thing, At: p.first.At, Text: fmt.Sprintf("%v, and %v before", p, newest)})
+			}
+		}
+	}
+	return all
+}

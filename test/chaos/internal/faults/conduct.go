@@ -1,0 +1,243 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+	"github.com/troupe-go/troupe/test/chaos/internal/proxy"
+)
+
+// World is what a schedule is carried out on.
+type World interface {
+	Leader() int // -1: none at the moment
+	KillServer(i int)
+	RestartServer(i int) error
+	StopServer(i int)
+	ContinueServer(i int)
+	IsolateServer(i int) (heal func())
+
+	KillWorker(i int)
+	RestartWorker(i int) error
+	StopWorker(i int)
+	ContinueWorker(i int)
+	PanicWorker(i int)
+	ExpireWorker(i int) error
+	Strike(ctx context.Context) error // delete some contender's znode
+
+	Link(worker, server int) *proxy.Proxy
+}
+
+// Conductor carries schedules out and counts what it did.
+type Conductor struct {
+	World   World
+	Servers int
+	Workers int
+	Log     io.Writer // what was done when, a line each
+
+	mu      sync.Mutex
+	busy    map[string]bool // servers and workers that something is being done to
+	counts  map[Kind]int
+	skipped int
+}
+
+// Counts tells how many faults of each kind there were, and how many could not be made, because their target was in another one already.
+func (c *Conductor) Counts() (counts map[Kind]int, skipped int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts, c.skipped
+}
+
+// Storm carries a storm out, and returns when it is over and everything is healed. It is cut short when ctx ends.
+func (c *Conductor) Storm(ctx context.Context, s Storm) {
+	begin := time.Now()
+	var wg sync.WaitGroup
+	for _, f := range s.Faults {
+		if !sleep(ctx, time.Until(begin.Add(f.At))) {
+			break
+		}
+		wg.Go(func() { c.carryOut(ctx, f) }) // owner: Storm, which waits for it; ends when the fault is healed
+	}
+	sleep(ctx, time.Until(begin.Add(s.Length)))
+	wg.Wait()
+	for worker := range c.Workers {
+		for server := range c.Servers {
+			c.World.Link(worker, server).Heal() // a reply that was to be lost has not come yet, perhaps
+		}
+	}
+}
+
+func (c *Conductor) carryOut(ctx context.Context, f Fault) {
+	if f.Leader {
+		if leader := c.World.Leader(); leader >= 0 {
+			f.Server = leader
+		}
+	}
+	if f.Kind == KillWorker || f.Kind == StopWorker {
+		f.Worker = max(f.Worker, 0)
+	}
+	target := fmt.Sprintf("worker %d", f.Worker)
+	if f.Kind.onServers() {
+		target = fmt.Sprintf("server %d", f.Server)
+	}
+	exclusive := f.Kind.onServers() && f.Kind != Herd || f.Kind == KillWorker || f.Kind == StopWorker
+	if exclusive && !c.take(target) {
+		return
+	}
+	fmt.Fprintf(c.Log, "%.3f %s %s for %v\n", float64(history.Now())/1e9, f.Kind, target, f.For.Round(time.Millisecond))
+	err := c.do(ctx, f)
+	if exclusive {
+		c.free(target)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		fmt.Fprintf(c.Log, "%.3f %s %s: %v\n", float64(history.Now())/1e9, f.Kind, target, err)
+		c.skipped++
+		return
+	}
+	if c.counts == nil {
+		c.counts = make(map[Kind]int)
+	}
+	c.counts[f.Kind]++
+}
+
+func (c *Conductor) take(target string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy == nil {
+		c.busy = make(map[string]bool)
+	}
+	if c.busy[target] {
+		c.skipped++
+		return false
+	}
+	c.busy[target] = true
+	return true
+}
+
+func (c *Conductor) free(target string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.busy, target)
+}
+
+func (c *Conductor) do(ctx context.Context, f Fault) error {
+	w := c.World
+	worker := max(f.Worker, 0)
+	switch f.Kind {
+	case KillServer:
+		w.KillServer(f.Server)
+		sleep(ctx, f.For)
+		return w.RestartServer(f.Server)
+	case StopServer:
+		w.StopServer(f.Server)
+		defer w.ContinueServer(f.Server)
+		sleep(ctx, f.For)
+	case Isolate:
+		defer w.IsolateServer(f.Server)()
+		sleep(ctx, f.For)
+	case Herd:
+		return c.herd()
+	case KillWorker:
+		w.KillWorker(worker)
+		sleep(ctx, f.For)
+		return w.RestartWorker(worker)
+	case StopWorker:
+		w.StopWorker(worker)
+		defer w.ContinueWorker(worker)
+		sleep(ctx, f.For)
+	case PanicWorker:
+		w.PanicWorker(worker)
+	case Expire:
+		return w.ExpireWorker(worker)
+	case Strike:
+		return w.Strike(ctx)
+	default:
+		c.trouble(ctx, f)
+	}
+	return nil
+}
+
+// herd kills all servers that nothing else is being done to, and restarts them.
+func (c *Conductor) herd() error {
+	var mine []int
+	for i := range c.Servers {
+		if c.take(fmt.Sprintf("server %d", i)) {
+			mine = append(mine, i)
+			defer c.free(fmt.Sprintf("server %d", i))
+		}
+	}
+	for _, i := range mine {
+		c.World.KillServer(i)
+	}
+	errs := make(chan error, len(mine)) // bound: one each
+	for _, i := range mine {
+		go func() { errs <- c.World.RestartServer(i) }() // owner: herd, which waits below
+	}
+	var first error
+	for range mine {
+		if err := <-errs; err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// trouble disturbs links: those of one worker to all servers, or those of all workers to one server.
+func (c *Conductor) trouble(ctx context.Context, f Fault) {
+	var links []*proxy.Proxy
+	for i := range max(c.Workers, c.Servers) {
+		switch {
+		case f.Worker < 0 && i < c.Workers:
+			links = append(links, c.World.Link(i, f.Server))
+		case f.Worker >= 0 && i < c.Servers:
+			links = append(links, c.World.Link(f.Worker, i))
+		}
+	}
+	for _, l := range links {
+		switch f.Kind {
+		case Blackhole:
+			l.Blackhole(proxy.ToServer, proxy.ToClient)
+		case OneWay:
+			l.Blackhole(proxy.Direction(f.Way))
+		case Reset:
+			l.Reset()
+		case Cut:
+			l.Cut()
+		case Trickle:
+			l.Trickle()
+		case Delay:
+			l.Delay(f.Late)
+		case Lose:
+			l.Lose()
+		default:
+			panic("unknown fault: " + f.Kind)
+		}
+	}
+	if !f.Kind.lasts() {
+		return
+	}
+	sleep(ctx, f.For)
+	for _, l := range links {
+		l.Heal()
+	}
+}
+
+// sleep is false if ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,91 @@
+package history
+
+// Kind says what happened. What the other fields mean depends on it.
+type Kind string
+
+// The kinds of events.
+const (
+	// Ask: a thing was asked for. It is what a worker calls before a grant, a round, an enqueued item.
+	Ask Kind = "ask"
+	// Act: the holder of Thing looked at the clock, found its possession valid, and looked at the clock again. It was the holder at some moment between
+	// From and At. Token is the possession's, Party who has it, Mode and Weight how.
+	Act Kind = "act"
+	// Over: the possession of Token ended, with Value saying how.
+	Over Kind = "over"
+	// Struck: the znode of the possession Token was deleted by an outsider, between From and At.
+	Struck Kind = "struck"
+	// Expired: a rival that knows the session's password ended the session of the worker Party, between From and At.
+	Expired Kind = "expired"
+	// Moved: a call of Work has come to its end: the workload makes progress.
+	Moved Kind = "moved"
+	// Failed: a call of Work ended with an error that is none that a user has to expect. It is a violation by itself.
+	Failed Kind = "failed"
+	// Put, Got, Acked, Nacked: a queue's item Value was put, delivered with attempt Token, acknowledged, given back. From is when that was asked for, and Done
+	// tells whether it was confirmed; of Put not done nothing is known.
+	Put    Kind = "put"
+	Got    Kind = "got"
+	Acked  Kind = "acked"
+	Nacked Kind = "nacked"
+	// Wrote, Read: Thing was set to Value between From and At, or read. Old is what the writer replaced, Token the writer's fencing token or the version that
+	// was read; a write that is not Done may have been carried out, or may be later.
+	Wrote Kind = "wrote"
+	Read  Kind = "read"
+	// Began, Outcome: transaction Thing was begun; Party learned its outcome Value.
+	Began   Kind = "began"
+	Outcome Kind = "outcome"
+	// Round: Party got the verdict Value on round Token of the double barrier Thing.
+	Round Kind = "round"
+	// Left: Party was told that round Thing is over for all.
+	Left Kind = "left"
+	// Level: the process has Token goroutines and Weight bytes of memory in use. Value is "end" when its sessions are closed.
+	Level Kind = "level"
+	// Orphans: Token contenders stood in a line that everybody had had the time to leave.
+	Orphans Kind = "orphans"
+	// Diverged: the servers disagree about the tree, as Value says. From the last storm on nothing can be judged.
+	Diverged Kind = "diverged"
+	// StormBegan, CalmBegan, CalmEnded: faults begin; the last one has been healed; the next ones begin, or the end of the run.
+	StormBegan Kind = "storm"
+	CalmBegan  Kind = "calm"
+	CalmEnded  Kind = "calm-ended"
+	// End: the worker has ended in order.
+	End Kind = "end"
+)
+
+// GivenUp is the value of Over where the holder ended its possession.
+const GivenUp = "given up"
+
+// Shared is the mode of possessions that are held together; others are held alone.
+const Shared = "shared"
+
+// AtMostOnce is what the producer of items that are delivered once, or never, notes in Old.
+const AtMostOnce = "at-most-once"
+
+// Values of a barrier.
+const (
+	Up   = "up"
+	Down = "down"
+)
+
+// Modes of what is asked for: of Put, Acked and Wrote.
+const (
+	Trying  = "trying"  // noted before it is asked for: a worker that is killed then can't tell what came of it
+	Refused = "refused" // it is known not to have been carried out
+)
+
+// Event is one line of a history.
+type Event struct {
+	At     int64  `json:"t"`           // when it was over, by Now
+	From   int64  `json:"b,omitempty"` // when it began
+	Kind   Kind   `json:"k"`
+	Work   string `json:"w,omitempty"` // the workload
+	Thing  string `json:"x,omitempty"` // which lock, register, transaction, …
+	Party  string `json:"p,omitempty"` // which process or session: unique in the run
+	Token  int64  `json:"n,omitempty"`
+	Mode   string `json:"m,omitempty"`
+	Weight int64  `json:"g,omitempty"`
+	Value  string `json:"v,omitempty"`
+	Old    string `json:"o,omitempty"`
+	Done   bool   `json:"d,omitempty"`
+
+	Worker string `json:"-"` // whose file it is from
+}

@@ -1,0 +1,47 @@
+package history_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestWhatIsWrittenIsReadInTheOrderOfTime(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for name, at := range map[string]int64{"a": 5, "b": 3} {
+		w, err := history.Create(filepath.Join(folder, name+history.Suffix))
+		require.NoError(t, err)
+		w.Write(history.Event{At: at, Kind: history.Act, Token: 7})
+		require.NoError(t, w.Close())
+	}
+	events, err := history.Load(folder)
+	require.NoError(t, err)
+	require.Equal(t, []history.Event{
+		{At: 3, Kind: history.Act, Token: 7, Worker: "b"},
+		{At: 5, Kind: history.Act, Token: 7, Worker: "a"},
+	}, events)
+}
+
+func TestATornLastLineIsLeftOutAndATornLineBeforeIsAnError(t *testing.T) {
+	t.Parallel()
+	events, err := history.Parse(strings.NewReader("{\"t\":1,\"k\":\"act\"}\n{\"t\":2,\"k"), "w")
+	require.NoError(t, err)
+	require.Len(t, events, 1)
+	_, err = history.Parse(strings.NewReader("{\"t\":1,\n{\"t\":2,\"k\":\"act\"}\n"), "w")
+	require.ErrorContains(t, err, "line 1")
+}
+
+func TestTheClockGoesOn(t *testing.T) {
+	t.Parallel()
+	a := history.Now()
+	require.LessOrEqual(t, a, history.Now())
+	require.Positive(t, a)
+}

@@ -1,0 +1,72 @@
+package proxy
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"time"
+)
+
+const (
+	passwordLength = 16
+	opClose        = -11
+)
+
+// ErrGone: the session that a rival wanted to end is over already.
+var ErrGone = errors.New("proxy: the session is over")
+
+// parseSession reads a server's answer to a handshake: protocol, timeout, id, password.
+func parseSession(frame []byte) (Session, bool) {
+	if len(frame) < 4+4+4+8+4+passwordLength {
+		return Session{}, false
+	}
+	body := frame[4:]
+	s := Session{
+		Timeout:  int32(binary.BigEndian.Uint32(body[4:])),
+		ID:       int64(binary.BigEndian.Uint64(body[8:])),
+		Password: append([]byte(nil), body[20:20+passwordLength]...),
+	}
+	return s, s.ID != 0
+}
+
+// Expire ends a session through a server as a rival: it connects with the session's id and password, and closes it. The session's owner is told that it has
+// expired.
+func Expire(server string, s Session, within time.Duration) error {
+	c, err := net.DialTimeout("tcp", server, within)
+	if err != nil {
+		return err
+	}
+	defer c.Close() // the answer has been read
+	if err := c.SetDeadline(time.Now().Add(within)); err != nil {
+		return err
+	}
+	shake := binary.BigEndian.AppendUint32(nil, 0)                  // protocol
+	shake = binary.BigEndian.AppendUint64(shake, 0)                 // nothing seen
+	shake = binary.BigEndian.AppendUint32(shake, uint32(s.Timeout)) // as it was
+	shake = binary.BigEndian.AppendUint64(shake, uint64(s.ID))
+	shake = append(binary.BigEndian.AppendUint32(shake, passwordLength), s.Password...)
+	shake = append(shake, 0) // not read only
+	if err := sendFrame(c, shake); err != nil {
+		return err
+	}
+	answer, err := readFrame(c)
+	if err != nil {
+		return err
+	}
+	if _, ok := parseSession(answer); !ok {
+		return ErrGone
+	}
+	end := binary.BigEndian.AppendUint32(nil, 1)
+	minus := int32(opClose)
+	end = binary.BigEndian.AppendUint32(end, uint32(minus))
+	if err := sendFrame(c, end); err != nil {
+		return err
+	}
+	_, err = readFrame(c)
+	return err
+}
+
+func sendFrame(c net.Conn, body []byte) error {
+	_, err := c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...))
+	return err
+}

@@ -1,0 +1,99 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+	"github.com/troupe-go/troupe/test/chaos/internal/work"
+)
+
+// witnesses are sessions that are connected to one server each, through no proxy.
+type witnesses []*session.Session
+
+func newWitnesses(servers []string) (ws witnesses, err error) {
+	for _, addr := range servers {
+		s, err := session.New([]string{addr}, session.WithNamespace(work.Root), session.WithTimeout(time.Minute))
+		if err != nil {
+			return ws, err
+		}
+		ws = append(ws, s)
+	}
+	return ws, nil
+}
+
+func (ws witnesses) close() {
+	for _, s := range ws {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // nothing of it matters any more
+		_ = s.Close(ctx)
+		cancel()
+	}
+}
+
+// disagreement finds a znode that one server has while another, behind a sync, does not have it, and that the first has still when it is asked again, behind a sync
+// of its own. Servers that are in order can't do that: they have lost their common history, and nothing that rests on it can be judged any more. It is called in a
+// calm. "" if there is none, or nothing could be found out in time.
+func (ws witnesses) disagreement(ctx context.Context) string {
+	for i, one := range ws {
+		paths, err := (&world{watcher: one}).tree(ctx, "/")
+		if err != nil {
+			return ""
+		}
+		for _, path := range paths {
+			if j := ws.differ(ctx, i, path); j >= 0 {
+				return fmt.Sprintf("server %d has %s, and server %d has not", i, path, j)
+			}
+		}
+	}
+	return ""
+}
+
+// differ is the number of a server that does not have a znode which server i has, before and after; -1 if there is none.
+func (ws witnesses) differ(ctx context.Context, i int, path string) int {
+	before, err := ws.born(ctx, i, path, false)
+	if err != nil || before == 0 {
+		return -1
+	}
+	for j := range ws {
+		if there, err := ws.born(ctx, j, path, false); err != nil || there == before {
+			continue
+		}
+		if there, err := ws.born(ctx, j, path, true); err != nil || there == before {
+			continue
+		}
+		if again, err := ws.born(ctx, i, path, true); err == nil && again == before {
+			return j
+		}
+	}
+	return -1
+}
+
+// born is the transaction that created a znode, as one server has it; 0 if it has none.
+func (ws witnesses) born(ctx context.Context, i int, path string, synced bool) (int64, error) {
+	if synced {
+		if err := ws[i].Sync(ctx, "/"); err != nil {
+			return 0, err
+		}
+	}
+	stat, ok, err := ws[i].Exists(ctx, path)
+	if err != nil || !ok {
+		return 0, err
+	}
+	return stat.Czxid, nil
+}
+
+var errDisagree = errors.New("the servers disagree")
+
+// agree notes if the servers have come to differ.
+func (w *world) agree(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if text := w.witnesses.disagreement(ctx); text != "" {
+		w.notes.Write(history.Event{Kind: history.Diverged, Value: text})
+		return fmt.Errorf("%w: %s", errDisagree, text)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+	"github.com/troupe-go/troupe/test/chaos/internal/work"
+)
+
+// leftovers notes what znodes there are when all workers have ended. Containers that have become empty go by themselves, so it looks for a while.
+func (w *world) leftovers(ctx context.Context, s Settings) {
+	ctx, cancel := context.WithTimeout(ctx, 6*s.Timeout+10*time.Second)
+	defer cancel()
+	for {
+		left, err := w.tree(ctx, "/")
+		if err != nil {
+			w.notes.Write(history.Event{Kind: history.Failed, Work: "leftovers", Thing: "tree", Value: err.Error()})
+			return
+		}
+		var extra []string
+		for _, path := range left {
+			if !work.Stays(path) {
+				extra = append(extra, path)
+			}
+		}
+		if len(extra) == 0 {
+			return
+		}
+		w.pause(ctx, time.Second)
+		if ctx.Err() == nil {
+			continue
+		}
+		for _, path := range extra[:min(len(extra), 10)] {
+			w.notes.Write(history.Event{Kind: history.Failed, Work: "leftovers", Thing: path, Value: fmt.Sprintf("one of %d znodes that were left", len(extra))})
+		}
+		return
+	}
+}
+
+// orphans waits until nobody stands in the line of the workload lock any more, since everybody has been told to leave it, and notes who still does after a while.
+func (w *world) orphans(ctx context.Context, within time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	var names []string
+	for ctx.Err() == nil {
+		now, _, err := w.watcher.Children(ctx, "/lock/line")
+		switch {
+		case errors.Is(err, session.ErrNoNode), err == nil && len(now) == 0:
+			return
+		case err == nil:
+			names = now
+		}
+		w.pause(ctx, 100*time.Millisecond)
+	}
+	w.notes.Write(history.Event{Kind: history.Orphans, Work: "lock", Token: int64(len(names)), Value: strings.Join(names, " ")})
+}
+
+// tree lists all paths below one.
+func (w *world) tree(ctx context.Context, path string) ([]string, error) {
+	names, _, err := w.watcher.Children(ctx, path)
+	if errors.Is(err, session.ErrNoNode) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, name := range names {
+		child := path + "/" + name
+		if path == "/" {
+			child = path + name
+		}
+		below, err := w.tree(ctx, child)
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(all, child), below...)
+	}
+	return all, nil
+}

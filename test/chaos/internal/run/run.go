@@ -1,0 +1,156 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/scratch"
+	"github.com/troupe-go/troupe/test/chaos/internal/check"
+	"github.com/troupe-go/troupe/test/chaos/internal/faults"
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+	"github.com/troupe-go/troupe/test/chaos/internal/others"
+	"github.com/troupe-go/troupe/test/chaos/internal/work"
+)
+
+// Settings say what a run is to be.
+type Settings struct {
+	Seed     uint64
+	Duration time.Duration
+	Servers  int
+	Workers  int
+	Timeout  time.Duration
+	Tick     time.Duration
+	Works    []string
+	Kinds    []faults.Kind
+	Every    time.Duration
+	Storm    time.Duration
+	Calm     time.Duration
+	Library  string
+	Long     float64  // the share of possessions that last about as long as a session
+	Log      string   // level of the workers' logs, "" for none
+	Only     []string // the checks that count; nil for all
+	Keep     string   // a folder for the histories and logs; "": they are removed
+	Out      io.Writer
+}
+
+// Run does one run.
+func Run(ctx context.Context, s Settings) (rep Report, err error) {
+	folder := s.Keep
+	if folder == "" {
+		f, err := scratch.New("troupe-chaos")
+		if err != nil {
+			return rep, err
+		}
+		defer f.Remove()
+		folder = f.Path()
+	}
+	counts, err := s.perform(ctx, folder)
+	if err != nil {
+		return rep, err
+	}
+	events, err := history.Load(folder)
+	if err != nil {
+		return rep, err
+	}
+	r := check.Run{Settings: check.Settings{
+		Timeout: s.Timeout, Permits: work.Permits(), Capacity: map[string]int{"queue-capacity/items": work.Capacity}, Delay: map[string]time.Duration{"delay/line": work.Delay}, Works: s.Works, Workers: s.Workers, Settle: 3 * s.Timeout,
+	}, Events: check.Judged(events)}
+	rep = Report{Settings: s, Faults: counts.faults, Skipped: counts.skipped, Deaths: counts.deaths, Diverged: counts.diverged}
+	rep.fill(r)
+	return rep, nil
+}
+
+type performed struct {
+	faults  map[faults.Kind]int
+	skipped int
+	deaths  []string
+
+	diverged string
+}
+
+// perform lets everything happen. When it returns all processes have ended.
+func (s Settings) perform(ctx context.Context, folder string) (done performed, err error) {
+	w := &world{lines: work.Lines(s.Works)}
+	defer w.close()
+	if err := w.open(s, folder); err != nil {
+		return done, err
+	}
+	var other *others.Worker
+	if s.Library == others.Curator || s.Library == others.Kazoo {
+		if other, err = others.Prepare(s.Library, folder); err != nil {
+			return done, err
+		}
+	}
+	for i := range s.Workers {
+		w.workers = append(w.workers, &worker{folder: folder, other: other, config: work.Config{
+			Index: i, Workers: s.Workers, Servers: w.addresses(i), Timeout: s.Timeout, Tick: s.Tick,
+			Seed: s.Seed*1000 + uint64(i), Works: s.Works, Long: s.Long, Library: s.Library, Log: s.Log,
+		}})
+		if err := w.workers[i].start(); err != nil {
+			return done, err
+		}
+	}
+	c := &faults.Conductor{World: w, Servers: s.Servers, Workers: s.Workers, Log: s.Out}
+	storms := faults.Schedule(s.Seed, faults.Plan{
+		Duration: s.Duration, Timeout: s.Timeout, Servers: s.Servers, Workers: s.Workers,
+		Kinds: s.Kinds, Every: s.Every, Storm: s.Storm, Calm: s.Calm,
+	})
+	if err := w.Await(ctx); err != nil {
+		return done, err
+	}
+	w.pause(ctx, s.Timeout) // everybody has begun
+	for _, storm := range storms {
+		w.notes.Write(history.Event{Kind: history.StormBegan})
+		c.Storm(ctx, storm)
+		if err := w.Await(ctx); err != nil {
+			return done, fmt.Errorf("the servers do not come back: %w", err)
+		}
+		w.notes.Write(history.Event{Kind: history.CalmBegan})
+		w.pause(ctx, s.Calm)
+		w.notes.Write(history.Event{Kind: history.CalmEnded})
+		if err := w.agree(ctx, s.Timeout); err != nil {
+			fmt.Fprintln(s.Out, err)
+			done.diverged = err.Error()
+			break
+		}
+	}
+	if done.diverged == "" {
+		w.finish(ctx, s)
+	}
+	done.faults, done.skipped = c.Counts()
+	for _, worker := range w.workers {
+		done.deaths = append(done.deaths, worker.dead()...)
+	}
+	return done, ctx.Err()
+}
+
+// finish lets the workers come to an end in order.
+func (w *world) finish(ctx context.Context, s Settings) {
+	for _, worker := range w.workers {
+		worker.tell(work.Drain)
+	}
+	w.pause(ctx, 2*s.Timeout)
+	w.orphans(ctx, 4*s.Timeout)
+	for _, worker := range w.workers {
+		worker.tell(work.Stop)
+	}
+	for i, worker := range w.workers {
+		if !worker.await(6 * s.Timeout) {
+			w.notes.Write(history.Event{Kind: history.Failed, Work: "worker", Thing: "end", Party: fmt.Sprint(i), Value: "it does not end"})
+		}
+	}
+	collecting, cancel := context.WithTimeout(ctx, 10*s.Timeout)
+	work.Collect(collecting, w.watcher, w.notes, work.Config{Name: "main", Timeout: s.Timeout, Works: s.Works})
+	cancel()
+	w.pause(ctx, 2*time.Second) // the servers take empty containers away
+	w.leftovers(ctx, s)
+}
+
+func (w *world) pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}

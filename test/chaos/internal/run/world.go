@@ -1,0 +1,155 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+	"github.com/troupe-go/troupe/test/chaos/internal/proxy"
+	"github.com/troupe-go/troupe/test/chaos/internal/work"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// world is everything that faults are done to.
+type world struct {
+	*ensemble.Ensemble
+	links   [][]*proxy.Proxy // by worker and server
+	workers []*worker
+	notes   *history.Writer  // of this process
+	watcher *session.Session // through no proxy
+	witnesses
+	lines []string // the parents of contenders that an outsider strikes
+}
+
+func (w *world) KillServer(i int)                { w.Kill(i) }
+func (w *world) RestartServer(i int) error       { return w.Restart(i) }
+func (w *world) StopServer(i int)                { w.Stop(i) }
+func (w *world) ContinueServer(i int)            { w.Continue(i) }
+func (w *world) IsolateServer(i int) func()      { return w.Isolate(i) }
+func (w *world) KillWorker(i int)                { w.workers[i].kill() }
+func (w *world) RestartWorker(i int) error       { return w.workers[i].start() }
+func (w *world) StopWorker(i int)                { w.workers[i].signal(suspend) }
+func (w *world) ContinueWorker(i int)            { w.workers[i].signal(resume) }
+func (w *world) PanicWorker(i int)               { w.workers[i].tell(work.Panic) }
+func (w *world) Link(i, server int) *proxy.Proxy { return w.links[i][server] }
+
+// ExpireWorker ends the worker's present session through whatever server answers.
+func (w *world) ExpireWorker(i int) error {
+	var newest proxy.Session
+	for _, l := range w.links[i] {
+		if s := l.Session(); s.ID != 0 && s.At.After(newest.At) {
+			newest = s
+		}
+	}
+	if newest.ID == 0 {
+		return errors.New("it has no session")
+	}
+	var err error
+	from := history.Now()
+	defer func() {
+		w.notes.Write(history.Event{Kind: history.Expired, From: from, Party: fmt.Sprintf("w%d", i)})
+	}()
+	for _, server := range w.Servers() {
+		if err = proxy.Expire(server, newest, time.Second); err == nil || errors.Is(err, proxy.ErrGone) {
+			return err
+		}
+	}
+	return err
+}
+
+// Strike deletes the first znode of some line.
+func (w *world) Strike(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	line := w.lines[rand.IntN(len(w.lines))]
+	names, _, err := w.watcher.Children(ctx, line)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return errors.New("nobody stands in " + line)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(a[max(len(a)-10, 0):], b[max(len(b)-10, 0):]) })
+	name := names[0] // the holder, mostly
+	if rand.IntN(3) == 0 {
+		name = names[rand.IntN(len(names))]
+	}
+	path := line + "/" + name
+	stat, ok, err := w.watcher.Exists(ctx, path)
+	if err != nil || !ok {
+		return fmt.Errorf("%s: gone, or %w", path, err)
+	}
+	from := history.Now()
+	if err := w.watcher.Delete(ctx, path, -1); err != nil && !errors.Is(err, session.ErrUnknownOutcome) {
+		return err
+	}
+	w.notes.Write(history.Event{Kind: history.Struck, From: from, Thing: line, Token: stat.Czxid})
+	return nil
+}
+
+// addresses are those of a worker's own links.
+func (w *world) addresses(i int) []string {
+	var all []string
+	for _, l := range w.links[i] {
+		all = append(all, l.Addr())
+	}
+	return all
+}
+
+// open starts servers and links.
+func (w *world) open(s Settings, folder string) (err error) {
+	if w.notes, err = history.Create(filepath.Join(folder, "main"+history.Suffix)); err != nil {
+		return err
+	}
+	w.Ensemble, err = ensemble.New(s.Servers, ensemble.WithTick(s.Tick), ensemble.WithJVM("-Dznode.container.checkIntervalMs=1000"))
+	if err != nil {
+		return err
+	}
+	for range s.Workers {
+		var links []*proxy.Proxy
+		for _, addr := range w.Servers() {
+			l, err := proxy.New(addr)
+			if err != nil {
+				return err
+			}
+			links = append(links, l)
+		}
+		w.links = append(w.links, links)
+	}
+	if w.watcher, err = session.New(w.Servers(), session.WithNamespace(work.Root)); err != nil {
+		return err
+	}
+	w.witnesses, err = newWitnesses(w.Servers())
+	return err
+}
+
+// close ends everything, whatever state it is in.
+func (w *world) close() {
+	for _, worker := range w.workers {
+		worker.kill()
+	}
+	if w.watcher != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // nothing of it matters any more
+		_ = w.watcher.Close(ctx)
+		cancel()
+	}
+	w.witnesses.close()
+	for _, links := range w.links {
+		for _, l := range links {
+			l.Close()
+		}
+	}
+	if w.Ensemble != nil {
+		w.Ensemble.Close()
+	}
+	if w.notes != nil {
+		_ = w.notes.Close() // what could not be written is missed by the checks
+	}
+}

@@ -1,0 +1,50 @@
+package work
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Root is the znode below which everything is done.
+const Root = "/chaos"
+
+// panicAnActor is set in a build with -tags chaos. Without it, that fault does nothing.
+var panicAnActor = func() {}
+
+// Permits are those of the semaphores, by thing.
+func Permits() map[string]int64 { return map[string]int64{"semaphore/line": permits} }
+
+const permits = 3
+
+// Lines are the parents of the contenders of these workloads, that an outsider may strike.
+func Lines(works []string) []string {
+	var lines []string
+	for _, w := range works {
+		switch w {
+		case "lock", "election", "shared", "semaphore":
+			lines = append(lines, "/"+w+"/line")
+		}
+	}
+	if len(lines) == 0 {
+		lines = []string{"/lock/line"}
+	}
+	return lines
+}
+
+// stay are the znodes that workloads leave by their nature: values, limits, what a queue is.
+var stay = []string{"/zookeeper", registerPath, configPath, "/semaphore/line", "/lock/line"}
+
+// empty are the places in which nothing is left of transactions, and of the round that is open.
+var empty = regexp.MustCompile(`^/twopc/all(/tx|/tombstones(/.*)?|/inbox(/site\d+)?)?$|^/double/rounds(/round-\d+(/in|/out)?)?$`)
+
+// Stays tells whether a znode is one of those, or the container of a workload.
+func Stays(path string) bool {
+	if strings.Count(path, "/") == 1 {
+		return true
+	}
+	if strings.HasPrefix(path, "/queue") { // its buckets, its capacity; items are counted apart
+		return true
+	}
+	return slices.Contains(stay, path) || empty.MatchString(path)
+}

@@ -1,0 +1,7 @@
+//go:build chaos
+
+package work
+
+import "github.com/troupe-go/troupe/actors"
+
+func init() { panicAnActor = actors.Panic }

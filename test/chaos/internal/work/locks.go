@@ -1,0 +1,97 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+)
+
+func init() {
+	loads["multi"] = multiLoad
+	loads["simple"] = func(ctx context.Context, e *env) { lockOf(ctx, e, lock.WithLayout(lock.Simple)) }
+	loads["delay"] = func(ctx context.Context, e *env) { lockOf(ctx, e, lock.WithDelay(Delay)) }
+}
+
+// Delay is how long the lock of the workload delay rests after a holder that died.
+const Delay = time.Second
+
+// lockOf: one party of each worker wants a lock of some kind.
+func lockOf(ctx context.Context, e *env, options ...lock.Option) {
+	l, err := lock.New(e.sess, "/"+e.work+"/line", options...)
+	if err != nil {
+		e.failed("new", err)
+		return
+	}
+	defer e.release(ctx, "close", l.Close)
+	e.calls(ctx, l, claim{thing: e.work + "/line", party: e.Name}, func(g *lock.Grant, c claim) {
+		if e.possess(ctx, c, g, e.hold()) {
+			e.Write(history.Event{Kind: history.Over, Work: e.work, Thing: c.thing, Party: c.party, Token: g.Token(), Value: history.GivenUp})
+		}
+		e.release(ctx, "release", g.Release)
+	})
+}
+
+// multiLoad: each worker takes two or three of three locks together.
+func multiLoad(ctx context.Context, e *env) {
+	var locks []*lock.Lock
+	for _, name := range []string{"a", "b", "c"} {
+		l, err := lock.New(e.sess, "/multi/"+name)
+		if err != nil {
+			e.failed("new", err)
+			return
+		}
+		defer e.release(ctx, "close", l.Close)
+		locks = append(locks, l)
+	}
+	for e.busy.Err() == nil {
+		some := append([]*lock.Lock(nil), locks...)
+		e.rand.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+		m, err := lock.NewMulti(some[:2+e.rand.IntN(2)]...)
+		if err != nil {
+			e.failed("new multi", err)
+			return
+		}
+		wait, cancel := context.WithTimeout(e.busy, time.Minute)
+		g, err := m.Lock(wait)
+		cancel()
+		switch {
+		case err == nil:
+			e.moved()
+			e.possessAll(ctx, g)
+			e.release(ctx, "release", g.Release)
+		case e.busy.Err() != nil, ended(ctx, err):
+		case wait.Err() != nil && errors.Is(err, wait.Err()):
+		default:
+			e.failed("lock", err)
+		}
+		pause(e.busy, e.span(200*time.Millisecond))
+	}
+}
+
+// whole is a part of a possession, which counts only while the whole does.
+type whole struct {
+	*session.Hold
+	all *session.Hold
+}
+
+// Valid implements holding.
+func (w whole) Valid() bool { return w.all.Valid() }
+
+// possessAll acts as the holder of all parts at once.
+func (e *env) possessAll(ctx context.Context, g *lock.MultiGrant) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	d := e.hold()
+	for _, part := range g.Grants() {
+		f := e.fork()
+		thing := part.Path()[len("/"):len("/multi/a")]
+		wg.Go(func() { // owner: possessAll; ends with d or the grant
+			f.possess(ctx, claim{thing: thing, party: f.Name}, whole{part.Hold, g.Hold}, d)
+		})
+	}
+}

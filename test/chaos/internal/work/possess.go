@@ -1,0 +1,86 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+)
+
+const (
+	look = 2 * time.Millisecond  // a holder acts so often,
+	keep = 20 * time.Millisecond // and writes it down so often, and the last time
+)
+
+var errRevived = errors.New("a possession that was not valid any more is valid again")
+
+// holding is any possession: a grant, a term, an item, a passage.
+type holding interface {
+	Valid() bool
+	Done() <-chan struct{}
+	Err() error
+	Token() int64
+}
+
+// claim says what is held by whom.
+type claim struct {
+	thing  string
+	party  string
+	mode   string // "" exclusive; see check
+	weight int64
+}
+
+// possess acts as a holder for d, until the possession ends or ctx does: it reads the clock, asks whether the possession is valid, and reads the clock again.
+// It is true if the possession was valid at the last look.
+func (e *env) possess(ctx context.Context, c claim, h holding, d time.Duration) bool {
+	ev := history.Event{Kind: history.Act, Work: e.work, Thing: c.thing, Party: c.party, Mode: c.mode, Weight: c.weight, Token: h.Token()}
+	until := time.Now().Add(d)
+	pending, last := false, int64(0)
+	for {
+		from := history.Now()
+		valid := h.Valid()
+		at := history.Now()
+		if valid {
+			ev.From, ev.At, pending = from, at, true
+		}
+		if over := !valid || !time.Now().Before(until) || ctx.Err() != nil; pending && (over || at-last > int64(keep)) {
+			e.Write(ev)
+			pending, last = false, ev.At
+		}
+		switch {
+		case !valid:
+			e.ended(c, h)
+			return false
+		case !time.Now().Before(until) || ctx.Err() != nil:
+			return true
+		}
+		timer := time.NewTimer(min(look, max(time.Until(until), time.Microsecond)))
+		select {
+		case <-timer.C:
+		case <-h.Done():
+			timer.Stop()
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+// ended notes how a possession ended, and that it stays so.
+func (e *env) ended(c claim, h holding) {
+	how := "not valid"
+	select {
+	case <-h.Done():
+		how = h.Err().Error()
+	default:
+	}
+	if h.Valid() {
+		e.failed(c.thing, errRevived)
+	}
+	e.Write(history.Event{Kind: history.Over, Work: e.work, Thing: c.thing, Party: c.party, Token: h.Token(), Value: how})
+}
+
+// ask notes that a party asks for a thing.
+func (e *env) ask(thing, party string) {
+	e.Write(history.Event{Kind: history.Ask, Work: e.work, Thing: thing, Party: party})
+}

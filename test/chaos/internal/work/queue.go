@@ -1,0 +1,258 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+)
+
+// line is one queue of a workload.
+type line struct {
+	*queue.Queue
+	thing   string
+	options func(e *env) []queue.Option
+	put     func(e *env) (time.Duration, []queue.PutOption) // the delay among them
+	mode    string                                          // "" at least once
+	dead    string                                          // where items go after too many attempts
+	extend  bool                                            // possessions are prolonged now and then
+}
+
+func plain(*env) []queue.Option { return nil }
+
+func plainly(*env) (time.Duration, []queue.PutOption) { return 0, nil }
+
+// queues are the workloads that are queues.
+var queues = map[string]line{
+	"queue": {thing: "queue/plain", options: plain, put: plainly},
+	"queue-visibility": {thing: "queue-visibility/items", put: plainly, extend: true, options: func(e *env) []queue.Option {
+		return []queue.Option{queue.WithVisibility(e.Timeout / 2)}
+	}},
+	"queue-dead": {thing: "queue-dead/items", put: plainly, dead: "/queue-dead/letters", options: func(*env) []queue.Option {
+		return []queue.Option{queue.WithMaxAttempts(3), queue.WithDeadLetters("/queue-dead/letters")}
+	}},
+	"queue-delay": {thing: "queue-delay/items", options: plain, put: func(e *env) (time.Duration, []queue.PutOption) {
+		d := e.span(2*time.Second).Truncate(time.Millisecond) + time.Millisecond
+		return d, []queue.PutOption{queue.WithDelay(d)}
+	}},
+	"queue-capacity": {thing: "queue-capacity/items", put: plainly, options: func(*env) []queue.Option {
+		return []queue.Option{queue.WithCapacity(Capacity)}
+	}},
+	"queue-once": {thing: "queue-once/items", mode: history.AtMostOnce, options: plain, put: plainly},
+}
+
+func init() {
+	for name := range queues {
+		loads[name] = queueLoad
+	}
+}
+
+// Capacity is that of the bounded queue.
+const Capacity = 20
+
+// queueLoad: a producer and a consumer in each worker. Consumers are closed in the middle now and then.
+func queueLoad(ctx context.Context, e *env) {
+	l := queues[e.work]
+	var err error
+	if l.Queue, err = queue.New(e.sess, "/"+l.thing, l.options(e)...); err != nil {
+		e.failed("new", err)
+		return
+	}
+	e.queueWith(ctx, l)
+}
+
+// queueWith runs a producer and a consumer.
+func (e *env) queueWith(ctx context.Context, q line) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	p, c := e.fork(), e.fork()
+	wg.Go(func() { p.produce(ctx, q) }) // owner: queueWith; ends with busy
+	wg.Go(func() { c.consume(ctx, q) }) // owner: queueWith; ends with ctx
+}
+
+// produce puts items that are named after the producer and numbered.
+func (e *env) produce(ctx context.Context, q line) {
+	for n := 0; e.busy.Err() == nil; n++ {
+		id := fmt.Sprintf("%s.%d", e.Name, n)
+		bounded, cancel := context.WithTimeout(ctx, 2*e.Timeout)
+		delay, options := q.put(e)
+		ev := history.Event{Kind: history.Put, Weight: delay.Milliseconds(), Work: e.work, Thing: q.thing, Party: e.Name, Value: id, Old: q.mode, From: history.Now(), Mode: history.Trying}
+		e.Write(ev)
+		ev.Mode = ""
+		_, err := q.Put(bounded, []byte(id), options...)
+		late := bounded.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			ev.Done = true
+			e.moved()
+		case errors.Is(err, session.ErrUnknownOutcome):
+		case errors.Is(err, queue.ErrFull):
+			ev.Mode = history.Refused
+		case late, errors.Is(err, session.ErrClosed):
+		default:
+			e.failed("put", err)
+		}
+		e.Write(ev)
+		pause(e.busy, 50*time.Millisecond+e.span(500*time.Millisecond))
+	}
+}
+
+// Collect takes what is left in the queues of these workloads, when all workers have ended.
+func Collect(ctx context.Context, s *session.Session, w *history.Writer, cfg Config) {
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	for _, name := range cfg.Works {
+		l, ok := queues[name]
+		if !ok {
+			continue
+		}
+		e := &env{Config: cfg, Writer: w, sess: s, work: name, busy: over, rand: rand.New(rand.NewPCG(1, 1))}
+		for _, path := range []string{"/" + l.thing, l.dead} {
+			if path == "" {
+				continue
+			}
+			options := l.options(e)
+			if path == l.dead {
+				options = nil
+			}
+			var err error
+			if l.Queue, err = queue.New(s, path, options...); err == nil {
+				err = e.collect(ctx, l)
+			}
+			if err != nil {
+				e.failed("collecting "+path, err)
+			}
+		}
+	}
+}
+
+// collect takes items until a queue is empty.
+func (e *env) collect(ctx context.Context, q line) error {
+	c, err := q.Consume(q.consuming(1)...)
+	if err != nil {
+		return err
+	}
+	defer e.release(ctx, "close the consumer", c.Close)
+	for {
+		select {
+		case i, ok := <-c.Items():
+			if !ok {
+				return c.Err()
+			}
+			e.deal(ctx, q, i)
+		case <-time.After(200 * time.Millisecond):
+			n, err := q.Len(ctx)
+			if err != nil || n == 0 {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (l line) consuming(prefetch int) []queue.ConsumeOption {
+	options := []queue.ConsumeOption{queue.WithPrefetch(prefetch)}
+	if l.mode == history.AtMostOnce {
+		options = append(options, queue.WithAutoAck())
+	}
+	return options
+}
+
+// consume takes items until the end, with one consumer after the other.
+func (e *env) consume(ctx context.Context, q line) {
+	for ctx.Err() == nil {
+		c, err := q.Consume(q.consuming(1 + e.rand.IntN(8))...)
+		if err != nil {
+			if !errors.Is(err, session.ErrClosed) {
+				e.failed("consume", err)
+			}
+			return
+		}
+		wait := e.receive(ctx, q, c, 5+e.rand.IntN(60))
+		e.release(ctx, "close the consumer", c.Close) // in the middle of its last items
+		wait()
+	}
+}
+
+// receive deals with items, a few at a time, until there were enough. The last ones go on until wait returns.
+func (e *env) receive(ctx context.Context, q line, c *queue.Consumer, most int) (wait func()) {
+	var wg sync.WaitGroup
+	room := make(chan struct{}, 4) // bound: items that are dealt with at once
+	for range most {
+		select {
+		case room <- struct{}{}:
+		case <-ctx.Done():
+			return wg.Wait
+		}
+		select {
+		case i, ok := <-c.Items():
+			if !ok {
+				return wg.Wait
+			}
+			f := e.fork()
+			wg.Go(func() { // owner: receive; ends when the item is settled; wait waits for it
+				f.deal(ctx, q, i)
+				<-room
+			})
+		case <-ctx.Done():
+			return wg.Wait
+		}
+	}
+	return wg.Wait
+}
+
+// deal works on one item and settles it.
+func (e *env) deal(ctx context.Context, q line, i *queue.Item) {
+	id := string(i.Data())
+	got := history.Event{Kind: history.Got, Work: e.work, Thing: q.thing, Party: e.Name, Value: id, Old: q.mode, Token: int64(i.Attempt())}
+	got.From = history.Now()
+	if !i.Valid() {
+		return // it was lost on the way here: this process has not had it
+	}
+	e.Write(got)
+	e.moved()
+	if q.mode == history.AtMostOnce {
+		return
+	}
+	draining := e.busy.Err() != nil
+	d := e.span(50 * time.Millisecond)
+	if !draining && e.rand.IntN(30) == 0 {
+		d = e.span(e.Timeout * 3 / 2)
+	}
+	edge := false
+	switch {
+	case q.extend && !draining && e.rand.IntN(5) == 0: // settled in the moment in which its time is over
+		edge = true
+		d = e.Timeout/2 - 40*time.Millisecond + time.Duration(e.rand.Int64N(int64(50*time.Millisecond)))
+	case q.extend && e.rand.IntN(4) == 0:
+		bounded, cancel := context.WithTimeout(ctx, e.Timeout)
+		e.note(bounded, "extend", i.Extend(bounded, e.Timeout))
+		cancel()
+	}
+	if !e.possess(ctx, claim{thing: q.thing + "/" + id, party: fmt.Sprintf("%s#%d", e.Name, i.Attempt())}, i, d) && ctx.Err() == nil && !edge && e.rand.IntN(2) == 0 {
+		return
+	}
+	if !draining && e.rand.IntN(6) == 0 {
+		e.release(ctx, "nack", i.Nack)
+		return
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*e.Timeout)
+	defer cancel()
+	ack := history.Event{Kind: history.Acked, Work: e.work, Thing: q.thing, Party: e.Name, Value: id, Token: int64(i.Attempt()), From: history.Now(), Mode: history.Trying}
+	e.Write(ack)
+	err := i.Ack(bounded)
+	ack.Done, ack.Mode = err == nil, ""
+	if errors.Is(err, session.ErrLost) && !errors.Is(err, session.ErrUnknownOutcome) {
+		ack.Mode = history.Refused
+	}
+	e.note(bounded, "ack", err)
+	e.Write(ack)
+}

@@ -1,0 +1,188 @@
+package work
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+)
+
+// Config is what a worker is told.
+type Config struct {
+	Name    string        `json:"name"`    // of this incarnation: unique in the run
+	Index   int           `json:"index"`   // of the worker
+	Workers int           `json:"workers"` // how many there are
+	Servers []string      `json:"servers"` // the addresses of its own links
+	Timeout time.Duration `json:"timeout"` // of its session
+	Tick    time.Duration `json:"tick"`    // of the servers
+	Seed    uint64        `json:"seed"`
+	Works   []string      `json:"works"`
+	Long    float64       `json:"long"`    // the share of possessions that last about as long as a session
+	Library string        `json:"library"` // of the workload lock: troupe, go-zookeeper
+	Path    string        `json:"path"`    // of its history
+	Log     string        `json:"log"`     // level of the session's log: "" for none
+}
+
+// The words that a worker is told on its standard input, a line each. The end of the input stands for Stop.
+const (
+	Drain = "drain" // begin nothing new, but finish what there is
+	Stop  = "stop"  // close everything and end
+	Panic = "panic" // let an actor panic
+)
+
+// load is one workload. It begins new things until e.busy ends, and returns soon after ctx has ended.
+type load func(ctx context.Context, e *env)
+
+var loads = map[string]load{}
+
+// Names are those of all workloads, sorted.
+func Names() []string {
+	var names []string
+	for name := range loads {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// env is what a workload has.
+type env struct {
+	Config
+	*history.Writer
+	sess *session.Session
+	work string          // the workload's name
+	busy context.Context // ends when nothing new is to be begun
+	rand *rand.Rand      // this workload's own: one goroutine uses it; others fork it
+}
+
+// fork gives a goroutine of the workload a generator of its own.
+func (e *env) fork() *env {
+	f := *e
+	f.rand = rand.New(rand.NewPCG(e.rand.Uint64(), e.rand.Uint64()))
+	return &f
+}
+
+// Run does the work of one worker process, until told to stop by a line or the end of in, or ctx ends.
+func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err error) {
+	w, err := history.Create(cfg.Path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	busy, drain := context.WithCancel(ctx)
+	defer drain()
+	go obey(in, drain, stop) // owner: this process; ends with the input or with the process
+
+	options := []session.Option{session.WithTimeout(cfg.Timeout), session.WithTick(cfg.Tick), session.WithNamespace(Root)}
+	var level slog.Level
+	if cfg.Log != "" && level.UnmarshalText([]byte(cfg.Log)) == nil {
+		options = append(options, session.WithLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))))
+	}
+	sess, err := session.New(cfg.Servers, options...)
+	if err != nil {
+		return err
+	}
+	sess.Start()
+	e := &env{Config: cfg, Writer: w, sess: sess, busy: busy}
+	e.levels(ctx, "")
+	e.all(ctx)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*cfg.Timeout)
+	defer cancel()
+	if err := sess.Close(closing); err != nil {
+		return fmt.Errorf("closing the session: %w", err)
+	}
+	e.level("end")
+	w.Write(history.Event{Kind: history.End, Party: cfg.Name})
+	return nil
+}
+
+// obey ends when the input does.
+func obey(in io.Reader, drain, stop func()) {
+	defer stop()
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		switch lines.Text() {
+		case Drain:
+			drain()
+		case Panic:
+			panicAnActor()
+		case Stop:
+			return
+		}
+	}
+}
+
+// all runs the workloads, and returns when they have ended.
+func (e *env) all(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for i, name := range e.Works {
+		f := *e
+		f.work = name
+		f.rand = rand.New(rand.NewPCG(e.Seed, uint64(i)))
+		wg.Go(func() { loads[name](ctx, &f) }) // owner: all; ends after ctx
+	}
+	wg.Go(func() { // owner: all; ends with ctx
+		for pause(ctx, time.Second) {
+			e.level("")
+		}
+	})
+}
+
+func (e *env) levels(context.Context, string) { e.level("begin") }
+
+// level notes how many goroutines there are and how much memory is in use.
+func (e *env) level(when string) {
+	if when == "end" {
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	e.Write(history.Event{
+		Kind: history.Level, Party: e.Name, Value: when,
+		Token: int64(runtime.NumGoroutine()), Weight: int64(m.HeapInuse),
+	})
+}
+
+// moved: the workload has come a step further.
+func (e *env) moved() { e.Write(history.Event{Kind: history.Moved, Work: e.work, Party: e.Name}) }
+
+// failed notes an error that no user has to expect.
+func (e *env) failed(what string, err error) {
+	e.Write(history.Event{Kind: history.Failed, Work: e.work, Party: e.Name, Thing: what, Value: err.Error()})
+}
+
+// ended: the error is no more than that the caller's context or the session has ended.
+func ended(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())) || errors.Is(err, session.ErrClosed)
+}
+
+// span draws a time between nothing and max, mostly a short one.
+func (e *env) span(most time.Duration) time.Duration {
+	x := e.rand.Float64()
+	return time.Duration(x * x * x * float64(most))
+}
+
+// pause is false if ctx ended before.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
