@@ -144,6 +144,9 @@ func (p *pact) commit() {
 		p.b.Error(tx.Err())
 		return
 	}
+	if err := tx.Ack(p.b.Context()); err != nil {
+		p.b.Error(err)
+	}
 	all.Wait()
 	p.acked.Delete(id)
 }

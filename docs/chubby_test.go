@@ -339,7 +339,7 @@ func chubbyChildren(t *testing.T) {
 }
 
 func chubbyFailover(t *testing.T) {
-	srv := zktest.Start(t, zktest.WithServers(2))
+	srv := zktest.Start(t, zktest.WithServers(3))
 	s := another(t, srv)
 	first := s.Status().Server
 	statuses := s.Observe(t.Context())

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/recipes/election"
@@ -34,17 +36,10 @@ func bill(ctx context.Context, servers []string, runBilling func(ctx context.Con
 	if err != nil {
 		return err
 	}
-	leader.Campaign() // the intent: stand, in every epoch, until Resign
-	for {
-		select {
-		case term := <-leader.Leader(): // the fact: we lead, until term.Done()
-			go runBilling(term.Context(), term.Token())
-		case <-leader.Done():
-			return leader.Err()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return leader.Run(ctx, func(ctx context.Context, term *election.Term) error { // for each term: we lead
+		runBilling(ctx, term.Token()) // its ctx ends with the term, and no other term begins here before it has returned
+		return nil                    // gives up the lead and stands again
+	})
 }
 
 func TestReadme(t *testing.T) {
@@ -58,6 +53,35 @@ func TestReadme(t *testing.T) {
 	})
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, srv.Sessions(), "the next one leads at once")
+}
+
+// A term is lost while the function of the one before still stops: the next begins when it has.
+func TestReadmeLeadsOnceAtATime(t *testing.T) {
+	t.Parallel()
+	srv := zktest.Start(t)
+	other := open(t, srv)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running, together, terms atomic.Int32
+	err := bill(ctx, srv.Servers(), func(ctx context.Context, _ int64) {
+		together.Store(max(together.Load(), running.Add(1)))
+		defer running.Add(-1)
+		if terms.Add(1) == 3 {
+			cancel()
+			return
+		}
+		names, _, err := other.Children(t.Context(), "/services/billing/leader")
+		assert.NoError(t, err)
+		for _, name := range names {
+			assert.NoError(t, other.Delete(t.Context(), "/services/billing/leader/"+name, -1))
+		}
+		<-ctx.Done()
+		select { // a function that takes its time: the next term would be there meanwhile
+		case <-time.After(200 * time.Millisecond):
+		case <-t.Context().Done():
+		}
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	require.EqualValues(t, 1, together.Load(), "leaders at once")
 }
 
 // That of docs/channels.md.

@@ -76,8 +76,7 @@ func coordinate(ctx context.Context, g *ground.Ground, dir string, n int) error 
 	return unlessOver(ctx, all.Wait())
 }
 
-// transfer makes one, and makes it again if it was aborted because somebody had died. It may have been made before: if the process before this one was killed
-// between the decision and its note. The sites know it by its id.
+// transfer makes one, and makes it again if it was aborted because somebody had died.
 func (c *coordinator) transfer(ctx context.Context, t transfer) error {
 	for {
 		tx, err := c.twopc.Begin(ctx, t.ID, t.payload(), t.From, t.To)
@@ -85,7 +84,7 @@ func (c *coordinator) transfer(ctx context.Context, t transfer) error {
 		switch {
 		case err == nil:
 			final, err = c.await(ctx, tx)
-		case errors.Is(err, twopc.ErrInUse): // the last attempt is not acknowledged everywhere yet
+		case errors.Is(err, twopc.ErrInUse): // some site has not acknowledged the last attempt yet
 			err = nil
 		}
 		if err != nil || final {
@@ -99,7 +98,8 @@ func (c *coordinator) transfer(ctx context.Context, t transfer) error {
 	}
 }
 
-// await waits for the decision. It is final, and noted, if the transfer was made or a site refused it.
+// await waits for the decision. It is final, and noted, if the transfer was made or a site refused it. It acknowledges what it need not be told again: if this
+// process is killed before that, the next one recovers the transfer and does not make it again.
 func (c *coordinator) await(ctx context.Context, tx *twopc.Tx) (final bool, err error) {
 	select {
 	case <-tx.Done():
@@ -110,15 +110,17 @@ func (c *coordinator) await(ctx context.Context, tx *twopc.Tx) (final bool, err 
 		return false, fmt.Errorf("%s: %w", tx.ID(), tx.Err())
 	}
 	if tx.Outcome() == twopc.Aborted && !strings.Contains(tx.Reason(), errPoor.Error()) {
-		return false, nil
+		return false, tx.Ack(ctx)
 	}
 	if err := c.db.Update(func(t *bbolt.Tx) error {
 		return t.Bucket(decisions).Put([]byte(tx.ID()), []byte(tx.Outcome().String()))
 	}); err != nil {
 		return false, err
 	}
-	_, err = fmt.Fprintf(os.Stdout, "decided %s %s\n", tx.ID(), tx.Outcome())
-	return true, err
+	if _, err := fmt.Fprintf(os.Stdout, "decided %s %s\n", tx.ID(), tx.Outcome()); err != nil {
+		return true, err
+	}
+	return true, tx.Ack(ctx)
 }
 
 // knows tells whether the decision on a transfer was noted.
