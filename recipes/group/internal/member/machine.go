@@ -187,8 +187,10 @@ func (m *Machine) onMade(ev recipe.Transacted) {
 		m.look()
 	case recipe.NoNode:
 		m.emit(recipe.Ensure{Epoch: m.epoch, Ask: m.next(), Path: m.cfg.Path, Container: true})
-	case recipe.NodeExists, recipe.Unknown:
+	case recipe.NodeExists:
 		m.look()
+	case recipe.Unknown: // only a write tells: a leader that was deposed and does not know it yet shows what was
+		m.join()
 	default:
 		m.stop(ev.Err)
 	}

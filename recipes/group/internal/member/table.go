@@ -16,7 +16,7 @@ func Transitions() []Transition { return slices.Clone(table) }
 var table = []Transition{
 	{Out, "EpochBegan", Joining, "it registers, in every epoch"},
 	{Out, "Closing", Over, "nothing stands"},
-	{Joining, "Transacted", Looking, "it was made, or there is one of that name, or it is not known"},
+	{Joining, "Transacted", Looking, "it was made, or there is one of that name"},
 	{Joining, "Transacted", Over, "it is refused"},
 	{Joining, "Ensured", Over, "the group may not be made, or it is leaving"},
 	{Looking, "Seen", Present, "its own, with the latest data"},

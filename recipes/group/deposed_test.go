@@ -1,0 +1,61 @@
+package group_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// The member is created, and the connection goes before the answer comes. The only server to be had is a leader that was deposed, and that wakes now: it answers a
+// sync, and shows a group in which the member does not stand yet. Who leaves now has not left by that.
+func TestADeposedLeaderDoesNotConfirmThatAMemberHasLeft(t *testing.T) {
+	t.Parallel()
+	for round := range uint64(16) {
+		inBubble(t, func(w *world) {
+			const old = int64(0)
+			var reachable atomic.Int64
+			reachable.Store(1)
+			observer := w.host("observer")
+			member := w.host("member", session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if addr != w.server.Hosts()[reachable.Load()] {
+					return nil, errors.New("out of reach")
+				}
+				return w.server.Host("member").Dialer()(ctx, network, addr)
+			}))
+			require.NoError(w, observer.EnsurePath(w.Context(), path))
+			require.NoError(w, member.Sync(w.Context(), "/"))
+			w.server.Depose(int(old))
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+
+			remove := w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+				if r.Op == zktest.OpMulti { // the member is created
+					reachable.Store(old)
+					return zktest.CutAfter
+				}
+				return zktest.Pass
+			})
+			m := w.join(member, "a", "x")
+			synctest.Wait()
+			remove()
+			require.Equal(w, old, reachable.Load(), "the member was created")
+			left := make(chan error, 1)
+			go func() { left <- m.Leave(w.Context()) }()
+			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
+			w.server.Continue(int(old))
+			require.NoError(w, within(w, time.Minute, left))
+			require.NoError(w, observer.Sync(w.Context(), "/"))
+			require.Empty(w, w.members(observer))
+		}, zktest.WithServers(3), zktest.WithTick(2*time.Second), zktest.WithSeed(round+1))
+	}
+}
