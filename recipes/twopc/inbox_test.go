@@ -220,7 +220,8 @@ func TestAFullInboxIsBusy(t *testing.T) {
 	})
 }
 
-// Many coordinators at once go beyond the bound by no more than each was granted when it looked.
+// Many coordinators at once go beyond the bound by no more than each was granted when it looked: the last that finds room is granted no more than there is, and
+// each of the others has half of the bound left at most.
 func TestABoundOfManyCoordinators(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -241,7 +242,34 @@ func TestABoundOfManyCoordinators(t *testing.T) {
 		names, _, err := h.Children(w.Context(), path+"/inbox/a")
 		require.NoError(w, err)
 		require.GreaterOrEqual(w, len(names), most)
-		require.LessOrEqual(w, len(names), 2*most, "four coordinators, each with half of what was free when it looked")
+		require.LessOrEqual(w, len(names), most+3*most/2)
+	})
+}
+
+// What a coordinator was granted when it looked it may begin later, also when others have filled the inbox meanwhile; and no more than that.
+func TestACoordinatorBeginsNoMoreThanItWasGranted(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		const most = 100
+		h := w.host("c")
+		var all []*twopc.Coordinator
+		for k := range 4 { // they are granted 50, 50, 49 and 49
+			c := w.coordinator(h, twopc.WithVoteTimeout(time.Hour), twopc.WithInboxLimit(most))
+			_, err := c.Begin(w.Context(), fmt.Sprint("first", k), nil, "a")
+			require.NoError(w, err)
+			all = append(all, c)
+		}
+		for k, want := range []int{most - 4, 49, 48, 48} {
+			n := 0
+			for ; ; n++ {
+				_, err := all[k].Begin(w.Context(), fmt.Sprint("t", k, "-", n), nil, "a")
+				if err != nil {
+					require.ErrorIs(w, err, twopc.ErrBusy)
+					break
+				}
+			}
+			require.Equal(w, want, n, "coordinator %d", k)
+		}
 	})
 }
 
