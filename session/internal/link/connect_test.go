@@ -33,7 +33,7 @@ func TestRequestIsOnlyTakenWhileThereIsASession(t *testing.T) {
 		require.Zero(b, b.SessionID())
 
 		b.script(func() { b.refuse = nil })
-		time.Sleep(time.Second)
+		time.Sleep(2 * time.Second) // the rest of a dial that hangs, a second at most, and the longest pause, which is another
 		v := b.connected()
 		require.Empty(b, v.ops(), "what was refused came back")
 		_, err = b.Create("/a", nil, link.Persistent, 0, nil)
