@@ -50,47 +50,66 @@ func TestADeposedLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
 }
 
 func (w *world) deposed(line func(w *world, h *host, part string) *lock.Lock, round uint64) {
-	const timeout = 6 * time.Second
-	on := func(name string, server int) *host {
-		return w.hostOn(name, w.server.Hosts()[server:server+1], session.WithTimeout(timeout))
-	}
-	ha, hb, hc := on("holder", 1), on("waiter", 0), on("rival", 2)
+	ha, hb, hc := w.onThree()
 	holder, waiter, rival := line(w, ha, "holder"), line(w, hb, "waiter"), line(w, hc, "rival")
 	w.granted(holder)
 	w.queued(waiter)
 	w.queued(rival)
-	before := id(hb)
-	time.Sleep(2*timeout + time.Duration(round)*700*time.Millisecond)
-	synctest.Wait()
-
-	heal := w.server.PartitionOneWay(before, zktest.FromServer) // the event of the release gets no further than the leader
-	require.NoError(w, holder.Release(w.Context()))
-	w.server.Depose(0)
-	heal()
-	granted := within(w, 4*timeout, rival.Acquired())
-	for _, alive := w.server.Session(before); alive; _, alive = w.server.Session(before) { // by the grant, but where names have no number
-		time.Sleep(time.Second)
-	}
-	time.Sleep(time.Duration(round) * timeout / 7)
-	synctest.Wait()
-	w.server.Continue(0)
-	w.alone(granted, waiter)
+	var granted *lock.Grant
+	w.wakes(hb, round, func() { require.NoError(w, holder.Release(w.Context())) }, func() { granted = within(w, 4*deposedTimeout, rival.Acquired()) })
+	alone(w, granted, waiter.Acquired())
 	require.NoError(w, rival.Release(w.Context()))
-	within(w, 2*timeout, waiter.Acquired())
+	within(w, 2*deposedTimeout, waiter.Acquired())
 	require.EqualValues(w, 2, hb.Status().Epoch)
 }
 
+const deposedTimeout = 6 * time.Second
+
+// onThree are a holder, a waiter and a rival. The waiter is on the server that leads.
+func (w *world) onThree() (holder, waiter, rival *host) {
+	on := func(name string, server int) *host {
+		return w.hostOn(name, w.server.Hosts()[server:server+1], session.WithTimeout(deposedTimeout))
+	}
+	return on("holder", 1), on("waiter", 0), on("rival", 2)
+}
+
+// wakes deposes the leader, that the waiter is on, and lets it wake. It hears of what release does and passes no word of it on; granted waits for what comes of
+// that elsewhere.
+func (w *world) wakes(waiter *host, round uint64, release, granted func()) {
+	before := id(waiter)
+	time.Sleep(2*deposedTimeout + time.Duration(round)*700*time.Millisecond)
+	synctest.Wait()
+
+	heal := w.server.PartitionOneWay(before, zktest.FromServer) // the event of the release gets no further than the leader
+	release()
+	w.server.Depose(0)
+	heal()
+	granted()
+	for _, alive := w.server.Session(before); alive; _, alive = w.server.Session(before) { // by the grant, but where names have no number
+		time.Sleep(time.Second)
+	}
+	time.Sleep(time.Duration(round) * deposedTimeout / 7)
+	synctest.Wait()
+	w.server.Continue(0)
+}
+
 // alone fails if the waiter is granted while the rival holds.
-func (w *world) alone(granted *lock.Grant, waiter *lock.Lock) {
+func alone[G possession](w *world, granted possession, waiter <-chan G) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
 	defer cancel()
 	select {
-	case g := <-waiter.Acquired():
+	case g := <-waiter:
 		require.False(w, granted.Valid(), "two hold at once: %d and %d", granted.Token(), g.Token())
 	case <-ctx.Done():
 		require.True(w, granted.Valid())
 	}
+}
+
+// possession is a grant of one lock, or of several.
+type possession interface {
+	Valid() bool
+	Token() int64
 }
 
 func id(h *host) int64 { return h.Status().SessionID }
