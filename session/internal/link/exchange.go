@@ -24,9 +24,7 @@ func (l *line) present(cred Credential) error {
 // rearm arms the watches of the connections before. What changed meanwhile is fired by the server at once.
 func (l *line) rearm() error {
 	c := l.conn
-	c.mu.Lock()
-	asks := c.watches.requests(c.lastZxid, c.cfg.MaxPacket)
-	c.mu.Unlock()
+	asks := c.rearming()
 	for i := range asks {
 		if err := l.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {
 			c.log.Warn("ZooKeeper server did not arm the watches again", "server", l.at.server, "address", l.at.address, "cause", err)
@@ -34,6 +32,12 @@ func (l *line) rearm() error {
 		}
 	}
 	return nil
+}
+
+func (c *Conn) rearming() []jute.Request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.watches.requests(c.lastZxid, c.cfg.MaxPacket)
 }
 
 // farewell closes the session over a connection that has just been made for that.

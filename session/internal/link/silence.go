@@ -69,27 +69,31 @@ func (l *line) glance() {
 	if c.cfg.Stake != nil {
 		left, some = c.cfg.Stake()
 	}
-	c.mu.Lock()
-	if l.dead != nil {
-		c.mu.Unlock()
-		return
-	}
-	if len(l.order) == 0 {
-		l.silence.set = false
-		c.mu.Unlock()
-		return
-	}
-	now := time.Now()
-	due := l.due(now, left)
-	leave := some && !now.Before(due) && !c.closing && l.at.rank(now) == 0 && c.another(l.at, now)
-	if !leave {
-		l.silence.timer.Reset(max(due.Sub(now), c.session.timeout/glanceShare))
-	}
-	c.mu.Unlock()
-	if leave {
+	if l.hopeless(left, some) {
 		c.log.Warn("leaving a ZooKeeper server that does not answer", "server", l.at.server, "address", l.at.address)
 		l.lose(errSilent)
 	}
+}
+
+// hopeless tells whether to leave the server now. If not, it sees to it that there will be another look, where there is something to look at.
+func (l *line) hopeless(left time.Duration, some bool) bool {
+	c := l.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case l.dead != nil:
+		return false
+	case len(l.order) == 0:
+		l.silence.set = false
+		return false
+	}
+	now := time.Now()
+	due := l.due(now, left)
+	if some && !now.Before(due) && !c.closing && l.at.rank(now) == 0 && c.another(l.at, now) {
+		return true
+	}
+	l.silence.timer.Reset(max(due.Sub(now), c.session.timeout/glanceShare))
+	return false
 }
 
 // due is when the oldest request has been unanswered for too long. Under mu.

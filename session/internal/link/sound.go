@@ -11,14 +11,7 @@ import (
 
 // answer looks at a reply before the library does.
 func (l *line) answer(answer jute.Reply, length int) error {
-	l.conn.mu.Lock()
-	r := l.pending[answer.Xid]
-	delete(l.pending, answer.Xid)
-	var lost error
-	if r != nil {
-		lost = l.order.answered(answer.Xid)
-	}
-	l.conn.mu.Unlock()
+	r, lost := l.asked(answer.Xid)
 	switch {
 	case lost != nil:
 		return lost
@@ -39,6 +32,17 @@ func (l *line) answer(answer jute.Reply, length int) error {
 		return l.check(r.op, length)
 	}
 	return nil
+}
+
+// asked is the request of that number, which is not pending any more; with an error if it is not the one whose answer was to come.
+func (l *line) asked(xid int32) (r *request, lost error) {
+	l.conn.mu.Lock()
+	defer l.conn.mu.Unlock()
+	if r = l.pending[xid]; r != nil {
+		delete(l.pending, xid)
+		lost = l.order.answered(xid)
+	}
+	return r, lost
 }
 
 // swallow reads over an answer that is too large to be taken, and gives the library an error in its place.
