@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"strconv"
@@ -38,6 +39,39 @@ type Asked struct {
 	Lasts bool
 }
 
+// Alarm warns, once, of what stands for long and blocks others meanwhile: on offer and never received, or held and forgotten.
+type Alarm struct {
+	Log    *slog.Logger
+	Kind   string // of recipe
+	Path   string // of that, not of its znode
+	After  time.Duration
+	Asked  Asked
+	Blocks string // what comes of it for others
+
+	Offered  bool // to whoever receives
+	Received func() bool
+	Over     func() bool // it does not stand any more
+}
+
+// Set sets it; nil if there is nothing to warn of.
+func (a Alarm) Set() *time.Timer {
+	if a.After <= 0 || !a.Offered && a.Asked.Lasts {
+		return nil
+	}
+	return time.AfterFunc(a.After, a.ring)
+}
+
+func (a Alarm) ring() {
+	log := a.Log.With("kind", a.Kind, "path", a.Path, "asked", a.Asked.At.String(), "for", a.After)
+	switch {
+	case a.Over():
+	case a.Offered && !a.Received():
+		log.Warn("what was won waits to be received, and " + a.Blocks)
+	case !a.Asked.Lasts:
+		log.Warn("held for long, perhaps forgotten, and " + a.Blocks)
+	}
+}
+
 // holders are the possessions that stand in this process, by the absolute path of their line. It tells those who wait in vain that they wait for themselves.
 var holders = struct {
 	mu     sync.Mutex
@@ -49,9 +83,10 @@ func (h *host[P]) keep(p *Possession) {
 	holders.mu.Lock()
 	holders.byLine[p.line] = append(holders.byLine[p.line], p)
 	holders.mu.Unlock()
-	if h.cfg.WarnAfter > 0 && (p.offered || !p.asked.Lasts) {
-		p.warning.Store(time.AfterFunc(h.cfg.WarnAfter, func() { h.warn(p) }))
-	}
+	p.warning.Store(Alarm{
+		Log: h.cfg.Session.Logger(), Kind: h.cfg.Kind, Path: h.cfg.Path, After: h.cfg.WarnAfter, Asked: p.asked, Blocks: "nobody else gets it",
+		Offered: p.offered, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
+	}.Set())
 	if p.Err() != nil { // it ended meanwhile
 		p.drop()
 	}
@@ -67,18 +102,6 @@ func (p *Possession) drop() {
 	left := slices.DeleteFunc(holders.byLine[p.line], func(q *Possession) bool { return q == p })
 	if holders.byLine[p.line] = left; len(left) == 0 {
 		delete(holders.byLine, p.line)
-	}
-}
-
-// warn says that a possession stands for long.
-func (h *host[P]) warn(p *Possession) {
-	log := h.cfg.Session.Logger().With("kind", h.cfg.Kind, "path", h.cfg.Path, "asked", p.asked.At.String(), "for", h.cfg.WarnAfter)
-	switch {
-	case p.Err() != nil:
-	case p.offered && !p.received.Load():
-		log.Warn("what was won waits to be received, and nobody else gets it")
-	case !p.asked.Lasts:
-		log.Warn("held for long, perhaps forgotten, and nobody else gets it")
 	}
 }
 

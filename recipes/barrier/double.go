@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
+	inner "github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
@@ -16,11 +18,14 @@ import (
 // maxParties keeps the transactions that open and close a round well within a server's default limit of a megabyte.
 const maxParties = 1000
 
+const kind = "double barrier"
+
 // Double is one party of a double barrier. It is safe for concurrent use; it stands in one round at a time, whoever of its callers that is for.
 type Double struct {
 	session *session.Session
 	path    string
 	parties int
+	warn    time.Duration
 	host    *host.Host
 	entered *notify.Handoff[*Passage]
 	ledger  ledger
@@ -37,12 +42,12 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 	if parties < 1 || parties > maxParties {
 		return nil, failed(op, path, fmt.Errorf("parties: %d: must be from 1 to %d", parties, maxParties))
 	}
-	d := &Double{session: s, path: path, parties: parties, entered: notify.NewHandoff[*Passage]()}
+	d := &Double{session: s, path: path, parties: parties, warn: o.warn, entered: notify.NewHandoff[*Passage]()}
 	cfg := double.Config{Path: path, Parties: parties, ID: o.id, GUID: znode.NewGUID}
 	d.ledger.mu.Lock() // until the host is known, so that nobody uses it before
 	defer d.ledger.mu.Unlock()
 	d.host, err = host.New(host.Config{
-		Session: s, Kind: "double barrier", Path: path,
+		Session: s, Kind: kind, Path: path,
 		Machine:  func() recipe.Machine { return double.New(cfg) },
 		Standing: d.ledger.standing,
 		Perform:  d.perform,
@@ -59,12 +64,13 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 // the next begins for it when that is over. If the round of the intent is broken, the Double is over, with [ErrBroken] as its Err: those who want to go on
 // after that use [Double.Enter], or make another.
 func (d *Double) Arrive() {
+	by := inner.Asked{At: inner.Caller()}
 	d.ledger.mu.Lock()
 	defer d.ledger.mu.Unlock()
 	if c := d.ledger.intent; c != nil && !d.received(c) {
 		return
 	}
-	d.ledger.intent = d.want(false)
+	d.ledger.intent = d.want(false, by)
 }
 
 // Entered delivers one [Passage] for each [Double.Arrive]. The channel is the same every time, unbuffered, and never closes: watch [Double.Done] beside it.
@@ -75,11 +81,12 @@ func (d *Double) Entered() <-chan *Passage { return d.entered.C() }
 // [ErrBroken], [ErrCrowd], session.ErrClosed, and what ZooKeeper refuses. After an error the next Enter is for another round.
 func (d *Double) Enter(ctx context.Context) (*Passage, error) {
 	const op = "enter"
+	by := inner.Asked{At: inner.Caller()}
 	if err := context.Cause(ctx); err != nil {
 		return nil, failed(op, d.path, err)
 	}
 	d.ledger.mu.Lock()
-	c := d.want(true)
+	c := d.want(true, by)
 	d.ledger.mu.Unlock()
 	if c == nil {
 		return nil, failed(op, d.path, d.closedErr())

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	inner "github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
@@ -24,6 +25,7 @@ type ledger struct {
 type claim struct {
 	number  uint64
 	once    bool
+	asked   inner.Asked
 	answer  chan outcome // room for one: of Enter
 	passage *Passage     // of an intent, on offer
 	offer   *notify.Offer[*Passage]
@@ -65,12 +67,12 @@ func (l *ledger) take(number uint64) *claim {
 }
 
 // want enters a claim and tells the actor, under the mutex so that claims come in order; nil if the party is closing.
-func (d *Double) want(once bool) *claim {
+func (d *Double) want(once bool, by inner.Asked) *claim {
 	if d.ledger.closing {
 		return nil
 	}
 	d.ledger.last++
-	c := &claim{number: d.ledger.last, once: once}
+	c := &claim{number: d.ledger.last, once: once, asked: by}
 	if once {
 		c.answer = make(chan outcome, 1) // answered at most once, whether or not anybody waits any more
 	}
@@ -88,7 +90,7 @@ func (d *Double) received(c *claim) bool {
 		return true
 	}
 	if c.passage.Err() == nil { // else it was lost, and the intent is about to stand again
-		c.offer = d.entered.Offer(c.passage, nil)
+		c.offer = d.entered.Offer(c.passage, c.passage.receive)
 	}
 	return false
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
@@ -12,7 +13,13 @@ import (
 // Option changes how a barrier is made.
 type Option func(*options) error
 
-type options struct{ id string }
+type options struct {
+	id   string
+	warn time.Duration
+}
+
+// warnAfter is when a passage is logged that blocks the others, without WithWarnAfter.
+const warnAfter = 10 * time.Second
 
 // WithID says who this is: what [Passage.Members] calls it, and what the data of a [Barrier] say about who raised it. It must be unique among the parties of a
 // double barrier; by default it is a random one. A process that is started anew under the id that it had is known to be the same party: it stands
@@ -34,9 +41,22 @@ func WithID(id string) Option {
 	}
 }
 
+// WithWarnAfter sets after which time a passage of a double barrier is logged that has not departed, since the other parties go no further before it does: once,
+// as a warning in the session's log, with the place in the program where it was asked for, whether it waits to be received from [Double.Entered] or was
+// forgotten. 10 seconds without it; 0 is never. A round whose work is meant to take longer than that should say how long. To a [Barrier] it means nothing.
+func WithWarnAfter(d time.Duration) Option {
+	return func(o *options) error {
+		if d < 0 {
+			return fmt.Errorf("WithWarnAfter: d: negative: %v", d)
+		}
+		o.warn = d
+		return nil
+	}
+}
+
 // configure checks what all barriers have in common.
 func configure(op string, s *session.Session, path string, opts []Option) (options, error) {
-	o := options{id: string(znode.NewGUID())}
+	o := options{id: string(znode.NewGUID()), warn: warnAfter}
 	if s == nil {
 		return o, errors.New(op + ": s: nil session")
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
+	"time"
 
+	inner "github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 	"github.com/troupe-go/troupe/session"
@@ -21,6 +24,9 @@ type Passage struct {
 	names  []string
 	own    string // which of them it is
 	left   *notify.Latch
+
+	received atomic.Bool
+	warning  atomic.Pointer[time.Timer]
 }
 
 func newPassage(d *Double, e double.Enter) *Passage {
@@ -77,5 +83,26 @@ func (p *Passage) Leave(ctx context.Context) error {
 		return nil
 	default:
 		return failed(op, d.path, d.Err())
+	}
+}
+
+// receive notes that it has got its receiver.
+func (p *Passage) receive() { p.received.Store(true) }
+
+// warn has it logged when it blocks the other parties for long: until it ends.
+func (p *Passage) warn(c *claim) {
+	d := p.double
+	p.warning.Store(inner.Alarm{
+		Log: d.session.Logger(), Kind: kind, Path: d.path, After: d.warn, Asked: c.asked, Blocks: "the other parties go no further",
+		Offered: !c.once, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
+	}.Set())
+	if p.Err() != nil { // it ended meanwhile
+		p.unwarn()
+	}
+}
+
+func (p *Passage) unwarn() {
+	if t := p.warning.Load(); t != nil {
+		t.Stop()
 	}
 }

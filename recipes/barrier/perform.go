@@ -44,9 +44,10 @@ func (d *Double) enter(e double.Enter) {
 	if c.once {
 		c.answer <- outcome{passage: p}
 	} else {
-		c.passage, c.offer = p, d.entered.Offer(p, nil)
+		c.passage, c.offer = p, d.entered.Offer(p, p.receive)
 	}
 	d.ledger.mu.Unlock()
+	p.warn(c)
 	if p.Err() != nil {
 		d.lost(p) // before there was an offer to take back
 	}
@@ -63,6 +64,7 @@ func (d *Double) postpone(claim uint64) {
 
 // ran is the end of a passage's possession. It is called from any goroutine.
 func (d *Double) ran(p *Passage, cause error) {
+	p.unwarn()
 	if cause != session.ErrReleased {
 		d.lost(p)
 	}
@@ -77,7 +79,7 @@ func (d *Double) lost(p *Passage) {
 	if c == nil || c.passage != p || d.ledger.closing || !c.offer.Withdraw() {
 		return
 	}
-	d.ledger.intent = d.want(false)
+	d.ledger.intent = d.want(false, c.asked)
 }
 
 func (d *Double) passage(claim uint64) *Passage {
