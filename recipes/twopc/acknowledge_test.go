@@ -373,6 +373,7 @@ func TestRecoverWaitsForWhatADeadCoordinatorHasSent(t *testing.T) {
 			within(w, time.Minute, tx.Decided())
 			require.NoError(w, tx.Ack(w.Context()))
 		}
+		synctest.Wait() // the site may hear of the decision after the coordinator
 		before := seen()
 		if len(taken) == 0 { // it was never carried out
 			tx, err := again.Begin(w.Context(), "t", nil, "a")
