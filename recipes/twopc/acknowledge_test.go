@@ -220,6 +220,7 @@ func TestRecoverUntilItIsAcknowledged(t *testing.T) {
 			tx = taken[0]
 		}
 		require.NoError(w, tx.Ack(w.Context()))
+		synctest.Wait() // the site may acknowledge later than the coordinator
 		require.Empty(w, w.nodes())
 	})
 }
