@@ -47,7 +47,7 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 		case err == errLeft:
 			return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
 		case errors.Is(err, link.ErrNoReply):
-			return nil, s.settle(ctx, asks[0].Path)
+			return nil, s.settle(ctx)
 		case err == nil, definite(err):
 			return h.committed(results, err)
 		}
@@ -93,7 +93,7 @@ func asLost(err error) error {
 	return fmt.Errorf("%w: %w", ErrLost, err)
 }
 
-// Commit carries out a transaction in an epoch, once. done gets [ErrUnknownOutcome] if the answer was lost, after a sync on the next connection. The
+// Commit carries out a transaction in an epoch, once. done gets [ErrUnknownOutcome] if the answer was lost, when that can be seen by reading. The
 // ephemeral znodes that it creates are the seat's: they are in the session's record before it is sent, and [Seat.Leave] and [Seat.Recover] know of them. The
 // exception are sequential ones whose answer is lost, for which [Seat.Join] is.
 func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
@@ -125,8 +125,8 @@ func (s *Session) commitOnce(e *epoch, asks []link.Op) ([]Result, error) {
 	var results []Result
 	err := s.insist(e, func(c *link.Conn) (err error) {
 		if lost {
-			if err := c.Sync(asks[0].Path); err != nil {
-				return anew(err) // what a server says against a sync says nothing of the transaction
+			if err := caughtUp(c); err != nil {
+				return anew(err) // what a server says against that says nothing of the transaction
 			}
 			return ErrUnknownOutcome
 		}

@@ -36,7 +36,7 @@ func (s *Session) create(ctx context.Context, path string, data []byte, opts []C
 	if spec.protected {
 		return n.createProtected(ctx)
 	}
-	made, err := writeOut(ctx, s, s.Path(path), func(c *link.Conn) (string, error) { return n.create(c, s.Path(path)) })
+	made, err := writeOut(ctx, s, func(c *link.Conn) (string, error) { return n.create(c, s.Path(path)) })
 	return s.relative(made), err
 }
 

@@ -37,7 +37,7 @@
 //
 //   - A [Hold] is done before ZooKeeper lets anybody else have the same thing because this session ended, given a process that runs, clocks of about the
 //     same rate, and servers that pass on within half a tick what they accepted. docs/sessions.md says what that rests on.
-//   - What is reported as done was confirmed by ZooKeeper. What was sent and not answered is [ErrUnknownOutcome], after a sync, so that a read tells; or it is
+//   - What is reported as done was confirmed by ZooKeeper. What was sent and not answered is [ErrUnknownOutcome], and a read then tells; or it is
 //     resolved by looking ([Protected] creates, and everything that recipes do).
 //   - A request is sent in one epoch only, and never waits inside the client library to be sent in another.
 //   - A watch misses nothing: what changed while the connection was down comes after it. One path is watched once, however many ask, and not any more when

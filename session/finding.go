@@ -12,11 +12,11 @@ import (
 // data. Those of the record are somebody else's: of this process too.
 func (g *joining) find(c *link.Conn, parent, head string) (string, Stat, error) {
 	if g.join.Form.Named() {
-		path, err := find(c, parent, head)
+		path, err := find(c, &g.proof, parent, head)
 		return path, Stat{}, err
 	}
 	known := g.session.recorded() // before the listing: what is deleted meanwhile may still be in it
-	if err := c.Sync(parent); err != nil {
+	if err := g.proof.ask(c); err != nil {
 		return "", Stat{}, err
 	}
 	names := []string{head}

@@ -15,7 +15,8 @@ type joining struct {
 	join      Join
 	listing   bool
 
-	replaced   bool // what was to be replaced is gone
+	proof      proof // that what is looked for, if it was created, can be seen
+	replaced   bool  // what was to be replaced is gone
 	complained bool
 	entered    link.Entered // with the listing behind the create, if that was asked for and answered
 }
@@ -48,6 +49,7 @@ func (g *joining) run() (string, Stat, error) {
 			}
 		}
 		for {
+			g.proof = proof{}
 			path, stat, err = g.create(c, want)
 			lost = errors.Is(gone.noted(err), link.ErrNoReply)
 			if !errors.Is(err, ErrNoNode) {
@@ -119,10 +121,9 @@ func (g *joining) list() ([]string, Stat, error) {
 	return names, stat, err
 }
 
-// find looks for a znode by what its name begins with. The sync is what makes the look tell the truth: the server may lag behind what the one before it has
-// done.
-func find(c *link.Conn, parent, head string) (string, error) {
-	if err := c.Sync(parent); err != nil {
+// find looks for a znode by what its name begins with. The server may lag behind what the one before it has done.
+func find(c *link.Conn, p *proof, parent, head string) (string, error) {
+	if err := p.ask(c); err != nil {
 		return "", err
 	}
 	names, _, err := c.Children(parent, false)

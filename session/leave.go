@@ -81,12 +81,14 @@ func (s *Session) erase(e *epoch, path string, c *contender) error {
 	doubt := alone && c.suspect
 	s.mu.Unlock()
 	for try := 1; ; try++ {
+		var seen proof
 		err := s.insist(e, func(conn *link.Conn) error {
 			if doubt {
-				if mine, err := s.stands(conn, c); err != nil || !mine {
+				if mine, err := s.stands(conn, &seen, c); err != nil || !mine {
 					return err
 				}
 			}
+			seen = proof{}
 			err := conn.Delete(s.Path(path), -1)
 			doubt = alone // from now on what is there may be another's
 			return err
@@ -117,11 +119,11 @@ func (s *Session) removed(c *contender, path string) {
 }
 
 // stands looks whether what is at the path of a contender that is alone there is still that contender. Names come again, Czxids do not.
-func (s *Session) stands(conn *link.Conn, c *contender) (bool, error) {
+func (s *Session) stands(conn *link.Conn, p *proof, c *contender) (bool, error) {
 	s.mu.Lock()
 	path, czxid := c.path, c.czxid
 	s.mu.Unlock()
-	if err := conn.Sync(s.Path(path)); err != nil {
+	if err := p.ask(conn); err != nil {
 		return false, err
 	}
 	stat, exists, err := lookOwn(conn, s.Path(path))

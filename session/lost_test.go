@@ -47,8 +47,8 @@ func TestAWriteWhoseAnswerIsLostIsOfUnknownOutcome(t *testing.T) {
 					err := call()
 					require.ErrorIs(w, err, session.ErrUnknownOutcome, name)
 					ops := w.requests()
-					require.Len(w, ops, 2, "it is sent once, and then there is a sync: %v", ops)
-					require.Contains(w, ops[1], "sync")
+					require.Len(w, ops, 2, "it is sent once, and then a quorum is asked for a sign: %v", ops)
+					require.Contains(w, ops[1], "multi")
 				}
 				_, exists, err := s.Exists(w.ctx, "/b")
 				require.NoError(w, err)

@@ -144,6 +144,28 @@ func (n *losses) verdict(c *link.Conn) error {
 	return n.reason(c)
 }
 
+// caughtUp has the server catch up with a quorum, so that what is read next is not older than this, nor is what any server shows later. A sync is not enough: a leader
+// that was deposed and does not know it answers it alone. What the check finds is of no interest.
+func caughtUp(c *link.Conn) error {
+	err := c.Prove("/")
+	if errors.Is(err, ErrNoNode) || errors.Is(err, ErrNoAuth) {
+		return nil
+	}
+	return err
+}
+
+// proof is caughtUp, once for whatever was lost: it holds on later connections too.
+type proof struct{ given bool }
+
+func (p *proof) ask(c *link.Conn) error {
+	if p.given {
+		return nil
+	}
+	err := caughtUp(c)
+	p.given = err == nil
+	return err
+}
+
 // others sees that another request is answered, where one was lost. The error is never one of the server's.
 func (n *losses) others(c *link.Conn) error {
 	if n.times > 0 {

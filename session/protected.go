@@ -49,6 +49,7 @@ func (n *newborn) bear(ctx context.Context) (path string, at passage, err error)
 	parent, name := znode.Split(s.Path(n.path))
 	guid, lost := znode.NewGUID(), false
 	var gone losses
+	var seen proof
 	for try := 1; ; try++ {
 		waiting := ctx
 		if lost {
@@ -58,7 +59,7 @@ func (n *newborn) bear(ctx context.Context) (path string, at passage, err error)
 			return "", at, unlessLost(lost, s.unlessClosed(err))
 		}
 		if lost {
-			if path, err = n.recognise(at, parent, guid); err == nil && path != "" {
+			if path, err = n.recognise(at, &seen, parent, guid); err == nil && path != "" {
 				return path, at, nil
 			}
 		}
@@ -68,6 +69,7 @@ func (n *newborn) bear(ctx context.Context) (path string, at passage, err error)
 			}
 		}
 		if err == nil {
+			seen = proof{}
 			path, err = n.create(at.epoch.conn, znode.Join(parent, znode.Protect(guid, name)))
 			if lost = errors.Is(gone.noted(err), link.ErrNoReply); lost {
 				s.pauseAfterLoss(gone.times)
@@ -94,9 +96,9 @@ func unlessLost(lost bool, err error) error {
 }
 
 // recognise looks for the znode. An ephemeral one that belongs to another ZooKeeper session is one's own no longer: it is about to end.
-func (n *newborn) recognise(at passage, parent string, guid znode.GUID) (string, error) {
+func (n *newborn) recognise(at passage, p *proof, parent string, guid znode.GUID) (string, error) {
 	c := at.epoch.conn
-	path, err := find(c, parent, znode.Protect(guid, ""))
+	path, err := find(c, p, parent, znode.Protect(guid, ""))
 	if err != nil || path == "" || !n.ephemeral {
 		return path, err
 	}

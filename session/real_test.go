@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -181,13 +182,11 @@ func TestRealFlaps(t *testing.T) {
 	s := w.openOn(servers.Proxied(), session.WithTimeout(20*time.Second))
 	stop := make(chan struct{})
 	flapping := begin(func() int {
-		tick := time.NewTicker(20 * time.Millisecond)
-		defer tick.Stop()
 		for n := 0; ; n++ {
 			select {
 			case <-stop:
 				return n
-			case <-tick.C:
+			case <-time.After(rand.N(60 * time.Millisecond)): // a write takes as long as the server's disk does
 				servers.Proxies()[0].Reset()
 			}
 		}

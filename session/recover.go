@@ -32,7 +32,7 @@ func (t *Seat) Recover(number uint64, done func(standing, leaving []string, err 
 		for _, c := range debris {
 			<-c.settled.C()
 		}
-		if err := s.insist(e, func(c *link.Conn) error { return anew(c.Sync("/")) }); err != nil {
+		if err := s.insist(e, func(c *link.Conn) error { return anew(caughtUp(c)) }); err != nil {
 			done(nil, nil, err)
 			return
 		}
@@ -73,9 +73,10 @@ func (s *Session) exists(t *Seat, e *epoch, path string) (exists bool, err error
 	s.mu.Lock()
 	c := s.ledger.at(t, path)
 	s.mu.Unlock()
+	var seen proof
 	err = s.insist(e, func(l *link.Conn) (err error) {
 		if c != nil && c.form == znode.Alone {
-			exists, err = s.stands(l, c)
+			exists, err = s.stands(l, &seen, c)
 			return anew(err)
 		}
 		exists, err = stands(l, s.Path(path))

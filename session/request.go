@@ -89,9 +89,9 @@ func (n *losses) givenUp(c *link.Conn, err error) error {
 	}
 }
 
-// writeOut sends what may have an effect, once. When its answer is lost it returns [ErrUnknownOutcome], after a sync on the next connection, so that a
-// read then tells the truth.
-func writeOut[T any](ctx context.Context, s *Session, path string, call func(c *link.Conn) (T, error)) (T, error) {
+// writeOut sends what may have an effect, once. When its answer is lost it returns [ErrUnknownOutcome], when a read tells
+// the truth.
+func writeOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T, error)) (T, error) {
 	var none T
 	var at passage
 	for {
@@ -104,7 +104,7 @@ func writeOut[T any](ctx context.Context, s *Session, path string, call func(c *
 		case err == errLeft:
 			return none, fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
 		case errors.Is(err, link.ErrNoReply):
-			return none, s.settle(ctx, path)
+			return none, s.settle(ctx)
 		case err == nil || definite(err):
 			return v, err
 		}
@@ -113,14 +113,14 @@ func writeOut[T any](ctx context.Context, s *Session, path string, call func(c *
 }
 
 // settle waits until the outcome of what was lost can be seen by reading: the lost request is not under way any more, and the server is up to date.
-func (s *Session) settle(ctx context.Context, path string) error {
+func (s *Session) settle(ctx context.Context) error {
 	var at passage
 	for {
 		var err error
 		if at, err = s.pass(ctx, nil, at); err != nil {
 			return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 		}
-		_, err = send(ctx, s, at.epoch.conn, func(c *link.Conn) (struct{}, error) { return struct{}{}, c.Sync(path) })
+		_, err = send(ctx, s, at.epoch.conn, func(c *link.Conn) (struct{}, error) { return struct{}{}, caughtUp(c) })
 		switch {
 		case err == nil || err != errLeft && definite(err):
 			return ErrUnknownOutcome

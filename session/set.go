@@ -56,7 +56,7 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 	if err != nil {
 		return nil, failed("multi", "", err)
 	}
-	results, err := writeOut(ctx, s, asks[0].Path, func(c *link.Conn) ([]Result, error) {
+	results, err := writeOut(ctx, s, func(c *link.Conn) ([]Result, error) {
 		results, err := c.Multi(asks)
 		made, err := s.rootMissing(c, err)
 		if made {
@@ -76,5 +76,5 @@ func writeAt[T any](ctx context.Context, s *Session, path string, size int, call
 	if err := s.fits(size); err != nil {
 		return none, err
 	}
-	return writeOut(ctx, s, s.Path(path), call)
+	return writeOut(ctx, s, call)
 }
