@@ -11,6 +11,8 @@ type watched struct {
 	*follower
 	seen    bool // it was alive while somebody waited for it
 	present bool
+	guid    string // whose presence was seen last; "" while somebody asks
+	czxid   int64  // of the same
 	waiting map[uint64]*tx
 }
 
@@ -39,14 +41,16 @@ func (c *Coordinator) release(site string, t *tx) {
 	}
 }
 
-// onSite: a site that was alive and is not has died. One that was not there from the start may yet come.
+// onSite: a site that was alive and is not has died, also if the next of its name is there already. One that was not there from the start may yet come.
 func (c *Coordinator) onSite(site string, w *watched, ev recipe.Seen) {
-	died := w.seen && !ev.Exists
-	w.present, w.seen = ev.Exists, ev.Exists
-	switch {
-	case ev.Exists || ev.Code == recipe.Refused:
+	guid, _ := parsePresence(ev.Data)
+	another := ev.Stat.Czxid != w.czxid && (guid == "" || guid != w.guid) // a site that outlives its session is the same
+	died := w.seen && (!ev.Exists || another)
+	w.present, w.seen, w.guid, w.czxid = ev.Exists, ev.Exists, guid, ev.Stat.Czxid
+	if ev.Code == recipe.Refused {
 		return
-	case died:
+	}
+	if died {
 		for _, n := range c.numbers() {
 			t := w.waiting[n]
 			if t == nil {
@@ -59,7 +63,9 @@ func (c *Coordinator) onSite(site string, w *watched, ev recipe.Seen) {
 			}
 		}
 	}
-	c.expect()
+	if !ev.Exists {
+		c.expect()
+	}
 }
 
 // expect watches for sites to come up.

@@ -1,0 +1,53 @@
+package pact_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+)
+
+// A site dies, and its successor is there before the coordinator has looked: it died all the same. One that outlives its session replaces its own presence.
+func TestAPresenceThatWasReplacedUnseen(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before, after string
+		died          bool
+	}{
+		"by a successor":                 {"old", "new", true},
+		"by one that had asked":          {"\nwho", "new", true},
+		"by one that answered a third":   {"old", "new\nhere", true},
+		"by its own of the next session": {"own", "own", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			record := []byte(`{"guid":"` + guid(1) + `","sites":["x"],"coordinator":"c","state":"undecided"}`)
+			alive := root.Alive("x")
+			a := &answerer{tr: recipetest.NewTrace(t, pact.NewCoordinator(root, "c", 1000))}
+			a.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+			a.tell(pact.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
+			a.transact(recipe.Done)
+			a.seen(root.Coordinator("c"), []byte("c"), recipe.Stat{Owner: 7})
+			a.seen(root.Inbox("x"), nil, recipe.Stat{})
+			a.transact(recipe.Done)
+			a.seen(root.Tx("t"), record, recipe.Stat{})
+			a.seen(root.Vote("t", guid(1), "x"), []byte{}, recipe.Stat{})
+			a.seen(alive, []byte(c.before), recipe.Stat{Czxid: 5, Owner: 8})
+			a.tell(recipe.Fired{Epoch: 1, Path: alive, Change: recipe.Deleted})
+			a.seen(alive, []byte(c.after), recipe.Stat{Czxid: 6, Owner: 9})
+			if !c.died {
+				_, ok := has[recipe.Transact](a.asked)
+				require.False(t, ok)
+				return
+			}
+			a.transact(recipe.Done)
+			decided, ok := has[pact.Decided](a.asked)
+			require.True(t, ok)
+			require.Equal(t, pact.Aborted, decided.Outcome)
+			require.Contains(t, decided.Reason, "died")
+		})
+	}
+}
