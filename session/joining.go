@@ -50,7 +50,7 @@ func (g *joining) run() (string, Stat, error) {
 		}
 		for {
 			g.proof = proof{}
-			path, stat, err = g.create(c, want)
+			path, stat, err = g.create(gone.on(c), want)
 			lost = errors.Is(gone.noted(err), link.ErrNoReply)
 			if !errors.Is(err, ErrNoNode) {
 				return err

@@ -107,7 +107,8 @@ const (
 )
 
 // losses counts the connections that went while one request was on them, each of which had answered another one before. Servers hang up at what they don't know
-// and what is too large for them. Such a request must not take the connection from everybody else for ever.
+// and what is too large for them. Such a request must not take the connection from everybody else for ever. Others that are under way at the time must not be taken
+// for it: so the last try is alone on its connection.
 type losses struct {
 	times int
 	large bool // the size of the request is the likely reason of one
@@ -124,6 +125,14 @@ func (n *losses) noted(err error) error {
 
 // tooMany: it is the request at which servers hang up.
 func (n *losses) tooMany() bool { return n.times >= mostLosses }
+
+// on is the connection for the next try.
+func (n *losses) on(c *link.Conn) *link.Conn {
+	if n.times >= mostLosses-1 {
+		return c.Alone()
+	}
+	return c
+}
 
 // reason is the error of such a request: [ErrHungUp], or [ErrTooLarge] where its size is the likely reason.
 func (n *losses) reason(c *link.Conn) error {
@@ -183,7 +192,7 @@ func bounded(call func(c *link.Conn) error) func(c *link.Conn) error {
 		if err := lost.verdict(c); err != nil {
 			return err
 		}
-		return lost.noted(call(c))
+		return lost.noted(call(lost.on(c)))
 	}
 }
 

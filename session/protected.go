@@ -70,7 +70,7 @@ func (n *newborn) bear(ctx context.Context) (path string, at passage, err error)
 		}
 		if err == nil {
 			seen = proof{}
-			path, err = n.create(at.epoch.conn, znode.Join(parent, znode.Protect(guid, name)))
+			path, err = n.create(gone.on(at.epoch.conn), znode.Join(parent, znode.Protect(guid, name)))
 			if lost = errors.Is(gone.noted(err), link.ErrNoReply); lost {
 				s.pauseAfterLoss(gone.times)
 			}

@@ -51,7 +51,7 @@ func readOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T,
 			if err := gone.others(c); err != nil {
 				return none, err
 			}
-			v, err := call(c)
+			v, err := call(gone.on(c))
 			return v, gone.noted(err)
 		})
 		switch {

@@ -75,7 +75,7 @@ func (a *ask) attempt(watch bool) (answer func(), err error) {
 	if err := a.lost.verdict(c); err != nil {
 		return func() { a.refuse(err) }, err
 	}
-	answer, err = a.read(c, watch)
+	answer, err = a.read(a.lost.on(c), watch)
 	return answer, a.lost.noted(err)
 }
 

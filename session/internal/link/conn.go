@@ -22,6 +22,12 @@ var (
 
 // Conn is one ZooKeeper session: from Open until Ended, Close or Abandon. It is safe for concurrent use.
 type Conn struct {
+	*core
+	alone bool // see Alone
+}
+
+// core is what a Conn is to everybody.
+type core struct {
 	cfg  Config
 	log  *slog.Logger
 	sink func(Event)
@@ -84,11 +90,11 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 		return nil, err
 	}
 	life, stop := context.WithCancel(context.Background()) // the session outlives every caller's context; Close and Abandon end it
-	c := &Conn{
+	c := &Conn{core: &core{
 		cfg: cfg, log: cfg.Logger, sink: sink,
 		opened: notify.NewLatch(), life: life, stop: stop, over: notify.NewLatch(), shut: notify.NewLatch(), gone: notify.NewLatch(),
 		turn: newTurn(), room: smallBuffer, watches: watchTable{},
-	}
+	}}
 	c.session.timeout = cfg.Timeout
 	for _, addr := range cfg.Servers {
 		c.servers = append(c.servers, &server{name: addr})

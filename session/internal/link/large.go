@@ -8,8 +8,8 @@ import (
 )
 
 // large is what is known of the size of requests at which servers hang up, as they do, without a word, at those above their jute.maxbuffer. A request that is
-// larger than all that were answered, and at which a connection was hung up that had answered others, is suspected. After three in a row what is as large is
-// refused without being sent; for a while only, since the network may have been to blame. Under the Conn's mu.
+// larger than all that were answered, and at which a connection was hung up that had answered others, is suspected. After two in a row what is as large is sent
+// alone, lest it only stood by. After three it is refused without being sent; for a while only, since the network may have been to blame. Under the Conn's mu.
 type large struct {
 	answered int       // the largest that was
 	suspect  int       // the smallest that was suspected; 0: none
@@ -31,15 +31,23 @@ func (g *large) took(size int) {
 	}
 }
 
-// suspects notes a request at which the server may have hung up; false if its size is no reason.
-func (g *large) suspects(size int, now time.Time) bool {
+// doubts: a request is to be sent alone.
+func (g *large) doubts(size int) bool {
+	return g.suspect > 0 && size >= g.suspect && g.times >= suspicions-1
+}
+
+// suspects notes a request at which the server may have hung up, and which may have been alone; false if its size is no reason.
+func (g *large) suspects(size int, alone bool, now time.Time) bool {
 	if size <= max(smallEnough, g.answered) {
 		return false
 	}
 	if g.suspect == 0 || size < g.suspect {
 		g.suspect = size
 	}
-	if g.times++; g.times >= suspicions {
+	if alone || g.times < suspicions-1 {
+		g.times++
+	}
+	if g.times >= suspicions {
 		g.until = now.Add(refusal)
 	}
 	return true
@@ -60,12 +68,12 @@ func (l *line) blame(cause error) {
 	if !l.useful || c.closing || c.cause != nil || errors.Is(cause, errSilent) || errors.Is(cause, os.ErrDeadlineExceeded) {
 		return
 	}
-	largest := 0
+	largest, alone := 0, false
 	for _, r := range l.pending {
-		largest = max(largest, r.size)
+		largest, alone = max(largest, r.size), alone || r.alone
 	}
 	l.cutOff = true
-	if c.large.suspects(largest, time.Now()) {
+	if c.large.suspects(largest, alone, time.Now()) {
 		l.blamed = largest
 	}
 }
@@ -83,14 +91,15 @@ func (r *request) unanswered() error {
 	}
 }
 
-// fits is nil for a request that is small enough to be sent.
-func (c *Conn) fits(size int) error {
-	if size > c.cfg.MaxPacket {
+// fits is nil for a request that is small enough to be sent: alone, if its size is suspected.
+func (c *Conn) fits(r *request) error {
+	if r.size > c.cfg.MaxPacket {
 		return ErrTooLarge
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.large.refuses(size, time.Now())
+	r.alone = c.alone || c.large.doubts(r.size)
+	return c.large.refuses(r.size, time.Now())
 }
 
 // Blamed is why requests are refused that are as large as some at which servers hung up; nil if none are.

@@ -38,7 +38,8 @@ type line struct {
 	welcome jute.ConnectResponse // the answer to the request for the session
 	gone    *notify.Latch        // it is lost
 
-	writing turn // one frame at a time
+	crowd   crowd // of requests
+	writing turn  // one frame at a time
 
 	// Of the library's loop during the handshake, and of its receiving goroutine from then on.
 	in      *bufio.Reader

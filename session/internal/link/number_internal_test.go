@@ -10,7 +10,7 @@ import (
 // Numbers begin anew behind the last one, and none is given twice at a time.
 func TestNumbersOfTheLinesOwn(t *testing.T) {
 	t.Parallel()
-	c := &Conn{}
+	c := &Conn{core: &core{}}
 	l := &line{conn: c, pending: map[int32]*request{}, xid: math.MaxInt32 - 1}
 	c.line = l
 	last, first, second := &request{}, &request{}, &request{}

@@ -16,7 +16,8 @@ type request struct {
 	size  int // of its frame's body
 	path  string
 	watch bool
-	grow  int // not a request of anybody: it goes ahead of one for which the library's send buffer has to have this size
+	alone bool // no other is on the way
+	grow  int  // not a request of anybody: it goes ahead of one for which the library's send buffer has to have this size
 
 	line   *line     // to which it was handed; under mu
 	sent   bool      // its frame was written, or begun to be; under mu
@@ -32,13 +33,17 @@ type request struct {
 
 // ask carries out one request: call asks the library for it, when it is its turn.
 func (c *Conn) ask(r *request, call func() error) error {
-	if err := c.fits(r.size); err != nil {
+	if err := c.fits(r); err != nil {
 		return err
 	}
 	l, err := c.up()
 	if err != nil {
 		return err
 	}
+	if !l.crowd.enter(r.alone, l.gone, c.shut) {
+		return c.refusal()
+	}
+	defer l.crowd.leave()
 	select {
 	case c.turn <- struct{}{}:
 	case <-l.gone.C():

@@ -16,7 +16,7 @@ func TestAPanicOfTheWatchForSilenceCostsTheConnection(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()
 	defer far.Close()
-	c := &Conn{log: slog.New(slog.DiscardHandler), sink: func(Event) {}}
+	c := &Conn{core: &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}}}
 	c.session.timeout = time.Second
 	l := &line{conn: c, raw: near, at: &target{server: "a", address: "a"}, gone: notify.NewLatch()}
 	l.order = queue{{xid: 1, sent: time.Now()}} // and no timer, which it can't do without
