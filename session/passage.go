@@ -104,6 +104,7 @@ func (s *Session) pauseAfterLoss(lost int) {
 const (
 	mostLossPauses = 8 // pauses grow up to 1.28 s
 	mostLosses     = 3 // after so many it is the request
+	usualLosses    = 8 // if requests like it were answered before, so that it may be the network
 )
 
 // losses counts the connections that went while one request was on them, each of which had answered another one before. Servers hang up at what they don't know
@@ -111,6 +112,7 @@ const (
 // for it: so the last try is alone on its connection.
 type losses struct {
 	times int
+	odd   bool // no request of its kind and size had been answered, at one of them
 	large bool // the size of the request is the likely reason of one
 }
 
@@ -118,17 +120,25 @@ type losses struct {
 func (n *losses) noted(err error) error {
 	if errors.Is(err, link.ErrCutOff) {
 		n.times++
+		n.odd = n.odd || !errors.Is(err, link.ErrCutOffUsual)
 		n.large = n.large || errors.Is(err, link.ErrCutOffLarge)
 	}
 	return err
 }
 
 // tooMany: it is the request at which servers hang up.
-func (n *losses) tooMany() bool { return n.times >= mostLosses }
+func (n *losses) tooMany() bool { return n.times >= n.most() }
+
+func (n *losses) most() int {
+	if n.times == 0 || n.odd {
+		return mostLosses
+	}
+	return usualLosses
+}
 
 // on is the connection for the next try.
 func (n *losses) on(c *link.Conn) *link.Conn {
-	if n.times >= mostLosses-1 {
+	if n.times >= mostLosses-1 { // also before the last
 		return c.Alone()
 	}
 	return c

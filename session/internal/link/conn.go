@@ -72,6 +72,7 @@ type core struct {
 	watches    watchTable
 	births     births
 	containers support // of createContainer, which ZooKeeper has since 3.5.3
+	usual      usual
 	large      large
 	removals   support // of removeWatches
 }
@@ -93,7 +94,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	c := &Conn{core: &core{
 		cfg: cfg, log: cfg.Logger, sink: sink,
 		opened: notify.NewLatch(), life: life, stop: stop, over: notify.NewLatch(), shut: notify.NewLatch(), gone: notify.NewLatch(),
-		turn: newTurn(), room: smallBuffer, watches: watchTable{},
+		turn: newTurn(), room: smallBuffer, watches: watchTable{}, usual: newUsual(),
 	}}
 	c.session.timeout = cfg.Timeout
 	for _, addr := range cfg.Servers {

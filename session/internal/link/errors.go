@@ -17,6 +17,8 @@ var (
 	ErrCutOff = errors.New("the server hung up")
 	// ErrCutOffLarge comes with ErrCutOff if the request was larger than all that the server has answered.
 	ErrCutOffLarge = errors.New("the request was the largest so far")
+	// ErrCutOffUsual comes with ErrCutOff if the session has had requests of this kind and size answered, so that the network is the likelier reason.
+	ErrCutOffUsual = errors.New("the request was a usual one")
 	// ErrEnded: the session is over or being closed. Nothing was sent, and nothing will be.
 	ErrEnded = errors.New("the ZooKeeper session is over")
 )
@@ -24,6 +26,7 @@ var (
 var (
 	errCutOff      = fmt.Errorf("%w: %w", ErrNoReply, ErrCutOff)
 	errCutOffLarge = fmt.Errorf("%w: %w", errCutOff, ErrCutOffLarge)
+	errCutOffUsual = fmt.Errorf("%w: %w", errCutOff, ErrCutOffUsual)
 )
 
 // Why a session ended.

@@ -156,6 +156,7 @@ func (l *line) settle(r *request) (err error) {
 		}
 		l.useful, c.complained, c.trouble = true, false, nil
 		c.large.took(r.size)
+		c.usual.took(r)
 		c.lastZxid = max(c.lastZxid, r.zxid)
 		if r.watch {
 			c.watches.arm(r)

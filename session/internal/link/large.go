@@ -62,10 +62,12 @@ func (g *large) refuses(size int, now time.Time) error {
 		"compare its jute.maxbuffer with WithMaxPacket", ErrTooLarge, size, g.times, g.suspect)
 }
 
-// blame looks, when a line is lost, for a request that may be why. A server that fell silent did not hang up at anything. Under mu.
+// blame looks, when a line is lost, for a request that may be why. A server that fell silent, or that lost an answer, did not
+// hang up at anything. Under mu.
 func (l *line) blame(cause error) {
 	c := l.conn
-	if !l.useful || c.closing || c.cause != nil || errors.Is(cause, errSilent) || errors.Is(cause, os.ErrDeadlineExceeded) {
+	own := errors.Is(cause, errSilent) || errors.Is(cause, errOvertaken) || errors.Is(cause, os.ErrDeadlineExceeded)
+	if !l.useful || c.closing || c.cause != nil || own {
 		return
 	}
 	largest, alone := 0, false
@@ -86,6 +88,8 @@ func (r *request) unanswered() error {
 		return ErrNoReply
 	case l.blamed > 0:
 		return errCutOffLarge
+	case l.conn.usual.is(r, l.conn.large.answered):
+		return errCutOffUsual
 	default:
 		return errCutOff
 	}
