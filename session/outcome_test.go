@@ -18,6 +18,7 @@ import (
 // The answer to a write is lost, and the server to come back to is a leader that was deposed and wakes. It answers a sync by itself and shows what was before
 // the write. Who reads behind ErrUnknownOutcome must not be told that by it.
 func TestAReadBehindAnUnknownOutcomeIsNotOfThePast(t *testing.T) {
+	t.Parallel()
 	for name, write := range map[string]func(s *session.Session) error{
 		"create": func(s *session.Session) error {
 			_, err := s.Create(context.Background(), "/new", nil)
