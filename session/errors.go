@@ -27,7 +27,8 @@ var (
 	ErrTooLarge = link.ErrTooLarge
 
 	// ErrHungUp: three times the connection went while the request was on it, the last time alone, and each time others were answered on it before: the server
-	// does not know it, or refuses it without a word. Eight times, if one of its kind and size was answered before: then it may be the network. It was not carried out, as far as a look at its outcome tells.
+	// does not know it, or refuses it without a word. Eight times, if all servers know its kind and its size was answered before: then it may be the network. It
+	// was not carried out, as far as a look at its outcome tells.
 	ErrHungUp = errors.New("the server hangs up at this request")
 
 	// ErrLocalSession: the server gave a local session, which can have no ephemeral znodes, and does not upgrade it: a matter of the servers' configuration

@@ -104,7 +104,7 @@ func (s *Session) pauseAfterLoss(lost int) {
 const (
 	mostLossPauses = 8 // pauses grow up to 1.28 s
 	mostLosses     = 3 // after so many it is the request
-	usualLosses    = 8 // if requests like it were answered before, so that it may be the network
+	usualLosses    = 8 // if servers know its like, so that it may be the network
 )
 
 // losses counts the connections that went while one request was on them, each of which had answered another one before. Servers hang up at what they don't know
@@ -112,7 +112,7 @@ const (
 // for it: so the last try is alone on its connection.
 type losses struct {
 	times int
-	odd   bool // no request of its kind and size had been answered, at one of them
+	odd   bool // it is of a kind or size that servers may not know, at one of them
 	large bool // the size of the request is the likely reason of one
 }
 

@@ -17,7 +17,7 @@ var (
 	ErrCutOff = errors.New("the server hung up")
 	// ErrCutOffLarge comes with ErrCutOff if the request was larger than all that the server has answered.
 	ErrCutOffLarge = errors.New("the request was the largest so far")
-	// ErrCutOffUsual comes with ErrCutOff if the session has had requests of this kind and size answered, so that the network is the likelier reason.
+	// ErrCutOffUsual comes with ErrCutOff if servers are known to answer requests of this kind and size, so that the network is the likelier reason.
 	ErrCutOffUsual = errors.New("the request was a usual one")
 	// ErrEnded: the session is over or being closed. Nothing was sent, and nothing will be.
 	ErrEnded = errors.New("the ZooKeeper session is over")

@@ -2,11 +2,23 @@ package link
 
 import "github.com/troupe-go/troupe/internal/jute"
 
-// usual is of which kinds requests were answered. Servers hang up at what they don't know and at what is too large, and what they have answered before is neither.
-// Under the Conn's mu.
+// usual is which kinds of requests servers are known to answer: those that were answered, and those that every ZooKeeper since 3.4 knows. They hang up at what they
+// don't know and at what is too large. Under the Conn's mu.
 type usual struct{ alone, parts map[jute.Op]bool }
 
-func newUsual() usual { return usual{map[jute.Op]bool{}, map[jute.Op]bool{}} }
+func newUsual() usual {
+	u := usual{map[jute.Op]bool{}, map[jute.Op]bool{}}
+	for _, op := range []jute.Op{
+		jute.OpCreate, jute.OpDelete, jute.OpExists, jute.OpGetData, jute.OpSetData, jute.OpGetACL, jute.OpSetACL, jute.OpGetChildren, jute.OpGetChildren2,
+		jute.OpSync, jute.OpMulti,
+	} {
+		u.alone[op] = true
+	}
+	for _, op := range []jute.Op{jute.OpCreate, jute.OpDelete, jute.OpSetData, jute.OpCheck} {
+		u.parts[op] = true
+	}
+	return u
+}
 
 // took notes a request that was answered.
 func (u usual) took(r *request) {
@@ -20,7 +32,7 @@ func (u usual) took(r *request) {
 	}
 }
 
-// is tells whether one of the same kind was answered; size is that of the largest that was.
+// is tells whether a request is of a kind that is answered; size is that of the largest that was.
 func (u usual) is(r *request, size int) bool {
 	if r.size > max(smallEnough, size) || !u.alone[r.op] {
 		return false
