@@ -34,7 +34,7 @@ func TestAClaimDuringARecoveryIsToldOnce(t *testing.T) {
 		before, err := i.Claim(t.Context(), false, host.Asked{})
 		require.NoError(t, err)
 		remove := server.Intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.Op == zktest.OpSync { // with which a recovery begins
+			if r.Op == zktest.OpMulti { // with which a recovery begins
 				return zktest.Delay(time.Second)
 			}
 			return zktest.Pass
