@@ -57,7 +57,7 @@ func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
 		usual bool
 		ask   func(w *world, s *session.Session, t *seat) error
 	}{
-		"joining": {zktest.OpCreate2, false, func(w *world, s *session.Session, t *seat) error {
+		"joining": {zktest.OpCreate2, true, func(w *world, s *session.Session, t *seat) error {
 			return t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err
 		}},
 		"ensuring": {zktest.OpCreate, true, func(w *world, s *session.Session, t *seat) error {

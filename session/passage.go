@@ -112,7 +112,7 @@ const (
 // for it: so the last try is alone on its connection.
 type losses struct {
 	times int
-	odd   bool // it is of a kind or size that servers may not know, at one of them
+	odd   int  // of these, how many times it was of a kind or size that servers may not know
 	large bool // the size of the request is the likely reason of one
 }
 
@@ -120,25 +120,20 @@ type losses struct {
 func (n *losses) noted(err error) error {
 	if errors.Is(err, link.ErrCutOff) {
 		n.times++
-		n.odd = n.odd || !errors.Is(err, link.ErrCutOffUsual)
+		if !errors.Is(err, link.ErrCutOffUsual) {
+			n.odd++
+		}
 		n.large = n.large || errors.Is(err, link.ErrCutOffLarge)
 	}
 	return err
 }
 
 // tooMany: it is the request at which servers hang up.
-func (n *losses) tooMany() bool { return n.times >= n.most() }
-
-func (n *losses) most() int {
-	if n.times == 0 || n.odd {
-		return mostLosses
-	}
-	return usualLosses
-}
+func (n *losses) tooMany() bool { return n.odd >= mostLosses || n.times >= usualLosses }
 
 // on is the connection for the next try.
 func (n *losses) on(c *link.Conn) *link.Conn {
-	if n.times >= mostLosses-1 { // also before the last
+	if n.odd >= mostLosses-1 || n.times >= usualLosses-1 {
 		return c.Alone()
 	}
 	return c

@@ -50,6 +50,7 @@ func (n *newborn) bear(ctx context.Context) (path string, at passage, err error)
 	guid, lost := znode.NewGUID(), false
 	var gone losses
 	var seen proof
+	var proven *epoch
 	for try := 1; ; try++ {
 		waiting := ctx
 		if lost {
@@ -57,6 +58,9 @@ func (n *newborn) bear(ctx context.Context) (path string, at passage, err error)
 		}
 		if at, err = s.pass(waiting, nil, at); err != nil {
 			return "", at, unlessLost(lost, s.unlessClosed(err))
+		}
+		if at.epoch != proven { // it held on the connections of that one
+			seen, proven = proof{}, at.epoch
 		}
 		if lost {
 			if path, err = n.recognise(at, &seen, parent, guid); err == nil && path != "" {

@@ -115,17 +115,21 @@ func writeOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T
 // settle waits until the outcome of what was lost can be seen by reading: the lost request is not under way any more, and the server is up to date.
 func (s *Session) settle(ctx context.Context) error {
 	var at passage
-	for {
+	for try := 1; ; try++ {
 		var err error
 		if at, err = s.pass(ctx, nil, at); err != nil {
 			return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 		}
 		_, err = send(ctx, s, at.epoch.conn, func(c *link.Conn) (struct{}, error) { return struct{}{}, caughtUp(c) })
 		switch {
-		case err == nil || err != errLeft && definite(err):
+		case err == nil:
 			return ErrUnknownOutcome
 		case err == errLeft:
 			return fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
+		case definite(err): // it says nothing of what was lost
+			s.pause(ctx, backoff(try))
+			at = passage{}
+			continue
 		}
 		at = at.lost(err)
 	}

@@ -71,8 +71,18 @@ func (w *crowd) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.inside--
-	w.alone = false
+	if w.alone { // whoever is not suspected does not wait for a second one that is
+		w.alone = false
+		slices.SortStableFunc(w.waiting, func(a, b *entrant) int { return order(a.alone) - order(b.alone) })
+	}
 	w.next()
+}
+
+func order(alone bool) int {
+	if alone {
+		return 1
+	}
+	return 0
 }
 
 // next lets in who may come. Under mu, as what follows.

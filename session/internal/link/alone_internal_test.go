@@ -69,3 +69,22 @@ func TestASuspectThatGivesUpHoldsNobodyUp(t *testing.T) {
 	require.False(t, w.giveUp(other))
 	require.Equal(t, 2, w.inside)
 }
+
+// Of several suspects each waits until those are in that are none: nobody waits for more than one of them.
+func TestSuspectsTakeTurnsWithTheOthers(t *testing.T) {
+	t.Parallel()
+	var w crowd
+	require.Nil(t, w.ask(false))
+	first, second := w.ask(true), w.ask(true)
+	x, y := w.ask(false), w.ask(false)
+	w.leave()
+	require.True(t, first.in.Closed())
+	require.False(t, x.in.Closed())
+	w.leave()
+	require.True(t, x.in.Closed())
+	require.True(t, y.in.Closed())
+	require.False(t, second.in.Closed())
+	w.leave()
+	w.leave()
+	require.True(t, second.in.Closed())
+}

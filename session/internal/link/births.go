@@ -34,10 +34,10 @@ func (s *support) learn(err error) {
 	switch {
 	case errors.Is(err, ErrUnsupported):
 		s.lacking = true
-	case errors.Is(err, ErrNoReply):
+	case errors.Is(err, ErrCutOff):
 		s.lost++
 		s.lacking = s.lacking || !s.known && s.lost >= doubtful
-	default:
+	case !errors.Is(err, ErrNoReply):
 		s.known = true
 	}
 }

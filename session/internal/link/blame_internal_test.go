@@ -5,27 +5,40 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Only a server that hangs up gives a reason to look for a request at which it did. A line that is given up here gives none.
-func TestWhatIsGivenUpHereIsNobodysFault(t *testing.T) {
+// Only a server that hangs up gives a reason to look for a request at which it did. One that lost an answer gives one for the request of that answer.
+func TestWhoIsToBlameForALostLine(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		cause error
-		blame bool
-	}{{io.EOF, true}, {errSilent, false}, {errOvertaken, false}} {
-		conn := &Conn{core: &core{usual: newUsual()}}
-		r := &request{size: 10}
-		l := &line{conn: conn, useful: true, pending: map[int32]*request{1: r}}
-		r.line = l
-		l.blame(c.cause)
-		err := r.unanswered()
-		require.ErrorIs(t, err, ErrNoReply)
-		require.Equal(t, c.blame, l.cutOff, "%v", c.cause)
-		if c.blame {
-			require.ErrorIs(t, err, ErrCutOff)
-		} else {
-			require.NotErrorIs(t, err, ErrCutOff)
-		}
+	const small, big = 100, 5000
+	for name, c := range map[string]struct {
+		cause        error
+		first        int // sizes
+		one, another error
+	}{
+		"hung up":          {io.EOF, small, ErrCutOffUsual, ErrCutOffUsual},
+		"hung up at a big": {io.EOF, big, ErrCutOffLarge, nil},
+		"silent":           {errSilent, big, nil, nil},
+		"overtaken":        {&overtaken{1, "2"}, big, ErrCutOff, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := &Conn{core: &core{usual: newUsual()}}
+			one := &request{op: jute.OpSetData, size: c.first}
+			another := &request{op: jute.OpGetData, size: small}
+			l := &line{conn: conn, useful: true, pending: map[int32]*request{1: one, 2: another}}
+			l.blame(c.cause)
+			for r, want := range map[*request]error{one: c.one, another: c.another} {
+				err := r.unanswered()
+				require.ErrorIs(t, err, ErrNoReply)
+				if want == nil {
+					require.NotErrorIs(t, err, ErrCutOff)
+				} else {
+					require.ErrorIs(t, err, want)
+				}
+			}
+		})
 	}
 }

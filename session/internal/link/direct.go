@@ -19,12 +19,12 @@ const ownXids int32 = 1 << 30
 // converse makes requests without the library, one right behind the other, and returns when the last is answered, or none will be any more: what became of
 // each, its outcome tells. With an error, none of them was sent.
 func (c *Conn) converse(rs ...*request) error {
-	alone := false
+	alone, sign := false, false
 	for _, r := range rs {
 		if err := c.fits(r); err != nil {
 			return err
 		}
-		alone = alone || r.alone
+		alone, sign = alone || r.alone, sign || r.sign
 		if !r.valid() {
 			return ErrInvalidPath
 		}
@@ -34,10 +34,12 @@ func (c *Conn) converse(rs ...*request) error {
 	if err != nil {
 		return err
 	}
-	if !l.crowd.enter(alone, l.gone, c.shut) {
-		return c.refusal()
+	if alone || !sign {
+		if !l.crowd.enter(alone, l.gone, c.shut) {
+			return c.refusal()
+		}
+		defer l.crowd.leave()
 	}
-	defer l.crowd.leave()
 	if err := l.put(rs); err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func TestAServerWithoutCreate2(t *testing.T) {
 	}
 }
 
-// Others hang up without a word. Twice, and they are taken at it; unless a create2 was answered before, for then it is the network.
+// Others hang up without a word, and answer what they know. Twice, and they are taken at it; unless a create2 was answered before, for then it is the network.
 func TestAServerThatHangsUpAtACreate2(t *testing.T) {
 	t.Parallel()
 	for name, known := range map[string]bool{"never heard of it": false, "had it before": true} {
@@ -140,6 +140,7 @@ func TestAServerThatHangsUpAtACreate2(t *testing.T) {
 					return jute.Reply{}, false, q.Op == jute.OpCreate2
 				})
 				for range 2 {
+					require.NoError(b, b.Sync("/"), "it answers others")
 					_, err := b.Enter(place)
 					require.ErrorIs(b, err, link.ErrNoReply)
 					time.Sleep(time.Second)

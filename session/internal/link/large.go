@@ -62,37 +62,50 @@ func (g *large) refuses(size int, now time.Time) error {
 		"compare its jute.maxbuffer with WithMaxPacket", ErrTooLarge, size, g.times, g.suspect)
 }
 
-// blame looks, when a line is lost, for a request that may be why. A server that fell silent, or that lost an answer, did not
-// hang up at anything. Under mu.
+// blame looks, when a line is lost, for requests that may be why. A server that fell silent did not hang up at anything; one that lost an answer did so to the
+// request of that answer alone. Under mu.
 func (l *line) blame(cause error) {
 	c := l.conn
-	own := errors.Is(cause, errSilent) || errors.Is(cause, errOvertaken) || errors.Is(cause, os.ErrDeadlineExceeded)
-	if !l.useful || c.closing || c.cause != nil || own {
+	if !l.useful || c.closing || c.cause != nil || errors.Is(cause, errSilent) || errors.Is(cause, os.ErrDeadlineExceeded) {
 		return
 	}
-	largest, alone := 0, false
-	for _, r := range l.pending {
-		largest, alone = max(largest, r.size), alone || r.alone
+	if over, ok := errors.AsType[*overtaken](cause); ok {
+		if r := l.pending[over.xid]; r != nil {
+			r.fate = c.cutOff(r)
+		}
+		return
 	}
-	l.cutOff = true
-	if c.large.suspects(largest, alone, time.Now()) {
-		l.blamed = largest
+	var largest *request
+	for _, r := range l.pending {
+		if largest == nil || r.size > largest.size || r.size == largest.size && r.alone {
+			largest = r
+		}
+	}
+	large := largest != nil && c.large.suspects(largest.size, largest.alone, time.Now())
+	for _, r := range l.pending {
+		switch {
+		case !large:
+			r.fate = c.cutOff(r)
+		case r.size == largest.size:
+			r.fate = errCutOffLarge // the others only stood by
+		}
 	}
 }
 
-// unanswered is the error of a request that was sent and got no answer. Where the size of another one is the likely reason, this one only stood by. With the
-// Conn's mu, or when the line is gone, which changes nothing any more.
-func (r *request) unanswered() error {
-	switch l := r.line; {
-	case !l.cutOff || r.size < l.blamed:
-		return ErrNoReply
-	case l.blamed > 0:
-		return errCutOffLarge
-	case l.conn.usual.is(r, l.conn.large.answered):
+// cutOff is the error of a request at which the server may have hung up. Under mu.
+func (c *Conn) cutOff(r *request) error {
+	if c.usual.is(r, c.large.answered) {
 		return errCutOffUsual
-	default:
-		return errCutOff
 	}
+	return errCutOff
+}
+
+// unanswered is the error of a request that was sent and got no answer. With the Conn's mu, or when the line is gone, which changes nothing any more.
+func (r *request) unanswered() error {
+	if r.fate == nil {
+		return ErrNoReply
+	}
+	return r.fate
 }
 
 // fits is nil for a request that is small enough to be sent: alone, if its size is suspected.

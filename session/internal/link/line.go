@@ -57,8 +57,6 @@ type line struct {
 	dead    error              // why it is lost; under conn.mu
 	since   time.Time          // when it came up; under conn.mu
 	useful  bool               // a request was answered; under conn.mu
-	cutOff  bool               // the server hung up, and was of use; under conn.mu
-	blamed  int                // the size of the request that is the likely reason of that, 0 if none is; under conn.mu
 	pending map[int32]*request // under conn.mu
 	xid     int32              // the last of the line's own; under conn.mu
 	order   queue              // under conn.mu

@@ -10,6 +10,16 @@ import (
 
 var errOvertaken = errors.New("an answer was overtaken: it is lost")
 
+// overtaken is errOvertaken with the number of the request whose answer was.
+type overtaken struct {
+	xid int32
+	by  string
+}
+
+func (o *overtaken) Error() string { return fmt.Sprintf("%v: xid %d by %s", errOvertaken, o.xid, o.by) }
+
+func (o *overtaken) Unwrap() error { return errOvertaken }
+
 // overtakings is by how many pings' answers a request may be overtaken. ZooKeeper answers in the order of asking, pings too; others may answer those at
 // once.
 const overtakings = 2
@@ -36,7 +46,7 @@ func (q *queue) answered(xid int32) error {
 		case next.xid == xid:
 			return nil
 		case next.xid != jute.XidPing:
-			return fmt.Errorf("%w: xid %d by %d", errOvertaken, next.xid, xid)
+			return &overtaken{next.xid, fmt.Sprint(xid)}
 		}
 	}
 	return nil // an answer to nothing is found out elsewhere
@@ -55,7 +65,7 @@ func (q *queue) ponged() (sent time.Time, err error) {
 		}
 		first := &(*q)[0]
 		if first.overtaken++; first.overtaken >= overtakings {
-			return sent, fmt.Errorf("%w: xid %d by pings", errOvertaken, first.xid)
+			return sent, &overtaken{first.xid, "pings"}
 		}
 		return sent, nil
 	}

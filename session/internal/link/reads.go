@@ -69,7 +69,7 @@ func (c *Conn) GetACL(path string) ([]ACL, Stat, error) {
 
 // Sync waits until the server has seen all that the leader had when it was asked; what is read after it is at least as new.
 func (c *Conn) Sync(path string) error {
-	r := &request{op: jute.OpSync, path: path, size: sizeHeader + sizeText(path)}
+	r := &request{op: jute.OpSync, path: path, size: sizeHeader + sizeText(path), sign: true}
 	return c.ask(r, func() error {
 		_, err := c.zk.Sync(path)
 		return err

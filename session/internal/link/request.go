@@ -17,11 +17,13 @@ type request struct {
 	path  string
 	watch bool
 	alone bool // no other is on the way
+	sign  bool // of life, on which trust rests: it waits for nobody
 	grow  int  // not a request of anybody: it goes ahead of one for which the library's send buffer has to have this size
 
 	line   *line     // to which it was handed; under mu
 	sent   bool      // its frame was written, or begun to be; under mu
 	sentAt time.Time // under mu
+	fate   error     // what it is told if its line is lost, nil for no more than that; under mu
 	zxid   int64     // of the answer; of the line's receiving goroutine
 	code   jute.Code // likewise
 
@@ -40,10 +42,12 @@ func (c *Conn) ask(r *request, call func() error) error {
 	if err != nil {
 		return err
 	}
-	if !l.crowd.enter(r.alone, l.gone, c.shut) {
-		return c.refusal()
+	if r.alone || !r.sign {
+		if !l.crowd.enter(r.alone, l.gone, c.shut) {
+			return c.refusal()
+		}
+		defer l.crowd.leave()
 	}
-	defer l.crowd.leave()
 	select {
 	case c.turn <- struct{}{}:
 	case <-l.gone.C():

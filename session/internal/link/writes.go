@@ -159,7 +159,7 @@ func fromACL(acl []zk.ACL) []ACL {
 // sync. What the check finds is of no interest: one that fails takes a quorum too.
 func (c *Conn) Prove(path string) error {
 	r := &request{
-		op: jute.OpMulti, size: Size(Op{Kind: OpCheck, Path: path}),
+		op: jute.OpMulti, size: Size(Op{Kind: OpCheck, Path: path}), sign: true,
 		ask: jute.Request{Ops: []jute.Request{{Op: jute.OpCheck, Path: path, Version: -1}}},
 	}
 	return c.direct(r)
