@@ -82,7 +82,7 @@ func open(name string) (*file, error) {
 	}
 	named := header[:len(magic)+saltSize]
 	switch {
-	case string(header) == string(make([]byte, fileHeader)): // the system has made room for it, no more
+	case r.size == int64(fileHeader) && string(header) == string(make([]byte, fileHeader)): // the system has made room for it, no more
 	case string(header[:len(magic)]) != magic || binary.BigEndian.Uint32(header[len(named):]) != sum(nil, 0, named):
 		return nil, errors.Join(&DamageError{File: name}, f.Close())
 	default:

@@ -197,6 +197,9 @@ func (s *Store) cut(generation uint64) error {
 	}
 	defer f.f.Close() //nolint:errcheck // it was only read
 	end, err := f.frames(func([]byte) error { return nil })
+	if err == nil {
+		return s.settle(name, end) // the process that wrote it may have ended before its fsync
+	}
 	if !errors.Is(err, errBadFrame) {
 		return err
 	}
@@ -208,9 +211,14 @@ func (s *Store) cut(generation uint64) error {
 		s.generation--
 		return errors.Join(os.Remove(name), syncFolder(s.dir))
 	}
+	return s.settle(name, end)
+}
+
+// settle brings a log of a size to the disk.
+func (s *Store) settle(name string, size int64) error {
 	w, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.Truncate(end), s.sync(w), w.Close())
+	return errors.Join(w.Truncate(size), s.sync(w), w.Close())
 }

@@ -132,6 +132,25 @@ func (s *Store) take() (batch []byte, upTo uint64, ok bool) {
 
 // put writes one frame, and begins another log when this one is full.
 func (s *Store) put(content []byte) error {
+	if err := s.putFrame(content); err != nil {
+		// Nobody is told that it is there, so the next process had better not find it, in a cache that
+		// the disk does not have. If this fails too, that process brings to the disk what it finds.
+		_ = s.file.Truncate(s.size)
+		_ = s.sync(s.file)
+		return err
+	}
+	if s.compact == nil || s.size < max(s.rotate, s.snapshots.Load()) {
+		return nil
+	}
+	select {
+	case <-s.compacting:
+	default: // the last one is still under way
+		return nil
+	}
+	return s.turn()
+}
+
+func (s *Store) putFrame(content []byte) error {
 	head := appendHead(make([]byte, 0, frameHead), s.salt, s.size, content)
 	if _, err := s.file.Write(head); err != nil {
 		return err
@@ -143,15 +162,7 @@ func (s *Store) put(content []byte) error {
 		return err
 	}
 	s.size += frameHead + int64(len(content))
-	if s.compact == nil || s.size < max(s.rotate, s.snapshots.Load()) {
-		return nil
-	}
-	select {
-	case <-s.compacting:
-	default: // the last one is still under way
-		return nil
-	}
-	return s.turn()
+	return nil
 }
 
 // turn begins another log and has a snapshot take the place of those before it.
