@@ -146,39 +146,49 @@ func (c *Coordinator) perform(e recipe.Effect) {
 	case pact.Sent:
 		c.sent(e)
 	case pact.Begun:
-		c.tx(e.N).begun()
+		c.with(e.N, (*Tx).begun)
 	case pact.Adopted:
-		c.tx(e.N).taken(e)
+		c.with(e.N, func(t *Tx) { t.taken(e) })
 	case pact.Refused:
-		t := c.tx(e.N)
-		c.drop(e.N)
 		if errors.Is(e.Err, pact.ErrWithdrew) { // by Close, if anybody still waits
 			e.Err = session.ErrClosed
 		}
-		t.refuse(e.Err)
+		c.finally(e.N, func(t *Tx) { t.refuse(e.Err) })
 	case pact.Voted:
-		c.tx(e.N).votes.Send(Vote(e.Vote))
+		c.with(e.N, func(t *Tx) { t.votes.Send(Vote(e.Vote)) })
 	case pact.Decided:
-		c.tx(e.N).decide(e)
+		c.with(e.N, func(t *Tx) { t.decide(e) })
 	case pact.Failed:
-		t := c.tx(e.N)
-		c.drop(e.N)
-		t.finish(failed("transaction", t.path(), e.Err))
+		c.finally(e.N, func(t *Tx) { t.finish(failed("transaction", t.path(), e.Err)) })
 	case pact.Over:
-		t := c.tx(e.N)
-		c.drop(e.N)
-		t.decidedAlone()
+		c.finally(e.N, (*Tx).decidedAlone)
 	case pact.Settled:
-		t := c.tx(e.N)
-		c.drop(e.N)
-		t.settled(e.Err)
+		c.finally(e.N, func(t *Tx) { t.settled(e.Err) })
+	}
+}
+
+// with does something with a transaction, unless it is off the record: a machine that was made anew may be told once more of one that is over, and answer.
+func (c *Coordinator) with(n uint64, f func(t *Tx)) {
+	if t := c.tx(n); t != nil {
+		f(t)
+	}
+}
+
+// finally takes a transaction off the record first.
+func (c *Coordinator) finally(n uint64, f func(t *Tx)) {
+	t := c.tx(n)
+	c.drop(n)
+	if t != nil {
+		f(t)
 	}
 }
 
 func (c *Coordinator) sent(e pact.Sent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.txs[e.N].floor = e.Floor
+	if t := c.txs[e.N]; t != nil {
+		t.floor = e.Floor
+	}
 }
 
 // ended: whoever waits learns that nothing will come.

@@ -201,6 +201,9 @@ func (t *Tx) giveUp(reason string, alone bool) {
 	wish := *t.abort
 	t.c.mu.Unlock()
 	t.c.host.Tell(wish)
+	if alone && t.Outcome() != Undecided { // it was decided before anybody knew that nobody has it
+		t.decidedAlone()
+	}
 }
 
 func (t *Tx) path() string { return t.c.root.Tx(t.id) }
@@ -228,8 +231,10 @@ func (t *Tx) await(ctx context.Context) error {
 		select {
 		case <-t.answered.Done():
 		case <-ctx.Done():
-			t.giveUp("given up before it began", true)
-			return context.Cause(ctx)
+			if t.answered.Err() == nil {
+				t.giveUp("given up before it began", true)
+				return context.Cause(ctx)
+			}
 		}
 	}
 	if err := t.answered.Err(); !errors.Is(err, errBegun) {

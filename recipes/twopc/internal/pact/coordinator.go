@@ -191,7 +191,7 @@ func (c *Coordinator) Step(ev recipe.Event) []recipe.Effect {
 	case Adopt:
 		c.enter(&tx{n: ev.N, id: ev.ID, other: ev.Coordinator, sent: ev.Again && ev.ID != "", phase: Claiming})
 	case Resume:
-		c.enter(&tx{n: ev.N, id: ev.ID, guid: ev.GUID, sites: ev.Sites, phase: Open})
+		c.enter(&tx{n: ev.N, id: ev.ID, guid: ev.GUID, sites: ev.Sites, marked: true, phase: Open})
 	case Settle:
 		c.sweeper.release(ev.GUID)
 		t := &tx{n: ev.N, id: ev.ID, guid: ev.GUID, sites: ev.Sites, shared: ev.Shared, phase: Settling}

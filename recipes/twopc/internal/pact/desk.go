@@ -1,6 +1,10 @@
 package pact
 
-import "github.com/troupe-go/troupe/recipe"
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/recipe"
+)
 
 // desk keeps what was asked and is not answered yet, and who wants to know when a watch fires. What is on it belongs to one epoch and goes with it.
 type desk struct {
@@ -59,6 +63,16 @@ func (d *desk) arm(path string, w watcher) {
 		}
 	}
 	d.armed[path] = append(d.armed[path], w)
+}
+
+// disarm: somebody does not want to know any more.
+func (d *desk) disarm(path string, who any) {
+	rest := slices.DeleteFunc(d.armed[path], func(w watcher) bool { return w.who == who })
+	if len(rest) == 0 {
+		delete(d.armed, path)
+		return
+	}
+	d.armed[path] = rest
 }
 
 // read reads a znode, with a watch if somebody wants to know when it fires.
@@ -232,6 +246,9 @@ func (f *follower) read(watch bool) {
 	}
 	f.desk.read(f.path, w, func(ev recipe.Seen) {
 		f.reading, f.armed = false, watch && ev.Exists
+		if watch && !ev.Exists {
+			f.desk.disarm(f.path, f)
+		}
 		switch {
 		case f.over:
 		case f.again:
@@ -246,5 +263,6 @@ func (f *follower) read(watch bool) {
 func (f *follower) stop() {
 	if f != nil {
 		f.over = true
+		f.desk.disarm(f.path, f)
 	}
 }

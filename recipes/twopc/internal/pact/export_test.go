@@ -5,3 +5,16 @@ func (c *Coordinator) Moved(f func(from, to Phase)) *Coordinator { c.moved = f; 
 
 // Moved has every change of a transaction's phase reported.
 func (s *Site) Moved(f func(from, to Phase)) *Site { s.moved = f; return s }
+
+// Armed is how many wait for a watch.
+func (c *Coordinator) Armed() int { return c.desk.waiting() }
+
+// Armed is how many wait for a watch.
+func (s *Site) Armed() int { return s.desk.waiting() }
+
+func (d *desk) waiting() (n int) {
+	for _, all := range d.armed {
+		n += len(all)
+	}
+	return n
+}

@@ -19,7 +19,10 @@ func (s *Site) attend(guid string, p *prop) {
 		l.follower = s.desk.follow(s.root.Coordinator(guid), func(ev recipe.Seen) { s.onLeader(l, ev) })
 	}
 	l.waiting[p.guid] = p
-	p.orphaned = l.dead
+	p.orphaned = false
+	if l.dead { // when last seen
+		l.look()
+	}
 }
 
 func (s *Site) unattend(guid string, p *prop) {

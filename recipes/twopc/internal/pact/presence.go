@@ -34,12 +34,16 @@ type presence struct {
 	begun    bool // it was asked for, in this epoch
 	standing bool
 	asking   bool // another owner whether he lives
+	creating bool // the answer to a create is awaited
+	made     bool // by its answer, what stands may be the one that was created last
 	leaving  bool
+	left     func() // it is to be called when it is gone; nil: nobody waits for the create with that
 }
 
 // reset forgets what belonged to the epoch.
 func (p *presence) reset() {
-	p.own, p.begun, p.standing, p.asking, p.leaving = nil, false, false, false, false
+	p.own, p.left = nil, nil
+	p.begun, p.standing, p.asking, p.creating, p.made, p.leaving = false, false, false, false, false, false
 }
 
 // begin puts it up in a new epoch.
@@ -58,19 +62,41 @@ func (p *presence) doubt() {
 func (p *presence) leave(gone func()) {
 	p.leaving = true
 	p.own.stop()
-	if !p.standing { // it may be another's
-		gone()
-		return
+	switch {
+	case p.standing:
+		p.desk.remove(p.path, gone)
+	case p.creating:
+		p.left = gone
+	default:
+		p.clear(gone)
 	}
-	p.desk.remove(p.path, gone)
+}
+
+// clear takes down what stands, unless it is another's.
+func (p *presence) clear(gone func()) {
+	p.desk.read(p.path, watcher{}, func(ev recipe.Seen) {
+		if guid, _ := parsePresence(ev.Data); ev.Exists && p.mine(guid, ev) {
+			p.desk.remove(p.path, gone)
+			return
+		}
+		gone()
+	})
+}
+
+// mine tells an own one, of this epoch, from that of another one in the same session. While somebody asks it has no name.
+func (p *presence) mine(guid string, ev recipe.Seen) bool {
+	return ev.Stat.Owner == p.desk.session && (guid == p.guid || guid == "" && p.made)
 }
 
 func (p *presence) create() {
+	p.creating = true
 	p.desk.transact(p.created, recipe.Op{Do: recipe.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})
 }
 
 func (p *presence) created(ev recipe.Transacted) {
+	p.creating, p.made = false, ev.Code == recipe.Done || ev.Code == recipe.Unknown
 	if p.leaving {
+		p.clear(p.left)
 		return
 	}
 	switch ev.Code {
@@ -100,15 +126,16 @@ func (p *presence) seen(ev recipe.Seen) {
 		p.standing = false
 		p.own.stop()
 		p.create()
-	case guid == p.guid && ev.Stat.Owner == p.desk.session:
+	case guid == p.guid && p.mine(guid, ev):
 		if !p.standing {
 			p.standing = true
 			p.stood()
 		}
-	case guid == "" && ev.Stat.Owner == p.desk.session: // somebody asks
+	case p.mine(guid, ev): // somebody asks
 		p.desk.transact(p.answered, recipe.Op{Do: recipe.Set, Path: p.path, Data: []byte(p.guid + "\n" + here), Version: ev.Stat.Version})
 	case guid == p.guid: // one's own, of a session that is ending
 		p.own.stop()
+		p.creating = true
 		p.desk.transact(p.created,
 			recipe.Op{Do: recipe.Delete, Path: p.path, Version: ev.Stat.Version},
 			recipe.Op{Do: recipe.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})
@@ -150,10 +177,10 @@ type probe struct {
 func (q *probe) seen(ev recipe.Seen) {
 	switch q.inquiry.Saw(ev) {
 	case owner.Alive:
-		q.over = true
+		q.stop()
 		q.found(true)
 	case owner.Gone:
-		q.over = true
+		q.stop()
 		q.found(false)
 	case owner.Ask:
 		q.desk.transact(q.put, recipe.Op{Do: recipe.Set, Path: q.path, Data: []byte(who), Version: ev.Stat.Version})

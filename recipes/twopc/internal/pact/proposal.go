@@ -155,7 +155,7 @@ func (p *prop) read() bool { return p.lost || p.loaded && p.polled && (p.known |
 
 // advance does what is next, if it can be done now.
 func (p *prop) advance() {
-	if p.busy || p.s.desk.epoch == 0 || !p.s.presence.begun || !p.read() || p.phase == Left {
+	if p.busy || p.s.desk.epoch == 0 || !p.s.presence.begun || p.s.presence.leaving || !p.read() || p.phase == Left {
 		return
 	}
 	if p.phase == Reading && p.s.unoffered[0] != p {

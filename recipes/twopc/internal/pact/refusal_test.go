@@ -2,6 +2,7 @@ package pact_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +38,30 @@ func (a *answerer) transact(code recipe.Code, results ...recipe.Result) {
 		return
 	}
 	panic("nothing was asked")
+}
+
+// fails answers the oldest transaction that is not answered: the check at an index has failed.
+func (a *answerer) fails(at int) {
+	for i, e := range a.asked {
+		if t, ok := e.(recipe.Transact); ok {
+			a.asked = append(a.asked[:i], a.asked[i+1:]...)
+			a.tell(recipe.Transacted{Epoch: 1, Ask: t.Ask, Code: recipe.BadVersion, Failed: at})
+			return
+		}
+	}
+	panic("nothing was asked")
+}
+
+// woke has the latest pause end.
+func (a *answerer) woke() {
+	for i, e := range slices.Backward(a.asked) {
+		if w, ok := e.(recipe.Wake); ok {
+			a.asked = append(a.asked[:i], a.asked[i+1:]...)
+			a.tell(recipe.Woke{Ask: w.Ask})
+			return
+		}
+	}
+	panic("there is no pause")
 }
 
 // seen answers the oldest read of a path.

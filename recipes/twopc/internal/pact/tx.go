@@ -47,6 +47,7 @@ type ballot struct {
 	reason  string
 	version int32
 	missing bool // its znode is gone
+	dead    bool // it died, and had not voted
 	told    bool
 }
 
@@ -77,7 +78,7 @@ func (t *tx) reset() {
 
 // advance does what is next, if it can be done now.
 func (t *tx) advance() {
-	if t.busy || !t.c.presence.standing {
+	if t.busy || !t.c.presence.standing || t.c.presence.leaving {
 		return
 	}
 	switch t.phase {
@@ -101,7 +102,7 @@ func (t *tx) advance() {
 
 // giveUp has it aborted, for the first reason that was given.
 func (t *tx) giveUp(reason string) {
-	if t.cause == nil {
+	if t.cause == nil || t.cause.dead != "" { // a death counts only while the site has not voted
 		t.cause = &cause{reason: reason}
 	}
 	switch {
@@ -214,6 +215,8 @@ func (t *tx) weigh() {
 			t.cause = &cause{reason: fmt.Sprintf("the vote of site %q is gone", b.site)}
 		case b.voted && !b.commit:
 			t.cause = &cause{by: b.site, reason: b.reason}
+		case b.dead && !b.voted:
+			t.cause = &cause{dead: b.site, reason: fmt.Sprintf("site %q died before it voted", b.site)}
 		}
 	}
 	if all && t.relax != nil {
@@ -272,8 +275,11 @@ func (t *tx) wrote(ev recipe.Transacted, rec Record, checked []*ballot) {
 		switch {
 		case b == nil: // the mark is gone: somebody else has settled it, or deleted what is not his
 			t.marked = false
-		case rec.State == Aborted: // he voted before he died
-			t.cause = nil
+		case rec.State == Aborted: // it voted before it died
+			b.dead = false
+			if t.cause != nil && t.cause.dead == b.site {
+				t.cause = nil
+			}
 			b.look()
 		default:
 			b.voted = false
@@ -297,10 +303,11 @@ func (t *tx) overdue() {
 
 // died: a site's presence is gone.
 func (t *tx) died(b *ballot) {
-	if t.cause == nil && !b.voted {
-		t.cause = &cause{dead: b.site, reason: fmt.Sprintf("site %q died before it voted", b.site)}
-		t.weigh()
+	if b.voted {
+		return
 	}
+	b.dead = true
+	t.weigh()
 }
 
 // unfollow stops watching.
