@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/recipes/config"
@@ -27,6 +28,17 @@ func configLoad(ctx context.Context, e *env) {
 		return
 	}
 	defer e.release(ctx, "close", cell.Close)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	observing, stop := context.WithCancel(ctx)
+	defer stop()
+	o := e.fork()
+	wg.Go(func() { // owner: configLoad; ends with observing
+		newest := int64(0)
+		for s := range cell.Observe(observing) {
+			newest = o.newer(newest, s.Mzxid)
+		}
+	})
 	for n := 0; e.busy.Err() == nil; n++ {
 		bounded, cancel := context.WithTimeout(ctx, 2*e.Timeout)
 		if e.rand.IntN(3) == 0 {
@@ -37,6 +49,16 @@ func configLoad(ctx context.Context, e *env) {
 		cancel()
 		pause(e.busy, e.span(200*time.Millisecond))
 	}
+}
+
+var errOlder = errors.New("what is observed is older than what was before it")
+
+// newer checks that an observation goes forward.
+func (e *env) newer(before, mzxid int64) int64 {
+	if mzxid != 0 && mzxid < before {
+		e.failed("observe", fmt.Errorf("%w: %d after %d", errOlder, mzxid, before))
+	}
+	return max(before, mzxid)
 }
 
 func (e *env) updateCell(ctx context.Context, cell *config.Cell[string], n int) {
@@ -83,6 +105,19 @@ func namingLoad(ctx context.Context, e *env) {
 		return
 	}
 	own := fmt.Sprintf("dir/n%d", e.Index)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	observing, stop := context.WithCancel(ctx)
+	defer stop()
+	o := e.fork()
+	wg.Go(func() { // owner: namingLoad; ends with observing
+		newest := int64(0)
+		for b := range names.Observe(observing, "dir/n0") {
+			if b.Bound {
+				newest = o.newer(newest, b.Mzxid)
+			}
+		}
+	})
 	for n := 0; e.busy.Err() == nil; n++ {
 		bounded, cancel := context.WithTimeout(ctx, 2*e.Timeout)
 		if e.rand.IntN(3) == 0 {
