@@ -19,11 +19,21 @@ import (
 func (w *world) deaf(h *host, fate zktest.Verdict) (hear func()) {
 	id := h.Status().SessionID
 	return w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
-		if r.SessionID == id && (r.Op == zktest.OpDelete || r.Op == zktest.OpMulti) {
+		if r.SessionID == id && (r.Op == zktest.OpDelete || r.Op == zktest.OpMulti && changes(r)) {
 			return fate
 		}
 		return zktest.Pass
 	})
+}
+
+// changes tells a transaction from one that only checks.
+func changes(r *zktest.Request) bool {
+	for _, part := range r.Ops {
+		if part.Op != zktest.OpCheck {
+			return true
+		}
+	}
+	return false
 }
 
 func TestCloseAfterAnEpochThatEndedDuringADeletion(t *testing.T) {
