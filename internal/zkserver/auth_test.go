@@ -1,6 +1,7 @@
 package zkserver_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,28 @@ func TestIdentities(t *testing.T) {
 		require.Equal(t, jute.NoAuth, eve.do(set("/mine", "x")).Err)
 		require.Equal(t, jute.OK, super.auth("digest", "super:root").Err)
 		super.must(set("/mine", "x"))
+	})
+}
+
+// What "auth" stands for has a limit: that of a packet, in which it would be told. A transaction of many parts has it once.
+func TestAuthStandsForNoMoreThanAPacketHolds(t *testing.T) {
+	world(t, zkserver.Config{MaxPacket: 2000}, func(t *testing.T, s *zkserver.Server) {
+		c := join(t, s)
+		for i := range 20 {
+			require.Equal(t, jute.OK, c.auth("digest", fmt.Sprintf("u:%d", i)).Err)
+		}
+		var many []jute.ACL
+		for i := range int32(100) {
+			many = append(many, jute.ACL{Perms: i, Scheme: "auth"})
+		}
+		create := func(path string, acl []jute.ACL) jute.Request {
+			return jute.Request{Op: jute.OpCreate, Path: path, ACL: acl, TTL: -1}
+		}
+		require.Equal(t, jute.InvalidACL, c.do(create("/a", many)).Err)
+		c.must(create("/a", many[31:32]))
+		require.Equal(t, jute.InvalidACL, c.do(jute.Request{Op: jute.OpSetACL, Path: "/a", ACL: many, Version: -1}).Err)
+		p := c.do(multi(create("/b", many[:1]), create("/c", many[:1]), create("/d", many[:1])))
+		require.Equal(t, jute.InvalidACL, p.Results[2].Err)
 	})
 }
 

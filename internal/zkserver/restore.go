@@ -3,6 +3,7 @@ package zkserver
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
@@ -155,7 +156,7 @@ func (r *restorer) saved(z *treefile.Znode) (tree.Saved, error) {
 		saved.ACL = jute.OpenACL()
 	}
 	var code jute.Code
-	if saved.ACL, code = tree.Fix(saved.ACL, nil); code != jute.OK {
+	if saved.ACL, _, code = tree.Fix(saved.ACL, nil, math.MaxInt); code != jute.OK {
 		return saved, code
 	}
 	kind := z.Container || z.TTL > 0

@@ -3,7 +3,6 @@ package tree
 import (
 	"encoding/binary"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -46,41 +45,41 @@ func matches(id jute.Identity, want string) bool {
 	return id.ID == want
 }
 
-// Fix turns the ACL of a request into the one to be stored: duplicates removed, "auth" replaced by who the caller is.
-func Fix(acl []jute.ACL, ids []jute.Identity) ([]jute.ACL, jute.Code) {
+// Fix turns the ACL of a request into the one to be stored: duplicates removed, "auth" replaced by who the caller is. One that takes more room than there is,
+// written out, is refused: no packet would hold it. size is what it takes.
+func Fix(acl []jute.ACL, ids []jute.Identity, room int) (fixed []jute.ACL, size int, code jute.Code) {
 	if len(acl) == 1 && acl[0] == openACL[0] {
-		return openACL, jute.OK
+		return openACL, 0, jute.OK
 	}
-	var fixed []jute.ACL
-	for i, a := range acl {
-		if slices.Contains(acl[:i], a) {
+	seen := make(map[jute.ACL]bool)
+	for _, a := range acl {
+		if seen[a] {
 			continue
 		}
+		seen[a] = true
+		before := len(fixed)
 		switch {
 		case a.ID == jute.Null && (a.Scheme == "world" || a.Scheme == "digest" || a.Scheme == "ip"):
-			return nil, jute.MarshallingError
-		case a.Scheme == "world" && a.ID == "anyone":
-			fixed = append(fixed, a)
+			return nil, 0, jute.MarshallingError
 		case a.Scheme == "auth":
-			before := len(fixed)
-			for _, id := range ids {
-				if id.Scheme == "digest" {
+			for i := 0; i < len(ids) && size <= room; i++ {
+				if id := ids[i]; id.Scheme == "digest" {
 					fixed = append(fixed, jute.ACL{Perms: a.Perms, Scheme: id.Scheme, ID: id.ID})
+					size += 12 + len(id.Scheme) + len(id.ID)
 				}
 			}
-			if len(fixed) == before {
-				return nil, jute.InvalidACL
-			}
-		case validID(a.Scheme, a.ID):
+		case a.Scheme == "world" && a.ID == "anyone" || validID(a.Scheme, a.ID):
 			fixed = append(fixed, a)
-		default:
-			return nil, jute.InvalidACL
+			size += 12 + len(a.Scheme) + len(a.ID)
+		}
+		if len(fixed) == before || size > room {
+			return nil, 0, jute.InvalidACL
 		}
 	}
 	if len(fixed) == 0 {
-		return nil, jute.InvalidACL
+		return nil, 0, jute.InvalidACL
 	}
-	return fixed, jute.OK
+	return fixed, size, jute.OK
 }
 
 func validID(scheme, id string) bool {

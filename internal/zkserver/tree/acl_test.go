@@ -38,6 +38,10 @@ func TestAllowed(t *testing.T) {
 func TestFix(t *testing.T) {
 	t.Parallel()
 	ids := []jute.Identity{{Scheme: "ip", ID: "127.0.0.1"}, {Scheme: "digest", ID: "u:x"}, {Scheme: "digest", ID: "v:y"}}
+	var many []jute.ACL
+	for i := range int32(30) {
+		many = append(many, jute.ACL{Perms: i, Scheme: "auth"})
+	}
 	digest := jute.ACL{Perms: 1, Scheme: "digest", ID: "u:x"}
 	for _, c := range []struct {
 		name string
@@ -51,6 +55,7 @@ func TestFix(t *testing.T) {
 		{"duplicates", []jute.ACL{digest, digest}, nil, []jute.ACL{digest}, jute.OK},
 		{"auth", []jute.ACL{{Perms: 3, Scheme: "auth", ID: "whatever"}}, ids, []jute.ACL{{Perms: 3, Scheme: "digest", ID: "u:x"}, {Perms: 3, Scheme: "digest", ID: "v:y"}}, jute.OK},
 		{"auth without being anybody", []jute.ACL{{Perms: 3, Scheme: "auth"}}, ids[:1], nil, jute.InvalidACL},
+		{"auth for more than there is room for", many, ids, nil, jute.InvalidACL},
 		{"a digest of one part", []jute.ACL{{Scheme: "digest", ID: "u"}}, nil, nil, jute.InvalidACL},
 		{"a digest of three parts", []jute.ACL{{Scheme: "digest", ID: "u:x:y"}}, nil, nil, jute.InvalidACL},
 		{"an address", []jute.ACL{{Scheme: "ip", ID: "10.0.0.0/8"}}, nil, []jute.ACL{{Scheme: "ip", ID: "10.0.0.0/8"}}, jute.OK},
@@ -60,7 +65,7 @@ func TestFix(t *testing.T) {
 		{"world, but somebody", []jute.ACL{{Scheme: "world", ID: "u"}}, nil, nil, jute.InvalidACL},
 		{"null", []jute.ACL{{Scheme: "digest", ID: jute.Null}}, nil, nil, jute.MarshallingError},
 	} {
-		got, code := tree.Fix(c.acl, c.ids)
+		got, _, code := tree.Fix(c.acl, c.ids, 1000)
 		require.Equal(t, c.code, code, c.name)
 		require.Equal(t, c.want, got, c.name)
 	}

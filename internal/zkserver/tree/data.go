@@ -1,6 +1,10 @@
 package tree
 
-import "github.com/troupe-go/troupe/internal/jute"
+import (
+	"math"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
 
 func (p *Plan) setData(q *jute.Request) (Change, jute.Code) {
 	if n := p.look(q.Path); p.who.Quotas && n.exists && p.allowed(n.acl, jute.PermWrite) && p.tree.exceeds(q.Path, int64(len(q.Data)-n.size), 0) {
@@ -62,9 +66,18 @@ func (p *Plan) fix(acl []jute.ACL, n record) ([]jute.ACL, jute.Code) {
 	if p.who.NodeFirst && !n.exists {
 		return nil, jute.NoNode
 	}
-	fixed, code := Fix(acl, p.who.IDs)
+	fixed, size, code := Fix(acl, p.who.IDs, p.room())
+	p.acls += size
 	if code == jute.OK && !n.exists {
 		code = jute.NoNode
 	}
 	return fixed, code
+}
+
+// room is what is left of Caller.MaxACL.
+func (p *Plan) room() int {
+	if p.who.MaxACL == 0 {
+		return math.MaxInt
+	}
+	return p.who.MaxACL - p.acls
 }

@@ -10,6 +10,8 @@ type Caller struct {
 	IDs     []jute.Identity
 	Quotas  bool // what exceeds a quota is refused
 
+	MaxACL int // how many bytes the ACLs of a transaction may have, written out; 0: any number
+
 	NodeFirst bool // that a node is missing is told before what is wrong with an ACL
 }
 
@@ -30,6 +32,7 @@ type Plan struct {
 	tree    *Tree
 	who     Caller
 	overlay map[string]record
+	acls    int // bytes of the ACLs so far
 	Changes []Change
 }
 

@@ -3,6 +3,7 @@ package txlog
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 )
 
@@ -26,7 +27,7 @@ func (s *Store) Snapshot(upTo uint64, fill func(put func(record []byte) error) e
 	if err != nil {
 		return err
 	}
-	size, err := writeAll(f, fill)
+	size, err := writeAll(f, s.limits.record, fill)
 	if err = errors.Join(err, s.sync(f), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
@@ -37,7 +38,7 @@ func (s *Store) Snapshot(upTo uint64, fill func(put func(record []byte) error) e
 	return s.prune(upTo)
 }
 
-func writeAll(f *os.File, fill func(put func(record []byte) error) error) (int64, error) {
+func writeAll(f *os.File, most int, fill func(put func(record []byte) error) error) (int64, error) {
 	header, salt := newHeader()
 	if _, err := f.Write(header); err != nil {
 		return 0, err
@@ -55,6 +56,9 @@ func writeAll(f *os.File, fill func(put func(record []byte) error) error) (int64
 		return err
 	}
 	err := fill(func(record []byte) error {
+		if len(record) > most {
+			return fmt.Errorf("%w: %d bytes", ErrRecord, len(record))
+		}
 		piece = binary.BigEndian.AppendUint32(piece, uint32(len(record)))
 		piece = append(piece, record...)
 		if len(piece) < pieceSize {

@@ -16,6 +16,7 @@ import (
 var (
 	ErrInUse  = errors.New("txlog: another process uses the folder")
 	ErrClosed = errors.New("txlog: closed")
+	ErrRecord = errors.New("txlog: a record is too large to be written")
 )
 
 // Store is a folder that this process has for itself. The order of its life is Open, Replay, Start, then Append and Wait, from any goroutine, and Close.
@@ -23,6 +24,7 @@ type Store struct {
 	dir     string
 	lock    *os.File
 	sync    func(*os.File) error
+	limits  limits
 	rotate  int64                   // the size at which another log is begun
 	compact func(upTo uint64) error // makes a snapshot of everything up to the end of a log
 	report  func(error)             // told of what went wrong with it
@@ -64,9 +66,15 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	s := &Store{dir: dir, lock: lock, sync: (*os.File).Sync, failed: make(chan struct{}), report: func(error) {}}
+	s := &Store{dir: dir, lock: lock, sync: (*os.File).Sync, failed: make(chan struct{}), report: func(error) {}, limits: limits{64 << 20, 1 << 30}}
 	s.changed.L = &s.mu
 	return s, nil
+}
+
+// limits keep lengths within what 32 bits can say.
+type limits struct {
+	frame  int // beyond which a frame gets no further record
+	record int // beyond which one is refused
 }
 
 const (

@@ -322,6 +322,36 @@ func TestAHeaderOfZerosBeforeFramesIsDamage(t *testing.T) {
 	require.ErrorAs(t, err, &damage)
 }
 
+// However much is collected while the disk is slow: no frame becomes longer than its head can say, and each holds whole records. A record that is too long is
+// refused.
+func TestLargeBatchesAreSeveralFrames(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := opened(t, dir)
+	replayed(t, s)
+	s.SetLimits(64, 100)
+	var want []string
+	for i := range 5 {
+		want = append(want, strings.Repeat(fmt.Sprint(i), 28))
+	}
+	want = append(want, strings.Repeat("x", 100), "last")
+	for _, record := range want {
+		s.Append(func(b []byte) []byte { return append(b, record...) })
+	}
+	syncs := 0
+	s.SetSync(func(*os.File) error { syncs++; return nil })
+	require.NoError(t, s.Start(txlog.Options{}))
+	require.NoError(t, s.Wait(s.Position()))
+	require.Equal(t, 1+5, syncs, "the header; two records, two, one, a large one, and the last, in the order of their syncs")
+	s.Append(func(b []byte) []byte { return append(b, make([]byte, 101)...) })
+	require.ErrorIs(t, s.Wait(s.Position()), txlog.ErrRecord)
+	require.ErrorIs(t, s.Close(), txlog.ErrRecord)
+	s = opened(t, dir)
+	require.Equal(t, want, replayed(t, s))
+	s.SetLimits(64, 100)
+	require.ErrorIs(t, s.Snapshot(1, func(put func([]byte) error) error { return put(make([]byte, 101)) }), txlog.ErrRecord)
+}
+
 func TestAMissingLogIsTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

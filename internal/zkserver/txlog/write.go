@@ -3,6 +3,7 @@ package txlog
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 )
 
@@ -60,8 +61,13 @@ func (s *Store) Append(encode func(b []byte) []byte) {
 	}
 	at := len(s.buf)
 	s.buf = encode(append(s.buf, 0, 0, 0, 0))
-	binary.BigEndian.PutUint32(s.buf[at:], uint32(len(s.buf)-at-4))
 	s.collected++
+	length := len(s.buf) - at - 4
+	if length > s.limits.record {
+		s.fail(fmt.Errorf("%w: %d bytes", ErrRecord, length))
+		return
+	}
+	binary.BigEndian.PutUint32(s.buf[at:], uint32(length))
 	s.changed.Broadcast()
 }
 
@@ -130,14 +136,18 @@ func (s *Store) take() (batch []byte, upTo uint64, ok bool) {
 	return batch, s.collected, len(batch) > 0
 }
 
-// put writes one frame, and begins another log when this one is full.
-func (s *Store) put(content []byte) error {
-	if err := s.putFrame(content); err != nil {
-		// Nobody is told that it is there, so the next process had better not find it, in a cache that
-		// the disk does not have. If this fails too, that process brings to the disk what it finds.
-		_ = s.file.Truncate(s.size)
-		_ = s.sync(s.file)
-		return err
+// put writes what is collected, and begins another log when this one is full.
+func (s *Store) put(batch []byte) error {
+	for len(batch) > 0 {
+		n := s.frameOf(batch)
+		if err := s.putFrame(batch[:n]); err != nil {
+			// Nobody is told that it is there, so the next process had better not find it, in a cache that
+			// the disk does not have. If this fails too, that process brings to the disk what it finds.
+			_ = s.file.Truncate(s.size)
+			_ = s.sync(s.file)
+			return err
+		}
+		batch = batch[n:]
 	}
 	if s.compact == nil || s.size < max(s.rotate, s.snapshots.Load()) {
 		return nil
@@ -150,6 +160,22 @@ func (s *Store) put(content []byte) error {
 	return s.turn()
 }
 
+// frameOf is how much of a batch comes into one frame: whole records, one at least.
+func (s *Store) frameOf(batch []byte) (n int) {
+	if len(batch) <= s.limits.frame {
+		return len(batch)
+	}
+	for n < len(batch) {
+		next := n + 4 + int(binary.BigEndian.Uint32(batch[n:]))
+		if n > 0 && next > s.limits.frame {
+			break
+		}
+		n = next
+	}
+	return n
+}
+
+// putFrame has a frame on the disk before the next one is begun: one that is torn is the last.
 func (s *Store) putFrame(content []byte) error {
 	head := appendHead(make([]byte, 0, frameHead), s.salt, s.size, content)
 	if _, err := s.file.Write(head); err != nil {
