@@ -61,6 +61,83 @@ func TestADeposedLeaderOpensNoSession(t *testing.T) {
 	}, zktest.WithServers(3))
 }
 
+// A deposed leader may be isolated too. Healed before the tick at which it learns of its fall, it follows from then on; healed later, it follows at once.
+func TestADeposedLeaderIsIsolatedToo(t *testing.T) {
+	t.Parallel()
+	for name, healed := range map[string]func(s *zktest.Server){
+		"isolated before, healed before the tick": func(s *zktest.Server) {
+			heal := s.IsolateServer(0, 0)
+			s.Depose(0)
+			s.Continue(0)
+			heal()
+			time.Sleep(2 * time.Second)
+		},
+		"isolated before, healed while it stands still": func(s *zktest.Server) {
+			heal := s.IsolateServer(0, 0)
+			s.Depose(0)
+			heal()
+			s.Continue(0)
+			time.Sleep(2 * time.Second)
+		},
+		"isolated afterwards, healed before the tick": func(s *zktest.Server) {
+			s.Depose(0)
+			s.Continue(0)
+			s.IsolateServer(0, 0)()
+			time.Sleep(2 * time.Second)
+		},
+		"healed after the tick": func(s *zktest.Server) {
+			heal := s.IsolateServer(0, 0)
+			s.Depose(0)
+			s.Continue(0)
+			time.Sleep(2 * time.Second)
+			heal()
+		},
+		"stopped again, and healed": func(s *zktest.Server) {
+			heal := s.IsolateServer(0, 0)
+			s.Depose(0)
+			s.Continue(0)
+			s.Stop(0)
+			heal()
+			s.Continue(0)
+			time.Sleep(2 * time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, s *zktest.Server) {
+				client(t, s, 10*time.Second, 1).must(t, create("/a", 0))
+				healed(s)
+				synctest.Wait()
+				c := client(t, s, 10*time.Second, 0)
+				require.True(t, c.exists(t, "/a"))
+				c.must(t, create("/b", 0))
+			}, zktest.WithServers(3))
+		})
+	}
+}
+
+// Nothing of it ends an isolation: who is deposed and knows it is cut off still.
+func TestADeposedLeaderThatIsIsolatedStaysSo(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		c := client(t, s, 40*time.Second, 1)
+		heal := s.IsolateServer(0, 0)
+		s.Depose(0)
+		s.Continue(0)
+		time.Sleep(3 * time.Second)
+		c.must(t, create("/a", 0))
+		opened := make(chan error, 1)
+		go func() { // ends when there is a session
+			_, err := resume(s, &raw{password: make([]byte, 16), timeout: 10_000}, 0)
+			opened <- err
+		}()
+		time.Sleep(5 * time.Second)
+		require.Empty(t, opened)
+		heal()
+		require.NoError(t, <-opened)
+	}, zktest.WithServers(3))
+}
+
 // A deposed leader that is killed, or restarted, comes back as any other.
 func TestADeposedLeaderIsKilled(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,8 @@ import (
 // deposed is what a front goes by that was deposed and does not know it.
 type deposed struct {
 	sessions map[int64]*session // as they were when it stood still
+	awake    bool               // it goes on, and learns of it at its next tick
+	follows  bool               // then it follows: nothing else keeps it from the others
 }
 
 // Depose halts a front, as Stop does, and makes the others elect another leader. The front counts as the leader up to now. Under the new leader every session
@@ -34,8 +36,9 @@ func (f *Front) Depose() {
 // awake is what becomes of a deposed front that goes on. The caller holds the lock.
 func (f *Front) awake() {
 	d := f.deposed
+	d.awake = true
 	if f.isolated == nil {
-		f.isolated = newGate()
+		f.isolated, d.follows = newGate(), true
 	}
 	// Runs on the timer's own goroutine and ends at once; after Close it does nothing.
 	time.AfterFunc(1+time.Duration(f.s.rng.Int64N(int64(f.s.cfg.Tick))), func() {
@@ -43,7 +46,9 @@ func (f *Front) awake() {
 		defer f.s.mu.Unlock()
 		if f.deposed == d && !f.s.closed {
 			f.resign()
-			f.rejoin()
+			if d.follows {
+				f.rejoin()
+			}
 		}
 	})
 }

@@ -17,6 +17,9 @@ func (f *Front) Isolate(limit time.Duration) (heal func()) {
 		f.fall()
 		f.s.elect()
 	}
+	if f.deposed != nil {
+		f.deposed.follows = false
+	}
 	g := f.isolated
 	if g == nil { // it is down: there is nothing to be cut off
 		return func() {}
@@ -28,7 +31,11 @@ func (f *Front) Isolate(limit time.Duration) (heal func()) {
 	return func() {
 		f.s.mu.Lock()
 		defer f.s.mu.Unlock()
-		if f.isolated == g {
+		switch {
+		case f.isolated != g:
+		case f.deposed != nil && f.deposed.awake:
+			f.deposed.follows = true // at its tick
+		default:
 			f.rejoin()
 		}
 	}
