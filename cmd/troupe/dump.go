@@ -16,6 +16,9 @@ func writable(name string) error {
 	if name == "" {
 		return nil
 	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return errors.New("it is a folder")
+	}
 	f, err := beside(name)
 	if err != nil {
 		return err

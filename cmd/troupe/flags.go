@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -30,18 +31,21 @@ func (f *serverFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.quotas, "enforce-quotas", false, "refuse what exceeds a hard quota (enforceQuota)")
 	flags.StringVar(&f.as, "as", "", "be as strict as a careful ZooKeeper of a release: 3.8")
 	flags.StringVar(&f.version, "version", "", "version of ZooKeeper to behave as: "+strings.Join(zkserver.Versions(), ", ")+" (default the newest)")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log sessions that are opened, closed or expire, to standard error")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log also sessions that are opened, closed or expire, to standard error")
 }
 
 // settle refuses what makes no sense, by the flag's name, and fills in what --as stands for where a flag doesn't say otherwise.
 func (f *serverFlags) settle(given func(flag string) bool) error {
 	for flag, positive := range map[string]bool{
 		"tick": f.tick > 0, "servers": f.servers > 0, "container-check": f.containers > 0, "max-packet": f.packet > 0, "log-size": f.log > 0,
-		"min-session-timeout": f.shorter > 0, "max-session-timeout": f.longer > 0, "max-connections": f.connections > 0,
+		"min-session-timeout": f.shorter > 0, "max-session-timeout": f.longer > 0,
 	} {
 		if given(flag) && !positive {
 			return fmt.Errorf("--%s: it must be more than nothing", flag)
 		}
+	}
+	if f.connections < 0 {
+		return errors.New("--max-connections: it can't be negative")
 	}
 	switch f.as {
 	case "":

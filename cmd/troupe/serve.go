@@ -33,7 +33,7 @@ func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
 	if err := listen(ctx, s, out, f.listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	if err := attend(ctx, s, out, hangup, f.dump); err != nil {
+	if err := attend(ctx, s, out, log, hangup, f.dump); err != nil {
 		return err
 	}
 	if err := s.Close(); err != nil { // first, so that nobody changes the tree any more
@@ -50,7 +50,7 @@ func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
 }
 
 // attend waits for the end, and writes a dump at each SIGHUP until then.
-func attend(ctx context.Context, s *zkserver.Server, out io.Writer, hangup <-chan os.Signal, name string) error {
+func attend(ctx context.Context, s *zkserver.Server, out, log io.Writer, hangup <-chan os.Signal, name string) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -63,7 +63,7 @@ func attend(ctx context.Context, s *zkserver.Server, out io.Writer, hangup <-cha
 			case err == nil:
 				fmt.Fprintf(out, "wrote %s\n", name)
 			case ctx.Err() == nil:
-				return fmt.Errorf("--dump: %w", err)
+				fmt.Fprintln(log, "troupe: --dump:", err) // it may be written at the end, or at the next one
 			}
 		}
 	}
@@ -72,9 +72,11 @@ func attend(ctx context.Context, s *zkserver.Server, out io.Writer, hangup <-cha
 // build makes the server that the flags ask for, with what it begins with.
 func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Server, error) {
 	cfg := f.config()
+	level := slog.LevelWarn
 	if f.verbose {
-		cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		level = slog.LevelDebug
 	}
+	cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))
 	if f.load != "" {
 		file, err := os.Open(f.load)
 		switch {
@@ -88,10 +90,10 @@ func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Se
 		}
 	}
 	s, err := zkserver.New(cfg)
-	if err != nil && cfg.Tree != nil {
+	switch {
+	case errors.Is(err, zkserver.ErrTree):
 		return nil, fmt.Errorf("--load %s: %w", f.load, err)
-	}
-	if err != nil && f.data != "" {
+	case errors.Is(err, zkserver.ErrData):
 		return nil, fmt.Errorf("--data %s: %w", f.data, err)
 	}
 	return s, err

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver"
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
@@ -135,12 +136,77 @@ func TestServerReportsWhatIsWrong(t *testing.T) {
 		"an unreadable tree":  {[]string{"--listen", "127.0.0.1:0", "--load", bad + "/below"}, "--load: "},
 		"a bad tree":          {[]string{"--listen", "127.0.0.1:0", "--load", bad}, `"app"`},
 		"a dump nowhere":      {[]string{"--listen", "127.0.0.1:0", "--dump", bad + "/tree.yaml"}, "--dump " + bad + "/tree.yaml: "},
+		"a dump to a folder":  {[]string{"--listen", "127.0.0.1:0", "--dump", filepath.Dir(bad)}, "it is a folder"},
+		"a timeout too long":  {[]string{"--listen", "127.0.0.1:0", "--max-session-timeout", "600h"}, "600h0m0s"},
+		"fewer than no conns": {[]string{"--max-connections", "-1"}, "--max-connections: "},
 		"an unknown option":   {[]string{"--port", "1"}, "--port"},
 		"a taken-away socket": {[]string{"--listen", "203.0.113.1:1"}, "--listen: "},
 	} {
 		require.ErrorContains(t, executed(append([]string{"server"}, c.args...)...), c.says, name)
 	}
 	require.ErrorContains(t, executed("serve"), `"serve"`, "an unknown command")
+}
+
+// The flag is named that is wrong, not one that is there as well.
+func TestServerBlamesTheFlagThatIsWrong(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
+	require.NoError(t, os.WriteFile(good, []byte("/app: {}"), 0o600))
+	require.NoError(t, os.WriteFile(bad, []byte("app: {}"), 0o600))
+	try := func(args ...string) error {
+		return executed(append([]string{"server", "--listen", "127.0.0.1:0"}, args...)...)
+	}
+	require.ErrorContains(t, try("--load", good, "--data", good), "--data "+good+": ")
+	require.ErrorContains(t, try("--load", bad, "--data", filepath.Join(dir, "data")), "--load "+bad+": ")
+	err := try("--load", good, "--data", filepath.Join(dir, "data"), "--version", "1.0")
+	require.ErrorContains(t, err, "1.0")
+	require.NotContains(t, err.Error(), "--load")
+	require.NotContains(t, err.Error(), "--data")
+}
+
+// A dump that can't be written ends nothing: the error is told, and the next one is as good as any.
+func TestADumpThatFailsIsTold(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "dumps")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	server, err := zkserver.New(zkserver.Config{})
+	require.NoError(t, err)
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, log := make(lines), make(lines)
+	hangup, done := make(chan os.Signal), make(chan error, 1)
+	file := filepath.Join(dir, "tree.json")
+	go func() { done <- attend(ctx, server, out, log, hangup, file) }() // ends with ctx
+	require.NoError(t, os.Remove(dir))
+	hangup <- syscall.SIGHUP
+	require.Contains(t, <-log, "--dump: ")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	hangup <- syscall.SIGHUP
+	require.Equal(t, "wrote "+file+"\n", <-out)
+	cancel()
+	require.NoError(t, <-done)
+}
+
+// lines gives each line to who waits for it.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	l <- string(b)
+	return len(b), nil
+}
+
+// What is cut off from a log is told without -v.
+func TestWhatIsCutOffIsTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "log.0000000000000001"), make([]byte, 7), 0o600))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var log bytes.Buffer
+	f := serverFlags{listen: "127.0.0.1:0", data: dir}
+	require.NoError(t, serve(ctx, io.Discard, &log, f))
+	require.Contains(t, log.String(), "7 bytes")
 }
 
 // executed is what becomes of a command line.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -43,6 +44,9 @@ type Config struct {
 	Seed   uint64                                                                   // of the moments that a client can't know, as when in its tick a front passes on; 0: drawn at random
 }
 
+// longestTimeout is the longest session timeout that a client can be told.
+const longestTimeout = math.MaxInt32 * time.Millisecond
+
 func (c *Config) complete() error {
 	if c.Tick == 0 {
 		c.Tick = 2 * time.Second
@@ -51,7 +55,7 @@ func (c *Config) complete() error {
 		c.MinTimeout = 2 * c.Tick
 	}
 	if c.MaxTimeout == 0 {
-		c.MaxTimeout = max(20*c.Tick, c.MinTimeout)
+		c.MaxTimeout = max(min(20*c.Tick, longestTimeout), c.MinTimeout)
 	}
 	if c.MaxPacket == 0 {
 		c.MaxPacket = jute.DefaultMaxPacket
@@ -87,7 +91,7 @@ func (c *Config) check() error {
 	switch {
 	case c.Tick < time.Millisecond:
 		return fmt.Errorf("zkserver: tick %v is shorter than a millisecond", c.Tick)
-	case c.MinTimeout < 0 || c.MaxTimeout < c.MinTimeout:
+	case c.MinTimeout < 0 || c.MaxTimeout < c.MinTimeout || c.MaxTimeout > longestTimeout:
 		return fmt.Errorf("zkserver: session timeouts from %v to %v", c.MinTimeout, c.MaxTimeout)
 	case c.MaxPacket < 64:
 		return fmt.Errorf("zkserver: packets of at most %d bytes", c.MaxPacket)

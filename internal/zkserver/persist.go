@@ -14,15 +14,15 @@ const defaultRotate = 64 << 20
 
 // recover begins with what the folder has. found is false if there is nothing.
 func (s *Server) recover() (found bool, err error) {
-	if s.store, err = txlog.Open(s.cfg.Data); err != nil {
-		return false, fmt.Errorf("zkserver: %w", err)
+	if s.store, err = txlog.Open(s.cfg.Data, s.report); err != nil {
+		return false, err
 	}
 	m := newImage()
-	if found, err = s.store.Replay(m.add); err != nil {
-		return false, fmt.Errorf("zkserver: %w", err)
+	if found, err = s.store.Replay(m.add); err != nil || !found {
+		return false, err
 	}
-	if !found {
-		return false, nil
+	if nextEpoch(m.zxid) < 0 {
+		return false, fmt.Errorf("zxid 0x%x: there is no higher epoch", m.zxid)
 	}
 	s.tree, s.zxid = m.tree, max(s.cfg.FirstZxid, nextEpoch(m.zxid))
 	for _, f := range s.fronts {
@@ -38,18 +38,17 @@ func (s *Server) recover() (found bool, err error) {
 func (s *Server) keep(found bool) error {
 	if !found {
 		if err := s.store.Snapshot(s.store.Last(), s.image().records); err != nil {
-			return fmt.Errorf("zkserver: %w", err)
+			return err
 		}
 	}
-	err := s.store.Start(txlog.Options{Rotate: s.cfg.Rotate, Compact: s.compact, Report: func(err error) {
-		s.cfg.Logger.Warn("the log is not replaced by a snapshot yet", "error", err)
-	}})
-	if err != nil {
-		return fmt.Errorf("zkserver: %w", err)
+	if err := s.store.Start(txlog.Options{Rotate: s.cfg.Rotate, Compact: s.compact}); err != nil {
+		return err
 	}
 	s.log(&txn{zxid: s.zxid, time: s.now()}) // so that the next process begins behind this one's epoch whatever the clock says
 	return nil
 }
+
+func (s *Server) report(err error) { s.cfg.Logger.Warn("the data folder", "error", err) }
 
 // image is the present state, to be read before anybody changes it.
 func (s *Server) image() *image {

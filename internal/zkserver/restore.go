@@ -17,17 +17,17 @@ func (s *Server) begin() (err error) {
 	found := false
 	if s.cfg.Data != "" {
 		if found, err = s.recover(); err != nil {
-			return err
+			return fmt.Errorf("zkserver: %w: %w", ErrData, err)
 		}
 	}
 	if s.cfg.Tree != nil && !found {
 		if err := s.read(); err != nil {
-			return err
+			return fmt.Errorf("zkserver: %w: %w", ErrTree, err)
 		}
 	}
 	if s.store != nil {
 		if err := s.keep(found); err != nil {
-			return err
+			return fmt.Errorf("zkserver: %w: %w", ErrData, err)
 		}
 	}
 	s.resume()
@@ -43,7 +43,7 @@ func (s *Server) read() error {
 	s.cfg.Tree = nil
 	switch {
 	case err != nil:
-		return fmt.Errorf("zkserver: %w", err)
+		return err
 	case r.state:
 		s.zxid = max(s.cfg.FirstZxid, nextEpoch(r.zxid))
 	case s.tree.Len() > fresh || r.znodes > 0:
@@ -70,12 +70,15 @@ func (r *restorer) server(zxid int64) error {
 	if r.znodes > 0 || zxid < 0 {
 		return fmt.Errorf("zxid 0x%x: it is negative or stands behind znodes", uint64(zxid))
 	}
+	if nextEpoch(zxid) < 0 {
+		return fmt.Errorf("zxid 0x%x: there is no higher epoch", zxid)
+	}
 	r.state, r.zxid = true, zxid
 	return nil
 }
 
 func (r *restorer) session(saved treefile.Session) error {
-	if r.s.sessions[saved.ID] != nil || !tree.Ephemeral(saved.ID) {
+	if r.s.sessions[saved.ID] != nil || !tree.Ephemeral(saved.ID) || saved.ID > lastSessionID {
 		return errors.New("it occurs twice, or is no id of a session")
 	}
 	r.s.restoreSession(saved)

@@ -120,6 +120,8 @@ func TestABadStateIsRefused(t *testing.T) {
 		`{"path":"/a"}` + "\n" + `{"path":"/a"}`:                                     `line 2: "/a": it occurs twice`,
 		`{"path":"/a"}` + "\n" + `{"zxid":"0x1"}`:                                    `line 2: zxid 0x1: it is negative or stands behind`,
 		`{"zxid":"0x8000000000000000"}`:                                              "it is negative",
+		`{"zxid":"0x7fffffff00000001"}`:                                              "there is no higher epoch",
+		`{"session":"0x7fffffffffffffff","timeout":"1s"}`:                            `session 0x7fffffffffffffff: it occurs twice, or is no id`,
 		`{"zxid":"soon"}`:                                                            `"soon" is no number`,
 		`{"session":"0x1","timeout":"1s"}{"session":"0x1","timeout":"1s"}`:           `session 0x1: it occurs twice`,
 		`{"session":"0x8000000000000000","timeout":"1s"}`:                            `is no id of a session`,

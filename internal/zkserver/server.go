@@ -14,6 +14,12 @@ import (
 // ErrClosed is returned by what needs a server that is still open.
 var ErrClosed = errors.New("zkserver: closed")
 
+// Errors of New that are wrapped by what is wrong with Config.Tree and with Config.Data.
+var (
+	ErrTree = errors.New("what it begins with")
+	ErrData = errors.New("its folder")
+)
+
 // Server is an in-process ZooKeeper. One lock, mu, owns all state below it; nothing is called back and nothing is waited for while it is held.
 type Server struct {
 	cfg     Config

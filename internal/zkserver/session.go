@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -24,6 +25,9 @@ type session struct {
 func firstSessionID(now time.Time) int64 {
 	return (now.UnixMilli() << 24 >> 8 & (1<<56 - 1)) | 1<<56
 }
+
+// lastSessionID is the last that a server can begin with: it leaves ids for those to come.
+const lastSessionID = math.MaxInt64 - 1<<40
 
 // passwordKey keeps the password of one process' session from being good for another's.
 var passwordKey = binary.BigEndian.AppendUint64(nil, rand.Uint64())

@@ -24,6 +24,7 @@ type Store struct {
 	dir     string
 	lock    *os.File
 	sync    func(*os.File) error
+	create  func(name string) (*os.File, error) // makes a log
 	limits  limits
 	rotate  int64                   // the size at which another log is begun
 	compact func(upTo uint64) error // makes a snapshot of everything up to the end of a log
@@ -44,14 +45,20 @@ type Store struct {
 	file       *os.File
 	salt       []byte
 	size       int64
+	older      int64 // the size of the logs before this one that are in no snapshot
+	retry      int64 // the size at which to begin another log is tried again
 	generation uint64
 	compacting chan struct{} // closed when the snapshot under way is made
 
 	snapshots atomic.Int64 // the size of the last one
 }
 
-// Open makes the folder if there is none, and locks it.
-func Open(dir string) (*Store, error) {
+// Open makes the folder if there is none, and locks it. report, if not nil, is told of what stops nothing: that a torn end is cut off, that a snapshot could not
+// be made, that another log could not be begun yet.
+func Open(dir string, report func(error)) (*Store, error) {
+	if report == nil {
+		report = func(error) {}
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -66,7 +73,10 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	s := &Store{dir: dir, lock: lock, sync: (*os.File).Sync, failed: make(chan struct{}), report: func(error) {}, limits: limits{64 << 20, 1 << 30}}
+	s := &Store{
+		dir: dir, lock: lock, sync: (*os.File).Sync, create: create, failed: make(chan struct{}), report: report,
+		limits: limits{frame: 64 << 20, record: 1 << 30},
+	}
 	s.changed.L = &s.mu
 	return s, nil
 }
@@ -124,7 +134,41 @@ func (s *Store) Replay(each func(record []byte) error) (found bool, err error) {
 			return false, err
 		}
 	}
-	return s.replay(s.generation, each)
+	if found, err = s.replay(s.generation, each); err == nil {
+		err = s.measure()
+	}
+	return found, err
+}
+
+// measure finds out how large the last snapshot is, and what is in none.
+func (s *Store) measure() error {
+	snapshots, err := s.generations(kindSnapshot)
+	if err != nil {
+		return err
+	}
+	logs, err := s.generations(kindLog)
+	if err != nil {
+		return err
+	}
+	from := uint64(0)
+	if len(snapshots) > 0 {
+		from = snapshots[len(snapshots)-1]
+		info, err := os.Stat(s.name(kindSnapshot, from))
+		if err != nil {
+			return err
+		}
+		s.snapshots.Store(info.Size())
+	}
+	for _, n := range logs {
+		info, err := os.Stat(s.name(kindLog, n))
+		if err != nil {
+			return err
+		}
+		if n >= from {
+			s.older += info.Size()
+		}
+	}
+	return nil
 }
 
 // sweep removes snapshots that were never finished.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -20,7 +21,7 @@ import (
 
 func opened(t testing.TB, dir string) *txlog.Store {
 	t.Helper()
-	s, err := txlog.Open(dir)
+	s, err := txlog.Open(dir, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
@@ -67,7 +68,7 @@ func TestOneProcessHasTheFolder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new")
 	s := opened(t, dir)
-	_, err := txlog.Open(dir)
+	_, err := txlog.Open(dir, nil)
 	require.ErrorIs(t, err, txlog.ErrInUse)
 	require.ErrorContains(t, err, dir)
 	require.NoError(t, s.Close())
@@ -88,7 +89,7 @@ func TestSnapshotsTakeThePlaceOfFullLogs(t *testing.T) {
 		}
 		made++
 		return s.Snapshot(upTo, func(put func([]byte) error) error { return put([]byte(last)) })
-	}, Report: func(err error) { t.Error(err) }}))
+	}}))
 	for i := range 2000 {
 		put(t, s, fmt.Sprint(i))
 	}
@@ -224,7 +225,7 @@ func TestWaitersShareAnFsyncAndAreNotToldBeforeIt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := txlog.Open(dir)
+		s, err := txlog.Open(dir, nil)
 		require.NoError(t, err)
 		_, err = s.Replay(func([]byte) error { return nil })
 		require.NoError(t, err)
@@ -350,6 +351,69 @@ func TestLargeBatchesAreSeveralFrames(t *testing.T) {
 	require.Equal(t, want, replayed(t, s))
 	s.SetLimits(64, 100)
 	require.ErrorIs(t, s.Snapshot(1, func(put func([]byte) error) error { return put(make([]byte, 101)) }), txlog.ErrRecord)
+}
+
+// A process with too many files open goes on in the log that it has, and begins another one when it can.
+func TestALogGrowsOnWhileNoOtherCanBeBegun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var told []error
+	s, err := txlog.Open(dir, func(err error) { told = append(told, err) })
+	require.NoError(t, err)
+	replayed(t, s)
+	full := make(chan uint64, 1)
+	require.NoError(t, s.Start(txlog.Options{Rotate: 160, Compact: func(upTo uint64) error { full <- upTo; return nil }}))
+	s.SetCreate(func(string) (*os.File, error) { return nil, &os.PathError{Op: "open", Err: syscall.EMFILE} })
+	var want []string
+	for i := range 30 {
+		want = append(want, fmt.Sprintf("%2d", i))
+		put(t, s, want[i])
+	}
+	require.Empty(t, full)
+	require.NoError(t, s.Close())
+	require.Len(t, told, 12, "not at every write")
+	require.ErrorIs(t, told[0], syscall.EMFILE)
+	s = opened(t, dir)
+	require.Equal(t, want, replayed(t, s))
+	require.NoError(t, s.Start(txlog.Options{Rotate: 160, Compact: func(upTo uint64) error { full <- upTo; return nil }}))
+	put(t, s, "more")
+	require.EqualValues(t, 1, (<-full)-1, "and begins another when it can")
+}
+
+// What every process leaves is little, but not what all of them leave.
+func TestAProcessThatIsOftenRestartedMakesSnapshots(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	made := 0
+	for life := range 50 {
+		s := opened(t, dir)
+		replayed(t, s)
+		require.NoError(t, s.Start(txlog.Options{Rotate: 1 << 10, Compact: func(upTo uint64) error {
+			made++
+			return s.Snapshot(upTo, func(put func([]byte) error) error { return put([]byte("state")) })
+		}}))
+		put(t, s, fmt.Sprint(life, strings.Repeat("x", 70)))
+		require.NoError(t, s.Close())
+		files, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(files), 14)
+	}
+	require.GreaterOrEqual(t, made, 4)
+	require.LessOrEqual(t, made, 6)
+}
+
+// What is cut off is told, although the store has not been started yet.
+func TestATornEndIsTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "log.0000000000000001"), make([]byte, 7), 0o600))
+	var told []error
+	s, err := txlog.Open(dir, func(err error) { told = append(told, err) })
+	require.NoError(t, err)
+	replayed(t, s)
+	require.Len(t, told, 1)
+	require.ErrorContains(t, told[0], "7 bytes")
+	require.NoError(t, s.Close())
 }
 
 func TestAMissingLogIsTold(t *testing.T) {

@@ -5,26 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 )
 
 // Options of [Store.Start].
 type Options struct {
-	// Rotate is the size of a log at which another one is begun, and a snapshot made. A log grows to the size of the last snapshot at least, so that
+	// Rotate is the size of the logs at which another one is begun, and a snapshot made. They grow to the size of the last snapshot at least, so that
 	// the work of making snapshots stays in proportion.
 	Rotate int64
 	// Compact makes a snapshot of everything up to the end of a log, with [Store.ReplayTo] and [Store.Snapshot]. It runs beside everything else, one at a
 	// time; Close waits for it.
 	Compact func(upTo uint64) error
-	// Report is told of errors that stop nothing: of Compact, which is tried again when the next log is full.
-	Report func(error)
 }
 
 // Start begins a new log, in which Append collects.
 func (s *Store) Start(o Options) error {
 	s.rotate, s.compact = o.Rotate, o.Compact
-	if o.Report != nil {
-		s.report = o.Report
-	}
 	if err := s.begin(); err != nil {
 		return err
 	}
@@ -37,18 +33,22 @@ func (s *Store) Start(o Options) error {
 
 // begin begins the next log.
 func (s *Store) begin() error {
-	s.generation++
-	f, err := os.OpenFile(s.name(kindLog, s.generation), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := s.create(s.name(kindLog, s.generation+1))
 	if err != nil {
 		return err
 	}
 	header, salt := newHeader()
 	_, err = f.Write(header)
 	if err = errors.Join(err, s.sync(f), syncFolder(s.dir)); err != nil {
-		return errors.Join(err, f.Close())
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
-	s.file, s.salt, s.size = f, salt, int64(len(header))
+	s.generation++
+	s.file, s.salt, s.size, s.retry = f, salt, int64(len(header)), 0
 	return nil
+}
+
+func create(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 }
 
 // Append collects a record, which encode appends to a buffer. It never waits. Position tells what to wait for.
@@ -149,7 +149,7 @@ func (s *Store) put(batch []byte) error {
 		}
 		batch = batch[n:]
 	}
-	if s.compact == nil || s.size < max(s.rotate, s.snapshots.Load()) {
+	if s.compact == nil || s.older+s.size < max(s.rotate, s.snapshots.Load()) || s.size < s.retry {
 		return nil
 	}
 	select {
@@ -191,10 +191,18 @@ func (s *Store) putFrame(content []byte) error {
 	return nil
 }
 
-// turn begins another log and has a snapshot take the place of those before it.
+// turn begins another log and has a snapshot take the place of those before it. If the process has too many files open for now, it goes on in this one.
 func (s *Store) turn() error {
 	full, old := s.generation, s.file
-	if err := errors.Join(s.begin(), old.Close()); err != nil {
+	if err := s.begin(); errors.Is(err, syscall.EMFILE) {
+		s.report(fmt.Errorf("txlog: the log grows on: %w", err))
+		s.retry = s.size + s.rotate/8
+		return nil
+	} else if err != nil {
+		return err
+	}
+	s.older = 0
+	if err := old.Close(); err != nil {
 		return err
 	}
 	through := make(chan struct{})
@@ -203,7 +211,7 @@ func (s *Store) turn() error {
 	s.work.Go(func() {
 		defer close(through)
 		if err := s.compact(full); err != nil {
-			s.report(err)
+			s.report(fmt.Errorf("txlog: no snapshot takes the place of the log yet: %w", err))
 		}
 	})
 	return nil
