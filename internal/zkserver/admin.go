@@ -55,7 +55,7 @@ func (s *Server) administer(op, path string, prepare func(*tree.Plan) error) err
 	if s.closed {
 		return ErrClosed
 	}
-	plan := s.tree.Plan(tree.Caller{IDs: []jute.Identity{{Scheme: tree.SuperScheme}}})
+	plan := s.tree.Plan(tree.Caller{Who: super})
 	if err := prepare(plan); err != nil {
 		return fmt.Errorf("zkserver: %s %q: %w", op, path, err)
 	}

@@ -3,7 +3,6 @@ package zkserver
 import (
 	"crypto/sha1" //nolint:gosec // the digest scheme of ZooKeeper is defined by it
 	"encoding/base64"
-	"slices"
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -42,10 +41,17 @@ func (s *Server) sasl(c *conn, q *jute.Request) bool {
 }
 
 func (c *conn) identify(id jute.Identity) {
-	if !slices.Contains(c.ids, id) {
-		c.users = append(c.users, id)
+	if c.who.Add(id) {
+		c.users, c.ids = append(c.users, id), nil
+	}
+}
+
+// identities are put in order when somebody wants to see them, not each time that one comes.
+func (c *conn) identities() []jute.Identity {
+	if c.ids == nil {
 		c.ids = hashOrder(c.users)
 	}
+	return c.ids
 }
 
 // Digest is the id that "user:password" has under the digest scheme.

@@ -85,7 +85,7 @@ func (f *Front) trigger(t *watchTable, kind jute.EventType, path string, acl []j
 // tell sends an event to a client that may read the znode. For others the watch is spent and nothing is said, as in servers with the correction of
 // CVE-2024-23944.
 func (c *conn) tell(kind jute.EventType, path string, acl []jute.ACL) {
-	if tree.Allowed(acl, jute.PermRead, c.ids) {
+	if tree.Allowed(acl, jute.PermRead, c.who) {
 		c.notify(kind, path)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/tree"
 	"github.com/troupe-go/troupe/internal/zkserver/wire"
 )
 
@@ -21,7 +22,8 @@ type conn struct {
 	session *session // nil until the handshake is through
 	timeout time.Duration
 	users   []jute.Identity // in the order in which they came
-	ids     []jute.Identity // the same in the order of the real server
+	ids     []jute.Identity // the same in the order of the real server; nil: see identities
+	who     *tree.Who       // the same as a set
 	host    string          // under which it was dialed, if any
 	cut     *cut
 	overdue *time.Timer // closes the connection if there is no session until then
@@ -48,7 +50,7 @@ type conn struct {
 func newConn(f *Front, transport net.Conn) *conn {
 	f.s.accepted++
 	way := wire.New(transport, f.s.work.Go, f.s.closing)
-	c := &conn{s: f.s, front: f, transport: way, done: make(chan struct{}), number: f.s.accepted, established: time.Now()}
+	c := &conn{s: f.s, front: f, transport: way, done: make(chan struct{}), number: f.s.accepted, established: time.Now(), who: tree.NewWho()}
 	c.in = newFrames(way, f.s.cfg.MaxPacket)
 	c.out.transport, c.out.limit, c.out.store = way, f.s.cfg.Backlog, f.s.store
 	if host, _, err := net.SplitHostPort(transport.RemoteAddr().String()); err == nil {

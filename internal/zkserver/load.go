@@ -21,7 +21,7 @@ func (s *Server) Load(text []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	znodes = slices.DeleteFunc(znodes, func(z treefile.Znode) bool { return z.Owner != 0 })
-	plan := s.tree.Plan(tree.Caller{IDs: []jute.Identity{{Scheme: tree.SuperScheme}}})
+	plan := s.tree.Plan(tree.Caller{Who: super})
 	for i := range znodes {
 		if err := s.plant(plan, &znodes[i]); err != nil {
 			return fmt.Errorf("zkserver: tree: %q: %w", znodes[i].Path, err)
@@ -82,6 +82,9 @@ func add(plan *tree.Plan, qs ...*jute.Request) error {
 	}
 	return nil
 }
+
+// super is who may do everything.
+var super = tree.NewWho(jute.Identity{Scheme: tree.SuperScheme})
 
 // Znodes are those that Load would bring back: all but ephemerals and what every new server has.
 func (s *Server) Znodes() []treefile.Znode {

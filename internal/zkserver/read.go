@@ -18,7 +18,7 @@ func (c *conn) readable(q *jute.Request, perm int32) (*tree.Node, jute.Code) {
 	if n == nil {
 		return nil, jute.NoNode
 	}
-	if !tree.Allowed(n.ACL(), perm, c.ids) {
+	if !tree.Allowed(n.ACL(), perm, c.who) {
 		return nil, jute.NoAuth
 	}
 	return n, jute.OK
@@ -35,7 +35,7 @@ func (s *Server) exists(c *conn, q *jute.Request, p *jute.Reply) {
 		return
 	}
 	n := c.front.tree.Get(q.Path)
-	if n != nil && s.as.existsNeedsRead && !tree.Allowed(n.ACL(), jute.PermRead, c.ids) {
+	if n != nil && s.as.existsNeedsRead && !tree.Allowed(n.ACL(), jute.PermRead, c.who) {
 		p.Err = jute.NoAuth
 		return
 	}
@@ -88,7 +88,7 @@ func (s *Server) getACL(c *conn, q *jute.Request, p *jute.Reply) {
 		return
 	}
 	p.Stat, p.ACL = n.Stat(), n.ACL()
-	if tree.Allowed(n.ACL(), jute.PermAdmin, c.ids) {
+	if tree.Allowed(n.ACL(), jute.PermAdmin, c.who) {
 		return
 	}
 	p.ACL = make([]jute.ACL, len(n.ACL()))

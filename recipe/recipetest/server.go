@@ -79,7 +79,7 @@ func (w *World) transact(a *Actor, e recipe.Transact) recipe.Transacted {
 // write carries out a transaction, as the real server does: judged as a whole, and then applied.
 func (w *World) write(a *Actor, ops []recipe.Op) (code jute.Code, failed int, results []recipe.Result) {
 	w.zxid++ // a failed write uses one up too
-	plan := w.tree.Plan(tree.Caller{Session: a.session, IDs: []jute.Identity{{Scheme: "world", ID: "anyone"}}})
+	plan := w.tree.Plan(tree.Caller{Session: a.session})
 	for i, op := range ops {
 		if code := plan.Add(asked(op)); code != jute.OK {
 			return code, i, nil
@@ -135,7 +135,7 @@ func (w *World) ensure(a *Actor, path string, container bool, data []byte) {
 	if container {
 		q.Flags = 4
 	}
-	who := tree.Caller{Session: a.session, IDs: []jute.Identity{{Scheme: "world", ID: "anyone"}}}
+	who := tree.Caller{Session: a.session}
 	if c, code := w.tree.Prepare(who, q); code == jute.OK {
 		w.tree.Apply(&c, w.zxid, w.now)
 		w.fire(watch{parent(path), true}, recipe.ChildrenChanged)

@@ -13,14 +13,9 @@ import (
 const SuperScheme = "super"
 
 // Allowed reports whether an ACL gives one of the identities a permission. An empty ACL gives everything to everybody.
-func Allowed(acl []jute.ACL, perm int32, ids []jute.Identity) bool {
-	if len(acl) == 0 {
+func Allowed(acl []jute.ACL, perm int32, who *Who) bool {
+	if len(acl) == 0 || who.mayAll() {
 		return true
-	}
-	for _, id := range ids {
-		if id.Scheme == SuperScheme {
-			return true
-		}
 	}
 	for i := range acl {
 		if acl[i].Perms&perm == 0 {
@@ -29,20 +24,11 @@ func Allowed(acl []jute.ACL, perm int32, ids []jute.Identity) bool {
 		if acl[i].Scheme == "world" && acl[i].ID == "anyone" {
 			return true
 		}
-		for _, id := range ids {
-			if id.Scheme == acl[i].Scheme && matches(id, acl[i].ID) {
-				return true
-			}
+		if who.matches(acl[i].Scheme, acl[i].ID) {
+			return true
 		}
 	}
 	return false
-}
-
-func matches(id jute.Identity, want string) bool {
-	if id.Scheme == "ip" {
-		return ipMatches(id.ID, want)
-	}
-	return id.ID == want
 }
 
 // Fix turns the ACL of a request into the one to be stored: duplicates removed, "auth" replaced by who the caller is. One that takes more room than there is,

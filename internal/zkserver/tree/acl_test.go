@@ -31,7 +31,7 @@ func TestAllowed(t *testing.T) {
 		{"another net", []jute.ACL{{Perms: jute.PermAll, Scheme: "ip", ID: "127.0.0.2/31"}}, []jute.Identity{ip}, false},
 		{"super", []jute.ACL{{Perms: 0, Scheme: "digest", ID: "v:x"}}, []jute.Identity{{Scheme: tree.SuperScheme}}, true},
 	} {
-		require.Equal(t, c.want, tree.Allowed(c.acl, jute.PermRead, c.ids), c.name)
+		require.Equal(t, c.want, tree.Allowed(c.acl, jute.PermRead, tree.NewWho(c.ids...)), c.name)
 	}
 }
 

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"math"
+	"slices"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
@@ -66,7 +67,11 @@ func (p *Plan) fix(acl []jute.ACL, n record) ([]jute.ACL, jute.Code) {
 	if p.who.NodeFirst && !n.exists {
 		return nil, jute.NoNode
 	}
-	fixed, size, code := Fix(acl, p.who.IDs, p.room())
+	var ids []jute.Identity
+	if p.who.IDs != nil && slices.ContainsFunc(acl, func(a jute.ACL) bool { return a.Scheme == "auth" }) {
+		ids = p.who.IDs()
+	}
+	fixed, size, code := Fix(acl, ids, p.room())
 	p.acls += size
 	if code == jute.OK && !n.exists {
 		code = jute.NoNode

@@ -7,8 +7,9 @@ import (
 // Caller is on whose behalf a request is judged.
 type Caller struct {
 	Session int64
-	IDs     []jute.Identity
-	Quotas  bool // what exceeds a quota is refused
+	Who     *Who                   // nil: nobody
+	IDs     func() []jute.Identity // of Who, in the order in which "auth" stands for them
+	Quotas  bool                   // what exceeds a quota is refused
 
 	MaxACL int // how many bytes the ACLs of a transaction may have, written out; 0: any number
 
@@ -102,4 +103,4 @@ func (p *Plan) note(path string, r record) {
 	}
 }
 
-func (p *Plan) allowed(acl []jute.ACL, perm int32) bool { return Allowed(acl, perm, p.who.IDs) }
+func (p *Plan) allowed(acl []jute.ACL, perm int32) bool { return Allowed(acl, perm, p.who.Who) }

@@ -1,0 +1,52 @@
+package tree
+
+import "github.com/troupe-go/troupe/internal/jute"
+
+// Who is the set of a caller's identities. To look one up costs the same however many there are: a client can have any number.
+type Who struct {
+	known     map[jute.Identity]struct{}
+	addresses []string
+	super     bool
+}
+
+// NewWho is who has these identities.
+func NewWho(ids ...jute.Identity) *Who {
+	w := &Who{known: make(map[jute.Identity]struct{})}
+	for _, id := range ids {
+		w.Add(id)
+	}
+	return w
+}
+
+// Add adds an identity; false if it was there.
+func (w *Who) Add(id jute.Identity) bool {
+	if _, there := w.known[id]; there {
+		return false
+	}
+	w.known[id] = struct{}{}
+	switch id.Scheme {
+	case SuperScheme:
+		w.super = true
+	case "ip":
+		w.addresses = append(w.addresses, id.ID)
+	}
+	return true
+}
+
+func (w *Who) mayAll() bool { return w != nil && w.super }
+
+func (w *Who) matches(scheme, want string) bool {
+	if w == nil {
+		return false
+	}
+	if scheme != "ip" {
+		_, there := w.known[jute.Identity{Scheme: scheme, ID: want}]
+		return there
+	}
+	for _, have := range w.addresses {
+		if ipMatches(have, want) {
+			return true
+		}
+	}
+	return false
+}
