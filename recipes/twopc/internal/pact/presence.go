@@ -96,7 +96,9 @@ func (p *presence) create() {
 func (p *presence) created(ev recipe.Transacted) {
 	p.creating, p.made = false, ev.Code == recipe.Done || ev.Code == recipe.Unknown
 	if p.leaving {
-		p.clear(p.left)
+		if p.left != nil { // else it is being removed
+			p.clear(p.left)
+		}
 		return
 	}
 	switch ev.Code {
