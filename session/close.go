@@ -56,7 +56,7 @@ func (s *Session) fail(cause error) {
 
 // shut refuses everything from now on, ends what is held and says so, once.
 func (s *Session) shut(cause error, failing bool) bool {
-	if !s.refuseAll(failing) {
+	if !s.refuseAll(cause, failing) {
 		return false
 	}
 	s.end.Set(cause)
@@ -64,13 +64,14 @@ func (s *Session) shut(cause error, failing bool) bool {
 	return true
 }
 
-func (s *Session) refuseAll(failing bool) (first bool) {
+func (s *Session) refuseAll(cause error, failing bool) (first bool) {
 	s.mu.Lock()
 	defer s.unlock()
 	if s.closing {
 		return false
 	}
 	s.closing, s.failing = true, failing
+	s.refuse.Set(cause) // before the waiters wake, who ask for it
 	s.take(ErrClosed)
 	s.pacing.stop()
 	s.waning.stop()

@@ -26,7 +26,8 @@ type Session struct {
 	scope  actors.Scope
 	ref    actors.Ref[message]
 	topic  *notify.Topic[Status]
-	end    *notify.End
+	refuse *notify.End   // why nothing can be asked any more
+	end    *notify.End   // the same, once what was held has ended
 	gone   *notify.Latch // everything is torn down
 	tasks  tasks
 	life   context.Context // of the tasks; ends with the session
@@ -70,7 +71,7 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	}
 	s := &Session{
 		cfg: cfg, log: cfg.log, clock: clock{base: time.Now()}, system: cfg.system,
-		topic: notify.NewTopic[Status](), end: notify.NewEnd(), gone: notify.NewLatch(), gate: notify.NewLatch(),
+		topic: notify.NewTopic[Status](), refuse: notify.NewEnd(), end: notify.NewEnd(), gone: notify.NewLatch(), gate: notify.NewLatch(),
 		seats: make(map[*Seat]struct{}), holds: make(map[*Hold]struct{}), standby: make(map[*Seat]struct{}), dataWatches: make(map[string]*shared[Data]), childWatches: make(map[string]*shared[Children]),
 		trust: trust{vouch: new(atomic.Pointer[voucher])},
 	}
@@ -235,7 +236,7 @@ func (s *Session) Scope() actors.Scope { return s.scope }
 
 // closedErr is why nothing can be asked any more. A session that failed for good is closed too, and says both.
 func (s *Session) closedErr() error {
-	if err := s.Err(); err != nil && !errors.Is(err, ErrClosed) {
+	if err := s.refuse.Err(); err != nil && !errors.Is(err, ErrClosed) {
 		return fmt.Errorf("%w: %w", ErrClosed, err)
 	}
 	return ErrClosed

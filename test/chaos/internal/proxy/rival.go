@@ -3,7 +3,9 @@ package proxy
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 	"net"
+	"syscall"
 	"time"
 )
 
@@ -29,16 +31,34 @@ func parseSession(frame []byte) (Session, bool) {
 	return s, s.ID != 0
 }
 
-// Expire ends a session through a server as a rival: it connects with the session's id and password, and closes it. The session's owner is told that it has
-// expired.
+// Expire ends a session through a server as a rival: it connects with the session's id and password, and closes it. The session's
+// owner is told that it has expired. A server lets go of a connection, answered or not, when another comes with the same id, as the
+// owner's may just then; so the rival tries again.
 func Expire(server string, s Session, within time.Duration) error {
-	c, err := net.DialTimeout("tcp", server, within)
+	deadline, sent := time.Now().Add(within), false
+	for {
+		asked, err := rival(server, s, deadline)
+		sent = sent || asked
+		switch {
+		case errors.Is(err, ErrGone) && sent:
+			return nil
+		case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET):
+			return err
+		case time.Now().After(deadline):
+			return err
+		}
+	}
+}
+
+// rival tries once, and tells whether it has asked for the end of the session.
+func rival(server string, s Session, deadline time.Time) (asked bool, err error) {
+	c, err := net.DialTimeout("tcp", server, time.Until(deadline))
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer c.Close() // the answer has been read
-	if err := c.SetDeadline(time.Now().Add(within)); err != nil {
-		return err
+	if err := c.SetDeadline(deadline); err != nil {
+		return false, err
 	}
 	shake := binary.BigEndian.AppendUint32(nil, 0)                  // protocol
 	shake = binary.BigEndian.AppendUint64(shake, 0)                 // nothing seen
@@ -47,23 +67,23 @@ func Expire(server string, s Session, within time.Duration) error {
 	shake = append(binary.BigEndian.AppendUint32(shake, passwordLength), s.Password...)
 	shake = append(shake, 0) // not read only
 	if err := sendFrame(c, shake); err != nil {
-		return err
+		return false, err
 	}
 	answer, err := readFrame(c)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if _, ok := parseSession(answer); !ok {
-		return ErrGone
+		return false, ErrGone
 	}
 	end := binary.BigEndian.AppendUint32(nil, 1)
 	minus := int32(opClose)
 	end = binary.BigEndian.AppendUint32(end, uint32(minus))
 	if err := sendFrame(c, end); err != nil {
-		return err
+		return true, err
 	}
 	_, err = readFrame(c)
-	return err
+	return true, err
 }
 
 func sendFrame(c net.Conn, body []byte) error {
