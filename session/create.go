@@ -12,7 +12,7 @@ import (
 // returns [ErrUnknownOutcome], unless it is [Protected] and can be looked for: until the session ends, where the application may list its parent.
 //
 // Errors are those of [Session.Set]; [ErrNodeExists]; [ErrNoNode] if its parent is missing, without [Parents]; [ErrNoChildrenForEphemerals]; [ErrInvalidACL];
-// [ErrUnsupported] if the server lacks the kind; options that do not go together.
+// [ErrUnsupported] if the server lacks the kind; [ErrHungUp] at a parent, or at the namespace's own znode, that has to be made for it; options that do not go together.
 func (s *Session) Create(ctx context.Context, path string, data []byte, opts ...CreateOption) (string, error) {
 	made, err := s.create(ctx, path, data, opts)
 	return made, failed("create", path, err)
@@ -66,15 +66,12 @@ func (n *newborn) create(c *link.Conn, path string) (string, error) {
 		if !n.parents {
 			again, err := n.session.rootMissing(c, err)
 			if !again {
-				return "", err
+				return "", goesAhead(err)
 			}
 			continue
 		}
 		if err := n.session.ensureParents(c, path); err != nil {
-			if errors.Is(err, link.ErrNoReply) {
-				err = link.ErrNotSent // nothing of the create itself is under way
-			}
-			return "", err
+			return "", goesAhead(err)
 		}
 	}
 }

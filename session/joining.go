@@ -28,8 +28,8 @@ func (g *joining) run() (string, Stat, error) {
 	head := g.join.Form.Head(g.contender.guid, e.sessionID, g.join.Name)
 	want := znode.Join(parent, head)
 	g.replaced = g.join.Replace == ""
-	lost := false   // an answer was: look before creating again
-	var gone losses // of the create
+	lost := false          // an answer was: look before creating again
+	var gone, above losses // of the create, and of those of the parents
 	var path string
 	var stat Stat
 	err := s.insist(e, func(c *link.Conn) (err error) {
@@ -55,7 +55,7 @@ func (g *joining) run() (string, Stat, error) {
 			if !errors.Is(err, ErrNoNode) {
 				return err
 			}
-			if err = s.ensureParents(c, want); err != nil {
+			if err = above.try(c, func(c *link.Conn) error { return s.ensureParents(c, want) }); err != nil {
 				return err
 			}
 		}

@@ -49,10 +49,7 @@ func (s *Session) rootMissing(c *link.Conn, err error) (bool, error) {
 	if failure == nil && !exists {
 		failure = s.ensure(c, s.cfg.root, link.Persistent)
 	}
-	switch {
-	case errors.Is(failure, link.ErrNoReply):
-		return false, link.ErrNotSent // nothing of the request itself is under way
-	case failure != nil:
+	if failure != nil {
 		return false, failure
 	}
 	return !exists, err

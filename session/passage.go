@@ -88,16 +88,16 @@ func (s *Session) insist(e *epoch, call func(c *link.Conn) error) error {
 			at = at.lost(err)
 			if errors.Is(err, link.ErrNoReply) {
 				lost++
-				s.pauseAfterLoss(lost)
+				s.pauseAfterLoss(s.life, lost)
 			}
 		}
 	}
 }
 
 // pauseAfterLoss is the pause after that many connections were lost with one request on them. The first is nobody's fault.
-func (s *Session) pauseAfterLoss(lost int) {
+func (s *Session) pauseAfterLoss(ctx context.Context, lost int) {
 	if lost > 1 {
-		s.pause(s.life, backoff(min(lost, mostLossPauses)))
+		s.pause(ctx, backoff(min(lost, mostLossPauses)))
 	}
 }
 
@@ -190,15 +190,37 @@ func (n *losses) others(c *link.Conn) error {
 	return nil
 }
 
+// try makes a request once more, unless it was lost too often.
+func (n *losses) try(c *link.Conn, call func(c *link.Conn) error) error {
+	if err := n.verdict(c); err != nil {
+		return err
+	}
+	return n.noted(call(n.on(c)))
+}
+
 // bounded is a request that is given up when it was lost too often, as losses has it.
 func bounded(call func(c *link.Conn) error) func(c *link.Conn) error {
 	var lost losses
-	return func(c *link.Conn) error {
-		if err := lost.verdict(c); err != nil {
-			return err
-		}
-		return lost.noted(call(lost.on(c)))
+	return func(c *link.Conn) error { return lost.try(c, call) }
+}
+
+// ahead is the loss of something that goes ahead of a request, as the making of a parent does: nothing of the request itself is under way. It counts as a loss,
+// since servers may hang up at that.
+type ahead struct{ loss error }
+
+func (a *ahead) Error() string { return a.loss.Error() }
+
+// Is tells that the request was not sent, and the kind of the loss.
+func (a *ahead) Is(target error) bool {
+	return target == link.ErrNotSent || target != link.ErrNoReply && errors.Is(a.loss, target)
+}
+
+// goesAhead is the error of what goes ahead of a request.
+func goesAhead(err error) error {
+	if errors.Is(err, link.ErrNoReply) {
+		return &ahead{err}
 	}
+	return err
 }
 
 // unlessClosed makes the end of the session's own context an error that says so.

@@ -75,8 +75,9 @@ func (n *newborn) bear(ctx context.Context) (path string, at passage, err error)
 		if err == nil {
 			seen = proof{}
 			path, err = n.create(gone.on(at.epoch.conn), znode.Join(parent, znode.Protect(guid, name)))
-			if lost = errors.Is(gone.noted(err), link.ErrNoReply); lost {
-				s.pauseAfterLoss(gone.times)
+			lost = errors.Is(gone.noted(err), link.ErrNoReply)
+			if lost || errors.Is(err, link.ErrCutOff) {
+				s.pauseAfterLoss(s.life, gone.times)
 			}
 		}
 		switch {

@@ -90,16 +90,23 @@ func (n *losses) givenUp(c *link.Conn, err error) error {
 }
 
 // writeOut sends what may have an effect, once. When its answer is lost it returns [ErrUnknownOutcome], when a read tells
-// the truth.
+// the truth. What goes ahead of it is asked again, until that was lost too often.
 func writeOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T, error)) (T, error) {
 	var none T
 	var at passage
+	var above losses
 	for {
 		var err error
 		if at, err = s.pass(ctx, nil, at); err != nil {
 			return none, err
 		}
-		v, err := send(ctx, s, at.epoch.conn, call)
+		v, err := send(ctx, s, at.epoch.conn, func(c *link.Conn) (T, error) {
+			if err := above.verdict(c); err != nil {
+				return none, goesAhead(err)
+			}
+			v, err := call(above.on(c))
+			return v, above.noted(err)
+		})
 		switch {
 		case err == errLeft:
 			return none, fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
@@ -109,6 +116,7 @@ func writeOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T
 			return v, err
 		}
 		at = at.lost(err)
+		s.pauseAfterLoss(ctx, above.times)
 	}
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 
 	"github.com/troupe-go/troupe/session/internal/link"
 )
@@ -58,11 +59,14 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 	}
 	results, err := writeOut(ctx, s, func(c *link.Conn) ([]Result, error) {
 		results, err := c.Multi(asks)
+		if !errors.Is(err, ErrNoNode) {
+			return results, err
+		}
 		made, err := s.rootMissing(c, err)
 		if made {
 			return c.Multi(asks)
 		}
-		return results, err
+		return results, goesAhead(err)
 	})
 	return s.results(results), failed("multi", "", err)
 }

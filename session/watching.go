@@ -55,7 +55,7 @@ func (s *Session) requested(a *ask, watch bool) (again bool) {
 		s.ref.Tell(heard{ask: a, answer: func() { a.refuse(ErrReleased) }})
 		return false
 	}
-	s.pauseAfterLoss(a.lost.times)
+	s.pauseAfterLoss(s.life, a.lost.times)
 	answer, err := a.attempt(watch)
 	switch {
 	case errors.Is(err, link.ErrThrottled):
