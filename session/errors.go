@@ -22,8 +22,8 @@ var (
 	ErrRolledBack = link.ErrRolledBack
 
 	// ErrTooLarge: the encoded request exceeds [WithMaxPacket]; found before it is sent, since a server just drops the connection. Or a server did that three
-	// times at requests as large, and answered others: its jute.maxbuffer is smaller than the session was told. Or the answer to a read is larger than
-	// sixteen times WithMaxPacket.
+	// times within ten minutes at requests that were no larger, and answered others: its jute.maxbuffer is smaller than the session was told. After a minute one
+	// is sent again. Or the answer to a read is larger than sixteen times WithMaxPacket.
 	ErrTooLarge = link.ErrTooLarge
 
 	// ErrHungUp: three times the connection went while the request was on it, the last time alone, and each time others were answered on it before: the server

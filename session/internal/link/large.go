@@ -1,53 +1,67 @@
 package link
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
 // large is what is known of the size of requests at which servers hang up, as they do, without a word, at those above their jute.maxbuffer. A request that is
-// larger than all that were answered, and at which a connection was hung up that had answered others, is suspected. After two in a row what is as large is sent
-// alone, lest it only stood by. After three it is refused without being sent; for a while only, since the network may have been to blame. Under the Conn's mu.
+// larger than all that were answered, and at which a connection was hung up that had answered others, is suspected. After two suspicions of requests that were
+// no larger, one is sent alone, lest it only stood by. After three it is refused without being sent; for a while only, since the network may have been to blame,
+// and the limit may be raised. Connections go for other reasons too: a suspicion fades, and is dropped when a request as large is answered. Under the Conn's mu.
 type large struct {
-	answered int       // the largest that was
-	suspect  int       // the smallest that was suspected; 0: none
-	times    int       // how often one was
-	until    time.Time // when what is as large is sent again
+	answered int         // the largest that was
+	suspects []suspicion // of the smallest requests, the smallest first
+	until    time.Time   // when what is refused is sent again
+}
+
+type suspicion struct {
+	size int
+	at   time.Time
 }
 
 const (
 	smallEnough = 1 << 10 // for any server
 	suspicions  = 3
 	refusal     = time.Minute
+	faded       = 10 * refusal
 )
 
 // took notes a request that was answered.
 func (g *large) took(size int) {
 	g.answered = max(g.answered, size)
-	if g.suspect > 0 && size >= g.suspect {
-		g.suspect, g.times, g.until = 0, 0, time.Time{}
+	g.suspects = slices.DeleteFunc(g.suspects, func(s suspicion) bool { return s.size <= size })
+}
+
+// times is how often requests were suspected that were no larger.
+func (g *large) times(size int, now time.Time) (n int) {
+	for _, s := range g.suspects {
+		if s.size <= size && now.Sub(s.at) < faded {
+			n++
+		}
 	}
+	return n
 }
 
 // doubts: a request is to be sent alone.
-func (g *large) doubts(size int) bool {
-	return g.suspect > 0 && size >= g.suspect && g.times >= suspicions-1
-}
+func (g *large) doubts(size int, now time.Time) bool { return g.times(size, now) >= suspicions-1 }
 
-// suspects notes a request at which the server may have hung up, and which may have been alone; false if its size is no reason.
-func (g *large) suspects(size int, alone bool, now time.Time) bool {
+// suspect notes a request at which the server may have hung up, and which may have been alone; false if its size is no reason.
+func (g *large) suspect(size int, alone bool, now time.Time) bool {
 	if size <= max(smallEnough, g.answered) {
 		return false
 	}
-	if g.suspect == 0 || size < g.suspect {
-		g.suspect = size
+	if alone || !g.doubts(size, now) {
+		g.suspects = slices.DeleteFunc(g.suspects, func(s suspicion) bool { return now.Sub(s.at) >= faded })
+		g.suspects = append(g.suspects, suspicion{size, now})
+		slices.SortFunc(g.suspects, func(a, b suspicion) int { return cmp.Or(cmp.Compare(a.size, b.size), b.at.Compare(a.at)) })
+		g.suspects = g.suspects[:min(len(g.suspects), suspicions)]
 	}
-	if alone || g.times < suspicions-1 {
-		g.times++
-	}
-	if g.times >= suspicions {
+	if g.times(size, now) >= suspicions {
 		g.until = now.Add(refusal)
 	}
 	return true
@@ -55,11 +69,12 @@ func (g *large) suspects(size int, alone bool, now time.Time) bool {
 
 // refuses is the error of a request that is too large by all that is known.
 func (g *large) refuses(size int, now time.Time) error {
-	if g.suspect == 0 || size < g.suspect || !now.Before(g.until) {
+	n := g.times(size, now)
+	if n < suspicions || !now.Before(g.until) {
 		return nil
 	}
-	return fmt.Errorf("%w: %d bytes; the server hung up %d times at requests of %d bytes and more, and answered others: "+
-		"compare its jute.maxbuffer with WithMaxPacket", ErrTooLarge, size, g.times, g.suspect)
+	return fmt.Errorf("%w: %d bytes; the server hung up %d times at requests of %d to %d bytes, and answered others: "+
+		"compare its jute.maxbuffer with WithMaxPacket", ErrTooLarge, size, n, g.suspects[0].size, g.suspects[n-1].size)
 }
 
 // blame looks, when a line is lost, for requests that may be why. A server that fell silent did not hang up at anything; one that lost an answer did so to the
@@ -81,7 +96,7 @@ func (l *line) blame(cause error) {
 			largest = r
 		}
 	}
-	large := largest != nil && c.large.suspects(largest.size, largest.alone, time.Now())
+	large := largest != nil && c.large.suspect(largest.size, largest.alone, time.Now())
 	for _, r := range l.pending {
 		switch {
 		case !large:
@@ -115,13 +130,18 @@ func (c *Conn) fits(r *request) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r.alone = c.alone || c.large.doubts(r.size)
-	return c.large.refuses(r.size, time.Now())
+	now := time.Now()
+	r.alone = c.alone || c.large.doubts(r.size, now)
+	return c.large.refuses(r.size, now)
 }
 
 // Blamed is why requests are refused that are as large as some at which servers hung up; nil if none are.
 func (c *Conn) Blamed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.large.refuses(c.large.suspect, time.Now())
+	known := c.large.suspects
+	if len(known) == 0 {
+		return nil
+	}
+	return c.large.refuses(known[len(known)-1].size, time.Now())
 }
