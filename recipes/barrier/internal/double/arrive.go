@@ -159,7 +159,7 @@ func (m *Machine) stand() {
 	m.transact(
 		recipe.Op{Do: recipe.Check, Path: round, Version: m.version},
 		recipe.Op{Do: recipe.Create, Path: m.own(), Ephemeral: true},
-		recipe.Op{Do: recipe.Set, Path: znode.Join(round, arrivals), Version: recipe.Any},
+		recipe.Op{Do: recipe.Set, Path: m.arrivals(), Version: recipe.Any},
 	)
 }
 
@@ -167,6 +167,7 @@ func (m *Machine) onStood(ev recipe.Transacted) {
 	switch ev.Code {
 	case recipe.Done:
 		m.check(int(ev.Results[2].Stat.Version))
+		m.place.counted, m.place.arrived = true, ev.Results[2].Stat.Version
 	case recipe.Unknown:
 		m.find()
 	case recipe.BadVersion:

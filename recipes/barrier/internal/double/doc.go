@@ -10,7 +10,8 @@
 //	/b/round-0000000007/out         its version counts those who are out; one child for each
 //	/b/round-0000000007/_c_<guid>-party-<id>  ephemeral: a party, from its arrival to the end of the round
 //
-// Whoever's arrival was, by that count, at least the last one needed lists the parties and tries to decide. No other party ever lists.
+// Whoever's arrival was, by that count, at least the last one needed lists the parties and tries to decide. No other party ever lists. The transaction checks the
+// count too: of an id whose process was started anew, the latest znode has the place, so nobody may have arrived behind the listing.
 //
 // # The way out
 //

@@ -53,6 +53,8 @@ type place struct {
 	stale    bool
 	watched  bool                // the round's data are
 	seen     *recipe.Seen        // the round; nil until it was read
+	counted  bool                // arrived is known
+	arrived  int32               // how many had, before the parties were listed
 	found    map[string][]string // Counting: who stands there, by id
 	births   map[string]int64    // Counting: Czxids of those who share an id
 	decision Verdict             // Deciding: what is to be written
@@ -162,6 +164,8 @@ func (m *Machine) onSeen(ev recipe.Seen) {
 		m.onOld(ev)
 	case m.state == Finding:
 		m.onFound(ev)
+	case m.state == Counting && ev.Path == m.arrivals():
+		m.onArrivals(ev)
 	case m.state == Counting:
 		m.onTwin(ev)
 	case m.state == Tallying:
@@ -275,5 +279,7 @@ func (m *Machine) transact(ops ...recipe.Op) {
 }
 
 func (m *Machine) roundPath() string { return RoundPath(m.cfg.Path, m.round) }
+
+func (m *Machine) arrivals() string { return znode.Join(m.roundPath(), arrivals) }
 
 func (m *Machine) own() string { return znode.Join(m.roundPath(), m.place.name) }

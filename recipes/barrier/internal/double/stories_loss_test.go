@@ -112,6 +112,8 @@ func tellLost(s *telling) {
 	s.seen(one+"/"+nameB, "", 0, 0)
 	s.own(one)
 	s.seen(one, "open 3", 0, 5)
+	s.say("Nor does it know how many arrived before it: that is read before the parties are listed.")
+	s.seen(one+"/in", "", 3, 0)
 	s.say("The answer to its decision is lost. It looks.")
 	s.listed(one, "in", "out", nameC, nameA, nameB)
 	s.failed(recipe.Unknown, -1)

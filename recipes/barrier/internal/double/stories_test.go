@@ -18,6 +18,7 @@ var stories = []struct {
 	{"differing", tellDiffering},
 	{"crowd", tellCrowd},
 	{"twins", tellTwins},
+	{"anew", tellAnew},
 	{"deaths", tellDeaths},
 	{"closer", tellCloser},
 	{"own", tellOwn},
@@ -93,6 +94,25 @@ func tellLast(s *telling) {
 	s.say("Another has come, and decided first.")
 	s.fired(one, recipe.DataChanged)
 	s.seen(one, released, 1, 5)
+}
+
+func tellAnew(s *telling) {
+	s.arrived(3)
+	s.say("It is the third of three, and lists them.")
+	s.own(one)
+	s.seen(one, "open 3", 0, 5)
+	s.listed(one, "in", "out", nameC, nameA, nameB)
+	s.say("A process was started anew and has arrived behind the listing, as the count of arrivals shows: the znode found of it is its former life's. It counts again.")
+	s.failed(recipe.BadVersion, 0)
+	s.seen(one, "open 3", 0, 6)
+	s.seen(one+"/in", "", 4, 0)
+	s.listed(one, "in", "out", nameC, nameA, nameB)
+	s.say("Again; and then somebody has deleted the count. Nobody can arrive any more, so there is nothing to check.")
+	s.failed(recipe.BadVersion, 0)
+	s.seen(one, "open 3", 0, 5)
+	s.missing(one + "/in")
+	s.listed(one, "out", "foreign", nameC, nameA, nameB)
+	s.done(1)
 }
 
 func tellCloser(s *telling) {

@@ -74,7 +74,7 @@ var table = []Transition{
 	{Deciding, "Transacted", Inside, "it has released the round"},
 	{Deciding, "Transacted", Marking, "it has released the round, and nobody wants it any more"},
 	{Deciding, "Transacted", Clearing, "it has broken the round"},
-	{Deciding, "Transacted", Waiting, "somebody else has decided, or died; or it is not known"},
+	{Deciding, "Transacted", Waiting, "somebody else has decided, arrived or died; or it is not known"},
 	{Deciding, "Transacted", Next, "the own znode is gone"},
 
 	{Inside, "Deferred", Ready, "no possession is possible now"},

@@ -93,12 +93,39 @@ func (m *Machine) judgeOpen(v Verdict, standing int) {
 	case v.Parties != m.cfg.Parties && standing <= 1: // left over from when there were more parties, or fewer
 		m.decide(Verdict{Kind: Open, Parties: m.cfg.Parties})
 	case v.Parties != m.cfg.Parties: // the same, if all who stand agree: their names tell
-		m.state = Counting
-		m.main = m.list(m.roundPath(), false)
+		m.listParties()
 	case m.place.rank >= m.cfg.Parties && standing >= m.cfg.Parties:
-		m.state = Counting
-		m.main = m.list(m.roundPath(), false)
+		m.count()
 	}
+}
+
+// count lists the parties. They are released only if nobody has arrived since: that may be a process
+// that was started anew, and its place must not go to the znode of its former life. So the number of
+// arrivals has to be known before the listing. Mostly the answer to the own arrival has told it.
+func (m *Machine) count() {
+	if m.place.counted {
+		m.listParties()
+		return
+	}
+	m.state = Counting
+	m.main = m.read(m.arrivals(), false)
+}
+
+func (m *Machine) listParties() {
+	m.state = Counting
+	m.main = m.list(m.roundPath(), false)
+}
+
+func (m *Machine) onArrivals(ev recipe.Seen) {
+	if ev.Code != recipe.Done {
+		m.emit(recipe.Stop{Err: ev.Err})
+		return
+	}
+	m.place.counted, m.place.arrived = true, ev.Stat.Version
+	if !ev.Exists { // somebody deleted it, and nobody can arrive any more
+		m.place.arrived = recipe.Any
+	}
+	m.listParties()
 }
 
 // reread reads the round again. The watch that fired is armed only if there is still something to wait for, which the answer tells.
@@ -185,6 +212,9 @@ func (m *Machine) decide(v Verdict) {
 	var ops []recipe.Op
 	round := m.roundPath()
 	if v.Kind == Released {
+		if m.place.arrived != recipe.Any {
+			ops = append(ops, recipe.Op{Do: recipe.Check, Path: m.arrivals(), Version: m.place.arrived})
+		}
 		for _, name := range v.Names {
 			ops = append(ops, recipe.Op{Do: recipe.Check, Path: round + "/" + name, Version: recipe.Any})
 		}
@@ -207,8 +237,9 @@ func (m *Machine) onDecided(ev recipe.Transacted) {
 		m.emit(recipe.Stop{Err: ev.Err})
 	case m.place.ownGone:
 		m.lose()
-	default: // somebody else has decided, or died, or it is not known
+	default: // somebody else has decided, arrived or died, or it is not known
 		m.place.next = m.place.next || ev.Code == recipe.NodeExists
+		m.place.counted = m.place.counted && ev.Code != recipe.BadVersion
 		m.reread(true)
 	}
 }

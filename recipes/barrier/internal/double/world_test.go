@@ -159,7 +159,10 @@ func (f *face) perform(a *recipetest.Actor, e recipe.Effect) {
 	case double.Settle:
 		f.take(e.Claim)
 		f.refused = append(f.refused, e.Err)
-		if !errors.Is(e.Err, double.ErrBroken) && !errors.Is(e.Err, double.ErrCrowd) && !errors.Is(e.Err, double.ErrReplaced) {
+		if errors.Is(e.Err, double.ErrReplaced) { // one process of an id lives at a time
+			panic(failure(fmt.Sprintf("%s: replaced, and its id has no later life", f.id)))
+		}
+		if !errors.Is(e.Err, double.ErrBroken) && !errors.Is(e.Err, double.ErrCrowd) {
 			panic(failure(fmt.Sprintf("%s: refused: %v", f.id, e.Err)))
 		}
 	default:
