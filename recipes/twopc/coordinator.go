@@ -155,7 +155,7 @@ func (c *Coordinator) perform(e recipe.Effect) {
 		}
 		c.finally(e.N, func(t *Tx) { t.refuse(e.Err) })
 	case pact.Voted:
-		c.with(e.N, func(t *Tx) { t.votes.Send(Vote(e.Vote)) })
+		c.with(e.N, func(t *Tx) { t.voted(Vote(e.Vote)) })
 	case pact.Decided:
 		c.with(e.N, func(t *Tx) { t.decide(e) })
 	case pact.Failed:

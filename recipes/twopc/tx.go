@@ -32,6 +32,7 @@ type Tx struct {
 
 	answered notify.End // it has begun (errBegun), or was refused
 	votes    *notify.Finite[Vote]
+	heard    map[string]bool // whose votes were given: by the actor alone, which may be made anew and see them again
 	decided  *notify.Latch
 	verdict  atomic.Pointer[verdict]
 	end      notify.End
@@ -48,7 +49,7 @@ var errBegun = errors.New("begun")
 
 func newTx(c *Coordinator, id string, sites []string) *Tx {
 	return &Tx{
-		c: c, id: id, sites: sites, votes: notify.NewFinite[Vote](len(sites)), decided: notify.NewLatch(),
+		c: c, id: id, sites: sites, votes: notify.NewFinite[Vote](len(sites)), heard: map[string]bool{}, decided: notify.NewLatch(),
 	}
 }
 
@@ -255,6 +256,14 @@ func (t *Tx) taken(e pact.Adopted) {
 	t.guid, t.sites, t.votes = e.GUID, e.Sites, notify.NewFinite[Vote](len(e.Sites))
 	t.c.mu.Unlock()
 	t.answered.Set(errBegun)
+}
+
+// voted gives a site's vote, once.
+func (t *Tx) voted(v Vote) {
+	if !t.heard[v.Site] {
+		t.heard[v.Site] = true
+		t.votes.Send(v)
+	}
 }
 
 // refuse answers whoever waits for the beginning, if nobody has.
