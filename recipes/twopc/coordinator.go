@@ -21,11 +21,13 @@ type Coordinator struct {
 	guid    string
 	root    pact.Root
 	peers   bool
+	most    int
 	host    *host.Host
 
-	mu   sync.Mutex // guards the record of what the application wants, which outlives a crash of the machine
+	mu   sync.Mutex // guards the record of what the application wants and has, which outlives a crash of the machine
 	last uint64
 	txs  map[uint64]*Tx
+	kept []pact.Keep // outcomes that the application has not acknowledged, the oldest first
 }
 
 // NewCoordinator makes a coordinator of the transactions under a path, which it shares with their sites. It does no I/O. There may be several of
@@ -36,7 +38,7 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{session: s, path: path, guid: string(znode.NewGUID()), root: pact.Root(path), peers: o.peers, txs: map[uint64]*Tx{}}
+	c := &Coordinator{session: s, path: path, guid: string(znode.NewGUID()), root: pact.Root(path), peers: o.peers, most: o.most, txs: map[uint64]*Tx{}}
 	c.host, err = host.New(host.Config{
 		Session: s, Kind: "twopc", Path: path,
 		Machine: func() recipe.Machine {
@@ -128,6 +130,11 @@ func (c *Coordinator) inOrder() []*Tx {
 // standing is what a machine that was made anew has to know.
 func (c *Coordinator) standing() []recipe.Event {
 	var all []recipe.Event
+	c.mu.Lock()
+	for _, k := range c.kept {
+		all = append(all, k)
+	}
+	c.mu.Unlock()
 	for _, t := range c.inOrder() {
 		c.mu.Lock()
 		wish, abort := t.wish(true), t.abort
@@ -161,10 +168,35 @@ func (c *Coordinator) perform(e recipe.Effect) {
 	case pact.Failed:
 		c.finally(e.N, func(t *Tx) { t.finish(failed("transaction", t.path(), e.Err)) })
 	case pact.Over:
-		c.finally(e.N, (*Tx).decidedAlone)
+		c.finally(e.N, func(t *Tx) {
+			c.keep(pact.Keep{ID: t.id, GUID: t.guid, Czxid: e.Czxid})
+			t.decidedAlone()
+		})
 	case pact.Settled:
-		c.finally(e.N, func(t *Tx) { t.settled(e.Err) })
+		c.finally(e.N, func(t *Tx) {
+			if e.Err == nil {
+				c.release(t.guid)
+			}
+			t.settled(e.Err)
+		})
 	}
+}
+
+// keep notes an outcome that the application has, as many as the machine keeps.
+func (c *Coordinator) keep(k pact.Keep) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept = append(c.kept, k)
+	if len(c.kept) > c.most {
+		c.kept = c.kept[1:]
+	}
+}
+
+// release: the application has acknowledged it, or does not have it.
+func (c *Coordinator) release(guid string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept = slices.DeleteFunc(c.kept, func(k pact.Keep) bool { return k.GUID == guid })
 }
 
 // with does something with a transaction, unless it is off the record: a machine that was made anew may be told once more of one that is over, and answer.

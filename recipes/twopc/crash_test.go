@@ -52,3 +52,39 @@ func TestEachVoteIsGivenOnceAcrossCrashes(t *testing.T) {
 		}
 	})
 }
+
+// A coordinator whose actor crashes still knows what its application has: that is not recovered, until the application is gone.
+func TestAfterACrashNothingIsRecoveredThatTheApplicationHas(t *testing.T) {
+	t.Parallel()
+	inBothForms(t, func(w *world, form []twopc.Option) {
+		h := w.host("c")
+		c := w.coordinator(h, form...)
+		w.agreeable(w.site(w.host("a"), "a"))
+		recovered := func(c *twopc.Coordinator) (ids []string) {
+			taken, err := c.Recover(w.Context())
+			require.NoError(w, err)
+			for _, tx := range taken {
+				within(w, time.Second, tx.Decided())
+				ids = append(ids, tx.ID())
+			}
+			return ids
+		}
+		var txs []*twopc.Tx
+		for _, id := range []string{"one", "two"} {
+			tx, err := c.Begin(w.Context(), id, nil, "a")
+			require.NoError(w, err)
+			within(w, time.Second, tx.Decided())
+			txs = append(txs, tx)
+		}
+		synctest.Wait()
+		for range 2 {
+			c.Crash("with outcomes that are not acknowledged")
+			require.Empty(w, recovered(c), "the application has them")
+		}
+		require.NoError(w, txs[0].Ack(w.Context()))
+		c.Crash("with one that is")
+		require.Empty(w, recovered(c))
+		require.NoError(w, c.Close(w.Context()))
+		require.Equal(w, []string{"two"}, recovered(w.coordinator(h, form...)))
+	})
+}

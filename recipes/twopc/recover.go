@@ -12,7 +12,7 @@ import (
 // Recover takes over the transactions under the path whose coordinator died, in whatever process it was: those undecided, which from now on are this
 // coordinator's to decide, with a vote timeout of their own; and those decided whose outcome was not acknowledged ([Tx.Ack]), also if all sites are through with
 // them. Call it when a coordinator starts again, before anything else. Transactions of coordinators that live are left to them, and those of this
-// coordinator that the application has. Where it can't be told yet whether one lives, because its session has
+// coordinator that the application has, in progress or as an outcome, of which the last are known that [WithRetention] keeps. Where it can't be told yet whether one lives, because its session has
 // not expired, Recover waits for either sign; ctx bounds that. It does so for every coordinator under the path: when it has returned, nothing that a dead one has
 // sent is under way any more, so that an id of which nothing was found may be begun again.
 //

@@ -188,6 +188,7 @@ func (t *Tx) decidedAlone() {
 	case t.Outcome() == Aborted && !t.adopting:
 		t.acknowledge()
 	default:
+		t.c.release(t.guid)
 		t.c.host.Tell(pact.Forget{GUID: t.guid})
 	}
 }

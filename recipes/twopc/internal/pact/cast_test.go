@@ -22,6 +22,7 @@ type truth struct {
 	left     map[string]bool     // guid/site: a process of this site has asked for its acknowledgement; another one may find nothing of it
 	lost     bool                // somebody deletes transactions
 	swept    bool                // few outcomes are kept that nobody acknowledges
+	weeks    func() bool         // some were swept, since they were old
 	decided  int
 	commits  int
 }
@@ -32,6 +33,9 @@ func newTruth() *truth {
 		adopted: map[string]bool{}, left: map[string]bool{},
 	}
 }
+
+// forgotten tells whether outcomes may be gone that nobody has acknowledged.
+func (tr *truth) forgotten() bool { return tr.swept || tr.weeks != nil && tr.weeks() }
 
 // failure is a broken promise.
 type failure string
@@ -75,6 +79,7 @@ type led struct {
 	abort   *pact.Abort
 	shared  pact.Shared
 	adopted bool
+	czxid   int64
 	alone   bool // nobody has it, who could acknowledge it
 }
 
@@ -157,6 +162,9 @@ func (l *leader) abandon(a *recipetest.Actor, n uint64) {
 
 func (l *leader) standing() []recipe.Event {
 	var all []recipe.Event
+	for _, t := range l.noted {
+		all = append(all, pact.Keep{ID: t.wish.(pact.Resume).ID, GUID: t.guid, Czxid: t.czxid})
+	}
 	for n := range l.last + 1 {
 		t := l.txs[n]
 		if t == nil {
@@ -188,6 +196,9 @@ func (l *leader) perform(a *recipetest.Actor, e recipe.Effect) {
 		l.begun = append(l.begun, e.N)
 		l.txs[e.N].wish = pact.Resume{N: e.N, ID: b.ID, GUID: b.GUID, Sites: b.Sites}
 	case pact.Adopted:
+		if l.most == 0 && slices.ContainsFunc(l.noted, func(t *led) bool { return t.guid == e.GUID }) {
+			panic(failure(e.GUID + " is recovered, and the application has it"))
+		}
 		if a, ok := l.txs[e.N].wish.(pact.Adopt); ok {
 			l.txs[e.N].guid = e.GUID
 			l.truth.adopted[e.GUID] = true
@@ -195,7 +206,7 @@ func (l *leader) perform(a *recipetest.Actor, e recipe.Effect) {
 			l.txs[e.N].wish = pact.Resume{N: e.N, ID: a.ID, GUID: e.GUID, Sites: e.Sites}
 		}
 	case pact.Refused:
-		if l.truth.swept && errors.Is(e.Err, pact.ErrGone) {
+		if l.truth.forgotten() && errors.Is(e.Err, pact.ErrGone) {
 			delete(l.txs, e.N)
 			return
 		}
@@ -207,7 +218,7 @@ func (l *leader) perform(a *recipetest.Actor, e recipe.Effect) {
 		l.truth.learn(l.txs[e.N].guid, e.Outcome)
 		l.txs[e.N].outcome, l.txs[e.N].shared = e.Outcome, e.Shared
 	case pact.Failed:
-		if (l.truth.swept || l.truth.lost) && errors.Is(e.Err, pact.ErrGone) {
+		if (l.truth.forgotten() || l.truth.lost) && errors.Is(e.Err, pact.ErrGone) {
 			delete(l.txs, e.N)
 			return
 		}
@@ -215,6 +226,7 @@ func (l *leader) perform(a *recipetest.Actor, e recipe.Effect) {
 	case pact.Over:
 		t := l.txs[e.N]
 		delete(l.txs, e.N)
+		t.czxid = e.Czxid
 		switch {
 		case t.alone && (t.adopted || t.outcome == pact.Committed):
 			a.Tell(pact.Forget{GUID: t.guid})

@@ -33,6 +33,7 @@ var names = []string{"x", "y", "z"}
 func newPlay(choose func(n int) int, moved func(from, to pact.Phase)) *play {
 	p := &play{choose: choose, world: recipetest.NewWorld(choose), truth: newTruth(), voters: map[string]*recipetest.Actor{}, moved: moved}
 	p.peers, p.truth.swept = choose(2) == 1, choose(4) == 0
+	p.truth.weeks = func() bool { return p.world.Exists(root.Swept()) }
 	p.lead()
 	for _, name := range names {
 		p.seat(name)

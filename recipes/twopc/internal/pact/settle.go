@@ -23,6 +23,9 @@ func (t *tx) settle() {
 
 func (t *tx) settled(code recipe.Code, err error) {
 	done := func(err error) {
+		if err == nil {
+			t.c.sweeper.release(t.guid)
+		}
 		t.c.desk.do(Settled{N: t.n, Err: err})
 		t.over()
 	}

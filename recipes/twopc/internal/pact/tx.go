@@ -334,7 +334,7 @@ func (t *tx) decided(rec Record) {
 	}
 	t.announce(rec)
 	t.c.sweeper.keep(outcome{id: t.id, guid: t.guid, czxid: t.czxid})
-	t.c.desk.do(Over{N: t.n})
+	t.c.desk.do(Over{N: t.n, Czxid: t.czxid})
 	t.over()
 }
 
