@@ -78,6 +78,7 @@ func (c *Coordinator) Step(ev recipe.Event) []recipe.Effect {
 		c.desk.begin(ev)
 		c.reset()
 		c.start()
+		c.sweeper.resume()
 	case recipe.EpochEnded:
 		c.desk.end()
 		c.reset()

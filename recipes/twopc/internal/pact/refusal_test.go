@@ -78,6 +78,18 @@ func (a *answerer) seen(path string, data []byte, stat recipe.Stat) {
 	panic("nobody reads " + path)
 }
 
+// list answers the oldest listing of a path.
+func (a *answerer) list(path string, names ...string) {
+	for i, e := range a.asked {
+		if l, ok := e.(recipe.List); ok && l.Path == path {
+			a.asked = append(a.asked[:i], a.asked[i+1:]...)
+			a.tell(recipe.Listed{Epoch: l.Epoch, Ask: l.Ask, Path: path, Names: names})
+			return
+		}
+	}
+	panic("nobody lists " + path)
+}
+
 func has[E recipe.Effect](effects []recipe.Effect) (found E, ok bool) {
 	for _, e := range effects {
 		if found, ok = e.(E); ok {

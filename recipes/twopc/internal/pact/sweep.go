@@ -32,6 +32,8 @@ type sweeper struct {
 	busy   bool      // one is being deleted
 	fresh  bool      // all were gone through not long ago
 	paused bool
+	going  bool // all are being gone through
+	owed   bool // all are to be gone through as soon as there is an epoch
 }
 
 // What is kept of outcomes that nobody acknowledges, if the application does not say.
@@ -44,8 +46,18 @@ func newSweeper(d *desk, root Root) *sweeper {
 	return &sweeper{desk: d, root: root, most: DefaultMost, age: DefaultAge, has: map[string]bool{}}
 }
 
-// reset forgets what belonged to the epoch.
-func (s *sweeper) reset() { s.busy, s.due = false, nil }
+// reset forgets what belonged to the epoch. What was under way is done in the next.
+func (s *sweeper) reset() {
+	s.owed = s.owed || s.going || s.busy || len(s.due) > 0
+	s.going, s.busy, s.due = false, false, nil
+}
+
+// resume does in a new epoch what is owed.
+func (s *sweeper) resume() {
+	if s.owed {
+		s.look()
+	}
+}
 
 func (s *sweeper) keeps(guid string) bool { return s.has[guid] }
 
@@ -64,10 +76,18 @@ func (s *sweeper) keep(o outcome) {
 		s.kept = s.kept[1:]
 	}
 	s.next()
-	if s.fresh || s.desk.epoch == 0 {
+	if !s.fresh {
+		s.look()
+	}
+}
+
+// look goes through all outcomes, and not again for a while.
+func (s *sweeper) look() {
+	if s.desk.epoch == 0 {
+		s.owed = true
 		return
 	}
-	s.fresh = true
+	s.owed, s.fresh = false, true
 	if !s.paused {
 		s.paused = true
 		s.desk.pause(s.age/4, func() { s.fresh, s.paused = false, false })
@@ -85,6 +105,7 @@ func (s *sweeper) release(guid string) {
 
 // pass goes through all outcomes that stand.
 func (s *sweeper) pass() {
+	s.going = true
 	s.walk(s.root.Transactions(), func(name string, ev recipe.Seen) (outcome, bool) {
 		rec, ok := parseRecord(ev.Data)
 		through := ok && rec.State != Undecided && ev.Stat.Children <= 1 // the coordinator's mark
@@ -92,7 +113,7 @@ func (s *sweeper) pass() {
 	}, func() {
 		s.walk(s.root.Tombstones(), func(name string, ev recipe.Seen) (outcome, bool) {
 			return outcome{tombstone: s.root.Tombstones() + "/" + name, czxid: ev.Stat.Czxid, mtime: ev.Stat.Mtime}, true
-		}, func() {})
+		}, func() { s.going = false })
 	})
 }
 
@@ -165,7 +186,8 @@ func (s *sweeper) sweep(o outcome, swept recipe.Seen) {
 	}
 	s.desk.transact(func(ev recipe.Transacted) {
 		s.busy = false
-		if ev.Code == recipe.Unknown || ev.Failed == 0 && ev.Code != recipe.Refused { // somebody else sweeps, too
+		gone := ev.Code == recipe.NoNode && note.Do == recipe.Create                           // with all that is around it
+		if ev.Code == recipe.Unknown || ev.Failed == 0 && ev.Code != recipe.Refused && !gone { // somebody else sweeps, too
 			s.due = append([]outcome{o}, s.due...)
 		} else {
 			delete(s.has, o.guid)
