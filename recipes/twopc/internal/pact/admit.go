@@ -2,6 +2,7 @@ package pact
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/troupe-go/troupe/recipe"
@@ -12,6 +13,9 @@ const DefaultLimit = 8192
 
 // grant is how many transactions a coordinator begins with a site at most before it looks at the inbox again.
 const grant = 256
+
+// mostRooms is of how many inboxes a coordinator knows something while it has no transactions there: one that is forgotten costs a look when it is needed again.
+const mostRooms = 1024
 
 // room is what is known of a site's inbox.
 type room struct {
@@ -64,6 +68,13 @@ func (c *Coordinator) room(site string) *room {
 		c.rooms[site] = r
 	}
 	return r
+}
+
+// vacate forgets what nobody is waiting for, if there is too much of it.
+func (c *Coordinator) vacate() {
+	if len(c.rooms) > mostRooms {
+		maps.DeleteFunc(c.rooms, func(_ string, r *room) bool { return !r.looking })
+	}
 }
 
 // measure looks at an inbox, and grants half of what is free, one at least. One that may not be read is no reason to refuse: whether it may be written to

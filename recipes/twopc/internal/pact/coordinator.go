@@ -238,6 +238,7 @@ func (c *Coordinator) forget(n uint64) {
 		delete(c.done, c.recent[0])
 		c.recent = c.recent[1:]
 	}
+	c.vacate()
 	c.wound()
 }
 

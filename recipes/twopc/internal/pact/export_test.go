@@ -18,3 +18,6 @@ func (d *desk) waiting() (n int) {
 	}
 	return n
 }
+
+// Rooms is of how many inboxes something is known.
+func (c *Coordinator) Rooms() int { return len(c.rooms) }

@@ -1,0 +1,42 @@
+package pact_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+)
+
+// A coordinator that meets ever new sites keeps no more of their inboxes in mind than are worth it; and a few it does not look at each time.
+func TestACoordinatorForgetsTheInboxesOfSitesOfBefore(t *testing.T) {
+	t.Parallel()
+	c := pact.NewCoordinator(root, "c", 1000)
+	a := &answerer{tr: recipetest.NewTrace(t, c)}
+	a.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+	a.tell(pact.Adopt{N: 1, ID: "none"})
+	a.transact(recipe.Done)
+	a.seen(root.Coordinator("c"), []byte("c"), recipe.Stat{Owner: 7})
+	a.seen(root.Tx("none"), nil, recipe.Stat{})
+	looks := 0
+	begin := func(n int, site string) {
+		a.asked = nil
+		a.tell(pact.Begin{N: uint64(n), ID: fmt.Sprint("t", n), GUID: guid(n), Sites: []string{site}})
+		if read, is := has[recipe.Read](a.asked); is {
+			looks++
+			a.seen(read.Path, nil, recipe.Stat{})
+		}
+		a.transact(recipe.Refused)
+	}
+	for n := range 100 {
+		begin(2+n, fmt.Sprint("s", n%2))
+	}
+	require.Equal(t, 2, looks)
+	for n := range 5000 {
+		begin(1000+n, fmt.Sprint("site", n))
+	}
+	require.LessOrEqual(t, c.Rooms(), 1024)
+}
