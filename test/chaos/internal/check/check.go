@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
@@ -13,11 +14,13 @@ type Violation struct {
 	Check string // which one found it
 	Thing string
 	Text  string
-	At    int64 // by the histories' clock
+	At    int64    // by the histories' clock
+	More  []string // what helps to understand it, a line each
 }
 
 func (v Violation) String() string {
-	return fmt.Sprintf("%s: %s at %.3f: %s", v.Check, v.Thing, float64(v.At)/1e9, v.Text)
+	head := fmt.Sprintf("%s: %s at %.3f: %s", v.Check, v.Thing, float64(v.At)/1e9, v.Text)
+	return strings.Join(append([]string{head}, v.More...), "\n    ")
 }
 
 // Settings are what checks have to know of a run.

@@ -2,6 +2,9 @@ package check
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
@@ -63,9 +66,32 @@ func liveness(r Run) []Violation {
 				all = append(all, Violation{
 					Check: "liveness", Thing: work, At: c.from,
 					Text: fmt.Sprintf("nothing moved for %.1f s after the last fault", seconds(at-c.from)),
+					More: standstill(r, work, c),
 				})
 			}
 		}
 	}
 	return all
+}
+
+// standstill tells where the workers stood in a workload at a calm's end, and what znodes it had.
+func standstill(r Run, work string, c calm) []string {
+	steps := make(map[string]history.Event) // by worker, whatever its incarnation
+	var stands []string
+	for _, e := range r.Events {
+		switch {
+		case e.Work != work || e.At > c.until:
+		case e.Kind == history.Step:
+			worker, _, _ := strings.Cut(e.Party, ".")
+			steps[worker] = e
+		case e.Kind == history.Stands && e.At >= c.from:
+			stands = append(stands, e.Thing+" "+e.Value)
+		}
+	}
+	var lines []string
+	for _, worker := range slices.Sorted(maps.Keys(steps)) {
+		e := steps[worker]
+		lines = append(lines, fmt.Sprintf("%s since %.3f: %s", e.Party, float64(e.At)/1e9, e.Value))
+	}
+	return append(lines, stands...)
 }

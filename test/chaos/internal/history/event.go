@@ -18,6 +18,10 @@ const (
 	Expired Kind = "expired"
 	// Moved: a call of Work has come to its end: the workload makes progress.
 	Moved Kind = "moved"
+	// Step: what the worker Party does in Work from now on. A standstill is told with the last of each worker.
+	Step Kind = "step"
+	// Stands: Work had not moved at the end of a calm, and below its znode Thing stood, as Value describes it.
+	Stands Kind = "stands"
 	// Failed: a call of Work ended with an error that is none that a user has to expect. It is a violation by itself.
 	Failed Kind = "failed"
 	// Put, Got, Acked, Nacked: a queue's item Value was put, delivered with attempt Token, acknowledged, given back. From is when that was asked for, and Done

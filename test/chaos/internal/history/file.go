@@ -55,7 +55,27 @@ func (w *Writer) Close() error {
 }
 
 // Load reads all histories of a folder, in the order of their times.
-func Load(folder string) ([]Event, error) {
+func Load(folder string) ([]Event, error) { return LoadFrom(folder, nil) }
+
+// Ends are the present ends of a folder's histories, for LoadFrom.
+func Ends(folder string) (map[string]int64, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*"+Suffix))
+	if err != nil {
+		return nil, err
+	}
+	ends := make(map[string]int64)
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		ends[path] = info.Size()
+	}
+	return ends, nil
+}
+
+// LoadFrom reads what has been written since those were the ends.
+func LoadFrom(folder string, ends map[string]int64) ([]Event, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*"+Suffix))
 	if err != nil {
 		return nil, err
@@ -66,7 +86,10 @@ func Load(folder string) ([]Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		events, err := Parse(f, strings.TrimSuffix(filepath.Base(path), Suffix))
+		var events []Event
+		if _, err = f.Seek(ends[path], io.SeekStart); err == nil {
+			events, err = Parse(f, strings.TrimSuffix(filepath.Base(path), Suffix))
+		}
 		_ = f.Close() // nothing was written
 		if err != nil {
 			return nil, err

@@ -30,6 +30,25 @@ func TestWhatIsWrittenIsReadInTheOrderOfTime(t *testing.T) {
 	}, events)
 }
 
+func TestWhatIsWrittenSince(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	w, err := history.Create(filepath.Join(folder, "a"+history.Suffix))
+	require.NoError(t, err)
+	w.Write(history.Event{At: 1, Kind: history.Moved})
+	ends, err := history.Ends(folder)
+	require.NoError(t, err)
+	w.Write(history.Event{At: 2, Kind: history.Moved})
+	require.NoError(t, w.Close())
+	w, err = history.Create(filepath.Join(folder, "b"+history.Suffix)) // by a worker that was started since
+	require.NoError(t, err)
+	w.Write(history.Event{At: 3, Kind: history.Moved})
+	require.NoError(t, w.Close())
+	events, err := history.LoadFrom(folder, ends)
+	require.NoError(t, err)
+	require.Equal(t, []history.Event{{At: 2, Kind: history.Moved, Worker: "a"}, {At: 3, Kind: history.Moved, Worker: "b"}}, events)
+}
+
 func TestATornLastLineIsLeftOutAndATornLineBeforeIsAnError(t *testing.T) {
 	t.Parallel()
 	events, err := history.Parse(strings.NewReader("{\"t\":1,\"k\":\"act\"}\n{\"t\":2,\"k"), "w")

@@ -107,8 +107,13 @@ func (s Settings) perform(ctx context.Context, folder string) (done performed, e
 		if err := w.Await(ctx); err != nil {
 			return done, fmt.Errorf("the servers do not come back: %w", err)
 		}
+		ends, err := history.Ends(folder)
+		if err != nil {
+			return done, err
+		}
 		w.notes.Write(history.Event{Kind: history.CalmBegan})
 		w.pause(ctx, s.Calm)
+		w.standstill(ctx, s, folder, ends)
 		w.notes.Write(history.Event{Kind: history.CalmEnded})
 		if err := w.agree(ctx, s.Timeout); err != nil {
 			fmt.Fprintln(s.Out, err)

@@ -42,12 +42,7 @@ func (w *world) Link(i, server int) *proxy.Proxy { return w.links[i][server] }
 
 // ExpireWorker ends the worker's present session through whatever server answers.
 func (w *world) ExpireWorker(i int) error {
-	var newest proxy.Session
-	for _, l := range w.links[i] {
-		if s := l.Session(); s.ID != 0 && s.At.After(newest.At) {
-			newest = s
-		}
-	}
+	newest := w.session(i)
 	if newest.ID == 0 {
 		return errors.New("it has no session")
 	}
@@ -62,6 +57,16 @@ func (w *world) ExpireWorker(i int) error {
 		}
 	}
 	return err
+}
+
+// session is the newest of a worker; ID 0: it has had none.
+func (w *world) session(i int) (newest proxy.Session) {
+	for _, l := range w.links[i] {
+		if s := l.Session(); s.ID != 0 && s.At.After(newest.At) {
+			newest = s
+		}
+	}
+	return newest
 }
 
 // Strike deletes the first znode of some line.

@@ -72,10 +72,13 @@ func doubleLoad(ctx context.Context, e *env) {
 		return
 	}
 	defer e.release(ctx, "close", d.Close)
+	replaced := false
 	for e.busy.Err() == nil {
 		if e.rand.IntN(40) == 0 {
+			e.step("breaks the round")
 			e.note(e.busy, "break", d.Break(e.busy))
 		}
+		e.step("enters")
 		p, err := d.Enter(e.busy)
 		switch {
 		case err == nil:
@@ -83,8 +86,8 @@ func doubleLoad(ctx context.Context, e *env) {
 		case errors.Is(err, barrier.ErrBroken):
 			e.moved()
 		case e.busy.Err() != nil, ended(ctx, err):
-		case errors.Is(err, barrier.ErrReplaced): // by this worker's next life, or so it seems: this one has been stopped for long
-			return
+		case errors.Is(err, barrier.ErrReplaced) && !replaced: // an arrival that this worker's former life had sent was carried out behind its own
+			replaced = true
 		default:
 			e.failed("enter", err)
 		}
@@ -93,6 +96,7 @@ func doubleLoad(ctx context.Context, e *env) {
 
 func (e *env) inside(ctx context.Context, p *barrier.Passage) {
 	e.moved()
+	e.step("inside")
 	thing := fmt.Sprintf("double/%d", p.Round())
 	e.Write(history.Event{
 		Kind: history.Round, Work: e.work, Thing: thing, Party: fmt.Sprintf("w%d", e.Index), Token: p.Round(), Weight: int64(e.Workers),
@@ -103,6 +107,7 @@ func (e *env) inside(ctx context.Context, p *barrier.Passage) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, 3*e.Timeout)
 	defer cancel()
+	e.step("leaves " + thing)
 	err := p.Leave(bounded)
 	e.note(bounded, "leave", err)
 	if err == nil {

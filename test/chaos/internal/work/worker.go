@@ -132,13 +132,25 @@ func (e *env) all(ctx context.Context) {
 		f := *e
 		f.work = name
 		f.rand = rand.New(rand.NewPCG(e.Seed, uint64(i)))
-		wg.Go(func() { loads[name](ctx, &f) }) // owner: all; ends after ctx
+		wg.Go(func() { f.load(ctx) }) // owner: all; ends after ctx
 	}
 	wg.Go(func() { // owner: all; ends with ctx
 		for pause(ctx, time.Second) {
 			e.level("")
 		}
 	})
+}
+
+var errEnded = errors.New("the workload has ended by itself")
+
+// load runs the workload. One that ends before it is told to may be what all others wait for.
+func (e *env) load(ctx context.Context) {
+	e.step("begun")
+	loads[e.work](ctx, e)
+	if e.busy.Err() == nil {
+		e.failed("load", errEnded)
+	}
+	e.step("ended")
 }
 
 func (e *env) levels(context.Context, string) { e.level("begin") }
@@ -158,6 +170,11 @@ func (e *env) level(when string) {
 
 // moved: the workload has come a step further.
 func (e *env) moved() { e.Write(history.Event{Kind: history.Moved, Work: e.work, Party: e.Name}) }
+
+// step notes what the workload does from now on.
+func (e *env) step(what string) {
+	e.Write(history.Event{Kind: history.Step, Work: e.work, Party: e.Name, Value: what})
+}
 
 // failed notes an error that no user has to expect.
 func (e *env) failed(what string, err error) {

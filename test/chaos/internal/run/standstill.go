@@ -1,0 +1,54 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/test/chaos/internal/history"
+)
+
+// most is how many znodes of a workload are noted.
+const most = 60
+
+// standstill looks, at the end of a calm, for workloads that have not moved in it, and notes what stands below their znodes: afterwards it is gone. What cannot be
+// read is left out, since it is only told with a violation that is found without it. ends are where the histories ended when the calm began.
+func (w *world) standstill(ctx context.Context, s Settings, folder string, ends map[string]int64) {
+	events, err := history.LoadFrom(folder, ends)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	for _, work := range s.Works {
+		if slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.Moved && e.Work == work }) {
+			continue
+		}
+		paths, err := w.tree(ctx, "/"+work)
+		if err != nil {
+			continue
+		}
+		for _, path := range paths[:min(len(paths), most)] {
+			if data, stat, err := w.watcher.Get(ctx, path); err == nil {
+				w.notes.Write(history.Event{Kind: history.Stands, Work: work, Thing: path, Value: w.describe(data, stat)})
+			}
+		}
+	}
+}
+
+// describe is a znode in a line.
+func (w *world) describe(data []byte, stat session.Stat) string {
+	text := fmt.Sprintf("%q version %d created %s", data[:min(len(data), 200)], stat.Version, stat.Ctime.Format(time.StampMilli))
+	if stat.EphemeralOwner == 0 {
+		return text
+	}
+	text += fmt.Sprintf(" owner %#x", stat.EphemeralOwner)
+	for i := range w.links {
+		if w.session(i).ID == stat.EphemeralOwner {
+			return fmt.Sprintf("%s, the present session of w%d", text, i)
+		}
+	}
+	return text + ", nobody's present session"
+}
