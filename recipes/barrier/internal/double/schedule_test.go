@@ -121,12 +121,7 @@ func (w *world) happen(b *recipetest.Actor) bool {
 			b.Tell(breakIt{})
 		}
 	case 12:
-		if rounds := double.Rounds(w.Children(at)); w.kicks && len(rounds) > 0 {
-			round := double.RoundPath(at, rounds[w.choose(len(rounds))])
-			if names := w.standing(round); len(names) > 0 {
-				b.Tell(kick{round + "/" + names[w.choose(len(names))]})
-			}
-		}
+		w.kickOne(b)
 	case 13, 14:
 		f.depart()
 	case 15, 16, 17, 18:
@@ -137,6 +132,16 @@ func (w *world) happen(b *recipetest.Actor) bool {
 		w.Step()
 	}
 	return true
+}
+
+// kickOne has some party's znode deleted, in a world in which that happens.
+func (w *world) kickOne(admin *recipetest.Actor) {
+	if rounds := double.Rounds(w.Children(at)); w.kicks && len(rounds) > 0 {
+		round := double.RoundPath(at, rounds[w.choose(len(rounds))])
+		if names := w.standing(round); len(names) > 0 {
+			admin.Tell(kick{round + "/" + names[w.choose(len(names))]})
+		}
+	}
 }
 
 func (w *world) living() []*face {

@@ -42,6 +42,7 @@ type face struct {
 	entered  int
 	refused  []error
 	dead     bool
+	replaced bool // a process was started in the place of this dead one
 	closed   bool
 }
 

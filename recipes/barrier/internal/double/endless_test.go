@@ -1,0 +1,166 @@
+package double_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+)
+
+// TestEndless: parties with ids of their own go from round to round, while some are killed and started anew, expire, crash, lose answers and break rounds. After
+// the last of that each goes on, whatever it is in the middle of: a party that waits for ever is found as a world in which nothing can happen any more.
+func TestEndless(t *testing.T) {
+	t.Parallel()
+	if *seed != 0 {
+		if story, err := endlessly(*seed, checkDeclared); err != nil {
+			t.Fatalf("%v\n%s", err, story)
+		}
+		return
+	}
+	base := rand.Uint64() >> 8
+	for n := range uint64(*schedules) {
+		if story, err := endlessly(base+n, checkDeclared); err != nil {
+			t.Fatalf("%v\nagain: go test -run TestEndless -schedule=%d\n%s", err, base+n, story)
+		}
+	}
+}
+
+func endlessly(n uint64, step func(from, on, to string)) (story string, err error) {
+	rng := rand.New(rand.NewPCG(n, 5))
+	parties := 1 + rng.IntN(4)
+	w := newWorld(parties, rng.IntN, step)
+	w.kicks = rng.IntN(4) == 0
+	defer func() {
+		if f := recover(); f != nil {
+			story = w.Story()
+			if fail, ok := f.(failure); ok {
+				err = fail
+				return
+			}
+			err = fmt.Errorf("panic: %v", f)
+		}
+	}()
+	for i := range parties {
+		w.party(fmt.Sprint("p", i), parties)
+	}
+	admin := w.Add(recipetest.Player{Name: "admin", Machine: func() recipe.Machine { return &admin{} }, Perform: func(*recipetest.Actor, recipe.Effect) {}})
+	for range rng.IntN(600) {
+		w.look(w.trouble(admin))
+	}
+	if err := w.calm(); err != nil {
+		return w.Story(), err
+	}
+	return "", nil
+}
+
+// trouble lets one thing happen, mostly a good one. It tells whether at most one request was carried out by it.
+func (w *world) trouble(admin *recipetest.Actor) bool {
+	f := w.faces[w.choose(len(w.faces))]
+	switch w.choose(60) {
+	case 0:
+		f.actor.Disconnect()
+	case 1, 2:
+		f.actor.Reconnect()
+	case 3:
+		f.actor.Distrust()
+	case 4, 5:
+		f.actor.Entrust()
+	case 6:
+		f.actor.Expire()
+		return false
+	case 7:
+		f.actor.Crash()
+		return false
+	case 8:
+		if len(w.faces) < 4*w.parties {
+			f.kill()
+			return false
+		}
+	case 9, 10:
+		w.startAnew(f)
+	case 11:
+		if w.choose(4) == 0 {
+			w.Bury()
+			return false
+		}
+	case 12:
+		if w.choose(4) == 0 {
+			admin.Tell(breakIt{})
+		}
+	case 13:
+		if w.choose(4) == 0 {
+			w.kickOne(admin)
+		}
+	case 14:
+		if w.choose(4) == 0 {
+			f.withdraw()
+		}
+	case 15:
+		f.goOn(w.choose(10) == 0)
+	case 16, 17, 18, 19:
+		f.goOn(false)
+	default:
+		w.Step()
+	}
+	return true
+}
+
+// startAnew starts a process in the place of one that is dead, under its id. Its znodes may stand still.
+func (w *world) startAnew(f *face) {
+	if f.dead && !f.replaced {
+		f.replaced = true
+		w.party(f.id, w.parties)
+	}
+}
+
+// goOn departs, or enters the next round when the last one is over. Whoever is impatient does not wait for the others to leave.
+func (f *face) goOn(impatient bool) {
+	f.depart()
+	if !f.dead && len(f.claims) == 0 && (impatient || len(f.passages) == 0) {
+		f.want()
+	}
+}
+
+// calm: there is no trouble any more, and everybody goes through several rounds.
+func (w *world) calm() error {
+	const rounds = 3
+	for _, f := range w.faces {
+		w.startAnew(f)
+	}
+	w.Bury()
+	w.Heal()
+	before := map[*face]int{}
+	for _, f := range w.faces {
+		before[f] = f.entered
+	}
+	for range 20000 * rounds {
+		waiting := false
+		for _, f := range w.faces {
+			if f.entered < before[f]+rounds && !f.dead {
+				waiting = true
+			}
+			f.goOn(false)
+		}
+		if !waiting {
+			return nil
+		}
+		if !w.Step() {
+			return w.standstill()
+		}
+		w.look(true)
+	}
+	return errors.New("it does not come to an end")
+}
+
+func (w *world) standstill() error {
+	text := "nothing can happen any more:"
+	for _, f := range w.faces {
+		if !f.dead {
+			text += fmt.Sprintf(" %s in state %s, with %d wishes and %d passages;", f.actor, f.actor.Machine().(watched).Phase(), len(f.claims), len(f.passages))
+		}
+	}
+	return errors.New(text)
+}
