@@ -128,3 +128,63 @@ func TestAnIdleSessionStaysWithASilentServer(t *testing.T) {
 		require.NotEqual(w, before, s.Status().Server)
 	}, zktest.WithServers(3))
 }
+
+// Nor does an idle session flee from a slow network, of which it hears nothing but the answers to pings. An answer that takes two thirds of the timeout is too
+// late: see docs/sessions.md.
+func TestAnIdleSessionStaysOnASlowNetwork(t *testing.T) {
+	t.Parallel()
+	for _, latency := range []time.Duration{time.Second, 1700 * time.Millisecond, 2 * time.Second, 2500 * time.Millisecond, 3 * time.Second, 3300 * time.Millisecond} {
+		for _, always := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%v, always %t", latency, always), func(t *testing.T) {
+				inBubble(t, func(w *world) {
+					host := w.srv.Host("far away")
+					slow := zktest.Speed{Latency: latency}
+					if always {
+						host.Slow(slow)
+					}
+					s := w.open(session.WithDialer(host.Dialer()))
+					time.Sleep(time.Minute)
+					if !always {
+						host.Slow(slow)
+					}
+					w.srv.ClearJournal()
+					time.Sleep(30 * time.Minute)
+					again, _ := w.handshakes()
+					if always {
+						require.Zero(w, again)
+					} else {
+						require.LessOrEqual(w, again, 6, "handshakes: a few with each server, once it is slow")
+					}
+					require.EqualValues(w, 1, s.Status().Epoch)
+				}, zktest.WithServers(3))
+			})
+		}
+	}
+}
+
+// A server that has much to do answers one request after the other, the later ones late. It lives, so nobody goes to another one, where they would be asked anew.
+func TestABusyServerIsNotLeft(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		t := w.seat(s)
+		h := t.hold(w, 1, "/line")
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpGetData {
+				return zktest.Delay(50 * time.Millisecond)
+			}
+			return zktest.Pass
+		})
+		time.Sleep(time.Minute)
+		t.told()
+		const reads = 60 // three seconds
+		answers := make(chan error, reads)
+		for range reads {
+			t.Read(1, "/line", false, func(seen session.Seen) { answers <- seen.Err })
+		}
+		for range reads {
+			require.NoError(w, <-answers)
+		}
+		require.Empty(w, t.told())
+		require.True(w, h.Valid())
+	}, zktest.WithServers(3))
+}

@@ -73,6 +73,9 @@ func (l *line) handshake() error {
 	if !l.conn.goUp(l) {
 		return l.farewell()
 	}
+	if l.far {
+		l.ping()
+	}
 	l.conn.log.Debug("connected to ZooKeeper", "server", l.at.server, "address", l.at.address, "timeout", welcome.Timeout)
 	return nil
 }
@@ -143,6 +146,7 @@ func (c *Conn) goUp(l *line) (up bool) {
 			c.complained, c.trouble = false, nil
 		}
 		c.line, l.since, l.quiet = l, time.Now(), c.session.timeout*2/3
+		l.far = l.silence.slowest >= c.session.timeout/hasteShare
 		l.watch()
 		c.outbox = append(c.outbox, Up{
 			SessionID: c.session.id, Timeout: c.session.timeout, Server: l.at.server, Address: l.at.address, Asked: l.askedAt, Created: l.created,

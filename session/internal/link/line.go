@@ -62,6 +62,7 @@ type line struct {
 	order   queue              // under conn.mu
 	silence silence            // under conn.mu
 	quiet   time.Duration      // how long a silence is borne, though pings go out; set when it comes up
+	far     bool               // the handshake has shown that answers take long; likewise
 }
 
 func newLine(c *Conn, raw net.Conn, at *target) *line {

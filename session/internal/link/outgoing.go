@@ -75,6 +75,19 @@ func (l *line) register(xid int32, op jute.Op) (*request, error) {
 	return r, nil
 }
 
+// ping asks a server that is far away for a sign of life as soon as there is a connection. The library does so after a third of the timeout for the first time, so
+// that an answer which takes as long again would come when the silence has been given up.
+func (l *line) ping() {
+	l.writing.take()
+	defer l.writing.pass()
+	l.conn.mu.Lock()
+	l.await(jute.XidPing)
+	l.conn.mu.Unlock()
+	if err := l.transmit(encode(&jute.Request{Xid: jute.XidPing, Op: jute.OpPing})); err != nil {
+		l.lose(fmt.Errorf("write: %w", err))
+	}
+}
+
 // send writes a frame, or loses the line.
 func (l *line) send(frame []byte) error {
 	l.writing.take()

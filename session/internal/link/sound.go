@@ -3,6 +3,7 @@ package link
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -41,6 +42,7 @@ func (l *line) asked(xid int32) (r *request, lost error) {
 	if r = l.pending[xid]; r != nil {
 		delete(l.pending, xid)
 		lost = l.order.answered(xid)
+		l.silence.took(time.Since(r.sentAt))
 	}
 	return r, lost
 }
