@@ -29,7 +29,7 @@ RACE     := $(if $(CC_FOUND),-race)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test race lint chaos chaos-check fuzz bench benchstat cover tidy docs
+.PHONY: help deps build test race lint chaos chaos-check fuzz bench benchstat cover house tidy docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ benchstat: ## compare two outputs of `make bench`: OLD=old.out NEW=new.out
 cover: ## run all tests and show what they cover, in coverage.txt and in sum
 	$(GO) test -timeout $(TIMEOUT) -coverpkg=./... -coverprofile=coverage.txt $(PACKAGES)
 	@$(GO) tool cover -func=coverage.txt | tail -1
+
+house: ## measure the source: lines, types, arrows between folders, the ways of two operations
+	$(GO) run ./test/house
 
 tidy: ## bring go.mod and the formatting into order
 	$(GO) mod tidy

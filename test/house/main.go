@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+func main() {
+	if err := measure(".", os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "house:", err)
+		os.Exit(1)
+	}
+}
+
+func measure(root string, out io.Writer) error {
+	files, err := read(root)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return errors.New("no Go files here")
+	}
+	printLines(out, files)
+	printComments(out, files)
+	printTypes(out, files)
+	printArrows(out, files)
+	return printWays(out, root)
+}
+
+// file is a Go file of the module.
+type file struct {
+	name  string // with slashes, from the module's root
+	lines []string
+	set   *token.FileSet
+	tree  *ast.File
+}
+
+func (f *file) folder() string { return path.Dir(f.name) }
+
+func (f *file) test() bool { return strings.HasSuffix(f.name, "_test.go") }
+
+// product reports whether a user's program may link it: no test, no example, no measurement.
+func (f *file) product() bool {
+	if f.test() {
+		return false
+	}
+	switch top, _, _ := strings.Cut(f.name, "/"); top {
+	case "examples", "docs", "test", "bench", "interop", "tools":
+		return false
+	default:
+		return true
+	}
+}
+
+func read(root string) ([]*file, error) {
+	var files []*file
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			if base := entry.Name(); name != root && (strings.HasPrefix(base, ".") || base == "testdata" || base == "tools") {
+				return filepath.SkipDir
+			}
+			return nil
+		case !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		f, err := parse(root, name)
+		if err == nil {
+			files = append(files, f)
+		}
+		return err
+	})
+	return files, err
+}
+
+func parse(root, name string) (*file, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	relative, err := filepath.Rel(root, name)
+	if err != nil {
+		return nil, err
+	}
+	f := &file{name: filepath.ToSlash(relative), lines: strings.Split(string(text), "\n"), set: token.NewFileSet()}
+	f.tree, err = parser.ParseFile(f.set, name, text, parser.ParseComments)
+	return f, err
+}
