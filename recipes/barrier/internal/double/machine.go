@@ -58,6 +58,7 @@ type place struct {
 	found    map[string][]string // Counting: who stands there, by id
 	births   map[string]int64    // Counting: Czxids of those who share an id
 	decision Verdict             // Deciding: what is to be written
+	doubtful bool                // it was asked to be given up, and nobody knows whether it was
 	next     bool                // there is a next round already, against all rules
 }
 

@@ -24,6 +24,19 @@ func tellWithdrawn(s *telling) {
 	s.seen(two, "open 3", 0, 3)
 	s.done(0)
 
+	s.waiting()
+	s.say("The answer to the withdrawal is lost, it is wanted again, and the round is decided by then: it looks whether it stands in it at all.")
+	s.tell(double.Withdrawn{Claim: 1})
+	s.failed(recipe.Unknown, -1)
+	ask := s.ask
+	s.want(2)
+	s.ask = ask
+	s.failed(recipe.BadVersion, 0)
+	ask = s.ask
+	s.tell(recipe.Listed{Epoch: 1, Ask: ask, Path: one + "/" + nameB, Code: recipe.NoNode})
+	s.say("It does not, so the verdict is not its own. It arrives again.")
+	s.failed(recipe.BadVersion, 0)
+
 	s.arrived(3)
 	s.say("It is in before it knows that it stands, and nobody wants it any more.")
 	own := s.ask
