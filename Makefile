@@ -59,6 +59,7 @@ lint: ## check style, mistakes and the import rules (.golangci.yml); the first r
 	$(TOOL) golangci-lint run ./...
 
 chaos: ## real servers and worker processes under random faults: DURATION=2m SEED=0 (random) WORK=all REPORT=file
+	$(GO) test -tags chaos -run Swallowed ./test/chaos
 	$(GO) build -tags chaos -o $(CHAOS) ./test/chaos
 	$(CHAOS) -duration $(DURATION) -seed $(SEED) -work $(WORK) $(if $(REPORT),-report $(REPORT))
 

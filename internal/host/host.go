@@ -19,6 +19,7 @@ type host[P any] struct {
 	leaving   map[string]struct{} // what is being deleted
 	ensured   uint64              // the epoch in which the parent was seen to
 	replacing replacement         // what the Join under way deletes in its transaction
+	told      uint64              // the newest notice of which the machine was told when it began
 
 	// An incarnation after the first begins by cleaning up after the one before; until that is done, what it is told waits.
 	recovering bool
@@ -50,7 +51,7 @@ func (h *host[P]) Receive(m message) {
 	}
 	switch m := m.(type) {
 	case noticed:
-		h.onNotice(m.notice)
+		h.onNotice(m)
 	case wanted:
 		h.onWanted(m)
 	case withdrawn:

@@ -56,7 +56,7 @@ func New[P any](cfg Config[P]) (*Instance[P], error) {
 		return nil, errors.Join(session.ErrClosed, err)
 	}
 	i.ref = ref
-	i.seat, err = cfg.Session.Seat(name, func(n session.Notice) { ref.Tell(noticed{n}) })
+	i.seat, err = cfg.Session.Seat(name, i.hear)
 	if err != nil {
 		ref.Stop()
 		return nil, err

@@ -20,6 +20,7 @@ type ledger[P any] struct {
 	cause    error                  // why the instance ends, if not by Close
 	settled  bool                   // it ends because nothing is left
 	view     view
+	heard    uint64 // how many notices that is of
 }
 
 // view is what the session last said, kept for the next incarnation.

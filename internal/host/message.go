@@ -9,7 +9,10 @@ import (
 type message interface{ message() }
 
 type (
-	noticed    struct{ notice session.Notice }  // by the session
+	noticed struct { // by the session
+		number uint64 // of the notices so far
+		notice session.Notice
+	}
 	wanted     struct{ claim machine.Claim }    // by the face: see the ledger
 	withdrawn  struct{ claim machine.Claim }    // by the face: see the ledger
 	released   struct{ possession *Possession } // by the face: its hold has ended

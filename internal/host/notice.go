@@ -5,10 +5,24 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// onNotice translates what the session says.
-func (h *host[P]) onNotice(n session.Notice) {
-	h.note(n)
-	switch n := n.(type) {
+// hear passes on what the session says. It is in the view before, where the next incarnation finds it
+// if this one panics over the message.
+func (i *Instance[P]) hear(n session.Notice) {
+	i.ledger.mu.Lock()
+	i.ledger.note(n)
+	i.ledger.heard++
+	number := i.ledger.heard
+	i.ledger.mu.Unlock()
+	i.ref.Tell(noticed{number, n})
+}
+
+// onNotice translates what the session says. What was in the view with which the machine began has
+// been told.
+func (h *host[P]) onNotice(m noticed) {
+	if _, last := m.notice.(session.SessionEnded); m.number <= h.told && !last {
+		return
+	}
+	switch n := m.notice.(type) {
 	case session.EpochBegan:
 		h.step(machine.EpochBegan{Epoch: n.Epoch, SessionID: n.SessionID, Trusted: n.Trusted})
 	case session.EpochEnded:
@@ -31,11 +45,9 @@ func (h *host[P]) onNotice(n session.Notice) {
 	}
 }
 
-// note keeps the session's state for the next incarnation.
-func (h *host[P]) note(n session.Notice) {
-	h.ledger.mu.Lock()
-	defer h.ledger.mu.Unlock()
-	v := &h.ledger.view
+// note keeps the session's state for the next incarnation. With the mutex.
+func (l *ledger[P]) note(n session.Notice) {
+	v := &l.view
 	switch n := n.(type) {
 	case session.EpochBegan:
 		*v = view{epoch: n.Epoch, session: n.SessionID, trusted: n.Trusted}

@@ -32,7 +32,6 @@ func (h *host[P]) postpone(m message) bool {
 	case recovered, swept, poked:
 		return false
 	case noticed:
-		h.note(m.notice)
 		switch n := m.notice.(type) {
 		case session.SessionEnded:
 			h.self.Ref().Stop()
@@ -106,6 +105,7 @@ func (h *host[P]) onSwept(m swept) {
 	h.recovering = false
 	h.ledger.mu.Lock()
 	v := h.ledger.view
+	h.told = h.ledger.heard
 	h.ledger.mu.Unlock()
 	h.forget()
 	h.publish(machine.Standing{}) // as a machine begins; what it says from here on is what changes

@@ -15,7 +15,8 @@ type actor struct {
 	self    actors.Self[message]
 	machine recipe.Machine
 	timers  map[uint64]*time.Timer
-	wound   bool // the machine was told to wind up
+	wound   bool   // the machine was told to wind up
+	told    uint64 // the newest notice of which the machine was told when it began
 
 	// An incarnation after the first begins by deleting what the one before left; until that is done, what it is told waits.
 	recovering bool
@@ -40,8 +41,7 @@ func (a *actor) Receive(m message) {
 	}
 	switch m := m.(type) {
 	case noticed:
-		a.note(m.notice)
-		a.onNotice(m.notice)
+		a.onNotice(m)
 	case wished:
 		a.step(m.event)
 	case closing:
@@ -105,9 +105,13 @@ func (a *actor) onAnswer(ev recipe.Event) {
 	a.step(ev)
 }
 
-// onNotice translates what the session says.
-func (a *actor) onNotice(n session.Notice) {
-	switch n := n.(type) {
+// onNotice translates what the session says. What was in the view with which the machine began has
+// been told.
+func (a *actor) onNotice(m noticed) {
+	if _, last := m.notice.(session.SessionEnded); m.number <= a.told && !last {
+		return
+	}
+	switch n := m.notice.(type) {
 	case session.EpochBegan:
 		a.step(recipe.EpochBegan{Epoch: n.Epoch, SessionID: n.SessionID, Trusted: n.Trusted})
 	case session.EpochEnded:
@@ -137,28 +141,6 @@ func change(t session.EventType) recipe.Change {
 		return recipe.ChildrenChanged
 	default:
 		return recipe.DataChanged
-	}
-}
-
-// note keeps the session's state for the next incarnation.
-func (a *actor) note(n session.Notice) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch n := n.(type) {
-	case session.EpochBegan:
-		a.view = view{epoch: n.Epoch, session: n.SessionID, trusted: n.Trusted}
-	case session.EpochEnded:
-		if n.Gone {
-			a.view = view{}
-		}
-	case session.Disconnected:
-		a.view.suspended = true
-	case session.Reconnected:
-		a.view.suspended = false
-	case session.TrustEnded:
-		a.view.trusted = false
-	case session.TrustGained:
-		a.view.trusted = true
 	}
 }
 

@@ -41,6 +41,7 @@ type Host struct {
 
 	mu      sync.Mutex // guards what outlives an incarnation
 	view    view
+	heard   uint64 // how many notices that is of
 	holds   map[*session.Hold]struct{}
 	cause   error // why it ends, if not by Close
 	closing bool
@@ -70,12 +71,44 @@ func New(cfg Config) (*Host, error) {
 		return nil, errors.Join(session.ErrClosed, err)
 	}
 	h.ref = ref
-	h.seat, err = cfg.Session.Seat(name, func(n session.Notice) { ref.Tell(noticed{n}) })
+	h.seat, err = cfg.Session.Seat(name, h.hear)
 	if err != nil {
 		ref.Stop()
 		return nil, err
 	}
 	return h, nil
+}
+
+// hear passes on what the session says. It is in the view before, where the next incarnation finds it
+// if this one panics over the message.
+func (h *Host) hear(n session.Notice) {
+	h.mu.Lock()
+	h.note(n)
+	h.heard++
+	number := h.heard
+	h.mu.Unlock()
+	h.ref.Tell(noticed{number, n})
+}
+
+// note keeps the session's state. With mu held.
+func (h *Host) note(n session.Notice) {
+	v := &h.view
+	switch n := n.(type) {
+	case session.EpochBegan:
+		*v = view{epoch: n.Epoch, session: n.SessionID, trusted: n.Trusted}
+	case session.EpochEnded:
+		if n.Gone {
+			*v = view{}
+		}
+	case session.Disconnected:
+		v.suspended = true
+	case session.Reconnected:
+		v.suspended = false
+	case session.TrustEnded:
+		v.trusted = false
+	case session.TrustGained:
+		v.trusted = true
+	}
 }
 
 // Tell tells the machine a wish, after it was entered in the face's record. The session begins to connect, if it has not. False: the instance is over.

@@ -9,10 +9,13 @@ import (
 type message interface{ message() }
 
 type (
-	noticed  struct{ notice session.Notice } // by the session
-	wished   struct{ event recipe.Event }    // by the face
-	closing  struct{}                        // by the face
-	answered struct {                        // by the session
+	noticed struct { // by the session
+		number uint64 // of the notices so far
+		notice session.Notice
+	}
+	wished   struct{ event recipe.Event } // by the face
+	closing  struct{}                     // by the face
+	answered struct {                     // by the session
 		incarnation int
 		event       recipe.Event
 	}

@@ -28,7 +28,6 @@ func (a *actor) postpone(m message) bool {
 	case recovered, swept, poked:
 		return false
 	case noticed:
-		a.note(m.notice)
 		switch n := m.notice.(type) {
 		case session.SessionEnded:
 			a.ref.Stop()
@@ -73,6 +72,7 @@ func (a *actor) onSwept(m swept) {
 	a.recovering = false
 	a.mu.Lock()
 	v, toClose := a.view, a.closing
+	a.told = a.heard
 	a.mu.Unlock()
 	if v.epoch != 0 {
 		a.step(recipe.EpochBegan{Epoch: v.epoch, SessionID: v.session, Trusted: v.trusted})
