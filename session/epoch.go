@@ -19,10 +19,11 @@ type epoch struct {
 	server    string // "" while the connection is down
 	address   string // likewise
 
-	begun   bool   // authenticated, and the first sync is answered: requests may go
-	up      bool   // there is a connection
-	ups     uint64 // how many there have been
-	proving uint64 // on which of them a quorum was asked for a sign of life that has not come; 0: on none
+	begun   bool      // authenticated, and the first sync is answered: requests may go
+	up      bool      // there is a connection
+	lost    time.Time // when the last one was lost; zero: there is one, or was none
+	ups     uint64    // how many there have been
+	proving uint64    // on which of them a quorum was asked for a sign of life that has not come; 0: on none
 	over    bool
 	cause   error         // why it is over
 	gone    *notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
@@ -74,7 +75,7 @@ func (s *Session) connected(e *epoch, ev link.Up) (spoilt bool, margin time.Dura
 	if e.sessionID != ev.SessionID { // once: requests of the epoch, which begin after it, read it without the mutex
 		e.sessionID = ev.SessionID
 	}
-	e.up = true
+	e.up, e.lost = true, time.Time{}
 	e.ups++
 	if s.stake() > 0 || s.doubted {
 		s.ask(e, now)
@@ -105,7 +106,7 @@ func (s *Session) onDown(e *epoch) {
 	if e.over {
 		return
 	}
-	e.up, e.server, e.address = false, "", ""
+	e.up, e.server, e.address, e.lost = false, "", "", time.Now()
 	if s.cfg.strict {
 		s.take(ErrSuspended)
 	}
