@@ -183,10 +183,26 @@ func (d *differ) doAll(p *twins, forOurs, forReal []jute.Request) []arrival {
 	if (errA == nil) != (errB == nil) {
 		d.fatalf("%s: ours %v, real %v", d.name(p), errA, errB)
 	}
-	if errA != nil {
+	if errA != nil || d.endedBehind(p, forOurs[0], a) {
 		d.replace(p, p)
 	}
 	return a
+}
+
+// endedBehind reports whether the servers end the connection behind this answer, and sees to it that both do.
+func (d *differ) endedBehind(p *twins, q jute.Request, answer []arrival) bool {
+	d.t.Helper()
+	lone := q.Op == jute.OpCheck || q.Op == jute.OpDeleteContainer
+	if !lone || len(answer) == 0 || answer[len(answer)-1].reply.Err != jute.Unimplemented {
+		return false
+	}
+	another := []jute.Request{q}
+	a, errA := p.ours.collect(another)
+	b, errB := p.real.collect(another)
+	if len(a)+len(b) != 0 || errA == nil || errB == nil {
+		d.fatalf("%s: behind an unknown request: ours %v %v, real %v %v", d.name(p), a, errA, b, errB)
+	}
+	return true
 }
 
 // compare looks at what both servers said to a session: the same replies, and the same events at the same places between them.

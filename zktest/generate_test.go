@@ -207,11 +207,12 @@ func (d *differ) step() {
 }
 
 // alone reports whether a request can't be compared while others are in flight behind it, since what the real server makes of those depends on how
-// far it has come with this one: a setACL is not seen until it is applied, and in a create whose operation and flags contradict each other the flags
-// count until it is applied, and the operation afterwards.
+// far it has come with this one: a setACL is not seen until it is applied, and in a create whose operation and flags contradict
+// each other the flags count until it is applied, and the operation afterwards. A check outside a multi is unknown to later
+// versions, which hang up at once, whatever they have not answered yet.
 func alone(q jute.Request) bool {
 	switch q.Op {
-	case jute.OpSetACL:
+	case jute.OpSetACL, jute.OpCheck, jute.OpDeleteContainer:
 		return true
 	case jute.OpCreateContainer, jute.OpCreateTTL:
 		return q.Flags == jute.FlagEphemeral || q.Flags == jute.FlagEphemeralSequential

@@ -16,7 +16,6 @@ type dialect struct {
 	typedMulti      bool // the parts of a multi keep their operation: create2 is answered with a stat, bad flags fail the whole (ZOOKEEPER-4026)
 	noLoneCheck     bool // a check outside a multi is an unknown request, which ends the connection (ZOOKEEPER-2623)
 	readsFirst      bool // a write that can't be read is refused before it is numbered
-	nodeBeforeACL   bool // that a znode is missing is told before what is wrong with an ACL
 	watchKinds      bool // checkWatches and removeWatches know persistent and recursive watches by kinds of their own (ZOOKEEPER-4471)
 }
 
@@ -27,7 +26,7 @@ var dialects = []dialect{
 	{version: "3.8.4", built: "2024-02-12 22:16 UTC", existsNeedsRead: true, typedMulti: true},
 	{
 		version: "3.9.2", built: "2024-02-12 20:59 UTC", existsNeedsRead: true, typedMulti: true,
-		noLoneCheck: true, readsFirst: true, nodeBeforeACL: true, watchKinds: true,
+		noLoneCheck: true, readsFirst: true, watchKinds: true,
 	},
 }
 

@@ -64,9 +64,6 @@ func (p *Plan) setACL(q *jute.Request) (Change, jute.Code) {
 
 // fix is the ACL to be stored, if the node that it depends on is there.
 func (p *Plan) fix(acl []jute.ACL, n record) ([]jute.ACL, jute.Code) {
-	if p.who.NodeFirst && !n.exists {
-		return nil, jute.NoNode
-	}
 	var ids []jute.Identity
 	if p.who.IDs != nil && slices.ContainsFunc(acl, func(a jute.ACL) bool { return a.Scheme == "auth" }) {
 		ids = p.who.IDs()

@@ -12,8 +12,6 @@ type Caller struct {
 	Quotas  bool                   // what exceeds a quota is refused
 
 	MaxACL int // how many bytes the ACLs of a transaction may have, written out; 0: any number
-
-	NodeFirst bool // that a node is missing is told before what is wrong with an ACL
 }
 
 // record is what the judgement of a write needs to know about a node: of the tree, or as the parts of the same multi before it leave it.
