@@ -189,7 +189,8 @@ func (d *differ) doAll(p *twins, forOurs, forReal []jute.Request) []arrival {
 	return a
 }
 
-// endedBehind reports whether the servers end the connection behind this answer, and sees to it that both do.
+// endedBehind reports whether the servers end the connection behind this answer, and sees to it
+// that both do.
 func (d *differ) endedBehind(p *twins, q jute.Request, answer []arrival) bool {
 	d.t.Helper()
 	lone := q.Op == jute.OpCheck || q.Op == jute.OpDeleteContainer

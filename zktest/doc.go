@@ -38,17 +38,26 @@
 //
 // # Versions
 //
-// A server answers as ZooKeeper 3.9.2, unless [WithVersion], or the environment variable ZKTEST_VERSION, says "3.8.4" or "3.8.0". What a client can tell them by:
+// A server answers as ZooKeeper 3.9.6, unless [WithVersion], or the environment variable
+// ZKTEST_VERSION, says "3.9.2", "3.8.4" or "3.8.0". What a client can tell them by:
 //
 //	since 3.8.4   exists is refused (NoAuth) where the client may not read the znode (ZOOKEEPER-2590); create2
 //	              within a multi is answered with a stat, and bad flags fail the whole multi with MarshallingError (ZOOKEEPER-4026)
-//	since 3.9.2   a write that can't be read takes no zxid; NoNode comes before InvalidACL; removeWatches and checkWatches know kinds 4 and 5. A check
-//	              outside a multi is an unknown request, which ends the connection, as since 3.9.3 (ZOOKEEPER-2623)
+//	since 3.9.2   a write that can't be read takes no zxid; a client's watches of different modes
+//	              on one path stand side by side, and checkWatches and removeWatches tell its own
+//	              apart by kind, of which 4 and 5 are new (ZOOKEEPER-4466, 4471, 4472, 4475); an
+//	              event says which transaction it tells of (ZOOKEEPER-4655). A check outside a
+//	              multi is an unknown request, which ends the connection, as since 3.9.3
+//	              (ZOOKEEPER-2623)
+//	since 3.9.6   an ACL of scheme "ip" may name IPv6 addresses; a client that sets its watches
+//	              again is told what it missed only of what it may read; a deleteContainer ends
+//	              the connection
 //
 // # Fidelity
 //
-// Tests send the same to this server and to a real one, whatever version it says that it is (3.8.0 in continuous integration), in lock step, and compare every answer, every event, every zxid and the whole
-// tree, field by field: random operations from several sessions, one by one and in flight together; the same garbage; handshakes; reconnection; sessions
+// Tests send the same to this server and to a real one, whatever version it says that it is (3.8.0
+// in continuous integration; 3.9.3 and 3.9.6 were tried by hand), in lock step, and compare every
+// answer, every event, every zxid and the whole tree, field by field: random operations from several sessions, one by one and in flight together; the same garbage; handshakes; reconnection; sessions
 // that move among three servers; frames at the limit; containers and TTLs; and the end of the sequence counter.
 //
 //	operation                      as the real server, and

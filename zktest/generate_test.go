@@ -14,7 +14,10 @@ var (
 		"/a/b/c/d/e",
 	}
 	schemes = []string{"digest", "ip", "world", "auth", "nonsense", ""}
-	aclIDs  = []string{"anyone", "", "u:p", "bob:x", "bob", "a:b:c", "a:", ":", "127.0.0.1", "127.0.0.0/8", "10.0.0.1", "10.0.0.0/33", "1.2.3", "::1"}
+	aclIDs  = []string{
+		"anyone", "", "u:p", "bob:x", "bob", "a:b:c", "a:", ":", "127.0.0.1", "127.0.0.0/8", "10.0.0.1", "10.0.0.0/33", "1.2.3", "127.0.0.01",
+		"::1", "fe80::/10", "1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7::8", "1:2:3", "::1/129", "::ffff:1.2.3.4", "1::2::3", ":::",
+	}
 )
 
 func pick[T any](d *differ, from []T) T { return from[d.rnd.IntN(len(from))] }
@@ -206,18 +209,24 @@ func (d *differ) step() {
 	}
 }
 
-// alone reports whether a request can't be compared while others are in flight behind it, since what the real server makes of those depends on how
-// far it has come with this one: a setACL is not seen until it is applied, and in a create whose operation and flags contradict
-// each other the flags count until it is applied, and the operation afterwards. A check outside a multi is unknown to later
-// versions, which hang up at once, whatever they have not answered yet.
+// alone reports whether a request can't be compared while others are in flight behind it, since
+// what the real server makes of those depends on how far it has come with this one: a setACL is not
+// seen until it is applied, and in a create whose operation and flags contradict each other, by
+// itself or in a multi, the flags count until it is applied, and the operation afterwards. On a
+// check outside a multi, since 3.9.3, and on a deleteContainer, since 3.9.6, it hangs up at once,
+// whatever it has not answered yet.
 func alone(q jute.Request) bool {
 	switch q.Op {
 	case jute.OpSetACL, jute.OpCheck, jute.OpDeleteContainer:
 		return true
-	case jute.OpCreateContainer, jute.OpCreateTTL:
-		return q.Flags == jute.FlagEphemeral || q.Flags == jute.FlagEphemeralSequential
+	case jute.OpMulti:
+		return slices.ContainsFunc(q.Ops, contradicts)
 	}
-	return false
+	return contradicts(q)
+}
+
+func contradicts(q jute.Request) bool {
+	return (q.Op == jute.OpCreateContainer || q.Op == jute.OpCreateTTL) && (q.Flags == jute.FlagEphemeral || q.Flags == jute.FlagEphemeralSequential)
 }
 
 func (d *differ) authenticate(p *twins) {

@@ -11,9 +11,11 @@ import (
 // Option configures a server.
 type Option func(*zkserver.Config)
 
-// WithVersion sets the version of ZooKeeper whose behaviour the server has: "3.8.0", "3.8.4" or "3.9.2", the newest by default. [Versions] lists them, and
-// the package's documentation says how they differ. Another version is refused by [New]. The environment variable ZKTEST_VERSION sets the version of all servers
-// that have none, so that a whole suite runs as if on another ZooKeeper.
+// WithVersion sets the version of ZooKeeper whose behaviour the server has: "3.8.0", "3.8.4",
+// "3.9.2" or "3.9.6", the newest by default. [Versions] lists them, and the package's documentation
+// says how they differ. Another version is refused by [New]. The environment variable
+// ZKTEST_VERSION sets the version of all servers that have none, so that a whole suite runs as if
+// on another ZooKeeper.
 func WithVersion(version string) Option { return func(c *zkserver.Config) { c.Version = version } }
 
 // Versions are those that [WithVersion] takes, oldest first.

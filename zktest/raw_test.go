@@ -130,7 +130,7 @@ func (c *raw) collect(qs []jute.Request) (all []arrival, err error) {
 			return all, err
 		}
 		if a.isEvent = a.reply.Xid == jute.XidEvent; a.isEvent {
-			a.reply = jute.Reply{}
+			a.reply = jute.Reply{Zxid: a.reply.Zxid}
 			a.event.Decode(r)
 			all = append(all, a)
 			continue

@@ -33,5 +33,5 @@ func TestTheEnvironmentSetsTheDefaultVersion(t *testing.T) {
 	require.ErrorContains(t, err, "ZKTEST_VERSION")
 	require.ErrorContains(t, err, "3.8.0, 3.8.4")
 	t.Setenv("ZKTEST_VERSION", "")
-	require.Contains(t, said(t, zktest.Start(t)), "version: 3.9.2")
+	require.Contains(t, said(t, zktest.Start(t)), "version: 3.9.6")
 }

@@ -1,6 +1,7 @@
 package zktest_test
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -187,17 +189,19 @@ func TestWordsOfServersWithPeersAreThoseOfTheRealOnes(t *testing.T) {
 			ourLeader, leader := modes(t, ours)["leader"], zk.Leader()
 			require.Equal(t, map[string][]int{"leader": {servers - 1}, "follower": upTo(servers - 1)}, modes(t, ours))
 			for _, pair := range [][2]string{{ours[ourLeader[0]], zk.Servers()[leader]}, {ours[0], zk.Servers()[(leader+1)%servers]}} {
+				var session int64 // the real server's
 				for _, address := range pair {
 					c, err := greet(dialTCP(t, address), jute.ConnectRequest{Timeout: 30000, Password: make([]byte, 16)})
 					require.NoError(t, err)
 					defer c.conn.Close()
+					session = c.session
 					_, err = c.do(jute.Request{Op: jute.OpCreate, Path: "/e-", ACL: jute.OpenACL(), Flags: jute.FlagEphemeralSequential})
 					require.NoError(t, err)
 					_, err = c.do(jute.Request{Op: jute.OpExists, Path: "/none", Watch: true})
 					require.NoError(t, err)
 				}
 				for _, word := range []string{"ruok", "isro", "srvr", "stat", "mntr", "cons", "wchs", "wchp", "wchc", "dump", "envi", "dirs", "crst", "srst"} {
-					ours, real := ask(t, pair[0], word), ask(t, pair[1], word)
+					ours, real := ask(t, pair[0], word), askUntorn(t, pair[1], word, session)
 					require.Equal(t, likened(shape(word, real)), likened(shape(word, ours)), "%s:\nours %s\nreal %s", word, ours, real)
 				}
 			}
@@ -208,6 +212,20 @@ func TestWordsOfServersWithPeersAreThoseOfTheRealOnes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// askUntorn says a four-letter word to a real server at which a session is. While a leader writes
+// down its sets of sessions for "dump", the followers' signs of life move sessions from one set to
+// another: a list that has missed the session that way is asked for again.
+func askUntorn(t *testing.T, address, word string, session int64) (text string) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		text = ask(t, address, word)
+		if word != "dump" || !strings.Contains(text, "Session Sets") || strings.Contains(text, fmt.Sprintf("\t0x%x\n", session)) {
+			break
+		}
+	}
+	return text
 }
 
 // modes are the numbers of the servers by what they say that they are.

@@ -51,7 +51,7 @@ func TestWireFormat(t *testing.T) {
 		{"null", func(w *jute.Writer) { w.Buffer(nil) }, "\xff\xff\xff\xff"},
 		{"beyond 16 bits", func(w *jute.Writer) { w.Text("😀") }, "\x00\x00\x00\x06\xed\xa0\xbd\xed\xb8\x80"},
 		{"an event", func(w *jute.Writer) {
-			(&jute.Event{Type: jute.NodeDeleted, State: jute.StateConnected, Path: "/"}).Encode(w)
+			(&jute.Event{Type: jute.NodeDeleted, State: jute.StateConnected, Path: "/"}).Encode(w, -1)
 		}, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00\x01/"},
 		{"a ping", func(w *jute.Writer) { (&jute.Request{Xid: jute.XidPing, Op: jute.OpPing}).Encode(w) }, "\xff\xff\xff\xfe\x00\x00\x00\x0b"},
 		{

@@ -36,10 +36,11 @@ type Event struct {
 	Path  string
 }
 
-// Encode writes the event with the header that notifications have.
-func (e *Event) Encode(w *Writer) {
+// Encode writes the event with the header that notifications have: with the zxid of what is told,
+// or -1.
+func (e *Event) Encode(w *Writer, zxid int64) {
 	w.Int(XidEvent)
-	w.Long(-1)
+	w.Long(zxid)
 	w.Int(0)
 	w.Int(int32(e.Type))
 	w.Int(e.State)

@@ -22,6 +22,7 @@ type client struct {
 	id       int64
 	password []byte
 	events   []string // as "NodeCreated /a"
+	zxids    []int64  // of all events so far
 }
 
 // world runs a test with a server in virtual time.
@@ -78,6 +79,7 @@ func (c *client) do(q jute.Request) (p jute.Reply) {
 		if p.Xid == jute.XidEvent {
 			var e jute.Event
 			e.Decode(r)
+			c.zxids = append(c.zxids, p.Zxid)
 			c.events = append(c.events, e.Type.String()+" "+e.Path)
 			continue
 		}

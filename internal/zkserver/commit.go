@@ -20,7 +20,7 @@ func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) {
 		}
 		for _, f := range s.fronts {
 			if !f.behind {
-				f.fire(&t.changes[i], n)
+				f.fire(&t.changes[i], n, t.zxid)
 			}
 		}
 	}
@@ -41,52 +41,61 @@ func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) {
 	s.armReaper()
 }
 
+// news is what watchers are told: what became of which znode, in which transaction, and whom its
+// ACL lets read it.
+type news struct {
+	kind jute.EventType
+	path string
+	acl  []jute.ACL
+	zxid int64
+}
+
 // fire tells the clients of this front what a change to n did, in the order of the real server.
-func (f *Front) fire(c *tree.Change, n *tree.Node) {
+func (f *Front) fire(c *tree.Change, n *tree.Node, zxid int64) {
 	if n == nil {
 		return
 	}
 	f.traffic.wrote(c)
 	switch c.Kind {
 	case tree.Create:
-		f.trigger(f.data, jute.NodeCreated, c.Path, n.ACL())
-		f.trigger(f.child, jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL())
+		f.trigger(f.data, news{jute.NodeCreated, c.Path, n.ACL(), zxid})
+		f.trigger(f.child, news{jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL(), zxid})
 	case tree.Delete:
-		f.deleted(c.Path, n.ACL())
-		f.trigger(f.child, jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL())
+		f.deleted(news{jute.NodeDeleted, c.Path, n.ACL(), zxid})
+		f.trigger(f.child, news{jute.NodeChildrenChanged, parentName(c.Path), n.Parent().ACL(), zxid})
 	case tree.SetData:
-		f.trigger(f.data, jute.NodeDataChanged, c.Path, n.ACL())
+		f.trigger(f.data, news{jute.NodeDataChanged, c.Path, n.ACL(), zxid})
 	}
 }
 
 // deleted fires both kinds of watches of a path; who had both is told once.
-func (f *Front) deleted(path string, acl []jute.ACL) {
+func (f *Front) deleted(it news) {
 	var told map[*conn]struct{}
 	if f.child.Len() > 0 && f.data.Len() > 0 {
 		told = make(map[*conn]struct{})
 	}
-	f.traffic.fired(jute.NodeDeleted, f.data.Fire(path, false, func(c *conn) {
+	f.traffic.fired(it.kind, f.data.Fire(it.path, false, func(c *conn) {
 		if told != nil {
 			told[c] = struct{}{}
 		}
-		c.tell(jute.NodeDeleted, path, acl)
+		c.tell(it)
 	}))
-	f.traffic.fired(jute.NodeDeleted, f.child.Fire(path, false, func(c *conn) {
+	f.traffic.fired(it.kind, f.child.Fire(it.path, false, func(c *conn) {
 		if _, twice := told[c]; !twice {
-			c.tell(jute.NodeDeleted, path, acl)
+			c.tell(it)
 		}
 	}))
 }
 
-func (f *Front) trigger(t *watchTable, kind jute.EventType, path string, acl []jute.ACL) {
-	f.traffic.fired(kind, t.Fire(path, kind == jute.NodeChildrenChanged, func(c *conn) { c.tell(kind, path, acl) }))
+func (f *Front) trigger(t *watchTable, it news) {
+	f.traffic.fired(it.kind, t.Fire(it.path, it.kind == jute.NodeChildrenChanged, func(c *conn) { c.tell(it) }))
 }
 
 // tell sends an event to a client that may read the znode. For others the watch is spent and nothing is said, as in servers with the correction of
 // CVE-2024-23944.
-func (c *conn) tell(kind jute.EventType, path string, acl []jute.ACL) {
-	if tree.Allowed(acl, jute.PermRead, c.who) {
-		c.notify(kind, path)
+func (c *conn) tell(it news) {
+	if tree.Allowed(it.acl, jute.PermRead, c.who) {
+		c.notify(it.kind, it.path, it.zxid)
 	}
 }
 

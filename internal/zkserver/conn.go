@@ -148,11 +148,17 @@ func (c *conn) abort() {
 	}
 }
 
+// noZxid is the number of an event that doesn't say which transaction it tells of.
+const noZxid = -1
+
 // notify sends an event. The caller holds the server's lock.
-func (c *conn) notify(kind jute.EventType, path string) {
+func (c *conn) notify(kind jute.EventType, path string, zxid int64) {
 	c.s.fired++
+	if !c.s.as.eventZxid {
+		zxid = noZxid
+	}
 	e := jute.Event{Type: kind, State: jute.StateConnected, Path: path}
-	e.Encode(c.out.begin())
+	e.Encode(c.out.begin(), zxid)
 	c.sentOut(c.out.end())
 	c.kick()
 }

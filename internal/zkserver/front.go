@@ -59,7 +59,7 @@ func newGate() *gate { return &gate{opened: make(chan struct{})} }
 func newFront(s *Server, index int) *Front {
 	return &Front{
 		s: s, index: index, phase: time.Duration(s.rng.Int64N(int64(s.cfg.Tick / 2))), name: fmt.Sprintf("192.0.2.%d:2181", index+1), // of the range for documentation: nobody looks it up or reaches it by mistake
-		data: watch.NewTable[*conn](), child: watch.NewTable[*conn](),
+		data: watch.NewTable[*conn](s.as.watchModes), child: watch.NewTable[*conn](s.as.watchModes),
 		conns: make(map[*conn]struct{}), bySession: make(map[int64]*conn),
 		tree: s.tree, applied: s.zxid,
 	}
@@ -229,7 +229,7 @@ func (f *Front) follow(keep int) {
 		f.pending = f.pending[1:]
 		for i := range t.changes {
 			n := f.tree.Apply(&t.changes[i], t.zxid, t.time)
-			f.fire(&t.changes[i], n)
+			f.fire(&t.changes[i], n, t.zxid)
 		}
 		f.applied = t.zxid
 		if t.ends != 0 {

@@ -123,6 +123,9 @@ func (s *Server) dispatch(c *conn, q *jute.Request) bool {
 		return s.closeSession(c, q)
 	}
 	serve, known := operations[q.Op]
+	if q.Op == jute.OpDeleteContainer && s.as.noLoneReaping {
+		return false
+	}
 	if !known || q.Op == jute.OpCheck && s.as.noLoneCheck {
 		c.answer(q.Op, &jute.Reply{Xid: q.Xid, Zxid: -1, Err: jute.Unimplemented})
 		return false

@@ -52,8 +52,13 @@ func (s *Server) reconfig(c *conn, q *jute.Request, p *jute.Reply) {
 	s.refuse(c, p, jute.ReconfigDisabled)
 }
 
-// deleteContainer is the server's own business.
+// deleteContainer is the server's own business: it keeps the path as text and nothing else, which a
+// client's request isn't. A later server takes the request for one that can't be read.
 func (s *Server) deleteContainer(c *conn, _ *jute.Request, p *jute.Reply) {
+	if s.as.readsFirst {
+		p.Err = jute.MarshallingError
+		return
+	}
 	s.refuse(c, p, jute.BadArguments)
 }
 

@@ -139,6 +139,12 @@ func (f *Front) mntr() string {
 	}
 	f.quorum(&k)
 	k.put("proposal_count", t.proposals)
+	if f.s.as.snapshots {
+		for _, key := range []string{"snapshot_error_count", "snapshot_rate_limited_count", "restore_error_count", "restore_rate_limited_count"} {
+			k.put(key, 0)
+		}
+		k.summary("restore_time", summary{})
+	}
 	t.readBelow.put(&k, "read")
 	t.writtenBelow.put(&k, "write")
 	k.histogram("updatelatency", t.writes)

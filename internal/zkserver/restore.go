@@ -159,7 +159,7 @@ func (r *restorer) saved(z *treefile.Znode) (tree.Saved, error) {
 		saved.ACL = jute.OpenACL()
 	}
 	var code jute.Code
-	if saved.ACL, _, code = tree.Fix(saved.ACL, nil, math.MaxInt); code != jute.OK {
+	if saved.ACL, _, code = tree.Fix(saved.ACL, nil, math.MaxInt, true); code != jute.OK {
 		return saved, code
 	}
 	kind := z.Container || z.TTL > 0

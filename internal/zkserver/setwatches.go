@@ -2,6 +2,7 @@ package zkserver
 
 import (
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/tree"
 	"github.com/troupe-go/troupe/internal/zkserver/watch"
 )
 
@@ -18,35 +19,41 @@ func (c *conn) rewatch(q *jute.Request) bool {
 	return each(q.DataW, func(path string) {
 		switch n := f.tree.Get(path); {
 		case n == nil:
-			c.notify(jute.NodeDeleted, path)
+			c.missed(jute.NodeDeleted, path, n)
 		case n.Mzxid() > q.Zxid:
-			c.notify(jute.NodeDataChanged, path)
+			c.missed(jute.NodeDataChanged, path, n)
 		default:
 			f.data.Add(path, c, watch.Once)
 		}
 	}) && each(q.ExistW, func(path string) {
-		if f.tree.Get(path) != nil {
-			c.notify(jute.NodeCreated, path)
+		if n := f.tree.Get(path); n != nil {
+			c.missed(jute.NodeCreated, path, n)
 			return
 		}
 		f.data.Add(path, c, watch.Once)
 	}) && each(q.ChildW, func(path string) {
 		switch n := f.tree.Get(path); {
 		case n == nil:
-			c.notify(jute.NodeDeleted, path)
+			c.missed(jute.NodeDeleted, path, n)
 		case n.Pzxid() > q.Zxid:
-			c.notify(jute.NodeChildrenChanged, path)
+			c.missed(jute.NodeChildrenChanged, path, n)
 		default:
 			f.child.Add(path, c, watch.Once)
 		}
 	}) && (q.Op == jute.OpSetWatches || c.persist(q.PersistW, watch.Persistent) && c.persist(q.RecursW, watch.Recursive))
 }
 
+// missed tells what a client has missed, of a znode that is gone or as it is now.
+func (c *conn) missed(kind jute.EventType, path string, n *tree.Node) {
+	if n == nil || !c.s.as.missedNeedsRead || tree.Allowed(n.ACL(), jute.PermRead, c.who) {
+		c.notify(kind, path, noZxid)
+	}
+}
+
 // persist sets watches that stay, also on null, which never fire. What the client missed nobody knows.
 func (c *conn) persist(paths []string, mode watch.Mode) bool {
 	for _, path := range paths {
-		c.front.child.Add(path, c, mode)
-		c.front.data.Add(path, c, mode)
+		c.stay(path, mode)
 	}
 	return paths != nil
 }

@@ -23,7 +23,7 @@ func everyVersion(t *testing.T, test func(t *testing.T, version string, s *zkser
 func TestAVersionThatIsNotKnownIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := zkserver.New(zkserver.Config{Version: "3.4.14"})
-	require.ErrorContains(t, err, `version "3.4.14": not one of 3.8.0, 3.8.4, 3.9.2`)
+	require.ErrorContains(t, err, `version "3.4.14": not one of 3.8.0, 3.8.4, 3.9.2, 3.9.6`)
 }
 
 // exists tells a client that may not read a znode of it before 3.8.4, and refuses after; then it leaves no watch.
@@ -47,27 +47,60 @@ func TestExistsNeedsReadSince384(t *testing.T) {
 	})
 }
 
-// What else the versions differ in, each with the answer of 3.8.0, of 3.8.4 and of 3.9.2.
+// What else the versions differ in, each with the answer of 3.8.0, of 3.8.4, of 3.9.2 and of 3.9.6.
 func TestVersionsDifferInWrites(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string, s *zkserver.Server) {
-		pick := func(of380, of384, of392 any) any {
-			return map[string]any{"3.8.0": of380, "3.8.4": of384, "3.9.2": of392}[version]
+		pick := func(of380, of384, of392, of396 any) any {
+			return map[string]any{"3.8.0": of380, "3.8.4": of384, "3.9.2": of392, "3.9.6": of396}[version]
 		}
 		c := join(t, s)
 		create2 := create("/two", 0)
 		create2.Op = jute.OpCreate2
 		result := c.must(multi(create2)).Results[0]
-		require.Equal(t, pick(jute.OpCreate, jute.OpCreate2, jute.OpCreate2), result.Op)
-		require.Equal(t, pick(false, true, true), result.Stat.Czxid != 0 && result.Op == jute.OpCreate2)
+		require.Equal(t, pick(jute.OpCreate, jute.OpCreate2, jute.OpCreate2, jute.OpCreate2), result.Op)
+		require.Equal(t, pick(false, true, true, true), result.Stat.Czxid != 0 && result.Op == jute.OpCreate2)
 		bad := c.do(multi(create("/x", 0), create("/y", 9)))
-		require.Equal(t, pick(jute.OK, jute.MarshallingError, jute.MarshallingError), bad.Err)
-		require.Equal(t, pick(jute.InvalidACL, jute.InvalidACL, jute.NoNode), c.do(jute.Request{Op: jute.OpCreate, Path: "/none/x"}).Err)
-		require.Equal(t, pick(jute.InvalidACL, jute.InvalidACL, jute.NoNode), c.do(jute.Request{Op: jute.OpSetACL, Path: "/none", Version: -1}).Err)
-		require.Equal(t, pick(jute.MarshallingError, jute.MarshallingError, jute.NoWatcher),
-			c.do(jute.Request{Op: jute.OpRemoveWatches, Path: "/two", Kind: 4}).Err)
-		check := c.do(jute.Request{Op: jute.OpCheck, Path: "/two", Version: -1})
-		require.Equal(t, pick(jute.OK, jute.OK, jute.Unimplemented), check.Err)
-		if version == "3.9.2" {
+		require.Equal(t, pick(jute.OK, jute.MarshallingError, jute.MarshallingError, jute.MarshallingError), bad.Err)
+		for _, q := range []jute.Request{{Op: jute.OpCreate, Path: "/none/x"}, {Op: jute.OpSetACL, Path: "/none", Version: -1}} {
+			require.Equal(t, jute.InvalidACL, c.do(q).Err, "%s: before that there is no znode, in all versions", q.Op)
+		}
+		odd := create("/odd", jute.FlagEphemeral)
+		odd.Op = jute.OpCreateContainer
+		under := c.must(multi(odd, create("/odd/child", 0))).Results[1]
+		require.Equal(t, jute.NoChildrenForEphemerals, under.Err, "the flags count within a multi")
+		address := create("/address", 0)
+		address.ACL = []jute.ACL{{Perms: jute.PermAll, Scheme: "ip", ID: "fe80::/10"}}
+		require.Equal(t, pick(jute.InvalidACL, jute.InvalidACL, jute.InvalidACL, jute.OK), c.do(address).Err)
+	})
+}
+
+// A check or a deleteContainer of a client's is answered, or refused, or the end of the connection.
+func TestVersionsDifferInRequestsThatAreNotForClients(t *testing.T) {
+	everyVersion(t, func(t *testing.T, version string, s *zkserver.Server) {
+		c := join(t, s)
+		c.create("/a", 0)
+		check := c.do(jute.Request{Op: jute.OpCheck, Path: "/a", Version: -1})
+		if version < "3.9" {
+			require.Equal(t, jute.OK, check.Err)
+		} else {
+			require.Equal(t, jute.Unimplemented, check.Err)
+			c.over()
+		}
+		c = join(t, s)
+		zxid := c.must(set("/a", "")).Zxid
+		reap := jute.Request{Op: jute.OpDeleteContainer, Path: "/a"}
+		switch version {
+		case "3.8.0", "3.8.4":
+			p := c.do(reap)
+			require.Equal(t, jute.BadArguments, p.Err)
+			require.Equal(t, zxid+1, p.Zxid)
+		case "3.9.2":
+			p := c.do(reap)
+			require.Equal(t, jute.MarshallingError, p.Err)
+			require.Equal(t, zxid, p.Zxid)
+		default:
+			_, err := c.conn.Write(request(reap))
+			require.NoError(t, err)
 			c.over()
 		}
 	})

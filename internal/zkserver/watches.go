@@ -17,10 +17,17 @@ const (
 	kindRecursive  = 5
 )
 
-var persistentKinds = map[int32]watch.Mode{kindPersistent: watch.Persistent, kindRecursive: watch.Recursive}
+// kinds are the modes of the watches on children, and of those on data, that a kind names since 3.9
+// (ZOOKEEPER-4471, ZOOKEEPER-4472).
+var kinds = map[int32]struct{ child, data watch.Mode }{
+	kindChildren:   {child: watch.Once},
+	kindData:       {data: watch.Once},
+	kindAny:        {child: watch.Every, data: watch.Every},
+	kindPersistent: {child: watch.Persistent, data: watch.Persistent},
+	kindRecursive:  {data: watch.Recursive},
+}
 
-// addWatch sets a persistent watch, recursive or not. Like 3.8 it puts it into both tables, where it takes the place of the connection's other watch
-// on that path.
+// addWatch sets a persistent watch, recursive or not.
 func (s *Server) addWatch(c *conn, q *jute.Request, p *jute.Reply) {
 	modes := map[int32]watch.Mode{0: watch.Persistent, 1: watch.Recursive}
 	mode, known := modes[q.Flags]
@@ -28,8 +35,16 @@ func (s *Server) addWatch(c *conn, q *jute.Request, p *jute.Reply) {
 		p.Err = jute.MarshallingError
 		return
 	}
-	c.front.data.Add(q.Path, c, mode)
-	c.front.child.Add(q.Path, c, mode)
+	c.stay(q.Path, mode)
+}
+
+// stay sets a watch that stays, in both tables; since 3.9 a recursive one, which is not told of
+// changed children, is not among those on children (ZOOKEEPER-4475).
+func (c *conn) stay(path string, mode watch.Mode) {
+	c.front.data.Add(path, c, mode)
+	if mode != watch.Recursive || !c.s.as.watchModes {
+		c.front.child.Add(path, c, mode)
+	}
 }
 
 // checkWatches answers whether a watch is set. 3.8 doesn't look whose it is, and this is as it does.
@@ -40,8 +55,8 @@ func (s *Server) checkWatches(c *conn, q *jute.Request, p *jute.Reply) {
 		return
 	}
 	p.Err = jute.NoWatcher
-	if q.Kind >= kindPersistent {
-		if c.front.data.HasMode(q.Path, c, persistentKinds[q.Kind]) {
+	if s.as.watchModes {
+		if k := kinds[q.Kind]; c.front.child.HasMode(q.Path, c, k.child) || c.front.data.HasMode(q.Path, c, k.data) {
 			p.Err = jute.OK
 		}
 		return
@@ -78,12 +93,12 @@ func (s *Server) removeWatches(c *conn, q *jute.Request, p *jute.Reply) {
 		p.Err = code
 		return
 	}
-	if q.Kind >= kindPersistent && !c.front.data.HasMode(q.Path, c, persistentKinds[q.Kind]) {
-		p.Err = jute.NoWatcher
-		return
+	k := kinds[q.Kind]
+	if !s.as.watchModes {
+		k.child, k.data = watch.Every, watch.Every
 	}
-	removed := children && c.front.child.Remove(q.Path, c)
-	removed = data && c.front.data.Remove(q.Path, c) || removed
+	removed := children && c.front.child.RemoveMode(q.Path, c, k.child)
+	removed = data && c.front.data.RemoveMode(q.Path, c, k.data) || removed
 	if !removed {
 		p.Err = jute.NoWatcher
 	}
@@ -91,7 +106,7 @@ func (s *Server) removeWatches(c *conn, q *jute.Request, p *jute.Reply) {
 
 func (s *Server) watchKinds(q *jute.Request) (data, children bool, code jute.Code) {
 	last := int32(kindAny)
-	if s.as.watchKinds {
+	if s.as.watchModes {
 		last = kindRecursive
 	}
 	if q.Malformed() || q.Kind < kindChildren || q.Kind > last {

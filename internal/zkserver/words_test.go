@@ -58,7 +58,7 @@ func TestFourLetterWords(t *testing.T) {
 		}{
 			{"ruok", []string{"imok"}},
 			{"isro", []string{"rw"}},
-			{"srvr", []string{"Zookeeper version: 3.9.2", "Latency min/avg/max: 0/0.0/0", "Zxid: 0x3", "Mode: standalone", "Node count: 7"}},
+			{"srvr", []string{"Zookeeper version: 3.9.6", "Latency min/avg/max: 0/0.0/0", "Zxid: 0x3", "Mode: standalone", "Node count: 7"}},
 			{"stat", []string{"Clients:\n /127.0.0.1:", "[1](queued=0,recved=6,sent=6)\n", "Mode: standalone"}},
 			{"mntr", []string{
 				"zk_server_state\tstandalone\n", "zk_znode_count\t7\n", "zk_watch_count\t3\n", "zk_ephemerals_count\t1\n",
@@ -70,7 +70,7 @@ func TestFourLetterWords(t *testing.T) {
 			{"wchc", []string{sid + "\n\t/p\n\t/x\n"}},
 			{"dump", []string{"Session Sets (1)/(1):\n1 expire at Sat Jan 01 00:00:12 UTC 2000:\n\t" + sid + "\n", sid + ":\n\t/e\n", "sessionId: " + sid}},
 			{"conf", []string{"tickTime=2000\n", "minSessionTimeout=4000\n", "maxSessionTimeout=40000\n"}},
-			{"envi", []string{"Environment:\nzookeeper.version=3.9.2-"}},
+			{"envi", []string{"Environment:\nzookeeper.version=3.9.6-"}},
 			{"crst", []string{"Connection stats reset.\n"}},
 			{"srst", []string{"Server stats reset.\n"}},
 		} {

@@ -1,9 +1,6 @@
 package tree
 
 import (
-	"encoding/binary"
-	"net/netip"
-	"strconv"
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -31,9 +28,10 @@ func Allowed(acl []jute.ACL, perm int32, who *Who) bool {
 	return false
 }
 
-// Fix turns the ACL of a request into the one to be stored: duplicates removed, "auth" replaced by who the caller is. One that takes more room than there is,
-// written out, is refused: no packet would hold it. size is what it takes.
-func Fix(acl []jute.ACL, ids []jute.Identity, room int) (fixed []jute.ACL, size int, code jute.Code) {
+// Fix turns the ACL of a request into the one to be stored: duplicates removed, "auth" replaced by
+// who the caller is. One that takes more room than there is, written out, is refused: no packet
+// would hold it. size is what it takes. six allows IPv6 addresses.
+func Fix(acl []jute.ACL, ids []jute.Identity, room int, six bool) (fixed []jute.ACL, size int, code jute.Code) {
 	if len(acl) == 1 && acl[0] == openACL[0] {
 		return openACL, 0, jute.OK
 	}
@@ -54,7 +52,7 @@ func Fix(acl []jute.ACL, ids []jute.Identity, room int) (fixed []jute.ACL, size 
 					size += 12 + len(id.Scheme) + len(id.ID)
 				}
 			}
-		case a.Scheme == "world" && a.ID == "anyone" || validID(a.Scheme, a.ID):
+		case a.Scheme == "world" && a.ID == "anyone" || validID(a.Scheme, a.ID, six):
 			fixed = append(fixed, a)
 			size += 12 + len(a.Scheme) + len(a.ID)
 		}
@@ -68,41 +66,15 @@ func Fix(acl []jute.ACL, ids []jute.Identity, room int) (fixed []jute.ACL, size 
 	return fixed, size, jute.OK
 }
 
-func validID(scheme, id string) bool {
+func validID(scheme, id string, six bool) bool {
 	switch scheme {
 	case "digest":
 		// What Java's split(":") makes two parts of: trailing empty parts don't count.
 		parts := strings.Split(strings.TrimRight(id, ":"), ":")
 		return len(parts) == 2
 	case "ip":
-		_, _, ok := parseNet(id)
-		return ok
+		n, ok := parseNet(id)
+		return ok && (six || len(n.address) == 4)
 	}
 	return false
-}
-
-// parseNet reads "a.b.c.d" or "a.b.c.d/bits".
-func parseNet(s string) (addr uint32, bits int, ok bool) {
-	host, size, cut := strings.Cut(s, "/")
-	ip, err := netip.ParseAddr(host)
-	if err != nil || !ip.Is4() {
-		return 0, 0, false
-	}
-	bits = 32
-	if cut {
-		if bits, err = strconv.Atoi(size); err != nil || bits < 0 || bits > 32 {
-			return 0, 0, false
-		}
-	}
-	four := ip.As4()
-	return binary.BigEndian.Uint32(four[:]), bits, true
-}
-
-func ipMatches(have, want string) bool {
-	a, _, ok := parseNet(have)
-	b, bits, fine := parseNet(want)
-	if !ok || !fine {
-		return false
-	}
-	return bits == 0 || (a^b)>>(32-bits) == 0
 }

@@ -12,6 +12,7 @@ import (
 func TestAllowed(t *testing.T) {
 	t.Parallel()
 	ip := jute.Identity{Scheme: "ip", ID: "127.0.0.1"}
+	ip6 := jute.Identity{Scheme: "ip", ID: "0:0:0:0:0:0:0:1"}
 	user := jute.Identity{Scheme: "digest", ID: "u:x"}
 	for _, c := range []struct {
 		name string
@@ -29,6 +30,11 @@ func TestAllowed(t *testing.T) {
 		{"the net", []jute.ACL{{Perms: jute.PermAll, Scheme: "ip", ID: "127.1.2.3/8"}}, []jute.Identity{ip}, true},
 		{"all nets", []jute.ACL{{Perms: jute.PermAll, Scheme: "ip", ID: "1.2.3.4/0"}}, []jute.Identity{ip}, true},
 		{"another net", []jute.ACL{{Perms: jute.PermAll, Scheme: "ip", ID: "127.0.0.2/31"}}, []jute.Identity{ip}, false},
+		{"another family", []jute.ACL{{Perms: jute.PermAll, Scheme: "ip", ID: "::/0"}}, []jute.Identity{ip}, false},
+		{"an IPv6 address", []jute.ACL{{Perms: jute.PermAll, Scheme: "ip", ID: "::1"}}, []jute.Identity{ip6}, true},
+		{"another one", []jute.ACL{{Perms: jute.PermAll, Scheme: "ip", ID: "::2"}}, []jute.Identity{ip6}, false},
+		{"an IPv6 net", []jute.ACL{{Perms: jute.PermAll, Scheme: "ip", ID: "::ffff:0/111"}}, []jute.Identity{ip6}, false},
+		{"its own", []jute.ACL{{Perms: jute.PermAll, Scheme: "ip", ID: "::ffff/112"}}, []jute.Identity{ip6}, true},
 		{"super", []jute.ACL{{Perms: 0, Scheme: "digest", ID: "v:x"}}, []jute.Identity{{Scheme: tree.SuperScheme}}, true},
 	} {
 		require.Equal(t, c.want, tree.Allowed(c.acl, jute.PermRead, tree.NewWho(c.ids...)), c.name)
@@ -65,9 +71,29 @@ func TestFix(t *testing.T) {
 		{"world, but somebody", []jute.ACL{{Scheme: "world", ID: "u"}}, nil, nil, jute.InvalidACL},
 		{"null", []jute.ACL{{Scheme: "digest", ID: jute.Null}}, nil, nil, jute.MarshallingError},
 	} {
-		got, _, code := tree.Fix(c.acl, c.ids, 1000)
+		got, _, code := tree.Fix(c.acl, c.ids, 1000, false)
 		require.Equal(t, c.code, code, c.name)
 		require.Equal(t, c.want, got, c.name)
+	}
+}
+
+// An address is what the real server takes for one: numbers with leading zeros, but no IPv4 address
+// within an IPv6 one.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string][2]jute.Code{ // without IPv6 and with it
+		"127.0.0.01": {jute.OK, jute.OK}, "1.2.3.4/0": {jute.OK, jute.OK}, "1.2.3.4/": {jute.InvalidACL, jute.InvalidACL}, "1.2.3.256": {jute.InvalidACL, jute.InvalidACL},
+		"1.2.3.4.5": {jute.InvalidACL, jute.InvalidACL}, "": {jute.InvalidACL, jute.InvalidACL},
+		"::": {jute.InvalidACL, jute.OK}, "::1/128": {jute.InvalidACL, jute.OK}, "::1/129": {jute.InvalidACL, jute.InvalidACL},
+		"1:2:3:4:5:6:7:8": {jute.InvalidACL, jute.OK}, "1:2:3:4:5:6:7::": {jute.InvalidACL, jute.OK}, "fe80::/10": {jute.InvalidACL, jute.OK},
+		"1:2:3:4:5:6:7::8": {jute.InvalidACL, jute.InvalidACL}, "1:2:3": {jute.InvalidACL, jute.InvalidACL}, "1::2::3": {jute.InvalidACL, jute.InvalidACL},
+		":::": {jute.InvalidACL, jute.InvalidACL}, "::12345": {jute.InvalidACL, jute.InvalidACL}, "::x": {jute.InvalidACL, jute.InvalidACL},
+		"::ffff:1.2.3.4": {jute.InvalidACL, jute.InvalidACL}, "fe80::1%lo": {jute.InvalidACL, jute.InvalidACL},
+	} {
+		for i, six := range []bool{false, true} {
+			_, _, code := tree.Fix([]jute.ACL{{Perms: 1, Scheme: "ip", ID: id}}, nil, 1000, six)
+			require.Equal(t, want[i], code, "%q %v", id, six)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func (p *Plan) create(q *jute.Request) (Change, jute.Code) {
 	parent.creations++
 	parent.children++
 	p.note(parentPath, parent)
-	p.note(path, record{exists: true, owner: c.Owner, acl: acl, size: len(q.Data)})
+	p.note(path, record{exists: true, owner: p.flagged(q), acl: acl, size: len(q.Data)})
 	return c, jute.OK
 }
 
@@ -61,6 +61,20 @@ func badTTL(mode bool, ttl int64) bool {
 		return ttl <= 0 || ttl > MaxTTL
 	}
 	return ttl >= 0
+}
+
+// flagged is the owner that later parts of the same multi see: until it is applied, the flags of a
+// create alone count in the real server.
+func (p *Plan) flagged(q *jute.Request) int64 {
+	switch q.Flags {
+	case jute.FlagEphemeral, jute.FlagEphemeralSequential:
+		return p.who.Session
+	case jute.FlagContainer:
+		return OwnerContainer
+	case jute.FlagPersistentTTL, jute.FlagPersistentSequentialTTL:
+		return OwnerTTL(q.TTL)
+	}
+	return 0
 }
 
 // owner is decided by the operation first and by the flags only within a plain create: createContainer makes a container whatever its flags are,

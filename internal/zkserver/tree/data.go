@@ -68,7 +68,7 @@ func (p *Plan) fix(acl []jute.ACL, n record) ([]jute.ACL, jute.Code) {
 	if p.who.IDs != nil && slices.ContainsFunc(acl, func(a jute.ACL) bool { return a.Scheme == "auth" }) {
 		ids = p.who.IDs()
 	}
-	fixed, size, code := Fix(acl, ids, p.room())
+	fixed, size, code := Fix(acl, ids, p.room(), p.who.IPv6)
 	p.acls += size
 	if code == jute.OK && !n.exists {
 		code = jute.NoNode

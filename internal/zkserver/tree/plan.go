@@ -11,6 +11,8 @@ type Caller struct {
 	IDs     func() []jute.Identity // of Who, in the order in which "auth" stands for them
 	Quotas  bool                   // what exceeds a quota is refused
 
+	IPv6 bool // an ACL may name IPv6 addresses
+
 	MaxACL int // how many bytes the ACLs of a transaction may have, written out; 0: any number
 }
 

@@ -1,24 +1,29 @@
 // Package watch keeps who watches which path, and says whom to tell when something happens there.
 //
-// A watcher has at most one watch on a path in a table, as in the real server, where a data watch and an exists watch are one: set again with another
-// mode, it has that mode. The watches of a path fire in the order in which they were set. Every operation but firing takes constant time, however
-// many watchers a path has.
+// A watcher has at most one watch on a path in a table, as in the real server, where a data watch
+// and an exists watch are one: set again with another mode, it has that mode, or both if the table
+// says so. The watches of a path fire in the order in which they were set. Every operation but
+// firing takes constant time, however many watchers a path has.
 package watch
 
 import "strings"
 
-// Mode says how long a watch lasts and how far it reaches.
+// Mode says how long a watch lasts and how far it reaches. A watch can have several, in a table
+// that keeps them.
 type Mode uint8
 
 // The modes.
 const (
-	Once       Mode = iota // fires once
-	Persistent             // stays until it is removed
-	Recursive              // persistent, and told of everything below the path too, but not of changes of children as such
+	Once       Mode = 1 << iota // fires once
+	Persistent                  // stays until it is removed
+	Recursive                   // persistent, and told of everything below the path too, but not of changes of children as such
+
+	Every = Once | Persistent | Recursive
 )
 
 // Table is one kind of watches. It is not safe for concurrent use: its owner serialises.
 type Table[W comparable] struct {
+	several   bool                 // a watch keeps its modes when it is set with another one
 	paths     map[string]*watch[W] // a ring with a sentinel
 	watchers  map[W]map[string]*watch[W]
 	count     int
@@ -32,9 +37,10 @@ type watch[W comparable] struct {
 	prev, next *watch[W]
 }
 
-// NewTable is an empty table.
-func NewTable[W comparable]() *Table[W] {
-	return &Table[W]{paths: make(map[string]*watch[W]), watchers: make(map[W]map[string]*watch[W])}
+// NewTable is an empty table. Its watches can have several modes at a time, or only the last one
+// that they were set with.
+func NewTable[W comparable](several bool) *Table[W] {
+	return &Table[W]{several: several, paths: make(map[string]*watch[W]), watchers: make(map[W]map[string]*watch[W])}
 }
 
 // Add sets a watch.
@@ -49,10 +55,18 @@ func (t *Table[W]) Add(path string, w W, mode Mode) {
 		a = t.link(path, w)
 		mine[path] = a
 	}
-	if a.mode == Recursive {
+	if t.several {
+		mode |= a.mode
+	}
+	t.become(a, mode)
+}
+
+// become gives a watch its modes.
+func (t *Table[W]) become(a *watch[W], mode Mode) {
+	if a.mode&Recursive != 0 {
 		t.recursive--
 	}
-	if a.mode = mode; mode == Recursive {
+	if a.mode = mode; mode&Recursive != 0 {
 		t.recursive++
 	}
 }
@@ -73,10 +87,10 @@ func (t *Table[W]) link(path string, w W) *watch[W] {
 // Has reports whether a watch is set.
 func (t *Table[W]) Has(path string, w W) bool { return t.watchers[w][path] != nil }
 
-// HasMode reports whether a watch of a mode is set.
+// HasMode reports whether a watch is set that has a mode, or one of several.
 func (t *Table[W]) HasMode(path string, w W, mode Mode) bool {
 	a := t.watchers[w][path]
-	return a != nil && a.mode == mode
+	return a != nil && a.mode&mode != 0
 }
 
 // Watches reports whether anybody watches a path.
@@ -120,10 +134,7 @@ func (t *Table[W]) fire(path string, hit func(*watch[W])) {
 	}
 	for a := ring.next; a != ring; {
 		next := a.next
-		if a.mode == Once {
-			t.drop(a)
-			t.forget(a)
-		}
+		t.take(a, Once)
 		hit(a)
 		a = next
 	}
@@ -135,21 +146,33 @@ func (t *Table[W]) above(path string, hit func(*watch[W])) {
 		return
 	}
 	for a := ring.next; a != ring; a = a.next {
-		if a.mode == Recursive {
+		if a.mode&Recursive != 0 {
 			hit(a)
 		}
 	}
 }
 
-// Remove takes one watch back; false if there was none.
-func (t *Table[W]) Remove(path string, w W) bool {
+// Remove takes one watch back, whatever its modes are; false if there was none.
+func (t *Table[W]) Remove(path string, w W) bool { return t.RemoveMode(path, w, Every) }
+
+// RemoveMode takes one watch back as far as it has a mode; false if there was none that has it.
+func (t *Table[W]) RemoveMode(path string, w W, mode Mode) bool {
 	a := t.watchers[w][path]
-	if a == nil {
+	if a == nil || a.mode&mode == 0 {
 		return false
+	}
+	t.take(a, mode)
+	return true
+}
+
+// take leaves a watch the modes that it has otherwise; one that has none is gone.
+func (t *Table[W]) take(a *watch[W], mode Mode) {
+	if a.mode&^mode != 0 {
+		t.become(a, a.mode&^mode)
+		return
 	}
 	t.drop(a)
 	t.forget(a)
-	return true
 }
 
 // Drop removes all watches of a watcher.
@@ -192,7 +215,7 @@ func (t *Table[W]) forget(a *watch[W]) {
 
 func (t *Table[W]) drop(a *watch[W]) {
 	t.count--
-	if a.mode == Recursive {
+	if a.mode&Recursive != 0 {
 		t.recursive--
 	}
 	a.prev.next, a.next.prev = a.next, a.prev

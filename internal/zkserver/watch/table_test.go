@@ -19,7 +19,7 @@ func fired(t *watch.Table[int], path string) (all []int) {
 
 func TestWatchesFireOnceInTheOrderInWhichTheyWereSet(t *testing.T) {
 	t.Parallel()
-	w := watch.NewTable[int]()
+	w := watch.NewTable[int](false)
 	for _, who := range []int{3, 1, 2, 1} {
 		w.Add("/a", who, watch.Once)
 	}
@@ -35,7 +35,7 @@ func TestWatchesFireOnceInTheOrderInWhichTheyWereSet(t *testing.T) {
 
 func TestRemoveAndDrop(t *testing.T) {
 	t.Parallel()
-	w := watch.NewTable[int]()
+	w := watch.NewTable[int](false)
 	for _, path := range []string{"/a", "/b"} {
 		for who := range 3 {
 			w.Add(path, who, watch.Once)
@@ -55,7 +55,7 @@ func TestRemoveAndDrop(t *testing.T) {
 
 func TestATellThatSetsTheWatchAgainIsNotToldTwice(t *testing.T) {
 	t.Parallel()
-	w := watch.NewTable[int]()
+	w := watch.NewTable[int](false)
 	w.Add("/a", 1, watch.Once)
 	told := 0
 	w.Fire("/a", false, func(who int) {
@@ -68,7 +68,7 @@ func TestATellThatSetsTheWatchAgainIsNotToldTwice(t *testing.T) {
 
 func TestModes(t *testing.T) {
 	t.Parallel()
-	w := watch.NewTable[int]()
+	w := watch.NewTable[int](false)
 	w.Add("/", 1, watch.Recursive)
 	w.Add("/a", 2, watch.Recursive)
 	w.Add("/a", 3, watch.Persistent)
@@ -105,6 +105,37 @@ func TestModes(t *testing.T) {
 	require.Zero(t, w.Paths())
 }
 
+// A table that keeps several modes tells a watcher once, and takes away what fires once.
+func TestSeveralModes(t *testing.T) {
+	t.Parallel()
+	w := watch.NewTable[int](true)
+	w.Add("/a", 1, watch.Recursive)
+	w.Add("/a", 1, watch.Once)
+	w.Add("/a", 2, watch.Once)
+	w.Add("/a", 2, watch.Persistent)
+	require.Equal(t, 2, w.Len())
+	require.Equal(t, []int{1, 2}, fired(w, "/a"))
+	require.False(t, w.HasMode("/a", 1, watch.Once))
+	require.True(t, w.HasMode("/a", 1, watch.Recursive))
+	require.True(t, w.HasMode("/a", 1, watch.Every))
+	require.Equal(t, []int{1}, fired(w, "/a/b"))
+	w.Add("/a", 1, watch.Once)
+	require.True(t, w.RemoveMode("/a", 1, watch.Recursive))
+	require.False(t, w.RemoveMode("/a", 1, watch.Recursive))
+	require.False(t, w.Recursive())
+	require.Empty(t, fired(w, "/a/b"))
+	require.Equal(t, []int{1, 2}, fired(w, "/a"))
+	require.Equal(t, []int{2}, fired(w, "/a"))
+	require.True(t, w.RemoveMode("/a", 2, watch.Persistent))
+	require.Zero(t, w.Len())
+	require.Zero(t, w.Paths())
+	require.Zero(t, w.Watchers())
+	w.Add("/", 3, watch.Recursive)
+	w.Add("/", 3, watch.Persistent)
+	w.Drop(3)
+	require.False(t, w.Recursive())
+}
+
 // The table behaves as a list of pairs does.
 func TestRandomHistories(t *testing.T) {
 	t.Parallel()
@@ -113,7 +144,7 @@ func TestRandomHistories(t *testing.T) {
 		who  int
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		w := watch.NewTable[int]()
+		w := watch.NewTable[int](false)
 		var model []pair
 		drop := func(gone func(pair) bool) (dropped []int) {
 			var left []pair

@@ -180,7 +180,7 @@ func (v *visit) reply(q jute.Request, answer jute.Reply) {
 func (v *visit) fire(t jute.EventType, path string) {
 	w := jute.NewWriter(nil)
 	w.Begin()
-	(&jute.Event{Type: t, State: jute.StateConnected, Path: path}).Encode(w)
+	(&jute.Event{Type: t, State: jute.StateConnected, Path: path}).Encode(w, -1)
 	w.End()
 	v.write(w.Bytes())
 }
