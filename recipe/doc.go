@@ -25,5 +25,5 @@
 //     the truth. So whoever gets Unknown looks, and then knows.
 //   - Effects of one step are unordered. Those that need an order wait for the answer before.
 //   - A machine is made anew after a crash: it begins as in a new process, and its first events are [EpochBegan], if there is an epoch, and the wishes that
-//     stand. No ephemeral znode that its predecessor made is left then.
+//     stand. No ephemeral znode that its predecessor made is left then, and no [Transact] of its is under way.
 package recipe

@@ -109,14 +109,19 @@ func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 		}
 		return
 	}
+	over := t.undertake()
 	t.entered(number, func(e *epoch) (func(), error) {
 		births, err := s.expect(t, e, asks)
 		return func() {
+			defer over()
 			results, err := s.commitOnce(e, asks)
 			s.settled(t, births, asks, results, err)
 			done(s.results(results), err)
 		}, err
-	}, func(err error) { done(nil, err) })
+	}, func(err error) {
+		defer over()
+		done(nil, err)
+	})
 }
 
 // commitOnce sends a transaction once, as soon as there is a connection.

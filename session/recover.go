@@ -22,8 +22,9 @@ func (t *Seat) debris(leaving bool) []string {
 }
 
 // Recover tells, after the restart of whoever has the seat, which of its znodes really exist in this epoch: those that stand, and apart those whose deletion is
-// under way, which nobody may take over. Creates that were under way are waited for, so that none turns up later. Errors: [ErrExpired], [ErrClosed].
+// under way, which nobody may take over. Creates and transactions that were under way are waited for, so that nothing turns up later. Errors: [ErrExpired], [ErrClosed].
 func (t *Seat) Recover(number uint64, done func(standing, leaving []string, err error)) {
+	underway := t.underway()
 	t.within(number, func(e *epoch) {
 		s := t.session
 		s.mu.Lock()
@@ -31,6 +32,9 @@ func (t *Seat) Recover(number uint64, done func(standing, leaving []string, err 
 		s.mu.Unlock()
 		for _, c := range debris {
 			<-c.settled.C()
+		}
+		for _, write := range underway {
+			<-write.C() // with the epoch at the latest
 		}
 		if err := s.insist(e, func(c *link.Conn) error { return anew(caughtUp(c)) }); err != nil {
 			done(nil, nil, err)

@@ -1,6 +1,12 @@
 package session
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/troupe-go/troupe/internal/notify"
+)
 
 // Seat is how a recipe sits on a session: it is told in order what happens, and its requests are each bound to an epoch, so that none of them ever acts
 // in another. For those who write recipes.
@@ -19,6 +25,9 @@ type Seat struct {
 	told   uint64 // the epoch that it was told of, 0: none
 	down   bool   // it was told that the connection is
 	gone   bool
+
+	writing sync.Mutex
+	writes  map[*notify.Latch]struct{} // its transactions that are under way
 }
 
 // Seat takes a seat. It does not connect: see [Session.Start]. notice is called by the session's actor, one notice at a time, in order; it must not block
@@ -74,6 +83,30 @@ func (s *Session) unseat(t *Seat) []*contender {
 func (s *Session) seated(t *Seat) bool {
 	_, is := s.seats[t]
 	return is
+}
+
+// undertake writes a transaction down as one that is under way; over ends that.
+func (t *Seat) undertake() (over func()) {
+	l := notify.NewLatch()
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if t.writes == nil {
+		t.writes = make(map[*notify.Latch]struct{})
+	}
+	t.writes[l] = struct{}{}
+	return func() {
+		t.writing.Lock()
+		delete(t.writes, l)
+		t.writing.Unlock()
+		l.Close()
+	}
+}
+
+// underway are the transactions that are under way now.
+func (t *Seat) underway() []*notify.Latch {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	return slices.Collect(maps.Keys(t.writes))
 }
 
 // left tells whether the seat was given up.

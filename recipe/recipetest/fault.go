@@ -107,7 +107,8 @@ func (a *Actor) begin() {
 	a.notice(recipe.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: true})
 }
 
-// Crash lets the machine panic: possessions end, what is under way may still happen, its ephemeral znodes go, and a fresh machine takes up the wishes.
+// Crash lets the machine panic: possessions end, transactions that are under way are carried out at once or never, other requests may still be, its ephemeral znodes
+// go, and a fresh machine takes up the wishes.
 func (a *Actor) Crash() {
 	if a.dead || a.stopped {
 		return
@@ -123,8 +124,11 @@ func (a *Actor) Crash() {
 	a.inbox, a.timers, a.watches = nil, make(map[uint64]int64), make(map[watch]*arming)
 	for _, r := range slices.Clone(a.requests) {
 		r.orphan = true
-		if births(r.effect) || a.world.choose(2) == 0 { // what makes ephemerals is waited for
+		switch _, transaction := r.effect.(recipe.Transact); {
+		case births(r.effect), a.world.choose(2) == 0:
 			a.world.carryOut(a, r)
+		case transaction: // it is waited for: carried out by now, or never
+			a.requests = slices.DeleteFunc(a.requests, func(o *request) bool { return o == r })
 		}
 	}
 	a.world.sweep(a)

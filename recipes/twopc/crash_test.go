@@ -1,6 +1,9 @@
 package twopc_test
 
 import (
+	"context"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/recipes/twopc"
+	"github.com/troupe-go/troupe/zktest"
 )
 
 // unseen crashes a coordinator's actor while the sites are cut off: its presence blinks, which they would take for a death.
@@ -86,5 +90,43 @@ func TestAfterACrashNothingIsRecoveredThatTheApplicationHas(t *testing.T) {
 		require.Empty(w, recovered(c))
 		require.NoError(w, c.Close(w.Context()))
 		require.Equal(w, []string{"two"}, recovered(w.coordinator(h, form...)))
+	})
+}
+
+// begins tells whether a request begins a transaction.
+func begins(r *zktest.Request, id string) bool {
+	return r.Op == zktest.OpMulti && len(r.Ops) > 1 && r.Ops[1].Path == path+"/tx/"+id && slices.Contains([]zktest.Op{zktest.OpCreate, zktest.OpCreate2}, r.Ops[1].Op)
+}
+
+// A server that is overloaded has not taken a beginning yet when the coordinator's actor crashes, and the beginning is given up. It is not carried out behind that, with
+// nobody to decide it.
+func TestABeginningOfBeforeACrashDoesNotComeLater(t *testing.T) {
+	t.Parallel()
+	inBothForms(t, func(w *world, form []twopc.Option) {
+		h := w.host("c")
+		c := w.coordinator(h, append(form, twopc.WithVoteTimeout(time.Minute))...)
+		w.site(w.host("a"), "a")
+		warm, err := c.Begin(w.Context(), "warm", nil, "a")
+		require.NoError(w, err)
+		require.NoError(w, warm.Abort(w.Context(), "warm"))
+		var sent atomic.Bool
+		began, id := time.Now(), h.Status().SessionID
+		w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == id && begins(r, "t") && time.Since(began) < 10*time.Second {
+				sent.Store(true)
+				return zktest.Fail(zktest.ErrThrottled)
+			}
+			return zktest.Pass
+		}))
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		_, err = c.Begin(ctx, "t", nil, "a")
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		c.Crash("with a beginning under way")
+		require.True(w, sent.Load())
+		time.Sleep(time.Hour)
+		if data, _, err := h.Get(w.Context(), path+"/tx/t"); err == nil {
+			require.NotContains(w, string(data), `"undecided"`)
+		}
 	})
 }
