@@ -83,6 +83,12 @@ type led struct {
 	alone   bool // nobody has it, who could acknowledge it
 }
 
+// sent tells whether its beginning was sent.
+func (t *led) sent() bool {
+	b, beginning := t.wish.(pact.Begin)
+	return !beginning || b.Floor != 0
+}
+
 func newLeader(tr *truth) *leader { return &leader{truth: tr, txs: map[uint64]*led{}} }
 
 func (l *leader) player(name string, timeout int64, moved func(from, to pact.Phase)) recipetest.Player {

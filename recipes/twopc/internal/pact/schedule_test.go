@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -58,12 +59,33 @@ func (p *play) seat(name string) {
 	p.voters[name] = p.world.Add(v.player(fmt.Sprint("guid", p.born), p.moved))
 }
 
-func (p *play) begin() {
+// begin begins one, at some coordinator.
+func (p *play) begin() (leader int) {
 	i := p.choose(len(p.seats))
 	p.begun++
 	sites := names[:1+p.choose(len(names))]
 	// ids are used again
 	p.leaders[i].begin(p.seats[i], fmt.Sprint("t", p.begun%4), guid(p.begun), p.peers, sites...)
+	return i
+}
+
+// stumble begins something, crashes over it, and perhaps gives it up.
+func (p *play) stumble() {
+	i := p.begin()
+	l, n := p.leaders[i], p.leaders[i].last
+	for range 50 {
+		if t := l.txs[n]; t == nil || t.sent() {
+			break
+		}
+		p.world.Step()
+	}
+	for range p.choose(3) {
+		p.world.Step()
+	}
+	p.seats[i].Crash()
+	if p.choose(2) == 0 {
+		l.abandon(p.seats[i], n)
+	}
 }
 
 // guid looks like one.
@@ -109,6 +131,10 @@ func (p *play) happen() {
 		if p.begun < 12 {
 			p.begin()
 		}
+	case 22:
+		if p.begun < 12 {
+			p.stumble()
+		}
 	default:
 		p.world.Step()
 	}
@@ -142,6 +168,10 @@ func (p *play) end() {
 		p.seat(name)
 	}
 	p.world.Heal()
+	if p.choose(2) == 0 {
+		p.settle()
+		p.concluded()
+	}
 	p.recover()
 	p.settle()
 	for i, l := range p.leaders { // what they learned, and what they gave up and others committed
@@ -163,6 +193,15 @@ func (p *play) end() {
 	for _, name := range names {
 		if left := p.world.Children(root.Inbox(name)); len(left) > 0 {
 			panic(failure(fmt.Sprintf("left in the inbox of %s: %v", name, left)))
+		}
+	}
+}
+
+// concluded: whoever has died, and whatever was refused, nothing stays undecided until somebody recovers it.
+func (p *play) concluded() {
+	for _, id := range p.world.Children(root.Transactions()) {
+		if data := p.world.Data(root.Tx(id)); strings.Contains(string(data), `"state":"undecided"`) {
+			panic(failure(fmt.Sprintf("nobody decides %s: %s", id, data)))
 		}
 	}
 }
