@@ -60,7 +60,8 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 //
 // ctx bounds the wait for the beginning, not the transaction. If it ends first, the transaction is withdrawn: it does not begin, or it is aborted. Errors:
 // what is wrong with an argument; [ErrInUse]; [ErrFinished]; [ErrBusy]; session.ErrTooLarge, if payload and sites are more than one request may hold;
-// session.ErrClosed; [ErrGone], if the answer was lost for so long that it can't be known any more whether it had begun.
+// session.ErrClosed; [ErrGone], if the answer was lost for so long that it can't be known any more whether it had begun; session.ErrUnknownOutcome, with the
+// refusal beside it, if the answer was lost and ZooKeeper refuses to show what stands: then it does not begin, or it is aborted as soon as that is allowed.
 //
 // What has once begun is never begun again by itself: if the answer is lost, and the transaction is decided, acknowledged by every site and recovered by
 // another coordinator before this one can look, the Tx that is returned has that outcome.
@@ -165,6 +166,8 @@ func (c *Coordinator) perform(e recipe.Effect) {
 		c.with(e.N, func(t *Tx) { t.voted(Vote(e.Vote)) })
 	case pact.Decided:
 		c.with(e.N, func(t *Tx) { t.decide(e) })
+	case pact.Hindered:
+		c.with(e.N, func(t *Tx) { t.hindered(e.Err) })
 	case pact.Failed:
 		c.finally(e.N, func(t *Tx) { t.finish(failed("transaction", t.path(), e.Err)) })
 	case pact.Over:

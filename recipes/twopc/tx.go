@@ -27,6 +27,7 @@ type Tx struct {
 	floor    int64
 	abort    *pact.Abort
 	alone    bool     // nobody has it, who could acknowledge it
+	lost     bool     // the application had it, and was told that it can't have the outcome
 	ack      *request // under way
 	acked    bool
 
@@ -84,7 +85,8 @@ func (t *Tx) Reason() string {
 func (t *Tx) Done() <-chan struct{} { return t.end.Done() }
 
 // Err is nil exactly while Done is open. Then it is [ErrDecided]; or session.ErrClosed, if the coordinator or its session ended first, so that the sites
-// abort; or [ErrGone], if it was deleted by hand or swept before it could be seen here; or what ZooKeeper refused.
+// abort; or [ErrGone], if it was deleted by hand or swept before it could be seen here; or what ZooKeeper refused. Then it is aborted as soon as that is allowed, unless the
+// sites have decided it, and [Coordinator.Recover] returns it.
 func (t *Tx) Err() error { return t.end.Err() }
 
 // Abort decides against the transaction, unless it is decided, and returns when a decision stands: nil if it is aborted, [ErrDecided] if it is
@@ -181,11 +183,11 @@ func (t *Tx) settled(err error) {
 // decidedAlone sees to an outcome that nobody has. Who gave up a Begin takes it for aborted; all else is recovered.
 func (t *Tx) decidedAlone() {
 	t.c.mu.Lock()
-	alone := t.alone
+	alone, lost := t.alone, t.lost
 	t.c.mu.Unlock()
 	switch {
 	case !alone:
-	case t.Outcome() == Aborted && !t.adopting:
+	case t.Outcome() == Aborted && !t.adopting && !lost:
 		t.acknowledge()
 	default:
 		t.c.release(t.guid)
@@ -206,6 +208,18 @@ func (t *Tx) giveUp(reason string, alone bool) {
 	if alone && t.Outcome() != Undecided { // it was decided before anybody knew that nobody has it
 		t.decidedAlone()
 	}
+}
+
+// hindered: ZooKeeper refuses what has to be known or written. The machine aborts it when it can; whoever waits here is told why, and who had it recovers it.
+func (t *Tx) hindered(err error) {
+	t.c.mu.Lock()
+	t.alone, t.lost = true, t.lost || errors.Is(t.answered.Err(), errBegun)
+	if t.abort == nil {
+		t.abort = &pact.Abort{N: t.n, Reason: "refused what is needed"}
+	}
+	t.c.mu.Unlock()
+	t.refuse(fmt.Errorf("%w: it may have begun, and is aborted then: %w", session.ErrUnknownOutcome, err))
+	t.finish(failed("transaction", t.path(), err))
 }
 
 func (t *Tx) path() string { return t.c.root.Tx(t.id) }

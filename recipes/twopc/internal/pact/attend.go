@@ -13,6 +13,7 @@ type watched struct {
 	present bool
 	guid    string // whose presence was seen last; "" while somebody asks
 	czxid   int64  // of the same
+	refused int    // how many times in a row it could not be seen
 	waiting map[uint64]*tx
 }
 
@@ -43,13 +44,20 @@ func (c *Coordinator) release(site string, t *tx) {
 
 // onSite: a site that was alive and is not has died, also if the next of its name is there already. One that was not there from the start may yet come.
 func (c *Coordinator) onSite(site string, w *watched, ev recipe.Seen) {
+	if ev.Code == recipe.Refused { // it is as it was, as far as is known
+		w.refused++
+		c.desk.retry(w.refused, func() {
+			if c.sites[site] == w {
+				w.look()
+			}
+		})
+		return
+	}
+	w.refused = 0
 	guid, _ := parsePresence(ev.Data)
 	another := ev.Stat.Czxid != w.czxid && (guid == "" || guid != w.guid) // a site that outlives its session is the same
 	died := w.seen && (!ev.Exists || another)
 	w.present, w.seen, w.guid, w.czxid = ev.Exists, ev.Exists, guid, ev.Stat.Czxid
-	if ev.Code == recipe.Refused {
-		return
-	}
 	if died {
 		for _, n := range c.numbers() {
 			t := w.waiting[n]
@@ -80,14 +88,31 @@ func (c *Coordinator) expect() {
 	}, func(ev recipe.Listed) {
 		switch ev.Code {
 		case recipe.Done:
+			c.refusals = 0
 			c.arrived(ev.Names)
 		case recipe.NoNode:
 			c.desk.ensure(func(err error) {
-				c.arrivals = false
-				if err == nil {
-					c.expect()
+				if err != nil {
+					c.expectLater()
+					return
 				}
+				c.arrivals = false
+				c.expect()
 			}, c.root.Presences())
+		default:
+			c.expectLater()
+		}
+	})
+}
+
+// expectLater: the presences may not be listed now.
+func (c *Coordinator) expectLater() {
+	c.refusals++
+	epoch := c.desk.epoch
+	c.desk.retry(c.refusals, func() {
+		if c.desk.epoch == epoch {
+			c.arrivals = false
+			c.expect()
 		}
 	})
 }

@@ -75,8 +75,7 @@ func (t *tx) resolve() {
 		rec, ok := parseRecord(ev.Data)
 		switch {
 		case ev.Code == recipe.Refused:
-			t.busy = false
-			t.refuse(ev.Err)
+			t.hinder(ev.Err)
 		case ev.Exists && ok && rec.GUID == t.guid:
 			t.c.desk.do(Begun{N: t.n})
 			t.opened()
@@ -93,8 +92,7 @@ func (t *tx) remains(none func(swept bool)) {
 		switch {
 		case t.phase == Ended: // its own decision was answered meanwhile
 		case ev.Code == recipe.Refused:
-			t.busy = false
-			t.lose(ev.Err)
+			t.missed(ev.Err)
 		case ev.Exists && ok:
 			t.busy = false
 			if t.phase == Beginning {
@@ -107,7 +105,7 @@ func (t *tx) remains(none func(swept bool)) {
 				switch {
 				case t.phase == Ended:
 				case ev.Code == recipe.Refused:
-					t.lose(ev.Err)
+					t.missed(ev.Err)
 				default:
 					none(parseSwept(ev.Data) >= t.floor)
 				}
@@ -116,9 +114,19 @@ func (t *tx) remains(none func(swept bool)) {
 	})
 }
 
+// missed: what is left of it may not be read. If it has begun, it is decided; else it is found out.
+func (t *tx) missed(err error) {
+	t.busy = false
+	if t.phase == Beginning {
+		t.hinder(err)
+		return
+	}
+	t.fail(err)
+}
+
 // lose ends it with an error: before its beginning was known, or after.
 func (t *tx) lose(err error) {
-	if t.phase == Beginning {
+	if t.phase == Beginning || t.phase == Claiming {
 		t.refuse(err)
 		return
 	}
@@ -170,89 +178,4 @@ func (t *tx) inspect() {
 func (t *tx) refuse(err error) {
 	t.c.desk.do(Refused{N: t.n, Err: err})
 	t.over()
-}
-
-// claim takes a transaction over, if its coordinator is dead.
-func (t *tx) claim() {
-	if t.other != "" {
-		t.attendOther()
-		return
-	}
-	if t.c.claims(t) {
-		t.refuse(ErrNobodys)
-		return
-	}
-	t.busy = true
-	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev recipe.Seen) {
-		rec, ok := parseRecord(ev.Data)
-		switch {
-		case ev.Code == recipe.Refused:
-			t.refuse(ev.Err)
-		case !ev.Exists, !ok, t.c.follows(rec.GUID):
-			t.refuse(ErrNobodys)
-		case rec.Coordinator == t.c.guid: // taken over already, and the answer was lost; or nobody has it
-			t.takeOver(rec, ev.Stat)
-		case t.cause != nil:
-			t.refuse(ErrWithdrew)
-		default:
-			t.probing = true
-			t.c.probe(rec.Coordinator, func(alive bool) {
-				t.probing = false
-				if t.phase != Claiming { // given up meanwhile
-					return
-				}
-				if alive {
-					t.refuse(ErrNobodys)
-					return
-				}
-				t.takeOver(rec, ev.Stat)
-			})
-		}
-	})
-}
-
-// attendOther waits for a sign of another coordinator.
-func (t *tx) attendOther() {
-	t.busy, t.probing = true, true
-	t.c.probe(t.other, func(bool) {
-		if t.probing = false; t.phase == Claiming {
-			t.refuse(ErrNobodys)
-		}
-	})
-}
-
-// takeOver writes this coordinator into the record, unless the outcome is acknowledged.
-func (t *tx) takeOver(rec Record, stat recipe.Stat) {
-	t.sent, t.czxid = true, stat.Czxid
-	ops := []recipe.Op{
-		{Do: recipe.Check, Path: t.c.presence.path, Version: recipe.Any},
-		{Do: recipe.Check, Path: t.c.root.Open(t.id, rec.GUID), Version: recipe.Any},
-	}
-	rec = rec.claimedBy(t.c.guid)
-	ops = append(ops, recipe.Op{Do: recipe.Set, Path: t.c.root.Tx(t.id), Data: rec.bytes(), Version: stat.Version})
-	t.c.desk.transact(func(ev recipe.Transacted) {
-		t.busy = false
-		switch {
-		case ev.Code == recipe.Done:
-			t.took(rec)
-		case ev.Code == recipe.Refused:
-			t.refuse(ev.Err)
-		case ev.Code == recipe.NoNode && ev.Failed == 0:
-			t.c.presence.doubt()
-		case ev.Code == recipe.NoNode && ev.Failed == 1:
-			t.refuse(ErrNobodys)
-		default:
-			t.advance()
-		}
-	}, ops...)
-}
-
-func (t *tx) took(rec Record) {
-	t.guid, t.sites, t.peers, t.rec = rec.GUID, rec.Sites, rec.Peers, rec
-	t.c.desk.do(Adopted{N: t.n, GUID: t.guid, Sites: t.sites})
-	if rec.State == Undecided {
-		t.opened()
-		return
-	}
-	t.decided(rec)
 }

@@ -81,6 +81,7 @@ type led struct {
 	adopted bool
 	czxid   int64
 	alone   bool // nobody has it, who could acknowledge it
+	lost    bool // the application had it, and was told that it has not
 }
 
 // sent tells whether its beginning was sent.
@@ -216,15 +217,27 @@ func (l *leader) perform(a *recipetest.Actor, e recipe.Effect) {
 			delete(l.txs, e.N)
 			return
 		}
-		if !errors.Is(e.Err, pact.ErrInUse) && !errors.Is(e.Err, pact.ErrFinished) && !errors.Is(e.Err, pact.ErrNobodys) && !errors.Is(e.Err, pact.ErrWithdrew) {
+		if !errors.Is(e.Err, pact.ErrInUse) && !errors.Is(e.Err, pact.ErrFinished) && !errors.Is(e.Err, pact.ErrNobodys) && !errors.Is(e.Err, pact.ErrWithdrew) &&
+			!errors.Is(e.Err, recipetest.ErrRefused) {
 			panic(failure("refused: " + e.Err.Error()))
 		}
 		delete(l.txs, e.N)
 	case pact.Decided:
 		l.truth.learn(l.txs[e.N].guid, e.Outcome)
 		l.txs[e.N].outcome, l.txs[e.N].shared = e.Outcome, e.Shared
+	case pact.Hindered:
+		t := l.txs[e.N]
+		_, t.lost = t.wish.(pact.Resume)
+		t.alone = true
+		if t.abort == nil {
+			t.abort = &pact.Abort{N: e.N, Reason: "refused"}
+		}
 	case pact.Failed:
 		if (l.truth.forgotten() || l.truth.lost) && errors.Is(e.Err, pact.ErrGone) {
+			delete(l.txs, e.N)
+			return
+		}
+		if errors.Is(e.Err, recipetest.ErrRefused) {
 			delete(l.txs, e.N)
 			return
 		}
@@ -234,7 +247,7 @@ func (l *leader) perform(a *recipetest.Actor, e recipe.Effect) {
 		delete(l.txs, e.N)
 		t.czxid = e.Czxid
 		switch {
-		case t.alone && (t.adopted || t.outcome == pact.Committed):
+		case t.alone && (t.adopted || t.lost || t.outcome == pact.Committed):
 			a.Tell(pact.Forget{GUID: t.guid})
 		case t.alone:
 			l.settle(a, t)

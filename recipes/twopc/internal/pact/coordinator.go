@@ -18,7 +18,8 @@ type Coordinator struct {
 	recent   []uint64        // the same, oldest first
 	sites    map[string]*watched
 	arrivals bool // the listing of presences is watched
-	probes   map[string][]func(bool)
+	refusals int  // how many times in a row that was refused
+	probes   map[string][]func(bool, error)
 	sweeper  *sweeper
 	limit    int // of the entries in an inbox
 	rooms    map[string]*room
@@ -31,7 +32,7 @@ type Coordinator struct {
 func NewCoordinator(root Root, guid string, timeout int64) *Coordinator {
 	c := &Coordinator{
 		desk: newDesk(), root: root, guid: guid, timeout: timeout, txs: map[uint64]*tx{}, done: map[uint64]bool{},
-		sites: map[string]*watched{}, probes: map[string][]func(bool){},
+		sites: map[string]*watched{}, probes: map[string][]func(bool, error){},
 	}
 	c.sweeper = newSweeper(c.desk, root)
 	c.limit, c.rooms = DefaultLimit, map[string]*room{}
@@ -169,6 +170,9 @@ func (c *Coordinator) close() {
 	c.closing = true
 	for _, n := range c.numbers() {
 		c.txs[n].giveUp("the coordinator closed")
+		if t := c.txs[n]; t != nil {
+			t.letGo()
+		}
 	}
 	c.wound()
 }
@@ -191,17 +195,17 @@ func (c *Coordinator) stop(err error) {
 	}
 }
 
-// probe tells whether another coordinator lives; all that ask at the same time get one answer.
-func (c *Coordinator) probe(guid string, found func(alive bool)) {
+// probe tells whether another coordinator lives, or that one may not ask; all that ask at the same time get one answer.
+func (c *Coordinator) probe(guid string, found func(alive bool, err error)) {
 	c.probes[guid] = append(c.probes[guid], found)
 	if len(c.probes[guid]) > 1 {
 		return
 	}
-	c.desk.probe(c.root.Coordinator(guid), func(alive bool) {
+	c.desk.probe(c.root.Coordinator(guid), func(alive bool, err error) {
 		all := c.probes[guid]
 		delete(c.probes, guid)
 		for _, f := range all {
-			f(alive)
+			f(alive, err)
 		}
 	})
 }

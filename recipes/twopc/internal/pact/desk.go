@@ -125,11 +125,17 @@ func (d *desk) ensure(f func(error), paths ...string) {
 }
 
 // pause calls f after so many milliseconds, in whatever epoch. The function that it returns takes that back.
-func (d *desk) pause(ms int64, f func()) (cancel func()) {
+func (d *desk) pause(ms int64, f func()) (cancel func()) { return d.wake(recipe.Wake{After: ms}, f) }
+
+// retry calls f after the try-th pause in a row, the same way.
+func (d *desk) retry(try int, f func()) (cancel func()) { return d.wake(recipe.Wake{Try: try}, f) }
+
+func (d *desk) wake(after recipe.Wake, f func()) (cancel func()) {
 	d.last++
 	n := d.last
 	d.pauses[n] = f
-	d.do(recipe.Wake{Ask: n, After: ms})
+	after.Ask = n
+	d.do(after)
 	return func() {
 		if _, waiting := d.pauses[n]; waiting {
 			delete(d.pauses, n)

@@ -6,6 +6,7 @@ import "github.com/troupe-go/troupe/recipe"
 type leader struct {
 	*follower
 	dead    bool
+	refused int // how many times in a row it could not be seen
 	waiting map[string]*prop
 }
 
@@ -16,7 +17,7 @@ func (s *Site) attend(guid string, p *prop) {
 	if l == nil {
 		l = &leader{waiting: map[string]*prop{}}
 		s.leaders[guid] = l
-		l.follower = s.desk.follow(s.root.Coordinator(guid), func(ev recipe.Seen) { s.onLeader(l, ev) })
+		l.follower = s.desk.follow(s.root.Coordinator(guid), func(ev recipe.Seen) { s.onLeader(guid, l, ev) })
 	}
 	l.waiting[p.guid] = p
 	p.orphaned = false
@@ -37,8 +38,17 @@ func (s *Site) unattend(guid string, p *prop) {
 	}
 }
 
-func (s *Site) onLeader(l *leader, ev recipe.Seen) {
-	l.dead = !ev.Exists && ev.Code != recipe.Refused
+func (s *Site) onLeader(guid string, l *leader, ev recipe.Seen) {
+	if ev.Code == recipe.Refused {
+		l.refused++
+		s.desk.retry(l.refused, func() {
+			if s.leaders[guid] == l {
+				l.look()
+			}
+		})
+		return
+	}
+	l.dead, l.refused = !ev.Exists, 0
 	for _, p := range s.inOrder() {
 		if l.waiting[p.guid] == p {
 			p.orphaned = l.dead

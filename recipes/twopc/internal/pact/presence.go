@@ -144,7 +144,7 @@ func (p *presence) seen(ev recipe.Seen) {
 	case !p.asking:
 		p.own.stop()
 		p.asking = true
-		p.desk.probe(p.path, func(alive bool) {
+		p.desk.probe(p.path, func(alive bool, _ error) { // one that may not be asked is another's
 			p.asking = false
 			if alive {
 				p.taken()
@@ -162,8 +162,8 @@ func (p *presence) answered(ev recipe.Transacted) {
 	}
 }
 
-// probe finds out whether the owner of a presence lives: he answers, or his presence goes.
-func (d *desk) probe(path string, found func(alive bool)) {
+// probe finds out whether the owner of a presence lives: he answers, or his presence goes. One that may not be asked is taken for alive, with the error.
+func (d *desk) probe(path string, found func(alive bool, err error)) {
 	q := &probe{desk: d, path: path, found: found, inquiry: owner.New(func(data []byte) bool { return string(data) == who })}
 	q.follower = d.follow(path, q.seen)
 }
@@ -172,18 +172,22 @@ type probe struct {
 	*follower
 	desk    *desk
 	path    string
-	found   func(alive bool)
+	found   func(alive bool, err error)
+	err     error // one may not look, or ask
 	inquiry *owner.Inquiry
 }
 
 func (q *probe) seen(ev recipe.Seen) {
+	if ev.Code == recipe.Refused {
+		q.err = ev.Err
+	}
 	switch q.inquiry.Saw(ev) {
 	case owner.Alive:
 		q.stop()
-		q.found(true)
+		q.found(true, q.err)
 	case owner.Gone:
 		q.stop()
-		q.found(false)
+		q.found(false, nil)
 	case owner.Ask:
 		q.desk.transact(q.put, recipe.Op{Do: recipe.Set, Path: q.path, Data: []byte(who), Version: ev.Stat.Version})
 	case owner.Wait:
@@ -191,6 +195,9 @@ func (q *probe) seen(ev recipe.Seen) {
 }
 
 func (q *probe) put(ev recipe.Transacted) {
+	if ev.Code == recipe.Refused {
+		q.err = ev.Err
+	}
 	q.inquiry.Put(ev)
 	if !q.over {
 		q.look()

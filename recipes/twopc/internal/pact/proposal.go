@@ -1,6 +1,10 @@
 package pact
 
-import "github.com/troupe-go/troupe/recipe"
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/recipe"
+)
 
 // prop is one transaction at a site.
 type prop struct {
@@ -69,6 +73,10 @@ func (p *prop) resume() {
 func (p *prop) poll() {
 	p.polled = false
 	p.s.desk.read(p.s.root.Vote(p.id, p.guid, p.s.name), watcher{}, func(ev recipe.Seen) {
+		if ev.Code == recipe.Refused {
+			p.s.stop(ev.Err)
+			return
+		}
 		p.polled, p.voteless = true, !ev.Exists
 		if ev.Exists && ev.Stat.Version > 0 {
 			p.voted = Aborted
@@ -125,6 +133,11 @@ func (p *prop) consult() {
 		b := &ballot{site: site}
 		p.ballots = append(p.ballots, b)
 		b.follower = p.s.desk.await(p.s.root.Vote(p.id, p.guid, site), func(ev recipe.Seen) {
+			if ev.Code == recipe.Refused {
+				p.peek(b)
+				return
+			}
+			b.refused = 0
 			b.voted = ev.Exists && ev.Stat.Version > 0
 			if b.voted {
 				vote := parseVote(site, ev.Data)
@@ -140,6 +153,16 @@ func (p *prop) consult() {
 			p.advance()
 		})
 	}
+}
+
+// peek reads another's vote again later, which may not be read now.
+func (p *prop) peek(b *ballot) {
+	b.refused++
+	p.s.desk.retry(b.refused, func() {
+		if slices.Contains(p.ballots, b) {
+			b.look()
+		}
+	})
 }
 
 func (p *prop) unfollow() {
@@ -202,66 +225,6 @@ func (p *prop) tell() {
 	case p.voted == Committed:
 		p.move(Bound)
 	}
-}
-
-// answer answers a vote without writing it, if there is nothing to write; false: it is to be written.
-func (p *prop) answer(c Cast) bool {
-	want := Aborted
-	if c.Commit {
-		want = Committed
-	}
-	var err error
-	switch {
-	case p.voted == want:
-	case p.voted != Undecided:
-		err = ErrVoted
-	case p.lost, p.voteless && !p.decided:
-		err = ErrGone
-	case p.decided:
-		err = ErrDecided
-	default:
-		return false
-	}
-	p.voteDone(err)
-	return true
-}
-
-func (p *prop) voteDone(err error) {
-	delete(p.s.casts, p.guid)
-	p.s.desk.do(CastDone{GUID: p.guid, Err: err})
-}
-
-// vote writes the vote: once, and only while nothing is decided. A vote to abort decides, in the same transaction.
-func (p *prop) vote(c Cast) {
-	p.busy = true
-	p.move(Voting)
-	root := p.s.root
-	vote := Vote{Site: p.s.name, Commit: c.Commit, Reason: c.Reason}
-	set := recipe.Op{Do: recipe.Set, Path: root.Vote(p.id, p.guid, p.s.name), Data: vote.bytes(), Version: 0}
-	rec := p.rec
-	ops := []recipe.Op{{Do: recipe.Check, Path: root.Tx(p.id), Version: p.version}, set}
-	if !c.Commit {
-		rec = rec.decided(Aborted, p.s.name, c.Reason)
-		ops = []recipe.Op{{Do: recipe.Set, Path: root.Tx(p.id), Data: rec.bytes(), Version: p.version}, set}
-	}
-	p.s.desk.transact(func(ev recipe.Transacted) {
-		p.busy = false
-		p.move(Asked)
-		switch ev.Code {
-		case recipe.Done:
-			p.voted = Committed
-			if !c.Commit {
-				p.voted, p.rec, p.decided = Aborted, rec, true
-				p.unfollow()
-			}
-		case recipe.Refused:
-			p.voteDone(ev.Err)
-		default: // somebody was quicker, or the answer was lost
-			p.look()
-			p.poll()
-		}
-		p.advance()
-	}, ops...)
 }
 
 // finish decides what this site may decide: whatever is left undecided by a dead coordinator, and in the form with peers what all have agreed to.

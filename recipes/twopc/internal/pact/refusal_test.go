@@ -78,6 +78,27 @@ func (a *answerer) seen(path string, data []byte, stat recipe.Stat) {
 	panic("nobody reads " + path)
 }
 
+// refused refuses the oldest read of a path, or its oldest listing.
+func (a *answerer) refused(path string) {
+	for i, e := range a.asked {
+		switch e := e.(type) {
+		case recipe.Read:
+			if e.Path == path {
+				a.asked = append(a.asked[:i], a.asked[i+1:]...)
+				a.tell(recipe.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: path, Code: recipe.Refused, Err: errRefused})
+				return
+			}
+		case recipe.List:
+			if e.Path == path {
+				a.asked = append(a.asked[:i], a.asked[i+1:]...)
+				a.tell(recipe.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: path, Code: recipe.Refused, Err: errRefused})
+				return
+			}
+		}
+	}
+	panic("nobody asks for " + path)
+}
+
 // list answers the oldest listing of a path.
 func (a *answerer) list(path string, names ...string) {
 	for i, e := range a.asked {
@@ -105,7 +126,7 @@ func refusals(t *testing.T, moved func(from, to pact.Phase)) (coordinator, site 
 	record := []byte(`{"guid":"` + guid(1) + `","sites":["x"],"coordinator":"c","state":"undecided"}`)
 
 	c := &answerer{tr: recipetest.NewTrace(t, pact.NewCoordinator(root, "c", 1000).Moved(moved))}
-	c.tr.Say("The decision may not be written: the application hears of it, and the coordinator goes on with the others.")
+	c.tr.Say("The decision may not be written: the application hears of it, and has nothing more to wait for.")
 	c.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
 	c.tell(pact.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
 	c.transact(recipe.Done)
@@ -115,9 +136,18 @@ func refusals(t *testing.T, moved func(from, to pact.Phase)) (coordinator, site 
 	c.seen(root.Tx("t"), record, recipe.Stat{})
 	c.seen(root.Vote("t", guid(1), "x"), []byte("commit"), recipe.Stat{Version: 1})
 	c.transact(recipe.Refused)
-	failed, ok := has[pact.Failed](c.asked)
+	hindered, ok := has[pact.Hindered](c.asked)
 	require.True(t, ok)
-	require.ErrorIs(t, failed.Err, errRefused)
+	require.ErrorIs(t, hindered.Err, errRefused)
+	c.tr.Say("The coordinator tries on, with pauses, to abort it.")
+	c.woke()
+	c.refused(root.Tx("t"))
+	c.woke()
+	c.seen(root.Tx("t"), record, recipe.Stat{})
+	c.transact(recipe.Done)
+	decided, ok := has[pact.Decided](c.asked)
+	require.True(t, ok)
+	require.Equal(t, pact.Aborted, decided.Outcome)
 
 	s := &answerer{tr: recipetest.NewTrace(t, pact.NewSite(root, "x", "g").Moved(moved))}
 	s.tr.Say("The site's znodes may not be deleted: the acknowledgement fails, and can be tried again.")

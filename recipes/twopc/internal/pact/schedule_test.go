@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
@@ -131,6 +132,8 @@ func (p *play) happen() {
 		if p.begun < 12 {
 			p.begin()
 		}
+	case 23, 24, 25, 26:
+		p.refuse(a)
 	case 22:
 		if p.begun < 12 {
 			p.stumble()
@@ -258,5 +261,23 @@ func TestSchedulesShrink(t *testing.T) {
 		if broken != "" {
 			t.Fatalf("%s\n%s", broken, p.world.Story())
 		}
+	})
+}
+
+// refuse has something refused for a moment, of what neither ends a site nor keeps a presence from being made.
+func (p *play) refuse(a *recipetest.Actor) {
+	tx, site := root.Transactions()+"/", !strings.HasPrefix(a.Name, "leader")
+	own := root.Coordinator(a.Name)
+	a.Refuse(func(e recipe.Effect) bool {
+		switch e := e.(type) {
+		case recipe.Read:
+			return e.Path != own && (!site || strings.HasPrefix(e.Path, root.Coordinators()))
+		case recipe.List:
+			return e.Path == root.Presences()
+		case recipe.Transact: // a decision, or a takeover
+			last := e.Ops[len(e.Ops)-1]
+			return !site && last.Do == recipe.Set && strings.HasPrefix(last.Path, tx)
+		}
+		return false
 	})
 }

@@ -14,9 +14,9 @@ func Transitions() []Transition {
 		{Claiming, Open, "its coordinator is dead, and it is undecided"},
 		{Claiming, Ended, "there is nothing to take over; or it is decided, and the application has the outcome"},
 		{Open, Deciding, "all have agreed; or there is a reason to abort"},
-		{Open, Ended, "somebody else decided; or it is gone, or may not be read"},
-		{Deciding, Open, "somebody was quicker, or the answer was lost, or a vote is not what it was"},
-		{Deciding, Ended, "the decision stands; or it is gone, or may not be written"},
+		{Open, Ended, "somebody else decided; or it is gone; or may not be read, and the coordinator closes"},
+		{Deciding, Open, "somebody was quicker, or the answer was lost, or a vote is not what it was; or it may not be written"},
+		{Deciding, Ended, "the decision stands; or it is gone"},
 		{Settling, Ended, "the coordinator's mark is gone, or may not be deleted"},
 
 		{Reading, Asked, "the application has it"},

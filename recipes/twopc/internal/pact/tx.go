@@ -1,11 +1,6 @@
 package pact
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/troupe-go/troupe/recipe"
-)
+import "github.com/troupe-go/troupe/recipe"
 
 // tx is one transaction at its coordinator.
 type tx struct {
@@ -36,6 +31,10 @@ type tx struct {
 	told     bool   // the application knows the outcome
 	shared   Shared // with other coordinators, which may not know the outcome
 	czxid    int64  // of the record
+	refusal  error  // of a read, while the decision is being written
+	hindered error  // what was refused last
+	refusals int
+	pausing  func() // takes the pause back that follows upon a refusal; nil: there is none
 }
 
 // ballot is what is known of a site's vote.
@@ -49,13 +48,7 @@ type ballot struct {
 	missing bool // its znode is gone
 	dead    bool // it died, and had not voted
 	told    bool
-}
-
-// cause is why a transaction is to be aborted.
-type cause struct {
-	by     string // the site that voted so
-	dead   string // the site that died; only while it has not voted
-	reason string
+	refused int // how many times in a row it could not be read
 }
 
 func (t *tx) move(to Phase) {
@@ -67,7 +60,8 @@ func (t *tx) move(to Phase) {
 
 // reset forgets what belonged to the epoch. What was being written may have been written.
 func (t *tx) reset() {
-	t.busy, t.probing, t.known, t.record = false, false, false, nil
+	t.busy, t.probing, t.known, t.record, t.refusal = false, false, false, nil, nil
+	t.rouse()
 	for _, b := range t.ballots {
 		b.follower = nil
 	}
@@ -133,11 +127,14 @@ func (t *tx) follow() {
 			t.ballots = append(t.ballots, &ballot{site: site})
 		}
 	}
-	if !t.timing {
+	if !t.timing && t.hindered == nil {
 		t.timing = true
 		t.relax = t.c.desk.pause(t.c.timeout, t.overdue)
 	}
 	t.record = t.c.desk.await(t.c.root.Tx(t.id), t.onRecord)
+	if t.hindered != nil { // it is to be aborted, and for that the record is enough
+		return
+	}
 	for _, b := range t.ballots {
 		b.follower = t.c.desk.await(t.c.root.Vote(t.id, t.guid, b.site), func(ev recipe.Seen) { t.onVote(b, ev) })
 		if !b.voted {
@@ -150,7 +147,7 @@ func (t *tx) onRecord(ev recipe.Seen) {
 	rec, ok := parseRecord(ev.Data)
 	switch {
 	case ev.Code == recipe.Refused:
-		t.fail(ev.Err)
+		t.refused(ev.Err)
 	case !ev.Exists, !ok, rec.GUID != t.guid:
 		t.bereaved()
 	default:
@@ -169,7 +166,7 @@ func (t *tx) onVote(b *ballot, ev recipe.Seen) {
 	b.voted, b.missing = false, false
 	switch {
 	case ev.Code == recipe.Refused:
-		t.fail(ev.Err)
+		t.refused(ev.Err)
 	case !ev.Exists: // acknowledged already, so that the record says how it was decided; or somebody deleted it
 		b.missing = true
 		t.look()
@@ -199,115 +196,6 @@ func (t *tx) tell(b *ballot, vote Vote) {
 func (t *tx) look() {
 	t.known = false
 	t.record.look()
-}
-
-// weigh decides if there is enough to decide.
-func (t *tx) weigh() {
-	if t.phase != Open || t.busy || !t.known || t.record == nil {
-		return
-	}
-	all := true
-	for _, b := range t.ballots {
-		all = all && b.voted && b.commit
-		switch {
-		case t.cause != nil:
-		case b.missing:
-			t.cause = &cause{reason: fmt.Sprintf("the vote of site %q is gone", b.site)}
-		case b.voted && !b.commit:
-			t.cause = &cause{by: b.site, reason: b.reason}
-		case b.dead && !b.voted:
-			t.cause = &cause{dead: b.site, reason: fmt.Sprintf("site %q died before it voted", b.site)}
-		}
-	}
-	if all && t.relax != nil {
-		t.relax() // nobody is waited for any more
-		t.relax = nil
-	}
-	switch {
-	case t.cause != nil:
-		t.decide(t.rec.decided(Aborted, t.cause.by, t.cause.reason))
-	case all && !t.peers && t.rec.Coordinator == t.c.guid:
-		t.decide(t.rec.decided(Committed, "", ""))
-	}
-}
-
-// decide writes the decision: it competes for the version of the record, and a commit names every vote.
-func (t *tx) decide(rec Record) {
-	t.busy = true
-	t.move(Deciding)
-	var ops []recipe.Op
-	var checked []*ballot // by operation
-	check := func(b *ballot, path string, version int32) {
-		checked = append(checked, b)
-		ops = append(ops, recipe.Op{Do: recipe.Check, Path: path, Version: version})
-	}
-	if t.marked {
-		check(nil, t.c.root.Open(t.id, t.guid), recipe.Any)
-	}
-	for _, b := range t.ballots {
-		switch {
-		case rec.State == Committed:
-			check(b, t.c.root.Vote(t.id, t.guid, b.site), b.version)
-		case b.site == t.cause.dead:
-			check(b, t.c.root.Vote(t.id, t.guid, b.site), 0)
-		}
-	}
-	ops = append(ops, recipe.Op{Do: recipe.Set, Path: t.c.root.Tx(t.id), Data: rec.bytes(), Version: t.version})
-	t.c.desk.transact(func(ev recipe.Transacted) { t.wrote(ev, rec, checked) }, ops...)
-}
-
-func (t *tx) wrote(ev recipe.Transacted, rec Record, checked []*ballot) {
-	if t.phase != Deciding { // seen decided meanwhile, or gone
-		return
-	}
-	t.busy = false
-	switch ev.Code {
-	case recipe.Done:
-		t.decided(rec)
-		return
-	case recipe.Refused:
-		t.fail(ev.Err)
-		return
-	}
-	t.move(Open)
-	if ev.Failed >= 0 && ev.Failed < len(checked) {
-		b := checked[ev.Failed]
-		switch {
-		case b == nil: // the mark is gone: somebody else has settled it, or deleted what is not his
-			t.marked = false
-		case rec.State == Aborted: // it voted before it died
-			b.dead = false
-			if t.cause != nil && t.cause.dead == b.site {
-				t.cause = nil
-			}
-			b.look()
-		default:
-			b.voted = false
-			b.look()
-		}
-	}
-	t.look()
-}
-
-// overdue: the time for the votes is up.
-func (t *tx) overdue() {
-	t.relax = nil
-	var late []string
-	for _, b := range t.ballots {
-		if !b.voted {
-			late = append(late, fmt.Sprintf("%q", b.site))
-		}
-	}
-	t.giveUp("no vote in time from " + strings.Join(late, ", "))
-}
-
-// died: a site's presence is gone.
-func (t *tx) died(b *ballot) {
-	if b.voted {
-		return
-	}
-	b.dead = true
-	t.weigh()
 }
 
 // unfollow stops watching.
@@ -354,6 +242,7 @@ func (t *tx) fail(err error) {
 
 // over forgets it.
 func (t *tx) over() {
+	t.rouse()
 	t.move(Ended)
 	t.c.forget(t.n)
 }

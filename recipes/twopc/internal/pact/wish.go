@@ -87,6 +87,12 @@ type (
 		Reason  string
 		Shared  Shared
 	}
+	// Hindered tells that ZooKeeper refuses what is needed, of a transaction that has begun, or may have: the application has nothing more to wait for. The machine
+	// aborts it as soon as it can. Then Over follows, or Refused if it turns out that there is nothing.
+	Hindered struct {
+		N   uint64
+		Err error
+	}
 	// Failed ends a transaction here whose outcome can't be had.
 	Failed struct {
 		N   uint64

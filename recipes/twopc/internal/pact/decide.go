@@ -1,0 +1,128 @@
+package pact
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/troupe-go/troupe/recipe"
+)
+
+// cause is why a transaction is to be aborted.
+type cause struct {
+	by     string // the site that voted so
+	dead   string // the site that died; only while it has not voted
+	reason string
+}
+
+// weigh decides if there is enough to decide.
+func (t *tx) weigh() {
+	if t.phase != Open || t.busy || !t.known || t.record == nil {
+		return
+	}
+	all := true
+	for _, b := range t.ballots {
+		all = all && b.voted && b.commit
+		switch {
+		case t.cause != nil:
+		case b.missing:
+			t.cause = &cause{reason: fmt.Sprintf("the vote of site %q is gone", b.site)}
+		case b.voted && !b.commit:
+			t.cause = &cause{by: b.site, reason: b.reason}
+		case b.dead && !b.voted:
+			t.cause = &cause{dead: b.site, reason: fmt.Sprintf("site %q died before it voted", b.site)}
+		}
+	}
+	if all && t.relax != nil {
+		t.relax() // nobody is waited for any more
+		t.relax = nil
+	}
+	switch {
+	case t.cause != nil:
+		t.decide(t.rec.decided(Aborted, t.cause.by, t.cause.reason))
+	case all && !t.peers && t.rec.Coordinator == t.c.guid:
+		t.decide(t.rec.decided(Committed, "", ""))
+	}
+}
+
+// decide writes the decision: it competes for the version of the record, and a commit names every vote.
+func (t *tx) decide(rec Record) {
+	t.busy = true
+	t.move(Deciding)
+	var ops []recipe.Op
+	var checked []*ballot // by operation
+	check := func(b *ballot, path string, version int32) {
+		checked = append(checked, b)
+		ops = append(ops, recipe.Op{Do: recipe.Check, Path: path, Version: version})
+	}
+	if t.marked {
+		check(nil, t.c.root.Open(t.id, t.guid), recipe.Any)
+	}
+	for _, b := range t.ballots {
+		switch {
+		case rec.State == Committed:
+			check(b, t.c.root.Vote(t.id, t.guid, b.site), b.version)
+		case b.site == t.cause.dead:
+			check(b, t.c.root.Vote(t.id, t.guid, b.site), 0)
+		}
+	}
+	ops = append(ops, recipe.Op{Do: recipe.Set, Path: t.c.root.Tx(t.id), Data: rec.bytes(), Version: t.version})
+	t.c.desk.transact(func(ev recipe.Transacted) { t.wrote(ev, rec, checked) }, ops...)
+}
+
+func (t *tx) wrote(ev recipe.Transacted, rec Record, checked []*ballot) {
+	if t.phase != Deciding { // seen decided meanwhile, or gone
+		return
+	}
+	t.busy = false
+	switch ev.Code {
+	case recipe.Done:
+		t.decided(rec)
+		return
+	case recipe.Refused:
+		t.refusal = ev.Err
+	}
+	t.move(Open)
+	if err := t.refusal; err != nil {
+		t.refusal = nil
+		t.hinder(err)
+		return
+	}
+	if ev.Failed >= 0 && ev.Failed < len(checked) {
+		b := checked[ev.Failed]
+		switch {
+		case b == nil: // the mark is gone: somebody else has settled it, or deleted what is not his
+			t.marked = false
+		case rec.State == Aborted: // it voted before it died
+			b.dead = false
+			if t.cause != nil && t.cause.dead == b.site {
+				t.cause = nil
+			}
+			b.look()
+		default:
+			b.voted = false
+			b.look()
+		}
+	}
+	t.look()
+}
+
+// overdue: the time for the votes is up.
+func (t *tx) overdue() {
+	t.relax = nil
+	var late []string
+	for _, b := range t.ballots {
+		if !b.voted {
+			late = append(late, fmt.Sprintf("%q", b.site))
+		}
+	}
+	t.giveUp("no vote in time from " + strings.Join(late, ", "))
+}
+
+// died: a site's presence is gone.
+func (t *tx) died(b *ballot) {
+	if b.voted {
+		return
+	}
+	b.dead = true
+	t.weigh()
+}

@@ -1,0 +1,63 @@
+package pact
+
+import "github.com/troupe-go/troupe/recipe"
+
+// answer answers a vote without writing it, if there is nothing to write; false: it is to be written.
+func (p *prop) answer(c Cast) bool {
+	want := Aborted
+	if c.Commit {
+		want = Committed
+	}
+	var err error
+	switch {
+	case p.voted == want:
+	case p.voted != Undecided:
+		err = ErrVoted
+	case p.lost, p.voteless && !p.decided:
+		err = ErrGone
+	case p.decided:
+		err = ErrDecided
+	default:
+		return false
+	}
+	p.voteDone(err)
+	return true
+}
+
+func (p *prop) voteDone(err error) {
+	delete(p.s.casts, p.guid)
+	p.s.desk.do(CastDone{GUID: p.guid, Err: err})
+}
+
+// vote writes the vote: once, and only while nothing is decided. A vote to abort decides, in the same transaction.
+func (p *prop) vote(c Cast) {
+	p.busy = true
+	p.move(Voting)
+	root := p.s.root
+	vote := Vote{Site: p.s.name, Commit: c.Commit, Reason: c.Reason}
+	set := recipe.Op{Do: recipe.Set, Path: root.Vote(p.id, p.guid, p.s.name), Data: vote.bytes(), Version: 0}
+	rec := p.rec
+	ops := []recipe.Op{{Do: recipe.Check, Path: root.Tx(p.id), Version: p.version}, set}
+	if !c.Commit {
+		rec = rec.decided(Aborted, p.s.name, c.Reason)
+		ops = []recipe.Op{{Do: recipe.Set, Path: root.Tx(p.id), Data: rec.bytes(), Version: p.version}, set}
+	}
+	p.s.desk.transact(func(ev recipe.Transacted) {
+		p.busy = false
+		p.move(Asked)
+		switch ev.Code {
+		case recipe.Done:
+			p.voted = Committed
+			if !c.Commit {
+				p.voted, p.rec, p.decided = Aborted, rec, true
+				p.unfollow()
+			}
+		case recipe.Refused:
+			p.voteDone(ev.Err)
+		default: // somebody was quicker, or the answer was lost
+			p.look()
+			p.poll()
+		}
+		p.advance()
+	}, ops...)
+}
