@@ -39,7 +39,7 @@ type Proved struct {
 	Write bool
 }
 
-// Heard: a ping that was written right after the instant Sent has been answered. So the server has heard of the session since; the leader may not have.
+// Heard: a ping, or a request that is no proof, which was written right after the instant Sent has been answered, and promptly. So the server has heard of the session since; the leader may not have.
 type Heard struct{ Sent time.Time }
 
 func (Up) event()     {}

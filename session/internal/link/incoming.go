@@ -163,6 +163,8 @@ func (l *line) settle(r *request) (err error) {
 		}
 		if r.code == jute.OK && proves(r.op) {
 			c.outbox = append(c.outbox, Proved{Sent: r.sentAt, Write: r.op.Writes()})
+		} else if l.tellsOfLife(r.sentAt) {
+			c.outbox = append(c.outbox, Heard{Sent: r.sentAt})
 		}
 	})
 	return err

@@ -61,6 +61,7 @@ type line struct {
 	xid     int32              // the last of the line's own; under conn.mu
 	order   queue              // under conn.mu
 	silence silence            // under conn.mu
+	lively  time.Time          // when a request was sent whose answer was told as a sign of life; under conn.mu
 	quiet   time.Duration      // how long a silence is borne, though pings go out; set when it comes up
 	far     bool               // the handshake has shown that answers take long; likewise
 }

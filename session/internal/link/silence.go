@@ -14,6 +14,8 @@ const (
 	hasteShare   = 8  // after T/8, …
 	marginShare  = 6  // … if less than T/6 would remain to find another one
 	glanceShare  = 32 // how closely that is looked at when it can't be done
+	promptShare  = 48 // an answer that took longer may have been large, rather than its server halted
+	grainShare   = 64 // signs of life that follow one another so closely are as good as one
 )
 
 // silence watches over the requests of a line that are not answered. It leaves a server whose answers don't come for another one, while there is still time.
@@ -104,4 +106,14 @@ func (l *line) due(now time.Time, left time.Duration) time.Time {
 		bearable = timeout / silenceShare
 	}
 	return oldest.Add(max(bearable, 2*l.silence.slowest))
+}
+
+// tellsOfLife: an answer is as good a sign of life as that to a ping. Under mu.
+func (l *line) tellsOfLife(sent time.Time) bool {
+	timeout := l.conn.session.timeout
+	if time.Since(sent) >= timeout/promptShare || sent.Sub(l.lively) < timeout/grainShare {
+		return false
+	}
+	l.lively = sent
+	return true
 }
