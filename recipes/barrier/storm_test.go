@@ -1,0 +1,212 @@
+package barrier_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+var (
+	storms = flag.Int("storms", 8, "random storms to run")
+	storm  = flag.Uint64("storm", 0, "run this storm alone")
+)
+
+// TestStorms: parties on three servers go from round to round while the network, the servers and the processes fail at random, some killed and started anew under
+// their ids. When everything is healed, all of them go on within a few session timeouts.
+func TestStorms(t *testing.T) {
+	t.Parallel()
+	if *storm != 0 {
+		runStorm(t, *storm)
+		return
+	}
+	base := rand.Uint64() >> 8
+	for n := range uint64(*storms) {
+		t.Run(fmt.Sprintf("storm=%d", base+n), func(t *testing.T) {
+			t.Parallel()
+			runStorm(t, base+n)
+		})
+	}
+}
+
+func runStorm(t *testing.T, seed uint64) {
+	t.Helper()
+	inBubble(t, func(w *world) {
+		defer w.server.Intercept(w.slowly(seed))()
+		s := &tempest{world: w, rand: rand.New(rand.NewPCG(seed, 11))}
+		for i := range 2 + s.rand.IntN(3) {
+			s.parties = append(s.parties, &process{index: i})
+		}
+		for _, p := range s.parties {
+			s.start(p)
+		}
+		for range 1 + s.rand.IntN(2) {
+			s.rage(20 * time.Second)
+			s.calm()
+		}
+		for _, p := range s.parties {
+			p.stop()
+		}
+	}, zktest.WithServers(3), zktest.WithSeed(seed))
+}
+
+// tempest is a world in which everything fails.
+type tempest struct {
+	*world
+	rand    *rand.Rand
+	parties []*process
+	heals   []func()
+}
+
+// process is a party, in one process after the other.
+type process struct {
+	index, life int
+	host        *host
+	double      *barrier.Double
+	stop        func()
+	dead        bool
+	moved       atomic.Int64
+}
+
+const lifetime = 3 * time.Second // of sessions
+
+func (s *tempest) start(p *process) {
+	p.life++
+	p.dead = false
+	machine := s.server.Host(fmt.Sprintf("h%d.%d", p.index, p.life))
+	sess, err := session.New(s.server.Hosts(), session.WithDialer(machine.Dialer()), session.WithTimeout(lifetime), session.WithTick(500*time.Millisecond))
+	require.NoError(s, err)
+	p.host = &host{sess, machine}
+	p.double, err = barrier.NewDouble(sess, path, len(s.parties), barrier.WithID(fmt.Sprint("p", p.index)))
+	require.NoError(s, err)
+	ctx, cancel := context.WithCancel(s.Context())
+	over := make(chan struct{})
+	rng := rand.New(rand.NewPCG(s.rand.Uint64(), 1))
+	d := p.double
+	go func() { // ends with ctx
+		defer close(over)
+		for ctx.Err() == nil {
+			p.round(ctx, s.T, d, rng)
+		}
+	}()
+	p.stop = func() {
+		cancel()
+		<-over
+		gone, giveUp := context.WithCancel(context.Background())
+		giveUp()
+		_ = sess.Close(gone) // as the end of a process leaves it
+	}
+}
+
+// round is one turn of what the workload of the chaos run does.
+func (p *process) round(ctx context.Context, t *testing.T, d *barrier.Double, rng *rand.Rand) {
+	if rng.IntN(40) == 0 {
+		_ = d.Break(ctx) // whatever comes of it
+	}
+	passage, err := d.Enter(ctx)
+	switch {
+	case err == nil:
+	case errors.Is(err, barrier.ErrBroken):
+		p.moved.Add(1)
+		return
+	default:
+		assert.Error(t, ctx.Err(), "%v", err) // ErrReplaced too: one process of an id lives at a time
+		return
+	}
+	p.moved.Add(1)
+	select {
+	case <-time.After(time.Duration(rng.IntN(100)) * time.Millisecond):
+	case <-passage.Done():
+		return
+	}
+	bounded, cancel := context.WithTimeout(ctx, 3*lifetime)
+	defer cancel()
+	_ = passage.Leave(bounded) // that the others take long, or that it was lost
+}
+
+// rage makes one fault after the other.
+func (s *tempest) rage(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		s.fault()
+		time.Sleep(time.Duration(s.rand.IntN(1200)) * time.Millisecond)
+		for len(s.heals) > s.rand.IntN(4) {
+			k := s.rand.IntN(len(s.heals))
+			s.heals[k]()
+			s.heals = append(s.heals[:k], s.heals[k+1:]...)
+		}
+	}
+}
+
+func (s *tempest) fault() {
+	p, i := s.parties[s.rand.IntN(len(s.parties))], s.rand.IntN(3)
+	id := p.host.Status().SessionID
+	switch s.rand.IntN(14) {
+	case 0:
+		s.heals = append(s.heals, s.server.IsolateServer(i, time.Duration(s.rand.IntN(2))*2500*time.Millisecond))
+	case 1:
+		s.server.Stop(i)
+		s.heals = append(s.heals, func() { s.server.Continue(i) })
+	case 2:
+		s.server.Kill(i)
+		s.heals = append(s.heals, func() { _ = s.server.Restart(i) }) // binds to nothing
+	case 3:
+		s.heals = append(s.heals, p.host.machine.Partition())
+	case 4:
+		s.heals = append(s.heals, p.host.machine.PartitionOneWay(zktest.Direction(s.rand.IntN(3))))
+	case 5:
+		s.server.Lag(i, 1+s.rand.IntN(5))
+		s.heals = append(s.heals, func() { s.server.Lag(i, 0) })
+	case 6:
+		s.server.Disconnect(id)
+	case 7:
+		s.server.Expire(id)
+	case 8:
+		p.double.Crash("a bug")
+	case 9, 10:
+		if !p.dead {
+			heal := p.host.machine.Partition()
+			p.stop()
+			p.dead = true
+			s.heals = append(s.heals, heal, func() { s.start(p) })
+		}
+	default:
+		fates := []zktest.Verdict{zktest.CutAfter, zktest.CutBefore, zktest.DropReply, zktest.Delay(time.Second)}
+		fate, left := fates[s.rand.IntN(len(fates))], int64(1+s.rand.IntN(3))
+		var met atomic.Int64
+		s.heals = append(s.heals, s.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == id && r.Op != zktest.OpPing && r.Op != zktest.OpConnect && met.Add(1) == left {
+				return fate
+			}
+			return zktest.Pass
+		}))
+	}
+}
+
+// calm heals everything, and waits until every party has moved.
+func (s *tempest) calm() {
+	for _, heal := range s.heals {
+		heal()
+	}
+	s.heals = nil
+	before := make([]int64, len(s.parties))
+	for i, p := range s.parties {
+		before[i] = p.moved.Load()
+	}
+	time.Sleep(4 * lifetime)
+	for i, p := range s.parties {
+		if p.moved.Load() == before[i] {
+			s.Fatalf("p%d stands still\n%s", i, s.server.Dump())
+		}
+	}
+}
