@@ -10,7 +10,8 @@ import (
 
 // A presence is an ephemeral znode: its owner's GUID, and perhaps a word on a second line. Whoever can't tell an owner that lives from one that
 // died a moment ago, whose session has not expired yet, replaces it by the question "who"; one that lives watches its znode and writes its GUID and "here": see
-// package owner. The question names nobody: it may come so late that it meets the successor of the one it was meant for.
+// package owner. The question leaves the first line empty: it may come so late that it meets the successor of the one it was meant for. Whom it was meant for
+// stands behind it: an owner whose create was answered by nothing, and who was made anew since, finds by that what is its own.
 const (
 	who  = "\nwho"
 	here = "here"
@@ -19,6 +20,28 @@ const (
 func parsePresence(data []byte) (guid, word string) {
 	guid, word, _ = strings.Cut(string(data), "\n")
 	return guid, word
+}
+
+// question is what is written into a presence that says this.
+func question(data []byte) []byte {
+	guid, _ := parsePresence(data)
+	if guid == "" {
+		guid = meant(data)
+	}
+	return []byte(who + "\n" + guid)
+}
+
+// meant is the GUID that a question was put to, "" of what is none.
+func meant(data []byte) string {
+	guid, _ := strings.CutPrefix(string(data), who+"\n")
+	if !isQuestion(data) {
+		return ""
+	}
+	return guid
+}
+
+func isQuestion(data []byte) bool {
+	return string(data) == who || strings.HasPrefix(string(data), who+"\n")
 }
 
 // presence keeps an own one standing, in every epoch.
@@ -75,7 +98,7 @@ func (p *presence) leave(gone func()) {
 // clear takes down what stands, unless it is another's.
 func (p *presence) clear(gone func()) {
 	p.desk.read(p.path, watcher{}, func(ev recipe.Seen) {
-		if guid, _ := parsePresence(ev.Data); ev.Exists && p.mine(guid, ev) {
+		if ev.Exists && p.mine(ev) {
 			p.desk.remove(p.path, gone)
 			return
 		}
@@ -83,9 +106,10 @@ func (p *presence) clear(gone func()) {
 	})
 }
 
-// mine tells an own one, of this epoch, from that of another one in the same session. While somebody asks it has no name.
-func (p *presence) mine(guid string, ev recipe.Seen) bool {
-	return ev.Stat.Owner == p.desk.session && (guid == p.guid || guid == "" && p.made)
+// mine tells an own one, of this epoch, from that of another one in the same session. While somebody asks it says less.
+func (p *presence) mine(ev recipe.Seen) bool {
+	guid, _ := parsePresence(ev.Data)
+	return ev.Stat.Owner == p.desk.session && (guid == p.guid || guid == "" && (p.made || meant(ev.Data) == p.guid))
 }
 
 func (p *presence) create() {
@@ -128,14 +152,14 @@ func (p *presence) seen(ev recipe.Seen) {
 		p.standing = false
 		p.own.stop()
 		p.create()
-	case guid == p.guid && p.mine(guid, ev):
+	case guid == p.guid && p.mine(ev):
 		if !p.standing {
 			p.standing = true
 			p.stood()
 		}
-	case p.mine(guid, ev): // somebody asks
+	case p.mine(ev) && p.made: // somebody asks
 		p.desk.transact(p.answered, recipe.Op{Do: recipe.Set, Path: p.path, Data: []byte(p.guid + "\n" + here), Version: ev.Stat.Version})
-	case guid == p.guid: // one's own, of a session that is ending
+	case guid == p.guid, p.mine(ev): // one's own, of a session that is ending, or of before a crash
 		p.own.stop()
 		p.creating = true
 		p.desk.transact(p.created,
@@ -164,7 +188,7 @@ func (p *presence) answered(ev recipe.Transacted) {
 
 // probe finds out whether the owner of a presence lives: he answers, or his presence goes. One that may not be asked is taken for alive, with the error.
 func (d *desk) probe(path string, found func(alive bool, err error)) {
-	q := &probe{desk: d, path: path, found: found, inquiry: owner.New(func(data []byte) bool { return string(data) == who })}
+	q := &probe{desk: d, path: path, found: found, inquiry: owner.New(isQuestion)}
 	q.follower = d.follow(path, q.seen)
 }
 
@@ -189,7 +213,7 @@ func (q *probe) seen(ev recipe.Seen) {
 		q.stop()
 		q.found(false, nil)
 	case owner.Ask:
-		q.desk.transact(q.put, recipe.Op{Do: recipe.Set, Path: q.path, Data: []byte(who), Version: ev.Stat.Version})
+		q.desk.transact(q.put, recipe.Op{Do: recipe.Set, Path: q.path, Data: question(ev.Data), Version: ev.Stat.Version})
 	case owner.Wait:
 	}
 }
