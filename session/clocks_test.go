@@ -24,14 +24,45 @@ func TestValidStaysFalseWhenAClockStepsBack(t *testing.T) {
 				h := t.hold(w, 1, "/line")
 				steady(w, s)
 				t.told()
+				letGo := session.Hush(s)
 				session.ShiftWall(s, step)
-				require.False(w, h.Valid())
+				valid := h.Valid()
 				session.ShiftWall(s, -step)
+				letGo()
+				require.False(w, valid)
 				require.False(w, h.Valid(), "it was said to be over")
 				synctest.Wait()
 				<-h.Done()
 				require.ErrorIs(w, h.Err(), session.ErrUntrusted)
 				require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
+				again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
+				require.NoError(w, err)
+				require.True(w, again.Valid())
+				require.False(w, h.Valid())
+			})
+		})
+	}
+}
+
+// If it steps back when it has been noticed, that is another step. What is asked for then has to be proved anew.
+func TestAClockThatStepsBackLaterEndsTrustAgain(t *testing.T) {
+	t.Parallel()
+	for name, step := range map[string]time.Duration{"ahead": time.Hour, "a little": timeout / 9, "back": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open(session.WithTimeout(timeout))
+				t := w.seat(s)
+				h := t.hold(w, 1, "/line")
+				steady(w, s)
+				t.told()
+				session.ShiftWall(s, step)
+				require.False(w, h.Valid())
+				require.Equal(w, []string{"trust ended", "trust gained"}, t.told())
+				session.ShiftWall(s, -step)
+				require.False(w, h.Valid(), "it was said to be over")
+				_, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
+				require.ErrorIs(w, err, session.ErrUntrusted)
+				require.Equal(w, []string{"trust gained"}, t.told(), "nothing was held")
 				again, err := t.Hold(1, h.Path(), h.Token(), func(error) {})
 				require.NoError(w, err)
 				require.True(w, again.Valid())

@@ -31,6 +31,12 @@ func ShiftWall(s *Session, d time.Duration) { s.clock.wallSlip.Add(int64(d)) }
 // ShiftMono lets the session see the monotonic clock jump.
 func ShiftMono(s *Session, d time.Duration) { s.clock.monoSlip.Add(int64(d)) }
 
+// Hush keeps the session from noticing anything until it is let go.
+func Hush(s *Session) (letGo func()) {
+	s.mu.Lock()
+	return s.mu.Unlock
+}
+
 // WatchEntries is how many watches the session's table has: what ZooKeeper is believed to watch.
 func WatchEntries(s *Session) int {
 	n := make(chan int, 1)
