@@ -39,6 +39,12 @@
 // comes back never acknowledges: its transactions stay until somebody takes them away. What only a coordinator does not acknowledge is swept, by age and by
 // number ([WithRetention]).
 //
+// # Ids
+//
+// An id is best used once. It is in use until every site and the coordinator's application have acknowledged, and then it is free for another transaction. After a
+// crash, call [Coordinator.Recover], and wait until it has returned without an error, before anything is begun under an id that the process before may have
+// begun: what that one sent may come until its session is over, and the sites would be asked a second time. An id of a coordinator that lives is its own.
+//
 // # The states of a transaction
 //
 //	                 every site has voted to commit

@@ -15,11 +15,11 @@ import (
 )
 
 // Hundreds of transactions while processes die and come back, connections break, hosts are cut off, sessions expire, and answers to beginnings are lost, perhaps until
-// another coordinator has recovered what they began; and coordinators die before they acknowledge. What everybody promised and learned is a history that
+// another coordinator has recovered what they began; coordinators die before they acknowledge, and others are taken for dead, live on and acknowledge, too. What everybody promised and learned is a history that
 // two-phase commit could have had: one outcome of each transaction at every site and at every coordinator.
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(6) {
+	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(w *world) { faulty(w, rand.New(rand.NewPCG(seed, 9)), seed%2 == 1) })
@@ -123,6 +123,13 @@ func faulty(w *world, rng *rand.Rand, peers bool) {
 			time.AfterFunc(time.Duration(rng.Int64N(int64(20*time.Second))), heal)
 			deputy, who := processes[4].c, fmt.Sprint("deputy", lives)
 			time.AfterFunc(time.Second, func() { all.Go(func() { recovered(deputy, who) }) })
+		case 8, 9: // the leader is taken for dead, and what it has recovered; and it lives on, learns the outcomes, and acknowledges
+			w.server.Expire(processes[0].host.Status().SessionID)
+			if rng.IntN(2) == 0 {
+				time.AfterFunc(time.Duration(rng.Int64N(int64(8*time.Second))), processes[0].host.machine.Partition())
+			}
+			deputy, who := processes[4].c, fmt.Sprint("deputy", lives)
+			time.AfterFunc(time.Duration(rng.Int64N(int64(time.Second))), func() { all.Go(func() { recovered(deputy, who) }) })
 		}
 	}
 	time.Sleep(time.Minute)
