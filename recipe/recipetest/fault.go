@@ -179,3 +179,15 @@ func (a *Actor) Kill() {
 	}
 	a.requests, a.inbox, a.timers = nil, nil, nil
 }
+
+// KillMidway is Kill where a server has all the process's requests still to carry out: each may come at any time, or never, until [World.Bury].
+func (a *Actor) KillMidway() {
+	if a.dead || !a.up {
+		a.Kill()
+		return
+	}
+	a.world.log("%s is dead, and has requests under way", a.Name)
+	a.lapse()
+	a.dead = true
+	a.inbox, a.timers = nil, nil
+}

@@ -33,7 +33,7 @@ func (w *World) carryOut(a *Actor, r *request) {
 		answer(recipe.Ensured{Epoch: e.Epoch, Ask: e.Ask})
 	case recipe.Remove:
 		code, _, _ := w.write(a, []recipe.Op{{Do: recipe.Delete, Path: e.Path, Version: recipe.Any}})
-		if code == jute.NotEmpty {
+		if code == jute.NotEmpty && !a.dead {
 			a.requests = append(a.requests, r) // until it is gone
 			return
 		}

@@ -62,10 +62,7 @@ func (w *World) Settle(most int) bool {
 func (w *World) step(timers bool) bool {
 	var can []func()
 	for _, a := range w.actors {
-		if a.dead {
-			continue
-		}
-		if a.up && a.lives {
+		if a.up && a.lives { // a dead one's, too, that are under way
 			for _, r := range a.requests {
 				can = append(can, func() { w.carryOut(a, r) })
 			}
@@ -120,6 +117,7 @@ func (w *World) Bury() {
 	for _, a := range w.actors {
 		if a.dead && a.lives {
 			w.closeSession(a)
+			a.requests = nil
 		}
 	}
 }

@@ -67,9 +67,12 @@ type leader struct {
 	last  uint64
 	txs   map[uint64]*led
 	begun []uint64
-	notes func() bool // whether it acknowledges at once what it learns; nil: always
-	noted []*led      // learned, and not acknowledged yet
-	most  int         // how many outcomes are kept that nobody acknowledges, if not 0
+	asked []string        // the GUIDs of all that it ever wanted to begin
+	waits map[uint64]bool // for other coordinators
+	then  func()          // when it has waited
+	notes func() bool     // whether it acknowledges at once what it learns; nil: always
+	noted []*led          // learned, and not acknowledged yet
+	most  int             // how many outcomes are kept that nobody acknowledges, if not 0
 }
 
 type led struct {
@@ -137,8 +140,34 @@ func (l *leader) begin(a *recipetest.Actor, id, guid string, peers bool, sites .
 	wish := pact.Begin{N: l.last, ID: id, GUID: guid, Payload: []byte("pay " + id), Sites: sites, Peers: peers}
 	l.txs[l.last] = &led{wish: wish, guid: guid}
 	l.truth.begun[guid] = sites
+	l.asked = append(l.asked, guid)
 	a.Tell(wish)
 	return l.last
+}
+
+// outlive waits until each of the others has answered, or its session is over.
+func (l *leader) outlive(a *recipetest.Actor, others []string, then func()) {
+	l.waits, l.then = map[uint64]bool{}, then
+	for _, other := range others {
+		if other != a.Name {
+			l.last++
+			l.txs[l.last] = &led{wish: pact.Adopt{N: l.last, Coordinator: other}}
+			l.waits[l.last] = true
+			a.Tell(l.txs[l.last].wish)
+		}
+	}
+	l.outlived(0, nil)
+}
+
+func (l *leader) outlived(n uint64, err error) {
+	delete(l.waits, n)
+	if !errors.Is(err, pact.ErrNobodys) && err != nil {
+		l.then = nil // it can't be known
+	}
+	if then := l.then; then != nil && len(l.waits) == 0 {
+		l.then = nil
+		then()
+	}
 }
 
 func (l *leader) adopt(a *recipetest.Actor, id string) {
@@ -213,6 +242,9 @@ func (l *leader) perform(a *recipetest.Actor, e recipe.Effect) {
 			l.txs[e.N].wish = pact.Resume{N: e.N, ID: a.ID, GUID: e.GUID, Sites: e.Sites}
 		}
 	case pact.Refused:
+		if l.waits[e.N] {
+			defer l.outlived(e.N, e.Err)
+		}
 		if l.truth.forgotten() && errors.Is(e.Err, pact.ErrGone) {
 			delete(l.txs, e.N)
 			return
@@ -278,109 +310,4 @@ func (l *leader) settle(a *recipetest.Actor, t *led) {
 	wish := pact.Settle{N: l.last, ID: r.ID, GUID: r.GUID, Sites: r.Sites, Outcome: t.outcome, Shared: t.shared}
 	l.txs[l.last] = &led{wish: wish, guid: r.GUID}
 	a.Tell(wish)
-}
-
-// voter is the face of a site with an application behind it, which votes as vote says and acknowledges what it knows.
-type voter struct {
-	truth *truth
-	name  string
-	vote  func(guid string) (commit, now bool)
-	known map[string]bool // by this process; true: and not acknowledged
-	cast  map[string]pact.Cast
-	acks  map[string]bool
-}
-
-func newVoter(tr *truth, name string, vote func(string) (bool, bool)) *voter {
-	return &voter{truth: tr, name: name, vote: vote, known: map[string]bool{}, cast: map[string]pact.Cast{}, acks: map[string]bool{}}
-}
-
-func (v *voter) player(guid string, moved func(from, to pact.Phase)) recipetest.Player {
-	return recipetest.Player{
-		Name:     v.name + " " + guid,
-		Machine:  func() recipe.Machine { return pact.NewSite(root, v.name, guid).Moved(moved) },
-		Standing: v.standing,
-		Perform:  v.perform,
-	}
-}
-
-func (v *voter) standing() []recipe.Event {
-	var all []recipe.Event
-	for guid, open := range v.known {
-		if open {
-			all = append(all, pact.Held{GUID: guid})
-		}
-	}
-	for _, c := range v.cast {
-		all = append(all, c)
-	}
-	for guid := range v.acks {
-		all = append(all, pact.Ack{GUID: guid, Known: v.acks[guid]})
-	}
-	slices.SortFunc(all, func(a, b recipe.Event) int { return len(recipetest.Format(a)) - len(recipetest.Format(b)) })
-	return all
-}
-
-func (v *voter) perform(a *recipetest.Actor, e recipe.Effect) {
-	switch e := e.(type) {
-	case pact.Offer:
-		v.offered(a, e)
-	case pact.CastDone:
-		v.castDone(e)
-	case pact.Learned:
-		v.truth.learn(e.GUID, e.Outcome)
-		v.acks[e.GUID] = true
-		v.truth.left[e.GUID+"/"+v.name] = true
-		a.Tell(pact.Ack{GUID: e.GUID, Known: true})
-	case pact.Vanished:
-		if !v.truth.lost && !v.truth.left[e.GUID+"/"+v.name] {
-			panic(failure(e.GUID + " vanished at " + v.name))
-		}
-		v.acks[e.GUID] = false
-		a.Tell(pact.Ack{GUID: e.GUID})
-	case pact.Acked:
-		if gone := v.truth.lost || v.truth.left[e.GUID+"/"+v.name]; e.Err != nil && !(gone && errors.Is(e.Err, pact.ErrGone)) {
-			panic(failure("acknowledged: " + e.Err.Error()))
-		}
-		delete(v.acks, e.GUID)
-		if v.known[e.GUID] {
-			v.known[e.GUID] = false
-		}
-	}
-}
-
-func (v *voter) offered(a *recipetest.Actor, e pact.Offer) {
-	if string(e.Payload) != "pay "+e.ID && !v.truth.lost && !v.truth.left[e.GUID+"/"+v.name] { // one that was acknowledged may be gone in part
-		panic(failure(fmt.Sprintf("payload %q of %s", e.Payload, e.ID)))
-	}
-	at := e.GUID + "/" + v.name
-	if v.truth.refused[at] && e.Voted != pact.Aborted || e.Voted == pact.Committed && !v.truth.promised[at] {
-		panic(failure(fmt.Sprintf("%s is offered as one it voted %v on", at, e.Voted)))
-	}
-	if _, known := v.known[e.GUID]; known {
-		return
-	}
-	v.known[e.GUID] = true
-	commit, now := v.vote(e.GUID)
-	if e.Voted == pact.Undecided && now {
-		if commit {
-			v.truth.promised[at] = true // from here on it may be written
-		}
-		v.cast[e.GUID] = pact.Cast{GUID: e.GUID, Commit: commit, Reason: "not here"}
-		a.Tell(v.cast[e.GUID])
-	}
-}
-
-func (v *voter) castDone(e pact.CastDone) {
-	c, asked := v.cast[e.GUID]
-	delete(v.cast, e.GUID)
-	switch {
-	case !asked:
-	case e.Err == nil && !c.Commit:
-		v.truth.refused[e.GUID+"/"+v.name] = true
-		v.truth.learn(e.GUID, pact.Aborted)
-	case e.Err == nil, errors.Is(e.Err, pact.ErrDecided), errors.Is(e.Err, pact.ErrVoted):
-	case errors.Is(e.Err, pact.ErrGone): // acknowledged before a crash of the machine, which then can't know the vote any more
-	default:
-		panic(failure("vote: " + e.Err.Error()))
-	}
 }

@@ -26,6 +26,8 @@ type play struct {
 	voters  map[string]*recipetest.Actor
 	moved   func(from, to pact.Phase)
 	peers   bool
+	dead    map[*recipetest.Actor]bool
+	barred  map[string]bool // what a dead coordinator asked for, and did not stand when that was known to be over
 	born    int
 	begun   int
 }
@@ -33,7 +35,7 @@ type play struct {
 var names = []string{"x", "y", "z"}
 
 func newPlay(choose func(n int) int, moved func(from, to pact.Phase)) *play {
-	p := &play{choose: choose, world: recipetest.NewWorld(choose), truth: newTruth(), voters: map[string]*recipetest.Actor{}, moved: moved}
+	p := &play{choose: choose, world: recipetest.NewWorld(choose), truth: newTruth(), voters: map[string]*recipetest.Actor{}, moved: moved, dead: map[*recipetest.Actor]bool{}, barred: map[string]bool{}}
 	p.peers, p.truth.swept = choose(2) == 1, choose(4) == 0
 	p.truth.weeks = func() bool { return p.world.Exists(root.Swept()) }
 	p.lead()
@@ -106,7 +108,11 @@ func (p *play) happen() {
 	case 4:
 		a.Crash()
 	case 5:
-		a.Kill()
+		if p.dead[a] = true; p.choose(2) == 0 {
+			a.Kill()
+		} else {
+			a.KillMidway()
+		}
 	case 6:
 		p.world.Bury()
 	case 7:
@@ -147,14 +153,6 @@ func (p *play) happen() {
 func (p *play) revive(name string) {
 	if p.born < 30 {
 		p.seat(name)
-	}
-}
-
-// recover has the newest coordinator take over what there is.
-func (p *play) recover() {
-	i := len(p.seats) - 1
-	for _, id := range p.world.Children(root.Transactions()) {
-		p.leaders[i].adopt(p.seats[i], id)
 	}
 }
 
@@ -228,8 +226,10 @@ func run(choose func(n int) int, moved func(from, to pact.Phase), steps int) (p 
 	p = newPlay(choose, moved)
 	for range steps {
 		p.happen()
+		p.late()
 	}
 	p.end()
+	p.late()
 	return p, ""
 }
 
