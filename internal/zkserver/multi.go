@@ -72,12 +72,10 @@ func (s *Server) part(q jute.Request) (jute.Request, jute.Code) {
 	}
 	switch q.Op {
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer:
-		switch {
-		case q.Flags < jute.FlagPersistent || q.Flags > jute.FlagPersistentSequentialTTL:
-			return q, jute.MarshallingError
-		case ttlMode(&q):
-			q.Op, q.TTL = jute.OpCreateTTL, -1
-		case q.Flags == jute.FlagContainer:
+		if q.Flags < jute.FlagPersistent || ttlMode(&q) || q.Flags > jute.FlagPersistentSequentialTTL {
+			return q, jute.MarshallingError // ttlMode: of a TTL that it can't have
+		}
+		if q.Flags == jute.FlagContainer {
 			q.Op = jute.OpCreateContainer
 		}
 	case jute.OpCreateTTL:

@@ -61,6 +61,8 @@ func TestVersionsDifferInWrites(t *testing.T) {
 		require.Equal(t, pick(false, true, true, true), result.Stat.Czxid != 0 && result.Op == jute.OpCreate2)
 		bad := c.do(multi(create("/x", 0), create("/y", 9)))
 		require.Equal(t, pick(jute.OK, jute.MarshallingError, jute.MarshallingError, jute.MarshallingError), bad.Err)
+		ttl := c.do(multi(remove("/none"), create("/x", jute.FlagPersistentTTL)))
+		require.Equal(t, pick(jute.OK, jute.MarshallingError, jute.MarshallingError, jute.MarshallingError), ttl.Err, "it has no TTL")
 		for _, q := range []jute.Request{{Op: jute.OpCreate, Path: "/none/x"}, {Op: jute.OpSetACL, Path: "/none", Version: -1}} {
 			require.Equal(t, jute.InvalidACL, c.do(q).Err, "%s: before that there is no znode, in all versions", q.Op)
 		}
