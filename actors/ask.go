@@ -14,11 +14,12 @@ type question[M any] struct {
 // IgnoreDeadLetterLogging is for the library.
 func (question[M]) IgnoreDeadLetterLogging() {}
 
-// Ask tells the actor a message that ask builds around a way to reply, and waits for the answer, for ctx (its cause is returned), or for the actor's end
-// ([ErrStopped]). The reply may be given at once or later, from any goroutine; the first one counts, and it never blocks.
+// Ask tells the actor a message that ask builds around a way to reply, and waits for the answer,
+// for ctx (its cause is returned), or for the actor's end ([ErrStopped]). The reply may be given at
+// once or later, from any goroutine; the first one counts, and it never blocks.
 //
-// If the incarnation that received the message ends without a reply, ask is called again and the next incarnation told. A message still in the
-// mailbox then is not told twice.
+// If the incarnation that received the message ends without a reply, ask is called again and the
+// next incarnation told. A message still in the mailbox then is not told twice.
 //
 // An actor that asks is deaf until it has its answer, and for ever if it asks itself.
 func Ask[M, A any](ctx context.Context, r Ref[M], ask func(reply func(A)) M) (A, error) {

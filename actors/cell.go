@@ -7,8 +7,9 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// cell is an actor over all its incarnations. For the library it is one actor that is now and then restarted; the incarnations are made here, where a
-// panic of Spec.New meets the same backoff as any other.
+// cell is an actor over all its incarnations. For the library it is one actor that is now and then
+// restarted; the incarnations are made here, where a panic of Spec.New meets the same backoff as
+// any other.
 type cell struct {
 	node  *node
 	pid   *actor.PID // written before anybody has a Ref

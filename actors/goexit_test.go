@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/actors"
 )
 
-// An assertion of package testing that fails inside an actor ends its goroutine. That is like a panic; the actor does not go without one.
+// An assertion of package testing that fails inside an actor ends its goroutine. That is like a
+// panic; the actor does not go without one.
 func TestGoexitIsLikeAPanic(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

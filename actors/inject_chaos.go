@@ -6,7 +6,8 @@ import "sync/atomic"
 
 var panics atomic.Int32
 
-// Panic lets the next actor that receives a message panic, whichever that is. It exists with -tags chaos alone, for test/chaos.
+// Panic lets the next actor that receives a message panic, whichever that is. It exists with -tags
+// chaos alone, for test/chaos.
 func Panic() { panics.Add(1) }
 
 // inject panics if it was asked for.

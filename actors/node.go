@@ -6,7 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// node is a place in the tree: a group, or an actor's. Its mutex is never held while user code runs or another node's is wanted.
+// node is a place in the tree: a group, or an actor's. Its mutex is never held while user code runs
+// or another node's is wanted.
 type node struct {
 	system *System
 	parent *node
@@ -87,7 +88,8 @@ func (n *node) stop() {
 	n.settle()
 }
 
-// clear ends everything below an actor that failed and keeps the place empty until open. Then is called once that is done, but not if the actor is stopped.
+// clear ends everything below an actor that failed and keeps the place empty until open. Then is
+// called once that is done, but not if the actor is stopped.
 func (n *node) clear(then func()) {
 	n.mu.Lock()
 	n.barred, n.emptied = true, then

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Restarts is how often, and after what pauses, a panicking actor is restarted. Fields that are zero have their defaults.
+// Restarts is how often, and after what pauses, a panicking actor is restarted. Fields that are
+// zero have their defaults.
 type Restarts struct {
 	Min    time.Duration // the pause after the first panic, 10 ms by default; doubled with each further one
 	Max    time.Duration // the longest pause, 5 s by default

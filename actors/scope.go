@@ -1,10 +1,11 @@
 package actors
 
-// Scope is a place in the tree below which actors are spawned. It is a small value; two are equal if they are the same place. The zero value is a
-// place that is stopped.
+// Scope is a place in the tree below which actors are spawned. It is a small value; two are equal
+// if they are the same place. The zero value is a place that is stopped.
 type Scope struct{ at *node }
 
-// Group makes a place that only owns what is below it: it has no messages and cannot fail. ErrStopped if this scope is stopped.
+// Group makes a place that only owns what is below it: it has no messages and cannot fail.
+// ErrStopped if this scope is stopped.
 func (sc Scope) Group(name, kind string) (Scope, error) {
 	if sc.at == nil {
 		return Scope{}, ErrStopped
@@ -16,14 +17,16 @@ func (sc Scope) Group(name, kind string) (Scope, error) {
 	return Scope{n}, nil
 }
 
-// Stop stops everything below, and the actor whose scope this is. It does not wait, and may be called again.
+// Stop stops everything below, and the actor whose scope this is. It does not wait, and may be
+// called again.
 func (sc Scope) Stop() {
 	if sc.at != nil {
 		sc.at.stop()
 	}
 }
 
-// Done closes when the scope was stopped, and everything below it, and the actor whose scope it is, have ended. That of the zero value is closed.
+// Done closes when the scope was stopped, and everything below it, and the actor whose scope it is,
+// have ended. That of the zero value is closed.
 func (sc Scope) Done() <-chan struct{} {
 	if sc.at == nil {
 		return nowhere

@@ -10,12 +10,13 @@ type Spec[M any] struct {
 	Name string // shown in the tree; need not be unique
 	Kind string // shown in the tree
 
-	// New makes an incarnation with fresh state: the first, and one after each panic. It runs on the actor's goroutine, and its own panics count as
-	// the actor's.
+	// New makes an incarnation with fresh state: the first, and one after each panic. It runs on
+	// the actor's goroutine, and its own panics count as the actor's.
 	New func(self Self[M]) Receiver[M]
 
-	// Ended, if not nil, is called exactly once, after the last incarnation: with nil when the actor was stopped, with an error that is [ErrGivenUp]
-	// and wraps the panic's value when it panicked too often. A panic in it is logged and goes no further.
+	// Ended, if not nil, is called exactly once, after the last incarnation: with nil when the
+	// actor was stopped, with an error that is [ErrGivenUp] and wraps the panic's value when it
+	// panicked too often. A panic in it is logged and goes no further.
 	Ended func(cause error)
 }
 
@@ -23,10 +24,11 @@ type Spec[M any] struct {
 //
 // Phase() string is read after New and after each message, and shown in the tree.
 //
-// Stopping(cause error) is called when the incarnation ends, also by a panic: with [ErrRestarting] if another is to follow, else with [ErrStopped]. A
-// panic in it is logged and goes no further.
+// Stopping(cause error) is called when the incarnation ends, also by a panic: with [ErrRestarting]
+// if another is to follow, else with [ErrStopped]. A panic in it is logged and goes no further.
 type Receiver[M any] interface {
-	// Receive is called with one message at a time. It must not block: nothing else is received meanwhile.
+	// Receive is called with one message at a time. It must not block: nothing else is received
+	// meanwhile.
 	Receive(m M)
 }
 
@@ -38,7 +40,8 @@ type Self[M any] interface {
 	Log() *slog.Logger // the system's logger with the actor's name and kind
 }
 
-// Spawn starts an actor. ErrStopped if the scope is stopped, or belongs to an actor that has just panicked.
+// Spawn starts an actor. ErrStopped if the scope is stopped, or belongs to an actor that has just
+// panicked.
 func Spawn[M any](in Scope, spec Spec[M]) (Ref[M], error) {
 	if spec.New == nil {
 		return Ref[M]{}, errors.New("actors: Spec.New is missing")

@@ -10,14 +10,16 @@ import (
 // supervisor is the strategy of the actor library: what happens after a panic.
 type supervisor struct{}
 
-// HandleFailure implements [actor.SupervisorStrategy]. The library calls it on the goroutine of the actor that panicked.
+// HandleFailure implements [actor.SupervisorStrategy]. The library calls it on the goroutine of the
+// actor that panicked.
 func (*supervisor) HandleFailure(_ *actor.ActorSystem, by actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
 	if f, ok := reason.(failure); ok { // there are no others: whatever an actor does is within cell.Receive
 		f.of.fail(f.reason, func() { by.RestartChildren(child) })
 	}
 }
 
-// quiet passes on what the library logs, but as remarks for debugging: what a user needs to know is logged here, once.
+// quiet passes on what the library logs, but as remarks for debugging: what a user needs to know is
+// logged here, once.
 type quiet struct{ to slog.Handler }
 
 func (q quiet) Enabled(ctx context.Context, _ slog.Level) bool {

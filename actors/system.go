@@ -7,7 +7,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// System is a tree of actors. One can be shared by any number of sessions: it costs about three megabytes, an actor a good kilobyte.
+// System is a tree of actors. One can be shared by any number of sessions: it costs about three
+// megabytes, an actor a good kilobyte.
 type System struct {
 	log      *slog.Logger
 	restarts Restarts
@@ -19,7 +20,8 @@ type System struct {
 // Option changes how a System is made.
 type Option func(*System)
 
-// WithLogger sets where panics and restarts are logged, and for debugging what the actor library has to say. By default nowhere.
+// WithLogger sets where panics and restarts are logged, and for debugging what the actor library
+// has to say. By default nowhere.
 func WithLogger(log *slog.Logger) Option {
 	return func(s *System) {
 		if log != nil {
@@ -54,8 +56,9 @@ func (s *System) Scope() Scope { return Scope{s.root} }
 // Done closes when the system is closed and its last actor has ended.
 func (s *System) Done() <-chan struct{} { return s.root.done }
 
-// Close stops every actor and waits until they have ended, or ctx does (its cause is returned; they go on ending). It may be called again and from many
-// goroutines, but not by an actor of this system, which would wait for itself.
+// Close stops every actor and waits until they have ended, or ctx does (its cause is returned; they
+// go on ending). It may be called again and from many goroutines, but not by an actor of this
+// system, which would wait for itself.
 func (s *System) Close(ctx context.Context) error {
 	s.root.stop()
 	select {
@@ -83,7 +86,8 @@ func (s *System) start(parent, n *node) bool {
 	return true
 }
 
-// lists makes mailboxes that are linked lists: small while idle, also after a burst, where the library's ring buffers stay as large as they ever were.
+// lists makes mailboxes that are linked lists: small while idle, also after a burst, where the
+// library's ring buffers stay as large as they ever were.
 var lists = actor.UnboundedLockfree()
 
 // Node is an actor, or a group of them, that lives.

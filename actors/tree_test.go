@@ -116,7 +116,8 @@ func TestCloseIsIdempotentAndBoundedByItsContext(t *testing.T) {
 	})
 }
 
-// TestEverythingAtOnce has no outcome but that it ends: it is for the race detector, and for actors that would be left behind.
+// TestEverythingAtOnce has no outcome but that it ends: it is for the race detector, and for actors
+// that would be left behind.
 func TestEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	sys := actors.New(actors.WithRestarts(actors.Restarts{Min: time.Microsecond, Max: time.Microsecond, Limit: 5}))

@@ -18,9 +18,10 @@ import (
 
 const barrierParties = 64
 
-// BenchmarkDoubleBarrier is a whole round of 64 parties, each with a session of its own: all enter, all leave. Beside it the recipe of ZooKeeper's page on a bare client, which
-// has no rounds (each is given a fresh path), strands a slow party, and leaves early if the lowest dies. What the servers count for each party and round includes
-// the pings and syncs of 64 sessions.
+// BenchmarkDoubleBarrier is a whole round of 64 parties, each with a session of its own: all enter,
+// all leave. Beside it the recipe of ZooKeeper's page on a bare client, which has no rounds (each
+// is given a fresh path), strands a slow party, and leaves early if the lowest dies. What the
+// servers count for each party and round includes the pings and syncs of 64 sessions.
 func BenchmarkDoubleBarrier(b *testing.B) {
 	for _, n := range []int{1, 3} {
 		b.Run(fmt.Sprint("servers=", n), func(b *testing.B) {

@@ -30,7 +30,8 @@ func whole(cycle func()) func() time.Duration {
 	}
 }
 
-// compare runs the forms in turn and reports each one's time a cycle, the ratios, and what the server counted.
+// compare runs the forms in turn and reports each one's time a cycle, the ratios, and what the
+// server counted.
 func compare(b *testing.B, server *counter, forms ...*form) {
 	b.Helper()
 	for _, f := range forms {
@@ -92,7 +93,8 @@ func BenchmarkUncontended(b *testing.B) {
 
 const lineLength = 16
 
-// BenchmarkHandOver is a lock handed from one of 16 sessions to the next, while the one that had it goes to the end of the line.
+// BenchmarkHandOver is a lock handed from one of 16 sessions to the next, while the one that had it
+// goes to the end of the line.
 func BenchmarkHandOver(b *testing.B) {
 	servers, server := start(b)
 	compare(b, server,
@@ -156,7 +158,8 @@ func rawWaiters(b *testing.B, servers []string, same bool) []*waiter {
 	return line
 }
 
-// BenchmarkTakeOver is the time from a leader's resignation to the next one's term, and the least is a deletion, a watch event and a listing.
+// BenchmarkTakeOver is the time from a leader's resignation to the next one's term, and the least
+// is a deletion, a watch event and a listing.
 func BenchmarkTakeOver(b *testing.B) {
 	servers, server := start(b)
 	compare(b, server,
@@ -216,8 +219,8 @@ func waiting(b *testing.B, e *election.Election) {
 	}
 }
 
-// BenchmarkWaitingLock is what a lock costs while it waits: bytes of memory, and goroutines. Ten thousand of them wait in one process, a hundred on each
-// of a hundred paths.
+// BenchmarkWaitingLock is what a lock costs while it waits: bytes of memory, and goroutines. Ten
+// thousand of them wait in one process, a hundred on each of a hundred paths.
 func BenchmarkWaitingLock(b *testing.B) {
 	servers, _ := start(b)
 	s := open(b, servers)

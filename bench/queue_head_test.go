@@ -13,9 +13,11 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// BenchmarkQueueHead is the head of a queue with 100,000 items waiting beside that of an almost empty one: an item taken and acknowledged, and another one put; and
-// the head looked at by somebody who knows nothing of the queue yet. The figures are medians: now and then one of three servers keeps an answer to itself until the
-// next request comes on that connection, for a second or so, whatever it was asked and by whom.
+// BenchmarkQueueHead is the head of a queue with 100,000 items waiting beside that of an almost
+// empty one: an item taken and acknowledged, and another one put; and the head looked at by
+// somebody who knows nothing of the queue yet. The figures are medians: now and then one of three
+// servers keeps an answer to itself until the next request comes on that connection, for a second
+// or so, whatever it was asked and by whom.
 func BenchmarkQueueHead(b *testing.B) {
 	for _, servers := range []int{1, 3} {
 		b.Run(fmt.Sprintf("servers=%d", servers), func(b *testing.B) {

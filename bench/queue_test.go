@@ -17,7 +17,8 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// A run moves this many items of this size from producers to consumers, each with a connection of its own.
+// A run moves this many items of this size from producers to consumers, each with a connection of
+// its own.
 const (
 	moved     = 8000
 	itemSize  = 100
@@ -27,15 +28,18 @@ const (
 	workers   = 64  // of a consumer: items that it works on at a time
 )
 
-// flow is one way to move the items; it is told to begin once everything is connected, and returns when all items have been acknowledged.
+// flow is one way to move the items; it is told to begin once everything is connected, and returns
+// when all items have been acknowledged.
 type flow struct {
 	name  string
 	run   func()
 	spent time.Duration
 }
 
-// BenchmarkQueue moves items through a queue, on one server and on three: with acknowledgement, at most once, and in the raw form, which creates, gets and deletes
-// one item at a time, without a claim, and does not even list: its consumers are told the path by the producers, within the process.
+// BenchmarkQueue moves items through a queue, on one server and on three: with acknowledgement, at
+// most once, and in the raw form, which creates, gets and deletes one item at a time, without a
+// claim, and does not even list: its consumers are told the path by the producers, within the
+// process.
 func BenchmarkQueue(b *testing.B) {
 	for _, servers := range []int{1, 3} {
 		b.Run(fmt.Sprintf("servers=%d", servers), func(b *testing.B) {

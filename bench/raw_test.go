@@ -70,8 +70,8 @@ func (r *raw) least(tb testing.TB) {
 	r.delete(tb, own)
 }
 
-// same is an uncontended cycle with the requests that Troupe makes, in the same two trips: the listing right behind the create, the deletion right behind the
-// read.
+// same is an uncontended cycle with the requests that Troupe makes, in the same two trips: the
+// listing right behind the create, the deletion right behind the read.
 func (r *raw) same(tb testing.TB) {
 	tb.Helper()
 	created := make(chan string, 1)

@@ -21,7 +21,8 @@ type counter struct{ *ensemble.Ensemble }
 // cost is what a piece of work cost the server.
 type cost struct{ requests, events int64 }
 
-// during counts what the server receives and sends while f runs. Pings, and the syncs that keep up trust, are a handful a second.
+// during counts what the server receives and sends while f runs. Pings, and the syncs that keep up
+// trust, are a handful a second.
 func (c *counter) during(b *testing.B, f func()) cost {
 	b.Helper()
 	before, err := c.Stats(0)

@@ -17,8 +17,9 @@ import (
 
 const readers, writers = 8, 2
 
-// BenchmarkShared is a shared lock under eight readers and two writers, a session each, who take and release it as fast as they can, on one server and on
-// three. One cycle is five turns of each of the ten.
+// BenchmarkShared is a shared lock under eight readers and two writers, a session each, who take
+// and release it as fast as they can, on one server and on three. One cycle is five turns of each
+// of the ten.
 func BenchmarkShared(b *testing.B) {
 	for _, servers := range []int{1, 3} {
 		b.Run(fmt.Sprint(servers), func(b *testing.B) {
@@ -90,7 +91,8 @@ func troupeParties(b *testing.B, servers []string) (parties []func()) {
 	return parties
 }
 
-// turned begins the list of servers with another one, so that the sessions spread in the same way in all forms.
+// turned begins the list of servers with another one, so that the sessions spread in the same way
+// in all forms.
 func turned(servers []string, by int) []string {
 	by %= len(servers)
 	return append(append([]string(nil), servers[by:]...), servers[:by]...)
@@ -110,7 +112,8 @@ func rawParties(b *testing.B, servers []string, same bool) (parties []func()) {
 	return parties
 }
 
-// share is one turn of a shared lock, bare: create, list, watch whoever is in the way until nobody is, delete.
+// share is one turn of a shared lock, bare: create, list, watch whoever is in the way until nobody
+// is, delete.
 func (r *raw) share(tb testing.TB, side string, same bool) {
 	own, err := r.conn.Create(r.dir+"/_c_0123456789abcdef0123456789abcdef-"+side, nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// BenchmarkTwoPhaseCommit is one transaction of n sites, from Begin until all have acknowledged, in both forms of ZooKeeper's recipe page, with the requests and
-// the watch events that the server counted: of the order of n where the coordinator decides, of n² where the peers do.
+// BenchmarkTwoPhaseCommit is one transaction of n sites, from Begin until all have acknowledged, in
+// both forms of ZooKeeper's recipe page, with the requests and the watch events that the server
+// counted: of the order of n where the coordinator decides, of n² where the peers do.
 func BenchmarkTwoPhaseCommit(b *testing.B) {
 	for _, n := range []int{1, 2, 4, 8, 16, 32} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -52,7 +53,8 @@ func BenchmarkTwoPhaseCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkTwoPhaseCommitThroughput is many transactions at once of one coordinator, with two sites.
+// BenchmarkTwoPhaseCommitThroughput is many transactions at once of one coordinator, with two
+// sites.
 func BenchmarkTwoPhaseCommitThroughput(b *testing.B) {
 	servers, _ := start(b)
 	p := newPact(b, servers, "many", 2)

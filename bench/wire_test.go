@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// wire is a bare client's connection that says which requests have been written, so that another can be sent right behind one.
+// wire is a bare client's connection that says which requests have been written, so that another
+// can be sent right behind one.
 type wire struct {
 	net.Conn
 	written chan uint32 // operations; what nobody waits for may be lost
@@ -37,7 +38,8 @@ func (w *wire) Write(frame []byte) (int, error) {
 	return n, err
 }
 
-// ahead makes a request beside the caller and returns when it has been written. Word of others may still be on its way.
+// ahead makes a request beside the caller and returns when it has been written. Word of others may
+// still be on its way.
 func (w *wire) ahead(op uint32, request func()) {
 	for len(w.written) > 0 {
 		<-w.written

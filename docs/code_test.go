@@ -1,4 +1,5 @@
-// Package docs_test holds the documentation to what is true: its code is code that is compiled and run, and its links lead somewhere.
+// Package docs_test holds the documentation to what is true: its code is code that is compiled and
+// run, and its links lead somewhere.
 package docs_test
 
 import (
@@ -18,7 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const root = ".."
 
-// TestCodeInDocsIsCompiled: every block of Go in a page is, line by line but for its indentation, part of a Go file of this module.
+// TestCodeInDocsIsCompiled: every block of Go in a page is, line by line but for its indentation,
+// part of a Go file of this module.
 func TestCodeInDocsIsCompiled(t *testing.T) {
 	t.Parallel()
 	var sources [][]string

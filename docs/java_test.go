@@ -128,7 +128,8 @@ func javaElection(t *testing.T) {
 	require.Equal(t, "host-1", leader.ID)
 }
 
-// Every state, in the order in which they come: the server is slow, so that none is replaced before it is received.
+// Every state, in the order in which they come: the server is slow, so that none is replaced before
+// it is received.
 func javaStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zktest.Start(t)

@@ -20,7 +20,8 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// The code of README.md and of the pages, as they print it. Each function is run below, or by its neighbours.
+// The code of README.md and of the pages, as they print it. Each function is run below, or by its
+// neighbours.
 
 var errEnough = errors.New("the story is over")
 

@@ -1,4 +1,5 @@
-// Package examples_test runs every example as a reader would: built, started without arguments, and again with -zk on a real server.
+// Package examples_test runs every example as a reader would: built, started without arguments, and
+// again with -zk on a real server.
 package examples_test
 
 import (
@@ -42,7 +43,8 @@ var programs = sync.OnceValue(func() error {
 	return nil
 })
 
-// stories are what an example is expected to have said at its end. Workerpool, which takes longer, has tests of its own.
+// stories are what an example is expected to have said at its end. Workerpool, which takes longer,
+// has tests of its own.
 var stories = map[string]string{
 	"customrecipe":  `the repair came before the batch, and the reports gave way`,
 	"fencedwriter":  `the ledger says: \["sleepy was here" "brisk was here"\]`,

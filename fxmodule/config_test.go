@@ -115,7 +115,8 @@ func TestTheDocumentedConfigurationIsRead(t *testing.T) {
 	require.NoError(t, cfg.Validate())
 }
 
-// TestEveryFieldHasItsTags: whoever reads configuration, from wherever, finds a name for each field.
+// TestEveryFieldHasItsTags: whoever reads configuration, from wherever, finds a name for each
+// field.
 func TestEveryFieldHasItsTags(t *testing.T) {
 	t.Parallel()
 	var check func(of reflect.Type)

@@ -18,18 +18,25 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Consume has n workers, at most 10,000, call fn with the items of the named [Queue], one each at a time, while the application runs. No more than n items are
-// claimed at a time, unless opts has another queue.WithPrefetch; with fewer, fewer workers work. fn's context ends with the claim on the item; it does not end because the application stops: then no item is taken any more, and those in hand are finished, within fx's stop timeout, after which
-// their contexts end too. nil from fn acknowledges the item; an error gives it back, to be delivered again. Under queue.WithAutoAck nothing is acknowledged nor
-// given back: an error is logged and counted, and the item is gone. A consumer that ends by itself shuts the application down, with exit code 1.
+// Consume has n workers, at most 10,000, call fn with the items of the named [Queue], one each at a
+// time, while the application runs. No more than n items are claimed at a time, unless opts has
+// another queue.WithPrefetch; with fewer, fewer workers work. fn's context ends with the claim on
+// the item; it does not end because the application stops: then no item is taken any more, and
+// those in hand are finished, within fx's stop timeout, after which their contexts end too. nil
+// from fn acknowledges the item; an error gives it back, to be delivered again. Under
+// queue.WithAutoAck nothing is acknowledged nor given back: an error is logged and counted, and the
+// item is gone. A consumer that ends by itself shuts the application down, with exit code 1.
 //
-// A panic in fn is logged with its stack. Its item is given back like one that has failed, but after a pause, in which it stays claimed: a second after the first
-// attempt, twice that after each further one, up to a minute; so what makes fn panic every time does not keep the workers busy with nothing else, and
-// goes to the dead letters under queue.WithMaxAttempts. Until it is given back it is one of the n.
+// A panic in fn is logged with its stack. Its item is given back like one that has failed, but
+// after a pause, in which it stays claimed: a second after the first attempt, twice that after each
+// further one, up to a minute; so what makes fn panic every time does not keep the workers busy
+// with nothing else, and goes to the dead letters under queue.WithMaxAttempts. Until it is given
+// back it is one of the n.
 //
-// Each item is a span "troupe.consume" in the graph's trace.TracerProvider. Its metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged,
-// returned, lost (the claim was, before it was settled: somebody else gets the item), panicked, and under queue.WithAutoAck done and failed; and
-// troupe.queue.duration, the seconds that fn took.
+// Each item is a span "troupe.consume" in the graph's trace.TracerProvider. Its
+// metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged, returned, lost (the claim
+// was, before it was settled: somebody else gets the item), panicked, and under queue.WithAutoAck
+// done and failed; and troupe.queue.duration, the seconds that fn took.
 func Consume(name string, n int, fn func(ctx context.Context, i *queue.Item) error, opts ...queue.ConsumeOption) fx.Option {
 	if err := usable("Consume", name); err != nil {
 		return fx.Error(err)
@@ -147,7 +154,8 @@ func (c *crew) handle(i *queue.Item) {
 	}
 }
 
-// panicked gives an item back after a pause, in which the worker goes on with others: the item counts as one that is claimed, so there are never more than n.
+// panicked gives an item back after a pause, in which the worker goes on with others: the item
+// counts as one that is claimed, so there are never more than n.
 func (c *crew) panicked(ctx context.Context, i *queue.Item, p *panicError) {
 	log := c.log.With("queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "panic", p.value, "stack", string(p.stack))
 	if i.Hold == nil {
@@ -168,8 +176,8 @@ func (c *crew) panicked(ctx context.Context, i *queue.Item, p *panicError) {
 	})
 }
 
-// settle tells the queue what came of an item. It is not for the item's own context to bound that, which ends as soon as the item is settled; the consumer's
-// end does.
+// settle tells the queue what came of an item. It is not for the item's own context to bound that,
+// which ends as soon as the item is settled; the consumer's end does.
 func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string {
 	switch {
 	case i.Hold == nil && failure != nil:
@@ -188,7 +196,8 @@ func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string 
 	return outcome
 }
 
-// stop takes nothing new, waits for the work in hand, and closes the consumer, which gives the rest back.
+// stop takes nothing new, waits for the work in hand, and closes the consumer, which gives the rest
+// back.
 func (c *crew) stop(ctx context.Context) error {
 	close(c.stopping)
 	done := make(chan struct{})

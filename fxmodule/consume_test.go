@@ -132,7 +132,8 @@ func outcomes(t *testing.T, reader sdkmetric.Reader) map[string]int64 {
 	return counted
 }
 
-// TestAStopFinishesTheWorkInHand: what a worker has is finished and acknowledged, and what none has goes back.
+// TestAStopFinishesTheWorkInHand: what a worker has is finished and acknowledged, and what none has
+// goes back.
 func TestAStopFinishesTheWorkInHand(t *testing.T) {
 	t.Parallel()
 	srv, cfg := servers(t)
@@ -165,7 +166,8 @@ func TestAStopFinishesTheWorkInHand(t *testing.T) {
 	require.NoError(t, next.Ack(within(t)))
 }
 
-// TestAStopDoesNotWaitForEver: work that does not end is cut off with the stop, and its item goes to others.
+// TestAStopDoesNotWaitForEver: work that does not end is cut off with the stop, and its item goes
+// to others.
 func TestAStopDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
 	srv, cfg := servers(t)

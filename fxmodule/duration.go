@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Duration is a time.Duration that configuration writes as text, "10s", in YAML, JSON and the environment alike.
+// Duration is a time.Duration that configuration writes as text, "10s", in YAML, JSON and the
+// environment alike.
 type Duration time.Duration
 
 // UnmarshalText reads what time.ParseDuration does.

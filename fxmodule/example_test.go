@@ -19,7 +19,8 @@ type Letters struct {
 	Queue *queue.Queue `name:"letters"`
 }
 
-// A service with a queue and a pool of workers on it. Embedded runs it without ZooKeeper, for development; with Servers instead, nothing else changes.
+// A service with a queue and a pool of workers on it. Embedded runs it without ZooKeeper, for
+// development; with Servers instead, nothing else changes.
 func Example() {
 	sent := make(chan string)
 	app := fx.New(
@@ -52,7 +53,8 @@ func Example() {
 	// <nil>
 }
 
-// A function that runs while the process leads. When the term is lost its context ends, and the function is run again for the next one.
+// A function that runs while the process leads. When the term is lost its context ends, and the
+// function is run again for the next one.
 func ExampleRunLeader() {
 	terms, over := make(chan *election.Term), make(chan error, 2)
 	var sess *session.Session

@@ -15,12 +15,14 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Module provides *session.Session and *actors.System from a [Config] in the graph, and connects and closes them with the application. The session is the one
-// on which every named instance of this package is made. Config.Validate is called first; what it says ends the start.
+// Module provides *session.Session and *actors.System from a [Config] in the graph, and connects
+// and closes them with the application. The session is the one on which every named instance of
+// this package is made. Config.Validate is called first; what it says ends the start.
 //
-// The graph's metric.MeterProvider gets troupe.session.connected, 1 while the session is connected and else 0; troupe.session.epoch, the number of the epoch;
-// and troupe.session.trust, for how many seconds the session may still be trusted if nothing more is heard. An idle session, which nothing depends on, lets
-// that run down to 0.
+// The graph's metric.MeterProvider gets troupe.session.connected, 1 while the session is connected
+// and else 0; troupe.session.epoch, the number of the epoch; and troupe.session.trust, for how many
+// seconds the session may still be trusted if nothing more is heard. An idle session, which nothing
+// depends on, lets that run down to 0.
 var Module = fx.Module("troupe", fx.Provide(newServices), fx.Invoke(func(*session.Session) {}))
 
 // surroundings is what the module finds in the graph.
@@ -126,7 +128,8 @@ func (l *life) start(ctx context.Context) error {
 	return nil
 }
 
-// connect gives up a little before ctx ends: fx reports the end of its start timeout alone, and not what a hook found out by then.
+// connect gives up a little before ctx ends: fx reports the end of its start timeout alone, and not
+// what a hook found out by then.
 func (l *life) connect(ctx context.Context) error {
 	ctx, cancel := most(ctx, 0.95)
 	defer cancel()

@@ -111,7 +111,8 @@ func TestNamedInstancesAreClosedWithTheApplication(t *testing.T) {
 	require.ErrorIs(t, s.Err(), session.ErrClosed)
 }
 
-// TestRunLeader: fn runs while its process leads; a stop ends its context, waits for it, and lets the successor take over at once.
+// TestRunLeader: fn runs while its process leads; a stop ends its context, waits for it, and lets
+// the successor take over at once.
 func TestRunLeader(t *testing.T) {
 	t.Parallel()
 	srv, cfg := servers(t)
@@ -170,7 +171,8 @@ func TestALeaderThatFailsWithItsTerm(t *testing.T) {
 	require.NoError(t, a.Stop(within(t)))
 }
 
-// TestALeaderThatNoLongerTries shuts the application down too: here it is somebody else's session that is closed, and then the election itself.
+// TestALeaderThatNoLongerTries shuts the application down too: here it is somebody else's session
+// that is closed, and then the election itself.
 func TestALeaderThatNoLongerTries(t *testing.T) {
 	t.Parallel()
 	_, cfg := servers(t)
@@ -193,7 +195,8 @@ func TestALeaderThatNoLongerTries(t *testing.T) {
 	require.Equal(t, 1, receive(t, a.Wait()).ExitCode)
 }
 
-// TestALeaderThatDoesNotStop is named when the stop has no more time for it, and leaves enough of that for the session to be closed.
+// TestALeaderThatDoesNotStop is named when the stop has no more time for it, and leaves enough of
+// that for the session to be closed.
 func TestALeaderThatDoesNotStop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -218,7 +221,8 @@ func TestALeaderThatDoesNotStop(t *testing.T) {
 	})
 }
 
-// TestStartNeedsZooKeeper: without it the start fails in time, and says where it looked and what it found.
+// TestStartNeedsZooKeeper: without it the start fails in time, and says where it looked and what it
+// found.
 func TestStartNeedsZooKeeper(t *testing.T) {
 	t.Parallel()
 	nobody := unused(t)

@@ -19,8 +19,9 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Lock provides a *lock.Lock under a name, exclusive, on the module's session. As with everything in fx, it is made when something asks for it. It is closed,
-// and what it holds released, when the application stops.
+// Lock provides a *lock.Lock under a name, exclusive, on the module's session. As with everything
+// in fx, it is made when something asks for it. It is closed, and what it holds released, when the
+// application stops.
 //
 //	type Params struct {
 //		fx.In
@@ -45,12 +46,14 @@ func Semaphore(name, path string, permits int, opts ...lock.Option) fx.Option {
 	return named("Semaphore", name, func(s *session.Session) (*lock.Lock, error) { return lock.NewSemaphore(s, path, permits, opts...) })
 }
 
-// Election provides a *election.Election under a name. It does not campaign by itself: call Campaign or Lead, or use [RunLeader].
+// Election provides a *election.Election under a name. It does not campaign by itself: call
+// Campaign or Lead, or use [RunLeader].
 func Election(name, path string, opts ...election.Option) fx.Option {
 	return named("Election", name, func(s *session.Session) (*election.Election, error) { return election.New(s, path, opts...) })
 }
 
-// Queue provides a *queue.Queue under a name. To work on its items while the application runs, use [Consume].
+// Queue provides a *queue.Queue under a name. To work on its items while the application runs, use
+// [Consume].
 func Queue(name, path string, opts ...queue.Option) fx.Option {
 	return named("Queue", name, func(s *session.Session) (*queue.Queue, error) { return queue.New(s, path, opts...) })
 }
@@ -60,29 +63,33 @@ func Barrier(name, path string, opts ...barrier.Option) fx.Option {
 	return named("Barrier", name, func(s *session.Session) (*barrier.Barrier, error) { return barrier.New(s, path, opts...) })
 }
 
-// DoubleBarrier provides a *barrier.Double under a name, for rounds of so many parties. It is closed when the application stops.
+// DoubleBarrier provides a *barrier.Double under a name, for rounds of so many parties. It is
+// closed when the application stops.
 func DoubleBarrier(name, path string, parties int, opts ...barrier.Option) fx.Option {
 	return named("DoubleBarrier", name, func(s *session.Session) (*barrier.Double, error) { return barrier.NewDouble(s, path, parties, opts...) })
 }
 
-// Coordinator provides a *twopc.Coordinator under a name. It is closed when the application stops; transactions that are not decided by then are recovered by
-// the next one: see twopc.Coordinator.Recover.
+// Coordinator provides a *twopc.Coordinator under a name. It is closed when the application stops;
+// transactions that are not decided by then are recovered by the next one: see
+// twopc.Coordinator.Recover.
 func Coordinator(name, path string, opts ...twopc.Option) fx.Option {
 	return named("Coordinator", name, func(s *session.Session) (*twopc.Coordinator, error) { return twopc.NewCoordinator(s, path, opts...) })
 }
 
-// Site provides a *twopc.Site under a name, which is also its name in transactions. It is closed when the application stops.
+// Site provides a *twopc.Site under a name, which is also its name in transactions. It is closed
+// when the application stops.
 func Site(name, path string, opts ...twopc.Option) fx.Option {
 	return named("Site", name, func(s *session.Session) (*twopc.Site, error) { return twopc.NewSite(s, path, name, opts...) })
 }
 
-// Group provides a *group.Group under a name. It joins nobody by itself: see group.Group.Join; what it has joined is left when the session is closed.
+// Group provides a *group.Group under a name. It joins nobody by itself: see group.Group.Join; what
+// it has joined is left when the session is closed.
 func Group(name, path string) fx.Option {
 	return named("Group", name, func(s *session.Session) (*group.Group, error) { return group.New(s, path) })
 }
 
-// Cell provides a *config.Cell[T] under a name: a configuration value that follows its znode. Until it has been seen for the first time, it is not present and
-// stale: see config.New.
+// Cell provides a *config.Cell[T] under a name: a configuration value that follows its znode. Until
+// it has been seen for the first time, it is not present and stale: see config.New.
 func Cell[T any](name, path string, codec config.Codec[T]) fx.Option {
 	return named("Cell", name, func(s *session.Session) (*config.Cell[T], error) { return config.New(s, path, codec) })
 }

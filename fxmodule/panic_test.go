@@ -70,7 +70,8 @@ func TestConsumeWorksOnNAtOnce(t *testing.T) {
 	})
 }
 
-// A job that panics costs its item an attempt and a pause, a longer one each time, and nothing else: at last it is among the dead letters.
+// A job that panics costs its item an attempt and a pause, a longer one each time, and nothing
+// else: at last it is among the dead letters.
 func TestAJobThatPanics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -110,7 +111,8 @@ func TestAJobThatPanics(t *testing.T) {
 	})
 }
 
-// A stop does not wait for the pause of an item: it goes back at once. Under queue.WithAutoAck nothing goes back.
+// A stop does not wait for the pause of an item: it goes back at once. Under queue.WithAutoAck
+// nothing goes back.
 func TestAStopEndsThePause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +144,8 @@ func TestAStopEndsThePause(t *testing.T) {
 	})
 }
 
-// A leader's function that panics ends the application, and its term is resigned: others lead at once.
+// A leader's function that panics ends the application, and its term is resigned: others lead at
+// once.
 func TestALeaderThatPanics(t *testing.T) {
 	t.Parallel()
 	srv, cfg := servers(t)

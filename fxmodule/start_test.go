@@ -91,7 +91,8 @@ func TestWhatNeverStartedIsClosed(t *testing.T) {
 	require.Empty(t, srv.Sessions())
 }
 
-// Two functions that lead the same election would take turns at it: the graph is refused, also by fx.ValidateApp.
+// Two functions that lead the same election would take turns at it: the graph is refused, also by
+// fx.ValidateApp.
 func TestTwoLeadersOfOneElectionAreRefused(t *testing.T) {
 	t.Parallel()
 	fn := func(context.Context, *election.Term) error { return nil }

@@ -8,7 +8,8 @@ import (
 	"os"
 )
 
-// TLS is how connections are encrypted. They are if Enabled is set; the server's certificate is verified, by the name that is dialled unless ServerName is set.
+// TLS is how connections are encrypted. They are if Enabled is set; the server's certificate is
+// verified, by the name that is dialled unless ServerName is set.
 type TLS struct {
 	Enabled    bool   `env:"ENABLED"     json:"enabled,omitempty"    yaml:"enabled"`
 	CAFile     string `env:"CA_FILE"     json:"caFile,omitempty"     yaml:"caFile"`   // PEM; default the system's authorities

@@ -11,8 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Validate says everything that is wrong, each field by its name in one line of the error; nil if nothing is. It reads the files that TLS names, and connects to
-// nobody.
+// Validate says everything that is wrong, each field by its name in one line of the error; nil if
+// nothing is. It reads the files that TLS names, and connects to nobody.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	var f faults
@@ -103,7 +103,8 @@ func refused(opts ...session.Option) error {
 	return valid(session.New([]string{"localhost"}, opts...))
 }
 
-// valid tells whether a session could be made. It was not connected, so that closing it waits for nothing.
+// valid tells whether a session could be made. It was not connected, so that closing it waits for
+// nothing.
 func valid(s *session.Session, err error) error {
 	if err != nil {
 		return err

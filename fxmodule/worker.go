@@ -8,7 +8,8 @@ import (
 	"go.uber.org/fx"
 )
 
-// worker is a function that runs while the application does: from its OnStart until it has returned, of itself or because OnStop ended its context.
+// worker is a function that runs while the application does: from its OnStart until it has
+// returned, of itself or because OnStop ended its context.
 type worker struct {
 	name   string // in errors
 	run    func(ctx context.Context)
@@ -33,7 +34,8 @@ func (w *worker) start(context.Context) error {
 	return nil
 }
 
-// stop ends the context and waits until the function has returned, or most of fx's stop timeout is over.
+// stop ends the context and waits until the function has returned, or most of fx's stop timeout is
+// over.
 func (w *worker) stop(ctx context.Context) error {
 	w.cancel()
 	ctx, cancel := most(ctx, 0.8)
@@ -46,8 +48,9 @@ func (w *worker) stop(ctx context.Context) error {
 	}
 }
 
-// most is a context that ends when this part of the time that ctx has left is over. fx calls no further hook once its timeout has passed: whoever may have to
-// wait for somebody else's code leaves something for those behind, who give back what is held.
+// most is a context that ends when this part of the time that ctx has left is over. fx calls no
+// further hook once its timeout has passed: whoever may have to wait for somebody else's code
+// leaves something for those behind, who give back what is held.
 func most(ctx context.Context, part float64) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {

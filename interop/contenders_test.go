@@ -90,8 +90,8 @@ func (f *foreign) acquired(answer <-chan reply) (bool, error) {
 	return r.values[0] == "yes", nil
 }
 
-// ready waits until a waiter can be left to itself. LeaderElectionSupport fails, and stands again at the end, if anybody leaves while it looks who is
-// there.
+// ready waits until a waiter can be left to itself. LeaderElectionSupport fails, and stands again
+// at the end, if anybody leaves while it looks who is there.
 func (f *foreign) ready(t *testing.T) {
 	t.Helper()
 	if !strings.HasPrefix(f.label, "support") {
@@ -121,7 +121,8 @@ func (f *foreign) seen(path string) ([]string, error) {
 	return strings.Split(strings.Join(names, ""), ","), err
 }
 
-// surely repeats a request whose outcome is not known. Marks have names of their own: one that is there already, or gone already, is one's own doing.
+// surely repeats a request whose outcome is not known. Marks have names of their own: one that is
+// there already, or gone already, is one's own doing.
 func (f *foreign) surely(verb string, args ...string) ([]string, error) {
 	for {
 		r := f.d.call(f.mine, verb, args...)

@@ -12,10 +12,12 @@ import (
 	"time"
 )
 
-// patience bounds whatever a test waits for: a busy machine may be slow, but a line that is stuck stays stuck.
+// patience bounds whatever a test waits for: a busy machine may be slow, but a line that is stuck
+// stays stuck.
 const patience = time.Minute
 
-// driver is a process that speaks for a client library: see testdata/java/Driver.java for its lines.
+// driver is a process that speaks for a client library: see testdata/java/Driver.java for its
+// lines.
 type driver struct {
 	command *exec.Cmd
 	stdin   io.WriteCloser

@@ -25,16 +25,20 @@ type Java struct{ Javac, Java, ClassPath string }
 // FindJava finds a JDK and the jars. The error says in one line what is missing and how to get it.
 func FindJava() (Java, error) { return here.java() }
 
-// FindKazoo finds a Python that has kazoo. The error says in one line what is missing and how to get it.
+// FindKazoo finds a Python that has kazoo. The error says in one line what is missing and how to
+// get it.
 func FindKazoo() (python string, err error) { return here.kazoo() }
 
-// FindC finds a C compiler that can link ZooKeeper's client. The error says in one line what is missing and how to get it.
+// FindC finds a C compiler that can link ZooKeeper's client. The error says in one line what is
+// missing and how to get it.
 func FindC() (cc string, err error) { return here.c() }
 
-// FindShell finds zkCli.sh, the shell that comes with ZooKeeper. The error says in one line what is missing and how to get it.
+// FindShell finds zkCli.sh, the shell that comes with ZooKeeper. The error says in one line what is
+// missing and how to get it.
 func FindShell() (string, error) { return here.tool("/usr/share/zookeeper/bin/zkCli.sh", "zookeeper") }
 
-// FindTool finds cli_mt, the C client's shell. The error says in one line what is missing and how to get it.
+// FindTool finds cli_mt, the C client's shell. The error says in one line what is missing and how
+// to get it.
 func FindTool() (string, error) { return here.tool("/usr/lib/zookeeper/bin/cli_mt", "zookeeper-bin") }
 
 // Missing says in one line each which clients are not here, and how to get them.
@@ -84,7 +88,8 @@ func (m machine) java() (Java, error) {
 }
 
 func (m machine) kazoo() (string, error) {
-	// Debian's own first: another one in PATH, of a version manager say, does not see Debian's packages.
+	// Debian's own first: another one in PATH, of a version manager say, does not see Debian's
+	// packages.
 	for _, name := range []string{"/usr/bin/python3", "python3"} {
 		python, err := m.find(name)
 		if err == nil && exec.Command(python, "-c", "import kazoo").Run() == nil {

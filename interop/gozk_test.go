@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gozk is a lock of the client library go-zookeeper, which needs no driver. It cannot give up waiting.
+// gozk is a lock of the client library go-zookeeper, which needs no driver. It cannot give up
+// waiting.
 type gozk struct {
 	label string
 	conn  *zk.Conn

@@ -33,14 +33,16 @@ type contender interface {
 	release() error
 	// end closes the session, as the end of a process does: nothing is released first.
 	end() error
-	// mark creates an ephemeral znode of the contender's session, unmark deletes it, and seen lists what stands beside it.
+	// mark creates an ephemeral znode of the contender's session, unmark deletes it, and seen lists
+	// what stands beside it.
 	mark(path string) error
 	unmark(path string) error
 	seen(path string) ([]string, error)
 }
 
-// guard watches that nobody holds beside somebody who wants to be alone. It looks twice: in this process, from after each acquisition to before the
-// release; and in ZooKeeper, where each holder shows itself with its own session, and then looks for others.
+// guard watches that nobody holds beside somebody who wants to be alone. It looks twice: in this
+// process, from after each acquisition to before the release; and in ZooKeeper, where each holder
+// shows itself with its own session, and then looks for others.
 type guard struct {
 	path    string        // of the holders' marks
 	disturb func(nth int) // is called while somebody holds for the nth time; may be nil
@@ -124,7 +126,8 @@ func (g *guard) verdict(t *testing.T) {
 	require.Empty(t, g.wrong, "two holders; the order was %v", g.order)
 }
 
-// contend has all contenders hold again and again, some of them giving up early, and sees that nobody is stuck and nothing is left.
+// contend has all contenders hold again and again, some of them giving up early, and sees that
+// nobody is stuck and nothing is left.
 func contend(t *testing.T, s *session.Session, line string, rounds int, contenders ...contender) {
 	t.Helper()
 	newGuard(t, s, line+"-guard").contend(t, s, line, rounds, contenders...)
@@ -152,7 +155,8 @@ func (g *guard) contend(t *testing.T, s *session.Session, line string, rounds in
 	}
 }
 
-// impatient never waits long: its library can get stuck in a line by itself, and is not to be waited for.
+// impatient never waits long: its library can get stuck in a line by itself, and is not to be
+// waited for.
 type impatient struct{ contender }
 
 func (i impatient) acquire(d time.Duration) (bool, error) {

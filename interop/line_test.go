@@ -66,7 +66,8 @@ func empty(t *testing.T, s *session.Session, path string) {
 	inLine(t, s, path, 0)
 }
 
-// arrivals lines everybody up, and then each releases: the next that arrived must be the next that holds.
+// arrivals lines everybody up, and then each releases: the next that arrived must be the next that
+// holds.
 func arrivals(t *testing.T, s *session.Session, path string, contenders ...contender) {
 	t.Helper()
 	var waiting []<-chan outcome

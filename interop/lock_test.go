@@ -57,7 +57,8 @@ func TestLocksTogether(t *testing.T) {
 	})
 }
 
-// The same while everybody's connections break again and again. Not with WriteLock, which in a retry looks for its znode under the wrong name.
+// The same while everybody's connections break again and again. Not with WriteLock, which in a
+// retry looks for its znode under the wrong name.
 func TestLocksTogetherWhileConnectionsBreak(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
@@ -236,7 +237,8 @@ func TestLockLossIsKnownBeforeTheyAreGranted(t *testing.T) {
 	})
 }
 
-// Who does not understand Troupe's names sees nobody, and there are two holders: the table in the documentation says so, and guards are seen to notice.
+// Who does not understand Troupe's names sees nobody, and there are two holders: the table in the
+// documentation says so, and guards are seen to notice.
 func TestWhatCannotStandTogetherIsNoticed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {

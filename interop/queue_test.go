@@ -22,7 +22,8 @@ type bank interface {
 	end() error
 }
 
-// theirQueue is a queue of theirs. Its requests stand in one line, so that whoever takes must not be waited for by whoever puts.
+// theirQueue is a queue of theirs. Its requests stand in one line, so that whoever takes must not
+// be waited for by whoever puts.
 type theirQueue struct {
 	*foreign
 	claims bool
@@ -176,7 +177,8 @@ func TestQueuesKeepTheirOrder(t *testing.T) {
 	})
 }
 
-// Two of ours and two of theirs put, and as many take, one of ours in advance: every item arrives once.
+// Two of ours and two of theirs put, and as many take, one of ours in advance: every item arrives
+// once.
 func TestQueuesTogether(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
@@ -262,7 +264,8 @@ func drain(c bank, all <-chan struct{}, took func(data string)) error {
 	}
 }
 
-// A claim of one side is respected by the other, and what a consumer that died had claimed goes to the other.
+// A claim of one side is respected by the other, and what a consumer that died had claimed goes to
+// the other.
 func TestClaimsAreRespected(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {

@@ -21,7 +21,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what a real server answers into testdata/scripts")
 
-// A script is what one client does, and what comes of it. It is played on both servers, which must answer alike. Its lines:
+// A script is what one client does, and what comes of it. It is played on both servers, which must
+// answer alike. Its lines:
 //
 //	a open curator 30000        target a: open a session of this kind, with this timeout in ms; always through a proxy
 //	a VERB ARGS…                a request to the client's driver; operations of a multi are separated by "; "
@@ -211,7 +212,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`0x[0-9a-f]{9,16}`), "0xSESSION"},
 }
 
-// ZooKeeper lists names in no order: in the answers of drivers they stand between commas, in those of zkCli.sh in brackets too.
+// ZooKeeper lists names in no order: in the answers of drivers they stand between commas, in those
+// of zkCli.sh in brackets too.
 var listed = regexp.MustCompile(`[^ ,\[\]]+(, ?[^ ,\[\]]+)+`)
 
 // plainly is an answer with what differs from run to run replaced, and lists of names in order.

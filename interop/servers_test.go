@@ -16,7 +16,8 @@ import (
 // settings make the in-process server like the real one that package ensemble starts.
 var settings = []zktest.Option{zktest.WithTick(200 * time.Millisecond), zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute)}
 
-// onBoth runs a test on the in-process server and on a real one, which tests share: each has paths of its own.
+// onBoth runs a test on the in-process server and on a real one, which tests share: each has paths
+// of its own.
 func onBoth(t *testing.T, f func(t *testing.T, address string)) {
 	t.Helper()
 	t.Run("zktest", func(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// shells plays scripts on interactive programs, one process a target: a line for each request, and behind it one whose answer ends the answer before.
+// shells plays scripts on interactive programs, one process a target: a line for each request, and
+// behind it one whose answer ends the answer before.
 type shells struct {
 	dialect dialect
 	log     logged

@@ -23,8 +23,9 @@ type Transact struct {
 	Ops   []Op
 }
 
-// Ensure makes what is missing of a path, the znode itself as a container if Container, else as a persistent one with Data; those above it are containers
-// where they are made. One that exists is left as it is.
+// Ensure makes what is missing of a path, the znode itself as a container if Container, else as a
+// persistent one with Data; those above it are containers where they are made. One that exists is
+// left as it is.
 type Ensure struct {
 	Epoch     uint64
 	Ask       uint64
@@ -33,14 +34,16 @@ type Ensure struct {
 	Data      []byte
 }
 
-// Remove deletes a childless znode for certain: it is repeated until ZooKeeper has confirmed that it is gone.
+// Remove deletes a childless znode for certain: it is repeated until ZooKeeper has confirmed that
+// it is gone.
 type Remove struct {
 	Epoch uint64
 	Ask   uint64
 	Path  string
 }
 
-// Wake asks for Woke after a pause: After milliseconds; or, if that is 0, the Try-th pause in a row of a jittered exponential delay.
+// Wake asks for Woke after a pause: After milliseconds; or, if that is 0, the Try-th pause in a row
+// of a jittered exponential delay.
 type Wake struct {
 	Ask   uint64
 	After int64

@@ -1,14 +1,16 @@
 package recipe
 
-// EpochBegan: the session is connected in a new epoch, up to date with the leader. Trusted tells whether possessions can be made at once.
+// EpochBegan: the session is connected in a new epoch, up to date with the leader. Trusted tells
+// whether possessions can be made at once.
 type EpochBegan struct {
 	Epoch     uint64
 	SessionID int64
 	Trusted   bool
 }
 
-// EpochEnded: the epoch is over. ZooKeeper has confirmed that, so its ephemeral znodes are gone; nothing that was asked in it is answered any more. An epoch that
-// ends with the session, of which that is not known, ends the instance without this event.
+// EpochEnded: the epoch is over. ZooKeeper has confirmed that, so its ephemeral znodes are gone;
+// nothing that was asked in it is answered any more. An epoch that ends with the session, of which
+// that is not known, ends the instance without this event.
 type EpochEnded struct{ Epoch uint64 }
 
 type (
@@ -18,14 +20,16 @@ type (
 	// Resumed: the connection is back, within the same epoch.
 	Resumed struct{ Epoch uint64 }
 
-	// TrustEnded: the session may not be assumed alive any more, by this process's own clocks. Every possession has ended by then.
+	// TrustEnded: the session may not be assumed alive any more, by this process's own clocks.
+	// Every possession has ended by then.
 	TrustEnded struct{ Epoch uint64 }
 
 	// TrustGained: it may again, so that possessions can be made.
 	TrustGained struct{ Epoch uint64 }
 )
 
-// Listed answers [List]. Of a znode that does not exist the Code is [NoNode], and no watch is armed.
+// Listed answers [List]. Of a znode that does not exist the Code is [NoNode], and no watch is
+// armed.
 type Listed struct {
 	Epoch uint64
 	Ask   uint64

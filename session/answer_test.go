@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// The answer to a read may be up to sixteen times as large as a request, as ErrTooLarge says: listings are.
+// The answer to a read may be up to sixteen times as large as a request, as ErrTooLarge says:
+// listings are.
 func TestAnswersUpToSixteenTimesMaxPacket(t *testing.T) {
 	inBubble(t, func(w *world) {
 		const packet, name = 2048, 200

@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// expect enters the ephemeral znodes that a transaction is about to create: one for each operation, nil for those that create none.
+// expect enters the ephemeral znodes that a transaction is about to create: one for each operation,
+// nil for those that create none.
 func (s *Session) expect(t *Seat, e *epoch, asks []link.Op) ([]*contender, error) {
 	births := make([]*contender, len(asks))
 	s.mu.Lock()
@@ -31,7 +32,8 @@ func (s *Session) expect(t *Seat, e *epoch, asks []link.Op) ([]*contender, error
 	return births, nil
 }
 
-// settled notes what came of a transaction: what was created stands, what was deleted does not. A seat that was left meanwhile wants nothing of it.
+// settled notes what came of a transaction: what was created stands, what was deleted does not. A
+// seat that was left meanwhile wants nothing of it.
 func (s *Session) settled(t *Seat, births []*contender, asks []link.Op, results []Result, err error) {
 	gone := t.left()
 	s.mu.Lock()
@@ -76,8 +78,9 @@ func (s *Session) changed(op link.Op) {
 	}
 }
 
-// owned looks whether a znode that is in doubt, or said to be gone, is the seat's after all, and strikes it if not. One that may not be read is told by its
-// owner and by the record. The error is [ErrExpired] or [ErrClosed].
+// owned looks whether a znode that is in doubt, or said to be gone, is the seat's after all, and
+// strikes it if not. One that may not be read is told by its owner and by the record. The error is
+// [ErrExpired] or [ErrClosed].
 func (s *Session) owned(c *contender) (bool, error) {
 	var data []byte
 	var stat Stat

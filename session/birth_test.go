@@ -57,7 +57,8 @@ func TestWhatATransactionCreatesIsTheSeats(t *testing.T) {
 	})
 }
 
-// TestAClaimOfUnknownOutcome: after a lost answer, the record knows whose znode it is that stands there.
+// TestAClaimOfUnknownOutcome: after a lost answer, the record knows whose znode it is that stands
+// there.
 func TestAClaimOfUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -2,6 +2,7 @@
 
 package session
 
-// pingsProve is false in every build but one with -tags broken_ping_trust, which test/chaos has to catch: there, answers to pings count as the leader's word, and
-// nothing is asked of it while they come.
+// pingsProve is false in every build but one with -tags broken_ping_trust, which test/chaos has to
+// catch: there, answers to pings count as the leader's word, and nothing is asked of it while they
+// come.
 const pingsProve = false

@@ -15,7 +15,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// bystanders are requests of others, by what each is of. They take their time, so that they are under way whenever the connection goes.
+// bystanders are requests of others, by what each is of. They take their time, so that they are
+// under way whenever the connection goes.
 var bystanders = map[string]func(w *world, s *session.Session, n int) error{
 	"read by the application": func(w *world, s *session.Session, n int) error {
 		_, _, err := s.Get(w.ctx, "/others/one")
@@ -38,7 +39,8 @@ var bystanders = map[string]func(w *world, s *session.Session, n int) error{
 	},
 }
 
-// distant is a connection to a server far away, which resets it when it hangs up: what it has answered and is on its way is lost.
+// distant is a connection to a server far away, which resets it when it hangs up: what it has
+// answered and is on its way is lost.
 type distant struct {
 	net.Conn
 	answers chan answer
@@ -90,8 +92,8 @@ func (d *distant) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// One request at which servers hang up is tried, and given up. Nobody else suffers: not what is held in the session, nor those whose requests are under way each
-// time that the connection goes.
+// One request at which servers hang up is tried, and given up. Nobody else suffers: not what is
+// held in the session, nor those whose requests are under way each time that the connection goes.
 func TestARequestAtWhichServersHangUpHarmsNobodyElse(t *testing.T) {
 	t.Parallel()
 	for bad, poison := range poisons {
@@ -103,7 +105,8 @@ func TestARequestAtWhichServersHangUpHarmsNobodyElse(t *testing.T) {
 	}
 }
 
-// poisons are requests at which servers hang up. One looks, before it asks again, whether it was carried out, and so comes later.
+// poisons are requests at which servers hang up. One looks, before it asks again, whether it was
+// carried out, and so comes later.
 var poisons = map[string]func(w *world, s *session.Session) error{
 	"read": func(w *world, s *session.Session) error { return w.seat(s).read(w, 1, "/poison", false).Err },
 	"create": func(w *world, s *session.Session) error {
@@ -149,7 +152,8 @@ func (w *world) farAway() func(ctx context.Context, network, address string) (ne
 	}
 }
 
-// hangsUpSlowly lets the servers hang up at the requests that match, and take in nothing that comes behind.
+// hangsUpSlowly lets the servers hang up at the requests that match, and take in nothing that comes
+// behind.
 func (w *world) hangsUpSlowly(at func(r *zktest.Request) bool) (times func() int) {
 	n, deaf := 0, false
 	w.intercept(func(r *zktest.Request) zktest.Verdict {
@@ -172,7 +176,8 @@ func (w *world) hangsUpSlowly(at func(r *zktest.Request) bool) (times func() int
 	}
 }
 
-// The size of a request is the likely reason of hang-ups at which it is the largest one under way. When it is alone it turns out not to be.
+// The size of a request is the likely reason of hang-ups at which it is the largest one under way.
+// When it is alone it turns out not to be.
 func TestALargeRequestThatStandsByIsNotTooLarge(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithDialer(w.farAway()))

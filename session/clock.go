@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// instant is a moment by both clocks of the machine. The monotonic one stands still while the machine sleeps; the wall clock can be set.
+// instant is a moment by both clocks of the machine. The monotonic one stands still while the
+// machine sleeps; the wall clock can be set.
 type instant struct {
 	mono time.Duration // since the session was made
 	wall time.Time

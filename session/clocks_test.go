@@ -13,7 +13,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A clock steps, somebody asks, and it steps back before anything else has noticed: the answer does not become true again, and the possession is over.
+// A clock steps, somebody asks, and it steps back before anything else has noticed: the answer does
+// not become true again, and the possession is over.
 func TestValidStaysFalseWhenAClockStepsBack(t *testing.T) {
 	t.Parallel()
 	for name, step := range map[string]time.Duration{"ahead": time.Hour, "a little": timeout / 9, "back": -time.Hour} {
@@ -44,7 +45,8 @@ func TestValidStaysFalseWhenAClockStepsBack(t *testing.T) {
 	}
 }
 
-// If it steps back when it has been noticed, that is another step. What is asked for then has to be proved anew.
+// If it steps back when it has been noticed, that is another step. What is asked for then has to be
+// proved anew.
 func TestAClockThatStepsBackLaterEndsTrustAgain(t *testing.T) {
 	t.Parallel()
 	for name, step := range map[string]time.Duration{"ahead": time.Hour, "a little": timeout / 9, "back": -time.Hour} {
@@ -97,7 +99,8 @@ func TestDoneClosesAtOnceWhenAClockJumps(t *testing.T) {
 	}
 }
 
-// asking is a log handler that asks the session how it stands, as one that adds that to each record does.
+// asking is a log handler that asks the session how it stands, as one that adds that to each record
+// does.
 type asking struct {
 	slog.Handler
 	s **session.Session
@@ -115,8 +118,9 @@ func (a asking) Handle(context.Context, slog.Record) error {
 func (a asking) WithAttrs([]slog.Attr) slog.Handler { return a }
 func (a asking) WithGroup(string) slog.Handler      { return a }
 
-// Nothing is logged while the session is locked: a handler may ask it for its status. Here the timeout that is negotiated leaves nothing of trust, which is logged,
-// and so is the rest of a life with all sorts of trouble.
+// Nothing is logged while the session is locked: a handler may ask it for its status. Here the
+// timeout that is negotiated leaves nothing of trust, which is logged, and so is the rest of a life
+// with all sorts of trouble.
 func TestALogHandlerMayAskForTheStatus(t *testing.T) {
 	inBubble(t, func(w *world) {
 		var s *session.Session

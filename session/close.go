@@ -9,13 +9,17 @@ import (
 	"github.com/troupe-go/troupe/actors"
 )
 
-// Close ends the session: what is asked from now on is answered with [ErrClosed], every hold ends with it ([ErrLost] and [ErrClosed]), and so does everything
-// that was made on the session. Then it closes the ZooKeeper session, so that its ephemeral znodes go at once and others take over within a round trip, and
-// returns when the server has confirmed that and no goroutine is left. If the connection is down it waits for the next one, but no longer than the ZooKeeper session
-// lives without: for its timeout from the loss of the last one on, or for a third of it if that is over. If ctx ends first, or that time, the ZooKeeper session is left
-// to expire, and Close returns the cause ([ErrSuspended]), with no goroutine left all the same. It is idempotent; a second call waits for the first, and returns what
-// that does. A session that failed closes itself; Close waits for that likewise, but cuts it short when ctx ends. Of a session that
-// is over already there is nothing to report.
+// Close ends the session: what is asked from now on is answered with [ErrClosed], every hold ends
+// with it ([ErrLost] and [ErrClosed]), and so does everything that was made on the session. Then it
+// closes the ZooKeeper session, so that its ephemeral znodes go at once and others take over within
+// a round trip, and returns when the server has confirmed that and no goroutine is left. If the
+// connection is down it waits for the next one, but no longer than the ZooKeeper session lives
+// without: for its timeout from the loss of the last one on, or for a third of it if that is over.
+// If ctx ends first, or that time, the ZooKeeper session is left to expire, and Close returns the
+// cause ([ErrSuspended]), with no goroutine left all the same. It is idempotent; a second call
+// waits for the first, and returns what that does. A session that failed closes itself; Close waits
+// for that likewise, but cuts it short when ctx ends. Of a session that is over already there is
+// nothing to report.
 func (s *Session) Close(ctx context.Context) error {
 	if s.gone.Closed() {
 		return nil
@@ -119,11 +123,12 @@ func (s *Session) tearDown(ctx context.Context) (err error) {
 	return err
 }
 
-// lastTry is the share of the timeout that is left for the closing of a ZooKeeper session which may have ended already.
+// lastTry is the share of the timeout that is left for the closing of a ZooKeeper session which may
+// have ended already.
 const lastTry = 3
 
-// whileItLives bounds the wait for a connection over which to close the ZooKeeper session by how long that lives without one: for its timeout, from the loss of the
-// last one on.
+// whileItLives bounds the wait for a connection over which to close the ZooKeeper session by how
+// long that lives without one: for its timeout, from the loss of the last one on.
 func (s *Session) whileItLives(ctx context.Context, e *epoch) (context.Context, context.CancelFunc) {
 	s.mu.Lock()
 	timeout, lost := e.timeout, e.lost
@@ -142,7 +147,8 @@ func (s *Session) whileItLives(ctx context.Context, e *epoch) (context.Context, 
 	return context.WithDeadlineCause(ctx, until, fmt.Errorf("%w, for as long as the session lives without (%v)", ErrSuspended, timeout))
 }
 
-// actorEnded: the session's own actor is gone: with the session, with the system that it lives in, or because it was given up.
+// actorEnded: the session's own actor is gone: with the session, with the system that it lives in,
+// or because it was given up.
 func (s *Session) actorEnded(cause error) {
 	switch {
 	case errors.Is(cause, actors.ErrGivenUp):

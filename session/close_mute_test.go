@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// mute is a dialer to servers that take connections, and whatever comes over them, and never answer.
+// mute is a dialer to servers that take connections, and whatever comes over them, and never
+// answer.
 func (w *world) mute() func(context.Context, string, string) (net.Conn, error) {
 	return func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
@@ -26,8 +27,8 @@ func (w *world) mute() func(context.Context, string, string) (net.Conn, error) {
 	}
 }
 
-// With all the time in the world Close waits for a connection only for as long as the ZooKeeper session can live without: what it would have done has happened by
-// then.
+// With all the time in the world Close waits for a connection only for as long as the ZooKeeper
+// session can live without: what it would have done has happened by then.
 func TestCloseWaitsNoLongerThanTheZooKeeperSessionLives(t *testing.T) {
 	t.Parallel()
 	const timeout = 10 * time.Second

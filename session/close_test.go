@@ -13,7 +13,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B71: nothing is left behind, whatever the session was doing. The bubble itself fails if a goroutine is.
+// B71: nothing is left behind, whatever the session was doing. The bubble itself fails if a
+// goroutine is.
 func TestB71_CloseLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for name, during := range map[string]func(w *world, s *session.Session){
@@ -105,7 +106,8 @@ func TestCloseFromManyGoroutines(t *testing.T) {
 	})
 }
 
-// Whoever waits for the end hears what became of it, whoever began it. To those who come when it is over there is nothing to report.
+// Whoever waits for the end hears what became of it, whoever began it. To those who come when it is
+// over there is nothing to report.
 func TestEveryoneWhoWaitsForTheEndHearsOfIt(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *world, s *session.Session){

@@ -8,12 +8,15 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// Commit carries out all operations, or none of them, like [Session.Multi], but only while the possession stands: ZooKeeper itself checks, in the same
-// transaction, that its znode is there. If it is not, or the possession was over before, the error is [ErrLost] and nothing was done. It is sent
-// once and in the possession's epoch only; if the answer is lost, it returns [ErrUnknownOutcome] when a read can tell. The results are those of ops.
-// Other errors are those of [Session.Multi], and [ErrUnsupported] for a [Whole] over several sessions.
+// Commit carries out all operations, or none of them, like [Session.Multi], but only while the
+// possession stands: ZooKeeper itself checks, in the same transaction, that its znode is there. If
+// it is not, or the possession was over before, the error is [ErrLost] and nothing was done. It is
+// sent once and in the possession's epoch only; if the answer is lost, it returns
+// [ErrUnknownOutcome] when a read can tell. The results are those of ops. Other errors are those of
+// [Session.Multi], and [ErrUnsupported] for a [Whole] over several sessions.
 //
-// A transaction that was under way when the possession ended may have been carried out; then its znode still stood, and Commit tells so.
+// A transaction that was under way when the possession ended may have been carried out; then its
+// znode still stood, and Commit tells so.
 func (h *Hold) Commit(ctx context.Context, ops ...Op) ([]Result, error) {
 	results, err := h.commit(ctx, ops)
 	return results, failed("commit", h.path, err)
@@ -55,7 +58,8 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 	}
 }
 
-// committed takes the guard's results off those of the operations. A guard that fails is how the hold learns that its znode is gone.
+// committed takes the guard's results off those of the operations. A guard that fails is how the
+// hold learns that its znode is gone.
 func (h *Hold) committed(results []Result, err error) ([]Result, error) {
 	if len(results) < len(h.guard) {
 		return nil, err
@@ -71,7 +75,8 @@ func (h *Hold) committed(results []Result, err error) ([]Result, error) {
 	return h.session.results(results[len(h.guard):]), err
 }
 
-// why tells why there was nothing to send the transaction over: the hold's end, rather than what follows from it.
+// why tells why there was nothing to send the transaction over: the hold's end, rather than what
+// follows from it.
 func (h *Hold) why(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -85,7 +90,8 @@ func (h *Hold) why(ctx context.Context, err error) error {
 	return err
 }
 
-// asLost makes the end of a hold the error of a commit: to one who wants to write, a hold that was released is lost as well.
+// asLost makes the end of a hold the error of a commit: to one who wants to write, a hold that was
+// released is lost as well.
 func asLost(err error) error {
 	if errors.Is(err, ErrLost) {
 		return err
@@ -93,9 +99,10 @@ func asLost(err error) error {
 	return fmt.Errorf("%w: %w", ErrLost, err)
 }
 
-// Commit carries out a transaction in an epoch, once. done gets [ErrUnknownOutcome] if the answer was lost, when that can be seen by reading. The
-// ephemeral znodes that it creates are the seat's: they are in the session's record before it is sent, and [Seat.Leave] and [Seat.Recover] know of them. The
-// exception are sequential ones whose answer is lost, for which [Seat.Join] is.
+// Commit carries out a transaction in an epoch, once. done gets [ErrUnknownOutcome] if the answer
+// was lost, when that can be seen by reading. The ephemeral znodes that it creates are the seat's:
+// they are in the session's record before it is sent, and [Seat.Leave] and [Seat.Recover] know of
+// them. The exception are sequential ones whose answer is lost, for which [Seat.Join] is.
 func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	s := t.session
 	asks, err := s.operations(ops)

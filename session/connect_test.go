@@ -51,7 +51,8 @@ func TestOperationsWaitWithTheirContext(t *testing.T) {
 	})
 }
 
-// TestConnectSaysWhyThereIsNoConnection: an operator reads the servers and the reason, not only that time is up.
+// TestConnectSaysWhyThereIsNoConnection: an operator reads the servers and the reason, not only
+// that time is up.
 func TestConnectSaysWhyThereIsNoConnection(t *testing.T) {
 	inBubble(t, func(w *world) {
 		refused := errors.New("refused on purpose")

@@ -7,28 +7,35 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// CreateOption says what kind of znode is created. Without any, it is a persistent one with the session's ACL. [Container] does not go with [Ephemeral],
-// [Sequential] or [TTL], nor TTL with Ephemeral.
+// CreateOption says what kind of znode is created. Without any, it is a persistent one with the
+// session's ACL. [Container] does not go with [Ephemeral], [Sequential] or [TTL], nor TTL with
+// Ephemeral.
 type CreateOption func(*creation)
 
-// Ephemeral lets the znode end with the ZooKeeper session that creates it, that is at the latest with the epoch.
+// Ephemeral lets the znode end with the ZooKeeper session that creates it, that is at the latest
+// with the epoch.
 func Ephemeral() CreateOption { return func(c *creation) { c.ephemeral = true } }
 
-// Sequential has the server append a number of ten digits to the name, larger than that of any sibling made before.
+// Sequential has the server append a number of ten digits to the name, larger than that of any
+// sibling made before.
 func Sequential() CreateOption { return func(c *creation) { c.sequential = true } }
 
-// Container has the server delete the znode some time after its last child is gone. Servers before 3.5.3 lack it: [ErrUnsupported].
+// Container has the server delete the znode some time after its last child is gone. Servers before
+// 3.5.3 lack it: [ErrUnsupported].
 func Container() CreateOption { return func(c *creation) { c.container = true } }
 
-// TTL has the server delete the znode when it has been unchanged and childless for this long, in whole milliseconds. Servers have to be configured for it
-// (zookeeper.extendedTypesEnabled), or it is [ErrUnsupported].
+// TTL has the server delete the znode when it has been unchanged and childless for this long, in
+// whole milliseconds. Servers have to be configured for it (zookeeper.extendedTypesEnabled), or it
+// is [ErrUnsupported].
 func TTL(d time.Duration) CreateOption { return func(c *creation) { c.ttl, c.hasTTL = d, true } }
 
-// Parents creates the parents that are missing: container nodes where the server has them, else persistent ones.
+// Parents creates the parents that are missing: container nodes where the server has them, else
+// persistent ones.
 func Parents() CreateOption { return func(c *creation) { c.parents = true } }
 
-// Protected puts a random GUID in front of the name ("_c_<guid>-name", as Curator does), so that a create whose answer was lost is found again. Such a
-// create is never of unknown outcome, and one that was given up leaves nothing behind while the session can reach ZooKeeper.
+// Protected puts a random GUID in front of the name ("_c_<guid>-name", as Curator does), so that a
+// create whose answer was lost is found again. Such a create is never of unknown outcome, and one
+// that was given up leaves nothing behind while the session can reach ZooKeeper.
 func Protected() CreateOption { return func(c *creation) { c.protected = true } }
 
 // NodeACL replaces the session's ACL for this znode.

@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A lock that is held for a moment is released before its first read is out: then that is not sent at all.
+// A lock that is held for a moment is released before its first read is out: then that is not sent
+// at all.
 func TestAReadOfWhatIsBeingRemovedIsNotSent(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()

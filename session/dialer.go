@@ -29,7 +29,8 @@ func (c *config) secure() func(ctx context.Context, raw net.Conn, server string)
 	}
 }
 
-// atStake tells whether anything rests on an epoch's being heard of, and for how long that stands if it is not.
+// atStake tells whether anything rests on an epoch's being heard of, and for how long that stands
+// if it is not.
 func (s *Session) atStake(e *epoch) (left time.Duration, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

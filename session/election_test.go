@@ -11,8 +11,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// The leader is stopped, which the session is connected to. What the session holds stands if the others have elected another in time. How much time that is, hangs
-// on what is known of the leader's knowledge when the possession is granted: see docs/sessions.md.
+// The leader is stopped, which the session is connected to. What the session holds stands if the
+// others have elected another in time. How much time that is, hangs on what is known of the
+// leader's knowledge when the possession is granted: see docs/sessions.md.
 func TestAPossessionOutlastsAnElection(t *testing.T) {
 	t.Parallel()
 	const trials = 20

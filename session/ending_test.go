@@ -70,8 +70,9 @@ func TestCloseDoesNotWaitForPauses(t *testing.T) {
 	}
 }
 
-// A refused credential ends the session, and its ZooKeeper session with it, for the closing of which no server asks for credentials: what it has standing
-// goes at once, so that others take over.
+// A refused credential ends the session, and its ZooKeeper session with it, for the closing of
+// which no server asks for credentials: what it has standing goes at once, so that others take
+// over.
 func TestARefusedCredentialClosesTheZooKeeperSession(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ first bool }{"at first": {true}, "on the way back": {false}} {
@@ -114,7 +115,8 @@ func TestOpenWithARefusedCredentialLeavesNothing(t *testing.T) {
 	})
 }
 
-// Close of a session that has failed is as good as any: when its context ends, no goroutine is left.
+// Close of a session that has failed is as good as any: when its context ends, no goroutine is
+// left.
 func TestCloseEndsTheEndOfAFailedSession(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(w *world, s *session.Session, system *actors.System){
@@ -162,7 +164,8 @@ func (c *renegotiated) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A seat is told why the session ended, also if the actors were stopped while somebody was just closing it.
+// A seat is told why the session ended, also if the actors were stopped while somebody was just
+// closing it.
 func TestASeatIsToldWhyTheSessionEnded(t *testing.T) {
 	inBubble(t, func(w *world) {
 		system := actors.New()
@@ -180,7 +183,8 @@ func TestASeatIsToldWhyTheSessionEnded(t *testing.T) {
 	})
 }
 
-// What a seat is told of an epoch is what holds at the moment, also if a server has negotiated another timeout meanwhile.
+// What a seat is told of an epoch is what holds at the moment, also if a server has negotiated
+// another timeout meanwhile.
 func TestASeatIsToldThePresentTimeout(t *testing.T) {
 	inBubble(t, func(w *world) {
 		granted := 8 * time.Second
@@ -204,7 +208,8 @@ func TestASeatIsToldThePresentTimeout(t *testing.T) {
 	})
 }
 
-// A timeout that the protocol has no number for is refused by New, and not when the session connects.
+// A timeout that the protocol has no number for is refused by New, and not when the session
+// connects.
 func TestATimeoutBeyondTheProtocolIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, d := range []time.Duration{math.MaxInt64, (math.MaxInt32 + 1) * time.Millisecond} {

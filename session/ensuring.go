@@ -6,8 +6,9 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// Ensure makes what is missing of a path: the znode itself persistent, with data, or as a container without if container; those above it as containers, where
-// the server has them. One that exists is left as it is. It may be repeated without harm, so a lost answer is no error.
+// Ensure makes what is missing of a path: the znode itself persistent, with data, or as a container
+// without if container; those above it as containers, where the server has them. One that exists is
+// left as it is. It may be repeated without harm, so a lost answer is no error.
 func (t *Seat) Ensure(number uint64, path string, container bool, data []byte, done func(error)) {
 	s := t.session
 	if err := validate(path); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// What a seat asks to be created is in the record when the request returns. Whoever crashes right behind it has a successor who asks what there is, and has to
-// wait for it.
+// What a seat asks to be created is in the record when the request returns. Whoever crashes right
+// behind it has a successor who asks what there is, and has to wait for it.
 func TestWhatIsAskedForIsInTheRecordAtOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()

@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// epoch is one ZooKeeper session, from the opening of its connection until it is over. Its fields are guarded by the session's mutex.
+// epoch is one ZooKeeper session, from the opening of its connection until it is over. Its fields
+// are guarded by the session's mutex.
 type epoch struct {
 	number uint64
 	conn   *link.Conn // set before it has begun
@@ -35,7 +36,8 @@ func newEpoch(number uint64) *epoch {
 	return &epoch{number: number, gone: notify.NewLatch(), asks: make(map[*ask]struct{})}
 }
 
-// hear takes what the connection says, in its order. It decides at once what must not wait, and passes everything on to the actor.
+// hear takes what the connection says, in its order. It decides at once what must not wait, and
+// passes everything on to the actor.
 func (s *Session) hear(e *epoch, ev link.Event) {
 	defer s.guard()
 	switch ev := ev.(type) {
@@ -84,8 +86,9 @@ func (s *Session) connected(e *epoch, ev link.Up) (spoilt bool, margin time.Dura
 	return spoilt, s.trust.margin
 }
 
-// retime reckons with the timeout that was negotiated. After a reconnection to a server that is configured otherwise, possessions last as long as the shorter
-// of the two allows. spoilt: it leaves nothing. With mu held.
+// retime reckons with the timeout that was negotiated. After a reconnection to a server that is
+// configured otherwise, possessions last as long as the shorter of the two allows. spoilt: it
+// leaves nothing. With mu held.
 func (s *Session) retime(e *epoch, timeout time.Duration, now instant) (spoilt bool) {
 	switch {
 	case e.ups == 0:
@@ -114,7 +117,8 @@ func (s *Session) onDown(e *epoch) {
 	s.turned()
 }
 
-// over ends an epoch, once: its holds end with the cause given for them, its znodes are forgotten, nothing is asked any more in it.
+// over ends an epoch, once: its holds end with the cause given for them, its znodes are forgotten,
+// nothing is asked any more in it.
 func (s *Session) over(e *epoch, cause, holds error) bool {
 	asks, first := s.bury(e, cause, holds)
 	for a := range asks {
@@ -148,8 +152,8 @@ func (s *Session) bury(e *epoch, cause, holds error) (asks map[*ask]struct{}, fi
 	return asks, true
 }
 
-// ofHolds is what the holds of an epoch end with that its connection says is over. A refused credential ends the session, and nobody says that their znodes
-// are gone.
+// ofHolds is what the holds of an epoch end with that its connection says is over. A refused
+// credential ends the session, and nobody says that their znodes are gone.
 func ofHolds(cause error) error {
 	if errors.Is(cause, ErrExpired) {
 		return ErrExpired
@@ -157,8 +161,9 @@ func ofHolds(cause error) error {
 	return fmt.Errorf("%w: %w", ErrClosed, cause)
 }
 
-// retire closes the connection of an epoch that is over, in the background. If ZooKeeper has not said that its session is over, it is told so, as soon as it
-// can be reached, so that the znodes go at once.
+// retire closes the connection of an epoch that is over, in the background. If ZooKeeper has not
+// said that its session is over, it is told so, as soon as it can be reached, so that the znodes go
+// at once.
 func (s *Session) retire(e *epoch) {
 	s.mu.Lock()
 	conn := e.conn
@@ -172,8 +177,9 @@ func (s *Session) retire(e *epoch) {
 	}
 }
 
-// farewell closes a connection for good, and ends its ZooKeeper session. That takes as long as it takes, or as the session lives: nothing else may begin
-// before (see steward.takeOver), and nobody else would ever know when its znodes are gone.
+// farewell closes a connection for good, and ends its ZooKeeper session. That takes as long as it
+// takes, or as the session lives: nothing else may begin before (see steward.takeOver), and nobody
+// else would ever know when its znodes are gone.
 func (s *Session) farewell(e *epoch) {
 	if err := e.conn.Close(s.life); err != nil {
 		s.log.Warn("a ZooKeeper session could not be closed", "epoch", e.number, "error", err)
@@ -182,7 +188,8 @@ func (s *Session) farewell(e *epoch) {
 	e.gone.Close()
 }
 
-// buried waits until ZooKeeper is known to have ended an epoch that is over: nil, or [ErrClosed] if the session is closed before that is known.
+// buried waits until ZooKeeper is known to have ended an epoch that is over: nil, or [ErrClosed] if
+// the session is closed before that is known.
 func (s *Session) buried(e *epoch) error {
 	select {
 	case <-e.gone.C():

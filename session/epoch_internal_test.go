@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// A reconnection is to a server that grants another timeout: what rested on the old one ends, and trust begins by the new one.
+// A reconnection is to a server that grants another timeout: what rested on the old one ends, and
+// trust begins by the new one.
 func TestANewTimeoutWithinAnEpoch(t *testing.T) {
 	t.Parallel()
 	nowhere := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("nobody there") }

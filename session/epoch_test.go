@@ -132,7 +132,8 @@ func TestBarrenEpochsArePaced(t *testing.T) {
 	})
 }
 
-// B72: a thousand flaps, and nobody has missed a thing: everyone hears of each, in order, and of every change made meanwhile.
+// B72: a thousand flaps, and nobody has missed a thing: everyone hears of each, in order, and of
+// every change made meanwhile.
 func TestB72_FlapsLoseNothing(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()
@@ -167,7 +168,8 @@ func TestB70_NeverStuck(t *testing.T) {
 			_ = t.hold(w, epoch, "/line")
 			t.StandBy(epoch, true)
 			heal := w.srv.Partition(id(s))
-			// From well before the server ends the session to well after, around the end of trust and of the connection too.
+			// From well before the server ends the session to well after, around the end of trust
+			// and of the connection too.
 			time.Sleep(time.Duration(i) * 300 * time.Millisecond)
 			heal()
 			require.NoError(w, s.Sync(w.ctx, "/"))

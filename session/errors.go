@@ -6,7 +6,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// What ZooKeeper says against a request. All of these are definite: nothing was done. Operations return them in an [OpError]: compare with errors.Is.
+// What ZooKeeper says against a request. All of these are definite: nothing was done. Operations
+// return them in an [OpError]: compare with errors.Is.
 var (
 	ErrNoNode                  = link.ErrNoNode                  // the znode does not exist, or the parent of one to be created
 	ErrNodeExists              = link.ErrNodeExists              // the znode to be created exists
@@ -21,25 +22,31 @@ var (
 	// ErrRolledBack is the Err of a [Result] behind the operation for which its transaction failed.
 	ErrRolledBack = link.ErrRolledBack
 
-	// ErrTooLarge: the encoded request exceeds [WithMaxPacket]; found before it is sent, since a server just drops the connection. Or a server did that three
-	// times within ten minutes at requests that were no larger, and answered others: its jute.maxbuffer is smaller than the session was told. After a minute one
-	// is sent again. Or the answer to a read is larger than sixteen times WithMaxPacket.
+	// ErrTooLarge: the encoded request exceeds [WithMaxPacket]; found before it is sent, since a
+	// server just drops the connection. Or a server did that three times within ten minutes at
+	// requests that were no larger, and answered others: its jute.maxbuffer is smaller than the
+	// session was told. After a minute one is sent again. Or the answer to a read is larger than
+	// sixteen times WithMaxPacket.
 	ErrTooLarge = link.ErrTooLarge
 
-	// ErrHungUp: three times the connection went while the request was on it, the last time alone, and each time others were answered on it before: the server
-	// does not know it, or refuses it without a word. Eight times, if all servers know its kind and its size was answered before: then it may be the network. It
-	// was not carried out, as far as a look at its outcome tells.
+	// ErrHungUp: three times the connection went while the request was on it, the last time alone,
+	// and each time others were answered on it before: the server does not know it, or refuses it
+	// without a word. Eight times, if all servers know its kind and its size was answered before:
+	// then it may be the network. It was not carried out, as far as a look at its outcome tells.
 	ErrHungUp = errors.New("the server hangs up at this request")
 
-	// ErrLocalSession: the server gave a local session, which can have no ephemeral znodes, and does not upgrade it: a matter of the servers' configuration
-	// (localSessionsEnabled, localSessionsUpgradingEnabled).
+	// ErrLocalSession: the server gave a local session, which can have no ephemeral znodes, and
+	// does not upgrade it: a matter of the servers' configuration (localSessionsEnabled,
+	// localSessionsUpgradingEnabled).
 	ErrLocalSession = link.ErrLocalSession
 
-	// ErrAuthRequired: the server does nothing without an authentication, and hangs up. The session goes on trying, with pauses that grow, since it may be
-	// another server's answer, or may change; the log warns of it, and it is in the error of [Session.Connect].
+	// ErrAuthRequired: the server does nothing without an authentication, and hangs up. The session
+	// goes on trying, with pauses that grow, since it may be another server's answer, or may
+	// change; the log warns of it, and it is in the error of [Session.Connect].
 	ErrAuthRequired = link.ErrAuthRequired
 
-	// ErrAuthFailed: a server refused a credential given with [WithAuth]. It ends the session for good.
+	// ErrAuthFailed: a server refused a credential given with [WithAuth]. It ends the session for
+	// good.
 	ErrAuthFailed = link.ErrAuthFailed
 )
 
@@ -47,30 +54,37 @@ var (
 var (
 	// ErrClosed: the session was closed.
 	ErrClosed = errors.New("the session is closed")
-	// ErrExpired: the ZooKeeper session is over, and with it every ephemeral znode, or the server replaced it by another. A [Session] goes on with the
-	// next epoch.
+	// ErrExpired: the ZooKeeper session is over, and with it every ephemeral znode, or the server
+	// replaced it by another. A [Session] goes on with the next epoch.
 	ErrExpired = link.ErrExpired
-	// ErrSuspended: the connection is down. It ends possessions under [WithStrict], and reads when their [RetryPolicy] gives up.
+	// ErrSuspended: the connection is down. It ends possessions under [WithStrict], and reads when
+	// their [RetryPolicy] gives up.
 	ErrSuspended = errors.New("the connection to ZooKeeper is down")
-	// ErrUntrusted: nothing has been heard from ZooKeeper's leader for so long that the session may have ended there.
+	// ErrUntrusted: nothing has been heard from ZooKeeper's leader for so long that the session may
+	// have ended there.
 	ErrUntrusted = errors.New("the session can't be trusted to be alive")
 	// ErrDeleted: somebody deleted the znode.
 	ErrDeleted = errors.New("the znode was deleted")
-	// ErrRevoked: somebody took it away. None of Troupe's own recipes ends a possession so: one that is broken ends with [ErrDeleted].
+	// ErrRevoked: somebody took it away. None of Troupe's own recipes ends a possession so: one
+	// that is broken ends with [ErrDeleted].
 	ErrRevoked = errors.New("revoked")
 	// ErrRestarted: the part of this process that kept it failed and was restarted.
 	ErrRestarted = errors.New("restarted after an internal failure")
 	// ErrReleased: it was given up by its holder.
 	ErrReleased = errors.New("released")
-	// ErrLost: a possession ended otherwise than by its release. It always comes with the cause: errors.Is tells both.
+	// ErrLost: a possession ended otherwise than by its release. It always comes with the cause:
+	// errors.Is tells both.
 	ErrLost = errors.New("lost")
 
-	// ErrUnknownOutcome: the request was sent and the connection went before the answer came. It was carried out, or it was not, but it is not under
-	// way any more: a read tells. If it comes with another cause, of the caller's context or of the session's end, the wait ended before that was certain.
+	// ErrUnknownOutcome: the request was sent and the connection went before the answer came. It
+	// was carried out, or it was not, but it is not under way any more: a read tells. If it comes
+	// with another cause, of the caller's context or of the session's end, the wait ended before
+	// that was certain.
 	ErrUnknownOutcome = errors.New("the outcome is unknown")
 )
 
-// OpError says which operation failed, and where. Errors of sessions and recipes come in one; errors.Is and errors.As see through it.
+// OpError says which operation failed, and where. Errors of sessions and recipes come in one;
+// errors.Is and errors.As see through it.
 type OpError struct {
 	Op   string // in small letters: "create", "lock"
 	Path string // as given by the caller; "" if there is none

@@ -15,7 +15,8 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// everywhere runs a test on the server in memory, without and with a namespace, and on a real server: nobody must be able to tell.
+// everywhere runs a test on the server in memory, without and with a namespace, and on a real
+// server: nobody must be able to tell.
 func everywhere(t *testing.T, test func(w *world, s *session.Session)) {
 	t.Parallel()
 	for name, opts := range map[string][]session.Option{

@@ -79,7 +79,8 @@ func ExampleSession_WatchData() {
 	// true "off"
 }
 
-// A write whose answer is lost was carried out, or it was not. The session says so, and has made sure that a read tells which.
+// A write whose answer is lost was carried out, or it was not. The session says so, and has made
+// sure that a read tells which.
 func ExampleErrUnknownOutcome() {
 	srv, err := zktest.New()
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// find looks for the contender after an answer was lost: by the GUID in its name, or, where it has none there, among the session's own znodes by its
-// data. Those of the record are somebody else's: of this process too.
+// find looks for the contender after an answer was lost: by the GUID in its name, or, where it has
+// none there, among the session's own znodes by its data. Those of the record are somebody else's:
+// of this process too.
 func (g *joining) find(c *link.Conn, parent, head string) (string, Stat, error) {
 	if g.join.Form.Named() {
 		path, err := find(c, &g.proof, parent, head)
@@ -43,7 +44,8 @@ func (g *joining) find(c *link.Conn, parent, head string) (string, Stat, error) 
 	return "", Stat{}, nil
 }
 
-// recognise tells whether a znode is one that this session made with the contender's data. One that it may not read is told by its owner alone.
+// recognise tells whether a znode is one that this session made with the contender's data. One that
+// it may not read is told by its owner alone.
 func (g *joining) recognise(c *link.Conn, path string) (stat Stat, own bool, err error) {
 	data, stat, err := c.Get(path, false)
 	same := znode.Same(g.contender.data, data)
@@ -60,7 +62,8 @@ func (g *joining) recognise(c *link.Conn, path string) (stat Stat, own bool, err
 	return stat, same && stat.EphemeralOwner == g.contender.epoch.sessionID, err
 }
 
-// isIt: the znode of which this is known, if anything is, is the one with that Stat, as far as that is known.
+// isIt: the znode of which this is known, if anything is, is the one with that Stat, as far as that
+// is known.
 func isIt(czxid int64, stat Stat) bool {
 	return czxid == 0 || stat.Czxid == 0 || czxid == stat.Czxid
 }
@@ -95,8 +98,9 @@ type alike struct {
 	data   string
 }
 
-// turn waits until no contender that is like this one is being created. Otherwise one whose answer was lost could take the other's znode for its own
-// before the other's answer is in the record. The function ends the turn. It is not waited for longer than for that epoch, with which creates end.
+// turn waits until no contender that is like this one is being created. Otherwise one whose answer
+// was lost could take the other's znode for its own before the other's answer is in the record. The
+// function ends the turn. It is not waited for longer than for that epoch, with which creates end.
 func (s *Session) turn(c *contender) (done func()) {
 	if c.form.Named() {
 		return func() {}

@@ -23,7 +23,8 @@ func creates(r *zktest.Request) bool {
 	return r.Op == zktest.OpCreate2 || r.Op == zktest.OpCreate
 }
 
-// In whichever form a contender is named, a create whose answer is lost makes one and no more, and it is found among others like it.
+// In whichever form a contender is named, a create whose answer is lost makes one and no more, and
+// it is found among others like it.
 func TestALostCreateIsFoundInEveryForm(t *testing.T) {
 	t.Parallel()
 	for _, form := range []struct {
@@ -68,7 +69,8 @@ func TestALostCreateIsFoundInEveryForm(t *testing.T) {
 	}
 }
 
-// Two creates with the same data are lost at once: each finds one of the two, and there is no third.
+// Two creates with the same data are lost at once: each finds one of the two, and there is no
+// third.
 func TestTwoLostCreatesWithTheSameData(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
@@ -134,7 +136,8 @@ func TestAloneIsOneForAll(t *testing.T) {
 	})
 }
 
-// Whichever answer is lost, what was created alone is known, and what somebody else has created since is not removed.
+// Whichever answer is lost, what was created alone is known, and what somebody else has created
+// since is not removed.
 func TestAloneWithLostAnswers(t *testing.T) {
 	t.Parallel()
 	for name, fate := range fates {
@@ -200,7 +203,8 @@ func TestAloneAfterAnother(t *testing.T) {
 	})
 }
 
-// Where names come again, one that took the place of what somebody deleted takes its place in the record too.
+// Where names come again, one that took the place of what somebody deleted takes its place in the
+// record too.
 func TestTheRecordDoesNotGrowWithWhatOthersDelete(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()

@@ -12,11 +12,14 @@ type read[T any] struct {
 	exists bool
 }
 
-// Get reads a znode's data. Like all reads it is answered by the server that the session is connected to, which may lag behind others, but never goes
-// back behind what this epoch has seen: see [Session.Sync]. Without a connection it waits for one. If the answer is lost, it is asked again: see [WithRetry].
+// Get reads a znode's data. Like all reads it is answered by the server that the session is
+// connected to, which may lag behind others, but never goes back behind what this epoch has seen:
+// see [Session.Sync]. Without a connection it waits for one. If the answer is lost, it is asked
+// again: see [WithRetry].
 //
-// Errors of all reads: [ErrNoNode], but of Exists; [ErrNoAuth]; [ErrInvalidPath]; [ErrTooLarge]; [ErrSuspended] when the retries are used up; [ErrClosed], with
-// the cause if the session has failed; ctx's cause.
+// Errors of all reads: [ErrNoNode], but of Exists; [ErrNoAuth]; [ErrInvalidPath]; [ErrTooLarge];
+// [ErrSuspended] when the retries are used up; [ErrClosed], with the cause if the session has
+// failed; ctx's cause.
 func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
 	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[[]byte], err error) {
 		r.value, r.stat, err = c.Get(at, false)
@@ -25,7 +28,8 @@ func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
 	return r.value, r.stat, failed("get", path, err)
 }
 
-// Exists looks whether a znode exists. That it does not is no error, and needs no permission. Other errors are those of [Session.Get].
+// Exists looks whether a znode exists. That it does not is no error, and needs no permission. Other
+// errors are those of [Session.Get].
 func (s *Session) Exists(ctx context.Context, path string) (Stat, bool, error) {
 	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[struct{}], err error) {
 		r.stat, r.exists, err = c.Exists(at, false)
@@ -37,7 +41,8 @@ func (s *Session) Exists(ctx context.Context, path string) (Stat, bool, error) {
 	return r.stat, r.exists, failed("exists", path, err)
 }
 
-// Children lists the names of a znode's children, in no order: names, not paths. Errors are those of [Session.Get].
+// Children lists the names of a znode's children, in no order: names, not paths. Errors are those
+// of [Session.Get].
 func (s *Session) Children(ctx context.Context, path string) ([]string, Stat, error) {
 	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[[]string], err error) {
 		r.value, r.stat, err = c.Children(at, false)
@@ -55,8 +60,10 @@ func (s *Session) ACL(ctx context.Context, path string) ([]ACL, Stat, error) {
 	return r.value, r.stat, failed("acl", path, err)
 }
 
-// Sync waits until the server that the session is connected to has seen all that the leader had when it was asked. What is read after it is at least as new
-// as anything that anybody had been told of before it. The path need not exist. Errors are those of [Session.Get], without ErrNoNode and ErrNoAuth.
+// Sync waits until the server that the session is connected to has seen all that the leader had
+// when it was asked. What is read after it is at least as new as anything that anybody had been
+// told of before it. The path need not exist. Errors are those of [Session.Get], without ErrNoNode
+// and ErrNoAuth.
 func (s *Session) Sync(ctx context.Context, path string) error {
 	_, err := readAt(ctx, s, path, func(c *link.Conn, at string) (read[struct{}], error) {
 		return read[struct{}]{}, c.Sync(at)
@@ -64,7 +71,8 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 	return failed("sync", path, err)
 }
 
-// readAt reads at a path. The namespace's own znode exists as far as the application can see, so it is made if it is what is read and is missing.
+// readAt reads at a path. The namespace's own znode exists as far as the application can see, so it
+// is made if it is what is read and is missing.
 func readAt[T any](ctx context.Context, s *Session, path string, call func(c *link.Conn, at string) (read[T], error)) (read[T], error) {
 	if err := s.ready(path); err != nil {
 		return read[T]{}, err

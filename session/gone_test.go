@@ -80,7 +80,8 @@ func (p *parted) pending() {
 	require.True(p, p.stands(p.doomed) && p.stands(p.held.Path()))
 }
 
-// What an epoch, or the session, ends with, and what is told of it: that a znode is gone only when ZooKeeper has said so, of the znode or of its session.
+// What an epoch, or the session, ends with, and what is told of it: that a znode is gone only when
+// ZooKeeper has said so, of the znode or of its session.
 func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -223,8 +224,8 @@ func (p *parted) closeInVain() {
 	require.True(p, p.stands(p.doomed) && p.stands(p.held.Path()), "they are left to expire")
 }
 
-// A refused credential says nothing of the ZooKeeper session. Whoever holds something loses it with this session, and not because ZooKeeper has said that its
-// own is over.
+// A refused credential says nothing of the ZooKeeper session. Whoever holds something loses it with
+// this session, and not because ZooKeeper has said that its own is over.
 func TestARefusedCredentialIsNoExpiry(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithAuth("digest", []byte("a:b")))
@@ -246,8 +247,8 @@ func TestARefusedCredentialIsNoExpiry(t *testing.T) {
 	})
 }
 
-// What was sent in an epoch that a failure ended may be under way until its ZooKeeper session is over. Until then nothing begins, and no outcome is reported as
-// settled: a read would not tell.
+// What was sent in an epoch that a failure ended may be under way until its ZooKeeper session is
+// over. Until then nothing begins, and no outcome is reported as settled: a read would not tell.
 func TestAnOutcomeIsSettledWhenTheEpochBeforeIsGone(t *testing.T) {
 	inBubble(t, func(w *world) {
 		from := w.srv.Host("this")

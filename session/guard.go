@@ -8,8 +8,9 @@ import (
 	"runtime/debug"
 )
 
-// guard is deferred by what runs on the session's behalf and is no actor: a panic in it goes no further. Nobody knows what it left undone, so what rests on it ends,
-// as with a panic of the session's own actor: the epoch, and every hold in it, with [ErrRestarted].
+// guard is deferred by what runs on the session's behalf and is no actor: a panic in it goes no
+// further. Nobody knows what it left undone, so what rests on it ends, as with a panic of the
+// session's own actor: the epoch, and every hold in it, with [ErrRestarted].
 func (s *Session) guard() {
 	if reason := recover(); reason != nil {
 		s.crash(reason)
@@ -22,8 +23,9 @@ func (s *Session) crash(reason any) {
 	s.ref.Tell(crashed{reason})
 }
 
-// unlock lets go of the session's mutex, and finishes the holds that are over since it was taken. Whatever ends holds, or may, defers it: a panic must neither keep
-// the mutex, without which nothing ends what rests on the session, nor the end of a possession from whoever uses it.
+// unlock lets go of the session's mutex, and finishes the holds that are over since it was taken.
+// Whatever ends holds, or may, defers it: a panic must neither keep the mutex, without which
+// nothing ends what rests on the session, nor the end of a possession from whoever uses it.
 func (s *Session) unlock() {
 	ended := s.dropped
 	s.dropped = nil
@@ -37,7 +39,8 @@ func (s *Session) guarded(f func()) {
 	f()
 }
 
-// carefully is a log handler of the application's whose panics end nothing. What they kept from being logged is lost.
+// carefully is a log handler of the application's whose panics end nothing. What they kept from
+// being logged is lost.
 type carefully struct{ slog.Handler }
 
 var errLogPanic = errors.New("the log handler panicked")

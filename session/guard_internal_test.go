@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A panic may come while the session's mutex is held. It must not keep that: without it nothing ends what is held, and nothing goes on.
+// A panic may come while the session's mutex is held. It must not keep that: without it nothing
+// ends what is held, and nothing goes on.
 func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, react := range map[string]func(s *Session, t *Seat, h *Hold){

@@ -15,7 +15,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// hangsUp lets the servers hang up at the requests that match, as servers do at what they don't know and at what is too large for them.
+// hangsUp lets the servers hang up at the requests that match, as servers do at what they don't
+// know and at what is too large for them.
 func (w *world) hangsUp(at func(r *zktest.Request) bool) (times func() int) {
 	n := 0
 	w.intercept(func(r *zktest.Request) zktest.Verdict {
@@ -31,7 +32,8 @@ func (w *world) hangsUp(at func(r *zktest.Request) bool) (times func() int) {
 	}
 }
 
-// ZooKeeper before 3.5.3 doesn't know containers, and hangs up. That is found out twice, remembered for the epoch, and parents are made persistent.
+// ZooKeeper before 3.5.3 doesn't know containers, and hangs up. That is found out twice, remembered
+// for the epoch, and parents are made persistent.
 func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
 	inBubble(t, func(w *world) {
 		times := w.hangsUp(func(r *zktest.Request) bool { return r.Op == zktest.OpCreateContainer })
@@ -48,8 +50,9 @@ func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
 	})
 }
 
-// A request at which servers hang up is asked three times, with pauses, and ends with an error that says so; eight times if every server
-// knows its like, since it may be the network then. The session goes on.
+// A request at which servers hang up is asked three times, with pauses, and ends with an error that
+// says so; eight times if every server knows its like, since it may be the network then. The
+// session goes on.
 func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -102,7 +105,8 @@ func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
 	}
 }
 
-// Servers take less than the session was told. What is too large for them is found out, and refused before it is sent.
+// Servers take less than the session was told. What is too large for them is found out, and refused
+// before it is sent.
 func TestARequestThatIsTooLargeForTheServersIsFoundOut(t *testing.T) {
 	inBubble(t, func(w *world) {
 		handshakes := 0
@@ -135,7 +139,8 @@ func TestARequestThatIsTooLargeForTheServersIsFoundOut(t *testing.T) {
 	}, zktest.WithMaxPacket(10_000))
 }
 
-// A server answers everything with "authenticate first", and hangs up. The session says why, does not storm, and closes at once.
+// A server answers everything with "authenticate first", and hangs up. The session says why, does
+// not storm, and closes at once.
 func TestAServerThatInsistsOnAuthentication(t *testing.T) {
 	var log bytes.Buffer
 	inBubble(t, func(w *world) {
@@ -163,7 +168,8 @@ func TestAServerThatInsistsOnAuthentication(t *testing.T) {
 	})
 }
 
-// So does one that begins to insist when there is a session already. What that has standing can't be taken away, and Close says so, at once.
+// So does one that begins to insist when there is a session already. What that has standing can't
+// be taken away, and Close says so, at once.
 func TestAServerThatComesToInsistOnAuthentication(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
@@ -180,7 +186,8 @@ func TestAServerThatComesToInsistOnAuthentication(t *testing.T) {
 	})
 }
 
-// A request that is under way whenever the connection goes, at somebody else's request that is too large, is not taken for the reason.
+// A request that is under way whenever the connection goes, at somebody else's request that is too
+// large, is not taken for the reason.
 func TestWhoStandsByIsNotBlamed(t *testing.T) {
 	inBubble(t, func(w *world) {
 		held := 0
@@ -206,7 +213,8 @@ func TestWhoStandsByIsNotBlamed(t *testing.T) {
 	}, zktest.WithMaxPacket(10_000))
 }
 
-// A network on which connections break again and again is no reason to give up on what every server knows.
+// A network on which connections break again and again is no reason to give up on what every server
+// knows.
 func TestAUsualRequestOutlastsABadNetwork(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()

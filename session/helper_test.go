@@ -39,7 +39,8 @@ func (w *world) script(change func()) {
 	change()
 }
 
-// inBubble runs a test with virtual time. Every session that it opens is closed at the end, and every goroutine has to be gone then.
+// inBubble runs a test with virtual time. Every session that it opens is closed at the end, and
+// every goroutine has to be gone then.
 func inBubble(t *testing.T, test func(w *world), opts ...zktest.Option) {
 	t.Helper()
 	t.Parallel()

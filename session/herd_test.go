@@ -16,7 +16,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// handshakes are those that the servers have received since the journal was cleared, and how many sessions were found to have expired by them.
+// handshakes are those that the servers have received since the journal was cleared, and how many
+// sessions were found to have expired by them.
 func (w *world) handshakes() (all, expired int) {
 	over := map[int64]bool{}
 	for _, r := range w.srv.Journal() {
@@ -30,8 +31,10 @@ func (w *world) handshakes() (all, expired int) {
 	return all, len(over)
 }
 
-// All clients of a server come back at once when it has been restarted, and each handshake costs it work, one after the other. Clients that gave up too early
-// would make it work for nothing, and the more so the more of them there are. All are back within twice the time that the server needs for all of them.
+// All clients of a server come back at once when it has been restarted, and each handshake costs it
+// work, one after the other. Clients that gave up too early would make it work for nothing, and the
+// more so the more of them there are. All are back within twice the time that the server needs for
+// all of them.
 func TestAHerdComesBackInTwiceTheTimeThatItsHandshakesTake(t *testing.T) {
 	t.Parallel()
 	for clients, cost := range map[int]time.Duration{300: 20 * time.Millisecond, 5000: 2 * time.Millisecond} {

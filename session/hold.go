@@ -8,14 +8,17 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// Hold is a possession: what this process has for as long as its session can vouch for it. It belongs to one epoch, and once it is over it is over for
-// ever. It ends, with [Hold.Err] telling how, by its release ([ErrReleased]), or it is lost ([ErrLost]) when
+// Hold is a possession: what this process has for as long as its session can vouch for it. It
+// belongs to one epoch, and once it is over it is over for ever. It ends, with [Hold.Err] telling
+// how, by its release ([ErrReleased]), or it is lost ([ErrLost]) when
 //
-//   - trust runs out ([ErrUntrusted]): at that instant, by this process's own clocks, with or without a network;
+//   - trust runs out ([ErrUntrusted]): at that instant, by this process's own clocks, with or
+//     without a network;
 //   - the connection is lost, under [WithStrict] ([ErrSuspended]);
 //   - ZooKeeper says that its session is over ([ErrExpired]);
 //   - its znode is deleted by somebody else ([ErrDeleted]), within a round trip;
-//   - the part of this process that keeps it fails ([ErrRestarted]), or the session is closed ([ErrClosed]).
+//   - the part of this process that keeps it fails ([ErrRestarted]), or the session is closed
+//     ([ErrClosed]).
 type Hold struct {
 	session *Session
 	seat    *Seat
@@ -43,8 +46,9 @@ func (h *Hold) Token() int64 { return h.token }
 // Session is the one that vouches for the possession.
 func (h *Hold) Session() *Session { return h.session }
 
-// Valid tells whether the possession stands at this instant, by both clocks. It is false from Done on, may be so a moment before, and never becomes true
-// again. It asks nobody; a process that may be paused between the question and the deed needs the token, or [Hold.Commit].
+// Valid tells whether the possession stands at this instant, by both clocks. It is false from Done
+// on, may be so a moment before, and never becomes true again. It asks nobody; a process that may
+// be paused between the question and the deed needs the token, or [Hold.Commit].
 func (h *Hold) Valid() bool {
 	if h.over.Load() {
 		return false
@@ -74,12 +78,15 @@ func (h *Hold) Done() <-chan struct{} { return h.ctx.Done() }
 // Err is nil exactly while Done is open, and then says how the possession ended: see [Hold].
 func (h *Hold) Err() error { return context.Cause(h.ctx) }
 
-// Context ends with the possession; its cause is Err. A lock recognises it, and contexts that descend from it: see [HoldsFrom].
+// Context ends with the possession; its cause is Err. A lock recognises it, and contexts that
+// descend from it: see [HoldsFrom].
 func (h *Hold) Context() context.Context { return h.ctx }
 
-// Hold makes a possession of what the seat has won. token is the Czxid with which the place in line was taken. ended is called once, when the hold is
-// over, with its Err, from any goroutine, with no locks held; it must not block. Errors: [ErrExpired], [ErrClosed]; [ErrUntrusted]: wait for TrustGained;
-// [ErrSuspended], under [WithStrict]: wait for Reconnected; [ErrReleased]: the seat was left, and nobody would end it.
+// Hold makes a possession of what the seat has won. token is the Czxid with which the place in line
+// was taken. ended is called once, when the hold is over, with its Err, from any goroutine, with no
+// locks held; it must not block. Errors: [ErrExpired], [ErrClosed]; [ErrUntrusted]: wait for
+// TrustGained; [ErrSuspended], under [WithStrict]: wait for Reconnected; [ErrReleased]: the seat
+// was left, and nobody would end it.
 func (t *Seat) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
 	s := t.session
 	h, err := s.hold(t, number, path, token, ended)
@@ -113,7 +120,8 @@ func (s *Session) hold(t *Seat, number uint64, path string, token int64, ended f
 		session: s, seat: t, epoch: e, path: path, token: token, ended: ended,
 		guard: []link.Op{{Kind: link.OpCheck, Path: s.Path(path), Version: -1}},
 	}
-	// A possession is bounded by what ZooKeeper knows of this process, not by the context of whoever asked for it.
+	// A possession is bounded by what ZooKeeper knows of this process, not by the context of
+	// whoever asked for it.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, &held{hold: h}))
 	s.holds[h] = struct{}{}
 	s.raised(now)
@@ -121,7 +129,8 @@ func (s *Session) hold(t *Seat, number uint64, path string, token int64, ended f
 	return h, nil
 }
 
-// End ends a hold of the seat with a cause: [ErrReleased], or what it was lost by. False: it was over already. In either case it is done, and has its Err.
+// End ends a hold of the seat with a cause: [ErrReleased], or what it was lost by. False: it was
+// over already. In either case it is done, and has its Err.
 func (t *Seat) End(h *Hold, cause error) bool {
 	stands := t.session.endHold(h, cause)
 	<-h.Done() // prompt: whoever was quicker is at it

@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Who ends a hold that somebody else is just ending finds it done, with its Err: to him it was lost, or released, and not neither.
+// Who ends a hold that somebody else is just ending finds it done, with its Err: to him it was
+// lost, or released, and not neither.
 func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 	t.Parallel()
 	for name, whole := range map[string]bool{"a hold": false, "a whole": true} {

@@ -77,7 +77,8 @@ func TestCommit(t *testing.T) {
 	})
 }
 
-// The znode is gone, and word of it is slow: the guard is how the holder learns of it, and nothing is done.
+// The znode is gone, and word of it is slow: the guard is how the holder learns of it, and nothing
+// is done.
 func TestAFailingGuardIsTheLoss(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()

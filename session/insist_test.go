@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// refuseAfterLoss loses the answer to the first request that matches, with the connection, and refuses the next requests of a kind for a while.
+// refuseAfterLoss loses the answer to the first request that matches, with the connection, and
+// refuses the next requests of a kind for a while.
 func (w *world) refuseAfterLoss(lose func(r *zktest.Request) bool, op zktest.Op) {
 	lost, refused := false, 0
 	w.intercept(func(r *zktest.Request) zktest.Verdict {
@@ -27,7 +28,8 @@ func (w *world) refuseAfterLoss(lose func(r *zktest.Request) bool, op zktest.Op)
 	})
 }
 
-// The answer to a transaction is lost, and the check that makes its outcome visible is refused. That says nothing of the transaction.
+// The answer to a transaction is lost, and the check that makes its outcome visible is refused.
+// That says nothing of the transaction.
 func TestALostTransactionWhoseCheckIsRefused(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
@@ -44,7 +46,8 @@ func TestALostTransactionWhoseCheckIsRefused(t *testing.T) {
 	})
 }
 
-// A recovery ends with what stands, or with the epoch, whatever a server says meanwhile: whoever asked for it can do nothing before.
+// A recovery ends with what stands, or with the epoch, whatever a server says meanwhile: whoever
+// asked for it can do nothing before.
 func TestARecoveryIsNotPutOff(t *testing.T) {
 	t.Parallel()
 	for name, op := range map[string]zktest.Op{"the check": zktest.OpMulti, "the look": zktest.OpExists} {
@@ -91,7 +94,8 @@ func TestAReplacedZnodeIsStruckThoughTheAnswerIsLost(t *testing.T) {
 	})
 }
 
-// Who has given his seat up is told of nothing any more, so he can't have anything that he would have to be told of the loss of.
+// Who has given his seat up is told of nothing any more, so he can't have anything that he would
+// have to be told of the loss of.
 func TestASeatThatWasLeftHoldsNothing(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()

@@ -5,15 +5,16 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Join asks for a place in a line: an ephemeral sequential znode. Of the form Alone it is an ephemeral znode with just that name, which is refused with
-// [ErrNodeExists] while there is one.
+// Join asks for a place in a line: an ephemeral sequential znode. Of the form Alone it is an
+// ephemeral znode with just that name, which is refused with [ErrNodeExists] while there is one.
 type Join struct {
 	Parent string // of the line; made, as a container, with all above it, if it is missing
 	Name   string // what the znode's name begins with, behind the GUID that protects it: "lock-"
 	Form   znode.Form
 	Data   []byte // if there are none, and the form has no GUID in the name, they are a GUID
 
-	// Replace is the path of an own znode that is deleted in the same transaction, "" for none. If it is gone already, that is fine.
+	// Replace is the path of an own znode that is deleted in the same transaction, "" for none. If
+	// it is gone already, that is fine.
 	Replace string
 }
 
@@ -34,11 +35,13 @@ type Listed struct {
 	Err   error
 }
 
-// Join puts a znode into a line. It is in the session's record before it is asked for, and found again if the answer is lost.
+// Join puts a znode into a line. It is in the session's record before it is asked for, and found
+// again if the answer is lost.
 func (t *Seat) Join(number uint64, j Join, done func(Joined)) { t.JoinList(number, j, done, nil) }
 
-// JoinList is [Seat.Join] with a listing of the parent that is put on the wire right behind the create, so that both take one trip. listed is called
-// after joined; if joining failed, with the same error.
+// JoinList is [Seat.Join] with a listing of the parent that is put on the wire right behind the
+// create, so that both take one trip. listed is called after joined; if joining failed, with the
+// same error.
 func (t *Seat) JoinList(number uint64, j Join, joined func(Joined), listed func(Listed)) {
 	refuse := func(err error) {
 		joined(Joined{Epoch: number, Err: err})

@@ -21,7 +21,8 @@ type joining struct {
 	entered    link.Entered // with the listing behind the create, if that was asked for and answered
 }
 
-// run creates the znode for certain, and returns its path, and its Stat if the answer to the create told it.
+// run creates the znode for certain, and returns its path, and its Stat if the answer to the create
+// told it.
 func (g *joining) run() (string, Stat, error) {
 	s, e := g.session, g.contender.epoch
 	parent := s.Path(g.join.Parent)
@@ -63,7 +64,8 @@ func (g *joining) run() (string, Stat, error) {
 	return s.relative(path), stat, err
 }
 
-// unfound: what was lost can't be looked for. It is looked for until it can, since it may stand in somebody's way, and nobody else knows of it.
+// unfound: what was lost can't be looked for. It is looked for until it can, since it may stand in
+// somebody's way, and nobody else knows of it.
 func (g *joining) unfound(err error) error {
 	if !definite(err) {
 		return err
@@ -121,7 +123,8 @@ func (g *joining) list() ([]string, Stat, error) {
 	return names, stat, err
 }
 
-// find looks for a znode by what its name begins with. The server may lag behind what the one before it has done.
+// find looks for a znode by what its name begins with. The server may lag behind what the one
+// before it has done.
 func find(c *link.Conn, p *proof, parent, head string) (string, error) {
 	if err := p.ask(c); err != nil {
 		return "", err

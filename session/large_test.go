@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// takes limits what the servers take from now on: they hang up at what has more data. raise changes that.
+// takes limits what the servers take from now on: they hang up at what has more data. raise changes
+// that.
 func (w *world) takes(bytes int) (raise func(bytes int), hangUps func() int) {
 	hangUps = w.hangsUp(func(r *zktest.Request) bool { return len(r.Data) > bytes })
 	return func(to int) { w.script(func() { bytes = to }) }, hangUps
@@ -49,7 +50,8 @@ func TestALimitThatIsRaisedIsFoundOut(t *testing.T) {
 	})
 }
 
-// That connections go now and then, each time with a large request on them, has nothing to do with its size.
+// That connections go now and then, each time with a large request on them, has nothing to do with
+// its size.
 func TestASuspicionOfASizeFades(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
@@ -64,7 +66,8 @@ func TestASuspicionOfASizeFades(t *testing.T) {
 	})
 }
 
-// One request that is too large, and is asked for again and again, does not have smaller ones refused for ever of which one was lost once, whatever the reason.
+// One request that is too large, and is asked for again and again, does not have smaller ones
+// refused for ever of which one was lost once, whatever the reason.
 func TestASuspicionOfASizeIsNotOfSmallerOnes(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()

@@ -8,8 +8,9 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// Remove deletes a znode for certain: it is repeated until ZooKeeper has confirmed that it is gone, or that its session is, and every ephemeral znode with it.
-// done gets nil in both cases, and [ErrClosed] if the session is closed before: then the znode may stand.
+// Remove deletes a znode for certain: it is repeated until ZooKeeper has confirmed that it is gone,
+// or that its session is, and every ephemeral znode with it. done gets nil in both cases, and
+// [ErrClosed] if the session is closed before: then the znode may stand.
 func (t *Seat) Remove(number uint64, path string, done func(error)) {
 	s := t.session
 	t.within(number, func(e *epoch) {
@@ -33,8 +34,8 @@ func (t *Seat) Remove(number uint64, path string, done func(error)) {
 	})
 }
 
-// unlessGone is what became of a deletion that may have been ended by the end of its epoch, nil for one long gone: that is as good, once it is known at the
-// servers.
+// unlessGone is what became of a deletion that may have been ended by the end of its epoch, nil for
+// one long gone: that is as good, once it is known at the servers.
 func (s *Session) unlessGone(e *epoch, err error) error {
 	if e != nil && errors.Is(err, ErrExpired) {
 		return s.buried(e)
@@ -51,8 +52,9 @@ type removal struct {
 	err  error // set before
 }
 
-// remove deletes a znode until it is gone. c is what the record has of it, nil for nothing. A contender is deleted once, however many want it: where names come
-// again, a second deletion, behind the first, would find another's znode. The error is [ErrExpired] or [ErrClosed].
+// remove deletes a znode until it is gone. c is what the record has of it, nil for nothing. A
+// contender is deleted once, however many want it: where names come again, a second deletion,
+// behind the first, would find another's znode. The error is [ErrExpired] or [ErrClosed].
 func (s *Session) remove(e *epoch, path string, c *contender) error {
 	if c == nil {
 		return s.erase(e, path, nil)
@@ -74,7 +76,8 @@ func (s *Session) remove(e *epoch, path string, c *contender) error {
 	return r.err
 }
 
-// erase deletes until it is gone. What stands in its way (a right that was taken away) may be put right by somebody, so it is tried again.
+// erase deletes until it is gone. What stands in its way (a right that was taken away) may be put
+// right by somebody, so it is tried again.
 func (s *Session) erase(e *epoch, path string, c *contender) error {
 	s.mu.Lock()
 	alone := c != nil && c.form == znode.Alone
@@ -118,7 +121,8 @@ func (s *Session) removed(c *contender, path string) {
 	s.ledger.gone(path)
 }
 
-// stands looks whether what is at the path of a contender that is alone there is still that contender. Names come again, Czxids do not.
+// stands looks whether what is at the path of a contender that is alone there is still that
+// contender. Names come again, Czxids do not.
 func (s *Session) stands(conn *link.Conn, p *proof, c *contender) (bool, error) {
 	s.mu.Lock()
 	path, czxid := c.path, c.czxid
@@ -130,7 +134,8 @@ func (s *Session) stands(conn *link.Conn, p *proof, c *contender) (bool, error) 
 	return exists && stat.EphemeralOwner == c.epoch.sessionID && isIt(czxid, stat), err
 }
 
-// sweep deletes, in the background, a contender that nobody wants any more. One that is still being created is swept when that is done.
+// sweep deletes, in the background, a contender that nobody wants any more. One that is still being
+// created is swept when that is done.
 func (s *Session) sweep(c *contender) {
 	s.tasks.run(func() {
 		<-c.settled.C()

@@ -5,7 +5,8 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// contender is a znode of a seat that stands in ZooKeeper, or may: it is entered before its creation is asked for.
+// contender is a znode of a seat that stands in ZooKeeper, or may: it is entered before its
+// creation is asked for.
 type contender struct {
 	seat    *Seat
 	epoch   *epoch
@@ -20,16 +21,18 @@ type contender struct {
 	data  []byte // that it is created with
 	czxid int64  // 0: not known
 
-	// Of one that a transaction created under a name without a GUID, and whose answer was lost: it is the seat's only if the session owns it and these are
-	// its data.
+	// Of one that a transaction created under a name without a GUID, and whose answer was lost: it
+	// is the seat's only if the session owns it and these are its data.
 	doubtful bool
 	born     bool // created by a transaction
 
-	// Of the form Alone: something says that there is nothing at its path. That may be about another znode there, before it or after it.
+	// Of the form Alone: something says that there is nothing at its path. That may be about
+	// another znode there, before it or after it.
 	suspect bool
 }
 
-// ledger is what exists, or may, in the present epoch. It is guarded by the session's mutex and outlives every actor.
+// ledger is what exists, or may, in the present epoch. It is guarded by the session's mutex and
+// outlives every actor.
 type ledger struct {
 	all    map[*contender]struct{}
 	byPath map[string]*contender
@@ -72,7 +75,8 @@ func (l *ledger) gone(path string) {
 	}
 }
 
-// forget strikes what a contender's seat had at its path before, where names come again: it has another there now, so that is gone.
+// forget strikes what a contender's seat had at its path before, where names come again: it has
+// another there now, so that is gone.
 func (l *ledger) forget(c *contender, path string) {
 	for _, o := range l.of(c.seat) {
 		if o != c && o.form == znode.Alone && o.path == path {
@@ -81,7 +85,8 @@ func (l *ledger) forget(c *contender, path string) {
 	}
 }
 
-// at is what a seat has at a path. Where it has none, it is whatever the record has there, unless that is alone there: then it is another seat's.
+// at is what a seat has at a path. Where it has none, it is whatever the record has there, unless
+// that is alone there: then it is another seat's.
 func (l *ledger) at(t *Seat, path string) *contender {
 	c := l.byPath[path]
 	if c == nil || c.form != znode.Alone || c.seat == t {

@@ -140,7 +140,8 @@ func TestAnOverloadedServerIsAskedAgain(t *testing.T) {
 	})
 }
 
-// B75, B03: whatever single answer is lost on the way, a protected create makes one znode, and one that is given up leaves none.
+// B75, B03: whatever single answer is lost on the way, a protected create makes one znode, and one
+// that is given up leaves none.
 func TestB75_ProtectedCreateIsResolvedByLooking(t *testing.T) {
 	t.Parallel()
 	for _, verdict := range []zktest.Verdict{zktest.CutBefore, zktest.CutAfter} {
@@ -171,7 +172,8 @@ func TestB75_ProtectedCreateIsResolvedByLooking(t *testing.T) {
 	}
 }
 
-// B02: the znode that is found belongs to the session before. It is not one's own, and does not stay.
+// B02: the znode that is found belongs to the session before. It is not one's own, and does not
+// stay.
 func TestB02_AFoundZnodeOfAnotherSessionIsNotOnesOwn(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()
@@ -185,7 +187,8 @@ func TestB02_AFoundZnodeOfAnotherSessionIsNotOnesOwn(t *testing.T) {
 				for len(names) == 0 {
 					names, _, _ = other.Children(w.ctx, "/box")
 				}
-				// The session ends, but its znode is still seen: here, since it is made again under its name by somebody else.
+				// The session ends, but its znode is still seen: here, since it is made again under
+				// its name by somebody else.
 				w.srv.Expire(r.SessionID)
 				_, err := other.Create(w.ctx, "/box/"+names[0], nil, session.Ephemeral())
 				assert.NoError(w, err)
@@ -241,7 +244,8 @@ func TestB03_AProtectedCreateThatIsGivenUpLeavesNothing(t *testing.T) {
 	}
 }
 
-// With any single answer lost, whichever it is, the outcome is right and nothing stays behind: the k-th, for every k.
+// With any single answer lost, whichever it is, the outcome is right and nothing stays behind: the
+// k-th, for every k.
 func TestAnySingleLossIsResolved(t *testing.T) {
 	t.Parallel()
 	for _, verdict := range []zktest.Verdict{zktest.CutBefore, zktest.CutAfter} {
@@ -319,8 +323,9 @@ func TestACommitWhoseAnswerIsLost(t *testing.T) {
 	})
 }
 
-// The answer to a create is lost, and looking for the znode is refused too, for a while or for good. That says nothing of the create: an error that does would
-// leave a znode that nobody knows of.
+// The answer to a create is lost, and looking for the znode is refused too, for a while or for
+// good. That says nothing of the create: an error that does would leave a znode that nobody knows
+// of.
 func TestALostCreateThatCannotBeLookedFor(t *testing.T) {
 	t.Parallel()
 	for name, refusal := range map[string]zktest.Verdict{"overloaded": zktest.Fail(zktest.ErrThrottled), "not permitted": zktest.Fail(zktest.ErrNoAuth)} {

@@ -18,7 +18,8 @@ func (s *Session) Path(path string) string {
 	return s.cfg.root + path
 }
 
-// Relative is the path in this session of an absolute one in ZooKeeper; false if that is outside the namespace.
+// Relative is the path in this session of an absolute one in ZooKeeper; false if that is outside
+// the namespace.
 func (s *Session) Relative(path string) (string, bool) {
 	if s.cfg.root == "" {
 		return path, strings.HasPrefix(path, "/")
@@ -39,8 +40,8 @@ func (s *Session) relative(path string) string {
 	return path
 }
 
-// rootMissing looks whether it was the namespace's own znode that a request missed, and makes it. True: it did, so the request may be made again.
-// Otherwise it returns the error to go on with.
+// rootMissing looks whether it was the namespace's own znode that a request missed, and makes it.
+// True: it did, so the request may be made again. Otherwise it returns the error to go on with.
 func (s *Session) rootMissing(c *link.Conn, err error) (bool, error) {
 	if !errors.Is(err, ErrNoNode) || s.cfg.root == "" {
 		return false, err
@@ -55,7 +56,8 @@ func (s *Session) rootMissing(c *link.Conn, err error) (bool, error) {
 	return !exists, err
 }
 
-// ensure creates what is missing of an absolute path, from the top down: persistent znodes as far as the namespace goes, in the given mode below.
+// ensure creates what is missing of an absolute path, from the top down: persistent znodes as far
+// as the namespace goes, in the given mode below.
 func (s *Session) ensure(c *link.Conn, path string, mode link.Mode) error {
 	if path == "/" || path == "" {
 		return nil

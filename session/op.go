@@ -9,13 +9,15 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// Op is one operation of a transaction: see [Session.Multi] and [Hold.Commit]. [CheckOp], [CreateOp], [SetOp] and [DeleteOp] make one.
+// Op is one operation of a transaction: see [Session.Multi] and [Hold.Commit]. [CheckOp],
+// [CreateOp], [SetOp] and [DeleteOp] make one.
 type Op struct {
 	ask link.Op // its path is the session's, without the namespace
 	err error   // what is wrong with it
 }
 
-// CheckOp lets the transaction fail unless the znode exists and has this version; -1 stands for any.
+// CheckOp lets the transaction fail unless the znode exists and has this version; -1 stands for
+// any.
 func CheckOp(path string, version int32) Op {
 	return Op{ask: link.Op{Kind: link.OpCheck, Path: path, Version: version}}
 }
@@ -30,7 +32,8 @@ func DeleteOp(path string, version int32) Op {
 	return Op{ask: link.Op{Kind: link.OpDelete, Path: path, Version: version}}
 }
 
-// CreateOp creates a znode. Of the options, [Ephemeral], [Sequential] and [NodeACL] are possible in a transaction; others are [ErrUnsupported].
+// CreateOp creates a znode. Of the options, [Ephemeral], [Sequential] and [NodeACL] are possible in
+// a transaction; others are [ErrUnsupported].
 func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 	spec, err := newCreation(opts)
 	op := Op{ask: link.Op{Kind: link.OpCreate, Path: path, Data: data, Mode: spec.mode, ACL: spec.acl}, err: err}
@@ -40,7 +43,8 @@ func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 	return op
 }
 
-// operations checks a transaction's operations and makes them ready to be sent: with absolute paths and with the session's ACL where none is given.
+// operations checks a transaction's operations and makes them ready to be sent: with absolute paths
+// and with the session's ACL where none is given.
 func (s *Session) operations(ops []Op) ([]link.Op, error) {
 	if len(ops) == 0 {
 		return nil, errors.New("ops: none is given")

@@ -317,7 +317,8 @@ func TestTooLargeIsFoundBeforeItIsSent(t *testing.T) {
 		s := w.open(session.WithMaxPacket(limit))
 		_, err := s.Create(w.ctx, "/a", nil)
 		require.NoError(w, err)
-		// The largest that fits does, and one more byte does not: the server here drops the connection of whoever sends that.
+		// The largest that fits does, and one more byte does not: the server here drops the
+		// connection of whoever sends that.
 		largest := 0
 		for n := limit; n > 0; n-- {
 			if _, err = s.Set(w.ctx, "/a", make([]byte, n), -1); !errors.Is(err, session.ErrTooLarge) {

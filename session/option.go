@@ -44,8 +44,9 @@ type config struct {
 	system    *actors.System // nil: one of its own
 }
 
-// WithTimeout asks for a session timeout; 10 seconds by default. Servers bound it by their ticks: [Status] tells what was negotiated. A shorter one
-// lets others take over sooner after a crash, and lets a pause or a partition cost possessions sooner: see docs/sessions.md.
+// WithTimeout asks for a session timeout; 10 seconds by default. Servers bound it by their ticks:
+// [Status] tells what was negotiated. A shorter one lets others take over sooner after a crash, and
+// lets a pause or a partition cost possessions sooner: see docs/sessions.md.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if ms := d.Milliseconds(); ms < 1 || ms > math.MaxInt32 {
@@ -56,7 +57,8 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// WithNamespace puts every path of this session below one. The znode is created when it is first needed.
+// WithNamespace puts every path of this session below one. The znode is created when it is first
+// needed.
 func WithNamespace(path string) Option {
 	return func(c *config) error {
 		if err := znode.Validate(path); err != nil {
@@ -67,7 +69,8 @@ func WithNamespace(path string) Option {
 	}
 }
 
-// WithAuth presents a credential on every connection, before anything else; more than one may be given. It is never written to a log or an error.
+// WithAuth presents a credential on every connection, before anything else; more than one may be
+// given. It is never written to a log or an error.
 func WithAuth(scheme string, credentials []byte) Option {
 	return func(c *config) error {
 		if scheme == "" {
@@ -78,7 +81,8 @@ func WithAuth(scheme string, credentials []byte) Option {
 	}
 }
 
-// WithACL is the ACL of the znodes that the session creates; by default everybody may do everything.
+// WithACL is the ACL of the znodes that the session creates; by default everybody may do
+// everything.
 func WithACL(acl ...ACL) Option {
 	return func(c *config) error {
 		if err := validateACL(acl); err != nil {
@@ -100,7 +104,8 @@ func WithTLS(cfg *tls.Config) Option {
 	}
 }
 
-// WithDialer makes the connections. It must return soon after ctx has ended; addr is host:port as given to [New]. With [WithTLS], TLS comes on top.
+// WithDialer makes the connections. It must return soon after ctx has ended; addr is host:port as
+// given to [New]. With [WithTLS], TLS comes on top.
 func WithDialer(dial func(ctx context.Context, network, addr string) (net.Conn, error)) Option {
 	return func(c *config) error {
 		if dial == nil {
@@ -111,7 +116,8 @@ func WithDialer(dial func(ctx context.Context, network, addr string) (net.Conn, 
 	}
 }
 
-// WithLogger sets where the session logs: connections at Debug, epochs at Info, what needs an eye at Warn. By default nowhere.
+// WithLogger sets where the session logs: connections at Debug, epochs at Info, what needs an eye
+// at Warn. By default nowhere.
 func WithLogger(log *slog.Logger) Option {
 	return func(c *config) error {
 		if log == nil {
@@ -122,8 +128,8 @@ func WithLogger(log *slog.Logger) Option {
 	}
 }
 
-// WithSystem lets the session's actors live in a system that is shared: it costs megabytes, a session in it little. The session does not close it; if it
-// is closed, the session ends.
+// WithSystem lets the session's actors live in a system that is shared: it costs megabytes, a
+// session in it little. The session does not close it; if it is closed, the session ends.
 func WithSystem(system *actors.System) Option {
 	return func(c *config) error {
 		if system == nil {
@@ -134,8 +140,8 @@ func WithSystem(system *actors.System) Option {
 	}
 }
 
-// WithStrict ends possessions with [ErrSuspended] when the connection is lost, if that is sooner than the end of trust. Every restart of a server then costs
-// what is held.
+// WithStrict ends possessions with [ErrSuspended] when the connection is lost, if that is sooner
+// than the end of trust. Every restart of a server then costs what is held.
 func WithStrict() Option {
 	return func(c *config) error {
 		c.strict = true
@@ -143,7 +149,8 @@ func WithStrict() Option {
 	}
 }
 
-// WithRetry sets how often reads are repeated: see [RetryPolicy]. By default it is RetryTimes(12), which gives up after about twenty seconds of pauses.
+// WithRetry sets how often reads are repeated: see [RetryPolicy]. By default it is RetryTimes(12),
+// which gives up after about twenty seconds of pauses.
 func WithRetry(p RetryPolicy) Option {
 	return func(c *config) error {
 		c.retry = p
@@ -151,8 +158,8 @@ func WithRetry(p RetryPolicy) Option {
 	}
 }
 
-// WithMaxPacket is the servers' jute.maxbuffer in bytes, 1,048,575 by default and 1,024 at least: what is larger is refused with [ErrTooLarge] before it is
-// sent.
+// WithMaxPacket is the servers' jute.maxbuffer in bytes, 1,048,575 by default and 1,024 at least:
+// what is larger is refused with [ErrTooLarge] before it is sent.
 func WithMaxPacket(bytes int) Option {
 	return func(c *config) error {
 		const least = 1 << 10 // below that not even the paths of recipes fit

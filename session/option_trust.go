@@ -5,8 +5,10 @@ import (
 	"time"
 )
 
-// WithTick tells the servers' tickTime, which allows a sharper margin of trust: possessions outlive a silence for longer. Without it, the session
-// assumes the longest tick that its timeout allows, half of it. A timeout under three ticks needs this option, or [WithTrustMargin]: see docs/sessions.md.
+// WithTick tells the servers' tickTime, which allows a sharper margin of trust: possessions outlive
+// a silence for longer. Without it, the session assumes the longest tick that its timeout allows,
+// half of it. A timeout under three ticks needs this option, or [WithTrustMargin]: see
+// docs/sessions.md.
 func WithTick(d time.Duration) Option {
 	return func(c *config) error {
 		if d <= 0 {
@@ -17,9 +19,11 @@ func WithTick(d time.Duration) Option {
 	}
 }
 
-// WithTrustMargin sets by how much trust ends before the session timeout has passed since the last proof of life was sent. It replaces what the session
-// computes, half the timeout without [WithTick], and is for those who know their servers, clocks and networks better. It must be less than the timeout;
-// if the servers negotiate the timeout down to the margin or below, nothing can be held, which the log says.
+// WithTrustMargin sets by how much trust ends before the session timeout has passed since the last
+// proof of life was sent. It replaces what the session computes, half the timeout without
+// [WithTick], and is for those who know their servers, clocks and networks better. It must be less
+// than the timeout; if the servers negotiate the timeout down to the margin or below, nothing can
+// be held, which the log says.
 func WithTrustMargin(d time.Duration) Option {
 	return func(c *config) error {
 		if d <= 0 {

@@ -15,8 +15,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// The answer to a write is lost, and the server to come back to is a leader that was deposed and wakes. It answers a sync by itself and shows what was before
-// the write. Who reads behind ErrUnknownOutcome must not be told that by it.
+// The answer to a write is lost, and the server to come back to is a leader that was deposed and
+// wakes. It answers a sync by itself and shows what was before the write. Who reads behind
+// ErrUnknownOutcome must not be told that by it.
 func TestAReadBehindAnUnknownOutcomeIsNotOfThePast(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(s *session.Session) error{

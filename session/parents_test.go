@@ -11,8 +11,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// What goes ahead of a request, since a znode above is missing, is given up like the request itself when servers hang up at it: the session does not lose its
-// connection for ever.
+// What goes ahead of a request, since a znode above is missing, is given up like the request itself
+// when servers hang up at it: the session does not lose its connection for ever.
 func TestAParentAtWhichServersHangUpIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(w *world, s *session.Session) error{
@@ -66,7 +66,8 @@ func TestANamespaceAtWhichServersHangUpIsGivenUp(t *testing.T) {
 	}
 }
 
-// isGivenUp has the servers hang up whenever a znode is to be created, and sees that what needs it ends, and is asked no more.
+// isGivenUp has the servers hang up whenever a znode is to be created, and sees that what needs it
+// ends, and is asked no more.
 func (w *world) isGivenUp(s *session.Session, bad string, ask func(w *world, s *session.Session) error) {
 	w.Helper()
 	times := w.hangsUp(func(r *zktest.Request) bool {

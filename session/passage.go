@@ -15,8 +15,9 @@ type passage struct {
 	up    uint64
 }
 
-// pass waits for a passage that is newer than one that failed: in a certain epoch, or in whichever comes if that is nil. A session that was not
-// connected yet is started. Errors: ctx's cause, [ErrClosed], [ErrExpired] if that epoch is over.
+// pass waits for a passage that is newer than one that failed: in a certain epoch, or in whichever
+// comes if that is nil. A session that was not connected yet is started. Errors: ctx's cause,
+// [ErrClosed], [ErrExpired] if that epoch is over.
 func (s *Session) pass(ctx context.Context, only *epoch, failed passage) (passage, error) {
 	for {
 		s.mu.Lock()
@@ -59,7 +60,8 @@ func (p passage) lost(err error) passage {
 // errAgain lets insist ask again after a pause, as an overloaded server does.
 var errAgain = errors.New("to be asked again")
 
-// anew lets insist ask again whatever a server says against it: for what must be known before anything else can be done. nil stays nil.
+// anew lets insist ask again whatever a server says against it: for what must be known before
+// anything else can be done. nil stays nil.
 func anew(err error) error {
 	if err != nil && definite(err) {
 		return errAgain
@@ -67,8 +69,9 @@ func anew(err error) error {
 	return err
 }
 
-// insist asks, in one epoch, until there is an answer; what it asks must be harmless to repeat. Pauses grow, also between losses of the connection, since it may
-// be this at which the server hangs up. The error is the server's, [ErrExpired] or [ErrClosed].
+// insist asks, in one epoch, until there is an answer; what it asks must be harmless to repeat.
+// Pauses grow, also between losses of the connection, since it may be this at which the server
+// hangs up. The error is the server's, [ErrExpired] or [ErrClosed].
 func (s *Session) insist(e *epoch, call func(c *link.Conn) error) error {
 	var at passage
 	lost := 0
@@ -94,7 +97,8 @@ func (s *Session) insist(e *epoch, call func(c *link.Conn) error) error {
 	}
 }
 
-// pauseAfterLoss is the pause after that many connections were lost with one request on them. The first is nobody's fault.
+// pauseAfterLoss is the pause after that many connections were lost with one request on them. The
+// first is nobody's fault.
 func (s *Session) pauseAfterLoss(ctx context.Context, lost int) {
 	if lost > 1 {
 		s.pause(ctx, backoff(min(lost, mostLossPauses)))
@@ -107,9 +111,10 @@ const (
 	usualLosses    = 8 // if servers know its like, so that it may be the network
 )
 
-// losses counts the connections that went while one request was on them, each of which had answered another one before. Servers hang up at what they don't know
-// and what is too large for them. Such a request must not take the connection from everybody else for ever. Others that are under way at the time must not be taken
-// for it: so the last try is alone on its connection.
+// losses counts the connections that went while one request was on them, each of which had answered
+// another one before. Servers hang up at what they don't know and what is too large for them. Such
+// a request must not take the connection from everybody else for ever. Others that are under way at
+// the time must not be taken for it: so the last try is alone on its connection.
 type losses struct {
 	times int
 	odd   int  // of these, how many times it was of a kind or size that servers may not know
@@ -139,7 +144,8 @@ func (n *losses) on(c *link.Conn) *link.Conn {
 	return c
 }
 
-// reason is the error of such a request: [ErrHungUp], or [ErrTooLarge] where its size is the likely reason.
+// reason is the error of such a request: [ErrHungUp], or [ErrTooLarge] where its size is the likely
+// reason.
 func (n *losses) reason(c *link.Conn) error {
 	if n.large {
 		if err := c.Blamed(); err != nil {
@@ -149,8 +155,8 @@ func (n *losses) reason(c *link.Conn) error {
 	return ErrHungUp
 }
 
-// verdict is nil if the request may be sent. One that has lost connections is sent only when another one was answered on this connection; and not if it was lost
-// too often.
+// verdict is nil if the request may be sent. One that has lost connections is sent only when
+// another one was answered on this connection; and not if it was lost too often.
 func (n *losses) verdict(c *link.Conn) error {
 	if err := n.others(c); err != nil || !n.tooMany() {
 		return err
@@ -158,8 +164,9 @@ func (n *losses) verdict(c *link.Conn) error {
 	return n.reason(c)
 }
 
-// caughtUp has the server catch up with a quorum, so that what is read next is not older than this, nor is what any server shows later. A sync is not enough: a leader
-// that was deposed and does not know it answers it alone. What the check finds is of no interest.
+// caughtUp has the server catch up with a quorum, so that what is read next is not older than this,
+// nor is what any server shows later. A sync is not enough: a leader that was deposed and does not
+// know it answers it alone. What the check finds is of no interest.
 func caughtUp(c *link.Conn) error {
 	err := c.Prove("/")
 	if errors.Is(err, ErrNoNode) || errors.Is(err, ErrNoAuth) {
@@ -180,7 +187,8 @@ func (p *proof) ask(c *link.Conn) error {
 	return err
 }
 
-// others sees that another request is answered, where one was lost. The error is never one of the server's.
+// others sees that another request is answered, where one was lost. The error is never one of the
+// server's.
 func (n *losses) others(c *link.Conn) error {
 	if n.times > 0 {
 		if err := c.Sync("/"); err != nil && !definite(err) {
@@ -204,8 +212,9 @@ func bounded(call func(c *link.Conn) error) func(c *link.Conn) error {
 	return func(c *link.Conn) error { return lost.try(c, call) }
 }
 
-// ahead is the loss of something that goes ahead of a request, as the making of a parent does: nothing of the request itself is under way. It counts as a loss,
-// since servers may hang up at that.
+// ahead is the loss of something that goes ahead of a request, as the making of a parent does:
+// nothing of the request itself is under way. It counts as a loss, since servers may hang up at
+// that.
 type ahead struct{ loss error }
 
 func (a *ahead) Error() string { return a.loss.Error() }

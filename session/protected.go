@@ -11,8 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// createProtected creates a znode under a name of its own, so that it is found again when the answer is lost. The caller may leave; what he then has no
-// use for is deleted.
+// createProtected creates a znode under a name of its own, so that it is found again when the
+// answer is lost. The caller may leave; what he then has no use for is deleted.
 func (n *newborn) createProtected(ctx context.Context) (string, error) {
 	s := n.session
 	var decided atomic.Bool // by whoever is first: the caller who leaves, or the task with the answer
@@ -43,7 +43,8 @@ func (n *newborn) createProtected(ctx context.Context) (string, error) {
 	return made, err
 }
 
-// bear creates the znode. Until something may exist it waits for a connection with ctx, and from then on until the session ends, since nobody else will look.
+// bear creates the znode. Until something may exist it waits for a connection with ctx, and from
+// then on until the session ends, since nobody else will look.
 func (n *newborn) bear(ctx context.Context) (path string, at passage, err error) {
 	s := n.session
 	parent, name := znode.Split(s.Path(n.path))
@@ -92,7 +93,8 @@ func (n *newborn) bear(ctx context.Context) (path string, at passage, err error)
 	}
 }
 
-// unlessLost is an error that is about a create, unless that one's answer was lost: then it is about the look for it.
+// unlessLost is an error that is about a create, unless that one's answer was lost: then it is
+// about the look for it.
 func unlessLost(lost bool, err error) error {
 	if lost {
 		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
@@ -100,7 +102,8 @@ func unlessLost(lost bool, err error) error {
 	return err
 }
 
-// recognise looks for the znode. An ephemeral one that belongs to another ZooKeeper session is one's own no longer: it is about to end.
+// recognise looks for the znode. An ephemeral one that belongs to another ZooKeeper session is
+// one's own no longer: it is about to end.
 func (n *newborn) recognise(at passage, p *proof, parent string, guid znode.GUID) (string, error) {
 	c := at.epoch.conn
 	path, err := find(c, p, parent, znode.Protect(guid, ""))
@@ -121,7 +124,8 @@ func (n *newborn) recognise(at passage, p *proof, parent string, guid znode.GUID
 	return "", nil
 }
 
-// disown deletes a znode that nobody wants any more. A persistent one does not end with its epoch, so neither does this.
+// disown deletes a znode that nobody wants any more. A persistent one does not end with its epoch,
+// so neither does this.
 func (s *Session) disown(e *epoch, path string) {
 	_ = s.remove(e, s.relative(path), nil) // an error is the end of the epoch, or of the session: see below
 	s.mu.Lock()

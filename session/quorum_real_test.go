@@ -10,8 +10,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// What a proof rests on: a transaction that only checks, also one whose check fails, is numbered like any write, and a server without a quorum does not answer
-// it.
+// What a proof rests on: a transaction that only checks, also one whose check fails, is numbered
+// like any write, and a server without a quorum does not answer it.
 func TestATransactionThatOnlyChecksTakesAQuorum(t *testing.T) {
 	t.Parallel()
 	w, e := onEnsemble(t, 3)

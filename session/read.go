@@ -16,8 +16,9 @@ type Seen struct {
 	Err    error
 }
 
-// List reads the names of a znode's children. With watch, [Fired] tells of the next change: a child that comes or goes, or the znode's end. An error, a
-// znode that is missing among them ([ErrNoNode]), arms nothing.
+// List reads the names of a znode's children. With watch, [Fired] tells of the next change: a child
+// that comes or goes, or the znode's end. An error, a znode that is missing among them
+// ([ErrNoNode]), arms nothing.
 func (t *Seat) List(number uint64, path string, watch bool, done func(Listed)) {
 	s := t.session
 	refuse := func(err error) { done(Listed{Epoch: number, Path: path, Err: err}) }
@@ -28,8 +29,9 @@ func (t *Seat) List(number uint64, path string, watch bool, done func(Listed)) {
 	t.look(number, &ask{seat: t, key: watchKey{s.Path(path), watchChildren}, read: read, refuse: refuse}, watch)
 }
 
-// Read reads a znode. With watch, [Fired] tells of the next change of its data, or of its end. A znode that is missing is no error, and arms nothing. A
-// contender of the seat's own that it removes before the read with a watch was sent is not read any more: [ErrReleased].
+// Read reads a znode. With watch, [Fired] tells of the next change of its data, or of its end. A
+// znode that is missing is no error, and arms nothing. A contender of the seat's own that it
+// removes before the read with a watch was sent is not read any more: [ErrReleased].
 func (t *Seat) Read(number uint64, path string, watch bool, done func(Seen)) {
 	s := t.session
 	refuse := func(err error) { done(Seen{Epoch: number, Path: path, Err: err}) }
@@ -45,7 +47,8 @@ func (t *Seat) Read(number uint64, path string, watch bool, done func(Seen)) {
 	t.look(number, &ask{seat: t, key: watchKey{s.Path(path), watchData}, read: read, refuse: refuse}, watch)
 }
 
-// look reads: with a watch, by way of the actor, which keeps the table of watches; without, straight away.
+// look reads: with a watch, by way of the actor, which keeps the table of watches; without,
+// straight away.
 func (t *Seat) look(number uint64, a *ask, watch bool) {
 	s := t.session
 	if !watch {

@@ -29,7 +29,8 @@ func (w *world) openOn(servers []string, opts ...session.Option) *session.Sessio
 	return s
 }
 
-// cutHolders lets many hold something, cuts all of them off at once, and finds for each by how much its loss came before a rival could see it.
+// cutHolders lets many hold something, cuts all of them off at once, and finds for each by how much
+// its loss came before a rival could see it.
 func cutHolders(w *world, rival *session.Session, holders []*session.Session, cut func() (heal func())) (least time.Duration) {
 	w.Helper()
 	type round struct {
@@ -137,7 +138,8 @@ func TestRealRestart(t *testing.T) {
 	}
 }
 
-// Three servers: the connected one is killed, and the next in turn stopped, so that it accepts connections and says nothing. No epoch ends.
+// Three servers: the connected one is killed, and the next in turn stopped, so that it accepts
+// connections and says nothing. No epoch ends.
 func TestRealStoppedServer(t *testing.T) {
 	t.Parallel()
 	w, servers := onEnsemble(t, 3)
@@ -175,7 +177,8 @@ func TestRealClose(t *testing.T) {
 	require.ErrorIs(w, h.Err(), session.ErrClosed)
 }
 
-// Connections break again and again while things are asked: what is said to be done is done, and nothing is left behind.
+// Connections break again and again while things are asked: what is said to be done is done, and
+// nothing is left behind.
 func TestRealFlaps(t *testing.T) {
 	t.Parallel()
 	w, servers := onEnsemble(t, 1)

@@ -5,7 +5,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// Debris are the paths of what this seat has standing in ZooKeeper, as far as they are known, without what is being deleted.
+// Debris are the paths of what this seat has standing in ZooKeeper, as far as they are known,
+// without what is being deleted.
 func (t *Seat) Debris() []string { return t.debris(false) }
 
 func (t *Seat) debris(leaving bool) []string {
@@ -21,8 +22,10 @@ func (t *Seat) debris(leaving bool) []string {
 	return paths
 }
 
-// Recover tells, after the restart of whoever has the seat, which of its znodes really exist in this epoch: those that stand, and apart those whose deletion is
-// under way, which nobody may take over. Creates and transactions that were under way are waited for, so that nothing turns up later. Errors: [ErrExpired], [ErrClosed].
+// Recover tells, after the restart of whoever has the seat, which of its znodes really exist in
+// this epoch: those that stand, and apart those whose deletion is under way, which nobody may take
+// over. Creates and transactions that were under way are waited for, so that nothing turns up
+// later. Errors: [ErrExpired], [ErrClosed].
 func (t *Seat) Recover(number uint64, done func(standing, leaving []string, err error)) {
 	underway := t.underway()
 	t.within(number, func(e *epoch) {

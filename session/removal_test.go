@@ -12,8 +12,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Where names come again, a znode that was deleted may have another's in its place by the time that somebody else of this process wants it deleted too: its seat
-// is given up, say, while the answer to its removal is on its way. What is there now is not deleted.
+// Where names come again, a znode that was deleted may have another's in its place by the time that
+// somebody else of this process wants it deleted too: its seat is given up, say, while the answer
+// to its removal is on its way. What is there now is not deleted.
 func TestAZnodeIsRemovedOnce(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(w *world, t *seat, path string){
@@ -71,7 +72,8 @@ func TestAZnodeIsRemovedOnce(t *testing.T) {
 	}
 }
 
-// What a transaction may have created is the seat's if the session owns it. Where it may not be read, the owner tells.
+// What a transaction may have created is the seat's if the session owns it. Where it may not be
+// read, the owner tells.
 func TestWhatMayNotBeReadIsToldByItsOwner(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()

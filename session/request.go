@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// send carries out one request beside the caller, so that he can leave when his context ends; the request itself cannot be taken back.
+// send carries out one request beside the caller, so that he can leave when his context ends; the
+// request itself cannot be taken back.
 func send[T any](ctx context.Context, s *Session, c *link.Conn, call func(c *link.Conn) (T, error)) (T, error) {
 	if ctx.Done() == nil {
 		return call(c)
@@ -89,8 +90,9 @@ func (n *losses) givenUp(c *link.Conn, err error) error {
 	}
 }
 
-// writeOut sends what may have an effect, once. When its answer is lost it returns [ErrUnknownOutcome], when a read tells
-// the truth. What goes ahead of it is asked again, until that was lost too often.
+// writeOut sends what may have an effect, once. When its answer is lost it returns
+// [ErrUnknownOutcome], when a read tells the truth. What goes ahead of it is asked again, until
+// that was lost too often.
 func writeOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T, error)) (T, error) {
 	var none T
 	var at passage
@@ -120,7 +122,8 @@ func writeOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T
 	}
 }
 
-// settle waits until the outcome of what was lost can be seen by reading: the lost request is not under way any more, and the server is up to date.
+// settle waits until the outcome of what was lost can be seen by reading: the lost request is not
+// under way any more, and the server is up to date.
 func (s *Session) settle(ctx context.Context) error {
 	var at passage
 	for try := 1; ; try++ {

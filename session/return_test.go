@@ -15,7 +15,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// What the return of trust costs: one write, whatever ended it, that is answered in time; none while it lasts.
+// What the return of trust costs: one write, whatever ended it, that is answered in time; none
+// while it lasts.
 func TestTrustComesBackWithOneWrite(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -64,7 +65,8 @@ func TestTrustComesBackWithOneWrite(t *testing.T) {
 	}
 }
 
-// A reconnection to a server that grants another timeout lets possessions go on for as long as the shorter of the two allows.
+// A reconnection to a server that grants another timeout lets possessions go on for as long as the
+// shorter of the two allows.
 func TestAPossessionOutlivesAnotherTimeout(t *testing.T) {
 	t.Parallel()
 	for name, next := range map[string]time.Duration{"longer": 2 * timeout, "shorter": timeout * 5 / 6} {
@@ -98,7 +100,8 @@ func TestAPossessionOutlivesAnotherTimeout(t *testing.T) {
 	}
 }
 
-// granting dials to servers of which the first grants another timeout than the others, whatever is asked for.
+// granting dials to servers of which the first grants another timeout than the others, whatever is
+// asked for.
 func (w *world) granting(first, others time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	var dialled atomic.Int64
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -117,7 +120,8 @@ type grantedConn struct {
 	greeted bool
 }
 
-// Write puts the timeout into the request for the session, the first frame: behind its length, the version of the protocol and the last zxid.
+// Write puts the timeout into the request for the session, the first frame: behind its length, the
+// version of the protocol and the last zxid.
 func (c *grantedConn) Write(b []byte) (int, error) {
 	if !c.greeted {
 		c.greeted = true

@@ -15,8 +15,9 @@ import (
 
 var schedules = flag.Int("schedules", 60, "how many random schedules of halts and losses a configuration is tried with")
 
-// Whatever a server does before it loses its leader, and whenever in its ticks, a rival sees the znode gone after the holder's Done, not before: it may stand
-// still right behind an answer, before it has passed on what it heard, once and again; the session may have been idle, with pings alone.
+// Whatever a server does before it loses its leader, and whenever in its ticks, a rival sees the
+// znode gone after the holder's Done, not before: it may stand still right behind an answer, before
+// it has passed on what it heard, once and again; the session may have been idle, with pings alone.
 func TestARivalComesAfterDoneInRandomSchedules(t *testing.T) {
 	for name, c := range map[string]struct {
 		tick time.Duration
@@ -68,7 +69,8 @@ func between(rng *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(rng.Int64N(int64(most-least)))
 }
 
-// A server stands still right behind its answer, before it passes on that it has heard of the session, answers what came meanwhile, and loses its leader.
+// A server stands still right behind its answer, before it passes on that it has heard of the
+// session, answers what came meanwhile, and loses its leader.
 func TestAServerThatStandsStillRightBehindItsAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		tick time.Duration
@@ -112,8 +114,8 @@ func (w *world) untilSync(s *session.Session) {
 	}
 }
 
-// An idle session has pinged alone, and the last ping was answered right before its server stood still. The first possession of it must not outlive what the
-// leader knows.
+// An idle session has pinged alone, and the last ping was answered right before its server stood
+// still. The first possession of it must not outlive what the leader knows.
 func TestTheFirstPossessionOfAnIdleSession(t *testing.T) {
 	for name, opts := range map[string][]session.Option{"tick not known": nil, "tick known": {session.WithTick(100 * time.Millisecond)}} {
 		t.Run(name, func(t *testing.T) {

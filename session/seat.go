@@ -8,13 +8,15 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// Seat is how a recipe sits on a session: it is told in order what happens, and its requests are each bound to an epoch, so that none of them ever acts
-// in another. For those who write recipes.
+// Seat is how a recipe sits on a session: it is told in order what happens, and its requests are
+// each bound to an epoch, so that none of them ever acts in another. For those who write recipes.
 //
-// Its requests return at once. What comes of one is passed to its done function, exactly once, from a goroutine of the session; done must not block. If
-// the session is closed already, done is called before the request returns. Paths are the session's, without the namespace. The loss of a connection is
-// no error: reads are asked again after the reconnection, writes whose answer was lost are resolved by looking. The errors that remain are definite: what
-// the server says, [ErrExpired] when the epoch is over, [ErrClosed], [ErrTooLarge].
+// Its requests return at once. What comes of one is passed to its done function, exactly once, from
+// a goroutine of the session; done must not block. If the session is closed already, done is called
+// before the request returns. Paths are the session's, without the namespace. The loss of a
+// connection is no error: reads are asked again after the reconnection, writes whose answer was
+// lost are resolved by looking. The errors that remain are definite: what the server says,
+// [ErrExpired] when the epoch is over, [ErrClosed], [ErrTooLarge].
 type Seat struct {
 	session *Session
 	name    string
@@ -30,8 +32,10 @@ type Seat struct {
 	writes  map[*notify.Latch]struct{} // its transactions that are under way
 }
 
-// Seat takes a seat. It does not connect: see [Session.Start]. notice is called by the session's actor, one notice at a time, in order; it must not block
-// and must not call [Seat.Leave]. The present state comes first: EpochBegan if there is an epoch, and Disconnected if it is. Error: [ErrClosed].
+// Seat takes a seat. It does not connect: see [Session.Start]. notice is called by the session's
+// actor, one notice at a time, in order; it must not block and must not call [Seat.Leave]. The
+// present state comes first: EpochBegan if there is an epoch, and Disconnected if it is. Error:
+// [ErrClosed].
 func (s *Session) Seat(name string, notice func(Notice)) (*Seat, error) {
 	t := &Seat{session: s, name: name, notice: notice}
 	s.mu.Lock()
@@ -47,8 +51,9 @@ func (s *Session) Seat(name string, notice func(Notice)) (*Seat, error) {
 	return t, nil
 }
 
-// Leave gives the seat up. No notice comes after it has returned. What the seat has standing in ZooKeeper is deleted in the background, until the epoch
-// ends; its holds end with [ErrReleased]. It is idempotent.
+// Leave gives the seat up. No notice comes after it has returned. What the seat has standing in
+// ZooKeeper is deleted in the background, until the epoch ends; its holds end with [ErrReleased].
+// It is idempotent.
 func (t *Seat) Leave() {
 	t.mu.Lock()
 	if t.gone {
@@ -116,7 +121,8 @@ func (t *Seat) left() bool {
 	return t.gone
 }
 
-// tell delivers a notice of the epoch that the seat knows of. That the connection is down is told once.
+// tell delivers a notice of the epoch that the seat knows of. That the connection is down is told
+// once.
 func (t *Seat) tell(n Notice) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,7 +153,8 @@ func (t *Seat) beginEpoch(n EpochBegan) bool {
 	return true
 }
 
-// endEpoch tells of the end of the epoch that the seat knows of, and whether ZooKeeper has confirmed it.
+// endEpoch tells of the end of the epoch that the seat knows of, and whether ZooKeeper has
+// confirmed it.
 func (t *Seat) endEpoch(cause error, gone bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,13 +180,14 @@ func (t *Seat) endSession(cause error, gone bool) {
 	}
 }
 
-// within runs a request in an epoch: request for as long as that is the present one, refuse otherwise.
+// within runs a request in an epoch: request for as long as that is the present one, refuse
+// otherwise.
 func (t *Seat) within(number uint64, request func(e *epoch), refuse func(err error)) {
 	t.entered(number, func(e *epoch) (func(), error) { return func() { request(e) }, nil }, refuse)
 }
 
-// entered is within for what has to be in the record when it returns, so that a recovery that is asked for from then on knows of it: enter does that, and
-// returns the request.
+// entered is within for what has to be in the record when it returns, so that a recovery that is
+// asked for from then on knows of it: enter does that, and returns the request.
 func (t *Seat) entered(number uint64, enter func(e *epoch) (request func(), err error), refuse func(err error)) {
 	s := t.session
 	s.mu.Lock()

@@ -225,7 +225,8 @@ func TestRecoverTellsWhatReallyExists(t *testing.T) {
 	})
 }
 
-// A contender that somebody deletes is out of the record as soon as word of it comes, so that nothing depends on trust any more.
+// A contender that somebody deletes is out of the record as soon as word of it comes, so that
+// nothing depends on trust any more.
 func TestTheLedgerFollowsDeletions(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()

@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// parseServers understands a list of addresses, each of which may be a list of the Java client's: "host:port,host:port/chroot".
+// parseServers understands a list of addresses, each of which may be a list of the Java client's:
+// "host:port,host:port/chroot".
 func parseServers(servers []string) (addrs []string, chroot string, err error) {
 	for i, entry := range servers {
 		list, root := entry, ""
@@ -66,7 +67,8 @@ func checkAddr(addr string) error {
 	return nil
 }
 
-// isHost tells whether this is a host without a port: a name, or an address, that of IPv6 in brackets or not.
+// isHost tells whether this is a host without a port: a name, or an address, that of IPv6 in
+// brackets or not.
 func isHost(addr string) bool {
 	if !strings.ContainsAny(addr, ":[]") {
 		return true
@@ -81,13 +83,15 @@ func isHost(addr string) bool {
 	return err == nil
 }
 
-// Reaches tells whether two sessions are on the same ensemble, as far as their servers' addresses tell: they have one in common.
+// Reaches tells whether two sessions are on the same ensemble, as far as their servers' addresses
+// tell: they have one in common.
 func (s *Session) Reaches(other *Session) bool {
 	return s == other || slices.ContainsFunc(s.cfg.servers, func(addr string) bool { return slices.Contains(other.cfg.servers, addr) })
 }
 
-// Beside is Reaches for those who must not be wrong: where addresses are dialled in a way of the caller's own ([WithDialer]), the same ones may lead elsewhere, unless
-// the sessions share a system of actors.
+// Beside is Reaches for those who must not be wrong: where addresses are dialled in a way of the
+// caller's own ([WithDialer]), the same ones may lead elsewhere, unless the sessions share a system
+// of actors.
 func (s *Session) Beside(other *Session) bool {
 	return s == other || s.Reaches(other) && (s.system == other.system || s.cfg.dial == nil && other.cfg.dial == nil)
 }

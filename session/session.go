@@ -16,8 +16,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// Session is the way to ZooKeeper. It lives until it is closed, across any number of ZooKeeper sessions, which it numbers as epochs. It is safe for
-// concurrent use.
+// Session is the way to ZooKeeper. It lives until it is closed, across any number of ZooKeeper
+// sessions, which it numbers as epochs. It is safe for concurrent use.
 type Session struct {
 	cfg    config
 	log    *slog.Logger
@@ -61,9 +61,10 @@ type Session struct {
 	childWatches map[string]*shared[Children]
 }
 
-// New makes a session. It does no I/O: the session connects when it is first needed, or with [Session.Connect]. Each of the servers is "host:port", or
-// a list in the form of the Java client, "host:port,host:port/chroot"; without a port it is 2181. What is wrong is reported with the name of the argument or
-// the option.
+// New makes a session. It does no I/O: the session connects when it is first needed, or with
+// [Session.Connect]. Each of the servers is "host:port", or a list in the form of the Java client,
+// "host:port,host:port/chroot"; without a port it is 2181. What is wrong is reported with the name
+// of the argument or the option.
 func New(servers []string, opts ...Option) (*Session, error) {
 	cfg, err := newConfig(servers, opts)
 	if err != nil {
@@ -142,8 +143,9 @@ func (s *Session) spawn() (err error) {
 	return err
 }
 
-// Connect begins to connect and waits until the session is connected, or until ctx or the session ends. ctx bounds the wait only: the session goes on
-// connecting. Errors: ctx's cause, with the servers and why the last attempt failed; [ErrClosed], [ErrAuthFailed].
+// Connect begins to connect and waits until the session is connected, or until ctx or the session
+// ends. ctx bounds the wait only: the session goes on connecting. Errors: ctx's cause, with the
+// servers and why the last attempt failed; [ErrClosed], [ErrAuthFailed].
 func (s *Session) Connect(ctx context.Context) error {
 	_, err := s.pass(ctx, nil, passage{})
 	if err != nil && ctx.Err() != nil {
@@ -176,8 +178,9 @@ func (s *Session) Status() Status {
 	return s.status()
 }
 
-// Observe is a subscription to the status: the present one first, then each change, the newest replacing one that was not received. A status is
-// published when the state or the epoch changes, not with each extension of trust. The channel closes when ctx or the session ends.
+// Observe is a subscription to the status: the present one first, then each change, the newest
+// replacing one that was not received. A status is published when the state or the epoch changes,
+// not with each extension of trust. The channel closes when ctx or the session ends.
 func (s *Session) Observe(ctx context.Context) <-chan Status { return s.topic.Subscribe(ctx) }
 
 // status is called with mu held.
@@ -222,7 +225,8 @@ func (s *Session) turned() {
 	s.topic.Publish(s.status())
 }
 
-// Done closes when the session is over: by [Session.Close], or for good ([ErrAuthFailed], an internal failure). Err then says why.
+// Done closes when the session is over: by [Session.Close], or for good ([ErrAuthFailed], an
+// internal failure). Err then says why.
 func (s *Session) Done() <-chan struct{} { return s.end.Done() }
 
 // Err is nil exactly while Done is open: [ErrClosed] after Close, else the cause.
@@ -231,10 +235,12 @@ func (s *Session) Err() error { return s.end.Err() }
 // Logger is where this session logs, see [WithLogger]. For those who write recipes.
 func (s *Session) Logger() *slog.Logger { return s.log }
 
-// Scope is where in the tree of actors what belongs to this session lives. For those who write recipes.
+// Scope is where in the tree of actors what belongs to this session lives. For those who write
+// recipes.
 func (s *Session) Scope() actors.Scope { return s.scope }
 
-// closedErr is why nothing can be asked any more. A session that failed for good is closed too, and says both.
+// closedErr is why nothing can be asked any more. A session that failed for good is closed too, and
+// says both.
 func (s *Session) closedErr() error {
 	if err := s.refuse.Err(); err != nil && !errors.Is(err, ErrClosed) {
 		return fmt.Errorf("%w: %w", ErrClosed, err)

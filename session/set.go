@@ -7,11 +7,13 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// Set replaces a znode's data if it has this version (of its [Stat]); -1 stands for any. It returns the new Stat. It is sent once: if the answer is lost, it
-// returns [ErrUnknownOutcome]. Without a connection it waits for one.
+// Set replaces a znode's data if it has this version (of its [Stat]); -1 stands for any. It returns
+// the new Stat. It is sent once: if the answer is lost, it returns [ErrUnknownOutcome]. Without a
+// connection it waits for one.
 //
-// Errors of all writes: ErrUnknownOutcome, together with ctx's cause if ctx ended while the answer was out; ctx's cause alone if nothing was sent; [ErrNoNode];
-// [ErrBadVersion]; [ErrNoAuth]; [ErrInvalidPath]; [ErrTooLarge]; [ErrClosed], with the cause if the session has failed.
+// Errors of all writes: ErrUnknownOutcome, together with ctx's cause if ctx ended while the answer
+// was out; ctx's cause alone if nothing was sent; [ErrNoNode]; [ErrBadVersion]; [ErrNoAuth];
+// [ErrInvalidPath]; [ErrTooLarge]; [ErrClosed], with the cause if the session has failed.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
 	ask := link.Op{Kind: link.OpSet, Path: s.Path(path), Data: data, Version: version}
 	stat, err := writeAt(ctx, s, path, link.SizeAlone(ask), func(c *link.Conn) (Stat, error) {
@@ -20,8 +22,9 @@ func (s *Session) Set(ctx context.Context, path string, data []byte, version int
 	return stat, failed("set", path, err)
 }
 
-// Delete deletes a childless znode if it has this version; -1 stands for any. It is sent once: if the answer is lost, it returns [ErrUnknownOutcome]. Errors are
-// those of [Session.Set], and [ErrNotEmpty].
+// Delete deletes a childless znode if it has this version; -1 stands for any. It is sent once: if
+// the answer is lost, it returns [ErrUnknownOutcome]. Errors are those of [Session.Set], and
+// [ErrNotEmpty].
 func (s *Session) Delete(ctx context.Context, path string, version int32) error {
 	ask := link.Op{Kind: link.OpDelete, Path: s.Path(path), Version: version}
 	_, err := writeAt(ctx, s, path, link.SizeAlone(ask), func(c *link.Conn) (struct{}, error) {
@@ -30,8 +33,9 @@ func (s *Session) Delete(ctx context.Context, path string, version int32) error 
 	return failed("delete", path, err)
 }
 
-// SetACL replaces a znode's ACL if that has this version (Aversion of its [Stat]); -1 stands for any. It is sent once: if the answer is lost, it returns
-// [ErrUnknownOutcome]. Errors are those of [Session.Set], and [ErrInvalidACL].
+// SetACL replaces a znode's ACL if that has this version (Aversion of its [Stat]); -1 stands for
+// any. It is sent once: if the answer is lost, it returns [ErrUnknownOutcome]. Errors are those of
+// [Session.Set], and [ErrInvalidACL].
 func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version int32) (Stat, error) {
 	if err := validateACL(acl); err != nil {
 		return Stat{}, failed("set acl", path, err)
@@ -43,9 +47,10 @@ func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version in
 	return stat, failed("set acl", path, err)
 }
 
-// Multi carries out all operations, in order, or none of them: then the error is that of the one that failed, and the results say which. There is one result
-// for each operation; none if the transaction was not sent or its answer was lost. It is sent once: if the answer is lost, it returns [ErrUnknownOutcome].
-// Errors are those of [Session.Set], and of the operations.
+// Multi carries out all operations, in order, or none of them: then the error is that of the one
+// that failed, and the results say which. There is one result for each operation; none if the
+// transaction was not sent or its answer was lost. It is sent once: if the answer is lost, it
+// returns [ErrUnknownOutcome]. Errors are those of [Session.Set], and of the operations.
 func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 	asks, err := s.operations(ops)
 	if err == nil {

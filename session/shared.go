@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// shared is a watch that any number of readers share: one actor, and one watch in ZooKeeper. It lives as long as anybody reads it.
+// shared is a watch that any number of readers share: one actor, and one watch in ZooKeeper. It
+// lives as long as anybody reads it.
 type shared[T any] struct {
 	session *Session
 	all     map[string]*shared[T] // of this kind, by path; under the session's mutex

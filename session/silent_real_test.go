@@ -12,8 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// Ten sessions hold something over one of three servers, which is then stopped, or killed, whoever it is; five times. The others find out within a second that
-// a leader is gone, and elect another.
+// Ten sessions hold something over one of three servers, which is then stopped, or killed, whoever
+// it is; five times. The others find out within a second that a leader is gone, and elect another.
 func TestRealSilentServerCostsNoPossession(t *testing.T) {
 	t.Parallel()
 	const rounds, holders = 5, 10

@@ -14,8 +14,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Of three servers the one that a session is connected to is stopped, or killed, at any instant. The session goes to another one while it is still trusted to be
-// alive, so that what it holds stands.
+// Of three servers the one that a session is connected to is stopped, or killed, at any instant.
+// The session goes to another one while it is still trusted to be alive, so that what it holds
+// stands.
 func TestNoPossessionIsLostWhenTheConnectedServerFallsSilent(t *testing.T) {
 	t.Parallel()
 	const parts, trials = 20, 50
@@ -72,8 +73,9 @@ func (w *world) connectedTo(s *session.Session) int {
 	return i
 }
 
-// Where every server is slow, or the way to all of them, going from one to the next helps nobody: a session that has always known it so stays where it is, and
-// one that finds it so loses its connection a few times at most, until it knows.
+// Where every server is slow, or the way to all of them, going from one to the next helps nobody: a
+// session that has always known it so stays where it is, and one that finds it so loses its
+// connection a few times at most, until it knows.
 func TestASlowNetworkIsNotFledFrom(t *testing.T) {
 	t.Parallel()
 	for _, latency := range []time.Duration{500 * time.Millisecond, 1100 * time.Millisecond, 1400 * time.Millisecond, 1600 * time.Millisecond} {
@@ -129,8 +131,8 @@ func TestAnIdleSessionStaysWithASilentServer(t *testing.T) {
 	}, zktest.WithServers(3))
 }
 
-// Nor does an idle session flee from a slow network, of which it hears nothing but the answers to pings. An answer that takes two thirds of the timeout is too
-// late: see docs/sessions.md.
+// Nor does an idle session flee from a slow network, of which it hears nothing but the answers to
+// pings. An answer that takes two thirds of the timeout is too late: see docs/sessions.md.
 func TestAnIdleSessionStaysOnASlowNetwork(t *testing.T) {
 	t.Parallel()
 	for _, latency := range []time.Duration{time.Second, 1700 * time.Millisecond, 2 * time.Second, 2500 * time.Millisecond, 3 * time.Second, 3300 * time.Millisecond} {
@@ -162,7 +164,8 @@ func TestAnIdleSessionStaysOnASlowNetwork(t *testing.T) {
 	}
 }
 
-// A server that has much to do answers one request after the other, the later ones late. It lives, so nobody goes to another one, where they would be asked anew.
+// A server that has much to do answers one request after the other, the later ones late. It lives,
+// so nobody goes to another one, where they would be asked anew.
 func TestABusyServerIsNotLeft(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()

@@ -12,8 +12,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// What was asked during a halt is answered behind it all at once, and then the server loses its leader, before it has passed on that it has heard of the session. So
-// the answers prove nothing of what came after the halt began.
+// What was asked during a halt is answered behind it all at once, and then the server loses its
+// leader, before it has passed on that it has heard of the session. So the answers prove nothing of
+// what came after the halt began.
 func TestAnswersBehindAHaltProveNoMoreThanBeforeIt(t *testing.T) {
 	t.Parallel()
 	const tick = 2 * time.Second

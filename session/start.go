@@ -1,8 +1,9 @@
 package session
 
-// WithDeferredStart has what merely follows ZooKeeper, config.Cell and twopc.Site, wait until the session is started: by [Session.Start], [Session.Connect], or
-// the first thing that somebody asks of ZooKeeper through it. Without it, these start the session when they are made. It is for whoever makes everything first, and
-// starts it later or not at all, as package fxmodule does.
+// WithDeferredStart has what merely follows ZooKeeper, config.Cell and twopc.Site, wait until the
+// session is started: by [Session.Start], [Session.Connect], or the first thing that somebody asks
+// of ZooKeeper through it. Without it, these start the session when they are made. It is for
+// whoever makes everything first, and starts it later or not at all, as package fxmodule does.
 func WithDeferredStart() Option {
 	return func(c *config) error {
 		c.deferred = true
@@ -10,7 +11,8 @@ func WithDeferredStart() Option {
 	}
 }
 
-// Start begins to connect, if that has not begun, and does not wait. The first operation, watch or wish of a recipe does so too.
+// Start begins to connect, if that has not begun, and does not wait. The first operation, watch or
+// wish of a recipe does so too.
 func (s *Session) Start() {
 	s.mu.Lock()
 	first := !s.started && !s.closing
@@ -22,8 +24,10 @@ func (s *Session) Start() {
 	}
 }
 
-// AfterStart starts the session and calls f, at once. With [WithDeferredStart] it does not start the session, and f is called when something else has: by
-// whoever does, so f must not block. If the session ends before that f is called too, so that it can see that. For those who write recipes.
+// AfterStart starts the session and calls f, at once. With [WithDeferredStart] it does not start
+// the session, and f is called when something else has: by whoever does, so f must not block. If
+// the session ends before that f is called too, so that it can see that. For those who write
+// recipes.
 func (s *Session) AfterStart(f func()) {
 	s.mu.Lock()
 	wait := s.cfg.deferred && !s.started && !s.closing

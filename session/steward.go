@@ -8,7 +8,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// steward is one incarnation of the session's actor: it begins and ends epochs, keeps the table of watches, and tells the seats what happens, in order.
+// steward is one incarnation of the session's actor: it begins and ends epochs, keeps the table of
+// watches, and tells the seats what happens, in order.
 type steward struct {
 	*Session
 	self actors.Self[message]
@@ -42,9 +43,11 @@ func newSteward(s *Session, self actors.Self[message]) *steward {
 	return w
 }
 
-// takeOver begins an incarnation after a crash, with the epoch of the one before. That epoch is over, since its table of watches is lost, but its ZooKeeper
-// session may live on until it can be told so, with every znode. Until ZooKeeper has confirmed the end nobody is told of it, and no epoch begins: neither is
-// anything reported as gone that stands, nor can what was sent in the old epoch be carried out behind the back of the next.
+// takeOver begins an incarnation after a crash, with the epoch of the one before. That epoch is
+// over, since its table of watches is lost, but its ZooKeeper session may live on until it can be
+// told so, with every znode. Until ZooKeeper has confirmed the end nobody is told of it, and no
+// epoch begins: neither is anything reported as gone that stands, nor can what was sent in the old
+// epoch be carried out behind the back of the next.
 func (w *steward) takeOver(e *epoch) {
 	if w.over(e, ErrRestarted, ErrRestarted) { // else Stopping has done it, or the connection
 		w.retire(e)
@@ -130,7 +133,8 @@ func (w *steward) Receive(m message) {
 // Phase shows in the live tree.
 func (w *steward) Phase() string { return w.Status().State.String() }
 
-// Stopping ends the epoch with the incarnation: the table of watches is gone, so the next one begins anew.
+// Stopping ends the epoch with the incarnation: the table of watches is gone, so the next one
+// begins anew.
 func (w *steward) Stopping(cause error) {
 	if !errors.Is(cause, actors.ErrRestarting) {
 		return
@@ -193,7 +197,8 @@ func (w *steward) onTold(ev link.Event) {
 	}
 }
 
-// syncFirst sees to it that what is read in the epoch is not older than what was read in the one before: the server may lag behind.
+// syncFirst sees to it that what is read in the epoch is not older than what was read in the one
+// before: the server may lag behind.
 func (w *steward) syncFirst(try int) {
 	e := w.epoch
 	w.tasks.run(func() {
@@ -213,7 +218,8 @@ func (w *steward) onSynced(err error) {
 		w.barren++
 		w.syncFirst(w.barren)
 	}
-	// Otherwise the connection went, and the next one brings the next try, or the session did, and word of that is on its way.
+	// Otherwise the connection went, and the next one brings the next try, or the session did, and
+	// word of that is on its way.
 }
 
 func (w *steward) onBegun() {

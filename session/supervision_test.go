@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// A panic in the session's own actor begins a new epoch: its watches are lost with it. The old ZooKeeper session is closed, so that its znodes go at once.
+// A panic in the session's own actor begins a new epoch: its watches are lost with it. The old
+// ZooKeeper session is closed, so that its znodes go at once.
 func TestAPanicInTheSessionBeginsAnEpoch(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()

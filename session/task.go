@@ -7,8 +7,9 @@ import (
 	"github.com/troupe-go/troupe/internal/stack"
 )
 
-// tasks are the goroutines of a session. Each is a request on its way, or the reaction to a timer; each ends with the connection that it waits for or
-// with the session, and the session's end waits for all of them.
+// tasks are the goroutines of a session. Each is a request on its way, or the reaction to a timer;
+// each ends with the connection that it waits for or with the session, and the session's end waits
+// for all of them.
 type tasks struct {
 	mu      sync.Mutex
 	over    bool
@@ -51,7 +52,8 @@ func (t *tasks) end() {
 	t.running.Wait()
 }
 
-// alarm is a timer whose reaction is a task. Its methods are called with the session's mutex held, its reaction without.
+// alarm is a timer whose reaction is a task. Its methods are called with the session's mutex held,
+// its reaction without.
 type alarm struct {
 	tasks *tasks
 	mu    *sync.Mutex

@@ -9,8 +9,9 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// EnsurePath creates what is missing of a path, as persistent znodes without data. It may be repeated without harm, so lost answers are no error. Errors
-// are those of [Session.Create], without ErrNodeExists and ErrUnknownOutcome; [ErrSuspended] when the retries are used up.
+// EnsurePath creates what is missing of a path, as persistent znodes without data. It may be
+// repeated without harm, so lost answers are no error. Errors are those of [Session.Create],
+// without ErrNodeExists and ErrUnknownOutcome; [ErrSuspended] when the retries are used up.
 func (s *Session) EnsurePath(ctx context.Context, path string) error {
 	err := s.ready(path)
 	if err == nil {
@@ -24,10 +25,12 @@ func (s *Session) EnsurePath(ctx context.Context, path string) error {
 // deletions is how many znodes [Session.DeleteAll] deletes in one transaction.
 const deletions = 100
 
-// DeleteAll deletes a znode with everything below it. That it does not exist is no error. It is no transaction: what is created below meanwhile is
-// deleted too, and if it fails, a part is gone. It may be repeated without harm, so lost answers are no error. The root of ZooKeeper is refused
-// ([ErrInvalidPath]); with a namespace, "/" is the namespace's own znode. Other errors: [ErrNoAuth]; [ErrTooLarge], if the names below a znode are more than one
-// answer holds; [ErrSuspended] when the retries are used up; [ErrClosed]; ctx's cause.
+// DeleteAll deletes a znode with everything below it. That it does not exist is no error. It is no
+// transaction: what is created below meanwhile is deleted too, and if it fails, a part is gone. It
+// may be repeated without harm, so lost answers are no error. The root of ZooKeeper is refused
+// ([ErrInvalidPath]); with a namespace, "/" is the namespace's own znode. Other errors:
+// [ErrNoAuth]; [ErrTooLarge], if the names below a znode are more than one answer holds;
+// [ErrSuspended] when the retries are used up; [ErrClosed]; ctx's cause.
 func (s *Session) DeleteAll(ctx context.Context, path string) error {
 	err := s.ready(path)
 	if err == nil && s.Path(path) == "/" {
@@ -57,7 +60,8 @@ func (s *Session) deleteAll(ctx context.Context, root string) error {
 	}
 }
 
-// below lists a znode and everything below it, children before their parents; nothing if it does not exist.
+// below lists a znode and everything below it, children before their parents; nothing if it does
+// not exist.
 func (s *Session) below(ctx context.Context, path string) ([]string, error) {
 	names, err := readOut(ctx, s, func(c *link.Conn) ([]string, error) {
 		names, _, err := c.Children(path, false)

@@ -19,19 +19,25 @@ const (
 	sleepLimit = 3  // who slept for 3T is found expired when awake: a session that is alive had its wall clock set
 )
 
-// trust is how long the session may be assumed alive, by this process's own clocks: *trusted until*. It is pure: moments come from outside. Only the answers
-// to writes move it, since a quorum has agreed to them, and those to syncs for as long as they follow on one another.
+// trust is how long the session may be assumed alive, by this process's own clocks: *trusted
+// until*. It is pure: moments come from outside. Only the answers to writes move it, since a quorum
+// has agreed to them, and those to syncs for as long as they follow on one another.
 //
 //	until  = when the answered request was sent + T − margin
 //	margin = T/6 + tick/2 + T/12, but at least T/3, and 3/2 tick
 //
-// A sync is answered by the leader alone. One that stood still, was deposed meanwhile and does not know it answers too, and takes sessions up that its
-// successor has ended. So the first proof on a connection, and behind each gap in the answers in which another leader can have been elected, is a write.
+// A sync is answered by the leader alone. One that stood still, was deposed meanwhile and does not
+// know it answers too, and takes sessions up that its successor has ended. So the first proof on a
+// connection, and behind each gap in the answers in which another leader can have been elected, is
+// a write.
 //
-// How much less than T an answer is good for is what the leader may not know of this session. It learns of it from the server that the session is connected
-// to, twice a tick. If that passes on in time, an answer proves that the leader knows of what the server had heard half a tick before. If it stood still,
-// unnoticed, right behind an answer, the leader knows of what had been heard half a tick before that one. Both are reckoned from the answers that really
-// came; the margin covers requests every T/6. And a leader that its followers have given up answers for up to one and a half ticks more.
+// How much less than T an answer is good for is what the leader may not know of this session. It
+// learns of it from the server that the session is connected to, twice a tick. If that passes on in
+// time, an answer proves that the leader knows of what the server had heard half a tick before. If
+// it stood still, unnoticed, right behind an answer, the leader knows of what had been heard half a
+// tick before that one. Both are reckoned from the answers that really came; the margin covers
+// requests every T/6. And a leader that its followers have given up answers for up to one and a
+// half ticks more.
 type trust struct {
 	timeout time.Duration
 	margin  time.Duration // what is taken off at least
@@ -86,7 +92,8 @@ func (t *trust) measure(cfg *config, timeout time.Duration) {
 	}
 }
 
-// retime goes over to another negotiated timeout. What stands goes on for as long as the shorter of the two allows.
+// retime goes over to another negotiated timeout. What stands goes on for as long as the shorter of
+// the two allows.
 func (t *trust) retime(cfg *config, timeout time.Duration) {
 	lacking := t.timeout - t.margin - (t.until.mono - t.proof.mono)
 	t.measure(cfg, timeout)
@@ -101,14 +108,15 @@ func (t *trust) retime(cfg *config, timeout time.Duration) {
 	t.vouch.Store(&v)
 }
 
-// connected: there is a connection, on which the session was asked for at that moment. The leader knows that, whoever it is. If the session was created by it,
-// a quorum does.
+// connected: there is a connection, on which the session was asked for at that moment. The leader
+// knows that, whoever it is. If the session was created by it, a quorum does.
 func (t *trust) connected(asked instant, created bool, now instant) {
 	t.heard.since(asked.mono)
 	t.quorum, t.anchor = created && now.mono-asked.mono <= t.timeout/gapShare, asked.mono
 }
 
-// pinged takes the answer to a ping, after check has been called with the same moment: the server has heard of the session. The leader may not have.
+// pinged takes the answer to a ping, after check has been called with the same moment: the server
+// has heard of the session. The leader may not have.
 func (t *trust) pinged(sent, now instant) {
 	if sent.mono >= t.deaf {
 		t.heard.answered(sent.mono, now.mono, t.timeout/grainShare)
@@ -133,7 +141,8 @@ func (t *trust) credit(sent instant) time.Duration {
 	return t.timeout - t.margin - (needed - t.least) // whoever gave it knows better, but not of this
 }
 
-// agreed tells whether a quorum stands behind an answer: to a write, or to a sync that follows on another proof before another leader could do anything.
+// agreed tells whether a quorum stands behind an answer: to a write, or to a sync that follows on
+// another proof before another leader could do anything.
 func (t *trust) agreed(sent, now instant, write bool) bool {
 	gap := t.timeout / gapShare
 	following := t.quorum && now.mono-t.anchor <= gap
@@ -149,8 +158,8 @@ func (t *trust) current(now instant) bool {
 	return t.quorum && now.mono-t.anchor <= t.timeout/freshShare
 }
 
-// proved takes the answer to a request, after check has been called with the same moment, and tells whether trust came with it; or that it proves nothing, and
-// a write would.
+// proved takes the answer to a request, after check has been called with the same moment, and tells
+// whether trust came with it; or that it proves nothing, and a write would.
 func (t *trust) proved(epoch uint64, sent, now instant, write bool) (gained, refused bool) {
 	if sent.mono < t.deaf {
 		return false, false
@@ -188,7 +197,8 @@ func (t *trust) check(now instant) (lapsed bool) {
 	return stood && !t.stands
 }
 
-// jump: one of the clocks has jumped, perhaps since the machine slept. Nothing that was sent before proves anything, nor does a leader's word alone.
+// jump: one of the clocks has jumped, perhaps since the machine slept. Nothing that was sent before
+// proves anything, nor does a leader's word alone.
 func (t *trust) jump(now instant) {
 	t.deaf, t.quorum = now.mono, false
 	if t.stands {

@@ -270,8 +270,9 @@ func TestRetryPolicies(t *testing.T) {
 	}
 }
 
-// What was heard before the machine slept is as old as the sleep was long, though its monotonic clock stood still: a server that stands still, and whose leader has
-// not heard of anything since, must not be taken for one that was asked a moment ago.
+// What was heard before the machine slept is as old as the sleep was long, though its monotonic
+// clock stood still: a server that stands still, and whose leader has not heard of anything since,
+// must not be taken for one that was asked a moment ago.
 func TestWhatWasHeardBeforeASleepIsOld(t *testing.T) {
 	t.Parallel()
 	const T, slept = 12 * time.Second, 7 * time.Second
@@ -283,6 +284,7 @@ func TestWhatWasHeardBeforeASleepIsOld(t *testing.T) {
 	tr.check(awake)
 	require.False(t, tr.stands)
 	tr.written(awake)
-	// The latest that the leader may know of is what was sent half a tick before the last answer that came before the sleep: at 8 s.
+	// The latest that the leader may know of is what was sent half a tick before the last answer
+	// that came before the sleep: at 8 s.
 	require.False(t, tr.stands && tr.until.wall.After(at(8*time.Second+T).wall), "trusted until %v by the wall clock", tr.until.wall.Sub(at(0).wall))
 }

@@ -18,7 +18,8 @@ var shortTicks = []zktest.Option{zktest.WithTick(200 * time.Millisecond), zktest
 
 const timeout = 12 * time.Second // of sessions here: a sixth is two seconds, and trust is good for six when requests go out steadily
 
-// steady lets a session with something at stake run until its trust is as good as it gets, and stops right after a sync.
+// steady lets a session with something at stake run until its trust is as good as it gets, and
+// stops right after a sync.
 func steady(w *world, s *session.Session) {
 	w.Helper()
 	time.Sleep(timeout)
@@ -32,7 +33,8 @@ func steady(w *world, s *session.Session) {
 	require.Fail(w, "no sync", "%v", s.Status())
 }
 
-// B06: packets vanish. The loss comes at an exact instant, by this process's own clock, before the server ends the session.
+// B06: packets vanish. The loss comes at an exact instant, by this process's own clock, before the
+// server ends the session.
 func TestB06_PartitionEndsHoldsAtTheEndOfTrust(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithTimeout(timeout))
@@ -69,7 +71,8 @@ func TestB06_PartitionEndsHoldsAtTheEndOfTrust(t *testing.T) {
 	}, shortTicks...)
 }
 
-// The same at random instants, also for a server that answers pings and reads but has lost its leader: the holder's loss comes first, always.
+// The same at random instants, also for a server that answers pings and reads but has lost its
+// leader: the holder's loss comes first, always.
 func TestLossBeforeTheRivalSeesIt(t *testing.T) {
 	t.Parallel()
 	known := session.WithTick(200 * time.Millisecond)
@@ -109,7 +112,8 @@ func (w *world) openAt(i int, opts ...session.Option) *session.Session {
 	return s
 }
 
-// loss holds something, cuts the holder off, and tells by how much his loss came before a rival could see it.
+// loss holds something, cuts the holder off, and tells by how much his loss came before a rival
+// could see it.
 func (w *world) loss(s, rival *session.Session, rng *rand.Rand, cut func(*world, int64) func()) time.Duration {
 	w.Helper()
 	h := w.seat(s).hold(w, 1, "/line")
@@ -239,7 +243,8 @@ func TestStrictEndsAtTheFirstSuspension(t *testing.T) {
 	})
 }
 
-// B74: the machine sleeps, so that the wall clock is far ahead of the monotonic one. Nothing is believed until ZooKeeper has answered.
+// B74: the machine sleeps, so that the wall clock is far ahead of the monotonic one. Nothing is
+// believed until ZooKeeper has answered.
 func TestB74_SleepEndsTrust(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -12,7 +12,8 @@ type (
 	//	DataLength, NumChildren       int32      bytes of data; children
 	Stat = link.Stat
 
-	// ACL is one entry of a znode's ACL: it permits what Perms says to those that ID stands for in the Scheme ("world", "auth", "digest", "ip", "x509", …).
+	// ACL is one entry of a znode's ACL: it permits what Perms says to those that ID stands for in
+	// the Scheme ("world", "auth", "digest", "ip", "x509", …).
 	//
 	//	Perms   Perms
 	//	Scheme  string

@@ -10,8 +10,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Whoever has a seat restarts while a transaction of before is not carried out yet: a server has no time for it, or there is no connection. The recovery waits, so that
-// whoever looks behind it sees what came of it.
+// Whoever has a seat restarts while a transaction of before is not carried out yet: a server has no
+// time for it, or there is no connection. The recovery waits, so that whoever looks behind it sees
+// what came of it.
 func TestARecoveryWaitsForTransactions(t *testing.T) {
 	t.Parallel()
 	for name, fate := range map[string]zktest.Verdict{"overloaded": zktest.Fail(zktest.ErrThrottled), "cut off": zktest.CutBefore} {

@@ -7,9 +7,10 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// lookOwn is Exists for what this session has created itself, and perhaps may not read: since 3.8.4 a server then refuses to tell its Stat (ZOOKEEPER-2590). That
-// it refuses says that the znode stands; whether it is this session's own, its list of these says. The Stat then has an owner, 0 for somebody else, and nothing
-// more.
+// lookOwn is Exists for what this session has created itself, and perhaps may not read: since 3.8.4
+// a server then refuses to tell its Stat (ZOOKEEPER-2590). That it refuses says that the znode
+// stands; whether it is this session's own, its list of these says. The Stat then has an owner, 0
+// for somebody else, and nothing more.
 func lookOwn(c *link.Conn, path string) (Stat, bool, error) {
 	stat, exists, err := c.Exists(path, false)
 	if !errors.Is(err, ErrNoAuth) {

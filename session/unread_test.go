@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// The answer to a create is lost, and the session may not read what it has created: it finds it all the same, on each version.
+// The answer to a create is lost, and the session may not read what it has created: it finds it all
+// the same, on each version.
 func TestALostCreateOfWhatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	secretive := session.WithACL(session.AnyoneACL(session.PermAll &^ session.PermRead)...)

@@ -6,8 +6,9 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// Unwatch says that the seat depends no more on what a read of this znode with a watch has armed, or is about to: no [Fired] of its data comes of reads before
-// this. If nobody else in the session depends on that watch, ZooKeeper is told to forget it. A watch of its children is not touched.
+// Unwatch says that the seat depends no more on what a read of this znode with a watch has armed,
+// or is about to: no [Fired] of its data comes of reads before this. If nobody else in the session
+// depends on that watch, ZooKeeper is told to forget it. A watch of its children is not touched.
 func (t *Seat) Unwatch(number uint64, path string) {
 	t.session.ref.Tell(forgone{t, number, watchKey{t.session.Path(path), watchData}})
 }
@@ -37,7 +38,8 @@ func (w *steward) onForgone(m forgone) {
 	w.spare(m.key)
 }
 
-// onVacated takes back all that a seat that was left depends on. What its reads under way would arm is given back when they are answered.
+// onVacated takes back all that a seat that was left depends on. What its reads under way would arm
+// is given back when they are answered.
 func (w *steward) onVacated(t *Seat) {
 	delete(w.table.held, t)
 	for a := w.table.seats[t]; a != nil; a = w.table.seats[t] {
@@ -57,10 +59,12 @@ func (w *steward) spare(key watchKey) {
 	w.giveBack()
 }
 
-// mostGiven is how many watches are given back at a time: as many as a server deals with between two requests that somebody waits for.
+// mostGiven is how many watches are given back at a time: as many as a server deals with between
+// two requests that somebody waits for.
 const mostGiven = 128
 
-// giveBack asks ZooKeeper to remove the watches that are due, one batch at a time. Those that come meanwhile are in the next.
+// giveBack asks ZooKeeper to remove the watches that are due, one batch at a time. Those that come
+// meanwhile are in the next.
 func (w *steward) giveBack() {
 	t := &w.table
 	if t.giving {
@@ -101,8 +105,9 @@ func (w *steward) unwatch(keys []watchKey) {
 	})
 }
 
-// onUnwatched takes what became of a removal. A watch is gone also if the answer was lost: it goes with the connection, and is not armed on the next. One that
-// was not asked for, since the connection was just being made, is asked for when there is one.
+// onUnwatched takes what became of a removal. A watch is gone also if the answer was lost: it goes
+// with the connection, and is not armed on the next. One that was not asked for, since the
+// connection was just being made, is asked for when there is one.
 func (w *steward) onUnwatched(m unwatched) {
 	t := &w.table
 	t.giving = false
@@ -131,15 +136,16 @@ func (w *steward) onUnwatched(m unwatched) {
 	}
 }
 
-// reconnectedSince: there is a connection that is newer than one of which this is the number. If there is none, it will be told of.
+// reconnectedSince: there is a connection that is newer than one of which this is the number. If
+// there is none, it will be told of.
 func (w *steward) reconnectedSince(ups uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.up && w.epoch.ups > ups
 }
 
-// watchStands tells whether ZooKeeper was asked for a watch that has not fired since, as far as is known on the wire: the session's actor hears of answers later
-// than of the events behind them.
+// watchStands tells whether ZooKeeper was asked for a watch that has not fired since, as far as is
+// known on the wire: the session's actor hears of answers later than of the events behind them.
 func (w *steward) watchStands(key watchKey) bool {
 	return w.epoch.conn.Watches(key.onWire())
 }

@@ -6,10 +6,12 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// The keeping of trust. Everything here but the reactions of timers is called with the session's mutex held, so that a change of trust and its announcement
-// are one: whoever was refused a hold for want of trust hears of it when trust comes back.
+// The keeping of trust. Everything here but the reactions of timers is called with the session's
+// mutex held, so that a change of trust and its announcement are one: whoever was refused a hold
+// for want of trust hears of it when trust comes back.
 
-// stake is how much depends on trust: possessions, those who may want one at any moment, and those who were refused one for want of trust.
+// stake is how much depends on trust: possessions, those who may want one at any moment, and those
+// who were refused one for want of trust.
 func (s *Session) stake() int { return len(s.holds) + len(s.standby) + s.refused }
 
 // raised is called when something was added to what depends on trust.
@@ -34,7 +36,8 @@ func (s *Session) nextProof(now instant) instant {
 	return now.add(every)
 }
 
-// ask asks for a sign of life: of the leader, where that is known to be one, else of a quorum, one at a time.
+// ask asks for a sign of life: of the leader, where that is known to be one, else of a quorum, one
+// at a time.
 func (s *Session) ask(e *epoch, now instant) {
 	if !e.begun || !e.up || pingsProve && s.trust.stands {
 		return
@@ -60,7 +63,8 @@ func (s *Session) ask(e *epoch, now instant) {
 	})
 }
 
-// pace is the reaction to the pacing alarm: every T/6 while anything depends on trust, a sign of life, unless a write has gone out meanwhile.
+// pace is the reaction to the pacing alarm: every T/6 while anything depends on trust, a sign of
+// life, unless a write has gone out meanwhile.
 func (s *Session) pace() {
 	s.mu.Lock()
 	defer s.unlock()
@@ -75,8 +79,8 @@ func (s *Session) pace() {
 	s.pacing.set(now, s.nextProof(now))
 }
 
-// watchOverTrust sees to it that the end of trust is noticed when it comes, and that its absence is announced when it has lasted for as long as a proof
-// is good for.
+// watchOverTrust sees to it that the end of trust is noticed when it comes, and that its absence is
+// announced when it has lasted for as long as a proof is good for.
 func (s *Session) watchOverTrust(now instant) {
 	if s.cur == nil || s.cur.over || !s.cur.begun {
 		return
@@ -90,7 +94,8 @@ func (s *Session) watchOverTrust(now instant) {
 	}
 }
 
-// wane is the reaction to the waning alarm: trust ends now, network or no network, unless it was prolonged.
+// wane is the reaction to the waning alarm: trust ends now, network or no network, unless it was
+// prolonged.
 func (s *Session) wane() {
 	s.mu.Lock()
 	defer s.unlock()
@@ -127,7 +132,8 @@ func (s *Session) lapse(e *epoch, now instant) (lapsed bool) {
 	return true
 }
 
-// doubt announces the end of trust, or its want. An idle session's trust ends silently: nothing depends on it.
+// doubt announces the end of trust, or its want. An idle session's trust ends silently: nothing
+// depends on it.
 func (s *Session) doubt(e *epoch) {
 	s.doubted = true
 	now := s.clock.now()
@@ -174,7 +180,8 @@ func (s *Session) onHeard(e *epoch, sent time.Time) {
 	}
 }
 
-// look is the reaction to the looking alarm: while anything is held, the clocks are compared, since no timer tells of one that jumps.
+// look is the reaction to the looking alarm: while anything is held, the clocks are compared, since
+// no timer tells of one that jumps.
 func (s *Session) look() {
 	s.mu.Lock()
 	defer s.unlock()
@@ -193,8 +200,8 @@ func (s *Session) lookSoon(now instant) {
 	s.looking.set(now, now.add(min(max(s.trust.timeout/60, least), most)))
 }
 
-// suspect ends trust since a possession was found not to be valid by the clocks: whoever was told so must not be told otherwise later, though they may have been
-// set back since.
+// suspect ends trust since a possession was found not to be valid by the clocks: whoever was told
+// so must not be told otherwise later, though they may have been set back since.
 func (s *Session) suspect(h *Hold) {
 	s.mu.Lock()
 	defer s.unlock()

@@ -7,7 +7,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// Data is what a znode holds, as seen at some moment. Receivers share Bytes and must not change them.
+// Data is what a znode holds, as seen at some moment. Receivers share Bytes and must not change
+// them.
 type Data struct {
 	Exists bool   // false: there is no such znode, and Bytes and Stat are zero
 	Bytes  []byte // its data
@@ -15,7 +16,8 @@ type Data struct {
 	Stale  bool // the connection is down: so it was when last seen
 }
 
-// Children is who is below a znode, as seen at some moment. Receivers share Names and must not change them.
+// Children is who is below a znode, as seen at some moment. Receivers share Names and must not
+// change them.
 type Children struct {
 	Exists bool     // false: there is no such znode, and Names and Stat are zero
 	Names  []string // in no order; names, not paths
@@ -23,13 +25,16 @@ type Children struct {
 	Stale  bool // the connection is down: so it was when last seen
 }
 
-// WatchData is a subscription to a znode's data, its birth and its end: the present state first, then each newer one, replacing one that was not received.
-// States in between may be left out, the last one never is; a change made while the connection was down comes after it. It goes on through expiry.
+// WatchData is a subscription to a znode's data, its birth and its end: the present state first,
+// then each newer one, replacing one that was not received. States in between may be left out, the
+// last one never is; a change made while the connection was down comes after it. It goes on through
+// expiry.
 //
-// However many watch a path, ZooKeeper is asked for one watch, and told to forget it when the last of them goes; servers before 3.5 cannot be told, and keep it
-// until it fires or the epoch ends. The channel closes when ctx or the session ends; at once if the session is closed or the
-// path is not valid, and early if the actor behind it failed too often, which the log says. What can't be read, for want of a right, is Stale if it was
-// seen before, and tried again.
+// However many watch a path, ZooKeeper is asked for one watch, and told to forget it when the last
+// of them goes; servers before 3.5 cannot be told, and keep it until it fires or the epoch ends.
+// The channel closes when ctx or the session ends; at once if the session is closed or the path is
+// not valid, and early if the actor behind it failed too often, which the log says. What can't be
+// read, for want of a right, is Stale if it was seen before, and tried again.
 func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 	return subscribe(ctx, s, s.dataWatches, path, sight[Data]{
 		name: "data",
@@ -45,7 +50,8 @@ func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 	})
 }
 
-// WatchChildren is a subscription to the names of a znode's children, its birth and its end, in everything else like [Session.WatchData].
+// WatchChildren is a subscription to the names of a znode's children, its birth and its end, in
+// everything else like [Session.WatchData].
 func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Children {
 	return subscribe(ctx, s, s.childWatches, path, sight[Children]{
 		name: "children",

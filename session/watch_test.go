@@ -149,7 +149,8 @@ func TestOneWatchForAnyNumberOfReaders(t *testing.T) {
 	})
 }
 
-// B68: a change made while the connection was down is delivered after it, also if the watches can't be armed again at first.
+// B68: a change made while the connection was down is delivered after it, also if the watches can't
+// be armed again at first.
 func TestB68_ChangesWhileAway(t *testing.T) {
 	t.Parallel()
 	for name, verdict := range map[string]zktest.Verdict{
@@ -199,7 +200,8 @@ func TestB68_ChangesWhileAway(t *testing.T) {
 	}
 }
 
-// B69: deleted and made again with the same version and the same data, while nobody looked: that is a change.
+// B69: deleted and made again with the same version and the same data, while nobody looked: that is
+// a change.
 func TestB69_MadeAgainWithTheSameVersion(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]func(w *world, s *session.Session){

@@ -34,8 +34,10 @@ func (awaited) sighted()   {}
 func (lookAgain) sighted() {}
 func (prodded) sighted()   {}
 
-// watcher is one incarnation of a shared watch's actor. It looks and watches in one request, publishes what it sees, and looks again when the watch
-// fires, when the connection is back, and in each epoch. What it sees never goes back: within an epoch servers see to that, and an epoch begins with a sync.
+// watcher is one incarnation of a shared watch's actor. It looks and watches in one request,
+// publishes what it sees, and looks again when the watch fires, when the connection is back, and in
+// each epoch. What it sees never goes back: within an epoch servers see to that, and an epoch
+// begins with a sync.
 type watcher[T any] struct {
 	*shared[T]
 	self actors.Self[sighted]
@@ -55,7 +57,8 @@ type watcher[T any] struct {
 func newWatcher[T any](of *shared[T], self actors.Self[sighted]) *watcher[T] {
 	w := &watcher[T]{shared: of, self: self}
 	ref := self.Ref()
-	// Each incarnation has a seat of its own, so that it hears how things stand. A session that is closed has none, and stops this actor.
+	// Each incarnation has a seat of its own, so that it hears how things stand. A session that is
+	// closed has none, and stops this actor.
 	of.session.Start()
 	w.seat, _ = of.session.Seat(of.sight.name+":"+of.path, func(n Notice) { ref.Tell(noticed{n}) })
 	return w
@@ -163,7 +166,8 @@ func (w *watcher[T]) onAwaited(m awaited) {
 	}
 }
 
-// fail looks again after a pause: whatever it is (a right that was taken away, say), somebody may put it right. Until then what was seen is stale.
+// fail looks again after a pause: whatever it is (a right that was taken away, say), somebody may
+// put it right. Until then what was seen is stale.
 func (w *watcher[T]) fail(err error) {
 	w.busy = false
 	if errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed) {

@@ -30,8 +30,8 @@ func (w *steward) onAsked(a *ask) {
 	}
 }
 
-// request sends the read, once. Whether the answer to one without a watch is followed by the event is decided by the entry that it found: it was there
-// before the read was sent.
+// request sends the read, once. Whether the answer to one without a watch is followed by the event
+// is decided by the entry that it found: it was there before the read was sent.
 func (w *steward) request(a *ask, watch bool) {
 	s := w.Session
 	if !s.tasks.run(func() {
@@ -44,7 +44,8 @@ func (w *steward) request(a *ask, watch bool) {
 	}
 }
 
-// requested sends the read and tells the actor what came of it. True: an overloaded server has not carried it out, so that it is to be sent again.
+// requested sends the read and tells the actor what came of it. True: an overloaded server has not
+// carried it out, so that it is to be sent again.
 func (s *Session) requested(a *ask, watch bool) (again bool) {
 	at, err := s.pass(s.life, a.epoch, a.at)
 	if err != nil {
@@ -79,8 +80,9 @@ func (a *ask) attempt(watch bool) (answer func(), err error) {
 	return answer, a.lost.noted(err)
 }
 
-// departs: what is to be read is the seat's own contender, and the seat is removing it. What it says, and when it goes, is of no interest any more. Another's
-// znode at the same path, where names come again, would be.
+// departs: what is to be read is the seat's own contender, and the seat is removing it. What it
+// says, and when it goes, is of no interest any more. Another's znode at the same path, where names
+// come again, would be.
 func (s *Session) departs(a *ask) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

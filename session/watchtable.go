@@ -37,8 +37,9 @@ type ask struct {
 	before, after *ask // the other subscriptions of its seat
 }
 
-// watchTable is what the session watches in an epoch. It is the actor's own. ZooKeeper is asked for one watch for each path and kind, however many seats
-// depend on it. When none does any more it is given back: see [steward.giveBack].
+// watchTable is what the session watches in an epoch. It is the actor's own. ZooKeeper is asked for
+// one watch for each path and kind, however many seats depend on it. When none does any more it is
+// given back: see [steward.giveBack].
 //
 //	     ask            answered                 nobody depends on it      sent            answered
 //	──────────▶ arming ─────────▶ armed ────────────────────────────▶ due ─────▶ removing ─────────▶ gone
@@ -72,14 +73,16 @@ const (
 	removing      // asked for
 )
 
-// heldBack is an event that came before the answer to the read that asked for it, or behind such an event: a seat hears events in ZooKeeper's order.
+// heldBack is an event that came before the answer to the read that asked for it, or behind such an
+// event: a seat hears events in ZooKeeper's order.
 type heldBack struct {
 	notice Fired
 	until  []*ask // answered, or known to have no answer
 	due    bool   // also if none of them is: another read of the seat's asked for it
 }
 
-// without takes reads off those that an event waits for, and tells whether nobody is left who asked for it.
+// without takes reads off those that an event waits for, and tells whether nobody is left who asked
+// for it.
 func (h *heldBack) without(asks []*ask) bool {
 	h.until = slices.DeleteFunc(h.until, func(a *ask) bool { return slices.Contains(asks, a) })
 	return len(h.until) == 0 && !h.due
@@ -132,7 +135,8 @@ func (t *watchTable) unlink(a *ask) {
 	a.before, a.after = nil, nil
 }
 
-// fire takes the entry's event: everyone who asked is to be told. An entry that was not answered yet stays, so that those who wait for it know when.
+// fire takes the entry's event: everyone who asked is to be told. An entry that was not answered
+// yet stays, so that those who wait for it know when.
 func (t *watchTable) fire(key watchKey) []*ask {
 	n := t.entries[key]
 	switch {
@@ -172,7 +176,8 @@ func (t *watchTable) pass(seat *Seat, n Fired, asks []*ask) {
 		seat.tell(n)
 		return
 	}
-	// A read is followed by one event at most. If one was held back for it before, that stems from an older watch, and the read has seen what it is about.
+	// A read is followed by one event at most. If one was held back for it before, that stems from
+	// an older watch, and the read has seen what it is about.
 	var held []heldBack
 	for _, h := range t.held[seat] {
 		if !h.without(until) {

@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// stage is the session's actor with a server that exists on paper: what it is asked, and what it says, wait to be delivered in whatever order.
+// stage is the session's actor with a server that exists on paper: what it is asked, and what it
+// says, wait to be delivered in whatever order.
 type stage struct {
 	*testing.T
 	*steward
@@ -232,7 +233,8 @@ func (g *stage) hearAnswer() {
 // behind is how many events there have been.
 func (g *stage) behind() int { return g.eventsHeard + len(g.events) }
 
-// strict: answers do not overtake the events before them. They never do, but it does no harm either, except that a watch may be left at the server.
+// strict: answers do not overtake the events before them. They never do, but it does no harm
+// either, except that a watch may be left at the server.
 func (g *stage) strict() bool { return g.seed%2 == 0 }
 
 // hearEvent delivers the next event.
@@ -246,7 +248,8 @@ func (g *stage) hearEvent() {
 	g.onFired(ev)
 }
 
-// lose drops the connection: requests that were not served are lost, and a part of the answers with them.
+// lose drops the connection: requests that were not served are lost, and a part of the answers with
+// them.
 func (g *stage) lose() {
 	for _, r := range g.requests {
 		if r.remove == nil {
@@ -265,7 +268,8 @@ func (g *stage) lose() {
 	g.requests = nil
 	for i := range g.answers {
 		if g.answers[i].answer != nil && g.rng.IntN(2) == 0 {
-			// What armed it is not armed again on the next connection: whoever lost the answer asks again.
+			// What armed it is not armed again on the next connection: whoever lost the answer asks
+			// again.
 			a := g.answers[i].ask
 			g.answers[i] = answer{heard{ask: a}, g.behind()}
 			if n := g.table.entries[a.key]; n != nil && n.arming == a {
@@ -325,7 +329,8 @@ func (g *stage) check() {
 	require.Zero(g, subscribed, "seed %d: the seats' lists and the entries' differ", g.seed)
 }
 
-// Events overtake answers, answers one another, connections are lost: nobody is told too early, nobody misses a change, and the order is ZooKeeper's.
+// Events overtake answers, answers one another, connections are lost: nobody is told too early,
+// nobody misses a change, and the order is ZooKeeper's.
 func TestWatchTableUnderAnySchedule(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20_000) {

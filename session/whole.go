@@ -6,12 +6,15 @@ import (
 	"slices"
 )
 
-// Whole makes one possession of several, for those who write recipes. It stands while all its parts do, and ends with the first that ends, at the same
-// instant and with the same Err; the other parts go on. Path, Token and Session are those of the first part. [Hold.Commit] checks all of them in its
-// transaction, and is [ErrUnsupported] where they belong to several sessions. Under its Context, [HoldsFrom] finds the parts.
+// Whole makes one possession of several, for those who write recipes. It stands while all its parts
+// do, and ends with the first that ends, at the same instant and with the same Err; the other parts
+// go on. Path, Token and Session are those of the first part. [Hold.Commit] checks all of them in
+// its transaction, and is [ErrUnsupported] where they belong to several sessions. Under its
+// Context, [HoldsFrom] finds the parts.
 //
-// ended is called once, when the whole is over, with its Err, from any goroutine, with no locks held; it must not block. The function that is returned
-// ends the whole and leaves its parts alone; false: it was over already. parts are not empty, and none of them is a whole.
+// ended is called once, when the whole is over, with its Err, from any goroutine, with no locks
+// held; it must not block. The function that is returned ends the whole and leaves its parts alone;
+// false: it was over already. parts are not empty, and none of them is a whole.
 func Whole(parts []*Hold, ended func(cause error)) (whole *Hold, end func(cause error) bool) {
 	first := parts[0]
 	h := &Hold{
@@ -70,7 +73,8 @@ func (h *Hold) fall(reason error) bool {
 	return true
 }
 
-// fallen takes leave of the parts of a whole that is over, and tells. A part that is over as well keeps what it has: its end may be reading that.
+// fallen takes leave of the parts of a whole that is over, and tells. A part that is over as well
+// keeps what it has: its end may be reading that.
 func (h *Hold) fallen() {
 	for _, p := range h.parts {
 		p.session.mu.Lock()

@@ -14,8 +14,9 @@ type held struct {
 	outer *held
 }
 
-// HoldsFrom are the holds that a context stands under: those whose Context it descends from, and those that it was put under with [Within], innermost
-// first. Ended ones are among them. A lock refuses a wait that would wait for one of them.
+// HoldsFrom are the holds that a context stands under: those whose Context it descends from, and
+// those that it was put under with [Within], innermost first. Ended ones are among them. A lock
+// refuses a wait that would wait for one of them.
 func HoldsFrom(ctx context.Context) iter.Seq[*Hold] {
 	return func(yield func(*Hold) bool) {
 		at, _ := ctx.Value(holdsKey{}).(*held)
@@ -38,8 +39,9 @@ func (h *Hold) under(outer *held) *held {
 	return outer
 }
 
-// Within puts a context under a hold: what is returned ends with ctx or with the hold, whichever is first, with the cause of that one, and [HoldsFrom]
-// finds the hold beside those that ctx stood under. The function releases what this takes; the context is cancelled by it.
+// Within puts a context under a hold: what is returned ends with ctx or with the hold, whichever is
+// first, with the cause of that one, and [HoldsFrom] finds the hold beside those that ctx stood
+// under. The function releases what this takes; the context is cancelled by it.
 func Within(ctx context.Context, h *Hold) (context.Context, context.CancelFunc) {
 	outer, _ := ctx.Value(holdsKey{}).(*held)
 	inner, cancel := context.WithCancelCause(context.WithValue(ctx, holdsKey{}, h.under(outer)))

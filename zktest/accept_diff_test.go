@@ -13,7 +13,8 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// One connection more than a client may have is accepted and reset; when another one has ended there is room again.
+// One connection more than a client may have is accepted and reset; when another one has ended
+// there is room again.
 func TestTooManyConnectionsAreResetAsByTheRealServer(t *testing.T) {
 	t.Parallel()
 	const limit = 10
@@ -27,7 +28,8 @@ func TestTooManyConnectionsAreResetAsByTheRealServer(t *testing.T) {
 			t.Cleanup(func() { conn.Close() })
 			return greet(conn, jute.ConnectRequest{Timeout: 30000, Password: make([]byte, 16)})
 		}
-		// How many there is room for is not compared: a real server that was asked too early keeps counting the connection by which it was asked.
+		// How many there is room for is not compared: a real server that was asked too early keeps
+		// counting the connection by which it was asked.
 		var all []*raw
 		c, err := open()
 		for ; err == nil; c, err = open() {

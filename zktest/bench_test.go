@@ -21,9 +21,11 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// BenchmarkBesideTheRealServer is `troupe server` beside a real server, each in a process of its own: requests with 1 and with 64 in flight on one
-// connection. They take turns, a batch each, so that noise falls on both alike. Reported are requests per second and CPU time per request, of both,
-// and their ratios. The real server is started as in production, but without syncing to disk; TMPDIR=/dev/shm keeps its data in memory.
+// BenchmarkBesideTheRealServer is `troupe server` beside a real server, each in a process of its
+// own: requests with 1 and with 64 in flight on one connection. They take turns, a batch each, so
+// that noise falls on both alike. Reported are requests per second and CPU time per request, of
+// both, and their ratios. The real server is started as in production, but without syncing to disk;
+// TMPDIR=/dev/shm keeps its data in memory.
 func BenchmarkBesideTheRealServer(b *testing.B) {
 	requests := []struct {
 		name string

@@ -14,7 +14,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Whatever faults come and go, in whatever order: once they are healed everybody is served, and nothing is left when the server is closed.
+// Whatever faults come and go, in whatever order: once they are healed everybody is served, and
+// nothing is left when the server is closed.
 func TestFaultsComeAndGo(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
@@ -87,7 +88,8 @@ func faults(ctx context.Context, s *zktest.Server, rnd *rand.Rand) {
 	}
 }
 
-// busy is a client that never gives up: it reconnects, to whatever server it comes to, and begins anew when its session is over.
+// busy is a client that never gives up: it reconnects, to whatever server it comes to, and begins
+// anew when its session is over.
 func busy(ctx context.Context, s *zktest.Server, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 8))
 	dial := s.Dialer()

@@ -11,8 +11,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// What is seen of a real leader that was frozen, deposed and woken: it takes a session up again that its successor has ended, shows its old tree, answers
-// sync alone and no write, until its next tick.
+// What is seen of a real leader that was frozen, deposed and woken: it takes a session up again
+// that its successor has ended, shows its old tree, answers sync alone and no write, until its next
+// tick.
 func TestADeposedLeaderThatWakesAnswersSyncsAloneAndNoWrite(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
@@ -61,7 +62,8 @@ func TestADeposedLeaderOpensNoSession(t *testing.T) {
 	}, zktest.WithServers(3))
 }
 
-// A deposed leader may be isolated too. Healed before the tick at which it learns of its fall, it follows from then on; healed later, it follows at once.
+// A deposed leader may be isolated too. Healed before the tick at which it learns of its fall, it
+// follows from then on; healed later, it follows at once.
 func TestADeposedLeaderIsIsolatedToo(t *testing.T) {
 	t.Parallel()
 	for name, healed := range map[string]func(s *zktest.Server){
@@ -152,7 +154,8 @@ func TestADeposedLeaderIsKilled(t *testing.T) {
 	}, zktest.WithServers(3))
 }
 
-// When in its tick a server passes on what it has heard differs from server to server, and is the same where the seed is.
+// When in its tick a server passes on what it has heard differs from server to server, and is the
+// same where the seed is.
 func TestThePhaseOfPassingOnIsDrawnFromTheSeed(t *testing.T) {
 	t.Parallel()
 	passed := func(seed uint64) (at time.Duration) {

@@ -14,7 +14,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A session of 30 seconds that falls silent expires at its instant, not a nanosecond before, and the test takes no time.
+// A session of 30 seconds that falls silent expires at its instant, not a nanosecond before, and
+// the test takes no time.
 func TestThirtySecondsPassAtOnce(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -37,7 +38,8 @@ func TestThirtySecondsPassAtOnce(t *testing.T) {
 	require.Less(t, time.Since(began), 5*time.Second, "of real time, on however busy a machine; it is half a millisecond on an idle one")
 }
 
-// The same requests get the same replies, events and zxids, to the letter: also those that come of expiries and of containers that go.
+// The same requests get the same replies, events and zxids, to the letter: also those that come of
+// expiries and of containers that go.
 func TestTheSameRequestsHaveTheSameHistory(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {

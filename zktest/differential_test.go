@@ -23,7 +23,8 @@ var (
 	diffSeed = flag.Uint64("diff.seed", 0, "seed of the differential test; 0: a new one")
 )
 
-// superPassword is the administrator's on both servers, superDigest what the real one is told of it.
+// superPassword is the administrator's on both servers, superDigest what the real one is told of
+// it.
 const (
 	superPassword = "secret"
 	superDigest   = "super:lK75jTNcA+U9vtVEw5vB51mj/w4="
@@ -34,7 +35,8 @@ type twins struct {
 	ours, real *raw
 }
 
-// differ sends the same to our server and to the real one, in lock step, and compares everything that comes back.
+// differ sends the same to our server and to the real one, in lock step, and compares everything
+// that comes back.
 type differ struct {
 	t          *testing.T
 	rnd        *rand.Rand
@@ -144,7 +146,8 @@ func (d *differ) normal(p jute.Reply, real bool) jute.Reply {
 		d.normalStat(&p.Results[i].Stat, real)
 		slices.Sort(p.Results[i].Names)
 	}
-	// All come out of Java's hash sets: of children, of the identities that "auth" stands for, and of those that a connection has.
+	// All come out of Java's hash sets: of children, of the identities that "auth" stands for, and
+	// of those that a connection has.
 	slices.SortFunc(p.Identity, func(a, b jute.Identity) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	slices.Sort(p.Names)
 	slices.SortFunc(p.ACL, func(a, b jute.ACL) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
@@ -161,7 +164,8 @@ func (d *differ) do(p *twins, q jute.Request) jute.Reply {
 	return all[len(all)-1].reply
 }
 
-// doAll sends some requests of one session at once, so that all are in flight together, and compares the streams of replies and events.
+// doAll sends some requests of one session at once, so that all are in flight together, and
+// compares the streams of replies and events.
 func (d *differ) doAll(p *twins, forOurs, forReal []jute.Request) []arrival {
 	d.t.Helper()
 	for _, q := range forOurs {
@@ -206,7 +210,8 @@ func (d *differ) endedBehind(p *twins, q jute.Request, answer []arrival) bool {
 	return true
 }
 
-// compare looks at what both servers said to a session: the same replies, and the same events at the same places between them.
+// compare looks at what both servers said to a session: the same replies, and the same events at
+// the same places between them.
 func (d *differ) compare(p *twins, a, b []arrival) {
 	d.t.Helper()
 	for i := range max(len(a), len(b)) {
@@ -225,8 +230,9 @@ func (d *differ) replace(p, old *twins) {
 	d.remember(p, "opened again")
 }
 
-// events has every session tell what it was told. Once in a while is enough, since each session's stream is compared whole and in order; but the end
-// of a session makes events in any order: the real server deletes its ephemerals as they come out of a hash set.
+// events has every session tell what it was told. Once in a while is enough, since each session's
+// stream is compared whole and in order; but the end of a session makes events in any order: the
+// real server deletes its ephemerals as they come out of a hash set.
 func (d *differ) events(anyOrder bool) {
 	d.t.Helper()
 	ping := []jute.Request{{Xid: jute.XidPing, Op: jute.OpPing}}
@@ -307,14 +313,16 @@ func (d *differ) checkpoint() {
 	d.events(false)
 }
 
-// newDiffer starts both servers. Containers go when somebody looks, and the two would not look at the same moment: they hardly ever do.
+// newDiffer starts both servers. Containers go when somebody looks, and the two would not look at
+// the same moment: they hardly ever do.
 func newDiffer(t *testing.T) *differ {
 	t.Helper()
 	real := ensemble.Start(t, 1, realLike(24*time.Hour)...)
 	return pairUp(t, zktest.Start(t, likeReal(t, real, 24*time.Hour)...).Servers(), real.Servers())
 }
 
-// likeReal and realLike are the settings with which ours and the real server are the same, but for how often they look for containers.
+// likeReal and realLike are the settings with which ours and the real server are the same, but for
+// how often they look for containers.
 func likeReal(t *testing.T, real *ensemble.Ensemble, containerCheck time.Duration) []zktest.Option {
 	t.Helper()
 	return []zktest.Option{
@@ -346,7 +354,8 @@ func pairUp(t *testing.T, ours, real []string) *differ {
 	return d
 }
 
-// The same long random sequence of operations, from several sessions, gives the same replies, events and tree as on a real server.
+// The same long random sequence of operations, from several sessions, gives the same replies,
+// events and tree as on a real server.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
 	d := newDiffer(t)
@@ -361,7 +370,8 @@ func TestDifferential(t *testing.T) {
 	t.Logf("%d operations compared", d.done)
 }
 
-// The same requests cut short, overlong and garbled are answered like the real server does, or end the connection like there.
+// The same requests cut short, overlong and garbled are answered like the real server does, or end
+// the connection like there.
 func TestDifferentialHostile(t *testing.T) {
 	t.Parallel()
 	d := newDiffer(t)

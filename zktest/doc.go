@@ -1,5 +1,6 @@
-// Package zktest is an in-process ZooKeeper for tests: a server that speaks the client protocol of ZooKeeper 3.8 and 3.9 so faithfully that no client
-// can tell, whose faults and clock a test commands.
+// Package zktest is an in-process ZooKeeper for tests: a server that speaks the client protocol of
+// ZooKeeper 3.8 and 3.9 so faithfully that no client can tell, whose faults and clock a test
+// commands.
 //
 //	func TestMyService(t *testing.T) {
 //		server := zktest.Start(t)            // closed with the test
@@ -8,16 +9,19 @@
 //		server.Expire(service.SessionID())   // and now?
 //	}
 //
-// It is one process that keeps everything in memory: for tests, demonstrations and development, not for data. A server that nobody uses has no
-// goroutine and no socket, starts in microseconds and takes some kilobytes.
+// It is one process that keeps everything in memory: for tests, demonstrations and development, not
+// for data. A server that nobody uses has no goroutine and no socket, starts in microseconds and
+// takes some kilobytes.
 //
 // # Time
 //
-// The clock is that of package time. Inside a testing/synctest bubble it is virtual, if clients connect in memory: with [Server.Dialer] and the
-// addresses of [Server.Hosts]. A session then expires at an exact instant, in no real time at all. Sessions end at ticks (2 seconds by default, see
-// [WithTick]), counted from the server's start: one that was heard of last at t ends at the first tick later than t plus its timeout.
-// [Server.Session] says when that is. With [WithServers] the servers pass on what they hear of sessions twice a tick, and what was not passed on
-// doesn't count, as in an ensemble.
+// The clock is that of package time. Inside a testing/synctest bubble it is virtual, if clients
+// connect in memory: with [Server.Dialer] and the addresses of [Server.Hosts]. A session then
+// expires at an exact instant, in no real time at all. Sessions end at ticks (2 seconds by default,
+// see [WithTick]), counted from the server's start: one that was heard of last at t ends at the
+// first tick later than t plus its timeout. [Server.Session] says when that is. With [WithServers]
+// the servers pass on what they hear of sessions twice a tick, and what was not passed on doesn't
+// count, as in an ensemble.
 //
 // # Faults
 //
@@ -33,8 +37,9 @@
 //	Intercept                      a request or its answer is dropped, delayed, refused, cut off
 //	SetSequence, SetZxid           counters stand where it gets interesting
 //
-// [Server.Journal] has every request with what came of it, for assertions; [Server.Tree] is the tree as YAML, and [WithTree] and [Server.Load] take one;
-// [Server.Create], Get, Set, Delete and Children need no client; [Server.Dump] shows everything, to a human.
+// [Server.Journal] has every request with what came of it, for assertions; [Server.Tree] is the
+// tree as YAML, and [WithTree] and [Server.Load] take one; [Server.Create], Get, Set, Delete and
+// Children need no client; [Server.Dump] shows everything, to a human.
 //
 // # Versions
 //
@@ -57,8 +62,10 @@
 //
 // Tests send the same to this server and to a real one, whatever version it says that it is (3.8.0
 // in continuous integration; 3.9.3 and 3.9.6 were tried by hand), in lock step, and compare every
-// answer, every event, every zxid and the whole tree, field by field: random operations from several sessions, one by one and in flight together; the same garbage; handshakes; reconnection; sessions
-// that move among three servers; frames at the limit; containers and TTLs; and the end of the sequence counter.
+// answer, every event, every zxid and the whole tree, field by field: random operations from
+// several sessions, one by one and in flight together; the same garbage; handshakes; reconnection;
+// sessions that move among three servers; frames at the limit; containers and TTLs; and the end of
+// the sequence counter.
 //
 //	operation                      as the real server, and
 //	create, create2                ACLs (world, auth, digest, ip), sequence numbers and their end, paths refused, modes contradicting the operation
@@ -86,15 +93,24 @@
 // Known differences:
 //
 //   - A session's ephemerals are deleted in the order of their creation; the real server has none.
-//   - A successful check outside a multi is answered, where 3.8.0 falls silent, for that request and all behind it.
-//   - createTTL with a mode that has no TTL and a negative one is refused, where 3.8.0 dies of it; and a few malformed requests that confuse it, do not
-//     confuse this server: watches on null, accounts of quotas that are none.
-//   - Requests are carried out one after the other. The real server judges some while others are still in flight, and then doesn't see their setACL,
-//     goes by the flags of a create that contradict its operation, and sees what failed multis leave at the end of the sequence counter.
-//   - Of several servers one says that it leads, the last that is in touch with the others, and another in its place if it isn't any more. It serves its
-//     clients as the others do: a real leader hears of its own sessions without a delay, and refuses also the reads of a session that has moved away. They
-//     have no membership to show (conf, /zookeeper/config), and notice at once who is killed, stopped or isolated. Elections take no time unless
-//     [WithElection] says so; and of two servers one that is stopped or isolated, not killed, leaves the other serving, where two real ones would both stop.
-//   - mntr counts no time but what requests have waited, proposals without their sizes, and no more than 16,384 namespaces (zk_…_per_namespace).
-//   - There is no TLS, no SASL, no admin server, no exporter of metrics, no reconfig, no observer, and no disk (but for `troupe server --data`).
+//   - A successful check outside a multi is answered, where 3.8.0 falls silent, for that request
+//     and all behind it.
+//   - createTTL with a mode that has no TTL and a negative one is refused, where 3.8.0 dies of it;
+//     and a few malformed requests that confuse it, do not confuse this server: watches on null,
+//     accounts of quotas that are none.
+//   - Requests are carried out one after the other. The real server judges some while others are
+//     still in flight, and then doesn't see their setACL, goes by the flags of a create that
+//     contradict its operation, and sees what failed multis leave at the end of the sequence
+//     counter.
+//   - Of several servers one says that it leads, the last that is in touch with the others, and
+//     another in its place if it isn't any more. It serves its clients as the others do: a real
+//     leader hears of its own sessions without a delay, and refuses also the reads of a session
+//     that has moved away. They have no membership to show (conf, /zookeeper/config), and notice at
+//     once who is killed, stopped or isolated. Elections take no time unless [WithElection] says
+//     so; and of two servers one that is stopped or isolated, not killed, leaves the other serving,
+//     where two real ones would both stop.
+//   - mntr counts no time but what requests have waited, proposals without their sizes, and no more
+//     than 16,384 namespaces (zk_…_per_namespace).
+//   - There is no TLS, no SASL, no admin server, no exporter of metrics, no reconfig, no observer,
+//     and no disk (but for `troupe server --data`).
 package zktest

@@ -32,7 +32,8 @@ func ExampleServer_Intercept() {
 	// true
 }
 
-// Lose the k-th request of a session, for every k in turn: whatever is lost, the scenario must come through.
+// Lose the k-th request of a session, for every k in turn: whatever is lost, the scenario must come
+// through.
 func ExampleServer_Intercept_kthRequest() {
 	lost := 0
 	for k := int64(1); ; k++ {
@@ -98,7 +99,8 @@ func ExampleDelay() {
 	// Output: true
 }
 
-// One release, one watch event, one listing: what a lock costs when it changes hands, although many wait.
+// One release, one watch event, one listing: what a lock costs when it changes hands, although many
+// wait.
 func ExampleServer_Journal() {
 	server := serve()
 	defer server.Close()

@@ -75,7 +75,8 @@ func ExampleServer_SlowServer() {
 	// Output: eighty bytes of handshake take their time: true
 }
 
-// What the server knows of a session: where it is, what it holds, and when it ends if nothing is heard of it.
+// What the server knows of a session: where it is, what it holds, and when it ends if nothing is
+// heard of it.
 func ExampleServer_Session() {
 	server := serve(zktest.WithServers(2))
 	defer server.Close()
@@ -245,7 +246,8 @@ func ExampleServer_Load() {
 	// EventNodeCreated
 }
 
-// A leader that was frozen, and replaced meanwhile, does not know that when it wakes: it shows its old tree. Only its writes get no answer.
+// A leader that was frozen, and replaced meanwhile, does not know that when it wakes: it shows its
+// old tree. Only its writes get no answer.
 func ExampleServer_Depose() {
 	server := serve(zktest.WithServers(3), zktest.WithTick(time.Minute), zktest.WithSeed(1)) // it learns within a tick that it is deposed
 	defer server.Close()

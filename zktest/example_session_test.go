@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// What does a service do when its session expires? Here: it is told when it reconnects, and its ephemerals are gone.
+// What does a service do when its session expires? Here: it is told when it reconnects, and its
+// ephemerals are gone.
 func ExampleServer_Expire() {
 	server := serve()
 	defer server.Close()
@@ -63,7 +64,8 @@ func ExampleServer_Disconnect() {
 	// the ephemeral: true
 }
 
-// Cut off for longer than its timeout, a client loses its session, and learns of it when the network is back.
+// Cut off for longer than its timeout, a client loses its session, and learns of it when the
+// network is back.
 func ExampleServer_Partition() {
 	server := serve(zktest.WithTick(10*time.Millisecond), zktest.WithSessionTimeouts(500*time.Millisecond, time.Minute))
 	defer server.Close()
@@ -134,7 +136,8 @@ func ExampleHost_Partition() {
 	// after healing: <nil>
 }
 
-// What the server sends to a host vanishes: the request is carried out, and the answer comes when the network is back.
+// What the server sends to a host vanishes: the request is carried out, and the answer comes when
+// the network is back.
 func ExampleHost_PartitionOneWay() {
 	server := serve()
 	defer server.Close()

@@ -33,7 +33,8 @@ func Example() {
 	// hello, version 0, <nil>
 }
 
-// serve is the beginning of the examples below: a server in memory. They run in real time; a test of your own does better inside testing/synctest.
+// serve is the beginning of the examples below: a server in memory. They run in real time; a test
+// of your own does better inside testing/synctest.
 func serve(opts ...zktest.Option) *zktest.Server {
 	server, err := zktest.New(opts...)
 	if err != nil {
@@ -42,7 +43,8 @@ func serve(opts ...zktest.Option) *zktest.Server {
 	return server
 }
 
-// connect opens a session, over memory, with the i-th server, or whichever is there if no number is given. Its events come over the channel.
+// connect opens a session, over memory, with the i-th server, or whichever is there if no number is
+// given. Its events come over the channel.
 func connect(server *zktest.Server, i ...int) (*zk.Conn, <-chan zk.Event) {
 	return connectWith(server, inMemory(server), 10*time.Second, i...)
 }
@@ -90,7 +92,8 @@ func exists(conn *zk.Conn, path string) bool {
 	return found
 }
 
-// answered reports whether a request has been answered within a while that is long for a server that is well.
+// answered reports whether a request has been answered within a while that is long for a server
+// that is well.
 func answered(done <-chan error) bool {
 	select {
 	case <-done:

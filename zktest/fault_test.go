@@ -72,7 +72,8 @@ func TestStopAndContinue(t *testing.T) {
 	}, zktest.WithServers(2))
 }
 
-// B32: a server that was down, however long, keeps sessions and ephemerals, and gives every session its whole timeout.
+// B32: a server that was down, however long, keeps sessions and ephemerals, and gives every session
+// its whole timeout.
 func TestKillAndRestart(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {

@@ -13,7 +13,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// register is a program that knows nothing of Troupe: as long as ctx lives, it keeps an ephemeral below /services, also when its session is lost.
+// register is a program that knows nothing of Troupe: as long as ctx lives, it keeps an ephemeral
+// below /services, also when its session is lost.
 func register(ctx context.Context, hosts []string, name, address string, connect func([]string) (*zk.Conn, <-chan zk.Event, error)) error {
 	conn, events, err := connect(hosts)
 	if err != nil {
@@ -36,8 +37,9 @@ func register(ctx context.Context, hosts []string, name, address string, connect
 	}
 }
 
-// Testing a program that is written with go-zookeeper alone: it dials in memory, so that its time is the test's; the tree is set up and looked at
-// without a client; and its session is ended as a server would end it.
+// Testing a program that is written with go-zookeeper alone: it dials in memory, so that its time
+// is the test's; the tree is set up and looked at without a client; and its session is ended as a
+// server would end it.
 func TestAProgramOfGoZookeepersRegistersAgainAfterItsSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

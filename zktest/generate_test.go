@@ -168,7 +168,8 @@ func (d *differ) request() jute.Request {
 	return jute.Request{Op: jute.OpGetChildren2, Path: "/" + pick(d, goodNames)}
 }
 
-// quota is about the accounts of a quota; what a client wrote there that is no account would confuse the real server.
+// quota is about the accounts of a quota; what a client wrote there that is no account would
+// confuse the real server.
 func (d *differ) quota() jute.Request {
 	path := "/zookeeper/quota/" + pick(d, goodNames)
 	if d.rnd.IntN(3) == 0 {
@@ -183,7 +184,8 @@ func (d *differ) quota() jute.Request {
 	})
 }
 
-// step is one request, or some of the same session in flight together; once in a while the session's connection ends, or the session.
+// step is one request, or some of the same session in flight together; once in a while the
+// session's connection ends, or the session.
 func (d *differ) step() {
 	p := pick(d, d.pairs)
 	switch d.rnd.IntN(80) {

@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// outcome is what a server makes of a frame: the replies before the answer to a ping sent behind it, and whether it hung up.
+// outcome is what a server makes of a frame: the replies before the answer to a ping sent behind
+// it, and whether it hung up.
 type outcome struct {
 	replies []string
 	closed  bool

@@ -7,7 +7,8 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-// Request is a decoded request, with what came of it when it stands in the journal. Data and Ops must not be altered.
+// Request is a decoded request, with what came of it when it stands in the journal. Data and Ops
+// must not be altered.
 //
 //	K          int64          its number among all that the server ever received, from 1 on
 //	Time       time.Time      when it came
@@ -101,15 +102,20 @@ var (
 // Delay serves a request after d. What comes behind it on the same connection waits as well.
 func Delay(d time.Duration) Verdict { return zkserver.Delay(d) }
 
-// Fail answers with an error and does nothing. A handshake that fails is answered as if the session were expired.
+// Fail answers with an error and does nothing. A handshake that fails is answered as if the session
+// were expired.
 func Fail(code Code) Verdict { return zkserver.Fail(code) }
 
-// Intercept has f judge every request, handshakes and pings included, before it is served. f is called on the goroutine of the request's connection:
-// it may call the server's methods but Close, which waits for it, and what it takes long over waits. Of several interceptors the first that doesn't pass a request decides.
+// Intercept has f judge every request, handshakes and pings included, before it is served. f is
+// called on the goroutine of the request's connection: it may call the server's methods but Close,
+// which waits for it, and what it takes long over waits. Of several interceptors the first that
+// doesn't pass a request decides.
 func (s *Server) Intercept(f func(*Request) Verdict) (remove func()) { return s.inner.Intercept(f) }
 
-// Journal is what the server has received, in the order in which it was served: the last 65,536 requests, or as many as [WithJournal] says, and
-// fewer if they would take more than 64 MB, or what [WithJournalBytes] says. Every request knows what it was answered with and how many watch events it caused.
+// Journal is what the server has received, in the order in which it was served: the last 65,536
+// requests, or as many as [WithJournal] says, and fewer if they would take more than 64 MB, or what
+// [WithJournalBytes] says. Every request knows what it was answered with and how many watch events
+// it caused.
 func (s *Server) Journal() []Request { return s.inner.Journal() }
 
 // ClearJournal forgets what was received so far.

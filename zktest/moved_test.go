@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A session that has moved to another server can't write through its old connection any more, but the old server only learns of it then.
+// A session that has moved to another server can't write through its old connection any more, but
+// the old server only learns of it then.
 func TestASessionThatHasMoved(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {

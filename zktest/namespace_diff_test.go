@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// A connect string with a path makes that path the root, of both servers alike: what is created there, watched there, and seen from outside.
+// A connect string with a path makes that path the root, of both servers alike: what is created
+// there, watched there, and seen from outside.
 func TestNamespacesOfConnectStringsAreThoseOfTheRealServer(t *testing.T) {
 	t.Parallel()
 	real := ensemble.Start(t, 1)

@@ -13,7 +13,8 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// snapshot is a real server's state on disk, after one transaction: znodes that have had so many children.
+// snapshot is a real server's state on disk, after one transaction: znodes that have had so many
+// children.
 func snapshot(creations map[string]int32) string {
 	var w jute.Writer
 	w.Raw("ZKSN")
@@ -50,8 +51,8 @@ func snapshot(creations map[string]int32) string {
 	return string(w.Bytes())
 }
 
-// B20: at the end of int32 the counter of creations sticks, and what depends on it goes astray, exactly as on the real server: names, Pzxid, Cversion,
-// alone and inside multis.
+// B20: at the end of int32 the counter of creations sticks, and what depends on it goes astray,
+// exactly as on the real server: names, Pzxid, Cversion, alone and inside multis.
 func TestB20_DifferentialAtTheEndOfTheSequence(t *testing.T) {
 	t.Parallel()
 	const left = 20 // creations below /p until the end; /q is there already

@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B06: packets vanish without a reset; the session expires in time, and its client learns nothing of it.
+// B06: packets vanish without a reset; the session expires in time, and its client learns nothing
+// of it.
 func TestPartition(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {

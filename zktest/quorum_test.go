@@ -23,7 +23,8 @@ func requireHungUp(t *testing.T, c *raw) {
 	require.Equal(t, before, time.Now())
 }
 
-// With two of three servers killed the third serves nobody, and sessions wait: they have their whole timeout from when there is a leader again.
+// With two of three servers killed the third serves nobody, and sessions wait: they have their
+// whole timeout from when there is a leader again.
 func TestAQuorumIsLostAndSessionsWait(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
@@ -57,7 +58,8 @@ func TestAQuorumIsLostAndSessionsWait(t *testing.T) {
 	}, zktest.WithServers(3), zktest.WithElection(500*time.Millisecond))
 }
 
-// While the others elect one in the place of a leader that was killed they drop their clients and serve nobody; then every session has its whole timeout.
+// While the others elect one in the place of a leader that was killed they drop their clients and
+// serve nobody; then every session has its whole timeout.
 func TestAnElectionTakesItsTime(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(s *zktest.Server){
@@ -122,7 +124,8 @@ func TestAFollowerMayGoWithoutAnElection(t *testing.T) {
 	}, zktest.WithServers(3), zktest.WithElection(3*time.Second))
 }
 
-// What clients and four-letter words see of a server without a majority is what they see of a real one, and a session waits longer than its timeout.
+// What clients and four-letter words see of a server without a majority is what they see of a real
+// one, and a session waits longer than its timeout.
 func TestALostQuorumIsThatOfTheRealServers(t *testing.T) {
 	t.Parallel()
 	e := ensemble.Start(t, 3)

@@ -11,8 +11,8 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// raw is a client that says exactly what it is told to, in lock step.
-// patience bounds what a server does at once, on however busy a machine. In memory, where time is virtual, it need not be long.
+// raw is a client that says exactly what it is told to, in lock step. patience bounds what a server
+// does at once, on however busy a machine. In memory, where time is virtual, it need not be long.
 const patience = time.Minute
 
 func patient(conn net.Conn) time.Time {

@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A server that was killed with notes for the leader under way passes on what it hears after its restart: sessions that ping live.
+// A server that was killed with notes for the leader under way passes on what it hears after its
+// restart: sessions that ping live.
 func TestASessionLivesOnAServerThatWasRestarted(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {

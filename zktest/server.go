@@ -20,13 +20,15 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Server is an in-process ZooKeeper, or several that share one tree. All its methods are safe for concurrent use.
+// Server is an in-process ZooKeeper, or several that share one tree. All its methods are safe for
+// concurrent use.
 type Server struct {
 	inner *zkserver.Server
 	fatal func(format string, args ...any) // ends the test; without one it panics
 }
 
-// New makes a server. It uses no socket and no goroutine until a client connects. The caller closes it.
+// New makes a server. It uses no socket and no goroutine until a client connects. The caller closes
+// it.
 func New(opts ...Option) (*Server, error) {
 	cfg := zkserver.Config{Journal: 1 << 16}
 	for _, o := range opts {
@@ -61,7 +63,8 @@ const (
 // Seed is what was drawn at random comes from: see [WithSeed].
 func (s *Server) Seed() uint64 { return s.inner.Seed() }
 
-// Start makes a server that is closed at the end of the test. If the test has failed by then, the server's seed is logged.
+// Start makes a server that is closed at the end of the test. If the test has failed by then, the
+// server's seed is logged.
 func Start(t TB, opts ...Option) *Server {
 	t.Helper()
 	s, err := New(opts...)
@@ -81,11 +84,13 @@ func Start(t TB, opts ...Option) *Server {
 	return s
 }
 
-// Close drops all clients and ends every goroutine of the server before it returns. It may be called more than once.
+// Close drops all clients and ends every goroutine of the server before it returns. It may be
+// called more than once.
 func (s *Server) Close() error { return s.inner.Close() }
 
-// Servers are the TCP addresses, on 127.0.0.1. The sockets are opened by the first call: a test inside testing/synctest, where sockets don't work,
-// uses [Server.Hosts] and [Server.Dialer] instead. If the machine has no port left the test fails (without a test: it panics).
+// Servers are the TCP addresses, on 127.0.0.1. The sockets are opened by the first call: a test
+// inside testing/synctest, where sockets don't work, uses [Server.Hosts] and [Server.Dialer]
+// instead. If the machine has no port left the test fails (without a test: it panics).
 func (s *Server) Servers() []string {
 	all := make([]string, s.inner.Fronts())
 	for i := range all {
@@ -107,13 +112,14 @@ func (s *Server) Hosts() []string {
 	return all
 }
 
-// Dialer connects in memory, also inside testing/synctest: to the addresses of [Server.Hosts] and [Server.Servers], and, if there is just one server,
-// to any other address as well.
+// Dialer connects in memory, also inside testing/synctest: to the addresses of [Server.Hosts] and
+// [Server.Servers], and, if there is just one server, to any other address as well.
 func (s *Server) Dialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return s.inner.Dial
 }
 
-// DialTimeout is [Server.Dialer] in the form that go-zookeeper takes: zk.Connect(server.Hosts(), timeout, zk.WithDialer(server.DialTimeout)).
+// DialTimeout is [Server.Dialer] in the form that go-zookeeper takes: zk.Connect(server.Hosts(),
+// timeout, zk.WithDialer(server.DialTimeout)).
 func (s *Server) DialTimeout(network, addr string, timeout time.Duration) (net.Conn, error) {
 	return dialTimeout(s.Dialer(), network, addr, timeout)
 }

@@ -21,7 +21,8 @@ func (s *Server) Session(id int64) (Session, bool) { return s.inner.Session(id) 
 // Sessions describes all sessions, by id.
 func (s *Server) Sessions() []Session { return s.inner.Sessions() }
 
-// SetSequence presets the counter of a znode's sequential children: the next one is numbered next. 3.8's counter sticks at 2147483647.
+// SetSequence presets the counter of a znode's sequential children: the next one is numbered next.
+// 3.8's counter sticks at 2147483647.
 func (s *Server) SetSequence(parent string, next int32) error {
 	return s.inner.SetSequence(parent, next)
 }

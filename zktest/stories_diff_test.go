@@ -145,8 +145,8 @@ func endOf(c *raw) string {
 	return ending(err)
 }
 
-// Empty containers that had a child, and TTL znodes, go by themselves; a container that had none stays.
-// The times are long enough for all to be made before the first goes.
+// Empty containers that had a child, and TTL znodes, go by themselves; a container that had none
+// stays. The times are long enough for all to be made before the first goes.
 func TestReapingIsThatOfTheRealServer(t *testing.T) {
 	t.Parallel()
 	ours, real := pair(t, 300*time.Millisecond)
@@ -202,7 +202,8 @@ func (c *raw) gone(t *testing.T, path string) (all []jute.Event) {
 	}
 }
 
-// Among three servers: what a session can do through the connection that it has left, and through the new one.
+// Among three servers: what a session can do through the connection that it has left, and through
+// the new one.
 func TestMovedSessionsAreThoseOfTheRealServers(t *testing.T) {
 	t.Parallel()
 	e := ensemble.Start(t, 3, realLike(time.Hour)...)

@@ -13,7 +13,8 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// What the strict options turn on is what a real server does that is set up so: words that are not allowed, TTLs that are off, hard quotas.
+// What the strict options turn on is what a real server does that is set up so: words that are not
+// allowed, TTLs that are off, hard quotas.
 func TestStrictnessIsThatOfTheRealServer(t *testing.T) {
 	t.Parallel()
 	s, err := zkserver.New(zkserver.Config{Version: "3.8.0", EnforceQuotas: true, NoTTL: true, Words: []string{"srvr", "mntr"}})

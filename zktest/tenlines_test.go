@@ -15,7 +15,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Worker is what docs/testing.md takes for the reader's own service: it works while it holds a lock.
+// Worker is what docs/testing.md takes for the reader's own service: it works while it holds a
+// lock.
 type Worker struct {
 	lock    *lock.Lock
 	working atomic.Bool

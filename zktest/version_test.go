@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// asVersionOf has our server answer as the version that the real servers say they are: the newest that it knows and that is not newer.
+// asVersionOf has our server answer as the version that the real servers say they are: the newest
+// that it knows and that is not newer.
 func asVersionOf(t *testing.T, real *ensemble.Ensemble) zktest.Option {
 	t.Helper()
 	version, err := real.Version()

@@ -111,7 +111,8 @@ func TestB68_SetWatchesTellsWhatWasMissed(t *testing.T) {
 	})
 }
 
-// B69: a znode deleted and made again while the client was away has the same version, and is told as changed all the same.
+// B69: a znode deleted and made again while the client was away has the same version, and is told
+// as changed all the same.
 func TestB69_RecreatedIsChanged(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {

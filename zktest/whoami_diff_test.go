@@ -10,8 +10,9 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// The order in which a connection's identities come, in the answer to whoAmI and in the ACL that "auth" stands for, is that of a hash table in the
-// real server. The number of users goes past two of its sizes.
+// The order in which a connection's identities come, in the answer to whoAmI and in the ACL that
+// "auth" stands for, is that of a hash table in the real server. The number of users goes past two
+// of its sizes.
 func TestIdentitiesComeInTheOrderOfTheRealServer(t *testing.T) {
 	t.Parallel()
 	ours, real := pair(t, time.Minute)

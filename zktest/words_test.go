@@ -39,8 +39,8 @@ var (
 	fraction    = regexp.MustCompile(`\d+\.\d+`)
 )
 
-// shape is what a word says without what differs from run to run: numbers become N, fractions F, and what both servers list in orders of their own
-// is sorted.
+// shape is what a word says without what differs from run to run: numbers become N, fractions F,
+// and what both servers list in orders of their own is sorted.
 func shape(word, text string) []string {
 	for _, x := range []struct {
 		what *regexp.Regexp
@@ -126,7 +126,8 @@ func TestCountersAreThoseOfTheRealServer(t *testing.T) {
 	require.Equal(t, byNamespace(counters(ask(t, d.real, "mntr"))), byNamespace(counters(ask(t, d.ours, "mntr"))), "names stay, numbers begin anew")
 }
 
-// What is read and written is counted by the first part of the path, in bytes that are neither those of the request nor those of the answer.
+// What is read and written is counted by the first part of the path, in bytes that are neither
+// those of the request nor those of the answer.
 func TestNamespacesAreCountedAsByTheRealServer(t *testing.T) {
 	t.Parallel()
 	d := newDiffer(t)
@@ -178,7 +179,8 @@ func byNamespace(all map[string]string) map[string]string {
 	return some
 }
 
-// Of several servers one says that it leads and the others that they follow, in the lines of the real ones.
+// Of several servers one says that it leads and the others that they follow, in the lines of the
+// real ones.
 func TestWordsOfServersWithPeersAreThoseOfTheRealOnes(t *testing.T) {
 	t.Parallel()
 	for _, servers := range []int{2, 3, 5} {
@@ -247,7 +249,8 @@ func upTo(n int) (all []int) {
 	return all
 }
 
-// likened leaves out what the real servers say because they keep their membership in a znode, and the sign of the size that no proposal has here.
+// likened leaves out what the real servers say because they keep their membership in a znode, and
+// the sign of the size that no proposal has here.
 func likened(lines []string) []string {
 	for i, line := range lines {
 		if strings.Contains(line, "roposal") {

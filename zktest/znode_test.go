@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A test sets its tree up, changes it under a client that watches, and looks at it, without a client of its own.
+// A test sets its tree up, changes it under a client that watches, and looks at it, without a
+// client of its own.
 func TestATreeIsSetUpWithoutAClient(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {

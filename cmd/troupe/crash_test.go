@@ -17,7 +17,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// writer is a client that makes znodes and sets one, as fast as it can, and knows what was answered. What was asked and not answered may be there or not.
+// writer is a client that makes znodes and sets one, as fast as it can, and knows what was
+// answered. What was asked and not answered may be there or not.
 type writer struct {
 	session  *session.Session
 	name     string
@@ -72,8 +73,9 @@ func (w *writer) check(t *testing.T, c *session.Session) {
 	w.made, w.set, w.try = w.asked, value, value
 }
 
-// The process is killed in the middle of writing, again and again, at random: what was answered is there, every time; sessions and ephemerals too. Half of
-// the times the end of the log is torn off as well, as far as nobody was answered: some bytes behind it that make no sense.
+// The process is killed in the middle of writing, again and again, at random: what was answered is
+// there, every time; sessions and ephemerals too. Half of the times the end of the log is torn off
+// as well, as far as nobody was answered: some bytes behind it that make no sense.
 func TestAKillLosesNothingThatWasAnswered(t *testing.T) {
 	t.Parallel()
 	const kills, writers = 20, 4
@@ -130,8 +132,9 @@ func TestAKillLosesNothingThatWasAnswered(t *testing.T) {
 	p.end(t, syscall.SIGTERM)
 }
 
-// tear puts the beginning of a frame behind the last log, as a write that a crash has cut off. A log that was killed before its header stood gets no frame: that comes
-// when the header is on the disk.
+// tear puts the beginning of a frame behind the last log, as a write that a crash has cut off. A
+// log that was killed before its header stood gets no frame: that comes when the header is on the
+// disk.
 func tear(t *testing.T, dir string, rnd *rand.Rand) {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(dir, "log.*"))

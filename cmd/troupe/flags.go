@@ -34,7 +34,8 @@ func (f *serverFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log also sessions that are opened, closed or expire, to standard error")
 }
 
-// settle refuses what makes no sense, by the flag's name, and fills in what --as stands for where a flag doesn't say otherwise.
+// settle refuses what makes no sense, by the flag's name, and fills in what --as stands for where a
+// flag doesn't say otherwise.
 func (f *serverFlags) settle(given func(flag string) bool) error {
 	for flag, positive := range map[string]bool{
 		"tick": f.tick > 0, "servers": f.servers > 0, "container-check": f.containers > 0, "max-packet": f.packet > 0, "log-size": f.log > 0,

@@ -27,7 +27,8 @@ func said(t *testing.T, address, word string) string {
 	return string(text)
 }
 
-// Three servers share one tree, at addresses of their own on both loopbacks, with what the flags say of them.
+// Three servers share one tree, at addresses of their own on both loopbacks, with what the flags
+// say of them.
 func TestTheFlagsAreHeard(t *testing.T) {
 	t.Parallel()
 	p := started(t, program(t), "--listen", "localhost:0", "--servers", "3", "--super", "secret", "--max-packet", "1000", "--no-ttl", "--max-connections", "5",

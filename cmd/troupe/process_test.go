@@ -88,7 +88,8 @@ func client(t *testing.T, address string) *session.Session {
 	return s
 }
 
-// within is a context that ends after a while. It outlives the test's own, for what is done in a cleanup.
+// within is a context that ends after a while. It outlives the test's own, for what is done in a
+// cleanup.
 func within(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), d)
@@ -96,7 +97,8 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// The process is stopped and started again with what it left: a client that was there goes on with its session, its ephemeral, its watch and its stats.
+// The process is stopped and started again with what it left: a client that was there goes on with
+// its session, its ephemeral, its watch and its stats.
 func TestAClientGoesOnWithItsSessionWhenTheServerIsStartedAgainFromItsDump(t *testing.T) {
 	t.Parallel()
 	server := program(t)
@@ -152,7 +154,8 @@ func TestAClientGoesOnWithItsSessionWhenTheServerIsStartedAgainFromItsDump(t *te
 	}
 }
 
-// Without a file nothing is left, and the client is told so: its session is over, and the next one begins. It is not hung up on for ever.
+// Without a file nothing is left, and the client is told so: its session is over, and the next one
+// begins. It is not hung up on for ever.
 func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *testing.T) {
 	t.Parallel()
 	server := program(t)
@@ -176,7 +179,8 @@ func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *
 	require.NotEqual(t, id, c.Status().SessionID)
 }
 
-// The first command of docs/testing.md, in an empty folder: there is no file yet. What a SIGHUP writes is good even if the process is killed afterwards.
+// The first command of docs/testing.md, in an empty folder: there is no file yet. What a SIGHUP
+// writes is good even if the process is killed afterwards.
 func TestAFileThatDoesNotExistYetIsAnEmptyTreeAndSIGHUPWritesIt(t *testing.T) {
 	t.Parallel()
 	server := program(t)

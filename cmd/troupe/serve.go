@@ -99,8 +99,10 @@ func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Se
 	return s, err
 }
 
-// zxidOf is where a process that begins now begins to count, so that no client has seen a later zxid of an earlier one: its epoch is the time in seconds,
-// and where it begins in the epoch is the fraction, to 1/256. (A process would have to serve four thousand million writes a second to run ahead of that.)
+// zxidOf is where a process that begins now begins to count, so that no client has seen a later
+// zxid of an earlier one: its epoch is the time in seconds, and where it begins in the epoch is the
+// fraction, to 1/256. (A process would have to serve four thousand million writes a second to run
+// ahead of that.)
 func zxidOf(now time.Time) int64 {
 	past := now.Sub(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
 	return int64(past/time.Second)<<32 | int64(past%time.Second)*256/int64(time.Second)<<24

@@ -67,7 +67,8 @@ func ask(t *testing.T, conn net.Conn, q jute.Request) (p jute.Reply) {
 	return p
 }
 
-// The real process: it serves what it was given to load, and stops on SIGTERM although a client is there, with what it has in a file.
+// The real process: it serves what it was given to load, and stops on SIGTERM although a client is
+// there, with what it has in a file.
 func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

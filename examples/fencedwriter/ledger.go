@@ -21,7 +21,8 @@ var errRefused = errors.New("refused")
 // header is where a request carries its sequencer.
 const header = "X-Sequencer"
 
-// ledger is a resource that knows nothing of ZooKeeper: it keeps lines, and a gate in front of them.
+// ledger is a resource that knows nothing of ZooKeeper: it keeps lines, and a gate in front of
+// them.
 type ledger struct {
 	server http.Server
 	url    string

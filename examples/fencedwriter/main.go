@@ -5,12 +5,15 @@
 //
 // # The story
 //
-// A ledger (ledger.go) takes lines over HTTP. Two writers take turns under a lock. The first one looks whether it still holds the lock, and then, before it
-// has written, it is paused: its connection and its code stand still, as after a long collection of garbage, or a laptop that was closed. ZooKeeper lets its
-// session expire, the second writer gets the lock, and writes. Then the first one wakes up, in the middle of its write, and does what it was about to do.
+// A ledger (ledger.go) takes lines over HTTP. Two writers take turns under a lock. The first one
+// looks whether it still holds the lock, and then, before it has written, it is paused: its
+// connection and its code stand still, as after a long collection of garbage, or a laptop that was
+// closed. ZooKeeper lets its session expire, the second writer gets the lock, and writes. Then the
+// first one wakes up, in the middle of its write, and does what it was about to do.
 //
-// No lock can prevent that: the first writer looked before it wrote. But every line comes with the sequencer of its grant, and the ledger has a
-// [fence.Gate] in front: whoever comes behind a newer holder is refused. The program ends with status 0 only if the late line was refused.
+// No lock can prevent that: the first writer looked before it wrote. But every line comes with the
+// sequencer of its grant, and the ledger has a [fence.Gate] in front: whoever comes behind a newer
+// holder is refused. The program ends with status 0 only if the late line was refused.
 package main
 
 import (

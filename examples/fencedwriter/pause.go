@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// pause lets a connection stand still, as everything does in a process that is stopped. Nothing is refused and nothing is closed: it just takes time.
+// pause lets a connection stand still, as everything does in a process that is stopped. Nothing is
+// refused and nothing is closed: it just takes time.
 type pause struct {
 	mu      sync.Mutex
 	resumed chan struct{} // nil: no pause

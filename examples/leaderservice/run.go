@@ -114,7 +114,8 @@ type watcher struct {
 	terms   map[int64]string
 }
 
-// count watches until so many numbers have been counted in a term; or until that is over, as it may be by itself on a machine that is too busy.
+// count watches until so many numbers have been counted in a term; or until that is over, as it may
+// be by itself on a machine that is too busy.
 func (w *watcher) count(ctx context.Context, term int64, many int) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("nobody counts"))
 	defer cancel()

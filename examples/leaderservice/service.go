@@ -24,7 +24,8 @@ const (
 	pace         = 50 * time.Millisecond
 )
 
-// serve is one process of the service. It tells on its standard output what it does, and stops when its standard input ends.
+// serve is one process of the service. It tells on its standard output what it does, and stops when
+// its standard input ends.
 func serve(args []string) error {
 	var servers, namespace, name string
 	flags := flag.NewFlagSet("service", flag.ContinueOnError)
@@ -52,7 +53,8 @@ func serve(args []string) error {
 	return nil
 }
 
-// stopWithInput stops the application when standard input ends: the parent has closed it, or is gone.
+// stopWithInput stops the application when standard input ends: the parent has closed it, or is
+// gone.
 func stopWithInput(s fx.Shutdowner) {
 	go func() { // ends with standard input, or with the process
 		_, _ = io.Copy(io.Discard, os.Stdin)

@@ -1,6 +1,7 @@
 package main
 
-// rod is the points of every round. A round is written once, each piece by one worker, and read by the workers of the next round only.
+// rod is the points of every round. A round is written once, each piece by one worker, and read by
+// the workers of the next round only.
 type rod struct {
 	rounds [][]float64
 }

@@ -1,14 +1,18 @@
-// Rollingconfig rolls a change of configuration over several processes, so many at a time, with one value in ZooKeeper and a semaphore.
+// Rollingconfig rolls a change of configuration over several processes, so many at a time, with one
+// value in ZooKeeper and a semaphore.
 //
 //	go run ./examples/rollingconfig            # on a ZooKeeper server inside this program
 //	go run ./examples/rollingconfig -zk zk1:2181
 //
 // # The story
 //
-// Five servers run with a configuration that they all watch. When it changes, each has to reload, during which it can't serve: so at most two may do so at once,
-// which a semaphore sees to. An operator starts them before there is any configuration (they wait for it), doubles the rate, then writes nonsense by hand, with which
-// nobody reloads, and then something good again; on the embedded server one server is cut off on the way. The program ends with status 0 only if in the end all
-// servers run with the last good configuration, nobody ran with nonsense, and never more than two were reloading.
+// Five servers run with a configuration that they all watch. When it changes, each has to reload,
+// during which it can't serve: so at most two may do so at once, which a semaphore sees to. An
+// operator starts them before there is any configuration (they wait for it), doubles the rate, then
+// writes nonsense by hand, with which nobody reloads, and then something good again; on the
+// embedded server one server is cut off on the way. The program ends with status 0 only if in the
+// end all servers run with the last good configuration, nobody ran with nonsense, and never more
+// than two were reloading.
 package main
 
 import (

@@ -58,7 +58,8 @@ func (s *server) run(ctx context.Context, g *ground.Ground) error {
 	return nil
 }
 
-// reload takes a slot for as long as it takes. If the slot is lost with the session, the server takes another one and reloads again.
+// reload takes a slot for as long as it takes. If the slot is lost with the session, the server
+// takes another one and reloads again.
 func (s *server) reload(ctx context.Context, slots *lock.Lock, rate int) error {
 	for {
 		err := slots.Do(ctx, func(ctx context.Context, _ *lock.Grant) error {

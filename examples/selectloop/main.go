@@ -1,14 +1,18 @@
-// Selectloop is one goroutine that waits for everything at once: a lock, leadership, the session's state, jobs and a timer, in one select.
+// Selectloop is one goroutine that waits for everything at once: a lock, leadership, the session's
+// state, jobs and a timer, in one select.
 //
 //	go run ./examples/selectloop            # on a ZooKeeper server inside this program
 //	go run ./examples/selectloop -zk zk1:2181
 //
 // # The story
 //
-// The loop (loop.go) is what all of Troupe is made for: intents are stated before it, facts arrive in it, and no branch ever has to re-arm or reconnect anything.
-// Beside it, neighbours (neighbour.go) make the facts happen: one holds the lock first and lets go of it, one leads first and resigns, one puts jobs into the queue;
-// and once the loop holds everything, its ZooKeeper session is ended (on the embedded server), so that all of it is lost, and comes again with larger
-// tokens. The program ends with status 0 when the loop has seen every kind of fact, and everything it held has been released.
+// The loop (loop.go) is what all of Troupe is made for: intents are stated before it, facts arrive
+// in it, and no branch ever has to re-arm or reconnect anything. Beside it, neighbours
+// (neighbour.go) make the facts happen: one holds the lock first and lets go of it, one leads first
+// and resigns, one puts jobs into the queue; and once the loop holds everything, its ZooKeeper
+// session is ended (on the embedded server), so that all of it is lost, and comes again with larger
+// tokens. The program ends with status 0 when the loop has seen every kind of fact, and everything
+// it held has been released.
 package main
 
 import (
@@ -55,7 +59,8 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	return nil
 }
 
-// kinds is how often each kind of fact is to be seen: those that are held twice, if the session is ended in between.
+// kinds is how often each kind of fact is to be seen: those that are held twice, if the session is
+// ended in between.
 func kinds(mishap bool) map[string]int {
 	held := 1
 	if mishap {

@@ -52,7 +52,8 @@ func openBook(dir, site string) (*book, error) {
 
 func (b *book) close() error { return b.db.Close() }
 
-// promise sets aside what the transfer needs of this site, and says how to vote: nil for it. Asked again, it says the same.
+// promise sets aside what the transfer needs of this site, and says how to vote: nil for it. Asked
+// again, it says the same.
 func (b *book) promise(t transfer) error {
 	return b.db.Update(func(tx *bbolt.Tx) error {
 		if id := []byte(t.ID); tx.Bucket(paid).Get(id) != nil || tx.Bucket(aside).Get(id) != nil {
@@ -71,8 +72,8 @@ func (b *book) promise(t transfer) error {
 	})
 }
 
-// settle carries a decision out, once. What was paid stays paid: a transfer that is made again, because its coordinator did not know of the first time, may well be
-// aborted.
+// settle carries a decision out, once. What was paid stays paid: a transfer that is made again,
+// because its coordinator did not know of the first time, may well be aborted.
 func (b *book) settle(t transfer, committed bool) error {
 	return b.db.Update(func(tx *bbolt.Tx) error {
 		id := []byte(t.ID)
@@ -102,7 +103,8 @@ func (b *book) settle(t transfer, committed bool) error {
 	})
 }
 
-// audit reads what there is: the money that is free and that is set aside, and which transfers were made.
+// audit reads what there is: the money that is free and that is set aside, and which transfers were
+// made.
 func (b *book) audit() (free, promised int64, made map[string]bool, err error) {
 	made = make(map[string]bool)
 	err = b.db.View(func(tx *bbolt.Tx) error {

@@ -28,7 +28,8 @@ type coordinator struct {
 	db    *bbolt.DB
 }
 
-// coordinate makes all transfers that are not made yet. It writes a line for each: "decided ID OUTCOME".
+// coordinate makes all transfers that are not made yet. It writes a line for each: "decided ID
+// OUTCOME".
 func coordinate(ctx context.Context, g *ground.Ground, dir string, n int) error {
 	db, err := bbolt.Open(filepath.Join(dir, "coordinator.db"), 0o600, &bbolt.Options{Timeout: 5 * time.Second})
 	if err != nil {
@@ -98,8 +99,9 @@ func (c *coordinator) transfer(ctx context.Context, t transfer) error {
 	}
 }
 
-// await waits for the decision. It is final, and noted, if the transfer was made or a site refused it. It acknowledges what it need not be told again: if this
-// process is killed before that, the next one recovers the transfer and does not make it again.
+// await waits for the decision. It is final, and noted, if the transfer was made or a site refused
+// it. It acknowledges what it need not be told again: if this process is killed before that, the
+// next one recovers the transfer and does not make it again.
 func (c *coordinator) await(ctx context.Context, tx *twopc.Tx) (final bool, err error) {
 	select {
 	case <-tx.Done():

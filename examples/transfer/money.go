@@ -40,7 +40,8 @@ func parse(id string, payload []byte) (transfer, error) {
 	return t, nil
 }
 
-// list is what the coordinator is to do: the same list each time it is started. Some transfers are larger than what there is.
+// list is what the coordinator is to do: the same list each time it is started. Some transfers are
+// larger than what there is.
 func list(n int) []transfer {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := make([]transfer, n)

@@ -44,7 +44,8 @@ func site(ctx context.Context, g *ground.Ground, name, dir string) error {
 	}
 }
 
-// handle is one transfer at one site: promise, vote, learn, carry out, acknowledge. A crash between any two of them is made good when it is offered again.
+// handle is one transfer at one site: promise, vote, learn, carry out, acknowledge. A crash between
+// any two of them is made good when it is offered again.
 func handle(ctx context.Context, b *book, p *twopc.Proposal) error {
 	t, err := parse(p.ID(), p.Payload())
 	if err != nil {

@@ -40,7 +40,8 @@ func parseBatch(text string) (batch, error) {
 	return b, exactly(b, text)
 }
 
-// cursor says how far the tree has been handed out. Each coordinator continues where the one before him stopped.
+// cursor says how far the tree has been handed out. Each coordinator continues where the one before
+// him stopped.
 type cursor struct {
 	Next  int    // the number of the next batch
 	After string // the last file of the batch before
@@ -83,7 +84,8 @@ const (
 	bytesPerFile  = 100
 )
 
-// cut takes the next batch from the front of the list: at most size files, and no more than fit into a znode with their digests.
+// cut takes the next batch from the front of the list: at most size files, and no more than fit
+// into a znode with their digests.
 func cut(files []string, size int) (head, rest []string) {
 	room := maxBatchBytes
 	for i, f := range files {
@@ -95,5 +97,6 @@ func cut(files []string, size int) (head, rest []string) {
 	return files, nil
 }
 
-// batchSize makes some 500 batches of a tree: enough that every worker has many, and much happens between the first and the last.
+// batchSize makes some 500 batches of a tree: enough that every worker has many, and much happens
+// between the first and the last.
 func batchSize(files int) int { return min(max(files/500, 1), 2000) }

@@ -72,7 +72,8 @@ func (b *board) followResults(ctx context.Context) error {
 	return b.session.Err()
 }
 
-// awaitEnd returns when the coordinator has deleted the parent of open batches, which it does when the last one is done.
+// awaitEnd returns when the coordinator has deleted the parent of open batches, which it does when
+// the last one is done.
 func (b *board) awaitEnd(ctx context.Context) error {
 	for now := range b.session.WatchChildren(ctx, openPath) {
 		if !now.Exists && !now.Stale {

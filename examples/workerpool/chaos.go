@@ -25,7 +25,8 @@ const (
 
 func (k kind) String() string { return k.blow + " " + k.victim }
 
-// strike is one act of chaos. It is due when a part of the work is done, not at a time: so it hits while there is work, however fast the machine.
+// strike is one act of chaos. It is due when a part of the work is done, not at a time: so it hits
+// while there is work, however fast the machine.
 type strike struct {
 	kind
 	due float64 // 0: at the start, 1: at the end
@@ -46,7 +47,8 @@ func possible(canPause, canExpire bool) []kind {
 	return kinds
 }
 
-// planChaos spreads one strike of each kind over the work, in any order, and adds some more at random.
+// planChaos spreads one strike of each kind over the work, in any order, and adds some more at
+// random.
 func planChaos(kinds []kind, more int, dice *rand.Rand) []strike {
 	if len(kinds) == 0 {
 		return nil
@@ -76,8 +78,8 @@ type chaos struct {
 	pauses sync.WaitGroup
 }
 
-// run carries out a plan until ctx ends. When it returns, whoever was paused goes on again, having been paused for as long as he should have been,
-// unless abort ended before.
+// run carries out a plan until ctx ends. When it returns, whoever was paused goes on again, having
+// been paused for as long as he should have been, unless abort ended before.
 func (c *chaos) run(ctx, abort context.Context, plan []strike) {
 	defer c.pauses.Wait()
 	look := time.NewTicker(5 * time.Millisecond)
@@ -94,7 +96,8 @@ func (c *chaos) run(ctx, abort context.Context, plan []strike) {
 	}
 }
 
-// carryOut is false if there is nobody to strike at this moment: nobody leads, or the one who leads is down already.
+// carryOut is false if there is nobody to strike at this moment: nobody leads, or the one who leads
+// is down already.
 func (c *chaos) carryOut(abort context.Context, k kind) bool {
 	victim, found := c.choose(k.victim)
 	if !found {
@@ -134,8 +137,9 @@ func (c *chaos) choose(who string) (target, bool) {
 	return c.pool.choose(func(name string) bool { return name == leader })
 }
 
-// freeze pauses a worker for longer than its session lasts, if it is caught in the act: what it works on then will be somebody else's when it goes on and
-// wants to write it. If it is not at work it goes on at once, and that does not count.
+// freeze pauses a worker for longer than its session lasts, if it is caught in the act: what it
+// works on then will be somebody else's when it goes on and wants to write it. If it is not at work
+// it goes on at once, and that does not count.
 func (c *chaos) freeze(abort context.Context, victim target) (bool, error) {
 	if err := c.pool.pause(victim.process); err != nil {
 		return false, err

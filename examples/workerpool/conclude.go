@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// conclude hashes everything again in this process, compares, and says what happened. An error: something is wrong.
+// conclude hashes everything again in this process, compares, and says what happened. An error:
+// something is wrong.
 func (p *parent) conclude(ctx context.Context, took time.Duration) error {
 	results, err := p.board.all(ctx)
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// coordinate hands out the tree, batch by batch, for as long as the term stands. It keeps nothing in memory that matters: the cursor in ZooKeeper says
-// where to go on, and moves in the same transaction that opens the batches, and only while the term stands. So whoever leads next, after whatever end,
-// loses nothing and doubles nothing.
+// coordinate hands out the tree, batch by batch, for as long as the term stands. It keeps nothing
+// in memory that matters: the cursor in ZooKeeper says where to go on, and moves in the same
+// transaction that opens the batches, and only while the term stands. So whoever leads next, after
+// whatever end, loses nothing and doubles nothing.
 func (w *worker) coordinate(ctx context.Context, term *election.Term) error {
 	for {
 		err := w.handOut(ctx, term)
@@ -60,7 +61,8 @@ func (w *worker) handOut(ctx context.Context, term *election.Term) error {
 			}
 			version++
 		case len(rest) == 0 && len(open.Names) == 0:
-			// ZooKeeper deletes no node that has children: this is refused while a batch is open, however old our view is.
+			// ZooKeeper deletes no node that has children: this is refused while a batch is open,
+			// however old our view is.
 			_, err := term.Commit(ctx, session.DeleteOp(openPath, -1))
 			if !errors.Is(err, session.ErrNotEmpty) {
 				return err
@@ -79,8 +81,9 @@ func (w *worker) offerAgain(ctx context.Context) error {
 	return w.offer(ctx, batchNumbers(names))
 }
 
-// offer puts batches into the queue, each under its number: one that is there is not put twice. One that was done meanwhile, and is put all the same, is found
-// to be done by whoever gets it. They go together in few transactions.
+// offer puts batches into the queue, each under its number: one that is there is not put twice. One
+// that was done meanwhile, and is put all the same, is found to be done by whoever gets it. They go
+// together in few transactions.
 func (w *worker) offer(ctx context.Context, numbers []int) error {
 	var puts []func(context.Context) error
 	for _, n := range numbers {
@@ -95,7 +98,8 @@ func (w *worker) offer(ctx context.Context, numbers []int) error {
 	return together(ctx, puts...)
 }
 
-// extend opens as many batches as there is room for, and moves the cursor behind them: all in one transaction. Then it puts them into the queue.
+// extend opens as many batches as there is room for, and moves the cursor behind them: all in one
+// transaction. Then it puts them into the queue.
 func (w *worker) extend(ctx context.Context, term *election.Term, rest []string, at cursor, room int, version int32) ([]string, cursor, error) {
 	var ops []session.Op
 	var opened []int

@@ -31,7 +31,8 @@ var build = sync.OnceValues(func() (string, error) {
 	return binary, err
 })
 
-// program is the binary under a path that is this test's alone, so that its processes can be told from others.
+// program is the binary under a path that is this test's alone, so that its processes can be told
+// from others.
 func program(t *testing.T) string {
 	t.Helper()
 	built, err := build()
@@ -42,7 +43,8 @@ func program(t *testing.T) string {
 	return binary
 }
 
-// processes are those that run the binary: their command lines by process number. Where there is no /proc, none are seen.
+// processes are those that run the binary: their command lines by process number. Where there is no
+// /proc, none are seen.
 func processes(binary string) map[string]string {
 	found := make(map[string]string)
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// ground is where the run is coordinated: ZooKeeper servers, and a namespace that is this run's alone.
+// ground is where the run is coordinated: ZooKeeper servers, and a namespace that is this run's
+// alone.
 type ground struct {
 	servers   []string
 	namespace string

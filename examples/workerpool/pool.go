@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// pool keeps a worker process in each of its slots: one that was killed is replaced. It gives its workers no orders but to stop.
+// pool keeps a worker process in each of its slots: one that was killed is replaced. It gives its
+// workers no orders but to stop.
 type pool struct {
 	command func(name string) *exec.Cmd
 	failed  func(error) // told when a worker ends that nobody killed; must not block
@@ -125,8 +126,9 @@ func (p *pool) replace(slot, incarnation int, how error) {
 	}
 }
 
-// stop ends every worker: those that are paused go on first, and each may finish the batch in its hands. One that takes longer than patience is killed,
-// and that is a failure. Nothing is left of any of them when it returns.
+// stop ends every worker: those that are paused go on first, and each may finish the batch in its
+// hands. One that takes longer than patience is killed, and that is a failure. Nothing is left of
+// any of them when it returns.
 func (p *pool) stop(patience time.Duration) {
 	p.mu.Lock()
 	p.stopping = true

@@ -33,7 +33,8 @@ func (v view) String() string {
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// screen is where the run is shown: a line that is redrawn in place under the events, or, where the output is no terminal, plain lines.
+// screen is where the run is shown: a line that is redrawn in place under the events, or, where the
+// output is no terminal, plain lines.
 type screen struct {
 	terminal bool
 

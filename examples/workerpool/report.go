@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// report is one line on a worker's standard output. It tells the parent what to show and whom to strike; nothing is coordinated with it.
+// report is one line on a worker's standard output. It tells the parent what to show and whom to
+// strike; nothing is coordinated with it.
 type report struct {
 	Epoch   uint64        `json:"epoch,omitempty"` // a ZooKeeper session began, the worker's first, second, …
 	Session int64         `json:"session,omitempty"`
@@ -33,7 +34,8 @@ func (r *reporter) send(what report) {
 	_ = err // nobody listens any more: the end of standard input says so too
 }
 
-// readReports calls f for each report until the worker's end. The last line of a worker that was killed may be cut off: it is left out.
+// readReports calls f for each report until the worker's end. The last line of a worker that was
+// killed may be cut off: it is left out.
 func readReports(in io.Reader, f func(report)) {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		var r report

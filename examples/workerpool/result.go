@@ -16,7 +16,8 @@ type digest struct {
 // unreadable stands for the sum of a file that cannot be read.
 const unreadable = "unreadable"
 
-// result is what a worker writes when a batch is done, in the transaction that takes the batch away.
+// result is what a worker writes when a batch is done, in the transaction that takes the batch
+// away.
 type result struct {
 	Batch  int
 	Term   int64  // the token of the coordinator who handed it out

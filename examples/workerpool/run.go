@@ -23,7 +23,8 @@ type parent struct {
 	chaos  *chaos
 }
 
-// run prepares the ground, lets the pool work under chaos, and compares what came of it with a serial run. It leaves nothing behind, whatever happens.
+// run prepares the ground, lets the pool work under chaos, and compares what came of it with a
+// serial run. It leaves nothing behind, whatever happens.
 func run(ctx context.Context, cfg config, screen *screen) (err error) {
 	p := &parent{config: cfg, screen: screen}
 	files, err := listFiles(p.dir)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// together runs functions beside one another until all have returned. The first error ends the others and is returned; so does the end of ctx, but that
-// is no error.
+// together runs functions beside one another until all have returned. The first error ends the
+// others and is returned; so does the end of ctx, but that is no error.
 func together(ctx context.Context, functions ...func(context.Context) error) error {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -13,7 +13,8 @@ type stored struct {
 	Czxid  int64 // the transaction that wrote it: ZooKeeper's own order of events
 }
 
-// refusal is an attempt to write that came too late: the writer had lost his claim, or his term, and was told so.
+// refusal is an attempt to write that came too late: the writer had lost his claim, or his term,
+// and was told so.
 type refusal struct {
 	Batch int   `json:"batch"` // of a result, or handingOut
 	Token int64 `json:"token"` // of what he had lost
@@ -73,8 +74,9 @@ func checkBatches(results []stored) []string {
 	return wrong
 }
 
-// checkTokens looks for a stale holder in what ZooKeeper has. A token is the transaction of a claim: so it comes before that of the result, and belongs to one
-// worker. And in the order in which batches were handed out, the tokens of the coordinators' terms never fall.
+// checkTokens looks for a stale holder in what ZooKeeper has. A token is the transaction of a
+// claim: so it comes before that of the result, and belongs to one worker. And in the order in
+// which batches were handed out, the tokens of the coordinators' terms never fall.
 func checkTokens(results []stored) []string {
 	var wrong []string
 	holders := make(map[int64]string)
@@ -97,7 +99,8 @@ func checkTokens(results []stored) []string {
 	return wrong
 }
 
-// checkRefused: what was refused is not there, and whoever was refused had claimed the batch before the one who wrote its result.
+// checkRefused: what was refused is not there, and whoever was refused had claimed the batch before
+// the one who wrote its result.
 func checkRefused(results []stored, refused []refusal) []string {
 	var wrong []string
 	for _, r := range results {

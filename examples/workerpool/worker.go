@@ -23,7 +23,8 @@ type worker struct {
 	line      *queue.Queue
 }
 
-// join makes the worker one of the candidates, and one of those who may take from the queue. It asks nothing of ZooKeeper yet.
+// join makes the worker one of the candidates, and one of those who may take from the queue. It
+// asks nothing of ZooKeeper yet.
 func (w *worker) join() (err error) {
 	if w.candidate, err = election.New(w.session, leaderPath, election.WithID(w.name)); err != nil {
 		return err
@@ -41,7 +42,8 @@ func (w *worker) run(ctx context.Context) error {
 	)
 }
 
-// work does one batch after the other, and has the next one claimed meanwhile. When ctx ends it finishes the one in its hands.
+// work does one batch after the other, and has the next one claimed meanwhile. When ctx ends it
+// finishes the one in its hands.
 func (w *worker) work(ctx context.Context) (err error) {
 	graceful, cancel := after(ctx, goodbye)
 	defer cancel()
@@ -65,8 +67,10 @@ func (w *worker) work(ctx context.Context) (err error) {
 	}
 }
 
-// do works on a batch under the claim of its item. The result is written, and the batch taken away, in one transaction that ZooKeeper carries out only
-// while the claim stands. So nothing has to be undone, whatever happens here: either the batch is done, or it is still open, and its item goes to somebody.
+// do works on a batch under the claim of its item. The result is written, and the batch taken away,
+// in one transaction that ZooKeeper carries out only while the claim stands. So nothing has to be
+// undone, whatever happens here: either the batch is done, or it is still open, and its item goes
+// to somebody.
 func (w *worker) do(ctx context.Context, item *queue.Item) error {
 	n, ok := batchNumber(item.ID())
 	if !ok {
@@ -100,7 +104,8 @@ func (w *worker) finish(ctx context.Context, item *queue.Item, n int) error {
 	}
 	r := result{Batch: n, Term: todo.Term, Worker: w.name, Token: item.Token()}
 	for _, file := range todo.Files {
-		// Not stopped by item.Done(), as a program would that wants to save work: whoever lost the claim shall try to write, and be refused.
+		// Not stopped by item.Done(), as a program would that wants to save work: whoever lost the
+		// claim shall try to write, and be refused.
 		r.Files = append(r.Files, hashFile(w.dir, file))
 	}
 	_, err = item.Commit(ctx, session.DeleteOp(batchPath(n), -1), session.CreateOp(resultPath(n), []byte(r.String())))
@@ -127,7 +132,8 @@ func (w *worker) reportEpochs(ctx context.Context) error {
 	return w.session.Err()
 }
 
-// passing says that the session survives what happened: the next look at ZooKeeper shows where things are.
+// passing says that the session survives what happened: the next look at ZooKeeper shows where
+// things are.
 func passing(err error) bool {
 	return errors.Is(err, session.ErrLost) || errors.Is(err, session.ErrUnknownOutcome) || errors.Is(err, session.ErrExpired) || errors.Is(err, session.ErrSuspended)
 }

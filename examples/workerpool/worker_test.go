@@ -27,7 +27,8 @@ func employ(t *testing.T) (*worker, *ground, *bytes.Buffer) {
 	return w, g, &reports
 }
 
-// expireAndWait ends the worker's ZooKeeper session, and waits until what it held is known to be lost.
+// expireAndWait ends the worker's ZooKeeper session, and waits until what it held is known to be
+// lost.
 func expireAndWait(g *ground, lost <-chan struct{}) {
 	g.embedded.Expire(g.session.Status().SessionID)
 	<-lost

@@ -28,8 +28,8 @@ func (m *Machine) onWanted(e machine.Wanted) {
 	}
 }
 
-// inherit gives a znode under way, whose claim was withdrawn, to the next claim: nothing of the withdrawn one is left to wait for but what its
-// last possession left.
+// inherit gives a znode under way, whose claim was withdrawn, to the next claim: nothing of the
+// withdrawn one is left to wait for but what its last possession left.
 func (m *Machine) inherit() {
 	owed := m.place.owed
 	m.place.owed = nil
@@ -61,7 +61,8 @@ func (m *Machine) onWithdrawn(e machine.Withdrawn) {
 	m.doWhenGone(e.Claim, settle)
 }
 
-// settling: the claim was refused, failed or withdrawn, and is settled as soon as its znode is gone.
+// settling: the claim was refused, failed or withdrawn, and is settled as soon as its znode is
+// gone.
 func (m *Machine) settling(c machine.Claim) bool {
 	settles := func(e machine.Effect) bool {
 		s, ok := e.(machine.Settle)
@@ -84,7 +85,8 @@ func (m *Machine) onReleased(e machine.Released) {
 // holds: the claim has a possession.
 func (m *Machine) holds(c machine.Claim) bool { return m.state == Holding && m.claims[0].id == c }
 
-// possessionOver moves on to the next claim after a possession: the one that had it is over, or goes to the back.
+// possessionOver moves on to the next claim after a possession: the one that had it is over, or
+// goes to the back.
 func (m *Machine) possessionOver() {
 	c := m.claims[0]
 	m.claims = m.claims[1:]

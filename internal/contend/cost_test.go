@@ -25,8 +25,9 @@ func calmWorld(t *testing.T, n int) *world {
 	return w
 }
 
-// TestI8_ReleaseWakesOne: with a hundred in line, a release fires the holder's own watch and his successor's. The successor looks once more, unless the holder
-// alone was ahead when he last looked. Nobody else asks anything.
+// TestI8_ReleaseWakesOne: with a hundred in line, a release fires the holder's own watch and his
+// successor's. The successor looks once more, unless the holder alone was ahead when he last
+// looked. Nobody else asks anything.
 func TestI8_ReleaseWakesOne(t *testing.T) {
 	t.Parallel()
 	w := calmWorld(t, 100)
@@ -43,7 +44,8 @@ func TestI8_ReleaseWakesOne(t *testing.T) {
 	}
 }
 
-// TestB24_WatchTableStaysConstant: ten thousand possessions leave no watch behind, neither here nor at the server.
+// TestB24_WatchTableStaysConstant: ten thousand possessions leave no watch behind, neither here nor
+// at the server.
 func TestB24_WatchTableStaysConstant(t *testing.T) {
 	t.Parallel()
 	w := calmWorld(t, 2)

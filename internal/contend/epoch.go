@@ -45,8 +45,9 @@ func (m *Machine) onTrustGained(e machine.TrustGained) {
 	}
 }
 
-// onSuspended also gives up the short way to a grant: after a reconnection the server tells what happened meanwhile watch by watch, not in the
-// order in which it happened, so the predecessor's end may be heard of before the own znode's.
+// onSuspended also gives up the short way to a grant: after a reconnection the server tells what
+// happened meanwhile watch by watch, not in the order in which it happened, so the predecessor's
+// end may be heard of before the own znode's.
 func (m *Machine) onSuspended(e machine.Suspended) {
 	if !m.foreign(e.Epoch) {
 		m.suspended = true
@@ -54,7 +55,8 @@ func (m *Machine) onSuspended(e machine.Suspended) {
 	}
 }
 
-// onResumed also lifts a host's refusal: a strict session refuses while it is suspended, without a word on trust.
+// onResumed also lifts a host's refusal: a strict session refuses while it is suspended, without a
+// word on trust.
 func (m *Machine) onResumed(e machine.Resumed) {
 	if !m.foreign(e.Epoch) {
 		m.suspended = false

@@ -2,8 +2,9 @@ package contend
 
 import "github.com/troupe-go/troupe/internal/machine"
 
-// onDowngraded: the holder goes on as a reader. The reader's znode takes the writer's place in one transaction, so that no other writer comes between; the
-// writer's hold has ended before, so that no reader comes beside it.
+// onDowngraded: the holder goes on as a reader. The reader's znode takes the writer's place in one
+// transaction, so that no other writer comes between; the writer's hold has ended before, so that
+// no reader comes beside it.
 func (m *Machine) onDowngraded(e machine.Downgraded) {
 	if !m.holds(e.Claim) {
 		return
@@ -48,7 +49,8 @@ func (m *Machine) unexchanged(wanted bool) {
 	m.leave()
 }
 
-// possessed: the first claim has a possession of the own znode, or is about to have it again as a reader.
+// possessed: the first claim has a possession of the own znode, or is about to have it again as a
+// reader.
 func (m *Machine) possessed() bool {
 	return (m.state == Holding || m.state == Exchanging) && len(m.claims) > 0 && m.claims[0].id == m.place.of
 }

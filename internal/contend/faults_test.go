@@ -18,7 +18,8 @@ func (i *instance) begin() {
 	i.say(machine.EpochBegan{Epoch: s.epoch, SessionID: s.id, Trusted: s.trusted})
 }
 
-// end is the end of the epoch as the client sees it. Possessions end first; the server may come to it later.
+// end is the end of the epoch as the client sees it. Possessions end first; the server may come to
+// it later.
 func (i *instance) end() {
 	s := i.sess
 	if h := i.held; h != nil {
@@ -50,7 +51,8 @@ func (i *instance) resume() {
 	i.sess.resume()
 }
 
-// crash loses the machine and all that was on its way to it. The next incarnation is told what stands and what is wanted.
+// crash loses the machine and all that was on its way to it. The next incarnation is told what
+// stands and what is wanted.
 func (i *instance) crash() {
 	i.w.Log("#%d crashes", i.id)
 	i.crashed = true
@@ -99,7 +101,8 @@ func (i *instance) forget(s *session) {
 	}
 }
 
-// settleRequests: requests under way are carried out, or are known not to have been, before the next incarnation begins. Deletions go on behind its back.
+// settleRequests: requests under way are carried out, or are known not to have been, before the
+// next incarnation begins. Deletions go on behind its back.
 func (i *instance) settleRequests(s *session) {
 	for _, r := range slices.Clone(s.requests) {
 		_, leave := r.effect.(machine.Leave)
@@ -130,7 +133,8 @@ func (s *session) disbelieve(r *request) {
 	}
 }
 
-// mistaken: a znode of an earlier session of this instance, still listed, is taken for one of the present session (B01).
+// mistaken: a znode of an earlier session of this instance, still listed, is taken for one of the
+// present session (B01).
 func (i *instance) mistaken(n *node) bool {
 	earlier := func(s *session) bool { return s.of == i && s != i.sess && s.id == n.owner }
 	return slices.ContainsFunc(i.w.sessions, earlier) && !i.spent[n.path] && i.w.Pick(2) == 0

@@ -44,14 +44,16 @@ func (m *Machine) onHoldEnded(e machine.HoldEnded) {
 	m.rejoin()
 }
 
-// unwatched: the own znode of a possession can't be read, and could not from the start. A possession that could not be ended is none.
+// unwatched: the own znode of a possession can't be read, and could not from the start. A
+// possession that could not be ended is none.
 func (m *Machine) unwatched(err error) {
 	m.do(machine.End{Claim: m.claims[0].id, Cause: machine.Unwatched, Err: err})
 	m.possessionOver()
 	m.fail(err)
 }
 
-// pause: the own znode could not be read while it is held. It stands, as far as is known, so the possession does; but nobody tells when it goes.
+// pause: the own znode could not be read while it is held. It stands, as far as is known, so the
+// possession does; but nobody tells when it goes.
 func (m *Machine) pause() {
 	m.place.tries++
 	m.place.retry = m.ask()

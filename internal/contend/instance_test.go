@@ -10,7 +10,8 @@ import (
 
 var errRefused = errors.New("not authorised")
 
-// instance is a machine with a host around it, as package internal/host does it, and an application.
+// instance is a machine with a host around it, as package internal/host does it, and an
+// application.
 type instance struct {
 	w    *world
 	id   int
@@ -22,7 +23,8 @@ type instance struct {
 	fed  uint64   // the epoch that the machine knows of
 	as   int64    // and the session id of the last one
 
-	// What is on its way to the machine. Each of these keeps its order, but for answers; among them there is none.
+	// What is on its way to the machine. Each of these keeps its order, but for answers; among them
+	// there is none.
 	notices []machine.Event
 	fires   []fire
 	wishes  []wish

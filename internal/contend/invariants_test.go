@@ -7,8 +7,8 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// checkGrant: I1 and I3 at the instant of a grant. What stands ahead can only go, so nobody may be ahead now; an own znode that an administrator deleted
-// is excused until its event arrives.
+// checkGrant: I1 and I3 at the instant of a grant. What stands ahead can only go, so nobody may be
+// ahead now; an own znode that an administrator deleted is excused until its event arrives.
 func (w *world) checkGrant(i *instance, e machine.Grant) {
 	if i.spent[e.Path] {
 		w.Failf("#%d granted %s twice", i.id, e.Path)
@@ -41,7 +41,8 @@ func (w *world) checkGrant(i *instance, e machine.Grant) {
 	w.checkToken(own, e.Token)
 }
 
-// checkToken: those of exclusive holders grow, whatever readers come between; and no reader has an older one than the writer before him.
+// checkToken: those of exclusive holders grow, whatever readers come between; and no reader has an
+// older one than the writer before him.
 func (w *world) checkToken(own *node, token int64) {
 	if w.rule != permits && token <= w.lastToken {
 		w.Failf("I3: token %d after %d", token, w.lastToken)
@@ -56,8 +57,8 @@ func (w *world) rivals(own *node, h *hold) bool {
 	return conflicts(own, &node{path: h.path})
 }
 
-// checkMissed: the own znode is gone already. That is excused if an administrator deleted it and its event is on its way, and only if it had been first
-// before.
+// checkMissed: the own znode is gone already. That is excused if an administrator deleted it and
+// its event is on its way, and only if it had been first before.
 func (w *world) checkMissed(i *instance, path string) {
 	for _, own := range w.deaths {
 		if own.path != path {
@@ -111,7 +112,8 @@ func (w *world) checkSleepers() {
 	}
 }
 
-// checkPlaces: I2, one znode an instance. A host that crashed may leave a second one, which its successor deletes.
+// checkPlaces: I2, one znode an instance. A host that crashed may leave a second one, which its
+// successor deletes.
 func (w *world) checkPlaces() {
 	for _, i := range w.all {
 		if i.sess != nil && i.fed == i.sess.epoch && i.standing() > 1 {

@@ -14,7 +14,8 @@ func (m *Machine) join() {
 	m.do(machine.Join{Epoch: m.epoch, Replace: m.old.path, Ask: m.look.ask})
 }
 
-// rejoin replaces a znode whose possession is over: it goes in the transaction that puts the next one into the line.
+// rejoin replaces a znode whose possession is over: it goes in the transaction that puts the next
+// one into the line.
 func (m *Machine) rejoin() {
 	m.old, m.place = m.place, place{}
 	m.join()
@@ -58,7 +59,8 @@ func (m *Machine) joinFailed(err error, old place) {
 	m.standAnew()
 }
 
-// onRecovered takes over what a crashed incarnation left: its place in the line if nothing came of it yet. What cannot be taken over is deleted.
+// onRecovered takes over what a crashed incarnation left: its place in the line if nothing came of
+// it yet. What cannot be taken over is deleted.
 func (m *Machine) onRecovered(e machine.Recovered) {
 	if m.foreign(e.Epoch) {
 		return

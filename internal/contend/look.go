@@ -102,8 +102,9 @@ func (m *Machine) judge(own znode.Contender, ahead []znode.Contender) {
 	if len(blockers) > 0 {
 		last := blockers[len(blockers)-1]
 		m.look.pred = znode.Join(m.cfg.Parent, last.Name)
-		// An event of a watch that was armed before this look might be about a namesake.
-		// One that went during this look may have been a writer that goes on as a reader, which the listing did not show.
+		// An event of a watch that was armed before this look might be about a namesake. One that
+		// went during this look may have been a writer that goes on as a reader, which the listing
+		// did not show.
 		m.look.alone = len(blockers) == 1 && !m.look.gone && !m.cfg.Rule.Remains(own, last) && m.watches.of(m.look.pred) == nil
 		m.watch(m.look.pred)
 	}

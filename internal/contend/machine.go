@@ -13,7 +13,8 @@ type Config struct {
 	Accept func(znode.Kind) bool // kinds of contenders that belong to the line; nil: all. The own znode always does
 }
 
-// Machine is one instance's contender. It is not safe for concurrent use: its host feeds it one event at a time.
+// Machine is one instance's contender. It is not safe for concurrent use: its host feeds it one
+// event at a time.
 type Machine struct {
 	cfg     Config
 	permits *Permits // the rule, if it is that one
@@ -136,5 +137,6 @@ func (m *Machine) ask() uint64 {
 	return m.asks
 }
 
-// foreign: an event of this epoch is none of the machine's, because the epoch is over or has not begun.
+// foreign: an event of this epoch is none of the machine's, because the epoch is over or has not
+// begun.
 func (m *Machine) foreign(epoch uint64) bool { return m.epoch == 0 || epoch != m.epoch }

@@ -18,8 +18,8 @@ type contender struct {
 	czxid int64
 }
 
-// arrange finds who stands before the own znode. Sequence numbers tell, but for a line in which they may have wrapped around, stuck or repeated:
-// there the Czxids do.
+// arrange finds who stands before the own znode. Sequence numbers tell, but for a line in which
+// they may have wrapped around, stuck or repeated: there the Czxids do.
 func (m *Machine) arrange(names []string) {
 	own, ok := znode.ParseContender(m.place.name)
 	if !ok {

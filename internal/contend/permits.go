@@ -9,10 +9,12 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Permits is the rule of semaphores: it is own's turn when it and all ahead of it fit under the limit, which lives in the data of the line's parent. Whoever
-// does not fit holds up all behind it, however little they want.
+// Permits is the rule of semaphores: it is own's turn when it and all ahead of it fit under the
+// limit, which lives in the data of the line's parent. Whoever does not fit holds up all behind it,
+// however little they want.
 //
-// It remembers whether the limit was agreed to, and so outlives the machines of one instance, one after the other.
+// It remembers whether the limit was agreed to, and so outlives the machines of one instance, one
+// after the other.
 type Permits struct {
 	first  int  // what the limit has to be when it is first read
 	agreed bool // it was
@@ -73,7 +75,8 @@ type limit struct {
 	writing uint64 // number of the write under way, because nobody had set it
 }
 
-// readLimit reads the limit: once for whoever wants to be granted, with a watch for the head of the waiters.
+// readLimit reads the limit: once for whoever wants to be granted, with a watch for the head of the
+// waiters.
 func (m *Machine) readLimit(watch bool) {
 	switch {
 	case m.limit.writing != 0:

@@ -46,8 +46,9 @@ func (m *Machine) born(czxid, owner int64) {
 	}
 }
 
-// stands: the own znode is ours, and its end will be heard of: from its watch, or from the answer to the read that arms it, which is under way. So a place
-// that the create told of may be granted beside its first read.
+// stands: the own znode is ours, and its end will be heard of: from its watch, or from the answer
+// to the read that arms it, which is under way. So a place that the create told of may be granted
+// beside its first read.
 func (m *Machine) stands() bool { return m.place.fresh || m.armed(m.place.path) }
 
 // leave deletes the own znode.
@@ -95,7 +96,8 @@ func (m *Machine) fail(err error) {
 	m.leave()
 }
 
-// doWhenGone says something about a claim as soon as nothing of the claim's last possession stands in ZooKeeper.
+// doWhenGone says something about a claim as soon as nothing of the claim's last possession stands
+// in ZooKeeper.
 func (m *Machine) doWhenGone(c machine.Claim, effect machine.Effect) {
 	switch {
 	case m.state == Leaving && (m.place.of == c || m.place.old):

@@ -57,7 +57,8 @@ func (w *world) quiet() {
 	w.Failf("it never comes to rest")
 }
 
-// progress: with each release somebody gets his turn, until everybody had one, and a release costs little.
+// progress: with each release somebody gets his turn, until everybody had one, and a release costs
+// little.
 func (w *world) progress() {
 	due := map[*claim]bool{}
 	total := 0
@@ -118,7 +119,8 @@ func (w *world) handOver() {
 	}
 }
 
-// affordable is how many listings a release may cost: one of whoever joins, one of each who is granted, and one more; of shared holders each ends by itself.
+// affordable is how many listings a release may cost: one of whoever joins, one of each who is
+// granted, and one more; of shared holders each ends by itself.
 func (w *world) affordable(released, granted int) int {
 	switch w.rule {
 	case shared:

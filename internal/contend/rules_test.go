@@ -65,7 +65,8 @@ func (n *node) contender() znode.Contender {
 	return c
 }
 
-// conflicts tells whether own has to wait for one who stands before it. In a semaphore what counts is the sum.
+// conflicts tells whether own has to wait for one who stands before it. In a semaphore what counts
+// is the sum.
 func conflicts(own, before *node) bool {
 	switch {
 	case before.foreign:
@@ -99,13 +100,15 @@ func (w *world) turn(own *node) bool {
 	return own.contender().Kind != znode.Lease || own.granted || w.fits(own)
 }
 
-// forgotten: it was marked under a greater limit, but somebody has written over that. Once whoever had marked it has crashed, nobody knows any more.
+// forgotten: it was marked under a greater limit, but somebody has written over that. Once whoever
+// had marked it has crashed, nobody knows any more.
 func (w *world) forgotten(own *node) bool {
 	notes, _ := znode.ParseNotes(own.data)
 	return own.contender().Kind == znode.Lease && !notes.Held && !w.fits(own)
 }
 
-// checkMark: nothing is marked that does not fit at that instant, together with all that were granted before.
+// checkMark: nothing is marked that does not fit at that instant, together with all that were
+// granted before.
 func (w *world) checkMark(own *node) {
 	if own.granted {
 		return // it is written again
@@ -125,7 +128,8 @@ func (w *world) checkMark(own *node) {
 	own.granted = true
 }
 
-// setLimit changes the limit. Those who fitted until then may be on their way to be granted, and others behind them, who counted them in, may have been.
+// setLimit changes the limit. Those who fitted until then may be on their way to be granted, and
+// others behind them, who counted them in, may have been.
 func (w *world) setLimit(n int) {
 	w.Log("the limit is %d", n)
 	for _, n := range w.nodes {

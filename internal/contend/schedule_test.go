@@ -26,7 +26,8 @@ func TestRapid(t *testing.T) {
 	})
 }
 
-// schedule is a wild phase, a calm one in which everybody must get his turn, and an end after which nothing may be left.
+// schedule is a wild phase, a calm one in which everybody must get his turn, and an end after which
+// nothing may be left.
 func schedule(c machinetest.Chance) {
 	w := newWorld(c)
 	for range 10 + w.Pick(200) {

@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// session is one epoch of one instance: a ZooKeeper session with its client side. It bends the order of things as far as package machine allows.
+// session is one epoch of one instance: a ZooKeeper session with its client side. It bends the
+// order of things as far as package machine allows.
 type session struct {
 	w     *world
 	of    *instance
@@ -46,7 +47,8 @@ type answer struct {
 	ev machine.Event
 }
 
-// fire is an event on its way: not before the answer of the read that armed it, nor before what the session had to say until then.
+// fire is an event on its way: not before the answer of the read that armed it, nor before what the
+// session had to say until then.
 type fire struct {
 	by      *request
 	notices int // said by then
@@ -243,7 +245,8 @@ func (s *session) unwatch(path string) {
 	}
 }
 
-// changed fires a watch, if one is armed. While the connection is down the server keeps what it has to say.
+// changed fires a watch, if one is armed. While the connection is down the server keeps what it has
+// to say.
 func (s *session) changed(path string, deleted bool) bool {
 	i := slices.IndexFunc(s.arms, func(a arm) bool { return a.path == path })
 	if i < 0 || s.suspended {
@@ -262,7 +265,8 @@ func (s *session) changed(path string, deleted bool) bool {
 	return true
 }
 
-// resume brings the connection back. The server tells, in whatever order, which of the watched znodes have changed.
+// resume brings the connection back. The server tells, in whatever order, which of the watched
+// znodes have changed.
 func (s *session) resume() {
 	s.suspended = false
 	var due []arm

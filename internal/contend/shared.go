@@ -6,8 +6,9 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Shared is the rule of shared locks: a reader waits for everybody ahead who is no reader, and so watches the last of those; everybody else waits
-// for all ahead. What the own znode's name says decides which of the two it is, and so does another's: a reader of whatever library is a reader.
+// Shared is the rule of shared locks: a reader waits for everybody ahead who is no reader, and so
+// watches the last of those; everybody else waits for all ahead. What the own znode's name says
+// decides which of the two it is, and so does another's: a reader of whatever library is a reader.
 func Shared() Rule { return shared{} }
 
 type shared struct{}

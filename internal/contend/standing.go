@@ -6,8 +6,9 @@ import (
 	"github.com/troupe-go/troupe/internal/machine"
 )
 
-// publish says where the instance stands, if that has changed. It goes before the step's other effects: a host that answers a Grant with
-// Deferred while it carries them out publishes the later standing later.
+// publish says where the instance stands, if that has changed. It goes before the step's other
+// effects: a host that answers a Grant with Deferred while it carries them out publishes the later
+// standing later.
 func (m *Machine) publish() {
 	s := m.standing()
 	if s != m.published {

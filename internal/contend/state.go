@@ -1,6 +1,7 @@
 package contend
 
-// State is where the machine stands. What it knows beside that lives in its fields; no state is ever guessed from them.
+// State is where the machine stands. What it knows beside that lives in its fields; no state is
+// ever guessed from them.
 type State int
 
 // The states of a machine.
@@ -32,5 +33,6 @@ func (s State) String() string {
 	return states[s]
 }
 
-// placed: a znode of this machine stands in the line, its path is known, and it is not being deleted.
+// placed: a znode of this machine stands in the line, its path is known, and it is not being
+// deleted.
 func (s State) placed() bool { return s >= Listing && s <= Holding }

@@ -2,7 +2,8 @@ package contend
 
 import "slices"
 
-// Transition is a declared change of state. An event that is not declared for a state leaves the state as it is.
+// Transition is a declared change of state. An event that is not declared for a state leaves the
+// state as it is.
 type Transition struct {
 	From State
 	On   string // the event's name: of its type, but Deleted, Changed and Crowd of what a watch tells

@@ -2,8 +2,8 @@ package contend
 
 import "github.com/troupe-go/troupe/internal/machine"
 
-// onOwnSeen: the own znode was read. That it stands, and whose it is, is all that makes a place ours (B01, B12). first: it is the first word of it since
-// the create's.
+// onOwnSeen: the own znode was read. That it stands, and whose it is, is all that makes a place
+// ours (B01, B12). first: it is the first word of it since the create's.
 func (m *Machine) onOwnSeen(e machine.Seen, first bool) {
 	switch {
 	case e.Err != nil && m.state == Holding && first:
@@ -48,7 +48,8 @@ func (m *Machine) onPredSeen(e machine.Seen) {
 	}
 }
 
-// advance goes on from Checking: to a grant once the own znode is known to stand, to waiting once it and the predecessor are watched.
+// advance goes on from Checking: to a grant once the own znode is known to stand, to waiting once
+// it and the predecessor are watched.
 func (m *Machine) advance() {
 	switch {
 	case m.permits != nil:
@@ -62,8 +63,9 @@ func (m *Machine) advance() {
 	}
 }
 
-// predGone: the predecessor's znode was deleted. It is our turn without another look if nobody else was ahead and the own znode stands, which
-// Waiting says: its watch, in the same ordered stream, would have fired before.
+// predGone: the predecessor's znode was deleted. It is our turn without another look if nobody else
+// was ahead and the own znode stands, which Waiting says: its watch, in the same ordered stream,
+// would have fired before.
 func (m *Machine) predGone() {
 	if m.state != Waiting || !neverLooksAgain && (!m.look.alone || m.look.torn) {
 		m.list()

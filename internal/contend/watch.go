@@ -7,8 +7,9 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// watch is what the machine knows of a one-shot watch that it asked for in this epoch. It outlives a look, since watches do: a path whose read
-// is under way is not read a second time, and an event that comes while it is under way is not forgotten over the answer.
+// watch is what the machine knows of a one-shot watch that it asked for in this epoch. It outlives
+// a look, since watches do: a path whose read is under way is not read a second time, and an event
+// that comes while it is under way is not forgotten over the answer.
 type watch struct {
 	path  string
 	ask   uint64 // of the read under way, 0: none
@@ -16,7 +17,8 @@ type watch struct {
 	dirty bool   // it fired, or had to be read anew, while the read was under way
 }
 
-// watches are those of a machine: two, but for the remains of earlier looks. So a slice is small and quick.
+// watches are those of a machine: two, but for the remains of earlier looks. So a slice is small
+// and quick.
 type watches []*watch
 
 func (ws watches) of(path string) *watch {
@@ -62,7 +64,8 @@ func (m *Machine) rewatch(path string) {
 	m.watch(path)
 }
 
-// unwatch gives the watch of a path back that nobody waits for any more: it may stand for as long as whoever is there.
+// unwatch gives the watch of a path back that nobody waits for any more: it may stand for as long
+// as whoever is there.
 func (m *Machine) unwatch(path string) {
 	if m.watches.of(path) != nil {
 		m.watches.drop(path)

@@ -7,10 +7,12 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// weigh goes on from Checking, for a semaphore, as far as what is known allows. It may be called at every news.
+// weigh goes on from Checking, for a semaphore, as far as what is known allows. It may be called at
+// every news.
 //
-// Who is granted writes so on his own znode first, in a transaction that also checks that the limit is the one that he was measured by. His successor, who
-// watches that, is then the head of the waiters, and the only one to watch the limit, and who comes and goes.
+// Who is granted writes so on his own znode first, in a transaction that also checks that the limit
+// is the one that he was measured by. His successor, who watches that, is then the head of the
+// waiters, and the only one to watch the limit, and who comes and goes.
 func (m *Machine) weigh() {
 	own, ahead := m.look.own, m.look.queue
 	switch {
@@ -56,7 +58,8 @@ func (m *Machine) weigh() {
 	m.attend(blockers[len(blockers)-1])
 }
 
-// attend watches what a waiter has to: the head who comes and goes, and the limit; everybody else the one ahead.
+// attend watches what a waiter has to: the head who comes and goes, and the limit; everybody else
+// the one ahead.
 func (m *Machine) attend(last znode.Contender) {
 	if !m.armed(m.place.path) {
 		m.watch(m.place.path)
@@ -84,7 +87,8 @@ func (m *Machine) attend(last znode.Contender) {
 	}
 }
 
-// headed: the one ahead holds, so this is the head of the waiters. That it stays: whoever is ahead of a holder holds as well, or goes.
+// headed: the one ahead holds, so this is the head of the waiters. That it stays: whoever is ahead
+// of a holder holds as well, or goes.
 func (m *Machine) headed(e machine.Seen) {
 	m.look.seen = true
 	if notes, _ := znode.ParseNotes(e.Data); notes.Held {
@@ -127,7 +131,8 @@ func (m *Machine) mark() {
 	m.write(machine.Guard{Path: m.cfg.Parent, Version: m.limit.version})
 }
 
-// remark writes the mark again if somebody has written over it, or the successor would not know that it is the head.
+// remark writes the mark again if somebody has written over it, or the successor would not know
+// that it is the head.
 func (m *Machine) remark() {
 	if m.place.held && m.place.bare && m.place.marking == 0 {
 		m.write(machine.Guard{})
@@ -172,7 +177,8 @@ func (m *Machine) onMarked(e machine.Written) {
 	}
 }
 
-// written: the own znode stood when it was written, whatever was read of it since. That its end will be heard of is seen to beside the grant.
+// written: the own znode stood when it was written, whatever was read of it since. That its end
+// will be heard of is seen to beside the grant.
 func (m *Machine) written() {
 	if m.place.version < m.place.marked {
 		m.place.version, m.place.bare = m.place.marked, false

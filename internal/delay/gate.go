@@ -49,7 +49,8 @@ func (m *Machine) onRecorded(e machine.Recorded) {
 	}
 }
 
-// leave deletes the own znode, and the record with it if that contains the token and the possession was not lost.
+// leave deletes the own znode, and the record with it if that contains the token and the possession
+// was not lost.
 func (m *Machine) leave() {
 	switch {
 	case m.state == Recording:
@@ -61,7 +62,8 @@ func (m *Machine) leave() {
 	}
 }
 
-// found: the record contains another's token, and nobody is ahead: whoever it was has died, or lost what he held.
+// found: the record contains another's token, and nobody is ahead: whoever it was has died, or lost
+// what he held.
 func (m *Machine) found(e machine.Recorded) {
 	m.state = Lingering
 	m.version, m.waited = e.Version, e.Token
@@ -84,8 +86,9 @@ func (m *Machine) goOn() {
 	}
 }
 
-// settle fails the claim that is first, since the record cannot be written. The others are told the same when it is their turn; so is the one that the place
-// went to when the first was withdrawn meanwhile.
+// settle fails the claim that is first, since the record cannot be written. The others are told the
+// same when it is their turn; so is the one that the place went to when the first was withdrawn
+// meanwhile.
 func (m *Machine) settle(err error) {
 	head := m.head
 	m.reset()

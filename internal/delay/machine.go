@@ -7,7 +7,8 @@ import (
 	"github.com/troupe-go/troupe/internal/machine"
 )
 
-// Machine is a contender with a gate in front of its grants. It is not safe for concurrent use: its host feeds it one event at a time.
+// Machine is a contender with a gate in front of its grants. It is not safe for concurrent use: its
+// host feeds it one event at a time.
 type Machine struct {
 	inner *contend.Machine
 	state State
@@ -138,8 +139,9 @@ func (m *Machine) pass(e machine.Effect) {
 	m.do(e)
 }
 
-// publish tells where the instance stands, if that has changed, in front of all else, as package contend does. A contender that is kept waiting here holds in
-// its own eyes for a moment, and takes it for a doubt about its session.
+// publish tells where the instance stands, if that has changed, in front of all else, as package
+// contend does. A contender that is kept waiting here holds in its own eyes for a moment, and takes
+// it for a doubt about its session.
 func (m *Machine) publish() {
 	s := m.standing
 	if s.Phase != machine.Idle {

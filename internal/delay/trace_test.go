@@ -62,7 +62,8 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// TestTransitions: the stories take every transition that the table declares, and the table declares each once and gives a reason.
+// TestTransitions: the stories take every transition that the table declares, and the table
+// declares each once and gives a reason.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, declared.Faults(dialect.Taken(t)))

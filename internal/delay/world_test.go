@@ -176,7 +176,8 @@ func (w *world) depart(i *machinetest.Instance, e machine.Depart) {
 	}
 }
 
-// write does what the host does: the transaction, and a look if it fails. Its answer may have been lost.
+// write does what the host does: the transaction, and a look if it fails. Its answer may have been
+// lost.
 func (w *world) write(i *machinetest.Instance, e machine.Record) machine.Event {
 	stands := w.find(e.Place) != nil
 	switch {
@@ -199,7 +200,8 @@ func (w *world) write(i *machinetest.Instance, e machine.Record) machine.Event {
 	return ev
 }
 
-// checkRecord: another's token is replaced only after its holder's end and a whole delay since, by one who was first all the while.
+// checkRecord: another's token is replaced only after its holder's end and a whole delay since, by
+// one who was first all the while.
 func (w *world) checkRecord(i *machinetest.Instance, e machine.Record) {
 	old := w.record.token
 	end, dead := w.deaths[old]
@@ -216,7 +218,8 @@ func (w *world) checkRecord(i *machinetest.Instance, e machine.Record) {
 	}
 }
 
-// CheckGrant: what package contend promises, and the record says so. One whose znode somebody else deleted a moment ago is excused.
+// CheckGrant: what package contend promises, and the record says so. One whose znode somebody else
+// deleted a moment ago is excused.
 func (w *world) CheckGrant(i *machinetest.Instance, e machine.Grant) {
 	own := w.find(e.Path)
 	if own == nil {

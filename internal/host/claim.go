@@ -15,15 +15,18 @@ type claim[P any] struct {
 
 	asked Asked
 
-	// answered decides the race between the answer and the caller who gives up: whoever sets it first has it.
+	// answered decides the race between the answer and the caller who gives up: whoever sets it
+	// first has it.
 	answered atomic.Bool
 	answer   chan outcome[P] // capacity 1, for callers
 
-	// settled closes when the claim is over and nothing of it is left in ZooKeeper, or the instance has ended.
+	// settled closes when the claim is over and nothing of it is left in ZooKeeper, or the instance
+	// has ended.
 	settled     *notify.Latch
 	unconfirmed atomic.Bool // it was the end of the instance; set before
 
-	// The incarnations whose machines know that it is wanted, and that it is withdrawn; touched by the actor alone.
+	// The incarnations whose machines know that it is wanted, and that it is withdrawn; touched by
+	// the actor alone.
 	known, told int
 
 	// Guarded by the ledger's mutex.
@@ -57,5 +60,6 @@ func (c *claim[P]) reply(o outcome[P]) bool {
 // abandon says that the caller waits no longer; false if his outcome is already there.
 func (c *claim[P]) abandon() bool { return !c.answered.Swap(true) }
 
-// had tells, after a crash, whether the claim got the one possession that was to come of it. With the ledger's mutex.
+// had tells, after a crash, whether the claim got the one possession that was to come of it. With
+// the ledger's mutex.
 func (c *claim[P]) had() bool { return c.once && c.held != nil && c.answered.Load() }

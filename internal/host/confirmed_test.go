@@ -24,7 +24,8 @@ import (
 
 const patience = 12 * time.Second // of ZooKeeper with the session
 
-// pledge is somebody who asked for the end of something while nobody could be reached, and waits for its confirmation.
+// pledge is somebody who asked for the end of something while nobody could be reached, and waits
+// for its confirmation.
 type pledge struct {
 	name   string
 	path   string     // of its znode
@@ -32,7 +33,8 @@ type pledge struct {
 	stood  bool       // the znode stood when the answer came; set before
 }
 
-// cutOff is a process that is cut off from ZooKeeper with three ends pending: of a claim, of a standing intent and of an instance.
+// cutOff is a process that is cut off from ZooKeeper with three ends pending: of a claim, of a
+// standing intent and of an instance.
 type cutOff struct {
 	*testing.T
 	server  *zktest.Server
@@ -49,7 +51,8 @@ type cutOff struct {
 
 func (c *cutOff) pledges() []*pledge { return []*pledge{c.released, c.stoodDown, c.closed} }
 
-// reset lets the session's own actor panic as often as that, as a bug in it would: in the epoch, and whenever it takes up its work again.
+// reset lets the session's own actor panic as often as that, as a bug in it would: in the epoch,
+// and whenever it takes up its work again.
 func (c *cutOff) reset(times int) {
 	synctest.Wait()
 	for range times - 1 {
@@ -197,8 +200,9 @@ func (c *cutOff) begin(name, path string, ask func() error) *pledge {
 	return p
 }
 
-// An end is reported as confirmed only when the znode is known to be gone: its deletion was answered, or ZooKeeper has said that its session is over. Whatever
-// else an epoch, or the session, ends with, somebody else may find the znode standing.
+// An end is reported as confirmed only when the znode is known to be gone: its deletion was
+// answered, or ZooKeeper has said that its session is over. Whatever else an epoch, or the session,
+// ends with, somebody else may find the znode standing.
 func TestWhatConfirmsAnEnd(t *testing.T) {
 	t.Parallel()
 	const confirmed, unconfirmed = true, false
@@ -309,7 +313,8 @@ func TestWhatConfirmsAnEnd(t *testing.T) {
 	}
 }
 
-// closeInVain closes the session while nobody can be reached: it says that it could not be confirmed.
+// closeInVain closes the session while nobody can be reached: it says that it could not be
+// confirmed.
 func (c *cutOff) closeInVain() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -317,7 +322,8 @@ func (c *cutOff) closeInVain() {
 	require.True(c, c.stands(c.released.path), "the ZooKeeper session is left to expire")
 }
 
-// A possession that nothing can watch is ended, and its znode deleted. A release that is heard of between the two waits for the deletion like any other.
+// A possession that nothing can watch is ended, and its znode deleted. A release that is heard of
+// between the two waits for the deletion like any other.
 func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -352,7 +358,8 @@ func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 	})
 }
 
-// Whatever befalls the session and the instances, and in whichever order: every end is reported, and none as confirmed while the znode stands.
+// Whatever befalls the session and the instances, and in whichever order: every end is reported,
+// and none as confirmed while the znode stands.
 func TestEndsAreTrueWhateverHappens(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {

@@ -99,8 +99,8 @@ func seen(ask uint64, a session.Seen) machine.Seen {
 	}
 }
 
-// answer sends a result to the actor, for the incarnation that asked. It is called from the session's goroutines. An epoch that ended is no answer:
-// EpochEnded says so.
+// answer sends a result to the actor, for the incarnation that asked. It is called from the
+// session's goroutines. An epoch that ended is no answer: EpochEnded says so.
 func (h *host[P]) answer(ev machine.Event) {
 	if errors.Is(failure(ev), session.ErrExpired) || errors.Is(failure(ev), session.ErrClosed) {
 		return
@@ -143,13 +143,15 @@ func (h *host[P]) publish(s machine.Standing) {
 	h.cfg.Publish(s)
 }
 
-// near: a grant may come of this at once. That is so for whoever is next in line, and while it is looked up who is, since somebody has just gone. Where the grant
-// comes of a create, that is proof enough.
+// near: a grant may come of this at once. That is so for whoever is next in line, and while it is
+// looked up who is, since somebody has just gone. Where the grant comes of a create, that is proof
+// enough.
 func (h *host[P]) near(s machine.Standing) bool {
 	return s.Phase == machine.Determining || s.Phase == machine.Waiting && s.Ahead <= 1 && h.cfg.Form != znode.Alone
 }
 
-// grant turns a place at the head into a possession, and gives it to the claim's caller or offers it to whoever receives.
+// grant turns a place at the head into a possession, and gives it to the claim's caller or offers
+// it to whoever receives.
 func (h *host[P]) grant(e machine.Grant) {
 	c := h.ledger.find(e.Claim)
 	if c == nil {

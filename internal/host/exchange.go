@@ -30,9 +30,10 @@ func (x *exchange) reply(e exchanged) bool {
 	return true
 }
 
-// Downgrade ends a writer's possession and returns a reader's in its place in line, under the same token. In between nobody else can be granted as a
-// writer, and nobody at all before the writer's hold has ended. If ctx ends first, or it cannot be done, both are over: what is left in ZooKeeper is deleted in
-// the background until the epoch ends.
+// Downgrade ends a writer's possession and returns a reader's in its place in line, under the same
+// token. In between nobody else can be granted as a writer, and nobody at all before the writer's
+// hold has ended. If ctx ends first, or it cannot be done, both are over: what is left in ZooKeeper
+// is deleted in the background until the epoch ends.
 func (i *Instance[P]) Downgrade(ctx context.Context, p *Possession) (P, error) {
 	var none P
 	if err := context.Cause(ctx); err != nil {
@@ -77,7 +78,8 @@ func (i *Instance[P]) begin(p *Possession, x *exchange) error {
 	return asLost(p.Err())
 }
 
-// asLost makes the end of a possession the error of one who wants to go on with it: to him, one that was released is lost as well.
+// asLost makes the end of a possession the error of one who wants to go on with it: to him, one
+// that was released is lost as well.
 func asLost(err error) error {
 	if errors.Is(err, session.ErrLost) {
 		return err
@@ -120,8 +122,8 @@ func (h *host[P]) onDowngraded(p *Possession) {
 	}
 }
 
-// exchange puts a reader's znode into the place of a writer's. Its path is noted as spent before it is asked for, so that nobody takes it for a place
-// to be granted.
+// exchange puts a reader's znode into the place of a writer's. Its path is noted as spent before it
+// is asked for, so that nobody takes it for a place to be granted.
 func (h *host[P]) exchange(e machine.Exchange) {
 	parent, name := znode.Split(e.Path)
 	c, _ := znode.ParseContender(name)
@@ -168,7 +170,8 @@ func (h *host[P]) tryExchange(done machine.Exchanged, data []byte) {
 	})
 }
 
-// onUndone asks once more. It comes as a message, so that an incarnation that has crashed meanwhile does not put a znode behind its successor's back.
+// onUndone asks once more. It comes as a message, so that an incarnation that has crashed meanwhile
+// does not put a znode behind its successor's back.
 func (h *host[P]) onUndone(m undone) {
 	if m.incarnation == h.self.Incarnation() {
 		h.tryExchange(m.exchange, m.data)
@@ -194,7 +197,8 @@ func (h *host[P]) onExchanged(ev machine.Exchanged) {
 	}
 }
 
-// goOn turns the place into a reader's possession, for whoever asked for it. If the session cannot vouch for it, or he has left, it is over.
+// goOn turns the place into a reader's possession, for whoever asked for it. If the session cannot
+// vouch for it, or he has left, it is over.
 func (h *host[P]) goOn(c *claim[P], p *Possession, e machine.Grant) {
 	q, err := h.possession(c, e)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// However often somebody tries in vain while ZooKeeper can't be reached, nothing of that piles up: also while an incarnation waits to recover.
+// However often somebody tries in vain while ZooKeeper can't be reached, nothing of that piles up:
+// also while an incarnation waits to recover.
 func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 	t.Parallel()
 	for name, crash := range map[string]bool{"cut off": false, "cut off, and recovering": true} {

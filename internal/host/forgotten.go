@@ -15,7 +15,8 @@ import (
 // Site is where in the application something was asked for; 0: not known.
 type Site uintptr
 
-// Caller is the call of the function that calls Caller. It costs one frame; what that is called is looked up when it is printed.
+// Caller is the call of the function that calls Caller. It costs one frame; what that is called is
+// looked up when it is printed.
 func Caller() Site {
 	var pc [1]uintptr
 	runtime.Callers(3, pc[:])
@@ -35,11 +36,13 @@ func (s Site) String() string {
 type Asked struct {
 	At Site
 
-	// Lasts: to have it for long is nothing to warn of, since it ends with a function, or is meant to last.
+	// Lasts: to have it for long is nothing to warn of, since it ends with a function, or is meant
+	// to last.
 	Lasts bool
 }
 
-// Alarm warns, once, of what stands for long and blocks others meanwhile: on offer and never received, or held and forgotten.
+// Alarm warns, once, of what stands for long and blocks others meanwhile: on offer and never
+// received, or held and forgotten.
 type Alarm struct {
 	Log    *slog.Logger
 	Kind   string // of recipe
@@ -72,13 +75,15 @@ func (a Alarm) ring() {
 	}
 }
 
-// holders are the possessions that stand in this process, by the absolute path of their line. It tells those who wait in vain that they wait for themselves.
+// holders are the possessions that stand in this process, by the absolute path of their line. It
+// tells those who wait in vain that they wait for themselves.
 var holders = struct {
 	mu     sync.Mutex
 	byLine map[string][]*Possession
 }{byLine: make(map[string][]*Possession)}
 
-// keep notes a possession until it ends, and warns when it blocks others for long: on offer and never received, or held and forgotten.
+// keep notes a possession until it ends, and warns when it blocks others for long: on offer and
+// never received, or held and forgotten.
 func (h *host[P]) keep(p *Possession) {
 	holders.mu.Lock()
 	holders.byLine[p.line] = append(holders.byLine[p.line], p)

@@ -21,7 +21,8 @@ type host[P any] struct {
 	replacing replacement         // what the Join under way deletes in its transaction
 	told      uint64              // the newest notice of which the machine was told when it began
 
-	// An incarnation after the first begins by cleaning up after the one before; until that is done, what it is told waits.
+	// An incarnation after the first begins by cleaning up after the one before; until that is
+	// done, what it is told waits.
 	recovering bool
 	pending    []message
 }
@@ -136,7 +137,8 @@ func (h *host[P]) onWanted(m wanted) {
 	}
 }
 
-// want tells the machine of a claim, once: a recovery may have found it in the ledger before the message came.
+// want tells the machine of a claim, once: a recovery may have found it in the ledger before the
+// message came.
 func (h *host[P]) want(c *claim[P]) {
 	if c.known == h.self.Incarnation() {
 		return
@@ -152,7 +154,8 @@ func (h *host[P]) onWithdrawn(m withdrawn) {
 	h.stopIfSettled()
 }
 
-// withdraw tells the machine that a claim is no longer wanted, once: a recovery may have told it before the message came.
+// withdraw tells the machine that a claim is no longer wanted, once: a recovery may have told it
+// before the message came.
 func (h *host[P]) withdraw(c *claim[P]) {
 	if c.told == h.self.Incarnation() {
 		return

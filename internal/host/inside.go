@@ -7,10 +7,12 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Inside tells whether ctx descends from the context of a possession in this line: whoever waits in it for another would wait for himself.
+// Inside tells whether ctx descends from the context of a possession in this line: whoever waits in
+// it for another would wait for himself.
 func (i *Instance[P]) Inside(ctx context.Context) bool { return i.Around(ctx) != nil }
 
-// Around is the innermost possession in this line whose context ctx descends from; nil if there is none that stands.
+// Around is the innermost possession in this line whose context ctx descends from; nil if there is
+// none that stands.
 func (i *Instance[P]) Around(ctx context.Context) *session.Hold {
 	return around(ctx, i.cfg.Session, i.cfg.Path)
 }
@@ -30,8 +32,9 @@ func within(h *session.Hold, line string) bool {
 	return h.Session().Path(parent) == line || h.Session().Path(h.Path()) == line
 }
 
-// beyond is the context to wait in for the confirmation of a possession's end. One that ends with the possession would end the wait before it has begun;
-// then the session's timeout bounds it, since the znode is gone by then in any case.
+// beyond is the context to wait in for the confirmation of a possession's end. One that ends with
+// the possession would end the wait before it has begun; then the session's timeout bounds it,
+// since the znode is gone by then in any case.
 func beyond(ctx context.Context, s *session.Session, line string) (context.Context, context.CancelFunc) {
 	if around(ctx, s, line) == nil {
 		return ctx, func() {}
@@ -39,8 +42,8 @@ func beyond(ctx context.Context, s *session.Session, line string) (context.Conte
 	return Afterwards(ctx, s)
 }
 
-// Afterwards is the context to give up a possession in when the work under it is done, whether or not the work's own context has ended: the session's timeout
-// bounds it.
+// Afterwards is the context to give up a possession in when the work under it is done, whether or
+// not the work's own context has ended: the session's timeout bounds it.
 func Afterwards(ctx context.Context, s *session.Session) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), s.Status().Timeout)
 }

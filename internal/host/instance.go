@@ -64,7 +64,8 @@ func New[P any](cfg Config[P]) (*Instance[P], error) {
 	return i, nil
 }
 
-// Stand states the standing intent: win, in every epoch and after every loss, until StandDown. It is idempotent.
+// Stand states the standing intent: win, in every epoch and after every loss, until StandDown. It
+// is idempotent.
 func (i *Instance[P]) Stand(by Asked) {
 	if c := i.ledger.stand(by); c != nil {
 		i.cfg.Session.Start()
@@ -75,8 +76,9 @@ func (i *Instance[P]) Stand(by Asked) {
 // Won delivers a possession for each time the standing intent wins.
 func (i *Instance[P]) Won() <-chan P { return i.won.C() }
 
-// StandDown withdraws the standing intent, waiting or holding, and returns when nothing of it is left in ZooKeeper. If ctx ends first, the deletion
-// goes on by itself until the epoch ends. If the instance ends first, its Err is returned.
+// StandDown withdraws the standing intent, waiting or holding, and returns when nothing of it is
+// left in ZooKeeper. If ctx ends first, the deletion goes on by itself until the epoch ends. If the
+// instance ends first, its Err is returned.
 func (i *Instance[P]) StandDown(ctx context.Context) error {
 	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
 	defer cancel()
@@ -96,7 +98,8 @@ func (i *Instance[P]) StandDown(ctx context.Context) error {
 	return nil
 }
 
-// Claim wins one possession for its caller. With try, it fails with machine.ErrHeld as soon as somebody is known to be ahead.
+// Claim wins one possession for its caller. With try, it fails with machine.ErrHeld as soon as
+// somebody is known to be ahead.
 func (i *Instance[P]) Claim(ctx context.Context, try bool, by Asked) (P, error) {
 	var none P
 	if err := context.Cause(ctx); err != nil {
@@ -147,15 +150,17 @@ func (i *Instance[P]) recall(p *Possession) {
 	}
 }
 
-// Done closes when the instance is over; Err then says why: session.ErrClosed after Close or with the session, the cause if it failed.
+// Done closes when the instance is over; Err then says why: session.ErrClosed after Close or with
+// the session, the cause if it failed.
 func (i *Instance[P]) Done() <-chan struct{} { return i.end.Done() }
 
 // Err is nil exactly while Done is open.
 func (i *Instance[P]) Err() error { return i.end.Err() }
 
-// Close withdraws every claim, releases what is held and ends the instance. If ctx ends before ZooKeeper has confirmed it, the instance is ended all
-// the same and the session deletes what is left in the background; ctx's error is returned. If it ends otherwise meanwhile, its Err is. Of one that is over
-// already there is nothing to report.
+// Close withdraws every claim, releases what is held and ends the instance. If ctx ends before
+// ZooKeeper has confirmed it, the instance is ended all the same and the session deletes what is
+// left in the background; ctx's error is returned. If it ends otherwise meanwhile, its Err is. Of
+// one that is over already there is nothing to report.
 func (i *Instance[P]) Close(ctx context.Context) error {
 	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
 	defer cancel()
@@ -181,7 +186,8 @@ func (i *Instance[P]) Close(ctx context.Context) error {
 	return nil
 }
 
-// confirmed waits for something to be done, or ctx. What is done is done, whatever has become of ctx.
+// confirmed waits for something to be done, or ctx. What is done is done, whatever has become of
+// ctx.
 func confirmed(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:

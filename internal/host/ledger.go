@@ -8,8 +8,9 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// ledger is the record of an instance's wishes. Faces write to it from any goroutine before they tell the actor; every incarnation of the actor
-// reads it. It is the one thing that a crashed incarnation leaves to the next.
+// ledger is the record of an instance's wishes. Faces write to it from any goroutine before they
+// tell the actor; every incarnation of the actor reads it. It is the one thing that a crashed
+// incarnation leaves to the next.
 type ledger[P any] struct {
 	mu       sync.Mutex
 	last     machine.Claim
@@ -70,7 +71,8 @@ func (l *ledger[P]) withdraw(c *claim[P]) *Possession {
 	return c.held
 }
 
-// withdrawStanding is withdraw for the standing intent. With none, it returns one that was withdrawn but is not settled yet, if any.
+// withdrawStanding is withdraw for the standing intent. With none, it returns one that was
+// withdrawn but is not settled yet, if any.
 func (l *ledger[P]) withdrawStanding() (c *claim[P], fresh bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// hear passes on what the session says. It is in the view before, where the next incarnation finds it
-// if this one panics over the message.
+// hear passes on what the session says. It is in the view before, where the next incarnation finds
+// it if this one panics over the message.
 func (i *Instance[P]) hear(n session.Notice) {
 	i.ledger.mu.Lock()
 	i.ledger.note(n)

@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Possession is what came of a claim: a hold, the revocation that may be asked of it, and its release.
+// Possession is what came of a claim: a hold, the revocation that may be asked of it, and its
+// release.
 type Possession struct {
 	*session.Hold
 	claim       machine.Claim
@@ -40,8 +41,9 @@ func (p *Possession) SessionID() int64 { return p.session }
 // GiveUp is Release for those who do not wait for the confirmation. It does not block.
 func (p *Possession) GiveUp() { p.release() }
 
-// Release gives the possession up: Done closes first, then the znode is deleted. It returns nil once ZooKeeper has confirmed that, the loss if it had
-// been lost before, the end of the instance, if that came first, or ctx's error; then the deletion goes on by itself until the epoch ends.
+// Release gives the possession up: Done closes first, then the znode is deleted. It returns nil
+// once ZooKeeper has confirmed that, the loss if it had been lost before, the end of the instance,
+// if that came first, or ctx's error; then the deletion goes on by itself until the epoch ends.
 func (p *Possession) Release(ctx context.Context) error {
 	parent, _ := znode.Split(p.Path())
 	ctx, cancel := beyond(ctx, p.Session(), parent)

@@ -11,12 +11,14 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Held is the name of the line's record: a child of the parent that is no contender's. It contains the token of whoever holds, and was not given up.
+// Held is the name of the line's record: a child of the parent that is no contender's. It contains
+// the token of whoever holds, and was not given up.
 const Held = "held"
 
 func (h *host[P]) record() string { return znode.Join(h.cfg.Path, Held) }
 
-// write the token into the record while the own znode stands; if that fails, or nobody knows, see what is there.
+// write the token into the record while the own znode stands; if that fails, or nobody knows, see
+// what is there.
 func (h *host[P]) writeRecord(e machine.Record) {
 	data := strconv.AppendInt(nil, e.Token, 10)
 	op := session.CreateOp(h.record(), data)
@@ -35,7 +37,8 @@ func (h *host[P]) writeRecord(e machine.Record) {
 	})
 }
 
-// changed: things are not as they were thought to be, or it is not known how they are. A look tells.
+// changed: things are not as they were thought to be, or it is not known how they are. A look
+// tells.
 func changed(err error) bool {
 	for _, e := range []error{session.ErrNodeExists, session.ErrNoNode, session.ErrBadVersion, session.ErrUnknownOutcome} {
 		if errors.Is(err, e) {
@@ -54,8 +57,10 @@ func recorded(e machine.Record, s session.Seen) machine.Recorded {
 	return found
 }
 
-// depart deletes the own znode and the record at once. Where that cannot be, because one of them is gone, the own znode alone. Its path is noted as spent
-// before that is asked for: should this incarnation crash, the request may still be carried out, and nobody is to take over what it deletes.
+// depart deletes the own znode and the record at once. Where that cannot be, because one of them is
+// gone, the own znode alone. Its path is noted as spent before that is asked for: should this
+// incarnation crash, the request may still be carried out, and nobody is to take over what it
+// deletes.
 func (h *host[P]) depart(e machine.Depart) {
 	h.leave(e.Path)
 	h.ledger.spoil(e.Path)
@@ -76,8 +81,8 @@ func (h *host[P]) tryDepart(e machine.Depart) {
 	})
 }
 
-// onStayed asks once more, or for less. It comes as a message, as an exchange that is undone does: what a crashed incarnation has not asked for yet is its
-// successor's to do.
+// onStayed asks once more, or for less. It comes as a message, as an exchange that is undone does:
+// what a crashed incarnation has not asked for yet is its successor's to do.
 func (h *host[P]) onStayed(m stayed) {
 	switch {
 	case m.incarnation != h.self.Incarnation():

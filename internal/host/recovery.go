@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// takeOver begins an incarnation after a crash. In a live epoch it asks first what the one before left in ZooKeeper.
+// takeOver begins an incarnation after a crash. In a live epoch it asks first what the one before
+// left in ZooKeeper.
 func (h *host[P]) takeOver(v view) {
 	h.recovering = true
 	incarnation := h.self.Incarnation()
@@ -26,7 +27,8 @@ func (h *host[P]) takeOver(v view) {
 	})
 }
 
-// postpone keeps a message until the recovery is done; false for those that belong to it or must be done at once.
+// postpone keeps a message until the recovery is done; false for those that belong to it or must be
+// done at once.
 func (h *host[P]) postpone(m message) bool {
 	switch m := m.(type) {
 	case recovered, swept, poked:
@@ -46,7 +48,8 @@ func (h *host[P]) postpone(m message) bool {
 	case answered:
 		// Asked by the incarnation before, or none yet of this one.
 	case wanted:
-		// It is in the ledger, and the machine is told of all that is there when the recovery is done.
+		// It is in the ledger, and the machine is told of all that is there when the recovery is
+		// done.
 	case withdrawn:
 		h.forsake(m.claim)
 	default:
@@ -55,8 +58,10 @@ func (h *host[P]) postpone(m message) bool {
 	return true
 }
 
-// forsake settles a claim that was withdrawn before any machine knew of it: nothing can have come of it. The withdrawal of others is noted in the ledger, of
-// which the machine is told when the recovery is done. So nothing piles up, however long that takes and whatever is tried in vain meanwhile.
+// forsake settles a claim that was withdrawn before any machine knew of it: nothing can have come
+// of it. The withdrawal of others is noted in the ledger, of which the machine is told when the
+// recovery is done. So nothing piles up, however long that takes and whatever is tried in vain
+// meanwhile.
 func (h *host[P]) forsake(id machine.Claim) {
 	if c := h.ledger.find(id); c != nil && c.known == 0 {
 		h.ledger.remove(c)
@@ -64,7 +69,8 @@ func (h *host[P]) forsake(id machine.Claim) {
 	}
 }
 
-// onRecovered deletes what must not be taken over: znodes that a possession came of, and all but one of the others.
+// onRecovered deletes what must not be taken over: znodes that a possession came of, and all but
+// one of the others.
 func (h *host[P]) onRecovered(m recovered) {
 	if m.incarnation != h.self.Incarnation() || !h.recovering {
 		return
@@ -164,7 +170,8 @@ func (i *Instance[P]) endHolds(cause error) {
 	}
 }
 
-// closed is what an instance ends with that is closed, or its session; if that has failed, it says so too, whichever of the two ended first.
+// closed is what an instance ends with that is closed, or its session; if that has failed, it says
+// so too, whichever of the two ended first.
 func closed(s *session.Session) error {
 	if err := s.Err(); err != nil && !errors.Is(err, session.ErrClosed) {
 		return fmt.Errorf("%w: %w", session.ErrClosed, err)

@@ -16,8 +16,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A claim that comes while an incarnation recovers is found in the ledger, and its message comes behind that. It is one claim all the same: one possession, one
-// znode, and nothing left to want when it is released.
+// A claim that comes while an incarnation recovers is found in the ledger, and its message comes
+// behind that. It is one claim all the same: one possession, one znode, and nothing left to want
+// when it is released.
 func TestAClaimDuringARecoveryIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := zktest.Start(t)

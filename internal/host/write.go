@@ -25,8 +25,9 @@ func (h *host[P]) write(e machine.Write) {
 	})
 }
 
-// prepare sees to the parent, once in an epoch, where data live in it: the session would make a container of it. The join follows as a message, so that one
-// of an incarnation that has crashed meanwhile does not come behind its successor's back.
+// prepare sees to the parent, once in an epoch, where data live in it: the session would make a
+// container of it. The join follows as a message, so that one of an incarnation that has crashed
+// meanwhile does not come behind its successor's back.
 func (h *host[P]) prepare(e machine.Join) {
 	if h.cfg.Parent == nil || h.ensured == e.Epoch {
 		h.joinList(e)

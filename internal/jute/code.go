@@ -63,7 +63,8 @@ func (c Code) String() string {
 	return "code " + strconv.Itoa(int(c))
 }
 
-// Error makes a Code usable as an error value. OK is not an error: use [Code.Err] to get nil for it.
+// Error makes a Code usable as an error value. OK is not an error: use [Code.Err] to get nil for
+// it.
 func (c Code) Error() string { return "zookeeper: " + c.String() }
 
 // Err is nil for OK and the code itself otherwise.

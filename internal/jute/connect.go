@@ -1,6 +1,7 @@
 package jute
 
-// ConnectRequest opens a connection: SessionID 0 asks for a new session, another one asks to go on with it.
+// ConnectRequest opens a connection: SessionID 0 asks for a new session, another one asks to go on
+// with it.
 type ConnectRequest struct {
 	Protocol     int32
 	LastZxidSeen int64

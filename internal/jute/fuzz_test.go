@@ -30,7 +30,8 @@ func FuzzRequest(f *testing.F) {
 		if q.Decode(r) != nil || q.Malformed() {
 			return
 		}
-		// Once characters beyond 16 bits have become surrogates, and those what Java reads them as, nothing changes any more.
+		// Once characters beyond 16 bits have become surrogates, and those what Java reads them as,
+		// nothing changes any more.
 		last := recode(t, recode(t, q))
 		require.Equal(t, last, recode(t, last))
 	})

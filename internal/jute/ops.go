@@ -62,7 +62,8 @@ func (o Op) String() string {
 	return "op" + strconv.Itoa(int(o))
 }
 
-// Writes reports whether the operation goes through the leader and takes a transaction number, whether it succeeds or not.
+// Writes reports whether the operation goes through the leader and takes a transaction number,
+// whether it succeeds or not.
 func (o Op) Writes() bool {
 	switch o {
 	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, OpDeleteContainer, OpSetData, OpSetACL, OpMulti, OpCheck,

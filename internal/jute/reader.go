@@ -6,13 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// ErrShort means that a frame ended before the value it announces, ErrLength that it announces an absurd length.
+// ErrShort means that a frame ended before the value it announces, ErrLength that it announces an
+// absurd length.
 var (
 	ErrShort  = errors.New("jute: frame ends too early")
 	ErrLength = errors.New("jute: unreasonable length")
 )
 
-// Reader takes values off the front of a frame. The first error sticks; from then on every value is zero.
+// Reader takes values off the front of a frame. The first error sticks; from then on every value is
+// zero.
 type Reader struct {
 	rest []byte
 	err  error
@@ -21,7 +23,8 @@ type Reader struct {
 // Null stands for a string that is null on the wire. It isn't UTF-8, so nothing else reads as it.
 const Null = "\xff"
 
-// NewReader reads the body of one frame. Strings and buffers that it returns are copies: the frame may be used again.
+// NewReader reads the body of one frame. Strings and buffers that it returns are copies: the frame
+// may be used again.
 func NewReader(frame []byte) *Reader { return &Reader{rest: frame} }
 
 // Reset begins with another frame.
@@ -74,7 +77,8 @@ func (r *Reader) Long() int64 {
 	return int64(binary.BigEndian.Uint64(b))
 }
 
-// bytes reads a length and that many bytes of the frame itself; ok is false for null and after an error.
+// bytes reads a length and that many bytes of the frame itself; ok is false for null and after an
+// error.
 func (r *Reader) bytes() (b []byte, ok bool) {
 	n := r.Int()
 	if r.err != nil || n == -1 {
@@ -117,8 +121,8 @@ func Text(b []byte) string {
 	return replaceInvalid(b)
 }
 
-// replaceInvalid puts one U+FFFD where Java does: for each longest start of a character that doesn't go on as one, and for a surrogate of three
-// bytes.
+// replaceInvalid puts one U+FFFD where Java does: for each longest start of a character that
+// doesn't go on as one, and for a surrogate of three bytes.
 func replaceInvalid(b []byte) string {
 	out := make([]rune, 0, len(b))
 	for len(b) > 0 {
@@ -162,8 +166,9 @@ func brokenLength(b []byte) int {
 	return size
 }
 
-// Count reads the length of a vector whose elements take at least least bytes each: so an absurd count fails before anything is allocated.
-// null is -1; other negative counts are 0, as they are to the real server.
+// Count reads the length of a vector whose elements take at least least bytes each: so an absurd
+// count fails before anything is allocated. null is -1; other negative counts are 0, as they are to
+// the real server.
 func (r *Reader) Count(least int) int {
 	n := int(r.Int())
 	switch {

@@ -1,6 +1,7 @@
 package jute
 
-// Reply is the answer to a request of any operation; each uses the fields that it has. If Err is set there is no body.
+// Reply is the answer to a request of any operation; each uses the fields that it has. If Err is
+// set there is no body.
 type Reply struct {
 	Xid  int32
 	Zxid int64
@@ -16,8 +17,9 @@ type Reply struct {
 	Identity []Identity
 }
 
-// Result is the outcome of one operation inside a multi. Op is [OpError] for all of them if one failed: Err is then the reason for that one, OK
-// for those before it and RuntimeInconsistency for those after it.
+// Result is the outcome of one operation inside a multi. Op is [OpError] for all of them if one
+// failed: Err is then the reason for that one, OK for those before it and RuntimeInconsistency for
+// those after it.
 type Result struct {
 	Op    Op
 	Err   Code

@@ -33,8 +33,9 @@ func (q *Request) Reset() { *q = Request{} }
 // Malformed reports whether the body could not be read as what the operation needs.
 func (q *Request) Malformed() bool { return q.truncated }
 
-// Decode reads a frame. The error is about the header alone: without it there is nothing to answer. A body that can't be read is no error but
-// makes the request Malformed, since the server answers it.
+// Decode reads a frame. The error is about the header alone: without it there is nothing to answer.
+// A body that can't be read is no error but makes the request Malformed, since the server answers
+// it.
 func (q *Request) Decode(r *Reader) error {
 	q.Xid = r.Int()
 	q.Op = Op(r.Int())

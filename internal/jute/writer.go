@@ -65,7 +65,8 @@ func (w *Writer) Buffer(b []byte) {
 	w.buf = append(w.buf, b...)
 }
 
-// Text writes a string, [Null] as null. Characters beyond 16 bits are written as the real server writes them: as two surrogates of three bytes each.
+// Text writes a string, [Null] as null. Characters beyond 16 bits are written as the real server
+// writes them: as two surrogates of three bytes each.
 func (w *Writer) Text(s string) {
 	if s == Null {
 		w.Int(-1)

@@ -36,7 +36,8 @@ func (e Entry) read(data []byte, token int64) Entry {
 	return e
 }
 
-// arrange sorts a line, first to last. Where only the Czxids tell the order, and the server does not tell one of them, the error is session.ErrNoAuth.
+// arrange sorts a line, first to last. Where only the Czxids tell the order, and the server does
+// not tell one of them, the error is session.ErrNoAuth.
 func arrange(entries []Entry) error {
 	if needsCzxid(entries) {
 		if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Token == 0 }); i >= 0 {

@@ -12,14 +12,17 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Follow is a subscription to a contender's data until it is gone: the present state first, then each newer one, replacing one that was not received, and
-// at last one that does not exist, after which it closes. It goes on in the next epoch of the session that looks, and closes when ctx or that session
-// ends.
+// Follow is a subscription to a contender's data until it is gone: the present state first, then
+// each newer one, replacing one that was not received, and at last one that does not exist, after
+// which it closes. It goes on in the next epoch of the session that looks, and closes when ctx or
+// that session ends.
 //
-// One that this session may not read is Unread for as long as that is so: it is asked again after pauses of up to some seconds, by which its end is noticed.
+// One that this session may not read is Unread for as long as that is so: it is asked again after
+// pauses of up to some seconds, by which its end is noticed.
 //
-// In that it differs from session.WatchData, which waits for the znode to come back. A contender never does, and asking ZooKeeper to
-// watch for that, and then not to, would be two requests for each one that ever led.
+// In that it differs from session.WatchData, which waits for the znode to come back. A contender
+// never does, and asking ZooKeeper to watch for that, and then not to, would be two requests for
+// each one that ever led.
 func Follow(ctx context.Context, s *session.Session, path string) <-chan Sight {
 	out := notify.NewLatest[Sight]()
 	ctx, cancel := context.WithCancel(ctx)
@@ -69,7 +72,8 @@ func (noticed) sighted() {}
 func (seen) sighted()    {}
 func (again) sighted()   {}
 
-// follower is one incarnation of the actor that reads a contender and watches it. One read is under way at a time.
+// follower is one incarnation of the actor that reads a contender and watches it. One read is under
+// way at a time.
 type follower struct {
 	path string
 	out  *notify.Latest[Sight]

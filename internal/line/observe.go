@@ -18,8 +18,9 @@ type View struct {
 	Stale   bool    // the connection is down: so it was when last seen
 }
 
-// Observe is a subscription to a line: whole states, each at least as new as the one before, the newest replacing one that was not received. It
-// follows who comes and goes; data are those that the contender was first seen with. It closes when ctx or the session ends.
+// Observe is a subscription to a line: whole states, each at least as new as the one before, the
+// newest replacing one that was not received. It follows who comes and goes; data are those that
+// the contender was first seen with. It closes when ctx or the session ends.
 func Observe(ctx context.Context, s *session.Session, path string) <-chan View {
 	p := &published{out: notify.NewLatest[View]()}
 	observe.Run(ctx, observe.Spec{
@@ -62,7 +63,8 @@ type answer struct {
 	err     error
 }
 
-// note takes a state that the session published. A stale one brings nothing new; a fresh one follows it.
+// note takes a state that the session published. A stale one brings nothing new; a fresh one
+// follows it.
 func (o *observer) note(state session.Children, open bool) {
 	if !open {
 		o.turn.End()
@@ -103,7 +105,8 @@ func (o *observer) start() {
 	}, o.digest)
 }
 
-// digest publishes what was read. A reading that failed is done again after a pause, unless a newer state comes before.
+// digest publishes what was read. A reading that failed is done again after a pause, unless a newer
+// state comes before.
 func (o *observer) digest(a answer) {
 	o.busy = false
 	defer o.start()

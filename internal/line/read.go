@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// parallel is how many reads are in flight at once: enough to hide the round trip, few enough not to crowd out the session's other requests.
+// parallel is how many reads are in flight at once: enough to hide the round trip, few enough not
+// to crowd out the session's other requests.
 const parallel = 16
 
 // Read lists the line under a path and reads every contender in it, first to last.
@@ -27,8 +28,8 @@ func Read(ctx context.Context, s *session.Session, path string) ([]Entry, error)
 	return entries, arrange(entries)
 }
 
-// Head finds the path of the first contender in the line, "" if there is none. Only where the sequence numbers can't tell does it read more than the
-// listing.
+// Head finds the path of the first contender in the line, "" if there is none. Only where the
+// sequence numbers can't tell does it read more than the listing.
 func Head(ctx context.Context, s *session.Session, path string) (string, error) {
 	contenders, err := list(ctx, s, path)
 	if err != nil {
@@ -94,7 +95,8 @@ func parse(names []string) []znode.Contender {
 	return contenders
 }
 
-// fetch reads contenders, several at a time, and leaves out those that are gone. The first error ends it.
+// fetch reads contenders, several at a time, and leaves out those that are gone. The first error
+// ends it.
 func fetch(ctx context.Context, s *session.Session, parent string, contenders []znode.Contender) ([]Entry, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -121,8 +123,9 @@ func fetch(ctx context.Context, s *session.Session, parent string, contenders []
 	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Path == "" }), nil
 }
 
-// read reads one contender; the zero Entry if it is gone. One that this session may not read is one without data; a server before 3.8.4 tells the rest, a later
-// one no more than that it stands (ZOOKEEPER-2590).
+// read reads one contender; the zero Entry if it is gone. One that this session may not read is one
+// without data; a server before 3.8.4 tells the rest, a later one no more than that it stands
+// (ZOOKEEPER-2590).
 func read(ctx context.Context, s *session.Session, parent string, c znode.Contender) (Entry, error) {
 	path := znode.Join(parent, c.Name)
 	data, stat, err := s.Get(ctx, path)

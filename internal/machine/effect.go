@@ -11,22 +11,25 @@ type Machine interface{ Step(Event) []Effect }
 // Effect is something that a machine asks its host to do. The set is closed.
 type Effect interface{ effect() }
 
-// Join puts an ephemeral sequential znode into the line, with a listing right behind it that is answered by Listed with the number Ask.
-// If Replace is not empty, that own znode, whose possession is over, is deleted in the same transaction.
+// Join puts an ephemeral sequential znode into the line, with a listing right behind it that is
+// answered by Listed with the number Ask. If Replace is not empty, that own znode, whose possession
+// is over, is deleted in the same transaction.
 type Join struct {
 	Epoch   uint64
 	Replace string
 	Ask     uint64
 }
 
-// List reads the names in the line and, if Watch, arms a watch on who comes and goes in the same trip.
+// List reads the names in the line and, if Watch, arms a watch on who comes and goes in the same
+// trip.
 type List struct {
 	Epoch uint64
 	Ask   uint64
 	Watch bool
 }
 
-// Read reads a znode and, if Watch, arms a watch on it in the same trip. A znode that does not exist arms nothing.
+// Read reads a znode and, if Watch, arms a watch on it in the same trip. A znode that does not
+// exist arms nothing.
 type Read struct {
 	Epoch uint64
 	Path  string
@@ -40,15 +43,17 @@ type Leave struct {
 	Path  string
 }
 
-// Unwatch says that the machine depends no more on the watch that a [Read] of this path has armed, or that one under way would arm. It need not be told of that
-// event any more, but may. Not answered.
+// Unwatch says that the machine depends no more on the watch that a [Read] of this path has armed,
+// or that one under way would arm. It need not be told of that event any more, but may. Not
+// answered.
 type Unwatch struct {
 	Epoch uint64
 	Path  string
 }
 
-// Grant turns a place at the head of the line into a possession of the claim. The host answers at once, in the same turn, with Deferred if the
-// session is not trusted; HoldEnded follows whenever the possession ends by itself.
+// Grant turns a place at the head of the line into a possession of the claim. The host answers at
+// once, in the same turn, with Deferred if the session is not trusted; HoldEnded follows whenever
+// the possession ends by itself.
 type Grant struct {
 	Epoch uint64
 	Claim Claim
@@ -79,13 +84,15 @@ type Revoked struct{ Claim Claim }
 // Freed answers Released: the znode of that possession is gone.
 type Freed struct{ Claim Claim }
 
-// Settle ends a claim for good: withdrawn and gone (Err nil), refused ([ErrHeld]), or failed with a definite error.
+// Settle ends a claim for good: withdrawn and gone (Err nil), refused ([ErrHeld]), or failed with a
+// definite error.
 type Settle struct {
 	Claim Claim
 	Err   error
 }
 
-// Wake asks for Woke after a pause: the Try-th in a row, which the host turns into a jittered exponential delay.
+// Wake asks for Woke after a pause: the Try-th in a row, which the host turns into a jittered
+// exponential delay.
 type Wake struct {
 	Ask uint64
 	Try int

@@ -3,54 +3,64 @@ package machine
 // Event is something that happened to a machine. The set is closed.
 type Event interface{ event() }
 
-// Claim names one wish to have the thing: of the standing intent or of one caller. The host hands out each number once, from 1 on.
+// Claim names one wish to have the thing: of the standing intent or of one caller. The host hands
+// out each number once, from 1 on.
 type Claim uint64
 
-// Wanted: a claim joins the instance's own line. Once means that the claim is over when its possession ends; otherwise it stands again.
-// Try means that the claim is to be refused with [ErrHeld] as soon as anybody is known to be ahead of it.
+// Wanted: a claim joins the instance's own line. Once means that the claim is over when its
+// possession ends; otherwise it stands again. Try means that the claim is to be refused with
+// [ErrHeld] as soon as anybody is known to be ahead of it.
 type Wanted struct {
 	Claim Claim
 	Once  bool
 	Try   bool
 }
 
-// Withdrawn: a claim is no longer wanted, whether it waits or holds. It is answered with [Settle] when nothing of it is left in ZooKeeper.
+// Withdrawn: a claim is no longer wanted, whether it waits or holds. It is answered with [Settle]
+// when nothing of it is left in ZooKeeper.
 type Withdrawn struct{ Claim Claim }
 
-// Released: the possession of a claim was given up (its hold has ended already). A claim that is not Once stands again behind the others.
-// It is answered with [Freed] when the znode is gone.
+// Released: the possession of a claim was given up (its hold has ended already). A claim that is
+// not Once stands again behind the others. It is answered with [Freed] when the znode is gone.
 type Released struct{ Claim Claim }
 
-// HoldEnded: the possession of a claim has ended by itself: trust ran out, or the host could not establish or deliver it.
+// HoldEnded: the possession of a claim has ended by itself: trust ran out, or the host could not
+// establish or deliver it.
 type HoldEnded struct{ Claim Claim }
 
-// Deferred: the host could not turn a [Grant] into a possession because the session is not trusted at this instant. TrustGained follows.
+// Deferred: the host could not turn a [Grant] into a possession because the session is not trusted
+// at this instant. TrustGained follows.
 type Deferred struct{ Claim Claim }
 
-// EpochBegan: the session is connected in a new epoch and nothing of an older epoch exists for this machine any more.
+// EpochBegan: the session is connected in a new epoch and nothing of an older epoch exists for this
+// machine any more.
 type EpochBegan struct {
 	Epoch     uint64
 	SessionID int64
 	Trusted   bool
 }
 
-// EpochEnded: the epoch is over. ZooKeeper has confirmed that, so all its ephemeral znodes are gone.
+// EpochEnded: the epoch is over. ZooKeeper has confirmed that, so all its ephemeral znodes are
+// gone.
 type EpochEnded struct{ Epoch uint64 }
 
-// TrustEnded and TrustGained: the session may not, or may again, be assumed alive by this process's own clocks.
+// TrustEnded and TrustGained: the session may not, or may again, be assumed alive by this process's
+// own clocks.
 type (
 	TrustEnded  struct{ Epoch uint64 }
 	TrustGained struct{ Epoch uint64 }
 )
 
-// Suspended and Resumed: the connection went, or came back, within an epoch. Requests in flight are answered later all the same.
+// Suspended and Resumed: the connection went, or came back, within an epoch. Requests in flight are
+// answered later all the same.
 type (
 	Suspended struct{ Epoch uint64 }
 	Resumed   struct{ Epoch uint64 }
 )
 
-// Joined answers [Join]: the own znode's path, or a definite error with nothing left behind. Czxid and Owner are what the create's own answer told of the
-// znode; 0 when it was not told: an old server, a lost answer, a znode that was replaced.
+// Joined answers [Join]: the own znode's path, or a definite error with nothing left behind. Czxid
+// and Owner are what the create's own answer told of the znode; 0 when it was not told: an old
+// server, a lost answer, a znode that was replaced.
 type Joined struct {
 	Epoch uint64
 	Path  string
@@ -94,8 +104,9 @@ type Fired struct {
 	Children bool // or somebody came to the line, or went
 }
 
-// Recovered: a host took over from one that crashed. Path is the znode that its predecessor had standing in line in this epoch; Spent tells that a
-// possession came of it already, so that it must not be granted again. It comes right after EpochBegan, before any Wanted.
+// Recovered: a host took over from one that crashed. Path is the znode that its predecessor had
+// standing in line in this epoch; Spent tells that a possession came of it already, so that it must
+// not be granted again. It comes right after EpochBegan, before any Wanted.
 type Recovered struct {
 	Epoch uint64
 	Path  string

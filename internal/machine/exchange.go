@@ -1,17 +1,20 @@
 package machine
 
-// Downgraded: the holder of a claim goes on as a reader; its hold as a writer has ended already. It is answered by another [Grant] of the claim, or by what
-// ends a possession: [End], [Freed], [Settle].
+// Downgraded: the holder of a claim goes on as a reader; its hold as a writer has ended already. It
+// is answered by another [Grant] of the claim, or by what ends a possession: [End], [Freed],
+// [Settle].
 type Downgraded struct{ Claim Claim }
 
-// Exchange puts a reader's znode into the place in line of an own one, which is deleted in the same transaction. Token is what that place was taken with.
+// Exchange puts a reader's znode into the place in line of an own one, which is deleted in the same
+// transaction. Token is what that place was taken with.
 type Exchange struct {
 	Epoch uint64
 	Path  string // of the writer's
 	Token int64
 }
 
-// Exchanged answers [Exchange]. Gone tells that the znode at Path was not there any more; with that, and with Err, which is definite, nothing was done.
+// Exchanged answers [Exchange]. Gone tells that the znode at Path was not there any more; with
+// that, and with Err, which is definite, nothing was done.
 type Exchanged struct {
 	Epoch uint64
 	Path  string // of the writer's

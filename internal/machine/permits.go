@@ -5,7 +5,8 @@ import "errors"
 // ErrLimit fails the claims of a semaphore: its limit is not what was said, or too small for them.
 var ErrLimit = errors.New("lock: the semaphore's limit is another")
 
-// Write replaces a znode's data if it still has the version that it was read with, and if another znode has too.
+// Write replaces a znode's data if it still has the version that it was read with, and if another
+// znode has too.
 type Write struct {
 	Epoch   uint64
 	Ask     uint64
@@ -21,7 +22,8 @@ type Guard struct {
 	Version int32
 }
 
-// Written answers [Write]. Stale: a version was another, or a znode missing, or the outcome is not known; a read tells. Err is definite.
+// Written answers [Write]. Stale: a version was another, or a znode missing, or the outcome is not
+// known; a read tells. Err is definite.
 type Written struct {
 	Epoch uint64
 	Ask   uint64

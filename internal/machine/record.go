@@ -1,7 +1,8 @@
 package machine
 
-// Record writes a token into the line's record, in a transaction that happens only while the own znode stands: in the place of what the record contained when
-// it had that version, or, with version -1, where there is none.
+// Record writes a token into the line's record, in a transaction that happens only while the own
+// znode stands: in the place of what the record contained when it had that version, or, with
+// version -1, where there is none.
 type Record struct {
 	Epoch   uint64
 	Ask     uint64
@@ -10,7 +11,8 @@ type Record struct {
 	Version int32
 }
 
-// Recorded answers [Record] with what the record contains then: the token, if it was written. 0: there is none, or it makes no sense.
+// Recorded answers [Record] with what the record contains then: the token, if it was written. 0:
+// there is none, or it makes no sense.
 type Recorded struct {
 	Epoch   uint64
 	Ask     uint64

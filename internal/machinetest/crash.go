@@ -12,7 +12,8 @@ type Znode struct {
 	Token int64
 }
 
-// crash loses the machine and what was on its way to it. The next incarnation is told what stands and what is wanted, as package internal/host does it.
+// crash loses the machine and what was on its way to it. The next incarnation is told what stands
+// and what is wanted, as package internal/host does it.
 func (i *Instance) crash() {
 	i.World.Log("#%d crashes", i.No)
 	if h := i.Held; h != nil {
@@ -43,8 +44,8 @@ func (i *Instance) crash() {
 	}
 }
 
-// sweep settles what the crashed incarnation had under way, and deletes what stands of it, but for a znode that is worth taking over: nothing has come of it,
-// and it was not being deleted.
+// sweep settles what the crashed incarnation had under way, and deletes what stands of it, but for
+// a znode that is worth taking over: nothing has come of it, and it was not being deleted.
 func (i *Instance) sweep() (place string) {
 	tree := i.World.Tree
 	parting := i.settleRequests()
@@ -59,8 +60,9 @@ func (i *Instance) sweep() (place string) {
 	return place
 }
 
-// settleRequests: what was asked for is carried out or never will be, before the next incarnation begins; but a transaction may come behind its back. Those
-// znodes that are being deleted are returned.
+// settleRequests: what was asked for is carried out or never will be, before the next incarnation
+// begins; but a transaction may come behind its back. Those znodes that are being deleted are
+// returned.
 func (i *Instance) settleRequests() (parting []string) {
 	requests := i.requests
 	i.requests = nil

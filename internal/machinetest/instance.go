@@ -6,7 +6,8 @@ import (
 	"github.com/troupe-go/troupe/internal/machine"
 )
 
-// Instance is a machine with a host around it, as package internal/host does it, its session, and an application.
+// Instance is a machine with a host around it, as package internal/host does it, its session, and
+// an application.
 type Instance struct {
 	World   *World
 	No      int
@@ -25,7 +26,8 @@ type Instance struct {
 	requests []*Request
 	arms     map[string]*Request // the reads that armed the watches that stand
 
-	// What is on its way to the machine. Each of these keeps its order, but for answers; among them there is none.
+	// What is on its way to the machine. Each of these keeps its order, but for answers; among them
+	// there is none.
 	notices []machine.Event
 	answers []answer
 	fires   []fire

@@ -70,7 +70,8 @@ func fails(t *testing.T, f func(r *report)) string {
 	return r.said[len(r.said)-1]
 }
 
-// TestStory: a story is told anew, whatever it said before; an answer without a number is to the last request of its kind.
+// TestStory: a story is told anew, whatever it said before; an answer without a number is to the
+// last request of its kind.
 func TestStory(t *testing.T) {
 	t.Parallel()
 	story := "# A lamp.\n\nwant 1\n----\nold\n\nwithdraw 1\nnew lit\nwant 2\nseen lamp\nseen lamp #8 err=held\n----\n"

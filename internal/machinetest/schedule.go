@@ -18,7 +18,8 @@ var (
 // Failure is what is wrong in a schedule, "" if nothing is.
 type Failure string
 
-// Chance is what a schedule is drawn from, so that it is a sequence of numbers, and where it is told.
+// Chance is what a schedule is drawn from, so that it is a sequence of numbers, and where it is
+// told.
 type Chance struct {
 	Pick func(n int) int                  // one of 0…n−1
 	Logf func(format string, args ...any) // nil: not told
@@ -66,7 +67,8 @@ func Schedule(t T, pick func(n int) int, schedule func(c Chance)) {
 	}
 }
 
-// Schedules runs many schedules fast, so many unless -schedules says otherwise. A failure names its schedule and tells its story.
+// Schedules runs many schedules fast, so many unless -schedules says otherwise. A failure names its
+// schedule and tells its story.
 func Schedules(t T, usual int, schedule func(c Chance)) {
 	t.Helper()
 	if *seed != 0 {

@@ -119,7 +119,8 @@ func (i *Instance) serve() bool {
 	return true
 }
 
-// deliver passes one thing on to the machine: answers in any order, events not before the answer that armed them.
+// deliver passes one thing on to the machine: answers in any order, events not before the answer
+// that armed them.
 func (i *Instance) deliver() bool {
 	var can []func()
 	if len(i.notices) > 0 {

@@ -54,7 +54,8 @@ func Stories(t T) map[string]string {
 	return stories
 }
 
-// Golden is what testdata has in a file, to be compared with what there should be. With -rewrite it is written there first.
+// Golden is what testdata has in a file, to be compared with what there should be. With -rewrite it
+// is written there first.
 func Golden(t T, name, now string) string {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -75,7 +76,8 @@ func read(t T, file string) string {
 	return string(text)
 }
 
-// Play feeds a story's events to a machine and returns the story with what the machine does in it, and the steps that it takes.
+// Play feeds a story's events to a machine and returns the story with what the machine does in it,
+// and the steps that it takes.
 func (d Dialect) Play(t T, story string) (string, Steps) {
 	t.Helper()
 	var out strings.Builder

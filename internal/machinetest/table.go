@@ -42,7 +42,8 @@ type Table struct {
 	why   map[Step]string
 }
 
-// Declare enters a change of state. on is "" in the table of a machine that does not say by which event.
+// Declare enters a change of state. on is "" in the table of a machine that does not say by which
+// event.
 func (tb *Table) Declare(from fmt.Stringer, on string, to fmt.Stringer, why string) {
 	if tb.why == nil {
 		tb.why = map[Step]string{}
@@ -83,8 +84,8 @@ func (tb *Table) Check(c Chance, from string, ev machine.Event, to string) {
 	}
 }
 
-// Faults is what is wrong with the table, going by all that the stories take: they take every change of state that it declares, and it declares each of them
-// once, with a reason.
+// Faults is what is wrong with the table, going by all that the stories take: they take every
+// change of state that it declares, and it declares each of them once, with a reason.
 func (tb *Table) Faults(taken Steps) []string {
 	var faults []string
 	reached := Steps{}

@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/internal/machine"
 )
 
-// Words are the rest of a story's line, behind its verb: #number of the request that is answered, plain words, key=value.
+// Words are the rest of a story's line, behind its verb: #number of the request that is answered,
+// plain words, key=value.
 type Words struct {
 	Ask   uint64 // 0: to the last request of the kind
 	Plain []string

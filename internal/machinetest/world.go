@@ -20,7 +20,8 @@ type World struct {
 	sessions int64
 }
 
-// Tree is what stands in a world's ZooKeeper, and what must hold of it. A check that fails calls [Chance.Failf].
+// Tree is what stands in a world's ZooKeeper, and what must hold of it. A check that fails calls
+// [Chance.Failf].
 type Tree interface {
 	Serve(i *Instance, r *Request) []machine.Event // carries a request out and answers
 	Expire(session int64)                          // deletes what the session owns
@@ -35,7 +36,8 @@ type Tree interface {
 	CheckEnd()                               // nobody wants anything any more
 }
 
-// Play plays a schedule: a wild phase, a calm one in which claims get their turn, and an end after which nothing may be left.
+// Play plays a schedule: a wild phase, a calm one in which claims get their turn, and an end after
+// which nothing may be left.
 func (w *World) Play(subject func() Subject) {
 	w.subject = subject
 	for no := range 1 + w.Pick(4) {
@@ -166,7 +168,8 @@ func (w *World) quiet() {
 	w.Failf("it never comes to rest")
 }
 
-// progress: as long as anybody waits, somebody holds; and whoever has held and wants it no more lets the others have their turn.
+// progress: as long as anybody waits, somebody holds; and whoever has held and wants it no more
+// lets the others have their turn.
 func (w *World) progress() {
 	for range 1000 {
 		waiting, holding := 0, 0
@@ -216,7 +219,8 @@ func (w *World) Fire(path string, deleted bool) {
 	}
 }
 
-// Holder is whoever has a possession that stands, but for this instance; nil if nobody has one of which that is asked.
+// Holder is whoever has a possession that stands, but for this instance; nil if nobody has one of
+// which that is asked.
 func (w *World) Holder(but *Instance, asked func(h *Hold) bool) *Instance {
 	for _, o := range w.All {
 		if o != but && o.Held != nil && o.Held.Live && asked(o.Held) {

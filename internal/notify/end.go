@@ -2,8 +2,8 @@ package notify
 
 import "sync"
 
-// End is how something ended: once, with a reason that is there before the channel closes. The zero value has not ended, and costs no channel until
-// somebody wants it.
+// End is how something ended: once, with a reason that is there before the channel closes. The zero
+// value has not ended, and costs no channel until somebody wants it.
 type End struct {
 	mu   sync.Mutex
 	err  error

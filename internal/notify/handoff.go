@@ -8,7 +8,8 @@ type Handoff[T any] struct{ c chan T }
 // NewHandoff makes one with nothing on offer.
 func NewHandoff[T any]() *Handoff[T] { return &Handoff[T]{c: make(chan T)} }
 
-// C is the channel, the same every time. It never closes, so that nobody receives a value that was never offered.
+// C is the channel, the same every time. It never closes, so that nobody receives a value that was
+// never offered.
 func (h *Handoff[T]) C() <-chan T { return h.c }
 
 // Offer is a value that waits for its receiver.
@@ -19,8 +20,9 @@ type Offer[T any] struct {
 	received bool          // which of the two; written before
 }
 
-// Offer puts a value on offer until it is received or withdrawn. taken, if not nil, is called once after a receive, from the offer's own goroutine:
-// perhaps only after a Withdraw that came too late has returned. Several offers may stand; which of them a receiver gets is not said.
+// Offer puts a value on offer until it is received or withdrawn. taken, if not nil, is called once
+// after a receive, from the offer's own goroutine: perhaps only after a Withdraw that came too late
+// has returned. Several offers may stand; which of them a receiver gets is not said.
 func (h *Handoff[T]) Offer(v T, taken func()) *Offer[T] {
 	o := &Offer[T]{withdraw: make(chan struct{}), decided: make(chan struct{})}
 	go func() { // owned by the offer; ends with the receive or the withdrawal
@@ -41,8 +43,8 @@ func (h *Handoff[T]) Offer(v T, taken func()) *Offer[T] {
 	return o
 }
 
-// Withdraw takes the value back. True means that nobody has received it and nobody will; false that somebody has. It may be called again, and says the
-// same.
+// Withdraw takes the value back. True means that nobody has received it and nobody will; false that
+// somebody has. It may be called again, and says the same.
 func (o *Offer[T]) Withdraw() bool {
 	o.once.Do(func() { close(o.withdraw) })
 	<-o.decided // prompt: one of the two is possible from here on

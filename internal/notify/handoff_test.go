@@ -49,7 +49,8 @@ func TestAWithdrawnOfferIsNeverReceived(t *testing.T) {
 	})
 }
 
-// TestB38_AWithdrawalAndAReceiveAgree: whichever comes first, the offer is received or withdrawn, never both and never neither.
+// TestB38_AWithdrawalAndAReceiveAgree: whichever comes first, the offer is received or withdrawn,
+// never both and never neither.
 func TestB38_AWithdrawalAndAReceiveAgree(t *testing.T) {
 	t.Parallel()
 	h := notify.NewHandoff[int]()

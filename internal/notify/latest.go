@@ -12,7 +12,8 @@ type Latest[T any] struct {
 // NewLatest makes one without a state yet.
 func NewLatest[T any]() *Latest[T] { return &Latest[T]{c: make(chan T, 1)} }
 
-// C delivers the newest state not received yet. It closes with [Latest.Close], after the last state.
+// C delivers the newest state not received yet. It closes with [Latest.Close], after the last
+// state.
 func (l *Latest[T]) C() <-chan T { return l.c }
 
 // Publish replaces the state. After Close it does nothing.

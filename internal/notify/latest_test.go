@@ -105,7 +105,8 @@ func TestASubscriptionEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestATopicAndItsContextsMayEndAtOnce is for the race detector, and for a channel that would be closed twice.
+// TestATopicAndItsContextsMayEndAtOnce is for the race detector, and for a channel that would be
+// closed twice.
 func TestATopicAndItsContextsMayEndAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 200 {

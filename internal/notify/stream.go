@@ -2,7 +2,8 @@ package notify
 
 import "sync"
 
-// Stream gives each value to exactly one of the receivers that compete for it, in order, and loses none: what is not received is handed back at the end.
+// Stream gives each value to exactly one of the receivers that compete for it, in order, and loses
+// none: what is not received is handed back at the end.
 type Stream[T any] struct {
 	c        chan T
 	bound    int
@@ -25,7 +26,8 @@ type pump struct {
 // NewStream makes one that keeps at most bound values, and at least one.
 func NewStream[T any](bound int) *Stream[T] { return NewTracedStream[T](bound, func(T) {}) }
 
-// NewTracedStream is NewStream with a function that is called after each receive, one at a time, from the stream's own goroutine. It must not block.
+// NewTracedStream is NewStream with a function that is called after each receive, one at a time,
+// from the stream's own goroutine. It must not block.
 func NewTracedStream[T any](bound int, received func(T)) *Stream[T] {
 	return &Stream[T]{c: make(chan T), bound: max(bound, 1), received: received}
 }
@@ -33,7 +35,8 @@ func NewTracedStream[T any](bound int, received func(T)) *Stream[T] {
 // C is the channel, the same every time. It closes with [Stream.Close].
 func (s *Stream[T]) C() <-chan T { return s.c }
 
-// Send puts a value behind those that wait. It never blocks; false means that there is no room, or that the stream is closed.
+// Send puts a value behind those that wait. It never blocks; false means that there is no room, or
+// that the stream is closed.
 func (s *Stream[T]) Send(v T) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +77,8 @@ func (s *Stream[T]) run(p *pump) {
 	}
 }
 
-// head returns the value to offer. With none, the goroutine is to end, and the next Send starts another.
+// head returns the value to offer. With none, the goroutine is to end, and the next Send starts
+// another.
 func (s *Stream[T]) head(p *pump) (v T, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +139,8 @@ func (s *Stream[T]) Withdraw(match func(T) bool) []T {
 	return back
 }
 
-// Close ends the stream and returns what was not received and never will be. The second call returns nothing.
+// Close ends the stream and returns what was not received and never will be. The second call
+// returns nothing.
 func (s *Stream[T]) Close() []T {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -77,7 +77,8 @@ func TestStreamWaitsForAReceiverWithoutATimer(t *testing.T) {
 	})
 }
 
-// TestStreamLosesNothing: whatever receivers and Close do at the same time, each value is received once or handed back, in order.
+// TestStreamLosesNothing: whatever receivers and Close do at the same time, each value is received
+// once or handed back, in order.
 func TestStreamLosesNothing(t *testing.T) {
 	t.Parallel()
 	for range 500 {

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Topic is a state with any number of readers, each with a Latest of its own. The zero value is usable.
+// Topic is a state with any number of readers, each with a Latest of its own. The zero value is
+// usable.
 type Topic[T any] struct {
 	mu     sync.Mutex
 	has    bool
@@ -30,8 +31,8 @@ func (t *Topic[T]) Publish(v T) {
 	}
 }
 
-// Subscribe returns a channel with the present state, if there is one, and then each newer one. It closes when ctx or the topic ends; a topic that has
-// ended gives its last state and closes.
+// Subscribe returns a channel with the present state, if there is one, and then each newer one. It
+// closes when ctx or the topic ends; a topic that has ended gives its last state and closes.
 func (t *Topic[T]) Subscribe(ctx context.Context) <-chan T {
 	l := NewLatest[T]()
 	t.mu.Lock()

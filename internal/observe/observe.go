@@ -20,8 +20,8 @@ type Spec struct {
 
 	Begin func(t *Turn) // begins an incarnation, with fresh state: it subscribes to what it needs
 
-	// Ended is called once, and closes what the application receives from: nil when it is over with ctx, with the session or with [Turn.End], else why it was
-	// given up, which has been logged.
+	// Ended is called once, and closes what the application receives from: nil when it is over with
+	// ctx, with the session or with [Turn.End], else why it was given up, which has been logged.
 	Ended func(givenUp error)
 }
 
@@ -112,8 +112,8 @@ func (t *Turn) Receive(m step) {
 // Stopping ends what feeds the incarnation.
 func (t *Turn) Stopping(error) { t.cancel() }
 
-// Each calls f with each state that comes, and at last, when the channel closes, with the zero one and false. It ends early with ctx, which is the turn's or
-// descends from it.
+// Each calls f with each state that comes, and at last, when the channel closes, with the zero one
+// and false. It ends early with ctx, which is the turn's or descends from it.
 func Each[T any](ctx context.Context, t *Turn, states <-chan T, f func(state T, open bool)) {
 	go func() { // owned by the turn, ends with it, with ctx or with the channel
 		for {
@@ -135,8 +135,8 @@ func Each[T any](ctx context.Context, t *Turn, states <-chan T, f func(state T, 
 	}()
 }
 
-// Ask makes a call that may take its time, beside the actor, and passes its answer to f, unless ctx has ended; that is the turn's or descends from it. A panic in
-// the call counts as the actor's.
+// Ask makes a call that may take its time, beside the actor, and passes its answer to f, unless ctx
+// has ended; that is the turn's or descends from it. A panic in the call counts as the actor's.
 func Ask[T any](ctx context.Context, t *Turn, call func(ctx context.Context) T, f func(answer T)) {
 	go func() { // owned by the turn: the call ends with ctx
 		defer func() {
@@ -149,7 +149,8 @@ func Ask[T any](ctx context.Context, t *Turn, call func(ctx context.Context) T, 
 	}()
 }
 
-// After calls f after a pause, unless ctx has ended by then; that is the turn's or descends from it.
+// After calls f after a pause, unless ctx has ended by then; that is the turn's or descends from
+// it.
 func After(ctx context.Context, t *Turn, pause time.Duration, f func()) {
 	time.AfterFunc(pause, func() { t.ref.Tell(step{t, ctx, f, nil}) })
 }

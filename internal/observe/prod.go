@@ -21,7 +21,8 @@ func WithProd(ctx context.Context) (context.Context, *Prod) {
 	return context.WithValue(ctx, prodKey{}, p), p
 }
 
-// Do has f called by the actor of each observation that was begun with the context and goes on; it returns how many these are.
+// Do has f called by the actor of each observation that was begun with the context and goes on; it
+// returns how many these are.
 func (p *Prod) Do(f func()) (reached int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

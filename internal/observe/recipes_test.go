@@ -26,7 +26,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// world is a server in memory, virtual time, and a session in a tree of actors that can be looked at.
+// world is a server in memory, virtual time, and a session in a tree of actors that can be looked
+// at.
 type world struct {
 	*testing.T
 	server *zktest.Server
@@ -298,7 +299,8 @@ func TestAnObservationThatPanicsTooOftenIsGivenUp(t *testing.T) {
 	}
 }
 
-// quitter is a codec that ends the goroutine it is called on, as a failed assertion does, which nobody can recover: so it is the cell's actor that fails.
+// quitter is a codec that ends the goroutine it is called on, as a failed assertion does, which
+// nobody can recover: so it is the cell's actor that fails.
 type quitter struct {
 	config.Codec[string]
 	quits *atomic.Int32 // so many times

@@ -1,9 +1,12 @@
-// Package owner finds out whether the owner of an ephemeral znode lives. It is pure decision logic, for machines (package recipe) that register a name.
+// Package owner finds out whether the owner of an ephemeral znode lives. It is pure decision logic,
+// for machines (package recipe) that register a name.
 //
-// Whoever finds the name taken can't tell an owner that lives from one that has died, or from itself before its session ended, and whose session has not expired
-// yet. How long that takes only the servers know: they negotiate the timeout, and an outage of theirs prolongs it. So nothing is timed. The one that
-// finds it writes a question into the znode; an owner that lives watches its own znode, and writes its own data again. So the owner has answered, or the
-// znode goes. Until either happens there is nothing to do but to wait.
+// Whoever finds the name taken can't tell an owner that lives from one that has died, or from
+// itself before its session ended, and whose session has not expired yet. How long that takes only
+// the servers know: they negotiate the timeout, and an outage of theirs prolongs it. So nothing is
+// timed. The one that finds it writes a question into the znode; an owner that lives watches its
+// own znode, and writes its own data again. So the owner has answered, or the znode goes. Until
+// either happens there is nothing to do but to wait.
 package owner
 
 import "github.com/troupe-go/troupe/recipe"
@@ -28,7 +31,8 @@ type Inquiry struct {
 	refused bool
 }
 
-// New makes an inquiry that has asked nothing. asked tells whether data are a question, and not the owner's.
+// New makes an inquiry that has asked nothing. asked tells whether data are a question, and not the
+// owner's.
 func New(asked func(data []byte) bool) *Inquiry { return &Inquiry{asked: asked} }
 
 // Saw takes a look at the znode into account. After Ask, Put has to follow.
@@ -56,7 +60,8 @@ func (q *Inquiry) Saw(ev recipe.Seen) Finding {
 	return Wait
 }
 
-// Put takes the answer to the request into account that writes the question, as its last operation. Look then.
+// Put takes the answer to the request into account that writes the question, as its last operation.
+// Look then.
 func (q *Inquiry) Put(ev recipe.Transacted) {
 	q.putting = false
 	switch ev.Code {

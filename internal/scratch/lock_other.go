@@ -4,7 +4,8 @@ package scratch
 
 import "os"
 
-// canLock is false where nobody can tell whether a folder is in use: it stays, as temporary files do there.
+// canLock is false where nobody can tell whether a folder is in use: it stays, as temporary files
+// do there.
 const canLock = false
 
 func tryLock(*os.File) (bool, error) { return true, nil }

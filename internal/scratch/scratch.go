@@ -1,8 +1,9 @@
-// Package scratch makes temporary folders that do not stay for ever if the process that made them is killed: the next one that makes a folder of the same
-// kind removes those whose process is gone.
+// Package scratch makes temporary folders that do not stay for ever if the process that made them
+// is killed: the next one that makes a folder of the same kind removes those whose process is gone.
 //
-// A lock on a file in the folder tells others that it is in use. The system lets go of it when the process ends, however that happens, so that there
-// is no process id that could be somebody else's by then.
+// A lock on a file in the folder tells others that it is in use. The system lets go of it when the
+// process ends, however that happens, so that there is no process id that could be somebody else's
+// by then.
 package scratch
 
 import (
@@ -19,11 +20,13 @@ type Folder struct {
 
 const (
 	lockName = "in-use"
-	// unfinished is how long a folder may be without its lock file: far longer than it takes to make one.
+	// unfinished is how long a folder may be without its lock file: far longer than it takes to
+	// make one.
 	unfinished = time.Hour
 )
 
-// New makes a folder whose name begins with kind, in the system's folder for temporary files, and removes those of the kind that nobody uses any more.
+// New makes a folder whose name begins with kind, in the system's folder for temporary files, and
+// removes those of the kind that nobody uses any more.
 func New(kind string) (*Folder, error) {
 	Sweep(os.TempDir(), kind)
 	path, err := os.MkdirTemp("", kind+"-*")
@@ -52,7 +55,8 @@ func (f *Folder) occupy() (err error) {
 // Path is where it is.
 func (f *Folder) Path() string { return f.path }
 
-// Remove deletes the folder with all that is in it. What can't be deleted is left to the next New. It may be called on nil, and more than once.
+// Remove deletes the folder with all that is in it. What can't be deleted is left to the next New.
+// It may be called on nil, and more than once.
 func (f *Folder) Remove() {
 	if f == nil {
 		return

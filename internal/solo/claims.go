@@ -57,7 +57,8 @@ func (m *Machine) onWithdrawn(e machine.Withdrawn) {
 	}
 }
 
-// settling: the claim was refused, failed or withdrawn, and is settled as soon as its znode is gone.
+// settling: the claim was refused, failed or withdrawn, and is settled as soon as its znode is
+// gone.
 func (m *Machine) settling(c machine.Claim) bool {
 	return slices.ContainsFunc(m.place.owed, func(e machine.Effect) bool {
 		s, ok := e.(machine.Settle)
@@ -79,7 +80,8 @@ func (m *Machine) onReleased(e machine.Released) {
 	}
 }
 
-// onHoldEnded: the possession is over though its znode stands. It goes, so that nothing comes of it again, and who holds next is open.
+// onHoldEnded: the possession is over though its znode stands. It goes, so that nothing comes of it
+// again, and who holds next is open.
 func (m *Machine) onHoldEnded(e machine.HoldEnded) {
 	if m.holds(e.Claim) {
 		m.possessionOver()
@@ -99,7 +101,8 @@ func (m *Machine) onDeferred(e machine.Deferred) {
 // holds: the claim has a possession.
 func (m *Machine) holds(c machine.Claim) bool { return m.state == Holding && m.claims[0].id == c }
 
-// possessionOver moves on to the next claim after a possession: the one that had it is over, or goes to the back.
+// possessionOver moves on to the next claim after a possession: the one that had it is over, or
+// goes to the back.
 func (m *Machine) possessionOver() {
 	c := m.claims[0]
 	m.claims = m.claims[1:]

@@ -48,7 +48,8 @@ func (m *Machine) onSuspended(e machine.Suspended) {
 	}
 }
 
-// onResumed also lifts a host's refusal: a strict session refuses while it is suspended, without a word on trust.
+// onResumed also lifts a host's refusal: a strict session refuses while it is suspended, without a
+// word on trust.
 func (m *Machine) onResumed(e machine.Resumed) {
 	if !m.foreign(e.Epoch) {
 		m.suspended = false
@@ -56,7 +57,8 @@ func (m *Machine) onResumed(e machine.Resumed) {
 	}
 }
 
-// undefer looks at the own znode once more before it is granted: its end may be among the events that come now.
+// undefer looks at the own znode once more before it is granted: its end may be among the events
+// that come now.
 func (m *Machine) undefer() {
 	m.deferred = false
 	if m.state == Ready {

@@ -2,7 +2,8 @@ package solo
 
 import "github.com/troupe-go/troupe/internal/machine"
 
-// reading is what the machine knows of the reads of its path, each of which arms a watch if anything is there.
+// reading is what the machine knows of the reads of its path, each of which arms a watch if
+// anything is there.
 type reading struct {
 	ask   uint64 // of the read under way, 0: none
 	dirty bool   // it will not do: something has happened since it was asked for
@@ -76,8 +77,9 @@ func (m *Machine) onOwn(e machine.Seen, dirty bool) {
 	}
 }
 
-// onFired: something happened to what stood at the path when the watch was armed. That need not be what this machine knows of, so a holder reads; and an
-// answer under way may be from before, with nothing armed behind it, whatever the state.
+// onFired: something happened to what stood at the path when the watch was armed. That need not be
+// what this machine knows of, so a holder reads; and an answer under way may be from before, with
+// nothing armed behind it, whatever the state.
 func (m *Machine) onFired(e machine.Fired) {
 	if m.foreign(e.Epoch) || e.Path != m.path {
 		return

@@ -2,7 +2,8 @@ package solo
 
 import "github.com/troupe-go/troupe/internal/machine"
 
-// Machine is one instance's contender. It is not safe for concurrent use: its host feeds it one event at a time.
+// Machine is one instance's contender. It is not safe for concurrent use: its host feeds it one
+// event at a time.
 type Machine struct {
 	path  string // of the znode
 	state State
@@ -105,5 +106,6 @@ func (m *Machine) ask() uint64 {
 	return m.asks
 }
 
-// foreign: an event of this epoch is none of the machine's, because the epoch is over or has not begun.
+// foreign: an event of this epoch is none of the machine's, because the epoch is over or has not
+// begun.
 func (m *Machine) foreign(epoch uint64) bool { return m.epoch == 0 || epoch != m.epoch }

@@ -69,7 +69,8 @@ func (m *Machine) taken() {
 	m.look()
 }
 
-// onRecovered takes over what a crashed incarnation left, or deletes it. It comes before anything is wanted.
+// onRecovered takes over what a crashed incarnation left, or deletes it. It comes before anything
+// is wanted.
 func (m *Machine) onRecovered(e machine.Recovered) {
 	if m.foreign(e.Epoch) || m.state != Idle {
 		return

@@ -6,7 +6,8 @@ import (
 	"github.com/troupe-go/troupe/internal/machine"
 )
 
-// publish says where the instance stands, if that has changed. It goes before the step's other effects, as in package contend.
+// publish says where the instance stands, if that has changed. It goes before the step's other
+// effects, as in package contend.
 func (m *Machine) publish() {
 	s := m.standing()
 	if s != m.published {

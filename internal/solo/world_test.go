@@ -122,7 +122,8 @@ func (w *world) Heal() {
 	}
 }
 
-// CheckGrant: the znode is this instance's own, nobody else holds, and tokens grow. One that somebody else deleted a moment ago is excused.
+// CheckGrant: the znode is this instance's own, nobody else holds, and tokens grow. One that
+// somebody else deleted a moment ago is excused.
 func (w *world) CheckGrant(i *machinetest.Instance, e machine.Grant) {
 	if slices.Contains(w.tokens, e.Token) {
 		w.Failf("#%d: a second possession came of %d", i.No, e.Token)
@@ -150,7 +151,8 @@ func (w *world) CheckFreed(i *machinetest.Instance) {
 	}
 }
 
-// CheckQuiet: when all is quiet, whoever holds has his znode, has it watched, and knows what it says.
+// CheckQuiet: when all is quiet, whoever holds has his znode, has it watched, and knows what it
+// says.
 func (w *world) CheckQuiet() {
 	for _, i := range w.All {
 		h := i.Held

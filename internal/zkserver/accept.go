@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The pauses of a front that cannot accept, as when the process has no file descriptor left: as net/http makes them.
+// The pauses of a front that cannot accept, as when the process has no file descriptor left: as
+// net/http makes them.
 const (
 	firstPause   = 5 * time.Millisecond
 	longestPause = time.Second
@@ -56,7 +57,8 @@ func (f *Front) take(transport net.Conn) {
 	_ = transport.Close() // nobody is served here any more
 }
 
-// admits reports whether a client may have one more connection to this front (maxClientCnxns). The caller holds the lock.
+// admits reports whether a client may have one more connection to this front (maxClientCnxns). The
+// caller holds the lock.
 func (f *Front) admits(newcomer *conn) bool {
 	limit := f.s.cfg.MaxConnections
 	if limit == 0 {
@@ -83,11 +85,13 @@ func (c *conn) origin() string {
 	return host
 }
 
-// sessionless is how long the real server keeps a connection without a session that sends nothing (zookeeper.nio.sessionlessCnxnTimeout). It looks at whole
-// multiples of that time, so that a connection has up to twice as long.
+// sessionless is how long the real server keeps a connection without a session that sends nothing
+// (zookeeper.nio.sessionlessCnxnTimeout). It looks at whole multiples of that time, so that a
+// connection has up to twice as long.
 const sessionless = 10 * time.Second
 
-// expect has the connection closed if it doesn't get as far as a session in time, counted anew from each call. The caller holds the lock.
+// expect has the connection closed if it doesn't get as far as a session in time, counted anew from
+// each call. The caller holds the lock.
 func (c *conn) expect() {
 	past := time.Since(c.s.started)
 	left := (past + sessionless).Truncate(sessionless) + sessionless - past

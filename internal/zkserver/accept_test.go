@@ -16,7 +16,8 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-// shortOfFiles is a listener that fails some times, as when no file descriptor is left, and then waits for its end.
+// shortOfFiles is a listener that fails some times, as when no file descriptor is left, and then
+// waits for its end.
 type shortOfFiles struct {
 	failures int
 	began    time.Time
@@ -37,7 +38,8 @@ func (l *shortOfFiles) Accept() (net.Conn, error) {
 func (l *shortOfFiles) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
 func (l *shortOfFiles) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 2181} }
 
-// A front that cannot accept tries again, after 5 ms at first and after a second at most; Close doesn't wait for it.
+// A front that cannot accept tries again, after 5 ms at first and after a second at most; Close
+// doesn't wait for it.
 func TestAcceptingGoesOnWhenFileDescriptorsHaveRunOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +77,8 @@ func lasts(t *testing.T, conn net.Conn) time.Duration {
 	return time.Since(before)
 }
 
-// Connections that don't finish their handshake are closed after 10 to 20 seconds, at whole tens of seconds, as the real server does it; others stay.
+// Connections that don't finish their handshake are closed after 10 to 20 seconds, at whole tens of
+// seconds, as the real server does it; others stay.
 func TestConnectionsWithoutAHandshakeAreClosed(t *testing.T) {
 	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		quiet := dial(t, s)
@@ -103,7 +106,8 @@ func TestAHandshakeThatHangsIsGivenUp(t *testing.T) {
 	})
 }
 
-// One connection more than a client may have is closed behind its dialing; other clients, and the same when one has ended, are served.
+// One connection more than a client may have is closed behind its dialing; other clients, and the
+// same when one has ended, are served.
 func TestOneConnectionTooManyIsClosed(t *testing.T) {
 	world(t, zkserver.Config{MaxConnections: 2}, func(t *testing.T, s *zkserver.Server) {
 		first := join(t, s)

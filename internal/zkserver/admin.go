@@ -10,10 +10,12 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
-// What a server's owner does to its tree without a session: ACLs don't stop it, those who watch are told, and each call is one transaction, or none if it
-// fails. Errors are ZooKeeper's codes, wrapped.
+// What a server's owner does to its tree without a session: ACLs don't stop it, those who watch are
+// told, and each call is one transaction, or none if it fails. Errors are ZooKeeper's codes,
+// wrapped.
 
-// CreateZnode makes a persistent znode that is open to everybody, with the parents that are missing.
+// CreateZnode makes a persistent znode that is open to everybody, with the parents that are
+// missing.
 func (s *Server) CreateZnode(path string, data []byte) error {
 	return s.administer("create", path, func(plan *tree.Plan) error {
 		if plan.Exists(path) {

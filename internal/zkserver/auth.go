@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
-// setAuth adds an identity to the connection. A scheme that the server doesn't have ends the connection.
+// setAuth adds an identity to the connection. A scheme that the server doesn't have ends the
+// connection.
 func (s *Server) setAuth(c *conn, q *jute.Request) bool {
 	p := jute.Reply{Xid: q.Xid}
 	if q.Malformed() {
@@ -31,7 +32,8 @@ func (s *Server) setAuth(c *conn, q *jute.Request) bool {
 	return p.Err == jute.OK
 }
 
-// sasl answers like a server on which no SASL is set up: without a token, and nobody is anybody by it.
+// sasl answers like a server on which no SASL is set up: without a token, and nobody is anybody by
+// it.
 func (s *Server) sasl(c *conn, q *jute.Request) bool {
 	if q.Malformed() || q.Data == nil {
 		return false

@@ -15,7 +15,8 @@ func (c *client) auth(scheme, credentials string) jute.Reply {
 	return c.do(jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: scheme, Data: []byte(credentials)})
 }
 
-// Users are who their passwords say; "auth" in an ACL stands for whoever the caller is; the super user may do everything.
+// Users are who their passwords say; "auth" in an ACL stands for whoever the caller is; the super
+// user may do everything.
 func TestIdentities(t *testing.T) {
 	world(t, zkserver.Config{Super: zkserver.Digest("super:root")}, func(t *testing.T, s *zkserver.Server) {
 		bob, eve, super := join(t, s), join(t, s), join(t, s)
@@ -35,7 +36,8 @@ func TestIdentities(t *testing.T) {
 	})
 }
 
-// What "auth" stands for has a limit: that of a packet, in which it would be told. A transaction of many parts has it once.
+// What "auth" stands for has a limit: that of a packet, in which it would be told. A transaction of
+// many parts has it once.
 func TestAuthStandsForNoMoreThanAPacketHolds(t *testing.T) {
 	world(t, zkserver.Config{MaxPacket: 2000}, func(t *testing.T, s *zkserver.Server) {
 		c := join(t, s)
@@ -57,7 +59,8 @@ func TestAuthStandsForNoMoreThanAPacketHolds(t *testing.T) {
 	})
 }
 
-// Credentials that are no text are read as Java reads them: the digest is of what that makes of them.
+// Credentials that are no text are read as Java reads them: the digest is of what that makes of
+// them.
 func TestCredentialsThatAreNoText(t *testing.T) {
 	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		c := join(t, s)
@@ -79,7 +82,8 @@ func TestAddressesAreIdentities(t *testing.T) {
 	})
 }
 
-// A scheme that the server doesn't have ends the connection; without SASL everybody is answered, and nobody is anybody.
+// A scheme that the server doesn't have ends the connection; without SASL everybody is answered,
+// and nobody is anybody.
 func TestOtherSchemes(t *testing.T) {
 	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		for _, scheme := range []string{"kerberos", "world", ""} {

@@ -5,8 +5,9 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
-// commit gives a transaction its number, applies it and passes it on to the fronts. A failed write is a transaction without changes: it uses up a
-// number too. done, if not nil, is called after each change with the node concerned, nil for a mere check.
+// commit gives a transaction its number, applies it and passes it on to the fronts. A failed write
+// is a transaction without changes: it uses up a number too. done, if not nil, is called after each
+// change with the node concerned, nil for a mere check.
 func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) {
 	s.zxid++
 	t.zxid, t.time = s.zxid, s.now()
@@ -91,8 +92,8 @@ func (f *Front) trigger(t *watchTable, it news) {
 	f.traffic.fired(it.kind, t.Fire(it.path, it.kind == jute.NodeChildrenChanged, func(c *conn) { c.tell(it) }))
 }
 
-// tell sends an event to a client that may read the znode. For others the watch is spent and nothing is said, as in servers with the correction of
-// CVE-2024-23944.
+// tell sends an event to a client that may read the znode. For others the watch is spent and
+// nothing is said, as in servers with the correction of CVE-2024-23944.
 func (c *conn) tell(it news) {
 	if tree.Allowed(it.acl, jute.PermRead, c.who) {
 		c.notify(it.kind, it.path, it.zxid)

@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/wire"
 )
 
-// conn is a client's connection. One goroutine reads its requests and serves them one after the other.
+// conn is a client's connection. One goroutine reads its requests and serves them one after the
+// other.
 type conn struct {
 	s         *Server
 	front     *Front
@@ -84,7 +85,8 @@ func (c *conn) serve() {
 	}
 }
 
-// gone is the end of the connection's goroutine. The client must not see that the connection is over while a partition holds that up.
+// gone is the end of the connection's goroutine. The client must not see that the connection is
+// over while a partition holds that up.
 func (c *conn) gone() {
 	c.s.mu.Lock()
 	c.finish()
@@ -115,8 +117,8 @@ func (c *conn) heldUp() *gate {
 	return nil
 }
 
-// finish ends the connection for the server: nothing is served any more. The client sees it when everything is written and nothing holds that up.
-// The caller holds the server's lock.
+// finish ends the connection for the server: nothing is served any more. The client sees it when
+// everything is written and nothing holds that up. The caller holds the server's lock.
 func (c *conn) finish() {
 	if c.over {
 		return
@@ -139,8 +141,8 @@ func (c *conn) finish() {
 	c.kick()
 }
 
-// abort ends the connection at once for both sides, unless something keeps the client from seeing it: then it sees it later. The caller holds the
-// server's lock.
+// abort ends the connection at once for both sides, unless something keeps the client from seeing
+// it: then it sees it later. The caller holds the server's lock.
 func (c *conn) abort() {
 	c.finish()
 	if c.heldUp() == nil || c.s.closed {
@@ -168,7 +170,8 @@ func (c *conn) kick() {
 	if c.busy || c.s.closed || c.out.idle() {
 		return
 	}
-	// The server owns this goroutine; it ends when nothing is left to write, or the transport is closed.
+	// The server owns this goroutine; it ends when nothing is left to write, or the transport is
+	// closed.
 	c.s.work.Go(c.out.flush)
 }
 

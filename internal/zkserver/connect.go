@@ -89,7 +89,8 @@ func (c *conn) connectHeldOnTheWay(session int64) *gate {
 	return c.heldOnTheWay()
 }
 
-// connectHeldHere: sessions are opened and resumed by the leader alone, or by who takes itself for it.
+// connectHeldHere: sessions are opened and resumed by the leader alone, or by who takes itself for
+// it.
 func (c *conn) connectHeldHere(session int64) *gate {
 	switch {
 	case c.front.frozen != nil:

@@ -19,8 +19,8 @@ func TestTimeoutsAreNegotiated(t *testing.T) {
 	})
 }
 
-// A session is resumed with its password, and told to be over otherwise; the connection before it ends. Closing ends the session, its ephemerals, and,
-// after the answer, the connection.
+// A session is resumed with its password, and told to be over otherwise; the connection before it
+// ends. Closing ends the session, its ephemerals, and, after the answer, the connection.
 func TestSessionsAreResumedAndClosed(t *testing.T) {
 	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		old := join(t, s)

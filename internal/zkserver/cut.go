@@ -18,8 +18,8 @@ const (
 	FromServer           // what the server sends vanishes
 )
 
-// cut is a partition between a client and all servers. It is silent: packets wait, as TCP retransmits them, and arrive when it heals, if the connection
-// is still there on both sides.
+// cut is a partition between a client and all servers. It is silent: packets wait, as TCP
+// retransmits them, and arrive when it heals, if the connection is still there on both sides.
 type cut struct {
 	*gate
 	in, out bool
@@ -29,8 +29,9 @@ func newCut(d Direction) *cut {
 	return &cut{gate: newGate(), in: d != FromServer, out: d != ToServer}
 }
 
-// Partition cuts a session off from all servers: nothing sent on its connections arrives, nothing is reset, and a new connection that asks for this
-// session hangs too. A connection that asks for a new session is somebody else's and works; to cut off a whole client use PartitionHost.
+// Partition cuts a session off from all servers: nothing sent on its connections arrives, nothing
+// is reset, and a new connection that asks for this session hangs too. A connection that asks for a
+// new session is somebody else's and works; to cut off a whole client use PartitionHost.
 func (s *Server) Partition(id int64, d Direction) (heal func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +54,8 @@ func (s *Server) Partition(id int64, d Direction) (heal func()) {
 	}
 }
 
-// PartitionHost cuts off all connections made with [Server.DialFrom] under a host's name, and those that it tries to make.
+// PartitionHost cuts off all connections made with [Server.DialFrom] under a host's name, and those
+// that it tries to make.
 func (s *Server) PartitionHost(host string, d Direction) (heal func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +110,8 @@ func (s *Server) mend(x *cut) {
 	}
 }
 
-// DialFrom is Dial for a named host, which PartitionHost can cut off. While it is, dialing hangs until ctx ends.
+// DialFrom is Dial for a named host, which PartitionHost can cut off. While it is, dialing hangs
+// until ctx ends.
 func (s *Server) DialFrom(ctx context.Context, host, address string) (net.Conn, error) {
 	for {
 		s.mu.Lock()
@@ -127,8 +130,8 @@ func (s *Server) DialFrom(ctx context.Context, host, address string) (net.Conn, 
 	}
 }
 
-// Expire ends a session now, as if its timeout had passed: its ephemerals go, its connection is closed, and when the client comes back it is told.
-// It is false if there is no such session.
+// Expire ends a session now, as if its timeout had passed: its ephemerals go, its connection is
+// closed, and when the client comes back it is told. It is false if there is no such session.
 func (s *Server) Expire(id int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,8 +158,8 @@ func (s *Server) Disconnect(id int64) bool {
 	return found
 }
 
-// Replace ends a session, and when its client reconnects gives it a new one, with another id, without saying that the old one is over. ClickHouse
-// Keeper does that.
+// Replace ends a session, and when its client reconnects gives it a new one, with another id,
+// without saying that the old one is over. ClickHouse Keeper does that.
 func (s *Server) Replace(id int64) bool {
 	if !s.Expire(id) {
 		return false

@@ -8,9 +8,11 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// A leader that stands still for too long is deposed: the others elect another. When it goes on, it does not know that yet. Until its next tick it takes
-// itself for the leader, shows the tree as it was, answers syncs alone (ZooKeeper asks no quorum for them), and resumes sessions by its own table, in which
-// they live, whatever has become of them since. Only a write, which needs the others, gets no answer.
+// A leader that stands still for too long is deposed: the others elect another. When it goes on, it
+// does not know that yet. Until its next tick it takes itself for the leader, shows the tree as it
+// was, answers syncs alone (ZooKeeper asks no quorum for them), and resumes sessions by its own
+// table, in which they live, whatever has become of them since. Only a write, which needs the
+// others, gets no answer.
 
 // deposed is what a front goes by that was deposed and does not know it.
 type deposed struct {
@@ -19,8 +21,10 @@ type deposed struct {
 	follows  bool               // then it follows: nothing else keeps it from the others
 }
 
-// Depose halts a front, as Stop does, and makes the others elect another leader. The front counts as the leader up to now. Under the new leader every session
-// has its whole timeout, as after any election. After Continue the front learns of it at its next tick, which comes at a random moment of the tick.
+// Depose halts a front, as Stop does, and makes the others elect another leader. The front counts
+// as the leader up to now. Under the new leader every session has its whole timeout, as after any
+// election. After Continue the front learns of it at its next tick, which comes at a random moment
+// of the tick.
 func (f *Front) Depose() {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -53,7 +57,8 @@ func (f *Front) awake() {
 	})
 }
 
-// resign: the front knows that it does not lead any more. It drops its clients, and what it has heard of them.
+// resign: the front knows that it does not lead any more. It drops its clients, and what it has
+// heard of them.
 func (f *Front) resign() {
 	f.deposed, f.term = nil, 0
 	clear(f.touched)

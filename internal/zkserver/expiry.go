@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// expiry is the clock of the sessions. As in the real server they end at ticks: a session that was heard of at t ends at the first tick after
-// t + timeout. Ticks are counted from the server's start.
+// expiry is the clock of the sessions. As in the real server they end at ticks: a session that was
+// heard of at t ends at the first tick after t + timeout. Ticks are counted from the server's
+// start.
 //
 // To be heard of costs one store: the heap is put right only when its first entry comes due.
 type expiry struct {
@@ -64,7 +65,8 @@ func (e *expiry) arm(s *Server) {
 	e.due = first
 	wait := time.Until(s.tickTime(first))
 	if e.timer == nil {
-		// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it does nothing.
+		// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it
+		// does nothing.
 		e.timer = time.AfterFunc(wait, s.expire)
 		return
 	}

@@ -9,7 +9,8 @@ import (
 
 var errFrameLength = errors.New("zkserver: frame length out of range")
 
-// frames cuts what a client sends into frames. A frame's memory grows with what has really arrived, so a mere claim of a length costs nothing.
+// frames cuts what a client sends into frames. A frame's memory grows with what has really arrived,
+// so a mere claim of a length costs nothing.
 type frames struct {
 	r    *bufio.Reader
 	max  int
@@ -26,7 +27,8 @@ const (
 	growStep   = 16 << 10
 )
 
-// word reads the first four bytes of a connection, which may be a four-letter word instead of a length.
+// word reads the first four bytes of a connection, which may be a four-letter word instead of a
+// length.
 func (f *frames) word() (uint32, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(f.r, head[:]); err != nil {

@@ -15,8 +15,9 @@ import (
 
 type watchTable = watch.Table[*conn]
 
-// Front is one of the servers that share the tree: it has its own address, connections and watches, and normally shows the tree as it is. While it
-// is behind, it shows a copy of its own to which transactions are applied later.
+// Front is one of the servers that share the tree: it has its own address, connections and watches,
+// and normally shows the tree as it is. While it is behind, it shows a copy of its own to which
+// transactions are applied later.
 type Front struct {
 	s     *Server
 	index int
@@ -144,7 +145,8 @@ func (f *Front) attach(transport net.Conn, host string) error {
 	return nil
 }
 
-// Dial connects to a front in memory: by its name, by the address of its socket, or, if there is only one, by any address.
+// Dial connects to a front in memory: by its name, by the address of its socket, or, if there is
+// only one, by any address.
 func (s *Server) Dial(ctx context.Context, _, address string) (net.Conn, error) {
 	return s.dial(ctx, "", address)
 }
@@ -169,7 +171,8 @@ func (s *Server) dial(ctx context.Context, host, address string) (net.Conn, erro
 	return client, nil
 }
 
-// find is the front at an address, and a port for the client: unlike a socket's it says who came when.
+// find is the front at an address, and a port for the client: unlike a socket's it says who came
+// when.
 func (s *Server) find(address string) (f *Front, port int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +189,8 @@ func (s *Server) find(address string) (f *Front, port int64) {
 	return nil, port
 }
 
-// shut closes everything that this front has open; it forgets its connections as they end. The caller holds the lock.
+// shut closes everything that this front has open; it forgets its connections as they end. The
+// caller holds the lock.
 func (f *Front) shut() {
 	if f.listener != nil {
 		_ = f.listener.Close() // it is not listened on from here on, whatever it says

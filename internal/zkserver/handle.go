@@ -48,8 +48,8 @@ func (c *conn) note() {
 	c.rq = nil
 }
 
-// await lets a connection wait for whatever holds it. The caller holds the server's lock, which is let go meanwhile. It is false if the connection
-// is over.
+// await lets a connection wait for whatever holds it. The caller holds the server's lock, which is
+// let go meanwhile. It is false if the connection is over.
 func (c *conn) await(held func(*conn) *gate) bool {
 	for !c.over {
 		g := held(c)
@@ -81,8 +81,9 @@ func (c *conn) pause(d time.Duration) bool {
 	return !c.over
 }
 
-// heldOnTheWay is what keeps a request from arriving, heldHere what keeps one that has arrived from being served: what needs the leader waits for it,
-// and everything behind it on the connection waits too.
+// heldOnTheWay is what keeps a request from arriving, heldHere what keeps one that has arrived from
+// being served: what needs the leader waits for it, and everything behind it on the connection
+// waits too.
 func (c *conn) heldOnTheWay() *gate {
 	if c.cut != nil && c.cut.in {
 		return c.cut.gate
@@ -174,8 +175,9 @@ var operations = map[jute.Op]func(*Server, *conn, *jute.Request, *jute.Reply){
 	jute.OpDeleteContainer: (*Server).deleteContainer,
 }
 
-// speaksFor reports whether the session's requests are still to come through this connection. A write through one that the session has left breaks
-// it, as the real server does on "session moved".
+// speaksFor reports whether the session's requests are still to come through this connection. A
+// write through one that the session has left breaks it, as the real server does on "session
+// moved".
 func (s *Server) speaksFor(c *conn) bool {
 	return s.sessions[c.session.id] == c.session && c.session.owner == c
 }

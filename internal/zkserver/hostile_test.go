@@ -136,8 +136,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// A client that asks and never reads is not read from, or dropped, before its answers fill the memory. Not parallel, like the test above: it measures
-// the process.
+// A client that asks and never reads is not read from, or dropped, before its answers fill the
+// memory. Not parallel, like the test above: it measures the process.
 func TestAClientThatNeverReadsFillsNoMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, zkserver.Config{Backlog: 1 << 20})

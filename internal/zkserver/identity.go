@@ -6,8 +6,10 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// hashOrder puts a connection's identities, given as they came, into the order of the real server, which keeps them in Java's ConcurrentHashMap. It shows in the
-// answer to whoAmI and in the ACL that "auth" stands for. (Not followed: a bin of the table with eight or more, which Java turns into a tree.)
+// hashOrder puts a connection's identities, given as they came, into the order of the real server,
+// which keeps them in Java's ConcurrentHashMap. It shows in the answer to whoAmI and in the ACL
+// that "auth" stands for. (Not followed: a bin of the table with eight or more, which Java turns
+// into a tree.)
 func hashOrder(came []jute.Identity) []jute.Identity {
 	bins := make([][]jute.Identity, 16)
 	for i, id := range came {
@@ -24,7 +26,8 @@ func hashOrder(came []jute.Identity) []jute.Identity {
 	return all
 }
 
-// grown is the table of twice the size. Java moves the tail of a bin that stays together as it is, and puts the others, one by one, in front of it.
+// grown is the table of twice the size. Java moves the tail of a bin that stays together as it is,
+// and puts the others, one by one, in front of it.
 func grown(bins [][]jute.Identity) [][]jute.Identity {
 	wider := make([][]jute.Identity, 2*len(bins))
 	for _, b := range bins {

@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
-// To take one more identity costs no more for a connection that has many: the server does it under its lock.
+// To take one more identity costs no more for a connection that has many: the server does it under
+// its lock.
 func TestIdentitiesCostTheSameHoweverManyThereAre(t *testing.T) {
 	c := &conn{who: tree.NewWho()}
 	const many = 10_000

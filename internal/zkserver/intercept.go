@@ -64,13 +64,14 @@ var (
 // Delay serves a request later; those behind it on the same connection wait too.
 func Delay(d time.Duration) Verdict { return Verdict{delay: d} }
 
-// Fail answers with an error, and does not serve the request. A failed handshake is answered as if the session had expired.
+// Fail answers with an error, and does not serve the request. A failed handshake is answered as if
+// the session had expired.
 func Fail(code jute.Code) Verdict { return Verdict{action: failWith, code: code} }
 
 type rule struct{ judge func(*Request) Verdict }
 
-// Intercept has every request judged, on its connection's goroutine and with no lock held, before it is served. Of several interceptors the first
-// that doesn't pass a request decides.
+// Intercept has every request judged, on its connection's goroutine and with no lock held, before
+// it is served. Of several interceptors the first that doesn't pass a request decides.
 func (s *Server) Intercept(judge func(*Request) Verdict) (remove func()) {
 	r := &rule{judge}
 	s.mu.Lock()

@@ -51,8 +51,8 @@ func aclSize(acl []jute.ACL) (n int) {
 	return n
 }
 
-// Journal is what was received, in the order in which it was served: the last [Config.Journal] requests, or fewer if they would take more than
-// [Config.JournalBytes].
+// Journal is what was received, in the order in which it was served: the last [Config.Journal]
+// requests, or fewer if they would take more than [Config.JournalBytes].
 func (s *Server) Journal() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-// Large requests push the oldest out before there are many of them: the journal's memory has a bound of its own.
+// Large requests push the oldest out before there are many of them: the journal's memory has a
+// bound of its own.
 func TestTheJournalIsBoundedByBytes(t *testing.T) {
 	const kept, size = 1 << 20, 900_000
 	world(t, zkserver.Config{Journal: 1000, JournalBytes: kept}, func(t *testing.T, s *zkserver.Server) {

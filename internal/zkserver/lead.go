@@ -2,8 +2,8 @@ package zkserver
 
 import "time"
 
-// Which of several fronts says that it leads, to who asks with a four-letter word. The tree is led by none of them: it is the Server that numbers
-// transactions and counts the time of sessions.
+// Which of several fronts says that it leads, to who asks with a four-letter word. The tree is led
+// by none of them: it is the Server that numbers transactions and counts the time of sessions.
 
 // inTouch is a front that its peers can reach.
 func (f *Front) inTouch() bool { return !f.down && f.isolated == nil && f.frozen == nil }

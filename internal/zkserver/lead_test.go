@@ -45,8 +45,9 @@ func mode(t *testing.T, s *zkserver.Server, i int) string {
 	return modeLine.FindStringSubmatch(string(said))[1][:1]
 }
 
-// One of several servers leads, the last one in the beginning; another does when that one is killed, stopped or cut off from the others, who is cut off goes
-// on saying what it said, and whoever comes back follows.
+// One of several servers leads, the last one in the beginning; another does when that one is
+// killed, stopped or cut off from the others, who is cut off goes on saying what it said, and
+// whoever comes back follows.
 func TestOneOfSeveralLeads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +87,8 @@ func TestOneOfSeveralLeads(t *testing.T) {
 	})
 }
 
-// What a leader says of its followers is true at that time, and it counts the transactions while it leads.
+// What a leader says of its followers is true at that time, and it counts the transactions while it
+// leads.
 func TestALeaderCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

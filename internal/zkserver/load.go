@@ -10,9 +10,10 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
-// Load adds the znodes of a text in JSON or YAML (package treefile has the form) to the tree, in one transaction: all of them, or, if something is wrong with
-// one, none. Data and ACLs of those that exist are replaced. ACLs don't stop it. Of a server's whole state it takes what a tree has: neither sessions and
-// their ephemerals nor stats.
+// Load adds the znodes of a text in JSON or YAML (package treefile has the form) to the tree, in
+// one transaction: all of them, or, if something is wrong with one, none. Data and ACLs of those
+// that exist are replaced. ACLs don't stop it. Of a server's whole state it takes what a tree has:
+// neither sessions and their ephemerals nor stats.
 func (s *Server) Load(text []byte) error {
 	znodes, err := treefile.Parse(text)
 	if err != nil {
@@ -123,7 +124,8 @@ func lasting(n *tree.Node, fresh *tree.Tree) (count int32) {
 	return count
 }
 
-// WriteTree writes the znodes, without stats, in the form that the ending of a file's name asks for.
+// WriteTree writes the znodes, without stats, in the form that the ending of a file's name asks
+// for.
 func (s *Server) WriteTree(name string) ([]byte, error) {
 	var b bytes.Buffer
 	w := treefile.NewWriter(&b, treefile.FormOf(name))

@@ -46,7 +46,8 @@ func written(t *testing.T, s *zkserver.Server, name string) string {
 	return string(text)
 }
 
-// What was loaded is written again to the letter, and what was written is loaded again, in both forms.
+// What was loaded is written again to the letter, and what was written is loaded again, in both
+// forms.
 func TestATreeGoesRound(t *testing.T) {
 	t.Parallel()
 	s := start(t, zkserver.Config{Tree: strings.NewReader(planted)})
@@ -56,7 +57,8 @@ func TestATreeGoesRound(t *testing.T) {
 	require.Empty(t, start(t, zkserver.Config{}).Znodes())
 }
 
-// What clients made is written too, but for ephemerals; counters that say more than the number of children are.
+// What clients made is written too, but for ephemerals; counters that say more than the number of
+// children are.
 func TestATreeThatClientsMade(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

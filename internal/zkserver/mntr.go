@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The keys of "mntr" are the real server's, all of them, so that what collects them finds them. What this server has nothing to count for is 0.
+// The keys of "mntr" are the real server's, all of them, so that what collects them finds them.
+// What this server has nothing to count for is 0.
 
 // idleCounters belong to quorums, TLS, disks and queues, of which there are none.
 var idleCounters = strings.Fields(`

@@ -7,7 +7,8 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
-// multi is one transaction of several writes: all or none, with one zxid. The reply itself is a success either way; the results tell.
+// multi is one transaction of several writes: all or none, with one zxid. The reply itself is a
+// success either way; the results tell.
 func (s *Server) multi(c *conn, q *jute.Request, p *jute.Reply) {
 	defer c.front.catchUp()
 	if q.Malformed() {
@@ -56,7 +57,8 @@ func (s *Server) multi(c *conn, q *jute.Request, p *jute.Reply) {
 	})
 }
 
-// unreadable reports whether a part keeps the whole from being read, which comes before any part is judged.
+// unreadable reports whether a part keeps the whole from being read, which comes before any part is
+// judged.
 func (s *Server) unreadable(ops []jute.Request) bool {
 	return slices.ContainsFunc(ops, func(q jute.Request) bool { _, code := s.part(q); return code != jute.OK })
 }
@@ -84,7 +86,8 @@ func (s *Server) part(q jute.Request) (jute.Request, jute.Code) {
 	return q, jute.OK
 }
 
-// effective is the operation that a part of a multi is before 3.8.2: the real server goes by the flags of a create, not by its number.
+// effective is the operation that a part of a multi is before 3.8.2: the real server goes by the
+// flags of a create, not by its number.
 func effective(q jute.Request) jute.Request {
 	switch {
 	case q.Op == jute.OpCreateTTL && ttlMode(&q):
@@ -104,7 +107,8 @@ func resultOp(op jute.Op) jute.Op {
 	return op
 }
 
-// fail marks the i-th operation as the one that failed: those before it would have been fine, those after it were not tried.
+// fail marks the i-th operation as the one that failed: those before it would have been fine, those
+// after it were not tried.
 func fail(results []jute.Result, failed int, code jute.Code) {
 	for i := range results {
 		results[i] = jute.Result{Op: jute.OpError}

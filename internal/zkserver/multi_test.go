@@ -28,7 +28,8 @@ func TestAMultiIsOneTransaction(t *testing.T) {
 	})
 }
 
-// One failure and nothing happens: those before it would have been fine, those behind it were not tried.
+// One failure and nothing happens: those before it would have been fine, those behind it were not
+// tried.
 func TestAMultiFailsAsAWhole(t *testing.T) {
 	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		c := join(t, s)

@@ -12,10 +12,12 @@ import (
 // namespaces counts the bytes read or written below each child of the root.
 type namespaces map[string]*summary
 
-// mostNamespaces bounds the names that are remembered, since they stay when their znodes are gone. The real server forgets none.
+// mostNamespaces bounds the names that are remembered, since they stay when their znodes are gone.
+// The real server forgets none.
 const mostNamespaces = 1 << 14
 
-// add counts an access to a path, which the real server takes to be as long as the path and so many bytes more. The root belongs to no namespace.
+// add counts an access to a path, which the real server takes to be as long as the path and so many
+// bytes more. The root belongs to no namespace.
 func (all *namespaces) add(path string, bytes int) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if name == "" {

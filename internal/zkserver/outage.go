@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// Isolate cuts a front off from its leader: it goes on answering pings and reads, from the tree as it was, but syncs, writes and new connections wait,
-// and what it hears of its sessions doesn't reach the leader: they expire on the leader's clock, and clients of other fronts see that. Healed, the
-// front catches up and what waited is carried out. With a limit, it gives up after that time as a real follower does: it drops its clients and serves
-// nobody until it is healed.
+// Isolate cuts a front off from its leader: it goes on answering pings and reads, from the tree as
+// it was, but syncs, writes and new connections wait, and what it hears of its sessions doesn't
+// reach the leader: they expire on the leader's clock, and clients of other fronts see that.
+// Healed, the front catches up and what waited is carried out. With a limit, it gives up after that
+// time as a real follower does: it drops its clients and serves nobody until it is healed.
 func (f *Front) Isolate(limit time.Duration) (heal func()) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -61,7 +62,8 @@ func (f *Front) rejoin() {
 	f.armPassing()
 }
 
-// Stop halts a front as SIGSTOP halts a process: connections stand, and new ones are accepted, but nothing is read, answered or passed on.
+// Stop halts a front as SIGSTOP halts a process: connections stand, and new ones are accepted, but
+// nothing is read, answered or passed on.
 func (f *Front) Stop() {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -105,8 +107,8 @@ func (f *Front) thaw() {
 	f.armPassing()
 }
 
-// Kill ends a front as SIGKILL ends a process: its connections are reset and new ones refused. If those that are left are no majority they
-// serve nobody, and time stands still for the sessions.
+// Kill ends a front as SIGKILL ends a process: its connections are reset and new ones refused. If
+// those that are left are no majority they serve nobody, and time stands still for the sessions.
 func (f *Front) Kill() {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -127,8 +129,9 @@ func (f *Front) kill() {
 	}
 }
 
-// Restart lets a killed front listen again, on its old address, with the tree as it is now. One that runs is killed first. If there was no
-// majority before, every session has its whole timeout from when there is a leader.
+// Restart lets a killed front listen again, on its old address, with the tree as it is now. One
+// that runs is killed first. If there was no majority before, every session has its whole timeout
+// from when there is a leader.
 func (f *Front) Restart(ctx context.Context) error {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
@@ -155,7 +158,8 @@ func (f *Front) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Lag keeps a front n transactions behind: its clients read what was, until they sync or write. 0 ends it.
+// Lag keeps a front n transactions behind: its clients read what was, until they sync or write. 0
+// ends it.
 func (f *Front) Lag(n int) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()

@@ -9,8 +9,9 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/wire"
 )
 
-// outbox is what waits to be written to a client. Whoever has something to say appends; one goroutine at a time writes: the connection's own after
-// it has served a batch of requests, or else one that lives only as long as there is something to write.
+// outbox is what waits to be written to a client. Whoever has something to say appends; one
+// goroutine at a time writes: the connection's own after it has served a batch of requests, or else
+// one that lives only as long as there is something to write.
 type outbox struct {
 	mu        sync.Mutex
 	transport *wire.Wire
@@ -91,7 +92,8 @@ func (o *outbox) flush() {
 	}
 }
 
-// settle waits until everything that the batch tells of is on the disk. The lock is let go meanwhile.
+// settle waits until everything that the batch tells of is on the disk. The lock is let go
+// meanwhile.
 func (o *outbox) settle() error {
 	if o.store == nil {
 		return nil
@@ -102,8 +104,8 @@ func (o *outbox) settle() error {
 	return o.store.Wait(position)
 }
 
-// write writes a batch, piece by piece, so that a client that takes its last answers slowly, but takes them, has time for each piece. The lock is let
-// go meanwhile.
+// write writes a batch, piece by piece, so that a client that takes its last answers slowly, but
+// takes them, has time for each piece. The lock is let go meanwhile.
 func (o *outbox) write(batch []byte) error {
 	const piece = 64 << 10
 	for len(batch) > 0 && !o.broken {
@@ -142,7 +144,8 @@ func (o *outbox) release() {
 	o.mu.Unlock()
 }
 
-// linger is how long a client whose connection is over has to take each piece of what was still to be said.
+// linger is how long a client whose connection is over has to take each piece of what was still to
+// be said.
 const linger = 2 * time.Second
 
 // finish closes the connection as soon as everything is written.

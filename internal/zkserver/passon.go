@@ -2,9 +2,11 @@ package zkserver
 
 import "time"
 
-// Where several servers share the tree, each notes which sessions it has heard of and tells the leader twice a tick, as followers do in their answers
-// to the leader's pings. A front that is cut off from the leader, or stopped, keeps its notes to itself. When in the tick that is differs from front to
-// front, and from server to server, since nothing ties the pings of real servers to anything that a client could know.
+// Where several servers share the tree, each notes which sessions it has heard of and tells the
+// leader twice a tick, as followers do in their answers to the leader's pings. A front that is cut
+// off from the leader, or stopped, keeps its notes to itself. When in the tick that is differs from
+// front to front, and from server to server, since nothing ties the pings of real servers to
+// anything that a client could know.
 
 // note remembers that a session was heard of.
 func (f *Front) note(ss *session, timeout time.Duration) {
@@ -19,7 +21,8 @@ func (f *Front) armPassing() {
 	if f.passing == nil && len(f.touched) > 0 {
 		half := f.s.cfg.Tick / 2
 		past := time.Since(f.s.started) + half - f.phase
-		// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it does nothing.
+		// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it
+		// does nothing.
 		f.passing = time.AfterFunc((past/half+1)*half-past, f.passOn)
 	}
 }

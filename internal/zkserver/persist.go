@@ -6,8 +6,10 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/txlog"
 )
 
-// A server with Config.Data keeps what it does on disk: every transaction is appended to a log before it is carried out, and no answer and no event leaves
-// the server before everything that came before it is on the disk (outbox.flush waits). Nothing waits for the disk while it holds the server's lock.
+// A server with Config.Data keeps what it does on disk: every transaction is appended to a log
+// before it is carried out, and no answer and no event leaves the server before everything that
+// came before it is on the disk (outbox.flush waits). Nothing waits for the disk while it holds the
+// server's lock.
 
 // defaultRotate is how large the log becomes before a snapshot takes its place.
 const defaultRotate = 64 << 20
@@ -34,7 +36,8 @@ func (s *Server) recover() (found bool, err error) {
 	return true, nil
 }
 
-// keep begins to write to the folder. What the server began with instead of the folder's own is its first snapshot.
+// keep begins to write to the folder. What the server began with instead of the folder's own is its
+// first snapshot.
 func (s *Server) keep(found bool) error {
 	if !found {
 		if err := s.store.Snapshot(s.store.Last(), s.image().records); err != nil {
@@ -60,7 +63,8 @@ func (s *Server) image() *image {
 	return m
 }
 
-// compact makes a snapshot of full logs as the next process would read them. So the server goes on meanwhile, and the folder is known to be readable.
+// compact makes a snapshot of full logs as the next process would read them. So the server goes on
+// meanwhile, and the folder is known to be readable.
 func (s *Server) compact(upTo uint64) error {
 	m := newImage()
 	if err := s.store.ReplayTo(upTo, s.unlessClosed(m.add)); err != nil {
@@ -81,14 +85,16 @@ func (s *Server) unlessClosed(next func(record []byte) error) func(record []byte
 	}
 }
 
-// log appends a transaction. One that does nothing has used up a number, which nobody needs to know afterwards: the next process begins in a higher epoch.
+// log appends a transaction. One that does nothing has used up a number, which nobody needs to know
+// afterwards: the next process begins in a higher epoch.
 func (s *Server) log(t *txn) {
 	if s.store != nil {
 		s.store.Append(func(b []byte) []byte { return encodeTxn(b, t) })
 	}
 }
 
-// Failed is closed when the disk has failed a server with Config.Data: it answers nothing any more. Err says why. It is nil without Config.Data.
+// Failed is closed when the disk has failed a server with Config.Data: it answers nothing any more.
+// Err says why. It is nil without Config.Data.
 func (s *Server) Failed() <-chan struct{} {
 	if s.store == nil {
 		return nil

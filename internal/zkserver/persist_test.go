@@ -16,13 +16,15 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/txlog"
 )
 
-// state is what has to survive: everything but the zxid, which goes on in a higher epoch, and who is connected.
+// state is what has to survive: everything but the zxid, which goes on in a higher epoch, and who
+// is connected.
 func state(s *zkserver.Server) string {
 	_, rest, _ := strings.Cut(s.Dump(), ",")
 	return strings.ReplaceAll(rest, "server=0", "server=-1")
 }
 
-// A folder has, field for field, what the server had, from its log, from a snapshot, and from both; also that it had been loaded from a file.
+// A folder has, field for field, what the server had, from its log, from a snapshot, and from both;
+// also that it had been loaded from a file.
 func TestAFolderHasEverything(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

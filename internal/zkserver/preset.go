@@ -6,7 +6,8 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
-// SetSequence sets how many children a znode is taken to have had: the sequence number of the next sequential one.
+// SetSequence sets how many children a znode is taken to have had: the sequence number of the next
+// sequential one.
 func (s *Server) SetSequence(parent string, next int32) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

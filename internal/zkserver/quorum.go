@@ -2,16 +2,18 @@ package zkserver
 
 import "time"
 
-// quorum says whether enough of several fronts are in touch to serve. Without a majority nobody is served and time stands still for the sessions; nor while
-// an election lasts. Under the new leader every session has its whole timeout, as in the real server, whose leader starts counting anew.
+// quorum says whether enough of several fronts are in touch to serve. Without a majority nobody is
+// served and time stands still for the sessions; nor while an election lasts. Under the new leader
+// every session has its whole timeout, as in the real server, whose leader starts counting anew.
 type quorum struct {
 	away     bool        // nobody serves: there is no majority, or an election is under way
 	election *time.Timer // set while one is under way
 	number   int         // of elections that were begun or broken off
 }
 
-// majority reports whether those that are in touch may elect one of them. Of two servers, one that is merely cut off or halted doesn't keep the other from
-// serving: what is tried with two is what clients of the others see.
+// majority reports whether those that are in touch may elect one of them. Of two servers, one that
+// is merely cut off or halted doesn't keep the other from serving: what is tried with two is what
+// clients of the others see.
 func (s *Server) majority() bool {
 	inTouch, dead := 0, 0
 	for _, f := range s.fronts {
@@ -25,9 +27,10 @@ func (s *Server) majority() bool {
 	return inTouch > len(s.fronts)/2 || len(s.fronts) == 2 && dead == 0 && inTouch == 1
 }
 
-// elect is called whenever a front gets into touch with the others or out of it. It finds a leader among those that are: the one that leads stays; where
-// there is none there is an election, which the one with the highest number wins, as among servers that have seen the same transactions. Who is out of touch
-// doesn't hear of it, and goes on saying what it said. The caller holds the lock.
+// elect is called whenever a front gets into touch with the others or out of it. It finds a leader
+// among those that are: the one that leads stays; where there is none there is an election, which
+// the one with the highest number wins, as among servers that have seen the same transactions. Who
+// is out of touch doesn't hear of it, and goes on saying what it said. The caller holds the lock.
 func (s *Server) elect() {
 	if len(s.fronts) == 1 {
 		s.crown(s.fronts[0])
@@ -64,7 +67,8 @@ func (s *Server) vote() {
 	}
 	s.quorum.number++
 	number := s.quorum.number
-	// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it does nothing.
+	// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it does
+	// nothing.
 	s.quorum.election = time.AfterFunc(s.cfg.Election, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -84,7 +88,8 @@ func (s *Server) breakOff() {
 	}
 }
 
-// install ends an election: the leader starts the clock of the sessions, and all that are in touch serve.
+// install ends an election: the leader starts the clock of the sessions, and all that are in touch
+// serve.
 func (s *Server) install() {
 	s.breakOff()
 	var leader *Front
@@ -101,7 +106,8 @@ func (s *Server) install() {
 	s.expiry.resume(s)
 }
 
-// suspend has those that are in touch drop their clients, in an orderly way as the real servers do, and forget what they have heard of them.
+// suspend has those that are in touch drop their clients, in an orderly way as the real servers do,
+// and forget what they have heard of them.
 func (s *Server) suspend() {
 	s.quorum.away = true
 	s.expiry.stop()
@@ -130,7 +136,8 @@ func (s *Server) crown(leader *Front) {
 	}
 }
 
-// suspended reports whether the front waits for a leader. One that is out of touch doesn't know that there is none.
+// suspended reports whether the front waits for a leader. One that is out of touch doesn't know
+// that there is none.
 func (f *Front) suspended() bool { return f.s.quorum.away && f.inTouch() }
 
 // notServing is what a server without a leader answers to most four-letter words.

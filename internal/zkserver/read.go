@@ -24,7 +24,8 @@ func (c *conn) readable(q *jute.Request, perm int32) (*tree.Node, jute.Code) {
 	return n, jute.OK
 }
 
-// exists leaves its watch also where there is no node. Whether it needs a permission where there is one depends on the version.
+// exists leaves its watch also where there is no node. Whether it needs a permission where there is
+// one depends on the version.
 func (s *Server) exists(c *conn, q *jute.Request, p *jute.Reply) {
 	switch {
 	case q.Malformed() || q.Path == jute.Null:

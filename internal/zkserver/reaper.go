@@ -7,15 +7,16 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
-// armReaper has the next look at empty containers and expired TTL znodes taken, if there are any at all. It is taken at whole multiples of the
-// interval since the server's start.
+// armReaper has the next look at empty containers and expired TTL znodes taken, if there are any at
+// all. It is taken at whole multiples of the interval since the server's start.
 func (s *Server) armReaper() {
 	if s.closed || s.reaper != nil || s.tree.NumReapable() == 0 {
 		return
 	}
 	past := time.Since(s.started)
 	next := (past/s.cfg.ContainerCheck + 1) * s.cfg.ContainerCheck
-	// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it does nothing.
+	// Runs on the timer's own goroutine and ends at once; Close stops it, and after that it does
+	// nothing.
 	s.reaper = time.AfterFunc(next-past, s.reap)
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
-// What a server keeps on disk are records, encoded with jute: transactions in the log; in a snapshot the zxid, the sessions, and the znodes.
+// What a server keeps on disk are records, encoded with jute: transactions in the log; in a
+// snapshot the zxid, the sessions, and the znodes.
 const (
 	recordTxn int32 = iota + 1
 	recordZxid

@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
 )
 
-// Whatever a record holds: no panic, and no more memory than it is large. What is read makes the same state again.
+// Whatever a record holds: no panic, and no more memory than it is large. What is read makes the
+// same state again.
 func FuzzRecord(f *testing.F) {
 	ss := &session{id: 1 << 56, timeout: 1}
 	changes := []tree.Change{

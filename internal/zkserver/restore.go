@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
-// begin fills a new server, which nobody has seen yet, with what its configuration says. So nothing needs to be a transaction, and nothing is held twice.
+// begin fills a new server, which nobody has seen yet, with what its configuration says. So nothing
+// needs to be a transaction, and nothing is held twice.
 func (s *Server) begin() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +53,8 @@ func (s *Server) read() error {
 	return nil
 }
 
-// nextEpoch is where the zxids of a server begin that goes on where another one ended: whoever has seen the last of that one's has seen nothing later.
+// nextEpoch is where the zxids of a server begin that goes on where another one ended: whoever has
+// seen the last of that one's has seen nothing later.
 func nextEpoch(zxid int64) int64 { return (zxid>>32 + 1) << 32 }
 
 // restorer takes what a file holds.
@@ -188,7 +190,8 @@ func (r *restorer) stamp(saved *tree.Saved, stat *treefile.Stat) {
 	saved.Version, saved.Aversion = stat.Version, stat.Aversion
 }
 
-// resume lets the time of restored sessions run, each for its whole timeout, as the real server does; ephemerals without a session go.
+// resume lets the time of restored sessions run, each for its whole timeout, as the real server
+// does; ephemerals without a session go.
 func (s *Server) resume() {
 	for _, f := range s.fronts {
 		f.applied = s.zxid

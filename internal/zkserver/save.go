@@ -7,8 +7,9 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
-// Save writes the server's whole state, from which another one can go on: see Config.Tree. Nobody waits for the writing: of a server that is still open a
-// copy of the tree is written, which shares its data.
+// Save writes the server's whole state, from which another one can go on: see Config.Tree. Nobody
+// waits for the writing: of a server that is still open a copy of the tree is written, which shares
+// its data.
 func (s *Server) Save(out io.Writer, form treefile.Form) error {
 	t, zxid, sessions := s.snapshot()
 	w := treefile.NewWriter(out, form)

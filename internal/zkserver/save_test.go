@@ -55,7 +55,8 @@ func history(t *testing.T, s *zkserver.Server) {
 	}
 }
 
-// What was saved is, field for field, what the next server begins with: znodes, stats and sessions. Only the epoch is another.
+// What was saved is, field for field, what the next server begins with: znodes, stats and sessions.
+// Only the epoch is another.
 func TestAServersWholeStateGoesRound(t *testing.T) {
 	t.Parallel()
 	for name, form := range forms {
@@ -79,7 +80,8 @@ func TestAServersWholeStateGoesRound(t *testing.T) {
 			}
 			require.Equal(t, 1, different, "the zxid alone")
 
-			// The session ends when its client stays away, with its ephemerals; the quota goes on counting.
+			// The session ends when its client stays away, with its ephemerals; the quota goes on
+			// counting.
 			time.Sleep(time.Minute)
 			require.Empty(t, again.Sessions())
 			require.NotContains(t, again.Dump(), "/line/n-0000000000")
@@ -142,7 +144,8 @@ func TestABadStateIsRefused(t *testing.T) {
 	}
 }
 
-// Lines may come in any order; what came before its parent is below it; an ephemeral without its session is not kept.
+// Lines may come in any order; what came before its parent is below it; an ephemeral without its
+// session is not kept.
 func TestLinesInAnyOrder(t *testing.T) {
 	t.Parallel()
 	s := start(t, zkserver.Config{Tree: strings.NewReader(`
@@ -154,7 +157,8 @@ func TestLinesInAnyOrder(t *testing.T) {
 	require.NotContains(t, s.Dump(), "/orphan")
 }
 
-// How much of a processor's time a large tree takes to be written and read, and how much memory at most beside what is there:
+// How much of a processor's time a large tree takes to be written and read, and how much memory at
+// most beside what is there:
 //
 //	go test ./internal/zkserver -run '^$' -bench 'File/lines' -benchtime 1x -scale.znodes 1000000
 func BenchmarkFile(b *testing.B) {

@@ -43,7 +43,8 @@ func ready(t *testing.T, s *zkserver.Server) net.Conn {
 	return conn
 }
 
-// A million znodes are made by a client, counted, read, and deleted again. Not parallel: it measures the memory of the process.
+// A million znodes are made by a client, counted, read, and deleted again. Not parallel: it
+// measures the memory of the process.
 func TestAMillionZnodes(t *testing.T) {
 	before := heap()
 	s := start(t, zkserver.Config{})
@@ -87,7 +88,8 @@ func TestAMillionZnodes(t *testing.T) {
 	require.EqualValues(t, parents+3, do(jute.Request{Op: jute.OpCountChildren, Path: "/"}).Count)
 }
 
-// Ten thousand sessions, each with an ephemeral and a watch, live, hear of a change, and expire together, at one instant.
+// Ten thousand sessions, each with an ephemeral and a watch, live, hear of a change, and expire
+// together, at one instant.
 func TestTenThousandSessions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

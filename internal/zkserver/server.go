@@ -20,7 +20,8 @@ var (
 	ErrData = errors.New("its folder")
 )
 
-// Server is an in-process ZooKeeper. One lock, mu, owns all state below it; nothing is called back and nothing is waited for while it is held.
+// Server is an in-process ZooKeeper. One lock, mu, owns all state below it; nothing is called back
+// and nothing is waited for while it is held.
 type Server struct {
 	cfg     Config
 	as      dialect
@@ -103,13 +104,15 @@ func (s *Server) Front(i int) *Front {
 	return s.fronts[i]
 }
 
-// Seed is what the moments are drawn from that a client can't know: Config.Seed, or the one that was drawn.
+// Seed is what the moments are drawn from that a client can't know: Config.Seed, or the one that
+// was drawn.
 func (s *Server) Seed() uint64 { return s.cfg.Seed }
 
 // Fronts is the number of servers that share the tree.
 func (s *Server) Fronts() int { return len(s.fronts) }
 
-// Close drops all connections and waits until every goroutine of the server has ended. It may be called more than once.
+// Close drops all connections and waits until every goroutine of the server has ended. It may be
+// called more than once.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if !s.closed {

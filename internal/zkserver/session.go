@@ -21,7 +21,8 @@ type session struct {
 	owner    *conn // the connection that speaks for it: writes through another one are refused
 }
 
-// firstSessionID is made as the real server makes it: the server's id in the first byte, the time in the next five.
+// firstSessionID is made as the real server makes it: the server's id in the first byte, the time
+// in the next five.
 func firstSessionID(now time.Time) int64 {
 	return (now.UnixMilli() << 24 >> 8 & (1<<56 - 1)) | 1<<56
 }
@@ -50,7 +51,8 @@ func (s *Server) openSession(timeout time.Duration) *session {
 	return ss
 }
 
-// endSession is the transaction that ends a session, by the client's wish or by expiry: its ephemerals go with it.
+// endSession is the transaction that ends a session, by the client's wish or by expiry: its
+// ephemerals go with it.
 func (s *Server) endSession(ss *session) {
 	if s.sessions[ss.id] != ss {
 		return

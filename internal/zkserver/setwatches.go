@@ -6,8 +6,8 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/watch"
 )
 
-// setWatches sets the watches of a client that has reconnected, and fires at once those whose cause it has missed. Like the real server it does what
-// it can before it stumbles over a null.
+// setWatches sets the watches of a client that has reconnected, and fires at once those whose cause
+// it has missed. Like the real server it does what it can before it stumbles over a null.
 func (s *Server) setWatches(c *conn, q *jute.Request, p *jute.Reply) {
 	if q.Malformed() || !c.rewatch(q) {
 		p.Err = jute.MarshallingError
@@ -50,7 +50,8 @@ func (c *conn) missed(kind jute.EventType, path string, n *tree.Node) {
 	}
 }
 
-// persist sets watches that stay, also on null, which never fire. What the client missed nobody knows.
+// persist sets watches that stay, also on null, which never fire. What the client missed nobody
+// knows.
 func (c *conn) persist(paths []string, mode watch.Mode) bool {
 	for _, path := range paths {
 		c.stay(path, mode)

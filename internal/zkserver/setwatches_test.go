@@ -9,8 +9,9 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-// A client that has come back sets its watches again, with the last zxid that it has seen: what it missed is told at once, in the order of the lists,
-// and the rest is armed, once for those that fire once.
+// A client that has come back sets its watches again, with the last zxid that it has seen: what it
+// missed is told at once, in the order of the lists, and the rest is armed, once for those that
+// fire once.
 func TestSetWatches(t *testing.T) {
 	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		c, other := join(t, s), join(t, s)

@@ -9,18 +9,21 @@ import (
 // Speed says what a slow way costs: a latency and a bandwidth, each way.
 type Speed = wire.Speed
 
-// slowdown makes some connections slow. Of several that cover a connection the latencies add up, and the smallest bandwidth counts.
+// slowdown makes some connections slow. Of several that cover a connection the latencies add up,
+// and the smallest bandwidth counts.
 type slowdown struct {
 	speed  Speed
 	covers func(*conn) bool
 }
 
-// Slow slows a session's connection down, and those over which it comes back; their handshakes still arrive at once.
+// Slow slows a session's connection down, and those over which it comes back; their handshakes
+// still arrive at once.
 func (s *Server) Slow(id int64, speed Speed) (heal func()) {
 	return s.slowDown(speed, func(c *conn) bool { return c.session != nil && c.session.id == id })
 }
 
-// SlowHost slows all connections down that were made with [Server.DialFrom] under a host's name, and those that it will make.
+// SlowHost slows all connections down that were made with [Server.DialFrom] under a host's name,
+// and those that it will make.
 func (s *Server) SlowHost(host string, speed Speed) (heal func()) {
 	return s.slowDown(speed, func(c *conn) bool { return c.host == host })
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// traffic counts what passes over a connection, or over all of a front's, for the four-letter words.
+// traffic counts what passes over a connection, or over all of a front's, for the four-letter
+// words.
 type traffic struct {
 	received, sent int64 // packets
 	answered       int64
@@ -63,7 +64,8 @@ func (t *traffic) fired(kind jute.EventType, watches int) {
 	}
 }
 
-// came is called for every request, sentOut for every frame to the client, served for every request that was served.
+// came is called for every request, sentOut for every frame to the client, served for every request
+// that was served.
 func (c *conn) came(now time.Time) {
 	c.arrived, c.waited = now, false
 	c.traffic.received++
@@ -78,8 +80,8 @@ func (c *conn) sentOut(bytes int) {
 	c.front.traffic.bytesOut += int64(bytes)
 }
 
-// served takes the time only of requests that had to wait for something: the others take none that matters. Credentials don't count, as they don't
-// pass the real server's pipeline.
+// served takes the time only of requests that had to wait for something: the others take none that
+// matters. Credentials don't count, as they don't pass the real server's pipeline.
 func (c *conn) served(op jute.Op, xid int32, zxid int64) {
 	if op == jute.OpSetAuth || op == jute.OpSASL {
 		return

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// dialect is how a version of ZooKeeper differs from 3.8.0, as far as a client can tell. Each field is something
-// that a later version does; all false is 3.8.0.
+// dialect is how a version of ZooKeeper differs from 3.8.0, as far as a client can tell. Each field
+// is something that a later version does; all false is 3.8.0.
 type dialect struct {
 	version string
 	built   string // when, as the four-letter words say

@@ -26,7 +26,8 @@ func TestAVersionThatIsNotKnownIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, `version "3.4.14": not one of 3.8.0, 3.8.4, 3.9.2, 3.9.6`)
 }
 
-// exists tells a client that may not read a znode of it before 3.8.4, and refuses after; then it leaves no watch.
+// exists tells a client that may not read a znode of it before 3.8.4, and refuses after; then it
+// leaves no watch.
 func TestExistsNeedsReadSince384(t *testing.T) {
 	everyVersion(t, func(t *testing.T, version string, s *zkserver.Server) {
 		c, other := join(t, s), join(t, s)

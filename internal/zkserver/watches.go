@@ -47,7 +47,8 @@ func (c *conn) stay(path string, mode watch.Mode) {
 	}
 }
 
-// checkWatches answers whether a watch is set. 3.8 doesn't look whose it is, and this is as it does.
+// checkWatches answers whether a watch is set. 3.8 doesn't look whose it is, and this is as it
+// does.
 func (s *Server) checkWatches(c *conn, q *jute.Request, p *jute.Reply) {
 	data, children, code := s.watchKinds(q)
 	if code != jute.OK {
@@ -69,8 +70,8 @@ func (s *Server) checkWatches(c *conn, q *jute.Request, p *jute.Reply) {
 	}
 }
 
-// watched looks at one table. The real server takes the path apart, and climbs up to the root while any recursive watch is set; it stumbles over what
-// isn't a path.
+// watched looks at one table. The real server takes the path apart, and climbs up to the root while
+// any recursive watch is set; it stumbles over what isn't a path.
 func watched(t *watchTable, path string) jute.Code {
 	climbs := t.Recursive() && !strings.HasPrefix(path, "/")
 	switch {

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// words are the four-letter words: what a connection may say instead of a handshake, to be told something and hung up on. The lock is held.
+// words are the four-letter words: what a connection may say instead of a handshake, to be told
+// something and hung up on. The lock is held.
 var words = map[string]func(*Front) string{
 	"ruok": func(*Front) string { return "imok" },
 	"isro": func(*Front) string { return "rw" },
@@ -135,7 +136,8 @@ func (f *Front) sortedConns() []*conn {
 	return slices.SortedFunc(maps.Keys(f.conns), func(a, b *conn) int { return cmp.Compare(a.number, b.number) })
 }
 
-// interest is 1 for clients and 0 for those that only ask a four-letter word, as the real server's selector has it.
+// interest is 1 for clients and 0 for those that only ask a four-letter word, as the real server's
+// selector has it.
 func (c *conn) interest() int {
 	if c.session != nil {
 		return 1

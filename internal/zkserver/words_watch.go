@@ -12,7 +12,8 @@ func (f *Front) wchs() string {
 	return fmt.Sprintf("%d connections watching %d paths\nTotal watches:%d\n", f.data.Watchers(), f.data.Paths(), f.data.Len())
 }
 
-// wchp lists the data watches by path, wchc by session. Like the real server they leave out those on children.
+// wchp lists the data watches by path, wchc by session. Like the real server they leave out those
+// on children.
 func (f *Front) wchp() string {
 	return listing(f, func(path string, session string) (string, string) { return path, session })
 }
@@ -85,8 +86,9 @@ func (s *Server) globalSessions(b *strings.Builder) {
 	}
 }
 
-// connectionSets lists connections by the time until which the real server would keep them without a word from them: their timeout, or ten seconds
-// for those without a session, at whole multiples of ten seconds.
+// connectionSets lists connections by the time until which the real server would keep them without
+// a word from them: their timeout, or ten seconds for those without a session, at whole multiples
+// of ten seconds.
 func (f *Front) connectionSets() string {
 	const without = 10 * time.Second
 	sets := make(map[time.Time][]string)

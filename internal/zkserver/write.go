@@ -9,7 +9,8 @@ func (s *Server) caller(c *conn) tree.Caller {
 	return tree.Caller{Session: c.session.id, Who: c.who, IDs: c.identities, Quotas: s.cfg.EnforceQuotas, IPv6: s.as.ipv6ACL, MaxACL: s.cfg.MaxPacket}
 }
 
-// write serves every single write: judged against the tree, numbered whether it fails or not, and seen by the client's own front before the answer.
+// write serves every single write: judged against the tree, numbered whether it fails or not, and
+// seen by the client's own front before the answer.
 func (s *Server) write(c *conn, q *jute.Request, p *jute.Reply) {
 	if q.Malformed() && s.as.readsFirst {
 		p.Err = jute.MarshallingError

@@ -40,7 +40,8 @@ type Contender struct {
 	marks bool
 }
 
-// ParseContender takes a child's name apart. False: it is none of a contender that Troupe knows, and is to be ignored.
+// ParseContender takes a child's name apart. False: it is none of a contender that Troupe knows,
+// and is to be ignored.
 func ParseContender(name string) (Contender, bool) {
 	head, seq, ok := Sequence(name)
 	if !ok {
@@ -69,8 +70,9 @@ func ParseContender(name string) (Contender, bool) {
 	return Contender{}, false
 }
 
-// Downgrades tells whether the holder of this contender's znode may give it up and hold on with another in its place, as a writer that becomes a reader
-// does. Then the end of the znode does not mean that whoever comes next is first.
+// Downgrades tells whether the holder of this contender's znode may give it up and hold on with
+// another in its place, as a writer that becomes a reader does. Then the end of the znode does not
+// mean that whoever comes next is first.
 func (c Contender) Downgrades() bool {
 	_, ok := readers[c.Prefix]
 	return ok
@@ -79,11 +81,12 @@ func (c Contender) Downgrades() bool {
 // Marks tells whether the contender, once granted, says so in its own data ([Notes]).
 func (c Contender) Marks() bool { return c.marks }
 
-// readers are what becomes of a writer that goes on as a reader, by what stands in front of the number.
+// readers are what becomes of a writer that goes on as a reader, by what stands in front of the
+// number.
 var readers = map[string]string{"write-": "read-", "__WRIT__": "__READ__", "__lock__": "__rlock__"}
 
-// Downgraded is the name, with a GUID of its own, of the reader that takes this writer's place in the line: it has its number. False: it is no writer
-// that can.
+// Downgraded is the name, with a GUID of its own, of the reader that takes this writer's place in
+// the line: it has its number. False: it is no writer that can.
 func (c Contender) Downgraded(g GUID) (string, bool) {
 	prefix, ok := readers[c.Prefix]
 	if !ok {

@@ -67,7 +67,8 @@ func TestB20_ParseContender(t *testing.T) {
 	}
 }
 
-// checkDowngraded: whoever takes a writer's place is a reader of the same library, with the same number and a GUID of its own.
+// checkDowngraded: whoever takes a writer's place is a reader of the same library, with the same
+// number and a GUID of its own.
 func checkDowngraded(t *testing.T, writer znode.Contender) {
 	g := znode.NewGUID()
 	name, ok := writer.Downgraded(g)
@@ -108,7 +109,8 @@ func TestB22_ForeignNames(t *testing.T) {
 	}
 }
 
-// B21: contenders of all layouts on one path stand in the order of their numbers, whatever their names begin with.
+// B21: contenders of all layouts on one path stand in the order of their numbers, whatever their
+// names begin with.
 func TestB21_OnlyTheNumberOrders(t *testing.T) {
 	t.Parallel()
 	var names, want []string

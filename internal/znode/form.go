@@ -9,7 +9,8 @@ import (
 // Form is how it can be told, from a contender's name, who made it.
 type Form int
 
-// The forms that are written. Those up to Bare have a GUID in the name; the others are recognised by who owns them and by their data.
+// The forms that are written. Those up to Bare have a GUID in the name; the others are recognised
+// by who owns them and by their data.
 const (
 	Dashed    Form = iota // _c_<guid>-<name>: Troupe, Curator
 	Undashed              // _c_<guid without dashes>-<name>: go-zookeeper
@@ -45,7 +46,8 @@ func (f Form) Data(g GUID, given []byte) []byte {
 	return []byte(g)
 }
 
-// Fits tells whether a child may be the contender whose name has this head. In a form that is Named it is.
+// Fits tells whether a child may be the contender whose name has this head. In a form that is Named
+// it is.
 func (f Form) Fits(head, child string) bool {
 	rest, ok := strings.CutPrefix(child, head)
 	switch {
@@ -58,7 +60,8 @@ func (f Form) Fits(head, child string) bool {
 	return ok && own == head
 }
 
-// Same tells whether a contender that was created with these data contains them still, whether or not somebody asked it to give up since.
+// Same tells whether a contender that was created with these data contains them still, whether or
+// not somebody asked it to give up since.
 func Same(created, found []byte) bool {
 	return bytes.Equal(created, bytes.TrimPrefix(found, []byte(Unlock+"\n"))) || bytes.Equal(created, found)
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// GUID makes a name unique, so that a znode whose creation was not confirmed can be found. It has Curator's form, a UUID with dashes.
+// GUID makes a name unique, so that a znode whose creation was not confirmed can be found. It has
+// Curator's form, a UUID with dashes.
 type GUID string
 
 const (
@@ -28,7 +29,8 @@ func NewGUID() GUID {
 // Protect puts the GUID in front of a name: "_c_<guid>-<name>".
 func Protect(g GUID, name string) string { return protection + string(g) + "-" + name }
 
-// Protection takes the GUID off a name again. Curator's GUIDs have dashes, go-zookeeper's have none.
+// Protection takes the GUID off a name again. Curator's GUIDs have dashes, go-zookeeper's have
+// none.
 func Protection(name string) (g GUID, rest string, ok bool) {
 	body, ok := strings.CutPrefix(name, protection)
 	if !ok {

@@ -51,7 +51,8 @@ func TestProtection(t *testing.T) {
 	}
 }
 
-// B22: what others may have put there is no protected name, and no panic either; go-zookeeper slices such names blindly.
+// B22: what others may have put there is no protected name, and no panic either; go-zookeeper
+// slices such names blindly.
 func TestB22_NoProtection(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// Notes are what contenders, and those who want something of them, write in front of a contender's own data: a line each, in this order.
+// Notes are what contenders, and those who want something of them, write in front of a contender's
+// own data: a line each, in this order.
 //
 //	unlock       its holder is asked to give up
 //	held         it is a semaphore's, and was granted
@@ -21,7 +22,8 @@ const (
 	placed = "placed "
 )
 
-// ParseNotes takes a contender's data apart. Data that begin with "unlock" count as such whatever follows.
+// ParseNotes takes a contender's data apart. Data that begin with "unlock" count as such whatever
+// follows.
 func ParseNotes(data []byte) (n Notes, own []byte) {
 	if n.Unlock = Revoked(data); n.Unlock {
 		rest, ok := bytes.CutPrefix(data, []byte(Unlock+"\n"))

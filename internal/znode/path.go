@@ -7,8 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Validate tells what is wrong with a path, by ZooKeeper's own rules (PathUtils of 3.8): absolute, no trailing slash, no empty, "." or ".." parts, and
-// none of the characters that the server refuses, among them all beyond U+FFFF. It must be valid UTF-8, or it would reach the server as another path.
+// Validate tells what is wrong with a path, by ZooKeeper's own rules (PathUtils of 3.8): absolute,
+// no trailing slash, no empty, "." or ".." parts, and none of the characters that the server
+// refuses, among them all beyond U+FFFF. It must be valid UTF-8, or it would reach the server as
+// another path.
 func Validate(path string) error {
 	switch {
 	case path == "":
@@ -50,7 +52,8 @@ func Join(parent, child string) string {
 	return parent + "/" + child
 }
 
-// Split divides a valid path into its parent's path and the last name, so that Join puts them together again. Of the root both are empty.
+// Split divides a valid path into its parent's path and the last name, so that Join puts them
+// together again. Of the root both are empty.
 func Split(path string) (parent, name string) {
 	i := strings.LastIndexByte(path, '/')
 	switch {

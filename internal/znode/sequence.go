@@ -6,17 +6,19 @@ import (
 	"strings"
 )
 
-// ZooKeeper prints the number of a sequential znode as "%010d" does an int32: ten digits, or a sign and at least nine.
+// ZooKeeper prints the number of a sequential znode as "%010d" does an int32: ten digits, or a sign
+// and at least nine.
 const (
 	digits    = 10
 	firstLong = -1_000_000_000 // from here downwards the sign comes on top of ten digits
 )
 
-// Sequence cuts the number off the end of a sequential znode's name, which is then head + "%010d". False if there is none behind a mark, which is what
-// every layout puts there: a dash or an underscore.
+// Sequence cuts the number off the end of a sequential znode's name, which is then head + "%010d".
+// False if there is none behind a mark, which is what every layout puts there: a dash or an
+// underscore.
 //
-// A dash in front of ten digits is a sign only if the name without it still ends with a mark: "lock-1000000000" and "lock--1000000000" both have the
-// head "lock-".
+// A dash in front of ten digits is a sign only if the name without it still ends with a mark:
+// "lock-1000000000" and "lock--1000000000" both have the head "lock-".
 func Sequence(name string) (head string, seq int32, ok bool) {
 	if head, seq, ok = tail(name, digits+1); ok && seq <= firstLong && marked(head) {
 		return head, seq, true
@@ -45,14 +47,17 @@ func tail(name string, n int) (head string, seq int32, ok bool) {
 
 func marked(head string) bool { return strings.HasSuffix(head, "-") || strings.HasSuffix(head, "_") }
 
-// CompareSeq orders two sequence numbers that may have wrapped around: by their difference, so that 2147483647 comes before -2147483648. It is an order
-// only among numbers less than 2³¹ apart, which those of one line are.
+// CompareSeq orders two sequence numbers that may have wrapped around: by their difference, so that
+// 2147483647 comes before -2147483648. It is an order only among numbers less than 2³¹ apart, which
+// those of one line are.
 func CompareSeq(a, b int32) int { return cmp.Compare(a-b, 0) } // overflow is the point
 
-// sticking is where numbers become doubtful: ZooKeeper 3.8 sticks at the end of int32 rather than wrapping.
+// sticking is where numbers become doubtful: ZooKeeper 3.8 sticks at the end of int32 rather than
+// wrapping.
 const sticking = 2_147_000_000
 
-// NeedsCzxid tells whether any number is so near the end of int32, or beyond it, that only the order of creation tells who came first.
+// NeedsCzxid tells whether any number is so near the end of int32, or beyond it, that only the
+// order of creation tells who came first.
 func NeedsCzxid(seqs ...int32) bool {
 	for _, s := range seqs {
 		if s > sticking || s < 0 {

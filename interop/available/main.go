@@ -1,5 +1,5 @@
-// Command available says, in one line each, which of the clients that the tests of package interop drive are missing here, and nothing if none is:
-// `make` installs them or stops.
+// Command available says, in one line each, which of the clients that the tests of package interop
+// drive are missing here, and nothing if none is: `make` installs them or stops.
 package main
 
 import (

@@ -18,7 +18,8 @@ type actor struct {
 	wound   bool   // the machine was told to wind up
 	told    uint64 // the newest notice of which the machine was told when it began
 
-	// An incarnation after the first begins by deleting what the one before left; until that is done, what it is told waits.
+	// An incarnation after the first begins by deleting what the one before left; until that is
+	// done, what it is told waits.
 	recovering bool
 	pending    []message
 }

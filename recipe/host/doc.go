@@ -6,13 +6,17 @@
 //
 // # What holds
 //
-//   - Events reach the machine one at a time, in the order that package recipe promises. Nothing blocks in the actor: a request runs beside it, bound to the
-//     epoch that asked, and its answer comes back as a message.
-//   - A panic restarts this one actor after a pause. Its possessions end with session.ErrRestarted at once; every ephemeral znode that it had made is
-//     deleted, those of unknown outcome included; then a fresh machine is told the state of the session and the wishes that stand. What it is told meanwhile waits;
-//     of what the session said, nothing is lost with the message over which the panic came.
-//   - When the actor is given up, or the session ends, the instance ends with the cause: possessions are lost, and what is left in ZooKeeper is deleted in the
-//     background, until the epoch ends.
+//   - Events reach the machine one at a time, in the order that package recipe promises. Nothing
+//     blocks in the actor: a request runs beside it, bound to the epoch that asked, and its answer
+//     comes back as a message.
+//   - A panic restarts this one actor after a pause. Its possessions end with session.ErrRestarted
+//     at once; every ephemeral znode that it had made is deleted, those of unknown outcome
+//     included; then a fresh machine is told the state of the session and the wishes that stand.
+//     What it is told meanwhile waits; of what the session said, nothing is lost with the message
+//     over which the panic came.
+//   - When the actor is given up, or the session ends, the instance ends with the cause:
+//     possessions are lost, and what is left in ZooKeeper is deleted in the background, until the
+//     epoch ends.
 //   - After Done no goroutine of it is left, and nothing more is performed.
 //
 // # States

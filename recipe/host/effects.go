@@ -51,8 +51,8 @@ func (a *actor) carryOut(e recipe.Effect) {
 	}
 }
 
-// answer sends a result to the actor, for the incarnation that asked. It is called from the session's goroutines. The end of an epoch is no answer:
-// EpochEnded says so.
+// answer sends a result to the actor, for the incarnation that asked. It is called from the
+// session's goroutines. The end of an epoch is no answer: EpochEnded says so.
 func (a *actor) answer(err error, ev recipe.Event) {
 	if errors.Is(err, session.ErrExpired) || errors.Is(err, session.ErrClosed) {
 		return

@@ -8,7 +8,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// A recipe small enough to see through: plant a flag, that is an ephemeral znode under the recipe's path, and have a possession for it while it stands.
+// A recipe small enough to see through: plant a flag, that is an ephemeral znode under the recipe's
+// path, and have a possession for it while it stands.
 type (
 	plant   struct{ name string } // wish
 	overdue struct{ name string } // wish: the possession ended

@@ -21,11 +21,13 @@ type Config struct {
 	// Machine makes a fresh one for each incarnation of the actor.
 	Machine func() recipe.Machine
 
-	// Standing are the wishes that stand, for a machine that was made anew; nil for none. The face has a record of them, which it writes before it tells the
-	// host, so that no wish is lost with a crash. A wish may be told twice: machines know them by number.
+	// Standing are the wishes that stand, for a machine that was made anew; nil for none. The face
+	// has a record of them, which it writes before it tells the host, so that no wish is lost with
+	// a crash. A wish may be told twice: machines know them by number.
 	Standing func() []recipe.Event
 
-	// Perform carries out the recipe's own effects, in the order of the step. It is called by the actor, one at a time, and must not block.
+	// Perform carries out the recipe's own effects, in the order of the step. It is called by the
+	// actor, one at a time, and must not block.
 	Perform func(e recipe.Effect)
 
 	// Ended, if not nil, is called once when the instance is over, before Done closes.
@@ -79,8 +81,8 @@ func New(cfg Config) (*Host, error) {
 	return h, nil
 }
 
-// hear passes on what the session says. It is in the view before, where the next incarnation finds it
-// if this one panics over the message.
+// hear passes on what the session says. It is in the view before, where the next incarnation finds
+// it if this one panics over the message.
 func (h *Host) hear(n session.Notice) {
 	h.mu.Lock()
 	h.note(n)
@@ -111,15 +113,17 @@ func (h *Host) note(n session.Notice) {
 	}
 }
 
-// Tell tells the machine a wish, after it was entered in the face's record. The session begins to connect, if it has not. False: the instance is over.
+// Tell tells the machine a wish, after it was entered in the face's record. The session begins to
+// connect, if it has not. False: the instance is over.
 func (h *Host) Tell(ev recipe.Event) bool {
 	h.cfg.Session.Start()
 	return h.ref.Tell(wished{ev})
 }
 
-// Hold makes a possession, guarded by the znode at path, of what the machine has won; token is its fencing token. For Perform. over is called once, when the
-// hold has ended, with its Err, from any goroutine; it must not block. Errors: session.ErrUntrusted (wait for TrustGained), session.ErrSuspended
-// (for Resumed), session.ErrExpired, session.ErrClosed.
+// Hold makes a possession, guarded by the znode at path, of what the machine has won; token is its
+// fencing token. For Perform. over is called once, when the hold has ended, with its Err, from any
+// goroutine; it must not block. Errors: session.ErrUntrusted (wait for TrustGained),
+// session.ErrSuspended (for Resumed), session.ErrExpired, session.ErrClosed.
 func (h *Host) Hold(epoch uint64, path string, token int64, over func(cause error)) (*session.Hold, error) {
 	var made *session.Hold // nil until it is entered
 	ended := false
@@ -142,22 +146,26 @@ func (h *Host) Hold(epoch uint64, path string, token int64, over func(cause erro
 	return hold, nil
 }
 
-// StandBy tells that [Host.Hold] may be called at any moment, so that the session keeps its trust: see session.Seat.StandBy. Without it a Hold may be refused
-// with session.ErrUntrusted, and TrustGained follows within a round trip. It is for one epoch.
+// StandBy tells that [Host.Hold] may be called at any moment, so that the session keeps its trust:
+// see session.Seat.StandBy. Without it a Hold may be refused with session.ErrUntrusted, and
+// TrustGained follows within a round trip. It is for one epoch.
 func (h *Host) StandBy(epoch uint64, on bool) { h.seat.StandBy(epoch, on) }
 
-// End ends a possession: with session.ErrReleased, or the cause of its loss. False: it was over already.
+// End ends a possession: with session.ErrReleased, or the cause of its loss. False: it was over
+// already.
 func (h *Host) End(hold *session.Hold, cause error) bool { return h.seat.End(hold, cause) }
 
 // Done closes when the instance is over; Err then says why.
 func (h *Host) Done() <-chan struct{} { return h.end.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else the cause, in a session.OpError.
+// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else
+// the cause, in a session.OpError.
 func (h *Host) Err() error { return h.end.Err() }
 
-// Close has the machine wind up and returns when it has. If ctx ends first, the instance is ended all the same, the session deletes what is left in the
-// background, and ctx's cause is returned. If it ends otherwise meanwhile, with the session say, its Err is. It is idempotent; of an instance that is over
-// already there is nothing to report.
+// Close has the machine wind up and returns when it has. If ctx ends first, the instance is ended
+// all the same, the session deletes what is left in the background, and ctx's cause is returned. If
+// it ends otherwise meanwhile, with the session say, its Err is. It is idempotent; of an instance
+// that is over already there is nothing to report.
 func (h *Host) Close(ctx context.Context) error {
 	select {
 	case <-h.Done():
@@ -210,7 +218,8 @@ func (h *Host) endHolds(cause error) {
 	}
 }
 
-// closed is what an instance ends with that is closed, or its session; if that has failed, it says so too, whichever of the two ended first.
+// closed is what an instance ends with that is closed, or its session; if that has failed, it says
+// so too, whichever of the two ended first.
 func closed(s *session.Session) error {
 	if err := s.Err(); err != nil && !errors.Is(err, session.ErrClosed) {
 		return fmt.Errorf("%w: %w", session.ErrClosed, err)
@@ -218,7 +227,8 @@ func closed(s *session.Session) error {
 	return session.ErrClosed
 }
 
-// ended is the end of the instance: by Close, with the session, at the machine's wish, or because the actor was given up.
+// ended is the end of the instance: by Close, with the session, at the machine's wish, or because
+// the actor was given up.
 func (h *Host) ended(cause error) {
 	h.mu.Lock()
 	err, seat := h.cause, h.seat

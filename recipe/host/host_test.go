@@ -204,7 +204,8 @@ func TestTheEndOfTheSession(t *testing.T) {
 	})
 }
 
-// TestPanicsAtEveryRequest: whatever is under way when the actor panics, the wish is granted in the end and one znode stands.
+// TestPanicsAtEveryRequest: whatever is under way when the actor panics, the wish is granted in the
+// end and one znode stands.
 func TestPanicsAtEveryRequest(t *testing.T) {
 	t.Parallel()
 	for k := range 6 {

@@ -7,7 +7,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// recover begins an incarnation after a crash. In a live epoch it asks first what the one before left in ZooKeeper.
+// recover begins an incarnation after a crash. In a live epoch it asks first what the one before
+// left in ZooKeeper.
 func (a *actor) recover(v view) {
 	a.recovering = true
 	incarnation := a.self.Incarnation()
@@ -22,7 +23,8 @@ func (a *actor) recover(v view) {
 	})
 }
 
-// postpone keeps a message until the recovery is done; false for those that belong to it or must be done at once.
+// postpone keeps a message until the recovery is done; false for those that belong to it or must be
+// done at once.
 func (a *actor) postpone(m message) bool {
 	switch m := m.(type) {
 	case recovered, swept, poked:
@@ -36,7 +38,8 @@ func (a *actor) postpone(m message) bool {
 				a.ref.Tell(swept{a.self.Incarnation()}) // what was to be swept is gone by itself
 			}
 		}
-		// A watch that fired was armed by the incarnation before; the state of the session is told when the recovery is done.
+		// A watch that fired was armed by the incarnation before; the state of the session is told
+		// when the recovery is done.
 	case answered:
 		// Asked by the incarnation before.
 	default:

@@ -14,7 +14,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// An end that nobody confirmed is not reported as one because somebody else has lost patience, with the instance or with the session.
+// An end that nobody confirmed is not reported as one because somebody else has lost patience, with
+// the instance or with the session.
 func TestAnEndThatNobodyConfirmed(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(g *ground, ctx context.Context) error{
@@ -38,8 +39,8 @@ func TestAnEndThatNobodyConfirmed(t *testing.T) {
 	}
 }
 
-// The end of an epoch reaches a machine when ZooKeeper has confirmed it: what stood in it is gone, and whoever waited for that may be told so. A machine that
-// winds up is the one that would.
+// The end of an epoch reaches a machine when ZooKeeper has confirmed it: what stood in it is gone,
+// and whoever waited for that may be told so. A machine that winds up is the one that would.
 func TestWhatConfirmsTheEndOfAnInstance(t *testing.T) {
 	t.Parallel()
 	const patience = 12 * time.Second
@@ -114,7 +115,8 @@ func (g *ground) move(opts ...session.Option) {
 	require.NoError(g, err)
 }
 
-// bug lets the session's own actor panic as often as that: in its epoch, and whenever it takes up its work again.
+// bug lets the session's own actor panic as often as that: in its epoch, and whenever it takes up
+// its work again.
 func (g *ground) bug(times int) {
 	g.Helper()
 	for k := range times {

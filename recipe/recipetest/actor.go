@@ -11,13 +11,15 @@ type Player struct {
 	Name    string
 	Machine func() recipe.Machine
 
-	// Standing are the wishes that stand, told to a machine that was made anew after a crash; nil for none.
+	// Standing are the wishes that stand, told to a machine that was made anew after a crash; nil
+	// for none.
 	Standing func() []recipe.Event
 
 	// Perform carries out the recipe's own effects.
 	Perform func(a *Actor, e recipe.Effect)
 
-	// Lapse tells that every possession is over: trust has run out, the machine has crashed, or the process is dead. It comes before a rival can know.
+	// Lapse tells that every possession is over: trust has run out, the machine has crashed, or the
+	// process is dead. It comes before a rival can know.
 	Lapse func(a *Actor)
 }
 

@@ -6,8 +6,9 @@ import (
 	"github.com/troupe-go/troupe/recipe"
 )
 
-// Disconnect takes the connection away. Answers under way are lost: reads are asked again after [Actor.Reconnect], writes are then answered Unknown; of those
-// that were not carried out yet some never will be, as the world chooses.
+// Disconnect takes the connection away. Answers under way are lost: reads are asked again after
+// [Actor.Reconnect], writes are then answered Unknown; of those that were not carried out yet some
+// never will be, as the world chooses.
 func (a *Actor) Disconnect() {
 	if a.dead || !a.up {
 		return
@@ -31,7 +32,8 @@ func (a *Actor) Disconnect() {
 	a.notice(recipe.Suspended{Epoch: a.epochs})
 }
 
-// lost is what becomes of a request whose answer is: what may be repeated is, of a transaction the outcome is unknown.
+// lost is what becomes of a request whose answer is: what may be repeated is, of a transaction the
+// outcome is unknown.
 func (a *Actor) lost(r *request) {
 	if r.orphan {
 		return
@@ -74,7 +76,8 @@ func (a *Actor) Entrust() {
 	a.notice(recipe.TrustGained{Epoch: a.epochs})
 }
 
-// Expire ends the ZooKeeper session: possessions first, then its znodes. The machine hears of it, and of the next epoch, when that is delivered.
+// Expire ends the ZooKeeper session: possessions first, then its znodes. The machine hears of it,
+// and of the next epoch, when that is delivered.
 func (a *Actor) Expire() {
 	if a.dead || !a.lives {
 		return
@@ -107,8 +110,9 @@ func (a *Actor) begin() {
 	a.notice(recipe.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: true})
 }
 
-// Crash lets the machine panic: possessions end, transactions that are under way are carried out at once or never, other requests may still be, its ephemeral znodes
-// go, and a fresh machine takes up the wishes.
+// Crash lets the machine panic: possessions end, transactions that are under way are carried out at
+// once or never, other requests may still be, its ephemeral znodes go, and a fresh machine takes up
+// the wishes.
 func (a *Actor) Crash() {
 	if a.dead || a.stopped {
 		return
@@ -180,7 +184,8 @@ func (a *Actor) Kill() {
 	a.requests, a.inbox, a.timers = nil, nil, nil
 }
 
-// KillMidway is Kill where a server has all the process's requests still to carry out: each may come at any time, or never, until [World.Bury].
+// KillMidway is Kill where a server has all the process's requests still to carry out: each may
+// come at any time, or never, until [World.Bury].
 func (a *Actor) KillMidway() {
 	if a.dead || !a.up {
 		a.Kill()

@@ -9,8 +9,9 @@ import (
 // ErrRefused is what [Actor.Refuse] answers with.
 var ErrRefused = errors.New("not permitted")
 
-// Refuse has the oldest request under way that which picks refused instead of carried out, as if a right had been taken away for a moment; false if there is none. It is for
-// [recipe.List], [recipe.Read], [recipe.Transact] and [recipe.Ensure].
+// Refuse has the oldest request under way that which picks refused instead of carried out, as if a
+// right had been taken away for a moment; false if there is none. It is for [recipe.List],
+// [recipe.Read], [recipe.Transact] and [recipe.Ensure].
 func (a *Actor) Refuse(which func(recipe.Effect) bool) bool {
 	if a.dead || !a.up || !a.lives {
 		return false

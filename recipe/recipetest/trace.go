@@ -19,7 +19,8 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// Trace is a story told to a machine, with what the machine does, to be compared with a file that a reader can follow.
+// Trace is a story told to a machine, with what the machine does, to be compared with a file that a
+// reader can follow.
 type Trace struct {
 	t       T
 	machine recipe.Machine
@@ -30,7 +31,8 @@ type Trace struct {
 // NewTrace begins a story.
 func NewTrace(t T, m recipe.Machine) *Trace { return &Trace{t: t, machine: m} }
 
-// Transitions has every step reported: the machine's phase before, the event, the phase after. The machine needs a method Phase() string.
+// Transitions has every step reported: the machine's phase before, the event, the phase after. The
+// machine needs a method Phase() string.
 func (tr *Trace) Transitions(seen func(from string, ev recipe.Event, to string)) { tr.seen = seen }
 
 // Say writes a line of prose.

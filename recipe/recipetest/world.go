@@ -33,7 +33,8 @@ type watch struct {
 // arming is the answer of the read that armed a watch.
 type arming struct{ answer *letter }
 
-// NewWorld makes an empty one. choose picks one of n things, 0 to n-1: with rapid, rapid.IntRange(0, n-1).Draw.
+// NewWorld makes an empty one. choose picks one of n things, 0 to n-1: with rapid,
+// rapid.IntRange(0, n-1).Draw.
 func NewWorld(choose func(n int) int) *World {
 	return &World{choose: choose, tree: tree.New(), now: 1_000_000}
 }
@@ -83,7 +84,8 @@ func (w *World) step(timers bool) bool {
 	return true
 }
 
-// deliverable tells whether a letter may come now. The answer to a lost write comes only over a new connection.
+// deliverable tells whether a letter may come now. The answer to a lost write comes only over a new
+// connection.
 func (a *Actor) deliverable(l *letter) bool {
 	if slices.ContainsFunc(l.after, func(o *letter) bool { return !o.done }) {
 		return false
@@ -92,7 +94,8 @@ func (a *Actor) deliverable(l *letter) bool {
 	return !ok || t.Code != recipe.Unknown || a.up
 }
 
-// ring lets the timer go off that is due first; the clock then stands there. False if there is none.
+// ring lets the timer go off that is due first; the clock then stands there. False if there is
+// none.
 func (w *World) ring() bool {
 	var first *Actor
 	var ask uint64

@@ -11,8 +11,9 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Barrier is a gate that is raised or lowered: who waits passes when it is down. It stands as a znode of its own, a persistent one: it stays raised whatever
-// becomes of the process that raised it. A Barrier has nothing to close.
+// Barrier is a gate that is raised or lowered: who waits passes when it is down. It stands as a
+// znode of its own, a persistent one: it stays raised whatever becomes of the process that raised
+// it. A Barrier has nothing to close.
 type Barrier struct {
 	session *session.Session
 	path    string
@@ -25,7 +26,8 @@ type Position struct {
 	Stale  bool // the connection is down: it stood so when last seen
 }
 
-// New makes a handle of the barrier on a path, the very znode that stands for it. It does no I/O. Errors name the argument that is wrong.
+// New makes a handle of the barrier on a path, the very znode that stands for it. It does no I/O.
+// Errors name the argument that is wrong.
 func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	o, err := configure("barrier.New", s, path, opts)
 	if err != nil {
@@ -34,8 +36,9 @@ func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	return &Barrier{session: s, path: path, id: o.id}, nil
 }
 
-// Raise raises the barrier. One that is raised stays as it is, and that is no error. A lost answer is resolved by looking.
-// Errors: session.ErrNoAuth and whatever else ZooKeeper refuses; session.ErrClosed; ctx's cause.
+// Raise raises the barrier. One that is raised stays as it is, and that is no error. A lost answer
+// is resolved by looking. Errors: session.ErrNoAuth and whatever else ZooKeeper refuses;
+// session.ErrClosed; ctx's cause.
 func (b *Barrier) Raise(ctx context.Context) error {
 	for {
 		_, err := b.session.Create(ctx, b.path, []byte(b.id), session.Parents())
@@ -57,8 +60,8 @@ func (b *Barrier) created(ctx context.Context) (bool, error) {
 	return presence.Of(ctx, b.session, b.path)
 }
 
-// Lower lowers the barrier. One that is down stays down, and that is no error. After a lost answer it is lowered again, so that it was down when Lower returned
-// nil. Errors are those of Raise.
+// Lower lowers the barrier. One that is down stays down, and that is no error. After a lost answer
+// it is lowered again, so that it was down when Lower returned nil. Errors are those of Raise.
 func (b *Barrier) Lower(ctx context.Context) error {
 	for {
 		err := b.session.Delete(ctx, b.path, -1)
@@ -71,8 +74,9 @@ func (b *Barrier) Lower(ctx context.Context) error {
 	}
 }
 
-// Wait returns when the barrier is down, or was at some moment during the call: one that is lowered and raised again at once lets everyone pass who waited for
-// it. ctx bounds the wait. Other errors: session.ErrClosed; session.ErrRestarted if the watch was given up; what ZooKeeper refuses.
+// Wait returns when the barrier is down, or was at some moment during the call: one that is lowered
+// and raised again at once lets everyone pass who waited for it. ctx bounds the wait. Other errors:
+// session.ErrClosed; session.ErrRestarted if the watch was given up; what ZooKeeper refuses.
 func (b *Barrier) Wait(ctx context.Context) error {
 	stat, raised, err := b.look(ctx)
 	if err != nil || !raised {
@@ -89,7 +93,8 @@ func (b *Barrier) look(ctx context.Context) (session.Stat, bool, error) {
 	return b.session.Exists(ctx, b.path)
 }
 
-// outlast waits for the end of the barrier that was created by a transaction. Nobody waits for the next one: its birth is not watched.
+// outlast waits for the end of the barrier that was created by a transaction. Nobody waits for the
+// next one: its birth is not watched.
 func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -107,8 +112,9 @@ func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
 	return session.ErrRestarted // the watch's actor failed too often, which the session has logged
 }
 
-// Lowered returns a channel that closes when the barrier that is up at the time of the call is down, even if another is raised at once; if none is up, that is
-// now. It closes as well when ctx or the session ends: look at them to tell.
+// Lowered returns a channel that closes when the barrier that is up at the time of the call is
+// down, even if another is raised at once; if none is up, that is now. It closes as well when ctx
+// or the session ends: look at them to tell.
 func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 	down := notify.NewLatch()
 	observe.Run(ctx, observe.Spec{Session: b.session, Kind: "barrier waiter", Path: b.path, Ended: func(error) { down.Close() }, Begin: func(t *observe.Turn) {
@@ -121,8 +127,8 @@ func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 	return down.C()
 }
 
-// Observe is a subscription to how the barrier stands: the present state first, then each change, replacing one that was not received. It closes when ctx or
-// the session ends.
+// Observe is a subscription to how the barrier stands: the present state first, then each change,
+// replacing one that was not received. It closes when ctx or the session ends.
 func (b *Barrier) Observe(ctx context.Context) <-chan Position {
 	out := notify.NewLatest[Position]()
 	var last *Position // over all incarnations

@@ -54,7 +54,8 @@ func TestWaitersPassWhenItIsLowered(t *testing.T) {
 	})
 }
 
-// One that is lowered and raised again before a waiter could look lets everyone pass who waited for it: by the transaction that created it.
+// One that is lowered and raised again before a waiter could look lets everyone pass who waited for
+// it: by the transaction that created it.
 func TestLoweredAndRaisedAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -120,7 +121,8 @@ func TestObserve(t *testing.T) {
 	})
 }
 
-// Nothing that a connection loses, or an epoch, lets a waiter pass; and it passes when the barrier was lowered meanwhile.
+// Nothing that a connection loses, or an epoch, lets a waiter pass; and it passes when the barrier
+// was lowered meanwhile.
 func TestWaitThroughLossesAndExpiry(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -8,9 +8,10 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Break breaks the round that is open, for all who stand in it: they get [ErrBroken], this party too if it waits. Those who come later stand in the next round.
-// A round that was opened before stays as it is, and without anybody in the open one there is nothing to break: both are no error. A lost answer is resolved by
-// looking.
+// Break breaks the round that is open, for all who stand in it: they get [ErrBroken], this party
+// too if it waits. Those who come later stand in the next round. A round that was opened before
+// stays as it is, and without anybody in the open one there is nothing to break: both are no error.
+// A lost answer is resolved by looking.
 func (d *Double) Break(ctx context.Context) error {
 	const op = "break"
 	if err := d.Err(); err != nil {

@@ -14,8 +14,9 @@ const (
 	zkSync = zktest.OpSync
 )
 
-// The figure: a double barrier of 64 parties, each with a session of its own, costs at most 7 requests and 3 watch events for each party and round.
-// The journal counts them, whatever the order in which requests arrive.
+// The figure: a double barrier of 64 parties, each with a session of its own, costs at most 7
+// requests and 3 watch events for each party and round. The journal counts them, whatever the order
+// in which requests arrive.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	const parties, rounds = 64, 3

@@ -29,8 +29,8 @@ func TestB63_WhoDiesBeforeTheOpeningDoesNotCount(t *testing.T) {
 	})
 }
 
-// B63, K5: a party that dies inside does not hold the others, whichever it is in their order and whether it dies before or after they depart; and they do
-// not leave while one of them is inside.
+// B63, K5: a party that dies inside does not hold the others, whichever it is in their order and
+// whether it dies before or after they depart; and they do not leave while one of them is inside.
 func TestB63_WhoDiesInsideHoldsNobody(t *testing.T) {
 	t.Parallel()
 	for dead := range 4 {

@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// I6: the own znode is watched. Whoever waits stands again, whoever is inside has lost its passage within a round trip, and the others are not held.
+// I6: the own znode is watched. Whoever waits stands again, whoever is inside has lost its passage
+// within a round trip, and the others are not held.
 func TestTheOwnZnodeIsDeleted(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -52,7 +52,8 @@ func ExampleBarrier() {
 	// the worker goes on: <nil>
 }
 
-// Three processes compute in rounds: nobody begins one before all are there, and nobody goes on before all are done.
+// Three processes compute in rounds: nobody begins one before all are there, and nobody goes on
+// before all are done.
 func ExampleDouble() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -96,7 +97,8 @@ func ExampleDouble() {
 	// [round 1 with [ann bob eve] round 2 with [ann bob eve]]
 }
 
-// A party loses its session in the middle of a round. It is told at once, and the other is not held by it.
+// A party loses its session in the middle of a round. It is told at once, and the other is not held
+// by it.
 func ExamplePassage() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

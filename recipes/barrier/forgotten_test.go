@@ -55,7 +55,8 @@ func after(lines int) string {
 	return "forgotten_test.go:" + strconv.Itoa(caller.Line+lines)
 }
 
-// A passage that is never left is logged once, with the place where it was asked for: the others wait for it.
+// A passage that is never left is logged once, with the place where it was asked for: the others
+// wait for it.
 func TestAForgottenPassageIsLogged(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -75,7 +76,8 @@ func TestAForgottenPassageIsLogged(t *testing.T) {
 	})
 }
 
-// So is one that nobody receives; and one that was received then, and not left, is not taken for that.
+// So is one that nobody receives; and one that was received then, and not left, is not taken for
+// that.
 func TestAPassageThatNobodyReceivesIsLogged(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -97,7 +99,8 @@ func TestAPassageThatNobodyReceivesIsLogged(t *testing.T) {
 	})
 }
 
-// What was left in time, what was lost, and what is meant to last, is not logged. A party that waits for others is not either: nobody waits for it.
+// What was left in time, what was lost, and what is meant to last, is not logged. A party that
+// waits for others is not either: nobody waits for it.
 func TestNothingIsLoggedOfAPassageThatIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// B58, CURATOR-318 and 80: whoever gives up before the round is open leaves nothing, and the others' verdict is the same for all.
+// B58, CURATOR-318 and 80: whoever gives up before the round is open leaves nothing, and the
+// others' verdict is the same for all.
 func TestB58_GivingUpWithdraws(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -34,7 +35,8 @@ func TestB58_GivingUpWithdraws(t *testing.T) {
 	})
 }
 
-// The other side of B58: the round is opened while one of its parties gives up. ZooKeeper decides which was first, and whoever gave up holds nobody.
+// The other side of B58: the round is opened while one of its parties gives up. ZooKeeper decides
+// which was first, and whoever gave up holds nobody.
 func TestB58_GivingUpAtTheSameInstantAsTheOpening(t *testing.T) {
 	t.Parallel()
 	entered, withdrawn := 0, 0
@@ -72,7 +74,8 @@ func TestB58_GivingUpAtTheSameInstantAsTheOpening(t *testing.T) {
 	require.Positive(t, withdrawn)
 }
 
-// B59, CURATOR-233 and 536: a wait for the others' departure ends with its context. The party has departed all the same.
+// B59, CURATOR-233 and 536: a wait for the others' departure ends with its context. The party has
+// departed all the same.
 func TestB59_TheWaitForTheOthersIsBounded(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -48,7 +48,8 @@ func (h *history) enter(party string, called int, p *barrier.Passage) {
 	h.stays = append(h.stays, &stay{party, p, called, h.clock})
 }
 
-// left checks, at the instant at which somebody is told that a round is over, that nobody is inside.
+// left checks, at the instant at which somebody is told that a round is over, that nobody is
+// inside.
 func (h *history) left(p *barrier.Passage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -59,7 +60,8 @@ func (h *history) left(p *barrier.Passage) {
 	}
 }
 
-// party goes through rounds until ctx ends. It is patient, gives up, breaks, departs early or late, as the dice fall.
+// party goes through rounds until ctx ends. It is patient, gives up, breaks, departs early or late,
+// as the dice fall.
 func (h *history) party(ctx context.Context, id string, d *barrier.Double, rng *rand.Rand) {
 	called := h.tick()
 	for ctx.Err() == nil {
@@ -100,8 +102,9 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// check: every member of a round was told the same; each of them had asked before the first of them entered; none was in it twice, and none whom the others don't
-// know of; and each party's rounds and tokens grow.
+// check: every member of a round was told the same; each of them had asked before the first of them
+// entered; none was in it twice, and none whom the others don't know of; and each party's rounds
+// and tokens grow.
 func (h *history) check(t require.TestingT, parties int) (rounds int) {
 	require.Empty(t, h.faults)
 	of := map[int64][]*stay{}

@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// ledger is the record of what a party's users want and have. It is written before the actor is told, and outlives its crashes.
+// ledger is the record of what a party's users want and have. It is written before the actor is
+// told, and outlives its crashes.
 type ledger struct {
 	mu       sync.Mutex
 	last     uint64
@@ -36,7 +37,8 @@ type outcome struct {
 	err     error
 }
 
-// standing are the wishes for a machine that was made anew: the rounds that are to be followed to their ends, and then the claims.
+// standing are the wishes for a machine that was made anew: the rounds that are to be followed to
+// their ends, and then the claims.
 func (l *ledger) standing() []recipe.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,7 +68,8 @@ func (l *ledger) take(number uint64) *claim {
 	return c
 }
 
-// want enters a claim and tells the actor, under the mutex so that claims come in order; nil if the party is closing.
+// want enters a claim and tells the actor, under the mutex so that claims come in order; nil if the
+// party is closing.
 func (d *Double) want(once bool, by inner.Asked) *claim {
 	if d.ledger.closing {
 		return nil
@@ -81,7 +84,8 @@ func (d *Double) want(once bool, by inner.Asked) *claim {
 	return c
 }
 
-// received tells whether the passage of an intent has got its receiver. If not, it goes on being offered. With the mutex.
+// received tells whether the passage of an intent has got its receiver. If not, it goes on being
+// offered. With the mutex.
 func (d *Double) received(c *claim) bool {
 	if c.offer == nil {
 		return false

@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// An epoch ends while its party is inside: the passage is lost, the others are not held, and Left tells when they are gone, in the next epoch.
+// An epoch ends while its party is inside: the passage is lost, the others are not held, and Left
+// tells when they are gone, in the next epoch.
 func TestExpiryInside(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -62,7 +63,8 @@ func TestExpiryWhileWaiting(t *testing.T) {
 	})
 }
 
-// A partition: the passage ends at the instant at which trust does, before ZooKeeper lets the others go, network or no network.
+// A partition: the passage ends at the instant at which trust does, before ZooKeeper lets the
+// others go, network or no network.
 func TestAPassageEndsBeforeTheOthersAreLetGo(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -84,7 +86,8 @@ func TestAPassageEndsBeforeTheOthersAreLetGo(t *testing.T) {
 	})
 }
 
-// A short partition: the passage is lost, the session lives. The party departs as soon as it can say so.
+// A short partition: the passage is lost, the session lives. The party departs as soon as it can
+// say so.
 func TestAPassageThatIsLostForWantOfTrustDeparts(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -17,7 +17,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// kth lets the k-th request of a session, pings aside, meet a fate; it tells whether it came to that.
+// kth lets the k-th request of a session, pings aside, meet a fate; it tells whether it came to
+// that.
 func (w *world) kth(h *host, k int, fate zktest.Verdict) (met func() bool) {
 	id := h.Status().SessionID
 	var n atomic.Int64 // the server's goroutines count, and the test reads
@@ -38,7 +39,8 @@ var fates = map[string]zktest.Verdict{
 	"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
 }
 
-// inEachFate runs a test again and again, until each request that a host makes once the test has called strike has met each fate.
+// inEachFate runs a test again and again, until each request that a host makes once the test has
+// called strike has met each fate.
 func inEachFate(t *testing.T, test func(w *world, k int, strike func(h *host))) {
 	t.Helper()
 	for name, fate := range fates {
@@ -55,8 +57,8 @@ func inEachFate(t *testing.T, test func(w *world, k int, strike func(h *host))) 
 	}
 }
 
-// Whichever reply or request of two whole rounds is lost, of the one who opens and closes them or of another, everybody enters and leaves, and nothing is
-// left behind.
+// Whichever reply or request of two whole rounds is lost, of the one who opens and closes them or
+// of another, everybody enters and leaves, and nothing is left behind.
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
 	for hit, at := range map[string]int{"first": 0, "last": 2} {
@@ -77,7 +79,8 @@ func TestLostReplies(t *testing.T) {
 	}
 }
 
-// twoRounds is what a party does in them: it may lose its passage for want of trust, but it is told when the round is over.
+// twoRounds is what a party does in them: it may lose its passage for want of trust, but it is told
+// when the round is over.
 func (w *world) twoRounds(d *barrier.Double, pause time.Duration) {
 	ctx, cancel := context.WithTimeout(w.Context(), 5*time.Minute)
 	defer cancel()
@@ -99,7 +102,8 @@ func (w *world) twoRounds(d *barrier.Double, pause time.Duration) {
 	}
 }
 
-// The same for one who gives up while the answer is being looked for: it leaves nothing, and the others are not held.
+// The same for one who gives up while the answer is being looked for: it leaves nothing, and the
+// others are not held.
 func TestLostRepliesOfOneWhoGivesUp(t *testing.T) {
 	t.Parallel()
 	inEachFate(t, func(w *world, k int, strike func(h *host)) {

@@ -10,8 +10,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B60, GH-1290, K4, D1: a slow party, whose reads come long after the fast ones have come and gone as far as they can, still learns that its round was
-// opened. The others wait for it, and for nothing more.
+// B60, GH-1290, K4, D1: a slow party, whose reads come long after the fast ones have come and gone
+// as far as they can, still learns that its round was opened. The others wait for it, and for
+// nothing more.
 func TestB60_FastLeaversDoNotStrandASlowEnterer(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -60,7 +61,8 @@ func TestB60_AReconnectionOpensNothing(t *testing.T) {
 	})
 }
 
-// B61, Curator's PR 416: the opening, told late, wakes nobody into leaving; and what wakes those who leave lets nobody in.
+// B61, Curator's PR 416: the opening, told late, wakes nobody into leaving; and what wakes those
+// who leave lets nobody in.
 func TestB61_TheOpeningWakesNobodyIntoLeaving(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

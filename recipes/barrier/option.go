@@ -21,10 +21,12 @@ type options struct {
 // warnAfter is when a passage is logged that blocks the others, without WithWarnAfter.
 const warnAfter = 10 * time.Second
 
-// WithID says who this is: what [Passage.Members] calls it, and what the data of a [Barrier] say about who raised it. It must be unique among the parties of a
-// double barrier; by default it is a random one. A process that is started anew under the id that it had is known to be the same party: it stands
-// in the place of its former life, whose znode ZooKeeper may not have deleted yet, and it is never one too many in a round that goes on. Of two that live, the
-// later one is in the round, and the other gets [ErrReplaced].
+// WithID says who this is: what [Passage.Members] calls it, and what the data of a [Barrier] say
+// about who raised it. It must be unique among the parties of a double barrier; by default it is a
+// random one. A process that is started anew under the id that it had is known to be the same
+// party: it stands in the place of its former life, whose znode ZooKeeper may not have deleted yet,
+// and it is never one too many in a round that goes on. Of two that live, the later one is in the
+// round, and the other gets [ErrReplaced].
 func WithID(id string) Option {
 	return func(o *options) error {
 		if id == "" {
@@ -41,9 +43,11 @@ func WithID(id string) Option {
 	}
 }
 
-// WithWarnAfter sets after which time a passage of a double barrier is logged that has not departed, since the other parties go no further before it does: once,
-// as a warning in the session's log, with the place in the program where it was asked for, whether it waits to be received from [Double.Entered] or was
-// forgotten. 10 seconds without it; 0 is never. A round whose work is meant to take longer than that should say how long. To a [Barrier] it means nothing.
+// WithWarnAfter sets after which time a passage of a double barrier is logged that has not
+// departed, since the other parties go no further before it does: once, as a warning in the
+// session's log, with the place in the program where it was asked for, whether it waits to be
+// received from [Double.Entered] or was forgotten. 10 seconds without it; 0 is never. A round whose
+// work is meant to take longer than that should say how long. To a [Barrier] it means nothing.
 func WithWarnAfter(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {

@@ -25,7 +25,8 @@ func TestDifferingParties(t *testing.T) {
 	})
 }
 
-// The number of parties changes between two rounds: the open round that the last one has left is made to fit.
+// The number of parties changes between two rounds: the open round that the last one has left is
+// made to fit.
 func TestAnotherNumberOfParties(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -83,7 +84,8 @@ func TestB62_TooManyParties(t *testing.T) {
 	})
 }
 
-// B62: however many come at once, everyone gets a verdict, nobody waits for ever, and if some enter they are as many as agreed.
+// B62: however many come at once, everyone gets a verdict, nobody waits for ever, and if some enter
+// they are as many as agreed.
 func TestB62_TooManyPartiesAtOnce(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
@@ -118,7 +120,8 @@ func TestB62_TooManyPartiesAtOnce(t *testing.T) {
 	}
 }
 
-// A process dies and is started anew before ZooKeeper knows: under its id it takes its own place, and both rounds that it meets go on.
+// A process dies and is started anew before ZooKeeper knows: under its id it takes its own place,
+// and both rounds that it meets go on.
 func TestAProcessStartedAnew(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -25,7 +25,8 @@ func (w *world) proofs() (syncs, checks int) {
 	return syncs, checks
 }
 
-// Who waits at a double barrier asks for no signs of life. When it opens, each that waited for long asks for one, and has its passage.
+// Who waits at a double barrier asks for no signs of life. When it opens, each that waited for long
+// asks for one, and has its passage.
 func TestWhoWaitsAtADoubleBarrierSendsNoSyncs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -44,8 +45,9 @@ func TestWhoWaitsAtADoubleBarrierSendsNoSyncs(t *testing.T) {
 	})
 }
 
-// A party waits on a leader that stands still while the last one arrives, and is deposed; the new leader ends its session, and wakes. It must not be inside by
-// the old tree, with nobody knowing of it.
+// A party waits on a leader that stands still while the last one arrives, and is deposed; the new
+// leader ends its session, and wakes. It must not be inside by the old tree, with nobody knowing of
+// it.
 func TestADeposedLeaderThatWakesLetsNobodyIn(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {

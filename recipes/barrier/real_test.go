@@ -156,7 +156,8 @@ func realTrouble(t *testing.T, servers []string, doubles []*barrier.Double) {
 	}
 }
 
-// Histories on three servers, which are killed and stopped, one after the other, while clients' connections are cut.
+// Histories on three servers, which are killed and stopped, one after the other, while clients'
+// connections are cut.
 func TestHistoriesOnRealServers(t *testing.T) {
 	t.Parallel()
 	e := ensemble.Start(t, 3)

@@ -23,8 +23,9 @@ var (
 	storm  = flag.Uint64("storm", 0, "run this storm alone")
 )
 
-// TestStorms: parties on three servers go from round to round while the network, the servers and the processes fail at random, some killed and started anew under
-// their ids. When everything is healed, all of them go on within a few session timeouts.
+// TestStorms: parties on three servers go from round to round while the network, the servers and
+// the processes fail at random, some killed and started anew under their ids. When everything is
+// healed, all of them go on within a few session timeouts.
 func TestStorms(t *testing.T) {
 	t.Parallel()
 	if *storm != 0 {

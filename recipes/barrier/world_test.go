@@ -117,7 +117,8 @@ func (w *world) departing() (*team, []*barrier.Passage) {
 	return t, passages
 }
 
-// held fails if one of those who have departed is told, while everything settles, that the others have too.
+// held fails if one of those who have departed is told, while everything settles, that the others
+// have too.
 func held(w *world, why string, passages ...*barrier.Passage) {
 	w.Helper()
 	for _, p := range passages {
@@ -185,7 +186,8 @@ func now[T any](w *world, c <-chan T) T {
 	}
 }
 
-// closed fails unless the channel has closed when everything has settled, and has nothing more to tell.
+// closed fails unless the channel has closed when everything has settled, and has nothing more to
+// tell.
 func closed[T any](w *world, c <-chan T) {
 	w.Helper()
 	synctest.Wait()

@@ -31,8 +31,9 @@ type Cell[T any] struct {
 	end      notify.End
 }
 
-// Open is New, and waits until the value has been seen for the first time; that it does not exist yet is no error. ctx bounds that wait, and not the cell.
-// Errors are those of New, and ctx's cause.
+// Open is New, and waits until the value has been seen for the first time; that it does not exist
+// yet is no error. ctx bounds that wait, and not the cell. Errors are those of New, and ctx's
+// cause.
 func Open[T any](ctx context.Context, s *session.Session, path string, codec Codec[T]) (*Cell[T], error) {
 	const op = "config.Open"
 	c, err := start(op, s, path, codec)
@@ -52,8 +53,9 @@ func Open[T any](ctx context.Context, s *session.Session, path string, codec Cod
 	}
 }
 
-// New follows the value at a path, and waits for nothing: until it has been seen for the first time, Load says that it is not present, and Stale. Errors name the
-// argument that is wrong; session.ErrClosed.
+// New follows the value at a path, and waits for nothing: until it has been seen for the first
+// time, Load says that it is not present, and Stale. Errors name the argument that is wrong;
+// session.ErrClosed.
 func New[T any](s *session.Session, path string, codec Codec[T]) (*Cell[T], error) {
 	return start("config.New", s, path, codec)
 }
@@ -84,7 +86,8 @@ func start[T any](op string, s *session.Session, path string, codec Codec[T]) (*
 	return c, nil
 }
 
-// follow publishes what is seen, until the watch ends. An incarnation after the first, because the codec panicked, goes on from what was seen last.
+// follow publishes what is seen, until the watch ends. An incarnation after the first, because the
+// codec panicked, goes on from what was seen last.
 func (c *Cell[T]) follow(t *observe.Turn) {
 	observe.Each(t.Context(), t, c.session.WatchData(t.Context(), c.path), func(d session.Data, open bool) {
 		if !open {
@@ -125,11 +128,13 @@ func (c *Cell[T]) Load() Snapshot[T] {
 	return Snapshot[T]{Stale: true}
 }
 
-// Observe is a subscription: the present state first, then each newer one, which replaces one that was not received. It closes when ctx or the cell ends.
+// Observe is a subscription: the present state first, then each newer one, which replaces one that
+// was not received. It closes when ctx or the cell ends.
 func (c *Cell[T]) Observe(ctx context.Context) <-chan Snapshot[T] { return c.topic.Subscribe(ctx) }
 
-// Await waits until a good value stands in ZooKeeper and returns it: the rendezvous of the ZooKeeper paper, for those who start before it is known what
-// they are to be told. Errors: ctx's cause; session.ErrClosed.
+// Await waits until a good value stands in ZooKeeper and returns it: the rendezvous of the
+// ZooKeeper paper, for those who start before it is known what they are to be told. Errors: ctx's
+// cause; session.ErrClosed.
 func (c *Cell[T]) Await(ctx context.Context) (Snapshot[T], error) {
 	for s := range c.Observe(ctx) {
 		if s.Good() {
@@ -147,10 +152,12 @@ func (c *Cell[T]) Await(ctx context.Context) (Snapshot[T], error) {
 // Done closes when the cell is over: by Close, or with its session. Err then says why.
 func (c *Cell[T]) Done() <-chan struct{} { return c.end.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed, or the cause for which the session ended; session.ErrRestarted if the cell's actor was given up.
+// Err is nil exactly while Done is open: session.ErrClosed, or the cause for which the session
+// ended; session.ErrRestarted if the cell's actor was given up.
 func (c *Cell[T]) Err() error { return c.end.Err() }
 
-// Close ends the cell, and returns when nothing of it is left. The value stays. It is idempotent, and always prompt; ctx is there for the form.
+// Close ends the cell, and returns when nothing of it is left. The value stays. It is idempotent,
+// and always prompt; ctx is there for the form.
 func (c *Cell[T]) Close(context.Context) error {
 	c.cancel()
 	c.begin.Do(func() { c.over(nil) }) // if the session was not started

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Codec turns values into a znode's data and back. It is used by several goroutines at once. Decode must not keep the bytes; what it refuses, or panics
-// at, is reported as [ErrBadData].
+// Codec turns values into a znode's data and back. It is used by several goroutines at once. Decode
+// must not keep the bytes; what it refuses, or panics at, is reported as [ErrBadData].
 type Codec[T any] interface {
 	Encode(value T) ([]byte, error)
 	Decode(data []byte) (T, error)

@@ -114,7 +114,8 @@ func TestObserveGivesTheStatesInOrder(t *testing.T) {
 	})
 }
 
-// B69: deleted and made again with the same version while the connection was down. B68: a change made meanwhile comes after it.
+// B69: deleted and made again with the same version while the connection was down. B68: a change
+// made meanwhile comes after it.
 func TestB69_AZnodeMadeAnewIsAnotherOne(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, admin := w.session("a"), w.session("admin")
@@ -136,7 +137,8 @@ func TestB69_AZnodeMadeAnewIsAnotherOne(t *testing.T) {
 	})
 }
 
-// B69, on the other side: an update that meets a znode made anew with the version that it knows says so.
+// B69, on the other side: an update that meets a znode made anew with the version that it knows
+// says so.
 func TestB69_AnUpdateOfAZnodeMadeAnew(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, admin := w.session("a"), w.session("admin")

@@ -1,4 +1,5 @@
-// Package config keeps one value in ZooKeeper that many processes share: typed, watched, changed by compare-and-set.
+// Package config keeps one value in ZooKeeper that many processes share: typed, watched, changed by
+// compare-and-set.
 //
 //	limits, err := config.Open(ctx, sess, "/app/limits", config.JSON[Limits]())
 //	…
@@ -10,14 +11,18 @@
 //
 // # What it guarantees
 //
-//   - A [Cell] follows the znode through disconnections and expiries, its deletion and its creation anew. States never go back, and the last one is never
-//     left out.
-//   - Data that can't be decoded do not replace a good value: [Snapshot.Value] stays the last good one, and [Snapshot.Err] says what is wrong.
-//   - [Cell.Update] never overwrites what its function has not seen. What is written is what the function made of what stood there.
-//   - A value that was deleted and written anew counts as another, whatever its version: it is the Czxid and the Mzxid that tell.
+//   - A [Cell] follows the znode through disconnections and expiries, its deletion and its creation
+//     anew. States never go back, and the last one is never left out.
+//   - Data that can't be decoded do not replace a good value: [Snapshot.Value] stays the last good
+//     one, and [Snapshot.Err] says what is wrong.
+//   - [Cell.Update] never overwrites what its function has not seen. What is written is what the
+//     function made of what stood there.
+//   - A value that was deleted and written anew counts as another, whatever its version: it is the
+//     Czxid and the Mzxid that tell.
 //
-// What it does not: a process that is cut off goes on with the last value it saw, and says so ([Snapshot.Stale]). Two processes see a change at different
-// moments; where that matters, it is a lock that is needed, or two-phase commit.
+// What it does not: a process that is cut off goes on with the last value it saw, and says so
+// ([Snapshot.Stale]). Two processes see a change at different moments; where that matters, it is a
+// lock that is needed, or two-phase commit.
 //
 // # The states of a snapshot
 //

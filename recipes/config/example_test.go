@@ -59,7 +59,8 @@ func ExampleCell_Update() {
 	// rate: 100
 }
 
-// Somebody writes what nobody can read. The last good value goes on being used, and the cell says what is wrong.
+// Somebody writes what nobody can read. The last good value goes on being used, and the cell says
+// what is wrong.
 func ExampleSnapshot_badData() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -53,7 +53,8 @@ func TestLostReplies(t *testing.T) {
 	}
 }
 
-// An update that is given up leaves no marker, whether it was carried out or not, and says that nobody knows.
+// An update that is given up leaves no marker, whether it was carried out or not, and says that
+// nobody knows.
 func TestAnUpdateThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for k, met := 1, true; met; k++ {
@@ -88,7 +89,8 @@ func TestAnUpdateThatIsGivenUp(t *testing.T) {
 	}
 }
 
-// Many processes count together, while connections break and sessions expire: no count is lost and none is made twice.
+// Many processes count together, while connections break and sessions expire: no count is lost and
+// none is made twice.
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range 4 {

@@ -17,7 +17,8 @@ import (
 // patience bounds what happens on real servers and a busy machine.
 const patience = time.Minute
 
-// Several processes count together on real servers, one and three, of which one is killed; everybody sees the last count.
+// Several processes count together on real servers, one and three, of which one is killed;
+// everybody sees the last count.
 func TestOnRealServers(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 3} {

@@ -2,15 +2,16 @@ package config
 
 import "github.com/troupe-go/troupe/session"
 
-// Snapshot is the state of a value as seen at some moment. Receivers share Value and must not change what it refers to.
+// Snapshot is the state of a value as seen at some moment. Receivers share Value and must not
+// change what it refers to.
 type Snapshot[T any] struct {
 	Value   T     // the last good one that this cell has seen; the zero value if there was none
 	Present bool  // the znode exists
 	Err     error // why Value is not what stands in ZooKeeper: [ErrBadData], with the codec's reason; nil if it is, or nothing stands there
 	Stale   bool  // the connection is down: so it was when last seen
 
-	// Of what stands in ZooKeeper, good or bad; 0 if nothing does. The first two tell a value from every other one ever; the version begins anew when the
-	// znode is deleted and made again.
+	// Of what stands in ZooKeeper, good or bad; 0 if nothing does. The first two tell a value from
+	// every other one ever; the version begins anew when the znode is deleted and made again.
 	Czxid, Mzxid int64
 	Version      int32
 }

@@ -11,14 +11,18 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Update changes the value: f is given what stands in ZooKeeper, or the zero value if nothing does, and returns what is to stand there. If somebody else was
-// quicker, f is called again with what he has written; so it must do nothing but compute. It may change what it is given, which is its own. An error of f ends
-// the update, and nothing is changed. A znode that does not exist is made, with its parents.
+// Update changes the value: f is given what stands in ZooKeeper, or the zero value if nothing does,
+// and returns what is to stand there. If somebody else was quicker, f is called again with what he
+// has written; so it must do nothing but compute. It may change what it is given, which is its own.
+// An error of f ends the update, and nothing is changed. A znode that does not exist is made, with
+// its parents.
 //
-// What is returned is the value as it was written; [Cell.Load] shows it, or a newer one, within a round trip. Errors: f's, with errors.Is;
-// [ErrBadData]; [ErrReplaced]; session.ErrTooLarge; what ZooKeeper refuses; ctx's
-// cause, together with session.ErrUnknownOutcome if it may have been carried out. If the answer was lost it looks whether the update was
-// carried out; only if the session ended as well, and the value has changed meanwhile, is that unknowable: session.ErrUnknownOutcome.
+// What is returned is the value as it was written; [Cell.Load] shows it, or a newer one, within a
+// round trip. Errors: f's, with errors.Is; [ErrBadData]; [ErrReplaced]; session.ErrTooLarge; what
+// ZooKeeper refuses; ctx's cause, together with session.ErrUnknownOutcome if it may have been
+// carried out. If the answer was lost it looks whether the update was carried out; only if the
+// session ended as well, and the value has changed meanwhile, is that unknowable:
+// session.ErrUnknownOutcome.
 func (c *Cell[T]) Update(ctx context.Context, f func(T) (T, error)) (Snapshot[T], error) {
 	const op = "update"
 	var none Snapshot[T]
@@ -50,7 +54,8 @@ type update[T any] struct {
 	marker string // stands if the attempt was carried out, until its answer has come
 }
 
-// prepare reads what stands there, as new as anything that was written before, and computes what is to.
+// prepare reads what stands there, as new as anything that was written before, and computes what is
+// to.
 func (c *Cell[T]) prepare(ctx context.Context, f func(T) (T, error)) (*update[T], error) {
 	if err := c.session.Sync(ctx, c.path); err != nil {
 		return nil, err
@@ -79,7 +84,8 @@ func (c *Cell[T]) prepare(ctx context.Context, f func(T) (T, error)) (*update[T]
 
 // write writes it, if nothing has changed since. Again: something has.
 //
-// A set leaves no trace of who made it. So that a lost answer can be made up for, a marker is created in the same transaction, and deleted afterwards.
+// A set leaves no trace of who made it. So that a lost answer can be made up for, a marker is
+// created in the same transaction, and deleted afterwards.
 func (u *update[T]) write(ctx context.Context) (s Snapshot[T], again bool, err error) {
 	first := session.CreateOp(u.path, u.data)
 	if u.exists {
@@ -125,7 +131,8 @@ func (u *update[T]) sweep(ctx context.Context) {
 	}
 }
 
-// swept deletes the marker for certain; false if ctx has ended before. It may be gone, with its session.
+// swept deletes the marker for certain; false if ctx has ended before. It may be gone, with its
+// session.
 func (u *update[T]) swept(ctx context.Context) bool {
 	for {
 		err := u.session.Delete(ctx, u.marker, -1)
@@ -138,7 +145,8 @@ func (u *update[T]) swept(ctx context.Context) bool {
 	}
 }
 
-// abandon deletes the marker of an attempt that the caller did not wait for, behind whatever is still under way on the connection.
+// abandon deletes the marker of an attempt that the caller did not wait for, behind whatever is
+// still under way on the connection.
 func (u *update[T]) abandon(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx) // it has ended; the session's end ends the wait, or the cell's
 	u.sweeping.Go(func() {           // owned by the cell
@@ -159,7 +167,8 @@ func (u *update[T]) written(stat session.Stat) (Snapshot[T], error) {
 	return s, nil
 }
 
-// look completes what the answer to a create leaves out. If it was changed or deleted since, the update stands all the same.
+// look completes what the answer to a create leaves out. If it was changed or deleted since, the
+// update stands all the same.
 func (u *update[T]) look(ctx context.Context) (Snapshot[T], error) {
 	data, stat, err := u.session.Get(ctx, u.path)
 	if err == nil && stat.Version == 0 && bytes.Equal(data, u.data) {
@@ -168,7 +177,8 @@ func (u *update[T]) look(ctx context.Context) (Snapshot[T], error) {
 	return Snapshot[T]{Value: u.value, Present: true}, nil
 }
 
-// resolve finds out what became of an attempt whose answer was lost. It is not under way any more, and reads are up to date.
+// resolve finds out what became of an attempt whose answer was lost. It is not under way any more,
+// and reads are up to date.
 func (u *update[T]) resolve(ctx context.Context, epoch uint64) (s Snapshot[T], again bool, err error) {
 	marked, err := presence.Of(ctx, u.session, u.marker)
 	if err != nil {

@@ -108,7 +108,8 @@ func drained[T any](w *world, c <-chan T) {
 	}
 }
 
-// closed fails unless the channel has closed when everything has settled, and has nothing more to tell.
+// closed fails unless the channel has closed when everything has settled, and has nothing more to
+// tell.
 func closed[T any](w *world, c <-chan T) {
 	w.Helper()
 	synctest.Wait()

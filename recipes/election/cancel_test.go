@@ -16,8 +16,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Every call that waits returns promptly when its context ends, at whatever request it was, and whether that is ever answered or not. What it was about is
-// done in the background, or not at all, and nothing is left over.
+// Every call that waits returns promptly when its context ends, at whatever request it was, and
+// whether that is ever answered or not. What it was about is done in the background, or not at all,
+// and nothing is left over.
 func TestCancelAtAnyRequest(t *testing.T) {
 	t.Parallel()
 	calls := map[string]func(ctx context.Context, a *election.Election, term *election.Term, other string) error{
@@ -94,7 +95,8 @@ func TestB41_CancelledCampaignsLeaveNothing(t *testing.T) { //nolint:tparallel /
 	}
 }
 
-// cancelled ends the context of a call at its k-th request, which is answered a second later; false if it did not have that many.
+// cancelled ends the context of a call at its k-th request, which is answered a second later; false
+// if it did not have that many.
 func cancelled(t *testing.T, z *zktest.Server, s *session.Session, k int64, call func(ctx context.Context) error) bool {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())

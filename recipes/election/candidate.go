@@ -7,8 +7,8 @@ import (
 	"github.com/troupe-go/troupe/internal/line"
 )
 
-// Candidate is one participant in the election, of this process or of any other. Candidates of other libraries are among them; what they wrote into
-// their znode is taken for their ID.
+// Candidate is one participant in the election, of this process or of any other. Candidates of
+// other libraries are among them; what they wrote into their znode is taken for their ID.
 type Candidate struct {
 	Path      string    // of its znode, for [Term.TransferTo]
 	ID        string    // see [WithID]; see Unread
@@ -20,13 +20,15 @@ type Candidate struct {
 	Ready     bool      // it has said so: see [Term.Ready]
 	Self      bool      // it is this candidate
 
-	// Unread: this session may not read its znode. There are no ID and Data then, and servers since 3.8.4 do not tell Token, SessionID and Since either: these are
+	// Unread: this session may not read its znode. There are no ID and Data then, and servers since
+	// 3.8.4 do not tell Token, SessionID and Since either: these are
 	// 0. It can't be handed the lead: see [Term.TransferTo].
 	Unread bool
 }
 
-// Candidates lists who leads and who waits, in order. What was settled before the call is seen. An election that nobody ever stood in is empty.
-// Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
+// Candidates lists who leads and who waits, in order. What was settled before the call is seen. An
+// election that nobody ever stood in is empty. Errors: session.ErrNoAuth, session.ErrClosed, ctx's
+// cause.
 func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
 		return nil, failed("candidates", e.path, err)
@@ -46,7 +48,8 @@ func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	return candidates, nil
 }
 
-// self: a znode with this ID, of this session, is this candidate's. One that an earlier epoch left is not.
+// self: a znode with this ID, of this session, is this candidate's. One that an earlier epoch left
+// is not.
 func (e *Election) self(id string, owner int64) bool {
 	return id == e.id && owner == e.session.Status().SessionID
 }

@@ -45,7 +45,8 @@ func TestCosts(t *testing.T) {
 	})
 }
 
-// asked counts a session's requests, signs of life aside, and the watch events that all requests caused.
+// asked counts a session's requests, signs of life aside, and the watch events that all requests
+// caused.
 func asked(z *zktest.Server, s *session.Session) (requests, fired int) {
 	synctest.Wait()
 	for _, q := range z.Journal() {

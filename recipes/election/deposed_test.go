@@ -12,8 +12,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A candidate waits on a leader that is frozen while the term ends, and deposed; the new leader ends the candidate's session, and another candidate leads. The old
-// leader wakes, and says from its old tree that the first one is next. It must not lead.
+// A candidate waits on a leader that is frozen while the term ends, and deposed; the new leader
+// ends the candidate's session, and another candidate leads. The old leader wakes, and says from
+// its old tree that the first one is next. It must not lead.
 func TestADeposedServerThatWakesMakesNoSecondLeader(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {

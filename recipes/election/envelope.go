@@ -30,7 +30,8 @@ func decode(raw []byte) (envelope, bool) {
 	return e.envelope, true
 }
 
-// interpret is decode for whatever a candidate may have written: the data of a stranger are taken for his name, as Curator's latch writes it.
+// interpret is decode for whatever a candidate may have written: the data of a stranger are taken
+// for his name, as Curator's latch writes it.
 func interpret(raw []byte) envelope {
 	if e, ok := decode(raw); ok {
 		return e

@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A candidate beside others that run ZooKeeper's Java recipe: its znode has that one's name, and contains the host's name and nothing else.
+// A candidate beside others that run ZooKeeper's Java recipe: its znode has that one's name, and
+// contains the host's name and nothing else.
 func ExampleWithLayout() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -58,7 +58,8 @@ func Example() {
 	// the first term is over: released
 }
 
-// Run takes care of the whole life of a leader: it stands, calls the function for each term, and stands again after a loss.
+// Run takes care of the whole life of a leader: it stands, calls the function for each term, and
+// stands again after a loss.
 func ExampleElection_Run() {
 	ctx := context.Background()
 	server, err := zktest.New()
@@ -94,7 +95,8 @@ func ExampleElection_Run() {
 	// all bills are written
 }
 
-// A term that is lost says so, and why. The next one comes without another call: it is a new value, with a larger token.
+// A term that is lost says so, and why. The next one comes without another call: it is a new value,
+// with a larger token.
 func ExampleTerm() {
 	ctx := context.Background()
 	server, err := zktest.New()

@@ -14,8 +14,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B32: ZooKeeper is down for longer than the sessions last, comes back, and the old znodes still stand. Nobody leads on an old one, and no two terms
-// are ever valid at a time.
+// B32: ZooKeeper is down for longer than the sessions last, comes back, and the old znodes still
+// stand. Nobody leads on an old one, and no two terms are ever valid at a time.
 func TestB32_NobodyLeadsOnAnOldZnode(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]bool{"sessions kept": false, "sessions lost": true} {
@@ -79,7 +79,8 @@ func TestB33_ReconnectionConverges(t *testing.T) {
 	})
 }
 
-// B34: the connection goes with the deletion of the old znode, and the session lives on. The znode goes all the same, and somebody leads.
+// B34: the connection goes with the deletion of the old znode, and the session lives on. The znode
+// goes all the same, and somebody leads.
 func TestB34_ALostDeletionIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	for name, verdict := range map[string]zktest.Verdict{"request lost": zktest.CutBefore, "reply lost": zktest.CutAfter} {
@@ -262,7 +263,8 @@ func TestB39_CloseDuringTheCreationLeavesNothing(t *testing.T) {
 	})
 }
 
-// B40: the session of a candidate that waits dies. It is neither forgotten in the line nor takes itself for the leader.
+// B40: the session of a candidate that waits dies. It is neither forgotten in the line nor takes
+// itself for the leader.
 func TestB40_AWaiterThatExpiresStandsAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		sb := connected(t, z)
@@ -286,8 +288,8 @@ func TestB40_AWaiterThatExpiresStandsAgain(t *testing.T) {
 	})
 }
 
-// B44: requests that hang can't outlive the lease: a server that stops answering ends the term by the leader's own clock, and a follower that has lost
-// its leader but answers pings does as well.
+// B44: requests that hang can't outlive the lease: a server that stops answering ends the term by
+// the leader's own clock, and a follower that has lost its leader but answers pings does as well.
 func TestB44_AHangingServerEndsTheTerm(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(*zktest.Server) func(){

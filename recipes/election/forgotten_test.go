@@ -14,7 +14,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A term that nobody receives is logged, with the place where Campaign was called; one that lasts is not.
+// A term that nobody receives is logged, with the place where Campaign was called; one that lasts
+// is not.
 func TestATermThatNobodyReceivesIsLogged(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		var log bytes.Buffer

@@ -15,7 +15,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// leadershipModel is an election: a term begins when there is none, with a token larger than all before, and is ended by its leader.
+// leadershipModel is an election: a term begins when there is none, with a token larger than all
+// before, and is ended by its leader.
 var leadershipModel = porcupine.Model{
 	Init: func() any { return [2]int64{} }, // the token of the term, 0 for none; the largest token
 	Step: func(state, in, out any) (bool, any) {
@@ -27,8 +28,9 @@ var leadershipModel = porcupine.Model{
 	},
 }
 
-// Terms and their ends, as candidates saw them under disconnections, and partitions within and beyond the session's timeout, have an order that an
-// election could have had. (A session that the server ends out of turn is no part of that: nobody could know of it in time.)
+// Terms and their ends, as candidates saw them under disconnections, and partitions within and
+// beyond the session's timeout, have an order that an election could have had. (A session that the
+// server ends out of turn is no part of that: nobody could know of it in time.)
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {

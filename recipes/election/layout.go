@@ -7,12 +7,14 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Layout is how a candidate's znode is named, and what it contains. Troupe understands and respects the others' candidates on its path whatever the layout;
-// a layout is for the sake of libraries that do not understand Troupe's.
+// Layout is how a candidate's znode is named, and what it contains. Troupe understands and respects
+// the others' candidates on its path whatever the layout; a layout is for the sake of libraries
+// that do not understand Troupe's.
 //
-// In the layouts of others a znode contains the ID (see [WithID]) and nothing else, as theirs do, so that they can tell who leads. So there [WithData],
-// [Term.Ready] and [Term.Proclaim] are session.ErrUnsupported. So is [Term.TransferTo], since a candidate of another library that is sent away may not stand
-// again.
+// In the layouts of others a znode contains the ID (see [WithID]) and nothing else, as theirs do,
+// so that they can tell who leads. So there [WithData], [Term.Ready] and [Term.Proclaim] are
+// session.ErrUnsupported. So is [Term.TransferTo], since a candidate of another library that is
+// sent away may not stand again.
 type Layout int
 
 // The layouts.
@@ -20,14 +22,16 @@ const (
 	// Troupe is the default.
 	Troupe Layout = iota
 
-	// Curator is that of Curator's LeaderLatch ("latch-"), which takes all other candidates for the last in line.
+	// Curator is that of Curator's LeaderLatch ("latch-"), which takes all other candidates for the
+	// last in line.
 	Curator
 
 	// Kazoo is that of the Python library kazoo, whose Election is a lock ("<uuid>__lock__").
 	Kazoo
 
-	// LeaderElectionSupport is that of ZooKeeper's Java recipe of this name: "n_<number>", unprotected, with the ID for the host's name. Nothing else may be
-	// under the path: that recipe fails at any child that it cannot read.
+	// LeaderElectionSupport is that of ZooKeeper's Java recipe of this name: "n_<number>",
+	// unprotected, with the ID for the host's name. Nothing else may be under the path: that recipe
+	// fails at any child that it cannot read.
 	LeaderElectionSupport
 )
 

@@ -113,7 +113,8 @@ func TestLayoutsInOneLine(t *testing.T) {
 	})
 }
 
-// Two candidates of one session and one ID are alike in all that ZooKeeper shows: whichever reply is lost, each has one place, and knows which.
+// Two candidates of one session and one ID are alike in all that ZooKeeper shows: whichever reply
+// is lost, each has one place, and knows which.
 func TestLostRepliesInEveryLayout(t *testing.T) {
 	t.Parallel()
 	for _, layout := range foreign {

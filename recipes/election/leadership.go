@@ -19,12 +19,14 @@ type Leadership struct {
 	Ready   bool   // it has said that it has taken over: see [Term.Ready]
 	Stale   bool   // the connection is down: so it was when last seen
 
-	// Unread: somebody leads, and this session may not read its znode, so that nothing else is known of it: there are no ID, Data, Token and Ready, and Self is false.
+	// Unread: somebody leads, and this session may not read its znode, so that nothing else is
+	// known of it: there are no ID, Data, Token and Ready, and Self is false.
 	Unread bool
 }
 
-// Current asks ZooKeeper who leads. What was settled before the call is seen. Errors: [ErrNoLeader] if nobody stands;
-// session.ErrNoAuth if the line may not be listed, session.ErrClosed, ctx's cause.
+// Current asks ZooKeeper who leads. What was settled before the call is seen. Errors: [ErrNoLeader]
+// if nobody stands; session.ErrNoAuth if the line may not be listed, session.ErrClosed, ctx's
+// cause.
 func (e *Election) Current(ctx context.Context) (Leadership, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
 		return Leadership{}, failed("current", e.path, err)

@@ -11,8 +11,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Whatever request or reply is lost with the connection, and whichever one it is: the candidate does what it is asked to, has at most one znode in line,
-// and leaves nothing. B41 and, for elections, B03, B48 and B75.
+// Whatever request or reply is lost with the connection, and whichever one it is: the candidate
+// does what it is asked to, has at most one znode in line, and leaves nothing. B41 and, for
+// elections, B03, B48 and B75.
 func TestB41_AnyLostRequestOrReply(t *testing.T) {
 	t.Parallel()
 	for lost, verdict := range map[string]zktest.Verdict{"request": zktest.CutBefore, "reply": zktest.CutAfter} {

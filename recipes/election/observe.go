@@ -12,10 +12,12 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Observe is a subscription to who leads: whole states, the newest replacing one that was not received, "nobody" among them, and never one older than
-// the one before. The first comes once ZooKeeper could be asked; without a connection it is Stale and empty. It costs ZooKeeper one watch. It closes
-// when ctx ends or the election is done. A leader that this session may not read is Unread: it is asked for again after pauses of up to some seconds, and so its
-// successor may be seen that much later.
+// Observe is a subscription to who leads: whole states, the newest replacing one that was not
+// received, "nobody" among them, and never one older than the one before. The first comes once
+// ZooKeeper could be asked; without a connection it is Stale and empty. It costs ZooKeeper one
+// watch. It closes when ctx ends or the election is done. A leader that this session may not read
+// is Unread: it is asked for again after pauses of up to some seconds, and so its successor may be
+// seen that much later.
 func (e *Election) Observe(ctx context.Context) <-chan Leadership {
 	out := notify.NewLatest[Leadership]()
 	p := &published{out: out}
@@ -33,8 +35,9 @@ type published struct {
 	told bool
 }
 
-// observer follows the first in line: it looks who that is, follows that one's znode, or waits for anybody to come. What it sees never goes back, since what its
-// session reads doesn't: within an epoch servers see to that, and an epoch begins with a sync.
+// observer follows the first in line: it looks who that is, follows that one's znode, or waits for
+// anybody to come. What it sees never goes back, since what its session reads doesn't: within an
+// epoch servers see to that, and an epoch begins with a sync.
 type observer struct {
 	*published
 	election *Election
@@ -74,7 +77,8 @@ type head struct {
 	err  error
 }
 
-// look asks who is first in line. A listing that is known to be new, and in which somebody stands, need not be asked for.
+// look asks who is first in line. A listing that is known to be new, and in which somebody stands,
+// need not be asked for.
 func (o *observer) look(names []string) {
 	ctx := o.stage()
 	observe.Ask(ctx, o.turn, func(ctx context.Context) head {

@@ -15,8 +15,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B45: through changes of leaders, disconnections, expiries and servers that lag behind, observers see tokens that never fall, and data that never go
-// back, and in the end the truth.
+// B45: through changes of leaders, disconnections, expiries and servers that lag behind, observers
+// see tokens that never fall, and data that never go back, and in the end the truth.
 func TestB45_ObserversNeverGoBack(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -113,8 +113,8 @@ func TestObserversTellStaleness(t *testing.T) {
 	})
 }
 
-// An observer watches the leader, and while there is none the parent. Nothing is left of leaders that are gone, however many there have been, and nothing
-// is asked while nothing happens.
+// An observer watches the leader, and while there is none the parent. Nothing is left of leaders
+// that are gone, however many there have been, and nothing is asked while nothing happens.
 func TestObserversLeaveNoWatchesBehind(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		s := connected(t, z)

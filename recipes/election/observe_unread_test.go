@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A leader whose znode this session may not read is there all the same, on each version: somebody leads, and it is not known who. The next one is seen as ever.
+// A leader whose znode this session may not read is there all the same, on each version: somebody
+// leads, and it is not known who. The next one is seen as ever.
 func TestALeaderThatMayNotBeReadIsObserved(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {

@@ -37,8 +37,8 @@ func newOptions(opts []Option) (options, []byte, error) {
 	return o, data, err
 }
 
-// WithID names this candidate to the others; it must be unique among those on the path. Without it the name is made of the host's name, the process's
-// number and a random part.
+// WithID names this candidate to the others; it must be unique among those on the path. Without it
+// the name is made of the host's name, the process's number and a random part.
 func WithID(id string) Option {
 	return func(o *options) error {
 		if id == "" {
@@ -52,8 +52,9 @@ func WithID(id string) Option {
 	}
 }
 
-// WithData puts data into the candidate's znode, for others to see from the moment it stands: where to reach it, say. [Term.Proclaim] replaces them
-// for the rest of a term; the next candidacy begins with these again.
+// WithData puts data into the candidate's znode, for others to see from the moment it stands: where
+// to reach it, say. [Term.Proclaim] replaces them for the rest of a term; the next candidacy begins
+// with these again.
 func WithData(data []byte) Option {
 	return func(o *options) error {
 		o.data = append([]byte(nil), data...)
@@ -61,8 +62,9 @@ func WithData(data []byte) Option {
 	}
 }
 
-// WithWarnAfter sets after which time a term that waits to be received from [Election.Leader] is logged, as a warning in the session's log, with the place in the
-// program where Campaign was called: nobody leads meanwhile. 10 seconds without it; 0 is never.
+// WithWarnAfter sets after which time a term that waits to be received from [Election.Leader] is
+// logged, as a warning in the session's log, with the place in the program where Campaign was
+// called: nobody leads meanwhile. 10 seconds without it; 0 is never.
 func WithWarnAfter(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {

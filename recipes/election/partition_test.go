@@ -12,8 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A leader is cut off, silently, at any moment of its session's life. Its term ends by its own clock before the rival's begins, and it stands again by
-// itself when it can.
+// A leader is cut off, silently, at any moment of its session's life. Its term ends by its own
+// clock before the rival's begins, and it stands again by itself when it can.
 func TestPartitionEndsTheTermBeforeTheRivalsBegins(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{0, time.Second, 1667 * time.Millisecond, 3 * time.Second, 17 * time.Second, 100 * time.Second} {
@@ -50,7 +50,8 @@ func TestPartitionEndsTheTermBeforeTheRivalsBegins(t *testing.T) {
 	}
 }
 
-// A partition that ends before the session does costs the leader its term, by its own clock, and a waiter nothing.
+// A partition that ends before the session does costs the leader its term, by its own clock, and a
+// waiter nothing.
 func TestShortPartitionKeepsTheWaitersPlace(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		sb := connected(t, z)

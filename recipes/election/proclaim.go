@@ -8,8 +8,9 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Ready tells the observers that the leader has taken over: nobody ahead in line is not yet a leader who knows it. It is written to ZooKeeper only
-// while the term stands, else session.ErrLost, and nil means that it is there. In the layouts of others: session.ErrUnsupported.
+// Ready tells the observers that the leader has taken over: nobody ahead in line is not yet a
+// leader who knows it. It is written to ZooKeeper only while the term stands, else session.ErrLost,
+// and nil means that it is there. In the layouts of others: session.ErrUnsupported.
 func (t *Term) Ready(ctx context.Context) error {
 	return t.amend(ctx, "ready", func(e *envelope) bool {
 		if e.Ready {
@@ -20,9 +21,10 @@ func (t *Term) Ready(ctx context.Context) error {
 	})
 }
 
-// Proclaim replaces the data that observers see, for the rest of this term. It is written to ZooKeeper only while the term stands, else
-// session.ErrLost, and nil means that it is there. It does not touch what Ready said. Of concurrent calls, the one that ZooKeeper takes last stays. In the
-// layouts of others: session.ErrUnsupported.
+// Proclaim replaces the data that observers see, for the rest of this term. It is written to
+// ZooKeeper only while the term stands, else session.ErrLost, and nil means that it is there. It
+// does not touch what Ready said. Of concurrent calls, the one that ZooKeeper takes last stays. In
+// the layouts of others: session.ErrUnsupported.
 func (t *Term) Proclaim(ctx context.Context, data []byte) error {
 	return t.amend(ctx, "proclaim", func(e *envelope) bool {
 		if bytes.Equal(e.Data, data) {
@@ -33,8 +35,9 @@ func (t *Term) Proclaim(ctx context.Context, data []byte) error {
 	})
 }
 
-// amend changes the own znode: what is there is read, changed, and written unless somebody wrote in between. A write whose reply was lost shows when it
-// is read again: there is nothing left to change.
+// amend changes the own znode: what is there is read, changed, and written unless somebody wrote in
+// between. A write whose reply was lost shows when it is read again: there is nothing left to
+// change.
 func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool) error {
 	if err := t.election.expressible(); err != nil {
 		return failed(op, t.Path(), err)

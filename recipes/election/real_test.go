@@ -11,8 +11,9 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// B05, B06, B40 and B44 on real servers: a leader whose packets vanish, or whose server has lost its leader, or was paused, has ended its term before the
-// rival's begins, and stands again by itself when it can.
+// B05, B06, B40 and B44 on real servers: a leader whose packets vanish, or whose server has lost
+// its leader, or was paused, has ended its term before the rival's begins, and stands again by
+// itself when it can.
 func TestLossOnRealZooKeeper(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -51,7 +52,8 @@ func TestLossOnRealZooKeeper(t *testing.T) {
 	}
 }
 
-// realTimeout leaves a margin, a good quarter of it, that bears servers on a machine so busy that they pass on late what they hear.
+// realTimeout leaves a margin, a good quarter of it, that bears servers on a machine so busy that
+// they pass on late what they hear.
 const realTimeout = 6 * time.Second
 
 func onServers(t *testing.T, servers ...string) *session.Session {
@@ -62,7 +64,8 @@ func onServers(t *testing.T, servers ...string) *session.Session {
 	return s
 }
 
-// B32 on a real server: it is down for longer than the sessions last, and brings the old znodes with it when it comes back.
+// B32 on a real server: it is down for longer than the sessions last, and brings the old znodes
+// with it when it comes back.
 func TestB32_OnRealZooKeeper(t *testing.T) {
 	t.Parallel()
 	zk := ensemble.Start(t, 1)

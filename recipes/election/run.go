@@ -8,15 +8,18 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Run leads again and again, and runs f for each term. f's context descends from ctx and ends with the term, and with Close.
+// Run leads again and again, and runs f for each term. f's context descends from ctx and ends with
+// the term, and with Close.
 //
 //   - nil from f resigns; the candidate stands again at the end of the line.
-//   - A term that was lost while f ran is no end either: f returns, with whatever its context says, and the candidate stands again.
+//   - A term that was lost while f ran is no end either: f returns, with whatever its context says,
+//     and the candidate stands again.
 //   - Any other error from f ends Run with that error.
 //   - When ctx ends, f returns, and Run with ctx's cause.
 //
-// The candidate's znode is deleted only after f has returned, so nobody else leads while f runs unless the term was lost; and before Run returns, if
-// ZooKeeper can be reached within the session timeout, else in the background. Other errors are those of [Election.Lead].
+// The candidate's znode is deleted only after f has returned, so nobody else leads while f runs
+// unless the term was lost; and before Run returns, if ZooKeeper can be reached within the session
+// timeout, else in the background. Other errors are those of [Election.Lead].
 func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term) error) error {
 	if f == nil {
 		return failed("run", e.path, errors.New("f: nil"))
@@ -65,7 +68,8 @@ func (e *Election) serve(ctx context.Context, t *Term, f func(ctx context.Contex
 	return errors.Join(err, unconfirmed)
 }
 
-// obeyed: the term is over, or the whole run, and the error says no more than that. A context hears of its term's end a moment after the term.
+// obeyed: the term is over, or the whole run, and the error says no more than that. A context hears
+// of its term's end a moment after the term.
 func (t *Term) obeyed(ctx context.Context, err error) bool {
 	if t.Err() == nil && ctx.Err() == nil {
 		return false

@@ -24,7 +24,8 @@ func start(ctx context.Context, e *election.Election, f func(ctx context.Context
 // idle is a leader's function that is never called.
 func idle(context.Context, *election.Term) error { panic("called") }
 
-// B42: whatever ends a run, the leader's function is told by its context, and its znode goes only when it has returned.
+// B42: whatever ends a run, the leader's function is told by its context, and its znode goes only
+// when it has returned.
 func TestB42_TheZnodeGoesAfterTheFunction(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(ctx context.Context, cancel context.CancelFunc, e *election.Election){
@@ -89,7 +90,8 @@ func TestB42_CloseDoesNotWaitForEver(t *testing.T) {
 	})
 }
 
-// A lost term is no end of a run, and neither is an error by which the function says that it has heard of it. Another error is.
+// A lost term is no end of a run, and neither is an error by which the function says that it has
+// heard of it. Another error is.
 func TestRunTellsALossFromAFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		s := connected(t, z)

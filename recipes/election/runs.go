@@ -7,7 +7,8 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// runs knows the calls of Run that are under way, so that Close can tell their functions and wait for them before anything is deleted.
+// runs knows the calls of Run that are under way, so that Close can tell their functions and wait
+// for them before anything is deleted.
 type runs struct {
 	mu     sync.Mutex
 	active map[*notify.Latch]context.CancelCauseFunc // by the latch that closes when the call is over
@@ -42,7 +43,8 @@ func (r *runs) leave(over *notify.Latch) {
 	}
 }
 
-// close ends the contexts of all calls with the cause, and those to come at once. What it returns closes when all are over.
+// close ends the contexts of all calls with the cause, and those to come at once. What it returns
+// closes when all are over.
 func (r *runs) close(cause error) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -40,8 +40,9 @@ type Standing struct {
 	Stale bool // the connection is down or the session is not trusted: this was so when last seen
 }
 
-// Standing is a subscription to this candidate's place: the present one first, then each change, the newest replacing one that was not received. It
-// closes when ctx ends, or after Failed or Stopped.
+// Standing is a subscription to this candidate's place: the present one first, then each change,
+// the newest replacing one that was not received. It closes when ctx ends, or after Failed or
+// Stopped.
 func (e *Election) Standing(ctx context.Context) <-chan Standing { return e.standing.Subscribe(ctx) }
 
 func standingOf(m machine.Standing) Standing {

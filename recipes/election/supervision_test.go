@@ -13,7 +13,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A panic in the candidate's actor ends its term, and nothing else: the intent goes on, and no znode is left over.
+// A panic in the candidate's actor ends its term, and nothing else: the intent goes on, and no
+// znode is left over.
 func TestAPanicEndsTheTermAndTheCampaignGoesOn(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		s := connected(t, z)
@@ -49,7 +50,8 @@ func TestAPanicCostsAWaiterNothing(t *testing.T) {
 	})
 }
 
-// An actor that panics again and again is given up: the candidate ends with the cause, its znode goes, and nothing else is touched.
+// An actor that panics again and again is given up: the candidate ends with the cause, its znode
+// goes, and nothing else is touched.
 func TestACandidateThatIsGivenUp(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		system := actors.New(actors.WithRestarts(actors.Restarts{Min: time.Second, Max: time.Second, Limit: 2, Within: time.Hour}))

@@ -32,7 +32,8 @@ func TestConcurrentProclamationsAndReady(t *testing.T) {
 	})
 }
 
-// What a candidate writes is for everybody to read, and data given in advance are there from the start, in each candidacy.
+// What a candidate writes is for everybody to read, and data given in advance are there from the
+// start, in each candidacy.
 func TestEnvelope(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		s := connected(t, z)
@@ -55,7 +56,8 @@ func TestEnvelope(t *testing.T) {
 	})
 }
 
-// Whatever others write into a candidate's znode harms nobody, and is not lost if it is addressed to it.
+// Whatever others write into a candidate's znode harms nobody, and is not lost if it is addressed
+// to it.
 func TestDataOfOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		s := connected(t, z)

@@ -10,8 +10,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A candidate whose znode may not be read is one without ID and data, on each version. The lead can't be handed over to it, since nothing tells that it still
-// stands, but past it.
+// A candidate whose znode may not be read is one without ID and data, on each version. The lead
+// can't be handed over to it, since nothing tells that it still stands, but past it.
 func TestCandidatesThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {

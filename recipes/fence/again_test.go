@@ -22,7 +22,8 @@ func again(t *testing.T, s *session.Session, path string, mode fence.Mode, data 
 	return fence.Sequencer{Path: s.Path(path), Mode: mode, Token: stat.Czxid, SessionID: stat.EphemeralOwner}
 }
 
-// Names come again in the layout Simple, and in lines whose parent was removed while nobody stood in them.
+// Names come again in the layout Simple, and in lines whose parent was removed while nobody stood
+// in them.
 func TestAPossessionThatIsOverIsNotConfirmedByTheNextOfTheSameName(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fence.Mode{fence.Exclusive, fence.Shared} {

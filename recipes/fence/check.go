@@ -9,19 +9,21 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Check asks ZooKeeper whether the possession stands: its znode exists, belongs to its session, and is the one of its token. nil: it did, at an
-// instant between call and return. [ErrFenced]: it is over, for good. Every other error says nothing about it: ctx's, the session's, [ErrInvalid],
+// Check asks ZooKeeper whether the possession stands: its znode exists, belongs to its session, and
+// is the one of its token. nil: it did, at an instant between call and return. [ErrFenced]: it is
+// over, for good. Every other error says nothing about it: ctx's, the session's, [ErrInvalid],
 // session.ErrInvalidPath for a path outside the namespace of s.
 //
-// A znode that s may not read, which since 3.8.4 a server tells nothing of but that it stands, is the possession's if its name has a GUID in it, as in Troupe's own
-// layout; in a layout where names come again the error is session.ErrNoAuth.
+// A znode that s may not read, which since 3.8.4 a server tells nothing of but that it stands, is
+// the possession's if its name has a GUID in it, as in Troupe's own layout; in a layout where names
+// come again the error is session.ErrNoAuth.
 func Check(ctx context.Context, s *session.Session, q Sequencer) error {
 	path, err := locate(s, q)
 	if err != nil {
 		return err
 	}
-	// The server that s is connected to may lag behind: without this, a possession could be confirmed that ended long ago, or one denied that has just
-	// begun.
+	// The server that s is connected to may lag behind: without this, a possession could be
+	// confirmed that ended long ago, or one denied that has just begun.
 	if err := s.Sync(ctx, path); err != nil {
 		return err
 	}
@@ -64,12 +66,13 @@ func locate(s *session.Session, q Sequencer) (string, error) {
 	return path, nil
 }
 
-// moved: a shared possession whose znode is newer than its token. That may be a writer that goes on as a reader, with a znode that notes the token in its data;
-// or another possession of the same name.
+// moved: a shared possession whose znode is newer than its token. That may be a writer that goes on
+// as a reader, with a znode that notes the token in its data; or another possession of the same
+// name.
 func moved(q Sequencer, stat session.Stat) bool { return q.Mode == Shared && stat.Czxid > q.Token }
 
-// compare says whether what stands in ZooKeeper is the possession. Names come again, in some layouts within one session: the transaction that made the znode
-// does not.
+// compare says whether what stands in ZooKeeper is the possession. Names come again, in some
+// layouts within one session: the transaction that made the znode does not.
 func compare(q Sequencer, exists bool, stat session.Stat, data []byte) error {
 	switch {
 	case !exists:

@@ -168,7 +168,8 @@ func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
 	})
 }
 
-// While it is disconnected, the following session knows nothing. What happened meanwhile it hears of afterwards, in its next epoch if need be.
+// While it is disconnected, the following session knows nothing. What happened meanwhile it hears
+// of afterwards, in its next epoch if need be.
 func TestFollowThroughDisconnectionAndExpiry(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server, open func(...session.Option) *session.Session) {
 		holder, checker := open(), open()

@@ -6,10 +6,12 @@ import (
 )
 
 var (
-	// ErrFenced: the possession that the sequencer stands for is over, or a newer one has been admitted before it.
+	// ErrFenced: the possession that the sequencer stands for is over, or a newer one has been
+	// admitted before it.
 	ErrFenced = errors.New("fenced: the possession is over")
 
-	// ErrMode: a [Gate] can't tell by their tokens which of several holders is the newer one, so it refuses those that share.
+	// ErrMode: a [Gate] can't tell by their tokens which of several holders is the newer one, so it
+	// refuses those that share.
 	ErrMode = errors.New("not an exclusive sequencer")
 
 	// ErrInvalid: a sequencer names no possession: a part of it is missing or malformed.

@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A service is asked to act for the holder of a lock, and has a session of its own to check that with.
+// A service is asked to act for the holder of a lock, and has a session of its own to check that
+// with.
 func ExampleFollow() {
 	ctx := context.Background()
 	server, err := zktest.New()

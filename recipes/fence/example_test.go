@@ -29,7 +29,8 @@ func (s *store) write(sequencer, data string) error {
 	return nil
 }
 
-// A holder that was paused wakes up when somebody else has long been holding the lock, and writes. The resource refuses it.
+// A holder that was paused wakes up when somebody else has long been holding the lock, and writes.
+// The resource refuses it.
 func ExampleGate() {
 	paused := fence.Sequencer{Path: "/locks/orders/_c_5f-lock-0000000001", Mode: fence.Exclusive, Token: 4294967300, SessionID: 0x10001}
 	next := fence.Sequencer{Path: "/locks/orders/_c_a3-lock-0000000002", Mode: fence.Exclusive, Token: 4294967342, SessionID: 0x10002}

@@ -8,8 +8,8 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Sequencer is a possession as a value. Holders get theirs from the Sequencer methods of grants and terms. It is comparable: equal sequencers stand for
-// the same possession.
+// Sequencer is a possession as a value. Holders get theirs from the Sequencer methods of grants and
+// terms. It is comparable: equal sequencers stand for the same possession.
 type Sequencer struct {
 	Path      string // of the holder's znode, absolute in ZooKeeper: with the namespace of the session that holds it
 	Mode      Mode
@@ -17,15 +17,16 @@ type Sequencer struct {
 	SessionID int64 // the ZooKeeper session that holds it
 }
 
-// String writes the sequencer in the form that [Parse] reads, fit to be sent along in a header or a message:
+// String writes the sequencer in the form that [Parse] reads, fit to be sent along in a header or a
+// message:
 //
 //	exclusive:4294967338:0x1000a3b5c2d0001:/locks/orders/_c_3e6c…-lock-0000000007
 func (q Sequencer) String() string {
 	return string(q.Mode) + ":" + strconv.FormatInt(q.Token, 10) + ":0x" + strconv.FormatUint(uint64(q.SessionID), 16) + ":" + q.Path
 }
 
-// Parse reads what [Sequencer.String] wrote. Everything else is [ErrInvalid], with the part that is wrong. A sequencer that parses is well formed; only
-// [Check] tells whether it is true.
+// Parse reads what [Sequencer.String] wrote. Everything else is [ErrInvalid], with the part that is
+// wrong. A sequencer that parses is well formed; only [Check] tells whether it is true.
 func Parse(s string) (Sequencer, error) {
 	parts := strings.SplitN(s, ":", 4)
 	if len(parts) != 4 {
@@ -80,13 +81,16 @@ func validatePath(path string) error {
 	return nil
 }
 
-// unprintable: those that ZooKeeper refuses in paths. It counts in UTF-16, so that everything beyond its 16 bits is refused as well.
+// unprintable: those that ZooKeeper refuses in paths. It counts in UTF-16, so that everything
+// beyond its 16 bits is refused as well.
 func unprintable(r rune) bool {
 	return r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
 }
 
-// line is what exclusive holders hold one after the other: the parent of the znode where they stand in a line, and the very znode where there is only one, as in
-// the layout Simple of package lock. Those in a line are told by their names, which end in a number behind what a layout or a GUID begins them with.
+// line is what exclusive holders hold one after the other: the parent of the znode where they stand
+// in a line, and the very znode where there is only one, as in the layout Simple of package lock.
+// Those in a line are told by their names, which end in a number behind what a layout or a GUID
+// begins them with.
 func (q Sequencer) line() string {
 	parent, name := znode.Split(q.Path)
 	if _, known := znode.ParseContender(name); known {

@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Who may not read a holder's znode can check its possession all the same, on each version: until it is over, and unless its name may come again.
+// Who may not read a holder's znode can check its possession all the same, on each version: until
+// it is over, and unless its name may come again.
 func TestCheckWhatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {

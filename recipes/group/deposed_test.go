@@ -15,8 +15,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// The member is created, and the connection goes before the answer comes. The only server to be had is a leader that was deposed, and that wakes now: it answers a
-// sync, and shows a group in which the member does not stand yet. Who leaves now has not left by that.
+// The member is created, and the connection goes before the answer comes. The only server to be had
+// is a leader that was deposed, and that wakes now: it answers a sync, and shows a group in which
+// the member does not stand yet. Who leaves now has not left by that.
 func TestADeposedLeaderDoesNotConfirmThatAMemberHasLeft(t *testing.T) {
 	t.Parallel()
 	for round := range uint64(16) {

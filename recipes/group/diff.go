@@ -9,7 +9,8 @@ type Change struct {
 	Updated []Member // the same registration, with other data; or read now, and Unread before, or the other way round
 }
 
-// Diff tells what has changed from one view to another. A member that has registered anew in between has left and joined.
+// Diff tells what has changed from one view to another. A member that has registered anew in
+// between has left and joined.
 func Diff(old, next View) Change {
 	var c Change
 	before := make(map[string]Member, len(old.Members))

@@ -10,10 +10,13 @@
 //
 // # What it guarantees
 //
-//   - A [Membership] lives across epochs: after an expiry, a deletion by somebody else, or a crash of its actor it registers again, with the latest data.
-//   - One member of each id. A znode of the id that belongs to another ZooKeeper session is never taken for one's own. It may be that of one's own former
-//     session, or of a process that has died, whose session has not expired yet. So its owner is asked, by a few bytes behind its data, which views leave out.
-//     One that lives answers, and the Membership ends with [ErrDuplicate]. If nobody answers it waits until the znode goes, however long that takes. No
+//   - A [Membership] lives across epochs: after an expiry, a deletion by somebody else, or a crash
+//     of its actor it registers again, with the latest data.
+//   - One member of each id. A znode of the id that belongs to another ZooKeeper session is never
+//     taken for one's own. It may be that of one's own former session, or of a process that has
+//     died, whose session has not expired yet. So its owner is asked, by a few bytes behind its
+//     data, which views leave out. One that lives answers, and the Membership ends with
+//     [ErrDuplicate]. If nobody answers it waits until the znode goes, however long that takes. No
 //     clock decides.
 //   - A view is never older than the one before. While the connection is down it says so (Stale).
 //

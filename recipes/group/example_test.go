@@ -62,7 +62,8 @@ func ExampleGroup() {
 	// Output: ann is busy
 }
 
-// The member's session is lost. It registers again by itself; whoever observes the group sees another registration, with the latest data.
+// The member's session is lost. It registers again by itself; whoever observes the group sees
+// another registration, with the latest data.
 func ExampleMembership() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -16,7 +16,8 @@ import (
 // ErrDuplicate ends a Membership whose id another living member has.
 var ErrDuplicate = member.ErrDuplicate
 
-// Group is a handle of the group on a path. It is safe for concurrent use, and has nothing to close.
+// Group is a handle of the group on a path. It is safe for concurrent use, and has nothing to
+// close.
 type Group struct {
 	session *session.Session
 	path    string
@@ -27,14 +28,15 @@ type Member struct {
 	ID   string // the name of its znode: unique in the group
 	Data []byte // receivers of views share them, and must not change them
 
-	// In views: the transaction that registered it, larger for each registration; the ZooKeeper session that it belongs to; when it registered, by the server's
-	// clock.
+	// In views: the transaction that registered it, larger for each registration; the ZooKeeper
+	// session that it belongs to; when it registered, by the server's clock.
 	Token     int64
 	SessionID int64
 	Since     time.Time
 
-	// In views: this session may not read its znode. Nothing but the ID is known then, nor whether it registers anew; and what is under the group's path without being
-	// a member, and may not be read either, looks like one.
+	// In views: this session may not read its znode. Nothing but the ID is known then, nor whether
+	// it registers anew; and what is under the group's path without being a member, and may not be
+	// read either, looks like one.
 	Unread bool
 }
 
@@ -44,7 +46,8 @@ type View struct {
 	Stale   bool     // the connection is down: it was so when last seen
 }
 
-// New makes a handle of the group on a path. It does no I/O. Errors name the argument that is wrong.
+// New makes a handle of the group on a path. It does no I/O. Errors name the argument that is
+// wrong.
 func New(s *session.Session, path string) (*Group, error) {
 	if s == nil {
 		return nil, errors.New("group.New: s: nil session")
@@ -55,8 +58,9 @@ func New(s *session.Session, path string) (*Group, error) {
 	return &Group{session: s, path: path}, nil
 }
 
-// Members reads who is there now, after a sync. A group that does not exist has no members. One who leaves while it is read may be missing.
-// Errors: session.ErrNoAuth if the group may not be listed, session.ErrClosed, ctx's cause.
+// Members reads who is there now, after a sync. A group that does not exist has no members. One who
+// leaves while it is read may be missing. Errors: session.ErrNoAuth if the group may not be listed,
+// session.ErrClosed, ctx's cause.
 func (g *Group) Members(ctx context.Context) (View, error) {
 	v, err := g.members(ctx)
 	return v, failed("members", g.path, err)
@@ -111,7 +115,8 @@ func checkID(id string) error {
 	return nil
 }
 
-// failed wraps an error with the operation and the path. Errors of the session come wrapped already.
+// failed wraps an error with the operation and the path. Errors of the session come wrapped
+// already.
 func failed(op, path string, err error) error {
 	var oe *session.OpError
 	if err == nil || errors.As(err, &oe) && oe.Path == path {

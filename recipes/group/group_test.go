@@ -39,7 +39,8 @@ func TestJoinUpdateLeave(t *testing.T) {
 	})
 }
 
-// B64, CURATOR-97, 241 and 154: after an expiry the member registers again by itself, with the latest data; also with those that were to be written meanwhile.
+// B64, CURATOR-97, 241 and 154: after an expiry the member registers again by itself, with the
+// latest data; also with those that were to be written meanwhile.
 func TestB64_RegistersAgainWithTheLatestData(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -159,8 +160,9 @@ func TestADuplicateIsAnError(t *testing.T) {
 	})
 }
 
-// The server grants a longer timeout than was asked for. A process is killed and started again, and is not connected yet when it joins: it can't know how long
-// what is left of its predecessor will stand.
+// The server grants a longer timeout than was asked for. A process is killed and started again, and
+// is not connected yet when it joins: it can't know how long what is left of its predecessor will
+// stand.
 func TestAFormerLifeOfALongerTimeoutThanAsked(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -181,7 +183,8 @@ func TestAFormerLifeOfALongerTimeoutThanAsked(t *testing.T) {
 	}, zktest.WithSessionTimeouts(40*time.Second, time.Minute))
 }
 
-// The servers are away for longer than any timeout while a process waits for its predecessor's session to expire, which then has its whole time again.
+// The servers are away for longer than any timeout while a process waits for its predecessor's
+// session to expire, which then has its whole time again.
 func TestAFormerLifeOutlivesAnOutage(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -200,7 +203,8 @@ func TestAFormerLifeOutlivesAnOutage(t *testing.T) {
 	})
 }
 
-// One that lives and is cut off does not answer: it is waited for, until it is back or its session has expired.
+// One that lives and is cut off does not answer: it is waited for, until it is back or its session
+// has expired.
 func TestAnOwnerThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -245,7 +249,8 @@ func TestManyWantOneID(t *testing.T) {
 	})
 }
 
-// A process is started anew while the znode of its former life stands: it waits for its end, and does not take it for its own.
+// A process is started anew while the znode of its former life stands: it waits for its end, and
+// does not take it for its own.
 func TestAFormerLifeIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -264,7 +269,8 @@ func TestAFormerLifeIsWaitedFor(t *testing.T) {
 	})
 }
 
-// The session id is replaced without a word, as some servers do: the old znode stands still, and is not taken for one's own.
+// The session id is replaced without a word, as some servers do: the old znode stands still, and is
+// not taken for one's own.
 func TestAnOldSessionsZnodeIsNotOnesOwn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -43,7 +43,8 @@ type Standing struct {
 	Phase Phase
 }
 
-// seat is what one Membership at a time may have in this process: ZooKeeper can't tell two of the same session apart.
+// seat is what one Membership at a time may have in this process: ZooKeeper can't tell two of the
+// same session apart.
 type seat struct {
 	session  *session.Session
 	path, id string
@@ -51,7 +52,8 @@ type seat struct {
 
 var taken sync.Map // of seat to its Membership
 
-// Membership is the intent to be in a group. It stands in every epoch until [Membership.Leave], and is safe for concurrent use.
+// Membership is the intent to be in a group. It stands in every epoch until [Membership.Leave], and
+// is safe for concurrent use.
 type Membership struct {
 	group    *Group
 	seat     seat
@@ -65,8 +67,9 @@ type Membership struct {
 	data   []byte
 }
 
-// Join states the intent to be a member, and returns at once. m's ID and Data count. Errors name what is wrong with the id; a closed session is
-// session.ErrClosed; a Membership of the same session that has the id is [ErrDuplicate].
+// Join states the intent to be a member, and returns at once. m's ID and Data count. Errors name
+// what is wrong with the id; a closed session is session.ErrClosed; a Membership of the same
+// session that has the id is [ErrDuplicate].
 func (g *Group) Join(m Member) (*Membership, error) {
 	const op = "join"
 	if err := checkID(m.ID); err != nil {
@@ -140,16 +143,18 @@ func (s *Membership) ended(error) {
 	s.written.Close()
 }
 
-// Joined closes when the member is registered for the first time. It never closes if that never happens: watch Done beside it.
+// Joined closes when the member is registered for the first time. It never closes if that never
+// happens: watch Done beside it.
 func (s *Membership) Joined() <-chan struct{} { return s.joined.C() }
 
-// Standing is a subscription to how it stands: the present phase first, then each change, the newest replacing one that was not received. It closes when ctx
-// ends or the membership is over.
+// Standing is a subscription to how it stands: the present phase first, then each change, the
+// newest replacing one that was not received. It closes when ctx ends or the membership is over.
 func (s *Membership) Standing(ctx context.Context) <-chan Standing { return s.standing.Subscribe(ctx) }
 
-// Update replaces the member's data, from now on and for each registration to come, and returns when they stand in ZooKeeper. Before the first registration,
-// and while there is none, they wait for it. ctx bounds the wait, not the update. Of several updates at once the last one made counts. Other errors: how the
-// membership ended.
+// Update replaces the member's data, from now on and for each registration to come, and returns
+// when they stand in ZooKeeper. Before the first registration, and while there is none, they wait
+// for it. ctx bounds the wait, not the update. Of several updates at once the last one made counts.
+// Other errors: how the membership ended.
 func (s *Membership) Update(ctx context.Context, data []byte) error {
 	const op = "update"
 	s.mu.Lock()
@@ -172,14 +177,17 @@ func (s *Membership) Update(ctx context.Context, data []byte) error {
 	return failed(op, s.group.path, s.Err())
 }
 
-// Leave ends the membership, and returns when ZooKeeper has confirmed that the member is gone. If ctx ends first its cause is returned, and the deletion goes
-// on in the background until the epoch ends. It is idempotent.
+// Leave ends the membership, and returns when ZooKeeper has confirmed that the member is gone. If
+// ctx ends first its cause is returned, and the deletion goes on in the background until the epoch
+// ends. It is idempotent.
 func (s *Membership) Leave(ctx context.Context) error {
 	return failed("leave", s.group.path, s.host.Close(ctx))
 }
 
-// Done closes when the membership is over: by Leave, with the session, or because it failed for good. Err then says why.
+// Done closes when the membership is over: by Leave, with the session, or because it failed for
+// good. Err then says why.
 func (s *Membership) Done() <-chan struct{} { return s.host.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed after Leave or with the session, [ErrDuplicate] if another member has the id, else the cause.
+// Err is nil exactly while Done is open: session.ErrClosed after Leave or with the session,
+// [ErrDuplicate] if another member has the id, else the cause.
 func (s *Membership) Err() error { return s.host.Err() }

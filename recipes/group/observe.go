@@ -10,10 +10,12 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Observe is a subscription to the view: the present one first, then each change of members and of their data, replacing one that was not received. It goes on
-// through expiry and through the group's end and return. The first view has all who are there; one who comes later is in the views from when its data are
-// known, and holds back none until then. One whose data this session may not read is there without them (Unread), and asked for again after pauses of up to some
-// seconds. It closes when ctx or the session ends.
+// Observe is a subscription to the view: the present one first, then each change of members and of
+// their data, replacing one that was not received. It goes on through expiry and through the
+// group's end and return. The first view has all who are there; one who comes later is in the views
+// from when its data are known, and holds back none until then. One whose data this session may not
+// read is there without them (Unread), and asked for again after pauses of up to some seconds. It
+// closes when ctx or the session ends.
 func (g *Group) Observe(ctx context.Context) <-chan View {
 	out := notify.NewLatest[View]()
 	o := &published{out: out}
@@ -91,7 +93,8 @@ func (o *observer) watch(name string) {
 	})
 }
 
-// onGone: a member went, and a listing will tell; or one has told already, of another that came back by the same name.
+// onGone: a member went, and a listing will tell; or one has told already, of another that came
+// back by the same name.
 func (o *observer) onGone(name string, w *watched) {
 	w.cancel()
 	w.gone = true

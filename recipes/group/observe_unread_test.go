@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A member whose znode this session may not read is in the views without its data, on each version, and holds back none. When it leaves it is in them no more.
+// A member whose znode this session may not read is in the views without its data, on each version,
+// and holds back none. When it leaves it is in them no more.
 func TestAMemberThatMayNotBeReadIsInTheFirstView(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {

@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A member holds nothing that it could lose to anybody, so it asks for no signs of life: it costs ZooKeeper its pings alone.
+// A member holds nothing that it could lose to anybody, so it asks for no signs of life: it costs
+// ZooKeeper its pings alone.
 func TestAMemberSendsNoSyncs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

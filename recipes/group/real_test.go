@@ -16,7 +16,8 @@ import (
 // patience bounds what happens on real servers and a busy machine.
 const patience = time.Minute
 
-// The group's whole life on real servers, one and three; on three, a server that members are connected to is killed.
+// The group's whole life on real servers, one and three; on three, a server that members are
+// connected to is killed.
 func TestOnRealServers(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 3} {

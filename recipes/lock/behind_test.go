@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// An exchange whose request was lost is asked for again, but not by an incarnation that has crashed meanwhile: nobody would know of the reader's znode.
+// An exchange whose request was lost is asked for again, but not by an incarnation that has crashed
+// meanwhile: nobody would know of the reader's znode.
 func TestADowngradeIsNotRepeatedBehindACrash(t *testing.T) {
 	t.Parallel()
 	for range 20 { // the recovery and what it must not meet run side by side
@@ -45,9 +46,10 @@ func TestADowngradeIsNotRepeatedBehindACrash(t *testing.T) {
 	}
 }
 
-// A place that nothing has come of yet is given back with the record when the actor crashes, and the request has not been carried out so far: it was lost, or the
-// server put it off. Nobody takes the place over, or it would be deleted while it is held, and the next in line be granted beside it, without any delay.
-// What was lost the crashed incarnation does not ask for again.
+// A place that nothing has come of yet is given back with the record when the actor crashes, and
+// the request has not been carried out so far: it was lost, or the server put it off. Nobody takes
+// the place over, or it would be deleted while it is held, and the next in line be granted beside
+// it, without any delay. What was lost the crashed incarnation does not ask for again.
 func TestADepartureUnderWayBehindACrash(t *testing.T) {
 	t.Parallel()
 	for name, fate := range map[string]zktest.Verdict{"lost": zktest.CutBefore, "put off": zktest.Fail(zktest.ErrThrottled)} {

@@ -19,13 +19,15 @@ type Contender struct {
 	Since     time.Time // when it took its place, by the server's clock; see Unread
 	Holding   bool      // nobody ahead is in its way: it holds, or is about to
 
-	// Unread: this session may not read its znode. There are no Data then, and servers since 3.8.4 do not tell Token, SessionID and Since either: these are 0.
-	// Of a semaphore's contender it is not known whether it holds.
+	// Unread: this session may not read its znode. There are no Data then, and servers since 3.8.4
+	// do not tell Token, SessionID and Since either: these are 0. Of a semaphore's contender it is
+	// not known whether it holds.
 	Unread bool
 }
 
-// Contenders lists who holds the lock and who waits, in order. What was settled before the call is seen. A line that does not exist is empty. In the
-// layout [Simple] nobody waits in a line, and only the holder is seen. Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
+// Contenders lists who holds the lock and who waits, in order. What was settled before the call is
+// seen. A line that does not exist is empty. In the layout [Simple] nobody waits in a line, and
+// only the holder is seen. Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
 func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 	if err := l.session.Sync(ctx, l.path); err != nil {
 		return nil, failed("contenders", l.path, err)
@@ -37,9 +39,11 @@ func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 	return contendersOf(entries), nil
 }
 
-// Observe is a subscription to the line: who holds and who waits, in order, the present state first. A state that was not received is replaced by the
-// newer one. It follows arrivals, departures and grants, not changes of data. While the connection is down it is as it was last seen: [Lock.Standing]
-// and session.Session.Observe say so. It closes when ctx ends or the lock is done.
+// Observe is a subscription to the line: who holds and who waits, in order, the present state
+// first. A state that was not received is replaced by the newer one. It follows arrivals,
+// departures and grants, not changes of data. While the connection is down it is as it was last
+// seen: [Lock.Standing] and session.Session.Observe say so. It closes when ctx ends or the lock is
+// done.
 func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 	out := notify.NewLatest[[]Contender]()
 	observe.Run(ctx, observe.Spec{

@@ -67,7 +67,8 @@ func TestDelayAfterADeath(t *testing.T) {
 	})
 }
 
-// One who comes later, when nobody was there to see the end, waits for as long from when it finds the record.
+// One who comes later, when nobody was there to see the end, waits for as long from when it finds
+// the record.
 func TestDelayForOneWhoComesLater(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -89,7 +90,8 @@ func TestDelayForOneWhoComesLater(t *testing.T) {
 	})
 }
 
-// However a possession ends but by its release, there is a delay: by expiry, by deletion, by a panic; also for who has lost it himself.
+// However a possession ends but by its release, there is a delay: by expiry, by deletion, by a
+// panic; also for who has lost it himself.
 func TestDelayAfterEveryLoss(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *world, h *host, l *lock.Lock, g *lock.Grant){

@@ -21,7 +21,8 @@ var several = map[string]struct {
 	"the last is":             {held: []string{"/m/b"}, waiter: []string{"/m/a", "/m/b"}, rival: []string{"/m/a", "/m/b"}},
 	"all are":                 {held: []string{"/m/a", "/m/b"}, waiter: []string{"/m/a", "/m/b"}, rival: []string{"/m/a", "/m/b"}},
 
-	// Here nothing is to be written after the last grant, so that it is trust alone that keeps it from being one.
+	// Here nothing is to be written after the last grant, so that it is trust alone that keeps it
+	// from being one.
 	"the last is, and the others are on a session that stands": {
 		held: []string{"/m/c"}, beside: []string{"/m/a"}, waiter: []string{"/m/c"}, rival: []string{"/m/b", "/m/c"},
 	},

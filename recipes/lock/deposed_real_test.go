@@ -19,9 +19,11 @@ import (
 
 var deposedRounds = flag.Int("deposed-rounds", 3, "how often a real leader is frozen, deposed and woken")
 
-// The same as in virtual time, on three real servers: the leader is stopped when it has carried out a release of which the waiter does not hear; the others
-// elect another, which ends the waiter's session; a rival is granted; the old leader goes on, and takes itself for the leader for up to a tick. Where there is a C
-// compiler its clock stands still meanwhile, as that of a machine does that is suspended.
+// The same as in virtual time, on three real servers: the leader is stopped when it has carried out
+// a release of which the waiter does not hear; the others elect another, which ends the waiter's
+// session; a rival is granted; the old leader goes on, and takes itself for the leader for up to a
+// tick. Where there is a C compiler its clock stands still meanwhile, as that of a machine does
+// that is suspended.
 func TestADeposedRealLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
 	if so := frozenClock(t); so != "" {
 		t.Setenv("LD_PRELOAD", so)
@@ -34,7 +36,8 @@ func TestADeposedRealLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
 	}
 }
 
-// frozenClock compiles what lets the clock of a process stand still with it; "" where that can't be.
+// frozenClock compiles what lets the clock of a process stand still with it; "" where that can't
+// be.
 func frozenClock(t *testing.T) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")

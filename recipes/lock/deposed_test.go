@@ -13,7 +13,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// lines are the kinds of locks, by how one side of each is made: who holds first, who waits for it, and who wants it too.
+// lines are the kinds of locks, by how one side of each is made: who holds first, who waits for it,
+// and who wants it too.
 var lines = map[string]func(w *world, h *host, part string) *lock.Lock{
 	"exclusive":            func(w *world, h *host, _ string) *lock.Lock { return w.lock(h) },
 	"delay":                func(w *world, h *host, _ string) *lock.Lock { return w.lock(h, lock.WithDelay(time.Second)) },
@@ -31,9 +32,11 @@ func readBetween(w *world, h *host, part string) *lock.Lock {
 	return w.writer(h)
 }
 
-// Seen on a real ensemble. The holder releases, and the waiter does not hear of it, since the leader that it is connected to stands still. The others elect
-// another, the new leader ends the waiter's session, a rival is granted. The old leader wakes, takes the waiter's session up again, shows it its old tree, in
-// which it is first, and answers its sync alone. The waiter must not be granted.
+// Seen on a real ensemble. The holder releases, and the waiter does not hear of it, since the
+// leader that it is connected to stands still. The others elect another, the new leader ends the
+// waiter's session, a rival is granted. The old leader wakes, takes the waiter's session up again,
+// shows it its old tree, in which it is first, and answers its sync alone. The waiter must not be
+// granted.
 func TestADeposedLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
 	t.Parallel()
 	for name, line := range lines {
@@ -73,8 +76,8 @@ func (w *world) onThree() (holder, waiter, rival *host) {
 	return on("holder", 1), on("waiter", 0), on("rival", 2)
 }
 
-// wakes deposes the leader, that the waiter is on, and lets it wake. It hears of what release does and passes no word of it on; granted waits for what comes of
-// that elsewhere.
+// wakes deposes the leader, that the waiter is on, and lets it wake. It hears of what release does
+// and passes no word of it on; granted waits for what comes of that elsewhere.
 func (w *world) wakes(waiter *host, round uint64, release, granted func()) {
 	before := id(waiter)
 	time.Sleep(2*deposedTimeout + time.Duration(round)*700*time.Millisecond)

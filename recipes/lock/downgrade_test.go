@@ -15,7 +15,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B10 [CURATOR-276/621]: a writer who goes on as a reader keeps his place. The writer behind waits for him, the readers come in beside him.
+// B10 [CURATOR-276/621]: a writer who goes on as a reader keeps his place. The writer behind waits
+// for him, the readers come in beside him.
 func TestB10_AWriterBehindWaitsForTheDowngraded(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -209,8 +210,9 @@ func TestRevocationBesideADowngrade(t *testing.T) {
 	})
 }
 
-// Whichever reply or request is lost, or however long it takes: the writer's end comes before any reader's grant, no writer comes between, and the downgraded
-// grant keeps its token, or the loss is told.
+// Whichever reply or request is lost, or however long it takes: the writer's end comes before any
+// reader's grant, no writer comes between, and the downgraded grant keeps its token, or the loss is
+// told.
 func TestDowngradeWithLostReplies(t *testing.T) {
 	t.Parallel()
 	inEachFate(t, func(w *world, k int, strike func(h *host)) {
@@ -293,7 +295,8 @@ func TestADowngradeWhoseEpochEnds(t *testing.T) {
 	})
 }
 
-// In the layouts of others that know readers, the reader's znode has their form, and the writer's number.
+// In the layouts of others that know readers, the reader's znode has their form, and the writer's
+// number.
 func TestDowngradeInOtherLayouts(t *testing.T) {
 	t.Parallel()
 	for layout, pattern := range map[lock.Layout]string{

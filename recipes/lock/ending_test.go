@@ -57,7 +57,8 @@ func TestCloseAfterAnEpochThatEndedDuringADeletion(t *testing.T) {
 	}
 }
 
-// I9: whatever the actor suffers meanwhile, an end is reported when ZooKeeper has confirmed it, not before.
+// I9: whatever the actor suffers meanwhile, an end is reported when ZooKeeper has confirmed it, not
+// before.
 func TestAnEndIsReportedWhenItIsConfirmed(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(w *world, l *lock.Lock, g *lock.Grant) error{

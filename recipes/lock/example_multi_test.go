@@ -20,7 +20,8 @@ func account(s *session.Session, name string) *lock.Lock {
 	return l
 }
 
-// Two accounts are locked for a transfer, in an order that is the same for everybody, and written only while both are.
+// Two accounts are locked for a transfer, in an order that is the same for everybody, and written
+// only while both are.
 func ExampleMulti_Do() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -41,7 +42,8 @@ func ExampleMulti_Do() {
 	// Output: alice owes bob 5 <nil>
 }
 
-// An impatient administrator deletes the znode of one lock. The whole is lost, and the other lock is given up by itself.
+// An impatient administrator deletes the znode of one lock. The whole is lost, and the other lock
+// is given up by itself.
 func ExampleMultiGrant() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -49,7 +49,8 @@ func ExampleGrant_Downgrade() {
 	// the token is the same: true
 }
 
-// A reader loses its share with its session, and hears of it; the standing intent stands again by itself.
+// A reader loses its share with its session, and hears of it; the standing intent stands again by
+// itself.
 func ExampleNewRead() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -74,7 +75,8 @@ func ExampleNewRead() {
 	// and won again: true true
 }
 
-// Two of three permits at once, the third for somebody else, and a fourth only when the limit is raised.
+// Two of three permits at once, the third for somebody else, and a fourth only when the limit is
+// raised.
 func ExampleNewSemaphore() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -105,7 +107,8 @@ func ExampleNewSemaphore() {
 	// who is made with three: true
 }
 
-// An administrator takes a permit away from a holder who does not listen. The holder hears of it, and the next one is granted.
+// An administrator takes a permit away from a holder who does not listen. The holder hears of it,
+// and the next one is granted.
 func ExampleBreak() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -51,7 +51,8 @@ func ExampleLock_Do() {
 	// Output: 42 <nil>
 }
 
-// A service that holds the lock whenever it can. The first grant is lost with its session; the second comes by itself, with a larger token.
+// A service that holds the lock whenever it can. The first grant is lost with its session; the
+// second comes by itself, with a larger token.
 func ExampleLock_Acquired() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -19,7 +19,8 @@ var fates = map[string]zktest.Verdict{
 	"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
 }
 
-// kth lets the k-th request of a session, pings aside, meet a fate; it tells whether it came to that.
+// kth lets the k-th request of a session, pings aside, meet a fate; it tells whether it came to
+// that.
 func (w *world) kth(h *host, k int, fate zktest.Verdict) (met func() bool) {
 	id := h.Status().SessionID
 	var n atomic.Int64 // the server's goroutines count, and the test reads
@@ -35,7 +36,8 @@ func (w *world) kth(h *host, k int, fate zktest.Verdict) (met func() bool) {
 	return func() bool { return n.Load() >= int64(k) }
 }
 
-// inEachFate runs a test again and again, until each request that a host makes once the test has called strike has met each fate.
+// inEachFate runs a test again and again, until each request that a host makes once the test has
+// called strike has met each fate.
 func inEachFate(t *testing.T, test func(w *world, k int, strike func(h *host))) {
 	t.Helper()
 	for name, fate := range fates {
@@ -52,7 +54,8 @@ func inEachFate(t *testing.T, test func(w *world, k int, strike func(h *host))) 
 	}
 }
 
-// survivesLoss: a waits for b, holds, commits something and releases, while its host is struck. It comes to hold all the same, and nothing is left behind.
+// survivesLoss: a waits for b, holds, commits something and releases, while its host is struck. It
+// comes to hold all the same, and nothing is left behind.
 func (w *world) survivesLoss(k int, a, b *lock.Lock, strike func(), op session.Op) {
 	w.Helper()
 	waitedFor := w.held(b)

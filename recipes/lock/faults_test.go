@@ -15,7 +15,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B02, B03, B04, B14, B39, B75: whichever reply or request of a whole cycle is lost, the outcome is right and nothing is left behind.
+// B02, B03, B04, B14, B39, B75: whichever reply or request of a whole cycle is lost, the outcome is
+// right and nothing is left behind.
 func TestB03_B04_B14_LostReplies(t *testing.T) {
 	t.Parallel()
 	inEachFate(t, func(w *world, k int, strike func(h *host)) {
@@ -81,7 +82,8 @@ func TestB08_TriesUnderFlappingLeaveNothing(t *testing.T) {
 	})
 }
 
-// B21, B22: foreign children are ignored: no panic, no orphan, nobody waits for them. Those of other libraries are waited for.
+// B21, B22: foreign children are ignored: no panic, no orphan, nobody waits for them. Those of
+// other libraries are waited for.
 func TestB21_B22_ForeignChildren(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

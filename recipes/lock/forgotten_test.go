@@ -54,7 +54,8 @@ func after(lines int) string {
 	return "forgotten_test.go:" + strconv.Itoa(caller.Line+lines)
 }
 
-// A grant that is held and forgotten is logged once, with the place where it was asked for; and whoever waits for it in this process is told.
+// A grant that is held and forgotten is logged once, with the place where it was asked for; and
+// whoever waits for it in this process is told.
 func TestAForgottenGrantIsLoggedAndNamed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -102,7 +103,8 @@ func TestAGrantThatNobodyReceivesIsLoggedAndNamed(t *testing.T) {
 	})
 }
 
-// What was given up, or ends with a function, or is meant to be held, is not logged; and whose wait ends when nobody here holds is told nothing.
+// What was given up, or ends with a function, or is meant to be held, is not logged; and whose wait
+// ends when nobody here holds is told nothing.
 func TestNothingIsLoggedOfWhatIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -37,7 +37,8 @@ func (h *history) note(ops *[]porcupine.Operation, client int, in, out any, call
 	*ops = append(*ops, porcupine.Operation{ClientId: client, Input: in, Output: out, Call: call, Return: ret})
 }
 
-// lockModel is a lock: it is granted when it is free, by a token larger than all before, and ended by its holder.
+// lockModel is a lock: it is granted when it is free, by a token larger than all before, and ended
+// by its holder.
 var lockModel = porcupine.Model{
 	Init: func() any { return [2]int64{} }, // the holder's token, 0 for none; the largest token
 	Step: func(state, in, out any) (bool, any) {
@@ -50,7 +51,8 @@ var lockModel = porcupine.Model{
 	DescribeOperation: func(in, out any) string { return fmt.Sprint(in, " ", out) },
 }
 
-// counterModel is a counter: an increment that is known to have happened returns the next number; one of unknown outcome may have happened or not.
+// counterModel is a counter: an increment that is known to have happened returns the next number;
+// one of unknown outcome may have happened or not.
 var counterModel = porcupine.NondeterministicModel{
 	Init: func() []any { return []any{int64(0)} },
 	Step: func(state, in, out any) []any {
@@ -104,7 +106,8 @@ func (h *history) client(ctx context.Context, t *testing.T, id int, s *session.S
 	}
 }
 
-// awaitEnd waits for the end of a grant that was released: a client that waited for ever would hang the test, in a bubble too, where time goes on.
+// awaitEnd waits for the end of a grant that was released: a client that waited for ever would hang
+// the test, in a bubble too, where time goes on.
 func awaitEnd(t *testing.T, ended <-chan struct{}) {
 	t.Helper()
 	select {
@@ -163,8 +166,9 @@ func TestTheCheckerSeesAnOverlapAndALostIncrement(t *testing.T) {
 	require.False(t, porcupine.CheckOperations(counterModel.ToModel(), twice))
 }
 
-// In virtual time: minutes of disconnections, and of partitions within and beyond the session's timeout. (A session that the server ends out of turn is no
-// part of that: nobody could know of it in time.)
+// In virtual time: minutes of disconnections, and of partitions within and beyond the session's
+// timeout. (A session that the server ends out of turn is no part of that: nobody could know of it
+// in time.)
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {

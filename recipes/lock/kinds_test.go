@@ -39,7 +39,8 @@ func eachSide(t *testing.T, test func(t *testing.T, s side)) {
 	}
 }
 
-// B27: whichever reply or request of a whole cycle is lost, the outcome is right and nothing is left behind.
+// B27: whichever reply or request of a whole cycle is lost, the outcome is right and nothing is
+// left behind.
 func TestB27_LostRepliesOfEachKind(t *testing.T) {
 	eachSide(t, func(t *testing.T, s side) {
 		inEachFate(t, func(w *world, k int, strike func(h *host)) {
@@ -50,7 +51,8 @@ func TestB27_LostRepliesOfEachKind(t *testing.T) {
 	})
 }
 
-// Whatever is under way when the actor panics, and however often: the intent goes on, one znode stands, nothing is left behind.
+// Whatever is under way when the actor panics, and however often: the intent goes on, one znode
+// stands, nothing is left behind.
 func TestAPanicAtAnyMomentOfEachKind(t *testing.T) {
 	eachSide(t, func(t *testing.T, s side) {
 		crashing(t, func(w *world, k int, crash func(h *host, l *lock.Lock)) {
@@ -61,8 +63,9 @@ func TestAPanicAtAnyMomentOfEachKind(t *testing.T) {
 	})
 }
 
-// Cut off silently at any of a hundred instants, the holder's Done closes before whoever was in his way is granted. In each bubble first with a session that
-// has just begun, and then with one that came after an expiry.
+// Cut off silently at any of a hundred instants, the holder's Done closes before whoever was in his
+// way is granted. In each bubble first with a session that has just begun, and then with one that
+// came after an expiry.
 func TestAPartitionEndsEachKindBeforeTheNextIsGranted(t *testing.T) {
 	eachSide(t, func(t *testing.T, s side) {
 		for seed := range uint64(25) {
@@ -87,7 +90,8 @@ func TestAPartitionEndsEachKindBeforeTheNextIsGranted(t *testing.T) {
 	})
 }
 
-// At exact instants: a session of six seconds whose holder vanishes is trusted for three, and his place is free when the server expires it.
+// At exact instants: a session of six seconds whose holder vanishes is trusted for three, and his
+// place is free when the server expires it.
 func TestTheInstantsOfALoss(t *testing.T) {
 	eachSide(t, func(t *testing.T, s side) {
 		inBubble(t, func(w *world) {
@@ -114,7 +118,8 @@ func TestTheInstantsOfALoss(t *testing.T) {
 	})
 }
 
-// B31 [CURATOR-595]: the permits, and the shares, of a session that is dead are free again, also after the servers were away.
+// B31 [CURATOR-595]: the permits, and the shares, of a session that is dead are free again, also
+// after the servers were away.
 func TestB31_WhatADeadSessionHeldIsFree(t *testing.T) {
 	eachSide(t, func(t *testing.T, s side) {
 		inBubble(t, func(w *world) {
@@ -161,7 +166,8 @@ func TestB07_EachKindKeepsItsPlace(t *testing.T) {
 	})
 }
 
-// Revocation is the same for every kind: it is told once, also when it was written before the grant or after a release.
+// Revocation is the same for every kind: it is told once, also when it was written before the grant
+// or after a release.
 func TestRevocationOfEachKind(t *testing.T) {
 	eachSide(t, func(t *testing.T, s side) {
 		inBubble(t, func(w *world) {
@@ -214,7 +220,8 @@ func TestB08_TriesOfEachKindLeaveNothing(t *testing.T) {
 	})
 }
 
-// B20: around the end of the sequence numbers, order is that of creation, a downgraded reader's place too.
+// B20: around the end of the sequence numbers, order is that of creation, a downgraded reader's
+// place too.
 func TestB20_EachKindAtTheEndOfTheSequenceNumbers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

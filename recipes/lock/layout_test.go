@@ -19,7 +19,8 @@ var constructors = map[string]func(*session.Session, string, ...lock.Option) (*l
 	"New": lock.New, "NewRead": lock.NewRead, "NewWrite": lock.NewWrite,
 }
 
-// written is what a znode looks like, by layout and constructor. What is not here cannot be expressed.
+// written is what a znode looks like, by layout and constructor. What is not here cannot be
+// expressed.
 var written = map[lock.Layout]map[string]string{
 	lock.Troupe: {
 		"New": "^/l/_c_" + guidDashed + `-lock-\d{10}$`, "NewRead": "^/l/_c_" + guidDashed + `-read-\d{10}$`, "NewWrite": "^/l/_c_" + guidDashed + `-write-\d{10}$`,
@@ -161,7 +162,8 @@ func TestRevokeAndBreakInEveryLayout(t *testing.T) {
 	}
 }
 
-// Whichever reply of a cycle is lost, in every layout, the outcome is right and nothing is left behind.
+// Whichever reply of a cycle is lost, in every layout, the outcome is right and nothing is left
+// behind.
 func TestLostRepliesInEveryLayout(t *testing.T) {
 	t.Parallel()
 	for layout := range written {

@@ -13,8 +13,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B05, B06: cut off silently at any of a thousand instants, the holder's Done closes before the next holder's grant is delivered. In each bubble first with
-// a session that has just begun, and then with one that came after an expiry.
+// B05, B06: cut off silently at any of a thousand instants, the holder's Done closes before the
+// next holder's grant is delivered. In each bubble first with a session that has just begun, and
+// then with one that came after an expiry.
 func TestB05_B06_PartitionEndsTheHoldBeforeTheNextIsGranted(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(250) {
@@ -68,7 +69,8 @@ func TestB44_AnIsolatedServerEndsTheHoldBeforeTheNextIsGranted(t *testing.T) {
 	}
 }
 
-// B01, B02, B15, B25: after an expiry the standing intent wins again, on a znode of the new epoch, without a call by the application.
+// B01, B02, B15, B25: after an expiry the standing intent wins again, on a znode of the new epoch,
+// without a call by the application.
 func TestB01_B15_B25_ExpiryIsRecoveredFrom(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -133,7 +135,8 @@ func TestB07_ADisconnectionCostsNothing(t *testing.T) {
 	})
 }
 
-// A single server that is restarted within the session timeout ends no epoch, and every waiter keeps its place.
+// A single server that is restarted within the session timeout ends no epoch, and every waiter
+// keeps its place.
 func TestARestartOfTheServerEndsNoEpoch(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -165,7 +168,8 @@ func TestARestartOfTheServerEndsNoEpoch(t *testing.T) {
 	})
 }
 
-// Trust ends possessions, not the epoch: cut off past trust but back within the session, the holder stands again behind the waiter.
+// Trust ends possessions, not the epoch: cut off past trust but back within the session, the holder
+// stands again behind the waiter.
 func TestTheEndOfTrustEndsThePossessionNotTheEpoch(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

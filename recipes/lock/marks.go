@@ -10,8 +10,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// marks follows who of a semaphore's line holds: each says so in his own data when he is granted, one after the other, so that it is enough to watch the
-// first who has not.
+// marks follows who of a semaphore's line holds: each says so in his own data when he is granted,
+// one after the other, so that it is enough to watch the first who has not.
 type marks struct {
 	session *session.Session
 	turn    *observe.Turn

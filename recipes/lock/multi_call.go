@@ -9,10 +9,11 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Lock waits until all locks are held. A lock that is lost while it waits for another is taken again, and so are those behind it in the order. ctx bounds
-// the wait, not the possession; if it ends first, or one lock cannot be had at all, those that were held are given up, nothing comes of it later, and the
-// error is returned: ctx's cause, or what [Lock.Lock] of that one says. [ErrDeadlock] and
-// [ErrUpgrade] are found before anything is asked for.
+// Lock waits until all locks are held. A lock that is lost while it waits for another is taken
+// again, and so are those behind it in the order. ctx bounds the wait, not the possession; if it
+// ends first, or one lock cannot be had at all, those that were held are given up, nothing comes of
+// it later, and the error is returned: ctx's cause, or what [Lock.Lock] of that one says.
+// [ErrDeadlock] and [ErrUpgrade] are found before anything is asked for.
 func (m *Multi) Lock(ctx context.Context) (*MultiGrant, error) {
 	return m.lock(ctx, host.Asked{At: host.Caller()})
 }
@@ -22,8 +23,9 @@ func (m *Multi) lock(ctx context.Context, by host.Asked) (*MultiGrant, error) {
 	return m.take(ctx, next, func(held []*Grant) { giveUp(held) })
 }
 
-// TryLock holds all locks if nobody is ahead in any of them, and returns [ErrHeld] otherwise: by then ZooKeeper has confirmed that nothing of this try is
-// left, unless ctx ended first. It waits for nobody, but others may find a lock held that this call has taken and is about to give up.
+// TryLock holds all locks if nobody is ahead in any of them, and returns [ErrHeld] otherwise: by
+// then ZooKeeper has confirmed that nothing of this try is left, unless ctx ended first. It waits
+// for nobody, but others may find a lock held that this call has taken and is about to give up.
 func (m *Multi) TryLock(ctx context.Context) (*MultiGrant, error) {
 	by := host.Asked{At: host.Caller()}
 	next := func(ctx context.Context, l *Lock) (*Grant, error) { return l.claim(ctx, "try lock", true, by) }
@@ -77,7 +79,8 @@ func under(ctx context.Context, held []*Grant, wait func(context.Context) (*Gran
 	return wait(inner)
 }
 
-// standing are the grants before the first that is over. Those behind it are given up, or the order in which all are taken would not be kept.
+// standing are the grants before the first that is over. Those behind it are given up, or the order
+// in which all are taken would not be kept.
 func standing(held []*Grant) []*Grant {
 	i := slices.IndexFunc(held, over)
 	if i < 0 {
@@ -91,9 +94,10 @@ func lost(held []*Grant) bool { return slices.ContainsFunc(held, over) }
 
 func over(g *Grant) bool { return g.Err() != nil }
 
-// Do runs f while holding all locks. f's context descends from ctx and ends with the grant. The locks are given up only after f has returned, unless one
-// was lost; then Do returns an error that is session.ErrLost, also if f returned nil. Otherwise it returns f's error, or why the locks could not be had or
-// their release not be confirmed.
+// Do runs f while holding all locks. f's context descends from ctx and ends with the grant. The
+// locks are given up only after f has returned, unless one was lost; then Do returns an error that
+// is session.ErrLost, also if f returned nil. Otherwise it returns f's error, or why the locks
+// could not be had or their release not be confirmed.
 func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, g *MultiGrant) error) error {
 	if f == nil {
 		return failed("do", m.locks[0].path, errors.New("f: nil"))

@@ -15,7 +15,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/lock"
 )
 
-// No deadlock: whoever takes overlapping sets in whatever order of naming gets them, and never two at once one lock.
+// No deadlock: whoever takes overlapping sets in whatever order of naming gets them, and never two
+// at once one lock.
 func TestMultisDoNotWaitInACircle(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {

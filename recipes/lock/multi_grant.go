@@ -10,10 +10,11 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// MultiGrant is one possession of all the locks of a [Multi]. It ends with the first of its parts that ends, at the same instant and with the same Err;
-// the others are then given up by themselves, and end with session.ErrReleased. Its Path and Token are those of the first part in the order of the
-// paths; every part has its own: see [MultiGrant.Grants]. Commit happens only while all parts stand, and is session.ErrUnsupported where they belong to
-// several sessions.
+// MultiGrant is one possession of all the locks of a [Multi]. It ends with the first of its parts
+// that ends, at the same instant and with the same Err; the others are then given up by themselves,
+// and end with session.ErrReleased. Its Path and Token are those of the first part in the order of
+// the paths; every part has its own: see [MultiGrant.Grants]. Commit happens only while all parts
+// stand, and is session.ErrUnsupported where they belong to several sessions.
 type MultiGrant struct {
 	*session.Hold
 	grants []*Grant
@@ -30,13 +31,16 @@ func newMultiGrant(grants []*Grant) *MultiGrant {
 	return g
 }
 
-// Grants are the parts, in the order of their paths: for their tokens, their sequencers, and to hear which of them is asked for by [Revoke]. A part that
-// is released by itself ends the whole, and so does one that is exchanged for another.
+// Grants are the parts, in the order of their paths: for their tokens, their sequencers, and to
+// hear which of them is asked for by [Revoke]. A part that is released by itself ends the whole,
+// and so does one that is exchanged for another.
 func (g *MultiGrant) Grants() []*Grant { return slices.Clone(g.grants) }
 
-// Release gives all parts up: Done closes first, then the znodes are deleted, and nil means that ZooKeeper has confirmed it of all of them. A grant that
-// had been lost before says so (session.ErrLost). If ctx ends first its error is returned and the deletions go on in the background until the epochs
-// end; a ctx that ends with the grant itself, as in [Multi.Do], counts as one that lasts for a session timeout. It is idempotent.
+// Release gives all parts up: Done closes first, then the znodes are deleted, and nil means that
+// ZooKeeper has confirmed it of all of them. A grant that had been lost before says so
+// (session.ErrLost). If ctx ends first its error is returned and the deletions go on in the
+// background until the epochs end; a ctx that ends with the grant itself, as in [Multi.Do], counts
+// as one that lasts for a session timeout. It is idempotent.
 func (g *MultiGrant) Release(ctx context.Context) error {
 	if slices.ContainsFunc(g.grants, func(part *Grant) bool { return part.lock.instance.Inside(ctx) }) {
 		var cancel context.CancelFunc

@@ -95,7 +95,8 @@ func (hs histories) check(t *testing.T, atLeast int) {
 	}
 }
 
-// In virtual time, with partitions within and beyond the session's timeout: of every lock there is one holder at a time.
+// In virtual time, with partitions within and beyond the session's timeout: of every lock there is
+// one holder at a time.
 func TestMultiHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {

@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Loss of one ends the whole: by deletion, by release, by expiry of its session. The others are given up by themselves.
+// Loss of one ends the whole: by deletion, by release, by expiry of its session. The others are
+// given up by themselves.
 func TestLossOfOneEndsTheMulti(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *world, victim *host, g *lock.MultiGrant) error{

@@ -47,7 +47,8 @@ func pairs(t *testing.T, n int, holderOn func(i int) []string, rivalOn []string,
 	return all
 }
 
-// begin has the holder hold and the rival wait. Each of the two has somebody who notes the time at once, however many pairs there are.
+// begin has the holder hold and the rival wait. Each of the two has somebody who notes the time at
+// once, however many pairs there are.
 func (p *pair) begin(t *testing.T) {
 	p.holder.Acquire()
 	p.grant = soon(t, p.holder.Acquired(), "the holder")
@@ -84,7 +85,8 @@ func (p *pair) finish(t *testing.T) {
 // How many pairs there are, and how often they are cut off: fifty rounds and one.
 const width, rounds = 17, 3
 
-// report fails on any overlap, and logs how much earlier than the rival's grant the holder's end came.
+// report fails on any overlap, and logs how much earlier than the rival's grant the holder's end
+// came.
 func report(t *testing.T, what string, overlaps []time.Duration) {
 	t.Helper()
 	var worst time.Duration
@@ -97,7 +99,8 @@ func report(t *testing.T, what string, overlaps []time.Duration) {
 	require.Zero(t, worst, what)
 }
 
-// B05, B06: packets vanish between the holder and three real servers; his Done closes before the rival is granted, in every round.
+// B05, B06: packets vanish between the holder and three real servers; his Done closes before the
+// rival is granted, in every round.
 func TestB05_B06_NoOverlapInAPartition(t *testing.T) {
 	t.Parallel()
 	e := ensemble.Start(t, 3)
@@ -130,7 +133,8 @@ func TestB05_B06_NoOverlapInAPartition(t *testing.T) {
 	report(t, "partition", overlaps)
 }
 
-// isolationRounds cuts the server of the holders off from its leader while it goes on answering them.
+// isolationRounds cuts the server of the holders off from its leader while it goes on answering
+// them.
 func isolationRounds(t *testing.T, rounds int, kill bool, opts ...session.Option) (overlaps []time.Duration) {
 	e := ensemble.Start(t, 3)
 	follower := (e.Leader() + 1) % 3
@@ -186,7 +190,8 @@ func TestB44_NoOverlapOnAServerThatDies(t *testing.T) {
 	report(t, "isolated and killed", isolationRounds(t, rounds, true))
 }
 
-// The tests can see an overlap: with trust moved by what the follower answers by itself, as it answers pings, there is one.
+// The tests can see an overlap: with trust moved by what the follower answers by itself, as it
+// answers pings, there is one.
 func TestTrustMovedByPingsOverlaps(t *testing.T) {
 	t.Parallel()
 	overlaps := isolationRounds(t, 1, false, session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -201,7 +206,8 @@ func TestTrustMovedByPingsOverlaps(t *testing.T) {
 	require.Positive(t, worst)
 }
 
-// gullible is a connection that asks the server itself where the session asks the leader: syncs become reads.
+// gullible is a connection that asks the server itself where the session asks the leader: syncs
+// become reads.
 type gullible struct{ net.Conn }
 
 const opSync, opGetData = 9, 4

@@ -84,7 +84,8 @@ func TestTooManyPanicsEndTheLockAndNothingElse(t *testing.T) {
 	})
 }
 
-// Whatever is under way when the actor panics, and however often: the intent goes on, one znode stands, nothing is left behind.
+// Whatever is under way when the actor panics, and however often: the intent goes on, one znode
+// stands, nothing is left behind.
 func TestAPanicAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	crashing(t, func(w *world, k int, crash func(h *host, l *lock.Lock)) {
@@ -94,8 +95,9 @@ func TestAPanicAtAnyMoment(t *testing.T) {
 	})
 }
 
-// crashing runs a test again and again, until a lock's actor has crashed at each request that it makes once the test has called crash; with requests that are
-// served at once, that are served and whose connection breaks then, and that take their time.
+// crashing runs a test again and again, until a lock's actor has crashed at each request that it
+// makes once the test has called crash; with requests that are served at once, that are served and
+// whose connection breaks then, and that take their time.
 func crashing(t *testing.T, test func(w *world, k int, crash func(h *host, l *lock.Lock))) {
 	t.Helper()
 	for _, fate := range []zktest.Verdict{zktest.Pass, zktest.CutAfter, zktest.Delay(time.Second)} {
@@ -109,7 +111,8 @@ func crashing(t *testing.T, test func(w *world, k int, crash func(h *host, l *lo
 	}
 }
 
-// crashAt has an actor crash at the k-th request of its session, which meets a fate. It tells whether it came to that.
+// crashAt has an actor crash at the k-th request of its session, which meets a fate. It tells
+// whether it came to that.
 func (w *world) crashAt(h *host, l *lock.Lock, k int, fate zktest.Verdict) (met func() bool, stop func()) {
 	id := h.Status().SessionID
 	var n atomic.Int64 // the server's goroutines count, and the test reads
@@ -127,7 +130,8 @@ func (w *world) crashAt(h *host, l *lock.Lock, k int, fate zktest.Verdict) (met 
 	return func() bool { return n.Load() >= int64(k) }, stop
 }
 
-// survivesPanic: a waits for b, holds and releases, and its actor crashes meanwhile. Its intent goes on, on one znode, and nothing is left behind.
+// survivesPanic: a waits for b, holds and releases, and its actor crashes meanwhile. Its intent
+// goes on, on one znode, and nothing is left behind.
 func (w *world) survivesPanic(k int, a, b *lock.Lock, crash func()) {
 	w.Helper()
 	before := w.held(b)

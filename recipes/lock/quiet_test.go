@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// asked counts what a session has asked for since the journal was cleared, but for pings: syncs, transactions that only check, and the rest.
+// asked counts what a session has asked for since the journal was cleared, but for pings: syncs,
+// transactions that only check, and the rest.
 func (w *world) asked(h *host) (syncs, checks, others int) {
 	for _, r := range w.server.Journal() {
 		switch {
@@ -27,7 +28,8 @@ func (w *world) asked(h *host) (syncs, checks, others int) {
 	return syncs, checks, others
 }
 
-// Who holds and who is next keep the trust that they need at once. The third in line, and all behind, ask for nothing.
+// Who holds and who is next keep the trust that they need at once. The third in line, and all
+// behind, ask for nothing.
 func TestOnlyTheHolderAndTheNextInLineAskForSignsOfLife(t *testing.T) {
 	inBubble(t, func(w *world) {
 		var hosts []*host

@@ -117,7 +117,8 @@ func inLine(t *testing.T, l *lock.Lock) {
 	t.Fatal("never in line")
 }
 
-// Three servers: the one connected to killed, the next in turn stopped. No epoch ends, and every waiter keeps its place.
+// Three servers: the one connected to killed, the next in turn stopped. No epoch ends, and every
+// waiter keeps its place.
 func TestNoEpochEndsWhileAServerLives(t *testing.T) {
 	t.Parallel()
 	e := ensemble.Start(t, 3)

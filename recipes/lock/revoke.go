@@ -10,9 +10,11 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Revoke asks the contender at a path (see [Lock.Contenders]) to give up: it writes "unlock", a newline and the old data into its znode, and the
-// holder's [Grant.Revoked] closes. A contender that waits is asked when it is granted. One that was asked already is not asked again. Errors:
-// session.ErrNoNode if it is gone, session.ErrNoAuth; session.ErrInvalidPath and session.ErrUnsupported for a path that is no contender's in a line.
+// Revoke asks the contender at a path (see [Lock.Contenders]) to give up: it writes "unlock", a
+// newline and the old data into its znode, and the holder's [Grant.Revoked] closes. A contender
+// that waits is asked when it is granted. One that was asked already is not asked again. Errors:
+// session.ErrNoNode if it is gone, session.ErrNoAuth; session.ErrInvalidPath and
+// session.ErrUnsupported for a path that is no contender's in a line.
 //
 // The form is that of the revocable locks in ZooKeeper's recipes, so that any client can ask.
 func Revoke(ctx context.Context, s *session.Session, contenderPath string) error {
@@ -31,7 +33,8 @@ func Revoke(ctx context.Context, s *session.Session, contenderPath string) error
 	}
 }
 
-// upToDate reads a contender's data. That there is none is not believed of a server that may not have heard of it yet.
+// upToDate reads a contender's data. That there is none is not believed of a server that may not
+// have heard of it yet.
 func upToDate(ctx context.Context, s *session.Session, path string) ([]byte, session.Stat, error) {
 	data, stat, err := s.Get(ctx, path)
 	if !errors.Is(err, session.ErrNoNode) {
@@ -43,9 +46,11 @@ func upToDate(ctx context.Context, s *session.Session, path string) ([]byte, ses
 	return s.Get(ctx, path)
 }
 
-// Break asks like [Revoke], waits for the grace period, and deletes the contender's znode if it is still there: the holder's Done closes within a round
-// trip with session.ErrDeleted. He may still be writing while the next is granted; tokens are for that. It returns early when the contender gives up
-// by itself, and with ctx's error, nothing deleted, when ctx ends first. A contender that is gone is no error.
+// Break asks like [Revoke], waits for the grace period, and deletes the contender's znode if it is
+// still there: the holder's Done closes within a round trip with session.ErrDeleted. He may still
+// be writing while the next is granted; tokens are for that. It returns early when the contender
+// gives up by itself, and with ctx's error, nothing deleted, when ctx ends first. A contender that
+// is gone is no error.
 func Break(ctx context.Context, s *session.Session, contenderPath string, grace time.Duration) error {
 	if grace < 0 {
 		return failed("break", contenderPath, errors.New("grace: negative"))
@@ -75,7 +80,8 @@ func Break(ctx context.Context, s *session.Session, contenderPath string, grace 
 	}
 }
 
-// remove deletes for certain: the name is unique, so that a deletion whose answer was lost can be repeated.
+// remove deletes for certain: the name is unique, so that a deletion whose answer was lost can be
+// repeated.
 func remove(ctx context.Context, s *session.Session, path string) error {
 	for {
 		err := s.Delete(ctx, path, -1)
@@ -95,7 +101,8 @@ func gone(err error) error {
 	return err
 }
 
-// checkContender refuses a path that is no contender's, so that a slip of the pen cannot overwrite or delete anything else.
+// checkContender refuses a path that is no contender's, so that a slip of the pen cannot overwrite
+// or delete anything else.
 func checkContender(s *session.Session, path, op string) error {
 	if s == nil {
 		return errors.New("lock: " + op + ": s: nil session")

@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// B28 [CURATOR-75]: raising the limit wakes those who fit then; lowering it takes nothing from those who hold.
+// B28 [CURATOR-75]: raising the limit wakes those who fit then; lowering it takes nothing from
+// those who hold.
 func TestB28_TheLimitChanges(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

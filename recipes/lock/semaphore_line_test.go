@@ -69,7 +69,8 @@ func TestB30_ATryFindsWhatIsFree(t *testing.T) {
 	})
 }
 
-// A predecessor that becomes a holder is no lost wake-up: its successor, which watched it, is the head from then on.
+// A predecessor that becomes a holder is no lost wake-up: its successor, which watched it, is the
+// head from then on.
 func TestTheSuccessorOfANewHolderIsTheHead(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -104,7 +105,8 @@ func TestExclusiveAndSharedLocksBesideASemaphore(t *testing.T) {
 	})
 }
 
-// I8: a release wakes the head of the waiters, and with each that is granted his successor; nobody else.
+// I8: a release wakes the head of the waiters, and with each that is granted his successor; nobody
+// else.
 func TestI8_AReleasedPermitWakesThoseWhoFit(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -123,13 +125,15 @@ func TestI8_AReleasedPermitWakesThoseWhoFit(t *testing.T) {
 		synctest.Wait()
 		never(w, line[permits].Acquired(), "more than the limit")
 		requests, events := w.traffic()
-		// Each who is granted: his own watch and the successor's fire by the mark, and the successor is woken. The head's and the releaser's come on top.
+		// Each who is granted: his own watch and the successor's fire by the mark, and the
+		// successor is woken. The head's and the releaser's come on top.
 		require.LessOrEqual(w, events, 2*permits+3)
 		require.LessOrEqual(w, requests, 6*(permits+1), "of sixty who wait")
 	})
 }
 
-// The uncontended cycle costs five requests at most once the limit is known; one less if it is released before the own znode's read was sent.
+// The uncontended cycle costs five requests at most once the limit is known; one less if it is
+// released before the own znode's read was sent.
 func TestAnUncontendedPermitIsFiveRequestsAtMost(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -111,7 +111,8 @@ func TestObservingASemaphore(t *testing.T) {
 	})
 }
 
-// A grant of a semaphore is as revocable as every other, and its mark, on which the successor relies, survives whatever is written over it.
+// A grant of a semaphore is as revocable as every other, and its mark, on which the successor
+// relies, survives whatever is written over it.
 func TestRevocationOfASemaphoresHolder(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

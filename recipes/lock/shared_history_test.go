@@ -26,7 +26,8 @@ type deed struct {
 
 const mostClients = 8
 
-// holders is the state of a shared lock or a semaphore: what each client holds. At most one of them can hold as a writer.
+// holders is the state of a shared lock or a semaphore: what each client holds. At most one of them
+// can hold as a writer.
 type holders struct {
 	held  [mostClients]int // a lease's weight; 1 of a reader, -1 of a writer
 	limit int
@@ -41,8 +42,8 @@ func (h holders) sum() (sum int, writer bool) {
 	return sum, writer
 }
 
-// holdersModel is a shared lock and a semaphore in one: readers together, writers alone, leases up to the limit; tokens of writers grow, and no reader has an
-// older one than the writer before him.
+// holdersModel is a shared lock and a semaphore in one: readers together, writers alone, leases up
+// to the limit; tokens of writers grow, and no reader has an older one than the writer before him.
 var holdersModel = porcupine.Model{
 	Init: func() any { return holders{limit: 3} },
 	Step: func(state, in, _ any) (bool, any) {
@@ -154,7 +155,8 @@ func (c *chronicle) attend(id int, g *lock.Grant) (over func()) {
 	}
 }
 
-// downgrade goes on as a reader. The writer's end is not noted as an end then: between the two, nobody else can write.
+// downgrade goes on as a reader. The writer's end is not noted as an end then: between the two,
+// nobody else can write.
 func (c *chronicle) downgrade(ctx context.Context, id int, g *lock.Grant, over func()) func() {
 	asked := c.now()
 	bounded, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -228,7 +230,8 @@ func TestTheCheckerSeesWhatSharedHoldersMustNotDo(t *testing.T) {
 	}
 }
 
-// In virtual time: minutes of disconnections, and of partitions within and beyond the session's timeout, and of limits that change.
+// In virtual time: minutes of disconnections, and of partitions within and beyond the session's
+// timeout, and of limits that change.
 func TestSharedHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {

@@ -23,7 +23,8 @@ func made(t *testing.T, l *lock.Lock, err error) *lock.Lock {
 	return l
 }
 
-// waits fails if the lock is granted although the server has answered everything that was asked before.
+// waits fails if the lock is granted although the server has answered everything that was asked
+// before.
 func waits(t *testing.T, s *session.Session, l *lock.Lock, why string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

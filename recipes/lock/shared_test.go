@@ -63,7 +63,8 @@ func TestReadersTogetherWritersAlone(t *testing.T) {
 	})
 }
 
-// B09 [kazoo#649]: a reader waits for writers before it only, so that no circle closes with one behind it.
+// B09 [kazoo#649]: a reader waits for writers before it only, so that no circle closes with one
+// behind it.
 func TestB09_AReaderAndAWriterBehindItBothGetTheirTurn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -93,7 +94,8 @@ func TestAWriterWhoGivesUpLetsReadersIn(t *testing.T) {
 	})
 }
 
-// B11 [CURATOR-307/211]: a waiter of either side whose znode vanishes stands again, at the end of the line.
+// B11 [CURATOR-307/211]: a waiter of either side whose znode vanishes stands again, at the end of
+// the line.
 func TestB11_AWaiterWhoseZnodeVanishesStandsAgain(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -151,7 +153,8 @@ func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
 	})
 }
 
-// I8: a release wakes those who can proceed, and one more at most: the readers behind a writer, or one writer.
+// I8: a release wakes those who can proceed, and one more at most: the readers behind a writer, or
+// one writer.
 func TestI8_ASharedReleaseWakesThoseWhoCanProceed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -190,7 +193,8 @@ func TestI8_ASharedReleaseWakesThoseWhoCanProceed(t *testing.T) {
 	})
 }
 
-// Curator's and kazoo's shared contenders, and everybody's exclusive ones, are waited for as what they are.
+// Curator's and kazoo's shared contenders, and everybody's exclusive ones, are waited for as what
+// they are.
 func TestForeignSharedContenders(t *testing.T) {
 	t.Parallel()
 	const guid = "0123456789abcdef0123456789abcdef"

@@ -73,7 +73,8 @@ func TestSimpleWaitsForAPersistentZnodeToo(t *testing.T) {
 	})
 }
 
-// The herd, counted: with n who wait, a release costs each of them an event, a create and a read, but for the one who gets it.
+// The herd, counted: with n who wait, a release costs each of them an event, a create and a read,
+// but for the one who gets it.
 func TestSimpleWakesAll(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -136,7 +137,8 @@ func TestSimpleAsEveryLock(t *testing.T) {
 	})
 }
 
-// The holder's end comes before the rival's grant: when trust runs out, while its znode still stands.
+// The holder's end comes before the rival's grant: when trust runs out, while its znode still
+// stands.
 func TestSimpleEndsWithTrust(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -163,7 +165,8 @@ func TestSimpleEndsWithTrust(t *testing.T) {
 	})
 }
 
-// Somebody deletes the holder's znode and takes its place, in the same breath: the holder loses, and its remains harm nobody.
+// Somebody deletes the holder's znode and takes its place, in the same breath: the holder loses,
+// and its remains harm nobody.
 func TestSimpleIsDisplaced(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -270,7 +273,8 @@ func TestSimpleCannotBeTheRoot(t *testing.T) {
 	})
 }
 
-// Under a parent that is gone in the meantime, in a namespace that is not there yet: what is missing is made.
+// Under a parent that is gone in the meantime, in a namespace that is not there yet: what is
+// missing is made.
 func TestSimpleMakesWhatIsAboveIt(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

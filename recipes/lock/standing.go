@@ -37,8 +37,8 @@ type Standing struct {
 	Stale bool // the connection is down or the session is not trusted: this was so when last seen
 }
 
-// Standing is a subscription to this instance's place: the present one first, then each change, the newest replacing one that was not received. It
-// closes when ctx ends or the lock is done.
+// Standing is a subscription to this instance's place: the present one first, then each change, the
+// newest replacing one that was not received. It closes when ctx ends or the lock is done.
 func (l *Lock) Standing(ctx context.Context) <-chan Standing { return l.standing.Subscribe(ctx) }
 
 func standingOf(m machine.Standing) Standing {

@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A grant is given beside the first read of its znode, not behind it. Here that read takes a second.
+// A grant is given beside the first read of its znode, not behind it. Here that read takes a
+// second.
 func (w *world) slowFirstRead() *host {
 	h := w.host("a")
 	id := h.Status().SessionID
@@ -81,7 +82,8 @@ func TestARevocationBeforeTheFirstReadIsSeenByIt(t *testing.T) {
 	})
 }
 
-// Nobody would tell when such a znode goes, so nothing is held by it for longer than that takes to find out.
+// Nobody would tell when such a znode goes, so nothing is held by it for longer than that takes to
+// find out.
 func TestAGrantThatCannotBeReadEnds(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -103,7 +105,8 @@ func TestAGrantThatCannotBeReadEnds(t *testing.T) {
 	})
 }
 
-// Servers that can't tell whose a new znode is are asked; those before ZooKeeper 3.5 say so, others hang up.
+// Servers that can't tell whose a new znode is are asked; those before ZooKeeper 3.5 say so, others
+// hang up.
 func TestServersWithoutCreate2(t *testing.T) {
 	t.Parallel()
 	for name, fate := range map[string]zktest.Verdict{"unimplemented": zktest.Fail(zktest.ErrUnimplemented), "hanging up": zktest.CutBefore} {

@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// I9: whoever waits for the confirmation of an end is not told of one because somebody else has lost patience, and closed the lock or the session.
+// I9: whoever waits for the confirmation of an end is not told of one because somebody else has
+// lost patience, and closed the lock or the session.
 func TestAnEndThatNobodyConfirmedIsNotReportedAsOne(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(l *lock.Lock, g *lock.Grant) error{

@@ -14,7 +14,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// onAllVersions runs a test on each version of ZooKeeper that the server knows: since 3.8.4 exists is refused where a znode may not be read.
+// onAllVersions runs a test on each version of ZooKeeper that the server knows: since 3.8.4 exists
+// is refused where a znode may not be read.
 func onAllVersions(t *testing.T, f func(w *world, version string)) {
 	t.Helper()
 	t.Parallel()
@@ -60,7 +61,8 @@ func TestContendersThatMayNotBeRead(t *testing.T) {
 	})
 }
 
-// A create whose answer was lost is made up for, also where the session may not read what it creates: in every layout, on every version.
+// A create whose answer was lost is made up for, also where the session may not read what it
+// creates: in every layout, on every version.
 func TestLostCreateOfWhatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []lock.Layout{lock.Troupe, lock.Simple, lock.GoZooKeeper, lock.Kazoo} {

@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/lock"
 )
 
-// A waiter that gives up takes the watch of whoever stood before it back: that one may hold for weeks.
+// A waiter that gives up takes the watch of whoever stood before it back: that one may hold for
+// weeks.
 func TestAWaiterThatGaveUpLeavesNoWatch(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]lock.Option{"line": nil, "simple": {lock.WithLayout(lock.Simple)}} {

@@ -85,7 +85,8 @@ func (w *world) queued(l *lock.Lock) *lock.Lock {
 	return l
 }
 
-// granted states the intent and receives what comes of it at once. The intent goes on standing, which one of held does not.
+// granted states the intent and receives what comes of it at once. The intent goes on standing,
+// which one of held does not.
 func (w *world) granted(l *lock.Lock) *lock.Grant {
 	w.Helper()
 	l.Acquire()
@@ -153,7 +154,8 @@ func drained[T any](w *world, c <-chan T) {
 	}
 }
 
-// first receives from whichever of two delivers first, in at most d of virtual time, and tells whether that was the second.
+// first receives from whichever of two delivers first, in at most d of virtual time, and tells
+// whether that was the second.
 func first[T, U any](w *world, d time.Duration, a <-chan T, b <-chan U) (second bool) {
 	w.Helper()
 	select {

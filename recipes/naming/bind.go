@@ -17,9 +17,11 @@ type bindOptions struct{ ifFree bool }
 // IfFree binds the name only if it means nothing; else [ErrBound].
 func IfFree() BindOption { return func(o *bindOptions) { o.ifFree = true } }
 
-// Bind lets a name mean a value, which must not be empty, whatever it meant before. Errors: what is wrong with an argument; [ErrBound];
-// session.ErrTooLarge; what ZooKeeper refuses; ctx's cause, together with session.ErrUnknownOutcome if it may have been carried out. session.ErrUnknownOutcome
-// alone: the answer was lost, the session has expired as well, and the name has been changed since, so that nobody can know.
+// Bind lets a name mean a value, which must not be empty, whatever it meant before. Errors: what is
+// wrong with an argument; [ErrBound]; session.ErrTooLarge; what ZooKeeper refuses; ctx's cause,
+// together with session.ErrUnknownOutcome if it may have been carried out.
+// session.ErrUnknownOutcome alone: the answer was lost, the session has expired as well, and the
+// name has been changed since, so that nobody can know.
 func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...BindOption) error {
 	const op = "bind"
 	path, err := n.path(op, "name", name)
@@ -80,8 +82,9 @@ func (n *Names) write(ctx context.Context, seen Binding, path string, value []by
 	return false, err
 }
 
-// Unbind lets a name mean nothing, and takes away znodes that nobody needs any more. Errors: [ErrNotBound]; session.ErrInvalidPath; what ZooKeeper
-// refuses; ctx's cause and session.ErrUnknownOutcome, as with Bind.
+// Unbind lets a name mean nothing, and takes away znodes that nobody needs any more. Errors:
+// [ErrNotBound]; session.ErrInvalidPath; what ZooKeeper refuses; ctx's cause and
+// session.ErrUnknownOutcome, as with Bind.
 func (n *Names) Unbind(ctx context.Context, name string) error {
 	const op = "unbind"
 	path, err := n.path(op, "name", name)
@@ -118,8 +121,9 @@ func (n *Names) erase(ctx context.Context, seen Binding, path string) error {
 	return err
 }
 
-// prune deletes the znode at a path and those above it that mean nothing and have nothing below them any more. ZooKeeper itself refuses to delete one with
-// children, and the version one that has been bound meanwhile. What fails is left: it does no harm, and the next one tries again.
+// prune deletes the znode at a path and those above it that mean nothing and have nothing below
+// them any more. ZooKeeper itself refuses to delete one with children, and the version one that has
+// been bound meanwhile. What fails is left: it does no harm, and the next one tries again.
 func (n *Names) prune(ctx context.Context, path string) {
 	for _, at := range append([]string{path}, n.parents(path)...) {
 		data, stat, err := n.session.Get(ctx, at)

@@ -10,8 +10,9 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// List are the bindings of a name and of all below it, by name; "" stands for all there are. Each is up to date, but they are read one after the other:
-// it is no picture of one instant. That there are none is no error. Errors: session.ErrInvalidPath; ctx's cause; session.ErrClosed.
+// List are the bindings of a name and of all below it, by name; "" stands for all there are. Each
+// is up to date, but they are read one after the other: it is no picture of one instant. That there
+// are none is no error. Errors: session.ErrInvalidPath; ctx's cause; session.ErrClosed.
 func (n *Names) List(ctx context.Context, prefix string) ([]Binding, error) {
 	const op = "list"
 	path := n.root

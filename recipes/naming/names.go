@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Names is a name service under a root. It is safe for concurrent use, keeps nothing and needs no closing.
+// Names is a name service under a root. It is safe for concurrent use, keeps nothing and needs no
+// closing.
 type Names struct {
 	session *session.Session
 	root    string
@@ -23,14 +24,14 @@ type Binding struct {
 	Bound bool   // false: it means nothing
 	Stale bool   // from Observe: the connection is down, and so it was when last seen
 
-	// Of what stands in ZooKeeper. The first two tell a binding from every other one ever; the version begins anew when the znode is deleted and made
-	// again.
+	// Of what stands in ZooKeeper. The first two tell a binding from every other one ever; the
+	// version begins anew when the znode is deleted and made again.
 	Czxid, Mzxid int64
 	Version      int32
 }
 
-// New makes the name service under a root, which its users share. It does no I/O. Errors name the argument that is wrong; a closed session is
-// session.ErrClosed.
+// New makes the name service under a root, which its users share. It does no I/O. Errors name the
+// argument that is wrong; a closed session is session.ErrClosed.
 func New(s *session.Session, root string) (*Names, error) {
 	const op = "naming.New"
 	if s == nil {
@@ -57,8 +58,8 @@ func (n *Names) path(op, argument, name string) (string, error) {
 	return znode.Join(n.root, name), nil
 }
 
-// Lookup tells what a name means, as new as anything that anybody had been told of before. Errors: [ErrNotBound]; session.ErrInvalidPath; ctx's cause;
-// session.ErrClosed.
+// Lookup tells what a name means, as new as anything that anybody had been told of before. Errors:
+// [ErrNotBound]; session.ErrInvalidPath; ctx's cause; session.ErrClosed.
 func (n *Names) Lookup(ctx context.Context, name string) (Binding, error) {
 	const op = "look up"
 	path, err := n.path(op, "name", name)

@@ -248,7 +248,8 @@ var register = porcupine.Model{
 	},
 }
 
-// What several clients do with one name, and see, while connections break and sessions expire, is a history that one register could have had.
+// What several clients do with one name, and see, while connections break and sessions expire, is a
+// history that one register could have had.
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range 6 {

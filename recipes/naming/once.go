@@ -12,15 +12,17 @@ import (
 // errAgain: it was not carried out, and is to be tried again.
 var errAgain = errors.New("not carried out")
 
-// changed tells whether an operation failed because the name is not what it was seen to be any more.
+// changed tells whether an operation failed because the name is not what it was seen to be any
+// more.
 func changed(err error) bool {
 	return errors.Is(err, errAgain) || errors.Is(err, session.ErrBadVersion) || errors.Is(err, session.ErrNodeExists) || errors.Is(err, session.ErrNoNode)
 }
 
 // once changes a name that was seen as it is, and knows afterwards whether it has.
 //
-// A write leaves no trace of who made it. So that a lost answer can be made up for, a marker is created below the root in the same transaction, and deleted
-// afterwards. To write twice would be wrong: somebody may have seen the first, and replaced it.
+// A write leaves no trace of who made it. So that a lost answer can be made up for, a marker is
+// created below the root in the same transaction, and deleted afterwards. To write twice would be
+// wrong: somebody may have seen the first, and replaced it.
 func (n *Names) once(ctx context.Context, seen Binding, path string, op session.Op) error {
 	marker := znode.Join(n.root, znode.Protect(znode.NewGUID(), "name"))
 	epoch := n.session.Status().Epoch
@@ -61,7 +63,8 @@ func (n *Names) sweep(ctx context.Context, marker string) {
 	}
 }
 
-// swept deletes a marker for certain; false if ctx has ended before. It may be gone, with its session.
+// swept deletes a marker for certain; false if ctx has ended before. It may be gone, with its
+// session.
 func (n *Names) swept(ctx context.Context, marker string) bool {
 	for {
 		err := n.session.Delete(ctx, marker, -1)

@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// cutsFirstMulti has a session's next transaction cut off, before or after it is carried out, and its way back take a second.
+// cutsFirstMulti has a session's next transaction cut off, before or after it is carried out, and
+// its way back take a second.
 func cutsFirstMulti(z *zktest.Server, s *session.Session, verdict zktest.Verdict) {
 	own, cut := s.Status().SessionID, false
 	z.Intercept(func(r *zktest.Request) zktest.Verdict {
@@ -27,7 +28,8 @@ func cutsFirstMulti(z *zktest.Server, s *session.Session, verdict zktest.Verdict
 	})
 }
 
-// What an at-most-once consumer puts back is put back once, though the answer is lost and the item taken by somebody else before anybody looks.
+// What an at-most-once consumer puts back is put back once, though the answer is lost and the item
+// taken by somebody else before anybody looks.
 func TestPutBackOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		s := open(t, z)
@@ -46,7 +48,8 @@ func TestPutBackOnce(t *testing.T) {
 	})
 }
 
-// What is put back has its id again, though where the ids lie is gone, as containers go that are empty.
+// What is put back has its id again, though where the ids lie is gone, as containers go that are
+// empty.
 func TestPutBackWithID(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		s := open(t, z)
@@ -80,7 +83,8 @@ func TestPutBackIntoNothing(t *testing.T) {
 	})
 }
 
-// What is put back was in the queue before: a queue that has been filled meanwhile has more than its capacity until as many are taken, and then its room again.
+// What is put back was in the queue before: a queue that has been filled meanwhile has more than
+// its capacity until as many are taken, and then its room again.
 func TestPutBackIntoFullQueue(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		q := newQueue(t, open(t, z), queue.WithCapacity(2))

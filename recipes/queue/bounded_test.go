@@ -49,7 +49,8 @@ func bounded(t *testing.T, c cluster) {
 	require.NoError(t, err)
 }
 
-// However many producers and consumers there are, there are never more items than the capacity, and all of it can be used.
+// However many producers and consumers there are, there are never more items than the capacity, and
+// all of it can be used.
 func boundedRace(t *testing.T, c cluster) {
 	const capacity, producers, each = 5, 4, 15
 	watcher := newQueue(t, c.session(t), queue.WithCapacity(capacity))

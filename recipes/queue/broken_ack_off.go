@@ -2,6 +2,6 @@
 
 package queue
 
-// confirmsLost is false in every build but one with -tags broken_ack, which test/chaos has to catch: there, the acknowledgement of an item that goes back is
-// confirmed.
+// confirmsLost is false in every build but one with -tags broken_ack, which test/chaos has to
+// catch: there, the acknowledgement of an item that goes back is confirmed.
 const confirmsLost = false

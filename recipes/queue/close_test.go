@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Close returns when others can have what its consumer had, however long that takes: also what was received and not settled.
+// Close returns when others can have what its consumer had, however long that takes: also what was
+// received and not settled.
 func TestCloseWaitsForWhatWasReceived(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		q, s := newQueue(t, open(t, z)), open(t, z)

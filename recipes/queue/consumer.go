@@ -22,8 +22,9 @@ const (
 	mostPrefetch  = 10_000
 )
 
-// WithPrefetch lets a consumer have up to n items that are not settled, 16 without it: those that a receiver works on, and those that wait to be received.
-// They are claimed together. With WithAutoAck it is how many may wait to be received.
+// WithPrefetch lets a consumer have up to n items that are not settled, 16 without it: those that a
+// receiver works on, and those that wait to be received. They are claimed together. With
+// WithAutoAck it is how many may wait to be received.
 func WithPrefetch(n int) ConsumeOption {
 	return func(o *consumeOptions) error {
 		if n < 1 || n > mostPrefetch {
@@ -34,8 +35,8 @@ func WithPrefetch(n int) ConsumeOption {
 	}
 }
 
-// WithAutoAck takes items for good: each is delivered at most once, and what a process that dies has taken is lost, up to the prefetch. It is the
-// cheap form, that of ZooKeeper's recipe page.
+// WithAutoAck takes items for good: each is delivered at most once, and what a process that dies
+// has taken is lost, up to the prefetch. It is the cheap form, that of ZooKeeper's recipe page.
 func WithAutoAck() ConsumeOption {
 	return func(o *consumeOptions) error {
 		o.auto = true
@@ -43,10 +44,12 @@ func WithAutoAck() ConsumeOption {
 	}
 }
 
-// Consumer takes items out of a queue and hands them to whoever receives from Items. It goes on through disconnections and expired sessions.
+// Consumer takes items out of a queue and hands them to whoever receives from Items. It goes on
+// through disconnections and expired sessions.
 type Consumer struct{ in *intake }
 
-// Consume begins to take items, and returns at once. A layout without claims needs WithAutoAck: session.ErrUnsupported. A closed session: session.ErrClosed.
+// Consume begins to take items, and returns at once. A layout without claims needs WithAutoAck:
+// session.ErrUnsupported. A closed session: session.ErrClosed.
 func (q *Queue) Consume(opts ...ConsumeOption) (*Consumer, error) {
 	o := consumeOptions{prefetch: usualPrefetch}
 	for i, opt := range opts {
@@ -73,18 +76,22 @@ func (q *Queue) Consume(opts ...ConsumeOption) (*Consumer, error) {
 	return &Consumer{in}, nil
 }
 
-// Items delivers the items, in order; several receivers compete for them. An item that is lost before it is received is withdrawn. The channel closes when the
-// consumer is over.
+// Items delivers the items, in order; several receivers compete for them. An item that is lost
+// before it is received is withdrawn. The channel closes when the consumer is over.
 func (c *Consumer) Items() <-chan *Item { return c.in.stream.C() }
 
-// Done closes when the consumer is over: by Close, with its session, or because ZooKeeper refuses it the queue.
+// Done closes when the consumer is over: by Close, with its session, or because ZooKeeper refuses
+// it the queue.
 func (c *Consumer) Done() <-chan struct{} { return c.in.end.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else the cause.
+// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else
+// the cause.
 func (c *Consumer) Err() error { return c.in.end.Err() }
 
-// Close ends the consumer, and returns when others can have what it had: items that were not received go back to their places; those that were received and not
-// settled are lost (session.ErrClosed). If ctx ends first its cause is returned, and the claims are deleted in the background. It is idempotent.
+// Close ends the consumer, and returns when others can have what it had: items that were not
+// received go back to their places; those that were received and not settled are lost
+// (session.ErrClosed). If ctx ends first its cause is returned, and the claims are deleted in the
+// background. It is idempotent.
 func (c *Consumer) Close(ctx context.Context) error {
 	in := c.in
 	in.mu.Lock()
@@ -108,8 +115,9 @@ func (c *Consumer) Close(ctx context.Context) error {
 	return failed("close", in.queue.path, err)
 }
 
-// Take waits for the next item that nobody has claimed, and claims it: lower priorities first, then in the order in which they were put. It is this process's until it
-// is settled or lost; ctx bounds the wait only. In a layout without claims it is taken for good.
+// Take waits for the next item that nobody has claimed, and claims it: lower priorities first, then
+// in the order in which they were put. It is this process's until it is settled or lost; ctx bounds
+// the wait only. In a layout without claims it is taken for good.
 func (q *Queue) Take(ctx context.Context) (*Item, error) {
 	i, err := q.takes.take(ctx)
 	return i, failed("take", q.path, err)

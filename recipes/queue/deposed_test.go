@@ -13,7 +13,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// deposition is a leader that is deposed and wakes, a consumer on it that is shown its old tree, and another process elsewhere.
+// deposition is a leader that is deposed and wakes, a consumer on it that is shown its old tree,
+// and another process elsewhere.
 type deposition struct {
 	*testing.T
 	server *zktest.Server
@@ -23,13 +24,16 @@ type deposition struct {
 	other  *queue.Queue
 }
 
-// depositions are what the consumer has to do with the item by then: it returns the consumer, and what that was given.
+// depositions are what the consumer has to do with the item by then: it returns the consumer, and
+// what that was given.
 var depositions = map[string]func(d *deposition) (*queue.Consumer, *queue.Item){
-	// The old tree shows an item that is free. To claim it takes a transaction, and a leader that was deposed answers none: this needs no trust.
+	// The old tree shows an item that is free. To claim it takes a transaction, and a leader that
+	// was deposed answers none: this needs no trust.
 	"it waits":               func(d *deposition) (*queue.Consumer, *queue.Item) { return d.waits(), nil },
 	"it waits, at most once": func(d *deposition) (*queue.Consumer, *queue.Item) { return d.waits(queue.WithAutoAck()), nil },
 
-	// The old tree shows the claim that it made and has not heard of, and to look for that is a read.
+	// The old tree shows the claim that it made and has not heard of, and to look for that is a
+	// read.
 	"it has claimed it": (*deposition).claims,
 
 	"it has it": func(d *deposition) (*queue.Consumer, *queue.Item) {
@@ -70,8 +74,9 @@ func (d *deposition) claims() (*queue.Consumer, *queue.Item) {
 	return c, nil
 }
 
-// As with locks: the leader that a consumer is on stands still, the others elect another, the consumer's session ends, and a rival is given the item, and
-// acknowledges it or does not. The old leader wakes, takes the consumer's session up again and shows it its old tree.
+// As with locks: the leader that a consumer is on stands still, the others elect another, the
+// consumer's session ends, and a rival is given the item, and acknowledges it or does not. The old
+// leader wakes, takes the consumer's session up again and shows it its old tree.
 func TestADeposedLeaderThatWakesVouchesForNoConsumer(t *testing.T) {
 	t.Parallel()
 	for name, begin := range depositions {

@@ -13,13 +13,15 @@ var (
 	// ErrEmpty: nothing is in line that nobody has claimed.
 	ErrEmpty = errors.New("queue: empty")
 
-	// ErrFull: the queue has as many items as WithCapacity allows, those included that are being processed. ZooKeeper has confirmed it, for one instant.
+	// ErrFull: the queue has as many items as WithCapacity allows, those included that are being
+	// processed. ZooKeeper has confirmed it, for one instant.
 	ErrFull = errors.New("queue: full")
 
 	// ErrDuplicate: an item with this id lives, waiting or being processed. Nothing was put.
 	ErrDuplicate = errors.New("queue: an item with this id is in the queue")
 
-	// ErrCapacity: the queue was given another capacity, or it had items before it was to be given one.
+	// ErrCapacity: the queue was given another capacity, or it had items before it was to be given
+	// one.
 	ErrCapacity = errors.New("queue: it has another capacity")
 
 	// ErrOverdue is why an item was lost that was not settled within its visibility timeout.
@@ -50,7 +52,8 @@ func translated(err error) error {
 	return err
 }
 
-// failed wraps an error with the operation and the path. Errors of the session come wrapped already.
+// failed wraps an error with the operation and the path. Errors of the session come wrapped
+// already.
 func failed(op, path string, err error) error {
 	var oe *session.OpError
 	if err == nil || errors.As(err, &oe) && oe.Path == path {

@@ -68,7 +68,8 @@ func Example() {
 	// coffee, attempt 2
 }
 
-// A consumer that is cut off loses its item; the next gets it, and the first can't acknowledge it any more.
+// A consumer that is cut off loses its item; the next gets it, and the first can't acknowledge it
+// any more.
 func ExampleItem_Ack() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -15,7 +15,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// CURATOR-605: a consumer whose session ends in the middle of an item: it is delivered again, and what the first does with it then changes nothing.
+// CURATOR-605: a consumer whose session ends in the middle of an item: it is delivered again, and
+// what the first does with it then changes nothing.
 func TestB49_ExpiryMidProcessing(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		slow, quick := open(t, z), open(t, z)
@@ -50,7 +51,8 @@ func closed(c <-chan struct{}) <-chan bool {
 	return delivered
 }
 
-// The claim is lost here before anybody else can have it: at the end of trust, with the network gone.
+// The claim is lost here before anybody else can have it: at the end of trust, with the network
+// gone.
 func TestPartitionedConsumerLosesFirst(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		cut, other := open(t, z), open(t, z)
@@ -109,7 +111,8 @@ func TestB51_LongPartition(t *testing.T) {
 	})
 }
 
-// kazoo#175: ten thousand impatient takes on an empty queue leave no watch, no znode and no goroutine behind.
+// kazoo#175: ten thousand impatient takes on an empty queue leave no watch, no znode and no
+// goroutine behind.
 func TestB53_ImpatientTakes(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		s := open(t, z)
@@ -162,7 +165,8 @@ func TestB54_FailedPut(t *testing.T) {
 	})
 }
 
-// CURATOR-336: a consumer's user sees what becomes of the connection: the session says it, and the items, which are lost with it.
+// CURATOR-336: a consumer's user sees what becomes of the connection: the session says it, and the
+// items, which are lost with it.
 func TestB55_ConnectionIsSeen(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		s := open(t, z)
@@ -335,7 +339,8 @@ func TestContexts(t *testing.T) {
 	})
 }
 
-// A bug in an actor: possessions end with ErrRestarted, and what was wished is done all the same, once.
+// A bug in an actor: possessions end with ErrRestarted, and what was wished is done all the same,
+// once.
 func TestPanics(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		s := open(t, z)

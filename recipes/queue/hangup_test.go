@@ -10,8 +10,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// The servers take less than the session was told, and hang up. A Put that is too large for them ends with an error that says so, whatever its context; it is not
-// sent again, and the queue goes on.
+// The servers take less than the session was told, and hang up. A Put that is too large for them
+// ends with an error that says so, whatever its context; it is not sent again, and the queue goes
+// on.
 func TestAPutThatIsTooLargeForTheServersDoesNotWedgeTheQueue(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		handshakes := 0

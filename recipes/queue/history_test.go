@@ -133,8 +133,8 @@ func (h *history) left() bool {
 	return false
 }
 
-// check holds the history against what a queue is: each item acknowledged once, and of two of which one had been put before the other's put began, that
-// one claimed first.
+// check holds the history against what a queue is: each item acknowledged once, and of two of which
+// one had been put before the other's put began, that one claimed first.
 func (h *history) check(t *testing.T) {
 	t.Helper()
 	h.mu.Lock()

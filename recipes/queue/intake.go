@@ -60,7 +60,8 @@ func (in *intake) start() error {
 	return nil
 }
 
-// machine makes a machine for an incarnation. What the one before had delivered is lost, or, with WithAutoAck, taken for good.
+// machine makes a machine for an incarnation. What the one before had delivered is lost, or, with
+// WithAutoAck, taken for good.
 func (in *intake) machine() recipe.Machine {
 	q := in.queue
 	in.mu.Lock()
@@ -129,8 +130,8 @@ func (in *intake) tell(ev recipe.Event) {
 	}
 }
 
-// tellDemand tells how many items are wanted. A Consumer that has enough to hand out waits until a batch is worth its while: each costs a transaction, for which
-// consumers compete.
+// tellDemand tells how many items are wanted. A Consumer that has enough to hand out waits until a
+// batch is worth its while: each costs a transaction, for which consumers compete.
 func (in *intake) tellDemand() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -275,7 +276,8 @@ func (in *intake) lost(i *Item, cause error) {
 	}
 }
 
-// dropped takes in that the machine has an item lost, which goes back. A settlement that meets this was not taken in before, so it comes too late.
+// dropped takes in that the machine has an item lost, which goes back. A settlement that meets this
+// was not taken in before, so it comes too late.
 func (in *intake) dropped(e take.Drop) {
 	in.mu.Lock()
 	i, h := in.items[e.No], in.host

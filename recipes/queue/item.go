@@ -13,12 +13,16 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Item is a possession: an item that this process has, until it settles it with [Item.Ack] or [Item.Nack], or loses it. Done then closes, and Err tells which:
-// session.ErrReleased, or session.ErrLost with its cause, among them ErrOverdue. After a loss the item is, or will be, somebody else's, with Attempt one higher.
+// Item is a possession: an item that this process has, until it settles it with [Item.Ack] or
+// [Item.Nack], or loses it. Done then closes, and Err tells which: session.ErrReleased, or
+// session.ErrLost with its cause, among them ErrOverdue. After a loss the item is, or will be,
+// somebody else's, with Attempt one higher.
 //
-// The token is the transaction that claimed the item. Commit writes in ZooKeeper on condition that the claim stands.
+// The token is the transaction that claimed the item. Commit writes in ZooKeeper on condition that
+// the claim stands.
 //
-// An item taken with WithAutoAck is this process's for good: its Hold is nil, it is never lost, Done never closes, and there is nothing to settle.
+// An item taken with WithAutoAck is this process's for good: its Hold is nil, it is never lost,
+// Done never closes, and there is nothing to settle.
 type Item struct {
 	*session.Hold
 
@@ -44,7 +48,8 @@ func (i *Item) Data() []byte { return i.data }
 // Priority is the one given with WithPriority.
 func (i *Item) Priority() int { return i.priority }
 
-// Attempt is 1 for an item that is delivered for the first time, and one higher for each claim before, of consumers who died too. It is kept in ZooKeeper.
+// Attempt is 1 for an item that is delivered for the first time, and one higher for each claim
+// before, of consumers who died too. It is kept in ZooKeeper.
 func (i *Item) Attempt() int { return i.attempt }
 
 // Valid tells whether the item is this process's at this instant: see [session.Hold.Valid].
@@ -90,7 +95,8 @@ func (i *Item) Path() string {
 	return i.Hold.Path()
 }
 
-// Commit carries out all operations, or none of them, on condition that the claim stands: see [session.Hold.Commit]. With WithAutoAck there is no claim.
+// Commit carries out all operations, or none of them, on condition that the claim stands: see
+// [session.Hold.Commit]. With WithAutoAck there is no claim.
 func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result, error) {
 	if i.Hold == nil {
 		return i.in.queue.session.Multi(ctx, ops...)
@@ -98,16 +104,19 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 	return i.Hold.Commit(ctx, ops...)
 }
 
-// Ack deletes the item: it is dealt with. Several acknowledgements that come together go in one transaction. session.ErrLost: the claim was lost before,
-// nothing was changed, and the item is somebody else's; with session.ErrUnknownOutcome beside it, the session ended while the answer was under way, and the
-// item is gone, by this Ack or by the next consumer's. If ctx ends first its cause is returned, and the Ack goes on; a ctx that descends from the item's own
-// Context counts as one that ends after the session's timeout. It may be called again, and says the same.
+// Ack deletes the item: it is dealt with. Several acknowledgements that come together go in one
+// transaction. session.ErrLost: the claim was lost before, nothing was changed, and the item is
+// somebody else's; with session.ErrUnknownOutcome beside it, the session ended while the answer was
+// under way, and the item is gone, by this Ack or by the next consumer's. If ctx ends first its
+// cause is returned, and the Ack goes on; a ctx that descends from the item's own Context counts as
+// one that ends after the session's timeout. It may be called again, and says the same.
 func (i *Item) Ack(ctx context.Context) error {
 	return failed("ack", i.in.queue.path, i.settle(ctx, take.Ack))
 }
 
-// Nack gives the item back, and Done closes: it keeps its id, its priority and its place in line, and is delivered again with Attempt one higher; after
-// WithMaxAttempts it goes to the dead letters. Errors are as for Ack.
+// Nack gives the item back, and Done closes: it keeps its id, its priority and its place in line,
+// and is delivered again with Attempt one higher; after WithMaxAttempts it goes to the dead
+// letters. Errors are as for Ack.
 func (i *Item) Nack(ctx context.Context) error {
 	return failed("nack", i.in.queue.path, i.settle(ctx, take.Nack))
 }
@@ -173,7 +182,8 @@ func (i *Item) settle(ctx context.Context, how take.How) error {
 	}
 }
 
-// beyond is the context to wait in for the answer to a settlement. The item's own ends with it, and would end the wait: then the session's timeout bounds it.
+// beyond is the context to wait in for the answer to a settlement. The item's own ends with it, and
+// would end the wait: then the session's timeout bounds it.
 func (i *Item) beyond(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !slices.Contains(slices.Collect(session.HoldsFrom(ctx)), i.Hold) {
 		return ctx, func() {}
@@ -181,7 +191,8 @@ func (i *Item) beyond(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeout(context.WithoutCancel(ctx), i.in.queue.session.Status().Timeout)
 }
 
-// lost makes the end of an item the error of its settlement: to one who comes too late, a release is a loss as well.
+// lost makes the end of an item the error of its settlement: to one who comes too late, a release
+// is a loss as well.
 func lost(err error) error {
 	if errors.Is(err, session.ErrLost) {
 		return err

@@ -13,8 +13,10 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// ZooKeeper's Tech Note 4: a queue that has grown can't be listed any more, so it can't be drained. Here no znode has more children than a listing of a
-// tenth of a megabyte, 200,000 items in the queue or not; it can be counted, looked at and drained in order; and one that is too large is refused at once.
+// ZooKeeper's Tech Note 4: a queue that has grown can't be listed any more, so it can't be drained.
+// Here no znode has more children than a listing of a tenth of a megabyte, 200,000 items in the
+// queue or not; it can be counted, looked at and drained in order; and one that is too large is
+// refused at once.
 func TestB57_TwoHundredThousandItems(t *testing.T) {
 	t.Parallel()
 	z := zktest.Start(t, zktest.WithJournal(1))

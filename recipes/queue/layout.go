@@ -13,18 +13,21 @@ import (
 // Layout is how a queue lies in ZooKeeper.
 type Layout int
 
-// The layouts. All but the first have no buckets: every item is in every listing, so that they bear some thousand items and no more.
+// The layouts. All but the first have no buckets: every item is in every listing, so that they bear
+// some thousand items and no more.
 const (
 	// Troupe is this package's own.
 	Troupe Layout = iota
 
-	// Java is that of ZooKeeper's DistributedQueue ("qn-<number>"): no priorities, and at most once.
+	// Java is that of ZooKeeper's DistributedQueue ("qn-<number>"): no priorities, and at most
+	// once.
 	Java
 
 	// Kazoo is that of kazoo's Queue ("entry-<priority>-<number>"): at most once.
 	Kazoo
 
-	// KazooLocking is that of kazoo's LockingQueue ("entries/entry-<priority>-<number>", "taken/"): with claims.
+	// KazooLocking is that of kazoo's LockingQueue ("entries/entry-<priority>-<number>", "taken/"):
+	// with claims.
 	KazooLocking
 )
 

@@ -40,8 +40,9 @@ func (l *looked) len() int {
 	return 1
 }
 
-// Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none. What was settled before the call is seen. A delayed item
-// that is due and that no consumer has moved into line yet is not seen.
+// Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none.
+// What was settled before the call is seen. A delayed item that is due and that no consumer has
+// moved into line yet is not seen.
 func (q *Queue) Peek(ctx context.Context) (Entry, error) {
 	e, err := q.peek(ctx)
 	return e, failed("peek", q.path, err)
@@ -90,8 +91,9 @@ func (q *Queue) read(ctx context.Context, i looked) (Entry, error) {
 	return e, nil
 }
 
-// Len counts the items: those in line, those being processed, and those that wait for their delay. What was settled before the call is seen. It costs a
-// listing of each bucket, that is for some hundred items, and is no more than an estimate while others put and take.
+// Len counts the items: those in line, those being processed, and those that wait for their delay.
+// What was settled before the call is seen. It costs a listing of each bucket, that is for some
+// hundred items, and is no more than an estimate while others put and take.
 func (q *Queue) Len(ctx context.Context) (int, error) {
 	n, err := q.count(ctx)
 	return n, failed("len", q.path, err)
@@ -107,8 +109,10 @@ func (q *Queue) count(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// Remove deletes the item with this id, whether it is in line, being processed or delayed; its consumer, if any, learns of it when he settles it
-// (session.ErrLost). session.ErrNoNode: there is none. What was settled before the call is seen. The item is searched for, which costs as much as Len.
+// Remove deletes the item with this id, whether it is in line, being processed or delayed; its
+// consumer, if any, learns of it when he settles it (session.ErrLost). session.ErrNoNode: there is
+// none. What was settled before the call is seen. The item is searched for, which costs as much as
+// Len.
 func (q *Queue) Remove(ctx context.Context, id string) error {
 	return failed("remove", q.path, q.remove(ctx, id))
 }
@@ -198,7 +202,8 @@ func (q *Queue) delete(ctx context.Context, i *looked, id string) error {
 	return err
 }
 
-// without are the operations that make what a pack is without one of its items: what is before it, and what is behind it.
+// without are the operations that make what a pack is without one of its items: what is before it,
+// and what is behind it.
 func (q *Queue) without(ctx context.Context, i *looked, id string) ([]session.Op, error) {
 	data, _, err := q.session.Get(ctx, i.at)
 	if err != nil {
@@ -219,7 +224,8 @@ func (q *Queue) without(ctx context.Context, i *looked, id string) ([]session.Op
 	return ops, nil
 }
 
-// lookAt lists the buckets, in order. A layout without any has one. What was settled before is seen: the server catches up first.
+// lookAt lists the buckets, in order. A layout without any has one. What was settled before is
+// seen: the server catches up first.
 func (q *Queue) lookAt(ctx context.Context) ([]place.Bucket, error) {
 	if err := q.session.Sync(ctx, q.path); err != nil {
 		return nil, err

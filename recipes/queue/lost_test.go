@@ -14,7 +14,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// B47 and B48: whatever request or reply of the whole life is lost, and however it is: every item is delivered, none twice, and all in order.
+// B47 and B48: whatever request or reply of the whole life is lost, and however it is: every item
+// is delivered, none twice, and all in order.
 func TestB47_B48_AnyLostRequestOrReply(t *testing.T) {
 	t.Parallel()
 	for lost, verdict := range map[string]zktest.Verdict{
@@ -41,7 +42,8 @@ func TestB47_B48_AnyLostRequestOrReply(t *testing.T) {
 	}
 }
 
-// kth judges the k-th request of a session, and counts them. Connecting, and what keeps the connection up, is not counted.
+// kth judges the k-th request of a session, and counts them. Connecting, and what keeps the
+// connection up, is not counted.
 func kth(z *zktest.Server, s *session.Session, k int64, verdict zktest.Verdict) *atomic.Int64 {
 	own, count := s.Status().SessionID, new(atomic.Int64)
 	z.Intercept(func(q *zktest.Request) zktest.Verdict {
@@ -162,7 +164,8 @@ func data(from, n int) [][]byte {
 	return all
 }
 
-// B47: the reply to what takes an item is lost: the item is delivered, once. kazoo's Queue and Curator's lose it.
+// B47: the reply to what takes an item is lost: the item is delivered, once. kazoo's Queue and
+// Curator's lose it.
 func TestB47_LostTakeReply(t *testing.T) {
 	t.Parallel()
 	for _, auto := range []bool{false, true} {

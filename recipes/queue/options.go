@@ -44,10 +44,12 @@ func optionsOf(path string, opts []Option) (options, error) {
 	return o, nil
 }
 
-// WithCapacity bounds the queue: nothing is put that would make it more than n items, those included that are being processed or wait for their delay; what
-// does not fit is ErrFull. Only what a Consumer WithAutoAck puts back because nobody had received it is let in all the same: it was in the queue before. The
-// capacity is kept in ZooKeeper and belongs to the queue. The first to put with this option gives it to the queue, which must not have had items before;
-// whoever names another one later gets ErrCapacity, and whoever names none is bound all the same.
+// WithCapacity bounds the queue: nothing is put that would make it more than n items, those
+// included that are being processed or wait for their delay; what does not fit is ErrFull. Only
+// what a Consumer WithAutoAck puts back because nobody had received it is let in all the same: it
+// was in the queue before. The capacity is kept in ZooKeeper and belongs to the queue. The first to
+// put with this option gives it to the queue, which must not have had items before; whoever names
+// another one later gets ErrCapacity, and whoever names none is bound all the same.
 func WithCapacity(n int) Option {
 	return func(o *options) error {
 		if n < 1 {
@@ -58,8 +60,9 @@ func WithCapacity(n int) Option {
 	}
 }
 
-// WithMaxAttempts sends an item to the dead letters rather than claiming it for the n+1st time: after its nth Nack, or when its nth consumer died. Every claim
-// counts, also one under which the item was given back because nobody had received it: see WithPrefetch.
+// WithMaxAttempts sends an item to the dead letters rather than claiming it for the n+1st time:
+// after its nth Nack, or when its nth consumer died. Every claim counts, also one under which the
+// item was given back because nobody had received it: see WithPrefetch.
 func WithMaxAttempts(n int) Option {
 	return func(o *options) error {
 		if n < 1 {
@@ -70,8 +73,9 @@ func WithMaxAttempts(n int) Option {
 	}
 }
 
-// WithVisibility bounds how long a consumer may keep an item, counted from its claim: when the time is over the item is lost (ErrOverdue) and delivered again.
-// [Item.Extend] sets a new time. Without it an item is its consumer's for as long as his session lives.
+// WithVisibility bounds how long a consumer may keep an item, counted from its claim: when the time
+// is over the item is lost (ErrOverdue) and delivered again. [Item.Extend] sets a new time. Without
+// it an item is its consumer's for as long as his session lives.
 func WithVisibility(d time.Duration) Option {
 	return func(o *options) error {
 		if d < time.Millisecond {
@@ -82,7 +86,8 @@ func WithVisibility(d time.Duration) Option {
 	}
 }
 
-// WithDeadLetters says where items go after too many attempts: a queue of its own, to be read with New on that path. Without it, it is "dead" below the queue.
+// WithDeadLetters says where items go after too many attempts: a queue of its own, to be read with
+// New on that path. Without it, it is "dead" below the queue.
 func WithDeadLetters(path string) Option {
 	return func(o *options) error {
 		if err := znode.Validate(path); err != nil || path == "/" {
@@ -93,9 +98,10 @@ func WithDeadLetters(path string) Option {
 	}
 }
 
-// WithShards divides the queue into n lines, at most 256. Items are put into them in turn (those of one PutAll together, unless they have a delay), and each
-// consumer begins with another one: so consumers get in each other's way less. The price is the order: it is kept within a line only. Priorities are kept
-// across all.
+// WithShards divides the queue into n lines, at most 256. Items are put into them in turn (those of
+// one PutAll together, unless they have a delay), and each consumer begins with another one: so
+// consumers get in each other's way less. The price is the order: it is kept within a line only.
+// Priorities are kept across all.
 func WithShards(n int) Option {
 	return func(o *options) error {
 		if n < 1 || n > place.MaxShards {
@@ -106,7 +112,8 @@ func WithShards(n int) Option {
 	}
 }
 
-// WithLayout writes and reads the znodes of another library's queue, to live with it on one path. What a layout can't express is session.ErrUnsupported.
+// WithLayout writes and reads the znodes of another library's queue, to live with it on one path.
+// What a layout can't express is session.ErrUnsupported.
 func WithLayout(l Layout) Option {
 	return func(o *options) error {
 		if _, ok := layouts[l]; !ok && l != Troupe {
@@ -129,8 +136,9 @@ type putOptions struct {
 	ephemeral bool
 }
 
-// WithPriority puts an item before all those with a higher number, and behind those that have the same and came before; 0 without it. Numbers are from -9999 to
-// 9999; in kazoo's layouts from 0 to 999, and 100 without it.
+// WithPriority puts an item before all those with a higher number, and behind those that have the
+// same and came before; 0 without it. Numbers are from -9999 to 9999; in kazoo's layouts from 0 to
+// 999, and 100 without it.
 func WithPriority(n int) PutOption {
 	return func(o *putOptions) error {
 		if n < place.MinPriority || n > place.MaxPriority {
@@ -141,8 +149,9 @@ func WithPriority(n int) PutOption {
 	}
 }
 
-// WithDelay lets an item arrive in line only when d is over, by the servers' clock: that of the leader at the time of the put, and again when it is due. The
-// clocks of clients do not matter, but that they go at about the same rate. Precision: milliseconds, and never early.
+// WithDelay lets an item arrive in line only when d is over, by the servers' clock: that of the
+// leader at the time of the put, and again when it is due. The clocks of clients do not matter, but
+// that they go at about the same rate. Precision: milliseconds, and never early.
 func WithDelay(d time.Duration) PutOption {
 	return func(o *putOptions) error {
 		if d < 0 {
@@ -156,8 +165,9 @@ func WithDelay(d time.Duration) PutOption {
 // maxID is the longest id: it is a part of two znodes' names.
 const maxID = 255
 
-// WithID names the item. While one with this id lives, waiting or being processed, another is refused with ErrDuplicate: so a Put whose outcome is
-// unknown to the caller can be repeated. An item that is acknowledged, removed or among the dead letters has given its id back.
+// WithID names the item. While one with this id lives, waiting or being processed, another is
+// refused with ErrDuplicate: so a Put whose outcome is unknown to the caller can be repeated. An
+// item that is acknowledged, removed or among the dead letters has given its id back.
 func WithID(id string) PutOption {
 	return func(o *putOptions) error {
 		switch {
@@ -177,8 +187,9 @@ func WithID(id string) PutOption {
 	}
 }
 
-// WithEphemeral puts an item that is gone with its producer: when the producer's ZooKeeper session ends, and before that if the part of its process that puts fails
-// and is restarted. Without it an item outlives its producer.
+// WithEphemeral puts an item that is gone with its producer: when the producer's ZooKeeper session
+// ends, and before that if the part of its process that puts fails and is restarted. Without it an
+// item outlives its producer.
 func WithEphemeral() PutOption {
 	return func(o *putOptions) error {
 		o.ephemeral = true

@@ -18,8 +18,8 @@ import (
 
 const overlapping = 200 // items that are acknowledged at the same time
 
-// acknowledgements receives items, and acknowledges them all at the same time, after a pause, with what end does. It returns the answers by what the items
-// carry.
+// acknowledgements receives items, and acknowledges them all at the same time, after a pause, with
+// what end does. It returns the answers by what the items carry.
 func acknowledgements(t *testing.T, c *queue.Consumer, pause time.Duration, end func()) map[string]error {
 	t.Helper()
 	items := make([]*queue.Item, overlapping)
@@ -45,7 +45,8 @@ func acknowledgements(t *testing.T, c *queue.Consumer, pause time.Duration, end 
 	return answers
 }
 
-// checkAnswers: what was acknowledged does not come again, what was lost does, and there is no third thing.
+// checkAnswers: what was acknowledged does not come again, what was lost does, and there is no
+// third thing.
 func checkAnswers(t *testing.T, q *queue.Queue, answers map[string]error) {
 	t.Helper()
 	synctest.Wait()

@@ -141,7 +141,8 @@ func manyPacked(t *testing.T, c cluster) {
 	require.Equal(t, 0, length(t, q))
 }
 
-// Of many packs a little is acknowledged at once: what is left of them is written anew, in more than one transaction.
+// Of many packs a little is acknowledged at once: what is left of them is written anew, in more
+// than one transaction.
 func TestAcksAcrossManyPacks(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		q := newQueue(t, open(t, z))
@@ -170,7 +171,8 @@ func TestAcksAcrossManyPacks(t *testing.T) {
 	})
 }
 
-// The request to remove an item from a pack is lost, and the pack claimed meanwhile, so that its znode is gone: the item is removed all the same.
+// The request to remove an item from a pack is lost, and the pack claimed meanwhile, so that its
+// znode is gone: the item is removed all the same.
 func TestRemoveFromClaimedPack(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		s := open(t, z)
@@ -207,7 +209,8 @@ func TestRemovedIDIsUsedAgain(t *testing.T) {
 	})
 }
 
-// An item that was removed from a claimed pack runs out of time: the acknowledgements of its neighbours, which go with that, are carried out.
+// An item that was removed from a claimed pack runs out of time: the acknowledgements of its
+// neighbours, which go with that, are carried out.
 func TestRemovedItemIsOverdue(t *testing.T) {
 	bubble(t, func(t *testing.T, z *zktest.Server) {
 		s, admin := open(t, z), newQueue(t, open(t, z))

@@ -23,7 +23,8 @@ const idle = time.Minute
 // prompt is how long a call whose context has ended waits to hear whether anything came of it.
 const prompt = 100 * time.Millisecond
 
-// producer puts items for the callers of one Queue. Its actor is there only while it has something to do, and a minute longer.
+// producer puts items for the callers of one Queue. Its actor is there only while it has something
+// to do, and a minute longer.
 type producer struct {
 	queue *Queue
 	guid  string
@@ -123,7 +124,8 @@ func (p *producer) start() {
 	}
 }
 
-// follow waits for the end of an actor. What it left undone because it had just decided that there was nothing to do, the next one does.
+// follow waits for the end of an actor. What it left undone because it had just decided that there
+// was nothing to do, the next one does.
 func (p *producer) follow(h *host.Host) {
 	<-h.Done()
 	p.mu.Lock()
@@ -169,8 +171,8 @@ func (p *producer) standing() []recipe.Event {
 	return wishes
 }
 
-// floor is the number of the last wish so far, for a machine that is made anew: all of these are in the record, or settled. The first machine of an actor hears
-// of all of them from the mailbox.
+// floor is the number of the last wish so far, for a machine that is made anew: all of these are in
+// the record, or settled. The first machine of an actor hears of all of them from the mailbox.
 func (p *producer) floor() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

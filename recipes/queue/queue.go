@@ -12,8 +12,9 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Queue is a queue in ZooKeeper, as one process uses it. It is safe for concurrent use, and needs no closing: what it keeps in the background ends a minute
-// after its last use, and with its session.
+// Queue is a queue in ZooKeeper, as one process uses it. It is safe for concurrent use, and needs
+// no closing: what it keeps in the background ends a minute after its last use, and with its
+// session.
 type Queue struct {
 	session *session.Session
 	path    string
@@ -24,7 +25,8 @@ type Queue struct {
 	turns   atomic.Uint64 // of the shards
 }
 
-// New makes a queue on a path. It does no I/O: the path is made when something is put or taken first. Errors name the argument that is wrong.
+// New makes a queue on a path. It does no I/O: the path is made when something is put or taken
+// first. Errors name the argument that is wrong.
 func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 	if s == nil {
 		return nil, errors.New("queue.New: s: nil session")
@@ -46,13 +48,16 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 	return q, nil
 }
 
-// Put puts an item at the end of the line of its priority, and returns its id: the one given with WithID, or one that is made. When it returns without an error,
-// the item is in ZooKeeper, and comes after every item of its priority whose Put had returned before this one began. Puts of several goroutines go together in
-// one transaction.
+// Put puts an item at the end of the line of its priority, and returns its id: the one given with
+// WithID, or one that is made. When it returns without an error, the item is in ZooKeeper, and
+// comes after every item of its priority whose Put had returned before this one began. Puts of
+// several goroutines go together in one transaction.
 //
-// Errors: ErrFull, ErrDuplicate, session.ErrTooLarge; all say that nothing was put. If ctx ends before anything was sent, its cause is returned; if it ends
-// later, session.ErrUnknownOutcome comes with it. A lost answer is no error: whether the item was put is looked up. Only when the reply was lost and the
-// process could not reach ZooKeeper for more than a minute after, the error is session.ErrUnknownOutcome; with WithID, such a Put can be repeated.
+// Errors: ErrFull, ErrDuplicate, session.ErrTooLarge; all say that nothing was put. If ctx ends
+// before anything was sent, its cause is returned; if it ends later, session.ErrUnknownOutcome
+// comes with it. A lost answer is no error: whether the item was put is looked up. Only when the
+// reply was lost and the process could not reach ZooKeeper for more than a minute after, the error
+// is session.ErrUnknownOutcome; with WithID, such a Put can be repeated.
 func (q *Queue) Put(ctx context.Context, data []byte, opts ...PutOption) (id string, err error) {
 	ids, err := q.put(ctx, "put", [][]byte{data}, opts)
 	if err != nil {
@@ -61,7 +66,8 @@ func (q *Queue) Put(ctx context.Context, data []byte, opts ...PutOption) (id str
 	return ids[0], nil
 }
 
-// PutAll puts several items, in their order, in one transaction: all of them or none. The options are for each of them. Otherwise it is as Put.
+// PutAll puts several items, in their order, in one transaction: all of them or none. The options
+// are for each of them. Otherwise it is as Put.
 func (q *Queue) PutAll(ctx context.Context, items [][]byte, opts ...PutOption) ([]string, error) {
 	if len(items) == 0 {
 		return nil, failed("put all", q.path, errors.New("items: none is given"))

@@ -100,7 +100,8 @@ func inOrder(t *testing.T, c cluster) {
 	require.Equal(t, 0, length(t, q))
 }
 
-// Several producers, each with puts of its own size, through many buckets: what one has put comes in its order, and after what had been put before it began.
+// Several producers, each with puts of its own size, through many buckets: what one has put comes
+// in its order, and after what had been put before it began.
 func racingProducers(t *testing.T, c cluster) {
 	const producers, each = 4, 120
 	var group sync.WaitGroup
@@ -147,7 +148,8 @@ func priorities(t *testing.T, c cluster) {
 	require.Equal(t, []string{"urgent", "3", "5"}, takes(t, newQueue(t, c.session(t)), 3))
 }
 
-// CURATOR-56, CURATOR-224: what is given back keeps its id, its priority and its place; attempts are counted.
+// CURATOR-56, CURATOR-224: what is given back keeps its id, its priority and its place; attempts
+// are counted.
 func b50GivenBack(t *testing.T, c cluster) {
 	q := newQueue(t, c.session(t))
 	id := put(t, q, "a", queue.WithPriority(3), queue.WithID("red"))
@@ -275,7 +277,8 @@ func autoAck(t *testing.T, c cluster) {
 	put(t, q, "again", queue.WithID("red"))
 }
 
-// kazoo#501: with the head claimed, the next consumer takes the next item at once; nothing of a claim is left.
+// kazoo#501: with the head claimed, the next consumer takes the next item at once; nothing of a
+// claim is left.
 func b52Competing(t *testing.T, c cluster) {
 	q := newQueue(t, c.session(t))
 	_, err := q.PutAll(patience(t), [][]byte{[]byte("0"), []byte("1"), []byte("2"), []byte("3")})

@@ -96,7 +96,8 @@ func get[T any](t *testing.T, c <-chan T, what string) T {
 	return *new(T)
 }
 
-// nothing asserts that a channel has nothing to receive once all has come to rest. In a bubble only.
+// nothing asserts that a channel has nothing to receive once all has come to rest. In a bubble
+// only.
 func nothing[T any](t *testing.T, c <-chan T, what string) {
 	t.Helper()
 	synctest.Wait()

@@ -16,7 +16,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// loseTheNext cuts a host off at its session's next transaction, which is carried out and not answered.
+// loseTheNext cuts a host off at its session's next transaction, which is carried out and not
+// answered.
 func (w *world) loseTheNext(h *host) (heal func()) {
 	w.Helper()
 	id, done := h.Status().SessionID, new(atomic.Bool)
@@ -35,7 +36,8 @@ func (w *world) loseTheNext(h *host) (heal func()) {
 	}
 }
 
-// all that a site is asked is agreed to, and acknowledged. It counts how often each transaction was committed and aborted there.
+// all that a site is asked is agreed to, and acknowledged. It counts how often each transaction was
+// committed and aborted there.
 func (w *world) agreeable(s *twopc.Site) func() string {
 	w.Helper()
 	var mu sync.Mutex
@@ -61,8 +63,10 @@ func (w *world) agreeable(s *twopc.Site) func() string {
 	}
 }
 
-// The answer to a Begin is lost, and its session expires. The sites abort, everybody acknowledges, another coordinator recovers what is left and acknowledges,
-// and nothing of it stands any more when the first one can look. It does not begin again: its outcome is the one that everybody has seen.
+// The answer to a Begin is lost, and its session expires. The sites abort, everybody acknowledges,
+// another coordinator recovers what is left and acknowledges, and nothing of it stands any more
+// when the first one can look. It does not begin again: its outcome is the one that everybody has
+// seen.
 func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
@@ -130,7 +134,8 @@ func (w *world) tombstones() []string {
 	return all
 }
 
-// A Begin whose answer was lost, and which nobody has touched, is the one that was begun; one that was not carried out begins.
+// A Begin whose answer was lost, and which nobody has touched, is the one that was begun; one that
+// was not carried out begins.
 func TestALostBeginGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, fate := range map[string]zktest.Verdict{"carried out": zktest.CutAfter, "not carried out": zktest.CutBefore} {
@@ -155,8 +160,9 @@ func TestALostBeginGoesOn(t *testing.T) {
 	}
 }
 
-// The coordinator's process is killed when its machine knows the outcome and the application has not noted it. The one that starts again is told the outcome, however
-// late, and can't carry the transaction out a second time by beginning it again.
+// The coordinator's process is killed when its machine knows the outcome and the application has
+// not noted it. The one that starts again is told the outcome, however late, and can't carry the
+// transaction out a second time by beginning it again.
 func TestKilledBeforeTheOutcomeIsNoted(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
@@ -196,7 +202,8 @@ func TestKilledBeforeTheOutcomeIsNoted(t *testing.T) {
 	})
 }
 
-// An outcome that was not acknowledged is returned again and again, to one process after the other, and so are those that were recovered.
+// An outcome that was not acknowledged is returned again and again, to one process after the other,
+// and so are those that were recovered.
 func TestRecoverUntilItIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -225,7 +232,8 @@ func TestRecoverUntilItIsAcknowledged(t *testing.T) {
 	})
 }
 
-// Whatever becomes of an acknowledgement's request, it is confirmed in the end, and nothing is left.
+// Whatever becomes of an acknowledgement's request, it is confirmed in the end, and nothing is
+// left.
 func TestALostAcknowledgement(t *testing.T) {
 	t.Parallel()
 	for name, fate := range map[string]zktest.Verdict{
@@ -255,7 +263,8 @@ func TestALostAcknowledgement(t *testing.T) {
 	}
 }
 
-// Who gives up a Begin that has begun never has its transaction: it is aborted, and acknowledged for him.
+// Who gives up a Begin that has begun never has its transaction: it is aborted, and acknowledged
+// for him.
 func TestABeginningGivenUpLeavesNothing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -283,7 +292,8 @@ func TestABeginningGivenUpLeavesNothing(t *testing.T) {
 	})
 }
 
-// An application that never acknowledges does not let the tree grow for ever: outcomes are swept by their number, and by their age.
+// An application that never acknowledges does not let the tree grow for ever: outcomes are swept by
+// their number, and by their age.
 func TestOutcomesThatNobodyAcknowledgesAreSwept(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -350,8 +360,9 @@ func TestWhatASiteNeedsIsNotSwept(t *testing.T) {
 	})
 }
 
-// A process is killed with a Begin under way that a server carries out only seconds later. The one that starts again finds nothing of it, and would begin the
-// same id: Recover returns when nothing of the other can come any more.
+// A process is killed with a Begin under way that a server carries out only seconds later. The one
+// that starts again finds nothing of it, and would begin the same id: Recover returns when nothing
+// of the other can come any more.
 func TestRecoverWaitsForWhatADeadCoordinatorHasSent(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

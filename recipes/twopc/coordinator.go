@@ -14,7 +14,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Coordinator begins transactions and decides them. It serves any number at once, and is safe for concurrent use.
+// Coordinator begins transactions and decides them. It serves any number at once, and is safe for
+// concurrent use.
 type Coordinator struct {
 	session *session.Session
 	path    string
@@ -30,8 +31,9 @@ type Coordinator struct {
 	kept []pact.Keep // outcomes that the application has not acknowledged, the oldest first
 }
 
-// NewCoordinator makes a coordinator of the transactions under a path, which it shares with their sites. It does no I/O. There may be several of
-// them, in several processes. Errors name the argument that is wrong; a closed session is session.ErrClosed.
+// NewCoordinator makes a coordinator of the transactions under a path, which it shares with their
+// sites. It does no I/O. There may be several of them, in several processes. Errors name the
+// argument that is wrong; a closed session is session.ErrClosed.
 func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinator, error) {
 	const op = "twopc.NewCoordinator"
 	o, err := settle(op, s, path, false, opts)
@@ -54,17 +56,22 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 	return c, nil
 }
 
-// Begin asks the sites to commit. It returns when ZooKeeper has confirmed that the transaction stands: from then on every site will hear of it, now or when
-// it is back. id names it among all under the coordinator's path until it is finished; payload says what it is about, and sites who takes part: at least
-// one, none twice.
+// Begin asks the sites to commit. It returns when ZooKeeper has confirmed that the transaction
+// stands: from then on every site will hear of it, now or when it is back. id names it among all
+// under the coordinator's path until it is finished; payload says what it is about, and sites who
+// takes part: at least one, none twice.
 //
-// ctx bounds the wait for the beginning, not the transaction. If it ends first, the transaction is withdrawn: it does not begin, or it is aborted. Errors:
-// what is wrong with an argument; [ErrInUse]; [ErrFinished]; [ErrBusy]; session.ErrTooLarge, if payload and sites are more than one request may hold;
-// session.ErrClosed; [ErrGone], if the answer was lost for so long that it can't be known any more whether it had begun; session.ErrUnknownOutcome, with the
-// refusal beside it, if the answer was lost and ZooKeeper refuses to show what stands: then it does not begin, or it is aborted as soon as that is allowed.
+// ctx bounds the wait for the beginning, not the transaction. If it ends first, the transaction is
+// withdrawn: it does not begin, or it is aborted. Errors: what is wrong with an argument;
+// [ErrInUse]; [ErrFinished]; [ErrBusy]; session.ErrTooLarge, if payload and sites are more than one
+// request may hold; session.ErrClosed; [ErrGone], if the answer was lost for so long that it can't
+// be known any more whether it had begun; session.ErrUnknownOutcome, with the refusal beside it, if
+// the answer was lost and ZooKeeper refuses to show what stands: then it does not begin, or it is
+// aborted as soon as that is allowed.
 //
-// What has once begun is never begun again by itself: if the answer is lost, and the transaction is decided, acknowledged by every site and recovered by
-// another coordinator before this one can look, the Tx that is returned has that outcome.
+// What has once begun is never begun again by itself: if the answer is lost, and the transaction is
+// decided, acknowledged by every site and recovered by another coordinator before this one can
+// look, the Tx that is returned has that outcome.
 func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, sites ...string) (*Tx, error) {
 	const op = "begin"
 	err := checkName("id", id)
@@ -89,7 +96,8 @@ func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, site
 	return t, nil
 }
 
-// enter records a transaction and tells the machine: in one, so that a machine that is made anew does not hear of it once more when it is over.
+// enter records a transaction and tells the machine: in one, so that a machine that is made anew
+// does not hear of it once more when it is over.
 func (c *Coordinator) enter(t *Tx) {
 	c.mu.Lock()
 	c.last++
@@ -202,7 +210,8 @@ func (c *Coordinator) release(guid string) {
 	c.kept = slices.DeleteFunc(c.kept, func(k pact.Keep) bool { return k.GUID == guid })
 }
 
-// with does something with a transaction, unless it is off the record: a machine that was made anew may be told once more of one that is over, and answer.
+// with does something with a transaction, unless it is off the record: a machine that was made anew
+// may be told once more of one that is over, and answer.
 func (c *Coordinator) with(n uint64, f func(t *Tx)) {
 	if t := c.tx(n); t != nil {
 		f(t)
@@ -236,15 +245,18 @@ func (c *Coordinator) ended(err error) {
 	}
 }
 
-// Done closes when the coordinator is over: by Close, with its session, or because it failed for good. Err then says why.
+// Done closes when the coordinator is over: by Close, with its session, or because it failed for
+// good. Err then says why.
 func (c *Coordinator) Done() <-chan struct{} { return c.host.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else the cause.
+// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else
+// the cause.
 func (c *Coordinator) Err() error { return c.host.Err() }
 
-// Close aborts what is undecided and returns when ZooKeeper has confirmed all that was under way, acknowledgements included. Outcomes that were not
-// acknowledged are kept for [Coordinator.Recover]. If ctx ends first its cause is returned; what is
-// undecided then is aborted by its sites, which see this coordinator gone. It is idempotent.
+// Close aborts what is undecided and returns when ZooKeeper has confirmed all that was under way,
+// acknowledgements included. Outcomes that were not acknowledged are kept for
+// [Coordinator.Recover]. If ctx ends first its cause is returned; what is undecided then is aborted
+// by its sites, which see this coordinator gone. It is idempotent.
 func (c *Coordinator) Close(ctx context.Context) error {
 	return failed("close", c.path, c.host.Close(ctx))
 }

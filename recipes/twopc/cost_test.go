@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// cost counts what one committed and acknowledged transaction of n sites costs, once everybody knows everybody.
+// cost counts what one committed and acknowledged transaction of n sites costs, once everybody
+// knows everybody.
 func cost(w *world, n int, form ...twopc.Option) (requests, events int) {
 	w.Helper()
 	c := w.coordinator(w.host("c"), form...)
@@ -52,7 +53,8 @@ func cost(w *world, n int, form ...twopc.Option) (requests, events int) {
 	return requests, events
 }
 
-// What docs/recipes/twopc.md says about costs. The coordinator's form is linear in the number of sites; that of the peers is square.
+// What docs/recipes/twopc.md says about costs. The coordinator's form is linear in the number of
+// sites; that of the peers is square.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2, 4, 8, 16} {

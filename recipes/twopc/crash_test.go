@@ -14,7 +14,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// unseen crashes a coordinator's actor while the sites are cut off: its presence blinks, which they would take for a death.
+// unseen crashes a coordinator's actor while the sites are cut off: its presence blinks, which they
+// would take for a death.
 func (w *world) unseen(c *twopc.Coordinator, sites *host) {
 	w.Helper()
 	synctest.Wait()
@@ -25,7 +26,8 @@ func (w *world) unseen(c *twopc.Coordinator, sites *host) {
 	time.Sleep(2 * time.Second)
 }
 
-// The actors are made anew between two votes, and look at all of them again: each vote is given once, and none is lost behind those that were seen twice.
+// The actors are made anew between two votes, and look at all of them again: each vote is given
+// once, and none is lost behind those that were seen twice.
 func TestEachVoteIsGivenOnceAcrossCrashes(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
@@ -57,7 +59,8 @@ func TestEachVoteIsGivenOnceAcrossCrashes(t *testing.T) {
 	})
 }
 
-// A coordinator whose actor crashes still knows what its application has: that is not recovered, until the application is gone.
+// A coordinator whose actor crashes still knows what its application has: that is not recovered,
+// until the application is gone.
 func TestAfterACrashNothingIsRecoveredThatTheApplicationHas(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
@@ -98,8 +101,8 @@ func begins(r *zktest.Request, id string) bool {
 	return r.Op == zktest.OpMulti && len(r.Ops) > 1 && r.Ops[1].Path == path+"/tx/"+id && slices.Contains([]zktest.Op{zktest.OpCreate, zktest.OpCreate2}, r.Ops[1].Op)
 }
 
-// A server that is overloaded has not taken a beginning yet when the coordinator's actor crashes, and the beginning is given up. It is not carried out behind that, with
-// nobody to decide it.
+// A server that is overloaded has not taken a beginning yet when the coordinator's actor crashes,
+// and the beginning is given up. It is not carried out behind that, with nobody to decide it.
 func TestABeginningOfBeforeACrashDoesNotComeLater(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {

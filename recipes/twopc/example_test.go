@@ -83,7 +83,8 @@ func Example() {
 	// Output: t-4711 committed
 }
 
-// A site votes and is killed. When it is back it is offered what it has promised, and learns what became of it.
+// A site votes and is killed. When it is back it is offered what it has promised, and learns what
+// became of it.
 func ExampleSite_Proposals_restart() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

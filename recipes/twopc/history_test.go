@@ -14,9 +14,12 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc"
 )
 
-// Hundreds of transactions while processes die and come back, connections break, hosts are cut off, sessions expire, and answers to beginnings are lost, perhaps until
-// another coordinator has recovered what they began; coordinators die before they acknowledge, and others are taken for dead, live on and acknowledge, too. What everybody promised and learned is a history that
-// two-phase commit could have had: one outcome of each transaction at every site and at every coordinator.
+// Hundreds of transactions while processes die and come back, connections break, hosts are cut off,
+// sessions expire, and answers to beginnings are lost, perhaps until another coordinator has
+// recovered what they began; coordinators die before they acknowledge, and others are taken for
+// dead, live on and acknowledge, too. What everybody promised and learned is a history that
+// two-phase commit could have had: one outcome of each transaction at every site and at every
+// coordinator.
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {

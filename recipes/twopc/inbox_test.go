@@ -36,7 +36,8 @@ func (w *world) beginAll(c *twopc.Coordinator, n int, site string) (txs []*twopc
 	return txs
 }
 
-// inboxReads are the listings of inboxes that the server answered, and about how many bytes that were.
+// inboxReads are the listings of inboxes that the server answered, and about how many bytes that
+// were.
 func (w *world) inboxReads(names func() int) (count func() (listings, bytes int)) {
 	w.Helper()
 	var mu sync.Mutex
@@ -57,7 +58,8 @@ func (w *world) inboxReads(names func() int) (count func() (listings, bytes int)
 	}
 }
 
-// A site whose process was away comes back to 2,000 entries. It lists its inbox when what it knows is used up, and not at each of its own acknowledgements.
+// A site whose process was away comes back to 2,000 entries. It lists its inbox when what it knows
+// is used up, and not at each of its own acknowledgements.
 func TestAnInboxIsListedWhenWhatIsKnownIsUsedUp(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -114,7 +116,8 @@ func TestListingsOfAnInboxThatFills(t *testing.T) {
 	})
 }
 
-// More are open at a site than it has before it at a time. What there is no room for stays in ZooKeeper, and is offered as the window frees: all of them, none twice.
+// More are open at a site than it has before it at a time. What there is no room for stays in
+// ZooKeeper, and is offered as the window frees: all of them, none twice.
 func TestThreeThousandOpenAreAllOffered(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -156,8 +159,9 @@ func TestThreeThousandOpenAreAllOffered(t *testing.T) {
 	})
 }
 
-// A whole window was offered and not received yet when somebody deletes all of it, and the actor panics: what comes next is offered all the same, and the
-// application learns what became of the others.
+// A whole window was offered and not received yet when somebody deletes all of it, and the actor
+// panics: what comes next is offered all the same, and the application learns what became of the
+// others.
 func TestNothingIsDroppedBehindAFullWindow(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -191,7 +195,8 @@ func TestNothingIsDroppedBehindAFullWindow(t *testing.T) {
 	})
 }
 
-// An inbox has a bound: Begin says that a site has no room, and nothing has begun. With room it begins again.
+// An inbox has a bound: Begin says that a site has no room, and nothing has begun. With room it
+// begins again.
 func TestAFullInboxIsBusy(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -220,8 +225,9 @@ func TestAFullInboxIsBusy(t *testing.T) {
 	})
 }
 
-// Many coordinators at once go beyond the bound by no more than each was granted when it looked: the last that finds room is granted no more than there is, and
-// each of the others has half of the bound left at most.
+// Many coordinators at once go beyond the bound by no more than each was granted when it looked:
+// the last that finds room is granted no more than there is, and each of the others has half of the
+// bound left at most.
 func TestABoundOfManyCoordinators(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -246,7 +252,8 @@ func TestABoundOfManyCoordinators(t *testing.T) {
 	})
 }
 
-// What a coordinator was granted when it looked it may begin later, also when others have filled the inbox meanwhile; and no more than that.
+// What a coordinator was granted when it looked it may begin later, also when others have filled
+// the inbox meanwhile; and no more than that.
 func TestACoordinatorBeginsNoMoreThanItWasGranted(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -273,7 +280,8 @@ func TestACoordinatorBeginsNoMoreThanItWasGranted(t *testing.T) {
 	})
 }
 
-// The bound keeps the listing of an inbox within what a client accepts, however long the ids are that it may have: a site can always return.
+// The bound keeps the listing of an inbox within what a client accepts, however long the ids are
+// that it may have: a site can always return.
 func TestASiteReturnsToAFullInboxOfLongIDs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -130,7 +130,8 @@ func TestASiteStartsAgain(t *testing.T) {
 	})
 }
 
-// A site whose session expires meets its own presence, and goes on; also where the server has not deleted it yet.
+// A site whose session expires meets its own presence, and goes on; also where the server has not
+// deleted it yet.
 func TestASiteOutlivesItsSession(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

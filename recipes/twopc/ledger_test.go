@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc"
 )
 
-// ledger is what all processes together have promised and learned, in order: the model that histories are checked against.
+// ledger is what all processes together have promised and learned, in order: the model that
+// histories are checked against.
 type ledger struct {
 	mu      sync.Mutex
 	facts   []fact
@@ -103,7 +104,8 @@ func (l *ledger) complaints() []string {
 	return slices.Clone(l.wrong)
 }
 
-// serve is a site's application: it votes, acts on the decision, acknowledges. It ends with the site.
+// serve is a site's application: it votes, acts on the decision, acknowledges. It ends with the
+// site.
 func (l *ledger) serve(all *sync.WaitGroup, name string, site *twopc.Site, sites []string, vote func(id string) bool) {
 	all.Go(func() {
 		for p := range site.Proposals() {
@@ -148,7 +150,8 @@ func (l *ledger) learned(o twopc.Outcome, id, who string, sites []string) {
 	l.note(aborted, id, who)
 }
 
-// follow is a coordinator's application, once a transaction has begun: it notes the outcome, and acknowledges.
+// follow is a coordinator's application, once a transaction has begun: it notes the outcome, and
+// acknowledges.
 func (l *ledger) follow(all *sync.WaitGroup, who string, tx *twopc.Tx, sites []string) {
 	l.heed(all, who, tx, sites, func() bool { return true })
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Sites of one name come and go, most of them in one session, in any order, while connections break and actors crash. In the end one of them lives, shows that it
-// does, and is asked; and when it has closed, nothing is left of it.
+// Sites of one name come and go, most of them in one session, in any order, while connections break
+// and actors crash. In the end one of them lives, shows that it does, and is asked; and when it has
+// closed, nothing is left of it.
 func TestSitesOfOneNameComeAndGo(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(namesakes) {
@@ -93,8 +94,9 @@ func comeAndGo(w *world, rng *rand.Rand) {
 	all.Wait()
 }
 
-// The answer to the creation of a presence is lost, somebody asks whose it is, and the actor crashes: what stands is the site's, though nothing in it says so. It goes on,
-// and whoever asked learns that it lives.
+// The answer to the creation of a presence is lost, somebody asks whose it is, and the actor
+// crashes: what stands is the site's, though nothing in it says so. It goes on, and whoever asked
+// learns that it lives.
 func TestAPresenceThatWasAskedForBeforeItWasKnown(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -2,7 +2,8 @@ package twopc
 
 import "github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 
-// Outcome is how a transaction stands, and what a vote says. Once it is not Undecided it never changes, for nobody.
+// Outcome is how a transaction stands, and what a vote says. Once it is not Undecided it never
+// changes, for nobody.
 type Outcome int
 
 // The outcomes.

@@ -50,8 +50,9 @@ func soon(t *testing.T, what string, cond func() bool) {
 	require.Eventually(t, cond, patience, 10*time.Millisecond, what)
 }
 
-// The whole life of transactions on real servers, one and three: committed and aborted ones in both forms, a site and a coordinator that are killed and start
-// again, and with three a server that is killed in between.
+// The whole life of transactions on real servers, one and three: committed and aborted ones in both
+// forms, a site and a coordinator that are killed and start again, and with three a server that is
+// killed in between.
 func TestOnRealServers(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 3} {
@@ -125,7 +126,8 @@ func lifeOnRealServers(t *testing.T, e *ensemble.Ensemble, form []twopc.Option) 
 	for _, tx := range taken {
 		l.follow(&all, "leader again", tx, names)
 	}
-	// A session that was lost with the leader is a death too, and may abort what comes right after it; then it goes on.
+	// A session that was lost with the leader is a death too, and may abort what comes right after
+	// it; then it goes on.
 	last := ""
 	for i := 0; i < 10 && l.of(last) != twopc.Committed; i++ {
 		last = fmt.Sprint("y-after-all-", i)

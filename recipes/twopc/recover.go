@@ -9,17 +9,23 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Recover takes over the transactions under the path whose coordinator died, in whatever process it was: those undecided, which from now on are this
-// coordinator's to decide, with a vote timeout of their own; and those decided whose outcome was not acknowledged ([Tx.Ack]), also if all sites are through with
-// them. Call it when a coordinator starts again, before anything else. Transactions of coordinators that live are left to them, and those of this
-// coordinator that the application has, in progress or as an outcome, of which the last are known that [WithRetention] keeps. Where it can't be told yet whether one lives, because its session has
-// not expired, Recover waits for either sign; ctx bounds that. It does so for every coordinator under the path: when it has returned, nothing that a dead one has
-// sent is under way any more, so that an id of which nothing was found may be begun again.
+// Recover takes over the transactions under the path whose coordinator died, in whatever process it
+// was: those undecided, which from now on are this coordinator's to decide, with a vote timeout of
+// their own; and those decided whose outcome was not acknowledged ([Tx.Ack]), also if all sites are
+// through with them. Call it when a coordinator starts again, before anything else. Transactions of
+// coordinators that live are left to them, and those of this coordinator that the application has,
+// in progress or as an outcome, of which the last are known that [WithRetention] keeps. Where it
+// can't be told yet whether one lives, because its session has not expired, Recover waits for
+// either sign; ctx bounds that. It does so for every coordinator under the path: when it has
+// returned, nothing that a dead one has sent is under way any more, so that an id of which nothing
+// was found may be begun again.
 //
-// A coordinator whose session has expired may live on. It then has its transactions as well: each is told the one outcome and acknowledges it, in whatever order.
-// What another has acknowledged before it could be taken over is not returned.
+// A coordinator whose session has expired may live on. It then has its transactions as well: each
+// is told the one outcome and acknowledges it, in whatever order. What another has acknowledged
+// before it could be taken over is not returned.
 //
-// If ctx ends or the coordinator closes first, those taken over by then are returned along with the error.
+// If ctx ends or the coordinator closes first, those taken over by then are returned along with the
+// error.
 func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 	const op = "recover"
 	if err := c.Err(); err != nil {
@@ -50,8 +56,9 @@ func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 	return taken, failure
 }
 
-// othersSettled returns when each of the other coordinators has answered, or its session is over: a process that was killed may have sent a beginning that is not
-// carried out yet, and which would come back under an id that is used again meanwhile.
+// othersSettled returns when each of the other coordinators has answered, or its session is over: a
+// process that was killed may have sent a beginning that is not carried out yet, and which would
+// come back under an id that is used again meanwhile.
 func (c *Coordinator) othersSettled(ctx context.Context) error {
 	guids, err := c.names(ctx, c.root.Coordinators())
 	if err != nil {

@@ -33,7 +33,8 @@ func (w *world) deny(h *host, at string, kinds ...zktest.Op) (allow func()) {
 	return func() { denied.Store(false) }
 }
 
-// The answer to a Begin is lost, and what it began may not be read. Begin says so; and the transaction is aborted when it may be, with nobody recovering anything.
+// The answer to a Begin is lost, and what it began may not be read. Begin says so; and the
+// transaction is aborted when it may be, with nobody recovering anything.
 func TestABeginThatMayNotBeLookedFor(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
@@ -82,7 +83,8 @@ func TestABeginThatMayNotBeLookedFor(t *testing.T) {
 	})
 }
 
-// A decision that may not be written, or a record that may not be read: the application hears of it. When it is allowed, the transaction is aborted, and recovered.
+// A decision that may not be written, or a record that may not be read: the application hears of
+// it. When it is allowed, the transaction is aborted, and recovered.
 func TestATransactionThatMayNotBeDecided(t *testing.T) {
 	t.Parallel()
 	for name, kind := range map[string]zktest.Op{"written": zktest.OpSetData, "read": zktest.OpGetData} {

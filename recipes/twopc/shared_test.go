@@ -12,14 +12,16 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// shared is a transaction that one coordinator began, and that others took over while it lived on. The site can't be reached until it is healed.
+// shared is a transaction that one coordinator began, and that others took over while it lived on.
+// The site can't be reached until it is healed.
 type shared struct {
 	hosts []*host
 	txs   []*twopc.Tx // of each coordinator
 	heal  func()      // the site
 }
 
-// share begins a transaction, ends the session of each coordinator in turn, and has the next one recover it.
+// share begins a transaction, ends the session of each coordinator in turn, and has the next one
+// recover it.
 func (w *world) share(form []twopc.Option, n int) *shared {
 	w.Helper()
 	s := &shared{}
@@ -44,8 +46,9 @@ func (w *world) share(form []twopc.Option, n int) *shared {
 	return s
 }
 
-// One coordinator took a transaction over while the first lived on. Whichever of them acknowledges it while the other is cut off, the other learns the outcome
-// when it is back, and when it has acknowledged it, too, nothing is left.
+// One coordinator took a transaction over while the first lived on. Whichever of them acknowledges
+// it while the other is cut off, the other learns the outcome when it is back, and when it has
+// acknowledged it, too, nothing is left.
 func TestWhicheverCoordinatorComesSecondLearnsTheOutcome(t *testing.T) {
 	t.Parallel()
 	for name, fate := range map[string]zktest.Verdict{"acknowledged": zktest.Pass, "acknowledgement's reply lost": zktest.CutAfter} {
@@ -76,7 +79,8 @@ func TestWhicheverCoordinatorComesSecondLearnsTheOutcome(t *testing.T) {
 	}
 }
 
-// Of three coordinators that had it, one after the other, each learns the outcome, in whatever order they come back.
+// Of three coordinators that had it, one after the other, each learns the outcome, in whatever
+// order they come back.
 func TestEachOfThreeCoordinatorsLearnsTheOutcome(t *testing.T) {
 	t.Parallel()
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {

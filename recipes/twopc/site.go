@@ -25,10 +25,12 @@ type Site struct {
 	open map[string]*Proposal
 }
 
-// NewSite makes the site of a name, under the path that it shares with its coordinators. It waits for nothing: the site registers in the background, as soon
-// as the session is connected, and stays registered, in every epoch, until it is closed. A name is one site's: if another one of it lives, the later one
-// ends with [ErrTaken]; if the other died and its session has not expired yet, the later one waits for that. Errors name the argument that is wrong; a
-// closed session is session.ErrClosed.
+// NewSite makes the site of a name, under the path that it shares with its coordinators. It waits
+// for nothing: the site registers in the background, as soon as the session is connected, and stays
+// registered, in every epoch, until it is closed. A name is one site's: if another one of it lives,
+// the later one ends with [ErrTaken]; if the other died and its session has not expired yet, the
+// later one waits for that. Errors name the argument that is wrong; a closed session is
+// session.ErrClosed.
 func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, error) {
 	const op = "twopc.NewSite"
 	if _, err := settle(op, s, path, true, opts); err != nil {
@@ -54,21 +56,26 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 	return p, nil
 }
 
-// Proposals gives each transaction that asks for this site's vote, once, in the order in which they began; receivers compete. Those that this site has not
-// acknowledged are given again after a restart of the process: what was not voted on, what was voted on and is in doubt, and what is decided. So
-// have a look at [Proposal.Voted] first. At most 1,024 are before the application at a time, received or not; the rest stays in ZooKeeper and is offered when
-// some are acknowledged. It closes with Done.
+// Proposals gives each transaction that asks for this site's vote, once, in the order in which they
+// began; receivers compete. Those that this site has not acknowledged are given again after a
+// restart of the process: what was not voted on, what was voted on and is in doubt, and what is
+// decided. So have a look at [Proposal.Voted] first. At most 1,024 are before the application at a
+// time, received or not; the rest stays in ZooKeeper and is offered when some are acknowledged. It
+// closes with Done.
 func (p *Site) Proposals() <-chan *Proposal { return p.proposals.C() }
 
-// Done closes when the site is over: by Close, with its session, or because it failed for good, as with [ErrTaken]. Err then says why.
+// Done closes when the site is over: by Close, with its session, or because it failed for good, as
+// with [ErrTaken]. Err then says why.
 func (p *Site) Done() <-chan struct{} { return p.host.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else the cause.
+// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else
+// the cause.
 func (p *Site) Err() error { return p.host.Err() }
 
-// Close ends the site and returns when ZooKeeper has confirmed the votes that were under way and that the site is gone. Transactions on which it has not
-// voted are aborted by their coordinators; those it voted for go on without it, and are offered again when it is back. If ctx ends first its cause
-// is returned, and the rest goes on in the background until the epoch ends. It is idempotent.
+// Close ends the site and returns when ZooKeeper has confirmed the votes that were under way and
+// that the site is gone. Transactions on which it has not voted are aborted by their coordinators;
+// those it voted for go on without it, and are offered again when it is back. If ctx ends first its
+// cause is returned, and the rest goes on in the background until the epoch ends. It is idempotent.
 func (p *Site) Close(ctx context.Context) error {
 	return failed("close", p.path, p.host.Close(ctx))
 }

@@ -96,7 +96,8 @@ func (tr *trial) conclude(what string) {
 	tr.ended(&tr.all)
 }
 
-// strike lets something happen at the k-th request of somebody's session, pings and its end aside; it tells whether it came to that.
+// strike lets something happen at the k-th request of somebody's session, pings and its end aside;
+// it tells whether it came to that.
 func (w *world) strike(h *host, k int, at func(*zktest.Request) zktest.Verdict) (met func() bool) {
 	id, n := h.Status().SessionID, new(atomic.Int64)
 	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
@@ -133,7 +134,8 @@ func (tr *trial) kill(who string, k int, carriedOut bool) (met func() bool) {
 
 var ballots = map[string]map[string]bool{"all agree": {"a": true, "b": true}, "b refuses": {"a": true}}
 
-// struck are those to whom something may happen: the two sites are alike if both agree, and the one that refuses is the one to look at if not.
+// struck are those to whom something may happen: the two sites are alike if both agree, and the one
+// that refuses is the one to look at if not.
 func struck(votes map[string]bool) []string {
 	if votes["b"] {
 		return []string{"c", "a"}
@@ -153,7 +155,8 @@ func everyTrial(t *testing.T, f func(t *testing.T, form []twopc.Option, votes ma
 	}
 }
 
-// Kill the coordinator or a site at any step, restart it: no two ever see different outcomes, and it comes to an end.
+// Kill the coordinator or a site at any step, restart it: no two ever see different outcomes, and
+// it comes to an end.
 func TestKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	everyTrial(t, func(t *testing.T, form []twopc.Option, votes map[string]bool) {

@@ -158,7 +158,8 @@ func TestTheTimeForTheVotes(t *testing.T) {
 	})
 }
 
-// A site that dies before it has voted is not waited for: the transaction is aborted when its session expires.
+// A site that dies before it has voted is not waited for: the transaction is aborted when its
+// session expires.
 func TestASiteThatDiesBeforeItVoted(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
@@ -204,7 +205,8 @@ func TestASiteThatDiesAfterItVoted(t *testing.T) {
 	})
 }
 
-// A coordinator that dies leaves nobody in doubt: the sites decide when its session expires. In the form with peers, what all agreed to is committed.
+// A coordinator that dies leaves nobody in doubt: the sites decide when its session expires. In the
+// form with peers, what all agreed to is committed.
 func TestACoordinatorThatDies(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
@@ -241,7 +243,8 @@ func TestACoordinatorThatDies(t *testing.T) {
 	})
 }
 
-// A coordinator that starts again before its predecessor's session has expired waits, takes over, and decides on its own time.
+// A coordinator that starts again before its predecessor's session has expired waits, takes over,
+// and decides on its own time.
 func TestRecoverUndecided(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -297,7 +300,8 @@ func TestRecoverWaitsNoLongerThanItMay(t *testing.T) {
 	})
 }
 
-// A site that voted to commit and finds the transaction gone says so, and never that it was aborted.
+// A site that voted to commit and finds the transaction gone says so, and never that it was
+// aborted.
 func TestATransactionThatIsGone(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -353,7 +357,8 @@ func TestAPayloadThatIsGone(t *testing.T) {
 	})
 }
 
-// Many at once, from several coordinators, each to its own sites; a site hears of its own alone, oldest first.
+// Many at once, from several coordinators, each to its own sites; a site hears of its own alone,
+// oldest first.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

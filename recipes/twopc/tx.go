@@ -57,11 +57,12 @@ func newTx(c *Coordinator, id string, sites []string) *Tx {
 // ID is the transaction's name.
 func (t *Tx) ID() string { return t.id }
 
-// Votes gives each vote, once, as it is seen. It closes with Done; what was seen before can still be received. A decision that comes first
-// leaves out votes that it did not need.
+// Votes gives each vote, once, as it is seen. It closes with Done; what was seen before can still
+// be received. A decision that comes first leaves out votes that it did not need.
 func (t *Tx) Votes() <-chan Vote { return t.votes.C() }
 
-// Decided closes when the outcome stands in ZooKeeper, for all sites and for ever. It stays open if the outcome can't be had here: see Done.
+// Decided closes when the outcome stands in ZooKeeper, for all sites and for ever. It stays open if
+// the outcome can't be had here: see Done.
 func (t *Tx) Decided() <-chan struct{} { return t.decided.C() }
 
 // Outcome is Undecided until Decided closes.
@@ -80,17 +81,21 @@ func (t *Tx) Reason() string {
 	return ""
 }
 
-// Done closes when there is nothing more to wait for here: with the decision, or without one. Err then says which. Where another coordinator has taken the
-// transaction over, or this one has, and the first lives on, each is told the outcome, also the one that comes after the other has acknowledged it.
+// Done closes when there is nothing more to wait for here: with the decision, or without one. Err
+// then says which. Where another coordinator has taken the transaction over, or this one has, and
+// the first lives on, each is told the outcome, also the one that comes after the other has
+// acknowledged it.
 func (t *Tx) Done() <-chan struct{} { return t.end.Done() }
 
-// Err is nil exactly while Done is open. Then it is [ErrDecided]; or session.ErrClosed, if the coordinator or its session ended first, so that the sites
-// abort; or [ErrGone], if it was deleted by hand or swept before it could be seen here; or what ZooKeeper refused. Then it is aborted as soon as that is allowed, unless the
-// sites have decided it, and [Coordinator.Recover] returns it.
+// Err is nil exactly while Done is open. Then it is [ErrDecided]; or session.ErrClosed, if the
+// coordinator or its session ended first, so that the sites abort; or [ErrGone], if it was deleted
+// by hand or swept before it could be seen here; or what ZooKeeper refused. Then it is aborted as
+// soon as that is allowed, unless the sites have decided it, and [Coordinator.Recover] returns it.
 func (t *Tx) Err() error { return t.end.Err() }
 
-// Abort decides against the transaction, unless it is decided, and returns when a decision stands: nil if it is aborted, [ErrDecided] if it is
-// committed. ctx bounds the wait; if it ends first, the attempt goes on. The reason, at most 1,024 bytes, stands in the record.
+// Abort decides against the transaction, unless it is decided, and returns when a decision stands:
+// nil if it is aborted, [ErrDecided] if it is committed. ctx bounds the wait; if it ends first, the
+// attempt goes on. The reason, at most 1,024 bytes, stands in the record.
 func (t *Tx) Abort(ctx context.Context, reason string) error {
 	const op = "abort"
 	if err := checkReason(reason); err != nil {
@@ -114,12 +119,14 @@ func (t *Tx) Abort(ctx context.Context, reason string) error {
 	return failed(op, t.path(), t.end.Err())
 }
 
-// Ack says that the application has noted the outcome, durably if it has to outlive the process, and needs nothing of the transaction any more: [Coordinator.Recover]
-// does not return it, and when its sites have acknowledged it too, its id can be used again. Until then what ZooKeeper has of it stays. Call it once Decided has
-// closed; again is no error. It may be left out: see [WithRetention].
+// Ack says that the application has noted the outcome, durably if it has to outlive the process,
+// and needs nothing of the transaction any more: [Coordinator.Recover] does not return it, and when
+// its sites have acknowledged it too, its id can be used again. Until then what ZooKeeper has of it
+// stays. Call it once Decided has closed; again is no error. It may be left out: see
+// [WithRetention].
 //
-// ctx bounds the wait; if it ends first, the acknowledgement goes on. Errors: [ErrUndecided]; [ErrGone]; session.ErrClosed; what ZooKeeper refuses, and then
-// it may be tried again.
+// ctx bounds the wait; if it ends first, the acknowledgement goes on. Errors: [ErrUndecided];
+// [ErrGone]; session.ErrClosed; what ZooKeeper refuses, and then it may be tried again.
 func (t *Tx) Ack(ctx context.Context) error {
 	const op = "acknowledge"
 	if t.Outcome() == Undecided {
@@ -146,7 +153,8 @@ func (t *Tx) Ack(ctx context.Context) error {
 	}
 }
 
-// acknowledge records and tells that the outcome is noted, unless that is under way; nil if it is done.
+// acknowledge records and tells that the outcome is noted, unless that is under way; nil if it is
+// done.
 func (t *Tx) acknowledge() *request {
 	c := t.c
 	c.mu.Lock()
@@ -180,7 +188,8 @@ func (t *Tx) settled(err error) {
 	}
 }
 
-// decidedAlone sees to an outcome that nobody has. Who gave up a Begin takes it for aborted; all else is recovered.
+// decidedAlone sees to an outcome that nobody has. Who gave up a Begin takes it for aborted; all
+// else is recovered.
 func (t *Tx) decidedAlone() {
 	t.c.mu.Lock()
 	alone, lost := t.alone, t.lost
@@ -195,7 +204,8 @@ func (t *Tx) decidedAlone() {
 	}
 }
 
-// giveUp records and tells that it is to be aborted; alone: nobody will have it, who could acknowledge it.
+// giveUp records and tells that it is to be aborted; alone: nobody will have it, who could
+// acknowledge it.
 func (t *Tx) giveUp(reason string, alone bool) {
 	t.c.mu.Lock()
 	if t.abort == nil {
@@ -210,7 +220,8 @@ func (t *Tx) giveUp(reason string, alone bool) {
 	}
 }
 
-// hindered: ZooKeeper refuses what has to be known or written. The machine aborts it when it can; whoever waits here is told why, and who had it recovers it.
+// hindered: ZooKeeper refuses what has to be known or written. The machine aborts it when it can;
+// whoever waits here is told why, and who had it recovers it.
 func (t *Tx) hindered(err error) {
 	t.c.mu.Lock()
 	t.alone, t.lost = true, t.lost || errors.Is(t.answered.Err(), errBegun)
@@ -224,7 +235,8 @@ func (t *Tx) hindered(err error) {
 
 func (t *Tx) path() string { return t.c.root.Tx(t.id) }
 
-// wish is what the machine is told, according to how far it has come; again if one was told before it.
+// wish is what the machine is told, according to how far it has come; again if one was told before
+// it.
 func (t *Tx) wish(again bool) recipe.Event {
 	switch {
 	case t.ack != nil:

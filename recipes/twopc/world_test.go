@@ -120,7 +120,8 @@ func never[T any](w *world, c <-chan T, what string) {
 	}
 }
 
-// ended waits for all applications, which end with their sessions. One of them may wait for a decision, or for an end, that never comes.
+// ended waits for all applications, which end with their sessions. One of them may wait for a
+// decision, or for an end, that never comes.
 func (w *world) ended(all *sync.WaitGroup) {
 	w.Helper()
 	done := make(chan struct{})
@@ -131,7 +132,8 @@ func (w *world) ended(all *sync.WaitGroup) {
 	within(w, 5*time.Minute, done)
 }
 
-// closed fails unless the channel has closed when everything has settled, and has nothing more to tell.
+// closed fails unless the channel has closed when everything has settled, and has nothing more to
+// tell.
 func closed[T any](w *world, c <-chan T) {
 	w.Helper()
 	synctest.Wait()

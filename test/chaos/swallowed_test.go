@@ -17,8 +17,9 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// A panic swallows the message over which it comes. If that is what the session says about the end of an epoch, or the beginning of the next, the next incarnation
-// knows it all the same: nobody says it again.
+// A panic swallows the message over which it comes. If that is what the session says about the end
+// of an epoch, or the beginning of the next, the next incarnation knows it all the same: nobody
+// says it again.
 func TestASwallowedNotice(t *testing.T) {
 	kinds := map[string]func(session.Notice) bool{
 		"ended": func(n session.Notice) bool { _, is := n.(session.EpochEnded); return is },

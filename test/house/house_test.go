@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,5 +46,22 @@ func TestWhatIsCounted(t *testing.T) {
 		`examples, docs +14\n`, `lines of tests +1\n`, `test helpers +1 · 1\n`, `of a\.T +2 · 2 · 2\n`, `a → b \(1\), b → a \(1\)\n`,
 	} {
 		require.Regexp(t, want, out.String())
+	}
+}
+
+// A comment is read in a window beside another one. Diagrams and quoted code are as wide as they
+// have to be.
+func TestCommentsAreNarrow(t *testing.T) {
+	t.Parallel()
+	files, err := read("../..")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, f := range files {
+		for i, line := range f.lines {
+			text := strings.TrimLeft(line, "\t")
+			if strings.HasPrefix(text, "// ") && !strings.HasPrefix(text, "//  ") && width(line) > 100 {
+				t.Errorf("%s:%d: a comment of %d columns", f.name, i+1, width(line))
+			}
+		}
 	}
 }

@@ -94,7 +94,8 @@ func fields(t *ast.TypeSpec) int {
 
 const module = "github.com/troupe-go/troupe"
 
-// printArrows shows which folders of the root import each other: one of the two arrows runs upwards.
+// printArrows shows which folders of the root import each other: one of the two arrows runs
+// upwards.
 func printArrows(out io.Writer, files []*file) {
 	arrows := make(map[string]int)
 	for _, f := range files {

@@ -55,10 +55,12 @@ func newPlan(n int, portsOnly bool) (*plan, error) {
 	return planPorts(n)
 }
 
-// planNetwork gives the ensemble a /24 of its own within 127.0.0.0/8, all of which is loopback on Linux: server i has an address of its own with
-// ZooKeeper's usual ports, and for each pair (k, i) there is one more address at which a proxy stands in for i, at the same ports. Each server's
-// virtual machine has a hosts file of its own that leads the others' names to its own proxies, so that all have the same configuration: they send it
-// to one another. Nil if the system has no such addresses.
+// planNetwork gives the ensemble a /24 of its own within 127.0.0.0/8, all of which is loopback on
+// Linux: server i has an address of its own with ZooKeeper's usual ports, and for each pair (k, i)
+// there is one more address at which a proxy stands in for i, at the same ports. Each server's
+// virtual machine has a hosts file of its own that leads the others' names to its own proxies, so
+// that all have the same configuration: they send it to one another. Nil if the system has no such
+// addresses.
 func planNetwork(n int) *plan {
 	for range 20 {
 		subnet := fmt.Sprintf("127.%d.%d.", 1+rand.IntN(254), rand.IntN(255))
@@ -103,8 +105,9 @@ func subnetPlan(n int, subnet string, claim net.Listener) *plan {
 // standIn is the address at which a proxy stands in for server i, as server k sees it.
 func standIn(subnet string, k, i int) string { return subnet + strconv.Itoa(20+10*k+i) }
 
-// planPorts makes do with 127.0.0.1: the peers' quorum ports lead through proxies, election ports are direct, because a server's own election
-// address travels in the election handshake. Ports are free when they are chosen.
+// planPorts makes do with 127.0.0.1: the peers' quorum ports lead through proxies, election ports
+// are direct, because a server's own election address travels in the election handshake. Ports are
+// free when they are chosen.
 func planPorts(n int) (*plan, error) {
 	const host = "127.0.0.1"
 	ports, err := freePorts(host, 3*n+n*(n-1))

@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// TB is what a test hands to this package: a few methods of testing.TB, so that nothing here imports the package testing.
+// TB is what a test hands to this package: a few methods of testing.TB, so that nothing here
+// imports the package testing.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -19,7 +20,8 @@ type TB interface {
 	Skipf(format string, args ...any)
 }
 
-// howToGet ends every complaint about something missing: one line, because tests are skipped with it.
+// howToGet ends every complaint about something missing: one line, because tests are skipped with
+// it.
 const howToGet = "`make deps` installs it (Debian's package zookeeper), or ZOOKEEPER_HOME names an unpacked release"
 
 // installation is a Java runtime and the class path of ZooKeeper.
@@ -27,14 +29,16 @@ type installation struct{ java, classPath string }
 
 var find = sync.OnceValues(func() (installation, error) { return findIn(os.Getenv, "/usr/share/java") })
 
-// Available is nil if real ZooKeeper servers can be started here. Otherwise it says in one line what is missing and how to get it.
+// Available is nil if real ZooKeeper servers can be started here. Otherwise it says in one line
+// what is missing and how to get it.
 func Available() error {
 	_, err := find()
 	return err
 }
 
-// Need skips the test, saying why, if no real ZooKeeper can be started here. In continuous integration (CI=true) it fails the test instead:
-// there, a test that silently does not run is a broken promise.
+// Need skips the test, saying why, if no real ZooKeeper can be started here. In continuous
+// integration (CI=true) it fails the test instead: there, a test that silently does not run is a
+// broken promise.
 func Need(t TB) {
 	t.Helper()
 	need(t, Available(), os.Getenv("CI") == "true")

@@ -25,8 +25,9 @@ func zooCfg(id int, dir string, p *plan, s settings) string {
 	return b.String()
 }
 
-// javaArgs is the command line behind `java`. Its flags are chosen for a fast start and a small process: shared class data, one quick compiler,
-// the simplest collector, small stacks, and no files outside the server's folder.
+// javaArgs is the command line behind `java`. Its flags are chosen for a fast start and a small
+// process: shared class data, one quick compiler, the simplest collector, small stacks, and no
+// files outside the server's folder.
 func javaArgs(dir string, ownNames bool, s settings, install installation) []string {
 	args := []string{
 		"-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xss256k", "-Xms16m", "-Xmx160m",
@@ -47,7 +48,8 @@ func javaArgs(dir string, ownNames bool, s settings, install installation) []str
 	return append(args, "-cp", classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, "zoo.cfg"))
 }
 
-// Releases of ZooKeeper bring logback or, older ones, log4j, both of which want a file; Debian's package uses slf4j-simple, which doesn't.
+// Releases of ZooKeeper bring logback or, older ones, log4j, both of which want a file; Debian's
+// package uses slf4j-simple, which doesn't.
 const (
 	logback = `<configuration><appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
 <encoder><pattern>%d{HH:mm:ss.SSS} [%thread] %level %logger{0} - %msg%n%ex</pattern></encoder></appender>

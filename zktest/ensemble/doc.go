@@ -1,5 +1,6 @@
-// Package ensemble runs real Apache ZooKeeper servers on loopback, for tests and benchmarks, and does to them what happens to servers: it kills
-// them, pauses them, restarts them, and cuts them off from their peers or their clients.
+// Package ensemble runs real Apache ZooKeeper servers on loopback, for tests and benchmarks, and
+// does to them what happens to servers: it kills them, pauses them, restarts them, and cuts them
+// off from their peers or their clients.
 //
 //	servers := ensemble.Start(t, 3)         // three servers that have elected a leader
 //	sess, err := session.New(servers.Servers())
@@ -7,33 +8,41 @@
 //
 // # What it needs
 //
-// A Java runtime and ZooKeeper's jars: Debian's package zookeeper, or an unpacked release of ZooKeeper 3.6 or later that ZOOKEEPER_HOME points to.
-// [Available] names in one line what is missing. A test that calls [Start] or [Need] without it is skipped with that line, and fails if CI=true.
+// A Java runtime and ZooKeeper's jars: Debian's package zookeeper, or an unpacked release of
+// ZooKeeper 3.6 or later that ZOOKEEPER_HOME points to. [Available] names in one line what is
+// missing. A test that calls [Start] or [Need] without it is skipped with that line, and fails if
+// CI=true.
 //
 // # What it promises
 //
 //   - One server serves within about half a second, three within about two.
-//   - Servers keep their addresses for as long as the ensemble lives, killed and restarted too. Ensembles of several processes do not disturb one another.
-//   - Nothing is left behind: servers die with the process that started them (on Linux also when it is killed), files go with Close, and files of a
-//     process that could not call Close go with the next ensemble that starts.
+//   - Servers keep their addresses for as long as the ensemble lives, killed and restarted too.
+//     Ensembles of several processes do not disturb one another.
+//   - Nothing is left behind: servers die with the process that started them (on Linux also when it
+//     is killed), files go with Close, and files of a process that could not call Close go with the
+//     next ensemble that starts.
 //   - No goroutine is left when Close has returned.
 //
 // # Timing
 //
-// A tick is 200 ms, a follower may lag five seconds behind (syncLimit 25), and sessions may last from 400 ms to a minute. Writes are not synced to
-// disk: they survive a server's death, not the machine's. [WithTick], [WithConfig], [WithFsync] change that.
+// A tick is 200 ms, a follower may lag five seconds behind (syncLimit 25), and sessions may last
+// from 400 ms to a minute. Writes are not synced to disk: they survive a server's death, not the
+// machine's. [WithTick], [WithConfig], [WithFsync] change that.
 //
 // # Cutting servers off
 //
-// A [Proxy] stands between every two servers, and one in front of each server's client port. Isolate closes the former silently, so that the server
-// goes on answering reads and pings until it notices (five seconds, by syncLimit); the latter are in the way only of clients that were given the
-// addresses of [Ensemble.Proxied]. On Linux elections are cut off too. Elsewhere, loopback has one address only and election traffic gets through, so
-// that an isolated leader may be elected again: isolate followers there.
+// A [Proxy] stands between every two servers, and one in front of each server's client port.
+// Isolate closes the former silently, so that the server goes on answering reads and pings until it
+// notices (five seconds, by syncLimit); the latter are in the way only of clients that were given
+// the addresses of [Ensemble.Proxied]. On Linux elections are cut off too. Elsewhere, loopback has
+// one address only and election traffic gets through, so that an isolated leader may be elected
+// again: isolate followers there.
 //
 //	clients ──→ proxy ──→ server 0 ──→ proxy ──→ server 1
 //	   └─────────────────────↑  ↑────── proxy ←─────┘
 //
 // # Counting requests
 //
-// [Ensemble.Stats] reads a server's own counters, exact and free of noise; see [Stats] for what each one counts.
+// [Ensemble.Stats] reads a server's own counters, exact and free of noise; see [Stats] for what
+// each one counts.
 package ensemble

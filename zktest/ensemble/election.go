@@ -5,8 +5,9 @@ import (
 	"io"
 )
 
-// Servers elect over connections of their own, and of any two, only the one with the larger number may keep a connection that it opened: called by
-// a smaller one, it hangs up and calls back, at the address that the caller announced first. That is the caller's real address, past all proxies. So
+// Servers elect over connections of their own, and of any two, only the one with the larger number
+// may keep a connection that it opened: called by a smaller one, it hangs up and calls back, at the
+// address that the caller announced first. That is the caller's real address, past all proxies. So
 // the proxy on the way announces another: the one at which the proxy of the way back listens.
 
 const (

@@ -17,8 +17,8 @@ const (
 	rootKind     = "troupe-zookeeper"
 )
 
-// Ensemble is a set of real ZooKeeper servers, numbered from 0. Safe for concurrent use. Methods that take a number panic, as an index does, if
-// there is no such server.
+// Ensemble is a set of real ZooKeeper servers, numbered from 0. Safe for concurrent use. Methods
+// that take a number panic, as an index does, if there is no such server.
 type Ensemble struct {
 	root    *scratch.Folder
 	plan    *plan
@@ -28,8 +28,9 @@ type Ensemble struct {
 	close   sync.Once
 }
 
-// Start starts n servers, 1 to 9, and returns when all of them serve. They end with the test, and if it failed, its log shows the end of theirs.
-// Without ZooKeeper on this machine the test is skipped, or fails if CI=true ([Need]).
+// Start starts n servers, 1 to 9, and returns when all of them serve. They end with the test, and
+// if it failed, its log shows the end of theirs. Without ZooKeeper on this machine the test is
+// skipped, or fails if CI=true ([Need]).
 func Start(t TB, n int, opts ...Option) *Ensemble {
 	t.Helper()
 	Need(t)
@@ -49,8 +50,8 @@ func Start(t TB, n int, opts ...Option) *Ensemble {
 	return e
 }
 
-// New is Start without a test: the caller ends the ensemble with Close. The error says what is missing, or shows the log of the server that
-// did not come up.
+// New is Start without a test: the caller ends the ensemble with Close. The error says what is
+// missing, or shows the log of the server that did not come up.
 func New(n int, opts ...Option) (*Ensemble, error) {
 	if n < 1 || n > maxServers {
 		return nil, fmt.Errorf("ensemble: %d servers: not between 1 and %d", n, maxServers)
@@ -145,10 +146,12 @@ func (e *Ensemble) Proxied() []string {
 	return addrs
 }
 
-// Proxies returns the proxies in front of the servers' client ports: they trouble the clients that were given the addresses of Proxied.
+// Proxies returns the proxies in front of the servers' client ports: they trouble the clients that
+// were given the addresses of Proxied.
 func (e *Ensemble) Proxies() []*Proxy { return append([]*Proxy(nil), e.proxies...) }
 
-// Kill kills a server without warning, as kill -9 does, and returns when it is dead. Its files stay, for Restart. A dead one stays dead.
+// Kill kills a server without warning, as kill -9 does, and returns when it is dead. Its files
+// stay, for Restart. A dead one stays dead.
 func (e *Ensemble) Kill(i int) { e.servers[i].kill() }
 
 // Stop pauses a server (SIGSTOP): its connections stand, and nobody answers. A dead one stays dead.
@@ -157,8 +160,9 @@ func (e *Ensemble) Stop(i int) { e.servers[i].setPaused(true) }
 // Continue ends Stop.
 func (e *Ensemble) Continue(i int) { e.servers[i].setPaused(false) }
 
-// Restart starts a server again with its files, killing it first if it runs. It returns when the server serves; if it is isolated, or too few servers
-// run for a majority, when it listens. The error shows the end of its log.
+// Restart starts a server again with its files, killing it first if it runs. It returns when the
+// server serves; if it is isolated, or too few servers run for a majority, when it listens. The
+// error shows the end of its log.
 func (e *Ensemble) Restart(i int) error {
 	sv := e.servers[i]
 	if err := sv.start(); err != nil {
@@ -173,8 +177,8 @@ func (e *Ensemble) Restart(i int) error {
 	return sv.explain(sv.await(ctx, ready))
 }
 
-// Await returns when all servers that run, and are neither paused nor isolated, serve. If they are no majority it waits for ctx. The error shows
-// the end of a log.
+// Await returns when all servers that run, and are neither paused nor isolated, serve. If they are
+// no majority it waits for ctx. The error shows the end of a log.
 func (e *Ensemble) Await(ctx context.Context) error {
 	var errs []error
 	for i, sv := range e.servers {
@@ -185,8 +189,8 @@ func (e *Ensemble) Await(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Leader returns the number of the leading server, -1 if there is none at the moment. An isolated leader does not count, although it believes that
-// it leads, for a while. A single server leads.
+// Leader returns the number of the leading server, -1 if there is none at the moment. An isolated
+// leader does not count, although it believes that it leads, for a while. A single server leads.
 func (e *Ensemble) Leader() int {
 	for i, sv := range e.servers {
 		if !sv.running() || e.peers.isIsolated(i) {
@@ -200,8 +204,9 @@ func (e *Ensemble) Leader() int {
 	return -1
 }
 
-// Isolate cuts a server off from its peers, silently: packets between them vanish. It goes on serving reads and pings to its clients until it
-// notices, after syncLimit (five seconds); then it drops them. heal reconnects it; it may be called more than once.
+// Isolate cuts a server off from its peers, silently: packets between them vanish. It goes on
+// serving reads and pings to its clients until it notices, after syncLimit (five seconds); then it
+// drops them. heal reconnects it; it may be called more than once.
 func (e *Ensemble) Isolate(i int) (heal func()) {
 	_ = e.servers[i] // panic here, as documented, not in peering
 	return e.peers.isolate(i)

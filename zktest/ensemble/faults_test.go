@@ -42,7 +42,8 @@ func TestRestartedServerKeepsWhatItHad(t *testing.T) {
 	_, err := conn.Create("/mine", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 	require.NoError(t, err)
 
-	// A starting server may accept a connection and forget it, and this client would wait for it: so it comes when the server is ready.
+	// A starting server may accept a connection and forget it, and this client would wait for it:
+	// so it comes when the server is ready.
 	servers.Proxies()[0].Cut()
 	require.NoError(t, servers.Restart(0))
 	servers.Proxies()[0].Heal()
@@ -69,7 +70,8 @@ func TestStoppedServerIsSilentUntilContinued(t *testing.T) {
 	require.Equal(t, 0, servers.Leader())
 }
 
-// The server that lost its leader goes on answering what it can answer alone, while the others expire its sessions.
+// The server that lost its leader goes on answering what it can answer alone, while the others
+// expire its sessions.
 func TestIsolatedFollowerAnswersReadsWhileItsSessionsExpire(t *testing.T) {
 	t.Parallel()
 	servers := ensemble.Start(t, 3)

@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// abandonedEnv makes the test binary a process that starts a server and is killed, see TestNothingIsLeftOfAKilledProcess.
+// abandonedEnv makes the test binary a process that starts a server and is killed, see
+// TestNothingIsLeftOfAKilledProcess.
 const abandonedEnv = "TROUPE_TEST_ABANDON_ENSEMBLE"
 
 func TestMain(m *testing.M) {

@@ -43,7 +43,8 @@ func newSettings(opts []Option) (settings, error) {
 	return s, nil
 }
 
-// WithTick sets tickTime, ZooKeeper's unit of time: whole milliseconds, default 200 ms. The bounds of session timeouts stay as they are.
+// WithTick sets tickTime, ZooKeeper's unit of time: whole milliseconds, default 200 ms. The bounds
+// of session timeouts stay as they are.
 func WithTick(tick time.Duration) Option {
 	return func(s *settings) error {
 		if tick < time.Millisecond || tick%time.Millisecond != 0 {
@@ -54,8 +55,8 @@ func WithTick(tick time.Duration) Option {
 	}
 }
 
-// WithSyncLimit sets after how many ticks without word from its leader a follower gives it up, default 25. That is how long an isolated server
-// goes on serving its clients.
+// WithSyncLimit sets after how many ticks without word from its leader a follower gives it up,
+// default 25. That is how long an isolated server goes on serving its clients.
 func WithSyncLimit(ticks int) Option {
 	return func(s *settings) error {
 		if ticks < 1 {
@@ -77,7 +78,8 @@ func WithConfig(key, value string) Option {
 	}
 }
 
-// WithJVM adds options of the Java virtual machine, such as -Xmx1g or -Djute.maxbuffer=4194304. They come last and so override the defaults.
+// WithJVM adds options of the Java virtual machine, such as -Xmx1g or -Djute.maxbuffer=4194304.
+// They come last and so override the defaults.
 func WithJVM(flags ...string) Option {
 	return func(s *settings) error {
 		s.jvm = append(s.jvm, flags...)
@@ -85,7 +87,8 @@ func WithJVM(flags ...string) Option {
 	}
 }
 
-// WithFile puts a file into each server's data folder before the server starts: "version-2/snapshot.0" is the state to begin with.
+// WithFile puts a file into each server's data folder before the server starts:
+// "version-2/snapshot.0" is the state to begin with.
 func WithFile(name, content string) Option {
 	return func(s *settings) error {
 		if !filepath.IsLocal(name) {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// peerPatience is how long a follower's connection waits for a leader that is not listening yet, as it would without a proxy, by trying again.
+// peerPatience is how long a follower's connection waits for a leader that is not listening yet, as
+// it would without a proxy, by trying again.
 const peerPatience = time.Second
 
 // peering is the network between the servers: one Proxy for each way and port.
@@ -61,7 +62,8 @@ func (p *peering) isolate(i int) (heal func()) {
 	})
 }
 
-// applyLocked opens or closes the ways from and to server i. A way is open if neither of its ends is isolated.
+// applyLocked opens or closes the ways from and to server i. A way is open if neither of its ends
+// is isolated.
 func (p *peering) applyLocked(i int) {
 	for _, w := range p.ways {
 		if w.from != i && w.to != i {

@@ -18,7 +18,8 @@ func launch(java string, args []string, dir string, log *os.File) (*process, err
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir, log, log, dieWithParent()
 	p := &process{exited: make(chan struct{})}
 	started := make(chan error, 1)
-	// Owner: the process; ends when the child is dead. It keeps its thread, because Linux kills the child when the thread that started it ends.
+	// Owner: the process; ends when the child is dead. It keeps its thread, because Linux kills the
+	// child when the thread that started it ends.
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()

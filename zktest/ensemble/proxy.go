@@ -43,7 +43,8 @@ type weather struct {
 	changed chan struct{} // closed by the Proxy when this weather is over
 }
 
-// NewProxy starts a proxy on a free port of 127.0.0.1 that leads to target, host:port. Close ends it.
+// NewProxy starts a proxy on a free port of 127.0.0.1 that leads to target, host:port. Close ends
+// it.
 func NewProxy(target string) (*Proxy, error) { return newProxy("127.0.0.1:0", &Proxy{target: target}) }
 
 func newProxy(listen string, p *Proxy) (*Proxy, error) {
@@ -62,8 +63,8 @@ func newProxy(listen string, p *Proxy) (*Proxy, error) {
 // Addr is where clients connect, host:port.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Reset breaks the connections that are open now, on both sides, with a TCP reset, those among them that wait for a connection to the target too. New ones
-// pass.
+// Reset breaks the connections that are open now, on both sides, with a TCP reset, those among them
+// that wait for a connection to the target too. New ones pass.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,9 +79,10 @@ func (p *Proxy) Cut() {
 	p.resetLocked()
 }
 
-// Blackhole makes packets vanish silently in the given directions, in both if none is given, until Heal: no byte and no end of a connection gets
-// through after it has returned, and new connections hang. What was sent meanwhile arrives after Heal, as TCP would repeat it, if the
-// connection still stands on both sides then.
+// Blackhole makes packets vanish silently in the given directions, in both if none is given, until
+// Heal: no byte and no end of a connection gets through after it has returned, and new connections
+// hang. What was sent meanwhile arrives after Heal, as TCP would repeat it, if the connection still
+// stands on both sides then.
 func (p *Proxy) Blackhole(directions ...Direction) {
 	if len(directions) == 0 {
 		directions = []Direction{ToServer, ToClient}
@@ -99,7 +101,8 @@ func (p *Proxy) Blackhole(directions ...Direction) {
 	}
 }
 
-// Delay lets whatever is sent from now on arrive d later, in each direction, without limiting the throughput.
+// Delay lets whatever is sent from now on arrive d later, in each direction, without limiting the
+// throughput.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +116,8 @@ func (p *Proxy) Heal() {
 	p.changeLocked(func(w *weather) { w.cut, w.hole, w.delay = false, [2]bool{}, 0 })
 }
 
-// Close ends the proxy and resets its connections. No goroutine of it is left when Close returns. It may be called more than once.
+// Close ends the proxy and resets its connections. No goroutine of it is left when Close returns.
+// It may be called more than once.
 func (p *Proxy) Close() {
 	p.cancel()
 	_ = p.listener.Close() // fails only when called again
@@ -182,7 +186,8 @@ func (p *Proxy) serve(ctx context.Context, client *net.TCPConn) {
 	p.mu.Unlock()
 }
 
-// dial connects to the target, once the weather lets a connection through. Nil if that fails, or when ctx ends.
+// dial connects to the target, once the weather lets a connection through. Nil if that fails, or
+// when ctx ends.
 func (p *Proxy) dial(ctx context.Context) *net.TCPConn {
 	deadline := time.Now().Add(p.patience)
 	for {

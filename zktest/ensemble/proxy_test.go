@@ -162,7 +162,8 @@ func TestResetBreaksOnlyWhatIsOpen(t *testing.T) {
 	requireReceives(t, next, "x")
 }
 
-// A connection that hangs because the proxy does not get through is open for the client, and Reset breaks it, at once and for good.
+// A connection that hangs because the proxy does not get through is open for the client, and Reset
+// breaks it, at once and for good.
 func TestResetBreaksAConnectionThatIsBeingDialled(t *testing.T) {
 	t.Parallel()
 	addr, accepted := echo(t)
@@ -242,7 +243,8 @@ func TestBlackholeHidesTheEndOfAConnection(t *testing.T) {
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 }
 
-// A receiver that doesn't read blocks the proxy's write; Blackhole must not wait for it, and nothing may be lost or doubled afterwards.
+// A receiver that doesn't read blocks the proxy's write; Blackhole must not wait for it, and
+// nothing may be lost or doubled afterwards.
 func TestBlackholeBreaksOffAWriteThatHangs(t *testing.T) {
 	t.Parallel()
 	addr, accepted := echo(t)

@@ -112,7 +112,8 @@ func (p *pipe) enqueue(bytes []byte, end error) bool {
 	return true
 }
 
-// write delivers parcels until the end of the stream; false if the connection is broken and its other end must learn of it.
+// write delivers parcels until the end of the stream; false if the connection is broken and its
+// other end must learn of it.
 func (p *pipe) write() bool {
 	for {
 		select {
@@ -188,8 +189,8 @@ func (p *pipe) deliver(do func() error) bool {
 	}
 }
 
-// interrupt returns when no write that began in older weather is going on any more: one that hangs, because the receiver doesn't read, is broken
-// off and continues when the weather allows.
+// interrupt returns when no write that began in older weather is going on any more: one that hangs,
+// because the receiver doesn't read, is broken off and continues when the weather allows.
 func (p *pipe) interrupt() {
 	_ = p.dst.SetWriteDeadline(time.Unix(1, 0)) // fails only on a closed connection
 	p.writing.Lock()

@@ -11,7 +11,8 @@ import (
 	"sync"
 )
 
-// server is one server of an ensemble: its folder, its command line and, while it runs, its process.
+// server is one server of an ensemble: its folder, its command line and, while it runs, its
+// process.
 type server struct {
 	id      int // index in the ensemble; ZooKeeper's own number is one more
 	dir     string

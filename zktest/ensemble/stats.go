@@ -7,21 +7,27 @@ import (
 	"strings"
 )
 
-// Stats are one server's own counters, as its four-letter word mntr tells them, since its last start. The difference between two of them counts
-// what happened in between, exactly: asking for them changes none of the fields. (It does change zk_packets_received and zk_packets_sent in Raw,
+// Stats are one server's own counters, as its four-letter word mntr tells them, since its last
+// start. The difference between two of them counts what happened in between, exactly: asking for
+// them changes none of the fields. (It does change zk_packets_received and zk_packets_sent in Raw,
 // the latter by as many packets as the answer took.)
 //
-// What the server does not count is [Uncounted]: Requests, Writes, Reads and WatchEvents before ZooKeeper 3.6.
+// What the server does not count is [Uncounted]: Requests, Writes, Reads and WatchEvents before
+// ZooKeeper 3.6.
 type Stats struct {
-	// Requests are those of the clients connected to this server that entered its pipeline: reads and writes of every kind, a Multi being one, syncs,
-	// pings, re-armed watches, the opening of a session and its end, be it by the client or, on the leader, by expiry. Credentials are not counted.
-	// A client library pings by the clock, about three times in a session timeout: a long timeout keeps pings out of a measurement.
+	// Requests are those of the clients connected to this server that entered its pipeline: reads
+	// and writes of every kind, a Multi being one, syncs, pings, re-armed watches, the opening of a
+	// session and its end, be it by the client or, on the leader, by expiry. Credentials are not
+	// counted. A client library pings by the clock, about three times in a session timeout: a long
+	// timeout keeps pings out of a measurement.
 	Requests int64
-	// Writes are those of Requests that went through the leader's log: changes, refused ones too, sessions opened and ended. Not syncs.
+	// Writes are those of Requests that went through the leader's log: changes, refused ones too,
+	// sessions opened and ended. Not syncs.
 	Writes int64
 	// Reads are the rest: reads, syncs, pings.
 	Reads int64
-	// WatchEvents are the watches that fired here. One session's data watch and child watch on a deleted znode count as two, although one event is sent.
+	// WatchEvents are the watches that fired here. One session's data watch and child watch on a
+	// deleted znode count as two, although one event is sent.
 	WatchEvents int64
 
 	Watches     int // set now
@@ -35,7 +41,8 @@ type Stats struct {
 // Uncounted is the value of a counter that the server doesn't have.
 const Uncounted = -1
 
-// Stats asks server i for its counters. The error says that it did not answer, or that the answer has no counters.
+// Stats asks server i for its counters. The error says that it did not answer, or that the answer
+// has no counters.
 func (e *Ensemble) Stats(i int) (Stats, error) {
 	answer, err := word(context.Background(), e.servers[i].addr, "mntr") // bounded by the exchange's own timeout
 	if err != nil {
@@ -112,7 +119,8 @@ func (e *Ensemble) Conns(i int) ([]Conn, error) {
 	return conns, nil
 }
 
-// parseConn reads a line such as /127.0.0.1:50000[1](queued=0,recved=3,sent=3,sid=0x10000f,lop=PING,…).
+// parseConn reads a line such as
+// /127.0.0.1:50000[1](queued=0,recved=3,sent=3,sid=0x10000f,lop=PING,…).
 func parseConn(line string) (Conn, bool) {
 	addr, rest, ok := strings.Cut(strings.TrimPrefix(line, "/"), "[")
 	if !ok {

@@ -35,7 +35,8 @@ func word(ctx context.Context, addr, w string) (string, error) {
 	return string(answer), err
 }
 
-// Version is the servers' version of ZooKeeper, such as "3.8.0", as the first one that answers tells it. The error says that none did.
+// Version is the servers' version of ZooKeeper, such as "3.8.0", as the first one that answers
+// tells it. The error says that none did.
 func (e *Ensemble) Version() (string, error) {
 	var failed error
 	for i, sv := range e.servers {
@@ -51,7 +52,8 @@ func (e *Ensemble) Version() (string, error) {
 
 var errNoVersion = errors.New("the answer names no version")
 
-// parseVersion reads "3.8.0" out of "Zookeeper version: 3.8.0-5a02a05e, built on 2022-02-25 08:49 UTC".
+// parseVersion reads "3.8.0" out of "Zookeeper version: 3.8.0-5a02a05e, built on 2022-02-25 08:49
+// UTC".
 func parseVersion(answer string) (string, bool) {
 	rest, ok := strings.CutPrefix(answer, "Zookeeper version: ")
 	if !ok {

@@ -1,6 +1,7 @@
 package prio
 
-// The wishes, from the face. Each has the number of the claim that it is about; one may be told twice.
+// The wishes, from the face. Each has the number of the claim that it is about; one may be told
+// twice.
 type (
 	want struct { // hold the lock, once
 		Claim uint64

@@ -7,7 +7,8 @@ import (
 	"github.com/troupe-go/troupe/recipe"
 )
 
-// take writes the own name beside those of the holders that live, if the state is still what was seen.
+// take writes the own name beside those of the holders that live, if the state is still what was
+// seen.
 func (m *machine) take(holders []contender) []recipe.Effect {
 	m.phase = taking
 	var names []string
@@ -34,7 +35,8 @@ func (m *machine) onTaken(ev recipe.Transacted) []recipe.Effect {
 	return m.lookAgain()
 }
 
-// hold has a possession made. The own znode was written when it was taken, so its watch has fired, or will: it is armed anew.
+// hold has a possession made. The own znode was written when it was taken, so its watch has fired,
+// or will: it is armed anew.
 func (m *machine) hold(token int64) []recipe.Effect {
 	m.phase = holding
 	return []recipe.Effect{

@@ -13,7 +13,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Lock is one side of the lock, with one priority. It holds it once at a time; several callers wait for one another.
+// Lock is one side of the lock, with one priority. It holds it once at a time; several callers wait
+// for one another.
 type Lock struct {
 	host *host.Host
 	path string
@@ -101,7 +102,8 @@ func (l *Lock) enter() (*claim, want) {
 	return l.claim, l.claim.want
 }
 
-// abandon gives a claim up, waiting or holding. The next caller's turn comes when nothing of it is left.
+// abandon gives a claim up, waiting or holding. The next caller's turn comes when nothing of it is
+// left.
 func (l *Lock) abandon(c *claim) {
 	l.mu.Lock()
 	c.given = true
@@ -113,7 +115,8 @@ func (l *Lock) abandon(c *claim) {
 	l.host.Tell(give{number})
 }
 
-// Release gives the lock up, and returns when ZooKeeper has confirmed it. If ctx ends first it goes on by itself.
+// Release gives the lock up, and returns when ZooKeeper has confirmed it. If ctx ends first it goes
+// on by itself.
 func (g *Grant) Release(ctx context.Context) error {
 	l, c := g.lock, g.claim
 	l.abandon(c)

@@ -72,7 +72,8 @@ func TestWholeStack(t *testing.T) {
 	})
 }
 
-// A session can end between the grant and its possession, and the machine hear of that first: nothing is left of the claim, and the caller still waits.
+// A session can end between the grant and its possession, and the machine hear of that first:
+// nothing is left of the claim, and the caller still waits.
 func TestAGrantThatComesTooLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"github.com/troupe-go/troupe/recipe"
 )
 
-// look is what is being read to decide: the line, the state, the own znode; then who is to be watched.
+// look is what is being read to decide: the line, the state, the own znode; then who is to be
+// watched.
 type look struct {
 	first             uint64 // of the asks that it is made of
 	names             []string
@@ -120,8 +121,9 @@ func (m *machine) decide() []recipe.Effect {
 	return m.atTheHead(me, holders)
 }
 
-// mayHaveCome tells whether somebody of the state who is not in the line may have come after it was listed, and hold. The line and the state are read beside
-// each other, and either may be the older. Whoever was there before me would be in a listing that I am in, or has let go.
+// mayHaveCome tells whether somebody of the state who is not in the line may have come after it was
+// listed, and hold. The line and the state are read beside each other, and either may be the older.
+// Whoever was there before me would be in a listing that I am in, or has let go.
 func (m *machine) mayHaveCome(name string, me contender) bool {
 	c, ok := parse(name)
 	before := c.number >= 0 && c.number < me.number

@@ -191,7 +191,8 @@ func (m *machine) onEpochEnded() []recipe.Effect {
 	return m.steer()
 }
 
-// fail ends the claim with what ZooKeeper refused. What stands, if anything does, goes with the epoch.
+// fail ends the claim with what ZooKeeper refused. What stands, if anything does, goes with the
+// epoch.
 func (m *machine) fail(err error) []recipe.Effect {
 	why := failed{m.claim.Claim, err}
 	return append([]recipe.Effect{why}, m.over()...)

@@ -5,7 +5,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// standing are the wishes that stand: for a machine that was made anew. A claim whose possession was had, or that was given up, is over.
+// standing are the wishes that stand: for a machine that was made anew. A claim whose possession
+// was had, or that was given up, is over.
 func (l *Lock) standing() []recipe.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,8 +69,9 @@ func (l *Lock) grant(c *claim, e granted) {
 	c.answer <- nil
 }
 
-// leftNothing: if it was granted, and what was granted was over before it could be had, the machine may hear of that end first. To the machine the claim has
-// had its possession then; to the caller it has not, and stands as a new one. With the mutex.
+// leftNothing: if it was granted, and what was granted was over before it could be had, the machine
+// may hear of that end first. To the machine the claim has had its possession then; to the caller
+// it has not, and stands as a new one. With the mutex.
 func (l *Lock) leftNothing(c *claim) {
 	if c.grant != nil || c.given || c.refused {
 		l.over(c)

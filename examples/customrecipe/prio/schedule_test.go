@@ -130,7 +130,8 @@ func (w *ward) grant(a *recipetest.Actor, u *user, e granted) {
 	u.wants, u.holds, u.token = false, true, e.Token
 }
 
-// play lets things happen at random, and then all come to rest: whoever wants it holds it in the end.
+// play lets things happen at random, and then all come to rest: whoever wants it holds it in the
+// end.
 func (w *ward) play(steps int, pick func(n int) int) {
 	for range steps {
 		a := w.Actors()[pick(len(w.users))]

@@ -8,7 +8,8 @@ import (
 	"github.com/troupe-go/troupe/recipe"
 )
 
-// stand puts an own znode into the line. Its name is this attempt's alone, so that it is known again when the answer is lost.
+// stand puts an own znode into the line. Its name is this attempt's alone, so that it is known
+// again when the answer is lost.
 func (m *machine) stand() []recipe.Effect {
 	m.attempts++
 	m.phase, m.own, m.look = standing, "", look{}

@@ -1,5 +1,5 @@
-// Package ground is what the examples stand on: ZooKeeper servers, inside the program or the reader's own, a namespace that is one run's alone, and a
-// way out that leaves nothing behind.
+// Package ground is what the examples stand on: ZooKeeper servers, inside the program or the
+// reader's own, a namespace that is one run's alone, and a way out that leaves nothing behind.
 package ground
 
 import (
@@ -28,7 +28,8 @@ type Ground struct {
 	keeper *session.Session
 }
 
-// Prepare starts a server in this process, or connects to those given as "host:port,…", for a run of the example of that name.
+// Prepare starts a server in this process, or connects to those given as "host:port,…", for a run
+// of the example of that name.
 func Prepare(ctx context.Context, name, servers string) (*Ground, error) {
 	g := &Ground{Namespace: "/troupe-" + name + "-" + strings.ToLower(rand.Text()[:10])}
 	if servers == "" {
@@ -47,7 +48,8 @@ func Prepare(ctx context.Context, name, servers string) (*Ground, error) {
 	return g, nil
 }
 
-// Open connects a session, as a process of the example has it. Without options its timeout is two seconds: short, so that the reader need not wait.
+// Open connects a session, as a process of the example has it. Without options its timeout is two
+// seconds: short, so that the reader need not wait.
 func (g *Ground) Open(ctx context.Context, opts ...session.Option) (*session.Session, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no ZooKeeper at %s", strings.Join(g.Servers, ",")))
 	defer cancel()
@@ -79,7 +81,8 @@ func Close(c interface {
 	_ = c.Close(ctx) // what could not be confirmed goes with the session
 }
 
-// Abandon closes something without waiting for ZooKeeper's word: what a process that has died leaves goes with its session.
+// Abandon closes something without waiting for ZooKeeper's word: what a process that has died
+// leaves goes with its session.
 func Abandon(c interface {
 	Close(ctx context.Context) error
 },

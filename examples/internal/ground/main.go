@@ -14,7 +14,8 @@ import (
 // Story is what an example does. It writes for a reader, line by line.
 type Story func(ctx context.Context, g *Ground, out io.Writer) error
 
-// Main is the main function of an example: it reads the flags, -zk and the example's own, tells the story, and exits with status 1 if it ends badly.
+// Main is the main function of an example: it reads the flags, -zk and the example's own, tells the
+// story, and exits with status 1 if it ends badly.
 func Main(name string, story Story) {
 	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
 	flag.Parse()

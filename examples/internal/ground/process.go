@@ -25,7 +25,8 @@ type Line struct {
 	Text string
 }
 
-// Launch starts this program again with these arguments. Whoever receives from lines must go on doing so until the process has ended. ctx's end kills it.
+// Launch starts this program again with these arguments. Whoever receives from lines must go on
+// doing so until the process has ended. ctx's end kills it.
 func Launch(ctx context.Context, name string, lines chan<- Line, args ...string) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,5 +1,7 @@
-// Package memnet is a network inside the process: connections that look like TCP's to both ends, with buffers, deadlines and closing, but made of
-// channels alone. So they work inside a testing/synctest bubble, where a goroutine that waits on one is durably blocked and time can pass.
+// Package memnet is a network inside the process: connections that look like TCP's to both ends,
+// with buffers, deadlines and closing, but made of channels alone. So they work inside a
+// testing/synctest bubble, where a goroutine that waits on one is durably blocked and time can
+// pass.
 package memnet
 
 import (
@@ -10,7 +12,8 @@ import (
 	"time"
 )
 
-// BufferSize is how many bytes one direction takes before a writer has to wait for the reader, as with a socket.
+// BufferSize is how many bytes one direction takes before a writer has to wait for the reader, as
+// with a socket.
 const BufferSize = 1 << 20
 
 // Addr is the address of an end.

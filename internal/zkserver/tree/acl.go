@@ -9,7 +9,8 @@ import (
 // SuperScheme is the scheme of the identity that may do everything.
 const SuperScheme = "super"
 
-// Allowed reports whether an ACL gives one of the identities a permission. An empty ACL gives everything to everybody.
+// Allowed reports whether an ACL gives one of the identities a permission. An empty ACL gives
+// everything to everybody.
 func Allowed(acl []jute.ACL, perm int32, who *Who) bool {
 	if len(acl) == 0 || who.mayAll() {
 		return true

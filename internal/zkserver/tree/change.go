@@ -30,8 +30,9 @@ type Change struct {
 	Version   int32 // SetData, SetACL: what the version becomes
 }
 
-// Apply carries out a change as part of the transaction zxid at time now (ms). It returns the node concerned, the one that is gone after a deletion,
-// nil for a check. What was judged by Prepare on the same state always applies; anything else is ignored where it makes no sense.
+// Apply carries out a change as part of the transaction zxid at time now (ms). It returns the node
+// concerned, the one that is gone after a deletion, nil for a check. What was judged by Prepare on
+// the same state always applies; anything else is ignored where it makes no sense.
 func (t *Tree) Apply(c *Change, zxid, now int64) *Node {
 	switch c.Kind {
 	case Create:

@@ -77,8 +77,9 @@ func (p *Plan) flagged(q *jute.Request) int64 {
 	return 0
 }
 
-// owner is decided by the operation first and by the flags only within a plain create: createContainer makes a container whatever its flags are,
-// and create with the container flag a plain znode, as in the real server.
+// owner is decided by the operation first and by the flags only within a plain create:
+// createContainer makes a container whatever its flags are, and create with the container flag a
+// plain znode, as in the real server.
 func (p *Plan) owner(q *jute.Request) int64 {
 	switch q.Op {
 	case jute.OpCreateContainer:

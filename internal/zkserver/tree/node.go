@@ -20,7 +20,8 @@ const (
 // OwnerTTL is the EphemeralOwner of a znode that lives for ms after its last change.
 func OwnerTTL(ms int64) int64 { return ttlMask | ms&ttlLow }
 
-// TTL reads the time out of an EphemeralOwner; false if it is none of a TTL znode. Server ids stop short of 255, so no session looks like one.
+// TTL reads the time out of an EphemeralOwner; false if it is none of a TTL znode. Server ids stop
+// short of 255, so no session looks like one.
 func TTL(owner int64) (ms int64, ok bool) {
 	if owner&ttlMask != ttlMask {
 		return 0, false

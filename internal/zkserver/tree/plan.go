@@ -16,7 +16,8 @@ type Caller struct {
 	MaxACL int // how many bytes the ACLs of a transaction may have, written out; 0: any number
 }
 
-// record is what the judgement of a write needs to know about a node: of the tree, or as the parts of the same multi before it leave it.
+// record is what the judgement of a write needs to know about a node: of the tree, or as the parts
+// of the same multi before it leave it.
 type record struct {
 	exists    bool
 	version   int32
@@ -79,7 +80,8 @@ func (p *Plan) judge(q *jute.Request) (Change, jute.Code) {
 	return Change{}, jute.MarshallingError
 }
 
-// Exists reports whether there is a node at a path, as the parts of the transaction so far leave it.
+// Exists reports whether there is a node at a path, as the parts of the transaction so far leave
+// it.
 func (p *Plan) Exists(path string) bool { return p.look(path).exists }
 
 func (p *Plan) look(path string) record {

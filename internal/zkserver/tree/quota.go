@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Quotas, as 3.8 has them by default: a znode named for limits below /zookeeper/quota has what is below the path of the same name counted, in the data
-// of the znode beside it, whose version and times stay. The hard limits are enforced where Caller.Quotas says so.
+// Quotas, as 3.8 has them by default: a znode named for limits below /zookeeper/quota has what is
+// below the path of the same name counted, in the data of the znode beside it, whose version and
+// times stay. The hard limits are enforced where Caller.Quotas says so.
 const (
 	quotaRoot  = "/zookeeper/quota"
 	limitsName = "zookeeper_limits"

@@ -6,7 +6,8 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Saved is all that there is to a node: what a file keeps of it. Creations that are negative leave the count as it is.
+// Saved is all that there is to a node: what a file keeps of it. Creations that are negative leave
+// the count as it is.
 type Saved struct {
 	Path                string
 	Data                []byte
@@ -33,8 +34,9 @@ func (n *Node) Saved() Saved {
 // ErrNoParent is Restore's answer to a node whose parent isn't there yet.
 var ErrNoParent = errors.New("its parent is missing")
 
-// Restore puts a node into the tree as it was saved; parents come before their children. One that is there already becomes what was saved. Nobody is told
-// and nothing is counted for quotas: their accounts are restored like any other data; nor are children counted.
+// Restore puts a node into the tree as it was saved; parents come before their children. One that
+// is there already becomes what was saved. Nobody is told and nothing is counted for quotas: their
+// accounts are restored like any other data; nor are children counted.
 func (t *Tree) Restore(s Saved) (*Node, error) {
 	if !Valid(s.Path) {
 		return nil, jute.BadArguments

@@ -19,7 +19,8 @@ type Tree struct {
 	dataSize   int64
 }
 
-// New is the tree of a server that was never used: "/" with "/zookeeper" and its "quota" and "config".
+// New is the tree of a server that was never used: "/" with "/zookeeper" and its "quota" and
+// "config".
 func New() *Tree {
 	t := empty()
 	for _, path := range []string{"/zookeeper", "/zookeeper/quota", "/zookeeper/config"} {
@@ -58,7 +59,8 @@ func (t *Tree) Len() int { return len(t.nodes) - 1 }
 // DataSize is the sum of all paths' and data's lengths.
 func (t *Tree) DataSize() int64 { return t.dataSize }
 
-// Parent is the path of the parent: "" for those right below the root. The path must contain a slash.
+// Parent is the path of the parent: "" for those right below the root. The path must contain a
+// slash.
 func Parent(path string) string { return path[:strings.LastIndexByte(path, '/')] }
 
 // Special reports whether a path can't be deleted.
@@ -94,8 +96,8 @@ func (t *Tree) NumEphemerals() int {
 	return sum
 }
 
-// Reapable are the paths to be tried for deletion at an instant (ms): empty containers that once had a child, and empty TTL znodes whose time is
-// over.
+// Reapable are the paths to be tried for deletion at an instant (ms): empty containers that once
+// had a child, and empty TTL znodes whose time is over.
 func (t *Tree) Reapable(now int64) []string {
 	var nodes []*Node
 	for n := range t.reapable {

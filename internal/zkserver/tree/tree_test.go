@@ -196,7 +196,8 @@ func TestCloseSession(t *testing.T) {
 	require.Equal(t, 5, w.Len())
 }
 
-// Any history leaves a tree whose counters and sets agree with what is in it, and whose clones are equal and independent.
+// Any history leaves a tree whose counters and sets agree with what is in it, and whose clones are
+// equal and independent.
 func TestRandomHistories(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

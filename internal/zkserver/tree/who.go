@@ -2,7 +2,8 @@ package tree
 
 import "github.com/troupe-go/troupe/internal/jute"
 
-// Who is the set of a caller's identities. To look one up costs the same however many there are: a client can have any number.
+// Who is the set of a caller's identities. To look one up costs the same however many there are: a
+// client can have any number.
 type Who struct {
 	known     map[jute.Identity]struct{}
 	addresses []string

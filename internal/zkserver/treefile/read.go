@@ -11,14 +11,16 @@ import (
 	"slices"
 )
 
-// Visitor is told what a file holds, in the file's order. What it is not interested in may be nil; an error of its own ends the reading.
+// Visitor is told what a file holds, in the file's order. What it is not interested in may be nil;
+// an error of its own ends the reading.
 type Visitor struct {
 	Server  func(zxid int64) error // the number of the last transaction: the file is a server's whole state
 	Session func(Session) error
 	Znode   func(*Znode) error
 }
 
-// Read reads a file piece by piece, in whichever form it is: JSON Lines, JSON or YAML. Unknown fields are errors, and all errors name the path where there is one.
+// Read reads a file piece by piece, in whichever form it is: JSON Lines, JSON or YAML. Unknown
+// fields are errors, and all errors name the path where there is one.
 func Read(r io.Reader, v Visitor) error {
 	in := bufio.NewReaderSize(r, headSize)
 	form, err := sniff(in)
@@ -41,8 +43,8 @@ func Read(r io.Reader, v Visitor) error {
 
 const headSize = 4 << 10
 
-// sniff tells the forms apart by their beginning: YAML begins with no brace; a line of JSON Lines with one of a line's keys, and the one object of
-// the other form with a path.
+// sniff tells the forms apart by their beginning: YAML begins with no brace; a line of JSON Lines
+// with one of a line's keys, and the one object of the other form with a path.
 func sniff(in *bufio.Reader) (Form, error) {
 	head, err := in.Peek(headSize)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -171,7 +173,8 @@ func (e *entry) visit(path string, v Visitor) error {
 	return nil
 }
 
-// Parse reads the znodes of a text, parents in front of their children. A path that occurs twice is an error.
+// Parse reads the znodes of a text, parents in front of their children. A path that occurs twice is
+// an error.
 func Parse(text []byte) ([]Znode, error) {
 	var all []Znode
 	err := Read(bytes.NewReader(text), Visitor{Znode: func(z *Znode) error {

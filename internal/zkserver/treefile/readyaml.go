@@ -9,8 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A text of up to smallYAML bytes is read as one document, with everything that YAML has. A larger one, which nobody has written by hand, is read in pieces
-// of whole znodes, because the parser takes a hundred times a document's size, and compares every key with every other.
+// A text of up to smallYAML bytes is read as one document, with everything that YAML has. A larger
+// one, which nobody has written by hand, is read in pieces of whole znodes, because the parser
+// takes a hundred times a document's size, and compares every key with every other.
 const (
 	smallYAML = 1 << 20
 	pieceYAML = 32 << 10

@@ -14,7 +14,8 @@ type Session struct {
 	Password []byte
 }
 
-// Stat is what a server's whole state has of a znode beside what a tree has. Times are in milliseconds.
+// Stat is what a server's whole state has of a znode beside what a tree has. Times are in
+// milliseconds.
 type Stat struct {
 	Czxid, Mzxid, Pzxid int64
 	Ctime, Mtime        int64

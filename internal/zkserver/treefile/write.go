@@ -15,14 +15,16 @@ import (
 // Form is how a file is written.
 type Form int
 
-// The forms: JSON Lines has a znode on each line, the others have one object with the paths as keys.
+// The forms: JSON Lines has a znode on each line, the others have one object with the paths as
+// keys.
 const (
 	Lines Form = iota
 	JSON
 	YAML
 )
 
-// FormOf is the form that a file's name asks for: YAML by .yaml or .yml, JSON by .json, else JSON Lines.
+// FormOf is the form that a file's name asks for: YAML by .yaml or .yml, JSON by .json, else JSON
+// Lines.
 func FormOf(name string) Form {
 	switch filepath.Ext(name) {
 	case ".yaml", ".yml":
@@ -33,8 +35,9 @@ func FormOf(name string) Form {
 	return Lines
 }
 
-// Writer writes a file piece by piece: what is to be known of the server, then sessions, if it is to be a server's whole state, then znodes, by path.
-// Then Close ends it. The same calls always give the same text.
+// Writer writes a file piece by piece: what is to be known of the server, then sessions, if it is
+// to be a server's whole state, then znodes, by path. Then Close ends it. The same calls always
+// give the same text.
 type Writer struct {
 	out     *bufio.Writer
 	lines   *json.Encoder
@@ -173,8 +176,8 @@ func plain(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// prose is text that anybody may have written. YAML's looser forms don't bring all of it back as it was, nor does [yaml.Node.Encode], which writes and
-// reads what it encodes.
+// prose is text that anybody may have written. YAML's looser forms don't bring all of it back as it
+// was, nor does [yaml.Node.Encode], which writes and reads what it encodes.
 type prose string
 
 func (p prose) MarshalYAML() (any, error) { return p.node(), nil }

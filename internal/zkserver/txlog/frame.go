@@ -62,7 +62,8 @@ type file struct {
 	salt []byte
 }
 
-// open reads the header. A file that was never finished to be made is empty: without an error, and without a salt.
+// open reads the header. A file that was never finished to be made is empty: without an error, and
+// without a salt.
 func open(name string) (*file, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -91,8 +92,8 @@ func open(name string) (*file, error) {
 	return r, nil
 }
 
-// frames calls each with the content of every frame, good until it returns, and reports where the good ones end. errBadFrame is their end if something else
-// follows.
+// frames calls each with the content of every frame, good until it returns, and reports where the
+// good ones end. errBadFrame is their end if something else follows.
 func (r *file) frames(each func(content []byte) error) (end int64, err error) {
 	if r.salt == nil {
 		return 0, errBadFrame
@@ -130,7 +131,8 @@ func (r *file) frames(each func(content []byte) error) (end int64, err error) {
 	return end, nil
 }
 
-// goodBehind looks for a frame behind a bad one: there is none if the bad one was the last to be written.
+// goodBehind looks for a frame behind a bad one: there is none if the bad one was the last to be
+// written.
 func (r *file) goodBehind(bad int64) (bool, error) {
 	if r.salt == nil {
 		return false, nil

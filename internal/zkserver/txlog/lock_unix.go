@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock on a file, until it is closed or this process ends, however that happens. False if another process has it.
+// tryLock takes the lock on a file, until it is closed or this process ends, however that happens.
+// False if another process has it.
 func tryLock(f *os.File) (bool, error) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

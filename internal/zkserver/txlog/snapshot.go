@@ -7,7 +7,8 @@ import (
 	"os"
 )
 
-// ReplayTo calls each with every record up to the end of a log that is full: what a snapshot is made of.
+// ReplayTo calls each with every record up to the end of a log that is full: what a snapshot is
+// made of.
 func (s *Store) ReplayTo(upTo uint64, each func(record []byte) error) error {
 	_, err := s.replay(upTo, each)
 	return err
@@ -19,8 +20,8 @@ const pieceSize = 1 << 20
 // Last is the last log that Replay has found, for a snapshot before Start; 0 if there is none.
 func (s *Store) Last() uint64 { return s.generation }
 
-// Snapshot writes a snapshot that takes the place of everything up to the end of a log. fill calls put with each record, of which none is empty. The files that
-// it makes superfluous go.
+// Snapshot writes a snapshot that takes the place of everything up to the end of a log. fill calls
+// put with each record, of which none is empty. The files that it makes superfluous go.
 func (s *Store) Snapshot(upTo uint64, fill func(put func(record []byte) error) error) error {
 	name := s.name(kindSnapshot, upTo+1)
 	f, err := os.OpenFile(name+unfinished, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)

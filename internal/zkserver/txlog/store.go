@@ -19,7 +19,8 @@ var (
 	ErrRecord = errors.New("txlog: a record is too large to be written")
 )
 
-// Store is a folder that this process has for itself. The order of its life is Open, Replay, Start, then Append and Wait, from any goroutine, and Close.
+// Store is a folder that this process has for itself. The order of its life is Open, Replay, Start,
+// then Append and Wait, from any goroutine, and Close.
 type Store struct {
 	dir     string
 	lock    *os.File
@@ -53,8 +54,9 @@ type Store struct {
 	snapshots atomic.Int64 // the size of the last one
 }
 
-// Open makes the folder if there is none, and locks it. report, if not nil, is told of what stops nothing: that a torn end is cut off, that a snapshot could not
-// be made, that another log could not be begun yet.
+// Open makes the folder if there is none, and locks it. report, if not nil, is told of what stops
+// nothing: that a torn end is cut off, that a snapshot could not be made, that another log could
+// not be begun yet.
 func Open(dir string, report func(error)) (*Store, error) {
 	if report == nil {
 		report = func(error) {}
@@ -114,8 +116,8 @@ func (s *Store) generations(kind string) ([]uint64, error) {
 	return all, nil
 }
 
-// Replay calls each with every record that there is, the snapshot's first, and cuts off what nobody has waited for. found is false in an empty folder.
-// It is called once, before Start.
+// Replay calls each with every record that there is, the snapshot's first, and cuts off what nobody
+// has waited for. found is false in an empty folder. It is called once, before Start.
 func (s *Store) Replay(each func(record []byte) error) (found bool, err error) {
 	logs, err := s.generations(kindLog)
 	if err = errors.Join(err, s.sweep()); err != nil {

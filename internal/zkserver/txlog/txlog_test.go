@@ -75,7 +75,8 @@ func TestOneProcessHasTheFolder(t *testing.T) {
 	opened(t, dir)
 }
 
-// A snapshot takes the place of what is full, again and again, while others append; the folder stays small and nothing is lost.
+// A snapshot takes the place of what is full, again and again, while others append; the folder
+// stays small and nothing is lost.
 func TestSnapshotsTakeThePlaceOfFullLogs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -118,7 +119,8 @@ func copied(t *testing.T, dir, name string, content []byte) string {
 	return to
 }
 
-// The last log ends anywhere, as after a crash: what was waited for by then is there, and nothing else; and the next process can go on.
+// The last log ends anywhere, as after a crash: what was waited for by then is there, and nothing
+// else; and the next process can go on.
 func TestATornEndIsCutOffWhereverItIs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -165,7 +167,8 @@ func TestATornEndIsCutOffWhereverItIs(t *testing.T) {
 	}
 }
 
-// Every bit counts: a change in the last frame looks like a torn end, any other is damage, and named.
+// Every bit counts: a change in the last frame looks like a torn end, any other is damage, and
+// named.
 func TestDamageIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -282,7 +285,8 @@ func TestADiskThatFailsEndsEverything(t *testing.T) {
 	require.Equal(t, []string{"good"}, replayed(t, opened(t, dir)), "what was not confirmed is taken back")
 }
 
-// What the last process wrote may never have been on the disk, even if it can be read: it is, before anything is built on it.
+// What the last process wrote may never have been on the disk, even if it can be read: it is,
+// before anything is built on it.
 func TestTheLastLogIsOnTheDiskBeforeAnythingIsBuiltOnIt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -323,8 +327,8 @@ func TestAHeaderOfZerosBeforeFramesIsDamage(t *testing.T) {
 	require.ErrorAs(t, err, &damage)
 }
 
-// However much is collected while the disk is slow: no frame becomes longer than its head can say, and each holds whole records. A record that is too long is
-// refused.
+// However much is collected while the disk is slow: no frame becomes longer than its head can say,
+// and each holds whole records. A record that is too long is refused.
 func TestLargeBatchesAreSeveralFrames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -353,7 +357,8 @@ func TestLargeBatchesAreSeveralFrames(t *testing.T) {
 	require.ErrorIs(t, s.Snapshot(1, func(put func([]byte) error) error { return put(make([]byte, 101)) }), txlog.ErrRecord)
 }
 
-// A process with too many files open goes on in the log that it has, and begins another one when it can.
+// A process with too many files open goes on in the log that it has, and begins another one when it
+// can.
 func TestALogGrowsOnWhileNoOtherCanBeBegun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -431,7 +436,8 @@ func TestAMissingLogIsTold(t *testing.T) {
 	require.ErrorContains(t, err, "log.0000000000000002 is missing")
 }
 
-// Whatever the files hold: no panic, no more memory than they are large, and what can be read can be gone on with.
+// Whatever the files hold: no panic, no more memory than they are large, and what can be read can
+// be gone on with.
 func FuzzReplay(f *testing.F) {
 	dir := f.TempDir()
 	s := opened(f, dir)

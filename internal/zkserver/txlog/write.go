@@ -10,11 +10,12 @@ import (
 
 // Options of [Store.Start].
 type Options struct {
-	// Rotate is the size of the logs at which another one is begun, and a snapshot made. They grow to the size of the last snapshot at least, so that
-	// the work of making snapshots stays in proportion.
+	// Rotate is the size of the logs at which another one is begun, and a snapshot made. They grow
+	// to the size of the last snapshot at least, so that the work of making snapshots stays in
+	// proportion.
 	Rotate int64
-	// Compact makes a snapshot of everything up to the end of a log, with [Store.ReplayTo] and [Store.Snapshot]. It runs beside everything else, one at a
-	// time; Close waits for it.
+	// Compact makes a snapshot of everything up to the end of a log, with [Store.ReplayTo] and
+	// [Store.Snapshot]. It runs beside everything else, one at a time; Close waits for it.
 	Compact func(upTo uint64) error
 }
 
@@ -51,7 +52,8 @@ func create(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 }
 
-// Append collects a record, which encode appends to a buffer. It never waits. Position tells what to wait for.
+// Append collects a record, which encode appends to a buffer. It never waits. Position tells what
+// to wait for.
 func (s *Store) Append(encode func(b []byte) []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,8 +143,9 @@ func (s *Store) put(batch []byte) error {
 	for len(batch) > 0 {
 		n := s.frameOf(batch)
 		if err := s.putFrame(batch[:n]); err != nil {
-			// Nobody is told that it is there, so the next process had better not find it, in a cache that
-			// the disk does not have. If this fails too, that process brings to the disk what it finds.
+			// Nobody is told that it is there, so the next process had better not find it, in a
+			// cache that the disk does not have. If this fails too, that process brings to the disk
+			// what it finds.
 			_ = s.file.Truncate(s.size)
 			_ = s.sync(s.file)
 			return err
@@ -191,7 +194,8 @@ func (s *Store) putFrame(content []byte) error {
 	return nil
 }
 
-// turn begins another log and has a snapshot take the place of those before it. If the process has too many files open for now, it goes on in this one.
+// turn begins another log and has a snapshot take the place of those before it. If the process has
+// too many files open for now, it goes on in this one.
 func (s *Store) turn() error {
 	full, old := s.generation, s.file
 	if err := s.begin(); errors.Is(err, syscall.EMFILE) {

@@ -99,8 +99,9 @@ func (t *Table[W]) Watches(path string) bool { return t.paths[path] != nil }
 // Recursive reports whether any watch in the table is recursive.
 func (t *Table[W]) Recursive() bool { return t.recursive > 0 }
 
-// Fire calls tell for everybody who is to be told of something at a path, once, and removes the watches that fire once; it returns how many that were.
-// Recursive watches, on the path or above it, are told only if children is false: if it isn't the children of the path that changed.
+// Fire calls tell for everybody who is to be told of something at a path, once, and removes the
+// watches that fire once; it returns how many that were. Recursive watches, on the path or above
+// it, are told only if children is false: if it isn't the children of the path that changed.
 func (t *Table[W]) Fire(path string, children bool, tell func(W)) (fired int) {
 	if t.recursive == 0 {
 		t.fire(path, func(a *watch[W]) {

@@ -75,7 +75,8 @@ func (l *lane) put(bytes []byte, now time.Time, s Speed) {
 	l.change()
 }
 
-// take moves what has arrived into a buffer, or says when something will: zero if nothing is under way.
+// take moves what has arrived into a buffer, or says when something will: zero if nothing is under
+// way.
 func (l *lane) take(into []byte, now time.Time) (n int, due time.Time) {
 	if len(l.parcels) == 0 {
 		return 0, time.Time{}

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Wire is the server's end of a connection, whose speed can be changed at any time. One goroutine at a time reads, and one writes.
+// Wire is the server's end of a connection, whose speed can be changed at any time. One goroutine
+// at a time reads, and one writes.
 type Wire struct {
 	net.Conn
 
@@ -22,7 +23,8 @@ type Wire struct {
 	linger  time.Duration // not 0: Finish was called
 }
 
-// New wraps a connection. While it is slow it uses up to two goroutines, started with spawn; they end with Close, or with ended, at the latest.
+// New wraps a connection. While it is slow it uses up to two goroutines, started with spawn; they
+// end with Close, or with ended, at the latest.
 func New(conn net.Conn, spawn func(func()), ended <-chan struct{}) *Wire {
 	return &Wire{Conn: conn, spawn: spawn, ended: ended, over: make(chan struct{}), in: newLane(), out: newLane()}
 }
@@ -84,8 +86,8 @@ func (w *Wire) direct(b []byte) (n int, late bool, err error) {
 	return 0, true, nil
 }
 
-// pump takes in what arrives, so that what it costs is counted from when it was sent. It goes on until the way is quick again. The caller holds the
-// lock.
+// pump takes in what arrives, so that what it costs is counted from when it was sent. It goes on
+// until the way is quick again. The caller holds the lock.
 func (w *Wire) pump() {
 	w.in.moving = true
 	// The owner of the wire owns this goroutine; it ends with the connection at the latest.
@@ -137,7 +139,8 @@ func (w *Wire) Write(b []byte) (int, error) {
 	w.out.put(append([]byte(nil), b...), time.Now(), w.speed)
 	if !w.out.moving {
 		w.out.moving = true
-		// The owner of the wire owns this goroutine; it ends when nothing is under way any more, or with the connection.
+		// The owner of the wire owns this goroutine; it ends when nothing is under way any more, or
+		// with the connection.
 		w.spawn(w.deliver)
 	}
 	w.mu.Unlock()
@@ -184,7 +187,8 @@ func (w *Wire) fail(err error) {
 	w.out.err = err
 }
 
-// Finish closes the connection when what is under way to the client has arrived; it gives the client so long to take each piece of it.
+// Finish closes the connection when what is under way to the client has arrived; it gives the
+// client so long to take each piece of it.
 func (w *Wire) Finish(linger time.Duration) {
 	w.mu.Lock()
 	w.linger = linger

@@ -145,7 +145,8 @@ func TestFinishDeliversWhatIsUnderWayAndCloseDoesNot(t *testing.T) {
 	})
 }
 
-// A client that never reads doesn't keep the server from closing: neither at once nor after the last words.
+// A client that never reads doesn't keep the server from closing: neither at once nor after the
+// last words.
 func TestAClientThatNeverReadsDoesNotHoldTheEndUp(t *testing.T) {
 	ends(t, func(t *testing.T, _ net.Conn, server *wire.Wire) {
 		server.SetSpeed(wire.Speed{Latency: time.Millisecond})

@@ -16,8 +16,9 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// A name stands for an address that works, one that refuses and one at which nobody answers. All of them are gone round, so that no time is needed but what it
-// takes to find that out; and what failed is remembered.
+// A name stands for an address that works, one that refuses and one at which nobody answers. All of
+// them are gone round, so that no time is needed but what it takes to find that out; and what
+// failed is remembered.
 func TestANameWithSeveralAddressesIsGoneRound(t *testing.T) {
 	var log bytes.Buffer
 	var mu sync.Mutex
@@ -104,7 +105,8 @@ func TestANameThatIsNotFoundIsWhatItWas(t *testing.T) {
 	})
 }
 
-// A server takes connections and answers nothing. What was asked of it stays asked while the next is asked too, and whoever answers first has the session.
+// A server takes connections and answers nothing. What was asked of it stays asked while the next
+// is asked too, and whoever answers first has the session.
 func TestASlowServerMayStillAnswerWhileTheNextIsAsked(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		defer time.Sleep(timeout) // so that no server sleeps any more

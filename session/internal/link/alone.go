@@ -7,12 +7,13 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// Alone is the same Conn to one whose request may be why servers hang up: each of its requests is sent when every other one that was sent is answered, and no other
-// is sent before it is. So it is known whose fault it is if the connection goes. It costs the others a round trip.
+// Alone is the same Conn to one whose request may be why servers hang up: each of its requests is
+// sent when every other one that was sent is answered, and no other is sent before it is. So it is
+// known whose fault it is if the connection goes. It costs the others a round trip.
 func (c *Conn) Alone() *Conn { return &Conn{core: c.core, alone: true} }
 
-// crowd is who has requests on a line: any number, or one alone. They come in, in order of asking, when they may. It is no mutex, for the reason that turn is
-// none.
+// crowd is who has requests on a line: any number, or one alone. They come in, in order of asking,
+// when they may. It is no mutex, for the reason that turn is none.
 type crowd struct {
 	mu      sync.Mutex
 	inside  int

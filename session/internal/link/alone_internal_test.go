@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// A request that is to be alone waits for those that are under way; those that come behind it wait for it, and go together.
+// A request that is to be alone waits for those that are under way; those that come behind it wait
+// for it, and go together.
 func TestWhoIsToBeAloneIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,7 +71,8 @@ func TestASuspectThatGivesUpHoldsNobodyUp(t *testing.T) {
 	require.Equal(t, 2, w.inside)
 }
 
-// Of several suspects each waits until those are in that are none: nobody waits for more than one of them.
+// Of several suspects each waits until those are in that are none: nobody waits for more than one
+// of them.
 func TestSuspectsTakeTurnsWithTheOthers(t *testing.T) {
 	t.Parallel()
 	var w crowd

@@ -59,7 +59,8 @@ var named = []struct {
 	{zk.ErrReconfigDisabled, jute.ReconfigDisabled},
 }
 
-// fromLibrary says what an error of the library means. It has names for a part of ZooKeeper's codes only; the others come as a text with a number.
+// fromLibrary says what an error of the library means. It has names for a part of ZooKeeper's codes
+// only; the others come as a text with a number.
 func fromLibrary(err error) error {
 	if err == nil {
 		return nil
@@ -87,8 +88,9 @@ func verdict(code jute.Code) error {
 	return &CodeError{Code: int32(code)}
 }
 
-// undecided tells of which codes a server leaves open whether the request was carried out, or says that the session is not what the client takes it
-// for. The connection is then given up: the next one will tell.
+// undecided tells of which codes a server leaves open whether the request was carried out, or says
+// that the session is not what the client takes it for. The connection is then given up: the next
+// one will tell.
 func undecided(code jute.Code) bool {
 	switch code {
 	case jute.ConnectionLoss, jute.OperationTimeout, jute.RequestTimeout, jute.UnknownSession, jute.SessionExpired, jute.SessionMoved:

@@ -6,9 +6,10 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// births is what is known of the servers' create2, which answers a create with the znode's Stat. ZooKeeper has it since 3.5; within a transaction the Stat
-// that it answers with is empty, in 3.8 at least. An older server says that it is unimplemented and hangs up; other servers just hang up at what they don't
-// know.
+// births is what is known of the servers' create2, which answers a create with the znode's Stat.
+// ZooKeeper has it since 3.5; within a transaction the Stat that it answers with is empty, in 3.8
+// at least. An older server says that it is unimplemented and hangs up; other servers just hang up
+// at what they don't know.
 type births struct{ support }
 
 // support is what is known of an operation that not all servers have.

@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Only a server that hangs up gives a reason to look for a request at which it did. One that lost an answer gives one for the request of that answer.
+// Only a server that hangs up gives a reason to look for a request at which it did. One that lost
+// an answer gives one for the request of that answer.
 func TestWhoIsToBlameForALostLine(t *testing.T) {
 	t.Parallel()
 	const small, big = 100, 5000

@@ -8,9 +8,11 @@ import (
 	"time"
 )
 
-// Close closes the session at the servers, so that its ephemeral znodes go at once, and tears everything down; no event comes from then on, and no
-// goroutine is left when it returns. If the connection is down it waits for the next one, until ctx ends; then the session is left to expire, which
-// the error says. It returns nil if the session is known to be gone. It may be called more than once; the first ctx that ends is obeyed.
+// Close closes the session at the servers, so that its ephemeral znodes go at once, and tears
+// everything down; no event comes from then on, and no goroutine is left when it returns. If the
+// connection is down it waits for the next one, until ctx ends; then the session is left to expire,
+// which the error says. It returns nil if the session is known to be gone. It may be called more
+// than once; the first ctx that ends is obeyed.
 func (c *Conn) Close(ctx context.Context) error {
 	var farewell sync.WaitGroup
 	if l := c.beginClosing(); l != nil {
@@ -36,13 +38,15 @@ func (c *Conn) Close(ctx context.Context) error {
 	return fmt.Errorf("the ZooKeeper session was left to expire: %w", why)
 }
 
-// Abandon tears everything down at once and leaves the session to expire. No event comes from then on, and no goroutine is left when it returns.
+// Abandon tears everything down at once and leaves the session to expire. No event comes from then
+// on, and no goroutine is left when it returns.
 func (c *Conn) Abandon() {
 	c.end(errAbandoned)
 	<-c.gone.C()
 }
 
-// beginClosing shuts the gate and returns the connection over which the session is to be closed, if there is one at the moment.
+// beginClosing shuts the gate and returns the connection over which the session is to be closed, if
+// there is one at the moment.
 func (c *Conn) beginClosing() *line {
 	var up *line
 	var nothing, refused bool
@@ -65,8 +69,9 @@ func (c *Conn) beginClosing() *line {
 	return up
 }
 
-// refused ends what the application can have of a session whose credentials a server refuses. That is said of the credential, not of the session: it is closed
-// over the next connection, for which nobody asks for a credential, so that its ephemeral znodes go at once.
+// refused ends what the application can have of a session whose credentials a server refuses. That
+// is said of the credential, not of the session: it is closed over the next connection, for which
+// nobody asks for a credential, so that its ephemeral znodes go at once.
 func (c *Conn) refused() {
 	c.tell(func() {
 		if !c.closing && c.cause == nil {
@@ -87,7 +92,8 @@ func (l *line) takeLeave() {
 	}
 }
 
-// loseInTime gives the closing of the session as long as a handshake: then a new connection is the better hope.
+// loseInTime gives the closing of the session as long as a handshake: then a new connection is the
+// better hope.
 func (l *line) loseInTime() {
 	patience := time.NewTimer(l.limit)
 	defer patience.Stop()
@@ -106,7 +112,8 @@ func (c *Conn) confirmClosed() {
 	c.end(errClosed)
 }
 
-// unauthenticated: the server does nothing for this session, not even close it. Nobody waits for that.
+// unauthenticated: the server does nothing for this session, not even close it. Nobody waits for
+// that.
 func (l *line) unauthenticated() error {
 	if l.conn.leaving() {
 		l.conn.end(errNotClosed)

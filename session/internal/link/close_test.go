@@ -93,7 +93,8 @@ func TestCloseIsSatisfiedIfTheSessionIsGone(t *testing.T) {
 	})
 }
 
-// The context bounds Close in whatever state the connection is: it returns at that very instant, and nothing is left.
+// The context bounds Close in whatever state the connection is: it returns at that very instant,
+// and nothing is left.
 func TestCloseNeverTakesLongerThanItsContext(t *testing.T) {
 	t.Parallel()
 	silent := func(b *bench) {
@@ -219,7 +220,8 @@ func TestCloseFreesThoseWhoWaitForTheirTurn(t *testing.T) {
 	})
 }
 
-// secured is like the connections of crypto/tls: its own Close says farewell first, which may block.
+// secured is like the connections of crypto/tls: its own Close says farewell first, which may
+// block.
 type secured struct{ net.Conn }
 
 func (s secured) NetConn() net.Conn { return s.Conn }

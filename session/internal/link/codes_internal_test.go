@@ -9,8 +9,8 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Every code of ZooKeeper's KeeperException has an error value of its own, or a text that says more than its number; or it is about the connection or the session, and
-// never reaches whoever asked.
+// Every code of ZooKeeper's KeeperException has an error value of its own, or a text that says more
+// than its number; or it is about the connection or the session, and never reaches whoever asked.
 func TestEveryErrorCodeHasAName(t *testing.T) {
 	t.Parallel()
 	for _, code := range []jute.Code{

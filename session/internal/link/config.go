@@ -18,10 +18,12 @@ import (
 const (
 	defaultPort = "2181"
 
-	// smallBuffer is what the library's buffers begin with. It allocates them up front, 1.5 MB each; here they grow when a larger packet comes.
+	// smallBuffer is what the library's buffers begin with. It allocates them up front, 1.5 MB
+	// each; here they grow when a larger packet comes.
 	smallBuffer = 4 << 10
 
-	// A server limits the packets that it takes, not those that it sends: the answer to a listing may exceed its limit.
+	// A server limits the packets that it takes, not those that it sends: the answer to a listing
+	// may exceed its limit.
 	answerFactor = 16
 )
 
@@ -32,15 +34,19 @@ type Config struct {
 	Slow      bool          // the servers are known to be slow to answer the request for a session: they are given time
 	MaxPacket int           // the servers' jute.maxbuffer; 0: as servers have it by default
 
-	// Dial makes a connection. It must return soon after ctx has ended. nil: [Dial], to the addresses that Lookup finds.
+	// Dial makes a connection. It must return soon after ctx has ended. nil: [Dial], to the
+	// addresses that Lookup finds.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Lookup finds the addresses that a host's name stands for, all of which are tried. nil: the system's, or none if there is a Dial, which gets the name.
+	// Lookup finds the addresses that a host's name stands for, all of which are tried. nil: the
+	// system's, or none if there is a Dial, which gets the name.
 	Lookup func(ctx context.Context, host string) ([]string, error)
-	// Secure encrypts a connection to a server, which is host:port as given. It must return soon after ctx has ended. nil: nothing is encrypted.
+	// Secure encrypts a connection to a server, which is host:port as given. It must return soon
+	// after ctx has ended. nil: nothing is encrypted.
 	Secure func(ctx context.Context, raw net.Conn, server string) (net.Conn, error)
 
-	// Stake tells whether anything depends on a connection to a server that answers, and for how long it still stands without; 0 if it does not. It is
-	// called with no locks held. nil: nothing ever does.
+	// Stake tells whether anything depends on a connection to a server that answers, and for how
+	// long it still stands without; 0 if it does not. It is called with no locks held. nil: nothing
+	// ever does.
 	Stake func() (left time.Duration, some bool)
 
 	Auth   []Credential // presented on every connection, before anything else

@@ -20,7 +20,8 @@ var (
 	errNotClosed = fmt.Errorf("the session can't be closed: %w", ErrAuthRequired)
 )
 
-// Conn is one ZooKeeper session: from Open until Ended, Close or Abandon. It is safe for concurrent use.
+// Conn is one ZooKeeper session: from Open until Ended, Close or Abandon. It is safe for concurrent
+// use.
 type Conn struct {
 	*core
 	alone bool // see Alone
@@ -84,8 +85,9 @@ type identity struct {
 	timeout  time.Duration
 }
 
-// Open begins to connect and returns at once. The sink is told what happens; it is called by one goroutine at a time, in wire order, must not
-// block and must not call Close or Abandon. The first event may come before Open has returned.
+// Open begins to connect and returns at once. The sink is told what happens; it is called by one
+// goroutine at a time, in wire order, must not block and must not call Close or Abandon. The first
+// event may come before Open has returned.
 func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -124,8 +126,9 @@ func (c *Conn) SessionID() int64 {
 	return c.session.id
 }
 
-// tell changes the state and tells the sink what the change put into the outbox. Changes that have something to tell are made here and nowhere
-// else, so that events come in the order of the changes.
+// tell changes the state and tells the sink what the change put into the outbox. Changes that have
+// something to tell are made here and nowhere else, so that events come in the order of the
+// changes.
 func (c *Conn) tell(change func()) {
 	c.telling.Lock()
 	defer c.telling.Unlock()
@@ -147,7 +150,8 @@ func (c *Conn) changed(change func()) []Event {
 	return news
 }
 
-// pass tells the sink. What panics there is the sink's business, and ends neither the connection nor the process.
+// pass tells the sink. What panics there is the sink's business, and ends neither the connection
+// nor the process.
 func (c *Conn) pass(ev Event) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -157,7 +161,8 @@ func (c *Conn) pass(ev Event) {
 	c.sink(ev)
 }
 
-// end makes the session over, once: the sink is told if it did not ask for it, the connection is hung up, and the library is led to its end.
+// end makes the session over, once: the sink is told if it did not ask for it, the connection is
+// hung up, and the library is led to its end.
 func (c *Conn) end(cause error) {
 	var first bool
 	var open *line
@@ -186,8 +191,9 @@ func (c *Conn) end(cause error) {
 	go c.retire() // owned by the Conn; ends when the library's goroutines have, which nothing holds up any more
 }
 
-// retire ends the library's goroutines. Its loop only looks up from connecting while it has a connection, so it is given the terminus, where the
-// request that its Close waits for is answered at once. By then no request is left that could be answered while its caller gives up.
+// retire ends the library's goroutines. Its loop only looks up from connecting while it has a
+// connection, so it is given the terminus, where the request that its Close waits for is answered
+// at once. By then no request is left that could be answered while its caller gives up.
 func (c *Conn) retire() {
 	<-c.last.reached.C()
 	c.trying.Wait()

@@ -11,9 +11,11 @@ import (
 
 // connector makes one connection, out of however many tries that takes.
 //
-// It asks one address after the other for the session. One that takes the connection and does not answer is not waited for alone: after a while the next is
-// asked as well. But what was asked there stays asked, since a server that is slow answers in the order of asking: whoever hangs up and asks again goes to the
-// end of its queue, and a herd of those keeps it busy for good with requests that nobody waits for. Whichever answers first has the session.
+// It asks one address after the other for the session. One that takes the connection and does not
+// answer is not waited for alone: after a while the next is asked as well. But what was asked there
+// stays asked, since a server that is slow answers in the order of asking: whoever hangs up and
+// asks again goes to the end of its queue, and a herd of those keeps it busy for good with requests
+// that nobody waits for. Whichever answers first has the session.
 type connector struct {
 	*Conn
 	ctx     context.Context // of the tries; ends when one has succeeded
@@ -56,7 +58,8 @@ func (c *Conn) connect() *line {
 	}
 }
 
-// wait waits for a connection: for so long, or until a certain try has failed, or until something is done.
+// wait waits for a connection: for so long, or until a certain try has failed, or until something
+// is done.
 func (k *connector) wait(d time.Duration, only *target, done <-chan struct{}) (l *line, over bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -233,7 +236,8 @@ func (l *line) askForSession(deadline time.Time) error {
 	return err
 }
 
-// beginGreeting notes that a session is about to be asked for, which may come to be from then on; false if nobody wants one any more.
+// beginGreeting notes that a session is about to be asked for, which may come to be from then on;
+// false if nobody wants one any more.
 func (c *Conn) beginGreeting() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -251,7 +255,8 @@ func (c *Conn) endGreeting() {
 	c.greeting--
 }
 
-// Slow tells whether the servers have been slow to answer the request for the session last: for Config.Slow of the next.
+// Slow tells whether the servers have been slow to answer the request for the session last: for
+// Config.Slow of the next.
 func (c *Conn) Slow() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -269,8 +274,9 @@ func limitOf(timeout time.Duration) time.Duration {
 	return max(timeout/handshakeShare, time.Millisecond)
 }
 
-// share is for how long a try is waited for alone. Who has something to lose soon can't wait for as long. But where the last answer took longer, so will the next:
-// a server that is asked needlessly takes the session over from the one that answered, when it comes to it.
+// share is for how long a try is waited for alone. Who has something to lose soon can't wait for as
+// long. But where the last answer took longer, so will the next: a server that is asked needlessly
+// takes the session over from the one that answered, when it comes to it.
 func (c *Conn) share() time.Duration {
 	c.mu.Lock()
 	share, usual := limitOf(c.session.timeout), min(2*c.took, c.session.timeout)
@@ -283,9 +289,10 @@ func (c *Conn) share() time.Duration {
 	return max(share, usual)
 }
 
-// limits are how long connecting to an address may take, and how long the answer to the request for the session is waited for then. Both grow with each time
-// that they did not suffice. Where there is a session to lose and nothing else to ask, the first silence is cut short: behind one address may be many
-// servers. After that the server is taken for one that has much to do. Under mu.
+// limits are how long connecting to an address may take, and how long the answer to the request for
+// the session is waited for then. Both grow with each time that they did not suffice. Where there
+// is a session to lose and nothing else to ask, the first silence is cut short: behind one address
+// may be many servers. After that the server is taken for one that has much to do. Under mu.
 func (c *Conn) limits(t *target) (limit, patience time.Duration) {
 	timeout := c.session.timeout
 	share := limitOf(timeout)

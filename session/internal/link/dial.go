@@ -15,7 +15,8 @@ const (
 	longestPause  = time.Second           // … doubling up to this, or a handshake's time if that is shorter
 )
 
-// dial is called by the library's loop whenever it has no connection. What it returns is answered the request for the session.
+// dial is called by the library's loop whenever it has no connection. What it returns is answered
+// the request for the session.
 func (c *Conn) dial(_, _ string, _ time.Duration) (net.Conn, error) {
 	<-c.opened.C()
 	if l := c.connect(); l != nil {
@@ -24,8 +25,8 @@ func (c *Conn) dial(_, _ string, _ time.Duration) (net.Conn, error) {
 	return c.last, nil
 }
 
-// complain says why there is no connection, once for each time that there is none: the first reason is what an operator wants to know. The rest the
-// library has its words for.
+// complain says why there is no connection, once for each time that there is none: the first reason
+// is what an operator wants to know. The rest the library has its words for.
 func (c *Conn) complain(at *target, cause error) {
 	c.mu.Lock()
 	again := c.complained || c.closing || c.cause != nil
@@ -44,8 +45,9 @@ func (c *Conn) Trouble() error {
 	return c.trouble
 }
 
-// pauseLength is how long to wait before the next server is tried: between two rounds, not within one, with jitter so that the clients of a server that went
-// don't come back in step. It is shorter where there is something to lose soon.
+// pauseLength is how long to wait before the next server is tried: between two rounds, not within
+// one, with jitter so that the clients of a server that went don't come back in step. It is shorter
+// where there is something to lose soon.
 func (c *Conn) pauseLength() time.Duration {
 	var left time.Duration
 	if c.cfg.Stake != nil {

@@ -51,7 +51,8 @@ func TestServersAreTriedInTurnWithPausesBetweenRoundsOnly(t *testing.T) {
 	})
 }
 
-// A stopped server must not eat the session: dialling and the connect reply together get a sixth of its timeout, then the next server has its turn.
+// A stopped server must not eat the session: dialling and the connect reply together get a sixth of
+// its timeout, then the next server has its turn.
 func TestHandshakeIsCutOff(t *testing.T) {
 	t.Parallel()
 	stuck := map[string]func(b *bench){
@@ -94,7 +95,8 @@ func TestFirstHandshakeGrowsPatient(t *testing.T) {
 	})
 }
 
-// B06: a connection that fell silent, without a reset, is given up after two thirds of the timeout, and the next server asked at once.
+// B06: a connection that fell silent, without a reset, is given up after two thirds of the timeout,
+// and the next server asked at once.
 func TestB06_SilentConnectionIsGivenUp(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
@@ -151,7 +153,8 @@ func TestReasonOfAMissingConnectionIsLoggedOnceEachTime(t *testing.T) {
 	})
 }
 
-// A request at which the server hangs up, asked again and again, is no storm either; other than that, a flap costs next to nothing.
+// A request at which the server hangs up, asked again and again, is no storm either; other than
+// that, a flap costs next to nothing.
 func TestFlapsOfAUsefulConnectionCostLittle(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		for range 100 {

@@ -9,15 +9,18 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// The requests of which a contender's way consists, and which a lock costs each time that it is taken, don't go through the library: the line encodes them,
-// numbers them and knows their answers anyway. That saves the goroutine that the library hands each request to, and the reflection by which it encodes and
-// decodes; and several can be put on the wire together, in a known order. Whatever else this package promises of a request holds for them as well.
+// The requests of which a contender's way consists, and which a lock costs each time that it is
+// taken, don't go through the library: the line encodes them, numbers them and knows their answers
+// anyway. That saves the goroutine that the library hands each request to, and the reflection by
+// which it encodes and decodes; and several can be put on the wire together, in a known order.
+// Whatever else this package promises of a request holds for them as well.
 
 // ownXids is where the numbers of the line's own requests begin. The library counts from 1 on.
 const ownXids int32 = 1 << 30
 
-// converse makes requests without the library, one right behind the other, and returns when the last is answered, or none will be any more: what became of
-// each, its outcome tells. With an error, none of them was sent.
+// converse makes requests without the library, one right behind the other, and returns when the
+// last is answered, or none will be any more: what became of each, its outcome tells. With an
+// error, none of them was sent.
 func (c *Conn) converse(rs ...*request) error {
 	alone, sign := false, false
 	for _, r := range rs {
@@ -78,7 +81,8 @@ func (r *request) outcome() error {
 	return verdict(r.code)
 }
 
-// put writes requests of the line's own, or refuses them. If the writing fails, the line is lost, and so are the answers.
+// put writes requests of the line's own, or refuses them. If the writing fails, the line is lost,
+// and so are the answers.
 func (l *line) put(rs []*request) error {
 	c := l.conn
 	select {
@@ -105,8 +109,9 @@ func (l *line) put(rs []*request) error {
 	return nil
 }
 
-// number makes each request the owner of the next xid; false if the line takes no requests any more. With the writing turn, so that the order in which
-// answers are awaited is that of the frames.
+// number makes each request the owner of the next xid; false if the line takes no requests any
+// more. With the writing turn, so that the order in which answers are awaited is that of the
+// frames.
 func (l *line) number(rs []*request) bool {
 	c := l.conn
 	c.mu.Lock()

@@ -120,7 +120,8 @@ func TestRefusedCredential(t *testing.T) {
 	})
 }
 
-// The session of a refused credential is closed over the next connection, and nothing else is asked in it.
+// The session of a refused credential is closed over the next connection, and nothing else is asked
+// in it.
 func TestARefusedCredentialIsFollowedByAFarewell(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		time.Sleep(time.Second)

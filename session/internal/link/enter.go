@@ -30,7 +30,8 @@ type Entered struct {
 	Missing bool // with ErrNoNode: it was what is to be replaced that does not exist, and nothing was done
 }
 
-// Enter creates a znode, in one transaction with the deletion of another if there is one to replace, and lists its siblings.
+// Enter creates a znode, in one transaction with the deletion of another if there is one to
+// replace, and lists its siblings.
 func (c *Conn) Enter(e Entry) (Entered, error) {
 	if e.Replace != "" {
 		return c.enter(e, jute.OpMulti)

@@ -13,7 +13,8 @@ import (
 
 var place = link.Entry{Path: "/line/lock-", Mode: link.EphemeralSequential, ACL: world, List: "/line"}
 
-// births answers creates as ZooKeeper does: only a create2 is told the Stat. On the next, something else may happen in their place.
+// births answers creates as ZooKeeper does: only a create2 is told the Stat. On the next, something
+// else may happen in their place.
 func births(b *bench, instead func(*visit, jute.Request) (answer jute.Reply, send, does bool)) {
 	b.script(func() {
 		b.answer = func(v *visit, q jute.Request) (jute.Reply, bool) {
@@ -121,7 +122,8 @@ func TestAServerWithoutCreate2(t *testing.T) {
 	}
 }
 
-// Others hang up without a word, and answer what they know. Twice, and they are taken at it; unless a create2 was answered before, for then it is the network.
+// Others hang up without a word, and answer what they know. Twice, and they are taken at it; unless
+// a create2 was answered before, for then it is the network.
 func TestAServerThatHangsUpAtACreate2(t *testing.T) {
 	t.Parallel()
 	for name, known := range map[string]bool{"never heard of it": false, "had it before": true} {
@@ -199,7 +201,8 @@ func TestAnEntryInTheStead(t *testing.T) {
 	})
 }
 
-// A network that takes nothing any more holds up the one whose frame is stuck, until the connection is given up; those behind him are free then.
+// A network that takes nothing any more holds up the one whose frame is stuck, until the connection
+// is given up; those behind him are free then.
 func TestRequestsOnANetworkThatTakesNothing(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()

@@ -9,15 +9,20 @@ import (
 
 // What may come of a request instead of an answer.
 var (
-	// ErrNotSent: there is no connection with the session at this moment. Nothing was sent: the request may be repeated freely.
+	// ErrNotSent: there is no connection with the session at this moment. Nothing was sent: the
+	// request may be repeated freely.
 	ErrNotSent = errors.New("not connected to ZooKeeper")
-	// ErrNoReply: the request was sent, and the connection went before the answer came. It may or may not have been carried out.
+	// ErrNoReply: the request was sent, and the connection went before the answer came. It may or
+	// may not have been carried out.
 	ErrNoReply = errors.New("the connection to ZooKeeper went before the answer came")
-	// ErrCutOff comes as a kind of ErrNoReply: the server hung up, and had answered others on the same connection. The request may be why.
+	// ErrCutOff comes as a kind of ErrNoReply: the server hung up, and had answered others on the
+	// same connection. The request may be why.
 	ErrCutOff = errors.New("the server hung up")
-	// ErrCutOffLarge comes with ErrCutOff if the request was larger than all that the server has answered.
+	// ErrCutOffLarge comes with ErrCutOff if the request was larger than all that the server has
+	// answered.
 	ErrCutOffLarge = errors.New("the request was the largest so far")
-	// ErrCutOffUsual comes with ErrCutOff if servers are known to answer requests of this kind and size, so that the network is the likelier reason.
+	// ErrCutOffUsual comes with ErrCutOff if servers are known to answer requests of this kind and
+	// size, so that the network is the likelier reason.
 	ErrCutOffUsual = errors.New("the request was a usual one")
 	// ErrEnded: the session is over or being closed. Nothing was sent, and nothing will be.
 	ErrEnded = errors.New("the ZooKeeper session is over")
@@ -33,16 +38,18 @@ var (
 var (
 	// ErrExpired: the server said that the session has expired. All its ephemeral znodes are gone.
 	ErrExpired = errors.New("the ZooKeeper session has expired")
-	// ErrReplaced: the server handed out another session instead of this one, without saying that this one has expired. It must be taken for
-	// expired.
+	// ErrReplaced: the server handed out another session instead of this one, without saying that
+	// this one has expired. It must be taken for expired.
 	ErrReplaced = errors.New("the server replaced the ZooKeeper session by another")
-	// ErrAuthRequired: the server answers nothing without an authentication that it has been told to insist on, and hangs up.
+	// ErrAuthRequired: the server answers nothing without an authentication that it has been told
+	// to insist on, and hangs up.
 	ErrAuthRequired = errors.New("the ZooKeeper server insists on authentication: it needs a credential that it accepts (enforce.auth.schemes, sessionRequireClientSASLAuth)")
 	// ErrAuthFailed: the server refused a credential.
 	ErrAuthFailed = errors.New("ZooKeeper refused a credential")
 )
 
-// What a server, or a look at the request, says against a request. All of these are definite: nothing was done.
+// What a server, or a look at the request, says against a request. All of these are definite:
+// nothing was done.
 var (
 	ErrNoNode                  = errors.New("the znode does not exist")
 	ErrNodeExists              = errors.New("the znode exists already")
@@ -58,11 +65,13 @@ var (
 	ErrThrottled               = errors.New("the server is overloaded and has not carried out the request")
 	ErrRolledBack              = errors.New("not done, since another operation of the transaction failed")
 
-	// ErrLocalSession: the server gave a session of its own, which can have no ephemeral znodes, and may not make it one of the ensemble.
+	// ErrLocalSession: the server gave a session of its own, which can have no ephemeral znodes,
+	// and may not make it one of the ensemble.
 	ErrLocalSession = errors.New("the server gave a local session, and does not upgrade it: set localSessionsUpgradingEnabled=true, or localSessionsEnabled=false, on the servers")
 
-	// ErrTooLarge: the request is larger than a server takes (found before it is sent, or by the connections that requests as large have cost), or the answer to
-	// a read is larger than sixteen times the largest request.
+	// ErrTooLarge: the request is larger than a server takes (found before it is sent, or by the
+	// connections that requests as large have cost), or the answer to a read is larger than sixteen
+	// times the largest request.
 	ErrTooLarge = errors.New("larger than the largest packet")
 )
 

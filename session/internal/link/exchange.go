@@ -21,7 +21,8 @@ func (l *line) present(cred Credential) error {
 	return err
 }
 
-// rearm arms the watches of the connections before. What changed meanwhile is fired by the server at once.
+// rearm arms the watches of the connections before. What changed meanwhile is fired by the server
+// at once.
 func (l *line) rearm() error {
 	c := l.conn
 	asks := c.rearming()
@@ -49,7 +50,8 @@ func (l *line) farewell() error {
 	return errClosed
 }
 
-// exchange sends a frame of our own and waits for its answer; an error in that is a jute.Code. Events on the way are kept for later.
+// exchange sends a frame of our own and waits for its answer; an error in that is a jute.Code.
+// Events on the way are kept for later.
 func (l *line) exchange(frame []byte, xid int32) error {
 	if err := l.raw.SetDeadline(time.Now().Add(2 * l.limit)); err != nil {
 		return err

@@ -14,8 +14,9 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// fake is a scripted ZooKeeper server in memory: it does what real ones do only when something goes wrong with them, at exact instants. Without a
-// script it hands out session 7, agrees to every timeout, and answers every request with success.
+// fake is a scripted ZooKeeper server in memory: it does what real ones do only when something goes
+// wrong with them, at exact instants. Without a script it hands out session 7, agrees to every
+// timeout, and answers every request with success.
 type fake struct {
 	t testing.TB
 

@@ -26,7 +26,8 @@ func frame(length, xid int32, rest ...uint32) []byte {
 	return b
 }
 
-// At such frames the library would panic, or try to allocate gigabytes: they drop the connection instead.
+// At such frames the library would panic, or try to allocate gigabytes: they drop the connection
+// instead.
 func TestMalformedFramesDropTheConnection(t *testing.T) {
 	t.Parallel()
 	const unasked, answer = 0, 1 // a frame out of the blue, or in answer to the first request
@@ -200,7 +201,8 @@ func TestLargePacketsBothWays(t *testing.T) {
 	})
 }
 
-// The library would allocate three megabytes for each connection. Not parallel: it looks at the heap.
+// The library would allocate three megabytes for each connection. Not parallel: it looks at the
+// heap.
 func TestIdleConnIsSmall(t *testing.T) {
 	const n = 50
 	synctest.Test(t, func(t *testing.T) {

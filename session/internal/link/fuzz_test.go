@@ -14,7 +14,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// Whatever a server sends, before or after its welcome and while requests of every kind are waiting, nothing panics and everything ends.
+// Whatever a server sends, before or after its welcome and while requests of every kind are
+// waiting, nothing panics and everything ends.
 func FuzzServerBytes(f *testing.F) {
 	w := jute.NewWriter(nil)
 	w.Begin()

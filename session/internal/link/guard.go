@@ -6,7 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// errPanic is what a panic in the library's goroutines becomes, or in what the application gave us to run there: its dialer, its connections, its TLS.
+// errPanic is what a panic in the library's goroutines becomes, or in what the application gave us
+// to run there: its dialer, its connections, its TLS.
 var errPanic = errors.New("panic")
 
 // panicked logs a panic that was recovered, and makes it an error.

@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// greet writes the request for the session in place of the library's own: with the timeout as asked for, and with the session as the Conn knows it.
+// greet writes the request for the session in place of the library's own: with the timeout as asked
+// for, and with the session as the Conn knows it.
 func (l *line) greet() error {
 	c := l.conn
 	c.mu.Lock()
@@ -28,7 +29,8 @@ func (l *line) greet() error {
 	return l.send(w.Bytes())
 }
 
-// readWelcome is Read until the library has its answer to the request for the session; that it gets when everything else is done.
+// readWelcome is Read until the library has its answer to the request for the session; that it gets
+// when everything else is done.
 func (l *line) readWelcome(p []byte) (int, error) {
 	if l.held == nil {
 		if err := l.handshake(); err != nil {
@@ -42,8 +44,9 @@ func (l *line) readWelcome(p []byte) (int, error) {
 	return n, nil
 }
 
-// handshake takes the connection from the answer to the request for the session to Up: the session is this one, its credentials are presented, its watches are
-// armed again. Then the library may have it.
+// handshake takes the connection from the answer to the request for the session to Up: the session
+// is this one, its credentials are presented, its watches are armed again. Then the library may
+// have it.
 func (l *line) handshake() error {
 	welcome := l.welcome
 	if err := l.identify(&welcome); err != nil {

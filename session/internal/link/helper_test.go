@@ -71,7 +71,8 @@ type bench struct {
 	sink *sink
 }
 
-// inBubble runs a test with virtual time. The Conn is closed at the end, and everything has to be over then.
+// inBubble runs a test with virtual time. The Conn is closed at the end, and everything has to be
+// over then.
 func inBubble(t *testing.T, test func(b *bench), change ...func(*fake, *link.Config)) {
 	t.Helper()
 	t.Parallel()
@@ -105,7 +106,8 @@ func inOneBubble(t *testing.T, test func(b *bench), change ...func(*fake, *link.
 	})
 }
 
-// connected waits for everything that happens without the clock moving, and checks that it leads to a connection.
+// connected waits for everything that happens without the clock moving, and checks that it leads to
+// a connection.
 func (b *bench) connected() *visit {
 	b.Helper()
 	synctest.Wait()

@@ -31,7 +31,8 @@ func (l *line) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// pass hands on a part of the current frame. An answer counts when its last byte is passed on, and not at all if the line was lost before.
+// pass hands on a part of the current frame. An answer counts when its last byte is passed on, and
+// not at all if the line was lost before.
 func (l *line) pass(p []byte) (n int, err error) {
 	p = p[:min(len(p), l.rest)]
 	if len(l.held) > 0 {
@@ -52,7 +53,8 @@ func (l *line) pass(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// next deals with the frame in front of the reader, and returns with rest > 0 if it is for the library.
+// next deals with the frame in front of the reader, and returns with rest > 0 if it is for the
+// library.
 func (l *line) next() error {
 	head, err := l.in.Peek(4)
 	if err != nil {

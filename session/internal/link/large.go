@@ -9,10 +9,13 @@ import (
 	"time"
 )
 
-// large is what is known of the size of requests at which servers hang up, as they do, without a word, at those above their jute.maxbuffer. A request that is
-// larger than all that were answered, and at which a connection was hung up that had answered others, is suspected. After two suspicions of requests that were
-// no larger, one is sent alone, lest it only stood by. After three it is refused without being sent; for a while only, since the network may have been to blame,
-// and the limit may be raised. Connections go for other reasons too: a suspicion fades, and is dropped when a request as large is answered. Under the Conn's mu.
+// large is what is known of the size of requests at which servers hang up, as they do, without a
+// word, at those above their jute.maxbuffer. A request that is larger than all that were answered,
+// and at which a connection was hung up that had answered others, is suspected. After two
+// suspicions of requests that were no larger, one is sent alone, lest it only stood by. After three
+// it is refused without being sent; for a while only, since the network may have been to blame, and
+// the limit may be raised. Connections go for other reasons too: a suspicion fades, and is dropped
+// when a request as large is answered. Under the Conn's mu.
 type large struct {
 	answered int         // the largest that was
 	suspects []suspicion // of the smallest requests, the smallest first
@@ -50,7 +53,8 @@ func (g *large) times(size int, now time.Time) (n int) {
 // doubts: a request is to be sent alone.
 func (g *large) doubts(size int, now time.Time) bool { return g.times(size, now) >= suspicions-1 }
 
-// suspect notes a request at which the server may have hung up, and which may have been alone; false if its size is no reason.
+// suspect notes a request at which the server may have hung up, and which may have been alone;
+// false if its size is no reason.
 func (g *large) suspect(size int, alone bool, now time.Time) bool {
 	if size <= max(smallEnough, g.answered) {
 		return false
@@ -77,8 +81,9 @@ func (g *large) refuses(size int, now time.Time) error {
 		"compare its jute.maxbuffer with WithMaxPacket", ErrTooLarge, size, n, g.suspects[0].size, g.suspects[n-1].size)
 }
 
-// blame looks, when a line is lost, for requests that may be why. A server that fell silent did not hang up at anything; one that lost an answer did so to the
-// request of that answer alone. Under mu.
+// blame looks, when a line is lost, for requests that may be why. A server that fell silent did not
+// hang up at anything; one that lost an answer did so to the request of that answer alone. Under
+// mu.
 func (l *line) blame(cause error) {
 	c := l.conn
 	if !l.useful || c.closing || c.cause != nil || errors.Is(cause, errSilent) || errors.Is(cause, os.ErrDeadlineExceeded) {
@@ -115,7 +120,8 @@ func (c *Conn) cutOff(r *request) error {
 	return errCutOff
 }
 
-// unanswered is the error of a request that was sent and got no answer. With the Conn's mu, or when the line is gone, which changes nothing any more.
+// unanswered is the error of a request that was sent and got no answer. With the Conn's mu, or when
+// the line is gone, which changes nothing any more.
 func (r *request) unanswered() error {
 	if r.fate == nil {
 		return ErrNoReply
@@ -135,7 +141,8 @@ func (c *Conn) fits(r *request) error {
 	return c.large.refuses(r.size, now)
 }
 
-// Blamed is why requests are refused that are as large as some at which servers hung up; nil if none are.
+// Blamed is why requests are refused that are as large as some at which servers hung up; nil if
+// none are.
 func (c *Conn) Blamed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -27,8 +27,9 @@ const (
 	headerLength   = 16 // of a reply: xid, zxid, error
 )
 
-// line is one connection to one server. The library takes it for its net.Conn: it writes one whole frame a Write, first the request for the session,
-// then the sending goroutine's; and reads, first the answer to that, then by the receiving goroutine. What the library doesn't know of (events,
+// line is one connection to one server. The library takes it for its net.Conn: it writes one whole
+// frame a Write, first the request for the session, then the sending goroutine's; and reads, first
+// the answer to that, then by the receiving goroutine. What the library doesn't know of (events,
 // authentication, the watches' re-arming, the end of the session) is dealt with in between.
 type line struct {
 	conn    *Conn
@@ -72,8 +73,8 @@ func newLine(c *Conn, raw net.Conn, at *target) *line {
 	return l
 }
 
-// patient reads what the network has. Each read may take as long as a silence may: the library's own deadline, for a whole frame, would cut off a
-// large answer on a slow network.
+// patient reads what the network has. Each read may take as long as a silence may: the library's
+// own deadline, for a whole frame, would cut off a large answer on a slow network.
 type patient struct{ l *line }
 
 func (p patient) Read(b []byte) (n int, err error) {
@@ -86,7 +87,8 @@ func (p patient) Read(b []byte) (n int, err error) {
 	return p.l.raw.Read(b)
 }
 
-// lose gives the connection up, once. From then on nothing that it still brings is taken, so that what was told with Down is the end.
+// lose gives the connection up, once. From then on nothing that it still brings is taken, so that
+// what was told with Down is the end.
 func (l *line) lose(cause error) {
 	c := l.conn
 	var first, nothing, down bool
@@ -127,8 +129,9 @@ func (l *line) lose(cause error) {
 	}
 }
 
-// afterwards is how many tries to connect count now that the line, which was up, is lost. One that lasted is replaced at once; one that was of use
-// after the shortest pause, lest a request at which servers hang up become a storm; any other was no better than a failure.
+// afterwards is how many tries to connect count now that the line, which was up, is lost. One that
+// lasted is replaced at once; one that was of use after the shortest pause, lest a request at which
+// servers hang up become a storm; any other was no better than a failure.
 func (l *line) afterwards(tries int) int {
 	switch {
 	case errors.Is(l.dead, ErrAuthRequired):
@@ -152,7 +155,8 @@ func (l *line) judge(cause error) {
 	l.at.served(now.Sub(l.since))
 }
 
-// hangUp closes the connection without a word: a farewell of TLS could block on a network that takes nothing any more.
+// hangUp closes the connection without a word: a farewell of TLS could block on a network that
+// takes nothing any more.
 func (l *line) hangUp() {
 	var ignored error
 	defer l.guardNetwork("hang up", &ignored)

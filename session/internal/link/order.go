@@ -20,12 +20,13 @@ func (o *overtaken) Error() string { return fmt.Sprintf("%v: xid %d by %s", errO
 
 func (o *overtaken) Unwrap() error { return errOvertaken }
 
-// overtakings is by how many pings' answers a request may be overtaken. ZooKeeper answers in the order of asking, pings too; others may answer those at
-// once.
+// overtakings is by how many pings' answers a request may be overtaken. ZooKeeper answers in the
+// order of asking, pings too; others may answer those at once.
 const overtakings = 2
 
-// queue is what answers are awaited for on a line, in the order of asking. An answer that doesn't come, while later ones do, is lost: then nobody
-// knows what became of the request, and the connection is given up like any other that lost something.
+// queue is what answers are awaited for on a line, in the order of asking. An answer that doesn't
+// come, while later ones do, is lost: then nobody knows what became of the request, and the
+// connection is given up like any other that lost something.
 type queue []awaited
 
 type awaited struct {
@@ -37,7 +38,8 @@ type awaited struct {
 // asked notes a frame that was written.
 func (q *queue) asked(xid int32, now time.Time) { *q = append(*q, awaited{xid: xid, sent: now}) }
 
-// answered takes an answer to a request, which has to be the next one; pings without answers don't count.
+// answered takes an answer to a request, which has to be the next one; pings without answers don't
+// count.
 func (q *queue) answered(xid int32) error {
 	for len(*q) > 0 {
 		next := (*q)[0]

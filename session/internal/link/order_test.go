@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
-// An answer that does not come while later ones do is lost, and so is the connection: nobody else would ever tell the caller.
+// An answer that does not come while later ones do is lost, and so is the connection: nobody else
+// would ever tell the caller.
 func TestALostAnswerIsFoundOutByTheNext(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
@@ -29,7 +30,8 @@ func TestALostAnswerIsFoundOutByTheNext(t *testing.T) {
 	})
 }
 
-// With nothing else to overtake it, the answers to two pings do: that takes less than the session's timeout.
+// With nothing else to overtake it, the answers to two pings do: that takes less than the session's
+// timeout.
 func TestALostAnswerIsFoundOutByPings(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()

@@ -45,14 +45,16 @@ func (l *line) amended(r *request, frame []byte) []byte {
 	case r.grow > 0:
 		zk.WithMaxConnBufferSize(r.grow)(l.conn.zk) // the send buffer belongs to this goroutine
 	case r.watch:
-		// The library doesn't know of watches: it would re-arm them behind our back. The flag is the last byte.
+		// The library doesn't know of watches: it would re-arm them behind our back. The flag is
+		// the last byte.
 		frame = append(make([]byte, 0, len(frame)), frame...)
 		frame[len(frame)-1] = 1
 	}
 	return frame
 }
 
-// register makes the request that was handed to the library the owner of the xid that the library gave it; nil for a ping. With the writing turn: see number.
+// register makes the request that was handed to the library the owner of the xid that the library
+// gave it; nil for a ping. With the writing turn: see number.
 func (l *line) register(xid int32, op jute.Op) (*request, error) {
 	c := l.conn
 	c.mu.Lock()
@@ -75,8 +77,9 @@ func (l *line) register(xid int32, op jute.Op) (*request, error) {
 	return r, nil
 }
 
-// ping asks a server that is far away for a sign of life as soon as there is a connection. The library does so after a third of the timeout for the first time, so
-// that an answer which takes as long again would come when the silence has been given up.
+// ping asks a server that is far away for a sign of life as soon as there is a connection. The
+// library does so after a third of the timeout for the first time, so that an answer which takes as
+// long again would come when the silence has been given up.
 func (l *line) ping() {
 	l.writing.take()
 	defer l.writing.pass()

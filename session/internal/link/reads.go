@@ -8,10 +8,12 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// The requests block until the answer comes or the connection goes, and report one of the errors of this package. A request that is just being handed
-// over when the connection goes is sent first of all on the next one, and blocks until then; there is at most one such.
+// The requests block until the answer comes or the connection goes, and report one of the errors of
+// this package. A request that is just being handed over when the connection goes is sent first of
+// all on the next one, and blocks until then; there is at most one such.
 
-// Get reads a znode's data and, with watch, arms a watch that fires at NodeDataChanged or NodeDeleted. A missing znode arms nothing.
+// Get reads a znode's data and, with watch, arms a watch that fires at NodeDataChanged or
+// NodeDeleted. A missing znode arms nothing.
 func (c *Conn) Get(path string, watch bool) ([]byte, Stat, error) {
 	r := reading(jute.OpGetData, path, watch)
 	if err := c.direct(r); err != nil {
@@ -20,7 +22,8 @@ func (c *Conn) Get(path string, watch bool) ([]byte, Stat, error) {
 	return r.reply.Data, fromWire(&r.reply.Stat), nil
 }
 
-// Exists looks whether a znode exists and, with watch, arms a watch: on an existing one as Get does, on a missing one it fires at NodeCreated.
+// Exists looks whether a znode exists and, with watch, arms a watch: on an existing one as Get
+// does, on a missing one it fires at NodeCreated.
 func (c *Conn) Exists(path string, watch bool) (stat Stat, exists bool, err error) {
 	var found *zk.Stat
 	err = c.ask(reading(jute.OpExists, path, watch), func() (err error) {
@@ -33,8 +36,8 @@ func (c *Conn) Exists(path string, watch bool) (stat Stat, exists bool, err erro
 	return fromStat(found), true, nil
 }
 
-// Children lists the names of a znode's children, in no order, and, with watch, arms a watch that fires at NodeChildrenChanged or NodeDeleted. A
-// missing znode arms nothing.
+// Children lists the names of a znode's children, in no order, and, with watch, arms a watch that
+// fires at NodeChildrenChanged or NodeDeleted. A missing znode arms nothing.
 func (c *Conn) Children(path string, watch bool) ([]string, Stat, error) {
 	r := reading(jute.OpGetChildren2, path, watch)
 	if err := c.direct(r); err != nil {
@@ -43,7 +46,8 @@ func (c *Conn) Children(path string, watch bool) ([]string, Stat, error) {
 	return r.reply.Names, fromWire(&r.reply.Stat), nil
 }
 
-// Ephemerals are the paths of the session's own ephemeral znodes that begin with prefix. No ACL is looked at. Servers before 3.6 do not know this request.
+// Ephemerals are the paths of the session's own ephemeral znodes that begin with prefix. No ACL is
+// looked at. Servers before 3.6 do not know this request.
 func (c *Conn) Ephemerals(prefix string) ([]string, error) {
 	r := &request{op: jute.OpGetEphemerals, path: prefix, size: sizeHeader + sizeText(prefix)}
 	if err := c.direct(r); err != nil {
@@ -67,7 +71,8 @@ func (c *Conn) GetACL(path string) ([]ACL, Stat, error) {
 	return fromACL(acl), fromStat(stat), nil
 }
 
-// Sync waits until the server has seen all that the leader had when it was asked; what is read after it is at least as new.
+// Sync waits until the server has seen all that the leader had when it was asked; what is read
+// after it is at least as new.
 func (c *Conn) Sync(path string) error {
 	r := &request{op: jute.OpSync, path: path, size: sizeHeader + sizeText(path), sign: true}
 	return c.ask(r, func() error {

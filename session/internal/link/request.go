@@ -90,7 +90,8 @@ func (c *Conn) refusal() error {
 	return ErrNotSent
 }
 
-// hand makes r the next request that the library is to send; false if the line doesn't take it any more. With the turn.
+// hand makes r the next request that the library is to send; false if the line doesn't take it any
+// more. With the turn.
 func (c *Conn) hand(l *line, r *request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,8 +132,9 @@ func (c *Conn) returned(r *request, err error) error {
 	}
 }
 
-// makeRoom lets the library's send buffer grow. Only its sending goroutine may do that, so a small read is sent ahead, at the sight of which it
-// does. This costs one round trip a doubling. With the turn.
+// makeRoom lets the library's send buffer grow. Only its sending goroutine may do that, so a small
+// read is sent ahead, at the sight of which it does. This costs one round trip a doubling. With the
+// turn.
 func (c *Conn) makeRoom(l *line, size int) error {
 	if size <= c.room {
 		return nil

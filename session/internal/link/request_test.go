@@ -83,7 +83,8 @@ func TestAnswersOfEveryCode(t *testing.T) {
 	}
 }
 
-// A server that leaves the outcome open, or knows of another session, is left: the next one will tell.
+// A server that leaves the outcome open, or knows of another session, is left: the next one will
+// tell.
 func TestAnswersThatLeaveTheOutcomeOpen(t *testing.T) {
 	t.Parallel()
 	for _, code := range []jute.Code{
@@ -167,7 +168,8 @@ func TestHeard(t *testing.T) {
 	})
 }
 
-// A transaction that fails since the server does not know the session any more is no proof of anything, though the answer as a whole is a success.
+// A transaction that fails since the server does not know the session any more is no proof of
+// anything, though the answer as a whole is a success.
 func TestATransactionThatTheSessionsEndFailsProvesNothing(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
@@ -221,7 +223,8 @@ func TestProved(t *testing.T) {
 	})
 }
 
-// One request may be inside the library, not yet on the wire, when the connection goes. It is the first on the next one; all behind it are free.
+// One request may be inside the library, not yet on the wire, when the connection goes. It is the
+// first on the next one; all behind it are free.
 func TestRequestBetweenTwoConnections(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()

@@ -18,10 +18,12 @@ const (
 	grainShare   = 64 // signs of life that follow one another so closely are as good as one
 )
 
-// silence watches over the requests of a line that are not answered. It leaves a server whose answers don't come for another one, while there is still time.
-// A network, or all servers, may just be slow, and then leaving makes it worse. So a line bears twice what an answer has taken on it; a server that was left is
-// the last one to come back to, for longer each time, and not left again meanwhile; and nobody leaves the only one that is not known to be of no use. Under
-// the Conn's mu.
+// silence watches over the requests of a line that are not answered. It leaves a server whose
+// answers don't come for another one, while there is still time. A network, or all servers, may
+// just be slow, and then leaving makes it worse. So a line bears twice what an answer has taken on
+// it; a server that was left is the last one to come back to, for longer each time, and not left
+// again meanwhile; and nobody leaves the only one that is not known to be of no use. Under the
+// Conn's mu.
 type silence struct {
 	timer   *time.Timer // nil: not begun
 	set     bool
@@ -77,7 +79,8 @@ func (l *line) glance() {
 	}
 }
 
-// hopeless tells whether to leave the server now. If not, it sees to it that there will be another look, where there is something to look at.
+// hopeless tells whether to leave the server now. If not, it sees to it that there will be another
+// look, where there is something to look at.
 func (l *line) hopeless(left time.Duration, some bool) bool {
 	c := l.conn
 	c.mu.Lock()

@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// A panic in the watch for silence costs the connection. It leaves nothing locked: neither itself nor anybody else would come any further.
+// A panic in the watch for silence costs the connection. It leaves nothing locked: neither itself
+// nor anybody else would come any further.
 func TestAPanicOfTheWatchForSilenceCostsTheConnection(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()

@@ -40,8 +40,9 @@ func (op *Op) size() int {
 	}
 }
 
-// Size is how large the transaction of these operations is for a server, which takes it if this is at most its jute.maxbuffer: see
-// Config.MaxPacket. Size() is that of an empty one; each operation adds Size(op)-Size().
+// Size is how large the transaction of these operations is for a server, which takes it if this is
+// at most its jute.maxbuffer: see Config.MaxPacket. Size() is that of an empty one; each operation
+// adds Size(op)-Size().
 func Size(ops ...Op) int {
 	n := sizeHeader + sizeOpHead
 	for i := range ops {

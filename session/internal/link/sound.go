@@ -35,7 +35,8 @@ func (l *line) answer(answer jute.Reply, length int) error {
 	return nil
 }
 
-// asked is the request of that number, which is not pending any more; with an error if it is not the one whose answer was to come.
+// asked is the request of that number, which is not pending any more; with an error if it is not
+// the one whose answer was to come.
 func (l *line) asked(xid int32) (r *request, lost error) {
 	l.conn.mu.Lock()
 	defer l.conn.mu.Unlock()
@@ -47,7 +48,8 @@ func (l *line) asked(xid int32) (r *request, lost error) {
 	return r, lost
 }
 
-// swallow reads over an answer that is too large to be taken, and gives the library an error in its place.
+// swallow reads over an answer that is too large to be taken, and gives the library an error in its
+// place.
 func (l *line) swallow(r *request, answer jute.Reply, length int) error {
 	if _, err := l.in.Discard(4 + length); err != nil {
 		return fmt.Errorf("read: %w", err)
@@ -62,7 +64,8 @@ func (l *line) swallow(r *request, answer jute.Reply, length int) error {
 	return nil
 }
 
-// check refuses answers at which the library would panic, or allocate what was never sent: it takes lengths and counts at their word.
+// check refuses answers at which the library would panic, or allocate what was never sent: it takes
+// lengths and counts at their word.
 func (l *line) check(op jute.Op, length int) error {
 	room := length - headerLength
 	switch op {
@@ -103,7 +106,8 @@ func (l *line) check(op jute.Op, length int) error {
 	return nil
 }
 
-// givenUp tells of a transaction that failed since the server does not know the session, or no more: the answer as a whole is a success even then.
+// givenUp tells of a transaction that failed since the server does not know the session, or no
+// more: the answer as a whole is a success even then.
 func givenUp(answer *jute.Reply) error {
 	for _, part := range answer.Results {
 		if undecided(part.Err) {
@@ -113,6 +117,7 @@ func givenUp(answer *jute.Reply) error {
 	return nil
 }
 
-// roomForAnswers sizes the library's receive buffer, which belongs to its receiving goroutine: it is allocated at the size that the limit has when
-// that goroutine begins, so the limit is small until then.
+// roomForAnswers sizes the library's receive buffer, which belongs to its receiving goroutine: it
+// is allocated at the size that the limit has when that goroutine begins, so the limit is small
+// until then.
 func (c *Conn) roomForAnswers(limit int) { zk.WithMaxBufferSize(limit)(c.zk) }

@@ -17,7 +17,8 @@ type Stat struct {
 	NumChildren    int32
 }
 
-// ACL permits what Perms says to those that ID stands for in the Scheme ("world", "auth", "digest", "ip", "x509", …).
+// ACL permits what Perms says to those that ID stands for in the Scheme ("world", "auth", "digest",
+// "ip", "x509", …).
 type ACL struct {
 	Perms  Perms
 	Scheme string

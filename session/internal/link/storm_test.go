@@ -29,7 +29,8 @@ type storm struct {
 	fired   chan struct{}
 }
 
-// Whatever happens to the connection, a create is sent at most once, its error is the truth, and no change of a watched znode goes unnoticed.
+// Whatever happens to the connection, a create is sent at most once, its error is the truth, and no
+// change of a watched znode goes unnoticed.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
@@ -124,7 +125,8 @@ func (s *storm) create(worker int) {
 	}
 }
 
-// follow reads the watched znode when its watch has fired, and at no other time, until nothing is to come any more.
+// follow reads the watched znode when its watch has fired, and at no other time, until nothing is
+// to come any more.
 func (s *storm) follow(seen *string) {
 	for {
 		data, _, err := s.Get("/watched", true)

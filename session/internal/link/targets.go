@@ -48,7 +48,8 @@ func (t *target) leave(now time.Time, timeout time.Duration) {
 	t.last = now.Add(t.penalty)
 }
 
-// served notes for how long a connection was of use. One that lasted lets its server's silences be forgotten.
+// served notes for how long a connection was of use. One that lasted lets its server's silences be
+// forgotten.
 func (t *target) served(lasted time.Duration) {
 	if lasted >= t.penalty {
 		t.penalty = 0
@@ -62,7 +63,8 @@ const (
 	memory         = 6 // of what was of no use
 )
 
-// rank is in which order targets are tried: those that were left for their silence last, those that were of no use before them; and round and round.
+// rank is in which order targets are tried: those that were left for their silence last, those that
+// were of no use before them; and round and round.
 func (t *target) rank(now time.Time) int {
 	switch {
 	case now.Before(t.last):
@@ -99,8 +101,8 @@ func (c *Conn) round() []*server {
 	return order
 }
 
-// lookUp finds the addresses that a server's name stands for at this moment. What is known of them is kept; if the name can't be looked up, those that it stood
-// for before are as good as any.
+// lookUp finds the addresses that a server's name stands for at this moment. What is known of them
+// is kept; if the name can't be looked up, those that it stood for before are as good as any.
 func (c *Conn) lookUp(ctx context.Context, s *server) error {
 	host, port, err := net.SplitHostPort(s.name)
 	if err != nil {
@@ -141,7 +143,8 @@ func (c *Conn) found(s *server, addresses []string) {
 	}
 }
 
-// order are the addresses of a server in the order in which they are to be tried, without those that are being tried.
+// order are the addresses of a server in the order in which they are to be tried, without those
+// that are being tried.
 func (c *Conn) order(s *server) []*target {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +155,8 @@ func (c *Conn) order(s *server) []*target {
 	return free
 }
 
-// another tells whether there is an address to go to from this one: one that is not known to be silent or of no use.
+// another tells whether there is an address to go to from this one: one that is not known to be
+// silent or of no use.
 func (c *Conn) another(than *target, now time.Time) bool {
 	for _, s := range c.servers {
 		if slices.ContainsFunc(s.targets, func(t *target) bool { return t != than && t.rank(now) == 0 }) {

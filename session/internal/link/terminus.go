@@ -11,8 +11,9 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// terminus is the connection that the library gets when the session is over. There is no server behind it: it accepts the session, refuses every
-// request and answers the library's closeSession, at which all of its goroutines end. Without it a Conn of the library that can't reach a server
+// terminus is the connection that the library gets when the session is over. There is no server
+// behind it: it accepts the session, refuses every request and answers the library's closeSession,
+// at which all of its goroutines end. Without it a Conn of the library that can't reach a server
 // could not be ended in less than a second, nor without dialling on.
 type terminus struct {
 	reached *notify.Latch // the library has taken it for a connection
@@ -56,7 +57,8 @@ func (t *terminus) Write(frame []byte) (int, error) {
 	return len(frame), nil
 }
 
-// greet answers the first frame, which asks for the session. Any number will do, since nobody is told it.
+// greet answers the first frame, which asks for the session. Any number will do, since nobody is
+// told it.
 func (t *terminus) greet(w *jute.Writer) bool {
 	if t.reached.Closed() {
 		return false

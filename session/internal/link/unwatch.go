@@ -2,7 +2,8 @@ package link
 
 import "github.com/troupe-go/troupe/internal/jute"
 
-// Watch is one that reads have armed: of a znode's children, or else of its data, its end and its birth, which servers keep as one.
+// Watch is one that reads have armed: of a znode's children, or else of its data, its end and its
+// birth, which servers keep as one.
 type Watch struct {
 	Path     string
 	Children bool
@@ -14,9 +15,11 @@ const (
 	dataWatches  int32 = 2
 )
 
-// Unwatch removes watches. nil: they are gone, or go with the connection, and are not armed again; an event that was on its way comes before Unwatch returns.
-// [ErrNotSent] and [ErrEnded]: nothing was done. [ErrUnsupported]: nothing was done, since the servers are known not to have this operation, which came with
-// ZooKeeper 3.5. A removal whose answer was lost is not repeated, so that a server that hangs up at it does so twice at most.
+// Unwatch removes watches. nil: they are gone, or go with the connection, and are not armed again;
+// an event that was on its way comes before Unwatch returns. [ErrNotSent] and [ErrEnded]: nothing
+// was done. [ErrUnsupported]: nothing was done, since the servers are known not to have this
+// operation, which came with ZooKeeper 3.5. A removal whose answer was lost is not repeated, so
+// that a server that hangs up at it does so twice at most.
 func (c *Conn) Unwatch(watches []Watch) error {
 	if asked, err := c.unwatchAlone(watches); asked {
 		return err
@@ -34,7 +37,8 @@ func (c *Conn) Unwatch(watches []Watch) error {
 	return nil
 }
 
-// unwatchAlone does what needs no server: a connection that does not exist has no watches, and the next one will not have these.
+// unwatchAlone does what needs no server: a connection that does not exist has no watches, and the
+// next one will not have these.
 func (c *Conn) unwatchAlone(watches []Watch) (done bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

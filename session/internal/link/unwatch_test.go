@@ -23,7 +23,8 @@ func removals(v *visit) map[string]int32 {
 	return all
 }
 
-// What is removed is named by the server's two kinds, and is not armed again, whatever became of the answer.
+// What is removed is named by the server's two kinds, and is not armed again, whatever became of
+// the answer.
 func TestRemovedWatchesAreNotArmedAgain(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(q jute.Request) (jute.Reply, bool){
@@ -58,7 +59,8 @@ func TestRemovedWatchesAreNotArmedAgain(t *testing.T) {
 	}
 }
 
-// A server that does not know the operation says so, and is not asked again: what it watches stays in the table.
+// A server that does not know the operation says so, and is not asked again: what it watches stays
+// in the table.
 func TestServersThatLackRemovals(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()

@@ -2,8 +2,9 @@ package link
 
 import "github.com/troupe-go/troupe/internal/jute"
 
-// usual is which kinds of requests servers are known to answer: those that were answered, and those that every ZooKeeper since 3.4 knows. They hang up at what they
-// don't know and at what is too large. Under the Conn's mu.
+// usual is which kinds of requests servers are known to answer: those that were answered, and those
+// that every ZooKeeper since 3.4 knows. They hang up at what they don't know and at what is too
+// large. Under the Conn's mu.
 type usual struct{ alone, parts map[jute.Op]bool }
 
 func newUsual() usual {

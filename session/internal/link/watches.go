@@ -6,9 +6,11 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// watchTable is what the server watches for this session: what has to be armed again on the next connection.
+// watchTable is what the server watches for this session: what has to be armed again on the next
+// connection.
 //
-// The library's own table is kept empty, since it re-arms the watches behind our back, and only writes to its log if that fails: see doc.go.
+// The library's own table is kept empty, since it re-arms the watches behind our back, and only
+// writes to its log if that fails: see doc.go.
 type watchTable map[watched]struct{}
 
 type watched struct {
@@ -25,7 +27,8 @@ const (
 	watchKinds
 )
 
-// arm notes the watch that a read with watch has armed; a read of data or children of a missing znode arms none.
+// arm notes the watch that a read with watch has armed; a read of data or children of a missing
+// znode arms none.
 func (t watchTable) arm(r *request) {
 	switch {
 	case r.code == jute.OK && r.op == jute.OpGetChildren2:
@@ -52,7 +55,8 @@ func (t watchTable) fired(ev jute.Event) {
 	}
 }
 
-// remove notes that a request to remove watches is about to be sent. Whatever becomes of it, they are not armed again.
+// remove notes that a request to remove watches is about to be sent. Whatever becomes of it, they
+// are not armed again.
 func (t watchTable) remove(path string, kind int32) {
 	for _, k := range watchesOf(kind) {
 		delete(t, watched{k, path})
@@ -74,10 +78,12 @@ func watchesOf(kind int32) []watchKind {
 	return []watchKind{watchData, watchBirth}
 }
 
-// watchBatch is how large a request for re-arming gets at most: small enough to be dealt with between two pings.
+// watchBatch is how large a request for re-arming gets at most: small enough to be dealt with
+// between two pings.
 const watchBatch = 128 << 10
 
-// requests are those that arm everything again. The server compares with the zxid and fires at once what has changed since.
+// requests are those that arm everything again. The server compares with the zxid and fires at once
+// what has changed since.
 func (t watchTable) requests(zxid int64, maxPacket int) []jute.Request {
 	var asks []jute.Request
 	batch := min(watchBatch, maxPacket/2)

@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Create creates a znode and returns its path, which has a number appended if mode is sequential. ttl is for the modes with a time to live only.
+// Create creates a znode and returns its path, which has a number appended if mode is sequential.
+// ttl is for the modes with a time to live only.
 func (c *Conn) Create(path string, data []byte, mode Mode, ttl time.Duration, acl []ACL) (string, error) {
 	op := Op{Kind: OpCreate, Path: path, Data: data, Mode: mode, ACL: acl}
 	r := &request{op: jute.OpCreate, path: path, size: SizeAlone(op)}
@@ -42,7 +43,8 @@ func (c *Conn) Create(path string, data []byte, mode Mode, ttl time.Duration, ac
 	return made, nil
 }
 
-// lacksContainers: the servers don't know containers, which is remembered: those that hang up at them would do so each time.
+// lacksContainers: the servers don't know containers, which is remembered: those that hang up at
+// them would do so each time.
 func (c *Conn) lacksContainers() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +86,8 @@ func (c *Conn) SetACL(path string, acl []ACL, version int32) (Stat, error) {
 	return fromStat(stat), nil
 }
 
-// Multi carries out all operations, or none of them: then the error is that of the operation that failed, and there is a result for each.
+// Multi carries out all operations, or none of them: then the error is that of the operation that
+// failed, and there is a result for each.
 func (c *Conn) Multi(ops []Op) ([]Result, error) {
 	r := &request{op: jute.OpMulti, size: Size(ops...)}
 	asks, err := toMulti(ops)
@@ -155,8 +158,9 @@ func fromACL(acl []zk.ACL) []ACL {
 	return all
 }
 
-// Prove has a quorum of the servers agree to a transaction that changes nothing: the check of a znode. A leader that was deposed can't answer it, as it can a
-// sync. What the check finds is of no interest: one that fails takes a quorum too.
+// Prove has a quorum of the servers agree to a transaction that changes nothing: the check of a
+// znode. A leader that was deposed can't answer it, as it can a sync. What the check finds is of no
+// interest: one that fails takes a quorum too.
 func (c *Conn) Prove(path string) error {
 	r := &request{
 		op: jute.OpMulti, size: Size(Op{Kind: OpCheck, Path: path}), sign: true,

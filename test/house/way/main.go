@@ -1,5 +1,6 @@
-// Command way does one common operation on a ZooKeeper server of its own, so that a coverage profile shows which functions it takes:
-// "lock", "watch", or "nothing", which is an opening and a closing alone.
+// Command way does one common operation on a ZooKeeper server of its own, so that a coverage
+// profile shows which functions it takes: "lock", "watch", or "nothing", which is an opening and a
+// closing alone.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Command available says in one line what tests on real ZooKeeper servers lack here, and nothing if they lack nothing: `make` installs it or stops.
+// Command available says in one line what tests on real ZooKeeper servers lack here, and nothing if
+// they lack nothing: `make` installs it or stops.
 package main
 
 import (

@@ -50,8 +50,9 @@ func (m *Machine) refused(err error) {
 	m.proceed()
 }
 
-// found makes a round where there is none that is open, unless somebody has done so since the rounds were listed: that one may have come and gone by now, and
-// who stood in another of the same number would stand there alone.
+// found makes a round where there is none that is open, unless somebody has done so since the
+// rounds were listed: that one may have come and gone by now, and who stood in another of the same
+// number would stand there alone.
 func (m *Machine) found(number int64) {
 	m.state, m.round = Founding, number
 	turn := recipe.Op{Do: recipe.Set, Path: m.cfg.Path, Version: m.guard}
@@ -87,7 +88,8 @@ func (m *Machine) onFounded(ev recipe.Transacted) {
 	}
 }
 
-// sweep looks at rounds before the newest: one that nobody is in is deleted. So whatever the dead have left goes with the next one that comes new.
+// sweep looks at rounds before the newest: one that nobody is in is deleted. So whatever the dead
+// have left goes with the next one that comes new.
 func (m *Machine) sweep(old []int64) {
 	m.old = old
 	switch {
@@ -114,7 +116,8 @@ func (m *Machine) onOld(ev recipe.Seen) {
 	}
 }
 
-// onDebris deletes a round with all that was said about it. If a party stands there after all, the transaction comes to nothing.
+// onDebris deletes a round with all that was said about it. If a party stands there after all, the
+// transaction comes to nothing.
 func (m *Machine) onDebris(ev recipe.Listed) {
 	if ev.Code != recipe.Done {
 		m.sweep(m.old[1:])

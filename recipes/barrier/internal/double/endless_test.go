@@ -10,8 +10,10 @@ import (
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
-// TestEndless: parties with ids of their own go from round to round, while some are killed and started anew, expire, crash, lose answers and break rounds. After
-// the last of that each goes on, whatever it is in the middle of: a party that waits for ever is found as a world in which nothing can happen any more.
+// TestEndless: parties with ids of their own go from round to round, while some are killed and
+// started anew, expire, crash, lose answers and break rounds. After the last of that each goes on,
+// whatever it is in the middle of: a party that waits for ever is found as a world in which nothing
+// can happen any more.
 func TestEndless(t *testing.T) {
 	t.Parallel()
 	if *seed != 0 {
@@ -56,7 +58,8 @@ func endlessly(n uint64, step func(from, on, to string)) (story string, err erro
 	return "", nil
 }
 
-// trouble lets one thing happen, mostly a good one. It tells whether at most one request was carried out by it.
+// trouble lets one thing happen, mostly a good one. It tells whether at most one request was
+// carried out by it.
 func (w *world) trouble(admin *recipetest.Actor) bool {
 	f := w.faces[w.choose(len(w.faces))]
 	switch w.choose(60) {
@@ -108,7 +111,8 @@ func (w *world) trouble(admin *recipetest.Actor) bool {
 	return true
 }
 
-// startAnew starts a process in the place of one that is dead, under its id. Its znodes may stand still.
+// startAnew starts a process in the place of one that is dead, under its id. Its znodes may stand
+// still.
 func (w *world) startAnew(f *face) {
 	if f.dead && !f.replaced {
 		f.replaced = true
@@ -116,7 +120,8 @@ func (w *world) startAnew(f *face) {
 	}
 }
 
-// goOn departs, or enters the next round when the last one is over. Whoever is impatient does not wait for the others to leave.
+// goOn departs, or enters the next round when the last one is over. Whoever is impatient does not
+// wait for the others to leave.
 func (f *face) goOn(impatient bool) {
 	f.depart()
 	if !f.dead && len(f.claims) == 0 && (impatient || len(f.passages) == 0) {

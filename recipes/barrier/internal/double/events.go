@@ -30,7 +30,8 @@ func (m *Machine) onWish(ev recipe.Event) {
 	}
 }
 
-// onDeferred: no passage came of the claim. If its round cannot be entered any more, or is over, it stands again.
+// onDeferred: no passage came of the claim. If its round cannot be entered any more, or is over, it
+// stands again.
 func (m *Machine) onDeferred(ev Deferred) {
 	mine := m.stay != nil && m.stay.claim == ev.Claim
 	switch {
@@ -58,7 +59,8 @@ func (m *Machine) fresh(number uint64) bool {
 	return true
 }
 
-// onFollowed takes up a round that an earlier incarnation was in. The face tells of it before all claims, and of one at most.
+// onFollowed takes up a round that an earlier incarnation was in. The face tells of it before all
+// claims, and of one at most.
 func (m *Machine) onFollowed(ev Followed) {
 	me, member := position(ev.Names, ev.Own)
 	if m.stay != nil || !member {
@@ -84,7 +86,8 @@ func (m *Machine) onWithdrawal(claim uint64) {
 	}
 }
 
-// onTrust: possessions may be possible now. Word that the last one asked for was not may still be on its way.
+// onTrust: possessions may be possible now. Word that the last one asked for was not may still be
+// on its way.
 func (m *Machine) onTrust() {
 	switch m.state {
 	case Ready:

@@ -21,8 +21,8 @@ func (m *Machine) enter() {
 	})
 }
 
-// mark says that a party is out: this one, because it departs, or another, because its znode is gone. Nobody is said to be out twice, so that the version of
-// what it is said under counts them.
+// mark says that a party is out: this one, because it departs, or another, because its znode is
+// gone. Nobody is said to be out twice, so that the version of what it is said under counts them.
 func (m *Machine) mark(i int) {
 	m.state, m.stay.at = Marking, i
 	out := znode.Join(m.stayPath(), departures)

@@ -109,7 +109,8 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 	return m.effects
 }
 
-// onAnswer takes the answers of requests; those of another epoch, and those that nobody waits for any more, are void.
+// onAnswer takes the answers of requests; those of another epoch, and those that nobody waits for
+// any more, are void.
 func (m *Machine) onAnswer(ev recipe.Event) bool {
 	switch ev := ev.(type) {
 	case recipe.Listed:
@@ -234,7 +235,8 @@ func (m *Machine) onEpochEnded() {
 	}
 }
 
-// again: the round was released, but its znode went before the claim got anything of it. The claim stands again.
+// again: the round was released, but its znode went before the claim got anything of it. The claim
+// stands again.
 func (m *Machine) again() {
 	if m.stay.claim != 0 {
 		m.claims = slices.Insert(m.claims, 0, m.stay.wanted())

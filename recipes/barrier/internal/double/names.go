@@ -22,7 +22,8 @@ func RoundPath(path string, number int64) string {
 	return znode.Join(path, fmt.Sprintf(roundPrefix+"%010d", number))
 }
 
-// Rounds are the numbers of the rounds among a barrier's children, in order. Foreign names are ignored.
+// Rounds are the numbers of the rounds among a barrier's children, in order. Foreign names are
+// ignored.
 func Rounds(names []string) []int64 {
 	var numbers []int64
 	for _, name := range names {

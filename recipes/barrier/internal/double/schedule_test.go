@@ -52,7 +52,8 @@ func TestRapid(t *testing.T) {
 	})
 }
 
-// schedule lets parties come and go, die and break in any order; and then checks that those who live are not held by what has happened.
+// schedule lets parties come and go, die and break in any order; and then checks that those who
+// live are not held by what has happened.
 func schedule(choose func(n int) int, step func(from, on, to string)) (story string, err error) {
 	parties := 1 + choose(4)
 	w := newWorld(parties, choose, step)
@@ -80,7 +81,8 @@ func schedule(choose func(n int) int, step func(from, on, to string)) (story str
 	return "", nil
 }
 
-// happen lets one thing happen, good or bad. It tells whether at most one request was carried out by it.
+// happen lets one thing happen, good or bad. It tells whether at most one request was carried out
+// by it.
 func (w *world) happen(b *recipetest.Actor) bool {
 	f := w.faces[w.choose(len(w.faces))]
 	switch w.choose(40) {
@@ -154,7 +156,8 @@ func (w *world) living() []*face {
 	return all
 }
 
-// conclude brings everything to rest, and then lets as many parties as there are to be go through a round: nothing of the past may hold them.
+// conclude brings everything to rest, and then lets as many parties as there are to be go through a
+// round: nothing of the past may hold them.
 func (w *world) conclude() error {
 	w.Bury()
 	w.Heal()

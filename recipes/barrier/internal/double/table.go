@@ -2,7 +2,8 @@ package double
 
 import "slices"
 
-// Transition is a declared change of state. An event that is not declared for a state leaves the state as it is.
+// Transition is a declared change of state. An event that is not declared for a state leaves the
+// state as it is.
 type Transition struct {
 	From State // Any stands for every state
 	On   string

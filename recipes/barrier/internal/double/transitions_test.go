@@ -55,7 +55,8 @@ func checkDeclared(from, on, to string) {
 	}
 }
 
-// TestTransitions: the stories, and some schedules, take every transition that the table declares; the table declares each once and gives a reason.
+// TestTransitions: the stories, and some schedules, take every transition that the table declares;
+// the table declares each once and gives a reason.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
 	require.Len(t, declared, len(double.Transitions()), "declared twice")

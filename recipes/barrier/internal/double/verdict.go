@@ -70,7 +70,8 @@ func ParseVerdict(data []byte) Verdict {
 	return Verdict{}
 }
 
-// crowded tells whether a round that goes on has all its parties standing, so that one more is one too many.
+// crowded tells whether a round that goes on has all its parties standing, so that one more is one
+// too many.
 func (v Verdict) crowded(children int32) bool {
 	return v.Kind == Released && Present(children) >= len(v.Names)
 }

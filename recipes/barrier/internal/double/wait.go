@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/recipe"
 )
 
-// check reads the own znode and the round, and watches both. The own znode is listed: that watch is told of its end alone, which comes once.
+// check reads the own znode and the round, and watches both. The own znode is listed: that watch is
+// told of its end alone, which comes once.
 func (m *Machine) check(rank int) {
 	m.state, m.main = Waiting, 0
 	m.place = place{name: m.place.name, rank: rank, watched: true}
@@ -56,7 +57,8 @@ func (m *Machine) onRound(ev recipe.Seen) {
 	m.judge()
 }
 
-// lose: the own znode is gone, and the round is not released with this party in it. It arrives again.
+// lose: the own znode is gone, and the round is not released with this party in it. It arrives
+// again.
 func (m *Machine) lose() { m.proceed() }
 
 // judge decides by the round's data what is next, when they and the own znode have been seen.
@@ -99,9 +101,10 @@ func (m *Machine) judgeOpen(v Verdict, standing int) {
 	}
 }
 
-// count lists the parties. They are released only if nobody has arrived since: that may be a process
-// that was started anew, and its place must not go to the znode of its former life. So the number of
-// arrivals has to be known before the listing. Mostly the answer to the own arrival has told it.
+// count lists the parties. They are released only if nobody has arrived since: that may be a
+// process that was started anew, and its place must not go to the znode of its former life. So the
+// number of arrivals has to be known before the listing. Mostly the answer to the own arrival has
+// told it.
 func (m *Machine) count() {
 	if m.place.counted {
 		m.listParties()
@@ -128,7 +131,8 @@ func (m *Machine) onArrivals(ev recipe.Seen) {
 	m.listParties()
 }
 
-// reread reads the round again. The watch that fired is armed only if there is still something to wait for, which the answer tells.
+// reread reads the round again. The watch that fired is armed only if there is still something to
+// wait for, which the answer tells.
 func (m *Machine) reread(watch bool) {
 	m.state, m.main = Waiting, 0
 	m.place.seen, m.place.stale, m.place.watched = nil, false, watch
@@ -157,7 +161,8 @@ func (m *Machine) onParties(ev recipe.Listed) {
 	}
 }
 
-// single sees to it that each id has one znode. Where it has several, the latest counts: the others are of processes that have died, as far as their successors know.
+// single sees to it that each id has one znode. Where it has several, the latest counts: the others
+// are of processes that have died, as far as their successors know.
 func (m *Machine) single() {
 	p := &m.place
 	for _, id := range slices.Sorted(maps.Keys(p.found)) {

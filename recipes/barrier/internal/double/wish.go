@@ -2,9 +2,11 @@ package double
 
 import "github.com/troupe-go/troupe/recipe"
 
-// What the face tells the machine. Claims and passages are numbered together; a number that was told before is ignored.
+// What the face tells the machine. Claims and passages are numbered together; a number that was
+// told before is ignored.
 type (
-	// Wanted: stand in a round, once. With Once the claim takes a refusal for an answer; without, a refusal ends the instance.
+	// Wanted: stand in a round, once. With Once the claim takes a refusal for an answer; without, a
+	// refusal ends the instance.
 	Wanted struct {
 		Claim uint64
 		Once  bool
@@ -13,7 +15,8 @@ type (
 	Withdrawn struct{ Claim uint64 }
 	// Departed: the passage that came of the claim is over, given up or lost.
 	Departed struct{ Claim uint64 }
-	// Deferred: no possession could be made of [Enter] at this moment, and the claim is wanted still.
+	// Deferred: no possession could be made of [Enter] at this moment, and the claim is wanted
+	// still.
 	Deferred struct {
 		Claim uint64
 		Once  bool

@@ -11,7 +11,8 @@ func (m *Machine) turnedAway(why error) {
 	m.emit(recipe.Remove{Epoch: m.epoch, Ask: m.main, Path: own})
 }
 
-// onRemoved: the own znode is gone. What is left of the round goes with the last one; while others stand in it, the transaction comes to nothing.
+// onRemoved: the own znode is gone. What is left of the round goes with the last one; while others
+// stand in it, the transaction comes to nothing.
 func (m *Machine) onRemoved() {
 	if m.closing || m.stay != nil {
 		m.stay = nil
@@ -43,8 +44,8 @@ func (m *Machine) onWithdrawn(ev recipe.Transacted) {
 	}
 }
 
-// overtaken: the verdict was before the withdrawal, or before its repetition; then the first may have
-// been carried out, and the verdict is not about this party.
+// overtaken: the verdict was before the withdrawal, or before its repetition; then the first may
+// have been carried out, and the verdict is not about this party.
 func (m *Machine) overtaken() {
 	if m.place.doubtful {
 		m.check(m.place.rank)

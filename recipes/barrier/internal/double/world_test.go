@@ -182,7 +182,8 @@ func (f *face) take(claim uint64) {
 	}
 }
 
-// enter checks what holds of whoever enters: its round was released, with it and as many others as agreed, and it is told the same names as all of them.
+// enter checks what holds of whoever enters: its round was released, with it and as many others as
+// agreed, and it is told the same names as all of them.
 func (f *face) enter(e double.Enter) {
 	switch {
 	case !f.wants(e.Claim): // withdrawn: its departure is told at once
@@ -232,7 +233,8 @@ func (f *face) over(claim uint64) {
 	f.passages = slices.Delete(f.passages, i, i+1)
 }
 
-// look notes the verdicts, and checks that each is given once, and, if only one thing can have happened since, that no round is released without all its parties.
+// look notes the verdicts, and checks that each is given once, and, if only one thing can have
+// happened since, that no round is released without all its parties.
 func (w *world) look(one bool) {
 	w.lookForKicked()
 	for _, n := range double.Rounds(w.Children(at)) {

@@ -20,7 +20,8 @@ type Config struct {
 	Number uint64 // of those
 }
 
-// question is what is written behind the data of a member to ask whether it lives. One that does writes its data again.
+// question is what is written behind the data of a member to ask whether it lives. One that does
+// writes its data again.
 const question = "\x00who?"
 
 // Data are a member's own, without a question that may have been written behind them.
@@ -28,7 +29,8 @@ func Data(data []byte) []byte { return bytes.TrimSuffix(data, []byte(question)) 
 
 func asked(data []byte) bool { return bytes.HasSuffix(data, []byte(question)) }
 
-// Updated asks for other data: a wish. Numbers grow; one that is not greater than the last is ignored.
+// Updated asks for other data: a wish. Numbers grow; one that is not greater than the last is
+// ignored.
 type Updated struct {
 	Number uint64
 	Data   []byte
@@ -36,7 +38,8 @@ type Updated struct {
 
 // What the machine gives its face.
 type (
-	// Standing is how far it has come, whenever that changes. Written are the data with that number, or later ones, once they stand in ZooKeeper.
+	// Standing is how far it has come, whenever that changes. Written are the data with that
+	// number, or later ones, once they stand in ZooKeeper.
 	Standing struct {
 		State   State
 		Written uint64
@@ -247,7 +250,8 @@ func (m *Machine) onWritten(ev recipe.Transacted) {
 	}
 }
 
-// look reads the znode that has the name, and watches it: it may go, and somebody may write to it, be it a request of this member's own that was under way when its actor crashed.
+// look reads the znode that has the name, and watches it: it may go, and somebody may write to it,
+// be it a request of this member's own that was under way when its actor crashed.
 func (m *Machine) look() {
 	m.state, m.suspect = Looking, false
 	m.emit(recipe.Read{Epoch: m.epoch, Ask: m.next(), Path: m.own(), Watch: true})

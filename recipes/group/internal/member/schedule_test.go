@@ -90,7 +90,8 @@ func add(w *recipetest.World, id, data string, take func(step)) *face {
 	return f
 }
 
-// schedule lets members come, go, die and fail in any order. In the end each that lives is registered with its latest data; of two with one id one is, and the other knows.
+// schedule lets members come, go, die and fail in any order. In the end each that lives is
+// registered with its latest data; of two with one id one is, and the other knows.
 func schedule(choose func(n int) int) (story string, err error) { return observed(choose, nil) }
 
 // observed is schedule, which tells of each transition.

@@ -2,7 +2,8 @@ package member
 
 import "slices"
 
-// Transition is a declared change of state. An event that is not declared for a state leaves the state as it is.
+// Transition is a declared change of state. An event that is not declared for a state leaves the
+// state as it is.
 type Transition struct {
 	From State
 	On   string // the event's type; of a watch's event, Fired
@@ -10,7 +11,8 @@ type Transition struct {
 	Why  string
 }
 
-// Transitions lists every change of state that the machine may make. The end of an epoch leads to Out from everywhere, and to Over if it is leaving.
+// Transitions lists every change of state that the machine may make. The end of an epoch leads to
+// Out from everywhere, and to Over if it is leaving.
 func Transitions() []Transition { return slices.Clone(table) }
 
 var table = []Transition{

@@ -51,7 +51,8 @@ func (m watched) Step(ev recipe.Event) []recipe.Effect {
 
 type undeclared string
 
-// TestTransitions: some schedules and the refusals take every transition that the table declares, and it declares each once and gives a reason.
+// TestTransitions: some schedules and the refusals take every transition that the table declares,
+// and it declares each once and gives a reason.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
 	require.Len(t, declared, len(member.Transitions()), "declared twice")

@@ -4,7 +4,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
-// lane is what is believed of a lane's open bucket. ZooKeeper checks it with each put; a belief that was wrong costs a trip.
+// lane is what is believed of a lane's open bucket. ZooKeeper checks it with each put; a belief
+// that was wrong costs a trip.
 type lane struct {
 	bucket  place.Bucket
 	missing bool // it is to be created
@@ -68,12 +69,14 @@ func (n *lane) gone() bool {
 // load is what a transaction brings into a bucket: packs are one znode each.
 type load struct{ znodes, items int }
 
-// fullWith tells whether a bucket is full with what comes. Packs may fall apart into single items, so these count as well.
+// fullWith tells whether a bucket is full with what comes. Packs may fall apart into single items,
+// so these count as well.
 func (n *lane) fullWith(l load, limit int) bool {
 	return n.fill+l.znodes >= limit || n.weight+l.items >= 4*limit
 }
 
-// took takes in that the bucket has got so many items, the last with this sequence number, and was sealed with it.
+// took takes in that the bucket has got so many items, the last with this sequence number, and was
+// sealed with it.
 func (n *lane) took(seq int32, items int, sealed bool) {
 	n.missing, n.guessed, n.hasNext = false, false, false
 	n.fill = int(seq) + 1

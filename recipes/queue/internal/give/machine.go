@@ -9,8 +9,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
 
-// Machine puts items into one queue. One request is under way at a time, but for the reads of the room; what is wished meanwhile goes together into the
-// next transaction.
+// Machine puts items into one queue. One request is under way at a time, but for the reads of the
+// room; what is wished meanwhile goes together into the next transaction.
 type Machine struct {
 	cfg     Config
 	epoch   uint64
@@ -147,7 +147,8 @@ func (m *Machine) settle(j *job, err error) []recipe.Effect {
 	return []recipe.Effect{Settled{No: j.no, Err: err}}
 }
 
-// endEpoch forgets what the epoch had: nothing that was asked in it is answered any more. What was under way may have been carried out.
+// endEpoch forgets what the epoch had: nothing that was asked in it is answered any more. What was
+// under way may have been carried out.
 func (m *Machine) endEpoch() {
 	m.epoch = 0
 	m.asks.Clear()

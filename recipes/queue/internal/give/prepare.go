@@ -77,7 +77,8 @@ func (m *Machine) rest() []recipe.Effect {
 	return nil
 }
 
-// refused waits before it tries again what may pass: a right that somebody takes away may come back. With a wish to answer, that is answered.
+// refused waits before it tries again what may pass: a right that somebody takes away may come
+// back. With a wish to answer, that is answered.
 func (m *Machine) refused(err error) []recipe.Effect {
 	var effects []recipe.Effect
 	for _, j := range slices.Clone(m.jobs) {
@@ -134,8 +135,8 @@ func (m *Machine) ensure(path string, container bool, made func()) []recipe.Effe
 	return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: ask, Path: path, Container: container}}
 }
 
-// readReceipt tells which wishes in doubt were carried out. One that was not is carried out now: if the lost transaction turns up after all, one of
-// the two finds the receipt changed.
+// readReceipt tells which wishes in doubt were carried out. One that was not is carried out now: if
+// the lost transaction turns up after all, one of the two finds the receipt changed.
 func (m *Machine) readReceipt() []recipe.Effect {
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
 		s := ev.(recipe.Seen)
@@ -185,7 +186,8 @@ func (m *Machine) readCapacity() []recipe.Effect {
 	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: root.Room()}}
 }
 
-// makeRoom gives the queue its room, or finds that somebody has. A queue in which items lie already can't be given any: nobody has counted them.
+// makeRoom gives the queue its room, or finds that somebody has. A queue in which items lie already
+// can't be given any: nobody has counted them.
 func (m *Machine) makeRoom() []recipe.Effect {
 	if m.cfg.Capacity == 0 {
 		m.listed = false // it was there when the queue was listed

@@ -11,14 +11,16 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
 
-// What one transaction takes of what waits: far below the 1 MB that a server accepts. One wish alone may be larger.
+// What one transaction takes of what waits: far below the 1 MB that a server accepts. One wish
+// alone may be larger.
 const (
 	most     = 256 << 10
 	mostJobs = 500
 	overhead = 256 // of an item: its path, there and back, and its ACL
 
-	// ballast is left free beside a large item: whoever claims it, or moves it to the dead letters, writes its data again, beside names of other lengths. What he
-	// could not write must not be put.
+	// ballast is left free beside a large item: whoever claims it, or moves it to the dead letters,
+	// writes its data again, beside names of other lengths. What he could not write must not be
+	// put.
 	ballast = 4 << 10
 )
 
@@ -93,7 +95,8 @@ func (m *Machine) send() []recipe.Effect {
 	return []recipe.Effect{Sending{Nos: b.nos}, recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: b.ops}}
 }
 
-// choose takes what fits together, in order; n is how much room it takes. full: not even the first fits into the queue.
+// choose takes what fits together, in order; n is how much room it takes. full: not even the first
+// fits into the queue.
 func (m *Machine) choose(b *batch) (n int, full bool) {
 	size := 0
 	for _, j := range m.jobs {
@@ -206,8 +209,9 @@ func (m *Machine) fill(b *batch, j *job) {
 	}
 }
 
-// proveFull asks whether the queue is as full as it is believed to be, in all parts at one instant. Of a wish that was in doubt also whether it is still not
-// carried out: the room may have gone to it.
+// proveFull asks whether the queue is as full as it is believed to be, in all parts at one instant.
+// Of a wish that was in doubt also whether it is still not carried out: the room may have gone to
+// it.
 func (m *Machine) proveFull(j *job) []recipe.Effect {
 	ops := m.room.Proof()
 	parts := len(ops)

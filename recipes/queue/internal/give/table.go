@@ -2,7 +2,8 @@ package give
 
 import "slices"
 
-// Transition is a declared change of phase. An event that is not declared for a phase leaves the phase as it is.
+// Transition is a declared change of phase. An event that is not declared for a phase leaves the
+// phase as it is.
 type Transition struct {
 	From string // "" stands for every phase
 	On   string // the event's name

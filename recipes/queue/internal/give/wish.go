@@ -14,7 +14,8 @@ type Put struct {
 	Again  bool // an earlier incarnation was Sending it
 }
 
-// Move is the wish that items be in the queue if, in the same transaction, these operations succeed. It is an event; package take has such wishes.
+// Move is the wish that items be in the queue if, in the same transaction, these operations
+// succeed. It is an event; package take has such wishes.
 type Move struct {
 	No    uint64
 	Items []Item
@@ -42,7 +43,8 @@ type Settled struct {
 	Err error // nil: the items are in the queue
 }
 
-// Sending says which wishes are about to be sent: from here on they may have been carried out. It is an effect, before the transaction that it is about.
+// Sending says which wishes are about to be sent: from here on they may have been carried out. It
+// is an effect, before the transaction that it is about.
 type Sending struct{ Nos []uint64 }
 
 // Late says that a wish can't be withdrawn: it may be carried out, or have been. It is an effect.
@@ -58,7 +60,8 @@ var (
 	ErrEphemeral = errors.New("in a bounded queue nobody gives back the room of an item that is just gone")
 )
 
-// MootError is why a Move was not carried out: one of the operations that were to succeed with it did not.
+// MootError is why a Move was not carried out: one of the operations that were to succeed with it
+// did not.
 type MootError struct{ Path string }
 
 // Error says which.
@@ -75,5 +78,6 @@ type Config struct {
 	Idle     int64  // after how many milliseconds without a wish it stops; 0: never
 }
 
-// usual is the limit of a bucket: its listing stays around 20 kB, and a hundred thousand items are 400 buckets.
+// usual is the limit of a bucket: its listing stays around 20 kB, and a hundred thousand items are
+// 400 buckets.
 const usual = 256

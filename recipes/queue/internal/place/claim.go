@@ -7,8 +7,9 @@ const (
 	back  = "back-"
 )
 
-// Claim is what a claim's name says: it covers the items of its bucket from one place to another, all that were there when it was made. Its tag is its own
-// alone, so that no claim ever has the name of another.
+// Claim is what a claim's name says: it covers the items of its bucket from one place to another,
+// all that were there when it was made. Its tag is its own alone, so that no claim ever has the
+// name of another.
 type Claim struct {
 	From, To Place
 	Tag      string
@@ -51,7 +52,8 @@ func cutPlace(s string) (p Place, rest string, ok bool) {
 	return p, s[end+1:], ok && head == "-"
 }
 
-// Back is what the name of a mark says: an item that is covered by the claim with the tag was given back.
+// Back is what the name of a mark says: an item that is covered by the claim with the tag was given
+// back.
 type Back struct {
 	Tag string
 	At  Place

@@ -79,7 +79,8 @@ func (i Item) Known() string {
 	return i.GUID
 }
 
-// Head is what the item's name begins with, the place follows. The lane tells whether there is a due time in it.
+// Head is what the item's name begins with, the place follows. The lane tells whether there is a
+// due time in it.
 func (i Item) Head(l Lane) string { return string(i.appendHead(nil, l)) }
 
 func (i Item) appendHead(b []byte, l Lane) []byte {

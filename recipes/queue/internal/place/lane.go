@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Bounds of what a bucket's name can say. They keep the listing of a queue far below what a client takes: each priority has a bucket at least.
+// Bounds of what a bucket's name can say. They keep the listing of a queue far below what a client
+// takes: each priority has a bucket at least.
 const (
 	MaxPriority = 9_999
 	MinPriority = -MaxPriority
@@ -22,7 +23,8 @@ const (
 	later = "later-"
 )
 
-// Lane is a sequence of buckets: the items of one priority in one shard, or the delayed ones that are due at about the same time.
+// Lane is a sequence of buckets: the items of one priority in one shard, or the delayed ones that
+// are due at about the same time.
 type Lane struct {
 	Later    bool
 	Slot     int64 // of a later lane: nothing in it is due before this instant, in milliseconds of the servers' clock
@@ -105,8 +107,9 @@ func parseLane(head string) (Lane, bool) {
 	return l, err == nil && l.Shard >= 0 && l.Shard < MaxShards
 }
 
-// SlotOf is the lane of an item with a delay, and SlotOf of the same delay and a later time is never an earlier one. Slots are the wider the longer the
-// delay: a few hundred serve delays from a second to centuries, so that there are never more of them than a listing can bear.
+// SlotOf is the lane of an item with a delay, and SlotOf of the same delay and a later time is
+// never an earlier one. Slots are the wider the longer the delay: a few hundred serve delays from a
+// second to centuries, so that there are never more of them than a listing can bear.
 func SlotOf(now, delay int64) Lane {
 	width := int64(1024)
 	for width < delay/8 {

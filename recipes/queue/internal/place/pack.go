@@ -9,9 +9,10 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Pack is what a pack's name says: it stands for some of the items that were put together, which lie one behind the other. Its data are theirs. What changes for a
-// part of them is done by deleting it and making packs of what it is divided into, at the same place. What was claimed never has a name
-// that it had before, so whoever finds a pack under its name finds it as it was.
+// Pack is what a pack's name says: it stands for some of the items that were put together, which
+// lie one behind the other. Its data are theirs. What changes for a part of them is done by
+// deleting it and making packs of what it is divided into, at the same place. What was claimed
+// never has a name that it had before, so whoever finds a pack under its name finds it as it was.
 //
 //	…/_c_5f0c3a52-8d1c-4c6e-9a53-7b1f2c3d0000-pack-0-0-1-3-0000000008     three that were put: "3:red,4:blue,5:green,"
 //	…/_c_5f0c3a52-8d1c-4c6e-9a53-7b1f2c3d0000-pack-0-1-1-2-0000000008     the first two of them, claimed for the first time
@@ -29,11 +30,13 @@ const (
 	guidLength = 36
 	family     = guidLength - 4
 
-	// MostTogether is how many items can be put together: the last four digits of their GUIDs tell them apart.
+	// MostTogether is how many items can be put together: the last four digits of their GUIDs tell
+	// them apart.
 	MostTogether = 1<<16 - 1
 )
 
-// Member is the GUID of an item among those that are put together with this GUID; 0 is that of the packs.
+// Member is the GUID of an item among those that are put together with this GUID; 0 is that of the
+// packs.
 func Member(guid string, part int) string {
 	const hex = "0123456789abcdef"
 	b := make([]byte, 0, guidLength)

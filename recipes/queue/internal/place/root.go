@@ -22,14 +22,16 @@ func (r Root) Dead() string { return znode.Join(string(r), "dead") }
 // Receipt is the path of a producer's receipt.
 func (r Root) Receipt(guid string) string { return znode.Join(string(r), "receipts/"+guid) }
 
-// ID is the path that stands for the id of a living item. There may be as many as items, so they are spread over 256 parents.
+// ID is the path that stands for the id of a living item. There may be as many as items, so they
+// are spread over 256 parents.
 func (r Root) ID(id string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id)) // never fails
 	return znode.Join(string(r), fmt.Sprintf("ids/%02x/%s", h.Sum32()&0xff, id))
 }
 
-// Stripes is over how many znodes the room of a bounded queue is spread, so that its users do not all write the same one.
+// Stripes is over how many znodes the room of a bounded queue is spread, so that its users do not
+// all write the same one.
 const Stripes = 16
 
 // RoomName is the name of what holds a bounded queue's room.

@@ -1,5 +1,6 @@
-// Package room keeps a queue bounded: how much room it has left, spread over some znodes, so that those who take room and those who give it back do not
-// all write the same one. What is believed of a part is checked by ZooKeeper with each use; pure.
+// Package room keeps a queue bounded: how much room it has left, spread over some znodes, so that
+// those who take room and those who give it back do not all write the same one. What is believed of
+// a part is checked by ZooKeeper with each use; pure.
 //
 //	Σ of the parts + items in the queue = capacity
 package room
@@ -78,7 +79,8 @@ type Use struct {
 	left int
 }
 
-// Take are the operations that take room for n items; false if there is not so much, as far as is known.
+// Take are the operations that take room for n items; false if there is not so much, as far as is
+// known.
 func (r *Room) Take(n int) ([]Use, bool) {
 	all := 0
 	for _, p := range r.parts {
@@ -103,8 +105,8 @@ func (r *Room) Take(n int) ([]Use, bool) {
 	return uses, n == 0
 }
 
-// Give is the operation that gives back room for n items, or takes it unasked if n is negative: for items that were here before and come back. The home
-// part must be known.
+// Give is the operation that gives back room for n items, or takes it unasked if n is negative: for
+// items that were here before and come back. The home part must be known.
 func (r *Room) Give(n int) Use { return r.use(r.home, r.parts[r.home].left+n) }
 
 func (r *Room) use(i, left int) Use {
@@ -119,7 +121,8 @@ func (r *Room) Used(u Use) {
 	r.parts[u.Part].version++
 }
 
-// Proof are the operations that succeed only if every part is as it is believed to be: so that "full" is a fact of one instant.
+// Proof are the operations that succeed only if every part is as it is believed to be: so that
+// "full" is a fact of one instant.
 func (r *Room) Proof() []recipe.Op {
 	ops := make([]recipe.Op, len(r.parts))
 	for i, p := range r.parts {

@@ -19,8 +19,9 @@ func taken(tr *recipetest.Trace) (timer uint64) {
 	return wakes(tr.Tell(done(c[0], 2)))[0]
 }
 
-// TestTraceAckMeetsBack: each order of an acknowledgement and of what takes the item away. The acknowledgement is carried out, or answered with ErrLost: the
-// success of giving back is not its own.
+// TestTraceAckMeetsBack: each order of an acknowledgement and of what takes the item away. The
+// acknowledgement is carried out, or answered with ErrLost: the success of giving back is not its
+// own.
 func TestTraceAckMeetsBack(t *testing.T) {
 	t.Parallel()
 	back := map[string]func(tr *recipetest.Trace, timer uint64) []recipe.Effect{
@@ -86,7 +87,8 @@ func TestTraceAckMeetsBack(t *testing.T) {
 	}
 }
 
-// The answer to giving back is lost, and the acknowledgement comes before it is known that the item is back: in a znode of its own, and in a pack.
+// The answer to giving back is lost, and the acknowledgement comes before it is known that the item
+// is back: in a znode of its own, and in a pack.
 func TestTraceAckMeetsBackInDoubt(t *testing.T) {
 	t.Parallel()
 	for kind, item := range map[string]string{"alone": name(1), "packed": pack(0, 1, 2)} {
@@ -109,7 +111,8 @@ func TestTraceAckMeetsBackInDoubt(t *testing.T) {
 	}
 }
 
-// answered is the answer to a settlement after way: none with an epoch that is over, and a refusal when the claim is deleted.
+// answered is the answer to a settlement after way: none with an epoch that is over, and a refusal
+// when the claim is deleted.
 func answered(tr *recipetest.Trace, way string, ask uint64) []recipe.Effect {
 	switch way {
 	case "loss":

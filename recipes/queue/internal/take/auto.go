@@ -7,7 +7,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
 
-// receipt is what is believed of the receipt for items that are taken with AutoAck: see package give.
+// receipt is what is believed of the receipt for items that are taken with AutoAck: see package
+// give.
 type receipt struct {
 	made    bool
 	alive   bool
@@ -47,7 +48,8 @@ func (m *Machine) makeReceipt() []recipe.Effect {
 	return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: ask, Path: m.receiptPath(), Container: true}}
 }
 
-// readReceipt reads the receipt: last tells whether the transaction whose answer was lost was carried out. Nothing else is to be under way that writes it.
+// readReceipt reads the receipt: last tells whether the transaction whose answer was lost was
+// carried out. Nothing else is to be under way that writes it.
 func (m *Machine) readReceipt(then func(last bool) []recipe.Effect) []recipe.Effect {
 	m.receipt.asked = true
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
@@ -171,8 +173,8 @@ func (m *Machine) carriedOut(c *claim) []recipe.Effect {
 	return effects
 }
 
-// askReceipt looks whether items whose answer was lost were taken. Without a receipt, which only a long outage explains, those that are not there any more
-// count as taken: at most once.
+// askReceipt looks whether items whose answer was lost were taken. Without a receipt, which only a
+// long outage explains, those that are not there any more count as taken: at most once.
 func (m *Machine) askReceipt() []recipe.Effect {
 	if m.receipt.asked {
 		return nil

@@ -33,7 +33,8 @@ func (m *Machine) askHome() (effects []recipe.Effect, known bool) {
 	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: m.cfg.Site.Root.Stripe(part)}}, false
 }
 
-// sendBack puts items that were taken with AutoAck, and that nobody has received, back to where they were.
+// sendBack puts items that were taken with AutoAck, and that nobody has received, back to where
+// they were.
 func (m *Machine) sendBack() []recipe.Effect {
 	switch {
 	case m.backing || m.claiming != nil || len(m.backs) == 0 || m.receipt.asked:
@@ -96,7 +97,8 @@ func (m *Machine) restore(p *pick) []recipe.Op {
 	return append(ops, p.putBack())
 }
 
-// putBack is the operation that puts an item back to where it was: as a pack of one, if it came out of a pack.
+// putBack is the operation that puts an item back to where it was: as a pack of one, if it came out
+// of a pack.
 func (p *pick) putBack() recipe.Op {
 	if p.pack == nil {
 		return recipe.Op{Do: recipe.Create, Path: p.path, Data: p.data}
@@ -146,8 +148,8 @@ func (m *Machine) pave(path string, container bool) []recipe.Effect {
 	return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: ask, Path: path, Container: container}}
 }
 
-// askBack looks whether an item was put back of which the answer was lost: by now somebody else may have taken it. Without a receipt it counts as put back: at
-// most once.
+// askBack looks whether an item was put back of which the answer was lost: by now somebody else may
+// have taken it. Without a receipt it counts as put back: at most once.
 func (m *Machine) askBack() []recipe.Effect {
 	return m.readReceipt(func(carriedOut bool) []recipe.Effect {
 		m.unsure = false

@@ -166,8 +166,9 @@ func (m *Machine) picked(b *bucket) bool {
 // manyLanes is from how many buckets on an empty lane is not kept for its next item.
 const manyLanes = 64
 
-// retire deletes an empty bucket that nobody puts into any more. ZooKeeper refuses if there is anything in it, or if it is open, which its version tells.
-// The first of a lane stays once it was sealed: see package give.
+// retire deletes an empty bucket that nobody puts into any more. ZooKeeper refuses if there is
+// anything in it, or if it is open, which its version tells. The first of a lane stays once it was
+// sealed: see package give.
 func (m *Machine) retire(b *bucket) []recipe.Effect {
 	version := int32(1)
 	switch {

@@ -18,7 +18,8 @@ type burial struct {
 	vain int   // how often it failed though the item was there
 }
 
-// bury moves one item at a time to the dead letters, in the transaction that takes it out of the queue.
+// bury moves one item at a time to the dead letters, in the transaction that takes it out of the
+// queue.
 func (m *Machine) bury() []recipe.Effect {
 	if m.burying || len(m.burials) == 0 || m.settle != nil { // a settlement may cut the same span
 		return nil

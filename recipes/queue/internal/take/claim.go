@@ -77,7 +77,8 @@ func (m *Machine) take() []recipe.Effect {
 	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: c.ops}}
 }
 
-// claim adds the operations that claim the items of a run. Those from a pack become a pack of their own.
+// claim adds the operations that claim the items of a run. Those from a pack become a pack of their
+// own.
 func (m *Machine) claim(c *claim, r *run) {
 	var picks []*pick
 	for _, h := range r.items {
@@ -138,7 +139,8 @@ func (m *Machine) claimed(c *claim, t recipe.Transacted) []recipe.Effect {
 	return m.quicker(c, c.of[t.Failed])
 }
 
-// afresh takes back what was picked: what is known of the buckets is wrong, and nothing may be claimed before what comes before it.
+// afresh takes back what was picked: what is known of the buckets is wrong, and nothing may be
+// claimed before what comes before it.
 func (m *Machine) afresh(picks []*pick) {
 	for _, p := range append(picks, m.line...) {
 		p.dropped, p.bucket.stale = true, true
@@ -163,8 +165,8 @@ func (m *Machine) overtaken(picks []*pick) []recipe.Effect {
 // got takes in that a claim was made: nobody was quicker.
 func (m *Machine) got() { m.bumps, m.reach = 0, min(2*m.reach, most) }
 
-// stepAside pauses, for longer each time in a row that somebody else was quicker: several consumers that go for the same items one after the other get more
-// done than all at once.
+// stepAside pauses, for longer each time in a row that somebody else was quicker: several consumers
+// that go for the same items one after the other get more done than all at once.
 func (m *Machine) stepAside() []recipe.Effect {
 	if m.bumps < 2 || m.aside {
 		return nil
@@ -179,7 +181,8 @@ func (m *Machine) stepAside() []recipe.Effect {
 	return []recipe.Effect{recipe.Wake{Ask: ask, After: 1 + int64(h.Sum32())%(1<<min(m.bumps, 3))}}
 }
 
-// askClaim looks whether claims whose answer was lost stand. They were made together, so one of them tells of all.
+// askClaim looks whether claims whose answer was lost stand. They were made together, so one of
+// them tells of all.
 func (m *Machine) askClaim(c *claim) []recipe.Effect {
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
 		s := ev.(recipe.Seen)

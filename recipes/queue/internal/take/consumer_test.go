@@ -194,7 +194,8 @@ func (c *consumer) deliver(e take.Deliver) {
 	}
 }
 
-// checkOrder: of what one producer has put, one after the other, nothing is claimed for the first time before what came before it.
+// checkOrder: of what one producer has put, one after the other, nothing is claimed for the first
+// time before what came before it.
 func (c *consumer) checkOrder(i *item, token int64) {
 	i.first = token
 	for _, j := range c.world.items {

@@ -34,7 +34,8 @@ func (m *Machine) inspectAll(s *settlement) []recipe.Effect {
 	return effects
 }
 
-// inspect looks what became of an item whose settlement's answer was lost, while its claim is in force: who else could have deleted it?
+// inspect looks what became of an item whose settlement's answer was lost, while its claim is in
+// force: who else could have deleted it?
 func (m *Machine) inspect(h *held, known func()) []recipe.Effect {
 	path := h.pick.path
 	if h.how != Ack {
@@ -60,8 +61,9 @@ func (m *Machine) inspect(h *held, known func()) []recipe.Effect {
 	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: path}}
 }
 
-// clearDoubts looks what became of items whose settlement's answer was lost with their epoch. One that is there was not acknowledged. One that is gone was,
-// by this claim or by the next: nobody can tell.
+// clearDoubts looks what became of items whose settlement's answer was lost with their epoch. One
+// that is there was not acknowledged. One that is gone was, by this claim or by the next: nobody
+// can tell.
 func (m *Machine) clearDoubts() []recipe.Effect {
 	var effects []recipe.Effect
 	for _, h := range m.doubts {

@@ -17,13 +17,15 @@ type pick struct {
 	seen    bool   // its own znode was read
 	ready   bool   // its data are there
 
-	// One with a znode of its own that was claimed before is claimed again only after a listing that was asked for when its version had been read: so no claim is missed.
+	// One with a znode of its own that was claimed before is claimed again only after a listing
+	// that was asked for when its version had been read: so no claim is missed.
 	confirming bool
 	confirmed  bool
 	dropped    bool // somebody else was quicker
 }
 
-// fill picks items until there are as many as are wanted, in order, and reads them. What is not known is listed first: nothing behind it is picked.
+// fill picks items until there are as many as are wanted, in order, and reads them. What is not
+// known is listed first: nothing behind it is picked.
 func (m *Machine) fill() []recipe.Effect {
 	need := m.wanted()
 	if need <= 0 || m.aside || len(m.line) > 0 || !m.root.listed || m.root.dirty || m.root.asked {

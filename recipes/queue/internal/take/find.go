@@ -8,8 +8,9 @@ import (
 // vainCuts is how often in a row a span is tried to be cut that is there.
 const vainCuts = 3
 
-// find looks where the items of a span lie. The answer to a cut was lost, or it failed: somebody has deleted an item, or all of them. What is not there was
-// settled by the lost one, and otherwise is lost.
+// find looks where the items of a span lie. The answer to a cut was lost, or it failed: somebody
+// has deleted an item, or all of them. What is not there was settled by the lost one, and otherwise
+// is lost.
 func (m *Machine) find(c *cut, unknown bool, known func()) []recipe.Effect {
 	s := c.span
 	for _, h := range c.items {

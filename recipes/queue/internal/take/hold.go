@@ -114,7 +114,8 @@ func (m *Machine) forget(h *held) []recipe.Effect {
 	return append(m.unlimit(h), m.leave(h)...)
 }
 
-// answer says what came of a Settle. Nobody waits for what came of an item that went back by itself: whoever would settle it by then has been told ErrLost.
+// answer says what came of a Settle. Nobody waits for what came of an item that went back by
+// itself: whoever would settle it by then has been told ErrLost.
 func (h *held) answer(err error) []recipe.Effect {
 	if h.lost {
 		return nil
@@ -190,7 +191,8 @@ func (m *Machine) inTurn() []*held {
 	return all
 }
 
-// loseHeld takes in the end of an epoch: no claim stands any more. What was being settled is looked at in the next epoch.
+// loseHeld takes in the end of an epoch: no claim stands any more. What was being settled is looked
+// at in the next epoch.
 func (m *Machine) loseHeld() []recipe.Effect {
 	m.watching = false
 	var effects []recipe.Effect

@@ -8,8 +8,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 )
 
-// later is what is known of the delayed items. Time is the servers': what they write is stamped by their leader, and between two looks at that the own
-// timers run, of which only the rate matters.
+// later is what is known of the delayed items. Time is the servers': what they write is stamped by
+// their leader, and between two looks at that the own timers run, of which only the rate matters.
 type later struct {
 	now    int64 // it is not earlier than this; 0: not known
 	asked  bool
@@ -58,7 +58,8 @@ func (m *Machine) promote() []recipe.Effect {
 	return append(effects, m.wakeAt(next)...)
 }
 
-// wakeAt sets the timer. For an earlier time than the one that runs, the clock is read first: how much of that has passed is not known.
+// wakeAt sets the timer. For an earlier time than the one that runs, the clock is read first: how
+// much of that has passed is not known.
 func (m *Machine) wakeAt(t int64) []recipe.Effect {
 	l := &m.later
 	switch {
@@ -104,7 +105,8 @@ func (m *Machine) askClock() []recipe.Effect {
 	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: []recipe.Op{{Do: recipe.Set, Path: path, Version: recipe.Any}}}}
 }
 
-// move reads an item that is due, and moves it to the end of its line: it arrives when its delay is over.
+// move reads an item that is due, and moves it to the end of its line: it arrives when its delay is
+// over.
 func (m *Machine) move(b *bucket, e *entry) []recipe.Effect {
 	path := znode.Join(b.path, e.name)
 	if m.later.moving == nil {

@@ -95,7 +95,8 @@ func (b *bucket) entry(name string) *entry {
 	return nil
 }
 
-// dropPicks takes those of a bucket out of line that are not free any more. Of a pack they have to be the first that are left, and to follow each other.
+// dropPicks takes those of a bucket out of line that are not free any more. Of a pack they have to
+// be the first that are left, and to follow each other.
 func (m *Machine) dropPicks(b *bucket) {
 	if !slices.ContainsFunc(m.line, func(p *pick) bool { return p.bucket == b }) {
 		return
@@ -126,7 +127,8 @@ func (m *Machine) dropPicks(b *bucket) {
 	})
 }
 
-// hide takes off what is free in ZooKeeper but picked here. A listing may be older than a claim that was answered before it.
+// hide takes off what is free in ZooKeeper but picked here. A listing may be older than a claim
+// that was answered before it.
 func (m *Machine) hide(b *bucket) {
 	hidden, packs := make(map[place.Place]bool), make(map[int32]bool)
 	note := func(p *pick) {
@@ -164,7 +166,8 @@ func (m *Machine) hide(b *bucket) {
 	b.free = left
 }
 
-// without is what is left of a pack behind the last that is hidden: packs are used up from their beginning. nil: nothing.
+// without is what is left of a pack behind the last that is hidden: packs are used up from their
+// beginning. nil: nothing.
 func (e *entry) without(hidden map[place.Place]bool) *entry {
 	for part := e.pack.Last; part >= e.pack.First; part-- {
 		if !hidden[place.Place{Seq: e.pack.Seq, Part: part}] {

@@ -148,7 +148,8 @@ func (m *Machine) next() []recipe.Effect {
 	return m.end(effects)
 }
 
-// end stops when that is asked and nothing is left to settle, or when there is nothing to do for a while.
+// end stops when that is asked and nothing is left to settle, or when there is nothing to do for a
+// while.
 func (m *Machine) end(effects []recipe.Effect) []recipe.Effect {
 	busy := len(m.settling) > 0 || m.settle != nil || len(m.doubts) > 0 || len(m.backs) > 0 || len(m.burials) > 0 || m.burying ||
 		m.claiming != nil || // what comes of it is given back
@@ -197,7 +198,8 @@ func (m *Machine) beginEpoch(ev recipe.EpochBegan) []recipe.Effect {
 	return append(effects, m.clearDoubts()...)
 }
 
-// endEpoch forgets what the epoch had. Claims are gone with it; what was being settled may be settled.
+// endEpoch forgets what the epoch had. Claims are gone with it; what was being settled may be
+// settled.
 func (m *Machine) endEpoch() []recipe.Effect {
 	if m.epoch == 0 {
 		return nil

@@ -67,7 +67,8 @@ func (m *Machine) waiting(b *bucket, e *entry) *pick {
 	return nil
 }
 
-// sawPack takes in what is in a pack. If it is gone, somebody has taken something of it, and what is left has to come before what is behind it.
+// sawPack takes in what is in a pack. If it is gone, somebody has taken something of it, and what
+// is left has to come before what is behind it.
 func (m *Machine) sawPack(b *bucket, e *entry, s recipe.Seen) []recipe.Effect {
 	if s.Code != recipe.Done {
 		return m.fail(s.Err)
@@ -116,7 +117,8 @@ func (b batch) taken() place.Pack {
 	return b[0].pack.pack.Part(b[0].entry.Part, b[len(b)-1].entry.Part)
 }
 
-// unpack are the operations that take the picks out of their pack: what is left of it stays where it is.
+// unpack are the operations that take the picks out of their pack: what is left of it stays where
+// it is.
 func (b batch) unpack() []recipe.Op {
 	dir, text, now := b[0].bucket.path, b[0].text, b.now()
 	ops := []recipe.Op{{Do: recipe.Delete, Path: znode.Join(dir, now.Name()), Version: recipe.Any}}

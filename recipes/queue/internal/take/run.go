@@ -21,8 +21,9 @@ type run struct {
 	gone    bool // it is deleted, or being deleted
 }
 
-// divide makes runs of what is to be claimed: a claim covers all that lies between its ends, so nothing may lie there that is not to be claimed with it. In
-// another layout each item has a claim of its own.
+// divide makes runs of what is to be claimed: a claim covers all that lies between its ends, so
+// nothing may lie there that is not to be claimed with it. In another layout each item has a claim
+// of its own.
 func (m *Machine) divide(picks []*pick) []*run {
 	var runs []*run
 	var last *pick
@@ -70,7 +71,8 @@ func (r *run) mark(h *held) string {
 	return znode.Join(r.bucket.path, place.Back{Tag: r.tag, At: h.pick.entry.Place}.Name())
 }
 
-// leave takes an item out of its run. When none is left, the claim goes, if it has not gone with the last.
+// leave takes an item out of its run. When none is left, the claim goes, if it has not gone with
+// the last.
 func (m *Machine) leave(h *held) []recipe.Effect {
 	r := h.run
 	if r == nil {
@@ -107,7 +109,8 @@ func (m *Machine) unmark(r *run) []recipe.Effect {
 	return effects
 }
 
-// watchRuns watches the claims that stand for longer, so that one that somebody deletes is known to be gone.
+// watchRuns watches the claims that stand for longer, so that one that somebody deletes is known to
+// be gone.
 func (m *Machine) watchRuns() []recipe.Effect {
 	m.watching = false
 	var effects []recipe.Effect
@@ -143,7 +146,8 @@ func (m *Machine) onRunFired(r *run, ev recipe.Fired) []recipe.Effect {
 	}
 }
 
-// runDeleted takes in that somebody has deleted a claim: its items are lost, but for those whose settlement may have been quicker.
+// runDeleted takes in that somebody has deleted a claim: its items are lost, but for those whose
+// settlement may have been quicker.
 func (m *Machine) runDeleted(r *run) []recipe.Effect {
 	r.gone, r.bucket.stale = true, true
 	delete(m.runs, r.path)

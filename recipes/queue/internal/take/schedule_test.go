@@ -189,7 +189,8 @@ func (w *world) happen(choose func(n int) int) {
 	}
 }
 
-// conclude lets everything come to rest without further faults: what was put and not acknowledged is delivered, and nothing else.
+// conclude lets everything come to rest without further faults: what was put and not acknowledged
+// is delivered, and nothing else.
 func (w *world) conclude() {
 	w.ending = true
 	for range 4 {

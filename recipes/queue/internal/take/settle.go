@@ -91,8 +91,9 @@ func (m *Machine) sendSettled() []recipe.Effect {
 	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: s.ops}}
 }
 
-// together is how many of those that wait are settled in one transaction. What is left of a span that is cut is written anew, so that many spans, of each of
-// which little is settled, would be more than a server takes.
+// together is how many of those that wait are settled in one transaction. What is left of a span
+// that is cut is written anew, so that many spans, of each of which little is settled, would be
+// more than a server takes.
 func (m *Machine) together() int {
 	n, size := 0, 0
 	seen := make(map[*span]bool)
@@ -115,8 +116,8 @@ func (m *Machine) together() int {
 	return n
 }
 
-// settleRuns checks the claims that the items are under, and deletes those under which these are the last. Each has a name of its own: while it stands, what is
-// under it is nobody else's.
+// settleRuns checks the claims that the items are under, and deletes those under which these are
+// the last. Each has a name of its own: while it stands, what is under it is nobody else's.
 func (m *Machine) settleRuns(s *settlement) {
 	left := make(map[*run]int)
 	var order []*run
@@ -205,7 +206,8 @@ func (m *Machine) allSettled(s *settlement) []recipe.Effect {
 	return effects
 }
 
-// unsettled takes in that one operation failed, and nothing was done. The others are settled again without it.
+// unsettled takes in that one operation failed, and nothing was done. The others are settled again
+// without it.
 func (m *Machine) unsettled(s *settlement, t recipe.Transacted) []recipe.Effect {
 	h, path := s.of[t.Failed], s.ops[t.Failed].Path
 	var effects []recipe.Effect

@@ -6,7 +6,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
-// span is a pack that is claimed here. While the claim stands nobody else has a reason to touch it; whoever does changes its name.
+// span is a pack that is claimed here. While the claim stands nobody else has a reason to touch it;
+// whoever does changes its name.
 type span struct {
 	run   *run
 	pack  place.Pack
@@ -66,7 +67,8 @@ func cuts(items []*held) []*cut {
 	return all
 }
 
-// divide divides what is left of a span: what is given back, and what is not settled. Who is not known here any more is not settled.
+// divide divides what is left of a span: what is given back, and what is not settled. Who is not
+// known here any more is not settled.
 func (c *cut) divide() {
 	how := make(map[int]How, len(c.items))
 	for _, h := range c.items {

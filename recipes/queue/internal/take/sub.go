@@ -23,7 +23,8 @@ func newSub(site give.Site) *sub {
 	return &sub{machine: give.New(give.Config{Site: site}), done: make(map[uint64]func(error) []recipe.Effect)}
 }
 
-// do has an item put in the same transaction in which these operations succeed. It is carried out at the end of the step.
+// do has an item put in the same transaction in which these operations succeed. It is carried out
+// at the end of the step.
 func (s *sub) do(i give.Item, also []recipe.Op, done func(err error) []recipe.Effect) []recipe.Effect {
 	s.jobs++
 	s.done[s.jobs] = done

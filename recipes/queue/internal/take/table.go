@@ -2,8 +2,8 @@ package take
 
 import "slices"
 
-// Transition is a declared change of phase. An event that is not declared for a phase leaves the phase as it is. Phases that differ only in what is wanted
-// stand together as [Resting].
+// Transition is a declared change of phase. An event that is not declared for a phase leaves the
+// phase as it is. Phases that differ only in what is wanted stand together as [Resting].
 type Transition struct {
 	From string // "" stands for every phase
 	On   string // the event's name
@@ -11,7 +11,8 @@ type Transition struct {
 	Why  string
 }
 
-// Resting stands for Idle, Waiting and Holding: nothing is being taken, and whether more is wanted, or something held, tells which.
+// Resting stands for Idle, Waiting and Holding: nothing is being taken, and whether more is wanted,
+// or something held, tells which.
 const Resting = "Resting"
 
 // Transitions lists every change of phase that the machine may make.

@@ -34,7 +34,8 @@ func (p *prop) leave() {
 	d.begin()
 }
 
-// neighbour is the znode of somebody who may still be there: of the next site, so that not all guess the same.
+// neighbour is the znode of somebody who may still be there: of the next site, so that not all
+// guess the same.
 func (p *prop) neighbour() string {
 	sites := p.rec.Sites
 	if i := slices.Index(sites, p.s.name); i >= 0 && len(sites) > 1 {

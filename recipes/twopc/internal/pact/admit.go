@@ -8,13 +8,16 @@ import (
 	"github.com/troupe-go/troupe/recipe"
 )
 
-// DefaultLimit is how many entries an inbox may have, if the application does not say. With the longest ids that is 9 MB to list.
+// DefaultLimit is how many entries an inbox may have, if the application does not say. With the
+// longest ids that is 9 MB to list.
 const DefaultLimit = 8192
 
-// grant is how many transactions a coordinator begins with a site at most before it looks at the inbox again.
+// grant is how many transactions a coordinator begins with a site at most before it looks at the
+// inbox again.
 const grant = 256
 
-// mostRooms is of how many inboxes a coordinator knows something while it has no transactions there: one that is forgotten costs a look when it is needed again.
+// mostRooms is of how many inboxes a coordinator knows something while it has no transactions
+// there: one that is forgotten costs a look when it is needed again.
 const mostRooms = 1024
 
 // room is what is known of a site's inbox.
@@ -24,10 +27,13 @@ type room struct {
 	waiting []func(full bool) // those who want to know
 }
 
-// admit tells whether every site has room in its inbox. If that is not known, it looks first; without room it refuses.
+// admit tells whether every site has room in its inbox. If that is not known, it looks first;
+// without room it refuses.
 //
-// ZooKeeper has no transaction that fails by the number of a znode's children. So a coordinator looks, and may then begin as many as half of what is free, and
-// 256 at most: in the steady state that costs next to nothing, one coordinator alone keeps the bound, and many go beyond it by no more than what each was granted.
+// ZooKeeper has no transaction that fails by the number of a znode's children. So a coordinator
+// looks, and may then begin as many as half of what is free, and 256 at most: in the steady state
+// that costs next to nothing, one coordinator alone keeps the bound, and many go beyond it by no
+// more than what each was granted.
 func (t *tx) admit() bool {
 	left, full := 0, ""
 	for _, site := range t.sites {
@@ -77,8 +83,8 @@ func (c *Coordinator) vacate() {
 	}
 }
 
-// measure looks at an inbox, and grants half of what is free, one at least. One that may not be read is no reason to refuse: whether it may be written to
-// shows.
+// measure looks at an inbox, and grants half of what is free, one at least. One that may not be
+// read is no reason to refuse: whether it may be written to shows.
 func (c *Coordinator) measure(site string, found func(full bool)) {
 	r := c.room(site)
 	r.waiting = append(r.waiting, found)

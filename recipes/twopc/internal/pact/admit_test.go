@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
 
-// A coordinator that meets ever new sites keeps no more of their inboxes in mind than are worth it; and a few it does not look at each time.
+// A coordinator that meets ever new sites keeps no more of their inboxes in mind than are worth it;
+// and a few it does not look at each time.
 func TestACoordinatorForgetsTheInboxesOfSitesOfBefore(t *testing.T) {
 	t.Parallel()
 	c := pact.NewCoordinator(root, "c", 1000)

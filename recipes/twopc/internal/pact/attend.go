@@ -17,7 +17,8 @@ type watched struct {
 	waiting map[uint64]*tx
 }
 
-// attend watches whether a site lives, for a transaction that waits for its vote. However many wait, there is one watch.
+// attend watches whether a site lives, for a transaction that waits for its vote. However many
+// wait, there is one watch.
 func (c *Coordinator) attend(site string, t *tx) {
 	w := c.sites[site]
 	if w == nil {
@@ -42,7 +43,8 @@ func (c *Coordinator) release(site string, t *tx) {
 	}
 }
 
-// onSite: a site that was alive and is not has died, also if the next of its name is there already. One that was not there from the start may yet come.
+// onSite: a site that was alive and is not has died, also if the next of its name is there already.
+// One that was not there from the start may yet come.
 func (c *Coordinator) onSite(site string, w *watched, ev recipe.Seen) {
 	if ev.Code == recipe.Refused { // it is as it was, as far as is known
 		w.refused++

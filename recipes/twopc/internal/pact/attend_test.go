@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
 
-// A site dies, and its successor is there before the coordinator has looked: it died all the same. One that outlives its session replaces its own presence.
+// A site dies, and its successor is there before the coordinator has looked: it died all the same.
+// One that outlives its session replaces its own presence.
 func TestAPresenceThatWasReplacedUnseen(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

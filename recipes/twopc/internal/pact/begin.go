@@ -2,8 +2,8 @@ package pact
 
 import "github.com/troupe-go/troupe/recipe"
 
-// begin writes all of it in one transaction: the record, the payload, the mark, and for each site its vote, the entry in its inbox, and a write to the inbox,
-// which the site hears of.
+// begin writes all of it in one transaction: the record, the payload, the mark, and for each site
+// its vote, the entry in its inbox, and a write to the inbox, which the site hears of.
 func (t *tx) begin() {
 	if !t.admitted && !t.admit() {
 		return
@@ -67,8 +67,9 @@ func (t *tx) furnish() {
 	}, paths...)
 }
 
-// resolve finds out whether a beginning whose answer was lost was carried out. What has once begun does not begin again, also when it is over and gone by now:
-// nothing of it is deleted before its outcome is acknowledged, or written into a tombstone, or [Root.Swept] says that it may have been.
+// resolve finds out whether a beginning whose answer was lost was carried out. What has once begun
+// does not begin again, also when it is over and gone by now: nothing of it is deleted before its
+// outcome is acknowledged, or written into a tombstone, or [Root.Swept] says that it may have been.
 func (t *tx) resolve() {
 	t.busy = true
 	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev recipe.Seen) {
@@ -85,7 +86,8 @@ func (t *tx) resolve() {
 	})
 }
 
-// remains looks for what is left of a transaction whose record is gone: its outcome, or else whether it may have been deleted with nobody knowing it.
+// remains looks for what is left of a transaction whose record is gone: its outcome, or else
+// whether it may have been deleted with nobody knowing it.
 func (t *tx) remains(none func(swept bool)) {
 	t.c.desk.read(t.c.root.Tombstone(t.id, t.guid), watcher{}, func(ev recipe.Seen) {
 		rec, ok := parseRecord(ev.Data)
@@ -145,7 +147,8 @@ func (t *tx) unbegun(swept bool) {
 	}
 }
 
-// bereaved: the record is gone. Either somebody else took the transaction over, and has acknowledged it, or somebody deleted it.
+// bereaved: the record is gone. Either somebody else took the transaction over, and has
+// acknowledged it, or somebody deleted it.
 func (t *tx) bereaved() {
 	t.unfollow()
 	t.busy = true

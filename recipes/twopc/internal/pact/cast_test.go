@@ -12,7 +12,8 @@ import (
 
 const root = pact.Root("/pay")
 
-// truth is what everybody together has seen of the transactions, by GUID. It complains of what must not be.
+// truth is what everybody together has seen of the transactions, by GUID. It complains of what must
+// not be.
 type truth struct {
 	outcomes map[string]pact.Outcome
 	begun    map[string][]string // the sites
@@ -61,7 +62,8 @@ func (tr *truth) learn(guid string, o pact.Outcome) {
 	}
 }
 
-// leader is the face of a coordinator, as far as the machine can tell: it keeps the wishes that stand.
+// leader is the face of a coordinator, as far as the machine can tell: it keeps the wishes that
+// stand.
 type leader struct {
 	truth *truth
 	last  uint64
@@ -110,8 +112,8 @@ func (l *leader) player(name string, timeout int64, moved func(from, to pact.Pha
 	}
 }
 
-// prompt is the machine behind a mailbox in which wishes keep their order with answers, which the world's does not: one that was told to a machine
-// made anew, and is over, does not come again.
+// prompt is the machine behind a mailbox in which wishes keep their order with answers, which the
+// world's does not: one that was told to a machine made anew, and is over, does not come again.
 type prompt struct {
 	recipe.Machine
 	l *leader

@@ -44,7 +44,8 @@ func NewCoordinator(root Root, guid string, timeout int64) *Coordinator {
 	return c
 }
 
-// Retain sets how many outcomes are kept that the application has not acknowledged, and for how many milliseconds.
+// Retain sets how many outcomes are kept that the application has not acknowledged, and for how
+// many milliseconds.
 func (c *Coordinator) Retain(most int, age int64) *Coordinator {
 	c.sweeper.most, c.sweeper.age = most, age
 	return c
@@ -177,7 +178,8 @@ func (c *Coordinator) close() {
 	c.wound()
 }
 
-// wound stops when it is closing and nothing is left to do: the presence goes first, so that nobody takes this coordinator for a live one.
+// wound stops when it is closing and nothing is left to do: the presence goes first, so that nobody
+// takes this coordinator for a live one.
 func (c *Coordinator) wound() {
 	switch {
 	case !c.closing || c.stopped || len(c.txs) > 0:
@@ -195,7 +197,8 @@ func (c *Coordinator) stop(err error) {
 	}
 }
 
-// probe tells whether another coordinator lives, or that one may not ask; all that ask at the same time get one answer.
+// probe tells whether another coordinator lives, or that one may not ask; all that ask at the same
+// time get one answer.
 func (c *Coordinator) probe(guid string, found func(alive bool, err error)) {
 	c.probes[guid] = append(c.probes[guid], found)
 	if len(c.probes[guid]) > 1 {
@@ -210,7 +213,8 @@ func (c *Coordinator) probe(guid string, found func(alive bool, err error)) {
 	})
 }
 
-// follows tells whether a transaction is among those of this coordinator, which the application has.
+// follows tells whether a transaction is among those of this coordinator, which the application
+// has.
 func (c *Coordinator) follows(guid string) bool {
 	if c.sweeper.keeps(guid) {
 		return true
@@ -223,7 +227,8 @@ func (c *Coordinator) follows(guid string) bool {
 	return false
 }
 
-// claims tells whether this coordinator was asked before to take the same transaction over, and is at it.
+// claims tells whether this coordinator was asked before to take the same transaction over, and is
+// at it.
 func (c *Coordinator) claims(t *tx) bool {
 	for _, o := range c.txs {
 		if o.id == t.id && o.phase == Claiming && o.n < t.n {
@@ -233,7 +238,8 @@ func (c *Coordinator) claims(t *tx) bool {
 	return false
 }
 
-// forget lets a transaction go. Its number is remembered for a while: its wish may be told once more.
+// forget lets a transaction go. Its number is remembered for a while: its wish may be told once
+// more.
 func (c *Coordinator) forget(n uint64) {
 	delete(c.txs, n)
 	c.done[n] = true

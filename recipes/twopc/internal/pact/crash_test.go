@@ -8,7 +8,8 @@ import (
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
-// A machine crashes behind its beginning, which is given up. Whatever the one before had under way, nothing stands in the end that nobody decides.
+// A machine crashes behind its beginning, which is given up. Whatever the one before had under way,
+// nothing stands in the end that nobody decides.
 func TestABeginningOfAMachineThatCrashed(t *testing.T) {
 	t.Parallel()
 	last := false

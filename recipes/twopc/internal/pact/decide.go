@@ -44,7 +44,8 @@ func (t *tx) weigh() {
 	}
 }
 
-// decide writes the decision: it competes for the version of the record, and a commit names every vote.
+// decide writes the decision: it competes for the version of the record, and a commit names every
+// vote.
 func (t *tx) decide(rec Record) {
 	t.busy = true
 	t.move(Deciding)

@@ -6,9 +6,11 @@ import (
 	"github.com/troupe-go/troupe/recipe"
 )
 
-// departure takes away the znodes of one who is through with a transaction. Whoever is the last takes away the whole, in the same transaction; and whoever is
-// not makes sure of that, by checking in his that somebody else is still there. So nothing is ever left behind, whoever dies when. The last of the sites takes
-// the payload away, which nobody needs any more when only the coordinator's mark is left.
+// departure takes away the znodes of one who is through with a transaction. Whoever is the last
+// takes away the whole, in the same transaction; and whoever is not makes sure of that, by checking
+// in his that somebody else is still there. So nothing is ever left behind, whoever dies when. The
+// last of the sites takes the payload away, which nobody needs any more when only the coordinator's
+// mark is left.
 type departure struct {
 	desk      *desk
 	root      Root

@@ -6,7 +6,8 @@ import (
 	"github.com/troupe-go/troupe/recipe"
 )
 
-// desk keeps what was asked and is not answered yet, and who wants to know when a watch fires. What is on it belongs to one epoch and goes with it.
+// desk keeps what was asked and is not answered yet, and who wants to know when a watch fires. What
+// is on it belongs to one epoch and goes with it.
 type desk struct {
 	epoch   uint64 // 0: there is none
 	session int64
@@ -49,8 +50,8 @@ func (d *desk) ask(f func(recipe.Event)) uint64 {
 	return d.last
 }
 
-// watcher is somebody who wants to know when the watch on a path fires. Two may follow the same path: of an old transaction and of a new one of the
-// same id.
+// watcher is somebody who wants to know when the watch on a path fires. Two may follow the same
+// path: of an old transaction and of a new one of the same id.
 type watcher struct {
 	who   any
 	fired func()
@@ -107,7 +108,8 @@ func (d *desk) remove(path string, f func()) {
 	d.do(recipe.Remove{Epoch: d.epoch, Ask: n, Path: path})
 }
 
-// ensure makes containers, one for each path, and calls f when the last is there, with the first error that is definite.
+// ensure makes containers, one for each path, and calls f when the last is there, with the first
+// error that is definite.
 func (d *desk) ensure(f func(error), paths ...string) {
 	left, failed := len(paths), error(nil)
 	for _, path := range paths {
@@ -124,7 +126,8 @@ func (d *desk) ensure(f func(error), paths ...string) {
 	}
 }
 
-// pause calls f after so many milliseconds, in whatever epoch. The function that it returns takes that back.
+// pause calls f after so many milliseconds, in whatever epoch. The function that it returns takes
+// that back.
 func (d *desk) pause(ms int64, f func()) (cancel func()) { return d.wake(recipe.Wake{After: ms}, f) }
 
 // retry calls f after the try-th pause in a row, the same way.
@@ -144,7 +147,8 @@ func (d *desk) wake(after recipe.Wake, f func()) (cancel func()) {
 	}
 }
 
-// answer passes an answer or a notice on. What nobody waits for any more, and what is of another epoch, is void.
+// answer passes an answer or a notice on. What nobody waits for any more, and what is of another
+// epoch, is void.
 func (d *desk) answer(ev recipe.Event) {
 	switch ev := ev.(type) {
 	case recipe.Listed:
@@ -192,8 +196,8 @@ func (d *desk) reply(epoch, ask uint64, ev recipe.Event) {
 	}
 }
 
-// follower keeps up with one znode: a read with a watch, and another whenever that fires. At most one is under way, so that no answer is older than the
-// one before.
+// follower keeps up with one znode: a read with a watch, and another whenever that fires. At most
+// one is under way, so that no answer is older than the one before.
 type follower struct {
 	desk    *desk
 	path    string

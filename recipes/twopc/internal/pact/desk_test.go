@@ -11,7 +11,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
 
-// Transactions come and go while their coordinator and their site live, whose presences each of them watches. Nothing is left of those that are over.
+// Transactions come and go while their coordinator and their site live, whose presences each of
+// them watches. Nothing is left of those that are over.
 func TestWhoeverIsThroughWaitsForNoWatch(t *testing.T) {
 	t.Parallel()
 	s := newStory(t, checkDeclared)
@@ -44,7 +45,8 @@ func TestWhoeverIsThroughWaitsForNoWatch(t *testing.T) {
 	require.LessOrEqual(t, x.Armed(), 2, "its own presence, and its inbox")
 }
 
-// deciding is a coordinator with a transaction of two sites of which one has died; the decision to abort is on its way, and the site has voted before it died.
+// deciding is a coordinator with a transaction of two sites of which one has died; the decision to
+// abort is on its way, and the site has voted before it died.
 func deciding(t *testing.T) *answerer {
 	t.Helper()
 	a := standing(t)
@@ -76,7 +78,8 @@ func standing(t *testing.T) *answerer {
 	return a
 }
 
-// What comes while an abort for a site's death is on its way counts, if that site turns out to have voted before.
+// What comes while an abort for a site's death is on its way counts, if that site turns out to have
+// voted before.
 func TestWhatComesWhileADeathIsWrittenCounts(t *testing.T) {
 	t.Parallel()
 	for name, come := range map[string]func(a *answerer){

@@ -1,6 +1,8 @@
-// Package pact decides two-phase commit: what the coordinator and the sites of a transaction do, as pure machines (package recipe).
+// Package pact decides two-phase commit: what the coordinator and the sites of a transaction do, as
+// pure machines (package recipe).
 //
-// Everything that matters stands in ZooKeeper, so that either machine may die at any step and be made anew:
+// Everything that matters stands in ZooKeeper, so that either machine may die at any step and be
+// made anew:
 //
 //	<root>/tx/<id>                              the record: who takes part, who coordinates, and the decision; its version is what decisions compete for
 //	<root>/tx/<id>/_c_<guid>-payload            what is to be done; never changed; until the sites have acknowledged
@@ -12,7 +14,8 @@
 //	<root>/tombstones/_c_<guid>-<id>            the outcome of a transaction that several coordinators had, and one has acknowledged
 //	<root>/swept                                which outcomes have been deleted that nobody had acknowledged
 //
-// The GUID is the transaction's: whatever arrives late, from a process long dead, can touch no later transaction of the same id.
+// The GUID is the transaction's: whatever arrives late, from a process long dead, can touch no
+// later transaction of the same id.
 //
 // A transaction at the coordinator:
 //
@@ -20,10 +23,11 @@
 //	    │          │ ▲───────┘ lost the race, or not all agreed
 //	Claiming ──────┘
 //
-// Settling begins when the application has acknowledged the outcome: the coordinator takes its mark away, and the whole if it is last.
+// Settling begins when the application has acknowledged the outcome: the coordinator takes its mark
+// away, and the whole if it is last.
 //
-// What has once begun never begins again by itself, whatever answer was lost: see resolve. An outcome that nobody acknowledges is kept for long, and not for ever:
-// see sweeper.
+// What has once begun never begins again by itself, whatever answer was lost: see resolve. An
+// outcome that nobody acknowledges is kept for long, and not for ever: see sweeper.
 //
 // and at a site:
 //

@@ -1,7 +1,8 @@
 package pact
 
-// hinder: ZooKeeper refuses to tell, or to write, what a transaction needs that stands, or may. Nobody else would decide it while this coordinator lives. So the
-// application hears of it, and has nothing more to wait for; and the machine tries on, with pauses, to find it and to abort it.
+// hinder: ZooKeeper refuses to tell, or to write, what a transaction needs that stands, or may.
+// Nobody else would decide it while this coordinator lives. So the application hears of it, and has
+// nothing more to wait for; and the machine tries on, with pauses, to find it and to abort it.
 func (t *tx) hinder(err error) {
 	if t.c.closing { // the sites will see that this coordinator is gone, and decide
 		t.lose(err)

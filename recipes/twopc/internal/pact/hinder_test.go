@@ -30,8 +30,8 @@ func (a *answerer) hears(t *testing.T) {
 	require.ErrorIs(t, hindered.Err, errRefused)
 }
 
-// A beginning of which nobody knows whether it was carried out, and which may not be looked for: the application hears of it, and the machine looks on, until it has
-// found it, and aborts it.
+// A beginning of which nobody knows whether it was carried out, and which may not be looked for:
+// the application hears of it, and the machine looks on, until it has found it, and aborts it.
 func TestABeginningThatMayNotBeLookedForIsAborted(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(a *answerer){
@@ -138,7 +138,8 @@ func TestClosingDoesNotWaitForWhatIsRefused(t *testing.T) {
 	}
 }
 
-// What is open and may not be read any more, the record or a vote, is aborted, too: nobody else would while this coordinator lives.
+// What is open and may not be read any more, the record or a vote, is aborted, too: nobody else
+// would while this coordinator lives.
 func TestWhatMayNotBeReadAnyMoreIsAborted(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(a *answerer){
@@ -167,7 +168,8 @@ func TestWhatMayNotBeReadAnyMoreIsAborted(t *testing.T) {
 	}
 }
 
-// A takeover whose answer is lost, and which may not be looked for, would leave a transaction to a coordinator that does not know it.
+// A takeover whose answer is lost, and which may not be looked for, would leave a transaction to a
+// coordinator that does not know it.
 func TestATakeoverThatMayNotBeLookedForIsAborted(t *testing.T) {
 	t.Parallel()
 	others := []byte(`{"guid":"` + guid(1) + `","sites":["x"],"coordinator":"b","state":"undecided"}`)
@@ -197,7 +199,8 @@ func TestATakeoverThatMayNotBeLookedForIsAborted(t *testing.T) {
 	}
 }
 
-// A coordinator of which nobody may know whether it lives is not taken for alive: that can't be known.
+// A coordinator of which nobody may know whether it lives is not taken for alive: that can't be
+// known.
 func TestACoordinatorThatMayNotBeAskedIsNoneThatAnswered(t *testing.T) {
 	t.Parallel()
 	for name, adopt := range map[string]pact.Adopt{"its transaction": {N: 1, ID: "t"}, "the coordinator": {N: 1, Coordinator: "b"}} {
@@ -223,7 +226,8 @@ func TestACoordinatorThatMayNotBeAskedIsNoneThatAnswered(t *testing.T) {
 	}
 }
 
-// Whether sites live may not be seen for a while: who died meanwhile is noticed, and so is who comes.
+// Whether sites live may not be seen for a while: who died meanwhile is noticed, and so is who
+// comes.
 func TestPresencesThatMayNotBeSeenAreLookedForAgain(t *testing.T) {
 	t.Parallel()
 	begun := func() *answerer {
@@ -254,7 +258,8 @@ func TestPresencesThatMayNotBeSeenAreLookedForAgain(t *testing.T) {
 	a.seen(root.Alive("x"), []byte("x1"), recipe.Stat{Owner: 8, Czxid: 5})
 }
 
-// member is a site that has voted, as it is told, on a transaction of the coordinator c, and goes on from there.
+// member is a site that has voted, as it is told, on a transaction of the coordinator c, and goes
+// on from there.
 func member(t *testing.T, record string) *answerer {
 	t.Helper()
 	s := &answerer{tr: recipetest.NewTrace(t, pact.NewSite(root, "x", "g"))}
@@ -286,7 +291,8 @@ func TestACoordinatorThatMayNotBeSeenIsLookedForAgain(t *testing.T) {
 	require.Equal(t, pact.Aborted, learned.Outcome)
 }
 
-// A site that may not read its own vote does not know what it has promised: it ends, with the reason. Another's vote is read again.
+// A site that may not read its own vote does not know what it has promised: it ends, with the
+// reason. Another's vote is read again.
 func TestVotesThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	s := member(t, string(undecided))

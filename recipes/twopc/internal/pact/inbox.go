@@ -2,9 +2,10 @@ package pact
 
 import "github.com/troupe-go/troupe/recipe"
 
-// inbox is a site's, as it sees it. Who begins a transaction writes to it: that fires the watch on its data, and the site's own deletions do not. It is listed when
-// what it held is used up, there is room, and it was written to since. So the entries that wait are listed once in a window, and those that the site has
-// acknowledged do not have the rest listed again.
+// inbox is a site's, as it sees it. Who begins a transaction writes to it: that fires the watch on
+// its data, and the site's own deletions do not. It is listed when what it held is used up, there
+// is room, and it was written to since. So the entries that wait are listed once in a window, and
+// those that the site has acknowledged do not have the rest listed again.
 type inbox struct {
 	s       *Site
 	rung    bool   // it was written to since the last listing, or was not listed yet
@@ -29,7 +30,8 @@ func (b *inbox) ring() {
 	b.look()
 }
 
-// look lists the inbox, if that is due, and arms the watch. The two are asked together; which comes first is seen by the version of the data.
+// look lists the inbox, if that is due, and arms the watch. The two are asked together; which comes
+// first is seen by the version of the data.
 func (b *inbox) look() {
 	s := b.s
 	if !b.rung || b.asking > 0 || b.resting || len(s.waiting) > 0 || !s.room() || s.closing || s.stopped || s.desk.epoch == 0 {
@@ -97,7 +99,8 @@ func (b *inbox) furnish() {
 	}, b.s.root.Inbox(b.s.name))
 }
 
-// rest has the next listing wait for a moment if this one was long: so many open transactions cost no more than their number per moment.
+// rest has the next listing wait for a moment if this one was long: so many open transactions cost
+// no more than their number per moment.
 func (b *inbox) rest(names int) {
 	const short, perMillisecond = 64, 16
 	if names <= short || b.resting {

@@ -9,9 +9,10 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
 
-// A site's inbox goes, as an empty container does, and is made again by a coordinator between the site's two questions: the listing finds nothing, the read leaves a
-// watch. That watch fires while the site reads once more. It has taken what it waited for along, so the inbox is read with a watch again, or the site would
-// never hear of anything.
+// A site's inbox goes, as an empty container does, and is made again by a coordinator between the
+// site's two questions: the listing finds nothing, the read leaves a watch. That watch fires while
+// the site reads once more. It has taken what it waited for along, so the inbox is read with a
+// watch again, or the site would never hear of anything.
 func TestAWatchOfBeforeFiresWhileTheInboxIsReadAgain(t *testing.T) {
 	t.Parallel()
 	const presence, inbox = "/pact/alive/x", "/pact/inbox/x"

@@ -27,13 +27,16 @@ func (r Root) Tx(id string) string { return r.below("tx", id) }
 // Payload is what a transaction is about.
 func (r Root) Payload(id, guid string) string { return r.below("tx", id, protect(guid, "payload")) }
 
-// Tombstones is where outcomes are whose transaction is gone, and of whose coordinators some may not know.
+// Tombstones is where outcomes are whose transaction is gone, and of whose coordinators some may
+// not know.
 func (r Root) Tombstones() string { return r.below("tombstones") }
 
-// Tombstone says how a transaction was decided that several coordinators had, and one of them has acknowledged.
+// Tombstone says how a transaction was decided that several coordinators had, and one of them has
+// acknowledged.
 func (r Root) Tombstone(id, guid string) string { return r.below("tombstones", protect(guid, id)) }
 
-// Swept says up to which transaction of ZooKeeper's outcomes have been deleted that nobody had acknowledged. It is persistent, and made when that happens first.
+// Swept says up to which transaction of ZooKeeper's outcomes have been deleted that nobody had
+// acknowledged. It is persistent, and made when that happens first.
 func (r Root) Swept() string { return r.below("swept") }
 
 // Open is the coordinator's mark: it stands until the application has acknowledged the outcome.
@@ -44,7 +47,8 @@ func (r Root) Vote(id, guid, site string) string {
 	return r.below("tx", id, protect(guid, "vote-"+site))
 }
 
-// Inbox is where a site finds what it is asked. It is written to, with nothing, whenever an entry is made in it.
+// Inbox is where a site finds what it is asked. It is written to, with nothing, whenever an entry
+// is made in it.
 func (r Root) Inbox(site string) string { return r.below("inbox", site) }
 
 // Presences is where sites show that they live.
@@ -73,7 +77,8 @@ func entryPrefix(guid, id string) string { return protect(guid, id+"-") }
 
 // entries are the transactions among an inbox's children, oldest first. What is none is ignored.
 //
-// All sites take them in the same order, that of the transactions that began them, so that the oldest is never one that some site has no room for.
+// All sites take them in the same order, that of the transactions that began them, so that the
+// oldest is never one that some site has no room for.
 func entries(names []string) []entry {
 	var all []entry
 	for _, name := range names {

@@ -10,8 +10,8 @@ type leader struct {
 	waiting map[string]*prop
 }
 
-// attend watches whether a coordinator lives. However many transactions are its, there is one watch. No coordinator begins anything before its presence
-// stands, so one without has died.
+// attend watches whether a coordinator lives. However many transactions are its, there is one
+// watch. No coordinator begins anything before its presence stands, so one without has died.
 func (s *Site) attend(guid string, p *prop) {
 	l := s.leaders[guid]
 	if l == nil {

@@ -8,10 +8,12 @@ import (
 	"github.com/troupe-go/troupe/recipe"
 )
 
-// A presence is an ephemeral znode: its owner's GUID, and perhaps a word on a second line. Whoever can't tell an owner that lives from one that
-// died a moment ago, whose session has not expired yet, replaces it by the question "who"; one that lives watches its znode and writes its GUID and "here": see
-// package owner. The question leaves the first line empty: it may come so late that it meets the successor of the one it was meant for. Whom it was meant for
-// stands behind it: an owner whose create was answered by nothing, and who was made anew since, finds by that what is its own.
+// A presence is an ephemeral znode: its owner's GUID, and perhaps a word on a second line. Whoever
+// can't tell an owner that lives from one that died a moment ago, whose session has not expired
+// yet, replaces it by the question "who"; one that lives watches its znode and writes its GUID and
+// "here": see package owner. The question leaves the first line empty: it may come so late that it
+// meets the successor of the one it was meant for. Whom it was meant for stands behind it: an owner
+// whose create was answered by nothing, and who was made anew since, finds by that what is its own.
 const (
 	who  = "\nwho"
 	here = "here"
@@ -106,7 +108,8 @@ func (p *presence) clear(gone func()) {
 	})
 }
 
-// mine tells an own one, of this epoch, from that of another one in the same session. While somebody asks it says less.
+// mine tells an own one, of this epoch, from that of another one in the same session. While
+// somebody asks it says less.
 func (p *presence) mine(ev recipe.Seen) bool {
 	guid, _ := parsePresence(ev.Data)
 	return ev.Stat.Owner == p.desk.session && (guid == p.guid || guid == "" && (p.made || meant(ev.Data) == p.guid))
@@ -186,7 +189,8 @@ func (p *presence) answered(ev recipe.Transacted) {
 	}
 }
 
-// probe finds out whether the owner of a presence lives: he answers, or his presence goes. One that may not be asked is taken for alive, with the error.
+// probe finds out whether the owner of a presence lives: he answers, or his presence goes. One that
+// may not be asked is taken for alive, with the error.
 func (d *desk) probe(path string, found func(alive bool, err error)) {
 	q := &probe{desk: d, path: path, found: found, inquiry: owner.New(isQuestion)}
 	q.follower = d.follow(path, q.seen)

@@ -227,7 +227,8 @@ func (p *prop) tell() {
 	}
 }
 
-// finish decides what this site may decide: whatever is left undecided by a dead coordinator, and in the form with peers what all have agreed to.
+// finish decides what this site may decide: whatever is left undecided by a dead coordinator, and
+// in the form with peers what all have agreed to.
 func (p *prop) finish() {
 	all := p.rec.Peers && len(p.ballots) > 0
 	for _, b := range p.ballots {

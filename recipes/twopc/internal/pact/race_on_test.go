@@ -2,5 +2,6 @@
 
 package pact_test
 
-// schedules are fewer when every access is checked for races, of which a machine has none by itself.
+// schedules are fewer when every access is checked for races, of which a machine has none by
+// itself.
 const schedules = 200

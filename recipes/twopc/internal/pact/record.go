@@ -54,8 +54,9 @@ type Record struct {
 	Reason      string   `json:"reason,omitempty"`
 }
 
-// Shared is the coordinators that may have a transaction that was taken over: whose session expired may live on. It is zero if none has taken it over before it
-// was decided: who does so later learns the outcome with it.
+// Shared is the coordinators that may have a transaction that was taken over: whose session expired
+// may live on. It is zero if none has taken it over before it was decided: who does so later learns
+// the outcome with it.
 type Shared struct {
 	First, Last string // GUIDs
 	More        bool   // there are others
@@ -81,7 +82,8 @@ func (r Record) claimedBy(guid string) Record {
 	return r
 }
 
-// concerns tells whether a coordinator is the only one that may still need what another has left in a tombstone.
+// concerns tells whether a coordinator is the only one that may still need what another has left in
+// a tombstone.
 func (r Record) concerns(guid string) bool {
 	return r.Acked != "" && r.Acked != guid && !r.Others && (guid == r.Origin || guid == r.Coordinator)
 }
@@ -127,7 +129,8 @@ func (v Vote) bytes() []byte {
 	return []byte(no + "\n" + v.Reason)
 }
 
-// parseVote reads a vote znode that was written to. What is no word for commit is an abort: nobody can have promised anything by it.
+// parseVote reads a vote znode that was written to. What is no word for commit is an abort: nobody
+// can have promised anything by it.
 func parseVote(site string, data []byte) Vote {
 	word, reason, _ := strings.Cut(string(data), "\n")
 	switch word {

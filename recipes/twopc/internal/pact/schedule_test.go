@@ -15,8 +15,9 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
 
-// play is one random schedule: coordinators and sites that crash, die and come back, lose connections and sessions, in any order. It panics with a failure if
-// a promise is broken, and returns the world in which everything has come to its end.
+// play is one random schedule: coordinators and sites that crash, die and come back, lose
+// connections and sessions, in any order. It panics with a failure if a promise is broken, and
+// returns the world in which everything has come to its end.
 type play struct {
 	choose  func(n int) int
 	world   *recipetest.World
@@ -198,7 +199,8 @@ func (p *play) end() {
 	}
 }
 
-// concluded: whoever has died, and whatever was refused, nothing stays undecided until somebody recovers it.
+// concluded: whoever has died, and whatever was refused, nothing stays undecided until somebody
+// recovers it.
 func (p *play) concluded() {
 	for _, id := range p.world.Children(root.Transactions()) {
 		if data := p.world.Data(root.Tx(id)); strings.Contains(string(data), `"state":"undecided"`) {
@@ -233,7 +235,8 @@ func run(choose func(n int) int, moved func(from, to pact.Phase), steps int) (p 
 	return p, ""
 }
 
-// TestSchedules: whatever happens in whatever order, nobody learns another outcome than anybody else, and everything comes to its end.
+// TestSchedules: whatever happens in whatever order, nobody learns another outcome than anybody
+// else, and everything comes to its end.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	commits, decided := 0, 0
@@ -264,7 +267,8 @@ func TestSchedulesShrink(t *testing.T) {
 	})
 }
 
-// refuse has something refused for a moment, of what neither ends a site nor keeps a presence from being made.
+// refuse has something refused for a moment, of what neither ends a site nor keeps a presence from
+// being made.
 func (p *play) refuse(a *recipetest.Actor) {
 	tx, site := root.Transactions()+"/", !strings.HasPrefix(a.Name, "leader")
 	own := root.Coordinator(a.Name)

@@ -2,8 +2,9 @@ package pact
 
 import "github.com/troupe-go/troupe/recipe"
 
-// settle takes the coordinator's mark away, now that the application has noted the outcome, and the whole if nobody else needs it. Where more than one
-// has had the transaction, the outcome goes into a tombstone: the others may live, and not know it yet, nor even whether it has begun.
+// settle takes the coordinator's mark away, now that the application has noted the outcome, and the
+// whole if nobody else needs it. Where more than one has had the transaction, the outcome goes into
+// a tombstone: the others may live, and not know it yet, nor even whether it has begun.
 func (t *tx) settle() {
 	if t.busy || t.c.desk.epoch == 0 {
 		return

@@ -15,7 +15,8 @@ type (
 		Commit bool
 		Reason string
 	}
-	// Ack says that it has acted on the decision and needs nothing of the transaction any more. Known: it has learned the outcome.
+	// Ack says that it has acted on the decision and needs nothing of the transaction any more.
+	// Known: it has learned the outcome.
 	Ack struct {
 		GUID  string
 		Known bool
@@ -30,7 +31,8 @@ type Held struct {
 
 // What a site's application gets.
 type (
-	// Offer is a transaction that waits for this site, or for what it knows. After a crash of the machine it comes again.
+	// Offer is a transaction that waits for this site, or for what it knows. After a crash of the
+	// machine it comes again.
 	Offer struct {
 		GUID    string
 		ID      string
@@ -216,8 +218,8 @@ func (s *Site) rank(e entry) int {
 	return 1
 }
 
-// bereave tells the application what became of transactions that it had before a crash and that are not there any more: somebody deleted them. They count
-// until they are acknowledged.
+// bereave tells the application what became of transactions that it had before a crash and that are
+// not there any more: somebody deleted them. They count until they are acknowledged.
 func (s *Site) bereave(here map[string]bool) {
 	for _, guid := range sorted(s.held) {
 		if !here[guid] {
@@ -228,7 +230,8 @@ func (s *Site) bereave(here map[string]bool) {
 	}
 }
 
-// settle answers wishes that a machine before this one left, about transactions that this site is through with.
+// settle answers wishes that a machine before this one left, about transactions that this site is
+// through with.
 func (s *Site) settle(here map[string]bool) {
 	for _, guid := range sorted(s.casts) {
 		if s.props[guid] == nil && !here[guid] {
@@ -319,7 +322,8 @@ func (s *Site) unread() map[string]bool {
 	return here
 }
 
-// wound stops when it is closing and nothing is under way. What this site voted stands, and is found again.
+// wound stops when it is closing and nothing is under way. What this site voted stands, and is
+// found again.
 func (s *Site) wound() {
 	if !s.closing || s.stopped || s.presence.leaving {
 		return

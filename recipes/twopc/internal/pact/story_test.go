@@ -16,8 +16,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
 
-// story is a world in which always the first of the possible things happens, with prose between what the machines say. It is compared with
-// testdata/<name>.txt, which -rewrite writes.
+// story is a world in which always the first of the possible things happens, with prose between
+// what the machines say. It is compared with testdata/<name>.txt, which -rewrite writes.
 type story struct {
 	t     *testing.T
 	world *recipetest.World

@@ -8,7 +8,8 @@ import (
 	"github.com/troupe-go/troupe/recipe"
 )
 
-// outcome is one that stands in ZooKeeper and that nobody has acknowledged: a decided transaction that its sites are through with, or a tombstone.
+// outcome is one that stands in ZooKeeper and that nobody has acknowledged: a decided transaction
+// that its sites are through with, or a tombstone.
 type outcome struct {
 	id, guid  string
 	czxid     int64
@@ -16,11 +17,15 @@ type outcome struct {
 	tombstone string // its path; "" of a transaction
 }
 
-// sweeper bounds what applications leave that do not acknowledge. It keeps the latest outcomes of this coordinator, and deletes the oldest when they are too many.
-// It also goes through all that stand, of whatever coordinator, when the first one is kept and after every pause: those that are too old, or too many, go.
+// sweeper bounds what applications leave that do not acknowledge. It keeps the latest outcomes of
+// this coordinator, and deletes the oldest when they are too many. It also goes through all that
+// stand, of whatever coordinator, when the first one is kept and after every pause: those that are
+// too old, or too many, go.
 //
-// A coordinator that does not know whether it has begun a transaction may look for it later than that. So what is swept is noted in [Root.Swept], in the same
-// transaction: the Czxid of the youngest. Whoever finds nothing, and knows that its own would be younger, may conclude that there was nothing.
+// A coordinator that does not know whether it has begun a transaction may look for it later than
+// that. So what is swept is noted in [Root.Swept], in the same transaction: the Czxid of the
+// youngest. Whoever finds nothing, and knows that its own would be younger, may conclude that there
+// was nothing.
 type sweeper struct {
 	desk   *desk
 	root   Root
@@ -117,7 +122,8 @@ func (s *sweeper) pass() {
 	})
 }
 
-// walk reads the znodes below a path, one after the other, and has those deleted that are too old or too many.
+// walk reads the znodes below a path, one after the other, and has those deleted that are too old
+// or too many.
 func (s *sweeper) walk(path string, judge func(name string, ev recipe.Seen) (outcome, bool), then func()) {
 	s.desk.names(path, func(ev recipe.Listed) {
 		names := ev.Names

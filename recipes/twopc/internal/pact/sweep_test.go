@@ -35,7 +35,8 @@ func (a *answerer) lists() bool {
 	return false
 }
 
-// An epoch that ends while outcomes are gone through, or deleted, cuts that short. It is done in the next, also if nothing is decided there.
+// An epoch that ends while outcomes are gone through, or deleted, cuts that short. It is done in
+// the next, also if nothing is decided there.
 func TestASweepThatAnEpochsEndCutShortIsDoneInTheNext(t *testing.T) {
 	t.Parallel()
 	for name, cut := range map[string]func(a *answerer){

@@ -42,7 +42,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// TestTransitions: the stories take every transition that the table declares, and the table declares each once and gives a reason.
+// TestTransitions: the stories take every transition that the table declares, and the table
+// declares each once and gives a reason.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
 	require.Len(t, declared, len(pact.Transitions()), "declared twice")

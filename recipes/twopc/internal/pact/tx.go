@@ -117,7 +117,8 @@ func (t *tx) opened() {
 	t.follow()
 }
 
-// follow watches what may happen to it: the record, the votes, and whether those live who have not voted.
+// follow watches what may happen to it: the record, the votes, and whether those live who have not
+// voted.
 func (t *tx) follow() {
 	if t.record != nil || t.c.desk.epoch == 0 {
 		return

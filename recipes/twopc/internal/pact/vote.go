@@ -2,7 +2,8 @@ package pact
 
 import "github.com/troupe-go/troupe/recipe"
 
-// answer answers a vote without writing it, if there is nothing to write; false: it is to be written.
+// answer answers a vote without writing it, if there is nothing to write; false: it is to be
+// written.
 func (p *prop) answer(c Cast) bool {
 	want := Aborted
 	if c.Commit {
@@ -29,7 +30,8 @@ func (p *prop) voteDone(err error) {
 	p.s.desk.do(CastDone{GUID: p.guid, Err: err})
 }
 
-// vote writes the vote: once, and only while nothing is decided. A vote to abort decides, in the same transaction.
+// vote writes the vote: once, and only while nothing is decided. A vote to abort decides, in the
+// same transaction.
 func (p *prop) vote(c Cast) {
 	p.busy = true
 	p.move(Voting)

@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
 
-// voter is the face of a site with an application behind it, which votes as vote says and acknowledges what it knows.
+// voter is the face of a site with an application behind it, which votes as vote says and
+// acknowledges what it knows.
 type voter struct {
 	truth *truth
 	name  string

@@ -2,9 +2,11 @@ package pact
 
 import "errors"
 
-// What a coordinator's application wishes. N numbers the transaction within the instance; a wish that is told again is the same.
+// What a coordinator's application wishes. N numbers the transaction within the instance; a wish
+// that is told again is the same.
 type (
-	// Begin asks the sites. Floor is what Sent told, if a machine before this one may have begun it.
+	// Begin asks the sites. Floor is what Sent told, if a machine before this one may have begun
+	// it.
 	Begin struct {
 		N       uint64
 		ID      string
@@ -14,8 +16,10 @@ type (
 		Peers   bool
 		Floor   int64
 	}
-	// Adopt takes over a transaction whose coordinator died. Again: a machine before this one was told, and may have done it. Without an ID it only waits
-	// until the coordinator of that GUID has answered that it lives, or is gone, so that nothing that it has sent is under way any more.
+	// Adopt takes over a transaction whose coordinator died. Again: a machine before this one was
+	// told, and may have done it. Without an ID it only waits until the coordinator of that GUID
+	// has answered that it lives, or is gone, so that nothing that it has sent is under way any
+	// more.
 	Adopt struct {
 		N           uint64
 		ID          string
@@ -46,7 +50,8 @@ type (
 	}
 	// Forget: the application does not have the outcome, so that it may be taken over again.
 	Forget struct{ GUID string }
-	// Keep tells a machine after a crash that the application has an outcome, and has not acknowledged it. Czxid is what Over told.
+	// Keep tells a machine after a crash that the application has an outcome, and has not
+	// acknowledged it. Czxid is what Over told.
 	Keep struct {
 		ID    string
 		GUID  string
@@ -56,7 +61,8 @@ type (
 
 // What a coordinator's application gets.
 type (
-	// Sent tells that a Begin is about to be sent, and comes before that: whatever it makes is younger than Floor.
+	// Sent tells that a Begin is about to be sent, and comes before that: whatever it makes is
+	// younger than Floor.
 	Sent struct {
 		N     uint64
 		Floor int64
@@ -87,8 +93,9 @@ type (
 		Reason  string
 		Shared  Shared
 	}
-	// Hindered tells that ZooKeeper refuses what is needed, of a transaction that has begun, or may have: the application has nothing more to wait for. The machine
-	// aborts it as soon as it can. Then Over follows, or Refused if it turns out that there is nothing.
+	// Hindered tells that ZooKeeper refuses what is needed, of a transaction that has begun, or may
+	// have: the application has nothing more to wait for. The machine aborts it as soon as it can.
+	// Then Over follows, or Refused if it turns out that there is nothing.
 	Hindered struct {
 		N   uint64
 		Err error
@@ -98,7 +105,8 @@ type (
 		N   uint64
 		Err error
 	}
-	// Over ends a transaction here: it is decided. What is left to do begins with Settle. Czxid is that of its record, 0 if that is gone.
+	// Over ends a transaction here: it is decided. What is left to do begins with Settle. Czxid is
+	// that of its record, 0 if that is gone.
 	Over struct {
 		N     uint64
 		Czxid int64

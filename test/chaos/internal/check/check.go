@@ -42,8 +42,9 @@ type Run struct {
 	Events []history.Event // in the order of their times
 }
 
-// Judged are the events that can be judged: those before the storm in which the servers came to disagree, if they did. Items and transactions that were under way
-// then are left out as well, since what became of them cannot be known.
+// Judged are the events that can be judged: those before the storm in which the servers came to
+// disagree, if they did. Items and transactions that were under way then are left out as well,
+// since what became of them cannot be known.
 func Judged(events []history.Event) []history.Event {
 	diverged := slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.Diverged })
 	if !diverged {

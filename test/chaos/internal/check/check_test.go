@@ -108,7 +108,8 @@ func cas(old string) func(*history.Event) {
 
 func mark(at int64, kind history.Kind) history.Event { return history.Event{Kind: kind, At: at * ms} }
 
-// TestEachCheckOnGoodAndBadHistories: bad histories are found by the check that is named, and good ones are not.
+// TestEachCheckOnGoodAndBadHistories: bad histories are found by the check that is named, and good
+// ones are not.
 func TestEachCheckOnGoodAndBadHistories(t *testing.T) {
 	t.Parallel()
 	settings := check.Settings{

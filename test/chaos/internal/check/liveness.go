@@ -9,7 +9,8 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// Recovery is how long it took after the last fault of a storm until a workload had moved: its worst.
+// Recovery is how long it took after the last fault of a storm until a workload had moved: its
+// worst.
 type Recovery struct {
 	Work  string
 	Worst float64 // seconds
@@ -44,7 +45,8 @@ func Recoveries(r Run) []Recovery {
 	return all
 }
 
-// firstMove is when a workload first moved in a calm, at one worker or at any; the calm's end if it did not.
+// firstMove is when a workload first moved in a calm, at one worker or at any; the calm's end if it
+// did not.
 func firstMove(r Run, work, worker string, c calm) int64 {
 	for _, e := range r.Events {
 		if e.Kind == history.Moved && e.Work == work && e.At >= c.from && (worker == "" || e.Party == worker) {

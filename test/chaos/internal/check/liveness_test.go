@@ -10,7 +10,8 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// With a standstill it is told what each worker did last in that workload, in its newest incarnation, and what znodes there were.
+// With a standstill it is told what each worker did last in that workload, in its newest
+// incarnation, and what znodes there were.
 func TestAStandstillIsTold(t *testing.T) {
 	t.Parallel()
 	step := func(at int64, work, party, what string) history.Event {

@@ -32,8 +32,8 @@ var lockModel = porcupine.Model{
 	Equal: func(a, b any) bool { return a == b },
 }
 
-// lockHistory checks the workload lock as a whole: there is an order of all acquisitions and ends, each between its call and its return, in which a lock does
-// the same.
+// lockHistory checks the workload lock as a whole: there is an order of all acquisitions and ends,
+// each between its call and its return, in which a lock does the same.
 func lockHistory(r Run) []Violation {
 	var all []Violation
 	for thing, held := range possessions(r) {

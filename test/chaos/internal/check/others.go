@@ -8,7 +8,8 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// barriers finds waits that passed a barrier which was up, for certain, from before their call until after their return.
+// barriers finds waits that passed a barrier which was up, for certain, from before their call
+// until after their return.
 func barriers(r Run) []Violation {
 	type raised struct{ from, until int64 }
 	var up []raised
@@ -42,7 +43,8 @@ func barriers(r Run) []Violation {
 	return all
 }
 
-// rounds finds members of a round who were told different things, and those who were told that it is over while somebody acted inside.
+// rounds finds members of a round who were told different things, and those who were told that it
+// is over while somebody acted inside.
 func rounds(r Run) []Violation {
 	verdicts := make(map[string]history.Event)
 	last := make(map[string][]history.Event) // acts by round
@@ -85,7 +87,8 @@ func rounds(r Run) []Violation {
 	return all
 }
 
-// outcomes finds transactions of which different outcomes were told, or that were committed against a vote.
+// outcomes finds transactions of which different outcomes were told, or that were committed against
+// a vote.
 func outcomes(r Run) []Violation {
 	told := make(map[string]history.Event)
 	against := make(map[string]history.Event)
@@ -141,14 +144,16 @@ func delays(r Run) []Violation {
 	return all
 }
 
-// A process's level may differ by so much from one calm to a later one, and so many goroutines may be left when its session is closed.
+// A process's level may differ by so much from one calm to a later one, and so many goroutines may
+// be left when its session is closed.
 const (
 	moreGoroutines = 100
 	moreBytes      = 64 << 20
 	leftGoroutines = 12
 )
 
-// levels finds processes whose goroutines or memory grow from calm to calm, and those that leave goroutines.
+// levels finds processes whose goroutines or memory grow from calm to calm, and those that leave
+// goroutines.
 func levels(r Run) []Violation {
 	var all []Violation
 	first := make(map[string]history.Event)

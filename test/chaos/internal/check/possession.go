@@ -33,9 +33,10 @@ func seconds(at int64) float64 { return float64(at) / 1e9 }
 // overlap: both were held at one instant, for certain.
 func overlap(a, b *possession) bool { return a.first.At <= b.last.From && b.first.At <= a.last.From }
 
-// outsiders are what was done to possessions behind their holders' backs, which no holder can know at once: a znode was deleted by somebody else, a session was
-// ended by a rival that knows its password. ZooKeeper gives the thing to others then; the holder hears of it at once or, if it is cut off or stopped, when its
-// own clock says so. That is a session timeout later at most.
+// outsiders are what was done to possessions behind their holders' backs, which no holder can know
+// at once: a znode was deleted by somebody else, a session was ended by a rival that knows its
+// password. ZooKeeper gives the thing to others then; the holder hears of it at once or, if it is
+// cut off or stopped, when its own clock says so. That is a session timeout later at most.
 type outsiders struct {
 	struck  map[int64]int64    // by token
 	expired map[string][]int64 // by worker
@@ -55,7 +56,8 @@ func outside(r Run) outsiders {
 	return o
 }
 
-// judge tells whether an act counts, and how often its holder had, before that, been given the time to hear of its end.
+// judge tells whether an act counts, and how often its holder had, before that, been given the time
+// to hear of its end.
 func (o outsiders) judge(e history.Event) (counts bool, late int) {
 	worker, _, _ := strings.Cut(e.Party, ".")
 	ends := o.expired[worker]
@@ -73,8 +75,9 @@ func (o outsiders) judge(e history.Event) (counts bool, late int) {
 	return true, late
 }
 
-// possessions are those of a run by their things, each in the order of their first acts. Acts that a holder did before it could hear what an outsider had done are
-// left out; what comes later counts again, as a possession of its own.
+// possessions are those of a run by their things, each in the order of their first acts. Acts that
+// a holder did before it could hear what an outsider had done are left out; what comes later counts
+// again, as a possession of its own.
 func possessions(r Run) map[string][]*possession {
 	type key struct {
 		thing, party string
@@ -114,7 +117,8 @@ func possessions(r Run) map[string][]*possession {
 	return things
 }
 
-// overlaps finds possessions that must not have been at the same time: two of which one is exclusive, or more of a semaphore than it has permits.
+// overlaps finds possessions that must not have been at the same time: two of which one is
+// exclusive, or more of a semaphore than it has permits.
 func overlaps(r Run) []Violation {
 	var all []Violation
 	for thing, held := range possessions(r) {
@@ -160,7 +164,8 @@ func crowds(thing string, held []*possession, permits int64) []Violation {
 	return all
 }
 
-// tokens finds exclusive possessions whose tokens do not grow, and acts of an earlier token after a later one has acted.
+// tokens finds exclusive possessions whose tokens do not grow, and acts of an earlier token after a
+// later one has acted.
 func tokens(r Run) []Violation {
 	var all []Violation
 	for thing, held := range possessions(r) {

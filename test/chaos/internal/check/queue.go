@@ -37,7 +37,8 @@ func (it *item) take(e *history.Event) {
 	}
 }
 
-// queues finds items that are lost, acknowledged twice, delivered after their acknowledgement was confirmed, or delivered twice at most once.
+// queues finds items that are lost, acknowledged twice, delivered after their acknowledgement was
+// confirmed, or delivered twice at most once.
 func queues(r Run) []Violation {
 	things := make(map[string]map[string]*item) // by queue and item
 	for i := range r.Events {
@@ -85,8 +86,8 @@ func (it *item) early() []string {
 	return all
 }
 
-// full finds moments at which a bounded queue had more items than it may. An item is in it, for certain, from the confirmation of its put until somebody asks for
-// its end.
+// full finds moments at which a bounded queue had more items than it may. An item is in it, for
+// certain, from the confirmation of its put until somebody asks for its end.
 func full(thing string, items map[string]*item, most int) []Violation {
 	type change struct {
 		at int64

@@ -24,7 +24,8 @@ type cellOp struct {
 	old   string // this
 }
 
-// cellModel is a register that a holder of a smaller token cannot write any more once one with a larger has.
+// cellModel is a register that a holder of a smaller token cannot write any more once one with a
+// larger has.
 var cellModel = porcupine.Model{
 	Init: func() any { return stored{} },
 	Step: func(state, input, _ any) (bool, any) {
@@ -37,8 +38,10 @@ var cellModel = porcupine.Model{
 	Equal: func(a, b any) bool { return a == b },
 }
 
-// cells checks the registers of a workload: there is an order of all reads and writes of each, every one between its call and its return, in which a register does
-// the same. A write whose outcome is not known counts if its value was ever seen; a write that was refused must never be seen.
+// cells checks the registers of a workload: there is an order of all reads and writes of each,
+// every one between its call and its return, in which a register does the same. A write whose
+// outcome is not known counts if its value was ever seen; a write that was refused must never be
+// seen.
 func cells(work string) func(Run) []Violation {
 	return func(r Run) []Violation {
 		things := make(map[string][]history.Event)
@@ -55,7 +58,8 @@ func cells(work string) func(Run) []Violation {
 	}
 }
 
-// sightings are the values that were read, or replaced by a write that was carried out, and when that was first known.
+// sightings are the values that were read, or replaced by a write that was carried out, and when
+// that was first known.
 func sightings(events []history.Event) map[string]int64 {
 	seen := make(map[string]int64)
 	for again := true; again; {

@@ -44,14 +44,16 @@ type Conductor struct {
 	skipped int
 }
 
-// Counts tells how many faults of each kind there were, and how many could not be made, because their target was in another one already.
+// Counts tells how many faults of each kind there were, and how many could not be made, because
+// their target was in another one already.
 func (c *Conductor) Counts() (counts map[Kind]int, skipped int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts, c.skipped
 }
 
-// Storm carries a storm out, and returns when it is over and everything is healed. It is cut short when ctx ends.
+// Storm carries a storm out, and returns when it is over and everything is healed. It is cut short
+// when ctx ends.
 func (c *Conductor) Storm(ctx context.Context, s Storm) {
 	begin := time.Now()
 	var wg sync.WaitGroup
@@ -187,7 +189,8 @@ func (c *Conductor) herd() error {
 	return first
 }
 
-// trouble disturbs links: those of one worker to all servers, or those of all workers to one server.
+// trouble disturbs links: those of one worker to all servers, or those of all workers to one
+// server.
 func (c *Conductor) trouble(ctx context.Context, f Fault) {
 	var links []*proxy.Proxy
 	for i := range max(c.Workers, c.Servers) {

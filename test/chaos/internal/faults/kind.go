@@ -61,7 +61,8 @@ func All() []Kind {
 	return all
 }
 
-// ParseKinds reads a list with commas; "all" stands for all kinds and "none" for none, and "-kind" leaves one out.
+// ParseKinds reads a list with commas; "all" stands for all kinds and "none" for none, and "-kind"
+// leaves one out.
 func ParseKinds(list string) ([]Kind, error) {
 	var kinds []Kind
 	for name := range strings.SplitSeq(list, ",") {

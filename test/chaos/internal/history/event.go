@@ -5,33 +5,41 @@ type Kind string
 
 // The kinds of events.
 const (
-	// Ask: a thing was asked for. It is what a worker calls before a grant, a round, an enqueued item.
+	// Ask: a thing was asked for. It is what a worker calls before a grant, a round, an enqueued
+	// item.
 	Ask Kind = "ask"
-	// Act: the holder of Thing looked at the clock, found its possession valid, and looked at the clock again. It was the holder at some moment between
-	// From and At. Token is the possession's, Party who has it, Mode and Weight how.
+	// Act: the holder of Thing looked at the clock, found its possession valid, and looked at the
+	// clock again. It was the holder at some moment between From and At. Token is the possession's,
+	// Party who has it, Mode and Weight how.
 	Act Kind = "act"
 	// Over: the possession of Token ended, with Value saying how.
 	Over Kind = "over"
 	// Struck: the znode of the possession Token was deleted by an outsider, between From and At.
 	Struck Kind = "struck"
-	// Expired: a rival that knows the session's password ended the session of the worker Party, between From and At.
+	// Expired: a rival that knows the session's password ended the session of the worker Party,
+	// between From and At.
 	Expired Kind = "expired"
 	// Moved: a call of Work has come to its end: the workload makes progress.
 	Moved Kind = "moved"
-	// Step: what the worker Party does in Work from now on. A standstill is told with the last of each worker.
+	// Step: what the worker Party does in Work from now on. A standstill is told with the last of
+	// each worker.
 	Step Kind = "step"
-	// Stands: Work had not moved at the end of a calm, and below its znode Thing stood, as Value describes it.
+	// Stands: Work had not moved at the end of a calm, and below its znode Thing stood, as Value
+	// describes it.
 	Stands Kind = "stands"
-	// Failed: a call of Work ended with an error that is none that a user has to expect. It is a violation by itself.
+	// Failed: a call of Work ended with an error that is none that a user has to expect. It is a
+	// violation by itself.
 	Failed Kind = "failed"
-	// Put, Got, Acked, Nacked: a queue's item Value was put, delivered with attempt Token, acknowledged, given back. From is when that was asked for, and Done
-	// tells whether it was confirmed; of Put not done nothing is known.
+	// Put, Got, Acked, Nacked: a queue's item Value was put, delivered with attempt Token,
+	// acknowledged, given back. From is when that was asked for, and Done tells whether it was
+	// confirmed; of Put not done nothing is known.
 	Put    Kind = "put"
 	Got    Kind = "got"
 	Acked  Kind = "acked"
 	Nacked Kind = "nacked"
-	// Wrote, Read: Thing was set to Value between From and At, or read. Old is what the writer replaced, Token the writer's fencing token or the version that
-	// was read; a write that is not Done may have been carried out, or may be later.
+	// Wrote, Read: Thing was set to Value between From and At, or read. Old is what the writer
+	// replaced, Token the writer's fencing token or the version that was read; a write that is not
+	// Done may have been carried out, or may be later.
 	Wrote Kind = "wrote"
 	Read  Kind = "read"
 	// Began, Outcome: transaction Thing was begun; Party learned its outcome Value.
@@ -41,13 +49,16 @@ const (
 	Round Kind = "round"
 	// Left: Party was told that round Thing is over for all.
 	Left Kind = "left"
-	// Level: the process has Token goroutines and Weight bytes of memory in use. Value is "end" when its sessions are closed.
+	// Level: the process has Token goroutines and Weight bytes of memory in use. Value is "end"
+	// when its sessions are closed.
 	Level Kind = "level"
 	// Orphans: Token contenders stood in a line that everybody had had the time to leave.
 	Orphans Kind = "orphans"
-	// Diverged: the servers disagree about the tree, as Value says. From the last storm on nothing can be judged.
+	// Diverged: the servers disagree about the tree, as Value says. From the last storm on nothing
+	// can be judged.
 	Diverged Kind = "diverged"
-	// StormBegan, CalmBegan, CalmEnded: faults begin; the last one has been healed; the next ones begin, or the end of the run.
+	// StormBegan, CalmBegan, CalmEnded: faults begin; the last one has been healed; the next ones
+	// begin, or the end of the run.
 	StormBegan Kind = "storm"
 	CalmBegan  Kind = "calm"
 	CalmEnded  Kind = "calm-ended"

@@ -33,7 +33,8 @@ func Create(path string) (*Writer, error) {
 	return &Writer{file: f}, nil
 }
 
-// Write notes an event, now if it has no time of its own. A file that can't be written shows itself in Close.
+// Write notes an event, now if it has no time of its own. A file that can't be written shows itself
+// in Close.
 func (w *Writer) Write(e Event) {
 	if e.At == 0 {
 		e.At = Now()

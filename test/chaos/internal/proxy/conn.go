@@ -35,7 +35,8 @@ type message struct {
 	due   time.Time
 }
 
-// serverIs notes the other end; false, and it is closed, if the connection has been reset meanwhile.
+// serverIs notes the other end; false, and it is closed, if the connection has been reset
+// meanwhile.
 func (c *conn) serverIs(server *net.TCPConn) bool {
 	c.mu.Lock()
 	c.server = server
@@ -176,7 +177,8 @@ func readFrame(src io.Reader) ([]byte, error) {
 	return frame, err
 }
 
-// isReply: it answers a request of the application: no ping's answer, no watch event, no answer to credentials.
+// isReply: it answers a request of the application: no ping's answer, no watch event, no answer to
+// credentials.
 func isReply(frame []byte) bool {
 	return len(frame) >= 8 && int32(binary.BigEndian.Uint32(frame[4:])) >= 0
 }

@@ -74,7 +74,8 @@ func (p *Proxy) Close() {
 	p.wg.Wait()
 }
 
-// Blackhole lets messages vanish silently in the given directions until Heal; they arrive then, if the connection still stands.
+// Blackhole lets messages vanish silently in the given directions until Heal; they arrive then, if
+// the connection still stands.
 func (p *Proxy) Blackhole(directions ...Direction) {
 	p.change(func(w *weather) {
 		for _, d := range directions {
@@ -89,7 +90,8 @@ func (p *Proxy) Delay(d time.Duration) { p.change(func(w *weather) { w.delay = d
 // Trickle lets messages arrive in small pieces with pauses between them.
 func (p *Proxy) Trickle() { p.change(func(w *weather) { w.trickle = true }) }
 
-// Lose swallows the next reply that is no ping's, and resets its connection: what a network does that breaks in the moment of the answer.
+// Lose swallows the next reply that is no ping's, and resets its connection: what a network does
+// that breaks in the moment of the answer.
 func (p *Proxy) Lose() { p.change(func(w *weather) { w.lose++ }) }
 
 // Cut resets all connections, and new ones, until Heal.

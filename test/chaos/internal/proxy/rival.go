@@ -31,9 +31,10 @@ func parseSession(frame []byte) (Session, bool) {
 	return s, s.ID != 0
 }
 
-// Expire ends a session through a server as a rival: it connects with the session's id and password, and closes it. The session's
-// owner is told that it has expired. A server lets go of a connection, answered or not, when another comes with the same id, as the
-// owner's may just then; so the rival tries again.
+// Expire ends a session through a server as a rival: it connects with the session's id and
+// password, and closes it. The session's owner is told that it has expired. A server lets go of a
+// connection, answered or not, when another comes with the same id, as the owner's may just then;
+// so the rival tries again.
 func Expire(server string, s Session, within time.Duration) error {
 	deadline, sent := time.Now().Add(within), false
 	for {

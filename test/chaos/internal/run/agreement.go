@@ -33,9 +33,11 @@ func (ws witnesses) close() {
 	}
 }
 
-// disagreement finds a znode that one server has while another, behind a sync, does not have it, and that the first has still when it is asked again, behind a sync
-// of its own. Servers that are in order can't do that: they have lost their common history, and nothing that rests on it can be judged any more. It is called in a
-// calm. "" if there is none, or nothing could be found out in time.
+// disagreement finds a znode that one server has while another, behind a sync, does not have it,
+// and that the first has still when it is asked again, behind a sync of its own. Servers that are
+// in order can't do that: they have lost their common history, and nothing that rests on it can be
+// judged any more. It is called in a calm. "" if there is none, or nothing could be found out in
+// time.
 func (ws witnesses) disagreement(ctx context.Context) string {
 	for i, one := range ws {
 		paths, err := (&world{watcher: one}).tree(ctx, "/")
@@ -51,7 +53,8 @@ func (ws witnesses) disagreement(ctx context.Context) string {
 	return ""
 }
 
-// differ is the number of a server that does not have a znode which server i has, before and after; -1 if there is none.
+// differ is the number of a server that does not have a znode which server i has, before and after;
+// -1 if there is none.
 func (ws witnesses) differ(ctx context.Context, i int, path string) int {
 	before, err := ws.born(ctx, i, path, false)
 	if err != nil || before == 0 {

@@ -1,2 +1,3 @@
-// Package run is a chaos run from its beginning to its report: servers, proxies, workers, faults, checks.
+// Package run is a chaos run from its beginning to its report: servers, proxies, workers, faults,
+// checks.
 package run

@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/work"
 )
 
-// leftovers notes what znodes there are when all workers have ended. Containers that have become empty go by themselves, so it looks for a while.
+// leftovers notes what znodes there are when all workers have ended. Containers that have become
+// empty go by themselves, so it looks for a while.
 func (w *world) leftovers(ctx context.Context, s Settings) {
 	ctx, cancel := context.WithTimeout(ctx, 6*s.Timeout+10*time.Second)
 	defer cancel()
@@ -42,7 +43,8 @@ func (w *world) leftovers(ctx context.Context, s Settings) {
 	}
 }
 
-// orphans waits until nobody stands in the line of the workload lock any more, since everybody has been told to leave it, and notes who still does after a while.
+// orphans waits until nobody stands in the line of the workload lock any more, since everybody has
+// been told to leave it, and notes who still does after a while.
 func (w *world) orphans(ctx context.Context, within time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

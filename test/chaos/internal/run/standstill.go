@@ -13,8 +13,10 @@ import (
 // most is how many znodes of a workload are noted.
 const most = 60
 
-// standstill looks, at the end of a calm, for workloads that have not moved in it, and notes what stands below their znodes: afterwards it is gone. What cannot be
-// read is left out, since it is only told with a violation that is found without it. ends are where the histories ended when the calm began.
+// standstill looks, at the end of a calm, for workloads that have not moved in it, and notes what
+// stands below their znodes: afterwards it is gone. What cannot be read is left out, since it is
+// only told with a violation that is found without it. ends are where the histories ended when the
+// calm began.
 func (w *world) standstill(ctx context.Context, s Settings, folder string, ends map[string]int64) {
 	events, err := history.LoadFrom(folder, ends)
 	if err != nil {

@@ -66,7 +66,8 @@ func (w *worker) start() error {
 	return nil
 }
 
-// mind starts a process and waits for its end. It keeps its thread, because Linux kills the child when the thread that started it ends.
+// mind starts a process and waits for its end. It keeps its thread, because Linux kills the child
+// when the thread that started it ends.
 func (w *worker) mind(cmd *exec.Cmd, started chan<- error, exited chan<- struct{}) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

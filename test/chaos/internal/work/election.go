@@ -12,7 +12,8 @@ import (
 
 func init() { loads["election"] = electionLoad }
 
-// electionLoad: each worker stands for election, by Run or by a standing intent, and observes who leads.
+// electionLoad: each worker stands for election, by Run or by a standing intent, and observes who
+// leads.
 func electionLoad(ctx context.Context, e *env) {
 	el, err := election.New(e.sess, "/election/line", election.WithID(e.Name))
 	if err != nil {
@@ -92,7 +93,8 @@ func (e *env) lead(ctx context.Context, el *election.Election, t *election.Term,
 	e.possess(ctx, c, t, e.hold())
 }
 
-// note takes the error of a call within a possession: that it was lost, and that time is up, has to be expected.
+// note takes the error of a call within a possession: that it was lost, and that time is up, has to
+// be expected.
 func (e *env) note(ctx context.Context, what string, err error) {
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, session.ErrLost), errors.Is(err, session.ErrReleased), errors.Is(err, session.ErrClosed),

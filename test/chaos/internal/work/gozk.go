@@ -12,8 +12,9 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
 
-// GoZooKeeper is the library whose own lock is driven by the workload lock for comparison. It is used as carefully as it allows: its user gives up what it holds as
-// soon as the library says that the connection is lost.
+// GoZooKeeper is the library whose own lock is driven by the workload lock for comparison. It is
+// used as carefully as it allows: its user gives up what it holds as soon as the library says that
+// the connection is lost.
 const GoZooKeeper = "go-zookeeper"
 
 var errConnectionLost = errors.New("the library said that the connection is lost")
@@ -92,7 +93,8 @@ func (e *env) goZooKeeperCalls(ctx context.Context, g *gozk, party string) {
 			continue
 		}
 		e.moved()
-		// A connection that was lost while Lock waited has come back: what counts is what is said from now on.
+		// A connection that was lost while Lock waited has come back: what counts is what is said
+		// from now on.
 		if now := g.epoch(); now != down {
 			down = now
 		}

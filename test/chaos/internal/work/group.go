@@ -63,7 +63,8 @@ func (e *env) member(ctx context.Context, g *group.Group, id string, n int) {
 		e.note(bounded, "leave", err)
 		return
 	}
-	// A transaction first: a sync alone is answered by a leader that has been deposed and does not know it.
+	// A transaction first: a sync alone is answered by a leader that has been deposed and does not
+	// know it.
 	if _, err := e.sess.Multi(bounded, session.CheckOp("/group/members", -1)); err != nil {
 		return
 	}

@@ -15,7 +15,8 @@ func init() {
 	loads["lock"] = lockLoad
 }
 
-// lockLoad: two parties of each worker want one lock, one by calls, of which some give up, and one by a standing intent.
+// lockLoad: two parties of each worker want one lock, one by calls, of which some give up, and one
+// by a standing intent.
 func lockLoad(ctx context.Context, e *env) {
 	if e.Library == GoZooKeeper {
 		goZooKeeperLoad(ctx, e)
@@ -99,8 +100,9 @@ func (e *env) hold() time.Duration {
 	return e.span(150 * time.Millisecond)
 }
 
-// release gives something up. That it was lost before, and that the run ends, is nothing unexpected; that it takes more than three timeouts is no error by
-// itself: whether everything moves is seen by others.
+// release gives something up. That it was lost before, and that the run ends, is nothing
+// unexpected; that it takes more than three timeouts is no error by itself: whether everything
+// moves is seen by others.
 func (e *env) release(ctx context.Context, what string, release func(context.Context) error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*e.Timeout)
 	defer cancel()

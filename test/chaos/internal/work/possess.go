@@ -31,8 +31,9 @@ type claim struct {
 	weight int64
 }
 
-// possess acts as a holder for d, until the possession ends or ctx does: it reads the clock, asks whether the possession is valid, and reads the clock again.
-// It is true if the possession was valid at the last look.
+// possess acts as a holder for d, until the possession ends or ctx does: it reads the clock, asks
+// whether the possession is valid, and reads the clock again. It is true if the possession was
+// valid at the last look.
 func (e *env) possess(ctx context.Context, c claim, h holding, d time.Duration) bool {
 	ev := history.Event{Kind: history.Act, Work: e.work, Thing: c.thing, Party: c.party, Mode: c.mode, Weight: c.weight, Token: h.Token()}
 	until := time.Now().Add(d)

@@ -56,7 +56,8 @@ func init() {
 // Capacity is that of the bounded queue.
 const Capacity = 20
 
-// queueLoad: a producer and a consumer in each worker. Consumers are closed in the middle now and then.
+// queueLoad: a producer and a consumer in each worker. Consumers are closed in the middle now and
+// then.
 func queueLoad(ctx context.Context, e *env) {
 	l := queues[e.work]
 	var err error
@@ -182,7 +183,8 @@ func (e *env) consume(ctx context.Context, q line) {
 	}
 }
 
-// receive deals with items, a few at a time, until there were enough. The last ones go on until wait returns.
+// receive deals with items, a few at a time, until there were enough. The last ones go on until
+// wait returns.
 func (e *env) receive(ctx context.Context, q line, c *queue.Consumer, most int) (wait func()) {
 	var wg sync.WaitGroup
 	room := make(chan struct{}, 4) // bound: items that are dealt with at once

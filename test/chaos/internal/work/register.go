@@ -54,7 +54,8 @@ func registerLoad(ctx context.Context, e *env) {
 	}
 }
 
-// writeRegister writes a value that nobody else writes. Mode "refused" says that ZooKeeper, or Troupe, has refused it.
+// writeRegister writes a value that nobody else writes. Mode "refused" says that ZooKeeper, or
+// Troupe, has refused it.
 func (e *env) writeRegister(ctx context.Context, g *lock.Grant, value string) {
 	bounded, cancel := context.WithTimeout(ctx, 2*e.Timeout)
 	defer cancel()
@@ -74,8 +75,8 @@ func (e *env) writeRegister(ctx context.Context, g *lock.Grant, value string) {
 	e.Write(w)
 }
 
-// readRegister reads behind a transaction, which a majority of the servers has to agree to: a sync alone is answered by a leader that has been deposed and does
-// not know it.
+// readRegister reads behind a transaction, which a majority of the servers has to agree to: a sync
+// alone is answered by a leader that has been deposed and does not know it.
 func (e *env) readRegister(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(ctx, 2*e.Timeout)
 	defer cancel()

@@ -33,14 +33,16 @@ type Config struct {
 	Log     string        `json:"log"`     // level of the session's log: "" for none
 }
 
-// The words that a worker is told on its standard input, a line each. The end of the input stands for Stop.
+// The words that a worker is told on its standard input, a line each. The end of the input stands
+// for Stop.
 const (
 	Drain = "drain" // begin nothing new, but finish what there is
 	Stop  = "stop"  // close everything and end
 	Panic = "panic" // let an actor panic
 )
 
-// load is one workload. It begins new things until e.busy ends, and returns soon after ctx has ended.
+// load is one workload. It begins new things until e.busy ends, and returns soon after ctx has
+// ended.
 type load func(ctx context.Context, e *env)
 
 var loads = map[string]load{}
@@ -72,7 +74,8 @@ func (e *env) fork() *env {
 	return &f
 }
 
-// Run does the work of one worker process, until told to stop by a line or the end of in, or ctx ends.
+// Run does the work of one worker process, until told to stop by a line or the end of in, or ctx
+// ends.
 func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err error) {
 	w, err := history.Create(cfg.Path)
 	if err != nil {
