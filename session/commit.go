@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/troupe-go/troupe/session/internal/link"
 )
@@ -116,7 +117,10 @@ func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 		}
 		return
 	}
-	over := t.undertake()
+	over := func() {}
+	if !s.takesDown(t, asks) {
+		over = t.undertake()
+	}
 	t.entered(number, func(e *epoch) (func(), error) {
 		births, err := s.expect(t, e, asks)
 		return func() {
@@ -128,6 +132,20 @@ func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	}, func(err error) {
 		defer over()
 		done(nil, err)
+	})
+}
+
+// takesDown reports whether a transaction deletes a znode of the seat. It cannot come late: once that
+// is deleted otherwise, the whole transaction fails.
+func (s *Session) takesDown(t *Seat, asks []link.Op) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(asks, func(o link.Op) bool {
+		if o.Kind != link.OpDelete {
+			return false
+		}
+		c := s.ledger.at(t, s.relative(o.Path))
+		return c != nil && c.seat == t
 	})
 }
 

@@ -70,3 +70,41 @@ func TestARecoveryEndsWithTheEpoch(t *testing.T) {
 		require.ErrorIs(w, err, session.ErrExpired)
 	})
 }
+
+// A server that has no time for a transaction which deletes a znode of the seat holds up no recovery:
+// the znode is known, and once it is deleted otherwise, nothing comes of the transaction any more.
+func TestARecoveryDoesNotWaitForADeparture(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		t := w.seat(s)
+		h := t.hold(w, 1, "/line")
+		_, err := s.Create(w.ctx, "/record", nil)
+		require.NoError(w, err)
+		refusing := w.intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpMulti && len(r.Ops) == 2 {
+				return zktest.Fail(zktest.ErrThrottled)
+			}
+			return zktest.Pass
+		})
+		var answered error
+		over := make(chan struct{})
+		t.Commit(1, []session.Op{session.DeleteOp(h.Path(), -1), session.DeleteOp("/record", -1)}, func(_ []session.Result, err error) {
+			answered = err
+			close(over)
+		})
+		standing := wait(w, func(done func([]string)) {
+			t.Recover(1, func(standing, _ []string, err error) {
+				require.NoError(w, err)
+				done(standing)
+			})
+		})
+		require.Equal(w, []string{h.Path()}, standing)
+		require.NoError(w, wait(w, func(done func(error)) { t.Remove(1, h.Path(), done) }))
+		refusing()
+		<-over
+		require.Error(w, answered)
+		_, stands, err := s.Exists(w.ctx, "/record")
+		require.NoError(w, err)
+		require.True(w, stands, "all or nothing")
+	})
+}
