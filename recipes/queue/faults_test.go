@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -390,5 +392,33 @@ func TestGivenUp(t *testing.T) {
 		require.NotErrorIs(t, c.Err(), session.ErrClosed)
 		put(t, q, "a")
 		require.Equal(t, []string{"a"}, takes(t, q, 1), "the queue itself is fine")
+	})
+}
+
+// A delay begins with its own Put, not with one before it whose question for the servers' clock is
+// still on its way.
+func TestADelayIsNotEarlyBesideAnother(t *testing.T) {
+	bubble(t, func(t *testing.T, z *zktest.Server) {
+		s := open(t, z)
+		q := newQueue(t, s)
+		put(t, q, "first")
+		require.Equal(t, []string{"first"}, takes(t, q, 1))
+		heal := z.Slow(s.Status().SessionID, zktest.Speed{Latency: 100 * time.Millisecond})
+		began := make(map[string]time.Time)
+		var wait sync.WaitGroup
+		for n := range 20 {
+			name := strconv.Itoa(n)
+			began[name] = time.Now()
+			wait.Go(func() { put(t, q, name, queue.WithDelay(time.Minute)) })
+			time.Sleep(30 * time.Millisecond)
+		}
+		wait.Wait()
+		heal()
+		c := consumer(t, newQueue(t, open(t, z)))
+		for range began {
+			i := <-c.Items()
+			require.GreaterOrEqual(t, time.Since(began[string(i.Data())]), time.Minute, string(i.Data()))
+			require.NoError(t, i.Ack(patience(t)))
+		}
 	})
 }

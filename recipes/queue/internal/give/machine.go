@@ -54,6 +54,7 @@ type job struct {
 	move  bool
 	doubt bool // it may have been carried out
 	again bool // it was in doubt: what was sent then may yet be carried out
+	timed bool // it was there when the clock was asked for last, so its delay may begin with that
 	size  int
 }
 

@@ -47,7 +47,7 @@ func (m *Machine) prepare() []recipe.Effect {
 		return m.readCapacity()
 	case m.bounded && len(m.room.Unknown()) > 0:
 		return m.readRoom()
-	case m.clock == 0 && slices.ContainsFunc(m.jobs, func(j *job) bool { return j.items[0].Delay > 0 }):
+	case m.untimed():
 		return m.readClock()
 	}
 	return m.send()
@@ -226,8 +226,20 @@ func (m *Machine) readRoom() []recipe.Effect {
 	return effects
 }
 
-// readClock asks the servers for the time: what they write is stamped by their leader.
+// untimed: the first delayed item came behind the question for the clock, or that is not answered.
+func (m *Machine) untimed() bool {
+	first := slices.IndexFunc(m.jobs, (*job).delayed)
+	return first >= 0 && (m.clock == 0 || !m.jobs[first].timed)
+}
+
+func (j *job) delayed() bool { return j.items[0].Delay > 0 }
+
+// readClock asks the servers for the time: what they write is stamped by their leader. It is the
+// beginning of the delays of those who wait by now; whoever comes later would be early by it.
 func (m *Machine) readClock() []recipe.Effect {
+	for _, j := range m.jobs {
+		j.timed = true
+	}
 	path := m.cfg.Site.Root.Clock()
 	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
 		switch t := ev.(recipe.Transacted); t.Code {

@@ -100,7 +100,7 @@ func (m *Machine) send() []recipe.Effect {
 func (m *Machine) choose(b *batch) (n int, full bool) {
 	size := 0
 	for _, j := range m.jobs {
-		if len(b.jobs) > 0 && (m.solo || size+j.size > most || len(b.jobs) == mostJobs) {
+		if len(b.jobs) > 0 && (m.solo || size+j.size > most || len(b.jobs) == mostJobs || j.delayed() && !j.timed) {
 			break
 		}
 		if m.bounded && !j.move {
