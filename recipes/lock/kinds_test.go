@@ -100,6 +100,7 @@ func TestTheInstantsOfALoss(t *testing.T) {
 			g := w.granted(a)
 			w.queued(b)
 			time.Sleep(10 * time.Second)
+			synctest.Wait() // a proof may be answered in this very instant
 			until := ha.Status().TrustedUntil
 			cut := time.Now()
 			heal := ha.machine.Partition()
