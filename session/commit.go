@@ -135,8 +135,8 @@ func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	})
 }
 
-// takesDown reports whether a transaction deletes a znode of the seat. It cannot come late: once that
-// is deleted otherwise, the whole transaction fails.
+// takesDown reports whether a transaction deletes a znode of the seat. It cannot come late: once
+// that is deleted otherwise, the whole transaction fails.
 func (s *Session) takesDown(t *Seat, asks []link.Op) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

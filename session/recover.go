@@ -24,9 +24,9 @@ func (t *Seat) debris(leaving bool) []string {
 
 // Recover tells, after the restart of whoever has the seat, which of its znodes really exist in
 // this epoch: those that stand, and apart those whose deletion is under way, which nobody may take
-// over. Creates and transactions that were under way are waited for, so that nothing turns up later,
-// but not a transaction that deletes a znode of the seat: whoever recovers deletes that, or leaves it
-// alone, and then the transaction comes to nothing. Errors: [ErrExpired], [ErrClosed].
+// over. Creates and transactions that were under way are waited for, so that nothing turns up
+// later, but not a transaction that deletes a znode of the seat: whoever recovers deletes that, or
+// leaves it alone, and then the transaction comes to nothing. Errors: [ErrExpired], [ErrClosed].
 func (t *Seat) Recover(number uint64, done func(standing, leaving []string, err error)) {
 	underway := t.underway()
 	t.within(number, func(e *epoch) {

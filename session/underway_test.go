@@ -71,8 +71,9 @@ func TestARecoveryEndsWithTheEpoch(t *testing.T) {
 	})
 }
 
-// A server that has no time for a transaction which deletes a znode of the seat holds up no recovery:
-// the znode is known, and once it is deleted otherwise, nothing comes of the transaction any more.
+// A server that has no time for a transaction which deletes a znode of the seat holds up no
+// recovery: the znode is known, and once it is deleted otherwise, nothing comes of the transaction
+// any more.
 func TestARecoveryDoesNotWaitForADeparture(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
