@@ -74,6 +74,40 @@ func TestAClockThatStepsBackLaterEndsTrustAgain(t *testing.T) {
 	}
 }
 
+// What is given up when it can't be vouched for any more was lost: others may have had it before
+// that, so nobody may reckon with a release.
+func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
+	t.Parallel()
+	for name, halt := range map[string]func(s *session.Session, h *session.Hold){
+		"unnoticed": func(s *session.Session, _ *session.Hold) { session.ShiftMono(s, time.Hour) },
+		"told, and the clock set back": func(s *session.Session, h *session.Hold) {
+			letGo := session.Hush(s)
+			defer letGo()
+			session.ShiftWall(s, time.Hour)
+			_ = h.Valid()
+			session.ShiftWall(s, -time.Hour)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open(session.WithTimeout(timeout))
+				t := w.seat(s)
+				j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+				var causes []error
+				h, err := t.Hold(1, j.Path, j.Stat.Czxid, func(cause error) { causes = append(causes, cause) })
+				require.NoError(w, err)
+				steady(w, s)
+				t.told()
+				halt(s, h)
+				require.False(w, t.End(h, session.ErrReleased))
+				require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+				require.Equal(w, []error{h.Err()}, causes)
+				require.Equal(w, "trust ended", t.told()[0])
+			})
+		})
+	}
+}
+
 // The machine slept, or its clock was set: Done closes at once, also if nobody asks for Valid.
 func TestDoneClosesAtOnceWhenAClockJumps(t *testing.T) {
 	t.Parallel()

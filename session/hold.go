@@ -130,7 +130,8 @@ func (s *Session) hold(t *Seat, number uint64, path string, token int64, ended f
 }
 
 // End ends a hold of the seat with a cause: [ErrReleased], or what it was lost by. False: it was
-// over already. In either case it is done, and has its Err.
+// over already, or had outlived the session's trust, so that it was lost before it was released. In
+// either case it is done, and has its Err.
 func (t *Seat) End(h *Hold, cause error) bool {
 	stands := t.session.endHold(h, cause)
 	<-h.Done() // prompt: whoever was quicker is at it
@@ -140,6 +141,9 @@ func (t *Seat) End(h *Hold, cause error) bool {
 func (s *Session) endHold(h *Hold, cause error) (stood bool) {
 	s.mu.Lock()
 	defer s.unlock()
+	if cause == ErrReleased {
+		s.doubtful(h)
+	}
 	if _, stood = s.holds[h]; stood {
 		s.drop(h, cause)
 	}

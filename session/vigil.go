@@ -200,17 +200,26 @@ func (s *Session) lookSoon(now instant) {
 	s.looking.set(now, now.add(min(max(s.trust.timeout/60, least), most)))
 }
 
-// suspect ends trust since a possession was found not to be valid by the clocks: whoever was told
-// so must not be told otherwise later, though they may have been set back since.
+// suspect looks after a possession that was found not to be valid.
 func (s *Session) suspect(h *Hold) {
 	s.mu.Lock()
 	defer s.unlock()
+	s.doubtful(h)
+}
+
+// doubtful ends trust if the clocks say so, or said so when the possession was looked at: whoever
+// was told that it is not valid must not be told otherwise later, though they may have been set
+// back since. With mu held.
+func (s *Session) doubtful(h *Hold) {
 	e := s.cur
 	if _, stands := s.holds[h]; !stands || e == nil || e.over {
 		return
 	}
 	now := s.clock.now()
 	if !s.lapse(e, now) {
+		if !h.void.Load() {
+			return
+		}
 		s.trust.jump(now)
 		s.take(ErrUntrusted)
 		s.doubt(e)
