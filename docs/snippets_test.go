@@ -37,9 +37,9 @@ func bill(ctx context.Context, servers []string, runBilling func(ctx context.Con
 	if err != nil {
 		return err
 	}
-	return leader.Run(ctx, func(ctx context.Context, term *election.Term) error { // for each term: we lead
-		runBilling(ctx, term.Token()) // its ctx ends with the term, and no other term begins here before it has returned
-		return nil                    // gives up the lead and stands again
+	return leader.Run(ctx, func(ctx context.Context, term *election.Term) error { // called for each term
+		runBilling(ctx, term.Token()) // ctx ends with the term; the next term starts only after this returns
+		return nil                    // resign and campaign again
 	})
 }
 
