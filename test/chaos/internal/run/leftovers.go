@@ -15,10 +15,10 @@ import (
 // leftovers notes what znodes there are when all workers have ended. Containers that have become
 // empty go by themselves, so it looks for a while.
 func (w *world) leftovers(ctx context.Context, s Settings) {
-	ctx, cancel := context.WithTimeout(ctx, 6*s.Timeout+10*time.Second)
+	within, cancel := context.WithTimeout(ctx, 6*s.Timeout+10*time.Second)
 	defer cancel()
 	for {
-		left, err := w.tree(ctx, "/")
+		left, err := w.tree(within, "/")
 		if err != nil {
 			w.notes.Write(history.Event{Kind: history.Failed, Work: "leftovers", Thing: "tree", Value: err.Error()})
 			return
@@ -32,12 +32,16 @@ func (w *world) leftovers(ctx context.Context, s Settings) {
 		if len(extra) == 0 {
 			return
 		}
-		w.pause(ctx, time.Second)
-		if ctx.Err() == nil {
+		w.pause(within, time.Second)
+		if within.Err() == nil {
 			continue
 		}
 		for _, path := range extra[:min(len(extra), 10)] {
-			w.notes.Write(history.Event{Kind: history.Failed, Work: "leftovers", Thing: path, Value: fmt.Sprintf("one of %d znodes that were left", len(extra))})
+			stat, _, err := w.watcher.Exists(ctx, path)
+			w.notes.Write(history.Event{
+				Kind: history.Failed, Work: "leftovers", Thing: path,
+				Value: fmt.Sprintf("one of %d znodes that were left: %+v, %v", len(extra), stat, err),
+			})
 		}
 		return
 	}

@@ -113,7 +113,11 @@ func (w *world) open(s Settings, folder string) (err error) {
 	if w.notes, err = history.Create(filepath.Join(folder, "main"+history.Suffix)); err != nil {
 		return err
 	}
-	w.Ensemble, err = ensemble.New(s.Servers, ensemble.WithTick(s.Tick), ensemble.WithJVM("-Dznode.container.checkIntervalMs=1000"))
+	w.Ensemble, err = ensemble.New(s.Servers, ensemble.WithTick(s.Tick), ensemble.WithJVM(
+		"-Dznode.container.checkIntervalMs=1000",
+		// Else a parent whose maker is killed before it makes a child stays for ever.
+		"-Dznode.container.maxNeverUsedIntervalMs=5000",
+	))
 	if err != nil {
 		return err
 	}
