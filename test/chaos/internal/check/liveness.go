@@ -76,13 +76,14 @@ func liveness(r Run) []Violation {
 	return all
 }
 
-// standstill tells where the workers stood in a workload at a calm's end, and what znodes it had.
+// standstill tells where the workers stood in a workload at a calm's end, how they were, and what
+// znodes it had.
 func standstill(r Run, work string, c calm) []string {
 	steps := make(map[string]history.Event) // by worker, whatever its incarnation
 	var stands []string
 	for _, e := range r.Events {
 		switch {
-		case e.Work != work || e.At > c.until:
+		case e.Work != work && (e.Work != "" || e.Kind != history.Stands) || e.At > c.until:
 		case e.Kind == history.Step:
 			worker, _, _ := strings.Cut(e.Party, ".")
 			steps[worker] = e

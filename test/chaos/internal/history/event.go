@@ -25,7 +25,7 @@ const (
 	// each worker.
 	Step Kind = "step"
 	// Stands: Work had not moved at the end of a calm, and below its znode Thing stood, as Value
-	// describes it.
+	// describes it. Without Work it is the worker Thing, its session and actors.
 	Stands Kind = "stands"
 	// Failed: a call of Work ended with an error that is none that a user has to expect. It is a
 	// violation by itself.
@@ -54,8 +54,8 @@ const (
 	Level Kind = "level"
 	// Orphans: Token contenders stood in a line that everybody had had the time to leave.
 	Orphans Kind = "orphans"
-	// Diverged: the servers disagree about the tree, as Value says. From the last storm on nothing
-	// can be judged.
+	// Diverged: the servers disagree about the tree, or have forgotten what they had confirmed, as
+	// Value says. From the last storm on nothing can be judged.
 	Diverged Kind = "diverged"
 	// StormBegan, CalmBegan, CalmEnded: faults begin; the last one has been healed; the next ones
 	// begin, or the end of the run.

@@ -88,15 +88,22 @@ func (ws witnesses) born(ctx context.Context, i int, path string, synced bool) (
 	return stat.Czxid, nil
 }
 
-var errDisagree = errors.New("the servers disagree")
+var (
+	errDisagree = errors.New("the servers disagree")
+	errForgot   = errors.New("the servers have forgotten what they had confirmed")
+)
 
-// agree notes if the servers have come to differ.
+// agree notes if the servers have come to differ, or have forgotten something.
 func (w *world) agree(ctx context.Context, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	if text := w.witnesses.disagreement(ctx); text != "" {
-		w.notes.Write(history.Event{Kind: history.Diverged, Value: text})
-		return fmt.Errorf("%w: %s", errDisagree, text)
+	why, text := errForgot, w.memory.lost(ctx)
+	if text == "" {
+		why, text = errDisagree, w.witnesses.disagreement(ctx)
 	}
-	return nil
+	if text == "" {
+		return nil
+	}
+	w.notes.Write(history.Event{Kind: history.Diverged, Value: text})
+	return fmt.Errorf("%w: %s", why, text)
 }

@@ -34,7 +34,7 @@ type Report struct {
 	Deaths     []string            `json:"deaths,omitempty"`
 	ByCheck    map[string]int      `json:"violationsByCheck,omitempty"`
 	Violations []string            `json:"violations,omitempty"` // the first of them
-	Diverged   string              `json:"diverged,omitempty"`   // the run was cut: ZooKeeper's servers disagree
+	Diverged   string              `json:"diverged,omitempty"`   // the run was cut: ZooKeeper's servers disagree, or have forgotten something
 	Count      int                 `json:"violationCount"`
 }
 

@@ -8,15 +8,16 @@ import (
 
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
+	"github.com/troupe-go/troupe/test/chaos/internal/work"
 )
 
 // most is how many znodes of a workload are noted.
 const most = 60
 
-// standstill looks, at the end of a calm, for workloads that have not moved in it, and notes what
-// stands below their znodes: afterwards it is gone. What cannot be read is left out, since it is
-// only told with a violation that is found without it. ends are where the histories ended when the
-// calm began.
+// standstill looks, at the end of a calm, for workloads that have not moved in it, notes what
+// stands below their znodes, and has the workers tell how they are: afterwards it is gone. What
+// cannot be read is left out, since it is only told with a violation that is found without it. ends
+// are where the histories ended when the calm began.
 func (w *world) standstill(ctx context.Context, s Settings, folder string, ends map[string]int64) {
 	events, err := history.LoadFrom(folder, ends)
 	if err != nil {
@@ -24,17 +25,25 @@ func (w *world) standstill(ctx context.Context, s Settings, folder string, ends 
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	for _, work := range s.Works {
-		if slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.Moved && e.Work == work }) {
+	told := false
+	for _, name := range s.Works {
+		if slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.Moved && e.Work == name }) {
 			continue
 		}
-		paths, err := w.tree(ctx, "/"+work)
+		if !told {
+			told = true
+			for _, worker := range w.workers {
+				worker.tell(work.Tell)
+			}
+			w.pause(ctx, s.Timeout/6)
+		}
+		paths, err := w.tree(ctx, "/"+name)
 		if err != nil {
 			continue
 		}
 		for _, path := range paths[:min(len(paths), most)] {
 			if data, stat, err := w.watcher.Get(ctx, path); err == nil {
-				w.notes.Write(history.Event{Kind: history.Stands, Work: work, Thing: path, Value: w.describe(data, stat)})
+				w.notes.Write(history.Event{Kind: history.Stands, Work: name, Thing: path, Value: w.describe(data, stat)})
 			}
 		}
 	}

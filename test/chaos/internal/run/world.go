@@ -25,7 +25,8 @@ type world struct {
 	notes   *history.Writer  // of this process
 	watcher *session.Session // through no proxy
 	witnesses
-	lines []string // the parents of contenders that an outsider strikes
+	memory *memory
+	lines  []string // the parents of contenders that an outsider strikes
 }
 
 func (w *world) KillServer(i int)                { w.Kill(i) }
@@ -135,6 +136,7 @@ func (w *world) open(s Settings, folder string) (err error) {
 	if w.watcher, err = session.New(w.Servers(), session.WithNamespace(work.Root)); err != nil {
 		return err
 	}
+	w.memory = newMemory(w.Servers())
 	w.witnesses, err = newWitnesses(w.Servers())
 	return err
 }
@@ -150,6 +152,9 @@ func (w *world) close() {
 		cancel()
 	}
 	w.witnesses.close()
+	if w.memory != nil {
+		w.memory.close()
+	}
 	for _, links := range w.links {
 		for _, l := range links {
 			l.Close()

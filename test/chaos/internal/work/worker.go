@@ -10,9 +10,11 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 )
@@ -39,6 +41,7 @@ const (
 	Drain = "drain" // begin nothing new, but finish what there is
 	Stop  = "stop"  // close everything and end
 	Panic = "panic" // let an actor panic
+	Tell  = "tell"  // note how the session and its actors are
 )
 
 // load is one workload. It begins new things until e.busy ends, and returns soon after ctx has
@@ -86,9 +89,10 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	defer stop()
 	busy, drain := context.WithCancel(ctx)
 	defer drain()
-	go obey(in, drain, stop) // owner: this process; ends with the input or with the process
-
-	options := []session.Option{session.WithTimeout(cfg.Timeout), session.WithTick(cfg.Tick), session.WithNamespace(Root)}
+	system := actors.New()
+	options := []session.Option{
+		session.WithTimeout(cfg.Timeout), session.WithTick(cfg.Tick), session.WithNamespace(Root), session.WithSystem(system),
+	}
 	var level slog.Level
 	if cfg.Log != "" && level.UnmarshalText([]byte(cfg.Log)) == nil {
 		options = append(options, session.WithLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))))
@@ -99,6 +103,7 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	}
 	sess.Start()
 	e := &env{Config: cfg, Writer: w, sess: sess, busy: busy}
+	go obey(in, drain, stop, func() { e.tell(system) }) // owner: this process; ends with the input or with the process
 	e.levels(ctx, "")
 	e.all(ctx)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*cfg.Timeout)
@@ -106,13 +111,16 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	if err := sess.Close(closing); err != nil {
 		return fmt.Errorf("closing the session: %w", err)
 	}
+	if err := system.Close(closing); err != nil {
+		return fmt.Errorf("closing the actors: %w", err)
+	}
 	e.level("end")
 	w.Write(history.Event{Kind: history.End, Party: cfg.Name})
 	return nil
 }
 
 // obey ends when the input does.
-func obey(in io.Reader, drain, stop func()) {
+func obey(in io.Reader, drain, stop, tell func()) {
 	defer stop()
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
@@ -121,10 +129,30 @@ func obey(in io.Reader, drain, stop func()) {
 			drain()
 		case Panic:
 			panicAnActor()
+		case Tell:
+			tell()
 		case Stop:
 			return
 		}
 	}
+}
+
+// tell notes how the session is, and where each of its actors stands.
+func (e *env) tell(system *actors.System) {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%+v", e.sess.Status())
+	var walk func(nodes []actors.Node)
+	walk = func(nodes []actors.Node) {
+		for _, n := range nodes {
+			fmt.Fprintf(&text, " | %s %s %q", n.Kind, n.Name, n.Phase)
+			if n.Restarts > 0 {
+				fmt.Fprintf(&text, " restarts %d", n.Restarts)
+			}
+			walk(n.Children)
+		}
+	}
+	walk(system.Tree())
+	e.Write(history.Event{Kind: history.Stands, Thing: e.Name, Value: text.String()})
 }
 
 // all runs the workloads, and returns when they have ended.

@@ -1,0 +1,135 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// A memory finds out whether ZooKeeper forgets what it has confirmed. Servers of 3.8.0 do when they
+// are killed at the wrong moment (ZOOKEEPER-4643, ZOOKEEPER-4646): one that has taken over a new
+// leader's epoch, but has not logged its history yet, wins the next election over one that has it.
+// Nothing that rests on ZooKeeper can be right then, so the run is judged up to the storm in which
+// that happened.
+//
+// It uses nothing of what is being tested: at each server it writes a znode of its own over and
+// over through go-zookeeper, each time on condition that the version is the one confirmed last.
+type memory struct {
+	stop    context.CancelFunc
+	writers sync.WaitGroup
+
+	mu        sync.Mutex
+	forgotten string   // what was forgotten, "" if nothing is known to be
+	confirmed []uint64 // by server: how many writes were confirmed, or found to have been carried out
+}
+
+const (
+	remembering = 50 * time.Millisecond // from one write to the next
+	nobodys     = -2                    // a version that is not known
+)
+
+func newMemory(servers []string) *memory {
+	ctx, stop := context.WithCancel(context.Background()) // ends with close
+	m := &memory{stop: stop, confirmed: make([]uint64, len(servers))}
+	for i, addr := range servers {
+		m.writers.Go(func() { m.write(ctx, i, addr) }) // owner: the memory; ends with close
+	}
+	return m
+}
+
+func (m *memory) close() {
+	m.stop()
+	m.writers.Wait()
+}
+
+// write keeps writing through one server.
+func (m *memory) write(ctx context.Context, i int, addr string) {
+	conn, _, err := zk.Connect([]string{addr}, time.Minute, zk.WithLogger(silent{}), zk.WithLogInfo(false))
+	if err != nil {
+		m.forget(fmt.Sprintf("server %d can't be watched: %v", i, err))
+		return
+	}
+	defer conn.Close()
+	path, version := fmt.Sprintf("/memory-%d", i), int32(nobodys)
+	for ctx.Err() == nil {
+		next, err := remember(conn, path, version)
+		switch {
+		case err == nil && next < version:
+			m.forget(fmt.Sprintf("server %d had confirmed version %d of %s, and has %d", i, version, path, next))
+			return
+		case err == nil:
+			version = next
+			m.mu.Lock()
+			m.confirmed[i]++
+			m.mu.Unlock()
+		}
+		select {
+		case <-time.After(remembering):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// remember makes the next write, or finds out what came of an earlier one, and returns the version
+// that the znode has.
+func remember(conn *zk.Conn, path string, version int32) (int32, error) {
+	if version != nobodys {
+		stat, err := conn.Set(path, nil, version)
+		switch {
+		case err == nil:
+			return stat.Version, nil
+		case !errors.Is(err, zk.ErrBadVersion) && !errors.Is(err, zk.ErrNoNode):
+			return 0, err
+		}
+	} else if _, err := conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		return 0, err
+	}
+	if _, err := conn.Sync(path); err != nil {
+		return 0, err
+	}
+	exists, stat, err := conn.Exists(path)
+	if err == nil && !exists {
+		return nobodys, nil
+	}
+	return stat.Version, err
+}
+
+func (m *memory) forget(what string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.forgotten == "" {
+		m.forgotten = what
+	}
+}
+
+// lost waits until each server has confirmed another write, or ctx ends, and tells what was
+// forgotten.
+func (m *memory) lost(ctx context.Context) string {
+	m.mu.Lock()
+	before := append([]uint64(nil), m.confirmed...)
+	m.mu.Unlock()
+	for {
+		m.mu.Lock()
+		what, all := m.forgotten, true
+		for i := range before {
+			all = all && m.confirmed[i] > before[i]
+		}
+		m.mu.Unlock()
+		if what != "" || all || ctx.Err() != nil {
+			return what
+		}
+		select {
+		case <-time.After(remembering):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// silent is a log that keeps nothing.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
