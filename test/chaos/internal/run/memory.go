@@ -29,7 +29,7 @@ type memory struct {
 
 const (
 	remembering = 50 * time.Millisecond // from one write to the next
-	nobodys     = -2                    // a version that is not known
+	none        = -1                    // the version of a znode that there is not
 )
 
 func newMemory(servers []string) *memory {
@@ -54,12 +54,12 @@ func (m *memory) write(ctx context.Context, i int, addr string) {
 		return
 	}
 	defer conn.Close()
-	path, version := fmt.Sprintf("/memory-%d", i), int32(nobodys)
+	path, version := fmt.Sprintf("/memory-%d", i), int32(none)
 	for ctx.Err() == nil {
 		next, err := remember(conn, path, version)
 		switch {
 		case err == nil && next < version:
-			m.forget(fmt.Sprintf("server %d had confirmed version %d of %s, and has %d", i, version, path, next))
+			m.forget(fmt.Sprintf("server %d had confirmed version %d of %s, and has version %d", i, version, path, next))
 			return
 		case err == nil:
 			version = next
@@ -77,7 +77,7 @@ func (m *memory) write(ctx context.Context, i int, addr string) {
 // remember makes the next write, or finds out what came of an earlier one, and returns the version
 // that the znode has.
 func remember(conn *zk.Conn, path string, version int32) (int32, error) {
-	if version != nobodys {
+	if version != none {
 		stat, err := conn.Set(path, nil, version)
 		switch {
 		case err == nil:
@@ -93,7 +93,7 @@ func remember(conn *zk.Conn, path string, version int32) (int32, error) {
 	}
 	exists, stat, err := conn.Exists(path)
 	if err == nil && !exists {
-		return nobodys, nil
+		return none, nil
 	}
 	return stat.Version, err
 }
