@@ -27,13 +27,13 @@ func migrates(ctx context.Context, sess *session.Session, migrate func() error) 
 	if err != nil {
 		return err
 	}
-	if err := gate.Raise(ctx); err != nil { // whoever waits now waits
+	if err := gate.Raise(ctx); err != nil { // from now on Wait blocks
 		return err
 	}
 	if err := migrate(); err != nil {
 		return err
 	}
-	return gate.Lower(ctx) // and goes on
+	return gate.Lower(ctx) // and now it returns
 }
 
 func TestBarrier(t *testing.T) {
@@ -58,7 +58,7 @@ func computes(ctx context.Context, sess *session.Session, hostname string, compu
 	defer rounds.Close(ctx)
 
 	for {
-		passage, err := rounds.Enter(ctx) // returns when three are there
+		passage, err := rounds.Enter(ctx) // returns when three have arrived
 		if err != nil {
 			return err
 		}
@@ -314,11 +314,11 @@ func ships(ctx context.Context, sess *session.Session, log *slog.Logger, payload
 	defer consumer.Close(ctx)
 	for item := range consumer.Items() {
 		if err := work(item.Context(), item.Data()); err != nil {
-			_ = item.Nack(ctx) // back to its place, Attempt one higher
+			_ = item.Nack(ctx) // back to its position, Attempt + 1
 			continue
 		}
 		if err := item.Ack(ctx); errors.Is(err, session.ErrLost) {
-			log.Warn("done, but the claim was lost: somebody does it again", "id", item.ID())
+			log.Warn("done, but the claim was lost: the item is delivered again", "id", item.ID())
 		}
 	}
 	return consumer.Err()
