@@ -106,7 +106,7 @@ func follows(ctx context.Context, sess *session.Session, apply func(Limits) erro
 	if err != nil {
 		return err
 	}
-	for now := range limits.Observe(ctx) { // the present state, and then each newer one
+	for now := range limits.Observe(ctx) { // the current state, then each newer one
 		if err := apply(now.Value); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func names(ctx context.Context, sess *session.Session, connect func(value []byte
 	if err := names.Bind(ctx, "db/orders/primary", []byte("10.0.0.7:5432")); err != nil {
 		return err
 	}
-	for b := range names.Observe(ctx, "db/orders/primary") { // what it means now, and whenever that changes
+	for b := range names.Observe(ctx, "db/orders/primary") { // the current binding, then each newer one
 		if err := connect(b.Value); err != nil {
 			return err
 		}
@@ -218,13 +218,13 @@ func pays(ctx context.Context, sess *session.Session, order []byte, note func(id
 	}
 	defer transfers.Close(ctx)
 
-	left, err := transfers.Recover(ctx) // what a process before this one left, decided or not
+	left, err := transfers.Recover(ctx) // transactions of an earlier process, decided or not
 	if err != nil {
 		return err
 	}
 	tx, err := transfers.Begin(ctx, "t-4711", order, "ledger", "stock")
 	if err != nil {
-		return err // nothing has begun, or it is aborted
+		return err // it has not begun, or it is aborted
 	}
 	for _, tx := range append(left, tx) {
 		<-tx.Done()
@@ -234,7 +234,7 @@ func pays(ctx context.Context, sess *session.Session, order []byte, note func(id
 		if err := note(tx.ID(), tx.Outcome()); err != nil { // durably: Committed, or Aborted with tx.Reason()
 			return err
 		}
-		if err := tx.Ack(ctx); err != nil { // from now on nobody recovers it
+		if err := tx.Ack(ctx); err != nil { // from now on it is not recovered
 			return err
 		}
 	}
@@ -250,7 +250,7 @@ func takesPart(ctx context.Context, sess *session.Session, site string, prepare 
 
 	for p := range ledger.Proposals() {
 		if p.Voted() == twopc.Undecided {
-			if err := prepare(p.ID(), p.Payload()); err != nil { // durably: it may have to be done, or undone
+			if err := prepare(p.ID(), p.Payload()); err != nil { // durably: either outcome must be possible
 				_ = p.Abort(ctx, err.Error())
 			} else if err := p.Commit(ctx); err != nil {
 				return err

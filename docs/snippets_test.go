@@ -257,16 +257,16 @@ func TestSimpleLock(t *testing.T) {
 
 // That of docs/recipes/fence.md.
 func fenced(req *http.Request, grant *lock.Grant, gate *fence.Gate) error {
-	// The holder sends its possession along.
+	// The holder sends its sequencer along.
 	req.Header.Set("Sequencer", grant.Sequencer().String())
 
-	// The one who is asked checks it.
+	// The receiver checks it.
 	q, err := fence.Parse(req.Header.Get("Sequencer"))
 	if err != nil {
 		return err
 	}
 	if err := gate.Admit(q); err != nil { // a fence.Gate beside the data it guards
-		return err // fence.ErrFenced: somebody newer has been here
+		return err // fence.ErrFenced: a newer holder was here
 	}
 	return nil
 }
