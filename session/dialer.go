@@ -37,8 +37,8 @@ func (s *Session) atStake(e *epoch) (left time.Duration, some bool) {
 	if e.over || e != s.cur || s.stake() == 0 {
 		return 0, false
 	}
-	if s.trust.stands {
-		left = max(s.clock.now().left(s.trust.until), 0)
+	if s.lease.Stands() {
+		left = max(s.clock.now().Left(s.lease.Until()), 0)
 	}
 	return left, true
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/session/internal/lease"
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
@@ -72,7 +73,7 @@ func (s *Session) connected(e *epoch, ev link.Up) (spoilt bool, margin time.Dura
 	}
 	now := s.clock.now()
 	spoilt = s.retime(e, ev.Timeout, now)
-	s.trust.connected(s.clock.at(ev.Asked), ev.Created, now)
+	s.lease.Connected(s.clock.at(ev.Asked), ev.Created, now)
 	e.timeout, e.server, e.address = ev.Timeout, ev.Server, ev.Address
 	if e.sessionID != ev.SessionID { // once: requests of the epoch, which begin after it, read it without the mutex
 		e.sessionID = ev.SessionID
@@ -83,24 +84,24 @@ func (s *Session) connected(e *epoch, ev link.Up) (spoilt bool, margin time.Dura
 		s.ask(e, now)
 	}
 	s.turned()
-	return spoilt, s.trust.margin
+	return spoilt, s.lease.Margin()
 }
 
 // retime reckons with the timeout that was negotiated. After a reconnection to a server that is
 // configured otherwise, possessions last as long as the shorter of the two allows. spoilt: it
 // leaves nothing. With mu held.
-func (s *Session) retime(e *epoch, timeout time.Duration, now instant) (spoilt bool) {
+func (s *Session) retime(e *epoch, timeout time.Duration, now lease.Instant) (spoilt bool) {
 	switch {
 	case e.ups == 0:
-		s.trust.begin(&s.cfg, timeout, now)
+		s.lease.Begin(timeout, now)
 	case e.timeout == timeout:
 		return false
 	default:
-		s.trust.retime(&s.cfg, timeout)
+		s.lease.Retime(timeout)
 		s.lapse(e, now)
 		s.watchOverTrust(now)
 	}
-	return s.trust.margin >= timeout
+	return s.lease.Margin() >= timeout
 }
 
 func (s *Session) onDown(e *epoch) {
@@ -138,8 +139,7 @@ func (s *Session) bury(e *epoch, cause, holds error) (asks map[*ask]struct{}, fi
 		e.gone.Close()
 	}
 	s.take(holds)
-	s.trust.drop()
-	s.trust.until = instant{}
+	s.lease.End()
 	s.doubted, s.refused = false, 0
 	clear(s.standby)
 	s.ledger.clear()

@@ -59,12 +59,12 @@ func (h *Hold) Valid() bool {
 	if h.void.Load() {
 		return false
 	}
-	v := h.session.trust.vouch.Load()
-	if v == nil || v.epoch != h.epoch.number {
+	r := h.session.view.Read()
+	if !r.Of(h.epoch.number) {
 		return false
 	}
-	if !v.good(h.session.clock.now()) {
-		if h.session.trust.vouch.Load() == v && h.void.CompareAndSwap(false, true) {
+	if !r.Good(h.session.clock.now()) {
+		if h.session.view.Read() == r && h.void.CompareAndSwap(false, true) {
 			h.session.tasks.run(func() { h.session.suspect(h) }) // beside: Valid asks nobody, and waits for nobody
 		}
 		return !h.void.Load() && h.Valid() // trust was prolonged meanwhile
@@ -109,7 +109,7 @@ func (s *Session) hold(t *Seat, number uint64, path string, token int64, ended f
 	}
 	now := s.clock.now()
 	s.lapse(e, now)
-	if !s.trust.stands {
+	if !s.lease.Stands() {
 		if s.refused == 0 {
 			s.refused = 1
 			s.raised(now)

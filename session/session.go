@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/session/internal/lease"
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
@@ -22,6 +22,7 @@ type Session struct {
 	cfg    config
 	log    *slog.Logger
 	clock  clock
+	view   lease.View // the lease, as read without the mutex
 	system *actors.System
 	scope  actors.Scope
 	ref    actors.Ref[message]
@@ -43,13 +44,12 @@ type Session struct {
 	epochs       uint64        // how many there have been
 	cur          *epoch        // the present one; also one that has ended, until the next begins
 	gate         *notify.Latch // closes, and is replaced, when requests may have become possible, or impossible for good
-	trust        trust
-	doubted      bool // the end of trust was announced
-	lastOut      instant
-	pacing       alarm   // for the next sync
-	waning       alarm   // for the end of trust
-	looking      alarm   // for a look at the clocks
-	doubtAt      instant // when the want of trust is announced
+	lease        lease.Lease
+	doubted      bool          // the end of trust was announced
+	pacing       alarm         // for the next sync
+	waning       alarm         // for the end of trust
+	looking      alarm         // for a look at the clocks
+	doubtAt      lease.Instant // when the want of trust is announced
 	seats        map[*Seat]struct{}
 	seatCount    uint64
 	holds        map[*Hold]struct{}
@@ -74,8 +74,8 @@ func New(servers []string, opts ...Option) (*Session, error) {
 		cfg: cfg, log: cfg.log, clock: clock{base: time.Now()}, system: cfg.system,
 		topic: notify.NewTopic[Status](), refuse: notify.NewEnd(), end: notify.NewEnd(), gone: notify.NewLatch(), gate: notify.NewLatch(),
 		seats: make(map[*Seat]struct{}), holds: make(map[*Hold]struct{}), standby: make(map[*Seat]struct{}), dataWatches: make(map[string]*shared[Data]), childWatches: make(map[string]*shared[Children]),
-		trust: trust{vouch: new(atomic.Pointer[voucher])},
 	}
+	s.lease = lease.New(lease.Config{Tick: cfg.tick, Margin: cfg.margin}, &s.view)
 	s.tasks.guard = s.guard
 	s.life, s.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
 	s.pacing = alarm{tasks: &s.tasks, mu: &s.mu, react: s.pace}
@@ -194,8 +194,8 @@ func (s *Session) status() Status {
 	if e.timeout > 0 {
 		st.Timeout = e.timeout
 	}
-	if until := s.trust.until; until != (instant{}) {
-		st.TrustedUntil = until.wall
+	if until := s.lease.Until(); until != (lease.Instant{}) {
+		st.TrustedUntil = until.Wall
 	}
 	return st
 }

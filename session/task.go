@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/stack"
+	"github.com/troupe-go/troupe/session/internal/lease"
 )
 
 // tasks are the goroutines of a session. Each is a request on its way, or the reaction to a timer;
@@ -60,13 +61,13 @@ type alarm struct {
 	react func()
 
 	timer *time.Timer // nil: not set
-	at    instant
+	at    lease.Instant
 	round int // counts how often it was set, so that a reaction that comes too late is known
 }
 
 // set lets the alarm go off at a moment, unless it does so before anyway.
-func (a *alarm) set(now, at instant) {
-	if a.timer != nil && a.at.mono <= at.mono {
+func (a *alarm) set(now, at lease.Instant) {
+	if a.timer != nil && a.at.Mono <= at.Mono {
 		return
 	}
 	a.stop()
@@ -76,7 +77,7 @@ func (a *alarm) set(now, at instant) {
 	a.at = at
 	a.round++
 	round := a.round
-	a.timer = time.AfterFunc(max(now.left(at), 0), func() {
+	a.timer = time.AfterFunc(max(now.Left(at), 0), func() {
 		defer a.tasks.running.Done()
 		defer a.tasks.guard()
 		a.mu.Lock()

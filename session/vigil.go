@@ -3,6 +3,7 @@ package session
 import (
 	"time"
 
+	"github.com/troupe-go/troupe/session/internal/lease"
 	"github.com/troupe-go/troupe/session/internal/link"
 )
 
@@ -15,42 +16,33 @@ import (
 func (s *Session) stake() int { return len(s.holds) + len(s.standby) + s.refused }
 
 // raised is called when something was added to what depends on trust.
-func (s *Session) raised(now instant) {
+func (s *Session) raised(now lease.Instant) {
 	e := s.cur
 	if e == nil || e.over {
 		return
 	}
-	if every := s.trust.timeout / syncShare; !s.trust.stands || now.mono-s.lastOut.mono >= every {
+	if !s.lease.Stands() || s.lease.Due(now) {
 		s.ask(e, now)
 	}
-	s.pacing.set(now, s.nextProof(now))
+	s.pacing.set(now, s.lease.NextSync(now))
 	s.watchOverTrust(now)
-}
-
-// nextProof is when the next sign of life is to be asked for.
-func (s *Session) nextProof(now instant) instant {
-	every := s.trust.timeout / syncShare
-	if at := s.lastOut.add(every); s.lastOut != (instant{}) && !now.reached(at) {
-		return at
-	}
-	return now.add(every)
 }
 
 // ask asks for a sign of life: of the leader, where that is known to be one, else of a quorum, one
 // at a time.
-func (s *Session) ask(e *epoch, now instant) {
-	if !e.begun || !e.up || pingsProve && s.trust.stands {
+func (s *Session) ask(e *epoch, now lease.Instant) {
+	if !e.begun || !e.up || s.lease.Enough() {
 		return
 	}
-	if s.trust.current(now) {
-		s.lastOut = now
+	if s.lease.SyncProves(now) {
+		s.lease.Asked(now)
 		s.tasks.run(func() { _ = e.conn.Sync("/") }) // an answer is told as Proved; for want of one, trust ends
 		return
 	}
 	if e.proving == e.ups {
 		return
 	}
-	s.lastOut = now
+	s.lease.Asked(now)
 	e.proving = e.ups
 	asked := e.ups
 	s.tasks.run(func() {
@@ -73,23 +65,23 @@ func (s *Session) pace() {
 		return
 	}
 	now := s.clock.now()
-	if s.lapse(e, now) || now.mono-s.lastOut.mono >= s.trust.timeout/syncShare {
+	if s.lapse(e, now) || s.lease.Due(now) {
 		s.ask(e, now)
 	}
-	s.pacing.set(now, s.nextProof(now))
+	s.pacing.set(now, s.lease.NextSync(now))
 }
 
 // watchOverTrust sees to it that the end of trust is noticed when it comes, and that its absence is
 // announced when it has lasted for as long as a proof is good for.
-func (s *Session) watchOverTrust(now instant) {
+func (s *Session) watchOverTrust(now lease.Instant) {
 	if s.cur == nil || s.cur.over || !s.cur.begun {
 		return
 	}
 	switch {
-	case s.trust.stands:
-		s.waning.set(now, s.trust.until)
+	case s.lease.Stands():
+		s.waning.set(now, s.lease.Until())
 	case !s.doubted:
-		s.doubtAt = now.add(s.trust.timeout - s.trust.margin)
+		s.doubtAt = now.Add(s.lease.Longest())
 		s.waning.set(now, s.doubtAt)
 	}
 }
@@ -106,10 +98,10 @@ func (s *Session) wane() {
 	now := s.clock.now()
 	s.lapse(e, now)
 	switch {
-	case s.trust.stands:
-		s.waning.set(now, s.trust.until)
+	case s.lease.Stands():
+		s.waning.set(now, s.lease.Until())
 	case s.doubted || s.stake() == 0 && e.up:
-	case now.reached(s.doubtAt):
+	case now.Reached(s.doubtAt):
 		s.doubt(e)
 	default:
 		s.waning.set(now, s.doubtAt)
@@ -117,8 +109,8 @@ func (s *Session) wane() {
 }
 
 // lapse ends trust if the clocks say so, and every hold with it, which unlock finishes.
-func (s *Session) lapse(e *epoch, now instant) (lapsed bool) {
-	if !s.trust.check(now) {
+func (s *Session) lapse(e *epoch, now lease.Instant) (lapsed bool) {
+	if !s.lease.Check(now) {
 		return false
 	}
 	depends := s.stake() > 0
@@ -137,7 +129,7 @@ func (s *Session) lapse(e *epoch, now instant) (lapsed bool) {
 func (s *Session) doubt(e *epoch) {
 	s.doubted = true
 	now := s.clock.now()
-	s.pacing.set(now, now.add(s.trust.timeout/syncShare)) // until it is dispelled, also if nothing depends on it any more
+	s.pacing.set(now, now.Add(s.lease.SyncEvery())) // until it is dispelled, also if nothing depends on it any more
 	s.ref.Tell(trusted{e, false})
 	s.turned()
 }
@@ -150,16 +142,14 @@ func (s *Session) onProved(e *epoch, ev link.Proved) {
 		return
 	}
 	out, now := s.clock.at(ev.Sent), s.clock.now()
-	if out.mono > s.lastOut.mono {
-		s.lastOut = out
-	}
+	s.lease.Sent(out)
 	lapsed := s.lapse(e, now) // trust that ran out unnoticed ends first, with all that depended on it
-	gained, refused := s.trust.proved(e.number, out, now, ev.Write)
+	gained, refused := s.lease.Proved(e.number, out, now, ev.Write)
 	switch {
 	case gained:
 		s.refused = 0
 		s.ref.Tell(trusted{e, true})
-		s.waning.set(now, s.trust.until)
+		s.waning.set(now, s.lease.Until())
 		if s.doubted {
 			s.doubted = false
 			s.turned()
@@ -176,7 +166,7 @@ func (s *Session) onHeard(e *epoch, sent time.Time) {
 	if !e.over && e == s.cur {
 		now := s.clock.now()
 		s.lapse(e, now)
-		s.trust.pinged(s.clock.at(sent), now)
+		s.lease.Pinged(s.clock.at(sent), now)
 	}
 }
 
@@ -195,9 +185,8 @@ func (s *Session) look() {
 }
 
 // lookSoon sets the looking alarm.
-func (s *Session) lookSoon(now instant) {
-	const least, most = 20 * time.Millisecond, 100 * time.Millisecond
-	s.looking.set(now, now.add(min(max(s.trust.timeout/60, least), most)))
+func (s *Session) lookSoon(now lease.Instant) {
+	s.looking.set(now, now.Add(s.lease.CheckEvery()))
 }
 
 // suspect looks after a possession that was found not to be valid.
@@ -220,7 +209,7 @@ func (s *Session) doubtful(h *Hold) {
 		if !h.void.Load() {
 			return
 		}
-		s.trust.jump(now)
+		s.lease.Jumped(now)
 		s.take(ErrUntrusted)
 		s.doubt(e)
 	}

@@ -1,6 +1,6 @@
 //go:build broken_ping_trust
 
-package session
+package lease
 
 // pingsProve breaks this build on purpose: see broken_ping_trust_off.go.
 const pingsProve = true

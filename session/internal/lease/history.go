@@ -1,4 +1,4 @@
-package session
+package lease
 
 import (
 	"math"
@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// echoes are what is known to have been heard by the server at the other end of a connection: when
+// history is what is known to have been heard by the server at the other end of a connection: when
 // each request was sent, and when its answer came. Moments are monotonic.
-type echoes struct {
+type history struct {
 	sent     []time.Duration // in order
 	answers  []time.Duration // when those were answered
 	shortest time.Duration   // trip from a request to its answer
@@ -20,14 +20,15 @@ type echoes struct {
 // silent for two thirds of T.
 const most = 96
 
-// since forgets all: there is a new connection, on which the session was asked for at that moment.
-func (h *echoes) since(earliest time.Duration) {
+// restart forgets all: there is a new connection, on which the session was asked for at that
+// moment.
+func (h *history) restart(earliest time.Duration) {
 	h.sent, h.answers, h.shortest, h.earliest = h.sent[:0], h.answers[:0], math.MaxInt64/2, earliest
 }
 
-// answered notes a request; one that was sent less than a grain after another that is remembered is
-// left out.
-func (h *echoes) answered(sent, answer, grain time.Duration) {
+// add notes a request that was answered; one that was sent less than a grain after another that is
+// remembered is left out.
+func (h *history) add(sent, answer, grain time.Duration) {
 	h.shortest = min(h.shortest, answer-sent)
 	if n := len(h.sent); n > 0 && sent < h.sent[n-1]+grain {
 		return
@@ -39,9 +40,9 @@ func (h *echoes) answered(sent, answer, grain time.Duration) {
 	h.sent, h.answers = append(h.sent, sent), append(h.answers, answer)
 }
 
-// age takes in that the wall clock has gone further than the monotonic one: the machine has slept,
-// perhaps, and what is remembered is older by that.
-func (h *echoes) age(by time.Duration) {
+// age takes in that the wall clock has gone further than the monotonic one: the machine may have
+// slept, and what is remembered is older by that.
+func (h *history) age(by time.Duration) {
 	by = max(by, 0)
 	for i := range h.sent {
 		h.sent[i] -= by
@@ -50,8 +51,8 @@ func (h *echoes) age(by time.Duration) {
 	h.earliest -= by
 }
 
-// before is when the latest request was sent whose answer had come by that moment.
-func (h *echoes) before(moment time.Duration) time.Duration {
+// sentBefore is when the latest request was sent whose answer had come by that moment.
+func (h *history) sentBefore(moment time.Duration) time.Duration {
 	for i, answer := range slices.Backward(h.answers) {
 		if answer <= moment {
 			return h.sent[i]
@@ -60,24 +61,25 @@ func (h *echoes) before(moment time.Duration) time.Duration {
 	return h.earliest
 }
 
-// alive is the latest moment before this one up to which the server is known to have run for half a
-// tick: that of the last answer by then. If within that half tick an answer was late, by more than
-// that over the shortest trip, the server may have stood still then too, from the answer before on.
-func (h *echoes) alive(moment, half, late time.Duration) time.Duration {
-	last := h.answer(moment)
+// aliveAt is the latest moment before this one up to which the server is known to have run for half
+// a tick: that of the last answer by then. If within that half tick an answer was late, by more
+// than that over the shortest trip, the server may have stood still then too, from the answer
+// before on.
+func (h *history) aliveAt(moment, half, late time.Duration) time.Duration {
+	last := h.lastAnswer(moment)
 	for i, answer := range slices.Backward(h.answers) {
 		if answer <= last-half {
 			break
 		}
 		if answer <= last && answer-h.sent[i] > h.shortest+late {
-			last = h.answer(h.sent[i])
+			last = h.lastAnswer(h.sent[i])
 		}
 	}
 	return last
 }
 
-// answer is when the last answer by that moment came.
-func (h *echoes) answer(moment time.Duration) time.Duration {
+// lastAnswer is when the last answer by that moment came.
+func (h *history) lastAnswer(moment time.Duration) time.Duration {
 	for _, answer := range slices.Backward(h.answers) {
 		if answer <= moment {
 			return answer

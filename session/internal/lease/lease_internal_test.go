@@ -1,7 +1,6 @@
-package session
+package lease
 
 import (
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,24 +9,24 @@ import (
 )
 
 // at is a moment at which both clocks show the same.
-func at(d time.Duration) instant { return instant{mono: d, wall: time.Unix(0, 0).Add(d)} }
+func at(d time.Duration) Instant { return Instant{Mono: d, Wall: time.Unix(0, 0).Add(d)} }
 
 // jumped is a moment at which the wall clock has jumped.
-func jumped(d, by time.Duration) instant { return instant{mono: d, wall: time.Unix(0, 0).Add(d + by)} }
+func jumped(d, by time.Duration) Instant { return Instant{Mono: d, Wall: time.Unix(0, 0).Add(d + by)} }
 
-func newTrust(timeout time.Duration, change func(*config)) *trust {
-	cfg := config{timeout: timeout}
+func newLease(timeout time.Duration, change func(*Config)) *Lease {
+	var cfg Config
 	if change != nil {
 		change(&cfg)
 	}
-	t := &trust{vouch: new(atomic.Pointer[voucher])}
-	t.begin(&cfg, timeout, at(0))
-	return t
+	l := New(cfg, new(View))
+	l.Begin(timeout, at(0))
+	return &l
 }
 
 // written takes the answer to a write, which came at once.
-func (t *trust) written(sent instant) (gained bool) {
-	gained, _ = t.proved(1, sent, sent, true)
+func (l *Lease) written(sent Instant) (gained bool) {
+	gained, _ = l.Proved(1, sent, sent, true)
 	return gained
 }
 
@@ -36,31 +35,31 @@ func TestCredit(t *testing.T) {
 	const T = 12 * time.Second
 	for _, c := range []struct {
 		name   string
-		change func(*config)
+		change func(*Config)
 		steady time.Duration // what an answer is good for when requests go out every T/6, and right after connecting
 		idle   time.Duration // where there have been pings alone, every T/3, the last one T/6 ago
 	}{
 		{"tick unknown: half", nil, T / 2, 5 * time.Second},
-		{"tick known", func(c *config) { c.tick = 2 * time.Second }, T - (T/6 + time.Second + T/12), 6 * time.Second},
-		{"many ticks", func(c *config) { c.tick = 200 * time.Millisecond }, T - (T/4 + T/12), 6 * time.Second},
-		{"few ticks", func(c *config) { c.tick = T / 3 }, T / 2, 6 * time.Second},
-		{"fewest ticks", func(c *config) { c.tick = T / 2 }, T / 4, 3 * time.Second},
-		{"margin given", func(c *config) { c.margin = time.Second }, T - time.Second, 10 * time.Second},
-		{"large margin given", func(c *config) { c.margin = 8 * time.Second }, T - 8*time.Second, T - 8*time.Second},
+		{"tick known", func(c *Config) { c.Tick = 2 * time.Second }, T - (T/6 + time.Second + T/12), 6 * time.Second},
+		{"many ticks", func(c *Config) { c.Tick = 200 * time.Millisecond }, T - (T/4 + T/12), 6 * time.Second},
+		{"few ticks", func(c *Config) { c.Tick = T / 3 }, T / 2, 6 * time.Second},
+		{"fewest ticks", func(c *Config) { c.Tick = T / 2 }, T / 4, 3 * time.Second},
+		{"margin given", func(c *Config) { c.Margin = time.Second }, T - time.Second, 10 * time.Second},
+		{"large margin given", func(c *Config) { c.Margin = 8 * time.Second }, T - 8*time.Second, T - 8*time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			tr := newTrust(T, c.change)
+			tr := newLease(T, c.change)
 			require.True(t, tr.written(at(time.Second)))
 			require.Equal(t, at(time.Second+c.steady), tr.until)
-			tr = newTrust(T, c.change)
+			tr = newLease(T, c.change)
 			for sent := time.Duration(0); sent <= T; sent += T / 6 {
 				tr.written(at(sent))
 			}
 			require.Equal(t, at(T+c.steady), tr.until)
-			tr = newTrust(T, c.change)
+			tr = newLease(T, c.change)
 			for sent := time.Duration(0); sent <= T; sent += T / 3 {
-				tr.pinged(at(sent), at(sent))
+				tr.Pinged(at(sent), at(sent))
 			}
 			require.True(t, tr.written(at(T+T/6)))
 			require.Equal(t, at(T+T/6+c.idle), tr.until)
@@ -75,9 +74,9 @@ func TestALargerMarginIsNeverLessSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tick := rapid.SampledFrom([]time.Duration{0, 200 * time.Millisecond, 2 * time.Second, T / 2}).Draw(t, "tick")
 		margins := []time.Duration{0, time.Second, 3 * time.Second, 4 * time.Second, 5 * time.Second, 6 * time.Second, 7 * time.Second, 9 * time.Second}
-		var all []*trust
+		var all []*Lease
 		for _, m := range margins {
-			all = append(all, newTrust(T, func(c *config) { c.tick, c.margin = tick, m }))
+			all = append(all, newLease(T, func(c *Config) { c.Tick, c.Margin = tick, m }))
 		}
 		now := time.Duration(0)
 		for range rapid.IntRange(1, 20).Draw(t, "requests") {
@@ -85,22 +84,22 @@ func TestALargerMarginIsNeverLessSafe(t *testing.T) {
 			now = sent + time.Duration(rapid.Int64Range(0, int64(T/3)).Draw(t, "trip"))
 			kind := rapid.IntRange(0, 2).Draw(t, "ping, sync, write")
 			for _, tr := range all {
-				tr.check(at(now))
+				tr.Check(at(now))
 				if kind == 0 {
-					tr.pinged(at(sent), at(now))
+					tr.Pinged(at(sent), at(now))
 				} else {
-					tr.proved(1, at(sent), at(now), kind == 2)
+					tr.Proved(1, at(sent), at(now), kind == 2)
 				}
 			}
 			for i, tr := range all {
 				for _, larger := range all {
 					if tr.margin < larger.margin && larger.stands && tr.stands {
-						require.LessOrEqual(t, larger.until.mono, tr.until.mono, "margins %v and %v", tr.margin, larger.margin)
+						require.LessOrEqual(t, larger.until.Mono, tr.until.Mono, "margins %v and %v", tr.margin, larger.margin)
 					}
 				}
 				if margins[i] >= all[0].least && tr.stands {
 					require.True(t, all[0].stands)
-					require.LessOrEqual(t, tr.until.mono, all[0].until.mono, "a margin of %v is larger than what is reckoned", margins[i])
+					require.LessOrEqual(t, tr.until.Mono, all[0].until.Mono, "a margin of %v is larger than what is reckoned", margins[i])
 				}
 			}
 		}
@@ -144,29 +143,29 @@ func TestWhatAQuorumStandsBehind(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			tr := newTrust(T, nil)
-			tr.connected(at(0), c.created, at(0))
+			tr := newLease(T, nil)
+			tr.Connected(at(0), c.created, at(0))
 			for _, a := range c.answers {
-				tr.check(at(a.now))
-				_, refused := tr.proved(1, at(a.sent), at(a.now), a.write)
+				tr.Check(at(a.now))
+				_, refused := tr.Proved(1, at(a.sent), at(a.now), a.write)
 				require.Equal(t, a.refused, refused, a.does)
 			}
 		})
 	}
 }
 
-func TestTrust(t *testing.T) {
+func TestLease(t *testing.T) {
 	t.Parallel()
 	const T = 10 * time.Second // credit: 8s
 	type step struct {
 		does   string
-		sent   instant // of a proof, if one comes
-		now    instant
+		sent   Instant // of a proof, if one comes
+		now    Instant
 		lapsed bool
 		gained bool
 		until  time.Duration // 0: none
 	}
-	none := instant{}
+	none := Instant{}
 	for _, c := range []struct {
 		name  string
 		steps []step
@@ -179,7 +178,7 @@ func TestTrust(t *testing.T) {
 		{"the end, and back", []step{
 			{"proof", at(0), at(1), false, true, 8 * time.Second},
 			{"just before", none, at(8*time.Second - 1), false, false, 8 * time.Second},
-			{"the instant", none, at(8 * time.Second), true, false, 8 * time.Second},
+			{"the Instant", none, at(8 * time.Second), true, false, 8 * time.Second},
 			{"once only", none, at(9 * time.Second), false, false, 8 * time.Second},
 			{"a proof that comes too late", at(time.Second), at(9 * time.Second), false, false, 8 * time.Second},
 			{"back", at(3 * time.Second), at(9 * time.Second), false, true, 11 * time.Second},
@@ -213,61 +212,30 @@ func TestTrust(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			tr := newTrust(T, func(c *config) { c.margin = 2 * time.Second })
+			tr := newLease(T, func(c *Config) { c.Margin = 2 * time.Second })
 			for _, s := range c.steps {
-				require.Equal(t, s.lapsed, tr.check(s.now), s.does)
+				require.Equal(t, s.lapsed, tr.Check(s.now), s.does)
 				if s.sent != none {
-					gained, _ := tr.proved(1, s.sent, s.now, true)
+					gained, _ := tr.Proved(1, s.sent, s.now, true)
 					require.Equal(t, s.gained, gained, s.does)
 				}
-				require.Equal(t, s.until, tr.until.mono, s.does)
-				require.Equal(t, tr.stands, tr.vouch.Load().good(s.now), s.does)
+				require.Equal(t, s.until, tr.until.Mono, s.does)
+				require.Equal(t, tr.stands, tr.view.Read().Good(s.now), s.does)
 			}
 		})
 	}
 }
 
-func TestVoucherNoticesAJumpBeforeAnybodyElse(t *testing.T) {
+func TestAReadingNoticesAJumpBeforeAnybodyElse(t *testing.T) {
 	t.Parallel()
-	tr := newTrust(10*time.Second, nil)
+	tr := newLease(10*time.Second, nil)
 	tr.written(at(0))
-	v := tr.vouch.Load()
-	require.True(t, v.good(at(time.Second)))
-	require.True(t, v.good(jumped(time.Second, time.Second)))
-	require.False(t, v.good(jumped(time.Second, time.Second+1)))
-	require.False(t, v.good(jumped(time.Second, -time.Second-1)))
-	require.False(t, (*voucher)(nil).good(at(0)))
-}
-
-func TestRetryPolicies(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name   string
-		policy RetryPolicy
-		try    int
-		since  time.Duration
-		again  bool
-	}{
-		{"zero value", RetryPolicy{}, 1, 0, false},
-		{"never", RetryTimes(0), 1, 0, false},
-		{"less than never", RetryTimes(-1), 1, 0, false},
-		{"the last of three", RetryTimes(3), 3, time.Hour, true},
-		{"one more", RetryTimes(3), 4, 0, false},
-		{"in time", RetryElapsed(time.Minute), 100, 50 * time.Second, true},
-		{"too late", RetryElapsed(time.Minute), 1, time.Minute, false},
-		{"no time", RetryElapsed(0), 1, 0, false},
-		{"for ever", RetryForever(), 1 << 40, 1 << 60, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			pause, again := c.policy.next(c.try, c.since)
-			require.Equal(t, c.again, again)
-			if again {
-				require.Greater(t, pause, 4*time.Millisecond)
-				require.LessOrEqual(t, pause, longestPause)
-			}
-		})
-	}
+	v := tr.view.Read()
+	require.True(t, v.Good(at(time.Second)))
+	require.True(t, v.Good(jumped(time.Second, time.Second)))
+	require.False(t, v.Good(jumped(time.Second, time.Second+1)))
+	require.False(t, v.Good(jumped(time.Second, -time.Second-1)))
+	require.False(t, (*Reading)(nil).Good(at(0)))
 }
 
 // What was heard before the machine slept is as old as the sleep was long, though its monotonic
@@ -276,15 +244,15 @@ func TestRetryPolicies(t *testing.T) {
 func TestWhatWasHeardBeforeASleepIsOld(t *testing.T) {
 	t.Parallel()
 	const T, slept = 12 * time.Second, 7 * time.Second
-	tr := newTrust(T, func(c *config) { c.tick = 2 * time.Second })
+	tr := newLease(T, func(c *Config) { c.Tick = 2 * time.Second })
 	for sent := time.Duration(0); sent <= 10*time.Second; sent += T / 6 {
 		tr.written(at(sent))
 	}
 	awake := jumped(10*time.Second+100*time.Millisecond, slept)
-	tr.check(awake)
+	tr.Check(awake)
 	require.False(t, tr.stands)
 	tr.written(awake)
 	// The latest that the leader may know of is what was sent half a tick before the last answer
 	// that came before the sleep: at 8 s.
-	require.False(t, tr.stands && tr.until.wall.After(at(8*time.Second+T).wall), "trusted until %v by the wall clock", tr.until.wall.Sub(at(0).wall))
+	require.False(t, tr.stands && tr.until.Wall.After(at(8*time.Second+T).Wall), "trusted until %v by the wall clock", tr.until.Wall.Sub(at(0).Wall))
 }
