@@ -11,8 +11,9 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// What the link costs on top of the library: one request after another, and many in flight.
-func BenchmarkGet(b *testing.B) {
+// What a request costs, beside what it costs when go-zookeeper makes it: one after another, and
+// many in flight.
+func BenchmarkRequests(b *testing.B) {
 	servers := ensemble.Start(b, 1).Servers()
 	up := make(chan struct{}, 1)
 	c, err := link.Open(link.Config{Servers: servers, Timeout: 10 * time.Second}, func(ev link.Event) {
@@ -31,27 +32,70 @@ func BenchmarkGet(b *testing.B) {
 			break
 		}
 	}
-	for name, get := range map[string]func() error{
-		"link":  func() error { _, _, err := c.Get("/", false); return err },
-		"plain": func() error { _, _, err := plain.Get("/"); return err },
+	path := "/bench"
+	_, err = c.Create(path, []byte("x"), link.Persistent, 0, world)
+	require.NoError(b, err)
+	for _, op := range []struct {
+		name        string
+		link, plain func() error
+	}{
+		{
+			"get",
+			func() error { _, _, err := c.Get(path, false); return err },
+			func() error { _, _, err := plain.Get(path); return err },
+		},
+		{
+			"exists",
+			func() error { _, _, err := c.Exists(path, false); return err },
+			func() error { _, _, err := plain.Exists(path); return err },
+		},
+		{
+			"sync",
+			func() error { return c.Sync(path) },
+			func() error { _, err := plain.Sync(path); return err },
+		},
+		{
+			"set",
+			func() error { _, err := c.Set(path, []byte("y"), -1); return err },
+			func() error { _, err := plain.Set(path, []byte("y"), -1); return err },
+		},
+		{
+			"multi",
+			func() error {
+				_, err := c.Multi([]link.Op{{Kind: link.OpCheck, Path: path, Version: -1}, {Kind: link.OpSet, Path: path, Version: -1}})
+				return err
+			},
+			func() error {
+				_, err := plain.Multi(&zk.CheckVersionRequest{Path: path, Version: -1}, &zk.SetDataRequest{Path: path, Version: -1})
+				return err
+			},
+		},
 	} {
-		b.Run(name+"/serial", func(b *testing.B) {
-			for b.Loop() {
-				if err := get(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(name+"/parallel", func(b *testing.B) {
-			b.SetParallelism(50)
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					if err := get(); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-		})
+		for by, call := range map[string]func() error{"link": op.link, "plain": op.plain} {
+			b.Run(op.name+"/"+by+"/serial", func(b *testing.B) { serial(b, call) })
+			b.Run(op.name+"/"+by+"/parallel", func(b *testing.B) { parallel(b, call) })
+		}
 	}
+}
+
+func serial(b *testing.B, call func() error) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := call(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func parallel(b *testing.B, call func() error) {
+	b.ReportAllocs()
+	b.SetParallelism(50)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if err := call(); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
 }
