@@ -1,100 +1,90 @@
 package link
 
 import (
-	"errors"
-	"strconv"
-	"strings"
-
-	"github.com/go-zookeeper/zk"
+	"fmt"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Codes of our own, that the library gets to see in place of an answer; no server uses them.
-const (
-	codeTooLarge jute.Code = -9001 // the answer was too large
-	codeRefused  jute.Code = -9002 // the request came when the session was over
-)
-
-// errNoAnswer stands for all that the library says when no answer came.
-var errNoAnswer = errors.New("no answer")
-
-// verdicts are the errors of the codes that have one of their own.
-var verdicts = map[jute.Code]error{
-	jute.OK:                      nil,
-	jute.NoNode:                  ErrNoNode,
-	jute.NodeExists:              ErrNodeExists,
-	jute.BadVersion:              ErrBadVersion,
-	jute.NotEmpty:                ErrNotEmpty,
-	jute.NoChildrenForEphemerals: ErrNoChildrenForEphemerals,
-	jute.NoAuth:                  ErrNoAuth,
-	jute.AuthFailed:              ErrAuthFailed,
-	jute.InvalidACL:              ErrInvalidACL,
-	jute.EphemeralOnLocalSession: ErrLocalSession,
-	jute.SessionClosedNoAuth:     ErrAuthRequired,
-	jute.BadArguments:            ErrBadArguments,
-	jute.Unimplemented:           ErrUnsupported,
-	jute.QuotaExceeded:           ErrQuotaExceeded,
-	jute.ThrottledOp:             ErrThrottled,
-	jute.RuntimeInconsistency:    ErrRolledBack,
-	codeTooLarge:                 ErrTooLarge,
-	codeRefused:                  errNoAnswer,
-}
-
-// named are the codes for which the library has an error of its own.
-var named = []struct {
-	err  error
-	code jute.Code
-}{
-	{zk.ErrNoNode, jute.NoNode},
-	{zk.ErrNodeExists, jute.NodeExists},
-	{zk.ErrBadVersion, jute.BadVersion},
-	{zk.ErrNotEmpty, jute.NotEmpty},
-	{zk.ErrNoChildrenForEphemerals, jute.NoChildrenForEphemerals},
-	{zk.ErrNoAuth, jute.NoAuth},
-	{zk.ErrAuthFailed, jute.AuthFailed},
-	{zk.ErrInvalidACL, jute.InvalidACL},
-	{zk.ErrBadArguments, jute.BadArguments},
-	{zk.ErrAPIError, jute.APIError},
-	{zk.ErrReconfigDisabled, jute.ReconfigDisabled},
-}
-
-// fromLibrary says what an error of the library means. It has names for a part of ZooKeeper's codes
-// only; the others come as a text with a number.
-func fromLibrary(err error) error {
-	if err == nil {
-		return nil
+// answer takes the answer to a request, of which the header is decoded.
+func (l *line) answer(answer jute.Reply, length int) error {
+	r, err := l.asked(answer.Xid)
+	switch {
+	case err != nil:
+		return err
+	case answer.Err == jute.SessionClosedNoAuth:
+		return ErrAuthRequired
+	case undecided(answer.Err):
+		return fmt.Errorf("the server gave up a request: %w", answer.Err)
 	}
-	if errors.Is(err, zk.ErrInvalidPath) {
-		return ErrInvalidPath
-	}
-	for _, n := range named {
-		if errors.Is(err, n.err) {
-			return verdict(n.code)
-		}
-	}
-	if number, ok := strings.CutPrefix(err.Error(), "unknown error: "); ok {
-		if code, err := strconv.ParseInt(number, 10, 32); err == nil {
-			return verdict(jute.Code(code))
-		}
-	}
-	return errNoAnswer
-}
-
-func verdict(code jute.Code) error {
-	if err, ok := verdicts[code]; ok {
+	r.reply = answer
+	if err := l.decode(r, length); err != nil {
 		return err
 	}
-	return &CodeError{Code: int32(code)}
+	if err := l.settle(r); err != nil {
+		return err
+	}
+	r.answered.Close()
+	return nil
 }
 
-// undecided tells of which codes a server leaves open whether the request was carried out, or says
-// that the session is not what the client takes it for. The connection is then given up: the next
-// one will tell.
-func undecided(code jute.Code) bool {
-	switch code {
-	case jute.ConnectionLoss, jute.OperationTimeout, jute.RequestTimeout, jute.UnknownSession, jute.SessionExpired, jute.SessionMoved:
-		return true
+// asked is the request of that number, which is not awaited any more; with an error if there is
+// none, or it is not the one whose answer was to come.
+func (l *line) asked(xid int32) (*request, error) {
+	l.conn.mu.Lock()
+	defer l.conn.mu.Unlock()
+	r, err := l.order.answered(xid)
+	if err == nil {
+		l.silence.took(time.Since(r.sentAt))
 	}
-	return false
+	return r, err
+}
+
+// decode takes the frame of an answer off the reader. One that is too large to be held in memory is
+// read over.
+func (l *line) decode(r *request, length int) error {
+	if length > l.conn.cfg.maxAnswer() {
+		if _, err := l.in.Discard(4 + length); err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+		r.reply.Err = codeTooLarge
+		return nil
+	}
+	frame, err := l.takeFrame(length)
+	if err != nil {
+		return err
+	}
+	if err := r.reply.DecodeBody(jute.NewReader(frame[headerLength:]), r.ask.Op); err != nil {
+		return fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	for _, part := range r.reply.Results { // the answer as a whole is a success even then
+		if undecided(part.Err) {
+			return fmt.Errorf("the server gave up a transaction: %w", part.Err)
+		}
+	}
+	return nil
+}
+
+// settle notes what an answer says of the server and of the session, and tells it.
+func (l *line) settle(r *request) (err error) {
+	c := l.conn
+	c.tell(func() {
+		if err = l.dead; err != nil {
+			return
+		}
+		l.useful, c.complained, c.trouble = true, false, nil
+		c.large.took(r.size)
+		c.usual.took(r)
+		c.lastZxid = max(c.lastZxid, r.reply.Zxid)
+		if r.ask.Watch {
+			c.watches.arm(r)
+		}
+		if r.reply.Err == jute.OK && proves(r.ask.Op) {
+			c.outbox = append(c.outbox, Proved{Sent: r.sentAt, Write: r.ask.Op.Writes()})
+		} else if l.tellsOfLife(r.sentAt) {
+			c.outbox = append(c.outbox, Heard{Sent: r.sentAt})
+		}
+	})
+	return err
 }

@@ -35,7 +35,7 @@ func (s *support) learn(err error) {
 	switch {
 	case errors.Is(err, ErrUnsupported):
 		s.lacking = true
-	case errors.Is(err, ErrCutOff):
+	case errors.Is(err, ErrCutOff) && !errors.Is(err, ErrCutOffUsual):
 		s.lost++
 		s.lacking = s.lacking || !s.known && s.lost >= doubtful
 	case !errors.Is(err, ErrNoReply):

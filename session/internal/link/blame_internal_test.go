@@ -1,6 +1,7 @@
 package link
 
 import (
+	"errors"
 	"io"
 	"testing"
 
@@ -20,16 +21,22 @@ func TestWhoIsToBlameForALostLine(t *testing.T) {
 		one, another error
 	}{
 		"hung up":          {io.EOF, small, ErrCutOffUsual, ErrCutOffUsual},
-		"hung up at a big": {io.EOF, big, ErrCutOffLarge, nil},
+		"hung up at a big": {io.EOF, big, ErrCutOffLarge, ErrCutOffUsual},
 		"silent":           {errSilent, big, nil, nil},
-		"overtaken":        {&overtaken{1, "2"}, big, ErrCutOff, nil},
+		"overtaken":        {&overtaken{by: "another"}, big, ErrCutOff, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conn := &Conn{core: &core{usual: newUsual()}}
-			one := &request{op: jute.OpSetData, size: c.first}
-			another := &request{op: jute.OpGetData, size: small}
-			l := &line{conn: conn, useful: true, pending: map[int32]*request{1: one, 2: another}}
+			one := &request{ask: jute.Request{Op: jute.OpSetData}, size: c.first}
+			another := &request{ask: jute.Request{Op: jute.OpGetData}, size: small}
+			l := &line{conn: conn, useful: true}
+			l.await(one)
+			l.await(nil)
+			l.await(another)
+			if over, ok := errors.AsType[*overtaken](c.cause); ok {
+				over.r = one
+			}
 			l.blame(c.cause)
 			for r, want := range map[*request]error{one: c.one, another: c.another} {
 				err := r.unanswered()

@@ -16,7 +16,7 @@ import (
 func (c *Conn) Close(ctx context.Context) error {
 	var farewell sync.WaitGroup
 	if l := c.beginClosing(); l != nil {
-		farewell.Go(l.takeLeave) // both are owned by this call, and end at the latest when the line does, which end sees to
+		farewell.Go(func() { _ = l.write(closeFrame()) }) // both are owned by this call, and end at the latest when the line does, which end sees to
 		farewell.Go(l.loseInTime)
 	}
 	select {
@@ -83,13 +83,6 @@ func (c *Conn) refused() {
 	c.quiet = true
 	c.mu.Unlock()
 	c.shut.Close()
-}
-
-// takeLeave asks the server to close the session. The answer ends the Conn.
-func (l *line) takeLeave() {
-	if err := l.write(closeFrame()); err != nil {
-		l.lose(err)
-	}
 }
 
 // loseInTime gives the closing of the session as long as a handshake: then a new connection is the

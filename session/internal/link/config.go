@@ -18,9 +18,8 @@ import (
 const (
 	defaultPort = "2181"
 
-	// smallBuffer is what the library's buffers begin with. It allocates them up front, 1.5 MB
-	// each; here they grow when a larger packet comes.
-	smallBuffer = 4 << 10
+	smallBuffer   = 4 << 10 // of a line; a frame that is larger gets memory of its own
+	libraryBuffer = 64      // of the library, which allocates two of 1.5 MB otherwise: it sends pings, and receives nothing
 
 	// A server limits the packets that it takes, not those that it sends: the answer to a listing
 	// may exceed its limit.

@@ -35,20 +35,15 @@ type core struct {
 
 	zk      *zk.Conn
 	library <-chan zk.Event // read for its end only: it closes when the library's last goroutine ends
-	opened  *notify.Latch   // zk and library are set
 
-	life  context.Context // ends with the session; dials and pauses are bound to it
-	stop  context.CancelFunc
-	over  *notify.Latch  // the session has ended for this Conn: nothing connects any more
-	shut  *notify.Latch  // Close or Abandon was called, or it is over: no request is taken
-	last  *terminus      // where the library is led when it is over
-	gone  *notify.Latch  // the library's goroutines have ended
-	asked sync.WaitGroup // requests handed to the library and not returned
+	life context.Context // ends with the session; dials and pauses are bound to it
+	stop context.CancelFunc
+	over *notify.Latch // the session has ended for this Conn: nothing connects any more
+	shut *notify.Latch // Close or Abandon was called, or it is over: no request is taken
+	last *stub         // where the library is led when it is over
+	gone *notify.Latch // the library's goroutines have ended
 
 	trying sync.WaitGroup // tries to connect
-
-	turn turn // whoever has it may hand the next request to the library
-	room int  // the size of the library's send buffer; belongs to whoever has the turn
 
 	telling sync.Mutex // held while state changes and the sink is told, so that events have one order; taken before mu
 
@@ -60,7 +55,6 @@ type core struct {
 	settled    bool    // the session doesn't exist any more at the servers
 	dialled    *line   // the connection made last, until it is lost
 	line       *line   // the same, while it has the session and takes requests
-	handing    *request
 	session    identity
 	servers    []*server
 	greeting   int           // tries that have asked for the session and have no answer yet, or are not over
@@ -95,27 +89,29 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	life, stop := context.WithCancel(context.Background()) // the session outlives every caller's context; Close and Abandon end it
 	c := &Conn{core: &core{
 		cfg: cfg, log: cfg.Logger, sink: sink,
-		opened: notify.NewLatch(), life: life, stop: stop, over: notify.NewLatch(), shut: notify.NewLatch(), gone: notify.NewLatch(),
-		turn: newTurn(), room: smallBuffer, watches: watchTable{}, usual: newUsual(),
+		life: life, stop: stop, over: notify.NewLatch(), shut: notify.NewLatch(), gone: notify.NewLatch(),
+		last: newStub(), watches: watchTable{}, usual: newUsual(),
 	}}
 	c.session.timeout = cfg.Timeout
 	for _, addr := range cfg.Servers {
 		c.servers = append(c.servers, &server{name: addr})
 	}
-	c.last = newTerminus()
+	c.mu.Lock() // nothing happens before zk is set
+	defer c.mu.Unlock()
 	library, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
 		zk.WithDialer(c.dial),
 		zk.WithHostProvider(&hosts{servers: cfg.Servers}),
 		zk.WithLogger(logger{c.log}),
 		zk.WithLogInfo(false),
-		zk.WithMaxConnBufferSize(smallBuffer),
+		zk.WithMaxConnBufferSize(libraryBuffer),
+		zk.WithMaxBufferSize(libraryBuffer),
 	)
 	if err != nil {
 		stop()
 		return nil, fmt.Errorf("open the ZooKeeper client: %w", err)
 	}
 	c.zk, c.library = library, events
-	c.opened.Close()
+	warnOfLibrary(c.log, &warned)
 	return c, nil
 }
 
@@ -191,13 +187,10 @@ func (c *Conn) end(cause error) {
 	go c.retire() // owned by the Conn; ends when the library's goroutines have, which nothing holds up any more
 }
 
-// retire ends the library's goroutines. Its loop only looks up from connecting while it has a
-// connection, so it is given the terminus, where the request that its Close waits for is answered
-// at once. By then no request is left that could be answered while its caller gives up.
+// retire ends the library's goroutines, which takes a connection: the stub.
 func (c *Conn) retire() {
 	<-c.last.reached.C()
 	c.trying.Wait()
-	c.asked.Wait()
 	c.zk.Close()
 	for range c.library {
 		// a few old events; only the end of the channel counts

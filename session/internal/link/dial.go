@@ -15,14 +15,18 @@ const (
 	longestPause  = time.Second           // … doubling up to this, or a handshake's time if that is shorter
 )
 
-// dial is called by the library's loop whenever it has no connection. What it returns is answered
-// the request for the session.
+// dial is called by the library's loop whenever it has no connection. What it returns is up, or
+// the stub.
 func (c *Conn) dial(_, _ string, _ time.Duration) (net.Conn, error) {
-	<-c.opened.C()
-	if l := c.connect(); l != nil {
-		return l, nil
+	l := c.connect()
+	if l == nil {
+		return c.last, nil
 	}
-	return c.last, nil
+	if err := l.shakeHands(); err != nil {
+		l.lose(err)
+		return nil, err
+	}
+	return l, nil
 }
 
 // complain says why there is no connection, once for each time that there is none: the first reason

@@ -29,15 +29,15 @@
 //
 // # How
 //
-// The library gets a net.Conn of ours, the line, and talks ZooKeeper's protocol through it. The
-// line knows each frame. On the way out it notes which xid belongs to which request (one at a time
-// is handed to the library, and its frame is the next) and when it was sent. On the way in it takes
-// the events out, and looks at each answer before the library does. The library is left with what
-// it is good at: encoding, pairing answers with requests, pings, and the loop that reconnects.
+// The library dials through us, and gets a net.Conn of ours, the line. It owns the loop that
+// connects again, reads from the line, and pings; it is never handed a request. Requests are
+// encoded, numbered and written by the line, and their answers decoded, inside the library's
+// Read. So the line knows each frame, and when it was written.
 //
-// A contender's requests (to enter a line, to list it, to read a znode of it, to leave) go past the
-// library, over the same line and by the same rules: see converse. A lock costs four of them, and
-// what each costs in goroutines that hand over to one another is felt.
+// A request for the session, credentials and watches come before the library has the connection:
+// its dial returns when all that is done. What it writes then are pings, at the times that it
+// chooses; anything else would be a mistake, and costs the connection. What it reads is the answer
+// to its own request for the session, made up, and nothing after that.
 //
 // What the library would do, and what happens instead:
 //
@@ -45,29 +45,22 @@
 //     Here the line reads the answer to the request for the session itself: expired, another
 //     session than asked for (which the library would carry on with), the negotiated timeout.
 //   - It keeps requests while it is down and runs them later, perhaps in another session. Here they
-//     are refused while there is none. The one that may be inside the library at that moment goes
-//     out first of all on the next connection of the same session, or is refused at the end.
-//   - It re-arms watches beside everything else and writes failures to its log. Here it doesn't
-//     know that there are any: the line sets the watch flag in the frame, keeps the table, and
-//     re-arms in the handshake. So it doesn't keep a channel for each watch either, which it has no
-//     way to drop.
-//   - It replays credentials beside everything else, and reconnects for ever if they are refused.
-//     Here they are part of the handshake.
+//     are refused while there is no connection.
+//   - It re-arms watches and replays credentials beside everything else, writes failures to its
+//     log, and reconnects for ever if they are refused. Here both are part of the handshake.
+//   - It keeps a channel for each watch, has no way to take a watch back, and no create2, whose
+//     answer tells the new znode's Czxid and owner.
 //   - It allows a handshake 6.7 times the timeout, waits a second between rounds of servers, and
 //     its Close takes as long as it likes when it can't reach a server. Here the line has deadlines
 //     of its own, the dialer makes the pauses, and closing is ours: closeSession is written by the
-//     line. At the end the library is handed a connection to nowhere, the terminus, which answers
-//     its farewell; then all of its goroutines end.
+//     line. At the end the library is handed a connection to nowhere, the stub, which fails its
+//     own closeSession; then all of its goroutines end.
 //   - It waits for ever for an answer that was lost while the connection goes on. Servers answer in
 //     the order of asking; here an answer that is overtaken, by another one or by those to two
 //     pings, takes the connection with it.
-//   - It panics at short frames, and allocates what a frame claims to hold. Here such frames drop
-//     the connection.
-//   - It allocates three megabytes of buffers. Here they begin small and grow with the packets,
-//     each changed by the one goroutine that owns it.
-//   - It names a part of the error codes only. Here the rest is told apart too.
-//   - It has no way to take a watch back. Here removeWatches goes past it, and what is removed is
-//     not armed again on the next connection, whatever became of the answer.
-//   - It has no create2, whose answer tells the new znode's Czxid and owner, and no way to send two
-//     requests in a known order. Here both go past it.
+//   - It panics at short frames, allocates what a frame claims to hold, and three megabytes of
+//     buffers. Here broken frames drop the connection, and buffers are small.
+//
+// All this rests on how one version of the library behaves. Open logs a warning, once, if the
+// program was built with another one than the module is tested with.
 package link

@@ -51,7 +51,7 @@ func (c *Conn) enter(e Entry, op jute.Op) (Entered, error) {
 	if e.List != "" {
 		rs = append(rs, reading(jute.OpGetChildren2, e.List, false))
 	}
-	if err := c.converse(rs...); err != nil {
+	if err := c.do(rs...); err != nil {
 		return Entered{}, err
 	}
 	made, err := rs[0].entered()
@@ -70,34 +70,26 @@ func (c *Conn) enter(e Entry, op jute.Op) (Entered, error) {
 }
 
 func (e *Entry) request(op jute.Op) *request {
-	create := jute.Request{Op: jute.OpCreate, Path: e.Path, Data: solid(e.Data), ACL: wireACL(e.ACL), Flags: int32(e.Mode)}
-	made := Op{Kind: OpCreate, Path: e.Path, Data: e.Data, Mode: e.Mode, ACL: e.ACL}
+	create := toWire(&Op{Kind: OpCreate, Path: e.Path, Data: e.Data, Mode: e.Mode, ACL: e.ACL})
 	if op != jute.OpMulti {
-		return &request{op: op, path: e.Path, size: SizeAlone(made), ask: create}
+		create.Op = op
+		return &request{ask: create}
 	}
-	return &request{
-		op: op, size: Size(Op{Kind: OpDelete, Path: e.Replace}, made),
-		ask: jute.Request{Ops: []jute.Request{{Op: jute.OpDelete, Path: e.Replace, Version: -1}, create}},
-	}
+	return &request{ask: jute.Request{Op: op, Ops: []jute.Request{{Op: jute.OpDelete, Path: e.Replace, Version: -1}, create}}}
 }
 
 // entered is what became of an entry.
 func (r *request) entered() (Entered, error) {
-	if err := r.outcome(); err != nil {
-		return Entered{}, err
-	}
-	if r.op != jute.OpMulti {
+	if r.ask.Op != jute.OpMulti {
+		err := r.outcome()
+		if err != nil {
+			return Entered{}, err
+		}
 		return Entered{Path: r.reply.Path, Stat: fromWire(&r.reply.Stat)}, nil
 	}
-	for i, part := range r.reply.Results {
-		switch part.Err {
-		case jute.OK, jute.RuntimeInconsistency: // not the one at which it failed
-		default:
-			return Entered{Missing: i == 0 && part.Err == jute.NoNode}, verdict(part.Err)
-		}
+	results, err := r.results()
+	if err != nil {
+		return Entered{Missing: len(results) > 0 && results[0].Err == jute.NoNode}, err
 	}
-	if len(r.reply.Results) != 2 {
-		return Entered{}, ErrNoReply // an answer that is none
-	}
-	return Entered{Path: r.reply.Results[1].Path}, nil
+	return Entered{Path: results[1].Path}, nil
 }

@@ -21,8 +21,8 @@ var (
 	// ErrCutOffLarge comes with ErrCutOff if the request was larger than all that the server has
 	// answered.
 	ErrCutOffLarge = errors.New("the request was the largest so far")
-	// ErrCutOffUsual comes with ErrCutOff if servers are known to answer requests of this kind and
-	// size, so that the network is the likelier reason.
+	// ErrCutOffUsual comes with ErrCutOff if the request is not the likeliest reason: servers are
+	// known to answer requests of this kind and size, or a larger one was under way.
 	ErrCutOffUsual = errors.New("the request was a usual one")
 	// ErrEnded: the session is over or being closed. Nothing was sent, and nothing will be.
 	ErrEnded = errors.New("the ZooKeeper session is over")

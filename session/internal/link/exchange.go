@@ -57,7 +57,7 @@ func (l *line) exchange(frame []byte, xid int32) error {
 		return err
 	}
 	if err := l.write(frame); err != nil {
-		return fmt.Errorf("write: %w", err)
+		return err
 	}
 	for {
 		head, err := l.in.Peek(4)

@@ -26,30 +26,15 @@ func (l *line) greet() error {
 	w.Begin()
 	ask.Encode(w)
 	w.End()
-	return l.send(w.Bytes())
+	return l.write(w.Bytes())
 }
 
-// readWelcome is Read until the library has its answer to the request for the session; that it gets
-// when everything else is done.
-func (l *line) readWelcome(p []byte) (int, error) {
-	if l.held == nil {
-		if err := l.handshake(); err != nil {
-			l.lose(err)
-			return 0, err
-		}
-	}
-	n := copy(p, l.held)
-	l.held = l.held[n:]
-	l.open = len(l.held) == 0
-	return n, nil
-}
-
-// handshake takes the connection from the answer to the request for the session to Up: the session
+// shakeHands takes the connection from the answer to the request for the session to Up: the session
 // is this one, its credentials are presented, its watches are armed again. Then the library may
 // have it.
-func (l *line) handshake() error {
-	welcome := l.welcome
-	if err := l.identify(&welcome); err != nil {
+func (l *line) shakeHands() (err error) {
+	defer l.guard("connecting", &err)
+	if err := l.identify(); err != nil {
 		return err
 	}
 	if l.conn.leaving() {
@@ -66,20 +51,14 @@ func (l *line) handshake() error {
 	if err := l.raw.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
-	w := jute.NewWriter(nil)
-	w.Begin()
-	welcome.Password, welcome.Old = make([]byte, passwordLength), true
-	welcome.Encode(w)
-	w.End()
-	l.held = w.Bytes()
-	l.conn.roomForAnswers(smallBuffer)
+	l.forLibrary = welcomeFrame(l.welcome.SessionID, l.welcome.Timeout)
 	if !l.conn.goUp(l) {
 		return l.farewell()
 	}
+	l.conn.log.Debug("connected to ZooKeeper", "server", l.at.server, "address", l.at.address, "timeout", l.welcome.Timeout)
 	if l.far {
-		l.ping()
+		return l.ping() // the library's first comes after a third of the timeout: the answer might be too late
 	}
-	l.conn.log.Debug("connected to ZooKeeper", "server", l.at.server, "address", l.at.address, "timeout", welcome.Timeout)
 	return nil
 }
 
@@ -104,8 +83,8 @@ func (l *line) readReply() (welcome jute.ConnectResponse, err error) {
 }
 
 // identify compares the session that the server gave with the one that was asked for.
-func (l *line) identify(welcome *jute.ConnectResponse) error {
-	c := l.conn
+func (l *line) identify() error {
+	c, welcome := l.conn, &l.welcome
 	c.mu.Lock()
 	known := c.session.id
 	c.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 // hosts tells the library of one server after the other, without end: which is really connected to
 // is decided in connect. It never reports the end of a round, since the library would then wait for
 // a second and fail what is queued; the pauses are made there too, and the library's end comes at
-// the terminus.
+// the stub.
 type hosts struct{ servers []string }
 
 // Init ignores the library's own order.

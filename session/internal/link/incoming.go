@@ -9,52 +9,25 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Read gives the library what is for it: the answers to its requests and pings, frame by frame.
+// Read is called by the library: by its loop, for the answer to its request for the session; then
+// by its receiving goroutine, which is busy here with all that the server sends until the
+// connection is lost. None of that is for the library.
 func (l *line) Read(p []byte) (n int, err error) {
 	defer l.guard("reading", &err)
-	if !l.open {
-		return l.readWelcome(p)
+	if len(l.forLibrary) > 0 {
+		n = copy(p, l.forLibrary)
+		l.forLibrary = l.forLibrary[n:]
+		return n, nil
 	}
-	if !l.roomy {
-		l.roomy = true
-		l.conn.roomForAnswers(l.conn.cfg.maxAnswer() + 4)
-	}
-	for l.rest == 0 {
+	for {
 		if err := l.next(); err != nil {
 			l.lose(err)
 			return 0, err
 		}
 	}
-	if n, err = l.pass(p); err != nil {
-		l.lose(fmt.Errorf("read: %w", err))
-	}
-	return n, err
 }
 
-// pass hands on a part of the current frame. An answer counts when its last byte is passed on, and
-// not at all if the line was lost before.
-func (l *line) pass(p []byte) (n int, err error) {
-	p = p[:min(len(p), l.rest)]
-	if len(l.held) > 0 {
-		n = copy(p, l.held)
-		l.held = l.held[n:]
-	} else {
-		n, err = l.in.Read(p)
-	}
-	l.rest -= n
-	if l.rest > 0 || err != nil {
-		return n, err
-	}
-	l.held = nil
-	if r := l.current; r != nil {
-		l.current = nil
-		return n, l.settle(r)
-	}
-	return n, nil
-}
-
-// next deals with the frame in front of the reader, and returns with rest > 0 if it is for the
-// library.
+// next deals with the next frame.
 func (l *line) next() error {
 	head, err := l.in.Peek(4)
 	if err != nil {
@@ -78,9 +51,6 @@ func (l *line) next() error {
 		return l.unauthenticated()
 	case length > l.conn.cfg.maxAnswer():
 		return fmt.Errorf("%w: its length is %d", errMalformed, length)
-	case answer.Xid == jute.XidPing:
-		l.rest = 4 + length
-		return l.ponged()
 	}
 	frame, err := l.takeFrame(length)
 	if err != nil {
@@ -89,21 +59,11 @@ func (l *line) next() error {
 	return l.aside(answer.Xid, frame)
 }
 
-// ponged takes the answer to a ping.
-func (l *line) ponged() (err error) {
-	l.conn.tell(func() {
-		l.heard()
-		var sent time.Time
-		if sent, err = l.order.ponged(); err == nil && l.dead == nil && !sent.IsZero() {
-			l.conn.outbox = append(l.conn.outbox, Heard{Sent: sent})
-		}
-	})
-	return err
-}
-
-// aside deals with what is not for the library.
+// aside deals with what answers no request.
 func (l *line) aside(xid int32, frame []byte) error {
 	switch {
+	case xid == jute.XidPing:
+		return l.ponged()
 	case xid == jute.XidEvent:
 		ev, err := decodeEvent(frame)
 		if err != nil {
@@ -123,8 +83,29 @@ func (l *line) aside(xid int32, frame []byte) error {
 	}
 }
 
-// takeFrame takes a whole frame off the reader; what it returns begins with the header.
+// ponged takes the answer to a ping.
+func (l *line) ponged() (err error) {
+	l.conn.tell(func() {
+		l.heard()
+		var sent time.Time
+		if sent, err = l.order.ponged(); err == nil && l.dead == nil && !sent.IsZero() {
+			l.conn.outbox = append(l.conn.outbox, Heard{Sent: sent})
+		}
+	})
+	return err
+}
+
+// takeFrame takes a whole frame off the reader; what it returns begins with the header, and is
+// valid until the next.
 func (l *line) takeFrame(length int) ([]byte, error) {
+	if 4+length <= l.in.Size() {
+		frame, err := l.in.Peek(4 + length)
+		if err != nil {
+			return nil, fmt.Errorf("read: %w", err)
+		}
+		_, err = l.in.Discard(4 + length)
+		return frame[4:], err
+	}
 	frame := make([]byte, 4+length)
 	if _, err := io.ReadFull(l.in, frame); err != nil {
 		return nil, fmt.Errorf("read: %w", err)
@@ -147,27 +128,4 @@ func (c *Conn) fire(ev jute.Event) {
 	case NodeCreated, NodeDeleted, NodeDataChanged, NodeChildrenChanged:
 		c.outbox = append(c.outbox, Fired{Type: t, Path: ev.Path})
 	}
-}
-
-// settle: the answer has come, whole.
-func (l *line) settle(r *request) (err error) {
-	c := l.conn
-	c.tell(func() {
-		if err = l.dead; err != nil {
-			return
-		}
-		l.useful, c.complained, c.trouble = true, false, nil
-		c.large.took(r.size)
-		c.usual.took(r)
-		c.lastZxid = max(c.lastZxid, r.zxid)
-		if r.watch {
-			c.watches.arm(r)
-		}
-		if r.code == jute.OK && proves(r.op) {
-			c.outbox = append(c.outbox, Proved{Sent: r.sentAt, Write: r.op.Writes()})
-		} else if l.tellsOfLife(r.sentAt) {
-			c.outbox = append(c.outbox, Heard{Sent: r.sentAt})
-		}
-	})
-	return err
 }

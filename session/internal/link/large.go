@@ -90,24 +90,25 @@ func (l *line) blame(cause error) {
 		return
 	}
 	if over, ok := errors.AsType[*overtaken](cause); ok {
-		if r := l.pending[over.xid]; r != nil {
-			r.fate = c.cutOff(r)
-		}
+		over.r.fate = c.cutOff(over.r)
 		return
 	}
 	var largest *request
-	for _, r := range l.pending {
-		if largest == nil || r.size > largest.size || r.size == largest.size && r.alone {
+	for _, a := range l.order.waiting() {
+		if r := a.r; r != nil && (largest == nil || r.size > largest.size || r.size == largest.size && r.alone) {
 			largest = r
 		}
 	}
 	large := largest != nil && c.large.suspect(largest.size, largest.alone, time.Now())
-	for _, r := range l.pending {
-		switch {
+	for _, a := range l.order.waiting() {
+		switch r := a.r; {
+		case r == nil:
 		case !large:
 			r.fate = c.cutOff(r)
 		case r.size == largest.size:
-			r.fate = errCutOffLarge // the others only stood by
+			r.fate = errCutOffLarge
+		default:
+			r.fate = errCutOffUsual // it only stood by, or so it seems
 		}
 	}
 }

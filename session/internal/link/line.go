@@ -28,10 +28,10 @@ const (
 )
 
 // line is one connection to one server. The library takes it for its net.Conn: it writes one whole
-// frame a Write, first the request for the session, then the sending goroutine's; and reads, first
-// the answer to that, then by the receiving goroutine. What the library doesn't know of (events,
-// authentication, the watches' re-arming, the end of the session) is dealt with in between.
+// frame a Write, first the request for the session, then pings; and reads, by its receiving
+// goroutine, which is the line's from then on. All else is dealt with here.
 type line struct {
+	withoutDeadlines
 	conn    *Conn
 	raw     net.Conn
 	at      *target
@@ -43,32 +43,27 @@ type line struct {
 	writing turn  // one frame at a time
 
 	// Of the library's loop during the handshake, and of its receiving goroutine from then on.
-	in      *bufio.Reader
-	early   []jute.Event // fired during the handshake; told right after the Up
-	rest    int          // what the library has still to read of the current frame
-	held    []byte       // what of that is no longer in front of it in the reader
-	current *request     // the one that the current frame answers
-	open    bool         // the handshake is over and read by the library
-	roomy   bool         // the library's receive buffer may grow
+	in         *bufio.Reader
+	early      []jute.Event // fired during the handshake; told right after the Up
+	forLibrary []byte       // its answer to the request for the session, until that is read
 
 	greeted bool // the library has asked for the session, which had been done before; of its loop
 
-	askedAt time.Time          // when the session was asked for; under conn.mu
-	created bool               // the session was created by that; under conn.mu
-	dead    error              // why it is lost; under conn.mu
-	since   time.Time          // when it came up; under conn.mu
-	useful  bool               // a request was answered; under conn.mu
-	pending map[int32]*request // under conn.mu
-	xid     int32              // the last of the line's own; under conn.mu
-	order   queue              // under conn.mu
-	silence silence            // under conn.mu
-	lively  time.Time          // when a request was sent whose answer was told as a sign of life; under conn.mu
-	quiet   time.Duration      // how long a silence is borne, though pings go out; set when it comes up
-	far     bool               // the handshake has shown that answers take long; likewise
+	askedAt time.Time     // when the session was asked for; under conn.mu
+	created bool          // the session was created by that; under conn.mu
+	dead    error         // why it is lost; under conn.mu
+	since   time.Time     // when it came up; under conn.mu
+	useful  bool          // a request was answered; under conn.mu
+	xid     int32         // of the last request; under conn.mu
+	order   queue         // of what is not answered; under conn.mu
+	silence silence       // under conn.mu
+	lively  time.Time     // when a request was sent whose answer was told as a sign of life; under conn.mu
+	quiet   time.Duration // how long a silence is borne, though pings go out; set when it comes up
+	far     bool          // the handshake has shown that answers take long; likewise
 }
 
 func newLine(c *Conn, raw net.Conn, at *target) *line {
-	l := &line{conn: c, raw: raw, at: at, limit: limitOf(c.timeout()), gone: notify.NewLatch(), writing: newTurn(), pending: map[int32]*request{}}
+	l := &line{conn: c, raw: raw, at: at, limit: limitOf(c.timeout()), gone: notify.NewLatch(), writing: newTurn()}
 	l.in = bufio.NewReaderSize(patient{l}, smallBuffer)
 	return l
 }
@@ -97,7 +92,7 @@ func (l *line) lose(cause error) {
 			return
 		}
 		l.blame(cause)
-		l.dead, l.pending = cause, nil
+		l.dead, l.order = cause, queue{}
 		if l.silence.timer != nil {
 			l.silence.timer.Stop()
 		}
@@ -174,9 +169,3 @@ func (l *line) Close() error {
 
 func (l *line) LocalAddr() net.Addr  { return l.raw.LocalAddr() }
 func (l *line) RemoteAddr() net.Addr { return l.raw.RemoteAddr() }
-
-// The library's deadlines are not obeyed: the line sets its own, during the handshake and after.
-
-func (l *line) SetDeadline(time.Time) error      { return nil }
-func (l *line) SetReadDeadline(time.Time) error  { return nil }
-func (l *line) SetWriteDeadline(time.Time) error { return nil }

@@ -1,70 +1,91 @@
 package link
 
 import (
-	"errors"
+	"strings"
+	"sync"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// request is one request on its way.
+// request is one request on its way, and what became of it. The library has no part in it: the line
+// encodes it, numbers it, and decodes its answer.
 type request struct {
-	op    jute.Op
-	size  int // of its frame's body
-	path  string
-	watch bool
-	alone bool // no other is on the way
+	ask   jute.Request
 	sign  bool // of life, on which trust rests: it waits for nobody
-	grow  int  // not a request of anybody: it goes ahead of one for which the library's send buffer has to have this size
+	alone bool // no other is on the way
+	size  int  // of its frame's body
 
-	line   *line     // to which it was handed; under mu
-	sent   bool      // its frame was written, or begun to be; under mu
-	sentAt time.Time // under mu
-	fate   error     // what it is told if its line is lost, nil for no more than that; under mu
-	zxid   int64     // of the answer; of the line's receiving goroutine
-	code   jute.Code // likewise
-
-	// Of one that doesn't go through the library: see converse.
-	ask      jute.Request  // but for what stands above
-	answered *notify.Latch // nil for the others
-	reply    jute.Reply    // once it is answered
+	line     *line // to which it was given; under mu
+	sentAt   time.Time
+	fate     error // what it is told if its line is lost, nil for no more than that; under mu
+	answered *notify.Latch
+	reply    jute.Reply // once it is answered
 }
 
-// ask carries out one request: call asks the library for it, when it is its turn.
-func (c *Conn) ask(r *request, call func() error) error {
-	if err := c.fits(r); err != nil {
-		return err
+// do makes requests, one right behind the other in one write, and returns when the last is
+// answered, or none will be any more: what became of each, its outcome tells. With an error, none
+// of them was sent.
+func (c *Conn) do(rs ...*request) error {
+	frames := encoders.Get().(*jute.Writer)
+	defer func() {
+		if frames.Len() <= largestKept {
+			encoders.Put(frames)
+		}
+	}()
+	frames.Reset(frames.Bytes()[:0])
+	alone, sign := false, false
+	for _, r := range rs {
+		if !r.valid() {
+			return ErrInvalidPath
+		}
+		frames.Begin()
+		r.ask.Encode(frames)
+		r.size = frames.End()
+		if err := c.fits(r); err != nil {
+			return err
+		}
+		alone, sign = alone || r.alone, sign || r.sign
+		r.answered = notify.NewLatch()
 	}
 	l, err := c.up()
 	if err != nil {
 		return err
 	}
-	if r.alone || !r.sign {
-		if !l.crowd.enter(r.alone, l.gone, c.shut) {
+	if alone || !sign {
+		if !l.crowd.enter(alone, l.gone, c.shut) {
 			return c.refusal()
 		}
 		defer l.crowd.leave()
 	}
-	select {
-	case c.turn <- struct{}{}:
-	case <-l.gone.C():
-		return c.refusal()
-	case <-c.shut.C():
-		return ErrEnded
-	}
-	if err := c.makeRoom(l, r.size+4); err != nil {
-		c.turn.pass()
+	if err := l.put(rs, frames.Bytes()); err != nil {
 		return err
 	}
-	if !c.hand(l, r) {
-		c.turn.pass()
-		return c.refusal()
+	select {
+	case <-rs[len(rs)-1].answered.C():
+	case <-l.gone.C():
 	}
-	err = call()
-	return c.returned(r, err)
+	return nil
+}
+
+// encoders are kept from one request to the next, with the memory of their frames.
+var encoders = sync.Pool{New: func() any { return jute.NewWriter(nil) }}
+
+// largestKept is how much of that an encoder may keep.
+const largestKept = 64 << 10
+
+// one makes one request. With an error, the reply is an empty one.
+func (c *Conn) one(r *request) (*jute.Reply, error) {
+	err := c.do(r)
+	if err == nil {
+		err = r.outcome()
+	}
+	if err != nil {
+		return &jute.Reply{}, err // whoever receives may be at that of the request
+	}
+	return &r.reply, nil
 }
 
 // up is the connection over which requests may go.
@@ -90,69 +111,49 @@ func (c *Conn) refusal() error {
 	return ErrNotSent
 }
 
-// hand makes r the next request that the library is to send; false if the line doesn't take it any
-// more. With the turn.
-func (c *Conn) hand(l *line, r *request) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.line != l || c.closing || c.cause != nil {
-		return false
+// valid tells whether the paths of a request are such as servers accept.
+func (r *request) valid() bool {
+	for i := range r.ask.Ops {
+		if !validPath(&r.ask.Ops[i]) {
+			return false
+		}
 	}
-	c.handing, r.line = r, l
-	c.asked.Add(1)
-	return true
+	return r.ask.Op == jute.OpMulti || validPath(&r.ask)
 }
 
-// returned: the library has let go of the request.
-func (c *Conn) returned(r *request, err error) error {
-	defer c.asked.Done()
-	c.mu.Lock()
-	unsent := c.handing == r
-	if unsent {
-		c.handing = nil
+func validPath(ask *jute.Request) bool {
+	path := ask.Path
+	switch Mode(ask.Flags) {
+	case Sequential, EphemeralSequential, SequentialTTL:
+		if strings.HasSuffix(path, "/") {
+			path += "0" // as the server checks it: the name is a number alone
+		}
 	}
-	sent, alive, unanswered := r.sent, r.line.dead == nil, r.unanswered()
-	c.mu.Unlock()
-	if unsent && r.grow == 0 {
-		c.turn.pass()
-	}
-	if errors.Is(err, zk.ErrShortBuffer) && sent {
-		r.line.lose(errMalformed) // the answer ended too early; who knows what else does
-	}
-	err = fromLibrary(err)
-	switch {
-	case !errors.Is(err, errNoAnswer):
-		return err
-	case sent:
-		return unanswered
-	case alive:
-		return ErrBadArguments // nothing but the request itself can be the reason
-	default:
-		return c.refusal()
-	}
+	return znode.Validate(path) == nil
 }
 
-// makeRoom lets the library's send buffer grow. Only its sending goroutine may do that, so a small
-// read is sent ahead, at the sight of which it does. This costs one round trip a doubling. With the
-// turn.
-func (c *Conn) makeRoom(l *line, size int) error {
-	if size <= c.room {
-		return nil
+// outcome is what became of a request that was sent.
+func (r *request) outcome() error {
+	if !r.answered.Closed() {
+		return r.unanswered()
 	}
-	room := c.room
-	for room < size {
-		room *= 2
+	return verdict(r.reply.Err)
+}
+
+// results are those of a transaction's operations. If one failed, they come with its error.
+func (r *request) results() ([]jute.Result, error) {
+	if err := r.outcome(); err != nil {
+		return nil, err
 	}
-	scout := &request{op: jute.OpExists, grow: room}
-	if !c.hand(l, scout) {
-		return c.refusal()
+	for _, part := range r.reply.Results {
+		if part.Err != jute.OK {
+			return r.reply.Results, verdict(part.Err)
+		}
 	}
-	_, _, err := c.zk.Exists("/")
-	if err := c.returned(scout, err); errors.Is(err, ErrNoReply) || errors.Is(err, ErrNotSent) || errors.Is(err, ErrEnded) {
-		return c.refusal()
+	if len(r.reply.Results) != len(r.ask.Ops) {
+		return nil, ErrNoReply // an answer that is none
 	}
-	c.room = room
-	return nil
+	return r.reply.Results, nil
 }
 
 // proves tells of which requests the answer comes from the leader.

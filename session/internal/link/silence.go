@@ -36,9 +36,9 @@ func (l *line) watch() {
 	l.silence.timer = time.AfterFunc(l.conn.session.timeout/hasteShare, l.glance) // it ends at once; the line's loss stops it
 }
 
-// await notes a frame that was written. Under mu.
-func (l *line) await(xid int32) {
-	l.order.asked(xid, time.Now())
+// await notes a request, or a ping if it is nil, that is being written. Under mu.
+func (l *line) await(r *request) {
+	l.order.asked(r, time.Now())
 	if s := &l.silence; !s.set && s.timer != nil && l.dead == nil {
 		s.set = true
 		s.timer.Reset(l.conn.session.timeout / hasteShare)
@@ -47,8 +47,8 @@ func (l *line) await(xid int32) {
 
 // heard notes how long the answer took that has come. Under mu.
 func (l *line) heard() {
-	if len(l.order) > 0 {
-		l.silence.took(time.Since(l.order[0].sent))
+	if waiting := l.order.waiting(); len(waiting) > 0 {
+		l.silence.took(time.Since(waiting[0].sent))
 	}
 }
 
@@ -88,7 +88,7 @@ func (l *line) hopeless(left time.Duration, some bool) bool {
 	switch {
 	case l.dead != nil:
 		return false
-	case len(l.order) == 0:
+	case len(l.order.waiting()) == 0:
 		l.silence.set = false
 		return false
 	}
@@ -103,7 +103,7 @@ func (l *line) hopeless(left time.Duration, some bool) bool {
 
 // due is when the oldest request has been unanswered for too long. Under mu.
 func (l *line) due(now time.Time, left time.Duration) time.Time {
-	timeout, oldest := l.conn.session.timeout, l.order[0].sent
+	timeout, oldest := l.conn.session.timeout, l.order.waiting()[0].sent
 	bearable := max(timeout/hasteShare, min(timeout/silenceShare, now.Sub(oldest)+left-timeout/marginShare))
 	if left <= 0 {
 		bearable = timeout / silenceShare

@@ -20,7 +20,7 @@ func TestAPanicOfTheWatchForSilenceCostsTheConnection(t *testing.T) {
 	c := &Conn{core: &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}}}
 	c.session.timeout = time.Second
 	l := &line{conn: c, raw: near, at: &target{server: "a", address: "a"}, gone: notify.NewLatch()}
-	l.order = queue{{xid: 1, sent: time.Now()}} // and no timer, which it can't do without
+	l.order.asked(&request{}, time.Now()) // and no timer, which it can't do without
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

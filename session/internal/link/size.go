@@ -6,10 +6,7 @@ const (
 	sizeOpHead  = 4 + 1 + 4 // in front of each operation of a transaction, and at its end
 	sizeVersion = 4
 	sizeMode    = 4
-	sizeKind    = 4 // of watches
 	sizeTTL     = 8
-	sizeFlag    = 1
-	statLength  = 68
 )
 
 func sizeText(s string) int { return 4 + len(s) }

@@ -26,9 +26,9 @@ func (c *Conn) Unwatch(watches []Watch) error {
 	}
 	rs := make([]*request, len(watches))
 	for i, w := range watches {
-		rs[i] = &request{op: jute.OpRemoveWatches, path: w.Path, size: sizeHeader + sizeText(w.Path) + sizeKind, ask: jute.Request{Kind: w.kind()}}
+		rs[i] = &request{ask: jute.Request{Op: jute.OpRemoveWatches, Path: w.Path, Kind: w.kind()}}
 	}
-	if err := c.converse(rs...); err != nil {
+	if err := c.do(rs...); err != nil {
 		return err
 	}
 	c.mu.Lock()

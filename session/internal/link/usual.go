@@ -23,8 +23,8 @@ func newUsual() usual {
 
 // took notes a request that was answered.
 func (u usual) took(r *request) {
-	if !u.alone[r.op] {
-		u.alone[r.op] = true
+	if !u.alone[r.ask.Op] {
+		u.alone[r.ask.Op] = true
 	}
 	for i := range r.ask.Ops {
 		if part := r.ask.Ops[i].Op; !u.parts[part] {
@@ -35,7 +35,7 @@ func (u usual) took(r *request) {
 
 // is tells whether a request is of a kind that is answered; size is that of the largest that was.
 func (u usual) is(r *request, size int) bool {
-	if r.size > max(smallEnough, size) || !u.alone[r.op] {
+	if r.size > max(smallEnough, size) || !u.alone[r.ask.Op] {
 		return false
 	}
 	for i := range r.ask.Ops {

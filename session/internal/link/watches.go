@@ -31,12 +31,12 @@ const (
 // znode arms none.
 func (t watchTable) arm(r *request) {
 	switch {
-	case r.code == jute.OK && r.op == jute.OpGetChildren2:
-		t[watched{watchBrood, r.path}] = struct{}{}
-	case r.code == jute.OK:
-		t[watched{watchData, r.path}] = struct{}{}
-	case r.code == jute.NoNode && r.op == jute.OpExists:
-		t[watched{watchBirth, r.path}] = struct{}{}
+	case r.reply.Err == jute.OK && r.ask.Op == jute.OpGetChildren2:
+		t[watched{watchBrood, r.ask.Path}] = struct{}{}
+	case r.reply.Err == jute.OK:
+		t[watched{watchData, r.ask.Path}] = struct{}{}
+	case r.reply.Err == jute.NoNode && r.ask.Op == jute.OpExists:
+		t[watched{watchBirth, r.ask.Path}] = struct{}{}
 	}
 }
 
