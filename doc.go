@@ -1,27 +1,26 @@
 // Package troupe is the root of a coordination framework for Go services on Apache ZooKeeper. It
-// has no code; import what you need:
+// has no code. Import what you need:
 //
-//   - session: a session that lives across any number of ZooKeeper sessions; operations with
-//     contexts, shared watches, possessions
-//   - recipes/lock: exclusive, shared and counting locks, several at once
-//   - recipes/election: leaders with terms, and observers of them
-//   - recipes/queue: items with claims, retries, priorities, dead letters
+//   - session: a session that outlives ZooKeeper sessions; operations with contexts, shared
+//     watches, possessions
+//   - recipes/lock: exclusive locks, shared locks, semaphores, several locks at once
+//   - recipes/election: leader election with terms, and observers
+//   - recipes/queue: work queues with claims, retries, priorities, dead letters
 //   - recipes/barrier: barriers, and double barriers with rounds
 //   - recipes/twopc: two-phase commit
-//   - recipes/group, recipes/config, recipes/naming: who is there; a typed value that all share;
-//     names
+//   - recipes/group, recipes/config, recipes/naming: group membership; a typed shared value; a name
+//     service
 //   - recipes/fence: fencing tokens for resources outside ZooKeeper
-//   - recipe: what recipes are made of, for your own
+//   - recipe: the building blocks of recipes, for your own
 //   - fxmodule: all of it as an fx module
-//   - zktest: a ZooKeeper server inside a test, with faults to command and virtual time;
+//   - zktest: an in-process ZooKeeper server for tests, with fault injection and virtual time;
 //     zktest/ensemble: real servers
 //   - actors: the supervised actors that all of it runs on
 //
-// The idea: intent in, facts out. An application says what it wants with a verb that returns at
-// once, and receives what it has on channels. Between the two, a supervised actor steers ZooKeeper
-// towards the intent, through disconnections, expired sessions and panics. What it hands out says
-// itself when it is over: network or no network, before another process can have the same thing
-// because a session ended.
+// The idea: intent in, facts out. An application states what it wants with a method that returns at
+// once, and receives what happened on channels. In between, a supervised actor works towards the
+// intent through disconnections, expired sessions and panics. A possession reports its own end,
+// with or without a network, before an expired session lets another process have the same thing.
 //
 // Start with README.md and docs/tutorial.md.
 package troupe

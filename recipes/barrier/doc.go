@@ -1,40 +1,40 @@
-// Package barrier makes processes wait: all of them for one ([Barrier]), or each for all the others
-// ([Double]).
+// Package barrier makes processes wait: all of them for one event ([Barrier]), or each for all the
+// others ([Double]).
 //
 //	gate, err := barrier.New(sess, "/gates/migration")
 //	…
-//	err = gate.Raise(ctx)   // whoever calls Wait now waits
+//	err = gate.Raise(ctx)   // from now on Wait blocks
 //	…
-//	err = gate.Lower(ctx)   // and goes on
+//	err = gate.Lower(ctx)   // and now it returns
 //
 //	work, err := barrier.NewDouble(sess, "/rounds/batch", 3)
 //	…
-//	passage, err := work.Enter(ctx) // returns when three are there
+//	passage, err := work.Enter(ctx) // returns when three have arrived
 //	compute(passage.Context())
 //	err = passage.Leave(ctx)        // returns when all three are done
 //
 // # What a double barrier guarantees
 //
-//   - Rounds. A round is opened by one transaction in ZooKeeper, which checks that each of its
-//     parties stands there at that instant. Before as many parties as agreed stand, nobody enters;
-//     a party that died before does not count.
-//   - One verdict. All who stand in a round when it is decided get the same: everyone enters, with
-//     the same [Passage.Round] and [Passage.Members], or everyone gets [ErrBroken]. A slow one gets
+//   - Rounds. One transaction in ZooKeeper opens a round; it checks that each of its parties is
+//     present at that instant. No party enters before the agreed number is present; a party that
+//     died earlier does not count.
+//   - One result. All parties in a round when it is decided learn the same result: all enter, with
+//     the same [Passage.Round] and [Passage.Members], or all get [ErrBroken]. A slow party learns
 //     it too, however fast the others have left.
-//   - Nobody's [Passage.Left] closes while a living party is inside. One that dies inside does not
-//     hold the others.
-//   - A party that gives up, or dies, before the round is decided withdraws: the others go on
-//     waiting. If the verdict was first, it is in, and leaves at once; unless it has asked again
-//     meanwhile: that call takes the place over.
+//   - No [Passage.Left] closes while a live party is inside. A party that dies inside does not
+//     block the others.
+//   - A party that gives up, or dies, before the round is decided withdraws; the others go on
+//     waiting. If the decision came first, the party is in, and leaves at once. But if it has asked
+//     again by then, the new call takes over its position.
 //   - The next round begins where the last one ended. Nothing polls.
 //
-// A round is broken by three things alone: [Double.Break], parties that differ in how many they are
-// to be ([ErrDiffering]), and more parties than that ([ErrCrowd]). One that comes while a round
-// goes on, with all its parties inside, gets ErrCrowd by itself, and the round goes on.
+// Only three things break a round: [Double.Break], parties that disagree about their number
+// ([ErrDiffering]), and more parties than that ([ErrCrowd]). A party that arrives during a round,
+// with all its parties inside, gets ErrCrowd alone, and the round goes on.
 //
 // # The states of a party
 //
-//	         Arrive, Enter              as many as agreed stand
+//	         Arrive, Enter              all parties present
 //	┌──────┐ ────────────▶ ┌─────────┐ ───────────────────────▶ ┌────────┐
 //	│ Idle │ ◀──────────── │ Waiting │                          │ Inside │
 //	└──────┘  ctx, broken  └─────────┘ ◀── own znode gone,      └────────┘
@@ -46,9 +46,8 @@
 //
 // # Failure
 //
-// A party that waits keeps its place across any disconnection shorter than its session, and after
-// an expiry it stands again. A [Passage] is a possession like any other (package session): it is
-// lost when the session can no longer vouch for it. A party that lost it counts as one that
-// departed. A passage that was lost before anybody received it is followed by another round for the
-// same wish.
+// A waiting party keeps its position across any disconnection shorter than its session; after an
+// expiry it arrives again. A [Passage] is a possession like any other (package session): it is lost
+// when the session can no longer prove that it is alive. A party that lost its passage counts as
+// departed. If a passage is lost before it was received, the same intent enters another round.
 package barrier

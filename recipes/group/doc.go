@@ -1,8 +1,9 @@
-// Package group tells who is there: members register, and everybody can see the view.
+// Package group provides group membership: members register, and every process can observe the
+// view.
 //
 //	workers, err := group.New(sess, "/groups/workers")
 //	…
-//	me, err := workers.Join(group.Member{ID: hostname, Data: address}) // the intent: be in it, in every epoch
+//	me, err := workers.Join(group.Member{ID: hostname, Data: address}) // the intent: be a member, in every epoch
 //	…
 //	for view := range workers.Observe(ctx) {
 //		rebalance(view.Members)
@@ -10,15 +11,15 @@
 //
 // # What it guarantees
 //
-//   - A [Membership] lives across epochs: after an expiry, a deletion by somebody else, or a crash
-//     of its actor it registers again, with the latest data.
-//   - One member of each id. A znode of the id that belongs to another ZooKeeper session is never
-//     taken for one's own. It may be that of one's own former session, or of a process that has
-//     died, whose session has not expired yet. So its owner is asked, by a few bytes behind its
-//     data, which views leave out. One that lives answers, and the Membership ends with
-//     [ErrDuplicate]. If nobody answers it waits until the znode goes, however long that takes. No
-//     clock decides.
-//   - A view is never older than the one before. While the connection is down it says so (Stale).
+//   - A [Membership] outlives epochs: after an expiry, a deletion by another client, or a crash of
+//     its actor it registers again, with its latest data.
+//   - One member per id. A znode of the id that belongs to another ZooKeeper session is never taken
+//     over. It may belong to an earlier session of this process, or to a process that has died and
+//     whose session has not expired yet. So the member asks the owner, by appending a few bytes to
+//     the znode's data, which views omit. A live owner responds, and the Membership ends with
+//     [ErrDuplicate]. Without a response it waits until the znode is gone, however long that takes.
+//     No clock decides.
+//   - A view is never older than the one before. Stale reports that the connection is down.
 //
 // # The states of a membership
 //
@@ -27,7 +28,7 @@
 //	        └─────────┘ ◀──────────── └─────────┘         └──────┘
 //	          │     ▲     deleted, expired                   ▲
 //	          ▼     │ gone                                   │
-//	        ┌─────────┐  its owner answers                    │
+//	        ┌─────────┐  owner responds                       │
 //	        │ Barred  │ ─────────────────────────────────────┘ ErrDuplicate
 //	        └─────────┘
 package group

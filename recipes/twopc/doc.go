@@ -1,4 +1,4 @@
-// Package twopc commits one thing in many places, or in none: two-phase commit, with the votes and
+// Package twopc is two-phase commit: an atomic commit across several services, with the votes and
 // the decision in ZooKeeper.
 //
 //	transfers, err := twopc.NewCoordinator(sess, "/pay/transfers")     // one process
@@ -10,64 +10,66 @@
 //
 //	ledger, err := twopc.NewSite(sess, "/pay/transfers", "ledger")     // another
 //	for p := range ledger.Proposals() {
-//		prepare(p.ID(), p.Payload())                                   // durably: it may have to be done, or undone
+//		prepare(p.ID(), p.Payload())                                   // durably: either outcome must be possible
 //		err := p.Commit(ctx)                                           // or p.Abort(ctx, "why not")
 //		select {
 //		case <-p.Decided():
 //			carryOut(p.ID(), p.Outcome())
-//			err = p.Ack(ctx)                                       // not offered again
-//		case <-p.Done():                                               // without a decision here: p.Err() says why
+//			err = p.Ack(ctx)                                       // not delivered again
+//		case <-p.Done():                                               // no decision is known: p.Err() says why
 //		}
 //	}
 //
 // # What it guarantees
 //
-//   - One outcome. Whoever learns it, whenever, after whatever crashes, learns the same. It is
-//     written once, by a transaction of ZooKeeper's that competes for the version of the record.
-//   - Committed only if every site voted to commit: the transaction that decides checks every vote
-//     in ZooKeeper itself.
-//   - A vote is a promise: it is written once and never changed. A site's own later vote to abort
-//     is refused, also after a restart.
+//   - One outcome. Every process that learns it, at any time and after any crash, learns the same.
+//     It is written once, by a ZooKeeper transaction that is a compare-and-set on the version of
+//     the record.
+//   - Committed only if every site voted to commit: the deciding transaction checks every vote in
+//     ZooKeeper itself.
+//   - A vote is a promise: it is written once and never changed. A later vote to abort by the same
+//     site is refused, also after a restart.
 //   - Votes and decisions are durable. Kill the coordinator or any site at any step, restart it,
-//     and the transaction goes on: sites are offered what they have not acknowledged, coordinators
-//     get theirs from [Coordinator.Recover], also decided ones.
-//   - Where two coordinators have a transaction, since one recovered it while the other lived on,
-//     both learn its outcome, whichever acknowledges it first.
-//   - A transaction that has begun never begins again by itself, also if the answer to
-//     [Coordinator.Begin] is lost and it is long over when that is noticed.
-//   - No site waits in doubt for a dead coordinator: the sites abort what it left undecided, and
-//     what all have voted for is committed if the peers decide ([WithPeerDecision]).
-//   - When everybody has acknowledged, nothing is left in ZooKeeper.
+//     and the transaction continues: sites receive again what they have not acknowledged,
+//     coordinators get theirs from [Coordinator.Recover], including decided ones.
+//   - Two coordinators may have the same transaction, because one recovered it while the other was
+//     still alive. Both learn its outcome, whichever acknowledges it first.
+//   - A transaction that has begun never begins again by itself, even if the reply to
+//     [Coordinator.Begin] is lost and the transaction is long over when that is noticed.
+//   - No site stays in doubt because of a dead coordinator: the sites abort what it left undecided,
+//     or, with [WithPeerDecision], commit it if all have voted to commit.
+//   - When all have acknowledged, nothing is left in ZooKeeper.
 //
 // It aborts early: on the first vote to abort, which decides by itself; when a site dies that has
 // not voted; when the time for the votes is up.
 //
-// What it does not: it cannot make a site carry out what it promised. A site that voted to commit
-// has to be able to, also after a crash. And a site that never comes back never acknowledges: its
-// transactions stay until somebody takes them away. What only a coordinator does not acknowledge is
-// swept, by age and by number ([WithRetention]).
+// It cannot make a site carry out what it promised. A site that voted to commit must be able to,
+// even after a crash. A site that never comes back never acknowledges: its transactions stay until
+// somebody deletes them. Outcomes that only a coordinator has not acknowledged are swept, by age
+// and by number ([WithRetention]).
 //
 // # Ids
 //
-// An id is best used once. It is in use until every site and the coordinator's application have
-// acknowledged, and then it is free for another transaction. After a crash, call
-// [Coordinator.Recover], and wait until it has returned without an error, before anything is begun
-// under an id that the process before may have begun: what that one sent may come until its session
-// is over, and the sites would be asked a second time. An id of a coordinator that lives is its
-// own.
+// Use an id only once if possible. It is in use until every site and the coordinator's application
+// have acknowledged; then it is free for another transaction. After a crash, call
+// [Coordinator.Recover], and wait until it has returned without an error, before you begin a
+// transaction under an id that the previous process may have used. A request of that process may
+// take effect until its session is over, and the sites would be asked a second time. While a
+// coordinator is alive, its ids belong to it.
 //
 // # The states of a transaction
 //
 //	                 every site has voted to commit
 //	             ┌────────────────────────────────────▶ Committed ──┐
-//	Begin ──▶ Undecided                                             ├─ all have acknowledged ──▶ gone
+//	Begin ──▶ Undecided                                             ├─ all have acknowledged ──▶ deleted
 //	             └────────────────────────────────────▶ Aborted ────┘
 //	               a vote to abort, Abort, time is up, a site that had not voted died, the coordinator died
 //
 // # Failure
 //
-// A disconnection delays and decides nothing. A session that expires is a death: of a site, for the
-// transactions on which it has not voted; of a coordinator, for those undecided. Both stand again
-// by themselves in the next epoch and go on with what there is. A transaction that somebody deleted
-// by hand is [ErrGone] for those who had not learned its outcome, and never passes for aborted.
+// A disconnection causes a delay and decides nothing. An expired session counts as a death: of a
+// site, for the transactions on which it has not voted; of a coordinator, for those undecided. Both
+// register again by themselves in the next epoch and continue from the state in ZooKeeper. If a
+// transaction was deleted by hand, those that had not learned its outcome get [ErrGone]; it is
+// never reported as aborted.
 package twopc
