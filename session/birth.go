@@ -35,7 +35,7 @@ func (s *Session) expect(t *Seat, e *epoch, asks []link.Op) ([]*contender, error
 // settled notes what came of a transaction: what was created stands, what was deleted does not. A
 // seat that was left meanwhile wants nothing of it.
 func (s *Session) settled(t *Seat, births []*contender, asks []link.Op, results []Result, err error) {
-	gone := t.left()
+	gone := t.inbox.Left()
 	s.mu.Lock()
 	for i, c := range births {
 		switch {

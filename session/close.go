@@ -162,6 +162,6 @@ func (s *Session) actorEnded(cause error) {
 	seats, gone := s.members(), s.cur != nil && s.cur.gone.Closed()
 	s.mu.Unlock()
 	for _, t := range seats {
-		t.endSession(s.Err(), gone)
+		t.inbox.endSession(s.Err(), gone)
 	}
 }

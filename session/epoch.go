@@ -30,11 +30,11 @@ type epoch struct {
 	cause   error         // why it is over
 	gone    *notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
 
-	asks map[*ask]struct{} // reads with a watch that were not answered yet
+	reads map[*watchRead]struct{} // reads with a watch that were not answered yet
 }
 
 func newEpoch(number uint64) *epoch {
-	return &epoch{number: number, gone: notify.NewLatch(), asks: make(map[*ask]struct{})}
+	return &epoch{number: number, gone: notify.NewLatch(), reads: make(map[*watchRead]struct{})}
 }
 
 // hear takes what the connection says, in its order. It decides at once what must not wait, and
@@ -56,7 +56,7 @@ func (s *Session) hear(e *epoch, ev link.Event) {
 		s.onHeard(e, ev.Sent)
 		return
 	}
-	s.ref.Tell(told{e, ev})
+	s.ref.Tell(connEvent{e, ev})
 }
 
 func (s *Session) onUp(e *epoch, ev link.Up) {
@@ -121,14 +121,14 @@ func (s *Session) onDown(e *epoch) {
 // over ends an epoch, once: its holds end with the cause given for them, its znodes are forgotten,
 // nothing is asked any more in it.
 func (s *Session) over(e *epoch, cause, holds error) bool {
-	asks, first := s.bury(e, cause, holds)
-	for a := range asks {
-		a.refuse(ErrExpired)
+	reads, first := s.bury(e, cause, holds)
+	for r := range reads {
+		r.refuse(ErrExpired)
 	}
 	return first
 }
 
-func (s *Session) bury(e *epoch, cause, holds error) (asks map[*ask]struct{}, first bool) {
+func (s *Session) bury(e *epoch, cause, holds error) (reads map[*watchRead]struct{}, first bool) {
 	s.mu.Lock()
 	defer s.unlock()
 	if e.over {
@@ -146,10 +146,10 @@ func (s *Session) bury(e *epoch, cause, holds error) (asks map[*ask]struct{}, fi
 	s.pacing.stop()
 	s.waning.stop()
 	s.looking.stop()
-	asks = e.asks
-	e.asks = nil
+	reads = e.reads
+	e.reads = nil
 	s.turned()
-	return asks, true
+	return reads, true
 }
 
 // ofHolds is what the holds of an epoch end with that its connection says is over. A refused

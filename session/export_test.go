@@ -40,7 +40,7 @@ func Hush(s *Session) (letGo func()) {
 // WatchEntries is how many watches the session's table has: what ZooKeeper is believed to watch.
 func WatchEntries(s *Session) int {
 	n := make(chan int, 1)
-	s.ref.Tell(poked{func(w *steward) { n <- len(w.table.entries) }})
+	s.ref.Tell(poked{func(w *steward) { n <- w.table.Len() }})
 	return <-n
 }
 

@@ -90,9 +90,7 @@ func (s *Session) enroll(t *Seat, e *epoch, j Join) *contender {
 // enrolled notes what came of it. A seat that was left meanwhile wants it no more.
 func (s *Session) enrolled(c *contender, path string, czxid int64, err error) error {
 	defer c.settled.Close()
-	c.seat.mu.Lock()
-	gone := c.seat.gone
-	c.seat.mu.Unlock()
+	gone := c.seat.inbox.Left()
 	s.mu.Lock()
 	c.czxid = czxid
 	if err == nil && c.form == znode.Alone {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/watches"
 )
 
 // Seen answers [Seat.Read].
@@ -26,7 +27,7 @@ func (t *Seat) List(number uint64, path string, watch bool, done func(Listed)) {
 		names, stat, err := c.Children(s.Path(path), watch)
 		return func() { done(Listed{Epoch: number, Path: path, Names: names, Stat: stat, Err: err}) }, err
 	}
-	t.look(number, &ask{seat: t, key: watchKey{s.Path(path), watchChildren}, read: read, refuse: refuse}, watch)
+	t.look(number, &watchRead{seat: t, key: watches.Key{Path: s.Path(path), Kind: watches.Children}, read: read, refuse: refuse}, watch)
 }
 
 // Read reads a znode. With watch, [Fired] tells of the next change of its data, or of its end. A
@@ -44,12 +45,12 @@ func (t *Seat) Read(number uint64, path string, watch bool, done func(Seen)) {
 		}
 		return func() { done(seen) }, err
 	}
-	t.look(number, &ask{seat: t, key: watchKey{s.Path(path), watchData}, read: read, refuse: refuse}, watch)
+	t.look(number, &watchRead{seat: t, key: watches.Key{Path: s.Path(path), Kind: watches.Data}, read: read, refuse: refuse}, watch)
 }
 
 // look reads: with a watch, by way of the actor, which keeps the table of watches; without,
 // straight away.
-func (t *Seat) look(number uint64, a *ask, watch bool) {
+func (t *Seat) look(number uint64, r *watchRead, watch bool) {
 	s := t.session
 	if !watch {
 		t.within(number, func(e *epoch) {
@@ -57,46 +58,34 @@ func (t *Seat) look(number uint64, a *ask, watch bool) {
 			err := s.insist(e, bounded(func(c *link.Conn) (err error) {
 				answer = nil
 				var read func()
-				if read, err = a.read(c, false); err == nil || definite(err) {
+				if read, err = r.read(c, false); err == nil || definite(err) {
 					answer = read
 				}
 				return err
 			}))
 			if answer == nil {
-				a.refuse(err)
+				r.refuse(err)
 				return
 			}
 			answer()
-		}, a.refuse)
+		}, r.refuse)
 		return
 	}
 	s.mu.Lock()
-	a.epoch = s.current(number)
+	r.epoch = s.current(number)
 	closing := s.closing
-	if a.epoch != nil && !closing {
-		a.epoch.asks[a] = struct{}{}
+	if r.epoch != nil && !closing {
+		r.epoch.reads[r] = struct{}{}
 	}
 	s.mu.Unlock()
 	switch {
 	case closing:
-		a.refuse(ErrClosed)
-	case a.epoch == nil:
-		if !s.tasks.run(func() { a.refuse(ErrExpired) }) {
-			a.refuse(ErrClosed)
+		r.refuse(ErrClosed)
+	case r.epoch == nil:
+		if !s.tasks.run(func() { r.refuse(ErrExpired) }) {
+			r.refuse(ErrClosed)
 		}
-	case !s.ref.Tell(asked{a}):
-		s.answered(a, func() { a.refuse(ErrClosed) })
+	case !s.ref.Tell(asked{r}):
+		r.answered(func() { r.refuse(ErrClosed) })
 	}
-}
-
-// answered answers a read with a watch, unless the end of its epoch has.
-func (s *Session) answered(a *ask, answer func()) bool {
-	s.mu.Lock()
-	_, open := a.epoch.asks[a]
-	delete(a.epoch.asks, a)
-	s.mu.Unlock()
-	if open {
-		answer()
-	}
-	return open
 }

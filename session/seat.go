@@ -22,11 +22,7 @@ type Seat struct {
 	name    string
 	number  uint64
 
-	mu     sync.Mutex // held while a notice is delivered
-	notice func(Notice)
-	told   uint64 // the epoch that it was told of, 0: none
-	down   bool   // it was told that the connection is
-	gone   bool
+	inbox inbox
 
 	writing sync.Mutex
 	writes  map[*notify.Latch]struct{} // its transactions that are under way
@@ -37,7 +33,7 @@ type Seat struct {
 // present state comes first: EpochBegan if there is an epoch, and Disconnected if it is. Error:
 // [ErrClosed].
 func (s *Session) Seat(name string, notice func(Notice)) (*Seat, error) {
-	t := &Seat{session: s, name: name, notice: notice}
+	t := &Seat{session: s, name: name, inbox: inbox{session: s, notice: notice}}
 	s.mu.Lock()
 	if s.closing {
 		s.mu.Unlock()
@@ -55,13 +51,9 @@ func (s *Session) Seat(name string, notice func(Notice)) (*Seat, error) {
 // ZooKeeper is deleted in the background, until the epoch ends; its holds end with [ErrReleased].
 // It is idempotent.
 func (t *Seat) Leave() {
-	t.mu.Lock()
-	if t.gone {
-		t.mu.Unlock()
+	if !t.inbox.leave() {
 		return
 	}
-	t.gone = true
-	t.mu.Unlock()
 	s := t.session
 	orphans := s.unseat(t)
 	s.ref.Tell(vacated{t})
@@ -112,72 +104,6 @@ func (t *Seat) underway() []*notify.Latch {
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	return slices.Collect(maps.Keys(t.writes))
-}
-
-// left tells whether the seat was given up.
-func (t *Seat) left() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.gone
-}
-
-// tell delivers a notice of the epoch that the seat knows of. That the connection is down is told
-// once.
-func (t *Seat) tell(n Notice) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.gone || t.told == 0 {
-		return
-	}
-	switch n.(type) {
-	case Disconnected:
-		if t.down {
-			return
-		}
-		t.down = true
-	case Reconnected:
-		t.down = false
-	}
-	t.notice(n)
-}
-
-// beginEpoch tells of a new epoch, once; false if the seat knows of it.
-func (t *Seat) beginEpoch(n EpochBegan) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.gone || t.told == n.Epoch {
-		return false
-	}
-	t.told, t.down = n.Epoch, false
-	t.notice(n)
-	return true
-}
-
-// endEpoch tells of the end of the epoch that the seat knows of, and whether ZooKeeper has
-// confirmed it.
-func (t *Seat) endEpoch(cause error, gone bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.endEpochLocked(cause, gone)
-}
-
-func (t *Seat) endEpochLocked(cause error, gone bool) {
-	if t.gone || t.told == 0 {
-		return
-	}
-	n := EpochEnded{Epoch: t.told, Cause: cause, Gone: gone}
-	t.told = 0
-	t.notice(n)
-}
-
-// endSession tells of the end of everything.
-func (t *Seat) endSession(cause error, gone bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.endEpochLocked(cause, gone)
-	if !t.gone {
-		t.notice(SessionEnded{Cause: cause})
-	}
 }
 
 // within runs a request in an epoch: request for as long as that is the present one, refuse

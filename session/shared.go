@@ -15,7 +15,7 @@ type shared[T any] struct {
 	session *Session
 	all     map[string]*shared[T] // of this kind, by path; under the session's mutex
 	path    string
-	sight   sight[T]
+	spec    watchSpec[T]
 	topic   *notify.Topic[T]
 	readers int // under the session's mutex
 
@@ -23,8 +23,8 @@ type shared[T any] struct {
 	ref actors.Ref[sighted]
 }
 
-// sight is how a thing is looked at.
-type sight[T any] struct {
+// watchSpec is how a thing is looked at.
+type watchSpec[T any] struct {
 	name  string
 	look  func(t *Seat, epoch uint64, path string, done func(state T, exists bool, err error)) // with a watch, if it exists
 	stale func(state T) T
@@ -32,7 +32,7 @@ type sight[T any] struct {
 }
 
 // subscribe gives a reader his channel, and starts the watch if he is the first.
-func subscribe[T any](ctx context.Context, s *Session, all map[string]*shared[T], path string, sight sight[T]) <-chan T {
+func subscribe[T any](ctx context.Context, s *Session, all map[string]*shared[T], path string, spec watchSpec[T]) <-chan T {
 	if err := s.ready(path); err != nil {
 		s.log.Warn("nothing to watch", "path", path, "error", err)
 		nothing := notify.NewLatest[T]()
@@ -43,7 +43,7 @@ func subscribe[T any](ctx context.Context, s *Session, all map[string]*shared[T]
 	w := all[path]
 	first := w == nil
 	if first {
-		w = &shared[T]{session: s, all: all, path: path, sight: sight, topic: notify.NewTopic[T]()}
+		w = &shared[T]{session: s, all: all, path: path, spec: spec, topic: notify.NewTopic[T]()}
 		all[path] = w
 	}
 	w.readers++
@@ -60,7 +60,7 @@ func (w *shared[T]) spawn() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ref, err := actors.Spawn(w.session.scope, actors.Spec[sighted]{
-		Name: w.sight.name + ":" + w.path, Kind: "watch",
+		Name: w.spec.name + ":" + w.path, Kind: "watch",
 		New:   func(self actors.Self[sighted]) actors.Receiver[sighted] { return newWatcher(w, self) },
 		Ended: w.ended,
 	})

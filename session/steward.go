@@ -6,6 +6,7 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/watches"
 )
 
 // steward is one incarnation of the session's actor: it begins and ends epochs, keeps the table of
@@ -14,25 +15,22 @@ type steward struct {
 	*Session
 	self actors.Self[message]
 
-	epoch    *epoch // the one in charge, nil between two
-	before   *epoch // of the incarnation before: over, and not known to be gone
-	begun    bool
-	began    EpochBegan
-	up       bool // as the seats know it
-	trusted  bool // as the seats know it
-	barren   int  // epochs in a row that ended before they began
-	table    watchTable
-	send     func(a *ask, watch bool) // request, but in tests of the table
-	stands   func(key watchKey) bool  // watchStands, likewise
-	takeBack func(keys []watchKey)    // unwatch, likewise
+	epoch   *epoch // the one in charge, nil between two
+	before  *epoch // of the incarnation before: over, and not known to be gone
+	begun   bool
+	began   EpochBegan
+	up      bool // as the seats know it
+	trusted bool // as the seats know it
+	barren  int  // epochs in a row that ended before they began
+	table   *watches.Table
 }
 
 func newSteward(s *Session, self actors.Self[message]) *steward {
 	s.mu.Lock() // the actor's name is known once spawn has let go of it
 	started, last := s.started, s.cur
 	s.mu.Unlock()
-	w := &steward{Session: s, self: self, table: newWatchTable()}
-	w.send, w.stands, w.takeBack = w.request, w.watchStands, w.unwatch
+	w := &steward{Session: s, self: self}
+	w.table = watches.New(w)
 	switch {
 	case self.Incarnation() == 1 || !started:
 	case last == nil:
@@ -82,7 +80,7 @@ func (w *steward) endEpoch(cause error) {
 	seats := w.members()
 	w.mu.Unlock()
 	for _, t := range seats {
-		t.endEpoch(cause, true)
+		t.inbox.endEpoch(cause, true)
 	}
 }
 
@@ -97,9 +95,9 @@ func (w *steward) Receive(m message) {
 		if m.epoch == w.before && m.epoch.gone.Closed() {
 			w.onBuried()
 		}
-	case told:
+	case connEvent:
 		if m.epoch == w.epoch {
-			w.onTold(m.event)
+			w.onConnEvent(m.event)
 		}
 	case synced:
 		if m.epoch == w.epoch {
@@ -112,13 +110,13 @@ func (w *steward) Receive(m message) {
 	case seated:
 		w.present(m.seat)
 	case asked:
-		w.onAsked(m.ask)
-	case heard:
-		w.onHeard(m)
+		w.onAsked(m.read)
+	case readDone:
+		w.onReadDone(m)
 	case crashed:
 		panic(m.reason)
 	case vacated:
-		w.onVacated(m.seat)
+		w.table.Leave(&m.seat.inbox)
 	case forgone:
 		w.onForgone(m)
 	case unwatched:
@@ -174,7 +172,7 @@ func (w *steward) open() {
 	w.mu.Unlock()
 }
 
-func (w *steward) onTold(ev link.Event) {
+func (w *steward) onConnEvent(ev link.Event) {
 	switch ev := ev.(type) {
 	case link.Up:
 		w.up = true
@@ -184,7 +182,7 @@ func (w *steward) onTold(ev link.Event) {
 		}
 		w.began.Timeout = ev.Timeout
 		w.tell(Reconnected{w.epoch.number})
-		w.giveBack()
+		w.table.GiveBack()
 	case link.Down:
 		w.up = false
 		if w.begun {
@@ -244,8 +242,8 @@ func (w *steward) present(t *Seat) {
 	}
 	began := w.began
 	began.Trusted = w.trusted
-	if t.beginEpoch(began) && !w.up {
-		t.tell(Disconnected{began.Epoch})
+	if t.inbox.beginEpoch(began) && !w.up {
+		t.inbox.tell(Disconnected{began.Epoch})
 	}
 }
 
@@ -255,7 +253,7 @@ func (w *steward) tell(n Notice) {
 	seats := w.members()
 	w.mu.Unlock()
 	for _, t := range seats {
-		t.tell(n)
+		t.inbox.tell(n)
 	}
 }
 
@@ -274,7 +272,7 @@ func (w *steward) onTrusted(now bool) {
 func (w *steward) onEnded(cause error) {
 	e := w.epoch
 	w.log.Info("epoch ended", "epoch", e.number, "session", w.began.SessionID, "cause", cause)
-	w.epoch, w.table = nil, newWatchTable()
+	w.epoch, w.table = nil, watches.New(w)
 	if errors.Is(cause, ErrAuthFailed) {
 		w.fail(cause) // which tells the seats: nobody has said that their znodes are gone
 		return

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/watches"
 )
 
 // Data is what a znode holds, as seen at some moment. Receivers share Bytes and must not change
@@ -36,7 +37,7 @@ type Children struct {
 // not valid, and early if the actor behind it failed too often, which the log says. What can't be
 // read, for want of a right, is Stale if it was seen before, and tried again.
 func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
-	return subscribe(ctx, s, s.dataWatches, path, sight[Data]{
+	return subscribe(ctx, s, s.dataWatches, path, watchSpec[Data]{
 		name: "data",
 		look: func(t *Seat, epoch uint64, path string, done func(Data, bool, error)) {
 			t.Read(epoch, path, true, func(a Seen) { done(Data{Exists: a.Exists, Bytes: a.Data, Stat: a.Stat}, a.Exists, a.Err) })
@@ -53,7 +54,7 @@ func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 // WatchChildren is a subscription to the names of a znode's children, its birth and its end, in
 // everything else like [Session.WatchData].
 func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Children {
-	return subscribe(ctx, s, s.childWatches, path, sight[Children]{
+	return subscribe(ctx, s, s.childWatches, path, watchSpec[Children]{
 		name: "children",
 		look: func(t *Seat, epoch uint64, path string, done func(Children, bool, error)) {
 			t.List(epoch, path, true, func(a Listed) {
@@ -84,8 +85,8 @@ func (t *Seat) await(number uint64, path string, done func(exists bool, err erro
 		}
 		return func() { done(exists, err) }, err
 	}
-	t.look(number, &ask{
-		seat: t, key: watchKey{s.Path(path), watchData}, birth: true, read: read,
+	t.look(number, &watchRead{
+		seat: t, key: watches.Key{Path: s.Path(path), Kind: watches.Data}, birth: true, read: read,
 		refuse: func(err error) { done(false, err) },
 	}, true)
 }

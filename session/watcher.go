@@ -60,7 +60,7 @@ func newWatcher[T any](of *shared[T], self actors.Self[sighted]) *watcher[T] {
 	// Each incarnation has a seat of its own, so that it hears how things stand. A session that is
 	// closed has none, and stops this actor.
 	of.session.Start()
-	w.seat, _ = of.session.Seat(of.sight.name+":"+of.path, func(n Notice) { ref.Tell(noticed{n}) })
+	w.seat, _ = of.session.Seat(of.spec.name+":"+of.path, func(n Notice) { ref.Tell(noticed{n}) })
 	return w
 }
 
@@ -132,7 +132,7 @@ func (w *watcher[T]) look() {
 	default:
 		w.busy, w.again = true, false
 		epoch, ref := w.epoch, w.self.Ref()
-		w.sight.look(w.seat, epoch, w.path, func(state T, exists bool, err error) {
+		w.spec.look(w.seat, epoch, w.path, func(state T, exists bool, err error) {
 			ref.Tell(looked{w, epoch, state, exists, err})
 		})
 	}
@@ -190,9 +190,9 @@ func (w *watcher[T]) publish(state T) {
 	w.tries = 0
 	stale := !w.up
 	if stale {
-		state = w.sight.stale(state)
+		state = w.spec.stale(state)
 	}
-	if !w.known || w.stale != stale || !w.sight.same(w.last, state) {
+	if !w.known || w.stale != stale || !w.spec.same(w.last, state) {
 		w.known, w.stale, w.last = true, stale, state
 		w.topic.Publish(state)
 	}
@@ -204,7 +204,7 @@ func (w *watcher[T]) publish(state T) {
 // grow lets what was seen grow stale.
 func (w *watcher[T]) grow() {
 	if w.known && !w.stale {
-		w.stale, w.last = true, w.sight.stale(w.last)
+		w.stale, w.last = true, w.spec.stale(w.last)
 		w.topic.Publish(w.last)
 	}
 }

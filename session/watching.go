@@ -5,164 +5,185 @@ import (
 
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/watches"
 )
 
-// onAsked takes a read with a watch.
-func (w *steward) onAsked(a *ask) {
-	if a.epoch != w.epoch {
-		w.answered(a, func() { a.refuse(ErrExpired) })
-		return
-	}
-	n := w.table.entries[a.key]
-	switch {
-	case a.forgone || a.seat.left():
-		w.send(a, false) // it has its answer, and no event
-	case n == nil:
-		n = &watchEntry{arming: a}
-		w.table.entries[a.key] = n
-		w.send(a, true)
-	case n.arming != nil || n.need == removing:
-		n.waiting = append(n.waiting, a)
-	default:
-		n.need = needed
-		w.table.subscribe(n, a)
-		w.send(a, false)
+// watchRead is a read with a watch, on its way through the table of watches.
+type watchRead struct {
+	seat   *Seat
+	epoch  *epoch
+	key    watches.Key
+	read   func(c *link.Conn, watch bool) (answer func(), err error)
+	refuse func(err error)
+	birth  bool // a missing znode is watched too
+
+	at   passage // over which it was lost
+	lost losses
+}
+
+// Pending implements [watches.Request].
+func (r *watchRead) Pending() bool {
+	s := r.seat.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, open := r.epoch.reads[r]
+	return open
+}
+
+// answered answers the read, unless the end of its epoch has.
+func (r *watchRead) answered(answer func()) {
+	s := r.seat.session
+	s.mu.Lock()
+	_, open := r.epoch.reads[r]
+	delete(r.epoch.reads, r)
+	s.mu.Unlock()
+	if open {
+		answer()
 	}
 }
 
-// request sends the read, once. Whether the answer to one without a watch is followed by the event
-// is decided by the entry that it found: it was there before the read was sent.
-func (w *steward) request(a *ask, watch bool) {
-	s := w.Session
+// Send implements [watches.Request].
+func (r *watchRead) Send(of *watches.Read, watch bool) {
+	s := r.seat.session
 	if !s.tasks.run(func() {
-		for try := 1; s.requested(a, watch); try++ {
+		for try := 1; r.send(of, watch); try++ {
 			s.pause(s.life, backoff(try))
-			a.at = passage{}
+			r.at = passage{}
 		}
 	}) {
-		s.answered(a, func() { a.refuse(ErrClosed) })
+		r.answered(func() { r.refuse(ErrClosed) })
 	}
 }
 
-// requested sends the read and tells the actor what came of it. True: an overloaded server has not
+// send sends the read and tells the actor what came of it. True: an overloaded server has not
 // carried it out, so that it is to be sent again.
-func (s *Session) requested(a *ask, watch bool) (again bool) {
-	at, err := s.pass(s.life, a.epoch, a.at)
+func (r *watchRead) send(of *watches.Read, watch bool) (again bool) {
+	s := r.seat.session
+	at, err := s.pass(s.life, r.epoch, r.at)
 	if err != nil {
-		s.answered(a, func() { a.refuse(s.unlessClosed(err)) })
+		r.answered(func() { r.refuse(s.unlessClosed(err)) })
 		return false
 	}
-	if s.departs(a) {
-		s.ref.Tell(heard{ask: a, answer: func() { a.refuse(ErrReleased) }})
+	if r.leaving() {
+		s.ref.Tell(readDone{request: r, read: of, answer: func() { r.refuse(ErrReleased) }})
 		return false
 	}
-	s.pauseAfterLoss(s.life, a.lost.times)
-	answer, err := a.attempt(watch)
+	s.pauseAfterLoss(s.life, r.lost.times)
+	answer, err := r.attempt(watch)
 	switch {
 	case errors.Is(err, link.ErrThrottled):
 		return true
 	case err != nil && !definite(err):
-		a.at = at.lost(err)
-		s.ref.Tell(heard{ask: a})
+		r.at = at.lost(err)
+		s.ref.Tell(readDone{request: r, read: of})
 	default:
-		s.ref.Tell(heard{ask: a, answer: answer, armed: err == nil || a.birth && errors.Is(err, ErrNoNode)})
+		s.ref.Tell(readDone{request: r, read: of, answer: answer, armed: err == nil || r.birth && errors.Is(err, ErrNoNode)})
 	}
 	return false
 }
 
 // attempt reads, unless that was lost too often.
-func (a *ask) attempt(watch bool) (answer func(), err error) {
-	c := a.epoch.conn
-	if err := a.lost.verdict(c); err != nil {
-		return func() { a.refuse(err) }, err
+func (r *watchRead) attempt(watch bool) (answer func(), err error) {
+	c := r.epoch.conn
+	if err := r.lost.verdict(c); err != nil {
+		return func() { r.refuse(err) }, err
 	}
-	answer, err = a.read(a.lost.on(c), watch)
-	return answer, a.lost.noted(err)
+	answer, err = r.read(r.lost.on(c), watch)
+	return answer, r.lost.noted(err)
 }
 
-// departs: what is to be read is the seat's own contender, and the seat is removing it. What it
+// leaving: what is to be read is the seat's own contender, and the seat is removing it. What it
 // says, and when it goes, is of no interest any more. Another's znode at the same path, where names
 // come again, would be.
-func (s *Session) departs(a *ask) bool {
+func (r *watchRead) leaving() bool {
+	s := r.seat.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.ledger.byPath[s.relative(a.key.path)]
-	return c != nil && c.seat == a.seat && c.leaving && !c.born && c.form != znode.Alone && a.key.kind == watchData
+	c := s.ledger.byPath[s.relative(r.key.Path)]
+	return c != nil && c.seat == r.seat && c.leaving && !c.born && c.form != znode.Alone && r.key.Kind == watches.Data
 }
 
-// onHeard takes the answer, or its loss.
-func (w *steward) onHeard(m heard) {
-	a := m.ask
-	if a.epoch != w.epoch {
-		w.answered(a, func() { a.refuse(ErrExpired) })
+// onAsked takes a read with a watch.
+func (w *steward) onAsked(r *watchRead) {
+	if r.epoch != w.epoch {
+		r.answered(func() { r.refuse(ErrExpired) })
 		return
 	}
-	n := w.table.entries[a.key]
-	arming := n != nil && n.arming == a
-	var waiting []*ask
-	switch {
-	case arming && m.armed && !n.fired:
-		n.arming, waiting, n.waiting = nil, n.waiting, nil
-		w.table.subscribe(n, a)
-	case arming && m.armed && w.stands(a.key): // what fired was an older watch of the znode's other kind, and a was told of it
-		n.arming, n.fired, waiting, n.waiting = nil, false, n.waiting, nil
-	case arming:
-		waiting = n.waiting
-		delete(w.table.entries, a.key)
-	case n != nil && !m.armed:
-		w.table.unsubscribe(n, a)
-	}
-	switch {
-	case m.answer == nil:
-		a.void = true
-		again := *a // what was held back for the lost answer is not for the next
-		again.void = false
-		w.again(a, &again)
-	case m.armed:
-		w.answered(a, m.answer)
-		a.answered, a.read, a.refuse = true, nil, nil // from here on it only says whom to tell
-	default:
-		w.answered(a, m.answer)
-		a.void = true // there is nothing to watch, so nothing to tell
-	}
-	w.table.release(a.seat)
-	for _, o := range waiting {
-		w.onAsked(o)
-	}
-	w.spare(a.key)
+	w.table.Ask(&watches.Read{Client: &r.seat.inbox, Key: r.key, Request: r})
 }
 
-// again asks once more in the place of an ask whose answer was lost.
-func (w *steward) again(old, a *ask) {
-	w.mu.Lock()
-	_, open := old.epoch.asks[old]
-	if open {
-		delete(old.epoch.asks, old)
-		a.epoch.asks[a] = struct{}{}
+// onReadDone takes the answer to a read with a watch, or its loss.
+func (w *steward) onReadDone(m readDone) {
+	r := m.request
+	if r.epoch != w.epoch {
+		r.answered(func() { r.refuse(ErrExpired) })
+		return
 	}
-	w.mu.Unlock()
-	if open {
-		w.onAsked(a)
+	var answer func()
+	if m.answer != nil {
+		answer = func() { r.answered(m.answer) }
 	}
+	w.table.Done(m.read, answer, m.armed)
 }
 
 // onFired tells everyone who asked for it of an event.
 func (w *steward) onFired(ev link.Fired) {
-	path := w.relative(ev.Path)
 	if ev.Type == NodeDeleted {
-		w.missing(path)
+		w.missing(w.relative(ev.Path))
 	}
-	var seats []*Seat
-	asks := make(map[*Seat][]*ask)
-	for _, key := range firedKeys(ev) {
-		for _, a := range w.table.fire(key) {
-			if asks[a.seat] == nil {
-				seats = append(seats, a.seat)
-			}
-			asks[a.seat] = append(asks[a.seat], a)
-		}
+	w.table.Fire(watches.Event{Path: ev.Path, Type: watches.EventType(ev.Type)})
+}
+
+// Unwatch says that the seat depends no more on what a read of this znode with a watch has armed,
+// or is about to: no [Fired] of its data comes of reads before this. If nobody else in the session
+// depends on that watch, ZooKeeper is told to forget it. A watch of its children is not touched.
+func (t *Seat) Unwatch(number uint64, path string) {
+	t.session.ref.Tell(forgone{t, number, watches.Key{Path: t.session.Path(path), Kind: watches.Data}})
+}
+
+// onForgone takes back what a seat depends on at one path.
+func (w *steward) onForgone(m forgone) {
+	if w.epoch != nil && w.epoch.number == m.epoch {
+		w.table.Forget(&m.seat.inbox, m.key)
 	}
-	for _, t := range seats {
-		w.table.pass(t, Fired{Epoch: w.epoch.number, Path: path, Type: ev.Type}, asks[t])
+}
+
+// Remove implements [watches.Server].
+func (w *steward) Remove(keys []watches.Key) {
+	s, e := w.Session, w.epoch
+	s.mu.Lock()
+	conn, ups, closing := e.conn, e.ups, s.closing
+	s.mu.Unlock()
+	if closing {
+		return // they go with the ZooKeeper session
 	}
+	all := make([]link.Watch, len(keys))
+	for i, key := range keys {
+		all[i] = onWire(key)
+	}
+	s.tasks.run(func() { // false: the session has ended, and its watches with it
+		s.ref.Tell(unwatched{e, keys, ups, conn.Unwatch(all)})
+	})
+}
+
+// onUnwatched takes what became of a removal.
+func (w *steward) onUnwatched(m unwatched) {
+	outcome := watches.Gone
+	switch {
+	case errors.Is(m.err, link.ErrNotSent):
+		outcome = watches.NotSent
+	case errors.Is(m.err, ErrUnsupported):
+		outcome = watches.Unsupported
+	}
+	w.mu.Lock()
+	newer := w.up && w.epoch.ups > m.ups
+	w.mu.Unlock()
+	w.table.Removed(m.keys, outcome, newer)
+}
+
+// Watched implements [watches.Server].
+func (w *steward) Watched(key watches.Key) bool { return w.epoch.conn.Watches(onWire(key)) }
+
+func onWire(k watches.Key) link.Watch {
+	return link.Watch{Path: k.Path, Children: k.Kind == watches.Children}
 }

@@ -1,0 +1,234 @@
+package watches
+
+import "slices"
+
+// Table is what a session watches in an epoch. Clients hear of an event once, in ZooKeeper's order,
+// and never before the answer to the read that asked for it.
+type Table struct {
+	server   Server
+	entries  map[Key]*entry
+	clients  map[Client]*Read      // the subscriptions of each, linked
+	held     map[Client][]heldBack // of clients that have any
+	due      []Key                 // to be given back; also of entries that are not any more
+	removing bool                  // a removal is under way
+	keeping  bool                  // the servers can't remove watches
+}
+
+type entry struct {
+	arming  *Read // the read that is to arm it; nil: armed
+	need    need
+	fired   bool    // it fired before the read or the removal was answered
+	waiting []*Read // until it is
+	subs    []*Read // whom to tell, one for each client; also the one that arms
+}
+
+// need says whether an armed watch is needed, and if not, how far it is given back.
+type need uint8
+
+const (
+	needed   need = iota
+	due           // to be asked for
+	removing      // asked for
+)
+
+// heldBack is an event that came before the answer to the read that asked for it, or behind such an
+// event: a client hears events in ZooKeeper's order.
+type heldBack struct {
+	event Event
+	until []*Read // answered, or known to have no answer
+	due   bool    // also if none of them is: another read of the client's asked for it
+}
+
+// without takes reads off those that an event waits for, and tells whether nobody is left who asked
+// for it.
+func (h *heldBack) without(reads []*Read) bool {
+	h.until = slices.DeleteFunc(h.until, func(r *Read) bool { return slices.Contains(reads, r) })
+	return len(h.until) == 0 && !h.due
+}
+
+// New makes an empty table.
+func New(server Server) *Table {
+	return &Table{server: server, entries: make(map[Key]*entry), clients: make(map[Client]*Read), held: make(map[Client][]heldBack)}
+}
+
+// Len is how many watches ZooKeeper is believed to have.
+func (t *Table) Len() int { return len(t.entries) }
+
+// Ask takes a read with a watch. It is sent with the watch if there is none yet, without if there
+// is one, and later if one is being armed or removed. Whether the answer to a read without a watch
+// is followed by the event is decided by the entry that it found: that was there before the read
+// was sent.
+func (t *Table) Ask(r *Read) {
+	n := t.entries[r.Key]
+	switch {
+	case r.forgone || r.Client.Left():
+		r.Request.Send(r, false) // it has its answer, and no event
+	case n == nil:
+		t.entries[r.Key] = &entry{arming: r}
+		r.Request.Send(r, true)
+	case n.arming != nil || n.need == removing:
+		n.waiting = append(n.waiting, r)
+	default:
+		n.need = needed
+		t.subscribe(n, r)
+		r.Request.Send(r, false)
+	}
+}
+
+// Done takes what came of a read: answer passes it on, and is nil if the answer was lost. armed:
+// the znode is there, so that there is something to watch.
+func (t *Table) Done(r *Read, answer func(), armed bool) {
+	n := t.entries[r.Key]
+	arming := n != nil && n.arming == r
+	var waiting []*Read
+	switch {
+	case arming && armed && !n.fired:
+		n.arming, waiting, n.waiting = nil, n.waiting, nil
+		t.subscribe(n, r)
+	case arming && armed && t.server.Watched(r.Key): // what fired was an older watch of the znode's other kind, and r was told of it
+		n.arming, n.fired, waiting, n.waiting = nil, false, n.waiting, nil
+	case arming:
+		waiting = n.waiting
+		delete(t.entries, r.Key)
+	case n != nil && !armed:
+		t.unsubscribe(n, r)
+	}
+	switch {
+	case answer == nil:
+		r.void = true
+		if r.Request.Pending() { // what was held back for the lost answer is not for the next
+			t.Ask(&Read{Client: r.Client, Key: r.Key, Request: r.Request, forgone: r.forgone})
+		}
+	case armed:
+		answer()
+		r.answered, r.Request = true, nil // from here on it only says whom to tell
+	default:
+		answer()
+		r.void = true // there is nothing to watch, so nothing to tell
+	}
+	t.release(r.Client)
+	for _, o := range waiting {
+		t.Ask(o)
+	}
+	t.spare(r.Key)
+}
+
+// Fire takes an event: everyone who asked for it is told.
+func (t *Table) Fire(e Event) {
+	var clients []Client
+	reads := make(map[Client][]*Read)
+	for _, key := range e.keys() {
+		for _, r := range t.fire(key) {
+			if reads[r.Client] == nil {
+				clients = append(clients, r.Client)
+			}
+			reads[r.Client] = append(reads[r.Client], r)
+		}
+	}
+	for _, c := range clients {
+		t.pass(c, e, reads[c])
+	}
+}
+
+// fire takes an entry's event: everyone who asked is to be told. An entry that was not answered yet
+// stays, so that those who wait for it know when.
+func (t *Table) fire(key Key) []*Read {
+	n := t.entries[key]
+	switch {
+	case n == nil:
+		return nil
+	case n.arming != nil:
+		n.fired = true
+		return []*Read{n.arming}
+	case n.need == removing:
+		n.fired = true
+		return nil
+	}
+	delete(t.entries, key)
+	for _, r := range n.subs {
+		t.unlink(r)
+	}
+	return n.subs
+}
+
+// pass tells a client of an event, now or when what it waits for is answered.
+func (t *Table) pass(c Client, e Event, reads []*Read) {
+	all := len(reads)
+	until := slices.DeleteFunc(reads, func(r *Read) bool { return r.answered })
+	if len(until) == 0 && len(t.held[c]) == 0 {
+		c.Tell(e)
+		return
+	}
+	// A read is followed by one event at most. If one was held back for it before, that stems from
+	// an older watch, and the read has seen what it is about.
+	var held []heldBack
+	for _, h := range t.held[c] {
+		if !h.without(until) {
+			held = append(held, h)
+		}
+	}
+	t.held[c] = append(held, heldBack{e, until, len(until) < all})
+}
+
+// release tells a client the events that nothing holds back any more.
+func (t *Table) release(c Client) {
+	held := t.held[c]
+	for len(held) > 0 {
+		first := held[0]
+		if slices.ContainsFunc(first.until, func(r *Read) bool { return !r.answered && !r.void }) {
+			break
+		}
+		held = held[1:]
+		if first.due || slices.ContainsFunc(first.until, func(r *Read) bool { return r.answered }) {
+			c.Tell(first.event)
+		}
+	}
+	if len(held) == 0 {
+		delete(t.held, c)
+		return
+	}
+	t.held[c] = held
+}
+
+// subscribe makes the read the one by which its client is told.
+func (t *Table) subscribe(n *entry, r *Read) {
+	if r.forgone || r.Client.Left() {
+		return
+	}
+	if i := slices.IndexFunc(n.subs, func(o *Read) bool { return o.Client == r.Client }); i >= 0 {
+		t.unlink(n.subs[i])
+		n.subs[i] = r
+	} else {
+		n.subs = append(n.subs, r)
+	}
+	if r.after = t.clients[r.Client]; r.after != nil {
+		r.after.before = r
+	}
+	t.clients[r.Client] = r
+}
+
+func (t *Table) unsubscribe(n *entry, r *Read) {
+	if t.clients[r.Client] != r && r.before == nil {
+		return // it is none
+	}
+	t.unlink(r)
+	if i := slices.Index(n.subs, r); i >= 0 {
+		n.subs = slices.Delete(n.subs, i, i+1)
+	}
+}
+
+// unlink takes a subscription out of those of its client.
+func (t *Table) unlink(r *Read) {
+	if r.after != nil {
+		r.after.before = r.before
+	}
+	switch {
+	case r.before != nil:
+		r.before.after = r.after
+	case r.after != nil:
+		t.clients[r.Client] = r.after
+	default:
+		delete(t.clients, r.Client)
+	}
+	r.before, r.after = nil, nil
+}
