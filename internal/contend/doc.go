@@ -1,9 +1,14 @@
-// Package contend is the contender machine: how one instance stands in a line of ephemeral
-// sequential znodes, and what it makes of being first. Exclusive locks and elections are this
-// machine with [Exclusive], shared locks with [Shared], semaphores with [AtMost].
+// Package contend decides when an instance that wants something holds it. There are two strategies.
+// With [New] it is one of the contenders under a znode, each an ephemeral sequential znode, and
+// waits for those ahead: exclusive locks and elections with [Exclusive], shared locks with
+// [Shared], semaphores with [AtMost]. With [NewSingle] there is one plain ephemeral znode: whoever
+// creates it holds, and all others wait for it to go. That is the first form of a lock in
+// ZooKeeper's paper, for paths that other systems guard in this way.
 //
 // It is pure decision logic in the vocabulary of package machine: no clock, no network, no
 // goroutine. Whoever runs it (package internal/host) feeds it events and carries out its effects.
+//
+// # Contenders
 //
 //	                                      order known
 //	┌──────┐ Wanted ┌─────────┐ Joined ┌─────────┐ ───────────────▶ ┌──────────┐ both watched ┌─────────┐
@@ -26,10 +31,25 @@
 // znode, to Ready. A holder who goes on as a reader goes from Holding through Exchanging back to
 // Holding, with another znode and the same token.
 //
-// EpochEnded leads to Out from everywhere, and EpochBegan from there to Joining, or to Idle if
-// nothing is wanted.
+// # A single znode
 //
-// [Transitions] declares every change of state with its reason.
+//	                created                    trusted
+//	┌──────┐ Wanted ┌─────────┐ ─────▶ ┌───────┐ ─────▶ ┌─────────┐
+//	│ Idle │───────▶│ Joining │        │ Ready │        │ Holding │
+//	└──────┘        └─────────┘        └───────┘        └─────────┘
+//	   ▲             ▲  │    │ whose? ┌──────────┐ ours ▲     │
+//	   │             │  │    └──────▶ │ Checking │──────┘     │ Released, HoldEnded,
+//	   │        gone │  │ exists      └──────────┘            │ Withdrawn
+//	   │             │  ▼                                     ▼
+//	   │         ┌─────────┐ watched ┌──────────┐        ┌─────────┐
+//	   │         │ Reading │────────▶│ Watching │        │ Leaving │
+//	   │         └─────────┘         └──────────┘        └─────────┘
+//	   └─────────────────────────────────────────────────────┘ Left
+//
+// There is no order: all who wait try when the znode goes, and the server picks one.
+//
+// With both, EpochEnded leads to Out from everywhere, and EpochBegan from there to Joining, or to
+// Idle if nothing is wanted. [Transitions] declares every change of state with its reason.
 //
 // # Guarantees
 //
@@ -46,6 +66,9 @@
 //   - No possession comes of a znode twice, so that tokens grow.
 //   - A waiter watches its own znode and one other. A predecessor that is gone is noticed at
 //     whatever moment it goes.
+//   - A single znode is granted only if the present epoch's session owns it and this machine has
+//     created it. Its holder watches it, and reads before it believes that it is gone: an event at
+//     the path is about whatever stood there when the watch was armed.
 //   - No polling. The one exception is a holder whose own znode cannot be read (somebody took away
 //     the right to): it asks again, with growing pauses.
 //
@@ -73,7 +96,8 @@
 // A Try claim never waits behind another claim of its own instance, and its verdict comes only from
 // a listing that was asked after it was wanted. So whoever it lost to was there during the try,
 // also in a place that it took over. It is settled once nothing of it is left: a second try
-// elsewhere never loses to the first one's remains.
+// elsewhere never loses to the first one's remains. With a single znode the verdict is the answer
+// of a create.
 //
 // # Failures
 //

@@ -7,106 +7,113 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// look is one look at the line.
+// look is one look at the contenders.
 type look struct {
-	ask    uint64          // number of its listing
-	early  bool            // the listing went with the Join: it may have been answered from before the znode stood
-	answer *machine.Listed // that came before Joined
+	ask          uint64          // number of its listing
+	early        bool            // the listing went with the create: it may have been answered from before the znode stood
+	listed       *machine.Listed // that came before the create's answer
+	failed       error           // the listing failed; the own znode is being read to see whether it stands at all
+	disconnected bool            // the connection went down since it began
 
-	line  []contender       // whose Czxids are being read
-	gone  bool              // one of them was gone by then
-	pred  string            // path of the one to wait for, "" if there is none
-	alone bool              // it alone is waited for, and nothing can stand in its place when it is gone
-	torn  bool              // the connection went down since it began
-	own   znode.Contender   // of a semaphore: the order, once it is known
-	queue []znode.Contender // those ahead
-	seen  bool              // what the one ahead says was read in this look
-	crowd bool              // the listing armed a watch on who comes and goes
-	stale bool              // which fired while the listing was under way
-	doubt error             // the listing failed; the own znode is being read to see whether it stands at all
+	unordered []contender // whose Czxids are being read
+	missed    bool        // one of them was gone by then
+
+	pred string // path of the one to wait for, "" if there is none
+	sole bool   // it alone is waited for, and nothing can stand in its place when it is gone
+
+	// A semaphore's.
+	own      znode.Contender   // "" for a name until the order is known
+	ahead    []znode.Contender // those in front of it
+	predSeen bool              // what the one ahead says was read in this look
+	watched  bool              // the listing armed a watch on who comes and goes
+	stale    bool              // which fired while the listing was under way
 }
 
-// list looks at the line anew.
-func (m *Machine) list() {
-	m.state = Listing
-	m.look = look{ask: m.ask(), crowd: m.place.head}
-	m.do(machine.List{Epoch: m.epoch, Ask: m.look.ask, Watch: m.look.crowd})
+// list looks at the contenders anew.
+func (c *contenders) list() {
+	c.state = Listing
+	c.look = look{ask: c.number(), watched: c.own.mark.head}
+	c.do(machine.List{Epoch: c.epoch, Ask: c.look.ask, Watch: c.look.watched})
 }
 
-func (m *Machine) onListed(e machine.Listed) {
-	if m.foreign(e.Epoch) || e.Ask != m.look.ask {
+func (c *contenders) onListed(e machine.Listed) {
+	if c.void(e.Epoch) || e.Ask != c.look.ask {
 		return
 	}
-	switch m.state {
+	switch c.state {
 	case Joining:
-		m.look.answer = &e
+		c.look.listed = &e
 	case Listing:
-		m.digest(e)
+		c.digest(e)
 	}
 }
 
 // digest makes sense of a listing once the own znode's path is known.
-func (m *Machine) digest(e machine.Listed) {
-	missing := e.Err == nil && !slices.Contains(e.Names, m.place.name)
+func (c *contenders) digest(e machine.Listed) {
+	missing := e.Err == nil && !slices.Contains(e.Names, c.own.name)
 	switch {
-	case m.look.early && (missing || e.Err != nil):
-		m.list() // it may be from before the znode stood, perhaps from before its parent did
+	case c.look.early && (missing || e.Err != nil):
+		c.list() // it may be from before the znode stood, perhaps from before its parent did
 	case missing:
-		m.lost()
-	case m.look.stale:
-		m.list()
-	case len(m.claims) == 0:
-		m.leave() // recovered, and nobody wants it any more
+		c.lost()
+	case c.look.stale:
+		c.list()
+	case len(c.claims) == 0:
+		c.leave() // recovered, and nobody wants it any more
 	case e.Err != nil:
-		m.verify(e.Err)
+		c.verify(e.Err)
 	default:
-		m.arrange(e.Names)
+		c.arrange(e.Names)
 	}
 }
 
-// verify asks whether the own znode stands, because the line could not be listed.
-func (m *Machine) verify(err error) {
-	m.state = Checking
-	m.look.doubt = err
-	m.rewatch(m.place.path)
+// verify asks whether the own znode stands, because the contenders could not be listed.
+func (c *contenders) verify(err error) {
+	c.state = Checking
+	c.look.failed = err
+	c.rewatch(c.own.path)
 }
 
 // judge draws the conclusion from the order: those ahead, first to last.
-func (m *Machine) judge(own znode.Contender, ahead []znode.Contender) {
-	if m.permits != nil {
-		m.look.own, m.look.queue = own, ahead
-		m.state = Checking
-		if m.look.stale {
-			m.list()
-			return
-		}
-		m.weigh()
+func (c *contenders) judge(own znode.Contender, ahead []znode.Contender) {
+	if c.semaphore != nil {
+		c.semaphore.judge(own, ahead)
 		return
 	}
-	blockers := m.cfg.Rule.Before(own, ahead)
-	m.ahead = len(blockers)
-	m.state = Checking
-	if len(blockers) > 0 && m.claims[0].try {
-		if m.look.ask <= m.claims[0].since {
-			m.list() // asked before the try: whoever is in it may be gone since
+	blockers := c.cfg.Rule.Before(own, ahead)
+	c.ahead = len(blockers)
+	c.state = Checking
+	if len(blockers) > 0 && c.claims[0].try {
+		if c.look.ask <= c.claims[0].since {
+			c.list() // asked before the try: whoever is in it may be gone since
 			return
 		}
-		m.refuse()
-		if m.state == Leaving {
+		if c.refuse(); c.state == Leaving {
 			return
 		}
 	}
-	if !m.armed(m.place.path) {
-		m.watch(m.place.path)
+	if !c.watches.armed(c.own.path) {
+		c.watch(c.own.path)
 	}
 	if len(blockers) > 0 {
 		last := blockers[len(blockers)-1]
-		m.look.pred = znode.Join(m.cfg.Parent, last.Name)
+		c.look.pred = znode.Join(c.cfg.Parent, last.Name)
 		// An event of a watch that was armed before this look might be about a namesake. One that
 		// went during this look may have been a writer that goes on as a reader, which the listing
 		// did not show.
-		m.look.alone = len(blockers) == 1 && !m.look.gone && !m.cfg.Rule.Remains(own, last) && m.watches.of(m.look.pred) == nil
-		m.watch(m.look.pred)
+		c.look.sole = len(blockers) == 1 && !c.look.missed && !c.cfg.Rule.Remains(own, last) && c.watches.of(c.look.pred) == nil
+		c.watch(c.look.pred)
 	}
-	m.advance()
+	c.advance()
+}
+
+// refuse ends the try that is first. The next claim takes its znode over.
+func (c *contenders) refuse() {
+	settle := c.claims.refuse()
+	if len(c.claims) > 0 {
+		c.do(settle)
+		return
+	}
+	c.own.after(settle)
+	c.leave()
 }

@@ -5,47 +5,82 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Config describes the line that a machine stands in.
+// Config describes the contenders that a machine is one of.
 type Config struct {
-	Parent string                // path of the znode whose children are the line
+	Parent string                // path of the znode whose children they are
 	Rule   Rule                  // nil: Exclusive
 	Data   []byte                // of the own znode, as it is made: needed where it is written to, which Permits do
-	Accept func(znode.Kind) bool // kinds of contenders that belong to the line; nil: all. The own znode always does
+	Accept func(znode.Kind) bool // kinds of contenders that count; nil: all. The own znode always does
 }
 
-// Machine is one instance's contender. It is not safe for concurrent use: its host feeds it one
-// event at a time.
+// Machine decides for one instance. What both strategies need is here: the instance's claims, the
+// epoch, and the own znode from the create that is asked for to its deletion. Whose turn it is, the
+// strategy knows. It is not safe for concurrent use: its host feeds it one event at a time.
 type Machine struct {
-	cfg     Config
-	permits *Permits // the rule, if it is that one
-	state   State
+	requests
+	strategy strategy
+	state    State
 
-	epoch     uint64 // 0: none
-	session   int64
+	session  session
+	claims   claims // the first is what the own znode stands for
+	own      own    // made or being made
+	replaced own    // its possession is over, and the create under way deletes it
+	ahead    int    // how many it had to wait for at the last finished look
+	watches  watches
+
+	published machine.Standing
+}
+
+// strategy is how it is known whose turn it is: a machine is one of the contenders in a line, or
+// wants the one znode that there can be.
+type strategy interface {
+	entering(ask uint64)     // the own znode is being created, by the request of that number
+	occupied(err error) bool // tells whether the create has failed for another's znode, and if so waits for that to go
+	entered()                // the own znode stands
+	recovered()              // it does since before a crash
+	advance()                // goes on from Checking
+	confirm()                // goes on from Ready: the session may have become trusted
+	ended()                  // goes on from a possession that ended by itself; somebody wants the next
+	unwanted()               // the last claim is withdrawn
+	forget()                 // nothing that was seen counts any more
+	on(ev machine.Event)     // all other events
+}
+
+// session is what is known of the ZooKeeper session of the epoch.
+type session struct {
+	id        int64
 	suspended bool
 	trusted   bool
 	deferred  bool // the host could not grant although trusted said so: until news of trust or connection come
-
-	claims  []claim // the first is what the place stands for
-	place   place   // the own znode, made or being made
-	old     place   // a spent one that the Join under way deletes
-	look    look    // the last look at the line, or the one under way
-	ahead   int     // how many it had to wait for at the last finished look
-	watches watches // what ZooKeeper was asked to watch in this epoch
-	limit   limit   // of a semaphore
-
-	asks      uint64 // the last number given to a request; never used again, in whatever epoch
-	published machine.Standing
-	out       []machine.Effect // of the step under way
 }
 
-// New makes a machine that wants nothing and knows of no epoch.
+// New makes a machine that is one of the contenders under a znode. It wants nothing and knows of no
+// epoch.
 func New(cfg Config) *Machine {
 	if cfg.Rule == nil {
 		cfg.Rule = Exclusive()
 	}
-	permits, _ := cfg.Rule.(*Permits)
-	return &Machine{cfg: cfg, permits: permits}
+	m := newMachine()
+	c := &contenders{Machine: m, cfg: cfg}
+	if permits, ok := cfg.Rule.(*Permits); ok {
+		c.semaphore = &semaphore{contenders: c, permits: permits}
+	}
+	m.strategy = c
+	return m
+}
+
+// NewSingle makes a machine that wants to be the one who has made the znode at a path. It wants
+// nothing and knows of no epoch.
+func NewSingle(path string) *Machine {
+	m := newMachine()
+	m.strategy = &single{Machine: m, path: path}
+	return m
+}
+
+func newMachine() *Machine {
+	m := &Machine{}
+	m.watches.requests = &m.requests
+	return m
 }
 
 // State tells where the machine stands.
@@ -53,17 +88,15 @@ func (m *Machine) State() State { return m.state }
 
 // Step takes one event and returns what follows from it.
 func (m *Machine) Step(ev machine.Event) []machine.Effect {
-	if !m.wish(ev) && !m.notice(ev) {
-		m.answer(ev)
+	if !m.onWish(ev) && !m.onNotice(ev) {
+		m.onAnswer(ev)
 	}
 	m.publish()
-	out := m.out
-	m.out = nil
-	return out
+	return m.taken()
 }
 
-// wish takes what the application, or its host for it, has to say.
-func (m *Machine) wish(ev machine.Event) bool {
+// onWish takes what the application, or its host for it, has to say.
+func (m *Machine) onWish(ev machine.Event) bool {
 	switch ev := ev.(type) {
 	case machine.Wanted:
 		m.onWanted(ev)
@@ -75,16 +108,14 @@ func (m *Machine) wish(ev machine.Event) bool {
 		m.onHoldEnded(ev)
 	case machine.Deferred:
 		m.onDeferred(ev)
-	case machine.Downgraded:
-		m.onDowngraded(ev)
 	default:
 		return false
 	}
 	return true
 }
 
-// notice takes what the session says by itself.
-func (m *Machine) notice(ev machine.Event) bool {
+// onNotice takes what the session says by itself.
+func (m *Machine) onNotice(ev machine.Event) bool {
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
 		m.onEpochBegan(ev)
@@ -98,8 +129,6 @@ func (m *Machine) notice(ev machine.Event) bool {
 		m.onSuspended(ev)
 	case machine.Resumed:
 		m.onResumed(ev)
-	case machine.Fired:
-		m.onFired(ev)
 	case machine.Recovered:
 		m.onRecovered(ev)
 	default:
@@ -108,35 +137,14 @@ func (m *Machine) notice(ev machine.Event) bool {
 	return true
 }
 
-// answer takes what was asked for.
-func (m *Machine) answer(ev machine.Event) {
+// onAnswer takes what was asked for, and what watches tell.
+func (m *Machine) onAnswer(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.Joined:
 		m.onJoined(ev)
-	case machine.Listed:
-		m.onListed(ev)
-	case machine.Seen:
-		m.onSeen(ev)
 	case machine.Left:
 		m.onLeft(ev)
-	case machine.Exchanged:
-		m.onExchanged(ev)
-	case machine.Written:
-		m.onWritten(ev)
-	case machine.Woke:
-		m.onWoke(ev)
+	default:
+		m.strategy.on(ev)
 	}
 }
-
-// do emits effects.
-func (m *Machine) do(effects ...machine.Effect) { m.out = append(m.out, effects...) }
-
-// ask numbers a request.
-func (m *Machine) ask() uint64 {
-	m.asks++
-	return m.asks
-}
-
-// foreign: an event of this epoch is none of the machine's, because the epoch is over or has not
-// begun.
-func (m *Machine) foreign(epoch uint64) bool { return m.epoch == 0 || epoch != m.epoch }

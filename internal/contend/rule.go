@@ -1,6 +1,10 @@
 package contend
 
-import "github.com/troupe-go/troupe/internal/znode"
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/znode"
+)
 
 // Rule says who has to wait for whom.
 type Rule interface {
@@ -22,3 +26,22 @@ type exclusive struct{}
 func (exclusive) Before(_ znode.Contender, ahead []znode.Contender) []znode.Contender { return ahead }
 
 func (exclusive) Remains(_, last znode.Contender) bool { return last.Downgrades() }
+
+// Shared is the rule of shared locks: a reader waits for everybody ahead who is no reader, and so
+// watches the last of those; everybody else waits for all ahead. What the own znode's name says
+// decides which of the two it is, and so does another's: a reader of whatever library is a reader.
+func Shared() Rule { return shared{} }
+
+type shared struct{}
+
+func (shared) Before(own znode.Contender, ahead []znode.Contender) []znode.Contender {
+	if own.Kind != znode.Read {
+		return ahead
+	}
+	return slices.DeleteFunc(slices.Clone(ahead), func(c znode.Contender) bool { return c.Kind == znode.Read })
+}
+
+// Remains: what a writer leaves in its place is a reader.
+func (shared) Remains(own, last znode.Contender) bool {
+	return own.Kind != znode.Read && last.Downgrades()
+}

@@ -23,7 +23,7 @@ func (m *Machine) standing() machine.Standing {
 		return s // that nothing is wanted is known without ZooKeeper
 	}
 	s.Ahead = m.ahead
-	s.Stale = m.epoch == 0 || m.suspended || !m.trusted || m.deferred
+	s.Stale = m.epoch == 0 || m.session.suspended || !m.session.trusted || m.session.deferred
 	return s
 }
 
@@ -33,7 +33,7 @@ func (m *Machine) phase() machine.Phase {
 		return machine.Idle
 	case m.possessed():
 		return machine.Holding
-	case m.state == Waiting, m.state == Checking && m.ahead > 0:
+	case m.state.behind(), m.state == Checking && m.ahead > 0:
 		return machine.Waiting // also while the watches are armed again
 	case m.state.placed():
 		return machine.Determining

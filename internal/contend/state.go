@@ -9,19 +9,21 @@ const (
 	Out        State = iota // no epoch: nothing can be asked of ZooKeeper
 	Idle                    // no claim and no znode
 	Joining                 // the own znode is being created, perhaps in place of a spent one
-	Listing                 // the znode stands; the names in the line are being read
+	Reading                 // another's single znode is there; it is being read and watched
+	Watching                // another's single znode is watched
+	Listing                 // the own znode stands; the names of the contenders are being read
 	Ordering                // sequence numbers do not tell the order: Czxids are being read
-	Checking                // the order is known; the own znode, and the predecessor if there is one, are being read and watched
+	Checking                // nobody is ahead, or it is known who; the own znode, and the predecessor if there is one, are being read and watched
 	Waiting                 // somebody is ahead, and watched; so is the own znode
 	Marking                 // it is its turn, which is being written on the own znode: semaphores alone
-	Ready                   // first in line, but the session is not trusted
+	Ready                   // first, but the session is not trusted
 	Holding                 // a possession was granted
 	Exchanging              // a reader's znode is being put into the place of the own one
 	Leaving                 // the own znode is being deleted
 )
 
 var states = [...]string{
-	Out: "Out", Idle: "Idle", Joining: "Joining", Listing: "Listing", Ordering: "Ordering",
+	Out: "Out", Idle: "Idle", Joining: "Joining", Reading: "Reading", Watching: "Watching", Listing: "Listing", Ordering: "Ordering",
 	Checking: "Checking", Waiting: "Waiting", Marking: "Marking", Ready: "Ready", Holding: "Holding", Exchanging: "Exchanging", Leaving: "Leaving",
 }
 
@@ -33,6 +35,8 @@ func (s State) String() string {
 	return states[s]
 }
 
-// placed: a znode of this machine stands in the line, its path is known, and it is not being
-// deleted.
+// placed: the own znode stands, its path is known, and it is not being deleted.
 func (s State) placed() bool { return s >= Listing && s <= Holding }
+
+// behind: somebody is ahead.
+func (s State) behind() bool { return s == Reading || s == Watching || s == Waiting }

@@ -14,7 +14,7 @@ import (
 // declared is the table.
 var declared = func() *machinetest.Table {
 	table := &machinetest.Table{}
-	for _, tr := range contend.Transitions() {
+	for _, tr := range contend.Transitions(contend.Contenders) {
 		table.Declare(tr.From, tr.On, tr.To, tr.Why)
 	}
 	return table
@@ -45,7 +45,7 @@ func TestTableReadable(t *testing.T) {
 	t.Parallel()
 	var md strings.Builder
 	md.WriteString("| in | on | becomes | because |\n|---|---|---|---|\n")
-	for _, tr := range contend.Transitions() {
+	for _, tr := range contend.Transitions(contend.Contenders) {
 		fmt.Fprintf(&md, "| %v | %s | %v | %s |\n", tr.From, tr.On, tr.To, tr.Why)
 	}
 	require.Equal(t, machinetest.Golden(t, "transitions.md", md.String()), md.String())

@@ -9,7 +9,6 @@ import (
 	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/delay"
 	"github.com/troupe-go/troupe/internal/machine"
-	"github.com/troupe-go/troupe/internal/solo"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 )
@@ -60,7 +59,7 @@ func (k kind) limit() []byte {
 // machine is a fresh one for a lock of this kind.
 func (k kind) machine(path string, data []byte) machine.Machine {
 	if k.form == znode.Alone {
-		return solo.New(path)
+		return contend.NewSingle(path)
 	}
 	contender := contend.New(contend.Config{Parent: path, Rule: k.rule, Data: data})
 	if k.delay > 0 {

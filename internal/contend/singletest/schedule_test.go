@@ -1,4 +1,4 @@
-package solo_test
+package singletest_test
 
 import (
 	"testing"

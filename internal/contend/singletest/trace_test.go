@@ -1,4 +1,4 @@
-package solo_test
+package singletest_test
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/machinetest"
-	"github.com/troupe-go/troupe/internal/solo"
 )
 
 const path = "/controller"
@@ -17,14 +17,14 @@ const path = "/controller"
 // declared is the table.
 var declared = func() *machinetest.Table {
 	table := &machinetest.Table{}
-	for _, tr := range solo.Transitions() {
+	for _, tr := range contend.Transitions(contend.Single) {
 		table.Declare(tr.From, tr.On, tr.To, tr.Why)
 	}
 	return table
 }()
 
 func subject() machinetest.Subject {
-	m := solo.New(path)
+	m := contend.NewSingle(path)
 	return machinetest.Subject{Machine: m, State: func() string { return m.State().String() }}
 }
 

@@ -1,0 +1,257 @@
+package contend
+
+import (
+	"github.com/troupe-go/troupe/internal/machine"
+)
+
+// contenders is the strategy of a machine that is one of several contenders: it is its turn when
+// nobody is ahead that the rule makes it wait for.
+type contenders struct {
+	*Machine
+	cfg       Config
+	semaphore *semaphore // nil: the rule is another
+	look      look       // the last one at the contenders, or the one under way
+}
+
+func (c *contenders) on(ev machine.Event) {
+	switch ev := ev.(type) {
+	case machine.Listed:
+		c.onListed(ev)
+	case machine.Seen:
+		c.onSeen(ev)
+	case machine.Fired:
+		c.onFired(ev)
+	case machine.Suspended:
+		// After a reconnection the server tells what happened meanwhile watch by watch, not in the
+		// order in which it happened: the predecessor's end may be heard of before the own znode's.
+		c.look.disconnected = true
+	case machine.Recovered: // beside the one that was taken over
+		c.do(machine.Leave{Epoch: c.epoch, Path: ev.Path})
+	case machine.Downgraded:
+		c.onDowngraded(ev)
+	case machine.Exchanged:
+		c.onExchanged(ev)
+	case machine.Woke:
+		c.onWoke(ev)
+	case machine.Written:
+		if c.semaphore != nil {
+			c.semaphore.onWritten(ev)
+		}
+	}
+}
+
+// entering takes a first look right behind the create.
+func (c *contenders) entering(ask uint64) { c.look = look{ask: ask, early: true} }
+
+// occupied: there is room for everybody.
+func (*contenders) occupied(error) bool { return false }
+
+func (c *contenders) entered() {
+	if c.semaphore != nil {
+		c.own.mark.known, c.own.mark.data = c.own.unread, c.cfg.Data
+	}
+	c.state = Listing
+	if listed := c.look.listed; listed != nil {
+		c.look.listed = nil
+		c.digest(*listed)
+	}
+}
+
+func (c *contenders) recovered() {
+	c.own.mark.asked = true
+	c.list()
+	c.watch(c.own.path)
+}
+
+// confirm looks once more if the connection was down: the end of the own znode may be among the
+// events that come now.
+func (c *contenders) confirm() {
+	if c.look.disconnected {
+		c.list()
+		return
+	}
+	c.first()
+}
+
+// ended replaces the znode in the transaction that makes the next one.
+func (c *contenders) ended() {
+	c.replaced, c.own = c.own, own{}
+	c.enter()
+}
+
+func (*contenders) unwanted() {}
+
+func (c *contenders) forget() {
+	if c.state == Checking || c.state == Waiting {
+		c.watches.unwatch(c.look.pred)
+	}
+	c.look = look{}
+	if c.semaphore != nil && c.epoch == 0 {
+		c.semaphore.limit = limit{}
+	}
+}
+
+// stands: the own znode is ours, and its end will be heard of: from its watch, or from the answer
+// to the read that arms it, which is under way. So one that the create told of may be granted
+// beside its first read.
+func (c *contenders) stands() bool { return c.own.unread || c.watches.armed(c.own.path) }
+
+// advance goes on from Checking: to a grant once the own znode is known to stand, to waiting once
+// it and the predecessor are watched.
+func (c *contenders) advance() {
+	switch {
+	case c.semaphore != nil:
+		c.semaphore.weigh()
+	case c.look.pred == "":
+		if c.stands() {
+			c.first()
+		}
+	case c.watches.armed(c.own.path) && c.watches.armed(c.look.pred):
+		c.state = Waiting
+	}
+}
+
+func (c *contenders) isOwn(path string) bool { return c.state.placed() && path == c.own.path }
+
+func (c *contenders) isPred(path string) bool {
+	return (c.state == Checking || c.state == Waiting) && path == c.look.pred
+}
+
+// isLimit: the path is where a semaphore's limit lives.
+func (c *contenders) isLimit(path string) bool { return c.semaphore != nil && path == c.cfg.Parent }
+
+func (c *contenders) onSeen(e machine.Seen) {
+	if c.void(e.Epoch) || c.onCzxid(e) || c.semaphore != nil && c.semaphore.onLimitRead(e) {
+		return
+	}
+	stale, ok := c.watches.answered(e)
+	if !ok {
+		return
+	}
+	isOwn, isPred := c.isOwn(e.Path), c.isPred(e.Path)
+	stale = stale && e.Err == nil && e.Exists
+	first := isOwn && c.own.unread
+	c.own.unread = c.own.unread && !isOwn
+	switch {
+	case stale && (isOwn || isPred):
+		c.watch(e.Path) // what was read may be old, and the watch spent
+		c.recheck()
+	case isOwn:
+		c.onOwnSeen(e, first)
+	case isPred:
+		c.onPredSeen(e)
+	case c.isLimit(e.Path) && stale:
+		c.semaphore.onLimitChanged()
+	case c.isLimit(e.Path):
+		c.semaphore.onLimitSeen(e)
+	}
+}
+
+// onOwnSeen: the own znode was read. That it stands, and whose it is, is all that makes it ours
+// (B01, B12). first: it is the first word of it since the create's.
+func (c *contenders) onOwnSeen(e machine.Seen, first bool) {
+	switch {
+	case e.Err != nil && c.state == Holding && first:
+		c.unwatched(e.Err)
+		return
+	case e.Err != nil && c.state == Holding:
+		c.pause()
+		return
+	case e.Err != nil:
+		c.fail(e.Err)
+		return
+	case !e.Exists || e.Owner != c.session.id:
+		c.lost()
+		return
+	case c.look.failed != nil:
+		c.fail(c.look.failed)
+		return
+	}
+	c.own.note(e)
+	if c.semaphore != nil {
+		c.semaphore.note(e)
+	}
+	c.own.tries = 0
+	switch c.state {
+	case Holding:
+		c.tellRevoked()
+	case Ordering:
+		c.order()
+	case Checking:
+		c.advance()
+	}
+}
+
+// onPredSeen: the predecessor was read.
+func (c *contenders) onPredSeen(e machine.Seen) {
+	switch {
+	case e.Err != nil:
+		c.fail(e.Err)
+	case !e.Exists:
+		c.list()
+	case c.semaphore != nil:
+		c.semaphore.headed(e)
+	default:
+		c.advance()
+	}
+}
+
+func (c *contenders) onFired(e machine.Fired) {
+	if c.void(e.Epoch) {
+		return
+	}
+	if e.Children {
+		if c.semaphore != nil {
+			c.semaphore.onChildren()
+		}
+		return
+	}
+	isOwn, isPred := c.isOwn(e.Path), c.isPred(e.Path)
+	reading := c.watches.fired(e.Path)
+	switch {
+	case isOwn && e.Deleted:
+		c.lost()
+	case isPred && e.Deleted:
+		c.predGone()
+	case (isOwn || isPred) && !reading:
+		c.watch(e.Path)
+		c.recheck()
+	case c.isLimit(e.Path) && !reading:
+		c.semaphore.onLimitChanged()
+	}
+}
+
+// recheck: a watch that everything rests on is being armed again.
+func (c *contenders) recheck() {
+	if c.state == Waiting || c.state == Ready {
+		c.state = Checking
+	}
+}
+
+// predGone: the predecessor's znode was deleted. It is our turn without another look if nobody else
+// was ahead and the own znode stands, which Waiting says: its watch, in the same ordered stream,
+// would have fired before.
+func (c *contenders) predGone() {
+	if c.state != Waiting || !neverLooksAgain && (!c.look.sole || c.look.disconnected) {
+		c.list()
+		return
+	}
+	c.look.pred, c.ahead = "", 0
+	c.first()
+}
+
+// pause: the own znode could not be read while it is held. It stands, as far as is known, so the
+// possession does; but nobody tells when it goes.
+func (c *contenders) pause() {
+	c.own.tries++
+	c.own.retry = c.number()
+	c.do(machine.Wake{Ask: c.own.retry, Try: c.own.tries})
+}
+
+func (c *contenders) onWoke(e machine.Woke) {
+	if c.state != Holding || e.Ask != c.own.retry {
+		return
+	}
+	c.own.retry = 0
+	c.watch(c.own.path)
+}

@@ -1,0 +1,45 @@
+package contend
+
+import "github.com/troupe-go/troupe/internal/machine"
+
+// onDowngraded: the holder goes on as a reader. The reader's znode takes the writer's place in one
+// transaction, so that no other writer comes between; the writer's hold has ended before, so that
+// no reader comes beside it.
+func (c *contenders) onDowngraded(e machine.Downgraded) {
+	if !c.holds(e.Claim) {
+		return
+	}
+	c.state = Exchanging
+	c.do(machine.Exchange{Epoch: c.epoch, Path: c.own.path, Token: c.own.czxid})
+}
+
+// onExchanged goes on with the reader's znode, under the token of the writer's.
+func (c *contenders) onExchanged(e machine.Exchanged) {
+	if c.void(e.Epoch) || c.state != Exchanging || e.Path != c.own.path {
+		return
+	}
+	wanted := c.possessed()
+	switch {
+	case e.Gone && wanted:
+		c.lost()
+	case e.Gone:
+		c.do(c.own.whenGone...)
+		c.enterAnew()
+	case e.Err != nil:
+		if wanted { // the writer's znode stands, and nobody holds it any more
+			c.own.after(machine.Freed{Claim: c.own.of})
+			c.claims.rotate()
+		}
+		c.leave()
+	default:
+		c.own.at(e.New)
+		c.own.inherited, c.own.unread = true, true
+		c.own.revoked, c.own.told = false, false // it was the writer who was asked to give up, and did
+		if !wanted {
+			c.leave()
+			return
+		}
+		c.watch(c.own.path)
+		c.grant()
+	}
+}

@@ -1,0 +1,101 @@
+package contend
+
+import (
+	"strconv"
+
+	"github.com/troupe-go/troupe/internal/machine"
+)
+
+// limit is what a machine knows of a semaphore's limit in this epoch.
+type limit struct {
+	known   bool
+	version int32  // of the parent
+	at      uint64 // number of the read that told it
+	reading uint64 // number of the read under way without a watch, 0: none
+	writing uint64 // number of the write under way, because nobody had set it
+}
+
+// readLimit reads the limit: once for whoever wants to be granted, with a watch for the head of the
+// waiters.
+func (s *semaphore) readLimit(watch bool) {
+	switch {
+	case s.limit.writing != 0:
+	case watch:
+		s.watch(s.cfg.Parent)
+	case s.limit.reading == 0:
+		s.limit.reading = s.number()
+		s.do(machine.Read{Epoch: s.epoch, Path: s.cfg.Parent, Ask: s.limit.reading})
+	}
+}
+
+// onLimitRead takes the answer to a read without a watch; false if it is no such answer.
+func (s *semaphore) onLimitRead(e machine.Seen) bool {
+	if s.limit.reading == 0 || e.Ask != s.limit.reading {
+		return false
+	}
+	s.limit.reading = 0
+	s.onLimitSeen(e)
+	return true
+}
+
+// onLimitSeen: the parent was read.
+func (s *semaphore) onLimitSeen(e machine.Seen) {
+	s.limit.known = false
+	s.unsettle()
+	if s.state != Checking && s.state != Listing && s.state != Ordering {
+		return // whoever needs it reads it then
+	}
+	unset, err := false, e.Err
+	if err == nil && e.Exists {
+		unset, err = s.permits.agree(e.Data)
+	}
+	switch {
+	case err != nil && s.state == Checking:
+		s.fail(err)
+	case err != nil:
+	case !e.Exists:
+		s.rewatch(s.own.path) // it cannot stand either
+	case unset:
+		s.setLimit(e.Version)
+	default:
+		s.limit.known, s.limit.version, s.limit.at = true, e.Version, e.Ask
+		s.weigh()
+	}
+}
+
+// setLimit writes the limit where nobody has.
+func (s *semaphore) setLimit(version int32) {
+	if s.limit.writing != 0 {
+		return
+	}
+	s.limit.writing = s.number()
+	s.do(machine.Write{
+		Epoch: s.epoch, Ask: s.limit.writing, Path: s.cfg.Parent, Version: version, Data: strconv.AppendInt(nil, int64(s.permits.limit), 10),
+	})
+}
+
+// onLimitWritten reads what was written, or what somebody else was quicker to write.
+func (s *semaphore) onLimitWritten(e machine.Written) {
+	s.limit.writing = 0
+	switch {
+	case s.state != Checking:
+	case e.Err != nil:
+		s.fail(e.Err)
+	default:
+		s.weigh()
+	}
+}
+
+// onLimitChanged: the watch on the parent's data fired.
+func (s *semaphore) onLimitChanged() {
+	s.limit.known = false
+	s.unsettle()
+	s.weigh()
+}
+
+// unsettle: what was waited for has changed.
+func (s *semaphore) unsettle() {
+	if s.state == Waiting {
+		s.state = Checking
+	}
+}

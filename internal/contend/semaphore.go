@@ -1,0 +1,239 @@
+package contend
+
+import (
+	"fmt"
+
+	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/znode"
+)
+
+// semaphore is what contenders for permits do beyond all others: they measure themselves by a
+// limit, and write on their znodes that they hold.
+type semaphore struct {
+	*contenders
+	permits *Permits
+	limit   limit
+}
+
+// mark is what is known of a note on the own znode, that it holds.
+type mark struct {
+	known   bool // what follows was read, or is as it was made
+	version int32
+	data    []byte // without notes
+	asked   bool   // it was asked to be written, perhaps by the incarnation before
+	ask     uint64 // number of the write under way, 0: none
+	makes   int32  // the version that the write under way makes
+	bare    bool   // as last read it has no mark
+	held    bool   // it is marked: in the eyes of the others it holds
+	head    bool   // it is the first of those who wait
+}
+
+func (s *semaphore) judge(own znode.Contender, ahead []znode.Contender) {
+	s.look.own, s.look.ahead = own, ahead
+	s.state = Checking
+	if s.look.stale {
+		s.list()
+		return
+	}
+	s.weigh()
+}
+
+// weigh goes on from Checking as far as what is known allows. It may be called at every news.
+//
+// Who is granted writes so on its own znode first, in a transaction that also checks that the limit
+// is the one that it was measured by. Its successor, who watches that, is then the head of the
+// waiters, and the only one to watch the limit, and who comes and goes.
+func (s *semaphore) weigh() {
+	own, mark := s.look.own, &s.own.mark
+	switch {
+	case s.state != Checking || s.look.failed != nil: // the contenders could not be listed
+		return
+	case mark.held:
+		s.look.pred, s.ahead = "", 0
+		if s.stands() {
+			s.first()
+		}
+		return
+	case own.Name == "": // the order is not known
+		return
+	case !s.limit.known:
+		s.readLimit(mark.head)
+		s.know()
+		return
+	case own.Weight > s.permits.limit && s.limit.at < s.look.ask:
+		s.readLimit(mark.head) // it may have been raised since
+		return
+	case own.Weight > s.permits.limit:
+		s.fail(fmt.Errorf("%w: it is %d, less than the weight of %d", machine.ErrLimit, s.permits.limit, own.Weight))
+		return
+	}
+	blockers := s.permits.Before(own, s.look.ahead)
+	s.ahead = len(blockers)
+	switch {
+	case len(blockers) == 0:
+		s.write()
+		return
+	case s.claims[0].try && s.look.ask <= s.claims[0].since:
+		s.list() // asked before the try: whoever is in it may be gone since
+		return
+	case s.claims[0].try && s.limit.at <= s.claims[0].since:
+		s.readLimit(false)
+		return
+	case s.claims[0].try:
+		if s.refuse(); s.state == Leaving {
+			return
+		}
+	}
+	s.attend(blockers[len(blockers)-1])
+}
+
+// attend watches what a waiter has to: the head who comes and goes, and the limit; everybody else
+// the one ahead.
+func (s *semaphore) attend(last znode.Contender) {
+	if !s.watches.armed(s.own.path) {
+		s.watch(s.own.path)
+	}
+	s.own.mark.head = s.own.mark.head || !last.Marks()
+	if !s.own.mark.head {
+		s.look.pred = znode.Join(s.cfg.Parent, last.Name)
+		if !s.look.predSeen || !s.watches.armed(s.look.pred) {
+			s.watch(s.look.pred)
+		}
+		if s.look.predSeen && s.watches.armed(s.own.path) && s.watches.armed(s.look.pred) {
+			s.state = Waiting
+		}
+		return
+	}
+	s.look.pred = ""
+	if !s.watches.armed(s.cfg.Parent) {
+		s.readLimit(true)
+	}
+	switch {
+	case !s.look.watched:
+		s.list()
+	case s.watches.armed(s.own.path) && s.watches.armed(s.cfg.Parent):
+		s.state = Waiting
+	}
+}
+
+// headed: the one ahead holds, so this is the head of the waiters. That it stays: whoever is ahead
+// of a holder holds as well, or goes.
+func (s *semaphore) headed(e machine.Seen) {
+	s.look.predSeen = true
+	if notes, _ := znode.ParseNotes(e.Data); notes.Held {
+		s.own.mark.head = true
+	}
+	s.unsettle()
+	s.weigh()
+}
+
+// onChildren: somebody came or went.
+func (s *semaphore) onChildren() {
+	switch {
+	case !s.own.mark.head:
+	case s.state == Waiting, s.state == Checking && s.look.watched:
+		s.list()
+	case s.state == Listing, s.state == Ordering:
+		s.look.stale = true // the listing under way may have been answered before
+	case s.state == Marking:
+		s.look.watched = false // should it not come to that, they have to be listed again
+	}
+}
+
+// know sees to it that the own znode's data and version are known, which a mark needs.
+func (s *semaphore) know() bool {
+	if !s.own.mark.known {
+		s.watch(s.own.path)
+	}
+	return s.own.mark.known
+}
+
+// note keeps what was read of the own znode.
+func (s *semaphore) note(e machine.Seen) {
+	mark := &s.own.mark
+	if e.Version < mark.version {
+		return
+	}
+	notes, data := znode.ParseNotes(e.Data)
+	mark.known, mark.version, mark.data = true, e.Version, data
+	mark.held = mark.held || notes.Held && mark.asked
+	mark.bare = !notes.Held
+	s.rewrite()
+}
+
+// write writes on the own znode that it is granted.
+func (s *semaphore) write() {
+	if !s.know() {
+		return
+	}
+	s.state = Marking
+	s.own.mark.asked = true
+	s.put(machine.Guard{Path: s.cfg.Parent, Version: s.limit.version})
+}
+
+// rewrite writes the mark again if somebody has written over it, or the successor would not know
+// that it is the head.
+func (s *semaphore) rewrite() {
+	if mark := &s.own.mark; mark.held && mark.bare && mark.ask == 0 {
+		s.put(machine.Guard{})
+	}
+}
+
+func (s *semaphore) put(guard machine.Guard) {
+	mark := &s.own.mark
+	mark.ask, mark.makes = s.number(), mark.version+1
+	s.do(machine.Write{
+		Epoch: s.epoch, Ask: mark.ask, Path: s.own.path, Version: mark.version,
+		Data:  znode.Notes{Unlock: s.own.revoked, Held: true}.Write(mark.data),
+		Guard: guard,
+	})
+}
+
+func (s *semaphore) onWritten(e machine.Written) {
+	switch {
+	case s.void(e.Epoch) || e.Ask == 0:
+	case e.Ask == s.limit.writing:
+		s.onLimitWritten(e)
+	case e.Ask == s.own.mark.ask:
+		s.own.mark.ask = 0
+		s.onMarked(e)
+	}
+}
+
+func (s *semaphore) onMarked(e machine.Written) {
+	switch {
+	case s.state == Marking && e.Stale: // asked to give up meanwhile, or the limit is another, or it was written after all
+		s.state = Checking
+		s.limit.known, s.own.mark.known = false, false
+		s.rewatch(s.own.path)
+		s.weigh()
+	case e.Stale:
+		s.rewatch(s.own.path)
+	case e.Err != nil && s.state == Holding: // somebody took away the right to write, and may give it back
+		s.pause()
+	case e.Err != nil:
+		s.fail(e.Err)
+	default:
+		s.marked()
+	}
+}
+
+// marked: the own znode stood when it was written, whatever was read of it since. That its end will
+// be heard of is seen to beside the grant.
+func (s *semaphore) marked() {
+	mark := &s.own.mark
+	if mark.version < mark.makes {
+		mark.version, mark.bare = mark.makes, false
+	}
+	mark.held = true
+	s.rewrite()
+	if s.state != Marking {
+		return
+	}
+	if !s.watches.armed(s.own.path) {
+		s.own.unread = true
+		s.watch(s.own.path)
+	}
+	s.look.pred, s.ahead = "", 0
+	s.first()
+}

@@ -1,0 +1,108 @@
+package contend
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/machine"
+)
+
+func (m *Machine) onWanted(e machine.Wanted) {
+	if e.Try && len(m.claims) > 0 {
+		m.do(machine.Settle{Claim: e.Claim, Err: machine.ErrHeld})
+		return
+	}
+	m.claims = append(m.claims, claim{id: e.Claim, once: e.Once, try: e.Try, since: m.last})
+	switch {
+	case m.state == Idle:
+		m.enter()
+	case m.state == Joining && len(m.claims) == 1:
+		m.inherit()
+	}
+}
+
+// inherit gives a znode under way, whose claim was withdrawn, to the next claim: nothing of the
+// withdrawn one is left to wait for but what its last possession left.
+func (m *Machine) inherit() {
+	effects := m.own.whenGone
+	m.own.whenGone = nil
+	if m.replaced.path != "" {
+		m.replaced.after(effects...)
+		return
+	}
+	m.do(effects...)
+}
+
+func (m *Machine) onWithdrawn(e machine.Withdrawn) {
+	if m.settling(e.Claim) {
+		return
+	}
+	settle := machine.Settle{Claim: e.Claim}
+	first := m.claims.remove(e.Claim) == 0
+	none := len(m.claims) == 0
+	switch {
+	case first && m.state.placed() && (m.state == Holding || none):
+		m.own.after(settle)
+		m.leave()
+	case first && m.state == Joining && none, first && m.state == Exchanging && m.own.of == e.Claim:
+		m.own.after(settle)
+	default:
+		if none {
+			m.strategy.unwanted()
+		}
+		m.doWhenGone(e.Claim, settle)
+	}
+}
+
+// settling: the claim was refused, failed or withdrawn, and is settled as soon as its znode is
+// gone.
+func (m *Machine) settling(c machine.Claim) bool {
+	settles := func(e machine.Effect) bool {
+		s, ok := e.(machine.Settle)
+		return ok && s.Claim == c
+	}
+	return slices.ContainsFunc(m.own.whenGone, settles) || slices.ContainsFunc(m.replaced.whenGone, settles)
+}
+
+func (m *Machine) onReleased(e machine.Released) {
+	freed := machine.Freed{Claim: e.Claim}
+	if !m.holds(e.Claim) {
+		m.doWhenGone(e.Claim, freed)
+		return
+	}
+	m.own.after(freed)
+	m.claims.rotate()
+	m.leave()
+}
+
+// onHoldEnded: the possession is over though its znode stands. No other may come of that one.
+func (m *Machine) onHoldEnded(e machine.HoldEnded) {
+	if !m.holds(e.Claim) {
+		return
+	}
+	m.claims.rotate()
+	if len(m.claims) == 0 {
+		m.leave()
+		return
+	}
+	m.strategy.ended()
+}
+
+// onDeferred takes a grant back: the znode is kept until the session is trusted.
+func (m *Machine) onDeferred(e machine.Deferred) {
+	if !m.holds(e.Claim) {
+		return
+	}
+	m.session.deferred = true
+	m.own.of, m.own.told = 0, false
+	m.state = Checking
+	m.strategy.advance()
+}
+
+// holds: the claim has a possession.
+func (m *Machine) holds(c machine.Claim) bool { return m.state == Holding && m.claims[0].id == c }
+
+// possessed: the first claim has a possession of the own znode, or is about to have it again as a
+// reader.
+func (m *Machine) possessed() bool {
+	return (m.state == Holding || m.state == Exchanging) && len(m.claims) > 0 && m.claims[0].id == m.own.of
+}
