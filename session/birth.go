@@ -6,12 +6,12 @@ import (
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // expect enters the ephemeral znodes that a transaction is about to create: one for each operation,
 // nil for those that create none.
-func (s *Session) expect(t *Seat, e *epoch, asks []link.Op) ([]*contender, error) {
+func (s *Session) expect(t *Seat, e *epoch, asks []zkconn.Op) ([]*contender, error) {
 	births := make([]*contender, len(asks))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -19,12 +19,12 @@ func (s *Session) expect(t *Seat, e *epoch, asks []link.Op) ([]*contender, error
 		return nil, ErrExpired
 	}
 	for i, ask := range asks {
-		if ask.Kind != link.OpCreate || ask.Mode != link.Ephemeral && ask.Mode != link.EphemeralSequential {
+		if ask.Kind != zkconn.OpCreate || ask.Mode != zkconn.Ephemeral && ask.Mode != zkconn.EphemeralSequential {
 			continue
 		}
 		_, name := znode.Split(ask.Path)
 		births[i] = &contender{seat: t, epoch: e, parent: s.relative(parentOf(ask.Path)), data: ask.Data, settled: notify.NewLatch()}
-		if _, _, once := znode.Protection(name); ask.Mode == link.Ephemeral && !once {
+		if _, _, once := znode.Protection(name); ask.Mode == zkconn.Ephemeral && !once {
 			births[i].form, births[i].born = znode.Alone, true // its name may come again; a protected one does not
 		}
 		s.ledger.enter(births[i])
@@ -34,7 +34,7 @@ func (s *Session) expect(t *Seat, e *epoch, asks []link.Op) ([]*contender, error
 
 // settled notes what came of a transaction: what was created stands, what was deleted does not. A
 // seat that was left meanwhile wants nothing of it.
-func (s *Session) settled(t *Seat, births []*contender, asks []link.Op, results []Result, err error) {
+func (s *Session) settled(t *Seat, births []*contender, asks []zkconn.Op, results []Result, err error) {
 	gone := t.inbox.Left()
 	s.mu.Lock()
 	for i, c := range births {
@@ -45,7 +45,7 @@ func (s *Session) settled(t *Seat, births []*contender, asks []link.Op, results 
 		case err == nil:
 			s.changed(asks[i])
 		case c == nil:
-		case errors.Is(err, ErrUnknownOutcome) && asks[i].Mode == link.Ephemeral && s.ledger.byPath[s.relative(asks[i].Path)] == nil:
+		case errors.Is(err, ErrUnknownOutcome) && asks[i].Mode == zkconn.Ephemeral && s.ledger.byPath[s.relative(asks[i].Path)] == nil:
 			c.doubtful = s.ledger.stands(c, s.relative(asks[i].Path))
 		default:
 			s.ledger.strike(c)
@@ -64,14 +64,14 @@ func (s *Session) settled(t *Seat, births []*contender, asks []link.Op, results 
 }
 
 // changed notes what an operation that was carried out did to a znode of the record. With mu held.
-func (s *Session) changed(op link.Op) {
+func (s *Session) changed(op zkconn.Op) {
 	path := s.relative(op.Path)
 	switch op.Kind {
-	case link.OpDelete:
+	case zkconn.OpDelete:
 		if c := s.ledger.byPath[path]; c != nil {
 			s.ledger.strike(c)
 		}
-	case link.OpSet:
+	case zkconn.OpSet:
 		if c := s.ledger.byPath[path]; c != nil && c.doubtful {
 			c.doubtful = false // whoever changes it has made sure that it is his
 		}
@@ -85,7 +85,7 @@ func (s *Session) owned(c *contender) (bool, error) {
 	var data []byte
 	var stat Stat
 	var unread, exists bool
-	err := s.insist(c.epoch, func(l *link.Conn) (err error) {
+	err := s.insist(c.epoch, func(l *zkconn.Conn) (err error) {
 		data, stat, err = l.Get(s.Path(c.path), false)
 		if unread = errors.Is(err, ErrNoAuth) || errors.Is(err, ErrTooLarge); unread {
 			stat, exists, err = lookOwn(l, s.Path(c.path))

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Commit carries out all operations, or none of them, like [Session.Multi], but only while the
@@ -36,7 +36,7 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 		return nil, fmt.Errorf("%w: the parts of the possession belong to several sessions", ErrUnsupported)
 	}
 	asks = append(h.guard[:len(h.guard):len(h.guard)], asks...)
-	if err := s.fits(link.Size(asks...)); err != nil {
+	if err := s.fits(zkconn.Size(asks...)); err != nil {
 		return nil, err
 	}
 	inside, cancel := Within(ctx, h)
@@ -46,11 +46,11 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 		if at, err = s.pass(inside, h.epoch, at); err != nil {
 			return nil, h.why(ctx, err)
 		}
-		results, err := send(ctx, s, h.epoch.conn, func(c *link.Conn) ([]Result, error) { return c.Multi(asks) })
+		results, err := send(ctx, s, h.epoch.conn, func(c *zkconn.Conn) ([]Result, error) { return c.Multi(asks) })
 		switch {
 		case err == errLeft:
 			return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
-		case errors.Is(err, link.ErrNoReply):
+		case errors.Is(err, zkconn.ErrNoReply):
 			return nil, s.settle(ctx)
 		case err == nil, definite(err):
 			return h.committed(results, err)
@@ -108,7 +108,7 @@ func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	s := t.session
 	asks, err := s.operations(ops)
 	if err == nil {
-		err = s.fits(link.Size(asks...))
+		err = s.fits(zkconn.Size(asks...))
 	}
 	if err != nil {
 		refuse := func() { done(nil, err) }
@@ -137,11 +137,11 @@ func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 
 // takesDown reports whether a transaction deletes a znode of the seat. It cannot come late: once
 // that is deleted otherwise, the whole transaction fails.
-func (s *Session) takesDown(t *Seat, asks []link.Op) bool {
+func (s *Session) takesDown(t *Seat, asks []zkconn.Op) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(asks, func(o link.Op) bool {
-		if o.Kind != link.OpDelete {
+	return slices.ContainsFunc(asks, func(o zkconn.Op) bool {
+		if o.Kind != zkconn.OpDelete {
 			return false
 		}
 		c := s.ledger.at(t, s.relative(o.Path))
@@ -150,10 +150,10 @@ func (s *Session) takesDown(t *Seat, asks []link.Op) bool {
 }
 
 // commitOnce sends a transaction once, as soon as there is a connection.
-func (s *Session) commitOnce(e *epoch, asks []link.Op) ([]Result, error) {
+func (s *Session) commitOnce(e *epoch, asks []zkconn.Op) ([]Result, error) {
 	lost := false
 	var results []Result
-	err := s.insist(e, func(c *link.Conn) (err error) {
+	err := s.insist(e, func(c *zkconn.Conn) (err error) {
 		if lost {
 			if err := caughtUp(c); err != nil {
 				return anew(err) // what a server says against that says nothing of the transaction
@@ -161,7 +161,7 @@ func (s *Session) commitOnce(e *epoch, asks []link.Op) ([]Result, error) {
 			return ErrUnknownOutcome
 		}
 		results, err = c.Multi(asks)
-		lost = errors.Is(err, link.ErrNoReply)
+		lost = errors.Is(err, zkconn.ErrNoReply)
 		return err
 	})
 	if lost && (errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed)) {

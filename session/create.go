@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Create creates a znode and returns its path, which is not the one given if it is [Sequential] or
@@ -40,7 +40,7 @@ func (s *Session) create(ctx context.Context, path string, data []byte, opts []C
 	if spec.protected {
 		return n.createProtected(ctx)
 	}
-	made, err := writeOut(ctx, s, func(c *link.Conn) (string, error) { return n.create(c, s.Path(path)) })
+	made, err := writeOut(ctx, s, func(c *zkconn.Conn) (string, error) { return n.create(c, s.Path(path)) })
 	return s.relative(made), err
 }
 
@@ -57,11 +57,11 @@ func (n *newborn) size() int {
 	if n.protected {
 		path += znode.Protect(znode.NewGUID(), "")
 	}
-	return link.SizeAlone(link.Op{Kind: link.OpCreate, Path: path, Data: n.data, Mode: n.mode, ACL: n.acl})
+	return zkconn.SizeAlone(zkconn.Op{Kind: zkconn.OpCreate, Path: path, Data: n.data, Mode: n.mode, ACL: n.acl})
 }
 
 // create tries once, and again if what was missing above could be made.
-func (n *newborn) create(c *link.Conn, path string) (string, error) {
+func (n *newborn) create(c *zkconn.Conn, path string) (string, error) {
 	for {
 		made, err := c.Create(path, n.data, n.mode, n.ttl, n.acl)
 		if !errors.Is(err, ErrNoNode) {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // CreateOption says what kind of znode is created. Without any, it is a persistent one with the
@@ -50,7 +50,7 @@ type creation struct {
 	acl    []ACL
 	hasACL bool
 
-	mode link.Mode
+	mode zkconn.Mode
 }
 
 func newCreation(opts []CreateOption) (creation, error) {
@@ -78,20 +78,20 @@ func newCreation(opts []CreateOption) (creation, error) {
 	return c, nil
 }
 
-func (c *creation) kind() link.Mode {
+func (c *creation) kind() zkconn.Mode {
 	switch {
 	case c.container:
-		return link.Container
+		return zkconn.Container
 	case c.hasTTL && c.sequential:
-		return link.SequentialTTL
+		return zkconn.SequentialTTL
 	case c.hasTTL:
-		return link.TTL
+		return zkconn.TTL
 	case c.ephemeral && c.sequential:
-		return link.EphemeralSequential
+		return zkconn.EphemeralSequential
 	case c.ephemeral:
-		return link.Ephemeral
+		return zkconn.Ephemeral
 	case c.sequential:
-		return link.Sequential
+		return zkconn.Sequential
 	}
-	return link.Persistent
+	return zkconn.Persistent
 }

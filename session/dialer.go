@@ -6,7 +6,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // secure encrypts connections, if that is wanted.
@@ -44,8 +44,8 @@ func (s *Session) atStake(e *epoch) (left time.Duration, some bool) {
 }
 
 // credentials are what is presented on each connection.
-func (c *config) credentials() []link.Credential {
-	all := make([]link.Credential, len(c.auth))
+func (c *config) credentials() []zkconn.Credential {
+	all := make([]zkconn.Credential, len(c.auth))
 	for i, cred := range c.auth {
 		all[i] = *cred
 	}

@@ -3,7 +3,7 @@ package session
 import (
 	"errors"
 
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Ensure makes what is missing of a path: the znode itself persistent, with data, or as a container
@@ -17,7 +17,7 @@ func (t *Seat) Ensure(number uint64, path string, container bool, data []byte, d
 	}
 	t.within(number, func(e *epoch) {
 		at := s.Path(path)
-		done(s.insist(e, bounded(func(c *link.Conn) error {
+		done(s.insist(e, bounded(func(c *zkconn.Conn) error {
 			err := s.born(c, at, container, data)
 			if !errors.Is(err, ErrNoNode) {
 				return err
@@ -31,11 +31,11 @@ func (t *Seat) Ensure(number uint64, path string, container bool, data []byte, d
 }
 
 // born creates a znode; that it exists already is as good.
-func (s *Session) born(c *link.Conn, path string, container bool, data []byte) error {
+func (s *Session) born(c *zkconn.Conn, path string, container bool, data []byte) error {
 	if container {
-		return s.make(c, path, link.Container)
+		return s.make(c, path, zkconn.Container)
 	}
-	_, err := c.Create(path, data, link.Persistent, 0, s.cfg.acl)
+	_, err := c.Create(path, data, zkconn.Persistent, 0, s.cfg.acl)
 	if errors.Is(err, ErrNodeExists) {
 		return nil
 	}

@@ -7,14 +7,14 @@ import (
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/session/internal/lease"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // epoch is one ZooKeeper session, from the opening of its connection until it is over. Its fields
 // are guarded by the session's mutex.
 type epoch struct {
 	number uint64
-	conn   *link.Conn // set before it has begun
+	conn   *zkconn.Conn // set before it has begun
 
 	sessionID int64
 	timeout   time.Duration
@@ -39,33 +39,33 @@ func newEpoch(number uint64) *epoch {
 
 // hear takes what the connection says, in its order. It decides at once what must not wait, and
 // passes everything on to the actor.
-func (s *Session) hear(e *epoch, ev link.Event) {
+func (s *Session) hear(e *epoch, ev zkconn.Event) {
 	defer s.guard()
 	switch ev := ev.(type) {
-	case link.Up:
+	case zkconn.Up:
 		s.onUp(e, ev)
-	case link.Down:
+	case zkconn.Down:
 		s.onDown(e)
-	case link.Ended:
+	case zkconn.Ended:
 		cause := endCause(ev.Cause)
 		s.over(e, cause, ofHolds(cause))
-	case link.Proved:
+	case zkconn.Proved:
 		s.onProved(e, ev)
 		return
-	case link.Heard:
+	case zkconn.Heard:
 		s.onHeard(e, ev.Sent)
 		return
 	}
 	s.ref.Tell(connEvent{e, ev})
 }
 
-func (s *Session) onUp(e *epoch, ev link.Up) {
+func (s *Session) onUp(e *epoch, ev zkconn.Up) {
 	if spoilt, margin := s.connected(e, ev); spoilt {
 		s.log.Error("the negotiated timeout leaves nothing of trust: nothing can be held", "timeout", ev.Timeout, "margin", margin)
 	}
 }
 
-func (s *Session) connected(e *epoch, ev link.Up) (spoilt bool, margin time.Duration) {
+func (s *Session) connected(e *epoch, ev zkconn.Up) (spoilt bool, margin time.Duration) {
 	s.mu.Lock()
 	defer s.unlock()
 	if e.over {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // A reconnection is to a server that grants another timeout: what rested on the old one ends, and
@@ -19,7 +19,7 @@ func TestANewTimeoutWithinAnEpoch(t *testing.T) {
 	nowhere := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("nobody there") }
 	s, err := New([]string{"a:1"}, WithDialer(nowhere))
 	require.NoError(t, err)
-	conn, err := link.Open(link.Config{Servers: []string{"a:1"}, Timeout: time.Second, Dial: nowhere}, func(link.Event) {})
+	conn, err := zkconn.Open(zkconn.Config{Servers: []string{"a:1"}, Timeout: time.Second, Dial: nowhere}, func(zkconn.Event) {})
 	require.NoError(t, err)
 	e := newEpoch(1)
 	e.conn = conn
@@ -29,35 +29,35 @@ func TestANewTimeoutWithinAnEpoch(t *testing.T) {
 	seat, err := s.Seat("test", func(Notice) {})
 	require.NoError(t, err)
 	hold := func() *Hold {
-		s.hear(e, link.Proved{Sent: time.Now(), Write: true})
+		s.hear(e, zkconn.Proved{Sent: time.Now(), Write: true})
 		h, err := seat.Hold(1, "/line/x", 1, func(error) {})
 		require.NoError(t, err)
 		return h
 	}
 
-	s.hear(e, link.Up{SessionID: 7, Asked: time.Now(), Timeout: 10 * time.Hour})
+	s.hear(e, zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 10 * time.Hour})
 	e.begun = true
 	h := hold()
-	s.hear(e, link.Down{})
-	s.hear(e, link.Up{SessionID: 7, Asked: time.Now(), Timeout: 10 * time.Hour})
+	s.hear(e, zkconn.Down{})
+	s.hear(e, zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 10 * time.Hour})
 	require.True(t, h.Valid(), "the same timeout")
 	until := s.Status().TrustedUntil
-	s.hear(e, link.Down{})
-	s.hear(e, link.Up{SessionID: 7, Asked: time.Now(), Timeout: 20 * time.Hour})
+	s.hear(e, zkconn.Down{})
+	s.hear(e, zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 20 * time.Hour})
 	require.True(t, h.Valid(), "a longer one")
 	require.True(t, until.Equal(s.Status().TrustedUntil), "what was proved before is good for no longer")
-	s.hear(e, link.Proved{Sent: time.Now(), Write: true})
+	s.hear(e, zkconn.Proved{Sent: time.Now(), Write: true})
 	require.WithinDuration(t, time.Now().Add(10*time.Hour), s.Status().TrustedUntil, time.Minute)
-	s.hear(e, link.Down{})
-	s.hear(e, link.Up{SessionID: 7, Asked: time.Now(), Timeout: 5 * time.Hour})
+	s.hear(e, zkconn.Down{})
+	s.hear(e, zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 5 * time.Hour})
 	require.True(t, h.Valid(), "a shorter one")
 	require.WithinDuration(t, time.Now().Add(5*time.Hour/2), s.Status().TrustedUntil, time.Minute)
 	require.Equal(t, Connected, s.Status().State)
-	s.hear(e, link.Down{})
+	s.hear(e, zkconn.Down{})
 	s.clock.monoSlip.Add(int64(2 * time.Hour)) // both clocks go on
 	s.clock.wallSlip.Add(int64(2 * time.Hour))
 	require.True(t, h.Valid())
-	s.hear(e, link.Up{SessionID: 7, Asked: time.Now(), Timeout: 3 * time.Hour})
+	s.hear(e, zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 3 * time.Hour})
 	<-h.Done()
 	require.ErrorIs(t, h.Err(), ErrUntrusted, "a timeout that leaves nothing")
 	require.False(t, h.Valid())

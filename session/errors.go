@@ -3,31 +3,31 @@ package session
 import (
 	"errors"
 
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // What ZooKeeper says against a request. All of these are definite: nothing was done. Operations
 // return them in an [OpError]: compare with errors.Is.
 var (
-	ErrNoNode                  = link.ErrNoNode                  // the znode does not exist, or the parent of one to be created
-	ErrNodeExists              = link.ErrNodeExists              // the znode to be created exists
-	ErrBadVersion              = link.ErrBadVersion              // the znode has another version than the one asked for
-	ErrNotEmpty                = link.ErrNotEmpty                // the znode to be deleted has children
-	ErrNoChildrenForEphemerals = link.ErrNoChildrenForEphemerals // the parent is ephemeral
-	ErrNoAuth                  = link.ErrNoAuth                  // the ACL does not permit it
-	ErrInvalidACL              = link.ErrInvalidACL              // also found before anything is sent
-	ErrInvalidPath             = link.ErrInvalidPath             // also found before anything is sent
-	ErrUnsupported             = link.ErrUnsupported             // the server lacks it; or a transaction, a layout or this kind of possession can't do it
+	ErrNoNode                  = zkconn.ErrNoNode                  // the znode does not exist, or the parent of one to be created
+	ErrNodeExists              = zkconn.ErrNodeExists              // the znode to be created exists
+	ErrBadVersion              = zkconn.ErrBadVersion              // the znode has another version than the one asked for
+	ErrNotEmpty                = zkconn.ErrNotEmpty                // the znode to be deleted has children
+	ErrNoChildrenForEphemerals = zkconn.ErrNoChildrenForEphemerals // the parent is ephemeral
+	ErrNoAuth                  = zkconn.ErrNoAuth                  // the ACL does not permit it
+	ErrInvalidACL              = zkconn.ErrInvalidACL              // also found before anything is sent
+	ErrInvalidPath             = zkconn.ErrInvalidPath             // also found before anything is sent
+	ErrUnsupported             = zkconn.ErrUnsupported             // the server lacks it; or a transaction, a layout or this kind of possession can't do it
 
 	// ErrRolledBack is the Err of a [Result] behind the operation for which its transaction failed.
-	ErrRolledBack = link.ErrRolledBack
+	ErrRolledBack = zkconn.ErrRolledBack
 
 	// ErrTooLarge: the encoded request exceeds [WithMaxPacket]; found before it is sent, since a
 	// server just drops the connection. Or a server did that three times within ten minutes at
 	// requests that were no larger, and answered others: its jute.maxbuffer is smaller than the
 	// session was told. After a minute one is sent again. Or the answer to a read is larger than
 	// sixteen times WithMaxPacket.
-	ErrTooLarge = link.ErrTooLarge
+	ErrTooLarge = zkconn.ErrTooLarge
 
 	// ErrHungUp: three times the connection went while the request was on it, the last time alone,
 	// and each time others were answered on it before: the server does not know it, or refuses it
@@ -38,16 +38,16 @@ var (
 	// ErrLocalSession: the server gave a local session, which can have no ephemeral znodes, and
 	// does not upgrade it: a matter of the servers' configuration (localSessionsEnabled,
 	// localSessionsUpgradingEnabled).
-	ErrLocalSession = link.ErrLocalSession
+	ErrLocalSession = zkconn.ErrLocalSession
 
 	// ErrAuthRequired: the server does nothing without an authentication, and hangs up. The session
 	// goes on trying, with pauses that grow, since it may be another server's answer, or may
 	// change; the log warns of it, and it is in the error of [Session.Connect].
-	ErrAuthRequired = link.ErrAuthRequired
+	ErrAuthRequired = zkconn.ErrAuthRequired
 
 	// ErrAuthFailed: a server refused a credential given with [WithAuth]. It ends the session for
 	// good.
-	ErrAuthFailed = link.ErrAuthFailed
+	ErrAuthFailed = zkconn.ErrAuthFailed
 )
 
 // How a possession or a session ends.
@@ -56,7 +56,7 @@ var (
 	ErrClosed = errors.New("the session is closed")
 	// ErrExpired: the ZooKeeper session is over, and with it every ephemeral znode, or the server
 	// replaced it by another. A [Session] goes on with the next epoch.
-	ErrExpired = link.ErrExpired
+	ErrExpired = zkconn.ErrExpired
 	// ErrSuspended: the connection is down. It ends possessions under [WithStrict], and reads when
 	// their [RetryPolicy] gives up.
 	ErrSuspended = errors.New("the connection to ZooKeeper is down")
@@ -112,5 +112,5 @@ func failed(op, path string, err error) error {
 
 // definite: ZooKeeper, or a look at the request, has decided it.
 func definite(err error) bool {
-	return !errors.Is(err, link.ErrNotSent) && !errors.Is(err, link.ErrNoReply) && !errors.Is(err, link.ErrEnded)
+	return !errors.Is(err, zkconn.ErrNotSent) && !errors.Is(err, zkconn.ErrNoReply) && !errors.Is(err, zkconn.ErrEnded)
 }

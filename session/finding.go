@@ -5,13 +5,13 @@ import (
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // find looks for the contender after an answer was lost: by the GUID in its name, or, where it has
 // none there, among the session's own znodes by its data. Those of the record are somebody else's:
 // of this process too.
-func (g *joining) find(c *link.Conn, parent, head string) (string, Stat, error) {
+func (g *joining) find(c *zkconn.Conn, parent, head string) (string, Stat, error) {
 	if g.join.Form.Named() {
 		path, err := find(c, &g.proof, parent, head)
 		return path, Stat{}, err
@@ -46,7 +46,7 @@ func (g *joining) find(c *link.Conn, parent, head string) (string, Stat, error) 
 
 // recognise tells whether a znode is one that this session made with the contender's data. One that
 // it may not read is told by its owner alone.
-func (g *joining) recognise(c *link.Conn, path string) (stat Stat, own bool, err error) {
+func (g *joining) recognise(c *zkconn.Conn, path string) (stat Stat, own bool, err error) {
 	data, stat, err := c.Get(path, false)
 	same := znode.Same(g.contender.data, data)
 	if errors.Is(err, ErrNoAuth) {

@@ -3,7 +3,7 @@ package session
 import (
 	"context"
 
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 type read[T any] struct {
@@ -21,7 +21,7 @@ type read[T any] struct {
 // [ErrSuspended] when the retries are used up; [ErrClosed], with the cause if the session has
 // failed; ctx's cause.
 func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
-	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[[]byte], err error) {
+	r, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (r read[[]byte], err error) {
 		r.value, r.stat, err = c.Get(at, false)
 		return r, err
 	})
@@ -31,7 +31,7 @@ func (s *Session) Get(ctx context.Context, path string) ([]byte, Stat, error) {
 // Exists looks whether a znode exists. That it does not is no error, and needs no permission. Other
 // errors are those of [Session.Get].
 func (s *Session) Exists(ctx context.Context, path string) (Stat, bool, error) {
-	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[struct{}], err error) {
+	r, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (r read[struct{}], err error) {
 		r.stat, r.exists, err = c.Exists(at, false)
 		if err == nil && !r.exists && path == "/" {
 			err = ErrNoNode // so that the namespace is made
@@ -44,7 +44,7 @@ func (s *Session) Exists(ctx context.Context, path string) (Stat, bool, error) {
 // Children lists the names of a znode's children, in no order: names, not paths. Errors are those
 // of [Session.Get].
 func (s *Session) Children(ctx context.Context, path string) ([]string, Stat, error) {
-	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[[]string], err error) {
+	r, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (r read[[]string], err error) {
 		r.value, r.stat, err = c.Children(at, false)
 		return r, err
 	})
@@ -53,7 +53,7 @@ func (s *Session) Children(ctx context.Context, path string) ([]string, Stat, er
 
 // ACL reads a znode's ACL. Errors are those of [Session.Get].
 func (s *Session) ACL(ctx context.Context, path string) ([]ACL, Stat, error) {
-	r, err := readAt(ctx, s, path, func(c *link.Conn, at string) (r read[[]ACL], err error) {
+	r, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (r read[[]ACL], err error) {
 		r.value, r.stat, err = c.GetACL(at)
 		return r, err
 	})
@@ -65,7 +65,7 @@ func (s *Session) ACL(ctx context.Context, path string) ([]ACL, Stat, error) {
 // told of before it. The path need not exist. Errors are those of [Session.Get], without ErrNoNode
 // and ErrNoAuth.
 func (s *Session) Sync(ctx context.Context, path string) error {
-	_, err := readAt(ctx, s, path, func(c *link.Conn, at string) (read[struct{}], error) {
+	_, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (read[struct{}], error) {
 		return read[struct{}]{}, c.Sync(at)
 	})
 	return failed("sync", path, err)
@@ -73,12 +73,12 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 
 // readAt reads at a path. The namespace's own znode exists as far as the application can see, so it
 // is made if it is what is read and is missing.
-func readAt[T any](ctx context.Context, s *Session, path string, call func(c *link.Conn, at string) (read[T], error)) (read[T], error) {
+func readAt[T any](ctx context.Context, s *Session, path string, call func(c *zkconn.Conn, at string) (read[T], error)) (read[T], error) {
 	if err := s.ready(path); err != nil {
 		return read[T]{}, err
 	}
 	at := s.Path(path)
-	return readOut(ctx, s, func(c *link.Conn) (read[T], error) {
+	return readOut(ctx, s, func(c *zkconn.Conn) (read[T], error) {
 		r, err := call(c, at)
 		if path == "/" {
 			var made bool

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -21,7 +21,7 @@ func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 		"trust ends":               func(s *Session, _ *Seat, _ *Hold) { s.wane() },
 		"the clocks are looked at": func(s *Session, _ *Seat, _ *Hold) { s.look() },
 		"a hold is doubted":        func(s *Session, _ *Seat, h *Hold) { s.suspect(h) },
-		"a proof has come":         func(s *Session, _ *Seat, _ *Hold) { s.onProved(s.cur, link.Proved{Sent: time.Now()}) },
+		"a proof has come":         func(s *Session, _ *Seat, _ *Hold) { s.onProved(s.cur, zkconn.Proved{Sent: time.Now()}) },
 		"the connection goes":      func(s *Session, _ *Seat, _ *Hold) { s.cfg.strict = true; s.onDown(s.cur) },
 		"another hold is made":     func(_ *Session, t *Seat, _ *Hold) { _, _ = t.Hold(1, "/line/z", 3, func(error) {}) },
 	} {

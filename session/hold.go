@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Hold is a possession: what this process has for as long as its session can vouch for it. It
@@ -25,7 +25,7 @@ type Hold struct {
 	epoch   *epoch
 	path    string
 	token   int64
-	guard   []link.Op
+	guard   []zkconn.Op
 	parts   []*Hold // of a whole: see [Whole]
 	wholes  []*Hold // that end with this one; with the session's mutex, and constant once over
 
@@ -118,7 +118,7 @@ func (s *Session) hold(t *Seat, number uint64, path string, token int64, ended f
 	}
 	h := &Hold{
 		session: s, seat: t, epoch: e, path: path, token: token, ended: ended,
-		guard: []link.Op{{Kind: link.OpCheck, Path: s.Path(path), Version: -1}},
+		guard: []zkconn.Op{{Kind: zkconn.OpCheck, Path: s.Path(path), Version: -1}},
 	}
 	// A possession is bounded by what ZooKeeper knows of this process, not by the context of
 	// whoever asked for it.

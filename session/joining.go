@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // joining is one contender on its way into the line.
@@ -18,7 +18,7 @@ type joining struct {
 	proof      proof // that what is looked for, if it was created, can be seen
 	replaced   bool  // what was to be replaced is gone
 	complained bool
-	entered    link.Entered // with the listing behind the create, if that was asked for and answered
+	entered    zkconn.Entered // with the listing behind the create, if that was asked for and answered
 }
 
 // run creates the znode for certain, and returns its path, and its Stat if the answer to the create
@@ -33,7 +33,7 @@ func (g *joining) run() (string, Stat, error) {
 	var gone, above losses // of the create, and of those of the parents
 	var path string
 	var stat Stat
-	err := s.insist(e, func(c *link.Conn) (err error) {
+	err := s.insist(e, func(c *zkconn.Conn) (err error) {
 		if lost {
 			if path, stat, err = g.find(c, parent, head); err != nil {
 				return g.unfound(err)
@@ -52,11 +52,11 @@ func (g *joining) run() (string, Stat, error) {
 		for {
 			g.proof = proof{}
 			path, stat, err = g.create(gone.on(c), want)
-			lost = errors.Is(gone.noted(err), link.ErrNoReply)
+			lost = errors.Is(gone.noted(err), zkconn.ErrNoReply)
 			if !errors.Is(err, ErrNoNode) {
 				return err
 			}
-			if err = above.try(c, func(c *link.Conn) error { return s.ensureParents(c, want) }); err != nil {
+			if err = above.try(c, func(c *zkconn.Conn) error { return s.ensureParents(c, want) }); err != nil {
 				return err
 			}
 		}
@@ -78,11 +78,11 @@ func (g *joining) unfound(err error) error {
 }
 
 // create tries once, in the place of the one to be replaced if that stands.
-func (g *joining) create(c *link.Conn, path string) (string, Stat, error) {
+func (g *joining) create(c *zkconn.Conn, path string) (string, Stat, error) {
 	s := g.session
-	entry := link.Entry{Path: path, Data: g.contender.data, Mode: link.EphemeralSequential, ACL: s.cfg.acl}
+	entry := zkconn.Entry{Path: path, Data: g.contender.data, Mode: zkconn.EphemeralSequential, ACL: s.cfg.acl}
 	if g.join.Form == znode.Alone {
-		entry.Mode = link.Ephemeral
+		entry.Mode = zkconn.Ephemeral
 	}
 	if g.listing {
 		entry.List = s.Path(g.join.Parent)
@@ -116,7 +116,7 @@ func (g *joining) list() ([]string, Stat, error) {
 	}
 	var names []string
 	var stat Stat
-	err := g.session.insist(g.contender.epoch, bounded(func(c *link.Conn) (err error) {
+	err := g.session.insist(g.contender.epoch, bounded(func(c *zkconn.Conn) (err error) {
 		names, stat, err = c.Children(g.session.Path(g.join.Parent), false)
 		return err
 	}))
@@ -125,7 +125,7 @@ func (g *joining) list() ([]string, Stat, error) {
 
 // find looks for a znode by what its name begins with. The server may lag behind what the one
 // before it has done.
-func find(c *link.Conn, p *proof, parent, head string) (string, error) {
+func find(c *zkconn.Conn, p *proof, parent, head string) (string, error) {
 	if err := p.ask(c); err != nil {
 		return "", err
 	}

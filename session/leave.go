@@ -5,7 +5,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Remove deletes a znode for certain: it is repeated until ZooKeeper has confirmed that it is gone,
@@ -85,7 +85,7 @@ func (s *Session) erase(e *epoch, path string, c *contender) error {
 	s.mu.Unlock()
 	for try := 1; ; try++ {
 		var seen proof
-		err := s.insist(e, func(conn *link.Conn) error {
+		err := s.insist(e, func(conn *zkconn.Conn) error {
 			if doubt {
 				if mine, err := s.stands(conn, &seen, c); err != nil || !mine {
 					return err
@@ -123,7 +123,7 @@ func (s *Session) removed(c *contender, path string) {
 
 // stands looks whether what is at the path of a contender that is alone there is still that
 // contender. Names come again, Czxids do not.
-func (s *Session) stands(conn *link.Conn, p *proof, c *contender) (bool, error) {
+func (s *Session) stands(conn *zkconn.Conn, p *proof, c *contender) (bool, error) {
 	s.mu.Lock()
 	path, czxid := c.path, c.czxid
 	s.mu.Unlock()

@@ -1,8 +1,8 @@
 package session
 
 import (
-	"github.com/troupe-go/troupe/session/internal/link"
 	"github.com/troupe-go/troupe/session/internal/watches"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // message is what the session's actor receives. The set is closed.
@@ -12,7 +12,7 @@ type (
 	begin     struct{} // the first epoch, or the next
 	connEvent struct { // of an epoch
 		epoch *epoch
-		event link.Event
+		event zkconn.Event
 	}
 	synced struct { // the first sync of an epoch was answered, or not
 		epoch *epoch

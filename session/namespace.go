@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Path is the absolute path in ZooKeeper: with the chroot and the namespace in front.
@@ -42,13 +42,13 @@ func (s *Session) relative(path string) string {
 
 // rootMissing looks whether it was the namespace's own znode that a request missed, and makes it.
 // True: it did, so the request may be made again. Otherwise it returns the error to go on with.
-func (s *Session) rootMissing(c *link.Conn, err error) (bool, error) {
+func (s *Session) rootMissing(c *zkconn.Conn, err error) (bool, error) {
 	if !errors.Is(err, ErrNoNode) || s.cfg.root == "" {
 		return false, err
 	}
 	exists, failure := stands(c, s.cfg.root)
 	if failure == nil && !exists {
-		failure = s.ensure(c, s.cfg.root, link.Persistent)
+		failure = s.ensure(c, s.cfg.root, zkconn.Persistent)
 	}
 	if failure != nil {
 		return false, failure
@@ -58,7 +58,7 @@ func (s *Session) rootMissing(c *link.Conn, err error) (bool, error) {
 
 // ensure creates what is missing of an absolute path, from the top down: persistent znodes as far
 // as the namespace goes, in the given mode below.
-func (s *Session) ensure(c *link.Conn, path string, mode link.Mode) error {
+func (s *Session) ensure(c *zkconn.Conn, path string, mode zkconn.Mode) error {
 	if path == "/" || path == "" {
 		return nil
 	}
@@ -73,13 +73,13 @@ func (s *Session) ensure(c *link.Conn, path string, mode link.Mode) error {
 }
 
 // make creates one znode without data; that it exists already is as good.
-func (s *Session) make(c *link.Conn, path string, mode link.Mode) error {
+func (s *Session) make(c *zkconn.Conn, path string, mode zkconn.Mode) error {
 	if len(path) <= len(s.cfg.root) {
-		mode = link.Persistent
+		mode = zkconn.Persistent
 	}
 	_, err := c.Create(path, nil, mode, 0, s.cfg.acl)
-	if mode == link.Container && errors.Is(err, ErrUnsupported) {
-		_, err = c.Create(path, nil, link.Persistent, 0, s.cfg.acl)
+	if mode == zkconn.Container && errors.Is(err, ErrUnsupported) {
+		_, err = c.Create(path, nil, zkconn.Persistent, 0, s.cfg.acl)
 	}
 	if errors.Is(err, ErrNoAuth) { // the right to create is looked at before whether there is anything to create
 		if exists, look := stands(c, path); look != nil || exists {
@@ -93,6 +93,6 @@ func (s *Session) make(c *link.Conn, path string, mode link.Mode) error {
 }
 
 // ensureParents creates what is missing above an absolute path.
-func (s *Session) ensureParents(c *link.Conn, path string) error {
-	return s.ensure(c, parentOf(path), link.Container)
+func (s *Session) ensureParents(c *zkconn.Conn, path string) error {
+	return s.ensure(c, parentOf(path), zkconn.Container)
 }

@@ -6,38 +6,38 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Op is one operation of a transaction: see [Session.Multi] and [Hold.Commit]. [CheckOp],
 // [CreateOp], [SetOp] and [DeleteOp] make one.
 type Op struct {
-	ask link.Op // its path is the session's, without the namespace
-	err error   // what is wrong with it
+	ask zkconn.Op // its path is the session's, without the namespace
+	err error     // what is wrong with it
 }
 
 // CheckOp lets the transaction fail unless the znode exists and has this version; -1 stands for
 // any.
 func CheckOp(path string, version int32) Op {
-	return Op{ask: link.Op{Kind: link.OpCheck, Path: path, Version: version}}
+	return Op{ask: zkconn.Op{Kind: zkconn.OpCheck, Path: path, Version: version}}
 }
 
 // SetOp replaces a znode's data if it has this version; -1 stands for any.
 func SetOp(path string, data []byte, version int32) Op {
-	return Op{ask: link.Op{Kind: link.OpSet, Path: path, Data: data, Version: version}}
+	return Op{ask: zkconn.Op{Kind: zkconn.OpSet, Path: path, Data: data, Version: version}}
 }
 
 // DeleteOp deletes a childless znode if it has this version; -1 stands for any.
 func DeleteOp(path string, version int32) Op {
-	return Op{ask: link.Op{Kind: link.OpDelete, Path: path, Version: version}}
+	return Op{ask: zkconn.Op{Kind: zkconn.OpDelete, Path: path, Version: version}}
 }
 
 // CreateOp creates a znode. Of the options, [Ephemeral], [Sequential] and [NodeACL] are possible in
 // a transaction; others are [ErrUnsupported].
 func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 	spec, err := newCreation(opts)
-	op := Op{ask: link.Op{Kind: link.OpCreate, Path: path, Data: data, Mode: spec.mode, ACL: spec.acl}, err: err}
-	if err == nil && (spec.parents || spec.protected || spec.mode > link.EphemeralSequential) {
+	op := Op{ask: zkconn.Op{Kind: zkconn.OpCreate, Path: path, Data: data, Mode: spec.mode, ACL: spec.acl}, err: err}
+	if err == nil && (spec.parents || spec.protected || spec.mode > zkconn.EphemeralSequential) {
 		op.err = fmt.Errorf("%w: in a transaction only Ephemeral, Sequential and NodeACL", ErrUnsupported)
 	}
 	return op
@@ -45,11 +45,11 @@ func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 
 // operations checks a transaction's operations and makes them ready to be sent: with absolute paths
 // and with the session's ACL where none is given.
-func (s *Session) operations(ops []Op) ([]link.Op, error) {
+func (s *Session) operations(ops []Op) ([]zkconn.Op, error) {
 	if len(ops) == 0 {
 		return nil, errors.New("ops: none is given")
 	}
-	asks := make([]link.Op, len(ops))
+	asks := make([]zkconn.Op, len(ops))
 	for i, op := range ops {
 		if op.ask.Kind == 0 && op.err == nil {
 			op.err = errors.New("not made by CheckOp, CreateOp, SetOp or DeleteOp")
@@ -62,7 +62,7 @@ func (s *Session) operations(ops []Op) ([]link.Op, error) {
 		}
 		asks[i] = op.ask
 		asks[i].Path = s.Path(op.ask.Path)
-		if op.ask.Kind == link.OpCreate && op.ask.ACL == nil {
+		if op.ask.Kind == zkconn.OpCreate && op.ask.ACL == nil {
 			asks[i].ACL = s.cfg.acl
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 const (
@@ -37,7 +37,7 @@ type config struct {
 	retry     RetryPolicy
 	maxPacket int
 	acl       []ACL
-	auth      []*link.Credential // by reference, so that who prints a session prints no secret
+	auth      []*zkconn.Credential // by reference, so that who prints a session prints no secret
 	tls       *tls.Config
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error)
 	log       *slog.Logger
@@ -76,7 +76,7 @@ func WithAuth(scheme string, credentials []byte) Option {
 		if scheme == "" {
 			return errors.New("WithAuth: scheme: empty")
 		}
-		c.auth = append(c.auth, &link.Credential{Scheme: scheme, Secret: slices.Clone(credentials)})
+		c.auth = append(c.auth, &zkconn.Credential{Scheme: scheme, Secret: slices.Clone(credentials)})
 		return nil
 	}
 }

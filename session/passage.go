@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // passage is a connection over which requests may go: of which epoch, and which of its connections.
@@ -51,7 +51,7 @@ func (p passage) exhausted() passage { return passage{p.epoch, math.MaxUint64} }
 
 // lost says what passage to wait for after a request failed without an answer.
 func (p passage) lost(err error) passage {
-	if errors.Is(err, link.ErrEnded) {
+	if errors.Is(err, zkconn.ErrEnded) {
 		return p.exhausted()
 	}
 	return p
@@ -72,7 +72,7 @@ func anew(err error) error {
 // insist asks, in one epoch, until there is an answer; what it asks must be harmless to repeat.
 // Pauses grow, also between losses of the connection, since it may be this at which the server
 // hangs up. The error is the server's, [ErrExpired] or [ErrClosed].
-func (s *Session) insist(e *epoch, call func(c *link.Conn) error) error {
+func (s *Session) insist(e *epoch, call func(c *zkconn.Conn) error) error {
 	var at passage
 	lost := 0
 	for try := 1; ; try++ {
@@ -82,14 +82,14 @@ func (s *Session) insist(e *epoch, call func(c *link.Conn) error) error {
 		}
 		err = call(e.conn)
 		switch {
-		case errors.Is(err, link.ErrThrottled), err == errAgain:
+		case errors.Is(err, zkconn.ErrThrottled), err == errAgain:
 			s.pause(s.life, backoff(try))
 			at = passage{}
 		case err == nil || definite(err):
 			return err
 		default:
 			at = at.lost(err)
-			if errors.Is(err, link.ErrNoReply) {
+			if errors.Is(err, zkconn.ErrNoReply) {
 				lost++
 				s.pauseAfterLoss(s.life, lost)
 			}
@@ -123,12 +123,12 @@ type losses struct {
 
 // noted counts the loss, if the error is one at which the request may be to blame.
 func (n *losses) noted(err error) error {
-	if errors.Is(err, link.ErrCutOff) {
+	if errors.Is(err, zkconn.ErrCutOff) {
 		n.times++
-		if !errors.Is(err, link.ErrCutOffUsual) {
+		if !errors.Is(err, zkconn.ErrCutOffUsual) {
 			n.odd++
 		}
-		n.large = n.large || errors.Is(err, link.ErrCutOffLarge)
+		n.large = n.large || errors.Is(err, zkconn.ErrCutOffLarge)
 	}
 	return err
 }
@@ -137,7 +137,7 @@ func (n *losses) noted(err error) error {
 func (n *losses) tooMany() bool { return n.odd >= mostLosses || n.times >= usualLosses }
 
 // on is the connection for the next try.
-func (n *losses) on(c *link.Conn) *link.Conn {
+func (n *losses) on(c *zkconn.Conn) *zkconn.Conn {
 	if n.odd >= mostLosses-1 || n.times >= usualLosses-1 {
 		return c.Alone()
 	}
@@ -146,7 +146,7 @@ func (n *losses) on(c *link.Conn) *link.Conn {
 
 // reason is the error of such a request: [ErrHungUp], or [ErrTooLarge] where its size is the likely
 // reason.
-func (n *losses) reason(c *link.Conn) error {
+func (n *losses) reason(c *zkconn.Conn) error {
 	if n.large {
 		if err := c.Blamed(); err != nil {
 			return err
@@ -157,7 +157,7 @@ func (n *losses) reason(c *link.Conn) error {
 
 // verdict is nil if the request may be sent. One that has lost connections is sent only when
 // another one was answered on this connection; and not if it was lost too often.
-func (n *losses) verdict(c *link.Conn) error {
+func (n *losses) verdict(c *zkconn.Conn) error {
 	if err := n.others(c); err != nil || !n.tooMany() {
 		return err
 	}
@@ -167,7 +167,7 @@ func (n *losses) verdict(c *link.Conn) error {
 // caughtUp has the server catch up with a quorum, so that what is read next is not older than this,
 // nor is what any server shows later. A sync is not enough: a leader that was deposed and does not
 // know it answers it alone. What the check finds is of no interest.
-func caughtUp(c *link.Conn) error {
+func caughtUp(c *zkconn.Conn) error {
 	err := c.Prove("/")
 	if errors.Is(err, ErrNoNode) || errors.Is(err, ErrNoAuth) {
 		return nil
@@ -178,7 +178,7 @@ func caughtUp(c *link.Conn) error {
 // proof is caughtUp, once for whatever was lost: it holds on later connections too.
 type proof struct{ given bool }
 
-func (p *proof) ask(c *link.Conn) error {
+func (p *proof) ask(c *zkconn.Conn) error {
 	if p.given {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (p *proof) ask(c *link.Conn) error {
 
 // others sees that another request is answered, where one was lost. The error is never one of the
 // server's.
-func (n *losses) others(c *link.Conn) error {
+func (n *losses) others(c *zkconn.Conn) error {
 	if n.times > 0 {
 		if err := c.Sync("/"); err != nil && !definite(err) {
 			return err
@@ -199,7 +199,7 @@ func (n *losses) others(c *link.Conn) error {
 }
 
 // try makes a request once more, unless it was lost too often.
-func (n *losses) try(c *link.Conn, call func(c *link.Conn) error) error {
+func (n *losses) try(c *zkconn.Conn, call func(c *zkconn.Conn) error) error {
 	if err := n.verdict(c); err != nil {
 		return err
 	}
@@ -207,9 +207,9 @@ func (n *losses) try(c *link.Conn, call func(c *link.Conn) error) error {
 }
 
 // bounded is a request that is given up when it was lost too often, as losses has it.
-func bounded(call func(c *link.Conn) error) func(c *link.Conn) error {
+func bounded(call func(c *zkconn.Conn) error) func(c *zkconn.Conn) error {
 	var lost losses
-	return func(c *link.Conn) error { return lost.try(c, call) }
+	return func(c *zkconn.Conn) error { return lost.try(c, call) }
 }
 
 // ahead is the loss of something that goes ahead of a request, as the making of a parent does:
@@ -221,12 +221,12 @@ func (a *ahead) Error() string { return a.loss.Error() }
 
 // Is tells that the request was not sent, and the kind of the loss.
 func (a *ahead) Is(target error) bool {
-	return target == link.ErrNotSent || target != link.ErrNoReply && errors.Is(a.loss, target)
+	return target == zkconn.ErrNotSent || target != zkconn.ErrNoReply && errors.Is(a.loss, target)
 }
 
 // goesAhead is the error of what goes ahead of a request.
 func goesAhead(err error) error {
-	if errors.Is(err, link.ErrNoReply) {
+	if errors.Is(err, zkconn.ErrNoReply) {
 		return &ahead{err}
 	}
 	return err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // createProtected creates a znode under a name of its own, so that it is found again when the
@@ -76,13 +76,13 @@ func (n *newborn) bear(ctx context.Context) (path string, at passage, err error)
 		if err == nil {
 			seen = proof{}
 			path, err = n.create(gone.on(at.epoch.conn), znode.Join(parent, znode.Protect(guid, name)))
-			lost = errors.Is(gone.noted(err), link.ErrNoReply)
-			if lost || errors.Is(err, link.ErrCutOff) {
+			lost = errors.Is(gone.noted(err), zkconn.ErrNoReply)
+			if lost || errors.Is(err, zkconn.ErrCutOff) {
 				s.pauseAfterLoss(s.life, gone.times)
 			}
 		}
 		switch {
-		case lost && errors.Is(err, link.ErrThrottled):
+		case lost && errors.Is(err, zkconn.ErrThrottled):
 			s.pause(s.life, backoff(try))
 			at = passage{}
 		case err == nil || definite(err):
@@ -134,7 +134,7 @@ func (s *Session) disown(e *epoch, path string) {
 	if !again {
 		return
 	}
-	if _, err := readOut(s.life, s, func(c *link.Conn) (struct{}, error) {
+	if _, err := readOut(s.life, s, func(c *zkconn.Conn) (struct{}, error) {
 		err := c.Delete(path, -1)
 		if errors.Is(err, ErrNoNode) {
 			err = nil

@@ -3,8 +3,8 @@ package session
 import (
 	"errors"
 
-	"github.com/troupe-go/troupe/session/internal/link"
 	"github.com/troupe-go/troupe/session/internal/watches"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Seen answers [Seat.Read].
@@ -23,7 +23,7 @@ type Seen struct {
 func (t *Seat) List(number uint64, path string, watch bool, done func(Listed)) {
 	s := t.session
 	refuse := func(err error) { done(Listed{Epoch: number, Path: path, Err: err}) }
-	read := func(c *link.Conn, watch bool) (func(), error) {
+	read := func(c *zkconn.Conn, watch bool) (func(), error) {
 		names, stat, err := c.Children(s.Path(path), watch)
 		return func() { done(Listed{Epoch: number, Path: path, Names: names, Stat: stat, Err: err}) }, err
 	}
@@ -36,7 +36,7 @@ func (t *Seat) List(number uint64, path string, watch bool, done func(Listed)) {
 func (t *Seat) Read(number uint64, path string, watch bool, done func(Seen)) {
 	s := t.session
 	refuse := func(err error) { done(Seen{Epoch: number, Path: path, Err: err}) }
-	read := func(c *link.Conn, watch bool) (func(), error) {
+	read := func(c *zkconn.Conn, watch bool) (func(), error) {
 		data, stat, err := c.Get(s.Path(path), watch)
 		seen := Seen{Epoch: number, Path: path, Exists: err == nil, Data: data, Stat: stat, Err: err}
 		if errors.Is(err, ErrNoNode) {
@@ -55,7 +55,7 @@ func (t *Seat) look(number uint64, r *watchRead, watch bool) {
 	if !watch {
 		t.within(number, func(e *epoch) {
 			var answer func()
-			err := s.insist(e, bounded(func(c *link.Conn) (err error) {
+			err := s.insist(e, bounded(func(c *zkconn.Conn) (err error) {
 				answer = nil
 				var read func()
 				if read, err = r.read(c, false); err == nil || definite(err) {

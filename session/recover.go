@@ -2,7 +2,7 @@ package session
 
 import (
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Debris are the paths of what this seat has standing in ZooKeeper, as far as they are known,
@@ -40,7 +40,7 @@ func (t *Seat) Recover(number uint64, done func(standing, leaving []string, err 
 		for _, write := range underway {
 			<-write.C() // with the epoch at the latest
 		}
-		if err := s.insist(e, func(c *link.Conn) error { return anew(caughtUp(c)) }); err != nil {
+		if err := s.insist(e, func(c *zkconn.Conn) error { return anew(caughtUp(c)) }); err != nil {
 			done(nil, nil, err)
 			return
 		}
@@ -82,7 +82,7 @@ func (s *Session) exists(t *Seat, e *epoch, path string) (exists bool, err error
 	c := s.ledger.at(t, path)
 	s.mu.Unlock()
 	var seen proof
-	err = s.insist(e, func(l *link.Conn) (err error) {
+	err = s.insist(e, func(l *zkconn.Conn) (err error) {
 		if c != nil && c.form == znode.Alone {
 			exists, err = s.stands(l, &seen, c)
 			return anew(err)

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // send carries out one request beside the caller, so that he can leave when his context ends; the
 // request itself cannot be taken back.
-func send[T any](ctx context.Context, s *Session, c *link.Conn, call func(c *link.Conn) (T, error)) (T, error) {
+func send[T any](ctx context.Context, s *Session, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	if ctx.Done() == nil {
 		return call(c)
 	}
@@ -21,10 +21,10 @@ func send[T any](ctx context.Context, s *Session, c *link.Conn, call func(c *lin
 	answered := notify.NewLatch()
 	if !s.tasks.run(func() {
 		defer answered.Close()
-		err = link.ErrNoReply // if it panics: whatever was sent, no answer comes of it
+		err = zkconn.ErrNoReply // if it panics: whatever was sent, no answer comes of it
 		value, err = call(c)
 	}) {
-		return none, link.ErrEnded
+		return none, zkconn.ErrEnded
 	}
 	select {
 	case <-answered.C():
@@ -38,7 +38,7 @@ func send[T any](ctx context.Context, s *Session, c *link.Conn, call func(c *lin
 var errLeft = errors.New("the context ended")
 
 // readOut asks what may be asked again: by the session's [RetryPolicy] when the answer was lost.
-func readOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T, error)) (T, error) {
+func readOut[T any](ctx context.Context, s *Session, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	var none T
 	var at passage
 	var gone losses
@@ -48,7 +48,7 @@ func readOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T,
 		if at, err = s.pass(ctx, nil, at); err != nil {
 			return none, err
 		}
-		v, err := send(ctx, s, at.epoch.conn, func(c *link.Conn) (T, error) {
+		v, err := send(ctx, s, at.epoch.conn, func(c *zkconn.Conn) (T, error) {
 			if err := gone.others(c); err != nil {
 				return none, err
 			}
@@ -60,14 +60,14 @@ func readOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T,
 			return v, nil
 		case err == errLeft:
 			return none, context.Cause(ctx)
-		case errors.Is(err, link.ErrNoReply), errors.Is(err, link.ErrThrottled):
+		case errors.Is(err, zkconn.ErrNoReply), errors.Is(err, zkconn.ErrThrottled):
 			lost++
 			pause, again := s.cfg.retry.next(lost, time.Since(begun))
 			if !again {
 				return none, gone.givenUp(at.epoch.conn, err)
 			}
 			s.pause(ctx, pause)
-			if errors.Is(err, link.ErrThrottled) {
+			if errors.Is(err, zkconn.ErrThrottled) {
 				at = passage{}
 			}
 		case definite(err):
@@ -79,9 +79,9 @@ func readOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T,
 }
 
 // givenUp is the error of a read that is not repeated any more.
-func (n *losses) givenUp(c *link.Conn, err error) error {
+func (n *losses) givenUp(c *zkconn.Conn, err error) error {
 	switch {
-	case !errors.Is(err, link.ErrNoReply):
+	case !errors.Is(err, zkconn.ErrNoReply):
 		return err
 	case n.tooMany():
 		return fmt.Errorf("%w: %w", ErrSuspended, n.reason(c))
@@ -93,7 +93,7 @@ func (n *losses) givenUp(c *link.Conn, err error) error {
 // writeOut sends what may have an effect, once. When its answer is lost it returns
 // [ErrUnknownOutcome], when a read tells the truth. What goes ahead of it is asked again, until
 // that was lost too often.
-func writeOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T, error)) (T, error) {
+func writeOut[T any](ctx context.Context, s *Session, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	var none T
 	var at passage
 	var above losses
@@ -102,7 +102,7 @@ func writeOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T
 		if at, err = s.pass(ctx, nil, at); err != nil {
 			return none, err
 		}
-		v, err := send(ctx, s, at.epoch.conn, func(c *link.Conn) (T, error) {
+		v, err := send(ctx, s, at.epoch.conn, func(c *zkconn.Conn) (T, error) {
 			if err := above.verdict(c); err != nil {
 				return none, goesAhead(err)
 			}
@@ -112,7 +112,7 @@ func writeOut[T any](ctx context.Context, s *Session, call func(c *link.Conn) (T
 		switch {
 		case err == errLeft:
 			return none, fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
-		case errors.Is(err, link.ErrNoReply):
+		case errors.Is(err, zkconn.ErrNoReply):
 			return none, s.settle(ctx)
 		case err == nil || definite(err):
 			return v, err
@@ -131,7 +131,7 @@ func (s *Session) settle(ctx context.Context) error {
 		if at, err = s.pass(ctx, nil, at); err != nil {
 			return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 		}
-		_, err = send(ctx, s, at.epoch.conn, func(c *link.Conn) (struct{}, error) { return struct{}{}, caughtUp(c) })
+		_, err = send(ctx, s, at.epoch.conn, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, caughtUp(c) })
 		switch {
 		case err == nil:
 			return ErrUnknownOutcome

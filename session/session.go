@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/session/internal/lease"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Session is the way to ZooKeeper. It lives until it is closed, across any number of ZooKeeper
@@ -157,7 +157,7 @@ func (s *Session) Connect(ctx context.Context) error {
 // because adds to an error why there is no connection, if that is known.
 func (s *Session) because(err error) error {
 	s.mu.Lock()
-	var conn *link.Conn
+	var conn *zkconn.Conn
 	if s.cur != nil {
 		conn = s.cur.conn
 	}

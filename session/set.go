@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Set replaces a znode's data if it has this version (of its [Stat]); -1 stands for any. It returns
@@ -15,8 +15,8 @@ import (
 // was out; ctx's cause alone if nothing was sent; [ErrNoNode]; [ErrBadVersion]; [ErrNoAuth];
 // [ErrInvalidPath]; [ErrTooLarge]; [ErrClosed], with the cause if the session has failed.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
-	ask := link.Op{Kind: link.OpSet, Path: s.Path(path), Data: data, Version: version}
-	stat, err := writeAt(ctx, s, path, link.SizeAlone(ask), func(c *link.Conn) (Stat, error) {
+	ask := zkconn.Op{Kind: zkconn.OpSet, Path: s.Path(path), Data: data, Version: version}
+	stat, err := writeAt(ctx, s, path, zkconn.SizeAlone(ask), func(c *zkconn.Conn) (Stat, error) {
 		return c.Set(ask.Path, data, version)
 	})
 	return stat, failed("set", path, err)
@@ -26,8 +26,8 @@ func (s *Session) Set(ctx context.Context, path string, data []byte, version int
 // the answer is lost, it returns [ErrUnknownOutcome]. Errors are those of [Session.Set], and
 // [ErrNotEmpty].
 func (s *Session) Delete(ctx context.Context, path string, version int32) error {
-	ask := link.Op{Kind: link.OpDelete, Path: s.Path(path), Version: version}
-	_, err := writeAt(ctx, s, path, link.SizeAlone(ask), func(c *link.Conn) (struct{}, error) {
+	ask := zkconn.Op{Kind: zkconn.OpDelete, Path: s.Path(path), Version: version}
+	_, err := writeAt(ctx, s, path, zkconn.SizeAlone(ask), func(c *zkconn.Conn) (struct{}, error) {
 		return struct{}{}, c.Delete(ask.Path, version)
 	})
 	return failed("delete", path, err)
@@ -40,8 +40,8 @@ func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version in
 	if err := validateACL(acl); err != nil {
 		return Stat{}, failed("set acl", path, err)
 	}
-	size := link.SizeAlone(link.Op{Kind: link.OpCreate, Path: s.Path(path), ACL: acl})
-	stat, err := writeAt(ctx, s, path, size, func(c *link.Conn) (Stat, error) {
+	size := zkconn.SizeAlone(zkconn.Op{Kind: zkconn.OpCreate, Path: s.Path(path), ACL: acl})
+	stat, err := writeAt(ctx, s, path, size, func(c *zkconn.Conn) (Stat, error) {
 		return c.SetACL(s.Path(path), acl, version)
 	})
 	return stat, failed("set acl", path, err)
@@ -57,12 +57,12 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 		err = s.open()
 	}
 	if err == nil {
-		err = s.fits(link.Size(asks...))
+		err = s.fits(zkconn.Size(asks...))
 	}
 	if err != nil {
 		return nil, failed("multi", "", err)
 	}
-	results, err := writeOut(ctx, s, func(c *link.Conn) ([]Result, error) {
+	results, err := writeOut(ctx, s, func(c *zkconn.Conn) ([]Result, error) {
 		results, err := c.Multi(asks)
 		if !errors.Is(err, ErrNoNode) {
 			return results, err
@@ -77,7 +77,7 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 }
 
 // writeAt writes at a path, once.
-func writeAt[T any](ctx context.Context, s *Session, path string, size int, call func(c *link.Conn) (T, error)) (T, error) {
+func writeAt[T any](ctx context.Context, s *Session, path string, size int, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	var none T
 	if err := s.ready(path); err != nil {
 		return none, err

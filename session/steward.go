@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
-	"github.com/troupe-go/troupe/session/internal/link"
 	"github.com/troupe-go/troupe/session/internal/watches"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // steward is one incarnation of the session's actor: it begins and ends epochs, keeps the table of
@@ -159,10 +159,10 @@ func (w *steward) open() {
 	w.turned()
 	w.mu.Unlock()
 	w.epoch, w.begun, w.began, w.up, w.trusted = e, false, EpochBegan{}, false, false
-	conn, err := link.Open(link.Config{
+	conn, err := zkconn.Open(zkconn.Config{
 		Servers: w.cfg.servers, Timeout: w.cfg.timeout, Slow: slow, MaxPacket: w.cfg.maxPacket,
 		Dial: w.cfg.dial, Secure: w.cfg.secure(), Stake: func() (time.Duration, bool) { return w.atStake(e) }, Auth: w.cfg.credentials(), Logger: w.log.With("epoch", e.number),
-	}, func(ev link.Event) { w.hear(e, ev) })
+	}, func(ev zkconn.Event) { w.hear(e, ev) })
 	if err != nil {
 		w.fail(err)
 		return
@@ -172,9 +172,9 @@ func (w *steward) open() {
 	w.mu.Unlock()
 }
 
-func (w *steward) onConnEvent(ev link.Event) {
+func (w *steward) onConnEvent(ev zkconn.Event) {
 	switch ev := ev.(type) {
-	case link.Up:
+	case zkconn.Up:
 		w.up = true
 		if !w.begun {
 			w.syncFirst(0)
@@ -183,14 +183,14 @@ func (w *steward) onConnEvent(ev link.Event) {
 		w.began.Timeout = ev.Timeout
 		w.tell(Reconnected{w.epoch.number})
 		w.table.GiveBack()
-	case link.Down:
+	case zkconn.Down:
 		w.up = false
 		if w.begun {
 			w.tell(Disconnected{w.epoch.number})
 		}
-	case link.Fired:
+	case zkconn.Fired:
 		w.onFired(ev)
-	case link.Ended:
+	case zkconn.Ended:
 		w.onEnded(endCause(ev.Cause))
 	}
 }
@@ -293,7 +293,7 @@ func (w *steward) onEnded(cause error) {
 
 // endCause says why an epoch ended: a session that was replaced is over just as one that expired.
 func endCause(cause error) error {
-	if errors.Is(cause, link.ErrReplaced) {
+	if errors.Is(cause, zkconn.ErrReplaced) {
 		return errors.Join(ErrExpired, cause)
 	}
 	return cause

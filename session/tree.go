@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // EnsurePath creates what is missing of a path, as persistent znodes without data. It may be
@@ -15,8 +15,8 @@ import (
 func (s *Session) EnsurePath(ctx context.Context, path string) error {
 	err := s.ready(path)
 	if err == nil {
-		_, err = readOut(ctx, s, func(c *link.Conn) (struct{}, error) {
-			return struct{}{}, s.ensure(c, s.Path(path), link.Persistent)
+		_, err = readOut(ctx, s, func(c *zkconn.Conn) (struct{}, error) {
+			return struct{}{}, s.ensure(c, s.Path(path), zkconn.Persistent)
 		})
 	}
 	return failed("ensure path", path, err)
@@ -63,7 +63,7 @@ func (s *Session) deleteAll(ctx context.Context, root string) error {
 // below lists a znode and everything below it, children before their parents; nothing if it does
 // not exist.
 func (s *Session) below(ctx context.Context, path string) ([]string, error) {
-	names, err := readOut(ctx, s, func(c *link.Conn) ([]string, error) {
+	names, err := readOut(ctx, s, func(c *zkconn.Conn) ([]string, error) {
 		names, _, err := c.Children(path, false)
 		return names, err
 	})
@@ -86,9 +86,9 @@ func (s *Session) below(ctx context.Context, path string) ([]string, error) {
 
 // batch is how many of the paths go into one transaction.
 func (s *Session) batch(paths []string) int {
-	size := link.Size()
+	size := zkconn.Size()
 	for i, path := range paths {
-		size += link.Size(link.Op{Kind: link.OpDelete, Path: path}) - link.Size()
+		size += zkconn.Size(zkconn.Op{Kind: zkconn.OpDelete, Path: path}) - zkconn.Size()
 		if i == deletions || i > 0 && size > s.cfg.maxPacket {
 			return i
 		}
@@ -98,11 +98,11 @@ func (s *Session) batch(paths []string) int {
 
 // deleteBatch deletes in one transaction, or one by one where somebody was quicker.
 func (s *Session) deleteBatch(ctx context.Context, paths []string) error {
-	ops := make([]link.Op, len(paths))
+	ops := make([]zkconn.Op, len(paths))
 	for i, path := range paths {
-		ops[i] = link.Op{Kind: link.OpDelete, Path: path, Version: -1}
+		ops[i] = zkconn.Op{Kind: zkconn.OpDelete, Path: path, Version: -1}
 	}
-	_, err := readOut(ctx, s, func(c *link.Conn) (struct{}, error) {
+	_, err := readOut(ctx, s, func(c *zkconn.Conn) (struct{}, error) {
 		_, err := c.Multi(ops)
 		return struct{}{}, err
 	})
@@ -110,7 +110,7 @@ func (s *Session) deleteBatch(ctx context.Context, paths []string) error {
 		return err
 	}
 	for _, path := range paths {
-		_, err := readOut(ctx, s, func(c *link.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
+		_, err := readOut(ctx, s, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
 		if err != nil && !errors.Is(err, ErrNoNode) {
 			return err
 		}

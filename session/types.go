@@ -1,6 +1,6 @@
 package session
 
-import "github.com/troupe-go/troupe/session/internal/link"
+import "github.com/troupe-go/troupe/session/internal/zkconn"
 
 type (
 	// Stat is what ZooKeeper keeps about a znode beside its data:
@@ -10,7 +10,7 @@ type (
 	//	Version, Cversion, Aversion   int32      changes of its data, of its children, of its ACL
 	//	EphemeralOwner                int64      the session that it ends with; 0 for a persistent one; containers and TTL znodes have special numbers
 	//	DataLength, NumChildren       int32      bytes of data; children
-	Stat = link.Stat
+	Stat = zkconn.Stat
 
 	// ACL is one entry of a znode's ACL: it permits what Perms says to those that ID stands for in
 	// the Scheme ("world", "auth", "digest", "ip", "x509", …).
@@ -18,38 +18,38 @@ type (
 	//	Perms   Perms
 	//	Scheme  string
 	//	ID      string
-	ACL = link.ACL
+	ACL = zkconn.ACL
 
 	// Perms is a set of permissions: [PermRead] and its like, or-ed together.
-	Perms = link.Perms
+	Perms = zkconn.Perms
 
 	// Result is what came of one operation of a transaction:
 	//
 	//	Path  string  of CreateOp: the path of the new znode, sequence number included
 	//	Stat  Stat    of SetOp: the znode's, with its new version
 	//	Err   error   nil if the transaction was carried out; if not, the cause at the operation that failed, nil before it, ErrRolledBack behind it
-	Result = link.Result
+	Result = zkconn.Result
 
 	// EventType says what happened to a watched znode: [NodeCreated] and its like.
-	EventType = link.EventType
+	EventType = zkconn.EventType
 )
 
 // Permissions of an [ACL].
 const (
-	PermRead   = link.PermRead   // read its data, list its children
-	PermWrite  = link.PermWrite  // set its data
-	PermCreate = link.PermCreate // create children
-	PermDelete = link.PermDelete // delete children
-	PermAdmin  = link.PermAdmin  // set its ACL
-	PermAll    = link.PermAll    // all of these
+	PermRead   = zkconn.PermRead   // read its data, list its children
+	PermWrite  = zkconn.PermWrite  // set its data
+	PermCreate = zkconn.PermCreate // create children
+	PermDelete = zkconn.PermDelete // delete children
+	PermAdmin  = zkconn.PermAdmin  // set its ACL
+	PermAll    = zkconn.PermAll    // all of these
 )
 
 // What may happen to a watched znode: see [Fired].
 const (
-	NodeCreated         = link.NodeCreated         // it came to be
-	NodeDeleted         = link.NodeDeleted         // it is gone
-	NodeDataChanged     = link.NodeDataChanged     // its data were set
-	NodeChildrenChanged = link.NodeChildrenChanged // a child came or went
+	NodeCreated         = zkconn.NodeCreated         // it came to be
+	NodeDeleted         = zkconn.NodeDeleted         // it is gone
+	NodeDataChanged     = zkconn.NodeDataChanged     // its data were set
+	NodeChildrenChanged = zkconn.NodeChildrenChanged // a child came or went
 )
 
 // AnyoneACL permits this to everybody.

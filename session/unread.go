@@ -4,14 +4,14 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // lookOwn is Exists for what this session has created itself, and perhaps may not read: since 3.8.4
 // a server then refuses to tell its Stat (ZOOKEEPER-2590). That it refuses says that the znode
 // stands; whether it is this session's own, its list of these says. The Stat then has an owner, 0
 // for somebody else, and nothing more.
-func lookOwn(c *link.Conn, path string) (Stat, bool, error) {
+func lookOwn(c *zkconn.Conn, path string) (Stat, bool, error) {
 	stat, exists, err := c.Exists(path, false)
 	if !errors.Is(err, ErrNoAuth) {
 		return stat, exists, err
@@ -27,7 +27,7 @@ func lookOwn(c *link.Conn, path string) (Stat, bool, error) {
 }
 
 // stands is Exists for what needs no Stat: a znode that may not be read stands.
-func stands(c *link.Conn, path string) (bool, error) {
+func stands(c *zkconn.Conn, path string) (bool, error) {
 	_, exists, err := c.Exists(path, false)
 	if errors.Is(err, ErrNoAuth) {
 		return true, nil

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/session/internal/lease"
-	"github.com/troupe-go/troupe/session/internal/link"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // The keeping of trust. Everything here but the reactions of timers is called with the session's
@@ -135,7 +135,7 @@ func (s *Session) doubt(e *epoch) {
 }
 
 // onProved takes a proof of life.
-func (s *Session) onProved(e *epoch, ev link.Proved) {
+func (s *Session) onProved(e *epoch, ev zkconn.Proved) {
 	s.mu.Lock()
 	defer s.unlock()
 	if e.over || e != s.cur {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/troupe-go/troupe/session/internal/link"
 	"github.com/troupe-go/troupe/session/internal/watches"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Data is what a znode holds, as seen at some moment. Receivers share Bytes and must not change
@@ -78,7 +78,7 @@ func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Childre
 // await looks whether a znode exists, and watches for its birth, or its change or end if it does.
 func (t *Seat) await(number uint64, path string, done func(exists bool, err error)) {
 	s := t.session
-	read := func(c *link.Conn, watch bool) (func(), error) {
+	read := func(c *zkconn.Conn, watch bool) (func(), error) {
 		_, exists, err := c.Exists(s.Path(path), watch)
 		if err == nil && !exists {
 			return func() { done(false, nil) }, ErrNoNode

@@ -4,8 +4,8 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/session/internal/link"
 	"github.com/troupe-go/troupe/session/internal/watches"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // watchRead is a read with a watch, on its way through the table of watches.
@@ -13,7 +13,7 @@ type watchRead struct {
 	seat   *Seat
 	epoch  *epoch
 	key    watches.Key
-	read   func(c *link.Conn, watch bool) (answer func(), err error)
+	read   func(c *zkconn.Conn, watch bool) (answer func(), err error)
 	refuse func(err error)
 	birth  bool // a missing znode is watched too
 
@@ -71,7 +71,7 @@ func (r *watchRead) send(of *watches.Read, watch bool) (again bool) {
 	s.pauseAfterLoss(s.life, r.lost.times)
 	answer, err := r.attempt(watch)
 	switch {
-	case errors.Is(err, link.ErrThrottled):
+	case errors.Is(err, zkconn.ErrThrottled):
 		return true
 	case err != nil && !definite(err):
 		r.at = at.lost(err)
@@ -127,7 +127,7 @@ func (w *steward) onReadDone(m readDone) {
 }
 
 // onFired tells everyone who asked for it of an event.
-func (w *steward) onFired(ev link.Fired) {
+func (w *steward) onFired(ev zkconn.Fired) {
 	if ev.Type == NodeDeleted {
 		w.missing(w.relative(ev.Path))
 	}
@@ -157,7 +157,7 @@ func (w *steward) Remove(keys []watches.Key) {
 	if closing {
 		return // they go with the ZooKeeper session
 	}
-	all := make([]link.Watch, len(keys))
+	all := make([]zkconn.Watch, len(keys))
 	for i, key := range keys {
 		all[i] = onWire(key)
 	}
@@ -170,7 +170,7 @@ func (w *steward) Remove(keys []watches.Key) {
 func (w *steward) onUnwatched(m unwatched) {
 	outcome := watches.Gone
 	switch {
-	case errors.Is(m.err, link.ErrNotSent):
+	case errors.Is(m.err, zkconn.ErrNotSent):
 		outcome = watches.NotSent
 	case errors.Is(m.err, ErrUnsupported):
 		outcome = watches.Unsupported
@@ -184,6 +184,6 @@ func (w *steward) onUnwatched(m unwatched) {
 // Watched implements [watches.Server].
 func (w *steward) Watched(key watches.Key) bool { return w.epoch.conn.Watches(onWire(key)) }
 
-func onWire(k watches.Key) link.Watch {
-	return link.Watch{Path: k.Path, Children: k.Kind == watches.Children}
+func onWire(k watches.Key) zkconn.Watch {
+	return zkconn.Watch{Path: k.Path, Children: k.Kind == watches.Children}
 }

@@ -1,0 +1,92 @@
+package zkconn
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/notify"
+)
+
+// A request that is to be alone waits for those that are under way; those that come behind it wait
+// for it, and go together.
+func TestWhoIsToBeAloneIs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w crowd
+		gone, shut := notify.NewLatch(), notify.NewLatch()
+		var in []string
+		enter := func(name string, alone bool) {
+			go func() {
+				if w.enter(alone, gone, shut) {
+					in = append(in, name) // one after the other: each waits for all to come to rest
+				}
+			}()
+			synctest.Wait()
+		}
+		leave := func() {
+			w.leave()
+			synctest.Wait()
+		}
+		enter("a", false)
+		enter("b", false)
+		require.Equal(t, []string{"a", "b"}, in)
+		enter("suspect", true)
+		enter("c", false)
+		leave()
+		require.Len(t, in, 2)
+		leave()
+		require.Equal(t, "suspect", in[2])
+		require.Len(t, in, 3)
+		enter("another suspect", true)
+		leave()
+		require.Equal(t, []string{"a", "b", "suspect", "c"}, in)
+		leave()
+		require.Equal(t, "another suspect", in[4])
+		leave()
+		enter("d", true)
+		require.Len(t, in, 6, "nobody is left inside")
+		enter("e", false)
+		gone.Close()
+		synctest.Wait()
+		require.Len(t, in, 6, "it is not sent any more")
+		leave()
+		require.Zero(t, w.inside)
+		require.Empty(t, w.waiting)
+	})
+}
+
+// Whoever gives up no longer holds up those behind.
+func TestASuspectThatGivesUpHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	var w crowd
+	require.Nil(t, w.ask(false))
+	suspect := w.ask(true)
+	other := w.ask(false)
+	require.False(t, other.in.Closed())
+	require.True(t, w.giveUp(suspect))
+	require.True(t, other.in.Closed())
+	require.False(t, w.giveUp(other))
+	require.Equal(t, 2, w.inside)
+}
+
+// Of several suspects each waits until those are in that are none: nobody waits for more than one
+// of them.
+func TestSuspectsTakeTurnsWithTheOthers(t *testing.T) {
+	t.Parallel()
+	var w crowd
+	require.Nil(t, w.ask(false))
+	first, second := w.ask(true), w.ask(true)
+	x, y := w.ask(false), w.ask(false)
+	w.leave()
+	require.True(t, first.in.Closed())
+	require.False(t, x.in.Closed())
+	w.leave()
+	require.True(t, x.in.Closed())
+	require.True(t, y.in.Closed())
+	require.False(t, second.in.Closed())
+	w.leave()
+	w.leave()
+	require.True(t, second.in.Closed())
+}

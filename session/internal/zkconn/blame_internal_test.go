@@ -1,0 +1,52 @@
+package zkconn
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// Only a server that hangs up gives a reason to look for a request at which it did. One that lost
+// an answer gives one for the request of that answer.
+func TestWhoIsToBlameForALostLine(t *testing.T) {
+	t.Parallel()
+	const small, big = 100, 5000
+	for name, c := range map[string]struct {
+		cause        error
+		first        int // sizes
+		one, another error
+	}{
+		"hung up":          {io.EOF, small, ErrCutOffUsual, ErrCutOffUsual},
+		"hung up at a big": {io.EOF, big, ErrCutOffLarge, ErrCutOffUsual},
+		"silent":           {errSilent, big, nil, nil},
+		"overtaken":        {&overtaken{by: "another"}, big, ErrCutOff, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := &Conn{core: &core{usual: newUsual()}}
+			one := &request{ask: jute.Request{Op: jute.OpSetData}, size: c.first}
+			another := &request{ask: jute.Request{Op: jute.OpGetData}, size: small}
+			l := &line{conn: conn, useful: true}
+			l.await(one)
+			l.await(nil)
+			l.await(another)
+			if over, ok := errors.AsType[*overtaken](c.cause); ok {
+				over.r = one
+			}
+			l.blame(c.cause)
+			for r, want := range map[*request]error{one: c.one, another: c.another} {
+				err := r.unanswered()
+				require.ErrorIs(t, err, ErrNoReply)
+				if want == nil {
+					require.NotErrorIs(t, err, ErrCutOff)
+				} else {
+					require.ErrorIs(t, err, want)
+				}
+			}
+		})
+	}
+}

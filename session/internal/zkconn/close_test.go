@@ -1,0 +1,263 @@
+package zkconn_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
+)
+
+func (b *bench) beginClose(d time.Duration) <-chan error {
+	return begin(func() error { return b.Close(within(b, d)) })
+}
+
+func TestClose(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		begun := time.Now()
+		require.NoError(b, b.Close(within(b, time.Second)))
+		require.Zero(b, time.Since(begun))
+		require.Equal(b, []jute.Op{jute.OpCloseSession}, v.ops())
+		require.Len(b, b.sink.all(), 1, "closing is no event")
+		require.NoError(b, b.Close(within(b, time.Second)), "again")
+		b.Abandon()
+		_, err := b.Set("/a", nil, -1)
+		require.ErrorIs(b, err, zkconn.ErrEnded)
+	})
+}
+
+func TestCloseLetsFinishWhatIsUnderWay(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		b.script(func() {
+			b.answer = func(v *visit, q jute.Request) (jute.Reply, bool) {
+				if q.Op == jute.OpSetData {
+					time.Sleep(time.Second / 2) // servers answer in order, so the farewell comes after this
+				}
+				return success(q), true
+			}
+		})
+		set := begin(func() error { _, err := b.Set("/a", nil, -1); return err })
+		pending(b, set)
+		closing := b.beginClose(time.Minute)
+		synctest.Wait()
+		_, err := b.Set("/a", nil, -1)
+		require.ErrorIs(b, err, zkconn.ErrEnded)
+		pending(b, closing)
+		time.Sleep(time.Second / 2)
+		require.NoError(b, got(b, set))
+		require.NoError(b, got(b, closing))
+	})
+}
+
+func TestCloseWhileDownReconnectsForIt(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		time.Sleep(time.Minute)
+		b.script(func() { b.refuse = func(string) error { return errors.New("refused") } })
+		v.hangUp()
+		closing := b.beginClose(time.Minute)
+		pending(b, closing)
+		time.Sleep(30 * time.Second)
+		pending(b, closing)
+		b.script(func() { b.refuse = nil })
+		time.Sleep(time.Second)
+		require.NoError(b, got(b, closing))
+		require.Equal(b, []jute.Op{jute.OpCloseSession}, b.visit(1).ops())
+		ups, _ := told[zkconn.Up](b.sink)
+		require.Len(b, ups, 1, "that connection is for closing alone")
+	})
+}
+
+func TestCloseIsSatisfiedIfTheSessionIsGone(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		time.Sleep(time.Minute)
+		b.afterwards(jute.ConnectResponse{Password: make([]byte, 16)})
+		b.script(func() { b.refuse = func(string) error { return errors.New("refused") } })
+		v.hangUp()
+		closing := b.beginClose(time.Minute)
+		pending(b, closing)
+		b.script(func() { b.refuse = nil })
+		time.Sleep(time.Second)
+		require.NoError(b, got(b, closing))
+		ends, _ := told[zkconn.Ended](b.sink)
+		require.Empty(b, ends, "nobody is told any more")
+	})
+}
+
+// The context bounds Close in whatever state the connection is: it returns at that very instant,
+// and nothing is left.
+func TestCloseNeverTakesLongerThanItsContext(t *testing.T) {
+	t.Parallel()
+	silent := func(b *bench) {
+		b.script(func() {
+			b.answer = func(*visit, jute.Request) (jute.Reply, bool) { return jute.Reply{}, false }
+			b.welcome = func(jute.ConnectRequest) (jute.ConnectResponse, bool) { return jute.ConnectResponse{}, false }
+		})
+	}
+	deaf := func(b *bench) {
+		b.fake.mu.Lock()
+		b.fake.answer = func(v *visit, q jute.Request) (jute.Reply, bool) {
+			<-b.Context().Done() // reads no more either, so that writes block
+			return jute.Reply{}, false
+		}
+		b.fake.mu.Unlock()
+		go func() { _ = b.Sync("/") }() // ends with the connection
+		synctest.Wait()
+	}
+	cases := map[string]func(b *bench){
+		"answers nothing": silent,
+		"reads nothing":   deaf,
+		"refuses": func(b *bench) {
+			b.script(func() { b.refuse = func(string) error { return errors.New("refused") } })
+			b.visit(0).hangUp()
+		},
+		"dials hang": func(b *bench) {
+			b.script(func() { b.refuse = func(string) error { return errSilent } })
+			b.visit(0).hangUp()
+		},
+		"handshakes hang": func(b *bench) {
+			silent(b)
+			b.visit(0).hangUp()
+		},
+	}
+	for name, trouble := range cases {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				b.connected()
+				time.Sleep(time.Minute)
+				trouble(b)
+				begun := time.Now()
+				ctx, cancel := context.WithTimeout(b.Context(), 5*time.Second)
+				defer cancel()
+				require.ErrorIs(b, b.Close(ctx), context.DeadlineExceeded)
+				require.Equal(b, 5*time.Second, time.Since(begun))
+			})
+		})
+	}
+}
+
+func TestBlackHoledFarewellIsRepeatedElsewhere(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		stuck := b.connected()
+		b.script(func() {
+			b.answer = func(v *visit, q jute.Request) (jute.Reply, bool) { return success(q), v != stuck }
+		})
+		begun := time.Now()
+		require.NoError(b, b.Close(within(b, time.Minute)))
+		require.InDelta(b, timeout/6, time.Since(begun), float64(20*time.Millisecond), "the patience of a handshake, and a pause")
+		require.Len(b, b.visits, 2)
+	})
+}
+
+func TestCloseBeforeThereIsASession(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		synctest.Wait()
+		begun := time.Now()
+		require.NoError(b, b.Close(within(b, time.Minute)))
+		require.Zero(b, time.Since(begun))
+	}, func(f *fake, _ *zkconn.Config) {
+		f.refuse = func(string) error { return errSilent }
+	})
+}
+
+func TestCloseClosesASessionThatIsJustBeingMade(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		synctest.Wait()
+		closing := b.beginClose(time.Minute)
+		pending(b, closing)
+		time.Sleep(time.Second / 2)
+		require.NoError(b, got(b, closing))
+		require.Equal(b, []jute.Op{jute.OpCloseSession}, b.visit(0).ops())
+		require.Empty(b, b.sink.all())
+	}, func(f *fake, _ *zkconn.Config) {
+		f.welcome = func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {
+			time.Sleep(time.Second / 2)
+			return jute.ConnectResponse{Timeout: q.Timeout, SessionID: 7, Password: make([]byte, 16)}, true
+		}
+	})
+}
+
+func TestAbandonLeavesTheSession(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		b.script(func() { b.answer = func(*visit, jute.Request) (jute.Reply, bool) { return jute.Reply{}, false } })
+		get := begin(func() error { _, _, err := b.Get("/a", false); return err })
+		pending(b, get)
+		begun := time.Now()
+		b.Abandon()
+		require.Zero(b, time.Since(begun))
+		require.ErrorIs(b, got(b, get), zkconn.ErrNoReply)
+		require.Equal(b, []jute.Op{jute.OpGetData}, v.ops())
+		require.Len(b, b.sink.all(), 1)
+		require.Error(b, b.Close(within(b, time.Second)), "the session may live on")
+	})
+}
+
+func TestCloseFreesThoseWhoWaitForTheirTurn(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		resume := v.stopReading()
+		require.NoError(b, b.Sync("/"))
+		first := begin(func() error { return b.Sync("/") }) // its frame is stuck
+		pending(b, first)
+		second := begin(func() error { return b.Sync("/") })
+		pending(b, second)
+		closing := b.beginClose(time.Second)
+		require.ErrorIs(b, got(b, second), zkconn.ErrEnded)
+		pending(b, first)
+		resume()
+		require.NoError(b, got(b, closing))
+		require.NoError(b, got(b, first))
+	})
+}
+
+// secured is like the connections of crypto/tls: its own Close says farewell first, which may
+// block.
+type secured struct{ net.Conn }
+
+func (s secured) NetConn() net.Conn { return s.Conn }
+
+func (s secured) Close() error {
+	_, err := s.Write([]byte{0})
+	return err
+}
+
+func TestHangingUpIsNotHeldUpByAFarewell(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		defer v.stopReading()()
+		require.NoError(b, b.Sync("/"))
+		begun := time.Now()
+		b.Abandon()
+		require.Zero(b, time.Since(begun))
+	}, func(f *fake, cfg *zkconn.Config) {
+		cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := f.dial(ctx, network, addr)
+			return secured{conn}, err
+		}
+	})
+}
+
+// B71: all at once, from everywhere.
+func TestB71_CloseFromManyGoroutines(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		var closings []<-chan error
+		for range 10 {
+			closings = append(closings, b.beginClose(time.Second))
+			begin(func() error { return b.Sync("/") })
+		}
+		for _, c := range closings {
+			require.NoError(b, got(b, c))
+		}
+	})
+}

@@ -1,0 +1,45 @@
+package zkconn
+
+import "github.com/troupe-go/troupe/internal/jute"
+
+// codeTooLarge is a code of our own, which no server uses: the answer was too large.
+const codeTooLarge jute.Code = -9001
+
+// verdicts are the errors of the codes that have one of their own.
+var verdicts = map[jute.Code]error{
+	jute.OK:                      nil,
+	jute.NoNode:                  ErrNoNode,
+	jute.NodeExists:              ErrNodeExists,
+	jute.BadVersion:              ErrBadVersion,
+	jute.NotEmpty:                ErrNotEmpty,
+	jute.NoChildrenForEphemerals: ErrNoChildrenForEphemerals,
+	jute.NoAuth:                  ErrNoAuth,
+	jute.AuthFailed:              ErrAuthFailed,
+	jute.InvalidACL:              ErrInvalidACL,
+	jute.EphemeralOnLocalSession: ErrLocalSession,
+	jute.SessionClosedNoAuth:     ErrAuthRequired,
+	jute.BadArguments:            ErrBadArguments,
+	jute.Unimplemented:           ErrUnsupported,
+	jute.QuotaExceeded:           ErrQuotaExceeded,
+	jute.ThrottledOp:             ErrThrottled,
+	jute.RuntimeInconsistency:    ErrRolledBack,
+	codeTooLarge:                 ErrTooLarge,
+}
+
+func verdict(code jute.Code) error {
+	if err, ok := verdicts[code]; ok {
+		return err
+	}
+	return &CodeError{Code: int32(code)}
+}
+
+// undecided tells of which codes a server leaves open whether the request was carried out, or says
+// that the session is not what the client takes it for. The connection is then given up: the next
+// one will tell.
+func undecided(code jute.Code) bool {
+	switch code {
+	case jute.ConnectionLoss, jute.OperationTimeout, jute.RequestTimeout, jute.UnknownSession, jute.SessionExpired, jute.SessionMoved:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,104 @@
+package zkconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+const (
+	defaultPort = "2181"
+
+	smallBuffer   = 4 << 10 // of a line; a frame that is larger gets memory of its own
+	libraryBuffer = 64      // of the library, which allocates two of 1.5 MB otherwise: it sends pings, and receives nothing
+
+	// A server limits the packets that it takes, not those that it sends: the answer to a listing
+	// may exceed its limit.
+	answerFactor = 16
+)
+
+// Config says how to reach ZooKeeper and what for.
+type Config struct {
+	Servers   []string      // host:port each; without a port, 2181. Tried in random order, then round and round
+	Timeout   time.Duration // of the session, as asked for; the server may negotiate
+	Slow      bool          // the servers are known to be slow to answer the request for a session: they are given time
+	MaxPacket int           // the servers' jute.maxbuffer; 0: as servers have it by default
+
+	// Dial makes a connection. It must return soon after ctx has ended. nil: [Dial], to the
+	// addresses that Lookup finds.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Lookup finds the addresses that a host's name stands for, all of which are tried. nil: the
+	// system's, or none if there is a Dial, which gets the name.
+	Lookup func(ctx context.Context, host string) ([]string, error)
+	// Secure encrypts a connection to a server, which is host:port as given. It must return soon
+	// after ctx has ended. nil: nothing is encrypted.
+	Secure func(ctx context.Context, raw net.Conn, server string) (net.Conn, error)
+
+	// Stake tells whether anything depends on a connection to a server that answers, and for how
+	// long it still stands without; 0 if it does not. It is called with no locks held. nil: nothing
+	// ever does.
+	Stake func() (left time.Duration, some bool)
+
+	Auth   []Credential // presented on every connection, before anything else
+	Logger *slog.Logger // nil: no log. Never told a credential
+}
+
+// Credential identifies the application to ZooKeeper.
+type Credential struct {
+	Scheme string
+	Secret []byte
+}
+
+// String hides the secret.
+func (c Credential) String() string { return c.Scheme + ":…" }
+
+// GoString hides the secret.
+func (c Credential) GoString() string { return c.String() }
+
+// complete checks the configuration and fills in what it leaves open.
+func (cfg *Config) complete() error {
+	if len(cfg.Servers) == 0 {
+		return errors.New("no ZooKeeper servers are given")
+	}
+	if ms := cfg.Timeout.Milliseconds(); ms < 1 || ms > math.MaxInt32 {
+		return fmt.Errorf("a session timeout of %v is not possible", cfg.Timeout)
+	}
+	if cfg.MaxPacket <= 0 {
+		cfg.MaxPacket = jute.DefaultMaxPacket
+	}
+	if cfg.Dial == nil {
+		cfg.Dial = Dial
+		if cfg.Lookup == nil {
+			cfg.Lookup = net.DefaultResolver.LookupHost
+		}
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	cfg.Auth = slices.Clone(cfg.Auth)
+	cfg.Servers = slices.Clone(cfg.Servers)
+	for i, addr := range cfg.Servers {
+		cfg.Servers[i] = withPort(addr)
+	}
+	rand.Shuffle(len(cfg.Servers), func(i, j int) { cfg.Servers[i], cfg.Servers[j] = cfg.Servers[j], cfg.Servers[i] })
+	return nil
+}
+
+// maxAnswer is the largest frame that is taken from a server.
+func (cfg *Config) maxAnswer() int { return answerFactor * cfg.MaxPacket }
+
+func withPort(addr string) string {
+	if _, _, err := net.SplitHostPort(addr); err == nil {
+		return addr
+	}
+	return net.JoinHostPort(strings.Trim(addr, "[]"), defaultPort)
+}

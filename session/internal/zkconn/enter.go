@@ -1,0 +1,95 @@
+package zkconn
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// Entry is how a contender enters a line.
+type Entry struct {
+	Path string
+	Data []byte
+	Mode Mode // one without a time to live
+	ACL  []ACL
+
+	Replace string // a znode that is deleted in the same transaction; "": none
+	List    string // the znode whose children are listed right behind that, in the same trip; "": none
+}
+
+// Entered is a contender that stands in its line.
+type Entered struct {
+	Path string
+	Stat Stat // of the znode as it was created; the zero one where servers don't tell: old ones, and any in a transaction
+
+	// Of the listing. Its error says nothing against the contender.
+	Names []string
+	Line  Stat
+	Err   error
+
+	Missing bool // with ErrNoNode: it was what is to be replaced that does not exist, and nothing was done
+}
+
+// Enter creates a znode, in one transaction with the deletion of another if there is one to
+// replace, and lists its siblings.
+func (c *Conn) Enter(e Entry) (Entered, error) {
+	if e.Replace != "" {
+		return c.enter(e, jute.OpMulti)
+	}
+	c.mu.Lock()
+	op := c.births.op()
+	c.mu.Unlock()
+	made, err := c.enter(e, op)
+	if op == jute.OpCreate2 && errors.Is(err, ErrUnsupported) {
+		made, err = c.enter(e, jute.OpCreate)
+	}
+	return made, err
+}
+
+func (c *Conn) enter(e Entry, op jute.Op) (Entered, error) {
+	rs := []*request{e.request(op)}
+	if e.List != "" {
+		rs = append(rs, reading(jute.OpGetChildren2, e.List, false))
+	}
+	if err := c.do(rs...); err != nil {
+		return Entered{}, err
+	}
+	made, err := rs[0].entered()
+	if op == jute.OpCreate2 {
+		c.mu.Lock()
+		c.births.learn(err)
+		c.mu.Unlock()
+	}
+	if err == nil && e.List != "" {
+		listing := rs[1]
+		if made.Err = listing.outcome(); made.Err == nil {
+			made.Names, made.Line = listing.reply.Names, fromWire(&listing.reply.Stat)
+		}
+	}
+	return made, err
+}
+
+func (e *Entry) request(op jute.Op) *request {
+	create := toWire(&Op{Kind: OpCreate, Path: e.Path, Data: e.Data, Mode: e.Mode, ACL: e.ACL})
+	if op != jute.OpMulti {
+		create.Op = op
+		return &request{ask: create}
+	}
+	return &request{ask: jute.Request{Op: op, Ops: []jute.Request{{Op: jute.OpDelete, Path: e.Replace, Version: -1}, create}}}
+}
+
+// entered is what became of an entry.
+func (r *request) entered() (Entered, error) {
+	if r.ask.Op != jute.OpMulti {
+		err := r.outcome()
+		if err != nil {
+			return Entered{}, err
+		}
+		return Entered{Path: r.reply.Path, Stat: fromWire(&r.reply.Stat)}, nil
+	}
+	results, err := r.results()
+	if err != nil {
+		return Entered{Missing: len(results) > 0 && results[0].Err == jute.NoNode}, err
+	}
+	return Entered{Path: results[1].Path}, nil
+}

@@ -1,0 +1,247 @@
+package zkconn_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
+)
+
+var place = zkconn.Entry{Path: "/line/lock-", Mode: zkconn.EphemeralSequential, ACL: world, List: "/line"}
+
+// births answers creates as ZooKeeper does: only a create2 is told the Stat. On the next, something
+// else may happen in their place.
+func births(b *bench, instead func(*visit, jute.Request) (answer jute.Reply, send, does bool)) {
+	b.script(func() {
+		b.answer = func(v *visit, q jute.Request) (jute.Reply, bool) {
+			if instead != nil {
+				if answer, send, does := instead(v, q); does {
+					return answer, send
+				}
+			}
+			answer := success(q)
+			switch q.Op {
+			case jute.OpCreate2:
+				answer.Path, answer.Stat = q.Path+"0000000005", jute.Stat{Czxid: 77, EphemeralOwner: 7}
+			case jute.OpCreate:
+				answer.Path = q.Path + "0000000005"
+			case jute.OpGetChildren2:
+				answer.Names, answer.Stat = []string{"lock-0000000005"}, jute.Stat{NumChildren: 1}
+			}
+			return answer, true
+		}
+	})
+}
+
+func TestAnEntryIsOneTrip(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		births(b, nil)
+		resume := v.stopReading()
+		require.NoError(b, b.Sync("/"))
+		entered := begin(func() zkconn.Entered {
+			made, err := b.Enter(place)
+			require.NoError(b, err)
+			return made
+		})
+		pending(b, entered)
+		resume()
+		made := got(b, entered)
+		require.Equal(b, "/line/lock-0000000005", made.Path)
+		require.EqualValues(b, 77, made.Stat.Czxid)
+		require.EqualValues(b, 7, made.Stat.EphemeralOwner)
+		require.NoError(b, made.Err)
+		require.Equal(b, []string{"lock-0000000005"}, made.Names)
+		require.EqualValues(b, 1, made.Line.NumChildren)
+		require.Equal(b, []jute.Op{jute.OpSync, jute.OpCreate2, jute.OpGetChildren2}, v.ops())
+	})
+}
+
+func TestAListingThatFailsSaysNothingAgainstTheEntry(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		births(b, func(_ *visit, q jute.Request) (jute.Reply, bool, bool) {
+			return failure(jute.NoAuth), true, q.Op == jute.OpGetChildren2
+		})
+		made, err := b.Enter(place)
+		require.NoError(b, err)
+		require.Equal(b, "/line/lock-0000000005", made.Path)
+		require.ErrorIs(b, made.Err, zkconn.ErrNoAuth)
+
+		births(b, func(v *visit, q jute.Request) (jute.Reply, bool, bool) {
+			if q.Op == jute.OpGetChildren2 {
+				v.hangUp()
+			}
+			return jute.Reply{}, false, q.Op == jute.OpGetChildren2
+		})
+		made, err = b.Enter(place)
+		require.NoError(b, err)
+		require.EqualValues(b, 77, made.Stat.Czxid)
+		require.ErrorIs(b, made.Err, zkconn.ErrNoReply)
+	})
+}
+
+// A server before 3.5 says that it has no create2, and hangs up.
+func TestAServerWithoutCreate2(t *testing.T) {
+	t.Parallel()
+	for name, hangsUp := range map[string]bool{"polite": false, "as ZooKeeper 3.4": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				v := b.connected()
+				births(b, func(v *visit, q jute.Request) (jute.Reply, bool, bool) {
+					if q.Op != jute.OpCreate2 {
+						return jute.Reply{}, false, false
+					}
+					v.reply(q, failure(jute.Unimplemented))
+					if hangsUp {
+						v.hangUp()
+					}
+					return jute.Reply{}, false, true
+				})
+				made, err := b.Enter(place)
+				if hangsUp {
+					require.Error(b, err)
+					time.Sleep(time.Second)
+					v = b.connected()
+					made, err = b.Enter(place)
+				}
+				require.NoError(b, err)
+				require.Equal(b, "/line/lock-0000000005", made.Path)
+				require.Zero(b, made.Stat)
+				require.Equal(b, []string{"lock-0000000005"}, made.Names)
+				before := len(v.ops())
+				_, err = b.Enter(place)
+				require.NoError(b, err)
+				require.Equal(b, []jute.Op{jute.OpCreate, jute.OpGetChildren2}, v.ops()[before:], "it is not asked again")
+			})
+		})
+	}
+}
+
+// Others hang up without a word, and answer what they know. Twice, and they are taken at it; unless
+// a create2 was answered before, for then it is the network.
+func TestAServerThatHangsUpAtACreate2(t *testing.T) {
+	t.Parallel()
+	for name, known := range map[string]bool{"never heard of it": false, "had it before": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				b.connected()
+				births(b, nil)
+				if known {
+					_, err := b.Enter(place)
+					require.NoError(b, err)
+				}
+				births(b, func(v *visit, q jute.Request) (jute.Reply, bool, bool) {
+					if q.Op == jute.OpCreate2 {
+						v.hangUp()
+					}
+					return jute.Reply{}, false, q.Op == jute.OpCreate2
+				})
+				for range 2 {
+					require.NoError(b, b.Sync("/"), "it answers others")
+					_, err := b.Enter(place)
+					require.ErrorIs(b, err, zkconn.ErrNoReply)
+					time.Sleep(time.Second)
+					b.connected()
+				}
+				made, err := b.Enter(place)
+				if known {
+					require.ErrorIs(b, err, zkconn.ErrNoReply)
+					return
+				}
+				require.NoError(b, err)
+				require.Zero(b, made.Stat)
+			})
+		})
+	}
+}
+
+func TestAnEntryInTheStead(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		var results []jute.Result
+		births(b, func(_ *visit, q jute.Request) (jute.Reply, bool, bool) {
+			return jute.Reply{Results: results}, true, q.Op == jute.OpMulti
+		})
+		instead := place
+		instead.Replace = "/line/lock-0000000004"
+		failed := func(code jute.Code) jute.Result { return jute.Result{Op: jute.OpError, Err: code} }
+		none := jute.Result{Op: jute.OpDelete}
+		for name, c := range map[string]struct {
+			results []jute.Result
+			want    error
+			missing bool
+		}{
+			"done":           {[]jute.Result{none, {Op: jute.OpCreate, Path: "/line/lock-0000000005"}}, nil, false},
+			"gone":           {[]jute.Result{failed(jute.NoNode), failed(jute.RuntimeInconsistency)}, zkconn.ErrNoNode, true},
+			"no line":        {[]jute.Result{failed(jute.OK), failed(jute.NoNode)}, zkconn.ErrNoNode, false},
+			"no right":       {[]jute.Result{failed(jute.NoAuth), failed(jute.RuntimeInconsistency)}, zkconn.ErrNoAuth, false},
+			"half an answer": {[]jute.Result{none}, zkconn.ErrNoReply, false},
+		} {
+			results = c.results
+			made, err := b.Enter(instead)
+			require.Equal(b, c.missing, made.Missing, name)
+			require.ErrorIs(b, err, c.want, name)
+			if err == nil {
+				require.Equal(b, "/line/lock-0000000005", made.Path)
+				require.Equal(b, []string{"lock-0000000005"}, made.Names)
+			}
+		}
+		ask := v.asked()[0]
+		require.Equal(b, jute.OpDelete, ask.Ops[0].Op)
+		require.Equal(b, instead.Replace, ask.Ops[0].Path)
+		require.EqualValues(b, -1, ask.Ops[0].Version)
+		require.Equal(b, jute.OpCreate, ask.Ops[1].Op)
+		require.Equal(b, instead.Path, ask.Ops[1].Path)
+		require.EqualValues(b, zkconn.EphemeralSequential, ask.Ops[1].Flags)
+	})
+}
+
+// A network that takes nothing any more holds up the one whose frame is stuck, until the connection
+// is given up; those behind him are free then.
+func TestRequestsOnANetworkThatTakesNothing(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		resume := v.stopReading()
+		defer resume()
+		require.NoError(b, b.Sync("/"))
+		get := func() error { _, _, err := b.Get("/a", true); return err }
+		stuck := begin(get)
+		synctest.Wait()
+		behind := begin(get)
+		byLibrary := begin(func() error { return b.Sync("/") })
+		pending(b, stuck)
+		pending(b, behind)
+		b.script(func() { b.refuse = func(string) error { return errRefused } })
+		time.Sleep(timeout)
+		require.ErrorIs(b, got(b, stuck), zkconn.ErrNoReply)
+		require.ErrorIs(b, got(b, behind), zkconn.ErrNotSent)
+		require.ErrorIs(b, got(b, byLibrary), zkconn.ErrNotSent)
+		b.script(func() { b.refuse = nil })
+		time.Sleep(time.Second)
+		require.NoError(b, get())
+		require.Equal(b, []jute.Op{jute.OpGetData}, b.visit(1).ops(), "and nothing of what was lost")
+	})
+}
+
+func TestClosingFreesThoseBehindAStuckFrame(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		resume := v.stopReading()
+		require.NoError(b, b.Sync("/"))
+		first := begin(func() error { return b.Delete("/a", -1) }) // its frame is stuck
+		pending(b, first)
+		second := begin(func() error { return b.Delete("/a", -1) })
+		pending(b, second)
+		closing := b.beginClose(time.Second)
+		require.ErrorIs(b, got(b, second), zkconn.ErrEnded)
+		pending(b, first)
+		resume()
+		require.NoError(b, got(b, closing))
+		require.NoError(b, got(b, first))
+	})
+}

@@ -1,0 +1,102 @@
+package zkconn
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// What may come of a request instead of an answer.
+var (
+	// ErrNotSent: there is no connection with the session at this moment. Nothing was sent: the
+	// request may be repeated freely.
+	ErrNotSent = errors.New("not connected to ZooKeeper")
+	// ErrNoReply: the request was sent, and the connection went before the answer came. It may or
+	// may not have been carried out.
+	ErrNoReply = errors.New("the connection to ZooKeeper went before the answer came")
+	// ErrCutOff comes as a kind of ErrNoReply: the server hung up, and had answered others on the
+	// same connection. The request may be why.
+	ErrCutOff = errors.New("the server hung up")
+	// ErrCutOffLarge comes with ErrCutOff if the request was larger than all that the server has
+	// answered.
+	ErrCutOffLarge = errors.New("the request was the largest so far")
+	// ErrCutOffUsual comes with ErrCutOff if the request is not the likeliest reason: servers are
+	// known to answer requests of this kind and size, or a larger one was under way.
+	ErrCutOffUsual = errors.New("the request was a usual one")
+	// ErrEnded: the session is over or being closed. Nothing was sent, and nothing will be.
+	ErrEnded = errors.New("the ZooKeeper session is over")
+)
+
+var (
+	errCutOff      = fmt.Errorf("%w: %w", ErrNoReply, ErrCutOff)
+	errCutOffLarge = fmt.Errorf("%w: %w", errCutOff, ErrCutOffLarge)
+	errCutOffUsual = fmt.Errorf("%w: %w", errCutOff, ErrCutOffUsual)
+)
+
+// Why a session ended.
+var (
+	// ErrExpired: the server said that the session has expired. All its ephemeral znodes are gone.
+	ErrExpired = errors.New("the ZooKeeper session has expired")
+	// ErrReplaced: the server handed out another session instead of this one, without saying that
+	// this one has expired. It must be taken for expired.
+	ErrReplaced = errors.New("the server replaced the ZooKeeper session by another")
+	// ErrAuthRequired: the server answers nothing without an authentication that it has been told
+	// to insist on, and hangs up.
+	ErrAuthRequired = errors.New("the ZooKeeper server insists on authentication: it needs a credential that it accepts (enforce.auth.schemes, sessionRequireClientSASLAuth)")
+	// ErrAuthFailed: the server refused a credential.
+	ErrAuthFailed = errors.New("ZooKeeper refused a credential")
+)
+
+// What a server, or a look at the request, says against a request. All of these are definite:
+// nothing was done.
+var (
+	ErrNoNode                  = errors.New("the znode does not exist")
+	ErrNodeExists              = errors.New("the znode exists already")
+	ErrBadVersion              = errors.New("the znode has another version")
+	ErrNotEmpty                = errors.New("the znode has children")
+	ErrNoChildrenForEphemerals = errors.New("an ephemeral znode can't have children")
+	ErrNoAuth                  = errors.New("not permitted by the znode's ACL")
+	ErrInvalidACL              = errors.New("the ACL is not valid")
+	ErrInvalidPath             = errors.New("the path is not valid")
+	ErrBadArguments            = errors.New("the server does not accept the arguments")
+	ErrUnsupported             = errors.New("the server does not support the operation")
+	ErrQuotaExceeded           = errors.New("a quota of ZooKeeper is exceeded")
+	ErrThrottled               = errors.New("the server is overloaded and has not carried out the request")
+	ErrRolledBack              = errors.New("not done, since another operation of the transaction failed")
+
+	// ErrLocalSession: the server gave a session of its own, which can have no ephemeral znodes,
+	// and may not make it one of the ensemble.
+	ErrLocalSession = errors.New("the server gave a local session, and does not upgrade it: set localSessionsUpgradingEnabled=true, or localSessionsEnabled=false, on the servers")
+
+	// ErrTooLarge: the request is larger than a server takes (found before it is sent, or by the
+	// connections that requests as large have cost), or the answer to a read is larger than sixteen
+	// times the largest request.
+	ErrTooLarge = errors.New("larger than the largest packet")
+)
+
+// CodeError is an answer for which there is no error value of its own: definite too.
+type CodeError struct{ Code int32 }
+
+// Error names the code as ZooKeeper numbers it, and says what it means and what to do.
+func (e *CodeError) Error() string {
+	text := fmt.Sprintf("ZooKeeper answered with error %d", e.Code)
+	if meaning, ok := meanings[jute.Code(e.Code)]; ok {
+		text += ": " + meaning
+	}
+	return text
+}
+
+// meanings are those of the codes that have no error value of their own, of ZooKeeper 3.8 and 3.9.
+var meanings = map[jute.Code]string{
+	jute.SystemError:        "something went wrong in the server; its log says what",
+	jute.DataInconsistency:  "the server found its data inconsistent; its log says what",
+	jute.MarshallingError:   "the server could not decode the request: it may be older than what was asked of it",
+	jute.NewConfigNoQuorum:  "the new configuration has no quorum of servers that are up to date: start them first",
+	jute.ReconfigInProgress: "another reconfiguration is in progress: try again when it is done",
+	jute.APIError:           "the server takes the request for a mistake of its caller",
+	jute.InvalidCallback:    "the client library was called wrongly",
+	jute.NotReadOnly:        "the server has lost its quorum and serves reads only: the ensemble needs more than half of its servers",
+	jute.NoWatcher:          "the server has no such watch",
+	jute.ReconfigDisabled:   "reconfiguration is switched off: set reconfigEnabled=true on the servers",
+}

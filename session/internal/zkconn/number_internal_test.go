@@ -1,0 +1,82 @@
+package zkconn
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// Each request gets the next number, in its frame and in the order of answers; behind the last
+// number they begin anew. A line that takes no requests gives none.
+func TestNumbersOfRequests(t *testing.T) {
+	t.Parallel()
+	c := &Conn{core: &core{}}
+	l := &line{conn: c, xid: math.MaxInt32 - 1}
+	c.line = l
+	last, first, second := &request{size: 8}, &request{size: 12}, &request{size: 8}
+	frames := make([]byte, 3*4+8+12+8)
+	require.True(t, l.number([]*request{last, first, second}, frames))
+	require.Len(t, l.order.waiting(), 3)
+	for i, want := range []struct {
+		at  int
+		xid int32
+	}{{4, math.MaxInt32}, {16, 1}, {32, 2}} {
+		require.Equal(t, want.xid, l.order.waiting()[i].r.ask.Xid)
+		require.EqualValues(t, want.xid, binary.BigEndian.Uint32(frames[want.at:]))
+	}
+
+	c.line = nil
+	require.False(t, l.number([]*request{{}}, frames))
+	require.Len(t, l.order.waiting(), 3)
+}
+
+// An answer has to be that of the oldest request; those of pings may come in between, or not at
+// all.
+func TestOrderOfAnswers(t *testing.T) {
+	t.Parallel()
+	var q queue
+	begun := time.Now()
+	ask := func(xid int32) *request {
+		r := &request{ask: jute.Request{Xid: xid}}
+		q.asked(r, begun)
+		return r
+	}
+	for xid := range int32(100) {
+		ask(xid)
+		q.asked(nil, begun)
+		ask(1000 + xid)
+		for _, x := range []int32{xid, 1000 + xid} {
+			r, err := q.answered(x)
+			require.NoError(t, err)
+			require.Equal(t, x, r.ask.Xid)
+		}
+	}
+	require.Empty(t, q.waiting())
+	require.LessOrEqual(t, cap(q.all), 8, "the memory is used again")
+
+	_, err := q.answered(1)
+	require.ErrorIs(t, err, errMalformed, "an answer to nothing")
+	first := ask(1)
+	ask(2)
+	_, err = q.answered(2)
+	over, ok := errors.AsType[*overtaken](err)
+	require.True(t, ok)
+	require.Same(t, first, over.r)
+
+	sent, err := q.ponged()
+	require.NoError(t, err)
+	require.Zero(t, sent, "it answers no ping")
+	for i := range overtakings {
+		q.asked(nil, begun)
+		sent, err = q.ponged()
+		require.Equal(t, begun, sent)
+		require.Equal(t, i == overtakings-1, errors.Is(err, errOvertaken))
+	}
+	require.Len(t, q.waiting(), 2)
+}

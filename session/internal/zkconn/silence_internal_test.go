@@ -1,0 +1,37 @@
+package zkconn
+
+import (
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/notify"
+)
+
+// A panic in the watch for silence costs the connection. It leaves nothing locked: neither itself
+// nor anybody else would come any further.
+func TestAPanicOfTheWatchForSilenceCostsTheConnection(t *testing.T) {
+	t.Parallel()
+	near, far := net.Pipe()
+	defer far.Close()
+	c := &Conn{core: &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}}}
+	c.session.timeout = time.Second
+	l := &line{conn: c, raw: near, at: &target{server: "a", address: "a"}, gone: notify.NewLatch()}
+	l.order.asked(&request{}, time.Now()) // and no timer, which it can't do without
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.glance()
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "it does not return")
+	}
+	require.True(t, l.gone.Closed())
+	require.ErrorIs(t, l.dead, errPanic)
+	require.True(t, c.mu.TryLock())
+}

@@ -1,0 +1,108 @@
+package zkconn
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// watchTable is what the server watches for this session: what has to be armed again on the next
+// connection.
+//
+// The library's own table is kept empty, since it re-arms the watches behind our back, and only
+// writes to its log if that fails: see doc.go.
+type watchTable map[watched]struct{}
+
+type watched struct {
+	kind watchKind
+	path string
+}
+
+type watchKind int
+
+const (
+	watchData  watchKind = iota // of an existing znode
+	watchBirth                  // of one that doesn't exist
+	watchBrood                  // the children of an existing one
+	watchKinds
+)
+
+// arm notes the watch that a read with watch has armed; a read of data or children of a missing
+// znode arms none.
+func (t watchTable) arm(r *request) {
+	switch {
+	case r.reply.Err == jute.OK && r.ask.Op == jute.OpGetChildren2:
+		t[watched{watchBrood, r.ask.Path}] = struct{}{}
+	case r.reply.Err == jute.OK:
+		t[watched{watchData, r.ask.Path}] = struct{}{}
+	case r.reply.Err == jute.NoNode && r.ask.Op == jute.OpExists:
+		t[watched{watchBirth, r.ask.Path}] = struct{}{}
+	}
+}
+
+// fired disarms what the event ends.
+func (t watchTable) fired(ev jute.Event) {
+	switch ev.Type {
+	case jute.NodeCreated, jute.NodeDataChanged:
+		delete(t, watched{watchData, ev.Path})
+		delete(t, watched{watchBirth, ev.Path})
+	case jute.NodeChildrenChanged:
+		delete(t, watched{watchBrood, ev.Path})
+	case jute.NodeDeleted:
+		for kind := range watchKinds {
+			delete(t, watched{kind, ev.Path})
+		}
+	}
+}
+
+// remove notes that a request to remove watches is about to be sent. Whatever becomes of it, they
+// are not armed again.
+func (t watchTable) remove(path string, kind int32) {
+	for _, k := range watchesOf(kind) {
+		delete(t, watched{k, path})
+	}
+}
+
+func (t watchTable) has(path string, kind int32) bool {
+	return slices.ContainsFunc(watchesOf(kind), func(k watchKind) bool {
+		_, has := t[watched{k, path}]
+		return has
+	})
+}
+
+// watchesOf are the watches of which servers keep one of a kind.
+func watchesOf(kind int32) []watchKind {
+	if kind == childWatches {
+		return []watchKind{watchBrood}
+	}
+	return []watchKind{watchData, watchBirth}
+}
+
+// watchBatch is how large a request for re-arming gets at most: small enough to be dealt with
+// between two pings.
+const watchBatch = 128 << 10
+
+// requests are those that arm everything again. The server compares with the zxid and fires at once
+// what has changed since.
+func (t watchTable) requests(zxid int64, maxPacket int) []jute.Request {
+	var asks []jute.Request
+	batch := min(watchBatch, maxPacket/2)
+	size := batch
+	for w := range t {
+		if size+4+len(w.path) > batch {
+			asks = append(asks, jute.Request{Xid: jute.XidSetWatches, Op: jute.OpSetWatches, Zxid: zxid})
+			size = 0
+		}
+		size += 4 + len(w.path)
+		ask := &asks[len(asks)-1]
+		switch w.kind {
+		case watchData:
+			ask.DataW = append(ask.DataW, w.path)
+		case watchBirth:
+			ask.ExistW = append(ask.ExistW, w.path)
+		case watchBrood:
+			ask.ChildW = append(ask.ChildW, w.path)
+		}
+	}
+	return asks
+}

@@ -1,0 +1,119 @@
+package zkconn
+
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// Create creates a znode and returns its path, which has a number appended if mode is sequential.
+// ttl is for the modes with a time to live only.
+func (c *Conn) Create(path string, data []byte, mode Mode, ttl time.Duration, acl []ACL) (string, error) {
+	if mode < Persistent || mode > SequentialTTL {
+		return "", ErrBadArguments
+	}
+	r := &request{ask: toWire(&Op{Kind: OpCreate, Path: path, Data: data, Mode: mode, ACL: acl})}
+	switch mode {
+	case Container:
+		if c.lacksContainers() {
+			return "", ErrUnsupported
+		}
+		r.ask.Op = jute.OpCreateContainer
+	case TTL, SequentialTTL:
+		r.ask.Op, r.ask.TTL = jute.OpCreateTTL, ttl.Milliseconds()
+	}
+	if err := c.do(r); err != nil {
+		return "", err
+	}
+	err := r.outcome()
+	if mode == Container {
+		c.mu.Lock()
+		c.containers.learn(err)
+		c.mu.Unlock()
+	}
+	if err != nil {
+		return "", err
+	}
+	return r.reply.Path, nil
+}
+
+// lacksContainers: the servers don't know containers, which is remembered: those that hang up at
+// them would do so each time.
+func (c *Conn) lacksContainers() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.containers.lacking
+}
+
+// Set replaces a znode's data if it has this version; -1 stands for any.
+func (c *Conn) Set(path string, data []byte, version int32) (Stat, error) {
+	reply, err := c.one(&request{ask: toWire(&Op{Kind: OpSet, Path: path, Data: data, Version: version})})
+	return fromWire(&reply.Stat), err
+}
+
+// Delete deletes a childless znode if it has this version; -1 stands for any.
+func (c *Conn) Delete(path string, version int32) error {
+	_, err := c.one(&request{ask: toWire(&Op{Kind: OpDelete, Path: path, Version: version})})
+	return err
+}
+
+// SetACL replaces a znode's ACL if that has this version; -1 stands for any.
+func (c *Conn) SetACL(path string, acl []ACL, version int32) (Stat, error) {
+	reply, err := c.one(&request{ask: jute.Request{Op: jute.OpSetACL, Path: path, ACL: toWireACL(acl), Version: version}})
+	return fromWire(&reply.Stat), err
+}
+
+// Multi carries out all operations, or none of them: then the error is that of the operation that
+// failed, and there is a result for each.
+func (c *Conn) Multi(ops []Op) ([]Result, error) {
+	if len(ops) == 0 {
+		return nil, nil
+	}
+	r, err := transaction(ops)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.do(r); err != nil {
+		return nil, err
+	}
+	answers, err := r.results()
+	if len(answers) != len(ops) {
+		return nil, err
+	}
+	results := make([]Result, len(answers))
+	for i := range answers {
+		results[i] = Result{Path: answers[i].Path, Stat: fromWire(&answers[i].Stat), Err: verdict(answers[i].Err)}
+	}
+	return results, err
+}
+
+func transaction(ops []Op) (*request, error) {
+	r := &request{ask: jute.Request{Op: jute.OpMulti, Ops: make([]jute.Request, len(ops))}}
+	for i := range ops {
+		op := &ops[i]
+		switch op.Kind {
+		case OpCreate:
+			if op.Mode < Persistent || op.Mode > EphemeralSequential {
+				return nil, ErrUnsupported
+			}
+		case OpDelete, OpSet, OpCheck:
+		default:
+			return nil, ErrBadArguments
+		}
+		r.ask.Ops[i] = toWire(op)
+	}
+	return r, nil
+}
+
+// Prove has a quorum of the servers agree to a transaction that changes nothing: the check of a
+// znode. A leader that was deposed can't answer it, as it can a sync. What the check finds is of no
+// interest: one that fails takes a quorum too.
+func (c *Conn) Prove(path string) error {
+	r, err := transaction([]Op{{Kind: OpCheck, Path: path, Version: -1}})
+	if err != nil {
+		return err
+	}
+	r.sign = true
+	_, err = c.one(r)
+	return err
+}
