@@ -9,17 +9,17 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Lock waits until the lock is held, for one possession of the caller's own: it does not stand
-// again when it is lost. ctx bounds the wait, not the possession; if it ends first, the place in
-// line is given up, no grant comes of it later, and ctx's cause is returned. Other errors:
-// [ErrDeadlock], [ErrUpgrade], session.ErrClosed, and what ZooKeeper refuses (session.ErrNoAuth,
-// session.ErrTooLarge, …).
+// Lock waits until the lock is held and returns a grant of the caller's own, which is not renewed
+// after a loss. ctx bounds the wait, not the possession. If it ends first, the request leaves the
+// queue, no grant comes of it later, and ctx's cause is returned. Other errors: [ErrDeadlock],
+// [ErrUpgrade], session.ErrClosed, and those of ZooKeeper (session.ErrNoAuth, session.ErrTooLarge,
+// …).
 func (l *Lock) Lock(ctx context.Context) (*Grant, error) {
 	return l.claim(ctx, "lock", false, host.Asked{At: host.Caller()})
 }
 
-// TryLock holds the lock if nobody is ahead and returns [ErrHeld] otherwise. ZooKeeper's order
-// decides that, not a timer; ctx bounds the round trips, and the wait for a connection if there is
+// TryLock acquires the lock if nobody is ahead and returns [ErrHeld] otherwise. ZooKeeper's order
+// decides that, not a timer. ctx bounds the round trips, and the wait for a connection if there is
 // none.
 func (l *Lock) TryLock(ctx context.Context) (*Grant, error) {
 	return l.claim(ctx, "try lock", true, host.Asked{At: host.Caller()})
@@ -49,19 +49,19 @@ func (l *Lock) endless(ctx context.Context) error {
 	return ErrDeadlock
 }
 
-// kindOf is that of the contender at a path.
+// kindOf is the kind of the contender at a path.
 func kindOf(path string) znode.Kind {
 	_, name := znode.Split(path)
 	c, _ := znode.ParseContender(name)
 	return c.Kind
 }
 
-// Do runs f while holding the lock. f's context descends from ctx and ends with the grant. The
-// znode is deleted only after f has returned, so nobody else is granted the lock while f runs
-// unless it was lost; then Do returns an error that is session.ErrLost, also if f returned nil.
-// Otherwise it returns f's error, or why the lock could not be had or its release not be confirmed.
-// If f downgrades its grant, the one that it gets takes its place in all of this; f's context ends
-// with the first.
+// Do acquires the lock, calls f, and releases the lock. f's context descends from ctx and ends with
+// the grant. The znode is deleted only after f has returned, so no other contender is granted the
+// lock while f runs, unless it was lost. In that case Do returns an error that is session.ErrLost,
+// even if f returned nil. Otherwise it returns f's error, or why the lock could not be acquired, or
+// why its release could not be confirmed. If f downgrades its grant, all of this applies to the new
+// grant; f's context ends with the first one.
 func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) error) error {
 	if f == nil {
 		return failed("do", l.path, errors.New("f: nil"))

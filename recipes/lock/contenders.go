@@ -10,24 +10,25 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Contender is one participant in the line, of this process or of any other.
+// Contender is one participant in the queue, of this process or of any other.
 type Contender struct {
-	Path      string    // of its znode, for [Revoke] and [Break]
-	Token     int64     // of its grant, once it holds: the transaction by which it took its place; see Unread
-	Data      []byte    // as WithData has it, or whatever another library wrote
-	SessionID int64     // the ZooKeeper session that it ends with; 0 for a znode that is not ephemeral, which ends with none; see Unread
-	Since     time.Time // when it took its place, by the server's clock; see Unread
-	Holding   bool      // nobody ahead is in its way: it holds, or is about to
+	Path      string    // of the znode, for [Revoke] and [Break]
+	Token     int64     // of its grant, once it holds: the zxid with which it queued; see Unread
+	Data      []byte    // set by WithData, or by another library
+	SessionID int64     // the ZooKeeper session that owns it; 0 for a znode that is not ephemeral; see Unread
+	Since     time.Time // when it queued, by the server's clock; see Unread
+	Holding   bool      // no contender ahead blocks it: it holds the lock, or is about to
 
-	// Unread: this session may not read its znode. There are no Data then, and servers since 3.8.4
-	// do not tell Token, SessionID and Since either: these are 0. Of a semaphore's contender it is
-	// not known whether it holds.
+	// Unread: this session may not read the znode. Then there are no Data, and servers since 3.8.4
+	// do not report Token, SessionID and Since either: these are 0. For a contender of a semaphore,
+	// Holding is then unknown.
 	Unread bool
 }
 
-// Contenders lists who holds the lock and who waits, in order. What was settled before the call is
-// seen. A line that does not exist is empty. In the layout [Simple] nobody waits in a line, and
-// only the holder is seen. Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
+// Contenders lists the holder and the waiters, in order. It syncs first, so it sees everything that
+// was decided before the call. A path that does not exist has no contenders. In the layout [Simple]
+// there is no queue: only the holder is listed. Errors: session.ErrNoAuth, session.ErrClosed, ctx's
+// cause.
 func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 	if err := l.session.Sync(ctx, l.path); err != nil {
 		return nil, failed("contenders", l.path, err)
@@ -39,11 +40,11 @@ func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 	return contendersOf(entries), nil
 }
 
-// Observe is a subscription to the line: who holds and who waits, in order, the present state
-// first. A state that was not received is replaced by the newer one. It follows arrivals,
-// departures and grants, not changes of data. While the connection is down it is as it was last
-// seen: [Lock.Standing] and session.Session.Observe say so. It closes when ctx ends or the lock is
-// done.
+// Observe subscribes to the queue: the holder and the waiters, in order, the current state first. A
+// newer state replaces one that was not received. It follows contenders that join, leave or are
+// granted, not changes of data. While the connection is down the last state remains;
+// [Lock.Standing] and session.Session.Observe report that it is stale. The channel closes when ctx
+// ends or the lock is done.
 func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 	out := notify.NewLatest[[]Contender]()
 	observe.Run(ctx, observe.Spec{
@@ -53,7 +54,7 @@ func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 	return out.C()
 }
 
-// observe begins an incarnation of an observation.
+// observe starts one incarnation of an observation.
 func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 	var entries []line.Entry
 	holders := marks{session: l.session, turn: t}
@@ -74,7 +75,7 @@ func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 
 func contendersOf(entries []line.Entry) []Contender {
 	contenders := make([]Contender, len(entries))
-	readers := true // all before are
+	readers := true // all so far are
 	for i, e := range entries {
 		readers = readers && e.Contender.Kind == znode.Read
 		contenders[i] = Contender{

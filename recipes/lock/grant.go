@@ -10,10 +10,10 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Grant is one possession of the lock. It belongs to one epoch, and once over it is over for ever:
-// Done closes, Err says how (session.ErrReleased, or session.ErrLost wrapping session.ErrExpired,
-// session.ErrUntrusted, session.ErrSuspended, session.ErrDeleted, session.ErrRestarted or
-// session.ErrClosed), and the context is cancelled with that cause.
+// Grant is one possession of the lock. It belongs to one epoch, and is never revived once it has
+// ended: Done closes, Err says why (session.ErrReleased, or session.ErrLost wrapping
+// session.ErrExpired, session.ErrUntrusted, session.ErrSuspended, session.ErrDeleted,
+// session.ErrRestarted or session.ErrClosed), and the context is cancelled with that cause.
 type Grant struct {
 	*session.Hold
 	lock *Lock
@@ -26,29 +26,30 @@ func (l *Lock) wrap(p *host.Possession) *Grant {
 	return &Grant{Hold: p.Hold, lock: l, of: p}
 }
 
-// Release gives up this possession: Done closes first, then the znode is deleted, and nil means
-// that ZooKeeper has confirmed it. A grant that had been lost before says so (session.ErrLost). If
-// ctx ends first its error is returned and the deletion goes on in the background until the epoch
-// ends; a ctx that ends with the grant itself, as in [Lock.Do], counts as one that lasts for a
-// session timeout. It is idempotent. A standing intent stands again at the end of the line.
+// Release ends this possession: Done closes first, then the znode is deleted; nil means that
+// ZooKeeper has confirmed the deletion. For a grant that was lost before, it returns
+// session.ErrLost. If ctx ends first its error is returned, and the deletion goes on in the
+// background until the epoch ends. A ctx that ends with the grant itself, as in [Lock.Do], is
+// replaced by one that lasts for a session timeout. Release is idempotent. A standing intent queues
+// again at the end.
 func (g *Grant) Release(ctx context.Context) error {
 	return failed("release", g.lock.path, g.of.Release(ctx))
 }
 
-// Revoked closes when somebody asks this holder to give up, with [Revoke] or [Break]. It is a
-// request: the grant stands until it is released or broken. It never closes for a grant that ends
-// without having been asked.
+// Revoked closes when another client asks this holder to release, with [Revoke] or [Break]. It is
+// only a request: the grant stays valid until it is released or broken. The channel never closes
+// for a grant that ends without being asked.
 func (g *Grant) Revoked() <-chan struct{} { return g.of.Revoked() }
 
-// Sequencer returns this possession as a value to send along with requests to other services, which
-// can then check it: see package fence.
+// Sequencer describes this possession as a value to send along with requests to other services,
+// which can then check it: see package fence.
 func (g *Grant) Sequencer() fence.Sequencer {
 	return fence.Sequencer{
 		Path: g.lock.session.Path(g.Path()), Mode: g.mode(), Token: g.Token(), SessionID: g.of.SessionID(),
 	}
 }
 
-// mode says whether others may hold beside this one.
+// mode tells whether other contenders may hold at the same time.
 func (g *Grant) mode() fence.Mode {
 	switch kindOf(g.Path()) {
 	case znode.Read, znode.Lease:

@@ -7,19 +7,20 @@ import (
 )
 
 // Acquire states the intent to hold the lock, and returns at once. The intent survives
-// disconnection, expiry and loss: it stands, in every epoch, until [Lock.Release] or [Lock.Close].
-// Stating it again changes nothing.
+// disconnection, expiry and loss: it lasts, in every epoch, until [Lock.Release] or [Lock.Close].
+// Calling it again has no effect.
 func (l *Lock) Acquire() { l.instance.Stand(host.Asked{At: host.Caller()}) }
 
-// Acquired delivers one [Grant] for each time the standing intent wins. The channel is the same
-// every time, unbuffered, and never closes: a grant belongs to the one receiver that gets it, and
-// is withdrawn if it ends before anybody does. Watch [Lock.Done] beside it.
+// Acquired delivers one [Grant] each time the standing intent wins. The channel is the same every
+// time, unbuffered, and never closes. A grant goes to exactly one receiver, and is withdrawn if it
+// ends before it is received. Select on [Lock.Done] as well.
 func (l *Lock) Acquired() <-chan *Grant { return l.instance.Won() }
 
-// Release ends the standing intent, waiting or holding, and returns when ZooKeeper has confirmed
-// that nothing of it is left. A grant that came of it ends with session.ErrReleased first. If ctx
-// ends first its error is returned; the deletion then goes on in the background until the epoch
-// ends. Without a standing intent it does nothing. Grants of [Lock.Lock] are not touched.
+// Release ends the standing intent, whether it waits or holds, and returns when ZooKeeper has
+// confirmed that none of its znodes is left. A grant of the intent ends first, with
+// session.ErrReleased. If ctx ends first its error is returned, and the deletion goes on in the
+// background until the epoch ends. Without a standing intent Release does nothing. Grants of
+// [Lock.Lock] are not affected.
 func (l *Lock) Release(ctx context.Context) error {
 	return failed("release", l.path, l.instance.StandDown(ctx))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// kind is what sets the locks of one constructor apart from those of another.
+// kind is what distinguishes the locks of one constructor from those of another.
 type kind struct {
 	of   znode.Kind
 	name string // what the own znode's name begins with, the protection aside
@@ -24,7 +24,7 @@ type kind struct {
 	delay   time.Duration
 }
 
-// with is the kind that the options make of it.
+// with is the kind with the options applied.
 func (k kind) with(o options) (kind, error) {
 	k, err := k.in(o.layout)
 	if err != nil {
@@ -48,7 +48,7 @@ func (k kind) with(o options) (kind, error) {
 	return k, nil
 }
 
-// limit is what a semaphore's parent says when it is made; nil for all others.
+// limit is the initial data of a semaphore's path; nil for all other locks.
 func (k kind) limit() []byte {
 	if k.permits == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (k kind) limit() []byte {
 	return strconv.AppendInt(nil, int64(k.permits), 10)
 }
 
-// machine is a fresh one for a lock of this kind.
+// machine creates a machine for a lock of this kind.
 func (k kind) machine(path string, data []byte) machine.Machine {
 	if k.form == znode.Alone {
 		return contend.NewSingle(path)

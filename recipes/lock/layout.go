@@ -8,37 +8,39 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Layout is how a lock's znodes are named. Troupe's own lock understands and respects the others'
-// contenders on its path, so a layout is for the sake of libraries that do not understand Troupe's.
+// Layout determines the names of a lock's znodes. A lock in Troupe's own layout respects the
+// contenders of other libraries on its path, so the other layouts are needed only for libraries
+// that do not respect Troupe's names.
 type Layout int
 
 // The layouts.
 const (
-	// Troupe is the default. It has the names of Curator's InterProcessMutex.
+	// Troupe is the default. It uses the names of Curator's InterProcessMutex.
 	Troupe Layout = iota
 
 	// Simple is one plain ephemeral znode at the lock's own path, the first form of a lock in
-	// ZooKeeper's paper: whoever creates it holds. So do Kafka's brokers choose their controller,
-	// and HBase its master. There is no line: everybody who waits is woken when it goes and tries,
-	// in no order. Use it for such paths, and nowhere else: see docs/recipes/simple-lock.md.
+	// ZooKeeper's paper: the client that creates it holds the lock. Kafka's brokers choose their
+	// controller in this way, and HBase its master. There is no queue: when the znode is deleted,
+	// all waiters wake and try, in no order. Use it only for such paths: see
+	// docs/recipes/simple-lock.md.
 	//
-	// The znode contains just what [WithData] says, or a GUID. A holder cannot be asked to give up
-	// by [Revoke], which would change those data for others: session.ErrUnsupported.
+	// The znode contains exactly the data of [WithData], or a GUID. [Revoke] is
+	// session.ErrUnsupported, since it would change data that others read.
 	Simple
 
-	// Curator is Troupe's layout for exclusive locks, and that of Curator's
+	// Curator is the same as Troupe for exclusive locks, and the layout of Curator's
 	// InterProcessReadWriteLock ("__READ__", "__WRIT__") for the two sides of a shared lock.
 	Curator
 
-	// Kazoo is that of the Python library kazoo: its Lock, ReadLock and WriteLock
+	// Kazoo is the layout of Lock, ReadLock and WriteLock in the Python library kazoo
 	// ("<uuid>__lock__", "<uuid>__rlock__").
 	Kazoo
 
-	// JavaWriteLock is that of WriteLock among ZooKeeper's Java recipes ("x-<session>-"), which has
-	// exclusive locks only. The znode contains what [WithData] says, or a GUID.
+	// JavaWriteLock is the layout of WriteLock in ZooKeeper's Java recipes ("x-<session>-"). It has
+	// exclusive locks only. The znode contains the data of [WithData], or a GUID.
 	JavaWriteLock
 
-	// GoZooKeeper is that of the lock in the library go-zookeeper, which has exclusive locks only.
+	// GoZooKeeper is the layout of the lock in go-zookeeper. It has exclusive locks only.
 	GoZooKeeper
 )
 
@@ -54,8 +56,8 @@ func (l Layout) String() string {
 	return layoutNames[l]
 }
 
-// WithLayout names the znodes as another library does. What that layout has no form for is refused
-// by the constructor with session.ErrUnsupported.
+// WithLayout uses the znode names of another library. If that layout has no form for the kind of
+// lock, the constructor returns session.ErrUnsupported.
 func WithLayout(l Layout) Option {
 	return func(o *options) error {
 		if l < 0 || int(l) >= len(layoutNames) {
@@ -66,7 +68,7 @@ func WithLayout(l Layout) Option {
 	}
 }
 
-// shape is what a kind of contender looks like in a layout.
+// shape is the form of a kind of contender in a layout.
 type shape struct {
 	name string
 	form znode.Form
@@ -80,7 +82,7 @@ var shapes = map[Layout]map[znode.Kind]shape{
 	GoZooKeeper:   {znode.Lock: {"lock-", znode.Undashed}},
 }
 
-// in is the kind as the layout writes it.
+// in is the kind in a layout.
 func (k kind) in(l Layout) (kind, error) {
 	if l == Troupe {
 		return k, nil
@@ -93,6 +95,6 @@ func (k kind) in(l Layout) (kind, error) {
 	return k, nil
 }
 
-// errNotInLine refuses a path that is no contender's in a line. A lock of the layout Simple has
-// none.
+// errNotInLine refuses a path that is not that of a contender in a queue. A lock of the layout
+// Simple has no queue.
 var errNotInLine = errors.New("contenderPath: not the path of a contender; the holder of a lock of the layout Simple can't be asked")

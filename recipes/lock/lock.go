@@ -12,8 +12,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Lock is one participant in the line under a path. It is safe for concurrent use, and cheap while
-// it waits: no goroutine of its own.
+// Lock is one contender for the lock at a path. It is safe for concurrent use, and cheap while it
+// waits: it has no goroutine of its own.
 type Lock struct {
 	session  *session.Session
 	path     string
@@ -22,14 +22,14 @@ type Lock struct {
 	standing *notify.Topic[Standing]
 }
 
-// New makes an exclusive lock on a path, the parent of the line. It does no I/O: the path is
-// created when the lock is first wanted, as a container node where the server has them. Errors name
-// the argument that is wrong; a closed session is session.ErrClosed.
+// New creates an exclusive lock. The path is the parent of the contenders' znodes. New does no I/O:
+// the path is created when the lock is first wanted, as a container znode if the servers support
+// them. Errors name the invalid argument; for a closed session the error is session.ErrClosed.
 func New(s *session.Session, path string, opts ...Option) (*Lock, error) {
 	return build("lock.New", s, path, exclusive, opts)
 }
 
-// build makes a lock of a kind.
+// build creates a lock of any kind.
 func build(op string, s *session.Session, path string, k kind, opts []Option) (*Lock, error) {
 	if s == nil {
 		return nil, errors.New(op + ": s: nil session")
@@ -63,17 +63,17 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	return l, nil
 }
 
-// Done closes when the lock is over: by Close, with its session, or because it failed for good. Err
-// then says why.
+// Done closes when the lock has ended: by Close, with its session, or because of a permanent
+// failure. Err then says why.
 func (l *Lock) Done() <-chan struct{} { return l.instance.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else
-// the cause.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with
+// the session, or the cause of the failure.
 func (l *Lock) Err() error { return l.instance.Err() }
 
-// Close ends the lock: every intent and every waiting call is withdrawn (session.ErrClosed), what
-// is held is given up (its Done closes with session.ErrClosed), and Close returns when ZooKeeper
-// has confirmed the deletions. If ctx ends first its error is returned; the deletions then go on in
+// Close ends the lock. It withdraws every intent and every waiting call (session.ErrClosed), ends
+// the grants that are held (their Done closes with session.ErrClosed), and returns when ZooKeeper
+// has confirmed the deletions. If ctx ends first its error is returned, and the deletions go on in
 // the background until the epoch ends. It is idempotent.
 func (l *Lock) Close(ctx context.Context) error {
 	return failed("close", l.path, l.instance.Close(ctx))

@@ -10,18 +10,18 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// marks follows who of a semaphore's line holds: each says so in his own data when he is granted,
-// one after the other, so that it is enough to watch the first who has not.
+// marks follows which contenders of a semaphore hold. Each writes a mark into its own data when it
+// is granted, one after the other, so it is enough to watch the first one without a mark.
 type marks struct {
 	session *session.Session
 	turn    *observe.Turn
-	changed func()          // there is news
+	changed func()          // called when held has changed
 	held    map[string]bool // by path
-	path    string          // of the one that is watched, "" for none
+	path    string          // of the contender that is watched, "" for none
 	stop    context.CancelFunc
 }
 
-// follow watches the first in the line who has not said that he holds.
+// follow watches the first contender in the queue without a mark.
 func (m *marks) follow(entries []line.Entry) {
 	held := make(map[string]bool, len(m.held))
 	first := ""
@@ -45,7 +45,7 @@ func (m *marks) follow(entries []line.Entry) {
 	}
 }
 
-// leave watches nobody.
+// leave stops watching.
 func (m *marks) leave() {
 	if m.stop != nil {
 		m.stop()
@@ -53,7 +53,7 @@ func (m *marks) leave() {
 	m.path, m.stop = "", nil
 }
 
-// note takes what the one that is watched says. That it is gone, the line tells.
+// note takes the data of the contender that is watched. Its deletion is reported by the queue.
 func (m *marks) note(d line.Sight, open bool) {
 	if notes, _ := znode.ParseNotes(d.Bytes); open && d.Exists && notes.Held {
 		m.held[m.path] = true
@@ -61,7 +61,7 @@ func (m *marks) note(d line.Sight, open bool) {
 	}
 }
 
-// on is the line with what is known of its holders.
+// on is the queue with the marks known so far.
 func (m *marks) on(entries []line.Entry) []line.Entry {
 	entries = slices.Clone(entries)
 	for i := range entries {

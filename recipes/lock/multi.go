@@ -9,26 +9,25 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Multi takes several locks together: all or none. It is a face on them and nothing more: it has no
-// znode, no goroutine and no end of its own, so there is nothing to close but the locks. It is safe
-// for concurrent use.
+// Multi acquires several locks together, all or none. It only combines its locks: it has no znode,
+// no goroutine and no end of its own, and there is nothing to close but the locks. It is safe for
+// concurrent use.
 //
-// They are taken one after the other in the order of their absolute paths, whatever order they were
-// named in. So no two that take their locks through a Multi wait for each other in a circle.
-// Whoever nests calls of [Lock.Lock] by hand has to keep to that order himself.
+// The locks are acquired one after the other in the order of their absolute paths, whatever order
+// they were named in. So two callers that both use a Multi never wait for each other in a circle.
+// Nested calls of [Lock.Lock] have to follow the same order themselves.
 //
-// While it waits for one lock it has those before it, and others wait for them.
+// While a Multi waits for one lock it holds those before it, and others wait for them.
 type Multi struct {
 	locks []*Lock // in canonical order
 }
 
-// NewMulti makes one of locks of any kind, of one session or of several. It does no I/O. The order
-// of the arguments means nothing.
+// NewMulti combines locks of any kind, of one session or of several. It does no I/O. The order of
+// the arguments does not matter.
 //
-// Two locks on one path are refused: the second would wait for the first. That is so also where the
-// two belong to sessions on different servers: whether these are two ensembles or one under two
-// names cannot be told from the addresses, and there would be no order that every process sees the
-// same.
+// Two locks on one path are refused, because the second would wait for the first. They are refused
+// even if they belong to sessions on different servers: the addresses do not tell whether these are
+// two ensembles or one under two names, and there would be no order that every process agrees on.
 func NewMulti(locks ...*Lock) (*Multi, error) {
 	if len(locks) == 0 {
 		return nil, errors.New("lock.NewMulti: locks: none is given")

@@ -9,11 +9,11 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Lock waits until all locks are held. A lock that is lost while it waits for another is taken
-// again, and so are those behind it in the order. ctx bounds the wait, not the possession; if it
-// ends first, or one lock cannot be had at all, those that were held are given up, nothing comes of
-// it later, and the error is returned: ctx's cause, or what [Lock.Lock] of that one says.
-// [ErrDeadlock] and [ErrUpgrade] are found before anything is asked for.
+// Lock waits until all locks are held. If a lock is lost while it waits for another, that lock and
+// those after it in the order are acquired again. ctx bounds the wait, not the possession. If it
+// ends first, or one lock cannot be acquired at all, the locks that were held are released, no
+// grant comes of the call later, and the error is returned: ctx's cause, or that of [Lock.Lock].
+// [ErrDeadlock] and [ErrUpgrade] are returned before anything is requested.
 func (m *Multi) Lock(ctx context.Context) (*MultiGrant, error) {
 	return m.lock(ctx, host.Asked{At: host.Caller()})
 }
@@ -23,16 +23,17 @@ func (m *Multi) lock(ctx context.Context, by host.Asked) (*MultiGrant, error) {
 	return m.take(ctx, next, func(held []*Grant) { giveUp(held) })
 }
 
-// TryLock holds all locks if nobody is ahead in any of them, and returns [ErrHeld] otherwise: by
-// then ZooKeeper has confirmed that nothing of this try is left, unless ctx ended first. It waits
-// for nobody, but others may find a lock held that this call has taken and is about to give up.
+// TryLock acquires all locks if nobody is ahead in any of them, and returns [ErrHeld] otherwise. By
+// then ZooKeeper has confirmed that nothing of this attempt is left, unless ctx ended first. It
+// does not wait for other contenders, but others may find a lock held that this call has acquired
+// and is about to release.
 func (m *Multi) TryLock(ctx context.Context) (*MultiGrant, error) {
 	by := host.Asked{At: host.Caller()}
 	next := func(ctx context.Context, l *Lock) (*Grant, error) { return l.claim(ctx, "try lock", true, by) }
 	return m.take(ctx, next, func(held []*Grant) { _ = release(ctx, held) })
 }
 
-// take takes the locks one by one with next. What is held when that fails goes to leave.
+// take acquires the locks one by one with next. If that fails, leave gets the grants that are held.
 func (m *Multi) take(ctx context.Context, next func(context.Context, *Lock) (*Grant, error), leave func([]*Grant)) (*MultiGrant, error) {
 	if err := m.refusal(ctx); err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (m *Multi) take(ctx context.Context, next func(context.Context, *Lock) (*Gr
 	}
 }
 
-// refusal finds a wait that could never end, before anything is waited for.
+// refusal finds a wait that could never end, before anything is requested.
 func (m *Multi) refusal(ctx context.Context) error {
 	for _, l := range m.locks {
 		if err := l.endless(ctx); err != nil {
@@ -68,7 +69,7 @@ func (m *Multi) refusal(ctx context.Context) error {
 	return nil
 }
 
-// under waits in a context that ends with ctx or with the first of the grants.
+// under calls wait with a context that ends with ctx or with the first of the grants.
 func under(ctx context.Context, held []*Grant, wait func(context.Context) (*Grant, error)) (*Grant, error) {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -79,8 +80,8 @@ func under(ctx context.Context, held []*Grant, wait func(context.Context) (*Gran
 	return wait(inner)
 }
 
-// standing are the grants before the first that is over. Those behind it are given up, or the order
-// in which all are taken would not be kept.
+// standing are the grants before the first that has ended. The grants after it are released, so
+// that all are acquired in order again.
 func standing(held []*Grant) []*Grant {
 	i := slices.IndexFunc(held, over)
 	if i < 0 {
@@ -94,10 +95,10 @@ func lost(held []*Grant) bool { return slices.ContainsFunc(held, over) }
 
 func over(g *Grant) bool { return g.Err() != nil }
 
-// Do runs f while holding all locks. f's context descends from ctx and ends with the grant. The
-// locks are given up only after f has returned, unless one was lost; then Do returns an error that
-// is session.ErrLost, also if f returned nil. Otherwise it returns f's error, or why the locks
-// could not be had or their release not be confirmed.
+// Do acquires all locks, calls f, and releases them. f's context descends from ctx and ends with
+// the grant. The locks are released only after f has returned, unless one was lost. In that case Do
+// returns an error that is session.ErrLost, even if f returned nil. Otherwise it returns f's error,
+// or why the locks could not be acquired, or why their release could not be confirmed.
 func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, g *MultiGrant) error) error {
 	if f == nil {
 		return failed("do", m.locks[0].path, errors.New("f: nil"))

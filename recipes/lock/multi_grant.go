@@ -11,10 +11,10 @@ import (
 )
 
 // MultiGrant is one possession of all the locks of a [Multi]. It ends with the first of its parts
-// that ends, at the same instant and with the same Err; the others are then given up by themselves,
-// and end with session.ErrReleased. Its Path and Token are those of the first part in the order of
-// the paths; every part has its own: see [MultiGrant.Grants]. Commit happens only while all parts
-// stand, and is session.ErrUnsupported where they belong to several sessions.
+// that ends, at the same instant and with the same Err. The other parts are then released
+// automatically, and end with session.ErrReleased. Its Path and Token are those of the first part
+// in the order of the paths; [MultiGrant.Grants] has those of every part. Commit happens only while
+// all parts are valid, and is session.ErrUnsupported if they belong to several sessions.
 type MultiGrant struct {
 	*session.Hold
 	grants []*Grant
@@ -31,16 +31,15 @@ func newMultiGrant(grants []*Grant) *MultiGrant {
 	return g
 }
 
-// Grants are the parts, in the order of their paths: for their tokens, their sequencers, and to
-// hear which of them is asked for by [Revoke]. A part that is released by itself ends the whole,
-// and so does one that is exchanged for another.
+// Grants are the parts, in the order of their paths: for their tokens, their sequencers, and their
+// [Grant.Revoked]. If a part is released or downgraded, the whole ends.
 func (g *MultiGrant) Grants() []*Grant { return slices.Clone(g.grants) }
 
-// Release gives all parts up: Done closes first, then the znodes are deleted, and nil means that
-// ZooKeeper has confirmed it of all of them. A grant that had been lost before says so
-// (session.ErrLost). If ctx ends first its error is returned and the deletions go on in the
-// background until the epochs end; a ctx that ends with the grant itself, as in [Multi.Do], counts
-// as one that lasts for a session timeout. It is idempotent.
+// Release releases all parts: Done closes first, then the znodes are deleted; nil means that
+// ZooKeeper has confirmed all deletions. For a grant that was lost before, it returns
+// session.ErrLost. If ctx ends first its error is returned, and the deletions go on in the
+// background until the epochs end. A ctx that ends with the grant itself, as in [Multi.Do], is
+// replaced by one that lasts for a session timeout. It is idempotent.
 func (g *MultiGrant) Release(ctx context.Context) error {
 	if slices.ContainsFunc(g.grants, func(part *Grant) bool { return part.lock.instance.Inside(ctx) }) {
 		var cancel context.CancelFunc
@@ -55,7 +54,7 @@ func (g *MultiGrant) Release(ctx context.Context) error {
 	return err
 }
 
-// release gives grants up and waits for the confirmation of all.
+// release releases grants and waits for the confirmation of all.
 func release(ctx context.Context, grants []*Grant) error {
 	giveUp(grants)
 	errs := make([]error, len(grants))
@@ -67,7 +66,7 @@ func release(ctx context.Context, grants []*Grant) error {
 	return errors.Join(errs...)
 }
 
-// giveUp ends grants, the last taken first, and waits for nothing.
+// giveUp ends grants, in reverse order of acquisition, without waiting.
 func giveUp(grants []*Grant) {
 	for _, g := range slices.Backward(grants) {
 		g.of.GiveUp()

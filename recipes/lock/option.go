@@ -8,7 +8,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Option changes how a Lock is made.
+// Option configures a Lock.
 type Option func(*options) error
 
 type options struct {
@@ -19,7 +19,7 @@ type options struct {
 	warn   time.Duration
 }
 
-// warnAfter is when a grant is logged that blocks others, without WithWarnAfter.
+// warnAfter is the default of WithWarnAfter.
 const warnAfter = 10 * time.Second
 
 func optionsOf(opts []Option) (options, error) {
@@ -35,9 +35,10 @@ func optionsOf(opts []Option) (options, error) {
 	return o, nil
 }
 
-// WithData puts data into the contender znode, for others to see with [Lock.Contenders]: who this
-// is, say. They must not begin with "unlock", which is how a revocation is written; nor, in a
-// semaphore or a shared lock, with a line "held" or "placed <number>", which these note themselves.
+// WithData sets the data of the contender's znode, which other clients see in [Lock.Contenders]:
+// the name of this process, say. They must not begin with "unlock", the marker of a revocation. In
+// a semaphore or a shared lock they must not begin with a line "held" or "placed <number>" either,
+// which these write themselves.
 func WithData(data []byte) Option {
 	return func(o *options) error {
 		if znode.Revoked(data) {
@@ -48,11 +49,11 @@ func WithData(data []byte) Option {
 	}
 }
 
-// WithWarnAfter sets after which time a grant that nobody else can get meanwhile is logged, once,
-// as a warning in the session's log, with the place in the program where it was asked for: one that
-// waits to be received from [Lock.Acquired], and one that is held; not those of [Lock.Do], which
-// end with a function. 10 seconds without it; 0 is never, for a lock that is meant to be held for
-// long.
+// WithWarnAfter sets the time after which a grant that blocks others is logged once, as a warning
+// in the session's log, with the call site that requested it. That is a grant that waits to be
+// received from [Lock.Acquired], or one that is held. Grants of [Lock.Do] are not logged, since
+// they end with a function. The default is 10 seconds; 0 turns it off, for a lock that is meant to
+// be held for long.
 func WithWarnAfter(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {
@@ -63,14 +64,14 @@ func WithWarnAfter(d time.Duration) Option {
 	}
 }
 
-// WithDelay has a lock of [New] wait for d after a holder that died, or lost it otherwise than by
-// giving it up, before it is granted to the next: Chubby's lock-delay. It is for what the dead one
-// may still have on its way to a resource that does not check tokens. After a release there is no
-// delay. All who use the path should say the same; whoever says nothing does not wait.
-// [Lock.TryLock] is refused with [ErrHeld] while the delay would run. 0 is no delay. Closing the
-// lock gives it up; closing the session alone does not.
+// WithDelay sets Chubby's lock-delay for a lock of [New]: the next contender waits for d after a
+// holder that died, or lost the lock in any way other than releasing it. It covers requests of the
+// dead holder that are still on their way to a resource that does not check tokens. After a release
+// there is no delay. All users of the path should use the same option; a lock without it does not
+// wait. While the delay would run, [Lock.TryLock] returns [ErrHeld]. 0 is no delay. Closing the
+// lock releases it; closing only the session does not, and the delay applies.
 //
-// It is session.ErrUnsupported for shared locks, semaphores, and in the layouts of others.
+// It is session.ErrUnsupported for shared locks, semaphores, and in the layouts of other libraries.
 func WithDelay(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {

@@ -10,13 +10,13 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Revoke asks the contender at a path (see [Lock.Contenders]) to give up: it writes "unlock", a
-// newline and the old data into its znode, and the holder's [Grant.Revoked] closes. A contender
-// that waits is asked when it is granted. One that was asked already is not asked again. Errors:
+// Revoke asks the contender at a path (see [Lock.Contenders]) to release: it writes "unlock", a
+// newline and the old data into its znode, and the holder's [Grant.Revoked] closes. If the
+// contender is waiting, Revoked closes when it is granted. A contender is asked only once. Errors:
 // session.ErrNoNode if it is gone, session.ErrNoAuth; session.ErrInvalidPath and
-// session.ErrUnsupported for a path that is no contender's in a line.
+// session.ErrUnsupported if the path is not that of a contender in a queue.
 //
-// The form is that of the revocable locks in ZooKeeper's recipes, so that any client can ask.
+// The format is that of the revocable locks in ZooKeeper's recipes, so any client can ask.
 func Revoke(ctx context.Context, s *session.Session, contenderPath string) error {
 	if err := checkContender(s, contenderPath, "revoke"); err != nil {
 		return err
@@ -33,8 +33,8 @@ func Revoke(ctx context.Context, s *session.Session, contenderPath string) error
 	}
 }
 
-// upToDate reads a contender's data. That there is none is not believed of a server that may not
-// have heard of it yet.
+// upToDate reads a contender's data. If the server does not have the znode, it syncs and reads
+// again, since the server may lag behind.
 func upToDate(ctx context.Context, s *session.Session, path string) ([]byte, session.Stat, error) {
 	data, stat, err := s.Get(ctx, path)
 	if !errors.Is(err, session.ErrNoNode) {
@@ -46,11 +46,11 @@ func upToDate(ctx context.Context, s *session.Session, path string) ([]byte, ses
 	return s.Get(ctx, path)
 }
 
-// Break asks like [Revoke], waits for the grace period, and deletes the contender's znode if it is
-// still there: the holder's Done closes within a round trip with session.ErrDeleted. He may still
-// be writing while the next is granted; tokens are for that. It returns early when the contender
-// gives up by itself, and with ctx's error, nothing deleted, when ctx ends first. A contender that
-// is gone is no error.
+// Break calls [Revoke], waits for the grace period, and deletes the contender's znode if it still
+// exists: the holder's Done closes within a round trip with session.ErrDeleted. The holder may
+// still be writing when the next one is granted; tokens cover that case. Break returns early when
+// the contender releases, and with ctx's error, without deleting, when ctx ends first. It is no
+// error if the contender is gone.
 func Break(ctx context.Context, s *session.Session, contenderPath string, grace time.Duration) error {
 	if grace < 0 {
 		return failed("break", contenderPath, errors.New("grace: negative"))
@@ -68,7 +68,7 @@ func Break(ctx context.Context, s *session.Session, contenderPath string, grace 
 		case state, open := <-states:
 			switch {
 			case !open:
-				states = nil // nothing more is heard: then patience decides
+				states = nil // no further states: wait for the grace period
 			case !state.Exists && !state.Stale:
 				return nil
 			}
@@ -80,7 +80,7 @@ func Break(ctx context.Context, s *session.Session, contenderPath string, grace 
 	}
 }
 
-// remove deletes for certain: the name is unique, so that a deletion whose answer was lost can be
+// remove deletes a znode reliably: its name is unique, so a deletion whose reply was lost can be
 // repeated.
 func remove(ctx context.Context, s *session.Session, path string) error {
 	for {
@@ -101,8 +101,8 @@ func gone(err error) error {
 	return err
 }
 
-// checkContender refuses a path that is no contender's, so that a slip of the pen cannot overwrite
-// or delete anything else.
+// checkContender refuses a path that is not that of a contender, so that a mistyped path cannot
+// overwrite or delete anything else.
 func checkContender(s *session.Session, path, op string) error {
 	if s == nil {
 		return errors.New("lock: " + op + ": s: nil session")

@@ -11,20 +11,20 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// NewSemaphore makes a semaphore: as many hold at the same time as there are permits, and each
-// takes one, or as many as [WithWeight] says, all at once or none. Order is strict: who wants more
-// than is left holds up all behind, so that nobody who wants much is starved by those who want
-// little.
+// NewSemaphore creates a counting semaphore. An instance acquires one permit, or as many as
+// [WithWeight] says, all at once or none. The order is strict: a contender that wants more permits
+// than are free blocks all contenders behind it, so that large requests are not starved by small
+// ones.
 //
-// The limit lives in ZooKeeper, as the data of path, a persistent znode. The first instance that
-// wants a permit writes permits there; for every other, another number there is [ErrLimit], from
-// the call that wants the permit, or as the end of an instance with a standing intent. Once an
-// instance has agreed with what is there, it follows what [SetLimit] makes of it. A limit that
-// becomes less than an instance's weight is ErrLimit as well when it is next to be granted.
+// The limit is stored in ZooKeeper, as the data of path, a persistent znode. The first instance
+// that requests a permit writes permits there. Every other instance compares: a different number is
+// [ErrLimit], from the call that requests the permit, or as the Err of an instance with a standing
+// intent. An instance whose number once matched follows the changes of [SetLimit]. If the limit
+// becomes less than an instance's weight, it gets ErrLimit when it would be granted next.
 //
-// One instance serves its callers one after the other, as every [Lock] does: to hold several
-// permits at the same time, make several instances, or one with a weight. Apart from that, all is
-// as with [New]. permits and weight are at least 1, and weight is at most permits.
+// An instance serves its callers one after the other, like every [Lock]. To hold several permits at
+// the same time, create several instances, or one with a weight. Otherwise it behaves like a lock
+// of [New]. permits and weight are at least 1, and weight is at most permits.
 func NewSemaphore(s *session.Session, path string, permits int, opts ...Option) (*Lock, error) {
 	const op = "lock.NewSemaphore"
 	if permits < 1 {
@@ -33,8 +33,8 @@ func NewSemaphore(s *session.Session, path string, permits int, opts ...Option) 
 	return build(op, s, path, kind{of: znode.Lease, rule: contend.AtMost(permits), permits: permits}, opts)
 }
 
-// WithWeight lets a semaphore's instance take n permits at once. The other locks have no weight,
-// and refuse it.
+// WithWeight makes an instance of a semaphore acquire n permits at once. Other locks have no
+// weight, and refuse it.
 func WithWeight(n int) Option {
 	return func(o *options) error {
 		if n < 1 {
@@ -45,10 +45,11 @@ func WithWeight(n int) Option {
 	}
 }
 
-// SetLimit changes the number of permits of the semaphore at a path, for all that use it, and sets
-// it where none was set. Raising it lets those in who fit then. Lowering it takes nothing from
-// those who hold; who waits is granted when enough of them have released. It returns when ZooKeeper
-// has the number. Errors: n less than 1; [ErrLimit] if path has data that are no limit.
+// SetLimit changes the number of permits of the semaphore at a path, for all its users, and sets it
+// if there was none. If the limit is raised, the contenders that now fit are granted. If it is
+// lowered, holders keep their permits, and waiters are granted when enough permits have been
+// released. It returns when ZooKeeper has the number. Errors: n less than 1; [ErrLimit] if the
+// path's data are not a limit.
 func SetLimit(ctx context.Context, s *session.Session, path string, n int) error {
 	const op = "set limit"
 	switch err := znode.Validate(path); {
@@ -69,7 +70,7 @@ func SetLimit(ctx context.Context, s *session.Session, path string, n int) error
 	}
 }
 
-// setLimit tries once.
+// setLimit makes one attempt.
 func setLimit(ctx context.Context, s *session.Session, path string, limit []byte) error {
 	data, stat, err := s.Get(ctx, path)
 	switch {

@@ -10,10 +10,10 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// simple: the lock is one znode, at its own path.
+// simple tells whether the lock is one znode, at its own path.
 func (l *Lock) simple() bool { return l.kind.form == znode.Alone }
 
-// line reads who holds and who waits. Of a simple lock only the holder can be seen.
+// line reads the holder and the waiters. For a simple lock only the holder is visible.
 func (l *Lock) line(ctx context.Context) ([]line.Entry, error) {
 	if !l.simple() {
 		return line.Read(ctx, l.session, l.path)
@@ -28,7 +28,7 @@ func (l *Lock) line(ctx context.Context) ([]line.Entry, error) {
 	return l.holder(s), nil
 }
 
-// lines is a subscription to what line reads. It closes when ctx or the session ends.
+// lines is a subscription to the result of line. It closes when ctx or the session ends.
 func (l *Lock) lines(ctx context.Context) <-chan line.View {
 	if !l.simple() {
 		return line.Observe(ctx, l.session, l.path)
@@ -54,7 +54,7 @@ func (l *Lock) lines(ctx context.Context) <-chan line.View {
 	return out.C()
 }
 
-// holder is the line of a simple lock.
+// holder is the queue of a simple lock.
 func (l *Lock) holder(s session.Data) []line.Entry {
 	if !s.Exists {
 		return nil

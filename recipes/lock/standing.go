@@ -7,14 +7,14 @@ import (
 	"github.com/troupe-go/troupe/internal/machine"
 )
 
-// Phase is how far an instance has come.
+// Phase is the state of an instance.
 type Phase int
 
 // The phases of an instance.
 const (
-	Idle   Phase = iota // nothing is wanted
-	Queued              // wanted, and in line or about to be
-	Held                // held by the standing intent or by a caller
+	Idle   Phase = iota // no intent and no caller
+	Queued              // in the queue, or about to be
+	Held                // granted to the standing intent or to a caller
 )
 
 // String returns the phase's name.
@@ -30,15 +30,15 @@ func (p Phase) String() string {
 	return fmt.Sprintf("Phase(%d)", int(p))
 }
 
-// Standing is an instance's own place in the line.
+// Standing is an instance's own position in the queue.
 type Standing struct {
 	Phase Phase
-	Ahead int  // contenders ahead when last looked; each release ahead is not followed, so it may be fewer
-	Stale bool // the connection is down or the session is not trusted: this was so when last seen
+	Ahead int  // contenders ahead at the last listing; not every release ahead is followed, so there may be fewer
+	Stale bool // the connection is down or the session is not trusted: this is the last known state
 }
 
-// Standing is a subscription to this instance's place: the present one first, then each change, the
-// newest replacing one that was not received. It closes when ctx ends or the lock is done.
+// Standing subscribes to this instance's position: the current one first, then each change; the
+// newest replaces one that was not received. The channel closes when ctx ends or the lock is done.
 func (l *Lock) Standing(ctx context.Context) <-chan Standing { return l.standing.Subscribe(ctx) }
 
 func standingOf(m machine.Standing) Standing {
