@@ -7,28 +7,28 @@ import (
 	"github.com/troupe-go/troupe/internal/line"
 )
 
-// Candidate is one participant in the election, of this process or of any other. Candidates of
-// other libraries are among them; what they wrote into their znode is taken for their ID.
+// Candidate is one participant in the election, of this process or of any other. For candidates of
+// other libraries, the data of the znode are the ID.
 type Candidate struct {
-	Path      string    // of its znode, for [Term.TransferTo]
+	Path      string    // of the znode, for [Term.TransferTo]
 	ID        string    // see [WithID]; see Unread
-	Data      []byte    // that of [WithData], or what it has proclaimed since
+	Data      []byte    // of [WithData], or of a later Proclaim
 	Token     int64     // of its term, once it leads; see Unread
-	SessionID int64     // the ZooKeeper session that it ends with; see Unread
-	Since     time.Time // when it took its place, by the server's clock; see Unread
-	Leading   bool      // first in line
-	Ready     bool      // it has said so: see [Term.Ready]
+	SessionID int64     // the ZooKeeper session that owns it; see Unread
+	Since     time.Time // when it queued, by the server's clock; see Unread
+	Leading   bool      // first in the queue
+	Ready     bool      // it has called [Term.Ready]
 	Self      bool      // it is this candidate
 
-	// Unread: this session may not read its znode. There are no ID and Data then, and servers since
-	// 3.8.4 do not tell Token, SessionID and Since either: these are
-	// 0. It can't be handed the lead: see [Term.TransferTo].
+	// Unread: this session may not read the znode. Then there are no ID and Data, and servers since
+	// 3.8.4 do not report Token, SessionID and Since either: these are 0. Leadership can't be
+	// transferred to it: see [Term.TransferTo].
 	Unread bool
 }
 
-// Candidates lists who leads and who waits, in order. What was settled before the call is seen. An
-// election that nobody ever stood in is empty. Errors: session.ErrNoAuth, session.ErrClosed, ctx's
-// cause.
+// Candidates lists the leader and the waiting candidates, in order. It syncs first, so it sees
+// everything that was decided before the call. A path that does not exist has no candidates.
+// Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
 func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
 		return nil, failed("candidates", e.path, err)
@@ -48,8 +48,8 @@ func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	return candidates, nil
 }
 
-// self: a znode with this ID, of this session, is this candidate's. One that an earlier epoch left
-// is not.
+// self tells whether a znode is this candidate's: it has this ID and belongs to the current
+// session. A znode that an earlier epoch left does not count.
 func (e *Election) self(id string, owner int64) bool {
 	return id == e.id && owner == e.session.Status().SessionID
 }

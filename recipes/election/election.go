@@ -13,8 +13,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Election is one candidate on a path, and an observer of it. It is safe for concurrent use, and
-// cheap while it waits: no goroutine of its own.
+// Election is one candidate on a path, and an observer of the election. It is safe for concurrent
+// use, and cheap while it waits: it has no goroutine of its own.
 type Election struct {
 	session  *session.Session
 	path     string
@@ -26,9 +26,9 @@ type Election struct {
 	runs     *runs
 }
 
-// New makes a candidate on a path, the parent of the line of candidates. It does no I/O: the path
-// is created when somebody first stands, as a container node where the server has them. Errors name
-// the argument that is wrong; a closed session is session.ErrClosed.
+// New creates a candidate. The path is the parent of the candidates' znodes. New does no I/O: the
+// path is created when a candidate first campaigns, as a container znode if the servers support
+// them. Errors name the invalid argument; for a closed session the error is session.ErrClosed.
 func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	if s == nil {
 		return nil, errors.New("election.New: s: nil session")
@@ -63,20 +63,20 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 // ID is this candidate's name: see [WithID].
 func (e *Election) ID() string { return e.id }
 
-// Done closes when the candidate is over: by Close, with its session, or because it failed for
-// good. Err then says why.
+// Done closes when the candidate has ended: by Close, with its session, or because of a permanent
+// failure. Err then says why.
 func (e *Election) Done() <-chan struct{} { return e.instance.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else
-// the cause.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with
+// the session, or the cause of the failure.
 func (e *Election) Err() error { return e.instance.Err() }
 
-// Close ends the candidate: every intent and every waiting call is withdrawn (session.ErrClosed), a
-// term is given up (its Done closes with session.ErrClosed), and Close returns when ZooKeeper has
-// confirmed the deletions. The functions of [Election.Run] are told first, by their contexts, and
-// waited for. If ctx ends before all that, its error is returned; terms still standing are ended,
-// and the deletions go on in the background until the epoch ends. It is idempotent. A function of
-// Run must not wait for it: it returns an error instead.
+// Close ends the candidate. It first cancels the contexts of the functions of [Election.Run] and
+// waits for them. It withdraws every intent and every waiting call (session.ErrClosed), ends a term
+// that is held (its Done closes with session.ErrClosed), and returns when ZooKeeper has confirmed
+// the deletions. If ctx ends earlier, its error is returned; remaining terms are ended, and the
+// deletions go on in the background until the epoch ends. It is idempotent. A function of Run must
+// not wait for Close; it returns an error instead.
 func (e *Election) Close(ctx context.Context) error {
 	select {
 	case <-e.runs.close(failed("run", e.path, session.ErrClosed)):

@@ -7,13 +7,13 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// envelope is what a candidate's znode contains, as JSON, so that anybody can read it.
+// envelope is the contents of a candidate's znode, as JSON, so that any client can read it.
 type envelope struct {
 	ID    string `json:"id"`
 	Data  []byte `json:"data,omitempty"`
 	Ready bool   `json:"ready"`
 
-	revoked bool // somebody wrote the word for "give up" in front; it is his to take away
+	revoked bool // another client wrote the marker of a revocation in front; it stays
 }
 
 // decode reads an envelope; false for data of another kind.
@@ -30,8 +30,8 @@ func decode(raw []byte) (envelope, bool) {
 	return e.envelope, true
 }
 
-// interpret is decode for whatever a candidate may have written: the data of a stranger are taken
-// for his name, as Curator's latch writes it.
+// interpret decodes whatever a candidate may have written: data that are no envelope are the ID, as
+// in Curator's latch.
 func interpret(raw []byte) envelope {
 	if e, ok := decode(raw); ok {
 		return e

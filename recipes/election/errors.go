@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	// ErrNoLeader: nobody stands for election at this moment.
+	// ErrNoLeader: there is no candidate at this moment.
 	ErrNoLeader = errors.New("election: no leader")
 
 	// ErrDeadlock refuses a wait that could never end: the context descends from the context of a
@@ -15,8 +15,7 @@ var (
 	ErrDeadlock = errors.New("election: already led by the caller's own context")
 )
 
-// failed wraps an error with the operation and the path. Errors of the session come wrapped
-// already.
+// failed wraps an error with the operation and the path. Errors of the session are wrapped already.
 func failed(op, path string, err error) error {
 	var oe *session.OpError
 	if err == nil || errors.As(err, &oe) && oe.Path == path {

@@ -7,14 +7,14 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Layout is how a candidate's znode is named, and what it contains. Troupe understands and respects
-// the others' candidates on its path whatever the layout; a layout is for the sake of libraries
-// that do not understand Troupe's.
+// Layout determines the name of a candidate's znode, and its contents. Troupe respects the
+// candidates of other libraries on its path whatever the layout, so the other layouts are needed
+// only for libraries that do not respect Troupe's names.
 //
-// In the layouts of others a znode contains the ID (see [WithID]) and nothing else, as theirs do,
-// so that they can tell who leads. So there [WithData], [Term.Ready] and [Term.Proclaim] are
-// session.ErrUnsupported. So is [Term.TransferTo], since a candidate of another library that is
-// sent away may not stand again.
+// In the layouts of other libraries a znode contains only the ID (see [WithID]), as theirs do, so
+// that they can identify the leader. So [WithData], [Term.Ready] and [Term.Proclaim] are
+// session.ErrUnsupported there. So is [Term.TransferTo], since a candidate of another library that
+// is moved away may not queue again.
 type Layout int
 
 // The layouts.
@@ -22,16 +22,17 @@ const (
 	// Troupe is the default.
 	Troupe Layout = iota
 
-	// Curator is that of Curator's LeaderLatch ("latch-"), which takes all other candidates for the
-	// last in line.
+	// Curator is the layout of Curator's LeaderLatch ("latch-"), which sorts all other candidates
+	// last.
 	Curator
 
-	// Kazoo is that of the Python library kazoo, whose Election is a lock ("<uuid>__lock__").
+	// Kazoo is the layout of the Python library kazoo, whose Election is a lock
+	// ("<uuid>__lock__").
 	Kazoo
 
-	// LeaderElectionSupport is that of ZooKeeper's Java recipe of this name: "n_<number>",
-	// unprotected, with the ID for the host's name. Nothing else may be under the path: that recipe
-	// fails at any child that it cannot read.
+	// LeaderElectionSupport is the layout of ZooKeeper's Java recipe of this name: "n_<number>",
+	// without a GUID, with the ID in place of the host name. Nothing else may be under the path:
+	// that recipe fails on any child that it cannot parse.
 	LeaderElectionSupport
 )
 
@@ -54,7 +55,7 @@ func (l Layout) String() string {
 	return layouts[l].name
 }
 
-// WithLayout names the candidate's znode as another library does, and fills it as that does.
+// WithLayout uses the znode name and contents of another library.
 func WithLayout(l Layout) Option {
 	return func(o *options) error {
 		if l < 0 || int(l) >= len(layouts) {
@@ -65,7 +66,7 @@ func WithLayout(l Layout) Option {
 	}
 }
 
-// content is what a candidate's znode contains at first.
+// content is the initial data of a candidate's znode.
 func (o options) content() ([]byte, error) {
 	switch {
 	case o.layout == Troupe:
@@ -76,7 +77,7 @@ func (o options) content() ([]byte, error) {
 	return []byte(o.id), nil
 }
 
-// expressible refuses what the layout has no room for.
+// expressible refuses what the layout cannot represent.
 func (e *Election) expressible() error {
 	if e.layout == Troupe {
 		return nil

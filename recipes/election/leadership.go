@@ -9,24 +9,24 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Leadership says who leads, as ZooKeeper sees it: who is first in line.
+// Leadership describes the leader as ZooKeeper sees it: the first candidate in the queue.
 type Leadership struct {
-	Present bool   // somebody does; otherwise the rest is empty
+	Present bool   // there is a leader; otherwise the rest is empty
 	ID      string // of the candidate
-	Data    []byte // what it has proclaimed
+	Data    []byte // of [WithData], or of a later Proclaim
 	Token   int64  // of its term
-	Self    bool   // it is this candidate. Not a licence to lead: that is a [Term]
-	Ready   bool   // it has said that it has taken over: see [Term.Ready]
-	Stale   bool   // the connection is down: so it was when last seen
+	Self    bool   // it is this candidate. Only a [Term] entitles it to lead
+	Ready   bool   // it has finished taking over: see [Term.Ready]
+	Stale   bool   // the connection is down: this is the last known state
 
-	// Unread: somebody leads, and this session may not read its znode, so that nothing else is
-	// known of it: there are no ID, Data, Token and Ready, and Self is false.
+	// Unread: there is a leader, but this session may not read its znode. Then there are no ID,
+	// Data, Token and Ready, and Self is false.
 	Unread bool
 }
 
-// Current asks ZooKeeper who leads. What was settled before the call is seen. Errors: [ErrNoLeader]
-// if nobody stands; session.ErrNoAuth if the line may not be listed, session.ErrClosed, ctx's
-// cause.
+// Current asks ZooKeeper for the leader. It syncs first, so it sees everything that was decided
+// before the call. Errors: [ErrNoLeader] if there is no candidate; session.ErrNoAuth if the
+// candidates may not be listed, session.ErrClosed, ctx's cause.
 func (e *Election) Current(ctx context.Context) (Leadership, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
 		return Leadership{}, failed("current", e.path, err)
@@ -41,7 +41,7 @@ func (e *Election) Current(ctx context.Context) (Leadership, error) {
 		}
 		raw, stat, err := e.session.Get(ctx, head)
 		if errors.Is(err, session.ErrNoNode) {
-			continue // it left meanwhile: somebody else leads, or nobody
+			continue // it left meanwhile: look again
 		}
 		if errors.Is(err, session.ErrNoAuth) {
 			return Leadership{Present: true, Unread: true}, nil

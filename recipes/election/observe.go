@@ -12,12 +12,12 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Observe is a subscription to who leads: whole states, the newest replacing one that was not
-// received, "nobody" among them, and never one older than the one before. The first comes once
-// ZooKeeper could be asked; without a connection it is Stale and empty. It costs ZooKeeper one
-// watch. It closes when ctx ends or the election is done. A leader that this session may not read
-// is Unread: it is asked for again after pauses of up to some seconds, and so its successor may be
-// seen that much later.
+// Observe subscribes to the leader: whole states, including "no leader", never one older than the
+// one before; the newest replaces one that was not received. The first comes once ZooKeeper has
+// answered; without a connection it is Stale and empty. It costs ZooKeeper one watch. The channel
+// closes when ctx ends or the election is done. A leader that this session may not read is Unread:
+// Observe reads again after pauses of up to some seconds, and so may report its successor that much
+// later.
 func (e *Election) Observe(ctx context.Context) <-chan Leadership {
 	out := notify.NewLatest[Leadership]()
 	p := &published{out: out}
@@ -28,22 +28,22 @@ func (e *Election) Observe(ctx context.Context) <-chan Leadership {
 	return out.C()
 }
 
-// published is what a subscription was told, over all incarnations of its actor.
+// published is what a subscription has delivered, over all incarnations of its actor.
 type published struct {
 	out  *notify.Latest[Leadership]
 	last Leadership
 	told bool
 }
 
-// observer follows the first in line: it looks who that is, follows that one's znode, or waits for
-// anybody to come. What it sees never goes back, since what its session reads doesn't: within an
-// epoch servers see to that, and an epoch begins with a sync.
+// observer follows the first candidate: it lists the candidates and watches the znode of the first,
+// or waits for one to come. What it sees never goes back, since the reads of its session don't:
+// within an epoch the servers ensure that, and an epoch begins with a sync.
 type observer struct {
 	*published
 	election *Election
 	turn     *observe.Turn
 
-	leave    context.CancelFunc // what is looked at now
+	leave    context.CancelFunc // ends the current stage
 	failures int                // in a row
 	offline  bool               // the connection is down
 	unsure   bool               // the watched state is not confirmed since the connection was down
@@ -61,7 +61,7 @@ func (o *observer) begin() {
 	o.look(nil)
 }
 
-// stage leaves what was looked at for something else.
+// stage ends the current watch and returns the context of the next one.
 func (o *observer) stage() context.Context {
 	if o.leave != nil {
 		o.leave()
@@ -71,14 +71,14 @@ func (o *observer) stage() context.Context {
 	return ctx
 }
 
-// head is who is first in line: the path of its znode, "" for nobody.
+// head is the first candidate in the queue: the path of its znode, "" if there is none.
 type head struct {
 	path string
 	err  error
 }
 
-// look asks who is first in line. A listing that is known to be new, and in which somebody stands,
-// need not be asked for.
+// look finds the first candidate. If names is a listing that is known to be new and not empty, it
+// is not read again.
 func (o *observer) look(names []string) {
 	ctx := o.stage()
 	observe.Ask(ctx, o.turn, func(ctx context.Context) head {
@@ -109,7 +109,7 @@ func (o *observer) failed() {
 	observe.After(o.stage(), o.turn, backoff(o.failures), func() { o.look(nil) })
 }
 
-// onLeader takes what the leader shows, until it is gone.
+// onLeader handles the states of the leader's znode, until it is gone.
 func (o *observer) onLeader(state line.Sight, open bool) {
 	switch {
 	case !open:

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Option changes how an Election is made.
+// Option configures an Election.
 type Option func(*options) error
 
 type options struct {
@@ -19,10 +19,10 @@ type options struct {
 	warn   time.Duration
 }
 
-// warnAfter is when a term is logged that nobody receives, without WithWarnAfter.
+// warnAfter is the default of WithWarnAfter.
 const warnAfter = 10 * time.Second
 
-// newOptions applies the options, and makes of them what a candidate's znode contains at first.
+// newOptions applies the options, and returns the initial data of the candidate's znode.
 func newOptions(opts []Option) (options, []byte, error) {
 	o := options{id: defaultID(), warn: warnAfter}
 	for i, opt := range opts {
@@ -37,8 +37,8 @@ func newOptions(opts []Option) (options, []byte, error) {
 	return o, data, err
 }
 
-// WithID names this candidate to the others; it must be unique among those on the path. Without it
-// the name is made of the host's name, the process's number and a random part.
+// WithID sets the ID of this candidate, which observers see. It must be unique among the candidates
+// on the path. The default consists of the host's name, the process ID and a random part.
 func WithID(id string) Option {
 	return func(o *options) error {
 		if id == "" {
@@ -52,9 +52,9 @@ func WithID(id string) Option {
 	}
 }
 
-// WithData puts data into the candidate's znode, for others to see from the moment it stands: where
-// to reach it, say. [Term.Proclaim] replaces them for the rest of a term; the next candidacy begins
-// with these again.
+// WithData sets the data of the candidate's znode, which observers see from the moment it
+// campaigns: the address of this process, say. [Term.Proclaim] replaces them for the rest of a
+// term; the next candidacy begins with these data again.
 func WithData(data []byte) Option {
 	return func(o *options) error {
 		o.data = append([]byte(nil), data...)
@@ -62,9 +62,9 @@ func WithData(data []byte) Option {
 	}
 }
 
-// WithWarnAfter sets after which time a term that waits to be received from [Election.Leader] is
-// logged, as a warning in the session's log, with the place in the program where Campaign was
-// called: nobody leads meanwhile. 10 seconds without it; 0 is never.
+// WithWarnAfter sets the time after which a term that waits to be received from [Election.Leader]
+// is logged, as a warning in the session's log, with the call site of Campaign: no process leads
+// meanwhile. The default is 10 seconds; 0 turns it off.
 func WithWarnAfter(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {

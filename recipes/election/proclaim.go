@@ -8,9 +8,10 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Ready tells the observers that the leader has taken over: nobody ahead in line is not yet a
-// leader who knows it. It is written to ZooKeeper only while the term stands, else session.ErrLost,
-// and nil means that it is there. In the layouts of others: session.ErrUnsupported.
+// Ready tells the observers that the leader has finished taking over: the first candidate in the
+// queue may not know yet that it leads. It is written to ZooKeeper only while the term is valid,
+// otherwise the error is session.ErrLost; nil means that it is written. In the layouts of other
+// libraries: session.ErrUnsupported.
 func (t *Term) Ready(ctx context.Context) error {
 	return t.amend(ctx, "ready", func(e *envelope) bool {
 		if e.Ready {
@@ -21,10 +22,10 @@ func (t *Term) Ready(ctx context.Context) error {
 	})
 }
 
-// Proclaim replaces the data that observers see, for the rest of this term. It is written to
-// ZooKeeper only while the term stands, else session.ErrLost, and nil means that it is there. It
-// does not touch what Ready said. Of concurrent calls, the one that ZooKeeper takes last stays. In
-// the layouts of others: session.ErrUnsupported.
+// Proclaim replaces the data that observers see, for the rest of this term. They are written to
+// ZooKeeper only while the term is valid, otherwise the error is session.ErrLost; nil means that
+// they are written. Proclaim does not change the state of Ready. Of concurrent calls, the last one
+// that ZooKeeper carries out wins. In the layouts of other libraries: session.ErrUnsupported.
 func (t *Term) Proclaim(ctx context.Context, data []byte) error {
 	return t.amend(ctx, "proclaim", func(e *envelope) bool {
 		if bytes.Equal(e.Data, data) {
@@ -35,8 +36,8 @@ func (t *Term) Proclaim(ctx context.Context, data []byte) error {
 	})
 }
 
-// amend changes the own znode: what is there is read, changed, and written unless somebody wrote in
-// between. A write whose reply was lost shows when it is read again: there is nothing left to
+// amend changes the candidate's znode by read, change and compare-and-set. If the reply to the
+// write was lost, the next read shows its outcome: if it was carried out, there is nothing left to
 // change.
 func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool) error {
 	if err := t.election.expressible(); err != nil {
@@ -47,7 +48,7 @@ func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool
 			return failed(op, t.Path(), err)
 		}
 		raw, stat, err := t.election.session.Get(ctx, t.Path())
-		if errors.Is(err, session.ErrNoNode) { // the guard finds that too, and ends the term
+		if errors.Is(err, session.ErrNoNode) { // the check in Commit finds that too, and ends the term
 			if _, err = t.Commit(ctx, session.CheckOp(t.Path(), -1)); err == nil {
 				continue
 			}
@@ -56,7 +57,7 @@ func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool
 			return failed(op, t.Path(), err)
 		}
 		e, ok := decode(raw)
-		if !ok { // somebody wrote over it
+		if !ok { // another client has overwritten it
 			e = envelope{ID: t.election.id, Data: t.election.data}
 		}
 		if !change(&e) && ok {
@@ -72,7 +73,7 @@ func (t *Term) amend(ctx context.Context, op string, change func(*envelope) bool
 	}
 }
 
-// over says why there is no point in going on: the term, or the wait.
+// over is why amend should not go on: the term, or the wait, has ended.
 func (t *Term) over(ctx context.Context) error {
 	if err := t.Err(); err != nil {
 		return err

@@ -8,18 +8,18 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Run leads again and again, and runs f for each term. f's context descends from ctx and ends with
-// the term, and with Close.
+// Run campaigns until it ends, and calls f for each term. f's context descends from ctx and ends
+// with the term, and with Close.
 //
-//   - nil from f resigns; the candidate stands again at the end of the line.
-//   - A term that was lost while f ran is no end either: f returns, with whatever its context says,
-//     and the candidate stands again.
-//   - Any other error from f ends Run with that error.
-//   - When ctx ends, f returns, and Run with ctx's cause.
+//   - If f returns nil, the term is resigned and the candidate queues again at the end.
+//   - If the term was lost while f ran, Run ignores f's error, and the candidate queues again.
+//   - If f returns any other error, Run returns that error.
+//   - If ctx ends, Run waits for f to return, and returns ctx's cause.
 //
-// The candidate's znode is deleted only after f has returned, so nobody else leads while f runs
-// unless the term was lost; and before Run returns, if ZooKeeper can be reached within the session
-// timeout, else in the background. Other errors are those of [Election.Lead].
+// The candidate's znode is deleted only after f has returned, so no other candidate leads while f
+// runs, unless the term was lost. It is deleted before Run returns, if ZooKeeper can be reached
+// within the session timeout, otherwise in the background. Other errors are those of
+// [Election.Lead].
 func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term) error) error {
 	if f == nil {
 		return failed("run", e.path, errors.New("f: nil"))
@@ -41,7 +41,8 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term)
 	}
 }
 
-// serve runs f for one term and gives it up. nil: on to the next, if ctx permits.
+// serve runs f for one term and resigns the term. It returns nil if Run is to go on with the next
+// term, if ctx permits.
 func (e *Election) serve(ctx context.Context, t *Term, f func(ctx context.Context, t *Term) error) error {
 	resigned := false
 	resign := func() error {
@@ -68,8 +69,8 @@ func (e *Election) serve(ctx context.Context, t *Term, f func(ctx context.Contex
 	return errors.Join(err, unconfirmed)
 }
 
-// obeyed: the term is over, or the whole run, and the error says no more than that. A context hears
-// of its term's end a moment after the term.
+// obeyed tells whether f's error is only the consequence of the end of the term, or of Run. A
+// context is cancelled a moment after its term has ended.
 func (t *Term) obeyed(ctx context.Context, err error) bool {
 	if t.Err() == nil && ctx.Err() == nil {
 		return false

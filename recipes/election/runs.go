@@ -7,13 +7,13 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// runs knows the calls of Run that are under way, so that Close can tell their functions and wait
-// for them before anything is deleted.
+// runs are the calls of Run in progress, so that Close can cancel their functions' contexts and
+// wait for them before anything is deleted.
 type runs struct {
 	mu     sync.Mutex
 	active map[*notify.Latch]context.CancelCauseFunc // by the latch that closes when the call is over
 	cause  error                                     // set once closed
-	idle   *notify.Latch                             // closes when closed and nothing is under way
+	idle   *notify.Latch                             // closes when closed and no call is in progress
 }
 
 func newRuns() *runs {
@@ -43,8 +43,8 @@ func (r *runs) leave(over *notify.Latch) {
 	}
 }
 
-// close ends the contexts of all calls with the cause, and those to come at once. What it returns
-// closes when all are over.
+// close cancels the contexts of all calls with the cause, and those of later calls at once. The
+// channel that it returns closes when all calls have ended.
 func (r *runs) close(cause error) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()

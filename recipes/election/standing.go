@@ -7,18 +7,18 @@ import (
 	"github.com/troupe-go/troupe/internal/machine"
 )
 
-// Phase is how far a candidate has come.
+// Phase is the state of a candidate.
 type Phase int
 
 // The phases of a candidate.
 const (
-	Idle        Phase = iota // does not stand
-	Offering                 // stands, and its znode is being made, or there is no connection to make it on
-	Determining              // the znode is there; its place is being looked up
-	Waiting                  // somebody is ahead
-	Leading                  // leads
-	Failed                   // over, by an error: see [Election.Err]
-	Stopped                  // over, by Close or with the session
+	Idle        Phase = iota // no intent and no caller
+	Offering                 // its znode is being created, or it waits for a connection
+	Determining              // the znode exists; the candidates are being listed
+	Waiting                  // another candidate is ahead
+	Leading                  // it leads
+	Failed                   // ended by an error: see [Election.Err]
+	Stopped                  // ended by Close or with the session
 )
 
 var phases = [...]string{
@@ -33,15 +33,15 @@ func (p Phase) String() string {
 	return phases[p]
 }
 
-// Standing is a candidate's own place.
+// Standing is a candidate's own position in the queue.
 type Standing struct {
 	Phase Phase
-	Ahead int  // candidates ahead when last looked; those who leave ahead are not followed one by one, so it may be fewer
-	Stale bool // the connection is down or the session is not trusted: this was so when last seen
+	Ahead int  // candidates ahead at the last listing; not every departure ahead is followed, so there may be fewer
+	Stale bool // the connection is down or the session is not trusted: this is the last known state
 }
 
-// Standing is a subscription to this candidate's place: the present one first, then each change,
-// the newest replacing one that was not received. It closes when ctx ends, or after Failed or
+// Standing subscribes to this candidate's position: the current one first, then each change; the
+// newest replaces one that was not received. The channel closes when ctx ends, or after Failed or
 // Stopped.
 func (e *Election) Standing(ctx context.Context) <-chan Standing { return e.standing.Subscribe(ctx) }
 

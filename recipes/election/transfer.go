@@ -10,15 +10,16 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// TransferTo hands the lead over to another candidate (see [Election.Candidates]): those between it
-// and this term are sent to the end of the line, all in one transaction that happens only while the
-// term and the other candidate stand; then the term is given up as by [Term.Resign], and the other
-// is next. So tokens keep growing. Stop leading before you call it.
+// TransferTo hands leadership over to another candidate (see [Election.Candidates]). One
+// transaction moves the candidates between it and this term to the end of the queue; it happens
+// only while the term is valid and the other candidate exists. Then the term is resigned as by
+// [Term.Resign], and the other candidate is next. So tokens keep growing. Stop leading before you
+// call it.
 //
-// If it fails before the term is given up, the term stands, and those that were sent away have lost
-// their place and no more: session.ErrNoNode if the candidate is gone, session.ErrNoAuth if this
-// session may not read its znode, session.ErrLost if the term is. In the layouts of others:
-// session.ErrUnsupported.
+// If it fails before the term is resigned, the term stays valid, and the candidates that were moved
+// have only lost their position. Errors: session.ErrNoNode if the candidate is gone,
+// session.ErrNoAuth if this session may not read its znode, session.ErrLost if the term has ended.
+// In the layouts of other libraries: session.ErrUnsupported.
 func (t *Term) TransferTo(ctx context.Context, candidatePath string) error {
 	if err := errors.Join(t.checkTarget(candidatePath), t.election.expressible()); err != nil {
 		return failed("transfer", candidatePath, err)
@@ -35,8 +36,8 @@ func (t *Term) TransferTo(ctx context.Context, candidatePath string) error {
 		case errors.Is(err, session.ErrLost), !errors.Is(err, session.ErrNoNode) && !errors.Is(err, session.ErrUnknownOutcome):
 			return failed("transfer", candidatePath, err)
 		}
-		// Somebody in between, or the candidate itself, left before the transaction; or it was done
-		// and its reply lost. The next look tells.
+		// A candidate in between, or the target itself, left before the transaction, or the
+		// transaction was carried out and its reply lost. The next read tells.
 	}
 }
 
@@ -55,7 +56,8 @@ func (t *Term) checkTarget(path string) error {
 	return nil
 }
 
-// clearance returns the transaction after which nobody stands between this term and the candidate.
+// clearance returns the transaction that removes all candidates between this term and the
+// candidate.
 func (t *Term) clearance(ctx context.Context, candidatePath string) ([]session.Op, error) {
 	if err := t.over(ctx); err != nil {
 		return nil, err
