@@ -3,6 +3,7 @@ package session_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -32,10 +33,11 @@ func (w *world) hangsUp(at func(r *zktest.Request) bool) (times func() int) {
 	}
 }
 
-// ZooKeeper before 3.5.3 doesn't know containers, and hangs up. That is found out twice, remembered
-// for the epoch, and parents are made persistent.
+// ZooKeeper before 3.5 doesn't know containers, nor create2, and hangs up. That is found out twice,
+// remembered for the epoch, and parents are made persistent.
 func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
 	inBubble(t, func(w *world) {
+		w.hangsUp(func(r *zktest.Request) bool { return r.Op == zktest.OpCreate2 })
 		times := w.hangsUp(func(r *zktest.Request) bool { return r.Op == zktest.OpCreateContainer })
 		s := w.open()
 		t := w.seat(s)
@@ -48,6 +50,42 @@ func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
 		_, err = s.Create(w.ctx, "/container", nil, session.Container())
 		require.ErrorIs(w, err, session.ErrUnsupported)
 	})
+}
+
+// The network may well lose the answers to the first creations of containers. Servers that have
+// create2 have containers, so parents are containers all the same: persistent ones would stay for
+// ever.
+func TestAnswersThatAreLostMakeNoPersistentParents(t *testing.T) {
+	t.Parallel()
+	for name, add := range map[string]func(w *world, s *session.Session) error{
+		"of a contender": func(w *world, s *session.Session) error {
+			return w.seat(s).join(w, 1, session.Join{Parent: "/a/b/line", Name: "lock-"}).Err
+		},
+		"of a znode": func(w *world, s *session.Session) error {
+			_, err := s.Create(w.ctx, "/a/b/line/x", nil, session.Parents(), session.Ephemeral())
+			return err
+		},
+	} {
+		for _, lost := range []int{1, 2, 3, 5} {
+			t.Run(fmt.Sprint(name, " ", lost), func(t *testing.T) {
+				inBubble(t, func(w *world) {
+					left := lost
+					w.hangsUp(func(r *zktest.Request) bool {
+						if r.Op != zktest.OpCreateContainer {
+							return false
+						}
+						left--
+						return left >= 0
+					})
+					s := w.open()
+					require.NoError(w, add(w, s))
+					require.NoError(w, s.Close(w.ctx))
+					time.Sleep(5 * time.Minute)
+					require.NotContains(w, w.srv.Dump(), "/a", "it is no container")
+				})
+			})
+		}
+	}
 }
 
 // A request at which servers hang up is asked three times, with pauses, and ends with an error that

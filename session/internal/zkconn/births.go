@@ -17,6 +17,7 @@ type support struct {
 	known   bool // one was answered
 	lost    int  // answers, before any came
 	lacking bool // it is not asked for any more
+	told    bool // a server said so
 }
 
 // doubtful is how many answers may be lost before the servers are taken for those that hang up.
@@ -34,7 +35,7 @@ func (b *births) op() jute.Op {
 func (s *support) learn(err error) {
 	switch {
 	case errors.Is(err, ErrUnsupported):
-		s.lacking = true
+		s.lacking, s.told = true, true
 	case errors.Is(err, ErrCutOff) && !errors.Is(err, ErrCutOffUsual):
 		s.lost++
 		s.lacking = s.lacking || !s.known && s.lost >= doubtful

@@ -21,10 +21,11 @@ func newUsual() usual {
 	return u
 }
 
-// took notes a request that was answered.
+// took notes a request that was answered. Servers that have create2 have containers.
 func (u usual) took(r *request) {
 	if !u.alone[r.ask.Op] {
 		u.alone[r.ask.Op] = true
+		u.alone[jute.OpCreateContainer] = u.alone[jute.OpCreateContainer] || r.ask.Op == jute.OpCreate2
 	}
 	for i := range r.ask.Ops {
 		if part := r.ask.Ops[i].Op; !u.parts[part] {

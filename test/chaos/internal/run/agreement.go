@@ -33,11 +33,11 @@ func (ws witnesses) close() {
 	}
 }
 
-// disagreement finds a znode that one server has while another, behind a sync, does not have it,
-// and that the first has still when it is asked again, behind a sync of its own. Servers that are
-// in order can't do that: they have lost their common history, and nothing that rests on it can be
-// judged any more. It is called in a calm. "" if there is none, or nothing could be found out in
-// time.
+// disagreement finds a znode that one server has while another, behind a sync, does not have it, or
+// with other data, and that the first has still when it is asked again, behind a sync of its own.
+// Servers that are in order can't do that: they have lost their common history, and nothing that
+// rests on it can be judged any more. It is called in a calm. "" if there is none, or nothing could
+// be found out in time.
 func (ws witnesses) disagreement(ctx context.Context) string {
 	for i, one := range ws {
 		paths, err := (&world{watcher: one}).tree(ctx, "/")
@@ -46,7 +46,7 @@ func (ws witnesses) disagreement(ctx context.Context) string {
 		}
 		for _, path := range paths {
 			if j := ws.differ(ctx, i, path); j >= 0 {
-				return fmt.Sprintf("server %d has %s, and server %d has not", i, path, j)
+				return fmt.Sprintf("server %d has a znode or data at %s that server %d has not", i, path, j)
 			}
 		}
 	}
@@ -56,36 +56,40 @@ func (ws witnesses) disagreement(ctx context.Context) string {
 // differ is the number of a server that does not have a znode which server i has, before and after;
 // -1 if there is none.
 func (ws witnesses) differ(ctx context.Context, i int, path string) int {
-	before, err := ws.born(ctx, i, path, false)
-	if err != nil || before == 0 {
+	before, err := ws.version(ctx, i, path, false)
+	if err != nil || before == (version{}) {
 		return -1
 	}
 	for j := range ws {
-		if there, err := ws.born(ctx, j, path, false); err != nil || there == before {
+		if there, err := ws.version(ctx, j, path, false); err != nil || there == before {
 			continue
 		}
-		if there, err := ws.born(ctx, j, path, true); err != nil || there == before {
+		if there, err := ws.version(ctx, j, path, true); err != nil || there == before {
 			continue
 		}
-		if again, err := ws.born(ctx, i, path, true); err == nil && again == before {
+		if again, err := ws.version(ctx, i, path, true); err == nil && again == before {
 			return j
 		}
 	}
 	return -1
 }
 
-// born is the transaction that created a znode, as one server has it; 0 if it has none.
-func (ws witnesses) born(ctx context.Context, i int, path string, synced bool) (int64, error) {
+// version is a znode's: the transactions that created it and that last set its data; none if there
+// is no znode.
+type version struct{ created, set int64 }
+
+// version is that of a znode as one server has it.
+func (ws witnesses) version(ctx context.Context, i int, path string, synced bool) (version, error) {
 	if synced {
 		if err := ws[i].Sync(ctx, "/"); err != nil {
-			return 0, err
+			return version{}, err
 		}
 	}
 	stat, ok, err := ws[i].Exists(ctx, path)
 	if err != nil || !ok {
-		return 0, err
+		return version{}, err
 	}
-	return stat.Czxid, nil
+	return version{stat.Czxid, stat.Mzxid}, nil
 }
 
 var (
