@@ -9,7 +9,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// ConsumeOption changes how a Consumer takes items.
+// ConsumeOption configures a Consumer.
 type ConsumeOption func(*consumeOptions) error
 
 type consumeOptions struct {
@@ -22,9 +22,9 @@ const (
 	mostPrefetch  = 10_000
 )
 
-// WithPrefetch lets a consumer have up to n items that are not settled, 16 without it: those that a
-// receiver works on, and those that wait to be received. They are claimed together. With
-// WithAutoAck it is how many may wait to be received.
+// WithPrefetch lets a consumer have up to n items that are neither acknowledged nor returned: those
+// that a receiver works on, and those that wait to be received. They are claimed together. With
+// WithAutoAck, n limits the items that wait to be received. The default is 16.
 func WithPrefetch(n int) ConsumeOption {
 	return func(o *consumeOptions) error {
 		if n < 1 || n > mostPrefetch {
@@ -35,8 +35,9 @@ func WithPrefetch(n int) ConsumeOption {
 	}
 }
 
-// WithAutoAck takes items for good: each is delivered at most once, and what a process that dies
-// has taken is lost, up to the prefetch. It is the cheap form, that of ZooKeeper's recipe page.
+// WithAutoAck deletes items when it takes them: each is delivered at most once, and items that a
+// process had taken are lost if it dies, up to the prefetch. It is cheaper, and is the queue of
+// ZooKeeper's recipe page.
 func WithAutoAck() ConsumeOption {
 	return func(o *consumeOptions) error {
 		o.auto = true
@@ -44,12 +45,12 @@ func WithAutoAck() ConsumeOption {
 	}
 }
 
-// Consumer takes items out of a queue and hands them to whoever receives from Items. It goes on
-// through disconnections and expired sessions.
+// Consumer takes items from a queue and delivers them on Items. It continues through disconnections
+// and expired sessions.
 type Consumer struct{ in *intake }
 
-// Consume begins to take items, and returns at once. A layout without claims needs WithAutoAck:
-// session.ErrUnsupported. A closed session: session.ErrClosed.
+// Consume starts to take items, and returns at once. A layout without claims needs WithAutoAck,
+// otherwise the error is session.ErrUnsupported. For a closed session it is session.ErrClosed.
 func (q *Queue) Consume(opts ...ConsumeOption) (*Consumer, error) {
 	o := consumeOptions{prefetch: usualPrefetch}
 	for i, opt := range opts {
@@ -66,7 +67,7 @@ func (q *Queue) Consume(opts ...ConsumeOption) (*Consumer, error) {
 	}
 	in := newIntake(q, "consumer")
 	in.auto, in.prefetch, in.end = o.auto, o.prefetch, notify.NewEnd()
-	in.stream = notify.NewTracedStream(o.prefetch+1, in.received) // one may be settled before the stream has noticed that it was received
+	in.stream = notify.NewTracedStream(o.prefetch+1, in.received) // an item may be acknowledged before the stream has noticed its receiver
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if err := in.start(); err != nil {
@@ -77,21 +78,21 @@ func (q *Queue) Consume(opts ...ConsumeOption) (*Consumer, error) {
 }
 
 // Items delivers the items, in order; several receivers compete for them. An item that is lost
-// before it is received is withdrawn. The channel closes when the consumer is over.
+// before it is received is withdrawn. The channel closes when the consumer has ended.
 func (c *Consumer) Items() <-chan *Item { return c.in.stream.C() }
 
-// Done closes when the consumer is over: by Close, with its session, or because ZooKeeper refuses
-// it the queue.
+// Done closes when the consumer has ended: by Close, with its session, or because ZooKeeper denies
+// it access to the queue.
 func (c *Consumer) Done() <-chan struct{} { return c.in.end.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else
-// the cause.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with
+// the session, or the cause of the failure.
 func (c *Consumer) Err() error { return c.in.end.Err() }
 
-// Close ends the consumer, and returns when others can have what it had: items that were not
-// received go back to their places; those that were received and not settled are lost
-// (session.ErrClosed). If ctx ends first its cause is returned, and the claims are deleted in the
-// background. It is idempotent.
+// Close ends the consumer, and returns when other consumers can have its items. Items that were not
+// received return to their positions. Items that were received and neither acknowledged nor
+// returned are lost (session.ErrClosed). If ctx ends first its cause is returned, and the claims
+// are deleted in the background. It is idempotent.
 func (c *Consumer) Close(ctx context.Context) error {
 	in := c.in
 	in.mu.Lock()
@@ -115,9 +116,9 @@ func (c *Consumer) Close(ctx context.Context) error {
 	return failed("close", in.queue.path, err)
 }
 
-// Take waits for the next item that nobody has claimed, and claims it: lower priorities first, then
-// in the order in which they were put. It is this process's until it is settled or lost; ctx bounds
-// the wait only. In a layout without claims it is taken for good.
+// Take waits for the next unclaimed item and claims it: lower priorities first, then in the order
+// in which they were put. The item belongs to this process until it is acknowledged, returned or
+// lost; ctx bounds only the wait. In a layout without claims the item is deleted when it is taken.
 func (q *Queue) Take(ctx context.Context) (*Item, error) {
 	i, err := q.takes.take(ctx)
 	return i, failed("take", q.path, err)

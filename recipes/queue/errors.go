@@ -10,25 +10,25 @@ import (
 )
 
 var (
-	// ErrEmpty: nothing is in line that nobody has claimed.
+	// ErrEmpty: there is no unclaimed item.
 	ErrEmpty = errors.New("queue: empty")
 
-	// ErrFull: the queue has as many items as WithCapacity allows, those included that are being
-	// processed. ZooKeeper has confirmed it, for one instant.
+	// ErrFull: the queue has as many items as WithCapacity allows, including those that are being
+	// processed. ZooKeeper has confirmed that for one instant.
 	ErrFull = errors.New("queue: full")
 
-	// ErrDuplicate: an item with this id lives, waiting or being processed. Nothing was put.
+	// ErrDuplicate: an item with this id exists, waiting or being processed. Nothing was put.
 	ErrDuplicate = errors.New("queue: an item with this id is in the queue")
 
-	// ErrCapacity: the queue was given another capacity, or it had items before it was to be given
-	// one.
+	// ErrCapacity: the queue has another capacity, or it had items before a capacity was set.
 	ErrCapacity = errors.New("queue: it has another capacity")
 
-	// ErrOverdue is why an item was lost that was not settled within its visibility timeout.
+	// ErrOverdue is the cause of a loss: the item was not acknowledged or returned within its
+	// visibility timeout.
 	ErrOverdue = errors.New("queue: not settled in time")
 )
 
-// ofMachines are the machines' errors in the words of this package and of the session.
+// ofMachines maps the machines' errors to those of this package and of the session.
 var ofMachines = []struct{ err, is error }{
 	{give.ErrFull, ErrFull},
 	{give.ErrDuplicate, ErrDuplicate},
@@ -52,8 +52,7 @@ func translated(err error) error {
 	return err
 }
 
-// failed wraps an error with the operation and the path. Errors of the session come wrapped
-// already.
+// failed wraps an error with the operation and the path. Errors of the session are wrapped already.
 func failed(op, path string, err error) error {
 	var oe *session.OpError
 	if err == nil || errors.As(err, &oe) && oe.Path == path {

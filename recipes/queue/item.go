@@ -13,16 +13,16 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Item is a possession: an item that this process has, until it settles it with [Item.Ack] or
-// [Item.Nack], or loses it. Done then closes, and Err tells which: session.ErrReleased, or
-// session.ErrLost with its cause, among them ErrOverdue. After a loss the item is, or will be,
-// somebody else's, with Attempt one higher.
+// Item is a possession: an item that this process has claimed, until it acknowledges it with
+// [Item.Ack], returns it with [Item.Nack], or loses it. Done then closes, and Err tells which:
+// session.ErrReleased, or session.ErrLost with its cause, which may be ErrOverdue. A lost item is
+// delivered again, with Attempt increased by one.
 //
-// The token is the transaction that claimed the item. Commit writes in ZooKeeper on condition that
-// the claim stands.
+// The token is the zxid of the transaction that claimed the item. Commit is a transaction that
+// ZooKeeper carries out only while the claim exists.
 //
-// An item taken with WithAutoAck is this process's for good: its Hold is nil, it is never lost,
-// Done never closes, and there is nothing to settle.
+// An item taken with WithAutoAck belongs to this process for good: its Hold is nil, it is never
+// lost, Done never closes, and there is nothing to acknowledge.
 type Item struct {
 	*session.Hold
 
@@ -32,30 +32,30 @@ type Item struct {
 	data     []byte
 	priority int
 	attempt  int
-	forGood  *notify.End // of an item taken with WithAutoAck: it has not ended
+	forGood  *notify.End // of an item taken with WithAutoAck: it never ends
 
 	mu     sync.Mutex
-	how    take.How // it is being settled, or was
+	how    take.How // Ack or Nack, in progress or done
 	answer *notify.End
 }
 
-// ID is the one that Put returned. In another library's layout it is the znode's name.
+// ID is the id that Put returned. In another library's layout it is the znode's name.
 func (i *Item) ID() string { return i.id }
 
-// Data are what was put. They are the receiver's.
+// Data are the data that were put. The receiver may keep and change them.
 func (i *Item) Data() []byte { return i.data }
 
-// Priority is the one given with WithPriority.
+// Priority is the priority set by WithPriority.
 func (i *Item) Priority() int { return i.priority }
 
-// Attempt is 1 for an item that is delivered for the first time, and one higher for each claim
-// before, of consumers who died too. It is kept in ZooKeeper.
+// Attempt is 1 at the first delivery, and increases by one with each earlier claim, including those
+// of consumers that died. It is kept in ZooKeeper.
 func (i *Item) Attempt() int { return i.attempt }
 
-// Valid tells whether the item is this process's at this instant: see [session.Hold.Valid].
+// Valid tells whether the item belongs to this process at this instant: see [session.Hold.Valid].
 func (i *Item) Valid() bool { return i.Hold == nil || i.Hold.Valid() }
 
-// Done closes when the item is settled or lost. Err is set by then.
+// Done closes when the item is acknowledged, returned or lost. Err is set before.
 func (i *Item) Done() <-chan struct{} {
 	if i.Hold == nil {
 		return i.forGood.Done()
@@ -71,15 +71,15 @@ func (i *Item) Err() error {
 	return i.Hold.Err()
 }
 
-// Context ends with the possession; its cause is Err.
+// Context is cancelled when the possession ends; its cause is Err.
 func (i *Item) Context() context.Context {
 	if i.Hold == nil {
-		return context.Background() // what was taken for good does not end
+		return context.Background() // an item taken with WithAutoAck does not end
 	}
 	return i.Hold.Context()
 }
 
-// Token is the transaction that claimed the item; 0 with WithAutoAck.
+// Token is the zxid of the transaction that claimed the item; 0 with WithAutoAck.
 func (i *Item) Token() int64 {
 	if i.Hold == nil {
 		return 0
@@ -87,7 +87,7 @@ func (i *Item) Token() int64 {
 	return i.Hold.Token()
 }
 
-// Path is that of the claim; "" with WithAutoAck.
+// Path is the path of the claim; "" with WithAutoAck.
 func (i *Item) Path() string {
 	if i.Hold == nil {
 		return ""
@@ -104,24 +104,25 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 	return i.Hold.Commit(ctx, ops...)
 }
 
-// Ack deletes the item: it is dealt with. Several acknowledgements that come together go in one
-// transaction. session.ErrLost: the claim was lost before, nothing was changed, and the item is
-// somebody else's; with session.ErrUnknownOutcome beside it, the session ended while the answer was
-// under way, and the item is gone, by this Ack or by the next consumer's. If ctx ends first its
-// cause is returned, and the Ack goes on; a ctx that descends from the item's own Context counts as
-// one that ends after the session's timeout. It may be called again, and says the same.
+// Ack acknowledges the item and deletes it. Concurrent acknowledgements share a transaction. With
+// session.ErrLost, the claim was lost before and nothing was changed; the item is delivered to
+// another consumer. If session.ErrUnknownOutcome comes with it, the session ended while the reply
+// was outstanding, and the item was deleted by this Ack or is the next consumer's. If ctx ends
+// first its cause is returned, and the Ack goes on. A ctx that descends from the item's own Context
+// is replaced by one that lasts for the session's timeout. Further calls return the same.
 func (i *Item) Ack(ctx context.Context) error {
 	return failed("ack", i.in.queue.path, i.settle(ctx, take.Ack))
 }
 
-// Nack gives the item back, and Done closes: it keeps its id, its priority and its place in line,
-// and is delivered again with Attempt one higher; after WithMaxAttempts it goes to the dead
-// letters. Errors are as for Ack.
+// Nack returns the item to the queue, and Done closes. The item keeps its id, its priority and its
+// position, and is delivered again with Attempt increased by one; after WithMaxAttempts it goes to
+// the dead letters. Errors are those of Ack.
 func (i *Item) Nack(ctx context.Context) error {
 	return failed("nack", i.in.queue.path, i.settle(ctx, take.Nack))
 }
 
-// Extend sets when the item is lost if it is not settled: d from now on. It needs WithVisibility.
+// Extend sets the visibility timeout anew: the item is lost if it is not acknowledged or returned
+// within d from now. It needs WithVisibility.
 func (i *Item) Extend(ctx context.Context, d time.Duration) error {
 	return failed("extend", i.in.queue.path, i.extend(ctx, d))
 }
@@ -161,7 +162,7 @@ func (i *Item) settle(ctx context.Context, how take.How) error {
 		}
 		i.how = how
 		i.mu.Unlock()
-		if how != take.Ack { // whoever gives something up has it no more before somebody else can
+		if how != take.Ack { // the possession ends before another consumer can have the item
 			i.in.letGo(i)
 		}
 		i.in.tell(take.Settle{No: i.no, How: how})
@@ -182,8 +183,8 @@ func (i *Item) settle(ctx context.Context, how take.How) error {
 	}
 }
 
-// beyond is the context to wait in for the answer to a settlement. The item's own ends with it, and
-// would end the wait: then the session's timeout bounds it.
+// beyond is the context in which Ack and Nack wait for the reply. The item's own context ends with
+// the item, and would end the wait: in that case the session's timeout bounds it.
 func (i *Item) beyond(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !slices.Contains(slices.Collect(session.HoldsFrom(ctx)), i.Hold) {
 		return ctx, func() {}
@@ -191,8 +192,8 @@ func (i *Item) beyond(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeout(context.WithoutCancel(ctx), i.in.queue.session.Status().Timeout)
 }
 
-// lost makes the end of an item the error of its settlement: to one who comes too late, a release
-// is a loss as well.
+// lost turns the end of an item into the error of a late Ack or Nack: for these, an earlier release
+// is a loss too.
 func lost(err error) error {
 	if errors.Is(err, session.ErrLost) {
 		return err

@@ -10,24 +10,24 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Layout is how a queue lies in ZooKeeper.
+// Layout determines the znodes of a queue.
 type Layout int
 
-// The layouts. All but the first have no buckets: every item is in every listing, so that they bear
-// some thousand items and no more.
+// The layouts. All except Troupe have no buckets: every item is in every listing, so they are
+// limited to some thousand items.
 const (
-	// Troupe is this package's own.
+	// Troupe is this package's own layout, the default.
 	Troupe Layout = iota
 
-	// Java is that of ZooKeeper's DistributedQueue ("qn-<number>"): no priorities, and at most
+	// Java is the layout of ZooKeeper's DistributedQueue ("qn-<number>"): no priorities, at most
 	// once.
 	Java
 
-	// Kazoo is that of kazoo's Queue ("entry-<priority>-<number>"): at most once.
+	// Kazoo is the layout of kazoo's Queue ("entry-<priority>-<number>"): at most once.
 	Kazoo
 
-	// KazooLocking is that of kazoo's LockingQueue ("entries/entry-<priority>-<number>", "taken/"):
-	// with claims.
+	// KazooLocking is the layout of kazoo's LockingQueue ("entries/entry-<priority>-<number>",
+	// "taken/"), which has claims.
 	KazooLocking
 )
 

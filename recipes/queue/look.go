@@ -14,15 +14,15 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Entry is what can be seen of an item without taking it.
+// Entry describes an item without claiming it.
 type Entry struct {
 	ID       string
 	Data     []byte
 	Priority int
-	Attempts int // how often it was claimed
+	Attempts int // number of claims so far
 }
 
-// looked is an item where it lies, or a pack of some.
+// looked is an item at its path, or a pack of items.
 type looked struct {
 	place.Item
 	at      string // its path
@@ -32,7 +32,7 @@ type looked struct {
 	claimed bool
 }
 
-// len is how many items it is.
+// len is the number of items.
 func (l *looked) len() int {
 	if l.pack != nil {
 		return l.pack.Len()
@@ -41,8 +41,8 @@ func (l *looked) len() int {
 }
 
 // Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none.
-// What was settled before the call is seen. A delayed item that is due and that no consumer has
-// moved into line yet is not seen.
+// It syncs first, so it sees everything that was done before the call. It does not see a delayed
+// item that is due but not yet made available by a consumer.
 func (q *Queue) Peek(ctx context.Context) (Entry, error) {
 	e, err := q.peek(ctx)
 	return e, failed("peek", q.path, err)
@@ -66,7 +66,7 @@ func (q *Queue) peek(ctx context.Context) (Entry, error) {
 				continue
 			}
 			e, err := q.read(ctx, i)
-			if !errors.Is(err, session.ErrNoNode) { // else somebody was quicker
+			if !errors.Is(err, session.ErrNoNode) { // otherwise another client was faster
 				return e, err
 			}
 		}
@@ -91,9 +91,9 @@ func (q *Queue) read(ctx context.Context, i looked) (Entry, error) {
 	return e, nil
 }
 
-// Len counts the items: those in line, those being processed, and those that wait for their delay.
-// What was settled before the call is seen. It costs a listing of each bucket, that is for some
-// hundred items, and is no more than an estimate while others put and take.
+// Len counts the items: waiting, being processed, and delayed. It syncs first, so it sees
+// everything that was done before the call. It lists every bucket, one listing for some hundred
+// items, and is only an estimate while others put and take.
 func (q *Queue) Len(ctx context.Context) (int, error) {
 	n, err := q.count(ctx)
 	return n, failed("len", q.path, err)
@@ -109,10 +109,10 @@ func (q *Queue) count(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// Remove deletes the item with this id, whether it is in line, being processed or delayed; its
-// consumer, if any, learns of it when he settles it (session.ErrLost). session.ErrNoNode: there is
-// none. What was settled before the call is seen. The item is searched for, which costs as much as
-// Len.
+// Remove deletes the item with this id, whether it is waiting, being processed or delayed. Its
+// consumer, if any, learns of it from Ack or Nack (session.ErrLost). If there is no such item the
+// error is session.ErrNoNode. It syncs first, so it sees everything that was done before the call.
+// It searches for the item, which costs as much as Len.
 func (q *Queue) Remove(ctx context.Context, id string) error {
 	return failed("remove", q.path, q.remove(ctx, id))
 }
@@ -121,7 +121,7 @@ func (q *Queue) remove(ctx context.Context, id string) error {
 	if id == "" {
 		return errors.New("id: empty")
 	}
-	var doubt *looked // the answer to its removal was lost
+	var doubt *looked // the reply to its removal was lost
 	for {
 		var found *looked
 		err := q.each(ctx, func(items []looked) {
@@ -135,7 +135,7 @@ func (q *Queue) remove(ctx context.Context, id string) error {
 			return err
 		}
 		if doubt != nil && (found == nil || found.pack == nil && found.GUID != doubt.GUID) {
-			return nil // it is gone; what has its id now was put since
+			return nil // it is gone; an item with its id was put since
 		}
 		if found == nil {
 			return fmt.Errorf("id: %w: %q", session.ErrNoNode, id)
@@ -146,7 +146,7 @@ func (q *Queue) remove(ctx context.Context, id string) error {
 		case errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil:
 			doubt = found // that its znode is gone would say nothing: whoever claims something of a pack deletes it
 		case errors.Is(err, session.ErrNoNode), errors.Is(err, session.ErrBadVersion):
-			// Somebody has claimed or settled it meanwhile: look again.
+			// Another client has claimed or acknowledged it meanwhile: look again.
 		default:
 			return err
 		}
@@ -162,7 +162,7 @@ func (l *looked) is(id string) bool {
 	return ok
 }
 
-// delete takes an item out of the queue, with all that belongs to it.
+// delete deletes an item and the znodes that belong to it.
 func (q *Queue) delete(ctx context.Context, i *looked, id string) error {
 	ops := []session.Op{session.DeleteOp(i.at, -1)}
 	if i.pack != nil {
@@ -202,8 +202,8 @@ func (q *Queue) delete(ctx context.Context, i *looked, id string) error {
 	return err
 }
 
-// without are the operations that make what a pack is without one of its items: what is before it,
-// and what is behind it.
+// without are the operations that replace a pack by the items before one of its items, and those
+// after it.
 func (q *Queue) without(ctx context.Context, i *looked, id string) ([]session.Op, error) {
 	data, _, err := q.session.Get(ctx, i.at)
 	if err != nil {
@@ -224,8 +224,7 @@ func (q *Queue) without(ctx context.Context, i *looked, id string) ([]session.Op
 	return ops, nil
 }
 
-// lookAt lists the buckets, in order. A layout without any has one. What was settled before is
-// seen: the server catches up first.
+// lookAt lists the buckets, in order, after a sync. A layout without buckets has one.
 func (q *Queue) lookAt(ctx context.Context) ([]place.Bucket, error) {
 	if err := q.session.Sync(ctx, q.path); err != nil {
 		return nil, err
@@ -247,7 +246,7 @@ func (q *Queue) lookAt(ctx context.Context) ([]place.Bucket, error) {
 	return buckets, nil
 }
 
-// atATime is how many listings are under way together.
+// atATime is the number of concurrent listings.
 const atATime = 16
 
 // each lists every bucket.
@@ -285,7 +284,7 @@ func (q *Queue) each(ctx context.Context, f func(items []looked)) error {
 	return err
 }
 
-// itemsIn lists a bucket's items, in order. One that is gone has none.
+// itemsIn lists a bucket's items, in order. A bucket that is gone has none.
 func (q *Queue) itemsIn(ctx context.Context, b place.Bucket) ([]looked, error) {
 	if q.cfg.layout != Troupe {
 		return q.itemsInFlat(ctx)

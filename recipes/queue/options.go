@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Option changes how a Queue is used.
+// Option configures a Queue.
 type Option func(*options) error
 
 type options struct {
@@ -44,12 +44,12 @@ func optionsOf(path string, opts []Option) (options, error) {
 	return o, nil
 }
 
-// WithCapacity bounds the queue: nothing is put that would make it more than n items, those
-// included that are being processed or wait for their delay; what does not fit is ErrFull. Only
-// what a Consumer WithAutoAck puts back because nobody had received it is let in all the same: it
-// was in the queue before. The capacity is kept in ZooKeeper and belongs to the queue. The first to
-// put with this option gives it to the queue, which must not have had items before; whoever names
-// another one later gets ErrCapacity, and whoever names none is bound all the same.
+// WithCapacity limits the queue to n items, including those that are being processed or wait for
+// their delay; a Put beyond that is ErrFull. The one exception: items that a Consumer WithAutoAck
+// puts back because nobody had received them are accepted, since they were in the queue before. The
+// capacity is stored in ZooKeeper and belongs to the queue. The first Put with this option sets it;
+// the queue must not have had items before. A handle with a different capacity gets ErrCapacity; a
+// handle without this option is limited all the same.
 func WithCapacity(n int) Option {
 	return func(o *options) error {
 		if n < 1 {
@@ -60,9 +60,9 @@ func WithCapacity(n int) Option {
 	}
 }
 
-// WithMaxAttempts sends an item to the dead letters rather than claiming it for the n+1st time:
-// after its nth Nack, or when its nth consumer died. Every claim counts, also one under which the
-// item was given back because nobody had received it: see WithPrefetch.
+// WithMaxAttempts moves an item to the dead letters instead of claiming it for the (n+1)th time:
+// after its nth Nack, or when its nth consumer died. Every claim counts, including one under which
+// the item was returned because nobody had received it: see WithPrefetch.
 func WithMaxAttempts(n int) Option {
 	return func(o *options) error {
 		if n < 1 {
@@ -73,9 +73,9 @@ func WithMaxAttempts(n int) Option {
 	}
 }
 
-// WithVisibility bounds how long a consumer may keep an item, counted from its claim: when the time
-// is over the item is lost (ErrOverdue) and delivered again. [Item.Extend] sets a new time. Without
-// it an item is its consumer's for as long as his session lives.
+// WithVisibility limits how long a consumer may keep an item, counted from its claim. After that
+// time the item is lost (ErrOverdue) and delivered again. [Item.Extend] sets a new time. Without
+// this option an item belongs to its consumer for as long as the consumer's session lives.
 func WithVisibility(d time.Duration) Option {
 	return func(o *options) error {
 		if d < time.Millisecond {
@@ -86,8 +86,8 @@ func WithVisibility(d time.Duration) Option {
 	}
 }
 
-// WithDeadLetters says where items go after too many attempts: a queue of its own, to be read with
-// New on that path. Without it, it is "dead" below the queue.
+// WithDeadLetters sets the path of the queue to which items go after too many attempts; read it
+// with New on that path. The default is "dead" below the queue.
 func WithDeadLetters(path string) Option {
 	return func(o *options) error {
 		if err := znode.Validate(path); err != nil || path == "/" {
@@ -98,10 +98,10 @@ func WithDeadLetters(path string) Option {
 	}
 }
 
-// WithShards divides the queue into n lines, at most 256. Items are put into them in turn (those of
-// one PutAll together, unless they have a delay), and each consumer begins with another one: so
-// consumers get in each other's way less. The price is the order: it is kept within a line only.
-// Priorities are kept across all.
+// WithShards divides the queue into n shards, at most 256. Items are put into them in turn (those
+// of one PutAll together, unless they have a delay), and each consumer starts with another shard,
+// so that consumers contend less. In return, order is kept only within a shard. Priorities are kept
+// across all shards.
 func WithShards(n int) Option {
 	return func(o *options) error {
 		if n < 1 || n > place.MaxShards {
@@ -112,8 +112,8 @@ func WithShards(n int) Option {
 	}
 }
 
-// WithLayout writes and reads the znodes of another library's queue, to live with it on one path.
-// What a layout can't express is session.ErrUnsupported.
+// WithLayout reads and writes the znodes of another library's queue, to share a path with it. What
+// a layout can't represent is session.ErrUnsupported.
 func WithLayout(l Layout) Option {
 	return func(o *options) error {
 		if _, ok := layouts[l]; !ok && l != Troupe {
@@ -124,7 +124,7 @@ func WithLayout(l Layout) Option {
 	}
 }
 
-// PutOption changes how items are put.
+// PutOption configures how items are put.
 type PutOption func(*putOptions) error
 
 type putOptions struct {
@@ -136,9 +136,9 @@ type putOptions struct {
 	ephemeral bool
 }
 
-// WithPriority puts an item before all those with a higher number, and behind those that have the
-// same and came before; 0 without it. Numbers are from -9999 to 9999; in kazoo's layouts from 0 to
-// 999, and 100 without it.
+// WithPriority puts an item before all those with a higher number, and behind those with the same
+// number that came earlier. The default is 0. Numbers range from -9999 to 9999; in kazoo's layouts
+// from 0 to 999, with a default of 100.
 func WithPriority(n int) PutOption {
 	return func(o *putOptions) error {
 		if n < place.MinPriority || n > place.MaxPriority {
@@ -149,9 +149,9 @@ func WithPriority(n int) PutOption {
 	}
 }
 
-// WithDelay lets an item arrive in line only when d is over, by the servers' clock: that of the
-// leader at the time of the put, and again when it is due. The clocks of clients do not matter, but
-// that they go at about the same rate. Precision: milliseconds, and never early.
+// WithDelay makes an item available only after d, by the servers' clocks: that of the leader at the
+// time of the put, and again when it is due. Clients' clocks do not matter, as long as they run at
+// about the same rate. The resolution is a millisecond, and an item is never early.
 func WithDelay(d time.Duration) PutOption {
 	return func(o *putOptions) error {
 		if d < 0 {
@@ -162,12 +162,12 @@ func WithDelay(d time.Duration) PutOption {
 	}
 }
 
-// maxID is the longest id: it is a part of two znodes' names.
+// maxID is the maximum length of an id, which is a part of two znodes' names.
 const maxID = 255
 
-// WithID names the item. While one with this id lives, waiting or being processed, another is
-// refused with ErrDuplicate: so a Put whose outcome is unknown to the caller can be repeated. An
-// item that is acknowledged, removed or among the dead letters has given its id back.
+// WithID sets the item's id. While an item with this id exists, waiting or being processed, another
+// is refused with ErrDuplicate, so a Put whose outcome is unknown to the caller can be repeated. An
+// id is free again when its item was acknowledged, removed or moved to the dead letters.
 func WithID(id string) PutOption {
 	return func(o *putOptions) error {
 		switch {
@@ -187,9 +187,8 @@ func WithID(id string) PutOption {
 	}
 }
 
-// WithEphemeral puts an item that is gone with its producer: when the producer's ZooKeeper session
-// ends, and before that if the part of its process that puts fails and is restarted. Without it an
-// item outlives its producer.
+// WithEphemeral deletes an item with its producer: when the producer's ZooKeeper session ends, or
+// earlier if the producer's actor fails and is restarted. Without it an item outlives its producer.
 func WithEphemeral() PutOption {
 	return func(o *putOptions) error {
 		o.ephemeral = true

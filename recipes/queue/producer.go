@@ -17,26 +17,26 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// idle is after how long without work what a queue keeps in the background ends.
+// idle is the time without work after which a queue's background work ends.
 const idle = time.Minute
 
-// prompt is how long a call whose context has ended waits to hear whether anything came of it.
+// prompt is how long a call whose context has ended waits to learn its outcome.
 const prompt = 100 * time.Millisecond
 
-// producer puts items for the callers of one Queue. Its actor is there only while it has something
-// to do, and a minute longer.
+// producer puts items for the callers of one Queue. Its actor exists only while it has work, and a
+// minute longer.
 type producer struct {
 	queue *Queue
 	guid  string
 
 	mu    sync.Mutex
 	host  *host.Host // nil: none
-	calls []*putting // that wait, in their order: the record that outlives the actor
+	calls []*putting // waiting, in order: the record that outlives the actor
 	no    uint64
-	fresh bool // the actor's first machine is not made yet
+	fresh bool // the actor's first machine is not created yet
 }
 
-// putting is a call of Put that waits.
+// putting is a waiting call of Put.
 type putting struct {
 	wish give.Put
 	sent bool // it may have been carried out
@@ -44,7 +44,7 @@ type putting struct {
 	late *notify.Latch // it is too late to withdraw it
 }
 
-// errDone ends a call that has got what it wanted.
+// errDone ends a call that has succeeded.
 var errDone = errors.New("done")
 
 func newProducer(q *Queue) *producer {
@@ -89,7 +89,7 @@ func (c *putting) result() error {
 	return nil
 }
 
-// tell tells the actor, and makes one if there is none. With mu.
+// tell sends the actor an event, and starts it if it is not running. With mu.
 func (p *producer) tell(ev recipe.Event) {
 	if p.host != nil && p.host.Tell(ev) {
 		return
@@ -100,7 +100,7 @@ func (p *producer) tell(ev recipe.Event) {
 	}
 }
 
-// start makes an actor, and tells it what stands. With mu.
+// start starts an actor with the calls that wait. With mu.
 func (p *producer) start() {
 	q := p.queue
 	h, err := host.New(host.Config{
@@ -124,8 +124,8 @@ func (p *producer) start() {
 	}
 }
 
-// follow waits for the end of an actor. What it left undone because it had just decided that there
-// was nothing to do, the next one does.
+// follow waits for the end of an actor. If the actor ended because it had just found no work, and
+// there is work by now, follow starts the next one.
 func (p *producer) follow(h *host.Host) {
 	<-h.Done()
 	p.mu.Lock()
@@ -143,7 +143,7 @@ func (p *producer) follow(h *host.Host) {
 	}
 }
 
-// fail ends all that wait. With mu.
+// fail ends all waiting calls. With mu.
 func (p *producer) fail(err error) {
 	for _, c := range p.calls {
 		if c.sent {
@@ -160,7 +160,7 @@ func (p *producer) again(c *putting) give.Put {
 	return wish
 }
 
-// standing are the wishes for a machine that was made anew.
+// standing are the waiting calls, as events for a new machine.
 func (p *producer) standing() []recipe.Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -171,8 +171,8 @@ func (p *producer) standing() []recipe.Event {
 	return wishes
 }
 
-// floor is the number of the last wish so far, for a machine that is made anew: all of these are in
-// the record, or settled. The first machine of an actor hears of all of them from the mailbox.
+// floor is the number of the last call so far, for a new machine: all calls up to it are in the
+// record, or done. The first machine of an actor receives all of them from the mailbox.
 func (p *producer) floor() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,7 +183,7 @@ func (p *producer) floor() uint64 {
 	return p.no
 }
 
-// perform does what the machine says.
+// perform carries out the machine's effects for the callers.
 func (p *producer) perform(e recipe.Effect) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,7 +214,7 @@ func (p *producer) index(no uint64) int {
 	return slices.IndexFunc(p.calls, func(c *putting) bool { return c.wish.No == no })
 }
 
-// home is the part of a bounded queue's room that somebody uses first.
+// home is the stripe of a bounded queue's capacity that a producer uses first.
 func home(guid string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(guid)) // never fails

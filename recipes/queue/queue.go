@@ -12,9 +12,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Queue is a queue in ZooKeeper, as one process uses it. It is safe for concurrent use, and needs
-// no closing: what it keeps in the background ends a minute after its last use, and with its
-// session.
+// Queue is a handle of a queue in ZooKeeper. It is safe for concurrent use, and needs no closing:
+// its background work ends one minute after its last use, and with its session.
 type Queue struct {
 	session *session.Session
 	path    string
@@ -25,8 +24,8 @@ type Queue struct {
 	turns   atomic.Uint64 // of the shards
 }
 
-// New makes a queue on a path. It does no I/O: the path is made when something is put or taken
-// first. Errors name the argument that is wrong.
+// New returns a handle of the queue at a path. It does no I/O: the path is created when the first
+// item is put or taken. Errors name the invalid argument.
 func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 	if s == nil {
 		return nil, errors.New("queue.New: s: nil session")
@@ -48,16 +47,15 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 	return q, nil
 }
 
-// Put puts an item at the end of the line of its priority, and returns its id: the one given with
-// WithID, or one that is made. When it returns without an error, the item is in ZooKeeper, and
-// comes after every item of its priority whose Put had returned before this one began. Puts of
-// several goroutines go together in one transaction.
+// Put adds an item at the end of its priority, and returns its id: the one given with WithID, or a
+// generated one. When it returns without an error, the item is in ZooKeeper, behind every item of
+// its priority whose Put had returned before this one began. Concurrent puts share a transaction.
 //
-// Errors: ErrFull, ErrDuplicate, session.ErrTooLarge; all say that nothing was put. If ctx ends
+// Errors: ErrFull, ErrDuplicate and session.ErrTooLarge mean that nothing was put. If ctx ends
 // before anything was sent, its cause is returned; if it ends later, session.ErrUnknownOutcome
-// comes with it. A lost answer is no error: whether the item was put is looked up. Only when the
-// reply was lost and the process could not reach ZooKeeper for more than a minute after, the error
-// is session.ErrUnknownOutcome; with WithID, such a Put can be repeated.
+// comes with it. A lost reply is not an error: Put reads whether the item was put. Only if the
+// process could not reach ZooKeeper for more than a minute after the reply was lost, the error is
+// session.ErrUnknownOutcome; with WithID, such a Put can be repeated.
 func (q *Queue) Put(ctx context.Context, data []byte, opts ...PutOption) (id string, err error) {
 	ids, err := q.put(ctx, "put", [][]byte{data}, opts)
 	if err != nil {
@@ -66,8 +64,8 @@ func (q *Queue) Put(ctx context.Context, data []byte, opts ...PutOption) (id str
 	return ids[0], nil
 }
 
-// PutAll puts several items, in their order, in one transaction: all of them or none. The options
-// are for each of them. Otherwise it is as Put.
+// PutAll adds several items, in their order, in one transaction: all of them or none. The options
+// apply to each of them. Otherwise it is like Put.
 func (q *Queue) PutAll(ctx context.Context, items [][]byte, opts ...PutOption) ([]string, error) {
 	if len(items) == 0 {
 		return nil, failed("put all", q.path, errors.New("items: none is given"))
