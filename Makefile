@@ -26,7 +26,7 @@ RACE     := $(if $(CC_FOUND),-race)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test race lint chaos chaos-check fuzz bench benchstat cover house tidy docs
+.PHONY: help deps build test check race lint chaos chaos-check fuzz bench benchstat cover house tidy docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test: ## run all tests, with the race detector if there is a C compiler; CI=true
 	$(GO) test -run '^TestDifferential$$' -v ./zktest -diff.ops=200000
 	$(if $(filter true,$(CI)),$(MAKE) chaos,:)
 	$(GO) test -run AMillionZnodes ./internal/zkserver -scale.znodes=1000000
+
+check: build lint ## between two edits: vet, lint, and the tests that need no real ZooKeeper, without the race detector
+	$(GO) test -short -timeout $(TIMEOUT) $(PACKAGES)
 
 race: ## run all tests many times in random order with the race detector: PACKAGES=./actors TIMEOUT=1h
 	CGO_ENABLED=1 $(GO) test -race -shuffle on -count 10 -timeout $(TIMEOUT) $(PACKAGES)

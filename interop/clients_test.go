@@ -28,6 +28,7 @@ type shared struct {
 
 func (s *shared) get(t *testing.T) *driver {
 	t.Helper()
+	unlessShort(t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.made {
@@ -46,6 +47,14 @@ func (s *shared) make() {
 	s.folder, s.err = scratch.New("troupe-interop")
 	if s.err == nil {
 		s.driver, s.err = s.start(s.folder.Path())
+	}
+}
+
+// unlessShort skips the test with -short, which leaves out whatever is another program's.
+func unlessShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it needs the clients of others, which -short leaves out")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 // The shells that come with ZooKeeper and with its C client say the same on both servers.
 func TestShellsSayTheSameOnBothServers(t *testing.T) {
 	t.Parallel()
+	unlessShort(t)
 	t.Run("zkCli", func(t *testing.T) {
 		t.Parallel()
 		program, err := interop.FindShell()

@@ -2,6 +2,7 @@ package ensemble
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,11 +37,15 @@ func Available() error {
 	return err
 }
 
-// Need skips the test, saying why, if no real ZooKeeper can be started here. In continuous
-// integration (CI=true) it fails the test instead: there, a test that silently does not run is a
-// broken promise.
+// Need skips the test, saying why, if no real ZooKeeper can be started here, or if it is run with
+// -short. In continuous integration (CI=true) a missing ZooKeeper fails the test instead: there, a
+// test that silently does not run is a broken promise.
 func Need(t TB) {
 	t.Helper()
+	if short := flag.Lookup("test.short"); short != nil && short.Value.String() == "true" {
+		t.Skipf("%s", "it needs a real ZooKeeper, which -short leaves out")
+		return
+	}
 	need(t, Available(), os.Getenv("CI") == "true")
 }
 
