@@ -11,23 +11,23 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Barrier is a gate that is raised or lowered: who waits passes when it is down. It stands as a
-// znode of its own, a persistent one: it stays raised whatever becomes of the process that raised
-// it. A Barrier has nothing to close.
+// Barrier is raised and lowered: processes that wait for it proceed when it is down. A raised
+// barrier is a persistent znode, so it stays up whatever becomes of the process that raised it. A
+// Barrier has nothing to close.
 type Barrier struct {
 	session *session.Session
 	path    string
 	id      string
 }
 
-// Position is how a barrier stands.
+// Position is the state of a barrier.
 type Position struct {
-	Raised bool // who waits now waits
-	Stale  bool // the connection is down: it stood so when last seen
+	Raised bool // it is up: Wait blocks
+	Stale  bool // the connection is down: this is the last known state
 }
 
-// New makes a handle of the barrier on a path, the very znode that stands for it. It does no I/O.
-// Errors name the argument that is wrong.
+// New returns a handle of the barrier at a path, which is the path of its znode. It does no I/O.
+// Errors name the invalid argument.
 func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	o, err := configure("barrier.New", s, path, opts)
 	if err != nil {
@@ -36,9 +36,8 @@ func New(s *session.Session, path string, opts ...Option) (*Barrier, error) {
 	return &Barrier{session: s, path: path, id: o.id}, nil
 }
 
-// Raise raises the barrier. One that is raised stays as it is, and that is no error. A lost answer
-// is resolved by looking. Errors: session.ErrNoAuth and whatever else ZooKeeper refuses;
-// session.ErrClosed; ctx's cause.
+// Raise raises the barrier. It is no error if it is up already. A lost reply is resolved by
+// reading. Errors: session.ErrNoAuth and other errors of ZooKeeper; session.ErrClosed; ctx's cause.
 func (b *Barrier) Raise(ctx context.Context) error {
 	for {
 		_, err := b.session.Create(ctx, b.path, []byte(b.id), session.Parents())
@@ -55,13 +54,13 @@ func (b *Barrier) Raise(ctx context.Context) error {
 	}
 }
 
-// created looks whether a create whose answer was lost was carried out.
+// created reads whether a create whose reply was lost was carried out.
 func (b *Barrier) created(ctx context.Context) (bool, error) {
 	return presence.Of(ctx, b.session, b.path)
 }
 
-// Lower lowers the barrier. One that is down stays down, and that is no error. After a lost answer
-// it is lowered again, so that it was down when Lower returned nil. Errors are those of Raise.
+// Lower lowers the barrier. It is no error if it is down already. After a lost reply it is lowered
+// again, so it was down when Lower returned nil. Errors are those of Raise.
 func (b *Barrier) Lower(ctx context.Context) error {
 	for {
 		err := b.session.Delete(ctx, b.path, -1)
@@ -74,9 +73,10 @@ func (b *Barrier) Lower(ctx context.Context) error {
 	}
 }
 
-// Wait returns when the barrier is down, or was at some moment during the call: one that is lowered
-// and raised again at once lets everyone pass who waited for it. ctx bounds the wait. Other errors:
-// session.ErrClosed; session.ErrRestarted if the watch was given up; what ZooKeeper refuses.
+// Wait returns when the barrier is down, or was down at some moment during the call: if it is
+// lowered and raised again at once, all that waited for it proceed. ctx bounds the wait. Other
+// errors: session.ErrClosed; session.ErrRestarted if the watch's actor exceeded its restarts; those
+// of ZooKeeper.
 func (b *Barrier) Wait(ctx context.Context) error {
 	stat, raised, err := b.look(ctx)
 	if err != nil || !raised {
@@ -85,7 +85,7 @@ func (b *Barrier) Wait(ctx context.Context) error {
 	return failed("wait", b.path, b.outlast(ctx, stat.Czxid))
 }
 
-// look is as new as anything that anybody had been told of before.
+// look syncs and reads, so it sees everything that any process had been told before.
 func (b *Barrier) look(ctx context.Context) (session.Stat, bool, error) {
 	if err := b.session.Sync(ctx, b.path); err != nil {
 		return session.Stat{}, false, err
@@ -93,8 +93,8 @@ func (b *Barrier) look(ctx context.Context) (session.Stat, bool, error) {
 	return b.session.Exists(ctx, b.path)
 }
 
-// outlast waits for the end of the barrier that was created by a transaction. Nobody waits for the
-// next one: its birth is not watched.
+// outlast waits for the end of the barrier that a transaction created. It ignores a later barrier,
+// whose creation is not watched.
 func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -109,17 +109,17 @@ func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
 	if err := b.session.Err(); err != nil {
 		return err
 	}
-	return session.ErrRestarted // the watch's actor failed too often, which the session has logged
+	return session.ErrRestarted // the watch's actor exceeded its restarts; the session has logged it
 }
 
 // Lowered returns a channel that closes when the barrier that is up at the time of the call is
-// down, even if another is raised at once; if none is up, that is now. It closes as well when ctx
-// or the session ends: look at them to tell.
+// down, even if another one is raised at once. If the barrier is down, the channel closes
+// immediately. It also closes when ctx or the session ends: check these to tell the difference.
 func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 	down := notify.NewLatch()
 	observe.Run(ctx, observe.Spec{Session: b.session, Kind: "barrier waiter", Path: b.path, Ended: func(error) { down.Close() }, Begin: func(t *observe.Turn) {
 		observe.Ask(t.Context(), t, b.Wait, func(err error) {
-			if err == nil { // what ZooKeeper refuses to tell is not down
+			if err == nil { // if it may not be read, it does not count as down
 				t.End()
 			}
 		})
@@ -127,8 +127,8 @@ func (b *Barrier) Lowered(ctx context.Context) <-chan struct{} {
 	return down.C()
 }
 
-// Observe is a subscription to how the barrier stands: the present state first, then each change,
-// replacing one that was not received. It closes when ctx or the session ends.
+// Observe subscribes to the state of the barrier: the current state first, then each change,
+// replacing one that was not received. The channel closes when ctx or the session ends.
 func (b *Barrier) Observe(ctx context.Context) <-chan Position {
 	out := notify.NewLatest[Position]()
 	var last *Position // over all incarnations

@@ -8,10 +8,10 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Break breaks the round that is open, for all who stand in it: they get [ErrBroken], this party
-// too if it waits. Those who come later stand in the next round. A round that was opened before
-// stays as it is, and without anybody in the open one there is nothing to break: both are no error.
-// A lost answer is resolved by looking.
+// Break breaks the round that parties are waiting in: all of them get [ErrBroken], including this
+// party if it waits. Parties that arrive later are in the next round. It does not affect a round
+// that has opened before, and does nothing if no party is waiting; neither is an error. A lost
+// reply is resolved by reading.
 func (d *Double) Break(ctx context.Context) error {
 	const op = "break"
 	if err := d.Err(); err != nil {
@@ -25,7 +25,7 @@ func (d *Double) Break(ctx context.Context) error {
 	}
 }
 
-// breakOnce tells whether it has to be tried again.
+// breakOnce makes one attempt, and tells whether another is needed.
 func (d *Double) breakOnce(ctx context.Context) (again bool, err error) {
 	if err := d.session.Sync(ctx, d.path); err != nil {
 		return false, err
@@ -41,7 +41,7 @@ func (d *Double) breakOnce(ctx context.Context) (again bool, err error) {
 	last := rounds[len(rounds)-1]
 	data, stat, err := d.session.Get(ctx, double.RoundPath(d.path, last))
 	if errors.Is(err, session.ErrNoNode) {
-		return true, nil // it went meanwhile, and another came
+		return true, nil // it is gone, and there is another
 	}
 	v := double.ParseVerdict(data)
 	if err != nil || v.Kind != double.Open || double.Present(stat.NumChildren) == 0 {
@@ -57,7 +57,7 @@ func (d *Double) breakOnce(ctx context.Context) (again bool, err error) {
 	return false, err
 }
 
-// undecided tells whether the round is open still.
+// undecided tells whether the round is still undecided.
 func (d *Double) undecided(ctx context.Context, round int64) (bool, error) {
 	data, _, err := d.session.Get(ctx, double.RoundPath(d.path, round))
 	if errors.Is(err, session.ErrNoNode) {
@@ -66,7 +66,7 @@ func (d *Double) undecided(ctx context.Context, round int64) (bool, error) {
 	return double.ParseVerdict(data).Kind == double.Open, err
 }
 
-// breaking are the operations that break a round, and make the next.
+// breaking are the operations that break a round, and create the next.
 func breaking(path string, round int64, version int32, parties int) []session.Op {
 	verdict := double.Verdict{Kind: double.Broken, Parties: parties, Why: double.Asked}
 	ops := []session.Op{session.SetOp(double.RoundPath(path, round), verdict.Bytes(), version)}

@@ -21,8 +21,8 @@ const maxParties = 1000
 
 const kind = "double barrier"
 
-// Double is one party of a double barrier. It is safe for concurrent use; it stands in one round at
-// a time, whoever of its callers that is for.
+// Double is one party of a double barrier. It is safe for concurrent use; it takes part in one
+// round at a time, for all its callers.
 type Double struct {
 	session *session.Session
 	path    string
@@ -33,9 +33,9 @@ type Double struct {
 	ledger  ledger
 }
 
-// NewDouble makes a party of the double barrier on a path, which has as many parties as said: at
-// least 1, at most 1000. All of them must say the same. It does no I/O: the path is created when
-// the party first arrives. Errors name the argument that is wrong; a closed session is
+// NewDouble creates a party of the double barrier at a path. parties is the number of parties, from
+// 1 to 1000; all of them must use the same number. NewDouble does no I/O: the path is created when
+// the party first arrives. Errors name the invalid argument; for a closed session the error is
 // session.ErrClosed.
 func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*Double, error) {
 	const op = "barrier.NewDouble"
@@ -48,7 +48,7 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 	}
 	d := &Double{session: s, path: path, parties: parties, warn: o.warn, entered: notify.NewHandoff[*Passage]()}
 	cfg := double.Config{Path: path, Parties: parties, ID: o.id, GUID: znode.NewGUID}
-	d.ledger.mu.Lock() // until the host is known, so that nobody uses it before
+	d.ledger.mu.Lock() // until the host is set, so that it is not used before
 	defer d.ledger.mu.Unlock()
 	d.host, err = host.New(host.Config{
 		Session: s, Kind: kind, Path: path,
@@ -63,12 +63,12 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 	return d, nil
 }
 
-// Arrive states the intent to enter the next round, and returns at once. It is for one round: it
-// survives disconnection, expiry and loss until a [Passage] was received from [Double.Entered], and
-// is to be stated again for the next. Until then, stating it again changes nothing. While this
-// party is still in a round, the next begins for it when that is over. If the round of the intent
-// is broken, the Double is over, with [ErrBroken] as its Err: those who want to go on after that
-// use [Double.Enter], or make another.
+// Arrive states the intent to enter the next round, and returns at once. The intent is for one
+// round: it survives disconnection, expiry and loss until a [Passage] was received from
+// [Double.Entered]. Until then, calling it again has no effect; afterwards, call it again for the
+// next round. If this party is still in a round, the next begins for it when that one is over. If
+// the round of the intent is broken, the Double ends, with [ErrBroken] as its Err: to go on after
+// that, use [Double.Enter], or create another Double.
 func (d *Double) Arrive() {
 	by := inner.Asked{At: inner.Caller()}
 	d.ledger.mu.Lock()
@@ -80,14 +80,14 @@ func (d *Double) Arrive() {
 }
 
 // Entered delivers one [Passage] for each [Double.Arrive]. The channel is the same every time,
-// unbuffered, and never closes: watch [Double.Done] beside it.
+// unbuffered, and never closes: select on [Double.Done] as well.
 func (d *Double) Entered() <-chan *Passage { return d.entered.C() }
 
-// Enter waits until the round is open, for a passage of the caller's own. ctx bounds the wait, not
-// the passage; if it ends first, this party withdraws, the others wait on, and ctx's cause is
-// returned. If the round was opened before that came through, this party is in, and leaves at once.
-// Other errors: [ErrBroken], [ErrCrowd], session.ErrClosed, and what ZooKeeper refuses. After an
-// error the next Enter is for another round.
+// Enter waits until the round is open and returns a passage of the caller's own. ctx bounds the
+// wait, not the passage. If it ends first, this party withdraws, the others go on waiting, and
+// ctx's cause is returned. If the round opened before the withdrawal, this party is in, and leaves
+// at once. Other errors: [ErrBroken], [ErrCrowd], session.ErrClosed, and those of ZooKeeper. After
+// an error the next Enter is for another round.
 func (d *Double) Enter(ctx context.Context) (*Passage, error) {
 	const op = "enter"
 	by := inner.Asked{At: inner.Caller()}
@@ -116,19 +116,19 @@ func (d *Double) Enter(ctx context.Context) (*Passage, error) {
 	return o.passage, failed(op, d.path, o.err)
 }
 
-// Done closes when the Double is over: by Close, with its session, because the round of an
-// [Double.Arrive] was broken, or because it failed for good. Err then says why.
+// Done closes when the Double has ended: by Close, with its session, because the round of a
+// [Double.Arrive] was broken, or because of a permanent failure. Err then says why.
 func (d *Double) Done() <-chan struct{} { return d.host.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else
-// the cause.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with
+// the session, or the cause of the failure.
 func (d *Double) Err() error { return d.host.Err() }
 
-// Close ends the party: who waits withdraws (session.ErrClosed), who is inside departs (its passage
-// ends with session.ErrClosed), and Close returns when ZooKeeper has confirmed that nothing of it
-// is left. It does not wait for the others, and no Left closes any more. If ctx ends first its
-// error is returned; what is left is then deleted in the background, until the epoch ends. It is
-// idempotent.
+// Close ends the party. If it waits, it withdraws (session.ErrClosed); if it is inside, it departs
+// (its passage ends with session.ErrClosed). Close returns when ZooKeeper has confirmed that
+// nothing of the party is left. It does not wait for the other parties, and no Left closes any
+// more. If ctx ends first its error is returned, and the rest is deleted in the background until
+// the epoch ends. It is idempotent.
 func (d *Double) Close(ctx context.Context) error {
 	ctx, cancel := d.beyond(ctx)
 	defer cancel()
@@ -136,8 +136,8 @@ func (d *Double) Close(ctx context.Context) error {
 	return failed("close", d.path, d.host.Close(ctx))
 }
 
-// beyond is the context to wait in for the end of a passage. One that ends with the passage would
-// end the wait before it has begun.
+// beyond is the context in which to wait for the end of a passage. A context that ends with the
+// passage would end the wait before it begins.
 func (d *Double) beyond(ctx context.Context) (context.Context, context.CancelFunc) {
 	if !d.inside(ctx) {
 		return ctx, func() {}
@@ -145,7 +145,7 @@ func (d *Double) beyond(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(context.WithoutCancel(ctx), d.session.Status().Timeout)
 }
 
-// inside tells whether a context stands under a passage of this barrier.
+// inside tells whether a context descends from that of a passage of this barrier.
 func (d *Double) inside(ctx context.Context) bool {
 	for h := range session.HoldsFrom(ctx) {
 		if h.Session() == d.session && strings.HasPrefix(h.Path(), d.path+"/") {

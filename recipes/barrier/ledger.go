@@ -11,18 +11,18 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// ledger is the record of what a party's users want and have. It is written before the actor is
-// told, and outlives its crashes.
+// ledger is the record of a party's intents and passages. It is written before the actor is told,
+// and survives a crash of the actor.
 type ledger struct {
 	mu       sync.Mutex
 	last     uint64
-	claims   []*claim   // not settled, in order
+	claims   []*claim   // pending, in order
 	passages []*Passage // whose rounds are not over
 	intent   *claim     // of Arrive, until its passage was received
 	closing  bool
 }
 
-// claim is one wish to enter a round.
+// claim is one intent to enter a round.
 type claim struct {
 	number  uint64
 	once    bool
@@ -37,8 +37,7 @@ type outcome struct {
 	err     error
 }
 
-// standing are the wishes for a machine that was made anew: the rounds that are to be followed to
-// their ends, and then the claims.
+// standing are the events for a new machine: the rounds to follow to their ends, then the claims.
 func (l *ledger) standing() []recipe.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,12 +51,12 @@ func (l *ledger) standing() []recipe.Event {
 	return events
 }
 
-// index is where a claim stands, -1 if it does not any more.
+// index is the position of a claim, -1 if it is not recorded any more.
 func (l *ledger) index(number uint64) int {
 	return slices.IndexFunc(l.claims, func(c *claim) bool { return c.number == number })
 }
 
-// take takes a claim out; nil if it is not there any more.
+// take removes a claim; nil if it is not recorded any more.
 func (l *ledger) take(number uint64) *claim {
 	i := l.index(number)
 	if i < 0 {
@@ -68,8 +67,8 @@ func (l *ledger) take(number uint64) *claim {
 	return c
 }
 
-// want enters a claim and tells the actor, under the mutex so that claims come in order; nil if the
-// party is closing.
+// want records a claim and tells the actor, under the mutex so that claims stay in order; nil if
+// the party is closing.
 func (d *Double) want(once bool, by inner.Asked) *claim {
 	if d.ledger.closing {
 		return nil
@@ -77,15 +76,15 @@ func (d *Double) want(once bool, by inner.Asked) *claim {
 	d.ledger.last++
 	c := &claim{number: d.ledger.last, once: once, asked: by}
 	if once {
-		c.answer = make(chan outcome, 1) // answered at most once, whether or not anybody waits any more
+		c.answer = make(chan outcome, 1) // answered at most once, even if the caller has stopped waiting
 	}
 	d.ledger.claims = append(d.ledger.claims, c)
 	d.host.Tell(double.Wanted{Claim: c.number, Once: once})
 	return c
 }
 
-// received tells whether the passage of an intent has got its receiver. If not, it goes on being
-// offered. With the mutex.
+// received tells whether the passage of an intent was received. If not, it remains on offer. With
+// the mutex.
 func (d *Double) received(c *claim) bool {
 	if c.offer == nil {
 		return false
@@ -93,13 +92,13 @@ func (d *Double) received(c *claim) bool {
 	if !c.offer.Withdraw() {
 		return true
 	}
-	if c.passage.Err() == nil { // else it was lost, and the intent is about to stand again
+	if c.passage.Err() == nil { // otherwise it was lost, and the intent is about to be repeated
 		c.offer = d.entered.Offer(c.passage, c.passage.receive)
 	}
 	return false
 }
 
-// withdraw takes a caller's claim back; false if its answer came first.
+// withdraw removes a caller's claim; false if its answer came first.
 func (d *Double) withdraw(c *claim) bool {
 	d.ledger.mu.Lock()
 	defer d.ledger.mu.Unlock()
@@ -110,7 +109,7 @@ func (d *Double) withdraw(c *claim) bool {
 	return true
 }
 
-// wind refuses all that is wanted, and ends what is had.
+// wind refuses all claims, and ends all passages.
 func (d *Double) wind() {
 	d.ledger.mu.Lock()
 	first := !d.ledger.closing
@@ -134,7 +133,7 @@ func (d *Double) wind() {
 	}
 }
 
-// ended is the end of the instance, whatever the cause.
+// ended handles the end of the instance, whatever the cause.
 func (d *Double) ended(err error) {
 	d.ledger.mu.Lock()
 	defer d.ledger.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Option changes how a barrier is made.
+// Option configures a barrier.
 type Option func(*options) error
 
 type options struct {
@@ -18,15 +18,15 @@ type options struct {
 	warn time.Duration
 }
 
-// warnAfter is when a passage is logged that blocks the others, without WithWarnAfter.
+// warnAfter is the default of WithWarnAfter.
 const warnAfter = 10 * time.Second
 
-// WithID says who this is: what [Passage.Members] calls it, and what the data of a [Barrier] say
-// about who raised it. It must be unique among the parties of a double barrier; by default it is a
-// random one. A process that is started anew under the id that it had is known to be the same
-// party: it stands in the place of its former life, whose znode ZooKeeper may not have deleted yet,
-// and it is never one too many in a round that goes on. Of two that live, the later one is in the
-// round, and the other gets [ErrReplaced].
+// WithID sets the id of this party: it is listed in [Passage.Members], and is in the data of a
+// [Barrier] that this process raised. It must be unique among the parties of a double barrier; the
+// default is random. A process that restarts with the same id is known to be the same party: it
+// replaces its predecessor, whose znode ZooKeeper may not have deleted yet, and never counts as one
+// party too many in a round in progress. Of two live parties with the same id, the later one is in
+// the round, and the other gets [ErrReplaced].
 func WithID(id string) Option {
 	return func(o *options) error {
 		if id == "" {
@@ -43,11 +43,11 @@ func WithID(id string) Option {
 	}
 }
 
-// WithWarnAfter sets after which time a passage of a double barrier is logged that has not
-// departed, since the other parties go no further before it does: once, as a warning in the
-// session's log, with the place in the program where it was asked for, whether it waits to be
-// received from [Double.Entered] or was forgotten. 10 seconds without it; 0 is never. A round whose
-// work is meant to take longer than that should say how long. To a [Barrier] it means nothing.
+// WithWarnAfter sets the time after which a passage of a double barrier that has not departed is
+// logged, since it blocks the other parties: once, as a warning in the session's log, with the call
+// site that requested it, whether it waits to be received from [Double.Entered] or was forgotten.
+// The default is 10 seconds; 0 turns it off. Set it if the work of a round is meant to take longer.
+// It has no effect on a [Barrier].
 func WithWarnAfter(d time.Duration) Option {
 	return func(o *options) error {
 		if d < 0 {

@@ -13,10 +13,10 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Passage is one party's stay in a round, from the opening to its departure. Done closes when it
-// departs, or when the session can no longer vouch for it; Err says how: session.ErrReleased, or
-// session.ErrLost wrapping its cause. Its Token grows from round to round of the same party. Its
-// znode stands until the round is over.
+// Passage is one party's possession of a round, from the opening to its departure. Done closes when
+// the party departs, or when the session can no longer prove that it is alive; Err says which:
+// session.ErrReleased, or session.ErrLost wrapping its cause. Its Token grows from round to round
+// of the same party. Its znode exists until the round is over.
 type Passage struct {
 	*session.Hold
 	double *Double
@@ -34,11 +34,11 @@ func newPassage(d *Double, e double.Enter) *Passage {
 	return &Passage{double: d, claim: e.Claim, round: e.Round, names: e.Names, own: e.Own, left: notify.NewLatch()}
 }
 
-// Round is the number of the round. It grows; all members of a round have the same.
+// Round is the number of the round. It grows, and is the same for all members of a round.
 func (p *Passage) Round() int64 { return p.round }
 
-// Members are the ids of the round's parties, this one among them, sorted. All members of a round
-// have the same.
+// Members are the ids of the round's parties, including this one, sorted. They are the same for all
+// members of a round.
 func (p *Passage) Members() []string {
 	ids := make([]string, len(p.names))
 	for i, name := range p.names {
@@ -48,20 +48,21 @@ func (p *Passage) Members() []string {
 	return ids
 }
 
-// Depart says that this party is done, and returns at once. The passage ends with
-// session.ErrReleased; Left tells when the others are done too. It is idempotent, and does nothing
+// Depart reports that this party is done, and returns at once. The passage ends with
+// session.ErrReleased; Left closes when the others are done too. It is idempotent, and does nothing
 // for a passage that was lost, which counts as departed.
 func (p *Passage) Depart() { p.double.host.End(p.Hold, session.ErrReleased) }
 
-// Left closes when the round is over: every party has departed, or died. That includes this one,
-// and goes on after its passage was lost, through expiry. It does not close any more when the
-// Double is over: watch its Done beside it.
+// Left closes when the round is over: every party, including this one, has departed or died. This
+// also holds after the passage was lost, through expiry. It does not close once the Double has
+// ended: select on its Done as well.
 func (p *Passage) Left() <-chan struct{} { return p.left.C() }
 
-// Leave departs, and returns when the round is over for all. A passage that was lost returns how at
-// once (session.ErrLost). If ctx ends first its cause is returned: this party has departed all the
-// same, and Left still closes when the others have. A ctx that ends with the passage itself counts
-// as one that lasts for a session timeout. If the Double ends first, that is its Err.
+// Leave departs, and returns when the round is over for all parties. For a passage that was lost it
+// returns session.ErrLost at once. If ctx ends first its cause is returned: this party has departed
+// all the same, and Left still closes when the others have. A ctx that ends with the passage itself
+// is replaced by one that lasts for a session timeout. If the Double ends first, its Err is
+// returned.
 func (p *Passage) Leave(ctx context.Context) error {
 	const op = "leave"
 	d := p.double
@@ -91,10 +92,11 @@ func (p *Passage) Leave(ctx context.Context) error {
 	}
 }
 
-// receive notes that it has got its receiver.
+// receive notes that the passage was received.
 func (p *Passage) receive() { p.received.Store(true) }
 
-// warn has it logged when it blocks the other parties for long: until it ends.
+// warn arranges for a log message if the passage blocks the other parties for long. It stops when
+// the passage ends.
 func (p *Passage) warn(c *claim) {
 	d := p.double
 	p.warning.Store(inner.Alarm{

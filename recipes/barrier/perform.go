@@ -8,7 +8,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// perform gives the application what the machine has decided. It is called by the actor.
+// perform carries out the machine's effects for the application. The actor calls it.
 func (d *Double) perform(e recipe.Effect) {
 	switch e := e.(type) {
 	case double.Enter:
@@ -24,7 +24,7 @@ func (d *Double) perform(e recipe.Effect) {
 	}
 }
 
-// enter makes the possession, and gives it to whoever wants it.
+// enter creates the possession, and delivers it.
 func (d *Double) enter(e double.Enter) {
 	p := newPassage(d, e)
 	hold, err := d.host.Hold(e.Epoch, e.Path, e.Token, func(cause error) { d.ran(p, cause) })
@@ -53,7 +53,8 @@ func (d *Double) enter(e double.Enter) {
 	}
 }
 
-// postpone: there can be no possession now. Word of that comes before a withdrawal, or not at all.
+// postpone reports that there can be no possession now. It is called before a withdrawal of the
+// claim, or not at all.
 func (d *Double) postpone(claim uint64) {
 	d.ledger.mu.Lock()
 	defer d.ledger.mu.Unlock()
@@ -62,7 +63,7 @@ func (d *Double) postpone(claim uint64) {
 	}
 }
 
-// ran is the end of a passage's possession. It is called from any goroutine.
+// ran handles the end of a passage's possession. It is called from any goroutine.
 func (d *Double) ran(p *Passage, cause error) {
 	p.unwarn()
 	if cause != session.ErrReleased {
@@ -71,7 +72,7 @@ func (d *Double) ran(p *Passage, cause error) {
 	d.host.Tell(double.Departed{Claim: p.claim})
 }
 
-// lost: if nobody has received the passage yet, the intent that it came of stands again.
+// lost repeats the intent of a passage that was lost before it was received.
 func (d *Double) lost(p *Passage) {
 	d.ledger.mu.Lock()
 	defer d.ledger.mu.Unlock()

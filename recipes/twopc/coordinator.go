@@ -14,8 +14,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Coordinator begins transactions and decides them. It serves any number at once, and is safe for
-// concurrent use.
+// Coordinator begins transactions and decides them, any number at once. It is safe for concurrent
+// use.
 type Coordinator struct {
 	session *session.Session
 	path    string
@@ -31,9 +31,9 @@ type Coordinator struct {
 	kept []pact.Keep // outcomes that the application has not acknowledged, the oldest first
 }
 
-// NewCoordinator makes a coordinator of the transactions under a path, which it shares with their
-// sites. It does no I/O. There may be several of them, in several processes. Errors name the
-// argument that is wrong; a closed session is session.ErrClosed.
+// NewCoordinator creates a coordinator of the transactions under a path, which it shares with their
+// sites. It does no I/O. There may be several coordinators, in several processes. Errors name the
+// invalid argument; for a closed session the error is session.ErrClosed.
 func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinator, error) {
 	const op = "twopc.NewCoordinator"
 	o, err := settle(op, s, path, false, opts)
@@ -56,22 +56,22 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 	return c, nil
 }
 
-// Begin asks the sites to commit. It returns when ZooKeeper has confirmed that the transaction
-// stands: from then on every site will hear of it, now or when it is back. id names it among all
-// under the coordinator's path until it is finished; payload says what it is about, and sites who
-// takes part: at least one, none twice.
+// Begin asks the sites to commit a transaction. It returns when ZooKeeper has confirmed that the
+// transaction exists: from then on every site will be told, now or when it is back. id names it
+// among all transactions under the coordinator's path until it is finished; payload describes it;
+// sites are the participants, at least one, without duplicates.
 //
 // ctx bounds the wait for the beginning, not the transaction. If it ends first, the transaction is
-// withdrawn: it does not begin, or it is aborted. Errors: what is wrong with an argument;
-// [ErrInUse]; [ErrFinished]; [ErrBusy]; session.ErrTooLarge, if payload and sites are more than one
-// request may hold; session.ErrClosed; [ErrGone], if the answer was lost for so long that it can't
-// be known any more whether it had begun; session.ErrUnknownOutcome, with the refusal beside it, if
-// the answer was lost and ZooKeeper refuses to show what stands: then it does not begin, or it is
-// aborted as soon as that is allowed.
+// withdrawn: it does not begin, or it is aborted. Errors: invalid arguments; [ErrInUse];
+// [ErrFinished]; [ErrBusy]; session.ErrTooLarge, if payload and sites exceed one request;
+// session.ErrClosed; [ErrGone], if the reply was lost for so long that it is unknown whether the
+// transaction had begun; session.ErrUnknownOutcome, together with the refusal, if the reply was
+// lost and ZooKeeper refuses the read that would show the outcome: then the transaction does not
+// begin, or it is aborted as soon as that is permitted.
 //
-// What has once begun is never begun again by itself: if the answer is lost, and the transaction is
-// decided, acknowledged by every site and recovered by another coordinator before this one can
-// look, the Tx that is returned has that outcome.
+// A transaction that has begun never begins again by itself. If the reply is lost, and the
+// transaction is decided, acknowledged by every site and recovered by another coordinator before
+// this one can look, the returned Tx has that outcome.
 func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, sites ...string) (*Tx, error) {
 	const op = "begin"
 	err := checkName("id", id)
@@ -96,8 +96,8 @@ func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, site
 	return t, nil
 }
 
-// enter records a transaction and tells the machine: in one, so that a machine that is made anew
-// does not hear of it once more when it is over.
+// enter records a transaction and tells the machine, atomically, so that a new machine is not told
+// of it again when it is over.
 func (c *Coordinator) enter(t *Tx) {
 	c.mu.Lock()
 	c.last++
@@ -111,7 +111,7 @@ func (c *Coordinator) enter(t *Tx) {
 	}
 }
 
-// drop takes a transaction off the record.
+// drop removes a transaction from the record.
 func (c *Coordinator) drop(n uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +124,7 @@ func (c *Coordinator) tx(n uint64) *Tx {
 	return c.txs[n]
 }
 
-// inOrder are the transactions on record, the oldest first.
+// inOrder are the recorded transactions, the oldest first.
 func (c *Coordinator) inOrder() []*Tx {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +136,7 @@ func (c *Coordinator) inOrder() []*Tx {
 	return all
 }
 
-// standing is what a machine that was made anew has to know.
+// standing are the events for a new machine.
 func (c *Coordinator) standing() []recipe.Event {
 	var all []recipe.Event
 	c.mu.Lock()
@@ -156,7 +156,7 @@ func (c *Coordinator) standing() []recipe.Event {
 	return all
 }
 
-// perform hands the machine's news to the transactions. It is called by the actor.
+// perform passes the machine's effects to the transactions. The actor calls it.
 func (c *Coordinator) perform(e recipe.Effect) {
 	switch e := e.(type) {
 	case pact.Sent:
@@ -193,7 +193,7 @@ func (c *Coordinator) perform(e recipe.Effect) {
 	}
 }
 
-// keep notes an outcome that the application has, as many as the machine keeps.
+// keep records an outcome that the application has, up to the machine's limit.
 func (c *Coordinator) keep(k pact.Keep) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,22 +203,22 @@ func (c *Coordinator) keep(k pact.Keep) {
 	}
 }
 
-// release: the application has acknowledged it, or does not have it.
+// release: the application has acknowledged the outcome, or does not have it.
 func (c *Coordinator) release(guid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.kept = slices.DeleteFunc(c.kept, func(k pact.Keep) bool { return k.GUID == guid })
 }
 
-// with does something with a transaction, unless it is off the record: a machine that was made anew
-// may be told once more of one that is over, and answer.
+// with calls f with a transaction, unless it is not recorded any more: a new machine may be told of
+// a transaction that is over, and answer.
 func (c *Coordinator) with(n uint64, f func(t *Tx)) {
 	if t := c.tx(n); t != nil {
 		f(t)
 	}
 }
 
-// finally takes a transaction off the record first.
+// finally removes a transaction from the record before it calls f.
 func (c *Coordinator) finally(n uint64, f func(t *Tx)) {
 	t := c.tx(n)
 	c.drop(n)
@@ -235,7 +235,7 @@ func (c *Coordinator) sent(e pact.Sent) {
 	}
 }
 
-// ended: whoever waits learns that nothing will come.
+// ended answers all waiting callers, since nothing will follow.
 func (c *Coordinator) ended(err error) {
 	for _, t := range c.inOrder() {
 		c.drop(t.n)
@@ -245,18 +245,18 @@ func (c *Coordinator) ended(err error) {
 	}
 }
 
-// Done closes when the coordinator is over: by Close, with its session, or because it failed for
-// good. Err then says why.
+// Done closes when the coordinator has ended: by Close, with its session, or because of a permanent
+// failure. Err then says why.
 func (c *Coordinator) Done() <-chan struct{} { return c.host.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else
-// the cause.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with
+// the session, or the cause of the failure.
 func (c *Coordinator) Err() error { return c.host.Err() }
 
-// Close aborts what is undecided and returns when ZooKeeper has confirmed all that was under way,
-// acknowledgements included. Outcomes that were not acknowledged are kept for
+// Close aborts what is undecided and returns when ZooKeeper has confirmed all pending requests,
+// including acknowledgements. Outcomes that were not acknowledged are kept for
 // [Coordinator.Recover]. If ctx ends first its cause is returned; what is undecided then is aborted
-// by its sites, which see this coordinator gone. It is idempotent.
+// by its sites, which see that this coordinator is gone. It is idempotent.
 func (c *Coordinator) Close(ctx context.Context) error {
 	return failed("close", c.path, c.host.Close(ctx))
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Option changes how a Coordinator is made. Each says what it is for; a Site has none so far, and
-// refuses those of coordinators.
+// Option configures a Coordinator. A Site has no options so far, and refuses those of coordinators.
 type Option func(*options) error
 
 type options struct {
@@ -27,16 +26,16 @@ type options struct {
 // defaultVoteTimeout is long for programs and bearable for people.
 const defaultVoteTimeout = 30 * time.Second
 
-// longestID in bytes: it stands in the name of a site's entry, of which a whole inbox has to fit
-// into an answer of ZooKeeper's.
+// longestID is in bytes. An id is part of the name of an entry in a site's inbox, whose listing has
+// to fit into one reply of ZooKeeper.
 const longestID = 1024
 
-// longestReason in bytes: a reason stands in the record of the transaction.
+// longestReason is in bytes. A reason is stored in the transaction's record.
 const longestReason = 1024
 
 // WithVoteTimeout sets how long a coordinator waits for the votes, from the moment at which
-// ZooKeeper has confirmed the beginning; 30 seconds by default. Then it aborts. It is for
-// coordinators, and is counted in whole milliseconds.
+// ZooKeeper has confirmed the beginning. Then it aborts. The default is 30 seconds; the resolution
+// is a millisecond. It is for coordinators.
 func WithVoteTimeout(d time.Duration) Option {
 	return func(o *options) error {
 		switch {
@@ -50,11 +49,11 @@ func WithVoteTimeout(d time.Duration) Option {
 	}
 }
 
-// WithPeerDecision lets the sites decide among themselves: each watches the votes of all, and
-// whoever sees the last one writes the decision. The coordinator only begins, and aborts. It costs
-// of the order of n² watch events for n sites where the usual form costs n, and spares the way over
-// the coordinator; transactions that all have voted for are committed even if the coordinator dies.
-// It is for coordinators.
+// WithPeerDecision lets the sites decide: each watches all votes, and the first one that sees the
+// last vote writes the decision. The coordinator only begins and aborts. It takes on the order of
+// n² watch events for n sites where the default takes n, and avoids the detour over the
+// coordinator. A transaction that all sites have voted to commit is committed even if the
+// coordinator dies. It is for coordinators.
 func WithPeerDecision() Option {
 	return func(o *options) error {
 		if o.site {
@@ -66,12 +65,12 @@ func WithPeerDecision() Option {
 }
 
 // WithRetention sets for how long ZooKeeper keeps outcomes that the coordinator's application has
-// not acknowledged ([Tx.Ack]), and how many of them: 7 days and 10,000 by default. They are counted
-// once all sites have acknowledged; the oldest go first. It is for applications that do not
-// acknowledge, and for processes that never come back: such an outcome is not returned by
-// [Coordinator.Recover] any more, and its id can be used again. Coordinators sweep when they have
-// come to a decision, and the age is by the servers' clocks. Give all coordinators of a path the
-// same.
+// not acknowledged ([Tx.Ack]), and how many of them: 7 days and 10,000 by default. Outcomes count
+// once all sites have acknowledged; the oldest are deleted first. It is for applications that do
+// not acknowledge, and for processes that never come back. A deleted outcome is not returned by
+// [Coordinator.Recover] any more, and its id can be used again. Coordinators sweep after a
+// decision; the age is measured by the servers' clocks. Give all coordinators of a path the same
+// setting.
 func WithRetention(age time.Duration, most int) Option {
 	return func(o *options) error {
 		switch {
@@ -88,12 +87,14 @@ func WithRetention(age time.Duration, most int) Option {
 }
 
 // WithInboxLimit sets how many transactions a site may have that it has not acknowledged, 8,192 by
-// default: Begin is [ErrBusy] beyond that. It keeps the listing of a site's inbox small enough, so
-// that one that was away for long can return. It is for coordinators; give all of a path the same.
+// default; beyond that Begin returns [ErrBusy]. It keeps the listing of a site's inbox small enough
+// that a site can return after a long absence. It is for coordinators; give all coordinators of a
+// path the same setting.
 //
-// ZooKeeper can't check a number of children within a transaction. So a coordinator looks at an
-// inbox before it begins with a site, and again when it has begun half of what was free then, or
-// 256. One coordinator alone keeps the limit; several may go beyond it, by 256 each at most.
+// ZooKeeper can't check the number of children within a transaction. So a coordinator reads an
+// inbox before it begins with a site, and again when it has begun half as many transactions as were
+// free then, or 256. A single coordinator keeps the limit; several may exceed it, by at most 256
+// each.
 func WithInboxLimit(n int) Option {
 	return func(o *options) error {
 		switch {
@@ -127,7 +128,7 @@ func settle(op string, s *session.Session, path string, site bool, opts []Option
 	return o, nil
 }
 
-// checkName tells what is wrong with an id or a site's name: it is part of a znode's.
+// checkName tells what is wrong with an id or a site's name, which is part of a znode's name.
 func checkName(argument, name string) error {
 	switch {
 	case name == "":

@@ -2,21 +2,21 @@ package twopc
 
 import "github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 
-// Outcome is how a transaction stands, and what a vote says. Once it is not Undecided it never
-// changes, for nobody.
+// Outcome is the state of a transaction, or a vote. Once it is not Undecided it never changes, for
+// any party.
 type Outcome int
 
 // The outcomes.
 const (
 	Undecided Outcome = Outcome(pact.Undecided) // not decided, or not known here; no vote yet
 	Committed Outcome = Outcome(pact.Committed) // every site has voted to commit; a vote to commit
-	Aborted   Outcome = Outcome(pact.Aborted)   // decided against; a vote to abort
+	Aborted   Outcome = Outcome(pact.Aborted)   // decided not to commit; a vote to abort
 )
 
-// String is the outcome's name, in small letters.
+// String is the outcome's name, in lower case.
 func (o Outcome) String() string { return pact.Outcome(o).String() }
 
-// Vote is what a site said about a transaction.
+// Vote is a site's vote on a transaction.
 type Vote struct {
 	Site   string // its name
 	Commit bool   // false: to abort

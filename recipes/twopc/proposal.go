@@ -28,7 +28,7 @@ type Proposal struct {
 	end     notify.End
 }
 
-// request is something asked of the machine, with its answer.
+// request is a pending request to the machine, with its answer.
 type request struct {
 	done *notify.Latch
 	err  error // written before
@@ -45,28 +45,28 @@ func newProposal(site *Site, e pact.Offer) *Proposal {
 	return p
 }
 
-// ID is the transaction's name.
+// ID is the transaction's id.
 func (p *Proposal) ID() string { return p.id }
 
-// Payload is what the transaction is about. It must not be changed.
+// Payload is the transaction's payload. It must not be changed.
 func (p *Proposal) Payload() []byte { return p.payload }
 
-// Voted is how this site has voted, perhaps before a restart: Committed, Aborted, or Undecided if
-// it has not. A site that has voted to commit has promised it, and waits for Decided.
+// Voted is this site's vote, perhaps from before a restart: Committed, Aborted, or Undecided if it
+// has not voted. A site that has voted to commit is bound by it, and waits for Decided.
 func (p *Proposal) Voted() Outcome { return Outcome(p.voted.Load()) }
 
-// Commit votes for the transaction, and returns when ZooKeeper has confirmed the vote. It is a
-// promise: whatever happens to this process, it must be able to carry the transaction out if it is
-// committed, and may not abort it any more. Voting the same again is no error.
+// Commit votes to commit, and returns when ZooKeeper has confirmed the vote. It is a promise:
+// whatever happens to this process, it must be able to carry the transaction out if it is
+// committed, and may not abort it any more. The same vote again is no error.
 //
-// ctx bounds the wait. If it ends first, the vote may or may not be written yet: ask again, or wait
+// ctx bounds the wait. If it ends first, the vote may or may not be written: vote again, or wait
 // for Decided. Errors: [ErrDecided], [ErrVoted], [ErrGone], session.ErrClosed.
 func (p *Proposal) Commit(ctx context.Context) error {
 	return p.cast(ctx, "vote to commit", pact.Cast{GUID: p.guid, Commit: true})
 }
 
-// Abort votes against the transaction, which is aborted thereby, at once and for all. Everything
-// else is as with Commit. The reason, at most 1,024 bytes, stands in the record.
+// Abort votes to abort, which decides the transaction at once. Otherwise it is like Commit. The
+// reason, at most 1,024 bytes, is stored in the record.
 func (p *Proposal) Abort(ctx context.Context, reason string) error {
 	const op = "vote to abort"
 	if err := checkReason(reason); err != nil {
@@ -86,7 +86,7 @@ func (p *Proposal) Outcome() Outcome {
 	return Undecided
 }
 
-// Reason says why it was aborted; "" if it was not.
+// Reason says why the transaction was aborted; "" if it was not.
 func (p *Proposal) Reason() string {
 	if v := p.verdict.Load(); v != nil {
 		return v.reason
@@ -94,11 +94,11 @@ func (p *Proposal) Reason() string {
 	return ""
 }
 
-// Ack says that this site has acted on the decision, durably, and needs nothing of the transaction
-// any more: it is not offered again. When everybody has done so, nothing is left of it in
-// ZooKeeper. Errors: [ErrUndecided]; [ErrGone] if it was gone before its decision was known, and
-// then it is not offered again either; session.ErrClosed. ctx bounds the wait; if it ends first,
-// the acknowledgement goes on.
+// Ack acknowledges the decision: this site has acted on it, durably, and does not need the
+// transaction any more; it is not delivered again. When all parties have acknowledged, nothing is
+// left of it in ZooKeeper. Errors: [ErrUndecided]; [ErrGone] if it was gone before its decision was
+// known, in which case it is not delivered again either; session.ErrClosed. ctx bounds the wait; if
+// it ends first, the acknowledgement goes on.
 func (p *Proposal) Ack(ctx context.Context) error {
 	const op = "acknowledge"
 	p.site.mu.Lock()
@@ -117,12 +117,12 @@ func (p *Proposal) Ack(ctx context.Context) error {
 	return failed(op, p.path(), p.ask(ctx, r, p.ack()))
 }
 
-// Done closes when there is nothing more to wait for here. Err then says why.
+// Done closes when there is nothing more to wait for. Err then says why.
 func (p *Proposal) Done() <-chan struct{} { return p.end.Done() }
 
-// Err is nil exactly while Done is open. Then it is session.ErrReleased after Ack; [ErrGone]; or
-// session.ErrClosed with the site or its session, after which the transaction goes on and is
-// offered again to the next site of this name.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrReleased after Ack; [ErrGone];
+// or session.ErrClosed with the site or its session, after which the transaction continues and is
+// delivered again to the next site with this name.
 func (p *Proposal) Err() error { return p.end.Err() }
 
 func (p *Proposal) path() string { return p.site.root.Tx(p.id) }

@@ -9,23 +9,23 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Recover takes over the transactions under the path whose coordinator died, in whatever process it
-// was: those undecided, which from now on are this coordinator's to decide, with a vote timeout of
-// their own; and those decided whose outcome was not acknowledged ([Tx.Ack]), also if all sites are
-// through with them. Call it when a coordinator starts again, before anything else. Transactions of
-// coordinators that live are left to them, and those of this coordinator that the application has,
-// in progress or as an outcome, of which the last are known that [WithRetention] keeps. Where it
-// can't be told yet whether one lives, because its session has not expired, Recover waits for
-// either sign; ctx bounds that. It does so for every coordinator under the path: when it has
-// returned, nothing that a dead one has sent is under way any more, so that an id of which nothing
-// was found may be begun again.
+// Recover takes over the transactions under the path whose coordinator has died, in whatever
+// process it was: those undecided, which this coordinator decides from now on, with a new vote
+// timeout; and those decided whose outcome was not acknowledged ([Tx.Ack]), even if all sites have
+// acknowledged. Call it when a coordinator starts, before anything else. Transactions of live
+// coordinators are left to them. Recover does not return transactions that this coordinator's
+// application has already, in progress or as an outcome; of these it remembers as many of the
+// latest as [WithRetention] keeps. If it is uncertain whether a coordinator is alive, because its
+// session has not expired, Recover waits until that is known; ctx bounds the wait. It does so for
+// every coordinator under the path: when it has returned, no request of a dead one is in flight any
+// more, so an id under which nothing was found may be begun again.
 //
-// A coordinator whose session has expired may live on. It then has its transactions as well: each
-// is told the one outcome and acknowledges it, in whatever order. What another has acknowledged
-// before it could be taken over is not returned.
+// A coordinator whose session has expired may still be alive. Then it has its transactions as well:
+// each coordinator learns the same outcome and acknowledges it, in any order. A transaction that
+// another coordinator has acknowledged before it could be taken over is not returned.
 //
-// If ctx ends or the coordinator closes first, those taken over by then are returned along with the
-// error.
+// If ctx ends or the coordinator closes first, the transactions taken over so far are returned
+// along with the error.
 func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 	const op = "recover"
 	if err := c.Err(); err != nil {
@@ -56,9 +56,9 @@ func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 	return taken, failure
 }
 
-// othersSettled returns when each of the other coordinators has answered, or its session is over: a
-// process that was killed may have sent a beginning that is not carried out yet, and which would
-// come back under an id that is used again meanwhile.
+// othersSettled returns when each of the other coordinators has answered, or its session is over. A
+// process that was killed may have sent a Begin that is not carried out yet, and that would take
+// effect under an id that is used again meanwhile.
 func (c *Coordinator) othersSettled(ctx context.Context) error {
 	guids, err := c.names(ctx, c.root.Coordinators())
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *Coordinator) adopt(id, other string) *Tx {
 	return t
 }
 
-// names are the children of a znode now, sorted; none if it does not exist.
+// names are the current children of a znode, sorted; none if it does not exist.
 func (c *Coordinator) names(ctx context.Context, path string) ([]string, error) {
 	if err := c.session.Sync(ctx, path); err != nil {
 		return nil, err

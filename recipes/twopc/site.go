@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Site takes part in transactions under one name. It is safe for concurrent use.
+// Site is a participant in transactions, under one name. It is safe for concurrent use.
 type Site struct {
 	path      string
 	name      string
@@ -25,12 +25,12 @@ type Site struct {
 	open map[string]*Proposal
 }
 
-// NewSite makes the site of a name, under the path that it shares with its coordinators. It waits
-// for nothing: the site registers in the background, as soon as the session is connected, and stays
-// registered, in every epoch, until it is closed. A name is one site's: if another one of it lives,
-// the later one ends with [ErrTaken]; if the other died and its session has not expired yet, the
-// later one waits for that. Errors name the argument that is wrong; a closed session is
-// session.ErrClosed.
+// NewSite creates the site with a name, under the path that it shares with its coordinators. It
+// does not wait: the site registers in the background, as soon as the session is connected, and
+// stays registered, in every epoch, until it is closed. A name belongs to one site. If another site
+// with the name is alive, the later one ends with [ErrTaken]; if the other has died and its session
+// has not expired yet, the later one waits for that. Errors name the invalid argument; for a closed
+// session the error is session.ErrClosed.
 func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, error) {
 	const op = "twopc.NewSite"
 	if _, err := settle(op, s, path, true, opts); err != nil {
@@ -56,31 +56,31 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 	return p, nil
 }
 
-// Proposals gives each transaction that asks for this site's vote, once, in the order in which they
-// began; receivers compete. Those that this site has not acknowledged are given again after a
-// restart of the process: what was not voted on, what was voted on and is in doubt, and what is
-// decided. So have a look at [Proposal.Voted] first. At most 1,024 are before the application at a
-// time, received or not; the rest stays in ZooKeeper and is offered when some are acknowledged. It
-// closes with Done.
+// Proposals delivers each transaction that asks for this site's vote, once, in the order in which
+// they began; receivers compete. Transactions that this site has not acknowledged are delivered
+// again after a restart of the process: not voted on, in doubt, or decided. So check
+// [Proposal.Voted] first. At most 1,024 are with the application at a time, received or not; the
+// rest stays in ZooKeeper and is delivered when some are acknowledged. The channel closes with
+// Done.
 func (p *Site) Proposals() <-chan *Proposal { return p.proposals.C() }
 
-// Done closes when the site is over: by Close, with its session, or because it failed for good, as
-// with [ErrTaken]. Err then says why.
+// Done closes when the site has ended: by Close, with its session, or because of a permanent
+// failure, such as [ErrTaken]. Err then says why.
 func (p *Site) Done() <-chan struct{} { return p.host.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed after Close or with the session, else
-// the cause.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with
+// the session, or the cause of the failure.
 func (p *Site) Err() error { return p.host.Err() }
 
-// Close ends the site and returns when ZooKeeper has confirmed the votes that were under way and
-// that the site is gone. Transactions on which it has not voted are aborted by their coordinators;
-// those it voted for go on without it, and are offered again when it is back. If ctx ends first its
+// Close ends the site and returns when ZooKeeper has confirmed the pending votes and that the site
+// is gone. Transactions on which it has not voted are aborted by their coordinators. Those it voted
+// to commit continue without it, and are delivered again when it is back. If ctx ends first its
 // cause is returned, and the rest goes on in the background until the epoch ends. It is idempotent.
 func (p *Site) Close(ctx context.Context) error {
 	return failed("close", p.path, p.host.Close(ctx))
 }
 
-// standing is what a machine that was made anew has to know.
+// standing are the events for a new machine.
 func (p *Site) standing() []recipe.Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +103,7 @@ func (p *Site) proposal(guid string) *Proposal {
 	return p.open[guid]
 }
 
-// perform hands the machine's news on. It is called by the actor.
+// perform passes the machine's effects on. The actor calls it.
 func (p *Site) perform(e recipe.Effect) {
 	switch e := e.(type) {
 	case pact.Offer:
@@ -122,7 +122,8 @@ func (p *Site) perform(e recipe.Effect) {
 	}
 }
 
-// offer gives the application a proposal, unless it had it before a crash of the machine.
+// offer delivers a proposal to the application, unless it was delivered before a crash of the
+// machine.
 func (p *Site) offer(e pact.Offer) {
 	p.mu.Lock()
 	o := p.open[e.GUID]
@@ -152,7 +153,7 @@ func (p *Site) acked(e pact.Acked) {
 	o.left(e.Err)
 }
 
-// ended: whoever waits learns that nothing will come.
+// ended answers all waiting callers, since nothing will follow.
 func (p *Site) ended(err error) {
 	p.proposals.Close()
 	p.mu.Lock()

@@ -45,7 +45,7 @@ type verdict struct {
 	reason  string
 }
 
-// errBegun is the end of the wait for the beginning.
+// errBegun ends the wait for the beginning.
 var errBegun = errors.New("begun")
 
 func newTx(c *Coordinator, id string, sites []string) *Tx {
@@ -54,15 +54,15 @@ func newTx(c *Coordinator, id string, sites []string) *Tx {
 	}
 }
 
-// ID is the transaction's name.
+// ID is the transaction's id.
 func (t *Tx) ID() string { return t.id }
 
-// Votes gives each vote, once, as it is seen. It closes with Done; what was seen before can still
-// be received. A decision that comes first leaves out votes that it did not need.
+// Votes delivers each vote once, as it is seen. It closes with Done; votes seen before can still be
+// received. If the decision comes first, votes that it did not need are left out.
 func (t *Tx) Votes() <-chan Vote { return t.votes.C() }
 
-// Decided closes when the outcome stands in ZooKeeper, for all sites and for ever. It stays open if
-// the outcome can't be had here: see Done.
+// Decided closes when the outcome is written to ZooKeeper, final for all sites. It stays open if
+// the outcome can't be learned here: see Done.
 func (t *Tx) Decided() <-chan struct{} { return t.decided.C() }
 
 // Outcome is Undecided until Decided closes.
@@ -73,7 +73,7 @@ func (t *Tx) Outcome() Outcome {
 	return Undecided
 }
 
-// Reason says why it was aborted; "" if it was not.
+// Reason says why the transaction was aborted; "" if it was not.
 func (t *Tx) Reason() string {
 	if v := t.verdict.Load(); v != nil {
 		return v.reason
@@ -81,21 +81,22 @@ func (t *Tx) Reason() string {
 	return ""
 }
 
-// Done closes when there is nothing more to wait for here: with the decision, or without one. Err
-// then says which. Where another coordinator has taken the transaction over, or this one has, and
-// the first lives on, each is told the outcome, also the one that comes after the other has
-// acknowledged it.
+// Done closes when there is nothing more to wait for: with the decision, or without one. Err then
+// says which. If two coordinators have the transaction, because one has taken it over and the other
+// is still alive, both learn the outcome, even the one that comes after the other has acknowledged
+// it.
 func (t *Tx) Done() <-chan struct{} { return t.end.Done() }
 
-// Err is nil exactly while Done is open. Then it is [ErrDecided]; or session.ErrClosed, if the
-// coordinator or its session ended first, so that the sites abort; or [ErrGone], if it was deleted
-// by hand or swept before it could be seen here; or what ZooKeeper refused. Then it is aborted as
-// soon as that is allowed, unless the sites have decided it, and [Coordinator.Recover] returns it.
+// Err is nil exactly while Done is open. Afterwards it is one of: [ErrDecided]; session.ErrClosed,
+// if the coordinator or its session ended first, so that the sites abort; [ErrGone], if the
+// transaction was deleted by hand or swept before its outcome was seen here; or an error of
+// ZooKeeper. In the last case it is aborted as soon as that is permitted, unless the sites have
+// decided it, and [Coordinator.Recover] returns it.
 func (t *Tx) Err() error { return t.end.Err() }
 
-// Abort decides against the transaction, unless it is decided, and returns when a decision stands:
-// nil if it is aborted, [ErrDecided] if it is committed. ctx bounds the wait; if it ends first, the
-// attempt goes on. The reason, at most 1,024 bytes, stands in the record.
+// Abort decides to abort the transaction, unless it is decided, and returns when there is a
+// decision: nil if it is aborted, [ErrDecided] if it is committed. ctx bounds the wait; if it ends
+// first, the attempt goes on. The reason, at most 1,024 bytes, is stored in the record.
 func (t *Tx) Abort(ctx context.Context, reason string) error {
 	const op = "abort"
 	if err := checkReason(reason); err != nil {
@@ -119,14 +120,14 @@ func (t *Tx) Abort(ctx context.Context, reason string) error {
 	return failed(op, t.path(), t.end.Err())
 }
 
-// Ack says that the application has noted the outcome, durably if it has to outlive the process,
-// and needs nothing of the transaction any more: [Coordinator.Recover] does not return it, and when
-// its sites have acknowledged it too, its id can be used again. Until then what ZooKeeper has of it
-// stays. Call it once Decided has closed; again is no error. It may be left out: see
-// [WithRetention].
+// Ack acknowledges the outcome: the application has recorded it, durably if it must outlive the
+// process, and does not need the transaction any more. [Coordinator.Recover] does not return it
+// again, and when its sites have acknowledged it too, its id can be used again. Until then its
+// znodes stay. Call it once Decided has closed; calling it again is no error. It may be left out:
+// see [WithRetention].
 //
 // ctx bounds the wait; if it ends first, the acknowledgement goes on. Errors: [ErrUndecided];
-// [ErrGone]; session.ErrClosed; what ZooKeeper refuses, and then it may be tried again.
+// [ErrGone]; session.ErrClosed; those of ZooKeeper, after which it may be tried again.
 func (t *Tx) Ack(ctx context.Context) error {
 	const op = "acknowledge"
 	if t.Outcome() == Undecided {
@@ -153,8 +154,8 @@ func (t *Tx) Ack(ctx context.Context) error {
 	}
 }
 
-// acknowledge records and tells that the outcome is noted, unless that is under way; nil if it is
-// done.
+// acknowledge records the acknowledgement and tells the machine, unless one is pending; nil if it
+// is done.
 func (t *Tx) acknowledge() *request {
 	c := t.c
 	c.mu.Lock()
@@ -176,7 +177,7 @@ func (t *Tx) acknowledge() *request {
 	return r
 }
 
-// settled answers the acknowledgement, if there is one under way.
+// settled answers a pending acknowledgement.
 func (t *Tx) settled(err error) {
 	t.c.mu.Lock()
 	r := t.ack
@@ -188,8 +189,8 @@ func (t *Tx) settled(err error) {
 	}
 }
 
-// decidedAlone sees to an outcome that nobody has. Who gave up a Begin takes it for aborted; all
-// else is recovered.
+// decidedAlone handles an outcome that no caller has. A caller that gave up a Begin treats it as
+// aborted; all others are recovered.
 func (t *Tx) decidedAlone() {
 	t.c.mu.Lock()
 	alone, lost := t.alone, t.lost
@@ -204,8 +205,8 @@ func (t *Tx) decidedAlone() {
 	}
 }
 
-// giveUp records and tells that it is to be aborted; alone: nobody will have it, who could
-// acknowledge it.
+// giveUp records that the transaction is to be aborted and tells the machine. alone: no caller will
+// have it and could acknowledge it.
 func (t *Tx) giveUp(reason string, alone bool) {
 	t.c.mu.Lock()
 	if t.abort == nil {
@@ -220,8 +221,8 @@ func (t *Tx) giveUp(reason string, alone bool) {
 	}
 }
 
-// hindered: ZooKeeper refuses what has to be known or written. The machine aborts it when it can;
-// whoever waits here is told why, and who had it recovers it.
+// hindered handles a refusal by ZooKeeper of a necessary read or write. The machine aborts the
+// transaction when it can. Waiting callers get the error; the transaction can be recovered.
 func (t *Tx) hindered(err error) {
 	t.c.mu.Lock()
 	t.alone, t.lost = true, t.lost || errors.Is(t.answered.Err(), errBegun)
@@ -235,8 +236,8 @@ func (t *Tx) hindered(err error) {
 
 func (t *Tx) path() string { return t.c.root.Tx(t.id) }
 
-// wish is what the machine is told, according to how far it has come; again if one was told before
-// it.
+// wish is the event for the machine, according to the state of the transaction; again if the
+// machine was told before.
 func (t *Tx) wish(again bool) recipe.Event {
 	switch {
 	case t.ack != nil:
@@ -251,7 +252,7 @@ func (t *Tx) wish(again bool) recipe.Event {
 	return pact.Begin{N: t.n, ID: t.id, GUID: t.guid, Payload: t.payload, Sites: t.sites, Peers: t.c.peers, Floor: t.floor}
 }
 
-// await waits until it has begun. Who gives up waiting gives up the transaction.
+// await waits until the transaction has begun. If ctx ends first, the transaction is given up.
 func (t *Tx) await(ctx context.Context) error {
 	select {
 	case <-t.answered.Done():
@@ -285,7 +286,7 @@ func (t *Tx) taken(e pact.Adopted) {
 	t.answered.Set(errBegun)
 }
 
-// voted gives a site's vote, once.
+// voted delivers a site's vote, once.
 func (t *Tx) voted(v Vote) {
 	if !t.heard[v.Site] {
 		t.heard[v.Site] = true
@@ -293,7 +294,7 @@ func (t *Tx) voted(v Vote) {
 	}
 }
 
-// refuse answers whoever waits for the beginning, if nobody has.
+// refuse answers a caller that waits for the beginning, unless it was answered.
 func (t *Tx) refuse(err error) { t.answered.Set(err) }
 
 func (t *Tx) decide(e pact.Decided) {
