@@ -2,8 +2,8 @@ package fxmodule
 
 import "time"
 
-// Config is what the module needs to know. Have one in the graph, of your own making or from
-// [Default], filled by whatever reads your configuration: the fields have yaml, json and env tags.
+// Config configures the module. Put one into the graph: your own or that of [Default], filled by
+// whatever reads your configuration. The fields have yaml, json and env tags.
 //
 //	fx.Supply(fxmodule.Config{Servers: []string{"zk1:2181", "zk2:2181", "zk3:2181"}})
 //
@@ -13,11 +13,11 @@ type Config struct {
 	// "host:port/app", as in the Java client. Required, unless Embedded.
 	Servers []string `env:"TROUPE_SERVERS" json:"servers" yaml:"servers"`
 
-	// Namespace is put in front of every path: "/app". Default none.
+	// Namespace is prefixed to every path: "/app". Default none.
 	Namespace string `env:"TROUPE_NAMESPACE" json:"namespace,omitempty" yaml:"namespace"`
 
-	// Timeout is the session timeout asked for: how soon others take over after a crash, and how
-	// long a pause costs nothing. Default 10s.
+	// Timeout is the requested session timeout. It determines how soon others take over after a
+	// crash, and which pauses cost no possession. Default 10s.
 	Timeout Duration `env:"TROUPE_TIMEOUT" json:"timeout,omitempty" yaml:"timeout"`
 
 	// Tick is the servers' tickTime, if known: see session.WithTick. Default unknown.
@@ -36,19 +36,20 @@ type Config struct {
 	AuthScheme string `env:"TROUPE_AUTH_SCHEME" json:"authScheme,omitempty" yaml:"authScheme"`
 	AuthSecret Secret `env:"TROUPE_AUTH_SECRET" json:"authSecret,omitempty" yaml:"authSecret"`
 
-	// Private gives the znodes that are created to whoever the credential stands for, instead of to
-	// everybody.
+	// Private gives access to the created znodes only to clients with the credential, instead of to
+	// all.
 	Private bool `env:"TROUPE_PRIVATE" json:"private,omitempty" yaml:"private"`
 
 	// TLS encrypts the connections.
 	TLS TLS `envPrefix:"TROUPE_TLS_" json:"tls" yaml:"tls"`
 
 	// Embedded starts a server in this process instead of connecting to Servers: for development,
-	// with a warning in the log. Nothing of it outlives the process, and nobody outside can reach
-	// it, unless EmbeddedListen says where.
+	// with a warning in the log. Its data end with the process, and it can't be reached from
+	// outside, unless EmbeddedListen is set.
 	Embedded bool `env:"TROUPE_EMBEDDED" json:"embedded,omitempty" yaml:"embedded"`
 
-	// EmbeddedListen is an address at which others can reach it, "127.0.0.1:2181". Default none.
+	// EmbeddedListen is the address on which the embedded server listens, "127.0.0.1:2181". Default
+	// none.
 	EmbeddedListen string `env:"TROUPE_EMBEDDED_LISTEN" json:"embeddedListen,omitempty" yaml:"embeddedListen"`
 }
 
@@ -57,14 +58,14 @@ type Startup string
 
 // The ways to start.
 const (
-	// StartupWait connects within fx's start timeout, or the application does not start: the error
-	// names the servers and the cause.
+	// StartupWait connects within fx's start timeout; otherwise the application does not start, and
+	// the error names the servers and the cause.
 	StartupWait Startup = "wait"
-	// StartupLazy starts without ZooKeeper; whatever needs it waits until it can be reached.
+	// StartupLazy starts without ZooKeeper; operations that need it wait until it can be reached.
 	StartupLazy Startup = "lazy"
 )
 
-// Default is a Config for an ensemble, with every default filled in.
+// Default returns a Config for an ensemble, with every default filled in.
 func Default(servers ...string) Config {
 	return Config{Servers: servers}.withDefaults()
 }

@@ -18,25 +18,26 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Consume has n workers, at most 10,000, call fn with the items of the named [Queue], one each at a
-// time, while the application runs. No more than n items are claimed at a time, unless opts has
-// another queue.WithPrefetch; with fewer, fewer workers work. fn's context ends with the claim on
-// the item; it does not end because the application stops: then no item is taken any more, and
-// those in hand are finished, within fx's stop timeout, after which their contexts end too. nil
-// from fn acknowledges the item; an error gives it back, to be delivered again. Under
-// queue.WithAutoAck nothing is acknowledged nor given back: an error is logged and counted, and the
-// item is gone. A consumer that ends by itself shuts the application down, with exit code 1.
+// Consume runs n workers, at most 10,000, that call fn with the items of the named [Queue], one
+// each at a time, while the application runs. At most n items are claimed at a time, unless opts
+// has another queue.WithPrefetch; with a smaller prefetch, fewer workers are busy. fn's context
+// ends with the claim on the item. It does not end when the application stops: then no new items
+// are taken, and those in hand are finished, within fx's stop timeout; after that their contexts
+// end too. If fn returns nil, the item is acknowledged; an error returns it to the queue, to be
+// delivered again. Under queue.WithAutoAck nothing is acknowledged or returned: an error is logged
+// and counted, and the item is gone. If the consumer ends by itself, the application is shut down
+// with exit code 1.
 //
-// A panic in fn is logged with its stack. Its item is given back like one that has failed, but
-// after a pause, in which it stays claimed: a second after the first attempt, twice that after each
-// further one, up to a minute; so what makes fn panic every time does not keep the workers busy
-// with nothing else, and goes to the dead letters under queue.WithMaxAttempts. Until it is given
-// back it is one of the n.
+// A panic in fn is logged with its stack. Its item is returned like one that has failed, but after
+// a pause, during which it stays claimed: one second after the first attempt, doubled after each
+// further one, up to a minute. So an item that makes fn panic every time does not keep the workers
+// busy, and goes to the dead letters under queue.WithMaxAttempts. Until it is returned it counts as
+// one of the n.
 //
-// Each item is a span "troupe.consume" in the graph's trace.TracerProvider. Its
+// Each item is a span "troupe.consume" in the graph's trace.TracerProvider. The
 // metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged, returned, lost (the claim
-// was, before it was settled: somebody else gets the item), panicked, and under queue.WithAutoAck
-// done and failed; and troupe.queue.duration, the seconds that fn took.
+// was lost before the item was acknowledged or returned; another consumer gets the item), panicked,
+// and under queue.WithAutoAck done and failed; and troupe.queue.duration, the seconds that fn took.
 func Consume(name string, n int, fn func(ctx context.Context, i *queue.Item) error, opts ...queue.ConsumeOption) fx.Option {
 	if err := usable("Consume", name); err != nil {
 		return fx.Error(err)
@@ -55,7 +56,7 @@ func Consume(name string, n int, fn func(ctx context.Context, i *queue.Item) err
 	return fx.Invoke(fx.Annotate(invoke, fx.ParamTags(tag(name), ``, ``, `optional:"true"`, `optional:"true"`, `optional:"true"`)))
 }
 
-// mostWorkers is the most that a consumer may have claimed.
+// mostWorkers is the maximum number of workers, and of claimed items.
 const mostWorkers = 10_000
 
 // After a panic an item is given back after a pause.
@@ -64,7 +65,7 @@ const (
 	mostPause  = time.Minute
 )
 
-// crew is the workers of one Consume.
+// crew are the workers of one Consume.
 type crew struct {
 	name       string
 	size       int
@@ -80,7 +81,7 @@ type crew struct {
 	consumer *queue.Consumer
 	stopping chan struct{}
 	workers  sync.WaitGroup
-	ended    sync.Once // it is told by one worker
+	ended    sync.Once // one worker reports it
 }
 
 func (c *crew) instruments(mp metric.MeterProvider) error {
@@ -123,7 +124,7 @@ func (c *crew) work() {
 	}
 }
 
-// over: the consumer has ended. That of the session is for whoever watches over that.
+// over handles the end of the consumer. The end of the session is handled elsewhere.
 func (c *crew) over() {
 	<-c.consumer.Done()
 	if err := c.consumer.Err(); !errors.Is(err, session.ErrClosed) {
@@ -154,8 +155,8 @@ func (c *crew) handle(i *queue.Item) {
 	}
 }
 
-// panicked gives an item back after a pause, in which the worker goes on with others: the item
-// counts as one that is claimed, so there are never more than n.
+// panicked returns an item after a pause, during which the worker goes on with others. The item
+// counts as claimed, so there are never more than n.
 func (c *crew) panicked(ctx context.Context, i *queue.Item, p *panicError) {
 	log := c.log.With("queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "panic", p.value, "stack", string(p.stack))
 	if i.Hold == nil {
@@ -176,8 +177,8 @@ func (c *crew) panicked(ctx context.Context, i *queue.Item, p *panicError) {
 	})
 }
 
-// settle tells the queue what came of an item. It is not for the item's own context to bound that,
-// which ends as soon as the item is settled; the consumer's end does.
+// settle acknowledges or returns an item. The item's own context does not bound that, since it ends
+// with the item; the consumer's end does.
 func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string {
 	switch {
 	case i.Hold == nil && failure != nil:
@@ -196,8 +197,8 @@ func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string 
 	return outcome
 }
 
-// stop takes nothing new, waits for the work in hand, and closes the consumer, which gives the rest
-// back.
+// stop takes no new items, waits for the work in hand, and closes the consumer, which returns the
+// rest.
 func (c *crew) stop(ctx context.Context) error {
 	close(c.stopping)
 	done := make(chan struct{})

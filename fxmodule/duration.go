@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// Duration is a time.Duration that configuration writes as text, "10s", in YAML, JSON and the
-// environment alike.
+// Duration is a time.Duration that is written as text, "10s", in YAML, JSON and the environment.
 type Duration time.Duration
 
-// UnmarshalText reads what time.ParseDuration does.
+// UnmarshalText parses the text with time.ParseDuration.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil {
@@ -19,8 +18,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText writes it as time.Duration does.
+// MarshalText formats it like time.Duration.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// String is that of time.Duration.
+// String formats it like time.Duration.
 func (d Duration) String() string { return time.Duration(d).String() }

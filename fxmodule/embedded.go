@@ -17,7 +17,7 @@ func duration(d Duration) time.Duration { return time.Duration(d) }
 // dialer connects to a server.
 type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// embedded makes a server in this process, which lives as long as the application.
+// embedded starts a server in this process, which lives as long as the application.
 func embedded(c Config, lc fx.Lifecycle, log *slog.Logger) ([]string, dialer, error) {
 	server, err := zkserver.New(zkserver.Config{Logger: log})
 	if err != nil {

@@ -16,16 +16,16 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// RunLeader runs fn whenever the named [Election] leads, again and again while the application
-// runs: see election.Run. fn's context ends with the term and when the application stops; the term
-// is resigned after fn has returned. nil from fn resigns and stands again; an error shuts the
-// application down, with exit code 1, unless the term was over: then it is logged. So does a panic
-// in fn in any case: the term is resigned, and the stack is in the log. The end of the election
-// itself shuts it down as well: no application goes on that was to lead and no longer tries. An
-// election has one RunLeader: fx.New and fx.ValidateApp refuse a second.
+// RunLeader calls fn for each term of the named [Election] while the application runs: see
+// election.Run. fn's context ends with the term and when the application stops; the term is
+// resigned after fn has returned. If fn returns nil, the term is resigned and the candidate
+// campaigns again. An error shuts the application down, with exit code 1, unless the term was over:
+// then it is only logged. A panic in fn always shuts it down: the term is resigned, and the stack
+// is logged. The end of the election itself also shuts the application down, since it could not
+// lead any more. An election has one RunLeader: fx.New and fx.ValidateApp refuse a second.
 //
-// Each term is a span "troupe.lead" in the graph's trace.TracerProvider, and counts in its
-// metric.MeterProvider: troupe.election.terms, and troupe.election.leading, which is 1 while fn
+// Each term is a span "troupe.lead" in the graph's trace.TracerProvider. The metric.MeterProvider
+// gets troupe.election.terms, the number of terms, and troupe.election.leading, which is 1 while fn
 // runs.
 func RunLeader(name string, fn func(ctx context.Context, t *election.Term) error) fx.Option {
 	if err := usable("RunLeader", name); err != nil {
@@ -41,7 +41,7 @@ func RunLeader(name string, fn func(ctx context.Context, t *election.Term) error
 		}
 		work(lc, "RunLeader "+name, func(ctx context.Context) {
 			err := e.Run(ctx, r.lead)
-			if ctx.Err() == nil && s.Err() == nil { // the end of the session is for whoever watches over that
+			if ctx.Err() == nil && s.Err() == nil { // the end of the session is handled elsewhere
 				shutDown(sd, r.log, "RunLeader "+name+" has failed", err)
 			}
 		})
@@ -53,11 +53,11 @@ func RunLeader(name string, fn func(ctx context.Context, t *election.Term) error
 	)
 }
 
-// onlyRunLeader stands in the graph under an election's name, so that a second RunLeader for it is
-// refused when the graph is validated: the two would take turns.
+// onlyRunLeader is provided under an election's name, so that a second RunLeader for it is refused
+// when the graph is validated: the two would take turns.
 type onlyRunLeader struct{}
 
-// reign is what one RunLeader does.
+// reign is the work of one RunLeader.
 type reign struct {
 	name    string
 	fn      func(ctx context.Context, t *election.Term) error
@@ -95,8 +95,8 @@ func (r *reign) lead(ctx context.Context, t *election.Term) error {
 	if ctx.Err() == nil && t.Err() == nil {
 		return err
 	}
-	// What fails when the term is over may well fail because of that, in whatever words: no reason
-	// to stop the application.
+	// A failure at the end of the term may be caused by that end, whatever the error says: no
+	// reason to stop the application.
 	r.log.Warn("a leader's function has failed at the end of its term", "election", r.name, "token", t.Token(), "error", err)
 	return nil
 }

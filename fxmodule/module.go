@@ -16,16 +16,16 @@ import (
 )
 
 // Module provides *session.Session and *actors.System from a [Config] in the graph, and connects
-// and closes them with the application. The session is the one on which every named instance of
-// this package is made. Config.Validate is called first; what it says ends the start.
+// and closes them with the application. Every named instance of this package uses that session.
+// Module calls Config.Validate first; its error ends the start.
 //
 // The graph's metric.MeterProvider gets troupe.session.connected, 1 while the session is connected
-// and else 0; troupe.session.epoch, the number of the epoch; and troupe.session.trust, for how many
-// seconds the session may still be trusted if nothing more is heard. An idle session, which nothing
-// depends on, lets that run down to 0.
+// and otherwise 0; troupe.session.epoch, the number of the epoch; and troupe.session.trust, for how
+// many seconds the session may still be trusted if nothing more is heard. An idle session, on which
+// nothing depends, lets that run down to 0.
 var Module = fx.Module("troupe", fx.Provide(newServices), fx.Invoke(func(*session.Session) {}))
 
-// surroundings is what the module finds in the graph.
+// surroundings are the dependencies of the module.
 type surroundings struct {
 	fx.In
 
@@ -37,7 +37,7 @@ type surroundings struct {
 	Tracers    trace.TracerProvider `optional:"true"`
 }
 
-// services is what it provides.
+// services are what the module provides.
 type services struct {
 	fx.Out
 
@@ -72,7 +72,7 @@ func logger(log *slog.Logger) *slog.Logger {
 	return log
 }
 
-// options are the session's servers and options; with Embedded, of a server of its own.
+// options are the session's servers and options; with Embedded, those of a server in this process.
 func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.Option, error) {
 	opts := []session.Option{session.WithTimeout(duration(c.Timeout)), session.WithMaxPacket(c.MaxPacket)}
 	if c.Namespace != "" {
@@ -104,7 +104,7 @@ func (c Config) options(lc fx.Lifecycle, log *slog.Logger) ([]string, []session.
 	return servers, append(opts, session.WithDialer(dial)), err
 }
 
-// life is the session's, within that of the application.
+// life ties the session to the application's lifecycle.
 type life struct {
 	session    *session.Session
 	servers    []string
@@ -120,7 +120,7 @@ func (l *life) start(ctx context.Context) error {
 	if l.lazy {
 		l.session.Start()
 	} else if err := l.connect(ctx); err != nil {
-		_ = l.session.Close(ctx) // fx calls no OnStop of a hook whose OnStart failed; ctx may have ended, and then nothing is left to wait for
+		_ = l.session.Close(ctx) // fx does not call OnStop of a hook whose OnStart failed; if ctx has ended, there is nothing to wait for
 		return fmt.Errorf("fxmodule: no session with ZooKeeper at %s: %w", strings.Join(l.servers, ", "), err)
 	}
 	l.stopping, l.watched = make(chan struct{}), make(chan struct{})
@@ -128,8 +128,8 @@ func (l *life) start(ctx context.Context) error {
 	return nil
 }
 
-// connect gives up a little before ctx ends: fx reports the end of its start timeout alone, and not
-// what a hook found out by then.
+// connect gives up a little before ctx ends. Otherwise fx would report only the end of its start
+// timeout, and not the error of the hook.
 func (l *life) connect(ctx context.Context) error {
 	ctx, cancel := most(ctx, 0.95)
 	defer cancel()

@@ -19,9 +19,9 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Lock provides a *lock.Lock under a name, exclusive, on the module's session. As with everything
-// in fx, it is made when something asks for it. It is closed, and what it holds released, when the
-// application stops.
+// Lock provides a *lock.Lock under a name, exclusive, on the module's session. As everywhere in fx,
+// it is created only when something depends on it. When the application stops, it is closed and its
+// grants are released.
 //
 //	type Params struct {
 //		fx.In
@@ -31,17 +31,17 @@ func Lock(name, path string, opts ...lock.Option) fx.Option {
 	return named("Lock", name, func(s *session.Session) (*lock.Lock, error) { return lock.New(s, path, opts...) })
 }
 
-// ReadLock provides the reading side of a shared lock under a name: see lock.NewRead.
+// ReadLock provides the read side of a shared lock under a name: see lock.NewRead.
 func ReadLock(name, path string, opts ...lock.Option) fx.Option {
 	return named("ReadLock", name, func(s *session.Session) (*lock.Lock, error) { return lock.NewRead(s, path, opts...) })
 }
 
-// WriteLock provides the writing side of a shared lock under a name: see lock.NewWrite.
+// WriteLock provides the write side of a shared lock under a name: see lock.NewWrite.
 func WriteLock(name, path string, opts ...lock.Option) fx.Option {
 	return named("WriteLock", name, func(s *session.Session) (*lock.Lock, error) { return lock.NewWrite(s, path, opts...) })
 }
 
-// Semaphore provides a semaphore of so many permits under a name: see lock.NewSemaphore.
+// Semaphore provides a semaphore with a number of permits under a name: see lock.NewSemaphore.
 func Semaphore(name, path string, permits int, opts ...lock.Option) fx.Option {
 	return named("Semaphore", name, func(s *session.Session) (*lock.Lock, error) { return lock.NewSemaphore(s, path, permits, opts...) })
 }
@@ -52,7 +52,7 @@ func Election(name, path string, opts ...election.Option) fx.Option {
 	return named("Election", name, func(s *session.Session) (*election.Election, error) { return election.New(s, path, opts...) })
 }
 
-// Queue provides a *queue.Queue under a name. To work on its items while the application runs, use
+// Queue provides a *queue.Queue under a name. To process its items while the application runs, use
 // [Consume].
 func Queue(name, path string, opts ...queue.Option) fx.Option {
 	return named("Queue", name, func(s *session.Session) (*queue.Queue, error) { return queue.New(s, path, opts...) })
@@ -63,15 +63,14 @@ func Barrier(name, path string, opts ...barrier.Option) fx.Option {
 	return named("Barrier", name, func(s *session.Session) (*barrier.Barrier, error) { return barrier.New(s, path, opts...) })
 }
 
-// DoubleBarrier provides a *barrier.Double under a name, for rounds of so many parties. It is
+// DoubleBarrier provides a *barrier.Double under a name, for rounds with a number of parties. It is
 // closed when the application stops.
 func DoubleBarrier(name, path string, parties int, opts ...barrier.Option) fx.Option {
 	return named("DoubleBarrier", name, func(s *session.Session) (*barrier.Double, error) { return barrier.NewDouble(s, path, parties, opts...) })
 }
 
-// Coordinator provides a *twopc.Coordinator under a name. It is closed when the application stops;
-// transactions that are not decided by then are recovered by the next one: see
-// twopc.Coordinator.Recover.
+// Coordinator provides a *twopc.Coordinator under a name. It is closed when the application stops.
+// The next one recovers transactions that are not decided by then: see twopc.Coordinator.Recover.
 func Coordinator(name, path string, opts ...twopc.Option) fx.Option {
 	return named("Coordinator", name, func(s *session.Session) (*twopc.Coordinator, error) { return twopc.NewCoordinator(s, path, opts...) })
 }
@@ -82,14 +81,14 @@ func Site(name, path string, opts ...twopc.Option) fx.Option {
 	return named("Site", name, func(s *session.Session) (*twopc.Site, error) { return twopc.NewSite(s, path, name, opts...) })
 }
 
-// Group provides a *group.Group under a name. It joins nobody by itself: see group.Group.Join; what
-// it has joined is left when the session is closed.
+// Group provides a *group.Group under a name. It does not join by itself: see group.Group.Join.
+// Memberships end when the session is closed.
 func Group(name, path string) fx.Option {
 	return named("Group", name, func(s *session.Session) (*group.Group, error) { return group.New(s, path) })
 }
 
 // Cell provides a *config.Cell[T] under a name: a configuration value that follows its znode. Until
-// it has been seen for the first time, it is not present and stale: see config.New.
+// the first read, it is not present and stale: see config.New.
 func Cell[T any](name, path string, codec config.Codec[T]) fx.Option {
 	return named("Cell", name, func(s *session.Session) (*config.Cell[T], error) { return config.New(s, path, codec) })
 }
@@ -99,7 +98,7 @@ func Names(name, root string) fx.Option {
 	return named("Names", name, func(s *session.Session) (*naming.Names, error) { return naming.New(s, root) })
 }
 
-// closer is what an instance is that has something to give back.
+// closer is implemented by instances that must be closed.
 type closer interface {
 	Close(ctx context.Context) error
 }
@@ -116,7 +115,7 @@ func named[T any](kind, name string, build func(*session.Session) (T, error)) fx
 		}
 		if c, ok := any(v).(closer); ok {
 			lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
-				ctx, cancel := most(ctx, 0.7) // an election waits for the functions that lead
+				ctx, cancel := most(ctx, 0.7) // Close of an election waits for the functions of its terms
 				defer cancel()
 				return stopped(c.Close(ctx))
 			}})
@@ -126,7 +125,7 @@ func named[T any](kind, name string, build func(*session.Session) (T, error)) fx
 	return fx.Provide(fx.Annotate(provide, fx.ResultTags(tag(name))))
 }
 
-// stopped is the error of a close: that the session is over already is none.
+// stopped is the error of a close; it is no error if the session is closed already.
 func stopped(err error) error {
 	if errors.Is(err, session.ErrClosed) {
 		return nil

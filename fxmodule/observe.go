@@ -33,8 +33,8 @@ func tracer(tp trace.TracerProvider) trace.Tracer {
 // observe has the session's state read whenever metrics are collected:
 //
 //	troupe.session.connected   1 while there is a connection
-//	troupe.session.epoch       the number of the present epoch: each step is an expired session
-//	troupe.session.trust       for how long, in seconds, the session may still be trusted, as if nothing were heard from now on; 0 if it is not
+//	troupe.session.epoch       the number of the current epoch: each step is an expired session
+//	troupe.session.trust       for how many seconds the session may still be trusted if nothing more is heard; 0 if it is not trusted
 func observe(mp metric.MeterProvider, s *session.Session, lc fx.Lifecycle) error {
 	m := meter(mp)
 	var errs [3]error

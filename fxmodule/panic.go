@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 )
 
-// panicError is what the application's function panicked with.
+// panicError is a panic of the application's function.
 type panicError struct {
 	value any
 	stack []byte
@@ -13,7 +13,7 @@ type panicError struct {
 
 func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
-// recovered calls f and makes a panic in it an error, a *panicError.
+// recovered calls f and turns a panic in it into an error, a *panicError.
 func recovered(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -2,8 +2,8 @@ package fxmodule
 
 import "log/slog"
 
-// Secret is a text that is read from configuration and never written anywhere: to no log, no error,
-// no dump of the configuration.
+// Secret is a text that is read from configuration and never written: not to a log, an error, or a
+// dump of the configuration.
 type Secret string
 
 const redacted = "[redacted]"

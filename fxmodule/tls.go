@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// TLS is how connections are encrypted. They are if Enabled is set; the server's certificate is
-// verified, by the name that is dialled unless ServerName is set.
+// TLS configures the encryption of connections, if Enabled is set. The server's certificate is
+// verified against the name that is dialled, unless ServerName is set.
 type TLS struct {
 	Enabled    bool   `env:"ENABLED"     json:"enabled,omitempty"    yaml:"enabled"`
 	CAFile     string `env:"CA_FILE"     json:"caFile,omitempty"     yaml:"caFile"`   // PEM; default the system's authorities
@@ -31,7 +31,7 @@ func (t TLS) validate(f *faults) {
 	t.config(f)
 }
 
-// config reads the files. What it returns is of no use if there are faults.
+// config reads the files. The result must not be used if there are faults.
 func (t TLS) config(f *faults) *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	if t.CAFile != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Validate says everything that is wrong, each field by its name in one line of the error; nil if
-// nothing is. It reads the files that TLS names, and connects to nobody.
+// Validate reports all invalid fields, each with its name on a line of the error; nil if there are
+// none. It reads the files that TLS names, and does not connect.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	var f faults
@@ -27,10 +27,10 @@ func (c Config) Validate() error {
 	return errors.Join(f...)
 }
 
-// faults are what is wrong, each with the name of its field.
+// faults are the invalid fields, each with its name.
 type faults []error
 
-// add notes what is wrong with a field; nil: nothing is.
+// add notes an invalid field, unless err is nil.
 func (f *faults) add(field string, err error) {
 	if err != nil {
 		*f = append(*f, fmt.Errorf("fxmodule: Config.%s: %w", field, err))
@@ -86,7 +86,7 @@ func (c Config) validateRights(f *faults) {
 	}
 }
 
-// listenable finds slips of the pen in an address to listen on.
+// listenable finds mistakes in an address to listen on.
 func listenable(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -98,13 +98,13 @@ func listenable(address string) error {
 	return nil
 }
 
-// refused is what a session says against options.
+// refused is the error of session.New for options.
 func refused(opts ...session.Option) error {
 	return valid(session.New([]string{"localhost"}, opts...))
 }
 
-// valid tells whether a session could be made. It was not connected, so that closing it waits for
-// nothing.
+// valid tells whether a session could be created. The session was not connected, so closing it does
+// not wait.
 func valid(s *session.Session, err error) error {
 	if err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"go.uber.org/fx"
 )
 
-// worker is a function that runs while the application does: from its OnStart until it has
-// returned, of itself or because OnStop ended its context.
+// worker is a function that runs while the application runs: from OnStart until it has returned, by
+// itself or because OnStop ended its context.
 type worker struct {
 	name   string // in errors
 	run    func(ctx context.Context)
@@ -17,7 +17,7 @@ type worker struct {
 	done   chan struct{}
 }
 
-// work has a function run while the application does.
+// work runs a function while the application runs.
 func work(lc fx.Lifecycle, name string, run func(ctx context.Context)) {
 	w := &worker{name: name, run: run}
 	lc.Append(fx.Hook{OnStart: w.start, OnStop: w.stop})
@@ -48,9 +48,9 @@ func (w *worker) stop(ctx context.Context) error {
 	}
 }
 
-// most is a context that ends when this part of the time that ctx has left is over. fx calls no
-// further hook once its timeout has passed: whoever may have to wait for somebody else's code
-// leaves something for those behind, who give back what is held.
+// most is a context that ends when this part of ctx's remaining time is over. fx calls no further
+// hook once its timeout has passed, so a hook that waits for the application's code must leave time
+// for the later hooks, which release what is held.
 func most(ctx context.Context, part float64) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {

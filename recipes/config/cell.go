@@ -31,9 +31,9 @@ type Cell[T any] struct {
 	end      notify.End
 }
 
-// Open is New, and waits until the value has been seen for the first time; that it does not exist
-// yet is no error. ctx bounds that wait, and not the cell. Errors are those of New, and ctx's
-// cause.
+// Open is New, and waits until the state of the value has been read for the first time; it is no
+// error if the value does not exist yet. ctx bounds that wait, not the cell. Errors are those of
+// New, and ctx's cause.
 func Open[T any](ctx context.Context, s *session.Session, path string, codec Codec[T]) (*Cell[T], error) {
 	const op = "config.Open"
 	c, err := start(op, s, path, codec)
@@ -53,9 +53,9 @@ func Open[T any](ctx context.Context, s *session.Session, path string, codec Cod
 	}
 }
 
-// New follows the value at a path, and waits for nothing: until it has been seen for the first
-// time, Load says that it is not present, and Stale. Errors name the argument that is wrong;
-// session.ErrClosed.
+// New follows the value at a path, and does not wait: until the first read, Load returns a state
+// that is not present, and Stale. Errors name the invalid argument; for a closed session the error
+// is session.ErrClosed.
 func New[T any](s *session.Session, path string, codec Codec[T]) (*Cell[T], error) {
 	return start("config.New", s, path, codec)
 }
@@ -86,8 +86,8 @@ func start[T any](op string, s *session.Session, path string, codec Codec[T]) (*
 	return c, nil
 }
 
-// follow publishes what is seen, until the watch ends. An incarnation after the first, because the
-// codec panicked, goes on from what was seen last.
+// follow publishes the states of the znode until the watch ends. An incarnation after the first,
+// because the codec panicked, continues from the last state.
 func (c *Cell[T]) follow(t *observe.Turn) {
 	observe.Each(t.Context(), t, c.session.WatchData(t.Context(), c.path), func(d session.Data, open bool) {
 		if !open {
@@ -120,7 +120,7 @@ func (c *Cell[T]) over(givenUp error) {
 	c.ended.Close()
 }
 
-// Load is the newest state seen, at once.
+// Load returns the newest state seen, without a request.
 func (c *Cell[T]) Load() Snapshot[T] {
 	if now := c.now.Load(); now != nil {
 		return *now
@@ -128,12 +128,12 @@ func (c *Cell[T]) Load() Snapshot[T] {
 	return Snapshot[T]{Stale: true}
 }
 
-// Observe is a subscription: the present state first, then each newer one, which replaces one that
-// was not received. It closes when ctx or the cell ends.
+// Observe subscribes to the value: the current state first, then each newer one, which replaces one
+// that was not received. The channel closes when ctx or the cell ends.
 func (c *Cell[T]) Observe(ctx context.Context) <-chan Snapshot[T] { return c.topic.Subscribe(ctx) }
 
-// Await waits until a good value stands in ZooKeeper and returns it: the rendezvous of the
-// ZooKeeper paper, for those who start before it is known what they are to be told. Errors: ctx's
+// Await waits until there is a valid value in ZooKeeper and returns it. This is the rendezvous of
+// the ZooKeeper paper, for processes that start before their configuration is known. Errors: ctx's
 // cause; session.ErrClosed.
 func (c *Cell[T]) Await(ctx context.Context) (Snapshot[T], error) {
 	for s := range c.Observe(ctx) {
@@ -149,15 +149,15 @@ func (c *Cell[T]) Await(ctx context.Context) (Snapshot[T], error) {
 	return Snapshot[T]{}, failed("await", c.path, err)
 }
 
-// Done closes when the cell is over: by Close, or with its session. Err then says why.
+// Done closes when the cell has ended: by Close, or with its session. Err then says why.
 func (c *Cell[T]) Done() <-chan struct{} { return c.end.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed, or the cause for which the session
-// ended; session.ErrRestarted if the cell's actor was given up.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, or the cause for which
+// the session ended; session.ErrRestarted if the cell's actor exceeded its restarts.
 func (c *Cell[T]) Err() error { return c.end.Err() }
 
-// Close ends the cell, and returns when nothing of it is left. The value stays. It is idempotent,
-// and always prompt; ctx is there for the form.
+// Close ends the cell, and returns when nothing of it is left in this process. The value stays. It
+// is idempotent and returns promptly; it does not use ctx.
 func (c *Cell[T]) Close(context.Context) error {
 	c.cancel()
 	c.begin.Do(func() { c.over(nil) }) // if the session was not started

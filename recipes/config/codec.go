@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Codec turns values into a znode's data and back. It is used by several goroutines at once. Decode
-// must not keep the bytes; what it refuses, or panics at, is reported as [ErrBadData].
+// Codec converts values to a znode's data and back. Several goroutines use it at once. Decode must
+// not keep the bytes; an error or a panic of it is reported as [ErrBadData].
 type Codec[T any] interface {
 	Encode(value T) ([]byte, error)
 	Decode(data []byte) (T, error)
@@ -45,7 +45,7 @@ func YAML[T any]() Codec[T] {
 	}
 }
 
-// Text is the codec of strings as they are, in UTF-8.
+// Text is the codec of plain strings, in UTF-8.
 func Text() Codec[string] {
 	return codec[string]{
 		encode: func(v string) ([]byte, error) {
@@ -63,7 +63,7 @@ func Text() Codec[string] {
 	}
 }
 
-// decode is Decode with everything that may go wrong as an error.
+// decode is Decode, with a panic as an error.
 func decode[T any](c Codec[T], data []byte) (v T, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the application's own methods may run in there

@@ -7,13 +7,13 @@ import (
 )
 
 var (
-	// ErrBadData: what stands in ZooKeeper can't be decoded. [Cell.Update] changes nothing then,
-	// since its function could not see what it replaces; write something good with session.Set.
+	// ErrBadData: the data in ZooKeeper can't be decoded. [Cell.Update] then changes nothing, since
+	// its function could not see what it replaces; write a valid value with session.Set.
 	ErrBadData = errors.New("config: the data can't be decoded")
 
-	// ErrReplaced: while [Cell.Update] was writing, the znode was deleted and made again, and
-	// happened to have the same version. The update stands, and what had been written there anew,
-	// which its function has not seen, does not.
+	// ErrReplaced: while [Cell.Update] was writing, the znode was deleted and created again, and
+	// happened to have the same version. The update was carried out, and replaced a value that its
+	// function has not seen.
 	ErrReplaced = errors.New("config: the znode was made anew while it was updated")
 )
 

@@ -5,21 +5,22 @@ import "github.com/troupe-go/troupe/session"
 // Snapshot is the state of a value as seen at some moment. Receivers share Value and must not
 // change what it refers to.
 type Snapshot[T any] struct {
-	Value   T     // the last good one that this cell has seen; the zero value if there was none
+	Value   T     // the last valid value that this cell has seen; the zero value if there was none
 	Present bool  // the znode exists
-	Err     error // why Value is not what stands in ZooKeeper: [ErrBadData], with the codec's reason; nil if it is, or nothing stands there
-	Stale   bool  // the connection is down: so it was when last seen
+	Err     error // why Value is not the value in ZooKeeper: [ErrBadData], with the codec's reason; nil if it is, or if there is none
+	Stale   bool  // the connection is down: this is the last known state
 
-	// Of what stands in ZooKeeper, good or bad; 0 if nothing does. The first two tell a value from
-	// every other one ever; the version begins anew when the znode is deleted and made again.
+	// These describe the znode, whether its data are valid or not; 0 if it does not exist. Czxid
+	// and Mzxid distinguish a value from every other one ever written; the version restarts when
+	// the znode is deleted and created again.
 	Czxid, Mzxid int64
 	Version      int32
 }
 
-// Good tells whether Value is what stands in ZooKeeper, or stood there when last seen.
+// Good tells whether Value is the value in ZooKeeper, or was when last seen.
 func (s Snapshot[T]) Good() bool { return s.Present && s.Err == nil }
 
-// follow is the state after what was seen, and whether it is another.
+// follow is the state after a read, and whether it differs.
 func (s Snapshot[T]) follow(d session.Data, c Codec[T]) (next Snapshot[T], changed bool) {
 	next = s
 	next.Stale = d.Stale

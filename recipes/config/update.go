@@ -11,18 +11,16 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Update changes the value: f is given what stands in ZooKeeper, or the zero value if nothing does,
-// and returns what is to stand there. If somebody else was quicker, f is called again with what he
-// has written; so it must do nothing but compute. It may change what it is given, which is its own.
-// An error of f ends the update, and nothing is changed. A znode that does not exist is made, with
-// its parents.
+// Update changes the value by compare-and-set: f gets the current value, or the zero value if there
+// is none, and returns the new one. If another update came first, f is called again with that
+// value, so it must only compute. It may modify its argument. An error of f ends the update, and
+// nothing is changed. If the znode does not exist it is created, with its parents.
 //
-// What is returned is the value as it was written; [Cell.Load] shows it, or a newer one, within a
-// round trip. Errors: f's, with errors.Is; [ErrBadData]; [ErrReplaced]; session.ErrTooLarge; what
-// ZooKeeper refuses; ctx's cause, together with session.ErrUnknownOutcome if it may have been
-// carried out. If the answer was lost it looks whether the update was carried out; only if the
-// session ended as well, and the value has changed meanwhile, is that unknowable:
-// session.ErrUnknownOutcome.
+// Update returns the value as it was written; [Cell.Load] shows it, or a newer one, within a round
+// trip. Errors: that of f, with errors.Is; [ErrBadData]; [ErrReplaced]; session.ErrTooLarge; those
+// of ZooKeeper; ctx's cause, together with session.ErrUnknownOutcome if the update may have been
+// carried out. If the reply was lost, Update reads whether it was carried out. Only if the session
+// ended too, and the value has changed meanwhile, that can't be known: session.ErrUnknownOutcome.
 func (c *Cell[T]) Update(ctx context.Context, f func(T) (T, error)) (Snapshot[T], error) {
 	const op = "update"
 	var none Snapshot[T]
@@ -44,18 +42,17 @@ func (c *Cell[T]) Update(ctx context.Context, f func(T) (T, error)) (Snapshot[T]
 	}
 }
 
-// update is one attempt: what was seen, and what is to replace it.
+// update is one attempt: the value that was read, and the one that replaces it.
 type update[T any] struct {
 	*Cell[T]
 	exists bool
 	seen   session.Stat
 	value  T
 	data   []byte
-	marker string // stands if the attempt was carried out, until its answer has come
+	marker string // exists if the attempt was carried out, until its reply has come
 }
 
-// prepare reads what stands there, as new as anything that was written before, and computes what is
-// to.
+// prepare syncs, reads the value and computes the new one.
 func (c *Cell[T]) prepare(ctx context.Context, f func(T) (T, error)) (*update[T], error) {
 	if err := c.session.Sync(ctx, c.path); err != nil {
 		return nil, err
@@ -82,10 +79,10 @@ func (c *Cell[T]) prepare(ctx context.Context, f func(T) (T, error)) (*update[T]
 	return u, nil
 }
 
-// write writes it, if nothing has changed since. Again: something has.
+// write writes the new value if nothing has changed since the read; again if something has.
 //
-// A set leaves no trace of who made it. So that a lost answer can be made up for, a marker is
-// created in the same transaction, and deleted afterwards.
+// A set leaves no trace of its author. To be able to resolve a lost reply, the same transaction
+// creates a marker, which is deleted afterwards.
 func (u *update[T]) write(ctx context.Context) (s Snapshot[T], again bool, err error) {
 	first := session.CreateOp(u.path, u.data)
 	if u.exists {
@@ -124,14 +121,14 @@ func (u *update[T]) write(ctx context.Context) (s Snapshot[T], again bool, err e
 	return s, false, err
 }
 
-// sweep deletes the marker; behind the caller's back, if he does not wait for it.
+// sweep deletes the marker; in the background if the caller does not wait for it.
 func (u *update[T]) sweep(ctx context.Context) {
 	if !u.swept(ctx) {
 		u.abandon(ctx)
 	}
 }
 
-// swept deletes the marker for certain; false if ctx has ended before. It may be gone, with its
+// swept deletes the marker reliably; false if ctx has ended before. The marker may be gone with its
 // session.
 func (u *update[T]) swept(ctx context.Context) bool {
 	for {
@@ -145,8 +142,8 @@ func (u *update[T]) swept(ctx context.Context) bool {
 	}
 }
 
-// abandon deletes the marker of an attempt that the caller did not wait for, behind whatever is
-// still under way on the connection.
+// abandon deletes the marker of an attempt for which the caller did not wait, behind whatever is
+// still in flight on the connection.
 func (u *update[T]) abandon(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx) // it has ended; the session's end ends the wait, or the cell's
 	u.sweeping.Go(func() {           // owned by the cell
@@ -158,7 +155,7 @@ func (u *update[T]) abandon(ctx context.Context) {
 	})
 }
 
-// written is the update carried out.
+// written is the state after the update was carried out.
 func (u *update[T]) written(stat session.Stat) (Snapshot[T], error) {
 	s := Snapshot[T]{Value: u.value, Present: true, Czxid: stat.Czxid, Mzxid: stat.Mzxid, Version: stat.Version}
 	if u.exists && stat.Czxid != u.seen.Czxid {
@@ -167,8 +164,8 @@ func (u *update[T]) written(stat session.Stat) (Snapshot[T], error) {
 	return s, nil
 }
 
-// look completes what the answer to a create leaves out. If it was changed or deleted since, the
-// update stands all the same.
+// look reads what the reply to a create does not contain. If the value was changed or deleted
+// since, the update was carried out all the same.
 func (u *update[T]) look(ctx context.Context) (Snapshot[T], error) {
 	data, stat, err := u.session.Get(ctx, u.path)
 	if err == nil && stat.Version == 0 && bytes.Equal(data, u.data) {
@@ -177,8 +174,8 @@ func (u *update[T]) look(ctx context.Context) (Snapshot[T], error) {
 	return Snapshot[T]{Value: u.value, Present: true}, nil
 }
 
-// resolve finds out what became of an attempt whose answer was lost. It is not under way any more,
-// and reads are up to date.
+// resolve finds out the outcome of an attempt whose reply was lost. The attempt is not in flight
+// any more, and reads are up to date.
 func (u *update[T]) resolve(ctx context.Context, epoch uint64) (s Snapshot[T], again bool, err error) {
 	marked, err := presence.Of(ctx, u.session, u.marker)
 	if err != nil {
@@ -207,7 +204,7 @@ func (u *update[T]) resolve(ctx context.Context, epoch uint64) (s Snapshot[T], a
 	case there == u.exists && (!there || stat.Mzxid == u.seen.Mzxid):
 		return s, true, nil // the marker is gone with its session, but nothing has changed
 	case same && stat.Version == want && !bytes.Equal(data, u.data):
-		return s, true, nil // it is somebody else's
+		return s, true, nil // it is another client's
 	}
 	return s, false, session.ErrUnknownOutcome
 }

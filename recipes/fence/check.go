@@ -9,14 +9,14 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Check asks ZooKeeper whether the possession stands: its znode exists, belongs to its session, and
-// is the one of its token. nil: it did, at an instant between call and return. [ErrFenced]: it is
-// over, for good. Every other error says nothing about it: ctx's, the session's, [ErrInvalid],
-// session.ErrInvalidPath for a path outside the namespace of s.
+// Check asks ZooKeeper whether a possession is valid: its znode exists, belongs to its session, and
+// has its token. nil means that it was, at an instant between call and return. [ErrFenced] means
+// that it has ended, for good. Every other error says nothing about it: ctx's, the session's,
+// [ErrInvalid], session.ErrInvalidPath for a path outside the namespace of s.
 //
-// A znode that s may not read, which since 3.8.4 a server tells nothing of but that it stands, is
-// the possession's if its name has a GUID in it, as in Troupe's own layout; in a layout where names
-// come again the error is session.ErrNoAuth.
+// If s may not read the znode, a server since 3.8.4 reports only that it exists. Then it is the
+// possession's if its name has a GUID in it, as in Troupe's own layout; in a layout that reuses
+// names the error is session.ErrNoAuth.
 func Check(ctx context.Context, s *session.Session, q Sequencer) error {
 	path, err := locate(s, q)
 	if err != nil {
@@ -44,7 +44,7 @@ func Check(ctx context.Context, s *session.Session, q Sequencer) error {
 	return compare(q, err == nil, stat, data)
 }
 
-// unique: no other znode ever has this name.
+// unique tells whether no other znode ever has this name.
 func unique(path string) bool {
 	_, name := znode.Split(path)
 	c, ok := znode.ParseContender(name)
@@ -66,13 +66,12 @@ func locate(s *session.Session, q Sequencer) (string, error) {
 	return path, nil
 }
 
-// moved: a shared possession whose znode is newer than its token. That may be a writer that goes on
-// as a reader, with a znode that notes the token in its data; or another possession of the same
-// name.
+// moved tells that a shared possession's znode is newer than its token. It may be a downgraded
+// writer, whose znode has the token in its data, or another possession of the same name.
 func moved(q Sequencer, stat session.Stat) bool { return q.Mode == Shared && stat.Czxid > q.Token }
 
-// compare says whether what stands in ZooKeeper is the possession. Names come again, in some
-// layouts within one session: the transaction that made the znode does not.
+// compare tells whether the znode is the possession's. Names can be reused, in some layouts within
+// one session; the zxid of the creation cannot.
 func compare(q Sequencer, exists bool, stat session.Stat, data []byte) error {
 	switch {
 	case !exists:

@@ -6,15 +6,13 @@ import (
 )
 
 var (
-	// ErrFenced: the possession that the sequencer stands for is over, or a newer one has been
-	// admitted before it.
+	// ErrFenced: the possession of the sequencer has ended, or a newer one was admitted before.
 	ErrFenced = errors.New("fenced: the possession is over")
 
-	// ErrMode: a [Gate] can't tell by their tokens which of several holders is the newer one, so it
-	// refuses those that share.
+	// ErrMode: a [Gate] refuses shared holders, since their tokens do not tell which is newer.
 	ErrMode = errors.New("not an exclusive sequencer")
 
-	// ErrInvalid: a sequencer names no possession: a part of it is missing or malformed.
+	// ErrInvalid: a part of the sequencer is missing or malformed.
 	ErrInvalid = errors.New("not a sequencer")
 )
 

@@ -9,15 +9,15 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Follow checks the sequencer as [Check] does and returns a context that is cancelled, with an
-// error that is [ErrFenced] as its cause, when the possession ends. It descends from ctx: end ctx
-// to stop following. While s is disconnected it learns nothing and the context stays open; what
-// happened meanwhile is learnt with the reconnection, in the next epoch of s if need be. If there
-// is nothing to be learnt any more, since s is closed or may not read the znode, the cause is that
-// error; session.ErrRestarted if it failed too often, which the log says.
+// Follow checks the sequencer like [Check] and returns a context that is cancelled when the
+// possession ends, with an error that is [ErrFenced] as its cause. The context descends from ctx:
+// end ctx to stop following. While s is disconnected the context stays open; Follow learns what
+// happened after the reconnection, in the next epoch of s if necessary. If s is closed or may not
+// read the znode, the cause is that error. It is session.ErrRestarted if the follower's actor
+// exceeded its restarts, which is logged.
 //
-// The context is word of the end, and comes after it. What must not happen behind the end belongs
-// into a [Gate] or a Check of its own.
+// The context reports the end after the fact. Whatever must not happen after the end needs a
+// [Gate], or a Check of its own.
 func Follow(ctx context.Context, s *session.Session, q Sequencer) (context.Context, error) {
 	if err := Check(ctx, s, q); err != nil {
 		return nil, err
@@ -33,8 +33,8 @@ func Follow(ctx context.Context, s *session.Session, q Sequencer) (context.Conte
 	return followed, nil
 }
 
-// follower reads the znode, with a watch, whenever there is news. It is no subscription of the
-// session's: that would wait for the znode to come back.
+// follower reads the znode, with a watch, whenever there is an event. It does not use a
+// subscription of the session, which would wait for the znode to be created again.
 type follower struct {
 	session *session.Session
 	path    string
@@ -54,8 +54,7 @@ func (f *follower) begin(t *observe.Turn) {
 	context.AfterFunc(t.Context(), seat.Leave)
 }
 
-// note takes what the session says. A watch stands, and fires, through every disconnection of its
-// epoch.
+// note handles an event of the session. A watch survives every disconnection of its epoch.
 func (f *follower) note(t *observe.Turn, seat *session.Seat, n session.Notice) {
 	switch n := n.(type) {
 	case session.EpochBegan:
@@ -67,7 +66,7 @@ func (f *follower) note(t *observe.Turn, seat *session.Seat, n session.Notice) {
 	}
 }
 
-// read reads the znode. What comes of an epoch that is over says nothing.
+// read reads the znode. A reply of an earlier epoch means nothing.
 func (f *follower) read(t *observe.Turn, seat *session.Seat, epoch uint64) {
 	seat.Read(epoch, f.path, true, func(a session.Seen) {
 		t.Do(func() {
@@ -78,8 +77,8 @@ func (f *follower) read(t *observe.Turn, seat *session.Seat, epoch uint64) {
 	})
 }
 
-// ended: nothing is followed any more. Where nobody has said why, it is the session that is over,
-// or this follower that was given up.
+// ended ends the context. Without another cause, the session has ended, or this follower exceeded
+// its restarts.
 func (f *follower) ended(givenUp error) {
 	err := f.session.Err()
 	switch {
@@ -91,8 +90,8 @@ func (f *follower) ended(givenUp error) {
 	f.cancel(err)
 }
 
-// judge says whether what was read ends the following. The end of the epoch it was read in does
-// not: the next one brings news.
+// judge tells whether a reply ends the following. The end of the epoch does not: the next one
+// brings events.
 func judge(q Sequencer, a session.Seen) error {
 	switch {
 	case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):

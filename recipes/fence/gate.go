@@ -5,22 +5,24 @@ import (
 	"sync"
 )
 
-// Gate is a high-water mark for a resource that can't ask ZooKeeper: it admits holders in the order
-// of their tokens, and nobody behind a newer one. Its zero value is ready to use. A Gate guards one
-// resource, which is held by one line, or by one lock of the layout Simple: the first sequencer
-// that it admits binds it to that. (A Simple lock must not have the name of a contender, such as
-// lock-0000000001: it would pass for one in the line of its parent.)
+// Gate admits holders in the order of their tokens, for a resource that can't ask ZooKeeper: after
+// a newer holder it admits no older one. Its zero value is ready to use. A Gate guards one
+// resource, protected by one lock or election: the first sequencer that it admits binds it to the
+// queue of contenders, or to the znode of a lock of the layout Simple. (A Simple lock must not have
+// the name of a contender, such as lock-0000000001: it would be taken for one in the queue of its
+// parent.)
 //
-// It is safe for concurrent use. To be a fence, it must be asked in the same critical section that
-// does the write.
+// It is safe for concurrent use. To be a fence, it must be called in the same critical section as
+// the write.
 type Gate struct {
 	mu      sync.Mutex
 	highest Sequencer // of the newest holder admitted; zero: nobody yet
 }
 
-// Admit lets a holder in, and raises the mark to its token. It may come again and again while
-// nobody newer has come. [ErrFenced]: a newer holder was admitted before, or the sequencer is of
-// another line. [ErrMode]: it is shared. [ErrInvalid]: it is malformed, such as the zero Sequencer.
+// Admit admits a holder, and remembers its token as the largest. The same holder may be admitted
+// any number of times until a newer one was. [ErrFenced]: a newer holder was admitted before, or
+// the sequencer is of another lock. [ErrMode]: it is shared. [ErrInvalid]: it is malformed, such as
+// the zero Sequencer.
 func (g *Gate) Admit(q Sequencer) error {
 	if err := q.validate(); err != nil {
 		return err
@@ -45,7 +47,7 @@ func (g *Gate) Admit(q Sequencer) error {
 }
 
 // Highest returns the sequencer of the newest holder admitted; false if there was none. A resource
-// that outlives its process keeps it beside its data and admits it first when it starts again.
+// that outlives its process stores it with its data and admits it first after a restart.
 func (g *Gate) Highest() (Sequencer, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Sequencer is a possession as a value. Holders get theirs from the Sequencer methods of grants and
-// terms. It is comparable: equal sequencers stand for the same possession.
+// Sequencer describes a possession as a value. Holders get it from the Sequencer methods of grants
+// and terms. It is comparable: equal sequencers describe the same possession.
 type Sequencer struct {
-	Path      string // of the holder's znode, absolute in ZooKeeper: with the namespace of the session that holds it
+	Path      string // of the holder's znode, absolute in ZooKeeper: with the chroot and namespace of its session
 	Mode      Mode
 	Token     int64 // the fencing token: grows from exclusive holder to exclusive holder
 	SessionID int64 // the ZooKeeper session that holds it
@@ -25,8 +25,8 @@ func (q Sequencer) String() string {
 	return string(q.Mode) + ":" + strconv.FormatInt(q.Token, 10) + ":0x" + strconv.FormatUint(uint64(q.SessionID), 16) + ":" + q.Path
 }
 
-// Parse reads what [Sequencer.String] wrote. Everything else is [ErrInvalid], with the part that is
-// wrong. A sequencer that parses is well formed; only [Check] tells whether it is true.
+// Parse decodes the result of [Sequencer.String]. Everything else is [ErrInvalid], with the invalid
+// part. Parsing checks only the form; [Check] verifies that it is true.
 func Parse(s string) (Sequencer, error) {
 	parts := strings.SplitN(s, ":", 4)
 	if len(parts) != 4 {
@@ -51,7 +51,7 @@ func Parse(s string) (Sequencer, error) {
 	return q, nil
 }
 
-// validate refuses what no possession can look like.
+// validate refuses what cannot be a possession.
 func (q Sequencer) validate() error {
 	switch {
 	case !q.Mode.known():
@@ -64,7 +64,7 @@ func (q Sequencer) validate() error {
 	return validatePath(q.Path)
 }
 
-// validatePath asks for an absolute path of printable names, as ZooKeeper wants them.
+// validatePath checks for an absolute path of printable names, as ZooKeeper requires.
 func validatePath(path string) error {
 	names := strings.Split(path, "/")
 	if !strings.HasPrefix(path, "/") {
@@ -81,16 +81,16 @@ func validatePath(path string) error {
 	return nil
 }
 
-// unprintable: those that ZooKeeper refuses in paths. It counts in UTF-16, so that everything
-// beyond its 16 bits is refused as well.
+// unprintable are the characters that ZooKeeper refuses in paths. ZooKeeper counts in UTF-16, so
+// everything beyond 16 bits is refused as well.
 func unprintable(r rune) bool {
 	return r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
 }
 
-// line is what exclusive holders hold one after the other: the parent of the znode where they stand
-// in a line, and the very znode where there is only one, as in the layout Simple of package lock.
-// Those in a line are told by their names, which end in a number behind what a layout or a GUID
-// begins them with.
+// line identifies what exclusive holders hold one after the other: the parent of a contender's
+// znode, or the znode itself if there is only one, as in the layout Simple of package lock.
+// Contenders are recognized by their names, which end in a number behind the prefix of a layout or
+// a GUID.
 func (q Sequencer) line() string {
 	parent, name := znode.Split(q.Path)
 	if _, known := znode.ParseContender(name); known {

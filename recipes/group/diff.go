@@ -2,15 +2,15 @@ package group
 
 import "bytes"
 
-// Change is what is different in a view: sorted by id, each.
+// Change is the difference between two views, each part sorted by id.
 type Change struct {
-	Joined  []Member // there now, and not before; or registered again since
-	Left    []Member // there before, and not now; or registered again since: as they were
-	Updated []Member // the same registration, with other data; or read now, and Unread before, or the other way round
+	Joined  []Member // only in the new view; or registered again since
+	Left    []Member // only in the old view; or registered again since: as they were
+	Updated []Member // the same registration, with other data; or Unread in one of the views
 }
 
-// Diff tells what has changed from one view to another. A member that has registered anew in
-// between has left and joined.
+// Diff returns the changes from one view to another. A member that has registered again in between
+// has left and joined.
 func Diff(old, next View) Change {
 	var c Change
 	before := make(map[string]Member, len(old.Members))
@@ -36,5 +36,5 @@ func Diff(old, next View) Change {
 	return c
 }
 
-// anew: it is another registration, as far as that is known.
+// anew tells whether it is another registration, as far as that is known.
 func anew(was, is Member) bool { return !was.Unread && !is.Unread && was.Token != is.Token }

@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// ErrDuplicate ends a Membership whose id another living member has.
+// ErrDuplicate ends a Membership whose id another live member has.
 var ErrDuplicate = member.ErrDuplicate
 
 // Group is a handle of the group on a path. It is safe for concurrent use, and has nothing to
@@ -23,31 +23,30 @@ type Group struct {
 	path    string
 }
 
-// Member is one who is there, or wants to be.
+// Member is a member of a group, or the argument of Join.
 type Member struct {
 	ID   string // the name of its znode: unique in the group
 	Data []byte // receivers of views share them, and must not change them
 
-	// In views: the transaction that registered it, larger for each registration; the ZooKeeper
-	// session that it belongs to; when it registered, by the server's clock.
+	// In views: the zxid of the registration, which grows with each one; the ZooKeeper session that
+	// owns it; the time of the registration, by the server's clock.
 	Token     int64
 	SessionID int64
 	Since     time.Time
 
-	// In views: this session may not read its znode. Nothing but the ID is known then, nor whether
-	// it registers anew; and what is under the group's path without being a member, and may not be
-	// read either, looks like one.
+	// In views: this session may not read the znode. Then only the ID is known, and not whether the
+	// member has registered again. A znode that is not a member's but can't be read either looks
+	// the same.
 	Unread bool
 }
 
-// View is who is there.
+// View is the set of members at some moment.
 type View struct {
 	Members []Member // sorted by id
-	Stale   bool     // the connection is down: it was so when last seen
+	Stale   bool     // the connection is down: this is the last known state
 }
 
-// New makes a handle of the group on a path. It does no I/O. Errors name the argument that is
-// wrong.
+// New returns a handle of the group at a path. It does no I/O. Errors name the invalid argument.
 func New(s *session.Session, path string) (*Group, error) {
 	if s == nil {
 		return nil, errors.New("group.New: s: nil session")
@@ -58,9 +57,9 @@ func New(s *session.Session, path string) (*Group, error) {
 	return &Group{session: s, path: path}, nil
 }
 
-// Members reads who is there now, after a sync. A group that does not exist has no members. One who
-// leaves while it is read may be missing. Errors: session.ErrNoAuth if the group may not be listed,
-// session.ErrClosed, ctx's cause.
+// Members reads the current members, after a sync. A group that does not exist has no members. A
+// member that leaves during the read may be missing. Errors: session.ErrNoAuth if the group may not
+// be listed, session.ErrClosed, ctx's cause.
 func (g *Group) Members(ctx context.Context) (View, error) {
 	v, err := g.members(ctx)
 	return v, failed("members", g.path, err)
@@ -115,8 +114,7 @@ func checkID(id string) error {
 	return nil
 }
 
-// failed wraps an error with the operation and the path. Errors of the session come wrapped
-// already.
+// failed wraps an error with the operation and the path. Errors of the session are wrapped already.
 func failed(op, path string, err error) error {
 	var oe *session.OpError
 	if err == nil || errors.As(err, &oe) && oe.Path == path {

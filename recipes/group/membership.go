@@ -12,15 +12,15 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Phase is how far a membership has come.
+// Phase is the state of a membership.
 type Phase int
 
 // The phases of a membership.
 const (
 	Joining Phase = iota // not registered, or not known to be
-	Barred               // a znode has the id whose owner has not answered: it is cut off, or has died and its session has not expired yet
+	Barred               // a znode with the id exists, and its owner has not responded: it is cut off, or it has died and its session has not expired yet
 	Present              // registered
-	Over                 // for good: Err says why
+	Over                 // ended: Err says why
 )
 
 // String is the phase's name.
@@ -38,13 +38,13 @@ func (p Phase) String() string {
 	return fmt.Sprintf("Phase(%d)", int(p))
 }
 
-// Standing is how a membership stands.
+// Standing is the state of a membership.
 type Standing struct {
 	Phase Phase
 }
 
-// seat is what one Membership at a time may have in this process: ZooKeeper can't tell two of the
-// same session apart.
+// seat identifies a member of this process. Only one Membership at a time may have it, since
+// ZooKeeper can't distinguish two of the same session.
 type seat struct {
 	session  *session.Session
 	path, id string
@@ -52,7 +52,7 @@ type seat struct {
 
 var taken sync.Map // of seat to its Membership
 
-// Membership is the intent to be in a group. It stands in every epoch until [Membership.Leave], and
+// Membership is the intent to be in a group. It lasts, in every epoch, until [Membership.Leave]. It
 // is safe for concurrent use.
 type Membership struct {
 	group    *Group
@@ -60,16 +60,16 @@ type Membership struct {
 	host     *host.Host
 	joined   *notify.Latch
 	standing *notify.Topic[Standing]
-	written  *notify.Topic[uint64] // the number of the data that stand in ZooKeeper
+	written  *notify.Topic[uint64] // the number of the data in ZooKeeper
 
 	mu     sync.Mutex
 	number uint64 // of the data that are wanted
 	data   []byte
 }
 
-// Join states the intent to be a member, and returns at once. m's ID and Data count. Errors name
-// what is wrong with the id; a closed session is session.ErrClosed; a Membership of the same
-// session that has the id is [ErrDuplicate].
+// Join states the intent to be a member, and returns at once. It uses only m's ID and Data. Errors
+// name what is wrong with the id; for a closed session the error is session.ErrClosed; if a
+// Membership of the same session has the id, it is [ErrDuplicate].
 func (g *Group) Join(m Member) (*Membership, error) {
 	const op = "join"
 	if err := checkID(m.ID); err != nil {
@@ -100,7 +100,7 @@ func (g *Group) Join(m Member) (*Membership, error) {
 	return s, nil
 }
 
-// machine makes one that begins with the latest data.
+// machine creates a machine with the latest data.
 func (s *Membership) machine(cfg member.Config) recipe.Machine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *Membership) machine(cfg member.Config) recipe.Machine {
 	return member.New(cfg)
 }
 
-// wishes are those that stand, for a machine that was made anew.
+// wishes are the events for a new machine.
 func (s *Membership) wishes() []recipe.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,17 +144,18 @@ func (s *Membership) ended(error) {
 }
 
 // Joined closes when the member is registered for the first time. It never closes if that never
-// happens: watch Done beside it.
+// happens: select on Done as well.
 func (s *Membership) Joined() <-chan struct{} { return s.joined.C() }
 
-// Standing is a subscription to how it stands: the present phase first, then each change, the
-// newest replacing one that was not received. It closes when ctx ends or the membership is over.
+// Standing subscribes to the state of the membership: the current phase first, then each change;
+// the newest replaces one that was not received. The channel closes when ctx ends or the membership
+// is over.
 func (s *Membership) Standing(ctx context.Context) <-chan Standing { return s.standing.Subscribe(ctx) }
 
-// Update replaces the member's data, from now on and for each registration to come, and returns
-// when they stand in ZooKeeper. Before the first registration, and while there is none, they wait
-// for it. ctx bounds the wait, not the update. Of several updates at once the last one made counts.
-// Other errors: how the membership ended.
+// Update replaces the member's data, for this and every later registration, and returns when they
+// are in ZooKeeper. Before the first registration, and while there is none, they wait for it. ctx
+// bounds the wait, not the update. Of several concurrent updates the last one wins. Other errors:
+// how the membership ended.
 func (s *Membership) Update(ctx context.Context, data []byte) error {
 	const op = "update"
 	s.mu.Lock()
@@ -184,10 +185,10 @@ func (s *Membership) Leave(ctx context.Context) error {
 	return failed("leave", s.group.path, s.host.Close(ctx))
 }
 
-// Done closes when the membership is over: by Leave, with the session, or because it failed for
-// good. Err then says why.
+// Done closes when the membership has ended: by Leave, with the session, or because of a permanent
+// failure. Err then says why.
 func (s *Membership) Done() <-chan struct{} { return s.host.Done() }
 
-// Err is nil exactly while Done is open: session.ErrClosed after Leave or with the session,
-// [ErrDuplicate] if another member has the id, else the cause.
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Leave or with
+// the session, [ErrDuplicate] if another member has the id, or the cause of the failure.
 func (s *Membership) Err() error { return s.host.Err() }

@@ -10,12 +10,12 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Observe is a subscription to the view: the present one first, then each change of members and of
-// their data, replacing one that was not received. It goes on through expiry and through the
-// group's end and return. The first view has all who are there; one who comes later is in the views
-// from when its data are known, and holds back none until then. One whose data this session may not
-// read is there without them (Unread), and asked for again after pauses of up to some seconds. It
-// closes when ctx or the session ends.
+// Observe subscribes to the view: the current one first, then each change of the members and of
+// their data, replacing one that was not received. It continues through expiry, and through
+// deletion and re-creation of the group. The first view has all members; a later member appears
+// once its data are known, and does not delay views until then. A member whose data this session
+// may not read appears without them (Unread), and is read again after pauses of up to some seconds.
+// The channel closes when ctx or the session ends.
 func (g *Group) Observe(ctx context.Context) <-chan View {
 	out := notify.NewLatest[View]()
 	o := &published{out: out}
@@ -29,14 +29,14 @@ func (g *Group) Observe(ctx context.Context) <-chan View {
 	return out.C()
 }
 
-// published is what a subscription was told, over all incarnations of its actor.
+// published is what a subscription has delivered, over all incarnations of its actor.
 type published struct {
 	out  *notify.Latest[View]
 	last View
 	told bool
 }
 
-// observer puts a view together of the group's children and of the data of each.
+// observer builds a view from the group's children and the data of each.
 type observer struct {
 	*published
 	group   *Group
@@ -78,7 +78,7 @@ func (o *observer) onChildren(c session.Children, open bool) {
 	o.publish()
 }
 
-// watch follows a member until it is gone, and not to its return: of that the listing tells.
+// watch follows a member until it is gone, but not its return, which the listing reports.
 func (o *observer) watch(name string) {
 	ctx, cancel := context.WithCancel(o.turn.Context())
 	w := &watched{cancel: cancel, listing: o.listing}
@@ -93,8 +93,8 @@ func (o *observer) watch(name string) {
 	})
 }
 
-// onGone: a member went, and a listing will tell; or one has told already, of another that came
-// back by the same name.
+// onGone: a member is gone, and a listing will follow; or a listing has already reported another
+// member of the same name.
 func (o *observer) onGone(name string, w *watched) {
 	w.cancel()
 	w.gone = true
@@ -103,7 +103,7 @@ func (o *observer) onGone(name string, w *watched) {
 	}
 }
 
-// publish tells the view, if it is another, and the first only if it is whole.
+// publish publishes the view if it has changed; the first one only if it is complete.
 func (o *observer) publish() {
 	v := View{Stale: o.stale}
 	for name, w := range o.members {

@@ -9,19 +9,19 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// BindOption changes how a name is bound.
+// BindOption configures Bind.
 type BindOption func(*bindOptions)
 
 type bindOptions struct{ ifFree bool }
 
-// IfFree binds the name only if it means nothing; else [ErrBound].
+// IfFree binds the name only if it is not bound; otherwise [ErrBound].
 func IfFree() BindOption { return func(o *bindOptions) { o.ifFree = true } }
 
-// Bind lets a name mean a value, which must not be empty, whatever it meant before. Errors: what is
-// wrong with an argument; [ErrBound]; session.ErrTooLarge; what ZooKeeper refuses; ctx's cause,
-// together with session.ErrUnknownOutcome if it may have been carried out.
-// session.ErrUnknownOutcome alone: the answer was lost, the session has expired as well, and the
-// name has been changed since, so that nobody can know.
+// Bind binds a name to a value, which must not be empty, replacing any earlier binding. Errors:
+// invalid arguments; [ErrBound]; session.ErrTooLarge; those of ZooKeeper; ctx's cause, together
+// with session.ErrUnknownOutcome if the change may have been carried out. session.ErrUnknownOutcome
+// alone means that the reply was lost, the session has expired too, and the name has been changed
+// since, so that the outcome can't be known.
 func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...BindOption) error {
 	const op = "bind"
 	path, err := n.path(op, "name", name)
@@ -38,7 +38,7 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 		}
 		opt(&o)
 	}
-	if o.ifFree { // a refusal must not rest on what was
+	if o.ifFree { // a refusal must not rest on a stale read
 		if err := n.session.Sync(ctx, path); err != nil {
 			return failed(op, path, err)
 		}
@@ -58,7 +58,8 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 	}
 }
 
-// write binds a name that was seen as it is; again: it was not so any more, and is to be read anew.
+// write binds a name with the state that was read; again if the state has changed, so that it must
+// be read again.
 func (n *Names) write(ctx context.Context, seen Binding, path string, value []byte) (again bool, err error) {
 	exists := seen.Czxid != 0
 	op := session.CreateOp(path, value)
@@ -74,7 +75,7 @@ func (n *Names) write(ctx context.Context, seen Binding, path string, value []by
 		err = n.session.EnsurePath(ctx, parent)
 		return err == nil, err
 	case changed(err):
-		err = n.session.Sync(ctx, path) // what was read may have been old
+		err = n.session.Sync(ctx, path) // the read may have been stale
 		return err == nil, err
 	case errors.Is(err, session.ErrTooLarge):
 		err = fmt.Errorf("value: %w", err)
@@ -82,8 +83,8 @@ func (n *Names) write(ctx context.Context, seen Binding, path string, value []by
 	return false, err
 }
 
-// Unbind lets a name mean nothing, and takes away znodes that nobody needs any more. Errors:
-// [ErrNotBound]; session.ErrInvalidPath; what ZooKeeper refuses; ctx's cause and
+// Unbind removes the binding of a name, and the znodes that are no longer needed. Errors:
+// [ErrNotBound]; session.ErrInvalidPath; those of ZooKeeper; ctx's cause and
 // session.ErrUnknownOutcome, as with Bind.
 func (n *Names) Unbind(ctx context.Context, name string) error {
 	const op = "unbind"
@@ -121,9 +122,9 @@ func (n *Names) erase(ctx context.Context, seen Binding, path string) error {
 	return err
 }
 
-// prune deletes the znode at a path and those above it that mean nothing and have nothing below
-// them any more. ZooKeeper itself refuses to delete one with children, and the version one that has
-// been bound meanwhile. What fails is left: it does no harm, and the next one tries again.
+// prune deletes the znode at a path and its parents that are not bound and have no children any
+// more. ZooKeeper refuses to delete one with children, and the version protects one that has been
+// bound meanwhile. A failure is ignored: the znode does no harm, and the next Unbind tries again.
 func (n *Names) prune(ctx context.Context, path string) {
 	for _, at := range append([]string{path}, n.parents(path)...) {
 		data, stat, err := n.session.Get(ctx, at)

@@ -7,9 +7,9 @@ import (
 )
 
 var (
-	// ErrNotBound: the name means nothing.
+	// ErrNotBound: the name is not bound.
 	ErrNotBound = errors.New("naming: not bound")
-	// ErrBound refuses to bind a name [IfFree] that is bound already.
+	// ErrBound: the name is bound already, and the option was [IfFree].
 	ErrBound = errors.New("naming: bound already")
 )
 

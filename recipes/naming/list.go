@@ -10,9 +10,10 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// List are the bindings of a name and of all below it, by name; "" stands for all there are. Each
-// is up to date, but they are read one after the other: it is no picture of one instant. That there
-// are none is no error. Errors: session.ErrInvalidPath; ctx's cause; session.ErrClosed.
+// List returns the bindings of a name and of all names below it, sorted by name; "" stands for all.
+// Each is up to date, but they are read one after the other, so the list is not a snapshot of one
+// instant. An empty list is no error. Errors: session.ErrInvalidPath; ctx's cause;
+// session.ErrClosed.
 func (n *Names) List(ctx context.Context, prefix string) ([]Binding, error) {
 	const op = "list"
 	path := n.root
@@ -42,7 +43,7 @@ func (n *Names) List(ctx context.Context, prefix string) ([]Binding, error) {
 	return all, nil
 }
 
-// visit reads a name and the names right below it.
+// visit reads a name and the names directly below it.
 func (n *Names) visit(ctx context.Context, name string) (b Binding, below []string, err error) {
 	path := n.root
 	if name != "" {
@@ -57,7 +58,7 @@ func (n *Names) visit(ctx context.Context, name string) (b Binding, below []stri
 	}
 	for _, child := range children {
 		if _, _, marker := znode.Protection(child); marker && name == "" {
-			continue // somebody is at it
+			continue // it is being changed
 		}
 		if name != "" {
 			child = name + "/" + child

@@ -10,28 +10,28 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Names is a name service under a root. It is safe for concurrent use, keeps nothing and needs no
+// Names is a name service under a root. It is safe for concurrent use, has no state and needs no
 // closing.
 type Names struct {
 	session *session.Session
 	root    string
 }
 
-// Binding is what a name means, as seen at some moment.
+// Binding is the state of a name, as seen at some moment.
 type Binding struct {
 	Name  string
 	Value []byte // receivers share it, and must not change it; nil if the name is not bound
-	Bound bool   // false: it means nothing
-	Stale bool   // from Observe: the connection is down, and so it was when last seen
+	Bound bool   // false: the name has no value
+	Stale bool   // from Observe: the connection is down; this is the last known state
 
-	// Of what stands in ZooKeeper. The first two tell a binding from every other one ever; the
-	// version begins anew when the znode is deleted and made again.
+	// These describe the znode. Czxid and Mzxid distinguish a binding from every other one ever
+	// made; the version restarts when the znode is deleted and created again.
 	Czxid, Mzxid int64
 	Version      int32
 }
 
-// New makes the name service under a root, which its users share. It does no I/O. Errors name the
-// argument that is wrong; a closed session is session.ErrClosed.
+// New returns the name service under a root, which its users share. It does no I/O. Errors name the
+// invalid argument; for a closed session the error is session.ErrClosed.
 func New(s *session.Session, root string) (*Names, error) {
 	const op = "naming.New"
 	if s == nil {
@@ -46,7 +46,7 @@ func New(s *session.Session, root string) (*Names, error) {
 	return &Names{session: s, root: root}, nil
 }
 
-// path is where a name stands. The name is a path without the slash in front.
+// path is the path of a name's znode. The name is a path without the leading slash.
 func (n *Names) path(op, argument, name string) (string, error) {
 	err := errors.New("empty")
 	if name != "" {
@@ -58,8 +58,9 @@ func (n *Names) path(op, argument, name string) (string, error) {
 	return znode.Join(n.root, name), nil
 }
 
-// Lookup tells what a name means, as new as anything that anybody had been told of before. Errors:
-// [ErrNotBound]; session.ErrInvalidPath; ctx's cause; session.ErrClosed.
+// Lookup returns the binding of a name. It syncs first, so it sees every change that any process
+// had been told of before. Errors: [ErrNotBound]; session.ErrInvalidPath; ctx's cause;
+// session.ErrClosed.
 func (n *Names) Lookup(ctx context.Context, name string) (Binding, error) {
 	const op = "look up"
 	path, err := n.path(op, "name", name)
@@ -79,7 +80,7 @@ func (n *Names) Lookup(ctx context.Context, name string) (Binding, error) {
 	return b, nil
 }
 
-// read reads a name's znode. That there is none is no error.
+// read reads a name's znode. It is no error if there is none.
 func (n *Names) read(ctx context.Context, name, path string) (Binding, error) {
 	data, stat, err := n.session.Get(ctx, path)
 	if errors.Is(err, session.ErrNoNode) {

@@ -8,9 +8,9 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Observe is a subscription to what a name means: the present binding first, unbound if it means
-// nothing, and then each newer one, which replaces one that was not received. It goes on through
-// expiry. It closes when ctx or the session ends; at once if the name is not valid.
+// Observe subscribes to a name: the current binding first, or that there is none, and then each
+// newer one, which replaces one that was not received. It continues through expiry. The channel
+// closes when ctx or the session ends; at once if the name is not valid.
 func (n *Names) Observe(ctx context.Context, name string) <-chan Binding {
 	out := notify.NewLatest[Binding]()
 	path, err := n.path("observe", "name", name)

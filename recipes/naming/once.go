@@ -12,17 +12,16 @@ import (
 // errAgain: it was not carried out, and is to be tried again.
 var errAgain = errors.New("not carried out")
 
-// changed tells whether an operation failed because the name is not what it was seen to be any
-// more.
+// changed tells whether an operation failed because the name has changed since it was read.
 func changed(err error) bool {
 	return errors.Is(err, errAgain) || errors.Is(err, session.ErrBadVersion) || errors.Is(err, session.ErrNodeExists) || errors.Is(err, session.ErrNoNode)
 }
 
-// once changes a name that was seen as it is, and knows afterwards whether it has.
+// once changes a name that has the state that was read, exactly once.
 //
-// A write leaves no trace of who made it. So that a lost answer can be made up for, a marker is
-// created below the root in the same transaction, and deleted afterwards. To write twice would be
-// wrong: somebody may have seen the first, and replaced it.
+// A write leaves no trace of its author. To be able to resolve a lost reply, the same transaction
+// creates a marker below the root, which is deleted afterwards. To repeat the write would be wrong:
+// another client may have seen the first one, and replaced it.
 func (n *Names) once(ctx context.Context, seen Binding, path string, op session.Op) error {
 	marker := znode.Join(n.root, znode.Protect(znode.NewGUID(), "name"))
 	epoch := n.session.Status().Epoch
@@ -55,7 +54,7 @@ func (n *Names) once(ctx context.Context, seen Binding, path string, op session.
 	return errors.Join(err, failure)
 }
 
-// sweep deletes a marker; behind the caller's back, if he does not wait for it.
+// sweep deletes a marker; in the background if the caller does not wait for it.
 func (n *Names) sweep(ctx context.Context, marker string) {
 	if !n.swept(ctx, marker) {
 		ctx = context.WithoutCancel(ctx) // it has ended
@@ -63,7 +62,7 @@ func (n *Names) sweep(ctx context.Context, marker string) {
 	}
 }
 
-// swept deletes a marker for certain; false if ctx has ended before. It may be gone, with its
+// swept deletes a marker reliably; false if ctx has ended before. The marker may be gone with its
 // session.
 func (n *Names) swept(ctx context.Context, marker string) bool {
 	for {
