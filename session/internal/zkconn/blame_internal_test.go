@@ -22,22 +22,22 @@ func TestWhoIsToBlameForALostLine(t *testing.T) {
 	}{
 		"hung up":          {io.EOF, small, ErrCutOffUsual, ErrCutOffUsual},
 		"hung up at a big": {io.EOF, big, ErrCutOffLarge, ErrCutOffUsual},
-		"silent":           {errSilent, big, nil, nil},
+		"silent":           {errStalled, big, nil, nil},
 		"overtaken":        {&overtaken{by: "another"}, big, ErrCutOff, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := &Conn{core: &core{usual: newUsual()}}
+			conn := &Conn{core: &core{knownOps: newKnownOps()}}
 			one := &request{ask: jute.Request{Op: jute.OpSetData}, size: c.first}
 			another := &request{ask: jute.Request{Op: jute.OpGetData}, size: small}
-			l := &line{conn: conn, useful: true}
-			l.await(one)
-			l.await(nil)
-			l.await(another)
+			w := &wire{conn: conn, replied: true}
+			w.await(one)
+			w.await(nil)
+			w.await(another)
 			if over, ok := errors.AsType[*overtaken](c.cause); ok {
 				over.r = one
 			}
-			l.blame(c.cause)
+			w.blame(c.cause)
 			for r, want := range map[*request]error{one: c.one, another: c.another} {
 				err := r.unanswered()
 				require.ErrorIs(t, err, ErrNoReply)

@@ -14,21 +14,21 @@ import (
 // which the error says. It returns nil if the session is known to be gone. It may be called more
 // than once; the first ctx that ends is obeyed.
 func (c *Conn) Close(ctx context.Context) error {
-	var farewell sync.WaitGroup
-	if l := c.beginClosing(); l != nil {
-		farewell.Go(func() { _ = l.write(closeFrame()) }) // both are owned by this call, and end at the latest when the line does, which end sees to
-		farewell.Go(l.loseInTime)
+	var closeSession sync.WaitGroup
+	if w := c.beginClosing(); w != nil {
+		closeSession.Go(func() { _ = w.write(closeFrame()) }) // both are owned by this call, and end at the latest when the wire does, which end sees to
+		closeSession.Go(w.loseInTime)
 	}
 	select {
 	case <-c.over.C():
 	case <-ctx.Done():
 	}
 	c.end(errClosed)
-	farewell.Wait()
+	closeSession.Wait()
 	<-c.gone.C()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.settled || c.session.id == 0 {
+	if c.sessionGone || c.session.id == 0 {
 		return nil
 	}
 	why := context.Cause(ctx)
@@ -47,17 +47,17 @@ func (c *Conn) Abandon() {
 
 // beginClosing shuts the gate and returns the connection over which the session is to be closed, if
 // there is one at the moment.
-func (c *Conn) beginClosing() *line {
-	var up *line
+func (c *Conn) beginClosing() *wire {
+	var up *wire
 	var nothing, refused bool
 	c.tell(func() {
 		if c.closing || c.cause != nil {
 			return
 		}
-		c.closing, c.quiet = true, true
-		up = c.line
-		nothing = c.session.id == 0 && c.dialled == nil && c.greeting == 0
-		refused = c.line == nil && errors.Is(c.trouble, ErrAuthRequired)
+		c.closing, c.muted = true, true
+		up = c.wire
+		nothing = c.session.id == 0 && c.dialed == nil && c.connecting == 0
+		refused = c.wire == nil && errors.Is(c.trouble, ErrAuthRequired)
 	})
 	c.shut.Close()
 	switch {
@@ -80,36 +80,36 @@ func (c *Conn) refused() {
 		}
 	})
 	c.mu.Lock()
-	c.quiet = true
+	c.muted = true
 	c.mu.Unlock()
 	c.shut.Close()
 }
 
 // loseInTime gives the closing of the session as long as a handshake: then a new connection is the
 // better hope.
-func (l *line) loseInTime() {
-	patience := time.NewTimer(l.limit)
+func (w *wire) loseInTime() {
+	patience := time.NewTimer(w.limit)
 	defer patience.Stop()
 	select {
-	case <-l.gone.C():
+	case <-w.lost.C():
 	case <-patience.C:
-		l.lose(errNoFarewell)
+		w.lose(errCloseTimeout)
 	}
 }
 
 // confirmClosed: the server said that the session is closed.
 func (c *Conn) confirmClosed() {
 	c.mu.Lock()
-	c.settled = true
+	c.sessionGone = true
 	c.mu.Unlock()
 	c.end(errClosed)
 }
 
 // unauthenticated: the server does nothing for this session, not even close it. Nobody waits for
 // that.
-func (l *line) unauthenticated() error {
-	if l.conn.leaving() {
-		l.conn.end(errNotClosed)
+func (w *wire) unauthenticated() error {
+	if w.conn.leaving() {
+		w.conn.end(errNotClosed)
 	}
 	return ErrAuthRequired
 }

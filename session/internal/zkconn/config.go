@@ -18,7 +18,7 @@ import (
 const (
 	defaultPort = "2181"
 
-	smallBuffer   = 4 << 10 // of a line; a frame that is larger gets memory of its own
+	smallBuffer   = 4 << 10 // of a wire; a frame that is larger gets memory of its own
 	libraryBuffer = 64      // of the library, which allocates two of 1.5 MB otherwise: it sends pings, and receives nothing
 
 	// A server limits the packets that it takes, not those that it sends: the answer to a listing

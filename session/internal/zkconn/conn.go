@@ -47,29 +47,29 @@ type core struct {
 
 	telling sync.Mutex // held while state changes and the sink is told, so that events have one order; taken before mu
 
-	mu         sync.Mutex
-	outbox     []Event // what tell tells when it has let go of mu
-	cause      error   // why it is over; nil until then
-	closing    bool    // Close was called: the next connection is for closing the session alone
-	quiet      bool    // nothing is told any more
-	settled    bool    // the session doesn't exist any more at the servers
-	dialled    *line   // the connection made last, until it is lost
-	line       *line   // the same, while it has the session and takes requests
-	session    identity
-	servers    []*server
-	greeting   int           // tries that have asked for the session and have no answer yet, or are not over
-	slow       bool          // see Slow
-	took       time.Duration // by the last server, to answer the request for the session
-	tries      int           // of servers, since a connection was last good
-	complained bool          // about the connection that there isn't
-	trouble    error         // why there is none
-	lastZxid   int64         // of the last answer: what was seen of the servers' history
-	watches    watchTable
-	births     births
-	containers support // of createContainer, which ZooKeeper has since 3.5.3
-	usual      usual
-	large      large
-	removals   support // of removeWatches
+	mu          sync.Mutex
+	outbox      []Event // what tell tells when it has let go of mu
+	cause       error   // why it is over; nil until then
+	closing     bool    // Close was called: the next connection is for closing the session alone
+	muted       bool    // nothing is told any more
+	sessionGone bool    // the session doesn't exist any more at the servers
+	dialed      *wire   // the connection made last, until it is lost
+	wire        *wire   // the same, while it has the session and takes requests
+	session     identity
+	servers     []*server
+	connecting  int           // tries that have asked for the session and have no answer yet, or are not over
+	slow        bool          // see Slow
+	took        time.Duration // by the last server, to answer the request for the session
+	tries       int           // of servers, since a connection was last good
+	complained  bool          // about the connection that there isn't
+	trouble     error         // why there is none
+	lastZxid    int64         // of the last answer: what was seen of the servers' history
+	watches     watchTable
+	create2     support // of create2
+	containers  support // of createContainer, which ZooKeeper has since 3.5.3
+	knownOps    knownOps
+	large       large
+	removals    support // of removeWatches
 }
 
 // identity is what the server handed out with the session.
@@ -90,13 +90,14 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	c := &Conn{core: &core{
 		cfg: cfg, log: cfg.Logger, sink: sink,
 		life: life, stop: stop, over: notify.NewLatch(), shut: notify.NewLatch(), gone: notify.NewLatch(),
-		last: newStub(), watches: watchTable{}, usual: newUsual(),
+		last: newStub(), watches: watchTable{}, knownOps: newKnownOps(),
 	}}
 	c.session.timeout = cfg.Timeout
 	for _, addr := range cfg.Servers {
 		c.servers = append(c.servers, &server{name: addr})
 	}
-	c.mu.Lock() // nothing happens before zk is set
+	warnOfLibrary(c.log, &warned)
+	c.mu.Lock() // the library's loop gets no further than this until zk is set
 	defer c.mu.Unlock()
 	library, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
 		zk.WithDialer(c.dial),
@@ -111,7 +112,6 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 		return nil, fmt.Errorf("open the ZooKeeper client: %w", err)
 	}
 	c.zk, c.library = library, events
-	warnOfLibrary(c.log, &warned)
 	return c, nil
 }
 
@@ -139,7 +139,7 @@ func (c *Conn) changed(change func()) []Event {
 	defer c.mu.Unlock()
 	change()
 	news := c.outbox
-	if c.quiet {
+	if c.muted {
 		news = nil
 	}
 	c.outbox = nil
@@ -161,17 +161,17 @@ func (c *Conn) pass(ev Event) {
 // hung up, and the library is led to its end.
 func (c *Conn) end(cause error) {
 	var first bool
-	var open *line
+	var open *wire
 	c.tell(func() {
 		if first = c.cause == nil; !first {
 			return
 		}
-		c.cause, open = cause, c.dialled
+		c.cause, open = cause, c.dialed
 		switch cause {
 		case errClosed, errAbandoned, errNotClosed:
-			c.quiet = true
+			c.muted = true
 		default:
-			c.settled = true
+			c.sessionGone = true
 			c.outbox = append(c.outbox, Ended{Cause: cause})
 		}
 	})

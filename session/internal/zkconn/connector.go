@@ -25,33 +25,33 @@ type connector struct {
 // attempt is what came of a try.
 type attempt struct {
 	at   *target
-	line *line // whose request for the session was answered, if err is nil
+	wire *wire // whose request for the session was answered, if err is nil
 	err  error
 }
 
 var (
 	errNoAnswerYet = errors.New("the server has not answered yet")
 	errConnecting  = errors.New("connecting took too long")
-	errMute        = errors.New("the server did not answer the request for the session")
+	errNoResponse  = errors.New("the server did not answer the request for the session")
 )
 
-// connect returns a line whose request for the session was answered; nil if it is over.
-func (c *Conn) connect() *line {
+// connect returns a wire whose request for the session was answered; nil if it is over.
+func (c *Conn) connect() *wire {
 	ctx, stop := context.WithCancel(c.life)
 	defer stop()
 	k := &connector{Conn: c, ctx: ctx, results: make(chan attempt)}
 	for {
 		for _, s := range c.round() {
-			if l, over := k.wait(c.pauseLength(), nil, nil); l != nil || over {
-				return l
+			if w, over := k.wait(c.pauseLength(), nil, nil); w != nil || over {
+				return w
 			}
-			if l, over := k.lookUp(s); l != nil || over {
-				return l
+			if w, over := k.lookUp(s); w != nil || over {
+				return w
 			}
 			for _, t := range c.order(s) {
 				k.try(t)
-				if l, over := k.wait(c.share(), t, nil); l != nil || over {
-					return l
+				if w, over := k.wait(c.share(), t, nil); w != nil || over {
+					return w
 				}
 			}
 		}
@@ -60,14 +60,14 @@ func (c *Conn) connect() *line {
 
 // wait waits for a connection: for so long, or until a certain try has failed, or until something
 // is done.
-func (k *connector) wait(d time.Duration, only *target, done <-chan struct{}) (l *line, over bool) {
+func (k *connector) wait(d time.Duration, only *target, done <-chan struct{}) (w *wire, over bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
 		select {
 		case a := <-k.results:
-			if l := k.take(a); l != nil || a.at == only {
-				return l, k.life.Err() != nil
+			if w := k.take(a); w != nil || a.at == only {
+				return w, k.life.Err() != nil
 			}
 		case <-timer.C:
 			if only != nil {
@@ -83,7 +83,7 @@ func (k *connector) wait(d time.Duration, only *target, done <-chan struct{}) (l
 }
 
 // lookUp finds a server's addresses, beside the tries that are under way.
-func (k *connector) lookUp(s *server) (l *line, over bool) {
+func (k *connector) lookUp(s *server) (w *wire, over bool) {
 	if k.cfg.Lookup == nil {
 		k.found(s, []string{s.name})
 		return nil, false
@@ -113,23 +113,23 @@ func (k *connector) try(t *target) {
 	limit, patience := k.limits(t)
 	k.mu.Unlock()
 	k.trying.Go(func() { // owned by the Conn, whose end waits for it; ends with the limits of the try, or with the connector
-		l, err := k.reach(t, limit, patience)
+		w, err := k.reach(t, limit, patience)
 		select {
-		case k.results <- attempt{t, l, err}:
+		case k.results <- attempt{t, w, err}:
 		case <-k.ctx.Done():
-			k.dropped(t, l)
+			k.dropped(t, w)
 		}
 	})
 }
 
 // reach connects to an address and asks for the session.
-func (k *connector) reach(t *target, limit, patience time.Duration) (l *line, err error) {
+func (k *connector) reach(t *target, limit, patience time.Duration) (w *wire, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			if l != nil {
-				l.hangUp()
+			if w != nil {
+				w.hangUp()
 			}
-			l, err = nil, k.panicked("connect", reason) // the application's dialer is called here
+			w, err = nil, k.panicked("connect", reason) // the application's dialer is called here
 		}
 	}()
 	ctx, cancel := context.WithTimeout(k.ctx, limit)
@@ -144,30 +144,30 @@ func (k *connector) reach(t *target, limit, patience time.Duration) (l *line, er
 		}
 		return nil, err
 	}
-	l = newLine(k.Conn, raw, t)
-	stop := context.AfterFunc(k.ctx, l.hangUp)
+	w = newWire(k.Conn, raw, t)
+	stop := context.AfterFunc(k.ctx, w.hangUp)
 	defer stop()
 	begun := time.Now()
-	if err := l.askForSession(begun.Add(patience)); err != nil {
-		l.hangUp()
+	if err := w.askForSession(begun.Add(patience)); err != nil {
+		w.hangUp()
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = fmt.Errorf("%w: %w", errMute, err)
+			err = fmt.Errorf("%w: %w", errNoResponse, err)
 		}
 		return nil, err
 	}
 	took := time.Since(begun)
-	l.limit = max(l.limit, took) // what follows may take as long on a slow server
-	l.silence.took(took)
-	return l, nil
+	w.limit = max(w.limit, took) // what follows may take as long on a slow server
+	w.stall.took(took)
+	return w, nil
 }
 
-// take notes what came of a try, and returns its line if that is to be the connection.
-func (k *connector) take(a attempt) *line {
+// take notes what came of a try, and returns its wire if that is to be the connection.
+func (k *connector) take(a attempt) *wire {
 	if a.err == nil {
-		if l := k.adopt(a); l != nil {
-			return l
+		if w := k.adopt(a); w != nil {
+			return w
 		}
-		k.dropped(a.at, a.line)
+		k.dropped(a.at, a.wire)
 		return nil
 	}
 	k.mu.Lock()
@@ -177,10 +177,10 @@ func (k *connector) take(a attempt) *line {
 	switch {
 	case errors.Is(a.err, errConnecting):
 		t.slow++
-	case errors.Is(a.err, errMute):
+	case errors.Is(a.err, errNoResponse):
 		t.mute++
 	}
-	nothing := k.closing && k.session.id == 0 && k.greeting == 0
+	nothing := k.closing && k.session.id == 0 && k.connecting == 0
 	k.mu.Unlock()
 	k.complain(t, a.err)
 	if nothing {
@@ -190,69 +190,69 @@ func (k *connector) take(a attempt) *line {
 }
 
 // adopt makes a new connection known to those who end the session; nil if that has happened.
-func (k *connector) adopt(a attempt) *line {
+func (k *connector) adopt(a attempt) *wire {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.cause != nil {
 		return nil
 	}
-	k.slow, k.took = a.at.mute > 0, a.line.silence.slowest
+	k.slow, k.took = a.at.mute > 0, a.wire.stall.slowest
 	a.at.busy, a.at.bad, a.at.slow, a.at.mute = false, time.Time{}, 0, 0
-	k.greeting--
-	k.dialled = a.line
-	return a.line
+	k.connecting--
+	k.dialed = a.wire
+	return a.wire
 }
 
 // dropped: the answer of a try is not waited for, or not needed any more.
-func (k *connector) dropped(t *target, l *line) {
-	if l != nil {
-		l.hangUp()
+func (k *connector) dropped(t *target, w *wire) {
+	if w != nil {
+		w.hangUp()
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	t.busy = false
-	if l != nil {
-		k.greeting--
+	if w != nil {
+		k.connecting--
 	} else if time.Since(t.tried) >= limitOf(k.session.timeout)/shareDivisor {
 		t.failed(time.Now(), k.session.timeout) // somebody who was asked later was quicker
 	}
 }
 
 // askForSession writes the request for the session and reads the answer.
-func (l *line) askForSession(deadline time.Time) error {
-	if err := l.raw.SetDeadline(deadline); err != nil {
+func (w *wire) askForSession(deadline time.Time) error {
+	if err := w.raw.SetDeadline(deadline); err != nil {
 		return err
 	}
-	if !l.conn.beginGreeting() {
+	if !w.conn.beginConnecting() {
 		return errClosed
 	}
-	err := l.greet()
+	err := w.writeConnectRequest()
 	if err == nil {
-		l.welcome, err = l.readReply()
+		w.response, err = w.readConnectResponse()
 	}
 	if err != nil {
-		l.conn.endGreeting()
+		w.conn.endConnecting()
 	}
 	return err
 }
 
-// beginGreeting notes that a session is about to be asked for, which may come to be from then on;
+// beginConnecting notes that a session is about to be asked for, which may come to be from then on;
 // false if nobody wants one any more.
-func (c *Conn) beginGreeting() bool {
+func (c *Conn) beginConnecting() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing && c.session.id == 0 {
 		return false
 	}
-	c.greeting++
+	c.connecting++
 	return true
 }
 
-// endGreeting: that came to nothing.
-func (c *Conn) endGreeting() {
+// endConnecting: that came to nothing.
+func (c *Conn) endConnecting() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.greeting--
+	c.connecting--
 }
 
 // Slow tells whether the servers have been slow to answer the request for the session last: for
@@ -279,19 +279,19 @@ func limitOf(timeout time.Duration) time.Duration {
 // takes the session over from the one that answered, when it comes to it.
 func (c *Conn) share() time.Duration {
 	c.mu.Lock()
-	share, usual := limitOf(c.session.timeout), min(2*c.took, c.session.timeout)
+	share, knownOps := limitOf(c.session.timeout), min(2*c.took, c.session.timeout)
 	c.mu.Unlock()
 	if c.cfg.Stake != nil {
 		if left, some := c.cfg.Stake(); some && left > 0 {
 			share = max(min(share, left/2), share/shareDivisor)
 		}
 	}
-	return max(share, usual)
+	return max(share, knownOps)
 }
 
 // limits are how long connecting to an address may take, and how long the answer to the request for
 // the session is waited for then. Both grow with each time that they did not suffice. Where there
-// is a session to lose and nothing else to ask, the first silence is cut short: behind one address
+// is a session to lose and nothing else to ask, the first stall is cut short: behind one address
 // may be many servers. After that the server is taken for one that has much to do. Under mu.
 func (c *Conn) limits(t *target) (limit, patience time.Duration) {
 	timeout := c.session.timeout

@@ -18,15 +18,15 @@ const (
 // dial is called by the library's loop whenever it has no connection. What it returns is up, or
 // the stub.
 func (c *Conn) dial(_, _ string, _ time.Duration) (net.Conn, error) {
-	l := c.connect()
-	if l == nil {
+	w := c.connect()
+	if w == nil {
 		return c.last, nil
 	}
-	if err := l.shakeHands(); err != nil {
-		l.lose(err)
+	if err := w.handshake(); err != nil {
+		w.lose(err)
 		return nil, err
 	}
-	return l, nil
+	return w, nil
 }
 
 // complain says why there is no connection, once for each time that there is none: the first reason

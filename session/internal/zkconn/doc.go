@@ -29,10 +29,10 @@
 //
 // # How
 //
-// The library dials through us, and gets a net.Conn of ours, the line. It owns the loop that
-// connects again, reads from the line, and pings; it is never handed a request. Requests are
-// encoded, numbered and written by the line, and their answers decoded, inside the library's
-// Read. So the line knows each frame, and when it was written.
+// The library dials through us, and gets a net.Conn of ours, the wire. It owns the loop that
+// connects again, reads from the wire, and pings; it is never handed a request. Requests are
+// encoded, numbered and written by the wire, and their answers decoded, inside the library's
+// Read. So the wire knows each frame, and when it was written.
 //
 // A request for the session, credentials and watches come before the library has the connection:
 // its dial returns when all that is done. What it writes then are pings, at the times that it
@@ -42,7 +42,7 @@
 // What the library would do, and what happens instead:
 //
 //   - It drops session events when nobody listens, and learns of an expiry by its callback only.
-//     Here the line reads the answer to the request for the session itself: expired, another
+//     Here the wire reads the answer to the request for the session itself: expired, another
 //     session than asked for (which the library would carry on with), the negotiated timeout.
 //   - It keeps requests while it is down and runs them later, perhaps in another session. Here they
 //     are refused while there is no connection.
@@ -51,9 +51,9 @@
 //   - It keeps a channel for each watch, has no way to take a watch back, and no create2, whose
 //     answer tells the new znode's Czxid and owner.
 //   - It allows a handshake 6.7 times the timeout, waits a second between rounds of servers, and
-//     its Close takes as long as it likes when it can't reach a server. Here the line has deadlines
+//     its Close takes as long as it likes when it can't reach a server. Here the wire has deadlines
 //     of its own, the dialer makes the pauses, and closing is ours: closeSession is written by the
-//     line. At the end the library is handed a connection to nowhere, the stub, which fails its
+//     wire. At the end the library is handed a connection to nowhere, the stub, which fails its
 //     own closeSession; then all of its goroutines end.
 //   - It waits for ever for an answer that was lost while the connection goes on. Servers answer in
 //     the order of asking; here an answer that is overtaken, by another one or by those to two

@@ -36,9 +36,7 @@ func (c *Conn) Enter(e Entry) (Entered, error) {
 	if e.Replace != "" {
 		return c.enter(e, jute.OpMulti)
 	}
-	c.mu.Lock()
-	op := c.births.op()
-	c.mu.Unlock()
+	op := c.createOp()
 	made, err := c.enter(e, op)
 	if op == jute.OpCreate2 && errors.Is(err, ErrUnsupported) {
 		made, err = c.enter(e, jute.OpCreate)
@@ -56,9 +54,7 @@ func (c *Conn) enter(e Entry, op jute.Op) (Entered, error) {
 	}
 	made, err := rs[0].entered()
 	if op == jute.OpCreate2 {
-		c.mu.Lock()
-		c.births.learn(err)
-		c.mu.Unlock()
+		c.learn(&c.create2, err)
 	}
 	if err == nil && e.List != "" {
 		listing := rs[1]

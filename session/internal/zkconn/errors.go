@@ -23,7 +23,7 @@ var (
 	ErrCutOffLarge = errors.New("the request was the largest so far")
 	// ErrCutOffUsual comes with ErrCutOff if the request is not the likeliest reason: servers are
 	// known to answer requests of this kind and size, or a larger one was under way.
-	ErrCutOffUsual = errors.New("the request was a usual one")
+	ErrCutOffUsual = errors.New("the request was a knownOps one")
 	// ErrEnded: the session is over or being closed. Nothing was sent, and nothing will be.
 	ErrEnded = errors.New("the ZooKeeper session is over")
 )

@@ -10,12 +10,12 @@ import (
 )
 
 // present shows the server a credential.
-func (l *line) present(cred Credential) error {
+func (w *wire) present(cred Credential) error {
 	ask := jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: cred.Scheme, Data: cred.Secret}
-	err := l.exchange(encode(&ask), jute.XidAuth)
+	err := w.exchange(encode(&ask), jute.XidAuth)
 	if _, refused := errors.AsType[jute.Code](err); refused {
-		l.conn.log.Warn("ZooKeeper server refused a credential", "server", l.at.server, "address", l.at.address, "scheme", cred.Scheme)
-		l.conn.refused()
+		w.conn.log.Warn("ZooKeeper server refused a credential", "server", w.at.server, "address", w.at.address, "scheme", cred.Scheme)
+		w.conn.refused()
 		return ErrAuthFailed
 	}
 	return err
@@ -23,12 +23,12 @@ func (l *line) present(cred Credential) error {
 
 // rearm arms the watches of the connections before. What changed meanwhile is fired by the server
 // at once.
-func (l *line) rearm() error {
-	c := l.conn
+func (w *wire) rearm() error {
+	c := w.conn
 	asks := c.rearming()
 	for i := range asks {
-		if err := l.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {
-			c.log.Warn("ZooKeeper server did not arm the watches again", "server", l.at.server, "address", l.at.address, "cause", err)
+		if err := w.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {
+			c.log.Warn("ZooKeeper server did not arm the watches again", "server", w.at.server, "address", w.at.address, "cause", err)
 			return fmt.Errorf("arm the watches again: %w", err)
 		}
 	}
@@ -41,34 +41,34 @@ func (c *Conn) rearming() []jute.Request {
 	return c.watches.requests(c.lastZxid, c.cfg.MaxPacket)
 }
 
-// farewell closes the session over a connection that has just been made for that.
-func (l *line) farewell() error {
-	if err := l.exchange(closeFrame(), xidFarewell); err != nil {
+// closeSession closes the session over a connection that has just been made for that.
+func (w *wire) closeSession() error {
+	if err := w.exchange(closeFrame(), xidClose); err != nil {
 		return err
 	}
-	l.conn.confirmClosed()
+	w.conn.confirmClosed()
 	return errClosed
 }
 
 // exchange sends a frame of our own and waits for its answer; an error in that is a jute.Code.
 // Events on the way are kept for later.
-func (l *line) exchange(frame []byte, xid int32) error {
-	if err := l.raw.SetDeadline(time.Now().Add(2 * l.limit)); err != nil {
+func (w *wire) exchange(frame []byte, xid int32) error {
+	if err := w.raw.SetDeadline(time.Now().Add(2 * w.limit)); err != nil {
 		return err
 	}
-	if err := l.write(frame); err != nil {
+	if err := w.write(frame); err != nil {
 		return err
 	}
 	for {
-		head, err := l.in.Peek(4)
+		head, err := w.in.Peek(4)
 		if err != nil {
 			return fmt.Errorf("read: %w", err)
 		}
 		length := int(int32(binary.BigEndian.Uint32(head)))
-		if length < headerLength || length > l.conn.cfg.maxAnswer() {
+		if length < headerLength || length > w.conn.cfg.maxAnswer() {
 			return fmt.Errorf("%w: its length is %d", errMalformed, length)
 		}
-		body, err := l.takeFrame(length)
+		body, err := w.takeFrame(length)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (l *line) exchange(frame []byte, xid int32) error {
 			return err
 		}
 		if answer.Err == jute.SessionClosedNoAuth {
-			return l.unauthenticated()
+			return w.unauthenticated()
 		}
 		switch answer.Xid {
 		case xid:
@@ -87,19 +87,20 @@ func (l *line) exchange(frame []byte, xid int32) error {
 			if err != nil {
 				return err
 			}
-			l.early = append(l.early, ev)
+			w.early = append(w.early, ev)
 		default:
 			return fmt.Errorf("%w: its xid is %d", errMalformed, answer.Xid)
 		}
 	}
 }
 
-func encode(ask *jute.Request) []byte {
-	w := jute.NewWriter(nil)
-	w.Begin()
-	ask.Encode(w)
-	w.End()
-	return w.Bytes()
+// encode makes a frame.
+func encode(message interface{ Encode(to *jute.Writer) }) []byte {
+	frame := jute.NewWriter(nil)
+	frame.Begin()
+	message.Encode(frame)
+	frame.End()
+	return frame.Bytes()
 }
 
-func closeFrame() []byte { return encode(&jute.Request{Xid: xidFarewell, Op: jute.OpCloseSession}) }
+func closeFrame() []byte { return encode(&jute.Request{Xid: xidClose, Op: jute.OpCloseSession}) }

@@ -17,16 +17,16 @@ func (c *Conn) panicked(doing string, reason any) error {
 }
 
 // guard is deferred by what the library calls: a panic there costs this connection.
-func (l *line) guard(doing string, err *error) {
+func (w *wire) guard(doing string, err *error) {
 	if reason := recover(); reason != nil {
-		*err = l.conn.panicked(doing, reason)
-		l.lose(*err)
+		*err = w.conn.panicked(doing, reason)
+		w.lose(*err)
 	}
 }
 
 // guardNetwork is deferred where the network is used: a panic there is an error of the network.
-func (l *line) guardNetwork(doing string, err *error) {
+func (w *wire) guardNetwork(doing string, err *error) {
 	if reason := recover(); reason != nil {
-		*err = l.conn.panicked(doing, reason)
+		*err = w.conn.panicked(doing, reason)
 	}
 }

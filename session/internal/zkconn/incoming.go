@@ -12,24 +12,24 @@ import (
 // Read is called by the library: by its loop, for the answer to its request for the session; then
 // by its receiving goroutine, which is busy here with all that the server sends until the
 // connection is lost. None of that is for the library.
-func (l *line) Read(p []byte) (n int, err error) {
-	defer l.guard("reading", &err)
-	if len(l.forLibrary) > 0 {
-		n = copy(p, l.forLibrary)
-		l.forLibrary = l.forLibrary[n:]
+func (w *wire) Read(p []byte) (n int, err error) {
+	defer w.guard("reading", &err)
+	if len(w.forLibrary) > 0 {
+		n = copy(p, w.forLibrary)
+		w.forLibrary = w.forLibrary[n:]
 		return n, nil
 	}
 	for {
-		if err := l.next(); err != nil {
-			l.lose(err)
+		if err := w.next(); err != nil {
+			w.lose(err)
 			return 0, err
 		}
 	}
 }
 
 // next deals with the next frame.
-func (l *line) next() error {
-	head, err := l.in.Peek(4)
+func (w *wire) next() error {
+	head, err := w.in.Peek(4)
 	if err != nil {
 		return fmt.Errorf("read: %w", err)
 	}
@@ -37,7 +37,7 @@ func (l *line) next() error {
 	if length < headerLength {
 		return fmt.Errorf("%w: its length is %d", errMalformed, length)
 	}
-	if head, err = l.in.Peek(4 + headerLength); err != nil {
+	if head, err = w.in.Peek(4 + headerLength); err != nil {
 		return fmt.Errorf("read: %w", err)
 	}
 	var answer jute.Reply
@@ -46,37 +46,37 @@ func (l *line) next() error {
 	}
 	switch {
 	case answer.Xid >= 0:
-		return l.answer(answer, length)
+		return w.answer(answer, length)
 	case answer.Err == jute.SessionClosedNoAuth:
-		return l.unauthenticated()
-	case length > l.conn.cfg.maxAnswer():
+		return w.unauthenticated()
+	case length > w.conn.cfg.maxAnswer():
 		return fmt.Errorf("%w: its length is %d", errMalformed, length)
 	}
-	frame, err := l.takeFrame(length)
+	frame, err := w.takeFrame(length)
 	if err != nil {
 		return err
 	}
-	return l.aside(answer.Xid, frame)
+	return w.aside(answer.Xid, frame)
 }
 
 // aside deals with what answers no request.
-func (l *line) aside(xid int32, frame []byte) error {
+func (w *wire) aside(xid int32, frame []byte) error {
 	switch {
 	case xid == jute.XidPing:
-		return l.ponged()
+		return w.ponged()
 	case xid == jute.XidEvent:
 		ev, err := decodeEvent(frame)
 		if err != nil {
 			return err
 		}
-		l.conn.tell(func() {
-			if l.dead == nil {
-				l.conn.fire(ev)
+		w.conn.tell(func() {
+			if w.dead == nil {
+				w.conn.fire(ev)
 			}
 		})
 		return nil
-	case xid == xidFarewell && l.conn.leaving():
-		l.conn.confirmClosed()
+	case xid == xidClose && w.conn.leaving():
+		w.conn.confirmClosed()
 		return io.EOF
 	default:
 		return fmt.Errorf("%w: its xid is %d", errMalformed, xid)
@@ -84,12 +84,12 @@ func (l *line) aside(xid int32, frame []byte) error {
 }
 
 // ponged takes the answer to a ping.
-func (l *line) ponged() (err error) {
-	l.conn.tell(func() {
-		l.heard()
+func (w *wire) ponged() (err error) {
+	w.conn.tell(func() {
+		w.heard()
 		var sent time.Time
-		if sent, err = l.order.ponged(); err == nil && l.dead == nil && !sent.IsZero() {
-			l.conn.outbox = append(l.conn.outbox, Heard{Sent: sent})
+		if sent, err = w.order.ponged(); err == nil && w.dead == nil && !sent.IsZero() {
+			w.conn.outbox = append(w.conn.outbox, Heard{Sent: sent})
 		}
 	})
 	return err
@@ -97,17 +97,17 @@ func (l *line) ponged() (err error) {
 
 // takeFrame takes a whole frame off the reader; what it returns begins with the header, and is
 // valid until the next.
-func (l *line) takeFrame(length int) ([]byte, error) {
-	if 4+length <= l.in.Size() {
-		frame, err := l.in.Peek(4 + length)
+func (w *wire) takeFrame(length int) ([]byte, error) {
+	if 4+length <= w.in.Size() {
+		frame, err := w.in.Peek(4 + length)
 		if err != nil {
 			return nil, fmt.Errorf("read: %w", err)
 		}
-		_, err = l.in.Discard(4 + length)
+		_, err = w.in.Discard(4 + length)
 		return frame[4:], err
 	}
 	frame := make([]byte, 4+length)
-	if _, err := io.ReadFull(l.in, frame); err != nil {
+	if _, err := io.ReadFull(w.in, frame); err != nil {
 		return nil, fmt.Errorf("read: %w", err)
 	}
 	return frame[4:], nil

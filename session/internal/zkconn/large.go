@@ -81,53 +81,53 @@ func (g *large) refuses(size int, now time.Time) error {
 		"compare its jute.maxbuffer with WithMaxPacket", ErrTooLarge, size, n, g.suspects[0].size, g.suspects[n-1].size)
 }
 
-// blame looks, when a line is lost, for requests that may be why. A server that fell silent did not
+// blame looks, when a wire is lost, for requests that may be why. A server that fell silent did not
 // hang up at anything; one that lost an answer did so to the request of that answer alone. Under
 // mu.
-func (l *line) blame(cause error) {
-	c := l.conn
-	if !l.useful || c.closing || c.cause != nil || errors.Is(cause, errSilent) || errors.Is(cause, os.ErrDeadlineExceeded) {
+func (w *wire) blame(cause error) {
+	c := w.conn
+	if !w.replied || c.closing || c.cause != nil || errors.Is(cause, errStalled) || errors.Is(cause, os.ErrDeadlineExceeded) {
 		return
 	}
 	if over, ok := errors.AsType[*overtaken](cause); ok {
-		over.r.fate = c.cutOff(over.r)
+		over.r.lossErr = c.cutOff(over.r)
 		return
 	}
 	var largest *request
-	for _, a := range l.order.waiting() {
+	for _, a := range w.order.waiting() {
 		if r := a.r; r != nil && (largest == nil || r.size > largest.size || r.size == largest.size && r.alone) {
 			largest = r
 		}
 	}
 	large := largest != nil && c.large.suspect(largest.size, largest.alone, time.Now())
-	for _, a := range l.order.waiting() {
+	for _, a := range w.order.waiting() {
 		switch r := a.r; {
 		case r == nil:
 		case !large:
-			r.fate = c.cutOff(r)
+			r.lossErr = c.cutOff(r)
 		case r.size == largest.size:
-			r.fate = errCutOffLarge
+			r.lossErr = errCutOffLarge
 		default:
-			r.fate = errCutOffUsual // it only stood by, or so it seems
+			r.lossErr = errCutOffUsual // it only stood by, or so it seems
 		}
 	}
 }
 
 // cutOff is the error of a request at which the server may have hung up. Under mu.
 func (c *Conn) cutOff(r *request) error {
-	if c.usual.is(r, c.large.answered) {
+	if c.knownOps.is(r, c.large.answered) {
 		return errCutOffUsual
 	}
 	return errCutOff
 }
 
 // unanswered is the error of a request that was sent and got no answer. With the Conn's mu, or when
-// the line is gone, which changes nothing any more.
+// the wire is gone, which changes nothing any more.
 func (r *request) unanswered() error {
-	if r.fate == nil {
+	if r.lossErr == nil {
 		return ErrNoReply
 	}
-	return r.fate
+	return r.lossErr
 }
 
 // fits is nil for a request that is small enough to be sent: alone, if its size is suspected.

@@ -13,27 +13,27 @@ import (
 )
 
 // Each request gets the next number, in its frame and in the order of answers; behind the last
-// number they begin anew. A line that takes no requests gives none.
+// number they begin anew. A wire that takes no requests gives none.
 func TestNumbersOfRequests(t *testing.T) {
 	t.Parallel()
 	c := &Conn{core: &core{}}
-	l := &line{conn: c, xid: math.MaxInt32 - 1}
-	c.line = l
+	w := &wire{conn: c, xid: math.MaxInt32 - 1}
+	c.wire = w
 	last, first, second := &request{size: 8}, &request{size: 12}, &request{size: 8}
 	frames := make([]byte, 3*4+8+12+8)
-	require.True(t, l.number([]*request{last, first, second}, frames))
-	require.Len(t, l.order.waiting(), 3)
+	require.True(t, w.number([]*request{last, first, second}, frames))
+	require.Len(t, w.order.waiting(), 3)
 	for i, want := range []struct {
 		at  int
 		xid int32
 	}{{4, math.MaxInt32}, {16, 1}, {32, 2}} {
-		require.Equal(t, want.xid, l.order.waiting()[i].r.ask.Xid)
+		require.Equal(t, want.xid, w.order.waiting()[i].r.ask.Xid)
 		require.EqualValues(t, want.xid, binary.BigEndian.Uint32(frames[want.at:]))
 	}
 
-	c.line = nil
-	require.False(t, l.number([]*request{{}}, frames))
-	require.Len(t, l.order.waiting(), 3)
+	c.wire = nil
+	require.False(t, w.number([]*request{{}}, frames))
+	require.Len(t, w.order.waiting(), 3)
 }
 
 // An answer has to be that of the oldest request; those of pings may come in between, or not at

@@ -25,7 +25,7 @@ func (o *overtaken) Unwrap() error { return errOvertaken }
 // order of asking, pings too; others may answer those at once.
 const overtakings = 2
 
-// queue is what answers are awaited for on a line, in the order of asking. An answer that doesn't
+// queue is what answers are awaited for on a wire, in the order of asking. An answer that doesn't
 // come, while later ones do, is lost: then nobody knows what became of the request, and the
 // connection is given up like any other that lost something.
 type queue struct {

@@ -10,66 +10,66 @@ import (
 
 // Write takes one frame of the library: the request for the session, which was made before, and
 // then pings.
-func (l *line) Write(frame []byte) (n int, err error) {
-	defer l.guard("writing", &err)
-	if !l.greeted {
-		l.greeted = true
+func (w *wire) Write(frame []byte) (n int, err error) {
+	defer w.guard("writing", &err)
+	if !w.askedForSession {
+		w.askedForSession = true
 		return len(frame), nil
 	}
 	if len(frame) < 12 || int32(binary.BigEndian.Uint32(frame[4:])) != jute.XidPing {
-		l.lose(errUnexpected)
+		w.lose(errUnexpected)
 		return 0, errUnexpected
 	}
-	if err := l.ping(); err != nil {
+	if err := w.ping(); err != nil {
 		return 0, err
 	}
 	return len(frame), nil
 }
 
-// ping asks the server for a sign of life.
-func (l *line) ping() error {
-	l.writing.take()
-	defer l.writing.pass()
-	l.conn.mu.Lock()
-	l.await(nil)
-	l.conn.mu.Unlock()
-	return l.transmit(encode(&jute.Request{Xid: jute.XidPing, Op: jute.OpPing}))
+// ping asks the server for a probe of life.
+func (w *wire) ping() error {
+	w.writing.acquire()
+	defer w.writing.release()
+	w.conn.mu.Lock()
+	w.await(nil)
+	w.conn.mu.Unlock()
+	return w.transmit(encode(&jute.Request{Xid: jute.XidPing, Op: jute.OpPing}))
 }
 
 // put writes requests, or refuses them; frames are theirs, without their numbers. If the writing
-// fails, the line is lost, and so are the answers.
-func (l *line) put(rs []*request, frames []byte) error {
+// fails, the wire is lost, and so are the answers.
+func (w *wire) put(rs []*request, frames []byte) error {
 	select {
-	case l.writing <- struct{}{}:
-	case <-l.gone.C():
-		return l.conn.refusal()
-	case <-l.conn.shut.C():
+	case w.writing <- struct{}{}:
+	case <-w.lost.C():
+		return w.conn.refusal()
+	case <-w.conn.shut.C():
 		return ErrEnded
 	}
-	defer l.writing.pass()
-	if !l.number(rs, frames) {
-		return l.conn.refusal()
+	defer w.writing.release()
+	if !w.number(rs, frames) {
+		return w.conn.refusal()
 	}
-	_ = l.transmit(frames) // if it fails, the line is lost
+	_ = w.transmit(frames) // if it fails, the wire is lost
 	return nil
 }
 
 // number makes each request the owner of the next xid, and writes that into its frame; false if the
-// line takes no requests any more. With the writing turn, so that the order in which answers are
+// wire takes no requests any more. With the writing semaphore, so that the order in which answers are
 // awaited is that of the frames.
-func (l *line) number(rs []*request, frames []byte) bool {
-	c := l.conn
+func (w *wire) number(rs []*request, frames []byte) bool {
+	c := w.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.line != l || c.closing || c.cause != nil {
+	if c.wire != w || c.closing || c.cause != nil {
 		return false
 	}
 	for _, r := range rs {
-		l.xid = max(l.xid+1, 1) // behind the last one it begins anew
-		r.ask.Xid, r.line, r.sentAt = l.xid, l, time.Now()
-		binary.BigEndian.PutUint32(frames[4:], uint32(l.xid))
+		w.xid = max(w.xid+1, 1) // behind the last one it begins anew
+		r.ask.Xid, r.wire, r.sentAt = w.xid, w, time.Now()
+		binary.BigEndian.PutUint32(frames[4:], uint32(w.xid))
 		frames = frames[4+r.size:]
-		l.await(r)
+		w.await(r)
 		if r.ask.Op == jute.OpRemoveWatches {
 			c.watches.remove(r.ask.Path, r.ask.Kind)
 		}
@@ -77,31 +77,31 @@ func (l *line) number(rs []*request, frames []byte) bool {
 	return true
 }
 
-// write writes a frame of the handshake, or the farewell.
-func (l *line) write(frame []byte) error {
-	l.writing.take()
-	defer l.writing.pass()
-	return l.transmit(frame)
+// write writes a frame of the handshake, or the closeSession.
+func (w *wire) write(frame []byte) error {
+	w.writing.acquire()
+	defer w.writing.release()
+	return w.transmit(frame)
 }
 
-// transmit writes to the network, or loses the line: before the next frame has its turn, which then
-// knows that it is not sent. With the writing turn.
-func (l *line) transmit(frames []byte) error {
-	err := l.toNetwork(frames)
+// transmit writes to the network, or loses the wire: before the next frame has its turn, which then
+// knows that it is not sent. With the writing semaphore.
+func (w *wire) transmit(frames []byte) error {
+	err := w.toNetwork(frames)
 	if err != nil {
 		err = fmt.Errorf("write: %w", err)
-		l.lose(err)
+		w.lose(err)
 	}
 	return err
 }
 
-func (l *line) toNetwork(frames []byte) (err error) {
-	defer l.guardNetwork("write", &err)
-	if l.quiet > 0 {
-		if err := l.raw.SetWriteDeadline(time.Now().Add(l.quiet)); err != nil {
+func (w *wire) toNetwork(frames []byte) (err error) {
+	defer w.guardNetwork("write", &err)
+	if w.patience > 0 {
+		if err := w.raw.SetWriteDeadline(time.Now().Add(w.patience)); err != nil {
 			return err
 		}
 	}
-	_, err = l.raw.Write(frames)
+	_, err = w.raw.Write(frames)
 	return err
 }

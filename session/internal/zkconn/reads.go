@@ -50,7 +50,7 @@ func (c *Conn) GetACL(path string) ([]ACL, Stat, error) {
 // after it is at least as new.
 func (c *Conn) Sync(path string) error {
 	r := reading(jute.OpSync, path, false)
-	r.sign = true
+	r.probe = true
 	_, err := c.one(r)
 	return err
 }

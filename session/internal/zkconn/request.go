@@ -10,17 +10,17 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// request is one request on its way, and what became of it. The library has no part in it: the line
+// request is one request on its way, and what became of it. The library has no part in it: the wire
 // encodes it, numbers it, and decodes its answer.
 type request struct {
 	ask   jute.Request
-	sign  bool // of life, on which trust rests: it waits for nobody
+	probe bool // of life, on which trust rests: it waits for nobody
 	alone bool // no other is on the way
 	size  int  // of its frame's body
 
-	line     *line // to which it was given; under mu
+	wire     *wire // to which it was given; under mu
 	sentAt   time.Time
-	fate     error // what it is told if its line is lost, nil for no more than that; under mu
+	lossErr  error // what it is told if its wire is lost, nil for no more than that; under mu
 	answered *notify.Latch
 	reply    jute.Reply // once it is answered
 }
@@ -36,7 +36,7 @@ func (c *Conn) do(rs ...*request) error {
 		}
 	}()
 	frames.Reset(frames.Bytes()[:0])
-	alone, sign := false, false
+	alone, probe := false, false
 	for _, r := range rs {
 		if !r.valid() {
 			return ErrInvalidPath
@@ -47,25 +47,25 @@ func (c *Conn) do(rs ...*request) error {
 		if err := c.fits(r); err != nil {
 			return err
 		}
-		alone, sign = alone || r.alone, sign || r.sign
+		alone, probe = alone || r.alone, probe || r.probe
 		r.answered = notify.NewLatch()
 	}
-	l, err := c.up()
+	w, err := c.up()
 	if err != nil {
 		return err
 	}
-	if alone || !sign {
-		if !l.crowd.enter(alone, l.gone, c.shut) {
+	if alone || !probe {
+		if !w.gate.enter(alone, w.lost, c.shut) {
 			return c.refusal()
 		}
-		defer l.crowd.leave()
+		defer w.gate.leave()
 	}
-	if err := l.put(rs, frames.Bytes()); err != nil {
+	if err := w.put(rs, frames.Bytes()); err != nil {
 		return err
 	}
 	select {
 	case <-rs[len(rs)-1].answered.C():
-	case <-l.gone.C():
+	case <-w.lost.C():
 	}
 	return nil
 }
@@ -89,16 +89,16 @@ func (c *Conn) one(r *request) (*jute.Reply, error) {
 }
 
 // up is the connection over which requests may go.
-func (c *Conn) up() (*line, error) {
+func (c *Conn) up() (*wire, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing || c.cause != nil {
 		return nil, ErrEnded
 	}
-	if c.line == nil {
+	if c.wire == nil {
 		return nil, ErrNotSent
 	}
-	return c.line, nil
+	return c.wire, nil
 }
 
 // refusal is the error of a request that was not sent.

@@ -22,7 +22,7 @@ type stub struct {
 }
 
 func newStub() *stub {
-	return &stub{reached: notify.NewLatch(), closed: notify.NewLatch(), out: welcomeFrame(1, math.MaxInt32)} // without pings
+	return &stub{reached: notify.NewLatch(), closed: notify.NewLatch(), out: responseForLibrary(1, math.MaxInt32)} // without pings
 }
 
 func (s *stub) Write(frame []byte) (int, error) {
@@ -32,7 +32,7 @@ func (s *stub) Write(frame []byte) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// Read blocks behind the welcome until Close.
+// Read blocks behind the response until Close.
 func (s *stub) Read(p []byte) (int, error) {
 	if n := copy(p, s.out); n > 0 {
 		s.out = s.out[n:]
@@ -55,19 +55,15 @@ type nowhere struct{}
 func (nowhere) Network() string { return "none" }
 func (nowhere) String() string  { return "none" }
 
-// withoutDeadlines are those of a connection that does not obey the library's: a line sets its own.
+// withoutDeadlines are those of a connection that does not obey the library's: a wire sets its own.
 type withoutDeadlines struct{}
 
 func (withoutDeadlines) SetDeadline(time.Time) error      { return nil }
 func (withoutDeadlines) SetReadDeadline(time.Time) error  { return nil }
 func (withoutDeadlines) SetWriteDeadline(time.Time) error { return nil }
 
-// welcomeFrame is what the library gets in answer to its request for the session. It takes nothing
+// responseForLibrary is what the library gets in answer to its request for the session. It takes nothing
 // from it but how often to ping: three times in the timeout.
-func welcomeFrame(id int64, timeout int32) []byte {
-	w := jute.NewWriter(nil)
-	w.Begin()
-	(&jute.ConnectResponse{SessionID: id, Timeout: timeout, Password: make([]byte, passwordLength), Old: true}).Encode(w)
-	w.End()
-	return w.Bytes()
+func responseForLibrary(id int64, timeout int32) []byte {
+	return encode(&jute.ConnectResponse{SessionID: id, Timeout: timeout, Password: make([]byte, passwordLength), Old: true})
 }

@@ -27,7 +27,7 @@ type target struct {
 	slow  int       // how often in a row it took too long to be connected
 	mute  int       // how often in a row it was connected and did not answer the request for the session
 
-	last    time.Time     // until when it is tried after all others, since it was left for its silence
+	last    time.Time     // until when it is tried after all others, since it was left for its stall
 	penalty time.Duration // for how long the next time
 }
 
@@ -63,7 +63,7 @@ const (
 	memory         = 6 // of what was of no use
 )
 
-// rank is in which order targets are tried: those that were left for their silence last, those that
+// rank is in which order targets are tried: those that were left for their stall last, those that
 // were of no use before them; and round and round.
 func (t *target) rank(now time.Time) int {
 	switch {

@@ -31,9 +31,7 @@ func (c *Conn) Unwatch(watches []Watch) error {
 	if err := c.do(rs...); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.removals.learn(rs[0].outcome()) // every other outcome is as good as the removal: the watch has fired, or goes with the connection
+	c.learn(&c.removals, rs[0].outcome()) // every other outcome is as good as the removal: the watch has fired, or goes with the connection
 	return nil
 }
 
@@ -47,7 +45,7 @@ func (c *Conn) unwatchAlone(watches []Watch) (done bool, err error) {
 		return true, ErrEnded
 	case c.removals.lacking:
 		return true, ErrUnsupported
-	case c.dialled != nil:
+	case c.dialed != nil:
 		return false, nil
 	}
 	for _, w := range watches {

@@ -21,9 +21,9 @@ type watched struct {
 type watchKind int
 
 const (
-	watchData  watchKind = iota // of an existing znode
-	watchBirth                  // of one that doesn't exist
-	watchBrood                  // the children of an existing one
+	watchData     watchKind = iota // of an existing znode
+	watchExists                    // of one that doesn't exist
+	watchChildren                  // the children of an existing one
 	watchKinds
 )
 
@@ -32,11 +32,11 @@ const (
 func (t watchTable) arm(r *request) {
 	switch {
 	case r.reply.Err == jute.OK && r.ask.Op == jute.OpGetChildren2:
-		t[watched{watchBrood, r.ask.Path}] = struct{}{}
+		t[watched{watchChildren, r.ask.Path}] = struct{}{}
 	case r.reply.Err == jute.OK:
 		t[watched{watchData, r.ask.Path}] = struct{}{}
 	case r.reply.Err == jute.NoNode && r.ask.Op == jute.OpExists:
-		t[watched{watchBirth, r.ask.Path}] = struct{}{}
+		t[watched{watchExists, r.ask.Path}] = struct{}{}
 	}
 }
 
@@ -45,9 +45,9 @@ func (t watchTable) fired(ev jute.Event) {
 	switch ev.Type {
 	case jute.NodeCreated, jute.NodeDataChanged:
 		delete(t, watched{watchData, ev.Path})
-		delete(t, watched{watchBirth, ev.Path})
+		delete(t, watched{watchExists, ev.Path})
 	case jute.NodeChildrenChanged:
-		delete(t, watched{watchBrood, ev.Path})
+		delete(t, watched{watchChildren, ev.Path})
 	case jute.NodeDeleted:
 		for kind := range watchKinds {
 			delete(t, watched{kind, ev.Path})
@@ -73,9 +73,9 @@ func (t watchTable) has(path string, kind int32) bool {
 // watchesOf are the watches of which servers keep one of a kind.
 func watchesOf(kind int32) []watchKind {
 	if kind == childWatches {
-		return []watchKind{watchBrood}
+		return []watchKind{watchChildren}
 	}
-	return []watchKind{watchData, watchBirth}
+	return []watchKind{watchData, watchExists}
 }
 
 // watchBatch is how large a request for re-arming gets at most: small enough to be dealt with
@@ -98,9 +98,9 @@ func (t watchTable) requests(zxid int64, maxPacket int) []jute.Request {
 		switch w.kind {
 		case watchData:
 			ask.DataW = append(ask.DataW, w.path)
-		case watchBirth:
+		case watchExists:
 			ask.ExistW = append(ask.ExistW, w.path)
-		case watchBrood:
+		case watchChildren:
 			ask.ChildW = append(ask.ChildW, w.path)
 		}
 	}

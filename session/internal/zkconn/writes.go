@@ -27,49 +27,12 @@ func (c *Conn) Create(path string, data []byte, mode Mode, ttl time.Duration, ac
 	}
 	err := r.outcome()
 	if mode == Container {
-		c.mu.Lock()
-		c.containers.learn(err)
-		c.mu.Unlock()
+		c.learn(&c.containers, err)
 	}
 	if err != nil {
 		return "", err
 	}
 	return r.reply.Path, nil
-}
-
-// lacksContainers tells whether the servers don't know containers, which is remembered: those that
-// hang up at them would do so each time. That answers are lost may be the network's doing, and
-// parents that are made persistent by mistake stay for ever. So servers that hung up are asked for
-// create2 as well: those that have it have containers.
-func (c *Conn) lacksContainers() bool {
-	c.mu.Lock()
-	doubtful, sure, known := c.containers.lacking, c.containers.told || c.births.lacking, c.births.known
-	c.mu.Unlock()
-	if !doubtful || sure {
-		return doubtful
-	}
-	if !known {
-		sure, known = c.askCreate2()
-	}
-	if known {
-		c.mu.Lock()
-		c.containers = support{}
-		c.mu.Unlock()
-	}
-	return sure
-}
-
-// askCreate2 asks a server for a creation that it refuses, since the root exists.
-func (c *Conn) askCreate2() (lacking, known bool) {
-	r := &request{ask: jute.Request{Op: jute.OpCreate2, Path: "/", Data: []byte{}, ACL: jute.OpenACL()}}
-	if err := c.do(r); err != nil {
-		return false, false
-	}
-	err := r.outcome()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.births.learn(err)
-	return c.births.lacking, c.births.known
 }
 
 // Set replaces a znode's data if it has this version; -1 stands for any.
@@ -140,7 +103,7 @@ func (c *Conn) Prove(path string) error {
 	if err != nil {
 		return err
 	}
-	r.sign = true
+	r.probe = true
 	_, err = c.one(r)
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// A panic in the watch for silence costs the connection. It leaves nothing locked: neither itself
+// A panic in the watch for stall costs the connection. It leaves nothing locked: neither itself
 // nor anybody else would come any further.
 func TestAPanicOfTheWatchForSilenceCostsTheConnection(t *testing.T) {
 	t.Parallel()
@@ -19,19 +19,19 @@ func TestAPanicOfTheWatchForSilenceCostsTheConnection(t *testing.T) {
 	defer far.Close()
 	c := &Conn{core: &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}}}
 	c.session.timeout = time.Second
-	l := &line{conn: c, raw: near, at: &target{server: "a", address: "a"}, gone: notify.NewLatch()}
-	l.order.asked(&request{}, time.Now()) // and no timer, which it can't do without
+	w := &wire{conn: c, raw: near, at: &target{server: "a", address: "a"}, lost: notify.NewLatch()}
+	w.order.asked(&request{}, time.Now()) // and no timer, which it can't do without
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		l.glance()
+		w.checkStall()
 	}()
 	select {
 	case <-done:
 	case <-time.After(10 * time.Second):
 		require.Fail(t, "it does not return")
 	}
-	require.True(t, l.gone.Closed())
-	require.ErrorIs(t, l.dead, errPanic)
+	require.True(t, w.lost.Closed())
+	require.ErrorIs(t, w.dead, errPanic)
 	require.True(t, c.mu.TryLock())
 }

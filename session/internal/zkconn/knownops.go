@@ -2,13 +2,13 @@ package zkconn
 
 import "github.com/troupe-go/troupe/internal/jute"
 
-// usual is which kinds of requests servers are known to answer: those that were answered, and those
+// knownOps is which kinds of requests servers are known to answer: those that were answered, and those
 // that every ZooKeeper since 3.4 knows. They hang up at what they don't know and at what is too
 // large. Under the Conn's mu.
-type usual struct{ alone, parts map[jute.Op]bool }
+type knownOps struct{ alone, parts map[jute.Op]bool }
 
-func newUsual() usual {
-	u := usual{map[jute.Op]bool{}, map[jute.Op]bool{}}
+func newKnownOps() knownOps {
+	u := knownOps{map[jute.Op]bool{}, map[jute.Op]bool{}}
 	for _, op := range []jute.Op{
 		jute.OpCreate, jute.OpDelete, jute.OpExists, jute.OpGetData, jute.OpSetData, jute.OpGetACL, jute.OpSetACL, jute.OpGetChildren, jute.OpGetChildren2,
 		jute.OpSync, jute.OpMulti,
@@ -22,7 +22,7 @@ func newUsual() usual {
 }
 
 // took notes a request that was answered. Servers that have create2 have containers.
-func (u usual) took(r *request) {
+func (u knownOps) took(r *request) {
 	if !u.alone[r.ask.Op] {
 		u.alone[r.ask.Op] = true
 		u.alone[jute.OpCreateContainer] = u.alone[jute.OpCreateContainer] || r.ask.Op == jute.OpCreate2
@@ -35,7 +35,7 @@ func (u usual) took(r *request) {
 }
 
 // is tells whether a request is of a kind that is answered; size is that of the largest that was.
-func (u usual) is(r *request, size int) bool {
+func (u knownOps) is(r *request, size int) bool {
 	if r.size > max(smallEnough, size) || !u.alone[r.ask.Op] {
 		return false
 	}

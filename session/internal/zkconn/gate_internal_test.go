@@ -14,19 +14,19 @@ import (
 func TestWhoIsToBeAloneIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var w crowd
+		var g gate
 		gone, shut := notify.NewLatch(), notify.NewLatch()
 		var in []string
 		enter := func(name string, alone bool) {
 			go func() {
-				if w.enter(alone, gone, shut) {
+				if g.enter(alone, gone, shut) {
 					in = append(in, name) // one after the other: each waits for all to come to rest
 				}
 			}()
 			synctest.Wait()
 		}
 		leave := func() {
-			w.leave()
+			g.leave()
 			synctest.Wait()
 		}
 		enter("a", false)
@@ -52,41 +52,41 @@ func TestWhoIsToBeAloneIs(t *testing.T) {
 		synctest.Wait()
 		require.Len(t, in, 6, "it is not sent any more")
 		leave()
-		require.Zero(t, w.inside)
-		require.Empty(t, w.waiting)
+		require.Zero(t, g.inside)
+		require.Empty(t, g.waiting)
 	})
 }
 
 // Whoever gives up no longer holds up those behind.
 func TestASuspectThatGivesUpHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	var w crowd
-	require.Nil(t, w.ask(false))
-	suspect := w.ask(true)
-	other := w.ask(false)
+	var g gate
+	require.Nil(t, g.tryEnter(false))
+	suspect := g.tryEnter(true)
+	other := g.tryEnter(false)
 	require.False(t, other.in.Closed())
-	require.True(t, w.giveUp(suspect))
+	require.True(t, g.cancel(suspect))
 	require.True(t, other.in.Closed())
-	require.False(t, w.giveUp(other))
-	require.Equal(t, 2, w.inside)
+	require.False(t, g.cancel(other))
+	require.Equal(t, 2, g.inside)
 }
 
 // Of several suspects each waits until those are in that are none: nobody waits for more than one
 // of them.
 func TestSuspectsTakeTurnsWithTheOthers(t *testing.T) {
 	t.Parallel()
-	var w crowd
-	require.Nil(t, w.ask(false))
-	first, second := w.ask(true), w.ask(true)
-	x, y := w.ask(false), w.ask(false)
-	w.leave()
+	var g gate
+	require.Nil(t, g.tryEnter(false))
+	first, second := g.tryEnter(true), g.tryEnter(true)
+	x, y := g.tryEnter(false), g.tryEnter(false)
+	g.leave()
 	require.True(t, first.in.Closed())
 	require.False(t, x.in.Closed())
-	w.leave()
+	g.leave()
 	require.True(t, x.in.Closed())
 	require.True(t, y.in.Closed())
 	require.False(t, second.in.Closed())
-	w.leave()
-	w.leave()
+	g.leave()
+	g.leave()
 	require.True(t, second.in.Closed())
 }

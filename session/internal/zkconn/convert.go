@@ -1,0 +1,54 @@
+package zkconn
+
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// toWire is an operation as it is encoded, alone or in a transaction.
+func toWire(op *Op) jute.Request {
+	ask := jute.Request{Op: jute.Op(op.Kind), Path: op.Path, Version: op.Version}
+	switch op.Kind {
+	case OpCreate:
+		ask.Data, ask.ACL, ask.Flags = notNull(op.Data), toWireACL(op.ACL), int32(op.Mode)
+	case OpSet:
+		ask.Data = notNull(op.Data)
+	}
+	return ask
+}
+
+// notNull makes no data empty data: others stumble over znodes without.
+func notNull(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
+}
+
+func fromWire(s *jute.Stat) Stat {
+	if *s == (jute.Stat{}) {
+		return Stat{} // rather than one of 1970
+	}
+	return Stat{
+		Czxid: s.Czxid, Mzxid: s.Mzxid, Pzxid: s.Pzxid, Ctime: time.UnixMilli(s.Ctime), Mtime: time.UnixMilli(s.Mtime),
+		Version: s.Version, Cversion: s.Cversion, Aversion: s.Aversion,
+		EphemeralOwner: s.EphemeralOwner, DataLength: s.DataLength, NumChildren: s.NumChildren,
+	}
+}
+
+func toWireACL(acl []ACL) []jute.ACL {
+	all := make([]jute.ACL, len(acl))
+	for i, a := range acl {
+		all[i] = jute.ACL{Perms: int32(a.Perms), Scheme: a.Scheme, ID: a.ID}
+	}
+	return all
+}
+
+func fromWireACL(acl []jute.ACL) []ACL {
+	all := make([]ACL, len(acl))
+	for i, a := range acl {
+		all[i] = ACL{Perms: Perms(a.Perms), Scheme: a.Scheme, ID: a.ID}
+	}
+	return all
+}
