@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// Close closes the session at the servers, so that its ephemeral znodes go at once, and tears
-// everything down; no event comes from then on, and no goroutine is left when it returns. If the
-// connection is down it waits for the next one, until ctx ends; then the session is left to expire,
-// which the error says. It returns nil if the session is known to be gone. It may be called more
-// than once; the first ctx that ends is obeyed.
+// Close closes the session at the servers, which delete its ephemeral znodes at once, and frees
+// everything. No event comes from then on, and no goroutine is left when it returns. If the
+// connection is down, Close waits for the next one until ctx ends; the session is then left to
+// expire, which the error says. Close returns nil if the session is known to be gone. It may be
+// called more than once; the first ctx that ends counts.
 func (c *Conn) Close(ctx context.Context) error {
-	var closeSession sync.WaitGroup
+	var tasks sync.WaitGroup
 	if w := c.beginClosing(); w != nil {
-		closeSession.Go(func() { _ = w.write(closeFrame()) }) // both are owned by this call, and end at the latest when the wire does, which end sees to
-		closeSession.Go(w.loseInTime)
+		tasks.Go(func() { _ = w.write(closeFrame()) }) // both end at the latest with the wire, which end loses
+		tasks.Go(w.loseUnlessClosed)
 	}
 	select {
-	case <-c.over.C():
+	case <-c.ended.C():
 	case <-ctx.Done():
 	}
 	c.end(errClosed)
-	closeSession.Wait()
-	<-c.gone.C()
+	tasks.Wait()
+	<-c.exited.C()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sessionGone || c.session.id == 0 {
@@ -33,33 +33,33 @@ func (c *Conn) Close(ctx context.Context) error {
 	}
 	why := context.Cause(ctx)
 	if why == nil {
-		why = c.cause // somebody else was in more of a hurry
+		why = c.cause // another call of Close or Abandon came first
 	}
 	return fmt.Errorf("the ZooKeeper session was left to expire: %w", why)
 }
 
-// Abandon tears everything down at once and leaves the session to expire. No event comes from then
-// on, and no goroutine is left when it returns.
+// Abandon frees everything at once and leaves the session to expire. No event comes from then on,
+// and no goroutine is left when it returns.
 func (c *Conn) Abandon() {
 	c.end(errAbandoned)
-	<-c.gone.C()
+	<-c.exited.C()
 }
 
-// beginClosing shuts the gate and returns the connection over which the session is to be closed, if
-// there is one at the moment.
+// beginClosing refuses requests from now on, and returns the connection over which to close the
+// session, if there is one.
 func (c *Conn) beginClosing() *wire {
 	var up *wire
 	var nothing, refused bool
-	c.tell(func() {
+	c.update(func() {
 		if c.closing || c.cause != nil {
 			return
 		}
 		c.closing, c.muted = true, true
 		up = c.wire
 		nothing = c.session.id == 0 && c.dialed == nil && c.connecting == 0
-		refused = c.wire == nil && errors.Is(c.trouble, ErrAuthRequired)
+		refused = c.wire == nil && errors.Is(c.dialErr, ErrAuthRequired)
 	})
-	c.shut.Close()
+	c.closed.Close()
 	switch {
 	case nothing:
 		c.end(errClosed)
@@ -69,35 +69,42 @@ func (c *Conn) beginClosing() *wire {
 	return up
 }
 
-// refused ends what the application can have of a session whose credentials a server refuses. That
-// is said of the credential, not of the session: it is closed over the next connection, for which
-// nobody asks for a credential, so that its ephemeral znodes go at once.
+// isClosing tells whether the session is to be closed as soon as there is a connection.
+func (c *Conn) isClosing() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closing
+}
+
+// refused ends a session of which a server refused a credential: the application can do nothing
+// with it. At the servers it still exists. It is closed over the next connection, on which no
+// credential is presented, so that its ephemeral znodes go at once.
 func (c *Conn) refused() {
-	c.tell(func() {
+	c.update(func() {
 		if !c.closing && c.cause == nil {
 			c.closing = true
-			c.outbox = append(c.outbox, Ended{Cause: ErrAuthFailed})
+			c.events = append(c.events, Ended{Cause: ErrAuthFailed})
 		}
 	})
 	c.mu.Lock()
 	c.muted = true
 	c.mu.Unlock()
-	c.shut.Close()
+	c.closed.Close()
 }
 
-// loseInTime gives the closing of the session as long as a handshake: then a new connection is the
-// better hope.
-func (w *wire) loseInTime() {
-	patience := time.NewTimer(w.limit)
-	defer patience.Stop()
+// loseUnlessClosed gives the closing of the session as long as a handshake. Then another connection
+// is tried.
+func (w *wire) loseUnlessClosed() {
+	timer := time.NewTimer(w.limit)
+	defer timer.Stop()
 	select {
 	case <-w.lost.C():
-	case <-patience.C:
+	case <-timer.C:
 		w.lose(errCloseTimeout)
 	}
 }
 
-// confirmClosed: the server said that the session is closed.
+// confirmClosed notes that the server has closed the session.
 func (c *Conn) confirmClosed() {
 	c.mu.Lock()
 	c.sessionGone = true
@@ -105,10 +112,10 @@ func (c *Conn) confirmClosed() {
 	c.end(errClosed)
 }
 
-// unauthenticated: the server does nothing for this session, not even close it. Nobody waits for
-// that.
+// unauthenticated is the error of a server that insists on an authentication. It does nothing for
+// this session, not even close it, so Close does not wait for that.
 func (w *wire) unauthenticated() error {
-	if w.conn.leaving() {
+	if w.conn.isClosing() {
 		w.conn.end(errNotClosed)
 	}
 	return ErrAuthRequired

@@ -23,7 +23,7 @@ const (
 
 	// A server limits the packets that it takes, not those that it sends: the answer to a listing
 	// may exceed its limit.
-	answerFactor = 16
+	replyFactor = 16
 )
 
 // Config says how to reach ZooKeeper and what for.
@@ -93,8 +93,8 @@ func (cfg *Config) complete() error {
 	return nil
 }
 
-// maxAnswer is the largest frame that is taken from a server.
-func (cfg *Config) maxAnswer() int { return answerFactor * cfg.MaxPacket }
+// maxReply is the largest frame that is taken from a server.
+func (cfg *Config) maxReply() int { return replyFactor * cfg.MaxPacket }
 
 func withPort(addr string) string {
 	if _, _, err := net.SplitHostPort(addr); err == nil {

@@ -20,84 +20,83 @@ var (
 	errNotClosed = fmt.Errorf("the session can't be closed: %w", ErrAuthRequired)
 )
 
-// Conn is one ZooKeeper session: from Open until Ended, Close or Abandon. It is safe for concurrent
+// Conn is one ZooKeeper session, from Open until Ended, Close or Abandon. It is safe for concurrent
 // use.
 type Conn struct {
 	*core
 	alone bool // see Alone
 }
 
-// core is what a Conn is to everybody.
+// core is the state of a Conn, shared with those that [Conn.Alone] returns.
 type core struct {
 	cfg  Config
 	log  *slog.Logger
 	sink func(Event)
 
 	zk      *zk.Conn
-	library <-chan zk.Event // read for its end only: it closes when the library's last goroutine ends
+	library <-chan zk.Event // closed when the library's last goroutine ends; its events are ignored
 
-	life context.Context // ends with the session; dials and pauses are bound to it
-	stop context.CancelFunc
-	over *notify.Latch // the session has ended for this Conn: nothing connects any more
-	shut *notify.Latch // Close or Abandon was called, or it is over: no request is taken
-	last *stub         // where the library is led when it is over
-	gone *notify.Latch // the library's goroutines have ended
+	life   context.Context // ends with the session; bounds dials and pauses
+	stop   context.CancelFunc
+	ended  *notify.Latch  // the session is over for this Conn: it connects no more
+	closed *notify.Latch  // Close or Abandon was called, or the session is over: requests are refused
+	exited *notify.Latch  // the library's goroutines have ended
+	stub   *stub          // the library's last connection
+	dials  sync.WaitGroup // attempts to connect
 
-	trying sync.WaitGroup // tries to connect
-
-	telling sync.Mutex // held while state changes and the sink is told, so that events have one order; taken before mu
+	updating sync.Mutex // held while state changes and the sink is called, so that events are ordered; taken before mu
 
 	mu          sync.Mutex
-	outbox      []Event // what tell tells when it has let go of mu
-	cause       error   // why it is over; nil until then
-	closing     bool    // Close was called: the next connection is for closing the session alone
-	muted       bool    // nothing is told any more
-	sessionGone bool    // the session doesn't exist any more at the servers
-	dialed      *wire   // the connection made last, until it is lost
-	wire        *wire   // the same, while it has the session and takes requests
+	events      []Event // of the current update, for the sink
+	cause       error   // why the session is over; nil until then
+	closing     bool    // Close was called: the next connection is used only to close the session
+	muted       bool    // the sink is not called any more
+	sessionGone bool    // the servers don't have the session any more
+	dialed      *wire   // the latest connection, until it is lost
+	wire        *wire   // the same, while it takes requests
 	session     identity
 	servers     []*server
-	connecting  int           // tries that have asked for the session and have no answer yet, or are not over
+	connecting  int           // attempts that have sent a connect request and may still get the session
 	slow        bool          // see Slow
-	took        time.Duration // by the last server, to answer the request for the session
-	tries       int           // of servers, since a connection was last good
-	complained  bool          // about the connection that there isn't
-	trouble     error         // why there is none
-	lastZxid    int64         // of the last answer: what was seen of the servers' history
+	connectTook time.Duration // how long the last server took to answer the connect request
+	tries       int           // servers tried since a connection was last good
+	warned      bool          // about the present lack of a connection
+	dialErr     error         // why there is no connection
+	lastZxid    int64         // of the latest reply
 	watches     watchTable
-	create2     support // of create2
-	containers  support // of createContainer, which ZooKeeper has since 3.5.3
+	create2     support
+	containers  support // createContainer, in ZooKeeper since 3.5.3
+	removals    support // removeWatches
 	knownOps    knownOps
 	large       large
-	removals    support // of removeWatches
 }
 
-// identity is what the server handed out with the session.
+// identity is what the server replied to the connect request.
 type identity struct {
 	id       int64
 	password []byte
 	timeout  time.Duration
 }
 
-// Open begins to connect and returns at once. The sink is told what happens; it is called by one
-// goroutine at a time, in wire order, must not block and must not call Close or Abandon. The first
+// Open begins to connect and returns at once. The sink is called with each event, by one goroutine
+// at a time and in wire order. It must not block, and must not call Close or Abandon. The first
 // event may come before Open has returned.
 func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	life, stop := context.WithCancel(context.Background()) // the session outlives every caller's context; Close and Abandon end it
+	life, stop := context.WithCancel(context.Background()) // the session outlives the caller's context
 	c := &Conn{core: &core{
 		cfg: cfg, log: cfg.Logger, sink: sink,
-		life: life, stop: stop, over: notify.NewLatch(), shut: notify.NewLatch(), gone: notify.NewLatch(),
-		last: newStub(), watches: watchTable{}, knownOps: newKnownOps(),
+		life: life, stop: stop, ended: notify.NewLatch(), closed: notify.NewLatch(), exited: notify.NewLatch(),
+		stub: newStub(), watches: watchTable{}, knownOps: newKnownOps(),
 	}}
 	c.session.timeout = cfg.Timeout
 	for _, addr := range cfg.Servers {
 		c.servers = append(c.servers, &server{name: addr})
 	}
-	warnOfLibrary(c.log, &warned)
-	c.mu.Lock() // the library's loop gets no further than this until zk is set
+	warnOfLibrary(c.log, &libraryWarning)
+	c.mu.Lock() // the library's loop needs mu to dial: nothing happens before zk is set
 	defer c.mu.Unlock()
 	library, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
 		zk.WithDialer(c.dial),
@@ -115,54 +114,51 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	return c, nil
 }
 
-// SessionID is the number of the session; 0 before the first Up.
+// SessionID is the id of the session; 0 before the first Up.
 func (c *Conn) SessionID() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session.id
 }
 
-// tell changes the state and tells the sink what the change put into the outbox. Changes that have
-// something to tell are made here and nowhere else, so that events come in the order of the
-// changes.
-func (c *Conn) tell(change func()) {
-	c.telling.Lock()
-	defer c.telling.Unlock()
+// update changes the state, then calls the sink with the events of that change. Every change that
+// has events is made here, so the order of events is that of the changes.
+func (c *Conn) update(change func()) {
+	c.updating.Lock()
+	defer c.updating.Unlock()
 	for _, ev := range c.changed(change) {
-		c.pass(ev)
+		c.deliver(ev)
 	}
 }
 
-// changed makes a change and returns what is to be told of it.
+// changed makes a change and returns its events.
 func (c *Conn) changed(change func()) []Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change()
-	news := c.outbox
+	events := c.events
 	if c.muted {
-		news = nil
+		events = nil
 	}
-	c.outbox = nil
-	return news
+	c.events = nil
+	return events
 }
 
-// pass tells the sink. What panics there is the sink's business, and ends neither the connection
-// nor the process.
-func (c *Conn) pass(ev Event) {
+// deliver calls the sink. A panic there ends neither the connection nor the process.
+func (c *Conn) deliver(ev Event) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			_ = c.panicked("telling of an event", reason)
+			_ = c.panicked("delivering an event", reason)
 		}
 	}()
 	c.sink(ev)
 }
 
-// end makes the session over, once: the sink is told if it did not ask for it, the connection is
-// hung up, and the library is led to its end.
+// end ends the session for this Conn, once. The sink is told, unless the application asked for it.
 func (c *Conn) end(cause error) {
 	var first bool
 	var open *wire
-	c.tell(func() {
+	c.update(func() {
 		if first = c.cause == nil; !first {
 			return
 		}
@@ -172,28 +168,28 @@ func (c *Conn) end(cause error) {
 			c.muted = true
 		default:
 			c.sessionGone = true
-			c.outbox = append(c.outbox, Ended{Cause: cause})
+			c.events = append(c.events, Ended{Cause: cause})
 		}
 	})
 	if !first {
 		return
 	}
-	c.over.Close()
-	c.shut.Close()
+	c.ended.Close()
+	c.closed.Close()
 	c.stop()
 	if open != nil {
 		open.lose(cause)
 	}
-	go c.retire() // owned by the Conn; ends when the library's goroutines have, which nothing holds up any more
+	go c.retire() // owned by the Conn; ends with the library's goroutines, which nothing blocks any more
 }
 
-// retire ends the library's goroutines, which takes a connection: the stub.
+// retire ends the library's goroutines.
 func (c *Conn) retire() {
-	<-c.last.reached.C()
-	c.trying.Wait()
+	<-c.stub.reached.C()
+	c.dials.Wait()
 	c.zk.Close()
 	for range c.library {
-		// a few old events; only the end of the channel counts
+		// a few old events; the loop ends with the last goroutine
 	}
-	c.gone.Close()
+	c.exited.Close()
 }

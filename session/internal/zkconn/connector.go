@@ -71,7 +71,7 @@ func (k *connector) wait(d time.Duration, only *target, done <-chan struct{}) (w
 			}
 		case <-timer.C:
 			if only != nil {
-				k.complain(only, errNoAnswerYet)
+				k.warnDown(only, errNoAnswerYet)
 			}
 			return nil, k.life.Err() != nil
 		case <-done:
@@ -90,7 +90,7 @@ func (k *connector) lookUp(s *server) (w *wire, over bool) {
 	}
 	limit := k.share()
 	done := make(chan struct{})
-	k.trying.Go(func() { // owned by the Conn, whose end waits for it; ends with its limit, or with the connector
+	k.dials.Go(func() { // owned by the Conn, whose end waits for it; ends with its limit, or with the connector
 		defer close(done)
 		defer func() {
 			if reason := recover(); reason != nil {
@@ -100,7 +100,7 @@ func (k *connector) lookUp(s *server) (w *wire, over bool) {
 		ctx, cancel := context.WithTimeout(k.ctx, limit)
 		defer cancel()
 		if err := k.Conn.lookUp(ctx, s); err != nil && k.ctx.Err() == nil {
-			k.complain(&target{server: s.name, address: s.name}, err)
+			k.warnDown(&target{server: s.name, address: s.name}, err)
 		}
 	})
 	return k.wait(limit, nil, done)
@@ -112,7 +112,7 @@ func (k *connector) try(t *target) {
 	t.busy, t.tried = true, time.Now()
 	limit, patience := k.limits(t)
 	k.mu.Unlock()
-	k.trying.Go(func() { // owned by the Conn, whose end waits for it; ends with the limits of the try, or with the connector
+	k.dials.Go(func() { // owned by the Conn, whose end waits for it; ends with the limits of the try, or with the connector
 		w, err := k.reach(t, limit, patience)
 		select {
 		case k.results <- attempt{t, w, err}:
@@ -148,7 +148,7 @@ func (k *connector) reach(t *target, limit, patience time.Duration) (w *wire, er
 	stop := context.AfterFunc(k.ctx, w.hangUp)
 	defer stop()
 	begun := time.Now()
-	if err := w.askForSession(begun.Add(patience)); err != nil {
+	if err := w.requestSession(begun.Add(patience)); err != nil {
 		w.hangUp()
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = fmt.Errorf("%w: %w", errNoResponse, err)
@@ -176,13 +176,13 @@ func (k *connector) take(a attempt) *wire {
 	t.failed(time.Now(), k.session.timeout)
 	switch {
 	case errors.Is(a.err, errConnecting):
-		t.slow++
+		t.slowDials++
 	case errors.Is(a.err, errNoResponse):
-		t.mute++
+		t.silent++
 	}
 	nothing := k.closing && k.session.id == 0 && k.connecting == 0
 	k.mu.Unlock()
-	k.complain(t, a.err)
+	k.warnDown(t, a.err)
 	if nothing {
 		k.end(errClosed)
 	}
@@ -196,8 +196,8 @@ func (k *connector) adopt(a attempt) *wire {
 	if k.cause != nil {
 		return nil
 	}
-	k.slow, k.took = a.at.mute > 0, a.wire.stall.slowest
-	a.at.busy, a.at.bad, a.at.slow, a.at.mute = false, time.Time{}, 0, 0
+	k.slow, k.connectTook = a.at.silent > 0, a.wire.stall.slowest
+	a.at.busy, a.at.badUntil, a.at.slowDials, a.at.silent = false, time.Time{}, 0, 0
 	k.connecting--
 	k.dialed = a.wire
 	return a.wire
@@ -216,24 +216,6 @@ func (k *connector) dropped(t *target, w *wire) {
 	} else if time.Since(t.tried) >= limitOf(k.session.timeout)/shareDivisor {
 		t.failed(time.Now(), k.session.timeout) // somebody who was asked later was quicker
 	}
-}
-
-// askForSession writes the request for the session and reads the answer.
-func (w *wire) askForSession(deadline time.Time) error {
-	if err := w.raw.SetDeadline(deadline); err != nil {
-		return err
-	}
-	if !w.conn.beginConnecting() {
-		return errClosed
-	}
-	err := w.writeConnectRequest()
-	if err == nil {
-		w.response, err = w.readConnectResponse()
-	}
-	if err != nil {
-		w.conn.endConnecting()
-	}
-	return err
 }
 
 // beginConnecting notes that a session is about to be asked for, which may come to be from then on;
@@ -279,7 +261,7 @@ func limitOf(timeout time.Duration) time.Duration {
 // takes the session over from the one that answered, when it comes to it.
 func (c *Conn) share() time.Duration {
 	c.mu.Lock()
-	share, knownOps := limitOf(c.session.timeout), min(2*c.took, c.session.timeout)
+	share, knownOps := limitOf(c.session.timeout), min(2*c.connectTook, c.session.timeout)
 	c.mu.Unlock()
 	if c.cfg.Stake != nil {
 		if left, some := c.cfg.Stake(); some && left > 0 {
@@ -296,9 +278,9 @@ func (c *Conn) share() time.Duration {
 func (c *Conn) limits(t *target) (limit, patience time.Duration) {
 	timeout := c.session.timeout
 	share := limitOf(timeout)
-	limit = min(share<<min(t.slow, 10), 4*timeout)
+	limit = min(share<<min(t.slowDials, 10), 4*timeout)
 	switch {
-	case t.mute > 0:
+	case t.silent > 0:
 		patience = max(min(longestPatience*timeout, longestWait), timeout)
 	case c.session.id != 0 && c.single():
 		patience = share

@@ -20,7 +20,7 @@ const (
 func (c *Conn) dial(_, _ string, _ time.Duration) (net.Conn, error) {
 	w := c.connect()
 	if w == nil {
-		return c.last, nil
+		return c.stub, nil
 	}
 	if err := w.handshake(); err != nil {
 		w.lose(err)
@@ -31,11 +31,11 @@ func (c *Conn) dial(_, _ string, _ time.Duration) (net.Conn, error) {
 
 // complain says why there is no connection, once for each time that there is none: the first reason
 // is what an operator wants to know. The rest the library has its words for.
-func (c *Conn) complain(at *target, cause error) {
+func (c *Conn) warnDown(at *target, cause error) {
 	c.mu.Lock()
-	again := c.complained || c.closing || c.cause != nil
-	c.complained = true
-	c.trouble = fmt.Errorf("%s: %w", at, cause)
+	again := c.warned || c.closing || c.cause != nil
+	c.warned = true
+	c.dialErr = fmt.Errorf("%s: %w", at, cause)
 	c.mu.Unlock()
 	if !again {
 		c.log.Warn("no connection to ZooKeeper", "server", at.server, "address", at.address, "cause", cause)
@@ -46,7 +46,7 @@ func (c *Conn) complain(at *target, cause error) {
 func (c *Conn) Trouble() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.trouble
+	return c.dialErr
 }
 
 // pauseLength is how long to wait before the next server is tried: between two rounds, not within

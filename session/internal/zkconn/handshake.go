@@ -1,7 +1,6 @@
 package zkconn
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -9,8 +8,25 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// writeConnectRequest writes the request for the session in place of the library's own: with the timeout as asked
-// for, and with the session as the Conn knows it.
+// requestSession sends the connect request and reads its reply.
+func (w *wire) requestSession(deadline time.Time) error {
+	if err := w.raw.SetDeadline(deadline); err != nil {
+		return err
+	}
+	if !w.conn.beginConnecting() {
+		return errClosed
+	}
+	err := w.writeConnectRequest()
+	if err == nil {
+		err = w.readConnectResponse()
+	}
+	if err != nil {
+		w.conn.endConnecting()
+	}
+	return err
+}
+
+// writeConnectRequest asks for the session that the Conn has, or for a new one.
 func (w *wire) writeConnectRequest() error {
 	c := w.conn
 	c.mu.Lock()
@@ -25,18 +41,36 @@ func (w *wire) writeConnectRequest() error {
 	return w.write(encode(&ask))
 }
 
-// handshake takes the connection from the answer to the request for the session to Up: the session
-// is this one, its credentials are presented, its watches are armed again. Then the library may
-// have it.
+func (w *wire) readConnectResponse() error {
+	length, err := w.peekLength()
+	if err != nil {
+		return err
+	}
+	if length > smallBuffer {
+		return badLength(length)
+	}
+	frame, err := w.readFrame(length)
+	if err != nil {
+		return err
+	}
+	if err := w.response.Decode(jute.NewReader(frame)); err != nil {
+		return fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	return nil
+}
+
+// handshake takes the connection from the reply to the connect request to Up: it checks the session,
+// presents the credentials, and arms the watches again.
 func (w *wire) handshake() (err error) {
 	defer w.guard("connecting", &err)
+	c := w.conn
 	if err := w.identify(); err != nil {
 		return err
 	}
-	if w.conn.leaving() {
+	if c.isClosing() {
 		return w.closeSession()
 	}
-	for _, cred := range w.conn.cfg.Auth {
+	for _, cred := range c.cfg.Auth {
 		if err := w.present(cred); err != nil {
 			return err
 		}
@@ -48,37 +82,17 @@ func (w *wire) handshake() (err error) {
 		return err
 	}
 	w.forLibrary = responseForLibrary(w.response.SessionID, w.response.Timeout)
-	if !w.conn.goUp(w) {
+	if !w.goUp() {
 		return w.closeSession()
 	}
-	w.conn.log.Debug("connected to ZooKeeper", "server", w.at.server, "address", w.at.address, "timeout", w.response.Timeout)
+	c.log.Debug("connected to ZooKeeper", "server", w.at.server, "address", w.at.address, "timeout", w.response.Timeout)
 	if w.slow {
-		return w.ping() // the library's first comes after a third of the timeout: the answer might be too late
+		return w.ping() // the library's first one, after a third of the timeout, may be answered too late
 	}
 	return nil
 }
 
-// readConnectResponse reads the answer to the request for the session.
-func (w *wire) readConnectResponse() (response jute.ConnectResponse, err error) {
-	head, err := w.in.Peek(4)
-	if err != nil {
-		return response, fmt.Errorf("read: %w", err)
-	}
-	length := int(int32(binary.BigEndian.Uint32(head)))
-	if length < 0 || length > smallBuffer {
-		return response, fmt.Errorf("%w: its length is %d", errMalformed, length)
-	}
-	frame, err := w.takeFrame(length)
-	if err != nil {
-		return response, err
-	}
-	if err := response.Decode(jute.NewReader(frame)); err != nil {
-		return response, fmt.Errorf("%w: %w", errMalformed, err)
-	}
-	return response, nil
-}
-
-// identify compares the session that the server gave with the one that was asked for.
+// identify compares the session in the reply with the one that was asked for.
 func (w *wire) identify() error {
 	c, response := w.conn, &w.response
 	c.mu.Lock()
@@ -92,7 +106,7 @@ func (w *wire) identify() error {
 		return ErrExpired
 	case known != 0 && response.SessionID != known:
 		c.log.Warn("ZooKeeper server handed out another session", "server", w.at.server, "address", w.at.address)
-		_ = w.exchange(closeFrame(), xidClose) // nobody wants it; left alone it expires
+		_ = w.exchange(closeFrame(), xidClose) // if it fails, that session expires
 		c.end(ErrReplaced)
 		return ErrReplaced
 	case response.Timeout <= 0:
@@ -107,26 +121,48 @@ func (w *wire) identify() error {
 	return nil
 }
 
-// leaving tells whether the session is to be closed as soon as there is a connection.
-func (c *Conn) leaving() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.closing
+// present presents a credential.
+func (w *wire) present(cred Credential) error {
+	ask := jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: cred.Scheme, Data: cred.Secret}
+	err := w.exchange(encode(&ask), jute.XidAuth)
+	if _, refused := errors.AsType[jute.Code](err); refused {
+		w.conn.log.Warn("ZooKeeper server refused a credential", "server", w.at.server, "address", w.at.address, "scheme", cred.Scheme)
+		w.conn.refused()
+		return ErrAuthFailed
+	}
+	return err
 }
 
-// goUp begins to take requests; false if Close has come first.
-func (c *Conn) goUp(w *wire) (up bool) {
-	c.tell(func() {
+// rearm arms the watches of earlier connections. The server at once sends the events of those whose
+// znodes have changed meanwhile.
+func (w *wire) rearm() error {
+	c := w.conn
+	c.mu.Lock()
+	asks := c.watches.requests(c.lastZxid, c.cfg.MaxPacket)
+	c.mu.Unlock()
+	for i := range asks {
+		if err := w.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {
+			c.log.Warn("ZooKeeper server did not arm the watches again", "server", w.at.server, "address", w.at.address, "cause", err)
+			return fmt.Errorf("arm the watches again: %w", err)
+		}
+	}
+	return nil
+}
+
+// goUp begins to take requests. It returns false if Close was called before.
+func (w *wire) goUp() (up bool) {
+	c := w.conn
+	c.update(func() {
 		if up = !c.closing; !up || w.dead != nil || c.cause != nil {
 			return
 		}
-		if !errors.Is(c.trouble, ErrAuthRequired) { // that is known to be over by an answer only
-			c.complained, c.trouble = false, nil
+		if !errors.Is(c.dialErr, ErrAuthRequired) { // only the reply to a request shows that this is over
+			c.warned, c.dialErr = false, nil
 		}
 		c.wire, w.since, w.patience = w, time.Now(), c.session.timeout*2/3
 		w.slow = w.stall.slowest >= c.session.timeout/hasteShare
 		w.watch()
-		c.outbox = append(c.outbox, Up{
+		c.events = append(c.events, Up{
 			SessionID: c.session.id, Timeout: c.session.timeout, Server: w.at.server, Address: w.at.address, Asked: w.askedAt, Created: w.created,
 		})
 		for _, ev := range w.early {
@@ -135,4 +171,49 @@ func (c *Conn) goUp(w *wire) (up bool) {
 		w.early = nil
 	})
 	return up
+}
+
+// closeSession closes the session, on a connection that was made for that.
+func (w *wire) closeSession() error {
+	if err := w.exchange(closeFrame(), xidClose); err != nil {
+		return err
+	}
+	w.conn.confirmClosed()
+	return errClosed
+}
+
+func closeFrame() []byte { return encode(&jute.Request{Xid: xidClose, Op: jute.OpCloseSession}) }
+
+// exchange sends a frame and waits for its reply, of which an error is a jute.Code. Events that come
+// before it are kept.
+func (w *wire) exchange(frame []byte, xid int32) error {
+	if err := w.raw.SetDeadline(time.Now().Add(2 * w.limit)); err != nil {
+		return err
+	}
+	if err := w.write(frame); err != nil {
+		return err
+	}
+	for {
+		reply, length, err := w.peekReply()
+		if err != nil {
+			return err
+		}
+		body, err := w.readFrame(length)
+		if err != nil {
+			return err
+		}
+		switch {
+		case reply.Err == jute.SessionClosedNoAuth:
+			return w.unauthenticated()
+		case reply.Xid == xid:
+			return reply.Err.Err()
+		case reply.Xid != jute.XidEvent:
+			return fmt.Errorf("%w: its xid is %d", errMalformed, reply.Xid)
+		}
+		ev, err := decodeEvent(body)
+		if err != nil {
+			return err
+		}
+		w.early = append(w.early, ev)
+	}
 }

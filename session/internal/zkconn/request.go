@@ -55,7 +55,7 @@ func (c *Conn) do(rs ...*request) error {
 		return err
 	}
 	if alone || !probe {
-		if !w.gate.enter(alone, w.lost, c.shut) {
+		if !w.gate.enter(alone, w.lost, c.closed) {
 			return c.refusal()
 		}
 		defer w.gate.leave()
@@ -155,6 +155,3 @@ func (r *request) results() ([]jute.Result, error) {
 	}
 	return r.reply.Results, nil
 }
-
-// proves tells of which requests the answer comes from the leader.
-func proves(op jute.Op) bool { return op == jute.OpSync || op.Writes() }

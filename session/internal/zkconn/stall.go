@@ -45,13 +45,6 @@ func (w *wire) await(r *request) {
 	}
 }
 
-// heard notes how long the answer took that has come. Under mu.
-func (w *wire) heard() {
-	if waiting := w.order.waiting(); len(waiting) > 0 {
-		w.stall.took(time.Since(waiting[0].sent))
-	}
-}
-
 // took notes how long an answer took.
 func (s *stall) took(d time.Duration) {
 	if d < s.slowest {

@@ -21,14 +21,14 @@ type target struct {
 	server  string // host:port as it was given
 	address string // the same, or one of the addresses that the host's name stands for
 
-	tried time.Time // when it was asked last
-	busy  bool      // it is being asked
-	bad   time.Time // until when it is known to be of no use
-	slow  int       // how often in a row it took too long to be connected
-	mute  int       // how often in a row it was connected and did not answer the request for the session
+	tried     time.Time // when it was asked last
+	busy      bool      // it is being asked
+	badUntil  time.Time // until when it is known to be of no use
+	slowDials int       // how often in a row it took too long to be connected
+	silent    int       // how often in a row it was connected and did not answer the request for the session
 
-	last    time.Time     // until when it is tried after all others, since it was left for its stall
-	penalty time.Duration // for how long the next time
+	lastUntil time.Time     // until when it is tried after all others, since it was left for its stall
+	penalty   time.Duration // for how long the next time
 }
 
 // String is how logs and errors name it.
@@ -40,12 +40,12 @@ func (t *target) String() string {
 }
 
 // failed notes that a target was of no use.
-func (t *target) failed(now time.Time, timeout time.Duration) { t.bad = now.Add(memory * timeout) }
+func (t *target) failed(now time.Time, timeout time.Duration) { t.badUntil = now.Add(memory * timeout) }
 
 // leave lets a target that fell silent be tried after all others, for longer each time.
-func (t *target) leave(now time.Time, timeout time.Duration) {
+func (t *target) penalize(now time.Time, timeout time.Duration) {
 	t.penalty = min(max(2*t.penalty, firstPenalty*timeout), longestPenalty*timeout)
-	t.last = now.Add(t.penalty)
+	t.lastUntil = now.Add(t.penalty)
 }
 
 // served notes for how long a connection was of use. One that lasted lets its server's silences be
@@ -67,9 +67,9 @@ const (
 // were of no use before them; and round and round.
 func (t *target) rank(now time.Time) int {
 	switch {
-	case now.Before(t.last):
+	case now.Before(t.lastUntil):
 		return 2
-	case now.Before(t.bad):
+	case now.Before(t.badUntil):
 		return 1
 	}
 	return 0
@@ -137,7 +137,7 @@ func (c *Conn) found(s *server, addresses []string) {
 		}
 		t := &target{server: s.name, address: a}
 		if c.cfg.Slow {
-			t.mute = 1
+			t.silent = 1
 		}
 		s.targets = append(s.targets, t)
 	}

@@ -13,11 +13,11 @@ const (
 	libraryVersion = "v1.0.4"
 )
 
-// warned is for one warning in a program.
-var warned sync.Once
+// libraryWarning limits the warning to one in a program.
+var libraryWarning sync.Once
 
 // warnOfLibrary logs a warning if the program was built with another version of the library, or
-// with a replacement. A program that does not tell is not warned of.
+// with a replacement. A program that does not tell is not libraryWarning of.
 func warnOfLibrary(log *slog.Logger, once *sync.Once) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -21,45 +21,47 @@ var (
 )
 
 const (
-	xidClose int32 = -11 // of our own closeSession; servers give back what they get
+	xidClose int32 = -11 // of closeSession; the server echoes it
 
 	passwordLength = 16
 	headerLength   = 16 // of a reply: xid, zxid, error
 )
 
-// wire is one connection to one server. The library takes it for its net.Conn: it writes one whole
-// frame a Write, first the request for the session, then pings; and reads, by its receiving
-// goroutine, which is the wire's from then on. All else is dealt with here.
+// wire is one connection to one server. It is the net.Conn of the library, whose writes are pings,
+// and whose receiving goroutine runs the wire's receive loop (see Read).
 type wire struct {
 	withoutDeadlines
 	conn     *Conn
 	raw      net.Conn
 	at       *target
-	limit    time.Duration        // for each step of the handshake
-	response jute.ConnectResponse // the answer to the request for the session
+	limit    time.Duration        // of each step of the handshake
+	response jute.ConnectResponse // the reply to the connect request
 	lost     *notify.Latch        // closes when the connection is given up
 
-	gate    gate      // of requests
-	writing semaphore // one frame at a time
+	gate    gate      // requests that are under way
+	writing semaphore // held while frames are written
 
-	// Of the library's loop during the handshake, and of its receiving goroutine from then on.
+	// Of the library's main goroutine until the handshake is done, then of its receiving one.
 	in         *bufio.Reader
-	early      []jute.Event // fired during the handshake; told right after the Up
-	forLibrary []byte       // its answer to the request for the session, until that is read
+	early      []jute.Event // received during the handshake; delivered right after the Up
+	forLibrary []byte       // the reply to the library's own connect request, until it is read
 
-	askedForSession bool // the library has asked for the session, which had been done before; of its loop
+	askedForSession bool // the library has written its connect request; of its main goroutine
 
-	askedAt   time.Time     // when the session was asked for; under conn.mu
-	created   bool          // the session was created by that; under conn.mu
-	dead      error         // why it is lost; under conn.mu
-	since     time.Time     // when it came up; under conn.mu
-	replied   bool          // a request was answered; under conn.mu
-	xid       int32         // of the last request; under conn.mu
-	order     queue         // of what is not answered; under conn.mu
-	stall     stall         // under conn.mu
-	lastHeard time.Time     // when a request was sent whose answer was told as a sign of life; under conn.mu
-	patience  time.Duration // how long a stall is borne, though pings go out; set when it comes up
-	slow      bool          // the handshake has shown that answers take long; likewise
+	// Under conn.mu.
+	askedAt   time.Time // when the connect request was sent
+	created   bool      // the session was created by that
+	dead      error     // why the connection was given up
+	since     time.Time // when it came up
+	replied   bool      // a request was answered
+	xid       int32     // of the last request
+	order     queue     // what is not answered
+	stall     stall
+	lastHeard time.Time // when the last request was sent whose reply was reported as Heard
+
+	// Set before the connection comes up, and not changed after.
+	patience time.Duration // after which a read or a write fails; 0 during the handshake
+	slow     bool          // replies took long during the handshake
 }
 
 func newWire(c *Conn, raw net.Conn, at *target) *wire {
@@ -68,8 +70,8 @@ func newWire(c *Conn, raw net.Conn, at *target) *wire {
 	return w
 }
 
-// patient reads what the network has. Each read may take as long as a stall may: the library's
-// own deadline, for a whole frame, would cut off a large answer on a slow network.
+// patient reads from the network. The deadline is for each read, not for each frame as the
+// library's would be: a large reply may take long on a slow network.
 type patient struct{ w *wire }
 
 func (p patient) Read(b []byte) (n int, err error) {
@@ -82,12 +84,12 @@ func (p patient) Read(b []byte) (n int, err error) {
 	return p.w.raw.Read(b)
 }
 
-// lose gives the connection up, once. From then on nothing that it still brings is taken, so that
-// what was told with Down is the end.
+// lose gives the connection up, once. What it still receives is ignored, so that no event of it
+// follows the Down.
 func (w *wire) lose(cause error) {
 	c := w.conn
 	var first, nothing, down bool
-	c.tell(func() {
+	c.update(func() {
 		if first = w.dead == nil; !first {
 			return
 		}
@@ -101,10 +103,10 @@ func (w *wire) lose(cause error) {
 		}
 		if c.wire == w {
 			c.wire = nil
-			c.tries = w.afterwards(c.tries)
-			w.judge(cause)
+			c.tries = w.triesAfter(c.tries)
+			w.rate(cause)
 			if down = c.cause == nil; down {
-				c.outbox = append(c.outbox, Down{Cause: cause})
+				c.events = append(c.events, Down{Cause: cause})
 			}
 		}
 		nothing = c.closing && c.session.id == 0
@@ -117,17 +119,18 @@ func (w *wire) lose(cause error) {
 	if down && !errors.Is(cause, ErrAuthRequired) {
 		c.log.Debug("connection to ZooKeeper lost", "server", w.at.server, "address", w.at.address, "cause", cause)
 	} else {
-		c.complain(w.at, cause)
+		c.warnDown(w.at, cause)
 	}
 	if nothing {
 		c.end(errClosed)
 	}
 }
 
-// afterwards is how many tries to connect count now that the wire, which was up, is lost. One that
-// lasted is replaced at once; one that was of use after the shortest pause, lest a request at which
-// servers hang up become a storm; any other was no better than a failure.
-func (w *wire) afterwards(tries int) int {
+// triesAfter is the count of tries, on which the pause before the next one depends, after a
+// connection that was up. One that lasted is replaced at once. One on which a request was answered
+// is replaced after the shortest pause: a request at which servers hang up must not cause a storm
+// of connections. Any other counts as a failure.
+func (w *wire) triesAfter(tries int) int {
 	switch {
 	case errors.Is(w.dead, ErrAuthRequired):
 		return tries
@@ -140,28 +143,27 @@ func (w *wire) afterwards(tries int) int {
 	}
 }
 
-// judge notes what a connection that was up and is lost says of its server. Under mu.
-func (w *wire) judge(cause error) {
+// rate notes what the loss of a connection says about its server. Under mu.
+func (w *wire) rate(cause error) {
 	now := time.Now()
 	if errors.Is(cause, errStalled) || errors.Is(cause, os.ErrDeadlineExceeded) {
-		w.at.leave(now, w.conn.session.timeout)
+		w.at.penalize(now, w.conn.session.timeout)
 		return
 	}
 	w.at.served(now.Sub(w.since))
 }
 
-// hangUp closes the connection without a word: the farewell of TLS could block on a network that
-// takes nothing any more.
+// hangUp closes the network connection. It skips the close_notify of TLS, whose write could block.
 func (w *wire) hangUp() {
 	var ignored error
 	defer w.guardNetwork("hang up", &ignored)
 	if secured, ok := w.raw.(interface{ NetConn() net.Conn }); ok {
 		_ = secured.NetConn().Close()
 	}
-	_ = w.raw.Close() // of no interest: it is lost
+	_ = w.raw.Close()
 }
 
-// Close is how the library gives the connection up; it has lost it by then, or has been told so.
+// Close is called by the library when a read or a write has failed.
 func (w *wire) Close() error {
 	w.lose(errHungUp)
 	return nil

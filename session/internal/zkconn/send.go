@@ -43,7 +43,7 @@ func (w *wire) put(rs []*request, frames []byte) error {
 	case w.writing <- struct{}{}:
 	case <-w.lost.C():
 		return w.conn.refusal()
-	case <-w.conn.shut.C():
+	case <-w.conn.closed.C():
 		return ErrEnded
 	}
 	defer w.writing.release()

@@ -1,0 +1,174 @@
+package zkconn
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// Read is called by the library: first for the reply to its connect request, then by its receiving
+// goroutine. To that it does not return until the connection is lost: it receives everything that
+// the server sends, none of which is for the library.
+func (w *wire) Read(p []byte) (n int, err error) {
+	defer w.guard("reading", &err)
+	if len(w.forLibrary) > 0 {
+		n = copy(p, w.forLibrary)
+		w.forLibrary = w.forLibrary[n:]
+		return n, nil
+	}
+	for {
+		if err := w.receive(); err != nil {
+			w.lose(err)
+			return 0, err
+		}
+	}
+}
+
+// receive handles the next frame.
+func (w *wire) receive() error {
+	reply, length, err := w.peekReply()
+	switch {
+	case err != nil:
+		return err
+	case reply.Xid >= 0:
+		return w.receiveReply(reply, length)
+	case reply.Err == jute.SessionClosedNoAuth:
+		return w.unauthenticated()
+	}
+	frame, err := w.readFrame(length)
+	if err != nil {
+		return err
+	}
+	switch {
+	case reply.Xid == jute.XidPing:
+		return w.receivePong()
+	case reply.Xid == jute.XidEvent:
+		return w.receiveEvent(frame)
+	case reply.Xid == xidClose && w.conn.isClosing():
+		w.conn.confirmClosed()
+		return io.EOF
+	default:
+		return fmt.Errorf("%w: its xid is %d", errMalformed, reply.Xid)
+	}
+}
+
+func (w *wire) receiveEvent(frame []byte) error {
+	ev, err := decodeEvent(frame)
+	if err == nil {
+		w.conn.update(func() {
+			if w.dead == nil {
+				w.conn.fire(ev)
+			}
+		})
+	}
+	return err
+}
+
+// fire adds the event of a watch, which is disarmed by that. Under mu.
+func (c *Conn) fire(ev jute.Event) {
+	c.watches.fired(ev)
+	switch t := EventType(ev.Type); t {
+	case NodeCreated, NodeDeleted, NodeDataChanged, NodeChildrenChanged:
+		c.events = append(c.events, Fired{Type: t, Path: ev.Path})
+	}
+}
+
+// receivePong handles the reply to a ping.
+func (w *wire) receivePong() (err error) {
+	w.conn.update(func() {
+		if waiting := w.order.waiting(); len(waiting) > 0 {
+			w.stall.took(time.Since(waiting[0].sent))
+		}
+		var sent time.Time
+		if sent, err = w.order.ponged(); err == nil && w.dead == nil && !sent.IsZero() {
+			w.conn.events = append(w.conn.events, Heard{Sent: sent})
+		}
+	})
+	return err
+}
+
+// receiveReply handles the reply to a request. Its header is decoded.
+func (w *wire) receiveReply(reply jute.Reply, length int) error {
+	r, err := w.next(reply.Xid)
+	switch {
+	case err != nil:
+		return err
+	case reply.Err == jute.SessionClosedNoAuth:
+		return ErrAuthRequired
+	case undecided(reply.Err):
+		return fmt.Errorf("the server gave up a request: %w", reply.Err)
+	}
+	r.reply = reply
+	if err := w.decode(r, length); err != nil {
+		return err
+	}
+	if err := w.settle(r); err != nil {
+		return err
+	}
+	r.answered.Close()
+	return nil
+}
+
+// next takes the request of a reply out of the queue. It is an error if the reply to another one
+// should have come first.
+func (w *wire) next(xid int32) (*request, error) {
+	w.conn.mu.Lock()
+	defer w.conn.mu.Unlock()
+	r, err := w.order.answered(xid)
+	if err == nil {
+		w.stall.took(time.Since(r.sentAt))
+	}
+	return r, err
+}
+
+// decode reads a reply. One that is too large is skipped, and only its request fails.
+func (w *wire) decode(r *request, length int) error {
+	if length > w.conn.cfg.maxReply() {
+		if _, err := w.in.Discard(4 + length); err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+		r.reply.Err = codeTooLarge
+		return nil
+	}
+	frame, err := w.readFrame(length)
+	if err != nil {
+		return err
+	}
+	if err := r.reply.DecodeBody(jute.NewReader(frame[headerLength:]), r.ask.Op); err != nil {
+		return fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	for _, part := range r.reply.Results { // the reply to the transaction as a whole may be OK nevertheless
+		if undecided(part.Err) {
+			return fmt.Errorf("the server gave up a transaction: %w", part.Err)
+		}
+	}
+	return nil
+}
+
+// settle notes what a reply says about the server and the session, and adds the event for that.
+func (w *wire) settle(r *request) (err error) {
+	c := w.conn
+	c.update(func() {
+		if err = w.dead; err != nil {
+			return
+		}
+		w.replied, c.warned, c.dialErr = true, false, nil
+		c.large.took(r.size)
+		c.knownOps.took(r)
+		c.lastZxid = max(c.lastZxid, r.reply.Zxid)
+		if r.ask.Watch {
+			c.watches.arm(r)
+		}
+		if r.reply.Err == jute.OK && proves(r.ask.Op) {
+			c.events = append(c.events, Proved{Sent: r.sentAt, Write: r.ask.Op.Writes()})
+		} else if w.tellsOfLife(r.sentAt) {
+			c.events = append(c.events, Heard{Sent: r.sentAt})
+		}
+	})
+	return err
+}
+
+// proves tells whether the reply to a request comes from the leader.
+func proves(op jute.Op) bool { return op == jute.OpSync || op.Writes() }
