@@ -7,96 +7,98 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// Alone is the same Conn to one whose request may be why servers hang up: each of its requests is
-// sent when every other one that was sent is answered, and no other is sent before it is. So it is
-// known whose fault it is if the connection goes. It costs the others a round trip.
+// Alone returns the same Conn for a request at which servers may hang up. Each request made with it
+// has the connection to itself: it is sent when all others are answered, and the next ones when it
+// is. If the connection is then lost, it is known which request was the reason. The others wait for
+// one round trip.
 func (c *Conn) Alone() *Conn { return &Conn{core: c.core, alone: true} }
 
-// gate is who has requests on a line: any number, or one alone. They come in, in order of asking,
-// when they may. It is no mutex, for the reason that turn is none.
+// gate limits the requests that are under way on a connection: to any number, or to one that is
+// alone. It admits them in order of asking. It is no mutex for the reason that semaphore is none.
 type gate struct {
 	mu      sync.Mutex
 	inside  int
-	alone   bool // the one that is inside is
+	alone   bool // the one inside is alone
 	waiting []*waiter
 }
 
 type waiter struct {
-	alone bool
-	in    *notify.Latch
+	alone    bool
+	admitted *notify.Latch
 }
 
-// enter waits until a request may be sent; false if none will be any more.
-func (g *gate) enter(alone bool, gone, shut *notify.Latch) bool {
-	e := g.tryEnter(alone)
-	if e == nil {
+// enter waits until a request may be sent. It returns false if the connection is lost or closed
+// before.
+func (g *gate) enter(alone bool, lost, closed *notify.Latch) bool {
+	w := g.tryEnter(alone)
+	if w == nil {
 		return true
 	}
 	select {
-	case <-e.in.C():
+	case <-w.admitted.C():
 		return true
-	case <-gone.C():
-	case <-shut.C():
+	case <-lost.C():
+	case <-closed.C():
 	}
-	return !g.cancel(e)
+	return !g.cancel(w)
 }
 
-// tryEnter lets one in, or puts it in line.
+// tryEnter returns nil if the request is admitted at once, or else the waiter that is.
 func (g *gate) tryEnter(alone bool) *waiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.waiting) == 0 && g.mayEnter(alone) {
+	if len(g.waiting) == 0 && g.admits(alone) {
 		g.admit(alone)
 		return nil
 	}
-	e := &waiter{alone: alone, in: notify.NewLatch()}
-	g.waiting = append(g.waiting, e)
-	return e
+	w := &waiter{alone: alone, admitted: notify.NewLatch()}
+	g.waiting = append(g.waiting, w)
+	return w
 }
 
-// cancel takes one out of the line; false if it is in.
-func (g *gate) cancel(e *waiter) bool {
+// cancel removes a waiter. It returns false if that was admitted.
+func (g *gate) cancel(w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	i := slices.Index(g.waiting, e)
+	i := slices.Index(g.waiting, w)
 	if i < 0 {
 		return false
 	}
 	g.waiting = slices.Delete(g.waiting, i, i+1)
-	g.admitWaiters()
+	g.admitWaiting()
 	return true
 }
 
-// leave notes that a request is answered, or will not be.
+// leave is called when a request is answered, or will not be.
 func (g *gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.inside--
-	if g.alone { // whoever is not suspected does not wait for a second one that is
+	if g.alone { // the others don't wait for a second one that is alone
 		g.alone = false
-		slices.SortStableFunc(g.waiting, func(a, b *waiter) int { return order(a.alone) - order(b.alone) })
+		slices.SortStableFunc(g.waiting, func(a, b *waiter) int { return rank(a.alone) - rank(b.alone) })
 	}
-	g.admitWaiters()
+	g.admitWaiting()
 }
 
-func order(alone bool) int {
+func rank(alone bool) int {
 	if alone {
 		return 1
 	}
 	return 0
 }
 
-// admitWaiters lets in who may come. Under mu, as what follows.
-func (g *gate) admitWaiters() {
-	for len(g.waiting) > 0 && g.mayEnter(g.waiting[0].alone) {
-		e := g.waiting[0]
+// admitWaiting admits those waiting that may enter. Under mu, as what follows.
+func (g *gate) admitWaiting() {
+	for len(g.waiting) > 0 && g.admits(g.waiting[0].alone) {
+		w := g.waiting[0]
 		g.waiting = g.waiting[1:]
-		g.admit(e.alone)
-		e.in.Close()
+		g.admit(w.alone)
+		w.admitted.Close()
 	}
 }
 
-func (g *gate) mayEnter(alone bool) bool { return !g.alone && (!alone || g.inside == 0) }
+func (g *gate) admits(alone bool) bool { return !g.alone && (!alone || g.inside == 0) }
 
 func (g *gate) admit(alone bool) {
 	g.inside++

@@ -10,31 +10,23 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// request is one request on its way, and what became of it. The library has no part in it: the wire
-// encodes it, numbers it, and decodes its answer.
+// request is one request and its outcome.
 type request struct {
 	ask   jute.Request
-	probe bool // of life, on which trust rests: it waits for nobody
-	alone bool // no other is on the way
-	size  int  // of its frame's body
+	probe bool // trust depends on its reply: it does not wait at the gate
+	alone bool // no other request may be under way
+	size  int  // of its frame, without the length
 
-	wire     *wire // to which it was given; under mu
 	sentAt   time.Time
-	lossErr  error // what it is told if its wire is lost, nil for no more than that; under mu
-	answered *notify.Latch
-	reply    jute.Reply // once it is answered
+	lossErr  error         // its error if the connection is lost; nil: ErrNoReply. Under mu
+	answered *notify.Latch // closes when reply is set
+	reply    jute.Reply
 }
 
-// do makes requests, one right behind the other in one write, and returns when the last is
-// answered, or none will be any more: what became of each, its outcome tells. With an error, none
-// of them was sent.
+// do sends requests in one write, and waits until the last one is answered or the connection is
+// lost. Then each has its outcome. With an error, none was sent.
 func (c *Conn) do(rs ...*request) error {
 	frames := encoders.Get().(*jute.Writer)
-	defer func() {
-		if frames.Len() <= largestKept {
-			encoders.Put(frames)
-		}
-	}()
 	frames.Reset(frames.Bytes()[:0])
 	alone, probe := false, false
 	for _, r := range rs {
@@ -60,7 +52,11 @@ func (c *Conn) do(rs ...*request) error {
 		}
 		defer w.gate.leave()
 	}
-	if err := w.put(rs, frames.Bytes()); err != nil {
+	err = w.put(rs, frames.Bytes())
+	if frames.Len() <= largestKept {
+		encoders.Put(frames)
+	}
+	if err != nil {
 		return err
 	}
 	select {
@@ -70,25 +66,25 @@ func (c *Conn) do(rs ...*request) error {
 	return nil
 }
 
-// encoders are kept from one request to the next, with the memory of their frames.
+// encoders keep the memory of frames from one request to the next.
 var encoders = sync.Pool{New: func() any { return jute.NewWriter(nil) }}
 
-// largestKept is how much of that an encoder may keep.
+// largestKept is how much memory an encoder may keep.
 const largestKept = 64 << 10
 
-// one makes one request. With an error, the reply is an empty one.
+// one sends one request. With an error, the reply is an empty one.
 func (c *Conn) one(r *request) (*jute.Reply, error) {
 	err := c.do(r)
 	if err == nil {
 		err = r.outcome()
 	}
 	if err != nil {
-		return &jute.Reply{}, err // whoever receives may be at that of the request
+		return &jute.Reply{}, err // the receive loop may still be writing to r.reply
 	}
 	return &r.reply, nil
 }
 
-// up is the connection over which requests may go.
+// up returns the connection, if it takes requests.
 func (c *Conn) up() (*wire, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +107,7 @@ func (c *Conn) refusal() error {
 	return ErrNotSent
 }
 
-// valid tells whether the paths of a request are such as servers accept.
+// valid tells whether servers accept the paths of a request.
 func (r *request) valid() bool {
 	for i := range r.ask.Ops {
 		if !validPath(&r.ask.Ops[i]) {
@@ -126,13 +122,13 @@ func validPath(ask *jute.Request) bool {
 	switch Mode(ask.Flags) {
 	case Sequential, EphemeralSequential, SequentialTTL:
 		if strings.HasSuffix(path, "/") {
-			path += "0" // as the server checks it: the name is a number alone
+			path += "0" // the server checks the path with a number appended
 		}
 	}
 	return znode.Validate(path) == nil
 }
 
-// outcome is what became of a request that was sent.
+// outcome is the error of a request that was sent.
 func (r *request) outcome() error {
 	if !r.answered.Closed() {
 		return r.unanswered()
@@ -140,7 +136,7 @@ func (r *request) outcome() error {
 	return verdict(r.reply.Err)
 }
 
-// results are those of a transaction's operations. If one failed, they come with its error.
+// results are those of a transaction's operations. If one of them failed, its error comes with them.
 func (r *request) results() ([]jute.Result, error) {
 	if err := r.outcome(); err != nil {
 		return nil, err
@@ -151,7 +147,7 @@ func (r *request) results() ([]jute.Result, error) {
 		}
 	}
 	if len(r.reply.Results) != len(r.ask.Ops) {
-		return nil, ErrNoReply // an answer that is none
+		return nil, ErrNoReply // no such reply is possible
 	}
 	return r.reply.Results, nil
 }

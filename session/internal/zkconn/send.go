@@ -8,8 +8,8 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Write takes one frame of the library: the request for the session, which was made before, and
-// then pings.
+// Write is called by the library with one frame: first its connect request, which is dropped, then
+// pings.
 func (w *wire) Write(frame []byte) (n int, err error) {
 	defer w.guard("writing", &err)
 	if !w.askedForSession {
@@ -26,7 +26,7 @@ func (w *wire) Write(frame []byte) (n int, err error) {
 	return len(frame), nil
 }
 
-// ping asks the server for a probe of life.
+// ping sends a ping.
 func (w *wire) ping() error {
 	w.writing.acquire()
 	defer w.writing.release()
@@ -36,8 +36,8 @@ func (w *wire) ping() error {
 	return w.transmit(encode(&jute.Request{Xid: jute.XidPing, Op: jute.OpPing}))
 }
 
-// put writes requests, or refuses them; frames are theirs, without their numbers. If the writing
-// fails, the wire is lost, and so are the answers.
+// put sends requests, or refuses them. Their frames are complete but for the xids. If the write
+// fails the connection is lost, and the requests get no reply.
 func (w *wire) put(rs []*request, frames []byte) error {
 	select {
 	case w.writing <- struct{}{}:
@@ -50,13 +50,13 @@ func (w *wire) put(rs []*request, frames []byte) error {
 	if !w.number(rs, frames) {
 		return w.conn.refusal()
 	}
-	_ = w.transmit(frames) // if it fails, the wire is lost
+	_ = w.transmit(frames)
 	return nil
 }
 
-// number makes each request the owner of the next xid, and writes that into its frame; false if the
-// wire takes no requests any more. With the writing semaphore, so that the order in which answers are
-// awaited is that of the frames.
+// number gives each request the next xid, also in its frame, and queues it for its reply. It
+// returns false if the connection takes no requests any more. With the semaphore, so that the queue
+// has the order of the frames.
 func (w *wire) number(rs []*request, frames []byte) bool {
 	c := w.conn
 	c.mu.Lock()
@@ -65,8 +65,8 @@ func (w *wire) number(rs []*request, frames []byte) bool {
 		return false
 	}
 	for _, r := range rs {
-		w.xid = max(w.xid+1, 1) // behind the last one it begins anew
-		r.ask.Xid, r.wire, r.sentAt = w.xid, w, time.Now()
+		w.xid = max(w.xid+1, 1) // it wraps
+		r.ask.Xid, r.sentAt = w.xid, time.Now()
 		binary.BigEndian.PutUint32(frames[4:], uint32(w.xid))
 		frames = frames[4+r.size:]
 		w.await(r)
@@ -77,17 +77,17 @@ func (w *wire) number(rs []*request, frames []byte) bool {
 	return true
 }
 
-// write writes a frame of the handshake, or the closeSession.
+// write sends a frame that is not a request's.
 func (w *wire) write(frame []byte) error {
 	w.writing.acquire()
 	defer w.writing.release()
 	return w.transmit(frame)
 }
 
-// transmit writes to the network, or loses the wire: before the next frame has its turn, which then
-// knows that it is not sent. With the writing semaphore.
+// transmit writes to the network. If that fails, the connection is lost before the semaphore is
+// released: those that wait for it then know that they have sent nothing. With the semaphore.
 func (w *wire) transmit(frames []byte) error {
-	err := w.toNetwork(frames)
+	err := w.writeNetwork(frames)
 	if err != nil {
 		err = fmt.Errorf("write: %w", err)
 		w.lose(err)
@@ -95,7 +95,7 @@ func (w *wire) transmit(frames []byte) error {
 	return err
 }
 
-func (w *wire) toNetwork(frames []byte) (err error) {
+func (w *wire) writeNetwork(frames []byte) (err error) {
 	defer w.guardNetwork("write", &err)
 	if w.patience > 0 {
 		if err := w.raw.SetWriteDeadline(time.Now().Add(w.patience)); err != nil {

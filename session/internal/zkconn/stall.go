@@ -104,7 +104,7 @@ func (w *wire) due(now time.Time, left time.Duration) time.Time {
 	return oldest.Add(max(bearable, 2*w.stall.slowest))
 }
 
-// tellsOfLife: an answer is as good a probe of life as that to a ping. Under mu.
+// tellsOfLife: an answer is as good a sign of life as that to a ping. Under mu.
 func (w *wire) tellsOfLife(sent time.Time) bool {
 	timeout := w.conn.session.timeout
 	if time.Since(sent) >= timeout/promptShare || sent.Sub(w.lastHeard) < timeout/grainShare {
