@@ -2,47 +2,44 @@ package zkconn
 
 import "github.com/troupe-go/troupe/internal/jute"
 
-// knownOps is which kinds of requests servers are known to answer: those that were answered, and those
-// that every ZooKeeper since 3.4 knows. They hang up at what they don't know and at what is too
-// large. Under the Conn's mu.
+// knownOps are the operations that servers are known to answer, alone and within a transaction:
+// those that were answered, and those that every ZooKeeper since 3.4 has. Servers hang up at an
+// operation that they don't know. Under the Conn's mu.
 type knownOps struct{ alone, parts map[jute.Op]bool }
 
 func newKnownOps() knownOps {
-	u := knownOps{map[jute.Op]bool{}, map[jute.Op]bool{}}
+	k := knownOps{map[jute.Op]bool{}, map[jute.Op]bool{}}
 	for _, op := range []jute.Op{
 		jute.OpCreate, jute.OpDelete, jute.OpExists, jute.OpGetData, jute.OpSetData, jute.OpGetACL, jute.OpSetACL, jute.OpGetChildren, jute.OpGetChildren2,
 		jute.OpSync, jute.OpMulti,
 	} {
-		u.alone[op] = true
+		k.alone[op] = true
 	}
 	for _, op := range []jute.Op{jute.OpCreate, jute.OpDelete, jute.OpSetData, jute.OpCheck} {
-		u.parts[op] = true
+		k.parts[op] = true
 	}
-	return u
+	return k
 }
 
 // took notes a request that was answered. Servers that have create2 have containers.
-func (u knownOps) took(r *request) {
-	if !u.alone[r.ask.Op] {
-		u.alone[r.ask.Op] = true
-		u.alone[jute.OpCreateContainer] = u.alone[jute.OpCreateContainer] || r.ask.Op == jute.OpCreate2
+func (k knownOps) took(r *request) {
+	if !k.alone[r.ask.Op] {
+		k.alone[r.ask.Op] = true
+		k.alone[jute.OpCreateContainer] = k.alone[jute.OpCreateContainer] || r.ask.Op == jute.OpCreate2
 	}
 	for i := range r.ask.Ops {
-		if part := r.ask.Ops[i].Op; !u.parts[part] {
-			u.parts[part] = true
+		if part := r.ask.Ops[i].Op; !k.parts[part] {
+			k.parts[part] = true
 		}
 	}
 }
 
-// is tells whether a request is of a kind that is answered; size is that of the largest that was.
-func (u knownOps) is(r *request, size int) bool {
-	if r.size > max(smallEnough, size) || !u.alone[r.ask.Op] {
-		return false
-	}
+// has tells whether all operations of a request are known.
+func (k knownOps) has(r *request) bool {
 	for i := range r.ask.Ops {
-		if !u.parts[r.ask.Ops[i].Op] {
+		if !k.parts[r.ask.Ops[i].Op] {
 			return false
 		}
 	}
-	return true
+	return k.alone[r.ask.Op]
 }

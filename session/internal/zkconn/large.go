@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// large is what is known of the size of requests at which servers hang up, as they do, without a
-// word, at those above their jute.maxbuffer. A request that is larger than all that were answered,
-// and at which a connection was hung up that had answered others, is suspected. After two
-// suspicions of requests that were no larger, one is sent alone, lest it only stood by. After three
-// it is refused without being sent; for a while only, since the network may have been to blame, and
-// the limit may be raised. Connections go for other reasons too: a suspicion fades, and is dropped
-// when a request as large is answered. Under the Conn's mu.
+// large is what is known about the size of requests at which servers hang up. ZooKeeper hangs up
+// without a reply at a request above its jute.maxbuffer. So a request is suspected if it is larger
+// than all that were answered, and the connection was lost that had answered others. After two
+// suspicions of requests that were no larger, one is sent alone: the reason may have been another.
+// After three it is refused without being sent. Connections are lost for other reasons too, and the
+// limit may be raised: the refusal lasts for a while, a suspicion fades, and it is dropped when a
+// request as large is answered. Under the Conn's mu.
 type large struct {
-	answered int         // the largest that was
+	answered int         // size of the largest request that was
 	suspects []suspicion // of the smallest requests, the smallest first
-	until    time.Time   // when what is refused is sent again
+	until    time.Time   // end of the refusal
 }
 
 type suspicion struct {
@@ -40,7 +40,7 @@ func (g *large) took(size int) {
 	g.suspects = slices.DeleteFunc(g.suspects, func(s suspicion) bool { return s.size <= size })
 }
 
-// times is how often requests were suspected that were no larger.
+// times is how often requests that were no larger were suspected.
 func (g *large) times(size int, now time.Time) (n int) {
 	for _, s := range g.suspects {
 		if s.size <= size && now.Sub(s.at) < faded {
@@ -50,11 +50,11 @@ func (g *large) times(size int, now time.Time) (n int) {
 	return n
 }
 
-// doubts: a request is to be sent alone.
+// doubts tells whether a request has to be sent alone.
 func (g *large) doubts(size int, now time.Time) bool { return g.times(size, now) >= suspicions-1 }
 
-// suspect notes a request at which the server may have hung up, and which may have been alone;
-// false if its size is no reason.
+// suspect notes the largest request that was under way when the server hung up. It returns false if
+// its size is no reason for that.
 func (g *large) suspect(size int, alone bool, now time.Time) bool {
 	if size <= max(smallEnough, g.answered) {
 		return false
@@ -71,7 +71,7 @@ func (g *large) suspect(size int, alone bool, now time.Time) bool {
 	return true
 }
 
-// refuses is the error of a request that is too large by all that is known.
+// refuses returns the error of a request that is taken to be too large, or nil.
 func (g *large) refuses(size int, now time.Time) error {
 	n := g.times(size, now)
 	if n < suspicions || !now.Before(g.until) {
@@ -81,16 +81,16 @@ func (g *large) refuses(size int, now time.Time) error {
 		"compare its jute.maxbuffer with WithMaxPacket", ErrTooLarge, size, n, g.suspects[0].size, g.suspects[n-1].size)
 }
 
-// blame looks, when a wire is lost, for requests that may be why. A server that fell silent did not
-// hang up at anything; one that lost an answer did so to the request of that answer alone. Under
-// mu.
+// blame sets the errors of the requests that are under way when a connection is lost. If the server
+// hung up, one of them may be the reason. If a reply is missing, its request may be. A server that
+// stalled hung up at nothing. Under mu.
 func (w *wire) blame(cause error) {
 	c := w.conn
 	if !w.replied || c.closing || c.cause != nil || errors.Is(cause, errStalled) || errors.Is(cause, os.ErrDeadlineExceeded) {
 		return
 	}
-	if over, ok := errors.AsType[*overtaken](cause); ok {
-		over.r.lossErr = c.cutOff(over.r)
+	if missing, ok := errors.AsType[*overtaken](cause); ok {
+		missing.r.lossErr = c.cutOff(missing.r)
 		return
 	}
 	var largest *request
@@ -108,21 +108,21 @@ func (w *wire) blame(cause error) {
 		case r.size == largest.size:
 			r.lossErr = errCutOffLarge
 		default:
-			r.lossErr = errCutOffUsual // it only stood by, or so it seems
+			r.lossErr = errCutOffUsual
 		}
 	}
 }
 
 // cutOff is the error of a request at which the server may have hung up. Under mu.
 func (c *Conn) cutOff(r *request) error {
-	if c.knownOps.is(r, c.large.answered) {
+	if r.size <= max(smallEnough, c.large.answered) && c.knownOps.has(r) {
 		return errCutOffUsual
 	}
 	return errCutOff
 }
 
-// unanswered is the error of a request that was sent and got no answer. With the Conn's mu, or when
-// the wire is gone, which changes nothing any more.
+// unanswered is the error of a request that was sent and got no reply. With the Conn's mu, or when
+// the connection is lost: then it is final.
 func (r *request) unanswered() error {
 	if r.lossErr == nil {
 		return ErrNoReply
@@ -130,7 +130,7 @@ func (r *request) unanswered() error {
 	return r.lossErr
 }
 
-// fits is nil for a request that is small enough to be sent: alone, if its size is suspected.
+// fits returns the error of a request that is too large. It marks one that has to be sent alone.
 func (c *Conn) fits(r *request) error {
 	if r.size > c.cfg.MaxPacket {
 		return ErrTooLarge
@@ -142,8 +142,8 @@ func (c *Conn) fits(r *request) error {
 	return c.large.refuses(r.size, now)
 }
 
-// Blamed is why requests are refused that are as large as some at which servers hung up; nil if
-// none are.
+// Blamed returns the error of requests that are refused because servers hung up at some as large;
+// nil if none are.
 func (c *Conn) Blamed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -72,11 +72,11 @@ func TestOrderOfAnswers(t *testing.T) {
 	sent, err := q.ponged()
 	require.NoError(t, err)
 	require.Zero(t, sent, "it answers no ping")
-	for i := range overtakings {
+	for i := range maxOvertaken {
 		q.asked(nil, begun)
 		sent, err = q.ponged()
 		require.Equal(t, begun, sent)
-		require.Equal(t, i == overtakings-1, errors.Is(err, errOvertaken))
+		require.Equal(t, i == maxOvertaken-1, errors.Is(err, errOvertaken))
 	}
 	require.Len(t, q.waiting(), 2)
 }

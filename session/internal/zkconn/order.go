@@ -9,7 +9,7 @@ import (
 
 var errOvertaken = errors.New("an answer was overtaken: it is lost")
 
-// overtaken is errOvertaken with the request whose answer was.
+// overtaken is errOvertaken for the request r.
 type overtaken struct {
 	r  *request
 	by string
@@ -21,32 +21,32 @@ func (o *overtaken) Error() string {
 
 func (o *overtaken) Unwrap() error { return errOvertaken }
 
-// overtakings is by how many pings' answers a request may be overtaken. ZooKeeper answers in the
-// order of asking, pings too; others may answer those at once.
-const overtakings = 2
+// maxOvertaken is how many replies to pings may come before that to an older request. ZooKeeper
+// replies to all in order; other servers may reply to pings at once.
+const maxOvertaken = 2
 
-// queue is what answers are awaited for on a wire, in the order of asking. An answer that doesn't
-// come, while later ones do, is lost: then nobody knows what became of the request, and the
-// connection is given up like any other that lost something.
+// queue holds what is not answered on a connection, in the order of sending. Servers reply in that
+// order. If a later reply comes first, the earlier one is lost, and nobody would ever know the
+// outcome of its request: the connection is given up.
 type queue struct {
 	all  []awaited
-	head int // what comes before was answered
+	head int // index of the oldest
 }
 
 type awaited struct {
 	r         *request // nil: a ping
 	sent      time.Time
-	overtaken int // by answers to pings
+	overtaken int // replies to pings that came before
 }
 
-// asked notes a frame that is being written.
+// asked adds what is about to be written.
 func (q *queue) asked(r *request, now time.Time) { q.all = append(q.all, awaited{r: r, sent: now}) }
 
-// waiting is what was not answered.
+// waiting is what is not answered.
 func (q *queue) waiting() []awaited { return q.all[q.head:] }
 
-// answered takes an answer to a request, which has to be the next one; pings without answers don't
-// count.
+// answered removes the request of a reply. It must be the oldest one; replies to older pings may be
+// missing.
 func (q *queue) answered(xid int32) (*request, error) {
 	rest := q.waiting()
 	i := slices.IndexFunc(rest, func(a awaited) bool { return a.r != nil && a.r.ask.Xid == xid })
@@ -63,7 +63,7 @@ func (q *queue) answered(xid int32) (*request, error) {
 	return r, nil
 }
 
-// drop takes the first n out. The memory before them is used again, when it is half of all.
+// drop removes the n oldest. Their memory is used again when it is half of all.
 func (q *queue) drop(n int) {
 	clear(q.all[q.head : q.head+n])
 	if q.head += n; 2*q.head >= len(q.all) {
@@ -72,7 +72,7 @@ func (q *queue) drop(n int) {
 	}
 }
 
-// ponged takes an answer to a ping, and tells when that was sent; the zero time if it answers none.
+// ponged removes the oldest ping, and returns when it was sent: the zero time if there is none.
 func (q *queue) ponged() (sent time.Time, err error) {
 	rest := q.waiting()
 	i := slices.IndexFunc(rest, func(a awaited) bool { return a.r == nil })
@@ -85,7 +85,7 @@ func (q *queue) ponged() (sent time.Time, err error) {
 		return sent, nil
 	}
 	first := &q.all[q.head]
-	if first.overtaken++; first.overtaken >= overtakings {
+	if first.overtaken++; first.overtaken >= maxOvertaken {
 		return sent, &overtaken{first.r, "pings"}
 	}
 	return sent, nil

@@ -5,38 +5,36 @@ import (
 	"time"
 )
 
-// errStalled: there may be another server that answers.
 var errStalled = errors.New("the server has not answered for too long")
 
-// Shares of the session's timeout T.
+// Fractions of the session's timeout T.
 const (
-	stallShare  = 4  // a server that has not answered a request for T/4 is left, where something depends on its answers;
+	stallShare  = 4  // a server that has not answered a request for T/4 is left, if something is at stake;
 	hasteShare  = 8  // after T/8, …
 	marginShare = 6  // … if less than T/6 would remain to find another one
-	checkShare  = 32 // how closely that is looked at when it can't be done
-	promptShare = 48 // an answer that took longer may have been large, rather than its server halted
-	grainShare  = 64 // signs of life that follow one another so closely are as good as one
+	checkShare  = 32 // how often that is checked while the server can't be left
+	promptShare = 48 // a reply that took longer may have been a large one, or the server may have halted
+	grainShare  = 64 // of replies that follow each other so closely, one is reported as Heard
 )
 
-// stall watches over the requests of a wire that are not answered. It leaves a server whose
-// answers don't come for another one, while there is still time. A network, or all servers, may
-// just be slow, and then leaving makes it worse. So a wire bears twice what an answer has taken on
-// it; a server that was left is the last one to come back to, for longer each time, and not left
-// again meanwhile; and nobody leaves the only one that is not known to be of no use. Under the
-// Conn's mu.
+// stall detects that the server does not answer, and leaves it for another one while there is time
+// before the session expires. The network or all servers may just be slow; then leaving makes it
+// worse. So a connection allows twice the time that replies have taken on it. A server that was
+// left is tried after all others, for longer each time, and is not left again meanwhile. The only
+// server that is not known to be bad is never left. Under the Conn's mu.
 type stall struct {
-	timer   *time.Timer // nil: not begun
+	timer   *time.Timer // nil: not started
 	set     bool
-	slowest time.Duration // of the latest answers
+	slowest time.Duration // time that recent replies took, at most
 }
 
-// watch begins the watch over a wire that came up. Under mu.
+// watch starts the detection, on a connection that came up. Under mu.
 func (w *wire) watch() {
 	w.stall.set = true
-	w.stall.timer = time.AfterFunc(w.conn.session.timeout/hasteShare, w.checkStall) // it ends at once; the wire's loss stops it
+	w.stall.timer = time.AfterFunc(w.conn.session.timeout/hasteShare, w.checkStall) // does not block; lose stops the timer
 }
 
-// await notes a request, or a ping if it is nil, that is being written. Under mu.
+// await queues a request, or a ping if r is nil, that is about to be written. Under mu.
 func (w *wire) await(r *request) {
 	w.order.asked(r, time.Now())
 	if s := &w.stall; !s.set && s.timer != nil && w.dead == nil {
@@ -45,7 +43,7 @@ func (w *wire) await(r *request) {
 	}
 }
 
-// took notes how long an answer took.
+// took notes how long a reply took.
 func (s *stall) took(d time.Duration) {
 	if d < s.slowest {
 		d = s.slowest - (s.slowest-d)/8
@@ -53,12 +51,12 @@ func (s *stall) took(d time.Duration) {
 	s.slowest = d
 }
 
-// checkStall looks whether the server has to be left.
+// checkStall leaves the server if it must.
 func (w *wire) checkStall() {
 	c := w.conn
 	defer func() {
 		if reason := recover(); reason != nil {
-			w.lose(c.panicked("watch for stall", reason))
+			w.lose(c.panicked("check for a stall", reason))
 		}
 	}()
 	var left time.Duration
@@ -72,8 +70,8 @@ func (w *wire) checkStall() {
 	}
 }
 
-// shouldLeave tells whether to leave the server now. If not, it sees to it that there will be another
-// look, where there is something to look at.
+// shouldLeave tells whether to leave the server now. If not, and if something is not answered, it
+// sets the timer for the next check.
 func (w *wire) shouldLeave(left time.Duration, some bool) bool {
 	c := w.conn
 	c.mu.Lock()
@@ -94,7 +92,7 @@ func (w *wire) shouldLeave(left time.Duration, some bool) bool {
 	return false
 }
 
-// due is when the oldest request has been unanswered for too long. Under mu.
+// due is when the oldest request has been without a reply for too long. Under mu.
 func (w *wire) due(now time.Time, left time.Duration) time.Time {
 	timeout, oldest := w.conn.session.timeout, w.order.waiting()[0].sent
 	bearable := max(timeout/hasteShare, min(timeout/stallShare, now.Sub(oldest)+left-timeout/marginShare))
@@ -104,7 +102,7 @@ func (w *wire) due(now time.Time, left time.Duration) time.Time {
 	return oldest.Add(max(bearable, 2*w.stall.slowest))
 }
 
-// tellsOfLife: an answer is as good a sign of life as that to a ping. Under mu.
+// tellsOfLife tells whether to report a reply as Heard, like the reply to a ping. Under mu.
 func (w *wire) tellsOfLife(sent time.Time) bool {
 	timeout := w.conn.session.timeout
 	if time.Since(sent) >= timeout/promptShare || sent.Sub(w.lastHeard) < timeout/grainShare {
