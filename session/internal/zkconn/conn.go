@@ -100,7 +100,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	defer c.mu.Unlock()
 	library, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
 		zk.WithDialer(c.dial),
-		zk.WithHostProvider(&hosts{servers: cfg.Servers}),
+		zk.WithHostProvider(hosts{}),
 		zk.WithLogger(logger{c.log}),
 		zk.WithLogInfo(false),
 		zk.WithMaxConnBufferSize(libraryBuffer),

@@ -6,17 +6,17 @@ import (
 	"runtime/debug"
 )
 
-// errPanic is what a panic in the library's goroutines becomes, or in what the application gave us
-// to run there: its dialer, its connections, its TLS.
+// errPanic is a panic in a goroutine of the library, or in code of the application that runs here:
+// its dialer, its connections, its TLS.
 var errPanic = errors.New("panic")
 
-// panicked logs a panic that was recovered, and makes it an error.
+// panicked logs a panic and returns it as an error.
 func (c *Conn) panicked(doing string, reason any) error {
 	c.log.Error("zkconn panicked", "while", doing, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
 	return fmt.Errorf("%s: %w: %v", doing, errPanic, reason)
 }
 
-// guard is deferred by what the library calls: a panic there costs this connection.
+// guard is deferred by what the library calls. A panic loses the connection.
 func (w *wire) guard(doing string, err *error) {
 	if reason := recover(); reason != nil {
 		*err = w.conn.panicked(doing, reason)
@@ -24,7 +24,7 @@ func (w *wire) guard(doing string, err *error) {
 	}
 }
 
-// guardNetwork is deferred where the network is used: a panic there is an error of the network.
+// guardNetwork is deferred where the network is used. A panic is an error of the network.
 func (w *wire) guardNetwork(doing string, err *error) {
 	if reason := recover(); reason != nil {
 		*err = w.conn.panicked(doing, reason)

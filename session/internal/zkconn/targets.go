@@ -9,29 +9,36 @@ import (
 	"time"
 )
 
-// server is one entry of the list of servers.
+// server is an entry of the list of servers.
 type server struct {
 	name    string // host:port
 	targets []*target
 	tried   time.Time
 }
 
-// target is one address of a server, and what is remembered of it. Under the Conn's mu.
+// target is one address of a server, with its history. Under the Conn's mu.
 type target struct {
-	server  string // host:port as it was given
-	address string // the same, or one of the addresses that the host's name stands for
+	server  string // host:port as configured
+	address string // the same, or one of the addresses of the host's name
 
-	tried     time.Time // when it was asked last
-	busy      bool      // it is being asked
-	badUntil  time.Time // until when it is known to be of no use
-	slowDials int       // how often in a row it took too long to be connected
-	silent    int       // how often in a row it was connected and did not answer the request for the session
+	tried     time.Time // the last attempt
+	busy      bool      // an attempt is under way
+	badUntil  time.Time // it failed
+	slowDials int       // consecutive attempts in which dialling took too long
+	silent    int       // consecutive attempts in which the connect request was not answered
 
-	lastUntil time.Time     // until when it is tried after all others, since it was left for its stall
-	penalty   time.Duration // for how long the next time
+	lastUntil time.Time     // it stalled, and is tried after all others
+	penalty   time.Duration // for how long
 }
 
-// String is how logs and errors name it.
+// Multiples of the session's timeout.
+const (
+	failedFor      = 6
+	firstPenalty   = 6
+	longestPenalty = 200
+)
+
+// String is its name in logs and errors.
 func (t *target) String() string {
 	if t.address == t.server {
 		return t.server
@@ -39,32 +46,26 @@ func (t *target) String() string {
 	return t.server + " (" + t.address + ")"
 }
 
-// failed notes that a target was of no use.
-func (t *target) failed(now time.Time, timeout time.Duration) { t.badUntil = now.Add(memory * timeout) }
+// failed notes that an attempt failed.
+func (t *target) failed(now time.Time, timeout time.Duration) {
+	t.badUntil = now.Add(failedFor * timeout)
+}
 
-// leave lets a target that fell silent be tried after all others, for longer each time.
+// penalize notes that the server stalled. It is tried after all others, for longer each time.
 func (t *target) penalize(now time.Time, timeout time.Duration) {
 	t.penalty = min(max(2*t.penalty, firstPenalty*timeout), longestPenalty*timeout)
 	t.lastUntil = now.Add(t.penalty)
 }
 
-// served notes for how long a connection was of use. One that lasted lets its server's silences be
-// forgotten.
+// served notes how long a connection lasted that was lost for another reason. One that lasted long
+// clears the penalty.
 func (t *target) served(lasted time.Duration) {
 	if lasted >= t.penalty {
 		t.penalty = 0
 	}
 }
 
-// Parts and multiples of the session's timeout.
-const (
-	firstPenalty   = 6
-	longestPenalty = 200
-	memory         = 6 // of what was of no use
-)
-
-// rank is in which order targets are tried: those that were left for their stall last, those that
-// were of no use before them; and round and round.
+// rank is 0 for a target that is good, 1 for one that failed, 2 for one that stalled.
 func (t *target) rank(now time.Time) int {
 	switch {
 	case now.Before(t.lastUntil):
@@ -75,34 +76,43 @@ func (t *target) rank(now time.Time) int {
 	return 0
 }
 
-func compareTargets(now time.Time) func(a, b *target) int {
-	return func(a, b *target) int {
-		return cmp.Or(cmp.Compare(a.rank(now), b.rank(now)), a.tried.Compare(b.tried))
+// rank is that of its best target.
+func (s *server) rank(now time.Time) (best int) {
+	for i, t := range s.targets {
+		if r := t.rank(now); i == 0 || r < best {
+			best = r
+		}
 	}
+	return best
 }
 
-// round are the servers in the order in which they are to be tried.
+// round returns the servers in the order in which to try them: the best first, and among equals the
+// one that was not tried for the longest time.
 func (c *Conn) round() []*server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	rank := func(s *server) (best int) {
-		for i, t := range s.targets {
-			if r := t.rank(now); i == 0 || r < best {
-				best = r
-			}
-		}
-		return best
-	}
 	order := slices.Clone(c.servers)
 	slices.SortStableFunc(order, func(a, b *server) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), a.tried.Compare(b.tried))
+		return cmp.Or(cmp.Compare(a.rank(now), b.rank(now)), a.tried.Compare(b.tried))
 	})
 	return order
 }
 
-// lookUp finds the addresses that a server's name stands for at this moment. What is known of them
-// is kept; if the name can't be looked up, those that it stood for before are as good as any.
+// targetsOf returns the targets of a server, in the same order, without those that are being tried.
+func (c *Conn) targetsOf(s *server) []*target {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	s.tried = now
+	free := slices.DeleteFunc(slices.Clone(s.targets), func(t *target) bool { return t.busy })
+	slices.SortStableFunc(free, func(a, b *target) int {
+		return cmp.Or(cmp.Compare(a.rank(now), b.rank(now)), a.tried.Compare(b.tried))
+	})
+	return free
+}
+
+// lookUp resolves a server's name. If that fails, its former addresses are kept.
 func (c *Conn) lookUp(ctx context.Context, s *server) error {
 	host, port, err := net.SplitHostPort(s.name)
 	if err != nil {
@@ -120,7 +130,7 @@ func (c *Conn) lookUp(ctx context.Context, s *server) error {
 	return nil
 }
 
-// found takes the addresses of a server.
+// found sets the addresses of a server. Those that it had keep their history.
 func (c *Conn) found(s *server, addresses []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,33 +153,15 @@ func (c *Conn) found(s *server, addresses []string) {
 	}
 }
 
-// order are the addresses of a server in the order in which they are to be tried, without those
-// that are being tried.
-func (c *Conn) order(s *server) []*target {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	s.tried = now
-	free := slices.DeleteFunc(slices.Clone(s.targets), func(t *target) bool { return t.busy })
-	slices.SortStableFunc(free, compareTargets(now))
-	return free
-}
-
-// another tells whether there is an address to go to from this one: one that is not known to be
-// silent or of no use.
+// another tells whether there is a good target beside this one. A server whose name is not resolved
+// yet may have one. Under mu.
 func (c *Conn) another(than *target, now time.Time) bool {
-	for _, s := range c.servers {
-		if slices.ContainsFunc(s.targets, func(t *target) bool { return t != than && t.rank(now) == 0 }) {
-			return true
-		}
-		if len(s.targets) == 0 {
-			return true // its addresses have not been looked up yet
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.servers, func(s *server) bool {
+		return len(s.targets) == 0 || slices.ContainsFunc(s.targets, func(t *target) bool { return t != than && t.rank(now) == 0 })
+	})
 }
 
-// single: there is one address only.
+// single tells whether there is one address only. Under mu.
 func (c *Conn) single() bool {
 	return len(c.servers) == 1 && len(c.servers[0].targets) <= 1
 }

@@ -1,0 +1,93 @@
+package zkconn
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	handshakeShare = 6 // a server has this part of the timeout for a step, before another one is tried as well
+	shareDivisor   = 4 // the shortest share is this part of that
+
+	longestPatience = 20              // times the session's timeout, …
+	longestWait     = 5 * time.Minute // … but no longer than this, if the timeout is shorter
+
+	shortestPause = 20 * time.Millisecond // between the first two rounds of servers, …
+	longestPause  = time.Second           // … doubling up to this, or to a share if that is shorter
+)
+
+// limitOf is what dialling, and each step of the handshake, may take of the session's timeout.
+func limitOf(timeout time.Duration) time.Duration {
+	return max(timeout/handshakeShare, time.Millisecond)
+}
+
+func (c *Conn) timeout() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session.timeout
+}
+
+// share is how long to wait for an attempt before the next one starts. It is shorter if something
+// will be lost soon. It is longer if the last reply took longer: a second server that is asked
+// would needlessly take the session over from the first.
+func (c *Conn) share() time.Duration {
+	c.mu.Lock()
+	share, usual := limitOf(c.session.timeout), min(2*c.connectTook, c.session.timeout)
+	c.mu.Unlock()
+	if c.cfg.Stake != nil {
+		if left, some := c.cfg.Stake(); some && left > 0 {
+			share = max(min(share, left/2), share/shareDivisor)
+		}
+	}
+	return max(share, usual)
+}
+
+// limits are how long dialling a target may take, and then the reply to the connect request. Both
+// grow each time they did not suffice. If there is a session to lose and only one address, the first
+// wait for a reply is short: many servers may be behind it. Under mu.
+func (c *Conn) limits(t *target) (dial, reply time.Duration) {
+	timeout := c.session.timeout
+	share := limitOf(timeout)
+	dial = min(share<<min(t.slowDials, 10), 4*timeout)
+	switch {
+	case t.silent > 0:
+		reply = max(min(longestPatience*timeout, longestWait), timeout)
+	case c.session.id != 0 && c.single():
+		reply = share
+	default:
+		reply = timeout
+	}
+	return dial, reply + rand.N(share/2+1)
+}
+
+// pause is how long to wait before the next server is tried: nothing within a round of all servers,
+// and longer after each round. Jitter keeps the clients of a server that failed from coming back at
+// once. The pause is shorter if something will be lost soon.
+func (c *Conn) pause() time.Duration {
+	var left time.Duration
+	if c.cfg.Stake != nil {
+		left, _ = c.cfg.Stake()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	round := c.tries / len(c.cfg.Servers)
+	within := c.tries%len(c.cfg.Servers) != 0
+	c.tries++
+	if round == 0 || within {
+		return 0
+	}
+	longest := min(longestPause, c.session.timeout/handshakeShare)
+	if left > 0 {
+		longest = min(longest, max(left/8, shortestPause))
+	}
+	d := min(shortestPause<<min(round-1, 10), longest)
+	return d/2 + rand.N(d/2+1)
+}
+
+// Slow tells whether servers were slow to answer the last connect request: for the Config.Slow of
+// the next session.
+func (c *Conn) Slow() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.slow
+}
