@@ -2,10 +2,10 @@ package zkconn
 
 import "github.com/troupe-go/troupe/internal/jute"
 
-// codeTooLarge is a code of our own, which no server uses: the answer was too large.
+// codeTooLarge stands for a reply that was too large to be decoded. No server uses it.
 const codeTooLarge jute.Code = -9001
 
-// verdicts are the errors of the codes that have one of their own.
+// verdicts are the error values of codes.
 var verdicts = map[jute.Code]error{
 	jute.OK:                      nil,
 	jute.NoNode:                  ErrNoNode,
@@ -33,9 +33,8 @@ func verdict(code jute.Code) error {
 	return &CodeError{Code: int32(code)}
 }
 
-// undecided tells of which codes a server leaves open whether the request was carried out, or says
-// that the session is not what the client takes it for. The connection is then given up: the next
-// one will tell.
+// undecided tells whether a code leaves it open if the request was carried out, or if the session
+// exists. The connection is then given up; the next one will show.
 func undecided(code jute.Code) bool {
 	switch code {
 	case jute.ConnectionLoss, jute.OperationTimeout, jute.RequestTimeout, jute.UnknownSession, jute.SessionExpired, jute.SessionMoved:

@@ -18,19 +18,18 @@ import (
 const (
 	defaultPort = "2181"
 
-	smallBuffer   = 4 << 10 // of a wire; a frame that is larger gets memory of its own
-	libraryBuffer = 64      // of the library, which allocates two of 1.5 MB otherwise: it sends pings, and receives nothing
+	smallBuffer   = 4 << 10 // of a connection's reads; a larger frame is allocated
+	libraryBuffer = 64      // of the library, for pings; by default it has two of 1.5 MB
 
-	// A server limits the packets that it takes, not those that it sends: the answer to a listing
-	// may exceed its limit.
+	// A server limits requests, not replies: the reply to a listing may exceed jute.maxbuffer.
 	replyFactor = 16
 )
 
-// Config says how to reach ZooKeeper and what for.
+// Config is the configuration of a Conn.
 type Config struct {
-	Servers   []string      // host:port each; without a port, 2181. Tried in random order, then round and round
-	Timeout   time.Duration // of the session, as asked for; the server may negotiate
-	Slow      bool          // the servers are known to be slow to answer the request for a session: they are given time
+	Servers   []string      // host:port each; without a port, 2181. Tried in random order
+	Timeout   time.Duration // of the session, as requested; the server may reply with another
+	Slow      bool          // the servers are known to be slow to answer a connect request: they are given more time
 	MaxPacket int           // the servers' jute.maxbuffer; 0: as servers have it by default
 
 	// Dial makes a connection. It must return soon after ctx has ended. nil: [Dial], to the
@@ -43,9 +42,9 @@ type Config struct {
 	// after ctx has ended. nil: nothing is encrypted.
 	Secure func(ctx context.Context, raw net.Conn, server string) (net.Conn, error)
 
-	// Stake tells whether anything depends on a connection to a server that answers, and for how
-	// long it still stands without; 0 if it does not. It is called with no locks held. nil: nothing
-	// ever does.
+	// Stake tells whether the application holds anything that is lost without a connection to a
+	// server that answers, and after what time; 0 if it is lost already. It is called without
+	// locks. nil: it never does.
 	Stake func() (left time.Duration, some bool)
 
 	Auth   []Credential // presented on every connection, before anything else
@@ -93,7 +92,7 @@ func (cfg *Config) complete() error {
 	return nil
 }
 
-// maxReply is the largest frame that is taken from a server.
+// maxReply is the size of the largest reply that is decoded.
 func (cfg *Config) maxReply() int { return replyFactor * cfg.MaxPacket }
 
 func withPort(addr string) string {

@@ -18,7 +18,7 @@ func toWire(op *Op) jute.Request {
 	return ask
 }
 
-// notNull makes no data empty data: others stumble over znodes without.
+// notNull replaces null by empty data: other clients may not expect znodes without data.
 func notNull(data []byte) []byte {
 	if data == nil {
 		return []byte{}
@@ -28,7 +28,7 @@ func notNull(data []byte) []byte {
 
 func fromWire(s *jute.Stat) Stat {
 	if *s == (jute.Stat{}) {
-		return Stat{} // rather than one of 1970
+		return Stat{} // not the times of 1970
 	}
 	return Stat{
 		Czxid: s.Czxid, Mzxid: s.Mzxid, Pzxid: s.Pzxid, Ctime: time.UnixMilli(s.Ctime), Mtime: time.UnixMilli(s.Mtime),

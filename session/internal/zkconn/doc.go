@@ -1,66 +1,61 @@
-// Package zkconn is one ZooKeeper session over one zk.Conn of the go-zookeeper library, with
-// everything that is hazardous about the library kept away from the rest of the house. When the
-// session is over, so is the Conn: it never asks for another one.
+// Package zkconn is the client of one ZooKeeper session. It sends the requests, receives replies
+// and events, and reconnects, over the connection that go-zookeeper dials, keeps and pings. When
+// the session is over, so is the Conn: it never asks for another session.
 //
 //	     ┌───────────── Down ◀──────────────┐
 //	     ▼                                  │
-//	(connecting) ── handshake ── Up ──▶ (connected)      requests are taken here alone
+//	(connecting) ── handshake ── Up ──▶ (connected)      requests are taken only here
 //	     │
 //	     ├── expired, replaced ── Ended ──▶ (over)
 //	     │                                    ▲
 //	     ├── refused ── Ended ──┐             │
-//	     └── Close ─────────────┴─────────────┘   the same way once more, to close; or straight, when Close's context ends. Abandon: straight
+//	     └── Close ─────────────┴─────────────┘   on a connection, or at once
 //
-// # What it promises
+// # Guarantees
 //
-//   - Events come in one order, that of the wire, to one sink, none lost. After Down nothing of the
-//     lost connection is told, and after Ended nothing at all. Requests that were sent and not
-//     answered return after the Down of their connection.
+//   - Events come in wire order, to one sink, and none is lost. No event of a connection follows its
+//     Down, and none follows Ended. A request that was sent and not answered returns after the Down
+//     of its connection.
 //   - A request is sent at most once, and in this session or not at all. [ErrNotSent] and
-//     [ErrEnded] mean that it was not; [ErrNoReply] that it was and nobody knows; every other error
-//     is definite.
-//   - Up means connected, authenticated, and with all watches armed again. What changed meanwhile
-//     is told by Fired right after it.
-//   - Every step of connecting is bounded: a sixth of the session's timeout for dialling and the
-//     connect reply, a third for each thing after that. A connection from which nothing was heard
-//     for two thirds of it is given up.
+//     [ErrEnded] mean that it was not sent. [ErrNoReply] means that it was, and that its outcome is
+//     unknown. Every other error is definite.
+//   - Up means connected, authenticated, and all watches armed again. The events of what changed
+//     meanwhile follow right after it.
+//   - Every step of connecting is bounded: dialling and the connect reply by a sixth of the session's
+//     timeout, each later step by a third. A connection that received nothing for two thirds of
+//     the timeout is given up.
 //   - Close and Abandon return in time, whatever the network does, and leave no goroutine. Open,
 //     Close and the requests work inside testing/synctest.
 //
 // # How
 //
-// The library dials through us, and gets a net.Conn of ours, the wire. It owns the loop that
-// connects again, reads from the wire, and pings; it is never handed a request. Requests are
-// encoded, numbered and written by the wire, and their answers decoded, inside the library's
-// Read. So the wire knows each frame, and when it was written.
+// The library dials with [Conn.dial] and gets a net.Conn of ours, the wire. The library's loop
+// reconnects, and pings; it is never handed a request. The wire encodes, numbers and writes the
+// requests, and the library's receiving goroutine runs the wire's receive loop inside Read.
 //
-// A request for the session, credentials and watches come before the library has the connection:
-// its dial returns when all that is done. What it writes then are pings, at the times that it
-// chooses; anything else would be a mistake, and costs the connection. What it reads is the answer
-// to its own request for the session, made up, and nothing after that.
+// Conn.dial returns when the handshake is done: connect request, credentials, watches. The library
+// then writes a connect request of its own, which is dropped, and reads a made-up reply. From then
+// on its writes are pings, and its read does not return until the connection is lost.
 //
 // What the library would do, and what happens instead:
 //
-//   - It drops session events when nobody listens, and learns of an expiry by its callback only.
-//     Here the wire reads the answer to the request for the session itself: expired, another
-//     session than asked for (which the library would carry on with), the negotiated timeout.
-//   - It keeps requests while it is down and runs them later, perhaps in another session. Here they
-//     are refused while there is no connection.
-//   - It re-arms watches and replays credentials beside everything else, writes failures to its
-//     log, and reconnects for ever if they are refused. Here both are part of the handshake.
-//   - It keeps a channel for each watch, has no way to take a watch back, and no create2, whose
-//     answer tells the new znode's Czxid and owner.
+//   - It drops session events when nobody reads them. Here the wire reads the reply to the connect
+//     request: the session has expired, is another one than asked for (the library would carry on
+//     with it), or has a certain timeout.
+//   - It keeps requests while it is disconnected and sends them later, perhaps in another session.
+//     Here they are refused while there is no connection.
+//   - It presents credentials and arms watches after it has connected, logs failures, and
+//     reconnects for ever if they are refused. Here both are part of the handshake.
+//   - It cannot remove a watch, and has no create2, whose reply has the new znode's Czxid and owner.
 //   - It allows a handshake 6.7 times the timeout, waits a second between rounds of servers, and
-//     its Close takes as long as it likes when it can't reach a server. Here the wire has deadlines
-//     of its own, the dialer makes the pauses, and closing is ours: closeSession is written by the
-//     wire. At the end the library is handed a connection to nowhere, the stub, which fails its
-//     own closeSession; then all of its goroutines end.
-//   - It waits for ever for an answer that was lost while the connection goes on. Servers answer in
-//     the order of asking; here an answer that is overtaken, by another one or by those to two
-//     pings, takes the connection with it.
-//   - It panics at short frames, allocates what a frame claims to hold, and three megabytes of
-//     buffers. Here broken frames drop the connection, and buffers are small.
+//     its Close may block. Here the wire has its own deadlines, the dialer pauses, and closeSession
+//     is sent by the wire. At the end the library gets the stub, a connection without a server,
+//     which ends its goroutines.
+//   - It waits for ever for a reply that is lost. Servers reply in order, so here a connection on
+//     which a later reply comes first, or those to two pings, is given up.
+//   - It panics at short frames, allocates what a frame claims to hold, and has buffers of three
+//     megabytes. Here malformed frames lose the connection, and its buffers are small.
 //
-// All this rests on how one version of the library behaves. Open logs a warning, once, if the
-// program was built with another one than the module is tested with.
+// This relies on how one version of the library behaves. Open logs a warning, once, if the program
+// was built with another version than the one that is tested.
 package zkconn

@@ -6,32 +6,32 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Entry is how a contender enters a line.
+// Entry describes the znode of a contender, for Enter.
 type Entry struct {
 	Path string
 	Data []byte
-	Mode Mode // one without a time to live
+	Mode Mode // without a time to live
 	ACL  []ACL
 
-	Replace string // a znode that is deleted in the same transaction; "": none
-	List    string // the znode whose children are listed right behind that, in the same trip; "": none
+	Replace string // a znode to delete in the same transaction; "": none
+	List    string // the znode whose children to list right after that, in the same round trip; "": none
 }
 
-// Entered is a contender that stands in its line.
+// Entered is the result of Enter.
 type Entered struct {
 	Path string
-	Stat Stat // of the znode as it was created; the zero one where servers don't tell: old ones, and any in a transaction
+	Stat Stat // of the new znode; zero if the server has no create2, and in a transaction
 
-	// Of the listing. Its error says nothing against the contender.
+	// Of the listing. If it fails, the znode is created nevertheless.
 	Names []string
 	Line  Stat
 	Err   error
 
-	Missing bool // with ErrNoNode: it was what is to be replaced that does not exist, and nothing was done
+	Missing bool // with ErrNoNode: the znode to replace does not exist
 }
 
-// Enter creates a znode, in one transaction with the deletion of another if there is one to
-// replace, and lists its siblings.
+// Enter creates a znode, in one transaction with the deletion of the one to replace, if any, and
+// lists its siblings.
 func (c *Conn) Enter(e Entry) (Entered, error) {
 	if e.Replace != "" {
 		return c.enter(e, jute.OpMulti)
@@ -74,7 +74,7 @@ func (e *Entry) request(op jute.Op) *request {
 	return &request{ask: jute.Request{Op: op, Ops: []jute.Request{{Op: jute.OpDelete, Path: e.Replace, Version: -1}, create}}}
 }
 
-// entered is what became of an entry.
+// entered is the result of a create or a transaction.
 func (r *request) entered() (Entered, error) {
 	if r.ask.Op != jute.OpMulti {
 		err := r.outcome()

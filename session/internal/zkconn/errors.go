@@ -7,24 +7,22 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// What may come of a request instead of an answer.
+// Errors of a request without a reply.
 var (
-	// ErrNotSent: there is no connection with the session at this moment. Nothing was sent: the
-	// request may be repeated freely.
+	// ErrNotSent: there is no connection. Nothing was sent: the request can be repeated freely.
 	ErrNotSent = errors.New("not connected to ZooKeeper")
-	// ErrNoReply: the request was sent, and the connection went before the answer came. It may or
-	// may not have been carried out.
+	// ErrNoReply: the request was sent, and the connection was lost before the reply. It may or may
+	// not have been carried out.
 	ErrNoReply = errors.New("the connection to ZooKeeper went before the answer came")
-	// ErrCutOff comes as a kind of ErrNoReply: the server hung up, and had answered others on the
-	// same connection. The request may be why.
+	// ErrCutOff is a kind of ErrNoReply: the server hung up, after it had answered other requests
+	// on this connection. This request may be the reason.
 	ErrCutOff = errors.New("the server hung up")
-	// ErrCutOffLarge comes with ErrCutOff if the request was larger than all that the server has
-	// answered.
+	// ErrCutOffLarge is a kind of ErrCutOff: the request was larger than all that were answered.
 	ErrCutOffLarge = errors.New("the request was the largest so far")
-	// ErrCutOffUsual comes with ErrCutOff if the request is not the likeliest reason: servers are
+	// ErrCutOffUsual is a kind of ErrCutOff: the request is not the likeliest reason. Servers are
 	// known to answer requests of this kind and size, or a larger one was under way.
 	ErrCutOffUsual = errors.New("the request was a knownOps one")
-	// ErrEnded: the session is over or being closed. Nothing was sent, and nothing will be.
+	// ErrEnded: the session is over or being closed. Nothing was sent.
 	ErrEnded = errors.New("the ZooKeeper session is over")
 )
 
@@ -38,18 +36,17 @@ var (
 var (
 	// ErrExpired: the server said that the session has expired. All its ephemeral znodes are gone.
 	ErrExpired = errors.New("the ZooKeeper session has expired")
-	// ErrReplaced: the server handed out another session instead of this one, without saying that
-	// this one has expired. It must be taken for expired.
+	// ErrReplaced: the server gave another session instead of this one, without saying that this
+	// one has expired. It must be taken for expired.
 	ErrReplaced = errors.New("the server replaced the ZooKeeper session by another")
-	// ErrAuthRequired: the server answers nothing without an authentication that it has been told
-	// to insist on, and hangs up.
+	// ErrAuthRequired: the server is configured to insist on an authentication. It hangs up at
+	// every request without.
 	ErrAuthRequired = errors.New("the ZooKeeper server insists on authentication: it needs a credential that it accepts (enforce.auth.schemes, sessionRequireClientSASLAuth)")
 	// ErrAuthFailed: the server refused a credential.
 	ErrAuthFailed = errors.New("ZooKeeper refused a credential")
 )
 
-// What a server, or a look at the request, says against a request. All of these are definite:
-// nothing was done.
+// Errors that are definite: nothing was done. Some are found before the request is sent.
 var (
 	ErrNoNode                  = errors.New("the znode does not exist")
 	ErrNodeExists              = errors.New("the znode exists already")
@@ -65,20 +62,20 @@ var (
 	ErrThrottled               = errors.New("the server is overloaded and has not carried out the request")
 	ErrRolledBack              = errors.New("not done, since another operation of the transaction failed")
 
-	// ErrLocalSession: the server gave a session of its own, which can have no ephemeral znodes,
-	// and may not make it one of the ensemble.
+	// ErrLocalSession: the server gave a local session, which can have no ephemeral znodes, and is
+	// configured not to upgrade it.
 	ErrLocalSession = errors.New("the server gave a local session, and does not upgrade it: set localSessionsUpgradingEnabled=true, or localSessionsEnabled=false, on the servers")
 
-	// ErrTooLarge: the request is larger than a server takes (found before it is sent, or by the
-	// connections that requests as large have cost), or the answer to a read is larger than sixteen
-	// times the largest request.
+	// ErrTooLarge: the request is larger than a server takes: than Config.MaxPacket, or by the
+	// connections that were lost at such requests. Or the reply to a read is larger than sixteen
+	// times MaxPacket.
 	ErrTooLarge = errors.New("larger than the largest packet")
 )
 
-// CodeError is an answer for which there is no error value of its own: definite too.
+// CodeError is an error code without an error value of its own. It is definite too.
 type CodeError struct{ Code int32 }
 
-// Error names the code as ZooKeeper numbers it, and says what it means and what to do.
+// Error has the number of the code, and what it means.
 func (e *CodeError) Error() string {
 	text := fmt.Sprintf("ZooKeeper answered with error %d", e.Code)
 	if meaning, ok := meanings[jute.Code(e.Code)]; ok {
@@ -87,7 +84,7 @@ func (e *CodeError) Error() string {
 	return text
 }
 
-// meanings are those of the codes that have no error value of their own, of ZooKeeper 3.8 and 3.9.
+// meanings are those of the codes without an error value, of ZooKeeper 3.8 and 3.9.
 var meanings = map[jute.Code]string{
 	jute.SystemError:        "something went wrong in the server; its log says what",
 	jute.DataInconsistency:  "the server found its data inconsistent; its log says what",

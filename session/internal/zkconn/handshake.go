@@ -59,8 +59,8 @@ func (w *wire) readConnectResponse() error {
 	return nil
 }
 
-// handshake takes the connection from the reply to the connect request to Up: it checks the session,
-// presents the credentials, and arms the watches again.
+// handshake takes the connection from the reply to the connect request to Up: it checks the
+// session, presents the credentials, and arms the watches again.
 func (w *wire) handshake() (err error) {
 	defer w.guard("connecting", &err)
 	c := w.conn
@@ -184,8 +184,8 @@ func (w *wire) closeSession() error {
 
 func closeFrame() []byte { return encode(&jute.Request{Xid: xidClose, Op: jute.OpCloseSession}) }
 
-// exchange sends a frame and waits for its reply, of which an error is a jute.Code. Events that come
-// before it are kept.
+// exchange sends a frame and waits for its reply, of which an error is a jute.Code. Events that
+// come before it are kept.
 func (w *wire) exchange(frame []byte, xid int32) error {
 	if err := w.raw.SetDeadline(time.Now().Add(2 * w.limit)); err != nil {
 		return err

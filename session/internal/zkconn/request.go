@@ -136,7 +136,8 @@ func (r *request) outcome() error {
 	return verdict(r.reply.Err)
 }
 
-// results are those of a transaction's operations. If one of them failed, its error comes with them.
+// results are those of a transaction's operations. If one of them failed, its error comes with
+// them.
 func (r *request) results() ([]jute.Result, error) {
 	if err := r.outcome(); err != nil {
 		return nil, err

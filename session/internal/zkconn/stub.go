@@ -10,15 +10,15 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// stub is the connection that the library gets when the session is over, with no server behind it.
-// The library's loop ends only from within a connection, and its Close waits for what becomes of a
-// closeSession, or for a second. The stub accepts the session, and fails the next write, which is
-// that closeSession: at this the library gives up, and all of its goroutines end.
+// stub is the library's last connection, without a server. The library's loop can be ended only
+// while it has a connection, and its Close waits until its closeSession has failed or is answered,
+// or for a second. The stub accepts the connect request and fails the next write, which is that
+// closeSession. Then all goroutines of the library end.
 type stub struct {
 	withoutDeadlines
 	reached *notify.Latch // the library has taken it for a connection
 	closed  *notify.Latch
-	out     []byte // of the library's loop
+	out     []byte // of the library's main goroutine
 }
 
 func newStub() *stub {
@@ -32,7 +32,7 @@ func (s *stub) Write(frame []byte) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// Read blocks behind the response until Close.
+// Read returns the reply to the connect request, and then blocks until Close.
 func (s *stub) Read(p []byte) (int, error) {
 	if n := copy(p, s.out); n > 0 {
 		s.out = s.out[n:]
@@ -55,15 +55,15 @@ type nowhere struct{}
 func (nowhere) Network() string { return "none" }
 func (nowhere) String() string  { return "none" }
 
-// withoutDeadlines are those of a connection that does not obey the library's: a wire sets its own.
+// withoutDeadlines ignores the deadlines that the library sets. A wire has its own.
 type withoutDeadlines struct{}
 
 func (withoutDeadlines) SetDeadline(time.Time) error      { return nil }
 func (withoutDeadlines) SetReadDeadline(time.Time) error  { return nil }
 func (withoutDeadlines) SetWriteDeadline(time.Time) error { return nil }
 
-// responseForLibrary is what the library gets in answer to its request for the session. It takes nothing
-// from it but how often to ping: three times in the timeout.
+// responseForLibrary is the reply to the library's connect request. The library uses the timeout:
+// it pings three times in it.
 func responseForLibrary(id int64, timeout int32) []byte {
 	return encode(&jute.ConnectResponse{SessionID: id, Timeout: timeout, Password: make([]byte, passwordLength), Old: true})
 }

@@ -43,8 +43,8 @@ func (c *Conn) share() time.Duration {
 }
 
 // limits are how long dialling a target may take, and then the reply to the connect request. Both
-// grow each time they did not suffice. If there is a session to lose and only one address, the first
-// wait for a reply is short: many servers may be behind it. Under mu.
+// grow each time they did not suffice. If there is a session to lose and only one address, the
+// first wait for a reply is short: many servers may be behind it. Under mu.
 func (c *Conn) limits(t *target) (dial, reply time.Duration) {
 	timeout := c.session.timeout
 	share := limitOf(timeout)

@@ -2,8 +2,8 @@ package zkconn
 
 import "github.com/troupe-go/troupe/internal/jute"
 
-// Watch is one that reads have armed: of a znode's children, or else of its data, its end and its
-// birth, which servers keep as one.
+// Watch is a watch that a read has armed: of a znode's children, or else of its data, creation and
+// deletion.
 type Watch struct {
 	Path     string
 	Children bool
@@ -15,13 +15,13 @@ const (
 	dataWatches  int32 = 2
 )
 
-// Unwatch removes watches. nil: they are gone, or go with the connection, and are not armed again;
-// an event that was on its way comes before Unwatch returns. [ErrNotSent] and [ErrEnded]: nothing
-// was done. [ErrUnsupported]: nothing was done, since the servers are known not to have this
-// operation, which came with ZooKeeper 3.5. A removal whose answer was lost is not repeated, so
-// that a server that hangs up at it does so twice at most.
+// Unwatch removes watches. nil: they are removed, or end with the connection, and are not armed
+// again; an event that was on its way comes before Unwatch returns. [ErrNotSent] and [ErrEnded]:
+// nothing was done. [ErrUnsupported]: nothing was done, since the servers lack the operation, which
+// ZooKeeper has since 3.5. It is not repeated if the reply is lost, so a server that hangs up at it
+// does so at most twice.
 func (c *Conn) Unwatch(watches []Watch) error {
-	if asked, err := c.unwatchAlone(watches); asked {
+	if asked, err := c.unwatchLocally(watches); asked {
 		return err
 	}
 	rs := make([]*request, len(watches))
@@ -31,13 +31,13 @@ func (c *Conn) Unwatch(watches []Watch) error {
 	if err := c.do(rs...); err != nil {
 		return err
 	}
-	c.learn(&c.removals, rs[0].outcome()) // every other outcome is as good as the removal: the watch has fired, or goes with the connection
+	c.learn(&c.removals, rs[0].outcome()) // with any other error, the watch has fired or ends with the connection
 	return nil
 }
 
-// unwatchAlone does what needs no server: a connection that does not exist has no watches, and the
-// next one will not have these.
-func (c *Conn) unwatchAlone(watches []Watch) (done bool, err error) {
+// unwatchLocally handles what needs no request. Without a connection no watch is armed; it suffices
+// not to arm these again.
+func (c *Conn) unwatchLocally(watches []Watch) (done bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -54,7 +54,7 @@ func (c *Conn) unwatchAlone(watches []Watch) (done bool, err error) {
 	return true, nil
 }
 
-// Watches tells whether a watch was armed and has not fired since, by the order of the wire.
+// Watches tells whether a watch is armed, by what was received so far.
 func (c *Conn) Watches(w Watch) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

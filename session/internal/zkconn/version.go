@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// The library is made to do what this package needs from outside, which rests on how this version
-// behaves: when it reads and writes, and how its goroutines end. A test compares it with go.mod.
+// This package relies on when this version of the library reads and writes, and on how its
+// goroutines end. A test compares it with go.mod.
 const (
 	libraryPath    = "github.com/go-zookeeper/zk"
 	libraryVersion = "v1.0.4"

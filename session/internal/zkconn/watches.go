@@ -6,11 +6,7 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// watchTable is what the server watches for this session: what has to be armed again on the next
-// connection.
-//
-// The library's own table is kept empty, since it re-arms the watches behind our back, and only
-// writes to its log if that fails: see doc.go.
+// watchTable is the set of armed watches, which have to be armed again on the next connection.
 type watchTable map[watched]struct{}
 
 type watched struct {
@@ -22,13 +18,13 @@ type watchKind int
 
 const (
 	watchData     watchKind = iota // of an existing znode
-	watchExists                    // of one that doesn't exist
+	watchExists                    // of a missing one
 	watchChildren                  // the children of an existing one
 	watchKinds
 )
 
-// arm notes the watch that a read with watch has armed; a read of data or children of a missing
-// znode arms none.
+// arm adds the watch that a read has armed. A read of the data or the children of a missing znode
+// arms none.
 func (t watchTable) arm(r *request) {
 	switch {
 	case r.reply.Err == jute.OK && r.ask.Op == jute.OpGetChildren2:
@@ -40,7 +36,7 @@ func (t watchTable) arm(r *request) {
 	}
 }
 
-// fired disarms what the event ends.
+// fired removes the watches that an event disarms.
 func (t watchTable) fired(ev jute.Event) {
 	switch ev.Type {
 	case jute.NodeCreated, jute.NodeDataChanged:
@@ -55,7 +51,7 @@ func (t watchTable) fired(ev jute.Event) {
 	}
 }
 
-// remove notes that a request to remove watches is about to be sent. Whatever becomes of it, they
+// remove is called when a request to remove watches is about to be sent. Whatever its outcome, they
 // are not armed again.
 func (t watchTable) remove(path string, kind int32) {
 	for _, k := range watchesOf(kind) {
@@ -70,7 +66,7 @@ func (t watchTable) has(path string, kind int32) bool {
 	})
 }
 
-// watchesOf are the watches of which servers keep one of a kind.
+// watchesOf are the entries that belong to one of the server's kinds.
 func watchesOf(kind int32) []watchKind {
 	if kind == childWatches {
 		return []watchKind{watchChildren}
@@ -78,12 +74,11 @@ func watchesOf(kind int32) []watchKind {
 	return []watchKind{watchData, watchExists}
 }
 
-// watchBatch is how large a request for re-arming gets at most: small enough to be dealt with
-// between two pings.
+// watchBatch is the largest size of a setWatches request. The server handles one between two pings.
 const watchBatch = 128 << 10
 
-// requests are those that arm everything again. The server compares with the zxid and fires at once
-// what has changed since.
+// requests are the setWatches requests that arm everything again. The server fires at once what has
+// changed since the zxid.
 func (t watchTable) requests(zxid int64, maxPacket int) []jute.Request {
 	var asks []jute.Request
 	batch := min(watchBatch, maxPacket/2)
