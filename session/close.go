@@ -4,10 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/notify"
 )
+
+// lifetime is how a session ends, step by step.
+type lifetime struct {
+	refuse *notify.End   // why nothing can be asked any more
+	end    *notify.End   // the same, once what was held has ended
+	gone   *notify.Latch // everything is torn down
+
+	unconfirmed error // the ZooKeeper session was left to expire; set before gone
+}
+
+func newLifetime() lifetime {
+	return lifetime{refuse: notify.NewEnd(), end: notify.NewEnd(), gone: notify.NewLatch()}
+}
+
+// closedErr is why nothing can be asked any more. A session that failed for good is closed too, and
+// says both.
+func (l *lifetime) closedErr() error {
+	if err := l.refuse.Err(); err != nil && !errors.Is(err, ErrClosed) {
+		return fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	return ErrClosed
+}
 
 // Close ends the session: what is asked from now on is answered with [ErrClosed], every hold ends
 // with it ([ErrLost] and [ErrClosed]), and so does everything that was made on the session. Then it
@@ -21,26 +43,26 @@ import (
 // for that likewise, but cuts it short when ctx ends. Of a session that is over already there is
 // nothing to report.
 func (s *Session) Close(ctx context.Context) error {
-	if s.gone.Closed() {
+	if s.lifetime.gone.Closed() {
 		return nil
 	}
 	if s.shut(ErrClosed, false) {
 		return failed("close", "", s.tearDown(ctx))
 	}
 	select {
-	case <-s.gone.C():
-		return failed("close", "", s.unconfirmed)
+	case <-s.lifetime.gone.C():
+		return failed("close", "", s.lifetime.unconfirmed)
 	case <-ctx.Done():
 	}
-	if s.gone.Closed() { // what is done is done, whatever became of ctx
-		return failed("close", "", s.unconfirmed)
+	if s.lifetime.gone.Closed() { // what is done is done, whatever became of ctx
+		return failed("close", "", s.lifetime.unconfirmed)
 	}
-	s.mu.Lock()
-	failing := s.failing
-	s.mu.Unlock()
+	g := s.state.lock()
+	failing := g.failing
+	g.unlock()
 	if failing {
-		s.cut()
-		<-s.gone.C() // prompt: what is left waits for nothing but this
+		s.tasks.cut()
+		<-s.lifetime.gone.C() // prompt: what is left waits for nothing but this
 	}
 	return failed("close", "", context.Cause(ctx))
 }
@@ -52,8 +74,8 @@ func (s *Session) fail(cause error) {
 	}
 	s.log.Error("the session is over", "cause", cause)
 	go func() { // owned by the session, which closes gone at its end; bounded by the session's timeout
-		defer s.guard()
-		ctx, cancel := context.WithTimeout(s.life, s.cfg.timeout)
+		defer s.tasks.guard()
+		ctx, cancel := context.WithTimeout(s.tasks.life, s.cfg.timeout)
 		defer cancel()
 		if err := s.tearDown(ctx); err != nil {
 			s.log.Warn("the ZooKeeper session could not be closed", "error", err)
@@ -63,27 +85,11 @@ func (s *Session) fail(cause error) {
 
 // shut refuses everything from now on, ends what is held and says so, once.
 func (s *Session) shut(cause error, failing bool) bool {
-	if !s.refuseAll(cause, failing) {
+	if !s.state.close(cause, failing) {
 		return false
 	}
-	s.end.Set(cause)
+	s.lifetime.end.Set(cause)
 	s.topic.Close()
-	return true
-}
-
-func (s *Session) refuseAll(cause error, failing bool) (first bool) {
-	s.mu.Lock()
-	defer s.unlock()
-	if s.closing {
-		return false
-	}
-	s.closing, s.failing = true, failing
-	s.refuse.Set(cause) // before the waiters wake, who ask for it
-	s.take(ErrClosed)
-	s.pacing.stop()
-	s.waning.stop()
-	s.looking.stop()
-	s.turned()
 	return true
 }
 
@@ -91,15 +97,15 @@ func (s *Session) refuseAll(cause error, failing bool) (first bool) {
 func (s *Session) tearDown(ctx context.Context) (err error) {
 	s.scope.Stop()
 	<-s.scope.Done() // prompt: nothing blocks in an actor
-	s.mu.Lock()
-	e := s.cur
+	g := s.state.lock()
+	e := g.cur
 	begun := e != nil && e.begun
 	unused := e != nil && errors.Is(e.cause, ErrAuthFailed) && !e.begun
-	s.mu.Unlock()
+	g.unlock()
 	if e != nil {
-		s.over(e, ErrClosed, ErrClosed)
-		if e.conn != nil { // also of one that was over: its farewell may be under way
-			inTime, cancel := s.whileItLives(ctx, e)
+		e.end(ErrClosed, ErrClosed)
+		if e.conn != nil { // also of one that was over: it may be being closed
+			inTime, cancel := e.whileItLives(ctx)
 			err = e.conn.Close(inTime)
 			cancel()
 		}
@@ -110,41 +116,17 @@ func (s *Session) tearDown(ctx context.Context) (err error) {
 			e.gone.Close()
 		}
 	}
-	stop := context.AfterFunc(ctx, s.cut) // tasks are given as much time
+	stop := context.AfterFunc(ctx, s.tasks.cut) // tasks are given as much time
 	s.tasks.end()
 	stop()
-	s.cut()
+	s.tasks.cut()
 	if s.cfg.system == nil {
 		// Its actors have ended with the session's scope, so it is prompt, ctx or not.
 		_ = s.system.Close(context.WithoutCancel(ctx))
 	}
-	s.unconfirmed = err
-	s.gone.Close()
+	s.lifetime.unconfirmed = err
+	s.lifetime.gone.Close()
 	return err
-}
-
-// lastTry is the share of the timeout that is left for the closing of a ZooKeeper session which may
-// have ended already.
-const lastTry = 3
-
-// whileItLives bounds the wait for a connection over which to close the ZooKeeper session by how
-// long that lives without one: for its timeout, from the loss of the last one on.
-func (s *Session) whileItLives(ctx context.Context, e *epoch) (context.Context, context.CancelFunc) {
-	s.mu.Lock()
-	timeout, lost := e.timeout, e.lost
-	s.mu.Unlock()
-	if timeout == 0 {
-		timeout = s.cfg.timeout
-	}
-	now := time.Now()
-	until := now.Add(timeout)
-	if !lost.IsZero() {
-		until = lost.Add(timeout)
-	}
-	if least := now.Add(timeout / lastTry); until.Before(least) {
-		until = least
-	}
-	return context.WithDeadlineCause(ctx, until, fmt.Errorf("%w, for as long as the session lives without (%v)", ErrSuspended, timeout))
 }
 
 // actorEnded: the session's own actor is gone: with the session, with the system that it lives in,
@@ -156,11 +138,11 @@ func (s *Session) actorEnded(cause error) {
 	default:
 		s.fail(ErrClosed) // nothing, if it was Close
 	}
-	<-s.end.Done() // prompt: whoever was quicker is at it
+	<-s.lifetime.end.Done() // prompt: whoever was quicker is at it
 	s.runDeferred()
-	s.mu.Lock()
-	seats, gone := s.members(), s.cur != nil && s.cur.gone.Closed()
-	s.mu.Unlock()
+	g := s.state.lock()
+	seats, gone := g.inOrder(), g.cur != nil && g.cur.gone.Closed()
+	g.unlock()
 	for _, t := range seats {
 		t.inbox.endSession(s.Err(), gone)
 	}

@@ -25,7 +25,7 @@ func (h *Hold) Commit(ctx context.Context, ops ...Op) ([]Result, error) {
 
 func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 	s := h.session
-	asks, err := s.operations(ops)
+	asks, err := s.space.operations(ops)
 	if err != nil {
 		return nil, err
 	}
@@ -36,22 +36,22 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 		return nil, fmt.Errorf("%w: the parts of the possession belong to several sessions", ErrUnsupported)
 	}
 	asks = append(h.guard[:len(h.guard):len(h.guard)], asks...)
-	if err := s.fits(zkconn.Size(asks...)); err != nil {
+	if err := s.requests.fits(zkconn.Size(asks...)); err != nil {
 		return nil, err
 	}
 	inside, cancel := Within(ctx, h)
 	defer cancel()
-	var at passage
+	var at connRef
 	for {
-		if at, err = s.pass(inside, h.epoch, at); err != nil {
+		if at, err = s.requests.conn(inside, h.epoch, at); err != nil {
 			return nil, h.why(ctx, err)
 		}
-		results, err := send(ctx, s, h.epoch.conn, func(c *zkconn.Conn) ([]Result, error) { return c.Multi(asks) })
+		results, err := send(ctx, &s.requests, h.epoch.conn, func(c *zkconn.Conn) ([]Result, error) { return c.Multi(asks) })
 		switch {
 		case err == errLeft:
 			return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
 		case errors.Is(err, zkconn.ErrNoReply):
-			return nil, s.settle(ctx)
+			return nil, s.requests.settle(ctx)
 		case err == nil, definite(err):
 			return h.committed(results, err)
 		}
@@ -73,7 +73,7 @@ func (h *Hold) committed(results []Result, err error) ([]Result, error) {
 			return nil, asLost(h.Err())
 		}
 	}
-	return h.session.results(results[len(h.guard):]), err
+	return h.session.space.results(results[len(h.guard):]), err
 }
 
 // why tells why there was nothing to send the transaction over: the hold's end, rather than what
@@ -106,9 +106,9 @@ func asLost(err error) error {
 // them. The exception are sequential ones whose answer is lost, for which [Seat.Join] is.
 func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	s := t.session
-	asks, err := s.operations(ops)
+	asks, err := s.space.operations(ops)
 	if err == nil {
-		err = s.fits(zkconn.Size(asks...))
+		err = s.requests.fits(zkconn.Size(asks...))
 	}
 	if err != nil {
 		refuse := func() { done(nil, err) }
@@ -118,16 +118,16 @@ func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 		return
 	}
 	over := func() {}
-	if !s.takesDown(t, asks) {
+	if !s.znodes.takesDown(t, asks) {
 		over = t.undertake()
 	}
 	t.entered(number, func(e *epoch) (func(), error) {
-		births, err := s.expect(t, e, asks)
+		births, err := s.znodes.expect(t, e, asks)
 		return func() {
 			defer over()
-			results, err := s.commitOnce(e, asks)
-			s.settled(t, births, asks, results, err)
-			done(s.results(results), err)
+			results, err := s.znodes.commitOnce(e, asks)
+			s.znodes.settled(t, births, asks, results, err)
+			done(s.space.results(results), err)
 		}, err
 	}, func(err error) {
 		defer over()
@@ -137,23 +137,23 @@ func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 
 // takesDown reports whether a transaction deletes a znode of the seat. It cannot come late: once
 // that is deleted otherwise, the whole transaction fails.
-func (s *Session) takesDown(t *Seat, asks []zkconn.Op) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (z *znodes) takesDown(t *Seat, asks []zkconn.Op) bool {
+	g := z.state.lock()
+	defer g.unlock()
 	return slices.ContainsFunc(asks, func(o zkconn.Op) bool {
 		if o.Kind != zkconn.OpDelete {
 			return false
 		}
-		c := s.ledger.at(t, s.relative(o.Path))
+		c := g.ledger.at(t, z.space.relative(o.Path))
 		return c != nil && c.seat == t
 	})
 }
 
 // commitOnce sends a transaction once, as soon as there is a connection.
-func (s *Session) commitOnce(e *epoch, asks []zkconn.Op) ([]Result, error) {
+func (z *znodes) commitOnce(e *epoch, asks []zkconn.Op) ([]Result, error) {
 	lost := false
 	var results []Result
-	err := s.insist(e, func(c *zkconn.Conn) (err error) {
+	err := z.insist(e, func(c *zkconn.Conn) (err error) {
 		if lost {
 			if err := caughtUp(c); err != nil {
 				return anew(err) // what a server says against that says nothing of the transaction

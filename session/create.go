@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
@@ -30,51 +31,132 @@ func (s *Session) create(ctx context.Context, path string, data []byte, opts []C
 	if spec.acl == nil {
 		spec.acl = s.cfg.acl
 	}
-	if err := s.ready(path); err != nil {
+	if err := s.requests.ready(path); err != nil {
 		return "", err
 	}
-	n := newborn{session: s, path: path, data: data, creation: spec}
-	if err := s.fits(n.size()); err != nil {
+	at := s.Path(path)
+	if err := s.requests.fits(spec.size(at, data)); err != nil {
 		return "", err
 	}
 	if spec.protected {
-		return n.createProtected(ctx)
+		return s.znodes.createProtected(ctx, at, data, &spec)
 	}
-	made, err := writeOut(ctx, s, func(c *zkconn.Conn) (string, error) { return n.create(c, s.Path(path)) })
-	return s.relative(made), err
+	made, err := writeOut(ctx, &s.requests, func(c *zkconn.Conn) (string, error) { return spec.create(c, &s.space, at, data) })
+	return s.space.relative(made), err
 }
 
-// newborn is a znode that the application wants created.
-type newborn struct {
-	creation
-	session *Session
-	path    string
-	data    []byte
+// CreateOption says what kind of znode is created. Without any, it is a persistent one with the
+// session's ACL. [Container] does not go with [Ephemeral], [Sequential] or [TTL], nor TTL with
+// Ephemeral.
+type CreateOption func(*creation)
+
+// Ephemeral lets the znode end with the ZooKeeper session that creates it, that is at the latest
+// with the epoch.
+func Ephemeral() CreateOption { return func(c *creation) { c.ephemeral = true } }
+
+// Sequential has the server append a number of ten digits to the name, larger than that of any
+// sibling made before.
+func Sequential() CreateOption { return func(c *creation) { c.sequential = true } }
+
+// Container has the server delete the znode some time after its last child is gone. Servers before
+// 3.5.3 lack it: [ErrUnsupported].
+func Container() CreateOption { return func(c *creation) { c.container = true } }
+
+// TTL has the server delete the znode when it has been unchanged and childless for this long, in
+// whole milliseconds. Servers have to be configured for it (zookeeper.extendedTypesEnabled), or it
+// is [ErrUnsupported].
+func TTL(d time.Duration) CreateOption { return func(c *creation) { c.ttl, c.hasTTL = d, true } }
+
+// Parents creates the parents that are missing: container nodes where the server has them, else
+// persistent ones.
+func Parents() CreateOption { return func(c *creation) { c.parents = true } }
+
+// Protected puts a random GUID in front of the name ("_c_<guid>-name", as Curator does), so that a
+// create whose answer was lost is found again. Such a create is never of unknown outcome, and one
+// that was given up leaves nothing behind while the session can reach ZooKeeper.
+func Protected() CreateOption { return func(c *creation) { c.protected = true } }
+
+// NodeACL replaces the session's ACL for this znode.
+func NodeACL(acl ...ACL) CreateOption { return func(c *creation) { c.acl, c.hasACL = acl, true } }
+
+// creation is what the options of a create come to.
+type creation struct {
+	ephemeral, sequential, container, parents, protected bool
+
+	ttl    time.Duration
+	hasTTL bool
+	acl    []ACL
+	hasACL bool
+
+	mode zkconn.Mode
 }
 
-func (n *newborn) size() int {
-	path := n.session.Path(n.path)
-	if n.protected {
+func newCreation(opts []CreateOption) (creation, error) {
+	var c creation
+	for _, opt := range opts {
+		if opt == nil {
+			return c, errors.New("option: nil")
+		}
+		opt(&c)
+	}
+	switch {
+	case c.container && (c.ephemeral || c.sequential || c.hasTTL):
+		return c, errors.New("Container can't be combined with Ephemeral, Sequential or TTL")
+	case c.hasTTL && c.ephemeral:
+		return c, errors.New("TTL can't be combined with Ephemeral")
+	case c.hasTTL && c.ttl < time.Millisecond:
+		return c, errors.New("TTL: less than a millisecond")
+	}
+	if c.hasACL {
+		if err := validateACL(c.acl); err != nil {
+			return c, err
+		}
+	}
+	c.mode = c.kind()
+	return c, nil
+}
+
+func (c *creation) kind() zkconn.Mode {
+	switch {
+	case c.container:
+		return zkconn.Container
+	case c.hasTTL && c.sequential:
+		return zkconn.SequentialTTL
+	case c.hasTTL:
+		return zkconn.TTL
+	case c.ephemeral && c.sequential:
+		return zkconn.EphemeralSequential
+	case c.ephemeral:
+		return zkconn.Ephemeral
+	case c.sequential:
+		return zkconn.Sequential
+	}
+	return zkconn.Persistent
+}
+
+// size is that of the request for a znode at an absolute path.
+func (c *creation) size(path string, data []byte) int {
+	if c.protected {
 		path += znode.Protect(znode.NewGUID(), "")
 	}
-	return zkconn.SizeAlone(zkconn.Op{Kind: zkconn.OpCreate, Path: path, Data: n.data, Mode: n.mode, ACL: n.acl})
+	return zkconn.SizeAlone(zkconn.Op{Kind: zkconn.OpCreate, Path: path, Data: data, Mode: c.mode, ACL: c.acl})
 }
 
 // create tries once, and again if what was missing above could be made.
-func (n *newborn) create(c *zkconn.Conn, path string) (string, error) {
+func (c *creation) create(conn *zkconn.Conn, space *namespace, path string, data []byte) (string, error) {
 	for {
-		made, err := c.Create(path, n.data, n.mode, n.ttl, n.acl)
+		made, err := conn.Create(path, data, c.mode, c.ttl, c.acl)
 		if !errors.Is(err, ErrNoNode) {
 			return made, err
 		}
-		if !n.parents {
-			again, err := n.session.rootMissing(c, err)
+		if !c.parents {
+			again, err := space.rootMissing(conn, err)
 			if !again {
 				return "", goesAhead(err)
 			}
 			continue
 		}
-		if err := n.session.ensureParents(c, path); err != nil {
+		if err := space.ensureParents(conn, path); err != nil {
 			return "", goesAhead(err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-	"time"
 
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -27,20 +26,6 @@ func (c *config) secure() func(ctx context.Context, raw net.Conn, server string)
 		}
 		return secured, nil
 	}
-}
-
-// atStake tells whether anything rests on an epoch's being heard of, and for how long that stands
-// if it is not.
-func (s *Session) atStake(e *epoch) (left time.Duration, some bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e.over || e != s.cur || s.stake() == 0 {
-		return 0, false
-	}
-	if s.lease.Stands() {
-		left = max(s.clock.now().Left(s.lease.Until()), 0)
-	}
-	return left, true
 }
 
 // credentials are what is presented on each connection.

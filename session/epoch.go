@@ -1,20 +1,22 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/session/internal/lease"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // epoch is one ZooKeeper session, from the opening of its connection until it is over. Its fields
-// are guarded by the session's mutex.
+// are guarded by the session's mutex, but for those that are constant once it has begun: session,
+// number, conn, sessionID.
 type epoch struct {
-	number uint64
-	conn   *zkconn.Conn // set before it has begun
+	session *Session
+	number  uint64
+	conn    *zkconn.Conn // set before it has begun
 
 	sessionID int64
 	timeout   time.Duration
@@ -25,112 +27,103 @@ type epoch struct {
 	up      bool      // there is a connection
 	lost    time.Time // when the last one was lost; zero: there is one, or was none
 	ups     uint64    // how many there have been
-	proving uint64    // on which of them a quorum was asked for a sign of life that has not come; 0: on none
+	proving uint64    // on which of them a quorum was asked for a proof that has not come; 0: on none
 	over    bool
 	cause   error         // why it is over
 	gone    *notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
 
-	reads map[*watchRead]struct{} // reads with a watch that were not answered yet
+	reads map[*watchRead]struct{} // with a watch, that were not answered yet
 }
 
-func newEpoch(number uint64) *epoch {
-	return &epoch{number: number, gone: notify.NewLatch(), reads: make(map[*watchRead]struct{})}
+func newEpoch(s *Session, number uint64) *epoch {
+	return &epoch{session: s, number: number, gone: notify.NewLatch(), reads: make(map[*watchRead]struct{})}
 }
 
 // hear takes what the connection says, in its order. It decides at once what must not wait, and
-// passes everything on to the actor.
-func (s *Session) hear(e *epoch, ev zkconn.Event) {
-	defer s.guard()
+// passes everything on to the session's actor.
+func (e *epoch) hear(ev zkconn.Event) {
+	s := e.session
+	defer s.tasks.guard()
 	switch ev := ev.(type) {
 	case zkconn.Up:
-		s.onUp(e, ev)
+		if spoilt, margin := e.connected(ev); spoilt {
+			s.log.Error("the negotiated timeout leaves nothing of trust: nothing can be held", "timeout", ev.Timeout, "margin", margin)
+		}
 	case zkconn.Down:
-		s.onDown(e)
+		e.disconnected()
 	case zkconn.Ended:
 		cause := endCause(ev.Cause)
-		s.over(e, cause, ofHolds(cause))
+		e.end(cause, endOfHolds(cause))
 	case zkconn.Proved:
-		s.onProved(e, ev)
+		e.present(func(k *keeper) { k.proved(e, ev) })
 		return
 	case zkconn.Heard:
-		s.onHeard(e, ev.Sent)
+		e.present(func(k *keeper) { k.pinged(e, ev.Sent) })
 		return
 	}
 	s.ref.Tell(connEvent{e, ev})
 }
 
-func (s *Session) onUp(e *epoch, ev zkconn.Up) {
-	if spoilt, margin := s.connected(e, ev); spoilt {
-		s.log.Error("the negotiated timeout leaves nothing of trust: nothing can be held", "timeout", ev.Timeout, "margin", margin)
+// present does something with the lease, with the mutex, if the epoch is the present one.
+func (e *epoch) present(do func(k *keeper)) {
+	g := e.session.state.lock()
+	defer g.unlock()
+	if !e.over && e == g.cur {
+		do(&g.keeper)
 	}
 }
 
-func (s *Session) connected(e *epoch, ev zkconn.Up) (spoilt bool, margin time.Duration) {
-	s.mu.Lock()
-	defer s.unlock()
+func (e *epoch) connected(ev zkconn.Up) (spoilt bool, margin time.Duration) {
+	s := e.session
+	g := s.state.lock()
+	defer g.unlock()
 	if e.over {
 		return false, 0
 	}
 	now := s.clock.now()
-	spoilt = s.retime(e, ev.Timeout, now)
-	s.lease.Connected(s.clock.at(ev.Asked), ev.Created, now)
+	spoilt = g.keeper.retime(e, ev.Timeout, now)
+	g.keeper.lease.Connected(s.clock.at(ev.Asked), ev.Created, now)
 	e.timeout, e.server, e.address = ev.Timeout, ev.Server, ev.Address
 	if e.sessionID != ev.SessionID { // once: requests of the epoch, which begin after it, read it without the mutex
 		e.sessionID = ev.SessionID
 	}
 	e.up, e.lost = true, time.Time{}
 	e.ups++
-	if s.stake() > 0 || s.doubted {
-		s.ask(e, now)
+	if g.keeper.dependents() > 0 || g.keeper.suspected {
+		g.keeper.ask(e, now)
 	}
-	s.turned()
-	return spoilt, s.lease.Margin()
+	g.changed()
+	return spoilt, g.keeper.lease.Margin()
 }
 
-// retime reckons with the timeout that was negotiated. After a reconnection to a server that is
-// configured otherwise, possessions last as long as the shorter of the two allows. spoilt: it
-// leaves nothing. With mu held.
-func (s *Session) retime(e *epoch, timeout time.Duration, now lease.Instant) (spoilt bool) {
-	switch {
-	case e.ups == 0:
-		s.lease.Begin(timeout, now)
-	case e.timeout == timeout:
-		return false
-	default:
-		s.lease.Retime(timeout)
-		s.lapse(e, now)
-		s.watchOverTrust(now)
-	}
-	return s.lease.Margin() >= timeout
-}
-
-func (s *Session) onDown(e *epoch) {
-	s.mu.Lock()
-	defer s.unlock()
+func (e *epoch) disconnected() {
+	s := e.session
+	g := s.state.lock()
+	defer g.unlock()
 	if e.over {
 		return
 	}
 	e.up, e.server, e.address, e.lost = false, "", "", time.Now()
 	if s.cfg.strict {
-		s.take(ErrSuspended)
+		g.holds.endAll(ErrSuspended)
 	}
-	s.watchOverTrust(s.clock.now())
-	s.turned()
+	g.keeper.watchEnd(s.clock.now())
+	g.changed()
 }
 
-// over ends an epoch, once: its holds end with the cause given for them, its znodes are forgotten,
-// nothing is asked any more in it.
-func (s *Session) over(e *epoch, cause, holds error) bool {
-	reads, first := s.bury(e, cause, holds)
+// end ends an epoch; false if it was over. Its holds end with the cause given for them, its znodes
+// are forgotten, nothing is asked any more in it.
+func (e *epoch) end(cause, holds error) bool {
+	reads, first := e.endGuarded(cause, holds)
 	for r := range reads {
 		r.refuse(ErrExpired)
 	}
 	return first
 }
 
-func (s *Session) bury(e *epoch, cause, holds error) (reads map[*watchRead]struct{}, first bool) {
-	s.mu.Lock()
-	defer s.unlock()
+func (e *epoch) endGuarded(cause, holds error) (reads map[*watchRead]struct{}, first bool) {
+	g := e.session.state.lock()
+	defer g.unlock()
 	if e.over {
 		return nil, false
 	}
@@ -138,23 +131,26 @@ func (s *Session) bury(e *epoch, cause, holds error) (reads map[*watchRead]struc
 	if errors.Is(cause, ErrExpired) {
 		e.gone.Close()
 	}
-	s.take(holds)
-	s.lease.End()
-	s.doubted, s.refused = false, 0
-	clear(s.standby)
-	s.ledger.clear()
-	s.pacing.stop()
-	s.waning.stop()
-	s.looking.stop()
+	g.holds.endAll(holds)
+	g.keeper.end()
+	g.ledger.clear()
 	reads = e.reads
 	e.reads = nil
-	s.turned()
+	g.changed()
 	return reads, true
 }
 
-// ofHolds is what the holds of an epoch end with that its connection says is over. A refused
+// endCause says why an epoch ended: a session that was replaced is over just as one that expired.
+func endCause(cause error) error {
+	if errors.Is(cause, zkconn.ErrReplaced) {
+		return errors.Join(ErrExpired, cause)
+	}
+	return cause
+}
+
+// endOfHolds is what the holds of an epoch end with that its connection says is over. A refused
 // credential ends the session, and nobody says that their znodes are gone.
-func ofHolds(cause error) error {
+func endOfHolds(cause error) error {
 	if errors.Is(cause, ErrExpired) {
 		return ErrExpired
 	}
@@ -164,39 +160,81 @@ func ofHolds(cause error) error {
 // retire closes the connection of an epoch that is over, in the background. If ZooKeeper has not
 // said that its session is over, it is told so, as soon as it can be reached, so that the znodes go
 // at once.
-func (s *Session) retire(e *epoch) {
-	s.mu.Lock()
+func (e *epoch) retire() {
+	s := e.session
+	g := s.state.lock()
 	conn := e.conn
-	s.mu.Unlock()
+	g.unlock()
 	if conn == nil {
 		e.gone.Close()
 		return
 	}
-	if !s.tasks.run(func() { s.farewell(e) }) {
+	if !s.tasks.run(e.closeSession) {
 		conn.Abandon()
 	}
 }
 
-// farewell closes a connection for good, and ends its ZooKeeper session. That takes as long as it
-// takes, or as the session lives: nothing else may begin before (see steward.takeOver), and nobody
-// else would ever know when its znodes are gone.
-func (s *Session) farewell(e *epoch) {
-	if err := e.conn.Close(s.life); err != nil {
+// closeSession closes the connection for good, and ends its ZooKeeper session. That takes as long
+// as it takes, or as the session lives: nothing else may begin before (see sessionActor.takeOver),
+// and nobody else would ever know when its znodes are gone.
+func (e *epoch) closeSession() {
+	s := e.session
+	if err := e.conn.Close(s.tasks.life); err != nil {
 		s.log.Warn("a ZooKeeper session could not be closed", "epoch", e.number, "error", err)
 		return
 	}
 	e.gone.Close()
 }
 
-// buried waits until ZooKeeper is known to have ended an epoch that is over: nil, or [ErrClosed] if
-// the session is closed before that is known.
-func (s *Session) buried(e *epoch) error {
+// awaitGone waits until ZooKeeper is known to have ended an epoch that is over: nil, or [ErrClosed]
+// if the session is closed before that is known.
+func (e *epoch) awaitGone() error {
+	s := e.session
 	select {
 	case <-e.gone.C():
-	case <-s.end.Done():
+	case <-s.lifetime.end.Done():
 		if !e.gone.Closed() {
-			return s.closedErr()
+			return s.lifetime.closedErr()
 		}
 	}
 	return nil
+}
+
+// atStake tells whether anything rests on the epoch's being heard of, and for how long that stands
+// if it is not.
+func (e *epoch) atStake() (left time.Duration, some bool) {
+	g := e.session.state.lock()
+	defer g.unlock()
+	k := &g.keeper
+	if e.over || e != g.cur || k.dependents() == 0 {
+		return 0, false
+	}
+	if k.lease.Stands() {
+		left = max(e.session.clock.now().Left(k.lease.Until()), 0)
+	}
+	return left, true
+}
+
+// lastTry is the share of the timeout that is left for the closing of a ZooKeeper session which may
+// have ended already.
+const lastTry = 3
+
+// whileItLives bounds the wait for a connection over which to close the ZooKeeper session by how
+// long that lives without one: for its timeout, from the loss of the last one on.
+func (e *epoch) whileItLives(ctx context.Context) (context.Context, context.CancelFunc) {
+	g := e.session.state.lock()
+	timeout, lost := e.timeout, e.lost
+	g.unlock()
+	if timeout == 0 {
+		timeout = e.session.cfg.timeout
+	}
+	now := time.Now()
+	until := now.Add(timeout)
+	if !lost.IsZero() {
+		until = lost.Add(timeout)
+	}
+	if least := now.Add(timeout / lastTry); until.Before(least) {
+		until = least
+	}
+	return context.WithDeadlineCause(ctx, until, fmt.Errorf("%w, for as long as the session lives without (%v)", ErrSuspended, timeout))
 }

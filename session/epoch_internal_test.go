@@ -21,43 +21,43 @@ func TestANewTimeoutWithinAnEpoch(t *testing.T) {
 	require.NoError(t, err)
 	conn, err := zkconn.Open(zkconn.Config{Servers: []string{"a:1"}, Timeout: time.Second, Dial: nowhere}, func(zkconn.Event) {})
 	require.NoError(t, err)
-	e := newEpoch(1)
+	e := newEpoch(s, 1)
 	e.conn = conn
-	s.mu.Lock()
-	s.cur, s.started = e, true
-	s.mu.Unlock()
+	g := s.state.lock()
+	g.cur, g.started = e, true
+	g.unlock()
 	seat, err := s.Seat("test", func(Notice) {})
 	require.NoError(t, err)
 	hold := func() *Hold {
-		s.hear(e, zkconn.Proved{Sent: time.Now(), Write: true})
+		e.hear(zkconn.Proved{Sent: time.Now(), Write: true})
 		h, err := seat.Hold(1, "/line/x", 1, func(error) {})
 		require.NoError(t, err)
 		return h
 	}
 
-	s.hear(e, zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 10 * time.Hour})
+	e.hear(zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 10 * time.Hour})
 	e.begun = true
 	h := hold()
-	s.hear(e, zkconn.Down{})
-	s.hear(e, zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 10 * time.Hour})
+	e.hear(zkconn.Down{})
+	e.hear(zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 10 * time.Hour})
 	require.True(t, h.Valid(), "the same timeout")
 	until := s.Status().TrustedUntil
-	s.hear(e, zkconn.Down{})
-	s.hear(e, zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 20 * time.Hour})
+	e.hear(zkconn.Down{})
+	e.hear(zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 20 * time.Hour})
 	require.True(t, h.Valid(), "a longer one")
 	require.True(t, until.Equal(s.Status().TrustedUntil), "what was proved before is good for no longer")
-	s.hear(e, zkconn.Proved{Sent: time.Now(), Write: true})
+	e.hear(zkconn.Proved{Sent: time.Now(), Write: true})
 	require.WithinDuration(t, time.Now().Add(10*time.Hour), s.Status().TrustedUntil, time.Minute)
-	s.hear(e, zkconn.Down{})
-	s.hear(e, zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 5 * time.Hour})
+	e.hear(zkconn.Down{})
+	e.hear(zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 5 * time.Hour})
 	require.True(t, h.Valid(), "a shorter one")
 	require.WithinDuration(t, time.Now().Add(5*time.Hour/2), s.Status().TrustedUntil, time.Minute)
 	require.Equal(t, Connected, s.Status().State)
-	s.hear(e, zkconn.Down{})
+	e.hear(zkconn.Down{})
 	s.clock.monoSlip.Add(int64(2 * time.Hour)) // both clocks go on
 	s.clock.wallSlip.Add(int64(2 * time.Hour))
 	require.True(t, h.Valid())
-	s.hear(e, zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 3 * time.Hour})
+	e.hear(zkconn.Up{SessionID: 7, Asked: time.Now(), Timeout: 3 * time.Hour})
 	<-h.Done()
 	require.ErrorIs(t, h.Err(), ErrUntrusted, "a timeout that leaves nothing")
 	require.False(t, h.Valid())

@@ -74,15 +74,15 @@ func (s *Session) Sync(ctx context.Context, path string) error {
 // readAt reads at a path. The namespace's own znode exists as far as the application can see, so it
 // is made if it is what is read and is missing.
 func readAt[T any](ctx context.Context, s *Session, path string, call func(c *zkconn.Conn, at string) (read[T], error)) (read[T], error) {
-	if err := s.ready(path); err != nil {
+	if err := s.requests.ready(path); err != nil {
 		return read[T]{}, err
 	}
 	at := s.Path(path)
-	return readOut(ctx, s, func(c *zkconn.Conn) (read[T], error) {
+	return readOut(ctx, &s.requests, func(c *zkconn.Conn) (read[T], error) {
 		r, err := call(c, at)
 		if path == "/" {
 			var made bool
-			if made, err = s.rootMissing(c, err); made {
+			if made, err = s.space.rootMissing(c, err); made {
 				return call(c, at)
 			}
 		}

@@ -12,17 +12,24 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
+// guardedBy does what a timer does.
+func guardedBy(s *Session, react func(k *keeper)) {
+	g := s.state.lock()
+	defer g.unlock()
+	react(&g.keeper)
+}
+
 // A panic may come while the session's mutex is held. It must not keep that: without it nothing
 // ends what is held, and nothing goes on.
 func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, react := range map[string]func(s *Session, t *Seat, h *Hold){
-		"a proof of life is due":   func(s *Session, _ *Seat, _ *Hold) { s.pace() },
-		"trust ends":               func(s *Session, _ *Seat, _ *Hold) { s.wane() },
-		"the clocks are looked at": func(s *Session, _ *Seat, _ *Hold) { s.look() },
-		"a hold is doubted":        func(s *Session, _ *Seat, h *Hold) { s.suspect(h) },
-		"a proof has come":         func(s *Session, _ *Seat, _ *Hold) { s.onProved(s.cur, zkconn.Proved{Sent: time.Now()}) },
-		"the connection goes":      func(s *Session, _ *Seat, _ *Hold) { s.cfg.strict = true; s.onDown(s.cur) },
+		"a proof of life is due":   func(s *Session, _ *Seat, _ *Hold) { guardedBy(s, (*keeper).syncDue) },
+		"trust ends":               func(s *Session, _ *Seat, _ *Hold) { guardedBy(s, (*keeper).expiryDue) },
+		"the clocks are looked at": func(s *Session, _ *Seat, _ *Hold) { guardedBy(s, (*keeper).clockDue) },
+		"a hold is doubted":        func(_ *Session, _ *Seat, h *Hold) { h.foundInvalid() },
+		"a proof has come":         func(s *Session, _ *Seat, _ *Hold) { s.state.in.cur.hear(zkconn.Proved{Sent: time.Now()}) },
+		"the connection goes":      func(s *Session, _ *Seat, _ *Hold) { s.cfg.strict = true; s.state.in.cur.disconnected() },
 		"another hold is made":     func(_ *Session, t *Seat, _ *Hold) { _, _ = t.Hold(1, "/line/z", 3, func(error) {}) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,13 +46,13 @@ func TestAPanicUnderTheMutexEndsWhatIsHeldAndTheSessionGoesOn(t *testing.T) {
 					require.NoError(t, err)
 					holds = append(holds, h)
 				}
-				s.mu.Lock()
-				s.holds[nil] = struct{}{} // to end it is a panic
-				s.mu.Unlock()
+				g := s.state.lock()
+				g.holds.all[nil] = struct{}{} // to end it is a panic
+				g.unlock()
 				ShiftWall(s, time.Hour) // trust has ended, unnoticed
-				s.guarded(func() { react(s, seat, holds[0]) })
-				require.True(t, s.mu.TryLock(), "the mutex is free")
-				s.mu.Unlock()
+				s.tasks.guarded(func() { react(s, seat, holds[0]) })
+				require.True(t, s.state.mu.TryLock(), "the mutex is free")
+				s.state.mu.Unlock()
 				for _, h := range holds {
 					<-h.Done()
 					assert.ErrorIs(t, h.Err(), ErrLost)

@@ -65,7 +65,7 @@ func (h *Hold) Valid() bool {
 	}
 	if !r.Good(h.session.clock.now()) {
 		if h.session.view.Read() == r && h.void.CompareAndSwap(false, true) {
-			h.session.tasks.run(func() { h.session.suspect(h) }) // beside: Valid asks nobody, and waits for nobody
+			h.session.tasks.run(h.foundInvalid) // beside: Valid asks nobody, and waits for nobody
 		}
 		return !h.void.Load() && h.Valid() // trust was prolonged meanwhile
 	}
@@ -88,31 +88,31 @@ func (h *Hold) Context() context.Context { return h.ctx }
 // TrustGained; [ErrSuspended], under [WithStrict]: wait for Reconnected; [ErrReleased]: the seat
 // was left, and nobody would end it.
 func (t *Seat) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
-	s := t.session
-	h, err := s.hold(t, number, path, token, ended)
+	h, err := t.hold(number, path, token, ended)
 	return h, failed("hold", path, err)
 }
 
-func (s *Session) hold(t *Seat, number uint64, path string, token int64, ended func(error)) (*Hold, error) {
-	s.mu.Lock()
-	defer s.unlock()
-	e := s.current(number)
+func (t *Seat) hold(number uint64, path string, token int64, ended func(error)) (*Hold, error) {
+	s := t.session
+	g := s.state.lock()
+	defer g.unlock()
+	e, k := g.current(number), &g.keeper
 	switch {
-	case s.closing:
+	case g.closing:
 		return nil, ErrClosed
 	case e == nil:
 		return nil, ErrExpired
-	case !s.seated(t):
+	case !g.seated(t):
 		return nil, ErrReleased
 	case s.cfg.strict && !e.up:
 		return nil, ErrSuspended
 	}
 	now := s.clock.now()
-	s.lapse(e, now)
-	if !s.lease.Stands() {
-		if s.refused == 0 {
-			s.refused = 1
-			s.raised(now)
+	k.expire(e, now)
+	if !k.lease.Stands() {
+		if k.refused == 0 {
+			k.refused = 1
+			k.added(now)
 		}
 		return nil, ErrUntrusted
 	}
@@ -123,46 +123,58 @@ func (s *Session) hold(t *Seat, number uint64, path string, token int64, ended f
 	// A possession is bounded by what ZooKeeper knows of this process, not by the context of
 	// whoever asked for it.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, &held{hold: h}))
-	s.holds[h] = struct{}{}
-	s.raised(now)
-	s.lookSoon(now)
+	g.holds.all[h] = struct{}{}
+	k.added(now)
+	k.checkSoon(now)
 	return h, nil
+}
+
+// StandBy tells that the seat may want a hold at any moment, being next in line, say: while it
+// does, the session keeps its trust, so that [Seat.Hold] can give one at once. That costs a sync
+// every sixth of the timeout; a session in which nothing is held and nobody stands by sends none.
+// Who has not stood by may be refused with [ErrUntrusted]: then trust is asked for, and comes
+// within a round trip, with TrustGained. It is for one epoch; the next begins without.
+func (t *Seat) StandBy(number uint64, on bool) {
+	s := t.session
+	g := s.state.lock()
+	defer g.unlock()
+	_, stands := g.keeper.standby[t]
+	switch {
+	case g.closing || !g.seated(t) || g.current(number) == nil || on == stands:
+	case !on:
+		delete(g.keeper.standby, t)
+	default:
+		g.keeper.standby[t] = struct{}{}
+		g.keeper.added(s.clock.now())
+	}
 }
 
 // End ends a hold of the seat with a cause: [ErrReleased], or what it was lost by. False: it was
 // over already, or had outlived the session's trust, so that it was lost before it was released. In
 // either case it is done, and has its Err.
 func (t *Seat) End(h *Hold, cause error) bool {
-	stands := t.session.endHold(h, cause)
+	stood := h.end(cause)
 	<-h.Done() // prompt: whoever was quicker is at it
-	return stands
+	return stood
 }
 
-func (s *Session) endHold(h *Hold, cause error) (stood bool) {
-	s.mu.Lock()
-	defer s.unlock()
+func (h *Hold) end(cause error) (stood bool) {
+	g := h.session.state.lock()
+	defer g.unlock()
 	if cause == ErrReleased {
-		s.doubtful(h)
+		g.keeper.doubt(h)
 	}
-	if _, stood = s.holds[h]; stood {
-		s.drop(h, cause)
+	if stood = g.holds.has(h); stood {
+		g.holds.end(h, cause)
 	}
 	return stood
 }
 
-// drop makes a hold over, which unlock finishes. With mu held.
-func (s *Session) drop(h *Hold, cause error) {
-	delete(s.holds, h)
-	h.reason = ending(cause)
-	h.over.Store(true)
-	s.dropped = append(s.dropped, h)
-}
-
-// take makes all holds over. With mu held.
-func (s *Session) take(cause error) {
-	for h := range s.holds {
-		s.drop(h, cause)
-	}
+// foundInvalid looks after a possession that was found not to be valid.
+func (h *Hold) foundInvalid() {
+	g := h.session.state.lock()
+	defer g.unlock()
+	g.keeper.doubt(h)
 }
 
 // finish lets the world know: first those who use the possession, then the one who handed it out.
@@ -177,9 +189,9 @@ func finish(ended []*Hold) {
 		}
 	}
 	for _, h := range ended {
-		h.seat.session.guarded(func() { h.ended(h.reason) })
+		h.seat.session.tasks.guarded(func() { h.ended(h.reason) })
 	}
 	for _, w := range wholes {
-		w.session.guarded(w.fallen)
+		w.session.tasks.guarded(w.fallen)
 	}
 }

@@ -29,11 +29,11 @@ func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 				require.NoError(t, err)
 				end := func(cause error) bool { return seat.End(h, cause) }
 				quicker := func() (finished func()) {
-					s.mu.Lock()
-					defer s.mu.Unlock()
-					s.take(ErrUntrusted)
-					ended := s.dropped
-					s.dropped = nil
+					g := s.state.lock()
+					defer g.unlock()
+					g.holds.endAll(ErrUntrusted)
+					ended := g.holds.over
+					g.holds.over = nil
 					return func() { finish(ended) }
 				}
 				if whole {

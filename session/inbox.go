@@ -32,7 +32,7 @@ func (b *inbox) Tell(e watches.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.gone && b.told != 0 {
-		b.notice(Fired{Epoch: b.told, Path: b.session.relative(e.Path), Type: EventType(e.Type)})
+		b.notice(Fired{Epoch: b.told, Path: b.session.space.relative(e.Path), Type: EventType(e.Type)})
 	}
 }
 

@@ -1,8 +1,11 @@
 package session
 
 import (
+	"errors"
+
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Join asks for a place in a line: an ephemeral sequential znode. Of the form Alone it is an
@@ -50,16 +53,16 @@ func (t *Seat) JoinList(number uint64, j Join, joined func(Joined), listed func(
 		}
 	}
 	t.entered(number, func(e *epoch) (func(), error) {
-		s := t.session
-		c := s.enroll(t, e, j)
+		z := &t.session.znodes
+		c := z.enroll(t, e, j)
 		if c == nil {
 			return nil, ErrExpired
 		}
 		return func() {
-			attempt := &joining{session: s, contender: c, join: j, listing: listed != nil}
-			done := s.turn(c)
+			attempt := &joining{znodes: z, contender: c, join: j, listing: listed != nil}
+			done := z.turn(c)
 			path, stat, err := attempt.run()
-			err = s.enrolled(c, path, stat.Czxid, err)
+			err = z.enrolled(c, path, stat.Czxid, err)
 			done()
 			if err != nil {
 				refuse(err)
@@ -75,36 +78,152 @@ func (t *Seat) JoinList(number uint64, j Join, joined func(Joined), listed func(
 }
 
 // enroll enters a contender that is about to be created; nil if the epoch is over.
-func (s *Session) enroll(t *Seat, e *epoch, j Join) *contender {
+func (z *znodes) enroll(t *Seat, e *epoch, j Join) *contender {
 	c := &contender{seat: t, epoch: e, parent: j.Parent, guid: znode.NewGUID(), form: j.Form, settled: notify.NewLatch()}
 	c.data = j.Form.Data(c.guid, j.Data)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e.over || s.closing {
+	l := z.state.lock()
+	defer l.unlock()
+	if e.over || l.closing {
 		return nil
 	}
-	s.ledger.enter(c)
+	l.ledger.enter(c)
 	return c
 }
 
 // enrolled notes what came of it. A seat that was left meanwhile wants it no more.
-func (s *Session) enrolled(c *contender, path string, czxid int64, err error) error {
+func (z *znodes) enrolled(c *contender, path string, czxid int64, err error) error {
 	defer c.settled.Close()
 	gone := c.seat.inbox.Left()
-	s.mu.Lock()
+	l := z.state.lock()
 	c.czxid = czxid
 	if err == nil && c.form == znode.Alone {
-		s.ledger.forget(c, path)
+		l.ledger.forget(c, path)
 	}
 	switch {
 	case err != nil:
-		s.ledger.strike(c)
-	case !s.ledger.stands(c, path):
+		l.ledger.strike(c)
+	case !l.ledger.stands(c, path):
 		err = ErrExpired
 	}
-	s.mu.Unlock()
+	l.unlock()
 	if err == nil && gone {
-		s.sweep(c)
+		z.sweep(c)
 	}
 	return err
+}
+
+// joining is one contender on its way into the line.
+type joining struct {
+	*znodes
+	contender *contender
+	join      Join
+	listing   bool
+
+	create     protectedCreate
+	replaced   bool // what was to be replaced is gone
+	complained bool
+	entered    zkconn.Entered // with the listing behind the create, if that was asked for and answered
+}
+
+// run creates the znode for certain, and returns its path, and its Stat if the answer to the create
+// told it.
+func (g *joining) run() (string, Stat, error) {
+	c := g.contender
+	parent := g.space.path(g.join.Parent)
+	head := g.join.Form.Head(c.guid, c.epoch.sessionID, g.join.Name)
+	want := znode.Join(parent, head)
+	g.replaced = g.join.Replace == ""
+	g.create.create = func(conn *zkconn.Conn) (string, Stat, error) { return g.enter(conn, want) }
+	g.create.find = func(conn *zkconn.Conn, p *proof) (string, Stat, error) {
+		path, err := find(conn, p, parent, head)
+		return path, Stat{}, err
+	}
+	if !g.join.Form.Named() {
+		g.create.find = (&unnamed{znodes: g.znodes, contender: c, parent: parent, head: head}).find
+	}
+	var above losses // of the creates of the parents
+	var path string
+	var stat Stat
+	err := g.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
+		if g.create.lost {
+			path, stat, err = g.create.look(conn)
+			switch {
+			case err != nil && g.create.lost:
+				return g.notFound(err)
+			case err != nil:
+				return err
+			case path != "":
+				g.displaced()
+				return nil
+			}
+		}
+		for {
+			path, stat, err = g.create.try(conn)
+			if !errors.Is(err, ErrNoNode) {
+				return err
+			}
+			if err = above.try(conn, func(conn *zkconn.Conn) error { return g.space.ensureParents(conn, want) }); err != nil {
+				return err
+			}
+		}
+	})
+	return g.space.relative(path), stat, err
+}
+
+// notFound: what was lost can't be looked for. It is looked for until it can, since it may stand in
+// somebody's way, and nobody else knows of it.
+func (g *joining) notFound(err error) error {
+	if !definite(err) {
+		return err
+	}
+	if !g.complained {
+		g.complained = true
+		g.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", g.join.Parent, "error", err)
+	}
+	return errAgain
+}
+
+// enter creates once, in the place of the one to be replaced if that stands.
+func (g *joining) enter(c *zkconn.Conn, path string) (string, Stat, error) {
+	entry := zkconn.Entry{Path: path, Data: g.contender.data, Mode: zkconn.EphemeralSequential, ACL: g.space.acl}
+	if g.join.Form == znode.Alone {
+		entry.Mode = zkconn.Ephemeral
+	}
+	if g.listing {
+		entry.List = g.space.path(g.join.Parent)
+	}
+	if !g.replaced {
+		entry.Replace = g.space.path(g.join.Replace)
+	}
+	made, err := c.Enter(entry)
+	if err == nil || made.Missing {
+		g.displaced()
+	}
+	if made.Missing {
+		return g.enter(c, path)
+	}
+	g.entered = made
+	return made.Path, made.Stat, err
+}
+
+// displaced notes that what was to be replaced is gone: with the create, or before.
+func (g *joining) displaced() {
+	if !g.replaced {
+		g.replaced = true
+		g.missing(g.join.Replace)
+	}
+}
+
+// list returns the listing behind the create that succeeded, or a later one.
+func (g *joining) list() ([]string, Stat, error) {
+	if e := &g.entered; e.Path != "" && e.Err == nil {
+		return e.Names, e.Line, nil
+	}
+	var names []string
+	var stat Stat
+	err := g.insist(g.contender.epoch, bounded(func(c *zkconn.Conn) (err error) {
+		names, stat, err = c.Children(g.space.path(g.join.Parent), false)
+		return err
+	}))
+	return names, stat, err
 }

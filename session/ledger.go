@@ -119,13 +119,3 @@ func (l *ledger) clear() {
 	clear(l.all)
 	clear(l.byPath)
 }
-
-// missing notes that there is nothing at a path of the session.
-func (s *Session) missing(path string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ledger.gone(path)
-	if c := s.ledger.byPath[path]; c != nil && c.born && !c.leaving {
-		s.tasks.run(func() { _, _ = s.owned(c) }) // an error is the end of the epoch, and of the record
-	}
-}

@@ -5,8 +5,9 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// message is what the session's actor receives. The set is closed.
-type message interface{ message() }
+// message is what the session's actor receives: it knows what the actor does with it. What is about
+// an epoch that is over is dropped.
+type message interface{ deliver(a *sessionActor) }
 
 type (
 	begin     struct{} // the first epoch, or the next
@@ -44,19 +45,52 @@ type (
 		ups   uint64 // the connections that there had been when it was asked for
 		err   error
 	}
-	poked struct{ do func(*steward) } // by tests
 )
 
-func (begin) message()     {}
-func (connEvent) message() {}
-func (synced) message()    {}
-func (trusted) message()   {}
-func (gone) message()      {}
-func (seated) message()    {}
-func (asked) message()     {}
-func (readDone) message()  {}
-func (crashed) message()   {}
-func (vacated) message()   {}
-func (forgone) message()   {}
-func (unwatched) message() {}
-func (poked) message()     {}
+func (begin) deliver(a *sessionActor) {
+	if a.epoch == nil && a.before == nil {
+		a.open()
+	}
+}
+
+func (m connEvent) deliver(a *sessionActor) {
+	if m.epoch == a.epoch {
+		a.onConnEvent(m.event)
+	}
+}
+
+func (m synced) deliver(a *sessionActor) {
+	if m.epoch == a.epoch {
+		a.onSynced(m.err)
+	}
+}
+
+func (m trusted) deliver(a *sessionActor) {
+	if m.epoch == a.epoch {
+		a.onTrusted(m.now)
+	}
+}
+
+func (m gone) deliver(a *sessionActor) {
+	if m.epoch == a.before && m.epoch.gone.Closed() {
+		a.onGone()
+	}
+}
+
+func (m seated) deliver(a *sessionActor)   { a.present(m.seat) }
+func (m asked) deliver(a *sessionActor)    { a.onAsked(m.read) }
+func (m readDone) deliver(a *sessionActor) { a.onReadDone(m) }
+func (m crashed) deliver(*sessionActor)    { panic(m.reason) }
+func (m vacated) deliver(a *sessionActor)  { a.table.Leave(&m.seat.inbox) }
+
+func (m forgone) deliver(a *sessionActor) {
+	if a.epoch != nil && a.epoch.number == m.epoch {
+		a.table.Forget(&m.seat.inbox, m.key)
+	}
+}
+
+func (m unwatched) deliver(a *sessionActor) {
+	if m.epoch == a.epoch {
+		a.onUnwatched(m)
+	}
+}

@@ -2,29 +2,56 @@ package session
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Path is the absolute path in ZooKeeper: with the chroot and the namespace in front.
-func (s *Session) Path(path string) string {
-	switch {
-	case s.cfg.root == "":
-		return path
-	case path == "/":
-		return s.cfg.root
-	}
-	return s.cfg.root + path
-}
+func (s *Session) Path(path string) string { return s.space.path(path) }
 
 // Relative is the path in this session of an absolute one in ZooKeeper; false if that is outside
 // the namespace.
-func (s *Session) Relative(path string) (string, bool) {
-	if s.cfg.root == "" {
+func (s *Session) Relative(path string) (string, bool) { return s.space.lookup(path) }
+
+// Reaches tells whether two sessions are on the same ensemble, as far as their servers' addresses
+// tell: they have one in common.
+func (s *Session) Reaches(other *Session) bool {
+	return s == other || slices.ContainsFunc(s.cfg.servers, func(addr string) bool { return slices.Contains(other.cfg.servers, addr) })
+}
+
+// Beside is Reaches for those who must not be wrong: where addresses are dialled in a way of the
+// caller's own ([WithDialer]), the same ones may lead elsewhere, unless the sessions share a system
+// of actors.
+func (s *Session) Beside(other *Session) bool {
+	return s == other || s.Reaches(other) && (s.system == other.system || s.cfg.dial == nil && other.cfg.dial == nil)
+}
+
+// namespace is the part of ZooKeeper's tree that a session sees.
+type namespace struct {
+	root string // what every path is below: chroot and namespace; "" if there is neither
+	acl  []ACL  // of the znodes that are made
+}
+
+// path is the absolute path of one of the session's.
+func (n *namespace) path(path string) string {
+	switch {
+	case n.root == "":
+		return path
+	case path == "/":
+		return n.root
+	}
+	return n.root + path
+}
+
+// lookup is the session's path of an absolute one; false if that is outside.
+func (n *namespace) lookup(path string) (string, bool) {
+	if n.root == "" {
 		return path, strings.HasPrefix(path, "/")
 	}
-	rest, ok := strings.CutPrefix(path, s.cfg.root)
+	rest, ok := strings.CutPrefix(path, n.root)
 	switch {
 	case !ok || rest != "" && rest[0] != '/':
 		return "", false
@@ -35,20 +62,20 @@ func (s *Session) Relative(path string) (string, bool) {
 }
 
 // relative is for paths that are known to be inside.
-func (s *Session) relative(path string) string {
-	path, _ = s.Relative(path)
+func (n *namespace) relative(path string) string {
+	path, _ = n.lookup(path)
 	return path
 }
 
 // rootMissing looks whether it was the namespace's own znode that a request missed, and makes it.
 // True: it did, so the request may be made again. Otherwise it returns the error to go on with.
-func (s *Session) rootMissing(c *zkconn.Conn, err error) (bool, error) {
-	if !errors.Is(err, ErrNoNode) || s.cfg.root == "" {
+func (n *namespace) rootMissing(c *zkconn.Conn, err error) (bool, error) {
+	if !errors.Is(err, ErrNoNode) || n.root == "" {
 		return false, err
 	}
-	exists, failure := stands(c, s.cfg.root)
+	exists, failure := stands(c, n.root)
 	if failure == nil && !exists {
-		failure = s.ensure(c, s.cfg.root, zkconn.Persistent)
+		failure = n.ensure(c, n.root, zkconn.Persistent)
 	}
 	if failure != nil {
 		return false, failure
@@ -58,28 +85,28 @@ func (s *Session) rootMissing(c *zkconn.Conn, err error) (bool, error) {
 
 // ensure creates what is missing of an absolute path, from the top down: persistent znodes as far
 // as the namespace goes, in the given mode below.
-func (s *Session) ensure(c *zkconn.Conn, path string, mode zkconn.Mode) error {
+func (n *namespace) ensure(c *zkconn.Conn, path string, mode zkconn.Mode) error {
 	if path == "/" || path == "" {
 		return nil
 	}
-	err := s.make(c, path, mode)
+	err := n.make(c, path, mode)
 	if !errors.Is(err, ErrNoNode) {
 		return err
 	}
-	if err := s.ensure(c, parentOf(path), mode); err != nil {
+	if err := n.ensure(c, parentOf(path), mode); err != nil {
 		return err
 	}
-	return s.make(c, path, mode)
+	return n.make(c, path, mode)
 }
 
 // make creates one znode without data; that it exists already is as good.
-func (s *Session) make(c *zkconn.Conn, path string, mode zkconn.Mode) error {
-	if len(path) <= len(s.cfg.root) {
+func (n *namespace) make(c *zkconn.Conn, path string, mode zkconn.Mode) error {
+	if len(path) <= len(n.root) {
 		mode = zkconn.Persistent
 	}
-	_, err := c.Create(path, nil, mode, 0, s.cfg.acl)
+	_, err := c.Create(path, nil, mode, 0, n.acl)
 	if mode == zkconn.Container && errors.Is(err, ErrUnsupported) {
-		_, err = c.Create(path, nil, zkconn.Persistent, 0, s.cfg.acl)
+		_, err = c.Create(path, nil, zkconn.Persistent, 0, n.acl)
 	}
 	if errors.Is(err, ErrNoAuth) { // the right to create is looked at before whether there is anything to create
 		if exists, look := stands(c, path); look != nil || exists {
@@ -93,6 +120,54 @@ func (s *Session) make(c *zkconn.Conn, path string, mode zkconn.Mode) error {
 }
 
 // ensureParents creates what is missing above an absolute path.
-func (s *Session) ensureParents(c *zkconn.Conn, path string) error {
-	return s.ensure(c, parentOf(path), zkconn.Container)
+func (n *namespace) ensureParents(c *zkconn.Conn, path string) error {
+	return n.ensure(c, parentOf(path), zkconn.Container)
+}
+
+// operations checks a transaction's operations and makes them ready to be sent: with absolute paths
+// and with the session's ACL where none is given.
+func (n *namespace) operations(ops []Op) ([]zkconn.Op, error) {
+	if len(ops) == 0 {
+		return nil, errors.New("ops: none is given")
+	}
+	asks := make([]zkconn.Op, len(ops))
+	for i, op := range ops {
+		if op.ask.Kind == 0 && op.err == nil {
+			op.err = errors.New("not made by CheckOp, CreateOp, SetOp or DeleteOp")
+		}
+		if op.err != nil {
+			return nil, fmt.Errorf("ops[%d]: %w", i, op.err)
+		}
+		if err := validate(op.ask.Path); err != nil {
+			return nil, fmt.Errorf("ops[%d]: %w", i, err)
+		}
+		asks[i] = op.ask
+		asks[i].Path = n.path(op.ask.Path)
+		if op.ask.Kind == zkconn.OpCreate && op.ask.ACL == nil {
+			asks[i].ACL = n.acl
+		}
+	}
+	return asks, nil
+}
+
+// results are those of a transaction with the session's paths.
+func (n *namespace) results(results []Result) []Result {
+	for i := range results {
+		if path := results[i].Path; path != "" {
+			results[i].Path = n.relative(path)
+		}
+	}
+	return results
+}
+
+// create creates a znode; that it exists already is as good.
+func (n *namespace) create(c *zkconn.Conn, path string, container bool, data []byte) error {
+	if container {
+		return n.make(c, path, zkconn.Container)
+	}
+	_, err := c.Create(path, data, zkconn.Persistent, 0, n.acl)
+	if errors.Is(err, ErrNodeExists) {
+		return nil
+	}
+	return err
 }

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -41,42 +40,6 @@ func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 		op.err = fmt.Errorf("%w: in a transaction only Ephemeral, Sequential and NodeACL", ErrUnsupported)
 	}
 	return op
-}
-
-// operations checks a transaction's operations and makes them ready to be sent: with absolute paths
-// and with the session's ACL where none is given.
-func (s *Session) operations(ops []Op) ([]zkconn.Op, error) {
-	if len(ops) == 0 {
-		return nil, errors.New("ops: none is given")
-	}
-	asks := make([]zkconn.Op, len(ops))
-	for i, op := range ops {
-		if op.ask.Kind == 0 && op.err == nil {
-			op.err = errors.New("not made by CheckOp, CreateOp, SetOp or DeleteOp")
-		}
-		if op.err != nil {
-			return nil, fmt.Errorf("ops[%d]: %w", i, op.err)
-		}
-		if err := validate(op.ask.Path); err != nil {
-			return nil, fmt.Errorf("ops[%d]: %w", i, err)
-		}
-		asks[i] = op.ask
-		asks[i].Path = s.Path(op.ask.Path)
-		if op.ask.Kind == zkconn.OpCreate && op.ask.ACL == nil {
-			asks[i].ACL = s.cfg.acl
-		}
-	}
-	return asks, nil
-}
-
-// results are those of a transaction with the session's paths.
-func (s *Session) results(results []Result) []Result {
-	for i := range results {
-		if path := results[i].Path; path != "" {
-			results[i].Path = s.relative(path)
-		}
-	}
-	return results
 }
 
 // validate says what is wrong with a path.

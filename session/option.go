@@ -170,3 +170,14 @@ func WithMaxPacket(bytes int) Option {
 		return nil
 	}
 }
+
+// WithDeferredStart has what merely follows ZooKeeper, config.Cell and twopc.Site, wait until the
+// session is started: by [Session.Start], [Session.Connect], or the first thing that somebody asks
+// of ZooKeeper through it. Without it, these start the session when they are made. It is for
+// whoever makes everything first, and starts it later or not at all, as package fxmodule does.
+func WithDeferredStart() Option {
+	return func(c *config) error {
+		c.deferred = true
+		return nil
+	}
+}

@@ -41,11 +41,27 @@ func (t *Seat) Read(number uint64, path string, watch bool, done func(Seen)) {
 		seen := Seen{Epoch: number, Path: path, Exists: err == nil, Data: data, Stat: stat, Err: err}
 		if errors.Is(err, ErrNoNode) {
 			seen.Err = nil
-			s.missing(path)
+			s.znodes.missing(path)
 		}
 		return func() { done(seen) }, err
 	}
 	t.look(number, &watchRead{seat: t, key: watches.Key{Path: s.Path(path), Kind: watches.Data}, read: read, refuse: refuse}, watch)
+}
+
+// await looks whether a znode exists, and watches for its birth, or its change or end if it does.
+func (t *Seat) await(number uint64, path string, done func(exists bool, err error)) {
+	s := t.session
+	read := func(c *zkconn.Conn, watch bool) (func(), error) {
+		_, exists, err := c.Exists(s.Path(path), watch)
+		if err == nil && !exists {
+			return func() { done(false, nil) }, ErrNoNode
+		}
+		return func() { done(exists, err) }, err
+	}
+	t.look(number, &watchRead{
+		seat: t, key: watches.Key{Path: s.Path(path), Kind: watches.Data}, birth: true, read: read,
+		refuse: func(err error) { done(false, err) },
+	}, true)
 }
 
 // look reads: with a watch, by way of the actor, which keeps the table of watches; without,
@@ -55,7 +71,7 @@ func (t *Seat) look(number uint64, r *watchRead, watch bool) {
 	if !watch {
 		t.within(number, func(e *epoch) {
 			var answer func()
-			err := s.insist(e, bounded(func(c *zkconn.Conn) (err error) {
+			err := s.requests.insist(e, bounded(func(c *zkconn.Conn) (err error) {
 				answer = nil
 				var read func()
 				if read, err = r.read(c, false); err == nil || definite(err) {
@@ -71,13 +87,13 @@ func (t *Seat) look(number uint64, r *watchRead, watch bool) {
 		}, r.refuse)
 		return
 	}
-	s.mu.Lock()
-	r.epoch = s.current(number)
-	closing := s.closing
+	g := s.state.lock()
+	r.epoch = g.current(number)
+	closing := g.closing
 	if r.epoch != nil && !closing {
 		r.epoch.reads[r] = struct{}{}
 	}
-	s.mu.Unlock()
+	g.unlock()
 	switch {
 	case closing:
 		r.refuse(ErrClosed)
@@ -88,4 +104,11 @@ func (t *Seat) look(number uint64, r *watchRead, watch bool) {
 	case !s.ref.Tell(asked{r}):
 		r.answered(func() { r.refuse(ErrClosed) })
 	}
+}
+
+// Unwatch says that the seat depends no more on what a read of this znode with a watch has armed,
+// or is about to: no [Fired] of its data comes of reads before this. If nobody else in the session
+// depends on that watch, ZooKeeper is told to forget it. A watch of its children is not touched.
+func (t *Seat) Unwatch(number uint64, path string) {
+	t.session.ref.Tell(forgone{t, number, watches.Key{Path: t.session.Path(path), Kind: watches.Data}})
 }

@@ -3,171 +3,158 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
+	"math"
 	"time"
 
-	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// send carries out one request beside the caller, so that he can leave when his context ends; the
-// request itself cannot be taken back.
-func send[T any](ctx context.Context, s *Session, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)) (T, error) {
-	if ctx.Done() == nil {
-		return call(c)
-	}
-	var none, value T
-	var err error
-	answered := notify.NewLatch()
-	if !s.tasks.run(func() {
-		defer answered.Close()
-		err = zkconn.ErrNoReply // if it panics: whatever was sent, no answer comes of it
-		value, err = call(c)
-	}) {
-		return none, zkconn.ErrEnded
-	}
-	select {
-	case <-answered.C():
-		return value, err
-	case <-ctx.Done():
-		return none, errLeft
-	}
+// requests sends what is asked of ZooKeeper, over whichever connection there is, and repeats what
+// may be repeated.
+type requests struct {
+	state    *state
+	tasks    *tasks
+	lifetime *lifetime
+	start    func()
+	retry    RetryPolicy
+	most     int // bytes of a request
 }
 
-// errLeft: the caller's context ended while the request was under way.
-var errLeft = errors.New("the context ended")
+// connRef is a reference to a connection over which requests may go: of which epoch, and which of
+// its connections.
+type connRef struct {
+	epoch *epoch
+	up    uint64
+}
 
-// readOut asks what may be asked again: by the session's [RetryPolicy] when the answer was lost.
-func readOut[T any](ctx context.Context, s *Session, call func(c *zkconn.Conn) (T, error)) (T, error) {
-	var none T
-	var at passage
-	var gone losses
-	begun, lost := time.Now(), 0
+// conn waits for a connection that is newer than one that failed: in a certain epoch, or in
+// whichever comes if that is nil. A session that was not connected yet is started. Errors: ctx's
+// cause, [ErrClosed], [ErrExpired] if that epoch is over.
+func (q *requests) conn(ctx context.Context, only *epoch, failed connRef) (connRef, error) {
 	for {
-		var err error
-		if at, err = s.pass(ctx, nil, at); err != nil {
-			return none, err
-		}
-		v, err := send(ctx, s, at.epoch.conn, func(c *zkconn.Conn) (T, error) {
-			if err := gone.others(c); err != nil {
-				return none, err
-			}
-			v, err := call(gone.on(c))
-			return v, gone.noted(err)
-		})
+		g := q.state.lock()
+		e, gate, started := g.cur, g.gate, g.started
 		switch {
-		case err == nil:
-			return v, nil
-		case err == errLeft:
-			return none, context.Cause(ctx)
-		case errors.Is(err, zkconn.ErrNoReply), errors.Is(err, zkconn.ErrThrottled):
-			lost++
-			pause, again := s.cfg.retry.next(lost, time.Since(begun))
-			if !again {
-				return none, gone.givenUp(at.epoch.conn, err)
-			}
-			s.pause(ctx, pause)
-			if errors.Is(err, zkconn.ErrThrottled) {
-				at = passage{}
-			}
-		case definite(err):
-			return none, err
-		default:
-			at = at.lost(err)
+		case g.closing:
+			g.unlock()
+			return connRef{}, q.lifetime.closedErr()
+		case only != nil && only.over:
+			g.unlock()
+			return connRef{}, ErrExpired
+		case e != nil && e.begun && e.up && (e != failed.epoch || e.ups > failed.up):
+			c := connRef{e, e.ups}
+			g.unlock()
+			return c, context.Cause(ctx)
+		}
+		g.unlock()
+		if !started {
+			q.start()
+		}
+		select {
+		case <-gate.C():
+		case <-ctx.Done():
+			return connRef{}, context.Cause(ctx)
 		}
 	}
 }
 
-// givenUp is the error of a read that is not repeated any more.
-func (n *losses) givenUp(c *zkconn.Conn, err error) error {
-	switch {
-	case !errors.Is(err, zkconn.ErrNoReply):
-		return err
-	case n.tooMany():
-		return fmt.Errorf("%w: %w", ErrSuspended, n.reason(c))
-	default:
-		return fmt.Errorf("%w: %w", ErrSuspended, err)
+// exhausted is a reference that no connection of its epoch is newer than.
+func (c connRef) exhausted() connRef { return connRef{c.epoch, math.MaxUint64} }
+
+// lost says than what the connection has to be newer after a request failed without an answer.
+func (c connRef) lost(err error) connRef {
+	if errors.Is(err, zkconn.ErrEnded) {
+		return c.exhausted()
 	}
+	return c
 }
 
-// writeOut sends what may have an effect, once. When its answer is lost it returns
-// [ErrUnknownOutcome], when a read tells the truth. What goes ahead of it is asked again, until
-// that was lost too often.
-func writeOut[T any](ctx context.Context, s *Session, call func(c *zkconn.Conn) (T, error)) (T, error) {
-	var none T
-	var at passage
-	var above losses
-	for {
-		var err error
-		if at, err = s.pass(ctx, nil, at); err != nil {
-			return none, err
-		}
-		v, err := send(ctx, s, at.epoch.conn, func(c *zkconn.Conn) (T, error) {
-			if err := above.verdict(c); err != nil {
-				return none, goesAhead(err)
-			}
-			v, err := call(above.on(c))
-			return v, above.noted(err)
-		})
-		switch {
-		case err == errLeft:
-			return none, fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
-		case errors.Is(err, zkconn.ErrNoReply):
-			return none, s.settle(ctx)
-		case err == nil || definite(err):
-			return v, err
-		}
-		at = at.lost(err)
-		s.pauseAfterLoss(ctx, above.times)
+// errAgain lets insist ask again after a pause, as an overloaded server does.
+var errAgain = errors.New("to be asked again")
+
+// anew lets insist ask again whatever a server says against it: for what must be known before
+// anything else can be done. nil stays nil.
+func anew(err error) error {
+	if err != nil && definite(err) {
+		return errAgain
 	}
+	return err
 }
 
-// settle waits until the outcome of what was lost can be seen by reading: the lost request is not
-// under way any more, and the server is up to date.
-func (s *Session) settle(ctx context.Context) error {
-	var at passage
+// insist asks, in one epoch, until there is an answer; what it asks must be harmless to repeat.
+// Pauses grow, also between losses of the connection, since it may be this at which the server
+// hangs up. The error is the server's, [ErrExpired] or [ErrClosed].
+func (q *requests) insist(e *epoch, call func(c *zkconn.Conn) error) error {
+	var at connRef
+	lost := 0
 	for try := 1; ; try++ {
 		var err error
-		if at, err = s.pass(ctx, nil, at); err != nil {
-			return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+		if at, err = q.conn(q.tasks.life, e, at); err != nil {
+			return q.unlessClosed(err)
 		}
-		_, err = send(ctx, s, at.epoch.conn, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, caughtUp(c) })
+		err = call(e.conn)
 		switch {
-		case err == nil:
-			return ErrUnknownOutcome
-		case err == errLeft:
-			return fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
-		case definite(err): // it says nothing of what was lost
-			s.pause(ctx, backoff(try))
-			at = passage{}
-			continue
+		case errors.Is(err, zkconn.ErrThrottled), err == errAgain:
+			q.pause(q.tasks.life, backoff(try))
+			at = connRef{}
+		case err == nil || definite(err):
+			return err
+		default:
+			at = at.lost(err)
+			if errors.Is(err, zkconn.ErrNoReply) {
+				lost++
+				q.pauseAfterLoss(q.tasks.life, lost)
+			}
 		}
-		at = at.lost(err)
 	}
 }
 
-// ready checks what a request of the application names.
-func (s *Session) ready(path string) error {
-	if err := validate(path); err != nil {
-		return err
+// pauseAfterLoss is the pause after that many connections were lost with one request on them. The
+// first is nobody's fault.
+func (q *requests) pauseAfterLoss(ctx context.Context, lost int) {
+	if lost > 1 {
+		q.pause(ctx, backoff(min(lost, mostLossPauses)))
 	}
-	return s.open()
 }
 
-// open tells that the session is not closed.
-func (s *Session) open() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closing {
-		return s.closedErr()
+// caughtUp has the server catch up with a quorum, so that what is read next is not older than this,
+// nor is what any server shows later. A sync is not enough: a leader that was deposed and does not
+// know it answers it alone. What the check finds is of no interest.
+func caughtUp(c *zkconn.Conn) error {
+	err := c.Prove("/")
+	if errors.Is(err, ErrNoNode) || errors.Is(err, ErrNoAuth) {
+		return nil
 	}
-	return nil
+	return err
 }
 
-// fits checks a request's size.
-func (s *Session) fits(size int) error {
-	if size > s.cfg.maxPacket {
-		return fmt.Errorf("%w: %d bytes of %d", ErrTooLarge, size, s.cfg.maxPacket)
+// proof is caughtUp, once for whatever was lost: it holds on later connections too.
+type proof struct{ given bool }
+
+func (p *proof) ask(c *zkconn.Conn) error {
+	if p.given {
+		return nil
 	}
-	return nil
+	err := caughtUp(c)
+	p.given = err == nil
+	return err
+}
+
+// unlessClosed makes the end of the session's own context an error that says so.
+func (q *requests) unlessClosed(err error) error {
+	if q.tasks.life.Err() != nil {
+		return q.lifetime.closedErr()
+	}
+	return err
+}
+
+// pause waits, or less if ctx ends, or the session, whose end is not to wait for it.
+func (q *requests) pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-q.lifetime.end.Done():
+	}
 }

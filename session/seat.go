@@ -1,11 +1,13 @@
 package session
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Seat is how a recipe sits on a session: it is told in order what happens, and its requests are
@@ -28,25 +30,6 @@ type Seat struct {
 	writes  map[*notify.Latch]struct{} // its transactions that are under way
 }
 
-// Seat takes a seat. It does not connect: see [Session.Start]. notice is called by the session's
-// actor, one notice at a time, in order; it must not block and must not call [Seat.Leave]. The
-// present state comes first: EpochBegan if there is an epoch, and Disconnected if it is. Error:
-// [ErrClosed].
-func (s *Session) Seat(name string, notice func(Notice)) (*Seat, error) {
-	t := &Seat{session: s, name: name, inbox: inbox{session: s, notice: notice}}
-	s.mu.Lock()
-	if s.closing {
-		s.mu.Unlock()
-		return nil, failed("seat", "", s.closedErr())
-	}
-	s.seatCount++
-	t.number = s.seatCount
-	s.seats[t] = struct{}{}
-	s.mu.Unlock()
-	s.ref.Tell(seated{t})
-	return t, nil
-}
-
 // Leave gives the seat up. No notice comes after it has returned. What the seat has standing in
 // ZooKeeper is deleted in the background, until the epoch ends; its holds end with [ErrReleased].
 // It is idempotent.
@@ -55,31 +38,11 @@ func (t *Seat) Leave() {
 		return
 	}
 	s := t.session
-	orphans := s.unseat(t)
+	orphans := s.state.unseat(t)
 	s.ref.Tell(vacated{t})
 	for _, c := range orphans {
-		s.sweep(c)
+		s.znodes.sweep(c)
 	}
-}
-
-// unseat ends what the seat holds, and returns what of it is left in the record.
-func (s *Session) unseat(t *Seat) []*contender {
-	s.mu.Lock()
-	defer s.unlock()
-	delete(s.seats, t)
-	delete(s.standby, t)
-	for h := range s.holds {
-		if h.seat == t {
-			s.drop(h, ErrReleased)
-		}
-	}
-	return s.ledger.of(t)
-}
-
-// seated: the seat was not left. With mu held.
-func (s *Session) seated(t *Seat) bool {
-	_, is := s.seats[t]
-	return is
 }
 
 // undertake writes a transaction down as one that is under way; over ends that.
@@ -116,12 +79,12 @@ func (t *Seat) within(number uint64, request func(e *epoch), refuse func(err err
 // asked for from then on knows of it: enter does that, and returns the request.
 func (t *Seat) entered(number uint64, enter func(e *epoch) (request func(), err error), refuse func(err error)) {
 	s := t.session
-	s.mu.Lock()
-	e, err := s.current(number), ErrExpired
-	if s.closing {
+	g := s.state.lock()
+	e, err := g.current(number), ErrExpired
+	if g.closing {
 		e, err = nil, ErrClosed
 	}
-	s.mu.Unlock()
+	g.unlock()
 	request := func() { refuse(err) }
 	if e != nil {
 		if asked, refusal := enter(e); refusal == nil {
@@ -133,4 +96,28 @@ func (t *Seat) entered(number uint64, enter func(e *epoch) (request func(), err 
 	if !s.tasks.run(request) {
 		refuse(ErrClosed) // and the end of the session has cleared the record
 	}
+}
+
+// Ensure makes what is missing of a path: the znode itself persistent, with data, or as a container
+// without if container; those above it as containers, where the server has them. One that exists is
+// left as it is. It may be repeated without harm, so a lost answer is no error.
+func (t *Seat) Ensure(number uint64, path string, container bool, data []byte, done func(error)) {
+	s := t.session
+	if err := validate(path); err != nil {
+		t.within(number, func(*epoch) { done(err) }, func(error) { done(err) })
+		return
+	}
+	t.within(number, func(e *epoch) {
+		at := s.Path(path)
+		done(s.requests.insist(e, bounded(func(c *zkconn.Conn) error {
+			err := s.space.create(c, at, container, data)
+			if !errors.Is(err, ErrNoNode) {
+				return err
+			}
+			if err := s.space.ensureParents(c, at); err != nil {
+				return err
+			}
+			return s.space.create(c, at, container, data)
+		})))
+	}, done)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -81,17 +80,4 @@ func isHost(addr string) bool {
 	}
 	_, err := netip.ParseAddr(addr)
 	return err == nil
-}
-
-// Reaches tells whether two sessions are on the same ensemble, as far as their servers' addresses
-// tell: they have one in common.
-func (s *Session) Reaches(other *Session) bool {
-	return s == other || slices.ContainsFunc(s.cfg.servers, func(addr string) bool { return slices.Contains(other.cfg.servers, addr) })
-}
-
-// Beside is Reaches for those who must not be wrong: where addresses are dialled in a way of the
-// caller's own ([WithDialer]), the same ones may lead elsewhere, unless the sessions share a system
-// of actors.
-func (s *Session) Beside(other *Session) bool {
-	return s == other || s.Reaches(other) && (s.system == other.system || s.cfg.dial == nil && other.cfg.dial == nil)
 }

@@ -2,12 +2,10 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
+	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
@@ -27,38 +25,13 @@ type Session struct {
 	scope  actors.Scope
 	ref    actors.Ref[message]
 	topic  *notify.Topic[Status]
-	refuse *notify.End   // why nothing can be asked any more
-	end    *notify.End   // the same, once what was held has ended
-	gone   *notify.Latch // everything is torn down
-	tasks  tasks
-	life   context.Context // of the tasks; ends with the session
-	cut    context.CancelFunc
 
-	unconfirmed error // the ZooKeeper session was left to expire; set before gone
-
-	mu           sync.Mutex
-	started      bool
-	deferred     []func() // to be called after the start
-	closing      bool
-	failing      bool          // from within: see fail
-	epochs       uint64        // how many there have been
-	cur          *epoch        // the present one; also one that has ended, until the next begins
-	gate         *notify.Latch // closes, and is replaced, when requests may have become possible, or impossible for good
-	lease        lease.Lease
-	doubted      bool          // the end of trust was announced
-	pacing       alarm         // for the next sync
-	waning       alarm         // for the end of trust
-	looking      alarm         // for a look at the clocks
-	doubtAt      lease.Instant // when the want of trust is announced
-	seats        map[*Seat]struct{}
-	seatCount    uint64
-	holds        map[*Hold]struct{}
-	dropped      []*Hold            // over, and to be finished: see unlock
-	standby      map[*Seat]struct{} // who may want a hold at any moment
-	refused      int                // 1: somebody was refused a hold for want of trust, which has not come since
-	ledger       ledger
-	dataWatches  map[string]*shared[Data]
-	childWatches map[string]*shared[Children]
+	lifetime lifetime
+	tasks    tasks
+	state    state
+	space    namespace
+	requests requests
+	znodes   znodes
 }
 
 // New makes a session. It does no I/O: the session connects when it is first needed, or with
@@ -72,21 +45,19 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	}
 	s := &Session{
 		cfg: cfg, log: cfg.log, clock: clock{base: time.Now()}, system: cfg.system,
-		topic: notify.NewTopic[Status](), refuse: notify.NewEnd(), end: notify.NewEnd(), gone: notify.NewLatch(), gate: notify.NewLatch(),
-		seats: make(map[*Seat]struct{}), holds: make(map[*Hold]struct{}), standby: make(map[*Seat]struct{}), dataWatches: make(map[string]*shared[Data]), childWatches: make(map[string]*shared[Children]),
+		topic: notify.NewTopic[Status](), lifetime: newLifetime(), space: namespace{root: cfg.root, acl: cfg.acl},
 	}
-	s.lease = lease.New(lease.Config{Tick: cfg.tick, Margin: cfg.margin}, &s.view)
-	s.tasks.guard = s.guard
-	s.life, s.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
-	s.pacing = alarm{tasks: &s.tasks, mu: &s.mu, react: s.pace}
-	s.waning = alarm{tasks: &s.tasks, mu: &s.mu, react: s.wane}
-	s.looking = alarm{tasks: &s.tasks, mu: &s.mu, react: s.look}
+	s.tasks.crashed = s.crashed
+	s.tasks.life, s.tasks.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
+	s.requests = requests{state: &s.state, tasks: &s.tasks, lifetime: &s.lifetime, start: s.Start, retry: cfg.retry, most: cfg.maxPacket}
+	s.znodes = znodes{requests: &s.requests, space: &s.space, log: s.log}
+	s.state.in = newGuarded(s)
 	s.topic.Publish(s.Status())
 	if s.system == nil {
 		s.system = actors.New(actors.WithLogger(s.log))
 	}
 	if err := s.spawn(); err != nil {
-		s.cut()
+		s.tasks.cut()
 		return nil, fmt.Errorf("session.New: WithSystem: %w", err)
 	}
 	return s, nil
@@ -133,11 +104,11 @@ func (s *Session) spawn() (err error) {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock() // until the actor's name is known
+	g := s.state.lock()
+	defer g.unlock() // until the actor's name is known
 	s.ref, err = actors.Spawn(s.scope, actors.Spec[message]{
 		Name: "session", Kind: "session",
-		New:   func(self actors.Self[message]) actors.Receiver[message] { return newSteward(s, self) },
+		New:   func(self actors.Self[message]) actors.Receiver[message] { return newSessionActor(s, self) },
 		Ended: s.actorEnded,
 	})
 	return err
@@ -147,7 +118,7 @@ func (s *Session) spawn() (err error) {
 // ends. ctx bounds the wait only: the session goes on connecting. Errors: ctx's cause, with the
 // servers and why the last attempt failed; [ErrClosed], [ErrAuthFailed].
 func (s *Session) Connect(ctx context.Context) error {
-	_, err := s.pass(ctx, nil, passage{})
+	_, err := s.requests.conn(ctx, nil, connRef{})
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("no connection to %s: %w", strings.Join(s.cfg.servers, ", "), s.because(err))
 	}
@@ -156,12 +127,12 @@ func (s *Session) Connect(ctx context.Context) error {
 
 // because adds to an error why there is no connection, if that is known.
 func (s *Session) because(err error) error {
-	s.mu.Lock()
+	g := s.state.lock()
 	var conn *zkconn.Conn
-	if s.cur != nil {
-		conn = s.cur.conn
+	if g.cur != nil {
+		conn = g.cur.conn
 	}
-	s.mu.Unlock()
+	g.unlock()
 	if conn == nil {
 		return err
 	}
@@ -173,9 +144,9 @@ func (s *Session) because(err error) error {
 
 // Status is how the session stands now.
 func (s *Session) Status() Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.status()
+	g := s.state.lock()
+	defer g.unlock()
+	return g.status()
 }
 
 // Observe is a subscription to the status: the present one first, then each change, the newest
@@ -183,54 +154,12 @@ func (s *Session) Status() Status {
 // not with each extension of trust. The channel closes when ctx or the session ends.
 func (s *Session) Observe(ctx context.Context) <-chan Status { return s.topic.Subscribe(ctx) }
 
-// status is called with mu held.
-func (s *Session) status() Status {
-	st := Status{State: s.state(), Timeout: s.cfg.timeout}
-	e := s.cur
-	if e == nil {
-		return st
-	}
-	st.Epoch, st.SessionID, st.Server, st.Address = e.number, e.sessionID, e.server, e.address
-	if e.timeout > 0 {
-		st.Timeout = e.timeout
-	}
-	if until := s.lease.Until(); until != (lease.Instant{}) {
-		st.TrustedUntil = until.Wall
-	}
-	return st
-}
-
-// state is called with mu held.
-func (s *Session) state() State {
-	e := s.cur
-	switch {
-	case s.closing:
-		return Closed
-	case e != nil && e.over:
-		return Lost
-	case e == nil || !e.begun:
-		return Connecting
-	case s.doubted:
-		return Untrusted
-	case !e.up:
-		return Suspended
-	}
-	return Connected
-}
-
-// turned tells whoever waits or observes that something has changed. With mu held.
-func (s *Session) turned() {
-	s.gate.Close()
-	s.gate = notify.NewLatch()
-	s.topic.Publish(s.status())
-}
-
 // Done closes when the session is over: by [Session.Close], or for good ([ErrAuthFailed], an
 // internal failure). Err then says why.
-func (s *Session) Done() <-chan struct{} { return s.end.Done() }
+func (s *Session) Done() <-chan struct{} { return s.lifetime.end.Done() }
 
 // Err is nil exactly while Done is open: [ErrClosed] after Close, else the cause.
-func (s *Session) Err() error { return s.end.Err() }
+func (s *Session) Err() error { return s.lifetime.end.Err() }
 
 // Logger is where this session logs, see [WithLogger]. For those who write recipes.
 func (s *Session) Logger() *slog.Logger { return s.log }
@@ -239,29 +168,69 @@ func (s *Session) Logger() *slog.Logger { return s.log }
 // recipes.
 func (s *Session) Scope() actors.Scope { return s.scope }
 
-// closedErr is why nothing can be asked any more. A session that failed for good is closed too, and
-// says both.
-func (s *Session) closedErr() error {
-	if err := s.refuse.Err(); err != nil && !errors.Is(err, ErrClosed) {
-		return fmt.Errorf("%w: %w", ErrClosed, err)
+// Start begins to connect, if that has not begun, and does not wait. The first operation, watch or
+// wish of a recipe does so too.
+func (s *Session) Start() {
+	g := s.state.lock()
+	first := !g.started && !g.closing
+	g.started = g.started || first
+	g.unlock()
+	if first {
+		s.ref.Tell(begin{})
+		s.runDeferred()
 	}
-	return ErrClosed
 }
 
-// current is the present epoch's number if it is this one. With mu held.
-func (s *Session) current(number uint64) *epoch {
-	if s.cur == nil || s.cur.number != number || s.cur.over {
-		return nil
+// AfterStart starts the session and calls f, at once. With [WithDeferredStart] it does not start
+// the session, and f is called when something else has: by whoever does, so f must not block. If
+// the session ends before that f is called too, so that it can see that. For those who write
+// recipes.
+func (s *Session) AfterStart(f func()) {
+	g := s.state.lock()
+	wait := s.cfg.deferred && !g.started && !g.closing
+	if wait {
+		g.deferred = append(g.deferred, f)
 	}
-	return s.cur
+	g.unlock()
+	if !wait {
+		s.Start()
+		f()
+	}
 }
 
-// members is a copy of the seats. With mu held.
-func (s *Session) members() []*Seat {
-	seats := make([]*Seat, 0, len(s.seats))
-	for t := range s.seats {
-		seats = append(seats, t)
+// runDeferred calls what has waited for the start.
+func (s *Session) runDeferred() {
+	g := s.state.lock()
+	waiting := g.deferred
+	g.deferred = nil
+	g.unlock()
+	for _, f := range waiting {
+		f()
 	}
-	slices.SortFunc(seats, func(a, b *Seat) int { return int(a.number) - int(b.number) })
-	return seats
+}
+
+// Seat takes a seat. It does not connect: see [Session.Start]. notice is called by the session's
+// actor, one notice at a time, in order; it must not block and must not call [Seat.Leave]. The
+// present state comes first: EpochBegan if there is an epoch, and Disconnected if it is. Error:
+// [ErrClosed].
+func (s *Session) Seat(name string, notice func(Notice)) (*Seat, error) {
+	t := &Seat{session: s, name: name, inbox: inbox{session: s, notice: notice}}
+	g := s.state.lock()
+	if g.closing {
+		g.unlock()
+		return nil, failed("seat", "", s.lifetime.closedErr())
+	}
+	g.seatCount++
+	t.number = g.seatCount
+	g.seats[t] = struct{}{}
+	g.unlock()
+	s.ref.Tell(seated{t})
+	return t, nil
+}
+
+// crashed is called with what a goroutine or a timer of the session has panicked with: its actor
+// then panics too.
+func (s *Session) crashed(reason any) {
+	s.log.Error("session panicked", "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
+	s.ref.Tell(crashed{reason})
 }

@@ -52,38 +52,38 @@ func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version in
 // transaction was not sent or its answer was lost. It is sent once: if the answer is lost, it
 // returns [ErrUnknownOutcome]. Errors are those of [Session.Set], and of the operations.
 func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
-	asks, err := s.operations(ops)
+	asks, err := s.space.operations(ops)
 	if err == nil {
-		err = s.open()
+		err = s.requests.open()
 	}
 	if err == nil {
-		err = s.fits(zkconn.Size(asks...))
+		err = s.requests.fits(zkconn.Size(asks...))
 	}
 	if err != nil {
 		return nil, failed("multi", "", err)
 	}
-	results, err := writeOut(ctx, s, func(c *zkconn.Conn) ([]Result, error) {
+	results, err := writeOut(ctx, &s.requests, func(c *zkconn.Conn) ([]Result, error) {
 		results, err := c.Multi(asks)
 		if !errors.Is(err, ErrNoNode) {
 			return results, err
 		}
-		made, err := s.rootMissing(c, err)
+		made, err := s.space.rootMissing(c, err)
 		if made {
 			return c.Multi(asks)
 		}
 		return results, goesAhead(err)
 	})
-	return s.results(results), failed("multi", "", err)
+	return s.space.results(results), failed("multi", "", err)
 }
 
 // writeAt writes at a path, once.
 func writeAt[T any](ctx context.Context, s *Session, path string, size int, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	var none T
-	if err := s.ready(path); err != nil {
+	if err := s.requests.ready(path); err != nil {
 		return none, err
 	}
-	if err := s.fits(size); err != nil {
+	if err := s.requests.fits(size); err != nil {
 		return none, err
 	}
-	return writeOut(ctx, s, call)
+	return writeOut(ctx, &s.requests, call)
 }

@@ -13,14 +13,14 @@ import (
 // lives as long as anybody reads it.
 type shared[T any] struct {
 	session *Session
-	all     map[string]*shared[T] // of this kind, by path; under the session's mutex
+	all     func(g *guarded) map[string]*shared[T] // of this kind, by path
 	path    string
 	spec    watchSpec[T]
 	topic   *notify.Topic[T]
 	readers int // under the session's mutex
 
 	mu  sync.Mutex
-	ref actors.Ref[sighted]
+	ref actors.Ref[watchMessage[T]]
 }
 
 // watchSpec is how a thing is looked at.
@@ -31,23 +31,23 @@ type watchSpec[T any] struct {
 	same  func(a, b T) bool // nothing has happened between the two
 }
 
-// subscribe gives a reader his channel, and starts the watch if he is the first.
-func subscribe[T any](ctx context.Context, s *Session, all map[string]*shared[T], path string, spec watchSpec[T]) <-chan T {
-	if err := s.ready(path); err != nil {
+// subscribe gives a reader its channel, and starts the watch if it is the first.
+func subscribe[T any](ctx context.Context, s *Session, all func(g *guarded) map[string]*shared[T], path string, spec watchSpec[T]) <-chan T {
+	if err := s.requests.ready(path); err != nil {
 		s.log.Warn("nothing to watch", "path", path, "error", err)
 		nothing := notify.NewLatest[T]()
 		nothing.Close()
 		return nothing.C()
 	}
-	s.mu.Lock()
-	w := all[path]
+	g := s.state.lock()
+	w := all(g)[path]
 	first := w == nil
 	if first {
 		w = &shared[T]{session: s, all: all, path: path, spec: spec, topic: notify.NewTopic[T]()}
-		all[path] = w
+		all(g)[path] = w
 	}
 	w.readers++
-	s.mu.Unlock()
+	g.unlock()
 	states := w.topic.Subscribe(ctx)
 	if first {
 		w.spawn()
@@ -59,9 +59,9 @@ func subscribe[T any](ctx context.Context, s *Session, all map[string]*shared[T]
 func (w *shared[T]) spawn() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ref, err := actors.Spawn(w.session.scope, actors.Spec[sighted]{
+	ref, err := actors.Spawn(w.session.scope, actors.Spec[watchMessage[T]]{
 		Name: w.spec.name + ":" + w.path, Kind: "watch",
-		New:   func(self actors.Self[sighted]) actors.Receiver[sighted] { return newWatcher(w, self) },
+		New:   func(self actors.Self[watchMessage[T]]) actors.Receiver[watchMessage[T]] { return newWatcher(w, self) },
 		Ended: w.ended,
 	})
 	if err != nil {
@@ -74,13 +74,13 @@ func (w *shared[T]) spawn() {
 // leave takes a reader off. With the last one the watch ends.
 func (w *shared[T]) leave() {
 	s := w.session
-	s.mu.Lock()
+	g := s.state.lock()
 	w.readers--
 	last := w.readers == 0
-	if last && w.all[w.path] == w {
-		delete(w.all, w.path)
+	if last && w.all(g)[w.path] == w {
+		delete(w.all(g), w.path)
 	}
-	s.mu.Unlock()
+	g.unlock()
 	if last {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -94,10 +94,10 @@ func (w *shared[T]) ended(cause error) {
 	if errors.Is(cause, actors.ErrGivenUp) {
 		s.log.Error("a watch is given up", "path", w.path, "cause", cause)
 	}
-	s.mu.Lock()
-	if w.all[w.path] == w {
-		delete(w.all, w.path)
+	g := s.state.lock()
+	if w.all(g)[w.path] == w {
+		delete(w.all(g), w.path)
 	}
-	s.mu.Unlock()
+	g.unlock()
 	w.topic.Close()
 }

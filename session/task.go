@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -12,10 +13,28 @@ import (
 // each ends with the connection that it waits for or with the session, and the session's end waits
 // for all of them.
 type tasks struct {
+	life    context.Context // ends with the session
+	cut     context.CancelFunc
+	crashed func(reason any) // told of a panic
+
 	mu      sync.Mutex
 	over    bool
 	running sync.WaitGroup
-	guard   func() // deferred by each
+}
+
+// guard is deferred by what runs on the session's behalf and is no actor: a panic in it goes no
+// further. Nobody knows what it left undone, so what rests on it ends, as with a panic of the
+// session's own actor: the epoch, and every hold in it, with [ErrRestarted].
+func (t *tasks) guard() {
+	if reason := recover(); reason != nil {
+		t.crashed(reason)
+	}
+}
+
+// guarded calls what others have passed in.
+func (t *tasks) guarded(f func()) {
+	defer t.guard()
+	f()
 }
 
 // run starts a task; false if the session has ended.
@@ -53,11 +72,11 @@ func (t *tasks) end() {
 	t.running.Wait()
 }
 
-// alarm is a timer whose reaction is a task. Its methods are called with the session's mutex held,
-// its reaction without.
+// alarm is a timer whose reaction is a task that has the session's mutex. Its methods need the
+// mutex too.
 type alarm struct {
 	tasks *tasks
-	mu    *sync.Mutex
+	state *state
 	react func()
 
 	timer *time.Timer // nil: not set
@@ -80,13 +99,10 @@ func (a *alarm) set(now, at lease.Instant) {
 	a.timer = time.AfterFunc(max(now.Left(at), 0), func() {
 		defer a.tasks.running.Done()
 		defer a.tasks.guard()
-		a.mu.Lock()
-		due := a.timer != nil && a.round == round
-		if due {
+		g := a.state.lock()
+		defer g.unlock()
+		if a.timer != nil && a.round == round {
 			a.timer = nil
-		}
-		a.mu.Unlock()
-		if due {
 			a.react()
 		}
 	})

@@ -13,10 +13,10 @@ import (
 // repeated without harm, so lost answers are no error. Errors are those of [Session.Create],
 // without ErrNodeExists and ErrUnknownOutcome; [ErrSuspended] when the retries are used up.
 func (s *Session) EnsurePath(ctx context.Context, path string) error {
-	err := s.ready(path)
+	err := s.requests.ready(path)
 	if err == nil {
-		_, err = readOut(ctx, s, func(c *zkconn.Conn) (struct{}, error) {
-			return struct{}{}, s.ensure(c, s.Path(path), zkconn.Persistent)
+		_, err = readOut(ctx, &s.requests, func(c *zkconn.Conn) (struct{}, error) {
+			return struct{}{}, s.space.ensure(c, s.Path(path), zkconn.Persistent)
 		})
 	}
 	return failed("ensure path", path, err)
@@ -32,38 +32,38 @@ const deletions = 100
 // [ErrNoAuth]; [ErrTooLarge], if the names below a znode are more than one answer holds;
 // [ErrSuspended] when the retries are used up; [ErrClosed]; ctx's cause.
 func (s *Session) DeleteAll(ctx context.Context, path string) error {
-	err := s.ready(path)
+	err := s.requests.ready(path)
 	if err == nil && s.Path(path) == "/" {
 		err = errors.Join(ErrInvalidPath, errors.New("path: the root can't be deleted"))
 	}
 	if err == nil {
-		err = s.deleteAll(ctx, s.Path(path))
+		err = s.requests.deleteAll(ctx, s.Path(path))
 	}
 	return failed("delete all", path, err)
 }
 
-func (s *Session) deleteAll(ctx context.Context, root string) error {
+func (q *requests) deleteAll(ctx context.Context, root string) error {
 	for try := 1; ; try++ {
-		doomed, err := s.below(ctx, root)
+		doomed, err := q.below(ctx, root)
 		if err != nil {
 			return err
 		}
 		for len(doomed) > 0 && err == nil {
-			n := s.batch(doomed)
-			err = s.deleteBatch(ctx, doomed[:n])
+			n := q.batch(doomed)
+			err = q.deleteBatch(ctx, doomed[:n])
 			doomed = doomed[n:]
 		}
 		if !errors.Is(err, ErrNotEmpty) { // somebody has created something meanwhile: look again
 			return err
 		}
-		s.pause(ctx, backoff(try))
+		q.pause(ctx, backoff(try))
 	}
 }
 
 // below lists a znode and everything below it, children before their parents; nothing if it does
 // not exist.
-func (s *Session) below(ctx context.Context, path string) ([]string, error) {
-	names, err := readOut(ctx, s, func(c *zkconn.Conn) ([]string, error) {
+func (q *requests) below(ctx context.Context, path string) ([]string, error) {
+	names, err := readOut(ctx, q, func(c *zkconn.Conn) ([]string, error) {
 		names, _, err := c.Children(path, false)
 		return names, err
 	})
@@ -75,7 +75,7 @@ func (s *Session) below(ctx context.Context, path string) ([]string, error) {
 	}
 	var all []string
 	for _, name := range names {
-		more, err := s.below(ctx, znode.Join(path, name))
+		more, err := q.below(ctx, znode.Join(path, name))
 		if err != nil {
 			return nil, err
 		}
@@ -85,11 +85,11 @@ func (s *Session) below(ctx context.Context, path string) ([]string, error) {
 }
 
 // batch is how many of the paths go into one transaction.
-func (s *Session) batch(paths []string) int {
+func (q *requests) batch(paths []string) int {
 	size := zkconn.Size()
 	for i, path := range paths {
 		size += zkconn.Size(zkconn.Op{Kind: zkconn.OpDelete, Path: path}) - zkconn.Size()
-		if i == deletions || i > 0 && size > s.cfg.maxPacket {
+		if i == deletions || i > 0 && size > q.most {
 			return i
 		}
 	}
@@ -97,12 +97,12 @@ func (s *Session) batch(paths []string) int {
 }
 
 // deleteBatch deletes in one transaction, or one by one where somebody was quicker.
-func (s *Session) deleteBatch(ctx context.Context, paths []string) error {
+func (q *requests) deleteBatch(ctx context.Context, paths []string) error {
 	ops := make([]zkconn.Op, len(paths))
 	for i, path := range paths {
 		ops[i] = zkconn.Op{Kind: zkconn.OpDelete, Path: path, Version: -1}
 	}
-	_, err := readOut(ctx, s, func(c *zkconn.Conn) (struct{}, error) {
+	_, err := readOut(ctx, q, func(c *zkconn.Conn) (struct{}, error) {
 		_, err := c.Multi(ops)
 		return struct{}{}, err
 	})
@@ -110,7 +110,7 @@ func (s *Session) deleteBatch(ctx context.Context, paths []string) error {
 		return err
 	}
 	for _, path := range paths {
-		_, err := readOut(ctx, s, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
+		_, err := readOut(ctx, q, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
 		if err != nil && !errors.Is(err, ErrNoNode) {
 			return err
 		}

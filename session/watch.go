@@ -3,9 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-
-	"github.com/troupe-go/troupe/session/internal/watches"
-	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Data is what a znode holds, as seen at some moment. Receivers share Bytes and must not change
@@ -37,7 +34,7 @@ type Children struct {
 // not valid, and early if the actor behind it failed too often, which the log says. What can't be
 // read, for want of a right, is Stale if it was seen before, and tried again.
 func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
-	return subscribe(ctx, s, s.dataWatches, path, watchSpec[Data]{
+	return subscribe(ctx, s, func(g *guarded) map[string]*shared[Data] { return g.dataWatches }, path, watchSpec[Data]{
 		name: "data",
 		look: func(t *Seat, epoch uint64, path string, done func(Data, bool, error)) {
 			t.Read(epoch, path, true, func(a Seen) { done(Data{Exists: a.Exists, Bytes: a.Data, Stat: a.Stat}, a.Exists, a.Err) })
@@ -54,7 +51,7 @@ func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 // WatchChildren is a subscription to the names of a znode's children, its birth and its end, in
 // everything else like [Session.WatchData].
 func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Children {
-	return subscribe(ctx, s, s.childWatches, path, watchSpec[Children]{
+	return subscribe(ctx, s, func(g *guarded) map[string]*shared[Children] { return g.childWatches }, path, watchSpec[Children]{
 		name: "children",
 		look: func(t *Seat, epoch uint64, path string, done func(Children, bool, error)) {
 			t.List(epoch, path, true, func(a Listed) {
@@ -73,20 +70,4 @@ func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Childre
 			return a.Exists == b.Exists && a.Stat.Czxid == b.Stat.Czxid && a.Stat.Pzxid == b.Stat.Pzxid
 		},
 	})
-}
-
-// await looks whether a znode exists, and watches for its birth, or its change or end if it does.
-func (t *Seat) await(number uint64, path string, done func(exists bool, err error)) {
-	s := t.session
-	read := func(c *zkconn.Conn, watch bool) (func(), error) {
-		_, exists, err := c.Exists(s.Path(path), watch)
-		if err == nil && !exists {
-			return func() { done(false, nil) }, ErrNoNode
-		}
-		return func() { done(exists, err) }, err
-	}
-	t.look(number, &watchRead{
-		seat: t, key: watches.Key{Path: s.Path(path), Kind: watches.Data}, birth: true, read: read,
-		refuse: func(err error) { done(false, err) },
-	}, true)
 }

@@ -6,33 +6,46 @@ import (
 	"github.com/troupe-go/troupe/actors"
 )
 
-// sighted is what the actor of a shared watch receives. The set is closed.
-type sighted interface{ sighted() }
+// watchMessage is what the actor of a shared watch receives: it knows what the actor does with it.
+type watchMessage[T any] interface{ deliver(w *watcher[T]) }
 
 type (
-	noticed struct{ notice Notice }
-	looked  struct { // what came of looking
-		of     any // the watcher that looked
+	noticed[T any] struct{ notice Notice }
+	looked[T any]  struct { // what came of looking
+		of     *watcher[T]
 		epoch  uint64
-		state  any
+		state  T
 		exists bool
 		err    error
 	}
-	awaited struct { // what came of waiting for a znode that was missing
-		of     any
+	awaited[T any] struct { // what came of waiting for a znode that was missing
+		of     *watcher[T]
 		epoch  uint64
 		exists bool
 		err    error
 	}
-	lookAgain struct{ of any }    // after a pause
-	prodded   struct{ do func() } // by tests
+	lookAgain[T any] struct{ of *watcher[T] } // after a pause
 )
 
-func (noticed) sighted()   {}
-func (looked) sighted()    {}
-func (awaited) sighted()   {}
-func (lookAgain) sighted() {}
-func (prodded) sighted()   {}
+func (m noticed[T]) deliver(w *watcher[T]) { w.onNotice(m.notice) }
+
+func (m looked[T]) deliver(w *watcher[T]) {
+	if m.of == w && m.epoch == w.epoch {
+		w.onLooked(m)
+	}
+}
+
+func (m awaited[T]) deliver(w *watcher[T]) {
+	if m.of == w && m.epoch == w.epoch {
+		w.onAwaited(m)
+	}
+}
+
+func (m lookAgain[T]) deliver(w *watcher[T]) {
+	if m.of == w {
+		w.look()
+	}
+}
 
 // watcher is one incarnation of a shared watch's actor. It looks and watches in one request,
 // publishes what it sees, and looks again when the watch fires, when the connection is back, and in
@@ -40,7 +53,7 @@ func (prodded) sighted()   {}
 // begins with a sync.
 type watcher[T any] struct {
 	*shared[T]
-	self actors.Self[sighted]
+	self actors.Self[watchMessage[T]]
 	seat *Seat
 
 	epoch uint64
@@ -54,37 +67,18 @@ type watcher[T any] struct {
 	stale bool
 }
 
-func newWatcher[T any](of *shared[T], self actors.Self[sighted]) *watcher[T] {
+func newWatcher[T any](of *shared[T], self actors.Self[watchMessage[T]]) *watcher[T] {
 	w := &watcher[T]{shared: of, self: self}
 	ref := self.Ref()
 	// Each incarnation has a seat of its own, so that it hears how things stand. A session that is
 	// closed has none, and stops this actor.
 	of.session.Start()
-	w.seat, _ = of.session.Seat(of.spec.name+":"+of.path, func(n Notice) { ref.Tell(noticed{n}) })
+	w.seat, _ = of.session.Seat(of.spec.name+":"+of.path, func(n Notice) { ref.Tell(noticed[T]{n}) })
 	return w
 }
 
 // Receive implements [actors.Receiver].
-func (w *watcher[T]) Receive(m sighted) {
-	switch m := m.(type) {
-	case noticed:
-		w.onNotice(m.notice)
-	case looked:
-		if m.of == w && m.epoch == w.epoch {
-			w.onLooked(m)
-		}
-	case awaited:
-		if m.of == w && m.epoch == w.epoch {
-			w.onAwaited(m)
-		}
-	case lookAgain:
-		if m.of == w {
-			w.look()
-		}
-	case prodded:
-		m.do()
-	}
-}
+func (w *watcher[T]) Receive(m watchMessage[T]) { m.deliver(w) }
 
 // Phase shows in the live tree.
 func (w *watcher[T]) Phase() string {
@@ -133,26 +127,26 @@ func (w *watcher[T]) look() {
 		w.busy, w.again = true, false
 		epoch, ref := w.epoch, w.self.Ref()
 		w.spec.look(w.seat, epoch, w.path, func(state T, exists bool, err error) {
-			ref.Tell(looked{w, epoch, state, exists, err})
+			ref.Tell(looked[T]{w, epoch, state, exists, err})
 		})
 	}
 }
 
-func (w *watcher[T]) onLooked(m looked) {
+func (w *watcher[T]) onLooked(m looked[T]) {
 	switch {
 	case m.err != nil:
 		w.fail(m.err)
 	case m.exists:
 		w.busy = false
-		w.publish(m.state.(T))
+		w.publish(m.state)
 	default:
 		epoch, ref := w.epoch, w.self.Ref()
-		w.seat.await(epoch, w.path, func(exists bool, err error) { ref.Tell(awaited{w, epoch, exists, err}) })
+		w.seat.await(epoch, w.path, func(exists bool, err error) { ref.Tell(awaited[T]{w, epoch, exists, err}) })
 	}
 }
 
 // onAwaited: the birth of a missing znode is watched, unless it was born meanwhile.
-func (w *watcher[T]) onAwaited(m awaited) {
+func (w *watcher[T]) onAwaited(m awaited[T]) {
 	switch {
 	case m.err != nil:
 		w.fail(m.err)
@@ -180,8 +174,8 @@ func (w *watcher[T]) fail(err error) {
 	w.grow()
 	s, ref, pause := w.session, w.self.Ref(), backoff(w.tries)
 	s.tasks.run(func() {
-		s.pause(s.life, pause)
-		ref.Tell(lookAgain{w})
+		s.requests.pause(s.tasks.life, pause)
+		ref.Tell(lookAgain[T]{w})
 	})
 }
 

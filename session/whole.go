@@ -55,8 +55,8 @@ func ending(cause error) error {
 
 // bind makes a whole end with this part; the error is how the part ended if it is over already.
 func (h *Hold) bind(whole *Hold) error {
-	h.session.mu.Lock()
-	defer h.session.mu.Unlock()
+	g := h.session.state.lock()
+	defer g.unlock()
 	if h.over.Load() {
 		return h.reason
 	}
@@ -77,11 +77,11 @@ func (h *Hold) fall(reason error) bool {
 // keeps what it has: its end may be reading that.
 func (h *Hold) fallen() {
 	for _, p := range h.parts {
-		p.session.mu.Lock()
+		g := p.session.state.lock()
 		if !p.over.Load() {
 			p.wholes = slices.DeleteFunc(p.wholes, func(w *Hold) bool { return w == h })
 		}
-		p.session.mu.Unlock()
+		g.unlock()
 	}
 	h.ended(h.Err())
 }

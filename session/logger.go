@@ -3,41 +3,8 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 )
-
-// guard is deferred by what runs on the session's behalf and is no actor: a panic in it goes no
-// further. Nobody knows what it left undone, so what rests on it ends, as with a panic of the
-// session's own actor: the epoch, and every hold in it, with [ErrRestarted].
-func (s *Session) guard() {
-	if reason := recover(); reason != nil {
-		s.crash(reason)
-	}
-}
-
-// crash is called by whoever has recovered a panic.
-func (s *Session) crash(reason any) {
-	s.log.Error("session panicked", "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
-	s.ref.Tell(crashed{reason})
-}
-
-// unlock lets go of the session's mutex, and finishes the holds that are over since it was taken.
-// Whatever ends holds, or may, defers it: a panic must neither keep the mutex, without which
-// nothing ends what rests on the session, nor the end of a possession from whoever uses it.
-func (s *Session) unlock() {
-	ended := s.dropped
-	s.dropped = nil
-	s.mu.Unlock()
-	finish(ended)
-}
-
-// guarded calls what others have passed in.
-func (s *Session) guarded(f func()) {
-	defer s.guard()
-	f()
-}
 
 // carefully is a log handler of the application's whose panics end nothing. What they kept from
 // being logged is lost.

@@ -14,31 +14,31 @@ import (
 func (t *Seat) Remove(number uint64, path string, done func(error)) {
 	s := t.session
 	t.within(number, func(e *epoch) {
-		s.mu.Lock()
-		c := s.ledger.at(t, path)
-		another := c == nil && s.ledger.byPath[path] != nil
-		s.mu.Unlock()
+		g := s.state.lock()
+		c := g.ledger.at(t, path)
+		another := c == nil && g.ledger.byPath[path] != nil
+		g.unlock()
 		var err error
 		if !another {
-			err = s.remove(e, path, c)
+			err = s.znodes.remove(e, path, c)
 		}
-		done(s.unlessGone(e, err))
+		done(unlessGone(e, err))
 	}, func(err error) {
-		s.mu.Lock()
-		e := s.cur
-		s.mu.Unlock()
+		g := s.state.lock()
+		e := g.cur
+		g.unlock()
 		if e != nil && e.number != number {
 			e = nil // the next begins when the one before is gone
 		}
-		done(s.unlessGone(e, err))
+		done(unlessGone(e, err))
 	})
 }
 
 // unlessGone is what became of a deletion that may have been ended by the end of its epoch, nil for
 // one long gone: that is as good, once it is known at the servers.
-func (s *Session) unlessGone(e *epoch, err error) error {
+func unlessGone(e *epoch, err error) error {
 	if e != nil && errors.Is(err, ErrExpired) {
-		return s.buried(e)
+		return e.awaitGone()
 	}
 	if errors.Is(err, ErrClosed) {
 		return err
@@ -55,21 +55,21 @@ type removal struct {
 // remove deletes a znode until it is gone. c is what the record has of it, nil for nothing. A
 // contender is deleted once, however many want it: where names come again, a second deletion,
 // behind the first, would find another's znode. The error is [ErrExpired] or [ErrClosed].
-func (s *Session) remove(e *epoch, path string, c *contender) error {
+func (z *znodes) remove(e *epoch, path string, c *contender) error {
 	if c == nil {
-		return s.erase(e, path, nil)
+		return z.erase(e, path, nil)
 	}
-	s.mu.Lock()
+	l := z.state.lock()
 	r, first := c.removal, c.removal == nil
 	if first {
 		r = &removal{over: notify.NewLatch()}
 		c.removal, c.leaving = r, true
 	}
-	s.mu.Unlock()
+	l.unlock()
 	if first {
 		defer r.over.Close()
 		r.err = ErrExpired // if it panics, which ends the epoch
-		r.err = s.erase(e, path, c)
+		r.err = z.erase(e, path, c)
 		return r.err
 	}
 	<-r.over.C() // with the epoch at the latest
@@ -78,77 +78,77 @@ func (s *Session) remove(e *epoch, path string, c *contender) error {
 
 // erase deletes until it is gone. What stands in its way (a right that was taken away) may be put
 // right by somebody, so it is tried again.
-func (s *Session) erase(e *epoch, path string, c *contender) error {
-	s.mu.Lock()
+func (z *znodes) erase(e *epoch, path string, c *contender) error {
+	l := z.state.lock()
 	alone := c != nil && c.form == znode.Alone
 	doubt := alone && c.suspect
-	s.mu.Unlock()
+	l.unlock()
 	for try := 1; ; try++ {
 		var seen proof
-		err := s.insist(e, func(conn *zkconn.Conn) error {
+		err := z.insist(e, func(conn *zkconn.Conn) error {
 			if doubt {
-				if mine, err := s.stands(conn, &seen, c); err != nil || !mine {
+				if mine, err := z.stands(conn, &seen, c); err != nil || !mine {
 					return err
 				}
 			}
 			seen = proof{}
-			err := conn.Delete(s.Path(path), -1)
+			err := conn.Delete(z.space.path(path), -1)
 			doubt = alone // from now on what is there may be another's
 			return err
 		})
 		switch {
 		case err == nil, errors.Is(err, ErrNoNode):
-			s.removed(c, path)
+			z.removed(c, path)
 			return nil
 		case errors.Is(err, ErrExpired), errors.Is(err, ErrClosed):
 			return err
 		}
 		if try == 1 {
-			s.log.Warn("a znode can't be deleted; trying again until the epoch ends", "path", path, "error", err)
+			z.log.Warn("a znode can't be deleted; trying again until the epoch ends", "path", path, "error", err)
 		}
-		s.pause(s.life, backoff(try))
+		z.pause(z.tasks.life, backoff(try))
 	}
 }
 
 // removed notes that a contender is gone for certain.
-func (s *Session) removed(c *contender, path string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (z *znodes) removed(c *contender, path string) {
+	l := z.state.lock()
+	defer l.unlock()
 	if c != nil && c.form == znode.Alone {
-		s.ledger.strike(c)
+		l.ledger.strike(c)
 		return
 	}
-	s.ledger.gone(path)
+	l.ledger.gone(path)
 }
 
 // stands looks whether what is at the path of a contender that is alone there is still that
 // contender. Names come again, Czxids do not.
-func (s *Session) stands(conn *zkconn.Conn, p *proof, c *contender) (bool, error) {
-	s.mu.Lock()
+func (z *znodes) stands(conn *zkconn.Conn, p *proof, c *contender) (bool, error) {
+	l := z.state.lock()
 	path, czxid := c.path, c.czxid
-	s.mu.Unlock()
+	l.unlock()
 	if err := p.ask(conn); err != nil {
 		return false, err
 	}
-	stat, exists, err := lookOwn(conn, s.Path(path))
+	stat, exists, err := lookOwn(conn, z.space.path(path))
 	return exists && stat.EphemeralOwner == c.epoch.sessionID && isIt(czxid, stat), err
 }
 
 // sweep deletes, in the background, a contender that nobody wants any more. One that is still being
 // created is swept when that is done.
-func (s *Session) sweep(c *contender) {
-	s.tasks.run(func() {
+func (z *znodes) sweep(c *contender) {
+	z.tasks.run(func() {
 		<-c.settled.C()
-		s.mu.Lock()
+		l := z.state.lock()
 		path, doubtful := c.path, c.doubtful
-		s.mu.Unlock()
+		l.unlock()
 		if doubtful {
-			if mine, err := s.owned(c); err != nil || !mine {
+			if mine, err := z.owned(c); err != nil || !mine {
 				return // it is not there, or the epoch is over
 			}
 		}
 		if path != "" {
-			_ = s.remove(c.epoch, path, c) // an error is the end of the epoch
+			_ = z.remove(c.epoch, path, c) // an error is the end of the epoch
 		}
 	})
 }

@@ -1,0 +1,321 @@
+package session
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/session/internal/watches"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
+)
+
+// sessionActor is one incarnation of the session's actor: it begins and ends epochs, keeps the
+// table of watches, and tells the seats what happens, in order.
+type sessionActor struct {
+	s    *Session
+	self actors.Self[message]
+
+	epoch   *epoch // the one in charge, nil between two
+	before  *epoch // of the incarnation before: over, and not known to be gone
+	begun   bool
+	began   EpochBegan
+	up      bool // as the seats know it
+	trusted bool // as the seats know it
+	barren  int  // epochs in a row that ended before they began
+	table   *watches.Table
+}
+
+func newSessionActor(s *Session, self actors.Self[message]) *sessionActor {
+	g := s.state.lock() // the actor's name is known once spawn has let go of it
+	started, last := g.started, g.cur
+	g.unlock()
+	a := &sessionActor{s: s, self: self}
+	a.table = watches.New(a)
+	switch {
+	case self.Incarnation() == 1 || !started:
+	case last == nil:
+		a.open()
+	default:
+		a.takeOver(last)
+	}
+	return a
+}
+
+// takeOver begins an incarnation after a crash, with the epoch of the one before. That epoch is
+// over, since its table of watches is lost, but its ZooKeeper session may live on until it can be
+// told so, with every znode. Until ZooKeeper has confirmed the end nobody is told of it, and no
+// epoch begins: neither is anything reported as gone that stands, nor can what was sent in the old
+// epoch be carried out behind the back of the next.
+func (a *sessionActor) takeOver(e *epoch) {
+	if e.end(ErrRestarted, ErrRestarted) { // else Stopping has done it, or the connection
+		e.retire()
+	}
+	if errors.Is(e.cause, ErrAuthFailed) {
+		a.s.fail(e.cause)
+		return
+	}
+	a.before = e
+	if e.gone.Closed() {
+		a.onGone()
+		return
+	}
+	a.tell(Disconnected{e.number})
+	a.s.tasks.run(func() {
+		_ = e.awaitGone() // an error is the end of the session, and of this actor
+		a.s.ref.Tell(gone{e})
+	})
+}
+
+// onGone goes over from the epoch of the incarnation before to the next.
+func (a *sessionActor) onGone() {
+	e := a.before
+	a.before = nil
+	a.endEpoch(e.cause)
+	a.open()
+}
+
+// endEpoch tells the seats of the end of an epoch that is known to be gone.
+func (a *sessionActor) endEpoch(cause error) {
+	g := a.s.state.lock()
+	seats := g.inOrder()
+	g.unlock()
+	for _, t := range seats {
+		t.inbox.endEpoch(cause, true)
+	}
+}
+
+// Receive implements [actors.Receiver].
+func (a *sessionActor) Receive(m message) { m.deliver(a) }
+
+// Phase shows in the live tree.
+func (a *sessionActor) Phase() string { return a.s.Status().State.String() }
+
+// Stopping ends the epoch with the incarnation: the table of watches is gone, so the next one
+// begins anew.
+func (a *sessionActor) Stopping(cause error) {
+	if !errors.Is(cause, actors.ErrRestarting) {
+		return
+	}
+	g := a.s.state.lock()
+	e := g.cur
+	g.unlock()
+	if e != nil && e.end(ErrRestarted, ErrRestarted) {
+		e.retire()
+	}
+}
+
+// open begins an epoch.
+func (a *sessionActor) open() {
+	g := a.s.state.lock()
+	if g.closing {
+		g.unlock()
+		return
+	}
+	g.epochs++
+	slow := g.cur != nil && g.cur.conn != nil && g.cur.conn.Slow()
+	e := newEpoch(a.s, g.epochs)
+	g.cur = e
+	g.changed()
+	g.unlock()
+	a.epoch, a.begun, a.began, a.up, a.trusted = e, false, EpochBegan{}, false, false
+	conn, err := zkconn.Open(zkconn.Config{
+		Servers: a.s.cfg.servers, Timeout: a.s.cfg.timeout, Slow: slow, MaxPacket: a.s.cfg.maxPacket,
+		Dial: a.s.cfg.dial, Secure: a.s.cfg.secure(), Stake: e.atStake, Auth: a.s.cfg.credentials(), Logger: a.s.log.With("epoch", e.number),
+	}, e.hear)
+	if err != nil {
+		a.s.fail(err)
+		return
+	}
+	g = a.s.state.lock()
+	e.conn = conn
+	g.unlock()
+}
+
+func (a *sessionActor) onConnEvent(ev zkconn.Event) {
+	switch ev := ev.(type) {
+	case zkconn.Up:
+		a.up = true
+		if !a.begun {
+			a.syncFirst(0)
+			return
+		}
+		a.began.Timeout = ev.Timeout
+		a.tell(Reconnected{a.epoch.number})
+		a.table.GiveBack()
+	case zkconn.Down:
+		a.up = false
+		if a.begun {
+			a.tell(Disconnected{a.epoch.number})
+		}
+	case zkconn.Fired:
+		a.onFired(ev)
+	case zkconn.Ended:
+		a.onEnded(endCause(ev.Cause))
+	}
+}
+
+// syncFirst sees to it that what is read in the epoch is not older than what was read in the one
+// before: the server may lag behind.
+func (a *sessionActor) syncFirst(try int) {
+	e := a.epoch
+	a.s.tasks.run(func() {
+		if try > 0 {
+			a.s.requests.pause(a.s.tasks.life, backoff(try))
+		}
+		a.s.ref.Tell(synced{e, e.conn.Sync("/")})
+	})
+}
+
+func (a *sessionActor) onSynced(err error) {
+	switch {
+	case a.begun:
+	case err == nil:
+		a.onBegun()
+	case definite(err):
+		a.barren++
+		a.syncFirst(a.barren)
+	}
+	// Otherwise the connection went, and the next one brings the next try, or the session did, and
+	// word of that is on its way.
+}
+
+func (a *sessionActor) onBegun() {
+	a.begun, a.barren = true, 0
+	g := a.s.state.lock()
+	e := a.epoch
+	e.begun = true
+	a.began = EpochBegan{Epoch: e.number, SessionID: e.sessionID, Timeout: e.timeout}
+	g.changed()
+	seats := g.inOrder()
+	g.unlock()
+	a.s.log.Info("epoch began", "epoch", e.number, "session", a.began.SessionID, "timeout", a.began.Timeout)
+	for _, t := range seats {
+		a.present(t)
+	}
+}
+
+// present tells a seat how things stand.
+func (a *sessionActor) present(t *Seat) {
+	if a.epoch == nil || !a.begun {
+		return
+	}
+	began := a.began
+	began.Trusted = a.trusted
+	if t.inbox.beginEpoch(began) && !a.up {
+		t.inbox.tell(Disconnected{began.Epoch})
+	}
+}
+
+// tell passes a notice of the present epoch to all seats that know of it.
+func (a *sessionActor) tell(n Notice) {
+	g := a.s.state.lock()
+	seats := g.inOrder()
+	g.unlock()
+	for _, t := range seats {
+		t.inbox.tell(n)
+	}
+}
+
+func (a *sessionActor) onTrusted(now bool) {
+	a.trusted = now
+	switch {
+	case !a.begun:
+	case now:
+		a.tell(TrustGained{a.epoch.number})
+	default:
+		a.tell(TrustEnded{a.epoch.number})
+	}
+}
+
+// onEnded goes over to the next epoch.
+func (a *sessionActor) onEnded(cause error) {
+	e := a.epoch
+	a.s.log.Info("epoch ended", "epoch", e.number, "session", a.began.SessionID, "cause", cause)
+	a.epoch, a.table = nil, watches.New(a)
+	if errors.Is(cause, ErrAuthFailed) {
+		a.s.fail(cause) // which tells the seats: nobody has said that their znodes are gone
+		return
+	}
+	a.endEpoch(cause)
+	e.retire()
+	if a.begun {
+		a.open()
+	} else {
+		a.barren++
+		pause := backoff(a.barren)
+		a.s.tasks.run(func() { // a server that ends every session at once is not to be asked for one after the other
+			a.s.requests.pause(a.s.tasks.life, pause)
+			a.s.ref.Tell(begin{})
+		})
+	}
+}
+
+// onAsked takes a read with a watch.
+func (a *sessionActor) onAsked(r *watchRead) {
+	if r.epoch != a.epoch {
+		r.answered(func() { r.refuse(ErrExpired) })
+		return
+	}
+	a.table.Ask(&watches.Read{Client: &r.seat.inbox, Key: r.key, Request: r})
+}
+
+// onReadDone takes the answer to a read with a watch, or its loss.
+func (a *sessionActor) onReadDone(m readDone) {
+	r := m.request
+	if r.epoch != a.epoch {
+		r.answered(func() { r.refuse(ErrExpired) })
+		return
+	}
+	var answer func()
+	if m.answer != nil {
+		answer = func() { r.answered(m.answer) }
+	}
+	a.table.Done(m.read, answer, m.armed)
+}
+
+// onFired tells everyone who asked for it of an event.
+func (a *sessionActor) onFired(ev zkconn.Fired) {
+	if ev.Type == NodeDeleted {
+		a.s.znodes.missing(a.s.space.relative(ev.Path))
+	}
+	a.table.Fire(watches.Event{Path: ev.Path, Type: watches.EventType(ev.Type)})
+}
+
+// Remove implements [watches.Server].
+func (a *sessionActor) Remove(keys []watches.Key) {
+	s, e := a.s, a.epoch
+	g := s.state.lock()
+	conn, ups, closing := e.conn, e.ups, g.closing
+	g.unlock()
+	if closing {
+		return // they go with the ZooKeeper session
+	}
+	all := make([]zkconn.Watch, len(keys))
+	for i, key := range keys {
+		all[i] = onWire(key)
+	}
+	s.tasks.run(func() { // false: the session has ended, and its watches with it
+		s.ref.Tell(unwatched{e, keys, ups, conn.Unwatch(all)})
+	})
+}
+
+// onUnwatched takes what became of a removal.
+func (a *sessionActor) onUnwatched(m unwatched) {
+	outcome := watches.Gone
+	switch {
+	case errors.Is(m.err, zkconn.ErrNotSent):
+		outcome = watches.NotSent
+	case errors.Is(m.err, ErrUnsupported):
+		outcome = watches.Unsupported
+	}
+	g := a.s.state.lock()
+	newer := a.up && a.epoch.ups > m.ups
+	g.unlock()
+	a.table.Removed(m.keys, outcome, newer)
+}
+
+// Watched implements [watches.Server].
+func (a *sessionActor) Watched(key watches.Key) bool { return a.epoch.conn.Watches(onWire(key)) }
+
+func onWire(k watches.Key) zkconn.Watch {
+	return zkconn.Watch{Path: k.Path, Children: k.Kind == watches.Children}
+}

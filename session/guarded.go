@@ -1,0 +1,182 @@
+package session
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/session/internal/lease"
+)
+
+// state is what the session's mutex guards. What is in it can be reached by [state.lock] alone, and
+// every method of [guarded], and of what it contains, needs the mutex.
+type state struct {
+	mu sync.Mutex
+	in guarded
+}
+
+// lock takes the mutex. Whoever has it calls unlock of what is returned: by defer if anything may
+// panic, or end a hold, since a panic must neither keep the mutex, without which nothing ends what
+// rests on the session, nor the end of a possession from whoever uses it.
+func (s *state) lock() *guarded {
+	s.mu.Lock()
+	return &s.in
+}
+
+// guarded is the part of a session that is guarded by its mutex.
+type guarded struct {
+	session *Session
+
+	started  bool
+	deferred []func() // to be called after the start
+	closing  bool
+	failing  bool // from within: see fail
+
+	epochs uint64        // how many there have been
+	cur    *epoch        // the present one; also one that has ended, until the next begins
+	gate   *notify.Latch // closes, and is replaced, when requests may have become possible, or impossible for good
+
+	keeper    keeper
+	holds     holds
+	seats     map[*Seat]struct{}
+	seatCount uint64
+	ledger    ledger
+
+	dataWatches  map[string]*shared[Data]
+	childWatches map[string]*shared[Children]
+}
+
+func newGuarded(s *Session) guarded {
+	return guarded{
+		session: s, gate: notify.NewLatch(), keeper: newKeeper(s), holds: holds{all: make(map[*Hold]struct{})}, seats: make(map[*Seat]struct{}),
+		dataWatches: make(map[string]*shared[Data]), childWatches: make(map[string]*shared[Children]),
+	}
+}
+
+// unlock lets go of the mutex, and finishes the holds that are over since it was taken.
+func (g *guarded) unlock() {
+	ended := g.holds.over
+	g.holds.over = nil
+	g.session.state.mu.Unlock()
+	finish(ended)
+}
+
+// status is how the session stands.
+func (g *guarded) status() Status {
+	st := Status{State: g.stateNow(), Timeout: g.session.cfg.timeout}
+	e := g.cur
+	if e == nil {
+		return st
+	}
+	st.Epoch, st.SessionID, st.Server, st.Address = e.number, e.sessionID, e.server, e.address
+	if e.timeout > 0 {
+		st.Timeout = e.timeout
+	}
+	if until := g.keeper.lease.Until(); until != (lease.Instant{}) {
+		st.TrustedUntil = until.Wall
+	}
+	return st
+}
+
+func (g *guarded) stateNow() State {
+	e := g.cur
+	switch {
+	case g.closing:
+		return Closed
+	case e != nil && e.over:
+		return Lost
+	case e == nil || !e.begun:
+		return Connecting
+	case g.keeper.suspected:
+		return Untrusted
+	case !e.up:
+		return Suspended
+	}
+	return Connected
+}
+
+// changed tells whoever waits or observes that something has changed.
+func (g *guarded) changed() {
+	g.gate.Close()
+	g.gate = notify.NewLatch()
+	g.session.topic.Publish(g.status())
+}
+
+// current is the present epoch if it has this number and is not over.
+func (g *guarded) current(number uint64) *epoch {
+	if g.cur == nil || g.cur.number != number || g.cur.over {
+		return nil
+	}
+	return g.cur
+}
+
+// close refuses everything from now on and ends what is held; false if that was done before.
+func (s *state) close(cause error, failing bool) (first bool) {
+	g := s.lock()
+	defer g.unlock()
+	if g.closing {
+		return false
+	}
+	g.closing, g.failing = true, failing
+	g.session.lifetime.refuse.Set(cause) // before the waiters wake, who ask for it
+	g.holds.endAll(ErrClosed)
+	g.keeper.stop()
+	g.changed()
+	return true
+}
+
+// inOrder are the seats, in the order in which they were taken.
+func (g *guarded) inOrder() []*Seat {
+	seats := make([]*Seat, 0, len(g.seats))
+	for t := range g.seats {
+		seats = append(seats, t)
+	}
+	slices.SortFunc(seats, func(a, b *Seat) int { return int(a.number) - int(b.number) })
+	return seats
+}
+
+// seated tells whether a seat was not left.
+func (g *guarded) seated(t *Seat) bool {
+	_, is := g.seats[t]
+	return is
+}
+
+// unseat ends what a seat holds, and returns what of it is left in the record.
+func (s *state) unseat(t *Seat) []*contender {
+	g := s.lock()
+	defer g.unlock()
+	delete(g.seats, t)
+	delete(g.keeper.standby, t)
+	for h := range g.holds.all {
+		if h.seat == t {
+			g.holds.end(h, ErrReleased)
+		}
+	}
+	return g.ledger.of(t)
+}
+
+// holds are the possessions that stand.
+type holds struct {
+	all  map[*Hold]struct{}
+	over []*Hold // and to be finished: see unlock
+}
+
+func (h *holds) has(hold *Hold) bool {
+	_, has := h.all[hold]
+	return has
+}
+
+// end makes a hold over, which unlock finishes.
+func (h *holds) end(hold *Hold, cause error) {
+	delete(h.all, hold)
+	hold.reason = ending(cause)
+	hold.over.Store(true)
+	h.over = append(h.over, hold)
+}
+
+// endAll makes all holds over.
+func (h *holds) endAll(cause error) {
+	for hold := range h.all {
+		h.end(hold, cause)
+	}
+}

@@ -1,0 +1,254 @@
+package session
+
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/session/internal/lease"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
+)
+
+// keeper keeps the lease of the present epoch: it asks for proofs while anything depends on the
+// lease, and ends it, with all holds, when its time has come. It is guarded, so that a change of
+// the lease and its announcement are one: whoever was refused a hold for want of the lease hears of
+// it when that comes back.
+type keeper struct {
+	in    *guarded
+	lease lease.Lease
+
+	suspected   bool          // the end of the lease was announced
+	suspectAt   lease.Instant // when its absence is announced
+	syncTimer   alarm         // for the next proof
+	expiryTimer alarm         // for the end of the lease
+	clockTimer  alarm         // for a look at the clocks
+
+	standby map[*Seat]struct{} // who may want a hold at any moment
+	refused int                // 1: somebody was refused a hold for want of the lease, which has not come since
+}
+
+func newKeeper(s *Session) keeper {
+	k := &s.state.in.keeper
+	timer := func(react func()) alarm { return alarm{tasks: &s.tasks, state: &s.state, react: react} }
+	return keeper{
+		in: &s.state.in, lease: lease.New(lease.Config{Tick: s.cfg.tick, Margin: s.cfg.margin}, &s.view), standby: make(map[*Seat]struct{}),
+		syncTimer: timer(func() { k.syncDue() }), expiryTimer: timer(func() { k.expiryDue() }), clockTimer: timer(func() { k.clockDue() }),
+	}
+}
+
+// dependents is how much depends on the lease: possessions, those who may want one at any moment,
+// and those who were refused one for want of it.
+func (k *keeper) dependents() int { return len(k.in.holds.all) + len(k.standby) + k.refused }
+
+// added is called when something was added to what depends on the lease.
+func (k *keeper) added(now lease.Instant) {
+	e := k.in.cur
+	if e == nil || e.over {
+		return
+	}
+	if !k.lease.Stands() || k.lease.Due(now) {
+		k.ask(e, now)
+	}
+	k.syncTimer.set(now, k.lease.NextSync(now))
+	k.watchEnd(now)
+}
+
+// ask asks for a proof: of the leader, where that is known to be one, else of a quorum, one at a
+// time.
+func (k *keeper) ask(e *epoch, now lease.Instant) {
+	if !e.begun || !e.up || k.lease.Enough() {
+		return
+	}
+	s := e.session
+	if k.lease.SyncProves(now) {
+		k.lease.Asked(now)
+		s.tasks.run(func() { _ = e.conn.Sync("/") }) // an answer is told as Proved; for want of one, the lease ends
+		return
+	}
+	if e.proving == e.ups {
+		return
+	}
+	k.lease.Asked(now)
+	e.proving = e.ups
+	asked := e.ups
+	s.tasks.run(func() {
+		_ = e.conn.Prove("/") // likewise
+		g := s.state.lock()
+		defer g.unlock()
+		if e.proving == asked {
+			e.proving = 0
+		}
+	})
+}
+
+// syncDue is the reaction of the timer of proofs: every T/6 while anything depends on the lease a
+// proof is asked for, unless a write has gone out meanwhile.
+func (k *keeper) syncDue() {
+	e := k.in.cur
+	if e == nil || e.over || k.dependents() == 0 && !k.suspected {
+		return
+	}
+	now := e.session.clock.now()
+	if k.expire(e, now) || k.lease.Due(now) {
+		k.ask(e, now)
+	}
+	k.syncTimer.set(now, k.lease.NextSync(now))
+}
+
+// watchEnd sees to it that the end of the lease is noticed when it comes, and that its absence is
+// announced when it has lasted for as long as a proof is good for.
+func (k *keeper) watchEnd(now lease.Instant) {
+	if e := k.in.cur; e == nil || e.over || !e.begun {
+		return
+	}
+	switch {
+	case k.lease.Stands():
+		k.expiryTimer.set(now, k.lease.Until())
+	case !k.suspected:
+		k.suspectAt = now.Add(k.lease.Longest())
+		k.expiryTimer.set(now, k.suspectAt)
+	}
+}
+
+// expiryDue is the reaction of the timer of the lease's end: it ends now, network or no network,
+// unless it was prolonged.
+func (k *keeper) expiryDue() {
+	e := k.in.cur
+	if e == nil || e.over || !e.begun {
+		return
+	}
+	now := e.session.clock.now()
+	k.expire(e, now)
+	switch {
+	case k.lease.Stands():
+		k.expiryTimer.set(now, k.lease.Until())
+	case k.suspected || k.dependents() == 0 && e.up:
+	case now.Reached(k.suspectAt):
+		k.suspect(e)
+	default:
+		k.expiryTimer.set(now, k.suspectAt)
+	}
+}
+
+// expire ends the lease if the clocks say so, and every hold with it.
+func (k *keeper) expire(e *epoch, now lease.Instant) (expired bool) {
+	if !k.lease.Check(now) {
+		return false
+	}
+	depends := k.dependents() > 0
+	k.in.holds.endAll(ErrUntrusted)
+	switch {
+	case depends:
+		k.suspect(e)
+	case !e.up:
+		k.watchEnd(now)
+	}
+	return true
+}
+
+// suspect announces the end of the lease, or its want. That of an idle session ends silently:
+// nothing depends on it.
+func (k *keeper) suspect(e *epoch) {
+	s := e.session
+	k.suspected = true
+	now := s.clock.now()
+	k.syncTimer.set(now, now.Add(k.lease.SyncEvery())) // until there is a proof, also if nothing depends on it any more
+	s.ref.Tell(trusted{e, false})
+	k.in.changed()
+}
+
+// proved takes an answer that may be a proof.
+func (k *keeper) proved(e *epoch, ev zkconn.Proved) {
+	s := e.session
+	sent, now := s.clock.at(ev.Sent), s.clock.now()
+	k.lease.Sent(sent)
+	expired := k.expire(e, now) // a lease that ran out unnoticed ends first, with all that depended on it
+	gained, refused := k.lease.Proved(e.number, sent, now, ev.Write)
+	switch {
+	case gained:
+		k.refused = 0
+		s.ref.Tell(trusted{e, true})
+		k.expiryTimer.set(now, k.lease.Until())
+		if k.suspected {
+			k.suspected = false
+			k.in.changed()
+		}
+	case (refused || expired) && (k.dependents() > 0 || k.suspected):
+		k.ask(e, now)
+	}
+}
+
+// pinged takes the answer to a ping.
+func (k *keeper) pinged(e *epoch, sent time.Time) {
+	clock := &e.session.clock
+	now := clock.now()
+	k.expire(e, now)
+	k.lease.Pinged(clock.at(sent), now)
+}
+
+// clockDue is the reaction of the timer of the clocks: while anything is held they are compared,
+// since no timer tells of one that jumps.
+func (k *keeper) clockDue() {
+	e := k.in.cur
+	if e == nil || e.over || len(k.in.holds.all) == 0 {
+		return
+	}
+	now := e.session.clock.now()
+	k.expire(e, now)
+	k.checkSoon(now)
+}
+
+// checkSoon sets the timer of the clocks.
+func (k *keeper) checkSoon(now lease.Instant) {
+	k.clockTimer.set(now, now.Add(k.lease.CheckEvery()))
+}
+
+// doubt ends the lease if the clocks say so, or said so when the possession was looked at: whoever
+// was told that it is not valid must not be told otherwise later, though they may have been set
+// back since.
+func (k *keeper) doubt(h *Hold) {
+	e := k.in.cur
+	if !k.in.holds.has(h) || e == nil || e.over {
+		return
+	}
+	now := e.session.clock.now()
+	if !k.expire(e, now) {
+		if !h.void.Load() {
+			return
+		}
+		k.lease.Jumped(now)
+		k.in.holds.endAll(ErrUntrusted)
+		k.suspect(e)
+	}
+	k.ask(e, now)
+}
+
+// retime reckons with the timeout that was negotiated. After a reconnection to a server that is
+// configured otherwise, possessions last as long as the shorter of the two allows. spoilt: it
+// leaves nothing.
+func (k *keeper) retime(e *epoch, timeout time.Duration, now lease.Instant) (spoilt bool) {
+	switch {
+	case e.ups == 0:
+		k.lease.Begin(timeout, now)
+	case e.timeout == timeout:
+		return false
+	default:
+		k.lease.Retime(timeout)
+		k.expire(e, now)
+		k.watchEnd(now)
+	}
+	return k.lease.Margin() >= timeout
+}
+
+// end ends the lease with its epoch.
+func (k *keeper) end() {
+	k.lease.End()
+	k.suspected, k.refused = false, 0
+	clear(k.standby)
+	k.stop()
+}
+
+// stop stops the timers.
+func (k *keeper) stop() {
+	k.syncTimer.stop()
+	k.expiryTimer.stop()
+	k.clockTimer.stop()
+}

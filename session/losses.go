@@ -1,0 +1,124 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/troupe-go/troupe/session/internal/zkconn"
+)
+
+const (
+	mostLossPauses = 8 // pauses grow up to 1.28 s
+	mostLosses     = 3 // after so many it is the request
+	usualLosses    = 8 // if servers know its like, so that it may be the network
+)
+
+// losses counts the connections that went while one request was on them, each of which had answered
+// another one before. Servers hang up at what they don't know and what is too large for them. Such
+// a request must not take the connection from everybody else for ever. Others that are under way at
+// the time must not be taken for it: so the last try is alone on its connection.
+type losses struct {
+	times int
+	odd   int  // of these, how many times it was of a kind or size that servers may not know
+	large bool // the size of the request is the likely reason of one
+}
+
+// noted counts the loss, if the error is one at which the request may be to blame.
+func (n *losses) noted(err error) error {
+	if errors.Is(err, zkconn.ErrCutOff) {
+		n.times++
+		if !errors.Is(err, zkconn.ErrCutOffUsual) {
+			n.odd++
+		}
+		n.large = n.large || errors.Is(err, zkconn.ErrCutOffLarge)
+	}
+	return err
+}
+
+// tooMany: it is the request at which servers hang up.
+func (n *losses) tooMany() bool { return n.odd >= mostLosses || n.times >= usualLosses }
+
+// on is the connection for the next try.
+func (n *losses) on(c *zkconn.Conn) *zkconn.Conn {
+	if n.odd >= mostLosses-1 || n.times >= usualLosses-1 {
+		return c.Alone()
+	}
+	return c
+}
+
+// reason is the error of such a request: [ErrHungUp], or [ErrTooLarge] where its size is the likely
+// reason.
+func (n *losses) reason(c *zkconn.Conn) error {
+	if n.large {
+		if err := c.Blamed(); err != nil {
+			return err
+		}
+	}
+	return ErrHungUp
+}
+
+// verdict is nil if the request may be sent. One that has lost connections is sent only when
+// another one was answered on this connection; and not if it was lost too often.
+func (n *losses) verdict(c *zkconn.Conn) error {
+	if err := n.others(c); err != nil || !n.tooMany() {
+		return err
+	}
+	return n.reason(c)
+}
+
+// others sees that another request is answered, where one was lost. The error is never one of the
+// server's.
+func (n *losses) others(c *zkconn.Conn) error {
+	if n.times > 0 {
+		if err := c.Sync("/"); err != nil && !definite(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// try makes a request once more, unless it was lost too often.
+func (n *losses) try(c *zkconn.Conn, call func(c *zkconn.Conn) error) error {
+	if err := n.verdict(c); err != nil {
+		return err
+	}
+	return n.noted(call(n.on(c)))
+}
+
+// bounded is a request that is given up when it was lost too often, as losses has it.
+func bounded(call func(c *zkconn.Conn) error) func(c *zkconn.Conn) error {
+	var lost losses
+	return func(c *zkconn.Conn) error { return lost.try(c, call) }
+}
+
+// ahead is the loss of something that goes ahead of a request, as the making of a parent does:
+// nothing of the request itself is under way. It counts as a loss, since servers may hang up at
+// that.
+type ahead struct{ loss error }
+
+func (a *ahead) Error() string { return a.loss.Error() }
+
+// Is tells that the request was not sent, and the kind of the loss.
+func (a *ahead) Is(target error) bool {
+	return target == zkconn.ErrNotSent || target != zkconn.ErrNoReply && errors.Is(a.loss, target)
+}
+
+// goesAhead is the error of what goes ahead of a request.
+func goesAhead(err error) error {
+	if errors.Is(err, zkconn.ErrNoReply) {
+		return &ahead{err}
+	}
+	return err
+}
+
+// givenUp is the error of a read that is not repeated any more.
+func (n *losses) givenUp(c *zkconn.Conn, err error) error {
+	switch {
+	case !errors.Is(err, zkconn.ErrNoReply):
+		return err
+	case n.tooMany():
+		return fmt.Errorf("%w: %w", ErrSuspended, n.reason(c))
+	default:
+		return fmt.Errorf("%w: %w", ErrSuspended, err)
+	}
+}

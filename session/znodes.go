@@ -1,0 +1,159 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
+)
+
+// znodes creates and deletes what a session has standing in ZooKeeper, for certain, and keeps the
+// record of it: what may exist is entered before it is asked for. Its methods run in tasks, unless
+// they say otherwise, and take the mutex themselves.
+type znodes struct {
+	*requests
+	space *namespace
+	log   *slog.Logger
+}
+
+// expect enters the ephemeral znodes that a transaction is about to create: one for each operation,
+// nil for those that create none.
+func (z *znodes) expect(t *Seat, e *epoch, asks []zkconn.Op) ([]*contender, error) {
+	births := make([]*contender, len(asks))
+	l := z.state.lock()
+	defer l.unlock()
+	if e.over || l.closing {
+		return nil, ErrExpired
+	}
+	for i, ask := range asks {
+		if ask.Kind != zkconn.OpCreate || ask.Mode != zkconn.Ephemeral && ask.Mode != zkconn.EphemeralSequential {
+			continue
+		}
+		_, name := znode.Split(ask.Path)
+		births[i] = &contender{seat: t, epoch: e, parent: z.space.relative(parentOf(ask.Path)), data: ask.Data, settled: notify.NewLatch()}
+		if _, _, once := znode.Protection(name); ask.Mode == zkconn.Ephemeral && !once {
+			births[i].form, births[i].born = znode.Alone, true // its name may come again; a protected one does not
+		}
+		l.ledger.enter(births[i])
+	}
+	return births, nil
+}
+
+// settled notes what came of a transaction: what was created stands, what was deleted does not. A
+// seat that was left meanwhile wants nothing of it.
+func (z *znodes) settled(t *Seat, births []*contender, asks []zkconn.Op, results []Result, err error) {
+	gone := t.inbox.Left()
+	l := z.state.lock()
+	for i, c := range births {
+		switch {
+		case err == nil && c != nil:
+			l.ledger.forget(c, z.space.relative(results[i].Path)) // what was there before is gone
+			l.ledger.stands(c, z.space.relative(results[i].Path))
+		case err == nil:
+			l.ledger.changed(asks[i].Kind, z.space.relative(asks[i].Path))
+		case c == nil:
+		case errors.Is(err, ErrUnknownOutcome) && asks[i].Mode == zkconn.Ephemeral && l.ledger.byPath[z.space.relative(asks[i].Path)] == nil:
+			c.doubtful = l.ledger.stands(c, z.space.relative(asks[i].Path))
+		default:
+			l.ledger.strike(c)
+		}
+	}
+	l.unlock()
+	for _, c := range births {
+		if c == nil {
+			continue
+		}
+		c.settled.Close()
+		if gone {
+			z.sweep(c)
+		}
+	}
+}
+
+// changed notes what an operation that was carried out did to a znode of the record.
+func (l *ledger) changed(kind zkconn.OpKind, path string) {
+	switch kind {
+	case zkconn.OpDelete:
+		if c := l.byPath[path]; c != nil {
+			l.strike(c)
+		}
+	case zkconn.OpSet:
+		if c := l.byPath[path]; c != nil && c.doubtful {
+			c.doubtful = false // whoever changes it has made sure that it is his
+		}
+	}
+}
+
+// owned looks whether a znode that is in doubt, or said to be gone, is the seat's after all, and
+// strikes it if not. One that may not be read is told by its owner and by the record. The error is
+// [ErrExpired] or [ErrClosed].
+func (z *znodes) owned(c *contender) (bool, error) {
+	var data []byte
+	var stat Stat
+	var unread, exists bool
+	err := z.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
+		data, stat, err = conn.Get(z.space.path(c.path), false)
+		if unread = errors.Is(err, ErrNoAuth) || errors.Is(err, ErrTooLarge); unread {
+			stat, exists, err = lookOwn(conn, z.space.path(c.path))
+			return anew(err)
+		}
+		if exists = err == nil; errors.Is(err, ErrNoNode) {
+			return nil
+		}
+		return anew(err)
+	})
+	if err != nil {
+		return false, err
+	}
+	l := z.state.lock()
+	defer l.unlock()
+	same := bytes.Equal(data, c.data)
+	if unread {
+		same = l.ledger.byPath[c.path] == c
+	}
+	if exists && stat.EphemeralOwner == c.epoch.sessionID && (!c.doubtful || same) {
+		c.doubtful, c.suspect = false, false
+		return true, nil
+	}
+	l.ledger.strike(c)
+	return false, nil
+}
+
+func (z *znodes) inDoubt(c *contender) bool {
+	l := z.state.lock()
+	defer l.unlock()
+	return c.doubtful
+}
+
+// exists looks whether a contender of the record is there, and strikes it if not.
+func (z *znodes) exists(t *Seat, e *epoch, path string) (exists bool, err error) {
+	l := z.state.lock()
+	c := l.ledger.at(t, path)
+	l.unlock()
+	var seen proof
+	err = z.insist(e, func(conn *zkconn.Conn) (err error) {
+		if c != nil && c.form == znode.Alone {
+			exists, err = z.stands(conn, &seen, c)
+			return anew(err)
+		}
+		exists, err = stands(conn, z.space.path(path))
+		return anew(err)
+	})
+	if err == nil && !exists {
+		z.removed(c, path)
+	}
+	return exists, err
+}
+
+// missing notes that there is nothing at a path of the session.
+func (z *znodes) missing(path string) {
+	l := z.state.lock()
+	defer l.unlock()
+	l.ledger.gone(path)
+	if c := l.ledger.byPath[path]; c != nil && c.born && !c.leaving {
+		z.tasks.run(func() { _, _ = z.owned(c) }) // an error is the end of the epoch, and of the record
+	}
+}
