@@ -9,7 +9,7 @@ import (
 )
 
 // sessionActor is one incarnation of the session's actor: it begins and ends epochs, keeps the
-// table of watches, and tells the seats what happens, in order.
+// table of watches, and tells the clients what happens, in order.
 type sessionActor struct {
 	s    *Session
 	self actors.Self[message]
@@ -18,8 +18,8 @@ type sessionActor struct {
 	before  *epoch // of the incarnation before: over, and not known to be gone
 	begun   bool
 	began   EpochBegan
-	up      bool // as the seats know it
-	trusted bool // as the seats know it
+	up      bool // as the clients know it
+	trusted bool // as the clients know it
 	barren  int  // epochs in a row that ended before they began
 	table   *watches.Table
 }
@@ -73,12 +73,12 @@ func (a *sessionActor) onGone() {
 	a.open()
 }
 
-// endEpoch tells the seats of the end of an epoch that is known to be gone.
+// endEpoch tells the clients of the end of an epoch that is known to be gone.
 func (a *sessionActor) endEpoch(cause error) {
 	g := a.s.state.lock()
-	seats := g.inOrder()
+	clients := g.inOrder()
 	g.unlock()
-	for _, t := range seats {
+	for _, t := range clients {
 		t.inbox.endEpoch(cause, true)
 	}
 }
@@ -185,16 +185,16 @@ func (a *sessionActor) onBegun() {
 	e.begun = true
 	a.began = EpochBegan{Epoch: e.number, SessionID: e.sessionID, Timeout: e.timeout}
 	g.changed()
-	seats := g.inOrder()
+	clients := g.inOrder()
 	g.unlock()
 	a.s.log.Info("epoch began", "epoch", e.number, "session", a.began.SessionID, "timeout", a.began.Timeout)
-	for _, t := range seats {
+	for _, t := range clients {
 		a.present(t)
 	}
 }
 
-// present tells a seat how things stand.
-func (a *sessionActor) present(t *Seat) {
+// present tells a client how things stand.
+func (a *sessionActor) present(t *Client) {
 	if a.epoch == nil || !a.begun {
 		return
 	}
@@ -205,12 +205,12 @@ func (a *sessionActor) present(t *Seat) {
 	}
 }
 
-// tell passes a notice of the present epoch to all seats that know of it.
-func (a *sessionActor) tell(n Notice) {
+// tell passes an event of the present epoch to all clients that know of it.
+func (a *sessionActor) tell(n Event) {
 	g := a.s.state.lock()
-	seats := g.inOrder()
+	clients := g.inOrder()
 	g.unlock()
-	for _, t := range seats {
+	for _, t := range clients {
 		t.inbox.tell(n)
 	}
 }
@@ -232,7 +232,7 @@ func (a *sessionActor) onEnded(cause error) {
 	a.s.log.Info("epoch ended", "epoch", e.number, "session", a.began.SessionID, "cause", cause)
 	a.epoch, a.table = nil, watches.New(a)
 	if errors.Is(cause, ErrAuthFailed) {
-		a.s.fail(cause) // which tells the seats: nobody has said that their znodes are gone
+		a.s.fail(cause) // which tells the clients: nobody has said that their znodes are gone
 		return
 	}
 	a.endEpoch(cause)
@@ -255,7 +255,7 @@ func (a *sessionActor) onAsked(r *watchRead) {
 		r.answered(func() { r.refuse(ErrExpired) })
 		return
 	}
-	a.table.Ask(&watches.Read{Client: &r.seat.inbox, Key: r.key, Request: r})
+	a.table.Ask(&watches.Read{Client: &r.client.inbox, Key: r.key, Request: r})
 }
 
 // onReadDone takes the answer to a read with a watch, or its loss.

@@ -11,13 +11,13 @@ import (
 )
 
 // commit carries a transaction out and waits for it.
-func (t *seat) commit(w *world, epoch uint64, ops ...session.Op) error {
+func (t *client) commit(w *world, epoch uint64, ops ...session.Op) error {
 	w.Helper()
 	return wait(w, func(done func(error)) { t.Commit(epoch, ops, func(_ []session.Result, err error) { done(err) }) })
 }
 
-// standing is what Recover finds of the seat.
-func (t *seat) standing(w *world, epoch uint64) []string {
+// standing is what Recover finds of the client.
+func (t *client) standing(w *world, epoch uint64) []string {
 	w.Helper()
 	return wait(w, func(done func([]string)) {
 		t.Recover(epoch, func(paths, _ []string, err error) {
@@ -31,7 +31,7 @@ func TestWhatATransactionCreatesIsTheSeats(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
 		require.NoError(w, s.EnsurePath(w.ctx, "/claims"))
-		a, b := w.seat(s), w.seat(s)
+		a, b := w.client(s), w.client(s)
 		require.NoError(w, a.commit(w, 1, session.CreateOp("/claims/1", []byte("a"), session.Ephemeral()), session.CreateOp("/kept", nil)))
 		require.ErrorIs(w, b.commit(w, 1, session.CreateOp("/claims/1", []byte("b"), session.Ephemeral())), session.ErrNodeExists)
 		require.NoError(w, a.commit(w, 1, session.CreateOp("/claims/2", nil, session.Ephemeral())))
@@ -53,7 +53,7 @@ func TestWhatATransactionCreatesIsTheSeats(t *testing.T) {
 		require.Empty(w, names)
 		_, exists, err := s.Exists(w.ctx, "/kept")
 		require.NoError(w, err)
-		require.True(w, exists, "only ephemeral znodes go with the seat")
+		require.True(w, exists, "only ephemeral znodes go with the client")
 	})
 }
 
@@ -74,7 +74,7 @@ func TestAClaimOfUnknownOutcome(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open()
 				require.NoError(w, s.EnsurePath(w.ctx, "/claims"))
-				a, b := w.seat(s), w.seat(s)
+				a, b := w.client(s), w.client(s)
 				if c.rival {
 					require.NoError(w, b.commit(w, 1, session.CreateOp("/claims/1", []byte("b"), session.Ephemeral())))
 				}
@@ -92,12 +92,12 @@ func TestAClaimOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestADoubtfulClaimIsLeft: the seat is left while the outcome of its claim is unknown.
+// TestADoubtfulClaimIsLeft: the client is left while the outcome of its claim is unknown.
 func TestADoubtfulClaimIsLeft(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
 		require.NoError(w, s.EnsurePath(w.ctx, "/claims"))
-		a := w.seat(s)
+		a := w.client(s)
 		w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op.Writes() })
 		require.ErrorIs(w, a.commit(w, 1, session.CreateOp("/claims/1", []byte("a"), session.Ephemeral())), session.ErrUnknownOutcome)
 		a.Leave()
@@ -111,7 +111,7 @@ func TestADoubtfulClaimIsLeft(t *testing.T) {
 func TestEnsure(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		a := w.seat(s)
+		a := w.client(s)
 		ensure := func(path string, container bool, data string) error {
 			return wait(w, func(done func(error)) { a.Ensure(1, path, container, []byte(data), done) })
 		}

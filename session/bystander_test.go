@@ -30,12 +30,14 @@ var bystanders = map[string]func(w *world, s *session.Session, n int) error{
 		_, err := s.Create(w.ctx, fmt.Sprint("/others/new-", n), make([]byte, 5_000), session.Protected())
 		return err
 	},
-	"read": func(w *world, s *session.Session, n int) error { return w.seat(s).read(w, 1, "/others/one", false).Err },
+	"read": func(w *world, s *session.Session, n int) error {
+		return w.client(s).read(w, 1, "/others/one", false).Err
+	},
 	"watch": func(w *world, s *session.Session, n int) error {
-		return w.seat(s).read(w, 1, fmt.Sprint("/others/one-", n), true).Err
+		return w.client(s).read(w, 1, fmt.Sprint("/others/one-", n), true).Err
 	},
 	"contender": func(w *world, s *session.Session, n int) error {
-		return w.seat(s).join(w, 1, session.Join{Parent: "/others", Name: "lock-"}).Err
+		return w.client(s).join(w, 1, session.Join{Parent: "/others", Name: "lock-"}).Err
 	},
 }
 
@@ -108,7 +110,7 @@ func TestARequestAtWhichServersHangUpHarmsNobodyElse(t *testing.T) {
 // poisons are requests at which servers hang up. One looks, before it asks again, whether it was
 // carried out, and so comes later.
 var poisons = map[string]func(w *world, s *session.Session) error{
-	"read": func(w *world, s *session.Session) error { return w.seat(s).read(w, 1, "/poison", false).Err },
+	"read": func(w *world, s *session.Session) error { return w.client(s).read(w, 1, "/poison", false).Err },
 	"create": func(w *world, s *session.Session) error {
 		_, err := s.Create(w.ctx, "/poison", nil, session.Protected())
 		return err
@@ -122,7 +124,7 @@ func (w *world) poisoned(poison func(w *world, s *session.Session) error, ask fu
 		_, err := s.Create(w.ctx, path, nil)
 		require.NoError(w, err)
 	}
-	held := w.seat(s).hold(w, 1, "/line")
+	held := w.client(s).hold(w, 1, "/line")
 	hangUps := w.hangsUpSlowly(func(r *zktest.Request) bool { return strings.HasSuffix(r.Path, "poison") })
 	answers := make(chan error, others)
 	for n := range others {
@@ -195,7 +197,7 @@ func TestALargeRequestThatStandsByIsNotTooLarge(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		t, answer := w.seat(s), make(chan error, 1)
+		t, answer := w.client(s), make(chan error, 1)
 		t.Ensure(1, "/line/large", false, make([]byte, 5_000), func(err error) { answer <- err })
 		for range 3 { // each of another caller, who asks once
 			<-came

@@ -21,7 +21,7 @@ func TestValidStaysFalseWhenAClockStepsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open(session.WithTimeout(timeout))
-				t := w.seat(s)
+				t := w.client(s)
 				h := t.hold(w, 1, "/line")
 				steady(w, s)
 				t.told()
@@ -53,7 +53,7 @@ func TestAClockThatStepsBackLaterEndsTrustAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open(session.WithTimeout(timeout))
-				t := w.seat(s)
+				t := w.client(s)
 				h := t.hold(w, 1, "/line")
 				steady(w, s)
 				t.told()
@@ -91,7 +91,7 @@ func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open(session.WithTimeout(timeout))
-				t := w.seat(s)
+				t := w.client(s)
 				j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 				var causes []error
 				h, err := t.Hold(1, j.Path, j.Stat.Czxid, func(cause error) { causes = append(causes, cause) })
@@ -120,7 +120,7 @@ func TestDoneClosesAtOnceWhenAClockJumps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open(session.WithTimeout(timeout))
-				h := w.seat(s).hold(w, 1, "/line")
+				h := w.client(s).hold(w, 1, "/line")
 				steady(w, s)
 				time.Sleep(timeout / 50)
 				jump(s)
@@ -161,7 +161,7 @@ func TestALogHandlerMayAskForTheStatus(t *testing.T) {
 		made := w.session(session.WithTimeout(time.Minute), session.WithTrustMargin(30*time.Second), session.WithLogger(slog.New(asking{s: &s})))
 		s = made
 		require.NoError(w, s.Connect(w.ctx))
-		t := w.seat(s)
+		t := w.client(s)
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		_, err := t.Hold(1, j.Path, 1, nil)
 		require.ErrorIs(w, err, session.ErrUntrusted, "the margin is all")

@@ -51,7 +51,7 @@ func TestCloseWaitsNoLongerThanTheZooKeeperSessionLives(t *testing.T) {
 			inBubble(t, func(w *world) {
 				host := w.srv.Host("here")
 				s := w.open(session.WithDialer(host.Dialer()))
-				path := w.seat(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
+				path := w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 				heal := host.Partition()
 				time.Sleep(c.down)
 				begun := time.Now()

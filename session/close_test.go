@@ -19,8 +19,8 @@ func TestB71_CloseLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for name, during := range map[string]func(w *world, s *session.Session){
 		"never connected":     func(*world, *session.Session) {},
-		"connecting":          func(w *world, s *session.Session) { _ = w.seat(s) },
-		"nobody there":        func(w *world, s *session.Session) { w.srv.Kill(0); _ = w.seat(s); time.Sleep(time.Minute) },
+		"connecting":          func(w *world, s *session.Session) { _ = w.client(s) },
+		"nobody there":        func(w *world, s *session.Session) { w.srv.Kill(0); _ = w.client(s); time.Sleep(time.Minute) },
 		"connected":           func(w *world, s *session.Session) { require.NoError(w, s.Connect(w.ctx)) },
 		"everything going on": everythingGoingOn,
 		"while it is down": func(w *world, s *session.Session) {
@@ -43,7 +43,7 @@ func TestB71_CloseLeavesNothing(t *testing.T) {
 
 func everythingGoingOn(w *world, s *session.Session) {
 	require.NoError(w, s.Connect(w.ctx))
-	t := w.seat(s)
+	t := w.client(s)
 	_ = t.hold(w, 1, "/line")
 	_, _ = s.WatchData(w.ctx, "/a"), s.WatchChildren(w.ctx, "/line")
 	for range 10 {
@@ -56,7 +56,7 @@ func everythingGoingOn(w *world, s *session.Session) {
 func TestCloseIsConfirmed(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()
-		h := w.seat(s).hold(w, 1, "/line")
+		h := w.client(s).hold(w, 1, "/line")
 		states := other.WatchData(w.ctx, h.Path())
 		require.True(w, newest(w, states).Exists)
 		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpCloseSession })

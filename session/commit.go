@@ -14,7 +14,7 @@ import (
 // it is not, or the possession was over before, the error is [ErrLost] and nothing was done. It is
 // sent once and in the possession's epoch only; if the answer is lost, it returns
 // [ErrUnknownOutcome] when a read can tell. The results are those of ops. Other errors are those of
-// [Session.Multi], and [ErrUnsupported] for a [Whole] over several sessions.
+// [Session.Multi], and [ErrUnsupported] for a [JoinHolds] over several sessions.
 //
 // A transaction that was under way when the possession ended may have been carried out; then its
 // znode still stood, and Commit tells so.
@@ -68,7 +68,7 @@ func (h *Hold) committed(results []Result, err error) ([]Result, error) {
 	for i, r := range results[:len(h.guard)] {
 		if r.Err != nil && !errors.Is(r.Err, ErrRolledBack) {
 			part := h.guarded(i)
-			part.seat.End(part, ErrDeleted)
+			part.client.End(part, ErrDeleted)
 			<-h.Done() // by this, or by somebody who was quicker and is at it
 			return nil, asLost(h.Err())
 		}
@@ -101,10 +101,11 @@ func asLost(err error) error {
 }
 
 // Commit carries out a transaction in an epoch, once. done gets [ErrUnknownOutcome] if the answer
-// was lost, when that can be seen by reading. The ephemeral znodes that it creates are the seat's:
-// they are in the session's record before it is sent, and [Seat.Leave] and [Seat.Recover] know of
-// them. The exception are sequential ones whose answer is lost, for which [Seat.Join] is.
-func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
+// was lost, when that can be seen by reading. The ephemeral znodes that it creates are the
+// client's: they are in the session's record before it is sent, and [Client.Leave] and
+// [Client.Recover] know of them. The exception are sequential ones whose answer is lost, for which
+// [Client.Join] is.
+func (t *Client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	s := t.session
 	asks, err := s.space.operations(ops)
 	if err == nil {
@@ -135,9 +136,9 @@ func (t *Seat) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	})
 }
 
-// takesDown reports whether a transaction deletes a znode of the seat. It cannot come late: once
+// takesDown reports whether a transaction deletes a znode of the client. It cannot come late: once
 // that is deleted otherwise, the whole transaction fails.
-func (z *znodes) takesDown(t *Seat, asks []zkconn.Op) bool {
+func (z *znodes) takesDown(t *Client, asks []zkconn.Op) bool {
 	g := z.state.lock()
 	defer g.unlock()
 	return slices.ContainsFunc(asks, func(o zkconn.Op) bool {
@@ -145,7 +146,7 @@ func (z *znodes) takesDown(t *Seat, asks []zkconn.Op) bool {
 			return false
 		}
 		c := g.ledger.at(t, z.space.relative(o.Path))
-		return c != nil && c.seat == t
+		return c != nil && c.client == t
 	})
 }
 

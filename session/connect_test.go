@@ -93,7 +93,7 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 			return err
 		})
 		synctest.Wait()
-		h := w.seat(s).hold(w, 1, "/line")
+		h := w.client(s).hold(w, 1, "/line")
 		require.NoError(w, s.Close(w.ctx))
 		require.ErrorIs(w, <-waiting, session.ErrClosed)
 		begun := time.Now()
@@ -101,7 +101,7 @@ func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 			require.ErrorIs(w, call(w.ctx), session.ErrClosed, name)
 		}
 		require.ErrorIs(w, s.Connect(w.ctx), session.ErrClosed)
-		_, err := s.Seat("late", func(session.Notice) {})
+		_, err := s.Client("late", func(session.Event) {})
 		require.ErrorIs(w, err, session.ErrClosed)
 		_, err = h.Commit(w.ctx, session.DeleteOp("/a", -1))
 		require.ErrorIs(w, err, session.ErrLost)

@@ -16,7 +16,7 @@ import (
 func TestAReadOfWhatIsBeingRemovedIsNotSent(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t, other := w.seat(s), w.seat(s)
+		t, other := w.client(s), w.client(s)
 		own := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 		rest := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpDelete })
@@ -32,7 +32,7 @@ func TestAReadOfWhatIsBeingRemovedIsNotSent(t *testing.T) {
 		require.NoError(w, <-removed)
 		synctest.Wait()
 		require.ErrorIs(w, mine.Err, session.ErrReleased)
-		require.NoError(w, his.Err, "another seat's is: it has to know when the znode is gone")
+		require.NoError(w, his.Err, "another client's is: it has to know when the znode is gone")
 		require.True(w, stays.Exists)
 		require.ElementsMatch(w, []string{"delete " + own, "getData " + own, "getData " + rest}, w.requests())
 		require.Equal(w, []string{"began 1"}, t.told())

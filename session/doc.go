@@ -68,7 +68,8 @@
 //
 // # For those who write recipes
 //
-// A [Seat] is told in order what happens to the session and asks for things in one epoch each, with
-// certain outcomes; what it may have standing in ZooKeeper is in the session's record before it is
-// asked for, and outlives whoever has the seat. [Seat.Hold] makes a possession of what it has won.
+// A [Client] is told in order what happens to the session and asks for things in one epoch each,
+// with certain outcomes; what it may have standing in ZooKeeper is in the session's record before
+// it is asked for, and outlives whoever has the client. [Client.Hold] makes a possession of what it
+// has won.
 package session

@@ -74,7 +74,7 @@ func election(t *testing.T, takes, idle, every, age time.Duration) (lost error) 
 				require.NoError(t, err)
 			}
 		}
-		h := w.seat(s).hold(w, 1, "/line")
+		h := w.client(s).hold(w, 1, "/line")
 		time.Sleep(age)
 		require.NoError(t, h.Err())
 		srv.Stop(leader)

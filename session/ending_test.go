@@ -37,11 +37,11 @@ func TestCloseDoesNotWaitForPauses(t *testing.T) {
 	}{
 		"a watch that may not look": {zktest.OpGetData, func(w *world, s *session.Session) { _ = s.WatchData(w.ctx, "/line") }},
 		"a deletion that is refused": {zktest.OpDelete, func(w *world, s *session.Session) {
-			t := w.seat(s)
+			t := w.client(s)
 			t.Remove(1, t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path, func(error) {})
 		}},
 		"a server that is overloaded": {zktest.OpGetChildren2, func(w *world, s *session.Session) {
-			w.seat(s).List(1, "/line", false, func(session.Listed) {})
+			w.client(s).List(1, "/line", false, func(session.Listed) {})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestARefusedCredentialClosesTheZooKeeperSession(t *testing.T) {
 					s.Start()
 				} else {
 					require.NoError(w, s.Connect(w.ctx))
-					h := w.seat(s).hold(w, 1, "/line")
+					h := w.client(s).hold(w, 1, "/line")
 					gone := other.WatchData(w.ctx, h.Path())
 					require.True(w, newest(w, gone).Exists)
 					w.refuseCredentials()
@@ -164,13 +164,13 @@ func (c *renegotiated) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A seat is told why the session ended, also if the actors were stopped while somebody was just
+// A client is told why the session ended, also if the actors were stopped while somebody was just
 // closing it.
 func TestASeatIsToldWhyTheSessionEnded(t *testing.T) {
 	inBubble(t, func(w *world) {
 		system := actors.New()
 		s := w.open(session.WithSystem(system))
-		t := w.seat(s)
+		t := w.client(s)
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		_, err := t.Hold(1, j.Path, j.Stat.Czxid, func(error) {
 			system.Scope().Stop()
@@ -183,7 +183,7 @@ func TestASeatIsToldWhyTheSessionEnded(t *testing.T) {
 	})
 }
 
-// What a seat is told of an epoch is what holds at the moment, also if a server has negotiated
+// What a client is told of an epoch is what holds at the moment, also if a server has negotiated
 // another timeout meanwhile.
 func TestASeatIsToldThePresentTimeout(t *testing.T) {
 	inBubble(t, func(w *world) {
@@ -202,9 +202,9 @@ func TestASeatIsToldThePresentTimeout(t *testing.T) {
 		w.srv.Disconnect(id(s))
 		time.Sleep(time.Second)
 		require.Equal(w, 6*time.Second, s.Status().Timeout)
-		t := w.seat(s)
+		t := w.client(s)
 		synctest.Wait()
-		require.Equal(w, session.EpochBegan{Epoch: 1, SessionID: id(s), Timeout: 6 * time.Second, Trusted: true}, t.notices[0])
+		require.Equal(w, session.EpochBegan{Epoch: 1, SessionID: id(s), Timeout: 6 * time.Second, Trusted: true}, t.events[0])
 	})
 }
 

@@ -10,12 +10,12 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// What a seat asks to be created is in the record when the request returns. Whoever crashes right
+// What a client asks to be created is in the record when the request returns. Whoever crashes right
 // behind it has a successor who asks what there is, and has to wait for it.
 func TestWhatIsAskedForIsInTheRecordAtOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		for i := range 200 {
 			before := session.LedgerLen(s)
 			t.Join(1, session.Join{Parent: "/line", Name: "lock-"}, func(session.Joined) {})

@@ -26,11 +26,11 @@ func TestANewTimeoutWithinAnEpoch(t *testing.T) {
 	g := s.state.lock()
 	g.cur, g.started = e, true
 	g.unlock()
-	seat, err := s.Seat("test", func(Notice) {})
+	client, err := s.Client("test", func(Event) {})
 	require.NoError(t, err)
 	hold := func() *Hold {
 		e.hear(zkconn.Proved{Sent: time.Now(), Write: true})
-		h, err := seat.Hold(1, "/line/x", 1, func(error) {})
+		h, err := client.Hold(1, "/line/x", 1, func(error) {})
 		require.NoError(t, err)
 		return h
 	}

@@ -27,7 +27,7 @@ func TestExpiryBeginsTheNextEpoch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open()
-				t := w.seat(s)
+				t := w.client(s)
 				h := t.hold(w, 1, "/line")
 				statuses := s.Observe(w.ctx)
 				require.Equal(w, session.Connected, (<-statuses).State)
@@ -98,7 +98,7 @@ func TestARefusedCredentialEndsTheSession(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		t := w.seat(s)
+		t := w.client(s)
 		err := s.Connect(w.ctx)
 		require.ErrorIs(w, err, session.ErrAuthFailed)
 		require.ErrorIs(w, err, session.ErrClosed)
@@ -137,7 +137,7 @@ func TestBarrenEpochsArePaced(t *testing.T) {
 func TestB72_FlapsLoseNothing(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		_, err := other.Create(w.ctx, "/a", nil)
 		require.NoError(w, err)
 		require.True(w, t.read(w, 1, "/a", true).Exists)
@@ -162,7 +162,7 @@ func TestB72_FlapsLoseNothing(t *testing.T) {
 func TestB70_NeverStuck(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithTimeout(timeout))
-		t := w.seat(s)
+		t := w.client(s)
 		for i := range 60 {
 			epoch := s.Status().Epoch
 			_ = t.hold(w, epoch, "/line")
@@ -178,7 +178,7 @@ func TestB70_NeverStuck(t *testing.T) {
 			st := s.Status()
 			require.Equal(w, session.Connected, st.State, "cut for %d × 300 ms", i)
 			require.True(w, st.TrustedUntil.After(time.Now()) || session.LedgerLen(s) == 0)
-			for _, path := range t.Debris() {
+			for _, path := range t.Leftovers() {
 				t.remove(w, st.Epoch, path)
 			}
 		}

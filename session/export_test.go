@@ -54,7 +54,7 @@ func WatchEntries(s *Session) int {
 	return <-n
 }
 
-// LedgerLen is how many znodes of the session's seats exist, or may.
+// LedgerLen is how many znodes of the session's clients exist, or may.
 func LedgerLen(s *Session) int {
 	g := s.state.lock()
 	defer g.unlock()

@@ -42,7 +42,7 @@ func TestALostCreateIsFoundInEveryForm(t *testing.T) {
 				t.Run(fmt.Sprint(form.name, form.form, " ", data, " ", name), func(t *testing.T) {
 					inBubble(t, func(w *world) {
 						s, other := w.open(), w.open()
-						a, b, far := w.seat(s), w.seat(s), w.seat(other)
+						a, b, far := w.client(s), w.client(s), w.client(other)
 						j := session.Join{Parent: "/line", Name: form.name, Form: form.form, Data: []byte(data)}
 						alike := a.join(w, 1, j)
 						require.NoError(w, alike.Err)
@@ -74,7 +74,7 @@ func TestALostCreateIsFoundInEveryForm(t *testing.T) {
 func TestTwoLostCreatesWithTheSameData(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		a, b := w.seat(s), w.seat(s)
+		a, b := w.client(s), w.client(s)
 		_, err := s.Create(w.ctx, "/line", nil)
 		require.NoError(w, err)
 		n := 0
@@ -88,7 +88,7 @@ func TestTwoLostCreatesWithTheSameData(t *testing.T) {
 		})
 		j := session.Join{Parent: "/line", Name: "n_", Form: znode.Plain, Data: []byte("host")}
 		var paths [2]string
-		for i, t := range []*seat{a, b} {
+		for i, t := range []*client{a, b} {
 			t.Join(1, j, func(joined session.Joined) { paths[i] = joined.Path })
 		}
 		time.Sleep(time.Minute)
@@ -102,7 +102,7 @@ func TestTwoLostCreatesWithTheSameData(t *testing.T) {
 func TestAloneIsOneForAll(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
 		j := session.Join{Parent: "/", Name: "controller", Form: znode.Alone, Data: []byte("broker 1")}
-		a, b, far := w.seat(s), w.seat(s), w.seat(w.open())
+		a, b, far := w.client(s), w.client(s), w.client(w.open())
 		at, _ := znode.Split(s.Path("/controller"))
 		same := session.Join{Parent: at, Name: "controller", Form: znode.Alone} // of a session without the namespace
 		first := a.join(w, 1, j)
@@ -113,12 +113,12 @@ func TestAloneIsOneForAll(t *testing.T) {
 		require.Equal(w, "broker 1", string(data))
 		require.Equal(w, stat.Czxid, first.Stat.Czxid)
 		require.Equal(w, id(s), first.Stat.EphemeralOwner)
-		for _, t := range []*seat{a, b} {
+		for _, t := range []*client{a, b} {
 			require.ErrorIs(w, t.join(w, 1, j).Err, session.ErrNodeExists)
 		}
 		require.ErrorIs(w, far.join(w, 1, same).Err, session.ErrNodeExists)
-		require.Equal(w, []string{"/controller"}, a.Debris())
-		require.Empty(w, b.Debris())
+		require.Equal(w, []string{"/controller"}, a.Leftovers())
+		require.Empty(w, b.Leftovers())
 		b.remove(w, 1, "/controller")
 		_, exists, err := s.Exists(w.ctx, "/controller")
 		require.NoError(w, err)
@@ -144,7 +144,7 @@ func TestAloneWithLostAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open()
-				a, b, far := w.seat(s), w.seat(s), w.seat(w.open())
+				a, b, far := w.client(s), w.client(s), w.client(w.open())
 				for _, data := range []string{"", "broker 1"} {
 					j := session.Join{Parent: "/deep/er", Name: "controller", Form: znode.Alone, Data: []byte(data)}
 					w.cutOnce(fate, func(r *zktest.Request) bool { return creates(r) && strings.HasSuffix(r.Path, "controller") })
@@ -162,7 +162,7 @@ func TestAloneWithLostAnswers(t *testing.T) {
 					a.remove(w, 1, made.Path)
 					synctest.Wait()
 					if fate == zktest.CutAfter {
-						require.Len(w, far.Debris(), 1)
+						require.Len(w, far.Leftovers(), 1)
 						stat, exists, err := s.Exists(w.ctx, made.Path)
 						require.NoError(w, err)
 						require.True(w, exists, "the other's was taken for one's own")
@@ -170,7 +170,7 @@ func TestAloneWithLostAnswers(t *testing.T) {
 						far.remove(w, 1, made.Path)
 					}
 					require.Empty(w, w.ephemerals(id(s)))
-					require.Empty(w, a.Debris())
+					require.Empty(w, a.Leftovers())
 				}
 			})
 		})
@@ -181,7 +181,7 @@ func TestAloneWithLostAnswers(t *testing.T) {
 func TestAloneAfterAnother(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		a, b := w.seat(s), w.seat(s)
+		a, b := w.client(s), w.client(s)
 		j := session.Join{Parent: "/", Name: "controller", Form: znode.Alone, Data: []byte("broker 1")}
 		require.NoError(w, a.join(w, 1, j).Err)
 		require.True(w, a.read(w, 1, "/controller", true).Exists)
@@ -208,11 +208,11 @@ func TestAloneAfterAnother(t *testing.T) {
 func TestTheRecordDoesNotGrowWithWhatOthersDelete(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		for range 5 {
 			require.NoError(w, t.join(w, 1, session.Join{Parent: "/", Name: "controller", Form: znode.Alone}).Err)
 			require.Equal(w, 1, session.LedgerLen(s))
-			require.Equal(w, []string{"/controller"}, t.Debris())
+			require.Equal(w, []string{"/controller"}, t.Leftovers())
 			require.NoError(w, s.Delete(w.ctx, "/controller", -1))
 		}
 	})

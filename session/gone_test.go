@@ -51,8 +51,8 @@ func (w *world) part() *parted {
 	})
 	p.s = w.open(session.WithTimeout(timeout), session.WithDialer(from.Dialer()), session.WithAuth("digest", []byte("a:b")))
 	p.id = id(p.s)
-	t := w.seat(p.s)
-	_, err := p.s.Seat("witness", func(n session.Notice) {
+	t := w.client(p.s)
+	_, err := p.s.Client("witness", func(n session.Event) {
 		if n, ok := n.(session.EpochEnded); ok {
 			p.ended = append(p.ended, n)
 			p.stoodAtEnds = append(p.stoodAtEnds, w.stands(p.held.Path()))
@@ -229,7 +229,7 @@ func (p *parted) closeInVain() {
 func TestARefusedCredentialIsNoExpiry(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithAuth("digest", []byte("a:b")))
-		h := w.seat(s).hold(w, 1, "/line")
+		h := w.client(s).hold(w, 1, "/line")
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpSetAuth {
 				return zktest.Fail(-115)

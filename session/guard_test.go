@@ -42,7 +42,7 @@ func TestAPanicInATaskEndsTheEpochAndNotTheProcess(t *testing.T) {
 	inBubble(t, func(w *world) {
 		var log journal
 		s := w.open(log.logger())
-		a, b := w.seat(s), w.seat(s)
+		a, b := w.client(s), w.client(s)
 		h := a.hold(w, 1, "/line")
 		first := id(s)
 		b.Read(1, "/line", false, func(session.Seen) { panic("in a task") })
@@ -63,7 +63,7 @@ func TestAPanicInAnAlarmIsNobodyElsesLoss(t *testing.T) {
 	inBubble(t, func(w *world) {
 		var log journal
 		s := w.open(log.logger())
-		a := w.seat(s)
+		a := w.client(s)
 		var ended atomic.Int32
 		for range 3 {
 			j := a.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
@@ -119,7 +119,7 @@ func TestAPanicInTheLinkCostsAConnection(t *testing.T) {
 			conn, err := w.srv.Dialer()(ctx, network, addr)
 			return moody{conn, &read, &write}, err
 		}))
-		h := w.seat(s).hold(w, 1, "/line")
+		h := w.client(s).hold(w, 1, "/line")
 		for _, point := range []*atomic.Bool{&read, &write, &dial} {
 			point.Store(true)
 			if point == &dial {
@@ -161,7 +161,7 @@ func TestALogHandlerThatPanicsEndsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open(session.WithLogger(slog.New(handler)))
-				t := w.seat(s)
+				t := w.client(s)
 				h := t.hold(w, 1, "/line")
 				w.srv.Disconnect(id(s))
 				<-time.After(time.Second)

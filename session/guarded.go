@@ -36,11 +36,11 @@ type guarded struct {
 	cur    *epoch        // the present one; also one that has ended, until the next begins
 	gate   *notify.Latch // closes, and is replaced, when requests may have become possible, or impossible for good
 
-	keeper    keeper
-	holds     holds
-	seats     map[*Seat]struct{}
-	seatCount uint64
-	ledger    ledger
+	keeper      keeper
+	holds       holds
+	clients     map[*Client]struct{}
+	clientCount uint64
+	ledger      ledger
 
 	dataWatches  map[string]*shared[Data]
 	childWatches map[string]*shared[Children]
@@ -48,7 +48,7 @@ type guarded struct {
 
 func newGuarded(s *Session) guarded {
 	return guarded{
-		session: s, gate: notify.NewLatch(), keeper: newKeeper(s), holds: holds{all: make(map[*Hold]struct{})}, seats: make(map[*Seat]struct{}),
+		session: s, gate: notify.NewLatch(), keeper: newKeeper(s), holds: holds{all: make(map[*Hold]struct{})}, clients: make(map[*Client]struct{}),
 		dataWatches: make(map[string]*shared[Data]), childWatches: make(map[string]*shared[Children]),
 	}
 }
@@ -125,30 +125,30 @@ func (s *state) close(cause error, failing bool) (first bool) {
 	return true
 }
 
-// inOrder are the seats, in the order in which they were taken.
-func (g *guarded) inOrder() []*Seat {
-	seats := make([]*Seat, 0, len(g.seats))
-	for t := range g.seats {
-		seats = append(seats, t)
+// inOrder are the clients, in the order in which they came.
+func (g *guarded) inOrder() []*Client {
+	clients := make([]*Client, 0, len(g.clients))
+	for t := range g.clients {
+		clients = append(clients, t)
 	}
-	slices.SortFunc(seats, func(a, b *Seat) int { return int(a.number) - int(b.number) })
-	return seats
+	slices.SortFunc(clients, func(a, b *Client) int { return int(a.number) - int(b.number) })
+	return clients
 }
 
-// seated tells whether a seat was not left.
-func (g *guarded) seated(t *Seat) bool {
-	_, is := g.seats[t]
+// has tells whether a client has not left.
+func (g *guarded) has(t *Client) bool {
+	_, is := g.clients[t]
 	return is
 }
 
-// unseat ends what a seat holds, and returns what of it is left in the record.
-func (s *state) unseat(t *Seat) []*contender {
+// removeClient ends what a client holds, and returns what of it is left in the record.
+func (s *state) removeClient(t *Client) []*contender {
 	g := s.lock()
 	defer g.unlock()
-	delete(g.seats, t)
+	delete(g.clients, t)
 	delete(g.keeper.standby, t)
 	for h := range g.holds.all {
-		if h.seat == t {
+		if h.client == t {
 			g.holds.end(h, ErrReleased)
 		}
 	}

@@ -40,7 +40,7 @@ func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
 		w.hangsUp(func(r *zktest.Request) bool { return r.Op == zktest.OpCreate2 })
 		times := w.hangsUp(func(r *zktest.Request) bool { return r.Op == zktest.OpCreateContainer })
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		require.NoError(w, t.join(w, 1, session.Join{Parent: "/a/b/line", Name: "lock-"}).Err)
 		require.NoError(w, t.join(w, 1, session.Join{Parent: "/c/d/line", Name: "lock-"}).Err)
 		require.LessOrEqual(w, times(), 2)
@@ -59,7 +59,7 @@ func TestAnswersThatAreLostMakeNoPersistentParents(t *testing.T) {
 	t.Parallel()
 	for name, add := range map[string]func(w *world, s *session.Session) error{
 		"of a contender": func(w *world, s *session.Session) error {
-			return w.seat(s).join(w, 1, session.Join{Parent: "/a/b/line", Name: "lock-"}).Err
+			return w.client(s).join(w, 1, session.Join{Parent: "/a/b/line", Name: "lock-"}).Err
 		},
 		"of a znode": func(w *world, s *session.Session) error {
 			_, err := s.Create(w.ctx, "/a/b/line/x", nil, session.Parents(), session.Ephemeral())
@@ -96,21 +96,21 @@ func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		op    zktest.Op
 		usual bool
-		ask   func(w *world, s *session.Session, t *seat) error
+		ask   func(w *world, s *session.Session, t *client) error
 	}{
-		"joining": {zktest.OpCreate2, true, func(w *world, s *session.Session, t *seat) error {
+		"joining": {zktest.OpCreate2, true, func(w *world, s *session.Session, t *client) error {
 			return t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err
 		}},
-		"ensuring": {zktest.OpCreate, true, func(w *world, s *session.Session, t *seat) error {
+		"ensuring": {zktest.OpCreate, true, func(w *world, s *session.Session, t *client) error {
 			return wait(w, func(done func(error)) { t.Ensure(1, "/line/bad", false, nil, done) })
 		}},
-		"reading":  {zktest.OpGetData, true, func(w *world, s *session.Session, t *seat) error { return t.read(w, 1, "/line/bad", false).Err }},
-		"watching": {zktest.OpGetData, true, func(w *world, s *session.Session, t *seat) error { return t.read(w, 1, "/line/bad", true).Err }},
-		"of the application": {zktest.OpGetData, true, func(w *world, s *session.Session, t *seat) error {
+		"reading":  {zktest.OpGetData, true, func(w *world, s *session.Session, t *client) error { return t.read(w, 1, "/line/bad", false).Err }},
+		"watching": {zktest.OpGetData, true, func(w *world, s *session.Session, t *client) error { return t.read(w, 1, "/line/bad", true).Err }},
+		"of the application": {zktest.OpGetData, true, func(w *world, s *session.Session, t *client) error {
 			_, _, err := s.Get(w.ctx, "/line/bad")
 			return err
 		}},
-		"protected": {zktest.OpCreate, true, func(w *world, s *session.Session, t *seat) error {
+		"protected": {zktest.OpCreate, true, func(w *world, s *session.Session, t *client) error {
 			_, err := s.Create(w.ctx, "/line/bad", nil, session.Protected())
 			return err
 		}},
@@ -123,7 +123,7 @@ func TestARequestAtWhichServersHangUpIsGivenUp(t *testing.T) {
 				times := w.hangsUp(func(r *zktest.Request) bool {
 					return strings.HasPrefix(r.Path, "/line/") && (r.Op == c.op || r.Op == zktest.OpCreate)
 				})
-				t := w.seat(s)
+				t := w.client(s)
 				begun := time.Now()
 				require.ErrorIs(w, c.ask(w, s, t), session.ErrHungUp)
 				most := 3
@@ -170,7 +170,7 @@ func TestARequestThatIsTooLargeForTheServersIsFoundOut(t *testing.T) {
 		require.ErrorContains(w, err, "jute.maxbuffer")
 		_, err = s.Set(w.ctx, "/a", make([]byte, 9_000), -1)
 		require.NoError(w, err)
-		joined := w.seat(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-", Data: make([]byte, 40_000)})
+		joined := w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-", Data: make([]byte, 40_000)})
 		require.ErrorIs(w, joined.Err, session.ErrTooLarge)
 		w.script(func() { require.Equal(w, before, handshakes, "it was sent") })
 		require.EqualValues(w, 1, s.Status().Epoch)
@@ -239,7 +239,7 @@ func TestWhoStandsByIsNotBlamed(t *testing.T) {
 		s := w.open()
 		_, err := s.Create(w.ctx, "/a", nil)
 		require.NoError(w, err)
-		t, innocent := w.seat(s), make(chan error, 1)
+		t, innocent := w.client(s), make(chan error, 1)
 		t.Read(1, "/innocent", false, func(seen session.Seen) { innocent <- seen.Err })
 		for range 3 {
 			time.Sleep(50 * time.Millisecond)
@@ -258,7 +258,7 @@ func TestAUsualRequestOutlastsABadNetwork(t *testing.T) {
 		s := w.open()
 		_, err := s.Create(w.ctx, "/a", nil)
 		require.NoError(w, err)
-		t := w.seat(s)
+		t := w.client(s)
 		lost := 0
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpGetData && lost < 6 {

@@ -100,27 +100,27 @@ func (w *world) open(opts ...session.Option) *session.Session {
 // id is the number of the present ZooKeeper session.
 func id(s *session.Session) int64 { return s.Status().SessionID }
 
-// seat is a seat that writes down what it is told.
-type seat struct {
-	*session.Seat
-	mu      sync.Mutex
-	notices []session.Notice
-	times   []time.Time
+// client is a client that writes down what it is told.
+type client struct {
+	*session.Client
+	mu     sync.Mutex
+	events []session.Event
+	times  []time.Time
 }
 
-func (w *world) seat(s *session.Session) *seat {
+func (w *world) client(s *session.Session) *client {
 	w.Helper()
-	t := &seat{}
+	t := &client{}
 	var err error
-	t.Seat, err = s.Seat("test", t.take)
+	t.Client, err = s.Client("test", t.take)
 	require.NoError(w, err)
 	return t
 }
 
-func (t *seat) take(n session.Notice) {
+func (t *client) take(n session.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.notices = append(t.notices, n)
+	t.events = append(t.events, n)
 	t.times = append(t.times, time.Now())
 }
 
@@ -132,23 +132,23 @@ func (w *world) settle() {
 }
 
 // told is what it was told since it was last asked for, in short. In a bubble only.
-func (t *seat) told() []string {
+func (t *client) told() []string {
 	synctest.Wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var short []string
-	for _, n := range t.notices {
+	for _, n := range t.events {
 		short = append(short, brief(n))
 	}
-	t.notices, t.times = nil, nil
+	t.events, t.times = nil, nil
 	return short
 }
 
 // at is when it was told something of this type first.
-func at[N session.Notice](t *seat) time.Time {
+func at[N session.Event](t *client) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i, n := range t.notices {
+	for i, n := range t.events {
 		if _, ok := n.(N); ok {
 			return t.times[i]
 		}
@@ -156,7 +156,7 @@ func at[N session.Notice](t *seat) time.Time {
 	return time.Time{}
 }
 
-func brief(n session.Notice) string {
+func brief(n session.Event) string {
 	switch n := n.(type) {
 	case session.EpochBegan:
 		if n.Trusted {
@@ -182,28 +182,28 @@ func brief(n session.Notice) string {
 }
 
 // join puts a contender into a line and waits for it.
-func (t *seat) join(w *world, epoch uint64, j session.Join) session.Joined {
+func (t *client) join(w *world, epoch uint64, j session.Join) session.Joined {
 	w.Helper()
 	return wait(w, func(done func(session.Joined)) { t.Join(epoch, j, done) })
 }
 
-func (t *seat) read(w *world, epoch uint64, path string, watch bool) session.Seen {
+func (t *client) read(w *world, epoch uint64, path string, watch bool) session.Seen {
 	w.Helper()
 	return wait(w, func(done func(session.Seen)) { t.Read(epoch, path, watch, done) })
 }
 
-func (t *seat) list(w *world, epoch uint64, path string, watch bool) session.Listed {
+func (t *client) list(w *world, epoch uint64, path string, watch bool) session.Listed {
 	w.Helper()
 	return wait(w, func(done func(session.Listed)) { t.List(epoch, path, watch, done) })
 }
 
-func (t *seat) remove(w *world, epoch uint64, path string) {
+func (t *client) remove(w *world, epoch uint64, path string) {
 	w.Helper()
 	require.NoError(w, wait(w, func(done func(error)) { t.Remove(epoch, path, done) }))
 }
 
 // hold joins a line and holds it.
-func (t *seat) hold(w *world, epoch uint64, parent string) *session.Hold {
+func (t *client) hold(w *world, epoch uint64, parent string) *session.Hold {
 	w.Helper()
 	j := t.join(w, epoch, session.Join{Parent: parent, Name: "lock-"})
 	require.NoError(w, j.Err)

@@ -21,12 +21,12 @@ import (
 //     ([ErrClosed]).
 type Hold struct {
 	session *Session
-	seat    *Seat
+	client  *Client
 	epoch   *epoch
 	path    string
 	token   int64
 	guard   []zkconn.Op
-	parts   []*Hold // of a whole: see [Whole]
+	parts   []*Hold // of a whole: see [JoinHolds]
 	wholes  []*Hold // that end with this one; with the session's mutex, and constant once over
 
 	over   atomic.Bool
@@ -82,17 +82,17 @@ func (h *Hold) Err() error { return context.Cause(h.ctx) }
 // descend from it: see [HoldsFrom].
 func (h *Hold) Context() context.Context { return h.ctx }
 
-// Hold makes a possession of what the seat has won. token is the Czxid with which the place in line
-// was taken. ended is called once, when the hold is over, with its Err, from any goroutine, with no
-// locks held; it must not block. Errors: [ErrExpired], [ErrClosed]; [ErrUntrusted]: wait for
-// TrustGained; [ErrSuspended], under [WithStrict]: wait for Reconnected; [ErrReleased]: the seat
-// was left, and nobody would end it.
-func (t *Seat) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
+// Hold makes a possession of what the client has won. token is the Czxid with which the place in
+// line was taken. ended is called once, when the hold is over, with its Err, from any goroutine,
+// with no locks held; it must not block. Errors: [ErrExpired], [ErrClosed]; [ErrUntrusted]: wait
+// for TrustGained; [ErrSuspended], under [WithStrict]: wait for Reconnected; [ErrReleased]: the
+// client was left, and nobody would end it.
+func (t *Client) Hold(number uint64, path string, token int64, ended func(cause error)) (*Hold, error) {
 	h, err := t.hold(number, path, token, ended)
 	return h, failed("hold", path, err)
 }
 
-func (t *Seat) hold(number uint64, path string, token int64, ended func(error)) (*Hold, error) {
+func (t *Client) hold(number uint64, path string, token int64, ended func(error)) (*Hold, error) {
 	s := t.session
 	g := s.state.lock()
 	defer g.unlock()
@@ -102,7 +102,7 @@ func (t *Seat) hold(number uint64, path string, token int64, ended func(error)) 
 		return nil, ErrClosed
 	case e == nil:
 		return nil, ErrExpired
-	case !g.seated(t):
+	case !g.has(t):
 		return nil, ErrReleased
 	case s.cfg.strict && !e.up:
 		return nil, ErrSuspended
@@ -117,7 +117,7 @@ func (t *Seat) hold(number uint64, path string, token int64, ended func(error)) 
 		return nil, ErrUntrusted
 	}
 	h := &Hold{
-		session: s, seat: t, epoch: e, path: path, token: token, ended: ended,
+		session: s, client: t, epoch: e, path: path, token: token, ended: ended,
 		guard: []zkconn.Op{{Kind: zkconn.OpCheck, Path: s.Path(path), Version: -1}},
 	}
 	// A possession is bounded by what ZooKeeper knows of this process, not by the context of
@@ -129,18 +129,18 @@ func (t *Seat) hold(number uint64, path string, token int64, ended func(error)) 
 	return h, nil
 }
 
-// StandBy tells that the seat may want a hold at any moment, being next in line, say: while it
-// does, the session keeps its trust, so that [Seat.Hold] can give one at once. That costs a sync
+// StandBy tells that the client may want a hold at any moment, being next in line, say: while it
+// does, the session keeps its trust, so that [Client.Hold] can give one at once. That costs a sync
 // every sixth of the timeout; a session in which nothing is held and nobody stands by sends none.
 // Who has not stood by may be refused with [ErrUntrusted]: then trust is asked for, and comes
 // within a round trip, with TrustGained. It is for one epoch; the next begins without.
-func (t *Seat) StandBy(number uint64, on bool) {
+func (t *Client) StandBy(number uint64, on bool) {
 	s := t.session
 	g := s.state.lock()
 	defer g.unlock()
 	_, stands := g.keeper.standby[t]
 	switch {
-	case g.closing || !g.seated(t) || g.current(number) == nil || on == stands:
+	case g.closing || !g.has(t) || g.current(number) == nil || on == stands:
 	case !on:
 		delete(g.keeper.standby, t)
 	default:
@@ -149,10 +149,10 @@ func (t *Seat) StandBy(number uint64, on bool) {
 	}
 }
 
-// End ends a hold of the seat with a cause: [ErrReleased], or what it was lost by. False: it was
+// End ends a hold of the client with a cause: [ErrReleased], or what it was lost by. False: it was
 // over already, or had outlived the session's trust, so that it was lost before it was released. In
 // either case it is done, and has its Err.
-func (t *Seat) End(h *Hold, cause error) bool {
+func (t *Client) End(h *Hold, cause error) bool {
 	stood := h.end(cause)
 	<-h.Done() // prompt: whoever was quicker is at it
 	return stood
@@ -189,7 +189,7 @@ func finish(ended []*Hold) {
 		}
 	}
 	for _, h := range ended {
-		h.seat.session.tasks.guarded(func() { h.ended(h.reason) })
+		h.client.session.tasks.guarded(func() { h.ended(h.reason) })
 	}
 	for _, w := range wholes {
 		w.session.tasks.guarded(w.fallen)

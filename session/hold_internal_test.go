@@ -23,11 +23,11 @@ func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 				s, err := Open(t.Context(), server.Hosts(), WithDialer(server.Dialer()))
 				require.NoError(t, err)
 				defer func() { require.NoError(t, s.Close(t.Context())) }()
-				seat, err := s.Seat("test", func(Notice) {})
+				client, err := s.Client("test", func(Event) {})
 				require.NoError(t, err)
-				h, err := seat.Hold(1, "/line/x", 1, func(error) {})
+				h, err := client.Hold(1, "/line/x", 1, func(error) {})
 				require.NoError(t, err)
-				end := func(cause error) bool { return seat.End(h, cause) }
+				end := func(cause error) bool { return client.End(h, cause) }
 				quicker := func() (finished func()) {
 					g := s.state.lock()
 					defer g.unlock()
@@ -37,7 +37,7 @@ func TestAHoldThatSomebodyElseEndsIsDone(t *testing.T) {
 					return func() { finish(ended) }
 				}
 				if whole {
-					h, end = Whole([]*Hold{h}, func(error) {})
+					h, end = JoinHolds([]*Hold{h}, func(error) {})
 					quicker = func() func() {
 						require.False(t, h.over.Swap(true))
 						return func() { h.cancel(ending(ErrUntrusted)) }

@@ -16,7 +16,7 @@ import (
 func TestHold(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		var causes []error
 		h, err := t.Hold(1, j.Path, 42, func(cause error) { causes = append(causes, cause) })
@@ -51,7 +51,7 @@ func TestHold(t *testing.T) {
 
 func TestCommit(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
-		t := w.seat(s)
+		t := w.client(s)
 		h := t.hold(w, 1, "/line")
 		results, err := h.Commit(w.ctx, session.CreateOp("/n-", []byte("x"), session.Sequential()), session.CheckOp("/line", -1))
 		require.NoError(w, err)
@@ -82,7 +82,7 @@ func TestCommit(t *testing.T) {
 func TestAFailingGuardIsTheLoss(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		h, err := t.Hold(1, j.Path, 1, func(error) {}) // nothing watches the znode
 		require.NoError(w, err)
@@ -103,7 +103,7 @@ func TestAFailingGuardIsTheLoss(t *testing.T) {
 func TestACommitThatWaits(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithTimeout(timeout))
-		t := w.seat(s)
+		t := w.client(s)
 		h := t.hold(w, 1, "/line")
 		steady(w, s)
 		w.srv.Kill(0)
@@ -139,7 +139,7 @@ func TestACommitThatWaits(t *testing.T) {
 func TestContextsKnowTheirHolds(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
 		require.Empty(w, slices.Collect(session.HoldsFrom(w.ctx)))
 		require.Equal(w, []*session.Hold{a}, slices.Collect(session.HoldsFrom(a.Context())))
@@ -166,7 +166,7 @@ func TestContextsKnowTheirHolds(t *testing.T) {
 func TestValidNeverComesBack(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithTimeout(timeout))
-		t := w.seat(s)
+		t := w.client(s)
 		h := t.hold(w, 1, "/line")
 		t.StandBy(1, true)
 		for range 40 {

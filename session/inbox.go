@@ -11,11 +11,11 @@ import (
 type inbox struct {
 	session *Session
 
-	mu     sync.Mutex // held while a notice is delivered
-	notice func(Notice)
-	told   uint64 // the epoch that it was told of, 0: none
-	down   bool   // it was told that the connection is
-	gone   bool   // its owner has left
+	mu      sync.Mutex // held while an event is delivered
+	deliver func(Event)
+	told    uint64 // the epoch that it was told of, 0: none
+	down    bool   // it was told that the connection is
+	gone    bool   // its owner has left
 }
 
 // leave lets nothing be told any more; false if that was so already.
@@ -32,7 +32,7 @@ func (b *inbox) Tell(e watches.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.gone && b.told != 0 {
-		b.notice(Fired{Epoch: b.told, Path: b.session.space.relative(e.Path), Type: EventType(e.Type)})
+		b.deliver(Fired{Epoch: b.told, Path: b.session.space.relative(e.Path), Type: EventType(e.Type)})
 	}
 }
 
@@ -43,9 +43,9 @@ func (b *inbox) Left() bool {
 	return b.gone
 }
 
-// tell delivers a notice of the epoch that the owner knows of. That the connection is down is told
+// tell delivers an event of the epoch that the owner knows of. That the connection is down is told
 // once.
-func (b *inbox) tell(n Notice) {
+func (b *inbox) tell(n Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.gone || b.told == 0 {
@@ -60,7 +60,7 @@ func (b *inbox) tell(n Notice) {
 	case Reconnected:
 		b.down = false
 	}
-	b.notice(n)
+	b.deliver(n)
 }
 
 // beginEpoch tells of a new epoch, once; false if the owner knows of it.
@@ -71,7 +71,7 @@ func (b *inbox) beginEpoch(n EpochBegan) bool {
 		return false
 	}
 	b.told, b.down = n.Epoch, false
-	b.notice(n)
+	b.deliver(n)
 	return true
 }
 
@@ -89,7 +89,7 @@ func (b *inbox) endEpochLocked(cause error, gone bool) {
 	}
 	n := EpochEnded{Epoch: b.told, Cause: cause, Gone: gone}
 	b.told = 0
-	b.notice(n)
+	b.deliver(n)
 }
 
 // endSession tells of the end of everything.
@@ -98,6 +98,6 @@ func (b *inbox) endSession(cause error, gone bool) {
 	defer b.mu.Unlock()
 	b.endEpochLocked(cause, gone)
 	if !b.gone {
-		b.notice(SessionEnded{Cause: cause})
+		b.deliver(SessionEnded{Cause: cause})
 	}
 }

@@ -33,7 +33,7 @@ func (w *world) refuseAfterLoss(lose func(r *zktest.Request) bool, op zktest.Op)
 func TestALostTransactionWhoseCheckIsRefused(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		w.refuseAfterLoss(func(r *zktest.Request) bool { return r.Op == zktest.OpMulti }, zktest.OpMulti)
 		err := wait(w, func(done func(error)) {
 			t.Commit(1, []session.Op{session.CreateOp("/a", nil)}, func(_ []session.Result, err error) { done(err) })
@@ -53,7 +53,7 @@ func TestARecoveryIsNotPutOff(t *testing.T) {
 	for name, op := range map[string]zktest.Op{"the check": zktest.OpMulti, "the look": zktest.OpExists} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
-				t := w.seat(w.open())
+				t := w.client(w.open())
 				path := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 				refused := 0
 				w.intercept(func(r *zktest.Request) zktest.Verdict {
@@ -80,7 +80,7 @@ func TestARecoveryIsNotPutOff(t *testing.T) {
 func TestAReplacedZnodeIsStruckThoughTheAnswerIsLost(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		first := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
 		second := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Replace: first.Path})
@@ -94,12 +94,12 @@ func TestAReplacedZnodeIsStruckThoughTheAnswerIsLost(t *testing.T) {
 	})
 }
 
-// Who has given his seat up is told of nothing any more, so he can't have anything that he would
+// Who has given his client up is told of nothing any more, so he can't have anything that he would
 // have to be told of the loss of.
 func TestASeatThatWasLeftHoldsNothing(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		t.Leave()
 		synctest.Wait()

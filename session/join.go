@@ -21,7 +21,7 @@ type Join struct {
 	Replace string
 }
 
-// Joined answers [Seat.Join].
+// Joined answers [Client.Join].
 type Joined struct {
 	Epoch uint64
 	Path  string
@@ -29,7 +29,7 @@ type Joined struct {
 	Err   error // definite: then nothing is left behind
 }
 
-// Listed answers [Seat.List], and the listing of [Seat.JoinList].
+// Listed answers [Client.List], and the listing of [Client.JoinList].
 type Listed struct {
 	Epoch uint64
 	Path  string   // that was listed
@@ -40,12 +40,12 @@ type Listed struct {
 
 // Join puts a znode into a line. It is in the session's record before it is asked for, and found
 // again if the answer is lost.
-func (t *Seat) Join(number uint64, j Join, done func(Joined)) { t.JoinList(number, j, done, nil) }
+func (t *Client) Join(number uint64, j Join, done func(Joined)) { t.JoinList(number, j, done, nil) }
 
-// JoinList is [Seat.Join] with a listing of the parent that is put on the wire right behind the
+// JoinList is [Client.Join] with a listing of the parent that is put on the wire right behind the
 // create, so that both take one trip. listed is called after joined; if joining failed, with the
 // same error.
-func (t *Seat) JoinList(number uint64, j Join, joined func(Joined), listed func(Listed)) {
+func (t *Client) JoinList(number uint64, j Join, joined func(Joined), listed func(Listed)) {
 	refuse := func(err error) {
 		joined(Joined{Epoch: number, Err: err})
 		if listed != nil {
@@ -78,8 +78,8 @@ func (t *Seat) JoinList(number uint64, j Join, joined func(Joined), listed func(
 }
 
 // enroll enters a contender that is about to be created; nil if the epoch is over.
-func (z *znodes) enroll(t *Seat, e *epoch, j Join) *contender {
-	c := &contender{seat: t, epoch: e, parent: j.Parent, guid: znode.NewGUID(), form: j.Form, settled: notify.NewLatch()}
+func (z *znodes) enroll(t *Client, e *epoch, j Join) *contender {
+	c := &contender{client: t, epoch: e, parent: j.Parent, guid: znode.NewGUID(), form: j.Form, settled: notify.NewLatch()}
 	c.data = j.Form.Data(c.guid, j.Data)
 	l := z.state.lock()
 	defer l.unlock()
@@ -90,10 +90,10 @@ func (z *znodes) enroll(t *Seat, e *epoch, j Join) *contender {
 	return c
 }
 
-// enrolled notes what came of it. A seat that was left meanwhile wants it no more.
+// enrolled notes what came of it. A client that has left meanwhile wants it no more.
 func (z *znodes) enrolled(c *contender, path string, czxid int64, err error) error {
 	defer c.settled.Close()
-	gone := c.seat.inbox.Left()
+	gone := c.client.inbox.Left()
 	l := z.state.lock()
 	c.czxid = czxid
 	if err == nil && c.form == znode.Alone {

@@ -21,15 +21,15 @@ type keeper struct {
 	expiryTimer alarm         // for the end of the lease
 	clockTimer  alarm         // for a look at the clocks
 
-	standby map[*Seat]struct{} // who may want a hold at any moment
-	refused int                // 1: somebody was refused a hold for want of the lease, which has not come since
+	standby map[*Client]struct{} // who may want a hold at any moment
+	refused int                  // 1: somebody was refused a hold for want of the lease, which has not come since
 }
 
 func newKeeper(s *Session) keeper {
 	k := &s.state.in.keeper
 	timer := func(react func()) alarm { return alarm{tasks: &s.tasks, state: &s.state, react: react} }
 	return keeper{
-		in: &s.state.in, lease: lease.New(lease.Config{Tick: s.cfg.tick, Margin: s.cfg.margin}, &s.view), standby: make(map[*Seat]struct{}),
+		in: &s.state.in, lease: lease.New(lease.Config{Tick: s.cfg.tick, Margin: s.cfg.margin}, &s.view), standby: make(map[*Client]struct{}),
 		syncTimer: timer(func() { k.syncDue() }), expiryTimer: timer(func() { k.expiryDue() }), clockTimer: timer(func() { k.clockDue() }),
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// contender is a znode of a seat that stands in ZooKeeper, or may: it is entered before its
+// contender is a znode of a client that stands in ZooKeeper, or may: it is entered before its
 // creation is asked for.
 type contender struct {
-	seat    *Seat
+	client  *Client
 	epoch   *epoch
 	parent  string
 	guid    znode.GUID
@@ -22,7 +22,7 @@ type contender struct {
 	czxid int64  // 0: not known
 
 	// Of one that a transaction created under a name without a GUID, and whose answer was lost: it
-	// is the seat's only if the session owns it and these are its data.
+	// is the client's only if the session owns it and these are its data.
 	doubtful bool
 	born     bool // created by a transaction
 
@@ -75,21 +75,21 @@ func (l *ledger) gone(path string) {
 	}
 }
 
-// forget strikes what a contender's seat had at its path before, where names come again: it has
+// forget strikes what a contender's client had at its path before, where names come again: it has
 // another there now, so that is gone.
 func (l *ledger) forget(c *contender, path string) {
-	for _, o := range l.of(c.seat) {
+	for _, o := range l.of(c.client) {
 		if o != c && o.form == znode.Alone && o.path == path {
 			l.strike(o)
 		}
 	}
 }
 
-// at is what a seat has at a path. Where it has none, it is whatever the record has there, unless
-// that is alone there: then it is another seat's.
-func (l *ledger) at(t *Seat, path string) *contender {
+// at is what a client has at a path. Where it has none, it is whatever the record has there, unless
+// that is alone there: then it is another client's.
+func (l *ledger) at(t *Client, path string) *contender {
 	c := l.byPath[path]
-	if c == nil || c.form != znode.Alone || c.seat == t {
+	if c == nil || c.form != znode.Alone || c.client == t {
 		return c
 	}
 	for _, own := range l.of(t) {
@@ -100,11 +100,11 @@ func (l *ledger) at(t *Seat, path string) *contender {
 	return nil
 }
 
-// of are the contenders of a seat.
-func (l *ledger) of(t *Seat) []*contender {
+// of are the contenders of a client.
+func (l *ledger) of(t *Client) []*contender {
 	var all []*contender
 	for c := range l.all {
-		if c.seat == t {
+		if c.client == t {
 			all = append(all, c)
 		}
 	}

@@ -123,8 +123,8 @@ func TestAnOverloadedServerIsAskedAgain(t *testing.T) {
 		_, _, err := s.Children(w.ctx, "/")
 		require.NoError(w, err)
 		w.script(func() { throttled = 0 })
-		require.NoError(w, w.seat(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err)
-		t := w.seat(s)
+		require.NoError(w, w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err)
+		t := w.client(s)
 		for _, watch := range []bool{false, true} {
 			w.script(func() { throttled = 0 })
 			require.NoError(w, t.list(w, 1, "/line", watch).Err)
@@ -253,7 +253,7 @@ func TestAnySingleLossIsResolved(t *testing.T) {
 			t.Run(fmt.Sprintf("%v of request %d", verdict, k), func(t *testing.T) {
 				inBubble(t, func(w *world) {
 					s := w.open(session.WithNamespace("/ns"))
-					t := w.seat(s)
+					t := w.client(s)
 					synctest.Wait()
 					n := 0
 					remove := w.intercept(func(r *zktest.Request) zktest.Verdict {
@@ -280,7 +280,7 @@ func TestAnySingleLossIsResolved(t *testing.T) {
 					require.False(w, t.read(w, 1, j.Path, false).Exists)
 					require.Contains(w, t.told(), "fired NodeDeleted "+j.Path)
 					require.Equal(w, []string{s.Path(next.Path)}, w.ephemerals(id(s)))
-					require.Equal(w, []string{next.Path}, t.Debris())
+					require.Equal(w, []string{next.Path}, t.Leftovers())
 					t.remove(w, 1, next.Path)
 					require.Empty(w, w.ephemerals(id(s)))
 					require.Zero(w, session.LedgerLen(s))
@@ -296,7 +296,7 @@ func TestAnySingleLossIsResolved(t *testing.T) {
 func TestACommitWhoseAnswerIsLost(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		h := t.hold(w, 1, "/line")
 		w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
 		_, err := h.Commit(w.ctx, session.CreateOp("/a", nil))
@@ -349,7 +349,7 @@ func TestALostCreateThatCannotBeLookedFor(t *testing.T) {
 				s := w.open()
 				require.NoError(w, s.EnsurePath(w.ctx, "/line"))
 				refuse(w, s, 5)
-				j := w.seat(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+				j := w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 				require.NoError(w, j.Err)
 				require.Equal(w, []string{j.Path}, w.ephemerals(id(s)))
 			})

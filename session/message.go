@@ -24,7 +24,7 @@ type (
 		now   bool
 	}
 	gone     struct{ epoch *epoch } // ZooKeeper has ended its session, or ours is closed
-	seated   struct{ seat *Seat }
+	arrived  struct{ client *Client }
 	asked    struct{ read *watchRead } // a read with a watch
 	readDone struct {                  // what came of it
 		request *watchRead
@@ -32,12 +32,12 @@ type (
 		answer  func()        // passes it on; nil: the connection went before it came
 		armed   bool          // the znode is there, so that there is something to watch
 	}
-	crashed struct{ reason any } // something on the session's behalf has panicked
-	vacated struct{ seat *Seat } // it was left
-	forgone struct {             // a seat depends on a watch no more
-		seat  *Seat
-		epoch uint64
-		key   watches.Key
+	crashed  struct{ reason any }     // something on the session's behalf has panicked
+	departed struct{ client *Client } // it has left
+	forgone  struct {                 // a client depends on a watch no more
+		client *Client
+		epoch  uint64
+		key    watches.Key
 	}
 	unwatched struct { // what came of giving watches back
 		epoch *epoch
@@ -77,15 +77,15 @@ func (m gone) deliver(a *sessionActor) {
 	}
 }
 
-func (m seated) deliver(a *sessionActor)   { a.present(m.seat) }
+func (m arrived) deliver(a *sessionActor)  { a.present(m.client) }
 func (m asked) deliver(a *sessionActor)    { a.onAsked(m.read) }
 func (m readDone) deliver(a *sessionActor) { a.onReadDone(m) }
 func (m crashed) deliver(*sessionActor)    { panic(m.reason) }
-func (m vacated) deliver(a *sessionActor)  { a.table.Leave(&m.seat.inbox) }
+func (m departed) deliver(a *sessionActor) { a.table.Leave(&m.client.inbox) }
 
 func (m forgone) deliver(a *sessionActor) {
 	if a.epoch != nil && a.epoch.number == m.epoch {
-		a.table.Forget(&m.seat.inbox, m.key)
+		a.table.Forget(&m.client.inbox, m.key)
 	}
 }
 

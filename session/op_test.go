@@ -79,7 +79,7 @@ func TestTheNamespaceIsThereWhenItIsNeeded(t *testing.T) {
 		},
 		"ensure": func(w *world, s *session.Session) error { return s.EnsurePath(w.ctx, "/a/b") },
 		"join": func(w *world, s *session.Session) error {
-			return w.seat(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err
+			return w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -344,7 +344,7 @@ func TestTooLargeIsFoundBeforeItIsSent(t *testing.T) {
 			require.ErrorIs(w, call(unconnected), session.ErrTooLarge, name)
 		}
 		require.Empty(w, w.requests())
-		j := w.seat(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-", Data: big})
+		j := w.client(s).join(w, 1, session.Join{Parent: "/line", Name: "lock-", Data: big})
 		require.ErrorIs(w, j.Err, session.ErrTooLarge)
 		require.Zero(w, session.LedgerLen(s))
 	}, zktest.WithMaxPacket(10_000))

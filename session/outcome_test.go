@@ -29,13 +29,13 @@ func TestAReadBehindAnUnknownOutcomeIsNotOfThePast(t *testing.T) {
 			_, err := s.Multi(context.Background(), session.CreateOp("/new", nil))
 			return err
 		},
-		"multi of a seat": func(s *session.Session) error {
-			seat, err := s.Seat("test", func(session.Notice) {})
+		"multi of a client": func(s *session.Session) error {
+			client, err := s.Client("test", func(session.Event) {})
 			if err != nil {
 				return err
 			}
 			answer := make(chan error, 1)
-			seat.Commit(s.Status().Epoch, []session.Op{session.CreateOp("/new", nil)}, func(_ []session.Result, err error) { answer <- err })
+			client.Commit(s.Status().Epoch, []session.Op{session.CreateOp("/new", nil)}, func(_ []session.Result, err error) { answer <- err })
 			return <-answer
 		},
 	} {

@@ -17,10 +17,10 @@ func TestAParentAtWhichServersHangUpIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(w *world, s *session.Session) error{
 		"joining": func(w *world, s *session.Session) error {
-			return w.seat(s).join(w, 1, session.Join{Parent: "/bad/line", Name: "lock-"}).Err
+			return w.client(s).join(w, 1, session.Join{Parent: "/bad/line", Name: "lock-"}).Err
 		},
 		"ensuring": func(w *world, s *session.Session) error {
-			t := w.seat(s)
+			t := w.client(s)
 			return wait(w, func(done func(error)) { t.Ensure(1, "/bad/line", false, nil, done) })
 		},
 		"ensuring a path": func(w *world, s *session.Session) error { return s.EnsurePath(w.ctx, "/bad/line") },

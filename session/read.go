@@ -7,7 +7,7 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// Seen answers [Seat.Read].
+// Seen answers [Client.Read].
 type Seen struct {
 	Epoch  uint64
 	Path   string
@@ -20,20 +20,20 @@ type Seen struct {
 // List reads the names of a znode's children. With watch, [Fired] tells of the next change: a child
 // that comes or goes, or the znode's end. An error, a znode that is missing among them
 // ([ErrNoNode]), arms nothing.
-func (t *Seat) List(number uint64, path string, watch bool, done func(Listed)) {
+func (t *Client) List(number uint64, path string, watch bool, done func(Listed)) {
 	s := t.session
 	refuse := func(err error) { done(Listed{Epoch: number, Path: path, Err: err}) }
 	read := func(c *zkconn.Conn, watch bool) (func(), error) {
 		names, stat, err := c.Children(s.Path(path), watch)
 		return func() { done(Listed{Epoch: number, Path: path, Names: names, Stat: stat, Err: err}) }, err
 	}
-	t.look(number, &watchRead{seat: t, key: watches.Key{Path: s.Path(path), Kind: watches.Children}, read: read, refuse: refuse}, watch)
+	t.look(number, &watchRead{client: t, key: watches.Key{Path: s.Path(path), Kind: watches.Children}, read: read, refuse: refuse}, watch)
 }
 
 // Read reads a znode. With watch, [Fired] tells of the next change of its data, or of its end. A
-// znode that is missing is no error, and arms nothing. A contender of the seat's own that it
+// znode that is missing is no error, and arms nothing. A contender of the client's own that it
 // removes before the read with a watch was sent is not read any more: [ErrReleased].
-func (t *Seat) Read(number uint64, path string, watch bool, done func(Seen)) {
+func (t *Client) Read(number uint64, path string, watch bool, done func(Seen)) {
 	s := t.session
 	refuse := func(err error) { done(Seen{Epoch: number, Path: path, Err: err}) }
 	read := func(c *zkconn.Conn, watch bool) (func(), error) {
@@ -45,11 +45,11 @@ func (t *Seat) Read(number uint64, path string, watch bool, done func(Seen)) {
 		}
 		return func() { done(seen) }, err
 	}
-	t.look(number, &watchRead{seat: t, key: watches.Key{Path: s.Path(path), Kind: watches.Data}, read: read, refuse: refuse}, watch)
+	t.look(number, &watchRead{client: t, key: watches.Key{Path: s.Path(path), Kind: watches.Data}, read: read, refuse: refuse}, watch)
 }
 
 // await looks whether a znode exists, and watches for its birth, or its change or end if it does.
-func (t *Seat) await(number uint64, path string, done func(exists bool, err error)) {
+func (t *Client) await(number uint64, path string, done func(exists bool, err error)) {
 	s := t.session
 	read := func(c *zkconn.Conn, watch bool) (func(), error) {
 		_, exists, err := c.Exists(s.Path(path), watch)
@@ -59,14 +59,14 @@ func (t *Seat) await(number uint64, path string, done func(exists bool, err erro
 		return func() { done(exists, err) }, err
 	}
 	t.look(number, &watchRead{
-		seat: t, key: watches.Key{Path: s.Path(path), Kind: watches.Data}, birth: true, read: read,
+		client: t, key: watches.Key{Path: s.Path(path), Kind: watches.Data}, birth: true, read: read,
 		refuse: func(err error) { done(false, err) },
 	}, true)
 }
 
 // look reads: with a watch, by way of the actor, which keeps the table of watches; without,
 // straight away.
-func (t *Seat) look(number uint64, r *watchRead, watch bool) {
+func (t *Client) look(number uint64, r *watchRead, watch bool) {
 	s := t.session
 	if !watch {
 		t.within(number, func(e *epoch) {
@@ -106,9 +106,9 @@ func (t *Seat) look(number uint64, r *watchRead, watch bool) {
 	}
 }
 
-// Unwatch says that the seat depends no more on what a read of this znode with a watch has armed,
+// Unwatch says that the client depends no more on what a read of this znode with a watch has armed,
 // or is about to: no [Fired] of its data comes of reads before this. If nobody else in the session
 // depends on that watch, ZooKeeper is told to forget it. A watch of its children is not touched.
-func (t *Seat) Unwatch(number uint64, path string) {
+func (t *Client) Unwatch(number uint64, path string) {
 	t.session.ref.Tell(forgone{t, number, watches.Key{Path: t.session.Path(path), Kind: watches.Data}})
 }

@@ -39,7 +39,7 @@ func cutHolders(w *world, rival *session.Session, holders []*session.Session, cu
 	}
 	var rounds []round
 	for _, s := range holders {
-		h := w.seat(s).hold(w, s.Status().Epoch, "/line")
+		h := w.client(s).hold(w, s.Status().Epoch, "/line")
 		states := rival.WatchData(w.ctx, h.Path())
 		require.True(w, (<-states).Exists)
 		rounds = append(rounds, round{h, states})
@@ -118,7 +118,7 @@ func TestRealRestart(t *testing.T) {
 	require.NoError(w, err)
 	states := s.WatchData(w.ctx, "/a")
 	require.Equal(w, "1", string((<-states).Bytes))
-	t2 := w.seat(s)
+	t2 := w.client(s)
 	j := t2.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 	require.NoError(w, j.Err)
 	first := id(s)
@@ -167,7 +167,7 @@ func TestRealClose(t *testing.T) {
 	t.Parallel()
 	w := onReal(t)
 	s, rival := w.open(session.WithTimeout(30*time.Second)), w.open()
-	h := w.seat(s).hold(w, 1, fmt.Sprint("/line-", real.runs.Add(1)))
+	h := w.client(s).hold(w, 1, fmt.Sprint("/line-", real.runs.Add(1)))
 	states := rival.WatchData(w.ctx, h.Path())
 	require.True(w, (<-states).Exists)
 	begun := time.Now()
@@ -194,7 +194,7 @@ func TestRealFlaps(t *testing.T) {
 			}
 		}
 	})
-	t2 := w.seat(s)
+	t2 := w.client(s)
 	for range 200 {
 		j := t2.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		require.NoError(w, j.Err)

@@ -2,11 +2,11 @@ package session
 
 import "github.com/troupe-go/troupe/session/internal/zkconn"
 
-// Debris are the paths of what this seat has standing in ZooKeeper, as far as they are known,
+// Leftovers are the paths of what this client has standing in ZooKeeper, as far as they are known,
 // without what is being deleted.
-func (t *Seat) Debris() []string { return t.leftovers(false) }
+func (t *Client) Leftovers() []string { return t.leftovers(false) }
 
-func (t *Seat) leftovers(leaving bool) []string {
+func (t *Client) leftovers(leaving bool) []string {
 	g := t.session.state.lock()
 	defer g.unlock()
 	var paths []string
@@ -18,12 +18,12 @@ func (t *Seat) leftovers(leaving bool) []string {
 	return paths
 }
 
-// Recover tells, after the restart of whoever has the seat, which of its znodes really exist in
+// Recover tells, after the restart of whoever has the client, which of its znodes really exist in
 // this epoch: those that stand, and apart those whose deletion is under way, which nobody may take
 // over. Creates and transactions that were under way are waited for, so that nothing turns up
-// later, but not a transaction that deletes a znode of the seat: whoever recovers deletes that, or
-// leaves it alone, and then the transaction comes to nothing. Errors: [ErrExpired], [ErrClosed].
-func (t *Seat) Recover(number uint64, done func(standing, leaving []string, err error)) {
+// later, but not a transaction that deletes a znode of the client: whoever recovers deletes that,
+// or leaves it alone, and then the transaction comes to nothing. Errors: [ErrExpired], [ErrClosed].
+func (t *Client) Recover(number uint64, done func(standing, leaving []string, err error)) {
 	underway := t.underway()
 	t.within(number, func(e *epoch) {
 		z := &t.session.znodes

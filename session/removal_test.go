@@ -13,13 +13,13 @@ import (
 )
 
 // Where names come again, a znode that was deleted may have another's in its place by the time that
-// somebody else of this process wants it deleted too: its seat is given up, say, while the answer
+// somebody else of this process wants it deleted too: its client is given up, say, while the answer
 // to its removal is on its way. What is there now is not deleted.
 func TestAZnodeIsRemovedOnce(t *testing.T) {
 	t.Parallel()
-	for name, again := range map[string]func(w *world, t *seat, path string){
-		"the seat is left": func(_ *world, t *seat, _ string) { t.Leave() },
-		"removed again": func(w *world, t *seat, path string) {
+	for name, again := range map[string]func(w *world, t *client, path string){
+		"the client is left": func(_ *world, t *client, _ string) { t.Leave() },
+		"removed again": func(w *world, t *client, path string) {
 			t.Remove(1, path, func(err error) {
 				if err != nil {
 					w.Error(err)
@@ -31,7 +31,7 @@ func TestAZnodeIsRemovedOnce(t *testing.T) {
 			t.Run(name+", "+fate, func(t *testing.T) {
 				inBubble(t, func(w *world) {
 					s, rival := w.open(), w.open()
-					t := w.seat(s)
+					t := w.client(s)
 					alone := session.Join{Parent: "/", Name: "only", Form: znode.Alone}
 					path := t.join(w, 1, alone).Path
 					mine := id(s)
@@ -53,7 +53,7 @@ func TestAZnodeIsRemovedOnce(t *testing.T) {
 					synctest.Wait()
 					again(w, t, path)
 					synctest.Wait()
-					his := w.seat(rival).join(w, 1, alone)
+					his := w.client(rival).join(w, 1, alone)
 					if verdict == zktest.CutBefore {
 						require.ErrorIs(w, his.Err, session.ErrNodeExists)
 					} else {
@@ -72,12 +72,12 @@ func TestAZnodeIsRemovedOnce(t *testing.T) {
 	}
 }
 
-// What a transaction may have created is the seat's if the session owns it. Where it may not be
+// What a transaction may have created is the client's if the session owns it. Where it may not be
 // read, the owner tells.
 func TestWhatMayNotBeReadIsToldByItsOwner(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		for path, owner := range map[string]*session.Session{"/mine": s, "/his": other} {
 			w.cutOnce(zktest.CutAfter, func(r *zktest.Request) bool { return r.Op == zktest.OpMulti })
 			err := wait(w, func(done func(error)) {

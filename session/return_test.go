@@ -40,7 +40,7 @@ func TestTrustComesBackWithOneWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open(session.WithTimeout(timeout))
-				t := w.seat(s)
+				t := w.client(s)
 				t.hold(w, 1, "/line")
 				t.StandBy(1, true)
 				steady(w, s)
@@ -74,7 +74,7 @@ func TestAPossessionOutlivesAnotherTimeout(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open(session.WithDialer(w.granting(timeout, next)))
 				require.Equal(w, timeout, s.Status().Timeout)
-				h := w.seat(s).hold(w, 1, "/line")
+				h := w.client(s).hold(w, 1, "/line")
 				steady(w, s)
 				until := s.Status().TrustedUntil
 				remove := w.intercept(func(r *zktest.Request) zktest.Verdict {

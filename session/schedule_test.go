@@ -130,7 +130,7 @@ func TestTheFirstPossessionOfAnIdleSession(t *testing.T) {
 						w.srv.Stop(0)
 						time.Sleep(between(rng, 0, timeout/3))
 						w.srv.Continue(0)
-						h := w.seat(s).hold(w, 1, "/line")
+						h := w.client(s).hold(w, 1, "/line")
 						heal := w.srv.IsolateServer(0, 0)
 						seen := w.gone(rival, h.Path())
 						done := begin(func() time.Time {

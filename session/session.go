@@ -209,22 +209,22 @@ func (s *Session) runDeferred() {
 	}
 }
 
-// Seat takes a seat. It does not connect: see [Session.Start]. notice is called by the session's
-// actor, one notice at a time, in order; it must not block and must not call [Seat.Leave]. The
-// present state comes first: EpochBegan if there is an epoch, and Disconnected if it is. Error:
-// [ErrClosed].
-func (s *Session) Seat(name string, notice func(Notice)) (*Seat, error) {
-	t := &Seat{session: s, name: name, inbox: inbox{session: s, notice: notice}}
+// Client makes a client of the session. It does not connect: see [Session.Start]. on is called by
+// the session's actor, one event at a time, in order; it must not block and must not call
+// [Client.Leave]. The present state comes first: EpochBegan if there is an epoch, and Disconnected
+// if it is. Error: [ErrClosed].
+func (s *Session) Client(name string, on func(Event)) (*Client, error) {
+	t := &Client{session: s, name: name, inbox: inbox{session: s, deliver: on}}
 	g := s.state.lock()
 	if g.closing {
 		g.unlock()
-		return nil, failed("seat", "", s.lifetime.closedErr())
+		return nil, failed("client", "", s.lifetime.closedErr())
 	}
-	g.seatCount++
-	t.number = g.seatCount
-	g.seats[t] = struct{}{}
+	g.clientCount++
+	t.number = g.clientCount
+	g.clients[t] = struct{}{}
 	g.unlock()
-	s.ref.Tell(seated{t})
+	s.ref.Tell(arrived{t})
 	return t, nil
 }
 

@@ -24,7 +24,7 @@ func TestRealSilentServerCostsNoPossession(t *testing.T) {
 		var holds []*session.Hold
 		for len(holds) < holders {
 			if s := w.onServer(servers, victim); s != nil {
-				holds = append(holds, w.seat(s).hold(w, 1, "/line"))
+				holds = append(holds, w.client(s).hold(w, 1, "/line"))
 			}
 		}
 		<-time.After(2*time.Second + rand.N(2*time.Second)) // at any instant between two requests, when there have been some

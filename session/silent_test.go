@@ -54,7 +54,7 @@ func silence(t *testing.T, ends func(*zktest.Server, int), idle, at time.Duratio
 		})
 		s := w.open()
 		time.Sleep(idle)
-		h := w.seat(s).hold(w, 1, "/line")
+		h := w.client(s).hold(w, 1, "/line")
 		time.Sleep(at)
 		require.NoError(t, h.Err())
 		ends(srv, w.connectedTo(s))
@@ -88,7 +88,7 @@ func TestASlowNetworkIsNotFledFrom(t *testing.T) {
 						host.Slow(slow)
 					}
 					s := w.open(session.WithDialer(host.Dialer()))
-					t := w.seat(s)
+					t := w.client(s)
 					t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 					time.Sleep(time.Minute)
 					if !always {
@@ -169,7 +169,7 @@ func TestAnIdleSessionStaysOnASlowNetwork(t *testing.T) {
 func TestABusyServerIsNotLeft(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		h := t.hold(w, 1, "/line")
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpGetData {

@@ -17,7 +17,7 @@ import (
 func TestAPanicInTheSessionBeginsAnEpoch(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		first := id(s)
 		h := t.hold(w, 1, "/line")
 		states := s.WatchData(w.ctx, h.Path())
@@ -43,7 +43,7 @@ func TestAPanicInTheSessionBeginsAnEpoch(t *testing.T) {
 func TestReadsUnderWayWhenTheSessionPanics(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		require.NoError(w, s.EnsurePath(w.ctx, "/a"))
 		heal := w.srv.Isolate()
 		set := begin(func() error { _, err := s.Set(w.ctx, "/a", nil, -1); return err }) // holds up what is behind it
@@ -70,7 +70,7 @@ func TestASessionThatIsGivenUpEnds(t *testing.T) {
 		system := actors.New(actors.WithRestarts(actors.Restarts{Limit: 3}))
 		s := w.open(session.WithSystem(system))
 		bystander := w.open(session.WithSystem(system))
-		t := w.seat(s)
+		t := w.client(s)
 		h := t.hold(w, 1, "/line")
 		states := s.WatchData(w.ctx, "/line")
 		require.True(w, newest(w, states).Exists)
@@ -134,7 +134,7 @@ func TestTheSystemIsClosedUnderTheSession(t *testing.T) {
 	inBubble(t, func(w *world) {
 		system := actors.New()
 		s := w.open(session.WithSystem(system))
-		h := w.seat(s).hold(w, 1, "/line")
+		h := w.client(s).hold(w, 1, "/line")
 		require.NoError(w, system.Close(w.ctx))
 		<-s.Done()
 		require.ErrorIs(w, s.Err(), session.ErrClosed)

@@ -38,7 +38,7 @@ func steady(w *world, s *session.Session) {
 func TestB06_PartitionEndsHoldsAtTheEndOfTrust(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithTimeout(timeout))
-		t := w.seat(s)
+		t := w.client(s)
 		h := t.hold(w, 1, "/line")
 		steady(w, s)
 		t.told()
@@ -116,7 +116,7 @@ func (w *world) openAt(i int, opts ...session.Option) *session.Session {
 // could see it.
 func (w *world) loss(s, rival *session.Session, rng *rand.Rand, cut func(*world, int64) func()) time.Duration {
 	w.Helper()
-	h := w.seat(s).hold(w, 1, "/line")
+	h := w.client(s).hold(w, 1, "/line")
 	ctx, cancel := context.WithCancel(w.ctx)
 	defer cancel()
 	states := rival.WatchData(ctx, h.Path())
@@ -140,7 +140,7 @@ func (w *world) loss(s, rival *session.Session, rng *rand.Rand, cut func(*world,
 func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithTimeout(timeout))
-		t := w.seat(s)
+		t := w.client(s)
 		w.requests()
 		time.Sleep(time.Hour)
 		require.Empty(w, w.requests(), "an idle session asks for nothing")
@@ -182,7 +182,7 @@ func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 func TestARefusedHoldHearsOfTrust(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithTimeout(timeout))
-		t := w.seat(s)
+		t := w.client(s)
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		seen := t.read(w, 1, j.Path, true)
 		t.StandBy(1, true)
@@ -207,7 +207,7 @@ func TestARefusedHoldHearsOfTrust(t *testing.T) {
 func TestTrustIsLostAndRegainedWithinAnEpoch(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithTimeout(timeout))
-		t := w.seat(s)
+		t := w.client(s)
 		h := t.hold(w, 1, "/line")
 		steady(w, s)
 		t.told()
@@ -227,7 +227,7 @@ func TestTrustIsLostAndRegainedWithinAnEpoch(t *testing.T) {
 func TestStrictEndsAtTheFirstSuspension(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithStrict())
-		t := w.seat(s)
+		t := w.client(s)
 		h := t.hold(w, 1, "/line")
 		w.srv.Kill(0)
 		synctest.Wait()
@@ -260,7 +260,7 @@ func TestB74_SleepEndsTrust(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open(session.WithTimeout(timeout))
-				t := w.seat(s)
+				t := w.client(s)
 				h := t.hold(w, 1, "/line")
 				steady(w, s)
 				t.told()
@@ -287,7 +287,7 @@ func TestANegotiatedTimeoutMovesTheMargin(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithTimeout(time.Minute))
 		require.Equal(w, timeout, s.Status().Timeout)
-		t := w.seat(s)
+		t := w.client(s)
 		h := t.hold(w, 1, "/line")
 		steady(w, s)
 		w.srv.Partition(id(s))
@@ -300,7 +300,7 @@ func TestANegotiatedTimeoutMovesTheMargin(t *testing.T) {
 func TestNothingIsHeldWhenTheMarginIsAll(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithTimeout(time.Minute), session.WithTrustMargin(30*time.Second))
-		t := w.seat(s)
+		t := w.client(s)
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		_, err := t.Hold(1, j.Path, 1, nil)
 		require.ErrorIs(w, err, session.ErrUntrusted)

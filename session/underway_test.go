@@ -10,16 +10,16 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// Whoever has a seat restarts while a transaction of before is not carried out yet: a server has no
-// time for it, or there is no connection. The recovery waits, so that whoever looks behind it sees
-// what came of it.
+// Whoever has a client restarts while a transaction of before is not carried out yet: a server has
+// no time for it, or there is no connection. The recovery waits, so that whoever looks behind it
+// sees what came of it.
 func TestARecoveryWaitsForTransactions(t *testing.T) {
 	t.Parallel()
 	for name, fate := range map[string]zktest.Verdict{"overloaded": zktest.Fail(zktest.ErrThrottled), "cut off": zktest.CutBefore} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open()
-				t := w.seat(s)
+				t := w.client(s)
 				began := time.Now()
 				w.intercept(func(r *zktest.Request) zktest.Verdict {
 					if r.Op == zktest.OpMulti && len(r.Ops) == 2 && time.Since(began) < time.Second {
@@ -56,7 +56,7 @@ func TestARecoveryWaitsForTransactions(t *testing.T) {
 func TestARecoveryEndsWithTheEpoch(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		mine := id(s)
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == mine && r.Op == zktest.OpMulti && len(r.Ops) == 2 {
@@ -71,13 +71,13 @@ func TestARecoveryEndsWithTheEpoch(t *testing.T) {
 	})
 }
 
-// A server that has no time for a transaction which deletes a znode of the seat holds up no
+// A server that has no time for a transaction which deletes a znode of the client holds up no
 // recovery: the znode is known, and once it is deleted otherwise, nothing comes of the transaction
 // any more.
 func TestARecoveryDoesNotWaitForADeparture(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		h := t.hold(w, 1, "/line")
 		_, err := s.Create(w.ctx, "/record", nil)
 		require.NoError(w, err)

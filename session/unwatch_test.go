@@ -256,12 +256,12 @@ func TestAServerWithoutRemoveWatchesKeepsThem(t *testing.T) {
 
 func TestASeatThatForgoesAWatchLeavesItToTheOthers(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
-		a, b := w.seat(s), w.seat(s)
+		a, b := w.client(s), w.client(s)
 		w.eventually("they know of the epoch", func() bool { return s.Status().State == session.Connected })
 		_, err := s.Create(w.ctx, "/a", nil)
 		require.NoError(w, err)
 		number := s.Status().Epoch
-		for _, t := range []*seat{a, b} {
+		for _, t := range []*client{a, b} {
 			require.True(w, t.read(w, number, "/a", true).Exists)
 		}
 		a.Unwatch(number, "/a")
@@ -278,14 +278,14 @@ func TestASeatThatForgoesAWatchLeavesItToTheOthers(t *testing.T) {
 	})
 }
 
-func isFired(n session.Notice) bool {
+func isFired(n session.Event) bool {
 	_, fired := n.(session.Fired)
 	return fired
 }
 
-// news is everything that the seat was told.
-func (t *seat) news() []session.Notice {
+// news is everything that the client was told.
+func (t *client) news() []session.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.notices)
+	return slices.Clone(t.events)
 }

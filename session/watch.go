@@ -36,7 +36,7 @@ type Children struct {
 func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 	return subscribe(ctx, s, func(g *guarded) map[string]*shared[Data] { return g.dataWatches }, path, watchSpec[Data]{
 		name: "data",
-		look: func(t *Seat, epoch uint64, path string, done func(Data, bool, error)) {
+		look: func(t *Client, epoch uint64, path string, done func(Data, bool, error)) {
 			t.Read(epoch, path, true, func(a Seen) { done(Data{Exists: a.Exists, Bytes: a.Data, Stat: a.Stat}, a.Exists, a.Err) })
 		},
 		stale: func(d Data) Data {
@@ -53,7 +53,7 @@ func (s *Session) WatchData(ctx context.Context, path string) <-chan Data {
 func (s *Session) WatchChildren(ctx context.Context, path string) <-chan Children {
 	return subscribe(ctx, s, func(g *guarded) map[string]*shared[Children] { return g.childWatches }, path, watchSpec[Children]{
 		name: "children",
-		look: func(t *Seat, epoch uint64, path string, done func(Children, bool, error)) {
+		look: func(t *Client, epoch uint64, path string, done func(Children, bool, error)) {
 			t.List(epoch, path, true, func(a Listed) {
 				missing := errors.Is(a.Err, ErrNoNode)
 				if missing {

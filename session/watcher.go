@@ -10,8 +10,8 @@ import (
 type watchMessage[T any] interface{ deliver(w *watcher[T]) }
 
 type (
-	noticed[T any] struct{ notice Notice }
-	looked[T any]  struct { // what came of looking
+	happened[T any] struct{ event Event }
+	looked[T any]   struct { // what came of looking
 		of     *watcher[T]
 		epoch  uint64
 		state  T
@@ -27,7 +27,7 @@ type (
 	lookAgain[T any] struct{ of *watcher[T] } // after a pause
 )
 
-func (m noticed[T]) deliver(w *watcher[T]) { w.onNotice(m.notice) }
+func (m happened[T]) deliver(w *watcher[T]) { w.onEvent(m.event) }
 
 func (m looked[T]) deliver(w *watcher[T]) {
 	if m.of == w && m.epoch == w.epoch {
@@ -53,8 +53,8 @@ func (m lookAgain[T]) deliver(w *watcher[T]) {
 // begins with a sync.
 type watcher[T any] struct {
 	*shared[T]
-	self actors.Self[watchMessage[T]]
-	seat *Seat
+	self   actors.Self[watchMessage[T]]
+	client *Client
 
 	epoch uint64
 	up    bool
@@ -70,10 +70,10 @@ type watcher[T any] struct {
 func newWatcher[T any](of *shared[T], self actors.Self[watchMessage[T]]) *watcher[T] {
 	w := &watcher[T]{shared: of, self: self}
 	ref := self.Ref()
-	// Each incarnation has a seat of its own, so that it hears how things stand. A session that is
-	// closed has none, and stops this actor.
+	// Each incarnation has a client of its own, so that it hears how things stand. A session that
+	// is closed has none, and stops this actor.
 	of.session.Start()
-	w.seat, _ = of.session.Seat(of.spec.name+":"+of.path, func(n Notice) { ref.Tell(noticed[T]{n}) })
+	w.client, _ = of.session.Client(of.spec.name+":"+of.path, func(n Event) { ref.Tell(happened[T]{n}) })
 	return w
 }
 
@@ -91,14 +91,14 @@ func (w *watcher[T]) Phase() string {
 	return "watching"
 }
 
-// Stopping gives up the incarnation's seat.
+// Stopping gives up the incarnation's client.
 func (w *watcher[T]) Stopping(error) {
-	if w.seat != nil {
-		w.seat.Leave()
+	if w.client != nil {
+		w.client.Leave()
 	}
 }
 
-func (w *watcher[T]) onNotice(n Notice) {
+func (w *watcher[T]) onEvent(n Event) {
 	switch n := n.(type) {
 	case EpochBegan:
 		w.epoch, w.up, w.busy, w.again = n.Epoch, true, false, false
@@ -126,7 +126,7 @@ func (w *watcher[T]) look() {
 	default:
 		w.busy, w.again = true, false
 		epoch, ref := w.epoch, w.self.Ref()
-		w.spec.look(w.seat, epoch, w.path, func(state T, exists bool, err error) {
+		w.spec.look(w.client, epoch, w.path, func(state T, exists bool, err error) {
 			ref.Tell(looked[T]{w, epoch, state, exists, err})
 		})
 	}
@@ -141,7 +141,7 @@ func (w *watcher[T]) onLooked(m looked[T]) {
 		w.publish(m.state)
 	default:
 		epoch, ref := w.epoch, w.self.Ref()
-		w.seat.await(epoch, w.path, func(exists bool, err error) { ref.Tell(awaited[T]{w, epoch, exists, err}) })
+		w.client.await(epoch, w.path, func(exists bool, err error) { ref.Tell(awaited[T]{w, epoch, exists, err}) })
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // watchRead is a read with a watch, on its way through the table of watches.
 type watchRead struct {
-	seat   *Seat
+	client *Client
 	epoch  *epoch
 	key    watches.Key
 	read   func(c *zkconn.Conn, watch bool) (answer func(), err error)
@@ -23,7 +23,7 @@ type watchRead struct {
 
 // Pending implements [watches.Request].
 func (r *watchRead) Pending() bool {
-	g := r.seat.session.state.lock()
+	g := r.client.session.state.lock()
 	defer g.unlock()
 	_, open := r.epoch.reads[r]
 	return open
@@ -31,7 +31,7 @@ func (r *watchRead) Pending() bool {
 
 // answered answers the read, unless the end of its epoch has.
 func (r *watchRead) answered(answer func()) {
-	g := r.seat.session.state.lock()
+	g := r.client.session.state.lock()
 	_, open := r.epoch.reads[r]
 	delete(r.epoch.reads, r)
 	g.unlock()
@@ -42,7 +42,7 @@ func (r *watchRead) answered(answer func()) {
 
 // Send implements [watches.Request].
 func (r *watchRead) Send(of *watches.Read, watch bool) {
-	s := r.seat.session
+	s := r.client.session
 	if !s.tasks.run(func() {
 		for try := 1; r.send(of, watch); try++ {
 			s.requests.pause(s.tasks.life, backoff(try))
@@ -56,7 +56,7 @@ func (r *watchRead) Send(of *watches.Read, watch bool) {
 // send sends the read and tells the actor what came of it. True: an overloaded server has not
 // carried it out, so that it is to be sent again.
 func (r *watchRead) send(of *watches.Read, watch bool) (again bool) {
-	s := r.seat.session
+	s := r.client.session
 	at, err := s.requests.conn(s.tasks.life, r.epoch, r.at)
 	if err != nil {
 		r.answered(func() { r.refuse(s.requests.unlessClosed(err)) })
@@ -90,13 +90,13 @@ func (r *watchRead) attempt(watch bool) (answer func(), err error) {
 	return answer, r.lost.noted(err)
 }
 
-// leaving: what is to be read is the seat's own contender, and the seat is removing it. What it
+// leaving: what is to be read is the client's own contender, and the client is removing it. What it
 // says, and when it goes, is of no interest any more. Another's znode at the same path, where names
 // come again, would be.
 func (r *watchRead) leaving() bool {
-	s := r.seat.session
+	s := r.client.session
 	g := s.state.lock()
 	defer g.unlock()
 	c := g.ledger.byPath[s.space.relative(r.key.Path)]
-	return c != nil && c.seat == r.seat && c.leaving && !c.born && c.form != znode.Alone && r.key.Kind == watches.Data
+	return c != nil && c.client == r.client && c.leaving && !c.born && c.form != znode.Alone && r.key.Kind == watches.Data
 }

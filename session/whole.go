@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// Whole makes one possession of several, for those who write recipes. It stands while all its parts
-// do, and ends with the first that ends, at the same instant and with the same Err; the other parts
-// go on. Path, Token and Session are those of the first part. [Hold.Commit] checks all of them in
-// its transaction, and is [ErrUnsupported] where they belong to several sessions. Under its
+// JoinHolds makes one possession of several, for those who write recipes. It stands while all its
+// parts do, and ends with the first that ends, at the same instant and with the same Err; the other
+// parts go on. Path, Token and Session are those of the first part. [Hold.Commit] checks all of
+// them in its transaction, and is [ErrUnsupported] where they belong to several sessions. Under its
 // Context, [HoldsFrom] finds the parts.
 //
 // ended is called once, when the whole is over, with its Err, from any goroutine, with no locks
 // held; it must not block. The function that is returned ends the whole and leaves its parts alone;
 // false: it was over already. parts are not empty, and none of them is a whole.
-func Whole(parts []*Hold, ended func(cause error)) (whole *Hold, end func(cause error) bool) {
+func JoinHolds(parts []*Hold, ended func(cause error)) (whole *Hold, end func(cause error) bool) {
 	first := parts[0]
 	h := &Hold{
-		session: first.session, seat: first.seat, epoch: first.epoch, path: first.path, token: first.token,
+		session: first.session, client: first.client, epoch: first.epoch, path: first.path, token: first.token,
 		parts: slices.Clone(parts), ended: ended,
 	}
 	// It is bounded by its parts, not by the context of whoever asked for it.

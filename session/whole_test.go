@@ -15,13 +15,13 @@ import (
 // whole makes one hold of several, and notes how it ended.
 func whole(parts ...*session.Hold) (h *session.Hold, end func(error) bool, causes *[]error) {
 	causes = new([]error)
-	h, end = session.Whole(parts, func(cause error) { *causes = append(*causes, cause) })
+	h, end = session.JoinHolds(parts, func(cause error) { *causes = append(*causes, cause) })
 	return h, end, causes
 }
 
 func TestAWholeEndsWithItsFirstPart(t *testing.T) {
 	inBubble(t, func(w *world) {
-		t := w.seat(w.open())
+		t := w.client(w.open())
 		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
 		h, end, causes := whole(a, b)
 		require.True(w, h.Valid())
@@ -45,7 +45,7 @@ func TestAWholeEndsWithItsFirstPart(t *testing.T) {
 
 func TestAWholeThatIsEndedLeavesItsParts(t *testing.T) {
 	inBubble(t, func(w *world) {
-		t := w.seat(w.open())
+		t := w.client(w.open())
 		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
 		h, end, causes := whole(a, b)
 		require.True(w, end(session.ErrReleased))
@@ -67,7 +67,7 @@ func TestAWholeThatIsEndedLeavesItsParts(t *testing.T) {
 func TestAWholeEndsWithTrust(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open(session.WithTimeout(timeout))
-		t := w.seat(s)
+		t := w.client(s)
 		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
 		h, _, causes := whole(a, b)
 		w.srv.Isolate()
@@ -84,7 +84,7 @@ func TestAWholeEndsWithTrust(t *testing.T) {
 
 func TestCommitOfAWhole(t *testing.T) {
 	everywhere(t, func(w *world, s *session.Session) {
-		t := w.seat(s)
+		t := w.client(s)
 		a, b := t.hold(w, 1, "/a"), t.hold(w, 1, "/b")
 		h, _, _ := whole(a, b)
 		results, err := h.Commit(w.ctx, session.CreateOp("/done", nil), session.CheckOp("/a", -1))
@@ -106,7 +106,7 @@ func TestCommitOfAWhole(t *testing.T) {
 
 func TestAWholeOfSeveralSessions(t *testing.T) {
 	inBubble(t, func(w *world) {
-		t, u := w.seat(w.open()), w.seat(w.open())
+		t, u := w.client(w.open()), w.client(w.open())
 		a, b := t.hold(w, 1, "/a"), u.hold(w, 1, "/b")
 		h, _, _ := whole(a, b)
 		_, err := h.Commit(w.ctx, session.CreateOp("/done", nil))
@@ -121,7 +121,7 @@ func TestAWholeOfSeveralSessions(t *testing.T) {
 
 func TestTheContextOfAWholeKnowsItsParts(t *testing.T) {
 	inBubble(t, func(w *world) {
-		t := w.seat(w.open())
+		t := w.client(w.open())
 		a, b, c := t.hold(w, 1, "/a"), t.hold(w, 1, "/b"), t.hold(w, 1, "/c")
 		h, end, _ := whole(a, b)
 		require.Equal(w, []*session.Hold{a, b}, slices.Collect(session.HoldsFrom(h.Context())))

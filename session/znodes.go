@@ -21,7 +21,7 @@ type znodes struct {
 
 // expect enters the ephemeral znodes that a transaction is about to create: one for each operation,
 // nil for those that create none.
-func (z *znodes) expect(t *Seat, e *epoch, asks []zkconn.Op) ([]*contender, error) {
+func (z *znodes) expect(t *Client, e *epoch, asks []zkconn.Op) ([]*contender, error) {
 	births := make([]*contender, len(asks))
 	l := z.state.lock()
 	defer l.unlock()
@@ -33,7 +33,7 @@ func (z *znodes) expect(t *Seat, e *epoch, asks []zkconn.Op) ([]*contender, erro
 			continue
 		}
 		_, name := znode.Split(ask.Path)
-		births[i] = &contender{seat: t, epoch: e, parent: z.space.relative(parentOf(ask.Path)), data: ask.Data, settled: notify.NewLatch()}
+		births[i] = &contender{client: t, epoch: e, parent: z.space.relative(parentOf(ask.Path)), data: ask.Data, settled: notify.NewLatch()}
 		if _, _, once := znode.Protection(name); ask.Mode == zkconn.Ephemeral && !once {
 			births[i].form, births[i].born = znode.Alone, true // its name may come again; a protected one does not
 		}
@@ -43,8 +43,8 @@ func (z *znodes) expect(t *Seat, e *epoch, asks []zkconn.Op) ([]*contender, erro
 }
 
 // settled notes what came of a transaction: what was created stands, what was deleted does not. A
-// seat that was left meanwhile wants nothing of it.
-func (z *znodes) settled(t *Seat, births []*contender, asks []zkconn.Op, results []Result, err error) {
+// client that has left meanwhile wants nothing of it.
+func (z *znodes) settled(t *Client, births []*contender, asks []zkconn.Op, results []Result, err error) {
 	gone := t.inbox.Left()
 	l := z.state.lock()
 	for i, c := range births {
@@ -87,7 +87,7 @@ func (l *ledger) changed(kind zkconn.OpKind, path string) {
 	}
 }
 
-// owned looks whether a znode that is in doubt, or said to be gone, is the seat's after all, and
+// owned looks whether a znode that is in doubt, or said to be gone, is the client's after all, and
 // strikes it if not. One that may not be read is told by its owner and by the record. The error is
 // [ErrExpired] or [ErrClosed].
 func (z *znodes) owned(c *contender) (bool, error) {
@@ -129,7 +129,7 @@ func (z *znodes) inDoubt(c *contender) bool {
 }
 
 // exists looks whether a contender of the record is there, and strikes it if not.
-func (z *znodes) exists(t *Seat, e *epoch, path string) (exists bool, err error) {
+func (z *znodes) exists(t *Client, e *epoch, path string) (exists bool, err error) {
 	l := z.state.lock()
 	c := l.ledger.at(t, path)
 	l.unlock()

@@ -57,16 +57,16 @@ func (c *cutOff) reset(times int) {
 	synctest.Wait()
 	for range times - 1 {
 		first := true
-		c.seat(func(session.Notice) bool { return !first })
+		c.client(func(session.Event) bool { return !first })
 		first = false
 	}
-	c.seat(func(session.Notice) bool { return true })
+	c.client(func(session.Event) bool { return true })
 }
 
-// seat takes a seat where a notice panics, once, when it is to.
-func (c *cutOff) seat(now func(session.Notice) bool) {
+// client makes a client that panics at an event, once, when it is to.
+func (c *cutOff) client(now func(session.Event) bool) {
 	done := false
-	_, err := c.session.Seat("a bug", func(n session.Notice) {
+	_, err := c.session.Client("a bug", func(n session.Event) {
 		if !done && now(n) {
 			done = true
 			panic("on purpose")

@@ -17,18 +17,18 @@ func (h *host[P]) carryOut(e machine.Effect) {
 	case machine.Join:
 		h.join(e)
 	case machine.List:
-		h.seat.List(e.Epoch, h.cfg.Path, e.Watch, h.onListed(e.Ask))
+		h.client.List(e.Epoch, h.cfg.Path, e.Watch, h.onListed(e.Ask))
 	case machine.Read:
-		h.seat.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) { h.answer(seen(e.Ask, s)) })
+		h.client.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) { h.answer(seen(e.Ask, s)) })
 	case machine.Write:
 		h.write(e)
 	case machine.Exchange:
 		h.exchange(e)
 	case machine.Unwatch:
-		h.seat.Unwatch(e.Epoch, e.Path)
+		h.client.Unwatch(e.Epoch, e.Path)
 	case machine.Leave:
 		h.leave(e.Path)
-		h.seat.Remove(e.Epoch, e.Path, func(err error) {
+		h.client.Remove(e.Epoch, e.Path, func(err error) {
 			if err == nil {
 				h.answer(machine.Left{Epoch: e.Epoch, Path: e.Path})
 			}
@@ -69,7 +69,7 @@ func (h *host[P]) join(e machine.Join) {
 
 func (h *host[P]) joinList(e machine.Join) {
 	j := session.Join{Parent: h.cfg.Path, Name: h.cfg.Name, Form: h.cfg.Form, Data: h.cfg.Data, Replace: e.Replace}
-	h.seat.JoinList(e.Epoch, j, func(a session.Joined) {
+	h.client.JoinList(e.Epoch, j, func(a session.Joined) {
 		h.answer(machine.Joined{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err})
 	}, h.onListed(e.Ask))
 }
@@ -77,7 +77,7 @@ func (h *host[P]) joinList(e machine.Join) {
 // joinAlone creates the one znode that there can be. While there is one, somebody is ahead.
 func (h *host[P]) joinAlone(e machine.Join) {
 	parent, name := znode.Split(h.cfg.Path)
-	h.seat.Join(e.Epoch, session.Join{Parent: parent, Name: name, Form: znode.Alone, Data: h.cfg.Data}, func(a session.Joined) {
+	h.client.Join(e.Epoch, session.Join{Parent: parent, Name: name, Form: znode.Alone, Data: h.cfg.Data}, func(a session.Joined) {
 		ev := machine.Joined{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err}
 		if errors.Is(ev.Err, session.ErrNodeExists) {
 			ev.Err = machine.ErrHeld
@@ -139,7 +139,7 @@ func (h *host[P]) publish(s machine.Standing) {
 	h.ledger.mu.Lock()
 	epoch := h.ledger.view.epoch
 	h.ledger.mu.Unlock()
-	h.seat.StandBy(epoch, h.near(s))
+	h.client.StandBy(epoch, h.near(s))
 	h.cfg.Publish(s)
 }
 
@@ -176,7 +176,7 @@ func (h *host[P]) possession(c *claim[P], e machine.Grant) (*Possession, error) 
 		claim: e.Claim, session: h.ledger.view.session, revoked: notify.NewLatch(), freed: notify.NewLatch(),
 		asked: c.asked, since: time.Now(), line: h.cfg.Session.Path(h.cfg.Path), offered: !c.once,
 	}
-	hold, err := h.seat.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
+	hold, err := h.client.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
 		p.drop()
 		if !isReleased(cause) {
 			h.recall(p)
@@ -188,7 +188,7 @@ func (h *host[P]) possession(c *claim[P], e machine.Grant) (*Possession, error) 
 	}
 	p.Hold = hold
 	p.release = func() {
-		if h.seat.End(hold, session.ErrReleased) {
+		if h.client.End(hold, session.ErrReleased) {
 			h.recall(p)
 			h.ref.Tell(released{p})
 		}
@@ -212,7 +212,7 @@ func (h *host[P]) deliver(c *claim[P], p *Possession) {
 	}
 	switch {
 	case !wanted:
-		h.seat.End(p.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
+		h.client.End(p.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
 	case p.Err() != nil:
 		h.recall(p) // it ended before there was an offer to take back
 	}
@@ -233,7 +233,7 @@ func (h *host[P]) endByMachine(e machine.End) {
 		cause = e.Err
 	}
 	h.setHeld(c, nil)
-	h.seat.End(p.Hold, cause)
+	h.client.End(p.Hold, cause)
 	h.ledger.unexchanged(p, cause)
 	h.recall(p)
 	if e.Cause != machine.Unwatched { // else Left says when

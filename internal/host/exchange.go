@@ -72,7 +72,7 @@ func (i *Instance[P]) begin(p *Possession, x *exchange) error {
 	switch {
 	case !first:
 		return asLost(session.ErrReleased)
-	case i.seat.End(p.Hold, session.ErrReleased):
+	case i.client.End(p.Hold, session.ErrReleased):
 		return nil
 	}
 	return asLost(p.Err())
@@ -145,12 +145,12 @@ func (h *host[P]) exchange(e machine.Exchange) {
 // tryExchange asks until the outcome is known.
 func (h *host[P]) tryExchange(done machine.Exchanged, data []byte) {
 	ops := []session.Op{session.DeleteOp(done.Path, -1), session.CreateOp(done.New, data, session.Ephemeral())}
-	h.seat.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
+	h.client.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
 		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed):
 			done.Err = err
 		case errors.Is(err, session.ErrUnknownOutcome):
-			h.seat.Read(done.Epoch, done.New, false, func(a session.Seen) {
+			h.client.Read(done.Epoch, done.New, false, func(a session.Seen) {
 				switch {
 				case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
 					h.answer(machine.Exchanged{Epoch: done.Epoch, Path: done.Path, Err: a.Err})
@@ -215,7 +215,7 @@ func (h *host[P]) goOn(c *claim[P], p *Possession, e machine.Grant) {
 	h.ledger.mu.Unlock()
 	switch {
 	case !wanted:
-		h.seat.End(q.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
+		h.client.End(q.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
 		h.ledger.unexchanged(p, session.ErrReleased)
 	case !p.exchange.reply(exchanged{won: q}):
 		q.release()

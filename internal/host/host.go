@@ -35,7 +35,7 @@ type replacement struct {
 
 func newHost[P any](i *Instance[P], self actors.Self[message]) *host[P] {
 	h := &host[P]{Instance: i, self: self, machine: i.cfg.Machine()}
-	i.ledger.mu.Lock() // the seat is known once New has let go of it
+	i.ledger.mu.Lock() // the client is known once New has let go of it
 	v := i.ledger.view
 	i.ledger.mu.Unlock()
 	if self.Incarnation() > 1 {

@@ -38,13 +38,13 @@ type Instance[P any] struct {
 	won    *notify.Handoff[P]
 	end    *notify.End
 	ref    actors.Ref[message]
-	seat   *session.Seat
+	client *session.Client
 }
 
 // New starts an instance. It does no I/O.
 func New[P any](cfg Config[P]) (*Instance[P], error) {
 	i := &Instance[P]{cfg: cfg, won: notify.NewHandoff[P](), end: notify.NewEnd()}
-	i.ledger.mu.Lock() // held until the seat is known, so that the actor cannot look for it before
+	i.ledger.mu.Lock() // held until the client is known, so that the actor cannot look for it before
 	defer i.ledger.mu.Unlock()
 	name := cfg.Kind + ":" + cfg.Path
 	ref, err := actors.Spawn(cfg.Session.Scope(), actors.Spec[message]{
@@ -56,7 +56,7 @@ func New[P any](cfg Config[P]) (*Instance[P], error) {
 		return nil, errors.Join(session.ErrClosed, err)
 	}
 	i.ref = ref
-	i.seat, err = cfg.Session.Seat(name, i.hear)
+	i.client, err = cfg.Session.Client(name, i.hear)
 	if err != nil {
 		ref.Stop()
 		return nil, err
@@ -134,7 +134,7 @@ func (i *Instance[P]) Claim(ctx context.Context, try bool, by Asked) (P, error) 
 // abandon withdraws a claim: what it holds ends with the cause, and the actor is told.
 func (i *Instance[P]) abandon(c *claim[P], cause error) {
 	if p := i.ledger.withdraw(c); p != nil {
-		i.seat.End(p.Hold, cause)
+		i.client.End(p.Hold, cause)
 		i.recall(p)
 	}
 	i.ref.Tell(withdrawn{c.id})

@@ -11,7 +11,7 @@ type message interface{ message() }
 type (
 	noticed struct { // by the session
 		number uint64 // of the notices so far
-		notice session.Notice
+		notice session.Event
 	}
 	wanted     struct{ claim machine.Claim }    // by the face: see the ledger
 	withdrawn  struct{ claim machine.Claim }    // by the face: see the ledger

@@ -7,7 +7,7 @@ import (
 
 // hear passes on what the session says. It is in the view before, where the next incarnation finds
 // it if this one panics over the message.
-func (i *Instance[P]) hear(n session.Notice) {
+func (i *Instance[P]) hear(n session.Event) {
 	i.ledger.mu.Lock()
 	i.ledger.note(n)
 	i.ledger.heard++
@@ -46,7 +46,7 @@ func (h *host[P]) onNotice(m noticed) {
 }
 
 // note keeps the session's state for the next incarnation. With the mutex.
-func (l *ledger[P]) note(n session.Notice) {
+func (l *ledger[P]) note(n session.Event) {
 	v := &l.view
 	switch n := n.(type) {
 	case session.EpochBegan:

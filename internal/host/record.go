@@ -25,12 +25,12 @@ func (h *host[P]) writeRecord(e machine.Record) {
 	if e.Version >= 0 {
 		op = session.SetOp(h.record(), data, e.Version)
 	}
-	h.seat.Commit(e.Epoch, []session.Op{session.CheckOp(e.Place, -1), op}, func(_ []session.Result, err error) {
+	h.client.Commit(e.Epoch, []session.Op{session.CheckOp(e.Place, -1), op}, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
 			h.answer(machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})
 		case changed(err):
-			h.seat.Read(e.Epoch, h.record(), false, func(s session.Seen) { h.answer(recorded(e, s)) })
+			h.client.Read(e.Epoch, h.record(), false, func(s session.Seen) { h.answer(recorded(e, s)) })
 		default:
 			h.answer(machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Err: err})
 		}
@@ -70,7 +70,7 @@ func (h *host[P]) depart(e machine.Depart) {
 func (h *host[P]) tryDepart(e machine.Depart) {
 	incarnation := h.self.Incarnation()
 	ops := []session.Op{session.DeleteOp(e.Path, -1), session.DeleteOp(h.record(), -1)}
-	h.seat.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
+	h.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
 			h.answer(machine.Left{Epoch: e.Epoch, Path: e.Path})

@@ -20,7 +20,7 @@ func (h *host[P]) takeOver(v view) {
 		h.ref.Tell(swept{incarnation: incarnation})
 		return
 	}
-	h.seat.Recover(v.epoch, func(standing, leaving []string, err error) {
+	h.client.Recover(v.epoch, func(standing, leaving []string, err error) {
 		if err == nil { // else the epoch is over, and EpochEnded says when nothing of it is left
 			h.ref.Tell(recovered{incarnation, v.epoch, standing, leaving})
 		}
@@ -95,7 +95,7 @@ func (h *host[P]) onRecovered(m recovered) {
 	var left atomic.Int64
 	left.Store(int64(len(stale)))
 	for _, path := range stale {
-		h.seat.Remove(m.epoch, path, func(err error) { // an error: the session is over, and says so
+		h.client.Remove(m.epoch, path, func(err error) { // an error: the session is over, and says so
 			if err == nil && left.Add(-1) == 0 {
 				h.ref.Tell(done)
 			}
@@ -163,7 +163,7 @@ func (i *Instance[P]) endHolds(cause error) {
 		p := c.held
 		i.ledger.mu.Unlock()
 		if p != nil {
-			i.seat.End(p.Hold, cause)
+			i.client.End(p.Hold, cause)
 			i.ledger.unexchanged(p, cause)
 			i.recall(p)
 		}
@@ -184,7 +184,7 @@ func (i *Instance[P]) ended(cause error) {
 	i.ledger.mu.Lock()
 	err := i.ledger.cause
 	i.ledger.closing, i.ledger.standing = true, nil
-	seat := i.seat
+	client := i.client
 	i.ledger.mu.Unlock()
 	ofHolds := session.ErrClosed
 	switch {
@@ -194,7 +194,7 @@ func (i *Instance[P]) ended(cause error) {
 		err = closed(i.cfg.Session)
 	}
 	err = i.failed(err)
-	if seat == nil {
+	if client == nil {
 		return // New failed: nobody has seen the instance
 	}
 	if i.cfg.Ended != nil {
@@ -202,7 +202,7 @@ func (i *Instance[P]) ended(cause error) {
 	}
 	i.end.Set(err)
 	i.endHolds(ofHolds)
-	seat.Leave()
+	client.Leave()
 	for _, c := range i.ledger.all() {
 		c.reply(outcome[P]{err: err})
 		c.unconfirmed.Store(true)

@@ -13,7 +13,7 @@ func (h *host[P]) write(e machine.Write) {
 	if e.Guard.Path != "" {
 		ops = append(ops, session.CheckOp(e.Guard.Path, e.Guard.Version))
 	}
-	h.seat.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
+	h.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
 		w := machine.Written{Epoch: e.Epoch, Ask: e.Ask}
 		switch {
 		case errors.Is(err, session.ErrUnknownOutcome), errors.Is(err, session.ErrBadVersion), errors.Is(err, session.ErrNoNode):
@@ -34,7 +34,7 @@ func (h *host[P]) prepare(e machine.Join) {
 		return
 	}
 	incarnation := h.self.Incarnation()
-	h.seat.Ensure(e.Epoch, h.cfg.Path, false, h.cfg.Parent, func(err error) {
+	h.client.Ensure(e.Epoch, h.cfg.Path, false, h.cfg.Parent, func(err error) {
 		if err != nil {
 			h.answer(machine.Joined{Epoch: e.Epoch, Err: err})
 			return

@@ -60,7 +60,7 @@ type Sight struct {
 type sighted interface{ sighted() }
 
 type (
-	noticed struct{ notice session.Notice }
+	noticed struct{ notice session.Event }
 	seen    struct {
 		by   *follower
 		seen session.Seen
@@ -75,10 +75,10 @@ func (again) sighted()   {}
 // follower is one incarnation of the actor that reads a contender and watches it. One read is under
 // way at a time.
 type follower struct {
-	path string
-	out  *notify.Latest[Sight]
-	self actors.Self[sighted]
-	seat *session.Seat // nil if the session is closed, which stops this actor too
+	path   string
+	out    *notify.Latest[Sight]
+	self   actors.Self[sighted]
+	client *session.Client // nil if the session is closed, which stops this actor too
 
 	epoch uint64 // 0: none
 	up    bool
@@ -95,7 +95,7 @@ func newFollower(s *session.Session, path string, out *notify.Latest[Sight], sel
 	f := &follower{path: path, out: out, self: self}
 	ref := self.Ref()
 	s.Start()
-	f.seat, _ = s.Seat("contender:"+path, func(n session.Notice) { ref.Tell(noticed{n}) })
+	f.client, _ = s.Client("contender:"+path, func(n session.Event) { ref.Tell(noticed{n}) })
 	return f
 }
 
@@ -115,17 +115,17 @@ func (f *follower) Receive(m sighted) {
 	}
 }
 
-// Stopping gives up the incarnation's seat.
+// Stopping gives up the incarnation's client.
 func (f *follower) Stopping(error) {
-	if f.seat != nil {
-		f.seat.Leave()
+	if f.client != nil {
+		f.client.Leave()
 	}
 	if f.pause != nil {
 		f.pause.Stop()
 	}
 }
 
-func (f *follower) onNotice(n session.Notice) {
+func (f *follower) onNotice(n session.Event) {
 	switch n := n.(type) {
 	case session.EpochBegan:
 		f.epoch, f.up, f.busy, f.dirty = n.Epoch, true, false, false
@@ -162,7 +162,7 @@ func (f *follower) read() {
 	default:
 		f.busy, f.dirty = true, false
 		ref := f.self.Ref()
-		f.seat.Read(f.epoch, f.path, true, func(a session.Seen) { ref.Tell(seen{f, a}) })
+		f.client.Read(f.epoch, f.path, true, func(a session.Seen) { ref.Tell(seen{f, a}) })
 	}
 }
 

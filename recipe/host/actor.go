@@ -26,7 +26,7 @@ type actor struct {
 
 func newActor(h *Host, self actors.Self[message]) *actor {
 	a := &actor{Host: h, self: self, timers: make(map[uint64]*time.Timer), machine: h.cfg.Machine()}
-	h.mu.Lock() // the seat is known once New has let go of it
+	h.mu.Lock() // the client is known once New has let go of it
 	v := h.view
 	h.mu.Unlock()
 	if self.Incarnation() > 1 {

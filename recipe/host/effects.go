@@ -13,25 +13,25 @@ import (
 func (a *actor) carryOut(e recipe.Effect) {
 	switch e := e.(type) {
 	case recipe.List:
-		a.seat.List(e.Epoch, e.Path, e.Watch, func(l session.Listed) {
+		a.client.List(e.Epoch, e.Path, e.Watch, func(l session.Listed) {
 			a.answer(l.Err, recipe.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Names: l.Names, Stat: stat(l.Stat), Code: code(l.Err), Err: l.Err})
 		})
 	case recipe.Read:
-		a.seat.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) {
+		a.client.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) {
 			a.answer(s.Err, recipe.Seen{
 				Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: s.Exists, Data: s.Data, Stat: stat(s.Stat), Code: code(s.Err), Err: s.Err,
 			})
 		})
 	case recipe.Transact:
-		a.seat.Commit(e.Epoch, operations(e.Ops), func(results []session.Result, err error) {
+		a.client.Commit(e.Epoch, operations(e.Ops), func(results []session.Result, err error) {
 			a.answer(err, transacted(e, results, err))
 		})
 	case recipe.Ensure:
-		a.seat.Ensure(e.Epoch, e.Path, e.Container, e.Data, func(err error) {
+		a.client.Ensure(e.Epoch, e.Path, e.Container, e.Data, func(err error) {
 			a.answer(err, recipe.Ensured{Epoch: e.Epoch, Ask: e.Ask, Code: code(err), Err: err})
 		})
 	case recipe.Remove:
-		a.seat.Remove(e.Epoch, e.Path, func(err error) {
+		a.client.Remove(e.Epoch, e.Path, func(err error) {
 			a.answer(err, recipe.Removed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path})
 		})
 	case recipe.Wake:

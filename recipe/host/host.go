@@ -36,10 +36,10 @@ type Config struct {
 
 // Host is one instance of a recipe: what a face is built on.
 type Host struct {
-	cfg  Config
-	end  *notify.End
-	ref  actors.Ref[message]
-	seat *session.Seat
+	cfg    Config
+	end    *notify.End
+	ref    actors.Ref[message]
+	client *session.Client
 
 	mu      sync.Mutex // guards what outlives an incarnation
 	view    view
@@ -61,7 +61,7 @@ type view struct {
 // New starts an instance. It does no I/O. Error: session.ErrClosed.
 func New(cfg Config) (*Host, error) {
 	h := &Host{cfg: cfg, end: notify.NewEnd(), holds: make(map[*session.Hold]struct{})}
-	h.mu.Lock() // until the seat is known, so that the actor cannot look for it before
+	h.mu.Lock() // until the client is known, so that the actor cannot look for it before
 	defer h.mu.Unlock()
 	name := cfg.Kind + ":" + cfg.Path
 	ref, err := actors.Spawn(cfg.Session.Scope(), actors.Spec[message]{
@@ -73,7 +73,7 @@ func New(cfg Config) (*Host, error) {
 		return nil, errors.Join(session.ErrClosed, err)
 	}
 	h.ref = ref
-	h.seat, err = cfg.Session.Seat(name, h.hear)
+	h.client, err = cfg.Session.Client(name, h.hear)
 	if err != nil {
 		ref.Stop()
 		return nil, err
@@ -83,7 +83,7 @@ func New(cfg Config) (*Host, error) {
 
 // hear passes on what the session says. It is in the view before, where the next incarnation finds
 // it if this one panics over the message.
-func (h *Host) hear(n session.Notice) {
+func (h *Host) hear(n session.Event) {
 	h.mu.Lock()
 	h.note(n)
 	h.heard++
@@ -93,7 +93,7 @@ func (h *Host) hear(n session.Notice) {
 }
 
 // note keeps the session's state. With mu held.
-func (h *Host) note(n session.Notice) {
+func (h *Host) note(n session.Event) {
 	v := &h.view
 	switch n := n.(type) {
 	case session.EpochBegan:
@@ -127,7 +127,7 @@ func (h *Host) Tell(ev recipe.Event) bool {
 func (h *Host) Hold(epoch uint64, path string, token int64, over func(cause error)) (*session.Hold, error) {
 	var made *session.Hold // nil until it is entered
 	ended := false
-	hold, err := h.seat.Hold(epoch, path, token, func(cause error) {
+	hold, err := h.client.Hold(epoch, path, token, func(cause error) {
 		h.mu.Lock()
 		ended = true
 		delete(h.holds, made)
@@ -147,13 +147,13 @@ func (h *Host) Hold(epoch uint64, path string, token int64, over func(cause erro
 }
 
 // StandBy tells that [Host.Hold] may be called at any moment, so that the session keeps its trust:
-// see session.Seat.StandBy. Without it a Hold may be refused with session.ErrUntrusted, and
+// see session.Client.StandBy. Without it a Hold may be refused with session.ErrUntrusted, and
 // TrustGained follows within a round trip. It is for one epoch.
-func (h *Host) StandBy(epoch uint64, on bool) { h.seat.StandBy(epoch, on) }
+func (h *Host) StandBy(epoch uint64, on bool) { h.client.StandBy(epoch, on) }
 
 // End ends a possession: with session.ErrReleased, or the cause of its loss. False: it was over
 // already.
-func (h *Host) End(hold *session.Hold, cause error) bool { return h.seat.End(hold, cause) }
+func (h *Host) End(hold *session.Hold, cause error) bool { return h.client.End(hold, cause) }
 
 // Done closes when the instance is over; Err then says why.
 func (h *Host) Done() <-chan struct{} { return h.end.Done() }
@@ -214,7 +214,7 @@ func (h *Host) endHolds(cause error) {
 	}
 	h.mu.Unlock()
 	for _, hold := range holds {
-		h.seat.End(hold, cause)
+		h.client.End(hold, cause)
 	}
 }
 
@@ -231,7 +231,7 @@ func closed(s *session.Session) error {
 // the actor was given up.
 func (h *Host) ended(cause error) {
 	h.mu.Lock()
-	err, seat := h.cause, h.seat
+	err, client := h.cause, h.client
 	h.mu.Unlock()
 	ofHolds := session.ErrClosed
 	switch {
@@ -240,12 +240,12 @@ func (h *Host) ended(cause error) {
 	case err == nil:
 		err = closed(h.cfg.Session)
 	}
-	if seat == nil {
+	if client == nil {
 		return // New failed: nobody has seen the instance
 	}
 	err = &session.OpError{Op: h.cfg.Kind, Path: h.cfg.Path, Err: err}
 	h.endHolds(ofHolds)
-	seat.Leave()
+	client.Leave()
 	if h.cfg.Ended != nil {
 		h.cfg.Ended(err)
 	}

@@ -11,7 +11,7 @@ type message interface{ message() }
 type (
 	noticed struct { // by the session
 		number uint64 // of the notices so far
-		notice session.Notice
+		notice session.Event
 	}
 	wished   struct{ event recipe.Event } // by the face
 	closing  struct{}                     // by the face

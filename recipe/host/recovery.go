@@ -16,7 +16,7 @@ func (a *actor) recover(v view) {
 		a.ref.Tell(swept{incarnation})
 		return
 	}
-	a.seat.Recover(v.epoch, func(standing, leaving []string, err error) {
+	a.client.Recover(v.epoch, func(standing, leaving []string, err error) {
 		if err == nil { // else the epoch is over, and EpochEnded says when nothing of it is left
 			a.ref.Tell(recovered{incarnation, v.epoch, append(standing, leaving...)})
 		}
@@ -59,7 +59,7 @@ func (a *actor) onRecovered(m recovered) {
 	var left atomic.Int64
 	left.Store(int64(len(m.debris)))
 	for _, path := range m.debris {
-		a.seat.Remove(m.epoch, path, func(err error) { // an error: the session is over, and says so
+		a.client.Remove(m.epoch, path, func(err error) { // an error: the session is over, and says so
 			if err == nil && left.Add(-1) == 0 {
 				a.ref.Tell(swept{m.incarnation})
 			}

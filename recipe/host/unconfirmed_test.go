@@ -121,7 +121,7 @@ func (g *ground) bug(times int) {
 	g.Helper()
 	for k := range times {
 		seen := 0
-		_, err := g.sess.Seat("a bug", func(session.Notice) {
+		_, err := g.sess.Client("a bug", func(session.Event) {
 			if seen++; seen == 1 && k == times-1 || seen == 2 && k < times-1 {
 				panic("on purpose")
 			}

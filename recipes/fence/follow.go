@@ -43,32 +43,32 @@ type follower struct {
 }
 
 func (f *follower) begin(t *observe.Turn) {
-	var seat *session.Seat
-	seat, err := f.session.Seat("fence:"+f.path, func(n session.Notice) {
-		t.Do(func() { f.note(t, seat, n) })
+	var client *session.Client
+	client, err := f.session.Client("fence:"+f.path, func(n session.Event) {
+		t.Do(func() { f.note(t, client, n) })
 	})
 	if err != nil {
 		f.cancel(err)
 		return
 	}
-	context.AfterFunc(t.Context(), seat.Leave)
+	context.AfterFunc(t.Context(), client.Leave)
 }
 
 // note handles an event of the session. A watch survives every disconnection of its epoch.
-func (f *follower) note(t *observe.Turn, seat *session.Seat, n session.Notice) {
+func (f *follower) note(t *observe.Turn, client *session.Client, n session.Event) {
 	switch n := n.(type) {
 	case session.EpochBegan:
-		f.read(t, seat, n.Epoch)
+		f.read(t, client, n.Epoch)
 	case session.Fired:
-		f.read(t, seat, n.Epoch)
+		f.read(t, client, n.Epoch)
 	case session.SessionEnded:
 		f.cancel(n.Cause)
 	}
 }
 
 // read reads the znode. A reply of an earlier epoch means nothing.
-func (f *follower) read(t *observe.Turn, seat *session.Seat, epoch uint64) {
-	seat.Read(epoch, f.path, true, func(a session.Seen) {
+func (f *follower) read(t *observe.Turn, client *session.Client, epoch uint64) {
+	client.Read(epoch, f.path, true, func(a session.Seen) {
 		t.Do(func() {
 			if err := judge(f.of, a); err != nil {
 				f.cancel(err)

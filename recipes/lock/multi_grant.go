@@ -27,7 +27,7 @@ func newMultiGrant(grants []*Grant) *MultiGrant {
 	for i, part := range grants {
 		holds[i] = part.Hold
 	}
-	g.Hold, g.end = session.Whole(holds, func(error) { giveUp(g.grants) })
+	g.Hold, g.end = session.JoinHolds(holds, func(error) { giveUp(g.grants) })
 	return g
 }
 

@@ -21,9 +21,9 @@ import (
 // of an epoch, or the beginning of the next, the next incarnation knows it all the same: nobody
 // says it again.
 func TestASwallowedNotice(t *testing.T) {
-	kinds := map[string]func(session.Notice) bool{
-		"ended": func(n session.Notice) bool { _, is := n.(session.EpochEnded); return is },
-		"began": func(n session.Notice) bool { _, is := n.(session.EpochBegan); return is },
+	kinds := map[string]func(session.Event) bool{
+		"ended": func(n session.Event) bool { _, is := n.(session.EpochEnded); return is },
+		"began": func(n session.Event) bool { _, is := n.(session.EpochBegan); return is },
 	}
 	recipes := map[string]func(t *testing.T, s *session.Session) (again func() <-chan struct{}){
 		"lock": func(t *testing.T, s *session.Session) func() <-chan struct{} {
@@ -47,7 +47,7 @@ func TestASwallowedNotice(t *testing.T) {
 					require.NoError(t, err)
 					defer s.Close(context.WithoutCancel(t.Context()))
 					armed := false // by the test, while nothing moves
-					_, err = s.Seat("told before the recipe", func(n session.Notice) {
+					_, err = s.Client("told before the recipe", func(n session.Event) {
 						if armed && is(n) {
 							actors.Panic() // whoever receives a message next
 						}

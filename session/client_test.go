@@ -18,12 +18,12 @@ import (
 func TestASeatIsToldThePresentStateFirst(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.session()
-		early := w.seat(s) // which connects
+		early := w.client(s) // which connects
 		require.NoError(w, s.Connect(w.ctx))
 		require.Equal(w, []string{"began 1"}, early.told())
 		w.srv.Kill(0)
 		synctest.Wait()
-		late := w.seat(s)
+		late := w.client(s)
 		require.Equal(w, []string{"began 1", "disconnected"}, late.told())
 		require.Equal(w, []string{"disconnected"}, early.told())
 		require.NoError(w, w.srv.Restart(0))
@@ -52,7 +52,7 @@ func TestJoinListTakesOneTrip(t *testing.T) {
 			c, err := w.srv.Dialer()(ctx, network, addr)
 			return wire{c, &writes}, err
 		}))
-		t := w.seat(s)
+		t := w.client(s)
 		first := t.join(w, 1, session.Join{Parent: "/deep/line", Name: "lock-", Data: []byte("x")})
 		require.NoError(w, first.Err)
 		require.Regexp(w, `^/deep/line/_c_[0-9a-f-]{36}-lock-0000000000$`, first.Path)
@@ -85,14 +85,14 @@ func TestJoinListTakesOneTrip(t *testing.T) {
 		require.Len(w, ops, 2)
 		require.Contains(w, ops[0], "create")
 		require.Contains(w, ops[1], "getChildren2")
-		require.ElementsMatch(w, []string{first.Path, joined.Path}, t.Debris())
+		require.ElementsMatch(w, []string{first.Path, joined.Path}, t.Leftovers())
 	})
 }
 
 func TestJoinFailsForGood(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		_, err := s.Create(w.ctx, "/line", nil, session.NodeACL(session.AnyoneACL(session.PermRead|session.PermAdmin)...))
 		require.NoError(w, err)
 		var listed session.Listed
@@ -111,7 +111,7 @@ func TestJoinFailsForGood(t *testing.T) {
 func TestReplace(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		join := func(replace string) string {
 			j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-", Replace: replace})
 			require.NoError(w, j.Err)
@@ -121,13 +121,13 @@ func TestReplace(t *testing.T) {
 		w.requests()
 		b := join(a)
 		require.Equal(w, []string{"multi"}, w.requests(), "one transaction")
-		require.Equal(w, []string{b}, t.Debris())
+		require.Equal(w, []string{b}, t.Leftovers())
 		require.NoError(w, s.Delete(w.ctx, b, -1))
 		c := join(b)
-		require.Equal(w, []string{c}, t.Debris(), "that the old one was gone is fine")
+		require.Equal(w, []string{c}, t.Leftovers(), "that the old one was gone is fine")
 		require.NoError(w, s.DeleteAll(w.ctx, "/line"))
 		d := join(c)
-		require.Equal(w, []string{d}, t.Debris(), "also with the line")
+		require.Equal(w, []string{d}, t.Leftovers(), "also with the line")
 		require.Equal(w, []string{d}, w.ephemerals(id(s)))
 	})
 }
@@ -135,7 +135,7 @@ func TestReplace(t *testing.T) {
 func TestRemoveGoesOnUntilItIsDone(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		_, err := s.SetACL(w.ctx, "/line", session.AnyoneACL(session.PermAll&^session.PermDelete), -1)
 		require.NoError(w, err)
@@ -166,7 +166,7 @@ func TestLeaveDeletesWhatStands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := w.open()
-				t := w.seat(s)
+				t := w.client(s)
 				h := t.hold(w, 1, "/other")
 				w.intercept(func(r *zktest.Request) zktest.Verdict {
 					if r.Op == zktest.OpCreate2 && delay > 0 {
@@ -189,7 +189,7 @@ func TestLeaveDeletesWhatStands(t *testing.T) {
 				require.Zero(w, session.LedgerLen(s))
 				w.srv.Expire(id(s))
 				require.NoError(w, s.Sync(w.ctx, "/"))
-				require.Empty(w, t.told(), "a notice after Leave")
+				require.Empty(w, t.told(), "an event after Leave")
 			})
 		})
 	}
@@ -198,7 +198,7 @@ func TestLeaveDeletesWhatStands(t *testing.T) {
 func TestRecoverTellsWhatReallyExists(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		stands := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 		deleted := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 		require.NoError(w, other.Delete(w.ctx, deleted, -1))
@@ -216,7 +216,7 @@ func TestRecoverTellsWhatReallyExists(t *testing.T) {
 		require.NoError(w, r.err)
 		require.Len(w, r.paths, 2)
 		require.Contains(w, r.paths, stands)
-		require.ElementsMatch(w, r.paths, t.Debris())
+		require.ElementsMatch(w, r.paths, t.Leftovers())
 		require.ElementsMatch(w, r.paths, w.ephemerals(id(s)))
 		r = wait(w, func(done func(recovered)) {
 			t.Recover(2, func(paths, _ []string, err error) { done(recovered{paths, err}) })
@@ -230,23 +230,23 @@ func TestRecoverTellsWhatReallyExists(t *testing.T) {
 func TestTheLedgerFollowsDeletions(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		a := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 		b := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 		require.True(w, t.read(w, 1, a, true).Exists)
 		require.NoError(w, other.Delete(w.ctx, a, -1))
 		require.Contains(w, t.told(), "fired NodeDeleted "+a)
-		require.Equal(w, []string{b}, t.Debris())
+		require.Equal(w, []string{b}, t.Leftovers())
 		require.NoError(w, other.Delete(w.ctx, b, -1))
 		require.False(w, t.read(w, 1, b, false).Exists)
-		require.Empty(w, t.Debris())
+		require.Empty(w, t.Leftovers())
 	})
 }
 
 func TestWatchesOfSeats(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()
-		a, b := w.seat(s), w.seat(s)
+		a, b := w.client(s), w.client(s)
 		_, err := s.Create(w.ctx, "/n", nil)
 		require.NoError(w, err)
 		require.True(w, a.read(w, 1, "/n", true).Exists)
@@ -281,7 +281,7 @@ func TestWatchesOfSeats(t *testing.T) {
 func TestB24_WatchTableStaysConstant(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		t := w.seat(s)
+		t := w.client(s)
 		cycle := func() {
 			j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 			require.True(w, t.read(w, 1, j.Path, true).Exists)

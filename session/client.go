@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// Seat is how a recipe sits on a session: it is told in order what happens, and its requests are
+// Client is what a recipe has of a session: it is told in order what happens, and its requests are
 // each bound to an epoch, so that none of them ever acts in another. For those who write recipes.
 //
 // Its requests return at once. What comes of one is passed to its done function, exactly once, from
@@ -19,7 +19,7 @@ import (
 // connection is no error: reads are asked again after the reconnection, writes whose answer was
 // lost are resolved by looking. The errors that remain are definite: what the server says,
 // [ErrExpired] when the epoch is over, [ErrClosed], [ErrTooLarge].
-type Seat struct {
+type Client struct {
 	session *Session
 	name    string
 	number  uint64
@@ -30,23 +30,23 @@ type Seat struct {
 	writes  map[*notify.Latch]struct{} // its transactions that are under way
 }
 
-// Leave gives the seat up. No notice comes after it has returned. What the seat has standing in
+// Leave ends the client. No event comes after it has returned. What the client has standing in
 // ZooKeeper is deleted in the background, until the epoch ends; its holds end with [ErrReleased].
 // It is idempotent.
-func (t *Seat) Leave() {
+func (t *Client) Leave() {
 	if !t.inbox.leave() {
 		return
 	}
 	s := t.session
-	orphans := s.state.unseat(t)
-	s.ref.Tell(vacated{t})
+	orphans := s.state.removeClient(t)
+	s.ref.Tell(departed{t})
 	for _, c := range orphans {
 		s.znodes.sweep(c)
 	}
 }
 
 // undertake writes a transaction down as one that is under way; over ends that.
-func (t *Seat) undertake() (over func()) {
+func (t *Client) undertake() (over func()) {
 	l := notify.NewLatch()
 	t.writing.Lock()
 	defer t.writing.Unlock()
@@ -63,7 +63,7 @@ func (t *Seat) undertake() (over func()) {
 }
 
 // underway are the transactions that are under way now.
-func (t *Seat) underway() []*notify.Latch {
+func (t *Client) underway() []*notify.Latch {
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	return slices.Collect(maps.Keys(t.writes))
@@ -71,13 +71,13 @@ func (t *Seat) underway() []*notify.Latch {
 
 // within runs a request in an epoch: request for as long as that is the present one, refuse
 // otherwise.
-func (t *Seat) within(number uint64, request func(e *epoch), refuse func(err error)) {
+func (t *Client) within(number uint64, request func(e *epoch), refuse func(err error)) {
 	t.entered(number, func(e *epoch) (func(), error) { return func() { request(e) }, nil }, refuse)
 }
 
 // entered is within for what has to be in the record when it returns, so that a recovery that is
 // asked for from then on knows of it: enter does that, and returns the request.
-func (t *Seat) entered(number uint64, enter func(e *epoch) (request func(), err error), refuse func(err error)) {
+func (t *Client) entered(number uint64, enter func(e *epoch) (request func(), err error), refuse func(err error)) {
 	s := t.session
 	g := s.state.lock()
 	e, err := g.current(number), ErrExpired
@@ -101,7 +101,7 @@ func (t *Seat) entered(number uint64, enter func(e *epoch) (request func(), err 
 // Ensure makes what is missing of a path: the znode itself persistent, with data, or as a container
 // without if container; those above it as containers, where the server has them. One that exists is
 // left as it is. It may be repeated without harm, so a lost answer is no error.
-func (t *Seat) Ensure(number uint64, path string, container bool, data []byte, done func(error)) {
+func (t *Client) Ensure(number uint64, path string, container bool, data []byte, done func(error)) {
 	s := t.session
 	if err := validate(path); err != nil {
 		t.within(number, func(*epoch) { done(err) }, func(error) { done(err) })

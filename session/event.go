@@ -2,9 +2,9 @@ package session
 
 import "time"
 
-// Notice is what a [Seat] is told. The set is closed. Those of one epoch come between its
+// Event is what a [Client] is told. The set is closed. Those of one epoch come between its
 // EpochBegan and its EpochEnded.
-type Notice interface{ notice() }
+type Event interface{ event() }
 
 type (
 	// EpochBegan: connected in a new ZooKeeper session, authenticated, and up to date with the
@@ -43,12 +43,12 @@ type (
 		Gone  bool
 	}
 
-	// SessionEnded: there will be no further epoch and no further notice.
+	// SessionEnded: there will be no further epoch and no further event.
 	SessionEnded struct{ Cause error }
 
-	// Fired: a watch that this seat armed fired, once. It never comes before the answer of the read
-	// that armed it. It may come without a change, when a change was already seen by the read; it
-	// is never missing after one.
+	// Fired: a watch that this client armed fired, once. It never comes before the answer of the
+	// read that armed it. It may come without a change, when a change was already seen by the read;
+	// it is never missing after one.
 	Fired struct {
 		Epoch uint64
 		Path  string
@@ -56,11 +56,11 @@ type (
 	}
 )
 
-func (EpochBegan) notice()   {}
-func (Disconnected) notice() {}
-func (Reconnected) notice()  {}
-func (TrustEnded) notice()   {}
-func (TrustGained) notice()  {}
-func (EpochEnded) notice()   {}
-func (SessionEnded) notice() {}
-func (Fired) notice()        {}
+func (EpochBegan) event()   {}
+func (Disconnected) event() {}
+func (Reconnected) event()  {}
+func (TrustEnded) event()   {}
+func (TrustGained) event()  {}
+func (EpochEnded) event()   {}
+func (SessionEnded) event() {}
+func (Fired) event()        {}
