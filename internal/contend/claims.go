@@ -35,9 +35,9 @@ func (cs *claims) rotate() {
 	}
 }
 
-// refuse ends the try that is first.
-func (cs *claims) refuse() machine.Settle {
-	settle := machine.Settle{Claim: (*cs)[0].id, Err: machine.ErrHeld}
+// refuse ends the first with an error.
+func (cs *claims) refuse(err error) machine.Settle {
+	settle := machine.Settle{Claim: (*cs)[0].id, Err: err}
 	*cs = (*cs)[1:]
 	return settle
 }

@@ -75,7 +75,8 @@ func (c *contenders) confirm() {
 
 // ended replaces the znode in the transaction that makes the next one.
 func (c *contenders) ended() {
-	c.replaced, c.own = c.own, own{}
+	c.replaced = c.own
+	c.dropOwn()
 	c.enter()
 }
 

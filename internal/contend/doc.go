@@ -84,6 +84,32 @@
 // If the limit is lowered, some who fitted before may still be about to be marked while others
 // behind them are already; they are granted as if it had been at the moment when they fitted.
 //
+// # Delay
+//
+// [Config].Delay keeps the next holder waiting after one that died: Chubby's lock-delay, for the
+// sake of requests of the dead one that are still on their way to somewhere that does not check
+// tokens. A persistent record beside the contenders contains the token of whoever holds. It is
+// written before a grant, and deleted in the transaction that gives the possession up. So whoever
+// is first and finds another's token there knows that this one has ended otherwise: it waits, puts
+// its own token in the place of that one, and is granted.
+//
+//	         it is its turn                     written
+//	┌──────┐ ────────────────────────▶ ┌───────────┐ ──────▶ ┌──────────┐
+//	│ Open │                           │ Recording │         │ Recorded │──▶ Grant
+//	└──────┘ ◀──── the own znode goes  └───────────┘         └──────────┘
+//	    ▲          in each of these      │       ▲
+//	    │                     another's  ▼       │ the delay is over
+//	    │                              ┌──────────┐
+//	    └───────────────────────────── │ Delaying │
+//	                                   └──────────┘
+//
+//   - A grant comes only after the record contains its token, written while the own znode stood.
+//   - Another's token is replaced only after a whole delay that began when it was found by one who
+//     was first.
+//   - A possession that was given up takes the record with it. One that was lost, by whatever,
+//     leaves it.
+//   - A Try claim does not wait out a delay: it is refused.
+//
 // # Claims
 //
 // The claims of an instance stand in a line of their own, and the znode stands for the first of

@@ -25,7 +25,8 @@ func (m *Machine) expire() {
 	}
 	m.do(m.replaced.whenGone...)
 	m.do(m.own.whenGone...)
-	m.replaced, m.own = own{}, own{}
+	m.replaced = own{}
+	m.dropOwn()
 	m.ahead = 0
 	m.epoch, m.session = 0, session{}
 	m.watches.all = nil

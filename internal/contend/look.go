@@ -88,7 +88,7 @@ func (c *contenders) judge(own znode.Contender, ahead []znode.Contender) {
 			c.list() // asked before the try: whoever is in it may be gone since
 			return
 		}
-		if c.refuse(); c.state == Leaving {
+		if c.refuse(machine.ErrHeld); c.state == Leaving {
 			return
 		}
 	}
@@ -105,15 +105,4 @@ func (c *contenders) judge(own znode.Contender, ahead []znode.Contender) {
 		c.watch(c.look.pred)
 	}
 	c.advance()
-}
-
-// refuse ends the try that is first. The next claim takes its znode over.
-func (c *contenders) refuse() {
-	settle := c.claims.refuse()
-	if len(c.claims) > 0 {
-		c.do(settle)
-		return
-	}
-	c.own.after(settle)
-	c.leave()
 }

@@ -11,6 +11,7 @@ type Config struct {
 	Rule   Rule                  // nil: Exclusive
 	Data   []byte                // of the own znode, as it is made: needed where it is written to, which Permits do
 	Accept func(znode.Kind) bool // kinds of contenders that count; nil: all. The own znode always does
+	Delay  bool                  // after a holder that died, before the next is granted
 }
 
 // Machine decides for one instance. What both strategies need is here: the instance's claims, the
@@ -27,6 +28,7 @@ type Machine struct {
 	replaced own    // its possession is over, and the create under way deletes it
 	ahead    int    // how many it had to wait for at the last finished look
 	watches  watches
+	delay    *delay // nil: no delay after a holder that died
 
 	published machine.Standing
 }
@@ -65,6 +67,9 @@ func New(cfg Config) *Machine {
 	if permits, ok := cfg.Rule.(*Permits); ok {
 		c.semaphore = &semaphore{contenders: c, permits: permits}
 	}
+	if cfg.Delay {
+		m.delay = &delay{Machine: m, stage: Open}
+	}
 	m.strategy = c
 	return m
 }
@@ -85,6 +90,14 @@ func newMachine() *Machine {
 
 // State tells where the machine stands.
 func (m *Machine) State() State { return m.state }
+
+// Delay tells where the delay stands, if it keeps one.
+func (m *Machine) Delay() State {
+	if m.delay == nil {
+		return Open
+	}
+	return m.delay.stage
+}
 
 // Step takes one event and returns what follows from it.
 func (m *Machine) Step(ev machine.Event) []machine.Effect {
@@ -144,6 +157,14 @@ func (m *Machine) onAnswer(ev machine.Event) {
 		m.onJoined(ev)
 	case machine.Left:
 		m.onLeft(ev)
+	case machine.Recorded:
+		if m.delay != nil {
+			m.delay.onRecorded(ev)
+		}
+	case machine.Woke:
+		if m.delay == nil || !m.delay.onWoke(ev) {
+			m.strategy.on(ev)
+		}
 	default:
 		m.strategy.on(ev)
 	}

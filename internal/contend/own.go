@@ -13,6 +13,7 @@ type own struct {
 	name     string
 	of       machine.Claim    // whose possession came of it; 0: nobody's
 	spent    bool             // a possession came of it before the crash, nobody knows whose
+	lost     bool             // its possession ended by itself
 	whenGone []machine.Effect // what is to be said when it is deleted
 
 	czxid     int64 // 0: not known yet
@@ -52,9 +53,17 @@ func (m *Machine) enter() {
 	m.do(machine.Join{Epoch: m.epoch, Replace: m.replaced.path, Ask: ask})
 }
 
+// dropOwn lets go of the own znode, which is gone, or to be replaced.
+func (m *Machine) dropOwn() {
+	m.own = own{}
+	if m.delay != nil {
+		m.delay.reset()
+	}
+}
+
 // enterAnew goes on without a znode: the next claim, if there is one, asks for another.
 func (m *Machine) enterAnew() {
-	m.own = own{}
+	m.dropOwn()
 	if len(m.claims) == 0 {
 		m.state = Idle
 		m.ahead = 0
@@ -132,7 +141,8 @@ func (m *Machine) rewatch(path string) {
 	}
 }
 
-// first: it is this machine's turn, and the own znode stands.
+// first: it is this machine's turn, and the own znode stands. Where a delay is kept, its token has
+// to be in the record.
 func (m *Machine) first() {
 	m.state = Ready
 	if m.session.trusted && !m.session.deferred {
@@ -144,6 +154,9 @@ func (m *Machine) first() {
 func (m *Machine) grant() {
 	c := m.claims[0].id
 	m.strategy.forget()
+	if m.delay != nil && !m.delay.passes(c) {
+		return
+	}
 	m.state = Holding
 	m.own.of = c
 	m.do(machine.Grant{Epoch: m.epoch, Claim: c, Path: m.own.path, Token: m.own.czxid})
@@ -163,6 +176,10 @@ func (m *Machine) leave() {
 	m.strategy.forget()
 	m.state = Leaving
 	m.ahead = 0
+	if m.delay != nil {
+		m.delay.leave()
+		return
+	}
 	m.do(machine.Leave{Epoch: m.epoch, Path: m.own.path})
 }
 
@@ -188,12 +205,24 @@ func (m *Machine) lost() {
 func (m *Machine) unwatched(err error) {
 	m.do(machine.End{Claim: m.claims[0].id, Cause: machine.Unwatched, Err: err})
 	m.claims.rotate()
+	m.own.lost = true
 	m.fail(err)
 }
 
 // fail settles every claim with a definite error once the own znode is gone.
 func (m *Machine) fail(err error) {
 	m.own.after(m.claims.fail(err)...)
+	m.leave()
+}
+
+// refuse ends the first claim with an error. The next one takes its znode over.
+func (m *Machine) refuse(err error) {
+	settle := m.claims.refuse(err)
+	if len(m.claims) > 0 {
+		m.do(settle)
+		return
+	}
+	m.own.after(settle)
 	m.leave()
 }
 

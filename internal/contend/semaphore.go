@@ -80,7 +80,7 @@ func (s *semaphore) weigh() {
 		s.readLimit(false)
 		return
 	case s.claims[0].try:
-		if s.refuse(); s.state == Leaving {
+		if s.refuse(machine.ErrHeld); s.state == Leaving {
 			return
 		}
 	}

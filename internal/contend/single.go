@@ -40,7 +40,7 @@ func (s *single) occupied(err error) bool {
 			s.enter()
 			return true
 		}
-		s.do(s.claims.refuse())
+		s.do(s.claims.refuse(machine.ErrHeld))
 	}
 	if len(s.claims) == 0 {
 		s.state = Idle

@@ -23,7 +23,10 @@ func (m *Machine) standing() machine.Standing {
 		return s // that nothing is wanted is known without ZooKeeper
 	}
 	s.Ahead = m.ahead
-	s.Stale = m.epoch == 0 || m.session.suspended || !m.session.trusted || m.session.deferred
+	s.Stale = m.epoch == 0 || m.session.suspended || !m.session.trusted
+	if m.delay == nil { // otherwise a grant may be deferred until the token is in the record
+		s.Stale = s.Stale || m.session.deferred
+	}
 	return s
 }
 

@@ -22,9 +22,18 @@ const (
 	Leaving                 // the own znode is being deleted
 )
 
+// The states of a lock's delay, beside those.
+const (
+	Open      State = iota + Leaving + 1 // it is not its turn, or the session is not trusted
+	Recording                            // the token is being written into the record
+	Delaying                             // another's was found there; the delay runs
+	Recorded                             // the token is there: grants pass
+)
+
 var states = [...]string{
 	Out: "Out", Idle: "Idle", Joining: "Joining", Reading: "Reading", Watching: "Watching", Listing: "Listing", Ordering: "Ordering",
 	Checking: "Checking", Waiting: "Waiting", Marking: "Marking", Ready: "Ready", Holding: "Holding", Exchanging: "Exchanging", Leaving: "Leaving",
+	Open: "Open", Recording: "Recording", Delaying: "Delaying", Recorded: "Recorded",
 }
 
 // String names the state.

@@ -1,12 +1,13 @@
 package contend
 
-// Strategy is one, or more, of the two.
-type Strategy int
+// Part is a part of a machine that has states: one of the two strategies, or a delay beside it.
+type Part int
 
-// The strategies.
+// The parts.
 const (
-	Contenders Strategy = 1 << iota
+	Contenders Part = 1 << iota
 	Single
+	Delay
 
 	both = Contenders | Single
 )
@@ -14,15 +15,15 @@ const (
 // Transition is a declared change of state. An event that is not declared for a state leaves the
 // state as it is.
 type Transition struct {
-	of   Strategy
+	of   Part
 	From State
-	On   string // the event's name: of its type, but Deleted, Changed and Crowd of what a watch tells
+	On   string // the event's name: of its type, but Deleted, Changed and Crowd of what a watch tells; "": any
 	To   State
 	Why  string
 }
 
-// Transitions lists every change of state that a machine of this strategy may make.
-func Transitions(of Strategy) []Transition {
+// Transitions lists every change of state that the part may make.
+func Transitions(of Part) []Transition {
 	var list []Transition
 	for _, t := range table {
 		if t.of&of != 0 {
@@ -191,4 +192,12 @@ var table = []Transition{
 	{both, Leaving, "EpochEnded", Out, "the znode is gone with the epoch, or about to be"},
 	{both, Leaving, "EpochBegan", Joining, "the last epoch is over, and the znode with it"},
 	{both, Leaving, "EpochBegan", Idle, "the same, and nothing is wanted"},
+
+	{Delay, Open, "", Recording, "it is its turn"},
+	{Delay, Recording, "", Delaying, "another's token is there: it has died"},
+	{Delay, Recording, "", Recorded, "written"},
+	{Delay, Delaying, "", Recording, "the delay is over: the other's token is replaced"},
+	{Delay, Recording, "", Open, "the own znode is lost, given up, or of an epoch that is over"},
+	{Delay, Delaying, "", Open, "the same, or a try is refused"},
+	{Delay, Recorded, "", Open, "the possession is over, or the own znode is lost before there was one"},
 }

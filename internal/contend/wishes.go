@@ -80,6 +80,7 @@ func (m *Machine) onHoldEnded(e machine.HoldEnded) {
 		return
 	}
 	m.claims.rotate()
+	m.own.lost = true
 	if len(m.claims) == 0 {
 		m.leave()
 		return

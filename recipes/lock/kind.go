@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/delay"
 	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
@@ -61,11 +60,7 @@ func (k kind) machine(path string, data []byte) machine.Machine {
 	if k.form == znode.Alone {
 		return contend.NewSingle(path)
 	}
-	contender := contend.New(contend.Config{Parent: path, Rule: k.rule, Data: data})
-	if k.delay > 0 {
-		return delay.New(contender)
-	}
-	return contender
+	return contend.New(contend.Config{Parent: path, Rule: k.rule, Data: data, Delay: k.delay > 0})
 }
 
 var exclusive = kind{of: znode.Lock, name: "lock-", rule: contend.Exclusive()}

@@ -1,4 +1,4 @@
-package delay_test
+package delaytest_test
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package delay_test
+package delaytest_test
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/delay"
 	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
@@ -20,19 +19,19 @@ const parent = "/line"
 // declared is the table.
 var declared = func() *machinetest.Table {
 	table := &machinetest.Table{}
-	for _, tr := range delay.Transitions() {
+	for _, tr := range contend.Transitions(contend.Delay) {
 		table.Declare(tr.From, "", tr.To, tr.Why)
 	}
 	return table
 }()
 
-// subject stands where the gate does; stories tell where the contender behind it stands, too.
+// subject stands where its delay does; stories tell where the machine stands, too.
 func subject() machinetest.Subject {
-	m := delay.New(contend.New(contend.Config{Parent: parent}))
+	m := contend.New(contend.Config{Parent: parent, Delay: true})
 	return machinetest.Subject{
 		Machine: m,
-		State:   func() string { return m.State().String() },
-		At:      func() string { return m.State().String() + ", " + m.Inner().State().String() },
+		State:   func() string { return m.Delay().String() },
+		At:      func() string { return m.Delay().String() + ", " + m.State().String() },
 	}
 }
 

@@ -1,0 +1,123 @@
+package contend
+
+import "github.com/troupe-go/troupe/internal/machine"
+
+// delay is a lock's delay after a holder that died. It lets a grant pass once the record contains
+// the own znode's token. Its state is about that znode, and forgotten with it.
+type delay struct {
+	*Machine
+	stage   State         // Open, Recording, Delaying or Recorded
+	claim   machine.Claim // that was to be granted last
+	ask     uint64        // of the request or the pause under way
+	version int32         // of the record that is to be replaced
+	waited  int64         // the token after whose holder the delay has run
+	leaving bool          // the own znode is to be deleted, once it is known whether the token was written
+}
+
+// passes tells whether the claim may be granted now. If not, it asks for what is missing, and goes
+// on when that has come.
+func (d *delay) passes(c machine.Claim) bool {
+	d.claim = c
+	switch d.stage {
+	case Recorded:
+		return true
+	case Open:
+		d.write(-1)
+	}
+	d.session.deferred = true
+	return false
+}
+
+// write writes the token into the record, in the place of what it contained in this version.
+func (d *delay) write(version int32) {
+	d.stage, d.ask = Recording, d.number()
+	d.do(machine.Record{Epoch: d.epoch, Ask: d.ask, Place: d.own.path, Token: d.own.czxid, Version: version})
+}
+
+func (d *delay) onRecorded(e machine.Recorded) {
+	if d.void(e.Epoch) || d.stage != Recording || e.Ask != d.ask {
+		return
+	}
+	written := e.Err == nil && e.Token == d.own.czxid
+	if written {
+		d.stage = Recorded
+	}
+	switch {
+	case d.leaving:
+		if !written {
+			d.stage = Open
+		}
+		d.leave()
+	case e.Err != nil:
+		d.failed(e.Err)
+	case written:
+		d.goOn()
+	case e.Version < 0, e.Token == d.waited && d.waited != 0:
+		d.write(e.Version)
+	default:
+		d.found(e)
+	}
+}
+
+// found: the record contains another's token, and nobody is ahead: whoever it was has died, or lost
+// what it held. A try does not wait for the delay.
+func (d *delay) found(e machine.Recorded) {
+	d.stage, d.ask = Delaying, d.number()
+	d.version, d.waited = e.Version, e.Token
+	d.do(machine.Linger{Ask: d.ask})
+	if d.stillFirst() && d.claims[0].try {
+		d.refuse(machine.ErrHeld)
+	}
+}
+
+// failed settles the claim that was to be granted, since the record cannot be written. The next one
+// tries for itself; so does one that has taken its znode over meanwhile.
+func (d *delay) failed(err error) {
+	refused := d.stillFirst()
+	d.reset()
+	if refused {
+		d.refuse(err)
+	}
+	d.goOn()
+}
+
+// stillFirst: the claim that was to be granted has not been withdrawn meanwhile.
+func (d *delay) stillFirst() bool { return len(d.claims) > 0 && d.claims[0].id == d.claim }
+
+// goOn lets the machine grant. Without trust it does so when that comes.
+func (d *delay) goOn() {
+	if d.session.trusted {
+		d.undefer()
+	}
+}
+
+// onWoke: the delay is over, if it is that pause.
+func (d *delay) onWoke(e machine.Woke) bool {
+	if d.stage != Delaying || e.Ask != d.ask {
+		return false
+	}
+	d.write(d.version)
+	return true
+}
+
+// leave deletes the own znode, and the record with it if that contains the token and the possession
+// was not lost.
+func (d *delay) leave() {
+	switch {
+	case d.stage == Recording:
+		d.leaving = true
+		return
+	case d.stage == Recorded && !d.own.lost:
+		d.do(machine.Depart{Epoch: d.epoch, Path: d.own.path})
+	default:
+		d.do(machine.Leave{Epoch: d.epoch, Path: d.own.path})
+	}
+	d.reset()
+}
+
+// reset forgets the own znode, which is not first any more. Neither is a grant of the next one
+// deferred for what was wrong with this one.
+func (d *delay) reset() {
+	*d = delay{Machine: d.Machine, stage: Open}
+	d.session.deferred = false
+}
