@@ -175,7 +175,7 @@ func (c *contenders) onOwnSeen(e machine.Seen, first bool) {
 	c.own.tries = 0
 	switch c.state {
 	case Holding:
-		c.tellRevoked()
+		c.own.tellRevoked(&c.requests)
 	case Ordering:
 		c.order()
 	case Checking:

@@ -103,6 +103,8 @@
 //	    └───────────────────────────── │ Delaying │
 //	                                   └──────────┘
 //
+// It promises, beside the guarantees above:
+//
 //   - A grant comes only after the record contains its token, written while the own znode stood.
 //   - Another's token is replaced only after a whole delay that began when it was found by one who
 //     was first.

@@ -2,6 +2,30 @@ package contend
 
 import "github.com/troupe-go/troupe/internal/machine"
 
+// session is what is known of the ZooKeeper session of the epoch.
+type session struct {
+	id        int64
+	suspended bool
+	trusted   bool
+	deferred  bool // the host could not grant although trusted said so: until news of trust or connection come
+}
+
+// note tells whether the news lift a host's refusal. A connection that is back does, too: a strict
+// session refuses while it is suspended, without a word on trust.
+func (s *session) note(ev machine.Event) (lifts bool) {
+	switch ev.(type) {
+	case machine.TrustEnded:
+		s.trusted = false
+	case machine.TrustGained:
+		s.trusted, lifts = true, true
+	case machine.Suspended:
+		s.suspended = true
+	case machine.Resumed:
+		s.suspended, lifts = false, true
+	}
+	return lifts
+}
+
 func (m *Machine) onEpochBegan(e machine.EpochBegan) {
 	if m.epoch != 0 {
 		m.expire()
@@ -34,35 +58,18 @@ func (m *Machine) expire() {
 	m.state = Out
 }
 
-func (m *Machine) onTrustEnded(e machine.TrustEnded) {
-	if !m.void(e.Epoch) {
-		m.session.trusted = false
+// onSession takes what the session says within an epoch.
+func (m *Machine) onSession(epoch uint64, ev machine.Event) {
+	if m.void(epoch) {
+		return
 	}
-}
-
-func (m *Machine) onTrustGained(e machine.TrustGained) {
-	if !m.void(e.Epoch) {
-		m.session.trusted = true
+	m.strategy.on(ev)
+	if m.session.note(ev) {
 		m.undefer()
 	}
 }
 
-func (m *Machine) onSuspended(e machine.Suspended) {
-	if !m.void(e.Epoch) {
-		m.session.suspended = true
-		m.strategy.on(e)
-	}
-}
-
-// onResumed also lifts a host's refusal: a strict session refuses while it is suspended, without a
-// word on trust.
-func (m *Machine) onResumed(e machine.Resumed) {
-	if !m.void(e.Epoch) {
-		m.session.suspended = false
-		m.undefer()
-	}
-}
-
+// undefer goes on with a grant that was to wait for news.
 func (m *Machine) undefer() {
 	m.session.deferred = false
 	if m.state == Ready {

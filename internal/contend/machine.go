@@ -48,14 +48,6 @@ type strategy interface {
 	on(ev machine.Event)     // all other events
 }
 
-// session is what is known of the ZooKeeper session of the epoch.
-type session struct {
-	id        int64
-	suspended bool
-	trusted   bool
-	deferred  bool // the host could not grant although trusted said so: until news of trust or connection come
-}
-
 // New makes a machine that is one of the contenders under a znode. It wants nothing and knows of no
 // epoch.
 func New(cfg Config) *Machine {
@@ -135,13 +127,13 @@ func (m *Machine) onNotice(ev machine.Event) bool {
 	case machine.EpochEnded:
 		m.onEpochEnded(ev)
 	case machine.TrustEnded:
-		m.onTrustEnded(ev)
+		m.onSession(ev.Epoch, ev)
 	case machine.TrustGained:
-		m.onTrustGained(ev)
+		m.onSession(ev.Epoch, ev)
 	case machine.Suspended:
-		m.onSuspended(ev)
+		m.onSession(ev.Epoch, ev)
 	case machine.Resumed:
-		m.onResumed(ev)
+		m.onSession(ev.Epoch, ev)
 	case machine.Recovered:
 		m.onRecovered(ev)
 	default:

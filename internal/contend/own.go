@@ -36,6 +36,22 @@ func (o *own) at(path string) {
 // after adds what is to be said when it is deleted.
 func (o *own) after(effects ...machine.Effect) { o.whenGone = append(o.whenGone, effects...) }
 
+// settles: a claim was refused, failed or withdrawn, and is settled as soon as the znode is gone.
+func (o *own) settles(c machine.Claim) bool {
+	return slices.ContainsFunc(o.whenGone, func(e machine.Effect) bool {
+		s, ok := e.(machine.Settle)
+		return ok && s.Claim == c
+	})
+}
+
+// tellRevoked tells the holder, once, that the znode asks it to give up.
+func (o *own) tellRevoked(r *requests) {
+	if o.revoked && !o.told {
+		o.told = true
+		r.do(machine.Revoked{Claim: o.of})
+	}
+}
+
 // note keeps what was read of it.
 func (o *own) note(e machine.Seen) {
 	if !o.inherited {
@@ -160,15 +176,7 @@ func (m *Machine) grant() {
 	m.state = Holding
 	m.own.of = c
 	m.do(machine.Grant{Epoch: m.epoch, Claim: c, Path: m.own.path, Token: m.own.czxid})
-	m.tellRevoked()
-}
-
-// tellRevoked tells the holder, once, that its znode asks it to give up.
-func (m *Machine) tellRevoked() {
-	if m.own.revoked && !m.own.told {
-		m.own.told = true
-		m.do(machine.Revoked{Claim: m.own.of})
-	}
+	m.own.tellRevoked(&m.requests)
 }
 
 // leave deletes the own znode.

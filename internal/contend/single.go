@@ -140,7 +140,7 @@ func (s *single) onOwnSeen(e machine.Seen) {
 	s.own.note(e)
 	switch {
 	case s.state == Holding:
-		s.tellRevoked()
+		s.own.tellRevoked(&s.requests)
 	case len(s.claims) == 0: // recovered, and nobody wants it any more
 		s.leave()
 	case s.state == Checking:

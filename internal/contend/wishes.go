@@ -1,10 +1,6 @@
 package contend
 
-import (
-	"slices"
-
-	"github.com/troupe-go/troupe/internal/machine"
-)
+import "github.com/troupe-go/troupe/internal/machine"
 
 func (m *Machine) onWanted(e machine.Wanted) {
 	if e.Try && len(m.claims) > 0 {
@@ -33,7 +29,7 @@ func (m *Machine) inherit() {
 }
 
 func (m *Machine) onWithdrawn(e machine.Withdrawn) {
-	if m.settling(e.Claim) {
+	if m.own.settles(e.Claim) || m.replaced.settles(e.Claim) {
 		return
 	}
 	settle := machine.Settle{Claim: e.Claim}
@@ -51,16 +47,6 @@ func (m *Machine) onWithdrawn(e machine.Withdrawn) {
 		}
 		m.doWhenGone(e.Claim, settle)
 	}
-}
-
-// settling: the claim was refused, failed or withdrawn, and is settled as soon as its znode is
-// gone.
-func (m *Machine) settling(c machine.Claim) bool {
-	settles := func(e machine.Effect) bool {
-		s, ok := e.(machine.Settle)
-		return ok && s.Claim == c
-	}
-	return slices.ContainsFunc(m.own.whenGone, settles) || slices.ContainsFunc(m.replaced.whenGone, settles)
 }
 
 func (m *Machine) onReleased(e machine.Released) {
