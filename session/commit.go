@@ -123,11 +123,11 @@ func (t *Client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 		over = t.undertake()
 	}
 	t.entered(number, func(e *epoch) (func(), error) {
-		births, err := s.znodes.expect(t, e, asks)
+		creates, err := s.znodes.expect(t, e, asks)
 		return func() {
 			defer over()
 			results, err := s.znodes.commitOnce(e, asks)
-			s.znodes.settled(t, births, asks, results, err)
+			s.znodes.settled(t, creates, asks, results, err)
 			done(s.space.results(results), err)
 		}, err
 	}, func(err error) {

@@ -15,9 +15,9 @@ type state struct {
 	in guarded
 }
 
-// lock takes the mutex. Whoever has it calls unlock of what is returned: by defer if anything may
-// panic, or end a hold, since a panic must neither keep the mutex, without which nothing ends what
-// rests on the session, nor the end of a possession from whoever uses it.
+// lock takes the mutex; unlock of what is returned releases it. Call unlock by defer if anything
+// may panic or end a hold: a panic must not leave the mutex locked, since then nothing could end a
+// hold any more, nor may it lose the end of a hold that has begun.
 func (s *state) lock() *guarded {
 	s.mu.Lock()
 	return &s.in
@@ -34,7 +34,7 @@ type guarded struct {
 
 	epochs uint64        // how many there have been
 	cur    *epoch        // the present one; also one that has ended, until the next begins
-	gate   *notify.Latch // closes, and is replaced, when requests may have become possible, or impossible for good
+	gate   *notify.Latch // closed and replaced when requests may have become possible, or impossible for good
 
 	keeper      keeper
 	holds       holds
@@ -61,7 +61,7 @@ func (g *guarded) unlock() {
 	finish(ended)
 }
 
-// status is how the session stands.
+// status is what [Session.Status] returns.
 func (g *guarded) status() Status {
 	st := Status{State: g.stateNow(), Timeout: g.session.cfg.timeout}
 	e := g.cur
@@ -95,7 +95,7 @@ func (g *guarded) stateNow() State {
 	return Connected
 }
 
-// changed tells whoever waits or observes that something has changed.
+// changed wakes those who wait for a connection, and publishes the status.
 func (g *guarded) changed() {
 	g.gate.Close()
 	g.gate = notify.NewLatch()

@@ -9,8 +9,8 @@ import (
 
 // keeper keeps the lease of the present epoch: it asks for proofs while anything depends on the
 // lease, and ends it, with all holds, when its time has come. It is guarded, so that a change of
-// the lease and its announcement are one: whoever was refused a hold for want of the lease hears of
-// it when that comes back.
+// the lease and its announcement are one step: a client that was refused a hold because there was
+// no lease is told when there is one again.
 type keeper struct {
 	in    *guarded
 	lease lease.Lease
@@ -21,8 +21,8 @@ type keeper struct {
 	expiryTimer alarm         // for the end of the lease
 	clockTimer  alarm         // for a look at the clocks
 
-	standby map[*Client]struct{} // who may want a hold at any moment
-	refused int                  // 1: somebody was refused a hold for want of the lease, which has not come since
+	standby map[*Client]struct{} // clients that may want a hold at any moment
+	refused int                  // 1: a client was refused a hold because there was no lease, and none has come since
 }
 
 func newKeeper(s *Session) keeper {
@@ -34,8 +34,8 @@ func newKeeper(s *Session) keeper {
 	}
 }
 
-// dependents is how much depends on the lease: possessions, those who may want one at any moment,
-// and those who were refused one for want of it.
+// dependents is how much depends on the lease: possessions, clients that stand by, and clients that
+// were refused a hold because there was no lease.
 func (k *keeper) dependents() int { return len(k.in.holds.all) + len(k.standby) + k.refused }
 
 // added is called when something was added to what depends on the lease.
@@ -144,8 +144,8 @@ func (k *keeper) expire(e *epoch, now lease.Instant) (expired bool) {
 	return true
 }
 
-// suspect announces the end of the lease, or its want. That of an idle session ends silently:
-// nothing depends on it.
+// suspect announces that the lease has ended, or that none came. The lease of an idle session ends
+// silently: nothing depends on it.
 func (k *keeper) suspect(e *epoch) {
 	s := e.session
 	k.suspected = true
@@ -201,9 +201,9 @@ func (k *keeper) checkSoon(now lease.Instant) {
 	k.clockTimer.set(now, now.Add(k.lease.CheckEvery()))
 }
 
-// doubt ends the lease if the clocks say so, or said so when the possession was looked at: whoever
-// was told that it is not valid must not be told otherwise later, though they may have been set
-// back since.
+// doubt ends the lease if the clocks say so, or said so when the possession was looked at: once
+// Valid has returned false it must not return true again, even if the clocks have been set back
+// since.
 func (k *keeper) doubt(h *Hold) {
 	e := k.in.cur
 	if !k.in.holds.has(h) || e == nil || e.over {
@@ -221,9 +221,9 @@ func (k *keeper) doubt(h *Hold) {
 	k.ask(e, now)
 }
 
-// retime reckons with the timeout that was negotiated. After a reconnection to a server that is
-// configured otherwise, possessions last as long as the shorter of the two allows. spoilt: it
-// leaves nothing.
+// retime takes in the timeout that was negotiated. After a reconnection to a server that is
+// configured otherwise, possessions last as long as the shorter of the two allows. spoilt: the
+// margin leaves nothing of the timeout.
 func (k *keeper) retime(e *epoch, timeout time.Duration, now lease.Instant) (spoilt bool) {
 	switch {
 	case e.ups == 0:

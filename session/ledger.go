@@ -23,8 +23,8 @@ type contender struct {
 
 	// Of one that a transaction created under a name without a GUID, and whose answer was lost: it
 	// is the client's only if the session owns it and these are its data.
-	doubtful bool
-	born     bool // created by a transaction
+	doubtful   bool
+	transacted bool // created by a transaction
 
 	// Of the form Alone: something says that there is nothing at its path. That may be about
 	// another znode there, before it or after it.

@@ -10,8 +10,8 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// send carries out one request beside the caller, so that he can leave when his context ends; the
-// request itself cannot be taken back.
+// send carries out one request beside the caller, so that the caller can leave when its context
+// ends; the request itself cannot be taken back.
 func send[T any](ctx context.Context, q *requests, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)) (T, error) {
 	if ctx.Done() == nil {
 		return call(c)

@@ -145,7 +145,7 @@ func (w *watcher[T]) onLooked(m looked[T]) {
 	}
 }
 
-// onAwaited: the birth of a missing znode is watched, unless it was born meanwhile.
+// onAwaited: the creation of a missing znode is watched, unless it was created meanwhile.
 func (w *watcher[T]) onAwaited(m awaited[T]) {
 	switch {
 	case m.err != nil:

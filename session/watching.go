@@ -98,5 +98,5 @@ func (r *watchRead) leaving() bool {
 	g := s.state.lock()
 	defer g.unlock()
 	c := g.ledger.byPath[s.space.relative(r.key.Path)]
-	return c != nil && c.client == r.client && c.leaving && !c.born && c.form != znode.Alone && r.key.Kind == watches.Data
+	return c != nil && c.client == r.client && c.leaving && !c.transacted && c.form != znode.Alone && r.key.Kind == watches.Data
 }

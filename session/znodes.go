@@ -22,7 +22,7 @@ type znodes struct {
 // expect enters the ephemeral znodes that a transaction is about to create: one for each operation,
 // nil for those that create none.
 func (z *znodes) expect(t *Client, e *epoch, asks []zkconn.Op) ([]*contender, error) {
-	births := make([]*contender, len(asks))
+	creates := make([]*contender, len(asks))
 	l := z.state.lock()
 	defer l.unlock()
 	if e.over || l.closing {
@@ -33,21 +33,21 @@ func (z *znodes) expect(t *Client, e *epoch, asks []zkconn.Op) ([]*contender, er
 			continue
 		}
 		_, name := znode.Split(ask.Path)
-		births[i] = &contender{client: t, epoch: e, parent: z.space.relative(parentOf(ask.Path)), data: ask.Data, settled: notify.NewLatch()}
+		creates[i] = &contender{client: t, epoch: e, parent: z.space.relative(parentOf(ask.Path)), data: ask.Data, settled: notify.NewLatch()}
 		if _, _, once := znode.Protection(name); ask.Mode == zkconn.Ephemeral && !once {
-			births[i].form, births[i].born = znode.Alone, true // its name may come again; a protected one does not
+			creates[i].form, creates[i].transacted = znode.Alone, true // its name may come again; a protected one does not
 		}
-		l.ledger.enter(births[i])
+		l.ledger.enter(creates[i])
 	}
-	return births, nil
+	return creates, nil
 }
 
 // settled notes what came of a transaction: what was created stands, what was deleted does not. A
 // client that has left meanwhile wants nothing of it.
-func (z *znodes) settled(t *Client, births []*contender, asks []zkconn.Op, results []Result, err error) {
+func (z *znodes) settled(t *Client, creates []*contender, asks []zkconn.Op, results []Result, err error) {
 	gone := t.inbox.Left()
 	l := z.state.lock()
-	for i, c := range births {
+	for i, c := range creates {
 		switch {
 		case err == nil && c != nil:
 			l.ledger.forget(c, z.space.relative(results[i].Path)) // what was there before is gone
@@ -62,7 +62,7 @@ func (z *znodes) settled(t *Client, births []*contender, asks []zkconn.Op, resul
 		}
 	}
 	l.unlock()
-	for _, c := range births {
+	for _, c := range creates {
 		if c == nil {
 			continue
 		}
@@ -82,7 +82,7 @@ func (l *ledger) changed(kind zkconn.OpKind, path string) {
 		}
 	case zkconn.OpSet:
 		if c := l.byPath[path]; c != nil && c.doubtful {
-			c.doubtful = false // whoever changes it has made sure that it is his
+			c.doubtful = false // a client changes only what it has made sure is its own
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (z *znodes) missing(path string) {
 	l := z.state.lock()
 	defer l.unlock()
 	l.ledger.gone(path)
-	if c := l.ledger.byPath[path]; c != nil && c.born && !c.leaving {
+	if c := l.ledger.byPath[path]; c != nil && c.transacted && !c.leaving {
 		z.tasks.run(func() { _, _ = z.owned(c) }) // an error is the end of the epoch, and of the record
 	}
 }
