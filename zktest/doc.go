@@ -1,6 +1,5 @@
-// Package zktest is an in-process ZooKeeper for tests: a server that speaks the client protocol of
-// ZooKeeper 3.8 and 3.9 so faithfully that no client can tell, whose faults and clock a test
-// commands.
+// Package zktest is an in-process ZooKeeper server for tests. It implements the client protocol of
+// ZooKeeper 3.8 and 3.9, and lets a test inject faults and control the clock.
 //
 //	func TestMyService(t *testing.T) {
 //		server := zktest.Start(t)            // closed with the test
@@ -10,41 +9,41 @@
 //	}
 //
 // It is one process that keeps everything in memory: for tests, demonstrations and development, not
-// for data. A server that nobody uses has no goroutine and no socket, starts in microseconds and
-// takes some kilobytes.
+// for production data. An idle server has no goroutine and no socket, starts in microseconds and
+// takes a few kilobytes.
 //
 // # Time
 //
 // The clock is that of package time. Inside a testing/synctest bubble it is virtual, if clients
 // connect in memory: with [Server.Dialer] and the addresses of [Server.Hosts]. A session then
-// expires at an exact instant, in no real time at all. Sessions end at ticks (2 seconds by default,
-// see [WithTick]), counted from the server's start: one that was heard of last at t ends at the
-// first tick later than t plus its timeout. [Server.Session] says when that is. With [WithServers]
-// the servers pass on what they hear of sessions twice a tick, and what was not passed on doesn't
-// count, as in an ensemble.
+// expires at an exact instant, in no real time. Sessions expire at ticks (2 seconds by default, see
+// [WithTick]), counted from the server's start: a session that was last heard of at t expires at
+// the first tick after t plus its timeout. [Server.Session] returns that instant. With
+// [WithServers] the servers pass on what they hear of sessions twice a tick, and what was not
+// passed on does not count, as in an ensemble.
 //
 // # Faults
 //
 //	Expire, ExpireSilently         a session ends
 //	Disconnect                     a connection ends
-//	Slow, SlowServer, Host.Slow    a way has a latency and a bandwidth
-//	Partition, PartitionOneWay     a session's packets vanish, silently
-//	Host(name).Partition           everything from one machine does
-//	Isolate, IsolateServer         a server has lost its leader, and its clients don't notice
+//	Slow, SlowServer, Host.Slow    a connection has a latency and a bandwidth
+//	Partition, PartitionOneWay     a session's packets are silently dropped
+//	Host(name).Partition           all packets from one machine are dropped
+//	Isolate, IsolateServer         a server has lost its leader, and still answers its clients
 //	Stop, Continue                 a server hangs
-//	Kill, Restart, LoseSessions    a server dies, comes back, has forgotten
-//	Lag                            a server shows what was
-//	Intercept                      a request or its answer is dropped, delayed, refused, cut off
-//	SetSequence, SetZxid           counters stand where it gets interesting
+//	Kill, Restart, LoseSessions    a server dies, comes back, loses its sessions
+//	Lag                            a server shows an old state
+//	Intercept                      a request or its reply is dropped, delayed, refused, cut off
+//	SetSequence, SetZxid           counters are close to their limits
 //
-// [Server.Journal] has every request with what came of it, for assertions; [Server.Tree] is the
-// tree as YAML, and [WithTree] and [Server.Load] take one; [Server.Create], Get, Set, Delete and
-// Children need no client; [Server.Dump] shows everything, to a human.
+// [Server.Journal] lists every request with its result, for assertions. [Server.Tree] returns the
+// tree as YAML; [WithTree] and [Server.Load] accept one. [Server.Create], Get, Set, Delete and
+// Children need no client. [Server.Dump] prints the whole state for humans.
 //
 // # Versions
 //
-// A server answers as ZooKeeper 3.9.6, unless [WithVersion], or the environment variable
-// ZKTEST_VERSION, says "3.9.2", "3.8.4" or "3.8.0". What a client can tell them by:
+// A server emulates ZooKeeper 3.9.6, unless [WithVersion], or the environment variable
+// ZKTEST_VERSION, says "3.9.2", "3.8.4" or "3.8.0". Clients can see these differences:
 //
 //	since 3.8.4   exists is refused (NoAuth) where the client may not read the znode (ZOOKEEPER-2590); create2
 //	              within a multi is answered with a stat, and bad flags fail the whole multi with MarshallingError (ZOOKEEPER-4026)
@@ -60,12 +59,12 @@
 //
 // # Fidelity
 //
-// Tests send the same to this server and to a real one, whatever version it says that it is (3.8.0
-// in continuous integration; 3.9.3 and 3.9.6 were tried by hand), in lock step, and compare every
-// answer, every event, every zxid and the whole tree, field by field: random operations from
-// several sessions, one by one and in flight together; the same garbage; handshakes; reconnection;
-// sessions that move among three servers; frames at the limit; containers and TTLs; and the end of
-// the sequence counter.
+// Tests send the same requests to this server and to a real one, in lock step, and compare every
+// reply, every event, every zxid and the whole tree, field by field. They do so for each emulated
+// version (3.8.0 in continuous integration; 3.9.3 and 3.9.6 were compared by hand): random
+// operations from several sessions, one by one and concurrently; identical garbage; handshakes;
+// reconnection; sessions that move among three servers; frames at the size limit; containers and
+// TTLs; and the end of the sequence counter.
 //
 //	operation                      as the real server, and
 //	create, create2                ACLs (world, auth, digest, ip), sequence numbers and their end, paths refused, modes contradicting the operation
@@ -92,25 +91,25 @@
 //
 // Known differences:
 //
-//   - A session's ephemerals are deleted in the order of their creation; the real server has none.
-//   - A successful check outside a multi is answered, where 3.8.0 falls silent, for that request
+//   - A session's ephemeral znodes are deleted in the order of their creation; the real server has
+//     no defined order.
+//   - A successful check outside a multi is answered, where 3.8.0 stops answering, for that request
 //     and all behind it.
-//   - createTTL with a mode that has no TTL and a negative one is refused, where 3.8.0 dies of it;
-//     and a few malformed requests that confuse it, do not confuse this server: watches on null,
-//     accounts of quotas that are none.
-//   - Requests are carried out one after the other. The real server judges some while others are
-//     still in flight, and then doesn't see their setACL, goes by the flags of a create that
-//     contradict its operation, and sees what failed multis leave at the end of the sequence
-//     counter.
-//   - Of several servers one says that it leads, the last that is in touch with the others, and
-//     another in its place if it isn't any more. It serves its clients as the others do: a real
-//     leader hears of its own sessions without a delay, and refuses also the reads of a session
-//     that has moved away. They have no membership to show (conf, /zookeeper/config), and notice at
-//     once who is killed, stopped or isolated. Elections take no time unless [WithElection] says
-//     so; and of two servers one that is stopped or isolated, not killed, leaves the other serving,
-//     where two real ones would both stop.
-//   - mntr counts no time but what requests have waited, proposals without their sizes, and no more
-//     than 16,384 namespaces (zk_…_per_namespace).
-//   - There is no TLS, no SASL, no admin server, no exporter of metrics, no reconfig, no observer,
-//     and no disk (but for `troupe server --data`).
+//   - createTTL with a mode that has no TTL and a negative TTL is refused, where 3.8.0 crashes. A
+//     few malformed requests that confuse the real server do not confuse this one: watches on null,
+//     and invalid quota data.
+//   - Requests are carried out one after the other. The real server validates some while others are
+//     still in flight. Then it misses their setACL, goes by the flags of a create that contradict
+//     its operation, and sees what failed multis leave at the end of the sequence counter.
+//   - Of several servers one reports itself as the leader: the last one that is in touch with the
+//     others, and another one in its place when it no longer is. It serves its clients as the
+//     others do: a real leader hears of its own sessions without a delay, and also refuses the
+//     reads of a session that has moved away. The servers have no membership to show (conf,
+//     /zookeeper/config), and notice at once when one is killed, stopped or isolated. Elections
+//     take no time without [WithElection]. If one of two servers is stopped or isolated, not
+//     killed, the other goes on serving; two real ones would both stop.
+//   - mntr has no times except those that requests have waited, proposals without their sizes, and
+//     at most 16,384 namespaces (zk_…_per_namespace).
+//   - There is no TLS, no SASL, no admin server, no metrics exporter, no reconfig, no observer, and
+//     no disk (except with `troupe server --data`).
 package zktest
