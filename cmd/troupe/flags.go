@@ -13,25 +13,25 @@ import (
 
 // bind names the flags and their defaults.
 func (f *serverFlags) bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.listen, "listen", "localhost:2181", "address to listen on, localhost on IPv4 and IPv6; port 0 takes any free one; several servers take ports in a row")
+	flags.StringVar(&f.listen, "listen", "localhost:2181", "address to listen on, localhost on IPv4 and IPv6; port 0 takes a free port; several servers take consecutive ports")
 	flags.IntVar(&f.servers, "servers", 1, "servers that share the tree, each with its own address")
 	flags.DurationVar(&f.tick, "tick", 2*time.Second, "tick of the clock by which sessions expire")
 	flags.DurationVar(&f.shorter, "min-session-timeout", 0, "shortest session timeout that clients can have (default 2 ticks)")
 	flags.DurationVar(&f.longer, "max-session-timeout", 0, "longest session timeout that clients can have (default 20 ticks)")
-	flags.StringVar(&f.load, "load", "", "file to begin with, of --dump or written by hand")
-	flags.StringVar(&f.dump, "dump", "", "file to write the state to at the end, and on SIGHUP; one that is there is replaced")
-	flags.StringVar(&f.data, "data", "", "folder to keep everything in, so that a crash loses nothing; made if it doesn't exist")
-	flags.Int64Var(&f.log, "log-size", 64<<20, "bytes of the log of --data at which a snapshot takes its place")
-	flags.StringVar(&f.super, "super", "", "password of the user \"super\", who may do everything")
-	flags.DurationVar(&f.containers, "container-check", time.Minute, "how often empty containers and expired TTL znodes are looked for")
+	flags.StringVar(&f.load, "load", "", "file to start from, of --dump or written by hand")
+	flags.StringVar(&f.dump, "dump", "", "file to write the state to at the end, and on SIGHUP; an existing file is replaced")
+	flags.StringVar(&f.data, "data", "", "directory to keep everything in, so that a crash loses nothing; created if it doesn't exist")
+	flags.Int64Var(&f.log, "log-size", 64<<20, "bytes of the log of --data at which a snapshot replaces it")
+	flags.StringVar(&f.super, "super", "", "password of the superuser, \"super\"")
+	flags.DurationVar(&f.containers, "container-check", time.Minute, "interval of the check for empty containers and expired TTL znodes")
 	flags.IntVar(&f.packet, "max-packet", 0xfffff, "bytes of the largest request (jute.maxbuffer)")
 	flags.BoolVar(&f.noTTL, "no-ttl", false, "refuse TTL znodes, as a ZooKeeper without extendedTypesEnabled does")
 	flags.IntVar(&f.connections, "max-connections", 0, "connections that one address may have to a server (maxClientCnxns); 0: any number")
 	flags.StringSliceVar(&f.words, "words", []string{"*"}, "four-letter words that are answered (4lw.commands.whitelist)")
-	flags.BoolVar(&f.quotas, "enforce-quotas", false, "refuse what exceeds a hard quota (enforceQuota)")
-	flags.StringVar(&f.as, "as", "", "be as strict as a careful ZooKeeper of a release: 3.8")
-	flags.StringVar(&f.version, "version", "", "version of ZooKeeper to behave as: "+strings.Join(zkserver.Versions(), ", ")+" (default the newest)")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "log also sessions that are opened, closed or expire, to standard error")
+	flags.BoolVar(&f.quotas, "enforce-quotas", false, "refuse requests that exceed a hard quota (enforceQuota)")
+	flags.StringVar(&f.as, "as", "", "be as strict as a carefully configured ZooKeeper of a release: 3.8")
+	flags.StringVar(&f.version, "version", "", "version of ZooKeeper to emulate: "+strings.Join(zkserver.Versions(), ", ")+" (default the newest)")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also log sessions that are opened, closed or expire, to standard error")
 }
 
 // settle refuses what makes no sense, by the flag's name, and fills in what --as stands for where a

@@ -35,16 +35,16 @@ func server() *cobra.Command {
 		Short: "Run a ZooKeeper server for development",
 		Long: `Run a server that speaks ZooKeeper's protocol, for development and demonstrations.
 
-It is one process that keeps everything in memory: nothing is replicated, and nothing is left when it stops but what --data keeps or --dump writes. It listens on the
-loopback interface, IPv4 and IPv6, unless told otherwise, since whoever can reach it can do what the ACLs of the znodes let everybody do. It stops on SIGTERM or an
-interrupt.
+It is one process that keeps everything in memory: nothing is replicated, and when it stops only the data of --data and --dump remain. It listens on the
+loopback interface, IPv4 and IPv6, unless told otherwise, because any client that can reach it has the access that the znodes' ACLs give to all. It stops on
+SIGTERM or an interrupt.
 
-It is as lenient as a server for development may be. --as 3.8 makes it as strict as a ZooKeeper 3.8 that is set up carefully: TTL znodes are
-refused, 60 connections from an address, srvr alone of the four-letter words, and hard quotas are enforced. Any of these can be set by itself as well.
+It is lenient by default. --as 3.8 makes it as strict as a carefully configured ZooKeeper 3.8: TTL znodes are refused, an address may have 60 connections, srvr
+is the only four-letter word, and hard quotas are enforced. Each of these also has a flag of its own.
 
---dump writes the whole state at the end, and on SIGHUP: znodes with versions, times and zxids, and the sessions. --load begins with it, so that clients
-that reconnect go on with their sessions, ephemerals and watches. A file that does not exist yet stands for an empty tree. It is JSON Lines; YAML or JSON if
-its name ends in .yaml, .yml or .json. A tree may also be written by hand, in any of the three:
+--dump writes the whole state at the end, and on SIGHUP: znodes with versions, times and zxids, and the sessions. --load starts from such a file, so that
+clients that reconnect keep their sessions, ephemeral znodes and watches. A file that does not exist yet counts as an empty tree. The format is JSON Lines; YAML
+or JSON if the name ends in .yaml, .yml or .json. A tree can also be written by hand, in any of the three:
 
     {"path": "/app", "data": "hello"}
 
@@ -59,8 +59,8 @@ its name ends in .yaml, .yml or .json. A tree may also be written by hand, in an
 
 Every field may be left out.
 
---data keeps everything in a folder: a log of transactions, which is on the disk before anything is answered, and snapshots. Nothing that was answered is
-lost, however the process or the machine ends. --load is for a folder that is empty still.`,
+--data keeps everything in a directory: a log of transactions, which is on disk before any request is answered, and snapshots. Nothing that was answered is
+lost, however the process or the machine ends. --load is for an empty directory.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.settle(cmd.Flags().Changed); err != nil {

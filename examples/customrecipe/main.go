@@ -1,18 +1,18 @@
-// Customrecipe is a recipe that Troupe does not have, written on its public parts: a revocable
+// Customrecipe is a user-defined recipe, written with Troupe's public packages: a revocable
 // read-write lock with priorities.
 //
 //	go run ./examples/customrecipe            # on a ZooKeeper server inside this program
 //	go run ./examples/customrecipe -zk zk1:2181
 //
-// # The story
+// # What happens
 //
-// The recipe is in package prio: a machine, a face, golden traces, and random schedules of several
-// machines. Here it is used: two reports read together; a batch of no urgency wants to write, and
-// waits; then an urgent repair wants to write. It is before the batch, although it came later, and
-// the reports, which are less urgent, are asked to give way. They do, the repair writes, and then
-// the batch. On the embedded server the session of the repair is ended while it holds the lock: it
-// loses it at once, and the batch goes on. The program ends with status 0 only if that was the
-// order.
+// The recipe is in package prio: a machine, a handle, golden traces, and random schedules of
+// several machines. This program uses it: two reports read together; a batch with a low priority
+// wants to write, and waits; then an urgent repair wants to write. It goes before the batch,
+// although it came later, and the reports, which are less urgent, are asked to release. They do,
+// the repair writes, and then the batch. On the embedded server the session of the repair is ended
+// while it holds the lock: it loses the lock at once, and the batch continues. The program exits
+// with status 0 only if that was the order.
 package main
 
 import (

@@ -3,17 +3,18 @@
 //	go run ./examples/fencedwriter            # on a ZooKeeper server inside this program
 //	go run ./examples/fencedwriter -zk zk1:2181
 //
-// # The story
+// # What happens
 //
-// A ledger (ledger.go) takes lines over HTTP. Two writers take turns under a lock. The first one
-// looks whether it still holds the lock, and then, before it has written, it is paused: its
-// connection and its code stand still, as after a long collection of garbage, or a laptop that was
-// closed. ZooKeeper lets its session expire, the second writer gets the lock, and writes. Then the
-// first one wakes up, in the middle of its write, and does what it was about to do.
+// A ledger (ledger.go) accepts lines over HTTP. Two writers take turns under a lock. The first one
+// checks that it still holds the lock, and then, before it has written, it is paused: its
+// connection and its code stop, as in a long garbage collection, or on a laptop that was closed.
+// ZooKeeper expires its session, the second writer gets the lock, and writes. Then the first one
+// wakes up, in the middle of its write, and continues.
 //
-// No lock can prevent that: the first writer looked before it wrote. But every line comes with the
-// sequencer of its grant, and the ledger has a [fence.Gate] in front: whoever comes behind a newer
-// holder is refused. The program ends with status 0 only if the late line was refused.
+// No lock can prevent that: the first writer checked before it wrote. But every line comes with the
+// sequencer of its grant, and the ledger checks it with a [fence.Gate]: a holder that is older than
+// one already admitted is refused. The program exits with status 0 only if the late line was
+// refused.
 package main
 
 import (

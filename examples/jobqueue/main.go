@@ -4,17 +4,16 @@
 //	go run ./examples/jobqueue            # on a ZooKeeper server inside this program
 //	go run ./examples/jobqueue -zk zk1:2181
 //
-// # The story
+// # What happens
 //
-// A producer puts thirty-one jobs: some are urgent, one is for later, one kills whoever does it
-// first, one fails twice, and one fails always. Three workers, each with a session of its own, take
-// them. One worker dies in the middle of a job, without a word: the job is delivered to another,
-// with its attempt counted. The job that fails twice is given back, in its place and with its
-// priority, until it succeeds; the one that fails always ends among the dead letters after three
-// attempts.
+// A producer puts thirty-one jobs: some are urgent, one is delayed, one kills its first worker, one
+// fails twice, and one always fails. Three workers, each with its own session, take them. One
+// worker dies in the middle of a job: the job is delivered to another, with its attempt counted.
+// The job that fails twice is returned, to its position and with its priority, until it succeeds;
+// the one that always fails becomes a dead letter after three attempts.
 //
-// The program ends with status 0 only if every job was done exactly once, but for the hopeless one,
-// which is the one dead letter, and nothing is left in the queue.
+// The program exits with status 0 only if every job was done exactly once, except the one that
+// always fails, which is the only dead letter, and nothing is left in the queue.
 package main
 
 import (

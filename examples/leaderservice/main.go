@@ -1,19 +1,20 @@
-// Leaderservice is a service that runs as several processes, one of which does a job that must have
-// one doer: an fx application with a leader.
+// Leaderservice is a service that runs as several processes, one of which does a job that must not
+// be done twice: an fx application with a leader.
 //
 //	go run ./examples/leaderservice            # on a ZooKeeper server inside this program
 //	go run ./examples/leaderservice -zk zk1:2181
 //
-// # The story
+// # What happens
 //
 // The program starts itself three times, each time as the service (service.go): an fx application
 // of fxmodule.Module, an election, and a function that runs while the process leads. The leader
-// counts in /counter, each step under the guard of its term, so that one that was deposed can't.
+// counts in /counter, each step on condition that its term is valid, so that a deposed leader
+// can't.
 //
-// Then the parent (run.go) kills the leader, without warning: another leads when the session of the
-// dead one has expired. It stops the next leader, as an orchestrator does: that one ends its job,
-// resigns, and another leads a moment later. In the end it looks at the counter: each number was
-// counted once, in the order of the terms.
+// Then the parent (run.go) kills the leader: another one leads when the session of the dead one has
+// expired. It stops the next leader, as an orchestrator does: that one ends its job, resigns, and
+// another leads a moment later. In the end it reads the counter: each number was counted once, in
+// the order of the terms.
 package main
 
 import (

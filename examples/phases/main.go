@@ -1,19 +1,19 @@
-// Phases runs a computation in rounds over several workers, none of whom may begin a round before
-// all have finished the one before: a double barrier.
+// Phases runs a computation in rounds over several workers, none of which may begin a round before
+// all have finished the previous one: a double barrier.
 //
 //	go run ./examples/phases            # on a ZooKeeper server inside this program
 //	go run ./examples/phases -zk zk1:2181
 //
-// # The story
+// # What happens
 //
 // A rod is hot at one end. In each round every point takes the mean of its neighbours. The rod is
-// cut into pieces, one for each worker, and a worker needs the points next to its piece as the
-// round before has left them: so all enter a round together, and all leave it together. Half-way,
-// one worker's ZooKeeper session is ended: it finishes its piece, stands again in its next session,
+// cut into pieces, one per worker, and a worker needs the points next to its piece as the previous
+// round has left them: so all enter a round together, and all leave it together. Half-way, one
+// worker's ZooKeeper session is ended: it finishes its piece, arrives again in its next session,
 // and the others wait for it, since a round opens only with all its parties.
 //
 // In the end the rod is compared, bit for bit, with one that was computed without workers. The
-// program ends with status 0 only if they are the same.
+// program exits with status 0 only if they are the same.
 package main
 
 import (

@@ -1,17 +1,17 @@
-// Rollingconfig rolls a change of configuration over several processes, so many at a time, with one
-// value in ZooKeeper and a semaphore.
+// Rollingconfig rolls out a configuration change to several processes, a limited number at a time,
+// with one value in ZooKeeper and a semaphore.
 //
 //	go run ./examples/rollingconfig            # on a ZooKeeper server inside this program
 //	go run ./examples/rollingconfig -zk zk1:2181
 //
-// # The story
+// # What happens
 //
 // Five servers run with a configuration that they all watch. When it changes, each has to reload,
-// during which it can't serve: so at most two may do so at once, which a semaphore sees to. An
-// operator starts them before there is any configuration (they wait for it), doubles the rate, then
-// writes nonsense by hand, with which nobody reloads, and then something good again; on the
-// embedded server one server is cut off on the way. The program ends with status 0 only if in the
-// end all servers run with the last good configuration, nobody ran with nonsense, and never more
+// and can't serve meanwhile; a semaphore ensures that at most two reload at once. An operator
+// starts them before there is any configuration (they wait for it), doubles the rate, then writes
+// an invalid value by hand, which no server loads, and then a valid one again. On the embedded
+// server one server is partitioned on the way. The program exits with status 0 only if in the end
+// all servers run with the last valid configuration, none ran with the invalid one, and never more
 // than two were reloading.
 package main
 

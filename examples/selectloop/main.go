@@ -4,15 +4,15 @@
 //	go run ./examples/selectloop            # on a ZooKeeper server inside this program
 //	go run ./examples/selectloop -zk zk1:2181
 //
-// # The story
+// # What happens
 //
-// The loop (loop.go) is what all of Troupe is made for: intents are stated before it, facts arrive
-// in it, and no branch ever has to re-arm or reconnect anything. Beside it, neighbours
-// (neighbour.go) make the facts happen: one holds the lock first and lets go of it, one leads first
-// and resigns, one puts jobs into the queue; and once the loop holds everything, its ZooKeeper
-// session is ended (on the embedded server), so that all of it is lost, and comes again with larger
-// tokens. The program ends with status 0 when the loop has seen every kind of fact, and everything
-// it held has been released.
+// The loop (loop.go) shows how Troupe is meant to be used: intents are stated before it, facts
+// arrive in it, and no branch ever has to re-arm or reconnect anything. Its neighbours
+// (neighbour.go) cause the events: one holds the lock first and releases it, one leads first and
+// resigns, one puts jobs into the queue. Once the loop holds everything, its ZooKeeper session is
+// ended (on the embedded server), so that all of it is lost, and acquired again with larger tokens.
+// The program exits with status 0 when the loop has seen every kind of fact, and everything it held
+// has been released.
 package main
 
 import (

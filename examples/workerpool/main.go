@@ -1,30 +1,31 @@
 // Workerpool hashes every file of a directory with a pool of worker processes that are killed,
-// paused and cut off while they work, and proves that the result is right all the same.
+// paused and partitioned while they work, and checks that the result is correct.
 //
 //	go run ./examples/workerpool                       # the Go source tree, on a ZooKeeper server inside this program
 //	go run ./examples/workerpool -zk zk1:2181,zk2:2181 # the same on yours, below a namespace that is removed afterwards
 //
-// # The story
+// # What happens
 //
-// The program starts itself again, once for each worker. Workers know nothing of one another but
-// what is in ZooKeeper:
+// The program starts itself again, once for each worker. Workers communicate only through
+// ZooKeeper:
 //
-//	/leader     the line of candidates: every worker stands, one coordinates
+//	/leader     the candidates: every worker campaigns, one coordinates
 //	/cursor     how far the tree has been handed out
 //	/open/…     batches that are handed out and not done
-//	/batches    their numbers, in a queue: whoever has one claimed works on the batch
-//	/results/…  what was done, by whom, with which token
+//	/batches    their numbers, in a queue: the worker that has one claimed works on the batch
+//	/results/…  what was done, by which worker, with which token
 //
-// The coordinator (coordinator.go) opens batches and moves the cursor in one transaction, under the
-// guard of his term ([session.Hold.Commit]): once he is deposed, ZooKeeper refuses it. His
-// successor goes on where the cursor is.
+// The coordinator (coordinator.go) opens batches and moves the cursor in one transaction, on
+// condition that its term is valid ([session.Hold.Commit]): once it is deposed, ZooKeeper refuses
+// the transaction. Its successor continues at the cursor.
 //
 // A worker (worker.go) takes the number of a batch from the queue, hashes the files, and writes the
-// result and removes the batch in one transaction, under the guard of his claim. If he lost the
-// claim while he was paused, ZooKeeper refuses it, and somebody else gets the number again.
+// result and removes the batch in one transaction, on condition that its claim is valid. If it lost
+// the claim while it was paused, ZooKeeper refuses the transaction, and another worker gets the
+// number.
 //
-// The parent (run.go) takes no part in that. It watches results arrive (board.go), replaces workers
-// that were killed (pool.go), and does the killing (chaos.go): each kind of strike at least once
+// The parent (run.go) does none of this work. It watches results arrive (board.go), replaces
+// workers that were killed (pool.go), and injects the faults (chaos.go): each kind at least once
 // while there is work, and some more at random. In the end it hashes everything again by itself,
 // and compares (verify.go). It exits with status 0 only if every file was done exactly once, with
 // the same digest, and no result was written by a stale holder.

@@ -1,6 +1,5 @@
-// Package ensemble runs real Apache ZooKeeper servers on loopback, for tests and benchmarks, and
-// does to them what happens to servers: it kills them, pauses them, restarts them, and cuts them
-// off from their peers or their clients.
+// Package ensemble runs real Apache ZooKeeper servers on loopback, for tests and benchmarks. It can
+// kill, pause and restart them, and cut them off from their peers or their clients.
 //
 //	servers := ensemble.Start(t, 3)         // three servers that have elected a leader
 //	sess, err := session.New(servers.Servers())
@@ -13,11 +12,11 @@
 // missing. A test that calls [Start] or [Need] without it is skipped with that line, and fails if
 // CI=true.
 //
-// # What it promises
+// # What it guarantees
 //
 //   - One server serves within about half a second, three within about two.
 //   - Servers keep their addresses for as long as the ensemble lives, killed and restarted too.
-//     Ensembles of several processes do not disturb one another.
+//     Ensembles of several processes do not interfere with one another.
 //   - Nothing is left behind: servers die with the process that started them (on Linux also when it
 //     is killed), files go with Close, and files of a process that could not call Close go with the
 //     next ensemble that starts.

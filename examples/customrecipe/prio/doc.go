@@ -1,27 +1,28 @@
-// Package prio is a recipe written by a user, on the public parts of Troupe: a revocable read-write
-// lock with priorities, the one that ZooKeeper's recipe page leaves as an idea. It is an example of
-// how a recipe is built (docs/writing-a-recipe.md), and a lock that works.
+// Package prio is a user-defined recipe, written with Troupe's public packages: a revocable
+// read-write lock with priorities, which ZooKeeper's recipe page only suggests. It is an example of
+// how a recipe is built (docs/writing-a-recipe.md), and a working lock.
 //
 //   - Readers hold it together, writers alone.
-//   - Whoever has the better (smaller) priority goes first, then whoever came first. Nobody who
-//     holds it is passed over: they are asked to give way.
-//   - A holder of a worse priority than whoever waits at the head sees Revoked. It need not follow.
+//   - The contender with the better (smaller) priority goes first; among equals, the one that came
+//     first. Nobody takes the lock from its holders: they are asked to release.
+//   - A holder sees Revoked if a contender with a better priority waits at the head. It need not
+//     comply.
 //
 // # Znodes
 //
 //	/path/line/<id>-w-005-0000000017   a contender: a GUID, its mode, its priority, its number. Ephemeral. Its data: "", "held", or "revoke" in front
-//	/path/state                        who holds it: the names of holders, one a line. Those that do not exist any more have let go
+//	/path/state                        the names of the holders, one per line. Those that no longer exist have released
 //
-// With priorities, no order of arrival decides alone: whoever finds itself first may be passed by
-// somebody better before it has said so. So a grant is a transaction that competes for the version
-// of the state. That also gives the token: the number of that transaction, which grows from grant
-// to grant.
+// With priorities, the order of arrival does not decide alone: a contender that finds itself first
+// may be overtaken by one with a better priority before it has said so. So a grant is a
+// compare-and-set on the version of the state. That also provides the token: the zxid of that
+// transaction, which grows from grant to grant.
 //
-// # Who watches what
+// # Watches
 //
-// Whoever has a waiter in front of it watches that one, which goes, or becomes a holder, and says
-// so in its data. The one at the head watches the line. So a change wakes the head and at most one
-// more.
+// A contender with a waiter ahead of it watches that waiter's znode, which is deleted, or gets the
+// mark of a holder in its data. The contender at the head watches the children. So a change wakes
+// the head and at most one more.
 //
 // # States
 //

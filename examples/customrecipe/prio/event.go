@@ -1,15 +1,14 @@
 package prio
 
-// The wishes, from the face. Each has the number of the claim that it is about; one may be told
-// twice.
+// The intents, from the handle. Each has the number of its claim, and may be received twice.
 type (
 	want struct { // hold the lock, once
 		Claim uint64
 		ID    string
 	}
-	give   struct{ Claim uint64 } // not any more: waiting or holding
+	give   struct{ Claim uint64 } // withdraw it, waiting or holding
 	lapsed struct{ Claim uint64 } // the possession has ended by itself
-	missed struct{ Claim uint64 } // it could not be made, for want of trust
+	missed struct{ Claim uint64 } // it could not be created, for want of trust
 )
 
 // The effects, for the face.

@@ -7,8 +7,8 @@ import (
 	"github.com/troupe-go/troupe/recipe"
 )
 
-// take writes the own name beside those of the holders that live, if the state is still what was
-// seen.
+// take adds its own name to those of the live holders, if the state has not changed since it was
+// read.
 func (m *machine) take(holders []contender) []recipe.Effect {
 	m.phase = taking
 	var names []string
@@ -22,10 +22,10 @@ func (m *machine) take(holders []contender) []recipe.Effect {
 	}}}
 }
 
-// onTaken: this is a holder, or the state has changed. If the answer was lost, a look tells.
+// onTaken: this is now a holder, or the state has changed. If the answer was lost, a read tells.
 func (m *machine) onTaken(ev recipe.Transacted) []recipe.Effect {
 	switch {
-	case m.given: // given up meanwhile
+	case m.given: // withdrawn meanwhile
 		return m.remove()
 	case ev.Code == recipe.Done:
 		return m.hold(ev.Results[0].Stat.Mzxid)
