@@ -8,20 +8,20 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-// Expire ends a session now, as if its timeout had passed without a word from the client: its
-// ephemerals are deleted, its connection is closed, and when the client reconnects it is told that
-// the session is expired. Nothing happens if there is no such session.
+// Expire ends a session now, as if its timeout had passed in silence: its ephemeral znodes are
+// deleted, its connection is closed, and when the client reconnects it is told that the session has
+// expired. It does nothing if there is no such session.
 func (s *Server) Expire(sessionID int64) { s.inner.Expire(sessionID) }
 
-// ExpireSilently ends a session too, but when the client reconnects it is not told: it is given
-// another session under a different id, as ClickHouse Keeper does.
+// ExpireSilently ends a session too, but the client is not told when it reconnects: it is given
+// another session with a different id, as ClickHouse Keeper does.
 func (s *Server) ExpireSilently(sessionID int64) { s.inner.Replace(sessionID) }
 
-// Disconnect closes a session's connection. The session lives on, and the client may come back at
-// once.
+// Disconnect closes a session's connection. The session stays alive, and the client may reconnect
+// at once.
 func (s *Server) Disconnect(sessionID int64) { s.inner.Disconnect(sessionID) }
 
-// Direction says which way packets vanish in a partition.
+// Direction says in which direction a partition drops packets.
 type Direction = zkserver.Direction
 
 // The directions of a partition.
@@ -31,12 +31,13 @@ const (
 	FromServer = zkserver.FromServer // what the server sends vanishes
 )
 
-// Partition cuts a session's client off from all servers, silently: nothing arrives either way and
-// nothing is reset. A new connection that asks for this session hangs as well; one that asks for a
-// new session is not recognised as the same client's and works (a [Host] is cut off as a whole).
-// The server goes on: the session expires when its time has come, and others see its ephemerals go.
+// Partition silently cuts a session's client off from all servers: nothing arrives in either
+// direction and no connection is reset. A new connection that asks for this session hangs as well.
+// One that asks for a new session is not recognized as the same client's and works (a [Host] is cut
+// off as a whole). The server continues: the session expires in time, and other clients see its
+// ephemeral znodes deleted.
 //
-// heal ends it. What was sent meanwhile arrives then, late, as TCP's retransmission brings it, on
+// heal ends it. What was sent meanwhile then arrives, late, as with TCP's retransmission, on
 // connections that both sides still have open.
 func (s *Server) Partition(sessionID int64) (heal func()) {
 	return s.inner.Partition(sessionID, Both)
@@ -47,14 +48,14 @@ func (s *Server) PartitionOneWay(sessionID int64, d Direction) (heal func()) {
 	return s.inner.Partition(sessionID, d)
 }
 
-// Host is a machine on which clients run: whatever they dial, a partition of the host concerns them
-// all, new sessions too.
+// Host is a machine on which clients run. A partition of the host affects all their connections,
+// including those of new sessions.
 type Host struct {
 	inner *zkserver.Server
 	name  string
 }
 
-// Host names a machine; the same name is the same machine.
+// Host returns the machine with a name; the same name is the same machine.
 func (s *Server) Host(name string) Host { return Host{s.inner, name} }
 
 // Dialer is [Server.Dialer] for clients on this host.
@@ -75,90 +76,89 @@ func (h Host) Partition() (heal func()) { return h.inner.PartitionHost(h.name, B
 // PartitionOneWay is [Host.Partition] in one direction.
 func (h Host) PartitionOneWay(d Direction) (heal func()) { return h.inner.PartitionHost(h.name, d) }
 
-// Speed says what a slow way costs, each way: Latency, a time.Duration, from one end to the other,
-// and BytesPerSecond, an int, 0 for no limit.
+// Speed is the cost of a slow connection, in each direction: Latency, a time.Duration, from one end
+// to the other, and BytesPerSecond, an int, 0 for no limit.
 type Speed = zkserver.Speed
 
-// Slow slows a session down, on its connection and those over which it comes back: what either side
-// sends arrives after the latency, and no faster than the bandwidth allows. Order is kept, and many
-// requests can be under way at once. Several slowdowns add up. heal ends it for what is sent from
-// then on; what is under way arrives when it would have.
+// Slow slows a session down, on its current connection and on later ones: what either side sends
+// arrives after the latency, and no faster than the bandwidth allows. The order is kept, and many
+// requests can be in flight at once. Several slowdowns add up. heal ends it for what is sent from
+// then on; what is in flight arrives when it would have.
 func (s *Server) Slow(sessionID int64, speed Speed) (heal func()) {
 	return s.inner.Slow(sessionID, speed)
 }
 
-// SlowServer is [Server.Slow] for all who are connected to the i-th server, or will be, handshakes
+// SlowServer is [Server.Slow] for all present and future connections to the i-th server, handshakes
 // included.
 func (s *Server) SlowServer(i int, speed Speed) (heal func()) { return s.front(i).Slow(speed) }
 
-// SlowHandshakes lets each handshake cost its server this much work, 0 for none, one after the
-// other in the order in which they come, and also for clients that have hung up meanwhile: what a
-// server has to do when all its clients come back at once.
+// SlowHandshakes makes each handshake cost its server this much work, 0 for none. Handshakes are
+// processed one after the other in the order of arrival, including those of clients that have hung
+// up meanwhile. This is a server's load when all its clients reconnect at once.
 func (s *Server) SlowHandshakes(cost time.Duration) { s.inner.SlowHandshakes(cost) }
 
-// Slow is [Server.Slow] for all connections of the host, also those that it will make, handshakes
-// included.
+// Slow is [Server.Slow] for all present and future connections of the host, handshakes included.
 func (h Host) Slow(speed Speed) (heal func()) { return h.inner.SlowHost(h.name, speed) }
 
-// Isolate cuts the server (the first of several) off from its leader, and its clients don't notice:
-// it goes on answering pings and reads, from the tree as it was. But syncs and writes get no
-// answer, and everything behind them on the same connection waits too; new connections hang; and
-// what the server hears of its sessions doesn't reach the leader: they expire there when their time
-// has come, and clients of the other servers see their ephemerals go. heal has the server catch up:
-// what waited is carried out then, and sessions that expired lose their connections.
+// Isolate cuts the server (the first of several) off from its leader, without its clients noticing:
+// it goes on answering pings and reads, from its old tree. But syncs and writes get no answer, and
+// everything behind them on the same connection waits too; new connections hang; and what the
+// server hears of its sessions doesn't reach the leader: they expire there in time, and clients of
+// the other servers see their ephemeral znodes deleted. heal lets the server catch up: waiting
+// requests are then carried out, and sessions that have expired lose their connections.
 //
 // A real follower gives up after syncLimit ticks, 10 seconds by default: [Server.IsolateServer] has
 // that limit.
 func (s *Server) Isolate() (heal func()) { return s.IsolateServer(0, 0) }
 
 // IsolateServer is [Server.Isolate] for the i-th server. If limit isn't 0 the server gives up after
-// that time, as a real one does after syncLimit ticks: it drops its clients, and serves nobody
+// that time, as a real one does after syncLimit ticks: it drops its clients, and serves no requests
 // until healed.
 func (s *Server) IsolateServer(i int, limit time.Duration) (heal func()) {
 	return s.front(i).Isolate(limit)
 }
 
-// Stop halts the i-th server as SIGSTOP halts a process: connections stand, new ones are accepted,
-// nothing is read or answered. Continue ends it.
+// Stop halts the i-th server as SIGSTOP halts a process: connections stay open, new ones are
+// accepted, nothing is read or answered. Continue ends it.
 func (s *Server) Stop(i int) { s.front(i).Stop() }
 
-// Continue ends what [Server.Stop] began. What waited is carried out.
+// Continue ends a [Server.Stop]. Waiting requests are carried out.
 func (s *Server) Continue(i int) { s.front(i).Continue() }
 
-// Depose halts the i-th server, as [Server.Stop] does, and has the others elect another leader: the
-// server counts as the leader until then. The others give every session its whole timeout anew, as
-// after any election, and go on.
+// Depose halts the i-th server, as [Server.Stop] does, and lets the others elect another leader;
+// until then the server counts as the leader. The others give every session its whole timeout
+// again, as after any election, and continue.
 //
-// What is of interest is how it wakes. After [Server.Continue] it does not know yet that it was
-// deposed. Until its next tick, at a random moment within a tick, it takes itself for the leader:
-// it shows the tree as it was, answers pings and reads from that, answers syncs (a real leader asks
-// no quorum for them), and resumes sessions that the others have ended meanwhile. Only writes and
-// new sessions get no answer. Then it drops its clients and follows.
+// The purpose is to test how it wakes. After [Server.Continue] it does not know yet that it was
+// deposed. Until its next tick, at a random moment within a tick, it believes that it leads: it
+// shows its old tree, answers pings and reads from that, answers syncs (a real leader asks no
+// quorum for them), and resumes sessions that the others have ended meanwhile. Only writes and new
+// sessions get no answer. Then it drops its clients and follows.
 //
-// So what a leader says proves nothing of the others, unless it is the answer to a write.
+// So an answer of a leader proves nothing about the others, unless it is the answer to a write.
 func (s *Server) Depose(i int) { s.front(i).Depose() }
 
 // Kill ends the i-th server: its connections are reset and new ones refused, until
-// [Server.Restart]. Its sessions live on if the servers that are left are a majority. If they are
-// not they serve nobody: they drop their clients, accept new connections and close them, and tell
-// four-letter words that they are not serving. Time stands still for all sessions then, as nobody
-// is there to expire them. A server that is stopped or isolated counts as lost too, but for one of
-// two. [WithElection] says how long it takes until the others serve if it was the leader.
+// [Server.Restart]. Its sessions live on if the remaining servers are a majority. If they are not,
+// they serve no requests: they drop their clients, accept new connections and close them, and tell
+// four-letter words that they are not serving. Session timeouts then stop running, since there is
+// no leader to expire sessions. A server that is stopped or isolated counts as lost too, except one
+// of two. [WithElection] sets how long it takes until the others serve if it was the leader.
 func (s *Server) Kill(i int) { s.front(i).Kill() }
 
-// Restart has the i-th server listen again, at its old address, killing it first if it runs.
+// Restart makes the i-th server listen again, at its old address, killing it first if it runs.
 // Sessions and znodes are kept. If there was no majority, every session has its whole timeout from
-// when there is a leader.
+// the moment there is a leader.
 func (s *Server) Restart(i int) error {
 	return s.front(i).Restart(context.Background()) // binding to loopback doesn't wait
 }
 
-// LoseSessions expires all sessions. Between Kill and Restart it makes a server that has lost what
-// it knew of its clients.
+// LoseSessions expires all sessions. Between Kill and Restart it simulates a server that has lost
+// its sessions.
 func (s *Server) LoseSessions() { s.inner.LoseSessions() }
 
-// Lag keeps the i-th server n transactions behind the others: its clients read what was, and get
-// their events late. A client that syncs or writes has the server catch up. 0 ends it.
+// Lag keeps the i-th server n transactions behind the others: its clients read old states, and get
+// their events late. When a client syncs or writes, the server catches up. 0 ends it.
 func (s *Server) Lag(i, n int) { s.front(i).Lag(n) }
 
 // front finds a server by number. A test that names one that doesn't exist can't sensibly go on.

@@ -7,14 +7,13 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-// Request is a decoded request, with what came of it when it stands in the journal. Data and Ops
-// must not be altered.
+// Request is a decoded request; in the journal, with its result. Data and Ops must not be altered.
 //
-//	K          int64          its number among all that the server ever received, from 1 on
-//	Time       time.Time      when it came
+//	K          int64          its number among all requests to the server, from 1 on
+//	Time       time.Time      when it arrived
 //	Front      int            which server received it
 //	SessionID  int64          of a handshake: the session that it asks for, 0 for a new one
-//	Xid        int32          the client's number of it
+//	Xid        int32          the client's number for it
 //	Op         Op             a handshake is OpConnect
 //	Path       string
 //	Data       []byte
@@ -22,7 +21,7 @@ import (
 //	Version    int32          as asked for; -1 for any
 //	Flags      int32          of a create: its mode, in ZooKeeper's numbers
 //	TTL        time.Duration
-//	Watch      bool           it arms a watch
+//	Watch      bool           it sets a watch
 //	Ops        []…            of a multi: its parts, each with Op, Path, Data, Version, …
 //	Paths      []string       of setWatches: all paths
 //
@@ -87,7 +86,7 @@ const (
 	ErrAuthRequired     = jute.SessionClosedNoAuth // of every request that comes before an authentication on which the server insists
 )
 
-// Verdict is what an interceptor wants to happen to a request.
+// Verdict is what an interceptor decides for a request.
 type Verdict = zkserver.Verdict
 
 // The verdicts without parameters.
@@ -99,24 +98,24 @@ var (
 	CutAfter    = zkserver.CutAfter    // serve it, then close the connection before the answer: a lost reply, as the network loses one
 )
 
-// Delay serves a request after d. What comes behind it on the same connection waits as well.
+// Delay serves a request after d. Later requests on the same connection wait as well.
 func Delay(d time.Duration) Verdict { return zkserver.Delay(d) }
 
-// Fail answers with an error and does nothing. A handshake that fails is answered as if the session
-// were expired.
+// Fail answers with an error and does not carry the request out. A handshake that fails is answered
+// as if the session had expired.
 func Fail(code Code) Verdict { return zkserver.Fail(code) }
 
-// Intercept has f judge every request, handshakes and pings included, before it is served. f is
-// called on the goroutine of the request's connection: it may call the server's methods but Close,
-// which waits for it, and what it takes long over waits. Of several interceptors the first that
-// doesn't pass a request decides.
+// Intercept calls f for every request, handshakes and pings included, before it is served. f is
+// called on the goroutine of the request's connection: it may call the server's methods except
+// Close, which waits for it, and the request waits while f runs. Of several interceptors the first
+// that doesn't pass a request decides.
 func (s *Server) Intercept(f func(*Request) Verdict) (remove func()) { return s.inner.Intercept(f) }
 
-// Journal is what the server has received, in the order in which it was served: the last 65,536
-// requests, or as many as [WithJournal] says, and fewer if they would take more than 64 MB, or what
-// [WithJournalBytes] says. Every request knows what it was answered with and how many watch events
-// it caused.
+// Journal lists the requests that the server has received, in the order in which they were served:
+// the last 65,536, or as many as [WithJournal] says, and fewer if they would take more than 64 MB,
+// or the limit of [WithJournalBytes]. Every request has its reply and the number of watch events
+// that it caused.
 func (s *Server) Journal() []Request { return s.inner.Journal() }
 
-// ClearJournal forgets what was received so far.
+// ClearJournal empties the journal.
 func (s *Server) ClearJournal() { s.inner.ClearJournal() }

@@ -11,44 +11,44 @@ import (
 // Option configures a server.
 type Option func(*zkserver.Config)
 
-// WithVersion sets the version of ZooKeeper whose behaviour the server has: "3.8.0", "3.8.4",
-// "3.9.2" or "3.9.6", the newest by default. [Versions] lists them, and the package's documentation
-// says how they differ. Another version is refused by [New]. The environment variable
-// ZKTEST_VERSION sets the version of all servers that have none, so that a whole suite runs as if
-// on another ZooKeeper.
+// WithVersion sets the version of ZooKeeper that the server emulates: "3.8.0", "3.8.4", "3.9.2" or
+// "3.9.6", the newest by default. [Versions] lists them; the package documentation describes the
+// differences. [New] refuses other versions. The environment variable ZKTEST_VERSION sets the
+// version of all servers without this option, so that a whole suite runs as if on that version.
 func WithVersion(version string) Option { return func(c *zkserver.Config) { c.Version = version } }
 
-// Versions are those that [WithVersion] takes, oldest first.
+// Versions are the versions that [WithVersion] accepts, oldest first.
 func Versions() []string { return zkserver.Versions() }
 
 // WithTick sets the tick of the expiry clock, 2 seconds by default. Sessions expire at ticks,
-// counted from the server's start: one that was heard of last at t expires at the first tick later
-// than t plus its timeout.
+// counted from the server's start: a session that was last heard of at t expires at the first tick
+// after t plus its timeout.
 func WithTick(d time.Duration) Option { return func(c *zkserver.Config) { c.Tick = d } }
 
-// WithSessionTimeouts sets the bounds of what clients can negotiate; 2 and 20 ticks by default.
+// WithSessionTimeouts sets the limits of the session timeouts that clients can negotiate; 2 and 20
+// ticks by default.
 func WithSessionTimeouts(least, most time.Duration) Option {
 	return func(c *zkserver.Config) { c.MinTimeout, c.MaxTimeout = least, most }
 }
 
-// WithServers makes n servers that share one tree. One of them, at first the last, says that it
-// leads; the others follow.
+// WithServers creates n servers that share one tree. One of them, at first the last, reports itself
+// as the leader; the others follow.
 func WithServers(n int) Option { return func(c *zkserver.Config) { c.Fronts = n } }
 
-// WithAddress has the server listen at a fixed TCP address from the beginning, as "127.0.0.1:2181",
-// for programs that can't be told another one; several servers take one each, in their order.
-// Without it [Server.Servers] finds free ports. An address that is taken fails the start.
+// WithAddress makes the server listen at a fixed TCP address from the start, such as
+// "127.0.0.1:2181", for programs whose address can't be configured; several servers take one each,
+// in order. Without it [Server.Servers] finds free ports. If an address is taken the start fails.
 func WithAddress(addresses ...string) Option {
 	return func(c *zkserver.Config) { c.Addresses = addresses }
 }
 
-// WithElection sets how long several servers take to elect a leader: when the one that led is
-// killed, stopped, isolated or deposed, and when there is a majority again. Meanwhile those that
-// are left serve nobody: they drop their clients, accept new connections and close them, and say so
-// to four-letter words. Time stands still for the sessions, and under the new leader each has its
-// whole timeout. Real servers take some tenths of a second on one machine. By default it is 0:
-// another one leads at once, and clients of the other servers notice nothing but that their
-// sessions have their whole timeout again.
+// WithElection sets how long several servers take to elect a leader: when the leader is killed,
+// stopped, isolated or deposed, and when there is a majority again. Meanwhile the remaining servers
+// serve no requests: they drop their clients, accept new connections and close them, and report
+// that to four-letter words. Session timeouts stop running, and under the new leader each session
+// has its whole timeout. Real servers take some tenths of a second on one machine. The default is
+// 0: another server leads at once, and clients of the other servers notice only that their sessions
+// have their whole timeout again.
 func WithElection(d time.Duration) Option { return func(c *zkserver.Config) { c.Election = d } }
 
 // WithMaxPacket sets the largest request in bytes (jute.maxbuffer); a larger one ends the
@@ -56,28 +56,28 @@ func WithElection(d time.Duration) Option { return func(c *zkserver.Config) { c.
 func WithMaxPacket(bytes int) Option { return func(c *zkserver.Config) { c.MaxPacket = bytes } }
 
 // WithMaxConnections sets how many connections one client may have to a server at a time
-// (maxClientCnxns): one address, or one [Host]. One more is accepted and reset at once. By default
-// there is no limit, where a real server's is 60.
+// (maxClientCnxns). A client is one address, or one [Host]. Further connections are accepted and
+// reset at once. By default there is no limit, where a real server's is 60.
 func WithMaxConnections(n int) Option { return func(c *zkserver.Config) { c.MaxConnections = n } }
 
 // WithoutTTL refuses TTL znodes, as a real server does unless zookeeper.extendedTypesEnabled is
 // set.
 func WithoutTTL() Option { return func(c *zkserver.Config) { c.NoTTL = true } }
 
-// WithContainerCheck sets how often empty containers and expired TTL znodes are looked for, a
-// minute by default: at whole multiples of d since the server's start.
+// WithContainerCheck sets the interval of the check for empty containers and expired TTL znodes, a
+// minute by default. It runs at whole multiples of d since the server's start.
 func WithContainerCheck(d time.Duration) Option {
 	return func(c *zkserver.Config) { c.ContainerCheck = d }
 }
 
-// WithSuper names the user who may do everything, by the password that he authenticates with under
-// the digest scheme as "super:password".
+// WithSuper sets the password of the superuser, who authenticates under the digest scheme as
+// "super:password".
 func WithSuper(password string) Option {
 	return func(c *zkserver.Config) { c.Super = zkserver.Digest("super:" + password) }
 }
 
-// WithTree has the server begin with the znodes that a text in JSON or YAML describes;
-// [Server.Load] says how.
+// WithTree makes the server start with the znodes that a text in JSON or YAML describes; see
+// [Server.Load].
 func WithTree(text string) Option {
 	return func(c *zkserver.Config) { c.Tree = strings.NewReader(text) }
 }
@@ -85,18 +85,17 @@ func WithTree(text string) Option {
 // WithJournal sets how many requests the journal keeps, 65,536 by default; 0 turns it off.
 func WithJournal(requests int) Option { return func(c *zkserver.Config) { c.Journal = requests } }
 
-// WithJournalBytes sets how much memory the requests in the journal may take, their data above all,
-// 64 MB by default: when they would take more, the oldest are forgotten. The last request is kept
-// however large it is.
+// WithJournalBytes limits the memory of the requests in the journal, mostly their data, 64 MB by
+// default: beyond it the oldest are dropped. The last request is kept however large it is.
 func WithJournalBytes(n int) Option { return func(c *zkserver.Config) { c.JournalBytes = n } }
 
-// WithSeed fixes what is drawn at random in a server: when in its tick each of several servers
-// tells the leader which sessions it has heard of, and when a deposed leader learns that it is.
-// Without it, or with 0, each server draws a seed of its own; [Server.Seed] tells it, and [Start]
-// logs it when the test has failed. The environment variable ZKTEST_SEED sets the seed of all
-// servers that have none.
+// WithSeed fixes the random choices of a server: when in its tick each of several servers tells the
+// leader which sessions it has heard of, and when a deposed leader learns that it is deposed.
+// Without it, or with 0, each server draws its own seed; [Server.Seed] returns it, and [Start] logs
+// it if the test has failed. The environment variable ZKTEST_SEED sets the seed of all servers
+// without this option.
 func WithSeed(seed uint64) Option { return func(c *zkserver.Config) { c.Seed = seed } }
 
-// WithLogger has the server log sessions: those that expire at Info, those that are opened or
-// closed at Debug. By default it is silent.
+// WithLogger makes the server log sessions: expired ones at Info, opened and closed ones at Debug.
+// By default it is silent.
 func WithLogger(l *slog.Logger) Option { return func(c *zkserver.Config) { c.Logger = l } }

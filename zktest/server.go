@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-// TB is what [Start] needs of a test.
+// TB is the part of testing.TB that [Start] needs.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -27,8 +27,8 @@ type Server struct {
 	fatal func(format string, args ...any) // ends the test; without one it panics
 }
 
-// New makes a server. It uses no socket and no goroutine until a client connects. The caller closes
-// it.
+// New creates a server. It uses no socket and no goroutine until a client connects. The caller
+// closes it.
 func New(opts ...Option) (*Server, error) {
 	cfg := zkserver.Config{Journal: 1 << 16}
 	for _, o := range opts {
@@ -60,10 +60,10 @@ const (
 	versionVariable = "ZKTEST_VERSION"
 )
 
-// Seed is what was drawn at random comes from: see [WithSeed].
+// Seed is the seed of the server's random choices: see [WithSeed].
 func (s *Server) Seed() uint64 { return s.inner.Seed() }
 
-// Start makes a server that is closed at the end of the test. If the test has failed by then, the
+// Start creates a server that is closed at the end of the test. If the test has failed by then, the
 // server's seed is logged.
 func Start(t TB, opts ...Option) *Server {
 	t.Helper()
@@ -88,9 +88,9 @@ func Start(t TB, opts ...Option) *Server {
 // called more than once.
 func (s *Server) Close() error { return s.inner.Close() }
 
-// Servers are the TCP addresses, on 127.0.0.1. The sockets are opened by the first call: a test
-// inside testing/synctest, where sockets don't work, uses [Server.Hosts] and [Server.Dialer]
-// instead. If the machine has no port left the test fails (without a test: it panics).
+// Servers are the TCP addresses, on 127.0.0.1. The first call opens the sockets. Inside
+// testing/synctest, where sockets don't work, use [Server.Hosts] and [Server.Dialer] instead. If
+// the machine has no free port the test fails (without a test, Servers panics).
 func (s *Server) Servers() []string {
 	all := make([]string, s.inner.Fronts())
 	for i := range all {
@@ -118,8 +118,8 @@ func (s *Server) Dialer() func(ctx context.Context, network, addr string) (net.C
 	return s.inner.Dial
 }
 
-// DialTimeout is [Server.Dialer] in the form that go-zookeeper takes: zk.Connect(server.Hosts(),
-// timeout, zk.WithDialer(server.DialTimeout)).
+// DialTimeout is [Server.Dialer] with the signature that go-zookeeper needs:
+// zk.Connect(server.Hosts(), timeout, zk.WithDialer(server.DialTimeout)).
 func (s *Server) DialTimeout(network, addr string, timeout time.Duration) (net.Conn, error) {
 	return dialTimeout(s.Dialer(), network, addr, timeout)
 }

@@ -36,7 +36,7 @@ func write(ctx context.Context, sess *session.Session, term *election.Term, name
 	}
 }
 
-// over is nil if the term is: then an error says no more than that, and the process stands again.
+// over returns nil once the term has ended: an error is then only a consequence of that.
 func over(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
