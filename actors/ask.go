@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// question is a letter that remembers who read it.
+// question is a message that remembers which incarnation received it.
 type question[M any] struct {
 	message M
 	taken   *atomic.Int64 // the number of the incarnation that received it; 0 before
@@ -14,14 +14,16 @@ type question[M any] struct {
 // IgnoreDeadLetterLogging is for the library.
 func (question[M]) IgnoreDeadLetterLogging() {}
 
-// Ask tells the actor a message that ask builds around a way to reply, and waits for the answer,
-// for ctx (its cause is returned), or for the actor's end ([ErrStopped]). The reply may be given at
-// once or later, from any goroutine; the first one counts, and it never blocks.
+// Ask calls ask with a reply function, sends the resulting message to the actor, and waits for the
+// reply, for ctx (its cause is returned), or for the actor's end ([ErrStopped]). The reply may be
+// given at once or later, from any goroutine; the first one counts, and it never blocks.
 //
-// If the incarnation that received the message ends without a reply, ask is called again and the
-// next incarnation told. A message still in the mailbox then is not told twice.
+// If the incarnation that received the message ends without a reply, ask is called again and its
+// message sent to the next incarnation. A message that is still in the mailbox then is not sent
+// twice.
 //
-// An actor that asks is deaf until it has its answer, and for ever if it asks itself.
+// An actor that calls Ask receives no messages until it has the reply, so it deadlocks if it asks
+// itself.
 func Ask[M, A any](ctx context.Context, r Ref[M], ask func(reply func(A)) M) (A, error) {
 	for {
 		if err := context.Cause(ctx); err != nil {
@@ -46,7 +48,8 @@ func Ask[M, A any](ctx context.Context, r Ref[M], ask func(reply func(A)) M) (A,
 	}
 }
 
-// await waits for the answer to one telling. Lost: whoever received it has ended without an answer.
+// await waits for the reply to one message. lost: the incarnation that received it has ended
+// without a reply.
 func await[A any](ctx context.Context, at *node, answer <-chan A, taken *atomic.Int64) (a A, lost bool, err error) {
 	for {
 		over, died := at.cell.life()

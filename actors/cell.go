@@ -7,8 +7,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// cell is an actor over all its incarnations. For the library it is one actor that is now and then
-// restarted; the incarnations are made here, where a panic of Spec.New meets the same backoff as
+// cell is an actor over all its incarnations. To the library it is one actor that is restarted now
+// and then. The incarnations are created here, so that a panic of Spec.New has the same backoff as
 // any other.
 type cell struct {
 	node  *node
@@ -63,7 +63,7 @@ func (c *cell) Receive(ctx actor.Context) {
 	returned = true
 }
 
-// begin makes the next incarnation.
+// begin creates the next incarnation.
 func (c *cell) begin() {
 	c.mu.Lock()
 	c.number++
@@ -75,7 +75,7 @@ func (c *cell) begin() {
 	c.show()
 }
 
-// show copies the phase to where the tree can see it.
+// show copies the phase to where the tree can read it.
 func (c *cell) show() {
 	phase, ok := c.now.phase()
 	if !ok {
@@ -86,7 +86,7 @@ func (c *cell) show() {
 	c.mu.Unlock()
 }
 
-// finish ends the present incarnation, if there is one.
+// finish ends the current incarnation, if there is one.
 func (c *cell) finish(cause error) {
 	now := c.now
 	c.now = nil
@@ -113,7 +113,7 @@ func (c *cell) halt() {
 	c.node.system.proto.Root.Stop(c.pid)
 }
 
-// gone: the library has let go of the actor.
+// gone: the library has removed the actor.
 func (c *cell) gone() {
 	c.mu.Lock()
 	cause := c.cause
@@ -124,7 +124,8 @@ func (c *cell) gone() {
 	c.node.gone()
 }
 
-// life returns what closes when an incarnation ends next, and the number of the last one that has.
+// life returns the channel that closes when the next incarnation ends, and the number of the last
+// one that has ended.
 func (c *cell) life() (over <-chan struct{}, died int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

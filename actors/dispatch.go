@@ -6,12 +6,12 @@ import (
 	"github.com/troupe-go/troupe/internal/stack"
 )
 
-// throughput is how many messages an actor takes in a row before it lets others have the processor;
+// throughput is how many messages an actor processes in a row before it yields the processor; it is
 // the library's own number.
 const throughput = 300
 
-// dispatcher starts a goroutine when there are messages for an actor that has none, as the
-// library's own does, with a stack that is large enough for what actors do.
+// dispatcher starts a goroutine when there are messages for an actor that has none, like the
+// library's own, but with a stack that is large enough for actors.
 type dispatcher struct{}
 
 var _ actor.Dispatcher = dispatcher{}

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// failure is what a panic becomes on its way through the library to the supervisor, so that the
-// supervisor knows whose it is.
+// failure carries a panic through the library to the supervisor, with the actor that panicked.
 type failure struct {
 	of     *cell
 	reason any
@@ -17,13 +16,13 @@ type failure struct {
 // String is for the library, which logs what it recovered.
 func (f failure) String() string { return fmt.Sprint(f.reason) }
 
-// errGoexit is what an incarnation ends with that ends its goroutine, as a failed assertion of
+// errGoexit is the end of an incarnation that called runtime.Goexit, as a failed assertion of
 // package testing does.
 var errGoexit = errors.New("runtime.Goexit was called")
 
-// escalate is deferred around everything an actor does. What neither panics nor returns calls
-// runtime.Goexit; that goes on once the panic in its place is recovered, and dispatch sees to the
-// rest.
+// escalate is deferred around everything an actor does. A function that neither panics nor returns
+// has called runtime.Goexit. escalate panics in its place; the Goexit continues once that panic is
+// recovered, and dispatch handles the rest.
 func (c *cell) escalate(returned *bool) {
 	reason := recover()
 	if reason == nil {
@@ -36,8 +35,8 @@ func (c *cell) escalate(returned *bool) {
 	panic(failure{c, reason}) // the library suspends the mailbox and calls the supervisor
 }
 
-// guard calls what must not fail: a panic is logged and goes no further. It runs in a goroutine of
-// its own, since a runtime.Goexit could not be held up.
+// guard calls a function whose panic must not spread: it is logged. It runs in a goroutine of its
+// own, since a runtime.Goexit can't be stopped.
 func (c *cell) guard(what string, f func()) {
 	done := make(chan struct{})
 	go func() { // owned by this call, which waits for it
@@ -58,14 +57,14 @@ func (c *cell) guard(what string, f func()) {
 	<-done
 }
 
-// report logs a panic. One in the logger is beyond help, and ignored.
+// report logs a panic. A panic of the logger itself is ignored.
 func (c *cell) report(text string, reason any) {
 	defer func() { _ = recover() }()
 	c.node.log().Error(text, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
 }
 
 // fail decides what follows a panic. It runs on the actor's goroutine, with the mailbox suspended;
-// again restarts it.
+// again restarts the actor.
 func (c *cell) fail(reason any, again func()) {
 	c.mu.Lock()
 	c.phase = "failed"

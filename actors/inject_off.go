@@ -2,5 +2,5 @@
 
 package actors
 
-// inject does nothing but in builds with -tags chaos, where test/chaos has actors panic.
+// inject does nothing except in builds with -tags chaos, where test/chaos makes actors panic.
 func inject() {}

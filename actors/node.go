@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// node is a place in the tree: a group, or an actor's. Its mutex is never held while user code runs
-// or another node's is wanted.
+// node is a position in the tree: a group or an actor. Its mutex is never held while user code runs
+// or another node's mutex is taken.
 type node struct {
 	system *System
 	parent *node
@@ -30,7 +30,7 @@ func newNode(s *System, parent *node, name, kind string) *node {
 	return &node{system: s, parent: parent, name: name, kind: kind, done: make(chan struct{})}
 }
 
-// adopt puts a node below this one; false if this one is being stopped or restarted.
+// adopt adds a node below this one; false if this one is being stopped or restarted.
 func (n *node) adopt(child *node) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -47,7 +47,7 @@ func (n *node) adopt(child *node) bool {
 	return true
 }
 
-// disown takes a node that has ended out of those below this one.
+// disown removes a node that has ended.
 func (n *node) disown(child *node) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -63,7 +63,7 @@ func (n *node) disown(child *node) {
 	}
 }
 
-// childrenLocked is a copy, so that they can be visited without the mutex.
+// childrenLocked is a copy, so that the children can be visited without the mutex.
 func (n *node) childrenLocked() []*node {
 	var all []*node
 	for c := n.first; c != nil; c = c.after {
@@ -72,7 +72,7 @@ func (n *node) childrenLocked() []*node {
 	return all
 }
 
-// stop ends everything below and then this.
+// stop ends everything below this node, and then the node.
 func (n *node) stop() {
 	n.mu.Lock()
 	first := !n.stopping
@@ -88,8 +88,8 @@ func (n *node) stop() {
 	n.settle()
 }
 
-// clear ends everything below an actor that failed and keeps the place empty until open. Then is
-// called once that is done, but not if the actor is stopped.
+// clear ends everything below an actor that failed and admits nothing below it until open. It calls
+// then when that is done, unless the actor is stopped.
 func (n *node) clear(then func()) {
 	n.mu.Lock()
 	n.barred, n.emptied = true, then
@@ -108,7 +108,7 @@ func (n *node) open() {
 	n.barred = false
 }
 
-// settle does what waited for nothing to be below this node.
+// settle does what was waiting for the last child to end.
 func (n *node) settle() {
 	n.mu.Lock()
 	var next func()
@@ -127,7 +127,7 @@ func (n *node) settle() {
 	}
 }
 
-// end is the last thing to happen to a node, but for gone.
+// end is the last step of a node except gone.
 func (n *node) end() {
 	if n.cell != nil {
 		n.cell.halt() // gone is called when the actor has ended
@@ -153,7 +153,7 @@ func (n *node) isStopping() bool {
 	return n.stopping
 }
 
-// log is the system's logger with the name of this place.
+// log is the system's logger with the name of this node.
 func (n *node) log() *slog.Logger { return n.system.log.With("actor", n.name, "kind", n.kind) }
 
 func (n *node) view() Node {

@@ -1,11 +1,11 @@
 package actors
 
-// Ref is how an actor is reached. It is a small value; two are equal if they reach the same actor.
-// The zero value reaches nobody.
+// Ref is a reference to an actor. It is a small value; two are equal if they refer to the same
+// actor. The zero value refers to no actor.
 type Ref[M any] struct{ at *node }
 
-// envelope is a message on its way. It hides the message's own type from the actor library, which
-// gives some types a meaning of their own.
+// envelope is a message in a mailbox. It hides the message's own type from the actor library, to
+// which some types have a special meaning.
 type envelope interface {
 	IgnoreDeadLetterLogging() // asks the library not to make a fuss, with a goroutine and a ticker, about one that comes too late
 }
@@ -15,9 +15,9 @@ type letter[M any] struct{ message M }
 // IgnoreDeadLetterLogging is for the library.
 func (letter[M]) IgnoreDeadLetterLogging() {}
 
-// Tell puts a message into the actor's mailbox. It never waits. False means that the actor is gone,
-// or about to be, and will not receive it; true that it will, unless it is stopped first. An actor
-// that is stopped goes on receiving until everything below it has ended.
+// Tell puts a message into the actor's mailbox. It never blocks. False means that the actor has
+// ended, or is about to, and will not receive the message; true means that it will, unless it is
+// stopped first. An actor that is stopped goes on receiving until everything below it has ended.
 func (r Ref[M]) Tell(m M) bool { return r.send(letter[M]{m}) }
 
 func (r Ref[M]) send(e envelope) bool {
@@ -28,9 +28,10 @@ func (r Ref[M]) send(e envelope) bool {
 	return true
 }
 
-// Stop ends the actor after everything below it. It does not wait, and may be called again.
+// Stop ends everything below the actor, and then the actor. It does not wait, and may be called
+// again.
 func (r Ref[M]) Stop() { Scope(r).Stop() }
 
-// Done closes when the actor has ended and its Spec.Ended has returned. That of the zero value is
+// Done closes when the actor has ended and its Spec.Ended has returned. For the zero value it is
 // closed.
 func (r Ref[M]) Done() <-chan struct{} { return Scope(r).Done() }

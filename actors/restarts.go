@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Restarts is how often, and after what pauses, a panicking actor is restarted. Fields that are
+// Restarts says how often, and after what pauses, a panicking actor is restarted. Fields that are
 // zero have their defaults.
 type Restarts struct {
 	Min    time.Duration // the pause after the first panic, 10 ms by default; doubled with each further one
@@ -32,10 +32,10 @@ func (r Restarts) orDefaults() Restarts {
 	return r
 }
 
-// history is when an actor panicked, as far back as matters.
+// history are the times of an actor's panics, as far back as they matter.
 type history []time.Time
 
-// next notes a panic and returns the pause before the restart; false if there is to be none.
+// next notes a panic and returns the pause before the restart; false if there is none.
 func (h *history) next(r Restarts, now time.Time) (time.Duration, bool) {
 	*h = slices.DeleteFunc(*h, func(t time.Time) bool { return now.Sub(t) >= r.Within })
 	*h = append(*h, now)

@@ -1,10 +1,10 @@
 package actors
 
-// Scope is a place in the tree below which actors are spawned. It is a small value; two are equal
-// if they are the same place. The zero value is a place that is stopped.
+// Scope is a position in the tree below which actors are spawned. It is a small value; two are
+// equal if they are the same position. The zero value is a stopped scope.
 type Scope struct{ at *node }
 
-// Group makes a place that only owns what is below it: it has no messages and cannot fail.
+// Group creates a scope that only owns what is below it: it has no messages and cannot fail.
 // ErrStopped if this scope is stopped.
 func (sc Scope) Group(name, kind string) (Scope, error) {
 	if sc.at == nil {
@@ -25,8 +25,8 @@ func (sc Scope) Stop() {
 	}
 }
 
-// Done closes when the scope was stopped, and everything below it, and the actor whose scope it is,
-// have ended. That of the zero value is closed.
+// Done closes when the scope was stopped, and everything below it and the actor whose scope it is
+// have ended. For the zero value it is closed.
 func (sc Scope) Done() <-chan struct{} {
 	if sc.at == nil {
 		return nowhere
@@ -34,7 +34,7 @@ func (sc Scope) Done() <-chan struct{} {
 	return sc.at.done
 }
 
-// nowhere is the Done of what never was.
+// nowhere is the Done of a zero value.
 var nowhere = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)

@@ -10,13 +10,13 @@ type Spec[M any] struct {
 	Name string // shown in the tree; need not be unique
 	Kind string // shown in the tree
 
-	// New makes an incarnation with fresh state: the first, and one after each panic. It runs on
+	// New creates an incarnation with fresh state: the first, and one after each panic. It runs on
 	// the actor's goroutine, and its own panics count as the actor's.
 	New func(self Self[M]) Receiver[M]
 
-	// Ended, if not nil, is called exactly once, after the last incarnation: with nil when the
-	// actor was stopped, with an error that is [ErrGivenUp] and wraps the panic's value when it
-	// panicked too often. A panic in it is logged and goes no further.
+	// Ended, if not nil, is called exactly once, after the last incarnation: with nil if the actor
+	// was stopped, with an error that is [ErrGivenUp] and wraps the panic's value if it panicked
+	// too often. A panic in Ended is logged and does not spread.
 	Ended func(cause error)
 }
 
@@ -25,7 +25,7 @@ type Spec[M any] struct {
 // Phase() string is read after New and after each message, and shown in the tree.
 //
 // Stopping(cause error) is called when the incarnation ends, also by a panic: with [ErrRestarting]
-// if another is to follow, else with [ErrStopped]. A panic in it is logged and goes no further.
+// if another one follows, otherwise with [ErrStopped]. A panic in it is logged and does not spread.
 type Receiver[M any] interface {
 	// Receive is called with one message at a time. It must not block: nothing else is received
 	// meanwhile.
@@ -57,7 +57,7 @@ func Spawn[M any](in Scope, spec Spec[M]) (Ref[M], error) {
 	return Ref[M]{n}, nil
 }
 
-// plan makes incarnations that receive messages of type M.
+// plan creates incarnations that receive messages of type M.
 type plan[M any] func(self Self[M]) Receiver[M]
 
 func (p plan[M]) incarnate(n *node, number int) incarnation {

@@ -18,8 +18,8 @@ func (*supervisor) HandleFailure(_ *actor.ActorSystem, by actor.Supervisor, chil
 	}
 }
 
-// quiet passes on what the library logs, but as remarks for debugging: what a user needs to know is
-// logged here, once.
+// quiet passes the library's log messages on at level debug: what a user needs to know is logged by
+// this package, once.
 type quiet struct{ to slog.Handler }
 
 func (q quiet) Enabled(ctx context.Context, _ slog.Level) bool {

@@ -7,8 +7,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// System is a tree of actors. One can be shared by any number of sessions: it costs about three
-// megabytes, an actor a good kilobyte.
+// System is a tree of actors. Any number of sessions can share one. It takes about three megabytes,
+// and an actor slightly more than a kilobyte.
 type System struct {
 	log      *slog.Logger
 	restarts Restarts
@@ -17,11 +17,11 @@ type System struct {
 	proto *actor.ActorSystem
 }
 
-// Option changes how a System is made.
+// Option configures a System.
 type Option func(*System)
 
-// WithLogger sets where panics and restarts are logged, and for debugging what the actor library
-// has to say. By default nowhere.
+// WithLogger sets where panics and restarts are logged and, at level debug, the messages of the
+// actor library. By default nothing is logged.
 func WithLogger(log *slog.Logger) Option {
 	return func(s *System) {
 		if log != nil {
@@ -33,7 +33,7 @@ func WithLogger(log *slog.Logger) Option {
 // WithRestarts sets how panicking actors are restarted.
 func WithRestarts(r Restarts) Option { return func(s *System) { s.restarts = r } }
 
-// New makes a system without actors. It starts no goroutine.
+// New creates a system without actors. It starts no goroutine.
 func New(opts ...Option) *System {
 	s := &System{
 		log: slog.New(slog.DiscardHandler),
@@ -56,8 +56,8 @@ func (s *System) Scope() Scope { return Scope{s.root} }
 // Done closes when the system is closed and its last actor has ended.
 func (s *System) Done() <-chan struct{} { return s.root.done }
 
-// Close stops every actor and waits until they have ended, or ctx does (its cause is returned; they
-// go on ending). It may be called again and from many goroutines, but not by an actor of this
+// Close stops every actor and waits until they have ended, or ctx has (its cause is returned; the
+// actors go on ending). It may be called again and concurrently, but not by an actor of this
 // system, which would wait for itself.
 func (s *System) Close(ctx context.Context) error {
 	s.root.stop()
@@ -74,7 +74,7 @@ func (s *System) Close(ctx context.Context) error {
 	}
 }
 
-// start puts an actor into the tree and sets it going; false if the place is stopped.
+// start adds an actor to the tree and starts it; false if the scope is stopped.
 func (s *System) start(parent, n *node) bool {
 	c := n.cell
 	c.mu.Lock() // until the library's name for it is known: it runs, and can be stopped, before that
@@ -90,7 +90,7 @@ func (s *System) start(parent, n *node) bool {
 // library's ring buffers stay as large as they ever were.
 var lists = actor.UnboundedLockfree()
 
-// Node is an actor, or a group of them, that lives.
+// Node is a live actor, or a group of them.
 type Node struct {
 	Name     string // as [Spec] or [Scope.Group] has it
 	Kind     string // likewise
@@ -99,5 +99,5 @@ type Node struct {
 	Children []Node // what is below it, in the order in which it was spawned
 }
 
-// Tree shows what lives, top down, siblings in the order in which they were spawned.
+// Tree returns the live actors, top down, siblings in the order in which they were spawned.
 func (s *System) Tree() []Node { return s.root.view().Children }
