@@ -129,9 +129,9 @@ func (s *Membership) perform(e recipe.Effect) {
 	case member.Barred:
 		now.Phase = Barred
 	case member.Looking, member.Asking:
-		return // it stands as it stood, until the look tells
+		return // unchanged until the read tells
 	case member.Over:
-		return // Ended says so
+		return // reported by Ended
 	}
 	s.standing.Publish(now)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// intake takes items: for a Consumer, or for the callers of Take.
+// intake takes items for a Consumer, or for the callers of Take.
 type intake struct {
 	queue    *Queue
 	kind     string
@@ -27,14 +27,14 @@ type intake struct {
 	mu          sync.Mutex
 	host        *host.Host       // nil: none
 	incarnation uint64           // of the machines, counted over all actors
-	fresh       bool             // the present one is not made yet, but told already
-	seen        int64            // how many items the present incarnation has delivered
-	items       map[uint64]*Item // that are not settled, and not lost
-	calls       []*taking        // of Take, that wait
+	fresh       bool             // the current one is not created yet, but was sent events already
+	seen        int64            // how many items the current incarnation has delivered
+	items       map[uint64]*Item // neither acknowledged, returned nor lost
+	calls       []*taking        // waiting calls of Take
 	closing     bool
 }
 
-// taking is a call of Take that waits.
+// taking is a waiting call of Take.
 type taking struct {
 	item *Item
 	done *notify.End
@@ -44,7 +44,7 @@ func newIntake(q *Queue, kind string) *intake {
 	return &intake{queue: q, kind: kind, items: make(map[uint64]*Item)}
 }
 
-// start makes the actor. With mu.
+// start starts the actor. With mu.
 func (in *intake) start() error {
 	in.incarnation++
 	in.fresh, in.seen = true, 0
@@ -60,8 +60,8 @@ func (in *intake) start() error {
 	return nil
 }
 
-// machine makes a machine for an incarnation. What the one before had delivered is lost, or, with
-// WithAutoAck, taken for good.
+// machine creates the machine of an incarnation. Items that the previous one had delivered are lost
+// or, with WithAutoAck, keep belonging to this process.
 func (in *intake) machine() recipe.Machine {
 	q := in.queue
 	in.mu.Lock()
@@ -79,7 +79,7 @@ func (in *intake) machine() recipe.Machine {
 		}
 	}
 	in.mu.Unlock()
-	for _, i := range doubtful { // of those that were being settled nobody knows any more
+	for _, i := range doubtful { // the outcome of a pending Ack or Nack is unknown
 		i.answer.Set(fmt.Errorf("%w: %w: %w", session.ErrLost, session.ErrUnknownOutcome, session.ErrRestarted))
 	}
 	cfg := take.Config{
@@ -98,7 +98,7 @@ func (in *intake) machine() recipe.Machine {
 	return take.New(cfg)
 }
 
-// want is how many items there is room for. With mu.
+// want is the number of further items to take. With mu.
 func (in *intake) want() int64 {
 	switch {
 	case in.closing:
@@ -110,12 +110,12 @@ func (in *intake) want() int64 {
 	}
 }
 
-// demand is that in a message. With mu.
+// demand is want as a message. With mu.
 func (in *intake) demand() take.Demand {
 	return take.Demand{Incarnation: in.incarnation, Total: in.seen + in.want()}
 }
 
-// standing are the wishes for a machine that was made anew.
+// standing are the events for a new machine.
 func (in *intake) standing() []recipe.Event {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -130,8 +130,8 @@ func (in *intake) tell(ev recipe.Event) {
 	}
 }
 
-// tellDemand tells how many items are wanted. A Consumer that has enough to hand out waits until a
-// batch is worth its while: each costs a transaction, for which consumers compete.
+// tellDemand tells the machine how many items are wanted. A Consumer that has enough items to
+// deliver waits until a batch is worthwhile: each costs a transaction, for which consumers compete.
 func (in *intake) tellDemand() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -140,7 +140,7 @@ func (in *intake) tellDemand() {
 	}
 }
 
-// perform does what the machine says.
+// perform carries out the machine's effects.
 func (in *intake) perform(e recipe.Effect) {
 	switch e := e.(type) {
 	case take.Deliver:
@@ -157,7 +157,7 @@ func (in *intake) perform(e recipe.Effect) {
 	}
 }
 
-// deliver makes an item of what was taken, and hands it over.
+// deliver creates an Item for what was taken, and hands it over.
 func (in *intake) deliver(e take.Deliver) {
 	in.mu.Lock()
 	i := in.items[e.No]
@@ -178,12 +178,12 @@ func (in *intake) deliver(e take.Deliver) {
 		}
 		i.Hold = hold
 	}
-	if !in.hand(i) { // nobody wants it any more
+	if !in.hand(i) { // no receiver is left
 		in.giveBack(i)
 	}
 }
 
-// hand gives an item to whoever waits for one.
+// hand gives an item to the stream or to a waiting call.
 func (in *intake) hand(i *Item) bool {
 	if in.stream != nil {
 		return in.send(i)
@@ -216,7 +216,7 @@ func (in *intake) send(i *Item) bool {
 	return sent
 }
 
-// giveBack gives back what nobody has looked at.
+// giveBack returns an item that was not received.
 func (in *intake) giveBack(i *Item) {
 	i.mu.Lock()
 	first := i.how == 0
@@ -230,7 +230,7 @@ func (in *intake) giveBack(i *Item) {
 	}
 }
 
-// letGo ends the possession of an item that is given up.
+// letGo ends the possession of an item that is returned.
 func (in *intake) letGo(i *Item) {
 	in.mu.Lock()
 	h := in.host
@@ -240,9 +240,9 @@ func (in *intake) letGo(i *Item) {
 	}
 }
 
-// received takes in that an item has found its receiver.
+// received notes that an item was received.
 func (in *intake) received(i *Item) {
-	if i.Hold == nil { // else it counts until it is settled
+	if i.Hold == nil { // otherwise it counts until it is acknowledged or returned
 		in.mu.Lock()
 		delete(in.items, i.no)
 		if in.host != nil {
@@ -253,7 +253,7 @@ func (in *intake) received(i *Item) {
 	in.tellDemand()
 }
 
-// lost takes in the end of a possession.
+// lost handles the end of a possession.
 func (in *intake) lost(i *Item, cause error) {
 	if errors.Is(cause, session.ErrReleased) {
 		return
@@ -262,7 +262,7 @@ func (in *intake) lost(i *Item, cause error) {
 	settling := i.how != 0
 	i.mu.Unlock()
 	if settling {
-		return // the answer is on its way, and says what came of it
+		return // the answer to it is in flight
 	}
 	in.mu.Lock()
 	delete(in.items, i.no)
@@ -276,8 +276,8 @@ func (in *intake) lost(i *Item, cause error) {
 	}
 }
 
-// dropped takes in that the machine has an item lost, which goes back. A settlement that meets this
-// was not taken in before, so it comes too late.
+// dropped handles that the machine has given an item up as lost, and returns it. An Ack or Nack
+// that crosses with this was not seen by the machine before, so it comes too late.
 func (in *intake) dropped(e take.Drop) {
 	in.mu.Lock()
 	i, h := in.items[e.No], in.host
@@ -294,7 +294,7 @@ func (in *intake) dropped(e take.Drop) {
 	in.tellDemand()
 }
 
-// settled takes in what came of a settlement.
+// settled handles the outcome of an Ack or Nack.
 func (in *intake) settled(e take.Settled) {
 	in.mu.Lock()
 	i, h := in.items[e.No], in.host
@@ -335,7 +335,7 @@ func (in *intake) follow(h *host.Host) {
 	clear(in.items)
 	switch {
 	case in.stream != nil || len(in.calls) == 0:
-	case errors.Is(err, session.ErrClosed) && in.start() == nil: // it had just decided that there was nothing to do
+	case errors.Is(err, session.ErrClosed) && in.start() == nil: // it had just ended for lack of work
 		in.host.Tell(in.demand())
 	default:
 		for _, c := range in.calls {

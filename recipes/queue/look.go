@@ -144,7 +144,7 @@ func (q *Queue) remove(ctx context.Context, id string) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil:
-			doubt = found // that its znode is gone would say nothing: whoever claims something of a pack deletes it
+			doubt = found // that its znode is gone would prove nothing: every claim of a part of a pack deletes it
 		case errors.Is(err, session.ErrNoNode), errors.Is(err, session.ErrBadVersion):
 			// Another client has claimed or acknowledged it meanwhile: look again.
 		default:

@@ -133,7 +133,7 @@ func (p *Site) offer(e pact.Offer) {
 	}
 	p.mu.Unlock()
 	if o.offered.Close() {
-		p.proposals.Send(o) // the machine has no more than its window before the application; the rest stays in ZooKeeper
+		p.proposals.Send(o) // the machine delivers at most its window; the rest stays in ZooKeeper
 	}
 }
 
@@ -143,7 +143,7 @@ func (p *Site) acked(e pact.Acked) {
 		return
 	}
 	over := e.Err == nil || isGone(e.Err)
-	if over { // before it is off the record: whoever asks from now on sees the end
+	if over { // before it is removed from the record: later callers see the end
 		o.finish(failed("transaction", o.path(), session.ErrReleased))
 		p.mu.Lock()
 		delete(p.open, e.GUID)

@@ -26,8 +26,8 @@ type Tx struct {
 	shared   pact.Shared // with other coordinators
 	floor    int64
 	abort    *pact.Abort
-	alone    bool     // nobody has it, who could acknowledge it
-	lost     bool     // the application had it, and was told that it can't have the outcome
+	alone    bool     // no caller has it that could acknowledge it
+	lost     bool     // the application had it, and was told that the outcome can't be known
 	ack      *request // under way
 	acked    bool
 
@@ -166,7 +166,7 @@ func (t *Tx) acknowledge() *request {
 	r := &request{done: notify.NewLatch()}
 	t.ack = r
 	c.last++
-	t.n = c.last // another errand: the machine may not be quite through with the one before
+	t.n = c.last // a new number: the machine may not have finished the previous request
 	c.txs[t.n] = t
 	n, told := t.n, c.host.Tell(t.wish(false))
 	c.mu.Unlock()
@@ -216,7 +216,7 @@ func (t *Tx) giveUp(reason string, alone bool) {
 	wish := *t.abort
 	t.c.mu.Unlock()
 	t.c.host.Tell(wish)
-	if alone && t.Outcome() != Undecided { // it was decided before anybody knew that nobody has it
+	if alone && t.Outcome() != Undecided { // it was decided before this was known
 		t.decidedAlone()
 	}
 }
