@@ -27,10 +27,10 @@ func (c *contenders) on(ev machine.Event) {
 		c.look.disconnected = true
 	case machine.Recovered: // beside the one that was taken over
 		c.do(machine.Leave{Epoch: c.epoch, Path: ev.Path})
+	case machine.DowngradeWanted:
+		c.onDowngradeWanted(ev)
 	case machine.Downgraded:
 		c.onDowngraded(ev)
-	case machine.Exchanged:
-		c.onExchanged(ev)
 	case machine.Woke:
 		c.onWoke(ev)
 	case machine.Written:

@@ -31,7 +31,7 @@ func (d *delay) passes(c machine.Claim) bool {
 // write writes the token into the record, in the place of what it contained in this version.
 func (d *delay) write(version int32) {
 	d.stage, d.ask = Recording, d.number()
-	d.do(machine.Record{Epoch: d.epoch, Ask: d.ask, Place: d.own.path, Token: d.own.czxid, Version: version})
+	d.do(machine.Record{Epoch: d.epoch, Ask: d.ask, Own: d.own.path, Token: d.own.czxid, Version: version})
 }
 
 func (d *delay) onRecorded(e machine.Recorded) {
@@ -64,7 +64,7 @@ func (d *delay) onRecorded(e machine.Recorded) {
 func (d *delay) found(e machine.Recorded) {
 	d.stage, d.ask = Delaying, d.number()
 	d.version, d.waited = e.Version, e.Token
-	d.do(machine.Linger{Ask: d.ask})
+	d.do(machine.Delay{Ask: d.ask})
 	if d.stillFirst() && d.claims[0].try {
 		d.refuse(machine.ErrHeld)
 	}
@@ -108,7 +108,7 @@ func (d *delay) leave() {
 		d.leaving = true
 		return
 	case d.stage == Recorded && !d.own.lost:
-		d.do(machine.Depart{Epoch: d.epoch, Path: d.own.path})
+		d.do(machine.Release{Epoch: d.epoch, Path: d.own.path})
 	default:
 		d.do(machine.Leave{Epoch: d.epoch, Path: d.own.path})
 	}

@@ -85,7 +85,7 @@ func (i *instance) deliverWish() {
 			c.told = true
 			i.step(e)
 		}
-	case machine.Downgraded:
+	case machine.DowngradeWanted:
 		if i.held == f.hold && !f.hold.claim.withdrawn {
 			i.step(e)
 		}

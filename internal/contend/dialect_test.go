@@ -37,13 +37,13 @@ func event(p *machinetest.Teller, verb string, w machinetest.Words) machine.Even
 	epoch := p.Epoch(w)
 	switch verb {
 	case "downgrade":
-		return machine.Downgraded{Claim: w.Claim()}
+		return machine.DowngradeWanted{Claim: w.Claim()}
 	case "written":
 		return machine.Written{Epoch: epoch, Ask: w.Ask, Stale: w.Has("stale"), Err: w.Err()}
-	case "crowd":
+	case "children":
 		return machine.Fired{Epoch: epoch, Path: parent, Children: true}
-	case "exchanged":
-		x := machine.Exchanged{Epoch: epoch, Path: p.Path(w), Gone: w.Has("gone"), Err: w.Err()}
+	case "downgraded":
+		x := machine.Downgraded{Epoch: epoch, Path: p.Path(w), Gone: w.Has("gone"), Err: w.Err()}
 		if by, ok := w.Value("by"); ok {
 			x.New = path(by)
 		}

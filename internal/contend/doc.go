@@ -11,31 +11,31 @@
 // # Contenders
 //
 //	                                      order known
-//	┌──────┐ Wanted ┌─────────┐ Joined ┌─────────┐ ───────────────▶ ┌──────────┐ both watched ┌─────────┐
-//	│ Idle │───────▶│ Joining │───────▶│ Listing │                  │ Checking │─────────────▶│ Waiting │
+//	┌──────┐ Wanted ┌─────────┐Entered ┌─────────┐ ───────────────▶ ┌──────────┐ both watched ┌─────────┐
+//	│ Idle │───────▶│Entering │───────▶│ Listing │                  │ Checking │─────────────▶│ Waiting │
 //	└──────┘        └─────────┘        └─────────┘ ◀─────────────── └──────────┘◀─────────────└─────────┘
 //	   ▲             ▲       ▲           │    ▲   predecessor gone    ▲   │     watch fired       │
 //	   │             │       │   order   ▼    │                       │   │ nobody is ahead       │ predecessor gone,
-//	   │ Left        │   own │ doubtful ┌──────────┐  Czxids read     │   ▼                       │ he alone was ahead
+//	   │ Left        │   own │ doubtful ┌──────────┐  Czxids read     │   ▼                       │ it alone was ahead
 //	   │        next │ znode │          │ Ordering │──────────────────┘ ┌───────┐ trusted ┌─────────┐
 //	┌─────────┐ claim│  gone │          └──────────┘                    │ Ready │────────▶│ Holding │◀┘
 //	│ Leaving │──────┘       │                                          └───────┘         └─────────┘
 //	└─────────┘              └──── from each of these                                        │  │
-//	   ▲                                             HoldEnded: Joining, in its place ◀──────┘  │
+//	   ▲                                             HoldEnded: Entering, in its place◀──────┘  │
 //	   └──── released, withdrawn, refused, failed ◀─────────────────────────────────────────────┘
 //
 // From Listing and Ordering it goes straight to Ready if nobody is ahead and the own znode is known
 // to stand.
 //
 // A semaphore's contender whose turn it is goes through Marking, where that is written on its own
-// znode, to Ready. A holder who goes on as a reader goes from Holding through Exchanging back to
+// znode, to Ready. A holder who goes on as a reader goes from Holding through Downgrading back to
 // Holding, with another znode and the same token.
 //
 // # A single znode
 //
 //	                created                    trusted
 //	┌──────┐ Wanted ┌─────────┐ ─────▶ ┌───────┐ ─────▶ ┌─────────┐
-//	│ Idle │───────▶│ Joining │        │ Ready │        │ Holding │
+//	│ Idle │───────▶│Entering │        │ Ready │        │ Holding │
 //	└──────┘        └─────────┘        └───────┘        └─────────┘
 //	   ▲             ▲  │    │ whose? ┌──────────┐ ours ▲     │
 //	   │             │  │    └──────▶ │ Checking │──────┘     │ Released, HoldEnded,
@@ -48,7 +48,7 @@
 //
 // There is no order: all who wait try when the znode goes, and the server picks one.
 //
-// With both, EpochEnded leads to Out from everywhere, and EpochBegan from there to Joining, or to
+// With both, EpochEnded leads to Out from everywhere, and EpochBegan from there to Entering, or to
 // Idle if nothing is wanted. [Transitions] declares every change of state with its reason.
 //
 // # Guarantees
@@ -61,7 +61,7 @@
 //     the latest with the grant.
 //   - So whoever deletes the own znode is heard of within a round trip: from the watch, or from
 //     that first read's answer. Where the own znode can't be read, no possession lasts.
-//   - The machine has one znode in the line at a time. It makes the next one when the last is gone,
+//   - The machine has one znode at a time. It makes the next one when the last is gone,
 //     or in the transaction that deletes it.
 //   - No possession comes of a znode twice, so that tokens grow.
 //   - A waiter watches its own znode and one other. A predecessor that is gone is noticed at
@@ -78,7 +78,7 @@
 // together with a check of the limit's version. The first who does not fit is the head of the
 // waiters. It watches who comes and goes, and the limit; all others watch the data of the one
 // ahead, whose mark makes its successor the head. Nobody else could: a predecessor that becomes a
-// holder leaves no trace but that mark. Once head, always head, as long as the place stands:
+// holder leaves no trace but that mark. Once head, always head, as long as the znode stands:
 // whoever is ahead of a holder holds too, or goes.
 //
 // If the limit is lowered, some who fitted before may still be about to be marked while others
@@ -114,8 +114,8 @@
 //
 // # Claims
 //
-// The claims of an instance stand in a line of their own, and the znode stands for the first of
-// them. A claim that is not Once goes to the back when its possession ends. A place that no
+// The claims of an instance get their turn one after the other, and the znode stands for the first
+// of them. A claim that is not Once goes to the back when its possession ends. A znode that no
 // possession came of belongs to the instance rather than to the claim: when its claim is withdrawn
 // or refused, the next one takes it over, so that giving up costs ZooKeeper nothing while others
 // wait. With nobody to take it over, the znode is deleted, and the claim is settled when it is
@@ -123,7 +123,7 @@
 //
 // A Try claim never waits behind another claim of its own instance, and its verdict comes only from
 // a listing that was asked after it was wanted. So whoever it lost to was there during the try,
-// also in a place that it took over. It is settled once nothing of it is left: a second try
+// also with a znode that it took over. It is settled once nothing of it is left: a second try
 // elsewhere never loses to the first one's remains. With a single znode the verdict is the answer
 // of a create.
 //
@@ -132,11 +132,11 @@
 // A definite error (no right to create, list or read; a request too large) settles every claim that
 // waits at that moment, the standing intent too: each of them would ask the same of ZooKeeper.
 // Where a znode stands already, it is deleted first. A listing that fails is believed only after
-// the own znode was found standing; a parent deleted with everything in it means that the place is
-// lost, no more. If it is the first read of the own znode that fails, and it is held already, the
+// the own znode was found standing; a parent deleted with everything in it means that the znode is
+// gone, no more. If it is the first read of the own znode that fails, and it is held already, the
 // possession ends with that error, and everything else goes as with a waiter.
 //
-// A lost place (deleted by somebody, or not ours after all) is taken anew, at the end of the line.
+// A lost znode (deleted by somebody, or not ours after all) is made anew, behind all others.
 // When the epoch ends, a possession ends with it, and every claim stands again in the next.
 //
 // # What it asks of its host

@@ -2,20 +2,20 @@ package contend
 
 import "github.com/troupe-go/troupe/internal/machine"
 
-// onDowngraded: the holder goes on as a reader. The reader's znode takes the writer's place in one
-// transaction, so that no other writer comes between; the writer's hold has ended before, so that
-// no reader comes beside it.
-func (c *contenders) onDowngraded(e machine.Downgraded) {
+// onDowngradeWanted: the holder goes on as a reader. The reader's znode takes the writer's place in
+// one transaction, so that no other writer comes between; the writer's hold has ended before, so
+// that no reader comes beside it.
+func (c *contenders) onDowngradeWanted(e machine.DowngradeWanted) {
 	if !c.holds(e.Claim) {
 		return
 	}
-	c.state = Exchanging
-	c.do(machine.Exchange{Epoch: c.epoch, Path: c.own.path, Token: c.own.czxid})
+	c.state = Downgrading
+	c.do(machine.Downgrade{Epoch: c.epoch, Path: c.own.path, Token: c.own.czxid})
 }
 
-// onExchanged goes on with the reader's znode, under the token of the writer's.
-func (c *contenders) onExchanged(e machine.Exchanged) {
-	if c.void(e.Epoch) || c.state != Exchanging || e.Path != c.own.path {
+// onDowngraded goes on with the reader's znode, under the token of the writer's.
+func (c *contenders) onDowngraded(e machine.Downgraded) {
+	if c.void(e.Epoch) || c.state != Downgrading || e.Path != c.own.path {
 		return
 	}
 	wanted := c.possessed()

@@ -67,7 +67,7 @@ type hold struct {
 	token      int64
 }
 
-func downgraded(h *hold) machine.Event { return machine.Downgraded{Claim: h.claim.id} }
+func downgraded(h *hold) machine.Event { return machine.DowngradeWanted{Claim: h.claim.id} }
 
 // wish is what the face, or the end of a hold, tells the host.
 type wish struct {
@@ -113,7 +113,7 @@ func (i *instance) step(ev machine.Event) {
 
 func (i *instance) carryOut(e machine.Effect) {
 	switch e := e.(type) {
-	case machine.Join:
+	case machine.Enter:
 		i.request(e, e.Epoch)
 	case machine.List:
 		i.request(e, e.Epoch)
@@ -127,7 +127,7 @@ func (i *instance) carryOut(e machine.Effect) {
 		i.request(e, e.Epoch)
 	case machine.Write:
 		i.request(e, e.Epoch)
-	case machine.Exchange:
+	case machine.Downgrade:
 		i.request(e, e.Epoch)
 	case machine.Grant:
 		i.onGrant(e)

@@ -41,7 +41,7 @@ func (c *contenders) onListed(e machine.Listed) {
 		return
 	}
 	switch c.state {
-	case Joining:
+	case Entering:
 		c.look.listed = &e
 	case Listing:
 		c.digest(e)

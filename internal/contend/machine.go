@@ -33,7 +33,7 @@ type Machine struct {
 	published machine.Standing
 }
 
-// strategy is how it is known whose turn it is: a machine is one of the contenders in a line, or
+// strategy is how it is known whose turn it is: a machine is one of several contenders, or
 // wants the one znode that there can be.
 type strategy interface {
 	entering(ask uint64)     // the own znode is being created, by the request of that number
@@ -145,8 +145,8 @@ func (m *Machine) onNotice(ev machine.Event) bool {
 // onAnswer takes what was asked for, and what watches tell.
 func (m *Machine) onAnswer(ev machine.Event) {
 	switch ev := ev.(type) {
-	case machine.Joined:
-		m.onJoined(ev)
+	case machine.Entered:
+		m.onEntered(ev)
 	case machine.Left:
 		m.onLeft(ev)
 	case machine.Recorded:

@@ -62,11 +62,11 @@ func (o *own) note(e machine.Seen) {
 
 // enter asks for the own znode to be made.
 func (m *Machine) enter() {
-	m.state = Joining
+	m.state = Entering
 	m.ahead = 0
 	ask := m.number()
 	m.strategy.entering(ask)
-	m.do(machine.Join{Epoch: m.epoch, Replace: m.replaced.path, Ask: ask})
+	m.do(machine.Enter{Epoch: m.epoch, Replace: m.replaced.path, Ask: ask})
 }
 
 // dropOwn lets go of the own znode, which is gone, or to be replaced.
@@ -88,8 +88,8 @@ func (m *Machine) enterAnew() {
 	m.enter()
 }
 
-func (m *Machine) onJoined(e machine.Joined) {
-	if m.void(e.Epoch) || m.state != Joining {
+func (m *Machine) onEntered(e machine.Entered) {
+	if m.void(e.Epoch) || m.state != Entering {
 		return
 	}
 	replaced := m.replaced

@@ -70,7 +70,7 @@ func (s *session) send(e machine.Effect) {
 		if e.Watch {
 			s.believed[children] = true
 		}
-	case machine.Join:
+	case machine.Enter:
 		s.requests = append(s.requests, r)
 		listing := &request{effect: machine.List{Epoch: e.Epoch, Ask: e.Ask}}
 		if !s.w.chance(20) { // or a reconnection came between the two, and the listing went first
@@ -125,7 +125,7 @@ func (s *session) run(r *request) {
 	s.requests = slices.DeleteFunc(s.requests, func(o *request) bool { return o == r })
 	var ev machine.Event
 	switch e := r.effect.(type) {
-	case machine.Join:
+	case machine.Enter:
 		ev = s.join(e)
 	case machine.List:
 		ev = s.list(e, r)
@@ -139,27 +139,27 @@ func (s *session) run(r *request) {
 		ev = machine.Left{Epoch: s.epoch, Path: e.Path}
 	case machine.Write:
 		ev = s.write(e)
-	case machine.Exchange:
+	case machine.Downgrade:
 		ev = s.exchange(e)
 	}
 	s.w.Log("  server: %v → %v", r.effect, ev)
 	s.of.answers = append(s.of.answers, answer{r, ev})
 }
 
-func (s *session) join(e machine.Join) machine.Event {
+func (s *session) join(e machine.Enter) machine.Event {
 	if s.w.chance(100) {
-		return machine.Joined{Epoch: s.epoch, Err: errRefused}
+		return machine.Entered{Epoch: s.epoch, Err: errRefused}
 	}
 	if n := s.w.find(e.Replace); n != nil {
 		s.w.remove(n, false)
 	}
 	s.w.joins++
 	n := s.w.create(s.id, s.of.name, s.of.data)
-	joined := machine.Joined{Epoch: s.epoch, Path: n.path}
+	entered := machine.Entered{Epoch: s.epoch, Path: n.path}
 	if e.Replace == "" && !s.w.chance(3) { // or the server can't tell, or the answer was lost and the znode found
-		joined.Czxid, joined.Owner = n.czxid, n.owner
+		entered.Czxid, entered.Owner = n.czxid, n.owner
 	}
-	return joined
+	return entered
 }
 
 // write replaces data, if the versions are right. What came of it may be left open.
@@ -183,20 +183,20 @@ func (s *session) write(e machine.Write) machine.Event {
 }
 
 // exchange puts a reader into a writer's place.
-func (s *session) exchange(e machine.Exchange) machine.Event {
+func (s *session) exchange(e machine.Downgrade) machine.Event {
 	w := s.w
 	n := w.find(e.Path)
 	switch {
 	case w.chance(100):
-		return machine.Exchanged{Epoch: s.epoch, Path: e.Path, Err: errRefused}
+		return machine.Downgraded{Epoch: s.epoch, Path: e.Path, Err: errRefused}
 	case n == nil:
-		return machine.Exchanged{Epoch: s.epoch, Path: e.Path, Gone: true}
+		return machine.Downgraded{Epoch: s.epoch, Path: e.Path, Gone: true}
 	}
 	w.remove(n, false)
 	name, _ := n.contender().Downgraded(znode.GUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", w.zxid, n.owner)))
 	next := w.add(&node{path: parent + "/" + name, order: n.order, owner: n.owner, data: znode.Notes{Placed: e.Token}.Write(nil)})
 	s.of.spent[next.path] = true // a host notes that before it asks
-	return machine.Exchanged{Epoch: s.epoch, Path: e.Path, New: next.path}
+	return machine.Downgraded{Epoch: s.epoch, Path: e.Path, New: next.path}
 }
 
 func (s *session) list(e machine.List, r *request) machine.Event {

@@ -6,20 +6,20 @@ type State int
 
 // The states of a machine.
 const (
-	Out        State = iota // no epoch: nothing can be asked of ZooKeeper
-	Idle                    // no claim and no znode
-	Joining                 // the own znode is being created, perhaps in place of a spent one
-	Reading                 // another's single znode is there; it is being read and watched
-	Watching                // another's single znode is watched
-	Listing                 // the own znode stands; the names of the contenders are being read
-	Ordering                // sequence numbers do not tell the order: Czxids are being read
-	Checking                // nobody is ahead, or it is known who; the own znode, and the predecessor if there is one, are being read and watched
-	Waiting                 // somebody is ahead, and watched; so is the own znode
-	Marking                 // it is its turn, which is being written on the own znode: semaphores alone
-	Ready                   // first, but the session is not trusted
-	Holding                 // a possession was granted
-	Exchanging              // a reader's znode is being put into the place of the own one
-	Leaving                 // the own znode is being deleted
+	Out         State = iota // no epoch: nothing can be asked of ZooKeeper
+	Idle                     // no claim and no znode
+	Entering                 // the own znode is being created, perhaps in place of a spent one
+	Reading                  // another's single znode is there; it is being read and watched
+	Watching                 // another's single znode is watched
+	Listing                  // the own znode stands; the names of the contenders are being read
+	Ordering                 // sequence numbers do not tell the order: Czxids are being read
+	Checking                 // nobody is ahead, or it is known who; the own znode, and the predecessor if there is one, are being read and watched
+	Waiting                  // somebody is ahead, and watched; so is the own znode
+	Marking                  // it is its turn, which is being written on the own znode: semaphores alone
+	Ready                    // first, but the session is not trusted
+	Holding                  // a possession was granted
+	Downgrading              // a reader's znode is being put into the place of the own one
+	Leaving                  // the own znode is being deleted
 )
 
 // The states of a lock's delay, beside those.
@@ -31,8 +31,8 @@ const (
 )
 
 var states = [...]string{
-	Out: "Out", Idle: "Idle", Joining: "Joining", Reading: "Reading", Watching: "Watching", Listing: "Listing", Ordering: "Ordering",
-	Checking: "Checking", Waiting: "Waiting", Marking: "Marking", Ready: "Ready", Holding: "Holding", Exchanging: "Exchanging", Leaving: "Leaving",
+	Out: "Out", Idle: "Idle", Entering: "Entering", Reading: "Reading", Watching: "Watching", Listing: "Listing", Ordering: "Ordering",
+	Checking: "Checking", Waiting: "Waiting", Marking: "Marking", Ready: "Ready", Holding: "Holding", Downgrading: "Downgrading", Leaving: "Leaving",
 	Open: "Open", Recording: "Recording", Delaying: "Delaying", Recorded: "Recorded",
 }
 

@@ -11,7 +11,7 @@ func (m *Machine) onWanted(e machine.Wanted) {
 	switch {
 	case m.state == Idle:
 		m.enter()
-	case m.state == Joining && len(m.claims) == 1:
+	case m.state == Entering && len(m.claims) == 1:
 		m.inherit()
 	}
 }
@@ -39,7 +39,7 @@ func (m *Machine) onWithdrawn(e machine.Withdrawn) {
 	case first && m.state.placed() && (m.state == Holding || none):
 		m.own.after(settle)
 		m.leave()
-	case first && m.state == Joining && none, first && m.state == Exchanging && m.own.of == e.Claim:
+	case first && m.state == Entering && none, first && m.state == Downgrading && m.own.of == e.Claim:
 		m.own.after(settle)
 	default:
 		if none {
@@ -91,5 +91,5 @@ func (m *Machine) holds(c machine.Claim) bool { return m.state == Holding && m.c
 // possessed: the first claim has a possession of the own znode, or is about to have it again as a
 // reader.
 func (m *Machine) possessed() bool {
-	return (m.state == Holding || m.state == Exchanging) && len(m.claims) > 0 && m.claims[0].id == m.own.of
+	return (m.state == Holding || m.state == Downgrading) && len(m.claims) > 0 && m.claims[0].id == m.own.of
 }

@@ -14,16 +14,16 @@ import (
 // carryOut does what the machine asks for. Nothing here waits: answers come back as messages.
 func (h *host[P]) carryOut(e machine.Effect) {
 	switch e := e.(type) {
-	case machine.Join:
-		h.join(e)
+	case machine.Enter:
+		h.enter(e)
 	case machine.List:
 		h.client.List(e.Epoch, h.cfg.Path, e.Watch, h.onListed(e.Ask))
 	case machine.Read:
 		h.client.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) { h.answer(seen(e.Ask, s)) })
 	case machine.Write:
 		h.write(e)
-	case machine.Exchange:
-		h.exchange(e)
+	case machine.Downgrade:
+		h.downgrade(e)
 	case machine.Unwatch:
 		h.client.Unwatch(e.Epoch, e.Path)
 	case machine.Leave:
@@ -35,10 +35,10 @@ func (h *host[P]) carryOut(e machine.Effect) {
 		})
 	case machine.Record:
 		h.writeRecord(e)
-	case machine.Depart:
-		h.depart(e)
-	case machine.Linger:
-		h.linger(e)
+	case machine.Release:
+		h.releaseWithRecord(e)
+	case machine.Delay:
+		h.delay(e)
 	case machine.Grant:
 		h.grant(e)
 	case machine.End:
@@ -58,27 +58,27 @@ func (h *host[P]) carryOut(e machine.Effect) {
 	}
 }
 
-func (h *host[P]) join(e machine.Join) {
+func (h *host[P]) enter(e machine.Enter) {
 	h.replacing = replacement{e.Epoch, e.Replace}
 	if h.cfg.Form == znode.Alone {
-		h.joinAlone(e)
+		h.enterSingle(e)
 		return
 	}
 	h.prepare(e)
 }
 
-func (h *host[P]) joinList(e machine.Join) {
+func (h *host[P]) enterList(e machine.Enter) {
 	j := session.Join{Parent: h.cfg.Path, Name: h.cfg.Name, Form: h.cfg.Form, Data: h.cfg.Data, Replace: e.Replace}
 	h.client.JoinList(e.Epoch, j, func(a session.Joined) {
-		h.answer(machine.Joined{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err})
+		h.answer(machine.Entered{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err})
 	}, h.onListed(e.Ask))
 }
 
-// joinAlone creates the one znode that there can be. While there is one, somebody is ahead.
-func (h *host[P]) joinAlone(e machine.Join) {
+// enterSingle creates the one znode that there can be. While there is one, somebody is ahead.
+func (h *host[P]) enterSingle(e machine.Enter) {
 	parent, name := znode.Split(h.cfg.Path)
 	h.client.Join(e.Epoch, session.Join{Parent: parent, Name: name, Form: znode.Alone, Data: h.cfg.Data}, func(a session.Joined) {
-		ev := machine.Joined{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err}
+		ev := machine.Entered{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err}
 		if errors.Is(ev.Err, session.ErrNodeExists) {
 			ev.Err = machine.ErrHeld
 		}
@@ -110,7 +110,7 @@ func (h *host[P]) answer(ev machine.Event) {
 
 func failure(ev machine.Event) error {
 	switch ev := ev.(type) {
-	case machine.Joined:
+	case machine.Entered:
 		return ev.Err
 	case machine.Listed:
 		return ev.Err
@@ -118,7 +118,7 @@ func failure(ev machine.Event) error {
 		return ev.Err
 	case machine.Recorded:
 		return ev.Err
-	case machine.Exchanged:
+	case machine.Downgraded:
 		return ev.Err
 	case machine.Written:
 		return ev.Err
@@ -158,7 +158,7 @@ func (h *host[P]) grant(e machine.Grant) {
 		h.step(machine.Deferred{Claim: e.Claim}) // its withdrawal is on its way
 		return
 	}
-	if before, exchanging := h.ledger.exchanging(c); exchanging {
+	if before, downgrading := h.ledger.downgrading(c); downgrading {
 		h.goOn(c, before, e)
 		return
 	}
@@ -234,7 +234,7 @@ func (h *host[P]) endByMachine(e machine.End) {
 	}
 	h.setHeld(c, nil)
 	h.client.End(p.Hold, cause)
-	h.ledger.unexchanged(p, cause)
+	h.ledger.failDowngrade(p, cause)
 	h.recall(p)
 	if e.Cause != machine.Unwatched { // else Left says when
 		h.gone(p.Path())
@@ -262,7 +262,7 @@ func (h *host[P]) free(id machine.Claim) {
 		return
 	}
 	p := c.held
-	h.ledger.unexchanged(p, session.ErrReleased)
+	h.ledger.failDowngrade(p, session.ErrReleased)
 	h.setHeld(c, nil)
 	h.gone(p.Path())
 	if c.once {
@@ -279,7 +279,7 @@ func (h *host[P]) settle(e machine.Settle) {
 	}
 	h.ledger.remove(c)
 	if c.held != nil {
-		h.ledger.unexchanged(c.held, session.ErrReleased)
+		h.ledger.failDowngrade(c.held, session.ErrReleased)
 		h.gone(c.held.Path())
 		h.setHeld(c, nil)
 	}

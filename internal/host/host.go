@@ -18,7 +18,7 @@ type host[P any] struct {
 	timers    map[uint64]*time.Timer
 	leaving   map[string]struct{} // what is being deleted
 	ensured   uint64              // the epoch in which the parent was seen to
-	replacing replacement         // what the Join under way deletes in its transaction
+	replacing replacement         // what the Enter under way deletes in its transaction
 	told      uint64              // the newest notice of which the machine was told when it began
 
 	// An incarnation after the first begins by cleaning up after the one before; until that is
@@ -27,7 +27,7 @@ type host[P any] struct {
 	pending    []message
 }
 
-// replacement is an own znode that a Join deletes in its transaction.
+// replacement is an own znode that an Enter deletes in its transaction.
 type replacement struct {
 	epoch uint64
 	path  string
@@ -61,8 +61,8 @@ func (h *host[P]) Receive(m message) {
 		h.onReleased(m.possession)
 	case lost:
 		h.onLost(m.possession)
-	case downgraded:
-		h.onDowngraded(m.possession)
+	case downgradeWanted:
+		h.onDowngradeWanted(m.possession)
 	case closing:
 		h.stopIfSettled()
 	case answered:
@@ -115,15 +115,15 @@ func (h *host[P]) onAnswer(ev machine.Event) {
 	case machine.Left:
 		delete(h.leaving, ev.Path)
 		h.gone(ev.Path)
-	case machine.Joined:
+	case machine.Entered:
 		if r := h.replacing; r.epoch == ev.Epoch {
 			h.replacing = replacement{}
 			if ev.Err == nil && r.path != "" {
 				h.gone(r.path)
 			}
 		}
-	case machine.Exchanged:
-		h.onExchanged(ev)
+	case machine.Downgraded:
+		h.onDowngraded(ev)
 	case machine.Woke:
 		delete(h.timers, ev.Ask)
 	}

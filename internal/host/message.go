@@ -13,28 +13,28 @@ type (
 		number uint64 // of the notices so far
 		notice session.Event
 	}
-	wanted     struct{ claim machine.Claim }    // by the face: see the ledger
-	withdrawn  struct{ claim machine.Claim }    // by the face: see the ledger
-	released   struct{ possession *Possession } // by the face: its hold has ended
-	lost       struct{ possession *Possession } // its hold ended by itself
-	downgraded struct{ possession *Possession } // by the face: its hold has ended, for a reader's
-	closing    struct{}                         // by the face: all is withdrawn; end when it is settled
-	answered   struct {                         // by the session
+	wanted          struct{ claim machine.Claim }    // by the face: see the ledger
+	withdrawn       struct{ claim machine.Claim }    // by the face: see the ledger
+	released        struct{ possession *Possession } // by the face: its hold has ended
+	lost            struct{ possession *Possession } // its hold ended by itself
+	downgradeWanted struct{ possession *Possession } // by the face: its hold has ended, for a reader's
+	closing         struct{}                         // by the face: all is withdrawn; end when it is settled
+	answered        struct {                         // by the session
 		incarnation int
 		event       machine.Event
 	}
 	prepared struct { // the parent is there
 		incarnation int
-		join        machine.Join
+		enter       machine.Enter
 	}
-	undone struct { // an exchange was not carried out, its answer was lost
+	undone struct { // a downgrade was not carried out, its answer was lost
 		incarnation int
-		exchange    machine.Exchanged
+		downgrade   machine.Downgraded
 		data        []byte
 	}
 	stayed struct { // the own znode and the record were not deleted, as far as is known
 		incarnation int
-		departure   machine.Depart
+		release     machine.Release
 		err         error
 	}
 	recovered struct { // what the incarnation before left in ZooKeeper
@@ -51,17 +51,17 @@ type (
 	poked struct{ do func() } // by tests
 )
 
-func (noticed) message()    {}
-func (wanted) message()     {}
-func (withdrawn) message()  {}
-func (released) message()   {}
-func (lost) message()       {}
-func (downgraded) message() {}
-func (closing) message()    {}
-func (answered) message()   {}
-func (prepared) message()   {}
-func (undone) message()     {}
-func (stayed) message()     {}
-func (recovered) message()  {}
-func (swept) message()      {}
-func (poked) message()      {}
+func (noticed) message()         {}
+func (wanted) message()          {}
+func (withdrawn) message()       {}
+func (released) message()        {}
+func (lost) message()            {}
+func (downgradeWanted) message() {}
+func (closing) message()         {}
+func (answered) message()        {}
+func (prepared) message()        {}
+func (undone) message()          {}
+func (stayed) message()          {}
+func (recovered) message()       {}
+func (swept) message()           {}
+func (poked) message()           {}

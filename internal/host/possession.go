@@ -21,7 +21,7 @@ type Possession struct {
 	freed       *notify.Latch                // its znode is gone, or the instance has ended
 	unconfirmed atomic.Pointer[error]        // that was it, and so it ended; set before
 	release     func()                       // ends the hold and tells the host; nothing if the hold is over
-	exchange    *exchange                    // for a reader's, if that is what it was ended for; guarded by the ledger's mutex
+	downgrade   *downgrade                   // for a reader's, if that is what it was ended for; guarded by the ledger's mutex
 	offer       interface{ Withdraw() bool } // to whoever receives, nil if it was given to a caller; guarded by the ledger's mutex
 
 	asked    Asked

@@ -25,7 +25,7 @@ func (h *host[P]) writeRecord(e machine.Record) {
 	if e.Version >= 0 {
 		op = session.SetOp(h.record(), data, e.Version)
 	}
-	h.client.Commit(e.Epoch, []session.Op{session.CheckOp(e.Place, -1), op}, func(_ []session.Result, err error) {
+	h.client.Commit(e.Epoch, []session.Op{session.CheckOp(e.Own, -1), op}, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
 			h.answer(machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})
@@ -57,17 +57,17 @@ func recorded(e machine.Record, s session.Seen) machine.Recorded {
 	return found
 }
 
-// depart deletes the own znode and the record at once. Where that cannot be, because one of them is
-// gone, the own znode alone. Its path is noted as spent before that is asked for: should this
-// incarnation crash, the request may still be carried out, and nobody is to take over what it
+// releaseWithRecord deletes the own znode and the record at once. Where that cannot be, because one
+// of them is gone, the own znode alone. Its path is noted as spent before that is asked for: should
+// this incarnation crash, the request may still be carried out, and nobody is to take over what it
 // deletes.
-func (h *host[P]) depart(e machine.Depart) {
+func (h *host[P]) releaseWithRecord(e machine.Release) {
 	h.leave(e.Path)
 	h.ledger.spoil(e.Path)
-	h.tryDepart(e)
+	h.tryRelease(e)
 }
 
-func (h *host[P]) tryDepart(e machine.Depart) {
+func (h *host[P]) tryRelease(e machine.Release) {
 	incarnation := h.self.Incarnation()
 	ops := []session.Op{session.DeleteOp(e.Path, -1), session.DeleteOp(h.record(), -1)}
 	h.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
@@ -81,20 +81,20 @@ func (h *host[P]) tryDepart(e machine.Depart) {
 	})
 }
 
-// onStayed asks once more, or for less. It comes as a message, as an exchange that is undone does:
+// onStayed asks once more, or for less. It comes as a message, as a downgrade that is undone does:
 // what a crashed incarnation has not asked for yet is its successor's to do.
 func (h *host[P]) onStayed(m stayed) {
 	switch {
 	case m.incarnation != h.self.Incarnation():
 	case errors.Is(m.err, session.ErrUnknownOutcome):
-		h.tryDepart(m.departure) // if it was done, the own znode is missing now
+		h.tryRelease(m.release) // if it was done, the own znode is missing now
 	default:
-		h.carryOut(machine.Leave{Epoch: m.departure.Epoch, Path: m.departure.Path})
+		h.carryOut(machine.Leave{Epoch: m.release.Epoch, Path: m.release.Path})
 	}
 }
 
-// linger waits for as long as the line's delay.
-func (h *host[P]) linger(e machine.Linger) {
+// delay waits for as long as the line's delay.
+func (h *host[P]) delay(e machine.Delay) {
 	if h.timers == nil {
 		h.timers = make(map[uint64]*time.Timer)
 	}

@@ -164,7 +164,7 @@ func (i *Instance[P]) endHolds(cause error) {
 		i.ledger.mu.Unlock()
 		if p != nil {
 			i.client.End(p.Hold, cause)
-			i.ledger.unexchanged(p, cause)
+			i.ledger.failDowngrade(p, cause)
 			i.recall(p)
 		}
 	}

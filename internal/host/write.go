@@ -28,15 +28,15 @@ func (h *host[P]) write(e machine.Write) {
 // prepare sees to the parent, once in an epoch, where data live in it: the session would make a
 // container of it. The join follows as a message, so that one of an incarnation that has crashed
 // meanwhile does not come behind its successor's back.
-func (h *host[P]) prepare(e machine.Join) {
+func (h *host[P]) prepare(e machine.Enter) {
 	if h.cfg.Parent == nil || h.ensured == e.Epoch {
-		h.joinList(e)
+		h.enterList(e)
 		return
 	}
 	incarnation := h.self.Incarnation()
 	h.client.Ensure(e.Epoch, h.cfg.Path, false, h.cfg.Parent, func(err error) {
 		if err != nil {
-			h.answer(machine.Joined{Epoch: e.Epoch, Err: err})
+			h.answer(machine.Entered{Epoch: e.Epoch, Err: err})
 			return
 		}
 		h.ref.Tell(prepared{incarnation, e})
@@ -45,7 +45,7 @@ func (h *host[P]) prepare(e machine.Join) {
 
 func (h *host[P]) onPrepared(m prepared) {
 	if m.incarnation == h.self.Incarnation() {
-		h.ensured = m.join.Epoch
-		h.joinList(m.join)
+		h.ensured = m.enter.Epoch
+		h.enterList(m.enter)
 	}
 }

@@ -15,7 +15,7 @@
 //
 //   - Every event that stems from ZooKeeper names the epoch that it was asked in. One of an older
 //     epoch is void: nothing follows from it.
-//   - Join, List, Read and Leave are answered exactly once, or never if their epoch ends first
+//   - Enter, List, Read and Leave are answered exactly once, or never if their epoch ends first
 //     (EpochEnded comes instead).
 //   - A Read of an own znode that is overtaken by its Leave may be answered with an error, and says
 //     nothing.
@@ -23,6 +23,6 @@
 //     requests may overtake one another and may overtake, or be overtaken by, the events of other
 //     watches; two watches' events keep ZooKeeper's order.
 //   - A lost reply is no event: the session resolves it by looking. What is answered is true.
-//   - Effects of one step are unordered, but for Join's listing, which runs behind its create in
+//   - Effects of one step are unordered, but for Enter's listing, which runs behind its create in
 //     the server's order.
 package machine

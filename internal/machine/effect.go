@@ -11,17 +11,17 @@ type Machine interface{ Step(Event) []Effect }
 // Effect is something that a machine asks its host to do. The set is closed.
 type Effect interface{ effect() }
 
-// Join puts an ephemeral sequential znode into the line, with a listing right behind it that is
+// Enter makes an ephemeral sequential znode, with a listing right behind it that is
 // answered by Listed with the number Ask. If Replace is not empty, that own znode, whose possession
 // is over, is deleted in the same transaction.
-type Join struct {
+type Enter struct {
 	Epoch   uint64
 	Replace string
 	Ask     uint64
 }
 
-// List reads the names in the line and, if Watch, arms a watch on who comes and goes in the same
-// trip.
+// List reads the names of the contenders and, if Watch, arms a watch on who comes and goes in the
+// same trip.
 type List struct {
 	Epoch uint64
 	Ask   uint64
@@ -51,7 +51,7 @@ type Unwatch struct {
 	Path  string
 }
 
-// Grant turns a place at the head of the line into a possession of the claim. The host answers at
+// Grant turns the own znode, whose turn it is, into a possession of the claim. The host answers at
 // once, in the same turn, with Deferred if the session is not trusted; HoldEnded follows whenever
 // the possession ends by itself.
 type Grant struct {
@@ -101,7 +101,7 @@ type Wake struct {
 // Publish tells the world where the instance stands.
 type Publish struct{ Standing Standing }
 
-func (Join) effect()    {}
+func (Enter) effect()   {}
 func (List) effect()    {}
 func (Read) effect()    {}
 func (Leave) effect()   {}

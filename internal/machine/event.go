@@ -7,7 +7,7 @@ type Event interface{ event() }
 // out each number once, from 1 on.
 type Claim uint64
 
-// Wanted: a claim joins the instance's own line. Once means that the claim is over when its
+// Wanted: a claim joins those of the instance. Once means that the claim is over when its
 // possession ends; otherwise it stands again. Try means that the claim is to be refused with
 // [ErrHeld] as soon as anybody is known to be ahead of it.
 type Wanted struct {
@@ -58,10 +58,10 @@ type (
 	Resumed   struct{ Epoch uint64 }
 )
 
-// Joined answers [Join]: the own znode's path, or a definite error with nothing left behind. Czxid
-// and Owner are what the create's own answer told of the znode; 0 when it was not told: an old
-// server, a lost answer, a znode that was replaced.
-type Joined struct {
+// Entered answers [Enter]: the own znode's path, or a definite error with nothing left behind.
+// Czxid and Owner are what the create's own answer told of the znode; 0 when it was not told: an
+// old server, a lost answer, a znode that was replaced.
+type Entered struct {
 	Epoch uint64
 	Path  string
 	Czxid int64
@@ -69,7 +69,7 @@ type Joined struct {
 	Err   error
 }
 
-// Listed answers [List], and the listing that goes with [Join]. Ask repeats the effect's number.
+// Listed answers [List], and the listing that goes with [Enter]. Ask repeats the effect's number.
 type Listed struct {
 	Epoch uint64
 	Ask   uint64
@@ -101,7 +101,7 @@ type Fired struct {
 	Epoch    uint64
 	Path     string
 	Deleted  bool // otherwise the data changed,
-	Children bool // or somebody came to the line, or went
+	Children bool // or somebody came or went
 }
 
 // Recovered: a host took over from one that crashed. Path is the znode that its predecessor had
@@ -127,7 +127,7 @@ func (TrustEnded) event()  {}
 func (TrustGained) event() {}
 func (Suspended) event()   {}
 func (Resumed) event()     {}
-func (Joined) event()      {}
+func (Entered) event()     {}
 func (Listed) event()      {}
 func (Seen) event()        {}
 func (Left) event()        {}

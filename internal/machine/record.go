@@ -1,12 +1,12 @@
 package machine
 
-// Record writes a token into the line's record, in a transaction that happens only while the own
-// znode stands: in the place of what the record contained when it had that version, or, with
-// version -1, where there is none.
+// Record writes a token into the record beside the contenders, in a transaction that happens only
+// while the own znode stands: in the place of what the record contained when it had that version,
+// or, with version -1, where there is none.
 type Record struct {
 	Epoch   uint64
 	Ask     uint64
-	Place   string // path of the own znode
+	Own     string // path of the own znode
 	Token   int64
 	Version int32
 }
@@ -21,16 +21,16 @@ type Recorded struct {
 	Err     error // definite
 }
 
-// Linger asks for [Woke] after the line's delay.
-type Linger struct{ Ask uint64 }
+// Delay asks for [Woke] after the lock's delay.
+type Delay struct{ Ask uint64 }
 
-// Depart is [Leave] for a possession that was given up: the record goes in the same transaction.
-type Depart struct {
+// Release is [Leave] for a possession that was given up: the record goes in the same transaction.
+type Release struct {
 	Epoch uint64
 	Path  string
 }
 
 func (Recorded) event() {}
 func (Record) effect()  {}
-func (Linger) effect()  {}
-func (Depart) effect()  {}
+func (Delay) effect()   {}
+func (Release) effect() {}

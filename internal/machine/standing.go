@@ -1,6 +1,6 @@
 package machine
 
-// Standing is an instance's own place.
+// Standing is where an instance stands.
 type Standing struct {
 	Phase Phase
 	Ahead int  // contenders before the own one at the last look; those that conflict

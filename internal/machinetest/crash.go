@@ -72,7 +72,7 @@ func (i *Instance) settleRequests() (parting []string) {
 		switch e := r.Effect.(type) {
 		case machine.Leave:
 			parting = append(parting, e.Path)
-		case machine.Depart:
+		case machine.Release:
 			parting, late = append(parting, e.Path), true
 		case machine.Record:
 			late = true

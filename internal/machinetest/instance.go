@@ -73,11 +73,11 @@ func (i *Instance) step(ev machine.Event) {
 
 func (i *Instance) carryOut(e machine.Effect) {
 	switch e := e.(type) {
-	case machine.Join, machine.List, machine.Read, machine.Leave, machine.Depart, machine.Record:
+	case machine.Enter, machine.List, machine.Read, machine.Leave, machine.Release, machine.Record:
 		i.requests = append(i.requests, &Request{Effect: e, epoch: i.epoch})
 	case machine.Unwatch:
 		i.unwatch(e.Path)
-	case machine.Linger:
+	case machine.Delay:
 		i.wakes = append(i.wakes, wake{e.Ask, i.World.Zxid})
 	case machine.Wake:
 		i.wakes = append(i.wakes, wake{e.Ask, i.World.Zxid})

@@ -24,11 +24,11 @@ func (p *Teller) show(e machine.Effect) string {
 func asking(e machine.Effect, short func(string) string) string {
 	watching := map[bool]string{true: " and watch"}
 	switch e := e.(type) {
-	case machine.Join:
+	case machine.Enter:
 		if e.Replace != "" {
-			return fmt.Sprintf("join #%d in place of %s", e.Ask, short(e.Replace))
+			return fmt.Sprintf("enter #%d in place of %s", e.Ask, short(e.Replace))
 		}
-		return fmt.Sprintf("join #%d", e.Ask)
+		return fmt.Sprintf("enter #%d", e.Ask)
 	case machine.List:
 		return fmt.Sprintf("list #%d%s", e.Ask, watching[e.Watch])
 	case machine.Read:
@@ -43,8 +43,8 @@ func asking(e machine.Effect, short func(string) string) string {
 			s += fmt.Sprintf(" if %s version=%d", short(e.Guard.Path), e.Guard.Version)
 		}
 		return s
-	case machine.Exchange:
-		return fmt.Sprintf("exchange %s token=%d", short(e.Path), e.Token)
+	case machine.Downgrade:
+		return fmt.Sprintf("downgrade %s token=%d", short(e.Path), e.Token)
 	case machine.Wake:
 		return fmt.Sprintf("wake #%d try=%d", e.Ask, e.Try)
 	}

@@ -29,7 +29,7 @@ func EventName(ev machine.Event) string {
 		case ev.Deleted:
 			return "Deleted"
 		case ev.Children:
-			return "Crowd"
+			return "Children"
 		}
 		return "Changed"
 	}

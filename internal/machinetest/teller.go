@@ -58,7 +58,7 @@ func (p *Teller) answered(verb string, w Words) string {
 // note remembers a request's number.
 func (p *Teller) note(e machine.Effect) {
 	switch e := e.(type) {
-	case machine.Join:
+	case machine.Enter:
 		p.asked["listed"] = e.Ask
 	case machine.List:
 		p.asked["listed"] = e.Ask
@@ -70,7 +70,7 @@ func (p *Teller) note(e machine.Effect) {
 		p.asked["recorded"] = e.Ask
 	case machine.Wake:
 		p.asked["woke"] = e.Ask
-	case machine.Linger:
+	case machine.Delay:
 		p.asked["woke"] = e.Ask
 	}
 }
@@ -146,8 +146,8 @@ func (p *Teller) notice(verb string, w Words) machine.Event {
 func (p *Teller) answer(verb string, w Words) machine.Event {
 	epoch := p.Epoch(w)
 	switch verb {
-	case "joined":
-		j := machine.Joined{Epoch: epoch, Path: p.Path(w), Err: w.Err(), Czxid: w.Number("czxid", 0)}
+	case "entered":
+		j := machine.Entered{Epoch: epoch, Path: p.Path(w), Err: w.Err(), Czxid: w.Number("czxid", 0)}
 		if j.Czxid != 0 { // if not, the answer does not tell
 			j.Owner = w.Number("owner", p.session)
 		}

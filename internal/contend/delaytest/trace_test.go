@@ -83,11 +83,11 @@ func event(p *machinetest.Teller, verb string, w machinetest.Words) machine.Even
 
 func show(e machine.Effect) string {
 	switch e := e.(type) {
-	case machine.Join:
+	case machine.Enter:
 		if e.Replace != "" {
-			return "join in place of " + short(e.Replace)
+			return "enter in place of " + short(e.Replace)
 		}
-		return "join"
+		return "enter"
 	case machine.List:
 		return "list"
 	case machine.Read:
@@ -95,11 +95,11 @@ func show(e machine.Effect) string {
 	case machine.Wake:
 		return "wake"
 	case machine.Record:
-		return fmt.Sprintf("record token=%d while %s stands, version=%d", e.Token, short(e.Place), e.Version)
-	case machine.Linger:
-		return "linger"
-	case machine.Depart:
-		return "depart " + short(e.Path) + " with the record"
+		return fmt.Sprintf("record token=%d while %s stands, version=%d", e.Token, short(e.Own), e.Version)
+	case machine.Delay:
+		return "delay"
+	case machine.Release:
+		return "release " + short(e.Path) + " with the record"
 	case machine.End:
 		return fmt.Sprintf("end %d cause=%d", e.Claim, e.Cause)
 	}

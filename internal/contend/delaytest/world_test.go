@@ -108,7 +108,7 @@ func (w *world) Heal() {}
 // Serve carries out a request.
 func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine.Event {
 	switch e := r.Effect.(type) {
-	case machine.Join:
+	case machine.Enter:
 		return []machine.Event{w.join(i, e), machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Names: w.names()}}
 	case machine.List:
 		return []machine.Event{machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Names: w.names()}}
@@ -117,8 +117,8 @@ func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine
 	case machine.Leave:
 		w.Remove(e.Path)
 		return []machine.Event{machine.Left{Epoch: e.Epoch, Path: e.Path}}
-	case machine.Depart:
-		w.depart(i, e)
+	case machine.Release:
+		w.release(i, e)
 		return []machine.Event{machine.Left{Epoch: e.Epoch, Path: e.Path}}
 	case machine.Record:
 		return []machine.Event{w.write(i, e)}
@@ -134,10 +134,10 @@ func (w *world) names() []string {
 	return names
 }
 
-func (w *world) join(i *machinetest.Instance, e machine.Join) machine.Event {
+func (w *world) join(i *machinetest.Instance, e machine.Enter) machine.Event {
 	w.Remove(e.Replace)
 	n := w.create(i.Session)
-	ev := machine.Joined{Epoch: e.Epoch, Path: n.path}
+	ev := machine.Entered{Epoch: e.Epoch, Path: n.path}
 	if w.Pick(3) > 0 { // otherwise the answer was lost
 		ev.Czxid, ev.Owner = n.czxid, n.owner
 	}
@@ -159,8 +159,8 @@ func (w *world) read(i *machinetest.Instance, e machine.Read, r *machinetest.Req
 	return ev
 }
 
-// depart deletes both, or the znode alone.
-func (w *world) depart(i *machinetest.Instance, e machine.Depart) {
+// release deletes both, or the znode alone.
+func (w *world) release(i *machinetest.Instance, e machine.Release) {
 	if n := w.find(e.Path); n != nil {
 		if w.record != nil && w.record.token != n.czxid {
 			w.Failf("#%d takes another's record with it", i.No)
@@ -179,7 +179,7 @@ func (w *world) depart(i *machinetest.Instance, e machine.Depart) {
 // write does what the host does: the transaction, and a look if it fails. Its answer may have been
 // lost.
 func (w *world) write(i *machinetest.Instance, e machine.Record) machine.Event {
-	stands := w.find(e.Place) != nil
+	stands := w.find(e.Own) != nil
 	switch {
 	case stands && e.Version < 0 && w.record == nil:
 		w.Zxid++
@@ -212,7 +212,7 @@ func (w *world) checkRecord(i *machinetest.Instance, e machine.Record) {
 		w.Failf("#%d replaces the token of %d, which died at %d, after a delay that began at %d", i.No, old, end.zxid, i.Rested)
 	}
 	for _, n := range w.nodes {
-		if n.path < e.Place {
+		if n.path < e.Own {
 			w.Failf("#%d writes the record behind %s", i.No, n.path)
 		}
 	}

@@ -57,8 +57,8 @@ func TestTransitions(t *testing.T) {
 
 func show(e machine.Effect) string {
 	switch e := e.(type) {
-	case machine.Join:
-		return fmt.Sprintf("create #%d", e.Ask)
+	case machine.Enter:
+		return fmt.Sprintf("enter #%d", e.Ask)
 	case machine.Read:
 		return fmt.Sprintf("read #%d and watch", e.Ask)
 	case machine.Unwatch:

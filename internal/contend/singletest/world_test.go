@@ -51,8 +51,8 @@ func (w *world) set(data []byte) {
 // Serve carries out a request.
 func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine.Event {
 	switch e := r.Effect.(type) {
-	case machine.Join:
-		ev := machine.Joined{Epoch: e.Epoch, Path: path}
+	case machine.Enter:
+		ev := machine.Entered{Epoch: e.Epoch, Path: path}
 		switch {
 		case !w.create(i.Session, i):
 			ev.Err = machine.ErrHeld

@@ -11,18 +11,18 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// exchange is a caller of Downgrade who waits for his possession as a reader.
-type exchange struct {
+// downgrade is a caller of Downgrade who waits for his possession as a reader.
+type downgrade struct {
 	answered atomic.Bool
-	answer   chan exchanged // capacity 1
+	answer   chan downgradeResult // capacity 1
 }
 
-type exchanged struct {
+type downgradeResult struct {
 	won *Possession
 	err error
 }
 
-func (x *exchange) reply(e exchanged) bool {
+func (x *downgrade) reply(e downgradeResult) bool {
 	if x == nil || x.answered.Swap(true) {
 		return false
 	}
@@ -41,11 +41,11 @@ func (i *Instance[P]) Downgrade(ctx context.Context, p *Possession) (P, error) {
 	}
 	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
 	defer cancel()
-	x := &exchange{answer: make(chan exchanged, 1)}
+	x := &downgrade{answer: make(chan downgradeResult, 1)}
 	if err := i.begin(p, x); err != nil {
 		return none, err
 	}
-	i.ref.Tell(downgraded{p})
+	i.ref.Tell(downgradeWanted{p})
 	var err error
 	select {
 	case e := <-x.answer:
@@ -62,11 +62,11 @@ func (i *Instance[P]) Downgrade(ctx context.Context, p *Possession) (P, error) {
 }
 
 // begin ends the writer's hold, with a note of what for. The first who asks has it.
-func (i *Instance[P]) begin(p *Possession, x *exchange) error {
+func (i *Instance[P]) begin(p *Possession, x *downgrade) error {
 	i.ledger.mu.Lock()
-	first := p.exchange == nil
+	first := p.downgrade == nil
 	if first {
-		p.exchange = x
+		p.downgrade = x
 	}
 	i.ledger.mu.Unlock()
 	switch {
@@ -87,7 +87,7 @@ func asLost(err error) error {
 	return fmt.Errorf("%w: %w", session.ErrLost, err)
 }
 
-func (i *Instance[P]) readers(e exchanged) (P, error) {
+func (i *Instance[P]) readers(e downgradeResult) (P, error) {
 	if e.err != nil {
 		var none P
 		return none, e.err
@@ -95,55 +95,55 @@ func (i *Instance[P]) readers(e exchanged) (P, error) {
 	return i.cfg.Wrap(e.won), nil
 }
 
-// unexchanged: nothing comes of the exchange that p waits for, if it does.
-func (l *ledger[P]) unexchanged(p *Possession, cause error) {
+// failDowngrade: nothing comes of the downgrade that p waits for, if it does.
+func (l *ledger[P]) failDowngrade(p *Possession, cause error) {
 	l.mu.Lock()
-	x := p.exchange
+	x := p.downgrade
 	l.mu.Unlock()
-	x.reply(exchanged{err: asLost(cause)})
+	x.reply(downgradeResult{err: asLost(cause)})
 }
 
-// exchanging tells whether the claim's possession was ended for a reader's.
-func (l *ledger[P]) exchanging(c *claim[P]) (*Possession, bool) {
+// downgrading tells whether the claim's possession was ended for a reader's.
+func (l *ledger[P]) downgrading(c *claim[P]) (*Possession, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return c.held, c.held != nil && c.held.exchange != nil
+	return c.held, c.held != nil && c.held.downgrade != nil
 }
 
-func (h *host[P]) onDowngraded(p *Possession) {
+func (h *host[P]) onDowngradeWanted(p *Possession) {
 	c := h.holder(p)
 	switch {
 	case c == nil: // its znode was deleted, or its epoch ended, before this was heard of
-		h.ledger.unexchanged(p, session.ErrDeleted)
+		h.ledger.failDowngrade(p, session.ErrDeleted)
 	case h.withdrawn(c):
-		h.ledger.unexchanged(p, session.ErrReleased) // word of that is on its way, and deletes the znode
+		h.ledger.failDowngrade(p, session.ErrReleased) // word of that is on its way, and deletes the znode
 	default:
-		h.step(machine.Downgraded{Claim: c.id})
+		h.step(machine.DowngradeWanted{Claim: c.id})
 	}
 }
 
-// exchange puts a reader's znode into the place of a writer's. Its path is noted as spent before it
-// is asked for, so that nobody takes it for a place to be granted.
-func (h *host[P]) exchange(e machine.Exchange) {
+// downgrade puts a reader's znode into the place of a writer's. Its path is noted as spent before
+// it is asked for, so that nobody takes it for a znode to be granted.
+func (h *host[P]) downgrade(e machine.Downgrade) {
 	parent, name := znode.Split(e.Path)
 	c, _ := znode.ParseContender(name)
 	reader, ok := c.Downgraded(znode.NewGUID())
 	if !ok {
-		h.answer(machine.Exchanged{Epoch: e.Epoch, Path: e.Path, Err: session.ErrUnsupported})
+		h.answer(machine.Downgraded{Epoch: e.Epoch, Path: e.Path, Err: session.ErrUnsupported})
 		return
 	}
-	done := machine.Exchanged{Epoch: e.Epoch, Path: e.Path, New: znode.Join(parent, reader)}
+	done := machine.Downgraded{Epoch: e.Epoch, Path: e.Path, New: znode.Join(parent, reader)}
 	h.ledger.mu.Lock()
 	if h.ledger.spent == nil {
 		h.ledger.spent = make(map[string]*Possession)
 	}
 	h.ledger.spent[done.New] = h.ledger.spent[e.Path]
 	h.ledger.mu.Unlock()
-	h.tryExchange(done, znode.Notes{Placed: e.Token}.Write(h.cfg.Data))
+	h.tryDowngrade(done, znode.Notes{Placed: e.Token}.Write(h.cfg.Data))
 }
 
-// tryExchange asks until the outcome is known.
-func (h *host[P]) tryExchange(done machine.Exchanged, data []byte) {
+// tryDowngrade asks until the outcome is known.
+func (h *host[P]) tryDowngrade(done machine.Downgraded, data []byte) {
 	ops := []session.Op{session.DeleteOp(done.Path, -1), session.CreateOp(done.New, data, session.Ephemeral())}
 	h.client.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
@@ -153,7 +153,7 @@ func (h *host[P]) tryExchange(done machine.Exchanged, data []byte) {
 			h.client.Read(done.Epoch, done.New, false, func(a session.Seen) {
 				switch {
 				case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
-					h.answer(machine.Exchanged{Epoch: done.Epoch, Path: done.Path, Err: a.Err})
+					h.answer(machine.Downgraded{Epoch: done.Epoch, Path: done.Path, Err: a.Err})
 				case a.Exists, a.Err != nil: // what may not be read is there
 					h.answer(done)
 				default:
@@ -174,12 +174,12 @@ func (h *host[P]) tryExchange(done machine.Exchanged, data []byte) {
 // does not put a znode behind its successor's back.
 func (h *host[P]) onUndone(m undone) {
 	if m.incarnation == h.self.Incarnation() {
-		h.tryExchange(m.exchange, m.data)
+		h.tryDowngrade(m.downgrade, m.data)
 	}
 }
 
-// onExchanged keeps the books of what exists.
-func (h *host[P]) onExchanged(ev machine.Exchanged) {
+// onDowngraded keeps the books of what exists.
+func (h *host[P]) onDowngraded(ev machine.Downgraded) {
 	h.ledger.mu.Lock()
 	p := h.ledger.spent[ev.Path]
 	if ev.Gone || ev.Err != nil {
@@ -189,9 +189,9 @@ func (h *host[P]) onExchanged(ev machine.Exchanged) {
 	switch {
 	case p == nil:
 	case ev.Gone:
-		h.ledger.unexchanged(p, session.ErrDeleted)
+		h.ledger.failDowngrade(p, session.ErrDeleted)
 	case ev.Err != nil:
-		h.ledger.unexchanged(p, ev.Err)
+		h.ledger.failDowngrade(p, ev.Err)
 	default:
 		h.gone(ev.Path)
 	}
@@ -202,7 +202,7 @@ func (h *host[P]) onExchanged(ev machine.Exchanged) {
 func (h *host[P]) goOn(c *claim[P], p *Possession, e machine.Grant) {
 	q, err := h.possession(c, e)
 	if err != nil {
-		h.ledger.unexchanged(p, err)
+		h.ledger.failDowngrade(p, err)
 		h.over(c)
 		return
 	}
@@ -216,8 +216,8 @@ func (h *host[P]) goOn(c *claim[P], p *Possession, e machine.Grant) {
 	switch {
 	case !wanted:
 		h.client.End(q.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
-		h.ledger.unexchanged(p, session.ErrReleased)
-	case !p.exchange.reply(exchanged{won: q}):
+		h.ledger.failDowngrade(p, session.ErrReleased)
+	case !p.downgrade.reply(downgradeResult{won: q}):
 		q.release()
 	}
 }
