@@ -39,7 +39,7 @@ func TestCloseLetsFinishWhatIsUnderWay(t *testing.T) {
 		b.script(func() {
 			b.answer = func(v *visit, q jute.Request) (jute.Reply, bool) {
 				if q.Op == jute.OpSetData {
-					time.Sleep(time.Second / 2) // servers answer in order, so the farewell comes after this
+					time.Sleep(time.Second / 2) // servers answer in order, so closeSession is answered after this
 				}
 				return success(q), true
 			}
@@ -145,7 +145,7 @@ func TestCloseNeverTakesLongerThanItsContext(t *testing.T) {
 	}
 }
 
-func TestBlackHoledFarewellIsRepeatedElsewhere(t *testing.T) {
+func TestALostCloseSessionIsRepeatedElsewhere(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		stuck := b.connected()
 		b.script(func() {
@@ -220,7 +220,7 @@ func TestCloseFreesThoseWhoWaitForTheirTurn(t *testing.T) {
 	})
 }
 
-// secured is like the connections of crypto/tls: its own Close says farewell first, which may
+// secured is like the connections of crypto/tls: its own Close sends close_notify, which may
 // block.
 type secured struct{ net.Conn }
 
@@ -231,7 +231,7 @@ func (s secured) Close() error {
 	return err
 }
 
-func TestHangingUpIsNotHeldUpByAFarewell(t *testing.T) {
+func TestHangingUpIsNotBlockedByCloseNotify(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
 		defer v.stopReading()()

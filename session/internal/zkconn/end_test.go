@@ -122,7 +122,7 @@ func TestRefusedCredential(t *testing.T) {
 
 // The session of a refused credential is closed over the next connection, and nothing else is asked
 // in it.
-func TestARefusedCredentialIsFollowedByAFarewell(t *testing.T) {
+func TestTheSessionOfARefusedCredentialIsClosed(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		time.Sleep(time.Second)
 		require.Equal(b, []jute.Op{jute.OpSetAuth}, b.visit(0).ops())

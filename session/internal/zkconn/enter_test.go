@@ -13,9 +13,9 @@ import (
 
 var place = zkconn.Entry{Path: "/line/lock-", Mode: zkconn.EphemeralSequential, ACL: world, List: "/line"}
 
-// births answers creates as ZooKeeper does: only a create2 is told the Stat. On the next, something
-// else may happen in their place.
-func births(b *bench, instead func(*visit, jute.Request) (answer jute.Reply, send, does bool)) {
+// answerCreates answers creates as ZooKeeper does: only the reply to a create2 has the Stat. The
+// script instead may handle a request in its place.
+func answerCreates(b *bench, instead func(*visit, jute.Request) (answer jute.Reply, send, does bool)) {
 	b.script(func() {
 		b.answer = func(v *visit, q jute.Request) (jute.Reply, bool) {
 			if instead != nil {
@@ -40,7 +40,7 @@ func births(b *bench, instead func(*visit, jute.Request) (answer jute.Reply, sen
 func TestAnEntryIsOneTrip(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
-		births(b, nil)
+		answerCreates(b, nil)
 		resume := v.stopReading()
 		require.NoError(b, b.Sync("/"))
 		entered := begin(func() zkconn.Entered {
@@ -64,7 +64,7 @@ func TestAnEntryIsOneTrip(t *testing.T) {
 func TestAListingThatFailsSaysNothingAgainstTheEntry(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
-		births(b, func(_ *visit, q jute.Request) (jute.Reply, bool, bool) {
+		answerCreates(b, func(_ *visit, q jute.Request) (jute.Reply, bool, bool) {
 			return failure(jute.NoAuth), true, q.Op == jute.OpGetChildren2
 		})
 		made, err := b.Enter(place)
@@ -72,7 +72,7 @@ func TestAListingThatFailsSaysNothingAgainstTheEntry(t *testing.T) {
 		require.Equal(b, "/line/lock-0000000005", made.Path)
 		require.ErrorIs(b, made.Err, zkconn.ErrNoAuth)
 
-		births(b, func(v *visit, q jute.Request) (jute.Reply, bool, bool) {
+		answerCreates(b, func(v *visit, q jute.Request) (jute.Reply, bool, bool) {
 			if q.Op == jute.OpGetChildren2 {
 				v.hangUp()
 			}
@@ -92,7 +92,7 @@ func TestAServerWithoutCreate2(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(b *bench) {
 				v := b.connected()
-				births(b, func(v *visit, q jute.Request) (jute.Reply, bool, bool) {
+				answerCreates(b, func(v *visit, q jute.Request) (jute.Reply, bool, bool) {
 					if q.Op != jute.OpCreate2 {
 						return jute.Reply{}, false, false
 					}
@@ -130,12 +130,12 @@ func TestAServerThatHangsUpAtACreate2(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(b *bench) {
 				b.connected()
-				births(b, nil)
+				answerCreates(b, nil)
 				if known {
 					_, err := b.Enter(place)
 					require.NoError(b, err)
 				}
-				births(b, func(v *visit, q jute.Request) (jute.Reply, bool, bool) {
+				answerCreates(b, func(v *visit, q jute.Request) (jute.Reply, bool, bool) {
 					if q.Op == jute.OpCreate2 {
 						v.hangUp()
 					}
@@ -164,7 +164,7 @@ func TestAnEntryInTheStead(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
 		var results []jute.Result
-		births(b, func(_ *visit, q jute.Request) (jute.Reply, bool, bool) {
+		answerCreates(b, func(_ *visit, q jute.Request) (jute.Reply, bool, bool) {
 			return jute.Reply{Results: results}, true, q.Op == jute.OpMulti
 		})
 		instead := place
@@ -213,14 +213,14 @@ func TestRequestsOnANetworkThatTakesNothing(t *testing.T) {
 		stuck := begin(get)
 		synctest.Wait()
 		behind := begin(get)
-		byLibrary := begin(func() error { return b.Sync("/") })
+		sync := begin(func() error { return b.Sync("/") })
 		pending(b, stuck)
 		pending(b, behind)
 		b.script(func() { b.refuse = func(string) error { return errRefused } })
 		time.Sleep(timeout)
 		require.ErrorIs(b, got(b, stuck), zkconn.ErrNoReply)
 		require.ErrorIs(b, got(b, behind), zkconn.ErrNotSent)
-		require.ErrorIs(b, got(b, byLibrary), zkconn.ErrNotSent)
+		require.ErrorIs(b, got(b, sync), zkconn.ErrNotSent)
 		b.script(func() { b.refuse = nil })
 		time.Sleep(time.Second)
 		require.NoError(b, get())

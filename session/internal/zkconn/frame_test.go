@@ -42,7 +42,7 @@ func TestMalformedFramesDropTheConnection(t *testing.T) {
 		"huge event":             {unasked, 0, frame(1<<30, -1)},
 		"huge ping":              {unasked, 0, frame(1<<30, -2)},
 		"unknown xid":            {unasked, 0, frame(16, -77)},
-		"uninvited farewell":     {unasked, 0, frame(16, -11)},
+		"uninvited close":        {unasked, 0, frame(16, -11)},
 		"answer to nothing":      {unasked, 0, frame(16, 4711)},
 		"empty event":            {unasked, 0, frame(16, -1)},
 		"event with long path":   {unasked, 0, frame(28, -1, 1, 3, 99)},

@@ -13,7 +13,7 @@ import (
 )
 
 // Each request gets the next number, in its frame and in the order of answers; behind the last
-// number they begin anew. A wire that takes no requests gives none.
+// number they begin anew. A connection that takes no requests gives none.
 func TestNumbersOfRequests(t *testing.T) {
 	t.Parallel()
 	c := &Conn{core: &core{}}

@@ -11,9 +11,9 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// A panic in the watch for stall costs the connection. It leaves nothing locked: neither itself
-// nor anybody else would come any further.
-func TestAPanicOfTheWatchForSilenceCostsTheConnection(t *testing.T) {
+// A panic in the check for a stall loses the connection. It leaves nothing locked, which would
+// block everything.
+func TestAPanicInTheCheckForAStallLosesTheConnection(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()
 	defer far.Close()

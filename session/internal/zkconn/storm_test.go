@@ -114,7 +114,7 @@ func (s *storm) create(worker int) {
 		if i%2 == 0 {
 			_, err = s.Create(path, nil, zkconn.Persistent, 0, world)
 		} else {
-			_, err = s.Enter(zkconn.Entry{Path: path, ACL: world, List: "/"}) // not by way of the library
+			_, err = s.Enter(zkconn.Entry{Path: path, ACL: world, List: "/"}) // two requests in one write
 		}
 		s.mu.Lock()
 		s.answers[path] = err

@@ -13,7 +13,7 @@ import (
 func TestSignsOfLifeDoNotWaitForASuspect(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
-		births(b, func(*visit, jute.Request) (jute.Reply, bool, bool) { return jute.Reply{}, false, true }) // no answers
+		answerCreates(b, func(*visit, jute.Request) (jute.Reply, bool, bool) { return jute.Reply{}, false, true }) // no answers
 		before := len(v.ops())
 		ask := func(call func() error) {
 			answers := begin(call)
