@@ -59,31 +59,49 @@ func firstMove(r Run, work, worker string, c calm) int64 {
 // liveness finds workloads that do not move within three timeouts after the last fault.
 func liveness(r Run) []Violation {
 	var all []Violation
-	for _, work := range r.Works {
-		for _, c := range calms(r) {
-			if c.until-c.from < int64(r.Settle) {
-				continue // it was cut short
+	for _, c := range calms(r) {
+		if c.until-c.from < int64(r.Settle) {
+			continue // it was cut short
+		}
+		told := false
+		for _, work := range r.Works {
+			at := firstMove(r, work, "", c)
+			if at-c.from < int64(r.Settle) {
+				continue
 			}
-			if at := firstMove(r, work, "", c); at-c.from >= int64(r.Settle) {
-				all = append(all, Violation{
-					Check: "liveness", Thing: work, At: c.from,
-					Text: fmt.Sprintf("nothing moved for %.1f s after the last fault", seconds(at-c.from)),
-					More: standstill(r, work, c),
-				})
+			v := Violation{
+				Check: "liveness", Thing: work, At: c.from,
+				Text: fmt.Sprintf("nothing moved for %.1f s after the last fault", seconds(at-c.from)),
+				More: standstill(r, work, c),
 			}
+			if !told {
+				told = true
+				v.More = append(v.More, workers(r, c)...)
+			}
+			all = append(all, v)
 		}
 	}
 	return all
 }
 
-// standstill tells where the workers stood in a workload at a calm's end, how they were, and what
-// znodes it had.
+// workers tells how all of them were at a calm's end.
+func workers(r Run, c calm) []string {
+	var lines []string
+	for _, e := range r.Events {
+		if e.Kind == history.Stands && e.Work == "" && e.At >= c.from && e.At <= c.until {
+			lines = append(lines, e.Thing+" "+e.Value)
+		}
+	}
+	return lines
+}
+
+// standstill tells where the workers stood in a workload at a calm's end, and what znodes it had.
 func standstill(r Run, work string, c calm) []string {
 	steps := make(map[string]history.Event) // by worker, whatever its incarnation
 	var stands []string
 	for _, e := range r.Events {
 		switch {
-		case e.Work != work && (e.Work != "" || e.Kind != history.Stands) || e.At > c.until:
+		case e.Work != work || e.At > c.until:
 		case e.Kind == history.Step:
 			worker, _, _ := strings.Cut(e.Party, ".")
 			steps[worker] = e

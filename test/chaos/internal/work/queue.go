@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
@@ -134,20 +136,25 @@ func Collect(ctx context.Context, s *session.Session, w *history.Writer, cfg Con
 	}
 }
 
-// collect takes items until a queue is empty.
+// collect takes items until a queue is empty, several at once.
 func (e *env) collect(ctx context.Context, q line) error {
-	c, err := q.Consume(q.consuming(1)...)
+	const most = 8
+	c, err := q.Consume(q.consuming(most)...)
 	if err != nil {
 		return err
 	}
+	var dealt errgroup.Group
+	dealt.SetLimit(most)
 	defer e.release(ctx, "close the consumer", c.Close)
+	defer func() { _ = dealt.Wait() }() // it has no errors
 	for {
 		select {
 		case i, ok := <-c.Items():
 			if !ok {
 				return c.Err()
 			}
-			e.deal(ctx, q, i)
+			f := e.fork()
+			dealt.Go(func() error { f.deal(ctx, q, i); return nil }) // owner: collect; ends when the item is settled
 		case <-time.After(200 * time.Millisecond):
 			n, err := q.Len(ctx)
 			if err != nil || n == 0 {
@@ -231,7 +238,7 @@ func (e *env) deal(ctx context.Context, q line, i *queue.Item) {
 	}
 	edge := false
 	switch {
-	case q.extend && !draining && e.rand.IntN(5) == 0: // settled in the moment in which its time is over
+	case q.extend && !draining && e.rand.IntN(12) == 0: // settled in the moment in which its time is over
 		edge = true
 		d = e.Timeout/2 - 40*time.Millisecond + time.Duration(e.rand.Int64N(int64(50*time.Millisecond)))
 	case q.extend && e.rand.IntN(4) == 0:

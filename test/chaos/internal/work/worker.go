@@ -2,6 +2,7 @@ package work
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -153,6 +155,13 @@ func (e *env) tell(system *actors.System) {
 	}
 	walk(system.Tree())
 	e.Write(history.Event{Kind: history.Stands, Thing: e.Name, Value: text.String()})
+	if e.sess.Status().State == session.Connected {
+		return
+	}
+	var stacks bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err == nil {
+		e.Write(history.Event{Kind: history.Stands, Thing: e.Name + " goroutines", Value: stacks.String()})
+	}
 }
 
 // all runs the workloads, and returns when they have ended.
