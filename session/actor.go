@@ -54,7 +54,10 @@ func (a *sessionActor) takeOver(e *epoch) {
 		return
 	}
 	a.before = e
-	if e.gone.Closed() {
+	g := a.s.state.lock()
+	expired := e.unconfirmed() == e
+	g.unlock()
+	if e.gone.Closed() || expired {
 		a.onGone()
 		return
 	}
@@ -69,8 +72,18 @@ func (a *sessionActor) takeOver(e *epoch) {
 func (a *sessionActor) onGone() {
 	e := a.before
 	a.before = nil
-	a.endEpoch(e.cause)
+	a.endIfGone(e)
 	a.open()
+}
+
+// endIfGone tells the clients of the end of an epoch, unless that has to be confirmed by the next.
+func (a *sessionActor) endIfGone(e *epoch) {
+	g := a.s.state.lock()
+	gone := e.unconfirmed() == nil
+	g.unlock()
+	if gone {
+		a.endEpoch(e.cause)
+	}
 }
 
 // endEpoch tells the clients of the end of an epoch that is known to be gone.
@@ -113,6 +126,9 @@ func (a *sessionActor) open() {
 	g.epochs++
 	slow := g.cur != nil && g.cur.conn != nil && g.cur.conn.Slow()
 	e := newEpoch(a.s, g.epochs)
+	if g.cur != nil {
+		e.before = g.cur.unconfirmed()
+	}
 	g.cur = e
 	g.changed()
 	g.unlock()
@@ -154,12 +170,20 @@ func (a *sessionActor) onConnEvent(ev zkconn.Event) {
 }
 
 // syncFirst sees to it that what is read in the epoch is not older than what was read in the one
-// before: the server may lag behind.
+// before: the server may lag behind. It also sees to it that the one before is gone, if that is not
+// known; what tells that is as good as a sync.
 func (a *sessionActor) syncFirst(try int) {
 	e := a.epoch
+	g := a.s.state.lock()
+	before := e.before
+	g.unlock()
 	a.s.tasks.run(func() {
 		if try > 0 {
 			a.s.requests.pause(a.s.tasks.life, backoff(try))
+		}
+		if before != nil {
+			a.s.ref.Tell(synced{e, e.confirm(before)})
+			return
 		}
 		a.s.ref.Tell(synced{e, e.conn.Sync("/")})
 	})
@@ -169,13 +193,32 @@ func (a *sessionActor) onSynced(err error) {
 	switch {
 	case a.begun:
 	case err == nil:
+		a.onConfirmed()
 		a.onBegun()
+	case errors.Is(err, errStands):
+		if a.barren == 0 {
+			a.s.log.Warn("a server has said that a ZooKeeper session has expired, and the others keep it: its end is awaited")
+		}
+		a.barren++
+		a.syncFirst(a.barren)
 	case definite(err):
 		a.barren++
 		a.syncFirst(a.barren)
 	}
 	// Otherwise the connection went, and the next one brings the next try, or the session did, and
 	// word of that is on its way.
+}
+
+// onConfirmed tells the clients that the epoch before is gone, if they have not been told.
+func (a *sessionActor) onConfirmed() {
+	g := a.s.state.lock()
+	before := a.epoch.before
+	a.epoch.before = nil
+	g.unlock()
+	if before != nil {
+		before.gone.Close()
+		a.endEpoch(before.cause)
+	}
 }
 
 func (a *sessionActor) onBegun() {
@@ -235,7 +278,7 @@ func (a *sessionActor) onEnded(cause error) {
 		a.s.fail(cause) // which tells the clients: nobody has said that their znodes are gone
 		return
 	}
-	a.endEpoch(cause)
+	a.endIfGone(e)
 	e.retire()
 	if a.begun {
 		a.open()

@@ -112,7 +112,7 @@ func (s *Session) tearDown(ctx context.Context) (err error) {
 		if unused || errors.Is(err, ErrAuthRequired) && !begun {
 			err = nil // nothing was ever asked in it
 		}
-		if err == nil {
+		if err == nil && e.witness == "" {
 			e.gone.Close()
 		}
 	}

@@ -31,6 +31,8 @@ type epoch struct {
 	over    bool
 	cause   error         // why it is over
 	gone    *notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
+	witness string        // a znode at the servers that shows whether it has, of an epoch that is said to have expired; "": there is none
+	before  *epoch        // said to have expired, and not known to be gone: this one begins when it is
 
 	reads map[*watchRead]struct{} // with a watch, that were not answered yet
 }
@@ -129,7 +131,11 @@ func (e *epoch) endGuarded(cause, holds error) (reads map[*watchRead]struct{}, f
 	}
 	e.over, e.up, e.server, e.address, e.cause = true, false, "", "", cause
 	if errors.Is(cause, ErrExpired) {
-		e.gone.Close()
+		if path := g.ledger.standing(); path != "" {
+			e.witness = e.session.Path(path)
+		} else {
+			e.gone.Close()
+		}
 	}
 	g.holds.endAll(holds)
 	g.keeper.end()
@@ -183,7 +189,46 @@ func (e *epoch) closeSession() {
 		s.log.Warn("a ZooKeeper session could not be closed", "epoch", e.number, "error", err)
 		return
 	}
-	e.gone.Close()
+	if e.witness == "" {
+		e.gone.Close()
+	}
+}
+
+// unconfirmed is the epoch, this one or the one before, that is said to have expired and not known
+// to be gone; nil if there is none. With the mutex.
+func (e *epoch) unconfirmed() *epoch {
+	if e.before != nil {
+		return e.before
+	}
+	if e.witness != "" && !e.gone.Closed() {
+		return e
+	}
+	return nil
+}
+
+var errStands = errors.New("a session that was said to have expired has znodes")
+
+// confirm asks a quorum of the servers whether the epoch before is gone. That it has expired may
+// have been said by a leader that stood still for long and was deposed: by its own clock the
+// session has expired, and the others keep it until it expires there.
+func (e *epoch) confirm(before *epoch) error {
+	_, err := e.conn.Multi([]zkconn.Op{{Kind: zkconn.OpCheck, Path: before.witness, Version: -1}})
+	if errors.Is(err, ErrNoNode) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	stat, exists, err := e.conn.Exists(before.witness, false)
+	switch {
+	case errors.Is(err, ErrNoAuth) && time.Since(before.lost) > 2*before.timeout:
+		return nil // whosever it is: the session has expired by now
+	case errors.Is(err, ErrNoAuth):
+		return errStands
+	case err != nil || !exists || stat.EphemeralOwner != before.sessionID:
+		return err // another's, where names come again
+	}
+	return errStands
 }
 
 // awaitGone waits until ZooKeeper is known to have ended an epoch that is over: nil, or [ErrClosed]

@@ -111,6 +111,17 @@ func (l *ledger) of(t *Client) []*contender {
 	return all
 }
 
+// standing is the path of a contender that stands, as far as is known; "" if none does.
+func (l *ledger) standing() string {
+	path := ""
+	for c := range l.all {
+		if c.path != "" && !c.suspect && !c.doubtful && (path == "" || !c.leaving) {
+			path = c.path
+		}
+	}
+	return path
+}
+
 // clear forgets everything: the epoch is over.
 func (l *ledger) clear() {
 	for c := range l.all {

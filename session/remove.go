@@ -28,7 +28,7 @@ func (t *Client) Remove(number uint64, path string, done func(error)) {
 		e := g.cur
 		g.unlock()
 		if e != nil && e.number != number {
-			e = nil // the next begins when the one before is gone
+			e = e.before // the next begins when the one before is gone
 		}
 		done(unlessGone(e, err))
 	})

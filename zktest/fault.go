@@ -138,6 +138,12 @@ func (s *Server) Continue(i int) { s.front(i).Continue() }
 // So an answer of a leader proves nothing about the others, unless it is the answer to a write.
 func (s *Server) Depose(i int) { s.front(i).Depose() }
 
+// ExpireAlone has the i-th server, while it is deposed and does not know it, tell a client that its
+// session has expired, though the others keep the session and its znodes. A real leader that has
+// stood still for longer than the session's timeout does so: when it goes on, its own clock says
+// that it has heard nothing, and it tells that before it learns that it can't end the session.
+func (s *Server) ExpireAlone(i int, sessionID int64) { s.front(i).ExpireAlone(sessionID) }
+
 // Kill ends the i-th server: its connections are reset and new ones refused, until
 // [Server.Restart]. Its sessions live on if the remaining servers are a majority. If they are not,
 // they serve no requests: they drop their clients, accept new connections and close them, and tell

@@ -17,6 +17,7 @@ import (
 // deposed is what a front goes by that was deposed and does not know it.
 type deposed struct {
 	sessions map[int64]*session // as they were when it stood still
+	expired  map[int64]bool     // of these, by its own clock
 	awake    bool               // it goes on, and learns of it at its next tick
 	follows  bool               // then it follows: nothing else keeps it from the others
 }
@@ -31,7 +32,7 @@ func (f *Front) Depose() {
 	if f.down || f.deposed != nil {
 		return
 	}
-	f.deposed = &deposed{sessions: maps.Clone(f.s.sessions)}
+	f.deposed = &deposed{sessions: maps.Clone(f.s.sessions), expired: make(map[int64]bool)}
 	f.s.crown(f)
 	f.stop()
 	f.s.elect()
@@ -72,10 +73,20 @@ func (f *Front) believes(session int64) bool {
 	return f.deposed != nil && f.deposed.sessions[session] != nil
 }
 
-// admit resumes a session by the front's own table; nil if the password is wrong.
+// ExpireAlone has a deposed front take a session for expired, whatever the others say.
+func (f *Front) ExpireAlone(id int64) {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if d := f.deposed; d != nil {
+		d.expired[id] = true
+	}
+}
+
+// admit resumes a session by the front's own table; nil if the password is wrong, or the front
+// takes it for expired.
 func (d *deposed) admit(c *conn, q *jute.ConnectRequest) *session {
 	ss := d.sessions[q.SessionID]
-	if subtle.ConstantTimeCompare(ss.password[:], q.Password) != 1 {
+	if d.expired[ss.id] || subtle.ConstantTimeCompare(ss.password[:], q.Password) != 1 {
 		return nil
 	}
 	if old := c.front.bySession[ss.id]; old != nil {
