@@ -101,7 +101,7 @@ var (
 func (w *world) agree(ctx context.Context, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	why, text := errForgot, w.memory.lost(ctx)
+	why, text := errForgot, w.memory.Lost(ctx)
 	if text == "" {
 		why, text = errDisagree, w.witnesses.disagreement(ctx)
 	}

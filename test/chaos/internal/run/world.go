@@ -12,6 +12,7 @@ import (
 
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
+	"github.com/troupe-go/troupe/test/chaos/internal/memory"
 	"github.com/troupe-go/troupe/test/chaos/internal/proxy"
 	"github.com/troupe-go/troupe/test/chaos/internal/work"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -25,7 +26,7 @@ type world struct {
 	notes   *history.Writer  // of this process
 	watcher *session.Session // through no proxy
 	witnesses
-	memory *memory
+	memory *memory.Memory
 	lines  []string // the parents of contenders that an outsider strikes
 }
 
@@ -136,7 +137,7 @@ func (w *world) open(s Settings, folder string) (err error) {
 	if w.watcher, err = session.New(w.Servers(), session.WithNamespace(work.Root)); err != nil {
 		return err
 	}
-	w.memory = newMemory(w.Servers())
+	w.memory = memory.Start(w.Servers())
 	w.witnesses, err = newWitnesses(w.Servers())
 	return err
 }
@@ -153,7 +154,7 @@ func (w *world) close() {
 	}
 	w.witnesses.close()
 	if w.memory != nil {
-		w.memory.close()
+		w.memory.Close()
 	}
 	for _, links := range w.links {
 		for _, l := range links {

@@ -1,4 +1,12 @@
-package run
+// Package memory finds out whether ZooKeeper forgets what it has confirmed. Servers of 3.8.0 do
+// when they are killed at the wrong moment (ZOOKEEPER-4643, ZOOKEEPER-4646): one that has taken
+// over a new leader's epoch, but has not logged its history yet, wins the next election over one
+// that has it. Nothing that rests on ZooKeeper can be right then, so the run is judged up to the
+// storm in which that happened.
+//
+// It uses nothing of what is being tested: at each server it writes a znode of its own over and
+// over through go-zookeeper, each time on condition that the version is the one confirmed last.
+package memory
 
 import (
 	"context"
@@ -10,15 +18,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A memory finds out whether ZooKeeper forgets what it has confirmed. Servers of 3.8.0 do when they
-// are killed at the wrong moment (ZOOKEEPER-4643, ZOOKEEPER-4646): one that has taken over a new
-// leader's epoch, but has not logged its history yet, wins the next election over one that has it.
-// Nothing that rests on ZooKeeper can be right then, so the run is judged up to the storm in which
-// that happened.
-//
-// It uses nothing of what is being tested: at each server it writes a znode of its own over and
-// over through go-zookeeper, each time on condition that the version is the one confirmed last.
-type memory struct {
+// Memory watches over what a set of servers has confirmed.
+type Memory struct {
 	stop    context.CancelFunc
 	writers sync.WaitGroup
 
@@ -32,22 +33,24 @@ const (
 	none        = -1                    // the version of a znode that there is not
 )
 
-func newMemory(servers []string) *memory {
+// Start begins to write at each of the servers. The memory has to be closed.
+func Start(servers []string) *Memory {
 	ctx, stop := context.WithCancel(context.Background()) // ends with close
-	m := &memory{stop: stop, confirmed: make([]uint64, len(servers))}
+	m := &Memory{stop: stop, confirmed: make([]uint64, len(servers))}
 	for i, addr := range servers {
 		m.writers.Go(func() { m.write(ctx, i, addr) }) // owner: the memory; ends with close
 	}
 	return m
 }
 
-func (m *memory) close() {
+// Close ends it, and waits until its goroutines have ended.
+func (m *Memory) Close() {
 	m.stop()
 	m.writers.Wait()
 }
 
 // write keeps writing through one server.
-func (m *memory) write(ctx context.Context, i int, addr string) {
+func (m *Memory) write(ctx context.Context, i int, addr string) {
 	conn, _, err := zk.Connect([]string{addr}, time.Minute, zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	if err != nil {
 		m.forget(fmt.Sprintf("server %d can't be watched: %v", i, err))
@@ -98,7 +101,7 @@ func remember(conn *zk.Conn, path string, version int32) (int32, error) {
 	return stat.Version, err
 }
 
-func (m *memory) forget(what string) {
+func (m *Memory) forget(what string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.forgotten == "" {
@@ -106,9 +109,9 @@ func (m *memory) forget(what string) {
 	}
 }
 
-// lost waits until each server has confirmed another write, or ctx ends, and tells what was
-// forgotten.
-func (m *memory) lost(ctx context.Context) string {
+// Lost waits until each server has confirmed another write, or ctx ends, and tells what was
+// forgotten, "" if nothing was.
+func (m *Memory) Lost(ctx context.Context) string {
 	m.mu.Lock()
 	before := append([]uint64(nil), m.confirmed...)
 	m.mu.Unlock()

@@ -1,4 +1,4 @@
-package run
+package memory_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/troupe-go/troupe/test/chaos/internal/memory"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -16,11 +17,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestWhatServersForgetIsFoundOut(t *testing.T) {
 	t.Parallel()
 	srv := zktest.Start(t, zktest.WithServers(2))
-	m := newMemory(srv.Servers())
-	defer m.close()
-	require.Empty(t, m.lost(t.Context()))
-	require.Empty(t, m.lost(t.Context()))
+	m := memory.Start(srv.Servers())
+	defer m.Close()
+	require.Empty(t, m.Lost(t.Context()))
+	require.Empty(t, m.Lost(t.Context()))
 	require.NoError(t, srv.Delete("/memory-1"))
-	require.Eventually(t, func() bool { return m.lost(t.Context()) != "" }, 10*time.Second, time.Millisecond)
-	require.Regexp(t, `^server 1 had confirmed version [1-9]\d* of /memory-1, and has version -1$`, m.lost(t.Context()))
+	require.Eventually(t, func() bool { return m.Lost(t.Context()) != "" }, 10*time.Second, time.Millisecond)
+	require.Regexp(t, `^server 1 had confirmed version [1-9]\d* of /memory-1, and has version -1$`, m.Lost(t.Context()))
 }
