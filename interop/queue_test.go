@@ -98,7 +98,10 @@ type ourStream struct {
 
 func (q ourStream) take(d time.Duration) (string, func() error, error) {
 	select {
-	case item := <-q.consumer.Items():
+	case item, ok := <-q.consumer.Items():
+		if !ok {
+			return "", nil, fmt.Errorf("the consumer has ended: %w", q.consumer.Err())
+		}
 		if q.claims {
 			return string(item.Data()), func() error {
 				ctx, cancel := patiently()

@@ -141,7 +141,7 @@ func (s *Session) actorEnded(cause error) {
 	<-s.lifetime.end.Done() // prompt: whoever was quicker is at it
 	s.runDeferred()
 	g := s.state.lock()
-	clients, gone := g.inOrder(), g.cur != nil && g.cur.gone.Closed()
+	clients, gone := g.inOrder(), g.cur != nil && g.cur.gone.Closed() && g.cur.unconfirmed() == nil
 	g.unlock()
 	for _, t := range clients {
 		t.inbox.endSession(s.Err(), gone)

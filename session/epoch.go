@@ -216,17 +216,20 @@ func (e *epoch) confirm(before *epoch) error {
 	if errors.Is(err, ErrNoNode) {
 		return nil
 	}
-	if err != nil {
+	if err != nil && !definite(err) {
 		return err
 	}
+	// There is something, and it may be another's, where names come again.
 	stat, exists, err := e.conn.Exists(before.witness, false)
 	switch {
-	case errors.Is(err, ErrNoAuth) && time.Since(before.lost) > 2*before.timeout:
-		return nil // whosever it is: the session has expired by now
-	case errors.Is(err, ErrNoAuth):
+	case err == nil && exists && stat.EphemeralOwner == before.sessionID:
 		return errStands
-	case err != nil || !exists || stat.EphemeralOwner != before.sessionID:
-		return err // another's, where names come again
+	case err == nil:
+		return nil
+	case !definite(err):
+		return err
+	case time.Since(before.lost) > 2*before.timeout:
+		return nil // it may not be read, whosever it is: the session has expired by now
 	}
 	return errStands
 }

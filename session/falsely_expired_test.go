@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -76,4 +77,36 @@ func (w *world) expiredByADeposedLeader(closing bool) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	require.Fail(w, "no second epoch")
+}
+
+// What has come into the place of a znode of an expired session may not be readable, and stay. The
+// next epoch does not wait for it for ever.
+func TestExpiredWithSomethingUnreadableInItsPlace(t *testing.T) {
+	t.Parallel()
+	for _, version := range zktest.Versions() {
+		t.Run(version, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open(session.WithTimeout(timeout))
+				t := w.client(s)
+				j := t.join(w, 1, session.Join{Parent: "/line", Name: "alone", Form: znode.Alone})
+				require.NoError(w, j.Err)
+				other := w.open(session.WithAuth("digest", []byte("other:secret")))
+				require.NoError(w, s.Sync(w.ctx, "/"))
+				t.told()
+				w.intercept(func(r *zktest.Request) zktest.Verdict {
+					if r.Op == zktest.OpConnect && r.SessionID == 0 {
+						return zktest.Delay(time.Second)
+					}
+					return zktest.Pass
+				})
+				w.srv.Expire(id(s))
+				_, err := other.Create(w.ctx, j.Path, nil, session.NodeACL(session.AuthACL(session.PermAll)...))
+				require.NoError(w, err)
+				time.Sleep(4 * timeout)
+				told := t.told()
+				require.NotEmpty(w, told)
+				require.Contains(w, told[len(told)-1], "began 2")
+			}, zktest.WithVersion(version))
+		})
+	}
 }

@@ -26,10 +26,10 @@ func (t *Client) Remove(number uint64, path string, done func(error)) {
 	}, func(err error) {
 		g := s.state.lock()
 		e := g.cur
-		g.unlock()
 		if e != nil && e.number != number {
 			e = e.before // the next begins when the one before is gone
 		}
+		g.unlock()
 		done(unlessGone(e, err))
 	})
 }

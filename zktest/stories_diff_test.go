@@ -228,6 +228,10 @@ func TestMovedSessionsAreThoseOfTheRealServers(t *testing.T) {
 			say("a read through the old one: %v %s", p.Err, ending(err))
 			p, err = old.do(write)
 			say("%v through the old one: %v %s", write.Op, p.Err, ending(err))
+			for closed := false; write.Op == jute.OpCloseSession && !closed; { // the other server learns of it later
+				p, err = moved.do(jute.Request{Op: jute.OpExists, Path: "/late"})
+				closed = ending(err) == "closed"
+			}
 			p, err = moved.do(jute.Request{Op: jute.OpExists, Path: "/late"})
 			say("seen through the new one: %v %s", p.Err, ending(err))
 			p, err = moved.do(jute.Request{Op: jute.OpCloseSession})
