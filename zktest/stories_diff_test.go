@@ -229,7 +229,7 @@ func TestMovedSessionsAreThoseOfTheRealServers(t *testing.T) {
 			p, err = old.do(write)
 			say("%v through the old one: %v %s", write.Op, p.Err, ending(err))
 			for closed := false; write.Op == jute.OpCloseSession && !closed; { // the other server learns of it later
-				p, err = moved.do(jute.Request{Op: jute.OpExists, Path: "/late"})
+				_, err = moved.do(jute.Request{Op: jute.OpExists, Path: "/late"})
 				closed = ending(err) == "closed"
 			}
 			p, err = moved.do(jute.Request{Op: jute.OpExists, Path: "/late"})
