@@ -63,6 +63,7 @@ type core struct {
 	warned      bool          // about the present lack of a connection
 	dialErr     error         // why there is no connection
 	lastZxid    int64         // of the latest reply
+	xid         int32         // of the last request, on whichever connection: see number
 	watches     watchTable
 	create2     support
 	containers  support // createContainer, in ZooKeeper since 3.5.3

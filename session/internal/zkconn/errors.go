@@ -21,7 +21,7 @@ var (
 	ErrCutOffLarge = errors.New("the request was the largest so far")
 	// ErrCutOffUsual is a kind of ErrCutOff: the request is not the likeliest reason. Servers are
 	// known to answer requests of this kind and size, or a larger one was under way.
-	ErrCutOffUsual = errors.New("the request was a knownOps one")
+	ErrCutOffUsual = errors.New("the request was a usual one")
 	// ErrEnded: the session is over or being closed. Nothing was sent.
 	ErrEnded = errors.New("the ZooKeeper session is over")
 )

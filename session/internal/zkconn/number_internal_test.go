@@ -12,12 +12,13 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Each request gets the next number, in its frame and in the order of answers; behind the last
-// number they begin anew. A connection that takes no requests gives none.
+// Each request gets the next number, in its frame and in the order of answers, also on the next
+// connection; behind the last number they begin anew. A connection that takes no requests gives
+// none.
 func TestNumbersOfRequests(t *testing.T) {
 	t.Parallel()
-	c := &Conn{core: &core{}}
-	w := &wire{conn: c, xid: math.MaxInt32 - 1}
+	c := &Conn{core: &core{xid: math.MaxInt32 - 1}}
+	w := &wire{conn: c}
 	c.wire = w
 	last, first, second := &request{size: 8}, &request{size: 12}, &request{size: 8}
 	frames := make([]byte, 3*4+8+12+8)
@@ -30,6 +31,11 @@ func TestNumbersOfRequests(t *testing.T) {
 		require.Equal(t, want.xid, w.order.waiting()[i].r.ask.Xid)
 		require.EqualValues(t, want.xid, binary.BigEndian.Uint32(frames[want.at:]))
 	}
+
+	next := &wire{conn: c}
+	c.wire = next
+	require.True(t, next.number([]*request{{size: 8}}, make([]byte, 12)))
+	require.EqualValues(t, 3, next.order.waiting()[0].r.ask.Xid)
 
 	c.wire = nil
 	require.False(t, w.number([]*request{{}}, frames))

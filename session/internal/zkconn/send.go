@@ -57,6 +57,10 @@ func (w *wire) put(rs []*request, frames []byte) error {
 // number gives each request the next xid, also in its frame, and queues it for its reply. It
 // returns false if the connection takes no requests any more. With the semaphore, so that the queue
 // has the order of the frames.
+//
+// The numbers go on from connection to connection. A server tells its own clients' transactions
+// from others' by session and xid: one that was sent on the connection before, through another
+// server, would be taken for a later one of the same number.
 func (w *wire) number(rs []*request, frames []byte) bool {
 	c := w.conn
 	c.mu.Lock()
@@ -65,9 +69,9 @@ func (w *wire) number(rs []*request, frames []byte) bool {
 		return false
 	}
 	for _, r := range rs {
-		w.xid = max(w.xid+1, 1) // it wraps
-		r.ask.Xid, r.sentAt = w.xid, time.Now()
-		binary.BigEndian.PutUint32(frames[4:], uint32(w.xid))
+		c.xid = max(c.xid+1, 1) // it wraps
+		r.ask.Xid, r.sentAt = c.xid, time.Now()
+		binary.BigEndian.PutUint32(frames[4:], uint32(c.xid))
 		frames = frames[4+r.size:]
 		w.await(r)
 		if r.ask.Op == jute.OpRemoveWatches {

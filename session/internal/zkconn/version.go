@@ -17,7 +17,7 @@ const (
 var libraryWarning sync.Once
 
 // warnOfLibrary logs a warning if the program was built with another version of the library, or
-// with a replacement. A program that does not tell is not libraryWarning of.
+// with a replacement. A program that does not tell is not warned of.
 func warnOfLibrary(log *slog.Logger, once *sync.Once) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

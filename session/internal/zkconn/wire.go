@@ -54,7 +54,6 @@ type wire struct {
 	dead      error     // why the connection was given up
 	since     time.Time // when it came up
 	replied   bool      // a request was answered
-	xid       int32     // of the last request
 	order     queue     // what is not answered
 	stall     stall
 	lastHeard time.Time // when the last request was sent whose reply was reported as Heard
