@@ -38,15 +38,16 @@ func Available() error {
 }
 
 // Need skips the test, saying why, if no real ZooKeeper can be started here, or if it is run with
-// -short. In continuous integration (CI=true) a missing ZooKeeper fails the test instead: there, a
-// test that silently does not run is a broken promise.
+// -short. In continuous integration (CI=true) it runs also with -short, and a missing ZooKeeper
+// fails the test: there, a test that silently does not run is a broken promise.
 func Need(t TB) {
 	t.Helper()
-	if short := flag.Lookup("test.short"); short != nil && short.Value.String() == "true" {
+	continuous := os.Getenv("CI") == "true"
+	if short := flag.Lookup("test.short"); !continuous && short != nil && short.Value.String() == "true" {
 		t.Skipf("%s", "it needs a real ZooKeeper, which -short leaves out")
 		return
 	}
-	need(t, Available(), os.Getenv("CI") == "true")
+	need(t, Available(), continuous)
 }
 
 func need(t TB, missing error, continuous bool) {
