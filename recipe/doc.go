@@ -1,40 +1,30 @@
-// Package recipe is what recipes are written in: the vocabulary of state machines that work on
-// znodes.
+// Package recipe runs a recipe's machine as a supervised actor on a session.
 //
-// A machine is pure decision logic. It has no clock, no network, no goroutine and no lock: an event
-// goes in, the state changes, and the effects come out as data. A host (package recipe/host) runs
-// it as a supervised actor on a session, carries the effects out and feeds the answers back as
-// further events, one at a time. So every interleaving of the outside world is a sequence of events
-// that a test can write down (package recipe/recipetest).
+//	face ──record, then Tell──▶ actor ──event──▶ machine
+//	  ▲                          │  ▲               │
+//	  └──── Perform ◀────────────┘  └─answer◀── session ◀── effect
 //
-//	         ┌──────────── answers, notices, wishes ────────────┐
-//	         ▼                                                  │
-//	Event → Step → new state                                    │
-//	         └──────→ []Effect → host → session → ZooKeeper ────┘
+// # What holds
 //
-// Beside the events and effects of this package, a recipe has its own: what its face wishes (events
-// that the face tells the host) and what the application is to get (effects that the recipe
-// performs).
+//   - Events reach the machine one at a time, in the order that package machine promises. Nothing
+//     blocks in the actor: a request runs beside it, bound to the epoch that asked, and its answer
+//     comes back as a message.
+//   - A panic restarts this one actor after a pause. Its possessions end with session.ErrRestarted
+//     at once; every ephemeral znode that it had made is deleted, those of unknown outcome
+//     included; then a fresh machine is told the state of the session and the wishes that stand.
+//     What it is told meanwhile waits; of what the session said, nothing is lost with the message
+//     over which the panic came.
+//   - When the actor is given up, or the session ends, the instance ends with the cause:
+//     possessions are lost, and what is left in ZooKeeper is deleted in the background, until the
+//     epoch ends.
+//   - After Done no goroutine of it is left, and nothing more is performed.
 //
-// Two numbers go through all of them. Epoch is the ZooKeeper session that is meant, as [EpochBegan]
-// named it. Ask is the machine's own number of a request: the answer carries it, so that the
-// machine can tell which one is answered; it should never be used twice.
+// # States
 //
-// # What a machine may rely on
-//
-//   - Every event that stems from ZooKeeper names the epoch that it was asked in. One of an older
-//     epoch is void: nothing follows from it.
-//   - [List], [Read], [Transact], [Ensure] and [Remove] are answered exactly once, or never if
-//     their epoch ends first ([EpochEnded] comes instead).
-//   - [Fired] never overtakes the answer of the read that armed the watch. It may come without a
-//     change, if the read saw the change already; it is never missing after one. Answers of
-//     different requests may overtake one another and other watches' events; two watches' events
-//     keep ZooKeeper's order.
-//   - A lost connection is [Suspended], and no answer: reads are asked again after it, writes whose
-//     answer was lost are answered [Unknown] once a read tells the truth. So whoever gets Unknown
-//     looks, and then knows.
-//   - Effects of one step are unordered. Those that need an order wait for the answer before.
-//   - A machine is made anew after a crash: it begins as in a new process, and its first events are
-//     [EpochBegan], if there is an epoch, and the wishes that stand. No ephemeral znode that its
-//     predecessor made is left then, and no [Transact] of its is under way.
+//	       New            panic, or the first failing
+//	─────────────▶ running ─────────────▶ recovering ──┐ swept
+//	                ▲  │ Stop, Close, end of session   │
+//	                │  ▼                               │
+//	                │ over                             │
+//	                └──────────────────────────────────┘
 package recipe

@@ -9,7 +9,7 @@
 // either happens there is nothing to do but to wait.
 package owner
 
-import "github.com/troupe-go/troupe/recipe"
+import "github.com/troupe-go/troupe/machine"
 
 // Finding is what follows from a look at the znode.
 type Finding int
@@ -36,9 +36,9 @@ type Inquiry struct {
 func New(asked func(data []byte) bool) *Inquiry { return &Inquiry{asked: asked} }
 
 // Saw takes a look at the znode into account. After Ask, Put has to follow.
-func (q *Inquiry) Saw(ev recipe.Seen) Finding {
+func (q *Inquiry) Saw(ev machine.Seen) Finding {
 	switch {
-	case ev.Code == recipe.Refused:
+	case ev.Code == machine.Refused:
 		return Alive
 	case !ev.Exists:
 		return Gone
@@ -62,12 +62,12 @@ func (q *Inquiry) Saw(ev recipe.Seen) Finding {
 
 // Put takes the answer to the request into account that writes the question, as its last operation.
 // Look then.
-func (q *Inquiry) Put(ev recipe.Transacted) {
+func (q *Inquiry) Put(ev machine.Transacted) {
 	q.putting = false
 	switch ev.Code {
-	case recipe.Done:
+	case machine.Done:
 		q.version = ev.Results[len(ev.Results)-1].Stat.Version
-	case recipe.Refused:
+	case machine.Refused:
 		q.refused = true
 	}
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/owner"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 func inquiry() *owner.Inquiry {
 	return owner.New(func(data []byte) bool { return string(data) == "who" })
 }
 
-func seen(data string, czxid int64, version int32) recipe.Seen {
-	return recipe.Seen{Exists: true, Data: []byte(data), Stat: recipe.Stat{Czxid: czxid, Version: version, Owner: 7}}
+func seen(data string, czxid int64, version int32) machine.Seen {
+	return machine.Seen{Exists: true, Data: []byte(data), Stat: machine.Stat{Czxid: czxid, Version: version, Owner: 7}}
 }
 
-func put(version int32) recipe.Transacted {
-	return recipe.Transacted{Results: []recipe.Result{{Stat: recipe.Stat{Version: version}}}}
+func put(version int32) machine.Transacted {
+	return machine.Transacted{Results: []machine.Result{{Stat: machine.Stat{Version: version}}}}
 }
 
 func TestAnOwnerThatAnswersLives(t *testing.T) {
@@ -39,7 +39,7 @@ func TestOneThatDoesNotIsWaitedFor(t *testing.T) {
 	require.Equal(t, owner.Ask, q.Saw(seen("x", 5, 0)))
 	q.Put(put(1))
 	require.Equal(t, owner.Wait, q.Saw(seen("who", 5, 1)))
-	require.Equal(t, owner.Gone, q.Saw(recipe.Seen{}))
+	require.Equal(t, owner.Gone, q.Saw(machine.Seen{}))
 	require.Equal(t, owner.Ask, q.Saw(seen("y", 9, 0)), "its successor was not asked")
 }
 
@@ -48,9 +48,9 @@ func TestAQuestionThatWasNotPut(t *testing.T) {
 	t.Parallel()
 	q := inquiry()
 	require.Equal(t, owner.Ask, q.Saw(seen("x", 5, 0)))
-	q.Put(recipe.Transacted{Code: recipe.BadVersion})
+	q.Put(machine.Transacted{Code: machine.BadVersion})
 	require.Equal(t, owner.Ask, q.Saw(seen("z", 5, 1)))
-	q.Put(recipe.Transacted{Code: recipe.Unknown})
+	q.Put(machine.Transacted{Code: machine.Unknown})
 	require.Equal(t, owner.Ask, q.Saw(seen("who", 5, 2)))
 	q.Put(put(3))
 	require.Equal(t, owner.Alive, q.Saw(seen("x", 5, 4)))
@@ -59,9 +59,9 @@ func TestAQuestionThatWasNotPut(t *testing.T) {
 func TestOneThatMayNotBeAskedIsAnothers(t *testing.T) {
 	t.Parallel()
 	q := inquiry()
-	require.Equal(t, owner.Alive, q.Saw(recipe.Seen{Code: recipe.Refused, Err: errors.New("no rights")}))
-	require.Equal(t, owner.Alive, q.Saw(recipe.Seen{Exists: true, Stat: recipe.Stat{Czxid: 5}}), "no session's")
+	require.Equal(t, owner.Alive, q.Saw(machine.Seen{Code: machine.Refused, Err: errors.New("no rights")}))
+	require.Equal(t, owner.Alive, q.Saw(machine.Seen{Exists: true, Stat: machine.Stat{Czxid: 5}}), "no session's")
 	require.Equal(t, owner.Ask, q.Saw(seen("x", 5, 0)))
-	q.Put(recipe.Transacted{Code: recipe.Refused, Err: errors.New("no rights")})
+	q.Put(machine.Transacted{Code: machine.Refused, Err: errors.New("no rights")})
 	require.Equal(t, owner.Alive, q.Saw(seen("x", 5, 0)))
 }

@@ -3,20 +3,20 @@ package recipetest
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // Player is what an actor is made of.
 type Player struct {
 	Name    string
-	Machine func() recipe.Machine
+	Machine func() machine.Machine
 
 	// Standing are the wishes that stand, told to a machine that was made anew after a crash; nil
 	// for none.
-	Standing func() []recipe.Event
+	Standing func() []machine.Event
 
 	// Perform carries out the recipe's own effects.
-	Perform func(a *Actor, e recipe.Effect)
+	Perform func(a *Actor, e machine.Effect)
 
 	// Lapse tells that every possession is over: trust has run out, the machine has crashed, or the
 	// process is dead. It comes before a rival can know.
@@ -28,7 +28,7 @@ type Actor struct {
 	Player
 
 	world   *World
-	machine recipe.Machine
+	machine machine.Machine
 	epoch   uint64 // as the machine knows it, 0 between two
 	epochs  uint64
 	session int64 // of the present epoch
@@ -47,7 +47,7 @@ type Actor struct {
 
 // letter is something on its way to the machine.
 type letter struct {
-	event recipe.Event
+	event machine.Event
 	epoch uint64    // 0: not bound to one
 	after []*letter // what must be delivered before it
 	done  bool
@@ -56,7 +56,7 @@ type letter struct {
 
 // request is an effect on its way to the server.
 type request struct {
-	effect recipe.Effect
+	effect machine.Effect
 	epoch  uint64
 	orphan bool // of a machine that has crashed: nobody waits for the answer
 }
@@ -65,7 +65,7 @@ type request struct {
 func (a *Actor) String() string { return a.Name }
 
 // Machine is the present one.
-func (a *Actor) Machine() recipe.Machine { return a.machine }
+func (a *Actor) Machine() machine.Machine { return a.machine }
 
 // Session is the number of the present ZooKeeper session.
 func (a *Actor) Session() int64 { return a.session }
@@ -79,9 +79,9 @@ func (a *Actor) Trusted(epoch uint64) bool {
 func (a *Actor) Stopped() (bool, error) { return a.stopped, a.err }
 
 // Tell puts a wish on its way to the machine. Wishes keep their order.
-func (a *Actor) Tell(ev recipe.Event) { a.post(ev, 0, nil) }
+func (a *Actor) Tell(ev machine.Event) { a.post(ev, 0, nil) }
 
-func (a *Actor) post(ev recipe.Event, epoch uint64, retry *request) *letter {
+func (a *Actor) post(ev machine.Event, epoch uint64, retry *request) *letter {
 	l := &letter{event: ev, epoch: epoch, retry: retry}
 	if epoch == 0 {
 		l.after = a.ordered()
@@ -91,7 +91,7 @@ func (a *Actor) post(ev recipe.Event, epoch uint64, retry *request) *letter {
 }
 
 // notice posts what the session says: behind all notices and events before it.
-func (a *Actor) notice(ev recipe.Event) {
+func (a *Actor) notice(ev machine.Event) {
 	l := &letter{event: ev, after: a.ordered()}
 	a.inbox = append(a.inbox, l)
 }
@@ -112,9 +112,9 @@ func (a *Actor) deliver(l *letter) {
 	l.done = true
 	a.inbox = slices.DeleteFunc(a.inbox, func(o *letter) bool { return o == l })
 	switch ev := l.event.(type) {
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		a.epoch = ev.Epoch
-	case recipe.EpochEnded:
+	case machine.EpochEnded:
 		a.epoch = 0
 		a.requests = slices.DeleteFunc(a.requests, func(r *request) bool { return r.epoch == ev.Epoch })
 	}
@@ -122,7 +122,7 @@ func (a *Actor) deliver(l *letter) {
 }
 
 // step feeds the machine and puts what follows on its way.
-func (a *Actor) step(ev recipe.Event) {
+func (a *Actor) step(ev machine.Event) {
 	if a.stopped || a.dead {
 		return
 	}
@@ -133,21 +133,21 @@ func (a *Actor) step(ev recipe.Event) {
 	}
 }
 
-func (a *Actor) carryOut(e recipe.Effect) {
+func (a *Actor) carryOut(e machine.Effect) {
 	switch e := e.(type) {
-	case recipe.List, recipe.Read, recipe.Transact, recipe.Ensure, recipe.Remove:
+	case machine.List, machine.Read, machine.Transact, machine.Ensure, machine.Remove:
 		if epochOf(e) == a.epochs && a.lives {
 			a.requests = append(a.requests, &request{effect: e, epoch: epochOf(e)})
 		}
-	case recipe.Wake:
+	case machine.Wake:
 		pause := e.After
 		if pause == 0 {
 			pause = 20 << min(e.Try, 8)
 		}
 		a.timers[e.Ask] = a.world.now + pause
-	case recipe.Cancel:
+	case machine.Cancel:
 		delete(a.timers, e.Ask)
-	case recipe.Stop:
+	case machine.Stop:
 		a.stopped, a.err = true, e.Err
 		a.lapse()
 	default:
@@ -161,17 +161,17 @@ func (a *Actor) lapse() {
 	}
 }
 
-func epochOf(e recipe.Effect) uint64 {
+func epochOf(e machine.Effect) uint64 {
 	switch e := e.(type) {
-	case recipe.List:
+	case machine.List:
 		return e.Epoch
-	case recipe.Read:
+	case machine.Read:
 		return e.Epoch
-	case recipe.Transact:
+	case machine.Transact:
 		return e.Epoch
-	case recipe.Ensure:
+	case machine.Ensure:
 		return e.Epoch
-	case recipe.Remove:
+	case machine.Remove:
 		return e.Epoch
 	}
 	return 0

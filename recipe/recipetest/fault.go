@@ -3,7 +3,7 @@ package recipetest
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // Disconnect takes the connection away. Answers under way are lost: reads are asked again after
@@ -29,7 +29,7 @@ func (a *Actor) Disconnect() {
 			a.lost(r)
 		}
 	}
-	a.notice(recipe.Suspended{Epoch: a.epochs})
+	a.notice(machine.Suspended{Epoch: a.epochs})
 }
 
 // lost is what becomes of a request whose answer is: what may be repeated is, of a transaction the
@@ -38,8 +38,8 @@ func (a *Actor) lost(r *request) {
 	if r.orphan {
 		return
 	}
-	if t, ok := r.effect.(recipe.Transact); ok {
-		ev := recipe.Transacted{Epoch: t.Epoch, Ask: t.Ask, Code: recipe.Unknown, Failed: -1, Err: errUnknown}
+	if t, ok := r.effect.(machine.Transact); ok {
+		ev := machine.Transacted{Epoch: t.Epoch, Ask: t.Ask, Code: machine.Unknown, Failed: -1, Err: errUnknown}
 		a.inbox = append(a.inbox, &letter{event: ev, epoch: t.Epoch, retry: r})
 		return
 	}
@@ -53,7 +53,7 @@ func (a *Actor) Reconnect() {
 	}
 	a.up = true
 	a.world.log("%s is reconnected", a.Name)
-	a.notice(recipe.Resumed{Epoch: a.epochs})
+	a.notice(machine.Resumed{Epoch: a.epochs})
 }
 
 // Distrust ends trust, and with it every possession; Entrust brings it back.
@@ -64,7 +64,7 @@ func (a *Actor) Distrust() {
 	a.trusted = false
 	a.world.log("%s is not trusted", a.Name)
 	a.lapse()
-	a.notice(recipe.TrustEnded{Epoch: a.epochs})
+	a.notice(machine.TrustEnded{Epoch: a.epochs})
 }
 
 // Entrust brings trust back, for possessions to come.
@@ -73,7 +73,7 @@ func (a *Actor) Entrust() {
 		return
 	}
 	a.trusted = true
-	a.notice(recipe.TrustGained{Epoch: a.epochs})
+	a.notice(machine.TrustGained{Epoch: a.epochs})
 }
 
 // Expire ends the ZooKeeper session: possessions first, then its znodes. The machine hears of it,
@@ -92,12 +92,12 @@ func (a *Actor) Expire() {
 	a.requests = nil // none acts in another epoch
 	a.world.closeSession(a)
 	for _, l := range a.inbox {
-		if t, ok := l.event.(recipe.Transacted); ok && t.Code == recipe.Unknown {
+		if t, ok := l.event.(machine.Transacted); ok && t.Code == machine.Unknown {
 			l.done = true // the epoch is over instead
 		}
 	}
 	a.inbox = slices.DeleteFunc(a.inbox, func(l *letter) bool { return l.done })
-	a.notice(recipe.EpochEnded{Epoch: a.epochs})
+	a.notice(machine.EpochEnded{Epoch: a.epochs})
 	a.begin()
 }
 
@@ -107,7 +107,7 @@ func (a *Actor) begin() {
 	a.world.sessions++
 	a.session, a.lives, a.up, a.trusted = a.world.sessions, true, true, true
 	a.watches = make(map[watch]*arming)
-	a.notice(recipe.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: true})
+	a.notice(machine.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: true})
 }
 
 // Crash lets the machine panic: possessions end, transactions that are under way are carried out at
@@ -128,7 +128,7 @@ func (a *Actor) Crash() {
 	a.inbox, a.timers, a.watches = nil, make(map[uint64]int64), make(map[watch]*arming)
 	for _, r := range slices.Clone(a.requests) {
 		r.orphan = true
-		switch _, transaction := r.effect.(recipe.Transact); {
+		switch _, transaction := r.effect.(machine.Transact); {
 		case births(r.effect), a.world.choose(2) == 0:
 			a.world.carryOut(a, r)
 		case transaction: // it is waited for: carried out by now, or never
@@ -140,9 +140,9 @@ func (a *Actor) Crash() {
 	a.epoch = 0
 	if a.lives {
 		a.epoch = a.epochs
-		a.step(recipe.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: a.trusted})
+		a.step(machine.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: a.trusted})
 		if !a.up {
-			a.step(recipe.Suspended{Epoch: a.epochs})
+			a.step(machine.Suspended{Epoch: a.epochs})
 		}
 	}
 	if a.Standing != nil {
@@ -155,14 +155,14 @@ func (a *Actor) Crash() {
 	}
 }
 
-func births(e recipe.Effect) bool {
-	t, ok := e.(recipe.Transact)
-	return ok && slices.ContainsFunc(t.Ops, func(o recipe.Op) bool { return o.Ephemeral })
+func births(e machine.Effect) bool {
+	t, ok := e.(machine.Transact)
+	return ok && slices.ContainsFunc(t.Ops, func(o machine.Op) bool { return o.Ephemeral })
 }
 
-func notice(ev recipe.Event) bool {
+func notice(ev machine.Event) bool {
 	switch ev.(type) {
-	case recipe.EpochBegan, recipe.EpochEnded, recipe.Suspended, recipe.Resumed, recipe.TrustEnded, recipe.TrustGained, recipe.Fired:
+	case machine.EpochBegan, machine.EpochEnded, machine.Suspended, machine.Resumed, machine.TrustEnded, machine.TrustGained, machine.Fired:
 		return true
 	}
 	return false

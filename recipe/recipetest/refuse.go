@@ -3,16 +3,16 @@ package recipetest
 import (
 	"errors"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // ErrRefused is what [Actor.Refuse] answers with.
 var ErrRefused = errors.New("not permitted")
 
 // Refuse has the oldest request under way that which picks refused instead of carried out, as if a
-// right had been taken away for a moment; false if there is none. It is for [recipe.List],
-// [recipe.Read], [recipe.Transact] and [recipe.Ensure].
-func (a *Actor) Refuse(which func(recipe.Effect) bool) bool {
+// right had been taken away for a moment; false if there is none. It is for [machine.List],
+// [machine.Read], [machine.Transact] and [machine.Ensure].
+func (a *Actor) Refuse(which func(machine.Effect) bool) bool {
 	if a.dead || !a.up || !a.lives {
 		return false
 	}
@@ -33,16 +33,16 @@ func (a *Actor) Refuse(which func(recipe.Effect) bool) bool {
 }
 
 // refused is the answer; nil to what is never refused.
-func refused(e recipe.Effect) recipe.Event {
+func refused(e machine.Effect) machine.Event {
 	switch e := e.(type) {
-	case recipe.List:
-		return recipe.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: recipe.Refused, Err: ErrRefused}
-	case recipe.Read:
-		return recipe.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: recipe.Refused, Err: ErrRefused}
-	case recipe.Transact:
-		return recipe.Transacted{Epoch: e.Epoch, Ask: e.Ask, Code: recipe.Refused, Failed: -1, Err: ErrRefused}
-	case recipe.Ensure:
-		return recipe.Ensured{Epoch: e.Epoch, Ask: e.Ask, Code: recipe.Refused, Err: ErrRefused}
+	case machine.List:
+		return machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: machine.Refused, Err: ErrRefused}
+	case machine.Read:
+		return machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: machine.Refused, Err: ErrRefused}
+	case machine.Transact:
+		return machine.Transacted{Epoch: e.Epoch, Ask: e.Ask, Code: machine.Refused, Failed: -1, Err: ErrRefused}
+	case machine.Ensure:
+		return machine.Ensured{Epoch: e.Epoch, Ask: e.Ask, Code: machine.Refused, Err: ErrRefused}
 	}
 	return nil
 }

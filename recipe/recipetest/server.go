@@ -7,7 +7,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 var anyone = []jute.ACL{{Perms: 31, Scheme: "world", ID: "anyone"}}
@@ -15,61 +15,61 @@ var anyone = []jute.ACL{{Perms: 31, Scheme: "world", ID: "anyone"}}
 // carryOut does what a request asks for and puts the answer on its way.
 func (w *World) carryOut(a *Actor, r *request) {
 	a.requests = slices.DeleteFunc(a.requests, func(o *request) bool { return o == r })
-	answer := func(ev recipe.Event) *letter {
+	answer := func(ev machine.Event) *letter {
 		if r.orphan || a.dead {
 			return nil
 		}
 		return a.post(ev, r.epoch, r)
 	}
 	switch e := r.effect.(type) {
-	case recipe.List:
+	case machine.List:
 		w.list(a, e, answer)
-	case recipe.Read:
+	case machine.Read:
 		w.read(a, e, answer)
-	case recipe.Transact:
+	case machine.Transact:
 		answer(w.transact(a, e))
-	case recipe.Ensure:
+	case machine.Ensure:
 		w.ensure(a, e.Path, e.Container, e.Data)
-		answer(recipe.Ensured{Epoch: e.Epoch, Ask: e.Ask})
-	case recipe.Remove:
-		code, _, _ := w.write(a, []recipe.Op{{Do: recipe.Delete, Path: e.Path, Version: recipe.Any}})
+		answer(machine.Ensured{Epoch: e.Epoch, Ask: e.Ask})
+	case machine.Remove:
+		code, _, _ := w.write(a, []machine.Op{{Do: machine.Delete, Path: e.Path, Version: machine.Any}})
 		if code == jute.NotEmpty && !a.dead {
 			a.requests = append(a.requests, r) // until it is gone
 			return
 		}
-		answer(recipe.Removed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path})
+		answer(machine.Removed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path})
 	}
 }
 
-func (w *World) list(a *Actor, e recipe.List, answer func(recipe.Event) *letter) {
+func (w *World) list(a *Actor, e machine.List, answer func(machine.Event) *letter) {
 	n := w.tree.Get(e.Path)
 	if n == nil {
-		answer(recipe.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: recipe.NoNode, Err: errors.New("no node")})
+		answer(machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: machine.NoNode, Err: errors.New("no node")})
 		return
 	}
 	var names []string
 	n.Children(func(c *tree.Node) { names = append(names, c.Name()) })
-	l := answer(recipe.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Names: names, Stat: stat(n)})
+	l := answer(machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Names: names, Stat: stat(n)})
 	if e.Watch && l != nil {
 		a.watches[watch{e.Path, true}] = &arming{l}
 	}
 }
 
-func (w *World) read(a *Actor, e recipe.Read, answer func(recipe.Event) *letter) {
+func (w *World) read(a *Actor, e machine.Read, answer func(machine.Event) *letter) {
 	n := w.tree.Get(e.Path)
 	if n == nil {
-		answer(recipe.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path})
+		answer(machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path})
 		return
 	}
-	l := answer(recipe.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, Data: slices.Clone(n.Data()), Stat: stat(n)})
+	l := answer(machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, Data: slices.Clone(n.Data()), Stat: stat(n)})
 	if e.Watch && l != nil {
 		a.watches[watch{e.Path, false}] = &arming{l}
 	}
 }
 
-func (w *World) transact(a *Actor, e recipe.Transact) recipe.Transacted {
+func (w *World) transact(a *Actor, e machine.Transact) machine.Transacted {
 	code, failed, results := w.write(a, e.Ops)
-	t := recipe.Transacted{Epoch: e.Epoch, Ask: e.Ask, Failed: -1, Results: results}
+	t := machine.Transacted{Epoch: e.Epoch, Ask: e.Ask, Failed: -1, Results: results}
 	if code != jute.OK {
 		t.Failed, t.Code, t.Err = failed, codeOf(code), errors.New(code.String())
 	}
@@ -77,7 +77,7 @@ func (w *World) transact(a *Actor, e recipe.Transact) recipe.Transacted {
 }
 
 // write carries out a transaction, as the real server does: judged as a whole, and then applied.
-func (w *World) write(a *Actor, ops []recipe.Op) (code jute.Code, failed int, results []recipe.Result) {
+func (w *World) write(a *Actor, ops []machine.Op) (code jute.Code, failed int, results []machine.Result) {
 	w.zxid++ // a failed write uses one up too
 	plan := w.tree.Plan(tree.Caller{Session: a.session})
 	for i, op := range ops {
@@ -88,18 +88,18 @@ func (w *World) write(a *Actor, ops []recipe.Op) (code jute.Code, failed int, re
 	for i := range plan.Changes {
 		c := &plan.Changes[i]
 		n := w.tree.Apply(c, w.zxid, w.now)
-		r := recipe.Result{}
+		r := machine.Result{}
 		switch c.Kind {
 		case tree.Create:
 			r.Path = c.Path
-			w.fire(watch{parent(c.Path), true}, recipe.ChildrenChanged)
+			w.fire(watch{parent(c.Path), true}, machine.ChildrenChanged)
 		case tree.Delete:
-			w.fire(watch{c.Path, false}, recipe.Deleted)
-			w.fire(watch{c.Path, true}, recipe.Deleted)
-			w.fire(watch{parent(c.Path), true}, recipe.ChildrenChanged)
+			w.fire(watch{c.Path, false}, machine.Deleted)
+			w.fire(watch{c.Path, true}, machine.Deleted)
+			w.fire(watch{parent(c.Path), true}, machine.ChildrenChanged)
 		case tree.SetData:
 			r.Stat = stat(n)
-			w.fire(watch{c.Path, false}, recipe.DataChanged)
+			w.fire(watch{c.Path, false}, machine.DataChanged)
 		}
 		results = append(results, r)
 	}
@@ -107,14 +107,14 @@ func (w *World) write(a *Actor, ops []recipe.Op) (code jute.Code, failed int, re
 }
 
 // fire tells everybody who watches.
-func (w *World) fire(at watch, change recipe.Change) {
+func (w *World) fire(at watch, change machine.Change) {
 	for _, a := range w.actors {
 		armed := a.watches[at]
 		if armed == nil || a.dead || !a.lives {
 			continue
 		}
 		delete(a.watches, at)
-		l := a.post(recipe.Fired{Epoch: a.epochs, Path: at.path, Change: change}, a.epochs, nil)
+		l := a.post(machine.Fired{Epoch: a.epochs, Path: at.path, Change: change}, a.epochs, nil)
 		l.after = append(a.ordered(), armed.answer)
 		l.after = slices.DeleteFunc(l.after, func(o *letter) bool { return o == l })
 	}
@@ -138,7 +138,7 @@ func (w *World) ensure(a *Actor, path string, container bool, data []byte) {
 	who := tree.Caller{Session: a.session}
 	if c, code := w.tree.Prepare(who, q); code == jute.OK {
 		w.tree.Apply(&c, w.zxid, w.now)
-		w.fire(watch{parent(path), true}, recipe.ChildrenChanged)
+		w.fire(watch{parent(path), true}, machine.ChildrenChanged)
 	}
 }
 
@@ -153,7 +153,7 @@ func (w *World) sweep(a *Actor) { w.deleteAll(w.tree.Ephemerals(a.session), a) }
 
 func (w *World) deleteAll(paths []string, a *Actor) {
 	for _, path := range paths {
-		_, _, _ = w.write(a, []recipe.Op{{Do: recipe.Delete, Path: path, Version: recipe.Any}}) // it has no children, and is there
+		_, _, _ = w.write(a, []machine.Op{{Do: machine.Delete, Path: path, Version: machine.Any}}) // it has no children, and is there
 	}
 }
 
@@ -164,9 +164,9 @@ func (w *World) Reap() {
 		q := &jute.Request{Op: jute.OpDeleteContainer, Path: path}
 		if c, code := w.tree.Prepare(tree.Caller{}, q); code == jute.OK {
 			w.tree.Apply(&c, w.zxid, w.now)
-			w.fire(watch{path, false}, recipe.Deleted)
-			w.fire(watch{path, true}, recipe.Deleted)
-			w.fire(watch{parent(path), true}, recipe.ChildrenChanged)
+			w.fire(watch{path, false}, machine.Deleted)
+			w.fire(watch{path, true}, machine.Deleted)
+			w.fire(watch{parent(path), true}, machine.ChildrenChanged)
 		}
 	}
 }
@@ -174,14 +174,14 @@ func (w *World) Reap() {
 // Delete deletes a znode, as an administrator does; false if it could not be.
 func (w *World) Delete(path string) bool {
 	w.log("somebody deletes %s", path)
-	code, _, _ := w.write(&Actor{}, []recipe.Op{{Do: recipe.Delete, Path: path, Version: recipe.Any}})
+	code, _, _ := w.write(&Actor{}, []machine.Op{{Do: machine.Delete, Path: path, Version: machine.Any}})
 	return code == jute.OK
 }
 
-func asked(op recipe.Op) *jute.Request {
+func asked(op machine.Op) *jute.Request {
 	q := &jute.Request{Path: op.Path, Data: op.Data, Version: op.Version, TTL: -1}
 	switch op.Do {
-	case recipe.Create:
+	case machine.Create:
 		q.Op, q.ACL = jute.OpCreate, anyone
 		if op.Ephemeral {
 			q.Flags |= 1
@@ -189,36 +189,36 @@ func asked(op recipe.Op) *jute.Request {
 		if op.Sequential {
 			q.Flags |= 2
 		}
-	case recipe.Set:
+	case machine.Set:
 		q.Op = jute.OpSetData
-	case recipe.Delete:
+	case machine.Delete:
 		q.Op = jute.OpDelete
-	case recipe.Check:
+	case machine.Check:
 		q.Op = jute.OpCheck
 	}
 	return q
 }
 
-func stat(n *tree.Node) recipe.Stat {
+func stat(n *tree.Node) machine.Stat {
 	s := n.Stat()
-	return recipe.Stat{
+	return machine.Stat{
 		Czxid: s.Czxid, Mzxid: s.Mzxid, Pzxid: s.Pzxid, Ctime: s.Ctime, Mtime: s.Mtime,
 		Version: s.Version, Cversion: s.Cversion, Owner: s.EphemeralOwner, Children: s.NumChildren,
 	}
 }
 
-func codeOf(c jute.Code) recipe.Code {
+func codeOf(c jute.Code) machine.Code {
 	switch c {
 	case jute.NoNode:
-		return recipe.NoNode
+		return machine.NoNode
 	case jute.NodeExists:
-		return recipe.NodeExists
+		return machine.NodeExists
 	case jute.BadVersion:
-		return recipe.BadVersion
+		return machine.BadVersion
 	case jute.NotEmpty:
-		return recipe.NotEmpty
+		return machine.NotEmpty
 	}
-	return recipe.Refused
+	return machine.Refused
 }
 
 func parent(path string) string {

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the machines do into testdata")
@@ -23,24 +23,24 @@ type T interface {
 // reader can follow.
 type Trace struct {
 	t       T
-	machine recipe.Machine
+	machine machine.Machine
 	out     strings.Builder
-	seen    func(from string, ev recipe.Event, to string)
+	seen    func(from string, ev machine.Event, to string)
 }
 
 // NewTrace begins a story.
-func NewTrace(t T, m recipe.Machine) *Trace { return &Trace{t: t, machine: m} }
+func NewTrace(t T, m machine.Machine) *Trace { return &Trace{t: t, machine: m} }
 
 // Transitions has every step reported: the machine's phase before, the event, the phase after. The
 // machine needs a method Phase() string.
-func (tr *Trace) Transitions(seen func(from string, ev recipe.Event, to string)) { tr.seen = seen }
+func (tr *Trace) Transitions(seen func(from string, ev machine.Event, to string)) { tr.seen = seen }
 
 // Say writes a line of prose.
 func (tr *Trace) Say(prose string) { fmt.Fprintf(&tr.out, "# %s\n", prose) }
 
 // Tell feeds the machine one event after the other, and returns the effects of all.
-func (tr *Trace) Tell(events ...recipe.Event) []recipe.Effect {
-	var all []recipe.Effect
+func (tr *Trace) Tell(events ...machine.Event) []machine.Effect {
+	var all []machine.Effect
 	for _, ev := range events {
 		from := phase(tr.machine)
 		fmt.Fprintf(&tr.out, "> %s\n", Format(ev))
@@ -79,7 +79,7 @@ func (tr *Trace) Compare(name string) {
 	}
 }
 
-func phase(m recipe.Machine) string {
+func phase(m machine.Machine) string {
 	if p, ok := m.(interface{ Phase() string }); ok {
 		return p.Phase()
 	}

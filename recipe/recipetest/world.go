@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 var errUnknown = errors.New("the outcome is unknown")
@@ -90,8 +90,8 @@ func (a *Actor) deliverable(l *letter) bool {
 	if slices.ContainsFunc(l.after, func(o *letter) bool { return !o.done }) {
 		return false
 	}
-	t, ok := l.event.(recipe.Transacted)
-	return !ok || t.Code != recipe.Unknown || a.up
+	t, ok := l.event.(machine.Transacted)
+	return !ok || t.Code != machine.Unknown || a.up
 }
 
 // ring lets the timer go off that is due first; the clock then stands there. False if there is
@@ -111,7 +111,7 @@ func (w *World) ring() bool {
 	}
 	w.now = max(w.now, first.timers[ask])
 	delete(first.timers, ask)
-	first.step(recipe.Woke{Ask: ask})
+	first.step(machine.Woke{Ask: ask})
 	return true
 }
 

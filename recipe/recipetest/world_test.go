@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
@@ -39,36 +39,36 @@ func (m *master) Phase() string {
 	return "waiting"
 }
 
-func (m *master) Step(ev recipe.Event) []recipe.Effect {
+func (m *master) Step(ev machine.Event) []machine.Effect {
 	switch ev := ev.(type) {
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		m.epoch, m.session, m.has = ev.Epoch, ev.SessionID, false
 		return m.try()
-	case recipe.EpochEnded:
+	case machine.EpochEnded:
 		m.epoch, m.has = 0, false
 	case lapsed:
 		if m.has && ev.token == m.token {
 			m.has = false
 			return m.give()
 		}
-	case recipe.Transacted:
+	case machine.Transacted:
 		if ev.Epoch == m.epoch && ev.Ask == m.ask {
 			return m.look()
 		}
-	case recipe.Seen:
+	case machine.Seen:
 		if ev.Epoch == m.epoch && ev.Ask == m.ask {
 			return m.onSeen(ev)
 		}
-	case recipe.Fired:
+	case machine.Fired:
 		if ev.Epoch == m.epoch {
 			had := m.has
 			m.has = false
 			if had {
-				return append([]recipe.Effect{deposed{}}, m.try()...)
+				return append([]machine.Effect{deposed{}}, m.try()...)
 			}
 			return m.try()
 		}
-	case recipe.Removed:
+	case machine.Removed:
 		if ev.Epoch == m.epoch {
 			return m.try()
 		}
@@ -76,30 +76,30 @@ func (m *master) Step(ev recipe.Event) []recipe.Effect {
 	return nil
 }
 
-func (m *master) onSeen(ev recipe.Seen) []recipe.Effect {
+func (m *master) onSeen(ev machine.Seen) []machine.Effect {
 	switch {
 	case !ev.Exists:
 		return m.try()
 	case ev.Stat.Owner == m.session:
 		m.has, m.token = true, ev.Stat.Czxid
-		return []recipe.Effect{crowned{ev.Epoch, ev.Stat.Czxid}}
+		return []machine.Effect{crowned{ev.Epoch, ev.Stat.Czxid}}
 	}
 	return nil
 }
 
-func (m *master) try() []recipe.Effect {
+func (m *master) try() []machine.Effect {
 	m.ask++
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: m.ask, Ops: []recipe.Op{{Do: recipe.Create, Path: "/master", Ephemeral: true}}}}
+	return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: m.ask, Ops: []machine.Op{{Do: machine.Create, Path: "/master", Ephemeral: true}}}}
 }
 
-func (m *master) look() []recipe.Effect {
+func (m *master) look() []machine.Effect {
 	m.ask++
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: m.ask, Path: "/master", Watch: true}}
+	return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: m.ask, Path: "/master", Watch: true}}
 }
 
-func (m *master) give() []recipe.Effect {
+func (m *master) give() []machine.Effect {
 	m.ask++
-	return []recipe.Effect{recipe.Remove{Epoch: m.epoch, Ask: m.ask, Path: "/master"}}
+	return []machine.Effect{machine.Remove{Epoch: m.epoch, Ask: m.ask, Path: "/master"}}
 }
 
 // reign is what the application sees of one process.
@@ -117,8 +117,8 @@ func TestOneMasterAtATime(t *testing.T) {
 			r := &reign{}
 			a := w.Add(recipetest.Player{
 				Name:    name,
-				Machine: func() recipe.Machine { return &master{} },
-				Perform: func(a *recipetest.Actor, e recipe.Effect) {
+				Machine: func() machine.Machine { return &master{} },
+				Perform: func(a *recipetest.Actor, e machine.Effect) {
 					switch e := e.(type) {
 					case crowned:
 						if !a.Trusted(e.epoch) {
@@ -183,11 +183,11 @@ func TestATrace(t *testing.T) {
 	t.Parallel()
 	tr := recipetest.NewTrace(t, &master{})
 	var took [][2]string
-	tr.Transitions(func(from string, _ recipe.Event, to string) { took = append(took, [2]string{from, to}) })
+	tr.Transitions(func(from string, _ machine.Event, to string) { took = append(took, [2]string{from, to}) })
 	tr.Say("The first one finds nobody, and is master until its znode is deleted.")
-	tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, recipe.Transacted{Epoch: 1, Ask: 1, Failed: -1})
-	tr.Tell(recipe.Seen{Epoch: 1, Ask: 2, Path: "/master", Exists: true, Stat: recipe.Stat{Owner: 7, Czxid: 12}})
-	effects := tr.Tell(recipe.Fired{Epoch: 1, Path: "/master", Change: recipe.Deleted})
+	tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, machine.Transacted{Epoch: 1, Ask: 1, Failed: -1})
+	tr.Tell(machine.Seen{Epoch: 1, Ask: 2, Path: "/master", Exists: true, Stat: machine.Stat{Owner: 7, Czxid: 12}})
+	effects := tr.Tell(machine.Fired{Epoch: 1, Path: "/master", Change: machine.Deleted})
 	require.Equal(t, deposed{}, effects[0])
 	tr.Compare("master")
 	require.Equal(t, [][2]string{{"offline", "waiting"}, {"waiting", "waiting"}, {"waiting", "master"}, {"master", "waiting"}}, took)
@@ -197,7 +197,7 @@ func TestATrace(t *testing.T) {
 	}
 	var complaint string
 	other := recipetest.NewTrace(complainer{&complaint}, &master{})
-	other.Tell(recipe.EpochBegan{Epoch: 2})
+	other.Tell(machine.EpochBegan{Epoch: 2})
 	other.Compare("master")
 	require.Contains(t, complaint, "it tells another story")
 }
@@ -207,10 +207,10 @@ func TestALateLapse(t *testing.T) {
 	t.Parallel()
 	tr := recipetest.NewTrace(t, &master{})
 	tr.Say("It is master, which could not be had, and is master again in the next epoch. News of the first time doesn't end the second.")
-	tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, recipe.Transacted{Epoch: 1, Ask: 1, Failed: -1})
-	tr.Tell(recipe.Seen{Epoch: 1, Ask: 2, Path: "/master", Exists: true, Stat: recipe.Stat{Owner: 7, Czxid: 12}})
-	tr.Tell(recipe.EpochEnded{Epoch: 1}, recipe.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true}, recipe.Transacted{Epoch: 2, Ask: 3, Failed: -1})
-	tr.Tell(recipe.Seen{Epoch: 2, Ask: 4, Path: "/master", Exists: true, Stat: recipe.Stat{Owner: 8, Czxid: 15}})
+	tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, machine.Transacted{Epoch: 1, Ask: 1, Failed: -1})
+	tr.Tell(machine.Seen{Epoch: 1, Ask: 2, Path: "/master", Exists: true, Stat: machine.Stat{Owner: 7, Czxid: 12}})
+	tr.Tell(machine.EpochEnded{Epoch: 1}, machine.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true}, machine.Transacted{Epoch: 2, Ask: 3, Failed: -1})
+	tr.Tell(machine.Seen{Epoch: 2, Ask: 4, Path: "/master", Exists: true, Stat: machine.Stat{Owner: 8, Czxid: 15}})
 	tr.Tell(lapsed{12})
 	tr.Say("News of the second does.")
 	tr.Tell(lapsed{15})

@@ -9,8 +9,8 @@ import (
 	inner "github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipe/host"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 	"github.com/troupe-go/troupe/session"
 )
@@ -28,7 +28,7 @@ type Double struct {
 	path    string
 	parties int
 	warn    time.Duration
-	host    *host.Host
+	host    *recipe.Host
 	entered *notify.Handoff[*Passage]
 	ledger  ledger
 }
@@ -50,9 +50,9 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 	cfg := double.Config{Path: path, Parties: parties, ID: o.id, GUID: znode.NewGUID}
 	d.ledger.mu.Lock() // until the host is set, so that it is not used before
 	defer d.ledger.mu.Unlock()
-	d.host, err = host.New(host.Config{
+	d.host, err = recipe.New(recipe.Config{
 		Session: s, Kind: kind, Path: path,
-		Machine:  func() recipe.Machine { return double.New(cfg) },
+		Machine:  func() machine.Machine { return double.New(cfg) },
 		Standing: d.ledger.standing,
 		Perform:  d.perform,
 		Ended:    d.ended,

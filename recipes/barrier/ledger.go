@@ -6,7 +6,7 @@ import (
 
 	inner "github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 	"github.com/troupe-go/troupe/session"
 )
@@ -38,10 +38,10 @@ type outcome struct {
 }
 
 // standing are the events for a new machine: the rounds to follow to their ends, then the claims.
-func (l *ledger) standing() []recipe.Event {
+func (l *ledger) standing() []machine.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var events []recipe.Event
+	var events []machine.Event
 	for _, p := range l.passages {
 		events = append(events, double.Followed{Claim: p.claim, Round: p.round, Names: p.names, Own: p.own})
 	}

@@ -3,13 +3,13 @@ package barrier
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 	"github.com/troupe-go/troupe/session"
 )
 
 // perform carries out the machine's effects for the application. The actor calls it.
-func (d *Double) perform(e recipe.Effect) {
+func (d *Double) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case double.Enter:
 		d.enter(e)

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipe/host"
 	"github.com/troupe-go/troupe/recipes/group/internal/member"
 	"github.com/troupe-go/troupe/session"
 )
@@ -57,7 +57,7 @@ var taken sync.Map // of seat to its Membership
 type Membership struct {
 	group    *Group
 	seat     seat
-	host     *host.Host
+	host     *recipe.Host
 	joined   *notify.Latch
 	standing *notify.Topic[Standing]
 	written  *notify.Topic[uint64] // the number of the data in ZooKeeper
@@ -87,9 +87,9 @@ func (g *Group) Join(m Member) (*Membership, error) {
 	cfg := member.Config{Path: g.path, ID: m.ID}
 	s.mu.Lock() // until the host is known
 	defer s.mu.Unlock()
-	h, err := host.New(host.Config{
+	h, err := recipe.New(recipe.Config{
 		Session: g.session, Kind: "member", Path: g.path,
-		Machine: func() recipe.Machine { return s.machine(cfg) }, Standing: s.wishes, Perform: s.perform, Ended: s.ended,
+		Machine: func() machine.Machine { return s.machine(cfg) }, Standing: s.wishes, Perform: s.perform, Ended: s.ended,
 	})
 	if err != nil {
 		taken.Delete(s.seat)
@@ -101,7 +101,7 @@ func (g *Group) Join(m Member) (*Membership, error) {
 }
 
 // machine creates a machine with the latest data.
-func (s *Membership) machine(cfg member.Config) recipe.Machine {
+func (s *Membership) machine(cfg member.Config) machine.Machine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	cfg.Data, cfg.Number = s.data, s.number
@@ -109,13 +109,13 @@ func (s *Membership) machine(cfg member.Config) recipe.Machine {
 }
 
 // wishes are the events for a new machine.
-func (s *Membership) wishes() []recipe.Event {
+func (s *Membership) wishes() []machine.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return []recipe.Event{member.Updated{Number: s.number, Data: s.data}}
+	return []machine.Event{member.Updated{Number: s.number, Data: s.data}}
 }
 
-func (s *Membership) perform(e recipe.Effect) {
+func (s *Membership) perform(e machine.Effect) {
 	told, ok := e.(member.Standing)
 	if !ok {
 		return

@@ -9,8 +9,8 @@ import (
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipe/host"
 	"github.com/troupe-go/troupe/recipes/queue/internal/take"
 	"github.com/troupe-go/troupe/session"
 )
@@ -25,7 +25,7 @@ type intake struct {
 	end      *notify.End           // of a Consumer
 
 	mu          sync.Mutex
-	host        *host.Host       // nil: none
+	host        *recipe.Host     // nil: none
 	incarnation uint64           // of the machines, counted over all actors
 	fresh       bool             // the current one is not created yet, but was sent events already
 	seen        int64            // how many items the current incarnation has delivered
@@ -48,7 +48,7 @@ func newIntake(q *Queue, kind string) *intake {
 func (in *intake) start() error {
 	in.incarnation++
 	in.fresh, in.seen = true, 0
-	h, err := host.New(host.Config{
+	h, err := recipe.New(recipe.Config{
 		Session: in.queue.session, Kind: "queue " + in.kind, Path: in.queue.path,
 		Machine: in.machine, Standing: in.standing, Perform: in.perform,
 	})
@@ -62,7 +62,7 @@ func (in *intake) start() error {
 
 // machine creates the machine of an incarnation. Items that the previous one had delivered are lost
 // or, with WithAutoAck, keep belonging to this process.
-func (in *intake) machine() recipe.Machine {
+func (in *intake) machine() machine.Machine {
 	q := in.queue
 	in.mu.Lock()
 	if !in.fresh {
@@ -116,13 +116,13 @@ func (in *intake) demand() take.Demand {
 }
 
 // standing are the events for a new machine.
-func (in *intake) standing() []recipe.Event {
+func (in *intake) standing() []machine.Event {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return []recipe.Event{in.demand()}
+	return []machine.Event{in.demand()}
 }
 
-func (in *intake) tell(ev recipe.Event) {
+func (in *intake) tell(ev machine.Event) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.host != nil {
@@ -141,7 +141,7 @@ func (in *intake) tellDemand() {
 }
 
 // perform carries out the machine's effects.
-func (in *intake) perform(e recipe.Effect) {
+func (in *intake) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case take.Deliver:
 		in.deliver(e)
@@ -319,7 +319,7 @@ func (in *intake) settled(e take.Settled) {
 }
 
 // follow waits for the end of the actor.
-func (in *intake) follow(h *host.Host) {
+func (in *intake) follow(h *recipe.Host) {
 	<-h.Done()
 	in.mu.Lock()
 	if in.host != h {

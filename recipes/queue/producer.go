@@ -11,8 +11,8 @@ import (
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipe/host"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 	"github.com/troupe-go/troupe/session"
 )
@@ -30,8 +30,8 @@ type producer struct {
 	guid  string
 
 	mu    sync.Mutex
-	host  *host.Host // nil: none
-	calls []*putting // waiting, in order: the record that outlives the actor
+	host  *recipe.Host // nil: none
+	calls []*putting   // waiting, in order: the record that outlives the actor
 	no    uint64
 	fresh bool // the actor's first machine is not created yet
 }
@@ -90,7 +90,7 @@ func (c *putting) result() error {
 }
 
 // tell sends the actor an event, and starts it if it is not running. With mu.
-func (p *producer) tell(ev recipe.Event) {
+func (p *producer) tell(ev machine.Event) {
 	if p.host != nil && p.host.Tell(ev) {
 		return
 	}
@@ -103,9 +103,9 @@ func (p *producer) tell(ev recipe.Event) {
 // start starts an actor with the calls that wait. With mu.
 func (p *producer) start() {
 	q := p.queue
-	h, err := host.New(host.Config{
+	h, err := recipe.New(recipe.Config{
 		Session: q.session, Kind: "queue", Path: q.path,
-		Machine: func() recipe.Machine {
+		Machine: func() machine.Machine {
 			return give.New(give.Config{
 				Site: q.site, GUID: p.guid, Home: home(p.guid), Capacity: q.cfg.capacity, Floor: p.floor(), Idle: milliseconds(idle),
 			})
@@ -126,7 +126,7 @@ func (p *producer) start() {
 
 // follow waits for the end of an actor. If the actor ended because it had just found no work, and
 // there is work by now, follow starts the next one.
-func (p *producer) follow(h *host.Host) {
+func (p *producer) follow(h *recipe.Host) {
 	<-h.Done()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,10 +161,10 @@ func (p *producer) again(c *putting) give.Put {
 }
 
 // standing are the waiting calls, as events for a new machine.
-func (p *producer) standing() []recipe.Event {
+func (p *producer) standing() []machine.Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var wishes []recipe.Event
+	var wishes []machine.Event
 	for _, c := range p.calls {
 		wishes = append(wishes, p.again(c))
 	}
@@ -184,7 +184,7 @@ func (p *producer) floor() uint64 {
 }
 
 // perform carries out the machine's effects for the callers.
-func (p *producer) perform(e recipe.Effect) {
+func (p *producer) perform(e machine.Effect) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := e.(type) {

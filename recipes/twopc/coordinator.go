@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipe/host"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 	"github.com/troupe-go/troupe/session"
 )
@@ -23,7 +23,7 @@ type Coordinator struct {
 	root    pact.Root
 	peers   bool
 	most    int
-	host    *host.Host
+	host    *recipe.Host
 
 	mu   sync.Mutex // guards the record of what the application wants and has, which outlives a crash of the machine
 	last uint64
@@ -41,9 +41,9 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 		return nil, err
 	}
 	c := &Coordinator{session: s, path: path, guid: string(znode.NewGUID()), root: pact.Root(path), peers: o.peers, most: o.most, txs: map[uint64]*Tx{}}
-	c.host, err = host.New(host.Config{
+	c.host, err = recipe.New(recipe.Config{
 		Session: s, Kind: "twopc", Path: path,
-		Machine: func() recipe.Machine {
+		Machine: func() machine.Machine {
 			return pact.NewCoordinator(c.root, c.guid, o.timeout.Milliseconds()).Retain(o.most, o.age.Milliseconds()).Limit(o.limit)
 		},
 		Standing: c.standing,
@@ -137,8 +137,8 @@ func (c *Coordinator) inOrder() []*Tx {
 }
 
 // standing are the events for a new machine.
-func (c *Coordinator) standing() []recipe.Event {
-	var all []recipe.Event
+func (c *Coordinator) standing() []machine.Event {
+	var all []machine.Event
 	c.mu.Lock()
 	for _, k := range c.kept {
 		all = append(all, k)
@@ -157,7 +157,7 @@ func (c *Coordinator) standing() []recipe.Event {
 }
 
 // perform passes the machine's effects to the transactions. The actor calls it.
-func (c *Coordinator) perform(e recipe.Effect) {
+func (c *Coordinator) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case pact.Sent:
 		c.sent(e)

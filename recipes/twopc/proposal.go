@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 	"github.com/troupe-go/troupe/session"
 )
@@ -149,7 +149,7 @@ func (p *Proposal) cast(ctx context.Context, op string, c pact.Cast) error {
 }
 
 // ask tells the machine and waits for the answer.
-func (p *Proposal) ask(ctx context.Context, r *request, wish recipe.Event) error {
+func (p *Proposal) ask(ctx context.Context, r *request, wish machine.Event) error {
 	if !p.site.host.Tell(wish) {
 		<-p.site.host.Done() // under way: then everything has been answered
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipe/host"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 	"github.com/troupe-go/troupe/session"
 )
@@ -18,7 +18,7 @@ type Site struct {
 	path      string
 	name      string
 	root      pact.Root
-	host      *host.Host
+	host      *recipe.Host
 	proposals *notify.Stream[*Proposal]
 
 	mu   sync.Mutex // guards the record of what the application wants, which outlives a crash of the machine
@@ -42,9 +42,9 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 	p := &Site{path: path, name: name, root: pact.Root(path), proposals: notify.NewStream[*Proposal](math.MaxInt), open: map[string]*Proposal{}}
 	guid := string(znode.NewGUID())
 	var err error
-	p.host, err = host.New(host.Config{
+	p.host, err = recipe.New(recipe.Config{
 		Session: s, Kind: "twopc site " + name, Path: path,
-		Machine:  func() recipe.Machine { return pact.NewSite(p.root, name, guid) },
+		Machine:  func() machine.Machine { return pact.NewSite(p.root, name, guid) },
 		Standing: p.standing,
 		Perform:  p.perform,
 		Ended:    p.ended,
@@ -81,10 +81,10 @@ func (p *Site) Close(ctx context.Context) error {
 }
 
 // standing are the events for a new machine.
-func (p *Site) standing() []recipe.Event {
+func (p *Site) standing() []machine.Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var all []recipe.Event
+	var all []machine.Event
 	for _, o := range p.open {
 		all = append(all, pact.Held{GUID: o.guid, ID: o.id})
 		if o.vote != nil {
@@ -104,7 +104,7 @@ func (p *Site) proposal(guid string) *Proposal {
 }
 
 // perform passes the machine's effects on. The actor calls it.
-func (p *Site) perform(e recipe.Effect) {
+func (p *Site) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case pact.Offer:
 		p.offer(e)

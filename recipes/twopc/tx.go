@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 	"github.com/troupe-go/troupe/session"
 )
@@ -238,7 +238,7 @@ func (t *Tx) path() string { return t.c.root.Tx(t.id) }
 
 // wish is the event for the machine, according to the state of the transaction; again if the
 // machine was told before.
-func (t *Tx) wish(again bool) recipe.Event {
+func (t *Tx) wish(again bool) machine.Event {
 	switch {
 	case t.ack != nil:
 		return pact.Settle{

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipe/host"
 	"github.com/troupe-go/troupe/session"
 )
 
 // Lock is one side of the lock, with one priority. It holds it once at a time; several callers wait
 // for one another.
 type Lock struct {
-	host *host.Host
+	host *recipe.Host
 	path string
 	turn chan struct{} // of the callers: full while one of them has a claim
 
@@ -58,9 +58,9 @@ func New(s *session.Session, path string, m Mode, priority int) (*Lock, error) {
 	}
 	l := &Lock{path: path, turn: make(chan struct{}, 1)}
 	var err error
-	l.host, err = host.New(host.Config{
+	l.host, err = recipe.New(recipe.Config{
 		Session: s, Kind: "priority lock", Path: path,
-		Machine:  func() recipe.Machine { return newMachine(path, m, priority) },
+		Machine:  func() machine.Machine { return newMachine(path, m, priority) },
 		Standing: l.standing, Perform: l.perform, Ended: l.ended,
 	})
 	return l, err

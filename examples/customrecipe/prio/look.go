@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // look is what is being read to decide: the line, the state, the own znode; then who is to be
@@ -22,51 +22,51 @@ type look struct {
 }
 
 // lookAgain reads everything. What was being read is forgotten.
-func (m *machine) lookAgain() []recipe.Effect {
+func (m *lockMachine) lookAgain() []machine.Effect {
 	m.phase = looking
 	m.look = look{first: m.ask()}
-	return []recipe.Effect{
-		recipe.List{Epoch: m.epoch, Ask: m.look.first, Path: m.line},
-		recipe.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.state},
-		recipe.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + m.own, Watch: true},
+	return []machine.Effect{
+		machine.List{Epoch: m.epoch, Ask: m.look.first, Path: m.line},
+		machine.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.state},
+		machine.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + m.own, Watch: true},
 	}
 }
 
 // ours tells whether an answer belongs to this look.
-func (m *machine) ours(epoch, ask uint64) bool {
+func (m *lockMachine) ours(epoch, ask uint64) bool {
 	return m.phase == looking && epoch == m.epoch && ask >= m.look.first
 }
 
-func (m *machine) onListed(ev recipe.Listed) []recipe.Effect {
+func (m *lockMachine) onListed(ev machine.Listed) []machine.Effect {
 	switch {
 	case m.phase == standing && m.current(ev.Epoch, ev.Ask):
 		return m.onSearched(ev)
 	case !m.ours(ev.Epoch, ev.Ask):
 		return nil
-	case ev.Code == recipe.NoNode:
+	case ev.Code == machine.NoNode:
 		return m.stand() // the line is gone, and with it the own znode
-	case ev.Code != recipe.Done:
+	case ev.Code != machine.Done:
 		return m.fail(ev.Err)
 	}
 	m.look.names, m.look.listed = ev.Names, true
 	return m.decide()
 }
 
-func (m *machine) onSeen(ev recipe.Seen) []recipe.Effect {
+func (m *lockMachine) onSeen(ev machine.Seen) []machine.Effect {
 	own := ev.Path == m.line+"/"+m.own
 	switch {
 	case m.phase == holding && own && ev.Epoch == m.epoch:
 		return m.onOwn(ev)
 	case !m.ours(ev.Epoch, ev.Ask):
 		return nil
-	case ev.Code != recipe.Done:
+	case ev.Code != machine.Done:
 		return m.fail(ev.Err)
 	case own && !ev.Exists:
 		return m.stand()
 	case own:
 		m.look.own, m.look.token = true, ev.Stat.Mzxid
 	case ev.Path == m.state && !ev.Exists:
-		return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: m.ask(), Path: m.state}}
+		return []machine.Effect{machine.Ensure{Epoch: m.epoch, Ask: m.ask(), Path: m.state}}
 	case ev.Path == m.state:
 		m.look.read, m.look.version, m.look.holders = true, ev.Stat.Version, strings.Fields(string(ev.Data))
 	case !ev.Exists || len(ev.Data) > 0: // the one in front has gone, or holds
@@ -79,7 +79,7 @@ func (m *machine) onSeen(ev recipe.Seen) []recipe.Effect {
 }
 
 // decide, when everything is read.
-func (m *machine) decide() []recipe.Effect {
+func (m *lockMachine) decide() []machine.Effect {
 	if !m.look.listed || !m.look.read || !m.look.own {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (m *machine) decide() []recipe.Effect {
 	}
 	if !m.look.fresh && slices.ContainsFunc(m.look.holders, func(name string) bool { return m.mayHaveCome(name, me) }) {
 		m.look.fresh, m.look.listed = true, false
-		return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: m.ask(), Path: m.line}}
+		return []machine.Effect{machine.List{Epoch: m.epoch, Ask: m.ask(), Path: m.line}}
 	}
 	var front contender
 	var holders []contender
@@ -116,7 +116,7 @@ func (m *machine) decide() []recipe.Effect {
 	}
 	if front.name != "" {
 		m.look.front = front.name
-		return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + front.name, Watch: true}}
+		return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + front.name, Watch: true}}
 	}
 	return m.atTheHead(me, holders)
 }
@@ -124,46 +124,46 @@ func (m *machine) decide() []recipe.Effect {
 // mayHaveCome tells whether somebody of the state who is not in the line may have come after it was
 // listed, and hold. The line and the state are read beside each other, and either may be the older.
 // Whoever was there before me would be in a listing that I am in, or has let go.
-func (m *machine) mayHaveCome(name string, me contender) bool {
+func (m *lockMachine) mayHaveCome(name string, me contender) bool {
 	c, ok := parse(name)
 	before := c.number >= 0 && c.number < me.number
 	return ok && !before && !slices.Contains(m.look.names, name)
 }
 
 // atTheHead: nobody waits in front.
-func (m *machine) atTheHead(me contender, holders []contender) []recipe.Effect {
+func (m *lockMachine) atTheHead(me contender, holders []contender) []machine.Effect {
 	shares := !slices.ContainsFunc(holders, func(c contender) bool { return c.mode == Write || me.mode == Write })
 	switch {
 	case shares && m.trusted:
 		return m.take(holders)
 	case !m.look.heads:
 		m.look.heads, m.look.fresh = true, true
-		return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: m.ask(), Path: m.line, Watch: true}}
+		return []machine.Effect{machine.List{Epoch: m.epoch, Ask: m.ask(), Path: m.line, Watch: true}}
 	}
 	m.phase = waiting
-	var all []recipe.Effect
+	var all []machine.Effect
 	for _, c := range holders {
 		if c.priority > me.priority && !m.warned[c.name] {
 			m.warned[c.name] = true
-			set := recipe.Op{Do: recipe.Set, Path: m.line + "/" + c.name, Data: []byte(revoke + " for " + m.own), Version: recipe.Any}
-			all = append(all, recipe.Transact{Epoch: m.epoch, Ops: []recipe.Op{set}}) // whatever comes of it, the line is watched
+			set := machine.Op{Do: machine.Set, Path: m.line + "/" + c.name, Data: []byte(revoke + " for " + m.own), Version: machine.Any}
+			all = append(all, machine.Transact{Epoch: m.epoch, Ops: []machine.Op{set}}) // whatever comes of it, the line is watched
 		}
 	}
 	return all
 }
 
-func (m *machine) onFired(ev recipe.Fired) []recipe.Effect {
+func (m *lockMachine) onFired(ev machine.Fired) []machine.Effect {
 	own := ev.Path == m.line+"/"+m.own
 	switch {
 	case ev.Epoch != m.epoch:
 		return nil
-	case m.phase == holding && own && ev.Change == recipe.Deleted:
+	case m.phase == holding && own && ev.Change == machine.Deleted:
 		return m.lose()
 	case m.phase == holding && own:
-		return []recipe.Effect{m.readOwn()}
+		return []machine.Effect{m.readOwn()}
 	case m.phase != looking && m.phase != waiting:
 		return nil
-	case own && ev.Change == recipe.Deleted:
+	case own && ev.Change == machine.Deleted:
 		return m.stand()
 	}
 	return m.lookAgain()

@@ -1,11 +1,11 @@
 package prio
 
 import (
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // machine decides for one instance, which has one claim at a time.
-type machine struct {
+type lockMachine struct {
 	line, state string // paths
 	mode        Mode
 	priority    int
@@ -42,15 +42,15 @@ const (
 	leaving  phase = "leaving"
 )
 
-func newMachine(path string, m Mode, priority int) *machine {
-	return &machine{line: path + "/line", state: path + "/state", mode: m, priority: priority, phase: idle, warned: map[string]bool{}}
+func newMachine(path string, m Mode, priority int) *lockMachine {
+	return &lockMachine{line: path + "/line", state: path + "/state", mode: m, priority: priority, phase: idle, warned: map[string]bool{}}
 }
 
 // Phase shows in the live tree, and in the table of transitions.
-func (m *machine) Phase() string { return string(m.phase) }
+func (m *lockMachine) Phase() string { return string(m.phase) }
 
-// Step implements [recipe.Machine].
-func (m *machine) Step(ev recipe.Event) []recipe.Effect {
+// Step implements [machine.Machine].
+func (m *lockMachine) Step(ev machine.Event) []machine.Effect {
 	switch ev := ev.(type) {
 	case want:
 		return m.onWant(ev)
@@ -65,38 +65,38 @@ func (m *machine) Step(ev recipe.Event) []recipe.Effect {
 			m.again = true
 			return m.remove()
 		}
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		m.epoch, m.session, m.trusted = ev.Epoch, ev.SessionID, ev.Trusted
 		return m.steer()
-	case recipe.TrustEnded:
+	case machine.TrustEnded:
 		m.trusted = false
-	case recipe.TrustGained:
+	case machine.TrustGained:
 		m.trusted = true
 		if m.phase == waiting {
 			return m.lookAgain()
 		}
-	case recipe.EpochEnded:
+	case machine.EpochEnded:
 		return m.onEpochEnded()
-	case recipe.Ensured:
+	case machine.Ensured:
 		return m.onEnsured(ev)
-	case recipe.Transacted:
+	case machine.Transacted:
 		return m.onTransacted(ev)
-	case recipe.Listed:
+	case machine.Listed:
 		return m.onListed(ev)
-	case recipe.Seen:
+	case machine.Seen:
 		return m.onSeen(ev)
-	case recipe.Fired:
+	case machine.Fired:
 		return m.onFired(ev)
-	case recipe.Removed:
+	case machine.Removed:
 		return m.onRemoved(ev)
-	case recipe.Closing:
+	case machine.Closing:
 		m.closing = true
 		return m.leave()
 	}
 	return nil
 }
 
-func (m *machine) onWant(w want) []recipe.Effect {
+func (m *lockMachine) onWant(w want) []machine.Effect {
 	if w.Claim <= m.last { // a wish may be told twice
 		return nil
 	}
@@ -109,38 +109,38 @@ func (m *machine) onWant(w want) []recipe.Effect {
 	return m.steer()
 }
 
-func (m *machine) onGive(g give) []recipe.Effect {
+func (m *lockMachine) onGive(g give) []machine.Effect {
 	switch g.Claim {
 	case m.claim.Claim:
 		return m.leave()
 	case m.next.Claim:
 		m.next = want{}
-		return []recipe.Effect{gone(g)}
+		return []machine.Effect{gone(g)}
 	}
 	return nil
 }
 
 // steer moves on from idle, if there is something to do and an epoch to do it in.
-func (m *machine) steer() []recipe.Effect {
+func (m *lockMachine) steer() []machine.Effect {
 	switch {
 	case m.closing && m.phase == idle:
-		return []recipe.Effect{recipe.Stop{}}
+		return []machine.Effect{machine.Stop{}}
 	case m.phase == idle && m.epoch != 0 && m.claim.Claim != 0:
 		return m.stand()
 	}
 	return nil
 }
 
-func (m *machine) ask() uint64 {
+func (m *lockMachine) ask() uint64 {
 	m.asks++
 	return m.asks
 }
 
 // current tells whether an answer is to what was asked last, in this epoch.
-func (m *machine) current(epoch, ask uint64) bool { return epoch == m.epoch && ask == m.asks }
+func (m *lockMachine) current(epoch, ask uint64) bool { return epoch == m.epoch && ask == m.asks }
 
 // leave gives up whatever there is of the claim.
-func (m *machine) leave() []recipe.Effect {
+func (m *lockMachine) leave() []machine.Effect {
 	switch m.phase {
 	case idle:
 		return m.over()
@@ -154,14 +154,14 @@ func (m *machine) leave() []recipe.Effect {
 	return m.remove()
 }
 
-func (m *machine) remove() []recipe.Effect {
+func (m *lockMachine) remove() []machine.Effect {
 	m.phase = leaving
-	return []recipe.Effect{recipe.Remove{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + m.own}}
+	return []machine.Effect{machine.Remove{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + m.own}}
 }
 
 // over ends the claim: nothing of it is left. The next one has its turn.
-func (m *machine) over() []recipe.Effect {
-	var all []recipe.Effect
+func (m *lockMachine) over() []machine.Effect {
+	var all []machine.Effect
 	if m.claim.Claim != 0 {
 		all = append(all, gone{m.claim.Claim})
 	}
@@ -170,7 +170,7 @@ func (m *machine) over() []recipe.Effect {
 	return append(all, m.steer()...)
 }
 
-func (m *machine) onRemoved(ev recipe.Removed) []recipe.Effect {
+func (m *lockMachine) onRemoved(ev machine.Removed) []machine.Effect {
 	if m.phase != leaving || !m.current(ev.Epoch, ev.Ask) {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (m *machine) onRemoved(ev recipe.Removed) []recipe.Effect {
 	return m.over()
 }
 
-func (m *machine) onEpochEnded() []recipe.Effect {
+func (m *lockMachine) onEpochEnded() []machine.Effect {
 	m.epoch = 0
 	was, again := m.phase, m.again
 	m.phase, m.own, m.look, m.again = idle, "", look{}, false
@@ -193,12 +193,12 @@ func (m *machine) onEpochEnded() []recipe.Effect {
 
 // fail ends the claim with what ZooKeeper refused. What stands, if anything does, goes with the
 // epoch.
-func (m *machine) fail(err error) []recipe.Effect {
+func (m *lockMachine) fail(err error) []machine.Effect {
 	why := failed{m.claim.Claim, err}
-	return append([]recipe.Effect{why}, m.over()...)
+	return append([]machine.Effect{why}, m.over()...)
 }
 
-func (m *machine) onTransacted(ev recipe.Transacted) []recipe.Effect {
+func (m *lockMachine) onTransacted(ev machine.Transacted) []machine.Effect {
 	if !m.current(ev.Epoch, ev.Ask) {
 		return nil
 	}

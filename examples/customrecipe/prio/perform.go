@@ -1,13 +1,13 @@
 package prio
 
 import (
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
 // standing are the wishes that stand: for a machine that was made anew. A claim whose possession
 // was had, or that was given up, is over.
-func (l *Lock) standing() []recipe.Event {
+func (l *Lock) standing() []machine.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.claim
@@ -18,11 +18,11 @@ func (l *Lock) standing() []recipe.Event {
 		l.over(c)
 		return nil
 	}
-	return []recipe.Event{c.want}
+	return []machine.Event{c.want}
 }
 
 // perform gives the application what the machine says. It is called by the actor.
-func (l *Lock) perform(e recipe.Effect) {
+func (l *Lock) perform(e machine.Effect) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.claim

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
@@ -38,9 +38,9 @@ func (w *ward) add(note func(from, to string), name string, mode Mode, priority 
 	u := &user{mode: mode}
 	a := w.Add(recipetest.Player{
 		Name:     name,
-		Machine:  func() recipe.Machine { return &noting{newMachine("/l", mode, priority), note} },
-		Standing: func() []recipe.Event { return w.standing(u, name) },
-		Perform:  func(a *recipetest.Actor, e recipe.Effect) { w.perform(a, u, e) },
+		Machine:  func() machine.Machine { return &noting{newMachine("/l", mode, priority), note} },
+		Standing: func() []machine.Event { return w.standing(u, name) },
+		Perform:  func(a *recipetest.Actor, e machine.Effect) { w.perform(a, u, e) },
 		Lapse: func(a *recipetest.Actor) {
 			if u.holds {
 				u.holds = false
@@ -53,23 +53,23 @@ func (w *ward) add(note func(from, to string), name string, mode Mode, priority 
 
 // noting reports transitions.
 type noting struct {
-	*machine
+	*lockMachine
 	note func(from, to string)
 }
 
-func (n *noting) Step(ev recipe.Event) []recipe.Effect {
+func (n *noting) Step(ev machine.Event) []machine.Effect {
 	from := n.Phase()
-	effects := n.machine.Step(ev)
+	effects := n.lockMachine.Step(ev)
 	n.note(from, n.Phase())
 	return effects
 }
 
-func (w *ward) standing(u *user, name string) []recipe.Event {
+func (w *ward) standing(u *user, name string) []machine.Event {
 	if !u.wants {
 		u.busy = false // nothing is left of it
 		return nil
 	}
-	return []recipe.Event{want{Claim: u.claim, ID: name}}
+	return []machine.Event{want{Claim: u.claim, ID: name}}
 }
 
 func (w *ward) want(a *recipetest.Actor) {
@@ -87,7 +87,7 @@ func (w *ward) give(a *recipetest.Actor) {
 	}
 }
 
-func (w *ward) perform(a *recipetest.Actor, u *user, e recipe.Effect) {
+func (w *ward) perform(a *recipetest.Actor, u *user, e machine.Effect) {
 	switch e := e.(type) {
 	case granted:
 		switch {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
@@ -47,13 +47,13 @@ var declared = []string{
 // tale is a machine to which a story is told.
 type tale struct {
 	*recipetest.Trace
-	m *machine
+	m *lockMachine
 }
 
 func newTale(t *testing.T, mode Mode, priority int) *tale {
 	m := newMachine("/l", mode, priority)
 	tr := recipetest.NewTrace(t, m)
-	tr.Transitions(func(from string, _ recipe.Event, to string) { note(t, from, to) })
+	tr.Transitions(func(from string, _ machine.Event, to string) { note(t, from, to) })
 	return &tale{tr, m}
 }
 
@@ -61,8 +61,8 @@ const me = "me.1-w-010-"
 
 // stand brings the machine into the line, with these others there, of whom some hold.
 func (s *tale) stand(names string, holders string) {
-	s.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, want{Claim: 1, ID: "me"})
-	s.Tell(recipe.Transacted{Epoch: 1, Ask: s.m.asks, Failed: -1, Results: []recipe.Result{{Path: "/l/line/" + me + "0000000005"}}})
+	s.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, want{Claim: 1, ID: "me"})
+	s.Tell(machine.Transacted{Epoch: 1, Ask: s.m.asks, Failed: -1, Results: []machine.Result{{Path: "/l/line/" + me + "0000000005"}}})
 	s.see(names, holders)
 }
 
@@ -70,20 +70,20 @@ func (s *tale) stand(names string, holders string) {
 func (s *tale) see(names string, holders string) {
 	first := s.m.look.first
 	s.Tell(
-		recipe.Listed{Epoch: 1, Ask: first, Path: "/l/line", Names: append(strings.Fields(names), me+"0000000005")},
-		recipe.Seen{Epoch: 1, Ask: first + 1, Path: "/l/state", Exists: true, Data: []byte(holders), Stat: recipe.Stat{Version: 3}},
-		recipe.Seen{Epoch: 1, Ask: first + 2, Path: "/l/line/" + me + "0000000005", Exists: true, Stat: recipe.Stat{Czxid: 50, Mzxid: 50, Owner: 7}},
+		machine.Listed{Epoch: 1, Ask: first, Path: "/l/line", Names: append(strings.Fields(names), me+"0000000005")},
+		machine.Seen{Epoch: 1, Ask: first + 1, Path: "/l/state", Exists: true, Data: []byte(holders), Stat: machine.Stat{Version: 3}},
+		machine.Seen{Epoch: 1, Ask: first + 2, Path: "/l/line/" + me + "0000000005", Exists: true, Stat: machine.Stat{Czxid: 50, Mzxid: 50, Owner: 7}},
 	)
 }
 
 // list answers what was asked last: who is in the line besides me.
 func (s *tale) list(names string) {
-	s.Tell(recipe.Listed{Epoch: 1, Ask: s.m.asks, Path: "/l/line", Names: append(strings.Fields(names), me+"0000000005")})
+	s.Tell(machine.Listed{Epoch: 1, Ask: s.m.asks, Path: "/l/line", Names: append(strings.Fields(names), me+"0000000005")})
 }
 
-func (s *tale) taken(code recipe.Code) {
-	s.Tell(recipe.Transacted{
-		Epoch: 1, Ask: s.m.asks, Code: code, Failed: -1, Results: []recipe.Result{{Stat: recipe.Stat{Mzxid: 60}}, {Stat: recipe.Stat{Mzxid: 60}}},
+func (s *tale) taken(code machine.Code) {
+	s.Tell(machine.Transacted{
+		Epoch: 1, Ask: s.m.asks, Code: code, Failed: -1, Results: []machine.Result{{Stat: machine.Stat{Mzxid: 60}}, {Stat: machine.Stat{Mzxid: 60}}},
 	})
 }
 
@@ -92,23 +92,23 @@ func TestTraces(t *testing.T) {
 		s := newTale(t, Write, 10)
 		s.Say("Nobody else is there: it holds, and lets go.")
 		s.stand("", "")
-		s.taken(recipe.Done)
+		s.taken(machine.Done)
 		s.Tell(give{1})
-		s.Tell(recipe.Removed{Epoch: 1, Ask: s.m.asks})
+		s.Tell(machine.Removed{Epoch: 1, Ask: s.m.asks})
 		s.Compare("alone")
 	})
 	t.Run("passed", func(t *testing.T) {
 		s := newTale(t, Write, 10)
 		s.Say("It is first, but somebody better has come and taken the lock before it has said so: the state has changed.")
 		s.stand("", "")
-		s.taken(recipe.BadVersion)
+		s.taken(machine.BadVersion)
 		s.Say("The better one holds, so the line is watched. It is no better than the holder, and asks nobody to give way.")
 		s.see("x.1-w-001-0000000006", "x.1-w-001-0000000006")
 		s.list("x.1-w-001-0000000006")
-		s.Tell(recipe.Fired{Epoch: 1, Path: "/l/line", Change: recipe.ChildrenChanged})
+		s.Tell(machine.Fired{Epoch: 1, Path: "/l/line", Change: machine.ChildrenChanged})
 		s.see("", "x.1-w-001-0000000006")
 		s.list("")
-		s.taken(recipe.Done)
+		s.taken(machine.Done)
 		s.Compare("passed")
 	})
 	t.Run("passed between the answers", func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestTraces(t *testing.T) {
 		s := newTale(t, Write, 10)
 		s.Say("Who came before and is not in the line has let go: nothing has to be listed again.")
 		s.stand("", "x.1-w-001-0000000004")
-		s.taken(recipe.Done)
+		s.taken(machine.Done)
 		s.Compare("let-go-before")
 	})
 	t.Run("revokes", func(t *testing.T) {
@@ -138,20 +138,20 @@ func TestTraces(t *testing.T) {
 		s := newTale(t, Write, 10)
 		s.Say("It holds, is asked to give way, and then somebody deletes its znode.")
 		s.stand("", "")
-		s.taken(recipe.Done)
-		s.Tell(recipe.Fired{Epoch: 1, Path: "/l/line/" + me + "0000000005", Change: recipe.DataChanged})
-		s.Tell(recipe.Seen{Epoch: 1, Ask: s.m.asks, Path: "/l/line/" + me + "0000000005", Exists: true, Data: []byte("revoke for x")})
-		s.Tell(recipe.Fired{Epoch: 1, Path: "/l/line/" + me + "0000000005", Change: recipe.Deleted})
+		s.taken(machine.Done)
+		s.Tell(machine.Fired{Epoch: 1, Path: "/l/line/" + me + "0000000005", Change: machine.DataChanged})
+		s.Tell(machine.Seen{Epoch: 1, Ask: s.m.asks, Path: "/l/line/" + me + "0000000005", Exists: true, Data: []byte("revoke for x")})
+		s.Tell(machine.Fired{Epoch: 1, Path: "/l/line/" + me + "0000000005", Change: machine.Deleted})
 		s.Compare("revoked")
 	})
 	t.Run("lost replies", func(t *testing.T) {
 		s := newTale(t, Write, 10)
 		s.Say("The answer to the creation is lost: it looks for its name. So is the answer to the taking: it finds itself among the holders.")
-		s.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, want{Claim: 1, ID: "me"})
-		s.Tell(recipe.Transacted{Epoch: 1, Ask: s.m.asks, Code: recipe.Unknown, Failed: -1})
-		s.Tell(recipe.Listed{Epoch: 1, Ask: s.m.asks, Path: "/l/line", Names: []string{me + "0000000005"}})
+		s.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, want{Claim: 1, ID: "me"})
+		s.Tell(machine.Transacted{Epoch: 1, Ask: s.m.asks, Code: machine.Unknown, Failed: -1})
+		s.Tell(machine.Listed{Epoch: 1, Ask: s.m.asks, Path: "/l/line", Names: []string{me + "0000000005"}})
 		s.see("", "")
-		s.taken(recipe.Unknown)
+		s.taken(machine.Unknown)
 		s.see("", me+"0000000005")
 		s.Compare("lost-replies")
 	})
@@ -160,25 +160,25 @@ func TestTraces(t *testing.T) {
 		s.Say("It is given up while it is being taken: what there is of it is known then, and goes.")
 		s.stand("", "")
 		s.Tell(give{1})
-		s.taken(recipe.Done)
-		s.Tell(recipe.Removed{Epoch: 1, Ask: s.m.asks})
+		s.taken(machine.Done)
+		s.Tell(machine.Removed{Epoch: 1, Ask: s.m.asks})
 		s.Compare("given-up")
 	})
 	t.Run("expired", func(t *testing.T) {
 		s := newTale(t, Write, 10)
 		s.Say("A waiter stands again in the next epoch; a holder's claim is over.")
 		s.stand("x.1-w-001-0000000006", "")
-		s.Tell(recipe.EpochEnded{Epoch: 1})
-		s.Tell(recipe.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
+		s.Tell(machine.EpochEnded{Epoch: 1})
+		s.Tell(machine.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
 		s.Compare("expired")
 	})
 	t.Run("too late", func(t *testing.T) {
 		s := newTale(t, Write, 10)
 		s.Say("The session has ended before the possession could be made. The claim is over, and the caller's wish stands as another.")
 		s.stand("", "")
-		s.taken(recipe.Done)
-		s.Tell(recipe.EpochEnded{Epoch: 1}, want{Claim: 2, ID: "me"}, missed{1})
-		s.Tell(recipe.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
+		s.taken(machine.Done)
+		s.Tell(machine.EpochEnded{Epoch: 1}, want{Claim: 2, ID: "me"}, missed{1})
+		s.Tell(machine.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
 		s.Compare("too-late")
 	})
 }

@@ -2,7 +2,7 @@ package double
 
 import (
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // look finds the newest round. A party that has been in one knows the next.
@@ -11,13 +11,13 @@ func (m *Machine) look() {
 	m.main = m.list(m.cfg.Path, false)
 }
 
-func (m *Machine) onRounds(ev recipe.Listed) {
+func (m *Machine) onRounds(ev machine.Listed) {
 	switch ev.Code {
-	case recipe.Done:
-	case recipe.NoNode:
+	case machine.Done:
+	case machine.NoNode:
 		m.state = Founding
 		m.main = m.next()
-		m.emit(recipe.Ensure{Epoch: m.epoch, Ask: m.main, Path: m.cfg.Path})
+		m.emit(machine.Ensure{Epoch: m.epoch, Ask: m.main, Path: m.cfg.Path})
 		return
 	default:
 		m.refused(ev.Err)
@@ -34,8 +34,8 @@ func (m *Machine) onRounds(ev recipe.Listed) {
 	m.sweep(numbers[:last])
 }
 
-func (m *Machine) onEnsured(ev recipe.Ensured) {
-	if ev.Code == recipe.Refused {
+func (m *Machine) onEnsured(ev machine.Ensured) {
+	if ev.Code == machine.Refused {
 		m.refused(ev.Err)
 		return
 	}
@@ -55,28 +55,28 @@ func (m *Machine) refused(err error) {
 // number would stand there alone.
 func (m *Machine) found(number int64) {
 	m.state, m.round = Founding, number
-	turn := recipe.Op{Do: recipe.Set, Path: m.cfg.Path, Version: m.guard}
-	m.transact(append([]recipe.Op{turn}, Opening(m.cfg.Path, number, m.cfg.Parties)...)...)
+	turn := machine.Op{Do: machine.Set, Path: m.cfg.Path, Version: m.guard}
+	m.transact(append([]machine.Op{turn}, Opening(m.cfg.Path, number, m.cfg.Parties)...)...)
 }
 
 // Opening are the operations that make a round of the barrier at path.
-func Opening(path string, number int64, parties int) []recipe.Op {
+func Opening(path string, number int64, parties int) []machine.Op {
 	path = RoundPath(path, number)
-	return []recipe.Op{
-		{Do: recipe.Create, Path: path, Data: Verdict{Kind: Open, Parties: parties}.Bytes()},
-		{Do: recipe.Create, Path: znode.Join(path, arrivals)},
-		{Do: recipe.Create, Path: znode.Join(path, departures)},
+	return []machine.Op{
+		{Do: machine.Create, Path: path, Data: Verdict{Kind: Open, Parties: parties}.Bytes()},
+		{Do: machine.Create, Path: znode.Join(path, arrivals)},
+		{Do: machine.Create, Path: znode.Join(path, departures)},
 	}
 }
 
-func (m *Machine) onFounded(ev recipe.Transacted) {
+func (m *Machine) onFounded(ev machine.Transacted) {
 	switch ev.Code {
-	case recipe.Done:
+	case machine.Done:
 		m.version, m.unsure = 0, false
 		m.proceed()
-	case recipe.Refused:
+	case machine.Refused:
 		m.refused(ev.Err)
-	case recipe.BadVersion:
+	case machine.BadVersion:
 		if m.round == 1 { // somebody was first: it is probably open still
 			m.version = 0
 			m.proceed()
@@ -104,7 +104,7 @@ func (m *Machine) sweep(old []int64) {
 	}
 }
 
-func (m *Machine) onOld(ev recipe.Seen) {
+func (m *Machine) onOld(ev machine.Seen) {
 	v := ParseVerdict(ev.Data)
 	switch {
 	case ev.Exists && v.crowded(ev.Stat.Children) && !has(v.Names, m.cfg.ID):
@@ -118,8 +118,8 @@ func (m *Machine) onOld(ev recipe.Seen) {
 
 // onDebris deletes a round with all that was said about it. If a party stands there after all, the
 // transaction comes to nothing.
-func (m *Machine) onDebris(ev recipe.Listed) {
-	if ev.Code != recipe.Done {
+func (m *Machine) onDebris(ev machine.Listed) {
+	if ev.Code != machine.Done {
 		m.sweep(m.old[1:])
 		return
 	}
@@ -127,21 +127,21 @@ func (m *Machine) onDebris(ev recipe.Listed) {
 }
 
 // razing are the operations that delete a round without parties.
-func razing(round string, marks []string) []recipe.Op {
+func razing(round string, marks []string) []machine.Op {
 	out := znode.Join(round, departures)
-	var ops []recipe.Op
+	var ops []machine.Op
 	for _, name := range marks {
 		ops = append(ops, deletion(znode.Join(out, name)))
 	}
 	return append(ops, deletion(out), deletion(znode.Join(round, arrivals)), deletion(round))
 }
 
-func deletion(path string) recipe.Op {
-	return recipe.Op{Do: recipe.Delete, Path: path, Version: recipe.Any}
+func deletion(path string) machine.Op {
+	return machine.Op{Do: machine.Delete, Path: path, Version: machine.Any}
 }
 
-func (m *Machine) onNewest(ev recipe.Seen) {
-	if ev.Code != recipe.Done {
+func (m *Machine) onNewest(ev machine.Seen) {
+	if ev.Code != machine.Done {
 		m.refused(ev.Err)
 		return
 	}
@@ -160,23 +160,23 @@ func (m *Machine) stand() {
 	m.state, m.place = Standing, place{name: PartyName(m.cfg.GUID(), m.cfg.ID, m.cfg.Parties)}
 	round := m.roundPath()
 	m.transact(
-		recipe.Op{Do: recipe.Check, Path: round, Version: m.version},
-		recipe.Op{Do: recipe.Create, Path: m.own(), Ephemeral: true},
-		recipe.Op{Do: recipe.Set, Path: m.arrivals(), Version: recipe.Any},
+		machine.Op{Do: machine.Check, Path: round, Version: m.version},
+		machine.Op{Do: machine.Create, Path: m.own(), Ephemeral: true},
+		machine.Op{Do: machine.Set, Path: m.arrivals(), Version: machine.Any},
 	)
 }
 
-func (m *Machine) onStood(ev recipe.Transacted) {
+func (m *Machine) onStood(ev machine.Transacted) {
 	switch ev.Code {
-	case recipe.Done:
+	case machine.Done:
 		m.check(int(ev.Results[2].Stat.Version))
 		m.place.counted, m.place.arrived = true, ev.Results[2].Stat.Version
-	case recipe.Unknown:
+	case machine.Unknown:
 		m.find()
-	case recipe.BadVersion:
+	case machine.BadVersion:
 		m.unsure = true
 		m.look()
-	case recipe.NoNode:
+	case machine.NoNode:
 		m.unsure = m.unsure || ev.Failed > 0 // somebody deleted parts of it
 		m.look()
 	default:
@@ -190,9 +190,9 @@ func (m *Machine) find() {
 	m.main = m.read(m.own(), false)
 }
 
-func (m *Machine) onFound(ev recipe.Seen) {
+func (m *Machine) onFound(ev machine.Seen) {
 	switch {
-	case ev.Code != recipe.Done:
+	case ev.Code != machine.Done:
 		m.refused(ev.Err)
 	case ev.Exists:
 		m.check(m.cfg.Parties) // which arrival it was is not known: it may have been the last

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
@@ -48,7 +48,7 @@ func endlessly(n uint64, step func(from, on, to string)) (story string, err erro
 	for i := range parties {
 		w.party(fmt.Sprint("p", i), parties)
 	}
-	admin := w.Add(recipetest.Player{Name: "admin", Machine: func() recipe.Machine { return &admin{} }, Perform: func(*recipetest.Actor, recipe.Effect) {}})
+	admin := w.Add(recipetest.Player{Name: "admin", Machine: func() machine.Machine { return &admin{} }, Perform: func(*recipetest.Actor, machine.Effect) {}})
 	for range rng.IntN(600) {
 		w.look(w.trouble(admin))
 	}

@@ -3,10 +3,10 @@ package double
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
-func (m *Machine) onWish(ev recipe.Event) {
+func (m *Machine) onWish(ev machine.Event) {
 	switch ev := ev.(type) {
 	case Wanted:
 		if m.fresh(ev.Claim) && !m.closing {
@@ -101,7 +101,7 @@ func (m *Machine) onClosing() {
 	m.closing, m.claims = true, nil
 	switch m.state {
 	case Out, Idle, Looking, Sweeping, Founding:
-		m.emit(recipe.Stop{})
+		m.emit(machine.Stop{})
 	case Waiting:
 		m.judge()
 	case Ready, Inside:
@@ -111,8 +111,8 @@ func (m *Machine) onClosing() {
 	}
 }
 
-func (m *Machine) onFired(ev recipe.Fired) {
-	gone := ev.Change == recipe.Deleted
+func (m *Machine) onFired(ev machine.Fired) {
+	gone := ev.Change == machine.Deleted
 	switch m.state {
 	case Waiting, Counting, Deciding:
 		switch {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 func (t *stay) wanted() Wanted { return Wanted{Claim: t.claim, Once: t.once} }
@@ -27,31 +27,31 @@ func (m *Machine) mark(i int) {
 	m.state, m.stay.at = Marking, i
 	out := znode.Join(m.stayPath(), departures)
 	m.transact(
-		recipe.Op{Do: recipe.Create, Path: znode.Join(out, m.stay.names[i])},
-		recipe.Op{Do: recipe.Set, Path: out, Version: recipe.Any},
+		machine.Op{Do: machine.Create, Path: znode.Join(out, m.stay.names[i])},
+		machine.Op{Do: machine.Set, Path: out, Version: machine.Any},
 	)
 }
 
-func (m *Machine) onMarked(ev recipe.Transacted) {
+func (m *Machine) onMarked(ev machine.Transacted) {
 	switch ev.Code {
-	case recipe.Done:
+	case machine.Done:
 		m.counted(ev.Results[1].Stat.Version)
-	case recipe.NodeExists: // whoever said it may have died before he could close the round
+	case machine.NodeExists: // whoever said it may have died before he could close the round
 		m.state = Tallying
 		m.main = m.read(znode.Join(m.stayPath(), departures), false)
-	case recipe.NoNode:
+	case machine.NoNode:
 		m.over()
-	case recipe.Unknown:
+	case machine.Unknown:
 		m.mark(m.stay.at)
 	default:
-		m.emit(recipe.Stop{Err: ev.Err})
+		m.emit(machine.Stop{Err: ev.Err})
 	}
 }
 
-func (m *Machine) onTally(ev recipe.Seen) {
+func (m *Machine) onTally(ev machine.Seen) {
 	switch {
-	case ev.Code != recipe.Done:
-		m.emit(recipe.Stop{Err: ev.Err})
+	case ev.Code != machine.Done:
+		m.emit(machine.Stop{Err: ev.Err})
 	case !ev.Exists:
 		m.over()
 	default:
@@ -82,10 +82,10 @@ func (m *Machine) follow(i int) {
 	}
 }
 
-func (m *Machine) onNeighbour(ev recipe.Seen) {
+func (m *Machine) onNeighbour(ev machine.Seen) {
 	switch {
-	case ev.Code != recipe.Done:
-		m.emit(recipe.Stop{Err: ev.Err})
+	case ev.Code != machine.Done:
+		m.emit(machine.Stop{Err: ev.Err})
 	case ev.Exists:
 		m.state, m.main = Leaving, 0
 	default:
@@ -97,7 +97,7 @@ func (m *Machine) onNeighbour(ev recipe.Seen) {
 func (m *Machine) vanish() {
 	m.state = Clearing
 	m.main = m.next()
-	m.emit(recipe.Remove{Epoch: m.epoch, Ask: m.main, Path: m.party(m.stay.me)})
+	m.emit(machine.Remove{Epoch: m.epoch, Ask: m.main, Path: m.party(m.stay.me)})
 }
 
 // close deletes the round, in which all are out: everything in one transaction if nobody has died.
@@ -110,9 +110,9 @@ func (m *Machine) close() {
 // raze tells the parties that still stand that the round is over, and deletes them with the rest.
 func (m *Machine) raze(standing []string) {
 	round := m.stayPath()
-	var ops []recipe.Op
+	var ops []machine.Op
 	for _, name := range standing { // first all of this: a change is the end, a deletion without one a death
-		ops = append(ops, recipe.Op{Do: recipe.Set, Path: znode.Join(round, name), Data: []byte("over"), Version: recipe.Any})
+		ops = append(ops, machine.Op{Do: machine.Set, Path: znode.Join(round, name), Data: []byte("over"), Version: machine.Any})
 	}
 	for _, name := range standing {
 		ops = append(ops, deletion(znode.Join(round, name)))
@@ -123,15 +123,15 @@ func (m *Machine) raze(standing []string) {
 	m.transact(ops...)
 }
 
-func (m *Machine) onClosed(ev recipe.Transacted) {
+func (m *Machine) onClosed(ev machine.Transacted) {
 	switch ev.Code {
-	case recipe.Done:
+	case machine.Done:
 		m.over()
 		return
-	case recipe.Refused:
-		m.emit(recipe.Stop{Err: ev.Err})
+	case machine.Refused:
+		m.emit(machine.Stop{Err: ev.Err})
 		return
-	case recipe.NotEmpty:
+	case machine.NotEmpty:
 		m.stay.modest = true
 	}
 	m.stay.tries++
@@ -140,15 +140,15 @@ func (m *Machine) onClosed(ev recipe.Transacted) {
 }
 
 // onRemaining tries again with those that are left.
-func (m *Machine) onRemaining(ev recipe.Listed) {
+func (m *Machine) onRemaining(ev machine.Listed) {
 	standing := slices.DeleteFunc(slices.Clone(ev.Names), func(name string) bool {
 		_, member := position(m.stay.names, name)
 		return !member
 	})
 	switch {
-	case ev.Code == recipe.Refused:
-		m.emit(recipe.Stop{Err: ev.Err})
-	case ev.Code != recipe.Done || !slices.Contains(ev.Names, departures) || m.stay.modest && len(standing) == 0:
+	case ev.Code == machine.Refused:
+		m.emit(machine.Stop{Err: ev.Err})
+	case ev.Code != machine.Done || !slices.Contains(ev.Names, departures) || m.stay.modest && len(standing) == 0:
 		m.over()
 	default:
 		m.raze(standing)

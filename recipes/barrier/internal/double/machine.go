@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // Config is what a party knows of itself.
@@ -19,7 +19,7 @@ type Config struct {
 type Machine struct {
 	cfg     Config
 	state   State
-	effects []recipe.Effect // of the step
+	effects []machine.Effect // of the step
 
 	epoch   uint64
 	session int64
@@ -52,7 +52,7 @@ type place struct {
 	ownGone  bool // news that came during a decision
 	stale    bool
 	watched  bool                // the round's data are
-	seen     *recipe.Seen        // the round; nil until it was read
+	seen     *machine.Seen       // the round; nil until it was read
 	counted  bool                // arrived is known
 	arrived  int32               // how many had, before the parties were listed
 	found    map[string][]string // Counting: who stands there, by id
@@ -85,19 +85,19 @@ func (m *Machine) State() State { return m.state }
 // Phase shows in the live tree.
 func (m *Machine) Phase() string { return m.state.String() }
 
-// Step implements [recipe.Machine].
-func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
+// Step implements [machine.Machine].
+func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	m.effects = nil
 	switch ev := ev.(type) {
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		m.onEpochBegan(ev)
-	case recipe.EpochEnded:
+	case machine.EpochEnded:
 		m.onEpochEnded()
-	case recipe.TrustGained, recipe.Resumed:
+	case machine.TrustGained, machine.Resumed:
 		m.onTrust()
-	case recipe.Closing:
+	case machine.Closing:
 		m.onClosing()
-	case recipe.Fired:
+	case machine.Fired:
 		if ev.Epoch == m.epoch {
 			m.onFired(ev)
 		}
@@ -111,25 +111,25 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 
 // onAnswer takes the answers of requests; those of another epoch, and those that nobody waits for
 // any more, are void.
-func (m *Machine) onAnswer(ev recipe.Event) bool {
+func (m *Machine) onAnswer(ev machine.Event) bool {
 	switch ev := ev.(type) {
-	case recipe.Listed:
+	case machine.Listed:
 		if ev.Epoch == m.epoch {
 			m.onListed(ev)
 		}
-	case recipe.Seen:
+	case machine.Seen:
 		if ev.Epoch == m.epoch {
 			m.onSeen(ev)
 		}
-	case recipe.Transacted:
+	case machine.Transacted:
 		if ev.Epoch == m.epoch && ev.Ask == m.main {
 			m.onTransacted(ev)
 		}
-	case recipe.Ensured:
+	case machine.Ensured:
 		if ev.Epoch == m.epoch && ev.Ask == m.main {
 			m.onEnsured(ev)
 		}
-	case recipe.Removed:
+	case machine.Removed:
 		if ev.Epoch == m.epoch && ev.Ask == m.main {
 			m.onRemoved()
 		}
@@ -139,7 +139,7 @@ func (m *Machine) onAnswer(ev recipe.Event) bool {
 	return true
 }
 
-func (m *Machine) onListed(ev recipe.Listed) {
+func (m *Machine) onListed(ev machine.Listed) {
 	switch {
 	case ev.Ask == m.place.askOwn && m.place.askOwn != 0:
 		m.onOwn(ev)
@@ -155,7 +155,7 @@ func (m *Machine) onListed(ev recipe.Listed) {
 	}
 }
 
-func (m *Machine) onSeen(ev recipe.Seen) {
+func (m *Machine) onSeen(ev machine.Seen) {
 	switch {
 	case ev.Ask == m.place.askRound && m.place.askRound != 0:
 		m.onRound(ev)
@@ -177,7 +177,7 @@ func (m *Machine) onSeen(ev recipe.Seen) {
 	}
 }
 
-func (m *Machine) onTransacted(ev recipe.Transacted) {
+func (m *Machine) onTransacted(ev machine.Transacted) {
 	switch m.state {
 	case Founding:
 		m.onFounded(ev)
@@ -206,7 +206,7 @@ func (m *Machine) proceed() {
 		m.mark(m.stay.me)
 	case m.closing:
 		m.state = Idle
-		m.emit(recipe.Stop{})
+		m.emit(machine.Stop{})
 	case len(m.claims) == 0:
 		m.state = Idle
 	case m.round == 0:
@@ -216,7 +216,7 @@ func (m *Machine) proceed() {
 	}
 }
 
-func (m *Machine) onEpochBegan(ev recipe.EpochBegan) {
+func (m *Machine) onEpochBegan(ev machine.EpochBegan) {
 	if m.state != Out {
 		m.onEpochEnded()
 	}
@@ -231,7 +231,7 @@ func (m *Machine) onEpochEnded() {
 	}
 	m.state, m.epoch, m.round, m.main, m.place = Out, 0, 0, 0, place{}
 	if m.closing {
-		m.emit(recipe.Stop{})
+		m.emit(machine.Stop{})
 	}
 }
 
@@ -253,11 +253,11 @@ func (m *Machine) fail(err error) {
 	m.claims = m.claims[1:]
 	m.emit(Settle{Claim: c.Claim, Err: err})
 	if !c.Once {
-		m.emit(recipe.Stop{Err: err})
+		m.emit(machine.Stop{Err: err})
 	}
 }
 
-func (m *Machine) emit(e recipe.Effect) { m.effects = append(m.effects, e) }
+func (m *Machine) emit(e machine.Effect) { m.effects = append(m.effects, e) }
 
 func (m *Machine) next() uint64 {
 	m.last++
@@ -266,19 +266,19 @@ func (m *Machine) next() uint64 {
 
 func (m *Machine) list(path string, watch bool) uint64 {
 	ask := m.next()
-	m.emit(recipe.List{Epoch: m.epoch, Ask: ask, Path: path, Watch: watch})
+	m.emit(machine.List{Epoch: m.epoch, Ask: ask, Path: path, Watch: watch})
 	return ask
 }
 
 func (m *Machine) read(path string, watch bool) uint64 {
 	ask := m.next()
-	m.emit(recipe.Read{Epoch: m.epoch, Ask: ask, Path: path, Watch: watch})
+	m.emit(machine.Read{Epoch: m.epoch, Ask: ask, Path: path, Watch: watch})
 	return ask
 }
 
-func (m *Machine) transact(ops ...recipe.Op) {
+func (m *Machine) transact(ops ...machine.Op) {
 	m.main = m.next()
-	m.emit(recipe.Transact{Epoch: m.epoch, Ask: m.main, Ops: ops})
+	m.emit(machine.Transact{Epoch: m.epoch, Ask: m.main, Ops: ops})
 }
 
 func (m *Machine) roundPath() string { return RoundPath(m.cfg.Path, m.round) }

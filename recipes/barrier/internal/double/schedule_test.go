@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 )
@@ -71,7 +71,7 @@ func schedule(choose func(n int) int, step func(from, on, to string)) (story str
 	for i := range parties + choose(2) { // sometimes one too many
 		w.party(fmt.Sprint("p", i), parties)
 	}
-	b := w.Add(recipetest.Player{Name: "admin", Machine: func() recipe.Machine { return &admin{} }, Perform: func(*recipetest.Actor, recipe.Effect) {}})
+	b := w.Add(recipetest.Player{Name: "admin", Machine: func() machine.Machine { return &admin{} }, Perform: func(*recipetest.Actor, machine.Effect) {}})
 	for range choose(240) {
 		w.look(w.happen(b))
 	}

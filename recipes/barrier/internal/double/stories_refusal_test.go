@@ -1,7 +1,7 @@
 package double_test
 
 import (
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 )
 
@@ -10,12 +10,12 @@ func tellWithdrawn(s *telling) {
 	s.say("Nobody wants it any more. It withdraws if the round is open still.")
 	s.tell(double.Withdrawn{Claim: 1})
 	s.say("It is not: it is in, and leaves at once.")
-	s.failed(recipe.BadVersion, 0)
+	s.failed(machine.BadVersion, 0)
 	s.seen(one, released, 1, 5)
 	s.done(1)
 	s.missing(one + "/" + nameA)
 	s.say("It is over.")
-	s.failed(recipe.NoNode, 0)
+	s.failed(machine.NoNode, 0)
 	s.say("Another time it comes through.")
 	s.want(2)
 	s.done(1)
@@ -27,15 +27,15 @@ func tellWithdrawn(s *telling) {
 	s.waiting()
 	s.say("The answer to the withdrawal is lost, it is wanted again, and the round is decided by then: it looks whether it stands in it at all.")
 	s.tell(double.Withdrawn{Claim: 1})
-	s.failed(recipe.Unknown, -1)
+	s.failed(machine.Unknown, -1)
 	ask := s.ask
 	s.want(2)
 	s.ask = ask
-	s.failed(recipe.BadVersion, 0)
+	s.failed(machine.BadVersion, 0)
 	ask = s.ask
-	s.tell(recipe.Listed{Epoch: 1, Ask: ask, Path: one + "/" + nameB, Code: recipe.NoNode})
+	s.tell(machine.Listed{Epoch: 1, Ask: ask, Path: one + "/" + nameB, Code: machine.NoNode})
 	s.say("It does not, so the verdict is not its own. It arrives again.")
-	s.failed(recipe.BadVersion, 0)
+	s.failed(machine.BadVersion, 0)
 
 	s.arrived(3)
 	s.say("It is in before it knows that it stands, and nobody wants it any more.")
@@ -50,10 +50,10 @@ func tellWithdrawn(s *telling) {
 func tellBroken(s *telling) {
 	s.waiting()
 	s.say("Somebody breaks the round. It deletes its own znode, and the round if nobody else stands there.")
-	s.fired(one, recipe.DataChanged)
+	s.fired(one, machine.DataChanged)
 	s.seen(one, "broken 3\nasked", 1, 4)
-	s.tell(recipe.Removed{Epoch: 1, Ask: s.ask, Path: one + "/" + nameB})
-	s.failed(recipe.NotEmpty, 2)
+	s.tell(machine.Removed{Epoch: 1, Ask: s.ask, Path: one + "/" + nameB})
+	s.failed(machine.NotEmpty, 2)
 }
 
 func tellDiffering(s *telling) {
@@ -63,11 +63,11 @@ func tellDiffering(s *telling) {
 	s.seen(one, "open 4", 0, 3)
 	s.done(1)
 	s.say("The watch fires for its own change. The round is open still, so that it is watched again.")
-	s.fired(one, recipe.DataChanged)
+	s.fired(one, machine.DataChanged)
 	s.seen(one, "open 3", 1, 3)
 	s.seen(one, "open 3", 1, 3)
 	s.say("Somebody with another number has set it anew in turn, while this one stood there: it lists, and breaks the round.")
-	s.fired(one, recipe.DataChanged)
+	s.fired(one, machine.DataChanged)
 	s.seen(one, "open 4", 2, 4)
 	s.seen(one, "open 4", 2, 4)
 	s.listed(one, "in", "out", nameB, "_c_00000000-0000-4000-8000-00000000000c-party-4-c")
@@ -117,13 +117,13 @@ func tellTwins(s *telling) {
 	s.own(one)
 	s.seen(one, "open 3", 0, 6)
 	s.listed(one, "in", "out", nameC, nameA, older, nameB)
-	s.tell(recipe.Seen{Epoch: 1, Ask: s.ask, Path: one + "/" + nameA, Exists: true, Stat: recipe.Stat{Czxid: 41}})
-	s.tell(recipe.Seen{Epoch: 1, Ask: s.ask, Path: one + "/" + older, Exists: true, Stat: recipe.Stat{Czxid: 40}})
+	s.tell(machine.Seen{Epoch: 1, Ask: s.ask, Path: one + "/" + nameA, Exists: true, Stat: machine.Stat{Czxid: 41}})
+	s.tell(machine.Seen{Epoch: 1, Ask: s.ask, Path: one + "/" + older, Exists: true, Stat: machine.Stat{Czxid: 40}})
 	s.done(1)
 
 	s.waiting()
 	s.say("This party is the one that was replaced.")
-	s.fired(one, recipe.DataChanged)
+	s.fired(one, machine.DataChanged)
 	s.seen(one, "released 3\n"+nameA+"\n"+nameC+"\n_c_00000000-0000-4000-8000-0000000000f2-party-3-b", 1, 6)
 }
 
@@ -136,9 +136,9 @@ func tellRefused(s *telling) {
 	s.say("It may not make the barrier.")
 	s.want(2)
 	s.listedNone(at)
-	s.tell(recipe.Ensured{Epoch: 1, Ask: s.ask, Code: recipe.Refused, Err: errRights})
+	s.tell(machine.Ensured{Epoch: 1, Ask: s.ask, Code: machine.Refused, Err: errRights})
 	s.say("A claim that stands until it is served takes the instance with it.")
 	s.tell(double.Wanted{Claim: 3})
 	s.listed(at, "round-0000000001")
-	s.tell(recipe.Transacted{Epoch: 1, Ask: s.ask, Code: recipe.Refused, Failed: 1, Err: errRights})
+	s.tell(machine.Transacted{Epoch: 1, Ask: s.ask, Code: machine.Refused, Failed: 1, Err: errRights})
 }

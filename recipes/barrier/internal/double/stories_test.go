@@ -1,7 +1,7 @@
 package double_test
 
 import (
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 )
 
@@ -48,15 +48,15 @@ func tellRound(s *telling) {
 	s.own(one)
 	s.seen(one, "open 3", 0, 4)
 	s.say("Somebody has decided.")
-	s.fired(one, recipe.DataChanged)
+	s.fired(one, machine.DataChanged)
 	s.seen(one, released, 1, 5)
 	s.say("It departs, as the second. Its neighbour in the ring stands.")
 	s.tell(double.Departed{Claim: 1})
 	s.done(2)
 	s.seen(one+"/"+nameA, "", 0, 0)
 	s.say("Something is written into the neighbour's znode: the round is over. The own znode goes with it.")
-	s.fired(one+"/"+nameA, recipe.DataChanged)
-	s.fired(one+"/"+nameB, recipe.Deleted)
+	s.fired(one+"/"+nameA, machine.DataChanged)
+	s.fired(one+"/"+nameB, machine.Deleted)
 	s.say("The next round. There is no need to look.")
 	s.want(2)
 }
@@ -67,17 +67,17 @@ func tellFirst(s *telling) {
 	s.epoch()
 	s.want(1)
 	s.listedNone(at)
-	s.tell(recipe.Ensured{Epoch: 1, Ask: s.ask})
+	s.tell(machine.Ensured{Epoch: 1, Ask: s.ask})
 	s.say("Somebody was first. It is probably open still.")
-	s.failed(recipe.BadVersion, 0)
+	s.failed(machine.BadVersion, 0)
 	s.say("It is not: it looks again, and reads the newest.")
-	s.failed(recipe.BadVersion, 0)
+	s.failed(machine.BadVersion, 0)
 	s.listed(at, "round-0000000004")
 	s.say("Somebody deleted the one after it, so it makes that.")
 	s.seen(one, "broken 3\nasked", 1, 2)
 	s.done(9)
 	s.say("The same in another order: the newest was set anew, so that its version is another.")
-	s.failed(recipe.BadVersion, 0)
+	s.failed(machine.BadVersion, 0)
 	s.listed(at, "round-0000000005")
 	s.seen("/b/round-0000000005", "open 3", 1, 2)
 }
@@ -89,10 +89,10 @@ func tellLast(s *telling) {
 	s.seen(one, "open 3", 0, 5)
 	s.listed(one, "in", "out", nameC, nameA, nameB)
 	s.say("One has died meanwhile. It looks again, and waits: whoever comes next is the third then.")
-	s.failed(recipe.NoNode, 0)
+	s.failed(machine.NoNode, 0)
 	s.seen(one, "open 3", 0, 4)
 	s.say("Another has come, and decided first.")
-	s.fired(one, recipe.DataChanged)
+	s.fired(one, machine.DataChanged)
 	s.seen(one, released, 1, 5)
 }
 
@@ -103,12 +103,12 @@ func tellAnew(s *telling) {
 	s.seen(one, "open 3", 0, 5)
 	s.listed(one, "in", "out", nameC, nameA, nameB)
 	s.say("A process was started anew and has arrived behind the listing, as the count of arrivals shows: the znode found of it is its former life's. It counts again.")
-	s.failed(recipe.BadVersion, 0)
+	s.failed(machine.BadVersion, 0)
 	s.seen(one, "open 3", 0, 6)
 	s.seen(one+"/in", "", 4, 0)
 	s.listed(one, "in", "out", nameC, nameA, nameB)
 	s.say("Again; and then somebody has deleted the count. Nobody can arrive any more, so there is nothing to check.")
-	s.failed(recipe.BadVersion, 0)
+	s.failed(machine.BadVersion, 0)
 	s.seen(one, "open 3", 0, 5)
 	s.missing(one + "/in")
 	s.listed(one, "out", "foreign", nameC, nameA, nameB)
@@ -126,7 +126,7 @@ func tellCloser(s *telling) {
 	s.say("Something foreign stands in the round: the parties go, and the rest stays.")
 	s.tell(double.Departed{Claim: 1})
 	s.done(3)
-	s.failed(recipe.NotEmpty, 10)
+	s.failed(machine.NotEmpty, 10)
 	s.listed(one, "in", "out", "foreign", nameA, nameB, nameC)
 	s.done(1)
 
@@ -134,7 +134,7 @@ func tellCloser(s *telling) {
 	s.say("Somebody else was first.")
 	s.tell(double.Departed{Claim: 1})
 	s.done(3)
-	s.failed(recipe.NoNode, 0)
+	s.failed(machine.NoNode, 0)
 	s.listedNone(one)
 }
 

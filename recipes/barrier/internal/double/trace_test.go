@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 )
@@ -22,7 +22,7 @@ type telling struct {
 	trace *recipetest.Trace
 	all   []*recipetest.Trace
 	ask   uint64 // of the last request, or of the first of two
-	ops   []recipe.Op
+	ops   []machine.Op
 }
 
 const (
@@ -41,7 +41,7 @@ func (s *telling) begin(parties int) {
 	}})
 	s.trace = recipetest.NewTrace(s.t, m)
 	s.all = append(s.all, s.trace)
-	s.trace.Transitions(func(from string, ev recipe.Event, to string) {
+	s.trace.Transitions(func(from string, ev machine.Event, to string) {
 		if from == to {
 			return
 		}
@@ -57,20 +57,20 @@ func (s *telling) begin(parties int) {
 func (s *telling) say(prose string) { s.trace.Say(prose) }
 
 // tell feeds events, and remembers which request is to be answered.
-func (s *telling) tell(events ...recipe.Event) {
+func (s *telling) tell(events ...machine.Event) {
 	s.ask = 0
 	for _, e := range s.trace.Tell(events...) {
 		var ask uint64
 		switch e := e.(type) {
-		case recipe.List:
+		case machine.List:
 			ask = e.Ask
-		case recipe.Read:
+		case machine.Read:
 			ask = e.Ask
-		case recipe.Ensure:
+		case machine.Ensure:
 			ask = e.Ask
-		case recipe.Remove:
+		case machine.Remove:
 			ask = e.Ask
-		case recipe.Transact:
+		case machine.Transact:
 			ask, s.ops = e.Ask, e.Ops
 		}
 		if s.ask == 0 {
@@ -79,48 +79,48 @@ func (s *telling) tell(events ...recipe.Event) {
 	}
 }
 
-func (s *telling) epoch() { s.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}) }
+func (s *telling) epoch() { s.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}) }
 
 func (s *telling) want(claim uint64) { s.tell(double.Wanted{Claim: claim, Once: true}) }
 
 // done: the transaction was carried out; what a Set says is the version.
 func (s *telling) done(version int32) {
-	results := make([]recipe.Result, len(s.ops))
+	results := make([]machine.Result, len(s.ops))
 	for i, op := range s.ops {
 		switch op.Do {
-		case recipe.Set:
-			results[i].Stat = recipe.Stat{Version: version}
-		case recipe.Create:
+		case machine.Set:
+			results[i].Stat = machine.Stat{Version: version}
+		case machine.Create:
 			results[i].Path = op.Path
 		}
 	}
-	s.tell(recipe.Transacted{Epoch: 1, Ask: s.ask, Failed: -1, Results: results})
+	s.tell(machine.Transacted{Epoch: 1, Ask: s.ask, Failed: -1, Results: results})
 }
 
-func (s *telling) failed(code recipe.Code, at int) {
-	s.tell(recipe.Transacted{Epoch: 1, Ask: s.ask, Code: code, Failed: at, Err: errors.New(code.String())})
+func (s *telling) failed(code machine.Code, at int) {
+	s.tell(machine.Transacted{Epoch: 1, Ask: s.ask, Code: code, Failed: at, Err: errors.New(code.String())})
 }
 
 func (s *telling) listed(path string, names ...string) {
-	s.tell(recipe.Listed{Epoch: 1, Ask: s.ask, Path: path, Names: names})
+	s.tell(machine.Listed{Epoch: 1, Ask: s.ask, Path: path, Names: names})
 }
 
 func (s *telling) listedNone(path string) {
-	s.tell(recipe.Listed{Epoch: 1, Ask: s.ask, Path: path, Code: recipe.NoNode, Err: errors.New("no node")})
+	s.tell(machine.Listed{Epoch: 1, Ask: s.ask, Path: path, Code: machine.NoNode, Err: errors.New("no node")})
 }
 
 func (s *telling) refusedListing(path string) {
-	s.tell(recipe.Listed{Epoch: 1, Ask: s.ask, Path: path, Code: recipe.Refused, Err: errRights})
+	s.tell(machine.Listed{Epoch: 1, Ask: s.ask, Path: path, Code: machine.Refused, Err: errRights})
 }
 
 func (s *telling) seen(path, data string, version, children int32) {
-	s.tell(recipe.Seen{Epoch: 1, Ask: s.ask, Path: path, Exists: true, Data: []byte(data), Stat: recipe.Stat{Version: version, Children: children, Czxid: 5}})
+	s.tell(machine.Seen{Epoch: 1, Ask: s.ask, Path: path, Exists: true, Data: []byte(data), Stat: machine.Stat{Version: version, Children: children, Czxid: 5}})
 }
 
-func (s *telling) missing(path string) { s.tell(recipe.Seen{Epoch: 1, Ask: s.ask, Path: path}) }
+func (s *telling) missing(path string) { s.tell(machine.Seen{Epoch: 1, Ask: s.ask, Path: path}) }
 
-func (s *telling) fired(path string, change recipe.Change) {
-	s.tell(recipe.Fired{Epoch: 1, Path: path, Change: change})
+func (s *telling) fired(path string, change machine.Change) {
+	s.tell(machine.Fired{Epoch: 1, Path: path, Change: change})
 }
 
 var errRights = errors.New("no rights")
@@ -128,7 +128,7 @@ var errRights = errors.New("no rights")
 // own and round answer the two reads that follow an arrival, in this order.
 func (s *telling) own(round string) {
 	ask := s.ask
-	s.tell(recipe.Listed{Epoch: 1, Ask: ask, Path: round + "/" + nameB, Stat: recipe.Stat{Czxid: 42, Owner: 7}})
+	s.tell(machine.Listed{Epoch: 1, Ask: ask, Path: round + "/" + nameB, Stat: machine.Stat{Czxid: 42, Owner: 7}})
 	s.ask = ask + 1
 }
 
@@ -153,7 +153,7 @@ const released = "released 3\n" + nameB + "\n" + nameA + "\n" + nameC
 // inside leads to the state of that name.
 func (s *telling) inside() {
 	s.waiting()
-	s.fired(one, recipe.DataChanged)
+	s.fired(one, machine.DataChanged)
 	s.seen(one, released, 1, 5)
 }
 

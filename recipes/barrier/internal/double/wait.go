@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // check reads the own znode and the round, and watches both. The own znode is listed: that watch is
@@ -18,12 +18,12 @@ func (m *Machine) check(rank int) {
 	m.place.askRound = m.read(m.roundPath(), true)
 }
 
-func (m *Machine) onOwn(ev recipe.Listed) {
+func (m *Machine) onOwn(ev machine.Listed) {
 	m.place.askOwn = 0
 	switch {
-	case ev.Code == recipe.Refused:
-		m.emit(recipe.Stop{Err: ev.Err})
-	case ev.Code != recipe.Done || ev.Stat.Owner != m.session:
+	case ev.Code == machine.Refused:
+		m.emit(machine.Stop{Err: ev.Err})
+	case ev.Code != machine.Done || ev.Stat.Owner != m.session:
 		m.ownGone()
 	default:
 		m.place.czxid = ev.Stat.Czxid
@@ -47,10 +47,10 @@ func (m *Machine) ownGone() {
 	}
 }
 
-func (m *Machine) onRound(ev recipe.Seen) {
+func (m *Machine) onRound(ev machine.Seen) {
 	m.place.askRound = 0
-	if ev.Code != recipe.Done {
-		m.emit(recipe.Stop{Err: ev.Err})
+	if ev.Code != machine.Done {
+		m.emit(machine.Stop{Err: ev.Err})
 		return
 	}
 	m.place.seen = &ev
@@ -119,14 +119,14 @@ func (m *Machine) listParties() {
 	m.main = m.list(m.roundPath(), false)
 }
 
-func (m *Machine) onArrivals(ev recipe.Seen) {
-	if ev.Code != recipe.Done {
-		m.emit(recipe.Stop{Err: ev.Err})
+func (m *Machine) onArrivals(ev machine.Seen) {
+	if ev.Code != machine.Done {
+		m.emit(machine.Stop{Err: ev.Err})
 		return
 	}
 	m.place.counted, m.place.arrived = true, ev.Stat.Version
 	if !ev.Exists { // somebody deleted it, and nobody can arrive any more
-		m.place.arrived = recipe.Any
+		m.place.arrived = machine.Any
 	}
 	m.listParties()
 }
@@ -139,13 +139,13 @@ func (m *Machine) reread(watch bool) {
 	m.place.askRound = m.read(m.roundPath(), watch)
 }
 
-func (m *Machine) onParties(ev recipe.Listed) {
+func (m *Machine) onParties(ev machine.Listed) {
 	p := &m.place
 	p.found, p.births = byID(ev.Names), make(map[string]int64)
 	switch {
-	case ev.Code == recipe.Refused:
-		m.emit(recipe.Stop{Err: ev.Err})
-	case ev.Code != recipe.Done || !slices.Contains(ev.Names, p.name):
+	case ev.Code == machine.Refused:
+		m.emit(machine.Stop{Err: ev.Err})
+	case ev.Code != machine.Done || !slices.Contains(ev.Names, p.name):
 		m.settleNews()
 	case ParseVerdict(p.seen.Data).Parties != m.cfg.Parties && agreed(ev.Names, m.cfg.Parties):
 		m.decide(Verdict{Kind: Open, Parties: m.cfg.Parties})
@@ -184,11 +184,11 @@ func (m *Machine) single() {
 	m.decide(Verdict{Kind: Released, Parties: m.cfg.Parties, Names: names})
 }
 
-func (m *Machine) onTwin(ev recipe.Seen) {
+func (m *Machine) onTwin(ev machine.Seen) {
 	_, name := znode.Split(ev.Path)
 	switch {
-	case ev.Code != recipe.Done:
-		m.emit(recipe.Stop{Err: ev.Err})
+	case ev.Code != machine.Done:
+		m.emit(machine.Stop{Err: ev.Err})
 	case ev.Exists:
 		m.place.births[name] = ev.Stat.Czxid
 		m.single()
@@ -214,37 +214,37 @@ func (m *Machine) settleNews() {
 // decide writes a verdict if the round is still as it was seen.
 func (m *Machine) decide(v Verdict) {
 	m.state, m.place.decision = Deciding, v
-	var ops []recipe.Op
+	var ops []machine.Op
 	round := m.roundPath()
 	if v.Kind == Released {
-		if m.place.arrived != recipe.Any {
-			ops = append(ops, recipe.Op{Do: recipe.Check, Path: m.arrivals(), Version: m.place.arrived})
+		if m.place.arrived != machine.Any {
+			ops = append(ops, machine.Op{Do: machine.Check, Path: m.arrivals(), Version: m.place.arrived})
 		}
 		for _, name := range v.Names {
-			ops = append(ops, recipe.Op{Do: recipe.Check, Path: round + "/" + name, Version: recipe.Any})
+			ops = append(ops, machine.Op{Do: machine.Check, Path: round + "/" + name, Version: machine.Any})
 		}
 	}
-	ops = append(ops, recipe.Op{Do: recipe.Set, Path: round, Data: v.Bytes(), Version: m.version})
+	ops = append(ops, machine.Op{Do: machine.Set, Path: round, Data: v.Bytes(), Version: m.version})
 	if v.Kind != Open && !m.place.next {
 		ops = append(ops, Opening(m.cfg.Path, m.round+1, m.cfg.Parties)...)
 	}
 	m.transact(ops...)
 }
 
-func (m *Machine) onDecided(ev recipe.Transacted) {
+func (m *Machine) onDecided(ev machine.Transacted) {
 	v := m.place.decision
 	switch {
-	case ev.Code == recipe.Done && v.Kind == Released:
+	case ev.Code == machine.Done && v.Kind == Released:
 		m.released(v.Names)
-	case ev.Code == recipe.Done && v.Kind == Broken:
+	case ev.Code == machine.Done && v.Kind == Broken:
 		m.turnedAway(broken(v))
-	case ev.Code == recipe.Refused:
-		m.emit(recipe.Stop{Err: ev.Err})
+	case ev.Code == machine.Refused:
+		m.emit(machine.Stop{Err: ev.Err})
 	case m.place.ownGone:
 		m.lose()
 	default: // somebody else has decided, arrived or died, or it is not known
-		m.place.next = m.place.next || ev.Code == recipe.NodeExists
-		m.place.counted = m.place.counted && ev.Code != recipe.BadVersion
+		m.place.next = m.place.next || ev.Code == machine.NodeExists
+		m.place.counted = m.place.counted && ev.Code != machine.BadVersion
 		m.reread(true)
 	}
 }

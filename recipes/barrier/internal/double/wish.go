@@ -1,6 +1,6 @@
 package double
 
-import "github.com/troupe-go/troupe/recipe"
+import "github.com/troupe-go/troupe/machine"
 
 // What the face tells the machine. Claims and passages are numbered together; a number that was
 // told before is ignored.
@@ -54,42 +54,42 @@ type (
 )
 
 // EventName is what the table of transitions calls an event.
-func EventName(ev recipe.Event) string {
+func EventName(ev machine.Event) string {
 	switch ev := ev.(type) {
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		return "EpochBegan"
-	case recipe.EpochEnded:
+	case machine.EpochEnded:
 		return "EpochEnded"
-	case recipe.Suspended:
+	case machine.Suspended:
 		return "Suspended"
-	case recipe.Resumed:
+	case machine.Resumed:
 		return "Resumed"
-	case recipe.TrustEnded:
+	case machine.TrustEnded:
 		return "TrustEnded"
-	case recipe.TrustGained:
+	case machine.TrustGained:
 		return "TrustGained"
-	case recipe.Listed:
+	case machine.Listed:
 		return "Listed"
-	case recipe.Seen:
+	case machine.Seen:
 		return "Seen"
-	case recipe.Transacted:
+	case machine.Transacted:
 		return "Transacted"
-	case recipe.Ensured:
+	case machine.Ensured:
 		return "Ensured"
-	case recipe.Removed:
+	case machine.Removed:
 		return "Removed"
-	case recipe.Fired:
-		if ev.Change == recipe.Deleted {
+	case machine.Fired:
+		if ev.Change == machine.Deleted {
 			return "Deleted"
 		}
 		return "Changed"
-	case recipe.Closing:
+	case machine.Closing:
 		return "Closing"
 	}
 	return wishName(ev)
 }
 
-func wishName(ev recipe.Event) string {
+func wishName(ev machine.Event) string {
 	switch ev.(type) {
 	case Wanted:
 		return "Wanted"

@@ -1,6 +1,6 @@
 package double
 
-import "github.com/troupe-go/troupe/recipe"
+import "github.com/troupe-go/troupe/machine"
 
 // turnedAway: this party is not in, and knows why.
 func (m *Machine) turnedAway(why error) {
@@ -8,7 +8,7 @@ func (m *Machine) turnedAway(why error) {
 	m.fail(why)
 	m.state = Clearing
 	m.main = m.next()
-	m.emit(recipe.Remove{Epoch: m.epoch, Ask: m.main, Path: own})
+	m.emit(machine.Remove{Epoch: m.epoch, Ask: m.main, Path: own})
 }
 
 // onRemoved: the own znode is gone. What is left of the round goes with the last one; while others
@@ -27,20 +27,20 @@ func (m *Machine) onRemoved() {
 // withdraw gives the place up, unless the verdict is first.
 func (m *Machine) withdraw() {
 	m.state = Withdrawing
-	m.transact(recipe.Op{Do: recipe.Check, Path: m.roundPath(), Version: m.version}, deletion(m.own()))
+	m.transact(machine.Op{Do: machine.Check, Path: m.roundPath(), Version: m.version}, deletion(m.own()))
 }
 
-func (m *Machine) onWithdrawn(ev recipe.Transacted) {
+func (m *Machine) onWithdrawn(ev machine.Transacted) {
 	switch ev.Code {
-	case recipe.Done, recipe.NoNode:
+	case machine.Done, machine.NoNode:
 		m.proceed()
-	case recipe.BadVersion:
+	case machine.BadVersion:
 		m.overtaken()
-	case recipe.Unknown:
+	case machine.Unknown:
 		m.place.doubtful = true
 		m.withdraw()
 	default:
-		m.emit(recipe.Stop{Err: ev.Err})
+		m.emit(machine.Stop{Err: ev.Err})
 	}
 }
 

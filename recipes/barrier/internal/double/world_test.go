@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 )
@@ -70,7 +70,7 @@ type watched struct {
 	step func(from, on, to string)
 }
 
-func (m watched) Step(ev recipe.Event) []recipe.Effect {
+func (m watched) Step(ev machine.Event) []machine.Effect {
 	from := m.State()
 	effects := m.Machine.Step(ev)
 	if to := m.State(); to != from && m.step != nil {
@@ -83,7 +83,7 @@ func (w *world) party(id string, parties int) *face {
 	f := &face{world: w, id: id, given: map[uint64]bool{}}
 	f.actor = w.Add(recipetest.Player{
 		Name: fmt.Sprintf("%s/%d", id, len(w.faces)),
-		Machine: func() recipe.Machine {
+		Machine: func() machine.Machine {
 			return watched{double.New(double.Config{Path: at, Parties: parties, ID: id, GUID: w.guid}), w.step}
 		},
 		Standing: f.standing, Perform: f.perform, Lapse: func(*recipetest.Actor) { f.lapse() },
@@ -92,8 +92,8 @@ func (w *world) party(id string, parties int) *face {
 	return f
 }
 
-func (f *face) standing() []recipe.Event {
-	var all []recipe.Event
+func (f *face) standing() []machine.Event {
+	var all []machine.Event
 	for _, p := range f.passages {
 		all = append(all, double.Followed{Claim: p.claim, Round: p.round, Names: p.names, Own: p.own})
 	}
@@ -101,7 +101,7 @@ func (f *face) standing() []recipe.Event {
 		all = append(all, c)
 	}
 	if f.closed { // as the host does
-		all = append(all, recipe.Closing{})
+		all = append(all, machine.Closing{})
 	}
 	return all
 }
@@ -143,13 +143,13 @@ func (f *face) kill() {
 func (f *face) close() {
 	f.depart()
 	f.claims, f.passages, f.closed = nil, nil, true
-	f.actor.Tell(recipe.Closing{})
+	f.actor.Tell(machine.Closing{})
 }
 
 // lapse: every possession of the process is over.
 func (f *face) lapse() { f.depart() }
 
-func (f *face) perform(a *recipetest.Actor, e recipe.Effect) {
+func (f *face) perform(a *recipetest.Actor, e machine.Effect) {
 	switch e := e.(type) {
 	case double.Enter:
 		f.enter(e)
@@ -296,25 +296,25 @@ type (
 	kick    struct{ path string }
 )
 
-func (m *admin) Step(ev recipe.Event) []recipe.Effect {
+func (m *admin) Step(ev machine.Event) []machine.Effect {
 	m.ask++
 	switch ev := ev.(type) {
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		m.epoch = ev.Epoch
 	case kick:
-		return []recipe.Effect{recipe.Remove{Epoch: m.epoch, Ask: m.ask, Path: ev.path}}
+		return []machine.Effect{machine.Remove{Epoch: m.epoch, Ask: m.ask, Path: ev.path}}
 	case breakIt:
-		return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: m.ask, Path: at}}
-	case recipe.Listed:
+		return []machine.Effect{machine.List{Epoch: m.epoch, Ask: m.ask, Path: at}}
+	case machine.Listed:
 		if rounds := double.Rounds(ev.Names); len(rounds) > 0 {
 			m.round = rounds[len(rounds)-1]
-			return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: m.ask, Path: double.RoundPath(at, m.round)}}
+			return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: m.ask, Path: double.RoundPath(at, m.round)}}
 		}
-	case recipe.Seen:
+	case machine.Seen:
 		if v := double.ParseVerdict(ev.Data); v.Kind == double.Open && double.Present(ev.Stat.Children) > 0 {
 			broken := double.Verdict{Kind: double.Broken, Parties: v.Parties, Why: double.Asked}
-			ops := []recipe.Op{{Do: recipe.Set, Path: ev.Path, Data: broken.Bytes(), Version: ev.Stat.Version}}
-			return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: m.ask, Ops: append(ops, double.Opening(at, m.round+1, v.Parties)...)}}
+			ops := []machine.Op{{Do: machine.Set, Path: ev.Path, Data: broken.Bytes(), Version: ev.Stat.Version}}
+			return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: m.ask, Ops: append(ops, double.Opening(at, m.round+1, v.Parties)...)}}
 		}
 	}
 	return nil

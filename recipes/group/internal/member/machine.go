@@ -6,7 +6,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/owner"
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // ErrDuplicate: another member lives under the same id.
@@ -71,7 +71,7 @@ func (s State) String() string { return states[s] }
 type Machine struct {
 	cfg     Config
 	state   State
-	effects []recipe.Effect
+	effects []machine.Effect
 
 	epoch   uint64
 	session int64
@@ -101,18 +101,18 @@ func (m *Machine) Phase() string { return m.state.String() }
 
 func (m *Machine) own() string { return znode.Join(m.cfg.Path, m.cfg.ID) }
 
-// Step implements [recipe.Machine].
-func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
+// Step implements [machine.Machine].
+func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	m.effects = nil
 	switch ev := ev.(type) {
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		m.epoch, m.session, m.inquiry = ev.Epoch, ev.SessionID, owner.New(asked)
 		m.join()
-	case recipe.EpochEnded:
+	case machine.EpochEnded:
 		m.onEpochEnded()
-	case recipe.Closing:
+	case machine.Closing:
 		m.onClosing()
-	case recipe.Fired:
+	case machine.Fired:
 		if ev.Epoch == m.epoch && ev.Path == m.own() {
 			m.onFired()
 		}
@@ -128,28 +128,28 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 	return m.effects
 }
 
-func (m *Machine) onAnswer(ev recipe.Event) {
+func (m *Machine) onAnswer(ev machine.Event) {
 	switch ev := ev.(type) {
-	case recipe.Transacted:
+	case machine.Transacted:
 		if ev.Epoch == m.epoch && ev.Ask == m.ask {
 			m.onTransacted(ev)
 		}
-	case recipe.Seen:
+	case machine.Seen:
 		if ev.Epoch == m.epoch && ev.Ask == m.ask && m.state == Looking {
 			m.onLooked(ev)
 		}
-	case recipe.Ensured:
+	case machine.Ensured:
 		if ev.Epoch == m.epoch && ev.Ask == m.ask {
 			m.onEnsured(ev)
 		}
-	case recipe.Removed:
+	case machine.Removed:
 		if ev.Epoch == m.epoch && ev.Ask == m.ask {
 			m.stop(nil)
 		}
 	}
 }
 
-func (m *Machine) emit(e recipe.Effect) { m.effects = append(m.effects, e) }
+func (m *Machine) emit(e machine.Effect) { m.effects = append(m.effects, e) }
 
 func (m *Machine) next() uint64 {
 	m.ask++
@@ -159,20 +159,20 @@ func (m *Machine) next() uint64 {
 // stop ends it.
 func (m *Machine) stop(err error) {
 	m.state = Over
-	m.emit(recipe.Stop{Err: err})
+	m.emit(machine.Stop{Err: err})
 }
 
-func (m *Machine) transact(op recipe.Op) {
-	m.emit(recipe.Transact{Epoch: m.epoch, Ask: m.next(), Ops: []recipe.Op{op}})
+func (m *Machine) transact(op machine.Op) {
+	m.emit(machine.Transact{Epoch: m.epoch, Ask: m.next(), Ops: []machine.Op{op}})
 }
 
 // join creates the own znode, with the data that are wanted now.
 func (m *Machine) join() {
 	m.state, m.sent, m.payload = Joining, m.number, m.data
-	m.transact(recipe.Op{Do: recipe.Create, Path: m.own(), Data: m.data, Ephemeral: true})
+	m.transact(machine.Op{Do: machine.Create, Path: m.own(), Data: m.data, Ephemeral: true})
 }
 
-func (m *Machine) onTransacted(ev recipe.Transacted) {
+func (m *Machine) onTransacted(ev machine.Transacted) {
 	switch m.state {
 	case Joining:
 		m.onMade(ev)
@@ -184,23 +184,23 @@ func (m *Machine) onTransacted(ev recipe.Transacted) {
 	}
 }
 
-func (m *Machine) onMade(ev recipe.Transacted) {
+func (m *Machine) onMade(ev machine.Transacted) {
 	switch ev.Code {
-	case recipe.Done:
+	case machine.Done:
 		m.look()
-	case recipe.NoNode:
-		m.emit(recipe.Ensure{Epoch: m.epoch, Ask: m.next(), Path: m.cfg.Path, Container: true})
-	case recipe.NodeExists:
+	case machine.NoNode:
+		m.emit(machine.Ensure{Epoch: m.epoch, Ask: m.next(), Path: m.cfg.Path, Container: true})
+	case machine.NodeExists:
 		m.look()
-	case recipe.Unknown: // only a write tells: a leader that was deposed and does not know it yet shows what was
+	case machine.Unknown: // only a write tells: a leader that was deposed and does not know it yet shows what was
 		m.join()
 	default:
 		m.stop(ev.Err)
 	}
 }
 
-func (m *Machine) onEnsured(ev recipe.Ensured) {
-	if ev.Code == recipe.Refused {
+func (m *Machine) onEnsured(ev machine.Ensured) {
+	if ev.Code == machine.Refused {
 		m.stop(ev.Err)
 		return
 	}
@@ -233,17 +233,17 @@ func (m *Machine) settle() {
 
 func (m *Machine) write() {
 	m.state, m.sent, m.payload = Updating, m.number, m.data
-	m.transact(recipe.Op{Do: recipe.Set, Path: m.own(), Data: m.data, Version: m.version})
+	m.transact(machine.Op{Do: machine.Set, Path: m.own(), Data: m.data, Version: m.version})
 }
 
-func (m *Machine) onWritten(ev recipe.Transacted) {
+func (m *Machine) onWritten(ev machine.Transacted) {
 	switch ev.Code {
-	case recipe.Done:
+	case machine.Done:
 		m.version = ev.Results[0].Stat.Version
 		m.settle()
-	case recipe.NoNode:
+	case machine.NoNode:
 		m.again()
-	case recipe.BadVersion, recipe.Unknown: // it may have been carried out; or somebody wrote to it by hand; or it is another's by now
+	case machine.BadVersion, machine.Unknown: // it may have been carried out; or somebody wrote to it by hand; or it is another's by now
 		m.look()
 	default:
 		m.stop(ev.Err)
@@ -254,13 +254,13 @@ func (m *Machine) onWritten(ev recipe.Transacted) {
 // be it a request of this member's own that was under way when its actor crashed.
 func (m *Machine) look() {
 	m.state, m.suspect = Looking, false
-	m.emit(recipe.Read{Epoch: m.epoch, Ask: m.next(), Path: m.own(), Watch: true})
+	m.emit(machine.Read{Epoch: m.epoch, Ask: m.next(), Path: m.own(), Watch: true})
 }
 
-func (m *Machine) onLooked(ev recipe.Seen) {
+func (m *Machine) onLooked(ev machine.Seen) {
 	mine := ev.Stat.Owner == m.session // the face sees to it that nobody else in the process has the id
 	switch {
-	case ev.Code != recipe.Done:
+	case ev.Code != machine.Done:
 		m.stop(ev.Err)
 	case !ev.Exists:
 		m.again()
@@ -279,14 +279,14 @@ func (m *Machine) onLooked(ev recipe.Seen) {
 }
 
 // inquire finds out whether somebody else's znode is that of a member that lives.
-func (m *Machine) inquire(ev recipe.Seen) {
+func (m *Machine) inquire(ev machine.Seen) {
 	switch m.inquiry.Saw(ev) {
 	case owner.Alive:
 		m.stop(ErrDuplicate)
 	case owner.Ask:
 		m.state = Asking
 		data := append(bytes.Clone(Data(ev.Data)), question...)
-		m.transact(recipe.Op{Do: recipe.Set, Path: m.own(), Data: data, Version: ev.Stat.Version})
+		m.transact(machine.Op{Do: machine.Set, Path: m.own(), Data: data, Version: ev.Stat.Version})
 	default:
 		if m.suspect {
 			m.look()
@@ -337,5 +337,5 @@ func (m *Machine) onClosing() {
 
 func (m *Machine) leave() {
 	m.state = Leaving
-	m.emit(recipe.Remove{Epoch: m.epoch, Ask: m.next(), Path: m.own()})
+	m.emit(machine.Remove{Epoch: m.epoch, Ask: m.next(), Path: m.own()})
 }

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/group/internal/member"
 )
@@ -65,10 +65,10 @@ func (f *face) update(data string) {
 }
 
 // standing is what a host tells a machine that was made anew.
-func (f *face) standing() []recipe.Event {
-	wishes := []recipe.Event{member.Updated{Number: f.number, Data: []byte(f.data)}}
+func (f *face) standing() []machine.Event {
+	wishes := []machine.Event{member.Updated{Number: f.number, Data: []byte(f.data)}}
 	if f.left {
-		wishes = append(wishes, recipe.Closing{})
+		wishes = append(wishes, machine.Closing{})
 	}
 	return wishes
 }
@@ -77,11 +77,11 @@ func add(w *recipetest.World, id, data string, take func(step)) *face {
 	f := &face{id: id, data: data}
 	f.actor = w.Add(recipetest.Player{
 		Name: id + "/" + data,
-		Machine: func() recipe.Machine {
+		Machine: func() machine.Machine {
 			return watched{member.New(member.Config{Path: "/g", ID: id, Data: []byte(f.data), Number: f.number}), take}
 		},
 		Standing: f.standing,
-		Perform: func(_ *recipetest.Actor, e recipe.Effect) {
+		Perform: func(_ *recipetest.Actor, e machine.Effect) {
 			if s, ok := e.(member.Standing); ok {
 				f.told = s
 			}
@@ -131,7 +131,7 @@ func observed(choose func(n int) int, take func(step)) (story string, err error)
 		case 7:
 			if choose(4) == 0 && !f.left {
 				f.left = true
-				f.actor.Tell(recipe.Closing{})
+				f.actor.Tell(machine.Closing{})
 			}
 		case 8, 9:
 			f.update(fmt.Sprint(f.data[:1], n+1))

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/group/internal/member"
 )
@@ -18,60 +18,60 @@ func begin(t *testing.T) *recipetest.Trace {
 	return recipetest.NewTrace(t, member.New(member.Config{Path: "/g", ID: "ann", Data: []byte("1")}))
 }
 
-func made(ask uint64) recipe.Event {
-	return recipe.Transacted{Epoch: 1, Ask: ask, Failed: -1, Results: []recipe.Result{{Path: own, Stat: recipe.Stat{Version: 1}}}}
+func made(ask uint64) machine.Event {
+	return machine.Transacted{Epoch: 1, Ask: ask, Failed: -1, Results: []machine.Result{{Path: own, Stat: machine.Stat{Version: 1}}}}
 }
 
-func failed(ask uint64, code recipe.Code) recipe.Event {
-	return recipe.Transacted{Epoch: 1, Ask: ask, Code: code, Err: errors.New(code.String())}
+func failed(ask uint64, code machine.Code) machine.Event {
+	return machine.Transacted{Epoch: 1, Ask: ask, Code: code, Err: errors.New(code.String())}
 }
 
-func seen(ask uint64, data string, owner, czxid int64) recipe.Event {
-	return recipe.Seen{Epoch: 1, Ask: ask, Path: own, Exists: true, Data: []byte(data), Stat: recipe.Stat{Owner: owner, Czxid: czxid}}
+func seen(ask uint64, data string, owner, czxid int64) machine.Event {
+	return machine.Seen{Epoch: 1, Ask: ask, Path: own, Exists: true, Data: []byte(data), Stat: machine.Stat{Owner: owner, Czxid: czxid}}
 }
 
-var epoch = recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}
+var epoch = machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}
 
 func TestTraceLife(t *testing.T) {
 	t.Parallel()
 	tr := begin(t)
 	tr.Say("The group does not exist yet.")
-	tr.Tell(epoch, failed(1, recipe.NoNode), recipe.Ensured{Epoch: 1, Ask: 2})
+	tr.Tell(epoch, failed(1, machine.NoNode), machine.Ensured{Epoch: 1, Ask: 2})
 	tr.Say("An update before it is registered waits for that.")
 	tr.Tell(made(3), member.Updated{Number: 1, Data: []byte("2")})
 	tr.Tell(seen(4, "1", 7, 10))
 	tr.Say("Its own writing fires the watch, which is armed again.")
-	tr.Tell(recipe.Fired{Epoch: 1, Path: own, Change: recipe.DataChanged}, made(5), seen(6, "2", 7, 10))
+	tr.Tell(machine.Fired{Epoch: 1, Path: own, Change: machine.DataChanged}, made(5), seen(6, "2", 7, 10))
 	tr.Say("Somebody writes to it by hand: the latest data are written again. Somebody deletes it: it registers again.")
-	tr.Tell(recipe.Fired{Epoch: 1, Path: own, Change: recipe.DataChanged}, seen(7, "x", 7, 10), made(8))
-	tr.Tell(recipe.Fired{Epoch: 1, Path: own, Change: recipe.Deleted}, recipe.Seen{Epoch: 1, Ask: 9, Path: own})
+	tr.Tell(machine.Fired{Epoch: 1, Path: own, Change: machine.DataChanged}, seen(7, "x", 7, 10), made(8))
+	tr.Tell(machine.Fired{Epoch: 1, Path: own, Change: machine.Deleted}, machine.Seen{Epoch: 1, Ask: 9, Path: own})
 	tr.Say("It leaves while the creation is under way.")
-	tr.Tell(recipe.Closing{}, made(10), seen(11, "2", 7, 12), recipe.Removed{Epoch: 1, Ask: 12, Path: own})
+	tr.Tell(machine.Closing{}, made(10), seen(11, "2", 7, 12), machine.Removed{Epoch: 1, Ask: 12, Path: own})
 	tr.Compare("life")
 }
 
-func put(ask uint64, version int32) recipe.Event {
-	return recipe.Transacted{Epoch: 1, Ask: ask, Failed: -1, Results: []recipe.Result{{Path: own, Stat: recipe.Stat{Version: version}}}}
+func put(ask uint64, version int32) machine.Event {
+	return machine.Transacted{Epoch: 1, Ask: ask, Failed: -1, Results: []machine.Result{{Path: own, Stat: machine.Stat{Version: version}}}}
 }
 
-func at(ev recipe.Event, version int32) recipe.Event {
-	s := ev.(recipe.Seen)
+func at(ev machine.Event, version int32) machine.Event {
+	s := ev.(machine.Seen)
 	s.Stat.Version = version
 	return s
 }
 
 func TestTraceDuplicate(t *testing.T) {
 	t.Parallel()
-	changed := recipe.Fired{Epoch: 1, Path: own, Change: recipe.DataChanged}
+	changed := machine.Fired{Epoch: 1, Path: own, Change: machine.DataChanged}
 	tr := begin(t)
 	tr.Say("There is one of that name, of another session. It is asked whether it lives, does not answer, and goes in the end.")
-	tr.Tell(epoch, failed(1, recipe.NodeExists), seen(2, "1", 6, 5), changed, put(3, 1), at(seen(4, "1\x00who?", 6, 5), 1))
+	tr.Tell(epoch, failed(1, machine.NodeExists), seen(2, "1", 6, 5), changed, put(3, 1), at(seen(4, "1\x00who?", 6, 5), 1))
 	tr.Say("But another comes. Somebody else asks it at the same time, so that the question is put again.")
-	tr.Tell(recipe.Fired{Epoch: 1, Path: own, Change: recipe.Deleted}, seen(5, "1", 8, 11), failed(6, recipe.BadVersion))
+	tr.Tell(machine.Fired{Epoch: 1, Path: own, Change: machine.Deleted}, seen(5, "1", 8, 11), failed(6, machine.BadVersion))
 	tr.Tell(at(seen(7, "1\x00who?", 8, 11), 1), put(8, 2), at(seen(9, "1\x00who?", 8, 11), 2))
 	tr.Say("It answers: it lives.")
 	effects := tr.Tell(changed, at(seen(10, "1", 8, 11), 3))
-	require.Contains(t, effects, recipe.Effect(recipe.Stop{Err: member.ErrDuplicate}))
+	require.Contains(t, effects, machine.Effect(machine.Stop{Err: member.ErrDuplicate}))
 	tr.Compare("duplicate")
 }
 
@@ -79,17 +79,17 @@ func TestTraceEpochs(t *testing.T) {
 	t.Parallel()
 	tr := begin(t)
 	tr.Say("The answer to the creation is lost, and it was carried out: it is asked for once more. Then the epoch ends; the old znode is still there in the next, and is not taken for its own.")
-	tr.Tell(epoch, failed(1, recipe.Unknown), failed(2, recipe.NodeExists), seen(3, "1", 7, 5))
-	tr.Tell(recipe.EpochEnded{Epoch: 1}, member.Updated{Number: 1, Data: []byte("2")}, recipe.EpochBegan{Epoch: 2, SessionID: 8})
-	tr.Tell(recipe.Transacted{Epoch: 2, Ask: 4, Code: recipe.NodeExists})
-	tr.Tell(recipe.Seen{Epoch: 2, Ask: 5, Path: own, Exists: true, Data: []byte("1"), Stat: recipe.Stat{Owner: 7, Czxid: 5}})
-	asked := recipe.Stat{Owner: 7, Czxid: 5, Version: 1}
-	tr.Tell(recipe.Transacted{Epoch: 2, Ask: 6, Failed: -1, Results: []recipe.Result{{Path: own, Stat: asked}}})
-	tr.Tell(recipe.Seen{Epoch: 2, Ask: 7, Path: own, Exists: true, Data: []byte("1\x00who?"), Stat: asked})
-	tr.Tell(recipe.Fired{Epoch: 2, Path: own, Change: recipe.Deleted}, recipe.Seen{Epoch: 2, Ask: 8, Path: own})
+	tr.Tell(epoch, failed(1, machine.Unknown), failed(2, machine.NodeExists), seen(3, "1", 7, 5))
+	tr.Tell(machine.EpochEnded{Epoch: 1}, member.Updated{Number: 1, Data: []byte("2")}, machine.EpochBegan{Epoch: 2, SessionID: 8})
+	tr.Tell(machine.Transacted{Epoch: 2, Ask: 4, Code: machine.NodeExists})
+	tr.Tell(machine.Seen{Epoch: 2, Ask: 5, Path: own, Exists: true, Data: []byte("1"), Stat: machine.Stat{Owner: 7, Czxid: 5}})
+	asked := machine.Stat{Owner: 7, Czxid: 5, Version: 1}
+	tr.Tell(machine.Transacted{Epoch: 2, Ask: 6, Failed: -1, Results: []machine.Result{{Path: own, Stat: asked}}})
+	tr.Tell(machine.Seen{Epoch: 2, Ask: 7, Path: own, Exists: true, Data: []byte("1\x00who?"), Stat: asked})
+	tr.Tell(machine.Fired{Epoch: 2, Path: own, Change: machine.Deleted}, machine.Seen{Epoch: 2, Ask: 8, Path: own})
 	tr.Say("It leaves while it asks somebody else.")
-	tr.Tell(recipe.Transacted{Epoch: 2, Ask: 9, Code: recipe.NodeExists})
-	tr.Tell(recipe.Seen{Epoch: 2, Ask: 10, Path: own, Exists: true, Stat: recipe.Stat{Owner: 9, Czxid: 15}}, recipe.Closing{})
-	tr.Tell(recipe.Transacted{Epoch: 2, Ask: 11, Code: recipe.BadVersion}, recipe.Seen{Epoch: 2, Ask: 12, Path: own, Exists: true, Stat: recipe.Stat{Owner: 9, Czxid: 15}})
+	tr.Tell(machine.Transacted{Epoch: 2, Ask: 9, Code: machine.NodeExists})
+	tr.Tell(machine.Seen{Epoch: 2, Ask: 10, Path: own, Exists: true, Stat: machine.Stat{Owner: 9, Czxid: 15}}, machine.Closing{})
+	tr.Tell(machine.Transacted{Epoch: 2, Ask: 11, Code: machine.BadVersion}, machine.Seen{Epoch: 2, Ask: 12, Path: own, Exists: true, Stat: machine.Stat{Owner: 9, Czxid: 15}})
 	tr.Compare("epochs")
 }

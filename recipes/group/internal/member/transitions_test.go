@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/group/internal/member"
 )
 
@@ -34,7 +34,7 @@ type watched struct {
 	take func(step)
 }
 
-func (m watched) Step(ev recipe.Event) []recipe.Effect {
+func (m watched) Step(ev machine.Event) []machine.Effect {
 	from := m.State()
 	effects := m.Machine.Step(ev)
 	s := step{from, reflect.TypeOf(ev).Name(), m.State()}
@@ -63,15 +63,15 @@ func TestTransitions(t *testing.T) {
 		require.NoError(t, err)
 	}
 	rights := errors.New("no rights")
-	for _, events := range [][]recipe.Event{
-		{recipe.Closing{}},
-		{epoch, made(1), seen(2, "1", 7, 5), member.Updated{Number: 1, Data: []byte("2")}, failed(3, recipe.NoNode), recipe.Closing{}, recipe.EpochEnded{Epoch: 1}},
-		{epoch, recipe.Transacted{Epoch: 1, Ask: 1, Code: recipe.Refused, Err: rights}},
-		{epoch, failed(1, recipe.NoNode), recipe.Ensured{Epoch: 1, Ask: 2, Code: recipe.Refused, Err: rights}},
+	for _, events := range [][]machine.Event{
+		{machine.Closing{}},
+		{epoch, made(1), seen(2, "1", 7, 5), member.Updated{Number: 1, Data: []byte("2")}, failed(3, machine.NoNode), machine.Closing{}, machine.EpochEnded{Epoch: 1}},
+		{epoch, machine.Transacted{Epoch: 1, Ask: 1, Code: machine.Refused, Err: rights}},
+		{epoch, failed(1, machine.NoNode), machine.Ensured{Epoch: 1, Ask: 2, Code: machine.Refused, Err: rights}},
 		{
 			epoch, made(1), seen(2, "1", 7, 5),
 			member.Updated{Number: 1, Data: []byte("2")},
-			recipe.Transacted{Epoch: 1, Ask: 3, Code: recipe.Refused, Err: rights},
+			machine.Transacted{Epoch: 1, Ask: 3, Code: machine.Refused, Err: rights},
 		},
 	} {
 		m := watched{member.New(member.Config{Path: "/g", ID: "ann", Data: []byte("1")}), take}

@@ -1,10 +1,10 @@
 // Package asks keeps account of what a machine has asked, and who takes the answer.
 package asks
 
-import "github.com/troupe-go/troupe/recipe"
+import "github.com/troupe-go/troupe/machine"
 
 // Taker takes an answer.
-type Taker func(recipe.Event) []recipe.Effect
+type Taker func(machine.Event) []machine.Effect
 
 // Book is the account of one machine.
 type Book struct {
@@ -38,20 +38,20 @@ func (b *Book) Clear() { clear(b.takers) }
 func (b *Book) Len() int { return len(b.takers) }
 
 // Answer passes an answer of this epoch to whoever asked; one that nobody awaits is dropped.
-func (b *Book) Answer(ev recipe.Event, epoch uint64) []recipe.Effect {
+func (b *Book) Answer(ev machine.Event, epoch uint64) []machine.Effect {
 	of, ask := epoch, uint64(0)
 	switch ev := ev.(type) {
-	case recipe.Listed:
+	case machine.Listed:
 		of, ask = ev.Epoch, ev.Ask
-	case recipe.Seen:
+	case machine.Seen:
 		of, ask = ev.Epoch, ev.Ask
-	case recipe.Transacted:
+	case machine.Transacted:
 		of, ask = ev.Epoch, ev.Ask
-	case recipe.Ensured:
+	case machine.Ensured:
 		of, ask = ev.Epoch, ev.Ask
-	case recipe.Removed:
+	case machine.Removed:
 		of, ask = ev.Epoch, ev.Ask
-	case recipe.Woke:
+	case machine.Woke:
 		ask = ev.Ask
 	}
 	t := b.takers[ask]

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/asks"
 )
 
@@ -14,18 +14,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestAnswersFindWhoAsked(t *testing.T) {
 	t.Parallel()
-	for name, answer := range map[string]func(epoch, ask uint64) recipe.Event{
-		"listed":     func(epoch, ask uint64) recipe.Event { return recipe.Listed{Epoch: epoch, Ask: ask} },
-		"seen":       func(epoch, ask uint64) recipe.Event { return recipe.Seen{Epoch: epoch, Ask: ask} },
-		"transacted": func(epoch, ask uint64) recipe.Event { return recipe.Transacted{Epoch: epoch, Ask: ask} },
-		"ensured":    func(epoch, ask uint64) recipe.Event { return recipe.Ensured{Epoch: epoch, Ask: ask} },
-		"removed":    func(epoch, ask uint64) recipe.Event { return recipe.Removed{Epoch: epoch, Ask: ask} },
+	for name, answer := range map[string]func(epoch, ask uint64) machine.Event{
+		"listed":     func(epoch, ask uint64) machine.Event { return machine.Listed{Epoch: epoch, Ask: ask} },
+		"seen":       func(epoch, ask uint64) machine.Event { return machine.Seen{Epoch: epoch, Ask: ask} },
+		"transacted": func(epoch, ask uint64) machine.Event { return machine.Transacted{Epoch: epoch, Ask: ask} },
+		"ensured":    func(epoch, ask uint64) machine.Event { return machine.Ensured{Epoch: epoch, Ask: ask} },
+		"removed":    func(epoch, ask uint64) machine.Event { return machine.Removed{Epoch: epoch, Ask: ask} },
 	} {
 		b := asks.New()
-		var got []recipe.Event
-		take := func(ev recipe.Event) []recipe.Effect {
+		var got []machine.Event
+		take := func(ev machine.Event) []machine.Effect {
 			got = append(got, ev)
-			return []recipe.Effect{recipe.Stop{}}
+			return []machine.Effect{machine.Stop{}}
 		}
 		one, two := b.Note(take), b.Note(take)
 		require.NotEqual(t, one, two, name)
@@ -35,7 +35,7 @@ func TestAnswersFindWhoAsked(t *testing.T) {
 		require.Nil(t, b.Answer(answer(7, two+7), 7), "nobody has asked")
 		require.Len(t, b.Answer(answer(7, two), 7), 1, name)
 		require.Nil(t, b.Answer(answer(7, two), 7), "answered twice")
-		require.Equal(t, []recipe.Event{answer(7, two)}, got, name)
+		require.Equal(t, []machine.Event{answer(7, two)}, got, name)
 		b.Drop(one)
 		require.Nil(t, b.Answer(answer(7, one), 7), "dropped")
 		b.Note(take)
@@ -43,7 +43,7 @@ func TestAnswersFindWhoAsked(t *testing.T) {
 		require.Zero(t, b.Len(), name)
 	}
 	b := asks.New()
-	ask := b.Note(func(recipe.Event) []recipe.Effect { return []recipe.Effect{recipe.Stop{}} })
-	require.Nil(t, b.Answer(recipe.Closing{}, 1), "no answer at all")
-	require.Len(t, b.Answer(recipe.Woke{Ask: ask}, 1), 1)
+	ask := b.Note(func(machine.Event) []machine.Effect { return []machine.Effect{machine.Stop{}} })
+	require.Nil(t, b.Answer(machine.Closing{}, 1), "no answer at all")
+	require.Len(t, b.Answer(machine.Woke{Ask: ask}, 1), 1)
 }

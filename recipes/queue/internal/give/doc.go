@@ -1,5 +1,5 @@
 // Package give is the machine that puts items into a queue: pure decisions, run by package
-// recipe/host.
+// recipe.
 //
 // # What it keeps
 //

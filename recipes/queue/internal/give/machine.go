@@ -3,7 +3,7 @@ package give
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/asks"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
@@ -50,7 +50,7 @@ type receipt struct {
 type job struct {
 	no    uint64
 	items []Item
-	also  []recipe.Op
+	also  []machine.Op
 	move  bool
 	doubt bool // it may have been carried out
 	again bool // it was in doubt: what was sent then may yet be carried out
@@ -85,11 +85,11 @@ func (m *Machine) Phase() string {
 }
 
 // Step takes in one event.
-func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
+func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	if m.stopped {
 		return nil
 	}
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	switch ev := ev.(type) {
 	case Put:
 		if ev.No <= m.cfg.Floor && !ev.Stands {
@@ -100,12 +100,12 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 		m.add(&job{no: ev.No, items: ev.Items, also: ev.Also, move: true})
 	case Withdraw:
 		effects = m.withdraw(ev.No)
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		m.endEpoch()
 		m.epoch, m.session = ev.Epoch, ev.SessionID
-	case recipe.EpochEnded:
+	case machine.EpochEnded:
 		m.endEpoch()
-	case recipe.Closing:
+	case machine.Closing:
 		m.closing = true
 	default:
 		effects = m.asks.Answer(ev, m.epoch)
@@ -131,21 +131,21 @@ func (m *Machine) add(j *job) {
 }
 
 // withdraw takes a wish back that was not sent.
-func (m *Machine) withdraw(no uint64) []recipe.Effect {
+func (m *Machine) withdraw(no uint64) []machine.Effect {
 	at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.no == no })
 	switch {
 	case at < 0:
 		return nil // settled
 	case m.jobs[at].doubt || m.batch != nil && slices.Contains(m.batch.jobs, m.jobs[at]):
-		return []recipe.Effect{Late{No: no}}
+		return []machine.Effect{Late{No: no}}
 	}
 	return m.settle(m.jobs[at], ErrWithdrawn)
 }
 
 // settle ends a wish.
-func (m *Machine) settle(j *job, err error) []recipe.Effect {
+func (m *Machine) settle(j *job, err error) []machine.Effect {
 	m.jobs = slices.DeleteFunc(m.jobs, func(k *job) bool { return k == j })
-	return []recipe.Effect{Settled{No: j.no, Err: err}}
+	return []machine.Effect{Settled{No: j.no, Err: err}}
 }
 
 // endEpoch forgets what the epoch had: nothing that was asked in it is answered any more. What was

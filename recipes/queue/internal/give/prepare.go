@@ -5,20 +5,20 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
 
 // next asks for what is missing before the next transaction, or sends it.
-func (m *Machine) next() []recipe.Effect {
+func (m *Machine) next() []machine.Effect {
 	if m.stopped || m.pausing {
 		return nil
 	}
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	if m.idle != 0 && len(m.jobs) > 0 {
 		m.asks.Drop(m.idle)
-		effects = append(effects, recipe.Cancel{Ask: m.idle})
+		effects = append(effects, machine.Cancel{Ask: m.idle})
 		m.idle = 0
 	}
 	switch {
@@ -30,7 +30,7 @@ func (m *Machine) next() []recipe.Effect {
 	return append(effects, m.prepare()...)
 }
 
-func (m *Machine) prepare() []recipe.Effect {
+func (m *Machine) prepare() []machine.Effect {
 	flat := m.cfg.Site.Flat != ""
 	switch {
 	case !m.listed && !flat:
@@ -62,25 +62,25 @@ func (m *Machine) base() string {
 }
 
 // rest is what to do without a wish: end, at once if that is asked, else after a while.
-func (m *Machine) rest() []recipe.Effect {
+func (m *Machine) rest() []machine.Effect {
 	switch {
 	case m.closing:
 		m.stopped = true
-		return []recipe.Effect{recipe.Stop{}}
+		return []machine.Effect{machine.Stop{}}
 	case m.cfg.Idle > 0 && m.idle == 0 && m.asks.Len() == 0:
-		m.idle = m.ask(func(recipe.Event) []recipe.Effect {
+		m.idle = m.ask(func(machine.Event) []machine.Effect {
 			m.idle, m.closing = 0, true
 			return nil
 		})
-		return []recipe.Effect{recipe.Wake{Ask: m.idle, After: m.cfg.Idle}}
+		return []machine.Effect{machine.Wake{Ask: m.idle, After: m.cfg.Idle}}
 	}
 	return nil
 }
 
 // refused waits before it tries again what may pass: a right that somebody takes away may come
 // back. With a wish to answer, that is answered.
-func (m *Machine) refused(err error) []recipe.Effect {
-	var effects []recipe.Effect
+func (m *Machine) refused(err error) []machine.Effect {
+	var effects []machine.Effect
 	for _, j := range slices.Clone(m.jobs) {
 		if !j.doubt {
 			effects = append(effects, m.settle(j, err)...)
@@ -91,20 +91,20 @@ func (m *Machine) refused(err error) []recipe.Effect {
 	}
 	m.tries++
 	m.pausing = true
-	ask := m.ask(func(recipe.Event) []recipe.Effect {
+	ask := m.ask(func(machine.Event) []machine.Effect {
 		m.pausing = false
 		return nil
 	})
-	return append(effects, recipe.Wake{Ask: ask, Try: m.tries})
+	return append(effects, machine.Wake{Ask: ask, Try: m.tries})
 }
 
-func (m *Machine) list() []recipe.Effect {
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		l := ev.(recipe.Listed)
+func (m *Machine) list() []machine.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		l := ev.(machine.Listed)
 		switch l.Code {
-		case recipe.Done:
+		case machine.Done:
 			m.exists = true
-		case recipe.NoNode:
+		case machine.NoNode:
 			m.exists = false
 		default:
 			return m.refused(l.Err)
@@ -119,32 +119,32 @@ func (m *Machine) list() []recipe.Effect {
 		}
 		return nil
 	})
-	return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: ask, Path: string(m.cfg.Site.Root)}}
+	return []machine.Effect{machine.List{Epoch: m.epoch, Ask: ask, Path: string(m.cfg.Site.Root)}}
 }
 
 // ensure makes a znode: a container, unless others may stumble over one that goes when it is empty.
-func (m *Machine) ensure(path string, container bool, made func()) []recipe.Effect {
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		if e := ev.(recipe.Ensured); e.Code != recipe.Done {
+func (m *Machine) ensure(path string, container bool, made func()) []machine.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		if e := ev.(machine.Ensured); e.Code != machine.Done {
 			return m.refused(e.Err)
 		}
 		m.tries = 0
 		made()
 		return nil
 	})
-	return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: ask, Path: path, Container: container}}
+	return []machine.Effect{machine.Ensure{Epoch: m.epoch, Ask: ask, Path: path, Container: container}}
 }
 
 // readReceipt tells which wishes in doubt were carried out. One that was not is carried out now: if
 // the lost transaction turns up after all, one of the two finds the receipt changed.
-func (m *Machine) readReceipt() []recipe.Effect {
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		s := ev.(recipe.Seen)
-		if s.Code != recipe.Done {
+func (m *Machine) readReceipt() []machine.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		s := ev.(machine.Seen)
+		if s.Code != machine.Done {
 			return m.refused(s.Err)
 		}
 		m.tries = 0
-		var effects []recipe.Effect
+		var effects []machine.Effect
 		carried := strings.Fields(string(s.Data))
 		for _, j := range slices.Clone(m.jobs) {
 			switch {
@@ -162,15 +162,15 @@ func (m *Machine) readReceipt() []recipe.Effect {
 		m.receipt.made = s.Exists
 		return effects
 	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: m.cfg.Site.Receipt(m.cfg.GUID)}}
+	return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: ask, Path: m.cfg.Site.Receipt(m.cfg.GUID)}}
 }
 
 // readCapacity tells how many items the queue may have, and gives it its room if it has none yet.
-func (m *Machine) readCapacity() []recipe.Effect {
+func (m *Machine) readCapacity() []machine.Effect {
 	root := m.cfg.Site.Root
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		s := ev.(recipe.Seen)
-		if s.Code != recipe.Done {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		s := ev.(machine.Seen)
+		if s.Code != machine.Done {
 			return m.refused(s.Err)
 		}
 		if !s.Exists {
@@ -183,12 +183,12 @@ func (m *Machine) readCapacity() []recipe.Effect {
 		m.limit = limit
 		return nil
 	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: root.Room()}}
+	return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: ask, Path: root.Room()}}
 }
 
 // makeRoom gives the queue its room, or finds that somebody has. A queue in which items lie already
 // can't be given any: nobody has counted them.
-func (m *Machine) makeRoom() []recipe.Effect {
+func (m *Machine) makeRoom() []machine.Effect {
 	if m.cfg.Capacity == 0 {
 		m.listed = false // it was there when the queue was listed
 		return nil
@@ -196,24 +196,24 @@ func (m *Machine) makeRoom() []recipe.Effect {
 	if len(m.top) > 0 {
 		return m.refused(ErrCapacity)
 	}
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		if t := ev.(recipe.Transacted); t.Code == recipe.Refused {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		if t := ev.(machine.Transacted); t.Code == machine.Refused {
 			return m.refused(t.Err)
-		} else if t.Code == recipe.NoNode {
+		} else if t.Code == machine.NoNode {
 			m.exists = false
 		}
 		return nil // made, by whomever, or unknown: it is read
 	})
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: room.Make(m.cfg.Site.Root, m.cfg.Capacity)}}
+	return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: ask, Ops: room.Make(m.cfg.Site.Root, m.cfg.Capacity)}}
 }
 
-func (m *Machine) readRoom() []recipe.Effect {
-	var effects []recipe.Effect
+func (m *Machine) readRoom() []machine.Effect {
+	var effects []machine.Effect
 	for _, i := range m.room.Unknown() {
-		ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-			s := ev.(recipe.Seen)
+		ask := m.ask(func(ev machine.Event) []machine.Effect {
+			s := ev.(machine.Seen)
 			switch {
-			case s.Code != recipe.Done:
+			case s.Code != machine.Done:
 				return m.refused(s.Err)
 			case !s.Exists:
 				return m.refused(ErrCapacity)
@@ -221,7 +221,7 @@ func (m *Machine) readRoom() []recipe.Effect {
 			m.room.Saw(i, s.Data, s.Stat.Version)
 			return nil
 		})
-		effects = append(effects, recipe.Read{Epoch: m.epoch, Ask: ask, Path: m.cfg.Site.Root.Stripe(i)})
+		effects = append(effects, machine.Read{Epoch: m.epoch, Ask: ask, Path: m.cfg.Site.Root.Stripe(i)})
 	}
 	return effects
 }
@@ -236,21 +236,21 @@ func (j *job) delayed() bool { return j.items[0].Delay > 0 }
 
 // readClock asks the servers for the time: what they write is stamped by their leader. It is the
 // beginning of the delays of those who wait by now; whoever comes later would be early by it.
-func (m *Machine) readClock() []recipe.Effect {
+func (m *Machine) readClock() []machine.Effect {
 	for _, j := range m.jobs {
 		j.timed = true
 	}
 	path := m.cfg.Site.Root.Clock()
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		switch t := ev.(recipe.Transacted); t.Code {
-		case recipe.Done:
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		switch t := ev.(machine.Transacted); t.Code {
+		case machine.Done:
 			m.clock = t.Results[0].Stat.Mtime
-		case recipe.NoNode:
+		case machine.NoNode:
 			return m.ensure(path, false, func() {})
-		case recipe.Refused:
+		case machine.Refused:
 			return m.refused(t.Err)
 		}
 		return nil
 	})
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: []recipe.Op{{Do: recipe.Set, Path: path, Version: recipe.Any}}}}
+	return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: ask, Ops: []machine.Op{{Do: machine.Set, Path: path, Version: machine.Any}}}}
 }

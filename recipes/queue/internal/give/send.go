@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
@@ -27,7 +27,7 @@ const (
 // batch is a transaction under way.
 type batch struct {
 	jobs    []*job
-	ops     []recipe.Op
+	ops     []machine.Op
 	parts   []part // what each operation is for
 	uses    []room.Use
 	seals   map[*lane]bool
@@ -59,13 +59,13 @@ const (
 	theItem // or a pack of them
 )
 
-func (b *batch) add(p part, op recipe.Op) {
+func (b *batch) add(p part, op machine.Op) {
 	b.parts = append(b.parts, p)
 	b.ops = append(b.ops, op)
 }
 
 // send makes one transaction of what waits.
-func (m *Machine) send() []recipe.Effect {
+func (m *Machine) send() []machine.Effect {
 	if m.bounded {
 		if at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.items[0].Ephemeral }); at >= 0 {
 			return append(m.settle(m.jobs[at], ErrEphemeral), m.next()...)
@@ -91,8 +91,8 @@ func (m *Machine) send() []recipe.Effect {
 	}
 	m.clock = 0
 	m.batch = b
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.sent(ev.(recipe.Transacted)) })
-	return []recipe.Effect{Sending{Nos: b.nos}, recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: b.ops}}
+	ask := m.ask(func(ev machine.Event) []machine.Effect { return m.sent(ev.(machine.Transacted)) })
+	return []machine.Effect{Sending{Nos: b.nos}, machine.Transact{Epoch: m.epoch, Ask: ask, Ops: b.ops}}
 }
 
 // choose takes what fits together, in order; n is how much room it takes. full: not even the first
@@ -131,9 +131,9 @@ func (m *Machine) sign(b *batch) {
 	if slices.ContainsFunc(b.jobs, (*job).large) {
 		data = append(data, bytes.Repeat([]byte(" "), ballast)...) // whoever reads it takes no notice
 	}
-	b.add(part{kind: theReceipt}, recipe.Op{Do: recipe.Set, Path: path, Data: data, Version: m.receipt.version})
+	b.add(part{kind: theReceipt}, machine.Op{Do: machine.Set, Path: path, Data: data, Version: m.receipt.version})
 	if !m.receipt.alive {
-		b.add(part{kind: theAlive}, recipe.Op{Do: recipe.Create, Path: fmt.Sprintf("%s/alive-%x", path, uint64(m.session)), Ephemeral: true})
+		b.add(part{kind: theAlive}, machine.Op{Do: machine.Create, Path: fmt.Sprintf("%s/alive-%x", path, uint64(m.session)), Ephemeral: true})
 	}
 }
 
@@ -162,18 +162,18 @@ func (m *Machine) open(b *batch) {
 	for _, n := range order {
 		path := m.cfg.Site.bucket(n.bucket)
 		if n.missing {
-			b.add(part{kind: newBucket, lane: n}, recipe.Op{Do: recipe.Create, Path: path})
+			b.add(part{kind: newBucket, lane: n}, machine.Op{Do: machine.Create, Path: path})
 		}
 		b.loads[n] = coming[n]
 		if b.seals[n] = n.fullWith(coming[n], m.cfg.Limit); !b.seals[n] {
 			if !n.missing {
-				b.add(part{kind: theBucket, lane: n}, recipe.Op{Do: recipe.Check, Path: path, Version: 0})
+				b.add(part{kind: theBucket, lane: n}, machine.Op{Do: machine.Check, Path: path, Version: 0})
 			}
 			continue
 		}
-		b.add(part{kind: theBucket, lane: n}, recipe.Op{Do: recipe.Set, Path: path, Version: 0})
+		b.add(part{kind: theBucket, lane: n}, machine.Op{Do: machine.Set, Path: path, Version: 0})
 		if !n.hasNext {
-			b.add(part{kind: nextBucket, lane: n}, recipe.Op{Do: recipe.Create, Path: m.cfg.Site.bucket(n.bucket.Next())})
+			b.add(part{kind: nextBucket, lane: n}, machine.Op{Do: machine.Create, Path: m.cfg.Site.bucket(n.bucket.Next())})
 		}
 	}
 }
@@ -194,17 +194,17 @@ func (m *Machine) fill(b *batch, j *job) {
 	for _, c := range j.crates() {
 		n, i := m.laneOf(c.items[0]), c.items[0]
 		if c.packed {
-			op := recipe.Op{Do: recipe.Create, Path: znode.Join(m.cfg.Site.bucket(n.bucket), c.name()), Data: c.data(), Sequential: true}
+			op := machine.Op{Do: machine.Create, Path: znode.Join(m.cfg.Site.bucket(n.bucket), c.name()), Data: c.data(), Sequential: true}
 			b.add(part{kind: theItem, job: j, lane: n}, op)
 			continue
 		}
 		named := place.Item{GUID: i.GUID, Priority: i.Priority, ID: i.ID, Due: place.Due(m.clock, i.Delay)}
 		if i.ID != "" && !j.move {
 			path := m.cfg.Site.Root.ID(i.ID)
-			b.add(part{kind: theID, job: j, id: path}, recipe.Op{Do: recipe.Create, Path: path, Data: []byte(i.GUID)})
+			b.add(part{kind: theID, job: j, id: path}, machine.Op{Do: machine.Create, Path: path, Data: []byte(i.GUID)})
 		}
-		b.add(part{kind: theItem, job: j, lane: n}, recipe.Op{
-			Do: recipe.Create, Path: m.cfg.Site.head(n.bucket, named), Data: i.Data, Sequential: true, Ephemeral: i.Ephemeral,
+		b.add(part{kind: theItem, job: j, lane: n}, machine.Op{
+			Do: machine.Create, Path: m.cfg.Site.head(n.bucket, named), Data: i.Data, Sequential: true, Ephemeral: i.Ephemeral,
 		})
 	}
 }
@@ -212,22 +212,22 @@ func (m *Machine) fill(b *batch, j *job) {
 // proveFull asks whether the queue is as full as it is believed to be, in all parts at one instant.
 // Of a wish that was in doubt also whether it is still not carried out: the room may have gone to
 // it.
-func (m *Machine) proveFull(j *job) []recipe.Effect {
+func (m *Machine) proveFull(j *job) []machine.Effect {
 	ops := m.room.Proof()
 	parts := len(ops)
 	if j.again {
-		ops = append(ops, recipe.Op{Do: recipe.Check, Path: m.cfg.Site.Receipt(m.cfg.GUID), Version: m.receipt.version})
+		ops = append(ops, machine.Op{Do: machine.Check, Path: m.cfg.Site.Receipt(m.cfg.GUID), Version: m.receipt.version})
 	}
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		switch t := ev.(recipe.Transacted); t.Code {
-		case recipe.Done:
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		switch t := ev.(machine.Transacted); t.Code {
+		case machine.Done:
 			return m.settle(j, ErrFull)
-		case recipe.BadVersion:
+		case machine.BadVersion:
 			if t.Failed >= 0 && t.Failed < parts {
 				m.room.Forget(t.Failed)
 				return nil
 			}
-		case recipe.Refused:
+		case machine.Refused:
 			return m.refused(t.Err)
 		}
 		j.doubt = j.again
@@ -235,5 +235,5 @@ func (m *Machine) proveFull(j *job) []recipe.Effect {
 		m.listed = false
 		return nil
 	})
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: ops}}
+	return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: ask, Ops: ops}}
 }

@@ -2,29 +2,29 @@ package give
 
 import (
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // sent takes in what became of the transaction.
-func (m *Machine) sent(t recipe.Transacted) []recipe.Effect {
+func (m *Machine) sent(t machine.Transacted) []machine.Effect {
 	b := m.batch
 	switch t.Code {
-	case recipe.Done:
+	case machine.Done:
 		m.batch = nil
 		return m.done(b, t)
-	case recipe.Unknown:
+	case machine.Unknown:
 		m.doubt()
 		return nil
 	}
 	m.batch = nil
-	if t.Failed < 0 || t.Failed >= len(b.parts) || t.Code == recipe.Refused {
+	if t.Failed < 0 || t.Failed >= len(b.parts) || t.Code == machine.Refused {
 		return m.rejected(b, t)
 	}
 	return m.failed(b.parts[t.Failed], b.ops[t.Failed].Path, t)
 }
 
 // done: the items are in the queue.
-func (m *Machine) done(b *batch, t recipe.Transacted) []recipe.Effect {
+func (m *Machine) done(b *batch, t machine.Transacted) []machine.Effect {
 	m.solo, m.tries = false, 0
 	if b.receipt {
 		m.receipt.alive, m.receipt.known = true, true
@@ -44,7 +44,7 @@ func (m *Machine) done(b *batch, t recipe.Transacted) []recipe.Effect {
 	for n, seq := range last {
 		n.took(seq, b.loads[n].items, b.seals[n])
 	}
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	for _, j := range b.jobs {
 		effects = append(effects, m.settle(j, nil)...)
 	}
@@ -52,7 +52,7 @@ func (m *Machine) done(b *batch, t recipe.Transacted) []recipe.Effect {
 }
 
 // rejected: the transaction as a whole was. If it was of several wishes, each is tried alone.
-func (m *Machine) rejected(b *batch, t recipe.Transacted) []recipe.Effect {
+func (m *Machine) rejected(b *batch, t machine.Transacted) []machine.Effect {
 	m.listed = false
 	if len(b.jobs) > 1 {
 		m.solo = true
@@ -62,34 +62,34 @@ func (m *Machine) rejected(b *batch, t recipe.Transacted) []recipe.Effect {
 }
 
 // failed: one operation did, and nothing was done.
-func (m *Machine) failed(p part, path string, t recipe.Transacted) []recipe.Effect {
+func (m *Machine) failed(p part, path string, t machine.Transacted) []machine.Effect {
 	switch p.kind {
 	case theAlive:
-		m.receipt.alive = t.Code == recipe.NodeExists
-		m.receipt.made = t.Code != recipe.NoNode
+		m.receipt.alive = t.Code == machine.NodeExists
+		m.receipt.made = t.Code != machine.NoNode
 	case theReceipt:
-		m.receipt.made = t.Code != recipe.NoNode
+		m.receipt.made = t.Code != machine.NoNode
 		m.receipt.known = false
-		if t.Code == recipe.NoNode {
+		if t.Code == machine.NoNode {
 			m.receipt.version = 0
 		} else {
 			m.receipt.version = max(m.receipt.version, 1) // so that it is read
 		}
 	case theBucket:
-		known := t.Code == recipe.BadVersion && p.lane.turnedOut() || t.Code == recipe.NoNode && p.lane.gone()
+		known := t.Code == machine.BadVersion && p.lane.turnedOut() || t.Code == machine.NoNode && p.lane.gone()
 		m.listed = m.listed && known
 	case newBucket:
-		p.lane.missing = t.Code != recipe.NodeExists
-		m.exists = m.exists && t.Code != recipe.NoNode
+		p.lane.missing = t.Code != machine.NodeExists
+		m.exists = m.exists && t.Code != machine.NoNode
 	case nextBucket:
-		p.lane.hasNext = t.Code == recipe.NodeExists
+		p.lane.hasNext = t.Code == machine.NodeExists
 	case theRoom:
 		m.room.Forget(p.use.Part)
-		m.listed = m.listed && t.Code != recipe.NoNode
+		m.listed = m.listed && t.Code != machine.NoNode
 	case theAlso:
 		return m.settle(p.job, &MootError{Path: path})
 	case theID:
-		if t.Code == recipe.NodeExists {
+		if t.Code == machine.NodeExists {
 			return m.settle(p.job, ErrDuplicate)
 		}
 		parent, _ := znode.Split(p.id)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
@@ -19,9 +19,9 @@ var errRefused = errors.New("not authorized")
 // ready begins a story with a queue and a receipt that are there.
 func ready(t *testing.T, cfg give.Config) *recipetest.Trace {
 	tr := story(t, cfg)
-	a := last(tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7}, give.Put{No: 1, Items: []give.Item{item(1)}}))
-	a = last(tr.Tell(recipe.Listed{Epoch: 1, Ask: a, Names: []string{"ready-0-0000000000"}}))
-	a = last(tr.Tell(recipe.Ensured{Epoch: 1, Ask: a}))
+	a := last(tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7}, give.Put{No: 1, Items: []give.Item{item(1)}}))
+	a = last(tr.Tell(machine.Listed{Epoch: 1, Ask: a, Names: []string{"ready-0-0000000000"}}))
+	a = last(tr.Tell(machine.Ensured{Epoch: 1, Ask: a}))
 	tr.Tell(put(a, 4, 0))
 	return tr
 }
@@ -53,11 +53,11 @@ func TestPacksAreBounded(t *testing.T) {
 	sizes := make([]int, 70)
 	sizes[66], sizes[67], sizes[68] = 10_000, 10_000, 20_000
 	m := give.New(give.Config{Site: give.Site{Root: root}, GUID: "me"})
-	a := last(append(m.Step(give.Put{No: 1, Items: together(sizes...)}), m.Step(recipe.EpochBegan{Epoch: 1, SessionID: 7})...))
-	a = last(m.Step(recipe.Listed{Epoch: 1, Ask: a, Names: []string{"ready-0-0000000000"}}))
+	a := last(append(m.Step(give.Put{No: 1, Items: together(sizes...)}), m.Step(machine.EpochBegan{Epoch: 1, SessionID: 7})...))
+	a = last(m.Step(machine.Listed{Epoch: 1, Ask: a, Names: []string{"ready-0-0000000000"}}))
 	var packs []string
-	for _, e := range m.Step(recipe.Ensured{Epoch: 1, Ask: a}) {
-		if e, ok := e.(recipe.Transact); ok {
+	for _, e := range m.Step(machine.Ensured{Epoch: 1, Ask: a}) {
+		if e, ok := e.(machine.Transact); ok {
 			for _, op := range e.Ops {
 				if _, pack, ok := strings.Cut(op.Path, "-pack-"); ok {
 					data, whole := place.Unwrap(op.Data)
@@ -73,14 +73,14 @@ func TestTraceFull(t *testing.T) {
 	t.Parallel()
 	tr := story(t, give.Config{Capacity: 1})
 	tr.Say("A bounded queue without room: that is proven, and told.")
-	a := last(tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7}, give.Put{No: 1, Items: []give.Item{item(1)}}))
-	a = last(tr.Tell(recipe.Listed{Epoch: 1, Ask: a, Names: []string{"room"}}))
-	capacity := last(tr.Tell(recipe.Ensured{Epoch: 1, Ask: a}))
-	effects := tr.Tell(recipe.Seen{Epoch: 1, Ask: capacity, Exists: true, Data: []byte("1")})
+	a := last(tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7}, give.Put{No: 1, Items: []give.Item{item(1)}}))
+	a = last(tr.Tell(machine.Listed{Epoch: 1, Ask: a, Names: []string{"room"}}))
+	capacity := last(tr.Tell(machine.Ensured{Epoch: 1, Ask: a}))
+	effects := tr.Tell(machine.Seen{Epoch: 1, Ask: capacity, Exists: true, Data: []byte("1")})
 	for n := range uint64(len(effects)) {
-		a = last(tr.Tell(recipe.Seen{Epoch: 1, Ask: capacity + 1 + n, Exists: true, Data: []byte("0")}))
+		a = last(tr.Tell(machine.Seen{Epoch: 1, Ask: capacity + 1 + n, Exists: true, Data: []byte("0")}))
 	}
-	tr.Tell(recipe.Transacted{Epoch: 1, Ask: a, Failed: -1})
+	tr.Tell(machine.Transacted{Epoch: 1, Ask: a, Failed: -1})
 	tr.Compare("full")
 }
 
@@ -88,12 +88,12 @@ func TestTraceRefused(t *testing.T) {
 	t.Parallel()
 	tr := story(t, give.Config{})
 	tr.Say("ZooKeeper refuses to list the queue.")
-	a := last(tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7}, give.Put{No: 1, Items: []give.Item{item(1)}}))
-	tr.Tell(recipe.Listed{Epoch: 1, Ask: a, Code: recipe.Refused, Err: errRefused})
+	a := last(tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7}, give.Put{No: 1, Items: []give.Item{item(1)}}))
+	tr.Tell(machine.Listed{Epoch: 1, Ask: a, Code: machine.Refused, Err: errRefused})
 	tr.Say("It refuses to make it.")
 	a = last(tr.Tell(give.Put{No: 2, Items: []give.Item{item(2)}}))
-	a = last(tr.Tell(recipe.Listed{Epoch: 1, Ask: a, Code: recipe.NoNode}))
-	tr.Tell(recipe.Ensured{Epoch: 1, Ask: a, Code: recipe.Refused, Err: errRefused})
+	a = last(tr.Tell(machine.Listed{Epoch: 1, Ask: a, Code: machine.NoNode}))
+	tr.Tell(machine.Ensured{Epoch: 1, Ask: a, Code: machine.Refused, Err: errRefused})
 	tr.Compare("refused")
 }
 
@@ -101,21 +101,21 @@ func TestTraceMoved(t *testing.T) {
 	t.Parallel()
 	tr := story(t, give.Config{Idle: 1000})
 	tr.Say("A move needs no receipt: repeated, it finds nothing left to move.")
-	also := []recipe.Op{{Do: recipe.Delete, Path: "/x", Version: 3}}
-	tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7})
+	also := []machine.Op{{Do: machine.Delete, Path: "/x", Version: 3}}
+	tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7})
 	a := last(tr.Tell(give.Move{No: 1, Items: []give.Item{item(1)}, Also: also}))
-	a = last(tr.Tell(recipe.Listed{Epoch: 1, Ask: a, Names: []string{"ready-0-0000000000"}}))
+	a = last(tr.Tell(machine.Listed{Epoch: 1, Ask: a, Names: []string{"ready-0-0000000000"}}))
 	tr.Tell(put(a, 3, 0))
 	tr.Say("It had nothing to do, and was about to end.")
 	a = last(tr.Tell(give.Move{No: 2, Items: []give.Item{item(2)}, Also: also}))
-	tr.Tell(recipe.Transacted{Epoch: 1, Ask: a, Code: recipe.NoNode, Failed: 1})
+	tr.Tell(machine.Transacted{Epoch: 1, Ask: a, Code: machine.NoNode, Failed: 1})
 	tr.Compare("moved")
 
 	tr = story(t, give.Config{})
 	tr.Say("The same, without a timer.")
-	tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7})
+	tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7})
 	a = last(tr.Tell(give.Move{No: 1, Items: []give.Item{item(1)}, Also: also}))
-	a = last(tr.Tell(recipe.Listed{Epoch: 1, Ask: a, Names: []string{"ready-0-0000000000"}}))
+	a = last(tr.Tell(machine.Listed{Epoch: 1, Ask: a, Names: []string{"ready-0-0000000000"}}))
 	tr.Tell(put(a, 3, 0))
 	tr.Tell(give.Move{No: 2, Items: []give.Item{item(2)}, Also: also})
 	tr.Compare("moved-at-once")
@@ -125,18 +125,18 @@ func TestTraceEnding(t *testing.T) {
 	t.Parallel()
 	tr := story(t, give.Config{})
 	tr.Say("Nothing is wished: it ends at once.")
-	tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7}, recipe.Closing{})
+	tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7}, machine.Closing{})
 	tr.Compare("ending")
 
 	tr = story(t, give.Config{})
 	tr.Say("A wish that was not sent can be withdrawn.")
-	tr.Tell(give.Put{No: 1, Items: []give.Item{item(1)}}, recipe.Closing{}, give.Withdraw{No: 1})
+	tr.Tell(give.Put{No: 1, Items: []give.Item{item(1)}}, machine.Closing{}, give.Withdraw{No: 1})
 	tr.Compare("ending-withdrawn")
 
 	tr = ready(t, give.Config{})
 	tr.Say("A wish that was sent can't; it ends when that is answered.")
 	a := last(tr.Tell(give.Put{No: 2, Items: []give.Item{item(2)}}))
-	tr.Tell(recipe.Closing{}, give.Withdraw{No: 2})
+	tr.Tell(machine.Closing{}, give.Withdraw{No: 2})
 	tr.Tell(put(a, 3, 1))
 	tr.Compare("ending-answered")
 
@@ -144,8 +144,8 @@ func TestTraceEnding(t *testing.T) {
 	tr.Say("There was nothing to do, then there was, then there was nothing for a while.")
 	a = last(tr.Tell(give.Put{No: 2, Items: []give.Item{item(2)}}))
 	for _, e := range tr.Tell(put(a, 3, 1)) {
-		if w, ok := e.(recipe.Wake); ok {
-			tr.Tell(recipe.Woke{Ask: w.Ask})
+		if w, ok := e.(machine.Wake); ok {
+			tr.Tell(machine.Woke{Ask: w.Ask})
 		}
 	}
 	tr.Compare("ending-idle")

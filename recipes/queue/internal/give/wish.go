@@ -3,7 +3,7 @@ package give
 import (
 	"errors"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // Put is the wish that items be in the queue: all of them or none. It is an event.
@@ -19,7 +19,7 @@ type Put struct {
 type Move struct {
 	No    uint64
 	Items []Item
-	Also  []recipe.Op
+	Also  []machine.Op
 }
 
 // Withdraw takes a wish back. One that is under way is carried out all the same. It is an event.

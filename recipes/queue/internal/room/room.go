@@ -8,7 +8,7 @@ package room
 import (
 	"strconv"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
@@ -31,14 +31,14 @@ func New(root place.Root, home int) *Room {
 }
 
 // Make are the operations that give a queue its room.
-func Make(root place.Root, capacity int) []recipe.Op {
-	ops := []recipe.Op{{Do: recipe.Create, Path: root.Room(), Data: []byte(strconv.Itoa(capacity))}}
+func Make(root place.Root, capacity int) []machine.Op {
+	ops := []machine.Op{{Do: machine.Create, Path: root.Room(), Data: []byte(strconv.Itoa(capacity))}}
 	for i := range place.Stripes {
 		share := capacity / place.Stripes
 		if i < capacity%place.Stripes {
 			share++
 		}
-		ops = append(ops, recipe.Op{Do: recipe.Create, Path: root.Stripe(i), Data: []byte(strconv.Itoa(share))})
+		ops = append(ops, machine.Op{Do: machine.Create, Path: root.Stripe(i), Data: []byte(strconv.Itoa(share))})
 	}
 	return ops
 }
@@ -75,7 +75,7 @@ func (r *Room) ForgetAll() { r.parts = [place.Stripes]part{} }
 // Use is the use of a part: its operation, and what it will hold after it.
 type Use struct {
 	Part int
-	Op   recipe.Op
+	Op   machine.Op
 	left int
 }
 
@@ -110,8 +110,8 @@ func (r *Room) Take(n int) ([]Use, bool) {
 func (r *Room) Give(n int) Use { return r.use(r.home, r.parts[r.home].left+n) }
 
 func (r *Room) use(i, left int) Use {
-	return Use{Part: i, left: left, Op: recipe.Op{
-		Do: recipe.Set, Path: r.root.Stripe(i), Data: []byte(strconv.Itoa(left)), Version: r.parts[i].version,
+	return Use{Part: i, left: left, Op: machine.Op{
+		Do: machine.Set, Path: r.root.Stripe(i), Data: []byte(strconv.Itoa(left)), Version: r.parts[i].version,
 	}}
 }
 
@@ -123,10 +123,10 @@ func (r *Room) Used(u Use) {
 
 // Proof are the operations that succeed only if every part is as it is believed to be: so that
 // "full" is a fact of one instant.
-func (r *Room) Proof() []recipe.Op {
-	ops := make([]recipe.Op, len(r.parts))
+func (r *Room) Proof() []machine.Op {
+	ops := make([]machine.Op, len(r.parts))
 	for i, p := range r.parts {
-		ops[i] = recipe.Op{Do: recipe.Check, Path: r.root.Stripe(i), Version: p.version}
+		ops[i] = machine.Op{Do: machine.Check, Path: r.root.Stripe(i), Version: p.version}
 	}
 	return ops
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
@@ -18,7 +18,7 @@ func TestMakeSharesAll(t *testing.T) {
 		ops := room.Make("/q", capacity)
 		require.Equal(t, strconv.Itoa(capacity), string(ops[0].Data))
 		for _, op := range ops[1:] {
-			require.Equal(t, recipe.Create, op.Do)
+			require.Equal(t, machine.Create, op.Do)
 			n, err := strconv.Atoi(string(op.Data))
 			require.NoError(t, err)
 			sum += n
@@ -40,8 +40,8 @@ func TestTakeAndGive(t *testing.T) {
 	uses, fits := r.Take(5)
 	require.True(t, fits)
 	require.Len(t, uses, 3, "the home first, then as many as it takes")
-	require.Equal(t, recipe.Op{Do: recipe.Set, Path: "/q/room/01", Data: []byte("0"), Version: 5}, uses[0].Op)
-	require.Equal(t, recipe.Op{Do: recipe.Set, Path: "/q/room/03", Data: []byte("1"), Version: 5}, uses[2].Op)
+	require.Equal(t, machine.Op{Do: machine.Set, Path: "/q/room/01", Data: []byte("0"), Version: 5}, uses[0].Op)
+	require.Equal(t, machine.Op{Do: machine.Set, Path: "/q/room/03", Data: []byte("1"), Version: 5}, uses[2].Op)
 	for _, u := range uses {
 		r.Used(u)
 	}
@@ -50,7 +50,7 @@ func TestTakeAndGive(t *testing.T) {
 	_, fits = r.Take(27)
 	require.True(t, fits)
 	u := r.Give(3)
-	require.Equal(t, recipe.Op{Do: recipe.Set, Path: "/q/room/01", Data: []byte("3"), Version: 6}, u.Op)
+	require.Equal(t, machine.Op{Do: machine.Set, Path: "/q/room/01", Data: []byte("3"), Version: 6}, u.Op)
 	r.Used(u)
 	require.Equal(t, int32(7), r.Proof()[1].Version)
 	r.Forget(4)

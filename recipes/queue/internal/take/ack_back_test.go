@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/take"
 )
@@ -24,19 +24,19 @@ func taken(tr *recipetest.Trace) (timer uint64) {
 // own.
 func TestTraceAckMeetsBack(t *testing.T) {
 	t.Parallel()
-	back := map[string]func(tr *recipetest.Trace, timer uint64) []recipe.Effect{
-		"visibility": func(tr *recipetest.Trace, timer uint64) []recipe.Effect { return tr.Tell(recipe.Woke{Ask: timer}) },
-		"closing":    func(tr *recipetest.Trace, _ uint64) []recipe.Effect { return tr.Tell(recipe.Closing{}) },
-		"over":       func(tr *recipetest.Trace, _ uint64) []recipe.Effect { return tr.Tell(take.Over{No: 1}) },
-		"loss": func(tr *recipetest.Trace, _ uint64) []recipe.Effect {
-			a := asks(tr.Tell(recipe.EpochEnded{Epoch: 1}, recipe.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true}))
+	back := map[string]func(tr *recipetest.Trace, timer uint64) []machine.Effect{
+		"visibility": func(tr *recipetest.Trace, timer uint64) []machine.Effect { return tr.Tell(machine.Woke{Ask: timer}) },
+		"closing":    func(tr *recipetest.Trace, _ uint64) []machine.Effect { return tr.Tell(machine.Closing{}) },
+		"over":       func(tr *recipetest.Trace, _ uint64) []machine.Effect { return tr.Tell(take.Over{No: 1}) },
+		"loss": func(tr *recipetest.Trace, _ uint64) []machine.Effect {
+			a := asks(tr.Tell(machine.EpochEnded{Epoch: 1}, machine.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true}))
 			if len(a) > 0 { // it looks for an item whose acknowledgement may have been carried out
-				return tr.Tell(recipe.Seen{Epoch: 2, Ask: a[0], Exists: true, Stat: recipe.Stat{Version: 1}})
+				return tr.Tell(machine.Seen{Epoch: 2, Ask: a[0], Exists: true, Stat: machine.Stat{Version: 1}})
 			}
 			return nil
 		},
-		"delete": func(tr *recipetest.Trace, _ uint64) []recipe.Effect {
-			return tr.Tell(recipe.Fired{Epoch: 1, Path: claimed, Change: recipe.Deleted})
+		"delete": func(tr *recipetest.Trace, _ uint64) []machine.Effect {
+			return tr.Tell(machine.Fired{Epoch: 1, Path: claimed, Change: machine.Deleted})
 		},
 	}
 	ack := take.Settle{No: 1, How: take.Ack}
@@ -97,14 +97,14 @@ func TestTraceAckMeetsBackInDoubt(t *testing.T) {
 			tr := story(t, take.Config{Visibility: 1000})
 			tr.Say("The answer to giving back is lost.")
 			a := listed(tr, 1, item)
-			c := asks(tr.Tell(recipe.Seen{Epoch: 1, Ask: a[0], Exists: true, Data: []byte("1:a,1:b,")}))
+			c := asks(tr.Tell(machine.Seen{Epoch: 1, Ask: a[0], Exists: true, Data: []byte("1:a,1:b,")}))
 			w := wakes(tr.Tell(done(c[0], 5)))
-			effects := tr.Tell(recipe.Woke{Ask: w[0]})
-			effects = append(effects, tr.Tell(recipe.Transacted{Epoch: 1, Ask: asks(effects)[0], Code: recipe.Unknown, Failed: -1})...)
+			effects := tr.Tell(machine.Woke{Ask: w[0]})
+			effects = append(effects, tr.Tell(machine.Transacted{Epoch: 1, Ask: asks(effects)[0], Code: machine.Unknown, Failed: -1})...)
 			effects = append(effects, tr.Tell(take.Settle{No: 1, How: take.Ack})...)
 			tr.Say("It turns out to be carried out.")
 			r := asks(effects)
-			effects = append(effects, tr.Tell(recipe.Seen{Epoch: 1, Ask: r[1], Path: claimed})...)
+			effects = append(effects, tr.Tell(machine.Seen{Epoch: 1, Ask: r[1], Path: claimed})...)
 			lost(t, effects)
 			tr.Compare("ack-in-doubt-" + kind)
 		})
@@ -113,18 +113,18 @@ func TestTraceAckMeetsBackInDoubt(t *testing.T) {
 
 // answered is the answer to a settlement after way: none with an epoch that is over, and a refusal
 // when the claim is deleted.
-func answered(tr *recipetest.Trace, way string, ask uint64) []recipe.Effect {
+func answered(tr *recipetest.Trace, way string, ask uint64) []machine.Effect {
 	switch way {
 	case "loss":
 		return nil
 	case "delete":
-		return tr.Tell(recipe.Transacted{Epoch: 1, Ask: ask, Code: recipe.NoNode, Failed: 0})
+		return tr.Tell(machine.Transacted{Epoch: 1, Ask: ask, Code: machine.NoNode, Failed: 0})
 	}
 	return tr.Tell(done(ask, 2))
 }
 
 // answers are what the face is told of settlements.
-func answers(effects []recipe.Effect) []take.Settled {
+func answers(effects []machine.Effect) []take.Settled {
 	var all []take.Settled
 	for _, e := range effects {
 		if s, ok := e.(take.Settled); ok {
@@ -135,7 +135,7 @@ func answers(effects []recipe.Effect) []take.Settled {
 }
 
 // lost asserts that there is one answer, and that it says that the item was lost.
-func lost(t *testing.T, effects []recipe.Effect) {
+func lost(t *testing.T, effects []machine.Effect) {
 	t.Helper()
 	all := answers(effects)
 	require.Len(t, all, 1)

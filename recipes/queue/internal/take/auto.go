@@ -3,7 +3,7 @@ package take
 import (
 	"fmt"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
 
@@ -23,53 +23,53 @@ func (m *Machine) receiptPath() string {
 }
 
 // setUpReceipt makes the receipt, if it is not there yet, or reads it, if its version is not known.
-func (m *Machine) setUpReceipt() (effects []recipe.Effect, ready bool) {
+func (m *Machine) setUpReceipt() (effects []machine.Effect, ready bool) {
 	switch {
 	case m.receipt.asked:
 		return nil, false
 	case !m.receipt.made:
 		return m.makeReceipt(), false
 	case m.receipt.other:
-		return m.readReceipt(func(bool) []recipe.Effect { return nil }), false
+		return m.readReceipt(func(bool) []machine.Effect { return nil }), false
 	}
 	return nil, true
 }
 
-func (m *Machine) makeReceipt() []recipe.Effect {
+func (m *Machine) makeReceipt() []machine.Effect {
 	m.receipt.asked = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
 		m.receipt.asked = false
-		if e := ev.(recipe.Ensured); e.Code != recipe.Done {
+		if e := ev.(machine.Ensured); e.Code != machine.Done {
 			return m.fail(e.Err)
 		}
 		m.receipt.made = true
 		return nil
 	})
-	return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: ask, Path: m.receiptPath(), Container: true}}
+	return []machine.Effect{machine.Ensure{Epoch: m.epoch, Ask: ask, Path: m.receiptPath(), Container: true}}
 }
 
 // readReceipt reads the receipt: last tells whether the transaction whose answer was lost was
 // carried out. Nothing else is to be under way that writes it.
-func (m *Machine) readReceipt(then func(last bool) []recipe.Effect) []recipe.Effect {
+func (m *Machine) readReceipt(then func(last bool) []machine.Effect) []machine.Effect {
 	m.receipt.asked = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
 		m.receipt.asked = false
-		s := ev.(recipe.Seen)
-		if s.Code != recipe.Done {
+		s := ev.(machine.Seen)
+		if s.Code != machine.Done {
 			return m.fail(s.Err)
 		}
 		last := s.Exists && s.Stat.Version == m.receipt.version+1
 		m.receipt.made, m.receipt.version, m.receipt.other = s.Exists, s.Stat.Version, false
 		return then(last)
 	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: m.receiptPath()}}
+	return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: ask, Path: m.receiptPath()}}
 }
 
 // sign are the operations that write the receipt, as part of a transaction.
-func (m *Machine) sign() []recipe.Op {
-	ops := []recipe.Op{{Do: recipe.Set, Path: m.receiptPath(), Data: []byte(m.cfg.GUID), Version: m.receipt.version}}
+func (m *Machine) sign() []machine.Op {
+	ops := []machine.Op{{Do: machine.Set, Path: m.receiptPath(), Data: []byte(m.cfg.GUID), Version: m.receipt.version}}
 	if !m.receipt.alive {
-		ops = append(ops, recipe.Op{Do: recipe.Create, Path: fmt.Sprintf("%s/alive-%x", m.receiptPath(), uint64(m.session)), Ephemeral: true})
+		ops = append(ops, machine.Op{Do: machine.Create, Path: fmt.Sprintf("%s/alive-%x", m.receiptPath(), uint64(m.session)), Ephemeral: true})
 	}
 	return ops
 }
@@ -81,11 +81,11 @@ func (m *Machine) signed() {
 }
 
 // unsigned takes in that an operation of the receipt failed.
-func (m *Machine) unsigned(code recipe.Code) {
+func (m *Machine) unsigned(code machine.Code) {
 	switch code {
-	case recipe.NodeExists:
+	case machine.NodeExists:
 		m.receipt.alive = true
-	case recipe.NoNode:
+	case machine.NoNode:
 		m.receipt = receipt{}
 	default:
 		m.receipt.other = true
@@ -93,7 +93,7 @@ func (m *Machine) unsigned(code recipe.Code) {
 }
 
 // sendTaking deletes items, and so takes them.
-func (m *Machine) sendTaking(c *claim) []recipe.Effect {
+func (m *Machine) sendTaking(c *claim) []machine.Effect {
 	if m.bounded {
 		if ask, known := m.askHome(); !known {
 			m.line = append(c.picks, m.line...)
@@ -112,31 +112,31 @@ func (m *Machine) sendTaking(c *claim) []recipe.Effect {
 			c.add(p, b.unpack()...)
 			continue
 		}
-		c.add(p, recipe.Op{Do: recipe.Delete, Path: p.path, Version: p.version})
+		c.add(p, machine.Op{Do: machine.Delete, Path: p.path, Version: p.version})
 		if p.entry.ID != "" && m.cfg.Site.Flat == "" && !p.entry.orphan {
-			c.add(p, recipe.Op{Do: recipe.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: recipe.Any})
+			c.add(p, machine.Op{Do: machine.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: machine.Any})
 		}
 	}
 	m.claiming = c
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.taken(c, ev.(recipe.Transacted)) })
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: c.ops}}
+	ask := m.ask(func(ev machine.Event) []machine.Effect { return m.taken(c, ev.(machine.Transacted)) })
+	return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: ask, Ops: c.ops}}
 }
 
 // taken takes in what became of the deletions.
-func (m *Machine) taken(c *claim, t recipe.Transacted) []recipe.Effect {
+func (m *Machine) taken(c *claim, t machine.Transacted) []machine.Effect {
 	switch t.Code {
-	case recipe.Done:
+	case machine.Done:
 		for _, u := range c.gives {
 			m.room.Used(u)
 		}
 		m.signed()
 		return m.carriedOut(c)
-	case recipe.Unknown:
+	case machine.Unknown:
 		c.doubt = true
 		return nil
 	}
 	m.claiming = nil
-	if t.Failed < 0 || t.Failed >= len(c.of) || t.Code == recipe.Refused {
+	if t.Failed < 0 || t.Failed >= len(c.of) || t.Code == machine.Refused {
 		return m.fail(t.Err)
 	}
 	switch p := c.of[t.Failed]; {
@@ -156,10 +156,10 @@ func (m *Machine) taken(c *claim, t recipe.Transacted) []recipe.Effect {
 }
 
 // carriedOut delivers what was taken.
-func (m *Machine) carriedOut(c *claim) []recipe.Effect {
+func (m *Machine) carriedOut(c *claim) []machine.Effect {
 	m.claiming = nil
 	m.got()
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	for _, p := range c.picks {
 		if m.closing {
 			m.backs = append(m.backs, p)
@@ -175,12 +175,12 @@ func (m *Machine) carriedOut(c *claim) []recipe.Effect {
 
 // askReceipt looks whether items whose answer was lost were taken. Without a receipt, which only a
 // long outage explains, those that are not there any more count as taken: at most once.
-func (m *Machine) askReceipt() []recipe.Effect {
+func (m *Machine) askReceipt() []machine.Effect {
 	if m.receipt.asked {
 		return nil
 	}
 	c := m.claiming
-	return m.readReceipt(func(carriedOut bool) []recipe.Effect {
+	return m.readReceipt(func(carriedOut bool) []machine.Effect {
 		m.room.ForgetAll()
 		if carriedOut {
 			return m.carriedOut(c)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
@@ -42,7 +42,7 @@ func newBucket(at place.Bucket, path string) *bucket {
 }
 
 // look lists the queue, if it is to be known anew.
-func (m *Machine) look() []recipe.Effect {
+func (m *Machine) look() []machine.Effect {
 	if m.cfg.Site.Flat != "" {
 		return m.lookFlat()
 	}
@@ -53,34 +53,34 @@ func (m *Machine) look() []recipe.Effect {
 		return nil
 	}
 	m.root.asked = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
 		m.root.asked = false
-		l := ev.(recipe.Listed)
+		l := ev.(machine.Listed)
 		switch l.Code {
-		case recipe.Done:
+		case machine.Done:
 			m.root.listed, m.root.dirty = true, false
 			m.sort(l.Names)
 			return nil
-		case recipe.NoNode:
+		case machine.NoNode:
 			return m.make(string(m.cfg.Site.Root), true)
 		}
 		return m.fail(l.Err)
 	})
 	m.root.dirty = false
-	return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: ask, Path: string(m.cfg.Site.Root), Watch: true}}
+	return []machine.Effect{machine.List{Epoch: m.epoch, Ask: ask, Path: string(m.cfg.Site.Root), Watch: true}}
 }
 
 // make makes the queue, so that it can be watched.
-func (m *Machine) make(path string, container bool) []recipe.Effect {
+func (m *Machine) make(path string, container bool) []machine.Effect {
 	m.root.asked = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
 		m.root.asked = false
-		if e := ev.(recipe.Ensured); e.Code != recipe.Done {
+		if e := ev.(machine.Ensured); e.Code != machine.Done {
 			return m.fail(e.Err)
 		}
 		return nil
 	})
-	return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: ask, Path: path, Container: container}}
+	return []machine.Effect{machine.Ensure{Epoch: m.epoch, Ask: ask, Path: path, Container: container}}
 }
 
 // sort takes in the names of the queue's children.
@@ -122,7 +122,7 @@ func (m *Machine) compare(a, b place.Bucket) int {
 }
 
 // list lists a bucket.
-func (m *Machine) list(b *bucket) []recipe.Effect {
+func (m *Machine) list(b *bucket) []machine.Effect {
 	if b.asked {
 		return nil
 	}
@@ -131,20 +131,20 @@ func (m *Machine) list(b *bucket) []recipe.Effect {
 	for _, p := range m.line {
 		p.confirming = p.confirming || p.bucket == b && p.seen
 	}
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
 		b.asked = false
-		l := ev.(recipe.Listed)
+		l := ev.(machine.Listed)
 		switch l.Code {
-		case recipe.Done:
+		case machine.Done:
 			b.final = final
 			return m.listed(b, l.Names)
-		case recipe.NoNode:
+		case machine.NoNode:
 			m.lost(b)
 			return nil
 		}
 		return m.fail(l.Err)
 	})
-	return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: ask, Path: b.path, Watch: true}}
+	return []machine.Effect{machine.List{Epoch: m.epoch, Ask: ask, Path: b.path, Watch: true}}
 }
 
 // lost takes in that a bucket is gone.
@@ -169,7 +169,7 @@ const manyLanes = 64
 // retire deletes an empty bucket that nobody puts into any more. ZooKeeper refuses if there is
 // anything in it, or if it is open, which its version tells. The first of a lane stays once it was
 // sealed: see package give.
-func (m *Machine) retire(b *bucket) []recipe.Effect {
+func (m *Machine) retire(b *bucket) []machine.Effect {
 	version := int32(1)
 	switch {
 	case m.cfg.Site.Flat != "":
@@ -178,33 +178,33 @@ func (m *Machine) retire(b *bucket) []recipe.Effect {
 		if m.later.now < b.at.Lane.Slot {
 			return nil
 		}
-		version = recipe.Any // there is no order to keep
+		version = machine.Any // there is no order to keep
 	case b.at.Number > 0 && !b.last:
 	case b.at.Number == 0 && b.last && len(m.order) > manyLanes:
 		version = 0
 	default:
 		return nil
 	}
-	ops := []recipe.Op{{Do: recipe.Delete, Path: b.path, Version: version}}
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		if t := ev.(recipe.Transacted); t.Code == recipe.Done {
+	ops := []machine.Op{{Do: machine.Delete, Path: b.path, Version: version}}
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		if t := ev.(machine.Transacted); t.Code == machine.Done {
 			dirty := m.root.dirty
 			m.lost(b)
 			m.root.dirty = dirty // its own watch tells of the rest
 		}
 		return nil
 	})
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: ops}}
+	return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: ask, Ops: ops}}
 }
 
 // onFired takes in that something has changed.
-func (m *Machine) onFired(ev recipe.Fired) []recipe.Effect {
+func (m *Machine) onFired(ev machine.Fired) []machine.Effect {
 	if ev.Epoch != m.epoch {
 		return nil
 	}
 	if ev.Path == string(m.cfg.Site.Root) && m.cfg.Site.Flat == "" {
 		m.root.dirty = true
-		if ev.Change == recipe.Deleted {
+		if ev.Change == machine.Deleted {
 			m.root.listed = false
 		}
 		return nil

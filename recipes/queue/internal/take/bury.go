@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
@@ -20,7 +20,7 @@ type burial struct {
 
 // bury moves one item at a time to the dead letters, in the transaction that takes it out of the
 // queue.
-func (m *Machine) bury() []recipe.Effect {
+func (m *Machine) bury() []machine.Effect {
 	if m.burying || len(m.burials) == 0 || m.settle != nil { // a settlement may cut the same span
 		return nil
 	}
@@ -42,7 +42,7 @@ func (m *Machine) bury() []recipe.Effect {
 		also = append(also, use.Op)
 	}
 	i := give.Item{GUID: b.pick.entry.GUID, ID: b.pick.entry.ID, Data: b.pick.data, Priority: b.pick.entry.Priority}
-	return m.subs[undertaker].do(i, also, func(err error) []recipe.Effect {
+	return m.subs[undertaker].do(i, also, func(err error) []machine.Effect {
 		m.burying = false
 		var moot *give.MootError
 		switch {
@@ -68,17 +68,17 @@ func (m *Machine) bury() []recipe.Effect {
 const vainly = 6
 
 // unearth are the operations that take it out of the queue, if nobody else has it.
-func (m *Machine) unearth(b *burial) []recipe.Op {
+func (m *Machine) unearth(b *burial) []machine.Op {
 	p := b.pick
 	version := p.version
-	var ops []recipe.Op
+	var ops []machine.Op
 	if b.held != nil {
 		version = b.held.version
-		ops = append(ops, recipe.Op{Do: recipe.Check, Path: b.held.run.path, Version: recipe.Any})
+		ops = append(ops, machine.Op{Do: machine.Check, Path: b.held.run.path, Version: machine.Any})
 	}
 	switch {
 	case p.pack == nil:
-		ops = append(ops, recipe.Op{Do: recipe.Delete, Path: p.path, Version: version})
+		ops = append(ops, machine.Op{Do: machine.Delete, Path: p.path, Version: version})
 	case b.held == nil:
 		ops = append(ops, batch{p}.unpack()...)
 	default:
@@ -87,13 +87,13 @@ func (m *Machine) unearth(b *burial) []recipe.Op {
 		ops = append(ops, b.cut.ops()...)
 	}
 	if p.entry.ID != "" && !p.entry.orphan {
-		ops = append(ops, recipe.Op{Do: recipe.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: recipe.Any})
+		ops = append(ops, machine.Op{Do: machine.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: machine.Any})
 	}
 	return ops
 }
 
 // buried takes in what became of it.
-func (m *Machine) buried(b *burial, err error) []recipe.Effect {
+func (m *Machine) buried(b *burial, err error) []machine.Effect {
 	h := b.held
 	switch {
 	case h == nil && err != nil && !errors.Is(err, ErrLost):
@@ -116,12 +116,12 @@ func (m *Machine) buried(b *burial, err error) []recipe.Effect {
 	}
 	// It is somebody else's, or the answer to a burial was lost: look.
 	m.forgetHome()
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		s := ev.(recipe.Seen)
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		s := ev.(machine.Seen)
 		switch {
 		case h.gone:
 			return nil
-		case s.Code != recipe.Done:
+		case s.Code != machine.Done:
 			return m.finish(h, s.Err)
 		case !s.Exists && !h.run.gone: // nobody else could have taken it away: the answer to a burial was lost
 			return m.finish(h, nil)
@@ -132,19 +132,19 @@ func (m *Machine) buried(b *burial, err error) []recipe.Effect {
 		m.burials = append(m.burials, b)
 		return nil
 	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: b.pick.path}}
+	return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: ask, Path: b.pick.path}}
 }
 
 // exhume looks where an item lies that could not be buried.
-func (m *Machine) exhume(b *burial) []recipe.Effect {
+func (m *Machine) exhume(b *burial) []machine.Effect {
 	m.forgetHome()
 	h := b.held
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		l := ev.(recipe.Listed)
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		l := ev.(machine.Listed)
 		switch {
 		case h.gone:
 			return nil
-		case l.Code != recipe.Done && l.Code != recipe.NoNode:
+		case l.Code != machine.Done && l.Code != machine.NoNode:
 			return m.finish(h, l.Err)
 		}
 		h.how = 0 // it is no settlement
@@ -160,7 +160,7 @@ func (m *Machine) exhume(b *burial) []recipe.Effect {
 		m.burials = append(m.burials, b)
 		return effects
 	})
-	return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: ask, Path: h.run.bucket.path}}
+	return []machine.Effect{machine.List{Epoch: m.epoch, Ask: ask, Path: h.run.bucket.path}}
 }
 
 func nameOf(path string) string {

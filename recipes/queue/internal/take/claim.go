@@ -5,7 +5,7 @@ import (
 	"hash/fnv"
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
 
@@ -13,14 +13,14 @@ import (
 type claim struct {
 	picks []*pick
 	runs  []*run
-	ops   []recipe.Op
+	ops   []machine.Op
 	of    []*pick // of each operation; nil: the receipt's or the room's
 	gives []room.Use
 	stamp int  // the operation, a Set, whose answer tells which transaction this is
 	doubt bool // the answer is lost with its epoch
 }
 
-func (c *claim) add(p *pick, ops ...recipe.Op) {
+func (c *claim) add(p *pick, ops ...machine.Op) {
 	for _, op := range ops {
 		c.ops = append(c.ops, op)
 		c.of = append(c.of, p)
@@ -28,7 +28,7 @@ func (c *claim) add(p *pick, ops ...recipe.Op) {
 }
 
 // take claims what is in line, when all of it is read.
-func (m *Machine) take() []recipe.Effect {
+func (m *Machine) take() []machine.Effect {
 	switch {
 	case m.claiming != nil && m.claiming.doubt:
 		return m.askReceipt()
@@ -40,7 +40,7 @@ func (m *Machine) take() []recipe.Effect {
 			return nil
 		}
 	}
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	for _, p := range m.line {
 		if p.bucket.stale || p.bucket.asked || p.version > 0 && !p.confirmed && m.cfg.Site.Flat == "" {
 			effects = append(effects, m.relist(p.bucket)...)
@@ -70,11 +70,11 @@ func (m *Machine) take() []recipe.Effect {
 	if c.stamp < 0 {
 		r := c.runs[0]
 		c.stamp = len(c.ops)
-		c.add(r.items[0].pick, recipe.Op{Do: recipe.Set, Path: r.path, Data: []byte(m.cfg.GUID), Version: 0})
+		c.add(r.items[0].pick, machine.Op{Do: machine.Set, Path: r.path, Data: []byte(m.cfg.GUID), Version: 0})
 	}
 	m.claiming = c
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.claimed(c, ev.(recipe.Transacted)) })
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: c.ops}}
+	ask := m.ask(func(ev machine.Event) []machine.Effect { return m.claimed(c, ev.(machine.Transacted)) })
+	return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: ask, Ops: c.ops}}
 }
 
 // claim adds the operations that claim the items of a run. Those from a pack become a pack of their
@@ -88,7 +88,7 @@ func (m *Machine) claim(c *claim, r *run) {
 	for _, b := range batches(picks) {
 		if p := b[0]; p.pack == nil {
 			c.stamp = len(c.ops)
-			c.add(p, recipe.Op{Do: recipe.Set, Path: p.path, Data: p.data, Version: p.version})
+			c.add(p, machine.Op{Do: machine.Set, Path: p.path, Data: p.data, Version: p.version})
 			n++
 			continue
 		}
@@ -97,7 +97,7 @@ func (m *Machine) claim(c *claim, r *run) {
 		c.add(b[0], b.unpack()...)
 		c.add(b[0], s.text.create(r.bucket.path, s.pack))
 	}
-	c.add(picks[0], recipe.Op{Do: recipe.Create, Path: r.path, Data: []byte(m.cfg.GUID), Ephemeral: true})
+	c.add(picks[0], machine.Op{Do: machine.Create, Path: r.path, Data: []byte(m.cfg.GUID), Ephemeral: true})
 }
 
 // siftOut takes out of line what has had all its attempts.
@@ -123,17 +123,17 @@ func (m *Machine) gather(c *claim) {
 }
 
 // claimed takes in what became of the claims.
-func (m *Machine) claimed(c *claim, t recipe.Transacted) []recipe.Effect {
+func (m *Machine) claimed(c *claim, t machine.Transacted) []machine.Effect {
 	switch t.Code {
-	case recipe.Done:
+	case machine.Done:
 		m.claiming = nil
 		m.got()
 		return m.hold(c, t.Results[c.stamp].Stat.Mzxid)
-	case recipe.Unknown:
+	case machine.Unknown:
 		return m.askClaim(c)
 	}
 	m.claiming = nil
-	if t.Failed < 0 || t.Failed >= len(c.of) || t.Code == recipe.Refused {
+	if t.Failed < 0 || t.Failed >= len(c.of) || t.Code == machine.Refused {
 		return m.fail(t.Err)
 	}
 	return m.quicker(c, c.of[t.Failed])
@@ -149,13 +149,13 @@ func (m *Machine) afresh(picks []*pick) {
 }
 
 // quicker takes in that somebody else has an item, or has had it.
-func (m *Machine) quicker(c *claim, p *pick) []recipe.Effect {
+func (m *Machine) quicker(c *claim, p *pick) []machine.Effect {
 	p.entry.read = false
 	return m.overtaken(c.picks)
 }
 
 // overtaken takes in that what was picked is not there any more.
-func (m *Machine) overtaken(picks []*pick) []recipe.Effect {
+func (m *Machine) overtaken(picks []*pick) []machine.Effect {
 	m.bumps++
 	m.reach = max(m.reach/2, least)
 	m.afresh(picks)
@@ -167,26 +167,26 @@ func (m *Machine) got() { m.bumps, m.reach = 0, min(2*m.reach, most) }
 
 // stepAside pauses, for longer each time in a row that somebody else was quicker: several consumers
 // that go for the same items one after the other get more done than all at once.
-func (m *Machine) stepAside() []recipe.Effect {
+func (m *Machine) stepAside() []machine.Effect {
 	if m.bumps < 2 || m.aside {
 		return nil
 	}
 	h := fnv.New32a()
 	_, _ = fmt.Fprint(h, m.cfg.GUID, m.bumps, m.items) // never fails
 	m.aside = true
-	ask := m.ask(func(recipe.Event) []recipe.Effect {
+	ask := m.ask(func(machine.Event) []machine.Effect {
 		m.aside = false
 		return nil
 	})
-	return []recipe.Effect{recipe.Wake{Ask: ask, After: 1 + int64(h.Sum32())%(1<<min(m.bumps, 3))}}
+	return []machine.Effect{machine.Wake{Ask: ask, After: 1 + int64(h.Sum32())%(1<<min(m.bumps, 3))}}
 }
 
 // askClaim looks whether claims whose answer was lost stand. They were made together, so one of
 // them tells of all.
-func (m *Machine) askClaim(c *claim) []recipe.Effect {
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		s := ev.(recipe.Seen)
-		if s.Code != recipe.Done {
+func (m *Machine) askClaim(c *claim) []machine.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		s := ev.(machine.Seen)
+		if s.Code != machine.Done {
 			return m.fail(s.Err)
 		}
 		m.claiming = nil
@@ -196,5 +196,5 @@ func (m *Machine) askClaim(c *claim) []recipe.Effect {
 		m.afresh(c.picks)
 		return nil
 	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: c.runs[0].path}}
+	return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: ask, Path: c.runs[0].path}}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 	"github.com/troupe-go/troupe/recipes/queue/internal/take"
@@ -34,7 +34,7 @@ func (w *world) addConsumer(n int, auto bool) {
 	c := &consumer{world: w, name: fmt.Sprint("c", n), prefetch: 1 + n%3, held: make(map[uint64]*grip), waiting: make(map[uint64]bool)}
 	c.actor = w.Add(recipetest.Player{
 		Name: c.name,
-		Machine: func() recipe.Machine {
+		Machine: func() machine.Machine {
 			c.incarnation++
 			w.crashed = w.crashed || auto && c.incarnation > 1
 			c.seen = 0
@@ -46,8 +46,8 @@ func (w *world) addConsumer(n int, auto bool) {
 				Visibility: w.visibility,
 			}), takingDeclared}
 		},
-		Standing: func() []recipe.Event { return []recipe.Event{c.demand()} },
-		Perform:  func(_ *recipetest.Actor, e recipe.Effect) { c.perform(e) },
+		Standing: func() []machine.Event { return []machine.Event{c.demand()} },
+		Perform:  func(_ *recipetest.Actor, e machine.Effect) { c.perform(e) },
 		Lapse:    func(*recipetest.Actor) { c.lapse() },
 	})
 	w.consumers = append(w.consumers, c)
@@ -109,7 +109,7 @@ func (c *consumer) settle(no uint64, how take.How) {
 	c.actor.Tell(take.Settle{No: no, How: how})
 }
 
-func (c *consumer) perform(e recipe.Effect) {
+func (c *consumer) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case take.Deliver:
 		c.deliver(e)

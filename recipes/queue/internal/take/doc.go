@@ -1,5 +1,5 @@
 // Package take is the machine that takes items out of a queue: pure decisions, run by package
-// recipe/host.
+// recipe.
 //
 // # The life of an item in it
 //

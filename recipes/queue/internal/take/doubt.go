@@ -1,19 +1,19 @@
 package take
 
 import (
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
 // inspectAll looks what became of a settlement whose answer was lost.
-func (m *Machine) inspectAll(s *settlement) []recipe.Effect {
+func (m *Machine) inspectAll(s *settlement) []machine.Effect {
 	left := 0
 	known := func() {
 		if left--; left == 0 {
 			m.settle = nil
 		}
 	}
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	for _, c := range s.cuts {
 		if !c.whole {
 			left++
@@ -36,17 +36,17 @@ func (m *Machine) inspectAll(s *settlement) []recipe.Effect {
 
 // inspect looks what became of an item whose settlement's answer was lost, while its claim is in
 // force: who else could have deleted it?
-func (m *Machine) inspect(h *held, known func()) []recipe.Effect {
+func (m *Machine) inspect(h *held, known func()) []machine.Effect {
 	path := h.pick.path
 	if h.how != Ack {
 		path = h.run.path
 	}
 	h.doubt = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
 		known()
 		h.doubt = false
-		switch s := ev.(recipe.Seen); {
-		case s.Code != recipe.Done:
+		switch s := ev.(machine.Seen); {
+		case s.Code != machine.Done:
 			return m.finish(h, s.Err)
 		case h.how == Ack && !s.Exists:
 			return m.finish(h, nil)
@@ -58,14 +58,14 @@ func (m *Machine) inspect(h *held, known func()) []recipe.Effect {
 		m.settling = append(m.settling, h)
 		return nil
 	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: path}}
+	return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: ask, Path: path}}
 }
 
 // clearDoubts looks what became of items whose settlement's answer was lost with their epoch. One
 // that is there was not acknowledged. One that is gone was, by this claim or by the next: nobody
 // can tell.
-func (m *Machine) clearDoubts() []recipe.Effect {
-	var effects []recipe.Effect
+func (m *Machine) clearDoubts() []machine.Effect {
+	var effects []machine.Effect
 	for _, h := range m.doubts {
 		if h.how != Ack { // its claim is gone in any case
 			effects = append(effects, h.answer(nil)...)
@@ -76,37 +76,37 @@ func (m *Machine) clearDoubts() []recipe.Effect {
 			effects = append(effects, m.clearSpan(h))
 			continue
 		}
-		ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+		ask := m.ask(func(ev machine.Event) []machine.Effect {
 			m.doubts = remove(m.doubts, h)
-			switch s := ev.(recipe.Seen); {
-			case s.Code != recipe.Done:
-				return []recipe.Effect{Settled{No: h.no, Err: s.Err}}
+			switch s := ev.(machine.Seen); {
+			case s.Code != machine.Done:
+				return []machine.Effect{Settled{No: h.no, Err: s.Err}}
 			case s.Exists:
-				return []recipe.Effect{Settled{No: h.no, Err: ErrLost}}
+				return []machine.Effect{Settled{No: h.no, Err: ErrLost}}
 			}
-			return []recipe.Effect{Settled{No: h.no, Err: ErrUnknown}}
+			return []machine.Effect{Settled{No: h.no, Err: ErrUnknown}}
 		})
-		effects = append(effects, recipe.Read{Epoch: m.epoch, Ask: ask, Path: h.pick.path})
+		effects = append(effects, machine.Read{Epoch: m.epoch, Ask: ask, Path: h.pick.path})
 	}
 	return effects
 }
 
 // clearSpan looks for an item that lay in a span.
-func (m *Machine) clearSpan(h *held) recipe.Effect {
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+func (m *Machine) clearSpan(h *held) machine.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
 		m.doubts = remove(m.doubts, h)
-		l := ev.(recipe.Listed)
-		if l.Code != recipe.Done && l.Code != recipe.NoNode {
-			return []recipe.Effect{Settled{No: h.no, Err: l.Err}}
+		l := ev.(machine.Listed)
+		if l.Code != machine.Done && l.Code != machine.NoNode {
+			return []machine.Effect{Settled{No: h.no, Err: l.Err}}
 		}
 		for _, name := range l.Names {
 			if p, ok := place.ParsePack(name, h.pick.bucket.at.Lane); ok {
 				if _, here := p.Has(h.pick.entry.GUID); here {
-					return []recipe.Effect{Settled{No: h.no, Err: ErrLost}}
+					return []machine.Effect{Settled{No: h.no, Err: ErrLost}}
 				}
 			}
 		}
-		return []recipe.Effect{Settled{No: h.no, Err: ErrUnknown}}
+		return []machine.Effect{Settled{No: h.no, Err: ErrUnknown}}
 	})
-	return recipe.List{Epoch: m.epoch, Ask: ask, Path: h.pick.bucket.path}
+	return machine.List{Epoch: m.epoch, Ask: ask, Path: h.pick.bucket.path}
 }

@@ -2,7 +2,7 @@ package take
 
 import (
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // pick is an item that is to be taken.
@@ -26,12 +26,12 @@ type pick struct {
 
 // fill picks items until there are as many as are wanted, in order, and reads them. What is not
 // known is listed first: nothing behind it is picked.
-func (m *Machine) fill() []recipe.Effect {
+func (m *Machine) fill() []machine.Effect {
 	need := m.wanted()
 	if need <= 0 || m.aside || len(m.line) > 0 || !m.root.listed || m.root.dirty || m.root.asked {
 		return nil
 	}
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	lists := 0
 	for _, b := range m.order {
 		if b.at.Lane.Later || need <= 0 || lists == mostLists {
@@ -68,7 +68,7 @@ func (b *bucket) items(enough int) int {
 	return n
 }
 
-func (m *Machine) relist(b *bucket) []recipe.Effect {
+func (m *Machine) relist(b *bucket) []machine.Effect {
 	if m.cfg.Site.Flat != "" {
 		return m.listFlat(b)
 	}
@@ -76,7 +76,7 @@ func (m *Machine) relist(b *bucket) []recipe.Effect {
 }
 
 // read puts the first item of a bucket into line, or n items of its first pack.
-func (m *Machine) read(b *bucket, n int) []recipe.Effect {
+func (m *Machine) read(b *bucket, n int) []machine.Effect {
 	e := b.free[0]
 	b.used += n
 	if e.pack != nil && n < e.len() {
@@ -112,12 +112,12 @@ func (p *pick) attempts() int {
 }
 
 // readItem reads an item's own znode.
-func (m *Machine) readItem(p *pick) []recipe.Effect {
+func (m *Machine) readItem(p *pick) []machine.Effect {
 	b := p.bucket
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		s := ev.(recipe.Seen)
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		s := ev.(machine.Seen)
 		switch {
-		case s.Code != recipe.Done:
+		case s.Code != machine.Done:
 			return m.fail(s.Err)
 		case p.dropped:
 			return nil
@@ -131,7 +131,7 @@ func (m *Machine) readItem(p *pick) []recipe.Effect {
 		m.saw(p)
 		return nil
 	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: p.path}}
+	return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: ask, Path: p.path}}
 }
 
 // overtried tells whether an item has had all its attempts.

@@ -1,7 +1,7 @@
 package take
 
 import (
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
@@ -11,19 +11,19 @@ const vainCuts = 3
 // find looks where the items of a span lie. The answer to a cut was lost, or it failed: somebody
 // has deleted an item, or all of them. What is not there was settled by the lost one, and otherwise
 // is lost.
-func (m *Machine) find(c *cut, unknown bool, known func()) []recipe.Effect {
+func (m *Machine) find(c *cut, unknown bool, known func()) []machine.Effect {
 	s := c.span
 	for _, h := range c.items {
 		h.doubt = unknown
 	}
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
 		known()
 		for _, h := range c.items {
 			h.doubt = false
 		}
-		l := ev.(recipe.Listed)
-		if l.Code != recipe.Done && l.Code != recipe.NoNode {
-			var effects []recipe.Effect
+		l := ev.(machine.Listed)
+		if l.Code != machine.Done && l.Code != machine.NoNode {
+			var effects []machine.Effect
 			for _, h := range c.items {
 				effects = append(effects, m.finish(h, l.Err)...)
 			}
@@ -31,11 +31,11 @@ func (m *Machine) find(c *cut, unknown bool, known func()) []recipe.Effect {
 		}
 		return m.found(s, l.Names, unknown)
 	})
-	return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: ask, Path: s.run.bucket.path}}
+	return []machine.Effect{machine.List{Epoch: m.epoch, Ask: ask, Path: s.run.bucket.path}}
 }
 
 // found takes in where they lie.
-func (m *Machine) found(s *span, names []string, unknown bool) []recipe.Effect {
+func (m *Machine) found(s *span, names []string, unknown bool) []machine.Effect {
 	items, vain := s.items, s.vain+1
 	for _, h := range items {
 		if h.span == s {
@@ -65,7 +65,7 @@ func (m *Machine) found(s *span, names []string, unknown bool) []recipe.Effect {
 		}
 		at.take(here)
 	}
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	for _, h := range items {
 		switch {
 		case h.gone || h.how == 0:

@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // lookFlat sets up the one bucket of a layout that has none.
-func (m *Machine) lookFlat() []recipe.Effect {
+func (m *Machine) lookFlat() []machine.Effect {
 	if m.root.listed || m.wanted() <= 0 {
 		return nil
 	}
@@ -20,7 +20,7 @@ func (m *Machine) lookFlat() []recipe.Effect {
 }
 
 // listFlat lists the items of a layout without buckets, and its claims, which lie apart.
-func (m *Machine) listFlat(b *bucket) []recipe.Effect {
+func (m *Machine) listFlat(b *bucket) []machine.Effect {
 	if b.asked {
 		return nil
 	}
@@ -48,27 +48,27 @@ func (m *Machine) listFlat(b *bucket) []recipe.Effect {
 }
 
 // listAt lists a znode that others may not have made yet.
-func (m *Machine) listAt(b *bucket, path string, then func(names []string)) []recipe.Effect {
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		l := ev.(recipe.Listed)
+func (m *Machine) listAt(b *bucket, path string, then func(names []string)) []machine.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		l := ev.(machine.Listed)
 		switch l.Code {
-		case recipe.Done:
+		case machine.Done:
 			then(l.Names)
 			return nil
-		case recipe.NoNode:
+		case machine.NoNode:
 			b.stale = true // to be listed again, with a watch, once it is there
-			made := m.ask(func(ev recipe.Event) []recipe.Effect {
-				if e := ev.(recipe.Ensured); e.Code != recipe.Done {
+			made := m.ask(func(ev machine.Event) []machine.Effect {
+				if e := ev.(machine.Ensured); e.Code != machine.Done {
 					return m.fail(e.Err)
 				}
 				then(nil)
 				return nil
 			})
-			return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: made, Path: path}}
+			return []machine.Effect{machine.Ensure{Epoch: m.epoch, Ask: made, Path: path}}
 		}
 		return m.fail(l.Err)
 	})
-	return []recipe.Effect{recipe.List{Epoch: m.epoch, Ask: ask, Path: path, Watch: true}}
+	return []machine.Effect{machine.List{Epoch: m.epoch, Ask: ask, Path: path, Watch: true}}
 }
 
 func (m *Machine) listedFlat(b *bucket, names, claims []string) {

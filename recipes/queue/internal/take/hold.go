@@ -3,7 +3,7 @@ package take
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // held is an item that was taken.
@@ -27,8 +27,8 @@ type held struct {
 const lookAfter = 100
 
 // hold takes in that items are claimed.
-func (m *Machine) hold(c *claim, token int64) []recipe.Effect {
-	var effects []recipe.Effect
+func (m *Machine) hold(c *claim, token int64) []machine.Effect {
+	var effects []machine.Effect
 	for _, r := range c.runs {
 		m.runs[r.path] = r
 		for _, h := range r.items {
@@ -48,13 +48,13 @@ func (m *Machine) hold(c *claim, token int64) []recipe.Effect {
 	}
 	if !m.watching {
 		m.watching = true
-		ask := m.ask(func(recipe.Event) []recipe.Effect { return m.watchRuns() })
-		effects = append(effects, recipe.Wake{Ask: ask, After: lookAfter})
+		ask := m.ask(func(machine.Event) []machine.Effect { return m.watchRuns() })
+		effects = append(effects, machine.Wake{Ask: ask, After: lookAfter})
 	}
 	return effects
 }
 
-func (m *Machine) deliver(h *held) recipe.Effect {
+func (m *Machine) deliver(h *held) machine.Effect {
 	h.parked = false
 	p := h.pick
 	claim := ""
@@ -76,19 +76,19 @@ func (m *Machine) known(p *pick) string {
 }
 
 // limit ends an item's possession after a while.
-func (m *Machine) limit(h *held, after int64) recipe.Effect {
-	h.timer = m.ask(func(recipe.Event) []recipe.Effect {
+func (m *Machine) limit(h *held, after int64) machine.Effect {
+	h.timer = m.ask(func(machine.Event) []machine.Effect {
 		h.timer = 0
 		if h.gone || h.how != 0 {
 			return nil // an answer is on its way
 		}
-		return append([]recipe.Effect{Drop{No: h.no, Cause: ErrOverdue}}, m.letGo(h)...)
+		return append([]machine.Effect{Drop{No: h.no, Cause: ErrOverdue}}, m.letGo(h)...)
 	})
-	return recipe.Wake{Ask: h.timer, After: after}
+	return machine.Wake{Ask: h.timer, After: after}
 }
 
 // onExtend lets an item's time run anew.
-func (m *Machine) onExtend(ev Extend) []recipe.Effect {
+func (m *Machine) onExtend(ev Extend) []machine.Effect {
 	h := m.held[ev.No]
 	if h == nil || h.how != 0 {
 		return nil
@@ -97,18 +97,18 @@ func (m *Machine) onExtend(ev Extend) []recipe.Effect {
 	return append(effects, m.limit(h, ev.After))
 }
 
-func (m *Machine) unlimit(h *held) []recipe.Effect {
+func (m *Machine) unlimit(h *held) []machine.Effect {
 	if h.timer == 0 {
 		return nil
 	}
 	ask := h.timer
 	m.asks.Drop(ask)
 	h.timer = 0
-	return []recipe.Effect{recipe.Cancel{Ask: ask}}
+	return []machine.Effect{machine.Cancel{Ask: ask}}
 }
 
 // forget takes an item off. Its claim goes with the last item under it.
-func (m *Machine) forget(h *held) []recipe.Effect {
+func (m *Machine) forget(h *held) []machine.Effect {
 	h.gone = true
 	delete(m.held, h.no)
 	return append(m.unlimit(h), m.leave(h)...)
@@ -116,15 +116,15 @@ func (m *Machine) forget(h *held) []recipe.Effect {
 
 // answer says what came of a Settle. Nobody waits for what came of an item that went back by
 // itself: whoever would settle it by then has been told ErrLost.
-func (h *held) answer(err error) []recipe.Effect {
+func (h *held) answer(err error) []machine.Effect {
 	if h.lost {
 		return nil
 	}
-	return []recipe.Effect{Settled{No: h.no, Err: err}}
+	return []machine.Effect{Settled{No: h.no, Err: err}}
 }
 
 // letGo gives an item back that was lost here, so that it is delivered again.
-func (m *Machine) letGo(h *held) []recipe.Effect {
+func (m *Machine) letGo(h *held) []machine.Effect {
 	if h.run == nil || m.epoch == 0 || h.span != nil && h.span.lost {
 		return m.forget(h)
 	}
@@ -135,9 +135,9 @@ func (m *Machine) letGo(h *held) []recipe.Effect {
 }
 
 // close takes nothing more, and gives back what was claimed and is not being settled.
-func (m *Machine) close() []recipe.Effect {
+func (m *Machine) close() []machine.Effect {
 	m.closing = true
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	for _, h := range m.inTurn() {
 		if h.run != nil && h.how == 0 {
 			effects = append(effects, Drop{No: h.no, Cause: ErrClosing})
@@ -148,7 +148,7 @@ func (m *Machine) close() []recipe.Effect {
 }
 
 // onOver takes in that the possession was lost.
-func (m *Machine) onOver(ev Over) []recipe.Effect {
+func (m *Machine) onOver(ev Over) []machine.Effect {
 	h := m.held[ev.No]
 	if h == nil || h.how != 0 {
 		return nil // what is being settled is settled, or turns out to be lost
@@ -157,22 +157,22 @@ func (m *Machine) onOver(ev Over) []recipe.Effect {
 }
 
 // onUnheld takes in that an item can't be had yet.
-func (m *Machine) onUnheld(ev Unheld) []recipe.Effect {
+func (m *Machine) onUnheld(ev Unheld) []machine.Effect {
 	h := m.held[ev.No]
 	if h == nil || h.lost {
-		return []recipe.Effect{Lost{No: ev.No}}
+		return []machine.Effect{Lost{No: ev.No}}
 	}
 	if ev.Turn != m.turn { // what it was to wait for has come meanwhile
-		return []recipe.Effect{m.deliver(h)}
+		return []machine.Effect{m.deliver(h)}
 	}
 	h.parked = true
 	return nil
 }
 
 // unpark delivers what could not be.
-func (m *Machine) unpark() []recipe.Effect {
+func (m *Machine) unpark() []machine.Effect {
 	m.turn++
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	for _, h := range m.inTurn() {
 		if h.parked && h.how == 0 {
 			effects = append(effects, m.deliver(h))
@@ -193,9 +193,9 @@ func (m *Machine) inTurn() []*held {
 
 // loseHeld takes in the end of an epoch: no claim stands any more. What was being settled is looked
 // at in the next epoch.
-func (m *Machine) loseHeld() []recipe.Effect {
+func (m *Machine) loseHeld() []machine.Effect {
 	m.watching = false
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	sent := make(map[*held]bool)
 	if m.settle != nil {
 		for _, h := range m.settle.items {

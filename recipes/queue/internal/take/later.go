@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 )
 
@@ -19,7 +19,7 @@ type later struct {
 }
 
 // promote moves what is due into line, and sets a timer for what will be.
-func (m *Machine) promote() []recipe.Effect {
+func (m *Machine) promote() []machine.Effect {
 	l := &m.later
 	if l.asked || m.closing || !m.root.listed {
 		return nil
@@ -31,7 +31,7 @@ func (m *Machine) promote() []recipe.Effect {
 	if l.now == 0 {
 		return m.askClock()
 	}
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	next := int64(0)
 	note := func(t int64) {
 		if next == 0 || t < next {
@@ -60,7 +60,7 @@ func (m *Machine) promote() []recipe.Effect {
 
 // wakeAt sets the timer. For an earlier time than the one that runs, the clock is read first: how
 // much of that has passed is not known.
-func (m *Machine) wakeAt(t int64) []recipe.Effect {
+func (m *Machine) wakeAt(t int64) []machine.Effect {
 	l := &m.later
 	switch {
 	case t == 0 || l.alarm != 0 && t >= l.at:
@@ -69,45 +69,45 @@ func (m *Machine) wakeAt(t int64) []recipe.Effect {
 		ask := l.alarm
 		m.asks.Drop(ask)
 		l.alarm = 0
-		return append([]recipe.Effect{recipe.Cancel{Ask: ask}}, m.askClock()...)
+		return append([]machine.Effect{machine.Cancel{Ask: ask}}, m.askClock()...)
 	}
 	l.at = t
-	l.alarm = m.ask(func(recipe.Event) []recipe.Effect {
+	l.alarm = m.ask(func(machine.Event) []machine.Effect {
 		l.alarm, l.now = 0, max(l.now, l.at)
 		return nil
 	})
-	return []recipe.Effect{recipe.Wake{Ask: l.alarm, After: t - l.now}}
+	return []machine.Effect{machine.Wake{Ask: l.alarm, After: t - l.now}}
 }
 
-func (m *Machine) askClock() []recipe.Effect {
+func (m *Machine) askClock() []machine.Effect {
 	path := m.cfg.Site.Root.Clock()
 	m.later.asked = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
 		m.later.asked = false
-		switch t := ev.(recipe.Transacted); t.Code {
-		case recipe.Done:
+		switch t := ev.(machine.Transacted); t.Code {
+		case machine.Done:
 			m.later.now = max(m.later.now, t.Results[0].Stat.Mtime)
-		case recipe.NoNode:
+		case machine.NoNode:
 			m.later.asked = true
-			made := m.ask(func(ev recipe.Event) []recipe.Effect {
+			made := m.ask(func(ev machine.Event) []machine.Effect {
 				m.later.asked = false
-				if e := ev.(recipe.Ensured); e.Code != recipe.Done {
+				if e := ev.(machine.Ensured); e.Code != machine.Done {
 					return m.fail(e.Err)
 				}
 				return nil
 			})
-			return []recipe.Effect{recipe.Ensure{Epoch: m.epoch, Ask: made, Path: path}}
-		case recipe.Refused:
+			return []machine.Effect{machine.Ensure{Epoch: m.epoch, Ask: made, Path: path}}
+		case machine.Refused:
 			return m.fail(t.Err)
 		}
 		return nil
 	})
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: []recipe.Op{{Do: recipe.Set, Path: path, Version: recipe.Any}}}}
+	return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: ask, Ops: []machine.Op{{Do: machine.Set, Path: path, Version: machine.Any}}}}
 }
 
 // move reads an item that is due, and moves it to the end of its line: it arrives when its delay is
 // over.
-func (m *Machine) move(b *bucket, e *entry) []recipe.Effect {
+func (m *Machine) move(b *bucket, e *entry) []machine.Effect {
 	path := znode.Join(b.path, e.name)
 	if m.later.moving == nil {
 		m.later.moving = make(map[string]bool)
@@ -120,18 +120,18 @@ func (m *Machine) move(b *bucket, e *entry) []recipe.Effect {
 		delete(m.later.moving, path)
 		b.free = slices.DeleteFunc(b.free, func(f *entry) bool { return f.name == e.name })
 	}
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		s := ev.(recipe.Seen)
-		if s.Code != recipe.Done || !s.Exists {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		s := ev.(machine.Seen)
+		if s.Code != machine.Done || !s.Exists {
 			over()
 			return nil
 		}
 		i := give.Item{GUID: e.GUID, ID: e.ID, Data: s.Data, Priority: e.Priority, Shard: int(uint32(e.Seq)) % max(m.cfg.Shards, 1)}
-		return m.subs[promoter].do(i, []recipe.Op{{Do: recipe.Delete, Path: path, Version: s.Stat.Version}}, func(err error) []recipe.Effect {
+		return m.subs[promoter].do(i, []machine.Op{{Do: machine.Delete, Path: path, Version: s.Stat.Version}}, func(err error) []machine.Effect {
 			over()
 			b.dirty = true
 			return nil
 		})
 	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: path}}
+	return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: ask, Path: path}}
 }

@@ -3,7 +3,7 @@ package take
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
@@ -46,7 +46,7 @@ func (e *entry) from(part int) *entry {
 }
 
 // listed takes in a bucket's children.
-func (m *Machine) listed(b *bucket, names []string) []recipe.Effect {
+func (m *Machine) listed(b *bucket, names []string) []machine.Effect {
 	b.listed, b.used = true, 0
 	b.free, b.living = b.free[:0], b.living[:0]
 	claims := place.ClaimsIn(names)

@@ -1,7 +1,7 @@
 package take
 
 import (
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/asks"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
@@ -89,11 +89,11 @@ func (m *Machine) Phase() string {
 }
 
 // Step takes in one event.
-func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
+func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	if m.stopped {
 		return nil
 	}
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	switch ev := ev.(type) {
 	case Demand:
 		if ev.Incarnation == m.cfg.Incarnation {
@@ -107,18 +107,18 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 		effects = m.onOver(ev)
 	case Unheld:
 		effects = m.onUnheld(ev)
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		effects = m.endEpoch()
 		effects = append(effects, m.beginEpoch(ev)...)
-	case recipe.EpochEnded:
+	case machine.EpochEnded:
 		effects = m.endEpoch()
-	case recipe.TrustGained, recipe.Resumed:
+	case machine.TrustGained, machine.Resumed:
 		effects = m.unpark()
-	case recipe.Fired:
+	case machine.Fired:
 		effects = m.onFired(ev)
-	case recipe.Closing:
+	case machine.Closing:
 		effects = m.close()
-	case recipe.Woke:
+	case machine.Woke:
 		if m.idle != 0 && ev.Ask == m.idle {
 			m.idle, m.closing = 0, true
 		}
@@ -133,7 +133,7 @@ func (m *Machine) Step(ev recipe.Event) []recipe.Effect {
 }
 
 // next does all that can be done now.
-func (m *Machine) next() []recipe.Effect {
+func (m *Machine) next() []machine.Effect {
 	if m.epoch == 0 {
 		return m.end(nil)
 	}
@@ -150,22 +150,22 @@ func (m *Machine) next() []recipe.Effect {
 
 // end stops when that is asked and nothing is left to settle, or when there is nothing to do for a
 // while.
-func (m *Machine) end(effects []recipe.Effect) []recipe.Effect {
+func (m *Machine) end(effects []machine.Effect) []machine.Effect {
 	busy := len(m.settling) > 0 || m.settle != nil || len(m.doubts) > 0 || len(m.backs) > 0 || len(m.burials) > 0 || m.burying ||
 		m.claiming != nil || // what comes of it is given back
 		m.cfg.AutoAck && len(m.held) > 0 // what was taken for good has found its receiver, or comes back
 	if m.closing && !busy {
 		m.stopped = true
-		return append(effects, recipe.Stop{})
+		return append(effects, machine.Stop{})
 	}
 	resting := !busy && len(m.held) == 0 && m.wanted() <= 0 && m.claiming == nil && len(m.line) == 0
 	switch {
 	case m.cfg.Idle == 0:
 	case resting && m.idle == 0:
 		m.idle = m.asks.Number()
-		effects = append(effects, recipe.Wake{Ask: m.idle, After: m.cfg.Idle})
+		effects = append(effects, machine.Wake{Ask: m.idle, After: m.cfg.Idle})
 	case !resting && m.idle != 0:
-		effects = append(effects, recipe.Cancel{Ask: m.idle})
+		effects = append(effects, machine.Cancel{Ask: m.idle})
 		m.idle = 0
 	}
 	return effects
@@ -187,12 +187,12 @@ func (m *Machine) wanted() int {
 }
 
 // fail gives up: ZooKeeper refuses what has to be done.
-func (m *Machine) fail(err error) []recipe.Effect {
+func (m *Machine) fail(err error) []machine.Effect {
 	m.stopped = true
-	return []recipe.Effect{recipe.Stop{Err: err}}
+	return []machine.Effect{machine.Stop{Err: err}}
 }
 
-func (m *Machine) beginEpoch(ev recipe.EpochBegan) []recipe.Effect {
+func (m *Machine) beginEpoch(ev machine.EpochBegan) []machine.Effect {
 	m.epoch, m.session = ev.Epoch, ev.SessionID
 	effects := m.stepSubs(ev)
 	return append(effects, m.clearDoubts()...)
@@ -200,11 +200,11 @@ func (m *Machine) beginEpoch(ev recipe.EpochBegan) []recipe.Effect {
 
 // endEpoch forgets what the epoch had. Claims are gone with it; what was being settled may be
 // settled.
-func (m *Machine) endEpoch() []recipe.Effect {
+func (m *Machine) endEpoch() []machine.Effect {
 	if m.epoch == 0 {
 		return nil
 	}
-	effects := m.stepSubs(recipe.EpochEnded{Epoch: m.epoch})
+	effects := m.stepSubs(machine.EpochEnded{Epoch: m.epoch})
 	m.epoch = 0
 	m.asks.Clear()
 	m.root, m.order, m.line = root{}, nil, nil

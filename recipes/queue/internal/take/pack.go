@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
@@ -24,7 +24,7 @@ func (t *text) of(part int) ([]byte, bool) {
 }
 
 // readPack puts the first items of a pack into line, and reads it.
-func (m *Machine) readPack(b *bucket, e *entry, n int) []recipe.Effect {
+func (m *Machine) readPack(b *bucket, e *entry, n int) []machine.Effect {
 	for part := e.pack.First; part < e.pack.First+n; part++ {
 		m.line = append(m.line, &pick{bucket: b, entry: &entry{Item: e.pack.Item(part)}, pack: e})
 	}
@@ -32,7 +32,7 @@ func (m *Machine) readPack(b *bucket, e *entry, n int) []recipe.Effect {
 }
 
 // handOut gives the picks of a pack their data, or has it read.
-func (m *Machine) handOut(b *bucket, e *entry) []recipe.Effect {
+func (m *Machine) handOut(b *bucket, e *entry) []machine.Effect {
 	t := b.texts[e.pack.Seq]
 	for _, p := range m.line {
 		if p.waitsFor(b, e) {
@@ -47,11 +47,11 @@ func (m *Machine) handOut(b *bucket, e *entry) []recipe.Effect {
 	}
 	e = p.pack
 	b.reading[e.pack.Seq] = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
 		delete(b.reading, e.pack.Seq)
-		return m.sawPack(b, e, ev.(recipe.Seen))
+		return m.sawPack(b, e, ev.(machine.Seen))
 	})
-	return []recipe.Effect{recipe.Read{Epoch: m.epoch, Ask: ask, Path: znode.Join(b.path, e.name)}}
+	return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: ask, Path: znode.Join(b.path, e.name)}}
 }
 
 // waitsFor tells whether a pick lacks data from a pack, or from what was left of the same.
@@ -69,8 +69,8 @@ func (m *Machine) waiting(b *bucket, e *entry) *pick {
 
 // sawPack takes in what is in a pack. If it is gone, somebody has taken something of it, and what
 // is left has to come before what is behind it.
-func (m *Machine) sawPack(b *bucket, e *entry, s recipe.Seen) []recipe.Effect {
-	if s.Code != recipe.Done {
+func (m *Machine) sawPack(b *bucket, e *entry, s machine.Seen) []machine.Effect {
+	if s.Code != machine.Done {
 		return m.fail(s.Err)
 	}
 	p := m.waiting(b, e)
@@ -119,16 +119,16 @@ func (b batch) taken() place.Pack {
 
 // unpack are the operations that take the picks out of their pack: what is left of it stays where
 // it is.
-func (b batch) unpack() []recipe.Op {
+func (b batch) unpack() []machine.Op {
 	dir, text, now := b[0].bucket.path, b[0].text, b.now()
-	ops := []recipe.Op{{Do: recipe.Delete, Path: znode.Join(dir, now.Name()), Version: recipe.Any}}
+	ops := []machine.Op{{Do: machine.Delete, Path: znode.Join(dir, now.Name()), Version: machine.Any}}
 	rest := now.Part(b.taken().Last+1, now.Last)
 	switch {
 	case rest.Len() == 0:
 		return ops
 	case !text.covers(rest): // packs never grow, so nobody but a foreigner has made this one: read it
 		delete(b[0].bucket.texts, now.Seq)
-		return []recipe.Op{{Do: recipe.Check, Path: ops[0].Path, Version: -2}}
+		return []machine.Op{{Do: machine.Check, Path: ops[0].Path, Version: -2}}
 	}
 	return append(ops, text.create(dir, rest))
 }
@@ -150,6 +150,6 @@ func (t *text) size(p place.Pack) int {
 }
 
 // create is the operation that makes a pack.
-func (t *text) create(dir string, p place.Pack) recipe.Op {
-	return recipe.Op{Do: recipe.Create, Path: znode.Join(dir, p.Name()), Data: place.Wrap(t.data[p.First-t.first : p.Last-t.first+1])}
+func (t *text) create(dir string, p place.Pack) machine.Op {
+	return machine.Op{Do: machine.Create, Path: znode.Join(dir, p.Name()), Data: place.Wrap(t.data[p.First-t.first : p.Last-t.first+1])}
 }

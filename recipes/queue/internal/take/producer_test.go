@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 )
@@ -29,14 +29,14 @@ func (w *world) addProducer(n int) {
 	p := &producer{world: w, name: fmt.Sprint("p", n)}
 	p.actor = w.Add(recipetest.Player{
 		Name: p.name,
-		Machine: func() recipe.Machine {
+		Machine: func() machine.Machine {
 			floor := p.no
 			return watched{give.New(give.Config{
 				Site: give.Site{Root: root}, GUID: p.name, Home: n, Capacity: w.capacity, Limit: 4, Floor: floor,
 			}), givingDeclared}
 		},
-		Standing: func() []recipe.Event {
-			var wishes []recipe.Event
+		Standing: func() []machine.Event {
+			var wishes []machine.Event
 			for _, c := range p.calls {
 				wish := c.wish
 				wish.Stands, wish.Again = true, c.sent
@@ -44,7 +44,7 @@ func (w *world) addProducer(n int) {
 			}
 			return wishes
 		},
-		Perform: func(_ *recipetest.Actor, e recipe.Effect) { p.perform(e) },
+		Perform: func(_ *recipetest.Actor, e machine.Effect) { p.perform(e) },
 	})
 	w.producers = append(w.producers, p)
 }
@@ -64,7 +64,7 @@ func (p *producer) put(n int, together bool) {
 	p.actor.Tell(wish)
 }
 
-func (p *producer) perform(e recipe.Effect) {
+func (p *producer) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case give.Sending:
 		for _, c := range p.calls {

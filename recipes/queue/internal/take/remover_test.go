@@ -2,7 +2,7 @@ package take_test
 
 import (
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
@@ -16,29 +16,29 @@ type remover struct {
 }
 
 // erase is the wish that these operations be carried out. It is an event.
-type erase struct{ ops []recipe.Op }
+type erase struct{ ops []machine.Op }
 
 func (w *world) addRemover() {
 	w.remover = &remover{world: w}
 	w.remover.actor = w.Add(recipetest.Player{
 		Name:     "r",
-		Machine:  func() recipe.Machine { return w.remover },
-		Standing: func() []recipe.Event { return nil },
-		Perform:  func(*recipetest.Actor, recipe.Effect) {},
+		Machine:  func() machine.Machine { return w.remover },
+		Standing: func() []machine.Event { return nil },
+		Perform:  func(*recipetest.Actor, machine.Effect) {},
 	})
 }
 
-// Step implements [recipe.Machine].
-func (r *remover) Step(ev recipe.Event) []recipe.Effect {
+// Step implements [machine.Machine].
+func (r *remover) Step(ev machine.Event) []machine.Effect {
 	switch ev := ev.(type) {
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		r.epoch = ev.Epoch
-	case recipe.EpochEnded:
+	case machine.EpochEnded:
 		r.epoch = 0
 	case erase:
 		if r.epoch > 0 {
 			r.asks++
-			return []recipe.Effect{recipe.Transact{Epoch: r.epoch, Ask: r.asks, Ops: ev.ops}}
+			return []machine.Effect{machine.Transact{Epoch: r.epoch, Ask: r.asks, Ops: ev.ops}}
 		}
 	}
 	return nil
@@ -49,7 +49,7 @@ func (r *remover) Phase() string { return "" }
 
 // remove removes an item that is in a bucket now, unless it is somewhere else by then.
 func (r *remover) remove(choose func(n int) int) {
-	var all [][]recipe.Op
+	var all [][]machine.Op
 	var items []*item
 	for _, name := range r.world.Children(root) {
 		b, ok := place.ParseBucket(name)
@@ -59,9 +59,9 @@ func (r *remover) remove(choose func(n int) int) {
 		bucket := znode.Join(root, name)
 		for _, child := range r.world.Children(bucket) {
 			at := znode.Join(bucket, child)
-			out := recipe.Op{Do: recipe.Delete, Path: at, Version: recipe.Any}
+			out := machine.Op{Do: machine.Delete, Path: at, Version: machine.Any}
 			if _, ok := place.ParseItem(child, b.Lane); ok {
-				all, items = append(all, []recipe.Op{out}), append(items, r.world.items[string(r.world.Data(at))])
+				all, items = append(all, []machine.Op{out}), append(items, r.world.items[string(r.world.Data(at))])
 			}
 			p, ok := place.ParsePack(child, b.Lane)
 			if !ok {
@@ -69,11 +69,11 @@ func (r *remover) remove(choose func(n int) int) {
 			}
 			data, _ := place.Unwrap(r.world.Data(at))
 			for part := p.First; part <= p.Last; part++ {
-				ops := []recipe.Op{out}
+				ops := []machine.Op{out}
 				for _, rest := range []place.Pack{p.Part(p.First, part-1), p.Part(part+1, p.Last)} {
 					if rest.Len() > 0 {
 						body := place.Wrap(data[rest.First-p.First : rest.Last-p.First+1])
-						ops = append(ops, recipe.Op{Do: recipe.Create, Path: znode.Join(bucket, rest.Name()), Data: body})
+						ops = append(ops, machine.Op{Do: machine.Create, Path: znode.Join(bucket, rest.Name()), Data: body})
 					}
 				}
 				all, items = append(all, ops), append(items, r.world.items[string(data[part-p.First])])

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
@@ -73,7 +73,7 @@ func (r *run) mark(h *held) string {
 
 // leave takes an item out of its run. When none is left, the claim goes, if it has not gone with
 // the last.
-func (m *Machine) leave(h *held) []recipe.Effect {
+func (m *Machine) leave(h *held) []machine.Effect {
 	r := h.run
 	if r == nil {
 		return nil
@@ -86,24 +86,24 @@ func (m *Machine) leave(h *held) []recipe.Effect {
 }
 
 // closeRun deletes a claim, and then the marks under it, which say nothing without it.
-func (m *Machine) closeRun(r *run) []recipe.Effect {
+func (m *Machine) closeRun(r *run) []machine.Effect {
 	r.gone = true
 	delete(m.runs, r.path)
 	if m.epoch == 0 {
 		return nil
 	}
-	ask := m.ask(func(recipe.Event) []recipe.Effect {
+	ask := m.ask(func(machine.Event) []machine.Effect {
 		r.bucket.stale = true
 		return m.unmark(r)
 	})
-	return []recipe.Effect{recipe.Remove{Epoch: m.epoch, Ask: ask, Path: r.path}}
+	return []machine.Effect{machine.Remove{Epoch: m.epoch, Ask: ask, Path: r.path}}
 }
 
 // unmark deletes the marks of a claim that is gone.
-func (m *Machine) unmark(r *run) []recipe.Effect {
-	var effects []recipe.Effect
+func (m *Machine) unmark(r *run) []machine.Effect {
+	var effects []machine.Effect
 	for _, path := range r.marks {
-		effects = append(effects, recipe.Remove{Epoch: m.epoch, Ask: m.ask(func(recipe.Event) []recipe.Effect { return nil }), Path: path})
+		effects = append(effects, machine.Remove{Epoch: m.epoch, Ask: m.ask(func(machine.Event) []machine.Effect { return nil }), Path: path})
 	}
 	r.marks = nil
 	return effects
@@ -111,9 +111,9 @@ func (m *Machine) unmark(r *run) []recipe.Effect {
 
 // watchRuns watches the claims that stand for longer, so that one that somebody deletes is known to
 // be gone.
-func (m *Machine) watchRuns() []recipe.Effect {
+func (m *Machine) watchRuns() []machine.Effect {
 	m.watching = false
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	for _, h := range m.inTurn() {
 		if h.run != nil && !h.run.watched {
 			effects = append(effects, m.watchRun(h.run))
@@ -122,36 +122,36 @@ func (m *Machine) watchRuns() []recipe.Effect {
 	return effects
 }
 
-func (m *Machine) watchRun(r *run) recipe.Effect {
+func (m *Machine) watchRun(r *run) machine.Effect {
 	r.watched = true
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect {
-		s := ev.(recipe.Seen)
-		if r.gone || s.Code != recipe.Done || s.Exists && s.Stat.Owner == m.session {
+	ask := m.ask(func(ev machine.Event) []machine.Effect {
+		s := ev.(machine.Seen)
+		if r.gone || s.Code != machine.Done || s.Exists && s.Stat.Owner == m.session {
 			return nil
 		}
 		return m.runDeleted(r)
 	})
-	return recipe.Read{Epoch: m.epoch, Ask: ask, Path: r.path, Watch: true}
+	return machine.Read{Epoch: m.epoch, Ask: ask, Path: r.path, Watch: true}
 }
 
 // onRunFired takes in that something has happened to a claim.
-func (m *Machine) onRunFired(r *run, ev recipe.Fired) []recipe.Effect {
+func (m *Machine) onRunFired(r *run, ev machine.Fired) []machine.Effect {
 	switch {
 	case r.gone:
 		return nil
-	case ev.Change == recipe.Deleted:
+	case ev.Change == machine.Deleted:
 		return m.runDeleted(r)
 	default:
-		return []recipe.Effect{m.watchRun(r)}
+		return []machine.Effect{m.watchRun(r)}
 	}
 }
 
 // runDeleted takes in that somebody has deleted a claim: its items are lost, but for those whose
 // settlement may have been quicker.
-func (m *Machine) runDeleted(r *run) []recipe.Effect {
+func (m *Machine) runDeleted(r *run) []machine.Effect {
 	r.gone, r.bucket.stale = true, true
 	delete(m.runs, r.path)
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	for _, h := range append([]*held(nil), r.items...) {
 		if h.how == 0 {
 			effects = append(effects, Drop{No: h.no, Cause: ErrDeleted})

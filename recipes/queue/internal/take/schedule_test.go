@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/take"
@@ -180,7 +180,7 @@ func (w *world) happen(choose func(n int) int) {
 		case w.remover != nil:
 			w.remover.remove(choose)
 		case w.hasty && len(w.consumers) > 1 && choose(4) == 0:
-			w.consumers[0].actor.Tell(recipe.Closing{})
+			w.consumers[0].actor.Tell(machine.Closing{})
 		default:
 			w.Step()
 		}

@@ -3,14 +3,14 @@ package take
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 )
 
 // settlement is a transaction that settles items.
 type settlement struct {
 	items []*held
-	ops   []recipe.Op
+	ops   []machine.Op
 	of    []*held // of each operation; nil: a cut's, a run's, or the room's
 	at    []*cut  // the same; nil: it is no cut's
 	cuts  []*cut
@@ -18,16 +18,16 @@ type settlement struct {
 	gives []room.Use
 }
 
-func (s *settlement) add(h *held, c *cut, op recipe.Op) {
+func (s *settlement) add(h *held, c *cut, op machine.Op) {
 	s.ops, s.of, s.at = append(s.ops, op), append(s.of, h), append(s.at, c)
 }
 
 // onSettle takes in that an item is done with.
-func (m *Machine) onSettle(ev Settle) []recipe.Effect {
+func (m *Machine) onSettle(ev Settle) []machine.Effect {
 	h := m.held[ev.No]
 	switch {
 	case h == nil, h.lost: // the giving back may succeed: that is no answer to an acknowledgement
-		return []recipe.Effect{Settled{No: ev.No, Err: ErrLost}}
+		return []machine.Effect{Settled{No: ev.No, Err: ErrLost}}
 	case h.how != 0:
 		return nil // it is on its way
 	case h.run == nil:
@@ -50,7 +50,7 @@ func (m *Machine) onSettle(ev Settle) []recipe.Effect {
 }
 
 // sendSettled settles, in one transaction, what waits for it.
-func (m *Machine) sendSettled() []recipe.Effect {
+func (m *Machine) sendSettled() []machine.Effect {
 	m.settling = slices.DeleteFunc(m.settling, func(h *held) bool { return h.gone }) // a listing has told of it while it was under way
 	if m.settle != nil || len(m.settling) == 0 || m.burying {                        // a burial may cut the same span
 		return nil
@@ -87,8 +87,8 @@ func (m *Machine) sendSettled() []recipe.Effect {
 		s.add(nil, nil, u.Op)
 	}
 	m.settle = s
-	ask := m.ask(func(ev recipe.Event) []recipe.Effect { return m.settled(s, ev.(recipe.Transacted)) })
-	return []recipe.Effect{recipe.Transact{Epoch: m.epoch, Ask: ask, Ops: s.ops}}
+	ask := m.ask(func(ev machine.Event) []machine.Effect { return m.settled(s, ev.(machine.Transacted)) })
+	return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: ask, Ops: s.ops}}
 }
 
 // together is how many of those that wait are settled in one transaction. What is left of a span
@@ -129,50 +129,50 @@ func (m *Machine) settleRuns(s *settlement) {
 		left[h.run]--
 	}
 	for _, r := range order {
-		op := recipe.Op{Do: recipe.Check, Path: r.path, Version: recipe.Any}
+		op := machine.Op{Do: machine.Check, Path: r.path, Version: machine.Any}
 		if s.runs[r] = left[r] == 0; s.runs[r] {
-			op.Do = recipe.Delete
+			op.Do = machine.Delete
 		}
 		s.add(nil, nil, op)
 	}
 }
 
 // settleOne are the operations that settle one item. The item's version is this claim's alone.
-func (m *Machine) settleOne(s *settlement, h *held) []recipe.Op {
+func (m *Machine) settleOne(s *settlement, h *held) []machine.Op {
 	p := h.pick
 	switch {
 	case h.how == Ack:
-		ops := []recipe.Op{{Do: recipe.Delete, Path: p.path, Version: h.version}}
+		ops := []machine.Op{{Do: machine.Delete, Path: p.path, Version: h.version}}
 		if p.entry.ID != "" && m.cfg.Site.Flat == "" && !p.entry.orphan {
-			ops = append(ops, recipe.Op{Do: recipe.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: recipe.Any})
+			ops = append(ops, machine.Op{Do: machine.Delete, Path: m.cfg.Site.Root.ID(p.entry.ID), Version: machine.Any})
 		}
 		return ops
 	case s.runs[h.run]:
-		return []recipe.Op{{Do: recipe.Check, Path: p.path, Version: h.version}} // it is free when the claim is gone
+		return []machine.Op{{Do: machine.Check, Path: p.path, Version: h.version}} // it is free when the claim is gone
 	default:
-		return []recipe.Op{
-			{Do: recipe.Check, Path: p.path, Version: h.version},
-			{Do: recipe.Create, Path: h.run.mark(h), Ephemeral: true},
+		return []machine.Op{
+			{Do: machine.Check, Path: p.path, Version: h.version},
+			{Do: machine.Create, Path: h.run.mark(h), Ephemeral: true},
 		}
 	}
 }
 
 // settled takes in what became of it.
-func (m *Machine) settled(s *settlement, t recipe.Transacted) []recipe.Effect {
+func (m *Machine) settled(s *settlement, t machine.Transacted) []machine.Effect {
 	m.settle = nil
 	switch t.Code {
-	case recipe.Done:
+	case machine.Done:
 		for _, u := range s.gives {
 			m.room.Used(u)
 		}
 		return m.allSettled(s)
-	case recipe.Unknown:
+	case machine.Unknown:
 		m.room.ForgetAll()
 		m.settle = s // until it is known
 		return m.inspectAll(s)
 	}
-	if t.Failed < 0 || t.Failed >= len(s.of) || t.Code == recipe.Refused {
-		var effects []recipe.Effect
+	if t.Failed < 0 || t.Failed >= len(s.of) || t.Code == machine.Refused {
+		var effects []machine.Effect
 		for _, h := range s.items {
 			effects = append(effects, m.finish(h, t.Err)...)
 		}
@@ -182,8 +182,8 @@ func (m *Machine) settled(s *settlement, t recipe.Transacted) []recipe.Effect {
 }
 
 // allSettled takes in that a transaction was carried out.
-func (m *Machine) allSettled(s *settlement) []recipe.Effect {
-	var effects []recipe.Effect
+func (m *Machine) allSettled(s *settlement) []machine.Effect {
+	var effects []machine.Effect
 	for r, over := range s.runs {
 		if over {
 			r.gone = true
@@ -208,9 +208,9 @@ func (m *Machine) allSettled(s *settlement) []recipe.Effect {
 
 // unsettled takes in that one operation failed, and nothing was done. The others are settled again
 // without it.
-func (m *Machine) unsettled(s *settlement, t recipe.Transacted) []recipe.Effect {
+func (m *Machine) unsettled(s *settlement, t machine.Transacted) []machine.Effect {
 	h, path := s.of[t.Failed], s.ops[t.Failed].Path
-	var effects []recipe.Effect
+	var effects []machine.Effect
 	again := s.items
 	switch c := s.at[t.Failed]; {
 	case c != nil:
@@ -218,7 +218,7 @@ func (m *Machine) unsettled(s *settlement, t recipe.Transacted) []recipe.Effect 
 			again = remove(again, h)
 		}
 		effects = m.find(c, false, func() {})
-	case h != nil && h.how != Ack && t.Code == recipe.NodeExists: // its mark: it was settled by a transaction whose answer was lost
+	case h != nil && h.how != Ack && t.Code == machine.NodeExists: // its mark: it was settled by a transaction whose answer was lost
 		h.run.marks = append(h.run.marks, path)
 		effects = m.finish(h, nil)
 		again = remove(again, h)
@@ -248,7 +248,7 @@ func (m *Machine) unsettled(s *settlement, t recipe.Transacted) []recipe.Effect 
 }
 
 // finish answers a Settle.
-func (m *Machine) finish(h *held, err error) []recipe.Effect {
+func (m *Machine) finish(h *held, err error) []machine.Effect {
 	if h.how != Ack || err != nil {
 		h.pick.bucket.stale = true
 	}
@@ -263,7 +263,7 @@ func (m *Machine) settleAgain(h *held) {
 }
 
 // settleNever ends the settlement of an item.
-func (m *Machine) settleNever(h *held, err error) []recipe.Effect {
+func (m *Machine) settleNever(h *held, err error) []machine.Effect {
 	m.settling = remove(m.settling, h)
 	return m.finish(h, err)
 }

@@ -2,7 +2,7 @@ package take
 
 import (
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
@@ -98,8 +98,8 @@ func (c *cut) bury() {
 }
 
 // ops are the operations of a cut.
-func (c *cut) ops() []recipe.Op {
-	ops := []recipe.Op{{Do: recipe.Delete, Path: c.span.path, Version: recipe.Any}}
+func (c *cut) ops() []machine.Op {
+	ops := []machine.Op{{Do: machine.Delete, Path: c.span.path, Version: machine.Any}}
 	for _, p := range c.parts {
 		ops = append(ops, c.span.text.create(c.span.run.bucket.path, p))
 	}
@@ -128,7 +128,7 @@ func (m *Machine) settleCut(s *settlement, c *cut) {
 	}
 	goes := s.runs[c.span.run]
 	if c.whole = acks == 0 && (goes || len(c.items) == c.span.pack.Len()); c.whole { // it is free when the claim is gone, or marked
-		s.add(nil, c, recipe.Op{Do: recipe.Check, Path: c.span.path, Version: recipe.Any})
+		s.add(nil, c, machine.Op{Do: machine.Check, Path: c.span.path, Version: machine.Any})
 	} else {
 		c.divide()
 		for _, op := range c.ops() {
@@ -138,7 +138,7 @@ func (m *Machine) settleCut(s *settlement, c *cut) {
 	s.cuts = append(s.cuts, c)
 	for _, h := range c.items {
 		if h.how != Ack && !goes {
-			s.add(h, nil, recipe.Op{Do: recipe.Create, Path: h.run.mark(h), Ephemeral: true})
+			s.add(h, nil, machine.Op{Do: machine.Create, Path: h.run.mark(h), Ephemeral: true})
 		}
 	}
 }

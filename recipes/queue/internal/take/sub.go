@@ -1,7 +1,7 @@
 package take
 
 import (
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 )
 
@@ -15,17 +15,17 @@ const (
 type sub struct {
 	machine *give.Machine
 	jobs    uint64
-	done    map[uint64]func(err error) []recipe.Effect
-	inbox   []recipe.Event
+	done    map[uint64]func(err error) []machine.Effect
+	inbox   []machine.Event
 }
 
 func newSub(site give.Site) *sub {
-	return &sub{machine: give.New(give.Config{Site: site}), done: make(map[uint64]func(error) []recipe.Effect)}
+	return &sub{machine: give.New(give.Config{Site: site}), done: make(map[uint64]func(error) []machine.Effect)}
 }
 
 // do has an item put in the same transaction in which these operations succeed. It is carried out
 // at the end of the step.
-func (s *sub) do(i give.Item, also []recipe.Op, done func(err error) []recipe.Effect) []recipe.Effect {
+func (s *sub) do(i give.Item, also []machine.Op, done func(err error) []machine.Effect) []machine.Effect {
 	s.jobs++
 	s.done[s.jobs] = done
 	s.inbox = append(s.inbox, give.Move{No: s.jobs, Items: []give.Item{i}, Also: also})
@@ -33,8 +33,8 @@ func (s *sub) do(i give.Item, also []recipe.Op, done func(err error) []recipe.Ef
 }
 
 // runSubs tells the machines inside what they are to do.
-func (m *Machine) runSubs() []recipe.Effect {
-	var effects []recipe.Effect
+func (m *Machine) runSubs() []machine.Effect {
+	var effects []machine.Effect
 	for _, s := range m.subs {
 		for len(s.inbox) > 0 {
 			ev := s.inbox[0]
@@ -46,16 +46,16 @@ func (m *Machine) runSubs() []recipe.Effect {
 }
 
 // stepSubs tells both what happened.
-func (m *Machine) stepSubs(ev recipe.Event) []recipe.Effect {
-	var effects []recipe.Effect
+func (m *Machine) stepSubs(ev machine.Event) []machine.Effect {
+	var effects []machine.Effect
 	for _, s := range m.subs {
 		effects = append(effects, m.stepSub(s, ev)...)
 	}
 	return effects
 }
 
-func (m *Machine) stepSub(s *sub, ev recipe.Event) []recipe.Effect {
-	var effects []recipe.Effect
+func (m *Machine) stepSub(s *sub, ev machine.Event) []machine.Effect {
+	var effects []machine.Effect
 	for _, e := range s.machine.Step(ev) {
 		effects = append(effects, m.passOn(s, e)...)
 	}
@@ -63,23 +63,23 @@ func (m *Machine) stepSub(s *sub, ev recipe.Event) []recipe.Effect {
 }
 
 // passOn asks in the name of the machine inside.
-func (m *Machine) passOn(s *sub, e recipe.Effect) []recipe.Effect {
+func (m *Machine) passOn(s *sub, e machine.Effect) []machine.Effect {
 	answer := func(inner uint64) uint64 {
-		return m.ask(func(ev recipe.Event) []recipe.Effect {
+		return m.ask(func(ev machine.Event) []machine.Effect {
 			switch a := ev.(type) {
-			case recipe.Listed:
+			case machine.Listed:
 				a.Ask = inner
 				ev = a
-			case recipe.Seen:
+			case machine.Seen:
 				a.Ask = inner
 				ev = a
-			case recipe.Transacted:
+			case machine.Transacted:
 				a.Ask = inner
 				ev = a
-			case recipe.Ensured:
+			case machine.Ensured:
 				a.Ask = inner
 				ev = a
-			case recipe.Woke:
+			case machine.Woke:
 				a.Ask = inner
 				ev = a
 			}
@@ -87,21 +87,21 @@ func (m *Machine) passOn(s *sub, e recipe.Effect) []recipe.Effect {
 		})
 	}
 	switch e := e.(type) {
-	case recipe.List:
+	case machine.List:
 		e.Ask = answer(e.Ask)
-		return []recipe.Effect{e}
-	case recipe.Read:
+		return []machine.Effect{e}
+	case machine.Read:
 		e.Ask = answer(e.Ask)
-		return []recipe.Effect{e}
-	case recipe.Transact:
+		return []machine.Effect{e}
+	case machine.Transact:
 		e.Ask = answer(e.Ask)
-		return []recipe.Effect{e}
-	case recipe.Ensure:
+		return []machine.Effect{e}
+	case machine.Ensure:
 		e.Ask = answer(e.Ask)
-		return []recipe.Effect{e}
-	case recipe.Wake:
+		return []machine.Effect{e}
+	case machine.Wake:
 		e.Ask = answer(e.Ask)
-		return []recipe.Effect{e}
+		return []machine.Effect{e}
 	case give.Settled:
 		done := s.done[e.No]
 		delete(s.done, e.No)

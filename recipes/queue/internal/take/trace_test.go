@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
@@ -25,7 +25,7 @@ func name(seq int32) string {
 func story(t *testing.T, cfg take.Config) *recipetest.Trace {
 	cfg.Site, cfg.Dead, cfg.GUID, cfg.Producer = give.Site{Root: root}, root+"/dead", "me-me-me", "me"
 	tr := recipetest.NewTrace(t, take.New(cfg))
-	tr.Transitions(func(from string, ev recipe.Event, to string) {
+	tr.Transitions(func(from string, ev machine.Event, to string) {
 		if from != to && !takingDeclared(from, eventName(ev), to) {
 			t.Errorf("undeclared: {%q, %q, %q}", from, eventName(ev), to)
 		}
@@ -34,17 +34,17 @@ func story(t *testing.T, cfg take.Config) *recipetest.Trace {
 }
 
 // asks are the numbers of the requests among the effects, in their order.
-func asks(effects []recipe.Effect) []uint64 {
+func asks(effects []machine.Effect) []uint64 {
 	var all []uint64
 	for _, e := range effects {
 		switch e := e.(type) {
-		case recipe.List:
+		case machine.List:
 			all = append(all, e.Ask)
-		case recipe.Read:
+		case machine.Read:
 			all = append(all, e.Ask)
-		case recipe.Transact:
+		case machine.Transact:
 			all = append(all, e.Ask)
-		case recipe.Ensure:
+		case machine.Ensure:
 			all = append(all, e.Ask)
 		}
 	}
@@ -53,21 +53,21 @@ func asks(effects []recipe.Effect) []uint64 {
 
 // listed begins a story: an epoch, a demand, and a queue with some names in its first bucket.
 func listed(tr *recipetest.Trace, want int64, names ...string) []uint64 {
-	a := asks(tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, take.Demand{Total: want}))
-	a = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: a[0], Path: root, Names: []string{"ready-0-0000000000", "receipts", "foreign"}}))
-	return asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: a[0], Path: bucket, Names: names}))
+	a := asks(tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, take.Demand{Total: want}))
+	a = asks(tr.Tell(machine.Listed{Epoch: 1, Ask: a[0], Path: root, Names: []string{"ready-0-0000000000", "receipts", "foreign"}}))
+	return asks(tr.Tell(machine.Listed{Epoch: 1, Ask: a[0], Path: bucket, Names: names}))
 }
 
-func seen(ask uint64, seq int32, data string, version int32) recipe.Seen {
-	return recipe.Seen{Epoch: 1, Ask: ask, Path: bucket + "/" + name(seq), Exists: true, Data: []byte(data), Stat: recipe.Stat{Version: version}}
+func seen(ask uint64, seq int32, data string, version int32) machine.Seen {
+	return machine.Seen{Epoch: 1, Ask: ask, Path: bucket + "/" + name(seq), Exists: true, Data: []byte(data), Stat: machine.Stat{Version: version}}
 }
 
-func done(ask uint64, n int) recipe.Transacted {
-	results := make([]recipe.Result, n)
+func done(ask uint64, n int) machine.Transacted {
+	results := make([]machine.Result, n)
 	for i := range results {
 		results[i].Stat.Mzxid = 40
 	}
-	return recipe.Transacted{Epoch: 1, Ask: ask, Failed: -1, Results: results}
+	return machine.Transacted{Epoch: 1, Ask: ask, Failed: -1, Results: results}
 }
 
 func TestTraceClaimed(t *testing.T) {
@@ -92,17 +92,17 @@ func TestTraceQuicker(t *testing.T) {
 	tr.Say("Somebody else is quicker with the first: what was picked is taken back, and the bucket listed again.")
 	a := listed(tr, 2, name(1), name(2))
 	c := asks(tr.Tell(seen(a[0], 1, "one", 0), seen(a[1], 2, "two", 0)))
-	l := asks(tr.Tell(recipe.Transacted{Epoch: 1, Ask: c[0], Code: recipe.BadVersion, Failed: 0}))
+	l := asks(tr.Tell(machine.Transacted{Epoch: 1, Ask: c[0], Code: machine.BadVersion, Failed: 0}))
 	tr.Say("It is claimed; the other was read before, and is claimed at once.")
-	c = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{name(1), name(2), "taken-0000000001-0000000001-else"}}))
+	c = asks(tr.Tell(machine.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{name(1), name(2), "taken-0000000001-0000000001-else"}}))
 	tr.Say("The answer is lost: the claim is looked for. It stands, so it was carried out.")
-	r := asks(tr.Tell(recipe.Transacted{Epoch: 1, Ask: c[0], Code: recipe.Unknown, Failed: -1}))
-	tr.Tell(recipe.Seen{Epoch: 1, Ask: r[0], Exists: true, Data: []byte("me-me-me"), Stat: recipe.Stat{Owner: 7, Czxid: 41}})
+	r := asks(tr.Tell(machine.Transacted{Epoch: 1, Ask: c[0], Code: machine.Unknown, Failed: -1}))
+	tr.Tell(machine.Seen{Epoch: 1, Ask: r[0], Exists: true, Data: []byte("me-me-me"), Stat: machine.Stat{Owner: 7, Czxid: 41}})
 	tr.Say("The acknowledgement's answer is lost with the epoch. The item is there in the next: it was not acknowledged.")
 	tr.Tell(take.Settle{No: 1, How: take.Ack})
-	tr.Tell(recipe.EpochEnded{Epoch: 1})
-	r = asks(tr.Tell(recipe.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true}))
-	tr.Tell(recipe.Seen{Epoch: 2, Ask: r[0], Exists: true, Stat: recipe.Stat{Version: 1}})
+	tr.Tell(machine.EpochEnded{Epoch: 1})
+	r = asks(tr.Tell(machine.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true}))
+	tr.Tell(machine.Seen{Epoch: 2, Ask: r[0], Exists: true, Stat: machine.Stat{Version: 1}})
 	tr.Compare("quicker")
 }
 
@@ -112,12 +112,12 @@ func TestTraceAgain(t *testing.T) {
 	tr.Say("One that was claimed before: it is claimed only after a listing that was asked for when its version was known.")
 	a := listed(tr, 1, name(1), name(2))
 	l := asks(tr.Tell(seen(a[0], 1, "one", 1)))
-	c := asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{name(1), name(2)}}))
+	c := asks(tr.Tell(machine.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{name(1), name(2)}}))
 	tr.Tell(done(c[0], 2))
 	tr.Say("The second Nack is one too many: it goes to the dead letters in the same transaction.")
 	d := asks(tr.Tell(take.Settle{No: 1, How: take.Nack}))
-	d = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: d[0], Path: root + "/dead", Code: recipe.NoNode}))
-	d = asks(tr.Tell(recipe.Ensured{Epoch: 1, Ask: d[0]}))
+	d = asks(tr.Tell(machine.Listed{Epoch: 1, Ask: d[0], Path: root + "/dead", Code: machine.NoNode}))
+	d = asks(tr.Tell(machine.Ensured{Epoch: 1, Ask: d[0]}))
 	tr.Tell(done(d[0], 4))
 	tr.Compare("again")
 }
@@ -128,7 +128,7 @@ func TestTraceUnheld(t *testing.T) {
 	tr.Say("Claimed while the session can't be trusted: delivered again when it can.")
 	a := listed(tr, 1, name(1))
 	c := asks(tr.Tell(seen(a[0], 1, "one", 0)))
-	tr.Tell(done(c[0], 2), take.Unheld{No: 1}, recipe.TrustGained{Epoch: 1})
+	tr.Tell(done(c[0], 2), take.Unheld{No: 1}, machine.TrustGained{Epoch: 1})
 	tr.Say("Its possession is lost: the claim goes.")
 	tr.Tell(take.Over{No: 1})
 	tr.Compare("unheld")
@@ -144,7 +144,7 @@ func TestTracePacked(t *testing.T) {
 	tr := story(t, take.Config{MaxAttempts: 2})
 	tr.Say("Three of five in one pack: one read, and the three become a pack of their own, claimed once.")
 	a := listed(tr, 3, pack(0, 1, 5))
-	all := recipe.Seen{Epoch: 1, Ask: a[0], Exists: true, Data: []byte("1:a,1:b,1:c,1:d,1:e,")}
+	all := machine.Seen{Epoch: 1, Ask: a[0], Exists: true, Data: []byte("1:a,1:b,1:c,1:d,1:e,")}
 	c := asks(tr.Tell(all))
 	tr.Tell(done(c[0], 5))
 	tr.Say("The one in the middle is given back: what was one pack are three.")
@@ -152,21 +152,21 @@ func TestTracePacked(t *testing.T) {
 	tr.Tell(done(s[0], 6))
 	tr.Say("It is claimed again, with one from the first pack; nothing is read again.")
 	l := asks(tr.Tell(take.Demand{Total: 5}))
-	c = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{
+	c = asks(tr.Tell(machine.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{
 		pack(0, 4, 5), pack(1, 1, 1), pack(1, 2, 2), pack(1, 3, 3), "taken-0000000004.00001-0000000004.00003-mememe1", "back-0000000004.00002-mememe1",
 	}}))
 	tr.Tell(done(c[0], 8))
 	tr.Say("The answer to an acknowledgement is lost. Its pack is gone, so it was carried out.")
 	s = asks(tr.Tell(take.Settle{No: 3, How: take.Ack}))
-	l = asks(tr.Tell(recipe.Transacted{Epoch: 1, Ask: s[0], Code: recipe.Unknown, Failed: -1}))
-	tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{pack(0, 5, 5), pack(1, 1, 1), pack(1, 4, 4), pack(2, 2, 2)}})
+	l = asks(tr.Tell(machine.Transacted{Epoch: 1, Ask: s[0], Code: machine.Unknown, Failed: -1}))
+	tr.Tell(machine.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{pack(0, 5, 5), pack(1, 1, 1), pack(1, 4, 4), pack(2, 2, 2)}})
 	tr.Say("Somebody has removed the first: its acknowledgement finds that out.")
 	s = asks(tr.Tell(take.Settle{No: 1, How: take.Ack}))
-	l = asks(tr.Tell(recipe.Transacted{Epoch: 1, Ask: s[0], Code: recipe.NoNode, Failed: 1}))
-	tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{pack(0, 5, 5), pack(1, 4, 4), pack(2, 2, 2)}})
+	l = asks(tr.Tell(machine.Transacted{Epoch: 1, Ask: s[0], Code: machine.NoNode, Failed: 1}))
+	tr.Tell(machine.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{pack(0, 5, 5), pack(1, 4, 4), pack(2, 2, 2)}})
 	tr.Say("The one that was given back has had its attempts: it is cut out of its pack, into the dead letters.")
 	d := asks(tr.Tell(take.Settle{No: 4, How: take.Nack}))
-	d = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: d[0], Path: root + "/dead"}))
+	d = asks(tr.Tell(machine.Listed{Epoch: 1, Ask: d[0], Path: root + "/dead"}))
 	tr.Tell(done(d[0], 5))
 	tr.Compare("packed")
 }
@@ -178,18 +178,18 @@ func TestTraceDeleted(t *testing.T) {
 	a := listed(tr, 1, name(1))
 	c := asks(tr.Tell(seen(a[0], 1, "one", 0)))
 	w := wakes(tr.Tell(done(c[0], 2)))
-	tr.Tell(recipe.Woke{Ask: w[0]})
+	tr.Tell(machine.Woke{Ask: w[0]})
 	claim := bucket + "/taken-0000000001-0000000001-mememe1"
-	w = wakes(tr.Tell(recipe.Fired{Epoch: 1, Path: claim, Change: recipe.Deleted}))
-	tr.Tell(recipe.Woke{Ask: w[0]})
+	w = wakes(tr.Tell(machine.Fired{Epoch: 1, Path: claim, Change: machine.Deleted}))
+	tr.Tell(machine.Woke{Ask: w[0]})
 	tr.Compare("deleted")
 }
 
 // wakes are the numbers of the timers among the effects.
-func wakes(effects []recipe.Effect) []uint64 {
+func wakes(effects []machine.Effect) []uint64 {
 	var all []uint64
 	for _, e := range effects {
-		if w, ok := e.(recipe.Wake); ok {
+		if w, ok := e.(machine.Wake); ok {
 			all = append(all, w.Ask)
 		}
 	}
@@ -202,22 +202,22 @@ func TestTraceRefused(t *testing.T) {
 	refused := errors.New("not authorized")
 	for name, play := range map[string]func(tr *recipetest.Trace){
 		"listing": func(tr *recipetest.Trace) {
-			a := asks(tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, take.Demand{Total: 1}))
-			tr.Tell(recipe.Listed{Epoch: 1, Ask: a[0], Code: recipe.Refused, Err: refused})
+			a := asks(tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, take.Demand{Total: 1}))
+			tr.Tell(machine.Listed{Epoch: 1, Ask: a[0], Code: machine.Refused, Err: refused})
 		},
 		"making": func(tr *recipetest.Trace) {
-			a := asks(tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, take.Demand{Total: 1}))
-			a = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: a[0], Code: recipe.NoNode}))
-			tr.Tell(recipe.Ensured{Epoch: 1, Ask: a[0], Code: recipe.Refused, Err: refused})
+			a := asks(tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, take.Demand{Total: 1}))
+			a = asks(tr.Tell(machine.Listed{Epoch: 1, Ask: a[0], Code: machine.NoNode}))
+			tr.Tell(machine.Ensured{Epoch: 1, Ask: a[0], Code: machine.Refused, Err: refused})
 		},
 		"read": func(tr *recipetest.Trace) {
 			a := listed(tr, 1, name(1))
-			tr.Tell(recipe.Seen{Epoch: 1, Ask: a[0], Code: recipe.Refused, Err: refused})
+			tr.Tell(machine.Seen{Epoch: 1, Ask: a[0], Code: machine.Refused, Err: refused})
 		},
 		"claim": func(tr *recipetest.Trace) {
 			a := listed(tr, 1, name(1))
 			a = asks(tr.Tell(seen(a[0], 1, "one", 0)))
-			tr.Tell(recipe.Transacted{Epoch: 1, Ask: a[0], Code: recipe.Refused, Failed: -1, Err: refused})
+			tr.Tell(machine.Transacted{Epoch: 1, Ask: a[0], Code: machine.Refused, Failed: -1, Err: refused})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -234,13 +234,13 @@ func TestTraceClosing(t *testing.T) {
 	t.Parallel()
 	tr := story(t, take.Config{})
 	tr.Say("Nothing is under way: it ends at once.")
-	tr.Tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, recipe.Closing{})
+	tr.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, machine.Closing{})
 	tr.Compare("closing")
 	tr = story(t, take.Config{})
 	tr.Say("A claim is under way: what it brings is given back first.")
 	a := listed(tr, 1, name(1))
 	c := asks(tr.Tell(seen(a[0], 1, "one", 0)))
-	tr.Tell(recipe.Closing{})
+	tr.Tell(machine.Closing{})
 	s := asks(tr.Tell(done(c[0], 2)))
 	tr.Tell(done(s[0], 2))
 	tr.Compare("closing-late")
@@ -251,10 +251,10 @@ func TestTraceTakenForGood(t *testing.T) {
 	tr := story(t, take.Config{AutoAck: true})
 	tr.Say("With AutoAck what is taken out of a pack is gone, and what is not received comes back as a pack of one.")
 	a := listed(tr, 2, pack(0, 1, 3))
-	e := asks(tr.Tell(recipe.Seen{Epoch: 1, Ask: a[0], Exists: true, Data: []byte("1:a,1:b,1:c,")}))
-	c := asks(tr.Tell(recipe.Ensured{Epoch: 1, Ask: e[0]}))
+	e := asks(tr.Tell(machine.Seen{Epoch: 1, Ask: a[0], Exists: true, Data: []byte("1:a,1:b,1:c,")}))
+	c := asks(tr.Tell(machine.Ensured{Epoch: 1, Ask: e[0]}))
 	tr.Tell(done(c[0], 4))
-	tr.Tell(take.Settle{No: 1, How: take.Ack}, recipe.Closing{})
+	tr.Tell(take.Settle{No: 1, How: take.Ack}, machine.Closing{})
 	b := asks(tr.Tell(take.Settle{No: 2, How: take.Return}))
 	tr.Tell(done(b[0], 2))
 	tr.Compare("taken-for-good")
@@ -265,10 +265,10 @@ func TestTraceGone(t *testing.T) {
 	tr := story(t, take.Config{})
 	tr.Say("What was to be read is gone: somebody has taken of it, and what is left comes before what is behind it.")
 	a := listed(tr, 2, pack(0, 1, 1), name(5))
-	l := asks(tr.Tell(recipe.Seen{Epoch: 1, Ask: a[0]}))
+	l := asks(tr.Tell(machine.Seen{Epoch: 1, Ask: a[0]}))
 	tr.Say("What looks like a pack and is none is left where it is.")
-	a = asks(tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{pack(0, 2, 3), name(5)}}))
-	l = asks(tr.Tell(recipe.Seen{Epoch: 1, Ask: a[0], Exists: true, Data: []byte("rubbish")}))
-	tr.Tell(recipe.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{pack(0, 2, 3), name(5)}})
+	a = asks(tr.Tell(machine.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{pack(0, 2, 3), name(5)}}))
+	l = asks(tr.Tell(machine.Seen{Epoch: 1, Ask: a[0], Exists: true, Data: []byte("rubbish")}))
+	tr.Tell(machine.Listed{Epoch: 1, Ask: l[0], Path: bucket, Names: []string{pack(0, 2, 3), name(5)}})
 	tr.Compare("gone")
 }

@@ -9,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/give"
 	"github.com/troupe-go/troupe/recipes/queue/internal/take"
 )
 
 // phased is a machine that tells its phase.
 type phased interface {
-	recipe.Machine
+	machine.Machine
 	Phase() string
 }
 
@@ -26,8 +26,8 @@ type watched struct {
 	declared func(from, on, to string) bool
 }
 
-// Step implements [recipe.Machine].
-func (w watched) Step(ev recipe.Event) []recipe.Effect {
+// Step implements [machine.Machine].
+func (w watched) Step(ev machine.Event) []machine.Effect {
 	from := w.Phase()
 	effects := w.phased.Step(ev)
 	if to, on := w.Phase(), eventName(ev); from != to && !w.declared(from, on, to) {
@@ -36,7 +36,7 @@ func (w watched) Step(ev recipe.Event) []recipe.Effect {
 	return effects
 }
 
-func eventName(ev recipe.Event) string {
+func eventName(ev machine.Event) string {
 	name := fmt.Sprintf("%T", ev)
 	return name[strings.LastIndexByte(name, '.')+1:]
 }

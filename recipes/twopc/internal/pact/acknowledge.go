@@ -3,7 +3,7 @@ package pact
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // leave takes the site's znodes away.
@@ -44,11 +44,11 @@ func (p *prop) neighbour() string {
 	return p.s.root.Open(p.id, p.guid)
 }
 
-func (p *prop) departed(code recipe.Code, err error) {
+func (p *prop) departed(code machine.Code, err error) {
 	switch code {
-	case recipe.Done:
+	case machine.Done:
 		p.acked(nil)
-	case recipe.NoNode: // done before, and the answer was lost; or somebody deleted a part
+	case machine.NoNode: // done before, and the answer was lost; or somebody deleted a part
 		p.drop(nil)
 	default:
 		p.busy = false

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // DefaultLimit is how many entries an inbox may have, if the application does not say. With the
@@ -92,7 +92,7 @@ func (c *Coordinator) measure(site string, found func(full bool)) {
 		return
 	}
 	r.looking = true
-	c.desk.read(c.root.Inbox(site), watcher{}, func(ev recipe.Seen) {
+	c.desk.read(c.root.Inbox(site), watcher{}, func(ev machine.Seen) {
 		free := c.limit - int(ev.Stat.Children) - c.beginning(site)
 		r.credit, r.looking = max(0, min((free+1)/2, grant)), false
 		waiting := r.waiting

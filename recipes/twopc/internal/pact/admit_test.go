@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
@@ -17,20 +17,20 @@ func TestACoordinatorForgetsTheInboxesOfSitesOfBefore(t *testing.T) {
 	t.Parallel()
 	c := pact.NewCoordinator(root, "c", 1000)
 	a := &answerer{tr: recipetest.NewTrace(t, c)}
-	a.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+	a.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
 	a.tell(pact.Adopt{N: 1, ID: "none"})
-	a.transact(recipe.Done)
-	a.seen(root.Coordinator("c"), []byte("c"), recipe.Stat{Owner: 7})
-	a.seen(root.Tx("none"), nil, recipe.Stat{})
+	a.transact(machine.Done)
+	a.seen(root.Coordinator("c"), []byte("c"), machine.Stat{Owner: 7})
+	a.seen(root.Tx("none"), nil, machine.Stat{})
 	looks := 0
 	begin := func(n int, site string) {
 		a.asked = nil
 		a.tell(pact.Begin{N: uint64(n), ID: fmt.Sprint("t", n), GUID: guid(n), Sites: []string{site}})
-		if read, is := has[recipe.Read](a.asked); is {
+		if read, is := has[machine.Read](a.asked); is {
 			looks++
-			a.seen(read.Path, nil, recipe.Stat{})
+			a.seen(read.Path, nil, machine.Stat{})
 		}
-		a.transact(recipe.Refused)
+		a.transact(machine.Refused)
 	}
 	for n := range 100 {
 		begin(2+n, fmt.Sprint("s", n%2))

@@ -3,7 +3,7 @@ package pact
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // watched is a site whose presence matters, because transactions wait for its vote.
@@ -27,7 +27,7 @@ func (c *Coordinator) attend(site string, t *tx) {
 	}
 	w.waiting[t.n] = t
 	if w.follower == nil {
-		w.follower = c.desk.follow(c.root.Alive(site), func(ev recipe.Seen) { c.onSite(site, w, ev) })
+		w.follower = c.desk.follow(c.root.Alive(site), func(ev machine.Seen) { c.onSite(site, w, ev) })
 	}
 }
 
@@ -45,8 +45,8 @@ func (c *Coordinator) release(site string, t *tx) {
 
 // onSite: a site that was alive and is not has died, also if the next of its name is there already.
 // One that was not there from the start may yet come.
-func (c *Coordinator) onSite(site string, w *watched, ev recipe.Seen) {
-	if ev.Code == recipe.Refused { // it is as it was, as far as is known
+func (c *Coordinator) onSite(site string, w *watched, ev machine.Seen) {
+	if ev.Code == machine.Refused { // it is as it was, as far as is known
 		w.refused++
 		c.desk.retry(w.refused, func() {
 			if c.sites[site] == w {
@@ -87,12 +87,12 @@ func (c *Coordinator) expect() {
 	c.desk.list(c.root.Presences(), func() {
 		c.arrivals = false
 		c.expect()
-	}, func(ev recipe.Listed) {
+	}, func(ev machine.Listed) {
 		switch ev.Code {
-		case recipe.Done:
+		case machine.Done:
 			c.refusals = 0
 			c.arrived(ev.Names)
-		case recipe.NoNode:
+		case machine.NoNode:
 			c.desk.ensure(func(err error) {
 				if err != nil {
 					c.expectLater()

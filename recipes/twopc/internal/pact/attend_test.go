@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
@@ -28,23 +28,23 @@ func TestAPresenceThatWasReplacedUnseen(t *testing.T) {
 			record := []byte(`{"guid":"` + guid(1) + `","sites":["x"],"coordinator":"c","state":"undecided"}`)
 			alive := root.Alive("x")
 			a := &answerer{tr: recipetest.NewTrace(t, pact.NewCoordinator(root, "c", 1000))}
-			a.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+			a.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
 			a.tell(pact.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
-			a.transact(recipe.Done)
-			a.seen(root.Coordinator("c"), []byte("c"), recipe.Stat{Owner: 7})
-			a.seen(root.Inbox("x"), nil, recipe.Stat{})
-			a.transact(recipe.Done)
-			a.seen(root.Tx("t"), record, recipe.Stat{})
-			a.seen(root.Vote("t", guid(1), "x"), []byte{}, recipe.Stat{})
-			a.seen(alive, []byte(c.before), recipe.Stat{Czxid: 5, Owner: 8})
-			a.tell(recipe.Fired{Epoch: 1, Path: alive, Change: recipe.Deleted})
-			a.seen(alive, []byte(c.after), recipe.Stat{Czxid: 6, Owner: 9})
+			a.transact(machine.Done)
+			a.seen(root.Coordinator("c"), []byte("c"), machine.Stat{Owner: 7})
+			a.seen(root.Inbox("x"), nil, machine.Stat{})
+			a.transact(machine.Done)
+			a.seen(root.Tx("t"), record, machine.Stat{})
+			a.seen(root.Vote("t", guid(1), "x"), []byte{}, machine.Stat{})
+			a.seen(alive, []byte(c.before), machine.Stat{Czxid: 5, Owner: 8})
+			a.tell(machine.Fired{Epoch: 1, Path: alive, Change: machine.Deleted})
+			a.seen(alive, []byte(c.after), machine.Stat{Czxid: 6, Owner: 9})
 			if !c.died {
-				_, ok := has[recipe.Transact](a.asked)
+				_, ok := has[machine.Transact](a.asked)
 				require.False(t, ok)
 				return
 			}
-			a.transact(recipe.Done)
+			a.transact(machine.Done)
 			decided, ok := has[pact.Decided](a.asked)
 			require.True(t, ok)
 			require.Equal(t, pact.Aborted, decided.Outcome)

@@ -1,6 +1,6 @@
 package pact
 
-import "github.com/troupe-go/troupe/recipe"
+import "github.com/troupe-go/troupe/machine"
 
 // begin writes all of it in one transaction: the record, the payload, the mark, and for each site
 // its vote, the entry in its inbox, and a write to the inbox, which the site hears of.
@@ -15,35 +15,35 @@ func (t *tx) begin() {
 	t.busy, t.sent = true, true
 	root := t.c.root
 	rec := Record{GUID: t.guid, Sites: t.sites, Coordinator: t.c.guid, Peers: t.peers}
-	ops := []recipe.Op{
-		{Do: recipe.Check, Path: t.c.presence.path, Version: recipe.Any}, // whoever reads the record may conclude from its absence that this coordinator died
-		{Do: recipe.Create, Path: root.Tx(t.id), Data: rec.bytes()},
-		{Do: recipe.Create, Path: root.Payload(t.id, t.guid), Data: t.payload},
-		{Do: recipe.Create, Path: root.Open(t.id, t.guid)},
+	ops := []machine.Op{
+		{Do: machine.Check, Path: t.c.presence.path, Version: machine.Any}, // whoever reads the record may conclude from its absence that this coordinator died
+		{Do: machine.Create, Path: root.Tx(t.id), Data: rec.bytes()},
+		{Do: machine.Create, Path: root.Payload(t.id, t.guid), Data: t.payload},
+		{Do: machine.Create, Path: root.Open(t.id, t.guid)},
 	}
 	for _, site := range t.sites {
 		ops = append(ops,
-			recipe.Op{Do: recipe.Create, Path: root.Vote(t.id, t.guid, site)},
-			recipe.Op{Do: recipe.Create, Path: root.Inbox(site) + "/" + entryPrefix(t.guid, t.id), Sequential: true},
-			recipe.Op{Do: recipe.Set, Path: root.Inbox(site), Version: recipe.Any})
+			machine.Op{Do: machine.Create, Path: root.Vote(t.id, t.guid, site)},
+			machine.Op{Do: machine.Create, Path: root.Inbox(site) + "/" + entryPrefix(t.guid, t.id), Sequential: true},
+			machine.Op{Do: machine.Set, Path: root.Inbox(site), Version: machine.Any})
 	}
 	t.c.desk.transact(t.began, ops...)
 }
 
-func (t *tx) began(ev recipe.Transacted) {
+func (t *tx) began(ev machine.Transacted) {
 	t.busy = false
-	t.sent = ev.Code == recipe.Unknown // what was refused was not carried out
+	t.sent = ev.Code == machine.Unknown // what was refused was not carried out
 	switch {
-	case ev.Code == recipe.Done:
+	case ev.Code == machine.Done:
 		t.c.desk.do(Begun{N: t.n})
 		t.opened()
-	case ev.Code == recipe.Refused:
+	case ev.Code == machine.Refused:
 		t.refuse(ev.Err)
-	case ev.Code == recipe.NoNode && ev.Failed == 0:
+	case ev.Code == machine.NoNode && ev.Failed == 0:
 		t.c.presence.doubt()
-	case ev.Code == recipe.NoNode:
+	case ev.Code == machine.NoNode:
 		t.furnish()
-	case ev.Code == recipe.NodeExists:
+	case ev.Code == machine.NodeExists:
 		t.inspect()
 	default:
 		t.advance()
@@ -72,10 +72,10 @@ func (t *tx) furnish() {
 // outcome is acknowledged, or written into a tombstone, or [Root.Swept] says that it may have been.
 func (t *tx) resolve() {
 	t.busy = true
-	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev recipe.Seen) {
+	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev machine.Seen) {
 		rec, ok := parseRecord(ev.Data)
 		switch {
-		case ev.Code == recipe.Refused:
+		case ev.Code == machine.Refused:
 			t.hinder(ev.Err)
 		case ev.Exists && ok && rec.GUID == t.guid:
 			t.c.desk.do(Begun{N: t.n})
@@ -89,11 +89,11 @@ func (t *tx) resolve() {
 // remains looks for what is left of a transaction whose record is gone: its outcome, or else
 // whether it may have been deleted with nobody knowing it.
 func (t *tx) remains(none func(swept bool)) {
-	t.c.desk.read(t.c.root.Tombstone(t.id, t.guid), watcher{}, func(ev recipe.Seen) {
+	t.c.desk.read(t.c.root.Tombstone(t.id, t.guid), watcher{}, func(ev machine.Seen) {
 		rec, ok := parseRecord(ev.Data)
 		switch {
 		case t.phase == Ended: // its own decision was answered meanwhile
-		case ev.Code == recipe.Refused:
+		case ev.Code == machine.Refused:
 			t.missed(ev.Err)
 		case ev.Exists && ok:
 			t.busy = false
@@ -102,11 +102,11 @@ func (t *tx) remains(none func(swept bool)) {
 			}
 			t.decided(rec)
 		default:
-			t.c.desk.read(t.c.root.Swept(), watcher{}, func(ev recipe.Seen) {
+			t.c.desk.read(t.c.root.Swept(), watcher{}, func(ev machine.Seen) {
 				t.busy = false
 				switch {
 				case t.phase == Ended:
-				case ev.Code == recipe.Refused:
+				case ev.Code == machine.Refused:
 					t.missed(ev.Err)
 				default:
 					none(parseSwept(ev.Data) >= t.floor)
@@ -158,11 +158,11 @@ func (t *tx) bereaved() {
 // inspect looks at what stands under the id: another transaction.
 func (t *tx) inspect() {
 	t.busy = true
-	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev recipe.Seen) {
+	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev machine.Seen) {
 		t.busy = false
 		rec, ok := parseRecord(ev.Data)
 		switch {
-		case ev.Code == recipe.Refused:
+		case ev.Code == machine.Refused:
 			t.refuse(ev.Err)
 		case !ev.Exists:
 			t.advance()

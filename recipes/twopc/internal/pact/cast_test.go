@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
@@ -78,7 +78,7 @@ type leader struct {
 }
 
 type led struct {
-	wish    recipe.Event
+	wish    machine.Event
 	guid    string
 	outcome pact.Outcome
 	abort   *pact.Abort
@@ -100,7 +100,7 @@ func newLeader(tr *truth) *leader { return &leader{truth: tr, txs: map[uint64]*l
 func (l *leader) player(name string, timeout int64, moved func(from, to pact.Phase)) recipetest.Player {
 	return recipetest.Player{
 		Name: name,
-		Machine: func() recipe.Machine {
+		Machine: func() machine.Machine {
 			c := pact.NewCoordinator(root, name, timeout).Moved(moved)
 			if l.most > 0 {
 				c.Retain(l.most, pact.DefaultAge)
@@ -115,11 +115,11 @@ func (l *leader) player(name string, timeout int64, moved func(from, to pact.Pha
 // prompt is the machine behind a mailbox in which wishes keep their order with answers, which the
 // world's does not: one that was told to a machine made anew, and is over, does not come again.
 type prompt struct {
-	recipe.Machine
+	machine.Machine
 	l *leader
 }
 
-func (p *prompt) Step(ev recipe.Event) []recipe.Effect {
+func (p *prompt) Step(ev machine.Event) []machine.Effect {
 	switch e := ev.(type) {
 	case pact.Begin:
 		if p.l.txs[e.N] == nil {
@@ -198,8 +198,8 @@ func (l *leader) abandon(a *recipetest.Actor, n uint64) {
 	}
 }
 
-func (l *leader) standing() []recipe.Event {
-	var all []recipe.Event
+func (l *leader) standing() []machine.Event {
+	var all []machine.Event
 	for _, t := range l.noted {
 		all = append(all, pact.Keep{ID: t.wish.(pact.Resume).ID, GUID: t.guid, Czxid: t.czxid})
 	}
@@ -220,7 +220,7 @@ func (l *leader) standing() []recipe.Event {
 	return all
 }
 
-func (l *leader) perform(a *recipetest.Actor, e recipe.Effect) {
+func (l *leader) perform(a *recipetest.Actor, e machine.Effect) {
 	switch e := e.(type) {
 	case pact.Sent:
 		b := l.txs[e.N].wish.(pact.Begin)

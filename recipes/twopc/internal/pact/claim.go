@@ -1,6 +1,6 @@
 package pact
 
-import "github.com/troupe-go/troupe/recipe"
+import "github.com/troupe-go/troupe/machine"
 
 // claim takes a transaction over, if its coordinator is dead.
 func (t *tx) claim() {
@@ -13,12 +13,12 @@ func (t *tx) claim() {
 		return
 	}
 	t.busy = true
-	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev recipe.Seen) {
+	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev machine.Seen) {
 		rec, ok := parseRecord(ev.Data)
 		switch {
-		case ev.Code == recipe.Refused && t.sent: // it may have been taken over
+		case ev.Code == machine.Refused && t.sent: // it may have been taken over
 			t.hinder(ev.Err)
-		case ev.Code == recipe.Refused:
+		case ev.Code == machine.Refused:
 			t.refuse(ev.Err)
 		case !ev.Exists, !ok, t.c.follows(rec.GUID):
 			t.refuse(ErrNobodys)
@@ -60,27 +60,27 @@ func (t *tx) attendOther() {
 }
 
 // takeOver writes this coordinator into the record, unless the outcome is acknowledged.
-func (t *tx) takeOver(rec Record, stat recipe.Stat) {
+func (t *tx) takeOver(rec Record, stat machine.Stat) {
 	t.sent, t.czxid = true, stat.Czxid
 	taken := rec.Coordinator == t.c.guid
-	ops := []recipe.Op{
-		{Do: recipe.Check, Path: t.c.presence.path, Version: recipe.Any},
-		{Do: recipe.Check, Path: t.c.root.Open(t.id, rec.GUID), Version: recipe.Any},
+	ops := []machine.Op{
+		{Do: machine.Check, Path: t.c.presence.path, Version: machine.Any},
+		{Do: machine.Check, Path: t.c.root.Open(t.id, rec.GUID), Version: machine.Any},
 	}
 	rec = rec.claimedBy(t.c.guid)
-	ops = append(ops, recipe.Op{Do: recipe.Set, Path: t.c.root.Tx(t.id), Data: rec.bytes(), Version: stat.Version})
-	t.c.desk.transact(func(ev recipe.Transacted) {
+	ops = append(ops, machine.Op{Do: machine.Set, Path: t.c.root.Tx(t.id), Data: rec.bytes(), Version: stat.Version})
+	t.c.desk.transact(func(ev machine.Transacted) {
 		t.busy = false
 		switch {
-		case ev.Code == recipe.Done:
+		case ev.Code == machine.Done:
 			t.took(rec)
-		case ev.Code == recipe.Refused && taken:
+		case ev.Code == machine.Refused && taken:
 			t.hinder(ev.Err)
-		case ev.Code == recipe.Refused:
+		case ev.Code == machine.Refused:
 			t.refuse(ev.Err)
-		case ev.Code == recipe.NoNode && ev.Failed == 0:
+		case ev.Code == machine.NoNode && ev.Failed == 0:
 			t.c.presence.doubt()
-		case ev.Code == recipe.NoNode && ev.Failed == 1:
+		case ev.Code == machine.NoNode && ev.Failed == 1:
 			t.refuse(ErrNobodys)
 		default:
 			t.advance()

@@ -3,7 +3,7 @@ package pact
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // Coordinator is the machine of one that begins transactions and decides them.
@@ -70,18 +70,18 @@ func (c *Coordinator) Phase() string {
 	return "coordinating"
 }
 
-// Step implements [recipe.Machine].
-func (c *Coordinator) Step(ev recipe.Event) []recipe.Effect {
+// Step implements [machine.Machine].
+func (c *Coordinator) Step(ev machine.Event) []machine.Effect {
 	if c.stopped {
 		return nil
 	}
 	switch ev := ev.(type) {
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		c.desk.begin(ev)
 		c.reset()
 		c.start()
 		c.sweeper.resume()
-	case recipe.EpochEnded:
+	case machine.EpochEnded:
 		c.desk.end()
 		c.reset()
 		c.wound()
@@ -103,7 +103,7 @@ func (c *Coordinator) Step(ev recipe.Event) []recipe.Effect {
 		if t := c.txs[ev.N]; t != nil {
 			t.giveUp(ev.Reason)
 		}
-	case recipe.Closing:
+	case machine.Closing:
 		c.close()
 	default:
 		c.desk.answer(ev)
@@ -193,7 +193,7 @@ func (c *Coordinator) wound() {
 func (c *Coordinator) stop(err error) {
 	if !c.stopped {
 		c.stopped = true
-		c.desk.do(recipe.Stop{Err: err})
+		c.desk.do(machine.Stop{Err: err})
 	}
 }
 

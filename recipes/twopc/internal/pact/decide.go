@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // cause is why a transaction is to be aborted.
@@ -49,14 +49,14 @@ func (t *tx) weigh() {
 func (t *tx) decide(rec Record) {
 	t.busy = true
 	t.move(Deciding)
-	var ops []recipe.Op
+	var ops []machine.Op
 	var checked []*ballot // by operation
 	check := func(b *ballot, path string, version int32) {
 		checked = append(checked, b)
-		ops = append(ops, recipe.Op{Do: recipe.Check, Path: path, Version: version})
+		ops = append(ops, machine.Op{Do: machine.Check, Path: path, Version: version})
 	}
 	if t.marked {
-		check(nil, t.c.root.Open(t.id, t.guid), recipe.Any)
+		check(nil, t.c.root.Open(t.id, t.guid), machine.Any)
 	}
 	for _, b := range t.ballots {
 		switch {
@@ -66,20 +66,20 @@ func (t *tx) decide(rec Record) {
 			check(b, t.c.root.Vote(t.id, t.guid, b.site), 0)
 		}
 	}
-	ops = append(ops, recipe.Op{Do: recipe.Set, Path: t.c.root.Tx(t.id), Data: rec.bytes(), Version: t.version})
-	t.c.desk.transact(func(ev recipe.Transacted) { t.wrote(ev, rec, checked) }, ops...)
+	ops = append(ops, machine.Op{Do: machine.Set, Path: t.c.root.Tx(t.id), Data: rec.bytes(), Version: t.version})
+	t.c.desk.transact(func(ev machine.Transacted) { t.wrote(ev, rec, checked) }, ops...)
 }
 
-func (t *tx) wrote(ev recipe.Transacted, rec Record, checked []*ballot) {
+func (t *tx) wrote(ev machine.Transacted, rec Record, checked []*ballot) {
 	if t.phase != Deciding { // seen decided meanwhile, or gone
 		return
 	}
 	t.busy = false
 	switch ev.Code {
-	case recipe.Done:
+	case machine.Done:
 		t.decided(rec)
 		return
-	case recipe.Refused:
+	case machine.Refused:
 		t.refusal = ev.Err
 	}
 	t.move(Open)

@@ -3,7 +3,7 @@ package pact
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // departure takes away the znodes of one who is through with a transaction. Whoever is the last
@@ -15,11 +15,11 @@ type departure struct {
 	desk      *desk
 	root      Root
 	id, guid  string
-	own       []string                 // what is taken away
-	guess     string                   // the znode of somebody who may still be there
-	done      func(recipe.Code, error) // NoNode: it is away already, or a part of it is
-	bare      bool                     // the payload is gone
-	tombstone []byte                   // what is to stand in the transaction's, if not nil
+	own       []string                  // what is taken away
+	guess     string                    // the znode of somebody who may still be there
+	done      func(machine.Code, error) // NoNode: it is away already, or a part of it is
+	bare      bool                      // the payload is gone
+	tombstone []byte                    // what is to stand in the transaction's, if not nil
 }
 
 func (d *departure) begin() {
@@ -31,37 +31,37 @@ func (d *departure) begin() {
 }
 
 // operations delete what is one's own, and make the tombstone.
-func (d *departure) operations() []recipe.Op {
-	var ops []recipe.Op
+func (d *departure) operations() []machine.Op {
+	var ops []machine.Op
 	for _, path := range d.own {
-		ops = append(ops, recipe.Op{Do: recipe.Delete, Path: path, Version: recipe.Any})
+		ops = append(ops, machine.Op{Do: machine.Delete, Path: path, Version: machine.Any})
 	}
 	if d.tombstone != nil {
-		ops = append(ops, recipe.Op{Do: recipe.Create, Path: d.root.Tombstone(d.id, d.guid), Data: d.tombstone})
+		ops = append(ops, machine.Op{Do: machine.Create, Path: d.root.Tombstone(d.id, d.guid), Data: d.tombstone})
 	}
 	return ops
 }
 
-func (d *departure) unload() recipe.Op {
-	return recipe.Op{Do: recipe.Delete, Path: d.root.Payload(d.id, d.guid), Version: recipe.Any}
+func (d *departure) unload() machine.Op {
+	return machine.Op{Do: machine.Delete, Path: d.root.Payload(d.id, d.guid), Version: machine.Any}
 }
 
 // behind leaves somebody else behind; final: it is the coordinator alone, as far as is known.
 func (d *departure) behind(other string, final bool) {
-	ops := append([]recipe.Op{{Do: recipe.Check, Path: other, Version: recipe.Any}}, d.operations()...)
+	ops := append([]machine.Op{{Do: machine.Check, Path: other, Version: machine.Any}}, d.operations()...)
 	unload := -1
 	if final && !d.bare {
 		unload = len(ops)
 		ops = append(ops, d.unload())
 	}
 	again := func() { d.behind(other, final) }
-	d.desk.transact(func(ev recipe.Transacted) {
+	d.desk.transact(func(ev machine.Transacted) {
 		switch {
-		case ev.Code == recipe.Unknown:
+		case ev.Code == machine.Unknown:
 			again()
-		case ev.Code == recipe.NoNode && ev.Failed == 0:
+		case ev.Code == machine.NoNode && ev.Failed == 0:
 			d.look()
-		case ev.Code == recipe.NoNode && ev.Failed == unload: // somebody deleted it alone
+		case ev.Code == machine.NoNode && ev.Failed == unload: // somebody deleted it alone
 			d.bare = true
 			again()
 		default:
@@ -71,17 +71,17 @@ func (d *departure) behind(other string, final bool) {
 }
 
 // conclude reports, unless it is the tombstone that could not be made; that operation is the at-th.
-func (d *departure) conclude(ev recipe.Transacted, at int, again func()) {
+func (d *departure) conclude(ev machine.Transacted, at int, again func()) {
 	switch {
 	case d.tombstone == nil || ev.Failed != at:
 		d.done(ev.Code, ev.Err)
-	case ev.Code == recipe.NodeExists: // it is there: nobody writes another outcome
+	case ev.Code == machine.NodeExists: // it is there: nobody writes another outcome
 		d.tombstone = nil
 		again()
-	case ev.Code == recipe.NoNode:
+	case ev.Code == machine.NoNode:
 		d.desk.ensure(func(err error) {
 			if err != nil {
-				d.done(recipe.Refused, err)
+				d.done(machine.Refused, err)
 				return
 			}
 			again()
@@ -93,8 +93,8 @@ func (d *departure) conclude(ev recipe.Transacted, at int, again func()) {
 
 // look finds out who else is still there.
 func (d *departure) look() {
-	d.desk.names(d.root.Tx(d.id), func(ev recipe.Listed) {
-		if ev.Code != recipe.Done {
+	d.desk.names(d.root.Tx(d.id), func(ev machine.Listed) {
+		if ev.Code != machine.Done {
 			d.done(ev.Code, ev.Err)
 			return
 		}
@@ -125,14 +125,14 @@ func (d *departure) last() {
 		unload = len(ops)
 		ops = append(ops, d.unload())
 	}
-	ops = append(ops, recipe.Op{Do: recipe.Delete, Path: d.root.Tx(d.id), Version: recipe.Any})
-	d.desk.transact(func(ev recipe.Transacted) {
+	ops = append(ops, machine.Op{Do: machine.Delete, Path: d.root.Tx(d.id), Version: machine.Any})
+	d.desk.transact(func(ev machine.Transacted) {
 		switch {
-		case ev.Code == recipe.Unknown:
+		case ev.Code == machine.Unknown:
 			d.last()
-		case ev.Code == recipe.NotEmpty: // somebody is there after all: nobody can have come, but a foreign znode
+		case ev.Code == machine.NotEmpty: // somebody is there after all: nobody can have come, but a foreign znode
 			d.look()
-		case ev.Code == recipe.NoNode && ev.Failed == unload: // somebody deleted it alone
+		case ev.Code == machine.NoNode && ev.Failed == unload: // somebody deleted it alone
 			d.bare = true
 			d.last()
 		default:

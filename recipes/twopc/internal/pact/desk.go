@@ -3,7 +3,7 @@ package pact
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // desk keeps what was asked and is not answered yet, and who wants to know when a watch fires. What
@@ -14,26 +14,26 @@ type desk struct {
 	last    uint64 // number of the last question; never used again
 	zxid    int64  // the latest transaction of ZooKeeper's that an answer has told of, in whatever epoch
 	now     int64  // the latest time of the servers' clocks that an answer has told of, in milliseconds
-	asked   map[uint64]func(recipe.Event)
+	asked   map[uint64]func(machine.Event)
 	armed   map[string][]watcher
 	pauses  map[uint64]func() // outlive epochs
-	effects []recipe.Effect
+	effects []machine.Effect
 }
 
 func newDesk() *desk {
-	return &desk{asked: map[uint64]func(recipe.Event){}, armed: map[string][]watcher{}, pauses: map[uint64]func(){}}
+	return &desk{asked: map[uint64]func(machine.Event){}, armed: map[string][]watcher{}, pauses: map[uint64]func(){}}
 }
 
-func (d *desk) do(e recipe.Effect) { d.effects = append(d.effects, e) }
+func (d *desk) do(e machine.Effect) { d.effects = append(d.effects, e) }
 
 // flush hands over what there is to do.
-func (d *desk) flush() []recipe.Effect {
+func (d *desk) flush() []machine.Effect {
 	out := d.effects
 	d.effects = nil
 	return out
 }
 
-func (d *desk) begin(ev recipe.EpochBegan) {
+func (d *desk) begin(ev machine.EpochBegan) {
 	d.end()
 	d.epoch, d.session = ev.Epoch, ev.SessionID
 }
@@ -44,7 +44,7 @@ func (d *desk) end() {
 	clear(d.armed)
 }
 
-func (d *desk) ask(f func(recipe.Event)) uint64 {
+func (d *desk) ask(f func(machine.Event)) uint64 {
 	d.last++
 	d.asked[d.last] = f
 	return d.last
@@ -77,35 +77,35 @@ func (d *desk) disarm(path string, who any) {
 }
 
 // read reads a znode, with a watch if somebody wants to know when it fires.
-func (d *desk) read(path string, w watcher, f func(recipe.Seen)) {
-	n := d.ask(func(ev recipe.Event) { f(ev.(recipe.Seen)) })
+func (d *desk) read(path string, w watcher, f func(machine.Seen)) {
+	n := d.ask(func(ev machine.Event) { f(ev.(machine.Seen)) })
 	if w.who != nil {
 		d.arm(path, w)
 	}
-	d.do(recipe.Read{Epoch: d.epoch, Ask: n, Path: path, Watch: w.who != nil})
+	d.do(machine.Read{Epoch: d.epoch, Ask: n, Path: path, Watch: w.who != nil})
 }
 
 // list reads a znode's children, with a watch. A path is listed for one purpose only.
-func (d *desk) list(path string, fired func(), f func(recipe.Listed)) {
+func (d *desk) list(path string, fired func(), f func(machine.Listed)) {
 	d.arm(path, watcher{d, fired})
-	n := d.ask(func(ev recipe.Event) { f(ev.(recipe.Listed)) })
-	d.do(recipe.List{Epoch: d.epoch, Ask: n, Path: path, Watch: true})
+	n := d.ask(func(ev machine.Event) { f(ev.(machine.Listed)) })
+	d.do(machine.List{Epoch: d.epoch, Ask: n, Path: path, Watch: true})
 }
 
 // names reads a znode's children, without a watch.
-func (d *desk) names(path string, f func(recipe.Listed)) {
-	n := d.ask(func(ev recipe.Event) { f(ev.(recipe.Listed)) })
-	d.do(recipe.List{Epoch: d.epoch, Ask: n, Path: path})
+func (d *desk) names(path string, f func(machine.Listed)) {
+	n := d.ask(func(ev machine.Event) { f(ev.(machine.Listed)) })
+	d.do(machine.List{Epoch: d.epoch, Ask: n, Path: path})
 }
 
-func (d *desk) transact(f func(recipe.Transacted), ops ...recipe.Op) {
-	n := d.ask(func(ev recipe.Event) { f(ev.(recipe.Transacted)) })
-	d.do(recipe.Transact{Epoch: d.epoch, Ask: n, Ops: ops})
+func (d *desk) transact(f func(machine.Transacted), ops ...machine.Op) {
+	n := d.ask(func(ev machine.Event) { f(ev.(machine.Transacted)) })
+	d.do(machine.Transact{Epoch: d.epoch, Ask: n, Ops: ops})
 }
 
 func (d *desk) remove(path string, f func()) {
-	n := d.ask(func(recipe.Event) { f() })
-	d.do(recipe.Remove{Epoch: d.epoch, Ask: n, Path: path})
+	n := d.ask(func(machine.Event) { f() })
+	d.do(machine.Remove{Epoch: d.epoch, Ask: n, Path: path})
 }
 
 // ensure makes containers, one for each path, and calls f when the last is there, with the first
@@ -113,27 +113,27 @@ func (d *desk) remove(path string, f func()) {
 func (d *desk) ensure(f func(error), paths ...string) {
 	left, failed := len(paths), error(nil)
 	for _, path := range paths {
-		n := d.ask(func(ev recipe.Event) {
-			e := ev.(recipe.Ensured)
-			if e.Code == recipe.Refused && failed == nil {
+		n := d.ask(func(ev machine.Event) {
+			e := ev.(machine.Ensured)
+			if e.Code == machine.Refused && failed == nil {
 				failed = e.Err
 			}
 			if left--; left == 0 {
 				f(failed)
 			}
 		})
-		d.do(recipe.Ensure{Epoch: d.epoch, Ask: n, Path: path, Container: true})
+		d.do(machine.Ensure{Epoch: d.epoch, Ask: n, Path: path, Container: true})
 	}
 }
 
 // pause calls f after so many milliseconds, in whatever epoch. The function that it returns takes
 // that back.
-func (d *desk) pause(ms int64, f func()) (cancel func()) { return d.wake(recipe.Wake{After: ms}, f) }
+func (d *desk) pause(ms int64, f func()) (cancel func()) { return d.wake(machine.Wake{After: ms}, f) }
 
 // retry calls f after the try-th pause in a row, the same way.
-func (d *desk) retry(try int, f func()) (cancel func()) { return d.wake(recipe.Wake{Try: try}, f) }
+func (d *desk) retry(try int, f func()) (cancel func()) { return d.wake(machine.Wake{Try: try}, f) }
 
-func (d *desk) wake(after recipe.Wake, f func()) (cancel func()) {
+func (d *desk) wake(after machine.Wake, f func()) (cancel func()) {
 	d.last++
 	n := d.last
 	d.pauses[n] = f
@@ -142,31 +142,31 @@ func (d *desk) wake(after recipe.Wake, f func()) (cancel func()) {
 	return func() {
 		if _, waiting := d.pauses[n]; waiting {
 			delete(d.pauses, n)
-			d.do(recipe.Cancel{Ask: n})
+			d.do(machine.Cancel{Ask: n})
 		}
 	}
 }
 
 // answer passes an answer or a notice on. What nobody waits for any more, and what is of another
 // epoch, is void.
-func (d *desk) answer(ev recipe.Event) {
+func (d *desk) answer(ev machine.Event) {
 	switch ev := ev.(type) {
-	case recipe.Listed:
+	case machine.Listed:
 		d.note(ev.Stat)
 		d.reply(ev.Epoch, ev.Ask, ev)
-	case recipe.Seen:
+	case machine.Seen:
 		d.note(ev.Stat)
 		d.reply(ev.Epoch, ev.Ask, ev)
-	case recipe.Transacted:
+	case machine.Transacted:
 		for _, r := range ev.Results {
 			d.note(r.Stat)
 		}
 		d.reply(ev.Epoch, ev.Ask, ev)
-	case recipe.Ensured:
+	case machine.Ensured:
 		d.reply(ev.Epoch, ev.Ask, ev)
-	case recipe.Removed:
+	case machine.Removed:
 		d.reply(ev.Epoch, ev.Ask, ev)
-	case recipe.Fired:
+	case machine.Fired:
 		if ev.Epoch != d.epoch {
 			return
 		}
@@ -175,7 +175,7 @@ func (d *desk) answer(ev recipe.Event) {
 		for _, w := range all {
 			w.fired()
 		}
-	case recipe.Woke:
+	case machine.Woke:
 		if f := d.pauses[ev.Ask]; f != nil {
 			delete(d.pauses, ev.Ask)
 			f()
@@ -184,12 +184,12 @@ func (d *desk) answer(ev recipe.Event) {
 }
 
 // note keeps the latest of what an answer tells about the servers' time and order.
-func (d *desk) note(s recipe.Stat) {
+func (d *desk) note(s machine.Stat) {
 	d.zxid = max(d.zxid, s.Czxid, s.Mzxid, s.Pzxid)
 	d.now = max(d.now, s.Ctime, s.Mtime)
 }
 
-func (d *desk) reply(epoch, ask uint64, ev recipe.Event) {
+func (d *desk) reply(epoch, ask uint64, ev machine.Event) {
 	if f := d.asked[ask]; f != nil && epoch == d.epoch {
 		delete(d.asked, ask)
 		f(ev)
@@ -201,7 +201,7 @@ func (d *desk) reply(epoch, ask uint64, ev recipe.Event) {
 type follower struct {
 	desk    *desk
 	path    string
-	seen    func(recipe.Seen)
+	seen    func(machine.Seen)
 	once    bool // what is seen after a change is mostly the last that matters: it is read without a watch
 	armed   bool // the read that was answered last left a watch
 	reading bool
@@ -209,14 +209,14 @@ type follower struct {
 	over    bool
 }
 
-func (d *desk) follow(path string, seen func(recipe.Seen)) *follower {
+func (d *desk) follow(path string, seen func(machine.Seen)) *follower {
 	f := &follower{desk: d, path: path, seen: seen}
 	f.look()
 	return f
 }
 
 // await is follow for a znode that changes once. If what is seen does not settle it, rearm.
-func (d *desk) await(path string, seen func(recipe.Seen)) *follower {
+func (d *desk) await(path string, seen func(machine.Seen)) *follower {
 	f := &follower{desk: d, path: path, seen: seen, once: true}
 	f.look()
 	return f
@@ -254,7 +254,7 @@ func (f *follower) read(watch bool) {
 	if watch {
 		w = watcher{f, f.fired}
 	}
-	f.desk.read(f.path, w, func(ev recipe.Seen) {
+	f.desk.read(f.path, w, func(ev machine.Seen) {
 		f.reading, f.armed = false, watch && ev.Exists
 		if watch && !ev.Exists {
 			f.desk.disarm(f.path, f)

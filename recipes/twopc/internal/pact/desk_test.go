@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
@@ -21,16 +21,16 @@ func TestWhoeverIsThroughWaitsForNoWatch(t *testing.T) {
 	var x *pact.Site
 	l := newLeader(s.truth)
 	leads := l.player("c", 1000, s.moved)
-	machine := leads.Machine
-	leads.Machine = func() recipe.Machine {
-		m := machine()
+	fresh := leads.Machine
+	leads.Machine = func() machine.Machine {
+		m := fresh()
 		c = m.(*prompt).Machine.(*pact.Coordinator)
 		return m
 	}
 	a := s.world.Add(leads)
 	votes := newVoter(s.truth, "x", func(string) (bool, bool) { return true, true }).player("x1", s.moved)
 	site := votes.Machine
-	votes.Machine = func() recipe.Machine {
+	votes.Machine = func() machine.Machine {
 		m := site()
 		x = m.(*pact.Site)
 		return m
@@ -52,16 +52,16 @@ func deciding(t *testing.T) *answerer {
 	a := standing(t)
 	record := []byte(`{"guid":"` + guid(1) + `","sites":["x","y"],"coordinator":"c","state":"undecided"}`)
 	a.tell(pact.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x", "y"}})
-	a.seen(root.Inbox("x"), nil, recipe.Stat{})
-	a.seen(root.Inbox("y"), nil, recipe.Stat{})
-	a.transact(recipe.Done)
-	a.seen(root.Tx("t"), record, recipe.Stat{})
+	a.seen(root.Inbox("x"), nil, machine.Stat{})
+	a.seen(root.Inbox("y"), nil, machine.Stat{})
+	a.transact(machine.Done)
+	a.seen(root.Tx("t"), record, machine.Stat{})
 	for _, site := range []string{"x", "y"} {
-		a.seen(root.Vote("t", guid(1), site), []byte{}, recipe.Stat{})
-		a.seen(root.Alive(site), []byte(site), recipe.Stat{Czxid: 5, Owner: 8})
+		a.seen(root.Vote("t", guid(1), site), []byte{}, machine.Stat{})
+		a.seen(root.Alive(site), []byte(site), machine.Stat{Czxid: 5, Owner: 8})
 	}
-	a.tell(recipe.Fired{Epoch: 1, Path: root.Alive("x"), Change: recipe.Deleted})
-	a.seen(root.Alive("x"), nil, recipe.Stat{})
+	a.tell(machine.Fired{Epoch: 1, Path: root.Alive("x"), Change: machine.Deleted})
+	a.seen(root.Alive("x"), nil, machine.Stat{})
 	return a
 }
 
@@ -69,12 +69,12 @@ func deciding(t *testing.T) *answerer {
 func standing(t *testing.T) *answerer {
 	t.Helper()
 	a := &answerer{tr: recipetest.NewTrace(t, pact.NewCoordinator(root, "c", 1000))}
-	a.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+	a.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
 	a.tell(pact.Begin{N: 9, ID: "first", GUID: guid(9), Sites: []string{"z"}})
-	a.transact(recipe.Done)
-	a.seen(root.Coordinator("c"), []byte("c"), recipe.Stat{Owner: 7})
-	a.seen(root.Inbox("z"), nil, recipe.Stat{})
-	a.transact(recipe.Refused)
+	a.transact(machine.Done)
+	a.seen(root.Coordinator("c"), []byte("c"), machine.Stat{Owner: 7})
+	a.seen(root.Inbox("z"), nil, machine.Stat{})
+	a.transact(machine.Refused)
 	return a
 }
 
@@ -85,10 +85,10 @@ func TestWhatComesWhileADeathIsWrittenCounts(t *testing.T) {
 	for name, come := range map[string]func(a *answerer){
 		"the application's abort": func(a *answerer) { a.tell(pact.Abort{N: 1, Reason: "no more"}) },
 		"the end of the time":     func(a *answerer) { a.woke() },
-		"the end":                 func(a *answerer) { a.tell(recipe.Closing{}) },
+		"the end":                 func(a *answerer) { a.tell(machine.Closing{}) },
 		"another death": func(a *answerer) {
-			a.tell(recipe.Fired{Epoch: 1, Path: root.Alive("y"), Change: recipe.Deleted})
-			a.seen(root.Alive("y"), nil, recipe.Stat{})
+			a.tell(machine.Fired{Epoch: 1, Path: root.Alive("y"), Change: machine.Deleted})
+			a.seen(root.Alive("y"), nil, machine.Stat{})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,9 +96,9 @@ func TestWhatComesWhileADeathIsWrittenCounts(t *testing.T) {
 			a := deciding(t)
 			come(a)
 			a.fails(1) // the check of x's vote, behind that of the mark
-			a.seen(root.Vote("t", guid(1), "x"), []byte("commit"), recipe.Stat{Version: 1})
-			a.seen(root.Tx("t"), []byte(`{"guid":"`+guid(1)+`","sites":["x","y"],"coordinator":"c","state":"undecided"}`), recipe.Stat{})
-			a.transact(recipe.Done)
+			a.seen(root.Vote("t", guid(1), "x"), []byte("commit"), machine.Stat{Version: 1})
+			a.seen(root.Tx("t"), []byte(`{"guid":"`+guid(1)+`","sites":["x","y"],"coordinator":"c","state":"undecided"}`), machine.Stat{})
+			a.transact(machine.Done)
 			decided, ok := has[pact.Decided](a.asked)
 			require.True(t, ok)
 			require.Equal(t, pact.Aborted, decided.Outcome)
@@ -111,45 +111,45 @@ func TestClosingTakesThePresenceDown(t *testing.T) {
 	t.Parallel()
 	alive := root.Alive("x")
 	removed := func(a *answerer) {
-		remove, ok := has[recipe.Remove](a.asked)
+		remove, ok := has[machine.Remove](a.asked)
 		require.True(t, ok)
 		require.Equal(t, alive, remove.Path)
-		a.tell(recipe.Removed{Epoch: 1, Ask: remove.Ask, Path: alive})
-		_, ok = has[recipe.Stop](a.asked)
+		a.tell(machine.Removed{Epoch: 1, Ask: remove.Ask, Path: alive})
+		_, ok = has[machine.Stop](a.asked)
 		require.True(t, ok)
 	}
 	begun := func() *answerer {
 		a := &answerer{tr: recipetest.NewTrace(t, pact.NewSite(root, "x", "own"))}
-		a.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+		a.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
 		return a
 	}
 	stays := func(a *answerer) {
-		_, ok := has[recipe.Stop](a.asked)
+		_, ok := has[machine.Stop](a.asked)
 		require.False(t, ok)
 	}
 
 	a := begun()
-	a.tell(recipe.Closing{})
+	a.tell(machine.Closing{})
 	stays(a)
-	a.transact(recipe.Unknown)
+	a.transact(machine.Unknown)
 	stays(a)
-	a.seen(alive, []byte("own"), recipe.Stat{Owner: 7})
+	a.seen(alive, []byte("own"), machine.Stat{Owner: 7})
 	removed(a)
 
 	a = begun()
-	a.transact(recipe.Done)
-	a.tell(recipe.Closing{})
+	a.transact(machine.Done)
+	a.tell(machine.Closing{})
 	stays(a)
-	a.seen(alive, []byte("own"), recipe.Stat{Owner: 7}) // the follower's
-	a.seen(alive, []byte("\nwho"), recipe.Stat{Owner: 7})
+	a.seen(alive, []byte("own"), machine.Stat{Owner: 7}) // the follower's
+	a.seen(alive, []byte("\nwho"), machine.Stat{Owner: 7})
 	removed(a)
 
 	a = begun()
-	a.tell(recipe.Closing{})
-	a.transact(recipe.NodeExists)
-	a.seen(alive, []byte("\nwho"), recipe.Stat{Owner: 7}) // another one's, of the same session
-	_, ok := has[recipe.Remove](a.asked)
+	a.tell(machine.Closing{})
+	a.transact(machine.NodeExists)
+	a.seen(alive, []byte("\nwho"), machine.Stat{Owner: 7}) // another one's, of the same session
+	_, ok := has[machine.Remove](a.asked)
 	require.False(t, ok)
-	_, ok = has[recipe.Stop](a.asked)
+	_, ok = has[machine.Stop](a.asked)
 	require.True(t, ok)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
@@ -17,8 +17,8 @@ func lost(t *testing.T) *answerer {
 	t.Helper()
 	a := standing(t)
 	a.tell(pact.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
-	a.seen(root.Inbox("x"), nil, recipe.Stat{})
-	a.transact(recipe.Unknown)
+	a.seen(root.Inbox("x"), nil, machine.Stat{})
+	a.transact(machine.Unknown)
 	return a
 }
 
@@ -37,12 +37,12 @@ func TestABeginningThatMayNotBeLookedForIsAborted(t *testing.T) {
 	for name, refuse := range map[string]func(a *answerer){
 		"its record": func(a *answerer) { a.refused(root.Tx("t")) },
 		"a tombstone": func(a *answerer) {
-			a.seen(root.Tx("t"), nil, recipe.Stat{})
+			a.seen(root.Tx("t"), nil, machine.Stat{})
 			a.refused(root.Tombstone("t", guid(1)))
 		},
 		"what was swept": func(a *answerer) {
-			a.seen(root.Tx("t"), nil, recipe.Stat{})
-			a.seen(root.Tombstone("t", guid(1)), nil, recipe.Stat{})
+			a.seen(root.Tx("t"), nil, machine.Stat{})
+			a.seen(root.Tombstone("t", guid(1)), nil, machine.Stat{})
 			a.refused(root.Swept())
 		},
 	} {
@@ -54,9 +54,9 @@ func TestABeginningThatMayNotBeLookedForIsAborted(t *testing.T) {
 				a.hears(t)
 				a.woke()
 			}
-			a.seen(root.Tx("t"), undecided, recipe.Stat{}) // it is found
-			a.seen(root.Tx("t"), undecided, recipe.Stat{}) // and followed
-			a.transact(recipe.Done)
+			a.seen(root.Tx("t"), undecided, machine.Stat{}) // it is found
+			a.seen(root.Tx("t"), undecided, machine.Stat{}) // and followed
+			a.transact(machine.Done)
 			decided, is := has[pact.Decided](a.asked)
 			require.True(t, is)
 			require.Equal(t, pact.Aborted, decided.Outcome)
@@ -80,11 +80,11 @@ func TestABeginningThatMayNotBeLookedForDoesNotBegin(t *testing.T) {
 	a := lost(t)
 	a.refused(root.Tx("t"))
 	a.woke()
-	a.seen(root.Tx("t"), nil, recipe.Stat{})
-	a.seen(root.Tombstone("t", guid(1)), nil, recipe.Stat{})
-	a.seen(root.Swept(), nil, recipe.Stat{})
+	a.seen(root.Tx("t"), nil, machine.Stat{})
+	a.seen(root.Tombstone("t", guid(1)), nil, machine.Stat{})
+	a.seen(root.Swept(), nil, machine.Stat{})
 	require.ErrorIs(t, a.ended(1), pact.ErrWithdrew)
-	_, begins := has[recipe.Transact](a.asked)
+	_, begins := has[machine.Transact](a.asked)
 	require.False(t, begins)
 }
 
@@ -94,19 +94,19 @@ func TestWhatIsRefusedIsAskedForInTheNextEpoch(t *testing.T) {
 	a := lost(t)
 	a.refused(root.Tx("t"))
 	a.asked = nil
-	a.tell(recipe.EpochEnded{Epoch: 1})
-	_, cancelled := has[recipe.Cancel](a.asked)
+	a.tell(machine.EpochEnded{Epoch: 1})
+	_, cancelled := has[machine.Cancel](a.asked)
 	require.True(t, cancelled)
 	a.asked = nil
-	a.tell(recipe.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
-	create, is := has[recipe.Transact](a.asked)
+	a.tell(machine.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
+	create, is := has[machine.Transact](a.asked)
 	require.True(t, is)
-	a.tell(recipe.Transacted{Epoch: 2, Ask: create.Ask, Failed: -1, Results: []recipe.Result{{}}})
-	own, is := has[recipe.Read](a.asked)
+	a.tell(machine.Transacted{Epoch: 2, Ask: create.Ask, Failed: -1, Results: []machine.Result{{}}})
+	own, is := has[machine.Read](a.asked)
 	require.True(t, is)
 	a.asked = nil
-	a.tell(recipe.Seen{Epoch: 2, Ask: own.Ask, Path: own.Path, Exists: true, Data: []byte("c"), Stat: recipe.Stat{Owner: 8}})
-	read, is := has[recipe.Read](a.asked)
+	a.tell(machine.Seen{Epoch: 2, Ask: own.Ask, Path: own.Path, Exists: true, Data: []byte("c"), Stat: machine.Stat{Owner: 8}})
+	read, is := has[machine.Read](a.asked)
 	require.True(t, is)
 	require.Equal(t, root.Tx("t"), read.Path)
 }
@@ -117,10 +117,10 @@ func TestClosingDoesNotWaitForWhatIsRefused(t *testing.T) {
 	for name, closes := range map[string]func(a *answerer){
 		"in a pause": func(a *answerer) {
 			a.refused(root.Tx("t"))
-			a.tell(recipe.Closing{})
+			a.tell(machine.Closing{})
 		},
 		"while it asks": func(a *answerer) {
-			a.tell(recipe.Closing{})
+			a.tell(machine.Closing{})
 			a.refused(root.Tx("t"))
 		},
 	} {
@@ -129,10 +129,10 @@ func TestClosingDoesNotWaitForWhatIsRefused(t *testing.T) {
 			a := lost(t)
 			closes(a)
 			require.ErrorIs(t, a.ended(1), errRefused)
-			remove, is := has[recipe.Remove](a.asked)
+			remove, is := has[machine.Remove](a.asked)
 			require.True(t, is)
-			a.tell(recipe.Removed{Epoch: 1, Ask: remove.Ask, Path: remove.Path})
-			_, over := has[recipe.Stop](a.asked)
+			a.tell(machine.Removed{Epoch: 1, Ask: remove.Ask, Path: remove.Path})
+			_, over := has[machine.Stop](a.asked)
 			require.True(t, over)
 		})
 	}
@@ -145,7 +145,7 @@ func TestWhatMayNotBeReadAnyMoreIsAborted(t *testing.T) {
 	for name, refuse := range map[string]func(a *answerer){
 		"the record": func(a *answerer) { a.refused(root.Tx("t")) },
 		"a vote": func(a *answerer) {
-			a.seen(root.Tx("t"), undecided, recipe.Stat{})
+			a.seen(root.Tx("t"), undecided, machine.Stat{})
 			a.refused(root.Vote("t", guid(1), "x"))
 		},
 	} {
@@ -153,14 +153,14 @@ func TestWhatMayNotBeReadAnyMoreIsAborted(t *testing.T) {
 			t.Parallel()
 			a := standing(t)
 			a.tell(pact.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
-			a.seen(root.Inbox("x"), nil, recipe.Stat{})
-			a.transact(recipe.Done)
+			a.seen(root.Inbox("x"), nil, machine.Stat{})
+			a.transact(machine.Done)
 			refuse(a)
 			a.hears(t)
 			a.asked = a.asked[len(a.asked)-1:] // the pause
 			a.woke()
-			a.seen(root.Tx("t"), undecided, recipe.Stat{})
-			a.transact(recipe.Done)
+			a.seen(root.Tx("t"), undecided, machine.Stat{})
+			a.transact(machine.Done)
 			decided, is := has[pact.Decided](a.asked)
 			require.True(t, is)
 			require.Equal(t, pact.Aborted, decided.Outcome)
@@ -178,20 +178,20 @@ func TestATakeoverThatMayNotBeLookedForIsAborted(t *testing.T) {
 			t.Parallel()
 			a := standing(t)
 			a.tell(pact.Adopt{N: 1, ID: "t"})
-			a.seen(root.Tx("t"), others, recipe.Stat{})
-			a.seen(root.Coordinator("b"), nil, recipe.Stat{})
-			a.transact(recipe.Unknown)
+			a.seen(root.Tx("t"), others, machine.Stat{})
+			a.seen(root.Coordinator("b"), nil, machine.Stat{})
+			a.transact(machine.Unknown)
 			a.refused(root.Tx("t"))
 			a.hears(t)
 			a.woke()
-			a.seen(root.Tx("t"), seen, recipe.Stat{Version: 1})
+			a.seen(root.Tx("t"), seen, machine.Stat{Version: 1})
 			if name == "it was not" {
 				require.ErrorIs(t, a.ended(1), pact.ErrWithdrew)
 				return
 			}
-			a.transact(recipe.Done) // it makes sure that nobody has acknowledged it
-			a.seen(root.Tx("t"), undecided, recipe.Stat{Version: 1})
-			a.transact(recipe.Done)
+			a.transact(machine.Done) // it makes sure that nobody has acknowledged it
+			a.seen(root.Tx("t"), undecided, machine.Stat{Version: 1})
+			a.transact(machine.Done)
 			decided, is := has[pact.Decided](a.asked)
 			require.True(t, is)
 			require.Equal(t, pact.Aborted, decided.Outcome)
@@ -207,9 +207,9 @@ func TestACoordinatorThatMayNotBeAskedIsNoneThatAnswered(t *testing.T) {
 		for what, refuse := range map[string]func(a *answerer){
 			"looked at": func(a *answerer) { a.refused(root.Coordinator("b")) },
 			"asked": func(a *answerer) {
-				a.seen(root.Coordinator("b"), []byte("b"), recipe.Stat{Owner: 9, Czxid: 3})
-				a.transact(recipe.Refused)
-				a.seen(root.Coordinator("b"), []byte("b"), recipe.Stat{Owner: 9, Czxid: 3})
+				a.seen(root.Coordinator("b"), []byte("b"), machine.Stat{Owner: 9, Czxid: 3})
+				a.transact(machine.Refused)
+				a.seen(root.Coordinator("b"), []byte("b"), machine.Stat{Owner: 9, Czxid: 3})
 			},
 		} {
 			t.Run(name+" "+what, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestACoordinatorThatMayNotBeAskedIsNoneThatAnswered(t *testing.T) {
 				a := standing(t)
 				a.tell(adopt)
 				if adopt.ID != "" {
-					a.seen(root.Tx("t"), []byte(`{"guid":"`+guid(1)+`","sites":["x"],"coordinator":"b","state":"undecided"}`), recipe.Stat{})
+					a.seen(root.Tx("t"), []byte(`{"guid":"`+guid(1)+`","sites":["x"],"coordinator":"b","state":"undecided"}`), machine.Stat{})
 				}
 				refuse(a)
 				require.ErrorIs(t, a.ended(1), errRefused)
@@ -233,29 +233,29 @@ func TestPresencesThatMayNotBeSeenAreLookedForAgain(t *testing.T) {
 	begun := func() *answerer {
 		a := standing(t)
 		a.tell(pact.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
-		a.seen(root.Inbox("x"), nil, recipe.Stat{})
-		a.transact(recipe.Done)
-		a.seen(root.Tx("t"), undecided, recipe.Stat{})
-		a.seen(root.Vote("t", guid(1), "x"), []byte{}, recipe.Stat{})
+		a.seen(root.Inbox("x"), nil, machine.Stat{})
+		a.transact(machine.Done)
+		a.seen(root.Tx("t"), undecided, machine.Stat{})
+		a.seen(root.Vote("t", guid(1), "x"), []byte{}, machine.Stat{})
 		return a
 	}
 	a := begun()
-	a.seen(root.Alive("x"), []byte("x1"), recipe.Stat{Owner: 8, Czxid: 5})
-	a.tell(recipe.Fired{Epoch: 1, Path: root.Alive("x"), Change: recipe.Deleted})
+	a.seen(root.Alive("x"), []byte("x1"), machine.Stat{Owner: 8, Czxid: 5})
+	a.tell(machine.Fired{Epoch: 1, Path: root.Alive("x"), Change: machine.Deleted})
 	a.refused(root.Alive("x"))
 	a.woke()
-	a.seen(root.Alive("x"), nil, recipe.Stat{})
-	a.transact(recipe.Done)
+	a.seen(root.Alive("x"), nil, machine.Stat{})
+	a.transact(machine.Done)
 	decided, is := has[pact.Decided](a.asked)
 	require.True(t, is)
 	require.Contains(t, decided.Reason, "died")
 
 	a = begun()
-	a.seen(root.Alive("x"), nil, recipe.Stat{})
+	a.seen(root.Alive("x"), nil, machine.Stat{})
 	a.refused(root.Presences())
 	a.woke()
 	a.list(root.Presences(), "x")
-	a.seen(root.Alive("x"), []byte("x1"), recipe.Stat{Owner: 8, Czxid: 5})
+	a.seen(root.Alive("x"), []byte("x1"), machine.Stat{Owner: 8, Czxid: 5})
 }
 
 // member is a site that has voted, as it is told, on a transaction of the coordinator c, and goes
@@ -263,13 +263,13 @@ func TestPresencesThatMayNotBeSeenAreLookedForAgain(t *testing.T) {
 func member(t *testing.T, record string) *answerer {
 	t.Helper()
 	s := &answerer{tr: recipetest.NewTrace(t, pact.NewSite(root, "x", "g"))}
-	s.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
-	s.transact(recipe.Done)
-	s.seen(root.Alive("x"), []byte("g"), recipe.Stat{Owner: 7})
-	s.seen(root.Inbox("x"), []byte{}, recipe.Stat{})
+	s.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+	s.transact(machine.Done)
+	s.seen(root.Alive("x"), []byte("g"), machine.Stat{Owner: 7})
+	s.seen(root.Inbox("x"), []byte{}, machine.Stat{})
 	s.list(root.Inbox("x"), "_c_"+guid(1)+"-t-0000000000")
-	s.seen(root.Payload("t", guid(1)), []byte("pay"), recipe.Stat{})
-	s.seen(root.Tx("t"), []byte(record), recipe.Stat{})
+	s.seen(root.Payload("t", guid(1)), []byte("pay"), machine.Stat{})
+	s.seen(root.Tx("t"), []byte(record), machine.Stat{})
 	return s
 }
 
@@ -277,15 +277,15 @@ func member(t *testing.T, record string) *answerer {
 func TestACoordinatorThatMayNotBeSeenIsLookedForAgain(t *testing.T) {
 	t.Parallel()
 	s := member(t, string(undecided))
-	s.seen(root.Vote("t", guid(1), "x"), []byte("commit"), recipe.Stat{Version: 1})
-	s.seen(root.Coordinator("c"), []byte("c"), recipe.Stat{Owner: 9})
-	s.tell(recipe.Fired{Epoch: 1, Path: root.Coordinator("c"), Change: recipe.Deleted})
+	s.seen(root.Vote("t", guid(1), "x"), []byte("commit"), machine.Stat{Version: 1})
+	s.seen(root.Coordinator("c"), []byte("c"), machine.Stat{Owner: 9})
+	s.tell(machine.Fired{Epoch: 1, Path: root.Coordinator("c"), Change: machine.Deleted})
 	for range 3 {
 		s.refused(root.Coordinator("c"))
 		s.woke()
 	}
-	s.seen(root.Coordinator("c"), nil, recipe.Stat{})
-	s.transact(recipe.Done)
+	s.seen(root.Coordinator("c"), nil, machine.Stat{})
+	s.transact(machine.Done)
 	learned, is := has[pact.Learned](s.asked)
 	require.True(t, is)
 	require.Equal(t, pact.Aborted, learned.Outcome)
@@ -297,17 +297,17 @@ func TestVotesThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	s := member(t, string(undecided))
 	s.refused(root.Vote("t", guid(1), "x"))
-	stop, is := has[recipe.Stop](s.asked)
+	stop, is := has[machine.Stop](s.asked)
 	require.True(t, is)
 	require.ErrorIs(t, stop.Err, errRefused)
 
 	s = member(t, `{"guid":"`+guid(1)+`","sites":["x","y"],"coordinator":"c","peers":true,"state":"undecided"}`)
-	s.seen(root.Vote("t", guid(1), "x"), []byte("commit"), recipe.Stat{Version: 1})
-	s.seen(root.Vote("t", guid(1), "x"), []byte("commit"), recipe.Stat{Version: 1}) // among those of all
+	s.seen(root.Vote("t", guid(1), "x"), []byte("commit"), machine.Stat{Version: 1})
+	s.seen(root.Vote("t", guid(1), "x"), []byte("commit"), machine.Stat{Version: 1}) // among those of all
 	s.refused(root.Vote("t", guid(1), "y"))
 	s.woke()
-	s.seen(root.Vote("t", guid(1), "y"), []byte("commit"), recipe.Stat{Version: 1})
-	s.transact(recipe.Done)
+	s.seen(root.Vote("t", guid(1), "y"), []byte("commit"), machine.Stat{Version: 1})
+	s.transact(machine.Done)
 	learned, is := has[pact.Learned](s.asked)
 	require.True(t, is)
 	require.Equal(t, pact.Committed, learned.Outcome)

@@ -1,6 +1,6 @@
 package pact
 
-import "github.com/troupe-go/troupe/recipe"
+import "github.com/troupe-go/troupe/machine"
 
 // inbox is a site's, as it sees it. Who begins a transaction writes to it: that fires the watch on
 // its data, and the site's own deletions do not. It is listed when what it held is used up, there
@@ -15,8 +15,8 @@ type inbox struct {
 	resting bool   // it was listed a moment ago, and that was long
 	listed  bool   // in this epoch
 	lists   uint64 // how many listings were asked
-	seen    recipe.Seen
-	list    recipe.Listed
+	seen    machine.Seen
+	list    machine.Listed
 }
 
 // reset forgets what belonged to the epoch.
@@ -38,7 +38,7 @@ func (b *inbox) look() {
 		return
 	}
 	path := s.root.Inbox(s.name)
-	b.rung, b.seen = false, recipe.Seen{}
+	b.rung, b.seen = false, machine.Seen{}
 	b.lists++
 	number := b.lists
 	if !b.armed {
@@ -47,13 +47,13 @@ func (b *inbox) look() {
 		s.desk.read(path, watcher{b, func() {
 			b.armed, b.fired = false, true
 			b.ring()
-		}}, func(ev recipe.Seen) {
+		}}, func(ev machine.Seen) {
 			b.seen, b.armed = ev, ev.Exists && !b.fired
 			b.answered(number)
 		})
 	}
 	b.asking++
-	s.desk.names(path, func(ev recipe.Listed) {
+	s.desk.names(path, func(ev machine.Listed) {
 		b.list = ev
 		b.answered(number)
 	})
@@ -64,13 +64,13 @@ func (b *inbox) answered(number uint64) {
 	if b.asking--; b.asking > 0 {
 		return
 	}
-	if b.seen.Code == recipe.Refused {
+	if b.seen.Code == machine.Refused {
 		s.stop(b.seen.Err)
 		return
 	}
 	switch b.list.Code {
-	case recipe.Done:
-	case recipe.NoNode:
+	case machine.Done:
+	case machine.NoNode:
 		b.furnish()
 		return
 	default:

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
 
@@ -17,47 +17,47 @@ func TestAWatchOfBeforeFiresWhileTheInboxIsReadAgain(t *testing.T) {
 	t.Parallel()
 	const presence, inbox = "/pact/alive/x", "/pact/inbox/x"
 	s := pact.NewSite("/pact", "x", "guid")
-	var reads []recipe.Read
-	var list recipe.List
-	step := func(ev recipe.Event) []recipe.Effect {
+	var reads []machine.Read
+	var list machine.List
+	step := func(ev machine.Event) []machine.Effect {
 		effects := s.Step(ev)
 		for _, e := range effects {
 			switch e := e.(type) {
-			case recipe.Read:
+			case machine.Read:
 				reads = append(reads, e)
-			case recipe.List:
+			case machine.List:
 				list = e
 			}
 		}
 		return effects
 	}
-	first := func(effects []recipe.Effect) uint64 {
+	first := func(effects []machine.Effect) uint64 {
 		require.Len(t, effects, 1)
 		switch e := effects[0].(type) {
-		case recipe.Transact:
+		case machine.Transact:
 			return e.Ask
-		case recipe.Ensure:
+		case machine.Ensure:
 			return e.Ask
-		case recipe.Read:
+		case machine.Read:
 			return e.Ask
 		}
 		require.Fail(t, "no question", "%T", effects[0])
 		return 0
 	}
-	seen := func(version int32) recipe.Seen {
+	seen := func(version int32) machine.Seen {
 		read := reads[len(reads)-1]
 		require.Equal(t, inbox, read.Path)
-		return recipe.Seen{Epoch: 1, Ask: read.Ask, Path: inbox, Exists: true, Stat: recipe.Stat{Czxid: 7, Version: version}}
+		return machine.Seen{Epoch: 1, Ask: read.Ask, Path: inbox, Exists: true, Stat: machine.Stat{Czxid: 7, Version: version}}
 	}
 
-	create := first(step(recipe.EpochBegan{Epoch: 1, SessionID: 5}))
-	own := first(step(recipe.Transacted{Epoch: 1, Ask: create, Failed: -1, Results: []recipe.Result{{}}}))
-	step(recipe.Seen{Epoch: 1, Ask: own, Path: presence, Exists: true, Data: []byte("guid"), Stat: recipe.Stat{Czxid: 3, Owner: 5}})
-	step(recipe.Listed{Epoch: 1, Ask: list.Ask, Path: inbox, Code: recipe.NoNode})
+	create := first(step(machine.EpochBegan{Epoch: 1, SessionID: 5}))
+	own := first(step(machine.Transacted{Epoch: 1, Ask: create, Failed: -1, Results: []machine.Result{{}}}))
+	step(machine.Seen{Epoch: 1, Ask: own, Path: presence, Exists: true, Data: []byte("guid"), Stat: machine.Stat{Czxid: 3, Owner: 5}})
+	step(machine.Listed{Epoch: 1, Ask: list.Ask, Path: inbox, Code: machine.NoNode})
 	ensure := first(step(seen(0)))
-	step(recipe.Ensured{Epoch: 1, Ask: ensure})
-	step(recipe.Listed{Epoch: 1, Ask: list.Ask, Path: inbox, Stat: recipe.Stat{Czxid: 7, Version: 1}})
-	step(recipe.Fired{Epoch: 1, Path: inbox, Change: recipe.DataChanged})
+	step(machine.Ensured{Epoch: 1, Ask: ensure})
+	step(machine.Listed{Epoch: 1, Ask: list.Ask, Path: inbox, Stat: machine.Stat{Czxid: 7, Version: 1}})
+	step(machine.Fired{Epoch: 1, Path: inbox, Change: machine.DataChanged})
 	before := len(reads)
 	step(seen(1))
 	require.Greater(t, len(reads), before, "it is read again")

@@ -1,6 +1,6 @@
 package pact
 
-import "github.com/troupe-go/troupe/recipe"
+import "github.com/troupe-go/troupe/machine"
 
 // leader is a coordinator whose death matters, because transactions wait for its decision.
 type leader struct {
@@ -17,7 +17,7 @@ func (s *Site) attend(guid string, p *prop) {
 	if l == nil {
 		l = &leader{waiting: map[string]*prop{}}
 		s.leaders[guid] = l
-		l.follower = s.desk.follow(s.root.Coordinator(guid), func(ev recipe.Seen) { s.onLeader(guid, l, ev) })
+		l.follower = s.desk.follow(s.root.Coordinator(guid), func(ev machine.Seen) { s.onLeader(guid, l, ev) })
 	}
 	l.waiting[p.guid] = p
 	p.orphaned = false
@@ -38,8 +38,8 @@ func (s *Site) unattend(guid string, p *prop) {
 	}
 }
 
-func (s *Site) onLeader(guid string, l *leader, ev recipe.Seen) {
-	if ev.Code == recipe.Refused {
+func (s *Site) onLeader(guid string, l *leader, ev machine.Seen) {
+	if ev.Code == machine.Refused {
 		l.refused++
 		s.desk.retry(l.refused, func() {
 			if s.leaders[guid] == l {

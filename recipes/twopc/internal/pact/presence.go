@@ -5,7 +5,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/owner"
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // A presence is an ephemeral znode: its owner's GUID, and perhaps a word on a second line. Whoever
@@ -99,7 +99,7 @@ func (p *presence) leave(gone func()) {
 
 // clear takes down what stands, unless it is another's.
 func (p *presence) clear(gone func()) {
-	p.desk.read(p.path, watcher{}, func(ev recipe.Seen) {
+	p.desk.read(p.path, watcher{}, func(ev machine.Seen) {
 		if ev.Exists && p.mine(ev) {
 			p.desk.remove(p.path, gone)
 			return
@@ -110,18 +110,18 @@ func (p *presence) clear(gone func()) {
 
 // mine tells an own one, of this epoch, from that of another one in the same session. While
 // somebody asks it says less.
-func (p *presence) mine(ev recipe.Seen) bool {
+func (p *presence) mine(ev machine.Seen) bool {
 	guid, _ := parsePresence(ev.Data)
 	return ev.Stat.Owner == p.desk.session && (guid == p.guid || guid == "" && (p.made || meant(ev.Data) == p.guid))
 }
 
 func (p *presence) create() {
 	p.creating = true
-	p.desk.transact(p.created, recipe.Op{Do: recipe.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})
+	p.desk.transact(p.created, machine.Op{Do: machine.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})
 }
 
-func (p *presence) created(ev recipe.Transacted) {
-	p.creating, p.made = false, ev.Code == recipe.Done || ev.Code == recipe.Unknown
+func (p *presence) created(ev machine.Transacted) {
+	p.creating, p.made = false, ev.Code == machine.Done || ev.Code == machine.Unknown
 	if p.leaving {
 		if p.left != nil { // else it is being removed
 			p.clear(p.left)
@@ -129,7 +129,7 @@ func (p *presence) created(ev recipe.Transacted) {
 		return
 	}
 	switch ev.Code {
-	case recipe.NoNode:
+	case machine.NoNode:
 		parent, _ := znode.Split(p.path)
 		p.desk.ensure(func(err error) {
 			if err != nil {
@@ -138,7 +138,7 @@ func (p *presence) created(ev recipe.Transacted) {
 			}
 			p.create()
 		}, parent)
-	case recipe.Refused:
+	case machine.Refused:
 		p.fail(ev.Err)
 	default: // there is one: whose?
 		p.own.stop()
@@ -146,10 +146,10 @@ func (p *presence) created(ev recipe.Transacted) {
 	}
 }
 
-func (p *presence) seen(ev recipe.Seen) {
+func (p *presence) seen(ev machine.Seen) {
 	guid, _ := parsePresence(ev.Data)
 	switch {
-	case ev.Code == recipe.Refused:
+	case ev.Code == machine.Refused:
 		p.fail(ev.Err)
 	case !ev.Exists:
 		p.standing = false
@@ -161,13 +161,13 @@ func (p *presence) seen(ev recipe.Seen) {
 			p.stood()
 		}
 	case p.mine(ev) && p.made: // somebody asks
-		p.desk.transact(p.answered, recipe.Op{Do: recipe.Set, Path: p.path, Data: []byte(p.guid + "\n" + here), Version: ev.Stat.Version})
+		p.desk.transact(p.answered, machine.Op{Do: machine.Set, Path: p.path, Data: []byte(p.guid + "\n" + here), Version: ev.Stat.Version})
 	case guid == p.guid, p.mine(ev): // one's own, of a session that is ending, or of before a crash
 		p.own.stop()
 		p.creating = true
 		p.desk.transact(p.created,
-			recipe.Op{Do: recipe.Delete, Path: p.path, Version: ev.Stat.Version},
-			recipe.Op{Do: recipe.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})
+			machine.Op{Do: machine.Delete, Path: p.path, Version: ev.Stat.Version},
+			machine.Op{Do: machine.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})
 	case !p.asking:
 		p.own.stop()
 		p.asking = true
@@ -183,8 +183,8 @@ func (p *presence) seen(ev recipe.Seen) {
 }
 
 // answered looks again if the answer did not get through: the question may have been put once more.
-func (p *presence) answered(ev recipe.Transacted) {
-	if ev.Code != recipe.Done {
+func (p *presence) answered(ev machine.Transacted) {
+	if ev.Code != machine.Done {
 		p.own.look()
 	}
 }
@@ -205,8 +205,8 @@ type probe struct {
 	inquiry *owner.Inquiry
 }
 
-func (q *probe) seen(ev recipe.Seen) {
-	if ev.Code == recipe.Refused {
+func (q *probe) seen(ev machine.Seen) {
+	if ev.Code == machine.Refused {
 		q.err = ev.Err
 	}
 	switch q.inquiry.Saw(ev) {
@@ -217,13 +217,13 @@ func (q *probe) seen(ev recipe.Seen) {
 		q.stop()
 		q.found(false, nil)
 	case owner.Ask:
-		q.desk.transact(q.put, recipe.Op{Do: recipe.Set, Path: q.path, Data: question(ev.Data), Version: ev.Stat.Version})
+		q.desk.transact(q.put, machine.Op{Do: machine.Set, Path: q.path, Data: question(ev.Data), Version: ev.Stat.Version})
 	case owner.Wait:
 	}
 }
 
-func (q *probe) put(ev recipe.Transacted) {
-	if ev.Code == recipe.Refused {
+func (q *probe) put(ev machine.Transacted) {
+	if ev.Code == machine.Refused {
 		q.err = ev.Err
 	}
 	q.inquiry.Put(ev)

@@ -3,7 +3,7 @@ package pact
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // prop is one transaction at a site.
@@ -58,8 +58,8 @@ func (p *prop) resume() {
 		p.record = p.s.desk.await(p.s.root.Tx(p.id), p.onRecord)
 	}
 	if !p.loaded {
-		p.s.desk.read(p.s.root.Payload(p.id, p.guid), watcher{}, func(ev recipe.Seen) {
-			if ev.Code == recipe.Refused {
+		p.s.desk.read(p.s.root.Payload(p.id, p.guid), watcher{}, func(ev machine.Seen) {
+			if ev.Code == machine.Refused {
 				p.s.stop(ev.Err)
 				return
 			}
@@ -72,8 +72,8 @@ func (p *prop) resume() {
 // poll reads the own vote.
 func (p *prop) poll() {
 	p.polled = false
-	p.s.desk.read(p.s.root.Vote(p.id, p.guid, p.s.name), watcher{}, func(ev recipe.Seen) {
-		if ev.Code == recipe.Refused {
+	p.s.desk.read(p.s.root.Vote(p.id, p.guid, p.s.name), watcher{}, func(ev machine.Seen) {
+		if ev.Code == machine.Refused {
 			p.s.stop(ev.Err)
 			return
 		}
@@ -94,12 +94,12 @@ func (p *prop) look() {
 	p.record.look()
 }
 
-func (p *prop) onRecord(ev recipe.Seen) {
+func (p *prop) onRecord(ev machine.Seen) {
 	rec, ok := parseRecord(ev.Data)
 	switch {
 	case p.lost || p.decided:
 		return
-	case ev.Code == recipe.Refused:
+	case ev.Code == machine.Refused:
 		p.s.stop(ev.Err)
 		return
 	case !ev.Exists, !ok, rec.GUID != p.guid:
@@ -132,8 +132,8 @@ func (p *prop) consult() {
 	for _, site := range p.rec.Sites {
 		b := &ballot{site: site}
 		p.ballots = append(p.ballots, b)
-		b.follower = p.s.desk.await(p.s.root.Vote(p.id, p.guid, site), func(ev recipe.Seen) {
-			if ev.Code == recipe.Refused {
+		b.follower = p.s.desk.await(p.s.root.Vote(p.id, p.guid, site), func(ev machine.Seen) {
+			if ev.Code == machine.Refused {
 				p.peek(b)
 				return
 			}
@@ -249,24 +249,24 @@ func (p *prop) finish() {
 func (p *prop) decide(rec Record) {
 	p.busy = true
 	root := p.s.root
-	var ops []recipe.Op
+	var ops []machine.Op
 	if p.marked {
-		ops = append(ops, recipe.Op{Do: recipe.Check, Path: root.Open(p.id, p.guid), Version: recipe.Any})
+		ops = append(ops, machine.Op{Do: machine.Check, Path: root.Open(p.id, p.guid), Version: machine.Any})
 	}
 	if rec.State == Committed {
 		for _, b := range p.ballots {
-			ops = append(ops, recipe.Op{Do: recipe.Check, Path: root.Vote(p.id, p.guid, b.site), Version: b.version})
+			ops = append(ops, machine.Op{Do: machine.Check, Path: root.Vote(p.id, p.guid, b.site), Version: b.version})
 		}
 	}
-	ops = append(ops, recipe.Op{Do: recipe.Set, Path: root.Tx(p.id), Data: rec.bytes(), Version: p.version})
-	p.s.desk.transact(func(ev recipe.Transacted) {
+	ops = append(ops, machine.Op{Do: machine.Set, Path: root.Tx(p.id), Data: rec.bytes(), Version: p.version})
+	p.s.desk.transact(func(ev machine.Transacted) {
 		p.busy = false
 		switch {
 		case p.decided || p.lost: // seen meanwhile
-		case ev.Code == recipe.Done:
+		case ev.Code == machine.Done:
 			p.rec, p.decided = rec, true
 			p.unfollow()
-		case ev.Code == recipe.Refused:
+		case ev.Code == machine.Refused:
 			p.s.stop(ev.Err)
 			return
 		default:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
@@ -17,21 +17,21 @@ var errRefused = errors.New("no authority")
 // answerer answers what a machine asks, in order, so that a transaction gets as far as it has to.
 type answerer struct {
 	tr    *recipetest.Trace
-	asked []recipe.Effect
+	asked []machine.Effect
 }
 
-func (a *answerer) tell(ev recipe.Event) { a.asked = append(a.asked, a.tr.Tell(ev)...) }
+func (a *answerer) tell(ev machine.Event) { a.asked = append(a.asked, a.tr.Tell(ev)...) }
 
 // transact answers the oldest transaction that is not answered.
-func (a *answerer) transact(code recipe.Code, results ...recipe.Result) {
+func (a *answerer) transact(code machine.Code, results ...machine.Result) {
 	for i, e := range a.asked {
-		t, ok := e.(recipe.Transact)
+		t, ok := e.(machine.Transact)
 		if !ok {
 			continue
 		}
 		a.asked = append(a.asked[:i], a.asked[i+1:]...)
-		ev := recipe.Transacted{Epoch: 1, Ask: t.Ask, Code: code, Failed: -1, Results: results}
-		if code == recipe.Refused {
+		ev := machine.Transacted{Epoch: 1, Ask: t.Ask, Code: code, Failed: -1, Results: results}
+		if code == machine.Refused {
 			ev.Err = errRefused
 		}
 		a.tell(ev)
@@ -43,9 +43,9 @@ func (a *answerer) transact(code recipe.Code, results ...recipe.Result) {
 // fails answers the oldest transaction that is not answered: the check at an index has failed.
 func (a *answerer) fails(at int) {
 	for i, e := range a.asked {
-		if t, ok := e.(recipe.Transact); ok {
+		if t, ok := e.(machine.Transact); ok {
 			a.asked = append(a.asked[:i], a.asked[i+1:]...)
-			a.tell(recipe.Transacted{Epoch: 1, Ask: t.Ask, Code: recipe.BadVersion, Failed: at})
+			a.tell(machine.Transacted{Epoch: 1, Ask: t.Ask, Code: machine.BadVersion, Failed: at})
 			return
 		}
 	}
@@ -55,9 +55,9 @@ func (a *answerer) fails(at int) {
 // woke has the latest pause end.
 func (a *answerer) woke() {
 	for i, e := range slices.Backward(a.asked) {
-		if w, ok := e.(recipe.Wake); ok {
+		if w, ok := e.(machine.Wake); ok {
 			a.asked = append(a.asked[:i], a.asked[i+1:]...)
-			a.tell(recipe.Woke{Ask: w.Ask})
+			a.tell(machine.Woke{Ask: w.Ask})
 			return
 		}
 	}
@@ -65,14 +65,14 @@ func (a *answerer) woke() {
 }
 
 // seen answers the oldest read of a path.
-func (a *answerer) seen(path string, data []byte, stat recipe.Stat) {
+func (a *answerer) seen(path string, data []byte, stat machine.Stat) {
 	for i, e := range a.asked {
-		r, ok := e.(recipe.Read)
+		r, ok := e.(machine.Read)
 		if !ok || r.Path != path {
 			continue
 		}
 		a.asked = append(a.asked[:i], a.asked[i+1:]...)
-		a.tell(recipe.Seen{Epoch: 1, Ask: r.Ask, Path: path, Exists: data != nil, Data: data, Stat: stat})
+		a.tell(machine.Seen{Epoch: 1, Ask: r.Ask, Path: path, Exists: data != nil, Data: data, Stat: stat})
 		return
 	}
 	panic("nobody reads " + path)
@@ -82,16 +82,16 @@ func (a *answerer) seen(path string, data []byte, stat recipe.Stat) {
 func (a *answerer) refused(path string) {
 	for i, e := range a.asked {
 		switch e := e.(type) {
-		case recipe.Read:
+		case machine.Read:
 			if e.Path == path {
 				a.asked = append(a.asked[:i], a.asked[i+1:]...)
-				a.tell(recipe.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: path, Code: recipe.Refused, Err: errRefused})
+				a.tell(machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: path, Code: machine.Refused, Err: errRefused})
 				return
 			}
-		case recipe.List:
+		case machine.List:
 			if e.Path == path {
 				a.asked = append(a.asked[:i], a.asked[i+1:]...)
-				a.tell(recipe.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: path, Code: recipe.Refused, Err: errRefused})
+				a.tell(machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: path, Code: machine.Refused, Err: errRefused})
 				return
 			}
 		}
@@ -102,16 +102,16 @@ func (a *answerer) refused(path string) {
 // list answers the oldest listing of a path.
 func (a *answerer) list(path string, names ...string) {
 	for i, e := range a.asked {
-		if l, ok := e.(recipe.List); ok && l.Path == path {
+		if l, ok := e.(machine.List); ok && l.Path == path {
 			a.asked = append(a.asked[:i], a.asked[i+1:]...)
-			a.tell(recipe.Listed{Epoch: l.Epoch, Ask: l.Ask, Path: path, Names: names})
+			a.tell(machine.Listed{Epoch: l.Epoch, Ask: l.Ask, Path: path, Names: names})
 			return
 		}
 	}
 	panic("nobody lists " + path)
 }
 
-func has[E recipe.Effect](effects []recipe.Effect) (found E, ok bool) {
+func has[E machine.Effect](effects []machine.Effect) (found E, ok bool) {
 	for _, e := range effects {
 		if found, ok = e.(E); ok {
 			return found, true
@@ -127,15 +127,15 @@ func refusals(t *testing.T, moved func(from, to pact.Phase)) (coordinator, site 
 
 	c := &answerer{tr: recipetest.NewTrace(t, pact.NewCoordinator(root, "c", 1000).Moved(moved))}
 	c.tr.Say("The decision may not be written: the application hears of it, and has nothing more to wait for.")
-	c.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+	c.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
 	c.tell(pact.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
-	c.transact(recipe.Done)
-	c.seen(root.Coordinator("c"), []byte("c"), recipe.Stat{Owner: 7})
-	c.seen(root.Inbox("x"), nil, recipe.Stat{})
-	c.transact(recipe.Done)
-	c.seen(root.Tx("t"), record, recipe.Stat{})
-	c.seen(root.Vote("t", guid(1), "x"), []byte("commit"), recipe.Stat{Version: 1})
-	c.transact(recipe.Refused)
+	c.transact(machine.Done)
+	c.seen(root.Coordinator("c"), []byte("c"), machine.Stat{Owner: 7})
+	c.seen(root.Inbox("x"), nil, machine.Stat{})
+	c.transact(machine.Done)
+	c.seen(root.Tx("t"), record, machine.Stat{})
+	c.seen(root.Vote("t", guid(1), "x"), []byte("commit"), machine.Stat{Version: 1})
+	c.transact(machine.Refused)
 	hindered, ok := has[pact.Hindered](c.asked)
 	require.True(t, ok)
 	require.ErrorIs(t, hindered.Err, errRefused)
@@ -143,31 +143,31 @@ func refusals(t *testing.T, moved func(from, to pact.Phase)) (coordinator, site 
 	c.woke()
 	c.refused(root.Tx("t"))
 	c.woke()
-	c.seen(root.Tx("t"), record, recipe.Stat{})
-	c.transact(recipe.Done)
+	c.seen(root.Tx("t"), record, machine.Stat{})
+	c.transact(machine.Done)
 	decided, ok := has[pact.Decided](c.asked)
 	require.True(t, ok)
 	require.Equal(t, pact.Aborted, decided.Outcome)
 
 	s := &answerer{tr: recipetest.NewTrace(t, pact.NewSite(root, "x", "g").Moved(moved))}
 	s.tr.Say("The site's znodes may not be deleted: the acknowledgement fails, and can be tried again.")
-	s.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
-	s.transact(recipe.Done)
-	s.seen(root.Alive("x"), []byte("g"), recipe.Stat{Owner: 7})
-	list, ok := has[recipe.List](s.asked)
+	s.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+	s.transact(machine.Done)
+	s.seen(root.Alive("x"), []byte("g"), machine.Stat{Owner: 7})
+	list, ok := has[machine.List](s.asked)
 	require.True(t, ok)
-	s.seen(root.Inbox("x"), []byte{}, recipe.Stat{})
-	s.tell(recipe.Listed{Epoch: 1, Ask: list.Ask, Path: list.Path, Names: []string{"_c_" + guid(1) + "-t-0000000000", "foreign"}})
-	s.seen(root.Vote("t", guid(1), "x"), nil, recipe.Stat{})
-	s.seen(root.Payload("t", guid(1)), []byte("pay"), recipe.Stat{})
-	s.seen(root.Tx("t"), []byte(`{"guid":"`+guid(1)+`","sites":["x"],"coordinator":"c","state":"aborted"}`), recipe.Stat{Version: 1})
+	s.seen(root.Inbox("x"), []byte{}, machine.Stat{})
+	s.tell(machine.Listed{Epoch: 1, Ask: list.Ask, Path: list.Path, Names: []string{"_c_" + guid(1) + "-t-0000000000", "foreign"}})
+	s.seen(root.Vote("t", guid(1), "x"), nil, machine.Stat{})
+	s.seen(root.Payload("t", guid(1)), []byte("pay"), machine.Stat{})
+	s.seen(root.Tx("t"), []byte(`{"guid":"`+guid(1)+`","sites":["x"],"coordinator":"c","state":"aborted"}`), machine.Stat{Version: 1})
 	s.tell(pact.Ack{GUID: guid(1)})
-	s.transact(recipe.Refused)
+	s.transact(machine.Refused)
 	acked, ok := has[pact.Acked](s.asked)
 	require.True(t, ok)
 	require.ErrorIs(t, acked.Err, errRefused)
 	s.tell(pact.Ack{GUID: guid(1)})
-	s.transact(recipe.Done)
+	s.transact(machine.Done)
 	return c.tr, s.tr
 }
 
@@ -181,18 +181,18 @@ func TestRefusals(t *testing.T) {
 // What can't be made, for want of rights, ends the machine with the reason.
 func TestARefusedPresenceEndsTheMachine(t *testing.T) {
 	t.Parallel()
-	for name, m := range map[string]recipe.Machine{
+	for name, m := range map[string]machine.Machine{
 		"coordinator": pact.NewCoordinator(root, "c", 1000), "site": pact.NewSite(root, "x", "g"),
 	} {
 		a := &answerer{tr: recipetest.NewTrace(t, m)}
-		a.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+		a.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
 		if name == "coordinator" {
 			a.tell(pact.Begin{N: 1, ID: "t", GUID: guid(1), Sites: []string{"x"}})
 		}
-		a.transact(recipe.Refused)
-		stop, ok := has[recipe.Stop](a.asked)
+		a.transact(machine.Refused)
+		stop, ok := has[machine.Stop](a.asked)
 		require.True(t, ok, name)
 		require.ErrorIs(t, stop.Err, errRefused, name)
-		require.Empty(t, a.tr.Tell(recipe.EpochEnded{Epoch: 1}), "it is over")
+		require.Empty(t, a.tr.Tell(machine.EpochEnded{Epoch: 1}), "it is over")
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
@@ -272,15 +272,15 @@ func TestSchedulesShrink(t *testing.T) {
 func (p *play) refuse(a *recipetest.Actor) {
 	tx, site := root.Transactions()+"/", !strings.HasPrefix(a.Name, "leader")
 	own := root.Coordinator(a.Name)
-	a.Refuse(func(e recipe.Effect) bool {
+	a.Refuse(func(e machine.Effect) bool {
 		switch e := e.(type) {
-		case recipe.Read:
+		case machine.Read:
 			return e.Path != own && (!site || strings.HasPrefix(e.Path, root.Coordinators()))
-		case recipe.List:
+		case machine.List:
 			return e.Path == root.Presences()
-		case recipe.Transact: // a decision, or a takeover
+		case machine.Transact: // a decision, or a takeover
 			last := e.Ops[len(e.Ops)-1]
-			return !site && last.Do == recipe.Set && strings.HasPrefix(last.Path, tx)
+			return !site && last.Do == machine.Set && strings.HasPrefix(last.Path, tx)
 		}
 		return false
 	})

@@ -1,6 +1,6 @@
 package pact
 
-import "github.com/troupe-go/troupe/recipe"
+import "github.com/troupe-go/troupe/machine"
 
 // settle takes the coordinator's mark away, now that the application has noted the outcome, and the
 // whole if nobody else needs it. Where more than one has had the transaction, the outcome goes into
@@ -22,7 +22,7 @@ func (t *tx) settle() {
 	d.begin()
 }
 
-func (t *tx) settled(code recipe.Code, err error) {
+func (t *tx) settled(code machine.Code, err error) {
 	done := func(err error) {
 		if err == nil {
 			t.c.sweeper.release(t.guid)
@@ -31,11 +31,11 @@ func (t *tx) settled(code recipe.Code, err error) {
 		t.over()
 	}
 	switch code {
-	case recipe.Refused:
+	case machine.Refused:
 		done(err)
-	case recipe.NoNode: // settled before, by this coordinator or by another, which may have left the outcome for this one alone
+	case machine.NoNode: // settled before, by this coordinator or by another, which may have left the outcome for this one alone
 		tombstone := t.c.root.Tombstone(t.id, t.guid)
-		t.c.desk.read(tombstone, watcher{}, func(ev recipe.Seen) {
+		t.c.desk.read(tombstone, watcher{}, func(ev machine.Seen) {
 			if rec, ok := parseRecord(ev.Data); ok && rec.concerns(t.c.guid) {
 				t.c.desk.remove(tombstone, func() { done(nil) })
 				return

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // What a site's application wishes, of the transaction with this GUID.
@@ -125,19 +125,19 @@ func (s *Site) Phase() string {
 	return "taking part"
 }
 
-// Step implements [recipe.Machine].
-func (s *Site) Step(ev recipe.Event) []recipe.Effect {
+// Step implements [machine.Machine].
+func (s *Site) Step(ev machine.Event) []machine.Effect {
 	if s.stopped {
 		return nil
 	}
 	switch ev := ev.(type) {
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		s.desk.begin(ev)
 		s.reset()
 		if !s.closing {
 			s.presence.begin()
 		}
-	case recipe.EpochEnded:
+	case machine.EpochEnded:
 		s.desk.end()
 		s.reset()
 	case Cast:
@@ -148,7 +148,7 @@ func (s *Site) Step(ev recipe.Event) []recipe.Effect {
 		if s.props[ev.GUID] == nil {
 			s.held[ev.GUID] = ev.ID
 		}
-	case recipe.Closing:
+	case machine.Closing:
 		s.closing = true
 	default:
 		s.desk.answer(ev)
@@ -343,6 +343,6 @@ func (s *Site) wound() {
 func (s *Site) stop(err error) {
 	if !s.stopped {
 		s.stopped = true
-		s.desk.do(recipe.Stop{Err: err})
+		s.desk.do(machine.Stop{Err: err})
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
@@ -45,20 +45,20 @@ func (s *story) site(name, process string) (*voter, *recipetest.Actor) {
 
 // admin does by hand what nobody should.
 func (s *story) admin() *recipetest.Actor {
-	return s.world.Add(recipetest.Player{Name: "admin", Machine: func() recipe.Machine { return &hand{} }})
+	return s.world.Add(recipetest.Player{Name: "admin", Machine: func() machine.Machine { return &hand{} }})
 }
 
 // hand is a machine that carries out what it is told.
 type hand struct{ epoch uint64 }
 
-type deed []recipe.Op
+type deed []machine.Op
 
-func (h *hand) Step(ev recipe.Event) []recipe.Effect {
+func (h *hand) Step(ev machine.Event) []machine.Effect {
 	switch ev := ev.(type) {
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		h.epoch = ev.Epoch
 	case deed:
-		return []recipe.Effect{recipe.Transact{Epoch: h.epoch, Ask: 1, Ops: ev}}
+		return []machine.Effect{machine.Transact{Epoch: h.epoch, Ask: 1, Ops: ev}}
 	}
 	return nil
 }
@@ -335,9 +335,9 @@ var stories = map[string]func(s *story){
 		at := root.Tx("t") + "/"
 		var ops deed
 		for _, child := range s.world.Children(root.Tx("t")) {
-			ops = append(ops, recipe.Op{Do: recipe.Delete, Path: at + child, Version: recipe.Any})
+			ops = append(ops, machine.Op{Do: machine.Delete, Path: at + child, Version: machine.Any})
 		}
-		admin.Tell(append(ops, recipe.Op{Do: recipe.Delete, Path: root.Tx("t"), Version: recipe.Any}))
+		admin.Tell(append(ops, machine.Op{Do: machine.Delete, Path: root.Tx("t"), Version: machine.Any}))
 		s.has("c ▶ Failed")
 		s.settle()
 		s.say("y comes, and finds an entry in its inbox without its transaction.")

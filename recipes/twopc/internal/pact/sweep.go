@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // outcome is one that stands in ZooKeeper and that nobody has acknowledged: a decided transaction
@@ -111,12 +111,12 @@ func (s *sweeper) release(guid string) {
 // pass goes through all outcomes that stand.
 func (s *sweeper) pass() {
 	s.going = true
-	s.walk(s.root.Transactions(), func(name string, ev recipe.Seen) (outcome, bool) {
+	s.walk(s.root.Transactions(), func(name string, ev machine.Seen) (outcome, bool) {
 		rec, ok := parseRecord(ev.Data)
 		through := ok && rec.State != Undecided && ev.Stat.Children <= 1 // the coordinator's mark
 		return outcome{id: name, guid: rec.GUID, czxid: ev.Stat.Czxid, mtime: ev.Stat.Mtime}, through
 	}, func() {
-		s.walk(s.root.Tombstones(), func(name string, ev recipe.Seen) (outcome, bool) {
+		s.walk(s.root.Tombstones(), func(name string, ev machine.Seen) (outcome, bool) {
 			return outcome{tombstone: s.root.Tombstones() + "/" + name, czxid: ev.Stat.Czxid, mtime: ev.Stat.Mtime}, true
 		}, func() { s.going = false })
 	})
@@ -124,8 +124,8 @@ func (s *sweeper) pass() {
 
 // walk reads the znodes below a path, one after the other, and has those deleted that are too old
 // or too many.
-func (s *sweeper) walk(path string, judge func(name string, ev recipe.Seen) (outcome, bool), then func()) {
-	s.desk.names(path, func(ev recipe.Listed) {
+func (s *sweeper) walk(path string, judge func(name string, ev machine.Seen) (outcome, bool), then func()) {
+	s.desk.names(path, func(ev machine.Listed) {
 		names := ev.Names
 		slices.Sort(names)
 		var found []outcome
@@ -138,7 +138,7 @@ func (s *sweeper) walk(path string, judge func(name string, ev recipe.Seen) (out
 			}
 			name := names[0]
 			names = names[1:]
-			s.desk.read(path+"/"+name, watcher{}, func(ev recipe.Seen) {
+			s.desk.read(path+"/"+name, watcher{}, func(ev machine.Seen) {
 				if o, is := judge(name, ev); ev.Exists && is {
 					found = append(found, o)
 				}
@@ -167,8 +167,8 @@ func (s *sweeper) next() {
 	s.busy = true
 	o := s.due[0]
 	s.due = s.due[1:]
-	s.desk.read(s.root.Swept(), watcher{}, func(ev recipe.Seen) {
-		if ev.Code == recipe.Refused { // what may not be noted is not deleted
+	s.desk.read(s.root.Swept(), watcher{}, func(ev machine.Seen) {
+		if ev.Code == machine.Refused { // what may not be noted is not deleted
 			s.busy = false
 			return
 		}
@@ -177,23 +177,23 @@ func (s *sweeper) next() {
 }
 
 // sweep deletes it, unless it is not what it was.
-func (s *sweeper) sweep(o outcome, swept recipe.Seen) {
-	note := recipe.Op{Do: recipe.Create, Path: s.root.Swept(), Data: sweptUpTo(max(o.czxid, parseSwept(swept.Data)))}
+func (s *sweeper) sweep(o outcome, swept machine.Seen) {
+	note := machine.Op{Do: machine.Create, Path: s.root.Swept(), Data: sweptUpTo(max(o.czxid, parseSwept(swept.Data)))}
 	if swept.Exists {
-		note.Do, note.Version = recipe.Set, swept.Stat.Version
+		note.Do, note.Version = machine.Set, swept.Stat.Version
 	}
-	ops := []recipe.Op{note}
+	ops := []machine.Op{note}
 	if o.tombstone != "" {
-		ops = append(ops, recipe.Op{Do: recipe.Delete, Path: o.tombstone, Version: recipe.Any})
+		ops = append(ops, machine.Op{Do: machine.Delete, Path: o.tombstone, Version: machine.Any})
 	} else { // a transaction that some site is not through with has more below it, and is left alone
 		ops = append(ops,
-			recipe.Op{Do: recipe.Delete, Path: s.root.Open(o.id, o.guid), Version: recipe.Any},
-			recipe.Op{Do: recipe.Delete, Path: s.root.Tx(o.id), Version: recipe.Any})
+			machine.Op{Do: machine.Delete, Path: s.root.Open(o.id, o.guid), Version: machine.Any},
+			machine.Op{Do: machine.Delete, Path: s.root.Tx(o.id), Version: machine.Any})
 	}
-	s.desk.transact(func(ev recipe.Transacted) {
+	s.desk.transact(func(ev machine.Transacted) {
 		s.busy = false
-		gone := ev.Code == recipe.NoNode && note.Do == recipe.Create                           // with all that is around it
-		if ev.Code == recipe.Unknown || ev.Failed == 0 && ev.Code != recipe.Refused && !gone { // somebody else sweeps, too
+		gone := ev.Code == machine.NoNode && note.Do == machine.Create                           // with all that is around it
+		if ev.Code == machine.Unknown || ev.Failed == 0 && ev.Code != machine.Refused && !gone { // somebody else sweeps, too
 			s.due = append([]outcome{o}, s.due...)
 		} else {
 			delete(s.has, o.guid)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
@@ -16,11 +16,11 @@ func (a *answerer) commit(t *testing.T, n uint64, id string, czxid int64) {
 	g := guid(int(n))
 	record := []byte(`{"guid":"` + g + `","sites":["x"],"coordinator":"c","state":"undecided"}`)
 	a.tell(pact.Begin{N: n, ID: id, GUID: g, Sites: []string{"x"}})
-	a.seen(root.Inbox("x"), nil, recipe.Stat{})
-	a.transact(recipe.Done)
-	a.seen(root.Tx(id), record, recipe.Stat{Czxid: czxid})
-	a.seen(root.Vote(id, g, "x"), []byte("commit"), recipe.Stat{Version: 1})
-	a.transact(recipe.Done)
+	a.seen(root.Inbox("x"), nil, machine.Stat{})
+	a.transact(machine.Done)
+	a.seen(root.Tx(id), record, machine.Stat{Czxid: czxid})
+	a.seen(root.Vote(id, g, "x"), []byte("commit"), machine.Stat{Version: 1})
+	a.transact(machine.Done)
 	_, over := has[pact.Over](a.asked)
 	require.True(t, over)
 }
@@ -28,7 +28,7 @@ func (a *answerer) commit(t *testing.T, n uint64, id string, czxid int64) {
 // lists tells whether the records are being listed, as the sweeper does.
 func (a *answerer) lists() bool {
 	for _, e := range a.asked {
-		if l, is := e.(recipe.List); is && l.Path == root.Transactions() {
+		if l, is := e.(machine.List); is && l.Path == root.Transactions() {
 			return true
 		}
 	}
@@ -46,8 +46,8 @@ func TestASweepThatAnEpochsEndCutShortIsDoneInTheNext(t *testing.T) {
 		},
 		"while one is deleted": func(a *answerer) {
 			a.list(root.Transactions(), "old", "young")
-			a.seen(root.Tx("old"), []byte(`{"guid":"`+guid(9)+`","sites":["x"],"coordinator":"d","state":"aborted"}`), recipe.Stat{Czxid: 1, Children: 1})
-			a.seen(root.Tx("young"), []byte(`{}`), recipe.Stat{Mtime: 2 * pact.DefaultAge})
+			a.seen(root.Tx("old"), []byte(`{"guid":"`+guid(9)+`","sites":["x"],"coordinator":"d","state":"aborted"}`), machine.Stat{Czxid: 1, Children: 1})
+			a.seen(root.Tx("young"), []byte(`{}`), machine.Stat{Mtime: 2 * pact.DefaultAge})
 			a.list(root.Tombstones())
 		},
 	} {
@@ -58,8 +58,8 @@ func TestASweepThatAnEpochsEndCutShortIsDoneInTheNext(t *testing.T) {
 			require.True(t, a.lists())
 			cut(a)
 			a.asked = nil
-			a.tell(recipe.EpochEnded{Epoch: 1})
-			a.tell(recipe.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
+			a.tell(machine.EpochEnded{Epoch: 1})
+			a.tell(machine.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
 			require.True(t, a.lists())
 		})
 	}
@@ -73,8 +73,8 @@ func TestASweepThatIsDoneIsNotRepeated(t *testing.T) {
 	a.list(root.Transactions())
 	a.list(root.Tombstones())
 	a.asked = nil
-	a.tell(recipe.EpochEnded{Epoch: 1})
-	a.tell(recipe.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
+	a.tell(machine.EpochEnded{Epoch: 1})
+	a.tell(machine.EpochBegan{Epoch: 2, SessionID: 8, Trusted: true})
 	require.False(t, a.lists())
 }
 
@@ -83,13 +83,13 @@ func TestASweepOfWhatIsGoneEnds(t *testing.T) {
 	t.Parallel()
 	c := pact.NewCoordinator(root, "c", 1000).Retain(1, pact.DefaultAge)
 	a := &answerer{tr: recipetest.NewTrace(t, c)}
-	a.tell(recipe.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
+	a.tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true})
 	a.tell(pact.Keep{ID: "t1", GUID: guid(1), Czxid: 3})
 	a.tell(pact.Keep{ID: "t2", GUID: guid(2), Czxid: 4}) // one too many
-	a.seen(root.Swept(), nil, recipe.Stat{})
-	note, is := has[recipe.Transact](a.asked)
+	a.seen(root.Swept(), nil, machine.Stat{})
+	note, is := has[machine.Transact](a.asked)
 	require.True(t, is)
 	a.asked = nil
-	a.tell(recipe.Transacted{Epoch: 1, Ask: note.Ask, Code: recipe.NoNode, Failed: 0})
+	a.tell(machine.Transacted{Epoch: 1, Ask: note.Ask, Code: machine.NoNode, Failed: 0})
 	require.Empty(t, a.asked)
 }

@@ -1,6 +1,6 @@
 package pact
 
-import "github.com/troupe-go/troupe/recipe"
+import "github.com/troupe-go/troupe/machine"
 
 // tx is one transaction at its coordinator.
 type tx struct {
@@ -137,17 +137,17 @@ func (t *tx) follow() {
 		return
 	}
 	for _, b := range t.ballots {
-		b.follower = t.c.desk.await(t.c.root.Vote(t.id, t.guid, b.site), func(ev recipe.Seen) { t.onVote(b, ev) })
+		b.follower = t.c.desk.await(t.c.root.Vote(t.id, t.guid, b.site), func(ev machine.Seen) { t.onVote(b, ev) })
 		if !b.voted {
 			t.c.attend(b.site, t)
 		}
 	}
 }
 
-func (t *tx) onRecord(ev recipe.Seen) {
+func (t *tx) onRecord(ev machine.Seen) {
 	rec, ok := parseRecord(ev.Data)
 	switch {
-	case ev.Code == recipe.Refused:
+	case ev.Code == machine.Refused:
 		t.refused(ev.Err)
 	case !ev.Exists, !ok, rec.GUID != t.guid:
 		t.bereaved()
@@ -163,10 +163,10 @@ func (t *tx) onRecord(ev recipe.Seen) {
 	}
 }
 
-func (t *tx) onVote(b *ballot, ev recipe.Seen) {
+func (t *tx) onVote(b *ballot, ev machine.Seen) {
 	b.voted, b.missing = false, false
 	switch {
-	case ev.Code == recipe.Refused:
+	case ev.Code == machine.Refused:
 		t.refused(ev.Err)
 	case !ev.Exists: // acknowledged already, so that the record says how it was decided; or somebody deleted it
 		b.missing = true

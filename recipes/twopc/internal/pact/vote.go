@@ -1,6 +1,6 @@
 package pact
 
-import "github.com/troupe-go/troupe/recipe"
+import "github.com/troupe-go/troupe/machine"
 
 // answer answers a vote without writing it, if there is nothing to write; false: it is to be
 // written.
@@ -37,24 +37,24 @@ func (p *prop) vote(c Cast) {
 	p.move(Voting)
 	root := p.s.root
 	vote := Vote{Site: p.s.name, Commit: c.Commit, Reason: c.Reason}
-	set := recipe.Op{Do: recipe.Set, Path: root.Vote(p.id, p.guid, p.s.name), Data: vote.bytes(), Version: 0}
+	set := machine.Op{Do: machine.Set, Path: root.Vote(p.id, p.guid, p.s.name), Data: vote.bytes(), Version: 0}
 	rec := p.rec
-	ops := []recipe.Op{{Do: recipe.Check, Path: root.Tx(p.id), Version: p.version}, set}
+	ops := []machine.Op{{Do: machine.Check, Path: root.Tx(p.id), Version: p.version}, set}
 	if !c.Commit {
 		rec = rec.decided(Aborted, p.s.name, c.Reason)
-		ops = []recipe.Op{{Do: recipe.Set, Path: root.Tx(p.id), Data: rec.bytes(), Version: p.version}, set}
+		ops = []machine.Op{{Do: machine.Set, Path: root.Tx(p.id), Data: rec.bytes(), Version: p.version}, set}
 	}
-	p.s.desk.transact(func(ev recipe.Transacted) {
+	p.s.desk.transact(func(ev machine.Transacted) {
 		p.busy = false
 		p.move(Asked)
 		switch ev.Code {
-		case recipe.Done:
+		case machine.Done:
 			p.voted = Committed
 			if !c.Commit {
 				p.voted, p.rec, p.decided = Aborted, rec, true
 				p.unfollow()
 			}
-		case recipe.Refused:
+		case machine.Refused:
 			p.voteDone(ev.Err)
 		default: // somebody was quicker, or the answer was lost
 			p.look()

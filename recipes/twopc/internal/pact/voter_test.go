@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
@@ -28,14 +28,14 @@ func newVoter(tr *truth, name string, vote func(string) (bool, bool)) *voter {
 func (v *voter) player(guid string, moved func(from, to pact.Phase)) recipetest.Player {
 	return recipetest.Player{
 		Name:     v.name + " " + guid,
-		Machine:  func() recipe.Machine { return pact.NewSite(root, v.name, guid).Moved(moved) },
+		Machine:  func() machine.Machine { return pact.NewSite(root, v.name, guid).Moved(moved) },
 		Standing: v.standing,
 		Perform:  v.perform,
 	}
 }
 
-func (v *voter) standing() []recipe.Event {
-	var all []recipe.Event
+func (v *voter) standing() []machine.Event {
+	var all []machine.Event
 	for guid, open := range v.known {
 		if open {
 			all = append(all, pact.Held{GUID: guid})
@@ -47,11 +47,11 @@ func (v *voter) standing() []recipe.Event {
 	for guid := range v.acks {
 		all = append(all, pact.Ack{GUID: guid, Known: v.acks[guid]})
 	}
-	slices.SortFunc(all, func(a, b recipe.Event) int { return len(recipetest.Format(a)) - len(recipetest.Format(b)) })
+	slices.SortFunc(all, func(a, b machine.Event) int { return len(recipetest.Format(a)) - len(recipetest.Format(b)) })
 	return all
 }
 
-func (v *voter) perform(a *recipetest.Actor, e recipe.Effect) {
+func (v *voter) perform(a *recipetest.Actor, e machine.Effect) {
 	switch e := e.(type) {
 	case pact.Offer:
 		v.offered(a, e)

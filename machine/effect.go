@@ -1,4 +1,4 @@
-package recipe
+package machine
 
 // List reads the names of a znode's children and, if Watch, arms a watch on them in the same trip.
 type List struct {

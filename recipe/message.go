@@ -1,7 +1,7 @@
-package host
+package recipe
 
 import (
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -13,11 +13,11 @@ type (
 		number uint64 // of the notices so far
 		notice session.Event
 	}
-	wished   struct{ event recipe.Event } // by the face
-	closing  struct{}                     // by the face
-	answered struct {                     // by the session
+	wished   struct{ event machine.Event } // by the face
+	closing  struct{}                      // by the face
+	answered struct {                      // by the session
 		incarnation int
-		event       recipe.Event
+		event       machine.Event
 	}
 	recovered struct { // what the incarnation before left in ZooKeeper
 		incarnation int

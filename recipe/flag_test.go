@@ -1,10 +1,10 @@
-package host_test
+package recipe_test
 
 import (
 	"fmt"
 	"slices"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -36,51 +36,51 @@ type pole struct {
 	stands bool
 }
 
-func newFlags(root string) func() recipe.Machine {
-	return func() recipe.Machine { return &flags{root: root} }
+func newFlags(root string) func() machine.Machine {
+	return func() machine.Machine { return &flags{root: root} }
 }
 
 func (f *flags) Phase() string { return fmt.Sprintf("%d flags", len(f.all)) }
 
-func (f *flags) Step(ev recipe.Event) []recipe.Effect {
-	var told []recipe.Effect
+func (f *flags) Step(ev machine.Event) []machine.Effect {
+	var told []machine.Effect
 	switch ev := ev.(type) {
 	case plant:
 		if !slices.ContainsFunc(f.all, func(p *pole) bool { return p.name == ev.name }) {
 			f.all = append(f.all, &pole{name: ev.name})
 		}
-	case recipe.EpochBegan:
+	case machine.EpochBegan:
 		f.epoch = ev.Epoch
-	case recipe.EpochEnded:
+	case machine.EpochEnded:
 		f.epoch = 0
 		for _, p := range f.all {
 			p.ask, p.stands = 0, false
 		}
-	case recipe.Ensured:
+	case machine.Ensured:
 		f.answered(ev.Ask)
-	case recipe.Transacted:
+	case machine.Transacted:
 		p := f.answered(ev.Ask)
 		switch {
 		case p == nil || ev.Epoch != f.epoch:
-		case ev.Code == recipe.NoNode:
-			return []recipe.Effect{recipe.Ensure{Epoch: f.epoch, Ask: f.asked(p), Path: f.root, Container: true}}
-		case ev.Code == recipe.Refused:
-			return []recipe.Effect{recipe.Stop{Err: ev.Err}}
+		case ev.Code == machine.NoNode:
+			return []machine.Effect{machine.Ensure{Epoch: f.epoch, Ask: f.asked(p), Path: f.root, Container: true}}
+		case ev.Code == machine.Refused:
+			return []machine.Effect{machine.Stop{Err: ev.Err}}
 		default:
-			return []recipe.Effect{recipe.Read{Epoch: f.epoch, Ask: f.asked(p), Path: f.root + "/" + p.name, Watch: true}}
+			return []machine.Effect{machine.Read{Epoch: f.epoch, Ask: f.asked(p), Path: f.root + "/" + p.name, Watch: true}}
 		}
-	case recipe.Seen:
+	case machine.Seen:
 		if p := f.answered(ev.Ask); p != nil && ev.Exists && ev.Epoch == f.epoch {
 			p.stands = true
 			told = append(told, planted{ev.Epoch, p.name, ev.Path, ev.Stat.Czxid})
 		}
-	case recipe.Removed:
+	case machine.Removed:
 		if p := f.answered(ev.Ask); p != nil {
 			f.all = slices.DeleteFunc(f.all, func(o *pole) bool { return o == p })
 		}
-	case recipe.Fired:
+	case machine.Fired:
 		told = append(told, ev) // to the test
-	case recipe.Closing:
+	case machine.Closing:
 		f.closing = true
 	}
 	return append(told, f.steer()...)
@@ -103,20 +103,20 @@ func (f *flags) answered(ask uint64) *pole {
 }
 
 // steer asks for what is missing: flags that are to stand, or to go.
-func (f *flags) steer() []recipe.Effect {
+func (f *flags) steer() []machine.Effect {
 	if f.closing && (f.epoch == 0 || len(f.all) == 0) {
-		return []recipe.Effect{recipe.Stop{}}
+		return []machine.Effect{machine.Stop{}}
 	}
-	var all []recipe.Effect
+	var all []machine.Effect
 	for _, p := range f.all {
 		path := f.root + "/" + p.name
 		switch {
 		case f.epoch == 0 || p.ask != 0:
 		case f.closing:
-			all = append(all, recipe.Remove{Epoch: f.epoch, Ask: f.asked(p), Path: path})
+			all = append(all, machine.Remove{Epoch: f.epoch, Ask: f.asked(p), Path: path})
 		case !p.stands:
-			create := recipe.Op{Do: recipe.Create, Path: path, Data: []byte(p.name), Ephemeral: true}
-			all = append(all, recipe.Transact{Epoch: f.epoch, Ask: f.asked(p), Ops: []recipe.Op{create}})
+			create := machine.Op{Do: machine.Create, Path: path, Data: []byte(p.name), Ephemeral: true}
+			all = append(all, machine.Transact{Epoch: f.epoch, Ask: f.asked(p), Ops: []machine.Op{create}})
 		}
 	}
 	return all

@@ -1,47 +1,47 @@
-package host
+package recipe
 
 import (
 	"errors"
 	"math/rand/v2"
 	"time"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
 // carryOut does what the machine asks for. Nothing here waits: answers come back as messages.
-func (a *actor) carryOut(e recipe.Effect) {
+func (a *actor) carryOut(e machine.Effect) {
 	switch e := e.(type) {
-	case recipe.List:
+	case machine.List:
 		a.client.List(e.Epoch, e.Path, e.Watch, func(l session.Listed) {
-			a.answer(l.Err, recipe.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Names: l.Names, Stat: stat(l.Stat), Code: code(l.Err), Err: l.Err})
+			a.answer(l.Err, machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Names: l.Names, Stat: stat(l.Stat), Code: code(l.Err), Err: l.Err})
 		})
-	case recipe.Read:
+	case machine.Read:
 		a.client.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) {
-			a.answer(s.Err, recipe.Seen{
+			a.answer(s.Err, machine.Seen{
 				Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: s.Exists, Data: s.Data, Stat: stat(s.Stat), Code: code(s.Err), Err: s.Err,
 			})
 		})
-	case recipe.Transact:
+	case machine.Transact:
 		a.client.Commit(e.Epoch, operations(e.Ops), func(results []session.Result, err error) {
 			a.answer(err, transacted(e, results, err))
 		})
-	case recipe.Ensure:
+	case machine.Ensure:
 		a.client.Ensure(e.Epoch, e.Path, e.Container, e.Data, func(err error) {
-			a.answer(err, recipe.Ensured{Epoch: e.Epoch, Ask: e.Ask, Code: code(err), Err: err})
+			a.answer(err, machine.Ensured{Epoch: e.Epoch, Ask: e.Ask, Code: code(err), Err: err})
 		})
-	case recipe.Remove:
+	case machine.Remove:
 		a.client.Remove(e.Epoch, e.Path, func(err error) {
-			a.answer(err, recipe.Removed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path})
+			a.answer(err, machine.Removed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path})
 		})
-	case recipe.Wake:
+	case machine.Wake:
 		a.wake(e)
-	case recipe.Cancel:
+	case machine.Cancel:
 		if t := a.timers[e.Ask]; t != nil {
 			t.Stop()
 			delete(a.timers, e.Ask)
 		}
-	case recipe.Stop:
+	case machine.Stop:
 		a.mu.Lock()
 		a.decided = true
 		a.mu.Unlock()
@@ -53,7 +53,7 @@ func (a *actor) carryOut(e recipe.Effect) {
 
 // answer sends a result to the actor, for the incarnation that asked. It is called from the
 // session's goroutines. The end of an epoch is no answer: EpochEnded says so.
-func (a *actor) answer(err error, ev recipe.Event) {
+func (a *actor) answer(err error, ev machine.Event) {
 	if errors.Is(err, session.ErrExpired) || errors.Is(err, session.ErrClosed) {
 		return
 	}
@@ -61,7 +61,7 @@ func (a *actor) answer(err error, ev recipe.Event) {
 }
 
 // wake asks for another turn after a pause.
-func (a *actor) wake(e recipe.Wake) {
+func (a *actor) wake(e machine.Wake) {
 	const first, most = 20 * time.Millisecond, 5 * time.Second
 	pause := time.Duration(e.After) * time.Millisecond
 	if e.After == 0 {
@@ -72,21 +72,21 @@ func (a *actor) wake(e recipe.Wake) {
 		t.Stop()
 	}
 	incarnation := a.self.Incarnation()
-	a.timers[e.Ask] = time.AfterFunc(pause, func() { a.ref.Tell(answered{incarnation, recipe.Woke{Ask: e.Ask}}) })
+	a.timers[e.Ask] = time.AfterFunc(pause, func() { a.ref.Tell(answered{incarnation, machine.Woke{Ask: e.Ask}}) })
 }
 
 // operations are those of a transaction as the session has them.
-func operations(ops []recipe.Op) []session.Op {
+func operations(ops []machine.Op) []session.Op {
 	asks := make([]session.Op, len(ops))
 	for i, op := range ops {
 		switch op.Do {
-		case recipe.Check:
+		case machine.Check:
 			asks[i] = session.CheckOp(op.Path, op.Version)
-		case recipe.Set:
+		case machine.Set:
 			asks[i] = session.SetOp(op.Path, op.Data, op.Version)
-		case recipe.Delete:
+		case machine.Delete:
 			asks[i] = session.DeleteOp(op.Path, op.Version)
-		case recipe.Create:
+		case machine.Create:
 			var opts []session.CreateOption
 			if op.Ephemeral {
 				opts = append(opts, session.Ephemeral())
@@ -100,12 +100,12 @@ func operations(ops []recipe.Op) []session.Op {
 	return asks
 }
 
-func transacted(e recipe.Transact, results []session.Result, err error) recipe.Transacted {
-	t := recipe.Transacted{Epoch: e.Epoch, Ask: e.Ask, Code: code(err), Failed: -1, Err: err}
+func transacted(e machine.Transact, results []session.Result, err error) machine.Transacted {
+	t := machine.Transacted{Epoch: e.Epoch, Ask: e.Ask, Code: code(err), Failed: -1, Err: err}
 	for i, r := range results {
 		switch {
 		case err == nil:
-			t.Results = append(t.Results, recipe.Result{Path: r.Path, Stat: stat(r.Stat)})
+			t.Results = append(t.Results, machine.Result{Path: r.Path, Stat: stat(r.Stat)})
 		case r.Err != nil && !errors.Is(r.Err, session.ErrRolledBack) && t.Failed < 0:
 			t.Failed = i
 		}
@@ -113,28 +113,28 @@ func transacted(e recipe.Transact, results []session.Result, err error) recipe.T
 	return t
 }
 
-func stat(s session.Stat) recipe.Stat {
-	return recipe.Stat{
+func stat(s session.Stat) machine.Stat {
+	return machine.Stat{
 		Czxid: s.Czxid, Mzxid: s.Mzxid, Pzxid: s.Pzxid, Ctime: s.Ctime.UnixMilli(), Mtime: s.Mtime.UnixMilli(),
 		Version: s.Version, Cversion: s.Cversion, Owner: s.EphemeralOwner, Children: s.NumChildren,
 	}
 }
 
-func code(err error) recipe.Code {
+func code(err error) machine.Code {
 	switch {
 	case err == nil:
-		return recipe.Done
+		return machine.Done
 	case errors.Is(err, session.ErrUnknownOutcome):
-		return recipe.Unknown
+		return machine.Unknown
 	case errors.Is(err, session.ErrNoNode):
-		return recipe.NoNode
+		return machine.NoNode
 	case errors.Is(err, session.ErrNodeExists):
-		return recipe.NodeExists
+		return machine.NodeExists
 	case errors.Is(err, session.ErrBadVersion):
-		return recipe.BadVersion
+		return machine.BadVersion
 	case errors.Is(err, session.ErrNotEmpty):
-		return recipe.NotEmpty
+		return machine.NotEmpty
 	default:
-		return recipe.Refused
+		return machine.Refused
 	}
 }

@@ -1,11 +1,11 @@
-package host
+package recipe
 
 import (
 	"errors"
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -13,7 +13,7 @@ import (
 type actor struct {
 	*Host
 	self    actors.Self[message]
-	machine recipe.Machine
+	machine machine.Machine
 	timers  map[uint64]*time.Timer
 	wound   bool   // the machine was told to wind up
 	told    uint64 // the newest notice of which the machine was told when it began
@@ -82,7 +82,7 @@ func (a *actor) Stopping(cause error) {
 }
 
 // step feeds the machine and carries out what follows.
-func (a *actor) step(ev recipe.Event) {
+func (a *actor) step(ev machine.Event) {
 	for _, e := range a.machine.Step(ev) {
 		a.carryOut(e)
 	}
@@ -92,12 +92,12 @@ func (a *actor) step(ev recipe.Event) {
 func (a *actor) windUp() {
 	if !a.wound {
 		a.wound = true
-		a.step(recipe.Closing{})
+		a.step(machine.Closing{})
 	}
 }
 
-func (a *actor) onAnswer(ev recipe.Event) {
-	if w, ok := ev.(recipe.Woke); ok {
+func (a *actor) onAnswer(ev machine.Event) {
+	if w, ok := ev.(machine.Woke); ok {
 		if a.timers[w.Ask] == nil {
 			return // it was cancelled as it went off
 		}
@@ -114,34 +114,34 @@ func (a *actor) onNotice(m noticed) {
 	}
 	switch n := m.notice.(type) {
 	case session.EpochBegan:
-		a.step(recipe.EpochBegan{Epoch: n.Epoch, SessionID: n.SessionID, Trusted: n.Trusted})
+		a.step(machine.EpochBegan{Epoch: n.Epoch, SessionID: n.SessionID, Trusted: n.Trusted})
 	case session.EpochEnded:
 		if n.Gone { // else it ends with the session, ZooKeeper may have heard nothing, and the end of the instance is on its way
-			a.step(recipe.EpochEnded{Epoch: n.Epoch})
+			a.step(machine.EpochEnded{Epoch: n.Epoch})
 		}
 	case session.Disconnected:
-		a.step(recipe.Suspended{Epoch: n.Epoch})
+		a.step(machine.Suspended{Epoch: n.Epoch})
 	case session.Reconnected:
-		a.step(recipe.Resumed{Epoch: n.Epoch})
+		a.step(machine.Resumed{Epoch: n.Epoch})
 	case session.TrustEnded:
-		a.step(recipe.TrustEnded{Epoch: n.Epoch})
+		a.step(machine.TrustEnded{Epoch: n.Epoch})
 	case session.TrustGained:
-		a.step(recipe.TrustGained{Epoch: n.Epoch})
+		a.step(machine.TrustGained{Epoch: n.Epoch})
 	case session.Fired:
-		a.step(recipe.Fired{Epoch: n.Epoch, Path: n.Path, Change: change(n.Type)})
+		a.step(machine.Fired{Epoch: n.Epoch, Path: n.Path, Change: change(n.Type)})
 	case session.SessionEnded:
 		a.ref.Stop() // ended says why
 	}
 }
 
-func change(t session.EventType) recipe.Change {
+func change(t session.EventType) machine.Change {
 	switch t {
 	case session.NodeDeleted:
-		return recipe.Deleted
+		return machine.Deleted
 	case session.NodeChildrenChanged:
-		return recipe.ChildrenChanged
+		return machine.ChildrenChanged
 	default:
-		return recipe.DataChanged
+		return machine.DataChanged
 	}
 }
 

@@ -1,4 +1,4 @@
-package host
+package recipe
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -19,16 +19,16 @@ type Config struct {
 	Path    string
 
 	// Machine makes a fresh one for each incarnation of the actor.
-	Machine func() recipe.Machine
+	Machine func() machine.Machine
 
 	// Standing are the wishes that stand, for a machine that was made anew; nil for none. The face
 	// has a record of them, which it writes before it tells the host, so that no wish is lost with
 	// a crash. A wish may be told twice: machines know them by number.
-	Standing func() []recipe.Event
+	Standing func() []machine.Event
 
 	// Perform carries out the recipe's own effects, in the order of the step. It is called by the
 	// actor, one at a time, and must not block.
-	Perform func(e recipe.Effect)
+	Perform func(e machine.Effect)
 
 	// Ended, if not nil, is called once when the instance is over, before Done closes.
 	Ended func(err error)
@@ -115,7 +115,7 @@ func (h *Host) note(n session.Event) {
 
 // Tell tells the machine a wish, after it was entered in the face's record. The session begins to
 // connect, if it has not. False: the instance is over.
-func (h *Host) Tell(ev recipe.Event) bool {
+func (h *Host) Tell(ev machine.Event) bool {
 	h.cfg.Session.Start()
 	return h.ref.Tell(wished{ev})
 }

@@ -1,4 +1,4 @@
-package recipe
+package machine
 
 // EpochBegan: the session is connected in a new epoch, up to date with the leader. Trusted tells
 // whether possessions can be made at once.

@@ -1,9 +1,9 @@
-package host
+package recipe
 
 import (
 	"sync/atomic"
 
-	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -78,9 +78,9 @@ func (a *actor) onSwept(m swept) {
 	a.told = a.heard
 	a.mu.Unlock()
 	if v.epoch != 0 {
-		a.step(recipe.EpochBegan{Epoch: v.epoch, SessionID: v.session, Trusted: v.trusted})
+		a.step(machine.EpochBegan{Epoch: v.epoch, SessionID: v.session, Trusted: v.trusted})
 		if v.suspended {
-			a.step(recipe.Suspended{Epoch: v.epoch})
+			a.step(machine.Suspended{Epoch: v.epoch})
 		}
 	}
 	if a.cfg.Standing != nil {

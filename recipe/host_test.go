@@ -1,4 +1,4 @@
-package host_test
+package recipe_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipe/host"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -21,10 +21,10 @@ type ground struct {
 	*testing.T
 	srv      *zktest.Server
 	sess     *session.Session
-	h        *host.Host
+	h        *recipe.Host
 	flags    chan flag
-	fired    chan recipe.Fired
-	standing []recipe.Event
+	fired    chan machine.Fired
+	standing []machine.Event
 	ctx      context.Context
 }
 
@@ -34,12 +34,12 @@ func inBubble(t *testing.T, test func(g *ground)) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, err := zktest.New()
 		require.NoError(t, err)
-		g := &ground{T: t, srv: srv, flags: make(chan flag, 100), fired: make(chan recipe.Fired, 100), ctx: context.Background()}
+		g := &ground{T: t, srv: srv, flags: make(chan flag, 100), fired: make(chan machine.Fired, 100), ctx: context.Background()}
 		g.sess, err = session.New(srv.Hosts(), session.WithDialer(srv.Dialer()))
 		require.NoError(t, err)
-		g.h, err = host.New(host.Config{
+		g.h, err = recipe.New(recipe.Config{
 			Session: g.sess, Kind: "flags", Path: "/flags", Machine: newFlags("/flags"),
-			Standing: func() []recipe.Event { return g.standing },
+			Standing: func() []machine.Event { return g.standing },
 			Perform:  g.perform,
 		})
 		require.NoError(t, err)
@@ -54,14 +54,14 @@ func inBubble(t *testing.T, test func(g *ground)) {
 	})
 }
 
-func (g *ground) perform(e recipe.Effect) {
+func (g *ground) perform(e machine.Effect) {
 	switch e := e.(type) {
 	case planted:
 		hold, err := g.h.Hold(e.epoch, e.path, e.token, func(error) { g.h.Tell(overdue{e.name}) })
 		if err == nil {
 			g.flags <- flag{hold, e.name}
 		}
-	case recipe.Fired:
+	case machine.Fired:
 		g.fired <- e
 	}
 }
@@ -87,7 +87,7 @@ func TestAWishBecomesAPossession(t *testing.T) {
 		require.True(g, f.Valid())
 		require.True(g, g.exists("a"))
 		require.NoError(g, g.sess.Delete(g.ctx, "/flags/a", -1))
-		require.Equal(g, recipe.Fired{Epoch: 1, Path: "/flags/a", Change: recipe.Deleted}, <-g.fired)
+		require.Equal(g, machine.Fired{Epoch: 1, Path: "/flags/a", Change: machine.Deleted}, <-g.fired)
 		require.True(g, g.h.End(f.Hold, session.ErrDeleted))
 		require.ErrorIs(g, f.Err(), session.ErrDeleted)
 		require.False(g, g.h.End(f.Hold, session.ErrDeleted))
@@ -199,7 +199,7 @@ func TestTheEndOfTheSession(t *testing.T) {
 		<-g.h.Done()
 		require.ErrorIs(g, g.h.Err(), session.ErrClosed)
 		require.ErrorIs(g, f.Err(), session.ErrClosed)
-		_, err := host.New(host.Config{Session: g.sess, Kind: "flags", Path: "/flags", Machine: newFlags("/flags"), Perform: g.perform})
+		_, err := recipe.New(recipe.Config{Session: g.sess, Kind: "flags", Path: "/flags", Machine: newFlags("/flags"), Perform: g.perform})
 		require.ErrorIs(g, err, session.ErrClosed)
 	})
 }

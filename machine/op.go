@@ -1,4 +1,4 @@
-package recipe
+package machine
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package host_test
+package recipe_test
 
 import (
 	"testing"

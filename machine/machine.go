@@ -1,4 +1,4 @@
-package recipe
+package machine
 
 // Machine is pure decision logic: one event in, the effects that follow out. It may have a method
 // Phase() string, which the live tree shows.

@@ -1,4 +1,4 @@
-package host_test
+package recipe_test
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipe/host"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -107,9 +107,9 @@ func (g *ground) move(opts ...session.Option) {
 	var err error
 	g.sess, err = session.New(g.srv.Hosts(), opts...)
 	require.NoError(g, err)
-	g.h, err = host.New(host.Config{
+	g.h, err = recipe.New(recipe.Config{
 		Session: g.sess, Kind: "flags", Path: "/flags", Machine: newFlags("/flags"),
-		Standing: func() []recipe.Event { return g.standing },
+		Standing: func() []machine.Event { return g.standing },
 		Perform:  g.perform,
 	})
 	require.NoError(g, err)

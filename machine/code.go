@@ -1,4 +1,4 @@
-package recipe
+package machine
 
 // Code is how a request ended, as far as machines decide by it.
 type Code int
