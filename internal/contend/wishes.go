@@ -32,6 +32,9 @@ func (m *Machine) onWithdrawn(e machine.Withdrawn) {
 	if m.own.settles(e.Claim) || m.replaced.settles(e.Claim) {
 		return
 	}
+	if e.Lost && m.holds(e.Claim) {
+		m.own.lost = true
+	}
 	settle := machine.Settle{Claim: e.Claim}
 	first := m.claims.remove(e.Claim) == 0
 	none := len(m.claims) == 0

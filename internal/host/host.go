@@ -161,7 +161,7 @@ func (h *host[P]) withdraw(c *claim[P]) {
 		return
 	}
 	c.told = h.self.Incarnation()
-	h.step(machine.Withdrawn{Claim: c.id})
+	h.step(machine.Withdrawn{Claim: c.id, Lost: c.held != nil && c.held.lost()})
 }
 
 func (h *host[P]) onReleased(p *Possession) {
@@ -185,10 +185,10 @@ func (h *host[P]) onLost(p *Possession) {
 
 // over: the claim's possession has ended by itself.
 func (h *host[P]) over(c *claim[P]) {
-	h.setHeld(c, nil)
 	if h.withdrawn(c) {
-		return // word of that is on its way, and settles it
+		return // word of that is on its way, tells how the possession has ended, and settles it
 	}
+	h.setHeld(c, nil)
 	if c.once {
 		h.ledger.remove(c)
 		c.settled.Close()

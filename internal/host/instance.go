@@ -170,7 +170,7 @@ func (i *Instance[P]) Close(ctx context.Context) error {
 			if c.once && c.abandon() {
 				c.answer <- outcome[P]{err: i.closedErr()}
 			}
-			i.abandon(c, session.ErrClosed)
+			i.abandon(c, errGivenUp)
 		}
 		i.ref.Tell(closing{})
 	}

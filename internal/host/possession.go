@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -37,6 +39,16 @@ func (p *Possession) Revoked() <-chan struct{} { return p.revoked.C() }
 
 // SessionID is that of the ZooKeeper session that the possession belongs to.
 func (p *Possession) SessionID() int64 { return p.session }
+
+// lost tells of a possession that is over whether it ended by itself: whoever withdraws its claim
+// then does not give it up, however soon.
+func (p *Possession) lost() bool {
+	return !isReleased(p.Err()) && !errors.Is(p.Err(), errGivenUp)
+}
+
+// errGivenUp is session.ErrClosed for whoever holds what is closed: it has given that up, as one
+// whose session is closed has not.
+var errGivenUp = fmt.Errorf("%w", session.ErrClosed)
 
 // GiveUp is Release for those who do not wait for the confirmation. It does not block.
 func (p *Possession) GiveUp() { p.release() }

@@ -17,8 +17,12 @@ type Wanted struct {
 }
 
 // Withdrawn: a claim is no longer wanted, whether it waits or holds. It is answered with [Settle]
-// when nothing of it is left in ZooKeeper.
-type Withdrawn struct{ Claim Claim }
+// when nothing of it is left in ZooKeeper. Lost tells that its possession had ended by itself
+// before: this is the word of that, too, and no HoldEnded comes.
+type Withdrawn struct {
+	Claim Claim
+	Lost  bool
+}
 
 // Released: the possession of a claim was given up (its hold has ended already). A claim that is
 // not Once stands again behind the others. It is answered with [Freed] when the znode is gone.

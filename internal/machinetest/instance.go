@@ -49,6 +49,7 @@ type Hold struct {
 	Token   int64
 	Live    bool // it stands
 	Revoked bool // its holder was asked to give up
+	lost    bool // it ended by itself, and the machine has not heard of it
 	claim   *claim
 }
 

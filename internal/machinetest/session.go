@@ -54,16 +54,23 @@ func (i *Instance) end() {
 	i.World.expire(id)
 }
 
-// distrust ends what is held, as the session does; the host tells the machine.
+// distrust ends what is held, as the session does; the host tells the machine. If the application
+// withdraws the claim at that moment, that overtakes the word of it.
 func (i *Instance) distrust() {
 	i.trusted = false
 	i.notices = append(i.notices, machine.TrustEnded{Epoch: i.epoch})
-	if h := i.Held; h != nil && h.Live {
-		h.Live = false
-		i.Lost[h.Token] = true
-		i.over()
-		i.step(machine.HoldEnded{Claim: h.claim.id})
+	h := i.Held
+	if h == nil || !h.Live {
+		return
 	}
+	h.Live = false
+	i.Lost[h.Token] = true
+	if h.lost = i.World.Pick(3) == 0; h.lost {
+		i.withdraw(h.claim)
+		return
+	}
+	i.over()
+	i.step(machine.HoldEnded{Claim: h.claim.id})
 }
 
 func (i *Instance) trust() {
@@ -177,7 +184,8 @@ func (i *Instance) tell(f wish) {
 			i.step(e)
 		}
 	case machine.Withdrawn:
-		if i.claim(e.Claim) != nil {
+		if c := i.claim(e.Claim); c != nil {
+			e.Lost = i.Held != nil && i.Held.claim == c && i.Held.lost
 			i.step(e)
 		}
 	default:

@@ -108,7 +108,7 @@ func wishing(verb string, w Words) machine.Event {
 	case "want":
 		return machine.Wanted{Claim: w.Claim(), Once: w.Has("once") || w.Has("try"), Try: w.Has("try")}
 	case "withdraw":
-		return machine.Withdrawn{Claim: w.Claim()}
+		return machine.Withdrawn{Claim: w.Claim(), Lost: w.Has("lost")}
 	case "release":
 		return machine.Released{Claim: w.Claim()}
 	case "hold-ended":
