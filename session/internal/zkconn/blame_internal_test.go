@@ -3,7 +3,11 @@ package zkconn
 import (
 	"errors"
 	"io"
+	"net"
+	"os"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,14 +24,17 @@ func TestWhoIsToBlameForALostLine(t *testing.T) {
 		first        int // sizes
 		one, another error
 	}{
-		"hung up":          {io.EOF, small, ErrCutOffUsual, ErrCutOffUsual},
-		"hung up at a big": {io.EOF, big, ErrCutOffLarge, ErrCutOffUsual},
+		"hung up":          {&networkError{"read", io.EOF}, small, ErrCutOffUsual, ErrCutOffUsual},
+		"hung up at a big": {&networkError{"read", io.EOF}, big, ErrCutOffLarge, ErrCutOffUsual},
 		"silent":           {errStalled, big, nil, nil},
+		"timed out":        {&networkError{"read", os.ErrDeadlineExceeded}, big, nil, nil},
+		"timed out below":  {&networkError{"read", &net.OpError{Op: "read", Err: syscall.ETIMEDOUT}}, big, nil, nil},
 		"overtaken":        {&overtaken{by: "another"}, big, ErrCutOff, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conn := &Conn{core: &core{knownOps: newKnownOps()}}
+			conn.session.timeout = time.Minute
 			one := &request{ask: jute.Request{Op: jute.OpSetData}, size: c.first}
 			another := &request{ask: jute.Request{Op: jute.OpGetData}, size: small}
 			w := &wire{conn: conn, replied: true}

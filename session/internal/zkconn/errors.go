@@ -14,8 +14,8 @@ var (
 	// ErrNoReply: the request was sent, and the connection was lost before the reply. It may or may
 	// not have been carried out.
 	ErrNoReply = errors.New("the connection to ZooKeeper went before the answer came")
-	// ErrCutOff is a kind of ErrNoReply: the server hung up, after it had answered other requests
-	// on this connection. This request may be the reason.
+	// ErrCutOff is a kind of ErrNoReply: the server hung up right after this request, and had
+	// answered other ones on this connection. This one may be the reason.
 	ErrCutOff = errors.New("the server hung up")
 	// ErrCutOffLarge is a kind of ErrCutOff: the request was larger than all that were answered.
 	ErrCutOffLarge = errors.New("the request was the largest so far")

@@ -21,7 +21,7 @@ func encode(message interface{ Encode(to *jute.Writer) }) []byte {
 func (w *wire) peekLength() (int, error) {
 	head, err := w.in.Peek(4)
 	if err != nil {
-		return 0, fmt.Errorf("read: %w", err)
+		return 0, err
 	}
 	return int(int32(binary.BigEndian.Uint32(head))), nil
 }
@@ -36,7 +36,7 @@ func (w *wire) peekReply() (reply jute.Reply, length int, err error) {
 	}
 	head, err := w.in.Peek(4 + headerLength)
 	if err != nil {
-		return reply, 0, fmt.Errorf("read: %w", err)
+		return reply, 0, err
 	}
 	return reply, length, reply.DecodeHeader(jute.NewReader(head[4:]))
 }
@@ -49,14 +49,14 @@ func (w *wire) readFrame(length int) ([]byte, error) {
 	if 4+length <= w.in.Size() {
 		frame, err := w.in.Peek(4 + length)
 		if err != nil {
-			return nil, fmt.Errorf("read: %w", err)
+			return nil, err
 		}
 		_, err = w.in.Discard(4 + length)
 		return frame[4:], err
 	}
 	frame := make([]byte, 4+length)
 	if _, err := io.ReadFull(w.in, frame); err != nil {
-		return nil, fmt.Errorf("read: %w", err)
+		return nil, err
 	}
 	return frame[4:], nil
 }

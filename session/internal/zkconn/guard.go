@@ -3,6 +3,7 @@ package zkconn
 import (
 	"errors"
 	"fmt"
+	"net"
 	"runtime/debug"
 )
 
@@ -24,9 +25,32 @@ func (w *wire) guard(doing string, err *error) {
 	}
 }
 
-// guardNetwork is deferred where the network is used. A panic is an error of the network.
+// guardNetwork is deferred where the network is used. A panic there is an error.
 func (w *wire) guardNetwork(doing string, err *error) {
 	if reason := recover(); reason != nil {
 		*err = w.conn.panicked(doing, reason)
+	} else if *err != nil {
+		*err = &networkError{doing, *err}
 	}
+}
+
+// networkError is an error that the network reported: the connection was closed, or timed out.
+type networkError struct {
+	doing string
+	err   error
+}
+
+func (e *networkError) Error() string { return e.doing + ": " + e.err.Error() }
+
+func (e *networkError) Unwrap() error { return e.err }
+
+// hungUp tells whether the other side closed the connection, or the network did.
+func hungUp(cause error) bool {
+	_, broken := errors.AsType[*networkError](cause)
+	return broken && !timedOut(cause)
+}
+
+func timedOut(cause error) bool {
+	timeout, ok := errors.AsType[net.Error](cause)
+	return ok && timeout.Timeout()
 }

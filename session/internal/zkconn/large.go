@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 )
@@ -82,25 +81,30 @@ func (g *large) refuses(size int, now time.Time) error {
 }
 
 // blame sets the errors of the requests that are under way when a connection is lost. If the server
-// hung up, one of them may be the reason. If a reply is missing, its request may be. A server that
-// stalled hung up at nothing. Under mu.
+// hung up, one of those that it has just read may be the reason. If a reply is missing, its request
+// may be. Under mu.
 func (w *wire) blame(cause error) {
 	c := w.conn
-	if !w.replied || c.closing || c.cause != nil || errors.Is(cause, errStalled) || errors.Is(cause, os.ErrDeadlineExceeded) {
+	if !w.replied || c.closing || c.cause != nil {
 		return
 	}
 	if missing, ok := errors.AsType[*overtaken](cause); ok {
 		missing.r.lossErr = c.cutOff(missing.r)
 		return
 	}
+	if !hungUp(cause) {
+		return
+	}
+	now := time.Now()
+	read := w.justRead(now)
 	var largest *request
-	for _, a := range w.order.waiting() {
+	for _, a := range read {
 		if r := a.r; r != nil && (largest == nil || r.size > largest.size || r.size == largest.size && r.alone) {
 			largest = r
 		}
 	}
-	large := largest != nil && c.large.suspect(largest.size, largest.alone, time.Now())
-	for _, a := range w.order.waiting() {
+	large := largest != nil && c.large.suspect(largest.size, largest.alone, now)
+	for _, a := range read {
 		switch r := a.r; {
 		case r == nil:
 		case !large:
@@ -111,6 +115,19 @@ func (w *wire) blame(cause error) {
 			r.lossErr = errCutOffUsual
 		}
 	}
+}
+
+// justRead are the requests that the server may have read right before now. It hangs up at a
+// request when it reads it. One that has waited for longer than replies take was lost for another
+// reason, as with a server that has lost its leader. Under mu.
+func (w *wire) justRead(now time.Time) []awaited {
+	prompt := max(2*w.stall.slowest, w.conn.session.timeout/hasteShare)
+	waiting := w.order.waiting()
+	first := slices.IndexFunc(waiting, func(a awaited) bool { return now.Sub(a.sent) <= prompt })
+	if first < 0 {
+		return nil
+	}
+	return waiting[first:]
 }
 
 // cutOff is the error of a request at which the server may have hung up. Under mu.

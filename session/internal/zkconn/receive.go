@@ -127,7 +127,7 @@ func (w *wire) next(xid int32) (*request, error) {
 func (w *wire) decode(r *request, length int) error {
 	if length > w.conn.cfg.maxReply() {
 		if _, err := w.in.Discard(4 + length); err != nil {
-			return fmt.Errorf("read: %w", err)
+			return err
 		}
 		r.reply.Err = codeTooLarge
 		return nil

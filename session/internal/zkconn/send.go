@@ -2,7 +2,6 @@ package zkconn
 
 import (
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -93,7 +92,6 @@ func (w *wire) write(frame []byte) error {
 func (w *wire) transmit(frames []byte) error {
 	err := w.writeNetwork(frames)
 	if err != nil {
-		err = fmt.Errorf("write: %w", err)
 		w.lose(err)
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"net"
-	"os"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
@@ -145,7 +144,7 @@ func (w *wire) triesAfter(tries int) int {
 // rate notes what the loss of a connection says about its server. Under mu.
 func (w *wire) rate(cause error) {
 	now := time.Now()
-	if errors.Is(cause, errStalled) || errors.Is(cause, os.ErrDeadlineExceeded) {
+	if errors.Is(cause, errStalled) || timedOut(cause) {
 		w.at.penalize(now, w.conn.session.timeout)
 		return
 	}
