@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -18,11 +19,11 @@ func TestADowngradeIsNotRepeatedBehindACrash(t *testing.T) {
 	t.Parallel()
 	for range 20 { // the recovery and what it must not meet run side by side
 		inBubble(t, func(w *world) {
-			h := w.host("a")
+			h := w.Host("a")
 			l := w.writer(h)
 			g := w.held(l)
 			id, lost, looked := h.Status().SessionID, false, make(chan struct{})
-			w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 				switch {
 				case r.SessionID != id:
 				case r.Op == zktest.OpMulti && !lost:
@@ -37,11 +38,11 @@ func TestADowngradeIsNotRepeatedBehindACrash(t *testing.T) {
 			}))
 			looking, ended := looked, make(chan error, 1)
 			go func() { _, err := g.Downgrade(w.Context()); ended <- err }()
-			within(w, time.Minute, looking)
+			bubble.Within(w, time.Minute, looking)
 			l.Crash("a bug")
-			require.Error(w, within(w, time.Minute, ended))
+			require.Error(w, bubble.Within(w, time.Minute, ended))
 			time.Sleep(time.Minute)
-			require.Zero(w, w.nodes(), w.server.Dump())
+			require.Zero(w, w.nodes(), w.Server.Dump())
 		})
 	}
 }
@@ -63,12 +64,12 @@ func TestADepartureUnderWayBehindACrash(t *testing.T) {
 }
 
 func departs(w *world, fate zktest.Verdict) {
-	h := w.host("a", session.WithTrustMargin(4500*time.Millisecond))
-	l, rival, id := w.delayed(h), w.delayed(w.host("b")), h.Status().SessionID
+	h := w.Host("a", session.WithTrustMargin(4500*time.Millisecond))
+	l, rival, id := w.delayed(h), w.delayed(w.Host("b")), h.Status().SessionID
 	var slow, wrote, refused, granted atomic.Bool
 	var repeated atomic.Int64
 	lost := make(chan struct{}, 1)
-	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 		departure := r.Op == zktest.OpMulti && r.Ops[0].Op == zktest.OpDelete
 		switch {
 		case r.SessionID != id || r.Op == zktest.OpConnect || r.Op == zktest.OpPing:
@@ -93,32 +94,32 @@ func departs(w *world, fate zktest.Verdict) {
 		return zktest.Pass
 	}))
 	l.Acquire()
-	within(w, time.Minute, lost)
+	bubble.Within(w, time.Minute, lost)
 	slow.Store(false)
 	l.Crash("a bug")
-	g := within(w, time.Minute, l.Acquired())
+	g := bubble.Within(w, time.Minute, l.Acquired())
 	granted.Store(true)
 	rival.Acquire()
 	time.Sleep(time.Minute)
 	require.NoError(w, g.Err())
-	never(w, rival.Acquired(), "beside the holder")
+	bubble.Never(w, rival.Acquired(), "beside the holder")
 	if fate == zktest.CutBefore {
 		require.Zero(w, repeated.Load())
 	}
 	require.NoError(w, l.Release(w.Context()))
-	require.NoError(w, within(w, time.Second, rival.Acquired()).Release(w.Context()))
+	require.NoError(w, bubble.Within(w, time.Second, rival.Acquired()).Release(w.Context()))
 	require.NoError(w, rival.Close(w.Context()))
-	require.Zero(w, w.nodes(), w.server.Dump())
-	require.NotContains(w, w.server.Dump(), path+"/held")
+	require.Zero(w, w.nodes(), w.Server.Dump())
+	require.NotContains(w, w.Server.Dump(), path+"/held")
 }
 
 // B75: one whose server lags behind is told of the line as it was settled before it asked.
 func TestB75_ContendersAreUpToDate(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		servers := w.server.Hosts()
-		a, watcher := w.lock(w.hostOn("a", servers[:1])), w.lock(w.hostOn("b", servers[1:]))
-		w.server.Lag(1, 5)
+		servers := w.Server.Hosts()
+		a, watcher := w.lock(w.HostOn("a", servers[:1])), w.lock(w.HostOn("b", servers[1:]))
+		w.Server.Lag(1, 5)
 		g := w.held(a)
 		line, err := watcher.Contenders(w.Context())
 		require.NoError(w, err)

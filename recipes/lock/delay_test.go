@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -17,13 +18,13 @@ import (
 
 const lockDelay = 15 * time.Second
 
-func (w *world) delayed(h *host) *lock.Lock {
+func (w *world) delayed(h *bubble.Host) *lock.Lock {
 	w.Helper()
 	return w.lock(h, lock.WithDelay(lockDelay))
 }
 
 // gone is when a znode was deleted.
-func gone(w *world, h *host, path string) <-chan time.Time {
+func gone(w *world, h *bubble.Host, path string) <-chan time.Time {
 	at := make(chan time.Time, 1)
 	states := h.WatchData(w.Context(), path)
 	go func() { // ends with the test
@@ -41,29 +42,29 @@ func gone(w *world, h *host, path string) <-chan time.Time {
 func TestDelayAfterADeath(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb := w.host("a"), w.host("b")
-		a, b, c := w.delayed(ha), w.delayed(hb), w.delayed(w.host("c"))
+		ha, hb := w.Host("a"), w.Host("b")
+		a, b, c := w.delayed(ha), w.delayed(hb), w.delayed(w.Host("c"))
 		g := w.held(a)
 		w.queued(b)
 		w.queued(c)
 		end := gone(w, hb, g.Path())
 		synctest.Wait()
-		ha.machine.Partition()
-		died := within(w, time.Minute, end)
+		ha.Machine.Partition()
+		died := bubble.Within(w, time.Minute, end)
 		require.ErrorIs(w, g.Err(), session.ErrUntrusted, "that was before")
 		_, err := w.delayed(hb).TryLock(w.Context())
 		require.ErrorIs(w, err, lock.ErrHeld, "a try does not wait")
-		next := within(w, time.Minute, b.Acquired())
+		next := bubble.Within(w, time.Minute, b.Acquired())
 		require.Equal(w, lockDelay, time.Since(died))
 		require.Greater(w, next.Token(), g.Token())
 
 		began := time.Now()
 		require.NoError(w, b.Release(w.Context()))
-		last := within(w, time.Second, c.Acquired())
+		last := bubble.Within(w, time.Second, c.Acquired())
 		require.Zero(w, time.Since(began), "after a release at once")
 		require.NoError(w, last.Release(w.Context()))
 		require.NoError(w, c.Close(w.Context()))
-		require.NotContains(w, w.server.Dump(), "/held", "nothing is left of it")
+		require.NotContains(w, w.Server.Dump(), "/held", "nothing is left of it")
 	})
 }
 
@@ -72,14 +73,14 @@ func TestDelayAfterADeath(t *testing.T) {
 func TestDelayForOneWhoComesLater(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha := w.host("a")
+		ha := w.Host("a")
 		a := w.delayed(ha)
 		w.held(a)
-		ha.machine.Partition()
+		ha.Machine.Partition()
 		time.Sleep(time.Hour)
-		require.Contains(w, w.server.Dump(), path+"/held")
+		require.Contains(w, w.Server.Dump(), path+"/held")
 		require.Zero(w, w.nodes())
-		b := w.delayed(w.host("b"))
+		b := w.delayed(w.Host("b"))
 		_, err := b.TryLock(w.Context())
 		require.ErrorIs(w, err, lock.ErrHeld)
 		require.Zero(w, w.nodes(), "nothing is left of the try")
@@ -94,33 +95,33 @@ func TestDelayForOneWhoComesLater(t *testing.T) {
 // panic; also for who has lost it himself.
 func TestDelayAfterEveryLoss(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(w *world, h *host, l *lock.Lock, g *lock.Grant){
-		"deleted": func(w *world, h *host, _ *lock.Lock, g *lock.Grant) {
+	for name, end := range map[string]func(w *world, h *bubble.Host, l *lock.Lock, g *lock.Grant){
+		"deleted": func(w *world, h *bubble.Host, _ *lock.Lock, g *lock.Grant) {
 			require.NoError(w, h.Delete(w.Context(), g.Path(), -1))
 		},
-		"broken": func(w *world, h *host, _ *lock.Lock, g *lock.Grant) {
+		"broken": func(w *world, h *bubble.Host, _ *lock.Lock, g *lock.Grant) {
 			require.NoError(w, lock.Break(w.Context(), h.Session, g.Path(), 0))
 		},
-		"expired": func(w *world, h *host, _ *lock.Lock, _ *lock.Grant) {
-			w.server.Expire(h.Status().SessionID)
+		"expired": func(w *world, h *bubble.Host, _ *lock.Lock, _ *lock.Grant) {
+			w.Server.Expire(h.Status().SessionID)
 		},
-		"panicked": func(_ *world, _ *host, l *lock.Lock, _ *lock.Grant) { l.Crash("a bug") },
+		"panicked": func(_ *world, _ *bubble.Host, l *lock.Lock, _ *lock.Grant) { l.Crash("a bug") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(w *world) {
-				ha := w.host("a")
-				a, b := w.delayed(ha), w.delayed(w.host("b"))
+				ha := w.Host("a")
+				a, b := w.delayed(ha), w.delayed(w.Host("b"))
 				g := w.granted(a)
 				w.queued(b)
 				began := time.Now()
 				end(w, ha, a, g)
-				within(w, time.Minute, g.Done())
-				next := within(w, time.Minute, b.Acquired())
+				bubble.Within(w, time.Minute, g.Done())
+				next := bubble.Within(w, time.Minute, b.Acquired())
 				require.GreaterOrEqual(w, time.Since(began), lockDelay)
 				require.Less(w, time.Since(began), lockDelay+time.Second)
 				require.NoError(w, next.Release(w.Context()))
-				within(w, time.Second, a.Acquired())
+				bubble.Within(w, time.Second, a.Acquired())
 			})
 		})
 	}
@@ -130,7 +131,7 @@ func TestDelayAfterEveryLoss(t *testing.T) {
 func TestDelayOfOneWhoDiesInIt(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb, hc := w.host("a"), w.host("b"), w.host("c")
+		ha, hb, hc := w.Host("a"), w.Host("b"), w.Host("c")
 		a, b, c := w.delayed(ha), w.delayed(hb), w.delayed(hc)
 		g := w.held(a)
 		w.queued(b)
@@ -142,9 +143,9 @@ func TestDelayOfOneWhoDiesInIt(t *testing.T) {
 		require.Len(w, places, 2)
 		began := time.Now()
 		require.NoError(w, hc.Delete(w.Context(), places[0].Path, -1))
-		within(w, time.Minute, c.Acquired())
+		bubble.Within(w, time.Minute, c.Acquired())
 		require.Equal(w, lockDelay, time.Since(began))
-		never(w, b.Acquired(), "two hold")
+		bubble.Never(w, b.Acquired(), "two hold")
 	})
 }
 
@@ -152,7 +153,7 @@ func TestDelayOfOneWhoDiesInIt(t *testing.T) {
 func TestAContextThatEndsInTheDelay(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb := w.host("a"), w.host("b")
+		ha, hb := w.Host("a"), w.Host("b")
 		g := w.held(w.delayed(ha))
 		require.NoError(w, ha.Delete(w.Context(), g.Path(), -1))
 		b := w.delayed(hb)
@@ -169,7 +170,7 @@ func TestAContextThatEndsInTheDelay(t *testing.T) {
 		require.NoError(w, w.held(b).Release(w.Context()))
 		require.Zero(w, time.Since(began))
 		require.NoError(w, b.Close(w.Context()))
-		require.NotContains(w, w.server.Dump(), "/held")
+		require.NotContains(w, w.Server.Dump(), "/held")
 	})
 }
 
@@ -177,10 +178,10 @@ func TestAContextThatEndsInTheDelay(t *testing.T) {
 func TestDelayBesideNone(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
-		without, with := w.lock(h), w.delayed(w.host("b"))
+		h := w.Host("a")
+		without, with := w.lock(h), w.delayed(w.Host("b"))
 		g := w.held(without)
-		require.NotContains(w, w.server.Dump(), "/held")
+		require.NotContains(w, w.Server.Dump(), "/held")
 		got := make(chan *lock.Grant, 1) // not a standing intent: that would stand again, and perhaps before the next one
 		go func() {
 			g, err := with.Lock(w.Context())
@@ -192,7 +193,7 @@ func TestDelayBesideNone(t *testing.T) {
 		synctest.Wait()
 		require.NoError(w, h.Delete(w.Context(), g.Path(), -1))
 		began := time.Now()
-		second := within(w, time.Minute, got)
+		second := bubble.Within(w, time.Minute, got)
 		require.Zero(w, time.Since(began), "it left no record")
 		require.NoError(w, h.Delete(w.Context(), second.Path(), -1))
 		w.held(without)
@@ -203,8 +204,8 @@ func TestDelayBesideNone(t *testing.T) {
 // Whichever reply of a cycle is lost: after a release there is no delay, after a death there is.
 func TestDelayLostReplies(t *testing.T) {
 	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(h *host)) {
-		ha, hb := w.host("a"), w.host("b")
+	inEachFate(t, func(w *world, k int, strike func(h *bubble.Host)) {
+		ha, hb := w.Host("a"), w.Host("b")
 		a, b := w.delayed(ha), w.delayed(hb)
 		dead := w.held(b)
 		require.NoError(w, hb.Delete(w.Context(), dead.Path(), -1))
@@ -216,7 +217,7 @@ func TestDelayLostReplies(t *testing.T) {
 		g, err := a.Lock(ctx)
 		require.NoError(w, err, "k=%d", k)
 		require.GreaterOrEqual(w, time.Since(began), lockDelay, "k=%d", k)
-		require.Contains(w, w.server.Dump(), path+"/held", "k=%d", k)
+		require.Contains(w, w.Server.Dump(), path+"/held", "k=%d", k)
 		err = g.Release(ctx)
 		if err != nil { // lost, with the reply that was
 			require.ErrorIs(w, err, session.ErrLost, "k=%d", k)
@@ -224,20 +225,20 @@ func TestDelayLostReplies(t *testing.T) {
 		synctest.Wait()
 		again := w.held(b)
 		if err == nil {
-			require.NotContains(w, w.server.Dump(), fmt.Sprintf("/held %q", strconv.FormatInt(g.Token(), 10)), "k=%d: the record of one that was released", k)
+			require.NotContains(w, w.Server.Dump(), fmt.Sprintf("/held %q", strconv.FormatInt(g.Token(), 10)), "k=%d: the record of one that was released", k)
 		}
 		require.NoError(w, again.Release(ctx))
 		require.NoError(w, a.Close(ctx))
 		require.NoError(w, b.Close(ctx))
 		require.Zero(w, w.nodes(), "k=%d", k)
-		require.NotContains(w, w.server.Dump(), "/held", "k=%d", k)
+		require.NotContains(w, w.Server.Dump(), "/held", "k=%d", k)
 	})
 }
 
 func TestDelayBadInput(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		_, err := lock.New(h.Session, path, lock.WithDelay(-1))
 		require.ErrorContains(w, err, "WithDelay: d: negative")
 		for _, layout := range []lock.Layout{lock.Simple, lock.Curator, lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper} {
@@ -257,7 +258,7 @@ func TestDelayBadInput(t *testing.T) {
 func TestDelayWithoutTheRight(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		_, err := h.Create(w.Context(), path, nil, session.Parents())
 		require.NoError(w, err)
 		_, err = h.Create(w.Context(), path+"/held", []byte("1"), session.NodeACL(session.AnyoneACL(session.PermRead)...))
@@ -306,13 +307,13 @@ func TestDelayOnRealServers(t *testing.T) {
 func TestDelayAndClose(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb := w.host("a"), w.host("b")
-		a, b := w.delayed(ha), w.delayed(w.host("c"))
+		ha, hb := w.Host("a"), w.Host("b")
+		a, b := w.delayed(ha), w.delayed(w.Host("c"))
 		w.held(a)
 		w.queued(b)
 		began := time.Now()
 		require.NoError(w, a.Close(w.Context()))
-		within(w, time.Second, b.Acquired())
+		bubble.Within(w, time.Second, b.Acquired())
 		require.Zero(w, time.Since(began))
 		require.NoError(w, b.Release(w.Context()))
 
@@ -320,7 +321,7 @@ func TestDelayAndClose(t *testing.T) {
 		w.queued(b)
 		began = time.Now()
 		require.NoError(w, hb.Close(w.Context()))
-		within(w, time.Minute, b.Acquired())
+		bubble.Within(w, time.Minute, b.Acquired())
 		require.Equal(w, lockDelay, time.Since(began))
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -46,7 +47,7 @@ func TestADeposedLeaderThatWakesVouchesForNoneOfSeveral(t *testing.T) {
 
 func (w *world) deposedOfSeveral(way string, round uint64) {
 	ha, hb, hc := w.onThree()
-	hd := w.hostOn("beside", w.server.Hosts()[2:], session.WithTimeout(deposedTimeout))
+	hd := w.HostOn("beside", w.Server.Hosts()[2:], session.WithTimeout(deposedTimeout))
 	paths := several[way]
 	first, _ := w.multi(ha, paths.held...)
 	held, err := first.Lock(w.Context())
@@ -59,10 +60,10 @@ func (w *world) deposedOfSeveral(way string, round uint64) {
 	_, parts = w.multi(hc, paths.rival...)
 	rival := w.wanted(parts)
 	var granted *lock.MultiGrant
-	w.wakes(hb, round, func() { require.NoError(w, held.Release(w.Context())) }, func() { granted = within(w, 4*deposedTimeout, rival) })
+	w.wakes(hb, round, func() { require.NoError(w, held.Release(w.Context())) }, func() { granted = bubble.Within(w, 4*deposedTimeout, rival) })
 	alone(w, granted, waiter)
 	require.NoError(w, granted.Release(w.Context()))
-	g := within(w, 2*deposedTimeout, waiter)
+	g := bubble.Within(w, 2*deposedTimeout, waiter)
 	require.True(w, g.Valid())
 	require.EqualValues(w, 2, hb.Status().Epoch)
 }

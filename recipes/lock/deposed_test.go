@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -15,17 +16,17 @@ import (
 
 // lines are the kinds of locks, by how one side of each is made: who holds first, who waits for it,
 // and who wants it too.
-var lines = map[string]func(w *world, h *host, part string) *lock.Lock{
-	"exclusive":            func(w *world, h *host, _ string) *lock.Lock { return w.lock(h) },
-	"delay":                func(w *world, h *host, _ string) *lock.Lock { return w.lock(h, lock.WithDelay(time.Second)) },
-	"simple":               func(w *world, h *host, _ string) *lock.Lock { return w.lock(h, lock.WithLayout(lock.Simple)) },
-	"write":                func(w *world, h *host, _ string) *lock.Lock { return w.writer(h) },
-	"semaphore":            func(w *world, h *host, _ string) *lock.Lock { return w.semaphore(h, 3, lock.WithWeight(2)) },
-	"semaphore of one":     func(w *world, h *host, _ string) *lock.Lock { return w.semaphore(h, 1) },
+var lines = map[string]func(w *world, h *bubble.Host, part string) *lock.Lock{
+	"exclusive":            func(w *world, h *bubble.Host, _ string) *lock.Lock { return w.lock(h) },
+	"delay":                func(w *world, h *bubble.Host, _ string) *lock.Lock { return w.lock(h, lock.WithDelay(time.Second)) },
+	"simple":               func(w *world, h *bubble.Host, _ string) *lock.Lock { return w.lock(h, lock.WithLayout(lock.Simple)) },
+	"write":                func(w *world, h *bubble.Host, _ string) *lock.Lock { return w.writer(h) },
+	"semaphore":            func(w *world, h *bubble.Host, _ string) *lock.Lock { return w.semaphore(h, 3, lock.WithWeight(2)) },
+	"semaphore of one":     func(w *world, h *bubble.Host, _ string) *lock.Lock { return w.semaphore(h, 1) },
 	"read between writers": readBetween,
 }
 
-func readBetween(w *world, h *host, part string) *lock.Lock {
+func readBetween(w *world, h *bubble.Host, part string) *lock.Lock {
 	if part == "waiter" {
 		return w.reader(h)
 	}
@@ -52,48 +53,48 @@ func TestADeposedLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
 	}
 }
 
-func (w *world) deposed(line func(w *world, h *host, part string) *lock.Lock, round uint64) {
+func (w *world) deposed(line func(w *world, h *bubble.Host, part string) *lock.Lock, round uint64) {
 	ha, hb, hc := w.onThree()
 	holder, waiter, rival := line(w, ha, "holder"), line(w, hb, "waiter"), line(w, hc, "rival")
 	w.granted(holder)
 	w.queued(waiter)
 	w.queued(rival)
 	var granted *lock.Grant
-	w.wakes(hb, round, func() { require.NoError(w, holder.Release(w.Context())) }, func() { granted = within(w, 4*deposedTimeout, rival.Acquired()) })
+	w.wakes(hb, round, func() { require.NoError(w, holder.Release(w.Context())) }, func() { granted = bubble.Within(w, 4*deposedTimeout, rival.Acquired()) })
 	alone(w, granted, waiter.Acquired())
 	require.NoError(w, rival.Release(w.Context()))
-	within(w, 2*deposedTimeout, waiter.Acquired())
+	bubble.Within(w, 2*deposedTimeout, waiter.Acquired())
 	require.EqualValues(w, 2, hb.Status().Epoch)
 }
 
 const deposedTimeout = 6 * time.Second
 
 // onThree are a holder, a waiter and a rival. The waiter is on the server that leads.
-func (w *world) onThree() (holder, waiter, rival *host) {
-	on := func(name string, server int) *host {
-		return w.hostOn(name, w.server.Hosts()[server:server+1], session.WithTimeout(deposedTimeout))
+func (w *world) onThree() (holder, waiter, rival *bubble.Host) {
+	on := func(name string, server int) *bubble.Host {
+		return w.HostOn(name, w.Server.Hosts()[server:server+1], session.WithTimeout(deposedTimeout))
 	}
 	return on("holder", 1), on("waiter", 0), on("rival", 2)
 }
 
 // wakes deposes the leader, that the waiter is on, and lets it wake. It hears of what release does
 // and passes no word of it on; granted waits for what comes of that elsewhere.
-func (w *world) wakes(waiter *host, round uint64, release, granted func()) {
+func (w *world) wakes(waiter *bubble.Host, round uint64, release, granted func()) {
 	before := id(waiter)
 	time.Sleep(2*deposedTimeout + time.Duration(round)*700*time.Millisecond)
 	synctest.Wait()
 
-	heal := w.server.PartitionOneWay(before, zktest.FromServer) // the event of the release gets no further than the leader
+	heal := w.Server.PartitionOneWay(before, zktest.FromServer) // the event of the release gets no further than the leader
 	release()
-	w.server.Depose(0)
+	w.Server.Depose(0)
 	heal()
 	granted()
-	for _, alive := w.server.Session(before); alive; _, alive = w.server.Session(before) { // by the grant, but where names have no number
+	for _, alive := w.Server.Session(before); alive; _, alive = w.Server.Session(before) { // by the grant, but where names have no number
 		time.Sleep(time.Second)
 	}
 	time.Sleep(time.Duration(round) * deposedTimeout / 7)
 	synctest.Wait()
-	w.server.Continue(0)
+	w.Server.Continue(0)
 }
 
 // alone fails if the waiter is granted while the rival holds.
@@ -115,4 +116,4 @@ type possession interface {
 	Token() int64
 }
 
-func id(h *host) int64 { return h.Status().SessionID }
+func id(h *bubble.Host) int64 { return h.Status().SessionID }

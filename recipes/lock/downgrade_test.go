@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
@@ -20,8 +21,8 @@ import (
 func TestB10_AWriterBehindWaitsForTheDowngraded(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
-		w1, w2, r1, r3 := w.writer(h), w.writer(w.host("w2")), w.reader(w.host("r1")), w.reader(w.host("r3"))
+		h := w.Host("a")
+		w1, w2, r1, r3 := w.writer(h), w.writer(w.Host("w2")), w.reader(w.Host("r1")), w.reader(w.Host("r3"))
 		g := w.held(w1)
 		w.queued(r1)
 		w.queued(w2)
@@ -34,9 +35,9 @@ func TestB10_AWriterBehindWaitsForTheDowngraded(t *testing.T) {
 		require.True(w, read.Valid())
 		require.Equal(w, fence.Shared, read.Sequencer().Mode)
 		require.NoError(w, fence.Check(w.Context(), h.Session, read.Sequencer()))
-		within(w, time.Second, r1.Acquired())
-		never(w, w2.Acquired(), "a writer beside a reader")
-		never(w, r3.Acquired(), "a reader before the writer who came first")
+		bubble.Within(w, time.Second, r1.Acquired())
+		bubble.Never(w, w2.Acquired(), "a writer beside a reader")
+		bubble.Never(w, r3.Acquired(), "a reader before the writer who came first")
 		line, err := r1.Contenders(w.Context())
 		require.NoError(w, err)
 		require.Equal(w, read.Path(), line[0].Path)
@@ -51,11 +52,11 @@ func TestB10_AWriterBehindWaitsForTheDowngraded(t *testing.T) {
 		_, err = g.Commit(w.Context(), session.SetOp(path, []byte("x"), -1))
 		require.ErrorIs(w, err, session.ErrLost)
 		require.NoError(w, r1.Release(w.Context()))
-		never(w, w2.Acquired(), "a writer beside a reader")
+		bubble.Never(w, w2.Acquired(), "a writer beside a reader")
 		require.NoError(w, g.Release(w.Context()), "it was released, and what came of it stands")
 		require.True(w, read.Valid())
 		require.NoError(w, read.Release(w.Context()))
-		next := within(w, time.Second, w2.Acquired())
+		next := bubble.Within(w, time.Second, w2.Acquired())
 		require.Greater(w, next.Token(), g.Token())
 	})
 }
@@ -64,16 +65,16 @@ func TestB10_AWriterBehindWaitsForTheDowngraded(t *testing.T) {
 func TestADowngradedStandingIntentStandsAgainAsAWriter(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		l := w.writer(w.host("a"), lock.WithData([]byte("mine")))
+		l := w.writer(w.Host("a"), lock.WithData([]byte("mine")))
 		g := w.granted(l)
 		read, err := g.Downgrade(w.Context())
 		require.NoError(w, err)
-		never(w, l.Acquired(), "a second grant")
+		bubble.Never(w, l.Acquired(), "a second grant")
 		line, err := l.Contenders(w.Context())
 		require.NoError(w, err)
 		require.Equal(w, "mine", string(line[0].Data))
 		require.NoError(w, read.Release(w.Context()))
-		again := within(w, time.Second, l.Acquired())
+		again := bubble.Within(w, time.Second, l.Acquired())
 		require.Equal(w, fence.Exclusive, again.Sequencer().Mode)
 		read, err = again.Downgrade(w.Context())
 		require.NoError(w, err)
@@ -86,22 +87,22 @@ func TestADowngradedStandingIntentStandsAgainAsAWriter(t *testing.T) {
 func TestDowngradeWithinDo(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
-		l, waiting := w.writer(h), w.writer(w.host("b"))
+		h := w.Host("a")
+		l, waiting := w.writer(h), w.writer(w.Host("b"))
 		boom := errors.New("boom")
 		err := l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
 			w.queued(waiting)
 			read, err := g.Downgrade(ctx) // whose own end this very call is
 			require.NoError(w, err)
-			within(w, time.Second, ctx.Done())
+			bubble.Within(w, time.Second, ctx.Done())
 			require.ErrorIs(w, context.Cause(ctx), session.ErrReleased)
-			never(w, waiting.Acquired(), "a writer beside a reader")
+			bubble.Never(w, waiting.Acquired(), "a writer beside a reader")
 			require.True(w, read.Valid())
 			return boom
 		})
 		require.ErrorIs(w, err, boom)
 		require.NotErrorIs(w, err, session.ErrLost)
-		within(w, time.Second, waiting.Acquired())
+		bubble.Within(w, time.Second, waiting.Acquired())
 		require.NoError(w, waiting.Release(w.Context()))
 		require.Zero(w, w.nodes(), "what came of the grant is released with it")
 
@@ -109,7 +110,7 @@ func TestDowngradeWithinDo(t *testing.T) {
 			read, err := g.Downgrade(ctx)
 			require.NoError(w, err)
 			require.NoError(w, h.Delete(w.Context(), read.Path(), -1))
-			within(w, time.Second, read.Done())
+			bubble.Within(w, time.Second, read.Done())
 			return nil
 		})
 		require.ErrorIs(w, err, session.ErrLost)
@@ -119,7 +120,7 @@ func TestDowngradeWithinDo(t *testing.T) {
 func TestADowngradeThatCannotBe(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		for _, l := range []*lock.Lock{w.lock(h), w.reader(h)} {
 			g := w.held(l)
 			_, err := g.Downgrade(w.Context())
@@ -157,8 +158,8 @@ func TestADowngradeThatCannotBe(t *testing.T) {
 					reads <- read
 				}()
 			}
-			require.ErrorIs(w, within(w, time.Minute, errs), session.ErrLost, "one of the two")
-			require.NoError(w, within(w, time.Minute, reads).Release(w.Context()))
+			require.ErrorIs(w, bubble.Within(w, time.Minute, errs), session.ErrLost, "one of the two")
+			require.NoError(w, bubble.Within(w, time.Minute, reads).Release(w.Context()))
 		}
 		require.NoError(w, l.Close(w.Context()))
 		require.Zero(w, w.nodes())
@@ -170,8 +171,8 @@ func TestADowngradeWhoseCallerLeaves(t *testing.T) {
 	t.Parallel()
 	for _, fate := range []zktest.Verdict{zktest.Delay(2 * time.Second), zktest.CutAfter, zktest.CutBefore, zktest.DropReply} {
 		inBubble(t, func(w *world) {
-			h := w.host("a")
-			l, waiting := w.writer(h), w.writer(w.host("b"))
+			h := w.Host("a")
+			l, waiting := w.writer(h), w.writer(w.Host("b"))
 			g := w.held(l)
 			w.queued(waiting)
 			hear := w.deaf(h, fate)
@@ -184,7 +185,7 @@ func TestADowngradeWhoseCallerLeaves(t *testing.T) {
 			} else {
 				require.ErrorIs(w, err, context.DeadlineExceeded)
 			}
-			within(w, 20*time.Second, waiting.Acquired())
+			bubble.Within(w, 20*time.Second, waiting.Acquired())
 			time.Sleep(time.Minute)
 			require.Equal(w, 1, w.nodes())
 		})
@@ -195,17 +196,17 @@ func TestADowngradeWhoseCallerLeaves(t *testing.T) {
 func TestRevocationBesideADowngrade(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		admin := w.host("admin").Session
-		g := w.held(w.writer(w.host("a")))
+		admin := w.Host("admin").Session
+		g := w.held(w.writer(w.Host("a")))
 		require.NoError(w, lock.Revoke(w.Context(), admin, g.Path()))
-		within(w, time.Second, g.Revoked())
+		bubble.Within(w, time.Second, g.Revoked())
 		read, err := g.Downgrade(w.Context())
 		require.NoError(w, err)
-		never(w, read.Revoked(), "nobody asked the reader")
+		bubble.Never(w, read.Revoked(), "nobody asked the reader")
 		require.NoError(w, lock.Revoke(w.Context(), admin, read.Path()))
-		within(w, time.Second, read.Revoked())
+		bubble.Within(w, time.Second, read.Revoked())
 		require.NoError(w, lock.Break(w.Context(), admin, read.Path(), time.Second))
-		within(w, time.Second, read.Done())
+		bubble.Within(w, time.Second, read.Done())
 		require.ErrorIs(w, read.Err(), session.ErrDeleted)
 	})
 }
@@ -215,9 +216,9 @@ func TestRevocationBesideADowngrade(t *testing.T) {
 // told.
 func TestDowngradeWithLostReplies(t *testing.T) {
 	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(h *host)) {
-		ha := w.host("a")
-		a, r, b := w.writer(ha), w.reader(w.host("r")), w.writer(w.host("b"))
+	inEachFate(t, func(w *world, k int, strike func(h *bubble.Host)) {
+		ha := w.Host("a")
+		a, r, b := w.writer(ha), w.reader(w.Host("r")), w.writer(w.Host("b"))
 		g := w.held(a)
 		w.queued(r)
 		w.queued(b)
@@ -227,19 +228,19 @@ func TestDowngradeWithLostReplies(t *testing.T) {
 		read, err := g.Downgrade(ctx)
 		if err == nil {
 			require.Equal(w, g.Token(), read.Token())
-			never(w, b.Acquired(), "a writer came between")
-			within(w, time.Minute, r.Acquired())
+			bubble.Never(w, b.Acquired(), "a writer came between")
+			bubble.Within(w, time.Minute, r.Acquired())
 			require.NoError(w, r.Release(w.Context()))
 			if read.Valid() {
-				never(w, b.Acquired(), "a writer beside a reader")
+				bubble.Never(w, b.Acquired(), "a writer beside a reader")
 			}
 			_ = read.Release(ctx)
 		} else {
 			require.ErrorIs(w, err, session.ErrLost, "k=%d", k)
-			within(w, time.Minute, r.Acquired())
+			bubble.Within(w, time.Minute, r.Acquired())
 			require.NoError(w, r.Release(w.Context()))
 		}
-		within(w, time.Minute, b.Acquired())
+		bubble.Within(w, time.Minute, b.Acquired())
 		require.NoError(w, a.Close(w.Context()))
 		require.Equal(w, 1, w.nodes(), "k=%d: something was left behind", k)
 	})
@@ -251,8 +252,8 @@ func TestAPanicDuringADowngrade(t *testing.T) {
 	for _, fate := range []zktest.Verdict{zktest.Pass, zktest.CutAfter, zktest.Delay(time.Second)} {
 		for k, met := 1, true; met && k < 20; k++ {
 			inBubble(t, func(w *world) {
-				ha := w.host("a")
-				a, b := w.writer(ha), w.writer(w.host("b"))
+				ha := w.Host("a")
+				a, b := w.writer(ha), w.writer(w.Host("b"))
 				g := w.held(a)
 				w.queued(b)
 				reached, stop := w.crashAt(ha, a, k, fate)
@@ -263,7 +264,7 @@ func TestAPanicDuringADowngrade(t *testing.T) {
 					synctest.Wait()
 					_ = read.Release(w.Context())
 				}
-				within(w, time.Minute, b.Acquired())
+				bubble.Within(w, time.Minute, b.Acquired())
 				time.Sleep(time.Second)
 				stop() // what comes now is a lock of its own, whose holder a crash may hit
 				require.Equal(w, 1, w.nodes(), "k=%d", k)
@@ -279,18 +280,18 @@ func TestAPanicDuringADowngrade(t *testing.T) {
 func TestADowngradeWhoseEpochEnds(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha := w.host("a")
-		a, b := w.writer(ha), w.writer(w.host("b"))
+		ha := w.Host("a")
+		a, b := w.writer(ha), w.writer(w.Host("b"))
 		g := w.granted(a)
 		w.queued(b)
-		heal := ha.machine.Partition()
+		heal := ha.Machine.Partition()
 		ended := make(chan error, 1)
 		go func() { _, err := g.Downgrade(context.Background()); ended <- err }()
-		within(w, time.Minute, b.Acquired())
+		bubble.Within(w, time.Minute, b.Acquired())
 		heal()
-		require.ErrorIs(w, within(w, time.Minute, ended), session.ErrLost)
+		require.ErrorIs(w, bubble.Within(w, time.Minute, ended), session.ErrLost)
 		require.NoError(w, b.Release(w.Context()))
-		next := within(w, time.Minute, a.Acquired())
+		next := bubble.Within(w, time.Minute, a.Acquired())
 		require.Greater(w, next.Token(), g.Token())
 	})
 }
@@ -305,13 +306,13 @@ func TestDowngradeInOtherLayouts(t *testing.T) {
 		lock.Kazoo:   `^/locks/orders/[0-9a-f]{32}__rlock__0000000000$`,
 	} {
 		inBubble(t, func(w *world) {
-			l := w.writer(w.host("a"), lock.WithLayout(layout))
+			l := w.writer(w.Host("a"), lock.WithLayout(layout))
 			g := w.held(l)
-			behind, reads := w.queued(w.writer(w.host("b"))), w.reader(w.host("c"))
+			behind, reads := w.queued(w.writer(w.Host("b"))), w.reader(w.Host("c"))
 			read, err := g.Downgrade(w.Context())
 			require.NoError(w, err)
 			require.Regexp(w, pattern, read.Path())
-			never(w, behind.Acquired(), "a writer beside a reader")
+			bubble.Never(w, behind.Acquired(), "a writer beside a reader")
 			require.NoError(w, behind.Release(w.Context()))
 			require.NoError(w, w.held(reads).Release(w.Context()))
 			_, err = read.Downgrade(w.Context())
@@ -320,7 +321,7 @@ func TestDowngradeInOtherLayouts(t *testing.T) {
 		})
 	}
 	inBubble(t, func(w *world) {
-		g := w.held(w.lock(w.host("a"), lock.WithLayout(lock.Kazoo))) // whose exclusive lock and write lock are one
+		g := w.held(w.lock(w.Host("a"), lock.WithLayout(lock.Kazoo))) // whose exclusive lock and write lock are one
 		_, err := g.Downgrade(w.Context())
 		require.ErrorIs(w, err, session.ErrUnsupported)
 		require.True(w, g.Valid())

@@ -10,15 +10,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
 // deaf lets a session's deletions fail, or take their time, until it is told to stop.
-func (w *world) deaf(h *host, fate zktest.Verdict) (hear func()) {
+func (w *world) deaf(h *bubble.Host, fate zktest.Verdict) (hear func()) {
 	id := h.Status().SessionID
-	return w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+	return w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 		if r.SessionID == id && (r.Op == zktest.OpDelete || r.Op == zktest.OpMulti && changes(r)) {
 			return fate
 		}
@@ -40,10 +41,10 @@ func TestCloseAfterAnEpochThatEndedDuringADeletion(t *testing.T) {
 	t.Parallel()
 	for range 30 {
 		inBubble(t, func(w *world) {
-			h := w.host("a")
+			h := w.Host("a")
 			a := w.lock(h)
 			g := w.held(a)
-			heal := h.machine.Partition()
+			heal := h.Machine.Partition()
 			ctx, cancel := context.WithTimeout(w.Context(), 100*time.Millisecond)
 			require.ErrorIs(w, g.Release(ctx), context.DeadlineExceeded)
 			cancel()
@@ -71,7 +72,7 @@ func TestAnEndIsReportedWhenItIsConfirmed(t *testing.T) {
 			t.Parallel()
 			for _, crashFirst := range []bool{false, true} {
 				inBubble(t, func(w *world) {
-					h := w.host("a")
+					h := w.Host("a")
 					a := w.lock(h)
 					g := w.granted(a)
 					hear := w.deaf(h, zktest.Fail(zktest.ErrNoAuth))
@@ -85,11 +86,11 @@ func TestAnEndIsReportedWhenItIsConfirmed(t *testing.T) {
 					time.Sleep(time.Minute)
 					select {
 					case err := <-ended:
-						w.Fatalf("reported (%v) though it stands:\n%s", err, w.server.Dump())
+						w.Fatalf("reported (%v) though it stands:\n%s", err, w.Server.Dump())
 					default:
 					}
 					hear()
-					require.NoError(w, within(w, time.Minute, ended))
+					require.NoError(w, bubble.Within(w, time.Minute, ended))
 				})
 			}
 		})
@@ -99,9 +100,9 @@ func TestAnEndIsReportedWhenItIsConfirmed(t *testing.T) {
 func TestAWaiterThatIsReleasedDuringARecoveryIsGone(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		a := w.lock(h)
-		w.held(w.lock(w.host("b")))
+		w.held(w.lock(w.Host("b")))
 		w.queued(a)
 		defer w.deaf(h, zktest.Delay(time.Second))()
 		a.Crash("a bug")
@@ -113,25 +114,25 @@ func TestAWaiterThatIsReleasedDuringARecoveryIsGone(t *testing.T) {
 func TestStandingAfterAPanic(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		a := w.lock(w.host("a"))
+		a := w.lock(w.Host("a"))
 		g := w.held(a)
 		a.Crash("a bug")
-		within(w, time.Second, g.Done())
+		bubble.Within(w, time.Second, g.Done())
 		time.Sleep(time.Minute)
 		require.Zero(w, w.nodes())
-		require.Equal(w, lock.Standing{}, within(w, time.Second, a.Standing(w.Context())))
+		require.Equal(w, lock.Standing{}, bubble.Within(w, time.Second, a.Standing(w.Context())))
 	})
 }
 
 func TestClosingAHeldLockIsOneRequest(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		a := w.lock(w.host("a"))
+		a := w.lock(w.Host("a"))
 		w.granted(a)
 		synctest.Wait()
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		require.NoError(w, a.Close(w.Context()))
-		journal := w.server.Journal()
+		journal := w.Server.Journal()
 		require.Len(w, journal, 1)
 		require.Equal(w, zktest.OpDelete, journal[0].Op)
 	})
@@ -141,7 +142,7 @@ func TestClosingAHeldLockIsOneRequest(t *testing.T) {
 func TestAnEndedContextDoesNotUndoAnEnd(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		a := w.lock(w.host("a"))
+		a := w.lock(w.Host("a"))
 		g := w.held(a)
 		ended, cancel := context.WithCancel(w.Context())
 		cancel()
@@ -159,7 +160,7 @@ func TestAnEndedContextDoesNotUndoAnEnd(t *testing.T) {
 func TestDeadlockIsAboutGrantsThatStand(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		a, b := w.lock(w.host("a")), w.lock(w.host("b"))
+		a, b := w.lock(w.Host("a")), w.lock(w.Host("b"))
 		g := w.held(a)
 		_, err := b.Lock(g.Context())
 		require.ErrorIs(w, err, lock.ErrDeadlock, "through another session too")
@@ -174,11 +175,11 @@ func TestDeadlockIsAboutGrantsThatStand(t *testing.T) {
 func TestBreakWhoseReplyIsLost(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		admin := w.host("admin")
-		g := w.held(w.lock(w.host("a")))
+		admin := w.Host("admin")
+		g := w.held(w.lock(w.Host("a")))
 		defer w.deaf(admin, zktest.CutAfter)()
 		require.NoError(w, lock.Break(w.Context(), admin.Session, g.Path(), time.Second))
-		within(w, time.Second, g.Done())
+		bubble.Within(w, time.Second, g.Done())
 	})
 }
 
@@ -187,7 +188,7 @@ func TestConstructorsDoNoIO(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		dials := 0
-		s, err := session.New(w.server.Hosts(), session.WithDialer(func(context.Context, string, string) (net.Conn, error) {
+		s, err := session.New(w.Server.Hosts(), session.WithDialer(func(context.Context, string, string) (net.Conn, error) {
 			dials++
 			return nil, errors.New("not now")
 		}))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -19,8 +20,8 @@ import (
 // right and nothing is left behind.
 func TestB03_B04_B14_LostReplies(t *testing.T) {
 	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(h *host)) {
-		ha, hb := w.host("a"), w.host("b")
+	inEachFate(t, func(w *world, k int, strike func(h *bubble.Host)) {
+		ha, hb := w.Host("a"), w.Host("b")
 		a, b := w.lock(ha), w.lock(hb)
 		w.survivesLoss(k, a, b, func() { strike(ha) }, session.SetOp(path, []byte("x"), -1))
 	})
@@ -31,15 +32,15 @@ func TestB03_ACallerWhoGivesUpLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for k, met := 1, true; met; k++ {
 		inBubble(t, func(w *world) {
-			ha := w.host("a")
-			a, b := w.lock(ha), w.lock(w.host("b"))
-			reached := w.kth(ha, k, zktest.CutAfter)
+			ha := w.Host("a")
+			a, b := w.lock(ha), w.lock(w.Host("b"))
+			reached := bubble.Kth(w.Server, ha.Session, k, zktest.CutAfter)
 			ctx, cancel := context.WithCancel(w.Context())
 			done := make(chan error)
 			go func() { _, err := a.Lock(ctx); done <- err }()
 			synctest.Wait()
 			cancel()
-			if err := within(w, time.Minute, done); err == nil {
+			if err := bubble.Within(w, time.Minute, done); err == nil {
 				require.NoError(w, a.Close(w.Context()))
 			} else {
 				require.ErrorIs(w, err, context.Canceled)
@@ -58,14 +59,14 @@ func TestB03_ACallerWhoGivesUpLeavesNothing(t *testing.T) {
 func TestB08_TriesUnderFlappingLeaveNothing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha := w.host("a")
+		ha := w.Host("a")
 		a := w.lock(ha)
-		g := w.held(w.lock(w.host("b")))
+		g := w.held(w.lock(w.Host("b")))
 		flapping, stop := context.WithCancel(w.Context())
 		var flapper sync.WaitGroup
 		flapper.Go(func() {
 			for flapping.Err() == nil {
-				w.server.Disconnect(ha.Status().SessionID)
+				w.Server.Disconnect(ha.Status().SessionID)
 				time.Sleep(37 * time.Millisecond)
 			}
 		})
@@ -87,7 +88,7 @@ func TestB08_TriesUnderFlappingLeaveNothing(t *testing.T) {
 func TestB21_B22_ForeignChildren(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		a := w.lock(h)
 		for _, name := range []string{"foo", "_c_x", "_c_", "lock-", "lock-12", "lock-0000000000x", "-", "0000000000", "lock-99999999999"} {
 			_, err := h.Create(w.Context(), path+"/"+name, nil, session.Parents())
@@ -108,23 +109,23 @@ func TestB21_B22_ForeignChildren(t *testing.T) {
 func TestB20_TheEndOfTheSequenceNumbers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		_, err := h.Create(w.Context(), path, nil, session.Parents())
 		require.NoError(w, err)
-		require.NoError(w, w.server.SetSequence(path, 2147483645))
+		require.NoError(w, w.Server.SetSequence(path, 2147483645))
 		var locks []*lock.Lock
 		for i := range 6 {
-			l := w.lock(w.host(fmt.Sprint("h", i)))
+			l := w.lock(w.Host(fmt.Sprint("h", i)))
 			w.queued(l)
 			locks = append(locks, l)
 		}
 		var last int64
 		for i, l := range locks {
-			g := within(w, time.Second, l.Acquired())
+			g := bubble.Within(w, time.Second, l.Acquired())
 			require.Greater(w, g.Token(), last)
 			last = g.Token()
 			for _, later := range locks[i+1:] {
-				never(w, later.Acquired(), "two holders")
+				bubble.Never(w, later.Acquired(), "two holders")
 			}
 			require.NoError(w, l.Release(w.Context()))
 		}
@@ -135,7 +136,7 @@ func TestB20_TheEndOfTheSequenceNumbers(t *testing.T) {
 func TestB20_WrappedSequenceNumbers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		a := w.lock(h)
 		for _, name := range []string{"lock-2147483647", "lock--2147483648", "lock--000000001"} {
 			_, err := h.Create(w.Context(), path+"/"+name, nil, session.Parents())
@@ -151,11 +152,11 @@ func TestB20_WrappedSequenceNumbers(t *testing.T) {
 func TestB23_APredecessorThatGoesBetweenListingAndWatch(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb := w.host("a"), w.host("b")
+		ha, hb := w.Host("a"), w.Host("b")
 		a, b := w.lock(ha), w.lock(hb)
 		g := w.held(a)
 		id := hb.Status().SessionID
-		remove := w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		remove := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == id && r.Op == zktest.OpGetData && r.Path == g.Path() {
 				return zktest.Delay(time.Second)
 			}
@@ -164,7 +165,7 @@ func TestB23_APredecessorThatGoesBetweenListingAndWatch(t *testing.T) {
 		w.queued(b)
 		require.NoError(w, g.Release(w.Context()))
 		remove()
-		within(w, 5*time.Second, b.Acquired())
+		bubble.Within(w, 5*time.Second, b.Acquired())
 	})
 }
 
@@ -172,12 +173,12 @@ func TestB23_APredecessorThatGoesBetweenListingAndWatch(t *testing.T) {
 func TestB24_CyclesLeaveNoWatches(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		l := w.lock(h)
 		for range 10_000 {
 			require.NoError(w, w.held(l).Release(w.Context()))
 		}
-		info, ok := w.server.Session(h.Status().SessionID)
+		info, ok := w.Server.Session(h.Status().SessionID)
 		require.True(w, ok)
 		require.Zero(w, info.Watches)
 	})
@@ -186,7 +187,7 @@ func TestB24_CyclesLeaveNoWatches(t *testing.T) {
 func TestAPersistentRefusalIsReported(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		_, err := h.Create(w.Context(), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
 		require.NoError(w, err)
 		_, err = w.lock(h).Lock(w.Context())
@@ -196,7 +197,7 @@ func TestAPersistentRefusalIsReported(t *testing.T) {
 		require.Equal(w, path, oe.Path)
 		standing := w.lock(h)
 		standing.Acquire()
-		within(w, time.Second, standing.Done())
+		bubble.Within(w, time.Second, standing.Done())
 		require.ErrorIs(w, standing.Err(), session.ErrNoAuth)
 	})
 }

@@ -60,7 +60,7 @@ func TestAForgottenGrantIsLoggedAndNamed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		var log journal
-		l := w.lock(w.host("a", logging(&log)))
+		l := w.lock(w.Host("a", logging(&log)))
 		at := after(1)
 		_, err := l.Lock(w.Context())
 		require.NoError(w, err)
@@ -72,7 +72,7 @@ func TestAForgottenGrantIsLoggedAndNamed(t *testing.T) {
 		require.Contains(w, log.warnings()[0], "forgotten")
 		require.Contains(w, log.warnings()[0], at)
 
-		for name, other := range map[string]*lock.Lock{"another lock": w.lock(w.host("b")), "the same": l} {
+		for name, other := range map[string]*lock.Lock{"another lock": w.lock(w.Host("b")), "the same": l} {
 			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 			_, err = other.Lock(ctx)
 			cancel()
@@ -87,7 +87,7 @@ func TestAGrantThatNobodyReceivesIsLoggedAndNamed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		var log journal
-		l := w.lock(w.host("a", logging(&log)), lock.WithWarnAfter(3*time.Second))
+		l := w.lock(w.Host("a", logging(&log)), lock.WithWarnAfter(3*time.Second))
 		at := after(1)
 		l.Acquire()
 		time.Sleep(3100 * time.Millisecond)
@@ -96,7 +96,7 @@ func TestAGrantThatNobodyReceivesIsLoggedAndNamed(t *testing.T) {
 		require.Contains(w, log.warnings()[0], at)
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
-		_, err := w.lock(w.host("b")).Lock(ctx)
+		_, err := w.lock(w.Host("b")).Lock(ctx)
 		require.ErrorContains(w, err, "not received")
 		require.ErrorContains(w, err, at)
 		<-l.Acquired()
@@ -109,7 +109,7 @@ func TestNothingIsLoggedOfWhatIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		var log journal
-		h := w.host("a", logging(&log))
+		h := w.Host("a", logging(&log))
 		g := w.held(w.lock(h))
 		time.Sleep(9 * time.Second)
 		require.NoError(w, g.Release(w.Context()))
@@ -117,7 +117,7 @@ func TestNothingIsLoggedOfWhatIsNotForgotten(t *testing.T) {
 			time.Sleep(time.Minute)
 			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 			defer cancel()
-			_, err := w.lock(w.host("b")).Lock(ctx)
+			_, err := w.lock(w.Host("b")).Lock(ctx)
 			require.ErrorContains(w, err, "forgotten_test.go")
 			return nil
 		}))
@@ -127,7 +127,7 @@ func TestNothingIsLoggedOfWhatIsNotForgotten(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Empty(w, log.warnings())
 
-		w.server.Stop(0)
+		w.Server.Stop(0)
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
 		_, err := w.lock(h).Lock(ctx)

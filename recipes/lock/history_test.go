@@ -14,6 +14,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -178,16 +179,16 @@ func TestHistoryUnderFaults(t *testing.T) {
 
 func (w *world) historyUnderFaults(seed uint64, opts ...lock.Option) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	var hosts []*host
+	var hosts []*bubble.Host
 	for i := range 4 {
-		hosts = append(hosts, w.host(fmt.Sprint("h", i)))
+		hosts = append(hosts, w.Host(fmt.Sprint("h", i)))
 	}
 	_, err := hosts[0].Create(w.Context(), counterPath, []byte("0"))
 	require.NoError(w, err)
 	h := &history{began: time.Now()}
 	ctx, stop := context.WithTimeout(w.Context(), 2*time.Minute)
 	defer stop()
-	slow := w.server.Intercept(w.slowly(seed))
+	slow := w.Server.Intercept(bubble.Slowly(seed))
 	defer slow()
 	var clients sync.WaitGroup
 	for i, c := range hosts {
@@ -202,12 +203,12 @@ func (w *world) historyUnderFaults(seed uint64, opts ...lock.Option) {
 }
 
 // afflict cuts a host off: a connection for a moment, or its packets for up to fifteen seconds.
-func (w *world) afflict(rng *rand.Rand, victim *host) {
+func (w *world) afflict(rng *rand.Rand, victim *bubble.Host) {
 	if rng.IntN(3) == 0 {
-		w.server.Disconnect(victim.Status().SessionID)
+		w.Server.Disconnect(victim.Status().SessionID)
 		return
 	}
-	heal := victim.machine.Partition()
+	heal := victim.Machine.Partition()
 	time.Sleep(time.Duration(rng.Int64N(int64(15 * time.Second))))
 	heal()
 }

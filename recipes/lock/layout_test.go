@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
@@ -43,13 +44,13 @@ func TestWhatALayoutWrites(t *testing.T) {
 			t.Run(fmt.Sprint(layout, " ", name), func(t *testing.T) {
 				t.Parallel()
 				inBubble(t, func(w *world) {
-					h := w.host("a")
+					h := w.Host("a")
 					l, err := construct(h.Session, "/l", lock.WithLayout(layout))
 					pattern, can := kinds[name]
 					if !can {
 						require.ErrorIs(w, err, session.ErrUnsupported)
 						require.ErrorContains(w, err, "WithLayout")
-						require.NotContains(w, w.server.Dump(), "/l")
+						require.NotContains(w, w.Server.Dump(), "/l")
 						return
 					}
 					require.NoError(w, err)
@@ -63,15 +64,15 @@ func TestWhatALayoutWrites(t *testing.T) {
 	}
 }
 
-func ephemerals(w *world, h *host) []string {
-	info, _ := w.server.Session(h.Status().SessionID)
+func ephemerals(w *world, h *bubble.Host) []string {
+	info, _ := w.Server.Session(h.Status().SessionID)
 	return info.Ephemeral
 }
 
 func TestUnknownLayoutsAreRefused(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		for _, l := range []lock.Layout{-1, 6, 1000} {
 			_, err := lock.New(h.Session, "/l", lock.WithLayout(l))
 			require.ErrorContains(w, err, "WithLayout: unknown layout")
@@ -90,7 +91,7 @@ func TestLayoutsExcludeEachOther(t *testing.T) {
 			t.Run(fmt.Sprint(one, " ", other), func(t *testing.T) {
 				t.Parallel()
 				inBubble(t, func(w *world) {
-					ha, hb := w.host("a"), w.host("b")
+					ha, hb := w.Host("a"), w.Host("b")
 					a, b := w.lock(ha, lock.WithLayout(one)), w.lock(hb, lock.WithLayout(other))
 					c := w.lock(ha, lock.WithLayout(one)) // of the same session, in the same layout
 					g := w.held(a)
@@ -105,11 +106,11 @@ func TestLayoutsExcludeEachOther(t *testing.T) {
 					require.Len(w, line, 3)
 					require.Equal(w, g.Path(), line[0].Path)
 					require.NoError(w, g.Release(w.Context()))
-					second := within(w, time.Second, b.Acquired())
+					second := bubble.Within(w, time.Second, b.Acquired())
 					require.Greater(w, second.Token(), g.Token())
-					never(w, c.Acquired(), "two holders")
+					bubble.Never(w, c.Acquired(), "two holders")
 					require.NoError(w, b.Release(w.Context()))
-					third := within(w, time.Second, c.Acquired())
+					third := bubble.Within(w, time.Second, c.Acquired())
 					require.Greater(w, third.Token(), second.Token())
 				})
 			})
@@ -124,12 +125,12 @@ func TestRevokeAndBreakInEveryLayout(t *testing.T) {
 		t.Run(layout.String(), func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(w *world) {
-				h, admin := w.host("a"), w.host("b")
+				h, admin := w.Host("a"), w.Host("b")
 				l := w.lock(h, lock.WithLayout(layout), lock.WithData([]byte("me")))
 				lines := l.Observe(w.Context())
-				require.Empty(w, within(w, time.Second, lines))
+				require.Empty(w, bubble.Within(w, time.Second, lines))
 				g := w.held(l)
-				seen := within(w, time.Second, lines)
+				seen := bubble.Within(w, time.Second, lines)
 				require.Len(w, seen, 1)
 				require.Equal(w, g.Path(), seen[0].Path)
 				require.Equal(w, g.Token(), seen[0].Token)
@@ -150,10 +151,10 @@ func TestRevokeAndBreakInEveryLayout(t *testing.T) {
 					require.NoError(w, admin.Delete(w.Context(), g.Path(), -1))
 				} else {
 					require.NoError(w, err)
-					within(w, time.Second, g.Revoked())
+					bubble.Within(w, time.Second, g.Revoked())
 					require.NoError(w, lock.Break(w.Context(), admin.Session, g.Path(), time.Second))
 				}
-				within(w, time.Second, g.Done())
+				bubble.Within(w, time.Second, g.Done())
 				require.ErrorIs(w, g.Err(), session.ErrDeleted)
 				_, err = g.Commit(w.Context(), session.CreateOp("/late", nil))
 				require.ErrorIs(w, err, session.ErrLost)
@@ -170,7 +171,7 @@ func TestLostRepliesInEveryLayout(t *testing.T) {
 		if layout == lock.Troupe {
 			continue // see TestB03_B04_B14_LostReplies
 		}
-		for name, fate := range fates {
+		for name, fate := range bubble.Fates {
 			for _, data := range []string{"", "me"} {
 				if data != "" && layout != lock.Simple && layout != lock.JavaWriteLock {
 					continue // the name tells whose it is, not the data
@@ -179,11 +180,11 @@ func TestLostRepliesInEveryLayout(t *testing.T) {
 					t.Parallel()
 					for k, met := 1, true; met; k++ {
 						inBubble(t, func(w *world) {
-							ha, hb := w.host("a"), w.host("b")
+							ha, hb := w.Host("a"), w.Host("b")
 							opts := []lock.Option{lock.WithLayout(layout), lock.WithData([]byte(data))}
 							a, twin, b := w.lock(ha, opts...), w.lock(ha, opts...), w.lock(hb, opts...)
 							waitedFor := w.held(b)
-							reached := w.kth(ha, k, fate)
+							reached := bubble.Kth(w.Server, ha.Session, k, fate)
 							a.Acquire()
 							time.Sleep(time.Second)
 							twin.Acquire() // like it in everything, in the same session
@@ -192,21 +193,21 @@ func TestLostRepliesInEveryLayout(t *testing.T) {
 							for range 2 {
 								select {
 								case g := <-a.Acquired():
-									never(w, twin.Acquired(), "two holders")
+									bubble.Never(w, twin.Acquired(), "two holders")
 									require.NoError(w, g.Err(), "k=%d", k)
 									_ = a.Release(w.Context())
 								case g := <-twin.Acquired():
-									never(w, a.Acquired(), "two holders")
+									bubble.Never(w, a.Acquired(), "two holders")
 									require.NoError(w, g.Err(), "k=%d", k)
 									_ = twin.Release(w.Context())
 								case <-time.After(2 * time.Minute):
-									w.Fatalf("k=%d: nobody holds\n%s", k, w.server.Dump())
+									w.Fatalf("k=%d: nobody holds\n%s", k, w.Server.Dump())
 								}
 							}
 							ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 							defer cancel()
 							g, err := b.TryLock(ctx)
-							require.NoError(w, err, "k=%d: something was left behind\n%s", k, w.server.Dump())
+							require.NoError(w, err, "k=%d: something was left behind\n%s", k, w.Server.Dump())
 							require.NoError(w, g.Release(ctx))
 							require.Empty(w, ephemerals(w, ha), "k=%d", k)
 							require.Empty(w, ephemerals(w, hb), "k=%d", k)

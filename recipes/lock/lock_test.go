@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -18,7 +19,7 @@ import (
 func TestLockAndRelease(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		l := w.lock(w.host("a"))
+		l := w.lock(w.Host("a"))
 		first := w.held(l)
 		require.True(w, first.Valid())
 		require.NoError(w, first.Err())
@@ -43,21 +44,21 @@ func TestLockAndRelease(t *testing.T) {
 func TestTheStandingIntentStandsAgainAfterEachRelease(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		l := w.lock(w.host("a"))
+		l := w.lock(w.Host("a"))
 		l.Acquire()
 		l.Acquire()
 		var last int64
 		for range 3 {
-			g := within(w, time.Second, l.Acquired())
+			g := bubble.Within(w, time.Second, l.Acquired())
 			require.Greater(w, g.Token(), last)
 			last = g.Token()
 			require.NoError(w, g.Release(w.Context()))
 		}
-		g := within(w, time.Second, l.Acquired())
+		g := bubble.Within(w, time.Second, l.Acquired())
 		require.NoError(w, l.Release(w.Context()))
 		require.ErrorIs(w, g.Err(), session.ErrReleased)
 		require.NoError(w, l.Release(w.Context()), "without an intent it does nothing")
-		never(w, l.Acquired(), "a grant without an intent")
+		bubble.Never(w, l.Acquired(), "a grant without an intent")
 		require.Zero(w, w.nodes())
 	})
 }
@@ -67,15 +68,15 @@ func TestOrderOfArrival(t *testing.T) {
 	inBubble(t, func(w *world) {
 		grants := make([]*lock.Lock, 5)
 		for i := range grants {
-			grants[i] = w.lock(w.host(string(rune('a' + i))))
+			grants[i] = w.lock(w.Host(string(rune('a' + i))))
 			grants[i].Acquire()
 			synctest.Wait()
 		}
 		var last int64
 		for i := range grants {
-			g := within(w, time.Second, grants[i].Acquired())
+			g := bubble.Within(w, time.Second, grants[i].Acquired())
 			for _, l := range grants[i+1:] {
-				never(w, l.Acquired(), "two holders")
+				bubble.Never(w, l.Acquired(), "two holders")
 			}
 			require.Greater(w, g.Token(), last)
 			last = g.Token()
@@ -88,7 +89,7 @@ func TestOrderOfArrival(t *testing.T) {
 func TestB17_B19_TryLock(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		a, b := w.lock(w.host("a")), w.lock(w.host("b"))
+		a, b := w.lock(w.Host("a")), w.lock(w.Host("b"))
 		g, err := a.TryLock(w.Context())
 		require.NoError(w, err)
 		began := time.Now()
@@ -110,7 +111,7 @@ func TestB17_B19_TryLock(t *testing.T) {
 func TestB19_AContextBoundsTheWait(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		a, b := w.lock(w.host("a")), w.lock(w.host("b"))
+		a, b := w.lock(w.Host("a")), w.lock(w.Host("b"))
 		g := w.held(a)
 		ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
 		defer cancel()
@@ -130,7 +131,7 @@ func TestB19_AContextBoundsTheWait(t *testing.T) {
 func TestB26_ManyGoroutinesOneZnode(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		l := w.lock(w.host("a"))
+		l := w.lock(w.Host("a"))
 		var wg sync.WaitGroup
 		inside, most := 0, 0
 		for range 1000 {
@@ -159,7 +160,7 @@ func TestB26_ManyGoroutinesOneZnode(t *testing.T) {
 func TestDo(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		l := w.lock(h)
 		boom := errors.New("boom")
 		err := l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
@@ -185,7 +186,7 @@ func TestDo(t *testing.T) {
 
 		err = l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
 			require.NoError(w, h.Delete(w.Context(), g.Path(), -1)) // not in ctx, which ends by it, maybe before the answer
-			within(w, time.Second, ctx.Done())
+			bubble.Within(w, time.Second, ctx.Done())
 			require.ErrorIs(w, context.Cause(ctx), session.ErrDeleted)
 			return nil
 		})
@@ -196,14 +197,14 @@ func TestDo(t *testing.T) {
 func TestStandingAndContenders(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		a, b := w.lock(w.host("a"), lock.WithData([]byte("I am a"))), w.lock(w.host("b"))
+		a, b := w.lock(w.Host("a"), lock.WithData([]byte("I am a"))), w.lock(w.Host("b"))
 		places := b.Standing(w.Context())
-		require.Equal(w, lock.Standing{}, within(w, time.Second, places))
+		require.Equal(w, lock.Standing{}, bubble.Within(w, time.Second, places))
 		lines := b.Observe(w.Context())
-		require.Empty(w, within(w, time.Second, lines))
+		require.Empty(w, bubble.Within(w, time.Second, lines))
 		g := w.held(a)
 		w.queued(b)
-		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, within(w, time.Second, places))
+		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, bubble.Within(w, time.Second, places))
 		line, err := b.Contenders(w.Context())
 		require.NoError(w, err)
 		require.Len(w, line, 2)
@@ -212,22 +213,22 @@ func TestStandingAndContenders(t *testing.T) {
 		require.Equal(w, "I am a", string(line[0].Data))
 		require.True(w, line[0].Holding)
 		require.False(w, line[1].Holding)
-		require.Equal(w, line, within(w, time.Second, lines))
+		require.Equal(w, line, bubble.Within(w, time.Second, lines))
 		require.NoError(w, g.Release(w.Context()))
-		won := within(w, time.Second, b.Acquired())
+		won := bubble.Within(w, time.Second, b.Acquired())
 		synctest.Wait()
-		require.Equal(w, lock.Standing{Phase: lock.Held}, within(w, time.Second, places))
+		require.Equal(w, lock.Standing{Phase: lock.Held}, bubble.Within(w, time.Second, places))
 		require.NoError(w, won.Release(w.Context()))
 		require.NoError(w, b.Close(w.Context()))
-		drained(w, lines)
-		drained(w, places)
+		bubble.Closes(w, lines)
+		bubble.Closes(w, places)
 	})
 }
 
 func TestBadInputIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		_, err := lock.New(nil, path)
 		require.ErrorContains(w, err, "s: nil session")
 		for _, bad := range []string{"", "locks", "/locks/", "/locks//a", "/locks/../a", "/a\x00b"} {
@@ -241,7 +242,7 @@ func TestBadInputIsRefusedAtOnce(t *testing.T) {
 		require.ErrorContains(w, lock.Break(w.Context(), nil, path, 0), "nil session")
 		_, err = w.lock(h, lock.WithData(make([]byte, 2<<20))).Lock(w.Context())
 		require.ErrorIs(w, err, session.ErrTooLarge)
-		require.NotContains(w, w.server.Dump(), "orders")
+		require.NotContains(w, w.Server.Dump(), "orders")
 	})
 }
 
@@ -249,16 +250,16 @@ func TestBadInputIsRefusedAtOnce(t *testing.T) {
 func TestB18_AClosedSessionIsAnErrorAndNeverAHang(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		l := w.lock(h)
 		waiting := make(chan error)
-		blocker := w.lock(w.host("b"))
+		blocker := w.lock(w.Host("b"))
 		w.held(blocker)
 		go func() { _, err := l.Lock(context.Background()); waiting <- err }()
 		synctest.Wait()
 		require.NoError(w, h.Close(w.Context()))
-		require.ErrorIs(w, within(w, time.Second, waiting), session.ErrClosed)
-		within(w, time.Second, l.Done())
+		require.ErrorIs(w, bubble.Within(w, time.Second, waiting), session.ErrClosed)
+		bubble.Within(w, time.Second, l.Done())
 		require.ErrorIs(w, l.Err(), session.ErrClosed)
 		_, err := l.Lock(w.Context())
 		require.ErrorIs(w, err, session.ErrClosed)
@@ -275,9 +276,9 @@ func TestB18_AClosedSessionIsAnErrorAndNeverAHang(t *testing.T) {
 func TestAReleaseWakesOneWaiter(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		head := w.lock(w.host("head"))
+		head := w.lock(w.Host("head"))
 		g := w.held(head)
-		hosts := []*host{w.host("a"), w.host("b"), w.host("c")}
+		hosts := []*bubble.Host{w.Host("a"), w.Host("b"), w.Host("c")}
 		var line []*lock.Lock
 		for i := range 100 {
 			l := w.lock(hosts[i%len(hosts)])
@@ -285,9 +286,9 @@ func TestAReleaseWakesOneWaiter(t *testing.T) {
 			line = append(line, l)
 			synctest.Wait()
 		}
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		require.NoError(w, g.Release(w.Context()))
-		within(w, time.Second, line[0].Acquired())
+		bubble.Within(w, time.Second, line[0].Acquired())
 		synctest.Wait()
 		requests, events := w.traffic()
 		require.LessOrEqual(w, requests, 2, "the deletion, and a listing at most")
@@ -299,14 +300,14 @@ func TestAReleaseWakesOneWaiter(t *testing.T) {
 func TestAnUncontendedCycleIsFourRequestsAtMost(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		l := w.lock(w.host("a"))
+		l := w.lock(w.Host("a"))
 		require.NoError(w, w.held(l).Release(w.Context()))
 		synctest.Wait()
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		require.NoError(w, w.held(l).Release(w.Context()))
 		synctest.Wait()
 		var ops []string
-		for _, r := range w.server.Journal() {
+		for _, r := range w.Server.Journal() {
 			if r.Op != zktest.OpPing && r.Op != zktest.OpSync {
 				ops = append(ops, r.Op.String())
 			}

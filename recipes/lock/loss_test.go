@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -21,21 +22,21 @@ func TestB05_B06_PartitionEndsTheHoldBeforeTheNextIsGranted(t *testing.T) {
 	for seed := range uint64(250) {
 		rng := rand.New(rand.NewPCG(6, seed))
 		inBubble(t, func(w *world) {
-			ha := w.host("a")
-			a, b := w.lock(ha), w.lock(w.host("b"))
+			ha := w.Host("a")
+			a, b := w.lock(ha), w.lock(w.Host("b"))
 			a.Acquire()
 			var last int64
 			for round := range 4 {
-				g := within(w, time.Minute, a.Acquired())
+				g := bubble.Within(w, time.Minute, a.Acquired())
 				require.Greater(w, g.Token(), last)
 				b.Acquire()
 				time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Second))))
-				heal := ha.machine.Partition()
-				require.False(w, first(w, time.Minute, g.Done(), b.Acquired()), "seed %d, round %d: the next was granted while the hold stood: overlap", seed, round)
+				heal := ha.Machine.Partition()
+				require.False(w, bubble.First(w, time.Minute, g.Done(), b.Acquired()), "seed %d, round %d: the next was granted while the hold stood: overlap", seed, round)
 				lost := time.Now()
 				require.False(w, g.Valid())
 				require.ErrorIs(w, g.Err(), session.ErrUntrusted)
-				next := within(w, time.Minute, b.Acquired())
+				next := bubble.Within(w, time.Minute, b.Acquired())
 				require.Positive(w, time.Since(lost), "seed %d, round %d", seed, round)
 				require.Greater(w, next.Token(), g.Token())
 				last = next.Token()
@@ -52,16 +53,16 @@ func TestB44_AnIsolatedServerEndsTheHoldBeforeTheNextIsGranted(t *testing.T) {
 	for seed := range uint64(25) {
 		rng := rand.New(rand.NewPCG(44, seed))
 		inBubble(t, func(w *world) {
-			servers := w.server.Hosts()
-			a, b := w.lock(w.hostOn("a", servers[:1])), w.lock(w.hostOn("b", servers[1:]))
+			servers := w.Server.Hosts()
+			a, b := w.lock(w.HostOn("a", servers[:1])), w.lock(w.HostOn("b", servers[1:]))
 			a.Acquire()
 			for round := range 4 {
-				g := within(w, time.Minute, a.Acquired())
+				g := bubble.Within(w, time.Minute, a.Acquired())
 				b.Acquire()
 				time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Second))))
-				heal := w.server.Isolate()
-				require.False(w, first(w, time.Minute, g.Done(), b.Acquired()), "seed %d, round %d: overlap", seed, round)
-				within(w, time.Minute, b.Acquired())
+				heal := w.Server.Isolate()
+				require.False(w, bubble.First(w, time.Minute, g.Done(), b.Acquired()), "seed %d, round %d: overlap", seed, round)
+				bubble.Within(w, time.Minute, b.Acquired())
 				heal()
 				require.NoError(w, b.Release(w.Context()))
 			}
@@ -74,23 +75,23 @@ func TestB44_AnIsolatedServerEndsTheHoldBeforeTheNextIsGranted(t *testing.T) {
 func TestB01_B15_B25_ExpiryIsRecoveredFrom(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha := w.host("a")
+		ha := w.Host("a")
 		a := w.lock(ha)
 		a.Acquire()
 		var last int64
 		for epoch := uint64(1); epoch <= 5; epoch++ {
-			g := within(w, time.Minute, a.Acquired())
+			g := bubble.Within(w, time.Minute, a.Acquired())
 			require.Greater(w, g.Token(), last)
 			last = g.Token()
 			require.Equal(w, epoch, ha.Status().Epoch)
 			require.Equal(w, ha.Status().SessionID, g.Sequencer().SessionID)
-			w.server.Expire(ha.Status().SessionID)
-			within(w, time.Minute, g.Done())
+			w.Server.Expire(ha.Status().SessionID)
+			bubble.Within(w, time.Minute, g.Done())
 			require.ErrorIs(w, g.Err(), session.ErrLost)
 			_, err := g.Commit(w.Context(), session.SetOp("/", nil, -1))
 			require.ErrorIs(w, err, session.ErrLost)
 		}
-		within(w, time.Minute, a.Acquired())
+		bubble.Within(w, time.Minute, a.Acquired())
 		require.Equal(w, 1, w.nodes())
 	})
 }
@@ -99,12 +100,12 @@ func TestB01_B15_B25_ExpiryIsRecoveredFrom(t *testing.T) {
 func TestASilentlyReplacedSessionEndsTheHold(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha := w.host("a")
+		ha := w.Host("a")
 		a := w.lock(ha)
 		g := w.granted(a)
-		w.server.ExpireSilently(ha.Status().SessionID)
-		within(w, time.Minute, g.Done())
-		next := within(w, time.Minute, a.Acquired())
+		w.Server.ExpireSilently(ha.Status().SessionID)
+		bubble.Within(w, time.Minute, g.Done())
+		next := bubble.Within(w, time.Minute, a.Acquired())
 		require.Greater(w, next.Token(), g.Token())
 		require.Equal(w, uint64(2), ha.Status().Epoch)
 		require.Equal(w, 1, w.nodes())
@@ -115,22 +116,22 @@ func TestASilentlyReplacedSessionEndsTheHold(t *testing.T) {
 func TestB07_ADisconnectionCostsNothing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb, hc := w.host("a"), w.host("b"), w.host("c")
+		ha, hb, hc := w.Host("a"), w.Host("b"), w.Host("c")
 		a, b, c := w.lock(ha), w.lock(hb), w.lock(hc)
 		g := w.held(a)
 		w.queued(b)
 		w.queued(c)
-		before := w.server.Dump()
-		for _, h := range []*host{ha, hb, hc} {
-			w.server.Disconnect(h.Status().SessionID)
+		before := w.Server.Dump()
+		for _, h := range []*bubble.Host{ha, hb, hc} {
+			w.Server.Disconnect(h.Status().SessionID)
 		}
 		time.Sleep(10 * time.Second)
 		require.Equal(w, 3, w.nodes(), "before: %s", before)
 		require.True(w, g.Valid())
 		require.Equal(w, uint64(1), ha.Status().Epoch)
 		require.NoError(w, g.Release(w.Context()))
-		g = within(w, time.Second, b.Acquired())
-		never(w, c.Acquired(), "out of order")
+		g = bubble.Within(w, time.Second, b.Acquired())
+		bubble.Never(w, c.Acquired(), "out of order")
 		require.NoError(w, g.Release(w.Context()))
 	})
 }
@@ -140,29 +141,29 @@ func TestB07_ADisconnectionCostsNothing(t *testing.T) {
 func TestARestartOfTheServerEndsNoEpoch(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		hosts := []*host{w.host("a"), w.host("b"), w.host("c")}
+		hosts := []*bubble.Host{w.Host("a"), w.Host("b"), w.Host("c")}
 		var locks []*lock.Lock
 		for _, h := range hosts {
 			locks = append(locks, w.queued(w.lock(h)))
 		}
-		g := within(w, time.Second, locks[0].Acquired())
+		g := bubble.Within(w, time.Second, locks[0].Acquired())
 		time.Sleep(10 * time.Second)
 		for _, outage := range []time.Duration{time.Second, 4 * time.Second} {
-			w.server.Kill(0)
+			w.Server.Kill(0)
 			time.Sleep(outage)
-			require.NoError(w, w.server.Restart(0))
+			require.NoError(w, w.Server.Restart(0))
 			time.Sleep(10 * time.Second)
 			for _, h := range hosts {
 				require.Equal(w, uint64(1), h.Status().Epoch)
 			}
 			if outage == time.Second {
 				require.True(w, g.Valid(), "trust outlasts that")
-				never(w, locks[1].Acquired(), "two holders")
+				bubble.Never(w, locks[1].Acquired(), "two holders")
 			}
 		}
 		require.ErrorIs(w, g.Err(), session.ErrUntrusted, "trust does not outlast that, the places in line do")
 		for _, l := range []*lock.Lock{locks[1], locks[2], locks[0]} {
-			within(w, time.Second, l.Acquired())
+			bubble.Within(w, time.Second, l.Acquired())
 			require.NoError(w, l.Release(w.Context()))
 		}
 	})
@@ -173,19 +174,19 @@ func TestARestartOfTheServerEndsNoEpoch(t *testing.T) {
 func TestTheEndOfTrustEndsThePossessionNotTheEpoch(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha := w.host("a")
-		a, b := w.lock(ha), w.lock(w.host("b"))
+		ha := w.Host("a")
+		a, b := w.lock(ha), w.lock(w.Host("b"))
 		g := w.granted(a)
 		w.queued(b)
-		heal := ha.machine.Partition()
-		within(w, time.Minute, g.Done())
+		heal := ha.Machine.Partition()
+		bubble.Within(w, time.Minute, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrUntrusted)
 		heal()
-		next := within(w, time.Second, b.Acquired())
+		next := bubble.Within(w, time.Second, b.Acquired())
 		require.Equal(w, uint64(1), ha.Status().Epoch)
 		require.Greater(w, next.Token(), g.Token())
 		require.NoError(w, b.Release(w.Context()))
-		again := within(w, time.Second, a.Acquired())
+		again := bubble.Within(w, time.Second, a.Acquired())
 		require.Greater(w, again.Token(), next.Token())
 	})
 }
@@ -194,8 +195,8 @@ func TestTheEndOfTrustEndsThePossessionNotTheEpoch(t *testing.T) {
 func TestB12_AWaiterWhoseZnodeIsDeletedStandsAgain(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha := w.host("a")
-		a, b, c := w.lock(ha), w.lock(w.host("b")), w.lock(w.host("c"))
+		ha := w.Host("a")
+		a, b, c := w.lock(ha), w.lock(w.Host("b")), w.lock(w.Host("c"))
 		g := w.held(a)
 		w.queued(b)
 		w.queued(c)
@@ -205,10 +206,10 @@ func TestB12_AWaiterWhoseZnodeIsDeletedStandsAgain(t *testing.T) {
 		synctest.Wait()
 		require.Equal(w, 3, w.nodes())
 		require.NoError(w, g.Release(w.Context()))
-		g = within(w, time.Second, c.Acquired())
-		never(w, b.Acquired(), "two holders")
+		g = bubble.Within(w, time.Second, c.Acquired())
+		bubble.Never(w, b.Acquired(), "two holders")
 		require.NoError(w, g.Release(w.Context()))
-		within(w, time.Second, b.Acquired())
+		bubble.Within(w, time.Second, b.Acquired())
 	})
 }
 
@@ -216,13 +217,13 @@ func TestB12_AWaiterWhoseZnodeIsDeletedStandsAgain(t *testing.T) {
 func TestB13_ADeletedHolderLearnsAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha := w.host("a")
+		ha := w.Host("a")
 		a := w.lock(ha)
 		g := w.granted(a)
-		require.NoError(w, w.host("admin").Delete(w.Context(), g.Path(), -1))
+		require.NoError(w, w.Host("admin").Delete(w.Context(), g.Path(), -1))
 		synctest.Wait()
 		require.ErrorIs(w, g.Err(), session.ErrDeleted)
-		next := within(w, time.Second, a.Acquired())
+		next := bubble.Within(w, time.Second, a.Acquired())
 		require.Greater(w, next.Token(), g.Token())
 	})
 }
@@ -231,19 +232,19 @@ func TestB13_ADeletedHolderLearnsAtOnce(t *testing.T) {
 func TestB38_AGrantThatEndsUnreceivedIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha := w.host("a")
+		ha := w.Host("a")
 		a := w.lock(ha)
 		a.Acquire()
 		synctest.Wait() // it is on offer
-		w.server.Expire(ha.Status().SessionID)
+		w.Server.Expire(ha.Status().SessionID)
 		time.Sleep(10 * time.Second)
-		g := within(w, time.Second, a.Acquired())
+		g := bubble.Within(w, time.Second, a.Acquired())
 		require.NoError(w, g.Err())
 		require.Equal(w, ha.Status().SessionID, g.Sequencer().SessionID)
 		require.NoError(w, a.Release(w.Context()))
 		w.queued(a)
 		require.NoError(w, a.Release(w.Context()))
-		never(w, a.Acquired(), "a released grant on offer")
+		bubble.Never(w, a.Acquired(), "a released grant on offer")
 	})
 }
 
@@ -251,14 +252,14 @@ func TestB38_AGrantThatEndsUnreceivedIsWithdrawn(t *testing.T) {
 func TestClosingTheSessionHandsOverAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha := w.host("a")
-		a, b := w.lock(ha), w.lock(w.host("b"))
+		ha := w.Host("a")
+		a, b := w.lock(ha), w.lock(w.Host("b"))
 		g := w.held(a)
 		w.queued(b)
 		began := time.Now()
 		require.NoError(w, ha.Close(w.Context()))
 		require.ErrorIs(w, g.Err(), session.ErrClosed)
-		within(w, time.Second, b.Acquired())
+		bubble.Within(w, time.Second, b.Acquired())
 		require.Zero(w, time.Since(began))
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 )
 
@@ -25,11 +26,11 @@ func TestMultisDoNotWaitInACircle(t *testing.T) {
 			inside := make([]int, len(paths))
 			last := make([]int64, len(paths))
 			var mu sync.Mutex
-			slow := w.server.Intercept(w.slowly(seed))
+			slow := w.Server.Intercept(bubble.Slowly(seed))
 			defer slow()
 			var clients sync.WaitGroup
 			for c := range 4 {
-				h := w.host(fmt.Sprint("h", c))
+				h := w.Host(fmt.Sprint("h", c))
 				rng := rand.New(rand.NewPCG(seed, uint64(c)))
 				clients.Go(func() {
 					for range 10 {

@@ -11,6 +11,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -104,17 +105,17 @@ func TestMultiHistoryUnderFaults(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			ctx, stop := context.WithTimeout(w.Context(), 2*time.Minute)
 			defer stop()
-			defer w.server.Intercept(w.slowly(seed))()
+			defer w.Server.Intercept(bubble.Slowly(seed))()
 			hs := newHistories()
-			var hosts []*host
+			var hosts []*bubble.Host
 			var clients sync.WaitGroup
 			for i := range 4 {
-				h := w.host(fmt.Sprint("h", i))
+				h := w.Host(fmt.Sprint("h", i))
 				hosts = append(hosts, h)
 				clients.Go(func() { hs.client(ctx, w.T, i, rand.New(rand.NewPCG(seed, uint64(i))), h.Session) })
 			}
 			for pause(ctx, rng, 3*time.Second) {
-				heal := hosts[rng.IntN(len(hosts))].machine.Partition()
+				heal := hosts[rng.IntN(len(hosts))].Machine.Partition()
 				pause(ctx, rng, 15*time.Second)
 				heal()
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
@@ -16,16 +17,16 @@ import (
 // given up by themselves.
 func TestLossOfOneEndsTheMulti(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(w *world, victim *host, g *lock.MultiGrant) error{
-		"deleted": func(w *world, h *host, g *lock.MultiGrant) error {
+	for name, end := range map[string]func(w *world, victim *bubble.Host, g *lock.MultiGrant) error{
+		"deleted": func(w *world, h *bubble.Host, g *lock.MultiGrant) error {
 			require.NoError(w, h.Delete(w.Context(), g.Grants()[1].Path(), -1))
 			return session.ErrDeleted
 		},
-		"expired": func(w *world, h *host, _ *lock.MultiGrant) error {
-			w.server.Expire(h.Status().SessionID)
+		"expired": func(w *world, h *bubble.Host, _ *lock.MultiGrant) error {
+			w.Server.Expire(h.Status().SessionID)
 			return session.ErrLost // as expired or as deleted, whichever is heard of first
 		},
-		"broken": func(w *world, h *host, g *lock.MultiGrant) error {
+		"broken": func(w *world, h *bubble.Host, g *lock.MultiGrant) error {
 			require.NoError(w, lock.Break(w.Context(), h.Session, g.Grants()[1].Path(), time.Second))
 			return session.ErrDeleted
 		},
@@ -33,13 +34,13 @@ func TestLossOfOneEndsTheMulti(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(w *world) {
-				ha, hb, hc := w.host("a"), w.host("b"), w.host("c")
+				ha, hb, hc := w.Host("a"), w.Host("b"), w.Host("c")
 				m, err := lock.NewMulti(w.at(ha, "/m/c"), w.at(hb, "/m/b"), w.at(ha, "/m/a"))
 				require.NoError(w, err)
 				g, err := m.Lock(w.Context())
 				require.NoError(w, err)
 				cause := end(w, hb, g)
-				within(w, time.Second, g.Done())
+				bubble.Within(w, time.Second, g.Done())
 				require.ErrorIs(w, g.Err(), session.ErrLost)
 				require.ErrorIs(w, g.Err(), cause)
 				require.ErrorIs(w, context.Cause(g.Context()), cause)
@@ -63,11 +64,11 @@ func TestLossOfOneEndsTheMulti(t *testing.T) {
 func TestAPartReleasedByItselfEndsTheMulti(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		m, _ := w.multi(w.host("a"), "/m/a", "/m/b")
+		m, _ := w.multi(w.Host("a"), "/m/a", "/m/b")
 		g, err := m.Lock(w.Context())
 		require.NoError(w, err)
 		require.NoError(w, g.Grants()[1].Release(w.Context()))
-		within(w, time.Second, g.Done())
+		bubble.Within(w, time.Second, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrReleased)
 		synctest.Wait()
 		require.Zero(w, w.standing())
@@ -79,19 +80,19 @@ func TestAPartReleasedByItselfEndsTheMulti(t *testing.T) {
 func TestMultiEndsWithTrust(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		m, _ := w.multi(h, "/m/a", "/m/b")
 		g, err := m.Lock(w.Context())
 		require.NoError(w, err)
 		time.Sleep(time.Minute)
 		until := h.Status().TrustedUntil
-		heal := h.machine.Partition()
+		heal := h.Machine.Partition()
 		defer heal()
-		within(w, time.Minute, g.Done())
+		bubble.Within(w, time.Minute, g.Done())
 		require.True(w, time.Now().Equal(h.Status().TrustedUntil) || !time.Now().Before(until))
 		now := time.Now()
 		for _, part := range g.Grants() {
-			within(w, time.Second, part.Done())
+			bubble.Within(w, time.Second, part.Done())
 			require.Zero(w, time.Since(now))
 			require.ErrorIs(w, part.Err(), session.ErrUntrusted)
 		}
@@ -103,7 +104,7 @@ func TestMultiEndsWithTrust(t *testing.T) {
 func TestMultiTakesALostPartAgain(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb, hc := w.host("a"), w.host("b"), w.host("c")
+		ha, hb, hc := w.Host("a"), w.Host("b"), w.Host("c")
 		m, err := lock.NewMulti(w.at(ha, "/m/a"), w.at(hc, "/m/b"), w.at(ha, "/m/c"))
 		require.NoError(w, err)
 		held := w.held(w.at(hb, "/m/c"))
@@ -117,13 +118,13 @@ func TestMultiTakesALostPartAgain(t *testing.T) {
 		}()
 		synctest.Wait()
 		require.Equal(w, 4, w.standing())
-		before := w.server.Dump()
-		w.server.Expire(hc.Status().SessionID)
+		before := w.Server.Dump()
+		w.Server.Expire(hc.Status().SessionID)
 		time.Sleep(10 * time.Second)
 		require.Equal(w, 4, w.standing(), "in line again")
-		require.NotEqual(w, before, w.server.Dump())
+		require.NotEqual(w, before, w.Server.Dump())
 		require.NoError(w, held.Release(w.Context()))
-		g := within(w, time.Minute, got)
+		g := bubble.Within(w, time.Minute, got)
 		require.True(w, g.Valid())
 		require.Greater(w, g.Grants()[1].Token(), held.Token(), "taken anew")
 		require.Less(w, g.Grants()[0].Token(), g.Grants()[1].Token(), "kept from before")
@@ -135,11 +136,11 @@ func TestMultiTakesALostPartAgain(t *testing.T) {
 func TestAPanicOfOnePartEndsTheMulti(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		m, locks := w.multi(w.host("a"), "/m/a", "/m/b")
+		m, locks := w.multi(w.Host("a"), "/m/a", "/m/b")
 		g, err := m.Lock(w.Context())
 		require.NoError(w, err)
 		locks[1].Crash("a bug")
-		within(w, time.Second, g.Done())
+		bubble.Within(w, time.Second, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrRestarted)
 		again, err := m.Lock(w.Context())
 		require.NoError(w, err)
@@ -152,8 +153,8 @@ func TestAPanicOfOnePartEndsTheMulti(t *testing.T) {
 // Whichever reply of a whole cycle is lost, all are held together and nothing is left behind.
 func TestMultiLostReplies(t *testing.T) {
 	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(h *host)) {
-		ha, hb := w.host("a"), w.host("b")
+	inEachFate(t, func(w *world, k int, strike func(h *bubble.Host)) {
+		ha, hb := w.Host("a"), w.Host("b")
 		m, _ := w.multi(ha, "/m/b", "/m/a")
 		strike(ha)
 		g, err := m.Lock(w.Context())

@@ -10,11 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
 
-func (w *world) at(h *host, path string) *lock.Lock {
+func (w *world) at(h *bubble.Host, path string) *lock.Lock {
 	w.Helper()
 	l, err := lock.New(h.Session, path)
 	require.NoError(w, err)
@@ -22,7 +23,7 @@ func (w *world) at(h *host, path string) *lock.Lock {
 }
 
 // multi makes locks on paths, and one of them all.
-func (w *world) multi(h *host, paths ...string) (*lock.Multi, []*lock.Lock) {
+func (w *world) multi(h *bubble.Host, paths ...string) (*lock.Multi, []*lock.Lock) {
 	w.Helper()
 	var locks []*lock.Lock
 	for _, path := range paths {
@@ -36,7 +37,7 @@ func (w *world) multi(h *host, paths ...string) (*lock.Multi, []*lock.Lock) {
 // standing counts all contenders in the tree.
 func (w *world) standing() int {
 	n := 0
-	for line := range strings.Lines(w.server.Dump()) {
+	for line := range strings.Lines(w.Server.Dump()) {
 		if strings.HasPrefix(line, "/m/") && strings.Contains(line, "/_c_") {
 			n++
 		}
@@ -47,7 +48,7 @@ func (w *world) standing() int {
 func TestMultiTakesAllInOneOrder(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		m, locks := w.multi(h, "/m/c", "/m/a", "/m/b")
 		g, err := m.Lock(w.Context())
 		require.NoError(w, err)
@@ -84,15 +85,15 @@ func TestMultiTakesAllInOneOrder(t *testing.T) {
 func TestMultiAsksInCanonicalOrder(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		a, b := w.host("a"), w.host("b", session.WithNamespace("/m"))
+		a, b := w.Host("a"), w.Host("b", session.WithNamespace("/m"))
 		inNamespace := w.at(b, "/b")
 		m, err := lock.NewMulti(inNamespace, w.at(a, "/m/c"), w.at(a, "/m/a"))
 		require.NoError(w, err)
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		g, err := m.Lock(w.Context())
 		require.NoError(w, err)
 		var lines []string
-		for _, r := range w.server.Journal() {
+		for _, r := range w.Server.Journal() {
 			if strings.HasPrefix(r.Op.String(), "create") && strings.Contains(r.Path, "lock-") {
 				if line := r.Path[:len("/m/a")]; len(lines) == 0 || lines[len(lines)-1] != line {
 					lines = append(lines, line)
@@ -109,7 +110,7 @@ func TestMultiAsksInCanonicalOrder(t *testing.T) {
 func TestMultiIsAllOrNone(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb := w.host("a"), w.host("b")
+		ha, hb := w.Host("a"), w.Host("b")
 		m, locks := w.multi(ha, "/m/a", "/m/b", "/m/c")
 		other := w.at(hb, "/m/c")
 		held := w.held(other)
@@ -131,7 +132,7 @@ func TestMultiIsAllOrNone(t *testing.T) {
 		go func() { _, err := m.Lock(w.Context()); result <- err }()
 		synctest.Wait()
 		require.NoError(w, locks[2].Close(w.Context()))
-		require.ErrorIs(w, within(w, time.Second, result), session.ErrClosed)
+		require.ErrorIs(w, bubble.Within(w, time.Second, result), session.ErrClosed)
 		synctest.Wait()
 		require.Equal(w, 1, w.standing(), "nor one that cannot succeed")
 
@@ -147,7 +148,7 @@ func TestMultiIsAllOrNone(t *testing.T) {
 func TestMultiDo(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		m, locks := w.multi(h, "/m/a", "/m/b")
 		boom := errors.New("boom")
 		err := m.Do(w.Context(), func(ctx context.Context, g *lock.MultiGrant) error {
@@ -161,7 +162,7 @@ func TestMultiDo(t *testing.T) {
 			overlapping, _ := w.multi(h, "/m/0", "/m/b")
 			_, err := overlapping.Lock(ctx)
 			require.ErrorIs(w, err, lock.ErrDeadlock)
-			require.NotContains(w, w.server.Dump(), "/m/0", "refused before anything is asked for")
+			require.NotContains(w, w.Server.Dump(), "/m/0", "refused before anything is asked for")
 			return boom
 		})
 		require.ErrorIs(w, err, boom)
@@ -174,7 +175,7 @@ func TestMultiDo(t *testing.T) {
 		require.Zero(w, w.standing(), "a panic of the function releases too")
 		err = m.Do(w.Context(), func(ctx context.Context, g *lock.MultiGrant) error {
 			require.NoError(w, h.Delete(w.Context(), g.Grants()[1].Path(), -1))
-			within(w, time.Second, ctx.Done())
+			bubble.Within(w, time.Second, ctx.Done())
 			require.ErrorIs(w, context.Cause(ctx), session.ErrDeleted)
 			return nil
 		})
@@ -186,7 +187,7 @@ func TestMultiDo(t *testing.T) {
 func TestMultiRefusesBadInput(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h, inside := w.host("a"), w.host("b", session.WithNamespace("/m"))
+		h, inside := w.Host("a"), w.Host("b", session.WithNamespace("/m"))
 		_, err := lock.NewMulti()
 		require.ErrorContains(w, err, "locks")
 		_, err = lock.NewMulti(w.at(h, "/m/a"), nil)
@@ -198,7 +199,7 @@ func TestMultiRefusesBadInput(t *testing.T) {
 		require.ErrorContains(w, err, "locks[1]: the same path as locks[0]", "with the namespace")
 		_, err = lock.NewMulti(w.at(h, "/a"), w.at(inside, "/a"))
 		require.NoError(w, err)
-		require.NotContains(w, w.server.Dump(), "/m/")
+		require.NotContains(w, w.Server.Dump(), "/m/")
 	})
 }
 
@@ -206,7 +207,7 @@ func TestMultiRefusesBadInput(t *testing.T) {
 func TestMultiOfEveryKind(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		of := func(h *host) *lock.Multi {
+		of := func(h *bubble.Host) *lock.Multi {
 			var locks []*lock.Lock
 			for _, construct := range []func() (*lock.Lock, error){
 				func() (*lock.Lock, error) { return lock.NewSemaphore(h.Session, "/m/lease", 4, lock.WithWeight(3)) },
@@ -224,7 +225,7 @@ func TestMultiOfEveryKind(t *testing.T) {
 			require.NoError(w, err)
 			return m
 		}
-		ha, hb := w.host("a"), w.host("b")
+		ha, hb := w.Host("a"), w.Host("b")
 		a, b := of(ha), of(hb)
 		g, err := a.Lock(w.Context())
 		require.NoError(w, err)
@@ -239,7 +240,7 @@ func TestMultiOfEveryKind(t *testing.T) {
 		require.NoError(w, err)
 		_, err = m.Lock(g.Context())
 		require.ErrorIs(w, err, lock.ErrUpgrade)
-		require.NotContains(w, w.server.Dump(), "/m/other", "before anything is asked for")
+		require.NotContains(w, w.Server.Dump(), "/m/other", "before anything is asked for")
 		require.NoError(w, g.Release(w.Context()))
 		g, err = b.Lock(w.Context())
 		require.NoError(w, err)
@@ -248,7 +249,7 @@ func TestMultiOfEveryKind(t *testing.T) {
 		require.Contains(w, part.Path(), "/m/write/")
 		read, err := part.Downgrade(w.Context())
 		require.NoError(w, err)
-		within(w, time.Second, g.Done())
+		bubble.Within(w, time.Second, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrReleased, "a part that is exchanged ends the whole")
 		synctest.Wait()
 		require.True(w, read.Valid())

@@ -7,14 +7,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/zktest"
 )
 
 // asked counts what a session has asked for since the journal was cleared, but for pings: syncs,
 // transactions that only check, and the rest.
-func (w *world) asked(h *host) (syncs, checks, others int) {
-	for _, r := range w.server.Journal() {
+func (w *world) asked(h *bubble.Host) (syncs, checks, others int) {
+	for _, r := range w.Server.Journal() {
 		switch {
 		case r.SessionID != id(h) || r.Op == zktest.OpPing || r.Op == zktest.OpConnect:
 		case r.Op == zktest.OpSync:
@@ -32,15 +33,15 @@ func (w *world) asked(h *host) (syncs, checks, others int) {
 // behind, ask for nothing.
 func TestOnlyTheHolderAndTheNextInLineAskForSignsOfLife(t *testing.T) {
 	inBubble(t, func(w *world) {
-		var hosts []*host
+		var hosts []*bubble.Host
 		var locks []*lock.Lock
 		for _, name := range []string{"holder", "next", "third", "fourth", "fifth"} {
-			h := w.host(name)
+			h := w.Host(name)
 			hosts, locks = append(hosts, h), append(locks, w.queued(w.lock(h)))
 		}
-		grant := within(w, time.Second, locks[0].Acquired())
+		grant := bubble.Within(w, time.Second, locks[0].Acquired())
 		time.Sleep(time.Minute)
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		for i, h := range hosts {
@@ -54,17 +55,17 @@ func TestOnlyTheHolderAndTheNextInLineAskForSignsOfLife(t *testing.T) {
 			}
 		}
 
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		require.NoError(w, grant.Release(w.Context()))
-		second := within(w, time.Second, locks[1].Acquired())
+		second := bubble.Within(w, time.Second, locks[1].Acquired())
 		synctest.Wait()
 		_, checks, others := w.asked(hosts[1])
 		require.Zero(w, checks, "who was next is granted without another trip")
 		require.Zero(w, others)
 
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		require.NoError(w, second.Release(w.Context()))
-		within(w, time.Second, locks[2].Acquired())
+		bubble.Within(w, time.Second, locks[2].Acquired())
 		synctest.Wait()
 		_, checks, others = w.asked(hosts[2])
 		require.Equal(w, 1, checks, "a sign of life from a quorum, beside the look at the line")
@@ -75,12 +76,12 @@ func TestOnlyTheHolderAndTheNextInLineAskForSignsOfLife(t *testing.T) {
 // An ordinary possession costs what it did: the create is a write, and proves all that is needed.
 func TestAnUncontendedLockCostsNoProof(t *testing.T) {
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		l := w.lock(h)
 		require.NoError(w, w.held(l).Release(w.Context())) // the parent is made
 		for range 5 {
 			time.Sleep(time.Hour)
-			w.server.ClearJournal()
+			w.Server.ClearJournal()
 			require.NoError(w, w.held(l).Release(w.Context()))
 			synctest.Wait()
 			syncs, checks, _ := w.asked(h)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
@@ -14,13 +15,13 @@ import (
 func TestB76_Revoke(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		admin := w.host("admin").Session
-		a, b := w.lock(w.host("a"), lock.WithData([]byte("a's data"))), w.lock(w.host("b"))
+		admin := w.Host("admin").Session
+		a, b := w.lock(w.Host("a"), lock.WithData([]byte("a's data"))), w.lock(w.Host("b"))
 		for range 3 {
 			g := w.held(a)
-			never(w, g.Revoked(), "not asked yet")
+			bubble.Never(w, g.Revoked(), "not asked yet")
 			require.NoError(w, lock.Revoke(w.Context(), admin, g.Path()))
-			within(w, time.Second, g.Revoked())
+			bubble.Within(w, time.Second, g.Revoked())
 			require.True(w, g.Valid(), "it is a request")
 			data, stat, err := admin.Get(w.Context(), g.Path())
 			require.NoError(w, err)
@@ -37,8 +38,8 @@ func TestB76_Revoke(t *testing.T) {
 		require.NoError(w, err)
 		require.NoError(w, lock.Revoke(w.Context(), admin, line[1].Path))
 		require.NoError(w, g.Release(w.Context()))
-		won := within(w, time.Second, b.Acquired())
-		within(w, time.Second, won.Revoked())
+		won := bubble.Within(w, time.Second, b.Acquired())
+		bubble.Within(w, time.Second, won.Revoked())
 		require.ErrorIs(w, lock.Revoke(w.Context(), admin, g.Path()), session.ErrNoNode)
 	})
 }
@@ -46,13 +47,13 @@ func TestB76_Revoke(t *testing.T) {
 func TestBreak(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		admin := w.host("admin").Session
-		a := w.lock(w.host("a"))
+		admin := w.Host("admin").Session
+		a := w.lock(w.Host("a"))
 		deaf := w.held(a)
 		began := time.Now()
 		require.NoError(w, lock.Break(w.Context(), admin, deaf.Path(), 5*time.Second))
 		require.Equal(w, 5*time.Second, time.Since(began))
-		within(w, time.Second, deaf.Done())
+		bubble.Within(w, time.Second, deaf.Done())
 		require.ErrorIs(w, deaf.Err(), session.ErrDeleted)
 
 		polite, released := w.held(a), make(chan error, 1)
@@ -69,6 +70,6 @@ func TestBreak(t *testing.T) {
 		require.NoError(w, lock.Break(w.Context(), admin, polite.Path(), 5*time.Second))
 		require.Equal(w, time.Second, time.Since(began))
 		require.NoError(w, lock.Break(w.Context(), admin, polite.Path(), 5*time.Second), "gone is no error")
-		require.NoError(w, within(w, time.Second, released)) // who breaks may know of the end before the holder does
+		require.NoError(w, bubble.Within(w, time.Second, released)) // who breaks may know of the end before the holder does
 	})
 }

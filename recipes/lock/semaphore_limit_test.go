@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
@@ -16,16 +17,16 @@ import (
 func TestB28_TheLimitChanges(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		admin := w.host("admin").Session
+		admin := w.Host("admin").Session
 		var all []*lock.Lock
 		for i := range 6 {
-			all = append(all, w.queued(w.semaphore(w.host(string(rune('a'+i))), 2)))
+			all = append(all, w.queued(w.semaphore(w.Host(string(rune('a'+i))), 2)))
 		}
-		g0, g1 := within(w, time.Second, all[0].Acquired()), within(w, time.Second, all[1].Acquired())
-		never(w, all[2].Acquired(), "a third of two")
+		g0, g1 := bubble.Within(w, time.Second, all[0].Acquired()), bubble.Within(w, time.Second, all[1].Acquired())
+		bubble.Never(w, all[2].Acquired(), "a third of two")
 		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 4))
-		g2, g3 := within(w, time.Second, all[2].Acquired()), within(w, time.Second, all[3].Acquired())
-		never(w, all[4].Acquired(), "a fifth of four")
+		g2, g3 := bubble.Within(w, time.Second, all[2].Acquired()), bubble.Within(w, time.Second, all[3].Acquired())
+		bubble.Never(w, all[4].Acquired(), "a fifth of four")
 		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 1))
 		synctest.Wait()
 		for _, g := range []*lock.Grant{g0, g1, g2, g3} {
@@ -33,23 +34,23 @@ func TestB28_TheLimitChanges(t *testing.T) {
 		}
 		for _, l := range all[:3] {
 			require.NoError(w, l.Release(w.Context()))
-			never(w, all[4].Acquired(), "there are more holders than the limit, or as many")
+			bubble.Never(w, all[4].Acquired(), "there are more holders than the limit, or as many")
 		}
 		require.NoError(w, all[3].Release(w.Context()))
-		within(w, time.Second, all[4].Acquired())
-		never(w, all[5].Acquired(), "a second of one")
+		bubble.Within(w, time.Second, all[4].Acquired())
+		bubble.Never(w, all[5].Acquired(), "a second of one")
 		require.NoError(w, all[0].Close(w.Context()))
 		again := w.queued(all[1])
 		require.NoError(w, lock.SetLimit(w.Context(), admin, path, 2))
-		within(w, time.Second, all[5].Acquired())
-		never(w, again.Acquired(), "a third of two")
+		bubble.Within(w, time.Second, all[5].Acquired())
+		bubble.Never(w, again.Acquired(), "a third of two")
 	})
 }
 
 func TestTheLimitIsAgreed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		three := w.semaphore(h, 3)
 		require.NoError(w, w.held(three).Release(w.Context()))
 		five := w.semaphore(h, 5)
@@ -60,7 +61,7 @@ func TestTheLimitIsAgreed(t *testing.T) {
 		require.ErrorContains(w, err, "lock: the semaphore's limit is another: it is 3, not 5")
 		require.NoError(w, five.Err(), "a caller was refused; the instance goes on")
 		five.Acquire()
-		within(w, time.Second, five.Done())
+		bubble.Within(w, time.Second, five.Done())
 		require.ErrorIs(w, five.Err(), lock.ErrLimit)
 		require.Zero(w, w.nodes())
 
@@ -76,7 +77,7 @@ func TestTheLimitIsAgreed(t *testing.T) {
 func TestWhatWasAgreedStaysAgreedAfterAPanic(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		l := w.semaphore(h, 3)
 		require.NoError(w, w.held(l).Release(w.Context()))
 		require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 7))
@@ -89,16 +90,16 @@ func TestWhatWasAgreedStaysAgreedAfterAPanic(t *testing.T) {
 func TestALimitBelowTheWeight(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
-		heavy, light := w.semaphore(h, 3, lock.WithWeight(3)), w.semaphore(w.host("b"), 3)
-		g := w.held(w.semaphore(w.host("c"), 3))
+		h := w.Host("a")
+		heavy, light := w.semaphore(h, 3, lock.WithWeight(3)), w.semaphore(w.Host("b"), 3)
+		g := w.held(w.semaphore(w.Host("c"), 3))
 		failed := make(chan error, 1)
 		go func() { _, err := heavy.Lock(w.Context()); failed <- err }()
 		synctest.Wait()
 		w.queued(light)
 		require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 2))
-		require.ErrorIs(w, within(w, time.Second, failed), lock.ErrLimit, "it could never be granted, and would hold up the line")
-		within(w, time.Second, light.Acquired())
+		require.ErrorIs(w, bubble.Within(w, time.Second, failed), lock.ErrLimit, "it could never be granted, and would hold up the line")
+		bubble.Within(w, time.Second, light.Acquired())
 		require.NoError(w, g.Release(w.Context()))
 		require.NoError(w, lock.SetLimit(w.Context(), h.Session, path, 3))
 		require.NoError(w, light.Release(w.Context()))
@@ -109,7 +110,7 @@ func TestALimitBelowTheWeight(t *testing.T) {
 func TestSetLimit(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		require.NoError(w, lock.SetLimit(w.Context(), h.Session, "/a/new/one", 4), "it may come before the first instance")
 		data, _, err := h.Get(w.Context(), "/a/new/one")
 		require.NoError(w, err)
@@ -128,7 +129,7 @@ func TestSetLimit(t *testing.T) {
 		require.NoError(w, err)
 		require.Equal(w, "some: thing", string(data))
 
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		require.ErrorContains(w, lock.SetLimit(w.Context(), h.Session, path, 0), "n: 0")
 		require.ErrorContains(w, lock.SetLimit(w.Context(), nil, path, 1), "s: nil session")
 		require.ErrorIs(w, lock.SetLimit(w.Context(), h.Session, "locks", 1), session.ErrInvalidPath)

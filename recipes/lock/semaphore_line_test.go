@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 )
 
@@ -14,16 +15,16 @@ import (
 func TestASemaphoreIsStrictlyInOrder(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		one, most, little := w.semaphore(w.host("a"), 3), w.semaphore(w.host("b"), 3, lock.WithWeight(3)), w.semaphore(w.host("c"), 3)
+		one, most, little := w.semaphore(w.Host("a"), 3), w.semaphore(w.Host("b"), 3, lock.WithWeight(3)), w.semaphore(w.Host("c"), 3)
 		g := w.held(one)
 		w.queued(most)
 		w.queued(little)
-		never(w, little.Acquired(), "it overtook the one who wants more")
+		bubble.Never(w, little.Acquired(), "it overtook the one who wants more")
 		require.NoError(w, g.Release(w.Context()))
-		within(w, time.Second, most.Acquired())
-		never(w, little.Acquired(), "more than the limit")
+		bubble.Within(w, time.Second, most.Acquired())
+		bubble.Never(w, little.Acquired(), "more than the limit")
 		require.NoError(w, most.Release(w.Context()))
-		within(w, time.Second, little.Acquired())
+		bubble.Within(w, time.Second, little.Acquired())
 	})
 }
 
@@ -31,18 +32,18 @@ func TestASemaphoreIsStrictlyInOrder(t *testing.T) {
 func TestB29_AllPermitsAtOnceOrNone(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		a, b, c := w.semaphore(w.host("a"), 4, lock.WithWeight(3)), w.semaphore(w.host("b"), 4, lock.WithWeight(3)), w.semaphore(w.host("c"), 4)
+		a, b, c := w.semaphore(w.Host("a"), 4, lock.WithWeight(3)), w.semaphore(w.Host("b"), 4, lock.WithWeight(3)), w.semaphore(w.Host("c"), 4)
 		a.Acquire()
 		w.queued(b)
 		winner, other := a, b
-		if first(w, time.Minute, a.Acquired(), b.Acquired()) {
+		if bubble.First(w, time.Minute, a.Acquired(), b.Acquired()) {
 			winner, other = b, a
 		}
-		never(w, other.Acquired(), "six of four")
+		bubble.Never(w, other.Acquired(), "six of four")
 		_, err := c.TryLock(w.Context())
 		require.ErrorIs(w, err, lock.ErrHeld, "the second stands ahead")
 		require.NoError(w, winner.Release(w.Context()))
-		within(w, time.Second, other.Acquired())
+		bubble.Within(w, time.Second, other.Acquired())
 		_, err = c.TryLock(w.Context())
 		require.NoError(w, err, "the fourth is free")
 	})
@@ -53,16 +54,16 @@ func TestB30_ATryFindsWhatIsFree(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		const permits = 8
-		defer w.server.Intercept(w.slowly(30))()
+		defer w.Server.Intercept(bubble.Slowly(30))()
 		won := make(chan error, permits)
 		for i := range permits {
-			l := w.semaphore(w.host(string(rune('a'+i))), permits)
+			l := w.semaphore(w.Host(string(rune('a'+i))), permits)
 			go func() { _, err := l.TryLock(w.Context()); won <- err }()
 		}
 		for range permits {
-			require.NoError(w, within(w, time.Minute, won))
+			require.NoError(w, bubble.Within(w, time.Minute, won))
 		}
-		_, err := w.semaphore(w.host("last"), permits).TryLock(w.Context())
+		_, err := w.semaphore(w.Host("last"), permits).TryLock(w.Context())
 		require.ErrorIs(w, err, lock.ErrHeld)
 		time.Sleep(time.Second)
 		require.Equal(w, permits, w.nodes())
@@ -74,32 +75,32 @@ func TestB30_ATryFindsWhatIsFree(t *testing.T) {
 func TestTheSuccessorOfANewHolderIsTheHead(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		heavy := w.held(w.semaphore(w.host("a"), 3, lock.WithWeight(2)))
-		light := w.held(w.semaphore(w.host("b"), 3))
-		b, c := w.queued(w.semaphore(w.host("c"), 3, lock.WithWeight(2))), w.queued(w.semaphore(w.host("d"), 3))
-		never(w, b.Acquired(), "more than the limit")
+		heavy := w.held(w.semaphore(w.Host("a"), 3, lock.WithWeight(2)))
+		light := w.held(w.semaphore(w.Host("b"), 3))
+		b, c := w.queued(w.semaphore(w.Host("c"), 3, lock.WithWeight(2))), w.queued(w.semaphore(w.Host("d"), 3))
+		bubble.Never(w, b.Acquired(), "more than the limit")
 		require.NoError(w, heavy.Release(w.Context()))
-		within(w, time.Second, b.Acquired())
-		never(w, c.Acquired(), "more than the limit")
+		bubble.Within(w, time.Second, b.Acquired())
+		bubble.Never(w, c.Acquired(), "more than the limit")
 		require.NoError(w, light.Release(w.Context()))
-		within(w, time.Second, c.Acquired())
+		bubble.Within(w, time.Second, c.Acquired())
 	})
 }
 
 func TestExclusiveAndSharedLocksBesideASemaphore(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		s, l := w.semaphore(w.host("a"), 3), w.lock(w.host("b"))
+		s, l := w.semaphore(w.Host("a"), 3), w.lock(w.Host("b"))
 		g := w.held(s)
 		w.queued(l)
-		never(w, l.Acquired(), "an exclusive lock beside a permit")
-		other := w.queued(w.semaphore(w.host("c"), 3))
-		never(w, other.Acquired(), "a permit behind an exclusive lock")
+		bubble.Never(w, l.Acquired(), "an exclusive lock beside a permit")
+		other := w.queued(w.semaphore(w.Host("c"), 3))
+		bubble.Never(w, other.Acquired(), "a permit behind an exclusive lock")
 		require.NoError(w, g.Release(w.Context()))
-		within(w, time.Second, l.Acquired())
-		never(w, other.Acquired(), "a permit beside an exclusive lock")
+		bubble.Within(w, time.Second, l.Acquired())
+		bubble.Never(w, other.Acquired(), "a permit beside an exclusive lock")
 		require.NoError(w, l.Release(w.Context()))
-		within(w, time.Second, other.Acquired())
+		bubble.Within(w, time.Second, other.Acquired())
 		_, err := s.Lock(w.held(s).Context())
 		require.ErrorIs(w, err, lock.ErrDeadlock)
 	})
@@ -111,19 +112,19 @@ func TestI8_AReleasedPermitWakesThoseWhoFit(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		const permits = 4
-		holder := w.held(w.semaphore(w.host("holder"), permits, lock.WithWeight(permits)))
-		hosts := []*host{w.host("a"), w.host("b"), w.host("c")}
+		holder := w.held(w.semaphore(w.Host("holder"), permits, lock.WithWeight(permits)))
+		hosts := []*bubble.Host{w.Host("a"), w.Host("b"), w.Host("c")}
 		var line []*lock.Lock
 		for i := range 60 {
 			line = append(line, w.queued(w.semaphore(hosts[i%3], permits)))
 		}
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		require.NoError(w, holder.Release(w.Context()))
 		for _, l := range line[:permits] {
-			within(w, time.Second, l.Acquired())
+			bubble.Within(w, time.Second, l.Acquired())
 		}
 		synctest.Wait()
-		never(w, line[permits].Acquired(), "more than the limit")
+		bubble.Never(w, line[permits].Acquired(), "more than the limit")
 		requests, events := w.traffic()
 		// Each who is granted: his own watch and the successor's fire by the mark, and the
 		// successor is woken. The head's and the releaser's come on top.
@@ -137,10 +138,10 @@ func TestI8_AReleasedPermitWakesThoseWhoFit(t *testing.T) {
 func TestAnUncontendedPermitIsFiveRequestsAtMost(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		l := w.semaphore(w.host("a"), 2)
+		l := w.semaphore(w.Host("a"), 2)
 		require.NoError(w, w.held(l).Release(w.Context()))
 		synctest.Wait()
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		require.NoError(w, w.held(l).Release(w.Context()))
 		synctest.Wait()
 		requests, _ := w.traffic()

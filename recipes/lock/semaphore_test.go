@@ -8,12 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
 
-func (w *world) semaphore(h *host, permits int, opts ...lock.Option) *lock.Lock {
+func (w *world) semaphore(h *bubble.Host, permits int, opts ...lock.Option) *lock.Lock {
 	w.Helper()
 	l, err := lock.NewSemaphore(h.Session, path, permits, opts...)
 	require.NoError(w, err)
@@ -23,13 +24,13 @@ func (w *world) semaphore(h *host, permits int, opts ...lock.Option) *lock.Lock 
 func TestASemaphoreHasItsPermits(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
-		s1, s2, s3 := w.semaphore(h, 2, lock.WithData([]byte("one"))), w.semaphore(w.host("b"), 2), w.semaphore(w.host("c"), 2)
+		h := w.Host("a")
+		s1, s2, s3 := w.semaphore(h, 2, lock.WithData([]byte("one"))), w.semaphore(w.Host("b"), 2), w.semaphore(w.Host("c"), 2)
 		first, second := w.held(s1), w.held(s2)
 		require.Equal(w, fence.Shared, first.Sequencer().Mode)
 		require.NoError(w, fence.Check(w.Context(), h.Session, first.Sequencer()))
 		w.queued(s3)
-		never(w, s3.Acquired(), "a third of two permits")
+		bubble.Never(w, s3.Acquired(), "a third of two permits")
 		data, stat, err := h.Get(w.Context(), path)
 		require.NoError(w, err)
 		require.Equal(w, "2", string(data))
@@ -39,7 +40,7 @@ func TestASemaphoreHasItsPermits(t *testing.T) {
 		require.Equal(w, []bool{true, true, false}, []bool{line[0].Holding, line[1].Holding, line[2].Holding})
 		require.Equal(w, "one", string(line[0].Data))
 		require.NoError(w, first.Release(w.Context()))
-		third := within(w, time.Second, s3.Acquired())
+		third := bubble.Within(w, time.Second, s3.Acquired())
 		require.Greater(w, third.Token(), second.Token())
 		_, err = third.Commit(w.Context(), session.SetOp(path, []byte("2"), -1))
 		require.NoError(w, err)
@@ -52,8 +53,8 @@ func TestASemaphoreHasItsPermits(t *testing.T) {
 func TestSemaphoresRefuseBadInputAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
-		w.server.ClearJournal()
+		h := w.Host("a")
+		w.Server.ClearJournal()
 		_, err := lock.NewSemaphore(nil, path, 1)
 		require.ErrorContains(w, err, "s: nil session")
 		for _, permits := range []int{0, -1} {
@@ -85,13 +86,13 @@ func TestSemaphoresRefuseBadInputAtOnce(t *testing.T) {
 func TestObservingASemaphore(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		admin := w.host("admin").Session
-		a, b, c := w.semaphore(w.host("a"), 1), w.semaphore(w.host("b"), 1), w.semaphore(w.host("c"), 1)
+		admin := w.Host("admin").Session
+		a, b, c := w.semaphore(w.Host("a"), 1), w.semaphore(w.Host("b"), 1), w.semaphore(w.Host("c"), 1)
 		states := c.Observe(w.Context())
-		require.Empty(w, within(w, time.Second, states))
+		require.Empty(w, bubble.Within(w, time.Second, states))
 		holding := func() (all []bool) {
 			synctest.Wait()
-			for _, c := range within(w, time.Second, states) {
+			for _, c := range bubble.Within(w, time.Second, states) {
 				all = append(all, c.Holding)
 			}
 			return all
@@ -107,7 +108,7 @@ func TestObservingASemaphore(t *testing.T) {
 		require.NoError(w, ga.Release(w.Context()))
 		require.Equal(w, []bool{true, true}, holding(), "who holds does so beyond a lowered limit")
 		require.NoError(w, c.Close(w.Context()))
-		drained(w, states)
+		bubble.Closes(w, states)
 	})
 }
 
@@ -116,18 +117,18 @@ func TestObservingASemaphore(t *testing.T) {
 func TestRevocationOfASemaphoresHolder(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		admin := w.host("admin").Session
-		a, b, c := w.semaphore(w.host("a"), 2, lock.WithData([]byte("mine"))), w.semaphore(w.host("b"), 2), w.semaphore(w.host("c"), 2)
+		admin := w.Host("admin").Session
+		a, b, c := w.semaphore(w.Host("a"), 2, lock.WithData([]byte("mine"))), w.semaphore(w.Host("b"), 2), w.semaphore(w.Host("c"), 2)
 		ga, gb := w.held(a), w.held(b)
 		require.NoError(w, lock.Revoke(w.Context(), admin, ga.Path()))
-		within(w, time.Second, ga.Revoked())
-		never(w, gb.Revoked(), "nobody asked this one")
+		bubble.Within(w, time.Second, ga.Revoked())
+		bubble.Never(w, gb.Revoked(), "nobody asked this one")
 		data, _, err := admin.Get(w.Context(), ga.Path())
 		require.NoError(w, err)
 		require.Equal(w, "unlock\nheld\nmine", string(data))
 		_, err = admin.Set(w.Context(), gb.Path(), []byte("unlock"), -1) // as another library would
 		require.NoError(w, err)
-		within(w, time.Second, gb.Revoked())
+		bubble.Within(w, time.Second, gb.Revoked())
 		synctest.Wait()
 		line, err := a.Contenders(w.Context())
 		require.NoError(w, err)
@@ -136,9 +137,9 @@ func TestRevocationOfASemaphoresHolder(t *testing.T) {
 		require.Equal(w, "unlock\nmine", string(line[0].Data))
 		w.queued(c)
 		require.NoError(w, ga.Release(w.Context()))
-		within(w, time.Second, c.Acquired())
+		bubble.Within(w, time.Second, c.Acquired())
 		require.NoError(w, lock.Break(w.Context(), admin, gb.Path(), time.Second))
-		within(w, time.Second, gb.Done())
+		bubble.Within(w, time.Second, gb.Done())
 		require.ErrorIs(w, gb.Err(), session.ErrDeleted)
 	})
 }
@@ -148,13 +149,13 @@ func TestB27_AnInterruptedAcquireKeepsNoPermit(t *testing.T) {
 	t.Parallel()
 	for k := range 40 {
 		inBubble(t, func(w *world) {
-			defer w.server.Intercept(w.slowly(uint64(k)))()
-			ha := w.host("a")
-			a, b := w.semaphore(ha, 2, lock.WithWeight(2)), w.semaphore(w.host("b"), 2, lock.WithWeight(2))
+			defer w.Server.Intercept(bubble.Slowly(uint64(k)))()
+			ha := w.Host("a")
+			a, b := w.semaphore(ha, 2, lock.WithWeight(2)), w.semaphore(w.Host("b"), 2, lock.WithWeight(2))
 			ctx, cancel := context.WithTimeout(w.Context(), time.Duration(k)*2*time.Millisecond)
 			defer cancel()
 			if k%3 == 0 {
-				time.AfterFunc(time.Duration(k)*time.Millisecond, func() { w.server.Disconnect(ha.Status().SessionID) })
+				time.AfterFunc(time.Duration(k)*time.Millisecond, func() { w.Server.Disconnect(ha.Status().SessionID) })
 			}
 			if g, err := a.Lock(ctx); err == nil {
 				require.NoError(w, g.Release(w.Context()))

@@ -11,6 +11,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -238,15 +239,15 @@ func TestSharedHistoriesUnderFaults(t *testing.T) {
 		inBubble(t, func(w *world) {
 			rng := rand.New(rand.NewPCG(seed, 31))
 			semaphore := seed%2 == 1
-			admin := w.host("admin")
-			var hosts []*host
+			admin := w.Host("admin")
+			var hosts []*bubble.Host
 			for i := range 5 {
-				hosts = append(hosts, w.host(fmt.Sprint("h", i)))
+				hosts = append(hosts, w.Host(fmt.Sprint("h", i)))
 			}
 			c := &chronicle{t: w.T, began: time.Now()}
 			ctx, stop := context.WithTimeout(w.Context(), 2*time.Minute)
 			defer stop()
-			slow := w.server.Intercept(w.slowly(seed))
+			slow := w.Server.Intercept(bubble.Slowly(seed))
 			defer slow()
 			var clients sync.WaitGroup
 			for i, h := range hosts {

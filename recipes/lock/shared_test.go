@@ -8,19 +8,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
 
-func (w *world) reader(h *host, opts ...lock.Option) *lock.Lock {
+func (w *world) reader(h *bubble.Host, opts ...lock.Option) *lock.Lock {
 	w.Helper()
 	l, err := lock.NewRead(h.Session, path, opts...)
 	require.NoError(w, err)
 	return l
 }
 
-func (w *world) writer(h *host, opts ...lock.Option) *lock.Lock {
+func (w *world) writer(h *bubble.Host, opts ...lock.Option) *lock.Lock {
 	w.Helper()
 	l, err := lock.NewWrite(h.Session, path, opts...)
 	require.NoError(w, err)
@@ -30,15 +31,15 @@ func (w *world) writer(h *host, opts ...lock.Option) *lock.Lock {
 func TestReadersTogetherWritersAlone(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		r1, r2, r3 := w.reader(w.host("r1")), w.reader(w.host("r2")), w.reader(w.host("r3"))
-		w1, w2 := w.writer(w.host("w1")), w.writer(w.host("w2"))
+		r1, r2, r3 := w.reader(w.Host("r1")), w.reader(w.Host("r2")), w.reader(w.Host("r3"))
+		w1, w2 := w.writer(w.Host("w1")), w.writer(w.Host("w2"))
 		first, second := w.held(r1), w.held(r2)
 		require.Equal(w, fence.Shared, first.Sequencer().Mode)
 		w.queued(w1)
 		w.queued(r3)
 		w.queued(w2)
-		never(w, w1.Acquired(), "a writer beside readers")
-		never(w, r3.Acquired(), "a reader before the writer who came first")
+		bubble.Never(w, w1.Acquired(), "a writer beside readers")
+		bubble.Never(w, r3.Acquired(), "a reader before the writer who came first")
 		line, err := r1.Contenders(w.Context())
 		require.NoError(w, err)
 		var holding []bool
@@ -48,16 +49,16 @@ func TestReadersTogetherWritersAlone(t *testing.T) {
 		require.Equal(w, []bool{true, true, false, false, false}, holding)
 
 		require.NoError(w, first.Release(w.Context()))
-		never(w, w1.Acquired(), "a writer beside a reader")
+		bubble.Never(w, w1.Acquired(), "a writer beside a reader")
 		require.NoError(w, second.Release(w.Context()))
-		alone := within(w, time.Second, w1.Acquired())
+		alone := bubble.Within(w, time.Second, w1.Acquired())
 		require.Equal(w, fence.Exclusive, alone.Sequencer().Mode)
-		never(w, r3.Acquired(), "a reader beside a writer")
+		bubble.Never(w, r3.Acquired(), "a reader beside a writer")
 		require.NoError(w, w1.Release(w.Context()))
-		third := within(w, time.Second, r3.Acquired())
-		never(w, w2.Acquired(), "a writer beside a reader")
+		third := bubble.Within(w, time.Second, r3.Acquired())
+		bubble.Never(w, w2.Acquired(), "a writer beside a reader")
 		require.NoError(w, r3.Release(w.Context()))
-		last := within(w, time.Second, w2.Acquired())
+		last := bubble.Within(w, time.Second, w2.Acquired())
 		require.Greater(w, third.Token(), alone.Token())
 		require.Greater(w, last.Token(), third.Token())
 	})
@@ -68,15 +69,15 @@ func TestReadersTogetherWritersAlone(t *testing.T) {
 func TestB09_AReaderAndAWriterBehindItBothGetTheirTurn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		w1, r, w2 := w.writer(w.host("w1")), w.reader(w.host("r")), w.writer(w.host("w2"))
+		w1, r, w2 := w.writer(w.Host("w1")), w.reader(w.Host("r")), w.writer(w.Host("w2"))
 		g := w.held(w1)
 		w.queued(r)
 		w.queued(w2)
 		require.NoError(w, g.Release(w.Context()))
-		within(w, time.Second, r.Acquired())
-		never(w, w2.Acquired(), "a writer beside a reader")
+		bubble.Within(w, time.Second, r.Acquired())
+		bubble.Never(w, w2.Acquired(), "a writer beside a reader")
 		require.NoError(w, r.Release(w.Context()))
-		within(w, time.Second, w2.Acquired())
+		bubble.Within(w, time.Second, w2.Acquired())
 	})
 }
 
@@ -84,13 +85,13 @@ func TestB09_AReaderAndAWriterBehindItBothGetTheirTurn(t *testing.T) {
 func TestAWriterWhoGivesUpLetsReadersIn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		w.held(w.reader(w.host("r1")))
-		impatient, r2 := w.writer(w.host("w")), w.reader(w.host("r2"))
+		w.held(w.reader(w.Host("r1")))
+		impatient, r2 := w.writer(w.Host("w")), w.reader(w.Host("r2"))
 		w.queued(impatient)
 		w.queued(r2)
-		never(w, r2.Acquired(), "a reader before the writer who came first")
+		bubble.Never(w, r2.Acquired(), "a reader before the writer who came first")
 		require.NoError(w, impatient.Release(w.Context()))
-		within(w, time.Second, r2.Acquired())
+		bubble.Within(w, time.Second, r2.Acquired())
 	})
 }
 
@@ -99,9 +100,9 @@ func TestAWriterWhoGivesUpLetsReadersIn(t *testing.T) {
 func TestB11_AWaiterWhoseZnodeVanishesStandsAgain(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		admin := w.host("admin")
-		for _, side := range []func(*host, ...lock.Option) *lock.Lock{w.reader, w.writer} {
-			holder, waiter := w.writer(w.host("holder")), side(w.host("waiter"))
+		admin := w.Host("admin")
+		for _, side := range []func(*bubble.Host, ...lock.Option) *lock.Lock{w.reader, w.writer} {
+			holder, waiter := w.writer(w.Host("holder")), side(w.Host("waiter"))
 			g := w.held(holder)
 			w.queued(waiter)
 			line, err := holder.Contenders(w.Context())
@@ -110,9 +111,9 @@ func TestB11_AWaiterWhoseZnodeVanishesStandsAgain(t *testing.T) {
 			require.NoError(w, admin.Delete(w.Context(), line[1].Path, -1))
 			synctest.Wait()
 			require.Equal(w, 2, w.nodes())
-			never(w, waiter.Acquired(), "a grant without a znode")
+			bubble.Never(w, waiter.Acquired(), "a grant without a znode")
 			require.NoError(w, g.Release(w.Context()))
-			again := within(w, time.Second, waiter.Acquired())
+			again := bubble.Within(w, time.Second, waiter.Acquired())
 			require.NotEqual(w, line[1].Path, again.Path())
 			require.NoError(w, waiter.Close(w.Context()))
 			require.NoError(w, holder.Close(w.Context()))
@@ -123,9 +124,9 @@ func TestB11_AWaiterWhoseZnodeVanishesStandsAgain(t *testing.T) {
 func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
-		r, r2, wr, other := w.reader(h), w.reader(h), w.writer(h), w.writer(w.host("b"))
-		w.server.ClearJournal()
+		h := w.Host("a")
+		r, r2, wr, other := w.reader(h), w.reader(h), w.writer(h), w.writer(w.Host("b"))
+		w.Server.ClearJournal()
 		require.NoError(w, r.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
 			began := time.Now()
 			for _, l := range []*lock.Lock{wr, other} {
@@ -158,37 +159,37 @@ func TestAnUpgradeIsRefusedAtOnce(t *testing.T) {
 func TestI8_ASharedReleaseWakesThoseWhoCanProceed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		g := w.held(w.writer(w.host("first")))
-		hosts := []*host{w.host("a"), w.host("b"), w.host("c")}
+		g := w.held(w.writer(w.Host("first")))
+		hosts := []*bubble.Host{w.Host("a"), w.Host("b"), w.Host("c")}
 		var readers, behind []*lock.Lock
 		for i := range 20 {
 			readers = append(readers, w.queued(w.reader(hosts[i%3])))
 		}
-		last := w.queued(w.writer(w.host("last")))
+		last := w.queued(w.writer(w.Host("last")))
 		for i := range 20 {
 			behind = append(behind, w.queued(w.reader(hosts[i%3])))
 		}
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		require.NoError(w, g.Release(w.Context()))
 		for _, r := range readers {
-			within(w, time.Second, r.Acquired())
+			bubble.Within(w, time.Second, r.Acquired())
 		}
 		synctest.Wait()
 		requests, events := w.traffic()
 		require.LessOrEqual(w, events, 1+len(readers), "the releaser's own watch and the readers'")
 		require.LessOrEqual(w, requests, 1+len(readers), "the deletion, and a listing each at most")
 
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		for _, r := range readers {
 			require.NoError(w, r.Close(w.Context()))
 		}
-		within(w, time.Second, last.Acquired())
+		bubble.Within(w, time.Second, last.Acquired())
 		synctest.Wait()
 		requests, events = w.traffic()
 		require.LessOrEqual(w, events, len(readers)+1, "each releaser's own watch, and the last one's successor")
 		require.LessOrEqual(w, requests, len(readers)+2)
 		for _, r := range behind {
-			never(w, r.Acquired(), "a reader beside a writer")
+			bubble.Never(w, r.Acquired(), "a reader beside a writer")
 		}
 	})
 }
@@ -199,7 +200,7 @@ func TestForeignSharedContenders(t *testing.T) {
 	t.Parallel()
 	const guid = "0123456789abcdef0123456789abcdef"
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		r, wr := w.reader(h), w.writer(h)
 		for name, reads := range map[string]bool{
 			"_c_5f0c17e2-7dec-4d0b-a765-00a0c91e6bf6-__READ__0000000000": true, "__READ__0000000000": true, guid + "__rlock__0000000000": true, "read-0000000000": true,
@@ -225,8 +226,8 @@ func TestForeignSharedContenders(t *testing.T) {
 func TestSharedLocksRefuseBadInputAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
-		w.server.ClearJournal()
+		h := w.Host("a")
+		w.Server.ClearJournal()
 		for name, construct := range map[string]func(*session.Session, string, ...lock.Option) (*lock.Lock, error){
 			"lock.NewRead": lock.NewRead, "lock.NewWrite": lock.NewWrite,
 		} {

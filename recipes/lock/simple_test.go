@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -16,7 +17,7 @@ import (
 
 const controller = "/controller"
 
-func (w *world) simple(h *host, opts ...lock.Option) *lock.Lock {
+func (w *world) simple(h *bubble.Host, opts ...lock.Option) *lock.Lock {
 	w.Helper()
 	l, err := lock.New(h.Session, controller, append(opts, lock.WithLayout(lock.Simple))...)
 	require.NoError(w, err)
@@ -27,7 +28,7 @@ func (w *world) simple(h *host, opts ...lock.Option) *lock.Lock {
 func TestSimpleExcludesAPlainCreate(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h, other := w.host("a"), w.host("b")
+		h, other := w.Host("a"), w.Host("b")
 		l := w.simple(h, lock.WithData([]byte(`{"brokerid":1}`)))
 		_, err := other.Create(w.Context(), controller, []byte(`{"brokerid":0}`), session.Ephemeral())
 		require.NoError(w, err)
@@ -38,13 +39,13 @@ func TestSimpleExcludesAPlainCreate(t *testing.T) {
 		require.Len(w, line, 1)
 		require.Equal(w, other.Status().SessionID, line[0].SessionID)
 		w.queued(l)
-		never(w, l.Acquired(), "two hold")
+		bubble.Never(w, l.Acquired(), "two hold")
 		_, err = other.Set(w.Context(), controller, []byte("unlock"), -1) // none of our business
 		require.NoError(w, err)
 		synctest.Wait()
-		never(w, l.Acquired(), "two hold")
+		bubble.Never(w, l.Acquired(), "two hold")
 		require.NoError(w, other.Delete(w.Context(), controller, -1))
-		g := within(w, time.Second, l.Acquired())
+		g := bubble.Within(w, time.Second, l.Acquired())
 		require.Equal(w, controller, g.Path())
 		_, err = other.Create(w.Context(), controller, nil, session.Ephemeral())
 		require.ErrorIs(w, err, session.ErrNodeExists)
@@ -62,14 +63,14 @@ func TestSimpleExcludesAPlainCreate(t *testing.T) {
 func TestSimpleWaitsForAPersistentZnodeToo(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		_, err := h.Create(w.Context(), controller, nil)
 		require.NoError(w, err)
 		l := w.simple(h)
 		l.Acquire()
-		never(w, l.Acquired(), "two hold")
+		bubble.Never(w, l.Acquired(), "two hold")
 		require.NoError(w, h.Delete(w.Context(), controller, -1))
-		within(w, time.Second, l.Acquired())
+		bubble.Within(w, time.Second, l.Acquired())
 	})
 }
 
@@ -79,8 +80,8 @@ func TestSimpleWakesAll(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		const n = 20
-		g := w.held(w.simple(w.host("head")))
-		hosts := []*host{w.host("a"), w.host("b"), w.host("c"), w.host("d")}
+		g := w.held(w.simple(w.Host("head")))
+		hosts := []*bubble.Host{w.Host("a"), w.Host("b"), w.Host("c"), w.Host("d")}
 		won := make(chan *lock.Grant, n) // at the end of the test others win too
 		for i := range n {
 			l := w.simple(hosts[i%len(hosts)])
@@ -94,13 +95,13 @@ func TestSimpleWakesAll(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		require.NoError(w, g.Release(w.Context()))
-		next := within(w, time.Second, won)
+		next := bubble.Within(w, time.Second, won)
 		require.Greater(w, next.Token(), g.Token())
-		never(w, won, "two hold")
+		bubble.Never(w, won, "two hold")
 		ops := map[string]int{}
-		for _, r := range w.server.Journal() {
+		for _, r := range w.Server.Journal() {
 			ops[r.Op.String()]++
 		}
 		require.Equal(w, 1, ops["delete"])
@@ -112,7 +113,7 @@ func TestSimpleWakesAll(t *testing.T) {
 func TestSimpleAsEveryLock(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		l := w.simple(h)
 		require.NoError(w, l.Do(w.Context(), func(ctx context.Context, g *lock.Grant) error {
 			_, err := l.Lock(ctx)
@@ -122,18 +123,18 @@ func TestSimpleAsEveryLock(t *testing.T) {
 			return nil
 		}))
 		places := l.Standing(w.Context())
-		require.Equal(w, lock.Standing{}, within(w, time.Second, places))
-		g := w.held(w.simple(w.host("b")))
+		require.Equal(w, lock.Standing{}, bubble.Within(w, time.Second, places))
+		g := w.held(w.simple(w.Host("b")))
 		w.queued(l)
-		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, within(w, time.Second, places))
+		require.Equal(w, lock.Standing{Phase: lock.Queued, Ahead: 1}, bubble.Within(w, time.Second, places))
 		_, err := l.TryLock(w.Context())
 		require.ErrorIs(w, err, lock.ErrHeld)
 		require.NoError(w, g.Release(w.Context()))
-		within(w, time.Second, l.Acquired())
+		bubble.Within(w, time.Second, l.Acquired())
 		synctest.Wait()
-		require.Equal(w, lock.Standing{Phase: lock.Held}, within(w, time.Second, places))
+		require.Equal(w, lock.Standing{Phase: lock.Held}, bubble.Within(w, time.Second, places))
 		require.NoError(w, l.Close(w.Context()))
-		require.NotContains(w, w.server.Dump(), controller)
+		require.NotContains(w, w.Server.Dump(), controller)
 	})
 }
 
@@ -142,25 +143,25 @@ func TestSimpleAsEveryLock(t *testing.T) {
 func TestSimpleEndsWithTrust(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		l := w.simple(h)
 		g := w.granted(l)
-		rival := w.simple(w.host("b"))
+		rival := w.simple(w.Host("b"))
 		rival.Acquire()
 		time.Sleep(time.Minute)
-		heal := h.machine.Partition()
-		within(w, time.Minute, g.Done())
+		heal := h.Machine.Partition()
+		bubble.Within(w, time.Minute, g.Done())
 		ended := time.Now()
 		require.ErrorIs(w, g.Err(), session.ErrUntrusted)
-		next := within(w, time.Minute, rival.Acquired())
+		next := bubble.Within(w, time.Minute, rival.Acquired())
 		require.True(w, time.Now().After(ended))
 		require.Greater(w, next.Token(), g.Token())
 		heal()
 		time.Sleep(10 * time.Second)
-		never(w, l.Acquired(), "two hold")
+		bubble.Never(w, l.Acquired(), "two hold")
 		require.True(w, next.Valid())
 		require.NoError(w, rival.Release(w.Context()))
-		again := within(w, time.Second, l.Acquired())
+		again := bubble.Within(w, time.Second, l.Acquired())
 		require.Greater(w, again.Token(), next.Token())
 	})
 }
@@ -170,13 +171,13 @@ func TestSimpleEndsWithTrust(t *testing.T) {
 func TestSimpleIsDisplaced(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h, other := w.host("a"), w.host("b")
+		h, other := w.Host("a"), w.Host("b")
 		l := w.simple(h)
 		g := w.held(l)
 		synctest.Wait()
 		_, err := other.Multi(w.Context(), session.DeleteOp(controller, -1), session.CreateOp(controller, nil, session.Ephemeral()))
 		require.NoError(w, err)
-		within(w, time.Second, g.Done())
+		bubble.Within(w, time.Second, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrDeleted)
 		require.ErrorIs(w, g.Release(w.Context()), session.ErrLost)
 		require.NoError(w, l.Close(w.Context()))
@@ -190,42 +191,42 @@ func TestSimpleIsDisplaced(t *testing.T) {
 func TestSimplePanics(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		a, b := w.simple(w.host("a")), w.simple(w.host("b"))
+		a, b := w.simple(w.Host("a")), w.simple(w.Host("b"))
 		g := w.granted(a)
 		a.Crash("a bug")
-		within(w, time.Second, g.Done())
+		bubble.Within(w, time.Second, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrRestarted)
-		next := within(w, time.Minute, a.Acquired())
+		next := bubble.Within(w, time.Minute, a.Acquired())
 		require.Greater(w, next.Token(), g.Token())
 		w.queued(b)
 		b.Crash(errors.New("another"))
 		time.Sleep(time.Second)
-		never(w, b.Acquired(), "two hold")
+		bubble.Never(w, b.Acquired(), "two hold")
 		require.NoError(w, a.Release(w.Context()))
-		within(w, time.Second, b.Acquired())
+		bubble.Within(w, time.Second, b.Acquired())
 		require.NoError(w, b.Close(w.Context()))
-		require.NotContains(w, w.server.Dump(), controller)
+		require.NotContains(w, w.Server.Dump(), controller)
 	})
 }
 
 // Whatever is under way when the actor panics: the intent goes on, and nothing is left behind.
 func TestSimplePanicsAtAnyMoment(t *testing.T) {
 	t.Parallel()
-	crashing(t, func(w *world, k int, crash func(h *host, l *lock.Lock)) {
-		ha := w.host("a")
-		a, b := w.simple(ha), w.simple(w.host("b"))
+	crashing(t, func(w *world, k int, crash func(h *bubble.Host, l *lock.Lock)) {
+		ha := w.Host("a")
+		a, b := w.simple(ha), w.simple(w.Host("b"))
 		before := w.held(b)
 		crash(ha, a)
 		a.Acquire()
 		time.Sleep(3 * time.Second)
 		require.NoError(w, before.Release(w.Context()))
-		g := within(w, time.Minute, a.Acquired())
+		g := bubble.Within(w, time.Minute, a.Acquired())
 		_ = g.Release(w.Context()) // lost, if the panic comes now
 		require.NoError(w, a.Release(w.Context()))
 		time.Sleep(3 * time.Second)
 		require.NoError(w, w.held(b).Release(w.Context()), "k=%d", k)
 		require.NoError(w, a.Close(w.Context()))
-		require.NotContains(w, w.server.Dump(), controller, "k=%d", k)
+		require.NotContains(w, w.Server.Dump(), controller, "k=%d", k)
 	})
 }
 
@@ -267,7 +268,7 @@ func TestSimpleOnARealServer(t *testing.T) {
 func TestSimpleCannotBeTheRoot(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		_, err := lock.New(w.host("a").Session, "/", lock.WithLayout(lock.Simple))
+		_, err := lock.New(w.Host("a").Session, "/", lock.WithLayout(lock.Simple))
 		require.ErrorIs(w, err, session.ErrInvalidPath)
 		require.ErrorContains(w, err, "path")
 	})
@@ -278,7 +279,7 @@ func TestSimpleCannotBeTheRoot(t *testing.T) {
 func TestSimpleMakesWhatIsAboveIt(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a", session.WithNamespace("/app"))
+		h := w.Host("a", session.WithNamespace("/app"))
 		l, err := lock.New(h.Session, "/hbase/master", lock.WithLayout(lock.Simple))
 		require.NoError(w, err)
 		g := w.held(l)

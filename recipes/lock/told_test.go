@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -14,10 +15,10 @@ import (
 
 // A grant is given beside the first read of its znode, not behind it. Here that read takes a
 // second.
-func (w *world) slowFirstRead() *host {
-	h := w.host("a")
+func (w *world) slowFirstRead() *bubble.Host {
+	h := w.Host("a")
 	id := h.Status().SessionID
-	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 		if r.SessionID == id && r.Op == zktest.OpGetData {
 			return zktest.Delay(time.Second)
 		}
@@ -30,7 +31,7 @@ func TestAGrantDoesNotWaitForItsFirstRead(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		h := w.slowFirstRead()
-		rival := w.host("b")
+		rival := w.Host("b")
 		l := w.lock(h)
 		for range 3 {
 			began := time.Now()
@@ -54,14 +55,14 @@ func TestADeletionBeforeTheFirstReadEndsTheGrant(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		l := w.lock(w.slowFirstRead())
-		b := w.host("b")
+		b := w.Host("b")
 		next := w.lock(b)
 		began := time.Now()
 		g := w.held(l)
 		time.Sleep(500 * time.Millisecond)
 		require.NoError(w, b.Delete(w.Context(), g.Path(), -1))
 		require.NoError(w, g.Err())
-		within(w, time.Second, g.Done())
+		bubble.Within(w, time.Second, g.Done())
 		require.Equal(w, time.Second, time.Since(began), "when the read is answered")
 		require.ErrorIs(w, g.Err(), session.ErrDeleted)
 		require.Greater(w, w.held(next).Token(), g.Token())
@@ -72,11 +73,11 @@ func TestARevocationBeforeTheFirstReadIsSeenByIt(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		l := w.lock(w.slowFirstRead())
-		b := w.host("b")
+		b := w.Host("b")
 		began := time.Now()
 		g := w.held(l)
 		require.NoError(w, lock.Revoke(w.Context(), b.Session, g.Path()))
-		within(w, 2*time.Second, g.Revoked())
+		bubble.Within(w, 2*time.Second, g.Revoked())
 		require.Equal(w, time.Second, time.Since(began), "when the read is answered")
 		require.NoError(w, g.Err())
 	})
@@ -87,18 +88,18 @@ func TestARevocationBeforeTheFirstReadIsSeenByIt(t *testing.T) {
 func TestAGrantThatCannotBeReadEnds(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		_, err := w.host("b").Create(w.Context(), path, nil, session.Parents())
+		_, err := w.Host("b").Create(w.Context(), path, nil, session.Parents())
 		require.NoError(w, err)
-		h := w.host("a", session.WithACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
+		h := w.Host("a", session.WithACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
 		g := w.held(w.lock(h))
-		within(w, time.Second, g.Done())
+		bubble.Within(w, time.Second, g.Done())
 		require.ErrorIs(w, g.Err(), session.ErrLost)
 		require.ErrorIs(w, g.Err(), session.ErrNoAuth)
 		require.ErrorIs(w, g.Release(w.Context()), session.ErrNoAuth)
 
 		standing := w.lock(h)
 		standing.Acquire()
-		within(w, time.Second, standing.Done())
+		bubble.Within(w, time.Second, standing.Done())
 		require.ErrorIs(w, standing.Err(), session.ErrNoAuth, "the next one would be no better")
 		synctest.Wait()
 		require.Zero(w, w.nodes())
@@ -113,26 +114,26 @@ func TestServersWithoutCreate2(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(w *world) {
-				w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+				w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 					if r.Op == zktest.OpCreate2 {
 						return fate
 					}
 					return zktest.Pass
 				})
-				l := w.lock(w.host("a"))
+				l := w.lock(w.Host("a"))
 				first := w.held(l)
 				require.NoError(w, first.Release(w.Context()))
-				w.server.ClearJournal()
+				w.Server.ClearJournal()
 				second := w.held(l)
 				require.Greater(w, second.Token(), first.Token())
 				var ops []zktest.Op
-				for _, r := range w.server.Journal() {
+				for _, r := range w.Server.Journal() {
 					if r.Op != zktest.OpPing && r.Op != zktest.OpSync {
 						ops = append(ops, r.Op)
 					}
 				}
 				require.Equal(w, []zktest.Op{zktest.OpCreate, zktest.OpGetChildren2, zktest.OpGetData}, ops, "read before it is granted")
-				stat, _, err := w.host("b").Exists(w.Context(), second.Path())
+				stat, _, err := w.Host("b").Exists(w.Context(), second.Path())
 				require.NoError(w, err)
 				require.Equal(w, stat.Czxid, second.Token())
 				require.NoError(w, second.Release(w.Context()))

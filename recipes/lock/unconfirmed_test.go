@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
@@ -21,9 +22,9 @@ func TestAnEndThatNobodyConfirmedIsNotReportedAsOne(t *testing.T) {
 		"release of the lock": func(l *lock.Lock, _ *lock.Grant) error { return l.Release(context.Background()) },
 		"close":               func(l *lock.Lock, _ *lock.Grant) error { return l.Close(context.Background()) },
 	}
-	others := map[string]func(ctx context.Context, h *host, l *lock.Lock) error{
-		"the lock":    func(ctx context.Context, _ *host, l *lock.Lock) error { return l.Close(ctx) },
-		"the session": func(ctx context.Context, h *host, _ *lock.Lock) error { return h.Close(ctx) },
+	others := map[string]func(ctx context.Context, h *bubble.Host, l *lock.Lock) error{
+		"the lock":    func(ctx context.Context, _ *bubble.Host, l *lock.Lock) error { return l.Close(ctx) },
+		"the session": func(ctx context.Context, h *bubble.Host, _ *lock.Lock) error { return h.Close(ctx) },
 	}
 	for name, end := range ends {
 		for closed, by := range others {
@@ -31,18 +32,18 @@ func TestAnEndThatNobodyConfirmedIsNotReportedAsOne(t *testing.T) {
 				t.Run(name+" while somebody closes "+closed+" "+layout.String(), func(t *testing.T) {
 					t.Parallel()
 					inBubble(t, func(w *world) {
-						h := w.host("a")
+						h := w.Host("a")
 						l := w.lock(h, lock.WithLayout(layout))
 						g := w.granted(l)
-						h.machine.Partition()
+						h.Machine.Partition()
 						ended := make(chan error, 1)
 						go func() { ended <- end(l, g) }()
 						synctest.Wait()
 						ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 						defer cancel()
 						require.ErrorIs(w, by(ctx, h, l), context.DeadlineExceeded)
-						require.ErrorIs(w, within(w, time.Second, ended), session.ErrClosed)
-						require.Contains(w, w.server.Dump(), "ephemerals=["+g.Path()+"]", "it stands, and nobody knows")
+						require.ErrorIs(w, bubble.Within(w, time.Second, ended), session.ErrClosed)
+						require.Contains(w, w.Server.Dump(), "ephemerals=["+g.Path()+"]", "it stands, and nobody knows")
 						require.NoError(w, l.Close(w.Context()), "it is over")
 					})
 				})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -40,17 +41,17 @@ func private() []session.Option {
 // What may not be read is a contender without data.
 func TestContendersThatMayNotBeRead(t *testing.T) {
 	onAllVersions(t, func(w *world, _ string) {
-		reader := w.host("reader")
+		reader := w.Host("reader")
 		require.NoError(w, reader.EnsurePath(w.Context(), path))
 		views := w.lock(reader).Observe(w.Context())
-		secret, open := w.host("secret", private()...), w.host("open")
+		secret, open := w.Host("secret", private()...), w.Host("open")
 		w.queued(w.lock(open, lock.WithData([]byte("a"))))
 		w.queued(w.lock(secret, lock.WithData([]byte("b"))))
 		w.queued(w.lock(secret, lock.WithData([]byte("c"))))
 		all, err := w.lock(reader).Contenders(w.Context())
 		require.NoError(w, err)
 		synctest.Wait()
-		require.Equal(w, all, within(w, time.Second, views))
+		require.Equal(w, all, bubble.Within(w, time.Second, views))
 		require.Len(w, all, 3)
 		for i, data := range []string{"a", "", ""} {
 			require.Equal(w, data, string(all[i].Data))
@@ -68,16 +69,16 @@ func TestLostCreateOfWhatMayNotBeRead(t *testing.T) {
 	for _, layout := range []lock.Layout{lock.Troupe, lock.Simple, lock.GoZooKeeper, lock.Kazoo} {
 		t.Run(layout.String(), func(t *testing.T) {
 			onAllVersions(t, func(w *world, version string) {
-				reader := w.host("reader")
+				reader := w.Host("reader")
 				parents := path
 				if layout == lock.Simple {
 					parents = "/locks"
 				}
 				require.NoError(w, reader.EnsurePath(w.Context(), parents))
-				h := w.host("secret", secretive())
+				h := w.Host("secret", secretive())
 				l := w.lock(h, lock.WithLayout(layout))
 				own, cut := h.Status().SessionID, false
-				defer w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+				defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 					if r.SessionID == own && strings.HasPrefix(r.Path, path) && !cut && (r.Op == zktest.OpCreate || r.Op == zktest.OpCreate2) {
 						cut = true
 						return zktest.CutAfter
@@ -94,7 +95,7 @@ func TestLostCreateOfWhatMayNotBeRead(t *testing.T) {
 				}
 				require.ErrorIs(w, err, session.ErrNoAuth, "a holder has to watch its own znode")
 				synctest.Wait()
-				for _, s := range w.server.Sessions() {
+				for _, s := range w.Server.Sessions() {
 					require.Empty(w, s.Ephemeral, "what was created was found, and deleted")
 				}
 			})

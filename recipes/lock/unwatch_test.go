@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 )
 
@@ -19,7 +20,7 @@ func TestAWaiterThatGaveUpLeavesNoWatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(w *world) {
-				holder, h := w.host("holder"), w.host("waiter")
+				holder, h := w.Host("holder"), w.Host("waiter")
 				g := w.held(w.lock(holder, opts...))
 				l := w.lock(h, opts...)
 				for range 3 {
@@ -32,7 +33,7 @@ func TestAWaiterThatGaveUpLeavesNoWatch(t *testing.T) {
 					time.Sleep(time.Second)
 					require.NotZero(w, w.watches(h))
 					cancel()
-					require.ErrorIs(w, within(w, time.Second, refused), context.Canceled)
+					require.ErrorIs(w, bubble.Within(w, time.Second, refused), context.Canceled)
 					require.Zero(w, w.watches(h))
 				}
 				waits := make(chan *lock.Grant, 1)
@@ -44,7 +45,7 @@ func TestAWaiterThatGaveUpLeavesNoWatch(t *testing.T) {
 				}()
 				time.Sleep(time.Second)
 				require.NoError(w, g.Release(w.Context()))
-				require.NoError(w, within(w, time.Second, waits).Release(w.Context()))
+				require.NoError(w, bubble.Within(w, time.Second, waits).Release(w.Context()))
 				require.Zero(w, w.watches(h))
 			})
 		})
@@ -52,9 +53,9 @@ func TestAWaiterThatGaveUpLeavesNoWatch(t *testing.T) {
 }
 
 // watches is how many the server keeps for a host.
-func (w *world) watches(h *host) int {
+func (w *world) watches(h *bubble.Host) int {
 	synctest.Wait()
-	info, found := w.server.Session(h.Status().SessionID)
+	info, found := w.Server.Session(h.Status().SessionID)
 	require.True(w, found)
 	return info.Watches
 }

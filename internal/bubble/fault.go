@@ -1,0 +1,53 @@
+package bubble
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// Fates are what can become of a request and its reply.
+var Fates = map[string]zktest.Verdict{
+	"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
+	"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
+}
+
+// Kth lets the k-th request of a session meet a fate, from now on. Neither pings nor handshakes are
+// counted, nor the operations aside. It tells whether it came to that.
+func Kth(server *zktest.Server, s *session.Session, k int, fate zktest.Verdict, aside ...zktest.Op) (met func() bool) {
+	return AtKth(server, s, k, func(*zktest.Request) zktest.Verdict { return fate }, aside...)
+}
+
+// AtKth is Kth for a fate that is decided on when it comes to it.
+func AtKth(server *zktest.Server, s *session.Session, k int, judge func(*zktest.Request) zktest.Verdict, aside ...zktest.Op) (met func() bool) {
+	id, n := s.Status().SessionID, new(atomic.Int64)
+	server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.SessionID == id && !quiet(r.Op) && !slices.Contains(aside, r.Op) && n.Add(1) == int64(k) {
+			return judge(r)
+		}
+		return zktest.Pass
+	})
+	return func() bool { return n.Load() >= int64(k) }
+}
+
+// Slowly lets each request take up to 20 ms, as on a network, so that virtual time passes.
+func Slowly(seed uint64) func(*zktest.Request) zktest.Verdict {
+	var mu sync.Mutex
+	rng := rand.New(rand.NewPCG(seed, 7))
+	return func(r *zktest.Request) zktest.Verdict {
+		if quiet(r.Op) {
+			return zktest.Pass
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return zktest.Delay(time.Duration(rng.Int64N(int64(20 * time.Millisecond))))
+	}
+}
+
+// quiet tells the operations that keep a connection from those that use it.
+func quiet(op zktest.Op) bool { return op == zktest.OpPing || op == zktest.OpConnect }

@@ -1,0 +1,105 @@
+package bubble
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// limit is the virtual time after which a test is taken to wait for what never comes. Sessions ping
+// meanwhile, so that it isn't the runtime that would notice.
+const limit = 7 * 24 * time.Hour
+
+// World is a test in virtual time: a server in memory, and the clients on it.
+type World struct {
+	*testing.T
+	Server *zktest.Server
+	System *actors.System // that all sessions share: one each would be half the work of most tests
+}
+
+// Run runs a test in virtual time, on a server with these options. What is left when it ends is
+// closed, and fails the test if it doesn't end then.
+func Run(t *testing.T, test func(w *World), opts ...zktest.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		system := actors.New()
+		t.Cleanup(func() { _ = system.Close(Minute(t)) })
+		w := &World{t, zktest.Start(t, opts...), system}
+		endless := time.AfterFunc(limit, func() {
+			stacks := make([]byte, 1<<20)
+			stacks = stacks[:runtime.Stack(stacks, true)]
+			panic(fmt.Sprintf("%s has not ended within %v\n%s\n%s", t.Name(), limit, w.Server.Dump(), stacks))
+		})
+		t.Cleanup(func() { endless.Stop() })
+		test(w)
+	})
+}
+
+// Brisk are options of a server that expires sessions of a few seconds soon after their time, with
+// more options behind them.
+func Brisk(opts ...zktest.Option) []zktest.Option {
+	return append([]zktest.Option{zktest.WithTick(500 * time.Millisecond), zktest.WithSessionTimeouts(time.Second, time.Minute)}, opts...)
+}
+
+// Unconnected is a session that has not been connected yet.
+func (w *World) Unconnected(opts ...session.Option) *session.Session {
+	w.Helper()
+	return w.on(w.Server.Hosts(), opts...)
+}
+
+// Session is a connected session.
+func (w *World) Session(opts ...session.Option) *session.Session {
+	w.Helper()
+	s := w.Unconnected(opts...)
+	require.NoError(w, s.Connect(Minute(w)))
+	return s
+}
+
+func (w *World) on(servers []string, opts ...session.Option) *session.Session {
+	w.Helper()
+	s, err := session.New(servers, append([]session.Option{session.WithDialer(w.Server.Dialer()), session.WithSystem(w.System)}, opts...)...)
+	require.NoError(w, err)
+	w.Cleanup(func() { _ = s.Close(Minute(w)) }) // after a fault it may not be able to say goodbye
+	return s
+}
+
+// Host is a machine with one session on it.
+type Host struct {
+	*session.Session
+	Machine zktest.Host
+}
+
+// Host connects a session of six seconds from a machine of this name.
+func (w *World) Host(name string, opts ...session.Option) *Host {
+	w.Helper()
+	return w.HostOn(name, w.Server.Hosts(), opts...)
+}
+
+// HostOn is Host for a session that knows only some of the servers.
+func (w *World) HostOn(name string, servers []string, opts ...session.Option) *Host {
+	w.Helper()
+	machine := w.Server.Host(name)
+	s := w.on(servers, append([]session.Option{session.WithDialer(machine.Dialer()), session.WithTimeout(6 * time.Second)}, opts...)...)
+	require.NoError(w, s.Connect(Minute(w)))
+	return &Host{s, machine}
+}
+
+// Die is kill -9: nothing of the host is sent any more, and its session is left to expire.
+func (h *Host) Die() {
+	h.Machine.Partition()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = h.Close(ctx)
+}
+
+// state is what the server shows, for the message of a test that fails.
+func (w *World) state() string { return w.Server.Dump() }
