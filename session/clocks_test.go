@@ -75,7 +75,8 @@ func TestAClockThatStepsBackLaterEndsTrustAgain(t *testing.T) {
 }
 
 // What is given up when it can't be vouched for any more was lost: others may have had it before
-// that, so nobody may reckon with a release.
+// that, so nobody may reckon with a release. The client may have left, or a whole be given up of
+// which it is a part.
 func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
 	t.Parallel()
 	for name, halt := range map[string]func(s *session.Session, h *session.Hold){
@@ -88,24 +89,41 @@ func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
 			session.ShiftWall(s, -time.Hour)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) {
-				s := w.open(session.WithTimeout(timeout))
-				t := w.client(s)
-				j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
-				var causes []error
-				h, err := t.Hold(1, j.Path, j.Stat.Czxid, func(cause error) { causes = append(causes, cause) })
-				require.NoError(w, err)
-				steady(w, s)
-				t.told()
-				halt(s, h)
+		for how, release := range map[string]func(w *world, t *client, h *session.Hold, end func(error) bool){
+			"the hold": func(w *world, t *client, h *session.Hold, _ func(error) bool) {
 				require.False(w, t.End(h, session.ErrReleased))
-				require.ErrorIs(w, h.Err(), session.ErrUntrusted)
-				require.Equal(w, []error{h.Err()}, causes)
-				require.Equal(w, "trust ended", t.told()[0])
+			},
+			"the whole": func(w *world, _ *client, _ *session.Hold, end func(error) bool) {
+				require.False(w, end(session.ErrReleased))
+			},
+			"the client": func(_ *world, t *client, _ *session.Hold, _ func(error) bool) { t.Leave() },
+		} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				inBubble(t, func(w *world) { w.releaseTooLate(halt, release) })
 			})
-		})
+		}
 	}
+}
+
+func (w *world) releaseTooLate(halt func(*session.Session, *session.Hold), release func(*world, *client, *session.Hold, func(error) bool)) {
+	s := w.open(session.WithTimeout(timeout))
+	t, bystander := w.client(s), w.client(s)
+	j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+	var causes []error
+	h, err := t.Hold(1, j.Path, j.Stat.Czxid, func(cause error) { causes = append(causes, cause) })
+	require.NoError(w, err)
+	all, end, ends := whole(h)
+	steady(w, s)
+	bystander.told()
+	halt(s, h)
+	release(w, t, h, end)
+	<-h.Done()
+	require.ErrorIs(w, h.Err(), session.ErrUntrusted)
+	<-all.Done()
+	require.Equal(w, h.Err(), all.Err())
+	require.Equal(w, "trust ended", bystander.told()[0])
+	require.Equal(w, []error{h.Err()}, causes)
+	require.Equal(w, []error{h.Err()}, *ends)
 }
 
 // The machine slept, or its clock was set: Done closes at once, also if nobody asks for Valid.

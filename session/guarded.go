@@ -149,10 +149,22 @@ func (s *state) removeClient(t *Client) []*contender {
 	delete(g.keeper.standby, t)
 	for h := range g.holds.all {
 		if h.client == t {
-			g.holds.end(h, ErrReleased)
+			g.endHold(h, ErrReleased)
 		}
 	}
 	return g.ledger.of(t)
+}
+
+// endHold ends a hold; false if it was over. One that has outlived trust is not released: it was
+// lost before.
+func (g *guarded) endHold(h *Hold, cause error) (stood bool) {
+	if cause == ErrReleased {
+		g.keeper.doubt(h)
+	}
+	if stood = g.holds.has(h); stood {
+		g.holds.end(h, cause)
+	}
+	return stood
 }
 
 // holds are the possessions that stand.

@@ -158,23 +158,24 @@ func (t *Client) End(h *Hold, cause error) bool {
 	return stood
 }
 
-func (h *Hold) end(cause error) (stood bool) {
+func (h *Hold) end(cause error) bool {
 	g := h.session.state.lock()
 	defer g.unlock()
-	if cause == ErrReleased {
-		g.keeper.doubt(h)
-	}
-	if stood = g.holds.has(h); stood {
-		g.holds.end(h, cause)
-	}
-	return stood
+	return g.endHold(h, cause)
 }
 
 // foundInvalid looks after a possession that was found not to be valid.
-func (h *Hold) foundInvalid() {
+func (h *Hold) foundInvalid() { _ = h.lost() }
+
+// lost is how a possession has ended that is over, or that the clocks say is; nil if it stands.
+func (h *Hold) lost() error {
 	g := h.session.state.lock()
 	defer g.unlock()
 	g.keeper.doubt(h)
+	if h.over.Load() {
+		return h.reason
+	}
+	return nil
 }
 
 // finish lets the world know: first those who use the possession, then the one who handed it out.

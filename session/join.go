@@ -60,10 +60,7 @@ func (t *Client) JoinList(number uint64, j Join, joined func(Joined), listed fun
 		}
 		return func() {
 			attempt := &joining{znodes: z, contender: c, join: j, listing: listed != nil}
-			done := z.turn(c)
-			path, stat, err := attempt.run()
-			err = z.enrolled(c, path, stat.Czxid, err)
-			done()
+			path, stat, err := attempt.inTurn()
 			if err != nil {
 				refuse(err)
 				return
@@ -123,6 +120,14 @@ type joining struct {
 	replaced   bool // what was to be replaced is gone
 	complained bool
 	entered    zkconn.Entered // with the listing behind the create, if that was asked for and answered
+}
+
+// inTurn is run when it is the contender's turn, and notes in the record what came of it.
+func (g *joining) inTurn() (string, Stat, error) {
+	done := g.turn(g.contender)
+	defer done() // also if it panics: others wait for it, also in later epochs
+	path, stat, err := g.run()
+	return path, stat, g.enrolled(g.contender, path, stat.Czxid, err)
 }
 
 // run creates the znode for certain, and returns its path, and its Stat if the answer to the create

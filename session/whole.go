@@ -14,7 +14,8 @@ import (
 //
 // ended is called once, when the whole is over, with its Err, from any goroutine, with no locks
 // held; it must not block. The function that is returned ends the whole and leaves its parts alone;
-// false: it was over already. parts are not empty, and none of them is a whole.
+// false: it was over already, or a part had outlived its session's trust, as with [Client.End].
+// parts are not empty, and none of them is a whole.
 func JoinHolds(parts []*Hold, ended func(cause error)) (whole *Hold, end func(cause error) bool) {
 	first := parts[0]
 	h := &Hold{
@@ -27,6 +28,11 @@ func JoinHolds(parts []*Hold, ended func(cause error)) (whole *Hold, end func(ca
 		h.guard = append(h.guard, p.guard...)
 	}
 	end = func(cause error) bool {
+		if cause == ErrReleased {
+			if lost := h.lostPart(); lost != nil && h.fall(lost) {
+				h.fallen()
+			}
+		}
 		over := h.fall(ending(cause))
 		if over {
 			h.fallen()
@@ -84,6 +90,16 @@ func (h *Hold) fallen() {
 		g.unlock()
 	}
 	h.ended(h.Err())
+}
+
+// lostPart is how the first part has ended that is over, or that the clocks say is.
+func (h *Hold) lostPart() error {
+	for _, p := range h.parts {
+		if err := p.lost(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // scattered: the parts belong to several sessions, so that no transaction can check them all.
