@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
@@ -50,18 +51,18 @@ func TestDelayAfterALossThatIsReleased(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(w *world) {
-				ha := w.host("a")
-				a, b := w.delayed(ha), w.delayed(w.host("b"))
+				ha := w.Host("a")
+				a, b := w.delayed(ha), w.delayed(w.Host("b"))
 				g := c.take(w, a)
 				w.queued(b)
 				lingering(g)
-				heal := ha.machine.Partition()
+				heal := ha.Machine.Partition()
 				<-g.Done()
 				began := time.Now()
 				heal()
 				c.giveUp(w, a)
 				require.ErrorIs(w, g.Err(), session.ErrUntrusted)
-				next := within(w, time.Minute, b.Acquired())
+				next := bubble.Within(w, time.Minute, b.Acquired())
 				require.GreaterOrEqual(w, time.Since(began), lockDelay)
 				require.NoError(w, next.Release(w.Context()))
 			})
