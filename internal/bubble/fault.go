@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/troupe-go/troupe/session"
@@ -17,21 +18,39 @@ var Fates = map[string]zktest.Verdict{
 	"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
 }
 
+// EachFate runs a test in bubbles again and again, until each request that a session makes once the
+// test has called strike has met each fate.
+func EachFate(t *testing.T, test func(w *World, k int, strike func(s *session.Session)), opts ...zktest.Option) {
+	t.Helper()
+	for name, fate := range Fates {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for k, more := 1, true; more; k++ {
+				Run(t, func(w *World) {
+					met := func() bool { return false }
+					test(w, k, func(s *session.Session) { met = w.Kth(s, k, fate) })
+					more = met()
+				}, opts...)
+			}
+		})
+	}
+}
+
 // Kth lets the k-th request of a session meet a fate, from now on. Neither pings nor handshakes are
 // counted, nor the operations aside. It tells whether it came to that.
-func Kth(server *zktest.Server, s *session.Session, k int, fate zktest.Verdict, aside ...zktest.Op) (met func() bool) {
-	return AtKth(server, s, k, func(*zktest.Request) zktest.Verdict { return fate }, aside...)
+func (w *World) Kth(s *session.Session, k int, fate zktest.Verdict, aside ...zktest.Op) (met func() bool) {
+	return w.AtKth(s, k, func(*zktest.Request) zktest.Verdict { return fate }, aside...)
 }
 
 // AtKth is Kth for a fate that is decided on when it comes to it.
-func AtKth(server *zktest.Server, s *session.Session, k int, judge func(*zktest.Request) zktest.Verdict, aside ...zktest.Op) (met func() bool) {
+func (w *World) AtKth(s *session.Session, k int, judge func(*zktest.Request) zktest.Verdict, aside ...zktest.Op) (met func() bool) {
 	id, n := s.Status().SessionID, new(atomic.Int64)
-	server.Intercept(func(r *zktest.Request) zktest.Verdict {
-		if r.SessionID == id && !quiet(r.Op) && !slices.Contains(aside, r.Op) && n.Add(1) == int64(k) {
+	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.SessionID == id && !keepsAlive(r.Op) && !slices.Contains(aside, r.Op) && n.Add(1) == int64(k) {
 			return judge(r)
 		}
 		return zktest.Pass
-	})
+	}))
 	return func() bool { return n.Load() >= int64(k) }
 }
 
@@ -40,7 +59,7 @@ func Slowly(seed uint64) func(*zktest.Request) zktest.Verdict {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(seed, 7))
 	return func(r *zktest.Request) zktest.Verdict {
-		if quiet(r.Op) {
+		if keepsAlive(r.Op) {
 			return zktest.Pass
 		}
 		mu.Lock()
@@ -49,5 +68,5 @@ func Slowly(seed uint64) func(*zktest.Request) zktest.Verdict {
 	}
 }
 
-// quiet tells the operations that keep a connection from those that use it.
-func quiet(op zktest.Op) bool { return op == zktest.OpPing || op == zktest.OpConnect }
+// keepsAlive tells the operations that keep a session from those that use it.
+func keepsAlive(op zktest.Op) bool { return op == zktest.OpPing || op == zktest.OpConnect }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -23,13 +24,13 @@ func TestAProcessStartedAnewDuringTheRelease(t *testing.T) {
 		team.doubles[0].Arrive()
 		team.doubles[1].Arrive()
 		synctest.Wait()
-		team.hosts[0].machine.Partition()
-		again := w.host("again")
+		team.hosts[0].Machine.Partition()
+		again := w.Host("again")
 		anew := w.double(again, 3, barrier.WithID("p0"))
 		id := again.Status().SessionID
 		releasing := make(chan struct{})
 		var once sync.Once
-		defer w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			verdict := zktest.Pass
 			switch {
 			case r.SessionID == id && r.Op == zktest.OpGetData: // it has arrived, and looks at the round
@@ -43,7 +44,7 @@ func TestAProcessStartedAnewDuringTheRelease(t *testing.T) {
 			return verdict
 		})()
 		team.doubles[2].Arrive()
-		within(w, time.Second, releasing)
+		bubble.Within(w, time.Second, releasing)
 		passages := gather(w, anew, team.doubles[1], team.doubles[2])
 		require.Equal(w, []string{"p0", "p1", "p2"}, passages[0].Members())
 		leave(w, passages...)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -15,7 +16,7 @@ import (
 
 const gatePath = "/gates/migration"
 
-func (w *world) gate(h *host, opts ...barrier.Option) *barrier.Barrier {
+func (w *world) gate(h *bubble.Host, opts ...barrier.Option) *barrier.Barrier {
 	w.Helper()
 	b, err := barrier.New(h.Session, gatePath, opts...)
 	require.NoError(w, err)
@@ -32,23 +33,23 @@ func (w *world) waits(b *barrier.Barrier) <-chan error {
 func TestWaitersPassWhenItIsLowered(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		a := w.gate(w.host("a"), barrier.WithID("migrator"))
+		a := w.gate(w.Host("a"), barrier.WithID("migrator"))
 		require.NoError(w, a.Wait(w.Context()), "it is down")
 		require.NoError(w, a.Raise(w.Context()))
 		require.NoError(w, a.Raise(w.Context()), "it is up")
 		passed := make(chan error, 10)
 		for range 10 {
-			b := w.gate(w.host("b"))
+			b := w.gate(w.Host("b"))
 			go func() { passed <- b.Wait(w.Context()) }()
 		}
 		time.Sleep(time.Minute)
-		never(w, passed, "it is up")
-		data, _, err := w.host("c").Get(w.Context(), gatePath)
+		bubble.Never(w, passed, "it is up")
+		data, _, err := w.Host("c").Get(w.Context(), gatePath)
 		require.NoError(w, err)
 		require.Equal(w, "migrator", string(data))
 		require.NoError(w, a.Lower(w.Context()))
 		for range 10 {
-			require.NoError(w, now(w, passed))
+			require.NoError(w, bubble.Now(w, passed))
 		}
 		require.NoError(w, a.Lower(w.Context()), "it is down")
 	})
@@ -59,14 +60,14 @@ func TestWaitersPassWhenItIsLowered(t *testing.T) {
 func TestLoweredAndRaisedAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb := w.host("a"), w.host("b")
+		ha, hb := w.Host("a"), w.Host("b")
 		a, b := w.gate(ha), w.gate(hb)
 		require.NoError(w, a.Raise(w.Context()))
 		passed := w.waits(b)
 		lowered := b.Lowered(w.Context())
 		synctest.Wait()
 		slow := hb.Status().SessionID
-		stop := w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		stop := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == slow && r.Op != zktest.OpPing && r.Op != zktest.OpSync {
 				return zktest.Delay(time.Second)
 			}
@@ -74,8 +75,8 @@ func TestLoweredAndRaisedAtOnce(t *testing.T) {
 		})
 		require.NoError(w, a.Lower(w.Context()))
 		require.NoError(w, a.Raise(w.Context()))
-		require.NoError(w, within(w, time.Minute, passed))
-		within(w, time.Minute, lowered)
+		require.NoError(w, bubble.Within(w, time.Minute, passed))
+		bubble.Within(w, time.Minute, lowered)
 		stop()
 		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 		defer cancel()
@@ -86,38 +87,38 @@ func TestLoweredAndRaisedAtOnce(t *testing.T) {
 func TestLowered(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		b := w.gate(w.host("a"))
-		now(w, b.Lowered(w.Context())) // it is down
+		b := w.gate(w.Host("a"))
+		bubble.Now(w, b.Lowered(w.Context())) // it is down
 		require.NoError(w, b.Raise(w.Context()))
 		ctx, cancel := context.WithCancel(w.Context())
 		first, second := b.Lowered(ctx), b.Lowered(w.Context())
-		never(w, first, "it is up")
+		bubble.Never(w, first, "it is up")
 		cancel()
-		now(w, first)
-		never(w, second, "it is up")
+		bubble.Now(w, first)
+		bubble.Never(w, second, "it is up")
 		require.NoError(w, b.Lower(w.Context()))
-		now(w, second)
+		bubble.Now(w, second)
 	})
 }
 
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		b := w.gate(h)
 		ctx, cancel := context.WithCancel(w.Context())
 		positions := b.Observe(ctx)
-		require.Equal(w, barrier.Position{}, now(w, positions))
+		require.Equal(w, barrier.Position{}, bubble.Now(w, positions))
 		require.NoError(w, b.Raise(w.Context()))
-		require.Equal(w, barrier.Position{Raised: true}, now(w, positions))
-		heal := h.machine.Partition()
-		require.Equal(w, barrier.Position{Raised: true, Stale: true}, within(w, time.Minute, positions))
+		require.Equal(w, barrier.Position{Raised: true}, bubble.Now(w, positions))
+		heal := h.Machine.Partition()
+		require.Equal(w, barrier.Position{Raised: true, Stale: true}, bubble.Within(w, time.Minute, positions))
 		heal()
-		require.Equal(w, barrier.Position{Raised: true}, within(w, time.Minute, positions))
-		require.NoError(w, w.gate(w.host("b")).Lower(w.Context()))
-		require.Equal(w, barrier.Position{}, now(w, positions))
+		require.Equal(w, barrier.Position{Raised: true}, bubble.Within(w, time.Minute, positions))
+		require.NoError(w, w.gate(w.Host("b")).Lower(w.Context()))
+		require.Equal(w, barrier.Position{}, bubble.Now(w, positions))
 		cancel()
-		closed(w, positions)
+		bubble.Closed(w, positions)
 	})
 }
 
@@ -126,30 +127,30 @@ func TestObserve(t *testing.T) {
 func TestWaitThroughLossesAndExpiry(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
-		b, other := w.gate(h), w.gate(w.host("b"))
+		h := w.Host("a")
+		b, other := w.gate(h), w.gate(w.Host("b"))
 		require.NoError(w, b.Raise(w.Context()))
 		passed := w.waits(b)
 		for range 5 {
-			w.server.Disconnect(h.Status().SessionID)
+			w.Server.Disconnect(h.Status().SessionID)
 			time.Sleep(2 * time.Second)
-			w.server.Expire(h.Status().SessionID)
+			w.Server.Expire(h.Status().SessionID)
 			time.Sleep(2 * time.Second)
-			never(w, passed, "it is up")
+			bubble.Never(w, passed, "it is up")
 		}
-		heal := h.machine.Partition()
+		heal := h.Machine.Partition()
 		require.NoError(w, other.Lower(w.Context()))
 		time.Sleep(time.Minute)
-		never(w, passed, "it can't know")
+		bubble.Never(w, passed, "it can't know")
 		heal()
-		require.NoError(w, within(w, time.Minute, passed))
+		require.NoError(w, bubble.Within(w, time.Minute, passed))
 	})
 }
 
 func TestWaitEnds(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		b := w.gate(h)
 		require.NoError(w, b.Raise(w.Context()))
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
@@ -163,8 +164,8 @@ func TestWaitEnds(t *testing.T) {
 		lowered := b.Lowered(w.Context())
 		synctest.Wait()
 		require.NoError(w, h.Close(w.Context()))
-		require.ErrorIs(w, now(w, passed), session.ErrClosed)
-		now(w, lowered)
+		require.ErrorIs(w, bubble.Now(w, passed), session.ErrClosed)
+		bubble.Now(w, lowered)
 		require.ErrorIs(w, b.Raise(w.Context()), session.ErrClosed)
 		require.ErrorIs(w, b.Lower(w.Context()), session.ErrClosed)
 	})
@@ -173,10 +174,10 @@ func TestWaitEnds(t *testing.T) {
 // Whichever reply or request is lost, it is up when Raise has returned, and down when Lower has.
 func TestLostRepliesOfABarrier(t *testing.T) {
 	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(h *host)) {
-		h := w.host("a")
-		b, other := w.gate(h), w.host("b")
-		strike(h)
+	inEachFate(t, func(w *world, k int, strike func(s *session.Session)) {
+		h := w.Host("a")
+		b, other := w.gate(h), w.Host("b")
+		strike(h.Session)
 		for range 2 {
 			require.NoError(w, b.Raise(w.Context()), "k=%d", k)
 			_, up, err := other.Exists(w.Context(), gatePath)
@@ -184,12 +185,12 @@ func TestLostRepliesOfABarrier(t *testing.T) {
 			require.True(w, up, "k=%d", k)
 			passed := w.waits(b)
 			time.Sleep(time.Second)
-			never(w, passed, "it is up")
+			bubble.Never(w, passed, "it is up")
 			require.NoError(w, b.Lower(w.Context()), "k=%d", k)
 			_, up, err = other.Exists(w.Context(), gatePath)
 			require.NoError(w, err)
 			require.False(w, up, "k=%d", k)
-			require.NoError(w, within(w, time.Minute, passed))
+			require.NoError(w, bubble.Within(w, time.Minute, passed))
 		}
 	})
 }
@@ -198,14 +199,14 @@ func TestLostRepliesOfABarrier(t *testing.T) {
 func TestCostOfABarrier(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		b := w.gate(w.host("a"))
-		other := w.gate(w.host("b"))
+		b := w.gate(w.Host("a"))
+		other := w.gate(w.Host("b"))
 		require.NoError(w, other.Raise(w.Context()))
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		passed := w.waits(b)
 		time.Sleep(10 * time.Minute)
 		require.NoError(w, other.Lower(w.Context()))
-		require.NoError(w, now(w, passed))
+		require.NoError(w, bubble.Now(w, passed))
 		requests, events := w.cost()
 		require.LessOrEqual(w, requests, 4.0, "a look, which is a sync and a read, a watch, and the other's deletion")
 		require.LessOrEqual(w, events, 1.0)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 )
 
@@ -19,7 +20,7 @@ func TestBreak(t *testing.T) {
 		synctest.Wait()
 		require.NoError(w, team.doubles[2].Break(w.Context()))
 		for _, answer := range answers {
-			err := within(w, time.Second, answer)
+			err := bubble.Within(w, time.Second, answer)
 			require.ErrorIs(w, err, barrier.ErrBroken)
 			require.NotErrorIs(w, err, barrier.ErrCrowd)
 		}
@@ -41,7 +42,7 @@ func TestAStandingIntentTakesTheBreakWithIt(t *testing.T) {
 		team.doubles[0].Arrive()
 		synctest.Wait()
 		require.NoError(w, team.doubles[1].Break(w.Context()))
-		within(w, time.Second, team.doubles[0].Done())
+		bubble.Within(w, time.Second, team.doubles[0].Done())
 		require.ErrorIs(w, team.doubles[0].Err(), barrier.ErrBroken)
 		_, err := team.doubles[0].Enter(w.Context())
 		require.ErrorIs(w, err, barrier.ErrBroken)

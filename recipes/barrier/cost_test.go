@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -26,10 +27,10 @@ func TestCost(t *testing.T) {
 			inBubble(t, func(w *world) {
 				team := w.team(parties)
 				if seed > 0 {
-					defer w.server.Intercept(w.slowly(seed))()
+					defer w.Server.Intercept(bubble.Slowly(seed))()
 				}
 				for round := range rounds {
-					w.server.ClearJournal()
+					w.Server.ClearJournal()
 					leave(w, team.enter(w)...)
 					requests, events := w.cost()
 					w.Logf("round %d: %.2f requests and %.2f watch events for each party", round+1, requests/parties, events/parties)
@@ -44,7 +45,7 @@ func TestCost(t *testing.T) {
 }
 
 func (w *world) cost() (requests, events float64) {
-	for _, r := range w.server.Journal() {
+	for _, r := range w.Server.Journal() {
 		if r.Op == zkPing || r.Op == zkSync { // of the session, not of the barrier
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 )
 
@@ -17,14 +18,14 @@ func TestB63_WhoDiesBeforeTheOpeningDoesNotCount(t *testing.T) {
 		team := w.team(3)
 		team.doubles[0].Arrive()
 		synctest.Wait()
-		team.hosts[0].machine.Partition()
+		team.hosts[0].Machine.Partition()
 		time.Sleep(20 * time.Second) // its session is over
 		require.Zero(w, w.standing())
 		team.doubles[1].Arrive()
 		team.doubles[2].Arrive()
 		time.Sleep(10 * time.Second)
-		never(w, team.doubles[1].Entered(), "two of three")
-		replacement := w.double(w.host("new"), 3, barrier.WithID("p0"))
+		bubble.Never(w, team.doubles[1].Entered(), "two of three")
+		replacement := w.double(w.Host("new"), 3, barrier.WithID("p0"))
 		leave(w, gather(w, replacement, team.doubles[1], team.doubles[2])...)
 	})
 }
@@ -39,8 +40,8 @@ func TestB63_WhoDiesInsideHoldsNobody(t *testing.T) {
 				team := w.team(4)
 				passages := team.enter(w)
 				last := (dead + 2) % 4
-				die := func() { w.server.Expire(team.hosts[dead].Status().SessionID) }
-				team.hosts[dead].machine.Partition()
+				die := func() { w.Server.Expire(team.hosts[dead].Status().SessionID) }
+				team.hosts[dead].Machine.Partition()
 				if before {
 					die()
 				}
@@ -55,13 +56,13 @@ func TestB63_WhoDiesInsideHoldsNobody(t *testing.T) {
 				}
 				for i, p := range passages {
 					if i != dead {
-						never(w, p.Left(), "one is inside")
+						bubble.Never(w, p.Left(), "one is inside")
 					}
 				}
 				passages[last].Depart()
 				for i, p := range passages {
 					if i != dead {
-						now(w, p.Left())
+						bubble.Now(w, p.Left())
 					}
 				}
 				require.Zero(w, w.standing())
@@ -85,11 +86,11 @@ func TestB63_TheLastOneLeft(t *testing.T) {
 				p.Depart()
 				synctest.Wait()
 				for _, dead := range []int{i, j} {
-					team.hosts[dead].machine.Partition()
-					never(w, p.Left(), "somebody lives")
-					w.server.Expire(team.hosts[dead].Status().SessionID)
+					team.hosts[dead].Machine.Partition()
+					bubble.Never(w, p.Left(), "somebody lives")
+					w.Server.Expire(team.hosts[dead].Status().SessionID)
 				}
-				now(w, p.Left())
+				bubble.Now(w, p.Left())
 			})
 		}
 	}
@@ -104,11 +105,11 @@ func TestARoundOfTheDeadIsCleanedUp(t *testing.T) {
 		passages[0].Depart()
 		synctest.Wait()
 		for _, h := range team.hosts {
-			h.machine.Partition()
-			w.server.Expire(h.Status().SessionID)
+			h.Machine.Partition()
+			w.Server.Expire(h.Status().SessionID)
 		}
 		require.Len(w, w.rounds(), 2)
-		a, b := w.double(w.host("a"), 2), w.double(w.host("b"), 2)
+		a, b := w.double(w.Host("a"), 2), w.double(w.Host("b"), 2)
 		leave(w, gather(w, a, b)...)
 		require.Len(w, w.rounds(), 1)
 	})

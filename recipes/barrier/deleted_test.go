@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -15,7 +16,7 @@ func TestTheOwnZnodeIsDeleted(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		team := w.team(2)
-		admin := w.host("admin")
+		admin := w.Host("admin")
 		team.doubles[0].Arrive()
 		synctest.Wait()
 		w.deleteParty(admin, "p0")
@@ -23,11 +24,11 @@ func TestTheOwnZnodeIsDeleted(t *testing.T) {
 		require.Equal(w, 1, w.standing())
 		passages := team.enter(w)
 		w.deleteParty(admin, "p0")
-		now(w, passages[0].Done())
+		bubble.Now(w, passages[0].Done())
 		require.ErrorIs(w, passages[0].Err(), session.ErrDeleted)
 		passages[1].Depart()
-		now(w, passages[1].Left())
-		now(w, passages[0].Left())
+		bubble.Now(w, passages[1].Left())
+		bubble.Now(w, passages[0].Left())
 		leave(w, team.enter(w)...)
 	})
 }
@@ -37,7 +38,7 @@ func TestTheZnodeOfOneWhoDepartedIsDeleted(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		_, passages := w.departing()
-		w.deleteParty(w.host("admin"), "p0")
+		w.deleteParty(w.Host("admin"), "p0")
 		held(w, "one is inside", passages[:2]...)
 		leave(w, passages...)
 	})
@@ -51,14 +52,14 @@ func TestTheBarrierIsDeleted(t *testing.T) {
 		leave(w, team.enter(w)...)
 		team.doubles[0].Arrive()
 		synctest.Wait()
-		require.NoError(w, w.host("admin").DeleteAll(w.Context(), path))
+		require.NoError(w, w.Host("admin").DeleteAll(w.Context(), path))
 		leave(w, team.enter(w)...)
 		leave(w, team.enter(w)...)
 	})
 }
 
 // deleteParty deletes the znode of a party in the newest round that it stands in.
-func (w *world) deleteParty(h *host, id string) {
+func (w *world) deleteParty(h *bubble.Host, id string) {
 	w.Helper()
 	rounds, _, err := h.Children(w.Context(), path)
 	require.NoError(w, err)
@@ -72,5 +73,5 @@ func (w *world) deleteParty(h *host, id string) {
 			}
 		}
 	}
-	w.Fatalf("%s stands nowhere\n%s", id, w.server.Dump())
+	w.Fatalf("%s stands nowhere\n%s", id, w.Server.Dump())
 }

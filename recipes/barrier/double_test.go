@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -36,7 +37,7 @@ func TestNobodyEntersBeforeAllAreThereNorHasLeftBeforeAllAreDone(t *testing.T) {
 		team.doubles[0].Arrive()
 		team.doubles[1].Arrive()
 		time.Sleep(time.Minute)
-		never(w, team.doubles[0].Entered(), "two of three")
+		bubble.Never(w, team.doubles[0].Entered(), "two of three")
 		passages := team.enter(w)
 		passages[0].Depart()
 		passages[2].Depart()
@@ -46,7 +47,7 @@ func TestNobodyEntersBeforeAllAreThereNorHasLeftBeforeAllAreDone(t *testing.T) {
 		require.NoError(w, passages[1].Err())
 		passages[1].Depart()
 		for _, p := range passages {
-			now(w, p.Left())
+			bubble.Now(w, p.Left())
 		}
 	})
 }
@@ -54,7 +55,7 @@ func TestNobodyEntersBeforeAllAreThereNorHasLeftBeforeAllAreDone(t *testing.T) {
 func TestASingleParty(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		d := w.double(w.host("a"), 1)
+		d := w.double(w.Host("a"), 1)
 		for range 3 {
 			p, err := d.Enter(w.Context())
 			require.NoError(w, err)
@@ -82,7 +83,7 @@ func TestManyCallersOfOneParty(t *testing.T) {
 			}
 		}
 		for range 2 * rounds {
-			require.NoError(w, within(w, time.Minute, done))
+			require.NoError(w, bubble.Within(w, time.Minute, done))
 		}
 	})
 }
@@ -90,21 +91,21 @@ func TestManyCallersOfOneParty(t *testing.T) {
 func TestArriveAgain(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		d := w.double(w.host("a"), 1)
+		d := w.double(w.Host("a"), 1)
 		d.Arrive()
 		synctest.Wait()
 		for range 10 { // on offer: it changes nothing
 			d.Arrive()
 			synctest.Wait()
 		}
-		p := within(w, time.Second, d.Entered())
+		p := bubble.Within(w, time.Second, d.Entered())
 		d.Arrive() // at once, while inside: for the next round
-		never(w, d.Entered(), "inside already")
+		bubble.Never(w, d.Entered(), "inside already")
 		p.Depart()
-		next := within(w, time.Second, d.Entered())
+		next := bubble.Within(w, time.Second, d.Entered())
 		require.Equal(w, p.Round()+1, next.Round())
 		leave(w, next)
-		never(w, d.Entered(), "without being asked")
+		bubble.Never(w, d.Entered(), "without being asked")
 	})
 }
 
@@ -117,7 +118,7 @@ func TestLeaveWithThePassagesOwnContext(t *testing.T) {
 		go func() { done <- passages[0].Leave(passages[0].Context()) }()
 		time.Sleep(time.Second)
 		require.NoError(w, passages[1].Leave(w.Context()))
-		require.NoError(w, within(w, time.Second, done))
+		require.NoError(w, bubble.Within(w, time.Second, done))
 	})
 }
 
@@ -140,7 +141,7 @@ func TestClose(t *testing.T) {
 		waiting := w.asks(team.doubles[2])
 		synctest.Wait()
 		require.NoError(w, team.doubles[2].Close(w.Context()), "waiting")
-		require.ErrorIs(w, within(w, time.Second, waiting), session.ErrClosed)
+		require.ErrorIs(w, bubble.Within(w, time.Second, waiting), session.ErrClosed)
 		require.Zero(w, w.standing())
 		require.ErrorIs(w, team.doubles[2].Err(), session.ErrClosed)
 	})

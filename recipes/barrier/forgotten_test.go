@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
 )
@@ -45,7 +46,7 @@ func (j *journal) warnings() (all []string) {
 func (w *world) alone(opts ...barrier.Option) (*barrier.Double, *journal) {
 	w.Helper()
 	log := new(journal)
-	return w.double(w.host("a", session.WithLogger(slog.New(slog.NewTextHandler(log, nil)))), 1, opts...), log
+	return w.double(w.Host("a", session.WithLogger(slog.New(slog.NewTextHandler(log, nil)))), 1, opts...), log
 }
 
 // after is the line so many below the caller's, as "forgotten_test.go:line".
@@ -91,7 +92,7 @@ func TestAPassageThatNobodyReceivesIsLogged(t *testing.T) {
 		leave(w, <-d.Entered())
 
 		d.Arrive()
-		p := within(w, time.Second, d.Entered())
+		p := bubble.Within(w, time.Second, d.Entered())
 		time.Sleep(time.Minute)
 		require.Len(w, log.warnings(), 2)
 		require.Contains(w, log.warnings()[1], "forgotten")
@@ -123,7 +124,7 @@ func TestNothingIsLoggedOfAPassageThatIsNotForgotten(t *testing.T) {
 		leave(w, p)
 		require.Empty(w, log.warnings())
 
-		h := w.host("c", session.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
+		h := w.Host("c", session.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 		w.asks(w.double(h, 2))
 		time.Sleep(time.Hour)
 		require.Empty(w, log.warnings())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
 )
@@ -29,7 +30,7 @@ func TestB58_GivingUpWithdraws(t *testing.T) {
 		synctest.Wait()
 		require.Equal(w, 1, w.standing())
 		team.doubles[2].Arrive()
-		never(w, team.doubles[2].Entered(), "two of three, and one that gave up")
+		bubble.Never(w, team.doubles[2].Entered(), "two of three, and one that gave up")
 		passages := gather(w, team.doubles...)
 		leave(w, passages...)
 	})
@@ -43,7 +44,7 @@ func TestB58_GivingUpAtTheSameInstantAsTheOpening(t *testing.T) {
 	for seed := range uint64(60) {
 		inBubble(t, func(w *world) {
 			team := w.team(2)
-			defer w.server.Intercept(w.slowly(seed))()
+			defer w.Server.Intercept(bubble.Slowly(seed))()
 			ctx, cancel := context.WithTimeout(w.Context(), time.Duration(20+seed)*time.Millisecond)
 			defer cancel()
 			errs := make(chan error, 1)
@@ -54,9 +55,9 @@ func TestB58_GivingUpAtTheSameInstantAsTheOpening(t *testing.T) {
 				errs <- err
 			}()
 			team.doubles[1].Arrive()
-			if err := within(w, time.Minute, errs); err == nil {
+			if err := bubble.Within(w, time.Minute, errs); err == nil {
 				entered++
-				leave(w, p, within(w, time.Minute, team.doubles[1].Entered()))
+				leave(w, p, bubble.Within(w, time.Minute, team.doubles[1].Entered()))
 				return
 			}
 			select {
@@ -81,21 +82,21 @@ func TestB59_TheWaitForTheOthersIsBounded(t *testing.T) {
 	inBubble(t, func(w *world) {
 		team := w.team(2)
 		passages := team.enter(w)
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		ctx, cancel := context.WithTimeout(w.Context(), time.Hour)
 		defer cancel()
 		began := time.Now()
 		require.ErrorIs(w, passages[0].Leave(ctx), context.DeadlineExceeded)
 		require.Equal(w, time.Hour, time.Since(began))
 		own := 0
-		for _, r := range w.server.Journal() {
+		for _, r := range w.Server.Journal() {
 			if r.Op != zkPing && r.Op != zkSync {
 				own++
 			}
 		}
 		require.Equal(w, 2, own, "one to depart and one to watch the other: no spinning")
 		passages[1].Depart()
-		within(w, time.Second, passages[0].Left())
-		within(w, time.Second, passages[1].Left())
+		bubble.Within(w, time.Second, passages[0].Left())
+		bubble.Within(w, time.Second, passages[1].Left())
 	})
 }

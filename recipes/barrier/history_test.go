@@ -143,7 +143,7 @@ func TestHistories(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 5))
 			const parties = 4
 			team := w.team(parties)
-			stop := w.server.Intercept(w.roughly(seed))
+			stop := w.Server.Intercept(w.roughly(seed))
 			ctx, cancel := context.WithCancel(w.Context())
 			var h history
 			var running sync.WaitGroup
@@ -156,11 +156,11 @@ func TestHistories(t *testing.T) {
 				at := rng.IntN(parties)
 				switch rng.IntN(5) {
 				case 0:
-					heal := team.hosts[at].machine.Partition()
+					heal := team.hosts[at].Machine.Partition()
 					time.Sleep(time.Duration(rng.IntN(9000)) * time.Millisecond)
 					heal()
 				case 1, 2:
-					w.server.Disconnect(team.hosts[at].Status().SessionID)
+					w.Server.Disconnect(team.hosts[at].Status().SessionID)
 				case 3:
 					if rng.IntN(4) == 0 {
 						team.doubles[at].Crash("a bug")
@@ -171,7 +171,7 @@ func TestHistories(t *testing.T) {
 			time.Sleep(2 * time.Minute) // whatever has happened, it goes on
 			before := len(h.snapshot())
 			time.Sleep(2 * time.Minute)
-			require.Greater(w, len(h.snapshot()), before, "seed %d: nobody enters any more\n%s", seed, w.server.Dump())
+			require.Greater(w, len(h.snapshot()), before, "seed %d: nobody enters any more\n%s", seed, w.Server.Dump())
 			cancel()
 			running.Wait()
 			total += h.check(w, parties)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
 )
@@ -16,7 +17,7 @@ import (
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		s := w.host("a").Session
+		s := w.Host("a").Session
 		for _, bad := range []struct {
 			says string
 			s    *session.Session
@@ -54,7 +55,7 @@ func TestConstructorsDoNoIO(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		dials := 0
-		s, err := session.New(w.server.Hosts(), session.WithDialer(func(context.Context, string, string) (net.Conn, error) {
+		s, err := session.New(w.Server.Hosts(), session.WithDialer(func(context.Context, string, string) (net.Conn, error) {
 			dials++
 			return nil, errors.New("not now")
 		}))
@@ -78,14 +79,14 @@ func TestConstructorsDoNoIO(t *testing.T) {
 func TestARefusalIsReported(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		_, err := h.Create(w.Context(), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
 		require.NoError(w, err)
 		d := w.double(h, 2)
 		_, err = d.Enter(w.Context())
 		require.ErrorIs(w, err, session.ErrNoAuth)
 		d.Arrive()
-		within(w, time.Second, d.Done())
+		bubble.Within(w, time.Second, d.Done())
 		require.ErrorIs(w, d.Err(), session.ErrNoAuth)
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -17,18 +18,18 @@ func TestExpiryInside(t *testing.T) {
 	inBubble(t, func(w *world) {
 		team := w.team(3)
 		passages := team.enter(w)
-		w.server.Expire(team.hosts[0].Status().SessionID)
-		within(w, time.Second, passages[0].Done())
+		w.Server.Expire(team.hosts[0].Status().SessionID)
+		bubble.Within(w, time.Second, passages[0].Done())
 		require.ErrorIs(w, passages[0].Err(), session.ErrLost)
 		require.ErrorIs(w, passages[0].Leave(w.Context()), session.ErrLost)
 		time.Sleep(10 * time.Second)
-		never(w, passages[0].Left(), "others are inside")
+		bubble.Never(w, passages[0].Left(), "others are inside")
 		passages[1].Depart()
 		time.Sleep(10 * time.Second)
-		never(w, passages[0].Left(), "one is inside")
+		bubble.Never(w, passages[0].Left(), "one is inside")
 		passages[2].Depart()
 		for _, p := range passages {
-			within(w, time.Second, p.Left())
+			bubble.Within(w, time.Second, p.Left())
 		}
 		leave(w, team.enter(w)...)
 	})
@@ -38,14 +39,14 @@ func TestExpiryWhileLeaving(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		team, passages := w.departing()
-		w.server.Expire(team.hosts[0].Status().SessionID)
+		w.Server.Expire(team.hosts[0].Status().SessionID)
 		time.Sleep(10 * time.Second)
 		held(w, "one is inside", passages[:2]...)
-		w.server.Expire(team.hosts[1].Status().SessionID)
+		w.Server.Expire(team.hosts[1].Status().SessionID)
 		time.Sleep(10 * time.Second)
 		passages[2].Depart()
 		for _, p := range passages {
-			within(w, time.Second, p.Left())
+			bubble.Within(w, time.Second, p.Left())
 		}
 	})
 }
@@ -56,7 +57,7 @@ func TestExpiryWhileWaiting(t *testing.T) {
 		team := w.team(2)
 		team.doubles[0].Arrive()
 		synctest.Wait()
-		w.server.Expire(team.hosts[0].Status().SessionID)
+		w.Server.Expire(team.hosts[0].Status().SessionID)
 		time.Sleep(10 * time.Second)
 		require.Equal(w, 1, w.standing(), "it stands again")
 		leave(w, team.enter(w)...)
@@ -72,16 +73,16 @@ func TestAPassageEndsBeforeTheOthersAreLetGo(t *testing.T) {
 		passages := team.enter(w)
 		passages[1].Depart()
 		until := team.hosts[0].Status().TrustedUntil
-		heal := team.hosts[0].machine.Partition()
-		within(w, time.Minute, passages[0].Done())
+		heal := team.hosts[0].Machine.Partition()
+		bubble.Within(w, time.Minute, passages[0].Done())
 		lost := time.Now()
 		require.False(w, lost.After(until.Add(time.Second)), "%v, trusted until %v", lost, until)
 		require.ErrorIs(w, passages[0].Err(), session.ErrUntrusted)
-		never(w, passages[1].Left(), "its session lives, at the server")
-		within(w, time.Minute, passages[1].Left())
+		bubble.Never(w, passages[1].Left(), "its session lives, at the server")
+		bubble.Within(w, time.Minute, passages[1].Left())
 		require.Positive(w, time.Since(lost))
 		heal()
-		within(w, time.Minute, passages[0].Left())
+		bubble.Within(w, time.Minute, passages[0].Left())
 		leave(w, team.enter(w)...)
 	})
 }
@@ -94,11 +95,11 @@ func TestAPassageThatIsLostForWantOfTrustDeparts(t *testing.T) {
 		team := w.team(2)
 		passages := team.enter(w)
 		passages[1].Depart()
-		heal := team.hosts[0].machine.Partition()
-		within(w, time.Minute, passages[0].Done())
+		heal := team.hosts[0].Machine.Partition()
+		bubble.Within(w, time.Minute, passages[0].Done())
 		heal()
-		within(w, time.Minute, passages[0].Left())
-		within(w, time.Minute, passages[1].Left())
+		bubble.Within(w, time.Minute, passages[0].Left())
+		bubble.Within(w, time.Minute, passages[1].Left())
 		require.EqualValues(w, 1, team.hosts[0].Status().Epoch)
 	})
 }
@@ -110,29 +111,29 @@ func TestAnOfferThatIsLost(t *testing.T) {
 		team := w.team(2)
 		team.doubles[0].Arrive()
 		team.doubles[1].Arrive()
-		p := within(w, time.Second, team.doubles[1].Entered())
+		p := bubble.Within(w, time.Second, team.doubles[1].Entered())
 		synctest.Wait()
-		w.server.Expire(team.hosts[0].Status().SessionID)
+		w.Server.Expire(team.hosts[0].Status().SessionID)
 		time.Sleep(time.Second)
-		never(w, team.doubles[0].Entered(), "it was lost")
+		bubble.Never(w, team.doubles[0].Entered(), "it was lost")
 		leave(w, p)
 		team.doubles[1].Arrive()
-		q := within(w, time.Minute, team.doubles[0].Entered())
+		q := bubble.Within(w, time.Minute, team.doubles[0].Entered())
 		require.Equal(w, p.Round()+1, q.Round())
-		leave(w, q, within(w, time.Minute, team.doubles[1].Entered()))
+		leave(w, q, bubble.Within(w, time.Minute, team.doubles[1].Entered()))
 	})
 }
 
 func TestStrictSessions(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		a, b := w.double(w.host("a", session.WithStrict()), 2), w.double(w.host("b"), 2)
+		a, b := w.double(w.Host("a", session.WithStrict()), 2), w.double(w.Host("b"), 2)
 		passages := gather(w, a, b)
-		w.server.Disconnect(passages[0].Session().Status().SessionID)
-		within(w, time.Second, passages[0].Done())
+		w.Server.Disconnect(passages[0].Session().Status().SessionID)
+		bubble.Within(w, time.Second, passages[0].Done())
 		require.ErrorIs(w, passages[0].Err(), session.ErrSuspended)
 		passages[1].Depart()
-		within(w, time.Second, passages[1].Left())
-		within(w, time.Second, passages[0].Left())
+		bubble.Within(w, time.Second, passages[1].Left())
+		bubble.Within(w, time.Second, passages[0].Left())
 	})
 }

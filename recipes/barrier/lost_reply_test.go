@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,50 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
-
-// kth lets the k-th request of a session, pings aside, meet a fate; it tells whether it came to
-// that.
-func (w *world) kth(h *host, k int, fate zktest.Verdict) (met func() bool) {
-	id := h.Status().SessionID
-	var n atomic.Int64 // the server's goroutines count, and the test reads
-	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
-		if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
-			return zktest.Pass
-		}
-		if n.Add(1) == int64(k) {
-			return fate
-		}
-		return zktest.Pass
-	}))
-	return func() bool { return n.Load() >= int64(k) }
-}
-
-var fates = map[string]zktest.Verdict{
-	"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
-	"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
-}
-
-// inEachFate runs a test again and again, until each request that a host makes once the test has
-// called strike has met each fate.
-func inEachFate(t *testing.T, test func(w *world, k int, strike func(h *host))) {
-	t.Helper()
-	for name, fate := range fates {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					var reached func() bool
-					test(w, k, func(h *host) { reached = w.kth(h, k, fate) })
-					met = reached()
-				})
-			}
-		})
-	}
-}
 
 // Whichever reply or request of two whole rounds is lost, of the one who opens and closes them or
 // of another, everybody enters and leaves, and nothing is left behind.
@@ -64,9 +23,9 @@ func TestLostReplies(t *testing.T) {
 	for hit, at := range map[string]int{"first": 0, "last": 2} {
 		t.Run(hit, func(t *testing.T) {
 			t.Parallel()
-			inEachFate(t, func(w *world, k int, strike func(h *host)) {
+			inEachFate(t, func(w *world, k int, strike func(s *session.Session)) {
 				team := w.team(3)
-				strike(team.hosts[at])
+				strike(team.hosts[at].Session)
 				var parties sync.WaitGroup
 				for i, d := range team.doubles { // one after the other: the last one opens, and closes
 					parties.Go(func() { w.twoRounds(d, time.Duration(i)*time.Second) })
@@ -106,15 +65,15 @@ func (w *world) twoRounds(d *barrier.Double, pause time.Duration) {
 // others are not held.
 func TestLostRepliesOfOneWhoGivesUp(t *testing.T) {
 	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(h *host)) {
+	inEachFate(t, func(w *world, k int, strike func(s *session.Session)) {
 		team := w.team(2)
-		strike(team.hosts[0])
+		strike(team.hosts[0].Session)
 		ctx, cancel := context.WithCancel(w.Context())
 		done := make(chan error, 1)
 		go func() { _, err := team.doubles[0].Enter(ctx); done <- err }()
 		synctest.Wait()
 		cancel()
-		require.ErrorIs(w, within(w, time.Minute, done), context.Canceled)
+		require.ErrorIs(w, bubble.Within(w, time.Minute, done), context.Canceled)
 		time.Sleep(10 * time.Second)
 		require.Zero(w, w.standing(), "k=%d", k)
 		leave(w, team.enter(w)...)
@@ -124,15 +83,15 @@ func TestLostRepliesOfOneWhoGivesUp(t *testing.T) {
 // A break whose replies are lost breaks one round, and no other.
 func TestLostRepliesOfABreak(t *testing.T) {
 	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(h *host)) {
+	inEachFate(t, func(w *world, k int, strike func(s *session.Session)) {
 		team := w.team(2)
-		breaker := w.host("breaker")
+		breaker := w.Host("breaker")
 		other := w.double(breaker, 2)
 		answer := w.asks(team.doubles[0])
 		synctest.Wait()
-		strike(breaker)
+		strike(breaker.Session)
 		require.NoError(w, other.Break(w.Context()), "k=%d", k)
-		require.ErrorIs(w, within(w, time.Minute, answer), barrier.ErrBroken, "k=%d", k)
+		require.ErrorIs(w, bubble.Within(w, time.Minute, answer), barrier.ErrBroken, "k=%d", k)
 		passages := team.enter(w)
 		require.EqualValues(w, 2, passages[0].Round(), "k=%d", k)
 		leave(w, passages...)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -19,7 +20,7 @@ func TestB60_FastLeaversDoNotStrandASlowEnterer(t *testing.T) {
 		team := w.team(3)
 		for round := range 3 {
 			slow := team.hosts[2].Status().SessionID
-			stop := w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			stop := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 				if r.SessionID == slow && (r.Op == zktest.OpGetData || r.Op == zktest.OpGetChildren2) {
 					return zktest.Delay(time.Second) // well below what a session takes for a dead connection
 				}
@@ -31,8 +32,8 @@ func TestB60_FastLeaversDoNotStrandASlowEnterer(t *testing.T) {
 			for _, p := range fast {
 				p.Depart()
 			}
-			never(w, fast[0].Left(), "the slow one is in, though it does not know yet")
-			p := within(w, time.Minute, team.doubles[2].Entered())
+			bubble.Never(w, fast[0].Left(), "the slow one is in, though it does not know yet")
+			p := bubble.Within(w, time.Minute, team.doubles[2].Entered())
 			require.EqualValues(w, round+1, p.Round())
 			require.Equal(w, fast[0].Members(), p.Members())
 			stop()
@@ -51,10 +52,10 @@ func TestB60_AReconnectionOpensNothing(t *testing.T) {
 		synctest.Wait()
 		for range 20 {
 			for _, h := range team.hosts {
-				w.server.Disconnect(h.Status().SessionID)
+				w.Server.Disconnect(h.Status().SessionID)
 			}
 			time.Sleep(2 * time.Second)
-			never(w, team.doubles[0].Entered(), "two of three")
+			bubble.Never(w, team.doubles[0].Entered(), "two of three")
 		}
 		require.Equal(w, 2, w.standing())
 		leave(w, team.enter(w)...)
@@ -69,7 +70,7 @@ func TestB61_TheOpeningWakesNobodyIntoLeaving(t *testing.T) {
 		team := w.team(3)
 		passages := team.enter(w)
 		for _, p := range passages {
-			never(w, p.Left(), "nobody has departed")
+			bubble.Never(w, p.Left(), "nobody has departed")
 			require.NoError(w, p.Err())
 		}
 		require.Equal(w, 3, w.standing())

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -18,13 +19,13 @@ func TestAPanicEndsThePassageAndKeepsTheIntent(t *testing.T) {
 		team := w.team(2)
 		passages := team.enter(w)
 		team.doubles[0].Crash("a bug")
-		within(w, time.Second, passages[0].Done())
+		bubble.Within(w, time.Second, passages[0].Done())
 		require.ErrorIs(w, passages[0].Err(), session.ErrRestarted)
 		time.Sleep(10 * time.Second)
-		never(w, passages[0].Left(), "one is inside")
+		bubble.Never(w, passages[0].Left(), "one is inside")
 		passages[1].Depart()
-		within(w, time.Second, passages[0].Left())
-		within(w, time.Second, passages[1].Left())
+		bubble.Within(w, time.Second, passages[0].Left())
+		bubble.Within(w, time.Second, passages[1].Left())
 		team.doubles[0].Arrive()
 		synctest.Wait()
 		team.doubles[0].Crash(errors.New("another"))
@@ -55,7 +56,7 @@ func TestGivenUp(t *testing.T) {
 			team.doubles[0].Crash("again")
 			time.Sleep(time.Second)
 		}
-		within(w, time.Minute, team.doubles[0].Done())
+		bubble.Within(w, time.Minute, team.doubles[0].Done())
 		require.ErrorIs(w, team.doubles[0].Err(), actors.ErrGivenUp)
 		require.ErrorIs(w, passages[0].Err(), session.ErrRestarted)
 		_, err := team.doubles[0].Enter(w.Context())

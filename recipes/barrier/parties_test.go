@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
 )
@@ -14,11 +15,11 @@ import (
 func TestDifferingParties(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		two, three := w.double(w.host("a"), 2), w.double(w.host("b"), 3)
+		two, three := w.double(w.Host("a"), 2), w.double(w.Host("b"), 3)
 		first := w.asks(two)
 		synctest.Wait()
 		for _, answer := range []<-chan error{first, w.asks(three)} {
-			err := within(w, time.Second, answer)
+			err := bubble.Within(w, time.Second, answer)
 			require.ErrorIs(w, err, barrier.ErrBroken)
 			require.ErrorIs(w, err, barrier.ErrDiffering)
 		}
@@ -53,7 +54,7 @@ func TestB62_ForeignZnodes(t *testing.T) {
 			_, err := team.hosts[0].Create(w.Context(), path+"/round-0000000001/"+name, nil)
 			require.NoError(w, err)
 		}
-		never(w, team.doubles[0].Entered(), "alone")
+		bubble.Never(w, team.doubles[0].Entered(), "alone")
 		passages := team.enter(w)
 		leave(w, passages...)
 		passages = team.enter(w)
@@ -68,7 +69,7 @@ func TestB62_TooManyParties(t *testing.T) {
 	inBubble(t, func(w *world) {
 		team := w.team(2)
 		passages := team.enter(w)
-		third := w.double(w.host("c"), 2)
+		third := w.double(w.Host("c"), 2)
 		_, err := third.Enter(w.Context())
 		require.ErrorIs(w, err, barrier.ErrCrowd)
 		require.NotErrorIs(w, err, barrier.ErrBroken, "the round goes on")
@@ -76,7 +77,7 @@ func TestB62_TooManyParties(t *testing.T) {
 			require.True(w, p.Valid())
 		}
 		third.Arrive()
-		within(w, time.Second, third.Done())
+		bubble.Within(w, time.Second, third.Done())
 		require.ErrorIs(w, third.Err(), barrier.ErrCrowd)
 		leave(w, passages...)
 		synctest.Wait()
@@ -95,9 +96,9 @@ func TestB62_TooManyPartiesAtOnce(t *testing.T) {
 				err error
 			}
 			results := make(chan result, 3)
-			defer w.server.Intercept(w.slowly(seed))()
+			defer w.Server.Intercept(bubble.Slowly(seed))()
 			for _, name := range []string{"a", "b", "c"} {
-				d := w.double(w.host(name), 2)
+				d := w.double(w.Host(name), 2)
 				go func() {
 					p, err := d.Enter(w.Context())
 					results <- result{p, err}
@@ -106,7 +107,7 @@ func TestB62_TooManyPartiesAtOnce(t *testing.T) {
 			var inside []*barrier.Passage
 			refused := 0
 			for range 3 {
-				r := within(w, time.Minute, results)
+				r := bubble.Within(w, time.Minute, results)
 				if r.err != nil {
 					require.ErrorIs(w, r.err, barrier.ErrCrowd)
 					refused++
@@ -128,18 +129,18 @@ func TestAProcessStartedAnew(t *testing.T) {
 		team := w.team(3)
 		team.doubles[0].Arrive()
 		synctest.Wait()
-		team.hosts[0].machine.Partition()
-		anew := w.double(w.host("anew"), 3, barrier.WithID("p0"))
+		team.hosts[0].Machine.Partition()
+		anew := w.double(w.Host("anew"), 3, barrier.WithID("p0"))
 		anew.Arrive()
 		team.doubles[1].Arrive()
 		time.Sleep(time.Second)
-		never(w, anew.Entered(), "two of three, and one of them twice")
+		bubble.Never(w, anew.Entered(), "two of three, and one of them twice")
 		passages := gather(w, anew, team.doubles[1], team.doubles[2])
 		require.Equal(w, []string{"p0", "p1", "p2"}, passages[0].Members())
 
-		again := w.double(w.host("again"), 3, barrier.WithID("p0"))
+		again := w.double(w.Host("again"), 3, barrier.WithID("p0"))
 		again.Arrive() // while the round goes on, full: it is not one too many
-		never(w, again.Entered(), "the next round")
+		bubble.Never(w, again.Entered(), "the next round")
 		require.NoError(w, again.Err())
 		leave(w, passages...)
 		leave(w, gather(w, again, team.doubles[1], team.doubles[2])...)
@@ -150,14 +151,14 @@ func TestAProcessStartedAnew(t *testing.T) {
 func TestTwoPartiesWithOneID(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		first, second := w.double(w.host("a"), 2, barrier.WithID("same")), w.double(w.host("b"), 2, barrier.WithID("same"))
-		other := w.double(w.host("c"), 2)
+		first, second := w.double(w.Host("a"), 2, barrier.WithID("same")), w.double(w.Host("b"), 2, barrier.WithID("same"))
+		other := w.double(w.Host("c"), 2)
 		answer := w.asks(first)
 		synctest.Wait()
 		second.Arrive()
-		never(w, second.Entered(), "two of one id")
+		bubble.Never(w, second.Entered(), "two of one id")
 		passages := gather(w, second, other)
-		require.ErrorIs(w, within(w, time.Second, answer), barrier.ErrReplaced)
+		require.ErrorIs(w, bubble.Within(w, time.Second, answer), barrier.ErrReplaced)
 		leave(w, passages...)
 	})
 }

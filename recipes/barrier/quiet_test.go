@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -14,7 +15,7 @@ import (
 
 // proofs counts what is asked for as a sign of life: syncs, and transactions that only check.
 func (w *world) proofs() (syncs, checks int) {
-	for _, r := range w.server.Journal() {
+	for _, r := range w.Server.Journal() {
 		switch {
 		case r.Op == zktest.OpSync:
 			syncs++
@@ -34,7 +35,7 @@ func TestWhoWaitsAtADoubleBarrierSendsNoSyncs(t *testing.T) {
 		team.doubles[0].Arrive()
 		team.doubles[1].Arrive()
 		time.Sleep(time.Minute)
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		time.Sleep(10 * time.Minute)
 		syncs, checks := w.proofs()
 		require.Zero(w, syncs+checks)
@@ -53,26 +54,26 @@ func TestADeposedLeaderThatWakesLetsNobodyIn(t *testing.T) {
 	for seed := range uint64(6) {
 		inBubble(t, func(w *world) {
 			on := func(name string, server int) *barrier.Double {
-				machine := w.server.Host(name)
-				s, err := session.Open(w.Context(), w.server.Hosts()[server:server+1], session.WithDialer(machine.Dialer()), session.WithTimeout(6*time.Second))
+				machine := w.Server.Host(name)
+				s, err := session.Open(w.Context(), w.Server.Hosts()[server:server+1], session.WithDialer(machine.Dialer()), session.WithTimeout(6*time.Second))
 				require.NoError(w, err)
 				w.Cleanup(func() { _ = s.Close(w.Context()) })
-				return w.double(&host{s, machine}, 2, barrier.WithID(name))
+				return w.double(&bubble.Host{Session: s, Machine: machine}, 2, barrier.WithID(name))
 			}
 			waiting, last := on("waiting", 0), on("last", 1)
 			waiting.Arrive()
 			time.Sleep(time.Minute)
-			w.server.ClearJournal()
-			cut := w.server.Host("waiting").PartitionOneWay(zktest.FromServer)
+			w.Server.ClearJournal()
+			cut := w.Server.Host("waiting").PartitionOneWay(zktest.FromServer)
 			last.Arrive()
-			within(w, time.Second, last.Entered())
-			w.server.Depose(0)
+			bubble.Within(w, time.Second, last.Entered())
+			w.Server.Depose(0)
 			cut()
 			time.Sleep(12*time.Second + time.Duration(seed)*300*time.Millisecond)
-			w.server.Continue(0)
+			w.Server.Continue(0)
 			for range 20 {
 				time.Sleep(100 * time.Millisecond)
-				never(w, waiting.Entered(), "let in by a leader that was deposed, in a session that is over")
+				bubble.Never(w, waiting.Entered(), "let in by a leader that was deposed, in a session that is over")
 			}
 		}, zktest.WithServers(3), zktest.WithTick(2*time.Second), zktest.WithSeed(seed+1))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -44,7 +45,7 @@ func TestStorms(t *testing.T) {
 func runStorm(t *testing.T, seed uint64) {
 	t.Helper()
 	inBubble(t, func(w *world) {
-		defer w.server.Intercept(w.slowly(seed))()
+		defer w.Server.Intercept(bubble.Slowly(seed))()
 		s := &tempest{world: w, rand: rand.New(rand.NewPCG(seed, 11))}
 		for i := range 2 + s.rand.IntN(3) {
 			s.parties = append(s.parties, &process{index: i})
@@ -73,7 +74,7 @@ type tempest struct {
 // process is a party, in one process after the other.
 type process struct {
 	index, life int
-	host        *host
+	host        *bubble.Host
 	double      *barrier.Double
 	stop        func()
 	dead        bool
@@ -85,10 +86,10 @@ const lifetime = 3 * time.Second // of sessions
 func (s *tempest) start(p *process) {
 	p.life++
 	p.dead = false
-	machine := s.server.Host(fmt.Sprintf("h%d.%d", p.index, p.life))
-	sess, err := session.New(s.server.Hosts(), session.WithDialer(machine.Dialer()), session.WithTimeout(lifetime), session.WithTick(500*time.Millisecond))
+	machine := s.Server.Host(fmt.Sprintf("h%d.%d", p.index, p.life))
+	sess, err := session.New(s.Server.Hosts(), session.WithDialer(machine.Dialer()), session.WithTimeout(lifetime), session.WithTick(500*time.Millisecond))
 	require.NoError(s, err)
-	p.host = &host{sess, machine}
+	p.host = &bubble.Host{Session: sess, Machine: machine}
 	p.double, err = barrier.NewDouble(sess, path, len(s.parties), barrier.WithID(fmt.Sprint("p", p.index)))
 	require.NoError(s, err)
 	ctx, cancel := context.WithCancel(s.Context())
@@ -154,29 +155,29 @@ func (s *tempest) fault() {
 	id := p.host.Status().SessionID
 	switch s.rand.IntN(14) {
 	case 0:
-		s.heals = append(s.heals, s.server.IsolateServer(i, time.Duration(s.rand.IntN(2))*2500*time.Millisecond))
+		s.heals = append(s.heals, s.Server.IsolateServer(i, time.Duration(s.rand.IntN(2))*2500*time.Millisecond))
 	case 1:
-		s.server.Stop(i)
-		s.heals = append(s.heals, func() { s.server.Continue(i) })
+		s.Server.Stop(i)
+		s.heals = append(s.heals, func() { s.Server.Continue(i) })
 	case 2:
-		s.server.Kill(i)
-		s.heals = append(s.heals, func() { _ = s.server.Restart(i) }) // binds to nothing
+		s.Server.Kill(i)
+		s.heals = append(s.heals, func() { _ = s.Server.Restart(i) }) // binds to nothing
 	case 3:
-		s.heals = append(s.heals, p.host.machine.Partition())
+		s.heals = append(s.heals, p.host.Machine.Partition())
 	case 4:
-		s.heals = append(s.heals, p.host.machine.PartitionOneWay(zktest.Direction(s.rand.IntN(3))))
+		s.heals = append(s.heals, p.host.Machine.PartitionOneWay(zktest.Direction(s.rand.IntN(3))))
 	case 5:
-		s.server.Lag(i, 1+s.rand.IntN(5))
-		s.heals = append(s.heals, func() { s.server.Lag(i, 0) })
+		s.Server.Lag(i, 1+s.rand.IntN(5))
+		s.heals = append(s.heals, func() { s.Server.Lag(i, 0) })
 	case 6:
-		s.server.Disconnect(id)
+		s.Server.Disconnect(id)
 	case 7:
-		s.server.Expire(id)
+		s.Server.Expire(id)
 	case 8:
 		p.double.Crash("a bug")
 	case 9, 10:
 		if !p.dead {
-			heal := p.host.machine.Partition()
+			heal := p.host.Machine.Partition()
 			p.stop()
 			p.dead = true
 			s.heals = append(s.heals, heal, func() { s.start(p) })
@@ -185,7 +186,7 @@ func (s *tempest) fault() {
 		fates := []zktest.Verdict{zktest.CutAfter, zktest.CutBefore, zktest.DropReply, zktest.Delay(time.Second)}
 		fate, left := fates[s.rand.IntN(len(fates))], int64(1+s.rand.IntN(3))
 		var met atomic.Int64
-		s.heals = append(s.heals, s.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		s.heals = append(s.heals, s.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == id && r.Op != zktest.OpPing && r.Op != zktest.OpConnect && met.Add(1) == left {
 				return fate
 			}
@@ -207,7 +208,7 @@ func (s *tempest) calm() {
 	time.Sleep(4 * lifetime)
 	for i, p := range s.parties {
 		if p.moved.Load() == before[i] {
-			s.Fatalf("p%d stands still\n%s", i, s.server.Dump())
+			s.Fatalf("p%d stands still\n%s", i, s.Server.Dump())
 		}
 	}
 }

@@ -8,16 +8,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 )
 
 func TestWaitsThatEndedLeaveNoWatch(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		watches := func() int {
 			synctest.Wait()
-			info, found := w.server.Session(h.Status().SessionID)
+			info, found := w.Server.Session(h.Status().SessionID)
 			require.True(w, found)
 			return info.Watches
 		}
@@ -33,13 +34,13 @@ func TestWaitsThatEndedLeaveNoWatch(t *testing.T) {
 			synctest.Wait()
 			if i%2 == 0 {
 				require.NoError(w, b.Lower(w.Context()))
-				require.NoError(w, now(w, passed[i]))
+				require.NoError(w, bubble.Now(w, passed[i]))
 			}
 		}
 		require.Equal(w, 100, watches(), "of what was lowered nobody watches the next birth")
 		cancel()
 		for i := 1; i < 200; i += 2 {
-			require.ErrorIs(w, now(w, passed[i]), context.Canceled)
+			require.ErrorIs(w, bubble.Now(w, passed[i]), context.Canceled)
 		}
 		require.Zero(w, watches())
 	})

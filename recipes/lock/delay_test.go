@@ -204,13 +204,13 @@ func TestDelayBesideNone(t *testing.T) {
 // Whichever reply of a cycle is lost: after a release there is no delay, after a death there is.
 func TestDelayLostReplies(t *testing.T) {
 	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(h *bubble.Host)) {
+	inEachFate(t, func(w *world, k int, strike func(s *session.Session)) {
 		ha, hb := w.Host("a"), w.Host("b")
 		a, b := w.delayed(ha), w.delayed(hb)
 		dead := w.held(b)
 		require.NoError(w, hb.Delete(w.Context(), dead.Path(), -1))
 		synctest.Wait()
-		strike(ha)
+		strike(ha.Session)
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
 		defer cancel()

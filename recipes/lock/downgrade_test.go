@@ -216,13 +216,13 @@ func TestRevocationBesideADowngrade(t *testing.T) {
 // told.
 func TestDowngradeWithLostReplies(t *testing.T) {
 	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(h *bubble.Host)) {
+	inEachFate(t, func(w *world, k int, strike func(s *session.Session)) {
 		ha := w.Host("a")
 		a, r, b := w.writer(ha), w.reader(w.Host("r")), w.writer(w.Host("b"))
 		g := w.held(a)
 		w.queued(r)
 		w.queued(b)
-		strike(ha)
+		strike(ha.Session)
 		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 		defer cancel()
 		read, err := g.Downgrade(ctx)

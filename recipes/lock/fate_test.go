@@ -2,7 +2,6 @@ package lock_test
 
 import (
 	"context"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -11,24 +10,6 @@ import (
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
-
-// inEachFate runs a test again and again, until each request that a host makes once the test has
-// called strike has met each fate.
-func inEachFate(t *testing.T, test func(w *world, k int, strike func(h *bubble.Host))) {
-	t.Helper()
-	for name, fate := range bubble.Fates {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for k, met := 1, true; met; k++ {
-				inBubble(t, func(w *world) {
-					var reached func() bool
-					test(w, k, func(h *bubble.Host) { reached = bubble.Kth(w.Server, h.Session, k, fate) })
-					met = reached()
-				})
-			}
-		})
-	}
-}
 
 // survivesLoss: a waits for b, holds, commits something and releases, while its host is struck. It
 // comes to hold all the same, and nothing is left behind.

@@ -20,10 +20,10 @@ import (
 // right and nothing is left behind.
 func TestB03_B04_B14_LostReplies(t *testing.T) {
 	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(h *bubble.Host)) {
+	inEachFate(t, func(w *world, k int, strike func(s *session.Session)) {
 		ha, hb := w.Host("a"), w.Host("b")
 		a, b := w.lock(ha), w.lock(hb)
-		w.survivesLoss(k, a, b, func() { strike(ha) }, session.SetOp(path, []byte("x"), -1))
+		w.survivesLoss(k, a, b, func() { strike(ha.Session) }, session.SetOp(path, []byte("x"), -1))
 	})
 }
 
@@ -34,7 +34,7 @@ func TestB03_ACallerWhoGivesUpLeavesNothing(t *testing.T) {
 		inBubble(t, func(w *world) {
 			ha := w.Host("a")
 			a, b := w.lock(ha), w.lock(w.Host("b"))
-			reached := bubble.Kth(w.Server, ha.Session, k, zktest.CutAfter)
+			reached := w.Kth(ha.Session, k, zktest.CutAfter)
 			ctx, cancel := context.WithCancel(w.Context())
 			done := make(chan error)
 			go func() { _, err := a.Lock(ctx); done <- err }()

@@ -44,10 +44,10 @@ func eachSide(t *testing.T, test func(t *testing.T, s side)) {
 // left behind.
 func TestB27_LostRepliesOfEachKind(t *testing.T) {
 	eachSide(t, func(t *testing.T, s side) {
-		inEachFate(t, func(w *world, k int, strike func(h *bubble.Host)) {
+		inEachFate(t, func(w *world, k int, strike func(s *session.Session)) {
 			ha := w.Host("a")
 			a, b := s.own(w, ha), s.rival(w, w.Host("b"))
-			w.survivesLoss(k, a, b, func() { strike(ha) }, session.CreateOp("/x", nil))
+			w.survivesLoss(k, a, b, func() { strike(ha.Session) }, session.CreateOp("/x", nil))
 		})
 	})
 }

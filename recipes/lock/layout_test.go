@@ -184,7 +184,7 @@ func TestLostRepliesInEveryLayout(t *testing.T) {
 							opts := []lock.Option{lock.WithLayout(layout), lock.WithData([]byte(data))}
 							a, twin, b := w.lock(ha, opts...), w.lock(ha, opts...), w.lock(hb, opts...)
 							waitedFor := w.held(b)
-							reached := bubble.Kth(w.Server, ha.Session, k, fate)
+							reached := w.Kth(ha.Session, k, fate)
 							a.Acquire()
 							time.Sleep(time.Second)
 							twin.Acquire() // like it in everything, in the same session

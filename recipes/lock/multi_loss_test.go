@@ -153,10 +153,10 @@ func TestAPanicOfOnePartEndsTheMulti(t *testing.T) {
 // Whichever reply of a whole cycle is lost, all are held together and nothing is left behind.
 func TestMultiLostReplies(t *testing.T) {
 	t.Parallel()
-	inEachFate(t, func(w *world, k int, strike func(h *bubble.Host)) {
+	inEachFate(t, func(w *world, k int, strike func(s *session.Session)) {
 		ha, hb := w.Host("a"), w.Host("b")
 		m, _ := w.multi(ha, "/m/b", "/m/a")
-		strike(ha)
+		strike(ha.Session)
 		g, err := m.Lock(w.Context())
 		require.NoError(w, err, "k=%d", k)
 		require.Equal(w, 2, w.standing(), "k=%d", k)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
+	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -22,6 +23,11 @@ type world struct{ *bubble.World }
 func inBubble(t *testing.T, f func(w *world), opts ...zktest.Option) {
 	t.Helper()
 	bubble.Run(t, func(w *bubble.World) { f(&world{w}) }, bubble.Brisk(opts...)...)
+}
+
+func inEachFate(t *testing.T, test func(w *world, k int, strike func(s *session.Session))) {
+	t.Helper()
+	bubble.EachFate(t, func(w *bubble.World, k int, strike func(s *session.Session)) { test(&world{w}, k, strike) }, bubble.Brisk()...)
 }
 
 func (w *world) lock(h *bubble.Host, opts ...lock.Option) *lock.Lock {
