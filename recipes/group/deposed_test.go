@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -25,20 +26,20 @@ func TestADeposedLeaderDoesNotConfirmThatAMemberHasLeft(t *testing.T) {
 			const old = int64(0)
 			var reachable atomic.Int64
 			reachable.Store(1)
-			observer := w.host("observer")
-			member := w.host("member", session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-				if addr != w.server.Hosts()[reachable.Load()] {
+			observer := w.Host("observer")
+			member := w.Host("member", session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if addr != w.Server.Hosts()[reachable.Load()] {
 					return nil, errors.New("out of reach")
 				}
-				return w.server.Host("member").Dialer()(ctx, network, addr)
+				return w.Server.Host("member").Dialer()(ctx, network, addr)
 			}))
 			require.NoError(w, observer.EnsurePath(w.Context(), path))
 			require.NoError(w, member.Sync(w.Context(), "/"))
-			w.server.Depose(int(old))
+			w.Server.Depose(int(old))
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
 
-			remove := w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			remove := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 				if r.Op == zktest.OpMulti { // the member is created
 					reachable.Store(old)
 					return zktest.CutAfter
@@ -53,8 +54,8 @@ func TestADeposedLeaderDoesNotConfirmThatAMemberHasLeft(t *testing.T) {
 			go func() { left <- m.Leave(w.Context()) }()
 			time.Sleep(10 * time.Millisecond)
 			synctest.Wait()
-			w.server.Continue(int(old))
-			require.NoError(w, within(w, time.Minute, left))
+			w.Server.Continue(int(old))
+			require.NoError(w, bubble.Within(w, time.Minute, left))
 			require.NoError(w, observer.Sync(w.Context(), "/"))
 			require.Empty(w, w.members(observer))
 		}, zktest.WithServers(3), zktest.WithTick(2*time.Second), zktest.WithSeed(round+1))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/group"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -17,25 +18,25 @@ import (
 func TestJoinUpdateLeave(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb := w.host("a"), w.host("b")
+		ha, hb := w.Host("a"), w.Host("b")
 		views := w.group(hb).Observe(w.Context())
-		require.Empty(w, now(w, views).Members)
+		require.Empty(w, bubble.Now(w, views).Members)
 		a := w.join(ha, "a", "1")
-		now(w, a.Joined())
-		require.Equal(w, "a=1", ids(now(w, views)))
+		bubble.Now(w, a.Joined())
+		require.Equal(w, "a=1", ids(bubble.Now(w, views)))
 		b := w.join(hb, "b", "2")
-		now(w, b.Joined())
-		require.Equal(w, "a=1 b=2", ids(now(w, views)))
+		bubble.Now(w, b.Joined())
+		require.Equal(w, "a=1 b=2", ids(bubble.Now(w, views)))
 		require.NoError(w, a.Update(w.Context(), []byte("3")))
-		require.Equal(w, "a=3 b=2", ids(now(w, views)))
+		require.Equal(w, "a=3 b=2", ids(bubble.Now(w, views)))
 		require.NoError(w, b.Leave(w.Context()))
 		require.NoError(w, b.Leave(w.Context()))
 		require.ErrorIs(w, b.Err(), session.ErrClosed)
-		require.Equal(w, "a=3", ids(now(w, views)))
+		require.Equal(w, "a=3", ids(bubble.Now(w, views)))
 		require.ErrorIs(w, b.Update(w.Context(), nil), session.ErrClosed)
 		require.Equal(w, "a=3", w.members(ha))
-		require.Equal(w, group.Standing{Phase: group.Present}, now(w, a.Standing(w.Context())))
-		require.Equal(w, group.Standing{Phase: group.Over}, now(w, b.Standing(w.Context())))
+		require.Equal(w, group.Standing{Phase: group.Present}, bubble.Now(w, a.Standing(w.Context())))
+		require.Equal(w, group.Standing{Phase: group.Over}, bubble.Now(w, b.Standing(w.Context())))
 	})
 }
 
@@ -44,21 +45,21 @@ func TestJoinUpdateLeave(t *testing.T) {
 func TestB64_RegistersAgainWithTheLatestData(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h, other := w.host("a"), w.host("b")
+		h, other := w.Host("a"), w.Host("b")
 		m := w.join(h, "a", "1")
-		now(w, m.Joined())
+		bubble.Now(w, m.Joined())
 		require.NoError(w, m.Update(w.Context(), []byte("2")))
-		w.server.Expire(h.Status().SessionID)
+		w.Server.Expire(h.Status().SessionID)
 		time.Sleep(10 * time.Second)
 		require.Equal(w, "a=2", w.members(other))
-		heal := h.machine.Partition()
+		heal := h.Machine.Partition()
 		done := make(chan error, 1)
 		go func() { done <- m.Update(w.Context(), []byte("3")) }()
 		time.Sleep(30 * time.Second)
 		require.Empty(w, w.members(other), "its session is over")
-		never(w, done, "it can't be written")
+		bubble.Never(w, done, "it can't be written")
 		heal()
-		require.NoError(w, within(w, time.Minute, done))
+		require.NoError(w, bubble.Within(w, time.Minute, done))
 		require.Equal(w, "a=3", w.members(other))
 		m.Crash("a bug")
 		time.Sleep(10 * time.Second)
@@ -70,13 +71,13 @@ func TestB64_RegistersAgainWithTheLatestData(t *testing.T) {
 func TestB65_ManyReconnectionsOneZnode(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h, other := w.host("a"), w.host("b")
+		h, other := w.Host("a"), w.Host("b")
 		m := w.join(h, "a", "1")
 		for i := range 40 {
 			if i%5 == 0 {
-				w.server.Expire(h.Status().SessionID)
+				w.Server.Expire(h.Status().SessionID)
 			} else {
-				w.server.Disconnect(h.Status().SessionID)
+				w.Server.Disconnect(h.Status().SessionID)
 			}
 			time.Sleep(time.Duration(i) * 37 * time.Millisecond)
 		}
@@ -92,8 +93,8 @@ func TestB65_ManyReconnectionsOneZnode(t *testing.T) {
 func TestB66_AnUpdateBeforeTheFirstRegistration(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h, other := w.host("a"), w.host("b")
-		heal := h.machine.Partition()
+		h, other := w.Host("a"), w.Host("b")
+		heal := h.Machine.Partition()
 		m := w.join(h, "a", "1")
 		done := make(chan error, 1)
 		go func() { done <- m.Update(w.Context(), []byte("2")) }()
@@ -101,10 +102,10 @@ func TestB66_AnUpdateBeforeTheFirstRegistration(t *testing.T) {
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
 		require.ErrorIs(w, m.Update(ctx, []byte("3")), context.DeadlineExceeded)
-		never(w, done, "there is no connection")
-		never(w, m.Joined(), "there is no connection")
+		bubble.Never(w, done, "there is no connection")
+		bubble.Never(w, m.Joined(), "there is no connection")
 		heal()
-		require.NoError(w, within(w, time.Minute, done))
+		require.NoError(w, bubble.Within(w, time.Minute, done))
 		require.Equal(w, "a=3", w.members(other), "the context bounds the wait, not the update")
 	})
 }
@@ -113,22 +114,22 @@ func TestB66_AnUpdateBeforeTheFirstRegistration(t *testing.T) {
 func TestB67_TheGroupGoesAndComesAgain(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h, admin := w.host("a"), w.host("b")
+		h, admin := w.Host("a"), w.Host("b")
 		views := w.group(admin).Observe(w.Context())
-		require.Empty(w, now(w, views).Members)
+		require.Empty(w, bubble.Now(w, views).Members)
 		for range 3 {
 			m := w.join(h, "a", "1")
-			require.Equal(w, "a=1", ids(now(w, views)))
+			require.Equal(w, "a=1", ids(bubble.Now(w, views)))
 			require.NoError(w, m.Leave(w.Context()))
-			require.Empty(w, now(w, views).Members)
+			require.Empty(w, bubble.Now(w, views).Members)
 			require.NoError(w, admin.Delete(w.Context(), path, -1))
 		}
 		m := w.join(h, "a", "1")
-		first := now(w, views)
+		first := bubble.Now(w, views)
 		require.NoError(w, admin.DeleteAll(w.Context(), path))
 		synctest.Wait()
 		require.Equal(w, "a=1", w.members(admin), "it registers again")
-		second := now(w, views)
+		second := bubble.Now(w, views)
 		change := group.Diff(first, second)
 		require.Len(w, change.Joined, 1, "another registration")
 		require.Len(w, change.Left, 1)
@@ -140,23 +141,23 @@ func TestB67_TheGroupGoesAndComesAgain(t *testing.T) {
 func TestADuplicateIsAnError(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb := w.host("a"), w.host("b")
+		ha, hb := w.Host("a"), w.Host("b")
 		first := w.join(ha, "same", "1")
-		now(w, first.Joined())
+		bubble.Now(w, first.Joined())
 		views := w.group(hb).Observe(w.Context())
-		require.Equal(w, "same=1", ids(now(w, views)))
+		require.Equal(w, "same=1", ids(bubble.Now(w, views)))
 		_, err := w.group(ha).Join(group.Member{ID: "same", Data: []byte("1")})
 		require.ErrorIs(w, err, group.ErrDuplicate, "of the same session: at once")
 		for range 2 {
 			second := w.join(hb, "same", "2")
-			now(w, second.Done()) // the other one answers
+			bubble.Now(w, second.Done()) // the other one answers
 			require.ErrorIs(w, second.Err(), group.ErrDuplicate)
-			never(w, second.Joined(), "it never was")
+			bubble.Never(w, second.Joined(), "it never was")
 			require.ErrorIs(w, second.Update(w.Context(), nil), group.ErrDuplicate)
 		}
 		require.NoError(w, first.Err())
 		require.Equal(w, "same=1", w.members(hb))
-		never(w, views, "the questions are no changes")
+		bubble.Never(w, views, "the questions are no changes")
 	})
 }
 
@@ -166,19 +167,19 @@ func TestADuplicateIsAnError(t *testing.T) {
 func TestAFormerLifeOfALongerTimeoutThanAsked(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha := w.host("a")
+		ha := w.Host("a")
 		first := w.join(ha, "a", "1")
-		now(w, first.Joined())
-		ha.machine.Partition()
-		s, err := session.New(w.server.Hosts(), session.WithDialer(w.server.Host("b").Dialer()), session.WithTimeout(6*time.Second))
+		bubble.Now(w, first.Joined())
+		ha.Machine.Partition()
+		s, err := session.New(w.Server.Hosts(), session.WithDialer(w.Server.Host("b").Dialer()), session.WithTimeout(6*time.Second))
 		require.NoError(w, err)
-		hb := &host{Session: s}
+		hb := &bubble.Host{Session: s}
 		w.Cleanup(func() { _ = s.Close(context.Background()) })
 		second := w.join(hb, "a", "2")
 		time.Sleep(30 * time.Second)
 		require.NoError(w, second.Err(), "the other one is dead, and stands")
-		require.Equal(w, group.Standing{Phase: group.Barred}, now(w, second.Standing(w.Context())))
-		within(w, time.Minute, second.Joined())
+		require.Equal(w, group.Standing{Phase: group.Barred}, bubble.Now(w, second.Standing(w.Context())))
+		bubble.Within(w, time.Minute, second.Joined())
 		require.Equal(w, "a=2", w.members(hb))
 	}, zktest.WithSessionTimeouts(40*time.Second, time.Minute))
 }
@@ -188,16 +189,16 @@ func TestAFormerLifeOfALongerTimeoutThanAsked(t *testing.T) {
 func TestAFormerLifeOutlivesAnOutage(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb := w.host("a"), w.host("b")
+		ha, hb := w.Host("a"), w.Host("b")
 		first := w.join(ha, "a", "1")
-		now(w, first.Joined())
-		ha.machine.Partition()
+		bubble.Now(w, first.Joined())
+		ha.Machine.Partition()
 		second := w.join(hb, "a", "2")
 		synctest.Wait()
-		w.server.Kill(0)
+		w.Server.Kill(0)
 		time.Sleep(time.Minute)
-		require.NoError(w, w.server.Restart(0))
-		within(w, time.Minute, second.Joined())
+		require.NoError(w, w.Server.Restart(0))
+		bubble.Within(w, time.Minute, second.Joined())
 		require.NoError(w, second.Err())
 		require.Equal(w, "a=2", w.members(hb))
 	})
@@ -208,15 +209,15 @@ func TestAFormerLifeOutlivesAnOutage(t *testing.T) {
 func TestAnOwnerThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb := w.host("a"), w.host("b")
+		ha, hb := w.Host("a"), w.Host("b")
 		first := w.join(ha, "a", "1")
-		now(w, first.Joined())
-		heal := ha.machine.Partition()
+		bubble.Now(w, first.Joined())
+		heal := ha.Machine.Partition()
 		second := w.join(hb, "a", "2")
 		time.Sleep(time.Second)
-		never(w, second.Done(), "it may be dead")
+		bubble.Never(w, second.Done(), "it may be dead")
 		heal()
-		within(w, 10*time.Second, second.Done())
+		bubble.Within(w, 10*time.Second, second.Done())
 		require.ErrorIs(w, second.Err(), group.ErrDuplicate)
 		require.NoError(w, first.Err())
 		require.Equal(w, "a=1", w.members(hb))
@@ -227,25 +228,25 @@ func TestAnOwnerThatIsCutOff(t *testing.T) {
 func TestManyWantOneID(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha := w.host("a")
-		now(w, w.join(ha, "a", "dead").Joined())
-		ha.machine.Partition()
+		ha := w.Host("a")
+		bubble.Now(w, w.join(ha, "a", "dead").Joined())
+		ha.Machine.Partition()
 		var all []*group.Membership
 		for i := range 8 {
-			all = append(all, w.join(w.host(fmt.Sprint("h", i)), "a", "alive"))
+			all = append(all, w.join(w.Host(fmt.Sprint("h", i)), "a", "alive"))
 		}
 		time.Sleep(time.Minute)
 		joined := 0
 		for _, m := range all {
 			if m.Err() == nil {
 				joined++
-				now(w, m.Joined())
+				bubble.Now(w, m.Joined())
 			} else {
 				require.ErrorIs(w, m.Err(), group.ErrDuplicate)
 			}
 		}
 		require.Equal(w, 1, joined)
-		require.Equal(w, "a=alive", w.members(w.host("admin")))
+		require.Equal(w, "a=alive", w.members(w.Host("admin")))
 	})
 }
 
@@ -254,14 +255,14 @@ func TestManyWantOneID(t *testing.T) {
 func TestAFormerLifeIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb := w.host("a"), w.host("b")
+		ha, hb := w.Host("a"), w.Host("b")
 		first := w.join(ha, "a", "1")
-		now(w, first.Joined())
-		ha.machine.Partition()
+		bubble.Now(w, first.Joined())
+		ha.Machine.Partition()
 		second := w.join(hb, "a", "1")
 		time.Sleep(2 * time.Second)
-		never(w, second.Joined(), "the znode is another session's")
-		within(w, time.Minute, second.Joined())
+		bubble.Never(w, second.Joined(), "the znode is another session's")
+		bubble.Within(w, time.Minute, second.Joined())
 		v, err := w.group(hb).Members(w.Context())
 		require.NoError(w, err)
 		require.Equal(w, hb.Status().SessionID, v.Members[0].SessionID)
@@ -274,10 +275,10 @@ func TestAFormerLifeIsWaitedFor(t *testing.T) {
 func TestAnOldSessionsZnodeIsNotOnesOwn(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h, other := w.host("a"), w.host("b")
+		h, other := w.Host("a"), w.Host("b")
 		m := w.join(h, "a", "1")
-		now(w, m.Joined())
-		w.server.ExpireSilently(h.Status().SessionID)
+		bubble.Now(w, m.Joined())
+		w.Server.ExpireSilently(h.Status().SessionID)
 		time.Sleep(time.Minute)
 		v, err := w.group(other).Members(w.Context())
 		require.NoError(w, err)
@@ -291,12 +292,12 @@ func TestAnOldSessionsZnodeIsNotOnesOwn(t *testing.T) {
 func TestStandingThroughAnUpdate(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		m := w.join(h, "a", "1")
-		now(w, m.Joined())
-		defer w.server.Intercept(func(r *zktest.Request) zktest.Verdict { return zktest.Delay(time.Millisecond) })()
+		bubble.Now(w, m.Joined())
+		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict { return zktest.Delay(time.Millisecond) })()
 		standings := m.Standing(w.Context())
-		require.Equal(w, group.Present, now(w, standings).Phase)
+		require.Equal(w, group.Present, bubble.Now(w, standings).Phase)
 		require.NoError(w, m.Update(w.Context(), []byte("2")))
 		for range 20 {
 			time.Sleep(time.Millisecond)
@@ -319,9 +320,9 @@ func TestLostReplies(t *testing.T) {
 			t.Parallel()
 			for k, met := 1, true; met; k++ {
 				inBubble(t, func(w *world) {
-					h, other := w.host("a"), w.host("b")
+					h, other := w.Host("a"), w.Host("b")
 					id, n := h.Status().SessionID, 0
-					defer w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+					defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 						if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
 							return zktest.Pass
 						}
@@ -331,7 +332,7 @@ func TestLostReplies(t *testing.T) {
 						return zktest.Pass
 					})()
 					m := w.join(h, "a", "1")
-					within(w, time.Minute, m.Joined())
+					bubble.Within(w, time.Minute, m.Joined())
 					require.Equal(w, "a=1", w.members(other), "k=%d", k)
 					for _, data := range []string{"2", "3"} {
 						require.NoError(w, m.Update(w.Context(), []byte(data)))
@@ -349,29 +350,29 @@ func TestLostReplies(t *testing.T) {
 func TestAViewIsStaleWhileTheConnectionIsDown(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		ha, hb := w.host("a"), w.host("b")
-		now(w, w.join(ha, "a", "1").Joined())
+		ha, hb := w.Host("a"), w.Host("b")
+		bubble.Now(w, w.join(ha, "a", "1").Joined())
 		ctx, cancel := context.WithCancel(w.Context())
 		views := w.group(hb).Observe(ctx)
-		require.False(w, now(w, views).Stale)
-		heal := hb.machine.Partition()
-		v := within(w, time.Minute, views)
+		require.False(w, bubble.Now(w, views).Stale)
+		heal := hb.Machine.Partition()
+		v := bubble.Within(w, time.Minute, views)
 		require.True(w, v.Stale)
 		require.Equal(w, "a=1", ids(v))
 		heal()
 		for v.Stale {
-			v = within(w, time.Minute, views)
+			v = bubble.Within(w, time.Minute, views)
 		}
 		require.Equal(w, "a=1", ids(v))
 		cancel()
-		drained(w, views)
+		bubble.Closes(w, views)
 	})
 }
 
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		_, err := group.New(nil, path)
 		require.ErrorContains(w, err, "s: nil")
 		_, err = group.New(h.Session, "x")
@@ -396,11 +397,11 @@ func TestBadInput(t *testing.T) {
 func TestARefusalIsReported(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		_, err := h.Create(w.Context(), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermRead)...))
 		require.NoError(w, err)
 		m := w.join(h, "a", "1")
-		within(w, time.Second, m.Done())
+		bubble.Within(w, time.Second, m.Done())
 		require.ErrorIs(w, m.Err(), session.ErrNoAuth)
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -15,13 +16,13 @@ import (
 func TestAViewDoesNotWaitForANewMembersData(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		here, there := w.host("here"), w.host("there")
+		here, there := w.Host("here"), w.Host("there")
 		w.join(there, "a", "")
 		synctest.Wait()
 		views := w.group(here).Observe(w.Context())
-		require.Equal(w, "a=", ids(within(w, time.Second, views)))
+		require.Equal(w, "a=", ids(bubble.Within(w, time.Second, views)))
 		reads, slow := here.Status().SessionID, 0
-		defer w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == reads && r.Op == zktest.OpGetData && slices.Contains([]string{path + "/b", path + "/c"}, r.Path) && slow < 8 {
 				slow++
 				return zktest.Fail(zktest.ErrThrottled) // it is read again after a pause
@@ -31,11 +32,11 @@ func TestAViewDoesNotWaitForANewMembersData(t *testing.T) {
 		w.join(there, "b", "")
 		d := w.join(there, "d", "")
 		synctest.Wait()
-		require.Equal(w, "a= d=", ids(within(w, time.Second, views)))
+		require.Equal(w, "a= d=", ids(bubble.Within(w, time.Second, views)))
 		require.NoError(w, d.Leave(w.Context()))
-		require.Equal(w, "a=", ids(within(w, time.Second, views)))
+		require.Equal(w, "a=", ids(bubble.Within(w, time.Second, views)))
 		w.join(there, "c", "")
-		for ids(within(w, time.Minute, views)) != "a= b= c=" {
+		for ids(bubble.Within(w, time.Minute, views)) != "a= b= c=" {
 		}
 		require.Positive(w, slow)
 	})
@@ -45,20 +46,20 @@ func TestAViewDoesNotWaitForANewMembersData(t *testing.T) {
 func TestTheFirstViewIsWhole(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		here, there := w.host("here"), w.host("there")
+		here, there := w.Host("here"), w.Host("there")
 		for _, id := range []string{"a", "b", "c"} {
 			w.join(there, id, "")
 		}
 		synctest.Wait()
 		reads, slow := here.Status().SessionID, 0
-		defer w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == reads && r.Op == zktest.OpGetData && r.Path == path+"/b" && slow < 2 {
 				slow++
 				return zktest.Fail(zktest.ErrThrottled)
 			}
 			return zktest.Pass
 		})()
-		require.Equal(w, "a= b= c=", ids(within(w, time.Minute, w.group(here).Observe(w.Context()))))
+		require.Equal(w, "a= b= c=", ids(bubble.Within(w, time.Minute, w.group(here).Observe(w.Context()))))
 		require.Equal(w, 2, slow)
 	})
 }

@@ -15,12 +15,12 @@ func TestAMemberSendsNoSyncs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		for _, id := range []string{"a", "b", "c"} {
-			w.join(w.host(id), id, "")
+			w.join(w.Host(id), id, "")
 		}
 		time.Sleep(time.Minute)
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		time.Sleep(10 * time.Minute)
-		for _, r := range w.server.Journal() {
+		for _, r := range w.Server.Journal() {
 			require.Equal(w, zktest.OpPing, r.Op)
 		}
 	})

@@ -16,13 +16,13 @@ import (
 func TestAThousandMembersThatCameAndWentLeaveNoWatch(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h, members := w.host("observer"), w.host("members")
+		h, members := w.Host("observer"), w.Host("members")
 		require.NoError(w, members.EnsurePath(w.Context(), path))
 		ctx, cancel := context.WithCancel(w.Context())
 		views := w.group(h).Observe(ctx)
 		watches := func() int {
 			synctest.Wait()
-			info, found := w.server.Session(h.Status().SessionID)
+			info, found := w.Server.Session(h.Status().SessionID)
 			require.True(w, found)
 			return info.Watches
 		}
