@@ -12,21 +12,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/zktest"
 )
 
 // loseTheNext cuts a host off at its session's next transaction, which is carried out and not
 // answered.
-func (w *world) loseTheNext(h *host) (heal func()) {
+func (w *world) loseTheNext(h *bubble.Host) (heal func()) {
 	w.Helper()
 	id, done := h.Status().SessionID, new(atomic.Bool)
 	partition := make(chan func(), 1)
-	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 		if r.SessionID != id || r.Op != zktest.OpMulti || !done.CompareAndSwap(false, true) {
 			return zktest.Pass
 		}
-		go func() { partition <- h.machine.Partition() }()
+		go func() { partition <- h.Machine.Partition() }()
 		return zktest.DropReply
 	}))
 	return func() {
@@ -70,14 +71,14 @@ func (w *world) agreeable(s *twopc.Site) func() string {
 func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
-		hc := w.host("c")
-		c, d := w.coordinator(hc, form...), w.coordinator(w.host("d"), form...)
-		a := w.site(w.host("a"), "a")
+		hc := w.Host("c")
+		c, d := w.coordinator(hc, form...), w.coordinator(w.Host("d"), form...)
+		a := w.site(w.Host("a"), "a")
 		seen := w.agreeable(a)
-		b := w.site(w.host("b"), "b")
+		b := w.site(w.Host("b"), "b")
 		warm, err := c.Begin(w.Context(), "warm", nil, "a") // all that is around a transaction stands
 		require.NoError(w, err)
-		within(w, time.Second, warm.Decided())
+		bubble.Within(w, time.Second, warm.Decided())
 		require.NoError(w, warm.Ack(w.Context()))
 
 		heal := w.loseTheNext(hc)
@@ -90,7 +91,7 @@ func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
 			tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
 			answer <- begun{tx, err}
 		}()
-		pb := within(w, time.Second, b.Proposals())
+		pb := bubble.Within(w, time.Second, b.Proposals())
 		recovered := make(chan []*twopc.Tx, 1)
 		go func() {
 			taken, err := d.Recover(w.Context())
@@ -99,23 +100,23 @@ func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
 			}
 			recovered <- taken
 		}()
-		within(w, time.Minute, pb.Decided())
+		bubble.Within(w, time.Minute, pb.Decided())
 		require.Equal(w, twopc.Aborted, pb.Outcome(), "the sites see the coordinator gone")
 		require.NoError(w, pb.Ack(w.Context()))
-		taken := within(w, time.Minute, recovered)
+		taken := bubble.Within(w, time.Minute, recovered)
 		require.Len(w, taken, 1)
-		within(w, time.Second, taken[0].Decided())
+		bubble.Within(w, time.Second, taken[0].Decided())
 		require.Equal(w, twopc.Aborted, taken[0].Outcome())
 		require.NoError(w, taken[0].Ack(w.Context()))
 		synctest.Wait()
 		require.Empty(w, w.nodes(), "nothing is left of it")
 
 		heal()
-		first := within(w, time.Minute, answer)
+		first := bubble.Within(w, time.Minute, answer)
 		require.NoError(w, first.err)
-		within(w, time.Minute, first.tx.Decided())
+		bubble.Within(w, time.Minute, first.tx.Decided())
 		require.Equal(w, twopc.Aborted, first.tx.Outcome(), "and not begun again")
-		never(w, b.Proposals(), "a second time")
+		bubble.Never(w, b.Proposals(), "a second time")
 		require.Equal(w, "warm committed, t aborted", seen())
 		require.Len(w, w.tombstones(), 1)
 		require.NoError(w, first.tx.Ack(w.Context()))
@@ -126,7 +127,7 @@ func TestALostBeginIsNotBegunASecondTime(t *testing.T) {
 // tombstones are those that stand.
 func (w *world) tombstones() []string {
 	var all []string
-	for line := range strings.Lines(w.server.Dump()) {
+	for line := range strings.Lines(w.Server.Dump()) {
 		if node, _, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(node, path+"/tombstones/") {
 			all = append(all, node)
 		}
@@ -142,16 +143,16 @@ func TestALostBeginGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(w *world) {
-				hc := w.host("c")
+				hc := w.Host("c")
 				c := w.coordinator(hc)
-				seen := w.agreeable(w.site(w.host("a"), "a"))
+				seen := w.agreeable(w.site(w.Host("a"), "a"))
 				warm, err := c.Begin(w.Context(), "warm", nil, "a")
 				require.NoError(w, err)
-				within(w, time.Second, warm.Decided())
+				bubble.Within(w, time.Second, warm.Decided())
 				w.strike(hc, 1, func(*zktest.Request) zktest.Verdict { return fate })
 				tx, err := c.Begin(w.Context(), "t", nil, "a")
 				require.NoError(w, err)
-				within(w, time.Minute, tx.Decided())
+				bubble.Within(w, time.Minute, tx.Decided())
 				require.Equal(w, twopc.Committed, tx.Outcome())
 				synctest.Wait()
 				require.Equal(w, "warm committed, t committed", seen())
@@ -166,24 +167,24 @@ func TestALostBeginGoesOn(t *testing.T) {
 func TestKilledBeforeTheOutcomeIsNoted(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
-		hc := w.host("c")
+		hc := w.Host("c")
 		c := w.coordinator(hc, form...)
-		seen := w.agreeable(w.site(w.host("a"), "a"))
+		seen := w.agreeable(w.site(w.Host("a"), "a"))
 		tx, err := c.Begin(w.Context(), "t", []byte("pay"), "a")
 		require.NoError(w, err)
-		within(w, time.Second, tx.Decided())
+		bubble.Within(w, time.Second, tx.Decided())
 		synctest.Wait() // the machine knows, the site has acknowledged
-		hc.die()
+		hc.Die()
 		time.Sleep(10 * time.Minute)
 
-		again := w.coordinator(w.host("c again"), form...)
+		again := w.coordinator(w.Host("c again"), form...)
 		_, err = again.Begin(w.Context(), "t", []byte("pay"), "a")
 		require.ErrorIs(w, err, twopc.ErrFinished)
 		taken, err := again.Recover(w.Context())
 		require.NoError(w, err)
 		require.Len(w, taken, 1)
 		require.Equal(w, "t", taken[0].ID())
-		within(w, time.Second, taken[0].Decided())
+		bubble.Within(w, time.Second, taken[0].Decided())
 		require.Equal(w, twopc.Committed, taken[0].Outcome())
 		tx = taken[0]
 		taken, err = again.Recover(w.Context())
@@ -196,7 +197,7 @@ func TestKilledBeforeTheOutcomeIsNoted(t *testing.T) {
 		require.Empty(w, taken)
 		tx, err = again.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err, "the application says that it is another one")
-		within(w, time.Second, tx.Decided())
+		bubble.Within(w, time.Second, tx.Decided())
 		synctest.Wait()
 		require.Equal(w, "t committed, t committed", seen())
 	})
@@ -207,13 +208,13 @@ func TestKilledBeforeTheOutcomeIsNoted(t *testing.T) {
 func TestRecoverUntilItIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("c")
+		h := w.Host("c")
 		c := w.coordinator(h)
-		w.agreeable(w.site(w.host("a"), "a"))
+		w.agreeable(w.site(w.Host("a"), "a"))
 		tx, err := c.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
-		within(w, time.Second, tx.Decided())
-		other, err := w.coordinator(w.host("other")).Recover(w.Context())
+		bubble.Within(w, time.Second, tx.Decided())
+		other, err := w.coordinator(w.Host("other")).Recover(w.Context())
 		require.NoError(w, err)
 		require.Empty(w, other, "its coordinator lives")
 		for i := range 5 {
@@ -222,7 +223,7 @@ func TestRecoverUntilItIsAcknowledged(t *testing.T) {
 			taken, err := c.Recover(w.Context())
 			require.NoError(w, err)
 			require.Len(w, taken, 1)
-			within(w, time.Second, taken[0].Decided())
+			bubble.Within(w, time.Second, taken[0].Decided())
 			require.Equal(w, twopc.Committed, taken[0].Outcome(), i)
 			tx = taken[0]
 		}
@@ -243,12 +244,12 @@ func TestALostAcknowledgement(t *testing.T) {
 			t.Parallel()
 			for k, met := 1, true; met; k++ {
 				inBubble(t, func(w *world) {
-					hc := w.host("c")
+					hc := w.Host("c")
 					c := w.coordinator(hc)
-					w.agreeable(w.site(w.host("a"), "a"))
+					w.agreeable(w.site(w.Host("a"), "a"))
 					tx, err := c.Begin(w.Context(), "t", nil, "a")
 					require.NoError(w, err)
-					within(w, time.Second, tx.Decided())
+					bubble.Within(w, time.Second, tx.Decided())
 					synctest.Wait()
 					reached := w.strike(hc, k, func(*zktest.Request) zktest.Verdict {
 						c.Crash("at a request")
@@ -268,13 +269,13 @@ func TestALostAcknowledgement(t *testing.T) {
 func TestABeginningGivenUpLeavesNothing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		hc := w.host("c")
+		hc := w.Host("c")
 		c := w.coordinator(hc)
-		b := w.site(w.host("b"), "b")
+		b := w.site(w.Host("b"), "b")
 		warm, err := c.Begin(w.Context(), "warm", nil, "b")
 		require.NoError(w, err)
-		require.NoError(w, within(w, time.Second, b.Proposals()).Abort(w.Context(), "warm"))
-		within(w, time.Second, warm.Decided())
+		require.NoError(w, bubble.Within(w, time.Second, b.Proposals()).Abort(w.Context(), "warm"))
+		bubble.Within(w, time.Second, warm.Decided())
 		require.NoError(w, warm.Ack(w.Context()))
 		heal := w.loseTheNext(hc)
 		time.AfterFunc(3*time.Second, heal)
@@ -282,9 +283,9 @@ func TestABeginningGivenUpLeavesNothing(t *testing.T) {
 		defer cancel()
 		_, err = c.Begin(ctx, "t", nil, "b")
 		require.ErrorIs(w, err, context.DeadlineExceeded)
-		p := within(w, time.Second, b.Proposals())
+		p := bubble.Within(w, time.Second, b.Proposals())
 		require.NoError(w, p.Commit(w.Context()))
-		within(w, time.Minute, p.Decided())
+		bubble.Within(w, time.Minute, p.Decided())
 		require.Equal(w, twopc.Aborted, p.Outcome())
 		require.NoError(w, p.Ack(w.Context()))
 		time.Sleep(time.Minute)
@@ -298,15 +299,15 @@ func TestOutcomesThatNobodyAcknowledgesAreSwept(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		const most = 20
-		h := w.host("c")
+		h := w.Host("c")
 		c := w.coordinator(h, twopc.WithRetention(20*time.Minute, most))
-		seen := w.agreeable(w.site(w.host("a"), "a"))
+		seen := w.agreeable(w.site(w.Host("a"), "a"))
 		n := 0
 		begin := func(c *twopc.Coordinator) *twopc.Tx {
 			n++
 			tx, err := c.Begin(w.Context(), fmt.Sprint("t", n), nil, "a")
 			require.NoError(w, err)
-			within(w, time.Second, tx.Decided())
+			bubble.Within(w, time.Second, tx.Decided())
 			synctest.Wait()
 			return tx
 		}
@@ -340,14 +341,14 @@ func TestOutcomesThatNobodyAcknowledgesAreSwept(t *testing.T) {
 func TestWhatASiteNeedsIsNotSwept(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		c := w.coordinator(w.host("c"), twopc.WithRetention(time.Minute, 1))
-		a := w.site(w.host("a"), "a")
-		seen := w.agreeable(w.site(w.host("b"), "b"))
+		c := w.coordinator(w.Host("c"), twopc.WithRetention(time.Minute, 1))
+		a := w.site(w.Host("a"), "a")
+		seen := w.agreeable(w.site(w.Host("b"), "b"))
 		tx, err := c.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
-		p := within(w, time.Second, a.Proposals())
+		p := bubble.Within(w, time.Second, a.Proposals())
 		require.NoError(w, p.Commit(w.Context()))
-		within(w, time.Second, tx.Decided())
+		bubble.Within(w, time.Second, tx.Decided())
 		for i := range 10 {
 			time.Sleep(time.Minute)
 			_, err := c.Begin(w.Context(), fmt.Sprint("u", i), nil, "b")
@@ -366,23 +367,23 @@ func TestWhatASiteNeedsIsNotSwept(t *testing.T) {
 func TestRecoverWaitsForWhatADeadCoordinatorHasSent(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		hc := w.host("c")
+		hc := w.Host("c")
 		c := w.coordinator(hc)
-		seen := w.agreeable(w.site(w.host("a"), "a"))
+		seen := w.agreeable(w.site(w.Host("a"), "a"))
 		warm, err := c.Begin(w.Context(), "warm", nil, "a")
 		require.NoError(w, err)
-		within(w, time.Second, warm.Decided())
+		bubble.Within(w, time.Second, warm.Decided())
 		require.NoError(w, warm.Ack(w.Context()))
 		w.strike(hc, 1, func(*zktest.Request) zktest.Verdict { return zktest.Delay(3 * time.Second) })
 		go func() { _, _ = c.Begin(w.Context(), "t", nil, "a") }()
 		synctest.Wait()
-		hc.die()
+		hc.Die()
 
-		again := w.coordinator(w.host("c again"))
+		again := w.coordinator(w.Host("c again"))
 		taken, err := again.Recover(w.Context())
 		require.NoError(w, err)
 		for _, tx := range taken {
-			within(w, time.Minute, tx.Decided())
+			bubble.Within(w, time.Minute, tx.Decided())
 			require.NoError(w, tx.Ack(w.Context()))
 		}
 		synctest.Wait() // the site may hear of the decision after the coordinator
@@ -390,7 +391,7 @@ func TestRecoverWaitsForWhatADeadCoordinatorHasSent(t *testing.T) {
 		if len(taken) == 0 { // it was never carried out
 			tx, err := again.Begin(w.Context(), "t", nil, "a")
 			require.NoError(w, err)
-			within(w, time.Minute, tx.Decided())
+			bubble.Within(w, time.Minute, tx.Decided())
 			require.NoError(w, tx.Ack(w.Context()))
 			synctest.Wait()
 			before = seen()

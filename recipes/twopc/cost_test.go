@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -16,23 +17,23 @@ import (
 // knows everybody.
 func cost(w *world, n int, form ...twopc.Option) (requests, events int) {
 	w.Helper()
-	c := w.coordinator(w.host("c"), form...)
+	c := w.coordinator(w.Host("c"), form...)
 	var names []string
 	var sites []*twopc.Site
 	for i := range n {
 		names = append(names, fmt.Sprint("s", i))
-		sites = append(sites, w.site(w.host(names[i]), names[i]))
+		sites = append(sites, w.site(w.Host(names[i]), names[i]))
 	}
 	round := func(id string) {
 		tx, err := c.Begin(w.Context(), id, []byte("pay"), names...)
 		require.NoError(w, err)
 		var open []*twopc.Proposal
 		for _, site := range sites {
-			p := within(w, time.Second, site.Proposals())
+			p := bubble.Within(w, time.Second, site.Proposals())
 			require.NoError(w, p.Commit(w.Context()))
 			open = append(open, p)
 		}
-		within(w, time.Second, tx.Decided())
+		bubble.Within(w, time.Second, tx.Decided())
 		synctest.Wait()
 		require.NoError(w, tx.Ack(w.Context()))
 		for _, p := range open {
@@ -42,9 +43,9 @@ func cost(w *world, n int, form ...twopc.Option) (requests, events int) {
 		require.Empty(w, w.nodes())
 	}
 	round("first")
-	w.server.ClearJournal()
+	w.Server.ClearJournal()
 	round("second")
-	for _, q := range w.server.Journal() {
+	for _, q := range w.Server.Journal() {
 		events += q.Fired
 		if q.Op != zktest.OpPing {
 			requests++

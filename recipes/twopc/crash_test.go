@@ -10,16 +10,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/zktest"
 )
 
 // unseen crashes a coordinator's actor while the sites are cut off: its presence blinks, which they
 // would take for a death.
-func (w *world) unseen(c *twopc.Coordinator, sites *host) {
+func (w *world) unseen(c *twopc.Coordinator, sites *bubble.Host) {
 	w.Helper()
 	synctest.Wait()
-	heal := sites.machine.Partition()
+	heal := sites.Machine.Partition()
 	c.Crash("while nobody looks")
 	time.Sleep(time.Second)
 	heal()
@@ -31,8 +32,8 @@ func (w *world) unseen(c *twopc.Coordinator, sites *host) {
 func TestEachVoteIsGivenOnceAcrossCrashes(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
-		c := w.coordinator(w.host("c"), form...)
-		h := w.host("sites")
+		c := w.coordinator(w.Host("c"), form...)
+		h := w.Host("sites")
 		names := []string{"x", "y", "z"}
 		sites := map[string]*twopc.Site{}
 		for _, name := range names {
@@ -41,11 +42,11 @@ func TestEachVoteIsGivenOnceAcrossCrashes(t *testing.T) {
 		tx, err := c.Begin(w.Context(), "t", nil, names...)
 		require.NoError(w, err)
 		for _, name := range names {
-			require.NoError(w, within(w, time.Second, sites[name].Proposals()).Commit(w.Context()))
+			require.NoError(w, bubble.Within(w, time.Second, sites[name].Proposals()).Commit(w.Context()))
 			sites[name].Crash("behind its vote")
 			w.unseen(c, h)
 		}
-		within(w, time.Minute, tx.Done())
+		bubble.Within(w, time.Minute, tx.Done())
 		require.Equal(w, twopc.Committed, tx.Outcome())
 		var votes []string
 		for v := range tx.Votes() {
@@ -64,14 +65,14 @@ func TestEachVoteIsGivenOnceAcrossCrashes(t *testing.T) {
 func TestAfterACrashNothingIsRecoveredThatTheApplicationHas(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
-		h := w.host("c")
+		h := w.Host("c")
 		c := w.coordinator(h, form...)
-		w.agreeable(w.site(w.host("a"), "a"))
+		w.agreeable(w.site(w.Host("a"), "a"))
 		recovered := func(c *twopc.Coordinator) (ids []string) {
 			taken, err := c.Recover(w.Context())
 			require.NoError(w, err)
 			for _, tx := range taken {
-				within(w, time.Second, tx.Decided())
+				bubble.Within(w, time.Second, tx.Decided())
 				ids = append(ids, tx.ID())
 			}
 			return ids
@@ -80,7 +81,7 @@ func TestAfterACrashNothingIsRecoveredThatTheApplicationHas(t *testing.T) {
 		for _, id := range []string{"one", "two"} {
 			tx, err := c.Begin(w.Context(), id, nil, "a")
 			require.NoError(w, err)
-			within(w, time.Second, tx.Decided())
+			bubble.Within(w, time.Second, tx.Decided())
 			txs = append(txs, tx)
 		}
 		synctest.Wait()
@@ -106,15 +107,15 @@ func begins(r *zktest.Request, id string) bool {
 func TestABeginningOfBeforeACrashDoesNotComeLater(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
-		h := w.host("c")
+		h := w.Host("c")
 		c := w.coordinator(h, append(form, twopc.WithVoteTimeout(time.Minute))...)
-		w.site(w.host("a"), "a")
+		w.site(w.Host("a"), "a")
 		warm, err := c.Begin(w.Context(), "warm", nil, "a")
 		require.NoError(w, err)
 		require.NoError(w, warm.Abort(w.Context(), "warm"))
 		var sent atomic.Bool
 		began, id := time.Now(), h.Status().SessionID
-		w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == id && begins(r, "t") && time.Since(began) < 10*time.Second {
 				sent.Store(true)
 				return zktest.Fail(zktest.ErrThrottled)

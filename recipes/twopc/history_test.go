@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
 )
 
@@ -33,7 +34,7 @@ func TestHistoryUnderFaults(t *testing.T) {
 // process is a coordinator's or a site's, which may be killed and started again.
 type process struct {
 	name  string
-	host  *host
+	host  *bubble.Host
 	c     *twopc.Coordinator
 	alive bool
 }
@@ -76,7 +77,7 @@ func faulty(w *world, rng *rand.Rand, peers bool) {
 	}
 	start := func(p *process) {
 		lives++
-		p.host, p.alive = w.host(fmt.Sprint(p.name, lives)), true
+		p.host, p.alive = w.Host(fmt.Sprint(p.name, lives)), true
 		if p.name != "leader" && p.name != "deputy" {
 			l.serve(&all, p.name, w.site(p.host, p.name), names, votes(p.name))
 			return
@@ -111,14 +112,14 @@ func faulty(w *world, rng *rand.Rand, peers bool) {
 		p := processes[rng.IntN(len(processes))]
 		switch rng.IntN(20) {
 		case 0, 1:
-			w.server.Disconnect(p.host.Status().SessionID)
+			w.Server.Disconnect(p.host.Status().SessionID)
 		case 2:
-			w.server.Expire(p.host.Status().SessionID)
+			w.Server.Expire(p.host.Status().SessionID)
 		case 3:
-			heal := p.host.machine.Partition()
+			heal := p.host.Machine.Partition()
 			time.AfterFunc(time.Duration(rng.Int64N(int64(12*time.Second))), heal)
 		case 4:
-			p.host.die()
+			p.host.Die()
 			time.Sleep(time.Duration(rng.Int64N(int64(8 * time.Second))))
 			start(p)
 		case 5, 6, 7: // the answer to a beginning is lost, and it is found out soon, or late
@@ -127,9 +128,9 @@ func faulty(w *world, rng *rand.Rand, peers bool) {
 			deputy, who := processes[4].c, fmt.Sprint("deputy", lives)
 			time.AfterFunc(time.Second, func() { all.Go(func() { recovered(deputy, who) }) })
 		case 8, 9: // the leader is taken for dead, and what it has recovered; and it lives on, learns the outcomes, and acknowledges
-			w.server.Expire(processes[0].host.Status().SessionID)
+			w.Server.Expire(processes[0].host.Status().SessionID)
 			if rng.IntN(2) == 0 {
-				time.AfterFunc(time.Duration(rng.Int64N(int64(8*time.Second))), processes[0].host.machine.Partition())
+				time.AfterFunc(time.Duration(rng.Int64N(int64(8*time.Second))), processes[0].host.Machine.Partition())
 			}
 			deputy, who := processes[4].c, fmt.Sprint("deputy", lives)
 			time.AfterFunc(time.Duration(rng.Int64N(int64(time.Second))), func() { all.Go(func() { recovered(deputy, who) }) })
@@ -137,8 +138,8 @@ func faulty(w *world, rng *rand.Rand, peers bool) {
 	}
 	time.Sleep(time.Minute)
 	always.Store(true)
-	processes[0].host.die() // whatever is left is recovered
-	processes[4].host.die()
+	processes[0].host.Die() // whatever is left is recovered
+	processes[4].host.Die()
 	start(processes[0])
 	for began := time.Now(); time.Since(began) < 5*time.Minute && len(w.nodes()) > 0; {
 		time.Sleep(time.Second)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -42,7 +43,7 @@ func (w *world) inboxReads(names func() int) (count func() (listings, bytes int)
 	w.Helper()
 	var mu sync.Mutex
 	listings, bytes := 0, 0
-	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 		if strings.HasPrefix(r.Path, path+"/inbox/") && strings.Contains(fmt.Sprint(r.Op), "hildren") {
 			mu.Lock()
 			defer mu.Unlock()
@@ -64,14 +65,14 @@ func TestAnInboxIsListedWhenWhatIsKnownIsUsedUp(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		const n = 2000
-		h := w.host("c")
+		h := w.Host("c")
 		c := w.coordinator(h, twopc.WithVoteTimeout(time.Hour))
 		w.beginAll(c, n, "a")
 		var left atomic.Int64
 		left.Store(n)
 		count := w.inboxReads(func() int { return int(left.Load()) * 60 })
 		seen := 0
-		for p := range w.site(w.host("a"), "a").Proposals() {
+		for p := range w.site(w.Host("a"), "a").Proposals() {
 			require.NoError(w, p.Commit(w.Context()))
 			<-p.Decided()
 			require.NoError(w, p.Ack(w.Context()))
@@ -92,8 +93,8 @@ func TestListingsOfAnInboxThatFills(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		const n = 2000
-		c := w.coordinator(w.host("c"), twopc.WithVoteTimeout(time.Hour))
-		site := w.site(w.host("a"), "a")
+		c := w.coordinator(w.Host("c"), twopc.WithVoteTimeout(time.Hour))
+		site := w.site(w.Host("a"), "a")
 		var came atomic.Int64
 		count := w.inboxReads(func() int { return int(came.Load()) * 60 })
 		for i := range n {
@@ -103,7 +104,7 @@ func TestListingsOfAnInboxThatFills(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		for range n {
-			p := within(w, time.Second, site.Proposals())
+			p := bubble.Within(w, time.Second, site.Proposals())
 			require.NoError(w, p.Commit(w.Context()))
 			<-p.Decided()
 			require.NoError(w, p.Ack(w.Context()))
@@ -122,8 +123,8 @@ func TestThreeThousandOpenAreAllOffered(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		const n, window = 3000, 1024
-		c := w.coordinator(w.host("c"), twopc.WithVoteTimeout(time.Hour))
-		site := w.site(w.host("a"), "a")
+		c := w.coordinator(w.Host("c"), twopc.WithVoteTimeout(time.Hour))
+		site := w.site(w.Host("a"), "a")
 		txs := w.beginAll(c, n, "a")
 		time.Sleep(time.Second)
 		offered := map[string]bool{}
@@ -133,25 +134,25 @@ func TestThreeThousandOpenAreAllOffered(t *testing.T) {
 				if len(offered) == n {
 					break
 				}
-				p := within(w, time.Minute, site.Proposals())
+				p := bubble.Within(w, time.Minute, site.Proposals())
 				require.False(w, offered[p.ID()], "twice")
 				offered[p.ID()] = true
 				require.NoError(w, p.Commit(w.Context()))
 				open = append(open, p)
 			}
-			never(w, site.Proposals(), "the window is full")
+			bubble.Never(w, site.Proposals(), "the window is full")
 			for _, p := range open[:len(open)/2] {
-				within(w, time.Minute, p.Decided())
+				bubble.Within(w, time.Minute, p.Decided())
 				require.NoError(w, p.Ack(w.Context()))
 			}
 			open = open[len(open)/2:]
 		}
 		for _, p := range open {
-			within(w, time.Minute, p.Decided())
+			bubble.Within(w, time.Minute, p.Decided())
 			require.NoError(w, p.Ack(w.Context()))
 		}
 		for _, tx := range txs {
-			within(w, time.Minute, tx.Decided())
+			bubble.Within(w, time.Minute, tx.Decided())
 			require.Equal(w, twopc.Committed, tx.Outcome())
 			require.NoError(w, tx.Ack(w.Context()))
 		}
@@ -166,9 +167,9 @@ func TestNothingIsDroppedBehindAFullWindow(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		const window = 1024
-		h := w.host("c")
+		h := w.Host("c")
 		c := w.coordinator(h, twopc.WithVoteTimeout(time.Hour))
-		site := w.site(w.host("a"), "a")
+		site := w.site(w.Host("a"), "a")
 		w.beginAll(c, window, "a")
 		time.Sleep(time.Minute) // all are offered
 		require.NoError(w, h.DeleteAll(w.Context(), path+"/inbox/a"))
@@ -182,12 +183,12 @@ func TestNothingIsDroppedBehindAFullWindow(t *testing.T) {
 		}
 		later := 0
 		for range window + 10 {
-			p := within(w, time.Minute, site.Proposals())
+			p := bubble.Within(w, time.Minute, site.Proposals())
 			if strings.HasPrefix(p.ID(), "later") {
 				later++
 				continue
 			}
-			within(w, time.Minute, p.Done())
+			bubble.Within(w, time.Minute, p.Done())
 			require.ErrorIs(w, p.Err(), twopc.ErrGone)
 			require.ErrorIs(w, p.Ack(w.Context()), twopc.ErrGone)
 		}
@@ -202,7 +203,7 @@ func TestAFullInboxIsBusy(t *testing.T) {
 	inBubble(t, func(w *world) {
 		const most = 20
 		form := []twopc.Option{twopc.WithVoteTimeout(time.Hour), twopc.WithInboxLimit(most)}
-		c, d := w.coordinator(w.host("c"), form...), w.coordinator(w.host("d"), form...)
+		c, d := w.coordinator(w.Host("c"), form...), w.coordinator(w.Host("d"), form...)
 		for i := range most { // one after the other: near the limit, what is on its way counts twice
 			_, err := c.Begin(w.Context(), fmt.Sprint("t", i), nil, "a")
 			require.NoError(w, err)
@@ -213,10 +214,10 @@ func TestAFullInboxIsBusy(t *testing.T) {
 			require.ErrorContains(w, err, `"a"`)
 		}
 		require.NotContains(w, strings.Join(w.nodes(), " "), "more")
-		site := w.site(w.host("a"), "a")
-		p := within(w, time.Second, site.Proposals())
+		site := w.site(w.Host("a"), "a")
+		p := bubble.Within(w, time.Second, site.Proposals())
 		require.NoError(w, p.Commit(w.Context()))
-		within(w, time.Second, p.Decided())
+		bubble.Within(w, time.Second, p.Decided())
 		require.NoError(w, p.Ack(w.Context()))
 		_, err := d.Begin(w.Context(), "more", nil, "a", "b")
 		require.NoError(w, err)
@@ -232,7 +233,7 @@ func TestABoundOfManyCoordinators(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		const most = 100
-		h := w.host("c")
+		h := w.Host("c")
 		var all sync.WaitGroup
 		for k := range 4 {
 			c := w.coordinator(h, twopc.WithVoteTimeout(time.Hour), twopc.WithInboxLimit(most))
@@ -258,7 +259,7 @@ func TestACoordinatorBeginsNoMoreThanItWasGranted(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		const most = 100
-		h := w.host("c")
+		h := w.Host("c")
 		var all []*twopc.Coordinator
 		for k := range 4 { // they are granted 50, 50, 49 and 49
 			c := w.coordinator(h, twopc.WithVoteTimeout(time.Hour), twopc.WithInboxLimit(most))
@@ -285,7 +286,7 @@ func TestACoordinatorBeginsNoMoreThanItWasGranted(t *testing.T) {
 func TestASiteReturnsToAFullInboxOfLongIDs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("c", session.WithMaxPacket(1<<16)) // answers of at most a megabyte
+		h := w.Host("c", session.WithMaxPacket(1<<16)) // answers of at most a megabyte
 		c := w.coordinator(h, twopc.WithVoteTimeout(time.Hour), twopc.WithInboxLimit(800))
 		_, err := c.Begin(w.Context(), strings.Repeat("x", 1025), nil, "a")
 		require.ErrorContains(w, err, "id")
@@ -297,8 +298,8 @@ func TestASiteReturnsToAFullInboxOfLongIDs(t *testing.T) {
 		}
 		require.ErrorIs(w, err, twopc.ErrBusy)
 		require.Equal(w, 800, n)
-		site := w.site(w.host("a", session.WithMaxPacket(1<<16)), "a")
-		within(w, time.Minute, site.Proposals())
+		site := w.site(w.Host("a", session.WithMaxPacket(1<<16)), "a")
+		bubble.Within(w, time.Minute, site.Proposals())
 		require.NoError(w, site.Err())
 	})
 }

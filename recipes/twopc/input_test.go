@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 )
@@ -18,9 +19,9 @@ import (
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("c")
+		h := w.Host("c")
 		c := w.coordinator(h)
-		before := w.server.Dump()
+		before := w.Server.Dump()
 		begin := func(id string, payload []byte, sites ...string) func() error {
 			return func() error { _, err := c.Begin(w.Context(), id, payload, sites...); return err }
 		}
@@ -62,7 +63,7 @@ func TestBadInput(t *testing.T) {
 			err := bad.try()
 			require.ErrorContains(w, err, bad.names, name)
 		}
-		require.Equal(w, before, w.server.Dump(), "nothing was changed")
+		require.Equal(w, before, w.Server.Dump(), "nothing was changed")
 		_, err := c.Begin(w.Context(), "t", make([]byte, 2<<20), "a")
 		require.ErrorIs(w, err, session.ErrTooLarge)
 		require.ErrorContains(w, err, "payload")
@@ -74,11 +75,11 @@ func TestBadInput(t *testing.T) {
 		require.ErrorIs(w, tx.Ack(w.Context()), twopc.ErrUndecided)
 		_, err = c.Begin(w.Context(), "t", nil, "a")
 		require.ErrorIs(w, err, twopc.ErrInUse)
-		p := within(w, time.Second, w.site(h, "a").Proposals())
+		p := bubble.Within(w, time.Second, w.site(h, "a").Proposals())
 		require.ErrorContains(w, p.Abort(w.Context(), strings.Repeat("x", 2000)), "reason")
 		require.NoError(w, p.Abort(w.Context(), strings.Repeat("x", 1024)))
 		require.NoError(w, p.Ack(w.Context()))
-		within(w, time.Second, tx.Done())
+		bubble.Within(w, time.Second, tx.Done())
 		_, err = c.Begin(w.Context(), "t", nil, "b")
 		require.ErrorIs(w, err, twopc.ErrFinished, "its outcome was not acknowledged")
 		require.NoError(w, tx.Ack(w.Context()))
@@ -91,19 +92,19 @@ func TestBadInput(t *testing.T) {
 func TestASecondSiteOfOneName(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		first := w.site(h, "a")
-		for _, other := range []*host{h, w.host("b")} { // in the same process, and in another
+		for _, other := range []*bubble.Host{h, w.Host("b")} { // in the same process, and in another
 			second := w.site(other, "a")
-			within(w, time.Second, second.Done())
+			bubble.Within(w, time.Second, second.Done())
 			require.ErrorIs(w, second.Err(), twopc.ErrTaken)
-			closed(w, second.Proposals())
+			bubble.Closed(w, second.Proposals())
 		}
 		require.NoError(w, first.Err())
-		c := w.coordinator(w.host("c"))
+		c := w.coordinator(w.Host("c"))
 		_, err := c.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
-		within(w, time.Second, first.Proposals())
+		bubble.Within(w, time.Second, first.Proposals())
 	})
 }
 
@@ -111,21 +112,21 @@ func TestASecondSiteOfOneName(t *testing.T) {
 func TestASiteStartsAgain(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		w.site(h, "a")
-		c := w.coordinator(w.host("c"))
-		h.die()
-		again := w.site(w.host("a again"), "a")
+		c := w.coordinator(w.Host("c"))
+		h.Die()
+		again := w.site(w.Host("a again"), "a")
 		_, err := c.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
-		never(w, again.Proposals(), "the old one may live")
-		info, ok := w.server.Session(h.Status().SessionID)
+		bubble.Never(w, again.Proposals(), "the old one may live")
+		info, ok := w.Server.Session(h.Status().SessionID)
 		require.True(w, ok)
-		p := within(w, time.Minute, again.Proposals())
+		p := bubble.Within(w, time.Minute, again.Proposals())
 		require.False(w, time.Now().Before(info.Expires))
 		require.Less(w, time.Since(info.Expires), time.Second)
 		// the transaction lost its voter before it had a vote
-		within(w, time.Second, p.Decided())
+		bubble.Within(w, time.Second, p.Decided())
 		require.Equal(w, twopc.Aborted, p.Outcome())
 	})
 }
@@ -135,15 +136,15 @@ func TestASiteStartsAgain(t *testing.T) {
 func TestASiteOutlivesItsSession(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("a")
+		h := w.Host("a")
 		a := w.site(h, "a")
-		c := w.coordinator(w.host("c"))
-		w.server.Expire(h.Status().SessionID)
+		c := w.coordinator(w.Host("c"))
+		w.Server.Expire(h.Status().SessionID)
 		time.Sleep(10 * time.Second)
 		tx, err := c.Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
-		require.NoError(w, within(w, time.Second, a.Proposals()).Commit(w.Context()))
-		within(w, time.Second, tx.Decided())
+		require.NoError(w, bubble.Within(w, time.Second, a.Proposals()).Commit(w.Context()))
+		bubble.Within(w, time.Second, tx.Decided())
 		require.Equal(w, twopc.Committed, tx.Outcome())
 		require.NoError(w, a.Err())
 	})
@@ -153,9 +154,9 @@ func TestASiteOutlivesItsSession(t *testing.T) {
 func TestGivingUpABeginning(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("c")
+		h := w.Host("c")
 		c := w.coordinator(h)
-		heal := h.machine.Partition()
+		heal := h.Machine.Partition()
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
 		_, err := c.Begin(ctx, "t", nil, "a")
@@ -176,28 +177,28 @@ func TestGivingUpABeginning(t *testing.T) {
 func TestContextsBoundWaits(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		hc, ha := w.host("c"), w.host("a")
+		hc, ha := w.Host("c"), w.Host("a")
 		c, a := w.coordinator(hc), w.site(ha, "a")
 		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
 		require.NoError(w, err)
-		p := within(w, time.Second, a.Proposals())
-		heal := ha.machine.Partition()
+		p := bubble.Within(w, time.Second, a.Proposals())
+		heal := ha.Machine.Partition()
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
 		require.ErrorIs(w, p.Commit(ctx), context.DeadlineExceeded)
 		require.ErrorIs(w, p.Abort(ctx, "the other way round"), twopc.ErrVoted, "the vote is under way")
 		heal()
-		require.Equal(w, "a", within(w, time.Minute, tx.Votes()).Site)
+		require.Equal(w, "a", bubble.Within(w, time.Minute, tx.Votes()).Site)
 		require.NoError(w, p.Commit(w.Context()))
-		heal = hc.machine.Partition()
+		heal = hc.Machine.Partition()
 		ctx, cancel = context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
 		require.ErrorIs(w, tx.Abort(ctx, "enough"), context.DeadlineExceeded)
 		heal()
-		within(w, time.Minute, tx.Decided())
+		bubble.Within(w, time.Minute, tx.Decided())
 		require.Equal(w, twopc.Aborted, tx.Outcome())
-		within(w, time.Minute, p.Decided())
-		heal = ha.machine.Partition()
+		bubble.Within(w, time.Minute, p.Decided())
+		heal = ha.Machine.Partition()
 		ctx, cancel = context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
 		require.ErrorIs(w, p.Ack(ctx), context.DeadlineExceeded)
@@ -210,8 +211,8 @@ func TestContextsBoundWaits(t *testing.T) {
 func TestCloseWhileItBegins(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("c")
-		heal := h.machine.Partition()
+		h := w.Host("c")
+		heal := h.Machine.Partition()
 		time.Sleep(time.Minute) // the session has expired, and nobody knows
 		c := w.coordinator(h)
 		failed := make(chan error)
@@ -220,7 +221,7 @@ func TestCloseWhileItBegins(t *testing.T) {
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
 		_ = c.Close(ctx)
-		require.ErrorIs(w, within(w, time.Minute, failed), session.ErrClosed)
+		require.ErrorIs(w, bubble.Within(w, time.Minute, failed), session.ErrClosed)
 		heal()
 	})
 }
@@ -228,11 +229,11 @@ func TestCloseWhileItBegins(t *testing.T) {
 func TestClose(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
-		hc, ha := w.host("c"), w.host("a")
+		hc, ha := w.Host("c"), w.Host("a")
 		c, a := w.coordinator(hc, form...), w.site(ha, "a")
 		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
 		require.NoError(w, err)
-		p := within(w, time.Second, a.Proposals())
+		p := bubble.Within(w, time.Second, a.Proposals())
 		require.NoError(w, p.Commit(w.Context()))
 		require.NoError(w, c.Close(w.Context()))
 		require.NoError(w, c.Close(w.Context()))
@@ -240,27 +241,27 @@ func TestClose(t *testing.T) {
 		require.ErrorIs(w, c.Err(), session.ErrClosed)
 		_, err = c.Begin(w.Context(), "u", nil, "a")
 		require.ErrorIs(w, err, session.ErrClosed)
-		within(w, time.Second, p.Decided())
+		bubble.Within(w, time.Second, p.Decided())
 		require.NoError(w, a.Close(w.Context()))
 		require.NoError(w, a.Close(w.Context()))
 		require.ErrorIs(w, p.Err(), session.ErrClosed)
 		require.ErrorIs(w, p.Ack(w.Context()), session.ErrClosed)
 		require.ErrorIs(w, p.Commit(w.Context()), session.ErrClosed)
-		require.NotContains(w, w.server.Dump(), path+"/alive/a", "a site that closes takes its presence with it")
-		require.NotContains(w, w.server.Dump(), path+"/coordinators/")
+		require.NotContains(w, w.Server.Dump(), path+"/alive/a", "a site that closes takes its presence with it")
+		require.NotContains(w, w.Server.Dump(), path+"/coordinators/")
 
 		// with the session
 		b := w.site(ha, "b")
 		d := w.coordinator(hc, form...)
 		tx, err = d.Begin(w.Context(), "v", nil, "b")
 		require.NoError(w, err)
-		p = within(w, time.Second, b.Proposals()) // of the first
-		q := within(w, time.Second, b.Proposals())
+		p = bubble.Within(w, time.Second, b.Proposals()) // of the first
+		q := bubble.Within(w, time.Second, b.Proposals())
 		require.NoError(w, hc.Close(w.Context()))
-		within(w, time.Second, tx.Done())
+		bubble.Within(w, time.Second, tx.Done())
 		require.ErrorIs(w, tx.Err(), session.ErrClosed)
 		require.Equal(w, twopc.Undecided, tx.Outcome())
-		within(w, time.Second, q.Decided())
+		bubble.Within(w, time.Second, q.Decided())
 		require.Equal(w, twopc.Aborted, q.Outcome(), "the sites see it gone")
 		require.Equal(w, twopc.Aborted, p.Outcome())
 		_, err = twopc.NewCoordinator(hc.Session, path)
@@ -273,30 +274,30 @@ func TestClose(t *testing.T) {
 func TestTooManyPanicsEndTheOneAndNothingElse(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("all")
+		h := w.Host("all")
 		c, d, a, b := w.coordinator(h), w.coordinator(h), w.site(h, "a"), w.site(h, "b")
 		tx, err := c.Begin(w.Context(), "t", nil, "a", "b")
 		require.NoError(w, err)
-		p := within(w, time.Second, a.Proposals())
-		q := within(w, time.Second, b.Proposals())
+		p := bubble.Within(w, time.Second, a.Proposals())
+		q := bubble.Within(w, time.Second, b.Proposals())
 		for range 20 {
 			c.Crash("boom")
 			a.Crash("boom")
 		}
-		within(w, time.Minute, c.Done())
-		within(w, time.Minute, a.Done())
+		bubble.Within(w, time.Minute, c.Done())
+		bubble.Within(w, time.Minute, a.Done())
 		require.ErrorIs(w, c.Err(), actors.ErrGivenUp)
 		require.ErrorIs(w, a.Err(), actors.ErrGivenUp)
 		require.ErrorIs(w, tx.Err(), actors.ErrGivenUp)
 		require.ErrorIs(w, p.Err(), actors.ErrGivenUp)
-		within(w, time.Second, q.Decided())
+		bubble.Within(w, time.Second, q.Decided())
 		require.Equal(w, twopc.Aborted, q.Outcome(), "the sites see the coordinator gone")
 		synctest.Wait()
-		require.NotContains(w, w.server.Dump(), path+"/alive/a")
+		require.NotContains(w, w.Server.Dump(), path+"/alive/a")
 		tx, err = d.Begin(w.Context(), "u", nil, "b")
 		require.NoError(w, err)
-		require.NoError(w, within(w, time.Second, b.Proposals()).Commit(w.Context()))
-		within(w, time.Second, tx.Decided())
+		require.NoError(w, bubble.Within(w, time.Second, b.Proposals()).Commit(w.Context()))
+		bubble.Within(w, time.Second, tx.Decided())
 		require.Equal(w, twopc.Committed, tx.Outcome())
 		require.Equal(w, uint64(1), h.Status().Epoch)
 	})
@@ -306,15 +307,15 @@ func TestTooManyPanicsEndTheOneAndNothingElse(t *testing.T) {
 func TestForeignZnodes(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("all")
+		h := w.Host("all")
 		for _, p := range []string{"/tx/readme", "/inbox/a/readme", "/inbox/a/_c_x", "/inbox/a/_c_0123456789abcdef0123456789abcdef-x-0000000001", "/alive/.x", "/coordinators/x"} {
 			_, err := h.Create(w.Context(), path+p, []byte("{}"), session.Parents())
 			require.NoError(w, err)
 		}
 		c, a := w.coordinator(h), w.site(h, "a")
-		gone := within(w, time.Second, a.Proposals())
+		gone := bubble.Within(w, time.Second, a.Proposals())
 		require.Equal(w, "x", gone.ID(), "an entry in the inbox without its transaction")
-		within(w, time.Second, gone.Done())
+		bubble.Within(w, time.Second, gone.Done())
 		require.ErrorIs(w, gone.Err(), twopc.ErrGone)
 		taken, err := c.Recover(w.Context())
 		require.NoError(w, err)
@@ -323,11 +324,11 @@ func TestForeignZnodes(t *testing.T) {
 		require.NoError(w, err)
 		_, err = h.Create(w.Context(), path+"/tx/t/readme", nil)
 		require.NoError(w, err)
-		p := within(w, time.Second, a.Proposals())
+		p := bubble.Within(w, time.Second, a.Proposals())
 		require.NoError(w, p.Commit(w.Context()))
-		within(w, time.Second, tx.Decided())
+		bubble.Within(w, time.Second, tx.Decided())
 		require.Equal(w, twopc.Committed, tx.Outcome())
-		within(w, time.Second, p.Decided())
+		bubble.Within(w, time.Second, p.Decided())
 		require.NoError(w, p.Ack(w.Context()))
 		_, err = c.Begin(w.Context(), "readme", nil, "a")
 		require.ErrorIs(w, err, twopc.ErrInUse)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -30,10 +31,10 @@ func TestSitesOfOneNameComeAndGo(t *testing.T) {
 const namesakes = 60
 
 func comeAndGo(w *world, rng *rand.Rand) {
-	h, far := w.host("one"), w.host("another")
+	h, far := w.Host("one"), w.Host("another")
 	var all sync.WaitGroup
 	var sites []*twopc.Site
-	open := func(h *host) *twopc.Site {
+	open := func(h *bubble.Host) *twopc.Site {
 		s, err := twopc.NewSite(h.Session, path, "a")
 		require.NoError(w, err)
 		sites = append(sites, s)
@@ -65,7 +66,7 @@ func comeAndGo(w *world, rng *rand.Rand) {
 			w.strike(h, 1+rng.IntN(4), func(*zktest.Request) zktest.Verdict { return fate })
 		case 9:
 			if rng.IntN(4) == 0 {
-				w.server.Expire(h.Status().SessionID)
+				w.Server.Expire(h.Status().SessionID)
 			}
 		}
 		if rng.IntN(3) > 0 {
@@ -81,16 +82,16 @@ func comeAndGo(w *world, rng *rand.Rand) {
 			living = append(living, s)
 		}
 	}
-	require.Len(w, living, 1, w.server.Dump())
-	c := w.coordinator(w.host("c"))
+	require.Len(w, living, 1, w.Server.Dump())
+	c := w.coordinator(w.Host("c"))
 	tx, err := c.Begin(w.Context(), "t", nil, "a")
 	require.NoError(w, err)
-	require.NoError(w, within(w, time.Second, living[0].Proposals()).Commit(w.Context()))
-	within(w, time.Second, tx.Decided())
+	require.NoError(w, bubble.Within(w, time.Second, living[0].Proposals()).Commit(w.Context()))
+	bubble.Within(w, time.Second, tx.Decided())
 	require.Equal(w, twopc.Committed, tx.Outcome())
-	require.Contains(w, w.server.Dump(), path+"/alive/a")
+	require.Contains(w, w.Server.Dump(), path+"/alive/a")
 	require.NoError(w, living[0].Close(w.Context()))
-	require.NotContains(w, w.server.Dump(), path+"/alive/a")
+	require.NotContains(w, w.Server.Dump(), path+"/alive/a")
 	all.Wait()
 }
 
@@ -100,20 +101,20 @@ func comeAndGo(w *world, rng *rand.Rand) {
 func TestAPresenceThatWasAskedForBeforeItWasKnown(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		h := w.host("one")
+		h := w.Host("one")
 		require.NoError(w, h.EnsurePath(w.Context(), path+"/alive"))
 		heal := w.loseTheNext(h)
 		a := w.site(h, "a")
-		second := w.site(w.host("another"), "a")
-		require.Contains(w, w.server.Dump(), "who")
+		second := w.site(w.Host("another"), "a")
+		require.Contains(w, w.Server.Dump(), "who")
 		a.Crash("before it knows")
 		time.Sleep(100 * time.Millisecond)
 		heal()
-		within(w, time.Minute, second.Done())
+		bubble.Within(w, time.Minute, second.Done())
 		require.ErrorIs(w, second.Err(), twopc.ErrTaken)
 		require.NoError(w, a.Err())
-		_, err := w.coordinator(w.host("c")).Begin(w.Context(), "t", nil, "a")
+		_, err := w.coordinator(w.Host("c")).Begin(w.Context(), "t", nil, "a")
 		require.NoError(w, err)
-		within(w, time.Second, a.Proposals())
+		bubble.Within(w, time.Second, a.Proposals())
 	})
 }

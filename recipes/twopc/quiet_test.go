@@ -14,12 +14,12 @@ func TestASiteSendsNoSyncs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		for _, name := range []string{"a", "b", "c"} {
-			w.site(w.host(name), name)
+			w.site(w.Host(name), name)
 		}
 		time.Sleep(time.Minute)
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		time.Sleep(10 * time.Minute)
-		for _, r := range w.server.Journal() {
+		for _, r := range w.Server.Journal() {
 			require.Equal(w, zktest.OpPing, r.Op)
 		}
 	})

@@ -10,17 +10,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
 // deny refuses a session's requests of some kinds at a path, until it is called.
-func (w *world) deny(h *host, at string, kinds ...zktest.Op) (allow func()) {
+func (w *world) deny(h *bubble.Host, at string, kinds ...zktest.Op) (allow func()) {
 	w.Helper()
 	id, denied := h.Status().SessionID, new(atomic.Bool)
 	denied.Store(true)
-	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 		meant := r.Path == at && slices.Contains(kinds, r.Op)
 		for _, op := range r.Ops {
 			meant = meant || op.Path == at && slices.Contains(kinds, op.Op)
@@ -38,18 +39,18 @@ func (w *world) deny(h *host, at string, kinds ...zktest.Op) (allow func()) {
 func TestABeginThatMayNotBeLookedFor(t *testing.T) {
 	t.Parallel()
 	inBothForms(t, func(w *world, form []twopc.Option) {
-		h := w.host("c")
+		h := w.Host("c")
 		c := w.coordinator(h, form...)
-		a := w.site(w.host("a"), "a")
+		a := w.site(w.Host("a"), "a")
 		warm, err := c.Begin(w.Context(), "warm", nil, "a", "b")
 		require.NoError(w, err)
 		require.NoError(w, warm.Abort(w.Context(), "warm"))
-		p := within(w, time.Second, a.Proposals())
-		within(w, time.Second, p.Decided())
+		p := bubble.Within(w, time.Second, a.Proposals())
+		bubble.Within(w, time.Second, p.Decided())
 		require.NoError(w, p.Ack(w.Context()))
 
 		id, cut := h.Status().SessionID, new(atomic.Bool)
-		w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+		w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == id && begins(r, "t") && cut.CompareAndSwap(false, true) {
 				return zktest.CutAfter
 			}
@@ -59,20 +60,20 @@ func TestABeginThatMayNotBeLookedFor(t *testing.T) {
 		_, err = c.Begin(w.Context(), "t", nil, "a", "b")
 		require.ErrorIs(w, err, session.ErrUnknownOutcome)
 		require.ErrorIs(w, err, session.ErrNoAuth)
-		p = within(w, time.Second, a.Proposals())
+		p = bubble.Within(w, time.Second, a.Proposals())
 		require.NoError(w, p.Commit(w.Context()))
 		time.Sleep(10 * time.Minute)
 		c.Crash("while it is refused")
 		time.Sleep(10 * time.Minute)
 		allow()
 		time.Sleep(time.Minute) // it is asked for after a pause
-		within(w, time.Second, p.Decided())
+		bubble.Within(w, time.Second, p.Decided())
 		require.Equal(w, twopc.Aborted, p.Outcome())
 		require.NoError(w, p.Ack(w.Context()))
-		b := w.site(w.host("b"), "b")
+		b := w.site(w.Host("b"), "b")
 		for range 2 {
-			q := within(w, time.Second, b.Proposals())
-			within(w, time.Second, q.Decided())
+			q := bubble.Within(w, time.Second, b.Proposals())
+			bubble.Within(w, time.Second, q.Decided())
 			require.NoError(w, q.Ack(w.Context()))
 		}
 		synctest.Wait()
@@ -91,27 +92,27 @@ func TestATransactionThatMayNotBeDecided(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(w *world) {
-				h := w.host("c")
+				h := w.Host("c")
 				c := w.coordinator(h)
-				a := w.site(w.host("a"), "a")
+				a := w.site(w.Host("a"), "a")
 				allow := w.deny(h, path+"/tx/t", kind)
 				tx, err := c.Begin(w.Context(), "t", nil, "a")
 				require.NoError(w, err)
-				p := within(w, time.Second, a.Proposals())
+				p := bubble.Within(w, time.Second, a.Proposals())
 				require.NoError(w, p.Commit(w.Context()))
-				within(w, time.Minute, tx.Done())
+				bubble.Within(w, time.Minute, tx.Done())
 				require.ErrorIs(w, tx.Err(), session.ErrNoAuth)
-				never(w, p.Decided(), "it may not be")
+				bubble.Never(w, p.Decided(), "it may not be")
 				time.Sleep(time.Minute)
 				allow()
-				within(w, time.Minute, p.Decided())
+				bubble.Within(w, time.Minute, p.Decided())
 				require.Equal(w, twopc.Aborted, p.Outcome())
 				require.NoError(w, p.Ack(w.Context()))
 				synctest.Wait()
 				taken, err := c.Recover(w.Context())
 				require.NoError(w, err)
 				require.Len(w, taken, 1)
-				within(w, time.Second, taken[0].Decided())
+				bubble.Within(w, time.Second, taken[0].Decided())
 				require.Equal(w, twopc.Aborted, taken[0].Outcome())
 				require.NoError(w, taken[0].Ack(w.Context()))
 				require.Empty(w, w.nodes())

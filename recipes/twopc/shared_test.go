@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -15,7 +16,7 @@ import (
 // shared is a transaction that one coordinator began, and that others took over while it lived on.
 // The site can't be reached until it is healed.
 type shared struct {
-	hosts []*host
+	hosts []*bubble.Host
 	txs   []*twopc.Tx // of each coordinator
 	heal  func()      // the site
 }
@@ -27,16 +28,16 @@ func (w *world) share(form []twopc.Option, n int) *shared {
 	s := &shared{}
 	form = append([]twopc.Option{twopc.WithVoteTimeout(time.Hour)}, form...)
 	for i := range n {
-		s.hosts = append(s.hosts, w.host(string(rune('c'+i))))
+		s.hosts = append(s.hosts, w.Host(string(rune('c'+i))))
 	}
-	far := w.host("a", session.WithTimeout(time.Minute))
+	far := w.Host("a", session.WithTimeout(time.Minute))
 	w.agreeable(w.site(far, "a"))
-	s.heal = far.machine.Partition()
+	s.heal = far.Machine.Partition()
 	tx, err := w.coordinator(s.hosts[0], form...).Begin(w.Context(), "t", nil, "a")
 	require.NoError(w, err)
 	s.txs = append(s.txs, tx)
 	for i, h := range s.hosts[1:] {
-		w.server.Expire(s.hosts[i].Status().SessionID)
+		w.Server.Expire(s.hosts[i].Status().SessionID)
 		taken, err := w.coordinator(h, form...).Recover(w.Context())
 		require.NoError(w, err)
 		require.Len(w, taken, 1)
@@ -58,7 +59,7 @@ func TestWhicheverCoordinatorComesSecondLearnsTheOutcome(t *testing.T) {
 				inBothForms(t, func(w *world, form []twopc.Option) {
 					s := w.share(form, 2)
 					one, other := s.txs[first], s.txs[1-first]
-					heal := s.hosts[1-first].machine.Partition()
+					heal := s.hosts[1-first].Machine.Partition()
 					require.NoError(w, one.Abort(w.Context(), "no longer wanted"))
 					s.heal()
 					time.Sleep(10 * time.Second) // the site has acknowledged
@@ -67,7 +68,7 @@ func TestWhicheverCoordinatorComesSecondLearnsTheOutcome(t *testing.T) {
 					require.Empty(w, w.nodes())
 					require.Equal(w, twopc.Undecided, other.Outcome())
 					heal()
-					within(w, time.Minute, other.Done())
+					bubble.Within(w, time.Minute, other.Done())
 					require.ErrorIs(w, other.Err(), twopc.ErrDecided)
 					require.Equal(w, twopc.Aborted, other.Outcome())
 					require.Equal(w, "no longer wanted", other.Reason())
@@ -88,7 +89,7 @@ func TestEachOfThreeCoordinatorsLearnsTheOutcome(t *testing.T) {
 			s := w.share(form, 3)
 			heal := map[int]func(){}
 			for _, i := range order[1:] {
-				heal[i] = s.hosts[i].machine.Partition()
+				heal[i] = s.hosts[i].Machine.Partition()
 			}
 			require.NoError(w, s.txs[order[0]].Abort(w.Context(), "no longer wanted"))
 			s.heal()
@@ -97,7 +98,7 @@ func TestEachOfThreeCoordinatorsLearnsTheOutcome(t *testing.T) {
 			require.Empty(w, w.nodes())
 			for _, i := range order[1:] {
 				heal[i]()
-				within(w, time.Minute, s.txs[i].Done())
+				bubble.Within(w, time.Minute, s.txs[i].Done())
 				require.ErrorIs(w, s.txs[i].Err(), twopc.ErrDecided, "%v: %d", order, i)
 				require.Equal(w, twopc.Aborted, s.txs[i].Outcome())
 				require.NoError(w, s.txs[i].Ack(w.Context()))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -23,16 +24,16 @@ type trial struct {
 	votes  map[string]bool
 	c      *twopc.Coordinator
 	sites  map[string]*twopc.Site
-	hosts  map[string]*host
+	hosts  map[string]*bubble.Host
 }
 
 var both = []string{"a", "b"}
 
 func newTrial(w *world, form []twopc.Option, votes map[string]bool) *trial {
 	w.Helper()
-	tr := &trial{world: w, ledger: newLedger(), form: form, votes: votes, sites: map[string]*twopc.Site{}, hosts: map[string]*host{}}
+	tr := &trial{world: w, ledger: newLedger(), form: form, votes: votes, sites: map[string]*twopc.Site{}, hosts: map[string]*bubble.Host{}}
 	for _, who := range []string{"c", "a", "b"} {
-		tr.hosts[who] = w.host(who)
+		tr.hosts[who] = w.Host(who)
 	}
 	tr.c = w.coordinator(tr.hosts["c"], form...)
 	for _, name := range both {
@@ -63,7 +64,7 @@ func (tr *trial) begin() {
 // restart starts the process of somebody who died, on another machine.
 func (tr *trial) restart(who string) {
 	tr.Helper()
-	h := tr.host(who + " again")
+	h := tr.Host(who + " again")
 	tr.hosts[who] = h
 	if who != "c" {
 		tr.sites[who] = tr.site(h, who)
@@ -87,7 +88,7 @@ func (tr *trial) conclude(what string) {
 		time.Sleep(time.Second)
 	}
 	require.Empty(tr, tr.ledger.complaints(), what)
-	require.Empty(tr, tr.nodes(), what+"\n"+tr.server.Dump())
+	require.Empty(tr, tr.nodes(), what+"\n"+tr.Server.Dump())
 	for _, h := range tr.hosts {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		require.NoError(tr, h.Close(ctx))
@@ -98,25 +99,15 @@ func (tr *trial) conclude(what string) {
 
 // strike lets something happen at the k-th request of somebody's session, pings and its end aside;
 // it tells whether it came to that.
-func (w *world) strike(h *host, k int, at func(*zktest.Request) zktest.Verdict) (met func() bool) {
-	id, n := h.Status().SessionID, new(atomic.Int64)
-	w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
-		if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpConnect || r.Op == zktest.OpCloseSession {
-			return zktest.Pass
-		}
-		if n.Add(1) == int64(k) {
-			return at(r)
-		}
-		return zktest.Pass
-	}))
-	return func() bool { return n.Load() >= int64(k) }
+func (w *world) strike(h *bubble.Host, k int, at func(*zktest.Request) zktest.Verdict) (met func() bool) {
+	return w.AtKth(h.Session, k, at, zktest.OpCloseSession)
 }
 
 // kill kills a process at its k-th request, which is carried out or not.
 func (tr *trial) kill(who string, k int, carriedOut bool) (met func() bool) {
 	h, dead := tr.hosts[who], new(atomic.Bool)
 	id := h.Status().SessionID
-	tr.Cleanup(tr.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+	tr.Cleanup(tr.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 		if r.SessionID == id && dead.Load() {
 			return zktest.DropRequest
 		}
@@ -124,7 +115,7 @@ func (tr *trial) kill(who string, k int, carriedOut bool) (met func() bool) {
 	}))
 	return tr.strike(h, k, func(*zktest.Request) zktest.Verdict {
 		dead.Store(true)
-		tr.all.Go(h.die)
+		tr.all.Go(h.Die)
 		if carriedOut {
 			return zktest.DropReply
 		}
@@ -207,12 +198,8 @@ func TestKilledAtEveryStepAndRestartedAtOnce(t *testing.T) {
 // Whichever reply or request is lost, of whomever, nothing comes of it.
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
-	fates := map[string]zktest.Verdict{
-		"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
-		"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
-	}
 	everyTrial(t, func(t *testing.T, form []twopc.Option, votes map[string]bool) {
-		for name, fate := range fates {
+		for name, fate := range bubble.Fates {
 			for _, who := range struck(votes) {
 				for k, met := 1, true; met; k++ {
 					inBubble(t, func(w *world) {
@@ -268,7 +255,7 @@ func TestAnExpiryAtAnyMoment(t *testing.T) {
 					tr := newTrial(w, form, votes)
 					id := tr.hosts[who].Status().SessionID
 					reached := w.strike(tr.hosts[who], k, func(*zktest.Request) zktest.Verdict {
-						tr.all.Go(func() { w.server.Expire(id) })
+						tr.all.Go(func() { w.Server.Expire(id) })
 						return zktest.Pass
 					})
 					tr.begin()
