@@ -10,13 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/session"
 )
 
 func TestARendezvous(t *testing.T) {
-	inBubble(t, func(w *world) {
-		late := open(w, w.session("late"), config.JSON[limits]())
+	inBubble(t, func(w *bubble.World) {
+		late := open(w, w.Host("late").Session, config.JSON[limits]())
 		require.Equal(w, config.Snapshot[limits]{}, late.Load())
 		got := make(chan config.Snapshot[limits])
 		go func() {
@@ -27,16 +28,16 @@ func TestARendezvous(t *testing.T) {
 			got <- s
 		}()
 		time.Sleep(time.Hour)
-		first := open(w, w.session("first"), config.JSON[limits]())
+		first := open(w, w.Host("first").Session, config.JSON[limits]())
 		written, err := first.Update(w.Context(), set(limits{Rate: 7}))
 		require.NoError(w, err)
-		s := within(w, time.Minute, got)
+		s := bubble.Within(w, time.Minute, got)
 		require.Equal(w, written, s)
 		require.Equal(w, 7, s.Value.Rate)
 		require.True(w, s.Good())
 		synctest.Wait()
 		require.Equal(w, s, late.Load())
-		data, _, err := w.session("reader").Get(w.Context(), path)
+		data, _, err := w.Host("reader").Session.Get(w.Context(), path)
 		require.NoError(w, err)
 		require.JSONEq(w, `{"Rate":7}`, string(data))
 	})
@@ -44,29 +45,29 @@ func TestARendezvous(t *testing.T) {
 
 // TestNewWaitsForNothing: a cell can be made before there is a server, and says so.
 func TestNewWaitsForNothing(t *testing.T) {
-	inBubble(t, func(w *world) {
-		w.server.Kill(0)
-		s, err := session.New(w.server.Hosts(), session.WithDialer(w.server.Dialer()))
+	inBubble(t, func(w *bubble.World) {
+		w.Server.Kill(0)
+		s, err := session.New(w.Server.Hosts(), session.WithDialer(w.Server.Dialer()))
 		require.NoError(w, err)
 		c, err := config.New(s, path, config.JSON[limits]())
 		require.NoError(w, err)
 		synctest.Wait()
 		require.Equal(w, config.Snapshot[limits]{Stale: true}, c.Load())
-		require.NoError(w, w.server.Restart(0))
+		require.NoError(w, w.Server.Restart(0))
 		_, err = c.Update(w.Context(), set(limits{Rate: 3}))
 		require.NoError(w, err)
 		synctest.Wait()
 		require.Equal(w, 3, c.Load().Value.Rate)
 		require.NoError(w, s.Close(w.Context()))
-		within(w, time.Second, c.Done())
+		bubble.Within(w, time.Second, c.Done())
 		_, err = config.New(s, path, config.JSON[limits]())
 		require.ErrorIs(w, err, session.ErrClosed)
 	})
 }
 
 func TestBadDataKeepTheLastGoodValue(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.session("a")
+	inBubble(t, func(w *bubble.World) {
+		s := w.Host("a").Session
 		put(w, s, "{")
 		c := open(w, s, config.JSON[limits]())
 		require.ErrorIs(w, c.Load().Err, config.ErrBadData)
@@ -93,36 +94,36 @@ func TestBadDataKeepTheLastGoodValue(t *testing.T) {
 }
 
 func TestObserveGivesTheStatesInOrder(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.session("a")
+	inBubble(t, func(w *bubble.World) {
+		s := w.Host("a").Session
 		c := open(w, s, config.JSON[limits]())
 		ctx, cancel := context.WithCancel(w.Context())
 		seen := c.Observe(ctx)
-		require.False(w, within(w, time.Second, seen).Present)
+		require.False(w, bubble.Within(w, time.Second, seen).Present)
 		for i := range 5 {
 			_, err := c.Update(w.Context(), set(limits{Rate: i}))
 			require.NoError(w, err)
-			require.Equal(w, i, within(w, time.Second, seen).Value.Rate)
+			require.Equal(w, i, bubble.Within(w, time.Second, seen).Value.Rate)
 		}
-		w.server.Disconnect(s.Status().SessionID)
-		require.True(w, within(w, time.Minute, seen).Stale)
-		now := within(w, time.Minute, seen)
+		w.Server.Disconnect(s.Status().SessionID)
+		require.True(w, bubble.Within(w, time.Minute, seen).Stale)
+		now := bubble.Within(w, time.Minute, seen)
 		require.False(w, now.Stale)
 		require.Equal(w, 4, now.Value.Rate)
 		cancel()
-		closed(w, seen)
+		bubble.Closed(w, seen)
 	})
 }
 
 // B69: deleted and made again with the same version while the connection was down. B68: a change
 // made meanwhile comes after it.
 func TestB69_AZnodeMadeAnewIsAnotherOne(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s, admin := w.session("a"), w.session("admin")
+	inBubble(t, func(w *bubble.World) {
+		s, admin := w.Host("a").Session, w.Host("admin").Session
 		put(w, admin, `{"Rate":1}`)
 		c := open(w, s, config.JSON[limits]())
 		before := c.Load()
-		heal := w.server.Host("a").Partition()
+		heal := w.Server.Host("a").Partition()
 		require.NoError(w, admin.Delete(w.Context(), path, -1))
 		put(w, admin, `{"Rate":2}`)
 		seen := c.Observe(w.Context())
@@ -133,15 +134,15 @@ func TestB69_AZnodeMadeAnewIsAnotherOne(t *testing.T) {
 		require.Equal(w, before.Version, now.Version)
 		require.Greater(w, now.Czxid, before.Czxid)
 		require.Equal(w, 2, now.Value.Rate)
-		require.Equal(w, now, within(w, time.Second, seen))
+		require.Equal(w, now, bubble.Within(w, time.Second, seen))
 	})
 }
 
 // B69, on the other side: an update that meets a znode made anew with the version that it knows
 // says so.
 func TestB69_AnUpdateOfAZnodeMadeAnew(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s, admin := w.session("a"), w.session("admin")
+	inBubble(t, func(w *bubble.World) {
+		s, admin := w.Host("a").Session, w.Host("admin").Session
 		put(w, admin, `{"Rate":1}`)
 		c := open(w, s, config.JSON[limits]())
 		_, err := c.Update(w.Context(), func(l limits) (limits, error) {
@@ -154,8 +155,8 @@ func TestB69_AnUpdateOfAZnodeMadeAnew(t *testing.T) {
 }
 
 func TestUpdateSeesWhatItReplaces(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s, admin := w.session("a"), w.session("admin")
+	inBubble(t, func(w *bubble.World) {
+		s, admin := w.Host("a").Session, w.Host("admin").Session
 		c := open(w, s, config.JSON[limits]())
 		calls := 0
 		_, err := c.Update(w.Context(), func(l limits) (limits, error) {
@@ -173,10 +174,10 @@ func TestUpdateSeesWhatItReplaces(t *testing.T) {
 		synctest.Wait()
 		require.Equal(w, 1, c.Load().Value.Rate)
 		no := errors.New("no")
-		before := w.server.Dump()
+		before := w.Server.Dump()
 		_, err = c.Update(w.Context(), func(limits) (limits, error) { return limits{}, no })
 		require.ErrorIs(w, err, no)
-		require.Equal(w, before, w.server.Dump())
+		require.Equal(w, before, w.Server.Dump())
 		names, _, err := admin.Children(w.Context(), path)
 		require.NoError(w, err)
 		require.Empty(w, names, "no marker is left")
@@ -196,8 +197,8 @@ func TestCodecs(t *testing.T) {
 	require.Error(t, err)
 	_, err = config.JSON[func()]().Encode(nil)
 	require.Error(t, err)
-	bubble(t, func(w *world) {
-		s := w.session("a")
+	inBubbleHere(t, func(w *bubble.World) {
+		s := w.Host("a").Session
 		put(w, s, `{}`)
 		c := open(w, s, config.JSON[stubborn]())
 		require.ErrorIs(w, c.Load().Err, config.ErrBadData)
@@ -220,8 +221,8 @@ func roundtrip[T any](t *testing.T, c config.Codec[T], v T, text string, bad ...
 }
 
 func TestBadInput(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.session("a")
+	inBubble(t, func(w *bubble.World) {
+		s := w.Host("a").Session
 		_, err := config.Open(w.Context(), nil, path, config.Text())
 		require.ErrorContains(w, err, "s: nil")
 		for _, bad := range []string{"", "relative", "/a/", "/a//b"} {
@@ -238,19 +239,19 @@ func TestBadInput(t *testing.T) {
 		_, err = c.Update(w.Context(), func(string) (string, error) { return strings.Repeat("x", 2<<20), nil })
 		require.ErrorIs(w, err, session.ErrTooLarge)
 		require.ErrorContains(w, err, "the new value")
-		require.NotContains(w, w.server.Dump(), path)
+		require.NotContains(w, w.Server.Dump(), path)
 	})
 }
 
 func TestContextsAndEnds(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.session("a")
+	inBubble(t, func(w *bubble.World) {
+		s := w.Host("a").Session
 		c := open(w, s, config.Text())
 		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 		defer cancel()
 		_, err := c.Await(ctx)
 		require.ErrorIs(w, err, context.DeadlineExceeded)
-		heal := w.server.Host("a").Partition()
+		heal := w.Server.Host("a").Partition()
 		_, err = c.Update(ctx, func(s string) (string, error) { return s, nil })
 		require.ErrorIs(w, err, context.DeadlineExceeded)
 		short, cancel := context.WithTimeout(w.Context(), time.Second)
@@ -262,16 +263,16 @@ func TestContextsAndEnds(t *testing.T) {
 		require.NoError(w, c.Err())
 		require.NoError(w, c.Close(w.Context()))
 		require.NoError(w, c.Close(w.Context()))
-		within(w, time.Second, c.Done())
+		bubble.Within(w, time.Second, c.Done())
 		require.ErrorIs(w, c.Err(), session.ErrClosed)
-		drained(w, seen)
+		bubble.Closes(w, seen)
 		_, err = c.Await(w.Context())
 		require.ErrorIs(w, err, session.ErrClosed)
 		_, err = c.Update(w.Context(), func(s string) (string, error) { return s, nil })
 		require.ErrorIs(w, err, session.ErrClosed)
 		d := open(w, s, config.Text())
 		require.NoError(w, s.Close(w.Context()))
-		within(w, time.Second, d.Done())
+		bubble.Within(w, time.Second, d.Done())
 		require.ErrorIs(w, d.Err(), session.ErrClosed)
 		_, err = config.Open(w.Context(), s, path, config.Text())
 		require.ErrorIs(w, err, session.ErrClosed)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -13,8 +14,8 @@ import (
 
 // What docs/recipes/config.md says about costs.
 func TestCosts(t *testing.T) {
-	inBubble(t, func(w *world) {
-		writer, reader := w.session("writer"), w.session("reader")
+	inBubble(t, func(w *bubble.World) {
+		writer, reader := w.Host("writer").Session, w.Host("reader").Session
 		put(w, writer, `{"Rate":1}`)
 		c := open(w, writer, config.JSON[limits]())
 		for range 3 { // however many cells, one watch
@@ -22,7 +23,7 @@ func TestCosts(t *testing.T) {
 		}
 		count := func(s *session.Session) (requests, fired int) {
 			synctest.Wait()
-			for _, q := range w.server.Journal() {
+			for _, q := range w.Server.Journal() {
 				fired += q.Fired
 				if q.SessionID == s.Status().SessionID && q.Op != zktest.OpPing {
 					requests++
@@ -30,7 +31,7 @@ func TestCosts(t *testing.T) {
 			}
 			return requests, fired
 		}
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		_, err := c.Update(w.Context(), increment)
 		require.NoError(w, err)
 		requests, fired := count(writer)
@@ -38,7 +39,7 @@ func TestCosts(t *testing.T) {
 		require.Equal(w, 2, fired, "one for each session")
 		requests, _ = count(reader)
 		require.Equal(w, 1, requests)
-		w.server.ClearJournal()
+		w.Server.ClearJournal()
 		require.Equal(w, 2, c.Load().Value.Rate)
 		requests, _ = count(writer)
 		require.Zero(w, requests)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -20,37 +21,19 @@ import (
 // Whichever request or reply of an update is lost, it is done once.
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
-	fates := map[string]zktest.Verdict{
-		"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
-		"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
-	}
-	for name, fate := range fates {
-		for k, met := 1, true; met; k++ {
-			bubble(t, func(w *world) {
-				s := w.session("a")
-				c := open(w, s, config.JSON[limits]())
-				id, n := s.Status().SessionID, new(atomic.Int64)
-				w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
-					if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpConnect || r.Op == zktest.OpCloseSession {
-						return zktest.Pass
-					}
-					if n.Add(1) == int64(k) {
-						return fate
-					}
-					return zktest.Pass
-				}))
-				for i := range 3 { // the first one creates
-					s, err := c.Update(w.Context(), increment)
-					require.NoError(w, err, "%s at %d", name, k)
-					require.Equal(w, i+1, s.Value.Rate, "%s at %d", name, k)
-				}
-				time.Sleep(time.Minute)
-				require.Equal(w, 3, c.Load().Value.Rate)
-				require.NotContains(w, w.server.Dump(), "-update", "a marker is left: %s at %d", name, k)
-				met = n.Load() >= int64(k)
-			})
+	bubble.EachFate(t, func(w *bubble.World, k int, strike func(s *session.Session)) {
+		s := w.Host("a").Session
+		c := open(w, s, config.JSON[limits]())
+		strike(s)
+		for i := range 3 { // the first one creates
+			s, err := c.Update(w.Context(), increment)
+			require.NoError(w, err, "at %d", k)
+			require.Equal(w, i+1, s.Value.Rate, "at %d", k)
 		}
-	}
+		time.Sleep(time.Minute)
+		require.Equal(w, 3, c.Load().Value.Rate)
+		require.NotContains(w, w.Server.Dump(), "-update", "a marker is left: at %d", k)
+	}, bubble.Brisk()...)
 }
 
 // An update that is given up leaves no marker, whether it was carried out or not, and says that
@@ -58,13 +41,13 @@ func TestLostReplies(t *testing.T) {
 func TestAnUpdateThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for k, met := 1, true; met; k++ {
-		bubble(t, func(w *world) {
-			s := w.session("a")
+		inBubbleHere(t, func(w *bubble.World) {
+			s := w.Host("a").Session
 			put(w, s, `{"Rate":1}`)
 			c := open(w, s, config.JSON[limits]())
 			ctx, cancel := context.WithCancel(w.Context())
 			id, n := s.Status().SessionID, new(atomic.Int64)
-			remove := w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			remove := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 				if r.SessionID == id && r.Op != zktest.OpPing && n.Add(1) == int64(k) {
 					cancel()
 					return zktest.Delay(time.Second)
@@ -84,7 +67,7 @@ func TestAnUpdateThatIsGivenUp(t *testing.T) {
 				}
 				require.Equal(w, want, c.Load().Value.Rate, k)
 			}
-			require.NotContains(w, w.server.Dump(), "-update", k)
+			require.NotContains(w, w.Server.Dump(), "-update", k)
 		})
 	}
 }
@@ -95,14 +78,14 @@ func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range 4 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *bubble.World) {
 				var mu sync.Mutex
 				var counted []int
 				unknown := 0
 				var all sync.WaitGroup
 				var sessions []*session.Session
 				for i := range 5 {
-					s := w.session(fmt.Sprint("h", i))
+					s := w.Host(fmt.Sprint("h", i)).Session
 					sessions = append(sessions, s)
 					c := open(w, s, config.JSON[limits]())
 					all.Go(func() {
@@ -125,20 +108,20 @@ func TestHistoryUnderFaults(t *testing.T) {
 					time.Sleep(time.Duration(41+seed*7) * time.Millisecond)
 					id := sessions[i%5].Status().SessionID
 					if i%7 == 3 {
-						w.server.Expire(id)
+						w.Server.Expire(id)
 					} else {
-						w.server.Disconnect(id)
+						w.Server.Disconnect(id)
 					}
 				}
 				all.Wait()
-				last := open(w, w.session("last"), config.JSON[limits]()).Load()
+				last := open(w, w.Host("last").Session, config.JSON[limits]()).Load()
 				slices.Sort(counted)
 				require.Equal(w, counted, slices.Compact(slices.Clone(counted)), "one count twice")
 				require.GreaterOrEqual(w, last.Value.Rate, len(counted))
 				require.LessOrEqual(w, last.Value.Rate, len(counted)+unknown, "a count that nobody made")
 				require.GreaterOrEqual(w, last.Value.Rate, counted[len(counted)-1], "a count that was lost")
 				require.LessOrEqual(w, unknown, 5)
-				require.NotContains(w, w.server.Dump(), "-update")
+				require.NotContains(w, w.Server.Dump(), "-update")
 			})
 		})
 	}

@@ -7,15 +7,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/config"
 )
 
 func TestCellsThatWereClosedLeaveNoWatch(t *testing.T) {
-	bubble(t, func(w *world) {
-		s := w.session("a")
+	inBubbleHere(t, func(w *bubble.World) {
+		s := w.Host("a").Session
 		watches := func() int {
 			synctest.Wait()
-			info, found := w.server.Session(s.Status().SessionID)
+			info, found := w.Server.Session(s.Status().SessionID)
 			require.True(w, found)
 			return info.Watches
 		}

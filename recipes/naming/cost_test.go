@@ -7,23 +7,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/zktest"
 )
 
 // What docs/recipes/naming.md says about costs.
 func TestCosts(t *testing.T) {
-	inBubble(t, func(w *world) {
-		n, s := w.names()
-		watcher, _ := w.names()
+	inBubble(t, func(w *bubble.World) {
+		n, s := names(w)
+		watcher, _ := names(w)
 		require.NoError(w, n.Bind(w.Context(), "db/primary", []byte("a")))
 		seen := watcher.Observe(w.Context(), "db/primary")
-		within(w, time.Second, seen)
+		bubble.Within(w, time.Second, seen)
 		cost := func(f func()) (requests, fired int) {
 			synctest.Wait()
-			w.server.ClearJournal()
+			w.Server.ClearJournal()
 			f()
 			synctest.Wait()
-			for _, q := range w.server.Journal() {
+			for _, q := range w.Server.Journal() {
 				fired += q.Fired
 				if q.SessionID == s.Status().SessionID && q.Op != zktest.OpPing {
 					requests++
@@ -34,7 +35,7 @@ func TestCosts(t *testing.T) {
 		requests, fired := cost(func() { require.NoError(w, n.Bind(w.Context(), "db/primary", []byte("b"))) })
 		require.Equal(w, 3, requests, "Bind")
 		require.Equal(w, 1, fired)
-		require.Equal(w, "b", string(within(w, time.Second, seen).Value))
+		require.Equal(w, "b", string(bubble.Within(w, time.Second, seen).Value))
 		requests, _ = cost(func() { require.Equal(w, "b", means(w, n, "db/primary")) })
 		require.Equal(w, 2, requests, "Lookup")
 		requests, _ = cost(func() {

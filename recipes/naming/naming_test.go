@@ -13,15 +13,16 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
 func TestANameMeansWhatItWasBoundTo(t *testing.T) {
-	inBubble(t, func(w *world) {
-		n, s := w.names()
-		other, _ := w.names()
+	inBubble(t, func(w *bubble.World) {
+		n, s := names(w)
+		other, _ := names(w)
 		require.Empty(w, means(w, n, "db/primary"))
 		require.NoError(w, n.Bind(w.Context(), "db/primary", []byte("a")))
 		require.Equal(w, "a", means(w, other, "db/primary"))
@@ -44,8 +45,8 @@ func TestANameMeansWhatItWasBoundTo(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	inBubble(t, func(w *world) {
-		n, _ := w.names()
+	inBubble(t, func(w *bubble.World) {
+		n, _ := names(w)
 		all, err := n.List(w.Context(), "")
 		require.NoError(w, err)
 		require.Empty(w, all)
@@ -69,52 +70,52 @@ func TestList(t *testing.T) {
 
 // B67, B68, B69: bound, bound anew, unbound, bound again, in sight or not.
 func TestObserve(t *testing.T) {
-	inBubble(t, func(w *world) {
-		n, s := w.names()
-		other, _ := w.names()
+	inBubble(t, func(w *bubble.World) {
+		n, s := names(w)
+		other, _ := names(w)
 		ctx, cancel := context.WithCancel(w.Context())
 		seen := n.Observe(ctx, "db")
-		require.Equal(w, naming.Binding{Name: "db"}, within(w, time.Second, seen))
+		require.Equal(w, naming.Binding{Name: "db"}, bubble.Within(w, time.Second, seen))
 		for _, value := range []string{"a", "b"} {
 			require.NoError(w, other.Bind(w.Context(), "db", []byte(value)))
-			require.Equal(w, value, string(within(w, time.Second, seen).Value))
+			require.Equal(w, value, string(bubble.Within(w, time.Second, seen).Value))
 		}
 		require.NoError(w, other.Unbind(w.Context(), "db"))
-		require.False(w, within(w, time.Second, seen).Bound)
+		require.False(w, bubble.Within(w, time.Second, seen).Bound)
 		require.NoError(w, other.Bind(w.Context(), "db", []byte("c")))
-		before := within(w, time.Second, seen)
-		heal := w.server.Partition(s.Status().SessionID)
+		before := bubble.Within(w, time.Second, seen)
+		heal := w.Server.Partition(s.Status().SessionID)
 		time.Sleep(5 * time.Second)
-		stale := within(w, time.Second, seen)
+		stale := bubble.Within(w, time.Second, seen)
 		require.True(w, stale.Stale)
 		require.Equal(w, "c", string(stale.Value))
 		require.NoError(w, other.Unbind(w.Context(), "db"))
 		require.NoError(w, other.Bind(w.Context(), "db", []byte("d")))
 		heal()
 		time.Sleep(30 * time.Second)
-		now := within(w, time.Second, seen)
+		now := bubble.Within(w, time.Second, seen)
 		require.Equal(w, before.Version, now.Version)
 		require.Greater(w, now.Czxid, before.Czxid)
 		require.Equal(w, "d", string(now.Value))
-		w.server.Expire(s.Status().SessionID)
+		w.Server.Expire(s.Status().SessionID)
 		time.Sleep(time.Minute)
 		require.NoError(w, other.Bind(w.Context(), "db", []byte("e")))
 		synctest.Wait()
-		require.Equal(w, "e", string(within(w, time.Second, seen).Value), "after an expiry")
+		require.Equal(w, "e", string(bubble.Within(w, time.Second, seen).Value), "after an expiry")
 		cancel()
-		drained(w, seen)
-		closed(w, n.Observe(w.Context(), ""))
+		bubble.Closes(w, seen)
+		bubble.Closed(w, n.Observe(w.Context(), ""))
 		seen = n.Observe(w.Context(), "db")
-		within(w, time.Second, seen)
+		bubble.Within(w, time.Second, seen)
 		require.NoError(w, s.Close(w.Context()))
-		drained(w, seen)
+		bubble.Closes(w, seen)
 	})
 }
 
 func TestBadInput(t *testing.T) {
-	inBubble(t, func(w *world) {
-		n, s := w.names()
-		before := w.server.Dump()
+	inBubble(t, func(w *bubble.World) {
+		n, s := names(w)
+		before := w.Server.Dump()
 		_, err := naming.New(nil, root)
 		require.ErrorContains(w, err, "s: nil")
 		_, err = naming.New(s, "names")
@@ -137,7 +138,7 @@ func TestBadInput(t *testing.T) {
 		err = n.Bind(w.Context(), "a", make([]byte, 2<<20))
 		require.ErrorIs(w, err, session.ErrTooLarge)
 		require.ErrorContains(w, err, "value")
-		require.Equal(w, before, w.server.Dump())
+		require.Equal(w, before, w.Server.Dump())
 		ctx, cancel := context.WithCancel(w.Context())
 		cancel()
 		require.ErrorIs(w, n.Bind(ctx, "a", []byte("x")), context.Canceled)
@@ -156,53 +157,35 @@ func TestBadInput(t *testing.T) {
 // Whichever request or reply is lost, everything is done once.
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
-	fates := map[string]zktest.Verdict{
-		"reply dropped": zktest.DropReply, "request dropped": zktest.DropRequest,
-		"cut after": zktest.CutAfter, "cut before": zktest.CutBefore,
-	}
-	for name, fate := range fates {
-		for k, met := 1, true; met; k++ {
-			bubble(t, func(w *world) {
-				n, s := w.names()
-				other, _ := w.names()
-				id, count := s.Status().SessionID, new(atomic.Int64)
-				w.Cleanup(w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
-					if r.SessionID != id || r.Op == zktest.OpPing || r.Op == zktest.OpConnect || r.Op == zktest.OpCloseSession {
-						return zktest.Pass
-					}
-					if count.Add(1) == int64(k) {
-						return fate
-					}
-					return zktest.Pass
-				}))
-				what := fmt.Sprintf("%s at %d", name, k)
-				require.NoError(w, n.Bind(w.Context(), "a/b", []byte("1"), naming.IfFree()), what)
-				require.Equal(w, "1", means(w, n, "a/b"), what)
-				require.NoError(w, n.Bind(w.Context(), "a/b", []byte("2")), what)
-				require.NoError(w, n.Bind(w.Context(), "a", []byte("3"), naming.IfFree()), what)
-				all, err := n.List(w.Context(), "")
-				require.NoError(w, err, what)
-				require.Len(w, all, 2, what)
-				require.NoError(w, n.Unbind(w.Context(), "a"), what)
-				require.Equal(w, "2", means(w, other, "a/b"), what)
-				require.NoError(w, n.Unbind(w.Context(), "a/b"), what)
-				all, err = other.List(w.Context(), "")
-				require.NoError(w, err, what)
-				require.Empty(w, all, what)
-				met = count.Load() >= int64(k)
-			})
-		}
-	}
+	bubble.EachFate(t, func(w *bubble.World, k int, strike func(s *session.Session)) {
+		n, s := names(w)
+		other, _ := names(w)
+		strike(s)
+		what := fmt.Sprintf("at %d", k)
+		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("1"), naming.IfFree()), what)
+		require.Equal(w, "1", means(w, n, "a/b"), what)
+		require.NoError(w, n.Bind(w.Context(), "a/b", []byte("2")), what)
+		require.NoError(w, n.Bind(w.Context(), "a", []byte("3"), naming.IfFree()), what)
+		all, err := n.List(w.Context(), "")
+		require.NoError(w, err, what)
+		require.Len(w, all, 2, what)
+		require.NoError(w, n.Unbind(w.Context(), "a"), what)
+		require.Equal(w, "2", means(w, other, "a/b"), what)
+		require.NoError(w, n.Unbind(w.Context(), "a/b"), what)
+		all, err = other.List(w.Context(), "")
+		require.NoError(w, err, what)
+		require.Empty(w, all, what)
+	}, bubble.Brisk()...)
 }
 
 // One of many who bind a name that is free wins.
 func TestOneWins(t *testing.T) {
-	inBubble(t, func(w *world) {
+	inBubble(t, func(w *bubble.World) {
 		for round := range 20 {
 			var won atomic.Int64
 			var all sync.WaitGroup
 			for i := range 8 {
-				n, _ := w.names()
+				n, _ := names(w)
 				all.Go(func() {
 					err := n.Bind(w.Context(), fmt.Sprint("deep/below/r", round), []byte{byte(i + 1)}, naming.IfFree())
 					if err == nil {
@@ -254,14 +237,14 @@ func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range 6 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			inBubble(t, func(w *world) {
+			inBubble(t, func(w *bubble.World) {
 				began := time.Now()
 				var mu sync.Mutex
 				var history []porcupine.Operation
 				var all sync.WaitGroup
 				var sessions []*session.Session
 				for id := range 4 {
-					n, s := w.names()
+					n, s := names(w)
 					sessions = append(sessions, s)
 					all.Go(func() {
 						for i := range 25 {
@@ -282,7 +265,7 @@ func TestHistoryUnderFaults(t *testing.T) {
 						}
 					})
 				}
-				remove := w.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+				remove := w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 					if r.Op == zktest.OpPing || r.Op == zktest.OpConnect {
 						return zktest.Pass
 					}
@@ -292,9 +275,9 @@ func TestHistoryUnderFaults(t *testing.T) {
 					time.Sleep(time.Duration(43+seed*5) * time.Millisecond)
 					id := sessions[i%4].Status().SessionID
 					if i%5 == 2 {
-						w.server.Expire(id)
+						w.Server.Expire(id)
 					} else {
-						w.server.Disconnect(id)
+						w.Server.Disconnect(id)
 					}
 				}
 				all.Wait()
@@ -306,7 +289,7 @@ func TestHistoryUnderFaults(t *testing.T) {
 	}
 }
 
-func carryOut(w *world, n *naming.Names, op operation) (out string, ok bool) {
+func carryOut(w *bubble.World, n *naming.Names, op operation) (out string, ok bool) {
 	var err error
 	var b naming.Binding
 	switch op.do {

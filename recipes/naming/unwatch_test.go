@@ -7,11 +7,13 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
 )
 
 func TestObservationsThatEndedLeaveNoWatch(t *testing.T) {
-	bubble(t, func(w *world) {
-		n, s := w.names()
+	inBubbleHere(t, func(w *bubble.World) {
+		n, s := names(w)
 		ctx, cancel := context.WithCancel(w.Context())
 		for i := range 300 {
 			name := fmt.Sprintf("service/%d", i)
@@ -23,7 +25,7 @@ func TestObservationsThatEndedLeaveNoWatch(t *testing.T) {
 		}
 		watches := func() int {
 			synctest.Wait()
-			info, found := w.server.Session(s.Status().SessionID)
+			info, found := w.Server.Session(s.Status().SessionID)
 			require.True(w, found)
 			return info.Watches
 		}
