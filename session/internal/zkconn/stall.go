@@ -20,8 +20,9 @@ const (
 // stall detects that the server does not answer, and leaves it for another one while there is time
 // before the session expires. The network or all servers may just be slow; then leaving makes it
 // worse. So a connection allows twice the time that replies have taken on it. A server that was
-// left is tried after all others, for longer each time, and is not left again meanwhile. The only
-// server that is not known to be bad is never left. Under the Conn's mu.
+// left is tried after all others, for longer each time. A server is left only if there is another
+// one that is not known to be bad, so that all of them are left no more often than that permits.
+// Under the Conn's mu.
 type stall struct {
 	timer   *time.Timer // nil: not started
 	set     bool
@@ -85,7 +86,7 @@ func (w *wire) shouldLeave(left time.Duration, some bool) bool {
 	}
 	now := time.Now()
 	due := w.due(now, left)
-	if some && !now.Before(due) && !c.closing && w.at.rank(now) == 0 && c.another(w.at, now) {
+	if some && !now.Before(due) && !c.closing && c.another(w.at, now) {
 		return true
 	}
 	w.stall.timer.Reset(max(due.Sub(now), c.session.timeout/checkShare))
