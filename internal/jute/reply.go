@@ -117,7 +117,7 @@ func (p *Reply) DecodeBody(r *Reader, op Op) error {
 	case OpAddWatch:
 		r.Int()
 	case OpMulti, OpMultiRead:
-		p.decodeMulti(r)
+		return p.DecodeMulti(r, r.Len())
 	case OpWhoAmI:
 		for range max(0, r.Count(8)) {
 			p.Identity = append(p.Identity, Identity{Scheme: r.Text(), ID: r.Text()})
@@ -126,16 +126,23 @@ func (p *Reply) DecodeBody(r *Reader, op Op) error {
 	return r.Err()
 }
 
-func (p *Reply) decodeMulti(r *Reader) {
-	for r.Err() == nil {
+// DecodeMulti is DecodeBody for the reply to a transaction of so many operations. More results than
+// that are an error, before they take memory.
+func (p *Reply) DecodeMulti(r *Reader, operations int) error {
+	for p.Err == OK && r.Err() == nil {
 		op, done, _ := Op(r.Int()), r.Bool(), r.Int()
-		if done || r.Err() != nil {
-			return
+		switch {
+		case done || r.Err() != nil:
+			return r.Err()
+		case len(p.Results) == operations:
+			r.fail(ErrLength)
+			return r.Err()
 		}
 		part := Result{Op: op}
 		part.decode(r)
 		p.Results = append(p.Results, part)
 	}
+	return r.Err()
 }
 
 func (s *Result) encode(w *Writer) {

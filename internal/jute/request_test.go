@@ -119,6 +119,20 @@ func TestRepliesRoundTrip(t *testing.T) {
 	}
 }
 
+func TestMoreResultsThanOperations(t *testing.T) {
+	t.Parallel()
+	p := jute.Reply{Results: []jute.Result{{Op: jute.OpDelete}, {Op: jute.OpCheck}}}
+	var w jute.Writer
+	p.Encode(&w, jute.OpMulti)
+	for operations, want := range []error{jute.ErrLength, jute.ErrLength, nil, nil} {
+		var got jute.Reply
+		r := jute.NewReader(w.Bytes())
+		require.NoError(t, got.DecodeHeader(r))
+		require.ErrorIs(t, got.DecodeMulti(r, operations), want)
+		require.Len(t, got.Results, min(operations, 2))
+	}
+}
+
 func TestHandshakesRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, old := range []bool{false, true} {

@@ -154,7 +154,7 @@ func (k *connector) reach(t *target, dial, reply time.Duration) (w *wire, err er
 		return nil, err
 	}
 	took := time.Since(begun)
-	w.limit = max(w.limit, took) // on a slow server, the next steps may take as long
+	w.limit = max(w.limit, min(took, w.conn.timeout()/2)) // on a slow server, the next steps may take as long; no longer than the session
 	w.stall.took(took)
 	return w, nil
 }

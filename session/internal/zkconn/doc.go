@@ -21,9 +21,10 @@
 //     unknown. Every other error is definite.
 //   - Up means connected, authenticated, and all watches armed again. The events of what changed
 //     meanwhile follow right after it.
-//   - Every step of connecting is bounded: dialling and the connect reply by a sixth of the session's
-//     timeout, each later step by a third. A connection that received nothing for two thirds of
-//     the timeout is given up.
+//   - Every step of connecting is bounded: dialling by a sixth of the session's timeout at first, the
+//     connect reply by the timeout, each later step by a third of it. Slow servers are given more
+//     time, in the later steps at most the timeout. A connection that received nothing for two thirds
+//     of the timeout is given up.
 //   - Close and Abandon return in time, whatever the network does, and leave no goroutine. Open,
 //     Close and the requests work inside testing/synctest.
 //

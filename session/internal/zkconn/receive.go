@@ -136,7 +136,12 @@ func (w *wire) decode(r *request, length int) error {
 	if err != nil {
 		return err
 	}
-	if err := r.reply.DecodeBody(jute.NewReader(frame[headerLength:]), r.ask.Op); err != nil {
+	if body := jute.NewReader(frame[headerLength:]); r.ask.Op == jute.OpMulti {
+		err = r.reply.DecodeMulti(body, len(r.ask.Ops))
+	} else {
+		err = r.reply.DecodeBody(body, r.ask.Op)
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %w", errMalformed, err)
 	}
 	for _, part := range r.reply.Results { // the reply to the transaction as a whole may be OK nevertheless
