@@ -16,6 +16,10 @@
 // that the face tells the host) and what the application is to get (effects that the recipe
 // performs).
 //
+// What contenders for a thing need stands beside that: claims and the possessions that come of them
+// ([Wanted] to [Publish]), and what a contender asks for ([Enter] to [Release]). Package
+// internal/host runs those machines.
+//
 // Two numbers go through all of them. Epoch is the ZooKeeper session that is meant, as [EpochBegan]
 // named it. Ask is the machine's own number of a request: the answer carries it, so that the
 // machine can tell which one is answered; it should never be used twice.
@@ -24,7 +28,7 @@
 //
 //   - Every event that stems from ZooKeeper names the epoch that it was asked in. One of an older
 //     epoch is void: nothing follows from it.
-//   - [List], [Read], [Transact], [Ensure] and [Remove] are answered exactly once, or never if
+//   - [List], [Read], [Transact], [Ensure], [Remove] and [Enter] are answered exactly once, or never if
 //     their epoch ends first ([EpochEnded] comes instead).
 //   - [Fired] never overtakes the answer of the read that armed the watch. It may come without a
 //     change, if the read saw the change already; it is never missing after one. Answers of
@@ -33,7 +37,9 @@
 //   - A lost connection is [Suspended], and no answer: reads are asked again after it, writes whose
 //     answer was lost are answered [Unknown] once a read tells the truth. So whoever gets Unknown
 //     looks, and then knows.
-//   - Effects of one step are unordered. Those that need an order wait for the answer before.
+//   - What is answered to [Enter] is true: the session resolves a lost answer by looking.
+//   - Effects of one step are unordered, but for the listing of [Enter], which runs behind its
+//     create in the server's order. Those that need an order wait for the answer before.
 //   - A machine is made anew after a crash: it begins as in a new process, and its first events are
 //     [EpochBegan], if there is an epoch, and the wishes that stand. No ephemeral znode that its
 //     predecessor made is left then, and no [Transact] of its is under way.

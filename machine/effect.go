@@ -35,10 +35,18 @@ type Ensure struct {
 }
 
 // Remove deletes a childless znode for certain: it is repeated until ZooKeeper has confirmed that
-// it is gone.
+// it is gone. A machine that goes by the path of its answer may leave Ask out.
 type Remove struct {
 	Epoch uint64
 	Ask   uint64
+	Path  string
+}
+
+// Unwatch says that the machine depends no more on the watch that a [Read] of this path has armed,
+// or that one under way would arm. It need not be told of that event any more, but may. Not
+// answered.
+type Unwatch struct {
+	Epoch uint64
 	Path  string
 }
 

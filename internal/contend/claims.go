@@ -3,7 +3,7 @@ package contend
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // claims are the wishes of one instance, in the order in which they get their turn.

@@ -1,7 +1,7 @@
 package contend
 
 import (
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // contenders is the strategy of a machine that is one of several contenders: it is its turn when
@@ -26,14 +26,14 @@ func (c *contenders) on(ev machine.Event) {
 		// order in which it happened: the predecessor's end may be heard of before the own znode's.
 		c.look.disconnected = true
 	case machine.Recovered: // beside the one that was taken over
-		c.do(machine.Leave{Epoch: c.epoch, Path: ev.Path})
+		c.do(machine.Remove{Epoch: c.epoch, Path: ev.Path})
 	case machine.DowngradeWanted:
 		c.onDowngradeWanted(ev)
 	case machine.Downgraded:
 		c.onDowngraded(ev)
 	case machine.Woke:
 		c.onWoke(ev)
-	case machine.Written:
+	case machine.Transacted:
 		if c.semaphore != nil {
 			c.semaphore.onWritten(ev)
 		}
@@ -161,7 +161,7 @@ func (c *contenders) onOwnSeen(e machine.Seen, first bool) {
 	case e.Err != nil:
 		c.fail(e.Err)
 		return
-	case !e.Exists || e.Owner != c.session.id:
+	case !e.Exists || e.Stat.Owner != c.session.id:
 		c.lost()
 		return
 	case c.look.failed != nil:
@@ -201,7 +201,7 @@ func (c *contenders) onFired(e machine.Fired) {
 	if c.void(e.Epoch) {
 		return
 	}
-	if e.Children {
+	if e.Change == machine.ChildrenChanged {
 		if c.semaphore != nil {
 			c.semaphore.onChildren()
 		}
@@ -210,9 +210,9 @@ func (c *contenders) onFired(e machine.Fired) {
 	isOwn, isPred := c.isOwn(e.Path), c.isPred(e.Path)
 	reading := c.watches.fired(e.Path)
 	switch {
-	case isOwn && e.Deleted:
+	case isOwn && e.Change == machine.Deleted:
 		c.lost()
-	case isPred && e.Deleted:
+	case isPred && e.Change == machine.Deleted:
 		c.predGone()
 	case (isOwn || isPred) && !reading:
 		c.watch(e.Path)

@@ -1,11 +1,12 @@
 package contend
 
-import "github.com/troupe-go/troupe/internal/machine"
+import "github.com/troupe-go/troupe/machine"
 
 // delay is a lock's delay after a holder that died. It lets a grant pass once the record contains
 // the own znode's token. Its state is about that znode, and forgotten with it.
 type delay struct {
 	*Machine
+	after   int64         // it lasts so many milliseconds
 	stage   State         // Open, Recording, Delaying or Recorded
 	claim   machine.Claim // that was to be granted last
 	ask     uint64        // of the request or the pause under way
@@ -64,7 +65,7 @@ func (d *delay) onRecorded(e machine.Recorded) {
 func (d *delay) found(e machine.Recorded) {
 	d.stage, d.ask = Delaying, d.number()
 	d.version, d.waited = e.Version, e.Token
-	d.do(machine.Delay{Ask: d.ask})
+	d.do(machine.Wake{Ask: d.ask, After: d.after})
 	if d.stillFirst() && d.claims[0].try {
 		d.refuse(machine.ErrHeld)
 	}
@@ -110,7 +111,7 @@ func (d *delay) leave() {
 	case d.stage == Recorded && !d.own.lost:
 		d.do(machine.Release{Epoch: d.epoch, Path: d.own.path})
 	default:
-		d.do(machine.Leave{Epoch: d.epoch, Path: d.own.path})
+		d.do(machine.Remove{Epoch: d.epoch, Path: d.own.path})
 	}
 	d.reset()
 }
@@ -118,6 +119,6 @@ func (d *delay) leave() {
 // reset forgets the own znode, which is not first any more. Neither is a grant of the next one
 // deferred for what was wrong with this one.
 func (d *delay) reset() {
-	*d = delay{Machine: d.Machine, stage: Open}
+	*d = delay{Machine: d.Machine, after: d.after, stage: Open}
 	d.session.deferred = false
 }

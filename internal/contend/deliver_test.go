@@ -3,7 +3,7 @@ package contend_test
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // deliveries lists what could reach the machine next.

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // dialect: in a story "A:lock-5" is the contender _c_<a GUID made of A's>-lock-0000000005.
@@ -39,9 +39,16 @@ func event(p *machinetest.Teller, verb string, w machinetest.Words) machine.Even
 	case "downgrade":
 		return machine.DowngradeWanted{Claim: w.Claim()}
 	case "written":
-		return machine.Written{Epoch: epoch, Ask: w.Ask, Stale: w.Has("stale"), Err: w.Err()}
+		done := machine.Transacted{Epoch: epoch, Ask: w.Ask, Failed: -1, Err: w.Err()}
+		if done.Err != nil {
+			done.Code = machine.Refused
+		}
+		if w.Has("stale") {
+			done.Code, done.Err = machine.BadVersion, errStale
+		}
+		return done
 	case "children":
-		return machine.Fired{Epoch: epoch, Path: parent, Children: true}
+		return machine.Fired{Epoch: epoch, Path: parent, Change: machine.ChildrenChanged}
 	case "downgraded":
 		x := machine.Downgraded{Epoch: epoch, Path: p.Path(w), Gone: w.Has("gone"), Err: w.Err()}
 		if by, ok := w.Value("by"); ok {

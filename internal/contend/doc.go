@@ -16,7 +16,7 @@
 //	└──────┘        └─────────┘        └─────────┘ ◀─────────────── └──────────┘◀─────────────└─────────┘
 //	   ▲             ▲       ▲           │    ▲   predecessor gone    ▲   │     watch fired       │
 //	   │             │       │   order   ▼    │                       │   │ nobody is ahead       │ predecessor gone,
-//	   │ Left        │   own │ doubtful ┌──────────┐  Czxids read     │   ▼                       │ it alone was ahead
+//	   │ Removed     │   own │ doubtful ┌──────────┐  Czxids read     │   ▼                       │ it alone was ahead
 //	   │        next │ znode │          │ Ordering │──────────────────┘ ┌───────┐ trusted ┌─────────┐
 //	┌─────────┐ claim│  gone │          └──────────┘                    │ Ready │────────▶│ Holding │◀┘
 //	│ Leaving │──────┘       │                                          └───────┘         └─────────┘
@@ -44,7 +44,7 @@
 //	   │         ┌─────────┐ watched ┌──────────┐        ┌─────────┐
 //	   │         │ Reading │────────▶│ Watching │        │ Leaving │
 //	   │         └─────────┘         └──────────┘        └─────────┘
-//	   └─────────────────────────────────────────────────────┘ Left
+//	   └─────────────────────────────────────────────────────┘ Removed
 //
 // There is no order: all who wait try when the znode goes, and the server picks one.
 //

@@ -1,6 +1,6 @@
 package contend
 
-import "github.com/troupe-go/troupe/internal/machine"
+import "github.com/troupe-go/troupe/machine"
 
 // onDowngradeWanted: the holder goes on as a reader. The reader's znode takes the writer's place in
 // one transaction, so that no other writer comes between; the writer's hold has ended before, so

@@ -1,6 +1,6 @@
 package contend
 
-import "github.com/troupe-go/troupe/internal/machine"
+import "github.com/troupe-go/troupe/machine"
 
 // session is what is known of the ZooKeeper session of the epoch.
 type session struct {
@@ -44,7 +44,7 @@ func (m *Machine) onEpochEnded(e machine.EpochEnded) {
 // expire forgets everything that was of the epoch. Claims go on.
 func (m *Machine) expire() {
 	if m.possessed() {
-		m.do(machine.End{Claim: m.claims[0].id, Cause: machine.Expired})
+		m.do(machine.End{Claim: m.claims[0].id, Cause: machine.EndExpired})
 		m.claims.rotate()
 	}
 	m.do(m.replaced.whenGone...)

@@ -3,7 +3,7 @@ package contend_test
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // begin opens a new epoch.
@@ -105,7 +105,7 @@ func (i *instance) forget(s *session) {
 // next incarnation begins. Deletions go on behind its back.
 func (i *instance) settleRequests(s *session) {
 	for _, r := range slices.Clone(s.requests) {
-		_, leave := r.effect.(machine.Leave)
+		_, leave := r.effect.(machine.Remove)
 		switch {
 		case leave, s.dead:
 		case i.w.Pick(4) == 0:

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 var errRefused = errors.New("not authorised")
@@ -123,9 +123,9 @@ func (i *instance) carryOut(e machine.Effect) {
 		if i.sess != nil && i.sess.epoch == e.Epoch {
 			i.sess.unwatch(e.Path)
 		}
-	case machine.Leave:
+	case machine.Remove:
 		i.request(e, e.Epoch)
-	case machine.Write:
+	case machine.Transact:
 		i.request(e, e.Epoch)
 	case machine.Downgrade:
 		i.request(e, e.Epoch)
@@ -222,7 +222,7 @@ func (i *instance) onEnd(e machine.End) {
 	if h == nil || h.claim.id != e.Claim {
 		return
 	}
-	if e.Cause == machine.Deleted && i.w.find(h.path) != nil {
+	if e.Cause == machine.EndDeleted && i.w.find(h.path) != nil {
 		i.w.Failf("#%d lost %s, which stands", i.id, h.path)
 	}
 	i.finish(h)

@@ -3,8 +3,8 @@ package contend_test
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // checkGrant: I1 and I3 at the instant of a grant. What stands ahead can only go, so nobody may be

@@ -3,7 +3,7 @@ package contend
 import (
 	"strconv"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // limit is what a machine knows of a semaphore's limit in this epoch.
@@ -56,9 +56,9 @@ func (s *semaphore) onLimitSeen(e machine.Seen) {
 	case !e.Exists:
 		s.rewatch(s.own.path) // it cannot stand either
 	case unset:
-		s.setLimit(e.Version)
+		s.setLimit(e.Stat.Version)
 	default:
-		s.limit.known, s.limit.version, s.limit.at = true, e.Version, e.Ask
+		s.limit.known, s.limit.version, s.limit.at = true, e.Stat.Version, e.Ask
 		s.weigh()
 	}
 }
@@ -69,17 +69,16 @@ func (s *semaphore) setLimit(version int32) {
 		return
 	}
 	s.limit.writing = s.number()
-	s.do(machine.Write{
-		Epoch: s.epoch, Ask: s.limit.writing, Path: s.cfg.Parent, Version: version, Data: strconv.AppendInt(nil, int64(s.permits.limit), 10),
-	})
+	set := machine.Op{Do: machine.Set, Path: s.cfg.Parent, Version: version, Data: strconv.AppendInt(nil, int64(s.permits.limit), 10)}
+	s.do(machine.Transact{Epoch: s.epoch, Ask: s.limit.writing, Ops: []machine.Op{set}})
 }
 
 // onLimitWritten reads what was written, or what somebody else was quicker to write.
-func (s *semaphore) onLimitWritten(e machine.Written) {
+func (s *semaphore) onLimitWritten(e machine.Transacted) {
 	s.limit.writing = 0
 	switch {
 	case s.state != Checking:
-	case e.Err != nil:
+	case e.Err != nil && !stale(e):
 		s.fail(e.Err)
 	default:
 		s.weigh()

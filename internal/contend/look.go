@@ -3,8 +3,8 @@ package contend
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // look is one look at the contenders.
@@ -33,7 +33,7 @@ type look struct {
 func (c *contenders) list() {
 	c.state = Listing
 	c.look = look{ask: c.number(), watched: c.own.mark.head}
-	c.do(machine.List{Epoch: c.epoch, Ask: c.look.ask, Watch: c.look.watched})
+	c.do(machine.List{Epoch: c.epoch, Ask: c.look.ask, Path: c.cfg.Parent, Watch: c.look.watched})
 }
 
 func (c *contenders) onListed(e machine.Listed) {

@@ -1,8 +1,8 @@
 package contend
 
 import (
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // Config describes the contenders that a machine is one of.
@@ -11,7 +11,7 @@ type Config struct {
 	Rule   Rule                  // nil: Exclusive
 	Data   []byte                // of the own znode, as it is made: needed where it is written to, which Permits do
 	Accept func(znode.Kind) bool // kinds of contenders that count; nil: all. The own znode always does
-	Delay  bool                  // after a holder that died, before the next is granted
+	Delay  int64                 // milliseconds after a holder that died, before the next is granted; 0: none
 }
 
 // Machine decides for one instance. What both strategies need is here: the instance's claims, the
@@ -59,8 +59,8 @@ func New(cfg Config) *Machine {
 	if permits, ok := cfg.Rule.(*Permits); ok {
 		c.semaphore = &semaphore{contenders: c, permits: permits}
 	}
-	if cfg.Delay {
-		m.delay = &delay{Machine: m, stage: Open}
+	if cfg.Delay > 0 {
+		m.delay = &delay{Machine: m, after: cfg.Delay, stage: Open}
 	}
 	m.strategy = c
 	return m
@@ -147,7 +147,7 @@ func (m *Machine) onAnswer(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.Entered:
 		m.onEntered(ev)
-	case machine.Left:
+	case machine.Removed:
 		m.onLeft(ev)
 	case machine.Recorded:
 		if m.delay != nil {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 )
 
 var errName = errors.New("the own znode's name is not a contender's")
@@ -94,7 +94,7 @@ func placed(o contender, e machine.Seen) int64 {
 	if notes, _ := znode.ParseNotes(e.Data); notes.Placed > 0 && o.Kind == znode.Read {
 		return notes.Placed
 	}
-	return e.Czxid
+	return e.Stat.Czxid
 }
 
 // order goes on once every Czxid is known.

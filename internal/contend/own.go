@@ -3,8 +3,8 @@ package contend
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // own is a znode of this machine's.
@@ -55,7 +55,7 @@ func (o *own) tellRevoked(r *requests) {
 // note keeps what was read of it.
 func (o *own) note(e machine.Seen) {
 	if !o.inherited {
-		o.czxid = e.Czxid
+		o.czxid = e.Stat.Czxid
 	}
 	o.revoked = o.revoked || znode.Revoked(e.Data)
 }
@@ -188,10 +188,10 @@ func (m *Machine) leave() {
 		m.delay.leave()
 		return
 	}
-	m.do(machine.Leave{Epoch: m.epoch, Path: m.own.path})
+	m.do(machine.Remove{Epoch: m.epoch, Path: m.own.path})
 }
 
-func (m *Machine) onLeft(e machine.Left) {
+func (m *Machine) onLeft(e machine.Removed) {
 	if m.void(e.Epoch) || m.state != Leaving || e.Path != m.own.path {
 		return
 	}
@@ -202,7 +202,7 @@ func (m *Machine) onLeft(e machine.Left) {
 // lost: the own znode is gone, or was never ours.
 func (m *Machine) lost() {
 	if m.possessed() {
-		m.do(machine.End{Claim: m.claims[0].id, Cause: machine.Deleted})
+		m.do(machine.End{Claim: m.claims[0].id, Cause: machine.EndDeleted})
 		m.claims.rotate()
 	}
 	m.enterAnew()
@@ -211,7 +211,7 @@ func (m *Machine) lost() {
 // unwatched: the own znode of a possession can't be read. A possession that could not be ended is
 // none.
 func (m *Machine) unwatched(err error) {
-	m.do(machine.End{Claim: m.claims[0].id, Cause: machine.Unwatched, Err: err})
+	m.do(machine.End{Claim: m.claims[0].id, Cause: machine.EndUnwatched, Err: err})
 	m.claims.rotate()
 	m.own.lost = true
 	m.fail(err)

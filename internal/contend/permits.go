@@ -2,12 +2,15 @@ package contend
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/znode"
 )
+
+// ErrLimit fails the claims of a semaphore: its limit is not what was said, or too small for them.
+var ErrLimit = errors.New("lock: the semaphore's limit is another")
 
 // Permits is the rule of semaphores: it is own's turn when it and all ahead of it fit under the
 // limit, which lives in the data of the contenders' parent. Whoever does not fit holds up all
@@ -58,9 +61,9 @@ func (p *Permits) agree(data []byte) (unset bool, err error) {
 	n, err := strconv.Atoi(string(data))
 	switch {
 	case err != nil || n < 1:
-		return false, fmt.Errorf("%w: the parent's data are no number of permits", machine.ErrLimit)
+		return false, fmt.Errorf("%w: the parent's data are no number of permits", ErrLimit)
 	case !p.agreed && n != p.first:
-		return false, fmt.Errorf("%w: it is %d, not %d", machine.ErrLimit, n, p.first)
+		return false, fmt.Errorf("%w: it is %d, not %d", ErrLimit, n, p.first)
 	}
 	p.agreed, p.limit = true, n
 	return false, nil

@@ -1,6 +1,6 @@
 package contend
 
-import "github.com/troupe-go/troupe/internal/machine"
+import "github.com/troupe-go/troupe/machine"
 
 // requests is what a machine asks for, and the numbers by which it knows the answers.
 type requests struct {

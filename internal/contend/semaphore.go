@@ -3,8 +3,8 @@ package contend
 import (
 	"fmt"
 
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // semaphore is what contenders for permits do beyond all others: they measure themselves by a
@@ -64,7 +64,7 @@ func (s *semaphore) weigh() {
 		s.readLimit(mark.head) // it may have been raised since
 		return
 	case own.Weight > s.permits.limit:
-		s.fail(fmt.Errorf("%w: it is %d, less than the weight of %d", machine.ErrLimit, s.permits.limit, own.Weight))
+		s.fail(fmt.Errorf("%w: it is %d, less than the weight of %d", ErrLimit, s.permits.limit, own.Weight))
 		return
 	}
 	blockers := s.permits.Before(own, s.look.ahead)
@@ -151,11 +151,11 @@ func (s *semaphore) know() bool {
 // note keeps what was read of the own znode.
 func (s *semaphore) note(e machine.Seen) {
 	mark := &s.own.mark
-	if e.Version < mark.version {
+	if e.Stat.Version < mark.version {
 		return
 	}
 	notes, data := znode.ParseNotes(e.Data)
-	mark.known, mark.version, mark.data = true, e.Version, data
+	mark.known, mark.version, mark.data = true, e.Stat.Version, data
 	mark.held = mark.held || notes.Held && mark.asked
 	mark.bare = !notes.Held
 	s.rewrite()
@@ -168,28 +168,33 @@ func (s *semaphore) write() {
 	}
 	s.state = Marking
 	s.own.mark.asked = true
-	s.put(machine.Guard{Path: s.cfg.Parent, Version: s.limit.version})
+	s.put(machine.Op{Do: machine.Check, Path: s.cfg.Parent, Version: s.limit.version})
 }
 
 // rewrite writes the mark again if somebody has written over it, or the successor would not know
 // that it is the head.
 func (s *semaphore) rewrite() {
 	if mark := &s.own.mark; mark.held && mark.bare && mark.ask == 0 {
-		s.put(machine.Guard{})
+		s.put()
 	}
 }
 
-func (s *semaphore) put(guard machine.Guard) {
+func (s *semaphore) put(guards ...machine.Op) {
 	mark := &s.own.mark
 	mark.ask, mark.makes = s.number(), mark.version+1
-	s.do(machine.Write{
-		Epoch: s.epoch, Ask: mark.ask, Path: s.own.path, Version: mark.version,
-		Data:  znode.Notes{Unlock: s.own.revoked, Held: true}.Write(mark.data),
-		Guard: guard,
-	})
+	set := machine.Op{
+		Do: machine.Set, Path: s.own.path, Version: mark.version,
+		Data: znode.Notes{Unlock: s.own.revoked, Held: true}.Write(mark.data),
+	}
+	s.do(machine.Transact{Epoch: s.epoch, Ask: mark.ask, Ops: append([]machine.Op{set}, guards...)})
 }
 
-func (s *semaphore) onWritten(e machine.Written) {
+// stale: a version was another, or a znode missing, or the outcome is not known; a read tells.
+func stale(e machine.Transacted) bool {
+	return e.Code == machine.Unknown || e.Code == machine.BadVersion || e.Code == machine.NoNode
+}
+
+func (s *semaphore) onWritten(e machine.Transacted) {
 	switch {
 	case s.void(e.Epoch) || e.Ask == 0:
 	case e.Ask == s.limit.writing:
@@ -200,14 +205,14 @@ func (s *semaphore) onWritten(e machine.Written) {
 	}
 }
 
-func (s *semaphore) onMarked(e machine.Written) {
+func (s *semaphore) onMarked(e machine.Transacted) {
 	switch {
-	case s.state == Marking && e.Stale: // asked to give up meanwhile, or the limit is another, or it was written after all
+	case s.state == Marking && stale(e): // asked to give up meanwhile, or the limit is another, or it was written after all
 		s.state = Checking
 		s.limit.known, s.own.mark.known = false, false
 		s.rewatch(s.own.path)
 		s.weigh()
-	case e.Stale:
+	case stale(e):
 		s.rewatch(s.own.path)
 	case e.Err != nil && s.state == Holding: // somebody took away the right to write, and may give it back
 		s.pause()

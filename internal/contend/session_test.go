@@ -1,13 +1,17 @@
 package contend_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 )
+
+var errStale = errors.New("a version is another, or the answer was lost")
 
 // session is one epoch of one instance: a ZooKeeper session with its client side. It bends the
 // order of things as far as package machine allows.
@@ -99,7 +103,7 @@ func (s *session) reading(path string) bool {
 // leaving: the path is being deleted.
 func (s *session) leaving(path string) bool {
 	return slices.ContainsFunc(s.requests, func(r *request) bool {
-		l, ok := r.effect.(machine.Leave)
+		l, ok := r.effect.(machine.Remove)
 		return ok && l.Path == path
 	})
 }
@@ -131,13 +135,13 @@ func (s *session) run(r *request) {
 		ev = s.list(e, r)
 	case machine.Read:
 		ev = s.read(e, r)
-	case machine.Leave:
+	case machine.Remove:
 		s.w.leaves++
 		if n := s.w.find(e.Path); n != nil {
 			s.w.remove(n, false)
 		}
-		ev = machine.Left{Epoch: s.epoch, Path: e.Path}
-	case machine.Write:
+		ev = machine.Removed{Epoch: s.epoch, Path: e.Path}
+	case machine.Transact:
 		ev = s.write(e)
 	case machine.Downgrade:
 		ev = s.exchange(e)
@@ -163,23 +167,30 @@ func (s *session) join(e machine.Enter) machine.Event {
 }
 
 // write replaces data, if the versions are right. What came of it may be left open.
-func (s *session) write(e machine.Write) machine.Event {
-	w := s.w
-	n := w.find(e.Path)
-	if e.Path == parent {
+func (s *session) write(e machine.Transact) machine.Event {
+	w, set := s.w, e.Ops[0]
+	n := w.find(set.Path)
+	if set.Path == parent {
 		n = &w.limit
 	}
+	done := machine.Transacted{Epoch: s.epoch, Ask: e.Ask, Failed: -1}
+	unsure := done
+	unsure.Code, unsure.Err = machine.Unknown, errStale
 	switch {
 	case w.chance(200):
-		return machine.Written{Epoch: s.epoch, Ask: e.Ask, Err: errRefused}
-	case n == nil || n.version != e.Version || e.Guard.Path != "" && w.limit.version != e.Guard.Version || w.chance(30):
-		return machine.Written{Epoch: s.epoch, Ask: e.Ask, Stale: true}
+		done.Code, done.Err = machine.Refused, errRefused
+		return done
+	case n == nil || n.version != set.Version || len(e.Ops) > 1 && w.limit.version != e.Ops[1].Version || w.chance(30):
+		return unsure
 	}
-	if e.Path != parent {
+	if set.Path != parent {
 		w.checkMark(n)
 	}
-	w.set(n, e.Data)
-	return machine.Written{Epoch: s.epoch, Ask: e.Ask, Stale: w.chance(30)}
+	w.set(n, set.Data)
+	if w.chance(30) {
+		return unsure
+	}
+	return done
 }
 
 // exchange puts a reader into a writer's place.
@@ -231,7 +242,7 @@ func (s *session) read(e machine.Read, r *request) machine.Event {
 	if r.watch {
 		s.arms = append(s.arms, arm{e.Path, r, s.w.zxid})
 	}
-	return machine.Seen{Epoch: s.epoch, Path: e.Path, Ask: e.Ask, Exists: true, Data: n.data, Version: n.version, Czxid: n.czxid, Owner: n.owner}
+	return machine.Seen{Epoch: s.epoch, Path: e.Path, Ask: e.Ask, Exists: true, Data: n.data, Stat: machine.Stat{Version: n.version, Czxid: n.czxid, Owner: n.owner}}
 }
 
 // unwatch takes the watch off a path, and off the reads that are to arm it.
@@ -257,9 +268,9 @@ func (s *session) changed(path string, deleted bool) bool {
 	if s.w.early {
 		delete(s.believed, path)
 	}
-	ev := machine.Fired{Epoch: s.epoch, Path: path, Deleted: deleted}
+	ev := machine.Fired{Epoch: s.epoch, Path: path, Change: machinetest.Gone(deleted)}
 	if path == children {
-		ev = machine.Fired{Epoch: s.epoch, Path: parent, Children: true}
+		ev = machine.Fired{Epoch: s.epoch, Path: parent, Change: machine.ChildrenChanged}
 	}
 	s.of.fires = append(s.of.fires, fire{a.by, s.of.said, path, ev})
 	return true

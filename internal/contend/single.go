@@ -3,7 +3,7 @@ package contend
 import (
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // single is the strategy of a machine whose znode is the only one that there can be: whoever
@@ -133,7 +133,7 @@ func (s *single) onOwnSeen(e machine.Seen) {
 	case e.Err != nil:
 		s.fail(e.Err)
 		return
-	case !e.Exists || e.Owner != s.session.id || known != 0 && e.Czxid != known:
+	case !e.Exists || e.Stat.Owner != s.session.id || known != 0 && e.Stat.Czxid != known:
 		s.lost()
 		return
 	}
@@ -155,7 +155,7 @@ func (s *single) onFired(e machine.Fired) {
 	}
 	s.watches.fired(s.path)
 	switch {
-	case s.state == Watching && e.Deleted:
+	case s.state == Watching && e.Change == machine.Deleted:
 		s.enter()
 	case s.state == Watching:
 		s.read()

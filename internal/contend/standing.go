@@ -3,7 +3,7 @@ package contend
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // publish says where the instance stands, if that has changed. It goes before the step's other

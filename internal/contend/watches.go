@@ -3,7 +3,7 @@ package contend
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // watches are the one-shot watches that were asked for in this epoch: two, but for what earlier

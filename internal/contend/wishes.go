@@ -1,6 +1,6 @@
 package contend
 
-import "github.com/troupe-go/troupe/internal/machine"
+import "github.com/troupe-go/troupe/machine"
 
 func (m *Machine) onWanted(e machine.Wanted) {
 	if e.Try && len(m.claims) > 0 {

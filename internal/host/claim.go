@@ -3,8 +3,8 @@ package host
 import (
 	"sync/atomic"
 
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // claim is one wish in the ledger: the standing intent, or one caller of Claim.

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -17,28 +17,26 @@ func (h *host[P]) carryOut(e machine.Effect) {
 	case machine.Enter:
 		h.enter(e)
 	case machine.List:
-		h.client.List(e.Epoch, h.cfg.Path, e.Watch, h.onListed(e.Ask))
+		h.client.List(e.Epoch, e.Path, e.Watch, h.onListed(e.Ask))
 	case machine.Read:
 		h.client.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) { h.answer(seen(e.Ask, s)) })
-	case machine.Write:
-		h.write(e)
+	case machine.Transact:
+		h.transact(e)
 	case machine.Downgrade:
 		h.downgrade(e)
 	case machine.Unwatch:
 		h.client.Unwatch(e.Epoch, e.Path)
-	case machine.Leave:
+	case machine.Remove:
 		h.leave(e.Path)
 		h.client.Remove(e.Epoch, e.Path, func(err error) {
 			if err == nil {
-				h.answer(machine.Left{Epoch: e.Epoch, Path: e.Path})
+				h.answer(machine.Removed{Epoch: e.Epoch, Path: e.Path})
 			}
 		})
 	case machine.Record:
 		h.writeRecord(e)
 	case machine.Release:
 		h.releaseWithRecord(e)
-	case machine.Delay:
-		h.delay(e)
 	case machine.Grant:
 		h.grant(e)
 	case machine.End:
@@ -88,14 +86,14 @@ func (h *host[P]) enterSingle(e machine.Enter) {
 
 func (h *host[P]) onListed(ask uint64) func(session.Listed) {
 	return func(a session.Listed) {
-		h.answer(machine.Listed{Epoch: a.Epoch, Ask: ask, Names: a.Names, Err: a.Err})
+		h.answer(machine.Listed{Epoch: a.Epoch, Ask: ask, Path: h.cfg.Path, Names: a.Names, Code: code(a.Err), Err: a.Err})
 	}
 }
 
 func seen(ask uint64, a session.Seen) machine.Seen {
 	return machine.Seen{
 		Epoch: a.Epoch, Path: a.Path, Ask: ask, Exists: a.Exists, Data: a.Data,
-		Version: a.Stat.Version, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err,
+		Stat: machine.Stat{Version: a.Stat.Version, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner}, Code: code(a.Err), Err: a.Err,
 	}
 }
 
@@ -120,7 +118,7 @@ func failure(ev machine.Event) error {
 		return ev.Err
 	case machine.Downgraded:
 		return ev.Err
-	case machine.Written:
+	case machine.Transacted:
 		return ev.Err
 	}
 	return nil
@@ -227,16 +225,16 @@ func (h *host[P]) endByMachine(e machine.End) {
 	p := c.held
 	cause := session.ErrDeleted
 	switch e.Cause {
-	case machine.Expired:
+	case machine.EndExpired:
 		cause = session.ErrExpired
-	case machine.Unwatched:
+	case machine.EndUnwatched:
 		cause = e.Err
 	}
 	h.setHeld(c, nil)
 	h.client.End(p.Hold, cause)
 	h.ledger.failDowngrade(p, cause)
 	h.recall(p)
-	if e.Cause != machine.Unwatched { // else Left says when
+	if e.Cause != machine.EndUnwatched { // else Left says when
 		h.gone(p.Path())
 	}
 	if c.once {
@@ -291,11 +289,14 @@ func (h *host[P]) settle(e machine.Settle) {
 	h.stopIfSettled()
 }
 
-// wake asks for another try after a jittered exponential pause.
+// wake asks for another turn after a pause.
 func (h *host[P]) wake(e machine.Wake) {
 	const first, most = 20 * time.Millisecond, 5 * time.Second
-	pause := min(first<<min(e.Try, 10), most)
-	pause = pause/2 + rand.N(pause/2)
+	pause := time.Duration(e.After) * time.Millisecond
+	if e.After == 0 {
+		pause = min(first<<min(e.Try, 10), most)
+		pause = pause/2 + rand.N(pause/2)
+	}
 	if h.timers == nil {
 		h.timers = make(map[uint64]*time.Timer)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/host"
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )

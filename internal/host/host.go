@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -112,7 +112,7 @@ func (h *host[P]) step(ev machine.Event) {
 // onAnswer keeps the books of what exists, and passes the answer on.
 func (h *host[P]) onAnswer(ev machine.Event) {
 	switch ev := ev.(type) {
-	case machine.Left:
+	case machine.Removed:
 		delete(h.leaving, ev.Path)
 		h.gone(ev.Path)
 	case machine.Entered:

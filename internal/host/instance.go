@@ -6,22 +6,21 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/actors"
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
 // Config describes an instance. P is what the face hands to the application: its grant, its term.
 type Config[P any] struct {
 	Session *session.Session
-	Kind    string        // of recipe, shown in the live tree
-	Path    string        // the parent of the line; of the form Alone, the znode itself
-	Name    string        // what the own znode's name begins with, the protection aside
-	Form    znode.Form    // of its name
-	Data    []byte        // of the own znode
-	Parent  []byte        // data of the parent, should it be missing; then it is made a persistent znode. nil: a container without data
-	Delay   time.Duration // after a holder that died, where the machine asks for one
+	Kind    string     // of recipe, shown in the live tree
+	Path    string     // the parent of the line; of the form Alone, the znode itself
+	Name    string     // what the own znode's name begins with, the protection aside
+	Form    znode.Form // of its name
+	Data    []byte     // of the own znode
+	Parent  []byte     // data of the parent, should it be missing; then it is made a persistent znode. nil: a container without data
 
 	WarnAfter time.Duration // after which a possession that blocks others is logged; 0: never
 

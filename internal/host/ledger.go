@@ -4,8 +4,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // ledger is the record of an instance's wishes. Faces write to it from any goroutine before they

@@ -10,7 +10,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/host"
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -52,7 +52,7 @@ func TestTheRecordOfALostPossessionStays(t *testing.T) {
 				require.NoError(t, err)
 				i, err := host.New(host.Config[*host.Possession]{
 					Session: s, Kind: "lock", Path: "/a", Name: "lock-",
-					Machine: func() machine.Machine { return contend.New(contend.Config{Parent: "/a", Delay: true}) },
+					Machine: func() machine.Machine { return contend.New(contend.Config{Parent: "/a", Delay: 1}) },
 					Wrap:    func(p *host.Possession) *host.Possession { return p },
 					Publish: func(machine.Standing) {},
 				})

@@ -1,7 +1,7 @@
 package host
 
 import (
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 

@@ -1,7 +1,7 @@
 package host
 
 import (
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -39,7 +39,7 @@ func (h *host[P]) onNotice(m noticed) {
 	case session.TrustGained:
 		h.step(machine.TrustGained{Epoch: n.Epoch})
 	case session.Fired:
-		h.step(machine.Fired{Epoch: n.Epoch, Path: n.Path, Deleted: n.Type == session.NodeDeleted, Children: n.Type == session.NodeChildrenChanged})
+		h.step(machine.Fired{Epoch: n.Epoch, Path: n.Path, Change: change(n.Type)})
 	case session.SessionEnded:
 		h.self.Ref().Stop() // ended says why
 	}
@@ -87,4 +87,15 @@ func (h *host[P]) fail(cause error) {
 	}
 	h.ledger.mu.Unlock()
 	h.self.Ref().Stop()
+}
+
+func change(t session.EventType) machine.Change {
+	switch t {
+	case session.NodeDeleted:
+		return machine.Deleted
+	case session.NodeChildrenChanged:
+		return machine.ChildrenChanged
+	default:
+		return machine.DataChanged
+	}
 }

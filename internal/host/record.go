@@ -4,10 +4,9 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -73,7 +72,7 @@ func (h *host[P]) tryRelease(e machine.Release) {
 	h.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
-			h.answer(machine.Left{Epoch: e.Epoch, Path: e.Path})
+			h.answer(machine.Removed{Epoch: e.Epoch, Path: e.Path})
 		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed): // word of that is on its way
 		default:
 			h.ref.Tell(stayed{incarnation, e, err})
@@ -89,14 +88,6 @@ func (h *host[P]) onStayed(m stayed) {
 	case errors.Is(m.err, session.ErrUnknownOutcome):
 		h.tryRelease(m.release) // if it was done, the own znode is missing now
 	default:
-		h.carryOut(machine.Leave{Epoch: m.release.Epoch, Path: m.release.Path})
+		h.carryOut(machine.Remove{Epoch: m.release.Epoch, Path: m.release.Path})
 	}
-}
-
-// delay waits for as long as the line's delay.
-func (h *host[P]) delay(e machine.Delay) {
-	if h.timers == nil {
-		h.timers = make(map[uint64]*time.Timer)
-	}
-	h.timers[e.Ask] = time.AfterFunc(h.cfg.Delay, func() { h.answer(machine.Woke{Ask: e.Ask}) })
 }

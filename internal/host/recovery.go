@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/actors"
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 

@@ -3,26 +3,38 @@ package host
 import (
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
-// write carries out a write that depends on versions.
-func (h *host[P]) write(e machine.Write) {
-	ops := []session.Op{session.SetOp(e.Path, e.Data, e.Version)}
-	if e.Guard.Path != "" {
-		ops = append(ops, session.CheckOp(e.Guard.Path, e.Guard.Version))
+// transact carries out a write that depends on versions.
+func (h *host[P]) transact(e machine.Transact) {
+	ops := make([]session.Op, len(e.Ops))
+	for i, op := range e.Ops {
+		if op.Do == machine.Set {
+			ops[i] = session.SetOp(op.Path, op.Data, op.Version)
+		} else {
+			ops[i] = session.CheckOp(op.Path, op.Version)
+		}
 	}
 	h.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
-		w := machine.Written{Epoch: e.Epoch, Ask: e.Ask}
-		switch {
-		case errors.Is(err, session.ErrUnknownOutcome), errors.Is(err, session.ErrBadVersion), errors.Is(err, session.ErrNoNode):
-			w.Stale = true // an epoch that is over says so itself
-		default:
-			w.Err = err
-		}
-		h.answer(w)
+		h.answer(machine.Transacted{Epoch: e.Epoch, Ask: e.Ask, Code: code(err), Failed: -1, Err: err})
 	})
+}
+
+func code(err error) machine.Code {
+	switch {
+	case err == nil:
+		return machine.Done
+	case errors.Is(err, session.ErrUnknownOutcome):
+		return machine.Unknown
+	case errors.Is(err, session.ErrNoNode):
+		return machine.NoNode
+	case errors.Is(err, session.ErrBadVersion):
+		return machine.BadVersion
+	default:
+		return machine.Refused
+	}
 }
 
 // prepare sees to the parent, once in an epoch, where data live in it: the session would make a

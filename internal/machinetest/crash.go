@@ -3,7 +3,7 @@ package machinetest
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // Znode is one that an instance made.
@@ -70,7 +70,7 @@ func (i *Instance) settleRequests() (parting []string) {
 		r.told, r.orphan = true, true
 		late := false
 		switch e := r.Effect.(type) {
-		case machine.Leave:
+		case machine.Remove:
 			parting = append(parting, e.Path)
 		case machine.Release:
 			parting, late = append(parting, e.Path), true

@@ -3,7 +3,7 @@ package machinetest
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // Instance is a machine with a host around it, as package internal/host does it, its session, and
@@ -74,12 +74,10 @@ func (i *Instance) step(ev machine.Event) {
 
 func (i *Instance) carryOut(e machine.Effect) {
 	switch e := e.(type) {
-	case machine.Enter, machine.List, machine.Read, machine.Leave, machine.Release, machine.Record:
+	case machine.Enter, machine.List, machine.Read, machine.Remove, machine.Release, machine.Record:
 		i.requests = append(i.requests, &Request{Effect: e, epoch: i.epoch})
 	case machine.Unwatch:
 		i.unwatch(e.Path)
-	case machine.Delay:
-		i.wakes = append(i.wakes, wake{e.Ask, i.World.Zxid})
 	case machine.Wake:
 		i.wakes = append(i.wakes, wake{e.Ask, i.World.Zxid})
 	case machine.Grant:

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/machinetest"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // lamp is a machine that is on while something is wanted.

@@ -3,7 +3,7 @@ package machinetest
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // Request is an effect on its way to the server.

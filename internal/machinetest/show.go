@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // show is an effect as a story tells it.
@@ -35,12 +35,14 @@ func asking(e machine.Effect, short func(string) string) string {
 		return fmt.Sprintf("read #%d %s%s", e.Ask, short(e.Path), watching[e.Watch])
 	case machine.Unwatch:
 		return "unwatch " + short(e.Path)
-	case machine.Leave:
+	case machine.Remove:
 		return "leave " + short(e.Path)
-	case machine.Write:
-		s := fmt.Sprintf("write #%d %s version=%d data=%s", e.Ask, short(e.Path), e.Version, strings.NewReplacer(" ", "·", "\n", "↵").Replace(string(e.Data)))
-		if e.Guard.Path != "" {
-			s += fmt.Sprintf(" if %s version=%d", short(e.Guard.Path), e.Guard.Version)
+	case machine.Transact:
+		set := e.Ops[0]
+		s := fmt.Sprintf("write #%d %s version=%d data=%s", e.Ask, short(set.Path), set.Version, strings.NewReplacer(" ", "·", "\n", "↵").Replace(string(set.Data)))
+		if len(e.Ops) > 1 {
+			check := e.Ops[1]
+			s += fmt.Sprintf(" if %s version=%d", short(check.Path), check.Version)
 		}
 		return s
 	case machine.Downgrade:
@@ -57,10 +59,10 @@ func telling(e machine.Effect, short func(string) string) string {
 	case machine.Grant:
 		return fmt.Sprintf("grant %d %s token=%d", e.Claim, short(e.Path), e.Token)
 	case machine.End:
-		if e.Cause == machine.Unwatched {
+		if e.Cause == machine.EndUnwatched {
 			return fmt.Sprintf("end %d unwatched: %v", e.Claim, e.Err)
 		}
-		return fmt.Sprintf("end %d %s", e.Claim, map[machine.Cause]string{machine.Deleted: "deleted", machine.Expired: "expired"}[e.Cause])
+		return fmt.Sprintf("end %d %s", e.Claim, map[machine.Cause]string{machine.EndDeleted: "deleted", machine.EndExpired: "expired"}[e.Cause])
 	case machine.Revoked:
 		return fmt.Sprintf("revoked %d", e.Claim)
 	case machine.Freed:

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the machine does into testdata")

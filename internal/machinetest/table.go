@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // Step is a change of state by an event.
@@ -25,13 +25,14 @@ func (s Steps) add(from string, ev machine.Event, to string) {
 // EventName names an event as tables do: a watch's by what it tells, all others by their type.
 func EventName(ev machine.Event) string {
 	if ev, ok := ev.(machine.Fired); ok {
-		switch {
-		case ev.Deleted:
+		switch ev.Change {
+		case machine.Deleted:
 			return "Deleted"
-		case ev.Children:
+		case machine.ChildrenChanged:
 			return "Children"
+		case machine.DataChanged:
+			return "Changed"
 		}
-		return "Changed"
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%T", ev), "machine.")
 }

@@ -3,7 +3,7 @@ package machinetest
 import (
 	"strings"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // Teller translates between a story's lines and a machine.
@@ -64,13 +64,11 @@ func (p *Teller) note(e machine.Effect) {
 		p.asked["listed"] = e.Ask
 	case machine.Read:
 		p.asked["seen"+e.Path] = e.Ask
-	case machine.Write:
-		p.asked["written"+e.Path] = e.Ask
+	case machine.Transact:
+		p.asked["written"+e.Ops[0].Path] = e.Ask
 	case machine.Record:
 		p.asked["recorded"] = e.Ask
 	case machine.Wake:
-		p.asked["woke"] = e.Ask
-	case machine.Delay:
 		p.asked["woke"] = e.Ask
 	}
 }
@@ -136,7 +134,7 @@ func (p *Teller) notice(verb string, w Words) machine.Event {
 	case "resume":
 		return machine.Resumed{Epoch: epoch}
 	case "deleted", "changed":
-		return machine.Fired{Epoch: epoch, Path: p.Path(w), Deleted: verb == "deleted"}
+		return machine.Fired{Epoch: epoch, Path: p.Path(w), Change: Gone(verb == "deleted")}
 	case "recovered":
 		return machine.Recovered{Epoch: epoch, Path: p.Path(w), Spent: w.Has("spent")}
 	}
@@ -161,7 +159,7 @@ func (p *Teller) answer(verb string, w Words) machine.Event {
 	case "seen":
 		return p.sight(w)
 	case "left":
-		return machine.Left{Epoch: epoch, Path: p.Path(w)}
+		return machine.Removed{Epoch: epoch, Path: p.Path(w)}
 	case "woke":
 		return machine.Woke{Ask: w.Ask}
 	}
@@ -172,8 +170,8 @@ func (p *Teller) sight(w Words) machine.Event {
 	s := machine.Seen{Epoch: p.Epoch(w), Path: p.Path(w), Ask: w.Ask, Err: w.Err()}
 	if s.Err == nil && !w.Has("missing") && !w.Has("nothing") {
 		s.Exists = true
-		s.Version = int32(w.Number("version", 0))
-		s.Czxid, s.Owner = w.Number("czxid", 0), w.Number("owner", p.session)
+		s.Stat.Version = int32(w.Number("version", 0))
+		s.Stat.Czxid, s.Stat.Owner = w.Number("czxid", 0), w.Number("owner", p.session)
 		if data, ok := w.Value("data"); ok {
 			s.Data = []byte(strings.NewReplacer("·", " ", "↵", "\n").Replace(data))
 		}

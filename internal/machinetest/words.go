@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // Words are the rest of a story's line, behind its verb: #number of the request that is answered,

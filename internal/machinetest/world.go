@@ -3,7 +3,7 @@ package machinetest
 import (
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // World is an in-memory ZooKeeper, and the instances on it.
@@ -213,7 +213,7 @@ func (w *World) Fire(path string, deleted bool) {
 	for _, i := range w.All {
 		if by := i.arms[path]; by != nil {
 			delete(i.arms, path)
-			ev := machine.Fired{Epoch: i.epoch, Path: path, Deleted: deleted}
+			ev := machine.Fired{Epoch: i.epoch, Path: path, Change: Gone(deleted)}
 			i.fires = append(i.fires, fire{ev: ev, by: by, heard: len(i.notices)})
 		}
 	}
@@ -228,4 +228,12 @@ func (w *World) Holder(but *Instance, asked func(h *Hold) bool) *Instance {
 		}
 	}
 	return nil
+}
+
+// Gone is what a watch of a read sees: the znode deleted, or changed.
+func Gone(deleted bool) machine.Change {
+	if deleted {
+		return machine.Deleted
+	}
+	return machine.DataChanged
 }

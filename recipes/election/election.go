@@ -7,9 +7,9 @@ import (
 
 	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/host"
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/machine"
 )
 
 // Phase is the state of a candidate.

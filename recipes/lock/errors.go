@@ -3,7 +3,8 @@ package lock
 import (
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/machine"
+	"github.com/troupe-go/troupe/internal/contend"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -24,7 +25,7 @@ var (
 	// ErrLimit is returned by semaphores: the limit in ZooKeeper differs from the number of permits
 	// that an instance was created with, when it first reads it; or the limit has become less than
 	// the instance's weight; or the path's data are not a limit.
-	ErrLimit = machine.ErrLimit
+	ErrLimit = contend.ErrLimit
 )
 
 // failed wraps an error with the operation and the path. Errors of the session are wrapped already.

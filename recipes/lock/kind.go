@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -60,7 +60,7 @@ func (k kind) machine(path string, data []byte) machine.Machine {
 	if k.form == znode.Alone {
 		return contend.NewSingle(path)
 	}
-	return contend.New(contend.Config{Parent: path, Rule: k.rule, Data: data, Delay: k.delay > 0})
+	return contend.New(contend.Config{Parent: path, Rule: k.rule, Data: data, Delay: int64((k.delay + time.Millisecond - 1) / time.Millisecond)})
 }
 
 var exclusive = kind{of: znode.Lock, name: "lock-", rule: contend.Exclusive()}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/troupe-go/troupe/internal/host"
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -50,7 +50,7 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	l := &Lock{session: s, path: path, kind: k, standing: notify.NewTopic[Standing]()}
 	l.standing.Publish(Standing{})
 	instance, err := host.New(host.Config[*Grant]{
-		Session: s, Kind: "lock", Path: path, Name: k.name, Form: k.form, Data: o.data, Parent: k.limit(), Delay: k.delay, WarnAfter: o.warn,
+		Session: s, Kind: "lock", Path: path, Name: k.name, Form: k.form, Data: o.data, Parent: k.limit(), WarnAfter: o.warn,
 		Machine: func() machine.Machine { return k.machine(path, o.data) },
 		Wrap:    l.wrap,
 		Publish: func(m machine.Standing) { l.standing.Publish(standingOf(m)) },

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 )
 
 const parent = "/line"
@@ -27,7 +27,7 @@ var declared = func() *machinetest.Table {
 
 // subject stands where its delay does; stories tell where the machine stands, too.
 func subject() machinetest.Subject {
-	m := contend.New(contend.Config{Parent: parent, Delay: true})
+	m := contend.New(contend.Config{Parent: parent, Delay: 1})
 	return machinetest.Subject{
 		Machine: m,
 		State:   func() string { return m.Delay().String() },
@@ -93,11 +93,12 @@ func show(e machine.Effect) string {
 	case machine.Read:
 		return "read " + short(e.Path)
 	case machine.Wake:
+		if e.After > 0 {
+			return "delay"
+		}
 		return "wake"
 	case machine.Record:
 		return fmt.Sprintf("record token=%d while %s stands, version=%d", e.Token, short(e.Own), e.Version)
-	case machine.Delay:
-		return "delay"
 	case machine.Release:
 		return "release " + short(e.Path) + " with the record"
 	case machine.End:

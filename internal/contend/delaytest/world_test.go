@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/machinetest"
+	"github.com/troupe-go/troupe/machine"
 )
 
 var errRefused = errors.New("not authorised")
@@ -114,12 +114,12 @@ func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine
 		return []machine.Event{machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Names: w.names()}}
 	case machine.Read:
 		return []machine.Event{w.read(i, e, r)}
-	case machine.Leave:
+	case machine.Remove:
 		w.Remove(e.Path)
-		return []machine.Event{machine.Left{Epoch: e.Epoch, Path: e.Path}}
+		return []machine.Event{machine.Removed{Epoch: e.Epoch, Path: e.Path}}
 	case machine.Release:
 		w.release(i, e)
-		return []machine.Event{machine.Left{Epoch: e.Epoch, Path: e.Path}}
+		return []machine.Event{machine.Removed{Epoch: e.Epoch, Path: e.Path}}
 	case machine.Record:
 		return []machine.Event{w.write(i, e)}
 	}
@@ -151,7 +151,7 @@ func (w *world) read(i *machinetest.Instance, e machine.Read, r *machinetest.Req
 		return ev
 	}
 	if n := w.find(e.Path); n != nil {
-		ev.Exists, ev.Czxid, ev.Owner = true, n.czxid, n.owner
+		ev.Exists, ev.Stat.Czxid, ev.Stat.Owner = true, n.czxid, n.owner
 		if e.Watch {
 			i.Arm(e.Path, r)
 		}

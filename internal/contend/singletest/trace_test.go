@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/machinetest"
+	"github.com/troupe-go/troupe/machine"
 )
 
 const path = "/controller"
@@ -63,12 +63,12 @@ func show(e machine.Effect) string {
 		return fmt.Sprintf("read #%d and watch", e.Ask)
 	case machine.Unwatch:
 		return "unwatch"
-	case machine.Leave:
+	case machine.Remove:
 		return "leave"
 	case machine.Grant:
 		return fmt.Sprintf("grant %d token=%d", e.Claim, e.Token)
 	case machine.End:
-		causes := map[machine.Cause]string{machine.Deleted: "deleted", machine.Expired: "expired", machine.Unwatched: "unwatched"}
+		causes := map[machine.Cause]string{machine.EndDeleted: "deleted", machine.EndExpired: "expired", machine.EndUnwatched: "unwatched"}
 		return strings.TrimRight(fmt.Sprintf("end %d %s %v", e.Claim, causes[e.Cause], orNothing(e.Err)), " ")
 	case machine.Settle:
 		return strings.TrimRight(fmt.Sprintf("settle %d %v", e.Claim, orNothing(e.Err)), " ")

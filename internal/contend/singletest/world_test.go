@@ -4,9 +4,9 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machine"
 	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 )
 
 var errRefused = errors.New("not authorised")
@@ -67,18 +67,18 @@ func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine
 			return []machine.Event{ev}
 		}
 		if n := w.node; n != nil {
-			ev.Exists, ev.Czxid, ev.Owner, ev.Data = true, n.czxid, n.owner, n.data
+			ev.Exists, ev.Stat.Czxid, ev.Stat.Owner, ev.Data = true, n.czxid, n.owner, n.data
 			i.Arm(path, r)
 		}
 		return []machine.Event{ev}
-	case machine.Leave:
+	case machine.Remove:
 		for _, own := range w.Own(i) {
 			if i.Holds(own.Token) {
 				w.Failf("#%d holds %d, and deletes it", i.No, own.Token)
 			}
 			w.Remove(own.Path)
 		}
-		return []machine.Event{machine.Left{Epoch: e.Epoch, Path: path}}
+		return []machine.Event{machine.Removed{Epoch: e.Epoch, Path: path}}
 	}
 	panic("an unknown request")
 }
