@@ -218,6 +218,6 @@ func (h *host[P]) goOn(c *claim[P], p *Possession, e machine.Grant) {
 		h.client.End(q.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
 		h.ledger.failDowngrade(p, session.ErrReleased)
 	case !p.downgrade.reply(downgradeResult{won: q}):
-		q.release()
+		q.GiveUp()
 	}
 }

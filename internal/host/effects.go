@@ -185,10 +185,10 @@ func (h *host[P]) possession(c *claim[P], e machine.Grant) (*Possession, error) 
 		return nil, err
 	}
 	p.Hold = hold
-	p.release = func() {
+	p.release = func(word message) {
 		if h.client.End(hold, session.ErrReleased) {
 			h.recall(p)
-			h.ref.Tell(released{p})
+			h.ref.Tell(word)
 		}
 	}
 	return p, nil

@@ -169,18 +169,24 @@ func (h *host[P]) onReleased(p *Possession) {
 		h.step(machine.Released{Claim: c.id})
 		return
 	}
-	if !h.ledger.stands(p) {
-		p.freed.Close() // its znode was deleted, or its epoch ended, before the release was heard of
-	}
+	h.unheld(p)
 }
 
 func (h *host[P]) onLost(p *Possession) {
 	c := h.holder(p)
 	if c == nil {
+		h.unheld(p)
 		return
 	}
 	h.over(c)
 	h.stopIfSettled()
+}
+
+// unheld: the possession's znode was deleted, or its epoch ended, before its end was heard of here.
+func (h *host[P]) unheld(p *Possession) {
+	if !h.ledger.stands(p) {
+		p.freed.Close()
+	}
 }
 
 // over: the claim's possession has ended by itself.

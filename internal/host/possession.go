@@ -22,7 +22,8 @@ type Possession struct {
 	revoked     *notify.Latch
 	freed       *notify.Latch                // its znode is gone, or the instance has ended
 	unconfirmed atomic.Pointer[error]        // that was it, and so it ended; set before
-	release     func()                       // ends the hold and tells the host; nothing if the hold is over
+	release     func(word message)           // ends the hold and tells the host; nothing if the hold is over
+	forfeited   atomic.Bool                  // see Forfeit
 	downgrade   *downgrade                   // for a reader's, if that is what it was ended for; guarded by the ledger's mutex
 	offer       interface{ Withdraw() bool } // to whoever receives, nil if it was given to a caller; guarded by the ledger's mutex
 
@@ -43,7 +44,7 @@ func (p *Possession) SessionID() int64 { return p.session }
 // lost tells of a possession that is over whether it ended by itself: whoever withdraws its claim
 // then does not give it up, however soon.
 func (p *Possession) lost() bool {
-	return !isReleased(p.Err()) && !errors.Is(p.Err(), errGivenUp)
+	return p.forfeited.Load() || !isReleased(p.Err()) && !errors.Is(p.Err(), errGivenUp)
 }
 
 // errGivenUp is session.ErrClosed for whoever holds what is closed: it has given that up, as one
@@ -51,7 +52,14 @@ func (p *Possession) lost() bool {
 var errGivenUp = fmt.Errorf("%w", session.ErrClosed)
 
 // GiveUp is Release for those who do not wait for the confirmation. It does not block.
-func (p *Possession) GiveUp() { p.release() }
+func (p *Possession) GiveUp() { p.release(released{p}) }
+
+// Forfeit is GiveUp for a possession that ends because its holder has lost another that belongs to
+// it. It ends with session.ErrReleased, but where a delay is kept, that applies.
+func (p *Possession) Forfeit() {
+	p.forfeited.Store(true)
+	p.release(lost{p})
+}
 
 // Release gives the possession up: Done closes first, then the znode is deleted. It returns nil
 // once ZooKeeper has confirmed that, the loss if it had been lost before, the end of the instance,
@@ -60,7 +68,7 @@ func (p *Possession) Release(ctx context.Context) error {
 	parent, _ := znode.Split(p.Path())
 	ctx, cancel := beyond(ctx, p.Session(), parent)
 	defer cancel()
-	p.release()
+	p.GiveUp()
 	if err := p.Err(); !isReleased(err) {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // lingering makes the end of a grant take time: Done is closed a while before the lock's actor
 // hears of the loss, since every context that descends from the grant's is ended first.
-func lingering(g *lock.Grant) {
+func lingering(g *session.Hold) {
 	for range 20_000 {
 		context.AfterFunc(g.Context(), func() {})
 	}
@@ -55,7 +55,7 @@ func TestDelayAfterALossThatIsReleased(t *testing.T) {
 				a, b := w.delayed(ha), w.delayed(w.Host("b"))
 				g := c.take(w, a)
 				w.queued(b)
-				lingering(g)
+				lingering(g.Hold)
 				heal := ha.Machine.Partition()
 				<-g.Done()
 				began := time.Now()

@@ -12,9 +12,10 @@ import (
 
 // MultiGrant is one possession of all the locks of a [Multi]. It ends with the first of its parts
 // that ends, at the same instant and with the same Err. The other parts are then released
-// automatically, and end with session.ErrReleased. Its Path and Token are those of the first part
-// in the order of the paths; [MultiGrant.Grants] has those of every part. Commit happens only while
-// all parts are valid, and is session.ErrUnsupported if they belong to several sessions.
+// automatically, and end with session.ErrReleased; after a loss their delays ([WithDelay]) apply
+// all the same. Its Path and Token are those of the first part in the order of the paths;
+// [MultiGrant.Grants] has those of every part. Commit happens only while all parts are valid, and
+// is session.ErrUnsupported if they belong to several sessions.
 type MultiGrant struct {
 	*session.Hold
 	grants []*Grant
@@ -27,7 +28,7 @@ func newMultiGrant(grants []*Grant) *MultiGrant {
 	for i, part := range grants {
 		holds[i] = part.Hold
 	}
-	g.Hold, g.end = session.JoinHolds(holds, func(error) { giveUp(g.grants) })
+	g.Hold, g.end = session.JoinHolds(holds, g.leave)
 	return g
 }
 
@@ -47,11 +48,24 @@ func (g *MultiGrant) Release(ctx context.Context) error {
 		defer cancel()
 	}
 	g.end(session.ErrReleased)
+	g.leave(g.Err())
 	err := release(ctx, g.grants)
 	if over := g.Err(); !errors.Is(over, session.ErrReleased) {
 		return failed("release", g.grants[0].lock.path, over)
 	}
 	return err
+}
+
+// leave ends the parts without waiting, for the reason that the whole has ended for. If that was
+// lost, the parts that were not are not given up either: their delays apply.
+func (g *MultiGrant) leave(reason error) {
+	if errors.Is(reason, session.ErrReleased) {
+		giveUp(g.grants)
+		return
+	}
+	for _, part := range slices.Backward(g.grants) {
+		part.of.Forfeit()
+	}
 }
 
 // release releases grants and waits for the confirmation of all.
