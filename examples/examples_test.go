@@ -43,20 +43,20 @@ var programs = sync.OnceValue(func() error {
 	return nil
 })
 
-// stories are what an example is expected to have said at its end. Workerpool, which takes longer,
-// has tests of its own.
+// stories are patterns that each example's output must match. Workerpool, which takes longer, has
+// tests of its own.
 var stories = map[string]string{
-	"customrecipe":  `the repair came before the batch, and the reports gave way`,
-	"fencedwriter":  `the ledger says: \["sleepy was here" "brisk was here"\]`,
+	"customrecipe":  `the repair came before the batch, and the reports released the lock for it`,
+	"fencedwriter":  `the ledger contains: \["sleepy was here" "brisk was here"\]`,
 	"leaderservice": `counted to \d+ under \d terms`,
 	"jobqueue":      `every job was done once`,
-	"phases":        `the rod is, bit for bit, what it is without workers`,
+	"phases":        `the rod is equal, bit for bit, to the one computed without workers`,
 	"rollingconfig": `every server runs with the last good configuration`,
 	"selectloop":    `seen: [12] grants, [12] terms, 3 jobs`,
 	"transfer":      `all 60 transfers are in both books or in none, and no money was lost`,
 }
 
-const limit = 2 * time.Minute // for a story, on a busy machine
+const limit = 2 * time.Minute // for one example on a busy machine
 
 func TestEveryExampleHasAStoryAndALine(t *testing.T) {
 	t.Parallel()

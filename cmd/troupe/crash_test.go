@@ -17,17 +17,17 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// writer is a client that makes znodes and sets one, as fast as it can, and knows what was
-// answered. What was asked and not answered may be there or not.
+// writer is a client that creates znodes and sets one as fast as it can, and records what was
+// answered. A request without a reply may have been carried out or not.
 type writer struct {
 	session  *session.Session
 	name     string
 	made     int // znodes whose creation was answered
-	asked    int // znodes that were asked for
-	set, try int // the same of the values of its counter
+	asked    int // znodes that were requested
+	set, try int // the same for the values of its counter
 }
 
-// run goes on until an answer is lost, or the context ends.
+// run continues until a reply is lost or the context ends.
 func (w *writer) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		w.asked++
@@ -43,7 +43,7 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// check compares what was answered with what is there.
+// check compares the replies with the tree.
 func (w *writer) check(t *testing.T, c *session.Session) {
 	t.Helper()
 	ctx := within(t, patience)
@@ -66,16 +66,16 @@ func (w *writer) check(t *testing.T, c *session.Session) {
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, value, w.set)
 	require.LessOrEqual(t, value, w.try)
-	w.asked = w.made // those in between may be there
+	w.asked = w.made // those without a reply may exist
 	for there[fmt.Sprintf("%06d", w.asked+1)] {
 		w.asked++
 	}
 	w.made, w.set, w.try = w.asked, value, value
 }
 
-// The process is killed in the middle of writing, again and again, at random: what was answered is
-// there, every time; sessions and ephemerals too. Half of the times the end of the log is torn off
-// as well, as far as nobody was answered: some bytes behind it that make no sense.
+// The process is killed at random while it writes, again and again. What was answered is there each
+// time, including sessions and ephemerals. In half of the cases, the end of the log is also
+// damaged, behind everything that was answered: some random bytes follow it.
 func TestAKillLosesNothingThatWasAnswered(t *testing.T) {
 	t.Parallel()
 	const kills, writers = 20, 4
@@ -132,9 +132,9 @@ func TestAKillLosesNothingThatWasAnswered(t *testing.T) {
 	p.end(t, syscall.SIGTERM)
 }
 
-// tear puts the beginning of a frame behind the last log, as a write that a crash has cut off. A
-// log that was killed before its header stood gets no frame: that comes when the header is on the
-// disk.
+// tear appends the beginning of a frame to the last log, like a write that a crash has cut off. A
+// log without a complete header is left as it is, because frames are written only when the header
+// is on disk.
 func tear(t *testing.T, dir string, rnd *rand.Rand) {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(dir, "log.*"))
@@ -156,7 +156,7 @@ func tear(t *testing.T, dir string, rnd *rand.Rand) {
 	require.NoError(t, err)
 }
 
-// Two processes don't share a folder, and the second says why.
+// Two processes cannot share a directory, and the second one says why.
 func TestAFolderIsOneProcesss(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

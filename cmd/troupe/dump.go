@@ -11,13 +11,13 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
-// writable finds out at the beginning, not at the end, that a file can't be written.
+// writable checks at the start, and not only at the end, that a file can be written.
 func writable(name string) error {
 	if name == "" {
 		return nil
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return errors.New("it is a folder")
+		return errors.New("is a directory")
 	}
 	f, err := beside(name)
 	if err != nil {
@@ -26,12 +26,12 @@ func writable(name string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// beside makes a file that can take another one's place.
+// beside creates a temporary file in the directory of the named file, which it can replace.
 func beside(name string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 }
 
-// dump writes the server's state to a file that is there either whole or not at all.
+// dump writes the server's state to a file. The file is either complete or not changed.
 func dump(ctx context.Context, s *zkserver.Server, name string) error {
 	f, err := beside(name)
 	if err != nil {
@@ -47,7 +47,8 @@ func dump(ctx context.Context, s *zkserver.Server, name string) error {
 	return nil
 }
 
-// until reads or writes until a context ends, so that a large file holds nobody up.
+// until reads or writes until a context ends, so that a large file does not delay the end of the
+// process.
 type until struct {
 	ctx context.Context
 	r   io.Reader

@@ -11,7 +11,7 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-// bind names the flags and their defaults.
+// bind defines the flags and their defaults.
 func (f *serverFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.listen, "listen", "localhost:2181", "address to listen on, localhost on IPv4 and IPv6; port 0 takes a free port; several servers take consecutive ports")
 	flags.IntVar(&f.servers, "servers", 1, "servers that share the tree, each with its own address")
@@ -34,19 +34,18 @@ func (f *serverFlags) bind(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also log sessions that are opened, closed or expire, to standard error")
 }
 
-// settle refuses what makes no sense, by the flag's name, and fills in what --as stands for where a
-// flag doesn't say otherwise.
+// settle checks the flags, and applies the settings of --as to those that were not given.
 func (f *serverFlags) settle(given func(flag string) bool) error {
 	for flag, positive := range map[string]bool{
 		"tick": f.tick > 0, "servers": f.servers > 0, "container-check": f.containers > 0, "max-packet": f.packet > 0, "log-size": f.log > 0,
 		"min-session-timeout": f.shorter > 0, "max-session-timeout": f.longer > 0,
 	} {
 		if given(flag) && !positive {
-			return fmt.Errorf("--%s: it must be more than nothing", flag)
+			return fmt.Errorf("--%s: must be positive", flag)
 		}
 	}
 	if f.connections < 0 {
-		return errors.New("--max-connections: it can't be negative")
+		return errors.New("--max-connections: must not be negative")
 	}
 	switch f.as {
 	case "":
@@ -63,12 +62,12 @@ func (f *serverFlags) settle(given func(flag string) bool) error {
 			f.version = "3.8.4"
 		}
 	default:
-		return fmt.Errorf("--as %s: it can be 3.8", f.as)
+		return fmt.Errorf("--as %s: unknown release, only 3.8 is known", f.as)
 	}
 	return nil
 }
 
-// config is what the flags ask of the server.
+// config returns the server's configuration.
 func (f *serverFlags) config() zkserver.Config {
 	cfg := zkserver.Config{
 		Version: f.version, Tick: f.tick, MinTimeout: f.shorter, MaxTimeout: f.longer, MaxPacket: f.packet, Fronts: f.servers,

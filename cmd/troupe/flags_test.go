@@ -14,7 +14,7 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// said is the answer to a four-letter word.
+// said returns the answer to a four-letter word.
 func said(t *testing.T, address, word string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -27,8 +27,7 @@ func said(t *testing.T, address, word string) string {
 	return string(text)
 }
 
-// Three servers share one tree, at addresses of their own on both loopbacks, with what the flags
-// say of them.
+// Three servers share one tree, at addresses of their own on both loopbacks, as the flags say.
 func TestTheFlagsAreHeard(t *testing.T) {
 	t.Parallel()
 	p := started(t, program(t), "--listen", "localhost:0", "--servers", "3", "--super", "secret", "--max-packet", "1000", "--no-ttl", "--max-connections", "5",
@@ -60,7 +59,7 @@ func TestTheFlagsAreHeard(t *testing.T) {
 	p.end(t, syscall.SIGTERM)
 }
 
-// --as 3.8 stands for what is written of it, and single flags count more.
+// --as 3.8 has the documented settings, and single flags override it.
 func TestAs38IsStrict(t *testing.T) {
 	t.Parallel()
 	f := func(args ...string) serverFlags {

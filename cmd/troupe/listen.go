@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-// listen opens the sockets of all servers, and tells where they are.
+// listen opens the sockets of all servers and prints their addresses.
 func listen(ctx context.Context, s *zkserver.Server, out io.Writer, address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -42,7 +42,7 @@ func listen(ctx context.Context, s *zkserver.Server, out io.Writer, address stri
 	return nil
 }
 
-// listenOne opens the socket of one server; two for localhost, where the system has IPv6.
+// listenOne opens the socket of one server, or two sockets for localhost if the system has IPv6.
 func listenOne(ctx context.Context, f *zkserver.Front, host, port string) (at string, also []string, err error) {
 	if host != "localhost" {
 		at, err = f.Listen(ctx, net.JoinHostPort(host, port))
@@ -51,7 +51,7 @@ func listenOne(ctx context.Context, f *zkserver.Front, host, port string) (at st
 	if at, err = f.Listen(ctx, net.JoinHostPort("127.0.0.1", port)); err != nil {
 		return "", nil, err
 	}
-	_, port, _ = net.SplitHostPort(at) // a listener's address is one
+	_, port, _ = net.SplitHostPort(at) // cannot fail: it is the address of a listener
 	too := net.JoinHostPort("::1", port)
 	switch err = f.ListenAlso(ctx, too); {
 	case err == nil:

@@ -19,7 +19,7 @@ func main() {
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // the process itself is the root
 	defer stop()
-	context.AfterFunc(ctx, stop) // whoever asks a second time doesn't want to wait
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	err := root().ExecuteContext(ctx)
 	if err == nil || errors.Is(err, context.Canceled) {
 		return 0

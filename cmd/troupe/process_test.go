@@ -32,7 +32,7 @@ func program(t *testing.T) string {
 type process struct {
 	cmd     *exec.Cmd
 	lines   *bufio.Scanner
-	log     bytes.Buffer // to be read after the end
+	log     bytes.Buffer // read after the process has ended
 	address string
 }
 
@@ -50,7 +50,7 @@ func started(t *testing.T, program string, args ...string) *process {
 	return p
 }
 
-// line is the next line of the output that begins as it is told; those before it are dropped.
+// line returns the next line of the output with the prefix. Earlier lines are dropped.
 func (p *process) line(t *testing.T, prefix string) string {
 	t.Helper()
 	for p.lines.Scan() {
@@ -76,10 +76,10 @@ func (p *process) end(t *testing.T, signal syscall.Signal) {
 	}
 }
 
-// patience bounds what a busy machine does soon.
+// patience bounds what takes a moment, also on a busy machine.
 const patience = time.Minute
 
-// client is a session with the server, which goes on when the server is started again.
+// client opens a session with the server. It survives a restart of the server.
 func client(t *testing.T, address string) *session.Session {
 	t.Helper()
 	s, err := session.Open(within(t, patience), []string{address}, session.WithTimeout(20*time.Second))
@@ -88,8 +88,8 @@ func client(t *testing.T, address string) *session.Session {
 	return s
 }
 
-// within is a context that ends after a while. It outlives the test's own, for what is done in a
-// cleanup.
+// within returns a context with a timeout. It outlives the test's own context, so that cleanups can
+// use it.
 func within(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), d)
@@ -97,8 +97,8 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// The process is stopped and started again with what it left: a client that was there goes on with
-// its session, its ephemeral, its watch and its stats.
+// The process is stopped and restarted with its dump. A client keeps its session, its ephemeral
+// znode, its watch and its stats.
 func TestAClientGoesOnWithItsSessionWhenTheServerIsStartedAgainFromItsDump(t *testing.T) {
 	t.Parallel()
 	server := program(t)
@@ -154,8 +154,8 @@ func TestAClientGoesOnWithItsSessionWhenTheServerIsStartedAgainFromItsDump(t *te
 	}
 }
 
-// Without a file nothing is left, and the client is told so: its session is over, and the next one
-// begins. It is not hung up on for ever.
+// Without a dump, everything is lost. The client learns that its session has expired, and begins
+// the next one. The server does not hang up on it forever.
 func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *testing.T) {
 	t.Parallel()
 	server := program(t)
@@ -179,8 +179,8 @@ func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *
 	require.NotEqual(t, id, c.Status().SessionID)
 }
 
-// The first command of docs/testing.md, in an empty folder: there is no file yet. What a SIGHUP
-// writes is good even if the process is killed afterwards.
+// The first command of docs/testing.md, in an empty directory where the file does not exist yet.
+// What a SIGHUP writes remains even if the process is killed afterwards.
 func TestAFileThatDoesNotExistYetIsAnEmptyTreeAndSIGHUPWritesIt(t *testing.T) {
 	t.Parallel()
 	server := program(t)
@@ -220,7 +220,7 @@ func TestSIGTERMEndsALoad(t *testing.T) {
 			require.NoError(t, cmd.Start())
 			in, err := os.OpenFile(pipe, os.O_WRONLY, 0)
 			require.NoError(t, err)
-			const enough = 50_000 // lines, of which much is read by then
+			const enough = 50_000 // lines: the load has begun when so many were written
 			if form == "json" {
 				fmt.Fprint(in, "{\"/first\":{}\n")
 			}

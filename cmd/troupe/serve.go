@@ -18,7 +18,7 @@ import (
 // serve runs until ctx ends.
 func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
 	if err := writable(f.dump); err != nil {
-		return fmt.Errorf("--dump %s: it can't be written: %w", f.dump, err)
+		return fmt.Errorf("--dump %s: not writable: %w", f.dump, err)
 	}
 	hangup := make(chan os.Signal, 1)
 	if f.dump != "" {
@@ -29,18 +29,18 @@ func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close() //nolint:errcheck // for the errors below; the last one is looked at
+	defer s.Close() //nolint:errcheck // only for the returns with an error; the last Close is checked
 	if err := listen(ctx, s, out, f.listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	if err := attend(ctx, s, out, log, hangup, f.dump); err != nil {
 		return err
 	}
-	if err := s.Close(); err != nil { // first, so that nobody changes the tree any more
+	if err := s.Close(); err != nil { // before the dump, so that the tree no longer changes
 		return err
 	}
 	if f.dump != "" {
-		if err := dump(context.WithoutCancel(ctx), s, f.dump); err != nil { // the end of ctx is why it is written
+		if err := dump(context.WithoutCancel(ctx), s, f.dump); err != nil { // ctx has ended, but the dump is written
 			return fmt.Errorf("--dump: %w", err)
 		}
 		fmt.Fprintf(out, "wrote %s\n", f.dump)
@@ -49,7 +49,7 @@ func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
 	return nil
 }
 
-// attend waits for the end, and writes a dump at each SIGHUP until then.
+// attend returns when ctx ends or the server fails, and writes a dump at each SIGHUP until then.
 func attend(ctx context.Context, s *zkserver.Server, out, log io.Writer, hangup <-chan os.Signal, name string) error {
 	for {
 		select {
@@ -63,13 +63,13 @@ func attend(ctx context.Context, s *zkserver.Server, out, log io.Writer, hangup 
 			case err == nil:
 				fmt.Fprintf(out, "wrote %s\n", name)
 			case ctx.Err() == nil:
-				fmt.Fprintln(log, "troupe: --dump:", err) // it may be written at the end, or at the next one
+				fmt.Fprintln(log, "troupe: --dump:", err) // a later dump may succeed
 			}
 		}
 	}
 }
 
-// build makes the server that the flags ask for, with what it begins with.
+// build creates the server with its initial tree.
 func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Server, error) {
 	cfg := f.config()
 	level := slog.LevelWarn
@@ -81,7 +81,7 @@ func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Se
 		file, err := os.Open(f.load)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			fmt.Fprintf(out, "there is no %s yet: beginning with an empty tree\n", f.load)
+			fmt.Fprintf(out, "%s does not exist yet: starting with an empty tree\n", f.load)
 		case err != nil:
 			return nil, fmt.Errorf("--load: %w", err)
 		default:
@@ -99,10 +99,10 @@ func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Se
 	return s, err
 }
 
-// zxidOf is where a process that begins now begins to count, so that no client has seen a later
-// zxid of an earlier one: its epoch is the time in seconds, and where it begins in the epoch is the
-// fraction, to 1/256. (A process would have to serve four thousand million writes a second to run
-// ahead of that.)
+// zxidOf returns the first zxid of a process that starts now. It is larger than every zxid of an
+// earlier process, so that no client has seen a later one: the zxid's epoch is the time in seconds,
+// and the counter starts at the fraction of the second, in steps of 1/256. (Only a process with
+// four thousand million writes per second would overtake it.)
 func zxidOf(now time.Time) int64 {
 	past := now.Sub(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
 	return int64(past/time.Second)<<32 | int64(past%time.Second)*256/int64(time.Second)<<24

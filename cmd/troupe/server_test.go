@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open opens a session by hand: the command has no client.
+// open opens a session without a client library, which the command does not contain.
 func open(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -67,8 +67,8 @@ func ask(t *testing.T, conn net.Conn, q jute.Request) (p jute.Reply) {
 	return p
 }
 
-// The real process: it serves what it was given to load, and stops on SIGTERM although a client is
-// there, with what it has in a file.
+// The real process loads a file, serves it, stops on SIGTERM although a client is connected, and
+// writes its state to a file.
 func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -137,7 +137,7 @@ func TestServerReportsWhatIsWrong(t *testing.T) {
 		"an unreadable tree":  {[]string{"--listen", "127.0.0.1:0", "--load", bad + "/below"}, "--load: "},
 		"a bad tree":          {[]string{"--listen", "127.0.0.1:0", "--load", bad}, `"app"`},
 		"a dump nowhere":      {[]string{"--listen", "127.0.0.1:0", "--dump", bad + "/tree.yaml"}, "--dump " + bad + "/tree.yaml: "},
-		"a dump to a folder":  {[]string{"--listen", "127.0.0.1:0", "--dump", filepath.Dir(bad)}, "it is a folder"},
+		"a dump to a folder":  {[]string{"--listen", "127.0.0.1:0", "--dump", filepath.Dir(bad)}, "is a directory"},
 		"a timeout too long":  {[]string{"--listen", "127.0.0.1:0", "--max-session-timeout", "600h"}, "600h0m0s"},
 		"fewer than no conns": {[]string{"--max-connections", "-1"}, "--max-connections: "},
 		"an unknown option":   {[]string{"--port", "1"}, "--port"},
@@ -148,7 +148,7 @@ func TestServerReportsWhatIsWrong(t *testing.T) {
 	require.ErrorContains(t, executed("serve"), `"serve"`, "an unknown command")
 }
 
-// The flag is named that is wrong, not one that is there as well.
+// An error names the wrong flag, not another one that was given.
 func TestServerBlamesTheFlagThatIsWrong(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -166,7 +166,7 @@ func TestServerBlamesTheFlagThatIsWrong(t *testing.T) {
 	require.NotContains(t, err.Error(), "--data")
 }
 
-// A dump that can't be written ends nothing: the error is told, and the next one is as good as any.
+// A failed dump does not end the process: the error is printed, and the next dump can succeed.
 func TestADumpThatFailsIsTold(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "dumps")
@@ -189,7 +189,7 @@ func TestADumpThatFailsIsTold(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// lines gives each line to who waits for it.
+// lines passes each line on to its receiver.
 type lines chan string
 
 func (l lines) Write(b []byte) (int, error) {
@@ -197,7 +197,7 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// What is cut off from a log is told without -v.
+// A warning about a damaged end of the log is printed also without -v.
 func TestWhatIsCutOffIsTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -210,7 +210,7 @@ func TestWhatIsCutOffIsTold(t *testing.T) {
 	require.Contains(t, log.String(), "7 bytes")
 }
 
-// executed is what becomes of a command line.
+// executed runs a command line and returns its error.
 func executed(args ...string) error {
 	cmd := root()
 	cmd.SetArgs(args)

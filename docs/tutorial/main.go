@@ -58,17 +58,17 @@ func run(ctx context.Context, log *slog.Logger, servers []string, name, listen s
 		return write(ctx, sess, term, name)
 	})
 	if errors.Is(err, context.Canceled) {
-		return nil // a signal is how this service ends
+		return nil // the service was asked to stop
 	}
 	return err
 }
 
-// closeWithin bounds how long an end may take: the run's own context has ended by then.
+// closeWithin closes c with a context of its own, because the context of the run has ended by then.
 func closeWithin(c interface {
 	Close(ctx context.Context) error
 }, d time.Duration,
 ) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	_ = c.Close(ctx) // what could not be confirmed goes with the session, when it expires
+	_ = c.Close(ctx) // what was not confirmed ends when the session expires
 }

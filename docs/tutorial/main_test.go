@@ -42,7 +42,7 @@ func until(t *testing.T, addr, says string) {
 		req.Close = true
 		answer, err := http.DefaultClient.Do(req)
 		if err != nil {
-			return false // it is not there yet
+			return false // it is not listening yet
 		}
 		defer answer.Body.Close()
 		text, err := io.ReadAll(answer.Body)
@@ -58,7 +58,7 @@ func address(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestTheTutorial: two processes, one leads; when it stops, the other does.
+// TestTheTutorial runs two processes. One leads; when it stops, the other one leads.
 func TestTheTutorial(t *testing.T) {
 	t.Parallel()
 	srv := zktest.Start(t)
@@ -71,7 +71,7 @@ func TestTheTutorial(t *testing.T) {
 	require.NoError(t, stopOne())
 	until(t, second, "leader: two")
 	require.NoError(t, stopTwo())
-	require.Empty(t, srv.Sessions(), "whoever stops leaves nothing behind")
+	require.Empty(t, srv.Sessions(), "a process that stops leaves no session behind")
 }
 
 func TestWithoutServers(t *testing.T) {
@@ -79,7 +79,7 @@ func TestWithoutServers(t *testing.T) {
 	require.ErrorContains(t, run(t.Context(), slog.New(slog.DiscardHandler), nil, "one", address(t)), "servers")
 }
 
-// A term that ends before its first report is no failure of the service: it stands again.
+// A term that ends before its first report is not a failure of the service.
 func TestATermThatEndsAtOnceFailsNobody(t *testing.T) {
 	t.Parallel()
 	srv := zktest.Start(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// page tells over HTTP how things stand.
+// page serves the state of the session and the election over HTTP.
 type page struct {
 	server http.Server
 	served chan struct{}
@@ -44,6 +44,6 @@ func serveStatus(ctx context.Context, listen string, sess *session.Session, lead
 }
 
 func (p *page) stop() {
-	_ = p.server.Close() // nothing is lost: it only tells
+	_ = p.server.Close() // the page only reads, so nothing is lost
 	<-p.served
 }

@@ -36,7 +36,7 @@ func write(ctx context.Context, sess *session.Session, term *election.Term, name
 	}
 }
 
-// over returns nil once the term has ended: an error is then only a consequence of that.
+// over returns nil if the term has ended: the error is then only a consequence of that.
 func over(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

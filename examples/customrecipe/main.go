@@ -34,7 +34,7 @@ import (
 func main() { ground.Main("customrecipe", tell) }
 
 func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the story took too long"))
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the example did not finish within a minute"))
 	defer cancel()
 	s := &story{ground: g, out: out}
 	all, ctx := errgroup.WithContext(ctx)
@@ -55,13 +55,13 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 		return err
 	}
 	if want := []string{"repair", "batch"}; !slices.Equal(s.wrote, want) {
-		return fmt.Errorf("%v have written, not %v", s.wrote, want)
+		return fmt.Errorf("%v wrote, want %v", s.wrote, want)
 	}
-	fmt.Fprintln(out, "the repair came before the batch, and the reports gave way")
+	fmt.Fprintln(out, "the repair came before the batch, and the reports released the lock for it")
 	return nil
 }
 
-// story is what the reader is told.
+// story prints what happens, and records the order of the writers.
 type story struct {
 	ground *ground.Ground
 
@@ -76,7 +76,7 @@ func (s *story) say(format string, args ...any) {
 	fmt.Fprintf(s.out, format+"\n", args...)
 }
 
-// side opens one side of the lock in a session of its own, as a process has it.
+// side opens one side of the lock in a session of its own, as a separate process would.
 func (s *story) side(ctx context.Context, m prio.Mode, priority int) (*session.Session, *prio.Lock, error) {
 	sess, err := s.ground.Open(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *story) side(ctx context.Context, m prio.Mode, priority int) (*session.S
 	return sess, l, err
 }
 
-// report reads until it is asked to give way.
+// report holds the lock for reading until it is asked to release it.
 func (s *story) report(ctx context.Context, name string, reading chan<- struct{}) error {
 	sess, l, err := s.side(ctx, prio.Read, 500)
 	if err != nil {
@@ -104,14 +104,14 @@ func (s *story) report(ctx context.Context, name string, reading chan<- struct{}
 	reading <- struct{}{}
 	select {
 	case <-grant.Revoked():
-		s.say("%s is asked to give way, and does", name)
+		s.say("%s is asked to release the lock, and does", name)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	return grant.Release(ctx)
 }
 
-// write writes once. With mishap, its session ends while it does.
+// write holds the lock once for writing. With mishap, its session is ended meanwhile.
 func (s *story) write(ctx context.Context, name string, priority int, mishap bool) error {
 	sess, l, err := s.side(ctx, prio.Write, priority)
 	if err != nil {

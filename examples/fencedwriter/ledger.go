@@ -15,20 +15,20 @@ import (
 	"github.com/troupe-go/troupe/recipes/fence"
 )
 
-// errRefused is the ledger's answer to a writer whose time is over.
+// errRefused is the ledger's reply to a writer whose token is too old.
 var errRefused = errors.New("refused")
 
-// header is where a request carries its sequencer.
+// header is the HTTP header that carries the sequencer.
 const header = "X-Sequencer"
 
-// ledger is a resource that knows nothing of ZooKeeper: it keeps lines, and a gate in front of
-// them.
+// ledger is a resource outside ZooKeeper. It stores lines, and checks each writer's sequencer with
+// a gate.
 type ledger struct {
 	server http.Server
 	url    string
 	served chan struct{}
 
-	mu    sync.Mutex // the gate is asked in the section that writes
+	mu    sync.Mutex // held over the gate's check and the write
 	gate  fence.Gate
 	lines []string
 }
@@ -40,14 +40,14 @@ func openLedger() (*ledger, error) {
 	}
 	l := &ledger{url: "http://" + listener.Addr().String(), served: make(chan struct{})}
 	l.server = http.Server{Handler: l, ReadHeaderTimeout: time.Second}
-	go func() { // ends with close
+	go func() { // ends when close is called
 		defer close(l.served)
 		_ = l.server.Serve(listener)
 	}()
 	return l, nil
 }
 
-// ServeHTTP writes a line, if its sequencer is admitted.
+// ServeHTTP stores a line if the gate admits its sequencer.
 func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	line, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<10))
 	if err != nil {
@@ -75,11 +75,11 @@ func (l *ledger) all() []string {
 }
 
 func (l *ledger) close() {
-	_ = l.server.Close() // nobody is left who writes
+	_ = l.server.Close() // no writer is left
 	<-l.served
 }
 
-// post writes a line into a ledger.
+// post sends a line to a ledger.
 func post(ctx context.Context, url string, q fence.Sequencer, line string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(line))
 	if err != nil {

@@ -45,7 +45,7 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 		return err
 	}
 	defer sleepy.close()
-	defer pause.end() // however the story ends
+	defer pause.end() // whatever the outcome
 	brisk, err := newWriter(ctx, g, "brisk", book.url)
 	if err != nil {
 		return err
@@ -61,9 +61,9 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 		return err
 	}
 	if !grant.Valid() {
-		return errors.New("sleepy has lost the lock already; the machine is too busy for this story")
+		return errors.New("sleepy has already lost the lock: the machine is too busy for this example")
 	}
-	fmt.Fprintln(out, "sleepy has looked: the lock is still its own. It begins to write another line, and is paused")
+	fmt.Fprintln(out, "sleepy has checked that it still holds the lock. It begins to write another line, and is paused")
 	pause.begin()
 
 	second, err := brisk.lock.Lock(ctx) // returns when sleepy's session has expired
@@ -76,7 +76,7 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	}
 
 	pause.end()
-	fmt.Fprintln(out, "sleepy wakes up and goes on writing, as if nothing had happened")
+	fmt.Fprintln(out, "sleepy wakes up and continues its write")
 	err = sleepy.write(ctx, grant, "sleepy was here again")
 	switch {
 	case err == nil:
@@ -86,12 +86,12 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "the ledger: %v\n", err)
 	<-grant.Done()
-	fmt.Fprintf(out, "sleepy hears of it: %v\n", grant.Err())
-	fmt.Fprintf(out, "the ledger says: %q\n", book.all())
+	fmt.Fprintf(out, "sleepy learns that it lost the lock: %v\n", grant.Err())
+	fmt.Fprintf(out, "the ledger contains: %q\n", book.all())
 	return second.Release(ctx)
 }
 
-// writer is one process of the story.
+// writer is one of the two processes.
 type writer struct {
 	name    string
 	session *session.Session
@@ -112,7 +112,7 @@ func newWriter(ctx context.Context, g *ground.Ground, name, url string, opts ...
 	return &writer{name: name, session: s, lock: l, url: url}, nil
 }
 
-// write sends a line to the ledger, with the sequencer of the grant under which it is written.
+// write sends a line to the ledger, with the sequencer of the writer's grant.
 func (w *writer) write(ctx context.Context, g *lock.Grant, line string) error {
 	return post(ctx, w.url, g.Sequencer(), line)
 }

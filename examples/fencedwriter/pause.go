@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// pause lets a connection stand still, as everything does in a process that is stopped. Nothing is
-// refused and nothing is closed: it just takes time.
+// pause stops the traffic of a connection, as if the process were stopped. Nothing is refused or
+// closed; reads and writes wait.
 type pause struct {
 	mu      sync.Mutex
-	resumed chan struct{} // nil: no pause
+	resumed chan struct{} // nil when not paused
 }
 
 func (p *pause) begin() {
@@ -19,7 +19,7 @@ func (p *pause) begin() {
 	p.resumed = make(chan struct{})
 }
 
-// end may be called again.
+// end ends the pause. It may be called more than once.
 func (p *pause) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -29,7 +29,7 @@ func (p *pause) end() {
 	}
 }
 
-// wait returns when there is no pause.
+// wait blocks during a pause.
 func (p *pause) wait() {
 	p.mu.Lock()
 	resumed := p.resumed
@@ -39,7 +39,7 @@ func (p *pause) wait() {
 	}
 }
 
-// dial connects through the pause.
+// dial opens a connection that the pause can stop.
 func (p *pause) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	p.wait()
 	var d net.Dialer
@@ -50,7 +50,7 @@ func (p *pause) dial(ctx context.Context, network, addr string) (net.Conn, error
 	return paused{c, p}, nil
 }
 
-// paused is a connection that stands still during a pause.
+// paused is a connection whose reads and writes wait during a pause.
 type paused struct {
 	net.Conn
 	pause *pause

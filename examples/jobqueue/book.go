@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// book is what the reader of the story keeps: what was done, and how often.
+// book records which jobs were done, and how often.
 type book struct {
 	mu         sync.Mutex
 	out        io.Writer
 	times      map[string]int
 	deliveries int
-	finished   chan struct{} // closes when all is done that can be
+	finished   chan struct{} // closed when every job that can be done is done
 }
 
 func newBook(out io.Writer) *book {
@@ -38,7 +38,7 @@ func (b *book) delivered() int {
 	return b.deliveries
 }
 
-// done notes that a job was acknowledged.
+// done records that a job was acknowledged.
 func (b *book) done(job string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,7 +48,7 @@ func (b *book) done(job string) {
 	}
 }
 
-// check says what was done more than once.
+// check returns an error if a job was done more than once.
 func (b *book) check() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,11 +13,11 @@ const (
 	urgent   = 3
 	moody    = "moody"    // fails twice
 	hopeless = "hopeless" // fails always
-	later    = "later"    // is not to be done at once
-	fatal    = "fatal"    // whoever does it first dies of it
+	later    = "later"    // delayed
+	fatal    = "fatal"    // kills its first worker
 )
 
-// putAll puts all jobs: the ordinary ones in one transaction.
+// putAll puts all jobs, the ordinary ones in one transaction.
 func putAll(ctx context.Context, line *queue.Queue) error {
 	var jobs [][]byte
 	for i := range ordinary {
@@ -41,5 +41,5 @@ func putAll(ctx context.Context, line *queue.Queue) error {
 	return nil
 }
 
-// expected is how many jobs can be done.
+// expected is the number of jobs that can be done.
 const expected = ordinary + urgent + 3

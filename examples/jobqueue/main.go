@@ -78,11 +78,11 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	return verdict(ctx, line, dead, book, string(letter.Data()), out)
 }
 
-// work has the workers work until all is done that can be.
+// work runs the workers until every job that can be done is done.
 func work(ctx context.Context, g *ground.Ground, book *book) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // ends with the work, at the latest with ctx
+	go func() { // ends when the work is done, or with ctx
 		select {
 		case <-book.finished:
 			cancel()
@@ -96,7 +96,7 @@ func work(ctx context.Context, g *ground.Ground, book *book) error {
 	return all.Wait()
 }
 
-// verdict says whether all is as it must be.
+// verdict checks the result.
 func verdict(ctx context.Context, line, dead *queue.Queue, book *book, letter string, out io.Writer) error {
 	left, err := line.Len(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func verdict(ctx context.Context, line, dead *queue.Queue, book *book, letter st
 		return err
 	}
 	if left != 0 || more != 0 || letter != hopeless {
-		return fmt.Errorf("%d jobs and %d dead letters are left, and %q was dead", left, more, letter)
+		return fmt.Errorf("%d jobs and %d dead letters are left; the dead letter was %q", left, more, letter)
 	}
 	if err := book.check(); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// worker is one process of the story.
+// worker simulates one process.
 type worker struct {
 	ground *ground.Ground
 	name   string
@@ -57,7 +57,7 @@ func (w *worker) run(ctx context.Context) error {
 			}
 			if err := w.handle(ctx, job); errors.Is(err, errDied) {
 				w.died = true
-				w.wire.cut() // nothing of it reaches ZooKeeper any more
+				w.wire.cut() // its messages no longer reach ZooKeeper
 				return nil
 			} else if err != nil {
 				return unlessOver(ctx, err)
@@ -66,7 +66,7 @@ func (w *worker) run(ctx context.Context) error {
 	}
 }
 
-// leave closes what a worker has, if it can still do so.
+// leave closes what a worker has opened, unless it has died.
 func (w *worker) leave(c interface {
 	Close(ctx context.Context) error
 },
@@ -78,7 +78,7 @@ func (w *worker) leave(c interface {
 	ground.Close(c)
 }
 
-// handle does a job, and says so: or gives it back.
+// handle does a job and acknowledges it, or returns it.
 func (w *worker) handle(ctx context.Context, job *queue.Item) error {
 	err := w.do(job)
 	switch {
@@ -100,7 +100,7 @@ func (w *worker) handle(ctx context.Context, job *queue.Item) error {
 	return err
 }
 
-// do is the job itself.
+// do does the job.
 func (w *worker) do(job *queue.Item) error {
 	w.book.deliver()
 	switch data := string(job.Data()); {
@@ -116,12 +116,13 @@ func (w *worker) do(job *queue.Item) error {
 
 func unlessOver(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // that is what it says
+		return nil //nolint:nilerr // the end is not a failure
 	}
 	return err
 }
 
-// wire is a worker's way to ZooKeeper. Cut, it is as silent as that of a process that has died.
+// wire is a worker's connection to ZooKeeper. When it is cut, it is silent, like that of a process
+// that has died.
 type wire struct {
 	mu    sync.Mutex
 	dead  bool

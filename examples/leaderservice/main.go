@@ -27,7 +27,8 @@ import (
 	"syscall"
 )
 
-// serviceRole as the first argument makes this process a service. It is not for people to type.
+// serviceRole as the first argument makes this process a service. It is internal: users do not type
+// it.
 const serviceRole = "service"
 
 func main() {

@@ -13,9 +13,9 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-const patience = 30 * time.Second // for a leader
+const patience = 30 * time.Second // to wait for a leader
 
-// run is the parent's part of the story.
+// run is what the parent does.
 func run(ctx context.Context, zk string, out io.Writer) error {
 	return ground.Run(ctx, "leaderservice", zk, out, func(ctx context.Context, g *ground.Ground, out io.Writer) error {
 		ctx, cancel := context.WithCancel(ctx) // whatever happens, no process is left
@@ -37,7 +37,7 @@ func lead(ctx context.Context, g *ground.Ground, s *session.Session, out io.Writ
 	processes := map[string]*ground.Process{}
 	defer func() {
 		for _, p := range processes {
-			go p.Stop() // all at once
+			go p.Stop() // stop all concurrently
 		}
 		for _, p := range processes {
 			<-p.Ended()
@@ -87,9 +87,9 @@ func lead(ctx context.Context, g *ground.Ground, s *session.Session, out io.Writ
 	return book.verdict()
 }
 
-// leader waits for the next process that leads, and returns it with the token of its term.
+// leader waits for the next leader, and returns it with its token.
 func leader(ctx context.Context, lines <-chan ground.Line, out io.Writer) (*ground.Process, int64, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("nobody leads"))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("no process leads"))
 	defer cancel()
 	for {
 		select {
@@ -105,7 +105,7 @@ func leader(ctx context.Context, lines <-chan ground.Line, out io.Writer) (*grou
 	}
 }
 
-// watcher reads the counter, and knows what it must not see.
+// watcher reads the counter and checks it.
 type watcher struct {
 	session *session.Session
 	out     io.Writer
@@ -114,18 +114,18 @@ type watcher struct {
 	terms   map[int64]string
 }
 
-// count watches until so many numbers have been counted in a term; or until that is over, as it may
-// be by itself on a machine that is too busy.
+// count watches until the term has counted that often, or the term is over. On an overloaded
+// machine, a term may end by itself.
 func (w *watcher) count(ctx context.Context, term int64, many int) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("nobody counts"))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("no process counts"))
 	defer cancel()
-	first := 0 // that was seen of the term
+	first := 0 // the first number of the term that was seen
 	for data := range w.session.WatchData(ctx, counterPath) {
 		var by string
 		var number int
 		var token int64
 		if _, err := fmt.Sscan(string(data.Bytes), &number, &token, &by); err != nil {
-			return fmt.Errorf("the counter reads %s: %w", strconv.Quote(string(data.Bytes)), err)
+			return fmt.Errorf("counter %s: %w", strconv.Quote(string(data.Bytes)), err)
 		}
 		if number < w.number || token < w.token {
 			return fmt.Errorf("%d under token %d, after %d under token %d", number, token, w.number, w.token)
@@ -144,11 +144,11 @@ func (w *watcher) count(ctx context.Context, term int64, many int) error {
 	return context.Cause(ctx)
 }
 
-// verdict says whether all is as it must be.
+// verdict checks the result.
 func (w *watcher) verdict() error {
 	if len(w.terms) < 3 {
-		return fmt.Errorf("%d leaders have counted, not 3", len(w.terms))
+		return fmt.Errorf("%d leaders have counted, want 3", len(w.terms))
 	}
-	fmt.Fprintf(w.out, "counted to %d under %d terms; no number went back, and no term came behind a newer one\n", w.number, len(w.terms))
+	fmt.Fprintf(w.out, "counted to %d under %d terms; numbers and tokens only grew\n", w.number, len(w.terms))
 	return nil
 }

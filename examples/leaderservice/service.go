@@ -20,12 +20,12 @@ import (
 
 const (
 	electionPath = "/leader"
-	counterPath  = "/counter" // "17 4294967301 b": the number, the term's token, who counted it
+	counterPath  = "/counter" // "17 4294967301 b": the number, the term's token, the leader's name
 	pace         = 50 * time.Millisecond
 )
 
-// serve is one process of the service. It tells on its standard output what it does, and stops when
-// its standard input ends.
+// serve is one process of the service. It prints what it does, and stops when its standard input
+// ends.
 func serve(args []string) error {
 	var servers, namespace, name string
 	flags := flag.NewFlagSet("service", flag.ContinueOnError)
@@ -64,7 +64,7 @@ func stopWithInput(s fx.Shutdowner) {
 
 // count counts for as long as the term lasts.
 func count(ctx context.Context, term *election.Term, name string) error {
-	fmt.Printf("leads %d\n", term.Token()) // what the parent reads
+	fmt.Printf("leads %d\n", term.Token()) // the parent reads this
 	s := term.Session()
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
@@ -90,10 +90,10 @@ func count(ctx context.Context, term *election.Term, name string) error {
 	}
 }
 
-// unlessOver is nil if the term is over: then an error says no more than that.
+// unlessOver returns nil if the term is over: the error is then only a consequence of that.
 func unlessOver(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // that is what it says
+		return nil //nolint:nilerr // the end is not a failure
 	}
 	return err
 }

@@ -36,7 +36,7 @@ const (
 	rounds  = 40
 	points  = 4000
 	unlucky = 2          // the worker whose session ends
-	mishap  = rounds / 2 // the round in which it does
+	mishap  = rounds / 2 // the round in which it ends
 )
 
 func main() { ground.Main("phases", tell) }
@@ -55,7 +55,7 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 		})
 	}
 	finished := make(chan error, 1)
-	go func() { // ends when the workers have
+	go func() { // ends when the workers have ended
 		finished <- all.Wait()
 		close(lines)
 	}()
@@ -67,13 +67,13 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%d rounds of %d workers in %v\n", rounds, workers, time.Since(begun).Round(time.Millisecond))
 	if !slices.Equal(r.after(rounds), alone(points, rounds)) {
-		return errors.New("the rod differs from one that was computed without workers")
+		return errors.New("the rod differs from the one that was computed without workers")
 	}
-	fmt.Fprintln(out, "the rod is, bit for bit, what it is without workers")
+	fmt.Fprintln(out, "the rod is equal, bit for bit, to the one computed without workers")
 	return nil
 }
 
-// work is one worker: rounds times in, compute, out.
+// work is one worker. In each round it enters, computes and leaves.
 func work(ctx context.Context, g *ground.Ground, number int, r *rod, lines chan<- string) error {
 	s, err := g.Open(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func work(ctx context.Context, g *ground.Ground, number int, r *rod, lines chan<
 	}
 	from, to := number*points/workers, (number+1)*points/workers
 	for round := range len(r.rounds) - 1 {
-		passage, err := rounds.Enter(ctx) // returns when all workers are there: the round before is finished everywhere
+		passage, err := rounds.Enter(ctx) // returns when all workers have arrived, so all have finished the previous round
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func work(ctx context.Context, g *ground.Ground, number int, r *rod, lines chan<
 		if number == 0 && (round+1)%10 == 0 {
 			lines <- fmt.Sprintf("round %d: %d members, hottest point inside %.4f", passage.Round(), len(passage.Members()), r.after(round + 1)[1])
 		}
-		if err := passage.Leave(ctx); err != nil && !errors.Is(err, session.ErrLost) { // one that is lost counts as left
+		if err := passage.Leave(ctx); err != nil && !errors.Is(err, session.ErrLost) { // a party whose session was lost counts as having left
 			return err
 		}
 	}

@@ -1,7 +1,7 @@
 package main
 
-// rod is the points of every round. A round is written once, each piece by one worker, and read by
-// the workers of the next round only.
+// rod is the points in every round. Each piece of a round is written once, by one worker, and read
+// only by the workers of the next round.
 type rod struct {
 	rounds [][]float64
 }
@@ -15,7 +15,7 @@ func newRod(points int) *rod {
 	return r
 }
 
-// step computes the points from one up to another of a round.
+// step computes the points from up to to of a round.
 func (r *rod) step(round, from, to int) {
 	before, after := r.rounds[round], r.rounds[round+1]
 	for i := max(from, 1); i < min(to, len(after)-1); i++ {
@@ -23,7 +23,7 @@ func (r *rod) step(round, from, to int) {
 	}
 }
 
-// after is the rod after so many rounds.
+// after returns the rod after a number of rounds.
 func (r *rod) after(rounds int) []float64 { return r.rounds[rounds] }
 
 // alone computes a rod without workers.

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// board is where the reader of the story sees how things stand.
+// board records and prints the state of the servers.
 type board struct {
 	mu         sync.Mutex
 	out        io.Writer
@@ -15,14 +15,14 @@ type board struct {
 	complaints map[int]bool
 	reloading  int
 	most       int
-	changed    chan struct{} // closes at the next change
+	changed    chan struct{} // closed at the next change
 }
 
 func newBoard(out io.Writer) *board {
 	return &board{out: out, complaints: map[int]bool{}, changed: make(chan struct{})}
 }
 
-// change does something to the board, and tells those who wait.
+// change changes the board, and wakes those that wait for a change.
 func (b *board) change(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,7 +56,7 @@ func (b *board) runs(server, rate int) {
 func (b *board) complain(server int, err error) {
 	b.change(func() {
 		if !b.complaints[server] {
-			fmt.Fprintf(b.out, "  server %d goes on with what it has: %v\n", server, err)
+			fmt.Fprintf(b.out, "  server %d keeps its configuration: %v\n", server, err)
 		}
 		b.complaints[server] = true
 	})
@@ -68,7 +68,7 @@ func (b *board) mostAtOnce() int {
 	return b.most
 }
 
-// await waits until every server runs with a rate.
+// await waits until every server runs with the rate.
 func (b *board) await(ctx context.Context, rate int) error {
 	return b.until(ctx, func() bool {
 		for _, r := range b.rates {
@@ -80,7 +80,7 @@ func (b *board) await(ctx context.Context, rate int) error {
 	})
 }
 
-// awaitComplaints waits until every server has complained.
+// awaitComplaints waits until every server has rejected the configuration.
 func (b *board) awaitComplaints(ctx context.Context) error {
 	return b.until(ctx, func() bool { return len(b.complaints) == servers })
 }

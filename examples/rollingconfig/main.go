@@ -92,13 +92,13 @@ func operate(ctx context.Context, g *ground.Ground, b *board, fleet []*server) e
 		return err
 	}
 	if g.Embedded != nil {
-		b.say("server 3 is cut off, for longer than its session lasts")
+		b.say("server 3 is partitioned, for longer than its session lasts")
 		time.AfterFunc(3*time.Second, g.Embedded.Partition(fleet[3].sessionID()))
 	}
 	if err := b.await(ctx, 200); err != nil {
 		return err
 	}
-	b.say("somebody writes nonsense")
+	b.say("somebody writes an invalid configuration")
 	if _, err := s.Set(ctx, configPath, []byte("rate=300"), -1); err != nil {
 		return err
 	}

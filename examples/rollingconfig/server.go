@@ -11,13 +11,13 @@ import (
 	"github.com/troupe-go/troupe/recipes/lock"
 )
 
-const reloading = 100 * time.Millisecond // how long a server takes for it
+const reloading = 100 * time.Millisecond // how long a reload takes
 
-// server is one of those that run with the configuration.
+// server is one server.
 type server struct {
 	number int
 	board  *board
-	id     atomic.Int64 // of its session
+	id     atomic.Int64 // the id of its session
 }
 
 func (s *server) sessionID() int64 { return s.id.Load() }
@@ -40,7 +40,7 @@ func (s *server) run(ctx context.Context, g *ground.Ground) error {
 		return unlessOver(ctx, err)
 	}
 	defer ground.Close(cell)
-	if _, err := cell.Await(ctx); err != nil { // the first one may be written later than this server starts
+	if _, err := cell.Await(ctx); err != nil { // the first configuration may be written after this server has started
 		return unlessOver(ctx, err)
 	}
 	rate := 0
@@ -58,8 +58,8 @@ func (s *server) run(ctx context.Context, g *ground.Ground) error {
 	return nil
 }
 
-// reload takes a slot for as long as it takes. If the slot is lost with the session, the server
-// takes another one and reloads again.
+// reload holds a slot while it reloads. If the slot is lost with the session, the server gets
+// another slot and reloads again.
 func (s *server) reload(ctx context.Context, slots *lock.Lock, rate int) error {
 	for {
 		err := slots.Do(ctx, func(ctx context.Context, _ *lock.Grant) error {
@@ -83,10 +83,10 @@ func (s *server) reload(ctx context.Context, slots *lock.Lock, rate int) error {
 	}
 }
 
-// unlessOver is nil if the story is over: then an error says no more than that.
+// unlessOver returns nil if the example is over: the error is then only a consequence of that.
 func unlessOver(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // that is what it says
+		return nil //nolint:nilerr // the end is not a failure
 	}
 	return err
 }

@@ -28,13 +28,13 @@ const (
 	states = "states"
 )
 
-// loop is the goroutine that waits for everything.
+// loop is one goroutine that waits for everything.
 type loop struct {
 	session *session.Session
 	out     io.Writer
 	seen    map[string]int
 	want    map[string]int
-	mishap  func() // once, when everything is held; nil for none
+	mishap  func() // called once when everything is held; nil for none
 	enough  error
 
 	grant *lock.Grant
@@ -95,7 +95,7 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
-// stirUp ends the session, once everything is held.
+// stirUp ends the session once everything is held.
 func (l *loop) stirUp() {
 	if l.mishap == nil || l.grant == nil || l.term == nil {
 		return
@@ -115,7 +115,7 @@ func (l *loop) note(kind, format string, args ...any) {
 	}
 }
 
-// done tells whether every kind has been seen often enough.
+// done reports whether every kind has been seen often enough.
 func (l *loop) done() bool {
 	for kind, often := range l.want {
 		if l.seen[kind] < often {

@@ -43,7 +43,7 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	}
 	defer ground.Close(s)
 
-	enough := errors.New("enough has been seen")
+	enough := errors.New("every kind of fact has been seen")
 	l := &loop{session: s, out: out, seen: map[string]int{}, want: kinds(g.Embedded != nil), enough: enough}
 	if g.Embedded != nil {
 		l.mishap = func() { g.Embedded.Expire(s.Status().SessionID) }
@@ -59,8 +59,8 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	return nil
 }
 
-// kinds is how often each kind of fact is to be seen: those that are held twice, if the session is
-// ended in between.
+// kinds returns how often each kind of fact must be seen. Possessions must be seen twice if the
+// session is ended in between.
 func kinds(mishap bool) map[string]int {
 	held := 1
 	if mishap {

@@ -12,7 +12,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// neighbour is whoever else there is: it has what the loop wants, and lets go of it.
+// neighbour is another process. It holds what the loop wants, and releases it.
 type neighbour struct {
 	session *session.Session
 	grant   *lock.Grant
@@ -49,7 +49,7 @@ func (n *neighbour) takeEverything(ctx context.Context) error {
 	return err
 }
 
-// letGo makes the facts happen, one after the other.
+// letGo releases one after the other.
 func (n *neighbour) letGo(ctx context.Context) error {
 	steps := []func(ctx context.Context) error{
 		n.grant.Release,
@@ -60,7 +60,7 @@ func (n *neighbour) letGo(ctx context.Context) error {
 	}
 	for _, step := range steps {
 		select {
-		case <-time.After(100 * time.Millisecond): // so that a reader sees them come
+		case <-time.After(100 * time.Millisecond): // so that a reader can follow
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

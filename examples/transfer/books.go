@@ -12,11 +12,11 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// The parts of a book. All of a step is one transaction of the file.
+// The buckets of a book. Each step is one transaction of the file.
 var (
-	balances = []byte("balances") // account → money that is free
-	aside    = []byte("aside")    // transfer → what this site has promised for it
-	paid     = []byte("paid")     // transfers that were made, for ever: one that comes again is known
+	balances = []byte("balances") // account → free money
+	aside    = []byte("aside")    // transfer → what this site has set aside for it
+	paid     = []byte("paid")     // transfers that were made; kept for ever, so that a repeated one is recognized
 )
 
 var errPoor = errors.New("not enough money")
@@ -52,8 +52,8 @@ func openBook(dir, site string) (*book, error) {
 
 func (b *book) close() error { return b.db.Close() }
 
-// promise sets aside what the transfer needs of this site, and says how to vote: nil for it. Asked
-// again, it says the same.
+// promise sets aside what the transfer needs from this site. It returns nil to vote for a commit. A
+// repeated call has the same result.
 func (b *book) promise(t transfer) error {
 	return b.db.Update(func(tx *bbolt.Tx) error {
 		if id := []byte(t.ID); tx.Bucket(paid).Get(id) != nil || tx.Bucket(aside).Get(id) != nil {
@@ -72,8 +72,8 @@ func (b *book) promise(t transfer) error {
 	})
 }
 
-// settle carries a decision out, once. What was paid stays paid: a transfer that is made again,
-// because its coordinator did not know of the first time, may well be aborted.
+// settle carries out a decision, once. A transfer that was paid stays paid, even if a repetition of
+// it is aborted: its coordinator repeats it if it does not know of the first time.
 func (b *book) settle(t transfer, committed bool) error {
 	return b.db.Update(func(tx *bbolt.Tx) error {
 		id := []byte(t.ID)
@@ -84,7 +84,7 @@ func (b *book) settle(t transfer, committed bool) error {
 		case !committed && !promised:
 			return nil
 		case !promised:
-			return fmt.Errorf("%s is to be paid, and %s has not promised it", t.ID, b.site)
+			return fmt.Errorf("%s is to be paid, but %s has not promised it", t.ID, b.site)
 		case committed && t.To == b.site:
 			if err := set(tx, t.Payee, get(tx, t.Payee)+t.Amount); err != nil {
 				return err
@@ -103,7 +103,7 @@ func (b *book) settle(t transfer, committed bool) error {
 	})
 }
 
-// audit reads what there is: the money that is free and that is set aside, and which transfers were
+// audit returns the money that is free, the money that is set aside, and the transfers that were
 // made.
 func (b *book) audit() (free, promised int64, made map[string]bool, err error) {
 	made = make(map[string]bool)

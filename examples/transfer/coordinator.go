@@ -22,27 +22,26 @@ const atOnce = 6 // transfers under way
 
 var decisions = []byte("decisions")
 
-// coordinator has transfers made, and remembers which have been.
+// coordinator makes transfers, and records which were made.
 type coordinator struct {
 	twopc *twopc.Coordinator
 	db    *bbolt.DB
 }
 
-// coordinate makes all transfers that are not made yet. It writes a line for each: "decided ID
-// OUTCOME".
+// coordinate makes all transfers that are not made yet. For each it prints "decided ID OUTCOME".
 func coordinate(ctx context.Context, g *ground.Ground, dir string, n int) error {
 	db, err := bbolt.Open(filepath.Join(dir, "coordinator.db"), 0o600, &bbolt.Options{Timeout: 5 * time.Second})
 	if err != nil {
 		return err
 	}
-	defer db.Close() //nolint:errcheck // every step is a transaction of its own
+	defer db.Close() //nolint:errcheck // every step is its own transaction
 	if err := db.Update(func(tx *bbolt.Tx) error {
 		_, err := tx.CreateBucketIfNotExists(decisions)
 		return err
 	}); err != nil {
 		return err
 	}
-	s, err := g.Open(ctx, session.WithTimeout(time.Second)) // who is killed is soon known to be dead
+	s, err := g.Open(ctx, session.WithTimeout(time.Second)) // short, so that a killed process is soon known to be dead
 	if err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func coordinate(ctx context.Context, g *ground.Ground, dir string, n int) error 
 	}
 	defer ground.Close(c.twopc)
 
-	left, err := c.twopc.Recover(ctx) // what the process before this one left
+	left, err := c.twopc.Recover(ctx) // what the previous process left
 	if err != nil {
 		return unlessOver(ctx, err)
 	}
@@ -77,7 +76,7 @@ func coordinate(ctx context.Context, g *ground.Ground, dir string, n int) error 
 	return unlessOver(ctx, all.Wait())
 }
 
-// transfer makes one, and makes it again if it was aborted because somebody had died.
+// transfer makes a transfer, and repeats it if it was aborted because a process had died.
 func (c *coordinator) transfer(ctx context.Context, t transfer) error {
 	for {
 		tx, err := c.twopc.Begin(ctx, t.ID, t.payload(), t.From, t.To)
@@ -85,7 +84,7 @@ func (c *coordinator) transfer(ctx context.Context, t transfer) error {
 		switch {
 		case err == nil:
 			final, err = c.await(ctx, tx)
-		case errors.Is(err, twopc.ErrInUse): // some site has not acknowledged the last attempt yet
+		case errors.Is(err, twopc.ErrInUse): // a site has not acknowledged the last attempt yet
 			err = nil
 		}
 		if err != nil || final {
@@ -99,9 +98,9 @@ func (c *coordinator) transfer(ctx context.Context, t transfer) error {
 	}
 }
 
-// await waits for the decision. It is final, and noted, if the transfer was made or a site refused
-// it. It acknowledges what it need not be told again: if this process is killed before that, the
-// next one recovers the transfer and does not make it again.
+// await waits for the decision. The decision is final, and is recorded, if the transfer was made or
+// a site refused it. Then await acknowledges it. If this process is killed before that, the next
+// one recovers the transfer and does not repeat it.
 func (c *coordinator) await(ctx context.Context, tx *twopc.Tx) (final bool, err error) {
 	select {
 	case <-tx.Done():
@@ -125,7 +124,7 @@ func (c *coordinator) await(ctx context.Context, tx *twopc.Tx) (final bool, err 
 	return true, tx.Ack(ctx)
 }
 
-// knows tells whether the decision on a transfer was noted.
+// knows reports whether the decision on a transfer is recorded.
 func (c *coordinator) knows(id string) bool {
 	known := false
 	_ = c.db.View(func(tx *bbolt.Tx) error {

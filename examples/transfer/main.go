@@ -33,7 +33,7 @@ import (
 
 const txPath = "/transfers"
 
-// The roles: the first argument of a process that is not the parent.
+// The roles. The first argument of a child process is its role.
 const (
 	siteRole        = "site"
 	coordinatorRole = "coordinator"
@@ -65,7 +65,7 @@ func start(args []string) error {
 	})
 }
 
-// play is a process in a role.
+// play runs a process in a role.
 func play(role string, args []string) error {
 	var g ground.Ground
 	var servers, name, dir string

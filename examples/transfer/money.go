@@ -14,7 +14,7 @@ const (
 	initial  = 1000 // in each account
 )
 
-// transfer is one movement of money.
+// transfer moves money from one account to another.
 type transfer struct {
 	ID     string `json:"-"`
 	From   string `json:"from"` // the site that pays
@@ -27,7 +27,7 @@ type transfer struct {
 func (t transfer) payload() []byte {
 	b, err := json.Marshal(t)
 	if err != nil {
-		panic(err) // numbers and plain strings
+		panic(err) // cannot fail: numbers and plain strings
 	}
 	return b
 }
@@ -40,8 +40,8 @@ func parse(id string, payload []byte) (transfer, error) {
 	return t, nil
 }
 
-// list is what the coordinator is to do: the same list each time it is started. Some transfers are
-// larger than what there is.
+// list returns the transfers to make, the same on every start. Some exceed the balance of their
+// account.
 func list(n int) []transfer {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := make([]transfer, n)

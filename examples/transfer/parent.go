@@ -18,18 +18,18 @@ import (
 
 const patience = 3 * time.Minute // for all transfers
 
-// parent starts the three processes, kills them now and then, and looks at the books in the end.
+// parent starts the three processes, kills them at random, and checks the books at the end.
 func parent(ctx context.Context, g *ground.Ground, transfers, kills int, out io.Writer) (err error) {
 	if transfers < 1 || kills < 0 {
-		return errors.New("there must be a transfer, and not less than no kill")
+		return errors.New("-transfers must be positive, and -kills must not be negative")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the transfers were not made in time"))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the transfers were not made within three minutes"))
 	defer cancel() // whatever happens, no process is left
 	dir, err := os.MkdirTemp("", "troupe-transfer-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // it is in the system's temporary folder
+	defer os.RemoveAll(dir) //nolint:errcheck // the folder is temporary
 	t := &troop{ground: g, dir: dir, transfers: transfers, lines: make(chan ground.Line), all: map[string]*ground.Process{}}
 	defer t.killAll()
 	for _, name := range []string{north, south, coordinatorRole} {
@@ -64,7 +64,8 @@ func (t *troop) launch(ctx context.Context, name string) (err error) {
 	return err
 }
 
-// watch counts the decisions until the coordinator has made all transfers, and kills in between.
+// watch counts decisions until the coordinator has made all transfers, and kills processes
+// meanwhile.
 func (t *troop) watch(ctx context.Context, kills int, out io.Writer) error {
 	outcomes := map[string]string{}
 	victims := []string{coordinatorRole, north, south}
@@ -84,8 +85,8 @@ func (t *troop) watch(ctx context.Context, kills int, out io.Writer) error {
 				continue
 			}
 			name := victims[t.killed%len(victims)]
-			fmt.Fprintf(out, "%d of %d are decided; killing %s, and starting it again\n", len(outcomes), t.transfers, name)
-			time.AfterFunc(rand.N(5*time.Millisecond), t.all[name].Kill) // anywhere in what it does
+			fmt.Fprintf(out, "%d of %d are decided; killing %s and restarting it\n", len(outcomes), t.transfers, name)
+			time.AfterFunc(rand.N(5*time.Millisecond), t.all[name].Kill) // at a random moment
 			t.drain(t.all[name], func(text string) {
 				if id, outcome, ok := decided(text); ok {
 					outcomes[id] = outcome
@@ -103,7 +104,7 @@ func (t *troop) watch(ctx context.Context, kills int, out io.Writer) error {
 	}
 }
 
-// drain listens until a process has ended.
+// drain reads the output of a process until it has ended.
 func (t *troop) drain(p *ground.Process, heard func(text string)) {
 	for {
 		select {
@@ -115,7 +116,7 @@ func (t *troop) drain(p *ground.Process, heard func(text string)) {
 	}
 }
 
-// ended: the coordinator has done its work, or it has failed and has said why.
+// ended handles the end of the coordinator: it has done its work, or has failed and printed why.
 func (t *troop) ended(outcomes map[string]string, out io.Writer) error {
 	count := map[string]int{}
 	for _, outcome := range outcomes {
@@ -130,7 +131,7 @@ func (t *troop) ended(outcomes map[string]string, out io.Writer) error {
 	return nil
 }
 
-// stop lets processes end in order.
+// stop stops processes gracefully.
 func (t *troop) stop(names ...string) {
 	for _, name := range names {
 		p := t.all[name]
@@ -148,7 +149,7 @@ func (t *troop) killAll() {
 	}
 }
 
-// decided reads a line of the coordinator.
+// decided parses a line of the coordinator.
 func decided(line string) (id, outcome string, ok bool) {
 	rest, ok := strings.CutPrefix(line, "decided ")
 	if !ok {

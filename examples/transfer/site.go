@@ -13,14 +13,14 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// site is an account service: it votes on transfers, and does what was decided.
+// site is an account service. It votes on transfers, and carries out the decisions.
 func site(ctx context.Context, g *ground.Ground, name, dir string) error {
 	b, err := openBook(dir, name)
 	if err != nil {
 		return err
 	}
-	defer b.close()                                         //nolint:errcheck // every step is a transaction of its own
-	s, err := g.Open(ctx, session.WithTimeout(time.Second)) // who is killed is soon known to be dead
+	defer b.close()                                         //nolint:errcheck // every step is its own transaction
+	s, err := g.Open(ctx, session.WithTimeout(time.Second)) // short, so that a killed process is soon known to be dead
 	if err != nil {
 		return err
 	}
@@ -44,8 +44,8 @@ func site(ctx context.Context, g *ground.Ground, name, dir string) error {
 	}
 }
 
-// handle is one transfer at one site: promise, vote, learn, carry out, acknowledge. A crash between
-// any two of them is made good when it is offered again.
+// handle handles one transfer at one site: promise, vote, wait for the decision, carry it out,
+// acknowledge. After a crash at any point, the transfer is offered again.
 func handle(ctx context.Context, b *book, p *twopc.Proposal) error {
 	t, err := parse(p.ID(), p.Payload())
 	if err != nil {
@@ -89,10 +89,10 @@ func vote(ctx context.Context, b *book, p *twopc.Proposal, t transfer) error {
 	return unlessOver(ctx, err)
 }
 
-// unlessOver is nil if the process is to end: then an error says no more than that.
+// unlessOver returns nil if the process is to end: the error is then only a consequence of that.
 func unlessOver(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // that is what it says
+		return nil //nolint:nilerr // the end is not a failure
 	}
 	return err
 }

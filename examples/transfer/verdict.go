@@ -12,7 +12,7 @@ import (
 	"github.com/troupe-go/troupe/recipes/twopc"
 )
 
-// verdict opens both books and says whether they agree.
+// verdict opens both books and compares them.
 func verdict(dir string, transfers, killed int, out io.Writer) error {
 	var sum int64
 	var made [2]map[string]bool
@@ -26,7 +26,7 @@ func verdict(dir string, transfers, killed int, out io.Writer) error {
 			return err
 		}
 		if promised != 0 {
-			return fmt.Errorf("%s has %d set aside for transfers that are over", site, promised)
+			return fmt.Errorf("%s still has %d set aside, but all transfers are over", site, promised)
 		}
 		fmt.Fprintf(out, "%s has %d\n", site, free)
 		sum += free
@@ -41,20 +41,20 @@ func verdict(dir string, transfers, killed int, out io.Writer) error {
 		case outcome == "":
 			return fmt.Errorf("%s was not decided", t.ID)
 		case (outcome == twopc.Committed.String()) != made[0][t.ID]:
-			return fmt.Errorf("%s was %s, and the book of the %s says otherwise", t.ID, outcome, north)
+			return fmt.Errorf("%s was %s, but the book of the %s says otherwise", t.ID, outcome, north)
 		}
 		if made[0][t.ID] != made[1][t.ID] {
-			return fmt.Errorf("%s is in one of the books and not in the other", t.ID)
+			return fmt.Errorf("%s is in only one of the books", t.ID)
 		}
 	}
 	if want := int64(2 * accounts * initial); sum != want {
-		return fmt.Errorf("there is %d, and there was %d", sum, want)
+		return fmt.Errorf("the accounts have %d in total, want %d", sum, want)
 	}
-	fmt.Fprintf(out, "all %d transfers are in both books or in none, and no money was lost, in spite of %d kills\n", transfers, killed)
+	fmt.Fprintf(out, "all %d transfers are in both books or in none, and no money was lost, despite %d kills\n", transfers, killed)
 	return nil
 }
 
-// outcomes are what the coordinator has noted.
+// outcomes returns the decisions that the coordinator has recorded.
 func outcomes(dir string) (map[string]string, error) {
 	db, err := bbolt.Open(filepath.Join(dir, "coordinator.db"), 0o600, &bbolt.Options{Timeout: 5 * time.Second})
 	if err != nil {

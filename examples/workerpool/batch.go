@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// batch is what a worker claims at a time.
+// batch is the files that a worker claims at a time.
 type batch struct {
-	Term  int64 // the token of the coordinator who handed it out
+	Term  int64 // the token of the coordinator that created it
 	Files []string
 }
 
-// String is the batch as it stands in its znode: readable with any client, exact for any file name.
+// String returns the batch as it is stored in its znode: readable in any client, exact for any file
+// name.
 func (b batch) String() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "term %d\n", b.Term)
@@ -40,14 +41,14 @@ func parseBatch(text string) (batch, error) {
 	return b, exactly(b, text)
 }
 
-// cursor says how far the tree has been handed out. Each coordinator continues where the one before
-// him stopped.
+// cursor is the position in the file list up to which batches were created. Each coordinator
+// continues at the cursor of the previous one.
 type cursor struct {
 	Next  int    // the number of the next batch
-	After string // the last file of the batch before
+	After string // the last file of the previous batch
 }
 
-// String is the cursor as it stands in its znode.
+// String returns the cursor as it is stored in its znode.
 func (c cursor) String() string { return fmt.Sprintf("next %d after %q", c.Next, c.After) }
 
 func parseCursor(text string) (cursor, error) {
@@ -58,7 +59,7 @@ func parseCursor(text string) (cursor, error) {
 	return c, exactly(c, text)
 }
 
-// exactly is nil if the text is what the value would be written as, and nothing else.
+// exactly returns nil if the text is the value's exact encoding.
 func exactly(value fmt.Stringer, text string) error {
 	if value.String() != text {
 		return fmt.Errorf("not a %T: %q", value, text)
@@ -66,7 +67,7 @@ func exactly(value fmt.Stringer, text string) error {
 	return nil
 }
 
-// remaining are the files of a sorted list that come after the cursor.
+// remaining returns the files of a sorted list that come after the cursor.
 func (c cursor) remaining(files []string) []string {
 	if c.Next == 0 {
 		return files
@@ -78,7 +79,8 @@ func (c cursor) remaining(files []string) []string {
 	return files[i:]
 }
 
-// A znode holds at most a megabyte. A result says of each file a little more than its name.
+// A znode holds at most a megabyte. A result contains for each file its name and fewer than
+// bytesPerFile bytes more.
 const (
 	maxBatchBytes = 400_000
 	bytesPerFile  = 100
@@ -97,6 +99,6 @@ func cut(files []string, size int) (head, rest []string) {
 	return files, nil
 }
 
-// batchSize makes some 500 batches of a tree: enough that every worker has many, and much happens
-// between the first and the last.
+// batchSize divides a tree into about 500 batches, so that every worker gets many of them and
+// faults hit between the first and the last.
 func batchSize(files int) int { return min(max(files/500, 1), 2000) }

@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// board is what the parent sees in ZooKeeper: results as they are written, and who leads.
+// board is what the parent sees in ZooKeeper: the results as they are written, and the leader.
 type board struct {
 	session  *session.Session
 	election *election.Election
@@ -24,7 +24,7 @@ type board struct {
 	takeovers int
 }
 
-// newBoard makes a board. It observes the election, and takes no part in it.
+// newBoard returns a board. The parent observes the election but is not a candidate.
 func newBoard(s *session.Session) (*board, error) {
 	b := &board{session: s, results: make(map[int]stored)}
 	var err error
@@ -83,7 +83,7 @@ func (b *board) awaitEnd(ctx context.Context) error {
 	return errors.Join(context.Cause(ctx), b.session.Err())
 }
 
-// all returns every result, once nobody writes any more.
+// all returns every result. Call it when no worker writes any more.
 func (b *board) all(ctx context.Context) ([]stored, error) {
 	names, _, err := b.session.Children(ctx, resultsPath)
 	if err != nil {
@@ -101,7 +101,7 @@ func (b *board) all(ctx context.Context) ([]stored, error) {
 	return results, nil
 }
 
-// collect reads the results that are new among these.
+// collect reads those of the named results that are not known yet.
 func (b *board) collect(ctx context.Context, names []string) error {
 	for _, n := range slices.Sorted(slices.Values(batchNumbers(names))) {
 		b.mu.Lock()
@@ -133,7 +133,7 @@ func (b *board) add(r stored) {
 	}
 }
 
-// now is a snapshot for those who show it, or look for somebody to strike.
+// now returns a snapshot, for the progress line and for the choice of victims.
 func (b *board) now() (files int, bytes int64, leader string, takeovers int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// kind is a kind of strike: what is done, and to whom.
+// kind is a kind of fault: what is done, and to which victim.
 type kind struct{ blow, victim string }
 
 const (
@@ -25,14 +25,14 @@ const (
 
 func (k kind) String() string { return k.blow + " " + k.victim }
 
-// strike is one act of chaos. It is due when a part of the work is done, not at a time: so it hits
-// while there is work, however fast the machine.
+// strike is one planned fault. It is due when a fraction of the work is done, not at a time, so
+// that it hits during the work on machines of any speed.
 type strike struct {
 	kind
 	due float64 // 0: at the start, 1: at the end
 }
 
-// possible are the kinds of strikes that this system and this server allow.
+// possible returns the kinds of faults that this operating system and this server allow.
 func possible(canPause, canExpire bool) []kind {
 	var kinds []kind
 	for _, victim := range []string{aWorker, theCoordinator} {
@@ -47,8 +47,8 @@ func possible(canPause, canExpire bool) []kind {
 	return kinds
 }
 
-// planChaos spreads one strike of each kind over the work, in any order, and adds some more at
-// random.
+// planChaos plans one strike of each kind in random order, spread over the work, and some more
+// random ones.
 func planChaos(kinds []kind, more int, dice *rand.Rand) []strike {
 	if len(kinds) == 0 {
 		return nil
@@ -64,13 +64,13 @@ func planChaos(kinds []kind, more int, dice *rand.Rand) []strike {
 	return plan
 }
 
-// chaos kills, pauses and expires while the work is going on.
+// chaos kills, pauses and expires workers during the work.
 type chaos struct {
 	pool     *pool
 	progress func() float64
-	leader   func() string          // the name of the worker who leads, "" if none is known
-	works    func(name string) bool // whether a worker is at work on a batch at this moment
-	expire   func(session int64)    // nil if the server cannot be told to
+	leader   func() string          // the name of the worker that leads, "" if none is known
+	works    func(name string) bool // whether a worker is working on a batch now
+	expire   func(session int64)    // nil if the server cannot expire sessions on request
 	say      func(format string, args ...any)
 	kinds    []kind
 
@@ -78,8 +78,8 @@ type chaos struct {
 	pauses sync.WaitGroup
 }
 
-// run carries out a plan until ctx ends. When it returns, whoever was paused goes on again, having
-// been paused for as long as he should have been, unless abort ended before.
+// run carries out a plan until ctx ends. It returns after each paused worker has been continued.
+// Pauses have their full length, unless abort ends first.
 func (c *chaos) run(ctx, abort context.Context, plan []strike) {
 	defer c.pauses.Wait()
 	look := time.NewTicker(5 * time.Millisecond)
@@ -96,8 +96,8 @@ func (c *chaos) run(ctx, abort context.Context, plan []strike) {
 	}
 }
 
-// carryOut is false if there is nobody to strike at this moment: nobody leads, or the one who leads
-// is down already.
+// carryOut returns false if there is no victim at the moment, because nobody leads or the leader is
+// already down.
 func (c *chaos) carryOut(abort context.Context, k kind) bool {
 	victim, found := c.choose(k.victim)
 	if !found {
@@ -123,7 +123,8 @@ func (c *chaos) carryOut(abort context.Context, k kind) bool {
 	return true
 }
 
-// choose finds a victim. The coordinator is a worker too, and counts as one when no other is up.
+// choose finds a victim. If no other worker is running, the coordinator, which is a worker too, is
+// chosen as one.
 func (c *chaos) choose(who string) (target, bool) {
 	leader := c.leader()
 	if leader == "" {
@@ -137,9 +138,9 @@ func (c *chaos) choose(who string) (target, bool) {
 	return c.pool.choose(func(name string) bool { return name == leader })
 }
 
-// freeze pauses a worker for longer than its session lasts, if it is caught in the act: what it
-// works on then will be somebody else's when it goes on and wants to write it. If it is not at work
-// it goes on at once, and that does not count.
+// freeze pauses a worker for longer than its session's timeout, if it is working on a batch. When
+// it continues and wants to write its result, it has lost its claim. A worker that is not working
+// is continued at once, and the strike does not count.
 func (c *chaos) freeze(abort context.Context, victim target) (bool, error) {
 	if err := c.pool.pause(victim.process); err != nil {
 		return false, err
@@ -147,7 +148,7 @@ func (c *chaos) freeze(abort context.Context, victim target) (bool, error) {
 	if !c.works(victim.name) {
 		return false, c.pool.resume(victim.process)
 	}
-	c.pauses.Go(func() { // owned by chaos, ends after the pause or with abort
+	c.pauses.Go(func() { // owned by chaos; ends after the pause, or with abort
 		over := time.NewTimer(victim.timeout * 3 / 2)
 		defer over.Stop()
 		select {
@@ -161,7 +162,8 @@ func (c *chaos) freeze(abort context.Context, victim target) (bool, error) {
 	return true, nil
 }
 
-// summary says what happened, and what could not because the work was done before.
+// summary lists the faults that were injected, and those that were not because the work was done
+// before they were due.
 func (c *chaos) summary() string {
 	var did, missed []string
 	for _, k := range c.kinds {

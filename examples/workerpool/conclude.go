@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// conclude hashes everything again in this process, compares, and says what happened. An error:
-// something is wrong.
+// conclude hashes all files again in this process, compares the results, and prints a summary. It
+// returns an error if anything differs.
 func (p *parent) conclude(ctx context.Context, took time.Duration) error {
 	results, err := p.board.all(ctx)
 	if err != nil {

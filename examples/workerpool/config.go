@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// config is what the command line says.
+// config is the parsed command line.
 type config struct {
 	dir     string
-	servers string // "": an embedded one
+	servers string // "": an embedded server
 	workers int
-	batch   int // files in a batch; 0: by the size of the tree
+	batch   int // files in a batch; 0: chosen by the size of the tree
 	timeout time.Duration
-	havoc   bool // whether there is chaos
+	havoc   bool // whether faults are injected
 	seed    uint64
 }
 

@@ -9,30 +9,30 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// coordinate hands out the tree, batch by batch, for as long as the term stands. It keeps nothing
-// in memory that matters: the cursor in ZooKeeper says where to go on, and moves in the same
-// transaction that opens the batches, and only while the term stands. So whoever leads next, after
-// whatever end, loses nothing and doubles nothing.
+// coordinate creates batches for as long as the term lasts. It keeps no state of its own: the
+// cursor in ZooKeeper says where to continue, and moves in the same transaction that creates the
+// batches, and only while the term is valid. So the next leader, however this term ends, neither
+// loses a batch nor creates one twice.
 func (w *worker) coordinate(ctx context.Context, term *election.Term) error {
 	for {
 		err := w.handOut(ctx, term)
 		switch {
-		case errors.Is(err, session.ErrUnknownOutcome): // it happened or it didn't: the cursor says
+		case errors.Is(err, session.ErrUnknownOutcome): // it may have happened: the cursor tells
 			continue
 		case errors.Is(err, session.ErrLost):
 			w.reports.send(report{Refused: &refusal{Batch: handingOut, Token: term.Token()}})
 		case err != nil && ctx.Err() == nil && !passing(err):
 			return err
 		}
-		<-ctx.Done() // all is handed out, or the term is over
-		return nil   // stand again
+		<-ctx.Done() // all batches are done, or the term is over
+		return nil   // campaign again
 	}
 }
 
-// handingOut marks the refusal of a coordinator.
+// handingOut is the Batch of a refusal that a coordinator got.
 const handingOut = -1
 
-// handOut goes on where the cursor is, until everything is handed out and done.
+// handOut continues at the cursor until all batches have been created and done.
 func (w *worker) handOut(ctx context.Context, term *election.Term) error {
 	text, stat, err := w.session.Get(ctx, cursorPath)
 	if err != nil {
@@ -54,15 +54,15 @@ func (w *worker) handOut(ctx context.Context, term *election.Term) error {
 		room := w.window - len(open.Names)
 		switch {
 		case !open.Exists && !open.Stale:
-			return nil // a predecessor finished it
-		case len(rest) > 0 && room >= w.window/2: // not one by one
+			return nil // a previous coordinator has finished
+		case len(rest) > 0 && room >= w.window/2: // not one at a time
 			if rest, at, err = w.extend(ctx, term, rest, at, room, version); err != nil {
 				return err
 			}
 			version++
 		case len(rest) == 0 && len(open.Names) == 0:
-			// ZooKeeper deletes no node that has children: this is refused while a batch is open,
-			// however old our view is.
+			// ZooKeeper does not delete a znode that has children. So this is refused while a batch
+			// is open, even if this process's view is old.
 			_, err := term.Commit(ctx, session.DeleteOp(openPath, -1))
 			if !errors.Is(err, session.ErrNotEmpty) {
 				return err
@@ -72,18 +72,19 @@ func (w *worker) handOut(ctx context.Context, term *election.Term) error {
 	return nil
 }
 
-// offerAgain puts into the queue what a predecessor may have opened and not put there any more.
+// offerAgain puts open batches into the queue: a previous coordinator may have created them and
+// ended before it put them there.
 func (w *worker) offerAgain(ctx context.Context) error {
 	names, _, err := w.session.Children(ctx, openPath)
-	if err != nil && !errors.Is(err, session.ErrNoNode) { // once all is done, it is gone
+	if err != nil && !errors.Is(err, session.ErrNoNode) { // it is deleted when all batches are done
 		return err
 	}
 	return w.offer(ctx, batchNumbers(names))
 }
 
-// offer puts batches into the queue, each under its number: one that is there is not put twice. One
-// that was done meanwhile, and is put all the same, is found to be done by whoever gets it. They go
-// together in few transactions.
+// offer puts batches into the queue, each with its number as id, so a batch that is in the queue is
+// not put twice. A batch that was done in the meantime is put again; the worker that claims it
+// finds no batch. Concurrent puts share transactions.
 func (w *worker) offer(ctx context.Context, numbers []int) error {
 	var puts []func(context.Context) error
 	for _, n := range numbers {
@@ -98,7 +99,7 @@ func (w *worker) offer(ctx context.Context, numbers []int) error {
 	return together(ctx, puts...)
 }
 
-// extend opens as many batches as there is room for, and moves the cursor behind them: all in one
+// extend creates as many batches as there is room for, and moves the cursor past them, in one
 // transaction. Then it puts them into the queue.
 func (w *worker) extend(ctx context.Context, term *election.Term, rest []string, at cursor, room int, version int32) ([]string, cursor, error) {
 	var ops []session.Op

@@ -12,12 +12,11 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// ground is where the run is coordinated: ZooKeeper servers, and a namespace that is this run's
-// alone.
+// ground is the ZooKeeper servers and the namespace of this run.
 type ground struct {
 	servers   []string
 	namespace string
-	embedded  *zktest.Server   // nil on a real ensemble
+	embedded  *zktest.Server   // nil if the user gave servers
 	session   *session.Session // of the parent
 }
 
@@ -26,7 +25,7 @@ const (
 	goodbye  = 3 * time.Second  // for ZooKeeper's confirmation when a process leaves
 )
 
-// prepare finds or starts servers, and lays out the namespace.
+// prepare starts or connects to the servers, and creates the znodes of the run.
 func prepare(ctx context.Context, servers string, timeout time.Duration) (*ground, error) {
 	g := &ground{namespace: "/troupe-workerpool-" + strings.ToLower(rand.Text()[:10])}
 	if servers == "" {
@@ -62,14 +61,14 @@ func (g *ground) layOut(ctx context.Context, timeout time.Duration) error {
 	return err
 }
 
-// leave takes everything away that the run has put into ZooKeeper. No worker may be left.
+// leave deletes what the run has created in ZooKeeper. All workers must have ended.
 func (g *ground) leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
 	defer cancel()
 	var errs []error
 	if g.session != nil {
 		if g.embedded == nil {
-			errs = append(errs, g.session.DeleteAll(ctx, "/")) // of the namespace
+			errs = append(errs, g.session.DeleteAll(ctx, "/")) // the root of the namespace
 		}
 		errs = append(errs, g.session.Close(ctx))
 	}

@@ -47,7 +47,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// workerRole as the first argument makes this process a worker. It is not for people to type.
+// workerRole as the first argument makes this process a worker. It is internal: users do not type
+// it.
 const workerRole = "worker"
 
 func main() {
@@ -68,12 +69,12 @@ func beParent(args []string) error {
 	var cfg config
 	flags := flag.NewFlagSet("workerpool", flag.ContinueOnError)
 	flags.StringVar(&cfg.dir, "dir", "", "`directory` to hash (default: the Go source tree)")
-	flags.StringVar(&cfg.servers, "zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
+	flags.StringVar(&cfg.servers, "zk", "", "ZooKeeper `servers`, host:port,… (default: an embedded server)")
 	flags.IntVar(&cfg.workers, "workers", 4, "worker processes")
-	flags.IntVar(&cfg.batch, "batch", 0, "files in a batch (default: by the size of the tree)")
-	flags.DurationVar(&cfg.timeout, "session", 2*time.Second, "session timeout to ask for")
+	flags.IntVar(&cfg.batch, "batch", 0, "files in a batch (default: chosen by the size of the tree)")
+	flags.DurationVar(&cfg.timeout, "session", 2*time.Second, "session timeout to request")
 	flags.BoolVar(&cfg.havoc, "chaos", true, "kill and pause workers and the coordinator, and expire their sessions")
-	flags.Uint64Var(&cfg.seed, "seed", rand.Uint64N(1e6), "of the chaos")
+	flags.Uint64Var(&cfg.seed, "seed", rand.Uint64N(1e6), "seed of the faults")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func beWorker(args []string) (err error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	go func() { // ends with standard input, or with the process: the parent has closed it, or is gone
+	go func() { // ends with standard input (the parent has closed it, or is gone), or with the process
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()

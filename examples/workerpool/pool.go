@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// pool keeps a worker process in each of its slots: one that was killed is replaced. It gives its
-// workers no orders but to stop.
+// pool runs one worker process per slot, and replaces a process that was killed. The only order
+// that it gives its workers is to stop.
 type pool struct {
 	command func(name string) *exec.Cmd
-	failed  func(error) // told when a worker ends that nobody killed; must not block
+	failed  func(error) // called when a worker that was not killed ends; must not block
 
 	mu       sync.Mutex
-	workers  []*process // one a slot
-	started  int        // processes in all
-	epochs   int        // ZooKeeper sessions that they have had
+	workers  []*process // one per slot
+	started  int        // number of processes started so far
+	epochs   int        // ZooKeeper sessions that workers have had
 	refused  []refusal
 	stopping bool
 
@@ -31,7 +31,7 @@ type pool struct {
 type process struct {
 	name   string // w<slot>.<incarnation>
 	cmd    *exec.Cmd
-	orders io.Closer // its standard input: the end of it is the order to stop
+	orders io.Closer // its standard input; closing it is the order to stop
 	ended  chan struct{}
 
 	// Guarded by the pool's mutex.
@@ -49,7 +49,7 @@ const (
 	killed  processState = "killed"
 )
 
-// fill starts a worker in each slot. Whatever it returns, stop ends them.
+// fill starts a worker in each slot. Call stop even if it fails.
 func (p *pool) fill(size int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +82,7 @@ func (p *pool) start(slot, incarnation int) error {
 	w.orders = orders
 	p.workers[slot] = w
 	p.started++
-	p.minding.Go(func() { // owned by the pool, ends with the process
+	p.minding.Go(func() { // owned by the pool; ends with the process
 		defer close(w.ended)
 		readReports(reports, func(r report) { p.note(w, r) })
 		p.replace(slot, incarnation, w.cmd.Wait())
@@ -90,7 +90,7 @@ func (p *pool) start(slot, incarnation int) error {
 	return nil
 }
 
-// note keeps what a worker reports.
+// note records a worker's report.
 func (p *pool) note(w *process, r report) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,21 +104,21 @@ func (p *pool) note(w *process, r report) {
 	}
 }
 
-// works tells whether a worker is at work on a batch, as far as it has said.
+// works reports whether a worker is working on a batch, according to its reports.
 func (p *pool) works(name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.ContainsFunc(p.workers, func(w *process) bool { return w != nil && w.name == name && w.working })
 }
 
-// replace follows the end of the process in a slot.
+// replace handles the end of the process in a slot.
 func (p *pool) replace(slot, incarnation int, how error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w := p.workers[slot]
 	switch {
 	case w.state != killed && (how != nil || !p.stopping):
-		p.failed(fmt.Errorf("worker %s ended by itself: %v", w.name, w.cmd.ProcessState))
+		p.failed(fmt.Errorf("worker %s ended unexpectedly: %v", w.name, w.cmd.ProcessState))
 	case !p.stopping:
 		if err := p.start(slot, incarnation+1); err != nil {
 			p.failed(fmt.Errorf("worker %s was killed and could not be replaced: %w", w.name, err))
@@ -126,16 +126,16 @@ func (p *pool) replace(slot, incarnation int, how error) {
 	}
 }
 
-// stop ends every worker: those that are paused go on first, and each may finish the batch in its
-// hands. One that takes longer than patience is killed, and that is a failure. Nothing is left of
-// any of them when it returns.
+// stop continues paused workers and ends all of them. Each may finish its current batch. A worker
+// that takes longer than patience is killed, which is a failure. When stop returns, no process and
+// no goroutine is left.
 func (p *pool) stop(patience time.Duration) {
 	p.mu.Lock()
 	p.stopping = true
 	workers := slices.Clone(p.workers)
 	for _, w := range workers {
 		if w != nil {
-			_ = proceed(w.cmd.Process) // it has ended, or goes on
+			_ = proceed(w.cmd.Process) // it fails only if the process has ended
 			_ = w.orders.Close()       // likewise
 		}
 	}
@@ -149,7 +149,7 @@ func (p *pool) stop(patience time.Duration) {
 		select {
 		case <-w.ended:
 		case <-late.C:
-			late.Reset(0) // for the others too
+			late.Reset(0) // the others get no more time
 			p.failed(fmt.Errorf("worker %s did not stop within %v", w.name, patience))
 			_ = p.kill(w)
 		}
@@ -157,14 +157,14 @@ func (p *pool) stop(patience time.Duration) {
 	p.minding.Wait()
 }
 
-// target is a worker as it was when it was chosen.
+// target is a worker with its session when it was chosen.
 type target struct {
 	*process
 	session int64
 	timeout time.Duration
 }
 
-// choose picks any worker that runs, has a session and pleases.
+// choose picks a random running worker that has a session and for which pleases returns true.
 func (p *pool) choose(pleases func(name string) bool) (target, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,7 +187,7 @@ func (p *pool) signal(w *process, state processState, send func(*os.Process) err
 	return send(w.cmd.Process)
 }
 
-// counts is a snapshot of what the pool has seen.
+// counts returns what the pool has counted so far.
 func (p *pool) counts() (started, epochs int, refused []refusal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

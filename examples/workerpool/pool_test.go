@@ -73,7 +73,7 @@ func TestPoolStopsAlsoWhoIsPaused(t *testing.T) {
 func TestWorkerThatEndsByItselfIsAFailure(t *testing.T) {
 	t.Parallel()
 	_, failures := team(t, 1, "quits")
-	require.ErrorContains(t, <-failures, "worker w1.1 ended by itself: exit status 0")
+	require.ErrorContains(t, <-failures, "worker w1.1 ended unexpectedly: exit status 0")
 }
 
 func TestWorkerThatDoesNotStopIsKilledAndAFailure(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"os/exec"
 )
 
-// canPause: this system cannot stop a process and let it go on.
+// canPause is false: this operating system cannot stop and continue a process.
 const canPause = false
 
 func setApart(*exec.Cmd) {}

@@ -8,12 +8,11 @@ import (
 	"syscall"
 )
 
-// canPause: this system can stop a process and let it go on.
+// canPause is true: this operating system can stop and continue a process.
 const canPause = true
 
-// setApart gives a worker a process group of its own. So an interrupt from the terminal reaches the
-// parent alone; and should the parent be killed while the worker is paused, the system ends the
-// worker, since nobody is left to continue it.
+// setApart gives a worker a process group of its own. So an interrupt from the terminal reaches
+// only the parent. If the parent is killed while the worker is paused, the system ends the worker.
 func setApart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func suspend(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }

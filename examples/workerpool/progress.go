@@ -33,15 +33,15 @@ func (v view) String() string {
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// screen is where the run is shown: a line that is redrawn in place under the events, or, where the
-// output is no terminal, plain lines.
+// screen shows the run: events, and below them a progress line that is redrawn in place. If the
+// output is not a terminal, it prints plain lines.
 type screen struct {
 	terminal bool
 
 	mu   sync.Mutex
 	out  io.Writer
-	line string // that stands on the terminal
-	last view   // that was shown
+	line string // the progress line on the terminal
+	last view   // the last view shown
 }
 
 func newScreen(out *os.File) *screen {
@@ -64,7 +64,7 @@ func (s *screen) follow(ctx context.Context, look func() view) {
 	}
 }
 
-// pace is how often the progress line is shown.
+// pace is the interval at which the progress line is shown.
 func (s *screen) pace() time.Duration {
 	if s.terminal {
 		return 100 * time.Millisecond
@@ -72,7 +72,8 @@ func (s *screen) pace() time.Duration {
 	return time.Second
 }
 
-// show draws the progress line; where lines stay, only if there is something new in it.
+// show draws the progress line. If the output is not a terminal, it prints the line only if it has
+// changed.
 func (s *screen) show(v view) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +89,7 @@ func (s *screen) show(v view) {
 	fmt.Fprint(s.out, s.line)
 }
 
-// say prints a line that stays, above the progress line.
+// say prints a permanent line above the progress line.
 func (s *screen) say(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,14 +100,14 @@ func (s *screen) say(format string, args ...any) {
 	fmt.Fprint(s.out, line)
 }
 
-// close leaves the terminal with an empty line under the cursor.
+// close erases the progress line.
 func (s *screen) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
 }
 
-// erase takes the progress line away. The caller holds the mutex.
+// erase removes the progress line. The caller holds the mutex.
 func (s *screen) erase() {
 	if s.line != "" {
 		fmt.Fprint(s.out, "\r\x1b[K")

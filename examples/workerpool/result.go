@@ -6,27 +6,26 @@ import (
 	"strings"
 )
 
-// digest is what came of one file.
+// digest is the result for one file.
 type digest struct {
 	Path string // slash-separated, below the directory
 	Size int64
 	Sum  string // SHA-256 in hexadecimal, or unreadable
 }
 
-// unreadable stands for the sum of a file that cannot be read.
+// unreadable is the Sum of a file that cannot be read.
 const unreadable = "unreadable"
 
-// result is what a worker writes when a batch is done, in the transaction that takes the batch
-// away.
+// result is what a worker writes when a batch is done, in the transaction that deletes the batch.
 type result struct {
 	Batch  int
-	Term   int64  // the token of the coordinator who handed it out
-	Worker string // who did it
-	Token  int64  // of his lane's lock, which stood when the result was written
+	Term   int64  // the token of the coordinator that created the batch
+	Worker string // the name of the worker
+	Token  int64  // of the worker's claim, which was valid when the result was written
 	Files  []digest
 }
 
-// String is the result as it stands in its znode.
+// String returns the result as it is stored in its znode.
 func (r result) String() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "batch %d term %d worker %q token %d\n", r.Batch, r.Term, r.Worker, r.Token)

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// parent is the process that the user started, and what it has for one run.
+// parent is the process that the user started, with its state for one run.
 type parent struct {
 	config
 
-	files  int // how many there are
+	files  int // number of files
 	screen *screen
 	ground *ground
 	board  *board
@@ -23,8 +23,8 @@ type parent struct {
 	chaos  *chaos
 }
 
-// run prepares the ground, lets the pool work under chaos, and compares what came of it with a
-// serial run. It leaves nothing behind, whatever happens.
+// run prepares the servers, lets the pool work under faults, and compares the results with a serial
+// run. It always cleans up.
 func run(ctx context.Context, cfg config, screen *screen) (err error) {
 	p := &parent{config: cfg, screen: screen}
 	files, err := listFiles(p.dir)
@@ -54,7 +54,7 @@ func run(ctx context.Context, cfg config, screen *screen) (err error) {
 	return p.conclude(ctx, time.Since(began))
 }
 
-// work lets the pool do it. When it returns, no worker is left.
+// work runs the pool until all work is done. When it returns, no worker is left.
 func (p *parent) work(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -82,7 +82,7 @@ func (p *parent) work(ctx context.Context) error {
 	return errors.Join(err, context.Cause(ctx))
 }
 
-// planChaos makes the chaos, which sees what the board sees.
+// planChaos creates the chaos, which sees the work through the board, and plans its faults.
 func (p *parent) planChaos() []strike {
 	p.chaos = &chaos{
 		pool:     p.pool,
@@ -102,7 +102,7 @@ func (p *parent) planChaos() []strike {
 	return planChaos(p.chaos.kinds, more, rand.New(rand.NewPCG(p.seed, 0)))
 }
 
-// command is that of a worker: this program again.
+// command returns the command that starts a worker: this program again.
 func (p *parent) command(name string) *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *parent) command(name string) *exec.Cmd {
 		"-dir", p.dir, "-batch", strconv.Itoa(p.batch), "-window", strconv.Itoa(4*p.workers), "-session", p.timeout.String())
 }
 
-// look is how things stand at this moment.
+// look returns the current state, for the progress line.
 func (p *parent) look() view {
 	v := view{Of: p.files}
 	v.Files, v.Bytes, v.Leader, v.Takeovers = p.board.now()

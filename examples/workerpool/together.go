@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// together runs functions beside one another until all have returned. The first error ends the
-// others and is returned; so does the end of ctx, but that is no error.
+// together runs functions concurrently until all have returned. The first error cancels the others
+// and is returned. The end of ctx cancels them too, but is not an error.
 func together(ctx context.Context, functions ...func(context.Context) error) error {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
 	for _, f := range functions {
-		all.Go(func() { // owned by this call, which waits for its end
+		all.Go(func() { // owned by this call, which waits for it
 			if err := f(inner); err != nil && inner.Err() == nil {
 				cancel(err)
 			}
@@ -26,7 +26,7 @@ func together(ctx context.Context, functions ...func(context.Context) error) err
 	return context.Cause(inner)
 }
 
-// after is a context that ends a while after ctx does.
+// after returns a context that ends a while after ctx does.
 func after(ctx context.Context, while time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(while, cancel) })

@@ -14,18 +14,18 @@ import (
 	"strings"
 )
 
-// goSource is the source tree of the Go installation: some ten thousand files that every machine
-// with Go has.
+// goSource returns the source tree of the Go installation, about ten thousand files that every
+// machine with Go has.
 func goSource(ctx context.Context) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
-		return "", errors.New("the Go source tree was not found; say with -dir which files to hash")
+		return "", errors.New("the Go source tree was not found: give a directory with -dir")
 	}
 	return filepath.Join(strings.TrimSpace(string(root)), "src"), nil
 }
 
-// listFiles returns every regular file below a directory, as sorted slash-separated paths. What
-// cannot be listed is left out, here as in the serial run.
+// listFiles returns every regular file below a directory, as sorted slash-separated paths. It skips
+// what cannot be listed; the serial run does the same.
 func listFiles(dir string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -58,8 +58,8 @@ func hashFile(dir, path string) digest {
 	return d
 }
 
-// hashSerially does the whole work in this process, one file after the other: what the pool's
-// result is compared with.
+// hashSerially hashes all files in this process, one after the other. The pool's result is compared
+// with it.
 func hashSerially(ctx context.Context, dir string) ([]digest, error) {
 	files, err := listFiles(dir)
 	if err != nil {

@@ -6,21 +6,20 @@ import (
 	"slices"
 )
 
-// stored is a result as ZooKeeper has it.
+// stored is a result as it is in ZooKeeper.
 type stored struct {
 	result
 	Number int   // of the batch, from the znode's name
 	Czxid  int64 // the transaction that wrote it: ZooKeeper's own order of events
 }
 
-// refusal is an attempt to write that came too late: the writer had lost his claim, or his term,
-// and was told so.
+// refusal is a write that was refused, because the writer had lost its claim or term.
 type refusal struct {
 	Batch int   `json:"batch"` // of a result, or handingOut
-	Token int64 `json:"token"` // of what he had lost
+	Token int64 `json:"token"` // of the lost claim or term
 }
 
-// verify compares what the pool wrote with a serial run, and returns everything that is wrong.
+// verify compares the pool's results with a serial run, and returns all differences.
 func verify(serial []digest, results []stored, refused []refusal) []string {
 	var wrong []string
 	wrong = append(wrong, checkFiles(serial, results)...)
@@ -30,7 +29,7 @@ func verify(serial []digest, results []stored, refused []refusal) []string {
 	return wrong
 }
 
-// checkFiles: every file once, with the digest of the serial run.
+// checkFiles checks that every file was done once, with the digest of the serial run.
 func checkFiles(serial []digest, results []stored) []string {
 	var wrong []string
 	done := make(map[string]digest, len(serial))
@@ -58,7 +57,7 @@ func checkFiles(serial []digest, results []stored) []string {
 	return wrong
 }
 
-// checkBatches: numbered without a gap, each once.
+// checkBatches checks that each batch was done once, and that the numbers have no gap.
 func checkBatches(results []stored) []string {
 	var wrong []string
 	next := 0
@@ -74,9 +73,9 @@ func checkBatches(results []stored) []string {
 	return wrong
 }
 
-// checkTokens looks for a stale holder in what ZooKeeper has. A token is the transaction of a
-// claim: so it comes before that of the result, and belongs to one worker. And in the order in
-// which batches were handed out, the tokens of the coordinators' terms never fall.
+// checkTokens looks for writes of stale holders. A token is the zxid of a claim. So it is smaller
+// than the zxid of the result, and belongs to one worker. In the order in which batches were
+// created, the tokens of the coordinators' terms never decrease.
 func checkTokens(results []stored) []string {
 	var wrong []string
 	holders := make(map[int64]string)
@@ -92,15 +91,15 @@ func checkTokens(results []stored) []string {
 	var term int64
 	for _, r := range sorted(results, func(r stored) int { return r.Number }) {
 		if r.Term < term {
-			wrong = append(wrong, fmt.Sprintf("batch %d: handed out by a deposed coordinator: term %d after term %d", r.Number, r.Term, term))
+			wrong = append(wrong, fmt.Sprintf("batch %d: created by a deposed coordinator: term %d after term %d", r.Number, r.Term, term))
 		}
 		term = max(term, r.Term)
 	}
 	return wrong
 }
 
-// checkRefused: what was refused is not there, and whoever was refused had claimed the batch before
-// the one who wrote its result.
+// checkRefused checks that no refused write is in ZooKeeper, and that a refused writer had claimed
+// the batch before the worker that wrote its result.
 func checkRefused(results []stored, refused []refusal) []string {
 	var wrong []string
 	for _, r := range results {
@@ -108,7 +107,7 @@ func checkRefused(results []stored, refused []refusal) []string {
 			switch {
 			case f.Batch != r.Number:
 			case f.Token == r.Token:
-				wrong = append(wrong, fmt.Sprintf("batch %d: written with token %d, although %s was told that he had lost it", r.Number, r.Token, r.Worker))
+				wrong = append(wrong, fmt.Sprintf("batch %d: written with token %d, although %s was told that it had lost the claim", r.Number, r.Token, r.Worker))
 			case f.Token > r.Token:
 				wrong = append(wrong, fmt.Sprintf("batch %d: written by a stale holder: %s with token %d, after token %d had claimed it", r.Number, r.Worker, r.Token, f.Token))
 			}

@@ -65,7 +65,7 @@ func TestVerify(t *testing.T) {
 		"deposed coordinator": {spoil: func(_ []digest, rs []stored) []stored {
 			rs[7].Term = 9
 			return rs
-		}, want: "batch 7: handed out by a deposed coordinator"},
+		}, want: "batch 7: created by a deposed coordinator"},
 		"refused, and not there": {spoil: func(_ []digest, rs []stored) []stored { return rs }, refused: []refusal{{Batch: 16, Token: 100}, {Batch: -1, Token: 9}}},
 		"refused, and yet there": {
 			spoil: func(_ []digest, rs []stored) []stored { return rs }, refused: []refusal{{Batch: 16, Token: 116}},

@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// worker is one process of the pool: it works, and it coordinates while it leads.
+// worker is one process of the pool. It works on batches, and coordinates while it leads.
 type worker struct {
 	name    string
 	dir     string
@@ -23,8 +23,7 @@ type worker struct {
 	line      *queue.Queue
 }
 
-// join makes the worker one of the candidates, and one of those who may take from the queue. It
-// asks nothing of ZooKeeper yet.
+// join creates the worker's candidate and its queue. It sends nothing to ZooKeeper yet.
 func (w *worker) join() (err error) {
 	if w.candidate, err = election.New(w.session, leaderPath, election.WithID(w.name)); err != nil {
 		return err
@@ -33,7 +32,7 @@ func (w *worker) join() (err error) {
 	return err
 }
 
-// run works and stands for coordinator until ctx ends.
+// run works and campaigns until ctx ends.
 func (w *worker) run(ctx context.Context) error {
 	return together(ctx,
 		w.work,
@@ -42,8 +41,8 @@ func (w *worker) run(ctx context.Context) error {
 	)
 }
 
-// work does one batch after the other, and has the next one claimed meanwhile. When ctx ends it
-// finishes the one in its hands.
+// work does one batch after the other, with the next one already claimed. When ctx ends it finishes
+// the current one.
 func (w *worker) work(ctx context.Context) (err error) {
 	graceful, cancel := after(ctx, goodbye)
 	defer cancel()
@@ -51,7 +50,7 @@ func (w *worker) work(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = batches.Close(graceful) }() // what could not be given back goes with the session
+	defer func() { _ = batches.Close(graceful) }() // claims that could not be returned end with the session
 	for {
 		select {
 		case <-ctx.Done():
@@ -67,14 +66,14 @@ func (w *worker) work(ctx context.Context) (err error) {
 	}
 }
 
-// do works on a batch under the claim of its item. The result is written, and the batch taken away,
-// in one transaction that ZooKeeper carries out only while the claim stands. So nothing has to be
-// undone, whatever happens here: either the batch is done, or it is still open, and its item goes
-// to somebody.
+// do works on a batch under the claim of its item. One transaction writes the result and deletes
+// the batch, and ZooKeeper carries it out only while the claim is valid. So nothing has to be
+// undone, whatever happens here: either the batch is done, or it is still open and its item is
+// delivered to another worker.
 func (w *worker) do(ctx context.Context, item *queue.Item) error {
 	n, ok := batchNumber(item.ID())
 	if !ok {
-		return fmt.Errorf("an item that is no batch: %q", item.ID())
+		return fmt.Errorf("item %q: not the number of a batch", item.ID())
 	}
 	w.reports.send(report{Working: true})
 	defer w.reports.send(report{Idle: true})
@@ -84,16 +83,16 @@ func (w *worker) do(ctx context.Context, item *queue.Item) error {
 		w.reports.send(report{Refused: &refusal{Batch: n, Token: item.Token()}})
 		return err
 	case err != nil:
-		return errors.Join(err, unlessLost(item.Nack(ctx))) // whoever gets it next sees whether it is done
+		return errors.Join(err, unlessLost(item.Nack(ctx))) // the worker that gets it next sees whether it is done
 	}
-	return unlessLost(item.Ack(ctx)) // somebody who gets it again finds no batch
+	return unlessLost(item.Ack(ctx)) // a worker that gets it again finds no batch
 }
 
 // finish hashes the files of a batch and writes the result.
 func (w *worker) finish(ctx context.Context, item *queue.Item, n int) error {
 	text, _, err := w.session.Get(ctx, batchPath(n))
 	if errors.Is(err, session.ErrNoNode) {
-		return nil // it is done
+		return nil // the batch is done
 	}
 	if err != nil {
 		return err
@@ -104,15 +103,15 @@ func (w *worker) finish(ctx context.Context, item *queue.Item, n int) error {
 	}
 	r := result{Batch: n, Term: todo.Term, Worker: w.name, Token: item.Token()}
 	for _, file := range todo.Files {
-		// Not stopped by item.Done(), as a program would that wants to save work: whoever lost the
-		// claim shall try to write, and be refused.
+		// A real program would stop at item.Done() to save work. Here a worker that lost its claim
+		// goes on, so that its write is refused.
 		r.Files = append(r.Files, hashFile(w.dir, file))
 	}
 	_, err = item.Commit(ctx, session.DeleteOp(batchPath(n), -1), session.CreateOp(resultPath(n), []byte(r.String())))
 	return err
 }
 
-// unlessLost is nil if the item was lost: then it is somebody else's.
+// unlessLost returns nil if the item was lost: it then belongs to another worker.
 func unlessLost(err error) error {
 	if errors.Is(err, session.ErrLost) {
 		return nil
@@ -120,7 +119,7 @@ func unlessLost(err error) error {
 	return err
 }
 
-// reportEpochs tells the parent of each ZooKeeper session that this process has.
+// reportEpochs reports each ZooKeeper session of this process to the parent.
 func (w *worker) reportEpochs(ctx context.Context) error {
 	var last uint64
 	for now := range w.session.Observe(ctx) {
@@ -132,8 +131,8 @@ func (w *worker) reportEpochs(ctx context.Context) error {
 	return w.session.Err()
 }
 
-// passing says that the session survives what happened: the next look at ZooKeeper shows where
-// things are.
+// passing reports whether the session survives the error, so that the next read of ZooKeeper shows
+// the state.
 func passing(err error) bool {
 	return errors.Is(err, session.ErrLost) || errors.Is(err, session.ErrUnknownOutcome) || errors.Is(err, session.ErrExpired) || errors.Is(err, session.ErrSuspended)
 }

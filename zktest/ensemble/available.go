@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// TB is what a test hands to this package: a few methods of testing.TB, so that nothing here
-// imports the package testing.
+// TB is the few methods of testing.TB that this package needs. So the package does not import
+// testing.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -21,8 +21,8 @@ type TB interface {
 	Skipf(format string, args ...any)
 }
 
-// howToGet ends every complaint about something missing: one line, because tests are skipped with
-// it.
+// howToGet is the end of every error about something missing. It is one line, because it is the
+// reason of a skipped test.
 const howToGet = "`make deps` installs it (Debian's package zookeeper), or ZOOKEEPER_HOME names an unpacked release"
 
 // installation is a Java runtime and the class path of ZooKeeper.
@@ -30,16 +30,16 @@ type installation struct{ java, classPath string }
 
 var find = sync.OnceValues(func() (installation, error) { return findIn(os.Getenv, "/usr/share/java") })
 
-// Available is nil if real ZooKeeper servers can be started here. Otherwise it says in one line
-// what is missing and how to get it.
+// Available returns nil if real ZooKeeper servers can be started on this machine. Otherwise its
+// error says in one line what is missing and how to get it.
 func Available() error {
 	_, err := find()
 	return err
 }
 
-// Need skips the test, saying why, if no real ZooKeeper can be started here, or if it is run with
-// -short. In continuous integration (CI=true) it runs also with -short, and a missing ZooKeeper
-// fails the test: there, a test that silently does not run is a broken promise.
+// Need skips the test, with the reason, if no real ZooKeeper can be started here, or with -short.
+// In continuous integration (CI=true) the test also runs with -short, and fails if ZooKeeper is
+// missing, so that no test is left out unnoticed.
 func Need(t TB) {
 	t.Helper()
 	continuous := os.Getenv("CI") == "true"
@@ -95,7 +95,8 @@ func findJars(env func(string) string, debian string) (string, error) {
 		}
 		return filepath.Join(lib, "*"), nil
 	}
-	// Debian's zookeeper.jar names in its manifest all that it needs but a backend for its logs.
+	// The manifest of Debian's zookeeper.jar names all jars that it needs, except a backend for its
+	// logs.
 	jars := []string{filepath.Join(debian, "zookeeper.jar"), filepath.Join(debian, "slf4j-simple.jar")}
 	for _, jar := range jars {
 		if !isFile(jar) {

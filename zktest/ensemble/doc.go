@@ -24,24 +24,24 @@
 //
 // # Timing
 //
-// A tick is 200 ms, a follower may lag five seconds behind (syncLimit 25), and sessions may last
-// from 400 ms to a minute. Writes are not synced to disk: they survive a server's death, not the
-// machine's. [WithTick], [WithConfig], [WithFsync] change that.
+// A tick is 200 ms, a follower may lag five seconds behind (syncLimit 25), and session timeouts are
+// between 400 ms and one minute. Writes are not synced to disk: they survive the death of a server,
+// not that of the machine. [WithTick], [WithConfig] and [WithFsync] change these settings.
 //
 // # Cutting servers off
 //
-// A [Proxy] stands between every two servers, and one in front of each server's client port.
-// Isolate closes the former silently, so that the server goes on answering reads and pings until it
-// notices (five seconds, by syncLimit); the latter are in the way only of clients that were given
-// the addresses of [Ensemble.Proxied]. On Linux elections are cut off too. Elsewhere, loopback has
-// one address only and election traffic gets through, so that an isolated leader may be elected
-// again: isolate followers there.
+// There is a [Proxy] between every two servers, and one in front of each server's client port.
+// Isolate blocks the proxies between servers silently, so the server goes on answering reads and
+// pings until it notices (five seconds, by syncLimit). The proxies in front of client ports affect
+// only clients that use the addresses of [Ensemble.Proxied]. On Linux, elections are cut off too.
+// Elsewhere, loopback has only one address and election traffic passes, so an isolated leader may
+// be elected again: isolate followers there.
 //
 //	clients ──→ proxy ──→ server 0 ──→ proxy ──→ server 1
 //	   └─────────────────────↑  ↑────── proxy ←─────┘
 //
 // # Counting requests
 //
-// [Ensemble.Stats] reads a server's own counters, exact and free of noise; see [Stats] for what
-// each one counts.
+// [Ensemble.Stats] reads a server's own counters, which are exact; see [Stats] for what each one
+// counts.
 package ensemble

@@ -12,13 +12,14 @@ import (
 
 const (
 	pollEvery    = 15 * time.Millisecond
-	startTimeout = time.Minute // far more than it takes: machines that run tests are busy
-	logLines     = 60          // of each server, shown when a test failed
+	startTimeout = time.Minute // generous, because machines that run tests are busy
+	logLines     = 60          // lines of each server's log that are shown when a test fails
 	rootKind     = "troupe-zookeeper"
 )
 
-// Ensemble is a set of real ZooKeeper servers, numbered from 0. Safe for concurrent use. Methods
-// that take a number panic, as an index does, if there is no such server.
+// Ensemble is a set of real ZooKeeper servers, numbered from 0. It is safe for concurrent use.
+// Methods that take a server's number panic if there is no such server, as an index expression
+// does.
 type Ensemble struct {
 	root    *scratch.Folder
 	plan    *plan
@@ -28,8 +29,8 @@ type Ensemble struct {
 	close   sync.Once
 }
 
-// Start starts n servers, 1 to 9, and returns when all of them serve. They end with the test, and
-// if it failed, its log shows the end of theirs. Without ZooKeeper on this machine the test is
+// Start starts n servers, 1 to 9, and returns when all of them serve. They end with the test. If
+// the test fails, its log shows the end of theirs. If ZooKeeper is not installed the test is
 // skipped, or fails if CI=true ([Need]).
 func Start(t TB, n int, opts ...Option) *Ensemble {
 	t.Helper()
@@ -50,8 +51,8 @@ func Start(t TB, n int, opts ...Option) *Ensemble {
 	return e
 }
 
-// New is Start without a test: the caller ends the ensemble with Close. The error says what is
-// missing, or shows the log of the server that did not come up.
+// New is like Start, without a test: the caller ends the ensemble with Close. The error says what
+// is missing, or contains the end of the log of a server that did not start.
 func New(n int, opts ...Option) (*Ensemble, error) {
 	if n < 1 || n > maxServers {
 		return nil, fmt.Errorf("ensemble: %d servers: not between 1 and %d", n, maxServers)
@@ -106,7 +107,7 @@ func (e *Ensemble) startAll() error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout) // New has no context: a constructor of tests
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout) // New has no context: tests call it
 	defer cancel()
 	return e.Await(ctx)
 }
@@ -128,7 +129,7 @@ func (e *Ensemble) Close() {
 	})
 }
 
-// Servers returns the addresses of the servers' client ports, host:port. They stay the same.
+// Servers returns the addresses of the servers' client ports, host:port. They do not change.
 func (e *Ensemble) Servers() []string {
 	var addrs []string
 	for _, sv := range e.servers {
@@ -146,23 +147,24 @@ func (e *Ensemble) Proxied() []string {
 	return addrs
 }
 
-// Proxies returns the proxies in front of the servers' client ports: they trouble the clients that
-// were given the addresses of Proxied.
+// Proxies returns the proxies in front of the servers' client ports. Their faults affect the
+// clients that use the addresses of Proxied.
 func (e *Ensemble) Proxies() []*Proxy { return append([]*Proxy(nil), e.proxies...) }
 
-// Kill kills a server without warning, as kill -9 does, and returns when it is dead. Its files
-// stay, for Restart. A dead one stays dead.
+// Kill kills a server as kill -9 does, and returns when it is dead. Its files remain for Restart.
+// Killing a dead server has no effect.
 func (e *Ensemble) Kill(i int) { e.servers[i].kill() }
 
-// Stop pauses a server (SIGSTOP): its connections stand, and nobody answers. A dead one stays dead.
+// Stop pauses a server (SIGSTOP): its connections stay open, but it does not answer. Stopping a
+// dead server has no effect.
 func (e *Ensemble) Stop(i int) { e.servers[i].setPaused(true) }
 
-// Continue ends Stop.
+// Continue continues a server that was paused with Stop.
 func (e *Ensemble) Continue(i int) { e.servers[i].setPaused(false) }
 
-// Restart starts a server again with its files, killing it first if it runs. It returns when the
-// server serves; if it is isolated, or too few servers run for a majority, when it listens. The
-// error shows the end of its log.
+// Restart starts a server again with its files, after killing it if it runs. It returns when the
+// server serves. If the server is isolated, or too few servers run for a majority, it returns when
+// the server listens. The error contains the end of the server's log.
 func (e *Ensemble) Restart(i int) error {
 	sv := e.servers[i]
 	if err := sv.start(); err != nil {
@@ -172,13 +174,13 @@ func (e *Ensemble) Restart(i int) error {
 	if e.majority() && !e.peers.isIsolated(i) {
 		ready = sv.serves
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout) // like New, a call of tests, which bound their own time
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout) // no context: tests call it
 	defer cancel()
 	return sv.explain(sv.await(ctx, ready))
 }
 
-// Await returns when all servers that run, and are neither paused nor isolated, serve. If they are
-// no majority it waits for ctx. The error shows the end of a log.
+// Await returns when all running servers that are neither paused nor isolated serve. If they are no
+// majority, it waits until ctx ends. The error contains the end of a log.
 func (e *Ensemble) Await(ctx context.Context) error {
 	var errs []error
 	for i, sv := range e.servers {
@@ -189,8 +191,8 @@ func (e *Ensemble) Await(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Leader returns the number of the leading server, -1 if there is none at the moment. An isolated
-// leader does not count, although it believes that it leads, for a while. A single server leads.
+// Leader returns the number of the leader, or -1 if there is none at the moment. An isolated leader
+// does not count, although it believes for a while that it leads. A single server leads.
 func (e *Ensemble) Leader() int {
 	for i, sv := range e.servers {
 		if !sv.running() || e.peers.isIsolated(i) {
@@ -204,9 +206,9 @@ func (e *Ensemble) Leader() int {
 	return -1
 }
 
-// Isolate cuts a server off from its peers, silently: packets between them vanish. It goes on
-// serving reads and pings to its clients until it notices, after syncLimit (five seconds); then it
-// drops them. heal reconnects it; it may be called more than once.
+// Isolate cuts a server off from its peers, silently: packets between them are dropped. The server
+// goes on serving reads and pings to its clients until it notices, after syncLimit (five seconds).
+// Then it drops them. heal reconnects it, and may be called more than once.
 func (e *Ensemble) Isolate(i int) (heal func()) {
 	_ = e.servers[i] // panic here, as documented, not in peering
 	return e.peers.isolate(i)

@@ -12,10 +12,10 @@ import (
 type Option func(*settings) error
 
 type settings struct {
-	config map[string]string // of zoo.cfg
+	config map[string]string // properties of zoo.cfg
 	jvm    []string
 	fsync  bool
-	files  map[string]string // more files of each server's folder
+	files  map[string]string // additional files in each server's folder
 	ports  bool              // one loopback address, many ports: what systems other than Linux have
 }
 
@@ -29,7 +29,7 @@ func newSettings(opts []Option) (settings, error) {
 		"maxClientCnxns":          "0", // the default of 60 from one address is too few for a test
 		"4lw.commands.whitelist":  "*",
 		"admin.enableServer":      "false",
-		"extendedTypesEnabled":    "true", // TTL nodes
+		"extendedTypesEnabled":    "true", // TTL znodes
 		"autopurge.purgeInterval": "0",
 	}}
 	for _, opt := range opts {
@@ -43,8 +43,8 @@ func newSettings(opts []Option) (settings, error) {
 	return s, nil
 }
 
-// WithTick sets tickTime, ZooKeeper's unit of time: whole milliseconds, default 200 ms. The bounds
-// of session timeouts stay as they are.
+// WithTick sets tickTime, ZooKeeper's unit of time: whole milliseconds, 200 ms by default. It does
+// not change the bounds of session timeouts.
 func WithTick(tick time.Duration) Option {
 	return func(s *settings) error {
 		if tick < time.Millisecond || tick%time.Millisecond != 0 {
@@ -55,8 +55,8 @@ func WithTick(tick time.Duration) Option {
 	}
 }
 
-// WithSyncLimit sets after how many ticks without word from its leader a follower gives it up,
-// default 25. That is how long an isolated server goes on serving its clients.
+// WithSyncLimit sets for how many ticks a follower waits for its leader before it gives it up, 25
+// by default. An isolated server goes on serving its clients for that time.
 func WithSyncLimit(ticks int) Option {
 	return func(s *settings) error {
 		if ticks < 1 {
@@ -67,7 +67,7 @@ func WithSyncLimit(ticks int) Option {
 	}
 }
 
-// WithConfig sets any other property of zoo.cfg for all servers.
+// WithConfig sets another property of zoo.cfg on all servers.
 func WithConfig(key, value string) Option {
 	return func(s *settings) error {
 		if key == "" {
@@ -79,7 +79,7 @@ func WithConfig(key, value string) Option {
 }
 
 // WithJVM adds options of the Java virtual machine, such as -Xmx1g or -Djute.maxbuffer=4194304.
-// They come last and so override the defaults.
+// They override the defaults.
 func WithJVM(flags ...string) Option {
 	return func(s *settings) error {
 		s.jvm = append(s.jvm, flags...)
@@ -87,8 +87,8 @@ func WithJVM(flags ...string) Option {
 	}
 }
 
-// WithFile puts a file into each server's data folder before the server starts:
-// "version-2/snapshot.0" is the state to begin with.
+// WithFile puts a file into each server's data folder before the server starts.
+// "version-2/snapshot.0" is the initial state.
 func WithFile(name, content string) Option {
 	return func(s *settings) error {
 		if !filepath.IsLocal(name) {
@@ -99,7 +99,7 @@ func WithFile(name, content string) Option {
 	}
 }
 
-// WithFsync makes servers sync every write to disk, as they do in production.
+// WithFsync makes the servers sync every write to disk, as in production.
 func WithFsync() Option {
 	return func(s *settings) error {
 		s.fsync = true

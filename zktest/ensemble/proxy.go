@@ -18,7 +18,7 @@ const (
 	ToClient                  // what the server answers
 )
 
-// Proxy is a TCP proxy that can misbehave as networks do. Safe for concurrent use.
+// Proxy is a TCP proxy that can inject network faults. It is safe for concurrent use.
 type Proxy struct {
 	target   string
 	patience time.Duration                   // how long a refused connection to the target is tried again
@@ -43,8 +43,8 @@ type weather struct {
 	changed chan struct{} // closed by the Proxy when this weather is over
 }
 
-// NewProxy starts a proxy on a free port of 127.0.0.1 that leads to target, host:port. Close ends
-// it.
+// NewProxy starts a proxy on a free port of 127.0.0.1. It forwards connections to target,
+// host:port. Close ends it.
 func NewProxy(target string) (*Proxy, error) { return newProxy("127.0.0.1:0", &Proxy{target: target}) }
 
 func newProxy(listen string, p *Proxy) (*Proxy, error) {
@@ -60,18 +60,18 @@ func newProxy(listen string, p *Proxy) (*Proxy, error) {
 	return p, nil
 }
 
-// Addr is where clients connect, host:port.
+// Addr returns the address that clients connect to, host:port.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Reset breaks the connections that are open now, on both sides, with a TCP reset, those among them
-// that wait for a connection to the target too. New ones pass.
+// Reset breaks all open connections on both sides with a TCP reset, including those that still wait
+// for a connection to the target. New connections pass.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.resetLocked()
 }
 
-// Cut breaks all connections with a TCP reset, and new ones too, until Heal.
+// Cut breaks all connections with a TCP reset, including new ones, until Heal.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,10 +79,10 @@ func (p *Proxy) Cut() {
 	p.resetLocked()
 }
 
-// Blackhole makes packets vanish silently in the given directions, in both if none is given, until
-// Heal: no byte and no end of a connection gets through after it has returned, and new connections
-// hang. What was sent meanwhile arrives after Heal, as TCP would repeat it, if the connection still
-// stands on both sides then.
+// Blackhole drops packets silently in the given directions, in both if none is given, until Heal.
+// After Blackhole has returned, no byte and no end of a connection gets through, and new
+// connections hang. Data that was sent meanwhile arrives after Heal, as if TCP had retransmitted
+// it, if the connection is still open on both sides.
 func (p *Proxy) Blackhole(directions ...Direction) {
 	if len(directions) == 0 {
 		directions = []Direction{ToServer, ToClient}
@@ -101,7 +101,7 @@ func (p *Proxy) Blackhole(directions ...Direction) {
 	}
 }
 
-// Delay lets whatever is sent from now on arrive d later, in each direction, without limiting the
+// Delay delays everything that is sent from now on by d, in each direction, without limiting the
 // throughput.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
@@ -116,8 +116,8 @@ func (p *Proxy) Heal() {
 	p.changeLocked(func(w *weather) { w.cut, w.hole, w.delay = false, [2]bool{}, 0 })
 }
 
-// Close ends the proxy and resets its connections. No goroutine of it is left when Close returns.
-// It may be called more than once.
+// Close ends the proxy and resets its connections. When it returns, no goroutine of the proxy is
+// left. It may be called more than once.
 func (p *Proxy) Close() {
 	p.cancel()
 	_ = p.listener.Close() // fails only when called again

@@ -7,42 +7,42 @@ import (
 	"strings"
 )
 
-// Stats are one server's own counters, as its four-letter word mntr tells them, since its last
-// start. The difference between two of them counts what happened in between, exactly: asking for
-// them changes none of the fields. (It does change zk_packets_received and zk_packets_sent in Raw,
-// the latter by as many packets as the answer took.)
+// Stats are the counters of one server since its last start, as its four-letter word mntr reports
+// them. The difference between two of them is exact: reading them changes none of the fields. (It
+// does change zk_packets_received and zk_packets_sent in Raw, the latter by the number of packets
+// of the answer.)
 //
-// What the server does not count is [Uncounted]: Requests, Writes, Reads and WatchEvents before
-// ZooKeeper 3.6.
+// A counter that the server does not have is [Uncounted]: Requests, Writes, Reads and WatchEvents
+// before ZooKeeper 3.6.
 type Stats struct {
-	// Requests are those of the clients connected to this server that entered its pipeline: reads
-	// and writes of every kind, a Multi being one, syncs, pings, re-armed watches, the opening of a
-	// session and its end, be it by the client or, on the leader, by expiry. Credentials are not
-	// counted. A client library pings by the clock, about three times in a session timeout: a long
-	// timeout keeps pings out of a measurement.
+	// Requests counts the requests of this server's clients that entered its pipeline: reads and
+	// writes of every kind (a Multi counts as one), syncs, pings, watches that are set again, and
+	// the creation of a session and its end, which is requested by the client or, on the leader, by
+	// expiry. Credentials are not counted. A client library sends pings by the clock, about three
+	// per session timeout, so a long timeout keeps pings out of a measurement.
 	Requests int64
-	// Writes are those of Requests that went through the leader's log: changes, refused ones too,
-	// sessions opened and ended. Not syncs.
+	// Writes counts those of Requests that went through the leader's log: changes, including
+	// refused ones, and the creation and end of sessions. Syncs are not writes.
 	Writes int64
-	// Reads are the rest: reads, syncs, pings.
+	// Reads counts the other requests: reads, syncs, pings.
 	Reads int64
-	// WatchEvents are the watches that fired here. One session's data watch and child watch on a
-	// deleted znode count as two, although one event is sent.
+	// WatchEvents counts the watches that fired on this server. A session's data watch and child
+	// watch on a deleted znode count as two, although one event is sent.
 	WatchEvents int64
 
-	Watches     int // set now
-	Connections int // open now, the one that asked among them
-	Znodes      int // in the tree now; ZooKeeper's own four or five among them
-	Ephemerals  int // of those
+	Watches     int // currently set
+	Connections int // currently open, including the one that asks
+	Znodes      int // in the tree, including ZooKeeper's own four or five
+	Ephemerals  int // ephemeral znodes in the tree
 
-	Raw map[string]string // everything that mntr said
+	Raw map[string]string // the whole answer to mntr
 }
 
 // Uncounted is the value of a counter that the server doesn't have.
 const Uncounted = -1
 
-// Stats asks server i for its counters. The error says that it did not answer, or that the answer
-// has no counters.
+// Stats reads the counters of server i. It returns an error if the server does not answer, or the
+// answer has no counters.
 func (e *Ensemble) Stats(i int) (Stats, error) {
 	answer, err := word(context.Background(), e.servers[i].addr, "mntr") // bounded by the exchange's own timeout
 	if err != nil {
@@ -95,16 +95,16 @@ func parseStats(answer string) (Stats, error) {
 	return s, failed
 }
 
-// Conn is one client connection of a server, as its four-letter word cons tells it.
+// Conn is a client connection of a server, as its four-letter word cons reports it.
 type Conn struct {
 	Client    string // the client's address
 	SessionID int64  // 0 without a session, such as the connection that asked
 	Received  int64  // packets from the client: its connect request, and all requests, credentials and pings included
 	Sent      int64  // packets to the client: replies and watch events
-	Queued    int64  // requests that wait
+	Queued    int64  // waiting requests
 }
 
-// Conns asks server i for its client connections.
+// Conns returns the client connections of server i.
 func (e *Ensemble) Conns(i int) ([]Conn, error) {
 	answer, err := word(context.Background(), e.servers[i].addr, "cons") // bounded by the exchange's own timeout
 	if err != nil {

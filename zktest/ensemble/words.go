@@ -35,8 +35,8 @@ func word(ctx context.Context, addr, w string) (string, error) {
 	return string(answer), err
 }
 
-// Version is the servers' version of ZooKeeper, such as "3.8.0", as the first one that answers
-// tells it. The error says that none did.
+// Version returns the servers' version of ZooKeeper, such as "3.8.0", from the first server that
+// answers. It returns an error if none does.
 func (e *Ensemble) Version() (string, error) {
 	var failed error
 	for i, sv := range e.servers {

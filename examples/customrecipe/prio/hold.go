@@ -7,8 +7,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// take adds its own name to those of the live holders, if the state has not changed since it was
-// read.
+// take adds its own znode to the live holders, if the state has not changed since it was read.
 func (m *lockMachine) take(holders []contender) []machine.Effect {
 	m.phase = taking
 	var names []string
@@ -22,7 +21,8 @@ func (m *lockMachine) take(holders []contender) []machine.Effect {
 	}}}
 }
 
-// onTaken: this is now a holder, or the state has changed. If the answer was lost, a read tells.
+// onTaken handles the reply to take: this contender is a holder now, or the state has changed. If
+// the reply was lost, a read tells.
 func (m *lockMachine) onTaken(ev machine.Transacted) []machine.Effect {
 	switch {
 	case m.given: // withdrawn meanwhile
@@ -35,8 +35,8 @@ func (m *lockMachine) onTaken(ev machine.Transacted) []machine.Effect {
 	return m.lookAgain()
 }
 
-// hold has a possession made. The own znode was written when it was taken, so its watch has fired,
-// or will: it is armed anew.
+// hold requests the possession. Taking it wrote the contender's own znode, so the watch on it has
+// fired or will fire; readOwn sets a new one.
 func (m *lockMachine) hold(token int64) []machine.Effect {
 	m.phase = holding
 	return []machine.Effect{
@@ -49,11 +49,11 @@ func (m *lockMachine) readOwn() machine.Effect {
 	return machine.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + m.own, Watch: true}
 }
 
-// onOwn: the own znode, while it holds.
+// onOwn handles a read of the contender's own znode while it holds.
 func (m *lockMachine) onOwn(ev machine.Seen) []machine.Effect {
 	switch {
 	case ev.Code != machine.Done:
-		return nil // the right to read it was taken away: its end is still told by the guard of whatever is committed
+		return nil // no longer allowed to read it; Commit still checks that it exists
 	case !ev.Exists:
 		return m.lose()
 	case bytes.HasPrefix(ev.Data, []byte(revoke)):
@@ -62,7 +62,7 @@ func (m *lockMachine) onOwn(ev machine.Seen) []machine.Effect {
 	return nil
 }
 
-// lose: somebody has deleted the znode of the possession.
+// lose ends a possession whose znode was deleted by another client.
 func (m *lockMachine) lose() []machine.Effect {
 	lost := ended{m.claim.Claim}
 	return append([]machine.Effect{lost}, m.over()...)

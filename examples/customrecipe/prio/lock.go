@@ -13,29 +13,30 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Lock is one side of the lock, with one priority. It holds it once at a time; several callers wait
-// for one another.
+// Lock is one side of the lock, with one priority. It holds the lock once at a time; concurrent
+// callers wait for one another.
 type Lock struct {
 	host *recipe.Host
 	path string
-	turn chan struct{} // of the callers: full while one of them has a claim
+	turn chan struct{} // full while a caller has a claim
 
-	mu    sync.Mutex // the record: written before the host is told
+	mu    sync.Mutex // guards the ledger, which is written before the host is told
 	last  uint64
 	claim *claim
 }
 
-// claim is one caller's wish, and what has come of it.
+// claim is one caller's intent and its outcome.
 type claim struct {
 	want    want
-	given   bool       // it was given up
+	given   bool       // it was withdrawn
 	refused bool       // ZooKeeper refused something
 	answer  chan error // buffered; nil: grant is set
 	grant   *Grant
-	gone    chan struct{} // closes when nothing of it is left in ZooKeeper
+	gone    chan struct{} // closed when nothing of it is left in ZooKeeper
 }
 
-// Grant is the lock, held. It embeds the session's Hold: Done, Err, Context, Token, Commit.
+// Grant is a possession of the lock. It embeds the session's Hold: Done, Err, Context, Token,
+// Commit.
 type Grant struct {
 	*session.Hold
 
@@ -44,7 +45,8 @@ type Grant struct {
 	revoked chan struct{}
 }
 
-// New makes one side of the lock at a path. priority is 0, the best, to 999. It does no I/O.
+// New returns one side of the lock at a path. The priority is between 0, the best, and 999. New
+// does no I/O.
 func New(s *session.Session, path string, m Mode, priority int) (*Lock, error) {
 	switch {
 	case s == nil:
@@ -52,9 +54,9 @@ func New(s *session.Session, path string, m Mode, priority int) (*Lock, error) {
 	case !strings.HasPrefix(path, "/") || path == "/":
 		return nil, fmt.Errorf("prio.New: path %q: %w", path, session.ErrInvalidPath)
 	case m != Read && m != Write:
-		return nil, fmt.Errorf("prio.New: m is %d, neither Read nor Write", m)
+		return nil, fmt.Errorf("prio.New: mode %d: neither Read nor Write", m)
 	case priority < best || priority > worst:
-		return nil, fmt.Errorf("prio.New: priority %d is not between %d and %d", priority, best, worst)
+		return nil, fmt.Errorf("prio.New: priority %d: not between %d and %d", priority, best, worst)
 	}
 	l := &Lock{path: path, turn: make(chan struct{}, 1)}
 	var err error
@@ -66,7 +68,7 @@ func New(s *session.Session, path string, m Mode, priority int) (*Lock, error) {
 	return l, err
 }
 
-// Lock waits until it is held. If ctx ends first, nothing is left in the line.
+// Lock waits until the lock is held. If ctx ends first, no znode remains.
 func (l *Lock) Lock(ctx context.Context) (*Grant, error) {
 	select {
 	case l.turn <- struct{}{}:
@@ -90,7 +92,7 @@ func (l *Lock) Lock(ctx context.Context) (*Grant, error) {
 	return nil, l.host.Err()
 }
 
-// enter writes a new claim into the record.
+// enter records a new claim in the ledger.
 func (l *Lock) enter() (*claim, want) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,8 +104,8 @@ func (l *Lock) enter() (*claim, want) {
 	return l.claim, l.claim.want
 }
 
-// abandon gives a claim up, waiting or holding. The next caller's turn comes when nothing of it is
-// left.
+// abandon withdraws a claim, whether it waits or holds. The next caller may have its claim when
+// nothing of this one is left.
 func (l *Lock) abandon(c *claim) {
 	l.mu.Lock()
 	c.given = true
@@ -115,8 +117,8 @@ func (l *Lock) abandon(c *claim) {
 	l.host.Tell(give{number})
 }
 
-// Release gives the lock up, and returns when ZooKeeper has confirmed it. If ctx ends first it goes
-// on by itself.
+// Release releases the lock, and returns when ZooKeeper has confirmed it. If ctx ends first, the
+// release continues in the background.
 func (g *Grant) Release(ctx context.Context) error {
 	l, c := g.lock, g.claim
 	l.abandon(c)
@@ -124,20 +126,21 @@ func (g *Grant) Release(ctx context.Context) error {
 	case <-c.gone:
 		return nil
 	case <-l.host.Done():
-		return nil // the session deletes it
+		return nil // the session deletes the znode
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// Revoked closes when somebody of a better priority waits.
+// Revoked returns a channel that is closed when a contender with a better priority waits at the
+// head.
 func (g *Grant) Revoked() <-chan struct{} { return g.revoked }
 
-// Close gives everything up and ends the lock.
+// Close withdraws the claim and ends the lock.
 func (l *Lock) Close(ctx context.Context) error { return l.host.Close(ctx) }
 
-// Done closes when the lock is over; Err then says why.
+// Done returns a channel that is closed when the lock has ended. Err then tells the cause.
 func (l *Lock) Done() <-chan struct{} { return l.host.Done() }
 
-// Err is nil exactly while Done is open.
+// Err returns nil until Done is closed.
 func (l *Lock) Err() error { return l.host.Err() }

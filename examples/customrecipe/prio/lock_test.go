@@ -102,7 +102,7 @@ func TestBadInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, zktest.Start(t))
 		for argument, err := range map[string]error{
-			"s is nil": failure(New(nil, "/l", Read, 1)), "path": failure(New(s, "l", Read, 1)), "m is": failure(New(s, "/l", 7, 1)),
+			"s is nil": failure(New(nil, "/l", Read, 1)), "path": failure(New(s, "l", Read, 1)), "mode": failure(New(s, "/l", 7, 1)),
 			"priority": failure(New(s, "/l", Read, 1000)),
 		} {
 			require.ErrorContains(t, err, argument)

@@ -7,21 +7,21 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// look is what is being read to decide: the line, the state, the own znode; then who is to be
-// watched.
+// look is one round of reads for a decision: the listing, the state and the own znode, and then the
+// znode to watch.
 type look struct {
-	first             uint64 // of the asks that it is made of
+	first             uint64 // the first request of this round
 	names             []string
 	holders           []string
 	version           int32 // of the state
 	listed, read, own bool
-	token             int64  // of the own znode, if it holds
-	front             string // the waiter in front that is being watched
-	heads             bool   // nobody waits in front: the line is being watched
-	fresh             bool   // the line was listed after the state had been read
+	token             int64  // Mzxid of the own znode: the token, if it holds
+	front             string // the waiter ahead that is watched
+	heads             bool   // no waiter is ahead: the children are watched
+	fresh             bool   // the listing was requested after the state was read
 }
 
-// lookAgain reads everything. What was being read is forgotten.
+// lookAgain starts a new round of reads. Replies to an older round are ignored.
 func (m *lockMachine) lookAgain() []machine.Effect {
 	m.phase = looking
 	m.look = look{first: m.ask()}
@@ -32,7 +32,7 @@ func (m *lockMachine) lookAgain() []machine.Effect {
 	}
 }
 
-// ours tells whether an answer belongs to this look.
+// ours reports whether a reply belongs to this round.
 func (m *lockMachine) ours(epoch, ask uint64) bool {
 	return m.phase == looking && epoch == m.epoch && ask >= m.look.first
 }
@@ -44,7 +44,7 @@ func (m *lockMachine) onListed(ev machine.Listed) []machine.Effect {
 	case !m.ours(ev.Epoch, ev.Ask):
 		return nil
 	case ev.Code == machine.NoNode:
-		return m.stand() // the line is gone, and with it the own znode
+		return m.stand() // the parent is gone, and so is the own znode
 	case ev.Code != machine.Done:
 		return m.fail(ev.Err)
 	}
@@ -69,7 +69,7 @@ func (m *lockMachine) onSeen(ev machine.Seen) []machine.Effect {
 		return []machine.Effect{machine.Ensure{Epoch: m.epoch, Ask: m.ask(), Path: m.state}}
 	case ev.Path == m.state:
 		m.look.read, m.look.version, m.look.holders = true, ev.Stat.Version, strings.Fields(string(ev.Data))
-	case !ev.Exists || len(ev.Data) > 0: // the one in front has gone, or holds
+	case !ev.Exists || len(ev.Data) > 0: // the waiter ahead is gone, or holds
 		return m.lookAgain()
 	default:
 		m.phase = waiting
@@ -78,7 +78,7 @@ func (m *lockMachine) onSeen(ev machine.Seen) []machine.Effect {
 	return m.decide()
 }
 
-// decide, when everything is read.
+// decide decides when all replies of the round have arrived.
 func (m *lockMachine) decide() []machine.Effect {
 	if !m.look.listed || !m.look.read || !m.look.own {
 		return nil
@@ -93,7 +93,7 @@ func (m *lockMachine) decide() []machine.Effect {
 			all = append(all, c)
 		}
 	}
-	if me.name == "" { // the listing is older than the znode's deletion and rebirth: it will be told
+	if me.name == "" { // the listing is older than the znode, or the znode was deleted
 		return m.lookAgain()
 	}
 	holds := func(c contender) bool { return slices.Contains(m.look.holders, c.name) }
@@ -121,16 +121,17 @@ func (m *lockMachine) decide() []machine.Effect {
 	return m.atTheHead(me, holders)
 }
 
-// mayHaveCome tells whether somebody of the state who is not in the line may have come after it was
-// listed, and hold. The line and the state are read beside each other, and either may be the older.
-// Whoever was there before me would be in a listing that I am in, or has let go.
+// mayHaveCome reports whether a holder that the listing lacks may have entered after the listing
+// and hold the lock now. The listing and the state are read concurrently, so either may be older. A
+// holder that entered before this contender would be in a listing that contains this contender, or
+// has released.
 func (m *lockMachine) mayHaveCome(name string, me contender) bool {
 	c, ok := parse(name)
 	before := c.number >= 0 && c.number < me.number
 	return ok && !before && !slices.Contains(m.look.names, name)
 }
 
-// atTheHead: nobody waits in front.
+// atTheHead decides for a contender with no waiter ahead of it.
 func (m *lockMachine) atTheHead(me contender, holders []contender) []machine.Effect {
 	shares := !slices.ContainsFunc(holders, func(c contender) bool { return c.mode == Write || me.mode == Write })
 	switch {
@@ -146,7 +147,7 @@ func (m *lockMachine) atTheHead(me contender, holders []contender) []machine.Eff
 		if c.priority > me.priority && !m.warned[c.name] {
 			m.warned[c.name] = true
 			set := machine.Op{Do: machine.Set, Path: m.line + "/" + c.name, Data: []byte(revoke + " for " + m.own), Version: machine.Any}
-			all = append(all, machine.Transact{Epoch: m.epoch, Ops: []machine.Op{set}}) // whatever comes of it, the line is watched
+			all = append(all, machine.Transact{Epoch: m.epoch, Ops: []machine.Op{set}}) // the outcome does not matter: the children are watched
 		}
 	}
 	return all

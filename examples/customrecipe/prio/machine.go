@@ -15,19 +15,19 @@ type lockMachine struct {
 	phase   phase
 	closing bool
 
-	claim    want // what is wanted; Claim 0 is nothing
-	given    bool // it is not wanted any more, and something of it may be left
-	next     want // what is wanted after that
+	claim    want // the current claim; Claim 0 means none
+	given    bool // withdrawn, but its znode may still exist
+	next     want // the next claim
 	last     uint64
 	attempts int
 
 	asks    uint64
-	own     string // the name of the own znode, "" if there is none
-	head    string // what its name begins with
+	own     string // the name of the own znode, "" if it does not exist
+	head    string // the prefix of its name
 	trusted bool
-	again   bool // what is being removed is to be followed by another attempt
+	again   bool // enter again after the removal
 	look    look
-	warned  map[string]bool // holders that were asked to give way
+	warned  map[string]bool // holders that were asked to release
 }
 
 type phase string
@@ -46,7 +46,7 @@ func newMachine(path string, m Mode, priority int) *lockMachine {
 	return &lockMachine{line: path + "/line", state: path + "/state", mode: m, priority: priority, phase: idle, warned: map[string]bool{}}
 }
 
-// Phase shows in the live tree, and in the table of transitions.
+// Phase returns the phase, for the live tree and the table of transitions.
 func (m *lockMachine) Phase() string { return string(m.phase) }
 
 // Step implements [machine.Machine].
@@ -97,12 +97,12 @@ func (m *lockMachine) Step(ev machine.Event) []machine.Effect {
 }
 
 func (m *lockMachine) onWant(w want) []machine.Effect {
-	if w.Claim <= m.last { // a wish may be told twice
+	if w.Claim <= m.last { // an intent may be received twice
 		return nil
 	}
 	m.last = w.Claim
 	if m.claim.Claim != 0 {
-		m.next = w // a wish of the mailbox outlives a crash, and may come late
+		m.next = w // an intent in the mailbox survives a crash, and may arrive late
 		return nil
 	}
 	m.claim = w
@@ -120,7 +120,7 @@ func (m *lockMachine) onGive(g give) []machine.Effect {
 	return nil
 }
 
-// steer moves on from idle, if there is something to do and an epoch to do it in.
+// steer leaves the phase idle if there is something to do and an epoch has begun.
 func (m *lockMachine) steer() []machine.Effect {
 	switch {
 	case m.closing && m.phase == idle:
@@ -136,10 +136,10 @@ func (m *lockMachine) ask() uint64 {
 	return m.asks
 }
 
-// current tells whether an answer is to what was asked last, in this epoch.
+// current reports whether a reply answers the last request of this epoch.
 func (m *lockMachine) current(epoch, ask uint64) bool { return epoch == m.epoch && ask == m.asks }
 
-// leave gives up whatever there is of the claim.
+// leave gives up the claim.
 func (m *lockMachine) leave() []machine.Effect {
 	switch m.phase {
 	case idle:
@@ -147,7 +147,7 @@ func (m *lockMachine) leave() []machine.Effect {
 	case leaving:
 		m.again = false
 		return nil
-	case standing, taking: // what there is to give up is known later: see onTransacted
+	case standing, taking: // the reply tells what to remove: see onTransacted
 		m.given = true
 		return nil
 	}
@@ -159,7 +159,7 @@ func (m *lockMachine) remove() []machine.Effect {
 	return []machine.Effect{machine.Remove{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + m.own}}
 }
 
-// over ends the claim: nothing of it is left. The next one has its turn.
+// over ends the claim, of which nothing is left, and starts the next one.
 func (m *lockMachine) over() []machine.Effect {
 	var all []machine.Effect
 	if m.claim.Claim != 0 {
@@ -186,13 +186,12 @@ func (m *lockMachine) onEpochEnded() []machine.Effect {
 	was, again := m.phase, m.again
 	m.phase, m.own, m.look, m.again = idle, "", look{}, false
 	if was == leaving && !again || was == holding || m.given {
-		return m.over() // its znode went with the epoch; a possession is once
+		return m.over() // the epoch's end deleted its znode; a possession is not revived
 	}
 	return m.steer()
 }
 
-// fail ends the claim with what ZooKeeper refused. What stands, if anything does, goes with the
-// epoch.
+// fail ends the claim with an error of ZooKeeper. If its znode exists, it ends with the epoch.
 func (m *lockMachine) fail(err error) []machine.Effect {
 	why := failed{m.claim.Claim, err}
 	return append([]machine.Effect{why}, m.over()...)

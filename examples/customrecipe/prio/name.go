@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Mode says how somebody holds the lock.
+// Mode is the way in which a contender holds the lock.
 type Mode int
 
 // The modes.
 const (
-	Write Mode = iota // alone
-	Read              // with other readers
+	Write Mode = iota // exclusive
+	Read              // shared with other readers
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 	revoke = "revoke"
 )
 
-// contender is a znode in the line, by its name.
+// contender is a parsed znode name.
 type contender struct {
 	name     string
 	mode     Mode
@@ -31,12 +31,13 @@ type contender struct {
 	number   int64
 }
 
-// called is what a contender's name begins with.
+// called returns the prefix of a contender's name.
 func called(id string, m Mode, priority int) string {
 	return fmt.Sprintf("%s-%s-%03d-", id, [...]string{Write: "w", Read: "r"}[m], priority)
 }
 
-// parse reads a name. Others may have put other things into the line: they are nobody's.
+// parse parses a name. It returns false for znodes that other programs have created under the
+// parent.
 func parse(name string) (contender, bool) {
 	parts := strings.Split(name, "-")
 	if len(parts) != 4 || len(parts[2]) != 3 || parts[1] != "r" && parts[1] != "w" {
@@ -57,7 +58,7 @@ func parse(name string) (contender, bool) {
 	return c, true
 }
 
-// compare orders those who wait: by priority, then by arrival.
+// compare orders contenders by priority, then by arrival.
 func compare(a, b contender) int {
 	switch {
 	case a.priority != b.priority:

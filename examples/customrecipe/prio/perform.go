@@ -5,8 +5,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// standing are the wishes that stand: for a machine that was made anew. A claim whose possession
-// was had, or that was given up, is over.
+// standing returns the intents for a restarted machine. A claim that was withdrawn, or whose
+// possession was handed out, has ended.
 func (l *Lock) standing() []machine.Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -21,7 +21,7 @@ func (l *Lock) standing() []machine.Event {
 	return []machine.Event{c.want}
 }
 
-// perform gives the application what the machine says. It is called by the actor.
+// perform carries out the machine's effects for the application. The actor calls it.
 func (l *Lock) perform(e machine.Effect) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,10 +55,10 @@ func (l *Lock) perform(e machine.Effect) {
 	}
 }
 
-// grant makes the possession and gives it to the caller. With the mutex.
+// grant creates the possession and hands it to the caller. The caller of grant holds the mutex.
 func (l *Lock) grant(c *claim, e granted) {
 	if c.given {
-		return // word of that is on its way
+		return // the machine will receive the withdrawal
 	}
 	hold, err := l.host.Hold(e.Epoch, e.Path, e.Token, func(error) { l.host.Tell(lapsed{e.Claim}) })
 	if err != nil {
@@ -69,9 +69,9 @@ func (l *Lock) grant(c *claim, e granted) {
 	c.answer <- nil
 }
 
-// leftNothing: if it was granted, and what was granted was over before it could be had, the machine
-// may hear of that end first. To the machine the claim has had its possession then; to the caller
-// it has not, and stands as a new one. With the mutex.
+// leftNothing handles gone. If a possession ended before it could be handed out, the machine may
+// hear of its end first. For the machine the claim has then had its possession; for the caller it
+// has not, so it continues as a new claim. The caller holds the mutex.
 func (l *Lock) leftNothing(c *claim) {
 	if c.grant != nil || c.given || c.refused {
 		l.over(c)
@@ -82,7 +82,8 @@ func (l *Lock) leftNothing(c *claim) {
 	l.host.Tell(c.want)
 }
 
-// over: nothing of the claim is left, and the next caller has its turn. With the mutex.
+// over ends the claim, of which nothing is left, and lets the next caller in. The caller holds the
+// mutex.
 func (l *Lock) over(c *claim) {
 	if once(c.gone) {
 		<-l.turn
@@ -97,7 +98,7 @@ func (l *Lock) ended(error) {
 	}
 }
 
-// once closes a channel, unless it is closed. With the mutex.
+// once closes a channel unless it is closed. The caller holds the mutex.
 func once(c chan struct{}) bool {
 	select {
 	case <-c:

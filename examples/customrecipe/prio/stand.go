@@ -8,8 +8,8 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// stand puts an own znode into the line. Its name is this attempt's alone, so that it is known
-// again when the answer is lost.
+// stand creates a znode for the contender. Its name is unique to this attempt, so that it can be
+// found if the reply is lost.
 func (m *lockMachine) stand() []machine.Effect {
 	m.attempts++
 	m.phase, m.own, m.look = standing, "", look{}
@@ -22,7 +22,7 @@ func (m *lockMachine) create() machine.Effect {
 	return machine.Transact{Epoch: m.epoch, Ask: m.ask(), Ops: []machine.Op{op}}
 }
 
-// onEnsured: the line is there, or the state is.
+// onEnsured continues when the parent, or the state znode, exists.
 func (m *lockMachine) onEnsured(ev machine.Ensured) []machine.Effect {
 	switch {
 	case m.phase != standing && m.phase != looking || !m.current(ev.Epoch, ev.Ask):
@@ -37,12 +37,12 @@ func (m *lockMachine) onEnsured(ev machine.Ensured) []machine.Effect {
 	return []machine.Effect{m.create()}
 }
 
-// onStood: the own znode was made, or it was not.
+// onStood handles the reply to the create.
 func (m *lockMachine) onStood(ev machine.Transacted) []machine.Effect {
 	switch ev.Code {
 	case machine.Done:
 		m.own = ev.Results[0].Path[len(m.line)+1:]
-		if m.given { // given up meanwhile
+		if m.given { // withdrawn meanwhile
 			return m.remove()
 		}
 		return m.lookAgain()
@@ -57,7 +57,7 @@ func (m *lockMachine) onStood(ev machine.Transacted) []machine.Effect {
 	return m.fail(ev.Err)
 }
 
-// onSearched: the answer to the creation was lost, and this is what there is.
+// onSearched looks for the znode in a listing, after the reply to its create was lost.
 func (m *lockMachine) onSearched(ev machine.Listed) []machine.Effect {
 	if ev.Code != machine.Done && ev.Code != machine.NoNode {
 		return m.fail(ev.Err)

@@ -1,5 +1,5 @@
-// Package ground is what the examples stand on: ZooKeeper servers, inside the program or the
-// reader's own, a namespace that is one run's alone, and a way out that leaves nothing behind.
+// Package ground gives each example ZooKeeper servers, embedded or the user's own, a namespace for
+// one run, and a cleanup that leaves nothing behind.
 package ground
 
 import (
@@ -19,17 +19,17 @@ const (
 	goodbye  = 5 * time.Second  // for ZooKeeper's confirmation at the end
 )
 
-// Ground is where one run takes place.
+// Ground is the servers and the namespace of one run.
 type Ground struct {
 	Servers   []string
 	Namespace string         // of this run, removed at the end
-	Embedded  *zktest.Server // nil on servers of the reader's own
+	Embedded  *zktest.Server // nil if the user gave servers
 
 	keeper *session.Session
 }
 
-// Prepare starts a server in this process, or connects to those given as "host:port,…", for a run
-// of the example of that name.
+// Prepare starts an embedded server, or connects to the given ones ("host:port,…"), for a run of
+// the named example.
 func Prepare(ctx context.Context, name, servers string) (*Ground, error) {
 	g := &Ground{Namespace: "/troupe-" + name + "-" + strings.ToLower(rand.Text()[:10])}
 	if servers == "" {
@@ -48,8 +48,8 @@ func Prepare(ctx context.Context, name, servers string) (*Ground, error) {
 	return g, nil
 }
 
-// Open connects a session, as a process of the example has it. Without options its timeout is two
-// seconds: short, so that the reader need not wait.
+// Open connects a session of one process of the example. The default timeout is two seconds, so
+// that the user does not wait long for takeovers.
 func (g *Ground) Open(ctx context.Context, opts ...session.Option) (*session.Session, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no ZooKeeper at %s", strings.Join(g.Servers, ",")))
 	defer cancel()
@@ -57,7 +57,8 @@ func (g *Ground) Open(ctx context.Context, opts ...session.Option) (*session.Ses
 	return session.Open(ctx, g.Servers, opts...)
 }
 
-// Leave takes away what the run has put into ZooKeeper.
+// Leave deletes what the run has created in ZooKeeper, and closes the session and the embedded
+// server.
 func (g *Ground) Leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
 	defer cancel()
@@ -71,23 +72,23 @@ func (g *Ground) Leave(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close closes something within a few seconds, whatever has become of the run: for defer.
+// Close closes c within a few seconds, with a context of its own, for use with defer.
 func Close(c interface {
 	Close(ctx context.Context) error
 },
 ) {
-	ctx, cancel := context.WithTimeout(context.Background(), goodbye) // the run's own context may have ended
+	ctx, cancel := context.WithTimeout(context.Background(), goodbye) // the context of the run may have ended
 	defer cancel()
-	_ = c.Close(ctx) // what could not be confirmed goes with the session
+	_ = c.Close(ctx) // what was not confirmed ends with the session
 }
 
-// Abandon closes something without waiting for ZooKeeper's word: what a process that has died
-// leaves goes with its session.
+// Abandon closes c without waiting for ZooKeeper's confirmation. It simulates a process that has
+// died: its znodes remain until the session expires.
 func Abandon(c interface {
 	Close(ctx context.Context) error
 },
 ) {
-	ctx, cancel := context.WithCancel(context.Background()) // over at once
+	ctx, cancel := context.WithCancel(context.Background()) // ended before the call
 	cancel()
-	_ = c.Close(ctx) // that it was not confirmed is the point
+	_ = c.Close(ctx) // not confirmed, on purpose
 }

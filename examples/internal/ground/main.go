@@ -11,11 +11,11 @@ import (
 	"syscall"
 )
 
-// Story is what an example does. It writes for a reader, line by line.
+// Story is the body of an example. It writes what happens to out, line by line.
 type Story func(ctx context.Context, g *Ground, out io.Writer) error
 
-// Main is the main function of an example: it reads the flags, -zk and the example's own, tells the
-// story, and exits with status 1 if it ends badly.
+// Main is the main function of an example. It parses -zk and the example's own flags, runs the
+// story, and exits with status 1 if the story returns an error.
 func Main(name string, story Story) {
 	zk := flag.String("zk", "", "ZooKeeper `servers`, host:port,… (default: one inside this program)")
 	flag.Parse()
@@ -35,7 +35,7 @@ func tell(name, zk string, story Story) error {
 	return Run(ctx, name, zk, os.Stdout, story)
 }
 
-// Run tells a story: for tests.
+// Run runs a story. Tests call it.
 func Run(ctx context.Context, name, zk string, out io.Writer, story Story) (err error) {
 	g, err := Prepare(ctx, name, zk)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Process is this program, started again in another role, as its parent sees it.
+// Process is another process of this program in another role, as its parent sees it.
 type Process struct {
 	Name string
 
@@ -19,14 +19,14 @@ type Process struct {
 	ended chan struct{}
 }
 
-// Line is what a process has written to its standard output.
+// Line is a line of a process's standard output.
 type Line struct {
 	From *Process
 	Text string
 }
 
-// Launch starts this program again with these arguments. Whoever receives from lines must go on
-// doing so until the process has ended. ctx's end kills it.
+// Launch starts this program again with the given arguments. The caller must receive from lines
+// until the process has ended. The end of ctx kills the process.
 func Launch(ctx context.Context, name string, lines chan<- Line, args ...string) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -51,10 +51,10 @@ func Launch(ctx context.Context, name string, lines chan<- Line, args ...string)
 		for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
 			select {
 			case lines <- Line{p, scanner.Text()}:
-			case <-ctx.Done(): // nobody listens any more
+			case <-ctx.Done(): // nobody receives any more
 			}
 		}
-		_ = p.cmd.Wait() // how it ended is what the parent did to it
+		_ = p.cmd.Wait() // the parent knows how it ended: it killed or stopped it
 	}()
 	return p, nil
 }
@@ -65,16 +65,18 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
-// Stop ends it as an orchestrator does, with a word and time to tidy up: its standard input ends.
+// Stop ends the process as an orchestrator does: its standard input ends, and it has time to clean
+// up.
 func (p *Process) Stop() {
 	_ = p.stdin.Close()
 	<-p.ended
 }
 
-// Ended closes when the process has.
+// Ended is closed when the process has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// UntilInputEnds is a context for a launched process: it ends when the parent says so, or is gone.
+// UntilInputEnds returns a context for a launched process. It ends when the parent closes the
+// process's standard input, or is gone.
 func UntilInputEnds(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() { // ends with standard input, or with the process

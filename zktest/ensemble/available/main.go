@@ -1,5 +1,5 @@
-// Command available says in one line what tests on real ZooKeeper servers lack here, and nothing if
-// they lack nothing: `make` installs it or stops.
+// Command available prints in one line what tests on real ZooKeeper servers need and this machine
+// lacks. It prints nothing if nothing is missing. `make` then installs it or stops.
 package main
 
 import (
