@@ -44,6 +44,13 @@ func Run(t *testing.T, test func(w *World), opts ...zktest.Option) {
 	})
 }
 
+// Parallel is Run for a test that runs beside others.
+func Parallel(t *testing.T, test func(w *World), opts ...zktest.Option) {
+	t.Helper()
+	t.Parallel()
+	Run(t, test, opts...)
+}
+
 // Brisk are options of a server that expires sessions of a few seconds soon after their time, with
 // more options behind them.
 func Brisk(opts ...zktest.Option) []zktest.Option {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -50,22 +51,22 @@ func TestCancelAtAnyRequest(t *testing.T) {
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for k, more := int64(1), true; more; k++ {
+			for k, more := 1, true; more; k++ {
 				t.Run(fmt.Sprint(k), func(t *testing.T) {
 					more = false
-					bubbleHere(t, func(t *testing.T, z *zktest.Server) {
-						s := connected(t, z)
-						a, b := candidate(t, s, "a"), candidate(t, connected(t, z), "b")
+					bubble.Run(t, func(t *bubble.World) {
+						s := t.Session()
+						a, b := candidate(t, s, "a"), candidate(t, t.Session(), "b")
 						term := leads(t, a)
 						waits(t, b)
-						candidates, err := b.Candidates(patience(t))
+						candidates, err := b.Candidates(bubble.Minute(t))
 						require.NoError(t, err)
-						more = cancelled(t, z, s, k, func(ctx context.Context) error { return call(ctx, a, term, candidates[1].Path) })
-						require.NoError(t, a.Close(patience(t)))
+						more = cancelled(t, s, k, func(ctx context.Context) error { return call(ctx, a, term, candidates[1].Path) })
+						require.NoError(t, a.Close(bubble.Minute(t)))
 						eventually(t, "nothing of a is left", func() bool { return slices.Equal([]string{"b"}, line(t, b)) })
 					})
 				})
-				require.Less(t, k, int64(50), "the call has an end")
+				require.Less(t, k, 50, "the call has an end")
 			}
 		})
 	}
@@ -74,40 +75,40 @@ func TestCancelAtAnyRequest(t *testing.T) {
 // B41: the same for a campaign that is given up.
 func TestB41_CancelledCampaignsLeaveNothing(t *testing.T) { //nolint:tparallel // whether there is a next one is known when this one is over
 	t.Parallel()
-	for k, more := int64(1), true; more; k++ {
+	for k, more := 1, true; more; k++ {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			more = false
-			bubbleHere(t, func(t *testing.T, z *zktest.Server) {
-				s, watcher := connected(t, z), candidate(t, connected(t, z), "watcher")
+			bubble.Run(t, func(t *bubble.World) {
+				s, watcher := t.Session(), candidate(t, t.Session(), "watcher")
 				a := candidate(t, s, "a")
 				var term *election.Term
-				more = cancelled(t, z, s, k, func(ctx context.Context) (err error) {
+				more = cancelled(t, s, k, func(ctx context.Context) (err error) {
 					term, err = a.Lead(ctx)
 					return err
 				})
 				if term != nil {
-					require.NoError(t, term.Resign(patience(t)))
+					require.NoError(t, term.Resign(bubble.Minute(t)))
 				}
 				eventually(t, "nothing is left", func() bool { return len(line(t, watcher)) == 0 })
 			})
 		})
-		require.Less(t, k, int64(50), "the call has an end")
+		require.Less(t, k, 50, "the call has an end")
 	}
 }
 
 // cancelled ends the context of a call at its k-th request, which is answered a second later; false
 // if it did not have that many.
-func cancelled(t *testing.T, z *zktest.Server, s *session.Session, k int64, call func(ctx context.Context) error) bool {
+func cancelled(t *bubble.World, s *session.Session, k int, call func(ctx context.Context) error) bool {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	why := errors.New("never mind")
-	count := kth(z, s, k, func() zktest.Verdict {
+	met := t.AtKth(s, k, func(*zktest.Request) zktest.Verdict {
 		cancel(why)
 		return zktest.Delay(time.Second)
 	})
 	began := time.Now()
 	err := call(ctx)
-	if count.Load() < k {
+	if !met() {
 		cancel(nil)
 		require.NoError(t, err)
 		return false
@@ -121,14 +122,14 @@ func cancelled(t *testing.T, z *zktest.Server, s *session.Session, k int64, call
 
 // Any number of callers share one znode, and are served one after another.
 func TestCallersShareOneZnode(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		a, watcher := candidate(t, connected(t, z), "a"), candidate(t, connected(t, z), "watcher")
+	bubble.Parallel(t, func(t *bubble.World) {
+		a, watcher := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "watcher")
 		var leading, most, served int
 		var mu sync.Mutex
 		var callers sync.WaitGroup
 		for range 50 {
 			callers.Go(func() {
-				term, err := a.Lead(patience(t))
+				term, err := a.Lead(bubble.Minute(t))
 				require.NoError(t, err)
 				mu.Lock()
 				leading, served = leading+1, served+1
@@ -138,7 +139,7 @@ func TestCallersShareOneZnode(t *testing.T) {
 				mu.Lock()
 				leading--
 				mu.Unlock()
-				require.NoError(t, term.Resign(patience(t)))
+				require.NoError(t, term.Resign(bubble.Minute(t)))
 			})
 		}
 		callers.Wait()

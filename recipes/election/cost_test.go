@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -13,34 +14,34 @@ import (
 
 // What docs/recipes/election.md says about costs.
 func TestCosts(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		sa, sb, sw := connected(t, z), connected(t, z), connected(t, z)
-		require.NoError(t, sw.EnsurePath(patience(t), path))
+	bubble.Parallel(t, func(t *bubble.World) {
+		sa, sb, sw := t.Session(), t.Session(), t.Session()
+		require.NoError(t, sw.EnsurePath(bubble.Minute(t), path))
 		a, b, watcher := candidate(t, sa, "a"), candidate(t, sb, "b"), candidate(t, sw, "watcher")
 		seen := watcher.Observe(t.Context())
-		require.False(t, get(t, seen, "nobody").Present)
+		require.False(t, bubble.Get(t, seen, "nobody").Present)
 
-		z.ClearJournal()
+		t.Server.ClearJournal()
 		leads(t, a)
-		requests, fired := asked(z, sa)
+		requests, fired := asked(t.Server, sa)
 		require.LessOrEqual(t, requests, 3, "standing alone and winning")
-		require.True(t, await(t, seen, "a leads", func(l election.Leadership) bool { return l.Present }).Present)
-		requests, _ = asked(z, sw)
+		require.True(t, bubble.Await(t, seen, "a leads", func(l election.Leadership) bool { return l.Present }).Present)
+		requests, _ = asked(t.Server, sw)
 		require.LessOrEqual(t, requests, 3, "the observer finds the first leader")
 		require.Equal(t, 1, fired, "the observer is told")
 
 		waits(t, b)
 		synctest.Wait()
-		z.ClearJournal()
-		require.NoError(t, a.Resign(patience(t)))
-		term := get(t, b.Leader(), "b leads")
-		await(t, seen, "b leads", func(l election.Leadership) bool { return l.Token == term.Token() })
+		t.Server.ClearJournal()
+		require.NoError(t, a.Resign(bubble.Minute(t)))
+		term := bubble.Get(t, b.Leader(), "b leads")
+		bubble.Await(t, seen, "b leads", func(l election.Leadership) bool { return l.Token == term.Token() })
 		synctest.Wait()
-		requests, _ = asked(z, sa)
+		requests, _ = asked(t.Server, sa)
 		require.Equal(t, 1, requests, "resigning")
-		requests, _ = asked(z, sb)
+		requests, _ = asked(t.Server, sb)
 		require.Zero(t, requests, "the next one knows already that it is next")
-		requests, _ = asked(z, sw)
+		requests, _ = asked(t.Server, sw)
 		require.LessOrEqual(t, requests, 2, "the observer finds the next leader")
 	})
 }

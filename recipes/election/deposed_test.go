@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -18,11 +19,11 @@ import (
 func TestADeposedServerThatWakesMakesNoSecondLeader(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
-		bubbleHere(t, func(t *testing.T, z *zktest.Server) {
+		bubble.Run(t, func(t *bubble.World) {
 			on := func(id string, server int) (*session.Session, *election.Election) {
-				s, err := session.Open(t.Context(), z.Hosts()[server:server+1], session.WithDialer(z.Dialer()), session.WithTimeout(6*time.Second))
+				s, err := session.Open(t.Context(), t.Server.Hosts()[server:server+1], session.WithDialer(t.Server.Dialer()), session.WithTimeout(6*time.Second))
 				require.NoError(t, err)
-				t.Cleanup(func() { _ = s.Close(patience(t)) })
+				t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
 				return s, candidate(t, s, id)
 			}
 			_, a := on("a", 1)
@@ -32,21 +33,21 @@ func TestADeposedServerThatWakesMakesNoSecondLeader(t *testing.T) {
 			waits(t, b)
 			waits(t, c)
 			time.Sleep(time.Minute)
-			heal := z.PartitionOneWay(s.Status().SessionID, zktest.FromServer)
-			require.NoError(t, a.Resign(patience(t)))
-			z.Depose(0)
+			heal := t.Server.PartitionOneWay(s.Status().SessionID, zktest.FromServer)
+			require.NoError(t, a.Resign(bubble.Minute(t)))
+			t.Server.Depose(0)
 			heal()
-			term := get(t, c.Leader(), "c leads")
+			term := bubble.Get(t, c.Leader(), "c leads")
 			time.Sleep(time.Duration(seed) * 300 * time.Millisecond)
-			z.Continue(0)
+			t.Server.Continue(0)
 			for range 30 {
 				time.Sleep(100 * time.Millisecond)
 				synctest.Wait()
-				nothing(t, b.Leader(), "c leads")
+				bubble.Never(t, b.Leader(), "c leads")
 			}
 			require.True(t, term.Valid())
-			require.NoError(t, c.Resign(patience(t)))
-			get(t, b.Leader(), "b leads, in its next session")
+			require.NoError(t, c.Resign(bubble.Minute(t)))
+			bubble.Get(t, b.Leader(), "b leads, in its next session")
 			require.EqualValues(t, 2, s.Status().Epoch)
 		}, zktest.WithServers(3), zktest.WithTick(2*time.Second), zktest.WithSessionTimeouts(time.Second, time.Minute), zktest.WithSeed(seed+1))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -34,7 +35,7 @@ var leadershipModel = porcupine.Model{
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {
-		bubbleHere(t, func(t *testing.T, z *zktest.Server) {
+		bubble.Run(t, func(t *bubble.World) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			began := time.Now()
 			ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -50,8 +51,8 @@ func TestHistoryUnderFaults(t *testing.T) {
 			var sessions []*session.Session
 			var all sync.WaitGroup
 			for id, name := range []string{"a", "b", "c", "d"} {
-				machine := z.Host(name)
-				s, err := session.Open(t.Context(), z.Hosts(), session.WithDialer(machine.Dialer()), session.WithTimeout(6*time.Second))
+				machine := t.Server.Host(name)
+				s, err := session.Open(t.Context(), t.Server.Hosts(), session.WithDialer(machine.Dialer()), session.WithTimeout(6*time.Second))
 				require.NoError(t, err)
 				machines, sessions = append(machines, machine), append(sessions, s)
 				e, err := election.New(s, "/history", election.WithID(name))
@@ -84,7 +85,7 @@ func TestHistoryUnderFaults(t *testing.T) {
 				time.Sleep(time.Duration(rng.Int64N(int64(3 * time.Second))))
 				i := rng.IntN(len(sessions))
 				if rng.IntN(3) == 0 {
-					z.Disconnect(sessions[i].Status().SessionID)
+					t.Server.Disconnect(sessions[i].Status().SessionID)
 					continue
 				}
 				heal := machines[i].Partition()
@@ -93,7 +94,7 @@ func TestHistoryUnderFaults(t *testing.T) {
 			}
 			all.Wait()
 			for _, s := range sessions {
-				require.NoError(t, s.Close(patience(t)))
+				require.NoError(t, s.Close(bubble.Minute(t)))
 			}
 			t.Logf("seed %d: %d terms and ends", seed, len(history))
 			require.Greater(t, len(history), 40)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -28,23 +29,23 @@ func TestWhatALayoutWrites(t *testing.T) {
 	t.Parallel()
 	for layout, pattern := range written {
 		t.Run(layout.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T, z *zktest.Server) {
-				s := connected(t, z)
+			bubble.Parallel(t, func(t *bubble.World) {
+				s := t.Session()
 				e := candidate(t, s, "host-1", election.WithLayout(layout))
 				term := leads(t, e)
 				require.Regexp(t, "^"+path+pattern, term.Path())
-				data, _, err := s.Get(patience(t), term.Path())
+				data, _, err := s.Get(bubble.Minute(t), term.Path())
 				require.NoError(t, err)
 				if layout != election.Troupe {
 					require.Equal(t, "host-1", string(data), "the ID, for others to read")
 				}
-				leader, err := candidate(t, connected(t, z), "observer").Current(patience(t))
+				leader, err := candidate(t, t.Session(), "observer").Current(bubble.Minute(t))
 				require.NoError(t, err)
 				require.Equal(t, election.Leadership{Present: true, ID: "host-1", Token: term.Token()}, leader)
-				leader, err = e.Current(patience(t))
+				leader, err = e.Current(bubble.Minute(t))
 				require.NoError(t, err)
 				require.True(t, leader.Self)
-				require.NoError(t, e.Resign(patience(t)))
+				require.NoError(t, e.Resign(bubble.Minute(t)))
 				require.Empty(t, line(t, e))
 			})
 		})
@@ -55,21 +56,21 @@ func TestWhatALayoutHasNoRoomFor(t *testing.T) {
 	t.Parallel()
 	for _, layout := range foreign {
 		t.Run(layout.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T, z *zktest.Server) {
-				s := connected(t, z)
+			bubble.Parallel(t, func(t *bubble.World) {
+				s := t.Session()
 				_, err := election.New(s, path, election.WithLayout(layout), election.WithData([]byte("x")))
 				require.ErrorIs(t, err, session.ErrUnsupported)
 				require.ErrorContains(t, err, "WithData")
 				a, b := candidate(t, s, "a", election.WithLayout(layout)), candidate(t, s, "b", election.WithLayout(layout))
 				term := leads(t, a)
 				waits(t, b)
-				candidates, err := b.Candidates(patience(t))
+				candidates, err := b.Candidates(bubble.Minute(t))
 				require.NoError(t, err)
-				before := z.Dump()
-				require.ErrorIs(t, term.Ready(patience(t)), session.ErrUnsupported)
-				require.ErrorIs(t, term.Proclaim(patience(t), []byte("x")), session.ErrUnsupported)
-				require.ErrorIs(t, term.TransferTo(patience(t), candidates[1].Path), session.ErrUnsupported)
-				require.Equal(t, before, z.Dump(), "nothing was changed")
+				before := t.Server.Dump()
+				require.ErrorIs(t, term.Ready(bubble.Minute(t)), session.ErrUnsupported)
+				require.ErrorIs(t, term.Proclaim(bubble.Minute(t), []byte("x")), session.ErrUnsupported)
+				require.ErrorIs(t, term.TransferTo(bubble.Minute(t), candidates[1].Path), session.ErrUnsupported)
+				require.Equal(t, before, t.Server.Dump(), "nothing was changed")
 				require.NoError(t, term.Err())
 			})
 		})
@@ -77,8 +78,8 @@ func TestWhatALayoutHasNoRoomFor(t *testing.T) {
 }
 
 func TestUnknownLayoutsAreRefused(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := connected(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		for _, l := range []election.Layout{-1, 4, 1000} {
 			_, err := election.New(s, path, election.WithLayout(l))
 			require.ErrorContains(t, err, "WithLayout: unknown layout")
@@ -89,8 +90,8 @@ func TestUnknownLayoutsAreRefused(t *testing.T) {
 
 // Candidates of all layouts stand in one line, in order, one leader at a time.
 func TestLayoutsInOneLine(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := connected(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		var all []*election.Election
 		var ids []string
 		for i, layout := range append(foreign, append(foreign, election.Troupe)...) {
@@ -102,13 +103,13 @@ func TestLayoutsInOneLine(t *testing.T) {
 		require.Equal(t, ids, line(t, all[0]))
 		var last int64
 		for i, e := range all {
-			term := get(t, e.Leader(), "leader")
+			term := bubble.Get(t, e.Leader(), "leader")
 			for _, other := range all[i+1:] {
-				nothing(t, other.Leader(), "two leaders")
+				bubble.Never(t, other.Leader(), "two leaders")
 			}
 			require.Greater(t, term.Token(), last)
 			last = term.Token()
-			require.NoError(t, e.Resign(patience(t)))
+			require.NoError(t, e.Resign(bubble.Minute(t)))
 		}
 	})
 }
@@ -123,27 +124,27 @@ func TestLostRepliesInEveryLayout(t *testing.T) {
 		} {
 			t.Run(fmt.Sprint(layout, ", lost ", lost), func(t *testing.T) {
 				t.Parallel()
-				for k, more := int64(1), true; more; k++ {
-					bubbleHere(t, func(t *testing.T, z *zktest.Server) {
-						s := connected(t, z)
-						count := kth(z, s, k, func() zktest.Verdict { return verdict })
+				for k, more := 1, true; more; k++ {
+					bubble.Run(t, func(t *bubble.World) {
+						s := t.Session()
+						met := t.Kth(s, k, verdict)
 						a, b := candidate(t, s, "host", election.WithLayout(layout)), candidate(t, s, "host", election.WithLayout(layout))
 						a.Campaign()
 						b.Campaign()
-						first := get(t, merge(t, a.Leader(), b.Leader()), "the first")
+						first := bubble.Get(t, merge(t, a.Leader(), b.Leader()), "the first")
 						eventually(t, "both stand", func() bool { return len(line(t, a)) == 2 })
-						ctx, cancel := context.WithTimeout(patience(t), time.Minute)
+						ctx, cancel := context.WithTimeout(bubble.Minute(t), time.Minute)
 						defer cancel()
 						if err := first.Resign(ctx); err != nil {
 							require.ErrorIs(t, err, session.ErrLost)
 						}
-						second := get(t, merge(t, a.Leader(), b.Leader()), "the second")
+						second := bubble.Get(t, merge(t, a.Leader(), b.Leader()), "the second")
 						require.Greater(t, second.Token(), first.Token())
 						require.NoError(t, a.Close(ctx))
 						require.NoError(t, b.Close(ctx))
-						info, _ := z.Session(s.Status().SessionID)
+						info, _ := t.Server.Session(s.Status().SessionID)
 						require.Empty(t, info.Ephemeral, "k=%d", k)
-						more = count.Load() >= k
+						more = met()
 					})
 				}
 			})
@@ -156,19 +157,19 @@ func TestAPanicInEveryLayout(t *testing.T) {
 	t.Parallel()
 	for _, layout := range foreign {
 		t.Run(layout.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T, z *zktest.Server) {
-				s := connected(t, z)
+			bubble.Parallel(t, func(t *bubble.World) {
+				s := t.Session()
 				a, b, c := candidate(t, s, "host", election.WithLayout(layout)), candidate(t, s, "host", election.WithLayout(layout)), candidate(t, s, "c")
 				term := leads(t, a)
 				waits(t, b)
 				waits(t, c)
 				b.Panic("a bug")
-				nothing(t, c.Leader(), "two leaders")
+				bubble.Never(t, c.Leader(), "two leaders")
 				require.Len(t, line(t, c), 3)
-				require.NoError(t, term.Resign(patience(t)))
-				next := get(t, b.Leader(), "in its place")
+				require.NoError(t, term.Resign(bubble.Minute(t)))
+				next := bubble.Get(t, b.Leader(), "in its place")
 				require.NoError(t, next.Err())
-				nothing(t, c.Leader(), "two leaders")
+				bubble.Never(t, c.Leader(), "two leaders")
 			})
 		})
 	}

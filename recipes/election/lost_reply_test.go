@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -17,108 +18,96 @@ import (
 func TestB41_AnyLostRequestOrReply(t *testing.T) {
 	t.Parallel()
 	for lost, verdict := range map[string]zktest.Verdict{"request": zktest.CutBefore, "reply": zktest.CutAfter} {
-		for name, scenario := range map[string]func(t *testing.T, z *zktest.Server, s *session.Session){"life": life, "transfer": handOver} {
+		for name, scenario := range map[string]func(t *bubble.World, s *session.Session){"life": life, "transfer": handOver} {
 			t.Run(name+", lost "+lost, func(t *testing.T) {
 				t.Parallel()
-				for k, more := int64(1), true; more; k++ {
+				for k, more := 1, true; more; k++ {
 					t.Run(fmt.Sprint(k), func(t *testing.T) {
 						more = false
-						bubbleHere(t, func(t *testing.T, z *zktest.Server) {
-							s := connected(t, z)
-							count := kth(z, s, k, func() zktest.Verdict { return verdict })
-							scenario(t, z, s)
-							more = count.Load() >= k
+						bubble.Run(t, func(t *bubble.World) {
+							s := t.Session()
+							met := t.Kth(s, k, verdict)
+							scenario(t, s)
+							more = met()
 						})
 					})
-					require.Less(t, k, int64(100), "the scenario has an end")
+					require.Less(t, k, 100, "the scenario has an end")
 				}
 			})
 		}
 	}
 }
 
-// kth judges the k-th request of a session, and counts them.
-func kth(z *zktest.Server, s *session.Session, k int64, judge func() zktest.Verdict) *atomic.Int64 {
-	own, count := s.Status().SessionID, new(atomic.Int64)
-	z.Intercept(func(q *zktest.Request) zktest.Verdict {
-		if q.SessionID == own && q.Op != zktest.OpPing && q.Op != zktest.OpConnect && count.Add(1) == k {
-			return judge()
-		}
-		return zktest.Pass
-	})
-	return count
-}
-
 // handOver makes a leader of a session and has it hand over to the last of three others.
-func handOver(t *testing.T, z *zktest.Server, s *session.Session) {
-	others := connected(t, z)
+func handOver(t *bubble.World, s *session.Session) {
+	others := t.Session()
 	a, b, c := candidate(t, s, "a"), candidate(t, others, "b"), candidate(t, others, "c")
 	term := leads(t, a)
 	waits(t, b)
 	waits(t, c)
-	candidates, err := b.Candidates(patience(t))
+	candidates, err := b.Candidates(bubble.Minute(t))
 	require.NoError(t, err)
-	require.NoError(t, term.TransferTo(patience(t), candidates[2].Path))
+	require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[2].Path))
 	require.ErrorIs(t, term.Err(), session.ErrReleased)
-	next := get(t, c.Leader(), "c leads")
+	next := bubble.Get(t, c.Leader(), "c leads")
 	require.Greater(t, next.Token(), term.Token())
 	eventually(t, "the others stand again", func() bool { return len(line(t, c)) == 3 })
-	require.NoError(t, a.Close(patience(t)))
+	require.NoError(t, a.Close(bubble.Minute(t)))
 	require.Equal(t, []string{"c", "b"}, line(t, c))
 }
 
 // life goes through a candidate's life on a session.
-func life(t *testing.T, z *zktest.Server, s *session.Session) {
-	watcher := candidate(t, connected(t, z), "watcher")
+func life(t *bubble.World, s *session.Session) {
+	watcher := candidate(t, t.Session(), "watcher")
 	a := candidate(t, s, "a")
-	term, err := a.Lead(patience(t))
+	term, err := a.Lead(bubble.Minute(t))
 	require.NoError(t, err)
 	require.Equal(t, []string{"a"}, line(t, watcher))
-	require.NoError(t, term.Proclaim(patience(t), []byte("here")))
-	require.NoError(t, term.Ready(patience(t)))
-	l, err := watcher.Current(patience(t))
+	require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("here")))
+	require.NoError(t, term.Ready(bubble.Minute(t)))
+	l, err := watcher.Current(bubble.Minute(t))
 	require.NoError(t, err)
 	require.Equal(t, "here", string(l.Data))
 	require.True(t, l.Ready)
 	require.Equal(t, term.Token(), l.Token)
-	require.NoError(t, term.Resign(patience(t)))
+	require.NoError(t, term.Resign(bubble.Minute(t)))
 	require.ErrorIs(t, term.Err(), session.ErrReleased)
 	require.Empty(t, line(t, watcher))
-	require.NoError(t, a.Close(patience(t)))
+	require.NoError(t, a.Close(bubble.Minute(t)))
 }
 
 // B41: any error of a campaign, from whichever request it comes, leaves no candidate behind.
 func TestB41_AnyErrorRemovesTheCandidate(t *testing.T) { //nolint:tparallel // whether there is a next one is known when this one is over
 	t.Parallel()
-	for k, more := int64(1), true; more; k++ {
+	for k, more := 1, true; more; k++ {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			more = false
-			bubbleHere(t, func(t *testing.T, z *zktest.Server) { more = failOne(t, z, k) })
+			bubble.Run(t, func(t *bubble.World) { more = failOne(t, k) })
 		})
-		require.Less(t, k, int64(100), "the scenario has an end")
+		require.Less(t, k, 100, "the scenario has an end")
 	}
 }
 
-func failOne(t *testing.T, z *zktest.Server, k int64) bool {
-	s, watcher := connected(t, z), candidate(t, connected(t, z), "watcher")
+func failOne(t *bubble.World, k int) bool {
+	s, watcher := t.Session(), candidate(t, t.Session(), "watcher")
 	own := s.Status().SessionID
 	var count atomic.Int64
-	remove := z.Intercept(func(q *zktest.Request) zktest.Verdict {
+	remove := t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 		// Deletions are guaranteed, and a sync is no part of a campaign.
-		if q.SessionID == own && q.Op != zktest.OpPing && q.Op != zktest.OpConnect && q.Op != zktest.OpDelete && q.Op != zktest.OpSync && count.Add(1) == k {
+		if q.SessionID == own && q.Op != zktest.OpPing && q.Op != zktest.OpConnect && q.Op != zktest.OpDelete && q.Op != zktest.OpSync && count.Add(1) == int64(k) {
 			return zktest.Fail(zktest.ErrNoAuth)
 		}
 		return zktest.Pass
 	})
 	a := candidate(t, s, "a")
-	term, err := a.Lead(patience(t))
+	term, err := a.Lead(bubble.Minute(t))
 	if err != nil {
 		require.ErrorIs(t, err, session.ErrNoAuth)
 	} else {
-		require.NoError(t, term.Resign(patience(t)))
+		require.NoError(t, term.Resign(bubble.Minute(t)))
 	}
 	remove()
 	eventually(t, "nothing is left", func() bool { return len(line(t, watcher)) == 0 })
-	require.NoError(t, a.Close(patience(t)))
-	return count.Load() >= k
+	require.NoError(t, a.Close(bubble.Minute(t)))
+	return count.Load() >= int64(k)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -21,14 +22,14 @@ func TestB45_ObserversNeverGoBack(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			bubble(t, func(t *testing.T, z *zktest.Server) { neverBack(t, z, rand.New(rand.NewPCG(seed, 45))) }, zktest.WithServers(3))
+			bubble.Parallel(t, func(t *bubble.World) { neverBack(t, rand.New(rand.NewPCG(seed, 45))) }, zktest.WithServers(3))
 		})
 	}
 }
 
-func neverBack(t *testing.T, z *zktest.Server, r *rand.Rand) {
-	sessions := []*session.Session{connected(t, z), connected(t, z), connected(t, z)}
-	watching := connected(t, z)
+func neverBack(t *bubble.World, r *rand.Rand) {
+	sessions := []*session.Session{t.Session(), t.Session(), t.Session()}
+	watching := t.Session()
 	all := make([]*election.Election, len(sessions))
 	for i, s := range sessions {
 		all[i] = candidate(t, s, fmt.Sprint("candidate ", i))
@@ -49,31 +50,31 @@ func neverBack(t *testing.T, z *zktest.Server, r *rand.Rand) {
 		who := r.IntN(len(all))
 		select {
 		case term := <-all[who].Leader():
-			_ = term.Proclaim(patience(t), []byte(fmt.Sprintf("%03d", i)))
+			_ = term.Proclaim(bubble.Minute(t), []byte(fmt.Sprintf("%03d", i)))
 		case <-time.After(time.Duration(r.IntN(2000)) * time.Millisecond):
 		}
 		switch r.IntN(6) {
 		case 0:
-			z.Expire(sessions[who].Status().SessionID)
+			t.Server.Expire(sessions[who].Status().SessionID)
 		case 1:
-			z.Disconnect(watching.Status().SessionID)
+			t.Server.Disconnect(watching.Status().SessionID)
 		case 2:
-			z.Lag(r.IntN(3), r.IntN(4))
+			t.Server.Lag(r.IntN(3), r.IntN(4))
 		case 3:
-			z.Expire(watching.Status().SessionID)
+			t.Server.Expire(watching.Status().SessionID)
 		case 4:
-			_ = all[who].Resign(patience(t))
+			_ = all[who].Resign(bubble.Minute(t))
 			all[who].Campaign()
 		}
 	}
 	for i := range 3 {
-		z.Lag(i, 0)
+		t.Server.Lag(i, 0)
 	}
 	<-time.After(time.Minute)
-	truth, err := watcher.Current(patience(t))
+	truth, err := watcher.Current(bubble.Minute(t))
 	require.NoError(t, err)
 	cancel()
-	history := get(t, seen, "what was observed")
+	history := bubble.Get(t, seen, "what was observed")
 	last := election.Leadership{}
 	for _, l := range history {
 		if l.Present {
@@ -89,25 +90,25 @@ func neverBack(t *testing.T, z *zktest.Server, r *rand.Rand) {
 
 // An observer says so while it is cut off, and goes on by itself in whatever epoch.
 func TestObserversTellStaleness(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := connected(t, z)
-		a, watcher := candidate(t, connected(t, z), "a"), candidate(t, s, "watcher")
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
+		a, watcher := candidate(t, t.Session(), "a"), candidate(t, s, "watcher")
 		first := leads(t, a)
-		seen := watcher.Observe(patience(t))
-		l := get(t, seen, "a leads")
+		seen := watcher.Observe(bubble.Minute(t))
+		l := bubble.Get(t, seen, "a leads")
 		require.False(t, l.Stale)
-		heal := z.Partition(s.Status().SessionID)
-		stale := get(t, seen, "cut off")
+		heal := t.Server.Partition(s.Status().SessionID)
+		stale := bubble.Get(t, seen, "cut off")
 		l.Stale = true
 		require.Equal(t, l, stale)
-		z.Expire(s.Status().SessionID)
-		require.NoError(t, first.Resign(patience(t)))
-		second := get(t, a.Leader(), "a leads again")
-		nothing(t, seen, "cut off")
+		t.Server.Expire(s.Status().SessionID)
+		require.NoError(t, first.Resign(bubble.Minute(t)))
+		second := bubble.Get(t, a.Leader(), "a leads again")
+		bubble.Never(t, seen, "cut off")
 		heal()
-		fresh := await(t, seen, "back", func(l election.Leadership) bool { return !l.Stale })
+		fresh := bubble.Await(t, seen, "back", func(l election.Leadership) bool { return !l.Stale })
 		if fresh.Token != second.Token() { // it may have been the first one's turn to be confirmed
-			fresh = await(t, seen, "back", func(l election.Leadership) bool { return l.Token == second.Token() })
+			fresh = bubble.Await(t, seen, "back", func(l election.Leadership) bool { return l.Token == second.Token() })
 		}
 		require.Equal(t, election.Leadership{Present: true, ID: "a", Token: second.Token()}, fresh)
 	})
@@ -116,38 +117,38 @@ func TestObserversTellStaleness(t *testing.T) {
 // An observer watches the leader, and while there is none the parent. Nothing is left of leaders
 // that are gone, however many there have been, and nothing is asked while nothing happens.
 func TestObserversLeaveNoWatchesBehind(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := connected(t, z)
-		a, b := candidate(t, connected(t, z), "a"), candidate(t, connected(t, z), "b")
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
+		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		watcher := candidate(t, s, "watcher")
 		seen := watcher.Observe(t.Context())
 		var term *election.Term
 		for i := range 20 {
 			if i > 0 {
-				require.NoError(t, b.Resign(patience(t)))
-				await(t, seen, "nobody leads", func(l election.Leadership) bool { return !l.Present })
+				require.NoError(t, b.Resign(bubble.Minute(t)))
+				bubble.Await(t, seen, "nobody leads", func(l election.Leadership) bool { return !l.Present })
 			}
 			term = leads(t, a)
 			waits(t, b)
-			await(t, seen, "a leads", func(l election.Leadership) bool { return l.Token == term.Token() })
-			require.NoError(t, a.Resign(patience(t)))
-			term = get(t, b.Leader(), "b leads")
-			await(t, seen, "b leads", func(l election.Leadership) bool { return l.Token == term.Token() })
+			bubble.Await(t, seen, "a leads", func(l election.Leadership) bool { return l.Token == term.Token() })
+			require.NoError(t, a.Resign(bubble.Minute(t)))
+			term = bubble.Get(t, b.Leader(), "b leads")
+			bubble.Await(t, seen, "b leads", func(l election.Leadership) bool { return l.Token == term.Token() })
 		}
-		z.ClearJournal()
-		z.Disconnect(s.Status().SessionID)
+		t.Server.ClearJournal()
+		t.Server.Disconnect(s.Status().SessionID)
 		<-time.After(time.Minute)
 		var armed []string
-		for _, q := range z.Journal() {
+		for _, q := range t.Server.Journal() {
 			if q.Op == zktest.OpSetWatches { // with every reconnection the client says what it watches
 				armed = append(armed, q.Paths...)
 			}
 		}
 		require.Contains(t, armed, term.Path())
 		require.LessOrEqual(t, len(armed), 3, "the parent's birth and its children: %v", armed)
-		z.ClearJournal()
+		t.Server.ClearJournal()
 		<-time.After(5 * time.Minute)
-		for _, q := range z.Journal() {
+		for _, q := range t.Server.Journal() {
 			require.False(t, q.SessionID == s.Status().SessionID && strings.HasPrefix(q.Path, path), "%+v", q)
 		}
 	})
@@ -155,19 +156,19 @@ func TestObserversLeaveNoWatchesBehind(t *testing.T) {
 
 // B75: one whose server lags behind is told what was settled before it asked.
 func TestB75_CandidatesAreUpToDate(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
+	bubble.Parallel(t, func(t *bubble.World) {
 		on := func(i int) *session.Session {
-			s, err := session.Open(patience(t), z.Hosts()[i:i+1], session.WithDialer(z.Dialer()))
+			s, err := session.Open(bubble.Minute(t), t.Server.Hosts()[i:i+1], session.WithDialer(t.Server.Dialer()))
 			require.NoError(t, err)
-			t.Cleanup(func() { _ = s.Close(patience(t)) })
+			t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
 			return s
 		}
 		a, watcher := candidate(t, on(0), "a"), candidate(t, on(1), "watcher")
-		z.Lag(1, 5)
+		t.Server.Lag(1, 5)
 		term := leads(t, a)
 		require.Equal(t, []string{"a"}, line(t, watcher))
-		require.NoError(t, term.Resign(patience(t)))
-		require.NoError(t, a.Resign(patience(t)))
+		require.NoError(t, term.Resign(bubble.Minute(t)))
+		require.NoError(t, a.Resign(bubble.Minute(t)))
 		require.Empty(t, line(t, watcher))
 	}, zktest.WithServers(2))
 }

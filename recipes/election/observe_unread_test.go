@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -18,34 +19,34 @@ func TestALeaderThatMayNotBeReadIsObserved(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
 		t.Run(version, func(t *testing.T) {
-			bubble(t, func(t *testing.T, z *zktest.Server) {
+			bubble.Parallel(t, func(t *bubble.World) {
 				bob := session.WithAuth("digest", []byte("bob:hunter2"))
-				err := connected(t, z).EnsurePath(patience(t), path)
+				err := t.Session().EnsurePath(bubble.Minute(t), path)
 				require.NoError(t, err)
-				hidden := candidate(t, connected(t, z, bob, session.WithACL(session.AuthACL(session.PermAll)...)), "hidden")
-				term, err := hidden.Lead(patience(t))
+				hidden := candidate(t, t.Session(bob, session.WithACL(session.AuthACL(session.PermAll)...)), "hidden")
+				term, err := hidden.Lead(bubble.Minute(t))
 				require.NoError(t, err)
-				watching := connected(t, z)
+				watching := t.Session()
 				watcher := candidate(t, watching, "watcher")
-				states := watcher.Observe(patience(t))
-				seen := get(t, states, "a leader that may not be read")
+				states := watcher.Observe(bubble.Minute(t))
+				seen := bubble.Get(t, states, "a leader that may not be read")
 				require.True(t, seen.Present && seen.Unread && !seen.Self && !seen.Stale && seen.ID == "" && seen.Token == 0, "%+v", seen)
-				now, err := watcher.Current(patience(t))
+				now, err := watcher.Current(bubble.Minute(t))
 				require.NoError(t, err)
 				require.Equal(t, seen, now)
-				other := get(t, candidate(t, connected(t, z, bob), "another").Observe(patience(t)), "one that may be read")
+				other := bubble.Get(t, candidate(t, t.Session(bob), "another").Observe(bubble.Minute(t)), "one that may be read")
 				require.Equal(t, term.Token(), other.Token)
 
-				z.Disconnect(watching.Status().SessionID)
-				require.True(t, await(t, states, "a state", func(l election.Leadership) bool { return l.Stale }).Unread)
-				require.True(t, await(t, states, "a state", func(l election.Leadership) bool { return !l.Stale }).Unread)
+				t.Server.Disconnect(watching.Status().SessionID)
+				require.True(t, bubble.Await(t, states, "a state", func(l election.Leadership) bool { return l.Stale }).Unread)
+				require.True(t, bubble.Await(t, states, "a state", func(l election.Leadership) bool { return !l.Stale }).Unread)
 
-				next := candidate(t, connected(t, z, bob), "next") // it has to read whom it waits for
+				next := candidate(t, t.Session(bob), "next") // it has to read whom it waits for
 				next.Campaign()
 				synctest.Wait()
-				require.NoError(t, hidden.Close(patience(t)))
+				require.NoError(t, hidden.Close(bubble.Minute(t)))
 				time.Sleep(10 * time.Second)
-				seen = await(t, states, "a state", func(l election.Leadership) bool { return l.ID == "next" })
+				seen = bubble.Await(t, states, "a state", func(l election.Leadership) bool { return l.ID == "next" })
 				require.True(t, seen.Present && !seen.Unread)
 			}, zktest.WithVersion(version))
 		})

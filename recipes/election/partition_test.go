@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 // A leader is cut off, silently, at any moment of its session's life. Its term ends by its own
@@ -18,33 +18,33 @@ func TestPartitionEndsTheTermBeforeTheRivalsBegins(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{0, time.Second, 1667 * time.Millisecond, 3 * time.Second, 17 * time.Second, 100 * time.Second} {
 		t.Run(after.String(), func(t *testing.T) {
-			bubble(t, func(t *testing.T, z *zktest.Server) {
-				s := connected(t, z)
-				a, b := candidate(t, s, "a"), candidate(t, connected(t, z), "b")
+			bubble.Parallel(t, func(t *bubble.World) {
+				s := t.Session()
+				a, b := candidate(t, s, "a"), candidate(t, t.Session(), "b")
 				first := leads(t, a)
 				waits(t, b)
 				<-time.After(after)
 				timeout := s.Status().Timeout
-				heal := z.Partition(s.Status().SessionID)
+				heal := t.Server.Partition(s.Status().SessionID)
 				cut := time.Now()
-				closes(t, first.Done(), "a's term")
+				bubble.Closes(t, first.Done(), "a's term")
 				require.ErrorIs(t, first.Err(), session.ErrLost)
 				require.ErrorIs(t, first.Err(), session.ErrUntrusted)
 				require.LessOrEqual(t, time.Since(cut), timeout/2, "trust, by default, ends half a timeout after the last answered sync")
-				nothing(t, b.Leader(), "the rival has to wait for the server")
+				bubble.Never(t, b.Leader(), "the rival has to wait for the server")
 
-				second := get(t, b.Leader(), "b leads")
+				second := bubble.Get(t, b.Leader(), "b leads")
 				require.Greater(t, second.Token(), first.Token())
 				require.Greater(t, time.Since(cut), timeout/2)
 				require.False(t, first.Valid())
 				<-time.After(time.Minute)
-				nothing(t, a.Leader(), "a is cut off")
+				bubble.Never(t, a.Leader(), "a is cut off")
 
 				heal()
 				eventually(t, "a stands again", func() bool { return len(line(t, b)) == 2 })
 				require.Equal(t, []string{"b", "a"}, line(t, b))
-				require.NoError(t, b.Resign(patience(t)))
-				require.Greater(t, get(t, a.Leader(), "a leads again").Token(), second.Token())
+				require.NoError(t, b.Resign(bubble.Minute(t)))
+				require.Greater(t, bubble.Get(t, a.Leader(), "a leads again").Token(), second.Token())
 			})
 		})
 	}
@@ -53,48 +53,48 @@ func TestPartitionEndsTheTermBeforeTheRivalsBegins(t *testing.T) {
 // A partition that ends before the session does costs the leader its term, by its own clock, and a
 // waiter nothing.
 func TestShortPartitionKeepsTheWaitersPlace(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		sb := connected(t, z)
-		a, b, c := candidate(t, connected(t, z), "a"), candidate(t, sb, "b"), candidate(t, connected(t, z), "c")
+	bubble.Parallel(t, func(t *bubble.World) {
+		sb := t.Session()
+		a, b, c := candidate(t, t.Session(), "a"), candidate(t, sb, "b"), candidate(t, t.Session(), "c")
 		leads(t, a)
 		waits(t, b)
 		waits(t, c)
-		standing := b.Standing(patience(t))
-		heal := z.Partition(sb.Status().SessionID)
-		await(t, standing, "b does not know", func(s election.Standing) bool { return s.Stale })
+		standing := b.Standing(bubble.Minute(t))
+		heal := t.Server.Partition(sb.Status().SessionID)
+		bubble.Await(t, standing, "b does not know", func(s election.Standing) bool { return s.Stale })
 		heal()
-		await(t, standing, "b knows", func(s election.Standing) bool { return !s.Stale && s.Phase == election.Waiting })
+		bubble.Await(t, standing, "b knows", func(s election.Standing) bool { return !s.Stale && s.Phase == election.Waiting })
 		require.Equal(t, []string{"a", "b", "c"}, line(t, a))
-		require.NoError(t, a.Resign(patience(t)))
-		get(t, b.Leader(), "b leads")
+		require.NoError(t, a.Resign(bubble.Minute(t)))
+		bubble.Get(t, b.Leader(), "b leads")
 	})
 }
 
 // The connection goes and comes back: the term stands.
 func TestDisconnectionIsNoLoss(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := connected(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		a := candidate(t, s, "a")
 		term := leads(t, a)
 		for range 10 {
-			z.Disconnect(s.Status().SessionID)
+			t.Server.Disconnect(s.Status().SessionID)
 			synctest.Wait()
 			<-time.After(time.Second)
 		}
 		require.NoError(t, term.Err())
-		require.NoError(t, term.Ready(patience(t)))
+		require.NoError(t, term.Ready(bubble.Minute(t)))
 	})
 }
 
 // A session that is strict ends the term with the connection.
 func TestStrictEndsTheTermWithTheConnection(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := connected(t, z, session.WithStrict())
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session(session.WithStrict())
 		a := candidate(t, s, "a")
 		term := leads(t, a)
-		z.Disconnect(s.Status().SessionID)
-		closes(t, term.Done(), "the term")
+		t.Server.Disconnect(s.Status().SessionID)
+		bubble.Closes(t, term.Done(), "the term")
 		require.ErrorIs(t, term.Err(), session.ErrSuspended)
-		require.Greater(t, get(t, a.Leader(), "a leads again").Token(), term.Token())
+		require.Greater(t, bubble.Get(t, a.Leader(), "a leads again").Token(), term.Token())
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -40,14 +41,14 @@ func TestLossOnRealZooKeeper(t *testing.T) {
 			first := leads(t, a)
 			waits(t, b)
 			end := test.fault(zk, proxy, follower)
-			second := get(t, b.Leader(), "b leads")
+			second := bubble.Get(t, b.Leader(), "b leads")
 			require.ErrorIs(t, first.Err(), session.ErrLost, "a's term ended before b's began")
 			require.ErrorIs(t, first.Err(), session.ErrUntrusted)
 			require.Greater(t, second.Token(), first.Token())
 			end()
 			eventually(t, "a stands again", func() bool { return len(line(t, b)) == 2 })
-			require.NoError(t, b.Resign(patience(t)))
-			require.Greater(t, get(t, a.Leader(), "a leads again").Token(), second.Token())
+			require.NoError(t, b.Resign(bubble.Minute(t)))
+			require.Greater(t, bubble.Get(t, a.Leader(), "a leads again").Token(), second.Token())
 		})
 	}
 }
@@ -56,11 +57,11 @@ func TestLossOnRealZooKeeper(t *testing.T) {
 // they pass on late what they hear.
 const realTimeout = 6 * time.Second
 
-func onServers(t *testing.T, servers ...string) *session.Session {
+func onServers(t testing.TB, servers ...string) *session.Session {
 	t.Helper()
-	s, err := session.Open(patience(t), servers, session.WithTimeout(realTimeout), session.WithTick(200*time.Millisecond))
+	s, err := session.Open(bubble.Minute(t), servers, session.WithTimeout(realTimeout), session.WithTick(200*time.Millisecond))
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close(patience(t)) })
+	t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
 	return s
 }
 
@@ -74,13 +75,13 @@ func TestB32_OnRealZooKeeper(t *testing.T) {
 	waits(t, b)
 	seen := b.Observe(t.Context())
 	zk.Kill(0)
-	closes(t, first.Done(), "a's term")
-	await(t, seen, "nobody knows", func(l election.Leadership) bool { return l.Stale })
+	bubble.Closes(t, first.Done(), "a's term")
+	bubble.Await(t, seen, "nobody knows", func(l election.Leadership) bool { return l.Stale })
 	<-time.After(realTimeout + time.Second)
 	require.NoError(t, zk.Restart(0))
-	second := get(t, merge(t, a.Leader(), b.Leader()), "somebody leads")
+	second := bubble.Get(t, merge(t, a.Leader(), b.Leader()), "somebody leads")
 	require.Greater(t, second.Token(), first.Token())
 	require.True(t, second.Valid())
-	await(t, seen, "everybody knows", func(l election.Leadership) bool { return l.Token == second.Token() && !l.Stale })
+	bubble.Await(t, seen, "everybody knows", func(l election.Leadership) bool { return l.Token == second.Token() && !l.Stale })
 	eventually(t, "both stand, and no znode is left over", func() bool { return len(line(t, a)) == 2 })
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 // start runs f as a leader, and returns what Run returns.
@@ -33,9 +33,9 @@ func TestB42_TheZnodeGoesAfterTheFunction(t *testing.T) {
 		"the candidate is closed":   func(ctx context.Context, _ context.CancelFunc, e *election.Election) { _ = e.Close(ctx) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, z *zktest.Server) {
-				a, b := candidate(t, connected(t, z), "a"), candidate(t, connected(t, z), "b")
-				ctx, cancel := context.WithCancel(patience(t))
+			bubble.Parallel(t, func(t *bubble.World) {
+				a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
+				ctx, cancel := context.WithCancel(bubble.Minute(t))
 				began, told, cleanedUp := make(chan struct{}), make(chan struct{}), make(chan struct{})
 				result := start(ctx, a, func(ctx context.Context, _ *election.Term) error {
 					close(began)
@@ -44,21 +44,21 @@ func TestB42_TheZnodeGoesAfterTheFunction(t *testing.T) {
 					<-cleanedUp
 					return nil
 				})
-				closes(t, began, "the function") // a leads a moment before
+				bubble.Closes(t, began, "the function") // a leads a moment before
 				waits(t, b)
 				ended := make(chan struct{})
 				go func() { // owned by the test, which waits for it
 					defer close(ended)
-					end(patience(t), cancel, a)
+					end(bubble.Minute(t), cancel, a)
 				}()
-				closes(t, told, "the function's context")
+				bubble.Closes(t, told, "the function's context")
 				<-time.After(30 * time.Second)
-				nothing(t, b.Leader(), "a's function still runs")
+				bubble.Never(t, b.Leader(), "a's function still runs")
 				require.Equal(t, []string{"a", "b"}, line(t, b))
 				close(cleanedUp)
-				require.Error(t, get(t, result, "run"))
-				closes(t, ended, "the end")
-				get(t, b.Leader(), "b leads")
+				require.Error(t, bubble.Get(t, result, "run"))
+				bubble.Closes(t, ended, "the end")
+				bubble.Get(t, b.Leader(), "b leads")
 				require.Equal(t, []string{"b"}, line(t, b))
 			})
 		})
@@ -67,34 +67,34 @@ func TestB42_TheZnodeGoesAfterTheFunction(t *testing.T) {
 
 // B42: waiting for the function is bounded by Close's context.
 func TestB42_CloseDoesNotWaitForEver(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		a, b := candidate(t, connected(t, z), "a"), candidate(t, connected(t, z), "b")
+	bubble.Parallel(t, func(t *bubble.World) {
+		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		stubborn := make(chan struct{})
 		terms := make(chan *election.Term, 1)
-		result := start(patience(t), a, func(_ context.Context, term *election.Term) error {
+		result := start(bubble.Minute(t), a, func(_ context.Context, term *election.Term) error {
 			terms <- term
 			<-stubborn
 			return nil
 		})
-		term := get(t, terms, "a leads")
+		term := bubble.Get(t, terms, "a leads")
 		waits(t, b)
-		ctx, cancel := context.WithTimeout(patience(t), 5*time.Second)
+		ctx, cancel := context.WithTimeout(bubble.Minute(t), 5*time.Second)
 		defer cancel()
 		require.ErrorIs(t, a.Close(ctx), context.DeadlineExceeded)
-		closes(t, term.Done(), "the term")
+		bubble.Closes(t, term.Done(), "the term")
 		require.ErrorIs(t, term.Err(), session.ErrClosed)
-		closes(t, a.Done(), "the candidate")
-		get(t, b.Leader(), "b leads")
+		bubble.Closes(t, a.Done(), "the candidate")
+		bubble.Get(t, b.Leader(), "b leads")
 		close(stubborn)
-		require.ErrorIs(t, get(t, result, "run"), session.ErrClosed)
+		require.ErrorIs(t, bubble.Get(t, result, "run"), session.ErrClosed)
 	})
 }
 
 // A lost term is no end of a run, and neither is an error by which the function says that it has
 // heard of it. Another error is.
 func TestRunTellsALossFromAFailure(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := connected(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		a := candidate(t, s, "a")
 		broken := errors.New("broken")
 		answers := []func(ctx context.Context) error{
@@ -106,9 +106,9 @@ func TestRunTellsALossFromAFailure(t *testing.T) {
 			func(context.Context) error { return broken },
 		}
 		calls := 0
-		err := a.Run(patience(t), func(ctx context.Context, _ *election.Term) error {
-			z.Expire(s.Status().SessionID)
-			closes(t, ctx.Done(), "the term's context")
+		err := a.Run(bubble.Minute(t), func(ctx context.Context, _ *election.Term) error {
+			t.Server.Expire(s.Status().SessionID)
+			bubble.Closes(t, ctx.Done(), "the term's context")
 			require.ErrorIs(t, context.Cause(ctx), session.ErrLost)
 			calls++
 			return answers[calls-1](ctx)
@@ -120,21 +120,21 @@ func TestRunTellsALossFromAFailure(t *testing.T) {
 
 // The function may resign by itself.
 func TestRunGoesOnAfterAResignationInside(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		a, b := candidate(t, connected(t, z), "a"), candidate(t, connected(t, z), "b")
+	bubble.Parallel(t, func(t *bubble.World) {
+		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		enough := errors.New("enough")
 		waited := false
-		err := a.Run(patience(t), func(ctx context.Context, term *election.Term) error {
+		err := a.Run(bubble.Minute(t), func(ctx context.Context, term *election.Term) error {
 			if waited {
 				return enough
 			}
 			waited = true
 			waits(t, b)
 			require.NoError(t, term.Resign(ctx), "confirmed, though this context ends with the term")
-			closes(t, ctx.Done(), "the function's context")
+			bubble.Closes(t, ctx.Done(), "the function's context")
 			require.ErrorIs(t, context.Cause(ctx), session.ErrReleased)
-			get(t, b.Leader(), "b leads")
-			require.NoError(t, b.Resign(patience(t)))
+			bubble.Get(t, b.Leader(), "b leads")
+			require.NoError(t, b.Resign(bubble.Minute(t)))
 			return ctx.Err()
 		})
 		require.ErrorIs(t, err, enough)
@@ -143,38 +143,38 @@ func TestRunGoesOnAfterAResignationInside(t *testing.T) {
 
 // A function that panics, or ends its goroutine, resigns all the same.
 func TestRunResignsWhateverTheFunctionDoes(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		a, b := candidate(t, connected(t, z), "a"), candidate(t, connected(t, z), "b")
+	bubble.Parallel(t, func(t *bubble.World) {
+		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		require.PanicsWithValue(t, "boom", func() {
-			_ = a.Run(patience(t), func(context.Context, *election.Term) error { panic("boom") })
+			_ = a.Run(bubble.Minute(t), func(context.Context, *election.Term) error { panic("boom") })
 		})
 		require.Empty(t, line(t, b))
 		leads(t, b)
-		require.NoError(t, a.Close(patience(t)), "nothing is waited for")
+		require.NoError(t, a.Close(bubble.Minute(t)), "nothing is waited for")
 	})
 }
 
 // B43: who never led is never told to stop.
 func TestB43_NoEndWithoutABeginning(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		a, b := candidate(t, connected(t, z), "a"), candidate(t, connected(t, z), "b")
+	bubble.Parallel(t, func(t *bubble.World) {
+		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		leads(t, a)
-		result := start(patience(t), b, func(context.Context, *election.Term) error {
+		result := start(bubble.Minute(t), b, func(context.Context, *election.Term) error {
 			t.Error("b never leads")
 			return nil
 		})
-		standing := b.Standing(patience(t))
-		await(t, standing, "b waits", func(s election.Standing) bool { return s.Phase == election.Waiting })
+		standing := b.Standing(bubble.Minute(t))
+		bubble.Await(t, standing, "b waits", func(s election.Standing) bool { return s.Phase == election.Waiting })
 		synctest.Wait()
-		require.NoError(t, b.Close(patience(t)))
-		require.ErrorIs(t, get(t, result, "run"), session.ErrClosed)
+		require.NoError(t, b.Close(bubble.Minute(t)))
+		require.ErrorIs(t, bubble.Get(t, result, "run"), session.ErrClosed)
 		var phases []election.Phase
 		for s := range standing {
 			phases = append(phases, s.Phase)
 		}
 		require.NotContains(t, phases, election.Leading)
 		require.Equal(t, election.Stopped, phases[len(phases)-1])
-		nothing(t, b.Leader(), "no term")
+		bubble.Never(t, b.Leader(), "no term")
 		require.Equal(t, []string{"a"}, line(t, a))
 	})
 }

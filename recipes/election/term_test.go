@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -16,16 +17,16 @@ import (
 
 // Ready and any number of Proclaims at the same time lose nothing of one another.
 func TestConcurrentProclamationsAndReady(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		a := candidate(t, connected(t, z), "a")
+	bubble.Parallel(t, func(t *bubble.World) {
+		a := candidate(t, t.Session(), "a")
 		term := leads(t, a)
 		var writers sync.WaitGroup
 		for i := range 10 {
-			writers.Go(func() { require.NoError(t, term.Proclaim(patience(t), []byte(fmt.Sprint(i)))) })
+			writers.Go(func() { require.NoError(t, term.Proclaim(bubble.Minute(t), []byte(fmt.Sprint(i)))) })
 		}
-		writers.Go(func() { require.NoError(t, term.Ready(patience(t))) })
+		writers.Go(func() { require.NoError(t, term.Ready(bubble.Minute(t))) })
 		writers.Wait()
-		l, err := a.Current(patience(t))
+		l, err := a.Current(bubble.Minute(t))
 		require.NoError(t, err)
 		require.True(t, l.Ready)
 		require.Len(t, l.Data, 1)
@@ -35,23 +36,23 @@ func TestConcurrentProclamationsAndReady(t *testing.T) {
 // What a candidate writes is for everybody to read, and data given in advance are there from the
 // start, in each candidacy.
 func TestEnvelope(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := connected(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		a := candidate(t, s, "a", election.WithData([]byte("here")))
 		term := leads(t, a)
 		content := func(path string) string {
-			data, _, err := s.Get(patience(t), path)
+			data, _, err := s.Get(bubble.Minute(t), path)
 			require.NoError(t, err)
 			return string(data)
 		}
 		require.JSONEq(t, `{"id":"a","data":"aGVyZQ==","ready":false}`, content(term.Path()))
-		require.NoError(t, term.Proclaim(patience(t), []byte("there")))
-		require.NoError(t, term.Ready(patience(t)))
+		require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("there")))
+		require.NoError(t, term.Ready(bubble.Minute(t)))
 		require.JSONEq(t, `{"id":"a","data":"dGhlcmU=","ready":true}`, content(term.Path()))
-		require.NoError(t, term.Proclaim(patience(t), nil))
+		require.NoError(t, term.Proclaim(bubble.Minute(t), nil))
 		require.JSONEq(t, `{"id":"a","ready":true}`, content(term.Path()))
-		require.NoError(t, term.Resign(patience(t)))
-		again := get(t, a.Leader(), "a leads again")
+		require.NoError(t, term.Resign(bubble.Minute(t)))
+		again := bubble.Get(t, a.Leader(), "a leads again")
 		require.JSONEq(t, `{"id":"a","data":"aGVyZQ==","ready":false}`, content(again.Path()))
 	})
 }
@@ -59,31 +60,31 @@ func TestEnvelope(t *testing.T) {
 // Whatever others write into a candidate's znode harms nobody, and is not lost if it is addressed
 // to it.
 func TestDataOfOthers(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := connected(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		a := candidate(t, s, "a", election.WithData([]byte("here")))
 		term := leads(t, a)
-		data, _, err := s.Get(patience(t), term.Path())
+		data, _, err := s.Get(bubble.Minute(t), term.Path())
 		require.NoError(t, err)
-		_, err = s.Set(patience(t), term.Path(), append([]byte("unlock\n"), data...), -1)
+		_, err = s.Set(bubble.Minute(t), term.Path(), append([]byte("unlock\n"), data...), -1)
 		require.NoError(t, err)
-		l, err := a.Current(patience(t))
+		l, err := a.Current(bubble.Minute(t))
 		require.NoError(t, err)
 		require.Equal(t, "a", l.ID)
-		require.NoError(t, term.Ready(patience(t)))
-		data, _, err = s.Get(patience(t), term.Path())
+		require.NoError(t, term.Ready(bubble.Minute(t)))
+		data, _, err = s.Get(bubble.Minute(t), term.Path())
 		require.NoError(t, err)
 		require.True(t, strings.HasPrefix(string(data), "unlock\n{"))
 
 		for _, raw := range []string{"", "null", "[]", `{"name":"x"}`, `{"id":5}`, `{"id":"x","data":5}`, "\xff\xfe", "unlock"} {
-			_, err = s.Set(patience(t), term.Path(), []byte(raw), -1)
+			_, err = s.Set(bubble.Minute(t), term.Path(), []byte(raw), -1)
 			require.NoError(t, err)
-			l, err = a.Current(patience(t))
+			l, err = a.Current(bubble.Minute(t))
 			require.NoError(t, err)
 			require.Equal(t, election.Leadership{Present: true, ID: raw, Token: term.Token()}, l)
 		}
-		require.NoError(t, term.Ready(patience(t)), "it is mended with the next word")
-		data, _, err = s.Get(patience(t), term.Path())
+		require.NoError(t, term.Ready(bubble.Minute(t)), "it is mended with the next word")
+		data, _, err = s.Get(bubble.Minute(t), term.Path())
 		require.NoError(t, err)
 		require.True(t, json.Valid(data))
 		require.JSONEq(t, `{"id":"a","data":"aGVyZQ==","ready":true}`, string(data))
@@ -92,30 +93,30 @@ func TestDataOfOthers(t *testing.T) {
 
 // A transfer that finds somebody gone in between looks again.
 func TestTransferLooksAgain(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		sb := connected(t, z)
-		a, b, c, d := candidate(t, connected(t, z), "a"), candidate(t, sb, "b"), candidate(t, connected(t, z), "c"), candidate(t, connected(t, z), "d")
+	bubble.Parallel(t, func(t *bubble.World) {
+		sb := t.Session()
+		a, b, c, d := candidate(t, t.Session(), "a"), candidate(t, sb, "b"), candidate(t, t.Session(), "c"), candidate(t, t.Session(), "d")
 		term := leads(t, a)
 		for _, e := range []*election.Election{b, c, d} {
 			waits(t, e)
 		}
-		candidates, err := d.Candidates(patience(t))
+		candidates, err := d.Candidates(bubble.Minute(t))
 		require.NoError(t, err)
-		remove := z.Intercept(func(q *zktest.Request) zktest.Verdict {
+		remove := t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 			if q.Op == zktest.OpMulti {
-				z.Expire(sb.Status().SessionID) // again and again: only the first time there is something to expire in between
+				t.Server.Expire(sb.Status().SessionID) // again and again: only the first time there is something to expire in between
 			}
 			return zktest.Pass
 		})
 		defer remove()
-		require.NoError(t, term.TransferTo(patience(t), candidates[3].Path))
-		require.Greater(t, get(t, d.Leader(), "d leads").Token(), term.Token())
+		require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[3].Path))
+		require.Greater(t, bubble.Get(t, d.Leader(), "d leads").Token(), term.Token())
 	})
 }
 
 func TestNewRefusesBadInput(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := connected(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		_, err := election.New(nil, path)
 		require.ErrorContains(t, err, "nil session")
 		for _, bad := range []string{"", "services", "/services/", "/a//b", "/a/./b", "/a/../b", "/a\x00b"} {
@@ -130,8 +131,8 @@ func TestNewRefusesBadInput(t *testing.T) {
 		require.ErrorContains(t, err, "opts[0]")
 		e, err := election.New(s, path)
 		require.NoError(t, err)
-		require.ErrorContains(t, e.Run(patience(t), nil), "f: nil")
-		require.NoError(t, s.Close(patience(t)))
+		require.ErrorContains(t, e.Run(bubble.Minute(t), nil), "f: nil")
+		require.NoError(t, s.Close(bubble.Minute(t)))
 		_, err = election.New(s, path)
 		require.ErrorIs(t, err, session.ErrClosed)
 	})
@@ -139,14 +140,14 @@ func TestNewRefusesBadInput(t *testing.T) {
 
 // Without a name given, each has its own.
 func TestDefaultIDs(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := connected(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		ids := make(map[string]bool)
 		for range 3 {
 			e, err := election.New(s, path)
 			require.NoError(t, err)
 			ids[e.ID()] = true
-			require.NoError(t, e.Close(patience(t)))
+			require.NoError(t, e.Close(bubble.Minute(t)))
 		}
 		require.Len(t, ids, 3)
 	})
@@ -155,37 +156,41 @@ func TestDefaultIDs(t *testing.T) {
 // After Close, and after the end of the session, everything says so, at once.
 func TestAfterTheEnd(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(t *testing.T, s *session.Session, e *election.Election){
-		"of the candidate": func(t *testing.T, _ *session.Session, e *election.Election) { require.NoError(t, e.Close(patience(t))) },
-		"of the session":   func(t *testing.T, s *session.Session, _ *election.Election) { require.NoError(t, s.Close(patience(t))) },
+	for name, end := range map[string]func(t testing.TB, s *session.Session, e *election.Election){
+		"of the candidate": func(t testing.TB, _ *session.Session, e *election.Election) {
+			require.NoError(t, e.Close(bubble.Minute(t)))
+		},
+		"of the session": func(t testing.TB, s *session.Session, _ *election.Election) {
+			require.NoError(t, s.Close(bubble.Minute(t)))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, z *zktest.Server) {
-				s := connected(t, z)
-				a, b := candidate(t, s, "a"), candidate(t, connected(t, z), "b")
+			bubble.Parallel(t, func(t *bubble.World) {
+				s := t.Session()
+				a, b := candidate(t, s, "a"), candidate(t, t.Session(), "b")
 				term := leads(t, a)
 				waits(t, b)
-				seen := a.Observe(patience(t))
+				seen := a.Observe(bubble.Minute(t))
 				require.NoError(t, a.Err())
 				end(t, s, a)
-				closes(t, term.Done(), "the term")
+				bubble.Closes(t, term.Done(), "the term")
 				require.ErrorIs(t, term.Err(), session.ErrLost)
 				require.ErrorIs(t, term.Err(), session.ErrClosed)
-				closes(t, a.Done(), "the candidate")
+				bubble.Closes(t, a.Done(), "the candidate")
 				require.ErrorIs(t, a.Err(), session.ErrClosed)
-				closes(t, seen, "the observation")
-				closes(t, a.Observe(patience(t)), "a new observation")
-				closes(t, a.Standing(patience(t)), "the standing")
-				get(t, b.Leader(), "b leads")
+				bubble.Closes(t, seen, "the observation")
+				bubble.Closes(t, a.Observe(bubble.Minute(t)), "a new observation")
+				bubble.Closes(t, a.Standing(bubble.Minute(t)), "the standing")
+				bubble.Get(t, b.Leader(), "b leads")
 
 				a.Campaign()
-				_, err := a.Lead(patience(t))
+				_, err := a.Lead(bubble.Minute(t))
 				require.ErrorIs(t, err, session.ErrClosed)
-				require.ErrorIs(t, a.Run(patience(t), idle), session.ErrClosed)
-				require.NoError(t, a.Resign(patience(t)))
-				require.NoError(t, a.Close(patience(t)), "it is idempotent")
-				require.ErrorIs(t, term.Proclaim(patience(t), nil), session.ErrLost)
-				nothing(t, a.Leader(), "no term")
+				require.ErrorIs(t, a.Run(bubble.Minute(t), idle), session.ErrClosed)
+				require.NoError(t, a.Resign(bubble.Minute(t)))
+				require.NoError(t, a.Close(bubble.Minute(t)), "it is idempotent")
+				require.ErrorIs(t, term.Proclaim(bubble.Minute(t), nil), session.ErrLost)
+				bubble.Never(t, a.Leader(), "no term")
 				require.Equal(t, []string{"b"}, line(t, b))
 			})
 		})

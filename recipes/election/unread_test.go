@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -16,27 +17,27 @@ func TestCandidatesThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
 		t.Run(version, func(t *testing.T) {
-			bubble(t, func(t *testing.T, z *zktest.Server) {
-				a := candidate(t, connected(t, z), "a")
-				term, err := a.Lead(patience(t))
+			bubble.Parallel(t, func(t *bubble.World) {
+				a := candidate(t, t.Session(), "a")
+				term, err := a.Lead(bubble.Minute(t))
 				require.NoError(t, err)
 				bob := session.WithAuth("digest", []byte("bob:hunter2"))
-				b := candidate(t, connected(t, z, bob, session.WithACL(session.AuthACL(session.PermAll)...)), "b")
-				c := candidate(t, connected(t, z, bob), "c")
+				b := candidate(t, t.Session(bob, session.WithACL(session.AuthACL(session.PermAll)...)), "b")
+				c := candidate(t, t.Session(bob), "c")
 				b.Campaign()
 				synctest.Wait()
 				c.Campaign()
 				synctest.Wait()
-				all, err := a.Candidates(patience(t))
+				all, err := a.Candidates(bubble.Minute(t))
 				require.NoError(t, err)
 				require.Len(t, all, 3)
 				require.True(t, all[0].Self && all[0].Leading && !all[0].Unread)
 				require.True(t, all[1].Unread && !all[1].Self && !all[1].Leading && all[1].ID == "")
 				require.True(t, !all[2].Unread && all[2].ID == "c")
-				require.ErrorIs(t, term.TransferTo(patience(t), all[1].Path), session.ErrNoAuth)
+				require.ErrorIs(t, term.TransferTo(bubble.Minute(t), all[1].Path), session.ErrNoAuth)
 				require.NoError(t, term.Err(), "it stands")
-				require.NoError(t, term.TransferTo(patience(t), all[2].Path))
-				require.Greater(t, get(t, c.Leader(), "the lead").Token(), term.Token())
+				require.NoError(t, term.TransferTo(bubble.Minute(t), all[2].Path))
+				require.Greater(t, bubble.Get(t, c.Leader(), "the lead").Token(), term.Token())
 			}, zktest.WithVersion(version))
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -31,19 +32,19 @@ func cutsFirstMulti(z *zktest.Server, s *session.Session, verdict zktest.Verdict
 // What an at-most-once consumer puts back is put back once, though the answer is lost and the item
 // taken by somebody else before anybody looks.
 func TestPutBackOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
-		other := newQueue(t, open(t, z))
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
+		other := newQueue(t, t.Session())
 		c := consumer(t, newQueue(t, s), queue.WithAutoAck(), queue.WithPrefetch(2))
 		put(t, other, "a")
 		put(t, other, "b")
 		synctest.Wait()
 		require.Equal(t, 0, length(t, other))
-		cutsFirstMulti(z, s, zktest.CutAfter)
+		cutsFirstMulti(t.Server, s, zktest.CutAfter)
 		over := make(chan error, 1)
-		go func() { over <- c.Close(patience(t)) }() // ends with the answer
+		go func() { over <- c.Close(bubble.Minute(t)) }() // ends with the answer
 		require.Equal(t, []string{"a", "b"}, takes(t, other, 2))
-		require.NoError(t, get(t, over, "the end of the consumer"))
+		require.NoError(t, bubble.Get(t, over, "the end of the consumer"))
 		require.Equal(t, 0, length(t, other))
 	})
 }
@@ -51,15 +52,15 @@ func TestPutBackOnce(t *testing.T) {
 // What is put back has its id again, though where the ids lie is gone, as containers go that are
 // empty.
 func TestPutBackWithID(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
-		q := newQueue(t, open(t, z))
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
+		q := newQueue(t, t.Session())
 		put(t, q, "a", queue.WithID("red"))
 		c := consumer(t, newQueue(t, s), queue.WithAutoAck(), queue.WithPrefetch(2))
 		time.Sleep(time.Hour)
-		require.NoError(t, c.Close(patience(t)))
+		require.NoError(t, c.Close(bubble.Minute(t)))
 		require.Equal(t, 1, length(t, q))
-		_, err := q.Put(patience(t), nil, queue.WithID("red"))
+		_, err := q.Put(bubble.Minute(t), nil, queue.WithID("red"))
 		require.ErrorIs(t, err, queue.ErrDuplicate)
 		require.Equal(t, []string{"a"}, takes(t, q, 1))
 		put(t, q, "b", queue.WithID("red"))
@@ -68,17 +69,17 @@ func TestPutBackWithID(t *testing.T) {
 
 // What is put back finds a place, though the queue is gone meanwhile.
 func TestPutBackIntoNothing(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
-		q := newQueue(t, open(t, z))
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
+		q := newQueue(t, t.Session())
 		put(t, q, "a")
 		put(t, q, "b", queue.WithID("red"))
 		c := consumer(t, newQueue(t, s), queue.WithAutoAck(), queue.WithPrefetch(2))
 		synctest.Wait()
-		require.NoError(t, s.DeleteAll(patience(t), path))
-		z.ClearJournal()
-		require.NoError(t, c.Close(patience(t)))
-		require.Less(t, len(z.Journal()), 50, "requests")
+		require.NoError(t, s.DeleteAll(bubble.Minute(t), path))
+		t.Server.ClearJournal()
+		require.NoError(t, c.Close(bubble.Minute(t)))
+		require.Less(t, len(t.Server.Journal()), 50, "requests")
 		require.Equal(t, []string{"a", "b"}, takes(t, q, 2))
 	})
 }
@@ -86,10 +87,10 @@ func TestPutBackIntoNothing(t *testing.T) {
 // What is put back was in the queue before: a queue that has been filled meanwhile has more than
 // its capacity until as many are taken, and then its room again.
 func TestPutBackIntoFullQueue(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		q := newQueue(t, open(t, z), queue.WithCapacity(2))
+	bubble.Parallel(t, func(t *bubble.World) {
+		q := newQueue(t, t.Session(), queue.WithCapacity(2))
 		full := func() {
-			_, err := q.Put(patience(t), nil)
+			_, err := q.Put(bubble.Minute(t), nil)
 			require.ErrorIs(t, err, queue.ErrFull)
 		}
 		put(t, q, "a")
@@ -98,7 +99,7 @@ func TestPutBackIntoFullQueue(t *testing.T) {
 		synctest.Wait()
 		put(t, q, "c")
 		put(t, q, "d")
-		require.NoError(t, c.Close(patience(t)))
+		require.NoError(t, c.Close(bubble.Minute(t)))
 		require.Equal(t, 4, length(t, q))
 		full()
 		require.Equal(t, []string{"a", "b"}, takes(t, q, 2))
@@ -112,20 +113,20 @@ func TestPutBackIntoFullQueue(t *testing.T) {
 
 // Somebody writes to a consumer's receipt: it goes on.
 func TestWrittenReceipt(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
-		q := newQueue(t, open(t, z))
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
+		q := newQueue(t, t.Session())
 		c := consumer(t, newQueue(t, s), queue.WithAutoAck(), queue.WithPrefetch(2))
 		receipts := path + "/receipts"
 		write := func() {
-			names, _, err := s.Children(patience(t), receipts)
+			names, _, err := s.Children(bubble.Minute(t), receipts)
 			require.NoError(t, err)
 			for _, name := range names {
-				_, err = s.Set(patience(t), receipts+"/"+name, nil, -1)
+				_, err = s.Set(bubble.Minute(t), receipts+"/"+name, nil, -1)
 				require.NoError(t, err)
 			}
 		}
-		z.Intercept(func() func(*zktest.Request) zktest.Verdict { // a consumer that asks for ever would be asked no more, and the test fail rather than hang
+		t.Server.Intercept(func() func(*zktest.Request) zktest.Verdict { // a consumer that asks for ever would be asked no more, and the test fail rather than hang
 			count := 0
 			return func(r *zktest.Request) zktest.Verdict {
 				if r.SessionID == s.Status().SessionID && r.Op == zktest.OpMulti {
@@ -138,13 +139,13 @@ func TestWrittenReceipt(t *testing.T) {
 		}())
 		for range 3 {
 			put(t, q, "x")
-			get(t, c.Items(), "an item")
+			bubble.Get(t, c.Items(), "an item")
 			write()
 		}
 		put(t, q, "y")
 		synctest.Wait()
 		write()
-		require.NoError(t, c.Close(patience(t)))
+		require.NoError(t, c.Close(bubble.Minute(t)))
 		require.Equal(t, []string{"y"}, takes(t, q, 1))
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -13,20 +14,20 @@ import (
 // Close returns when others can have what its consumer had, however long that takes: also what was
 // received and not settled.
 func TestCloseWaitsForWhatWasReceived(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		q, s := newQueue(t, open(t, z)), open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		q, s := newQueue(t, t.Session()), t.Session()
 		put(t, q, "a")
 		c := consumer(t, newQueue(t, s))
-		i := get(t, c.Items(), "an item")
+		i := bubble.Get(t, c.Items(), "an item")
 		id := s.Status().SessionID
-		t.Cleanup(z.Intercept(func(r *zktest.Request) zktest.Verdict {
+		t.Cleanup(t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == id && r.Op != zktest.OpPing {
 				return zktest.Delay(time.Second)
 			}
 			return zktest.Pass
 		}))
-		require.NoError(t, c.Close(patience(t)))
-		require.ErrorIs(t, i.Ack(patience(t)), session.ErrLost)
+		require.NoError(t, c.Close(bubble.Minute(t)))
+		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrLost)
 		require.Equal(t, "a", string(mustPeek(t, q).Data))
 	})
 }

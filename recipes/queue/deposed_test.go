@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -16,12 +17,11 @@ import (
 // deposition is a leader that is deposed and wakes, a consumer on it that is shown its old tree,
 // and another process elsewhere.
 type deposition struct {
-	*testing.T
-	server *zktest.Server
-	id     int64  // of the consumer's ZooKeeper session by then
-	heal   func() // the network from the leader to it
-	stale  *queue.Queue
-	other  *queue.Queue
+	*bubble.World
+	id    int64  // of the consumer's ZooKeeper session by then
+	heal  func() // the network from the leader to it
+	stale *queue.Queue
+	other *queue.Queue
 }
 
 // depositions are what the consumer has to do with the item by then: it returns the consumer, and
@@ -37,39 +37,39 @@ var depositions = map[string]func(d *deposition) (*queue.Consumer, *queue.Item){
 	"it has claimed it": (*deposition).claims,
 
 	"it has it": func(d *deposition) (*queue.Consumer, *queue.Item) {
-		put(d.T, d.other, "item")
-		c := consumer(d.T, d.stale)
-		return c, get(d.T, c.Items(), "an item")
+		put(d, d.other, "item")
+		c := consumer(d, d.stale)
+		return c, bubble.Get(d, c.Items(), "an item")
 	},
 }
 
 // waits has a consumer wait for an item that is given back when it hears nothing any more.
 func (d *deposition) waits(opts ...queue.ConsumeOption) *queue.Consumer {
-	put(d.T, d.other, "item")
-	item := take(d.T, d.other)
-	c := consumer(d.T, d.stale, opts...)
-	nothing(d.T, c.Items(), "it is somebody else's")
-	d.heal = d.server.PartitionOneWay(d.id, zktest.FromServer)
-	require.NoError(d.T, item.Nack(patience(d.T)))
+	put(d, d.other, "item")
+	item := take(d, d.other)
+	c := consumer(d, d.stale, opts...)
+	bubble.Never(d, c.Items(), "it is somebody else's")
+	d.heal = d.Server.PartitionOneWay(d.id, zktest.FromServer)
+	require.NoError(d, item.Nack(bubble.Minute(d)))
 	return c
 }
 
 // claims has a consumer claim an item, and the answer lost.
 func (d *deposition) claims() (*queue.Consumer, *queue.Item) {
-	c := consumer(d.T, d.stale)
+	c := consumer(d, d.stale)
 	synctest.Wait()
 	var once atomic.Bool
 	claimed := make(chan struct{}, 1)
-	d.server.Intercept(func(r *zktest.Request) zktest.Verdict {
+	d.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 		if r.SessionID != d.id || r.Op != zktest.OpMulti || len(r.Ops) < 2 || once.Swap(true) {
 			return zktest.Pass
 		}
 		claimed <- struct{}{}
 		return zktest.Delay(time.Millisecond)
 	})
-	put(d.T, d.other, "item")
-	get(d.T, claimed, "the claim")
-	d.heal = d.server.PartitionOneWay(d.id, zktest.FromServer)
+	put(d, d.other, "item")
+	bubble.Get(d, claimed, "the claim")
+	d.heal = d.Server.PartitionOneWay(d.id, zktest.FromServer)
 	time.Sleep(2 * time.Millisecond)
 	return c, nil
 }
@@ -85,11 +85,8 @@ func TestADeposedLeaderThatWakesVouchesForNoConsumer(t *testing.T) {
 				t.Run(name+"/"+answer+"/"+tick.String(), func(t *testing.T) {
 					t.Parallel()
 					for round := range uint64(8) {
-						synctest.Test(t, func(t *testing.T) {
-							z := zktest.Start(t, zktest.WithServers(3), zktest.WithTick(tick), zktest.WithSeed(round+1),
-								zktest.WithSessionTimeouts(time.Second, time.Minute))
-							deposed(t, z, begin, acked, round)
-						})
+						bubble.Run(t, func(t *bubble.World) { deposed(t, begin, acked, round) },
+							zktest.WithServers(3), zktest.WithTick(tick), zktest.WithSeed(round+1), zktest.WithSessionTimeouts(time.Second, time.Minute))
 					}
 				})
 			}
@@ -97,35 +94,32 @@ func TestADeposedLeaderThatWakesVouchesForNoConsumer(t *testing.T) {
 	}
 }
 
-func deposed(t *testing.T, z *zktest.Server, begin func(d *deposition) (*queue.Consumer, *queue.Item), acked bool, round uint64) {
+func deposed(t *bubble.World, begin func(d *deposition) (*queue.Consumer, *queue.Item), acked bool, round uint64) {
 	const timeout = 6 * time.Second
 	on := func(server int) *session.Session {
-		s, err := session.Open(patience(t), z.Hosts()[server:server+1], session.WithDialer(z.Dialer()), session.WithTimeout(timeout))
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = s.Close(patience(t)) })
-		return s
+		return t.HostOn("a", t.Server.Hosts()[server:server+1], session.WithTimeout(timeout)).Session
 	}
 	stale := on(0)
-	d := &deposition{T: t, heal: func() {}, server: z, id: stale.Status().SessionID, stale: newQueue(t, stale), other: newQueue(t, on(1))}
+	d := &deposition{World: t, heal: func() {}, id: stale.Status().SessionID, stale: newQueue(t, stale), other: newQueue(t, on(1))}
 	time.Sleep(2*timeout + time.Duration(round)*700*time.Millisecond)
 	c, had := begin(d)
 
-	z.Depose(0)
+	t.Server.Depose(0)
 	d.heal()
 	rival := consumer(t, newQueue(t, on(2)))
-	item := get(t, rival.Items(), "an item")
+	item := bubble.Get(t, rival.Items(), "an item")
 	if acked {
-		require.NoError(t, item.Ack(patience(t)))
+		require.NoError(t, item.Ack(bubble.Minute(t)))
 	}
-	for _, alive := z.Session(d.id); alive; _, alive = z.Session(d.id) {
+	for _, alive := t.Server.Session(d.id); alive; _, alive = t.Server.Session(d.id) {
 		time.Sleep(time.Second)
 	}
 	time.Sleep(time.Duration(round) * timeout / 7)
 	synctest.Wait()
-	z.Continue(0)
+	t.Server.Continue(0)
 	if had != nil {
 		require.False(t, had.Valid())
-		require.ErrorIs(t, had.Ack(patience(t)), session.ErrLost)
+		require.ErrorIs(t, had.Ack(bubble.Minute(t)), session.ErrLost)
 	}
 	select {
 	case i := <-c.Items():
@@ -134,13 +128,13 @@ func deposed(t *testing.T, z *zktest.Server, begin func(d *deposition) (*queue.C
 	}
 	require.Equal(t, acked, !item.Valid())
 
-	require.NoError(t, rival.Close(patience(t)))
+	require.NoError(t, rival.Close(bubble.Minute(t)))
 	want := "item"
 	if acked {
 		want = "next"
 		put(t, d.other, want)
 	}
-	i := get(t, c.Items(), "an item")
+	i := bubble.Get(t, c.Items(), "an item")
 	require.Equal(t, want, string(i.Data()))
 	require.True(t, i.Valid())
 	require.EqualValues(t, 2, stale.Status().Epoch)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -20,52 +21,42 @@ import (
 // CURATOR-605: a consumer whose session ends in the middle of an item: it is delivered again, and
 // what the first does with it then changes nothing.
 func TestB49_ExpiryMidProcessing(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		slow, quick := open(t, z), open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		slow, quick := t.Session(), t.Session()
 		q := newQueue(t, quick)
 		put(t, q, "a")
 		first := take(t, newQueue(t, slow))
 		require.True(t, first.Valid())
-		z.Expire(slow.Status().SessionID)
+		t.Server.Expire(slow.Status().SessionID)
 		second := take(t, q)
 		require.Equal(t, 2, second.Attempt())
 		require.Greater(t, second.Token(), first.Token())
-		get(t, closed(first.Done()), "the loss")
+		bubble.Closes(t, first.Done(), "the loss")
 		require.ErrorIs(t, first.Err(), session.ErrLost)
 		require.ErrorIs(t, context.Cause(first.Context()), session.ErrLost)
 		for range 2 {
-			require.ErrorIs(t, first.Ack(patience(t)), session.ErrLost)
-			require.ErrorIs(t, first.Nack(patience(t)), session.ErrLost)
+			require.ErrorIs(t, first.Ack(bubble.Minute(t)), session.ErrLost)
+			require.ErrorIs(t, first.Nack(bubble.Minute(t)), session.ErrLost)
 		}
 		require.True(t, second.Valid())
-		require.NoError(t, second.Ack(patience(t)))
+		require.NoError(t, second.Ack(bubble.Minute(t)))
 		require.Equal(t, 0, length(t, q))
 	}, zktest.WithTick(time.Second))
-}
-
-// closed delivers when a latch closes.
-func closed(c <-chan struct{}) <-chan bool {
-	delivered := make(chan bool, 1)
-	go func() { // ends with the latch
-		<-c
-		delivered <- true
-	}()
-	return delivered
 }
 
 // The claim is lost here before anybody else can have it: at the end of trust, with the network
 // gone.
 func TestPartitionedConsumerLosesFirst(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		cut, other := open(t, z), open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		cut, other := t.Session(), t.Session()
 		c := consumer(t, newQueue(t, cut), queue.WithPrefetch(3))
 		q := newQueue(t, other)
 		for _, d := range numbered(0, 3) {
 			put(t, q, d)
 		}
-		first := get(t, c.Items(), "an item")
+		first := bubble.Get(t, c.Items(), "an item")
 		synctest.Wait() // until it has claimed all three
-		heal := z.Partition(cut.Status().SessionID)
+		heal := t.Server.Partition(cut.Status().SessionID)
 		next := make(chan *queue.Item, 1)
 		go func() { // ends with the item
 			i, err := q.Take(context.Background())
@@ -80,44 +71,44 @@ func TestPartitionedConsumerLosesFirst(t *testing.T) {
 			t.Fatal("the next had it before the first had lost it")
 		default:
 		}
-		nothing(t, c.Items(), "what was lost is not delivered")
-		second := get(t, next, "the item again")
+		bubble.Never(t, c.Items(), "what was lost is not delivered")
+		second := bubble.Get(t, next, "the item again")
 		require.Equal(t, "0", string(second.Data()))
 		require.Equal(t, 2, second.Attempt())
-		require.NoError(t, second.Ack(patience(t)))
+		require.NoError(t, second.Ack(bubble.Minute(t)))
 		heal()
-		third := get(t, c.Items(), "the consumer goes on")
+		third := bubble.Get(t, c.Items(), "the consumer goes on")
 		require.Equal(t, "1", string(third.Data()))
-		require.NoError(t, third.Ack(patience(t)))
+		require.NoError(t, third.Ack(bubble.Minute(t)))
 	})
 }
 
 // CURATOR-623: after twelve minutes cut off, consumption goes on.
 func TestB51_LongPartition(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		c := consumer(t, newQueue(t, s))
-		q := newQueue(t, open(t, z))
+		q := newQueue(t, t.Session())
 		put(t, q, "before")
-		require.NoError(t, get(t, c.Items(), "an item").Ack(patience(t)))
-		heal := z.Partition(s.Status().SessionID)
+		require.NoError(t, bubble.Get(t, c.Items(), "an item").Ack(bubble.Minute(t)))
+		heal := t.Server.Partition(s.Status().SessionID)
 		time.Sleep(6 * time.Minute)
 		put(t, q, "meanwhile")
 		time.Sleep(6 * time.Minute)
 		heal()
-		i := get(t, c.Items(), "an item")
+		i := bubble.Get(t, c.Items(), "an item")
 		require.Equal(t, "meanwhile", string(i.Data()))
-		require.NoError(t, i.Ack(patience(t)))
+		require.NoError(t, i.Ack(bubble.Minute(t)))
 		put(t, q, "after")
-		require.NoError(t, get(t, c.Items(), "an item").Ack(patience(t)))
+		require.NoError(t, bubble.Get(t, c.Items(), "an item").Ack(bubble.Minute(t)))
 	})
 }
 
 // kazoo#175: ten thousand impatient takes on an empty queue leave no watch, no znode and no
 // goroutine behind.
 func TestB53_ImpatientTakes(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "x")
 		takes(t, q, 1)
@@ -129,15 +120,15 @@ func TestB53_ImpatientTakes(t *testing.T) {
 		}
 		impatient()
 		synctest.Wait()
-		z.ClearJournal()
-		before := z.Dump()
+		t.Server.ClearJournal()
+		before := t.Server.Dump()
 		for range 10_000 {
 			impatient()
 		}
 		synctest.Wait()
-		require.Equal(t, before, z.Dump())
+		require.Equal(t, before, t.Server.Dump())
 		armed := 0
-		for _, r := range z.Journal() {
+		for _, r := range t.Server.Journal() {
 			if r.Watch {
 				armed++
 			}
@@ -148,19 +139,19 @@ func TestB53_ImpatientTakes(t *testing.T) {
 
 // Netflix#135: a put that fails says so, to the one who put, and the next is not held up.
 func TestB54_FailedPut(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		q := newQueue(t, open(t, z))
+	bubble.Parallel(t, func(t *bubble.World) {
+		q := newQueue(t, t.Session())
 		put(t, q, "a")
-		remove := z.Intercept(func(r *zktest.Request) zktest.Verdict {
+		remove := t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpMulti {
 				return zktest.Fail(zktest.ErrNoAuth)
 			}
 			return zktest.Pass
 		})
-		_, err := q.Put(patience(t), []byte("b"))
+		_, err := q.Put(bubble.Minute(t), []byte("b"))
 		require.ErrorIs(t, err, session.ErrNoAuth)
 		remove()
-		_, err = q.PutAll(patience(t), [][]byte{make([]byte, 3<<20)})
+		_, err = q.PutAll(bubble.Minute(t), [][]byte{make([]byte, 3<<20)})
 		require.ErrorIs(t, err, session.ErrTooLarge)
 		put(t, q, "c")
 		require.Equal(t, []string{"a", "c"}, takes(t, q, 2))
@@ -170,27 +161,27 @@ func TestB54_FailedPut(t *testing.T) {
 // CURATOR-336: a consumer's user sees what becomes of the connection: the session says it, and the
 // items, which are lost with it.
 func TestB55_ConnectionIsSeen(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		states := s.Observe(t.Context())
 		c := consumer(t, newQueue(t, s))
-		put(t, newQueue(t, open(t, z)), "a")
-		i := get(t, c.Items(), "an item")
-		heal := z.Partition(s.Status().SessionID)
-		for get(t, states, "a state").State != session.Untrusted {
+		put(t, newQueue(t, t.Session()), "a")
+		i := bubble.Get(t, c.Items(), "an item")
+		heal := t.Server.Partition(s.Status().SessionID)
+		for bubble.Get(t, states, "a state").State != session.Untrusted {
 		}
 		require.ErrorIs(t, i.Err(), session.ErrUntrusted)
 		heal()
-		for get(t, states, "a state").State != session.Connected {
+		for bubble.Get(t, states, "a state").State != session.Connected {
 		}
-		require.NoError(t, get(t, c.Items(), "the item again").Ack(patience(t)))
+		require.NoError(t, bubble.Get(t, c.Items(), "the item again").Ack(bubble.Minute(t)))
 	})
 }
 
 // etcd#17198: when watching ends for good, consumers and waiting calls end with an error.
 func TestB56_EndOfTheSession(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		q := newQueue(t, s)
 		c := consumer(t, q)
 		waiting := make(chan error, 1)
@@ -199,38 +190,38 @@ func TestB56_EndOfTheSession(t *testing.T) {
 			waiting <- err
 		}()
 		synctest.Wait()
-		require.NoError(t, s.Close(patience(t)))
-		require.ErrorIs(t, get(t, waiting, "the waiting call"), session.ErrClosed)
+		require.NoError(t, s.Close(bubble.Minute(t)))
+		require.ErrorIs(t, bubble.Get(t, waiting, "the waiting call"), session.ErrClosed)
 		<-c.Done()
 		require.ErrorIs(t, c.Err(), session.ErrClosed)
 		_, open := <-c.Items()
 		require.False(t, open)
-		_, err := q.Put(patience(t), []byte("x"))
+		_, err := q.Put(bubble.Minute(t), []byte("x"))
 		require.ErrorIs(t, err, session.ErrClosed)
 		_, err = q.Consume()
 		require.ErrorIs(t, err, session.ErrClosed)
-		_, err = q.Take(patience(t))
+		_, err = q.Take(bubble.Minute(t))
 		require.ErrorIs(t, err, session.ErrClosed)
 	})
 }
 
 // A consumer that may not read the queue ends, and says why.
 func TestRefusedConsumer(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
-		_, err := s.Create(patience(t), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
+		_, err := s.Create(bubble.Minute(t), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
 		require.NoError(t, err)
 		c := consumer(t, newQueue(t, s))
 		<-c.Done()
 		require.ErrorIs(t, c.Err(), session.ErrNoAuth)
-		_, err = newQueue(t, s).Take(patience(t))
+		_, err = newQueue(t, s).Take(bubble.Minute(t))
 		require.ErrorIs(t, err, session.ErrNoAuth)
 	})
 }
 
 func TestVisibility(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		q := newQueue(t, s, queue.WithVisibility(3*time.Second))
 		put(t, q, "a")
 		began := time.Now()
@@ -239,29 +230,29 @@ func TestVisibility(t *testing.T) {
 		require.Equal(t, 3*time.Second, time.Since(began))
 		require.ErrorIs(t, first.Err(), queue.ErrOverdue)
 		require.ErrorIs(t, first.Err(), session.ErrLost)
-		require.ErrorIs(t, first.Extend(patience(t), time.Hour), session.ErrLost)
-		require.ErrorIs(t, first.Ack(patience(t)), session.ErrLost)
-		second := take(t, newQueue(t, open(t, z)))
+		require.ErrorIs(t, first.Extend(bubble.Minute(t), time.Hour), session.ErrLost)
+		require.ErrorIs(t, first.Ack(bubble.Minute(t)), session.ErrLost)
+		second := take(t, newQueue(t, t.Session()))
 		require.Equal(t, 2, second.Attempt())
-		require.NoError(t, second.Nack(patience(t)))
+		require.NoError(t, second.Nack(bubble.Minute(t)))
 
 		began = time.Now()
 		third := take(t, q)
 		time.Sleep(2 * time.Second)
-		require.NoError(t, third.Extend(patience(t), 10*time.Second))
+		require.NoError(t, third.Extend(bubble.Minute(t), 10*time.Second))
 		<-third.Done()
 		require.Equal(t, 12*time.Second, time.Since(began))
 		fourth := take(t, q)
 		require.Equal(t, 4, fourth.Attempt())
-		require.NoError(t, fourth.Extend(patience(t), time.Second))
-		require.NoError(t, fourth.Ack(patience(t)))
+		require.NoError(t, fourth.Extend(bubble.Minute(t), time.Second))
+		require.NoError(t, fourth.Ack(bubble.Minute(t)))
 		time.Sleep(time.Minute)
 		require.ErrorIs(t, fourth.Err(), session.ErrReleased)
-		require.ErrorIs(t, newQueueTake(t, s).Extend(patience(t), time.Second), session.ErrUnsupported)
+		require.ErrorIs(t, newQueueTake(t, s).Extend(bubble.Minute(t), time.Second), session.ErrUnsupported)
 	})
 }
 
-func newQueueTake(t *testing.T, s *session.Session) *queue.Item {
+func newQueueTake(t testing.TB, s *session.Session) *queue.Item {
 	q := newQueue(t, s)
 	put(t, q, "x")
 	return take(t, q)
@@ -269,25 +260,25 @@ func newQueueTake(t *testing.T, s *session.Session) *queue.Item {
 
 // The claim is somebody's to delete; whoever has the item hears of it.
 func TestDeletedClaim(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
 		i := take(t, q)
 		time.Sleep(time.Second)
-		require.NoError(t, s.Delete(patience(t), i.Path(), -1))
-		get(t, closed(i.Done()), "the loss")
+		require.NoError(t, s.Delete(bubble.Minute(t), i.Path(), -1))
+		bubble.Closes(t, i.Done(), "the loss")
 		require.ErrorIs(t, i.Err(), session.ErrDeleted)
-		require.ErrorIs(t, i.Ack(patience(t)), session.ErrLost)
+		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrLost)
 		require.Equal(t, []string{"a"}, takes(t, q, 1))
 	})
 }
 
 // A delay is over at an exact instant of the servers' clock, whatever the clients believe.
 func TestDelayIsExact(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		q := newQueue(t, open(t, z))
-		c := consumer(t, newQueue(t, open(t, z)))
+	bubble.Parallel(t, func(t *bubble.World) {
+		q := newQueue(t, t.Session())
+		c := consumer(t, newQueue(t, t.Session()))
 		began := time.Now()
 		for _, d := range []time.Duration{time.Hour, time.Second, 90 * time.Second, 5 * time.Hour} {
 			put(t, q, d.String(), queue.WithDelay(d))
@@ -296,7 +287,7 @@ func TestDelayIsExact(t *testing.T) {
 			i := <-c.Items()
 			require.Equal(t, d.String(), string(i.Data()))
 			require.Equal(t, d, time.Since(began))
-			require.NoError(t, i.Ack(patience(t)))
+			require.NoError(t, i.Ack(bubble.Minute(t)))
 		}
 		// One that comes while a longer one is waited for.
 		put(t, q, "long", queue.WithDelay(time.Hour))
@@ -310,8 +301,8 @@ func TestDelayIsExact(t *testing.T) {
 
 // A context ends a wait, and says whether anything came of it.
 func TestContexts(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		q := newQueue(t, s)
 		over, cancel := context.WithCancelCause(t.Context())
 		mine := errors.New("mine")
@@ -324,7 +315,7 @@ func TestContexts(t *testing.T) {
 		require.ErrorIs(t, err, mine)
 		require.Equal(t, 0, length(t, q))
 
-		heal := z.Partition(s.Status().SessionID)
+		heal := t.Server.Partition(s.Status().SessionID)
 		ctx, cancel2 := context.WithTimeout(t.Context(), time.Second)
 		defer cancel2()
 		_, err = q.Put(ctx, []byte("x"))
@@ -332,30 +323,30 @@ func TestContexts(t *testing.T) {
 		heal()
 		put(t, q, "a")
 		i := take(t, q)
-		heal = z.Partition(s.Status().SessionID)
+		heal = t.Server.Partition(s.Status().SessionID)
 		ctx, cancel3 := context.WithTimeout(t.Context(), time.Second)
 		defer cancel3()
 		require.ErrorIs(t, i.Ack(ctx), context.DeadlineExceeded)
 		heal()
-		require.NoError(t, i.Ack(patience(t)), "it goes on in the background")
+		require.NoError(t, i.Ack(bubble.Minute(t)), "it goes on in the background")
 	})
 }
 
 // A bug in an actor: possessions end with ErrRestarted, and what was wished is done all the same,
 // once.
 func TestPanics(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
 		i := take(t, q)
 		q.PanicTaking("a bug")
 		<-i.Done()
 		require.ErrorIs(t, i.Err(), session.ErrRestarted)
-		require.ErrorIs(t, i.Ack(patience(t)), session.ErrLost)
+		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrLost)
 		again := take(t, q)
 		require.Equal(t, 2, again.Attempt())
-		require.NoError(t, again.Ack(patience(t)))
+		require.NoError(t, again.Ack(bubble.Minute(t)))
 
 		c := consumer(t, q, queue.WithPrefetch(2))
 		for n := range 10 {
@@ -367,8 +358,8 @@ func TestPanics(t *testing.T) {
 		}
 		var got []string
 		for len(got) < 10 {
-			i := get(t, c.Items(), "an item")
-			if i.Ack(patience(t)) == nil {
+			i := bubble.Get(t, c.Items(), "an item")
+			if i.Ack(bubble.Minute(t)) == nil {
 				got = append(got, string(i.Data()))
 			}
 		}
@@ -379,8 +370,8 @@ func TestPanics(t *testing.T) {
 
 // An actor that panics too often is given up: whoever waits hears why.
 func TestGivenUp(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		q := newQueue(t, s)
 		c := consumer(t, q)
 		for range 100 {
@@ -398,12 +389,12 @@ func TestGivenUp(t *testing.T) {
 // A delay begins with its own Put, not with one before it whose question for the servers' clock is
 // still on its way.
 func TestADelayIsNotEarlyBesideAnother(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "first")
 		require.Equal(t, []string{"first"}, takes(t, q, 1))
-		heal := z.Slow(s.Status().SessionID, zktest.Speed{Latency: 100 * time.Millisecond})
+		heal := t.Server.Slow(s.Status().SessionID, zktest.Speed{Latency: 100 * time.Millisecond})
 		began := make(map[string]time.Time)
 		var wait sync.WaitGroup
 		for n := range 20 {
@@ -414,11 +405,11 @@ func TestADelayIsNotEarlyBesideAnother(t *testing.T) {
 		}
 		wait.Wait()
 		heal()
-		c := consumer(t, newQueue(t, open(t, z)))
+		c := consumer(t, newQueue(t, t.Session()))
 		for range began {
 			i := <-c.Items()
 			require.GreaterOrEqual(t, time.Since(began[string(i.Data())]), time.Minute, string(i.Data()))
-			require.NoError(t, i.Ack(patience(t)))
+			require.NoError(t, i.Ack(bubble.Minute(t)))
 		}
 	})
 }

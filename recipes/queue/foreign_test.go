@@ -6,23 +6,23 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 // Foreign znodes are left alone.
 func TestForeignZnodes(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
 		bucket := path + "/ready-0-0000000000"
 		for _, name := range []string{"x", "_c_x", "queue-0-0000000001", "taken-", "taken-1-2-3", "back-x", "body-", "body-x", "_c_f81d4fae-7dec-4d0b-a765-00a0c91e6bf6-queue-1-0000000009"} {
-			_, err := s.Create(patience(t), bucket+"/"+name, []byte("foreign"))
+			_, err := s.Create(bubble.Minute(t), bucket+"/"+name, []byte("foreign"))
 			require.NoError(t, err)
 		}
 		for _, name := range []string{"x", "ready-", "ready-x-0000000000", "later-0", "ready-0-00000000001", "ready-99999-0000000000"} {
-			_, err := s.Create(patience(t), path+"/"+name, nil)
+			_, err := s.Create(bubble.Minute(t), path+"/"+name, nil)
 			require.NoError(t, err)
 		}
 		put(t, q, "b")
@@ -33,33 +33,33 @@ func TestForeignZnodes(t *testing.T) {
 
 // What looks like a pack and is none is left alone, by whoever takes, looks or removes.
 func TestForeignPacks(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		q := newQueue(t, s, queue.WithMaxAttempts(3))
 		put(t, q, "a")
 		const family = "f81d4fae-7dec-4d0b-a765-00a0c91e"
 		prefix := path + "/ready-0-0000000000/_c_" + family + "0000-pack-"
 		bodies := []string{"", "x", "3:abc,", "1:a,1:b,1:c,", "99999999999999999999:a,", "-1:,", "5:abc,", "1:a", "1:a,1:b"}
 		for n, body := range bodies {
-			_, err := s.Create(patience(t), fmt.Sprintf("%s0-%d-1-2-%010d", prefix, n%4, -n), []byte(body))
+			_, err := s.Create(bubble.Minute(t), fmt.Sprintf("%s0-%d-1-2-%010d", prefix, n%4, -n), []byte(body))
 			require.NoError(t, err)
 		}
 		for _, name := range []string{
 			"0-0-2-1-0000000009", "0-0-0-1-0000000009", "0--1-1-1-0000000009", "0-0-1-99999-0000000009", "1-0-1-1-0000000009", "0-0-1-0000000009",
 			"0-0-1-1-1-0000000009", "0-2147483648-1-1-0000000009", "0-2147483647-1-1-0000000009",
 		} {
-			_, err := s.Create(patience(t), prefix+name, []byte("1:a,"))
+			_, err := s.Create(bubble.Minute(t), prefix+name, []byte("1:a,"))
 			require.NoError(t, err)
 		}
-		ids, err := q.PutAll(patience(t), data(0, 3))
+		ids, err := q.PutAll(bubble.Minute(t), data(0, 3))
 		require.NoError(t, err)
 		require.Equal(t, "a", string(mustPeek(t, q).Data))
-		require.Error(t, q.Remove(patience(t), family+"0001"))
-		require.NoError(t, q.Remove(patience(t), ids[1]))
+		require.Error(t, q.Remove(bubble.Minute(t), family+"0001"))
+		require.NoError(t, q.Remove(bubble.Minute(t), ids[1]))
 		require.Equal(t, []string{"a", "0", "2"}, takes(t, q, 3))
 		c := consumer(t, q, queue.WithAutoAck())
 		put(t, q, "b")
-		require.Equal(t, "b", string(get(t, c.Items(), "an item").Data()))
-		require.NoError(t, c.Close(patience(t)))
+		require.Equal(t, "b", string(bubble.Get(t, c.Items(), "an item").Data()))
+		require.NoError(t, c.Close(bubble.Minute(t)))
 	})
 }

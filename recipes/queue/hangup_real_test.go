@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -13,12 +14,12 @@ import (
 func TestAPutThatIsTooLargeForARealServer(t *testing.T) {
 	t.Parallel()
 	zk := ensemble.Start(t, 1, ensemble.WithJVM("-Djute.maxbuffer=10240"))
-	s, err := session.Open(patience(t), zk.Servers())
+	s, err := session.Open(bubble.Minute(t), zk.Servers())
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close(patience(t))) })
+	t.Cleanup(func() { require.NoError(t, s.Close(bubble.Minute(t))) })
 	q := newQueue(t, s)
 	put(t, q, "before")
-	_, err = q.Put(patience(t), make([]byte, 30_000))
+	_, err = q.Put(bubble.Minute(t), make([]byte, 30_000))
 	require.ErrorIs(t, err, session.ErrTooLarge)
 	put(t, q, "after")
 	require.Equal(t, "before", string(take(t, q).Data()))

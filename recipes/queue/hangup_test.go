@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -14,9 +15,9 @@ import (
 // ends with an error that says so, whatever its context; it is not sent again, and the queue goes
 // on.
 func TestAPutThatIsTooLargeForTheServersDoesNotWedgeTheQueue(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
+	bubble.Parallel(t, func(t *bubble.World) {
 		handshakes := 0
-		z.Intercept(func(r *zktest.Request) zktest.Verdict {
+		t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpConnect {
 				handshakes++
 			}
@@ -26,10 +27,10 @@ func TestAPutThatIsTooLargeForTheServersDoesNotWedgeTheQueue(t *testing.T) {
 			time.Sleep(time.Millisecond) // nothing is under way
 			return handshakes
 		}
-		q := newQueue(t, open(t, z))
+		q := newQueue(t, t.Session())
 		put(t, q, "before")
 		begun := time.Now()
-		_, err := q.Put(patience(t), make([]byte, 30_000))
+		_, err := q.Put(bubble.Minute(t), make([]byte, 30_000))
 		require.ErrorIs(t, err, session.ErrTooLarge)
 		require.Less(t, time.Since(begun), 10*time.Second)
 		before := count()

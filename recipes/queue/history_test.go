@@ -7,11 +7,11 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -135,7 +135,7 @@ func (h *history) left() bool {
 
 // check holds the history against what a queue is: each item acknowledged once, and of two of which
 // one had been put before the other's put began, that one claimed first.
-func (h *history) check(t *testing.T) {
+func (h *history) check(t testing.TB) {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,7 +153,7 @@ func (h *history) check(t *testing.T) {
 }
 
 // play has producers and consumers at work while faults happen.
-func play(t *testing.T, open func() *session.Session, seed uint64, each int, faults func(ctx context.Context)) {
+func play(t testing.TB, open func() *session.Session, seed uint64, each int, faults func(ctx context.Context)) {
 	t.Helper()
 	h := newHistory()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
@@ -193,11 +193,10 @@ func TestHistoriesUnderFaults(t *testing.T) {
 		seed := base + n
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				z := zktest.Start(t)
+			bubble.Run(t, func(t *bubble.World) {
 				var mu sync.Mutex
 				rng := rand.New(rand.NewPCG(seed, 2))
-				z.Intercept(func(r *zktest.Request) zktest.Verdict {
+				t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 					mu.Lock()
 					defer mu.Unlock()
 					switch {
@@ -210,7 +209,7 @@ func TestHistoriesUnderFaults(t *testing.T) {
 				})
 				var sessions []*session.Session
 				play(t, func() *session.Session {
-					s := open(t, z)
+					s := t.Session()
 					sessions = append(sessions, s)
 					return s
 				}, seed, 40, func(ctx context.Context) {
@@ -225,9 +224,9 @@ func TestHistoriesUnderFaults(t *testing.T) {
 						expire := rng.IntN(3) == 0
 						mu.Unlock()
 						if id := s.Status().SessionID; expire {
-							z.Expire(id)
+							t.Server.Expire(id)
 						} else {
-							z.Disconnect(id)
+							t.Server.Disconnect(id)
 						}
 					}
 				})
@@ -241,9 +240,9 @@ func TestHistoryOnRealZooKeeperUnderKills(t *testing.T) {
 	t.Parallel()
 	zk := ensemble.Start(t, 3)
 	play(t, func() *session.Session {
-		s, err := session.Open(patience(t), zk.Servers())
+		s, err := session.Open(bubble.Minute(t), zk.Servers())
 		require.NoError(t, err)
-		t.Cleanup(func() { _ = s.Close(patience(t)) })
+		t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
 		return s
 	}, 1, 150, func(ctx context.Context) {
 		for i := 0; ctx.Err() == nil && i < 3; i++ {
@@ -256,7 +255,7 @@ func TestHistoryOnRealZooKeeperUnderKills(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if err := zk.Await(patience(t)); err != nil {
+			if err := zk.Await(bubble.Minute(t)); err != nil {
 				t.Error(err)
 				return
 			}

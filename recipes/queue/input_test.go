@@ -7,15 +7,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 // Bad input is refused at once, with an error that names it, and nothing is changed.
 func TestBadInput(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
 		_, err := queue.New(nil, path)
 		require.ErrorContains(t, err, "s: nil")
 		for _, bad := range []string{"", "orders", "/orders/", "/a//b", "/"} {
@@ -52,30 +52,30 @@ func TestBadInput(t *testing.T) {
 			"U+0000":           {queue.WithID("\x00")},
 			"WithEphemeral":    {queue.WithEphemeral(), queue.WithDelay(time.Second)},
 		} {
-			_, err := q.Put(patience(t), []byte("x"), opts...)
+			_, err := q.Put(bubble.Minute(t), []byte("x"), opts...)
 			require.ErrorContains(t, err, name)
 			var oe *session.OpError
 			require.ErrorAs(t, err, &oe)
 			require.Equal(t, path, oe.Path)
 		}
-		_, err = q.PutAll(patience(t), [][]byte{{}, {}}, queue.WithID("red"))
+		_, err = q.PutAll(bubble.Minute(t), [][]byte{{}, {}}, queue.WithID("red"))
 		require.ErrorContains(t, err, "WithID")
-		_, err = q.PutAll(patience(t), nil)
+		_, err = q.PutAll(bubble.Minute(t), nil)
 		require.ErrorContains(t, err, "items")
-		_, err = newQueue(t, s, queue.WithCapacity(1)).Put(patience(t), nil, queue.WithEphemeral())
+		_, err = newQueue(t, s, queue.WithCapacity(1)).Put(bubble.Minute(t), nil, queue.WithEphemeral())
 		require.ErrorContains(t, err, "WithEphemeral")
-		require.ErrorContains(t, q.Remove(patience(t), ""), "id")
+		require.ErrorContains(t, q.Remove(bubble.Minute(t), ""), "id")
 		for _, n := range []int{0, -1, 10_001} {
 			_, err = q.Consume(queue.WithPrefetch(n))
 			require.ErrorContains(t, err, "WithPrefetch")
 		}
 		_, err = q.Consume(nil)
 		require.ErrorContains(t, err, "opts[0]")
-		require.NotContains(t, z.Dump(), path)
+		require.NotContains(t, t.Server.Dump(), path)
 
 		put(t, q, "x")
 		i := take(t, q)
-		require.ErrorContains(t, i.Extend(patience(t), 0), "d:")
+		require.ErrorContains(t, i.Extend(bubble.Minute(t), 0), "d:")
 	})
 }
 
@@ -93,18 +93,18 @@ func TestLayouts(t *testing.T) {
 		"kazoo locking": {layout: queue.KazooLocking, theirs: []string{"/entries/entry-100-", "/entries/entry-050-"}, taken: "/taken/", claimed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, z *zktest.Server) {
-				s := open(t, z)
+			bubble.Parallel(t, func(t *bubble.World) {
+				s := t.Session()
 				q := newQueue(t, s, queue.WithLayout(c.layout))
-				_, err := q.Put(patience(t), nil, queue.WithID("red"))
+				_, err := q.Put(bubble.Minute(t), nil, queue.WithID("red"))
 				require.ErrorIs(t, err, session.ErrUnsupported)
-				_, err = q.Put(patience(t), nil, queue.WithDelay(time.Second))
+				_, err = q.Put(bubble.Minute(t), nil, queue.WithDelay(time.Second))
 				require.ErrorIs(t, err, session.ErrUnsupported)
 				if c.layout == queue.Java {
-					_, err = q.Put(patience(t), nil, queue.WithPriority(1))
+					_, err = q.Put(bubble.Minute(t), nil, queue.WithPriority(1))
 					require.ErrorIs(t, err, session.ErrUnsupported)
 				} else {
-					_, err = q.Put(patience(t), nil, queue.WithPriority(1000))
+					_, err = q.Put(bubble.Minute(t), nil, queue.WithPriority(1000))
 					require.ErrorContains(t, err, "WithPriority")
 				}
 				if !c.claimed {
@@ -113,7 +113,7 @@ func TestLayouts(t *testing.T) {
 				}
 				put(t, q, "ours")
 				for n, name := range c.theirs {
-					_, err := s.Create(patience(t), path+name, []byte{byte('0' + n)}, session.Sequential())
+					_, err := s.Create(bubble.Minute(t), path+name, []byte{byte('0' + n)}, session.Sequential())
 					require.NoError(t, err)
 				}
 				require.Equal(t, 3, length(t, q))
@@ -128,15 +128,15 @@ func TestLayouts(t *testing.T) {
 				if c.claimed {
 					require.Contains(t, i.Path(), path+c.taken)
 					require.Equal(t, want[1], string(mustPeek(t, q).Data))
-					second := take(t, newQueue(t, open(t, z), queue.WithLayout(c.layout)))
+					second := take(t, newQueue(t, t.Session(), queue.WithLayout(c.layout)))
 					require.Equal(t, want[1], string(second.Data()))
-					require.NoError(t, second.Nack(patience(t)))
+					require.NoError(t, second.Nack(bubble.Minute(t)))
 				}
-				require.NoError(t, i.Ack(patience(t)))
+				require.NoError(t, i.Ack(bubble.Minute(t)))
 				require.Equal(t, want[1:], takes(t, q, 2))
 				require.Equal(t, 0, length(t, q))
 				put(t, q, "more")
-				require.NoError(t, q.Remove(patience(t), mustPeek(t, q).ID))
+				require.NoError(t, q.Remove(bubble.Minute(t), mustPeek(t, q).ID))
 				require.Equal(t, 0, length(t, q))
 			})
 		})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -12,21 +13,21 @@ import (
 
 // B75: one whose server lags behind is told what was settled before it asked.
 func TestB75_LooksAreUpToDate(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
+	bubble.Parallel(t, func(t *bubble.World) {
 		on := func(i int) *queue.Queue {
-			s, err := session.Open(patience(t), z.Hosts()[i:i+1], session.WithDialer(z.Dialer()))
+			s, err := session.Open(bubble.Minute(t), t.Server.Hosts()[i:i+1], session.WithDialer(t.Server.Dialer()))
 			require.NoError(t, err)
-			t.Cleanup(func() { _ = s.Close(patience(t)) })
+			t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
 			return newQueue(t, s)
 		}
 		q, watcher := on(0), on(1)
-		z.Lag(1, 50)
+		t.Server.Lag(1, 50)
 		put(t, q, "a", queue.WithID("red"))
 		require.Equal(t, 1, length(t, watcher))
 		put(t, q, "b", queue.WithPriority(-1))
 		require.Equal(t, "b", string(mustPeek(t, watcher).Data))
 		put(t, q, "c", queue.WithID("blue"))
-		require.NoError(t, watcher.Remove(patience(t), "blue"))
+		require.NoError(t, watcher.Remove(bubble.Minute(t), "blue"))
 		require.Equal(t, []string{"b", "a"}, takes(t, q, 2))
 		require.Equal(t, 0, length(t, watcher))
 	}, zktest.WithServers(2))

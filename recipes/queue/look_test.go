@@ -6,50 +6,51 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 )
 
-func mustPeek(t *testing.T, q *queue.Queue) queue.Entry {
+func mustPeek(t testing.TB, q *queue.Queue) queue.Entry {
 	t.Helper()
-	e, err := q.Peek(patience(t))
+	e, err := q.Peek(bubble.Minute(t))
 	require.NoError(t, err)
 	return e
 }
 
-func looking(t *testing.T, c cluster) {
-	q := newQueue(t, c.session(t))
-	_, err := q.Peek(patience(t))
+func looking(t *bubble.Cluster) {
+	q := newQueue(t, t.Session())
+	_, err := q.Peek(bubble.Minute(t))
 	require.ErrorIs(t, err, queue.ErrEmpty)
 	require.Equal(t, 0, length(t, q))
 	id := put(t, q, "a", queue.WithPriority(2))
-	_, err = q.PutAll(patience(t), [][]byte{[]byte("b"), []byte("c")}, queue.WithPriority(1))
+	_, err = q.PutAll(bubble.Minute(t), [][]byte{[]byte("b"), []byte("c")}, queue.WithPriority(1))
 	require.NoError(t, err)
 	require.Equal(t, "b", string(mustPeek(t, q).Data))
 	i := take(t, q)
 	require.Equal(t, "c", string(mustPeek(t, q).Data), "the first is claimed")
 	require.Equal(t, []string{"c"}, takes(t, q, 1))
 	require.Equal(t, queue.Entry{ID: id, Data: []byte("a"), Priority: 2}, mustPeek(t, q))
-	require.NoError(t, i.Nack(patience(t)))
+	require.NoError(t, i.Nack(bubble.Minute(t)))
 	require.Equal(t, 1, mustPeek(t, q).Attempts)
 	require.Equal(t, []string{"b", "a"}, takes(t, q, 2))
-	_, err = q.Peek(patience(t))
+	_, err = q.Peek(bubble.Minute(t))
 	require.ErrorIs(t, err, queue.ErrEmpty)
 }
 
-func removing(t *testing.T, c cluster) {
-	q := newQueue(t, c.session(t))
-	require.ErrorIs(t, q.Remove(patience(t), "red"), session.ErrNoNode)
+func removing(t *bubble.Cluster) {
+	q := newQueue(t, t.Session())
+	require.ErrorIs(t, q.Remove(bubble.Minute(t), "red"), session.ErrNoNode)
 	put(t, q, "a", queue.WithID("red"))
 	id := put(t, q, "b")
 	put(t, q, "c", queue.WithDelay(time.Hour), queue.WithID("blue"))
-	require.NoError(t, q.Remove(patience(t), "red"))
-	require.NoError(t, q.Remove(patience(t), "blue"))
+	require.NoError(t, q.Remove(bubble.Minute(t), "red"))
+	require.NoError(t, q.Remove(bubble.Minute(t), "blue"))
 	put(t, q, "d", queue.WithID("red"))
 	i := take(t, q)
 	require.Equal(t, id, i.ID())
-	require.NoError(t, q.Remove(patience(t), id))
-	require.ErrorIs(t, i.Ack(patience(t)), session.ErrLost, "it was removed under its consumer")
+	require.NoError(t, q.Remove(bubble.Minute(t), id))
+	require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrLost, "it was removed under its consumer")
 	require.Equal(t, []string{"d"}, takes(t, q, 1))
 	require.Equal(t, 0, length(t, q))
 }

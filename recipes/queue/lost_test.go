@@ -2,13 +2,12 @@ package queue_test
 
 import (
 	"fmt"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -21,63 +20,49 @@ func TestB47_B48_AnyLostRequestOrReply(t *testing.T) {
 	for lost, verdict := range map[string]zktest.Verdict{
 		"request": zktest.CutBefore, "reply": zktest.CutAfter, "request, silently": zktest.DropRequest, "reply, silently": zktest.DropReply,
 	} {
-		for name, scenario := range map[string]func(t *testing.T, s *session.Session){"claimed": life, "at most once": lifeAtMostOnce, "bounded": lifeBounded, "together": lifeTogether} {
+		for name, scenario := range map[string]func(t testing.TB, s *session.Session){"claimed": life, "at most once": lifeAtMostOnce, "bounded": lifeBounded, "together": lifeTogether} {
 			t.Run(name+", lost "+lost, func(t *testing.T) {
 				t.Parallel()
-				for k, more := int64(1), true; more; k++ {
+				for k, more := 1, true; more; k++ {
 					t.Run(fmt.Sprint(k), func(t *testing.T) {
 						more = false
-						synctest.Test(t, func(t *testing.T) {
-							z := zktest.Start(t)
-							s := open(t, z)
-							count := kth(z, s, k, verdict)
+						bubble.Run(t, func(t *bubble.World) {
+							s := t.Session()
+							met := t.Kth(s, k, verdict, zktest.OpSync)
 							scenario(t, s)
-							more = count.Load() >= k
+							more = met()
 						})
 					})
-					require.Less(t, k, int64(150), "the scenario has an end")
+					require.Less(t, k, 150, "the scenario has an end")
 				}
 			})
 		}
 	}
 }
 
-// kth judges the k-th request of a session, and counts them. Connecting, and what keeps the
-// connection up, is not counted.
-func kth(z *zktest.Server, s *session.Session, k int64, verdict zktest.Verdict) *atomic.Int64 {
-	own, count := s.Status().SessionID, new(atomic.Int64)
-	z.Intercept(func(q *zktest.Request) zktest.Verdict {
-		if q.SessionID == own && q.Op != zktest.OpPing && q.Op != zktest.OpConnect && q.Op != zktest.OpSync && count.Add(1) == k {
-			return verdict
-		}
-		return zktest.Pass
-	})
-	return count
-}
-
 // life goes through the life of some items on a session.
-func life(t *testing.T, s *session.Session) {
+func life(t testing.TB, s *session.Session) {
 	q := newQueue(t, s, queue.WithMaxAttempts(3))
 	put(t, q, "0")
-	_, err := q.PutAll(patience(t), [][]byte{[]byte("1"), []byte("2")})
+	_, err := q.PutAll(bubble.Minute(t), [][]byte{[]byte("1"), []byte("2")})
 	require.NoError(t, err)
 	put(t, q, "3", queue.WithID("red"))
 	i := take(t, q)
 	require.Equal(t, "0", string(i.Data()))
-	require.NoError(t, i.Nack(patience(t)))
+	require.NoError(t, i.Nack(bubble.Minute(t)))
 	c := consumer(t, q, queue.WithPrefetch(4))
 	for n := range 4 {
-		i := get(t, c.Items(), "an item")
+		i := bubble.Get(t, c.Items(), "an item")
 		require.Equal(t, fmt.Sprint(n), string(i.Data()))
-		require.NoError(t, i.Ack(patience(t)))
+		require.NoError(t, i.Ack(bubble.Minute(t)))
 	}
-	require.NoError(t, c.Close(patience(t)))
+	require.NoError(t, c.Close(bubble.Minute(t)))
 	require.Equal(t, 0, length(t, q))
 	put(t, q, "4", queue.WithID("red"))
 	require.Equal(t, []string{"4"}, takes(t, q, 1))
 	put(t, q, "5")
 	for range 3 {
-		require.NoError(t, take(t, q).Nack(patience(t)))
+		require.NoError(t, take(t, q).Nack(bubble.Minute(t)))
 	}
 	dead, err := queue.New(s, path+"/dead")
 	require.NoError(t, err)
@@ -86,59 +71,59 @@ func life(t *testing.T, s *session.Session) {
 	require.Equal(t, 0, length(t, dead))
 }
 
-func lifeAtMostOnce(t *testing.T, s *session.Session) {
+func lifeAtMostOnce(t testing.TB, s *session.Session) {
 	q := newQueue(t, s)
 	c := consumer(t, q, queue.WithPrefetch(3), queue.WithAutoAck())
 	for n := range 5 {
 		put(t, q, fmt.Sprint(2*n), queue.WithID("red"))
-		require.Equal(t, fmt.Sprint(2*n), string(get(t, c.Items(), "an item").Data()))
-		_, err := q.PutAll(patience(t), [][]byte{fmt.Append(nil, 2*n+1)})
+		require.Equal(t, fmt.Sprint(2*n), string(bubble.Get(t, c.Items(), "an item").Data()))
+		_, err := q.PutAll(bubble.Minute(t), [][]byte{fmt.Append(nil, 2*n+1)})
 		require.NoError(t, err)
-		require.Equal(t, fmt.Sprint(2*n+1), string(get(t, c.Items(), "an item").Data()))
+		require.Equal(t, fmt.Sprint(2*n+1), string(bubble.Get(t, c.Items(), "an item").Data()))
 	}
 	for _, d := range numbered(0, 6) {
 		put(t, q, d)
 	}
-	require.Equal(t, "0", string(get(t, c.Items(), "an item").Data()))
-	require.NoError(t, c.Close(patience(t)))
+	require.Equal(t, "0", string(bubble.Get(t, c.Items(), "an item").Data()))
+	require.NoError(t, c.Close(bubble.Minute(t)))
 	require.Equal(t, numbered(1, 5), takes(t, q, 5))
 	require.Equal(t, 0, length(t, q))
 }
 
-func lifeBounded(t *testing.T, s *session.Session) {
+func lifeBounded(t testing.TB, s *session.Session) {
 	q := newQueue(t, s, queue.WithCapacity(2))
 	for range 3 {
 		put(t, q, "a")
 		put(t, q, "b")
-		_, err := q.Put(patience(t), []byte("c"))
+		_, err := q.Put(bubble.Minute(t), []byte("c"))
 		require.ErrorIs(t, err, queue.ErrFull)
 		require.Equal(t, []string{"a", "b"}, takes(t, q, 2))
 	}
 }
 
 // lifeTogether goes through the life of items that were put together.
-func lifeTogether(t *testing.T, s *session.Session) {
+func lifeTogether(t testing.TB, s *session.Session) {
 	q := newQueue(t, s, queue.WithMaxAttempts(2))
-	ids, err := q.PutAll(patience(t), data(0, 7))
+	ids, err := q.PutAll(bubble.Minute(t), data(0, 7))
 	require.NoError(t, err)
-	require.NoError(t, take(t, q).Nack(patience(t)))
-	require.NoError(t, q.Remove(patience(t), ids[3]))
+	require.NoError(t, take(t, q).Nack(bubble.Minute(t)))
+	require.NoError(t, q.Remove(bubble.Minute(t), ids[3]))
 	c := consumer(t, q, queue.WithPrefetch(5))
 	var items []*queue.Item
 	for _, want := range []string{"0", "1", "2", "4", "5"} {
-		i := get(t, c.Items(), "an item")
+		i := bubble.Get(t, c.Items(), "an item")
 		require.Equal(t, want, string(i.Data()))
 		items = append(items, i)
 	}
-	require.NoError(t, items[1].Nack(patience(t)))
-	items[1] = get(t, c.Items(), "an item")
+	require.NoError(t, items[1].Nack(bubble.Minute(t)))
+	items[1] = bubble.Get(t, c.Items(), "an item")
 	require.Equal(t, "1", string(items[1].Data()))
-	require.NoError(t, items[0].Nack(patience(t)), "it has had its attempts")
-	require.NoError(t, items[3].Ack(patience(t)))
-	require.NoError(t, items[1].Nack(patience(t)), "it has had its attempts")
-	require.NoError(t, items[4].Ack(patience(t)))
-	require.NoError(t, items[2].Ack(patience(t)))
-	require.NoError(t, c.Close(patience(t)))
+	require.NoError(t, items[0].Nack(bubble.Minute(t)), "it has had its attempts")
+	require.NoError(t, items[3].Ack(bubble.Minute(t)))
+	require.NoError(t, items[1].Nack(bubble.Minute(t)), "it has had its attempts")
+	require.NoError(t, items[4].Ack(bubble.Minute(t)))
+	require.NoError(t, items[2].Ack(bubble.Minute(t)))
+	require.NoError(t, c.Close(bubble.Minute(t)))
 	require.Equal(t, 1, length(t, q))
 	require.Equal(t, []string{"6"}, takes(t, q, 1))
 	dead, err := queue.New(s, path+"/dead")
@@ -146,11 +131,11 @@ func lifeTogether(t *testing.T, s *session.Session) {
 	require.Equal(t, []string{"0", "1"}, takes(t, dead, 2))
 	require.Equal(t, 0, length(t, q))
 	require.Equal(t, 0, length(t, dead))
-	_, err = q.PutAll(patience(t), data(7, 5))
+	_, err = q.PutAll(bubble.Minute(t), data(7, 5))
 	require.NoError(t, err)
 	auto := consumer(t, q, queue.WithPrefetch(3), queue.WithAutoAck())
-	require.Equal(t, "7", string(get(t, auto.Items(), "an item").Data()))
-	require.NoError(t, auto.Close(patience(t)))
+	require.Equal(t, "7", string(bubble.Get(t, auto.Items(), "an item").Data()))
+	require.NoError(t, auto.Close(bubble.Minute(t)))
 	require.Equal(t, numbered(8, 4), takes(t, q, 4))
 	require.Equal(t, 0, length(t, q))
 }
@@ -170,11 +155,11 @@ func TestB47_LostTakeReply(t *testing.T) {
 	t.Parallel()
 	for _, auto := range []bool{false, true} {
 		t.Run(map[bool]string{false: "claimed", true: "at most once"}[auto], func(t *testing.T) {
-			bubble(t, func(t *testing.T, z *zktest.Server) {
-				s := open(t, z)
-				put(t, newQueue(t, open(t, z)), "a")
+			bubble.Parallel(t, func(t *bubble.World) {
+				s := t.Session()
+				put(t, newQueue(t, t.Session()), "a")
 				lost := 0
-				z.Intercept(func(r *zktest.Request) zktest.Verdict {
+				t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 					if r.SessionID == s.Status().SessionID && r.Op == zktest.OpMulti && lost == 0 {
 						lost++
 						return zktest.CutAfter
@@ -186,11 +171,11 @@ func TestB47_LostTakeReply(t *testing.T) {
 					opts = append(opts, queue.WithAutoAck())
 				}
 				c := consumer(t, newQueue(t, s), opts...)
-				i := get(t, c.Items(), "the item")
+				i := bubble.Get(t, c.Items(), "the item")
 				require.Equal(t, 1, lost)
 				require.Equal(t, 1, i.Attempt())
-				require.NoError(t, i.Ack(patience(t)))
-				nothing(t, c.Items(), "it was delivered twice")
+				require.NoError(t, i.Ack(bubble.Minute(t)))
+				bubble.Never(t, c.Items(), "it was delivered twice")
 				require.Equal(t, 0, length(t, newQueue(t, s)))
 			})
 		})
@@ -199,11 +184,11 @@ func TestB47_LostTakeReply(t *testing.T) {
 
 // B48: the reply to a put is lost, and the item consumed before anybody looks: it is not put again.
 func TestB48_LostPutReply(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		s := open(t, z)
-		c := consumer(t, newQueue(t, open(t, z)))
+	bubble.Parallel(t, func(t *bubble.World) {
+		s := t.Session()
+		c := consumer(t, newQueue(t, t.Session()))
 		lost := false
-		z.Intercept(func(r *zktest.Request) zktest.Verdict {
+		t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == s.Status().SessionID && r.Op == zktest.OpMulti && !lost {
 				lost = true
 				return zktest.CutAfter
@@ -215,7 +200,7 @@ func TestB48_LostPutReply(t *testing.T) {
 		})
 		put(t, newQueue(t, s), "a")
 		require.True(t, lost)
-		require.NoError(t, get(t, c.Items(), "the item").Ack(patience(t)))
-		nothing(t, c.Items(), "it was put twice")
+		require.NoError(t, bubble.Get(t, c.Items(), "the item").Ack(bubble.Minute(t)))
+		bubble.Never(t, c.Items(), "it was put twice")
 	})
 }

@@ -11,20 +11,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 const overlapping = 200 // items that are acknowledged at the same time
 
 // acknowledgements receives items, and acknowledges them all at the same time, after a pause, with
 // what end does. It returns the answers by what the items carry.
-func acknowledgements(t *testing.T, c *queue.Consumer, pause time.Duration, end func()) map[string]error {
+func acknowledgements(t testing.TB, c *queue.Consumer, pause time.Duration, end func()) map[string]error {
 	t.Helper()
 	items := make([]*queue.Item, overlapping)
 	for n := range items {
-		items[n] = get(t, c.Items(), "an item")
+		items[n] = bubble.Get(t, c.Items(), "an item")
 	}
 	var mu sync.Mutex
 	answers := make(map[string]error)
@@ -47,7 +47,7 @@ func acknowledgements(t *testing.T, c *queue.Consumer, pause time.Duration, end 
 
 // checkAnswers: what was acknowledged does not come again, what was lost does, and there is no
 // third thing.
-func checkAnswers(t *testing.T, q *queue.Queue, answers map[string]error) {
+func checkAnswers(t testing.TB, q *queue.Queue, answers map[string]error) {
 	t.Helper()
 	synctest.Wait()
 	left := make(map[string]bool)
@@ -67,14 +67,14 @@ func checkAnswers(t *testing.T, q *queue.Queue, answers map[string]error) {
 	require.Len(t, answers, overlapping)
 }
 
-func putMany(t *testing.T, q *queue.Queue, packed bool) {
+func putMany(t testing.TB, q *queue.Queue, packed bool) {
 	t.Helper()
 	if packed {
 		var all [][]byte
 		for n := range overlapping {
 			all = append(all, fmt.Append(nil, n))
 		}
-		_, err := q.PutAll(patience(t), all)
+		_, err := q.PutAll(bubble.Minute(t), all)
 		require.NoError(t, err)
 		return
 	}
@@ -85,25 +85,25 @@ func putMany(t *testing.T, q *queue.Queue, packed bool) {
 
 // An Ack that meets Close is carried out or ErrLost: never nil for an item that goes back.
 func TestAckMeetsClose(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		q, s := newQueue(t, open(t, z)), open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		q, s := newQueue(t, t.Session()), t.Session()
 		for round := range 8 {
 			putMany(t, q, round%2 == 0)
 			c := consumer(t, newQueue(t, s), queue.WithPrefetch(overlapping))
-			checkAnswers(t, q, acknowledgements(t, c, 0, func() { require.NoError(t, c.Close(patience(t))) }))
+			checkAnswers(t, q, acknowledgements(t, c, 0, func() { require.NoError(t, c.Close(bubble.Minute(t))) }))
 		}
 	})
 }
 
 // An Ack that meets the end of the visibility timeout is carried out or ErrLost.
 func TestAckMeetsVisibility(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server) {
-		q, s := newQueue(t, open(t, z)), open(t, z)
+	bubble.Parallel(t, func(t *bubble.World) {
+		q, s := newQueue(t, t.Session()), t.Session()
 		for round := range 8 {
 			putMany(t, q, round%2 == 0)
 			c := consumer(t, newQueue(t, s, queue.WithVisibility(time.Second)), queue.WithPrefetch(overlapping))
 			answers := acknowledgements(t, c, time.Second, func() {})
-			require.NoError(t, c.Close(patience(t)))
+			require.NoError(t, c.Close(bubble.Minute(t)))
 			checkAnswers(t, q, answers)
 		}
 	})

@@ -2,14 +2,15 @@ package queue_test
 
 import (
 	"context"
-	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
 )
 
 // The context of an item ends with it, and does not end the wait for what came of its settlement.
-func settledInside(t *testing.T, c cluster) {
-	q := newQueue(t, c.session(t))
+func settledInside(t *bubble.Cluster) {
+	q := newQueue(t, t.Session())
 	put(t, q, "a")
 	i := take(t, q)
 	require.NoError(t, i.Nack(i.Context()))

@@ -1,0 +1,61 @@
+package bubble
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest/ensemble"
+)
+
+// Suite is what a recipe does, on whatever ZooKeeper.
+type Suite []struct {
+	Name string
+	Test func(t *Cluster)
+}
+
+// Cluster is a test of a suite on ZooKeeper, embedded or real.
+type Cluster struct {
+	testing.TB
+	Root string // below which the test has everything to itself
+	open func(opts ...session.Option) *session.Session
+}
+
+// Session is a connected session, in the namespace of the test.
+func (c *Cluster) Session(opts ...session.Option) *session.Session {
+	c.Helper()
+	return c.open(append([]session.Option{session.WithNamespace(c.Root)}, opts...)...)
+}
+
+// Embedded runs each test of the suite in a bubble of its own.
+func (s Suite) Embedded(t *testing.T) {
+	t.Helper()
+	for _, test := range s {
+		t.Run(test.Name, func(t *testing.T) {
+			Parallel(t, func(w *World) { test.Test(&Cluster{TB: w, Root: "/test", open: w.Session}) })
+		})
+	}
+}
+
+// Real runs the suite on one real server, and on three.
+func (s Suite) Real(t *testing.T) {
+	t.Helper()
+	for _, servers := range []int{1, 3} {
+		t.Run(map[int]string{1: "one server", 3: "three servers"}[servers], func(t *testing.T) {
+			t.Parallel()
+			zk := ensemble.Start(t, servers)
+			for _, test := range s {
+				t.Run(test.Name, func(t *testing.T) {
+					test.Test(&Cluster{TB: t, Root: "/" + strings.ReplaceAll(test.Name, " ", "-"), open: func(opts ...session.Option) *session.Session {
+						s, err := session.Open(Minute(t), zk.Servers(), opts...)
+						require.NoError(t, err)
+						t.Cleanup(func() { require.NoError(t, s.Close(Minute(t))) })
+						return s
+					}})
+				})
+			}
+		})
+	}
+}

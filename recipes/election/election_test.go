@@ -1,0 +1,283 @@
+package election_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/election"
+	"github.com/troupe-go/troupe/recipes/fence"
+	"github.com/troupe-go/troupe/session"
+)
+
+// suite is what an election does, on whatever ZooKeeper.
+var suite = bubble.Suite{
+	{"the first leads, the next takes over, the first stands again", succession},
+	{"observers see every state", observation},
+	{"a deleted leader hears of it and stands again", deletion},
+	{"a transfer passes over those in between", transfer},
+	{"a transfer to nobody keeps the term", transferToNobody},
+	{"run leads again and again", running},
+	{"what was lost can't be used", fencing},
+	{"candidates of others stand in the same line", strangers},
+	{"a context bounds the wait", impatience},
+	{"nobody leads an empty election", vacancy},
+}
+
+func TestElection(t *testing.T) {
+	t.Parallel()
+	suite.Embedded(t)
+}
+
+func TestElectionOnRealZooKeeper(t *testing.T) {
+	t.Parallel()
+	suite.Real(t)
+}
+
+func succession(t *bubble.Cluster) {
+	a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
+	first := leads(t, a)
+	require.True(t, first.Valid())
+	require.NoError(t, first.Err())
+	waits(t, b)
+	require.Equal(t, []string{"a", "b"}, line(t, a))
+
+	require.NoError(t, first.Resign(bubble.Minute(t)))
+	bubble.Closes(t, first.Done(), "first term")
+	require.ErrorIs(t, first.Err(), session.ErrReleased)
+	require.NotErrorIs(t, first.Err(), session.ErrLost)
+	require.False(t, first.Valid())
+	require.ErrorIs(t, context.Cause(first.Context()), session.ErrReleased)
+	require.NoError(t, first.Resign(bubble.Minute(t)), "resigning is idempotent")
+
+	second := bubble.Get(t, b.Leader(), "b leads")
+	require.Greater(t, second.Token(), first.Token())
+	waits(t, a) // by itself: the intent stands
+
+	require.NoError(t, b.Resign(bubble.Minute(t)))
+	bubble.Closes(t, second.Done(), "second term")
+	third := bubble.Get(t, a.Leader(), "a leads again")
+	require.Greater(t, third.Token(), second.Token())
+	require.NoError(t, a.Resign(bubble.Minute(t)))
+	require.Empty(t, line(t, b))
+	require.NoError(t, a.Resign(bubble.Minute(t)), "nothing to resign from")
+}
+
+func observation(t *bubble.Cluster) {
+	a := candidate(t, t.Session(), "a")
+	watcher := candidate(t, t.Session(), "watcher")
+	ctx, cancel := context.WithCancel(bubble.Minute(t))
+	seen := watcher.Observe(ctx)
+	own := a.Observe(ctx)
+	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "nobody leads"))
+
+	term := leads(t, a)
+	l := bubble.Get(t, seen, "a leads")
+	require.Equal(t, election.Leadership{Present: true, ID: "a", Token: term.Token()}, l)
+	require.True(t, bubble.Await(t, own, "a sees itself", func(l election.Leadership) bool { return l.Present }).Self)
+
+	require.NoError(t, term.Proclaim(bubble.Minute(t), []byte("10.0.0.7")))
+	l = bubble.Get(t, seen, "a has proclaimed")
+	require.Equal(t, "10.0.0.7", string(l.Data))
+	require.False(t, l.Ready)
+	require.NoError(t, term.Ready(bubble.Minute(t)))
+	l = bubble.Get(t, seen, "a is ready")
+	require.Equal(t, election.Leadership{Present: true, ID: "a", Token: term.Token(), Data: []byte("10.0.0.7"), Ready: true}, l)
+	require.NoError(t, term.Ready(bubble.Minute(t)), "it is idempotent")
+
+	current, err := watcher.Current(bubble.Minute(t))
+	require.NoError(t, err)
+	require.Equal(t, l, current)
+
+	require.NoError(t, a.Resign(bubble.Minute(t)))
+	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "nobody leads again"))
+	cancel()
+	bubble.Closes(t, seen, "the observation")
+}
+
+func deletion(t *bubble.Cluster) {
+	a := candidate(t, t.Session(), "a")
+	admin := t.Session()
+	first := leads(t, a)
+	require.NoError(t, admin.Delete(bubble.Minute(t), first.Path(), -1))
+	bubble.Closes(t, first.Done(), "the term")
+	require.ErrorIs(t, first.Err(), session.ErrLost)
+	require.ErrorIs(t, first.Err(), session.ErrDeleted)
+	require.ErrorIs(t, first.Ready(bubble.Minute(t)), session.ErrLost)
+	require.ErrorIs(t, first.Resign(bubble.Minute(t)), session.ErrLost)
+
+	second := bubble.Get(t, a.Leader(), "a leads again")
+	require.Greater(t, second.Token(), first.Token())
+
+	b := candidate(t, admin, "b")
+	waits(t, b)
+	require.NoError(t, admin.DeleteAll(bubble.Minute(t), path), "the parent and all in it")
+	bubble.Closes(t, second.Done(), "the second term")
+	third := bubble.Get(t, merge(t, a.Leader(), b.Leader()), "either leads, under a new parent")
+	require.Greater(t, third.Token(), second.Token())
+}
+
+func transfer(t *bubble.Cluster) {
+	a, b, target, d := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b"), candidate(t, t.Session(), "target"), candidate(t, t.Session(), "d")
+	term := leads(t, a)
+	for _, e := range []*election.Election{b, target, d} {
+		waits(t, e)
+	}
+	candidates, err := a.Candidates(bubble.Minute(t))
+	require.NoError(t, err)
+	require.Equal(t, "target", candidates[2].ID)
+	require.True(t, candidates[0].Leading && candidates[0].Self)
+	require.False(t, candidates[2].Leading || candidates[2].Self)
+
+	require.NoError(t, term.TransferTo(bubble.Minute(t), candidates[2].Path))
+	require.ErrorIs(t, term.Err(), session.ErrReleased)
+	next := bubble.Get(t, target.Leader(), "target leads")
+	require.Greater(t, next.Token(), term.Token())
+	bubble.Await(t, d.Standing(bubble.Minute(t)), "d is second", func(s election.Standing) bool { return s.Phase == election.Waiting })
+	require.NoError(t, target.Resign(bubble.Minute(t)))
+	after := bubble.Get(t, d.Leader(), "d is next")
+	require.Greater(t, after.Token(), next.Token())
+	require.NoError(t, d.Resign(bubble.Minute(t)))
+	last := bubble.Get(t, merge(t, a.Leader(), b.Leader()), "those passed over have stood again")
+	require.Greater(t, last.Token(), after.Token())
+}
+
+func transferToNobody(t *bubble.Cluster) {
+	a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
+	term := leads(t, a)
+	waits(t, b)
+	candidates, err := a.Candidates(bubble.Minute(t))
+	require.NoError(t, err)
+	require.NoError(t, b.Resign(bubble.Minute(t)))
+	require.ErrorIs(t, term.TransferTo(bubble.Minute(t), candidates[1].Path), session.ErrNoNode)
+	require.True(t, term.Valid())
+	for _, bad := range []string{"", "relative", path, path + "/other", "/elsewhere/_c_x-n_0000000001", term.Path()} {
+		require.ErrorIs(t, term.TransferTo(bubble.Minute(t), bad), session.ErrInvalidPath, bad)
+	}
+	require.NoError(t, term.Err())
+}
+
+func running(t *bubble.Cluster) {
+	a, watcher := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "watcher")
+	enough := errors.New("enough")
+	var tokens []int64
+	err := a.Run(bubble.Minute(t), func(ctx context.Context, term *election.Term) error {
+		require.NoError(t, ctx.Err())
+		require.Equal(t, []string{"a"}, line(t, watcher), "one znode at a time")
+		if tokens = append(tokens, term.Token()); len(tokens) == 3 {
+			return enough
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, enough)
+	require.Empty(t, line(t, watcher), "withdrawn before Run returns")
+	require.Len(t, tokens, 3)
+	require.Less(t, tokens[0], tokens[1])
+	require.Less(t, tokens[1], tokens[2])
+
+	ctx, cancel := context.WithCancelCause(bubble.Minute(t))
+	why := errors.New("going home")
+	err = a.Run(ctx, func(ctx context.Context, _ *election.Term) error {
+		cancel(why)
+		bubble.Closes(t, ctx.Done(), "the term's context")
+		return ctx.Err()
+	})
+	require.ErrorIs(t, err, why)
+	require.Empty(t, line(t, watcher))
+}
+
+func fencing(t *bubble.Cluster) {
+	a := candidate(t, t.Session(), "a")
+	checker := t.Session()
+	term := leads(t, a)
+	q, err := fence.Parse(term.Sequencer().String())
+	require.NoError(t, err)
+	require.Equal(t, t.Root+term.Path(), q.Path)
+	require.NoError(t, fence.Check(bubble.Minute(t), checker, q))
+	followed, err := fence.Follow(bubble.Minute(t), checker, q)
+	require.NoError(t, err)
+	_, err = checker.Create(bubble.Minute(t), "/state", []byte("a"))
+	require.NoError(t, err)
+	_, err = term.Commit(bubble.Minute(t), session.SetOp("/state", []byte("b"), -1))
+	require.NoError(t, err)
+
+	require.NoError(t, checker.Delete(bubble.Minute(t), term.Path(), -1))
+	_, err = term.Commit(bubble.Minute(t), session.SetOp("/state", []byte("c"), -1))
+	require.ErrorIs(t, err, session.ErrLost, "whether it knows already or not")
+	data, _, err := checker.Get(bubble.Minute(t), "/state")
+	require.NoError(t, err)
+	require.Equal(t, "b", string(data))
+	require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, q), fence.ErrFenced)
+	bubble.Closes(t, followed.Done(), "what followed the term")
+	require.ErrorIs(t, context.Cause(followed), fence.ErrFenced)
+}
+
+func strangers(t *bubble.Cluster) {
+	admin := t.Session()
+	require.NoError(t, admin.EnsurePath(bubble.Minute(t), path))
+	for _, name := range []string{"config", "_c_x", "n_", "_c_3e6c7d0e-0b1f-4c56-9d6e-0a8c5a3e1b2f-", "ready-0000000009x"} {
+		_, err := admin.Create(bubble.Minute(t), path+"/"+name, nil)
+		require.NoError(t, err)
+	}
+	curator, err := admin.Create(bubble.Minute(t), path+"/_c_3e6c7d0e-0b1f-4c56-9d6e-0a8c5a3e1b2f-latch-", []byte("host-9"), session.Ephemeral(), session.Sequential())
+	require.NoError(t, err)
+	a := candidate(t, t.Session(), "a")
+	seen := a.Observe(bubble.Minute(t))
+	waits(t, a)
+	require.Equal(t, []string{"host-9", "a"}, line(t, a))
+	l := bubble.Await(t, seen, "the stranger leads", func(l election.Leadership) bool { return l.Present })
+	require.Equal(t, "host-9", l.ID)
+	require.False(t, l.Self || l.Ready)
+	require.Empty(t, l.Data)
+	require.NoError(t, admin.Delete(bubble.Minute(t), curator, -1))
+	require.Greater(t, bubble.Get(t, a.Leader(), "a leads").Token(), l.Token)
+	require.Equal(t, []string{"a"}, line(t, a))
+}
+
+func impatience(t *bubble.Cluster) {
+	a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
+	term, err := a.Lead(bubble.Minute(t))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancelCause(bubble.Minute(t))
+	why := errors.New("never mind")
+	standing := b.Standing(ctx)
+	waiting := make(chan error, 1)
+	go func() { // owned by this test, which receives its result
+		_, err := b.Lead(ctx)
+		waiting <- err
+	}()
+	bubble.Await(t, standing, "b waits", func(s election.Standing) bool { return s.Phase == election.Waiting && s.Ahead == 1 })
+	cancel(why)
+	require.ErrorIs(t, bubble.Get(t, waiting, "b gives up"), why)
+	bubble.Await(t, b.Standing(bubble.Minute(t)), "b is gone", func(s election.Standing) bool { return s.Phase == election.Idle })
+	eventually(t, "b's znode is gone", func() bool { return len(line(t, a)) == 1 })
+	_, err = b.Lead(ctx)
+	require.ErrorIs(t, err, why, "at once")
+
+	_, err = a.Lead(term.Context())
+	require.ErrorIs(t, err, election.ErrDeadlock)
+	require.NoError(t, term.Resign(bubble.Minute(t)))
+	require.Empty(t, line(t, b))
+}
+
+func vacancy(t *bubble.Cluster) {
+	a := candidate(t, t.Session(), "a")
+	_, err := a.Current(bubble.Minute(t))
+	require.ErrorIs(t, err, election.ErrNoLeader, "there is not even a parent")
+	require.Empty(t, line(t, a))
+	admin := t.Session()
+	require.NoError(t, admin.EnsurePath(bubble.Minute(t), path))
+	_, err = a.Current(bubble.Minute(t))
+	require.ErrorIs(t, err, election.ErrNoLeader)
+	seen := a.Observe(bubble.Minute(t))
+	require.Equal(t, election.Leadership{}, bubble.Get(t, seen, "nobody"))
+	require.NoError(t, admin.Delete(bubble.Minute(t), path, -1))
+	term := leads(t, candidate(t, admin, "b"))
+	l := bubble.Await(t, seen, "b leads", func(l election.Leadership) bool { return l.Present })
+	require.Equal(t, term.Token(), l.Token)
+	require.NoError(t, a.Close(bubble.Minute(t)))
+	bubble.Closes(t, seen, "the observation ends with the election")
+}
