@@ -52,9 +52,9 @@ func TestAServerWithoutContainersGetsPersistentParents(t *testing.T) {
 	})
 }
 
-// The network may well lose the answers to the first creations of containers. Servers that have
-// create2 have containers, so parents are containers all the same: persistent ones would stay for
-// ever.
+// The network may well lose the answers to the first creations of containers, and to the first
+// create2. Servers that have create2 have containers, so parents are containers all the same:
+// persistent ones would stay for ever.
 func TestAnswersThatAreLostMakeNoPersistentParents(t *testing.T) {
 	t.Parallel()
 	for name, add := range map[string]func(w *world, s *session.Session) error{
@@ -66,17 +66,21 @@ func TestAnswersThatAreLostMakeNoPersistentParents(t *testing.T) {
 			return err
 		},
 	} {
-		for _, lost := range []int{1, 2, 3, 5} {
+		for _, lost := range [][2]int{ // creations of containers, and create2
+			{1, 0}, {2, 0}, {3, 0}, {5, 0}, {2, 1}, {2, 2}, {3, 2},
+		} {
 			t.Run(fmt.Sprint(name, " ", lost), func(t *testing.T) {
 				inBubble(t, func(w *world) {
-					left := lost
-					w.hangsUp(func(r *zktest.Request) bool {
-						if r.Op != zktest.OpCreateContainer {
-							return false
-						}
-						left--
-						return left >= 0
-					})
+					for i, op := range []zktest.Op{zktest.OpCreateContainer, zktest.OpCreate2} {
+						left := lost[i]
+						w.hangsUp(func(r *zktest.Request) bool {
+							if r.Op != op {
+								return false
+							}
+							left--
+							return left >= 0
+						})
+					}
 					s := w.open()
 					require.NoError(w, add(w, s))
 					require.NoError(w, s.Close(w.ctx))

@@ -21,8 +21,12 @@ func newKnownOps() knownOps {
 	return k
 }
 
-// took notes a request that was answered. Servers that have create2 have containers.
+// took notes a request that was answered, other than that the server lacks it. Servers that have
+// create2 have containers.
 func (k knownOps) took(r *request) {
+	if r.reply.Err == jute.Unimplemented {
+		return
+	}
 	if !k.alone[r.ask.Op] {
 		k.alone[r.ask.Op] = true
 		k.alone[jute.OpCreateContainer] = k.alone[jute.OpCreateContainer] || r.ask.Op == jute.OpCreate2

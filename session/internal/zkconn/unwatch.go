@@ -43,7 +43,7 @@ func (c *Conn) unwatchLocally(watches []Watch) (done bool, err error) {
 	switch {
 	case c.closing || c.cause != nil:
 		return true, ErrEnded
-	case c.removals.lacking:
+	case c.removals.lacking():
 		return true, ErrUnsupported
 	case c.dialed != nil:
 		return false, nil
