@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -155,8 +156,8 @@ func TestSyncsOnlyWhileAnythingDependsOnThem(t *testing.T) {
 		t.StandBy(1, true)
 		require.Equal(w, []string{"trust gained"}, t.told())
 		require.Equal(w, []string{"multi"}, w.requests(), "one write when trust comes back")
-		time.Sleep(2*timeout - time.Millisecond)
-		require.Len(w, w.requests(), 11, "one each sixth of the timeout")
+		time.Sleep(2*timeout + timeout/12 - time.Millisecond)
+		require.Len(w, w.requests(), 12, "one after a twelfth of the timeout, to complete trust after the idle time, and one each sixth")
 		seen := t.read(w, 1, j.Path, true)
 		h, err := t.Hold(1, j.Path, seen.Stat.Czxid, func(error) {})
 		require.NoError(w, err)
@@ -305,4 +306,31 @@ func TestNothingIsHeldWhenTheMarginIsAll(t *testing.T) {
 		_, err := t.Hold(1, j.Path, 1, nil)
 		require.ErrorIs(w, err, session.ErrUntrusted)
 	}, zktest.WithTick(time.Second), zktest.WithSessionTimeouts(time.Second, timeout))
+}
+
+// A connection became slow. A possession is lost with it at most once, and another can be had: on a
+// session that held one, and on an idle one.
+func TestPossessionsOnAConnectionThatBecameSlow(t *testing.T) {
+	for _, idle := range []bool{false, true} {
+		t.Run(fmt.Sprintf("idle %t", idle), func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				host := w.srv.Host("far away")
+				s := w.open(session.WithTimeout(timeout), session.WithDialer(host.Dialer()))
+				t := w.client(s)
+				if !idle {
+					t.hold(w, 1, "/line")
+				}
+				time.Sleep(10 * timeout)
+				host.Slow(zktest.Speed{Latency: timeout / 50})
+				time.Sleep(2 * timeout)
+				j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
+				t.StandBy(1, true)
+				time.Sleep(timeout)
+				h, err := t.Hold(1, j.Path, j.Stat.Czxid, func(error) {})
+				require.NoError(w, err)
+				time.Sleep(10 * timeout)
+				require.True(w, h.Valid(), "%v", h.Err())
+			})
+		})
+	}
 }

@@ -49,6 +49,7 @@ type Front struct {
 	traffic traffic
 	touched map[*session]time.Duration // heard of, not yet told to the leader
 	passing *time.Timer
+	pinged  bool          // by the leader, and has not answered yet
 	phase   time.Duration // by how much it passes on later than at the half ticks
 }
 

@@ -134,6 +134,9 @@ func (s *Server) dispatch(c *conn, q *jute.Request) bool {
 	if q.Op.Writes() && !s.speaksFor(c) {
 		return false
 	}
+	if (q.Op.Writes() || q.Op == jute.OpSync) && c.front.inTouch() {
+		c.front.answerPings()
+	}
 	p := jute.Reply{Xid: q.Xid}
 	before := s.fired
 	serve(s, c, q, &p)

@@ -7,6 +7,10 @@ import "time"
 // off from the leader, or stopped, keeps its notes to itself. When in the tick that is differs from
 // front to front, and from server to server, since nothing ties the pings of real servers to
 // anything that a client could know.
+//
+// A front that was stopped finds the leader's pings when it goes on, and answers them some time
+// after the reads of its clients, but ahead of their writes and syncs: the leader's answers to
+// those come behind its pings.
 
 // note remembers that a session was heard of.
 func (f *Front) note(ss *session, timeout time.Duration) {
@@ -31,9 +35,21 @@ func (f *Front) passOn() {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
 	f.passing = nil
-	if f.s.closed || f.isolated != nil || f.frozen != nil || f.down {
+	if f.s.closed || f.down {
 		return
 	}
+	f.pinged = true
+	if f.isolated == nil && f.frozen == nil {
+		f.answerPings()
+	}
+}
+
+// answerPings tells the leader which sessions the front has heard of, if the leader has asked.
+func (f *Front) answerPings() {
+	if !f.pinged {
+		return
+	}
+	f.pinged = false
 	for ss, timeout := range f.touched {
 		f.s.touch(ss, time.Now(), timeout)
 	}

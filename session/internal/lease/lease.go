@@ -7,7 +7,8 @@ import (
 
 // Parts of the session's timeout T.
 const (
-	syncShare  = 6  // a sync goes out every T/6 while anything depends on the lease
+	syncShare  = 6  // a sync goes out every T/6 while anything depends on the lease,
+	hasteShare = 12 // and every T/12 while proofs are good for less than they could be
 	driftShare = 12 // clocks may differ by so much over T
 	leastShare = 4  // T/6 and T/12
 	stillShare = 3  // so old may be what the leader knows if the server stood still, unnoticed, between two requests
@@ -39,12 +40,20 @@ type Config struct {
 // is a write.
 //
 // How much less than T an answer is good for is what the leader may not know of this session. It
-// learns of it from the server that the session is connected to, twice a tick. If the server passes
-// on in time, an answer proves that the leader knows of what the server had heard half a tick
-// before. If the server stood still, unnoticed, right after an answer, the leader knows of what had
-// been heard half a tick before that one. Both are computed from the answers that really came; the
-// margin covers requests every T/6. And a leader that its followers have given up answers for up to
-// one and a half ticks more.
+// learns of it from the server that the session is connected to: it pings the server twice a tick,
+// and the server answers with the sessions that it has heard of. Messages between the two stay in
+// order. So when a proof is answered, the server has answered every ping that the leader sent
+// before it took part in that proof, and those answers reach the leader ahead of the next proof.
+// Therefore the leader knows, when it takes part in a proof, what the server had heard half a tick
+// before the previous proof was sent, even if either of them has stalled meanwhile. The margin
+// covers proofs every T/6.
+//
+// A session that was idle has no recent proof, only pings, which the server answers alone. If the
+// server passes on in time, the leader knows of what the server had heard half a tick before. If
+// the server stalled, unnoticed, right after an answer, the leader knows of what had been heard
+// half a tick before that one.
+//
+// And a leader that its followers have given up answers for up to one and a half ticks more.
 //
 // Before a method takes an answer, [Lease.Check] has to be called with the same moment.
 type Lease struct {
@@ -61,6 +70,8 @@ type Lease struct {
 	notBefore time.Duration // proofs sent earlier than this are ignored: a clock has jumped since (monotonic)
 	lastSent  Instant       // when the last request went out whose answer may be a proof
 	acks      history       // what was answered on this connection
+	proofs    history       // of these, the answers in which the leader took part
+	every     time.Duration // how often a proof is asked for now
 
 	quorum bool          // the server was at a quorum on this connection...
 	anchor time.Duration // ...at this moment or later, and has not stood still for long since (monotonic)
@@ -105,8 +116,10 @@ func (l *Lease) Margin() time.Duration { return l.margin }
 // Longest is how long a proof is good for at most.
 func (l *Lease) Longest() time.Duration { return l.timeout - l.margin }
 
-// SyncEvery is how often a proof is to be asked for while anything depends on the lease.
-func (l *Lease) SyncEvery() time.Duration { return l.timeout / syncShare }
+// SyncEvery is how often a proof is to be asked for while anything depends on the lease: every T/6,
+// and every T/12 while proofs are good for less than [Lease.Longest], since each rests on those
+// before it.
+func (l *Lease) SyncEvery() time.Duration { return l.every }
 
 // CheckEvery is how often the clocks are to be compared while anything is held.
 func (l *Lease) CheckEvery() time.Duration {
@@ -160,6 +173,7 @@ func (l *Lease) measure(timeout time.Duration) {
 	if l.margin == 0 {
 		l.margin = l.least
 	}
+	l.every = timeout / syncShare
 }
 
 // Retime goes over to another negotiated timeout. A lease that stands goes on for as long as the
@@ -182,6 +196,7 @@ func (l *Lease) Retime(timeout time.Duration) {
 // The leader knows that, whoever it is. If that created the session, a quorum does.
 func (l *Lease) Connected(asked Instant, created bool, now Instant) {
 	l.acks.restart(asked.Mono)
+	l.proofs.restart(asked.Mono)
 	l.quorum, l.anchor = created && now.Mono-asked.Mono <= l.timeout/gapShare, asked.Mono
 }
 
@@ -200,14 +215,22 @@ func (l *Lease) Pinged(sent, now Instant) {
 
 // credit is how long the answer to a request that was sent at that moment is good for.
 func (l *Lease) credit(sent Instant) time.Duration {
-	half := l.tick / 2
-	punctual := sent.Mono - l.acks.sentBefore(sent.Mono-half) + l.timeout/driftShare
-	still := sent.Mono - l.acks.sentBefore(l.acks.aliveAt(sent.Mono, half, l.timeout/lateShare)-half)
-	needed := max(punctual, still, l.least)
+	needed := max(l.unknown(sent.Mono), l.least)
 	if l.margin >= l.least {
 		return l.timeout - max(l.margin, needed)
 	}
 	return l.timeout - l.margin - (needed - l.least) // whoever gave the margin knows better, but not of this
+}
+
+// unknown is for how long before a proof was sent the leader may have heard nothing of the session.
+func (l *Lease) unknown(sent time.Duration) time.Duration {
+	half := l.tick / 2
+	punctual := sent - l.acks.sentBefore(sent-half) + l.timeout/driftShare
+	if before := l.proofs.sentBefore(sent); sent-before <= l.timeout/gapShare {
+		return max(punctual, sent-l.acks.sentBefore(before-half))
+	}
+	alive := l.acks.aliveAt(sent, half, l.timeout/lateShare)
+	return max(punctual, sent-l.acks.sentBefore(alive-half))
 }
 
 // agreed tells whether a quorum stands behind an answer: to a write, or to a sync that follows on
@@ -238,8 +261,14 @@ func (l *Lease) Proved(epoch uint64, sent, now Instant, write bool) (gained, ref
 	if sent.Mono < l.notBefore {
 		return false, false
 	}
-	until := sent.Add(l.credit(sent))
+	credit := l.credit(sent)
+	until := sent.Add(credit)
 	l.acks.add(sent.Mono, now.Mono, l.timeout/grainShare)
+	l.proofs.add(sent.Mono, now.Mono, l.timeout/grainShare)
+	l.every = l.timeout / syncShare
+	if credit < l.Longest() {
+		l.every = l.timeout / hasteShare
+	}
 	if !l.agreed(sent, now, write) {
 		return false, true
 	}
@@ -264,6 +293,7 @@ func (l *Lease) Check(now Instant) (expired bool) {
 		l.Jumped(now)
 		if by > 0 && by < sleepLimit*l.timeout {
 			l.acks.age(by)
+			l.proofs.age(by)
 		}
 	case stood && now.Reached(l.until):
 		l.expire()
