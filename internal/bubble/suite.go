@@ -34,7 +34,8 @@ func (s Suite) Embedded(t *testing.T) {
 	t.Helper()
 	for _, test := range s {
 		t.Run(test.Name, func(t *testing.T) {
-			Parallel(t, func(w *World) { test.Test(&Cluster{TB: w, Root: "/test", open: w.Session}) })
+			t.Parallel()
+			Run(t, func(w *World) { test.Test(&Cluster{TB: w, Root: "/test", open: w.Session}) })
 		})
 	}
 }

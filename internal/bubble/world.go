@@ -44,13 +44,6 @@ func Run(t *testing.T, test func(w *World), opts ...zktest.Option) {
 	})
 }
 
-// Parallel is Run for a test that runs beside others.
-func Parallel(t *testing.T, test func(w *World), opts ...zktest.Option) {
-	t.Helper()
-	t.Parallel()
-	Run(t, test, opts...)
-}
-
 // Brisk are options of a server that expires sessions of a few seconds soon after their time, with
 // more options behind them.
 func Brisk(opts ...zktest.Option) []zktest.Option {
@@ -60,18 +53,29 @@ func Brisk(opts ...zktest.Option) []zktest.Option {
 // Unconnected is a session that has not been connected yet.
 func (w *World) Unconnected(opts ...session.Option) *session.Session {
 	w.Helper()
-	return w.on(w.Server.Hosts(), opts...)
+	return w.new(w.Server.Hosts(), opts)
 }
 
 // Session is a connected session.
 func (w *World) Session(opts ...session.Option) *session.Session {
 	w.Helper()
-	s := w.Unconnected(opts...)
+	return w.connected(w.Server.Hosts(), opts)
+}
+
+// SessionOn is Session for one that knows only one of the servers.
+func (w *World) SessionOn(server int, opts ...session.Option) *session.Session {
+	w.Helper()
+	return w.connected(w.Server.Hosts()[server:server+1], opts)
+}
+
+func (w *World) connected(servers []string, opts []session.Option) *session.Session {
+	w.Helper()
+	s := w.new(servers, opts)
 	require.NoError(w, s.Connect(Minute(w)))
 	return s
 }
 
-func (w *World) on(servers []string, opts ...session.Option) *session.Session {
+func (w *World) new(servers []string, opts []session.Option) *session.Session {
 	w.Helper()
 	s, err := session.New(servers, append([]session.Option{session.WithDialer(w.Server.Dialer()), session.WithSystem(w.System)}, opts...)...)
 	require.NoError(w, err)
@@ -95,9 +99,8 @@ func (w *World) Host(name string, opts ...session.Option) *Host {
 func (w *World) HostOn(name string, servers []string, opts ...session.Option) *Host {
 	w.Helper()
 	machine := w.Server.Host(name)
-	s := w.on(servers, append([]session.Option{session.WithDialer(machine.Dialer()), session.WithTimeout(6 * time.Second)}, opts...)...)
-	require.NoError(w, s.Connect(Minute(w)))
-	return &Host{s, machine}
+	opts = append([]session.Option{session.WithDialer(machine.Dialer()), session.WithTimeout(6 * time.Second)}, opts...)
+	return &Host{w.connected(servers, opts), machine}
 }
 
 // Die is kill -9: nothing of the host is sent any more, and its session is left to expire.

@@ -7,61 +7,68 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
 func TestFollowUntilItIsGone(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
-		other := connected(t, z)
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		other := t.Session()
 		a := stand(t, other, "a")
-		states := line.Follow(patience(t), s, a)
-		d := get(t, states)
+		states := line.Follow(bubble.Minute(t), s, a)
+		d := bubble.Get(t, states)
 		require.True(t, d.Exists && !d.Stale)
 		require.Equal(t, "a", string(d.Bytes))
 		require.Equal(t, other.Status().SessionID, d.Stat.EphemeralOwner)
-		_, err := other.Set(patience(t), a, []byte("b"), -1)
+		_, err := other.Set(bubble.Minute(t), a, []byte("b"), -1)
 		require.NoError(t, err)
-		require.Equal(t, "b", string(get(t, states).Bytes))
-		require.NoError(t, other.Delete(patience(t), a, -1))
-		require.False(t, get(t, states).Exists)
+		require.Equal(t, "b", string(bubble.Get(t, states).Bytes))
+		require.NoError(t, other.Delete(bubble.Minute(t), a, -1))
+		require.False(t, bubble.Get(t, states).Exists)
 		_, open := <-states
 		require.False(t, open)
 
-		require.False(t, get(t, line.Follow(patience(t), s, a)).Exists, "it was gone already")
+		require.False(t, bubble.Get(t, line.Follow(bubble.Minute(t), s, a)).Exists, "it was gone already")
 	})
 }
 
 func TestFollowTellsStalenessAndGoesOnInTheNextEpoch(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
-		other := connected(t, z)
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		other := t.Session()
 		a := stand(t, other, "a")
 		states := line.Follow(t.Context(), s, a)
-		require.False(t, get(t, states).Stale)
-		heal := z.Partition(s.Status().SessionID)
-		d := get(t, states)
+		require.False(t, bubble.Get(t, states).Stale)
+		heal := t.Server.Partition(s.Status().SessionID)
+		d := bubble.Get(t, states)
 		require.True(t, d.Stale && d.Exists)
-		_, err := other.Set(patience(t), a, []byte("b"), -1)
+		_, err := other.Set(bubble.Minute(t), a, []byte("b"), -1)
 		require.NoError(t, err)
-		z.Expire(s.Status().SessionID)
+		t.Server.Expire(s.Status().SessionID)
 		<-time.After(10 * time.Minute)
 		heal()
 		for d.Stale {
-			d = get(t, states)
+			d = bubble.Get(t, states)
 		}
 		require.Equal(t, "b", string(d.Bytes))
-		z.Expire(other.Status().SessionID)
-		require.False(t, get(t, states).Exists)
+		t.Server.Expire(other.Status().SessionID)
+		require.False(t, bubble.Get(t, states).Exists)
 	})
 }
 
 // What can't be read is said to be there, once, and is read again, with pauses.
 func TestFollowTriesAgain(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
 		a := stand(t, s, "a")
 		tries := 0
-		defer z.Intercept(func(q *zktest.Request) zktest.Verdict {
+		defer t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 			if q.Op == zktest.OpGetData && q.Path == a {
 				if tries++; tries < 8 {
 					return zktest.Fail(zktest.ErrNoAuth)
@@ -69,9 +76,9 @@ func TestFollowTriesAgain(t *testing.T) {
 			}
 			return zktest.Pass
 		})()
-		states := line.Follow(patience(t), s, a)
-		require.Equal(t, line.Sight{Data: session.Data{Exists: true}, Unread: true}, get(t, states))
-		d := get(t, states)
+		states := line.Follow(bubble.Minute(t), s, a)
+		require.Equal(t, line.Sight{Data: session.Data{Exists: true}, Unread: true}, bubble.Get(t, states))
+		d := bubble.Get(t, states)
 		require.True(t, d.Exists && !d.Unread)
 		require.Equal(t, "a", string(d.Bytes))
 		require.Equal(t, 8, tries)
@@ -79,19 +86,21 @@ func TestFollowTriesAgain(t *testing.T) {
 }
 
 func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *zktest.Server, s *session.Session) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
 		a := stand(t, s, "a")
-		ctx, cancel := context.WithCancel(patience(t))
+		ctx, cancel := context.WithCancel(bubble.Minute(t))
 		states := line.Follow(ctx, s, a)
-		get(t, states)
+		bubble.Get(t, states)
 		cancel()
 		_, open := <-states
 		require.False(t, open)
-		states = line.Follow(patience(t), s, a)
-		require.NoError(t, s.Close(patience(t)))
+		states = line.Follow(bubble.Minute(t), s, a)
+		require.NoError(t, s.Close(bubble.Minute(t)))
 		for range states { // until it closes
 		}
-		_, open = <-line.Follow(patience(t), s, a)
+		_, open = <-line.Follow(bubble.Minute(t), s, a)
 		require.False(t, open)
 	})
 }

@@ -8,15 +8,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
 func TestReadIsInOrder(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
 		began := time.Now()
-		other := connected(t, z)
+		other := t.Session()
 		var want []string
 		for i := range 40 { // more than are read at a time
 			by := []*session.Session{s, other}[i%2]
@@ -31,16 +34,18 @@ func TestReadIsInOrder(t *testing.T) {
 			require.False(t, e.Since.Before(began.Truncate(time.Millisecond)))
 		}
 		require.True(t, slices.IsSortedFunc(entries, func(a, b line.Entry) int { return int(a.Token - b.Token) }))
-		head, err := line.Head(patience(t), s, parent)
+		head, err := line.Head(bubble.Minute(t), s, parent)
 		require.NoError(t, err)
 		require.Equal(t, want[0], head)
 	})
 }
 
 func TestAMissingParentIsAnEmptyLine(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *zktest.Server, s *session.Session) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
 		require.Empty(t, read(t, s))
-		head, err := line.Head(patience(t), s, parent)
+		head, err := line.Head(bubble.Minute(t), s, parent)
 		require.NoError(t, err)
 		require.Empty(t, head)
 	})
@@ -48,15 +53,17 @@ func TestAMissingParentIsAnEmptyLine(t *testing.T) {
 
 // B22: what is no contender's is not looked at.
 func TestB22_ForeignZnodesAreIgnored(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
 		own := stand(t, s, "")
 		for _, name := range []string{"foo", "_c_x", "lock-", "lock-x", "limit"} {
-			_, err := s.Create(patience(t), parent+"/"+name, nil)
+			_, err := s.Create(bubble.Minute(t), parent+"/"+name, nil)
 			require.NoError(t, err)
 		}
-		z.ClearJournal()
+		t.Server.ClearJournal()
 		require.Equal(t, []string{own}, paths(read(t, s)))
-		for _, q := range z.Journal() {
+		for _, q := range t.Server.Journal() {
 			require.False(t, q.Op == zktest.OpGetData && q.Path != own, q.Path)
 		}
 	})
@@ -64,20 +71,22 @@ func TestB22_ForeignZnodesAreIgnored(t *testing.T) {
 
 // B20, B21: at the end of the numbers, order is that of creation.
 func TestB20_OrderAtTheEndOfTheNumbers(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
 		want := []string{stand(t, s, "")}
 		for _, next := range []int32{2146999999, 2147483646} {
-			require.NoError(t, z.SetSequence(parent, next))
+			require.NoError(t, t.Server.SetSequence(parent, next))
 			for range 3 { // the counter sticks at 2147483647
 				want = append(want, stand(t, s, ""))
 			}
 		}
 		require.Equal(t, want, paths(read(t, s)))
 		for range want {
-			head, err := line.Head(patience(t), s, parent)
+			head, err := line.Head(bubble.Minute(t), s, parent)
 			require.NoError(t, err)
 			require.Equal(t, want[0], head)
-			require.NoError(t, s.Delete(patience(t), want[0], -1))
+			require.NoError(t, s.Delete(bubble.Minute(t), want[0], -1))
 			want = want[1:]
 		}
 	})
@@ -85,12 +94,14 @@ func TestB20_OrderAtTheEndOfTheNumbers(t *testing.T) {
 
 // B36: a contender that leaves between the listing and the reading is left out.
 func TestB36_AContenderLeavesMeanwhile(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
-		other := connected(t, z)
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		other := t.Session()
 		first, second := stand(t, other, ""), stand(t, s, "")
-		defer z.Intercept(func(q *zktest.Request) zktest.Verdict {
+		defer t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 			if q.Op == zktest.OpGetData && q.Path == first {
-				z.Expire(other.Status().SessionID)
+				t.Server.Expire(other.Status().SessionID)
 			}
 			return zktest.Pass
 		})()
@@ -100,15 +111,18 @@ func TestB36_AContenderLeavesMeanwhile(t *testing.T) {
 
 // Since 3.8.4 a server tells no more of it than that it stands.
 func TestWhoMayNotReadTheDataStillSeesTheContender(t *testing.T) {
+	t.Parallel()
 	for _, version := range zktest.Versions() {
 		t.Run(version, func(t *testing.T) { seesWhatMayNotBeRead(t, version) })
 	}
 }
 
 func seesWhatMayNotBeRead(t *testing.T, version string) {
-	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
 		path := stand(t, s, "secret")
-		_, err := s.SetACL(patience(t), path, session.AnyoneACL(session.PermAdmin), -1)
+		_, err := s.SetACL(bubble.Minute(t), path, session.AnyoneACL(session.PermAdmin), -1)
 		require.NoError(t, err)
 		entries := read(t, s)
 		require.Equal(t, []string{path}, paths(entries))
@@ -121,37 +135,39 @@ func seesWhatMayNotBeRead(t *testing.T, version string) {
 		}
 		require.Zero(t, entries[0].Token)
 		require.Zero(t, entries[0].SessionID)
-		head, err := line.Head(patience(t), s, parent)
+		head, err := line.Head(bubble.Minute(t), s, parent)
 		require.NoError(t, err)
 		require.Equal(t, path, head)
 
-		require.NoError(t, z.SetSequence(parent, math.MaxInt32-1)) // here only the Czxids tell the order
+		require.NoError(t, t.Server.SetSequence(parent, math.MaxInt32-1)) // here only the Czxids tell the order
 		stand(t, s, "")
-		_, err = line.Read(patience(t), s, parent)
+		_, err = line.Read(bubble.Minute(t), s, parent)
 		require.ErrorIs(t, err, session.ErrNoAuth, "what cannot be known is told")
-		_, err = line.Head(patience(t), s, parent)
+		_, err = line.Head(bubble.Minute(t), s, parent)
 		require.ErrorIs(t, err, session.ErrNoAuth)
 	}, zktest.WithVersion(version))
 }
 
 func TestAnErrorEndsTheReading(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server, s *session.Session) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
 		for range 40 {
 			stand(t, s, "")
 		}
-		remove := z.Intercept(func(q *zktest.Request) zktest.Verdict {
+		remove := t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
 			if q.Op == zktest.OpGetData && q.Path[len(q.Path)-1] == '7' {
 				return zktest.Fail(zktest.ErrBadArguments)
 			}
 			return zktest.Pass
 		})
-		_, err := line.Read(patience(t), s, parent)
+		_, err := line.Read(bubble.Minute(t), s, parent)
 		require.Error(t, err)
 		require.NotErrorIs(t, err, session.ErrNoNode)
 		remove()
 		require.Len(t, read(t, s), 40)
-		require.NoError(t, s.Close(patience(t)))
-		_, err = line.Read(patience(t), s, parent)
+		require.NoError(t, s.Close(bubble.Minute(t)))
+		_, err = line.Read(bubble.Minute(t), s, parent)
 		require.ErrorIs(t, err, session.ErrClosed)
 	})
 }

@@ -122,7 +122,8 @@ func cancelled(t *bubble.World, s *session.Session, k int, call func(ctx context
 
 // Any number of callers share one znode, and are served one after another.
 func TestCallersShareOneZnode(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		a, watcher := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "watcher")
 		var leading, most, served int
 		var mu sync.Mutex

@@ -14,7 +14,8 @@ import (
 
 // What docs/recipes/election.md says about costs.
 func TestCosts(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		sa, sb, sw := t.Session(), t.Session(), t.Session()
 		require.NoError(t, sw.EnsurePath(bubble.Minute(t), path))
 		a, b, watcher := candidate(t, sa, "a"), candidate(t, sb, "b"), candidate(t, sw, "watcher")

@@ -21,7 +21,8 @@ func TestB32_NobodyLeadsOnAnOldZnode(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]bool{"sessions kept": false, "sessions lost": true} {
 		t.Run(name, func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
 				a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 				first := leads(t, a)
 				waits(t, b)
@@ -50,7 +51,8 @@ func TestB32_NobodyLeadsOnAnOldZnode(t *testing.T) {
 
 // B33: candidates that reconnect together come to rest with few new znodes.
 func TestB33_ReconnectionConverges(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		var all []*election.Election
 		for _, id := range []string{"a", "b", "c", "d"} {
 			all = append(all, candidate(t, t.Session(), id))
@@ -86,7 +88,8 @@ func TestB34_ALostDeletionIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	for name, verdict := range map[string]zktest.Verdict{"request lost": zktest.CutBefore, "reply lost": zktest.CutAfter} {
 		t.Run(name, func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
 				a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 				term := leads(t, a)
 				waits(t, b)
@@ -114,7 +117,8 @@ func first(op zktest.Op, verdict zktest.Verdict) func(*zktest.Request) zktest.Ve
 
 // B35: the parent is reaped while the only candidate is disconnected.
 func TestB35_TheParentIsReapedWhileDisconnected(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		a := candidate(t, s, "a")
 		first := leads(t, a)
@@ -134,7 +138,8 @@ func TestB35_TheParentIsReapedWhileDisconnected(t *testing.T) {
 
 // B36: the leader goes between the listing and the reading.
 func TestB36_CurrentSkipsALeaderThatHasGone(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		sa := t.Session()
 		a, b, reader := candidate(t, sa, "a"), candidate(t, t.Session(), "b"), candidate(t, t.Session(), "reader")
 		term := leads(t, a)
@@ -153,7 +158,8 @@ func TestB36_CurrentSkipsALeaderThatHasGone(t *testing.T) {
 
 // B37, by which a term that was lost is followed by another without a call by the application.
 func TestB37_CampaignAndRunGoOnAfterExpiry(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		a := candidate(t, s, "a")
 		a.Campaign()
@@ -190,7 +196,8 @@ func TestB37_CampaignAndRunGoOnAfterExpiry(t *testing.T) {
 
 // B37, by which an error that standing again can't mend is told.
 func TestB37_ATerminalFailureIsObservable(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		admin := t.Session()
 		require.NoError(t, admin.EnsurePath(bubble.Minute(t), path))
 		require.NoError(t, setACL(t, admin, session.PermRead))
@@ -221,7 +228,8 @@ func setACL(t testing.TB, s *session.Session, perms session.Perms) error {
 
 // B38: the term is lost before anybody has received it.
 func TestB38_ADeadTermIsNeverDelivered(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		a := candidate(t, s, "a")
 		a.Campaign()
@@ -240,7 +248,8 @@ func TestB38_ADeadTermIsNeverDelivered(t *testing.T) {
 
 // B39: Close and the end of the caller's context come while the creation is under way.
 func TestB39_CloseDuringTheCreationLeavesNothing(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		watcher := candidate(t, t.Session(), "watcher")
 		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		remove := t.Server.Intercept(func(q *zktest.Request) zktest.Verdict {
@@ -267,7 +276,8 @@ func TestB39_CloseDuringTheCreationLeavesNothing(t *testing.T) {
 // B40: the session of a candidate that waits dies. It is neither forgotten in the line nor takes
 // itself for the leader.
 func TestB40_AWaiterThatExpiresStandsAgain(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		sb := t.Session()
 		a, b, c := candidate(t, t.Session(), "a"), candidate(t, sb, "b"), candidate(t, t.Session(), "c")
 		first := leads(t, a)
@@ -298,7 +308,8 @@ func TestB44_AHangingServerEndsTheTerm(t *testing.T) {
 		"isolated": func(z *zktest.Server) func() { return z.Isolate() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
 				s := t.Session()
 				a := candidate(t, s, "a")
 				term := leads(t, a)
@@ -319,7 +330,8 @@ func TestB44_AHangingServerEndsTheTerm(t *testing.T) {
 
 // B46: started before ZooKeeper can be reached.
 func TestB46_ElectsOnceZooKeeperIsThere(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		t.Server.Kill(0)
 		a := candidate(t, t.Unconnected(), "a")
 		seen := a.Observe(t.Context())

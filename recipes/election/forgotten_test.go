@@ -17,7 +17,8 @@ import (
 // A term that nobody receives is logged, with the place where Campaign was called; one that lasts
 // is not.
 func TestATermThatNobodyReceivesIsLogged(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		var log bytes.Buffer
 		s := t.Session(session.WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))))
 		e := candidate(t, s, "a", election.WithWarnAfter(time.Minute))

@@ -29,7 +29,8 @@ func TestWhatALayoutWrites(t *testing.T) {
 	t.Parallel()
 	for layout, pattern := range written {
 		t.Run(layout.String(), func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
 				s := t.Session()
 				e := candidate(t, s, "host-1", election.WithLayout(layout))
 				term := leads(t, e)
@@ -56,7 +57,8 @@ func TestWhatALayoutHasNoRoomFor(t *testing.T) {
 	t.Parallel()
 	for _, layout := range foreign {
 		t.Run(layout.String(), func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
 				s := t.Session()
 				_, err := election.New(s, path, election.WithLayout(layout), election.WithData([]byte("x")))
 				require.ErrorIs(t, err, session.ErrUnsupported)
@@ -78,7 +80,8 @@ func TestWhatALayoutHasNoRoomFor(t *testing.T) {
 }
 
 func TestUnknownLayoutsAreRefused(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		for _, l := range []election.Layout{-1, 4, 1000} {
 			_, err := election.New(s, path, election.WithLayout(l))
@@ -90,7 +93,8 @@ func TestUnknownLayoutsAreRefused(t *testing.T) {
 
 // Candidates of all layouts stand in one line, in order, one leader at a time.
 func TestLayoutsInOneLine(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		var all []*election.Election
 		var ids []string
@@ -157,7 +161,8 @@ func TestAPanicInEveryLayout(t *testing.T) {
 	t.Parallel()
 	for _, layout := range foreign {
 		t.Run(layout.String(), func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
 				s := t.Session()
 				a, b, c := candidate(t, s, "host", election.WithLayout(layout)), candidate(t, s, "host", election.WithLayout(layout)), candidate(t, s, "c")
 				term := leads(t, a)

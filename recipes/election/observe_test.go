@@ -22,7 +22,8 @@ func TestB45_ObserversNeverGoBack(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) { neverBack(t, rand.New(rand.NewPCG(seed, 45))) }, zktest.WithServers(3))
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) { neverBack(t, rand.New(rand.NewPCG(seed, 45))) }, zktest.WithServers(3))
 		})
 	}
 }
@@ -90,7 +91,8 @@ func neverBack(t *bubble.World, r *rand.Rand) {
 
 // An observer says so while it is cut off, and goes on by itself in whatever epoch.
 func TestObserversTellStaleness(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		a, watcher := candidate(t, t.Session(), "a"), candidate(t, s, "watcher")
 		first := leads(t, a)
@@ -117,7 +119,8 @@ func TestObserversTellStaleness(t *testing.T) {
 // An observer watches the leader, and while there is none the parent. Nothing is left of leaders
 // that are gone, however many there have been, and nothing is asked while nothing happens.
 func TestObserversLeaveNoWatchesBehind(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		watcher := candidate(t, s, "watcher")
@@ -156,7 +159,8 @@ func TestObserversLeaveNoWatchesBehind(t *testing.T) {
 
 // B75: one whose server lags behind is told what was settled before it asked.
 func TestB75_CandidatesAreUpToDate(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		on := func(i int) *session.Session {
 			s, err := session.Open(bubble.Minute(t), t.Server.Hosts()[i:i+1], session.WithDialer(t.Server.Dialer()))
 			require.NoError(t, err)

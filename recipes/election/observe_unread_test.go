@@ -19,7 +19,8 @@ func TestALeaderThatMayNotBeReadIsObserved(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
 		t.Run(version, func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
 				bob := session.WithAuth("digest", []byte("bob:hunter2"))
 				err := t.Session().EnsurePath(bubble.Minute(t), path)
 				require.NoError(t, err)

@@ -18,7 +18,8 @@ func TestPartitionEndsTheTermBeforeTheRivalsBegins(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{0, time.Second, 1667 * time.Millisecond, 3 * time.Second, 17 * time.Second, 100 * time.Second} {
 		t.Run(after.String(), func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
 				s := t.Session()
 				a, b := candidate(t, s, "a"), candidate(t, t.Session(), "b")
 				first := leads(t, a)
@@ -53,7 +54,8 @@ func TestPartitionEndsTheTermBeforeTheRivalsBegins(t *testing.T) {
 // A partition that ends before the session does costs the leader its term, by its own clock, and a
 // waiter nothing.
 func TestShortPartitionKeepsTheWaitersPlace(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		sb := t.Session()
 		a, b, c := candidate(t, t.Session(), "a"), candidate(t, sb, "b"), candidate(t, t.Session(), "c")
 		leads(t, a)
@@ -72,7 +74,8 @@ func TestShortPartitionKeepsTheWaitersPlace(t *testing.T) {
 
 // The connection goes and comes back: the term stands.
 func TestDisconnectionIsNoLoss(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		a := candidate(t, s, "a")
 		term := leads(t, a)
@@ -88,7 +91,8 @@ func TestDisconnectionIsNoLoss(t *testing.T) {
 
 // A session that is strict ends the term with the connection.
 func TestStrictEndsTheTermWithTheConnection(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session(session.WithStrict())
 		a := candidate(t, s, "a")
 		term := leads(t, a)

@@ -33,7 +33,8 @@ func TestB42_TheZnodeGoesAfterTheFunction(t *testing.T) {
 		"the candidate is closed":   func(ctx context.Context, _ context.CancelFunc, e *election.Election) { _ = e.Close(ctx) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
 				a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 				ctx, cancel := context.WithCancel(bubble.Minute(t))
 				began, told, cleanedUp := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -67,7 +68,8 @@ func TestB42_TheZnodeGoesAfterTheFunction(t *testing.T) {
 
 // B42: waiting for the function is bounded by Close's context.
 func TestB42_CloseDoesNotWaitForEver(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		stubborn := make(chan struct{})
 		terms := make(chan *election.Term, 1)
@@ -93,7 +95,8 @@ func TestB42_CloseDoesNotWaitForEver(t *testing.T) {
 // A lost term is no end of a run, and neither is an error by which the function says that it has
 // heard of it. Another error is.
 func TestRunTellsALossFromAFailure(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		a := candidate(t, s, "a")
 		broken := errors.New("broken")
@@ -120,7 +123,8 @@ func TestRunTellsALossFromAFailure(t *testing.T) {
 
 // The function may resign by itself.
 func TestRunGoesOnAfterAResignationInside(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		enough := errors.New("enough")
 		waited := false
@@ -143,7 +147,8 @@ func TestRunGoesOnAfterAResignationInside(t *testing.T) {
 
 // A function that panics, or ends its goroutine, resigns all the same.
 func TestRunResignsWhateverTheFunctionDoes(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		require.PanicsWithValue(t, "boom", func() {
 			_ = a.Run(bubble.Minute(t), func(context.Context, *election.Term) error { panic("boom") })
@@ -156,7 +161,8 @@ func TestRunResignsWhateverTheFunctionDoes(t *testing.T) {
 
 // B43: who never led is never told to stop.
 func TestB43_NoEndWithoutABeginning(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		a, b := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b")
 		leads(t, a)
 		result := start(bubble.Minute(t), b, func(context.Context, *election.Term) error {

@@ -16,7 +16,8 @@ import (
 // A panic in the candidate's actor ends its term, and nothing else: the intent goes on, and no
 // znode is left over.
 func TestAPanicEndsTheTermAndTheCampaignGoesOn(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		a, other, b := candidate(t, s, "a"), candidate(t, s, "other"), candidate(t, t.Session(), "b")
 		first := leads(t, a)
@@ -37,7 +38,8 @@ func TestAPanicEndsTheTermAndTheCampaignGoesOn(t *testing.T) {
 
 // A candidate that waits keeps its place through a panic.
 func TestAPanicCostsAWaiterNothing(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		a, b, c := candidate(t, t.Session(), "a"), candidate(t, t.Session(), "b"), candidate(t, t.Session(), "c")
 		leads(t, a)
 		waits(t, b)
@@ -53,7 +55,8 @@ func TestAPanicCostsAWaiterNothing(t *testing.T) {
 // An actor that panics again and again is given up: the candidate ends with the cause, its znode
 // goes, and nothing else is touched.
 func TestACandidateThatIsGivenUp(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		system := actors.New(actors.WithRestarts(actors.Restarts{Min: time.Second, Max: time.Second, Limit: 2, Within: time.Hour}))
 		defer func() { require.NoError(t, system.Close(bubble.Minute(t))) }()
 		s := t.Unconnected(session.WithSystem(system))

@@ -17,7 +17,8 @@ import (
 
 // Ready and any number of Proclaims at the same time lose nothing of one another.
 func TestConcurrentProclamationsAndReady(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		a := candidate(t, t.Session(), "a")
 		term := leads(t, a)
 		var writers sync.WaitGroup
@@ -36,7 +37,8 @@ func TestConcurrentProclamationsAndReady(t *testing.T) {
 // What a candidate writes is for everybody to read, and data given in advance are there from the
 // start, in each candidacy.
 func TestEnvelope(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		a := candidate(t, s, "a", election.WithData([]byte("here")))
 		term := leads(t, a)
@@ -60,7 +62,8 @@ func TestEnvelope(t *testing.T) {
 // Whatever others write into a candidate's znode harms nobody, and is not lost if it is addressed
 // to it.
 func TestDataOfOthers(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		a := candidate(t, s, "a", election.WithData([]byte("here")))
 		term := leads(t, a)
@@ -93,7 +96,8 @@ func TestDataOfOthers(t *testing.T) {
 
 // A transfer that finds somebody gone in between looks again.
 func TestTransferLooksAgain(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		sb := t.Session()
 		a, b, c, d := candidate(t, t.Session(), "a"), candidate(t, sb, "b"), candidate(t, t.Session(), "c"), candidate(t, t.Session(), "d")
 		term := leads(t, a)
@@ -115,7 +119,8 @@ func TestTransferLooksAgain(t *testing.T) {
 }
 
 func TestNewRefusesBadInput(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		_, err := election.New(nil, path)
 		require.ErrorContains(t, err, "nil session")
@@ -140,7 +145,8 @@ func TestNewRefusesBadInput(t *testing.T) {
 
 // Without a name given, each has its own.
 func TestDefaultIDs(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		ids := make(map[string]bool)
 		for range 3 {
@@ -165,7 +171,8 @@ func TestAfterTheEnd(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
 				s := t.Session()
 				a, b := candidate(t, s, "a"), candidate(t, t.Session(), "b")
 				term := leads(t, a)

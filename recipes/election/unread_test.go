@@ -17,7 +17,8 @@ func TestCandidatesThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, version := range zktest.Versions() {
 		t.Run(version, func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
 				a := candidate(t, t.Session(), "a")
 				term, err := a.Lead(bubble.Minute(t))
 				require.NoError(t, err)

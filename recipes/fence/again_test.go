@@ -7,17 +7,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
 // again makes an ephemeral znode, and its sequencer.
-func again(t *testing.T, s *session.Session, path string, mode fence.Mode, data string) fence.Sequencer {
+func again(t testing.TB, s *session.Session, path string, mode fence.Mode, data string) fence.Sequencer {
 	t.Helper()
-	path, err := s.Create(patience(t), path, []byte(data), session.Ephemeral(), session.Parents())
+	path, err := s.Create(bubble.Minute(t), path, []byte(data), session.Ephemeral(), session.Parents())
 	require.NoError(t, err)
-	stat, _, err := s.Exists(patience(t), path)
+	stat, _, err := s.Exists(bubble.Minute(t), path)
 	require.NoError(t, err)
 	return fence.Sequencer{Path: s.Path(path), Mode: mode, Token: stat.Czxid, SessionID: stat.EphemeralOwner}
 }
@@ -29,18 +29,19 @@ func TestAPossessionThatIsOverIsNotConfirmedByTheNextOfTheSameName(t *testing.T)
 	for _, mode := range []fence.Mode{fence.Exclusive, fence.Shared} {
 		for _, name := range []string{"a", "x-72057594037927936-0000000000", "n_0000000000"} {
 			t.Run(fmt.Sprint(mode, " ", name), func(t *testing.T) {
-				bubble(t, func(t *testing.T, _ *zktest.Server, open func(...session.Option) *session.Session) {
-					holder, checker := open(), open()
+				t.Parallel()
+				bubble.Run(t, func(t *bubble.World) {
+					holder, checker := t.Session(), t.Session()
 					first := again(t, holder, "/locks/"+name, mode, "")
-					require.NoError(t, fence.Check(patience(t), checker, first))
-					followed, err := fence.Follow(patience(t), checker, first)
+					require.NoError(t, fence.Check(bubble.Minute(t), checker, first))
+					followed, err := fence.Follow(bubble.Minute(t), checker, first)
 					require.NoError(t, err)
-					_, err = holder.Multi(patience(t), session.DeleteOp("/locks/"+name, -1), session.CreateOp("/locks/"+name, nil, session.Ephemeral()))
+					_, err = holder.Multi(bubble.Minute(t), session.DeleteOp("/locks/"+name, -1), session.CreateOp("/locks/"+name, nil, session.Ephemeral()))
 					require.NoError(t, err)
-					require.ErrorIs(t, fence.Check(patience(t), checker, first), fence.ErrFenced)
+					require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, first), fence.ErrFenced)
 					<-followed.Done()
 					require.ErrorIs(t, context.Cause(followed), fence.ErrFenced)
-					_, err = fence.Follow(patience(t), checker, first)
+					_, err = fence.Follow(bubble.Minute(t), checker, first)
 					require.ErrorIs(t, err, fence.ErrFenced)
 				})
 			})
@@ -50,24 +51,25 @@ func TestAPossessionThatIsOverIsNotConfirmedByTheNextOfTheSameName(t *testing.T)
 
 // A writer that goes on as a reader has another znode, which notes the token.
 func TestAReaderThatTookItsOwnPlaceAsAWriterKeepsItsToken(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *zktest.Server, open func(...session.Option) *session.Session) {
-		holder, checker := open(), open()
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		holder, checker := t.Session(), t.Session()
 		writer := again(t, holder, "/locks/a/w", fence.Exclusive, "")
 		reader := again(t, holder, "/locks/a/r", fence.Shared, fmt.Sprintf("placed %d\nmine", writer.Token))
 		reader.Token = writer.Token
-		require.NoError(t, fence.Check(patience(t), checker, reader))
-		followed, err := fence.Follow(patience(t), checker, reader)
+		require.NoError(t, fence.Check(bubble.Minute(t), checker, reader))
+		followed, err := fence.Follow(bubble.Minute(t), checker, reader)
 		require.NoError(t, err)
-		_, err = holder.Set(patience(t), "/locks/a/r", fmt.Appendf(nil, "unlock\nplaced %d\nmine", writer.Token), -1)
+		_, err = holder.Set(bubble.Minute(t), "/locks/a/r", fmt.Appendf(nil, "unlock\nplaced %d\nmine", writer.Token), -1)
 		require.NoError(t, err)
-		require.NoError(t, fence.Check(patience(t), checker, reader), "it is asked to give up, and has not")
+		require.NoError(t, fence.Check(bubble.Minute(t), checker, reader), "it is asked to give up, and has not")
 		require.NoError(t, followed.Err())
-		_, err = holder.Set(patience(t), "/locks/a/r", nil, -1)
+		_, err = holder.Set(bubble.Minute(t), "/locks/a/r", nil, -1)
 		require.NoError(t, err)
-		require.ErrorIs(t, fence.Check(patience(t), checker, reader), fence.ErrFenced)
+		require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, reader), fence.ErrFenced)
 		<-followed.Done()
 		reader.Mode = fence.Exclusive
-		require.ErrorIs(t, fence.Check(patience(t), checker, reader), fence.ErrFenced)
+		require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, reader), fence.ErrFenced)
 	})
 }
 

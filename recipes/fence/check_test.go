@@ -9,52 +9,36 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-func patience(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func connected(t *testing.T, servers []string, opts ...session.Option) *session.Session {
+func connected(t testing.TB, servers []string) *session.Session {
 	t.Helper()
-	s, err := session.Open(patience(t), servers, opts...)
+	s, err := session.Open(bubble.Minute(t), servers)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close(patience(t)) })
+	t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
 	return s
 }
 
-// bubble runs a test on an embedded server in virtual time.
-func bubble(t *testing.T, f func(t *testing.T, z *zktest.Server, open func(...session.Option) *session.Session), opts ...zktest.Option) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		z := zktest.Start(t, opts...)
-		f(t, z, func(opts ...session.Option) *session.Session {
-			return connected(t, z.Hosts(), append([]session.Option{session.WithDialer(z.Dialer())}, opts...)...)
-		})
-	})
-}
-
 // take makes a contender by hand: fence knows no recipes.
-func take(t *testing.T, s *session.Session) fence.Sequencer {
+func take(t testing.TB, s *session.Session) fence.Sequencer {
 	t.Helper()
-	path, err := s.Create(patience(t), "/locks/a/_c_b7f2bb0e-3b1d-4a0f-8f0a-1c51b1a3f7aa-lock-", nil, session.Ephemeral(), session.Sequential(), session.Parents())
+	path, err := s.Create(bubble.Minute(t), "/locks/a/_c_b7f2bb0e-3b1d-4a0f-8f0a-1c51b1a3f7aa-lock-", nil, session.Ephemeral(), session.Sequential(), session.Parents())
 	require.NoError(t, err)
-	stat, exists, err := s.Exists(patience(t), path)
+	stat, exists, err := s.Exists(bubble.Minute(t), path)
 	require.NoError(t, err)
 	require.True(t, exists)
 	return fence.Sequencer{Path: s.Path(path), Mode: fence.Exclusive, Token: stat.Czxid, SessionID: stat.EphemeralOwner}
 }
 
 func TestCheckAndFollow(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *zktest.Server, open func(...session.Option) *session.Session) {
-		checkAndFollow(t, open(), open())
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		checkAndFollow(t, t.Session(), t.Session())
 	})
 }
 
@@ -64,33 +48,30 @@ func TestCheckAndFollowOnRealZooKeeper(t *testing.T) {
 	checkAndFollow(t, connected(t, zk.Servers()[:1]), connected(t, zk.Servers()[1:]))
 }
 
-func checkAndFollow(t *testing.T, holder, checker *session.Session) {
+func checkAndFollow(t testing.TB, holder, checker *session.Session) {
 	q := take(t, holder)
-	require.NoError(t, fence.Check(patience(t), checker, q))
-	followed, err := fence.Follow(patience(t), checker, q)
+	require.NoError(t, fence.Check(bubble.Minute(t), checker, q))
+	followed, err := fence.Follow(bubble.Minute(t), checker, q)
 	require.NoError(t, err)
 	require.NoError(t, followed.Err())
 
 	path, _ := holder.Relative(q.Path)
-	_, err = holder.Set(patience(t), path, []byte("changed"), -1)
+	_, err = holder.Set(bubble.Minute(t), path, []byte("changed"), -1)
 	require.NoError(t, err)
-	require.NoError(t, fence.Check(patience(t), checker, q), "data say nothing about the possession")
+	require.NoError(t, fence.Check(bubble.Minute(t), checker, q), "data say nothing about the possession")
 
-	require.NoError(t, holder.Delete(patience(t), path, -1))
-	require.ErrorIs(t, fence.Check(patience(t), checker, q), fence.ErrFenced)
-	select {
-	case <-followed.Done():
-	case <-time.After(time.Minute):
-		t.Fatal("what followed the possession goes on")
-	}
+	require.NoError(t, holder.Delete(bubble.Minute(t), path, -1))
+	require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, q), fence.ErrFenced)
+	bubble.Closes(t, followed.Done(), "what followed the possession")
 	require.ErrorIs(t, context.Cause(followed), fence.ErrFenced)
-	_, err = fence.Follow(patience(t), checker, q)
+	_, err = fence.Follow(bubble.Minute(t), checker, q)
 	require.ErrorIs(t, err, fence.ErrFenced)
 }
 
 func TestCheckRefusesWhatIsNotThePossession(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *zktest.Server, open func(...session.Option) *session.Session) {
-		holder, checker := open(), open()
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		holder, checker := t.Session(), t.Session()
 		q := take(t, holder)
 		for name, change := range map[string]func(*fence.Sequencer){
 			"another session's":    func(q *fence.Sequencer) { q.SessionID++ },
@@ -100,69 +81,71 @@ func TestCheckRefusesWhatIsNotThePossession(t *testing.T) {
 		} {
 			other := q
 			change(&other)
-			require.ErrorIs(t, fence.Check(patience(t), checker, other), fence.ErrFenced, name)
+			require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, other), fence.ErrFenced, name)
 		}
 		q.Token--
-		require.ErrorIs(t, fence.Check(patience(t), checker, q), fence.ErrFenced, "an older one's: of another znode of that name")
+		require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, q), fence.ErrFenced, "an older one's: of another znode of that name")
 	})
 }
 
 func TestCheckRefusesBadInput(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *zktest.Server, open func(...session.Option) *session.Session) {
-		s := open(session.WithNamespace("/app"))
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session(session.WithNamespace("/app"))
 		q := take(t, s)
 		require.Equal(t, "/app/locks/a", q.Path[:12])
-		require.NoError(t, fence.Check(patience(t), s, q))
-		require.ErrorContains(t, fence.Check(patience(t), nil, q), "nil session")
-		require.ErrorIs(t, fence.Check(patience(t), s, fence.Sequencer{}), fence.ErrInvalid)
+		require.NoError(t, fence.Check(bubble.Minute(t), s, q))
+		require.ErrorContains(t, fence.Check(bubble.Minute(t), nil, q), "nil session")
+		require.ErrorIs(t, fence.Check(bubble.Minute(t), s, fence.Sequencer{}), fence.ErrInvalid)
 		outside := q
 		outside.Path = "/application/locks/a/x"
-		require.ErrorIs(t, fence.Check(patience(t), s, outside), session.ErrInvalidPath)
-		_, err := fence.Follow(patience(t), s, outside)
+		require.ErrorIs(t, fence.Check(bubble.Minute(t), s, outside), session.ErrInvalidPath)
+		_, err := fence.Follow(bubble.Minute(t), s, outside)
 		require.ErrorIs(t, err, session.ErrInvalidPath)
-		ctx, cancel := context.WithCancel(patience(t))
+		ctx, cancel := context.WithCancel(bubble.Minute(t))
 		cancel()
 		require.ErrorIs(t, fence.Check(ctx, s, q), context.Canceled)
-		require.NoError(t, s.Close(patience(t)))
-		require.ErrorIs(t, fence.Check(patience(t), s, q), session.ErrClosed)
+		require.NoError(t, s.Close(bubble.Minute(t)))
+		require.ErrorIs(t, fence.Check(bubble.Minute(t), s, q), session.ErrClosed)
 	})
 }
 
 // A server that lags behind still shows a possession that is over. Check asks it to catch up first.
 func TestCheckIsNotFooledByALaggingServer(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server, _ func(...session.Option) *session.Session) {
-		on := func(i int) *session.Session { return connected(t, z.Hosts()[i:i+1], session.WithDialer(z.Dialer())) }
-		holder, checker := on(0), on(1)
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		holder, checker := t.SessionOn(0), t.SessionOn(1)
 		q := take(t, holder)
-		require.NoError(t, fence.Check(patience(t), checker, q))
-		z.Lag(1, 100)
+		require.NoError(t, fence.Check(bubble.Minute(t), checker, q))
+		t.Server.Lag(1, 100)
 		path, _ := holder.Relative(q.Path)
-		require.NoError(t, holder.Delete(patience(t), path, -1))
-		_, exists, err := checker.Exists(patience(t), path)
+		require.NoError(t, holder.Delete(bubble.Minute(t), path, -1))
+		_, exists, err := checker.Exists(bubble.Minute(t), path)
 		require.NoError(t, err)
 		require.True(t, exists, "the server lags behind")
-		require.ErrorIs(t, fence.Check(patience(t), checker, q), fence.ErrFenced)
+		require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, q), fence.ErrFenced)
 
-		z.Lag(1, 100)
+		t.Server.Lag(1, 100)
 		next := take(t, holder)
-		require.NoError(t, fence.Check(patience(t), checker, next), "nor does it deny one that has just begun")
+		require.NoError(t, fence.Check(bubble.Minute(t), checker, next), "nor does it deny one that has just begun")
 	}, zktest.WithServers(2))
 }
 
 func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *zktest.Server, open func(...session.Option) *session.Session) {
-		holder, checker := open(), open()
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		holder, checker := t.Session(), t.Session()
 		q := take(t, holder)
 		why := errors.New("enough")
-		ctx, cancel := context.WithCancelCause(patience(t))
+		ctx, cancel := context.WithCancelCause(bubble.Minute(t))
 		first, err := fence.Follow(ctx, checker, q)
 		require.NoError(t, err)
-		second, err := fence.Follow(patience(t), checker, q)
+		second, err := fence.Follow(bubble.Minute(t), checker, q)
 		require.NoError(t, err)
 		cancel(why)
 		<-first.Done()
 		require.ErrorIs(t, context.Cause(first), why)
-		require.NoError(t, checker.Close(patience(t)))
+		require.NoError(t, checker.Close(bubble.Minute(t)))
 		<-second.Done()
 		require.ErrorIs(t, context.Cause(second), session.ErrClosed)
 	})
@@ -171,8 +154,9 @@ func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
 // While it is disconnected, the following session knows nothing. What happened meanwhile it hears
 // of afterwards, in its next epoch if need be.
 func TestFollowThroughDisconnectionAndExpiry(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server, open func(...session.Option) *session.Session) {
-		holder, checker := open(), open()
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		holder, checker := t.Session(), t.Session()
 		stands, falls := take(t, holder), take(t, holder)
 		following := func(q fence.Sequencer) context.Context {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -182,17 +166,17 @@ func TestFollowThroughDisconnectionAndExpiry(t *testing.T) {
 			return followed
 		}
 		one, other := following(stands), following(falls)
-		heal := z.Partition(checker.Status().SessionID)
-		z.Expire(checker.Status().SessionID)
+		heal := t.Server.Partition(checker.Status().SessionID)
+		t.Server.Expire(checker.Status().SessionID)
 		path, _ := holder.Relative(falls.Path)
-		require.NoError(t, holder.Delete(patience(t), path, -1))
+		require.NoError(t, holder.Delete(bubble.Minute(t), path, -1))
 		<-time.After(10 * time.Minute)
 		require.NoError(t, other.Err())
 		heal()
 		<-other.Done()
 		require.ErrorIs(t, context.Cause(other), fence.ErrFenced)
 		require.NoError(t, one.Err())
-		z.Expire(holder.Status().SessionID)
+		t.Server.Expire(holder.Status().SessionID)
 		<-one.Done()
 		require.ErrorIs(t, context.Cause(one), fence.ErrFenced)
 	})
@@ -200,22 +184,23 @@ func TestFollowThroughDisconnectionAndExpiry(t *testing.T) {
 
 // However many possessions were followed, nothing is left to be watched of those that are over.
 func TestFollowLeavesNoWatchesBehind(t *testing.T) {
-	bubble(t, func(t *testing.T, z *zktest.Server, open func(...session.Option) *session.Session) {
-		holder, checker := open(), open()
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		holder, checker := t.Session(), t.Session()
 		for range 20 {
 			q := take(t, holder)
-			followed, err := fence.Follow(patience(t), checker, q)
+			followed, err := fence.Follow(bubble.Minute(t), checker, q)
 			require.NoError(t, err)
 			synctest.Wait()
 			path, _ := holder.Relative(q.Path)
-			require.NoError(t, holder.Delete(patience(t), path, -1))
+			require.NoError(t, holder.Delete(bubble.Minute(t), path, -1))
 			<-followed.Done()
 		}
 		synctest.Wait()
-		z.ClearJournal()
-		z.Disconnect(checker.Status().SessionID)
-		require.NoError(t, checker.Sync(patience(t), "/"))
-		for _, r := range z.Journal() {
+		t.Server.ClearJournal()
+		t.Server.Disconnect(checker.Status().SessionID)
+		require.NoError(t, checker.Sync(bubble.Minute(t), "/"))
+		for _, r := range t.Server.Journal() {
 			require.Empty(t, r.Paths, "with every reconnection the client says what it watches")
 		}
 	})
@@ -223,14 +208,15 @@ func TestFollowLeavesNoWatchesBehind(t *testing.T) {
 
 // A session that may not read the znode could not tell when it is gone, and says so.
 func TestFollowTellsWhenItCannotKnow(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *zktest.Server, open func(...session.Option) *session.Session) {
-		holder, checker := open(), open()
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		holder, checker := t.Session(), t.Session()
 		q := take(t, holder)
 		path, _ := holder.Relative(q.Path)
-		_, err := holder.SetACL(patience(t), path, session.AnyoneACL(session.PermAdmin), -1)
+		_, err := holder.SetACL(bubble.Minute(t), path, session.AnyoneACL(session.PermAdmin), -1)
 		require.NoError(t, err)
-		require.NoError(t, fence.Check(patience(t), checker, q), "that it stands, ZooKeeper tells everybody")
-		followed, err := fence.Follow(patience(t), checker, q)
+		require.NoError(t, fence.Check(bubble.Minute(t), checker, q), "that it stands, ZooKeeper tells everybody")
+		followed, err := fence.Follow(bubble.Minute(t), checker, q)
 		require.NoError(t, err)
 		<-followed.Done()
 		require.ErrorIs(t, context.Cause(followed), session.ErrNoAuth)

@@ -32,7 +32,8 @@ func cutsFirstMulti(z *zktest.Server, s *session.Session, verdict zktest.Verdict
 // What an at-most-once consumer puts back is put back once, though the answer is lost and the item
 // taken by somebody else before anybody looks.
 func TestPutBackOnce(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		other := newQueue(t, t.Session())
 		c := consumer(t, newQueue(t, s), queue.WithAutoAck(), queue.WithPrefetch(2))
@@ -52,7 +53,8 @@ func TestPutBackOnce(t *testing.T) {
 // What is put back has its id again, though where the ids lie is gone, as containers go that are
 // empty.
 func TestPutBackWithID(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, t.Session())
 		put(t, q, "a", queue.WithID("red"))
@@ -69,7 +71,8 @@ func TestPutBackWithID(t *testing.T) {
 
 // What is put back finds a place, though the queue is gone meanwhile.
 func TestPutBackIntoNothing(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, t.Session())
 		put(t, q, "a")
@@ -87,7 +90,8 @@ func TestPutBackIntoNothing(t *testing.T) {
 // What is put back was in the queue before: a queue that has been filled meanwhile has more than
 // its capacity until as many are taken, and then its room again.
 func TestPutBackIntoFullQueue(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session(), queue.WithCapacity(2))
 		full := func() {
 			_, err := q.Put(bubble.Minute(t), nil)
@@ -113,7 +117,8 @@ func TestPutBackIntoFullQueue(t *testing.T) {
 
 // Somebody writes to a consumer's receipt: it goes on.
 func TestWrittenReceipt(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, t.Session())
 		c := consumer(t, newQueue(t, s), queue.WithAutoAck(), queue.WithPrefetch(2))

@@ -116,7 +116,8 @@ func boundedRace(t *bubble.Cluster) {
 
 // Others use the room while an item goes to the dead letters: it gets there, and its id is free.
 func TestBurialInContendedRoom(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s, others := t.Session(), t.Session()
 		q := newQueue(t, s, queue.WithCapacity(20), queue.WithMaxAttempts(1))
 		put(t, q, "a", queue.WithID("red"))

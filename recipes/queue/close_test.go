@@ -14,7 +14,8 @@ import (
 // Close returns when others can have what its consumer had, however long that takes: also what was
 // received and not settled.
 func TestCloseWaitsForWhatWasReceived(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		q, s := newQueue(t, t.Session()), t.Session()
 		put(t, q, "a")
 		c := consumer(t, newQueue(t, s))

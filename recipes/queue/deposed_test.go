@@ -96,9 +96,7 @@ func TestADeposedLeaderThatWakesVouchesForNoConsumer(t *testing.T) {
 
 func deposed(t *bubble.World, begin func(d *deposition) (*queue.Consumer, *queue.Item), acked bool, round uint64) {
 	const timeout = 6 * time.Second
-	on := func(server int) *session.Session {
-		return t.HostOn("a", t.Server.Hosts()[server:server+1], session.WithTimeout(timeout)).Session
-	}
+	on := func(server int) *session.Session { return t.SessionOn(server, session.WithTimeout(timeout)) }
 	stale := on(0)
 	d := &deposition{World: t, heal: func() {}, id: stale.Status().SessionID, stale: newQueue(t, stale), other: newQueue(t, on(1))}
 	time.Sleep(2*timeout + time.Duration(round)*700*time.Millisecond)

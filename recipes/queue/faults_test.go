@@ -21,7 +21,8 @@ import (
 // CURATOR-605: a consumer whose session ends in the middle of an item: it is delivered again, and
 // what the first does with it then changes nothing.
 func TestB49_ExpiryMidProcessing(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		slow, quick := t.Session(), t.Session()
 		q := newQueue(t, quick)
 		put(t, q, "a")
@@ -47,7 +48,8 @@ func TestB49_ExpiryMidProcessing(t *testing.T) {
 // The claim is lost here before anybody else can have it: at the end of trust, with the network
 // gone.
 func TestPartitionedConsumerLosesFirst(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		cut, other := t.Session(), t.Session()
 		c := consumer(t, newQueue(t, cut), queue.WithPrefetch(3))
 		q := newQueue(t, other)
@@ -85,7 +87,8 @@ func TestPartitionedConsumerLosesFirst(t *testing.T) {
 
 // CURATOR-623: after twelve minutes cut off, consumption goes on.
 func TestB51_LongPartition(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		c := consumer(t, newQueue(t, s))
 		q := newQueue(t, t.Session())
@@ -107,7 +110,8 @@ func TestB51_LongPartition(t *testing.T) {
 // kazoo#175: ten thousand impatient takes on an empty queue leave no watch, no znode and no
 // goroutine behind.
 func TestB53_ImpatientTakes(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "x")
@@ -139,7 +143,8 @@ func TestB53_ImpatientTakes(t *testing.T) {
 
 // Netflix#135: a put that fails says so, to the one who put, and the next is not held up.
 func TestB54_FailedPut(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())
 		put(t, q, "a")
 		remove := t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
@@ -161,7 +166,8 @@ func TestB54_FailedPut(t *testing.T) {
 // CURATOR-336: a consumer's user sees what becomes of the connection: the session says it, and the
 // items, which are lost with it.
 func TestB55_ConnectionIsSeen(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		states := s.Observe(t.Context())
 		c := consumer(t, newQueue(t, s))
@@ -180,7 +186,8 @@ func TestB55_ConnectionIsSeen(t *testing.T) {
 
 // etcd#17198: when watching ends for good, consumers and waiting calls end with an error.
 func TestB56_EndOfTheSession(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s)
 		c := consumer(t, q)
@@ -207,7 +214,8 @@ func TestB56_EndOfTheSession(t *testing.T) {
 
 // A consumer that may not read the queue ends, and says why.
 func TestRefusedConsumer(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		_, err := s.Create(bubble.Minute(t), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
 		require.NoError(t, err)
@@ -220,7 +228,8 @@ func TestRefusedConsumer(t *testing.T) {
 }
 
 func TestVisibility(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s, queue.WithVisibility(3*time.Second))
 		put(t, q, "a")
@@ -260,7 +269,8 @@ func newQueueTake(t testing.TB, s *session.Session) *queue.Item {
 
 // The claim is somebody's to delete; whoever has the item hears of it.
 func TestDeletedClaim(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
@@ -276,7 +286,8 @@ func TestDeletedClaim(t *testing.T) {
 
 // A delay is over at an exact instant of the servers' clock, whatever the clients believe.
 func TestDelayIsExact(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())
 		c := consumer(t, newQueue(t, t.Session()))
 		began := time.Now()
@@ -301,7 +312,8 @@ func TestDelayIsExact(t *testing.T) {
 
 // A context ends a wait, and says whether anything came of it.
 func TestContexts(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s)
 		over, cancel := context.WithCancelCause(t.Context())
@@ -335,7 +347,8 @@ func TestContexts(t *testing.T) {
 // A bug in an actor: possessions end with ErrRestarted, and what was wished is done all the same,
 // once.
 func TestPanics(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
@@ -370,7 +383,8 @@ func TestPanics(t *testing.T) {
 
 // An actor that panics too often is given up: whoever waits hears why.
 func TestGivenUp(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s)
 		c := consumer(t, q)
@@ -389,7 +403,8 @@ func TestGivenUp(t *testing.T) {
 // A delay begins with its own Put, not with one before it whose question for the servers' clock is
 // still on its way.
 func TestADelayIsNotEarlyBesideAnother(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "first")

@@ -12,7 +12,8 @@ import (
 
 // Foreign znodes are left alone.
 func TestForeignZnodes(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
@@ -33,7 +34,8 @@ func TestForeignZnodes(t *testing.T) {
 
 // What looks like a pack and is none is left alone, by whoever takes, looks or removes.
 func TestForeignPacks(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q := newQueue(t, s, queue.WithMaxAttempts(3))
 		put(t, q, "a")

@@ -15,7 +15,8 @@ import (
 // ends with an error that says so, whatever its context; it is not sent again, and the queue goes
 // on.
 func TestAPutThatIsTooLargeForTheServersDoesNotWedgeTheQueue(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		handshakes := 0
 		t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpConnect {

@@ -14,7 +14,8 @@ import (
 
 // Bad input is refused at once, with an error that names it, and nothing is changed.
 func TestBadInput(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		_, err := queue.New(nil, path)
 		require.ErrorContains(t, err, "s: nil")
@@ -93,7 +94,8 @@ func TestLayouts(t *testing.T) {
 		"kazoo locking": {layout: queue.KazooLocking, theirs: []string{"/entries/entry-100-", "/entries/entry-050-"}, taken: "/taken/", claimed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
 				s := t.Session()
 				q := newQueue(t, s, queue.WithLayout(c.layout))
 				_, err := q.Put(bubble.Minute(t), nil, queue.WithID("red"))

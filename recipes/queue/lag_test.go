@@ -13,7 +13,8 @@ import (
 
 // B75: one whose server lags behind is told what was settled before it asked.
 func TestB75_LooksAreUpToDate(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		on := func(i int) *queue.Queue {
 			s, err := session.Open(bubble.Minute(t), t.Server.Hosts()[i:i+1], session.WithDialer(t.Server.Dialer()))
 			require.NoError(t, err)

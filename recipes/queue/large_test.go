@@ -73,7 +73,8 @@ func large(t testing.TB, s *session.Session, items int) {
 
 // What can be put can be claimed, given back and sent to the dead letters, however large it is.
 func TestLargestItem(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		q, err := queue.New(t.Session(), "/q", queue.WithMaxAttempts(2))
 		require.NoError(t, err)
 		dead, err := queue.New(t.Session(), "/q/dead")

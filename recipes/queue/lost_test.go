@@ -155,7 +155,8 @@ func TestB47_LostTakeReply(t *testing.T) {
 	t.Parallel()
 	for _, auto := range []bool{false, true} {
 		t.Run(map[bool]string{false: "claimed", true: "at most once"}[auto], func(t *testing.T) {
-			bubble.Parallel(t, func(t *bubble.World) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
 				s := t.Session()
 				put(t, newQueue(t, t.Session()), "a")
 				lost := 0
@@ -184,7 +185,8 @@ func TestB47_LostTakeReply(t *testing.T) {
 
 // B48: the reply to a put is lost, and the item consumed before anybody looks: it is not put again.
 func TestB48_LostPutReply(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		c := consumer(t, newQueue(t, t.Session()))
 		lost := false

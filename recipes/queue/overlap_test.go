@@ -85,7 +85,8 @@ func putMany(t testing.TB, q *queue.Queue, packed bool) {
 
 // An Ack that meets Close is carried out or ErrLost: never nil for an item that goes back.
 func TestAckMeetsClose(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		q, s := newQueue(t, t.Session()), t.Session()
 		for round := range 8 {
 			putMany(t, q, round%2 == 0)
@@ -97,7 +98,8 @@ func TestAckMeetsClose(t *testing.T) {
 
 // An Ack that meets the end of the visibility timeout is carried out or ErrLost.
 func TestAckMeetsVisibility(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		q, s := newQueue(t, t.Session()), t.Session()
 		for round := range 8 {
 			putMany(t, q, round%2 == 0)

@@ -145,7 +145,8 @@ func manyPacked(t *bubble.Cluster) {
 // Of many packs a little is acknowledged at once: what is left of them is written anew, in more
 // than one transaction.
 func TestAcksAcrossManyPacks(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		q := newQueue(t, t.Session())
 		const calls, each = 4, 90
 		for range calls {
@@ -175,7 +176,8 @@ func TestAcksAcrossManyPacks(t *testing.T) {
 // The request to remove an item from a pack is lost, and the pack claimed meanwhile, so that its
 // znode is gone: the item is removed all the same.
 func TestRemoveFromClaimedPack(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q, other := newQueue(t, s), newQueue(t, t.Session())
 		for _, verdict := range []zktest.Verdict{zktest.CutBefore, zktest.CutAfter} {
@@ -196,7 +198,8 @@ func TestRemoveFromClaimedPack(t *testing.T) {
 
 // The answer to a removal is lost, and another item put with the same id meanwhile: that one stays.
 func TestRemovedIDIsUsedAgain(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		q, other := newQueue(t, s), newQueue(t, t.Session())
 		put(t, q, "a", queue.WithID("red"))
@@ -213,7 +216,8 @@ func TestRemovedIDIsUsedAgain(t *testing.T) {
 // An item that was removed from a claimed pack runs out of time: the acknowledgements of its
 // neighbours, which go with that, are carried out.
 func TestRemovedItemIsOverdue(t *testing.T) {
-	bubble.Parallel(t, func(t *bubble.World) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
 		s, admin := t.Session(), newQueue(t, t.Session())
 		ids, err := admin.PutAll(bubble.Minute(t), data(0, 4))
 		require.NoError(t, err)
