@@ -255,6 +255,38 @@ func TestWhoStandsByIsNotBlamed(t *testing.T) {
 	}, zktest.WithMaxPacket(10_000))
 }
 
+// Nor is it however often that happens: in the end it is alone, and answered.
+func TestWhoStandsByAtManyLossesIsNotBlamed(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		_, err := s.Create(w.ctx, "/a", nil)
+		require.NoError(w, err)
+		held, done := 0, make(chan error, 1)
+		w.intercept(func(r *zktest.Request) zktest.Verdict {
+			switch {
+			case r.Op == zktest.OpGetData:
+				if held++; held < 8 {
+					return zktest.DropRequest // and so it is under way when the connection goes
+				}
+			case r.Op == zktest.OpSetData:
+				return zktest.CutBefore
+			}
+			return zktest.Pass
+		})
+		w.client(s).Read(1, "/a", false, func(seen session.Seen) { done <- seen.Err })
+		begun, losses := time.Now(), 0
+		for len(done) == 0 {
+			require.ErrorIs(w, w.set(s, 10), session.ErrUnknownOutcome)
+			losses++
+			time.Sleep(10 * time.Millisecond)
+		}
+		require.NoError(w, <-done)
+		require.GreaterOrEqual(w, losses, 7)
+		require.Less(w, time.Since(begun), 20*time.Second)
+		w.script(func() { require.Equal(w, 8, held) })
+	})
+}
+
 // A network on which connections break again and again is no reason to give up on what every server
 // knows.
 func TestAUsualRequestOutlastsABadNetwork(t *testing.T) {
