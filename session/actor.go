@@ -20,7 +20,8 @@ type sessionActor struct {
 	began   EpochBegan
 	up      bool // as the clients know it
 	trusted bool // as the clients know it
-	barren  int  // epochs in a row that ended before they began
+	barren  int  // epochs in a row that ended before they began, and tries to begin
+	round   int  // counts the tries, so that what comes of an earlier one is known
 	table   *watches.Table
 }
 
@@ -55,13 +56,18 @@ func (a *sessionActor) takeOver(e *epoch) {
 	}
 	a.before = e
 	g := a.s.state.lock()
-	expired := e.unconfirmed() == e
+	expired := e.unconfirmed()
 	g.unlock()
-	if e.gone.Closed() || expired {
+	switch {
+	case expired != nil:
+		a.tell(Disconnected{expired.number}) // it may be this one or the one before that clients know
+	case !e.gone.Closed():
+		a.tell(Disconnected{e.number})
+	}
+	if e.gone.Closed() || expired == e {
 		a.onGone()
 		return
 	}
-	a.tell(Disconnected{e.number})
 	a.s.tasks.run(func() {
 		_ = e.awaitGone() // an error is the end of the session, and of this actor
 		a.s.ref.Tell(gone{e})
@@ -133,10 +139,7 @@ func (a *sessionActor) open() {
 	g.changed()
 	g.unlock()
 	a.epoch, a.begun, a.began, a.up, a.trusted = e, false, EpochBegan{}, false, false
-	conn, err := zkconn.Open(zkconn.Config{
-		Servers: a.s.cfg.servers, Timeout: a.s.cfg.timeout, Slow: slow, MaxPacket: a.s.cfg.maxPacket,
-		Dial: a.s.cfg.dial, Secure: a.s.cfg.secure(), Stake: e.atStake, Auth: a.s.cfg.credentials(), Logger: a.s.log.With("epoch", e.number),
-	}, e.hear)
+	conn, err := e.connect(slow)
 	if err != nil {
 		a.s.fail(err)
 		return
@@ -174,6 +177,8 @@ func (a *sessionActor) onConnEvent(ev zkconn.Event) {
 // known; what tells that is as good as a sync.
 func (a *sessionActor) syncFirst(try int) {
 	e := a.epoch
+	a.round++
+	round := a.round
 	g := a.s.state.lock()
 	before := e.before
 	g.unlock()
@@ -182,10 +187,10 @@ func (a *sessionActor) syncFirst(try int) {
 			a.s.requests.pause(a.s.tasks.life, backoff(try))
 		}
 		if before != nil {
-			a.s.ref.Tell(synced{e, e.confirm(before)})
+			a.s.ref.Tell(synced{e, round, e.confirm(before)})
 			return
 		}
-		a.s.ref.Tell(synced{e, e.conn.Sync("/")})
+		a.s.ref.Tell(synced{e, round, e.conn.Sync("/")})
 	})
 }
 

@@ -37,11 +37,12 @@ func (l *lifetime) closedErr() error {
 // a round trip, and returns when the server has confirmed that and no goroutine is left. If the
 // connection is down it waits for the next one, but no longer than the ZooKeeper session lives
 // without: for its timeout from the loss of the last one on, or for a third of it if that is over.
-// If ctx ends first, or that time, the ZooKeeper session is left to expire, and Close returns the
-// cause ([ErrSuspended]), with no goroutine left all the same. It is idempotent; a second call
-// waits for the first, and returns what that does. A session that failed closes itself; Close waits
-// for that likewise, but cuts it short when ctx ends. Of a session that is over already there is
-// nothing to report.
+// If a server has said that the ZooKeeper session has expired, and no quorum has confirmed that
+// yet, Close waits for it likewise. If ctx ends first, or that time, the ZooKeeper session is left
+// to expire, its znodes may stand until then, and Close returns the cause ([ErrSuspended]), with no
+// goroutine left all the same. It is idempotent; a second call waits for the first, and returns
+// what that does. A session that failed closes itself; Close waits for that likewise, but cuts it
+// short when ctx ends. Of a session that is over already there is nothing to report.
 func (s *Session) Close(ctx context.Context) error {
 	if s.lifetime.gone.Closed() {
 		return nil
@@ -112,8 +113,9 @@ func (s *Session) tearDown(ctx context.Context) (err error) {
 		if unused || errors.Is(err, ErrAuthRequired) && !begun {
 			err = nil // nothing was ever asked in it
 		}
-		if err == nil && e.witness == "" {
-			e.gone.Close()
+		if err == nil {
+			e.saidOver()
+			err = e.confirmInTime(ctx)
 		}
 	}
 	stop := context.AfterFunc(ctx, s.tasks.cut) // tasks are given as much time

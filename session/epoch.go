@@ -31,7 +31,7 @@ type epoch struct {
 	over    bool
 	cause   error         // why it is over
 	gone    *notify.Latch // ZooKeeper is known to have ended its session, and with it every ephemeral znode: it has said so, or there was none
-	witness string        // a znode at the servers that shows whether it has, of an epoch that is said to have expired; "": there is none
+	left    []witness     // of an epoch that is said to have expired: what may stand at the servers if that is wrong
 	before  *epoch        // said to have expired, and not known to be gone: this one begins when it is
 
 	reads map[*watchRead]struct{} // with a watch, that were not answered yet
@@ -39,6 +39,15 @@ type epoch struct {
 
 func newEpoch(s *Session, number uint64) *epoch {
 	return &epoch{session: s, number: number, gone: notify.NewLatch(), reads: make(map[*watchRead]struct{})}
+}
+
+// connect begins to connect. slow: servers were slow to answer.
+func (e *epoch) connect(slow bool) (*zkconn.Conn, error) {
+	s := e.session
+	return zkconn.Open(zkconn.Config{
+		Servers: s.cfg.servers, Timeout: s.cfg.timeout, Slow: slow, MaxPacket: s.cfg.maxPacket,
+		Dial: s.cfg.dial, Secure: s.cfg.secure(), Stake: e.atStake, Auth: s.cfg.credentials(), Logger: s.log.With("epoch", e.number),
+	}, e.hear)
 }
 
 // hear takes what the connection says, in its order. It decides at once what must not wait, and
@@ -131,11 +140,8 @@ func (e *epoch) endGuarded(cause, holds error) (reads map[*watchRead]struct{}, f
 	}
 	e.over, e.up, e.server, e.address, e.cause = true, false, "", "", cause
 	if errors.Is(cause, ErrExpired) {
-		if path := g.ledger.standing(); path != "" {
-			e.witness = e.session.Path(path)
-		} else {
-			e.gone.Close()
-		}
+		e.left = g.ledger.witnesses(&e.session.space)
+		e.saidOver()
 	}
 	g.holds.endAll(holds)
 	g.keeper.end()
@@ -172,7 +178,7 @@ func (e *epoch) retire() {
 	conn := e.conn
 	g.unlock()
 	if conn == nil {
-		e.gone.Close()
+		e.saidOver()
 		return
 	}
 	if !s.tasks.run(e.closeSession) {
@@ -189,63 +195,7 @@ func (e *epoch) closeSession() {
 		s.log.Warn("a ZooKeeper session could not be closed", "epoch", e.number, "error", err)
 		return
 	}
-	if e.witness == "" {
-		e.gone.Close()
-	}
-}
-
-// unconfirmed is the epoch, this one or the one before, that is said to have expired and not known
-// to be gone; nil if there is none. With the mutex.
-func (e *epoch) unconfirmed() *epoch {
-	if e.before != nil {
-		return e.before
-	}
-	if e.witness != "" && !e.gone.Closed() {
-		return e
-	}
-	return nil
-}
-
-var errStands = errors.New("a session that was said to have expired has znodes")
-
-// confirm asks a quorum of the servers whether the epoch before is gone. That it has expired may
-// have been said by a leader that stood still for long and was deposed: by its own clock the
-// session has expired, and the others keep it until it expires there.
-func (e *epoch) confirm(before *epoch) error {
-	_, err := e.conn.Multi([]zkconn.Op{{Kind: zkconn.OpCheck, Path: before.witness, Version: -1}})
-	if errors.Is(err, ErrNoNode) {
-		return nil
-	}
-	if err != nil && !definite(err) {
-		return err
-	}
-	// There is something, and it may be another's, where names come again.
-	stat, exists, err := e.conn.Exists(before.witness, false)
-	switch {
-	case err == nil && exists && stat.EphemeralOwner == before.sessionID:
-		return errStands
-	case err == nil:
-		return nil
-	case !definite(err):
-		return err
-	case time.Since(before.lost) > 2*before.timeout:
-		return nil // it may not be read, whosever it is: the session has expired by now
-	}
-	return errStands
-}
-
-// awaitGone waits until ZooKeeper is known to have ended an epoch that is over: nil, or [ErrClosed]
-// if the session is closed before that is known.
-func (e *epoch) awaitGone() error {
-	s := e.session
-	select {
-	case <-e.gone.C():
-	case <-s.lifetime.end.Done():
-		if !e.gone.Closed() {
-			return s.lifetime.closedErr()
-		}
-	}
-	return nil
+	e.saidOver()
 }
 
 // atStake tells whether anything rests on the epoch's being heard of, and for how long that stands

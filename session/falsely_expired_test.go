@@ -3,7 +3,9 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -22,62 +24,236 @@ import (
 // znodes are.
 func TestExpiredSaysADeposedLeader(t *testing.T) {
 	t.Parallel()
-	for name, closing := range map[string]bool{"and the session goes on": false, "and is closed": true} {
+	for name, closing := range map[string]time.Duration{"and the session goes on": -1, "and is closed": 0, "and is closed later": timeout} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *world) { w.expiredByADeposedLeader(closing) }, zktest.WithServers(3), zktest.WithTick(5*time.Second), zktest.WithSeed(1))
+			inBubble(t, func(w *world) { w.expiredByADeposedLeader(closing) }, deposable...)
 		})
 	}
 }
 
-func (w *world) expiredByADeposedLeader(closing bool) {
-	var reachable atomic.Int64
-	s := w.session(session.WithTimeout(timeout), session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if addr != w.srv.Hosts()[reachable.Load()] {
-			return nil, errors.New("out of reach")
-		}
-		return w.srv.Dialer()(ctx, network, addr)
-	}))
-	require.NoError(w, s.Connect(w.ctx))
-	t := w.client(s)
-	h := t.hold(w, 1, "/line")
-	old := id(s)
-	t.told()
-	w.srv.Depose(0)
-	w.srv.ExpireAlone(0, old)
-	w.srv.Continue(0)
-	w.srv.Disconnect(old)
+func (w *world) expiredByADeposedLeader(closing time.Duration) {
+	f := w.atALeader()
+	h := f.client.hold(w, 1, "/line")
+	f.client.told()
+	f.depose()
 	select {
 	case <-h.Done():
 	case <-time.After(timeout / 2):
 		require.Fail(w, "the server has learnt too soon that it is deposed, and said nothing")
 	}
 	require.ErrorIs(w, h.Err(), session.ErrLost)
-	reachable.Store(1)
+	f.reachable.Store(1)
 	removed := make(chan error, 1)
-	t.Remove(1, h.Path(), func(err error) { removed <- err })
-	if closing {
-		require.NoError(w, s.Close(w.ctx))
+	f.client.Remove(1, h.Path(), func(err error) { removed <- err })
+	if closing >= 0 {
+		time.Sleep(closing)
+		require.False(w, f.gone())
+		err := f.s.Close(w.ctx)
+		require.Equal(w, f.gone(), err == nil, "Close waits for it, and says so if its time is up: %v", err)
+		require.Equal(w, closing > 0, f.gone())
 		require.Error(w, <-removed, "nobody has said so")
 		return
 	}
-	gone := func() bool { return len(w.ephemerals(old)) == 0 }
-	for range 400 * timeout / time.Second { // of 10 ms
-		synctest.Wait()
+	f.goneBeforeTheNext(2, func() {
 		select {
 		case err := <-removed:
 			require.NoError(w, err)
-			require.True(w, gone(), "it was said to be deleted")
+			require.True(w, f.gone(), "it was said to be deleted")
 		default:
 		}
-		if told := t.told(); len(told) > 0 && told[len(told)-1] != "disconnected" {
-			require.True(w, gone(), "%v", told)
-			require.Contains(w, told[len(told)-1], "began 2")
+	})
+}
+
+// misled is a session that a leader is going to tell that it has expired, though the others keep
+// it.
+type misled struct {
+	*world
+	s         *session.Session
+	client    *client
+	id        int64
+	reachable atomic.Int64 // the only server that it can reach
+}
+
+// deposable are the servers of which one can be deposed for long enough to say something.
+var deposable = []zktest.Option{zktest.WithServers(3), zktest.WithTick(5 * time.Second), zktest.WithSeed(1)}
+
+func (w *world) atALeader() *misled {
+	f := &misled{world: w}
+	f.s = w.session(session.WithTimeout(timeout), session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr != w.srv.Hosts()[f.reachable.Load()] {
+			return nil, errors.New("out of reach")
+		}
+		return w.srv.Dialer()(ctx, network, addr)
+	}))
+	require.NoError(w, f.s.Connect(w.ctx))
+	f.client, f.id = w.client(f.s), id(f.s)
+	return f
+}
+
+// depose has the leader, which is deposed, tell the session that it has expired.
+func (f *misled) depose() {
+	f.srv.Depose(0)
+	f.srv.ExpireAlone(0, f.id)
+	f.srv.Continue(0)
+	f.srv.Disconnect(f.id)
+}
+
+func (f *misled) gone() bool { return len(f.ephemerals(f.id)) == 0 }
+
+// goneBeforeTheNext waits for the next epoch, and for what the client is told of it: not before the
+// znodes of the first are gone.
+func (f *misled) goneBeforeTheNext(next int, meanwhile func()) {
+	f.Helper()
+	for range 400 * timeout / time.Second { // of 10 ms
+		synctest.Wait()
+		meanwhile()
+		if told := f.client.told(); len(told) > 0 && told[len(told)-1] != "disconnected" {
+			require.True(f, f.gone(), "%v", told)
+			require.Contains(f, told[len(told)-1], fmt.Sprint("began ", next))
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	require.Fail(w, "no second epoch")
+	require.Fail(f, "no second epoch")
 }
+
+// A session that is closed while its znodes stand says so when its time is up.
+func TestExpiredSaysADeposedLeaderAndThereIsNoTime(t *testing.T) {
+	inBubble(t, func(w *world) {
+		f := w.atALeader()
+		h := f.client.hold(w, 1, "/line")
+		f.depose()
+		<-h.Done()
+		f.reachable.Store(1)
+		time.Sleep(time.Second) // the next ZooKeeper session is there
+		ctx, cancel := context.WithTimeout(w.ctx, time.Second)
+		defer cancel()
+		begun := time.Now()
+		require.ErrorIs(w, f.s.Close(ctx), context.DeadlineExceeded)
+		require.Equal(w, time.Second, time.Since(begun))
+		require.False(w, f.gone(), "they are left to expire")
+	}, deposable...)
+}
+
+// Whoever is on the session is told that the connection is down, also if the session's actor fails
+// before it has heard of the expiry, or while that is not confirmed.
+func TestExpiredSaysADeposedLeaderAndTheActorFails(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		next int
+		fail func(f *misled)
+	}{
+		"at that": {2, func(f *misled) {
+			letGo := session.Occupy(f.s)
+			session.PanicSession(f.s, "on purpose") // before word of the expiry
+			f.depose()
+			time.Sleep(time.Second)
+			letGo()
+		}},
+		"later": {3, func(f *misled) { // and the second ends before it has begun
+			f.depose()
+			time.Sleep(time.Second)
+			session.PanicSession(f.s, "on purpose")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				f := w.atALeader()
+				f.client.hold(w, 1, "/line")
+				f.client.told()
+				row.fail(f)
+				time.Sleep(time.Second)
+				f.reachable.Store(1)
+				time.Sleep(time.Second)
+				require.False(w, f.gone())
+				require.Contains(w, f.client.told(), "disconnected")
+				f.goneBeforeTheNext(row.next, func() {})
+			}, deposable...)
+		})
+	}
+}
+
+// However often the connection is lost while the end of an epoch is not confirmed, one question at
+// a time is asked about it.
+func TestExpiredSaysADeposedLeaderAndTheNextConnectionIsBad(t *testing.T) {
+	inBubble(t, func(w *world) {
+		f := w.atALeader()
+		f.client.hold(w, 1, "/line")
+		f.depose()
+		time.Sleep(time.Second)
+		f.reachable.Store(1)
+		for range 30 {
+			time.Sleep(100 * time.Millisecond)
+			w.srv.Disconnect(id(f.s))
+		}
+		time.Sleep(3 * time.Second) // for those that had been put off
+		w.srv.ClearJournal()
+		asked := time.Now()
+		f.goneBeforeTheNext(2, func() {})
+		var checks int
+		for _, op := range w.requests() {
+			if strings.HasPrefix(op, "multi") {
+				checks++
+			}
+		}
+		w.Logf("%d in %v", checks, time.Since(asked))
+		require.Less(w, checks, 30)
+	}, deposable...)
+}
+
+// What was under way when the session was said to have expired may have been carried out: the
+// creation of a znode, also in the place of another, and a transaction. It is looked for.
+func TestExpiredSaysADeposedLeaderOfWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	first := session.Join{Parent: "/line", Name: "lock-"}
+	for name, row := range map[string]struct {
+		standing int
+		ask      func(c *client, path string)
+	}{
+		"a creation":                {0, func(c *client, _ string) { c.enter(first) }},
+		"a creation without a GUID": {0, func(c *client, _ string) { c.enter(session.Join{Parent: "/line", Name: "n_", Form: znode.Plain}) }},
+		"a creation alone":          {0, func(c *client, _ string) { c.enter(session.Join{Parent: "/line", Name: "one", Form: znode.Alone}) }},
+		"a replacement":             {1, func(c *client, path string) { c.enter(session.Join{Parent: "/line", Name: "lock-", Replace: path}) }},
+		"a deletion":                {2, func(c *client, path string) { c.Remove(1, path, func(error) {}) }},
+		"a transaction that creates": {0, func(c *client, _ string) {
+			c.transact(session.CreateOp("/line/x-", nil, session.Ephemeral(), session.Sequential()))
+		}},
+		"a transaction that deletes": {2, func(c *client, path string) { c.transact(session.DeleteOp(path, -1)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				f := w.atALeader()
+				require.NoError(w, f.s.EnsurePath(w.ctx, "/line"))
+				path := ""
+				for range row.standing {
+					j := f.client.join(w, 1, first)
+					require.NoError(w, j.Err)
+					path = j.Path
+				}
+				heal := w.intercept(func(r *zktest.Request) zktest.Verdict {
+					if r.Op == zktest.OpMulti || r.Op == zktest.OpDelete || creates(r) {
+						return zktest.DropReply
+					}
+					return zktest.Pass
+				})
+				f.client.told()
+				row.ask(f.client, path)
+				synctest.Wait()
+				require.Len(w, w.ephemerals(f.id), 1, "it is carried out")
+				f.depose()
+				time.Sleep(time.Second)
+				heal()
+				f.reachable.Store(1)
+				require.False(w, f.gone())
+				f.goneBeforeTheNext(2, func() {})
+			}, deposable...)
+		})
+	}
+}
+
+func (t *client) enter(j session.Join) { t.Join(1, j, func(session.Joined) {}) }
+
+func (t *client) transact(ops ...session.Op) { t.Commit(1, ops, func([]session.Result, error) {}) }
 
 // What has come into the place of a znode of an expired session may not be readable, and stay. The
 // next epoch does not wait for it for ever.

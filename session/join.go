@@ -77,6 +77,7 @@ func (t *Client) JoinList(number uint64, j Join, joined func(Joined), listed fun
 // enroll enters a contender that is about to be created; nil if the epoch is over.
 func (z *znodes) enroll(t *Client, e *epoch, j Join) *contender {
 	c := &contender{client: t, epoch: e, parent: j.Parent, guid: znode.NewGUID(), form: j.Form, settled: notify.NewLatch()}
+	c.head = j.Form.Head(c.guid, e.sessionID, j.Name)
 	c.data = j.Form.Data(c.guid, j.Data)
 	l := z.state.lock()
 	defer l.unlock()
@@ -135,16 +136,15 @@ func (g *joining) inTurn() (string, Stat, error) {
 func (g *joining) run() (string, Stat, error) {
 	c := g.contender
 	parent := g.space.path(g.join.Parent)
-	head := g.join.Form.Head(c.guid, c.epoch.sessionID, g.join.Name)
-	want := znode.Join(parent, head)
+	want := znode.Join(parent, c.head)
 	g.replaced = g.join.Replace == ""
 	g.create.create = func(conn *zkconn.Conn) (string, Stat, error) { return g.enter(conn, want) }
 	g.create.find = func(conn *zkconn.Conn, p *proof) (string, Stat, error) {
-		path, err := find(conn, p, parent, head)
+		path, err := find(conn, p, parent, c.head)
 		return path, Stat{}, err
 	}
 	if !g.join.Form.Named() {
-		g.create.find = (&unnamed{znodes: g.znodes, contender: c, parent: parent, head: head}).find
+		g.create.find = (&unnamed{znodes: g.znodes, contender: c, parent: parent, head: c.head}).find
 	}
 	var above losses // of the creates of the parents
 	var path string

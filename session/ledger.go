@@ -12,6 +12,7 @@ type contender struct {
 	epoch   *epoch
 	parent  string
 	guid    znode.GUID
+	head    string        // what its name begins with
 	path    string        // "" until it is known
 	settled *notify.Latch // whether it was created is known
 	leaving bool          // it is being deleted: nobody may take it over
@@ -109,17 +110,6 @@ func (l *ledger) of(t *Client) []*contender {
 		}
 	}
 	return all
-}
-
-// standing is the path of a contender that stands, as far as is known; "" if none does.
-func (l *ledger) standing() string {
-	path := ""
-	for c := range l.all {
-		if c.path != "" && !c.suspect && !c.doubtful && (path == "" || !c.leaving) {
-			path = c.path
-		}
-	}
-	return path
 }
 
 // clear forgets everything: the epoch is over.

@@ -17,6 +17,7 @@ type (
 	}
 	synced struct { // the first sync of an epoch was answered, or not
 		epoch *epoch
+		round int
 		err   error
 	}
 	trusted struct { // trust came or went
@@ -60,7 +61,7 @@ func (m connEvent) deliver(a *sessionActor) {
 }
 
 func (m synced) deliver(a *sessionActor) {
-	if m.epoch == a.epoch {
+	if m.epoch == a.epoch && m.round == a.round {
 		a.onSynced(m.err)
 	}
 }

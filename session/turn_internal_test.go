@@ -15,8 +15,9 @@ func TestATurnThatPanicsIsOver(t *testing.T) {
 	t.Parallel()
 	s, err := New([]string{"a:1"})
 	require.NoError(t, err)
-	c := &contender{parent: "/line", form: znode.Plain, settled: notify.NewLatch()} // of no epoch, which is a panic
-	require.Panics(t, func() { _, _, _ = (&joining{znodes: &s.znodes, contender: c}).inTurn() })
+	c := &contender{parent: "/line", form: znode.Plain, settled: notify.NewLatch()}
+	broken := &znodes{requests: &s.requests} // without a namespace, which is a panic
+	require.Panics(t, func() { _, _, _ = (&joining{znodes: broken, contender: c}).inTurn() })
 	require.Empty(t, s.state.in.ledger.turns)
 	require.NoError(t, s.Close(t.Context()))
 }

@@ -33,7 +33,7 @@ func (z *znodes) expect(t *Client, e *epoch, asks []zkconn.Op) ([]*contender, er
 			continue
 		}
 		_, name := znode.Split(ask.Path)
-		creates[i] = &contender{client: t, epoch: e, parent: z.space.relative(parentOf(ask.Path)), data: ask.Data, settled: notify.NewLatch()}
+		creates[i] = &contender{client: t, epoch: e, parent: z.space.relative(parentOf(ask.Path)), head: name, data: ask.Data, settled: notify.NewLatch()}
 		if _, _, once := znode.Protection(name); ask.Mode == zkconn.Ephemeral && !once {
 			creates[i].form, creates[i].transacted = znode.Alone, true // its name may come again; a protected one does not
 		}

@@ -1,0 +1,208 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
+)
+
+// That a ZooKeeper session has expired may be said by a leader that stood still for long and was
+// deposed: by its own clock it has, and the others keep it, with every znode, until it expires
+// there. So the next epoch confirms it with a quorum, before it begins.
+
+// witness is an ephemeral znode that exists, or may, while the ZooKeeper session of an epoch lives.
+type witness struct {
+	parent string // absolute
+	head   string // what its name begins with
+	whole  bool   // that is all of its name
+}
+
+// fewWitnesses are enough of those that stand for certain: they end with their session alone. One
+// of them might be deleted by somebody else.
+const fewWitnesses = 3
+
+// witnesses are the znodes that show whether the ZooKeeper session of the record is over: a few of
+// those that stand for certain, or else all that may; and those whose creation is under way.
+func (l *ledger) witnesses(space *namespace) []witness {
+	var certain, doubtful, underway []witness
+	seen := make(map[witness]bool)
+	for c := range l.all {
+		w := witness{parent: space.path(c.parent), head: c.head, whole: c.form == znode.Alone}
+		if c.path != "" {
+			w.parent, w.head = znode.Split(space.path(c.path))
+			w.whole = true
+		}
+		switch {
+		case seen[w]:
+		case c.path == "":
+			underway = append(underway, w)
+		case c.suspect || c.doubtful || c.leaving:
+			doubtful = append(doubtful, w)
+		case len(certain) < fewWitnesses:
+			certain = append(certain, w)
+		}
+		seen[w] = true
+	}
+	if len(certain) == 0 {
+		certain = doubtful
+	}
+	return append(certain, underway...)
+}
+
+// saidOver notes that a server has said that the ZooKeeper session of an epoch that is over is over
+// too: that it has expired, or was closed. If it is said to have expired, and something was left in
+// it, it is not known to be gone before a quorum has confirmed that.
+func (e *epoch) saidOver() {
+	if len(e.left) == 0 {
+		e.gone.Close()
+	}
+}
+
+// unconfirmed is the epoch, this one or the one before, that is said to have expired and not known
+// to be gone; nil if there is none. With the mutex.
+func (e *epoch) unconfirmed() *epoch {
+	if e.before != nil {
+		return e.before
+	}
+	if len(e.left) > 0 && !e.gone.Closed() {
+		return e
+	}
+	return nil
+}
+
+var errStands = errors.New("a ZooKeeper session that was said to have expired has znodes")
+
+// confirm asks a quorum of the servers whether the epoch before is gone: nil if it is, [errStands]
+// if not.
+func (e *epoch) confirm(before *epoch) error {
+	if err := caughtUp(e.conn); err != nil { // from now on reads are not older than this
+		return err
+	}
+	listed := make(map[string][]string)
+	for _, w := range before.left {
+		err := w.goneWith(e.conn, before.sessionID, listed)
+		switch {
+		case err == nil || err == errStands || !definite(err) || errors.Is(err, zkconn.ErrThrottled):
+		case time.Since(before.lost) > 2*before.timeout:
+			err = nil // it may not be read, whosever it is: the session has expired by now
+		default:
+			err = errStands
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goneWith is [errStands] if there is a znode of the session that may be the witness. Names come
+// again, sessions do not.
+func (w witness) goneWith(c *zkconn.Conn, session int64, listed map[string][]string) error {
+	names := []string{w.head}
+	if !w.whole {
+		if _, known := listed[w.parent]; !known {
+			all, _, err := c.Children(w.parent, false)
+			if err != nil && !errors.Is(err, ErrNoNode) {
+				return err
+			}
+			listed[w.parent] = all
+		}
+		names = listed[w.parent]
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, w.head) {
+			continue
+		}
+		stat, exists, err := c.Exists(znode.Join(w.parent, name), false)
+		if err != nil {
+			return err
+		}
+		if exists && stat.EphemeralOwner == session {
+			return errStands
+		}
+	}
+	return nil
+}
+
+// confirmInTime waits until it is confirmed that the epoch is gone, or the one before, of which a
+// server has said that it has expired; but no longer than ZooKeeper keeps its session. It has a
+// connection of its own for that: it is for the end of the session, when there is no other.
+func (e *epoch) confirmInTime(ctx context.Context) error {
+	s := e.session
+	g := s.state.lock()
+	before := e.unconfirmed()
+	g.unlock()
+	if before == nil {
+		return nil
+	}
+	inTime, cancel := before.whileItLives(ctx)
+	defer cancel()
+	asking := newEpoch(s, e.number)
+	asking.over = true // nobody else asks anything in it
+	conn, err := asking.connect(false)
+	if err != nil {
+		return err
+	}
+	asking.conn = conn
+	over := notify.NewLatch()
+	if s.tasks.run(func() { // ends at the latest with the connection
+		defer over.Close()
+		asking.confirmUntil(inTime, before)
+	}) {
+		select {
+		case <-over.C():
+		case <-inTime.Done():
+		}
+	}
+	_ = conn.Close(inTime) // if that is not confirmed, nothing is left
+	if before.gone.Closed() {
+		return nil
+	}
+	why := context.Cause(inTime)
+	if why == nil {
+		why = ErrSuspended
+	}
+	return fmt.Errorf("a ZooKeeper session that was said to have expired may have been left to expire: %w", why)
+}
+
+// mostConfirmPauses lets the pauses grow up to a third of a second: whoever closes has little time.
+const mostConfirmPauses = 6
+
+// confirmUntil asks until the end of the epoch before is confirmed.
+func (e *epoch) confirmUntil(ctx context.Context, before *epoch) {
+	for try := 1; ctx.Err() == nil; try++ {
+		err := e.confirm(before)
+		if err == nil {
+			before.gone.Close()
+		}
+		if err == nil || errors.Is(err, zkconn.ErrEnded) {
+			return
+		}
+		timer := time.NewTimer(backoff(min(try, mostConfirmPauses)))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// awaitGone waits until ZooKeeper is known to have ended an epoch that is over: nil, or [ErrClosed]
+// if the session is closed before that is known.
+func (e *epoch) awaitGone() error {
+	s := e.session
+	select {
+	case <-e.gone.C():
+	case <-s.lifetime.end.Done():
+		if !e.gone.Closed() {
+			return s.lifetime.closedErr()
+		}
+	}
+	return nil
+}
