@@ -43,7 +43,7 @@ func Consume(name string, n int, fn func(ctx context.Context, i *queue.Item) err
 		return fx.Error(err)
 	}
 	if n < 1 || n > mostWorkers {
-		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): n is %d: it is not between 1 and %d", name, n, mostWorkers))
+		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): n: %d is not between 1 and %d", name, n, mostWorkers))
 	}
 	if fn == nil {
 		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): fn is nil", name))
@@ -151,7 +151,7 @@ func (c *crew) handle(i *queue.Item) {
 	if err != nil {
 		span.RecordError(err)
 		span.SetStatus(codes.Error, err.Error())
-		c.log.Warn("an item was not done", "queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "outcome", outcome, "error", err)
+		c.log.Warn("an item was not processed", "queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "outcome", outcome, "error", err)
 	}
 }
 
@@ -160,11 +160,11 @@ func (c *crew) handle(i *queue.Item) {
 func (c *crew) panicked(ctx context.Context, i *queue.Item, p *panicError) {
 	log := c.log.With("queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "panic", p.value, "stack", string(p.stack))
 	if i.Hold == nil {
-		log.Error("a job has panicked; its item is gone")
+		log.Error("a job panicked; its item is lost")
 		return
 	}
 	pause := min(firstPause<<min(max(i.Attempt()-1, 0), 10), mostPause)
-	log.Error("a job has panicked", "pause", pause)
+	log.Error("a job panicked", "pause", pause)
 	c.workers.Go(func() { // owned by the crew, whose stop ends the pause and waits for it
 		t := time.NewTimer(pause)
 		defer t.Stop()
@@ -191,7 +191,7 @@ func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string 
 		tell, outcome = i.Nack, "returned"
 	}
 	if err := tell(context.WithoutCancel(ctx)); err != nil {
-		c.log.Warn("an item was lost before it was settled: somebody else gets it", "queue", c.name, "item", i.ID(), "error", err)
+		c.log.Warn("an item was lost before it was settled; it is delivered again", "queue", c.name, "item", i.ID(), "error", err)
 		return "lost"
 	}
 	return outcome
@@ -219,6 +219,6 @@ func (c *crew) stop(ctx context.Context) error {
 	case <-done:
 		return err
 	case <-ctx.Done():
-		return errors.Join(err, fmt.Errorf("fxmodule.Consume(%q): items in hand were not finished: %w", c.name, context.Cause(ctx)))
+		return errors.Join(err, fmt.Errorf("fxmodule.Consume(%q): items in progress were not finished: %w", c.name, context.Cause(ctx)))
 	}
 }

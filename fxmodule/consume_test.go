@@ -191,8 +191,8 @@ func TestConsumeRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	fn := func(context.Context, *queue.Item) error { return nil }
 	require.ErrorContains(t, fx.New(quiet, fxmodule.Consume("", 1, fn)).Err(), "name")
-	require.ErrorContains(t, fx.New(quiet, fxmodule.Consume("q", 0, fn)).Err(), "n is 0")
-	require.ErrorContains(t, fx.New(quiet, fxmodule.Consume("q", 10_001, fn)).Err(), "n is 10001")
+	require.ErrorContains(t, fx.New(quiet, fxmodule.Consume("q", 0, fn)).Err(), "n: 0 is not between")
+	require.ErrorContains(t, fx.New(quiet, fxmodule.Consume("q", 10_001, fn)).Err(), "n: 10001 is not between")
 	require.ErrorContains(t, fx.New(quiet, fxmodule.Consume("q", 1, nil)).Err(), "fn is nil")
 }
 

@@ -12,7 +12,7 @@ type Duration time.Duration
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil {
-		return fmt.Errorf("%q is no duration such as 10s", text)
+		return fmt.Errorf("%q is not a duration such as 10s", text)
 	}
 	*d = Duration(v)
 	return nil

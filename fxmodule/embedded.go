@@ -25,7 +25,7 @@ func embedded(c Config, lc fx.Lifecycle, log *slog.Logger) ([]string, dialer, er
 	}
 	lc.Append(fx.Hook{
 		OnStart: func(ctx context.Context) error {
-			log.Warn("fxmodule: using the embedded ZooKeeper server: for development only; everything is in memory and gone at the end")
+			log.Warn("fxmodule: using the embedded ZooKeeper server: for development only: all data are in memory and are lost at the end")
 			if c.EmbeddedListen == "" {
 				return nil
 			}

@@ -89,7 +89,7 @@ func (r *reign) lead(ctx context.Context, t *election.Term) error {
 	span.RecordError(err)
 	span.SetStatus(codes.Error, err.Error())
 	if p, panicked := errors.AsType[*panicError](err); panicked {
-		r.log.Error("a leader's function has panicked", "election", r.name, "token", t.Token(), "panic", p.value, "stack", string(p.stack))
+		r.log.Error("the leader's function panicked", "election", r.name, "token", t.Token(), "panic", p.value, "stack", string(p.stack))
 		return err
 	}
 	if ctx.Err() == nil && t.Err() == nil {
@@ -97,6 +97,6 @@ func (r *reign) lead(ctx context.Context, t *election.Term) error {
 	}
 	// A failure at the end of the term may be caused by that end, whatever the error says: no
 	// reason to stop the application.
-	r.log.Warn("a leader's function has failed at the end of its term", "election", r.name, "token", t.Token(), "error", err)
+	r.log.Warn("the leader's function failed at the end of its term", "election", r.name, "token", t.Token(), "error", err)
 	return nil
 }

@@ -167,6 +167,6 @@ func (l *life) stop(ctx context.Context) error {
 func shutDown(s fx.Shutdowner, log *slog.Logger, why string, err error) {
 	log.Error("shutting down: "+why, "error", err)
 	if err := s.Shutdown(fx.ExitCode(1)); err != nil {
-		log.Error("the application can't be shut down", "error", err)
+		log.Error("cannot shut the application down", "error", err)
 	}
 }

@@ -136,7 +136,7 @@ func stopped(err error) error {
 // usable says what is wrong with a name.
 func usable(kind, name string) error {
 	if name == "" || strings.ContainsAny(name, "\"`\\") {
-		return fmt.Errorf("fxmodule.%s: name %q: empty, or with a quote or a backslash in it", kind, name)
+		return fmt.Errorf("fxmodule.%s: name %q: empty, or contains a quote or a backslash", kind, name)
 	}
 	return nil
 }

@@ -20,13 +20,13 @@ type TLS struct {
 
 func (t TLS) validate(f *faults) {
 	if !t.Enabled && t != (TLS{}) {
-		f.add("TLS.Enabled", errors.New("it is not set, but other fields of TLS are"))
+		f.add("TLS.Enabled", errors.New("not set, but other fields of TLS are"))
 	}
 	if t.CertFile == "" && t.KeyFile != "" {
-		f.add("TLS.CertFile", errors.New("none is given for KeyFile"))
+		f.add("TLS.CertFile", errors.New("empty, but KeyFile is given"))
 	}
 	if t.CertFile != "" && t.KeyFile == "" {
-		f.add("TLS.KeyFile", errors.New("none is given for CertFile"))
+		f.add("TLS.KeyFile", errors.New("empty, but CertFile is given"))
 	}
 	t.config(f)
 }
@@ -39,7 +39,7 @@ func (t TLS) config(f *faults) *tls.Config {
 		f.add("TLS.CAFile", err)
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) && err == nil {
-			f.add("TLS.CAFile", fmt.Errorf("%s holds no certificate", t.CAFile))
+			f.add("TLS.CAFile", fmt.Errorf("%s contains no certificate", t.CAFile))
 		}
 	}
 	if t.CertFile != "" && t.KeyFile != "" {

@@ -42,20 +42,20 @@ func (c Config) validateServers(f *faults) {
 	case len(c.Servers) > 0:
 		f.add("Servers", valid(session.New(c.Servers)))
 	case !c.Embedded:
-		f.add("Servers", errors.New("none is given, and Embedded is not set"))
+		f.add("Servers", errors.New("none given, and Embedded is not set"))
 	}
 	if c.Namespace != "" {
 		f.add("Namespace", refused(session.WithNamespace(c.Namespace)))
 	}
 	if c.Embedded && len(c.Servers) > 0 {
-		f.add("Embedded", errors.New("it would be used instead of Servers: give one of the two"))
+		f.add("Embedded", errors.New("set together with Servers: give only one of the two"))
 	}
 	if c.Embedded && c.TLS.Enabled {
-		f.add("Embedded", errors.New("its server has no TLS, and TLS.Enabled is set"))
+		f.add("Embedded", errors.New("the embedded server has no TLS, but TLS.Enabled is set"))
 	}
 	if c.EmbeddedListen != "" {
 		if !c.Embedded {
-			f.add("EmbeddedListen", errors.New("it needs Embedded, which is not set"))
+			f.add("EmbeddedListen", errors.New("needs Embedded, which is not set"))
 		}
 		f.add("EmbeddedListen", listenable(c.EmbeddedListen))
 	}
@@ -76,13 +76,13 @@ func (c Config) validateTimes(f *faults) {
 
 func (c Config) validateRights(f *faults) {
 	if c.AuthScheme == "" && c.AuthSecret != "" {
-		f.add("AuthScheme", errors.New("none is given for AuthSecret"))
+		f.add("AuthScheme", errors.New("empty, but AuthSecret is given"))
 	}
 	if c.AuthScheme != "" && c.AuthSecret == "" {
-		f.add("AuthSecret", errors.New("none is given for AuthScheme"))
+		f.add("AuthSecret", errors.New("empty, but AuthScheme is given"))
 	}
 	if c.Private && c.AuthScheme == "" {
-		f.add("Private", errors.New("without a credential nobody could use what is created"))
+		f.add("Private", errors.New("without a credential no client could use the znodes"))
 	}
 }
 

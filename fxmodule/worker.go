@@ -44,7 +44,7 @@ func (w *worker) stop(ctx context.Context) error {
 	case <-w.done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("fxmodule: %s: the function has not returned in time: %w", w.name, context.Cause(ctx))
+		return fmt.Errorf("fxmodule: %s: the function did not return in time: %w", w.name, context.Cause(ctx))
 	}
 }
 

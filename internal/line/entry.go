@@ -41,7 +41,7 @@ func (e Entry) read(data []byte, token int64) Entry {
 func arrange(entries []Entry) error {
 	if needsCzxid(entries) {
 		if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Token == 0 }); i >= 0 {
-			return fmt.Errorf("%w: the order in line of %s", session.ErrNoAuth, entries[i].Path)
+			return fmt.Errorf("%w: the position of %s in the queue", session.ErrNoAuth, entries[i].Path)
 		}
 		slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Token, b.Token) })
 		return nil

@@ -35,7 +35,7 @@ func Follow(ctx context.Context, s *session.Session, path string) <-chan Sight {
 		},
 		Ended: func(cause error) {
 			if errors.Is(cause, actors.ErrGivenUp) {
-				log.Load().Error("a watch is given up", "cause", cause)
+				log.Load().Error("a watch has ended", "cause", cause)
 			}
 			cancel()
 			out.Close()

@@ -63,7 +63,7 @@ func (o *observation) begin(self actors.Self[step]) *Turn {
 
 func (o *observation) ended(cause error) {
 	if errors.Is(cause, actors.ErrGivenUp) {
-		o.log.Load().Error("an observation is given up", "cause", cause)
+		o.log.Load().Error("an observer has ended", "cause", cause)
 	}
 	if stop := o.stop.Load(); stop != nil {
 		(*stop)()

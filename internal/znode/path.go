@@ -16,7 +16,7 @@ func Validate(path string) error {
 	case path == "":
 		return errors.New("empty")
 	case path[0] != '/':
-		return errors.New("not absolute: it must begin with a slash")
+		return errors.New("not absolute: must begin with a slash")
 	case path == "/":
 		return nil
 	case path[len(path)-1] == '/':

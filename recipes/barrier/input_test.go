@@ -34,7 +34,7 @@ func TestBadInput(t *testing.T) {
 			{says: "parties: 1001", s: s, path: path, n: 1001},
 			{says: "opts[0]", s: s, path: path, n: 1, opts: []barrier.Option{nil}},
 			{says: "id: empty", s: s, path: path, n: 1, opts: []barrier.Option{barrier.WithID("")}},
-			{says: "id: has a slash", s: s, path: path, n: 1, opts: []barrier.Option{barrier.WithID("a/b")}},
+			{says: "id: contains a slash", s: s, path: path, n: 1, opts: []barrier.Option{barrier.WithID("a/b")}},
 			{says: "id: ", s: s, path: path, n: 1, opts: []barrier.Option{barrier.WithID("a\nb")}},
 		} {
 			_, err := barrier.NewDouble(bad.s, bad.path, bad.n, bad.opts...)

@@ -33,7 +33,7 @@ func WithID(id string) Option {
 			return errors.New("WithID: id: empty")
 		}
 		if strings.Contains(id, "/") {
-			return errors.New("WithID: id: has a slash")
+			return errors.New("WithID: id: contains a slash")
 		}
 		if err := znode.Validate("/id-" + id); err != nil {
 			return fmt.Errorf("WithID: id: %w", err)
@@ -69,7 +69,7 @@ func configure(op string, s *session.Session, path string, opts []Option) (optio
 	case err != nil:
 		return o, failed(op, path, fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err))
 	case path == "/":
-		return o, failed(op, path, fmt.Errorf("%w: path: the root is no barrier", session.ErrInvalidPath))
+		return o, failed(op, path, fmt.Errorf("%w: path: the root cannot be a barrier", session.ErrInvalidPath))
 	}
 	for i, opt := range opts {
 		if opt == nil {

@@ -9,12 +9,12 @@ import (
 var (
 	// ErrBadData: the data in ZooKeeper can't be decoded. [Cell.Update] then changes nothing, since
 	// its function could not see what it replaces; write a valid value with session.Set.
-	ErrBadData = errors.New("config: the data can't be decoded")
+	ErrBadData = errors.New("config: the data cannot be decoded")
 
 	// ErrReplaced: while [Cell.Update] was writing, the znode was deleted and created again, and
 	// happened to have the same version. The update was carried out, and replaced a value that its
 	// function has not seen.
-	ErrReplaced = errors.New("config: the znode was made anew while it was updated")
+	ErrReplaced = errors.New("config: the znode was recreated during the update")
 )
 
 // failed wraps an error with the operation and the path, once.

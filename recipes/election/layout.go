@@ -72,7 +72,7 @@ func (o options) content() ([]byte, error) {
 	case o.layout == Troupe:
 		return envelope{ID: o.id, Data: o.data}.encode()
 	case len(o.data) > 0:
-		return nil, fmt.Errorf("WithData: %w: the layout %v has room for the ID alone", session.ErrUnsupported, o.layout)
+		return nil, fmt.Errorf("WithData: %w: the layout %v stores only the ID", session.ErrUnsupported, o.layout)
 	}
 	return []byte(o.id), nil
 }

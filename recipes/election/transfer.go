@@ -51,7 +51,7 @@ func (t *Term) checkTarget(path string) error {
 	case parent != t.election.path || !ok:
 		return errors.Join(session.ErrInvalidPath, errors.New("candidatePath: not the path of a candidate in this election"))
 	case path == t.Path():
-		return errors.Join(session.ErrInvalidPath, errors.New("candidatePath: this term's own"))
+		return errors.Join(session.ErrInvalidPath, errors.New("candidatePath: the path of this term's own candidate"))
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func checkID(id string) error {
 		return errors.New("member: id: empty")
 	}
 	if strings.Contains(id, "/") {
-		return errors.New("member: id: has a slash")
+		return errors.New("member: id: contains a slash")
 	}
 	if err := znode.Validate("/" + id); err != nil {
 		return fmt.Errorf("member: id: %w", err)

@@ -378,7 +378,7 @@ func TestBadInput(t *testing.T) {
 		_, err = group.New(h.Session, "x")
 		require.ErrorIs(w, err, session.ErrInvalidPath)
 		g := w.group(h)
-		for id, says := range map[string]string{"": "id: empty", "a/b": "id: has a slash", "..": "id: ", "a\x00": "id: "} {
+		for id, says := range map[string]string{"": "id: empty", "a/b": "id: contains a slash", "..": "id: ", "a\x00": "id: "} {
 			_, err := g.Join(group.Member{ID: id})
 			require.ErrorContains(w, err, says)
 		}

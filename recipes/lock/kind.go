@@ -30,7 +30,7 @@ func (k kind) with(o options) (kind, error) {
 		return k, err
 	}
 	if notes, _ := znode.ParseNotes(o.data); k.of != znode.Lock && notes != (znode.Notes{}) {
-		return k, errors.New("WithData: data must not begin with a note of the recipe's own")
+		return k, errors.New("WithData: data must not begin like a note of the recipe")
 	}
 	if k.delay = o.delay; k.delay > 0 && (k.of != znode.Lock || o.layout != Troupe) {
 		return k, fmt.Errorf("WithDelay: %w: only exclusive locks in Troupe's own layout have delays", session.ErrUnsupported)
@@ -41,7 +41,7 @@ func (k kind) with(o options) (kind, error) {
 	case k.permits == 0:
 		return k, nil
 	case o.weight > k.permits:
-		return k, fmt.Errorf("WithWeight: n: %d, more than the %d permits", o.weight, k.permits)
+		return k, fmt.Errorf("WithWeight: n: %d is more than the %d permits", o.weight, k.permits)
 	}
 	k.name = fmt.Sprintf("lease-%d-", max(o.weight, 1))
 	return k, nil

@@ -97,4 +97,4 @@ func (k kind) in(l Layout) (kind, error) {
 
 // errNotInLine refuses a path that is not that of a contender in a queue. A lock of the layout
 // Simple has no queue.
-var errNotInLine = errors.New("contenderPath: not the path of a contender; the holder of a lock of the layout Simple can't be asked")
+var errNotInLine = errors.New("contenderPath: not the path of a contender (a lock with the layout Simple has none)")

@@ -30,7 +30,7 @@ type Multi struct {
 // two ensembles or one under two names, and there would be no order that every process agrees on.
 func NewMulti(locks ...*Lock) (*Multi, error) {
 	if len(locks) == 0 {
-		return nil, errors.New("lock.NewMulti: locks: none is given")
+		return nil, errors.New("lock.NewMulti: locks: none given")
 	}
 	at := make(map[string]int, len(locks))
 	for i, l := range locks {
@@ -38,7 +38,7 @@ func NewMulti(locks ...*Lock) (*Multi, error) {
 			return nil, fmt.Errorf("lock.NewMulti: locks[%d]: nil", i)
 		}
 		if before, twice := at[l.absolute()]; twice {
-			return nil, &session.OpError{Op: "lock.NewMulti", Path: l.path, Err: fmt.Errorf("locks[%d]: the same path as locks[%d]", i, before)}
+			return nil, &session.OpError{Op: "lock.NewMulti", Path: l.path, Err: fmt.Errorf("locks[%d]: same path as locks[%d]", i, before)}
 		}
 		at[l.absolute()] = i
 	}

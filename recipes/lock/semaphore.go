@@ -28,7 +28,7 @@ import (
 func NewSemaphore(s *session.Session, path string, permits int, opts ...Option) (*Lock, error) {
 	const op = "lock.NewSemaphore"
 	if permits < 1 {
-		return nil, &session.OpError{Op: op, Path: path, Err: fmt.Errorf("permits: %d, less than 1", permits)}
+		return nil, &session.OpError{Op: op, Path: path, Err: fmt.Errorf("permits: %d is less than 1", permits)}
 	}
 	return build(op, s, path, kind{of: znode.Lease, rule: contend.AtMost(permits), permits: permits}, opts)
 }
@@ -38,7 +38,7 @@ func NewSemaphore(s *session.Session, path string, permits int, opts ...Option) 
 func WithWeight(n int) Option {
 	return func(o *options) error {
 		if n < 1 {
-			return fmt.Errorf("WithWeight: n: %d, less than 1", n)
+			return fmt.Errorf("WithWeight: n: %d is less than 1", n)
 		}
 		o.weight = n
 		return nil
@@ -58,7 +58,7 @@ func SetLimit(ctx context.Context, s *session.Session, path string, n int) error
 	case err != nil:
 		return &session.OpError{Op: op, Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
 	case n < 1:
-		return &session.OpError{Op: op, Path: path, Err: fmt.Errorf("n: %d, less than 1", n)}
+		return &session.OpError{Op: op, Path: path, Err: fmt.Errorf("n: %d is less than 1", n)}
 	}
 	for {
 		err := setLimit(ctx, s, path, strconv.AppendInt(nil, int64(n), 10))
@@ -78,7 +78,7 @@ func setLimit(ctx context.Context, s *session.Session, path string, limit []byte
 		_, err = s.Create(ctx, path, limit, session.Parents())
 	case err != nil:
 	case !contend.IsLimit(data):
-		err = fmt.Errorf("%w: the data of the path are no number of permits", ErrLimit)
+		err = fmt.Errorf("%w: the znode's data are not a number of permits", ErrLimit)
 	case string(data) != string(limit):
 		_, err = s.Set(ctx, path, limit, stat.Version)
 	}

@@ -10,7 +10,7 @@ var (
 	// ErrNotBound: the name is not bound.
 	ErrNotBound = errors.New("naming: not bound")
 	// ErrBound: the name is bound already, and the option was [IfFree].
-	ErrBound = errors.New("naming: bound already")
+	ErrBound = errors.New("naming: already bound")
 )
 
 // failed wraps an error with the operation and the path, once.

@@ -21,7 +21,7 @@ var (
 	ErrDuplicate = errors.New("queue: an item with this id is in the queue")
 
 	// ErrCapacity: the queue has another capacity, or it had items before a capacity was set.
-	ErrCapacity = errors.New("queue: it has another capacity")
+	ErrCapacity = errors.New("queue: the queue has another capacity")
 
 	// ErrOverdue is the cause of a loss: the item was not acknowledged or returned within its
 	// visibility timeout.

@@ -136,7 +136,7 @@ func (i *Item) extend(ctx context.Context, d time.Duration) error {
 	case i.Hold == nil:
 		return nil
 	case i.in.queue.cfg.visibility == 0:
-		return fmt.Errorf("%w: the queue was made without WithVisibility", session.ErrUnsupported)
+		return fmt.Errorf("%w: the queue was created without WithVisibility", session.ErrUnsupported)
 	case i.Err() != nil:
 		return lost(i.Err())
 	}
@@ -168,7 +168,7 @@ func (i *Item) settle(ctx context.Context, how take.How) error {
 		i.in.tell(take.Settle{No: i.no, How: how})
 	case i.how != how:
 		i.mu.Unlock()
-		return fmt.Errorf("%w: the item is being settled otherwise", session.ErrReleased)
+		return fmt.Errorf("%w: the item is already being settled in another way", session.ErrReleased)
 	default:
 		i.mu.Unlock()
 	}

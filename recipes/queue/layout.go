@@ -63,7 +63,7 @@ func (l Layout) check(o *putOptions) error {
 	case o.ranked && !f.ranked:
 		return fmt.Errorf("WithPriority: %w in this layout", session.ErrUnsupported)
 	case o.ranked && (o.priority < 0 || o.priority > 999):
-		return fmt.Errorf("WithPriority: %d is not between 0 and 999, as this layout wants it", o.priority)
+		return fmt.Errorf("WithPriority: %d is not between 0 and 999, the range of this layout", o.priority)
 	case !o.ranked && f.ranked:
 		o.priority = usualKazoo
 	}

@@ -117,7 +117,7 @@ func WithShards(n int) Option {
 func WithLayout(l Layout) Option {
 	return func(o *options) error {
 		if _, ok := layouts[l]; !ok && l != Troupe {
-			return fmt.Errorf("WithLayout: %d is no layout", l)
+			return fmt.Errorf("WithLayout: unknown layout %d", l)
 		}
 		o.layout = l
 		return nil
@@ -180,7 +180,7 @@ func WithID(id string) PutOption {
 			return fmt.Errorf("WithID: %w", err)
 		}
 		if parent, _ := znode.Split("/" + id); parent != "/" {
-			return errors.New("WithID: it contains a slash")
+			return errors.New("WithID: contains a slash")
 		}
 		o.id, o.named = id, true
 		return nil
@@ -208,11 +208,11 @@ func putOptionsOf(q *Queue, n int, opts []PutOption) (putOptions, error) {
 	}
 	switch {
 	case o.named && n > 1:
-		return o, errors.New("WithID: for one item only")
+		return o, errors.New("WithID: not allowed for several items")
 	case o.ephemeral && o.delay > 0:
-		return o, fmt.Errorf("WithEphemeral: %w with a delay: whoever moves the item into line is not its producer", session.ErrUnsupported)
+		return o, fmt.Errorf("WithEphemeral: %w with a delay: the consumer that moves a due item is not its producer", session.ErrUnsupported)
 	case o.ephemeral && q.cfg.capacity > 0:
-		return o, fmt.Errorf("WithEphemeral: %w in a bounded queue: nobody gives back the room of an item that is just gone", session.ErrUnsupported)
+		return o, fmt.Errorf("WithEphemeral: %w in a bounded queue: no process returns the capacity of an item that its session's end deletes", session.ErrUnsupported)
 	}
 	return o, q.cfg.layout.check(&o)
 }

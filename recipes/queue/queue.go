@@ -34,7 +34,7 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 		return nil, failed("queue.New", path, fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err))
 	}
 	if path == "/" {
-		return nil, failed("queue.New", path, fmt.Errorf("%w: path: the root can't be a queue", session.ErrInvalidPath))
+		return nil, failed("queue.New", path, fmt.Errorf("%w: path: the root cannot be a queue", session.ErrInvalidPath))
 	}
 	o, err := optionsOf(path, opts)
 	if err != nil {
@@ -68,7 +68,7 @@ func (q *Queue) Put(ctx context.Context, data []byte, opts ...PutOption) (id str
 // apply to each of them. Otherwise it is like Put.
 func (q *Queue) PutAll(ctx context.Context, items [][]byte, opts ...PutOption) ([]string, error) {
 	if len(items) == 0 {
-		return nil, failed("put all", q.path, errors.New("items: none is given"))
+		return nil, failed("put all", q.path, errors.New("items: none given"))
 	}
 	return q.put(ctx, "put all", items, opts)
 }

@@ -76,7 +76,7 @@ func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, site
 	const op = "begin"
 	err := checkName("id", id)
 	if err == nil && len(id) > longestID {
-		err = fmt.Errorf("id: %d bytes are more than %d", len(id), longestID)
+		err = fmt.Errorf("id: %d bytes exceed the limit of %d", len(id), longestID)
 	}
 	if err == nil {
 		err = checkSites(sites)

@@ -40,7 +40,7 @@ func WithVoteTimeout(d time.Duration) Option {
 	return func(o *options) error {
 		switch {
 		case o.site:
-			return errors.New("WithVoteTimeout: is for coordinators")
+			return errors.New("WithVoteTimeout: only for coordinators")
 		case d < time.Millisecond:
 			return fmt.Errorf("WithVoteTimeout: %v is less than a millisecond", d)
 		}
@@ -57,7 +57,7 @@ func WithVoteTimeout(d time.Duration) Option {
 func WithPeerDecision() Option {
 	return func(o *options) error {
 		if o.site {
-			return errors.New("WithPeerDecision: is for coordinators")
+			return errors.New("WithPeerDecision: only for coordinators")
 		}
 		o.peers = true
 		return nil
@@ -75,7 +75,7 @@ func WithRetention(age time.Duration, most int) Option {
 	return func(o *options) error {
 		switch {
 		case o.site:
-			return errors.New("WithRetention: is for coordinators")
+			return errors.New("WithRetention: only for coordinators")
 		case age < time.Second:
 			return fmt.Errorf("WithRetention: age: %v is less than a second", age)
 		case most < 1:
@@ -99,7 +99,7 @@ func WithInboxLimit(n int) Option {
 	return func(o *options) error {
 		switch {
 		case o.site:
-			return errors.New("WithInboxLimit: is for coordinators")
+			return errors.New("WithInboxLimit: only for coordinators")
 		case n < 1:
 			return fmt.Errorf("WithInboxLimit: %d is less than one", n)
 		}
@@ -134,7 +134,7 @@ func checkName(argument, name string) error {
 	case name == "":
 		return errors.New(argument + ": empty")
 	case strings.Contains(name, "/"):
-		return fmt.Errorf("%s: %q has a slash", argument, name)
+		return fmt.Errorf("%s: %q contains a slash", argument, name)
 	}
 	if err := znode.Validate("/" + name); err != nil {
 		return fmt.Errorf("%s: %q: %w", argument, name, err)
@@ -144,7 +144,7 @@ func checkName(argument, name string) error {
 
 func checkSites(sites []string) error {
 	if len(sites) == 0 {
-		return errors.New("sites: none")
+		return errors.New("sites: none given")
 	}
 	seen := make(map[string]bool, len(sites))
 	for i, site := range sites {
@@ -152,7 +152,7 @@ func checkSites(sites []string) error {
 			return err
 		}
 		if seen[site] {
-			return fmt.Errorf("sites[%d]: %q is there twice", i, site)
+			return fmt.Errorf("sites[%d]: %q is given twice", i, site)
 		}
 		seen[site] = true
 	}
@@ -161,7 +161,7 @@ func checkSites(sites []string) error {
 
 func checkReason(reason string) error {
 	if len(reason) > longestReason {
-		return fmt.Errorf("reason: %d bytes are more than %d", len(reason), longestReason)
+		return fmt.Errorf("reason: %d bytes exceed the limit of %d", len(reason), longestReason)
 	}
 	return nil
 }

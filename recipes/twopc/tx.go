@@ -230,7 +230,7 @@ func (t *Tx) hindered(err error) {
 		t.abort = &pact.Abort{N: t.n, Reason: "refused what is needed"}
 	}
 	t.c.mu.Unlock()
-	t.refuse(fmt.Errorf("%w: it may have begun, and is aborted then: %w", session.ErrUnknownOutcome, err))
+	t.refuse(fmt.Errorf("%w: the transaction may have begun; if so, it is aborted: %w", session.ErrUnknownOutcome, err))
 	t.finish(failed("transaction", t.path(), err))
 }
 

@@ -81,7 +81,7 @@ func findJava(env func(string) string) (string, error) {
 	}
 	java, err := exec.LookPath("java")
 	if err != nil {
-		return "", errors.New("real ZooKeeper is left out: no java in PATH or JAVA_HOME; " + howToGet)
+		return "", errors.New("real ZooKeeper is not available: no java in PATH or JAVA_HOME; " + howToGet)
 	}
 	return java, nil
 }
@@ -91,7 +91,7 @@ func findJars(env func(string) string, debian string) (string, error) {
 		lib := filepath.Join(home, "lib")
 		jars, _ := filepath.Glob(filepath.Join(lib, "zookeeper-[0-9]*.jar")) // the pattern is well-formed
 		if len(jars) == 0 {
-			return "", errors.New("real ZooKeeper is left out: ZOOKEEPER_HOME has no lib/zookeeper-<version>.jar; " + howToGet)
+			return "", errors.New("real ZooKeeper is not available: ZOOKEEPER_HOME has no lib/zookeeper-<version>.jar; " + howToGet)
 		}
 		return filepath.Join(lib, "*"), nil
 	}
@@ -100,7 +100,7 @@ func findJars(env func(string) string, debian string) (string, error) {
 	jars := []string{filepath.Join(debian, "zookeeper.jar"), filepath.Join(debian, "slf4j-simple.jar")}
 	for _, jar := range jars {
 		if !isFile(jar) {
-			return "", errors.New("real ZooKeeper is left out: no " + jar + "; " + howToGet)
+			return "", errors.New("real ZooKeeper is not available: no " + jar + "; " + howToGet)
 		}
 	}
 	return strings.Join(jars, string(filepath.ListSeparator)), nil

@@ -8,7 +8,7 @@ import (
 )
 
 // supported is nil where servers can be paused.
-var supported = errors.New("real ZooKeeper is left out: it needs a Unix system, for the signals that pause a server")
+var supported = errors.New("real ZooKeeper is not available: it needs a Unix system, for the signals that pause a server")
 
 func suspend(*os.Process) error { return supported }
 

@@ -34,7 +34,7 @@ func newSettings(opts []Option) (settings, error) {
 	}}
 	for _, opt := range opts {
 		if opt == nil {
-			return settings{}, errors.New("ensemble: a nil Option")
+			return settings{}, errors.New("ensemble: nil Option")
 		}
 		if err := opt(&s); err != nil {
 			return settings{}, err

@@ -73,7 +73,7 @@ func parseStats(answer string) (Stats, error) {
 		}
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil && failed == nil {
-			failed = fmt.Errorf("%s is %q, no number", key, value)
+			failed = fmt.Errorf("%s: %q is not a number", key, value)
 		}
 		return n
 	}

@@ -50,7 +50,7 @@ func (e *Ensemble) Version() (string, error) {
 	return "", failed
 }
 
-var errNoVersion = errors.New("the answer names no version")
+var errNoVersion = errors.New("no version in the answer")
 
 // parseVersion reads "3.8.0" out of "Zookeeper version: 3.8.0-5a02a05e, built on 2022-02-25 08:49
 // UTC".

@@ -57,7 +57,7 @@ var (
 	ErrCapacity  = errors.New("the queue has another capacity")
 	ErrWithdrawn = errors.New("withdrawn before anything was sent")
 	ErrUnknown   = errors.New("the answer and every trace of it are lost") // its receipt is gone
-	ErrEphemeral = errors.New("in a bounded queue nobody gives back the room of an item that is just gone")
+	ErrEphemeral = errors.New("in a bounded queue, no process returns the capacity of an item that its session's end deletes")
 )
 
 // MootError is why a Move was not carried out: one of the operations that were to succeed with it

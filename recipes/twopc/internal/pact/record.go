@@ -37,7 +37,7 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return errors.New("no outcome: " + string(text))
+	return errors.New("not an outcome: " + string(text))
 }
 
 // Record is what stands in a transaction's znode.

@@ -61,10 +61,10 @@ type (
 
 // Why a site's wish is refused.
 var (
-	ErrDecided   = errors.New("the transaction is decided")
-	ErrVoted     = errors.New("this site has voted otherwise")
-	ErrUndecided = errors.New("the transaction is not decided")
-	ErrTaken     = errors.New("another site of this name is alive")
+	ErrDecided   = errors.New("twopc: the transaction is decided")
+	ErrVoted     = errors.New("twopc: this site has already voted differently")
+	ErrUndecided = errors.New("twopc: the transaction is not decided")
+	ErrTaken     = errors.New("twopc: another site with this name is alive")
 )
 
 // Window is how many transactions a site has before it at a time. Further ones wait in its inbox.

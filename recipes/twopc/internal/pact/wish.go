@@ -120,10 +120,10 @@ type (
 
 // Why there is no outcome, or nothing to begin.
 var (
-	ErrInUse    = errors.New("there is a transaction of this id")
-	ErrFinished = errors.New("there was a transaction of this id, whose outcome has not been acknowledged")
-	ErrBusy     = errors.New("the inbox of a site is full")
-	ErrGone     = errors.New("the transaction is gone and nobody knows how it was decided")
-	ErrNobodys  = errors.New("there is nothing to take over")
-	ErrWithdrew = errors.New("given up before it began")
+	ErrInUse    = errors.New("twopc: a transaction with this id exists")
+	ErrFinished = errors.New("twopc: a transaction with this id has ended, and its outcome has not been acknowledged")
+	ErrBusy     = errors.New("twopc: the inbox of a site is full")
+	ErrGone     = errors.New("twopc: the transaction is gone, and its outcome is unknown")
+	ErrNobodys  = errors.New("twopc: there is nothing to take over")
+	ErrWithdrew = errors.New("twopc: withdrawn before it began")
 )
