@@ -1,13 +1,13 @@
-// Package line reads a line of contenders from outside: who stands in it, in which order, on behalf
-// of which session.
+// Package line reads a queue of contenders from outside: its contenders, their order, and the
+// sessions that own them.
 //
-// It is for looking, not for deciding: a contender decides by its own machine (package contend), on
-// what it saw in its own epoch.
+// It is for display and observation. A contender decides with its own machine (package contend), on
+// what it has seen in its own epoch.
 //
-//   - Whatever is not a contender's name is ignored, so that foreign znodes under a recipe's path
-//     harm nobody.
-//   - A line whose parent does not exist is empty. A contender that leaves between the listing and
-//     the reading is left out.
-//   - Order is that of the sequence numbers, and that of creation (Czxid) where numbers can't tell:
-//     equal ones, and any line that has come near the end of the numbers' 32 bits.
+//   - Names that are not those of contenders are ignored, so foreign znodes under a recipe's path do
+//     no harm.
+//   - A queue whose parent does not exist is empty. A contender that leaves between the listing and
+//     the read of its znode is left out.
+//   - Contenders are ordered by sequence number, and by Czxid where the numbers do not tell the
+//     order: equal numbers, and every queue in which a number near the end of the 32 bits occurs.
 package line

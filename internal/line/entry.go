@@ -10,19 +10,19 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Entry is a contender as it was read.
+// Entry is a contender and its data.
 type Entry struct {
-	Path      string // as the session that read it names it
+	Path      string // relative to the namespace of the session that read it
 	Contender znode.Contender
-	Token     int64     // the Czxid that it has its place by: its own, or that of the one whose place it took; 0 if it is unread, and the server does not tell
-	Unread    bool      // this session may not read it
-	Data      []byte    // without what it notes in front of them (znode.Notes), but for a revocation; nil also if this session may not read it
-	Held      bool      // it says so itself, which only a semaphore's contender does
-	SessionID int64     // owner; 0 for a znode that is not ephemeral, or not told
-	Since     time.Time // when it was created, by the server's clock; zero if not told
+	Token     int64     // the Czxid that determines its position: its own, or that of the contender whose position it took over; 0 if the session may not read it and the server does not tell
+	Unread    bool      // the session may not read it
+	Data      []byte    // without the notes before them (znode.Notes), except a revocation; nil also if the session may not read it
+	Held      bool      // its data say that it holds; only contenders of semaphores note that
+	SessionID int64     // owner; 0 if the znode is not ephemeral or the owner is unknown
+	Since     time.Time // when it was created, by the server's clock; zero if unknown
 }
 
-// read is what a contender's data and Stat say.
+// read returns the entry with what a contender's data say.
 func (e Entry) read(data []byte, token int64) Entry {
 	e.Token, e.Data = token, data
 	notes, own := znode.ParseNotes(data)
@@ -36,8 +36,8 @@ func (e Entry) read(data []byte, token int64) Entry {
 	return e
 }
 
-// arrange sorts a line, first to last. Where only the Czxids tell the order, and the server does
-// not tell one of them, the error is session.ErrNoAuth.
+// arrange sorts contenders, first to last. If only the Czxids tell the order and one of them is
+// unknown, the error is session.ErrNoAuth.
 func arrange(entries []Entry) error {
 	if needsCzxid(entries) {
 		if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Token == 0 }); i >= 0 {

@@ -12,17 +12,17 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Follow is a subscription to a contender's data until it is gone: the present state first, then
-// each newer one, replacing one that was not received, and at last one that does not exist, after
-// which it closes. It goes on in the next epoch of the session that looks, and closes when ctx or
-// that session ends.
+// Follow delivers the state of a contender until it is deleted: the current state first, then each
+// newer one; the newest replaces one that was not received. The last state is that it does not
+// exist; then the channel closes. Follow continues in the session's next epoch. The channel also
+// closes when ctx or the session ends.
 //
-// One that this session may not read is Unread for as long as that is so: it is asked again after
-// pauses of up to some seconds, by which its end is noticed.
+// While the session may not read the contender, the state is Unread, and the read is repeated after
+// pauses of up to five seconds. So the contender's end is noticed.
 //
-// In that it differs from session.WatchData, which waits for the znode to come back. A contender
-// never does, and asking ZooKeeper to watch for that, and then not to, would be two requests for
-// each one that ever led.
+// session.WatchData would wait for the znode to be created again. A contender's znode never is, and
+// setting and removing that watch would cost two requests for each contender that was ever the
+// leader.
 func Follow(ctx context.Context, s *session.Session, path string) <-chan Sight {
 	out := notify.NewLatest[Sight]()
 	ctx, cancel := context.WithCancel(ctx)
@@ -50,13 +50,13 @@ func Follow(ctx context.Context, s *session.Session, path string) <-chan Sight {
 	return out.C()
 }
 
-// Sight is a contender as it was seen.
+// Sight is the state of a contender.
 type Sight struct {
 	session.Data
-	Unread bool // it exists, and this session may not read it: Bytes and Stat are zero
+	Unread bool // it exists, but the session may not read it: Bytes and Stat are zero
 }
 
-// sighted is what a follower receives. The set is closed.
+// sighted is a message to a follower. The set is closed.
 type sighted interface{ sighted() }
 
 type (
@@ -72,19 +72,19 @@ func (noticed) sighted() {}
 func (seen) sighted()    {}
 func (again) sighted()   {}
 
-// follower is one incarnation of the actor that reads a contender and watches it. One read is under
-// way at a time.
+// follower is one incarnation of the actor that reads a contender and watches it. It has at most
+// one read in flight.
 type follower struct {
 	path   string
 	out    *notify.Latest[Sight]
 	self   actors.Self[sighted]
-	client *session.Client // nil if the session is closed, which stops this actor too
+	client *session.Client // nil if the session is closed, which also stops this actor
 
 	epoch uint64 // 0: none
 	up    bool
-	busy  bool // a read is under way
-	dirty bool // something happened since it was asked for
-	tries int  // reads failed in a row
+	busy  bool // a read is in flight
+	dirty bool // something has happened since it was requested
+	tries int  // number of failed reads in a row
 	pause *time.Timer
 
 	last  Sight
@@ -115,7 +115,7 @@ func (f *follower) Receive(m sighted) {
 	}
 }
 
-// Stopping gives up the incarnation's client.
+// Stopping releases the incarnation's client.
 func (f *follower) Stopping(error) {
 	if f.client != nil {
 		f.client.Leave()
@@ -135,7 +135,7 @@ func (f *follower) onNotice(n session.Event) {
 		f.publish(f.last)
 	case session.Reconnected:
 		f.up = true
-		f.read() // what was seen is confirmed, or not, before it is called fresh
+		f.read() // stale until this read confirms it
 	case session.EpochEnded:
 		f.epoch, f.up = 0, false
 		f.publish(f.last)
@@ -148,7 +148,7 @@ func (f *follower) onNotice(n session.Event) {
 	}
 }
 
-// gone says that the contender is, which is the last that there is to say.
+// gone publishes the last state, that the contender does not exist, and stops the actor.
 func (f *follower) gone() {
 	f.out.Publish(Sight{})
 	f.self.Ref().Stop()
@@ -170,8 +170,8 @@ func (f *follower) onSeen(a session.Seen) {
 	f.busy = false
 	switch {
 	case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
-		return // word of that is on its way
-	case a.Err != nil: // somebody may grant the right, say
+		return // an event will report it
+	case a.Err != nil: // retry: somebody may grant the right to read it
 		if errors.Is(a.Err, session.ErrNoAuth) && !(f.last.Unread && !f.last.Stale) {
 			f.known = true
 			f.publish(Sight{Data: session.Data{Exists: true}, Unread: true})
@@ -191,7 +191,7 @@ func (f *follower) onSeen(a session.Seen) {
 	}
 }
 
-// publish says what was seen last, and whether that was lately.
+// publish publishes the last known state, stale if the connection is down.
 func (f *follower) publish(d Sight) {
 	if !f.known {
 		return

@@ -12,15 +12,15 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// View is the state of a line.
+// View is the state of a queue.
 type View struct {
 	Entries []Entry // first to last
-	Stale   bool    // the connection is down: so it was when last seen
+	Stale   bool    // the connection is down: this is the last known state
 }
 
-// Observe is a subscription to a line: whole states, each at least as new as the one before, the
-// newest replacing one that was not received. It follows who comes and goes; data are those that
-// the contender was first seen with. It closes when ctx or the session ends.
+// Observe delivers the states of a queue. Each is at least as new as the one before, and the newest
+// replaces one that was not received. It follows contenders that enter and leave; their data are
+// those of the first read. The channel closes when ctx or the session ends.
 func Observe(ctx context.Context, s *session.Session, path string) <-chan View {
 	p := &published{out: notify.NewLatest[View]()}
 	observe.Run(ctx, observe.Spec{
@@ -33,10 +33,10 @@ func Observe(ctx context.Context, s *session.Session, path string) <-chan View {
 	return p.out.C()
 }
 
-// published is what a subscription was told, over all incarnations of its actor.
+// published is the last published state, kept over all incarnations of the actor.
 type published struct {
 	out  *notify.Latest[View]
-	view View // receivers do not change it
+	view View // receivers do not modify it
 	told bool
 }
 
@@ -46,25 +46,24 @@ type observer struct {
 	path    string
 	turn    *observe.Turn
 
-	parent int64            // Czxid of the parent that known belongs to: under another one, names may come again
-	known  map[string]Entry // by name: what stands still need not be read again
+	parent int64            // Czxid of the parent that known belongs to: under a new parent, names may occur again
+	known  map[string]Entry // by name: a contender is read once
 	next   *session.Children
 	stale  bool   // the connection is down
-	busy   bool   // a reading is under way
-	pause  uint64 // the number of the pause that is on, 0: none
+	busy   bool   // a read is in flight
+	pause  uint64 // number of the current pause; 0: none
 	pauses uint64
-	tries  int // readings failed in a row
+	tries  int // number of failed reads in a row
 }
 
-// answer is what came of reading a state.
+// answer is the result of reading the contenders of a listing.
 type answer struct {
 	of      *session.Children
 	entries []Entry
 	err     error
 }
 
-// note takes a state that the session published. A stale one brings nothing new; a fresh one
-// follows it.
+// note receives a listing. A stale one has no news; a fresh one will follow.
 func (o *observer) note(state session.Children, open bool) {
 	if !open {
 		o.turn.End()
@@ -80,7 +79,8 @@ func (o *observer) note(state session.Children, open bool) {
 	o.start()
 }
 
-// start reads what is new in the state, unless a reading is under way, or a pause is on.
+// start reads the contenders that are new in the listing, unless a read is in flight or a pause is
+// on.
 func (o *observer) start() {
 	if o.next == nil || o.busy || o.pause != 0 {
 		return
@@ -105,8 +105,8 @@ func (o *observer) start() {
 	}, o.digest)
 }
 
-// digest publishes what was read. A reading that failed is done again after a pause, unless a newer
-// state comes before.
+// digest publishes the contenders that were read. A failed read is repeated after a pause, unless a
+// newer listing arrives before.
 func (o *observer) digest(a answer) {
 	o.busy = false
 	defer o.start()
@@ -128,7 +128,7 @@ func (o *observer) digest(a answer) {
 	o.publish(a.entries)
 }
 
-// rest makes a pause.
+// rest starts a pause.
 func (o *observer) rest() {
 	o.tries++
 	o.pauses++
@@ -142,7 +142,7 @@ func (o *observer) rest() {
 	})
 }
 
-// publish says who stands in line, if that is news.
+// publish publishes the contenders if they have changed.
 func (o *observer) publish(entries []Entry) {
 	v := View{Entries: entries, Stale: o.stale}
 	if o.told && v.Stale == o.view.Stale && slices.EqualFunc(v.Entries, o.view.Entries, same) {
@@ -154,7 +154,7 @@ func (o *observer) publish(entries []Entry) {
 
 func same(a, b Entry) bool { return a.Path == b.Path && a.Token == b.Token }
 
-// backoff is a jittered pause that grows with the number of failures in a row.
+// backoff returns a jittered pause that grows with the number of failures in a row.
 func backoff(tries int) time.Duration {
 	const first, most = 50 * time.Millisecond, 5 * time.Second
 	pause := min(first<<min(tries, 10), most)

@@ -11,11 +11,11 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// parallel is how many reads are in flight at once: enough to hide the round trip, few enough not
-// to crowd out the session's other requests.
+// parallel is the number of reads in flight at once: enough to hide the round trip, few enough not
+// to delay the session's other requests.
 const parallel = 16
 
-// Read lists the line under a path and reads every contender in it, first to last.
+// Read lists the queue under a path and reads every contender, first to last.
 func Read(ctx context.Context, s *session.Session, path string) ([]Entry, error) {
 	contenders, err := list(ctx, s, path)
 	if err != nil {
@@ -28,8 +28,8 @@ func Read(ctx context.Context, s *session.Session, path string) ([]Entry, error)
 	return entries, arrange(entries)
 }
 
-// Head finds the path of the first contender in the line, "" if there is none. Only where the
-// sequence numbers can't tell does it read more than the listing.
+// Head returns the path of the first contender, or "" if there is none. It reads more than the
+// listing only if the sequence numbers do not tell the order.
 func Head(ctx context.Context, s *session.Session, path string) (string, error) {
 	contenders, err := list(ctx, s, path)
 	if err != nil {
@@ -38,7 +38,7 @@ func Head(ctx context.Context, s *session.Session, path string) (string, error) 
 	return head(ctx, s, path, contenders)
 }
 
-// HeadOf is [Head] of a line whose listing is known.
+// HeadOf is like [Head], with a known listing.
 func HeadOf(ctx context.Context, s *session.Session, path string, names []string) (string, error) {
 	return head(ctx, s, path, parse(names))
 }
@@ -60,7 +60,7 @@ func head(ctx context.Context, s *session.Session, path string, contenders []zno
 	return entries[0].Path, nil
 }
 
-// first is the first in line, if the sequence numbers tell.
+// first returns the first contender, if the sequence numbers tell it.
 func first(contenders []znode.Contender) (znode.Contender, bool) {
 	least, alone := contenders[0], true
 	for i, c := range contenders {
@@ -95,8 +95,8 @@ func parse(names []string) []znode.Contender {
 	return contenders
 }
 
-// fetch reads contenders, several at a time, and leaves out those that are gone. The first error
-// ends it.
+// fetch reads contenders concurrently, and leaves out those that no longer exist. It ends with the
+// first error.
 func fetch(ctx context.Context, s *session.Session, parent string, contenders []znode.Contender) ([]Entry, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -123,9 +123,9 @@ func fetch(ctx context.Context, s *session.Session, parent string, contenders []
 	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Path == "" }), nil
 }
 
-// read reads one contender; the zero Entry if it is gone. One that this session may not read is one
-// without data; a server before 3.8.4 tells the rest, a later one no more than that it stands
-// (ZOOKEEPER-2590).
+// read reads one contender. It returns the zero Entry if the contender no longer exists. If the
+// session may not read it, the entry has no data. Servers before 3.8.4 return its Stat all the
+// same; later ones tell only that it exists (ZOOKEEPER-2590).
 func read(ctx context.Context, s *session.Session, parent string, c znode.Contender) (Entry, error) {
 	path := znode.Join(parent, c.Name)
 	data, stat, err := s.Get(ctx, path)

@@ -1,11 +1,11 @@
-// Package observe runs what observes something, and turns it into states for the application, as a
-// supervised actor of a session.
+// Package observe runs an observer, which turns changes in ZooKeeper into states for the
+// application, as a supervised actor of a session.
 //
-// Such an observation takes states from channels and answers from calls. Nothing may block in an
-// actor, so goroutines of its own wait for both and pass them on, one at a time each: a slow
-// observation keeps what feeds it waiting, and its mailbox short.
+// An observer receives states from channels, and results of calls. An actor must not block, so
+// separate goroutines wait for them and pass them to the actor one at a time. A slow observer
+// therefore slows its sources down, and its mailbox stays short.
 //
-// A panic in it, in a codec of the application say, is logged with its stack and restarts it after
-// a pause: it subscribes anew, and begins with the present state. Nothing else is touched. One that
-// panics too often is given up, which is logged, and ends.
+// A panic in the observer, for example in a codec of the application, is logged with its stack. It
+// restarts the observer after a pause: the observer subscribes again, and begins with the current
+// state. Nothing else is affected. An observer that panics too often ends, which is logged.
 package observe

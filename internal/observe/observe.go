@@ -12,20 +12,21 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Spec describes an observation.
+// Spec describes an observer.
 type Spec struct {
 	Session *session.Session
 	Kind    string // shown in the tree
 	Path    string // what is observed; shown in the tree
 
-	Begin func(t *Turn) // begins an incarnation, with fresh state: it subscribes to what it needs
+	Begin func(t *Turn) // begins an incarnation with new state, and subscribes to what it needs
 
-	// Ended is called once, and closes what the application receives from: nil when it is over with
-	// ctx, with the session or with [Turn.End], else why it was given up, which has been logged.
+	// Ended is called once, and closes the application's channels. givenUp is nil if the observer
+	// ended with ctx, with the session or by [Turn.End]. Otherwise it is the error after too many
+	// panics, which has been logged.
 	Ended func(givenUp error)
 }
 
-// Run begins an observation, which goes on until ctx or the session ends.
+// Run starts an observer, which runs until ctx or the session ends.
 func Run(ctx context.Context, spec Spec) {
 	o := &observation{Spec: spec}
 	ref, err := actors.Spawn(spec.Session.Scope(), actors.Spec[step]{
@@ -40,7 +41,7 @@ func Run(ctx context.Context, spec Spec) {
 	stop := context.AfterFunc(ctx, ref.Stop)
 	o.stop.Store(&stop)
 	select {
-	case <-ref.Done(): // it has ended before that was known
+	case <-ref.Done(): // it ended before stop was stored
 		stop()
 	default:
 	}
@@ -50,13 +51,13 @@ func Run(ctx context.Context, spec Spec) {
 type observation struct {
 	Spec
 	log  atomic.Pointer[slog.Logger]
-	stop atomic.Pointer[func() bool] // undoes what waits for the context of whoever observes
+	stop atomic.Pointer[func() bool] // removes the AfterFunc on the application's context
 }
 
 func (o *observation) begin(self actors.Self[step]) *Turn {
 	o.log.Store(self.Log())
 	t := &Turn{ref: self.Ref()}
-	t.ctx, t.cancel = context.WithCancel(context.Background()) // of the incarnation, which Stopping ends
+	t.ctx, t.cancel = context.WithCancel(context.Background()) // the context of the incarnation: Stopping cancels it
 	o.Begin(t)
 	return t
 }
@@ -71,28 +72,28 @@ func (o *observation) ended(cause error) {
 	o.Spec.Ended(cause)
 }
 
-// step is what the actor receives: something to do, for one incarnation.
+// step is a message to the actor: a function to call, for one incarnation.
 type step struct {
-	of   *Turn           // nil: for whichever there is
-	ctx  context.Context // nothing is to be done any more if it has ended
+	of   *Turn           // nil: for any incarnation
+	ctx  context.Context // the step is dropped if this context has ended
 	do   func()
-	done chan struct{} // closed when it is done, if not nil
+	done chan struct{} // closed when the step is done, if not nil
 }
 
-// Turn is one incarnation of an observation. Its functions are called by the actor, one at a time.
+// Turn is one incarnation of an observer. The actor calls its functions, one at a time.
 type Turn struct {
 	ref    actors.Ref[step]
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-// Context ends with the incarnation.
+// Context returns a context that ends with the incarnation.
 func (t *Turn) Context() context.Context { return t.ctx }
 
-// Do calls f, soon. It may be called from anywhere, and does not wait.
+// Do has the actor call f. It does not wait, and may be called from any goroutine.
 func (t *Turn) Do(f func()) { t.ref.Tell(step{t, t.ctx, f, nil}) }
 
-// End ends the observation. What is under way is not taken any more.
+// End ends the observer. Pending calls and states are dropped.
 func (t *Turn) End() {
 	t.cancel()
 	t.ref.Stop()
@@ -109,13 +110,13 @@ func (t *Turn) Receive(m step) {
 	}
 }
 
-// Stopping ends what feeds the incarnation.
+// Stopping ends the goroutines of the incarnation.
 func (t *Turn) Stopping(error) { t.cancel() }
 
-// Each calls f with each state that comes, and at last, when the channel closes, with the zero one
-// and false. It ends early with ctx, which is the turn's or descends from it.
+// Each calls f with each state from the channel, and when the channel closes, with the zero state
+// and false. It ends early when ctx ends, which is the turn's context or descends from it.
 func Each[T any](ctx context.Context, t *Turn, states <-chan T, f func(state T, open bool)) {
-	go func() { // owned by the turn, ends with it, with ctx or with the channel
+	go func() { // owned by the turn; ends with it, with ctx or with the channel
 		for {
 			select {
 			case <-ctx.Done():
@@ -135,8 +136,9 @@ func Each[T any](ctx context.Context, t *Turn, states <-chan T, f func(state T, 
 	}()
 }
 
-// Ask makes a call that may take its time, beside the actor, and passes its answer to f, unless ctx
-// has ended; that is the turn's or descends from it. A panic in the call counts as the actor's.
+// Ask makes a blocking call on a separate goroutine, and passes its result to f, unless ctx has
+// ended, which is the turn's context or descends from it. A panic in the call is raised in the
+// actor.
 func Ask[T any](ctx context.Context, t *Turn, call func(ctx context.Context) T, f func(answer T)) {
 	go func() { // owned by the turn: the call ends with ctx
 		defer func() {
@@ -149,8 +151,8 @@ func Ask[T any](ctx context.Context, t *Turn, call func(ctx context.Context) T, 
 	}()
 }
 
-// After calls f after a pause, unless ctx has ended by then; that is the turn's or descends from
-// it.
+// After calls f after a pause, unless ctx has ended by then, which is the turn's context or
+// descends from it.
 func After(ctx context.Context, t *Turn, pause time.Duration, f func()) {
 	time.AfterFunc(pause, func() { t.ref.Tell(step{t, ctx, f, nil}) })
 }

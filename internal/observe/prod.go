@@ -7,7 +7,7 @@ import (
 	"github.com/troupe-go/troupe/actors"
 )
 
-// Prod reaches into observations. For tests.
+// Prod lets tests run code in observers.
 type Prod struct {
 	mu   sync.Mutex
 	refs []actors.Ref[step]
@@ -15,14 +15,13 @@ type Prod struct {
 
 type prodKey struct{}
 
-// WithProd returns a context: whatever is observed with it can be reached by the Prod.
+// WithProd returns a context. The Prod reaches every observer that is started with it.
 func WithProd(ctx context.Context) (context.Context, *Prod) {
 	p := &Prod{}
 	return context.WithValue(ctx, prodKey{}, p), p
 }
 
-// Do has f called by the actor of each observation that was begun with the context and goes on; it
-// returns how many these are.
+// Do has the actor of each running observer call f, and returns the number of these observers.
 func (p *Prod) Do(f func()) (reached int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

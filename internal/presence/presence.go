@@ -1,4 +1,4 @@
-// Package presence tells recipes whether a znode stands, also one that the session may not read.
+// Package presence tells whether a znode exists, even one that the session may not read.
 package presence
 
 import (
@@ -8,9 +8,8 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Of tells whether a znode stands. Since 3.8.4 a server tells nothing else of one that the session
-// may not read, and refuses with NoAuth (ZOOKEEPER-2590): of one that does not stand it says
-// NoNode, so that the refusal is an answer.
+// Of reports whether a znode exists. If the session may not read the znode, servers since 3.8.4
+// answer NoAuth, and NoNode if it does not exist (ZOOKEEPER-2590). So NoAuth means that it exists.
 func Of(ctx context.Context, s *session.Session, path string) (bool, error) {
 	_, exists, err := s.Exists(ctx, path)
 	if errors.Is(err, session.ErrNoAuth) {
