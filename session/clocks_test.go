@@ -93,6 +93,9 @@ func TestAReleaseBehindTheEndOfTrustComesTooLate(t *testing.T) {
 			"the hold": func(w *world, t *client, h *session.Hold, _ func(error) bool) {
 				require.False(w, t.End(h, session.ErrReleased))
 			},
+			"the hold, with what is closed": func(w *world, t *client, h *session.Hold, _ func(error) bool) {
+				require.False(w, t.End(h, session.ErrClosed))
+			},
 			"the whole": func(w *world, _ *client, _ *session.Hold, end func(error) bool) {
 				require.False(w, end(session.ErrReleased))
 			},

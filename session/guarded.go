@@ -155,12 +155,10 @@ func (s *state) removeClient(t *Client) []*contender {
 	return g.ledger.of(t)
 }
 
-// endHold ends a hold; false if it was over. One that has outlived trust is not released: it was
-// lost before.
+// endHold ends a hold; false if it was over. One that has outlived trust is neither released nor
+// closed: it was lost before.
 func (g *guarded) endHold(h *Hold, cause error) (stood bool) {
-	if cause == ErrReleased {
-		g.keeper.doubt(h)
-	}
+	g.keeper.doubt(h)
 	if stood = g.holds.has(h); stood {
 		g.holds.end(h, cause)
 	}

@@ -263,12 +263,12 @@ func TestWhoStandsByAtManyLossesIsNotBlamed(t *testing.T) {
 		require.NoError(w, err)
 		held, done := 0, make(chan error, 1)
 		w.intercept(func(r *zktest.Request) zktest.Verdict {
-			switch {
-			case r.Op == zktest.OpGetData:
+			switch r.Op {
+			case zktest.OpGetData:
 				if held++; held < 8 {
 					return zktest.DropRequest // and so it is under way when the connection goes
 				}
-			case r.Op == zktest.OpSetData:
+			case zktest.OpSetData:
 				return zktest.CutBefore
 			}
 			return zktest.Pass

@@ -311,6 +311,7 @@ func TestNothingIsHeldWhenTheMarginIsAll(t *testing.T) {
 // A connection became slow. A possession is lost with it at most once, and another can be had: on a
 // session that held one, and on an idle one.
 func TestPossessionsOnAConnectionThatBecameSlow(t *testing.T) {
+	t.Parallel()
 	for _, idle := range []bool{false, true} {
 		t.Run(fmt.Sprintf("idle %t", idle), func(t *testing.T) {
 			inBubble(t, func(w *world) {

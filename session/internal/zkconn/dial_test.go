@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,6 +125,37 @@ func TestServerThatAcceptsAndDropsIsNotHammered(t *testing.T) {
 				synctest.Wait()
 				v.hangUp()
 			}()
+			return jute.ConnectResponse{Timeout: q.Timeout, SessionID: 7, Password: make([]byte, 16)}, true
+		}
+	})
+}
+
+// A server that accepts sessions and loses them at once does not keep the session from the others,
+// also if those have failed not long ago.
+func TestAServerThatAcceptsAndDropsLeavesTheOthersTheirTurn(t *testing.T) {
+	var others atomic.Bool
+	inBubble(t, func(b *bench) {
+		time.Sleep(time.Second)
+		others.Store(true)
+		time.Sleep(3 * time.Second)
+		require.NotEqual(b, "a:1", b.connected().addr)
+	}, threeServers, func(f *fake, _ *zkconn.Config) {
+		f.refuse = func(addr string) error {
+			if addr == "a:1" || others.Load() {
+				return nil
+			}
+			return errRefused
+		}
+		f.welcome = func(q jute.ConnectRequest) (jute.ConnectResponse, bool) {
+			f.mu.Lock()
+			v := f.visits[len(f.visits)-1]
+			f.mu.Unlock()
+			if v.addr == "a:1" {
+				go func() {
+					synctest.Wait()
+					v.hangUp()
+				}()
+			}
 			return jute.ConnectResponse{Timeout: q.Timeout, SessionID: 7, Password: make([]byte, 16)}, true
 		}
 	})

@@ -98,6 +98,9 @@ func (w *wire) lose(cause error) {
 		}
 		if c.dialed == w {
 			c.dialed = nil
+			if !w.useful() {
+				w.at.failed(time.Now(), c.session.timeout)
+			}
 		}
 		if c.wire == w {
 			c.wire = nil
@@ -122,6 +125,12 @@ func (w *wire) lose(cause error) {
 	if nothing {
 		c.end(errClosed)
 	}
+}
+
+// useful tells whether a connection was good for anything. A server that accepts sessions and drops
+// them at once is tried after the others, as one that refuses them. Under mu.
+func (w *wire) useful() bool {
+	return w.replied || !w.since.IsZero() && time.Since(w.since) >= w.limit
 }
 
 // triesAfter is the count of tries, on which the pause before the next one depends, after a
