@@ -15,6 +15,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/recipes/group"
@@ -27,13 +28,13 @@ import (
 // fill opens a session of its own and puts items into a queue.
 func fill(t *testing.T, servers []string, items ...string) *queue.Queue {
 	t.Helper()
-	s, err := session.Open(within(t), servers)
+	s, err := session.Open(bubble.Minute(t), servers)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close(within(t)) })
+	t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
 	q, err := queue.New(s, "/q")
 	require.NoError(t, err)
 	for _, item := range items {
-		_, err := q.Put(within(t), []byte(item))
+		_, err := q.Put(bubble.Minute(t), []byte(item))
 		require.NoError(t, err)
 	}
 	return q
@@ -56,11 +57,11 @@ func TestConsume(t *testing.T) {
 		}))
 	var got []string
 	for range 4 {
-		got = append(got, receive(t, done))
+		got = append(got, bubble.Within(t, time.Minute, done))
 	}
 	require.ElementsMatch(t, []string{"a1", "b2", "c1", "d1"}, got)
-	require.NoError(t, a.Stop(within(t)))
-	left, err := q.Len(within(t))
+	require.NoError(t, a.Stop(bubble.Minute(t)))
+	left, err := q.Len(bubble.Minute(t))
 	require.NoError(t, err)
 	require.Zero(t, left)
 	require.InDelta(t, 5, collect(t, reader)["troupe.queue.duration"], 0)
@@ -84,12 +85,12 @@ func TestOutcomes(t *testing.T) {
 			}
 			return nil
 		}, queue.WithAutoAck()))
-	receive(t, done)
-	receive(t, done)
-	require.NoError(t, a.Stop(within(t)))
+	bubble.Within(t, time.Minute, done)
+	bubble.Within(t, time.Minute, done)
+	require.NoError(t, a.Stop(bubble.Minute(t)))
 	require.Equal(t, map[string]int64{"done": 1, "failed": 1}, outcomes(t, reader))
 
-	_, err := q.Put(within(t), []byte("lost"))
+	_, err := q.Put(bubble.Minute(t), []byte("lost"))
 	require.NoError(t, err)
 	reader = sdkmetric.NewManualReader()
 	a = app(t, fx.Supply(fxmodule.Default(srv.Servers()...)), meters, fx.Populate(&s), fxmodule.Queue("jobs", "/q"),
@@ -102,10 +103,10 @@ func TestOutcomes(t *testing.T) {
 			}
 			return nil
 		}))
-	receive(t, begun)
+	bubble.Within(t, time.Minute, begun)
 	srv.Expire(s.Status().SessionID)
-	receive(t, done)
-	require.NoError(t, a.Stop(within(t)))
+	bubble.Within(t, time.Minute, done)
+	require.NoError(t, a.Stop(bubble.Minute(t)))
 	require.Equal(t, map[string]int64{"lost": 1, "acknowledged": 1}, outcomes(t, reader))
 }
 
@@ -146,24 +147,24 @@ func TestAStopFinishesTheWorkInHand(t *testing.T) {
 		finished.Add(1)
 		return nil
 	}))
-	receive(t, begun)
+	bubble.Within(t, time.Minute, begun)
 	stopped := make(chan error, 1)
-	go func() { stopped <- a.Stop(within(t)) }()
+	go func() { stopped <- a.Stop(bubble.Minute(t)) }()
 	select {
 	case <-stopped:
 		require.Fail(t, "it did not wait")
 	case <-time.After(100 * time.Millisecond):
 	}
 	close(finish)
-	require.NoError(t, receive(t, stopped))
+	require.NoError(t, bubble.Within(t, time.Minute, stopped))
 	require.EqualValues(t, 1, finished.Load())
-	left, err := q.Len(within(t))
+	left, err := q.Len(bubble.Minute(t))
 	require.NoError(t, err)
 	require.Equal(t, 2, left)
-	next, err := q.Take(within(t))
+	next, err := q.Take(bubble.Minute(t))
 	require.NoError(t, err, "at once: nothing waits for a session to expire")
 	require.Equal(t, "b", string(next.Data()))
-	require.NoError(t, next.Ack(within(t)))
+	require.NoError(t, next.Ack(bubble.Minute(t)))
 }
 
 // TestAStopDoesNotWaitForEver: work that does not end is cut off with the stop, and its item goes
@@ -179,11 +180,11 @@ func TestAStopDoesNotWaitForEver(t *testing.T) {
 		ended <- context.Cause(ctx)
 		return ctx.Err()
 	}))
-	receive(t, begun)
+	bubble.Within(t, time.Minute, begun)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	require.NoError(t, a.Stop(ctx))
-	require.ErrorIs(t, receive(t, ended), session.ErrLost)
+	require.ErrorIs(t, bubble.Within(t, time.Minute, ended), session.ErrLost)
 	require.Len(t, srv.Sessions(), 1, "its session is closed all the same")
 }
 
@@ -214,22 +215,22 @@ func TestTheOtherInstances(t *testing.T) {
 		fxmodule.Coordinator("books", "/tx"), fxmodule.Site("books", "/tx"),
 		fxmodule.Cell("rate", "/rate", config.JSON[int]()), fxmodule.Names("services", "/names"),
 		fxmodule.Group("workers", "/workers"), fx.Populate(&all))
-	require.NoError(t, all.Gate.Wait(within(t)), "it was never raised")
-	tx, err := all.Coordinator.Begin(within(t), "one", []byte("x"), "books")
+	require.NoError(t, all.Gate.Wait(bubble.Minute(t)), "it was never raised")
+	tx, err := all.Coordinator.Begin(bubble.Minute(t), "one", []byte("x"), "books")
 	require.NoError(t, err)
-	p := receive(t, all.Site.Proposals())
+	p := bubble.Within(t, time.Minute, all.Site.Proposals())
 	require.Equal(t, tx.ID(), p.ID())
-	require.NoError(t, p.Commit(within(t)))
-	receive(t, tx.Decided())
+	require.NoError(t, p.Commit(bubble.Minute(t)))
+	bubble.Within(t, time.Minute, tx.Decided())
 	require.Equal(t, twopc.Committed, tx.Outcome())
-	rate, err := all.Rate.Update(within(t), func(n int) (int, error) { return n + 7, nil })
+	rate, err := all.Rate.Update(bubble.Minute(t), func(n int) (int, error) { return n + 7, nil })
 	require.NoError(t, err)
 	require.Equal(t, 7, rate.Value)
-	require.NoError(t, all.Names.Bind(within(t), "billing", []byte("10.0.0.7")))
+	require.NoError(t, all.Names.Bind(bubble.Minute(t), "billing", []byte("10.0.0.7")))
 	me, err := all.Workers.Join(group.Member{ID: "me"})
 	require.NoError(t, err)
-	receive(t, me.Joined())
-	require.NoError(t, a.Stop(within(t)))
+	bubble.Within(t, time.Minute, me.Joined())
+	require.NoError(t, a.Stop(bubble.Minute(t)))
 	require.ErrorIs(t, me.Err(), session.ErrClosed)
 	for _, err := range []error{all.Rounds.Err(), all.Coordinator.Err(), all.Site.Err(), all.Rate.Err()} {
 		require.ErrorIs(t, err, session.ErrClosed)

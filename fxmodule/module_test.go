@@ -18,14 +18,13 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
-
-const patience = time.Minute
 
 // quiet keeps fx's own log out of the tests' output.
 var quiet = fx.WithLogger(func() fxevent.Logger { return fxevent.NopLogger })
@@ -35,28 +34,10 @@ func app(t *testing.T, opts ...fx.Option) *fx.App {
 	t.Helper()
 	a := fx.New(append(opts, quiet, fxmodule.Module)...)
 	require.NoError(t, a.Err())
-	require.NoError(t, a.Start(within(t)))
+	require.NoError(t, a.Start(bubble.Minute(t)))
 	var once sync.Once
-	t.Cleanup(func() { once.Do(func() { _ = a.Stop(within(t)) }) })
+	t.Cleanup(func() { once.Do(func() { _ = a.Stop(bubble.Minute(t)) }) })
 	return a
-}
-
-func within(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// receive waits for a value, not for ever.
-func receive[T any](t *testing.T, c <-chan T) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(patience):
-		require.FailNow(t, "nothing came")
-		panic("not reached")
-	}
 }
 
 func servers(t *testing.T) (*zktest.Server, fx.Option) {
@@ -91,20 +72,20 @@ func TestNamedInstancesAreClosedWithTheApplication(t *testing.T) {
 	var s *session.Session
 	a := app(t, cfg, fxmodule.Lock("orders", "/locks/orders"), fxmodule.Lock("bills", "/locks/bills"), fx.Populate(&s),
 		fx.Invoke(fx.Annotate(func(l *lock.Lock) { orders = l }, fx.ParamTags(`name:"orders"`))))
-	grant, err := orders.Lock(within(t))
+	grant, err := orders.Lock(bubble.Minute(t))
 	require.NoError(t, err)
 
-	other, err := session.Open(within(t), srv.Servers())
+	other, err := session.Open(bubble.Minute(t), srv.Servers())
 	require.NoError(t, err)
-	defer other.Close(within(t))
+	defer other.Close(bubble.Minute(t))
 	next, err := lock.New(other, "/locks/orders")
 	require.NoError(t, err)
 	next.Acquire()
 
 	begun := time.Now()
-	require.NoError(t, a.Stop(within(t)))
+	require.NoError(t, a.Stop(bubble.Minute(t)))
 	<-grant.Done()
-	receive(t, next.Acquired())
+	bubble.Within(t, time.Minute, next.Acquired())
 	require.Less(t, time.Since(begun), s.Status().Timeout/2, "not for want of a session that expired")
 	require.Len(t, srv.Sessions(), 1, "the session is closed, not left to expire")
 	require.ErrorIs(t, orders.Err(), session.ErrClosed)
@@ -124,18 +105,18 @@ func TestRunLeader(t *testing.T) {
 			ended <- context.Cause(ctx)
 			return nil
 		}))
-	first := receive(t, leads)
+	first := bubble.Within(t, time.Minute, leads)
 	require.True(t, first.Valid())
 
-	other, err := session.Open(within(t), srv.Servers())
+	other, err := session.Open(bubble.Minute(t), srv.Servers())
 	require.NoError(t, err)
-	defer other.Close(within(t))
+	defer other.Close(bubble.Minute(t))
 	rival, err := election.New(other, "/e", election.WithID("b"))
 	require.NoError(t, err)
 	rival.Campaign()
-	require.NoError(t, a.Stop(within(t)))
-	receive(t, ended)
-	term := receive(t, rival.Leader())
+	require.NoError(t, a.Stop(bubble.Minute(t)))
+	bubble.Within(t, time.Minute, ended)
+	term := bubble.Within(t, time.Minute, rival.Leader())
 	require.Greater(t, term.Token(), first.Token())
 }
 
@@ -145,8 +126,8 @@ func TestALeaderThatFailsShutsTheApplicationDown(t *testing.T) {
 	var log buffer
 	a := app(t, cfg, fx.Supply(slog.New(slog.NewTextHandler(&log, nil))), fxmodule.Election("reports", "/e"),
 		fxmodule.RunLeader("reports", func(context.Context, *election.Term) error { return errors.New("out of paper") }))
-	require.Equal(t, 1, receive(t, a.Wait()).ExitCode)
-	require.NoError(t, a.Stop(within(t)))
+	require.Equal(t, 1, bubble.Within(t, time.Minute, a.Wait()).ExitCode)
+	require.NoError(t, a.Stop(bubble.Minute(t)))
 	require.Contains(t, log.String(), "out of paper")
 	require.Contains(t, log.String(), "reports")
 }
@@ -164,11 +145,11 @@ func TestALeaderThatFailsWithItsTerm(t *testing.T) {
 			<-ctx.Done()
 			return errors.New("the printer is on fire")
 		}))
-	first := receive(t, terms)
-	require.NoError(t, s.Delete(within(t), first.Path(), -1))
-	require.Greater(t, receive(t, terms).Token(), first.Token())
+	first := bubble.Within(t, time.Minute, terms)
+	require.NoError(t, s.Delete(bubble.Minute(t), first.Path(), -1))
+	require.Greater(t, bubble.Within(t, time.Minute, terms).Token(), first.Token())
 	require.Contains(t, log.String(), "on fire")
-	require.NoError(t, a.Stop(within(t)))
+	require.NoError(t, a.Stop(bubble.Minute(t)))
 }
 
 // TestALeaderThatNoLongerTries shuts the application down too: here it is somebody else's session
@@ -179,7 +160,7 @@ func TestALeaderThatNoLongerTries(t *testing.T) {
 	a := app(t, cfg, fxmodule.Election("reports", "/e"), fxmodule.RunLeader("reports", func(context.Context, *election.Term) error {
 		return fmt.Errorf("the archive: %w", session.ErrClosed)
 	}))
-	require.Equal(t, 1, receive(t, a.Wait()).ExitCode)
+	require.Equal(t, 1, bubble.Within(t, time.Minute, a.Wait()).ExitCode)
 
 	_, cfg = servers(t)
 	var e *election.Election
@@ -190,9 +171,9 @@ func TestALeaderThatNoLongerTries(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		}))
-	receive(t, leads)
-	require.NoError(t, e.Close(within(t)))
-	require.Equal(t, 1, receive(t, a.Wait()).ExitCode)
+	bubble.Within(t, time.Minute, leads)
+	require.NoError(t, e.Close(bubble.Minute(t)))
+	require.Equal(t, 1, bubble.Within(t, time.Minute, a.Wait()).ExitCode)
 }
 
 // TestALeaderThatDoesNotStop is named when the stop has no more time for it, and leaves enough of
@@ -209,7 +190,7 @@ func TestALeaderThatDoesNotStop(t *testing.T) {
 				return nil
 			}))
 		defer close(forget)
-		receive(t, leads)
+		bubble.Within(t, time.Minute, leads)
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		begun := time.Now()
@@ -233,7 +214,7 @@ func TestStartNeedsZooKeeper(t *testing.T) {
 	err := a.Start(ctx)
 	require.ErrorContains(t, err, nobody)
 	require.ErrorContains(t, err, "connection refused")
-	require.Less(t, time.Since(begun), patience)
+	require.Less(t, time.Since(begun), time.Minute)
 }
 
 func TestALazyStartDoesNot(t *testing.T) {
@@ -255,8 +236,8 @@ func TestASessionThatEndsForGood(t *testing.T) {
 	var log buffer
 	a := app(t, fx.Supply(cfg), fx.Supply(slog.New(slog.NewTextHandler(&log, nil))), fxmodule.Election("e", "/e"),
 		fxmodule.RunLeader("e", func(context.Context, *election.Term) error { return nil }))
-	require.Equal(t, 1, receive(t, a.Wait()).ExitCode)
-	require.NoError(t, a.Stop(within(t)))
+	require.Equal(t, 1, bubble.Within(t, time.Minute, a.Wait()).ExitCode)
+	require.NoError(t, a.Stop(bubble.Minute(t)))
 	require.NotContains(t, log.String(), "hunter2")
 }
 
@@ -290,15 +271,15 @@ func TestTheEmbeddedServer(t *testing.T) {
 	a := app(t, fx.Supply(fxmodule.Config{Embedded: true, EmbeddedListen: addr}), fx.Supply(slog.New(slog.NewTextHandler(&log, nil))), fx.Populate(&s))
 	require.Contains(t, log.String(), "level=WARN")
 	require.Contains(t, log.String(), "development")
-	_, err := s.Create(within(t), "/here", nil)
+	_, err := s.Create(bubble.Minute(t), "/here", nil)
 	require.NoError(t, err)
-	other, err := session.Open(within(t), []string{addr})
+	other, err := session.Open(bubble.Minute(t), []string{addr})
 	require.NoError(t, err)
-	_, exists, err := other.Exists(within(t), "/here")
+	_, exists, err := other.Exists(bubble.Minute(t), "/here")
 	require.NoError(t, err)
 	require.True(t, exists)
-	require.NoError(t, other.Close(within(t)))
-	require.NoError(t, a.Stop(within(t)))
+	require.NoError(t, other.Close(bubble.Minute(t)))
+	require.NoError(t, a.Stop(bubble.Minute(t)))
 	_, err = net.Dial("tcp", addr)
 	require.Error(t, err)
 }

@@ -3,6 +3,7 @@ package fxmodule_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/metric"
@@ -14,6 +15,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 )
 
@@ -35,14 +37,14 @@ func TestTelemetry(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		}))
-	receive(t, leads)
+	bubble.Within(t, time.Minute, leads)
 	values := collect(t, reader)
 	require.InDelta(t, 1, values["troupe.session.connected"], 0)
 	require.InDelta(t, 1, values["troupe.session.epoch"], 0)
 	require.Positive(t, values["troupe.session.trust"])
 	require.InDelta(t, 1, values["troupe.election.terms"], 0)
 	require.InDelta(t, 1, values["troupe.election.leading"], 0)
-	require.NoError(t, a.Stop(within(t)))
+	require.NoError(t, a.Stop(bubble.Minute(t)))
 	require.InDelta(t, 0, collect(t, reader)["troupe.election.leading"], 0)
 	require.Len(t, spans.Ended(), 1)
 	require.Equal(t, "troupe.lead", spans.Ended()[0].Name())

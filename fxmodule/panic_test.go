@@ -15,6 +15,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
@@ -26,7 +27,7 @@ func put(t *testing.T, s *session.Session, path string, items ...string) *queue.
 	q, err := queue.New(s, path)
 	require.NoError(t, err)
 	for _, item := range items {
-		_, err := q.Put(within(t), []byte(item))
+		_, err := q.Put(bubble.Minute(t), []byte(item))
 		require.NoError(t, err)
 	}
 	return q
@@ -59,14 +60,14 @@ func TestConsumeWorksOnNAtOnce(t *testing.T) {
 		mu.Unlock()
 		free, err := queue.New(s, "/q")
 		require.NoError(t, err)
-		i, err := free.Take(within(t))
+		i, err := free.Take(bubble.Minute(t))
 		require.NoError(t, err, "what is not worked on is there for others")
-		require.NoError(t, i.Ack(within(t)))
+		require.NoError(t, i.Ack(bubble.Minute(t)))
 		time.Sleep(time.Minute)
-		left, err := q.Len(within(t))
+		left, err := q.Len(bubble.Minute(t))
 		require.NoError(t, err)
 		require.Zero(t, left)
-		require.NoError(t, a.Stop(within(t)))
+		require.NoError(t, a.Stop(bubble.Minute(t)))
 	})
 }
 
@@ -94,20 +95,20 @@ func TestAJobThatPanics(t *testing.T) {
 			}))
 		put(t, s, "/q", "bad", "good", "better", "best")
 		for range 3 {
-			receive(t, done)
+			bubble.Within(t, time.Minute, done)
 		}
 		require.Less(t, time.Since(begun), time.Second, "the others do not wait for it")
 		time.Sleep(time.Minute)
 		require.Len(t, at, 3)
 		require.Equal(t, []time.Duration{0, time.Second, 3 * time.Second}, []time.Duration{<-at, <-at, <-at})
-		letters, err := put(t, s, "/dead").Take(within(t))
+		letters, err := put(t, s, "/dead").Take(bubble.Minute(t))
 		require.NoError(t, err)
 		require.Equal(t, "bad", string(letters.Data()))
-		require.NoError(t, letters.Ack(within(t)))
+		require.NoError(t, letters.Ack(bubble.Minute(t)))
 		require.Equal(t, map[string]int64{"panicked": 3, "acknowledged": 3}, outcomes(t, reader))
 		require.Contains(t, log.String(), "out of paper")
 		require.Contains(t, log.String(), "panic_test.go", "its stack")
-		require.NoError(t, a.Stop(within(t)))
+		require.NoError(t, a.Stop(bubble.Minute(t)))
 	})
 }
 
@@ -134,11 +135,11 @@ func TestAStopEndsThePause(t *testing.T) {
 		q = put(t, s, "/q", "bad")
 		odd := put(t, s, "/odd", "bad")
 		time.Sleep(16 * time.Second)
-		n, err := odd.Len(within(t))
+		n, err := odd.Len(bubble.Minute(t))
 		require.NoError(t, err)
 		require.Zero(t, n)
 		begun := time.Now()
-		require.NoError(t, a.Stop(within(t)))
+		require.NoError(t, a.Stop(bubble.Minute(t)))
 		require.Less(t, time.Since(begun), time.Second)
 		require.Equal(t, map[string]int64{"panicked": 6}, outcomes(t, reader))
 	})
@@ -152,18 +153,18 @@ func TestALeaderThatPanics(t *testing.T) {
 	var log buffer
 	a := app(t, cfg, fx.Supply(slog.New(slog.NewTextHandler(&log, nil))), fxmodule.Election("reports", "/e"),
 		fxmodule.RunLeader("reports", func(context.Context, *election.Term) error { panic("out of paper") }))
-	require.Equal(t, 1, receive(t, a.Wait()).ExitCode)
-	other, err := session.Open(within(t), srv.Servers())
+	require.Equal(t, 1, bubble.Within(t, time.Minute, a.Wait()).ExitCode)
+	other, err := session.Open(bubble.Minute(t), srv.Servers())
 	require.NoError(t, err)
-	defer other.Close(within(t))
-	names, _, err := other.Children(within(t), "/e")
+	defer other.Close(bubble.Minute(t))
+	names, _, err := other.Children(bubble.Minute(t), "/e")
 	if !errors.Is(err, session.ErrNoNode) { // it was a container, which goes when it is empty
 		require.NoError(t, err)
 		require.Empty(t, names, "the term is resigned")
 	}
 	require.Contains(t, log.String(), "out of paper")
 	require.Contains(t, log.String(), "panic_test.go", "its stack")
-	require.NoError(t, a.Stop(within(t)))
+	require.NoError(t, a.Stop(bubble.Minute(t)))
 }
 
 // So does one that panics when its term is over.
@@ -178,7 +179,7 @@ func TestALeaderThatPanicsWithItsTerm(t *testing.T) {
 			<-ctx.Done()
 			panic("out of paper")
 		}))
-	require.NoError(t, s.Delete(within(t), receive(t, leads).Path(), -1))
-	require.Equal(t, 1, receive(t, a.Wait()).ExitCode)
-	require.NoError(t, a.Stop(within(t)))
+	require.NoError(t, s.Delete(bubble.Minute(t), bubble.Within(t, time.Minute, leads).Path(), -1))
+	require.Equal(t, 1, bubble.Within(t, time.Minute, a.Wait()).ExitCode)
+	require.NoError(t, a.Stop(bubble.Minute(t)))
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/fxmodule"
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/queue"
@@ -62,17 +63,17 @@ func nothingStartsBeforeTheApplication(t *testing.T) {
 	time.Sleep(time.Hour)
 	require.Equal(t, session.Connecting, all.Session.Status().State)
 	require.True(t, all.Rate.Load().Stale)
-	require.NoError(t, a.Start(within(t)))
-	_, err := all.Rate.Update(within(t), func(n int) (int, error) { return n + 7, nil })
+	require.NoError(t, a.Start(bubble.Minute(t)))
+	_, err := all.Rate.Update(bubble.Minute(t), func(n int) (int, error) { return n + 7, nil })
 	require.NoError(t, err)
-	now, err := all.Rate.Await(within(t))
+	now, err := all.Rate.Await(bubble.Minute(t))
 	require.NoError(t, err)
 	require.Equal(t, 7, now.Value)
 	synctest.Wait()
-	names, _, err := all.Session.Children(within(t), "/tx/alive")
+	names, _, err := all.Session.Children(bubble.Minute(t), "/tx/alive")
 	require.NoError(t, err)
 	require.Equal(t, []string{"books"}, names)
-	require.NoError(t, a.Stop(within(t)))
+	require.NoError(t, a.Stop(bubble.Minute(t)))
 	require.ErrorIs(t, all.Rate.Err(), session.ErrClosed)
 	require.ErrorIs(t, all.Site.Err(), session.ErrClosed)
 }
@@ -84,9 +85,9 @@ func TestWhatNeverStartedIsClosed(t *testing.T) {
 	var all followers
 	a := fx.New(following(cfg, fx.Invoke(func(f followers) { all = f })))
 	require.NoError(t, a.Err())
-	require.NoError(t, all.Rate.Close(within(t)))
+	require.NoError(t, all.Rate.Close(bubble.Minute(t)))
 	require.ErrorIs(t, all.Rate.Err(), session.ErrClosed)
-	require.NoError(t, all.Session.Close(within(t)))
+	require.NoError(t, all.Session.Close(bubble.Minute(t)))
 	<-all.Site.Done()
 	require.Empty(t, srv.Sessions())
 }

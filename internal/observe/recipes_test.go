@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/recipes/barrier"
@@ -23,36 +24,17 @@ import (
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/session"
-	"github.com/troupe-go/troupe/zktest"
 )
 
-// world is a server in memory, virtual time, and a session in a tree of actors that can be looked
-// at.
+// world is a bubble with a session in a tree of actors that can be looked at.
 type world struct {
-	*testing.T
-	server *zktest.Server
-	system *actors.System
-	s      *session.Session
+	*bubble.World
+	s *session.Session
 }
 
 func inBubble(t *testing.T, f func(w *world), opts ...session.Option) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		z := zktest.Start(t)
-		w := &world{T: t, server: z, system: actors.New()}
-		t.Cleanup(func() { _ = w.system.Close(context.Background()) })
-		w.s = w.open(opts...)
-		f(w)
-	})
-}
-
-func (w *world) open(opts ...session.Option) *session.Session {
-	w.Helper()
-	opts = append([]session.Option{session.WithDialer(w.server.Dialer()), session.WithSystem(w.system)}, opts...)
-	s, err := session.Open(w.Context(), w.server.Hosts(), opts...)
-	require.NoError(w, err)
-	w.Cleanup(func() { _ = s.Close(context.Background()) })
-	return s
+	bubble.Run(t, func(w *bubble.World) { f(&world{w, w.Session(opts...)}) })
 }
 
 // create makes a znode, with all above it.
@@ -73,7 +55,7 @@ func (w *world) restarts() map[string]int {
 			walk(n.Children)
 		}
 	}
-	walk(w.system.Tree())
+	walk(w.System.Tree())
 	return all
 }
 

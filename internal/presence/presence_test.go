@@ -2,10 +2,10 @@ package presence_test
 
 import (
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/presence"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -17,11 +17,9 @@ func TestOfWhatMayNotBeRead(t *testing.T) {
 	for _, version := range zktest.Versions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				z := zktest.Start(t, zktest.WithVersion(version))
-				s, err := session.Open(t.Context(), z.Hosts(), session.WithDialer(z.Dialer()))
-				require.NoError(t, err)
-				_, err = s.Create(t.Context(), "/a", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
+			bubble.Run(t, func(t *bubble.World) {
+				s := t.Session()
+				_, err := s.Create(t.Context(), "/a", nil, session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
 				require.NoError(t, err)
 				for path, want := range map[string]bool{"/a": true, "/b": false} {
 					stands, err := presence.Of(t.Context(), s, path)
@@ -31,7 +29,7 @@ func TestOfWhatMayNotBeRead(t *testing.T) {
 				require.NoError(t, s.Close(t.Context()))
 				_, err = presence.Of(t.Context(), s, "/a")
 				require.ErrorIs(t, err, session.ErrClosed)
-			})
+			}, zktest.WithVersion(version))
 		})
 	}
 }
