@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/scratch"
+	"github.com/troupe-go/troupe/internal/tempdir"
 	"github.com/troupe-go/troupe/interop"
 )
 
@@ -19,7 +19,7 @@ type shared struct {
 	mu     sync.Mutex
 	made   bool
 	driver *driver
-	folder *scratch.Folder // of what was compiled
+	folder *tempdir.Folder // of what was compiled
 	err    error           // it could not be started
 	left   error           // it is not here
 	start  func(folder string) (*driver, error)
@@ -44,7 +44,7 @@ func (s *shared) make() {
 	if s.left = s.find(); s.left != nil {
 		return
 	}
-	s.folder, s.err = scratch.New("troupe-interop")
+	s.folder, s.err = tempdir.New("troupe-interop")
 	if s.err == nil {
 		s.driver, s.err = s.start(s.folder.Path())
 	}

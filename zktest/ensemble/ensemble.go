@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/troupe-go/troupe/internal/scratch"
+	"github.com/troupe-go/troupe/internal/tempdir"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 // Methods that take a server's number panic if there is no such server, as an index expression
 // does.
 type Ensemble struct {
-	root    *scratch.Folder
+	root    *tempdir.Folder
 	plan    *plan
 	servers []*server
 	proxies []*Proxy // in front of the client ports
@@ -78,7 +78,7 @@ func New(n int, opts ...Option) (*Ensemble, error) {
 }
 
 func (e *Ensemble) build(n int, s settings, install installation) (err error) {
-	if e.root, err = scratch.New(rootKind); err != nil {
+	if e.root, err = tempdir.New(rootKind); err != nil {
 		return err
 	}
 	if e.plan, err = newPlan(n, s.ports); err != nil {

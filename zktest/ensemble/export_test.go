@@ -3,13 +3,13 @@ package ensemble
 import (
 	"io"
 
-	"github.com/troupe-go/troupe/internal/scratch"
+	"github.com/troupe-go/troupe/internal/tempdir"
 )
 
 // What only the tests of this package see.
 var (
 	FindIn     = func(env func(string) string, debian string) error { _, err := findIn(env, debian); return err }
-	Sweep      = func(dir string) { scratch.Sweep(dir, rootKind) }
+	Sweep      = func(dir string) { tempdir.Sweep(dir, rootKind) }
 	ParseStats = parseStats
 	ParseConn  = parseConn
 )

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/troupe-go/troupe/internal/scratch"
+	"github.com/troupe-go/troupe/internal/tempdir"
 	"github.com/troupe-go/troupe/test/chaos/internal/check"
 	"github.com/troupe-go/troupe/test/chaos/internal/faults"
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
@@ -39,7 +39,7 @@ type Settings struct {
 func Run(ctx context.Context, s Settings) (rep Report, err error) {
 	folder := s.Keep
 	if folder == "" {
-		f, err := scratch.New("troupe-chaos")
+		f, err := tempdir.New("troupe-chaos")
 		if err != nil {
 			return rep, err
 		}

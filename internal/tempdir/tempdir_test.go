@@ -1,4 +1,4 @@
-package scratch_test
+package tempdir_test
 
 import (
 	"bufio"
@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/troupe-go/troupe/internal/scratch"
+	"github.com/troupe-go/troupe/internal/tempdir"
 )
 
 const (
-	kind = "troupe-scratch"
+	kind = "troupe-tempdir"
 	// abandonedEnv has the test binary make a folder, say where, and wait to be killed.
 	abandonedEnv = "TROUPE_SCRATCH_ABANDONED"
 )
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 func abandon() {
-	f, err := scratch.New(kind)
+	f, err := tempdir.New(kind)
 	if err != nil {
 		panic(err)
 	}
@@ -42,15 +42,15 @@ func abandon() {
 
 func TestAFolderGoesWhenItIsRemoved(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	f, err := scratch.New(kind)
+	f, err := tempdir.New(kind)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(f.Path(), "file"), nil, 0o600))
-	scratch.Sweep(os.TempDir(), kind)
+	tempdir.Sweep(os.TempDir(), kind)
 	require.FileExists(t, filepath.Join(f.Path(), "file"), "in use")
 	f.Remove()
 	require.NoDirExists(t, f.Path())
 	f.Remove()
-	(*scratch.Folder)(nil).Remove()
+	(*tempdir.Folder)(nil).Remove()
 }
 
 func TestAFolderOfAKilledProcessGoesWithTheNext(t *testing.T) {
@@ -65,7 +65,7 @@ func TestAFolderOfAKilledProcessGoesWithTheNext(t *testing.T) {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
 	theirs := strings.TrimSpace(line)
-	f, err := scratch.New(kind)
+	f, err := tempdir.New(kind)
 	require.NoError(t, err)
 	defer f.Remove()
 	require.DirExists(t, theirs, "in use")
@@ -73,7 +73,7 @@ func TestAFolderOfAKilledProcessGoesWithTheNext(t *testing.T) {
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 	require.DirExists(t, theirs)
-	next, err := scratch.New(kind)
+	next, err := tempdir.New(kind)
 	require.NoError(t, err)
 	defer next.Remove()
 	require.NoDirExists(t, theirs)
@@ -90,7 +90,7 @@ func TestAFolderThatWasNeverLockedGoesInTime(t *testing.T) {
 	}
 	require.NoError(t, os.Chtimes(old, before, before))
 	require.NoError(t, os.Chtimes(other, before, before))
-	scratch.Sweep(tmp, kind)
+	tempdir.Sweep(tmp, kind)
 	require.DirExists(t, young, "it may be in the making")
 	require.NoDirExists(t, old)
 	require.DirExists(t, other, "somebody else's")
@@ -98,6 +98,6 @@ func TestAFolderThatWasNeverLockedGoesInTime(t *testing.T) {
 
 func TestAFolderThatCannotBeMade(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
-	_, err := scratch.New(kind)
+	_, err := tempdir.New(kind)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

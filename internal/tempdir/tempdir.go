@@ -1,10 +1,10 @@
-// Package scratch makes temporary folders that do not stay for ever if the process that made them
+// Package tempdir makes temporary folders that do not stay for ever if the process that made them
 // is killed: the next one that makes a folder of the same kind removes those whose process is gone.
 //
 // A lock on a file in the folder tells others that it is in use. The system lets go of it when the
 // process ends, however that happens, so that there is no process id that could be somebody else's
 // by then.
-package scratch
+package tempdir
 
 import (
 	"os"
