@@ -17,8 +17,8 @@
 // performs).
 //
 // What contenders for a thing need stands beside that: claims and the possessions that come of them
-// ([Wanted] to [Publish]), and what a contender asks for ([Enter] to [Release]). Package
-// internal/host runs those machines.
+// ([Wanted] to [Publish]), and what a contender asks for ([Enter] to [Release]). Such machines are
+// run with recipe.Claims.
 //
 // Two numbers go through all of them. Epoch is the ZooKeeper session that is meant, as [EpochBegan]
 // named it. Ask is the machine's own number of a request: the answer carries it, so that the

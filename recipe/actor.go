@@ -14,6 +14,7 @@ type actor struct {
 	*Host
 	self    actors.Self[message]
 	machine machine.Machine
+	claims  claimed
 	timers  map[uint64]*time.Timer
 	wound   bool   // the machine was told to wind up
 	told    uint64 // the newest notice of which the machine was told when it began
@@ -26,9 +27,8 @@ type actor struct {
 
 func newActor(h *Host, self actors.Self[message]) *actor {
 	a := &actor{Host: h, self: self, timers: make(map[uint64]*time.Timer), machine: h.cfg.Machine()}
-	h.mu.Lock() // the client is known once New has let go of it
-	v := h.view
-	h.mu.Unlock()
+	v := h.now() // the client is known once New has let go of the mutex
+	a.claims = h.claims.incarnation(a)
 	if self.Incarnation() > 1 {
 		a.recover(v)
 	}
@@ -57,6 +57,8 @@ func (a *actor) Receive(m message) {
 		a.onSwept(m)
 	case poked:
 		m.do()
+	default:
+		a.claims.receive(m)
 	}
 }
 
@@ -64,6 +66,9 @@ func (a *actor) Receive(m message) {
 func (a *actor) Phase() string {
 	if a.recovering {
 		return "recovering"
+	}
+	if p := a.claims.phase(); p != "" {
+		return p
 	}
 	if m, ok := a.machine.(interface{ Phase() string }); ok {
 		return m.Phase()
@@ -93,6 +98,7 @@ func (a *actor) windUp() {
 	if !a.wound {
 		a.wound = true
 		a.step(machine.Closing{})
+		a.claims.settle()
 	}
 }
 
@@ -103,7 +109,9 @@ func (a *actor) onAnswer(ev machine.Event) {
 		}
 		delete(a.timers, w.Ask)
 	}
+	a.claims.note(ev)
 	a.step(ev)
+	a.claims.settle()
 }
 
 // onNotice translates what the session says. What was in the view with which the machine began has
@@ -118,6 +126,7 @@ func (a *actor) onNotice(m noticed) {
 	case session.EpochEnded:
 		if n.Gone { // else it ends with the session, ZooKeeper may have heard nothing, and the end of the instance is on its way
 			a.step(machine.EpochEnded{Epoch: n.Epoch})
+			a.claims.forget()
 		}
 	case session.Disconnected:
 		a.step(machine.Suspended{Epoch: n.Epoch})

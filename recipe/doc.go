@@ -19,6 +19,18 @@
 //     epoch ends.
 //   - After Done no goroutine of it is left, and nothing more is performed.
 //
+// # Claims
+//
+// [Claims] is for recipes that offer possessions, as locks and elections do: their machines are
+// told of claims and answer with grants. Beyond what is said above:
+//
+//   - A wish is in a ledger before the actor hears of it. The ledger outlives a crashed incarnation,
+//     which the next one makes good: wishes go on, and a znode that nothing has come of yet is
+//     taken over instead of deleted.
+//   - A possession is offered to exactly one receiver, and withdrawn if it ends before it is
+//     received.
+//   - When the instance ends, its claims fail with the cause.
+//
 // # States
 //
 //	       New            panic, or the first failing

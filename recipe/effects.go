@@ -11,11 +11,12 @@ import (
 
 // carryOut does what the machine asks for. Nothing here waits: answers come back as messages.
 func (a *actor) carryOut(e machine.Effect) {
+	if a.claims.carryOut(e) {
+		return
+	}
 	switch e := e.(type) {
 	case machine.List:
-		a.client.List(e.Epoch, e.Path, e.Watch, func(l session.Listed) {
-			a.answer(l.Err, machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Names: l.Names, Stat: stat(l.Stat), Code: code(l.Err), Err: l.Err})
-		})
+		a.client.List(e.Epoch, e.Path, e.Watch, a.onListed(e.Ask, e.Path))
 	case machine.Read:
 		a.client.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) {
 			a.answer(s.Err, machine.Seen{
@@ -34,6 +35,8 @@ func (a *actor) carryOut(e machine.Effect) {
 		a.client.Remove(e.Epoch, e.Path, func(err error) {
 			a.answer(err, machine.Removed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path})
 		})
+	case machine.Unwatch:
+		a.client.Unwatch(e.Epoch, e.Path)
 	case machine.Wake:
 		a.wake(e)
 	case machine.Cancel:
@@ -48,6 +51,12 @@ func (a *actor) carryOut(e machine.Effect) {
 		a.fail(e.Err)
 	default:
 		a.cfg.Perform(e)
+	}
+}
+
+func (a *actor) onListed(ask uint64, path string) func(session.Listed) {
+	return func(l session.Listed) {
+		a.answer(l.Err, machine.Listed{Epoch: l.Epoch, Ask: ask, Path: path, Names: l.Names, Stat: stat(l.Stat), Code: code(l.Err), Err: l.Err})
 	}
 }
 

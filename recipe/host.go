@@ -37,6 +37,7 @@ type Config struct {
 // Host is one instance of a recipe: what a face is built on.
 type Host struct {
 	cfg    Config
+	claims granting
 	end    *notify.End
 	ref    actors.Ref[message]
 	client *session.Client
@@ -60,25 +61,35 @@ type view struct {
 
 // New starts an instance. It does no I/O. Error: session.ErrClosed.
 func New(cfg Config) (*Host, error) {
-	h := &Host{cfg: cfg, end: notify.NewEnd(), holds: make(map[*session.Hold]struct{})}
+	h := newHost(cfg)
+	if err := h.start(); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func newHost(cfg Config) *Host {
+	return &Host{cfg: cfg, claims: none{}, end: notify.NewEnd(), holds: make(map[*session.Hold]struct{})}
+}
+
+func (h *Host) start() error {
 	h.mu.Lock() // until the client is known, so that the actor cannot look for it before
 	defer h.mu.Unlock()
-	name := cfg.Kind + ":" + cfg.Path
-	ref, err := actors.Spawn(cfg.Session.Scope(), actors.Spec[message]{
-		Name: name, Kind: cfg.Kind,
+	name := h.cfg.Kind + ":" + h.cfg.Path
+	ref, err := actors.Spawn(h.cfg.Session.Scope(), actors.Spec[message]{
+		Name: name, Kind: h.cfg.Kind,
 		New:   func(self actors.Self[message]) actors.Receiver[message] { return newActor(h, self) },
 		Ended: h.ended,
 	})
 	if err != nil {
-		return nil, errors.Join(session.ErrClosed, err)
+		return errors.Join(session.ErrClosed, err)
 	}
 	h.ref = ref
-	h.client, err = cfg.Session.Client(name, h.hear)
+	h.client, err = h.cfg.Session.Client(name, h.hear)
 	if err != nil {
 		ref.Stop()
-		return nil, err
 	}
-	return h, nil
+	return err
 }
 
 // hear passes on what the session says. It is in the view before, where the next incarnation finds
@@ -111,6 +122,13 @@ func (h *Host) note(n session.Event) {
 	case session.TrustGained:
 		v.trusted = true
 	}
+}
+
+// now is what the session last said.
+func (h *Host) now() view {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.view
 }
 
 // Tell tells the machine a wish, after it was entered in the face's record. The session begins to
@@ -177,19 +195,28 @@ func (h *Host) Close(ctx context.Context) error {
 	h.closing = true
 	h.mu.Unlock()
 	h.ref.Tell(closing{})
+	if err := confirmed(ctx, h.ref.Done()); err != nil {
+		h.ref.Stop()
+		<-h.ref.Done() // prompt: stopping an actor waits for nothing
+		return err
+	}
+	return h.unlessDecided()
+}
+
+// confirmed waits for something to be done, or ctx. What is done is done, whatever has become of
+// ctx.
+func confirmed(ctx context.Context, done <-chan struct{}) error {
 	select {
-	case <-h.ref.Done():
-		return h.unlessDecided()
+	case <-done:
+		return nil
 	case <-ctx.Done():
 	}
 	select {
-	case <-h.ref.Done(): // what is done is done, whatever has become of ctx
-		return h.unlessDecided()
+	case <-done:
+		return nil
 	default:
+		return context.Cause(ctx)
 	}
-	h.ref.Stop()
-	<-h.ref.Done() // prompt: stopping an actor waits for nothing
-	return context.Cause(ctx)
 }
 
 // unlessDecided is how the instance ended, unless the machine had it end: then all is done.
@@ -216,6 +243,7 @@ func (h *Host) endHolds(cause error) {
 	for _, hold := range holds {
 		h.client.End(hold, cause)
 	}
+	h.claims.endHolds(cause)
 }
 
 // closed is what an instance ends with that is closed, or its session; if that has failed, it says
@@ -243,11 +271,17 @@ func (h *Host) ended(cause error) {
 	if client == nil {
 		return // New failed: nobody has seen the instance
 	}
-	err = &session.OpError{Op: h.cfg.Kind, Path: h.cfg.Path, Err: err}
+	err = h.failed(err)
 	h.endHolds(ofHolds)
 	client.Leave()
 	if h.cfg.Ended != nil {
 		h.cfg.Ended(err)
 	}
 	h.end.Set(err)
+	h.claims.ended(err)
+}
+
+// failed wraps the end of the instance with what it was.
+func (h *Host) failed(err error) error {
+	return &session.OpError{Op: h.cfg.Kind, Path: h.cfg.Path, Err: err}
 }

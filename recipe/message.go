@@ -22,16 +22,43 @@ type (
 	recovered struct { // what the incarnation before left in ZooKeeper
 		incarnation int
 		epoch       uint64
-		debris      []string
+		standing    []string
+		leaving     []string
 	}
-	swept struct{ incarnation int } // all of it is gone
-	poked struct{ do func() }       // by tests
+	swept struct { // all of it is gone, but for what the machine takes over
+		incarnation int
+		epoch       uint64
+		kept        string
+	}
+	poked struct{ do func() } // by tests
 )
 
-func (noticed) message()   {}
-func (wished) message()    {}
-func (closing) message()   {}
-func (answered) message()  {}
-func (recovered) message() {}
-func (swept) message()     {}
-func (poked) message()     {}
+// What claims add.
+type (
+	wanted          struct{ claim machine.Claim }    // by the face: see the ledger
+	withdrawn       struct{ claim machine.Claim }    // by the face: see the ledger
+	released        struct{ possession *Possession } // by the face: its hold has ended
+	lost            struct{ possession *Possession } // its hold ended by itself
+	downgradeWanted struct{ possession *Possession } // by the face: its hold has ended, for a reader's
+
+	// afterwards is what an answer leads to before the machine hears of it. It comes as a message,
+	// so that an incarnation that has crashed meanwhile does nothing behind its successor's back.
+	afterwards struct {
+		incarnation int
+		do          func()
+	}
+)
+
+func (noticed) message()         {}
+func (wished) message()          {}
+func (closing) message()         {}
+func (answered) message()        {}
+func (recovered) message()       {}
+func (swept) message()           {}
+func (poked) message()           {}
+func (wanted) message()          {}
+func (withdrawn) message()       {}
+func (released) message()        {}
+func (lost) message()            {}
+func (downgradeWanted) message() {}
+func (afterwards) message()      {}

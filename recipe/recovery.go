@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/machine"
@@ -13,12 +14,12 @@ func (a *actor) recover(v view) {
 	a.recovering = true
 	incarnation := a.self.Incarnation()
 	if v.epoch == 0 {
-		a.ref.Tell(swept{incarnation})
+		a.ref.Tell(swept{incarnation: incarnation})
 		return
 	}
 	a.client.Recover(v.epoch, func(standing, leaving []string, err error) {
 		if err == nil { // else the epoch is over, and EpochEnded says when nothing of it is left
-			a.ref.Tell(recovered{incarnation, v.epoch, append(standing, leaving...)})
+			a.ref.Tell(recovered{incarnation, v.epoch, standing, leaving})
 		}
 	})
 }
@@ -35,7 +36,8 @@ func (a *actor) postpone(m message) bool {
 			a.ref.Stop()
 		case session.EpochEnded:
 			if n.Gone { // see onNotice
-				a.ref.Tell(swept{a.self.Incarnation()}) // what was to be swept is gone by itself
+				a.claims.forget()
+				a.ref.Tell(swept{incarnation: a.self.Incarnation()}) // what was to be swept is gone by itself
 			}
 		}
 		// A watch that fired was armed by the incarnation before; the state of the session is told
@@ -43,7 +45,9 @@ func (a *actor) postpone(m message) bool {
 	case answered:
 		// Asked by the incarnation before.
 	default:
-		a.pending = append(a.pending, m)
+		if !a.claims.postpone(m) {
+			a.pending = append(a.pending, m)
+		}
 	}
 	return true
 }
@@ -52,16 +56,18 @@ func (a *actor) onRecovered(m recovered) {
 	if m.incarnation != a.self.Incarnation() || !a.recovering {
 		return
 	}
-	if len(m.debris) == 0 {
-		a.onSwept(swept{m.incarnation})
+	done := swept{incarnation: m.incarnation, epoch: m.epoch, kept: a.claims.takesOver(m.standing)}
+	leftovers := slices.DeleteFunc(append(m.standing, m.leaving...), func(path string) bool { return path == done.kept })
+	if len(leftovers) == 0 {
+		a.onSwept(done)
 		return
 	}
 	var left atomic.Int64
-	left.Store(int64(len(m.debris)))
-	for _, path := range m.debris {
+	left.Store(int64(len(leftovers)))
+	for _, path := range leftovers {
 		a.client.Remove(m.epoch, path, func(err error) { // an error: the session is over, and says so
 			if err == nil && left.Add(-1) == 0 {
-				a.ref.Tell(swept{m.incarnation})
+				a.ref.Tell(done)
 			}
 		})
 	}
@@ -77,12 +83,17 @@ func (a *actor) onSwept(m swept) {
 	v, toClose := a.view, a.closing
 	a.told = a.heard
 	a.mu.Unlock()
+	a.claims.anew()
 	if v.epoch != 0 {
 		a.step(machine.EpochBegan{Epoch: v.epoch, SessionID: v.session, Trusted: v.trusted})
 		if v.suspended {
 			a.step(machine.Suspended{Epoch: v.epoch})
 		}
+		if m.kept != "" && m.epoch == v.epoch {
+			a.step(machine.Recovered{Epoch: v.epoch, Path: m.kept})
+		}
 	}
+	a.claims.tell()
 	if a.cfg.Standing != nil {
 		for _, ev := range a.cfg.Standing() {
 			a.step(ev)

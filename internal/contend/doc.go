@@ -6,7 +6,7 @@
 // ZooKeeper's paper, for paths that other systems guard in this way.
 //
 // It is pure decision logic in the vocabulary of package machine: no clock, no network, no
-// goroutine. Whoever runs it (package internal/host) feeds it events and carries out its effects.
+// goroutine. Whoever runs it (recipe.Claims) feeds it events and carries out its effects.
 //
 // # Contenders
 //

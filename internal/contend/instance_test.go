@@ -10,7 +10,7 @@ import (
 
 var errRefused = errors.New("not authorised")
 
-// instance is a machine with a host around it, as package internal/host does it, and an
+// instance is a machine with a host around it, as package recipe does it, and an
 // application.
 type instance struct {
 	w    *world

@@ -13,7 +13,7 @@ type Znode struct {
 }
 
 // crash loses the machine and what was on its way to it. The next incarnation is told what stands
-// and what is wanted, as package internal/host does it.
+// and what is wanted, as package recipe does it.
 func (i *Instance) crash() {
 	i.World.Log("#%d crashes", i.No)
 	if h := i.Held; h != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// Instance is a machine with a host around it, as package internal/host does it, its session, and
+// Instance is a machine with a host around it, as package recipe does it, its session, and
 // an application.
 type Instance struct {
 	World   *World

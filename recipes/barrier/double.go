@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	inner "github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
@@ -70,7 +69,7 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 // the round of the intent is broken, the Double ends, with [ErrBroken] as its Err: to go on after
 // that, use [Double.Enter], or create another Double.
 func (d *Double) Arrive() {
-	by := inner.Asked{At: inner.Caller()}
+	by := recipe.Asked{At: recipe.Caller()}
 	d.ledger.mu.Lock()
 	defer d.ledger.mu.Unlock()
 	if c := d.ledger.intent; c != nil && !d.received(c) {
@@ -90,7 +89,7 @@ func (d *Double) Entered() <-chan *Passage { return d.entered.C() }
 // an error the next Enter is for another round.
 func (d *Double) Enter(ctx context.Context) (*Passage, error) {
 	const op = "enter"
-	by := inner.Asked{At: inner.Caller()}
+	by := recipe.Asked{At: recipe.Caller()}
 	if err := context.Cause(ctx); err != nil {
 		return nil, failed(op, d.path, err)
 	}

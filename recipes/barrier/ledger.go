@@ -4,9 +4,9 @@ import (
 	"slices"
 	"sync"
 
-	inner "github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 	"github.com/troupe-go/troupe/session"
 )
@@ -26,7 +26,7 @@ type ledger struct {
 type claim struct {
 	number  uint64
 	once    bool
-	asked   inner.Asked
+	asked   recipe.Asked
 	answer  chan outcome // room for one: of Enter
 	passage *Passage     // of an intent, on offer
 	offer   *notify.Offer[*Passage]
@@ -69,7 +69,7 @@ func (l *ledger) take(number uint64) *claim {
 
 // want records a claim and tells the actor, under the mutex so that claims stay in order; nil if
 // the party is closing.
-func (d *Double) want(once bool, by inner.Asked) *claim {
+func (d *Double) want(once bool, by recipe.Asked) *claim {
 	if d.ledger.closing {
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	inner "github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 	"github.com/troupe-go/troupe/session"
 )
@@ -99,7 +99,7 @@ func (p *Passage) receive() { p.received.Store(true) }
 // the passage ends.
 func (p *Passage) warn(c *claim) {
 	d := p.double
-	p.warning.Store(inner.Alarm{
+	p.warning.Store(recipe.Alarm{
 		Log: d.session.Logger(), Kind: kind, Path: d.path, After: d.warn, Asked: c.asked, Blocks: "the other parties go no further",
 		Offered: !c.once, Received: p.received.Load, Over: func() bool { return p.Err() != nil },
 	}.Set())

@@ -3,13 +3,13 @@ package election
 import (
 	"context"
 
-	"github.com/troupe-go/troupe/internal/host"
+	"github.com/troupe-go/troupe/recipe"
 )
 
 // Campaign states the intent to lead, and returns at once. The intent survives disconnection,
 // expiry and lost terms: it lasts, in every epoch, until [Election.Resign] or [Election.Close].
 // Calling it again has no effect.
-func (e *Election) Campaign() { e.instance.Stand(host.Asked{At: host.Caller(), Lasts: true}) }
+func (e *Election) Campaign() { e.instance.Stand(recipe.Asked{At: recipe.Caller(), Lasts: true}) }
 
 // Leader delivers one [Term] each time the standing intent wins. The channel is the same every
 // time, unbuffered, and never closes. A term goes to exactly one receiver, and is withdrawn if it
@@ -31,10 +31,10 @@ func (e *Election) Resign(ctx context.Context) error {
 // withdrawn, no term comes of it later, and ctx's cause is returned. Other errors: [ErrDeadlock],
 // session.ErrClosed, and those of ZooKeeper (session.ErrNoAuth, session.ErrTooLarge, …).
 func (e *Election) Lead(ctx context.Context) (*Term, error) {
-	return e.lead(ctx, host.Asked{At: host.Caller(), Lasts: true})
+	return e.lead(ctx, recipe.Asked{At: recipe.Caller(), Lasts: true})
 }
 
-func (e *Election) lead(ctx context.Context, by host.Asked) (*Term, error) {
+func (e *Election) lead(ctx context.Context, by recipe.Asked) (*Term, error) {
 	if e.instance.Inside(ctx) {
 		return nil, failed("lead", e.path, ErrDeadlock)
 	}

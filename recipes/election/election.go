@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -21,7 +21,7 @@ type Election struct {
 	id       string
 	data     []byte
 	layout   Layout
-	instance *host.Instance[*Term]
+	instance *recipe.Claims[*Term]
 	standing *notify.Topic[Standing]
 	runs     *runs
 }
@@ -45,7 +45,7 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 		standing: notify.NewTopic[Standing](), runs: newRuns(),
 	}
 	e.standing.Publish(Standing{})
-	e.instance, err = host.New(host.Config[*Term]{
+	e.instance, err = recipe.NewClaims(recipe.ClaimsConfig[*Term]{
 		Session: s, Kind: "election", Path: path, Name: layouts[o.layout].mark, Form: layouts[o.layout].form, Data: data,
 		WarnAfter: o.warn,
 		Machine:   func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: contend.Exclusive()}) },

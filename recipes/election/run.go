@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/host"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -24,7 +24,7 @@ func (e *Election) Run(ctx context.Context, f func(ctx context.Context, t *Term)
 	if f == nil {
 		return failed("run", e.path, errors.New("f: nil"))
 	}
-	by := host.Asked{At: host.Caller(), Lasts: true}
+	by := recipe.Asked{At: recipe.Caller(), Lasts: true}
 	ctx, leave, err := e.runs.enter(ctx)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (e *Election) serve(ctx context.Context, t *Term, f func(ctx context.Contex
 	resigned := false
 	resign := func() error {
 		resigned = true
-		rctx, cancel := host.Afterwards(ctx, e.session)
+		rctx, cancel := recipe.Afterwards(ctx, e.session)
 		defer cancel()
 		return t.Resign(rctx)
 	}

@@ -3,7 +3,7 @@ package election
 import (
 	"context"
 
-	"github.com/troupe-go/troupe/internal/host"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/session"
 )
@@ -16,10 +16,10 @@ import (
 type Term struct {
 	*session.Hold
 	election *Election
-	of       *host.Possession
+	of       *recipe.Possession
 }
 
-func (e *Election) wrap(p *host.Possession) *Term { return &Term{Hold: p.Hold, election: e, of: p} }
+func (e *Election) wrap(p *recipe.Possession) *Term { return &Term{Hold: p.Hold, election: e, of: p} }
 
 // Resign ends this term: Done closes first, then the znode is deleted; nil means that ZooKeeper has
 // confirmed the deletion. Stop leading before you call it. For a term that was lost before, it

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -15,17 +15,17 @@ import (
 // [ErrUpgrade], session.ErrClosed, and those of ZooKeeper (session.ErrNoAuth, session.ErrTooLarge,
 // …).
 func (l *Lock) Lock(ctx context.Context) (*Grant, error) {
-	return l.claim(ctx, "lock", false, host.Asked{At: host.Caller()})
+	return l.claim(ctx, "lock", false, recipe.Asked{At: recipe.Caller()})
 }
 
 // TryLock acquires the lock if nobody is ahead and returns [ErrHeld] otherwise. ZooKeeper's order
 // decides that, not a timer. ctx bounds the round trips, and the wait for a connection if there is
 // none.
 func (l *Lock) TryLock(ctx context.Context) (*Grant, error) {
-	return l.claim(ctx, "try lock", true, host.Asked{At: host.Caller()})
+	return l.claim(ctx, "try lock", true, recipe.Asked{At: recipe.Caller()})
 }
 
-func (l *Lock) claim(ctx context.Context, op string, try bool, by host.Asked) (*Grant, error) {
+func (l *Lock) claim(ctx context.Context, op string, try bool, by recipe.Asked) (*Grant, error) {
 	if err := l.endless(ctx); err != nil {
 		return nil, failed(op, l.path, err)
 	}
@@ -66,14 +66,14 @@ func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, g *Grant) err
 	if f == nil {
 		return failed("do", l.path, errors.New("f: nil"))
 	}
-	g, err := l.claim(ctx, "lock", false, host.Asked{At: host.Caller(), Lasts: true})
+	g, err := l.claim(ctx, "lock", false, recipe.Asked{At: recipe.Caller(), Lasts: true})
 	if err != nil {
 		return err
 	}
 	released := false
 	release := func() error {
 		released = true
-		rctx, cancel := host.Afterwards(ctx, l.session)
+		rctx, cancel := recipe.Afterwards(ctx, l.session)
 		defer cancel()
 		return g.last().Release(rctx)
 	}

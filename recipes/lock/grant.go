@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/session"
 )
@@ -17,12 +17,12 @@ import (
 type Grant struct {
 	*session.Hold
 	lock *Lock
-	of   *host.Possession
+	of   *recipe.Possession
 
 	became atomic.Pointer[Grant] // by Downgrade
 }
 
-func (l *Lock) wrap(p *host.Possession) *Grant {
+func (l *Lock) wrap(p *recipe.Possession) *Grant {
 	return &Grant{Hold: p.Hold, lock: l, of: p}
 }
 

@@ -3,13 +3,13 @@ package lock
 import (
 	"context"
 
-	"github.com/troupe-go/troupe/internal/host"
+	"github.com/troupe-go/troupe/recipe"
 )
 
 // Acquire states the intent to hold the lock, and returns at once. The intent survives
 // disconnection, expiry and loss: it lasts, in every epoch, until [Lock.Release] or [Lock.Close].
 // Calling it again has no effect.
-func (l *Lock) Acquire() { l.instance.Stand(host.Asked{At: host.Caller()}) }
+func (l *Lock) Acquire() { l.instance.Stand(recipe.Asked{At: recipe.Caller()}) }
 
 // Acquired delivers one [Grant] each time the standing intent wins. The channel is the same every
 // time, unbuffered, and never closes. A grant goes to exactly one receiver, and is withdrawn if it

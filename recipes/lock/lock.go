@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -18,7 +18,7 @@ type Lock struct {
 	session  *session.Session
 	path     string
 	kind     kind
-	instance *host.Instance[*Grant]
+	instance *recipe.Claims[*Grant]
 	standing *notify.Topic[Standing]
 }
 
@@ -49,7 +49,7 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	}
 	l := &Lock{session: s, path: path, kind: k, standing: notify.NewTopic[Standing]()}
 	l.standing.Publish(Standing{})
-	instance, err := host.New(host.Config[*Grant]{
+	instance, err := recipe.NewClaims(recipe.ClaimsConfig[*Grant]{
 		Session: s, Kind: "lock", Path: path, Name: k.name, Form: k.form, Data: o.data, Parent: k.limit(), WarnAfter: o.warn,
 		Machine: func() machine.Machine { return k.machine(path, o.data) },
 		Wrap:    l.wrap,

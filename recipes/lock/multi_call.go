@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/host"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -15,10 +15,10 @@ import (
 // grant comes of the call later, and the error is returned: ctx's cause, or that of [Lock.Lock].
 // [ErrDeadlock] and [ErrUpgrade] are returned before anything is requested.
 func (m *Multi) Lock(ctx context.Context) (*MultiGrant, error) {
-	return m.lock(ctx, host.Asked{At: host.Caller()})
+	return m.lock(ctx, recipe.Asked{At: recipe.Caller()})
 }
 
-func (m *Multi) lock(ctx context.Context, by host.Asked) (*MultiGrant, error) {
+func (m *Multi) lock(ctx context.Context, by recipe.Asked) (*MultiGrant, error) {
 	next := func(ctx context.Context, l *Lock) (*Grant, error) { return l.claim(ctx, "lock", false, by) }
 	return m.take(ctx, next, func(held []*Grant) { giveUp(held) })
 }
@@ -28,7 +28,7 @@ func (m *Multi) lock(ctx context.Context, by host.Asked) (*MultiGrant, error) {
 // does not wait for other contenders, but others may find a lock held that this call has acquired
 // and is about to release.
 func (m *Multi) TryLock(ctx context.Context) (*MultiGrant, error) {
-	by := host.Asked{At: host.Caller()}
+	by := recipe.Asked{At: recipe.Caller()}
 	next := func(ctx context.Context, l *Lock) (*Grant, error) { return l.claim(ctx, "try lock", true, by) }
 	return m.take(ctx, next, func(held []*Grant) { _ = release(ctx, held) })
 }
@@ -103,14 +103,14 @@ func (m *Multi) Do(ctx context.Context, f func(ctx context.Context, g *MultiGran
 	if f == nil {
 		return failed("do", m.locks[0].path, errors.New("f: nil"))
 	}
-	g, err := m.lock(ctx, host.Asked{At: host.Caller(), Lasts: true})
+	g, err := m.lock(ctx, recipe.Asked{At: recipe.Caller(), Lasts: true})
 	if err != nil {
 		return err
 	}
 	released := false
 	release := func() error {
 		released = true
-		rctx, cancel := host.Afterwards(ctx, g.Session())
+		rctx, cancel := recipe.Afterwards(ctx, g.Session())
 		defer cancel()
 		return g.Release(rctx)
 	}

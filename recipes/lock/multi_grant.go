@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/troupe-go/troupe/internal/host"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -44,7 +44,7 @@ func (g *MultiGrant) Grants() []*Grant { return slices.Clone(g.grants) }
 func (g *MultiGrant) Release(ctx context.Context) error {
 	if slices.ContainsFunc(g.grants, func(part *Grant) bool { return part.lock.instance.Inside(ctx) }) {
 		var cancel context.CancelFunc
-		ctx, cancel = host.Afterwards(ctx, g.Session())
+		ctx, cancel = recipe.Afterwards(ctx, g.Session())
 		defer cancel()
 	}
 	g.end(session.ErrReleased)

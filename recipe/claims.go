@@ -1,22 +1,21 @@
-package host
+package recipe
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
 
-// Config describes an instance. P is what the face hands to the application: its grant, its term.
-type Config[P any] struct {
+// ClaimsConfig describes an instance whose machine grants. P is what the face hands to the
+// application: its grant, its term.
+type ClaimsConfig[P any] struct {
 	Session *session.Session
 	Kind    string     // of recipe, shown in the live tree
-	Path    string     // the parent of the line; of the form Alone, the znode itself
+	Path    string     // the parent of the contenders; of the form Alone, the znode itself
 	Name    string     // what the own znode's name begins with, the protection aside
 	Form    znode.Form // of its name
 	Data    []byte     // of the own znode
@@ -30,34 +29,20 @@ type Config[P any] struct {
 	Ended   func(err error)        // called once when the instance is over, before Done closes
 }
 
-// Instance is one recipe instance: what a face is built on.
-type Instance[P any] struct {
-	cfg    Config[P]
+// Claims is an instance whose machine grants possessions to those who claim them.
+type Claims[P any] struct {
+	cfg    ClaimsConfig[P]
+	host   *Host
 	ledger ledger[P]
 	won    *notify.Handoff[P]
-	end    *notify.End
-	ref    actors.Ref[message]
-	client *session.Client
 }
 
-// New starts an instance. It does no I/O.
-func New[P any](cfg Config[P]) (*Instance[P], error) {
-	i := &Instance[P]{cfg: cfg, won: notify.NewHandoff[P](), end: notify.NewEnd()}
-	i.ledger.mu.Lock() // held until the client is known, so that the actor cannot look for it before
-	defer i.ledger.mu.Unlock()
-	name := cfg.Kind + ":" + cfg.Path
-	ref, err := actors.Spawn(cfg.Session.Scope(), actors.Spec[message]{
-		Name: name, Kind: cfg.Kind,
-		New:   func(self actors.Self[message]) actors.Receiver[message] { return newHost(i, self) },
-		Ended: i.ended,
-	})
-	if err != nil {
-		return nil, errors.Join(session.ErrClosed, err)
-	}
-	i.ref = ref
-	i.client, err = cfg.Session.Client(name, i.hear)
-	if err != nil {
-		ref.Stop()
+// NewClaims starts an instance. It does no I/O. Error: session.ErrClosed.
+func NewClaims[P any](cfg ClaimsConfig[P]) (*Claims[P], error) {
+	i := &Claims[P]{cfg: cfg, won: notify.NewHandoff[P]()}
+	i.host = newHost(Config{Session: cfg.Session, Kind: cfg.Kind, Path: cfg.Path, Machine: cfg.Machine, Ended: cfg.Ended})
+	i.host.claims = i
+	if err := i.host.start(); err != nil {
 		return nil, err
 	}
 	return i, nil
@@ -65,20 +50,20 @@ func New[P any](cfg Config[P]) (*Instance[P], error) {
 
 // Stand states the standing intent: win, in every epoch and after every loss, until StandDown. It
 // is idempotent.
-func (i *Instance[P]) Stand(by Asked) {
+func (i *Claims[P]) Stand(by Asked) {
 	if c := i.ledger.stand(by); c != nil {
 		i.cfg.Session.Start()
-		i.ref.Tell(wanted{c.id})
+		i.host.ref.Tell(wanted{c.id})
 	}
 }
 
 // Won delivers a possession for each time the standing intent wins.
-func (i *Instance[P]) Won() <-chan P { return i.won.C() }
+func (i *Claims[P]) Won() <-chan P { return i.won.C() }
 
 // StandDown withdraws the standing intent, waiting or holding, and returns when nothing of it is
 // left in ZooKeeper. If ctx ends first, the deletion goes on by itself until the epoch ends. If the
 // instance ends first, its Err is returned.
-func (i *Instance[P]) StandDown(ctx context.Context) error {
+func (i *Claims[P]) StandDown(ctx context.Context) error {
 	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
 	defer cancel()
 	c, fresh := i.ledger.withdrawStanding()
@@ -99,7 +84,7 @@ func (i *Instance[P]) StandDown(ctx context.Context) error {
 
 // Claim wins one possession for its caller. With try, it fails with machine.ErrHeld as soon as
 // somebody is known to be ahead.
-func (i *Instance[P]) Claim(ctx context.Context, try bool, by Asked) (P, error) {
+func (i *Claims[P]) Claim(ctx context.Context, try bool, by Asked) (P, error) {
 	var none P
 	if err := context.Cause(ctx); err != nil {
 		return none, err
@@ -109,7 +94,7 @@ func (i *Instance[P]) Claim(ctx context.Context, try bool, by Asked) (P, error) 
 		return none, i.closedErr()
 	}
 	i.cfg.Session.Start()
-	i.ref.Tell(wanted{c.id})
+	i.host.ref.Tell(wanted{c.id})
 	var err error
 	select {
 	case o := <-c.answer:
@@ -131,16 +116,16 @@ func (i *Instance[P]) Claim(ctx context.Context, try bool, by Asked) (P, error) 
 }
 
 // abandon withdraws a claim: what it holds ends with the cause, and the actor is told.
-func (i *Instance[P]) abandon(c *claim[P], cause error) {
+func (i *Claims[P]) abandon(c *claim[P], cause error) {
 	if p := i.ledger.withdraw(c); p != nil {
-		i.client.End(p.Hold, cause)
+		i.host.End(p.Hold, cause)
 		i.recall(p)
 	}
-	i.ref.Tell(withdrawn{c.id})
+	i.host.ref.Tell(withdrawn{c.id})
 }
 
 // recall takes a possession back if it is on offer and nobody has received it.
-func (i *Instance[P]) recall(p *Possession) {
+func (i *Claims[P]) recall(p *Possession) {
 	i.ledger.mu.Lock()
 	offer := p.offer
 	i.ledger.mu.Unlock()
@@ -151,67 +136,62 @@ func (i *Instance[P]) recall(p *Possession) {
 
 // Done closes when the instance is over; Err then says why: session.ErrClosed after Close or with
 // the session, the cause if it failed.
-func (i *Instance[P]) Done() <-chan struct{} { return i.end.Done() }
+func (i *Claims[P]) Done() <-chan struct{} { return i.host.Done() }
 
 // Err is nil exactly while Done is open.
-func (i *Instance[P]) Err() error { return i.end.Err() }
+func (i *Claims[P]) Err() error { return i.host.Err() }
 
 // Close withdraws every claim, releases what is held and ends the instance. If ctx ends before
 // ZooKeeper has confirmed it, the instance is ended all the same and the session deletes what is
 // left in the background; ctx's error is returned. If it ends otherwise meanwhile, its Err is. Of
 // one that is over already there is nothing to report.
-func (i *Instance[P]) Close(ctx context.Context) error {
+func (i *Claims[P]) Close(ctx context.Context) error {
 	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
 	defer cancel()
-	over := i.Err() != nil
-	if claims, first := i.ledger.close(); first {
-		for _, c := range claims {
-			if c.once && c.abandon() {
-				c.answer <- outcome[P]{err: i.closedErr()}
-			}
-			i.abandon(c, errGivenUp)
+	for _, c := range i.ledger.close() {
+		if c.once && c.abandon() {
+			c.answer <- outcome[P]{err: i.closedErr()}
 		}
-		i.ref.Tell(closing{})
+		i.abandon(c, errGivenUp)
 	}
-	err := confirmed(ctx, i.ref.Done())
-	if err != nil {
-		i.ref.Stop()
-		<-i.ref.Done() // prompt: stopping an actor waits for nothing
-		return err
-	}
-	if !over && !i.ledger.confirmed() {
-		return i.Err()
-	}
-	return nil
+	return i.host.Close(ctx)
 }
 
-// confirmed waits for something to be done, or ctx. What is done is done, whatever has become of
-// ctx.
-func confirmed(ctx context.Context, done <-chan struct{}) error {
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-	}
-	select {
-	case <-done:
-		return nil
-	default:
-		return context.Cause(ctx)
-	}
-}
-
-func (i *Instance[P]) closedErr() error {
+func (i *Claims[P]) closedErr() error {
 	if err := i.Err(); err != nil {
 		return err
 	}
-	return i.failed(session.ErrClosed)
-}
-
-// failed wraps the end of the instance with what it was.
-func (i *Instance[P]) failed(err error) error {
-	return &session.OpError{Op: i.cfg.Kind, Path: i.cfg.Path, Err: err}
+	return i.host.failed(session.ErrClosed)
 }
 
 // Panic makes the actor panic with the value: for tests of supervision.
-func (i *Instance[P]) Panic(value any) { i.ref.Tell(poked{func() { panic(value) }}) }
+func (i *Claims[P]) Panic(value any) { i.host.Panic(value) }
+
+// ended ends what the claims of an instance that is over have, and wait for. err says why it is.
+func (i *Claims[P]) ended(err error) {
+	i.ledger.close()
+	for _, c := range i.ledger.all() {
+		c.reply(outcome[P]{err: err})
+		c.unconfirmed.Store(true)
+		c.settled.Close()
+		i.ledger.remove(c)
+	}
+	for _, p := range i.ledger.unspend() {
+		p.unconfirmed.Store(&err)
+		p.freed.Close()
+	}
+}
+
+// endHolds ends every possession of this instance, and takes back what was offered.
+func (i *Claims[P]) endHolds(cause error) {
+	for _, c := range i.ledger.all() {
+		i.ledger.mu.Lock()
+		p := c.held
+		i.ledger.mu.Unlock()
+		if p != nil {
+			i.host.End(p.Hold, cause)
+			i.ledger.failDowngrade(p, cause)
+			i.recall(p)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package host_test
+package recipe_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -32,14 +32,14 @@ func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 					defer cancel()
 					_ = s.Close(ctx) // it is closed, unless the test has failed
 				}()
-				i, err := host.New(host.Config[*host.Possession]{
+				i, err := recipe.NewClaims(recipe.ClaimsConfig[*recipe.Possession]{
 					Session: s, Kind: "lock", Path: "/a/b", Name: "lock-",
 					Machine: func() machine.Machine { return contend.New(contend.Config{Parent: "/a/b"}) },
-					Wrap:    func(p *host.Possession) *host.Possession { return p },
+					Wrap:    func(p *recipe.Possession) *recipe.Possession { return p },
 					Publish: func(machine.Standing) {},
 				})
 				require.NoError(t, err)
-				before, err := i.Claim(t.Context(), false, host.Asked{})
+				before, err := i.Claim(t.Context(), false, recipe.Asked{})
 				require.NoError(t, err)
 				heal := server.Isolate()
 				if crash {
@@ -49,17 +49,17 @@ func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 				}
 				for range 100 {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-					_, err := i.Claim(ctx, false, host.Asked{})
+					_, err := i.Claim(ctx, false, recipe.Asked{})
 					require.ErrorIs(t, err, context.DeadlineExceeded)
-					i.Stand(host.Asked{})
+					i.Stand(recipe.Asked{})
 					_ = i.StandDown(ctx) // nil if it knows at once that nothing came of it
 					cancel()
 				}
 				synctest.Wait()
-				require.LessOrEqual(t, i.Claims(), 1)
+				require.LessOrEqual(t, i.Wishes(), 1)
 				heal()
 				_ = before.Release(t.Context()) // it was lost, where there was a crash
-				p, err := i.Claim(t.Context(), false, host.Asked{})
+				p, err := i.Claim(t.Context(), false, recipe.Asked{})
 				require.NoError(t, err)
 				require.NoError(t, p.Release(t.Context()))
 				require.NoError(t, i.Close(t.Context()))

@@ -1,4 +1,4 @@
-package host
+package recipe
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 
 // Inside tells whether ctx descends from the context of a possession in this line: whoever waits in
 // it for another would wait for himself.
-func (i *Instance[P]) Inside(ctx context.Context) bool { return i.Around(ctx) != nil }
+func (i *Claims[P]) Inside(ctx context.Context) bool { return i.Around(ctx) != nil }
 
 // Around is the innermost possession in this line whose context ctx descends from; nil if there is
 // none that stands.
-func (i *Instance[P]) Around(ctx context.Context) *session.Hold {
+func (i *Claims[P]) Around(ctx context.Context) *session.Hold {
 	return around(ctx, i.cfg.Session, i.cfg.Path)
 }
 

@@ -1,4 +1,4 @@
-package host
+package recipe
 
 import (
 	"fmt"
@@ -84,7 +84,7 @@ var holders = struct {
 
 // keep notes a possession until it ends, and warns when it blocks others for long: on offer and
 // never received, or held and forgotten.
-func (h *host[P]) keep(p *Possession) {
+func (h *claimant[P]) keep(p *Possession) {
 	holders.mu.Lock()
 	holders.byLine[p.line] = append(holders.byLine[p.line], p)
 	holders.mu.Unlock()

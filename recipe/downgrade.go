@@ -1,4 +1,4 @@
-package host
+package recipe
 
 import (
 	"context"
@@ -34,7 +34,7 @@ func (x *downgrade) reply(e downgradeResult) bool {
 // token. In between nobody else can be granted as a writer, and nobody at all before the writer's
 // hold has ended. If ctx ends first, or it cannot be done, both are over: what is left in ZooKeeper
 // is deleted in the background until the epoch ends.
-func (i *Instance[P]) Downgrade(ctx context.Context, p *Possession) (P, error) {
+func (i *Claims[P]) Downgrade(ctx context.Context, p *Possession) (P, error) {
 	var none P
 	if err := context.Cause(ctx); err != nil {
 		return none, err
@@ -45,7 +45,7 @@ func (i *Instance[P]) Downgrade(ctx context.Context, p *Possession) (P, error) {
 	if err := i.begin(p, x); err != nil {
 		return none, err
 	}
-	i.ref.Tell(downgradeWanted{p})
+	i.host.ref.Tell(downgradeWanted{p})
 	var err error
 	select {
 	case e := <-x.answer:
@@ -62,7 +62,7 @@ func (i *Instance[P]) Downgrade(ctx context.Context, p *Possession) (P, error) {
 }
 
 // begin ends the writer's hold, with a note of what for. The first who asks has it.
-func (i *Instance[P]) begin(p *Possession, x *downgrade) error {
+func (i *Claims[P]) begin(p *Possession, x *downgrade) error {
 	i.ledger.mu.Lock()
 	first := p.downgrade == nil
 	if first {
@@ -72,7 +72,7 @@ func (i *Instance[P]) begin(p *Possession, x *downgrade) error {
 	switch {
 	case !first:
 		return asLost(session.ErrReleased)
-	case i.client.End(p.Hold, session.ErrReleased):
+	case i.host.End(p.Hold, session.ErrReleased):
 		return nil
 	}
 	return asLost(p.Err())
@@ -87,7 +87,7 @@ func asLost(err error) error {
 	return fmt.Errorf("%w: %w", session.ErrLost, err)
 }
 
-func (i *Instance[P]) readers(e downgradeResult) (P, error) {
+func (i *Claims[P]) readers(e downgradeResult) (P, error) {
 	if e.err != nil {
 		var none P
 		return none, e.err
@@ -110,7 +110,7 @@ func (l *ledger[P]) downgrading(c *claim[P]) (*Possession, bool) {
 	return c.held, c.held != nil && c.held.downgrade != nil
 }
 
-func (h *host[P]) onDowngradeWanted(p *Possession) {
+func (h *claimant[P]) onDowngradeWanted(p *Possession) {
 	c := h.holder(p)
 	switch {
 	case c == nil: // its znode was deleted, or its epoch ended, before this was heard of
@@ -124,12 +124,12 @@ func (h *host[P]) onDowngradeWanted(p *Possession) {
 
 // downgrade puts a reader's znode into the place of a writer's. Its path is noted as spent before
 // it is asked for, so that nobody takes it for a znode to be granted.
-func (h *host[P]) downgrade(e machine.Downgrade) {
+func (h *claimant[P]) downgrade(e machine.Downgrade) {
 	parent, name := znode.Split(e.Path)
 	c, _ := znode.ParseContender(name)
 	reader, ok := c.Downgraded(znode.NewGUID())
 	if !ok {
-		h.answer(machine.Downgraded{Epoch: e.Epoch, Path: e.Path, Err: session.ErrUnsupported})
+		h.answer(nil, machine.Downgraded{Epoch: e.Epoch, Path: e.Path, Err: session.ErrUnsupported})
 		return
 	}
 	done := machine.Downgraded{Epoch: e.Epoch, Path: e.Path, New: znode.Join(parent, reader)}
@@ -143,7 +143,7 @@ func (h *host[P]) downgrade(e machine.Downgrade) {
 }
 
 // tryDowngrade asks until the outcome is known.
-func (h *host[P]) tryDowngrade(done machine.Downgraded, data []byte) {
+func (h *claimant[P]) tryDowngrade(done machine.Downgraded, data []byte) {
 	ops := []session.Op{session.DeleteOp(done.Path, -1), session.CreateOp(done.New, data, session.Ephemeral())}
 	h.client.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
@@ -153,11 +153,11 @@ func (h *host[P]) tryDowngrade(done machine.Downgraded, data []byte) {
 			h.client.Read(done.Epoch, done.New, false, func(a session.Seen) {
 				switch {
 				case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
-					h.answer(machine.Downgraded{Epoch: done.Epoch, Path: done.Path, Err: a.Err})
+					h.answer(a.Err, done) // the epoch is over
 				case a.Exists, a.Err != nil: // what may not be read is there
-					h.answer(done)
+					h.answer(nil, done)
 				default:
-					h.ref.Tell(undone{h.self.Incarnation(), done, data})
+					h.afterwards(func() { h.tryDowngrade(done, data) })
 				}
 			})
 			return
@@ -166,20 +166,12 @@ func (h *host[P]) tryDowngrade(done machine.Downgraded, data []byte) {
 		default:
 			done.Err = err
 		}
-		h.answer(done)
+		h.answer(done.Err, done)
 	})
 }
 
-// onUndone asks once more. It comes as a message, so that an incarnation that has crashed meanwhile
-// does not put a znode behind its successor's back.
-func (h *host[P]) onUndone(m undone) {
-	if m.incarnation == h.self.Incarnation() {
-		h.tryDowngrade(m.downgrade, m.data)
-	}
-}
-
 // onDowngraded keeps the books of what exists.
-func (h *host[P]) onDowngraded(ev machine.Downgraded) {
+func (h *claimant[P]) onDowngraded(ev machine.Downgraded) {
 	h.ledger.mu.Lock()
 	p := h.ledger.spent[ev.Path]
 	if ev.Gone || ev.Err != nil {
@@ -199,7 +191,7 @@ func (h *host[P]) onDowngraded(ev machine.Downgraded) {
 
 // goOn turns the place into a reader's possession, for whoever asked for it. If the session cannot
 // vouch for it, or he has left, it is over.
-func (h *host[P]) goOn(c *claim[P], p *Possession, e machine.Grant) {
+func (h *claimant[P]) goOn(c *claim[P], p *Possession, e machine.Grant) {
 	q, err := h.possession(c, e)
 	if err != nil {
 		h.ledger.failDowngrade(p, err)

@@ -1,4 +1,4 @@
-package host_test
+package recipe_test
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -44,7 +44,7 @@ type cutOff struct {
 	released,
 	stoodDown,
 	closed *pledge
-	claimed *host.Instance[*host.Possession]
+	claimed *recipe.Claims[*recipe.Possession]
 	refuse  atomic.Bool   // credentials
 	timeout atomic.Uint32 // in milliseconds, that servers negotiate; 0: as they like
 }
@@ -161,11 +161,11 @@ func (c *cutOff) ask(from zktest.Host) {
 	c.Cleanup(cancel)
 	claimed, standing, closing := c.instance("/claimed"), c.instance("/standing"), c.instance("/closing")
 	c.claimed = claimed
-	p, err := claimed.Claim(ctx, false, host.Asked{})
+	p, err := claimed.Claim(ctx, false, recipe.Asked{})
 	require.NoError(c, err)
-	standing.Stand(host.Asked{})
+	standing.Stand(recipe.Asked{})
 	q := <-standing.Won()
-	r, err := closing.Claim(ctx, false, host.Asked{})
+	r, err := closing.Claim(ctx, false, recipe.Asked{})
 	require.NoError(c, err)
 	time.Sleep(time.Minute)
 	c.heal = from.Partition()
@@ -173,17 +173,17 @@ func (c *cutOff) ask(from zktest.Host) {
 	c.stoodDown = c.begin("stood down", q.Path(), func() error { return standing.StandDown(ctx) })
 	c.closed = c.begin("closed", r.Path(), func() error { return closing.Close(ctx) })
 	synctest.Wait()
-	for _, end := range []*host.Possession{p, q, r} {
+	for _, end := range []*recipe.Possession{p, q, r} {
 		require.Error(c, end.Err(), "what was given up ends at once")
 	}
 	c.pending()
 }
 
-func (c *cutOff) instance(path string) *host.Instance[*host.Possession] {
-	i, err := host.New(host.Config[*host.Possession]{
+func (c *cutOff) instance(path string) *recipe.Claims[*recipe.Possession] {
+	i, err := recipe.NewClaims(recipe.ClaimsConfig[*recipe.Possession]{
 		Session: c.session, Kind: "lock", Path: path, Name: "lock-",
 		Machine: func() machine.Machine { return contend.New(contend.Config{Parent: path}) },
-		Wrap:    func(p *host.Possession) *host.Possession { return p },
+		Wrap:    func(p *recipe.Possession) *recipe.Possession { return p },
 		Publish: func(machine.Standing) {},
 	})
 	require.NoError(c, err)
@@ -343,7 +343,7 @@ func TestAReleaseOfWhatCannotBeWatchedWaitsForTheDeletion(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		p, err := i.Claim(t.Context(), false, host.Asked{})
+		p, err := i.Claim(t.Context(), false, recipe.Asked{})
 		require.NoError(t, err)
 		synctest.Wait()
 		released := c.begin("released", p.Path(), func() error { return p.Release(t.Context()) })

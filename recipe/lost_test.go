@@ -1,4 +1,4 @@
-package host_test
+package recipe_test
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -19,20 +19,20 @@ import (
 // withdrawn before the actor has heard of the loss; that of one that was given up goes with it.
 func TestTheRecordOfALostPossessionStays(t *testing.T) {
 	t.Parallel()
-	type instance = host.Instance[*host.Possession]
+	type instance = recipe.Claims[*recipe.Possession]
 	standDown, closeIt := (*instance).StandDown, (*instance).Close
-	stand := func(t *testing.T, i *instance) *host.Possession {
-		i.Stand(host.Asked{})
+	stand := func(t *testing.T, i *instance) *recipe.Possession {
+		i.Stand(recipe.Asked{})
 		return <-i.Won()
 	}
-	claim := func(t *testing.T, i *instance) *host.Possession {
-		p, err := i.Claim(t.Context(), false, host.Asked{})
+	claim := func(t *testing.T, i *instance) *recipe.Possession {
+		p, err := i.Claim(t.Context(), false, recipe.Asked{})
 		require.NoError(t, err)
 		return p
 	}
 	for _, c := range []struct {
 		name   string
-		take   func(t *testing.T, i *instance) *host.Possession
+		take   func(t *testing.T, i *instance) *recipe.Possession
 		giveUp func(i *instance, ctx context.Context) error
 		lost   bool
 	}{
@@ -50,10 +50,10 @@ func TestTheRecordOfALostPossessionStays(t *testing.T) {
 				own := server.Host("own")
 				s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(own.Dialer()))
 				require.NoError(t, err)
-				i, err := host.New(host.Config[*host.Possession]{
+				i, err := recipe.NewClaims(recipe.ClaimsConfig[*recipe.Possession]{
 					Session: s, Kind: "lock", Path: "/a", Name: "lock-",
 					Machine: func() machine.Machine { return contend.New(contend.Config{Parent: "/a", Delay: 1}) },
-					Wrap:    func(p *host.Possession) *host.Possession { return p },
+					Wrap:    func(p *recipe.Possession) *recipe.Possession { return p },
 					Publish: func(machine.Standing) {},
 				})
 				require.NoError(t, err)

@@ -1,4 +1,4 @@
-package host
+package recipe
 
 import (
 	"slices"
@@ -18,18 +18,6 @@ type ledger[P any] struct {
 	standing *claim[P]   // the standing intent, nil if there is none
 	closing  bool
 	spent    map[string]*Possession // znodes of which a possession came, until they are gone
-	cause    error                  // why the instance ends, if not by Close
-	settled  bool                   // it ends because nothing is left
-	view     view
-	heard    uint64 // how many notices that is of
-}
-
-// view is what the session last said, kept for the next incarnation.
-type view struct {
-	epoch     uint64 // 0: none
-	session   int64
-	trusted   bool
-	suspended bool
 }
 
 // add enters a wish; nil if the instance is closing.
@@ -118,23 +106,16 @@ func (l *ledger[P]) all() []*claim[P] {
 	return slices.Clone(l.claims)
 }
 
-// close refuses further wishes and returns those that stand; false if it was closed before.
-func (l *ledger[P]) close() ([]*claim[P], bool) {
+// close refuses further wishes and returns those that stand; none if it was closed before.
+func (l *ledger[P]) close() []*claim[P] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closing {
-		return nil, false
+		return nil
 	}
 	l.closing = true
 	l.standing = nil
-	return slices.Clone(l.claims), true
-}
-
-// confirmed tells whether the instance has ended because nothing of it was left.
-func (l *ledger[P]) confirmed() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.settled
+	return slices.Clone(l.claims)
 }
 
 // spend notes that a possession came of a znode. With the mutex.
@@ -162,4 +143,14 @@ func (l *ledger[P]) stands(p *Possession) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.spent[p.Path()] == p
+}
+
+// unspend forgets the znodes of which a possession came, because they are gone, or the instance is
+// over.
+func (l *ledger[P]) unspend() map[string]*Possession {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	spent := l.spent
+	l.spent = nil
+	return spent
 }

@@ -1,4 +1,4 @@
-package host
+package recipe
 
 import (
 	"sync/atomic"

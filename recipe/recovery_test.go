@@ -1,4 +1,4 @@
-package host_test
+package recipe_test
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -25,14 +25,14 @@ func TestAClaimDuringARecoveryIsToldOnce(t *testing.T) {
 		s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()))
 		require.NoError(t, err)
 		var standing machine.Standing
-		i, err := host.New(host.Config[*host.Possession]{
+		i, err := recipe.NewClaims(recipe.ClaimsConfig[*recipe.Possession]{
 			Session: s, Kind: "lock", Path: "/a/b", Name: "lock-",
 			Machine: func() machine.Machine { return contend.New(contend.Config{Parent: "/a/b"}) },
-			Wrap:    func(p *host.Possession) *host.Possession { return p },
+			Wrap:    func(p *recipe.Possession) *recipe.Possession { return p },
 			Publish: func(m machine.Standing) { standing = m },
 		})
 		require.NoError(t, err)
-		before, err := i.Claim(t.Context(), false, host.Asked{})
+		before, err := i.Claim(t.Context(), false, recipe.Asked{})
 		require.NoError(t, err)
 		remove := server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.Op == zktest.OpMulti { // with which a recovery begins
@@ -43,9 +43,9 @@ func TestAClaimDuringARecoveryIsToldOnce(t *testing.T) {
 		i.Panic(errors.New("a bug"))
 		<-before.Done()
 		synctest.Wait()
-		claimed := make(chan *host.Possession, 1)
+		claimed := make(chan *recipe.Possession, 1)
 		go func() {
-			p, err := i.Claim(t.Context(), false, host.Asked{})
+			p, err := i.Claim(t.Context(), false, recipe.Asked{})
 			assert.NoError(t, err)
 			claimed <- p
 		}()

@@ -1,4 +1,4 @@
-package host
+package recipe
 
 import (
 	"errors"
@@ -10,15 +10,15 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-// Held is the name of the line's record: a child of the parent that is no contender's. It contains
-// the token of whoever holds, and was not given up.
-const Held = "held"
+// recordName is the name of the contenders' record: a child of the parent that is no contender's.
+// It contains the token of whoever holds, and was not given up.
+const recordName = "held"
 
-func (h *host[P]) record() string { return znode.Join(h.cfg.Path, Held) }
+func (h *claimant[P]) record() string { return znode.Join(h.cfg.Path, recordName) }
 
 // write the token into the record while the own znode stands; if that fails, or nobody knows, see
 // what is there.
-func (h *host[P]) writeRecord(e machine.Record) {
+func (h *claimant[P]) writeRecord(e machine.Record) {
 	data := strconv.AppendInt(nil, e.Token, 10)
 	op := session.CreateOp(h.record(), data)
 	if e.Version >= 0 {
@@ -27,11 +27,11 @@ func (h *host[P]) writeRecord(e machine.Record) {
 	h.client.Commit(e.Epoch, []session.Op{session.CheckOp(e.Own, -1), op}, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
-			h.answer(machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})
+			h.answer(nil, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})
 		case changed(err):
-			h.client.Read(e.Epoch, h.record(), false, func(s session.Seen) { h.answer(recorded(e, s)) })
+			h.client.Read(e.Epoch, h.record(), false, func(s session.Seen) { h.answer(s.Err, written(e, s)) })
 		default:
-			h.answer(machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Err: err})
+			h.answer(err, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Err: err})
 		}
 	})
 }
@@ -47,7 +47,7 @@ func changed(err error) bool {
 	return false
 }
 
-func recorded(e machine.Record, s session.Seen) machine.Recorded {
+func written(e machine.Record, s session.Seen) machine.Recorded {
 	found := machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Version: -1, Err: s.Err}
 	if s.Exists {
 		found.Version = s.Stat.Version
@@ -60,34 +60,31 @@ func recorded(e machine.Record, s session.Seen) machine.Recorded {
 // of them is gone, the own znode alone. Its path is noted as spent before that is asked for: should
 // this incarnation crash, the request may still be carried out, and nobody is to take over what it
 // deletes.
-func (h *host[P]) releaseWithRecord(e machine.Release) {
+func (h *claimant[P]) releaseWithRecord(e machine.Release) {
 	h.leave(e.Path)
 	h.ledger.spoil(e.Path)
 	h.tryRelease(e)
 }
 
-func (h *host[P]) tryRelease(e machine.Release) {
-	incarnation := h.self.Incarnation()
+func (h *claimant[P]) tryRelease(e machine.Release) {
 	ops := []session.Op{session.DeleteOp(e.Path, -1), session.DeleteOp(h.record(), -1)}
 	h.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
-			h.answer(machine.Removed{Epoch: e.Epoch, Path: e.Path})
+			h.answer(nil, machine.Removed{Epoch: e.Epoch, Path: e.Path})
 		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed): // word of that is on its way
 		default:
-			h.ref.Tell(stayed{incarnation, e, err})
+			h.afterwards(func() { h.stayed(e, err) })
 		}
 	})
 }
 
-// onStayed asks once more, or for less. It comes as a message, as a downgrade that is undone does:
-// what a crashed incarnation has not asked for yet is its successor's to do.
-func (h *host[P]) onStayed(m stayed) {
-	switch {
-	case m.incarnation != h.self.Incarnation():
-	case errors.Is(m.err, session.ErrUnknownOutcome):
-		h.tryRelease(m.release) // if it was done, the own znode is missing now
-	default:
-		h.carryOut(machine.Remove{Epoch: m.release.Epoch, Path: m.release.Path})
+// stayed asks once more, or for less: what a crashed incarnation has not asked for yet is its
+// successor's to do.
+func (h *claimant[P]) stayed(e machine.Release, err error) {
+	if errors.Is(err, session.ErrUnknownOutcome) {
+		h.tryRelease(e) // if it was done, the own znode is missing now
+		return
 	}
+	h.actor.carryOut(machine.Remove{Epoch: e.Epoch, Path: e.Path})
 }

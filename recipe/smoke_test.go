@@ -1,4 +1,4 @@
-package host_test
+package recipe_test
 
 import (
 	"testing"
@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/host"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -19,20 +19,20 @@ func TestSmoke(t *testing.T) {
 		server := zktest.Start(t)
 		s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()))
 		require.NoError(t, err)
-		i, err := host.New(host.Config[*host.Possession]{
+		i, err := recipe.NewClaims(recipe.ClaimsConfig[*recipe.Possession]{
 			Session: s, Kind: "lock", Path: "/a/b", Name: "lock-",
 			Machine: func() machine.Machine { return contend.New(contend.Config{Parent: "/a/b"}) },
-			Wrap:    func(p *host.Possession) *host.Possession { return p },
+			Wrap:    func(p *recipe.Possession) *recipe.Possession { return p },
 			Publish: func(m machine.Standing) { t.Log(m) },
 		})
 		require.NoError(t, err)
 		for range 3 {
-			p, err := i.Claim(t.Context(), false, host.Asked{})
+			p, err := i.Claim(t.Context(), false, recipe.Asked{})
 			require.NoError(t, err)
 			t.Log(p.Path(), p.Token())
 			require.NoError(t, p.Release(t.Context()))
 		}
-		i.Stand(host.Asked{})
+		i.Stand(recipe.Asked{})
 		p := <-i.Won()
 		time.Sleep(time.Minute)
 		require.True(t, p.Valid())

@@ -1,0 +1,233 @@
+package recipe
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/session"
+)
+
+// granting is what a host has of its [Claims], whatever they offer; [none] if it has none.
+type granting interface {
+	incarnation(a *actor) claimed
+	endHolds(cause error)
+	ended(err error)
+}
+
+// claimed is what an actor has of the claims: their messages and effects, and the books of what
+// exists.
+type claimed interface {
+	receive(m message)
+	carryOut(e machine.Effect) bool // false: for the actor to carry out
+	note(answer machine.Event)      // of which the machine is told next
+	settle()                        // ends the instance if it is to end, and nothing is left of it
+	forget()                        // the epoch is over, and with it every znode of it
+	phase() string                  // "": it is the machine that tells
+
+	// Of a recovery, in this order.
+	postpone(m message) bool            // false: it has to wait
+	takesOver(standing []string) string // the znode that the machine goes on with; "": none
+	anew()
+	tell() // the machine of what is wanted
+}
+
+// none is for recipes without claims.
+type none struct{}
+
+func (none) incarnation(*actor) claimed   { return none{} }
+func (none) endHolds(error)               {}
+func (none) ended(error)                  {}
+func (none) receive(message)              {}
+func (none) carryOut(machine.Effect) bool { return false }
+func (none) note(machine.Event)           {}
+func (none) settle()                      {}
+func (none) forget()                      {}
+func (none) phase() string                { return "" }
+func (none) postpone(message) bool        { return false }
+func (none) takesOver([]string) string    { return "" }
+func (none) anew()                        {}
+func (none) tell()                        {}
+
+// claimant is the claims' part of one incarnation of an instance's actor.
+type claimant[P any] struct {
+	*Claims[P]
+	*actor
+	published machine.Phase
+	leaving   map[string]struct{} // what is being deleted
+	ensured   uint64              // the epoch in which the parent was seen to
+	replacing replacement         // what the Enter under way deletes in its transaction
+}
+
+// replacement is an own znode that an Enter deletes in its transaction.
+type replacement struct {
+	epoch uint64
+	path  string
+}
+
+func (i *Claims[P]) incarnation(a *actor) claimed {
+	h := &claimant[P]{Claims: i, actor: a}
+	if a.self.Incarnation() > 1 {
+		h.publish(machine.Standing{Phase: machine.Offering, Stale: true}) // whatever the one before said last
+	}
+	return h
+}
+
+func (h *claimant[P]) phase() string { return h.published.String() }
+
+func (h *claimant[P]) receive(m message) {
+	switch m := m.(type) {
+	case wanted:
+		h.onWanted(m)
+	case withdrawn:
+		h.onWithdrawn(m)
+	case released:
+		h.onReleased(m.possession)
+	case lost:
+		h.onLost(m.possession)
+	case downgradeWanted:
+		h.onDowngradeWanted(m.possession)
+	case afterwards:
+		if m.incarnation == h.self.Incarnation() {
+			m.do()
+		}
+	}
+}
+
+// afterwards does what an answer leads to, in the actor.
+func (h *claimant[P]) afterwards(do func()) {
+	h.ref.Tell(afterwards{h.self.Incarnation(), do})
+}
+
+// note keeps the books of what exists.
+func (h *claimant[P]) note(ev machine.Event) {
+	switch ev := ev.(type) {
+	case machine.Removed:
+		delete(h.leaving, ev.Path)
+		h.gone(ev.Path)
+	case machine.Entered:
+		if r := h.replacing; r.epoch == ev.Epoch {
+			h.replacing = replacement{}
+			if ev.Err == nil && r.path != "" {
+				h.gone(r.path)
+			}
+		}
+	case machine.Downgraded:
+		h.onDowngraded(ev)
+	}
+}
+
+func (h *claimant[P]) onWanted(m wanted) {
+	if c := h.ledger.find(m.claim); c != nil {
+		h.want(c)
+	}
+}
+
+// want tells the machine of a claim, once: a recovery may have found it in the ledger before the
+// message came.
+func (h *claimant[P]) want(c *claim[P]) {
+	if c.known == h.self.Incarnation() {
+		return
+	}
+	c.known = h.self.Incarnation()
+	h.step(machine.Wanted{Claim: c.id, Once: c.once, Try: c.try})
+}
+
+func (h *claimant[P]) onWithdrawn(m withdrawn) {
+	if c := h.ledger.find(m.claim); c != nil {
+		h.withdraw(c)
+	}
+	h.settle()
+}
+
+// withdraw tells the machine that a claim is no longer wanted, once: a recovery may have told it
+// before the message came.
+func (h *claimant[P]) withdraw(c *claim[P]) {
+	if c.told == h.self.Incarnation() {
+		return
+	}
+	c.told = h.self.Incarnation()
+	h.step(machine.Withdrawn{Claim: c.id, Lost: c.held != nil && c.held.lost()})
+}
+
+func (h *claimant[P]) onReleased(p *Possession) {
+	if c := h.holder(p); c != nil {
+		h.step(machine.Released{Claim: c.id})
+		return
+	}
+	h.unheld(p)
+}
+
+func (h *claimant[P]) onLost(p *Possession) {
+	c := h.holder(p)
+	if c == nil {
+		h.unheld(p)
+		return
+	}
+	h.over(c)
+	h.settle()
+}
+
+// unheld: the possession's znode was deleted, or its epoch ended, before its end was heard of here.
+func (h *claimant[P]) unheld(p *Possession) {
+	if !h.ledger.stands(p) {
+		p.freed.Close()
+	}
+}
+
+// over: the claim's possession has ended by itself.
+func (h *claimant[P]) over(c *claim[P]) {
+	if h.withdrawn(c) {
+		return // word of that is on its way, tells how the possession has ended, and settles it
+	}
+	h.setHeld(c, nil)
+	if c.once {
+		h.ledger.remove(c)
+		c.settled.Close()
+	}
+	h.step(machine.HoldEnded{Claim: c.id})
+}
+
+// holder returns the claim that has this possession now.
+func (h *claimant[P]) holder(p *Possession) *claim[P] {
+	c := h.ledger.find(p.claim)
+	if c == nil {
+		return nil
+	}
+	h.ledger.mu.Lock()
+	defer h.ledger.mu.Unlock()
+	if c.held != p {
+		return nil
+	}
+	return c
+}
+
+func (h *claimant[P]) withdrawn(c *claim[P]) bool {
+	h.ledger.mu.Lock()
+	defer h.ledger.mu.Unlock()
+	return c.withdrawn
+}
+
+func (h *claimant[P]) setHeld(c *claim[P], p *Possession) {
+	h.ledger.mu.Lock()
+	defer h.ledger.mu.Unlock()
+	c.held = p
+}
+
+func (h *claimant[P]) forget() {
+	h.leaving = nil
+	for _, p := range h.ledger.unspend() {
+		p.freed.Close()
+	}
+	h.settle()
+}
+
+func (h *claimant[P]) settle() {
+	h.ledger.mu.Lock()
+	over := h.ledger.closing && len(h.ledger.claims) == 0 && len(h.ledger.spent) == 0 && len(h.leaving) == 0
+	h.ledger.mu.Unlock()
+	if over {
+		h.actor.carryOut(machine.Stop{})
+	}
+}
+
+func isReleased(err error) bool { return errors.Is(err, session.ErrReleased) }

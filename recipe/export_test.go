@@ -1,0 +1,11 @@
+package recipe
+
+// Occupy keeps the actor from everything else until it is let go.
+func (i *Claims[P]) Occupy() (letGo func()) {
+	occupied := make(chan struct{})
+	i.host.ref.Tell(poked{func() { <-occupied }})
+	return func() { close(occupied) }
+}
+
+// Wishes is how many wishes are in the ledger.
+func (i *Claims[P]) Wishes() int { return len(i.ledger.all()) }

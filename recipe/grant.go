@@ -1,0 +1,206 @@
+package recipe
+
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/session"
+)
+
+// carryOut does what only the claims' machines ask for.
+func (h *claimant[P]) carryOut(e machine.Effect) bool {
+	switch e := e.(type) {
+	case machine.Enter:
+		h.enter(e)
+	case machine.Downgrade:
+		h.downgrade(e)
+	case machine.Remove:
+		h.leave(e.Path)
+		return false
+	case machine.Record:
+		h.writeRecord(e)
+	case machine.Release:
+		h.releaseWithRecord(e)
+	case machine.Grant:
+		h.grant(e)
+	case machine.End:
+		h.endByMachine(e)
+	case machine.Revoked:
+		if c := h.ledger.find(e.Claim); c != nil && c.held != nil {
+			c.held.revoked.Close()
+		}
+	case machine.Freed:
+		h.free(e.Claim)
+	case machine.Settle:
+		h.onSettle(e)
+	case machine.Publish:
+		h.publish(e.Standing)
+	default:
+		return false
+	}
+	return true
+}
+
+// leave notes that a znode is being deleted.
+func (h *claimant[P]) leave(path string) {
+	if h.leaving == nil {
+		h.leaving = make(map[string]struct{})
+	}
+	h.leaving[path] = struct{}{}
+}
+
+func (h *claimant[P]) publish(s machine.Standing) {
+	h.published = s.Phase
+	h.client.StandBy(h.now().epoch, h.near(s))
+	h.cfg.Publish(s)
+}
+
+// near: a grant may come of this at once. That is so for whoever is next in line, and while it is
+// looked up who is, since somebody has just gone. Where the grant comes of a create, that is proof
+// enough.
+func (h *claimant[P]) near(s machine.Standing) bool {
+	return s.Phase == machine.Determining || s.Phase == machine.Waiting && s.Ahead <= 1 && h.cfg.Form != znode.Alone
+}
+
+// grant turns a place at the head into a possession, and gives it to the claim's caller or offers
+// it to whoever receives.
+func (h *claimant[P]) grant(e machine.Grant) {
+	c := h.ledger.find(e.Claim)
+	if c == nil {
+		h.step(machine.Deferred{Claim: e.Claim}) // its withdrawal is on its way
+		return
+	}
+	if before, downgrading := h.ledger.downgrading(c); downgrading {
+		h.goOn(c, before, e)
+		return
+	}
+	p, err := h.possession(c, e)
+	if err != nil { // not trusted at this moment; or the epoch is over, of which word is on its way
+		h.step(machine.Deferred{Claim: e.Claim})
+		return
+	}
+	h.deliver(c, p)
+}
+
+// possession makes one that nobody has yet.
+func (h *claimant[P]) possession(c *claim[P], e machine.Grant) (*Possession, error) {
+	p := &Possession{
+		claim: e.Claim, session: h.now().session, revoked: notify.NewLatch(), freed: notify.NewLatch(),
+		asked: c.asked, since: time.Now(), line: h.cfg.Session.Path(h.cfg.Path), offered: !c.once,
+	}
+	hold, err := h.client.Hold(e.Epoch, e.Path, e.Token, func(cause error) {
+		p.drop()
+		if !isReleased(cause) {
+			h.recall(p)
+			h.ref.Tell(lost{p})
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.Hold = hold
+	p.release = func(word message) {
+		if h.client.End(hold, session.ErrReleased) {
+			h.recall(p)
+			h.ref.Tell(word)
+		}
+	}
+	return p, nil
+}
+
+func (h *claimant[P]) deliver(c *claim[P], p *Possession) {
+	h.keep(p)
+	won := h.cfg.Wrap(p)
+	h.ledger.mu.Lock()
+	c.held = p
+	h.ledger.spend(p)
+	wanted := !c.withdrawn
+	if wanted && !c.once {
+		p.offer = h.won.Offer(won, func() { p.received.Store(true) })
+	}
+	h.ledger.mu.Unlock()
+	if wanted && c.once {
+		wanted = c.reply(outcome[P]{won: won})
+	}
+	switch {
+	case !wanted:
+		h.client.End(p.Hold, session.ErrReleased) // Withdrawn is on its way and frees the znode
+	case p.Err() != nil:
+		h.recall(p) // it ended before there was an offer to take back
+	}
+}
+
+// endByMachine: the machine saw the own znode go, or can't see it.
+func (h *claimant[P]) endByMachine(e machine.End) {
+	c := h.ledger.find(e.Claim)
+	if c == nil || c.held == nil {
+		return
+	}
+	p := c.held
+	cause := session.ErrDeleted
+	switch e.Cause {
+	case machine.EndExpired:
+		cause = session.ErrExpired
+	case machine.EndUnwatched:
+		cause = e.Err
+	}
+	h.setHeld(c, nil)
+	h.client.End(p.Hold, cause)
+	h.ledger.failDowngrade(p, cause)
+	h.recall(p)
+	if e.Cause != machine.EndUnwatched { // else Left says when
+		h.gone(p.Path())
+	}
+	if c.once {
+		h.ledger.remove(c)
+		c.settled.Close()
+	}
+}
+
+// gone notes that a znode of which a possession came is deleted.
+func (h *claimant[P]) gone(path string) {
+	h.ledger.mu.Lock()
+	p := h.ledger.spent[path]
+	delete(h.ledger.spent, path)
+	h.ledger.mu.Unlock()
+	if p != nil {
+		p.freed.Close()
+	}
+}
+
+func (h *claimant[P]) free(id machine.Claim) {
+	c := h.ledger.find(id)
+	if c == nil || c.held == nil {
+		return
+	}
+	p := c.held
+	h.ledger.failDowngrade(p, session.ErrReleased)
+	h.setHeld(c, nil)
+	h.gone(p.Path())
+	if c.once {
+		h.ledger.remove(c)
+		c.settled.Close()
+	}
+	h.settle()
+}
+
+func (h *claimant[P]) onSettle(e machine.Settle) {
+	c := h.ledger.find(e.Claim)
+	if c == nil {
+		return
+	}
+	h.ledger.remove(c)
+	if c.held != nil {
+		h.ledger.failDowngrade(c.held, session.ErrReleased)
+		h.gone(c.held.Path())
+		h.setHeld(c, nil)
+	}
+	c.reply(outcome[P]{err: e.Err})
+	c.settled.Close()
+	if !c.once && e.Err != nil {
+		h.fail(e.Err)
+	}
+	h.settle()
+}
