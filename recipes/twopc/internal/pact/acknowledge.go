@@ -6,7 +6,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// leave takes the site's znodes away.
+// leave deletes the site's znodes.
 func (p *prop) leave() {
 	switch {
 	case p.lost:
@@ -34,8 +34,8 @@ func (p *prop) leave() {
 	d.begin()
 }
 
-// neighbour is the znode of somebody who may still be there: of the next site, so that not all
-// guess the same.
+// neighbour returns the znode of a participant that may still be there: that of the next site, so
+// that the sites do not all guess the same one.
 func (p *prop) neighbour() string {
 	sites := p.rec.Sites
 	if i := slices.Index(sites, p.s.name); i >= 0 && len(sites) > 1 {
@@ -48,7 +48,7 @@ func (p *prop) departed(code machine.Code, err error) {
 	switch code {
 	case machine.Done:
 		p.acked(nil)
-	case machine.NoNode: // done before, and the answer was lost; or somebody deleted a part
+	case machine.NoNode: // done before, and the reply was lost; or another client deleted a part
 		p.drop(nil)
 	default:
 		p.busy = false
@@ -59,7 +59,7 @@ func (p *prop) departed(code machine.Code, err error) {
 	}
 }
 
-// drop takes away whatever of the site's znodes there is.
+// drop deletes those of the site's znodes that exist.
 func (p *prop) drop(err error) {
 	p.s.desk.remove(p.s.root.Inbox(p.s.name)+"/"+p.name, func() {
 		p.s.desk.remove(p.s.root.Vote(p.id, p.guid, p.s.name), func() { p.acked(err) })

@@ -8,32 +8,32 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// DefaultLimit is how many entries an inbox may have, if the application does not say. With the
-// longest ids that is 9 MB to list.
+// DefaultLimit is the default limit of entries in an inbox. With the longest ids, its listing has 9
+// MB.
 const DefaultLimit = 8192
 
-// grant is how many transactions a coordinator begins with a site at most before it looks at the
-// inbox again.
+// grant is the maximum number of transactions that a coordinator begins with a site before it lists
+// the inbox again.
 const grant = 256
 
-// mostRooms is of how many inboxes a coordinator knows something while it has no transactions
-// there: one that is forgotten costs a look when it is needed again.
+// mostRooms limits the number of inboxes that a coordinator remembers while it has no transactions
+// there. A forgotten one costs a listing when it is needed again.
 const mostRooms = 1024
 
-// room is what is known of a site's inbox.
+// room is what is known about a site's inbox.
 type room struct {
-	credit  int               // how many more transactions may begin before it is looked at
-	looking bool              // it is being looked at
-	waiting []func(full bool) // those who want to know
+	credit  int               // how many more transactions may begin before the next listing
+	looking bool              // it is being listed
+	waiting []func(full bool) // callbacks that wait for the listing
 }
 
-// admit tells whether every site has room in its inbox. If that is not known, it looks first;
-// without room it refuses.
+// admit reports whether every site has room in its inbox. If that is not known, it lists the inbox
+// first. If there is no room, it refuses the transaction.
 //
 // ZooKeeper has no transaction that fails by the number of a znode's children. So a coordinator
-// looks, and may then begin as many as half of what is free, and 256 at most: in the steady state
-// that costs next to nothing, one coordinator alone keeps the bound, and many go beyond it by no
-// more than what each was granted.
+// lists an inbox, and may then begin half as many transactions as are free, at most 256. In the
+// steady state that costs almost nothing. A single coordinator keeps the limit; several exceed it
+// by no more than what each was granted.
 func (t *tx) admit() bool {
 	left, full := 0, ""
 	for _, site := range t.sites {
@@ -53,7 +53,7 @@ func (t *tx) admit() bool {
 				t.refuse(fmt.Errorf("%w: %q", ErrBusy, full))
 				return
 			}
-			t.advance() // others may have taken what there was: then it looks again
+			t.advance() // other transactions may have used the credit: then it lists again
 		})
 	}
 	if left > 0 {
@@ -76,15 +76,15 @@ func (c *Coordinator) room(site string) *room {
 	return r
 }
 
-// vacate forgets what nobody is waiting for, if there is too much of it.
+// vacate forgets inboxes that are not being listed, if there are too many.
 func (c *Coordinator) vacate() {
 	if len(c.rooms) > mostRooms {
 		maps.DeleteFunc(c.rooms, func(_ string, r *room) bool { return !r.looking })
 	}
 }
 
-// measure looks at an inbox, and grants half of what is free, one at least. One that may not be
-// read is no reason to refuse: whether it may be written to shows.
+// measure lists an inbox, and grants half of what is free, at least one. If the listing is refused,
+// the transaction is not refused: the write tells whether it is permitted.
 func (c *Coordinator) measure(site string, found func(full bool)) {
 	r := c.room(site)
 	r.waiting = append(r.waiting, found)
@@ -103,7 +103,7 @@ func (c *Coordinator) measure(site string, found func(full bool)) {
 	})
 }
 
-// beginning counts those that were admitted to a site's inbox, and perhaps are not seen in it yet.
+// beginning counts the transactions that were admitted to a site's inbox and may not be in it yet.
 func (c *Coordinator) beginning(site string) int {
 	n := 0
 	for _, t := range c.txs {

@@ -6,19 +6,19 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// watched is a site whose presence matters, because transactions wait for its vote.
+// watched is a site whose presence matters because transactions wait for its vote.
 type watched struct {
 	*follower
-	seen    bool // it was alive while somebody waited for it
+	seen    bool // it was alive while a transaction waited for it
 	present bool
-	guid    string // whose presence was seen last; "" while somebody asks
-	czxid   int64  // of the same
-	refused int    // how many times in a row it could not be seen
+	guid    string // of the presence that was read last; "" while it is a question
+	czxid   int64  // of the same presence
+	refused int    // number of refused reads in a row
 	waiting map[uint64]*tx
 }
 
-// attend watches whether a site lives, for a transaction that waits for its vote. However many
-// wait, there is one watch.
+// attend watches a site's presence for a transaction that waits for its vote. All transactions
+// share one watch.
 func (c *Coordinator) attend(site string, t *tx) {
 	w := c.sites[site]
 	if w == nil {
@@ -43,10 +43,11 @@ func (c *Coordinator) release(site string, t *tx) {
 	}
 }
 
-// onSite: a site that was alive and is not has died, also if the next of its name is there already.
-// One that was not there from the start may yet come.
+// onSite handles a read of a site's presence. A site that was alive and no longer is has died, even
+// if another one with its name has started. A site that was not there from the start may still
+// come.
 func (c *Coordinator) onSite(site string, w *watched, ev machine.Seen) {
-	if ev.Code == machine.Refused { // it is as it was, as far as is known
+	if ev.Code == machine.Refused { // nothing is known to have changed
 		w.refused++
 		c.desk.retry(w.refused, func() {
 			if c.sites[site] == w {
@@ -57,7 +58,7 @@ func (c *Coordinator) onSite(site string, w *watched, ev machine.Seen) {
 	}
 	w.refused = 0
 	guid, _ := parsePresence(ev.Data)
-	another := ev.Stat.Czxid != w.czxid && (guid == "" || guid != w.guid) // a site that outlives its session is the same
+	another := ev.Stat.Czxid != w.czxid && (guid == "" || guid != w.guid) // the same site in its next session
 	died := w.seen && (!ev.Exists || another)
 	w.present, w.seen, w.guid, w.czxid = ev.Exists, ev.Exists, guid, ev.Stat.Czxid
 	if died {
@@ -78,7 +79,7 @@ func (c *Coordinator) onSite(site string, w *watched, ev machine.Seen) {
 	}
 }
 
-// expect watches for sites to come up.
+// expect watches for sites to start.
 func (c *Coordinator) expect() {
 	if c.arrivals || !c.missing() {
 		return
@@ -107,7 +108,7 @@ func (c *Coordinator) expect() {
 	})
 }
 
-// expectLater: the presences may not be listed now.
+// expectLater retries after a pause: the presences may not be listed now.
 func (c *Coordinator) expectLater() {
 	c.refusals++
 	epoch := c.desk.epoch

@@ -2,8 +2,9 @@ package pact
 
 import "github.com/troupe-go/troupe/machine"
 
-// begin writes all of it in one transaction: the record, the payload, the mark, and for each site
-// its vote, the entry in its inbox, and a write to the inbox, which the site hears of.
+// begin writes the transaction in one ZooKeeper transaction: the record, the payload, the
+// coordinator's mark, and for each site its vote, the entry in its inbox, and a write to the inbox,
+// which fires the site's watch.
 func (t *tx) begin() {
 	if !t.admitted && !t.admit() {
 		return
@@ -16,7 +17,7 @@ func (t *tx) begin() {
 	root := t.c.root
 	rec := Record{GUID: t.guid, Sites: t.sites, Coordinator: t.c.guid, Peers: t.peers}
 	ops := []machine.Op{
-		{Do: machine.Check, Path: t.c.presence.path, Version: machine.Any}, // whoever reads the record may conclude from its absence that this coordinator died
+		{Do: machine.Check, Path: t.c.presence.path, Version: machine.Any}, // a reader of the record may conclude from a missing presence that this coordinator has died
 		{Do: machine.Create, Path: root.Tx(t.id), Data: rec.bytes()},
 		{Do: machine.Create, Path: root.Payload(t.id, t.guid), Data: t.payload},
 		{Do: machine.Create, Path: root.Open(t.id, t.guid)},
@@ -32,7 +33,7 @@ func (t *tx) begin() {
 
 func (t *tx) began(ev machine.Transacted) {
 	t.busy = false
-	t.sent = ev.Code == machine.Unknown // what was refused was not carried out
+	t.sent = ev.Code == machine.Unknown // a refused request was not carried out
 	switch {
 	case ev.Code == machine.Done:
 		t.c.desk.do(Begun{N: t.n})
@@ -50,7 +51,7 @@ func (t *tx) began(ev machine.Transacted) {
 	}
 }
 
-// furnish makes what is missing around a transaction.
+// furnish creates the missing znodes around a transaction.
 func (t *tx) furnish() {
 	paths := []string{t.c.root.Transactions()}
 	for _, site := range t.sites {
@@ -67,9 +68,10 @@ func (t *tx) furnish() {
 	}, paths...)
 }
 
-// resolve finds out whether a beginning whose answer was lost was carried out. What has once begun
-// does not begin again, also when it is over and gone by now: nothing of it is deleted before its
-// outcome is acknowledged, or written into a tombstone, or [Root.Swept] says that it may have been.
+// resolve finds out whether a begin whose reply was lost was carried out. A transaction that has
+// begun never begins again, even if it is over and deleted: nothing of it is deleted before its
+// outcome is acknowledged or written to a tombstone, or before [Root.Swept] says that it may have
+// been deleted.
 func (t *tx) resolve() {
 	t.busy = true
 	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev machine.Seen) {
@@ -86,13 +88,13 @@ func (t *tx) resolve() {
 	})
 }
 
-// remains looks for what is left of a transaction whose record is gone: its outcome, or else
-// whether it may have been deleted with nobody knowing it.
+// remains looks for the outcome of a transaction whose record is gone, or else for a note that it
+// may have been swept.
 func (t *tx) remains(none func(swept bool)) {
 	t.c.desk.read(t.c.root.Tombstone(t.id, t.guid), watcher{}, func(ev machine.Seen) {
 		rec, ok := parseRecord(ev.Data)
 		switch {
-		case t.phase == Ended: // its own decision was answered meanwhile
+		case t.phase == Ended: // the reply to its own decision arrived meanwhile
 		case ev.Code == machine.Refused:
 			t.missed(ev.Err)
 		case ev.Exists && ok:
@@ -116,7 +118,8 @@ func (t *tx) remains(none func(swept bool)) {
 	})
 }
 
-// missed: what is left of it may not be read. If it has begun, it is decided; else it is found out.
+// missed handles a refused read of what is left of the transaction. If it is not known whether the
+// transaction has begun, the machine keeps trying.
 func (t *tx) missed(err error) {
 	t.busy = false
 	if t.phase == Beginning {
@@ -126,7 +129,7 @@ func (t *tx) missed(err error) {
 	t.fail(err)
 }
 
-// lose ends it with an error: before its beginning was known, or after.
+// lose ends the transaction with an error, before or after it was known to have begun.
 func (t *tx) lose(err error) {
 	if t.phase == Beginning || t.phase == Claiming {
 		t.refuse(err)
@@ -135,7 +138,7 @@ func (t *tx) lose(err error) {
 	t.fail(err)
 }
 
-// unbegun: the beginning was not carried out, unless it may have been swept.
+// unbegun handles a begin that was not carried out, unless it may have been swept.
 func (t *tx) unbegun(swept bool) {
 	switch {
 	case swept:
@@ -147,15 +150,15 @@ func (t *tx) unbegun(swept bool) {
 	}
 }
 
-// bereaved: the record is gone. Either somebody else took the transaction over, and has
-// acknowledged it, or somebody deleted it.
+// bereaved handles a record that is gone. Either another coordinator took the transaction over and
+// has acknowledged it, or another client deleted it.
 func (t *tx) bereaved() {
 	t.unfollow()
 	t.busy = true
 	t.remains(func(bool) { t.fail(ErrGone) })
 }
 
-// inspect looks at what stands under the id: another transaction.
+// inspect reads the other transaction that exists under the id.
 func (t *tx) inspect() {
 	t.busy = true
 	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev machine.Seen) {
@@ -177,7 +180,7 @@ func (t *tx) inspect() {
 	})
 }
 
-// refuse ends it before it has begun, or was taken over.
+// refuse ends the transaction before it has begun or was taken over.
 func (t *tx) refuse(err error) {
 	t.c.desk.do(Refused{N: t.n, Err: err})
 	t.over()

@@ -2,7 +2,7 @@ package pact
 
 import "github.com/troupe-go/troupe/machine"
 
-// claim takes a transaction over, if its coordinator is dead.
+// claim takes a transaction over if its coordinator is dead.
 func (t *tx) claim() {
 	if t.other != "" {
 		t.attendOther()
@@ -22,7 +22,7 @@ func (t *tx) claim() {
 			t.refuse(ev.Err)
 		case !ev.Exists, !ok, t.c.follows(rec.GUID):
 			t.refuse(ErrNobodys)
-		case rec.Coordinator == t.c.guid: // taken over already, and the answer was lost; or nobody has it
+		case rec.Coordinator == t.c.guid: // already taken over, and the reply was lost; or no application has it
 			t.takeOver(rec, ev.Stat)
 		case t.cause != nil:
 			t.refuse(ErrWithdrew)
@@ -31,7 +31,7 @@ func (t *tx) claim() {
 			t.c.probe(rec.Coordinator, func(alive bool, err error) {
 				t.probing = false
 				switch {
-				case t.phase != Claiming: // given up meanwhile
+				case t.phase != Claiming: // aborted meanwhile
 				case err != nil:
 					t.refuse(err)
 				case alive:
@@ -44,7 +44,7 @@ func (t *tx) claim() {
 	})
 }
 
-// attendOther waits for a sign of another coordinator.
+// attendOther waits until another coordinator is known to be alive or dead.
 func (t *tx) attendOther() {
 	t.busy, t.probing = true, true
 	t.c.probe(t.other, func(_ bool, err error) {

@@ -6,29 +6,29 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// Coordinator is the machine of one that begins transactions and decides them.
+// Coordinator is the machine that begins transactions and decides them.
 type Coordinator struct {
 	desk     *desk
 	root     Root
 	guid     string
-	timeout  int64 // milliseconds for the votes
+	timeout  int64 // for the votes, in milliseconds
 	presence *presence
 	txs      map[uint64]*tx
-	done     map[uint64]bool // numbers that were over not long ago
-	recent   []uint64        // the same, oldest first
+	done     map[uint64]bool // numbers of transactions that ended recently
+	recent   []uint64        // the same numbers, oldest first
 	sites    map[string]*watched
-	arrivals bool // the listing of presences is watched
-	refusals int  // how many times in a row that was refused
+	arrivals bool // the presences are listed with a watch
+	refusals int  // number of refused listings in a row
 	probes   map[string][]func(bool, error)
 	sweeper  *sweeper
-	limit    int // of the entries in an inbox
+	limit    int // of entries in an inbox
 	rooms    map[string]*room
 	closing  bool
 	stopped  bool
 	moved    func(from, to Phase) // for tests
 }
 
-// NewCoordinator makes one that has done nothing yet. guid is its own; timeout is in milliseconds.
+// NewCoordinator returns a new machine. guid is its GUID; timeout is in milliseconds.
 func NewCoordinator(root Root, guid string, timeout int64) *Coordinator {
 	c := &Coordinator{
 		desk: newDesk(), root: root, guid: guid, timeout: timeout, txs: map[uint64]*tx{}, done: map[uint64]bool{},
@@ -38,26 +38,26 @@ func NewCoordinator(root Root, guid string, timeout int64) *Coordinator {
 	c.limit, c.rooms = DefaultLimit, map[string]*room{}
 	c.presence = &presence{
 		desk: c.desk, path: root.Coordinator(guid), guid: guid, stood: c.advance,
-		taken: func() {}, // a GUID is nobody else's
+		taken: func() {}, // cannot happen: the GUID is unique
 		fail:  c.stop,
 	}
 	return c
 }
 
-// Retain sets how many outcomes are kept that the application has not acknowledged, and for how
+// Retain sets how many outcomes that the application has not acknowledged are kept, and for how
 // many milliseconds.
 func (c *Coordinator) Retain(most int, age int64) *Coordinator {
 	c.sweeper.most, c.sweeper.age = most, age
 	return c
 }
 
-// Limit sets how many entries an inbox may have.
+// Limit sets the limit of entries in an inbox.
 func (c *Coordinator) Limit(n int) *Coordinator {
 	c.limit = n
 	return c
 }
 
-// Phase is for the live tree.
+// Phase returns the state, for the live tree.
 func (c *Coordinator) Phase() string {
 	switch {
 	case c.stopped:
@@ -111,7 +111,7 @@ func (c *Coordinator) Step(ev machine.Event) []machine.Effect {
 	return c.desk.flush()
 }
 
-// enter takes a transaction up, once.
+// enter starts a transaction, once.
 func (c *Coordinator) enter(t *tx) {
 	if c.txs[t.n] != nil || c.done[t.n] {
 		return
@@ -125,14 +125,14 @@ func (c *Coordinator) enter(t *tx) {
 	t.advance()
 }
 
-// start shows that this coordinator lives, as soon as it has something to coordinate.
+// start creates this coordinator's presence, as soon as it has a transaction.
 func (c *Coordinator) start() {
 	if c.desk.epoch != 0 && len(c.txs) > 0 && !c.presence.begun {
 		c.presence.begin()
 	}
 }
 
-// reset forgets what belonged to the epoch.
+// reset forgets the state of the epoch.
 func (c *Coordinator) reset() {
 	c.presence.reset()
 	c.arrivals = false
@@ -149,7 +149,7 @@ func (c *Coordinator) reset() {
 	}
 }
 
-// advance takes every transaction a step further.
+// advance takes the next step of every transaction.
 func (c *Coordinator) advance() {
 	for _, n := range c.numbers() {
 		if t := c.txs[n]; t != nil {
@@ -178,8 +178,8 @@ func (c *Coordinator) close() {
 	c.wound()
 }
 
-// wound stops when it is closing and nothing is left to do: the presence goes first, so that nobody
-// takes this coordinator for a live one.
+// wound stops the machine when it is closing and nothing is left to do. The presence is deleted
+// first, so that no process takes this coordinator for a live one.
 func (c *Coordinator) wound() {
 	switch {
 	case !c.closing || c.stopped || len(c.txs) > 0:
@@ -197,8 +197,8 @@ func (c *Coordinator) stop(err error) {
 	}
 }
 
-// probe tells whether another coordinator lives, or that one may not ask; all that ask at the same
-// time get one answer.
+// probe reports whether another coordinator is alive, or that it may not be asked. Concurrent calls
+// share one answer.
 func (c *Coordinator) probe(guid string, found func(alive bool, err error)) {
 	c.probes[guid] = append(c.probes[guid], found)
 	if len(c.probes[guid]) > 1 {
@@ -213,8 +213,7 @@ func (c *Coordinator) probe(guid string, found func(alive bool, err error)) {
 	})
 }
 
-// follows tells whether a transaction is among those of this coordinator, which the application
-// has.
+// follows reports whether the application has a transaction of this coordinator.
 func (c *Coordinator) follows(guid string) bool {
 	if c.sweeper.keeps(guid) {
 		return true
@@ -227,8 +226,7 @@ func (c *Coordinator) follows(guid string) bool {
 	return false
 }
 
-// claims tells whether this coordinator was asked before to take the same transaction over, and is
-// at it.
+// claims reports whether this coordinator is already taking the same transaction over.
 func (c *Coordinator) claims(t *tx) bool {
 	for _, o := range c.txs {
 		if o.id == t.id && o.phase == Claiming && o.n < t.n {
@@ -238,8 +236,8 @@ func (c *Coordinator) claims(t *tx) bool {
 	return false
 }
 
-// forget lets a transaction go. Its number is remembered for a while: its wish may be told once
-// more.
+// forget removes a transaction. Its number is remembered for a while, because the intent may be
+// received once more.
 func (c *Coordinator) forget(n uint64) {
 	delete(c.txs, n)
 	c.done[n] = true
@@ -252,5 +250,6 @@ func (c *Coordinator) forget(n uint64) {
 	c.wound()
 }
 
-// remembered is how many: a wish is told twice only within one turn of a mailbox.
+// remembered is the number of remembered transactions. An intent is received twice only within one
+// turn of a mailbox.
 const remembered = 1024

@@ -7,14 +7,14 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// cause is why a transaction is to be aborted.
+// cause is the reason for an abort.
 type cause struct {
-	by     string // the site that voted so
+	by     string // the site that voted to abort
 	dead   string // the site that died; only while it has not voted
 	reason string
 }
 
-// weigh decides if there is enough to decide.
+// weigh decides if enough is known to decide.
 func (t *tx) weigh() {
 	if t.phase != Open || t.busy || !t.known || t.record == nil {
 		return
@@ -33,7 +33,7 @@ func (t *tx) weigh() {
 		}
 	}
 	if all && t.relax != nil {
-		t.relax() // nobody is waited for any more
+		t.relax() // no vote is waited for any more
 		t.relax = nil
 	}
 	switch {
@@ -44,7 +44,7 @@ func (t *tx) weigh() {
 	}
 }
 
-// decide writes the decision: it competes for the version of the record, and a commit names every
+// decide writes the decision. It competes for the version of the record, and a commit checks every
 // vote.
 func (t *tx) decide(rec Record) {
 	t.busy = true
@@ -71,7 +71,7 @@ func (t *tx) decide(rec Record) {
 }
 
 func (t *tx) wrote(ev machine.Transacted, rec Record, checked []*ballot) {
-	if t.phase != Deciding { // seen decided meanwhile, or gone
+	if t.phase != Deciding { // seen to be decided, or gone, meanwhile
 		return
 	}
 	t.busy = false
@@ -91,9 +91,9 @@ func (t *tx) wrote(ev machine.Transacted, rec Record, checked []*ballot) {
 	if ev.Failed >= 0 && ev.Failed < len(checked) {
 		b := checked[ev.Failed]
 		switch {
-		case b == nil: // the mark is gone: somebody else has settled it, or deleted what is not his
+		case b == nil: // the mark is gone: another coordinator has settled the transaction, or another client deleted the mark
 			t.marked = false
-		case rec.State == Aborted: // it voted before it died
+		case rec.State == Aborted: // the site voted before it died
 			b.dead = false
 			if t.cause != nil && t.cause.dead == b.site {
 				t.cause = nil
@@ -107,7 +107,7 @@ func (t *tx) wrote(ev machine.Transacted, rec Record, checked []*ballot) {
 	t.look()
 }
 
-// overdue: the time for the votes is up.
+// overdue handles the end of the vote timeout.
 func (t *tx) overdue() {
 	t.relax = nil
 	var late []string
@@ -119,7 +119,7 @@ func (t *tx) overdue() {
 	t.giveUp("no vote in time from " + strings.Join(late, ", "))
 }
 
-// died: a site's presence is gone.
+// died handles the death of a site.
 func (t *tx) died(b *ballot) {
 	if b.voted {
 		return

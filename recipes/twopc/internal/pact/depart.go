@@ -6,20 +6,19 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// departure takes away the znodes of one who is through with a transaction. Whoever is the last
-// takes away the whole, in the same transaction; and whoever is not makes sure of that, by checking
-// in his that somebody else is still there. So nothing is ever left behind, whoever dies when. The
-// last of the sites takes the payload away, which nobody needs any more when only the coordinator's
-// mark is left.
+// departure deletes the znodes of a participant that needs the transaction no more. The last
+// participant deletes the whole transaction in the same ZooKeeper transaction. Any other checks, in
+// its own, that another one is still there. So nothing is left behind, whichever process dies and
+// when. The last site also deletes the payload, which the coordinator does not need.
 type departure struct {
 	desk      *desk
 	root      Root
 	id, guid  string
-	own       []string                  // what is taken away
-	guess     string                    // the znode of somebody who may still be there
-	done      func(machine.Code, error) // NoNode: it is away already, or a part of it is
+	own       []string                  // what is deleted
+	guess     string                    // the znode of another participant that may still be there
+	done      func(machine.Code, error) // NoNode: it, or a part of it, has already been deleted
 	bare      bool                      // the payload is gone
-	tombstone []byte                    // what is to stand in the transaction's, if not nil
+	tombstone []byte                    // the data of the tombstone to create, if not nil
 }
 
 func (d *departure) begin() {
@@ -30,7 +29,7 @@ func (d *departure) begin() {
 	d.last()
 }
 
-// operations delete what is one's own, and make the tombstone.
+// operations returns the operations that delete the participant's znodes and create the tombstone.
 func (d *departure) operations() []machine.Op {
 	var ops []machine.Op
 	for _, path := range d.own {
@@ -46,7 +45,8 @@ func (d *departure) unload() machine.Op {
 	return machine.Op{Do: machine.Delete, Path: d.root.Payload(d.id, d.guid), Version: machine.Any}
 }
 
-// behind leaves somebody else behind; final: it is the coordinator alone, as far as is known.
+// behind leaves while another participant is still there. final: as far as is known, that is only
+// the coordinator.
 func (d *departure) behind(other string, final bool) {
 	ops := append([]machine.Op{{Do: machine.Check, Path: other, Version: machine.Any}}, d.operations()...)
 	unload := -1
@@ -70,12 +70,13 @@ func (d *departure) behind(other string, final bool) {
 	}, ops...)
 }
 
-// conclude reports, unless it is the tombstone that could not be made; that operation is the at-th.
+// conclude reports the result, unless the tombstone, which is operation number at, could not be
+// created.
 func (d *departure) conclude(ev machine.Transacted, at int, again func()) {
 	switch {
 	case d.tombstone == nil || ev.Failed != at:
 		d.done(ev.Code, ev.Err)
-	case ev.Code == machine.NodeExists: // it is there: nobody writes another outcome
+	case ev.Code == machine.NodeExists: // it exists, with the same outcome
 		d.tombstone = nil
 		again()
 	case ev.Code == machine.NoNode:
@@ -91,7 +92,7 @@ func (d *departure) conclude(ev machine.Transacted, at int, again func()) {
 	}
 }
 
-// look finds out who else is still there.
+// look finds out which other participants are still there.
 func (d *departure) look() {
 	d.desk.names(d.root.Tx(d.id), func(ev machine.Listed) {
 		if ev.Code != machine.Done {
@@ -117,7 +118,7 @@ func (d *departure) look() {
 	})
 }
 
-// last takes everything away.
+// last deletes the whole transaction.
 func (d *departure) last() {
 	ops := d.operations()
 	unload := -1
@@ -130,7 +131,7 @@ func (d *departure) last() {
 		switch {
 		case ev.Code == machine.Unknown:
 			d.last()
-		case ev.Code == machine.NotEmpty: // somebody is there after all: nobody can have come, but a foreign znode
+		case ev.Code == machine.NotEmpty: // there is another znode after all: no participant can have come, so it is a foreign one
 			d.look()
 		case ev.Code == machine.NoNode && ev.Failed == unload: // somebody deleted it alone
 			d.bare = true

@@ -6,17 +6,17 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// desk keeps what was asked and is not answered yet, and who wants to know when a watch fires. What
-// is on it belongs to one epoch and goes with it.
+// desk keeps the pending requests, and the callbacks of watches. They belong to one epoch and end
+// with it.
 type desk struct {
-	epoch   uint64 // 0: there is none
+	epoch   uint64 // 0: none
 	session int64
-	last    uint64 // number of the last question; never used again
-	zxid    int64  // the latest transaction of ZooKeeper's that an answer has told of, in whatever epoch
-	now     int64  // the latest time of the servers' clocks that an answer has told of, in milliseconds
+	last    uint64 // number of the last request; numbers are never reused
+	zxid    int64  // the latest zxid in any reply, over all epochs
+	now     int64  // the latest server time in any reply, in milliseconds
 	asked   map[uint64]func(machine.Event)
 	armed   map[string][]watcher
-	pauses  map[uint64]func() // outlive epochs
+	pauses  map[uint64]func() // survive epochs
 	effects []machine.Effect
 }
 
@@ -26,7 +26,7 @@ func newDesk() *desk {
 
 func (d *desk) do(e machine.Effect) { d.effects = append(d.effects, e) }
 
-// flush hands over what there is to do.
+// flush returns the pending effects.
 func (d *desk) flush() []machine.Effect {
 	out := d.effects
 	d.effects = nil
@@ -50,8 +50,8 @@ func (d *desk) ask(f func(machine.Event)) uint64 {
 	return d.last
 }
 
-// watcher is somebody who wants to know when the watch on a path fires. Two may follow the same
-// path: of an old transaction and of a new one of the same id.
+// watcher is called when the watch on a path fires. A path may have two: of an old transaction and
+// of a new one with the same id.
 type watcher struct {
 	who   any
 	fired func()
@@ -66,7 +66,7 @@ func (d *desk) arm(path string, w watcher) {
 	d.armed[path] = append(d.armed[path], w)
 }
 
-// disarm: somebody does not want to know any more.
+// disarm removes a watcher.
 func (d *desk) disarm(path string, who any) {
 	rest := slices.DeleteFunc(d.armed[path], func(w watcher) bool { return w.who == who })
 	if len(rest) == 0 {
@@ -76,7 +76,7 @@ func (d *desk) disarm(path string, who any) {
 	d.armed[path] = rest
 }
 
-// read reads a znode, with a watch if somebody wants to know when it fires.
+// read reads a znode, with a watch if there is a watcher.
 func (d *desk) read(path string, w watcher, f func(machine.Seen)) {
 	n := d.ask(func(ev machine.Event) { f(ev.(machine.Seen)) })
 	if w.who != nil {
@@ -85,14 +85,14 @@ func (d *desk) read(path string, w watcher, f func(machine.Seen)) {
 	d.do(machine.Read{Epoch: d.epoch, Ask: n, Path: path, Watch: w.who != nil})
 }
 
-// list reads a znode's children, with a watch. A path is listed for one purpose only.
+// list lists a znode's children, with a watch. A path is listed with a watch for one purpose only.
 func (d *desk) list(path string, fired func(), f func(machine.Listed)) {
 	d.arm(path, watcher{d, fired})
 	n := d.ask(func(ev machine.Event) { f(ev.(machine.Listed)) })
 	d.do(machine.List{Epoch: d.epoch, Ask: n, Path: path, Watch: true})
 }
 
-// names reads a znode's children, without a watch.
+// names lists a znode's children without a watch.
 func (d *desk) names(path string, f func(machine.Listed)) {
 	n := d.ask(func(ev machine.Event) { f(ev.(machine.Listed)) })
 	d.do(machine.List{Epoch: d.epoch, Ask: n, Path: path})
@@ -108,8 +108,8 @@ func (d *desk) remove(path string, f func()) {
 	d.do(machine.Remove{Epoch: d.epoch, Ask: n, Path: path})
 }
 
-// ensure makes containers, one for each path, and calls f when the last is there, with the first
-// error that is definite.
+// ensure creates containers, one per path, and calls f when the last one exists, with the first
+// definite error.
 func (d *desk) ensure(f func(error), paths ...string) {
 	left, failed := len(paths), error(nil)
 	for _, path := range paths {
@@ -126,11 +126,10 @@ func (d *desk) ensure(f func(error), paths ...string) {
 	}
 }
 
-// pause calls f after so many milliseconds, in whatever epoch. The function that it returns takes
-// that back.
+// pause calls f after a number of milliseconds, in any epoch. The returned function cancels it.
 func (d *desk) pause(ms int64, f func()) (cancel func()) { return d.wake(machine.Wake{After: ms}, f) }
 
-// retry calls f after the try-th pause in a row, the same way.
+// retry calls f after the pause for the try-th attempt. The returned function cancels it.
 func (d *desk) retry(try int, f func()) (cancel func()) { return d.wake(machine.Wake{Try: try}, f) }
 
 func (d *desk) wake(after machine.Wake, f func()) (cancel func()) {
@@ -147,8 +146,8 @@ func (d *desk) wake(after machine.Wake, f func()) (cancel func()) {
 	}
 }
 
-// answer passes an answer or a notice on. What nobody waits for any more, and what is of another
-// epoch, is void.
+// answer passes a reply or an event on. It ignores those of other epochs, and those that are no
+// longer waited for.
 func (d *desk) answer(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.Listed:
@@ -183,7 +182,7 @@ func (d *desk) answer(ev machine.Event) {
 	}
 }
 
-// note keeps the latest of what an answer tells about the servers' time and order.
+// note records the latest server time and zxid.
 func (d *desk) note(s machine.Stat) {
 	d.zxid = max(d.zxid, s.Czxid, s.Mzxid, s.Pzxid)
 	d.now = max(d.now, s.Ctime, s.Mtime)
@@ -196,16 +195,16 @@ func (d *desk) reply(epoch, ask uint64, ev machine.Event) {
 	}
 }
 
-// follower keeps up with one znode: a read with a watch, and another whenever that fires. At most
-// one is under way, so that no answer is older than the one before.
+// follower follows one znode: it reads with a watch, and reads again whenever the watch fires. It
+// has at most one read in flight, so no reply is older than the one before.
 type follower struct {
 	desk    *desk
 	path    string
 	seen    func(machine.Seen)
-	once    bool // what is seen after a change is mostly the last that matters: it is read without a watch
-	armed   bool // the read that was answered last left a watch
+	once    bool // the first change is usually the last one that matters: the read after it sets no watch
+	armed   bool // the last answered read has set a watch
 	reading bool
-	again   bool // something happened since the read under way was asked
+	again   bool // something has happened since the read in flight was requested
 	over    bool
 }
 
@@ -215,14 +214,15 @@ func (d *desk) follow(path string, seen func(machine.Seen)) *follower {
 	return f
 }
 
-// await is follow for a znode that changes once. If what is seen does not settle it, rearm.
+// await is like follow for a znode that changes once. If the read does not settle the matter, call
+// rearm.
 func (d *desk) await(path string, seen func(machine.Seen)) *follower {
 	f := &follower{desk: d, path: path, seen: seen, once: true}
 	f.look()
 	return f
 }
 
-// look reads now: what is seen next is not older than this.
+// look reads now: the next state is not older than this call.
 func (f *follower) look() {
 	if f != nil {
 		f.read(true)
@@ -234,7 +234,7 @@ func (f *follower) fired() {
 	f.read(!f.once)
 }
 
-// rearm sees to it that the next change is seen.
+// rearm ensures that the next change is noticed.
 func (f *follower) rearm() {
 	if !f.armed {
 		f.look()
@@ -269,7 +269,7 @@ func (f *follower) read(watch bool) {
 	})
 }
 
-// stop ends it; what comes yet is for nobody.
+// stop ends the follower. Later replies are ignored.
 func (f *follower) stop() {
 	if f != nil {
 		f.over = true

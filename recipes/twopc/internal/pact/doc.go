@@ -1,21 +1,21 @@
 // Package pact decides two-phase commit: what the coordinator and the sites of a transaction do, as
-// pure machines (package recipe).
+// pure machines (package machine).
 //
-// Everything that matters stands in ZooKeeper, so that either machine may die at any step and be
-// made anew:
+// All state that matters is in ZooKeeper, so either machine may die at any step and be created
+// again:
 //
-//	<root>/tx/<id>                              the record: who takes part, who coordinates, and the decision; its version is what decisions compete for
-//	<root>/tx/<id>/_c_<guid>-payload            what is to be done; never changed; until the sites have acknowledged
-//	<root>/tx/<id>/_c_<guid>-open               stands until the coordinator's application has acknowledged the decision
-//	<root>/tx/<id>/_c_<guid>-vote-<site>        empty, then the vote, written once; stands until the site has acknowledged the decision
-//	<root>/inbox/<site>/_c_<guid>-<id>-<seq>    tells the site; goes with its vote
-//	<root>/alive/<site>                         ephemeral, of the site's own
-//	<root>/coordinators/<guid>                  ephemeral, of the coordinator's own
+//	<root>/tx/<id>                              the record: the sites, the coordinator, and the decision; decisions compete for its version
+//	<root>/tx/<id>/_c_<guid>-payload            what is to be done; never changed; exists until the sites have acknowledged
+//	<root>/tx/<id>/_c_<guid>-open               exists until the coordinator's application has acknowledged the decision
+//	<root>/tx/<id>/_c_<guid>-vote-<site>        empty, then the vote, written once; exists until the site has acknowledged the decision
+//	<root>/inbox/<site>/_c_<guid>-<id>-<seq>    tells the site about the transaction; deleted with its vote
+//	<root>/alive/<site>                         ephemeral: the site's presence
+//	<root>/coordinators/<guid>                  ephemeral: the coordinator's presence
 //	<root>/tombstones/_c_<guid>-<id>            the outcome of a transaction that several coordinators had, and one has acknowledged
-//	<root>/swept                                which outcomes have been deleted that nobody had acknowledged
+//	<root>/swept                                up to which transaction unacknowledged outcomes have been deleted
 //
-// The GUID is the transaction's: whatever arrives late, from a process long dead, can touch no
-// later transaction of the same id.
+// The GUID is that of the transaction. So a late request of a process that has died cannot affect a
+// later transaction with the same id.
 //
 // A transaction at the coordinator:
 //
@@ -23,15 +23,15 @@
 //	    │          │ ▲───────┘ lost the race, or not all agreed
 //	Claiming ──────┘
 //
-// Settling begins when the application has acknowledged the outcome: the coordinator takes its mark
-// away, and the whole if it is last.
+// Settling begins when the application has acknowledged the outcome. The coordinator deletes its
+// mark, and the whole transaction if it is the last participant.
 //
-// What has once begun never begins again by itself, whatever answer was lost: see resolve. An
-// outcome that nobody acknowledges is kept for long, and not for ever: see sweeper.
+// A transaction that has begun never begins again, whichever reply was lost: see resolve. An
+// outcome that is not acknowledged is kept for a long time, but not forever: see sweeper.
 //
 // and at a site:
 //
-//	Reading ──▶ Asked ──▶ Voting ──▶ Bound ──▶ Settled ──▶ Leaving ──▶ Over
+//	Reading ──▶ Asked ──▶ Voting ──▶ Bound ──▶ Resolved ──▶ Leaving ──▶ Left
 //	   │          │                  (in doubt)    ▲
 //	   └──────────┴────────────────────────────────┘ decided without this site
 package pact

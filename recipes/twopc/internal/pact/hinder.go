@@ -1,10 +1,11 @@
 package pact
 
-// hinder: ZooKeeper refuses to tell, or to write, what a transaction needs that stands, or may.
-// Nobody else would decide it while this coordinator lives. So the application hears of it, and has
-// nothing more to wait for; and the machine tries on, with pauses, to find it and to abort it.
+// hinder handles a refusal by ZooKeeper of a read or write that a transaction needs, if the
+// transaction exists or may exist. No other process would decide it while this coordinator lives.
+// So the application learns of the refusal and has nothing more to wait for, and the machine keeps
+// trying, with pauses, to find and abort the transaction.
 func (t *tx) hinder(err error) {
-	if t.c.closing { // the sites will see that this coordinator is gone, and decide
+	if t.c.closing { // the sites will notice that this coordinator is gone, and decide
 		t.lose(err)
 		return
 	}
@@ -25,7 +26,7 @@ func (t *tx) hinder(err error) {
 	})
 }
 
-// refused: what is followed may not be read. A decision that is on its way may still stand.
+// refused handles a refused read. A decision that is being written may still take effect.
 func (t *tx) refused(err error) {
 	if t.phase == Deciding {
 		t.refusal = err
@@ -42,7 +43,8 @@ func (t *tx) rouse() {
 	}
 }
 
-// letGo: the coordinator closes, and does not wait until what is refused is allowed.
+// letGo ends the transaction when the coordinator closes, without waiting until the operation is
+// permitted.
 func (t *tx) letGo() {
 	if t.pausing != nil {
 		t.rouse()

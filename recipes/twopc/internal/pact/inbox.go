@@ -2,36 +2,37 @@ package pact
 
 import "github.com/troupe-go/troupe/machine"
 
-// inbox is a site's, as it sees it. Who begins a transaction writes to it: that fires the watch on
-// its data, and the site's own deletions do not. It is listed when what it held is used up, there
-// is room, and it was written to since. So the entries that wait are listed once in a window, and
-// those that the site has acknowledged do not have the rest listed again.
+// inbox is a site's inbox. The begin of a transaction writes to the inbox's data. That fires the
+// site's data watch; the site's own deletions do not. The site lists its inbox when it has taken
+// all known entries, has room for more, and the inbox was written to since the last listing. So
+// waiting entries are listed once per window, and acknowledging some does not list the others
+// again.
 type inbox struct {
 	s       *Site
-	rung    bool   // it was written to since the last listing, or was not listed yet
-	armed   bool   // the next write is heard of
-	fired   bool   // a watch of before fired while the answer was awaited that leaves the next one
-	asking  int    // how many answers are awaited
-	resting bool   // it was listed a moment ago, and that was long
-	listed  bool   // in this epoch
-	lists   uint64 // how many listings were asked
+	rung    bool   // written to since the last listing, or not listed yet
+	armed   bool   // the watch is set
+	fired   bool   // an earlier watch fired while the read that sets the next one was in flight
+	asking  int    // number of pending replies
+	resting bool   // it was listed a moment ago, and the listing was long
+	listed  bool   // it was listed in this epoch
+	lists   uint64 // number of listings requested
 	seen    machine.Seen
 	list    machine.Listed
 }
 
-// reset forgets what belonged to the epoch.
+// reset forgets the state of the epoch.
 func (b *inbox) reset() { b.rung, b.armed, b.fired, b.asking, b.listed = false, false, false, 0, false }
 
 func (b *inbox) busy() bool { return b.asking > 0 || b.listed }
 
-// ring: it has been written to.
+// ring handles a write to the inbox.
 func (b *inbox) ring() {
 	b.rung = true
 	b.look()
 }
 
-// look lists the inbox, if that is due, and arms the watch. The two are asked together; which comes
-// first is seen by the version of the data.
+// look lists the inbox, if that is due, and sets the watch. Both requests are sent together; the
+// version of the data tells which was carried out first.
 func (b *inbox) look() {
 	s := b.s
 	if !b.rung || b.asking > 0 || b.resting || len(s.waiting) > 0 || !s.room() || s.closing || s.stopped || s.desk.epoch == 0 {
@@ -78,14 +79,14 @@ func (b *inbox) answered(number uint64) {
 		return
 	}
 	if b.seen.Exists && (b.seen.Stat.Czxid != b.list.Stat.Czxid || b.seen.Stat.Version > b.list.Stat.Version) || !b.armed {
-		b.rung = true // it was written to between the two
+		b.rung = true // written to between the two
 	}
 	b.listed = true
 	b.rest(len(b.list.Names))
 	s.found(number, entries(b.list.Names))
 }
 
-// furnish makes it, and lists it again.
+// furnish creates the inbox, and lists it again.
 func (b *inbox) furnish() {
 	b.asking++
 	b.armed = false
@@ -99,8 +100,8 @@ func (b *inbox) furnish() {
 	}, b.s.root.Inbox(b.s.name))
 }
 
-// rest has the next listing wait for a moment if this one was long: so many open transactions cost
-// no more than their number per moment.
+// rest delays the next listing after a long one, in proportion to its length. So many open
+// transactions cost no more than a bounded number of names per millisecond.
 func (b *inbox) rest(names int) {
 	const short, perMillisecond = 64, 16
 	if names <= short || b.resting {

@@ -18,46 +18,46 @@ func (r Root) below(parts ...string) string {
 	return path
 }
 
-// Transactions is where the records are.
+// Transactions is the parent of the records.
 func (r Root) Transactions() string { return r.below("tx") }
 
 // Tx is a transaction's record.
 func (r Root) Tx(id string) string { return r.below("tx", id) }
 
-// Payload is what a transaction is about.
+// Payload is the znode of a transaction's payload.
 func (r Root) Payload(id, guid string) string { return r.below("tx", id, protect(guid, "payload")) }
 
-// Tombstones is where outcomes are whose transaction is gone, and of whose coordinators some may
-// not know.
+// Tombstones is the parent of the outcomes of deleted transactions that some of their coordinators
+// may not know.
 func (r Root) Tombstones() string { return r.below("tombstones") }
 
-// Tombstone says how a transaction was decided that several coordinators had, and one of them has
+// Tombstone is the outcome of a transaction that several coordinators had, and one of them has
 // acknowledged.
 func (r Root) Tombstone(id, guid string) string { return r.below("tombstones", protect(guid, id)) }
 
-// Swept says up to which transaction of ZooKeeper's outcomes have been deleted that nobody had
-// acknowledged. It is persistent, and made when that happens first.
+// Swept is the znode that says up to which zxid unacknowledged outcomes have been deleted. It is
+// persistent, and created when that happens for the first time.
 func (r Root) Swept() string { return r.below("swept") }
 
-// Open is the coordinator's mark: it stands until the application has acknowledged the outcome.
+// Open is the coordinator's mark, which exists until the application has acknowledged the outcome.
 func (r Root) Open(id, guid string) string { return r.below("tx", id, protect(guid, "open")) }
 
-// Vote is where a site votes.
+// Vote is the znode of a site's vote.
 func (r Root) Vote(id, guid, site string) string {
 	return r.below("tx", id, protect(guid, "vote-"+site))
 }
 
-// Inbox is where a site finds what it is asked. It is written to, with nothing, whenever an entry
-// is made in it.
+// Inbox is the parent of the entries for a site. Each transaction that adds an entry also writes
+// empty data to it.
 func (r Root) Inbox(site string) string { return r.below("inbox", site) }
 
-// Presences is where sites show that they live.
+// Presences is the parent of the sites' presences.
 func (r Root) Presences() string { return r.below("alive") }
 
 // Alive is a site's presence.
 func (r Root) Alive(site string) string { return r.below("alive", site) }
 
-// Coordinators is where coordinators show that they live.
+// Coordinators is the parent of the coordinators' presences.
 func (r Root) Coordinators() string { return r.below("coordinators") }
 
 // Coordinator is a coordinator's presence.
@@ -72,13 +72,13 @@ type entry struct {
 	seq      int32
 }
 
-// entryPrefix is the name of an entry, to which ZooKeeper appends the number.
+// entryPrefix is the prefix of an entry's name, to which ZooKeeper appends the number.
 func entryPrefix(guid, id string) string { return protect(guid, id+"-") }
 
-// entries are the transactions among an inbox's children, oldest first. What is none is ignored.
+// entries returns the transactions among an inbox's children, oldest first. It ignores other names.
 //
-// All sites take them in the same order, that of the transactions that began them, so that the
-// oldest is never one that some site has no room for.
+// All sites take them in the same order, that of the transactions that began them. So the oldest
+// one is never waiting for room at some site.
 func entries(names []string) []entry {
 	var all []entry
 	for _, name := range names {

@@ -2,16 +2,16 @@ package pact
 
 import "github.com/troupe-go/troupe/machine"
 
-// leader is a coordinator whose death matters, because transactions wait for its decision.
+// leader is a coordinator whose death matters because transactions wait for its decision.
 type leader struct {
 	*follower
 	dead    bool
-	refused int // how many times in a row it could not be seen
+	refused int // number of refused reads in a row
 	waiting map[string]*prop
 }
 
-// attend watches whether a coordinator lives. However many transactions are its, there is one
-// watch. No coordinator begins anything before its presence stands, so one without has died.
+// attend watches a coordinator's presence. All its transactions share one watch. No coordinator
+// begins anything before its presence exists, so one without a presence has died.
 func (s *Site) attend(guid string, p *prop) {
 	l := s.leaders[guid]
 	if l == nil {
@@ -21,7 +21,7 @@ func (s *Site) attend(guid string, p *prop) {
 	}
 	l.waiting[p.guid] = p
 	p.orphaned = false
-	if l.dead { // when last seen
+	if l.dead { // at the last read
 		l.look()
 	}
 }

@@ -1,27 +1,27 @@
 package pact
 
-// Phase is how far a transaction has come at a coordinator, or at a site.
+// Phase is the progress of a transaction at a coordinator or at a site.
 type Phase int
 
 // The phases at a coordinator.
 const (
-	Beginning Phase = iota + 1 // it is being written
+	Beginning Phase = iota + 1 // the transaction is being written
 	Claiming                   // it is being taken over
-	Open                       // the votes come in
+	Open                       // votes are awaited
 	Deciding                   // the decision is being written
-	Settling                   // acknowledged; the coordinator's mark is taken away, and the whole if it is last
+	Settling                   // acknowledged; the coordinator deletes its mark, and the whole if it is the last
 	Ended                      // nothing is left to do
 )
 
 // The phases at a site.
 const (
-	Reading  Phase = iota + 10 // it was found in the inbox
-	Asked                      // the application has it, and has not voted
+	Reading  Phase = iota + 10 // found in the inbox
+	Asked                      // delivered to the application, which has not voted
 	Voting                     // the vote is being written
-	Bound                      // voted to commit, and does not know the decision: in doubt
+	Bound                      // voted to commit, without knowing the decision: in doubt
 	Resolved                   // the decision is known
 	Lost                       // the transaction is gone
-	Leaving                    // acknowledged: the site's znodes are taken away
+	Leaving                    // acknowledged: the site deletes its znodes
 	Left                       // nothing is left to do
 )
 

@@ -8,12 +8,13 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// A presence is an ephemeral znode: its owner's GUID, and perhaps a word on a second line. Whoever
-// can't tell an owner that lives from one that died a moment ago, whose session has not expired
-// yet, replaces it by the question "who"; one that lives watches its znode and writes its GUID and
-// "here": see package owner. The question leaves the first line empty: it may come so late that it
-// meets the successor of the one it was meant for. Whom it was meant for stands behind it: an owner
-// whose create was answered by nothing, and who was made anew since, finds by that what is its own.
+// A presence is an ephemeral znode with its owner's GUID, and optionally a word on a second line. A
+// process that does not know whether the owner is alive, or has died and its session has not
+// expired yet, replaces the data by the question "who". A live owner watches its znode, and writes
+// its GUID and "here": see package owner. The first line of a question is empty. It may arrive so
+// late that it reaches the successor of the owner that it was meant for, so it also contains that
+// owner's GUID. An owner that lost the reply to its create and was restarted recognizes its znode
+// by that GUID.
 const (
 	who  = "\nwho"
 	here = "here"
@@ -24,7 +25,7 @@ func parsePresence(data []byte) (guid, word string) {
 	return guid, word
 }
 
-// question is what is written into a presence that says this.
+// question returns the question to write into a presence with these data.
 func question(data []byte) []byte {
 	guid, _ := parsePresence(data)
 	if guid == "" {
@@ -33,7 +34,7 @@ func question(data []byte) []byte {
 	return []byte(who + "\n" + guid)
 }
 
-// meant is the GUID that a question was put to, "" of what is none.
+// meant returns the GUID that a question is meant for, "" if data are not a question.
 func meant(data []byte) string {
 	guid, _ := strings.CutPrefix(string(data), who+"\n")
 	if !isQuestion(data) {
@@ -46,44 +47,44 @@ func isQuestion(data []byte) bool {
 	return string(data) == who || strings.HasPrefix(string(data), who+"\n")
 }
 
-// presence keeps an own one standing, in every epoch.
+// presence maintains a presence in every epoch.
 type presence struct {
 	desk  *desk
 	path  string
 	guid  string
-	stood func()          // it stands, in this epoch, for the first time
-	taken func()          // another one lives there
-	fail  func(err error) // it can't be made
+	stood func()          // it exists in this epoch: called once per epoch
+	taken func()          // another live owner has it
+	fail  func(err error) // it cannot be created
 
 	own      *follower
-	begun    bool // it was asked for, in this epoch
+	begun    bool // requested in this epoch
 	standing bool
-	asking   bool // another owner whether he lives
-	creating bool // the answer to a create is awaited
-	made     bool // by its answer, what stands may be the one that was created last
+	asking   bool // another owner is being asked
+	creating bool // a create is in flight
+	made     bool // the last create may have made the znode that exists
 	leaving  bool
-	left     func() // it is to be called when it is gone; nil: nobody waits for the create with that
+	left     func() // called when it is deleted; nil: no removal waits for the create
 }
 
-// reset forgets what belonged to the epoch.
+// reset forgets the state of the epoch.
 func (p *presence) reset() {
 	p.own, p.left = nil, nil
 	p.begun, p.standing, p.asking, p.creating, p.made, p.leaving = false, false, false, false, false, false
 }
 
-// begin puts it up in a new epoch.
+// begin creates it in a new epoch.
 func (p *presence) begin() {
 	p.begun = true
 	p.create()
 }
 
-// doubt has it looked for before anything else is done that needs it.
+// doubt has the presence read again before anything that depends on it is done.
 func (p *presence) doubt() {
 	p.standing = false
 	p.own.look()
 }
 
-// leave takes it down.
+// leave deletes it.
 func (p *presence) leave(gone func()) {
 	p.leaving = true
 	p.own.stop()
@@ -97,7 +98,7 @@ func (p *presence) leave(gone func()) {
 	}
 }
 
-// clear takes down what stands, unless it is another's.
+// clear deletes the znode, unless it is another owner's.
 func (p *presence) clear(gone func()) {
 	p.desk.read(p.path, watcher{}, func(ev machine.Seen) {
 		if ev.Exists && p.mine(ev) {
@@ -108,8 +109,8 @@ func (p *presence) clear(gone func()) {
 	})
 }
 
-// mine tells an own one, of this epoch, from that of another one in the same session. While
-// somebody asks it says less.
+// mine reports whether the znode is this owner's, of this epoch, and not that of another owner in
+// the same session. While it is a question, the data tell less.
 func (p *presence) mine(ev machine.Seen) bool {
 	guid, _ := parsePresence(ev.Data)
 	return ev.Stat.Owner == p.desk.session && (guid == p.guid || guid == "" && (p.made || meant(ev.Data) == p.guid))
@@ -123,7 +124,7 @@ func (p *presence) create() {
 func (p *presence) created(ev machine.Transacted) {
 	p.creating, p.made = false, ev.Code == machine.Done || ev.Code == machine.Unknown
 	if p.leaving {
-		if p.left != nil { // else it is being removed
+		if p.left != nil { // otherwise it is being deleted
 			p.clear(p.left)
 		}
 		return
@@ -140,7 +141,7 @@ func (p *presence) created(ev machine.Transacted) {
 		}, parent)
 	case machine.Refused:
 		p.fail(ev.Err)
-	default: // there is one: whose?
+	default: // one exists: whose is it?
 		p.own.stop()
 		p.own = p.desk.follow(p.path, p.seen)
 	}
@@ -160,9 +161,9 @@ func (p *presence) seen(ev machine.Seen) {
 			p.standing = true
 			p.stood()
 		}
-	case p.mine(ev) && p.made: // somebody asks
+	case p.mine(ev) && p.made: // it is a question
 		p.desk.transact(p.answered, machine.Op{Do: machine.Set, Path: p.path, Data: []byte(p.guid + "\n" + here), Version: ev.Stat.Version})
-	case guid == p.guid, p.mine(ev): // one's own, of a session that is ending, or of before a crash
+	case guid == p.guid, p.mine(ev): // its own, of a session that is ending, or from before a crash
 		p.own.stop()
 		p.creating = true
 		p.desk.transact(p.created,
@@ -171,7 +172,7 @@ func (p *presence) seen(ev machine.Seen) {
 	case !p.asking:
 		p.own.stop()
 		p.asking = true
-		p.desk.probe(p.path, func(alive bool, _ error) { // one that may not be asked is another's
+		p.desk.probe(p.path, func(alive bool, _ error) { // one that may not be asked is another owner's
 			p.asking = false
 			if alive {
 				p.taken()
@@ -182,15 +183,15 @@ func (p *presence) seen(ev machine.Seen) {
 	}
 }
 
-// answered looks again if the answer did not get through: the question may have been put once more.
+// answered reads again if the transaction failed: the question may have been written once more.
 func (p *presence) answered(ev machine.Transacted) {
 	if ev.Code != machine.Done {
 		p.own.look()
 	}
 }
 
-// probe finds out whether the owner of a presence lives: he answers, or his presence goes. One that
-// may not be asked is taken for alive, with the error.
+// probe finds out whether the owner of a presence is alive: the owner answers, or the presence is
+// deleted. An owner that may not be asked counts as alive, with the error.
 func (d *desk) probe(path string, found func(alive bool, err error)) {
 	q := &probe{desk: d, path: path, found: found, inquiry: owner.New(isQuestion)}
 	q.follower = d.follow(path, q.seen)
@@ -201,7 +202,7 @@ type probe struct {
 	desk    *desk
 	path    string
 	found   func(alive bool, err error)
-	err     error // one may not look, or ask
+	err     error // it may not be read or written
 	inquiry *owner.Inquiry
 }
 

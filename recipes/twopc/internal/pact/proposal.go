@@ -12,22 +12,22 @@ type prop struct {
 	s      *Site
 	number uint64
 	phase  Phase
-	busy   bool // something is being written
+	busy   bool // a write is in flight
 
 	record   *follower
 	rec      Record
 	version  int32
-	known    bool // rec is what stands, as far as this site can know
-	marked   bool // the coordinator's mark was there when last heard of
+	known    bool // rec is the current record, as far as this site can know
+	marked   bool // the coordinator's mark existed at the last read
 	payload  []byte
 	loaded   bool
-	bare     bool // there is none: it is gone with its record, which tells; or somebody deleted it alone
+	bare     bool // no payload: it was deleted with its record; or another client deleted only the payload
 	voted    Outcome
-	polled   bool // voted is what stands
-	voteless bool // the own vote's znode is gone
+	polled   bool // voted is the current vote
+	voteless bool // the znode of this site's vote is gone
 	ballots  []*ballot
 	orphaned bool // its coordinator is dead
-	lost     bool // it is gone
+	lost     bool // the transaction is gone
 	decided  bool
 }
 
@@ -38,7 +38,7 @@ func (p *prop) move(to Phase) {
 	p.phase = to
 }
 
-// reset forgets what belonged to the epoch. What was being written may have been written.
+// reset forgets the state of the epoch. A write in flight may have been carried out.
 func (p *prop) reset() {
 	p.record, p.busy, p.known, p.polled, p.orphaned, p.ballots = nil, false, false, false, false, nil
 	if p.phase == Voting {
@@ -46,7 +46,7 @@ func (p *prop) reset() {
 	}
 }
 
-// resume reads what is not known yet, and what may have changed.
+// resume reads what is not known yet or may have changed.
 func (p *prop) resume() {
 	if p.lost {
 		p.advance()
@@ -69,7 +69,7 @@ func (p *prop) resume() {
 	}
 }
 
-// poll reads the own vote.
+// poll reads this site's vote.
 func (p *prop) poll() {
 	p.polled = false
 	p.s.desk.read(p.s.root.Vote(p.id, p.guid, p.s.name), watcher{}, func(ev machine.Seen) {
@@ -124,7 +124,7 @@ func (p *prop) onRecord(ev machine.Seen) {
 	p.advance()
 }
 
-// consult watches the votes of all, in the form in which the peers decide.
+// consult watches all votes, if the sites may decide (WithPeerDecision).
 func (p *prop) consult() {
 	if !p.rec.Peers || p.ballots != nil {
 		return
@@ -143,7 +143,7 @@ func (p *prop) consult() {
 				vote := parseVote(site, ev.Data)
 				b.commit, b.reason, b.version = vote.Commit, vote.Reason, ev.Stat.Version
 			}
-			if !ev.Exists || b.voted && !b.commit { // decided already, unless somebody meddled
+			if !ev.Exists || b.voted && !b.commit { // already decided, unless another client interfered
 				p.look()
 				return
 			}
@@ -155,7 +155,7 @@ func (p *prop) consult() {
 	}
 }
 
-// peek reads another's vote again later, which may not be read now.
+// peek reads another site's vote again later, because it may not be read now.
 func (p *prop) peek(b *ballot) {
 	b.refused++
 	p.s.desk.retry(b.refused, func() {
@@ -173,18 +173,18 @@ func (p *prop) unfollow() {
 	p.s.unattend(p.rec.Coordinator, p)
 }
 
-// read tells whether enough is known to offer it.
+// read reports whether enough is known to offer the transaction to the application.
 func (p *prop) read() bool { return p.lost || p.loaded && p.polled && (p.known || p.decided) }
 
-// advance does what is next, if it can be done now.
+// advance takes the next step, if that is possible now.
 func (p *prop) advance() {
 	if p.busy || p.s.desk.epoch == 0 || !p.s.presence.begun || p.s.presence.leaving || !p.read() || p.phase == Left {
 		return
 	}
 	if p.phase == Reading && p.s.unoffered[0] != p {
-		return // it is offered when those that began before it are
+		return // transactions are offered in the order in which they began
 	}
-	if p.bare && !p.decided && !p.lost && p.voted == Undecided { // nobody can agree to what nobody knows
+	if p.bare && !p.decided && !p.lost && p.voted == Undecided { // without its payload the transaction cannot be carried out
 		p.lost = true
 		p.unfollow()
 	}
@@ -204,7 +204,7 @@ func (p *prop) advance() {
 	}
 }
 
-// tell tells the application what it may not know yet.
+// tell tells the application what it does not know yet.
 func (p *prop) tell() {
 	if p.phase == Reading {
 		p.s.desk.do(Offer{GUID: p.guid, ID: p.id, Payload: p.payload, Voted: p.voted})
@@ -214,7 +214,7 @@ func (p *prop) tell() {
 		}
 	}
 	switch {
-	case p.lost && p.s.acks[p.guid]: // by an acknowledgement of its own, from before a crash
+	case p.lost && p.s.acks[p.guid]: // by this site's acknowledgement from before a crash
 		p.move(Lost)
 	case p.lost:
 		p.s.desk.do(Vanished{GUID: p.guid})
@@ -227,8 +227,8 @@ func (p *prop) tell() {
 	}
 }
 
-// finish decides what this site may decide: whatever is left undecided by a dead coordinator, and
-// in the form with peers what all have agreed to.
+// finish makes the decisions that a site may make: it aborts an undecided transaction of a dead
+// coordinator, and with WithPeerDecision it commits when all have voted for it.
 func (p *prop) finish() {
 	all := p.rec.Peers && len(p.ballots) > 0
 	for _, b := range p.ballots {
@@ -262,7 +262,7 @@ func (p *prop) decide(rec Record) {
 	p.s.desk.transact(func(ev machine.Transacted) {
 		p.busy = false
 		switch {
-		case p.decided || p.lost: // seen meanwhile
+		case p.decided || p.lost: // already seen
 		case ev.Code == machine.Done:
 			p.rec, p.decided = rec, true
 			p.unfollow()
@@ -281,7 +281,7 @@ func (p *prop) decide(rec Record) {
 	}, ops...)
 }
 
-// recount reads the votes again: one of them is not what it was.
+// recount reads the votes again, because one of them has changed.
 func (p *prop) recount() {
 	for _, b := range p.ballots {
 		b.voted = false

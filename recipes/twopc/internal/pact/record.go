@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Outcome is how a transaction stands, and what a vote says.
+// Outcome is the state of a transaction, or a vote.
 type Outcome int
 
 // The outcomes.
@@ -18,7 +18,7 @@ const (
 
 var outcomes = [...]string{Undecided: "undecided", Committed: "committed", Aborted: "aborted"}
 
-// String is the word that stands in records.
+// String returns the word that records contain.
 func (o Outcome) String() string {
 	if o < 0 || int(o) >= len(outcomes) {
 		return "no outcome"
@@ -26,10 +26,10 @@ func (o Outcome) String() string {
 	return outcomes[o]
 }
 
-// MarshalText is String.
+// MarshalText returns String.
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText is what MarshalText wrote.
+// UnmarshalText parses what MarshalText wrote.
 func (o *Outcome) UnmarshalText(text []byte) error {
 	for i, word := range outcomes {
 		if word == string(text) {
@@ -40,23 +40,23 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	return errors.New("not an outcome: " + string(text))
 }
 
-// Record is what stands in a transaction's znode.
+// Record is the data of a transaction's znode.
 type Record struct {
 	GUID        string   `json:"guid"`
 	Sites       []string `json:"sites"`
 	Coordinator string   `json:"coordinator"`      // the GUID of its presence
-	Origin      string   `json:"origin,omitempty"` // the one that began it, if another took it over
-	Others      bool     `json:"others,omitempty"` // took it over, too, and may live on
-	Acked       string   `json:"acked,omitempty"`  // of a tombstone: the coordinator that left it
+	Origin      string   `json:"origin,omitempty"` // the coordinator that began it, if another one took it over
+	Others      bool     `json:"others,omitempty"` // further coordinators took it over, and may be alive
+	Acked       string   `json:"acked,omitempty"`  // in a tombstone: the coordinator that created it
 	Peers       bool     `json:"peers,omitempty"`
 	State       Outcome  `json:"state"`
 	By          string   `json:"by,omitempty"` // the site whose vote aborted it
 	Reason      string   `json:"reason,omitempty"`
 }
 
-// Shared is the coordinators that may have a transaction that was taken over: whose session expired
-// may live on. It is zero if none has taken it over before it was decided: who does so later learns
-// the outcome with it.
+// Shared is the coordinators that may have a transaction that was taken over, because a coordinator
+// whose session has expired may be alive. It is zero if none took it over before it was decided: a
+// later one learns the outcome when it does.
 type Shared struct {
 	First, Last string // GUIDs
 	More        bool   // there are others
@@ -69,7 +69,7 @@ func (r Record) shared() Shared {
 	return Shared{First: r.Origin, Last: r.Coordinator, More: r.Others}
 }
 
-// claimedBy is the record once a coordinator has taken the transaction over.
+// claimedBy returns the record after a coordinator has taken the transaction over.
 func (r Record) claimedBy(guid string) Record {
 	switch {
 	case r.Coordinator == guid:
@@ -82,15 +82,15 @@ func (r Record) claimedBy(guid string) Record {
 	return r
 }
 
-// concerns tells whether a coordinator is the only one that may still need what another has left in
-// a tombstone.
+// concerns reports whether this coordinator is the only one that may still need the outcome that
+// another one left in a tombstone.
 func (r Record) concerns(guid string) bool {
 	return r.Acked != "" && r.Acked != guid && !r.Others && (guid == r.Origin || guid == r.Coordinator)
 }
 
 func (r Record) bytes() []byte {
 	data, err := json.Marshal(r)
-	if err != nil { // it has nothing that could fail
+	if err != nil { // cannot fail
 		panic(err)
 	}
 	return data
@@ -101,7 +101,7 @@ func (r Record) decided(o Outcome, by, reason string) Record {
 	return r
 }
 
-// parseRecord reads a record. What is none is somebody else's, and no transaction.
+// parseRecord parses a record. It returns false if the data are foreign.
 func parseRecord(data []byte) (Record, bool) {
 	var r Record
 	if err := json.Unmarshal(data, &r); err != nil || r.GUID == "" {
@@ -110,7 +110,7 @@ func parseRecord(data []byte) (Record, bool) {
 	return r, true
 }
 
-// Vote is what a site said.
+// Vote is a site's vote.
 type Vote struct {
 	Site   string
 	Commit bool
@@ -129,8 +129,8 @@ func (v Vote) bytes() []byte {
 	return []byte(no + "\n" + v.Reason)
 }
 
-// parseVote reads a vote znode that was written to. What is no word for commit is an abort: nobody
-// can have promised anything by it.
+// parseVote parses a vote that was written. Anything other than a commit is an abort: no site can
+// have promised anything with it.
 func parseVote(site string, data []byte) Vote {
 	word, reason, _ := strings.Cut(string(data), "\n")
 	switch word {

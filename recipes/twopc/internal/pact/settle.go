@@ -2,9 +2,10 @@ package pact
 
 import "github.com/troupe-go/troupe/machine"
 
-// settle takes the coordinator's mark away, now that the application has noted the outcome, and the
-// whole if nobody else needs it. Where more than one has had the transaction, the outcome goes into
-// a tombstone: the others may live, and not know it yet, nor even whether it has begun.
+// settle deletes the coordinator's mark when the application has acknowledged the outcome, and the
+// whole transaction if no site needs it. If several coordinators have had the transaction, the
+// outcome is written to a tombstone: the others may be alive, and may not know the outcome, nor
+// whether it has begun.
 func (t *tx) settle() {
 	if t.busy || t.c.desk.epoch == 0 {
 		return
@@ -33,7 +34,7 @@ func (t *tx) settled(code machine.Code, err error) {
 	switch code {
 	case machine.Refused:
 		done(err)
-	case machine.NoNode: // settled before, by this coordinator or by another, which may have left the outcome for this one alone
+	case machine.NoNode: // settled before, by this coordinator or by another one, which may have left a tombstone only for this one
 		tombstone := t.c.root.Tombstone(t.id, t.guid)
 		t.c.desk.read(tombstone, watcher{}, func(ev machine.Seen) {
 			if rec, ok := parseRecord(ev.Data); ok && rec.concerns(t.c.guid) {

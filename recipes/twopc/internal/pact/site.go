@@ -7,59 +7,59 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// What a site's application wishes, of the transaction with this GUID.
+// The intents of a site's application, for the transaction with this GUID.
 type (
-	// Cast is its vote. Reason is for votes against.
+	// Cast is its vote. Reason is for votes to abort.
 	Cast struct {
 		GUID   string
 		Commit bool
 		Reason string
 	}
-	// Ack says that it has acted on the decision and needs nothing of the transaction any more.
-	// Known: it has learned the outcome.
+	// Ack says that the application has acted on the decision and does not need the transaction any
+	// more. Known: it has learned the outcome.
 	Ack struct {
 		GUID  string
 		Known bool
 	}
 )
 
-// Held tells a machine after a crash that the application has a transaction. ID is its name.
+// Held tells a restarted machine that the application has a transaction. ID is its name.
 type Held struct {
 	GUID string
 	ID   string
 }
 
-// What a site's application gets.
+// What the machine tells a site's application.
 type (
-	// Offer is a transaction that waits for this site, or for what it knows. After a crash of the
-	// machine it comes again.
+	// Offer delivers a transaction that waits for this site, or for its acknowledgement. It is
+	// repeated after a crash of the machine.
 	Offer struct {
 		GUID    string
 		ID      string
 		Payload []byte
-		Voted   Outcome // how this site has voted
+		Voted   Outcome // this site's vote
 	}
 	// CastDone answers Cast.
 	CastDone struct {
 		GUID string
 		Err  error
 	}
-	// Learned tells the outcome. It comes after the Offer.
+	// Learned tells the outcome. It follows the Offer.
 	Learned struct {
 		GUID    string
 		Outcome Outcome
 		Reason  string
 	}
-	// Vanished: the transaction is gone, and how it was decided can't be known.
+	// Vanished tells that the transaction is gone and its outcome cannot be known.
 	Vanished struct{ GUID string }
-	// Acked answers Ack: this site has nothing to do with the transaction any more.
+	// Acked answers Ack: this site has finished with the transaction.
 	Acked struct {
 		GUID string
 		Err  error
 	}
 )
 
-// Why a site's wish is refused.
+// The errors of a site's requests.
 var (
 	ErrDecided   = errors.New("twopc: the transaction is decided")
 	ErrVoted     = errors.New("twopc: this site has already voted differently")
@@ -67,10 +67,11 @@ var (
 	ErrTaken     = errors.New("twopc: another site with this name is alive")
 )
 
-// Window is how many transactions a site has before it at a time. Further ones wait in its inbox.
+// Window is the maximum number of transactions that a site handles at a time. The others wait in
+// its inbox.
 const Window = 1024
 
-// Site is the machine of one that votes.
+// Site is the machine that votes.
 type Site struct {
 	desk     *desk
 	root     Root
@@ -79,16 +80,16 @@ type Site struct {
 	presence *presence
 
 	inbox   inbox
-	waiting []entry           // found, and no room yet
+	waiting []entry           // found, but there is no room yet
 	props   map[string]*prop  // by GUID
-	gone    map[string]uint64 // acknowledged, and the listing that was the last then: an older one may still name them
+	gone    map[string]uint64 // acknowledged transactions, with the number of the last listing at that time: that one or an older one may still contain them
 	casts   map[string]Cast
-	held    map[string]string // by GUID, the id: the application has it, and it has not been found since a crash
-	orphans map[string]string // the same, and it is not there any more
-	acks    map[string]bool   // those that stand; true: the application has learned the outcome
+	held    map[string]string // GUID → id: the application has it, but it has not been found since a crash
+	orphans map[string]string // the same, but it no longer exists
+	acks    map[string]bool   // pending acknowledgements; true: the application has learned the outcome
 	leaders map[string]*leader
 
-	unoffered []*prop // taken up, and not offered yet, oldest first
+	unoffered []*prop // started, but not offered yet, oldest first
 
 	taken   uint64
 	closing bool
@@ -96,7 +97,7 @@ type Site struct {
 	moved   func(from, to Phase) // for tests
 }
 
-// NewSite makes one that has done nothing yet. guid is the instance's own.
+// NewSite returns a new machine. guid is the GUID of the instance.
 func NewSite(root Root, name, guid string) *Site {
 	s := &Site{
 		desk: newDesk(), root: root, name: name, guid: guid, props: map[string]*prop{}, gone: map[string]uint64{},
@@ -110,7 +111,7 @@ func NewSite(root Root, name, guid string) *Site {
 	return s
 }
 
-// Phase is for the live tree.
+// Phase returns the state, for the live tree.
 func (s *Site) Phase() string {
 	switch {
 	case s.stopped:
@@ -157,7 +158,7 @@ func (s *Site) Step(ev machine.Event) []machine.Effect {
 	return s.desk.flush()
 }
 
-// reset forgets what belonged to the epoch.
+// reset forgets the state of the epoch.
 func (s *Site) reset() {
 	s.presence.reset()
 	s.inbox.reset()
@@ -169,7 +170,7 @@ func (s *Site) reset() {
 	}
 }
 
-// stood: this site is the one of its name. Now it may look at what it is asked.
+// stood is called when the site's presence exists. Now it may list its inbox.
 func (s *Site) stood() {
 	if s.inbox.busy() {
 		return
@@ -189,7 +190,7 @@ func (s *Site) inOrder() []*prop {
 	return all
 }
 
-// found takes up what is new in the inbox.
+// found handles a listing of the inbox.
 func (s *Site) found(number uint64, all []entry) {
 	s.waiting = s.waiting[:0]
 	here := map[string]bool{}
@@ -210,7 +211,7 @@ func (s *Site) found(number uint64, all []entry) {
 	s.take()
 }
 
-// rank puts those first that the application has: the window is theirs.
+// rank puts the transactions that the application has first: they already use the window.
 func (s *Site) rank(e entry) int {
 	if _, has := s.held[e.guid]; has {
 		return 0
@@ -218,8 +219,9 @@ func (s *Site) rank(e entry) int {
 	return 1
 }
 
-// bereave tells the application what became of transactions that it had before a crash and that are
-// not there any more: somebody deleted them. They count until they are acknowledged.
+// bereave tells the application what became of transactions that it had before a crash and that no
+// longer exist, because another client deleted them. They use the window until they are
+// acknowledged.
 func (s *Site) bereave(here map[string]bool) {
 	for _, guid := range sorted(s.held) {
 		if !here[guid] {
@@ -230,8 +232,7 @@ func (s *Site) bereave(here map[string]bool) {
 	}
 }
 
-// settle answers wishes that a machine before this one left, about transactions that this site is
-// through with.
+// settle answers requests from before a crash, about transactions that this site has finished with.
 func (s *Site) settle(here map[string]bool) {
 	for _, guid := range sorted(s.casts) {
 		if s.props[guid] == nil && !here[guid] {
@@ -262,7 +263,7 @@ func sorted[V any](m map[string]V) []string {
 	return keys
 }
 
-// take takes up as many as there is room for, oldest first.
+// take starts as many transactions as there is room for, oldest first.
 func (s *Site) take() {
 	for len(s.waiting) > 0 && s.room() && !s.closing && !s.stopped {
 		e := s.waiting[0]
@@ -277,10 +278,10 @@ func (s *Site) take() {
 	s.inbox.look()
 }
 
-// room tells whether the application may get another one.
+// room reports whether the application may get another transaction.
 func (s *Site) room() bool { return len(s.props)+len(s.orphans) < Window }
 
-// leave forgets a transaction that is acknowledged.
+// leave forgets an acknowledged transaction.
 func (s *Site) leave(p *prop) {
 	p.move(Left)
 	delete(s.props, p.guid)
@@ -313,7 +314,7 @@ func (s *Site) ack(a Ack) {
 	}
 }
 
-// unread are those in the inbox that there was no room for.
+// unread returns the entries of the inbox that there was no room for.
 func (s *Site) unread() map[string]bool {
 	here := map[string]bool{}
 	for _, e := range s.waiting {
@@ -322,8 +323,8 @@ func (s *Site) unread() map[string]bool {
 	return here
 }
 
-// wound stops when it is closing and nothing is under way. What this site voted stands, and is
-// found again.
+// wound stops the machine when it is closing and no request is pending. The site's votes remain,
+// and are found again.
 func (s *Site) wound() {
 	if !s.closing || s.stopped || s.presence.leaving {
 		return

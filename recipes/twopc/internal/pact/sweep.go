@@ -8,24 +8,24 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// outcome is one that stands in ZooKeeper and that nobody has acknowledged: a decided transaction
-// that its sites are through with, or a tombstone.
+// outcome is an unacknowledged outcome in ZooKeeper: a decided transaction that all sites have
+// acknowledged, or a tombstone.
 type outcome struct {
 	id, guid  string
 	czxid     int64
 	mtime     int64
-	tombstone string // its path; "" of a transaction
+	tombstone string // its path; "" for a transaction
 }
 
-// sweeper bounds what applications leave that do not acknowledge. It keeps the latest outcomes of
-// this coordinator, and deletes the oldest when they are too many. It also goes through all that
-// stand, of whatever coordinator, when the first one is kept and after every pause: those that are
-// too old, or too many, go.
+// sweeper limits the outcomes that applications do not acknowledge. It keeps the latest outcomes of
+// this coordinator, and deletes the oldest when there are too many. It also goes through all
+// outcomes, of any coordinator, when the first one is kept and after every pause, and deletes those
+// that are too old or too many.
 //
 // A coordinator that does not know whether it has begun a transaction may look for it later than
-// that. So what is swept is noted in [Root.Swept], in the same transaction: the Czxid of the
-// youngest. Whoever finds nothing, and knows that its own would be younger, may conclude that there
-// was nothing.
+// that. So the transaction that deletes an outcome also writes to [Root.Swept] the Czxid of the
+// youngest deleted one. A coordinator that finds nothing, and knows that its own transaction would
+// be younger, may conclude that there was none.
 type sweeper struct {
 	desk   *desk
 	root   Root
@@ -35,13 +35,13 @@ type sweeper struct {
 	has    map[string]bool
 	due    []outcome // to be deleted
 	busy   bool      // one is being deleted
-	fresh  bool      // all were gone through not long ago
+	fresh  bool      // a pass over all outcomes was made recently
 	paused bool
-	going  bool // all are being gone through
-	owed   bool // all are to be gone through as soon as there is an epoch
+	going  bool // a pass over all outcomes is being made
+	owed   bool // a pass is due in the next epoch
 }
 
-// What is kept of outcomes that nobody acknowledges, if the application does not say.
+// The default limits of unacknowledged outcomes.
 const (
 	DefaultMost = 10_000
 	DefaultAge  = 7 * 24 * 3600 * 1000 // milliseconds
@@ -51,13 +51,13 @@ func newSweeper(d *desk, root Root) *sweeper {
 	return &sweeper{desk: d, root: root, most: DefaultMost, age: DefaultAge, has: map[string]bool{}}
 }
 
-// reset forgets what belonged to the epoch. What was under way is done in the next.
+// reset forgets the state of the epoch. What was being done is done in the next one.
 func (s *sweeper) reset() {
 	s.owed = s.owed || s.going || s.busy || len(s.due) > 0
 	s.going, s.busy, s.due = false, false, nil
 }
 
-// resume does in a new epoch what is owed.
+// resume continues in a new epoch.
 func (s *sweeper) resume() {
 	if s.owed {
 		s.look()
@@ -66,7 +66,7 @@ func (s *sweeper) resume() {
 
 func (s *sweeper) keeps(guid string) bool { return s.has[guid] }
 
-// keep takes note of an outcome that is the application's to acknowledge.
+// keep records an outcome that the application has to acknowledge.
 func (s *sweeper) keep(o outcome) {
 	if s.has[o.guid] {
 		return
@@ -74,7 +74,7 @@ func (s *sweeper) keep(o outcome) {
 	s.has[o.guid] = true
 	s.kept = append(s.kept, o)
 	for len(s.kept) > s.most {
-		if s.kept[0].czxid > 0 { // else it is a tombstone
+		if s.kept[0].czxid > 0 { // otherwise it is a tombstone
 			s.due = append(s.due, s.kept[0])
 		}
 		delete(s.has, s.kept[0].guid)
@@ -86,7 +86,7 @@ func (s *sweeper) keep(o outcome) {
 	}
 }
 
-// look goes through all outcomes, and not again for a while.
+// look makes a pass over all outcomes, unless one was made recently.
 func (s *sweeper) look() {
 	if s.desk.epoch == 0 {
 		s.owed = true
@@ -100,7 +100,7 @@ func (s *sweeper) look() {
 	s.pass()
 }
 
-// release: it is being acknowledged.
+// release forgets an outcome that is being acknowledged.
 func (s *sweeper) release(guid string) {
 	if s.has[guid] {
 		delete(s.has, guid)
@@ -108,7 +108,7 @@ func (s *sweeper) release(guid string) {
 	}
 }
 
-// pass goes through all outcomes that stand.
+// pass goes through all outcomes.
 func (s *sweeper) pass() {
 	s.going = true
 	s.walk(s.root.Transactions(), func(name string, ev machine.Seen) (outcome, bool) {
@@ -122,8 +122,8 @@ func (s *sweeper) pass() {
 	})
 }
 
-// walk reads the znodes below a path, one after the other, and has those deleted that are too old
-// or too many.
+// walk reads the children of a path one after the other, and marks those for deletion that are too
+// old or too many.
 func (s *sweeper) walk(path string, judge func(name string, ev machine.Seen) (outcome, bool), then func()) {
 	s.desk.names(path, func(ev machine.Listed) {
 		names := ev.Names
@@ -159,7 +159,7 @@ func (s *sweeper) choose(found []outcome) {
 	s.next()
 }
 
-// next deletes the next one that is due.
+// next deletes the next outcome that is due.
 func (s *sweeper) next() {
 	if s.busy || len(s.due) == 0 || s.desk.epoch == 0 {
 		return
@@ -168,7 +168,7 @@ func (s *sweeper) next() {
 	o := s.due[0]
 	s.due = s.due[1:]
 	s.desk.read(s.root.Swept(), watcher{}, func(ev machine.Seen) {
-		if ev.Code == machine.Refused { // what may not be noted is not deleted
+		if ev.Code == machine.Refused { // no deletion without the note
 			s.busy = false
 			return
 		}
@@ -176,7 +176,7 @@ func (s *sweeper) next() {
 	})
 }
 
-// sweep deletes it, unless it is not what it was.
+// sweep deletes an outcome, unless it has changed.
 func (s *sweeper) sweep(o outcome, swept machine.Seen) {
 	note := machine.Op{Do: machine.Create, Path: s.root.Swept(), Data: sweptUpTo(max(o.czxid, parseSwept(swept.Data)))}
 	if swept.Exists {
@@ -185,15 +185,15 @@ func (s *sweeper) sweep(o outcome, swept machine.Seen) {
 	ops := []machine.Op{note}
 	if o.tombstone != "" {
 		ops = append(ops, machine.Op{Do: machine.Delete, Path: o.tombstone, Version: machine.Any})
-	} else { // a transaction that some site is not through with has more below it, and is left alone
+	} else { // a transaction that a site has not acknowledged has more children, and is left alone
 		ops = append(ops,
 			machine.Op{Do: machine.Delete, Path: s.root.Open(o.id, o.guid), Version: machine.Any},
 			machine.Op{Do: machine.Delete, Path: s.root.Tx(o.id), Version: machine.Any})
 	}
 	s.desk.transact(func(ev machine.Transacted) {
 		s.busy = false
-		gone := ev.Code == machine.NoNode && note.Do == machine.Create                           // with all that is around it
-		if ev.Code == machine.Unknown || ev.Failed == 0 && ev.Code != machine.Refused && !gone { // somebody else sweeps, too
+		gone := ev.Code == machine.NoNode && note.Do == machine.Create                           // with its parent
+		if ev.Code == machine.Unknown || ev.Failed == 0 && ev.Code != machine.Refused && !gone { // another coordinator sweeps too
 			s.due = append([]outcome{o}, s.due...)
 		} else {
 			delete(s.has, o.guid)
@@ -204,7 +204,7 @@ func (s *sweeper) sweep(o outcome, swept machine.Seen) {
 
 func sweptUpTo(czxid int64) []byte {
 	data, err := json.Marshal(map[string]int64{"czxid": czxid})
-	if err != nil { // it has nothing that could fail
+	if err != nil { // cannot fail
 		panic(err)
 	}
 	return data

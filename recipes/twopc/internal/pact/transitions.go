@@ -6,7 +6,7 @@ type Transition struct {
 	Why      string
 }
 
-// Transitions are all that there are. The tests check every one that is taken against them.
+// Transitions returns all allowed transitions. The tests check every transition against them.
 func Transitions() []Transition {
 	return []Transition{
 		{Beginning, Open, "it stands in ZooKeeper"},

@@ -14,27 +14,27 @@ type tx struct {
 
 	phase    Phase
 	admitted bool   // every site has room for it
-	sent     bool   // it may have begun, or have been taken over
-	floor    int64  // older than whatever the beginning has made
-	busy     bool   // something is under way that is waited for
-	other    string // the coordinator that is waited for, without a transaction
-	probing  bool   // what is under way is the question whether its coordinator lives
+	sent     bool   // it may have begun, or been taken over
+	floor    int64  // the begin's znodes have larger zxids than this
+	busy     bool   // a request is pending
+	other    string // the coordinator to wait for, without a transaction
+	probing  bool   // the pending request asks whether its coordinator is alive
 	record   *follower
 	rec      Record
 	version  int32
-	known    bool // rec is what stands, as far as this coordinator can know
-	marked   bool // the coordinator's mark was there when last heard of
+	known    bool // rec is the current record, as far as this coordinator can know
+	marked   bool // the coordinator's mark existed at the last read
 	ballots  []*ballot
-	cause    *cause // why it is to be aborted
+	cause    *cause // why it must be aborted
 	timing   bool
-	relax    func() // takes the timer of the votes back
+	relax    func() // cancels the timer of the votes
 	told     bool   // the application knows the outcome
 	shared   Shared // with other coordinators, which may not know the outcome
 	czxid    int64  // of the record
-	refusal  error  // of a read, while the decision is being written
-	hindered error  // what was refused last
+	refusal  error  // a refused read, while the decision is being written
+	hindered error  // the last refusal
 	refusals int
-	pausing  func() // takes the pause back that follows upon a refusal; nil: there is none
+	pausing  func() // cancels the pause after a refusal; nil: none
 }
 
 // ballot is what is known of a site's vote.
@@ -46,9 +46,9 @@ type ballot struct {
 	reason  string
 	version int32
 	missing bool // its znode is gone
-	dead    bool // it died, and had not voted
+	dead    bool // the site died without a vote
 	told    bool
-	refused int // how many times in a row it could not be read
+	refused int // number of refused reads in a row
 }
 
 func (t *tx) move(to Phase) {
@@ -58,7 +58,7 @@ func (t *tx) move(to Phase) {
 	t.phase = to
 }
 
-// reset forgets what belonged to the epoch. What was being written may have been written.
+// reset forgets the state of the epoch. A write in flight may have been carried out.
 func (t *tx) reset() {
 	t.busy, t.probing, t.known, t.record, t.refusal = false, false, false, nil, nil
 	t.rouse()
@@ -70,7 +70,7 @@ func (t *tx) reset() {
 	}
 }
 
-// advance does what is next, if it can be done now.
+// advance takes the next step, if that is possible now.
 func (t *tx) advance() {
 	if t.busy || !t.c.presence.standing || t.c.presence.leaving {
 		return
@@ -94,13 +94,13 @@ func (t *tx) advance() {
 	}
 }
 
-// giveUp has it aborted, for the first reason that was given.
+// giveUp aborts the transaction, with the first reason that was given.
 func (t *tx) giveUp(reason string) {
 	if t.cause == nil || t.cause.dead != "" { // a death counts only while the site has not voted
 		t.cause = &cause{reason: reason}
 	}
 	switch {
-	case t.phase == Claiming && t.probing: // it was seen to be another's
+	case t.phase == Claiming && t.probing: // it belongs to another coordinator
 		t.refuse(ErrWithdrew)
 	case t.busy:
 	case t.phase == Open:
@@ -110,15 +110,14 @@ func (t *tx) giveUp(reason string) {
 	}
 }
 
-// opened: it stands in ZooKeeper and is this coordinator's.
+// opened is called when the transaction exists in ZooKeeper and belongs to this coordinator.
 func (t *tx) opened() {
 	t.busy, t.payload, t.marked = false, nil, true
 	t.move(Open)
 	t.follow()
 }
 
-// follow watches what may happen to it: the record, the votes, and whether those live who have not
-// voted.
+// follow watches the record, the votes, and the presences of the sites that have not voted.
 func (t *tx) follow() {
 	if t.record != nil || t.c.desk.epoch == 0 {
 		return
@@ -133,7 +132,7 @@ func (t *tx) follow() {
 		t.relax = t.c.desk.pause(t.c.timeout, t.overdue)
 	}
 	t.record = t.c.desk.await(t.c.root.Tx(t.id), t.onRecord)
-	if t.hindered != nil { // it is to be aborted, and for that the record is enough
+	if t.hindered != nil { // it will be aborted, which needs only the record
 		return
 	}
 	for _, b := range t.ballots {
@@ -168,17 +167,17 @@ func (t *tx) onVote(b *ballot, ev machine.Seen) {
 	switch {
 	case ev.Code == machine.Refused:
 		t.refused(ev.Err)
-	case !ev.Exists: // acknowledged already, so that the record says how it was decided; or somebody deleted it
+	case !ev.Exists: // already acknowledged, so the record has the decision; or another client deleted it
 		b.missing = true
 		t.look()
-	case ev.Stat.Version == 0: // as it was created
+	case ev.Stat.Version == 0: // not written yet
 		b.rearm()
 	default:
 		vote := parseVote(b.site, ev.Data)
 		b.voted, b.commit, b.reason, b.version = true, vote.Commit, vote.Reason, ev.Stat.Version
 		t.tell(b, vote)
 		t.c.release(b.site, t)
-		if !vote.Commit { // it was decided with it, unless somebody else wrote it
+		if !vote.Commit { // the vote aborted the transaction, unless another client wrote it
 			t.look()
 			return
 		}
@@ -212,7 +211,7 @@ func (t *tx) unfollow() {
 	}
 }
 
-// decided: the decision stands in ZooKeeper.
+// decided is called when the decision is in ZooKeeper.
 func (t *tx) decided(rec Record) {
 	t.busy, t.rec = false, rec
 	t.unfollow()
@@ -234,14 +233,14 @@ func (t *tx) announce(rec Record) {
 	}
 }
 
-// fail ends it here without an outcome.
+// fail ends the transaction at this coordinator without an outcome.
 func (t *tx) fail(err error) {
 	t.unfollow()
 	t.c.desk.do(Failed{N: t.n, Err: err})
 	t.over()
 }
 
-// over forgets it.
+// over forgets the transaction.
 func (t *tx) over() {
 	t.rouse()
 	t.move(Ended)

@@ -2,8 +2,8 @@ package pact
 
 import "github.com/troupe-go/troupe/machine"
 
-// answer answers a vote without writing it, if there is nothing to write; false: it is to be
-// written.
+// answer answers a vote without writing it, if nothing has to be written. It returns false if it
+// has to be written.
 func (p *prop) answer(c Cast) bool {
 	want := Aborted
 	if c.Commit {
@@ -30,8 +30,8 @@ func (p *prop) voteDone(err error) {
 	p.s.desk.do(CastDone{GUID: p.guid, Err: err})
 }
 
-// vote writes the vote: once, and only while nothing is decided. A vote to abort decides, in the
-// same transaction.
+// vote writes the vote once, and only if the transaction is undecided. A vote to abort also writes
+// the decision, in the same ZooKeeper transaction.
 func (p *prop) vote(c Cast) {
 	p.busy = true
 	p.move(Voting)
@@ -56,7 +56,7 @@ func (p *prop) vote(c Cast) {
 			}
 		case machine.Refused:
 			p.voteDone(ev.Err)
-		default: // somebody was quicker, or the answer was lost
+		default: // another decision came first, or the reply was lost
 			p.look()
 			p.poll()
 		}

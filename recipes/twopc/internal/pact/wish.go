@@ -2,11 +2,11 @@ package pact
 
 import "errors"
 
-// What a coordinator's application wishes. N numbers the transaction within the instance; a wish
-// that is told again is the same.
+// The intents of a coordinator's application. N numbers the transaction within the instance; an
+// intent may be received twice.
 type (
-	// Begin asks the sites. Floor is what Sent told, if a machine before this one may have begun
-	// it.
+	// Begin asks the sites for their votes. Floor is the value from Sent, if an earlier machine may
+	// have begun the transaction.
 	Begin struct {
 		N       uint64
 		ID      string
@@ -16,29 +16,31 @@ type (
 		Peers   bool
 		Floor   int64
 	}
-	// Adopt takes over a transaction whose coordinator died. Again: a machine before this one was
-	// told, and may have done it. Without an ID it only waits until the coordinator of that GUID
-	// has answered that it lives, or is gone, so that nothing that it has sent is under way any
-	// more.
+	// Adopt takes over a transaction whose coordinator has died. Again: an earlier machine received
+	// the intent, and may have carried it out. Without an ID, it only waits until the coordinator
+	// with that GUID has answered, or is gone, so that no request of a dead coordinator is in
+	// flight any more.
 	Adopt struct {
 		N           uint64
 		ID          string
 		Coordinator string
 		Again       bool
 	}
-	// Resume goes on with one that had begun, or was taken over, before a crash of the machine.
+	// Resume continues a transaction that had begun, or was taken over, before a crash of the
+	// machine.
 	Resume struct {
 		N     uint64
 		ID    string
 		GUID  string
 		Sites []string
 	}
-	// Abort decides against it, unless it is decided. One that has not begun does not begin.
+	// Abort aborts the transaction, unless it is decided. A transaction that has not begun does not
+	// begin.
 	Abort struct {
 		N      uint64
 		Reason string
 	}
-	// Settle acknowledges the outcome: the application has noted it. Shared: see Decided.
+	// Settle acknowledges the outcome: the application has recorded it. Shared: see Decided.
 	Settle struct {
 		N       uint64
 		ID      string
@@ -48,10 +50,11 @@ type (
 		Reason  string
 		Shared  Shared
 	}
-	// Forget: the application does not have the outcome, so that it may be taken over again.
+	// Forget says that the application does not have the outcome, so the transaction may be taken
+	// over again.
 	Forget struct{ GUID string }
-	// Keep tells a machine after a crash that the application has an outcome, and has not
-	// acknowledged it. Czxid is what Over told.
+	// Keep tells a restarted machine that the application has an outcome and has not acknowledged
+	// it. Czxid is the value from Over.
 	Keep struct {
 		ID    string
 		GUID  string
@@ -59,17 +62,17 @@ type (
 	}
 )
 
-// What a coordinator's application gets.
+// What the machine tells a coordinator's application.
 type (
-	// Sent tells that a Begin is about to be sent, and comes before that: whatever it makes is
-	// younger than Floor.
+	// Sent precedes the request of a Begin: the znodes that it creates are younger than Floor.
 	Sent struct {
 		N     uint64
 		Floor int64
 	}
 	// Begun answers Begin.
 	Begun struct{ N uint64 }
-	// Refused answers Begin: nothing was done. And Adopt: there is nothing to take over.
+	// Refused answers Begin: nothing was done. It also answers Adopt: there is nothing to take
+	// over.
 	Refused struct {
 		N   uint64
 		Err error
@@ -80,12 +83,12 @@ type (
 		GUID  string
 		Sites []string
 	}
-	// Voted tells of a site's vote, once.
+	// Voted tells a site's vote, once.
 	Voted struct {
 		N    uint64
 		Vote Vote
 	}
-	// Decided tells the outcome, once; and which coordinators it has to be left for.
+	// Decided tells the outcome, once, and the coordinators for which it must be kept.
 	Decided struct {
 		N       uint64
 		Outcome Outcome
@@ -93,20 +96,20 @@ type (
 		Reason  string
 		Shared  Shared
 	}
-	// Hindered tells that ZooKeeper refuses what is needed, of a transaction that has begun, or may
-	// have: the application has nothing more to wait for. The machine aborts it as soon as it can.
-	// Then Over follows, or Refused if it turns out that there is nothing.
+	// Hindered tells that ZooKeeper refuses an operation on a transaction that has begun, or may
+	// have. The application has nothing more to wait for. The machine aborts the transaction as
+	// soon as it can. Then Over follows, or Refused if it has not begun.
 	Hindered struct {
 		N   uint64
 		Err error
 	}
-	// Failed ends a transaction here whose outcome can't be had.
+	// Failed ends a transaction at this coordinator without an outcome.
 	Failed struct {
 		N   uint64
 		Err error
 	}
-	// Over ends a transaction here: it is decided. What is left to do begins with Settle. Czxid is
-	// that of its record, 0 if that is gone.
+	// Over ends a transaction at this coordinator: it is decided. Settle begins what is left to do.
+	// Czxid is that of its record, 0 if the record is gone.
 	Over struct {
 		N     uint64
 		Czxid int64
@@ -118,7 +121,7 @@ type (
 	}
 )
 
-// Why there is no outcome, or nothing to begin.
+// The errors of a coordinator's requests.
 var (
 	ErrInUse    = errors.New("twopc: a transaction with this id exists")
 	ErrFinished = errors.New("twopc: a transaction with this id has ended, and its outcome has not been acknowledged")
