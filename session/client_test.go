@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -139,7 +140,7 @@ func TestRemoveGoesOnUntilItIsDone(t *testing.T) {
 		j := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		_, err := s.SetACL(w.ctx, "/line", session.AnyoneACL(session.PermAll&^session.PermDelete), -1)
 		require.NoError(w, err)
-		removed := begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, j.Path, done) }) })
+		removed := bubble.Begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, j.Path, done) }) })
 		time.Sleep(20 * time.Second)
 		require.Len(w, w.ephemerals(id(s)), 1)
 		_, err = s.SetACL(w.ctx, "/line", session.AnyoneACL(session.PermAll), -1)
@@ -152,7 +153,7 @@ func TestRemoveGoesOnUntilItIsDone(t *testing.T) {
 		// A remove that finds no connection ends with the epoch.
 		j = t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"})
 		w.srv.Kill(0)
-		removed = begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, j.Path, done) }) })
+		removed = bubble.Begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, j.Path, done) }) })
 		w.srv.LoseSessions()
 		require.NoError(w, w.srv.Restart(0))
 		require.NoError(w, <-removed)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -74,7 +75,7 @@ func TestCloseWaitsForAConnection(t *testing.T) {
 		host := w.srv.Host("here")
 		s := w.open(session.WithDialer(host.Dialer()))
 		heal := host.Partition()
-		closed := begin(func() error { return s.Close(w.ctx) })
+		closed := bubble.Begin(func() error { return s.Close(w.ctx) })
 		time.Sleep(6 * time.Second)
 		heal()
 		require.NoError(w, <-closed)

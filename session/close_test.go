@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -61,7 +62,7 @@ func TestCloseIsConfirmed(t *testing.T) {
 		require.True(w, newest(w, states).Exists)
 		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpCloseSession })
 		begun := time.Now()
-		ended := begin(func() time.Time { <-h.Done(); return time.Now() })
+		ended := bubble.Begin(func() time.Time { <-h.Done(); return time.Now() })
 		require.NoError(w, s.Close(w.ctx))
 		require.Equal(w, begun, <-ended, "what is held ends first")
 		require.ErrorIs(w, h.Err(), session.ErrClosed)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -43,7 +44,7 @@ func TestOperationsWaitWithTheirContext(t *testing.T) {
 			cancel()
 		}
 		// B46: what was begun before there is a server goes on when there is one.
-		done := begin(func() error { _, err := s.Create(w.ctx, "/late", nil); return err })
+		done := bubble.Begin(func() error { _, err := s.Create(w.ctx, "/late", nil); return err })
 		time.Sleep(time.Hour)
 		require.NoError(w, w.srv.Restart(0))
 		require.NoError(w, <-done)
@@ -81,7 +82,7 @@ func TestOpenClosesWhatItOpened(t *testing.T) {
 func TestB18_AClosedSessionAnswersAtOnce(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()
-		waiting := begin(func() error {
+		waiting := bubble.Begin(func() error {
 			remove := w.intercept(func(r *zktest.Request) zktest.Verdict {
 				if r.Op == zktest.OpGetData && r.Path == "/" {
 					return zktest.DropReply

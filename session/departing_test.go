@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -26,7 +27,7 @@ func TestAReadOfWhatIsBeingRemovedIsNotSent(t *testing.T) {
 		t.Read(1, own, true, func(a session.Seen) { mine = a })
 		t.Read(1, rest, true, func(a session.Seen) { stays = a })
 		other.Read(1, own, true, func(a session.Seen) { his = a })
-		removed := begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, own, done) }) })
+		removed := bubble.Begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, own, done) }) })
 		synctest.Wait()
 		letGo()
 		require.NoError(w, <-removed)

@@ -3,7 +3,6 @@ package session_test
 import (
 	"math/rand/v2"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -54,32 +53,25 @@ func TestAPossessionOutlastsAnElection(t *testing.T) {
 // election is one trial; the error is how the possession ended.
 func election(t *testing.T, takes, idle, every, age time.Duration) (lost error) {
 	const leader = 2
-	synctest.Test(t, func(t *testing.T) {
-		srv, err := zktest.New(zktest.WithServers(3), zktest.WithElection(takes))
-		require.NoError(t, err)
-		w := &world{T: t, srv: srv, ctx: t.Context()}
-		t.Cleanup(func() {
-			require.NoError(t, srv.Close())
-			synctest.Wait()
-		})
+	inBubbleHere(t, func(w *world) {
 		s := w.open()
 		for w.connectedTo(s) != leader {
-			require.NoError(t, s.Close(w.ctx))
+			require.NoError(w, s.Close(w.ctx))
 			s = w.open()
 		}
 		for ; idle > 0; idle -= every {
 			time.Sleep(min(every, idle))
 			if every < idle {
-				_, _, err = s.Exists(w.ctx, "/")
-				require.NoError(t, err)
+				_, _, err := s.Exists(w.ctx, "/")
+				require.NoError(w, err)
 			}
 		}
 		h := w.client(s).hold(w, 1, "/line")
 		time.Sleep(age)
-		require.NoError(t, h.Err())
-		srv.Stop(leader)
+		require.NoError(w, h.Err())
+		w.srv.Stop(leader)
 		time.Sleep(2 * s.Status().Timeout)
 		lost = h.Err()
-	})
+	}, zktest.WithServers(3), zktest.WithElection(takes))
 	return lost
 }

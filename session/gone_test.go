@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -150,7 +151,7 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			session.PanicSession(p.s, "on purpose")
 			time.Sleep(time.Second)
 			p.pending()
-			closed := begin(func() error { return p.s.Close(p.ctx) })
+			closed := bubble.Begin(func() error { return p.s.Close(p.ctx) })
 			time.Sleep(time.Second)
 			require.Empty(p, closed)
 			p.heal()
@@ -255,7 +256,7 @@ func TestAnOutcomeIsSettledWhenTheEpochBeforeIsGone(t *testing.T) {
 		s := w.open(session.WithTimeout(timeout), session.WithDialer(from.Dialer()))
 		other := w.open()
 		heal := w.srv.Partition(id(s)) // new sessions would be possible
-		written := begin(func() error { _, err := s.Create(w.ctx, "/a", nil); return err })
+		written := bubble.Begin(func() error { _, err := s.Create(w.ctx, "/a", nil); return err })
 		synctest.Wait()
 		session.PanicSession(s, "on purpose")
 		time.Sleep(time.Second)

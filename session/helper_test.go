@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -50,23 +51,11 @@ func inBubble(t *testing.T, test func(w *world), opts ...zktest.Option) {
 // inBubbleHere is inBubble for tests that run several, one after the other.
 func inBubbleHere(t *testing.T, test func(w *world), opts ...zktest.Option) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		srv, err := zktest.New(opts...)
-		require.NoError(t, err)
-		t.Cleanup(func() {
-			if t.Failed() {
-				t.Logf("ZKTEST_SEED=%d repeats what the server drew at random", srv.Seed())
-			}
-		})
+	bubble.Run(t, func(b *bubble.World) {
 		ctx, cancel := context.WithCancel(context.Background())
-		w := &world{T: t, srv: srv, ctx: ctx}
-		t.Cleanup(func() { // sessions are closed before: cleanups run last in, first out
-			cancel()
-			require.NoError(t, srv.Close())
-			synctest.Wait()
-		})
-		test(w)
-	})
+		b.Cleanup(cancel) // when the sessions have been closed
+		test(&world{T: b.T, srv: b.Server, ctx: ctx})
+	}, opts...)
 }
 
 // session makes a session that is closed at the end of the test.
@@ -237,13 +226,6 @@ func wait[A any](t testing.TB, ask func(done func(A))) A {
 		require.Fail(t, "no answer")
 	}
 	panic("unreachable")
-}
-
-// begin carries something out beside the test.
-func begin[A any](f func() A) <-chan A {
-	done := make(chan A, 1)
-	go func() { done <- f() }() // ends with f, which the test waits for
-	return done
 }
 
 // requests are the journal's, but for pings and handshakes, in short.

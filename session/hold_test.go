@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -32,7 +33,7 @@ func TestHold(t *testing.T) {
 		default:
 		}
 		// Err is there before Done, and the context's cause is the same.
-		seen := begin(func() error { <-h.Done(); return h.Err() })
+		seen := bubble.Begin(func() error { <-h.Done(); return h.Err() })
 		require.True(w, t.End(h, session.ErrReleased))
 		require.Equal(w, session.ErrReleased, <-seen)
 		require.Equal(w, session.ErrReleased, context.Cause(h.Context()))
@@ -130,7 +131,7 @@ func TestACommitThatWaits(t *testing.T) {
 		_, err = again.Commit(ctx, session.CreateOp("/late", nil))
 		require.ErrorIs(w, err, context.DeadlineExceeded)
 		require.NotErrorIs(w, err, session.ErrLost)
-		done := begin(func() error { _, err := again.Commit(w.ctx, session.CreateOp("/late", nil)); return err })
+		done := bubble.Begin(func() error { _, err := again.Commit(w.ctx, session.CreateOp("/late", nil)); return err })
 		require.NoError(w, w.srv.Restart(0))
 		require.NoError(w, <-done)
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -73,7 +74,7 @@ func (w *world) isGivenUp(s *session.Session, bad string, ask func(w *world, s *
 	times := w.hangsUp(func(r *zktest.Request) bool {
 		return r.Path == bad && strings.HasPrefix(r.Op.String(), "create")
 	})
-	done := begin(func() error { return ask(w, s) })
+	done := bubble.Begin(func() error { return ask(w, s) })
 	select {
 	case err := <-done:
 		require.ErrorIs(w, err, session.ErrHungUp)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -39,7 +40,7 @@ func TestATransactionThatOnlyChecksTakesAQuorum(t *testing.T) {
 	require.Equal(w, before+2, zxid(), "also if it fails")
 
 	heal := e.Isolate(0)
-	answered := begin(func() error {
+	answered := bubble.Begin(func() error {
 		_, err := s.Multi(w.ctx, session.CheckOp("/", -1))
 		return err
 	})

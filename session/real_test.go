@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -47,8 +48,8 @@ func cutHolders(w *world, rival *session.Session, holders []*session.Session, cu
 	heal := cut()
 	leads := make([]<-chan time.Duration, len(rounds))
 	for i, r := range rounds {
-		leads[i] = begin(func() time.Duration {
-			done := begin(func() time.Time { <-r.hold.Done(); return time.Now() })
+		leads[i] = bubble.Begin(func() time.Duration {
+			done := bubble.Begin(func() time.Time { <-r.hold.Done(); return time.Now() })
 			for state := range r.states {
 				if !state.Exists && !state.Stale {
 					break
@@ -184,7 +185,7 @@ func TestRealFlaps(t *testing.T) {
 	w, servers := onEnsemble(t, 1)
 	s := w.openOn(servers.Proxied(), session.WithTimeout(20*time.Second))
 	stop := make(chan struct{})
-	flapping := begin(func() int {
+	flapping := bubble.Begin(func() int {
 		for n := 0; ; n++ {
 			select {
 			case <-stop:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -133,7 +134,7 @@ func TestTheFirstPossessionOfAnIdleSession(t *testing.T) {
 						h := w.client(s).hold(w, 1, "/line")
 						heal := w.srv.IsolateServer(0, 0)
 						seen := w.gone(rival, h.Path())
-						done := begin(func() time.Time {
+						done := bubble.Begin(func() time.Time {
 							<-h.Done()
 							return time.Now()
 						})
@@ -153,7 +154,7 @@ func TestTheFirstPossessionOfAnIdleSession(t *testing.T) {
 func (w *world) gone(rival *session.Session, path string) <-chan time.Time {
 	states := rival.WatchData(w.ctx, path)
 	require.True(w, (<-states).Exists)
-	return begin(func() time.Time {
+	return bubble.Begin(func() time.Time {
 		for st := range states {
 			if !st.Exists {
 				break

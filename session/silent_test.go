@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -44,24 +43,17 @@ func TestNoPossessionIsLostWhenTheConnectedServerFallsSilent(t *testing.T) {
 
 // silence is one trial; the error is how the possession ended.
 func silence(t *testing.T, ends func(*zktest.Server, int), idle, at time.Duration) (lost error) {
-	synctest.Test(t, func(t *testing.T) {
-		srv, err := zktest.New(zktest.WithServers(3))
-		require.NoError(t, err)
-		w := &world{T: t, srv: srv, ctx: t.Context()}
-		t.Cleanup(func() {
-			require.NoError(t, srv.Close())
-			synctest.Wait()
-		})
+	inBubbleHere(t, func(w *world) {
 		s := w.open()
 		time.Sleep(idle)
 		h := w.client(s).hold(w, 1, "/line")
 		time.Sleep(at)
-		require.NoError(t, h.Err())
-		ends(srv, w.connectedTo(s))
+		require.NoError(w, h.Err())
+		ends(w.srv, w.connectedTo(s))
 		time.Sleep(2 * s.Status().Timeout)
 		lost = h.Err()
-		require.Equal(t, session.Connected, s.Status().State)
-	})
+		require.Equal(w, session.Connected, s.Status().State)
+	}, zktest.WithServers(3))
 	return lost
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -46,7 +47,7 @@ func TestReadsUnderWayWhenTheSessionPanics(t *testing.T) {
 		t := w.client(s)
 		require.NoError(w, s.EnsurePath(w.ctx, "/a"))
 		heal := w.srv.Isolate()
-		set := begin(func() error { _, err := s.Set(w.ctx, "/a", nil, -1); return err }) // holds up what is behind it
+		set := bubble.Begin(func() error { _, err := s.Set(w.ctx, "/a", nil, -1); return err }) // holds up what is behind it
 		synctest.Wait()
 		var seen []session.Seen
 		for range 3 { // one that arms, two that wait for it

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -125,7 +126,7 @@ func (w *world) loss(s, rival *session.Session, rng *rand.Rand, cut func(*world,
 	time.Sleep(time.Duration(rng.Int64N(int64(2 * timeout))))
 	heal := cut(w, id(s))
 	defer heal() // also where something fails, or the session could not be closed
-	done := begin(func() time.Time {
+	done := bubble.Begin(func() time.Time {
 		<-h.Done()
 		return time.Now()
 	})

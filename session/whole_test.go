@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -29,7 +30,7 @@ func TestAWholeEndsWithItsFirstPart(t *testing.T) {
 		require.Equal(w, a.Path(), h.Path())
 		require.Equal(w, a.Token(), h.Token())
 		require.Same(w, a.Session(), h.Session())
-		seen := begin(func() error { <-h.Done(); return h.Err() })
+		seen := bubble.Begin(func() error { <-h.Done(); return h.Err() })
 		require.True(w, t.End(b, session.ErrRevoked))
 		require.False(w, h.Valid())
 		require.ErrorIs(w, <-seen, session.ErrRevoked)

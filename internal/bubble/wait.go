@@ -15,6 +15,13 @@ func Minute(t testing.TB) context.Context {
 	return ctx
 }
 
+// Begin carries something out beside the test, which waits for what comes of it.
+func Begin[T any](f func() T) <-chan T {
+	done := make(chan T, 1)
+	go func() { done <- f() }() // ends with f
+	return done
+}
+
 // Within receives in at most d, or learns that the channel has closed. As in package require, what
 // comes last is a message for the case that it fails; here and below.
 func Within[T any](t testing.TB, d time.Duration, c <-chan T, what ...any) T {

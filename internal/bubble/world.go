@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +24,10 @@ const limit = 7 * 24 * time.Hour
 type World struct {
 	*testing.T
 	Server *zktest.Server
-	System *actors.System // that all sessions share: one each would be half the work of most tests
+
+	// System is made when the first session needs it, and shared by all: one each would be half the
+	// work of most tests.
+	System func() *actors.System
 }
 
 // Run runs a test in virtual time, on a server with these options. What is left when it ends is
@@ -31,9 +35,16 @@ type World struct {
 func Run(t *testing.T, test func(w *World), opts ...zktest.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		system := actors.New()
-		t.Cleanup(func() { _ = system.Close(Minute(t)) })
-		w := &World{t, zktest.Start(t, opts...), system}
+		w := &World{T: t, Server: zktest.Start(t, opts...)}
+		t.Cleanup(func() { // sessions have been closed by then: cleanups run last in, first out
+			require.NoError(t, w.Server.Close())
+			synctest.Wait()
+		})
+		w.System = sync.OnceValue(func() *actors.System {
+			system := actors.New()
+			t.Cleanup(func() { _ = system.Close(Minute(t)) })
+			return system
+		})
 		endless := time.AfterFunc(limit, func() {
 			stacks := make([]byte, 1<<20)
 			stacks = stacks[:runtime.Stack(stacks, true)]
@@ -77,7 +88,7 @@ func (w *World) connected(servers []string, opts []session.Option) *session.Sess
 
 func (w *World) new(servers []string, opts []session.Option) *session.Session {
 	w.Helper()
-	s, err := session.New(servers, append([]session.Option{session.WithDialer(w.Server.Dialer()), session.WithSystem(w.System)}, opts...)...)
+	s, err := session.New(servers, append([]session.Option{session.WithDialer(w.Server.Dialer()), session.WithSystem(w.System())}, opts...)...)
 	require.NoError(w, err)
 	w.Cleanup(func() { _ = s.Close(Minute(w)) }) // after a fault it may not be able to say goodbye
 	return s

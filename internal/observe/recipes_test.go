@@ -55,7 +55,7 @@ func (w *world) restarts() map[string]int {
 			walk(n.Children)
 		}
 	}
-	walk(w.System.Tree())
+	walk(w.System().Tree())
 	return all
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -21,7 +22,7 @@ func TestALateLossIsNotTheRequests(t *testing.T) {
 		for range 10 {
 			v := b.connected()
 			require.NoError(b, b.Sync("/"))
-			set := begin(func() error { _, err := b.Set("/a", make([]byte, 5000), -1); return err })
+			set := bubble.Begin(func() error { _, err := b.Set("/a", make([]byte, 5000), -1); return err })
 			time.Sleep(timeout / 4)
 			v.hangUp()
 			err := got(b, set)
@@ -47,9 +48,9 @@ func TestAConnectionThatWasGivenUpIsNotTheRequests(t *testing.T) {
 			inBubble(t, func(b *bench) {
 				v := b.connected()
 				require.NoError(b, b.Sync("/"))
-				one := begin(func() error { _, err := b.Set("/a", nil, -1); return err })
+				one := bubble.Begin(func() error { _, err := b.Set("/a", nil, -1); return err })
 				synctest.Wait()
-				another := begin(func() error { _, err := b.Set("/b", make([]byte, 5000), -1); return err })
+				another := bubble.Begin(func() error { _, err := b.Set("/b", make([]byte, 5000), -1); return err })
 				synctest.Wait()
 				end(v)
 				for _, set := range []<-chan error{one, another} {

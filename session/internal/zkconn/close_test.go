@@ -10,12 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 func (b *bench) beginClose(d time.Duration) <-chan error {
-	return begin(func() error { return b.Close(within(b, d)) })
+	return bubble.Begin(func() error { return b.Close(within(b, d)) })
 }
 
 func TestClose(t *testing.T) {
@@ -44,7 +45,7 @@ func TestCloseLetsFinishWhatIsUnderWay(t *testing.T) {
 				return success(q), true
 			}
 		})
-		set := begin(func() error { _, err := b.Set("/a", nil, -1); return err })
+		set := bubble.Begin(func() error { _, err := b.Set("/a", nil, -1); return err })
 		pending(b, set)
 		closing := b.beginClose(time.Minute)
 		synctest.Wait()
@@ -190,7 +191,7 @@ func TestAbandonLeavesTheSession(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
 		b.script(func() { b.answer = func(*visit, jute.Request) (jute.Reply, bool) { return jute.Reply{}, false } })
-		get := begin(func() error { _, _, err := b.Get("/a", false); return err })
+		get := bubble.Begin(func() error { _, _, err := b.Get("/a", false); return err })
 		pending(b, get)
 		begun := time.Now()
 		b.Abandon()
@@ -207,9 +208,9 @@ func TestCloseFreesThoseWhoWaitForTheirTurn(t *testing.T) {
 		v := b.connected()
 		resume := v.stopReading()
 		require.NoError(b, b.Sync("/"))
-		first := begin(func() error { return b.Sync("/") }) // its frame is stuck
+		first := bubble.Begin(func() error { return b.Sync("/") }) // its frame is stuck
 		pending(b, first)
-		second := begin(func() error { return b.Sync("/") })
+		second := bubble.Begin(func() error { return b.Sync("/") })
 		pending(b, second)
 		closing := b.beginClose(time.Second)
 		require.ErrorIs(b, got(b, second), zkconn.ErrEnded)
@@ -254,7 +255,7 @@ func TestB71_CloseFromManyGoroutines(t *testing.T) {
 		var closings []<-chan error
 		for range 10 {
 			closings = append(closings, b.beginClose(time.Second))
-			begin(func() error { return b.Sync("/") })
+			bubble.Begin(func() error { return b.Sync("/") })
 		}
 		for _, c := range closings {
 			require.NoError(b, got(b, c))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -48,8 +49,8 @@ func TestLostConnection(t *testing.T) {
 		v := b.connected()
 		time.Sleep(time.Minute)
 		b.script(func() { b.answer = func(*visit, jute.Request) (jute.Reply, bool) { return jute.Reply{}, false } })
-		get := begin(func() error { _, _, err := b.Get("/a", false); return err })
-		set := begin(func() error { _, err := b.Set("/a", nil, -1); return err })
+		get := bubble.Begin(func() error { _, _, err := b.Get("/a", false); return err })
+		set := bubble.Begin(func() error { _, err := b.Set("/a", nil, -1); return err })
 		pending(b, get)
 		pending(b, set)
 

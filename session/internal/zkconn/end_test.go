@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -26,7 +27,7 @@ func TestExpiry(t *testing.T) {
 		b.connected()
 		time.Sleep(time.Minute)
 		b.afterwards(jute.ConnectResponse{Password: make([]byte, 16)}) // what a server says of an expired session
-		get := begin(func() error { _, _, err := b.Get("/a", false); return err })
+		get := bubble.Begin(func() error { _, _, err := b.Get("/a", false); return err })
 		synctest.Wait()
 		b.visit(0).hangUp()
 		synctest.Wait()
@@ -55,7 +56,7 @@ func TestReplacedSession(t *testing.T) {
 		b.script(func() {
 			b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) { return success(q), q.Op == jute.OpCloseSession }
 		})
-		set := begin(func() error { _, err := b.Set("/a", nil, -1); return err })
+		set := bubble.Begin(func() error { _, err := b.Set("/a", nil, -1); return err })
 		pending(b, set)
 		v.hangUp()
 		require.ErrorIs(b, got(b, set), zkconn.ErrNoReply)

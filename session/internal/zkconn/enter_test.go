@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -43,7 +44,7 @@ func TestAnEntryIsOneTrip(t *testing.T) {
 		answerCreates(b, nil)
 		resume := v.stopReading()
 		require.NoError(b, b.Sync("/"))
-		entered := begin(func() zkconn.Entered {
+		entered := bubble.Begin(func() zkconn.Entered {
 			made, err := b.Enter(place)
 			require.NoError(b, err)
 			return made
@@ -210,10 +211,10 @@ func TestRequestsOnANetworkThatTakesNothing(t *testing.T) {
 		defer resume()
 		require.NoError(b, b.Sync("/"))
 		get := func() error { _, _, err := b.Get("/a", true); return err }
-		stuck := begin(get)
+		stuck := bubble.Begin(get)
 		synctest.Wait()
-		behind := begin(get)
-		sync := begin(func() error { return b.Sync("/") })
+		behind := bubble.Begin(get)
+		sync := bubble.Begin(func() error { return b.Sync("/") })
 		pending(b, stuck)
 		pending(b, behind)
 		b.script(func() { b.refuse = func(string) error { return errRefused } })
@@ -233,9 +234,9 @@ func TestClosingFreesThoseBehindAStuckFrame(t *testing.T) {
 		v := b.connected()
 		resume := v.stopReading()
 		require.NoError(b, b.Sync("/"))
-		first := begin(func() error { return b.Delete("/a", -1) }) // its frame is stuck
+		first := bubble.Begin(func() error { return b.Delete("/a", -1) }) // its frame is stuck
 		pending(b, first)
-		second := begin(func() error { return b.Delete("/a", -1) })
+		second := bubble.Begin(func() error { return b.Delete("/a", -1) })
 		pending(b, second)
 		closing := b.beginClose(time.Second)
 		require.ErrorIs(b, got(b, second), zkconn.ErrEnded)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
@@ -16,7 +17,7 @@ func TestSignsOfLifeDoNotWaitForASuspect(t *testing.T) {
 		answerCreates(b, func(*visit, jute.Request) (jute.Reply, bool, bool) { return jute.Reply{}, false, true }) // no answers
 		before := len(v.ops())
 		ask := func(call func() error) {
-			answers := begin(call)
+			answers := bubble.Begin(call)
 			synctest.Wait()
 			b.Cleanup(func() { <-answers })
 		}

@@ -118,13 +118,6 @@ func (b *bench) connected() *visit {
 	return b.visits[len(b.visits)-1]
 }
 
-// begin starts a call whose end is waited for later.
-func begin[T any](call func() T) <-chan T {
-	done := make(chan T, 1)
-	go func() { done <- call() }()
-	return done
-}
-
 // got is what came of a call that must be over by now.
 func got[T any](t testing.TB, done <-chan T) T {
 	t.Helper()

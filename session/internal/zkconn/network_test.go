@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -143,7 +144,7 @@ func closedSession(t *testing.T, direct string, proxy *ensemble.Proxy) {
 		} else {
 			proxy.Cut()
 			next[zkconn.Down](r)
-			closing := begin(func() error { return r.Close(within(t, patience)) })
+			closing := bubble.Begin(func() error { return r.Close(within(t, patience)) })
 			proxy.Heal()
 			require.NoError(t, <-closing)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -19,7 +20,7 @@ func TestALateCommitAnswersNoLaterRequest(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
 		require.NoError(b, b.Sync("/"))
-		first := begin(func() error { _, err := b.Create("/first", nil, zkconn.Persistent, 0, world); return err })
+		first := bubble.Begin(func() error { _, err := b.Create("/first", nil, zkconn.Persistent, 0, world); return err })
 		synctest.Wait()
 		v.hangUp()
 		require.ErrorIs(b, got(b, first), zkconn.ErrNoReply)

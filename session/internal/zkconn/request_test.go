@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -201,7 +202,7 @@ func TestProved(t *testing.T) {
 		for op, ask := range every(b.Conn) {
 			_, before := told[zkconn.Proved](b.sink)
 			sent := time.Now()
-			asked := begin(ask)
+			asked := bubble.Begin(ask)
 			synctest.Wait()
 			time.Sleep(time.Second)
 			require.NoError(b, got(b, asked))
@@ -230,11 +231,11 @@ func TestRequestsBetweenTwoConnections(t *testing.T) {
 		v := b.connected()
 		resume := v.stopReading()
 		time.Sleep(timeout*2/3 + time.Millisecond) // the second ping is stuck
-		first := begin(func() error { _, err := b.Set("/first", nil, -1); return err })
+		first := bubble.Begin(func() error { _, err := b.Set("/first", nil, -1); return err })
 		synctest.Wait()
 		var others []<-chan error
 		for range 50 {
-			others = append(others, begin(func() error { _, err := b.Set("/other", nil, -1); return err }))
+			others = append(others, bubble.Begin(func() error { _, err := b.Set("/other", nil, -1); return err }))
 		}
 		synctest.Wait()
 		b.script(func() { b.refuse = func(string) error { return errRefused } })
@@ -258,7 +259,7 @@ func TestRequestBetweenTheLastConnectionAndTheEnd(t *testing.T) {
 		v := b.connected()
 		defer v.stopReading()()
 		time.Sleep(timeout*2/3 + time.Millisecond)
-		first := begin(func() error { _, err := b.Set("/first", nil, -1); return err })
+		first := bubble.Begin(func() error { _, err := b.Set("/first", nil, -1); return err })
 		pending(b, first)
 		b.Abandon()
 		require.ErrorIs(b, got(b, first), zkconn.ErrEnded)
