@@ -9,8 +9,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/observe"
+	"github.com/troupe-go/troupe/session"
 )
+
+// world is a bubble with a session.
+type world struct {
+	*bubble.World
+	s *session.Session
+}
+
+func inBubble(t *testing.T, f func(w *world)) {
+	t.Helper()
+	bubble.Run(t, func(w *bubble.World) { f(&world{w, w.Session()}) })
+}
 
 // A panic in a call beside the actor is the actor's.
 func TestACallThatPanicsRestartsTheObservation(t *testing.T) {

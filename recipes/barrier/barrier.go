@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/internal/presence"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -98,7 +98,7 @@ func (b *Barrier) look(ctx context.Context) (session.Stat, bool, error) {
 func (b *Barrier) outlast(ctx context.Context, czxid int64) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for d := range line.Follow(watching, b.session, b.path) {
+	for d := range contenders.Follow(watching, b.session, b.path) {
 		if !d.Stale && !d.Unread && (!d.Exists || d.Stat.Czxid != czxid) {
 			return nil
 		}

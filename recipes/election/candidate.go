@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/troupe-go/troupe/internal/line"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 )
 
 // Candidate is one participant in the election, of this process or of any other. For candidates of
@@ -33,7 +33,7 @@ func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
 		return nil, failed("candidates", e.path, err)
 	}
-	entries, err := line.Read(ctx, e.session, e.path)
+	entries, err := contenders.Read(ctx, e.session, e.path)
 	if err != nil {
 		return nil, failed("candidates", e.path, err)
 	}

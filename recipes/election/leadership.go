@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/line"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -32,7 +32,7 @@ func (e *Election) Current(ctx context.Context) (Leadership, error) {
 		return Leadership{}, failed("current", e.path, err)
 	}
 	for {
-		head, err := line.Head(ctx, e.session, e.path)
+		head, err := contenders.Head(ctx, e.session, e.path)
 		if err != nil {
 			return Leadership{}, failed("current", e.path, err)
 		}

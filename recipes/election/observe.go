@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -82,9 +82,9 @@ type head struct {
 func (o *observer) look(names []string) {
 	ctx := o.stage()
 	observe.Ask(ctx, o.turn, func(ctx context.Context) head {
-		path, err := line.HeadOf(ctx, o.election.session, o.election.path, names)
+		path, err := contenders.HeadOf(ctx, o.election.session, o.election.path, names)
 		if path == "" && err == nil {
-			path, err = line.Head(ctx, o.election.session, o.election.path)
+			path, err = contenders.Head(ctx, o.election.session, o.election.path)
 		}
 		return head{path, err}
 	}, o.onHead)
@@ -99,7 +99,7 @@ func (o *observer) onHead(h head) {
 		observe.Each(ctx, o.turn, o.election.session.WatchChildren(ctx, o.election.path), o.onLine)
 	default:
 		ctx := o.stage()
-		observe.Each(ctx, o.turn, line.Follow(ctx, o.election.session, h.path), o.onLeader)
+		observe.Each(ctx, o.turn, contenders.Follow(ctx, o.election.session, h.path), o.onLeader)
 	}
 }
 
@@ -110,7 +110,7 @@ func (o *observer) failed() {
 }
 
 // onLeader handles the states of the leader's znode, until it is gone.
-func (o *observer) onLeader(state line.Sight, open bool) {
+func (o *observer) onLeader(state contenders.Sight, open bool) {
 	switch {
 	case !open:
 		o.failed()

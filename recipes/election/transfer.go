@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -62,12 +62,12 @@ func (t *Term) clearance(ctx context.Context, candidatePath string) ([]session.O
 	if err := t.over(ctx); err != nil {
 		return nil, err
 	}
-	entries, err := line.Read(ctx, t.election.session, t.election.path)
+	entries, err := contenders.Read(ctx, t.election.session, t.election.path)
 	if err != nil {
 		return nil, err
 	}
 	at := func(path string) int {
-		return slices.IndexFunc(entries, func(e line.Entry) bool { return e.Path == path })
+		return slices.IndexFunc(entries, func(e contenders.Entry) bool { return e.Path == path })
 	}
 	own, target := at(t.Path()), at(candidatePath)
 	if target < 0 {

@@ -3,10 +3,10 @@ package group
 import (
 	"context"
 
-	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -52,7 +52,7 @@ type watched struct {
 	listing int // in which it was found
 	known   bool
 	gone    bool
-	data    line.Sight
+	data    contenders.Sight
 }
 
 func (o *observer) onChildren(c session.Children, open bool) {
@@ -83,7 +83,7 @@ func (o *observer) watch(name string) {
 	ctx, cancel := context.WithCancel(o.turn.Context())
 	w := &watched{cancel: cancel, listing: o.listing}
 	o.members[name] = w
-	observe.Each(ctx, o.turn, line.Follow(ctx, o.group.session, znode.Join(o.group.path, name)), func(d line.Sight, open bool) {
+	observe.Each(ctx, o.turn, contenders.Follow(ctx, o.group.session, znode.Join(o.group.path, name)), func(d contenders.Sight, open bool) {
 		if !open {
 			o.onGone(name, w)
 			return

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 )
 
 // Contender is one participant in the queue, of this process or of any other.
@@ -56,14 +56,14 @@ func (l *Lock) Observe(ctx context.Context) <-chan []Contender {
 
 // observe starts one incarnation of an observation.
 func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
-	var entries []line.Entry
+	var entries []contenders.Entry
 	holders := marks{session: l.session, turn: t}
 	holders.changed = func() {
 		holders.follow(entries)
 		out.Publish(contendersOf(holders.on(entries)))
 	}
 	observe.Each(t.Context(), t, l.Done(), func(struct{}, bool) { t.End() })
-	observe.Each(t.Context(), t, l.lines(t.Context()), func(v line.View, open bool) {
+	observe.Each(t.Context(), t, l.lines(t.Context()), func(v contenders.View, open bool) {
 		if !open {
 			t.End()
 			return
@@ -73,15 +73,15 @@ func (l *Lock) observe(t *observe.Turn, out *notify.Latest[[]Contender]) {
 	})
 }
 
-func contendersOf(entries []line.Entry) []Contender {
-	contenders := make([]Contender, len(entries))
+func contendersOf(entries []contenders.Entry) []Contender {
+	all := make([]Contender, len(entries))
 	readers := true // all so far are
 	for i, e := range entries {
 		readers = readers && e.Contender.Kind == znode.Read
-		contenders[i] = Contender{
+		all[i] = Contender{
 			Path: e.Path, Token: e.Token, Data: e.Data, SessionID: e.SessionID, Since: e.Since, Unread: e.Unread,
 			Holding: readers || e.Held || i == 0 && !e.Contender.Marks(),
 		}
 	}
-	return contenders
+	return all
 }

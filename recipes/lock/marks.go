@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -22,7 +22,7 @@ type marks struct {
 }
 
 // follow watches the first contender in the queue without a mark.
-func (m *marks) follow(entries []line.Entry) {
+func (m *marks) follow(entries []contenders.Entry) {
 	held := make(map[string]bool, len(m.held))
 	first := ""
 	for _, e := range entries {
@@ -41,7 +41,7 @@ func (m *marks) follow(entries []line.Entry) {
 	if m.path = first; first != "" {
 		var ctx context.Context
 		ctx, m.stop = context.WithCancel(m.turn.Context())
-		observe.Each(ctx, m.turn, line.Follow(ctx, m.session, first), m.note)
+		observe.Each(ctx, m.turn, contenders.Follow(ctx, m.session, first), m.note)
 	}
 }
 
@@ -54,7 +54,7 @@ func (m *marks) leave() {
 }
 
 // note takes the data of the contender that is watched. Its deletion is reported by the queue.
-func (m *marks) note(d line.Sight, open bool) {
+func (m *marks) note(d contenders.Sight, open bool) {
 	if notes, _ := znode.ParseNotes(d.Bytes); open && d.Exists && notes.Held {
 		m.held[m.path] = true
 		m.changed()
@@ -62,7 +62,7 @@ func (m *marks) note(d line.Sight, open bool) {
 }
 
 // on is the queue with the marks known so far.
-func (m *marks) on(entries []line.Entry) []line.Entry {
+func (m *marks) on(entries []contenders.Entry) []contenders.Entry {
 	entries = slices.Clone(entries)
 	for i := range entries {
 		entries[i].Held = m.held[entries[i].Path]

@@ -3,10 +3,10 @@ package lock
 import (
 	"context"
 
-	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -14,9 +14,9 @@ import (
 func (l *Lock) simple() bool { return l.kind.form == znode.Alone }
 
 // line reads the holder and the waiters. For a simple lock only the holder is visible.
-func (l *Lock) line(ctx context.Context) ([]line.Entry, error) {
+func (l *Lock) line(ctx context.Context) ([]contenders.Entry, error) {
 	if !l.simple() {
-		return line.Read(ctx, l.session, l.path)
+		return contenders.Read(ctx, l.session, l.path)
 	}
 	var s session.Data
 	var err error
@@ -29,11 +29,11 @@ func (l *Lock) line(ctx context.Context) ([]line.Entry, error) {
 }
 
 // lines is a subscription to the result of line. It closes when ctx or the session ends.
-func (l *Lock) lines(ctx context.Context) <-chan line.View {
+func (l *Lock) lines(ctx context.Context) <-chan contenders.View {
 	if !l.simple() {
-		return line.Observe(ctx, l.session, l.path)
+		return contenders.Observe(ctx, l.session, l.path)
 	}
-	out := notify.NewLatest[line.View]()
+	out := notify.NewLatest[contenders.View]()
 	last := int64(-1) // over all incarnations
 	observe.Run(ctx, observe.Spec{Session: l.session, Kind: "line view", Path: l.path, Ended: func(error) { out.Close() }, Begin: func(t *observe.Turn) {
 		observe.Each(t.Context(), t, l.session.WatchData(t.Context(), l.path), func(s session.Data, open bool) {
@@ -48,18 +48,18 @@ func (l *Lock) lines(ctx context.Context) <-chan line.View {
 			if s.Exists {
 				last = s.Stat.Czxid
 			}
-			out.Publish(line.View{Entries: l.holder(s)})
+			out.Publish(contenders.View{Entries: l.holder(s)})
 		})
 	}})
 	return out.C()
 }
 
 // holder is the queue of a simple lock.
-func (l *Lock) holder(s session.Data) []line.Entry {
+func (l *Lock) holder(s session.Data) []contenders.Entry {
 	if !s.Exists {
 		return nil
 	}
-	return []line.Entry{{
+	return []contenders.Entry{{
 		Path: l.path, Contender: znode.Contender{Kind: znode.Lock},
 		Token: s.Stat.Czxid, Data: s.Bytes, SessionID: s.Stat.EphemeralOwner, Since: s.Stat.Ctime,
 	}}

@@ -1,4 +1,4 @@
-package line_test
+package contenders_test
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
-	"github.com/troupe-go/troupe/internal/line"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -33,8 +33,8 @@ func TestReadIsInOrder(t *testing.T) {
 			require.Equal(t, int32(i), e.Contender.Seq)
 			require.False(t, e.Since.Before(began.Truncate(time.Millisecond)))
 		}
-		require.True(t, slices.IsSortedFunc(entries, func(a, b line.Entry) int { return int(a.Token - b.Token) }))
-		head, err := line.Head(bubble.Minute(t), s, parent)
+		require.True(t, slices.IsSortedFunc(entries, func(a, b contenders.Entry) int { return int(a.Token - b.Token) }))
+		head, err := contenders.Head(bubble.Minute(t), s, parent)
 		require.NoError(t, err)
 		require.Equal(t, want[0], head)
 	})
@@ -45,7 +45,7 @@ func TestAMissingParentIsAnEmptyLine(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		require.Empty(t, read(t, s))
-		head, err := line.Head(bubble.Minute(t), s, parent)
+		head, err := contenders.Head(bubble.Minute(t), s, parent)
 		require.NoError(t, err)
 		require.Empty(t, head)
 	})
@@ -83,7 +83,7 @@ func TestB20_OrderAtTheEndOfTheNumbers(t *testing.T) {
 		}
 		require.Equal(t, want, paths(read(t, s)))
 		for range want {
-			head, err := line.Head(bubble.Minute(t), s, parent)
+			head, err := contenders.Head(bubble.Minute(t), s, parent)
 			require.NoError(t, err)
 			require.Equal(t, want[0], head)
 			require.NoError(t, s.Delete(bubble.Minute(t), want[0], -1))
@@ -135,15 +135,15 @@ func seesWhatMayNotBeRead(t *testing.T, version string) {
 		}
 		require.Zero(t, entries[0].Token)
 		require.Zero(t, entries[0].SessionID)
-		head, err := line.Head(bubble.Minute(t), s, parent)
+		head, err := contenders.Head(bubble.Minute(t), s, parent)
 		require.NoError(t, err)
 		require.Equal(t, path, head)
 
 		require.NoError(t, t.Server.SetSequence(parent, math.MaxInt32-1)) // here only the Czxids tell the order
 		stand(t, s, "")
-		_, err = line.Read(bubble.Minute(t), s, parent)
+		_, err = contenders.Read(bubble.Minute(t), s, parent)
 		require.ErrorIs(t, err, session.ErrNoAuth, "what cannot be known is told")
-		_, err = line.Head(bubble.Minute(t), s, parent)
+		_, err = contenders.Head(bubble.Minute(t), s, parent)
 		require.ErrorIs(t, err, session.ErrNoAuth)
 	}, zktest.WithVersion(version))
 }
@@ -161,13 +161,13 @@ func TestAnErrorEndsTheReading(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		_, err := line.Read(bubble.Minute(t), s, parent)
+		_, err := contenders.Read(bubble.Minute(t), s, parent)
 		require.Error(t, err)
 		require.NotErrorIs(t, err, session.ErrNoNode)
 		remove()
 		require.Len(t, read(t, s), 40)
 		require.NoError(t, s.Close(bubble.Minute(t)))
-		_, err = line.Read(bubble.Minute(t), s, parent)
+		_, err = contenders.Read(bubble.Minute(t), s, parent)
 		require.ErrorIs(t, err, session.ErrClosed)
 	})
 }

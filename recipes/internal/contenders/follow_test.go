@@ -1,4 +1,4 @@
-package line_test
+package contenders_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
-	"github.com/troupe-go/troupe/internal/line"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -19,7 +19,7 @@ func TestFollowUntilItIsGone(t *testing.T) {
 		s := t.Session()
 		other := t.Session()
 		a := stand(t, other, "a")
-		states := line.Follow(bubble.Minute(t), s, a)
+		states := contenders.Follow(bubble.Minute(t), s, a)
 		d := bubble.Get(t, states)
 		require.True(t, d.Exists && !d.Stale)
 		require.Equal(t, "a", string(d.Bytes))
@@ -32,7 +32,7 @@ func TestFollowUntilItIsGone(t *testing.T) {
 		_, open := <-states
 		require.False(t, open)
 
-		require.False(t, bubble.Get(t, line.Follow(bubble.Minute(t), s, a)).Exists, "it was gone already")
+		require.False(t, bubble.Get(t, contenders.Follow(bubble.Minute(t), s, a)).Exists, "it was gone already")
 	})
 }
 
@@ -42,7 +42,7 @@ func TestFollowTellsStalenessAndGoesOnInTheNextEpoch(t *testing.T) {
 		s := t.Session()
 		other := t.Session()
 		a := stand(t, other, "a")
-		states := line.Follow(t.Context(), s, a)
+		states := contenders.Follow(t.Context(), s, a)
 		require.False(t, bubble.Get(t, states).Stale)
 		heal := t.Server.Partition(s.Status().SessionID)
 		d := bubble.Get(t, states)
@@ -76,8 +76,8 @@ func TestFollowTriesAgain(t *testing.T) {
 			}
 			return zktest.Pass
 		})()
-		states := line.Follow(bubble.Minute(t), s, a)
-		require.Equal(t, line.Sight{Data: session.Data{Exists: true}, Unread: true}, bubble.Get(t, states))
+		states := contenders.Follow(bubble.Minute(t), s, a)
+		require.Equal(t, contenders.Sight{Data: session.Data{Exists: true}, Unread: true}, bubble.Get(t, states))
 		d := bubble.Get(t, states)
 		require.True(t, d.Exists && !d.Unread)
 		require.Equal(t, "a", string(d.Bytes))
@@ -91,16 +91,16 @@ func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {
 		s := t.Session()
 		a := stand(t, s, "a")
 		ctx, cancel := context.WithCancel(bubble.Minute(t))
-		states := line.Follow(ctx, s, a)
+		states := contenders.Follow(ctx, s, a)
 		bubble.Get(t, states)
 		cancel()
 		_, open := <-states
 		require.False(t, open)
-		states = line.Follow(bubble.Minute(t), s, a)
+		states = contenders.Follow(bubble.Minute(t), s, a)
 		require.NoError(t, s.Close(bubble.Minute(t)))
 		for range states { // until it closes
 		}
-		_, open = <-line.Follow(bubble.Minute(t), s, a)
+		_, open = <-contenders.Follow(bubble.Minute(t), s, a)
 		require.False(t, open)
 	})
 }

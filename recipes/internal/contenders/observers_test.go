@@ -1,4 +1,4 @@
-package observe_test
+package contenders_test
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/bubble"
-	"github.com/troupe-go/troupe/internal/line"
 	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/recipes/group"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/session"
@@ -183,10 +183,10 @@ var subjects = map[string]subject{
 		then:  func(w *world, path string) { w.create(path, "", session.Ephemeral()) },
 		sees:  "Holding:true",
 	},
-	"line.Observe": {
+	"contenders.Observe": {
 		kind: "line view",
 		begin: func(w *world, ctx context.Context, path string) func() string {
-			c := line.Observe(ctx, w.s, path)
+			c := contenders.Observe(ctx, w.s, path)
 			return func() string { return shown(w, c) }
 		},
 		first: func(*world, string) {},

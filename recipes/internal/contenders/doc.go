@@ -1,4 +1,4 @@
-// Package line reads a queue of contenders from outside: its contenders, their order, and the
+// Package contenders reads a queue of contenders from outside: its contenders, their order, and the
 // sessions that own them.
 //
 // It is for display and observation. A contender decides with its own machine (package contend), on
@@ -10,4 +10,4 @@
 //     the read of its znode is left out.
 //   - Contenders are ordered by sequence number, and by Czxid where the numbers do not tell the
 //     order: equal numbers, and every queue in which a number near the end of the 32 bits occurs.
-package line
+package contenders

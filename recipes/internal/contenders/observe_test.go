@@ -1,4 +1,4 @@
-package line_test
+package contenders_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
-	"github.com/troupe-go/troupe/internal/line"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -18,8 +18,8 @@ func TestObserveFollowsTheLine(t *testing.T) {
 	bubble.Run(t, func(t *bubble.World) {
 		s := t.Session()
 		ctx, cancel := context.WithCancel(bubble.Minute(t))
-		views := line.Observe(ctx, s, parent)
-		require.Equal(t, line.View{Entries: []line.Entry{}}, normal(bubble.Get(t, views)), "there is not even a parent")
+		views := contenders.Observe(ctx, s, parent)
+		require.Equal(t, contenders.View{Entries: []contenders.Entry{}}, normal(bubble.Get(t, views)), "there is not even a parent")
 		other := t.Session()
 		a := stand(t, other, "a")
 		require.Equal(t, []string{a}, paths(bubble.Get(t, views).Entries))
@@ -50,8 +50,8 @@ func TestObserveFollowsTheLine(t *testing.T) {
 }
 
 // normal makes an empty line of a nil one.
-func normal(v line.View) line.View {
-	v.Entries = append([]line.Entry{}, v.Entries...)
+func normal(v contenders.View) contenders.View {
+	v.Entries = append([]contenders.Entry{}, v.Entries...)
 	return v
 }
 
@@ -61,7 +61,7 @@ func TestObserveTellsStaleness(t *testing.T) {
 		s := t.Session()
 		other := t.Session()
 		a := stand(t, other, "a")
-		views := line.Observe(context.WithoutCancel(bubble.Minute(t)), s, parent)
+		views := contenders.Observe(context.WithoutCancel(bubble.Minute(t)), s, parent)
 		require.Equal(t, []string{a}, paths(bubble.Get(t, views).Entries))
 		heal := t.Server.Partition(s.Status().SessionID)
 		v := bubble.Get(t, views)
@@ -96,7 +96,7 @@ func TestObserveTriesAgain(t *testing.T) {
 			}
 			return zktest.Pass
 		})()
-		views := line.Observe(bubble.Minute(t), s, parent)
+		views := contenders.Observe(bubble.Minute(t), s, parent)
 		require.Equal(t, []string{a}, paths(bubble.Get(t, views).Entries))
 		require.Equal(t, 8, tries)
 	})

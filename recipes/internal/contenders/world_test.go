@@ -1,4 +1,4 @@
-package line_test
+package contenders_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
-	"github.com/troupe-go/troupe/internal/line"
+	"github.com/troupe-go/troupe/recipes/internal/contenders"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -20,14 +20,14 @@ func stand(t testing.TB, s *session.Session, data string) string {
 	return path
 }
 
-func read(t testing.TB, s *session.Session) []line.Entry {
+func read(t testing.TB, s *session.Session) []contenders.Entry {
 	t.Helper()
-	entries, err := line.Read(bubble.Minute(t), s, parent)
+	entries, err := contenders.Read(bubble.Minute(t), s, parent)
 	require.NoError(t, err)
 	return entries
 }
 
-func paths(entries []line.Entry) []string {
+func paths(entries []contenders.Entry) []string {
 	all := []string{}
 	for _, e := range entries {
 		all = append(all, e.Path)

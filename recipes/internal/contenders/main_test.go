@@ -1,4 +1,4 @@
-package line_test
+package contenders_test
 
 import (
 	"testing"

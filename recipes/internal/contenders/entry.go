@@ -1,4 +1,4 @@
-package line
+package contenders
 
 import (
 	"cmp"
