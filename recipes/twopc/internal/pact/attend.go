@@ -130,8 +130,7 @@ func (c *Coordinator) missing() bool {
 }
 
 func (c *Coordinator) arrived(names []string) {
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(slices.Values(names)) {
 		if w := c.sites[name]; w != nil && !w.present {
 			w.look()
 		}

@@ -99,10 +99,9 @@ func (d *departure) look() {
 			d.done(ev.Code, ev.Err)
 			return
 		}
-		slices.Sort(ev.Names)
 		d.bare = true
 		var others []string
-		for _, name := range ev.Names {
+		for _, name := range slices.Sorted(slices.Values(ev.Names)) {
 			switch path := d.root.Tx(d.id) + "/" + name; {
 			case path == d.root.Payload(d.id, d.guid):
 				d.bare = false

@@ -126,8 +126,7 @@ func (s *sweeper) pass() {
 // old or too many.
 func (s *sweeper) walk(path string, judge func(name string, ev machine.Seen) (outcome, bool), then func()) {
 	s.desk.names(path, func(ev machine.Listed) {
-		names := ev.Names
-		slices.Sort(names)
+		names := slices.Sorted(slices.Values(ev.Names))
 		var found []outcome
 		var step func()
 		step = func() {
