@@ -126,9 +126,9 @@ func (a *Actor) step(ev machine.Event) {
 	if a.stopped || a.dead {
 		return
 	}
-	a.world.log("%s ◀ %s", a.Name, Format(ev))
+	a.world.log("%s ◀ %s", a.Name, told{ev})
 	for _, e := range a.machine.Step(ev) {
-		a.world.log("%s ▶ %s", a.Name, Format(e))
+		a.world.log("%s ▶ %s", a.Name, told{e})
 		a.carryOut(e)
 	}
 }

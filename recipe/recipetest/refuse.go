@@ -25,7 +25,7 @@ func (a *Actor) Refuse(which func(machine.Effect) bool) bool {
 			continue
 		}
 		a.requests = append(a.requests[:i:i], a.requests[i+1:]...)
-		a.world.log("%s is refused %s", a.Name, Format(r.effect))
+		a.world.log("%s is refused %s", a.Name, told{r.effect})
 		a.post(refusal, r.epoch, r)
 		return true
 	}

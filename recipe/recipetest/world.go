@@ -21,7 +21,7 @@ type World struct {
 	now      int64
 	sessions int64
 	actors   []*Actor
-	story    []string
+	story    []line
 }
 
 // watch is what an actor watches: a znode's data, or its children.
@@ -164,8 +164,25 @@ func (w *World) Children(path string) []string {
 }
 
 // Story is what has happened so far, a line each: for a failing test to print.
-func (w *World) Story() string { return strings.Join(w.story, "\n") }
+func (w *World) Story() string {
+	lines := make([]string, len(w.story))
+	for i, l := range w.story {
+		lines[i] = fmt.Sprintf(l.format, l.args...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// line is written when somebody wants to read it: most stories end well.
+type line struct {
+	format string
+	args   []any
+}
+
+// told is an event or an effect, as a story tells it.
+type told struct{ value any }
+
+func (t told) String() string { return Format(t.value) }
 
 func (w *World) log(format string, args ...any) {
-	w.story = append(w.story, fmt.Sprintf(format, args...))
+	w.story = append(w.story, line{format, args})
 }
