@@ -76,23 +76,28 @@ func (e *epoch) unconfirmed() *epoch {
 	return nil
 }
 
-var errStands = errors.New("a ZooKeeper session that was said to have expired has znodes")
+var (
+	errStands  = errors.New("a ZooKeeper session that was said to have expired has znodes")
+	errNotRead = errors.New("it can't be read whether a ZooKeeper session that was said to have expired has znodes")
+)
 
 // confirm asks a quorum of the servers whether the epoch before is gone: nil if it is, [errStands]
-// if not.
+// or [errNotRead] if that is not so, or not known. What may not be read, or takes too long to read,
+// is taken for gone when twice the timeout has passed, since ZooKeeper has ended the session by
+// then, unless it had no leader for long.
 func (e *epoch) confirm(before *epoch) error {
 	if err := caughtUp(e.conn); err != nil { // from now on reads are not older than this
 		return err
 	}
 	listed := make(map[string][]string)
 	for _, w := range before.left {
-		err := w.goneWith(e.conn, before.sessionID, listed)
+		err := w.goneWith(e.conn, before, listed)
 		switch {
 		case err == nil || err == errStands || !definite(err) || errors.Is(err, zkconn.ErrThrottled):
-		case time.Since(before.lost) > 2*before.timeout:
-			err = nil // it may not be read, whosever it is: the session has expired by now
+		case before.longAgo():
+			err = nil
 		default:
-			err = errStands
+			err = fmt.Errorf("%w: %w", errNotRead, err)
 		}
 		if err != nil {
 			return err
@@ -101,9 +106,13 @@ func (e *epoch) confirm(before *epoch) error {
 	return nil
 }
 
-// goneWith is [errStands] if there is a znode of the session that may be the witness. Names come
-// again, sessions do not.
-func (w witness) goneWith(c *zkconn.Conn, session int64, listed map[string][]string) error {
+// longAgo tells whether the connection of an epoch was lost so long ago that its ZooKeeper session
+// has expired, if the servers had a leader.
+func (e *epoch) longAgo() bool { return time.Since(e.lost) > 2*e.timeout }
+
+// goneWith is [errStands] if there is a znode of the epoch's session that may be the witness. Names
+// come again, sessions do not.
+func (w witness) goneWith(c *zkconn.Conn, before *epoch, listed map[string][]string) error {
 	names := []string{w.head}
 	if !w.whole {
 		if _, known := listed[w.parent]; !known {
@@ -119,11 +128,14 @@ func (w witness) goneWith(c *zkconn.Conn, session int64, listed map[string][]str
 		if !strings.HasPrefix(name, w.head) {
 			continue
 		}
+		if !w.whole && before.longAgo() { // there are many, each of which is read
+			return nil
+		}
 		stat, exists, err := c.Exists(znode.Join(w.parent, name), false)
 		if err != nil {
 			return err
 		}
-		if exists && stat.EphemeralOwner == session {
+		if exists && stat.EphemeralOwner == before.sessionID {
 			return errStands
 		}
 	}

@@ -51,8 +51,9 @@ func (k *keeper) added(now lease.Instant) {
 	k.watchEnd(now)
 }
 
-// ask asks for a proof: of the leader, where that is known to be one, else of a quorum, one at a
-// time.
+// ask asks for a proof: of the leader, where that is known to be one, else of a quorum; the next
+// one once the answer has come, or when it is due all the same: on a slow connection proofs have to
+// overlap, so that one follows on another.
 func (k *keeper) ask(e *epoch, now lease.Instant) {
 	if !e.begun || !e.up || k.lease.Enough() {
 		return
@@ -63,7 +64,7 @@ func (k *keeper) ask(e *epoch, now lease.Instant) {
 		s.tasks.run(func() { _ = e.conn.Sync("/") }) // an answer is told as Proved; for want of one, the lease ends
 		return
 	}
-	if e.proving == e.ups {
+	if e.proving == e.ups && !k.lease.Due(now) {
 		return
 	}
 	k.lease.Asked(now)

@@ -1,12 +1,14 @@
 package zkconn_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
@@ -67,5 +69,37 @@ func TestAServerThatWasLeftIsLeftAgain(t *testing.T) {
 		require.Equal(b, timeout/4, left)
 	}, threeServers, func(_ *fake, cfg *zkconn.Config) {
 		cfg.Stake = func() (time.Duration, bool) { return timeout, true }
+	})
+}
+
+// A server whose name can't be resolved is no reason to leave another one that is slow.
+func TestASlowServerIsNotLeftForOneWithoutAnAddress(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.connected()
+		b.script(func() {
+			b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
+				if q.Op == jute.OpMulti {
+					time.Sleep(timeout / 3)
+				}
+				return success(q), true
+			}
+		})
+		lost := 0
+		for begun := time.Now(); time.Since(begun) < 20*timeout; time.Sleep(timeout / 6) {
+			if b.Prove("/") != nil {
+				lost++
+			}
+		}
+		require.LessOrEqual(b, lost, 1)
+		require.LessOrEqual(b, len(b.dialled()), 2)
+	}, func(_ *fake, cfg *zkconn.Config) {
+		cfg.Servers = []string{"good", "gone"}
+		cfg.Lookup = func(_ context.Context, host string) ([]string, error) {
+			if host != "good" {
+				return nil, errRefused
+			}
+			return []string{"10.0.0.1"}, nil
+		}
+		cfg.Stake = func() (time.Duration, bool) { return 0, true }
 	})
 }

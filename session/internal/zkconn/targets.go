@@ -14,6 +14,7 @@ type server struct {
 	name    string // host:port
 	targets []*target
 	tried   time.Time
+	unknown time.Time // until then its name counts as one that can't be resolved
 }
 
 // target is one address of a server, with its history. Under the Conn's mu.
@@ -76,8 +77,11 @@ func (t *target) rank(now time.Time) int {
 	return 0
 }
 
-// rank is that of its best target.
+// rank is that of its best target; as if it had failed, if its name could not be resolved.
 func (s *server) rank(now time.Time) (best int) {
+	if len(s.targets) == 0 && now.Before(s.unknown) {
+		return 1
+	}
 	for i, t := range s.targets {
 		if r := t.rank(now); i == 0 || r < best {
 			best = r
@@ -120,6 +124,9 @@ func (c *Conn) lookUp(ctx context.Context, s *server) error {
 	}
 	hosts, err := c.cfg.Lookup(ctx, host)
 	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		s.unknown = time.Now().Add(failedFor * c.session.timeout)
 		return err
 	}
 	for i := range hosts {
@@ -135,7 +142,7 @@ func (c *Conn) found(s *server, addresses []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := s.targets
-	s.targets = nil
+	s.targets, s.unknown = nil, time.Time{}
 	for _, a := range addresses {
 		same := func(t *target) bool { return t.address == a }
 		if slices.ContainsFunc(s.targets, same) {
@@ -157,7 +164,7 @@ func (c *Conn) found(s *server, addresses []string) {
 // yet may have one. Under mu.
 func (c *Conn) another(than *target, now time.Time) bool {
 	return slices.ContainsFunc(c.servers, func(s *server) bool {
-		return len(s.targets) == 0 || slices.ContainsFunc(s.targets, func(t *target) bool { return t != than && t.rank(now) == 0 })
+		return len(s.targets) == 0 && s.rank(now) == 0 || slices.ContainsFunc(s.targets, func(t *target) bool { return t != than && t.rank(now) == 0 })
 	})
 }
 
