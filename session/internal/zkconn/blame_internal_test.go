@@ -29,7 +29,7 @@ func TestWhoIsToBlameForALostLine(t *testing.T) {
 		"silent":           {errStalled, big, nil, nil},
 		"timed out":        {&networkError{"read", os.ErrDeadlineExceeded}, big, nil, nil},
 		"timed out below":  {&networkError{"read", &net.OpError{Op: "read", Err: syscall.ETIMEDOUT}}, big, nil, nil},
-		"overtaken":        {&overtaken{by: "another"}, big, ErrCutOff, nil},
+		"overtaken":        {&overtakenError{by: "another"}, big, ErrCutOff, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,9 +39,9 @@ func TestWhoIsToBlameForALostLine(t *testing.T) {
 			another := &request{ask: jute.Request{Op: jute.OpGetData}, size: small}
 			w := &wire{conn: conn, replied: true}
 			w.await(one)
-			w.await(nil)
+			w.await(newPing())
 			w.await(another)
-			if over, ok := errors.AsType[*overtaken](c.cause); ok {
+			if over, ok := errors.AsType[*overtakenError](c.cause); ok {
 				over.r = one
 			}
 			w.blame(c.cause)

@@ -51,7 +51,7 @@ func (c *Conn) beginClosing() *wire {
 	var up *wire
 	var nothing, refused bool
 	c.update(func() {
-		if c.closing || c.cause != nil {
+		if c.over() {
 			return
 		}
 		c.closing, c.muted = true, true
@@ -81,7 +81,7 @@ func (c *Conn) isClosing() bool {
 // credential is presented, so that its ephemeral znodes go at once.
 func (c *Conn) refused() {
 	c.update(func() {
-		if !c.closing && c.cause == nil {
+		if !c.over() {
 			c.closing = true
 			c.events = append(c.events, Ended{Cause: ErrAuthFailed})
 		}

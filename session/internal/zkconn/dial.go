@@ -42,7 +42,7 @@ func (l logger) Printf(format string, args ...any) {
 // connection again.
 func (c *Conn) warnDown(at *target, cause error) {
 	c.mu.Lock()
-	again := c.warned || c.closing || c.cause != nil
+	again := c.warned || c.over()
 	c.warned = true
 	c.dialErr = fmt.Errorf("%s: %w", at, cause)
 	c.mu.Unlock()

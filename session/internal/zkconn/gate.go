@@ -14,7 +14,7 @@ import (
 func (c *Conn) Alone() *Conn { return &Conn{core: c.core, alone: true} }
 
 // gate limits the requests that are under way on a connection: to any number, or to one that is
-// alone. It admits them in order of asking. It is no mutex for the reason that semaphore is none.
+// alone. It admits them in order of asking. It is no mutex for the reason that wire.writing is none.
 type gate struct {
 	mu      sync.Mutex
 	inside  int

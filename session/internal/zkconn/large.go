@@ -85,10 +85,10 @@ func (g *large) refuses(size int, now time.Time) error {
 // may be. Under mu.
 func (w *wire) blame(cause error) {
 	c := w.conn
-	if !w.replied || c.closing || c.cause != nil {
+	if !w.replied || c.over() {
 		return
 	}
-	if missing, ok := errors.AsType[*overtaken](cause); ok {
+	if missing, ok := errors.AsType[*overtakenError](cause); ok {
 		missing.r.lossErr = c.cutOff(missing.r)
 		return
 	}
@@ -98,15 +98,14 @@ func (w *wire) blame(cause error) {
 	now := time.Now()
 	read := w.justRead(now)
 	var largest *request
-	for _, a := range read {
-		if r := a.r; r != nil && (largest == nil || r.size > largest.size || r.size == largest.size && r.alone) {
+	for _, r := range read {
+		if largest == nil || r.size > largest.size || r.size == largest.size && r.alone {
 			largest = r
 		}
 	}
 	large := largest != nil && c.large.suspect(largest.size, largest.alone, now)
-	for _, a := range read {
-		switch r := a.r; {
-		case r == nil:
+	for _, r := range read {
+		switch {
 		case !large:
 			r.lossErr = c.cutOff(r)
 		case r.size == largest.size:
@@ -120,14 +119,14 @@ func (w *wire) blame(cause error) {
 // justRead are the requests that the server may have read right before now. It hangs up at a
 // request when it reads it. One that has waited for longer than replies take was lost for another
 // reason, as with a server that has lost its leader. Under mu.
-func (w *wire) justRead(now time.Time) []awaited {
+func (w *wire) justRead(now time.Time) []*request {
 	prompt := max(2*w.stall.slowest, w.conn.session.timeout/hasteShare)
 	waiting := w.order.waiting()
-	first := slices.IndexFunc(waiting, func(a awaited) bool { return now.Sub(a.sent) <= prompt })
+	first := slices.IndexFunc(waiting, func(r *request) bool { return now.Sub(r.sentAt) <= prompt })
 	if first < 0 {
 		return nil
 	}
-	return waiting[first:]
+	return slices.DeleteFunc(slices.Clone(waiting[first:]), (*request).isPing)
 }
 
 // cutOff is the error of a request at which the server may have hung up. Under mu.

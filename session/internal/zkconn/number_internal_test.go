@@ -22,23 +22,23 @@ func TestNumbersOfRequests(t *testing.T) {
 	c.wire = w
 	last, first, second := &request{size: 8}, &request{size: 12}, &request{size: 8}
 	frames := make([]byte, 3*4+8+12+8)
-	require.True(t, w.number([]*request{last, first, second}, frames))
+	require.NoError(t, w.number([]*request{last, first, second}, frames))
 	require.Len(t, w.order.waiting(), 3)
 	for i, want := range []struct {
 		at  int
 		xid int32
 	}{{4, math.MaxInt32}, {16, 1}, {32, 2}} {
-		require.Equal(t, want.xid, w.order.waiting()[i].r.ask.Xid)
+		require.Equal(t, want.xid, w.order.waiting()[i].ask.Xid)
 		require.EqualValues(t, want.xid, binary.BigEndian.Uint32(frames[want.at:]))
 	}
 
 	next := &wire{conn: c}
 	c.wire = next
-	require.True(t, next.number([]*request{{size: 8}}, make([]byte, 12)))
-	require.EqualValues(t, 3, next.order.waiting()[0].r.ask.Xid)
+	require.NoError(t, next.number([]*request{{size: 8}}, make([]byte, 12)))
+	require.EqualValues(t, 3, next.order.waiting()[0].ask.Xid)
 
 	c.wire = nil
-	require.False(t, w.number([]*request{{}}, frames))
+	require.ErrorIs(t, w.number([]*request{{}}, frames), ErrNotSent)
 	require.Len(t, w.order.waiting(), 3)
 }
 
@@ -49,13 +49,18 @@ func TestOrderOfAnswers(t *testing.T) {
 	var q queue
 	begun := time.Now()
 	ask := func(xid int32) *request {
-		r := &request{ask: jute.Request{Xid: xid}}
-		q.asked(r, begun)
+		r := &request{ask: jute.Request{Xid: xid}, sentAt: begun}
+		q.asked(r)
 		return r
+	}
+	ping := func() {
+		r := newPing()
+		r.sentAt = begun
+		q.asked(r)
 	}
 	for xid := range int32(100) {
 		ask(xid)
-		q.asked(nil, begun)
+		ping()
 		ask(1000 + xid)
 		for _, x := range []int32{xid, 1000 + xid} {
 			r, err := q.answered(x)
@@ -71,7 +76,7 @@ func TestOrderOfAnswers(t *testing.T) {
 	first := ask(1)
 	ask(2)
 	_, err = q.answered(2)
-	over, ok := errors.AsType[*overtaken](err)
+	over, ok := errors.AsType[*overtakenError](err)
 	require.True(t, ok)
 	require.Same(t, first, over.r)
 
@@ -79,10 +84,11 @@ func TestOrderOfAnswers(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, sent, "it answers no ping")
 	for i := range maxOvertaken {
-		q.asked(nil, begun)
+		ping()
 		sent, err = q.ponged()
 		require.Equal(t, begun, sent)
-		require.Equal(t, i == maxOvertaken-1, errors.Is(err, errOvertaken))
+		_, over := errors.AsType[*overtakenError](err)
+		require.Equal(t, i == maxOvertaken-1, over)
 	}
 	require.Len(t, q.waiting(), 2)
 }

@@ -1,64 +1,55 @@
 package zkconn
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
 )
 
-var errOvertaken = errors.New("an answer was overtaken: it is lost")
-
-// overtaken is errOvertaken for the request r.
-type overtaken struct {
+// overtakenError is the loss of the reply to the request r.
+type overtakenError struct {
 	r  *request
 	by string
 }
 
-func (o *overtaken) Error() string {
-	return fmt.Sprintf("%v: xid %d by %s", errOvertaken, o.r.ask.Xid, o.by)
+func (e *overtakenError) Error() string {
+	return fmt.Sprintf("an answer was overtaken: it is lost: xid %d by %s", e.r.ask.Xid, e.by)
 }
-
-func (o *overtaken) Unwrap() error { return errOvertaken }
 
 // maxOvertaken is how many replies to pings may come before that to an older request. ZooKeeper
 // replies to all in order; other servers may reply to pings at once.
 const maxOvertaken = 2
 
-// queue holds what is not answered on a connection, in the order of sending. Servers reply in that
-// order. If a later reply comes first, the earlier one is lost, and nobody would ever know the
-// outcome of its request: the connection is given up.
+// queue holds the requests that are not answered on a connection, pings included, in the order of
+// sending. Servers reply in that order. If a later reply comes first, the earlier one is lost, and
+// nobody would ever know the outcome of its request: the connection is given up.
 type queue struct {
-	all  []awaited
+	all  []*request
 	head int // index of the oldest
 }
 
-type awaited struct {
-	r         *request // nil: a ping
-	sent      time.Time
-	overtaken int // replies to pings that came before
-}
-
 // asked adds what is about to be written.
-func (q *queue) asked(r *request, now time.Time) { q.all = append(q.all, awaited{r: r, sent: now}) }
+func (q *queue) asked(r *request) { q.all = append(q.all, r) }
 
 // waiting is what is not answered.
-func (q *queue) waiting() []awaited { return q.all[q.head:] }
+func (q *queue) waiting() []*request { return q.all[q.head:] }
 
 // answered removes the request of a reply. It must be the oldest one; replies to older pings may be
 // missing.
 func (q *queue) answered(xid int32) (*request, error) {
 	rest := q.waiting()
-	i := slices.IndexFunc(rest, func(a awaited) bool { return a.r != nil && a.r.ask.Xid == xid })
+	i := slices.IndexFunc(rest, func(r *request) bool { return r.ask.Xid == xid })
 	if i < 0 {
 		return nil, fmt.Errorf("%w: an answer to nothing, xid %d", errMalformed, xid)
 	}
 	for _, earlier := range rest[:i] {
-		if earlier.r != nil {
-			return nil, &overtaken{earlier.r, fmt.Sprint(xid)}
+		if !earlier.isPing() {
+			return nil, &overtakenError{earlier, fmt.Sprint(xid)}
 		}
 	}
-	r := rest[i].r
+	r := rest[i]
 	q.drop(i + 1)
 	return r, nil
 }
@@ -74,19 +65,24 @@ func (q *queue) drop(n int) {
 
 // ponged removes the oldest ping, and returns when it was sent: the zero time if there is none.
 func (q *queue) ponged() (sent time.Time, err error) {
-	rest := q.waiting()
-	i := slices.IndexFunc(rest, func(a awaited) bool { return a.r == nil })
+	i := slices.IndexFunc(q.waiting(), (*request).isPing)
 	if i < 0 {
 		return time.Time{}, nil
 	}
-	sent = rest[i].sent
+	sent = q.waiting()[i].sentAt
 	q.all = slices.Delete(q.all, q.head+i, q.head+i+1)
 	if i == 0 {
 		return sent, nil
 	}
-	first := &q.all[q.head]
+	first := q.all[q.head]
 	if first.overtaken++; first.overtaken >= maxOvertaken {
-		return sent, &overtaken{first.r, "pings"}
+		return sent, &overtakenError{first, "pings"}
 	}
 	return sent, nil
 }
+
+func newPing() *request {
+	return &request{ask: jute.Request{Xid: jute.XidPing, Op: jute.OpPing}}
+}
+
+func (r *request) isPing() bool { return r.ask.Op == jute.OpPing }

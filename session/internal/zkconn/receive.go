@@ -79,7 +79,7 @@ func (c *Conn) fire(ev jute.Event) {
 func (w *wire) receivePong() (err error) {
 	w.conn.update(func() {
 		if waiting := w.order.waiting(); len(waiting) > 0 {
-			w.stall.took(time.Since(waiting[0].sent))
+			w.stall.took(time.Since(waiting[0].sentAt))
 		}
 		var sent time.Time
 		if sent, err = w.order.ponged(); err == nil && w.dead == nil && !sent.IsZero() {

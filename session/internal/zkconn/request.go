@@ -17,10 +17,11 @@ type request struct {
 	alone bool // no other request may be under way
 	size  int  // of its frame, without the length
 
-	sentAt   time.Time
-	lossErr  error         // its error if the connection is lost; nil: ErrNoReply. Under mu
-	answered *notify.Latch // closes when reply is set
-	reply    jute.Reply
+	sentAt    time.Time
+	overtaken int           // replies to pings that were sent later, and came before its own. Under mu
+	lossErr   error         // its error if the connection is lost; nil: ErrNoReply. Under mu
+	answered  *notify.Latch // closes when reply is set
+	reply     jute.Reply
 }
 
 // do sends requests in one write, and waits until the last one is answered or the connection is
@@ -48,7 +49,7 @@ func (c *Conn) do(rs ...*request) error {
 	}
 	if alone || !probe {
 		if !w.gate.enter(alone, w.lost, c.closed) {
-			return c.refusal()
+			return w.refusal()
 		}
 		defer w.gate.leave()
 	}
@@ -88,23 +89,29 @@ func (c *Conn) one(r *request) (*jute.Reply, error) {
 func (c *Conn) up() (*wire, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closing || c.cause != nil {
-		return nil, ErrEnded
-	}
-	if c.wire == nil {
-		return nil, ErrNotSent
-	}
-	return c.wire, nil
+	return c.wire, c.takes(c.wire)
 }
 
-// refusal is the error of a request that was not sent.
-func (c *Conn) refusal() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closing || c.cause != nil {
+// takes returns the error of a request that can't be sent over a connection; nil if it can. Under
+// mu.
+func (c *Conn) takes(w *wire) error {
+	switch {
+	case c.over():
 		return ErrEnded
+	case w == nil || w != c.wire:
+		return ErrNotSent
 	}
-	return ErrNotSent
+	return nil
+}
+
+// over tells whether the session is over or being closed. Under mu.
+func (c *Conn) over() bool { return c.closing || c.cause != nil }
+
+// refusal is the error of a request that was not sent, since the connection was lost or closed.
+func (w *wire) refusal() error {
+	w.conn.mu.Lock()
+	defer w.conn.mu.Unlock()
+	return w.conn.takes(w)
 }
 
 // valid tells whether servers accept the paths of a request.

@@ -27,12 +27,13 @@ func (w *wire) Write(frame []byte) (n int, err error) {
 
 // ping sends a ping.
 func (w *wire) ping() error {
-	w.writing.acquire()
-	defer w.writing.release()
+	w.writing <- struct{}{}
+	defer w.written()
+	r := newPing()
 	w.conn.mu.Lock()
-	w.await(nil)
+	w.await(r)
 	w.conn.mu.Unlock()
-	return w.transmit(encode(&jute.Request{Xid: jute.XidPing, Op: jute.OpPing}))
+	return w.transmit(encode(&r.ask))
 }
 
 // put sends requests, or refuses them. Their frames are complete but for the xids. If the write
@@ -41,35 +42,35 @@ func (w *wire) put(rs []*request, frames []byte) error {
 	select {
 	case w.writing <- struct{}{}:
 	case <-w.lost.C():
-		return w.conn.refusal()
+		return w.refusal()
 	case <-w.conn.closed.C():
-		return ErrEnded
+		return w.refusal()
 	}
-	defer w.writing.release()
-	if !w.number(rs, frames) {
-		return w.conn.refusal()
+	defer w.written()
+	if err := w.number(rs, frames); err != nil {
+		return err
 	}
 	_ = w.transmit(frames)
 	return nil
 }
 
 // number gives each request the next xid, also in its frame, and queues it for its reply. It
-// returns false if the connection takes no requests any more. With the semaphore, so that the queue
-// has the order of the frames.
+// fails if the connection takes no requests any more. With the semaphore, so that the queue has the
+// order of the frames.
 //
 // The numbers go on from connection to connection. A server tells its own clients' transactions
 // from others' by session and xid: one that was sent on the connection before, through another
 // server, would be taken for a later one of the same number.
-func (w *wire) number(rs []*request, frames []byte) bool {
+func (w *wire) number(rs []*request, frames []byte) error {
 	c := w.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.wire != w || c.closing || c.cause != nil {
-		return false
+	if err := c.takes(w); err != nil {
+		return err
 	}
 	for _, r := range rs {
 		c.xid = max(c.xid+1, 1) // it wraps
-		r.ask.Xid, r.sentAt = c.xid, time.Now()
+		r.ask.Xid = c.xid
 		binary.BigEndian.PutUint32(frames[4:], uint32(c.xid))
 		frames = frames[4+r.size:]
 		w.await(r)
@@ -77,15 +78,18 @@ func (w *wire) number(rs []*request, frames []byte) bool {
 			c.watches.remove(r.ask.Path, r.ask.Kind)
 		}
 	}
-	return true
+	return nil
 }
 
 // write sends a frame that is not a request's.
 func (w *wire) write(frame []byte) error {
-	w.writing.acquire()
-	defer w.writing.release()
+	w.writing <- struct{}{}
+	defer w.written()
 	return w.transmit(frame)
 }
+
+// written lets the next one write.
+func (w *wire) written() { <-w.writing }
 
 // transmit writes to the network. If that fails, the connection is lost before the semaphore is
 // released: those that wait for it then know that they have sent nothing. With the semaphore.

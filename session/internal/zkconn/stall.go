@@ -35,9 +35,10 @@ func (w *wire) watch() {
 	w.stall.timer = time.AfterFunc(w.conn.session.timeout/hasteShare, w.checkStall) // does not block; lose stops the timer
 }
 
-// await queues a request, or a ping if r is nil, that is about to be written. Under mu.
+// await queues a request that is about to be written. Under mu.
 func (w *wire) await(r *request) {
-	w.order.asked(r, time.Now())
+	r.sentAt = time.Now()
+	w.order.asked(r)
 	if s := &w.stall; !s.set && s.timer != nil && w.dead == nil {
 		s.set = true
 		s.timer.Reset(w.conn.session.timeout / hasteShare)
@@ -95,7 +96,7 @@ func (w *wire) shouldLeave(left time.Duration, some bool) bool {
 
 // due is when the oldest request has been without a reply for too long. Under mu.
 func (w *wire) due(now time.Time, left time.Duration) time.Time {
-	timeout, oldest := w.conn.session.timeout, w.order.waiting()[0].sent
+	timeout, oldest := w.conn.session.timeout, w.order.waiting()[0].sentAt
 	bearable := max(timeout/hasteShare, min(timeout/stallShare, now.Sub(oldest)+left-timeout/marginShare))
 	if left <= 0 {
 		bearable = timeout / stallShare

@@ -20,7 +20,7 @@ func TestAPanicInTheCheckForAStallLosesTheConnection(t *testing.T) {
 	c := &Conn{core: &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}}}
 	c.session.timeout = time.Second
 	w := &wire{conn: c, raw: near, at: &target{server: "a", address: "a"}, lost: notify.NewLatch()}
-	w.order.asked(&request{}, time.Now()) // and no timer, which it can't do without
+	w.order.asked(&request{sentAt: time.Now()}) // and no timer, which it can't do without
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

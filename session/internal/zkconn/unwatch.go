@@ -41,7 +41,7 @@ func (c *Conn) unwatchLocally(watches []Watch) (done bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.closing || c.cause != nil:
+	case c.over():
 		return true, ErrEnded
 	case c.removals.lacking():
 		return true, ErrUnsupported

@@ -37,8 +37,12 @@ type wire struct {
 	response jute.ConnectResponse // the reply to the connect request
 	lost     *notify.Latch        // closes when the connection is given up
 
-	gate    gate      // requests that are under way
-	writing semaphore // held while frames are written
+	gate gate // requests that are under way
+
+	// A semaphore, held while frames are written. It is no mutex: those that wait can give up, and with
+	// virtual time (testing/synctest) they don't stop the clock while a write to a network that takes
+	// nothing waits for its deadline.
+	writing chan struct{}
 
 	// Of the library's main goroutine until the handshake is done, then of its receiving one.
 	in         *bufio.Reader
@@ -63,7 +67,7 @@ type wire struct {
 }
 
 func newWire(c *Conn, raw net.Conn, at *target) *wire {
-	w := &wire{conn: c, raw: raw, at: at, limit: limitOf(c.timeout()), lost: notify.NewLatch(), writing: newSemaphore()}
+	w := &wire{conn: c, raw: raw, at: at, limit: limitOf(c.timeout()), lost: notify.NewLatch(), writing: make(chan struct{}, 1)}
 	w.in = bufio.NewReaderSize(patient{w}, smallBuffer)
 	return w
 }
