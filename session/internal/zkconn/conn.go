@@ -55,7 +55,7 @@ type core struct {
 	dialed      *wire   // the latest connection, until it is lost
 	wire        *wire   // the same, while it takes requests
 	session     identity
-	servers     []*server
+	servers     servers
 	connecting  int           // attempts that have sent a connect request and may still get the session
 	slow        bool          // see Slow
 	connectTook time.Duration // how long the last server took to answer the connect request
@@ -147,11 +147,8 @@ func (c *Conn) changed(change func()) []Event {
 
 // deliver calls the sink. A panic there ends neither the connection nor the process.
 func (c *Conn) deliver(ev Event) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			_ = c.panicked("delivering an event", reason)
-		}
-	}()
+	var logged error
+	defer guard(c.log, "delivering an event", &logged)
 	c.sink(ev)
 }
 

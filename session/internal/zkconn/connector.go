@@ -18,6 +18,7 @@ type connector struct {
 	*Conn
 	ctx     context.Context // of the attempts; ends when one has succeeded
 	results chan attempt
+	won     *wire // the connection, once there is one
 }
 
 // attempt is the result of an attempt to connect.
@@ -34,74 +35,70 @@ var (
 )
 
 // connect returns a connection whose connect request was answered, or nil if the session is over.
-func (c *Conn) connect() *wire {
+func connect(c *Conn) *wire {
 	ctx, stop := context.WithCancel(c.life)
 	defer stop()
 	k := &connector{Conn: c, ctx: ctx, results: make(chan attempt)}
 	for {
-		for _, s := range c.round() {
-			if w, over := k.wait(c.pause(), nil, nil); w != nil || over {
-				return w
+		for _, s := range k.round() {
+			if k.wait(k.pause(), nil, nil) || k.lookUp(s) {
+				return k.won
 			}
-			if w, over := k.lookUp(s); w != nil || over {
-				return w
-			}
-			for _, t := range c.targetsOf(s) {
+			for _, t := range k.targetsOf(s) {
 				k.try(t)
-				if w, over := k.wait(c.share(), t, nil); w != nil || over {
-					return w
+				if k.wait(k.share(), t, nil) {
+					return k.won
 				}
 			}
 		}
 	}
 }
 
-// wait waits for a connection, at most for d. It returns early if the attempt at a certain target
-// has failed, or if done closes.
-func (k *connector) wait(d time.Duration, only *target, done <-chan struct{}) (w *wire, over bool) {
+// wait waits for a connection, at most for d. It returns true if there is one, or if the session is
+// over. It returns early if the attempt at a certain target has failed, or if looked closes.
+func (k *connector) wait(d time.Duration, only *target, looked <-chan struct{}) (done bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
 		select {
 		case a := <-k.results:
-			if w := k.take(a); w != nil || a.at == only {
-				return w, k.life.Err() != nil
+			if k.take(a); k.won != nil || a.at == only {
+				return k.done()
 			}
 		case <-timer.C:
 			if only != nil {
 				k.warnDown(only, errNoAnswerYet)
 			}
-			return nil, k.life.Err() != nil
-		case <-done:
-			return nil, k.life.Err() != nil
+			return k.done()
+		case <-looked:
+			return k.done()
 		case <-k.life.Done():
-			return nil, true
+			return true
 		}
 	}
 }
 
+func (k *connector) done() bool { return k.won != nil || k.life.Err() != nil }
+
 // lookUp resolves a server's name while attempts go on.
-func (k *connector) lookUp(s *server) (w *wire, over bool) {
+func (k *connector) lookUp(s *server) (done bool) {
 	if k.cfg.Lookup == nil {
 		k.found(s, []string{s.name})
-		return nil, false
+		return false
 	}
 	limit := k.share()
-	done := make(chan struct{})
+	looked := make(chan struct{})
 	k.dials.Go(func() { // the Conn's end waits for it; ends with its limit, or with the connector
-		defer close(done)
-		defer func() {
-			if reason := recover(); reason != nil {
-				_ = k.panicked("look up", reason) // it is in the log
-			}
-		}()
+		defer close(looked)
+		var logged error
+		defer guard(k.log, "look up", &logged)
 		ctx, cancel := context.WithTimeout(k.ctx, limit)
 		defer cancel()
-		if err := k.Conn.lookUp(ctx, s); err != nil && k.ctx.Err() == nil {
+		if err := k.resolve(ctx, s); err != nil && k.ctx.Err() == nil {
 			k.warnDown(&target{server: s.name, address: s.name}, err)
 		}
 	})
-	return k.wait(limit, nil, done)
+	return k.wait(limit, nil, looked)
 }
 
 // try starts an attempt.
@@ -123,13 +120,12 @@ func (k *connector) try(t *target) {
 // reach dials a target and sends the connect request. Dialling, and the reply, have limits.
 func (k *connector) reach(t *target, dial, reply time.Duration) (w *wire, err error) {
 	defer func() {
-		if reason := recover(); reason != nil { // in the application's dialer
-			if w != nil {
-				w.hangUp()
-			}
-			w, err = nil, k.panicked("connect", reason)
+		if err != nil && w != nil {
+			w.hangUp()
+			w = nil
 		}
 	}()
+	defer guard(k.log, "connect", &err) // the application's dialer may panic
 	ctx, cancel := context.WithTimeout(k.ctx, dial)
 	defer cancel()
 	raw, err := k.cfg.Dial(ctx, "tcp", t.address)
@@ -146,12 +142,11 @@ func (k *connector) reach(t *target, dial, reply time.Duration) (w *wire, err er
 	stop := context.AfterFunc(k.ctx, w.hangUp)
 	defer stop()
 	begun := time.Now()
-	if err := w.requestSession(begun.Add(reply)); err != nil {
-		w.hangUp()
+	if err := k.requestSession(w, begun.Add(reply)); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = fmt.Errorf("%w: %w", errNoResponse, err)
 		}
-		return nil, err
+		return w, err
 	}
 	took := time.Since(begun)
 	w.limit = max(w.limit, min(took, w.conn.timeout()/2)) // on a slow server, the next steps may take as long; no longer than the session
@@ -159,14 +154,13 @@ func (k *connector) reach(t *target, dial, reply time.Duration) (w *wire, err er
 	return w, nil
 }
 
-// take notes the result of an attempt, and returns its connection if that is to be used.
-func (k *connector) take(a attempt) *wire {
+// take notes the result of an attempt.
+func (k *connector) take(a attempt) {
 	if a.err == nil {
-		if w := k.adopt(a); w != nil {
-			return w
+		if !k.adopt(a) {
+			k.drop(a.at, a.wire)
 		}
-		k.drop(a.at, a.wire)
-		return nil
+		return
 	}
 	k.mu.Lock()
 	t := a.at
@@ -184,21 +178,20 @@ func (k *connector) take(a attempt) *wire {
 	if nothing {
 		k.end(errClosed)
 	}
-	return nil
 }
 
-// adopt makes a connection the Conn's. It returns nil if the session has ended.
-func (k *connector) adopt(a attempt) *wire {
+// adopt makes a connection the Conn's. It returns false if the session has ended.
+func (k *connector) adopt(a attempt) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.cause != nil {
-		return nil
+		return false
 	}
 	k.slow, k.connectTook = a.at.silent > 0, a.wire.stall.slowest
 	a.at.busy, a.at.badUntil, a.at.slowDials, a.at.silent = false, time.Time{}, 0, 0
 	k.connecting--
-	k.dialed = a.wire
-	return a.wire
+	k.dialed, k.won = a.wire, a.wire
+	return true
 }
 
 // drop ends an attempt whose result is not needed.
@@ -216,21 +209,34 @@ func (k *connector) drop(t *target, w *wire) {
 	}
 }
 
-// beginConnecting notes that a connect request is about to be sent: a session may exist from then
-// on. It returns false if none is wanted any more.
-func (c *Conn) beginConnecting() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closing && c.session.id == 0 {
-		return false
+// requestSession sends the connect request over a new connection and reads its reply.
+func (k *connector) requestSession(w *wire, deadline time.Time) error {
+	if err := w.raw.SetDeadline(deadline); err != nil {
+		return err
 	}
-	c.connecting++
-	return true
+	if !k.begin() {
+		return errClosed
+	}
+	err := w.writeConnectRequest()
+	if err == nil {
+		err = w.readConnectResponse()
+	}
+	if err != nil {
+		k.mu.Lock()
+		k.connecting--
+		k.mu.Unlock()
+	}
+	return err
 }
 
-// endConnecting notes that a connect request has failed.
-func (c *Conn) endConnecting() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.connecting--
+// begin notes that a connect request is about to be sent: a session may exist from then on. It
+// returns false if none is wanted any more.
+func (k *connector) begin() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closing && k.session.id == 0 {
+		return false
+	}
+	k.connecting++
+	return true
 }

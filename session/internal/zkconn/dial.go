@@ -11,7 +11,7 @@ import (
 // dial is called by the library's loop whenever it has no connection. It returns one that is up, or
 // the stub when the session is over.
 func (c *Conn) dial(_, _ string, _ time.Duration) (net.Conn, error) {
-	w := c.connect()
+	w := connect(c)
 	if w == nil {
 		return c.stub, nil
 	}

@@ -3,6 +3,7 @@ package zkconn
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"runtime/debug"
 )
@@ -12,15 +13,22 @@ import (
 var errPanic = errors.New("panic")
 
 // panicked logs a panic and returns it as an error.
-func (c *Conn) panicked(doing string, reason any) error {
-	c.log.Error("zkconn panicked", "while", doing, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
+func panicked(log *slog.Logger, doing string, reason any) error {
+	log.Error("zkconn panicked", "while", doing, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
 	return fmt.Errorf("%s: %w: %v", doing, errPanic, reason)
 }
 
-// guard is deferred by what the library calls. A panic loses the connection.
+// guard is deferred where code of the application runs. A panic there is an error.
+func guard(log *slog.Logger, doing string, err *error) {
+	if reason := recover(); reason != nil {
+		*err = panicked(log, doing, reason)
+	}
+}
+
+// guard is deferred by what the library calls, or a timer. A panic loses the connection.
 func (w *wire) guard(doing string, err *error) {
 	if reason := recover(); reason != nil {
-		*err = w.conn.panicked(doing, reason)
+		*err = panicked(w.conn.log, doing, reason)
 		w.lose(*err)
 	}
 }
@@ -28,7 +36,7 @@ func (w *wire) guard(doing string, err *error) {
 // guardNetwork is deferred where the network is used. A panic there is an error.
 func (w *wire) guardNetwork(doing string, err *error) {
 	if reason := recover(); reason != nil {
-		*err = w.conn.panicked(doing, reason)
+		*err = panicked(w.conn.log, doing, reason)
 	} else if *err != nil {
 		*err = &networkError{doing, *err}
 	}

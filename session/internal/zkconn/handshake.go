@@ -8,24 +8,6 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// requestSession sends the connect request and reads its reply.
-func (w *wire) requestSession(deadline time.Time) error {
-	if err := w.raw.SetDeadline(deadline); err != nil {
-		return err
-	}
-	if !w.conn.beginConnecting() {
-		return errClosed
-	}
-	err := w.writeConnectRequest()
-	if err == nil {
-		err = w.readConnectResponse()
-	}
-	if err != nil {
-		w.conn.endConnecting()
-	}
-	return err
-}
-
 // writeConnectRequest asks for the session that the Conn has, or for a new one.
 func (w *wire) writeConnectRequest() error {
 	c := w.conn

@@ -56,11 +56,8 @@ func (s *stall) took(d time.Duration) {
 // checkStall leaves the server if it must.
 func (w *wire) checkStall() {
 	c := w.conn
-	defer func() {
-		if reason := recover(); reason != nil {
-			w.lose(c.panicked("check for a stall", reason))
-		}
-	}()
+	var cause error
+	defer w.guard("check for a stall", &cause)
 	var left time.Duration
 	var some bool
 	if c.cfg.Stake != nil {
@@ -87,7 +84,7 @@ func (w *wire) shouldLeave(left time.Duration, some bool) bool {
 	}
 	now := time.Now()
 	due := w.due(now, left)
-	if some && !now.Before(due) && !c.closing && c.another(w.at, now) {
+	if some && !now.Before(due) && !c.closing && c.servers.another(w.at, now) {
 		return true
 	}
 	w.stall.timer.Reset(max(due.Sub(now), c.session.timeout/checkShare))

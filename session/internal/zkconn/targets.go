@@ -17,6 +17,9 @@ type server struct {
 	unknown time.Time // until then its name counts as one that can't be resolved
 }
 
+// servers are those of the configuration. Under the Conn's mu.
+type servers []*server
+
 // target is one address of a server, with its history. Under the Conn's mu.
 type target struct {
 	server  string // host:port as configured
@@ -92,11 +95,11 @@ func (s *server) rank(now time.Time) (best int) {
 
 // round returns the servers in the order in which to try them: the best first, and among equals the
 // one that was not tried for the longest time.
-func (c *Conn) round() []*server {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (k *connector) round() []*server {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	now := time.Now()
-	order := slices.Clone(c.servers)
+	order := slices.Clone(k.servers)
 	slices.SortStableFunc(order, func(a, b *server) int {
 		return cmp.Or(cmp.Compare(a.rank(now), b.rank(now)), a.tried.Compare(b.tried))
 	})
@@ -104,9 +107,9 @@ func (c *Conn) round() []*server {
 }
 
 // targetsOf returns the targets of a server, in the same order, without those that are being tried.
-func (c *Conn) targetsOf(s *server) []*target {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (k *connector) targetsOf(s *server) []*target {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	now := time.Now()
 	s.tried = now
 	free := slices.DeleteFunc(slices.Clone(s.targets), func(t *target) bool { return t.busy })
@@ -116,31 +119,31 @@ func (c *Conn) targetsOf(s *server) []*target {
 	return free
 }
 
-// lookUp resolves a server's name. If that fails, its former addresses are kept.
-func (c *Conn) lookUp(ctx context.Context, s *server) error {
+// resolve looks up a server's name. If that fails, its former addresses are kept.
+func (k *connector) resolve(ctx context.Context, s *server) error {
 	host, port, err := net.SplitHostPort(s.name)
 	if err != nil {
 		return err
 	}
-	hosts, err := c.cfg.Lookup(ctx, host)
+	hosts, err := k.cfg.Lookup(ctx, host)
 	if err != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		s.unknown = time.Now().Add(failedFor * c.session.timeout)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		s.unknown = time.Now().Add(failedFor * k.session.timeout)
 		return err
 	}
 	for i := range hosts {
 		hosts[i] = net.JoinHostPort(hosts[i], port)
 	}
 	rand.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
-	c.found(s, hosts)
+	k.found(s, hosts)
 	return nil
 }
 
 // found sets the addresses of a server. Those that it had keep their history.
-func (c *Conn) found(s *server, addresses []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (k *connector) found(s *server, addresses []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	known := s.targets
 	s.targets, s.unknown = nil, time.Time{}
 	for _, a := range addresses {
@@ -153,7 +156,7 @@ func (c *Conn) found(s *server, addresses []string) {
 			continue
 		}
 		t := &target{server: s.name, address: a}
-		if c.cfg.Slow {
+		if k.cfg.Slow {
 			t.silent = 1
 		}
 		s.targets = append(s.targets, t)
@@ -162,13 +165,11 @@ func (c *Conn) found(s *server, addresses []string) {
 
 // another tells whether there is a good target beside this one. A server whose name is not resolved
 // yet may have one. Under mu.
-func (c *Conn) another(than *target, now time.Time) bool {
-	return slices.ContainsFunc(c.servers, func(s *server) bool {
+func (all servers) another(than *target, now time.Time) bool {
+	return slices.ContainsFunc(all, func(s *server) bool {
 		return len(s.targets) == 0 && s.rank(now) == 0 || slices.ContainsFunc(s.targets, func(t *target) bool { return t != than && t.rank(now) == 0 })
 	})
 }
 
 // single tells whether there is one address only. Under mu.
-func (c *Conn) single() bool {
-	return len(c.servers) == 1 && len(c.servers[0].targets) <= 1
-}
+func (all servers) single() bool { return len(all) == 1 && len(all[0].targets) <= 1 }

@@ -30,12 +30,12 @@ func (c *Conn) timeout() time.Duration {
 // share is how long to wait for an attempt before the next one starts. It is shorter if something
 // will be lost soon. It is longer if the last reply took longer: a second server that is asked
 // would needlessly take the session over from the first.
-func (c *Conn) share() time.Duration {
-	c.mu.Lock()
-	share, usual := limitOf(c.session.timeout), min(2*c.connectTook, c.session.timeout)
-	c.mu.Unlock()
-	if c.cfg.Stake != nil {
-		if left, some := c.cfg.Stake(); some && left > 0 {
+func (k *connector) share() time.Duration {
+	k.mu.Lock()
+	share, usual := limitOf(k.session.timeout), min(2*k.connectTook, k.session.timeout)
+	k.mu.Unlock()
+	if k.cfg.Stake != nil {
+		if left, some := k.cfg.Stake(); some && left > 0 {
 			share = max(min(share, left/2), share/shareDivisor)
 		}
 	}
@@ -45,14 +45,14 @@ func (c *Conn) share() time.Duration {
 // limits are how long dialling a target may take, and then the reply to the connect request. Both
 // grow each time they did not suffice. If there is a session to lose and only one address, the
 // first wait for a reply is short: many servers may be behind it. Under mu.
-func (c *Conn) limits(t *target) (dial, reply time.Duration) {
-	timeout := c.session.timeout
+func (k *connector) limits(t *target) (dial, reply time.Duration) {
+	timeout := k.session.timeout
 	share := limitOf(timeout)
 	dial = min(share<<min(t.slowDials, 10), 4*timeout)
 	switch {
 	case t.silent > 0:
 		reply = max(min(longestPatience*timeout, longestWait), timeout)
-	case c.session.id != 0 && c.single():
+	case k.session.id != 0 && k.servers.single():
 		reply = share
 	default:
 		reply = timeout
@@ -63,20 +63,20 @@ func (c *Conn) limits(t *target) (dial, reply time.Duration) {
 // pause is how long to wait before the next server is tried: nothing within a round of all servers,
 // and longer after each round. Jitter keeps the clients of a server that failed from coming back at
 // once. The pause is shorter if something will be lost soon.
-func (c *Conn) pause() time.Duration {
+func (k *connector) pause() time.Duration {
 	var left time.Duration
-	if c.cfg.Stake != nil {
-		left, _ = c.cfg.Stake()
+	if k.cfg.Stake != nil {
+		left, _ = k.cfg.Stake()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	round := c.tries / len(c.cfg.Servers)
-	within := c.tries%len(c.cfg.Servers) != 0
-	c.tries++
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	round := k.tries / len(k.cfg.Servers)
+	within := k.tries%len(k.cfg.Servers) != 0
+	k.tries++
 	if round == 0 || within {
 		return 0
 	}
-	longest := min(longestPause, c.session.timeout/handshakeShare)
+	longest := min(longestPause, k.session.timeout/handshakeShare)
 	if left > 0 {
 		longest = min(longest, max(left/8, shortestPause))
 	}
