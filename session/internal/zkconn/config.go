@@ -101,3 +101,9 @@ func withPort(addr string) string {
 	}
 	return net.JoinHostPort(strings.Trim(addr, "[]"), defaultPort)
 }
+
+// Dial connects to an address. It is the default of Config.Dial.
+func Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, network, addr)
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
@@ -65,10 +66,7 @@ type core struct {
 	lastZxid    int64         // of the latest reply
 	xid         int32         // of the last request, on whichever connection: see number
 	watches     watchTable
-	create2     support
-	containers  support // createContainer, in ZooKeeper since 3.5.3
-	removals    support // removeWatches
-	knownOps    knownOps
+	operations  operations
 	large       large
 }
 
@@ -90,7 +88,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	c := &Conn{core: &core{
 		cfg: cfg, log: cfg.Logger, sink: sink,
 		life: life, stop: stop, ended: notify.NewLatch(), closed: notify.NewLatch(), exited: notify.NewLatch(),
-		stub: newStub(), watches: watchTable{}, knownOps: newKnownOps(),
+		stub: newStub(), watches: watchTable{}, operations: newOperations(),
 	}}
 	c.session.timeout = cfg.Timeout
 	for _, addr := range cfg.Servers {
@@ -120,6 +118,72 @@ func (c *Conn) SessionID() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session.id
+}
+
+// Alone returns the same Conn for a request at which servers may hang up. Each request made with it
+// has the connection to itself: it is sent when all others are answered, and the next ones when it
+// is. If the connection is then lost, it is known which request was the reason. The others wait for
+// one round trip.
+func (c *Conn) Alone() *Conn { return &Conn{core: c.core, alone: true} }
+
+// warnDown logs why there is no connection. It logs the first reason only, until there is a
+// connection again.
+func (c *Conn) warnDown(at *target, cause error) {
+	c.mu.Lock()
+	again := c.warned || c.over()
+	c.warned = true
+	c.dialErr = fmt.Errorf("%s: %w", at, cause)
+	c.mu.Unlock()
+	if !again {
+		c.log.Warn("no connection to ZooKeeper", "server", at.server, "address", at.address, "cause", cause)
+	}
+}
+
+// Trouble is why the last attempt to connect failed; nil if there was a connection since.
+func (c *Conn) Trouble() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dialErr
+}
+
+// Slow tells whether servers were slow to answer the last connect request: for the Config.Slow of
+// the next session.
+func (c *Conn) Slow() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.slow
+}
+
+// Blamed returns the error of requests that are refused because servers hung up at some as large;
+// nil if none are.
+func (c *Conn) Blamed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.large.suspects
+	if len(known) == 0 {
+		return nil
+	}
+	return c.large.refuses(known[len(known)-1].size, time.Now())
+}
+
+func (c *Conn) timeout() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session.timeout
+}
+
+// dial is called by the library's loop whenever it has no connection. It returns one that is up, or
+// the stub when the session is over.
+func (c *Conn) dial(_, _ string, _ time.Duration) (net.Conn, error) {
+	w := connect(c)
+	if w == nil {
+		return c.stub, nil
+	}
+	if err := w.handshake(); err != nil {
+		w.lose(err)
+		return nil, err
+	}
+	return w, nil
 }
 
 // update changes the state, then calls the sink with the events of that change. Every change that

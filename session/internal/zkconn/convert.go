@@ -12,6 +12,12 @@ func toWire(op *Op) jute.Request {
 	switch op.Kind {
 	case OpCreate:
 		ask.Data, ask.ACL, ask.Flags = notNull(op.Data), toWireACL(op.ACL), int32(op.Mode)
+		switch op.Mode {
+		case Container:
+			ask.Op = jute.OpCreateContainer
+		case TTL, SequentialTTL:
+			ask.Op = jute.OpCreateTTL
+		}
 	case OpSet:
 		ask.Data = notNull(op.Data)
 	}

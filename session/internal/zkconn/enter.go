@@ -36,12 +36,20 @@ func (c *Conn) Enter(e Entry) (Entered, error) {
 	if e.Replace != "" {
 		return c.enter(e, jute.OpMulti)
 	}
-	op := c.createOp()
-	made, err := c.enter(e, op)
-	if op == jute.OpCreate2 && errors.Is(err, ErrUnsupported) {
-		made, err = c.enter(e, jute.OpCreate)
+	if !c.lacksCreate2() {
+		if made, err := c.enter(e, jute.OpCreate2); !errors.Is(err, ErrUnsupported) {
+			return made, err
+		}
 	}
-	return made, err
+	return c.enter(e, jute.OpCreate)
+}
+
+// lacksCreate2 tells whether the servers lack create2, which replies with the new znode's Stat.
+// ZooKeeper has it since 3.5. In a transaction its Stat is empty, at least in 3.8.
+func (c *Conn) lacksCreate2() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.operations.lacks(jute.OpCreate2)
 }
 
 func (c *Conn) enter(e Entry, op jute.Op) (Entered, error) {
@@ -53,9 +61,6 @@ func (c *Conn) enter(e Entry, op jute.Op) (Entered, error) {
 		return Entered{}, err
 	}
 	made, err := rs[0].entered()
-	if op == jute.OpCreate2 {
-		c.learn(&c.create2, err)
-	}
 	if err == nil && e.List != "" {
 		listing := rs[1]
 		if made.Err = listing.outcome(); made.Err == nil {
@@ -71,6 +76,7 @@ func (e *Entry) request(op jute.Op) *request {
 		create.Op = op
 		return &request{ask: create}
 	}
+	create.Op = jute.OpCreate
 	return &request{ask: jute.Request{Op: op, Ops: []jute.Request{{Op: jute.OpDelete, Path: e.Replace, Version: -1}, create}}}
 }
 

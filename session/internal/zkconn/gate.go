@@ -7,14 +7,9 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// Alone returns the same Conn for a request at which servers may hang up. Each request made with it
-// has the connection to itself: it is sent when all others are answered, and the next ones when it
-// is. If the connection is then lost, it is known which request was the reason. The others wait for
-// one round trip.
-func (c *Conn) Alone() *Conn { return &Conn{core: c.core, alone: true} }
-
 // gate limits the requests that are under way on a connection: to any number, or to one that is
-// alone. It admits them in order of asking. It is no mutex for the reason that wire.writing is none.
+// alone. It admits them in order of asking. It is no mutex for the reason that wire.writing is
+// none.
 type gate struct {
 	mu      sync.Mutex
 	inside  int

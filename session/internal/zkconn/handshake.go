@@ -148,7 +148,7 @@ func (w *wire) goUp() (up bool) {
 			SessionID: c.session.id, Timeout: c.session.timeout, Server: w.at.server, Address: w.at.address, Asked: w.askedAt, Created: w.created,
 		})
 		for _, ev := range w.early {
-			c.fire(ev)
+			w.fire(ev)
 		}
 		w.early = nil
 	})

@@ -89,7 +89,7 @@ func (w *wire) blame(cause error) {
 		return
 	}
 	if missing, ok := errors.AsType[*overtakenError](cause); ok {
-		missing.r.lossErr = c.cutOff(missing.r)
+		missing.r.lossErr = w.cutOff(missing.r)
 		return
 	}
 	if !hungUp(cause) {
@@ -107,7 +107,7 @@ func (w *wire) blame(cause error) {
 	for _, r := range read {
 		switch {
 		case !large:
-			r.lossErr = c.cutOff(r)
+			r.lossErr = w.cutOff(r)
 		case r.size == largest.size:
 			r.lossErr = errCutOffLarge
 		default:
@@ -130,8 +130,9 @@ func (w *wire) justRead(now time.Time) []*request {
 }
 
 // cutOff is the error of a request at which the server may have hung up. Under mu.
-func (c *Conn) cutOff(r *request) error {
-	if r.size <= max(smallEnough, c.large.answered) && c.knownOps.has(r) {
+func (w *wire) cutOff(r *request) error {
+	c := w.conn
+	if r.size <= max(smallEnough, c.large.answered) && c.operations.has(r) {
 		return errCutOffUsual
 	}
 	return errCutOff
@@ -144,28 +145,4 @@ func (r *request) unanswered() error {
 		return ErrNoReply
 	}
 	return r.lossErr
-}
-
-// fits returns the error of a request that is too large. It marks one that has to be sent alone.
-func (c *Conn) fits(r *request) error {
-	if r.size > c.cfg.MaxPacket {
-		return ErrTooLarge
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	r.alone = c.alone || c.large.doubts(r.size, now)
-	return c.large.refuses(r.size, now)
-}
-
-// Blamed returns the error of requests that are refused because servers hung up at some as large;
-// nil if none are.
-func (c *Conn) Blamed() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known := c.large.suspects
-	if len(known) == 0 {
-		return nil
-	}
-	return c.large.refuses(known[len(known)-1].size, time.Now())
 }

@@ -59,7 +59,7 @@ func (w *wire) receiveEvent(frame []byte) error {
 	if err == nil {
 		w.conn.update(func() {
 			if w.dead == nil {
-				w.conn.fire(ev)
+				w.fire(ev)
 			}
 		})
 	}
@@ -67,7 +67,8 @@ func (w *wire) receiveEvent(frame []byte) error {
 }
 
 // fire adds the event of a watch, which is disarmed by that. Under mu.
-func (c *Conn) fire(ev jute.Event) {
+func (w *wire) fire(ev jute.Event) {
+	c := w.conn
 	c.watches.fired(ev)
 	switch t := EventType(ev.Type); t {
 	case NodeCreated, NodeDeleted, NodeDataChanged, NodeChildrenChanged:
@@ -161,7 +162,7 @@ func (w *wire) settle(r *request) (err error) {
 		}
 		w.replied, c.warned, c.dialErr = true, false, nil
 		c.large.took(r.size)
-		c.knownOps.took(r)
+		c.operations.took(r)
 		c.lastZxid = max(c.lastZxid, r.reply.Zxid)
 		if r.ask.Watch {
 			c.watches.arm(r)

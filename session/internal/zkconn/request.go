@@ -27,8 +27,7 @@ type request struct {
 // do sends requests in one write, and waits until the last one is answered or the connection is
 // lost. Then each has its outcome. With an error, none was sent.
 func (c *Conn) do(rs ...*request) error {
-	frames := encoders.Get().(*jute.Writer)
-	frames.Reset(frames.Bytes()[:0])
+	frames := encoder()
 	alone, probe := false, false
 	for _, r := range rs {
 		if !r.valid() {
@@ -54,15 +53,16 @@ func (c *Conn) do(rs ...*request) error {
 		defer w.gate.leave()
 	}
 	err = w.put(rs, frames.Bytes())
-	if frames.Len() <= largestKept {
-		encoders.Put(frames)
-	}
+	release(frames)
 	if err != nil {
 		return err
 	}
 	select {
 	case <-rs[len(rs)-1].answered.C():
 	case <-w.lost.C():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.operations.missed(rs[0])
 	}
 	return nil
 }
@@ -72,6 +72,18 @@ var encoders = sync.Pool{New: func() any { return jute.NewWriter(nil) }}
 
 // largestKept is how much memory an encoder may keep.
 const largestKept = 64 << 10
+
+func encoder() *jute.Writer {
+	w := encoders.Get().(*jute.Writer)
+	w.Reset(w.Bytes()[:0])
+	return w
+}
+
+func release(w *jute.Writer) {
+	if w.Len() <= largestKept {
+		encoders.Put(w)
+	}
+}
 
 // one sends one request. With an error, the reply is an empty one.
 func (c *Conn) one(r *request) (*jute.Reply, error) {
@@ -158,4 +170,16 @@ func (r *request) results() ([]jute.Result, error) {
 		return nil, ErrNoReply // no such reply is possible
 	}
 	return r.reply.Results, nil
+}
+
+// fits returns the error of a request that is too large. It marks one that has to be sent alone.
+func (c *Conn) fits(r *request) error {
+	if r.size > c.cfg.MaxPacket {
+		return ErrTooLarge
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	r.alone = c.alone || c.large.doubts(r.size, now)
+	return c.large.refuses(r.size, now)
 }

@@ -21,12 +21,6 @@ func limitOf(timeout time.Duration) time.Duration {
 	return max(timeout/handshakeShare, time.Millisecond)
 }
 
-func (c *Conn) timeout() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.session.timeout
-}
-
 // share is how long to wait for an attempt before the next one starts. It is shorter if something
 // will be lost soon. It is longer if the last reply took longer: a second server that is asked
 // would needlessly take the session over from the first.
@@ -82,12 +76,4 @@ func (k *connector) pause() time.Duration {
 	}
 	d := min(shortestPause<<min(round-1, 10), longest)
 	return d/2 + rand.N(d/2+1)
-}
-
-// Slow tells whether servers were slow to answer the last connect request: for the Config.Slow of
-// the next session.
-func (c *Conn) Slow() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.slow
 }

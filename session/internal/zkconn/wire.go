@@ -39,9 +39,9 @@ type wire struct {
 
 	gate gate // requests that are under way
 
-	// A semaphore, held while frames are written. It is no mutex: those that wait can give up, and with
-	// virtual time (testing/synctest) they don't stop the clock while a write to a network that takes
-	// nothing waits for its deadline.
+	// A semaphore, held while frames are written. It is no mutex: those that wait can give up,
+	// and with virtual time (testing/synctest) they don't stop the clock while a write to a
+	// network that takes nothing waits for its deadline.
 	writing chan struct{}
 
 	// Of the library's main goroutine until the handshake is done, then of its receiving one.

@@ -12,27 +12,13 @@ func (c *Conn) Create(path string, data []byte, mode Mode, ttl time.Duration, ac
 	if mode < Persistent || mode > SequentialTTL {
 		return "", ErrBadArguments
 	}
+	if mode == Container && c.lacksContainers() {
+		return "", ErrUnsupported
+	}
 	r := &request{ask: toWire(&Op{Kind: OpCreate, Path: path, Data: data, Mode: mode, ACL: acl})}
-	switch mode {
-	case Container:
-		if c.lacksContainers() {
-			return "", ErrUnsupported
-		}
-		r.ask.Op = jute.OpCreateContainer
-	case TTL, SequentialTTL:
-		r.ask.Op, r.ask.TTL = jute.OpCreateTTL, ttl.Milliseconds()
-	}
-	if err := c.do(r); err != nil {
-		return "", err
-	}
-	err := r.outcome()
-	if mode == Container {
-		c.learn(&c.containers, err)
-	}
-	if err != nil {
-		return "", err
-	}
-	return r.reply.Path, nil
+	r.ask.TTL = ttl.Milliseconds()
+	reply, err := c.one(r)
+	return reply.Path, err
 }
 
 // Set replaces a znode's data if it has this version; -1 stands for any.

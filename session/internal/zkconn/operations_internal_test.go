@@ -11,7 +11,7 @@ import (
 // What a server says that it lacks is not known for that: another server may hang up at it.
 func TestARefusalMakesNoOperationKnown(t *testing.T) {
 	t.Parallel()
-	k := newKnownOps()
+	k := newOperations()
 	create2 := &request{ask: jute.Request{Op: jute.OpCreate2}, reply: jute.Reply{Err: jute.Unimplemented}}
 	container := &request{ask: jute.Request{Op: jute.OpCreateContainer}}
 	k.took(create2)

@@ -1,0 +1,110 @@
+package zkconn
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// operations is what is known of the operations that the servers have. Servers that lack one reply
+// with Unimplemented, or just hang up. Under the Conn's mu.
+type operations struct {
+	answered map[jute.Op]bool // those that were, and those that every ZooKeeper since 3.4 has
+	parts    map[jute.Op]bool // the same, within a transaction
+	refused  map[jute.Op]bool // with Unimplemented
+	lost     map[jute.Op]int  // requests at which servers may have hung up
+}
+
+// lostLimit is how many requests may be lost before the servers are taken to lack the operation, if
+// none was answered.
+const lostLimit = 2
+
+func newOperations() operations {
+	set := func(ops ...jute.Op) map[jute.Op]bool {
+		all := map[jute.Op]bool{}
+		for _, op := range ops {
+			all[op] = true
+		}
+		return all
+	}
+	return operations{
+		answered: set(jute.OpCreate, jute.OpDelete, jute.OpExists, jute.OpGetData, jute.OpSetData, jute.OpGetACL, jute.OpSetACL,
+			jute.OpGetChildren, jute.OpGetChildren2, jute.OpSync, jute.OpMulti),
+		parts:   set(jute.OpCreate, jute.OpDelete, jute.OpSetData, jute.OpCheck),
+		refused: set(),
+		lost:    map[jute.Op]int{},
+	}
+}
+
+// took notes a request that was answered.
+func (o operations) took(r *request) {
+	if r.reply.Err == jute.Unimplemented {
+		o.refused[r.ask.Op] = true
+		return
+	}
+	if !o.answered[r.ask.Op] {
+		o.answered[r.ask.Op] = true
+	}
+	for i := range r.ask.Ops {
+		if part := r.ask.Ops[i].Op; !o.parts[part] {
+			o.parts[part] = true
+		}
+	}
+}
+
+// missed notes a request whose connection was lost.
+func (o operations) missed(r *request) {
+	if err := r.outcome(); errors.Is(err, ErrCutOff) && !errors.Is(err, ErrCutOffUsual) {
+		o.lost[r.ask.Op]++
+	}
+}
+
+// has tells whether servers are known to answer all operations of a request. Those that have
+// create2 have containers.
+func (o operations) has(r *request) bool {
+	for i := range r.ask.Ops {
+		if !o.parts[r.ask.Ops[i].Op] {
+			return false
+		}
+	}
+	return o.answered[r.ask.Op] || r.ask.Op == jute.OpCreateContainer && o.answered[jute.OpCreate2]
+}
+
+// lacks: the operation is not sent any more.
+func (o operations) lacks(op jute.Op) bool {
+	return o.refused[op] || !o.answered[op] && o.lost[op] >= lostLimit
+}
+
+// surelyLacks is lacks where a mistake would last: one more was lost, which was alone.
+func (o operations) surelyLacks(op jute.Op) bool {
+	return o.refused[op] || !o.answered[op] && o.lost[op] > lostLimit
+}
+
+// lacksContainers tells whether the servers lack containers. The network may be why requests were
+// lost, and a parent that is made persistent instead stays for ever. So where servers hung up, they
+// are asked for create2 as well, until that is answered or surely lacking.
+func (c *Conn) lacksContainers() bool {
+	lacking, surely := c.containers()
+	if lacking && !surely {
+		// The servers refuse this one, since the root exists.
+		_ = c.Alone().do(&request{ask: jute.Request{Op: jute.OpCreate2, Path: "/", Data: []byte{}, ACL: jute.OpenACL()}})
+		_, surely = c.containers()
+	}
+	return surely
+}
+
+// containers tells whether containers seem to be lacking, and whether they surely are.
+func (c *Conn) containers() (lacking, surely bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch o := c.operations; {
+	case !o.lacks(jute.OpCreateContainer):
+		return false, false
+	case o.refused[jute.OpCreateContainer] || o.surelyLacks(jute.OpCreate2):
+		return true, true
+	case o.answered[jute.OpCreate2]: // something else was the reason
+		delete(o.lost, jute.OpCreateContainer)
+		return false, false
+	}
+	return true, false
+}
