@@ -148,13 +148,16 @@ func (i *Claims[P]) Err() error { return i.host.Err() }
 func (i *Claims[P]) Close(ctx context.Context) error {
 	ctx, cancel := beyond(ctx, i.cfg.Session, i.cfg.Path)
 	defer cancel()
+	if i.Err() != nil {
+		return i.host.Close(ctx)
+	}
 	for _, c := range i.ledger.close() {
 		if c.once && c.abandon() {
 			c.answer <- outcome[P]{err: i.closedErr()}
 		}
 		i.abandon(c, errGivenUp)
 	}
-	return i.host.Close(ctx)
+	return i.host.finish(ctx)
 }
 
 func (i *Claims[P]) closedErr() error {

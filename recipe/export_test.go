@@ -9,3 +9,9 @@ func (i *Claims[P]) Occupy() (letGo func()) {
 
 // Wishes is how many wishes are in the ledger.
 func (i *Claims[P]) Wishes() int { return len(i.ledger.all()) }
+
+// HoldUp keeps whoever ends a possession from going on until it is let go.
+func HoldUp() (letGo func()) {
+	holders.mu.Lock()
+	return holders.mu.Unlock
+}
