@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
@@ -34,19 +35,27 @@ type claimed interface {
 // none is for recipes without claims.
 type none struct{}
 
-func (none) incarnation(*actor) claimed   { return none{} }
-func (none) endHolds(error)               {}
-func (none) ended(error)                  {}
-func (none) receive(message)              {}
-func (none) carryOut(machine.Effect) bool { return false }
-func (none) note(machine.Event)           {}
-func (none) settle()                      {}
-func (none) forget()                      {}
-func (none) phase() string                { return "" }
-func (none) postpone(message) bool        { return false }
-func (none) takesOver([]string) string    { return "" }
-func (none) anew()                        {}
-func (none) tell()                        {}
+func (none) incarnation(*actor) claimed { return none{} }
+func (none) endHolds(error)             {}
+func (none) ended(error)                {}
+func (none) receive(message)            {}
+func (none) note(machine.Event)         {}
+func (none) settle()                    {}
+func (none) forget()                    {}
+func (none) phase() string              { return "" }
+func (none) postpone(message) bool      { return false }
+func (none) takesOver([]string) string  { return "" }
+func (none) anew()                      {}
+func (none) tell()                      {}
+
+func (none) carryOut(e machine.Effect) bool {
+	switch e.(type) {
+	case machine.Enter, machine.Record, machine.Release, machine.Downgrade, machine.Grant, machine.End, machine.Revoked, machine.Freed,
+		machine.Settle, machine.Publish:
+		panic(fmt.Sprintf("recipe: %T is for a machine that is run with NewClaims", e))
+	}
+	return false
+}
 
 // claimant is the claims' part of one incarnation of an instance's actor.
 type claimant[P any] struct {

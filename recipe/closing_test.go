@@ -14,8 +14,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// An instance that ends with its session while Close is at the end of a possession was not over when
-// Close was called: nobody has confirmed that the znode is gone.
+// An instance that ends with its session while Close is at the end of a possession was not over
+// when Close was called: nobody has confirmed that the znode is gone.
 func TestAnInstanceThatEndsWhileCloseIsAtItsPossessions(t *testing.T) { //nolint:paralleltest // it holds up all possessions
 	server := zktest.Start(t)
 	s, err := session.Open(t.Context(), server.Hosts(), session.WithDialer(server.Dialer()))

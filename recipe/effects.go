@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -46,10 +47,13 @@ func (a *actor) carryOut(e machine.Effect) {
 		}
 	case machine.Stop:
 		a.mu.Lock()
-		a.decided = true
+		a.decided = a.decided || e.Err == nil
 		a.mu.Unlock()
 		a.fail(e.Err)
 	default:
+		if a.cfg.Perform == nil {
+			panic(fmt.Sprintf("recipe: nobody performs %T", e))
+		}
 		a.cfg.Perform(e)
 	}
 }

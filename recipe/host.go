@@ -222,7 +222,8 @@ func confirmed(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// unlessDecided is how the instance ended, unless the machine had it end: then all is done.
+// unlessDecided is how the instance ended, unless the machine had it end without an error: then all
+// is done.
 func (h *Host) unlessDecided() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -277,11 +278,13 @@ func (h *Host) ended(cause error) {
 	err = h.failed(err)
 	h.endHolds(ofHolds)
 	client.Leave()
+	defer func() { // also if the recipe's own function panics
+		h.end.Set(err)
+		h.claims.ended(err)
+	}()
 	if h.cfg.Ended != nil {
 		h.cfg.Ended(err)
 	}
-	h.end.Set(err)
-	h.claims.ended(err)
 }
 
 // failed wraps the end of the instance with what it was.

@@ -147,6 +147,7 @@ func (a *Actor) carryOut(e machine.Effect) {
 		a.timers[e.Ask] = a.world.now + pause
 	case machine.Cancel:
 		delete(a.timers, e.Ask)
+	case machine.Unwatch: // it may be told of that event all the same
 	case machine.Stop:
 		a.stopped, a.err = true, e.Err
 		a.lapse()
