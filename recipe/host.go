@@ -185,11 +185,13 @@ func (h *Host) Err() error { return h.end.Err() }
 // it ends otherwise meanwhile, with the session say, its Err is. It is idempotent; of an instance
 // that is over already there is nothing to report.
 func (h *Host) Close(ctx context.Context) error {
-	if h.Err() != nil {
+	select {
+	case <-h.Done():
 		<-h.ref.Done()
 		return nil
+	default:
+		return h.finish(ctx)
 	}
-	return h.finish(ctx)
 }
 
 // finish is Close for an instance that was not over when Close was called.
