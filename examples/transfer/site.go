@@ -64,8 +64,12 @@ func handle(ctx context.Context, b *book, p *twopc.Proposal) error {
 		default:
 			return unlessOver(ctx, p.Err())
 		}
-	case <-ctx.Done():
-		return nil
+	case <-ctx.Done(): // the outcome may be on its way: money is not left set aside for a moment
+		select {
+		case <-p.Decided():
+		case <-time.After(5 * time.Second):
+			return nil
+		}
 	}
 	if err := b.settle(t, p.Outcome() == twopc.Committed); err != nil {
 		return err
