@@ -47,11 +47,11 @@ func (w *Wire) Read(b []byte) (int, error) {
 			return n, nil
 		case !due.IsZero():
 			w.mu.Unlock()
-			w.wait(nil, time.Until(due))
+			w.waitUntil(due)
 		case w.in.moving:
 			changed := w.in.changed
 			w.mu.Unlock()
-			w.wait(changed, -1)
+			w.wait(changed, nil)
 		case w.in.err != nil:
 			w.mu.Unlock()
 			return 0, w.in.err
@@ -108,7 +108,7 @@ func (w *Wire) pump() {
 			for w.in.size > window && !w.isOver() {
 				changed := w.in.changed
 				w.mu.Unlock()
-				w.wait(changed, -1)
+				w.wait(changed, nil)
 				w.mu.Lock()
 			}
 			w.mu.Unlock()
@@ -122,7 +122,7 @@ func (w *Wire) Write(b []byte) (int, error) {
 	for w.out.moving && w.out.size > window && !w.isOver() {
 		changed := w.out.changed
 		w.mu.Unlock()
-		w.wait(changed, -1)
+		w.wait(changed, nil)
 		w.mu.Lock()
 	}
 	switch {
@@ -166,7 +166,7 @@ func (w *Wire) deliver() {
 		linger := w.linger
 		w.mu.Unlock()
 		if n == 0 {
-			w.wait(nil, time.Until(due))
+			w.waitUntil(due)
 		} else {
 			if linger > 0 {
 				_ = w.SetWriteDeadline(time.Now().Add(linger)) // a closed one fails at the write
@@ -221,14 +221,15 @@ func (w *Wire) isOver() bool {
 	}
 }
 
-// wait ends with a change, after a time (if it isn't negative), or with the connection.
-func (w *Wire) wait(changed <-chan struct{}, d time.Duration) {
-	var after <-chan time.Time
-	if d >= 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		after = timer.C
-	}
+// waitUntil ends at a moment, at once if that has passed, or with the connection.
+func (w *Wire) waitUntil(due time.Time) {
+	timer := time.NewTimer(time.Until(due))
+	defer timer.Stop()
+	w.wait(nil, timer.C)
+}
+
+// wait ends with a change, at a time, or with the connection.
+func (w *Wire) wait(changed <-chan struct{}, after <-chan time.Time) {
 	select {
 	case <-changed:
 	case <-after:
