@@ -42,5 +42,7 @@
 //     create in the server's order. Those that need an order wait for the answer before.
 //   - A machine is made anew after a crash: it begins as in a new process, and its first events are
 //     [EpochBegan], if there is an epoch, and the wishes that stand. No ephemeral znode that its
-//     predecessor made is left then, and no [Transact] of its is under way.
+//     predecessor made is left then, and no [Transact] of its is under way; except a sequential
+//     one that it created by a [Transact] whose answer was lost. A machine that makes such znodes
+//     puts something of its own into the name, lists them, and removes what it does not know.
 package machine

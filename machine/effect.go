@@ -35,7 +35,9 @@ type Ensure struct {
 }
 
 // Remove deletes a childless znode for certain: it is repeated until ZooKeeper has confirmed that
-// it is gone. A machine that goes by the path of its answer may leave Ask out.
+// it is gone. An ephemeral znode that another instance on the same session made is left to that
+// instance, and [Removed] is answered all the same. A machine that goes by the path of its answer
+// may leave Ask out.
 type Remove struct {
 	Epoch uint64
 	Ask   uint64

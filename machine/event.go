@@ -76,7 +76,7 @@ type Ensured struct {
 	Err   error
 }
 
-// Removed answers [Remove]: nothing is at the path.
+// Removed answers [Remove]: nothing is at the path that was the instance's to delete.
 type Removed struct {
 	Epoch uint64
 	Ask   uint64
