@@ -22,7 +22,8 @@
 //
 // Two numbers go through all of them. Epoch is the ZooKeeper session that is meant, as [EpochBegan]
 // named it. Ask is the machine's own number of a request: the answer carries it, so that the
-// machine can tell which one is answered; it should never be used twice.
+// machine can tell which one is answered. [Requests] fills both in, and knows which answers are
+// awaited.
 //
 // # What a machine may rely on
 //

@@ -69,13 +69,11 @@ func (s State) String() string { return states[s] }
 
 // Machine decides for one member. The zero value is not usable: see [New].
 type Machine struct {
-	cfg     Config
-	state   State
-	effects []machine.Effect
+	cfg      Config
+	state    State
+	requests machine.Requests[State] // under the state that waits for the answer
 
-	epoch   uint64
 	session int64
-	ask     uint64
 	closing bool
 
 	number  uint64 // of the data that are wanted
@@ -103,17 +101,20 @@ func (m *Machine) own() string { return znode.Join(m.cfg.Path, m.cfg.ID) }
 
 // Step implements [machine.Machine].
 func (m *Machine) Step(ev machine.Event) []machine.Effect {
-	m.effects = nil
+	if _, ok := m.requests.Accept(ev); !ok {
+		return nil
+	}
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
-		m.epoch, m.session, m.inquiry = ev.Epoch, ev.SessionID, owner.New(asked)
+		m.requests.Begin(ev.Epoch)
+		m.session, m.inquiry = ev.SessionID, owner.New(asked)
 		m.join()
 	case machine.EpochEnded:
 		m.onEpochEnded()
 	case machine.Closing:
 		m.onClosing()
 	case machine.Fired:
-		if ev.Epoch == m.epoch && ev.Path == m.own() {
+		if ev.Path == m.own() {
 			m.onFired()
 		}
 	case Updated:
@@ -123,53 +124,44 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	}
 	if now := (Standing{m.state, m.written}); now != m.told {
 		m.told = now
-		m.emit(now)
+		m.requests.Emit(now)
 	}
-	return m.effects
+	return m.requests.Flush()
 }
 
 func (m *Machine) onAnswer(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.Transacted:
-		if ev.Epoch == m.epoch && ev.Ask == m.ask {
-			m.onTransacted(ev)
-		}
+		m.onTransacted(ev)
 	case machine.Seen:
-		if ev.Epoch == m.epoch && ev.Ask == m.ask && m.state == Looking {
-			m.onLooked(ev)
-		}
+		m.onLooked(ev)
 	case machine.Ensured:
-		if ev.Epoch == m.epoch && ev.Ask == m.ask {
-			m.onEnsured(ev)
-		}
+		m.onEnsured(ev)
 	case machine.Removed:
-		if ev.Epoch == m.epoch && ev.Ask == m.ask {
-			m.stop(nil)
-		}
+		m.stop(nil)
 	}
 }
 
-func (m *Machine) emit(e machine.Effect) { m.effects = append(m.effects, e) }
+// ask asks for something, whose answer the state waits for.
+func (m *Machine) ask(wait State, r machine.Request) {
+	m.state = wait
+	m.requests.Ask(r, wait)
+}
 
-func (m *Machine) next() uint64 {
-	m.ask++
-	return m.ask
+func (m *Machine) transact(wait State, op machine.Op) {
+	m.ask(wait, machine.Transact{Ops: []machine.Op{op}})
 }
 
 // stop ends it.
 func (m *Machine) stop(err error) {
 	m.state = Over
-	m.emit(machine.Stop{Err: err})
-}
-
-func (m *Machine) transact(op machine.Op) {
-	m.emit(machine.Transact{Epoch: m.epoch, Ask: m.next(), Ops: []machine.Op{op}})
+	m.requests.Emit(machine.Stop{Err: err})
 }
 
 // join creates the own znode, with the data that are wanted now.
 func (m *Machine) join() {
-	m.state, m.sent, m.payload = Joining, m.number, m.data
-	m.transact(machine.Op{Do: machine.Create, Path: m.own(), Data: m.data, Ephemeral: true})
+	m.sent, m.payload = m.number, m.data
+	m.transact(Joining, machine.Op{Do: machine.Create, Path: m.own(), Data: m.data, Ephemeral: true})
 }
 
 func (m *Machine) onTransacted(ev machine.Transacted) {
@@ -189,7 +181,7 @@ func (m *Machine) onMade(ev machine.Transacted) {
 	case machine.Done:
 		m.look()
 	case machine.NoNode:
-		m.emit(machine.Ensure{Epoch: m.epoch, Ask: m.next(), Path: m.cfg.Path, Container: true})
+		m.ask(Joining, machine.Ensure{Path: m.cfg.Path, Container: true})
 	case machine.NodeExists:
 		m.look()
 	case machine.Unknown: // only a write tells: a leader that was deposed and does not know it yet shows what was
@@ -232,8 +224,8 @@ func (m *Machine) settle() {
 }
 
 func (m *Machine) write() {
-	m.state, m.sent, m.payload = Updating, m.number, m.data
-	m.transact(machine.Op{Do: machine.Set, Path: m.own(), Data: m.data, Version: m.version})
+	m.sent, m.payload = m.number, m.data
+	m.transact(Updating, machine.Op{Do: machine.Set, Path: m.own(), Data: m.data, Version: m.version})
 }
 
 func (m *Machine) onWritten(ev machine.Transacted) {
@@ -253,8 +245,8 @@ func (m *Machine) onWritten(ev machine.Transacted) {
 // look reads the znode that has the name, and watches it: it may go, and somebody may write to it,
 // be it a request of this member's own that was under way when its actor crashed.
 func (m *Machine) look() {
-	m.state, m.suspect = Looking, false
-	m.emit(machine.Read{Epoch: m.epoch, Ask: m.next(), Path: m.own(), Watch: true})
+	m.suspect = false
+	m.ask(Looking, machine.Read{Path: m.own(), Watch: true})
 }
 
 func (m *Machine) onLooked(ev machine.Seen) {
@@ -284,9 +276,8 @@ func (m *Machine) inquire(ev machine.Seen) {
 	case owner.Alive:
 		m.stop(ErrDuplicate)
 	case owner.Ask:
-		m.state = Asking
 		data := append(bytes.Clone(Data(ev.Data)), question...)
-		m.transact(machine.Op{Do: machine.Set, Path: m.own(), Data: data, Version: ev.Stat.Version})
+		m.transact(Asking, machine.Op{Do: machine.Set, Path: m.own(), Data: data, Version: ev.Stat.Version})
 	default:
 		if m.suspect {
 			m.look()
@@ -317,7 +308,7 @@ func (m *Machine) onUpdated(ev Updated) {
 
 // onEpochEnded: the own znode is gone, or about to be.
 func (m *Machine) onEpochEnded() {
-	m.epoch = 0
+	m.requests.End()
 	if m.closing {
 		m.stop(nil)
 		return
@@ -336,6 +327,5 @@ func (m *Machine) onClosing() {
 }
 
 func (m *Machine) leave() {
-	m.state = Leaving
-	m.emit(machine.Remove{Epoch: m.epoch, Ask: m.next(), Path: m.own()})
+	m.ask(Leaving, machine.Remove{Path: m.own()})
 }

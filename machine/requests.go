@@ -1,0 +1,119 @@
+package machine
+
+import "slices"
+
+// Requests is the book of what one machine has asked for, and the effects of its step. The zero
+// value is ready to use, and knows of no epoch.
+//
+// The machine asks with [Requests.Ask], under a key that tells what it will do with the answer, and
+// hands every event to [Requests.Accept], which drops what is void and finds the key again. At the
+// end of the step it returns [Requests.Flush]. So it writes neither epochs nor numbers itself.
+//
+// A key is a value that can be compared, and printed with the rest of the machine: the constant of
+// an enumeration, or a struct of a constant and the name of what the request is about. There is one
+// pending request a key. Asking again replaces it: the answer to the first is void then.
+//
+// Requests are not asked again after [Suspended]: the session does that. A watch that an answer has
+// armed is not in the book.
+type Requests[K comparable] struct {
+	epoch   uint64       // 0: none
+	last    uint64       // the number given last; none is given twice, in whatever epoch
+	pending []pending[K] // in the order of their numbers
+	effects []Effect     // of the step
+}
+
+type pending[K comparable] struct {
+	ask   uint64
+	key   K
+	timer bool // a [Wake], which belongs to no epoch
+}
+
+// Request is an effect that is answered with its number: [List], [Read], [Transact], [Ensure],
+// [Remove], [Wake], [Record], and [Enter], whose number is that of its listing.
+type Request interface {
+	numbered(epoch, ask uint64) Effect
+}
+
+// Begin begins an epoch, as [EpochBegan] names it. What was asked in the one before is forgotten.
+func (r *Requests[K]) Begin(epoch uint64) {
+	r.End()
+	r.epoch = epoch
+}
+
+// End ends the epoch. What was asked in it is forgotten, since it is not answered any more. A
+// [Wake] is not: it belongs to no epoch.
+func (r *Requests[K]) End() {
+	r.epoch = 0
+	r.pending = slices.DeleteFunc(r.pending, func(p pending[K]) bool { return !p.timer })
+}
+
+// Epoch is the epoch that requests are asked in, 0 if there is none.
+func (r *Requests[K]) Epoch() uint64 { return r.epoch }
+
+// Last is the number of the last request. Those with greater numbers are asked later.
+func (r *Requests[K]) Last() uint64 { return r.last }
+
+// Ask emits a request, with the epoch and a number of its own filled in, and remembers the key. It
+// replaces what is pending under that key. It returns the number, which the answer carries.
+func (r *Requests[K]) Ask(request Request, key K) uint64 {
+	r.Forget(key)
+	r.last++
+	_, timer := request.(Wake)
+	r.pending = append(r.pending, pending[K]{r.last, key, timer})
+	r.Emit(request.numbered(r.epoch, r.last))
+	return r.last
+}
+
+// Pending tells whether a request under this key waits for its answer.
+func (r *Requests[K]) Pending(key K) bool { return r.index(key) >= 0 }
+
+// Forget makes the answers to the requests under these keys void. A [Wake] goes on in the host.
+func (r *Requests[K]) Forget(keys ...K) {
+	for _, key := range keys {
+		if i := r.index(key); i >= 0 {
+			r.pending = slices.Delete(r.pending, i, i+1)
+		}
+	}
+}
+
+// Cancel takes the [Wake] under this key back, if it has not gone off.
+func (r *Requests[K]) Cancel(key K) {
+	if i := r.index(key); i >= 0 {
+		r.Emit(Cancel{Ask: r.pending[i].ask})
+		r.Forget(key)
+	}
+}
+
+// Accept tells whether anything may follow from an event. Void are those of another epoch, and
+// answers that are not awaited. Of an answer it returns the key that it was asked under, and the
+// request is not pending any more; of everything else, the zero key.
+func (r *Requests[K]) Accept(ev Event) (key K, ok bool) {
+	epoch, ask, dated := origin(ev)
+	switch {
+	case dated && (r.epoch == 0 || epoch != r.epoch):
+		return key, false
+	case ask == 0:
+		return key, true
+	}
+	i := slices.IndexFunc(r.pending, func(p pending[K]) bool { return p.ask == ask })
+	if i < 0 {
+		return key, false
+	}
+	key = r.pending[i].key
+	r.pending = slices.Delete(r.pending, i, i+1)
+	return key, true
+}
+
+// Emit adds effects to those of the step that are not requests, or are not answered by number.
+func (r *Requests[K]) Emit(effects ...Effect) { r.effects = append(r.effects, effects...) }
+
+// Flush returns the effects of the step, which is over.
+func (r *Requests[K]) Flush() []Effect {
+	effects := r.effects
+	r.effects = nil
+	return effects
+}
+
+func (r *Requests[K]) index(key K) int {
+	return slices.IndexFunc(r.pending, func(p pending[K]) bool { return p.key == key })
+}
