@@ -5,6 +5,10 @@
 //	make house
 //
 // The ways are counted from coverage profiles of a small program,
-// [github.com/troupe-go/troupe/test/house/way]: the functions that run more often with the
-// operation than in an opening and a closing alone. The embedded server and the codec are left out.
+// [github.com/troupe-go/troupe/test/house/way], that repeats the operation: a function is on the
+// way if it runs in more than half of the rounds. What belongs to the beginning and the end of the
+// program, or of the instances that it makes, does not count, nor do the embedded server and the
+// codec. With -list the functions are named:
+//
+//	go run ./test/house -list
 package main

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -15,13 +16,15 @@ import (
 )
 
 func main() {
-	if err := measure(".", os.Stdout); err != nil {
+	list := flag.Bool("list", false, "name the functions on the ways")
+	flag.Parse()
+	if err := measure(".", os.Stdout, *list); err != nil {
 		fmt.Fprintln(os.Stderr, "house:", err)
 		os.Exit(1)
 	}
 }
 
-func measure(root string, out io.Writer) error {
+func measure(root string, out io.Writer, list bool) error {
 	files, err := read(root)
 	if err != nil {
 		return err
@@ -33,7 +36,7 @@ func measure(root string, out io.Writer) error {
 	printComments(out, files)
 	printTypes(out, files)
 	printArrows(out, files)
-	return printWays(out, root)
+	return printWays(out, root, list)
 }
 
 // file is a Go file of the module.

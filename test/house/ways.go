@@ -10,12 +10,20 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// printWays counts what stands on the way of each operation that the small program knows.
-func printWays(out io.Writer, root string) error {
+// A function is on the way if it runs in more than half of the rounds. What runs only when the
+// program begins or ends, when a timer fires or in a rare order of events does not count.
+const (
+	fewRounds  = 10
+	manyRounds = 110
+)
+
+// printWays counts what is on the way of each operation that the small program knows.
+func printWays(out io.Writer, root string, list bool) error {
 	dir, err := os.MkdirTemp("", "house")
 	if err != nil {
 		return err
@@ -25,27 +33,32 @@ func printWays(out io.Writer, root string) error {
 	if err := run(root, nil, "go", "build", "-cover", "-covermode=count", "-coverpkg=./...", "-o", program, "./test/house/way"); err != nil {
 		return err
 	}
-	without, err := profile(root, dir, program, "nothing")
-	if err != nil {
-		return err
-	}
 	for _, way := range []struct{ name, what string }{
 		{"lock", "Acquire → Acquired → Release"},
 		{"watch", "Set → a WatchData reader receives"},
 	} {
-		with, err := profile(root, dir, program, way.name)
+		few, err := profile(root, dir, program, way.name, fewRounds)
 		if err != nil {
 			return err
 		}
-		functions, files, packages := 0, make(map[string]bool), make(map[string]bool)
-		for f, n := range with {
-			if n > without[f] {
-				functions++
+		many, err := profile(root, dir, program, way.name, manyRounds)
+		if err != nil {
+			return err
+		}
+		var functions []string
+		files, packages := make(map[string]bool), make(map[string]bool)
+		for f, n := range many {
+			if n-few[f] > (manyRounds-fewRounds)/2 {
+				functions = append(functions, f.file+" "+f.name)
 				files[f.file] = true
 				packages[path.Dir(f.file)] = true
 			}
 		}
-		row(out, "functions · files · packages of "+way.what, "%d · %d · %d", functions, len(files), len(packages))
+		row(out, "functions · files · packages of "+way.what, "%d · %d · %d", len(functions), len(files), len(packages))
+		if list {
+			slices.Sort(functions)
+			_, _ = fmt.Fprintln(out, strings.Join(functions, "\n"))
+		}
 	}
 	return nil
 }
@@ -60,19 +73,18 @@ func run(dir string, env []string, name string, args ...string) error {
 	return nil
 }
 
-// function is one, by the line where it begins.
-type function struct {
-	file string
-	line int
-}
+// function is one of a file; a method is named with its type in front.
+type function struct{ file, name string }
 
 // profile tells how often each function ran.
-func profile(root, dir, program, what string) (map[function]int, error) {
-	data, text := filepath.Join(dir, what), filepath.Join(dir, what+".txt")
+func profile(root, dir, program, what string, rounds int) (map[function]int, error) {
+	times := strconv.Itoa(rounds)
+	data := filepath.Join(dir, what+times)
+	text := data + ".txt"
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return nil, err
 	}
-	if err := run(root, []string{"GOCOVERDIR=" + data}, program, what); err != nil {
+	if err := run(root, []string{"GOCOVERDIR=" + data}, program, what, times); err != nil {
 		return nil, err
 	}
 	if err := run(root, nil, "go", "tool", "covdata", "textfmt", "-i="+data, "-o="+text); err != nil {
@@ -98,7 +110,7 @@ func profile(root, dir, program, what string) (map[function]int, error) {
 		}
 		for _, f := range bounds[name] {
 			if f.first <= begin && begin <= f.last {
-				key := function{name, f.first}
+				key := function{name, f.name}
 				counts[key] = max(counts[key], count)
 			}
 		}
@@ -133,7 +145,10 @@ func leftOut(name string) bool {
 }
 
 // span is the lines of a function.
-type span struct{ first, last int }
+type span struct {
+	name        string
+	first, last int
+}
 
 func spans(root, name string) ([]span, error) {
 	f, err := parse(root, filepath.Join(root, filepath.FromSlash(name)))
@@ -143,7 +158,8 @@ func spans(root, name string) ([]span, error) {
 	all := []span{}
 	for _, decl := range f.tree.Decls {
 		if decl, ok := decl.(*ast.FuncDecl); ok {
-			all = append(all, span{f.set.Position(decl.Pos()).Line, f.set.Position(decl.End()).Line})
+			name := strings.TrimPrefix(receiver(decl)+"."+decl.Name.Name, ".")
+			all = append(all, span{name, f.set.Position(decl.Pos()).Line, f.set.Position(decl.End()).Line})
 		}
 	}
 	return all, nil

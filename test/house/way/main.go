@@ -1,12 +1,13 @@
-// Command way does one common operation on a ZooKeeper server of its own, so that a coverage
-// profile shows which functions it takes: "lock", "watch", or "nothing", which is an opening and a
-// closing alone.
+// Command way repeats a common operation, "lock" or "watch", on a ZooKeeper server of its own, so
+// that coverage profiles of few and of many rounds show which functions each round takes.
 package main
 
 import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
+	"time"
 
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
@@ -14,13 +15,21 @@ import (
 )
 
 func main() {
-	if err := way(context.Background(), os.Args[1]); err != nil { // the program's own life
+	if err := way(context.Background(), os.Args[1], os.Args[2]); err != nil { // the program's own life
 		fmt.Fprintln(os.Stderr, "way:", err)
 		os.Exit(1)
 	}
 }
 
-func way(ctx context.Context, what string) error {
+func way(ctx context.Context, what, times string) error {
+	do := map[string]func(context.Context, *session.Session, int) error{"lock": locks, "watch": watches}[what]
+	if do == nil {
+		return fmt.Errorf("no way is called %q", what)
+	}
+	rounds, err := strconv.Atoi(times)
+	if err != nil {
+		return err
+	}
 	srv, err := zktest.New()
 	if err != nil {
 		return err
@@ -30,36 +39,42 @@ func way(ctx context.Context, what string) error {
 	if err != nil {
 		return err
 	}
-	do := map[string]func(context.Context, *session.Session) error{
-		"nothing": func(context.Context, *session.Session) error { return nil }, "lock": locks, "watch": watches,
-	}[what]
-	if do == nil {
-		return fmt.Errorf("no way is called %q", what)
-	}
-	if err := do(ctx, s); err != nil {
+	if err := do(ctx, s, rounds); err != nil {
 		return err
 	}
 	return s.Close(ctx)
 }
 
-func locks(ctx context.Context, s *session.Session) error {
+// work is how long the lock is held: until its znode is watched, which is a round trip later.
+const work = 2 * time.Millisecond
+
+func locks(ctx context.Context, s *session.Session, rounds int) error {
 	l, err := lock.New(s, "/lock")
 	if err != nil {
 		return err
 	}
-	l.Acquire()
-	return (<-l.Acquired()).Release(ctx)
+	for range rounds {
+		l.Acquire()
+		<-l.Acquired()
+		time.Sleep(work)
+		if err := l.Release(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func watches(ctx context.Context, s *session.Session) error {
+func watches(ctx context.Context, s *session.Session, rounds int) error {
 	if _, err := s.Create(ctx, "/data", nil); err != nil {
 		return err
 	}
 	data := s.WatchData(ctx, "/data")
 	<-data
-	if _, err := s.Set(ctx, "/data", []byte("new"), -1); err != nil {
-		return err
+	for i := range rounds {
+		if _, err := s.Set(ctx, "/data", []byte(strconv.Itoa(i)), -1); err != nil {
+			return err
+		}
+		<-data
 	}
-	<-data
 	return nil
 }
