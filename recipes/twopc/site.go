@@ -86,7 +86,7 @@ func (p *Site) standing() []machine.Event {
 	defer p.mu.Unlock()
 	var all []machine.Event
 	for _, o := range p.open {
-		all = append(all, pact.Held{GUID: o.guid, ID: o.id})
+		all = append(all, pact.Held{GUID: o.guid})
 		if o.vote != nil {
 			all = append(all, o.vote.cast)
 		}

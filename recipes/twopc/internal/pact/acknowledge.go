@@ -6,45 +6,41 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// leave deletes the site's znodes.
-func (p *prop) leave() {
-	switch {
-	case p.lost:
-		p.busy = true
-		p.move(Leaving)
-		if p.s.acks[p.guid] {
-			p.drop(nil)
-		} else {
-			p.drop(ErrGone)
-		}
-		return
-	case !p.decided:
-		delete(p.s.acks, p.guid)
-		p.s.desk.do(Acked{GUID: p.guid, Err: ErrUndecided})
-		p.finish()
+// acknowledge deletes the site's znodes.
+func (p *proposal) acknowledge() {
+	if !p.decided() && !p.lost {
+		delete(p.s.acks, p.rec.GUID)
+		p.desk.do(Acked{GUID: p.rec.GUID, Err: ErrUndecided})
+		p.terminate()
 		return
 	}
 	p.busy = true
 	p.move(Leaving)
-	root := p.s.root
-	d := &departure{
-		desk: p.s.desk, root: root, id: p.id, guid: p.guid, done: p.departed, guess: p.neighbour(),
-		own: []string{root.Vote(p.id, p.guid, p.s.name), root.Inbox(p.s.name) + "/" + p.name},
+	switch {
+	case p.lost && p.s.acks[p.rec.GUID]:
+		p.drop(nil)
+	case p.lost:
+		p.drop(ErrGone)
+	default:
+		d := &departure{view: &p.view, done: p.departed, own: []string{p.path(p.s.name), p.inboxEntry()}}
+		other := p.neighbour()
+		d.leave(other, other == p.mark())
 	}
-	d.begin()
 }
+
+func (p *proposal) inboxEntry() string { return p.root.Inbox(p.s.name) + "/" + p.entry }
 
 // neighbour returns the znode of a participant that may still be there: that of the next site, so
 // that the sites do not all guess the same one.
-func (p *prop) neighbour() string {
+func (p *proposal) neighbour() string {
 	sites := p.rec.Sites
 	if i := slices.Index(sites, p.s.name); i >= 0 && len(sites) > 1 {
-		return p.s.root.Vote(p.id, p.guid, sites[(i+1)%len(sites)])
+		return p.path(sites[(i+1)%len(sites)])
 	}
-	return p.s.root.Open(p.id, p.guid)
+	return p.mark()
 }
 
-func (p *prop) departed(code machine.Code, err error) {
+func (p *proposal) departed(code machine.Code, err error) {
 	switch code {
 	case machine.Done:
 		p.acked(nil)
@@ -52,22 +48,22 @@ func (p *prop) departed(code machine.Code, err error) {
 		p.drop(nil)
 	default:
 		p.busy = false
-		delete(p.s.acks, p.guid)
+		delete(p.s.acks, p.rec.GUID)
 		p.move(Resolved)
-		p.s.desk.do(Acked{GUID: p.guid, Err: err})
+		p.desk.do(Acked{GUID: p.rec.GUID, Err: err})
 		p.advance()
 	}
 }
 
 // drop deletes those of the site's znodes that exist.
-func (p *prop) drop(err error) {
-	p.s.desk.remove(p.s.root.Inbox(p.s.name)+"/"+p.name, func() {
-		p.s.desk.remove(p.s.root.Vote(p.id, p.guid, p.s.name), func() { p.acked(err) })
+func (p *proposal) drop(err error) {
+	p.desk.remove(p.inboxEntry(), func() {
+		p.desk.remove(p.path(p.s.name), func() { p.acked(err) })
 	})
 }
 
-func (p *prop) acked(err error) {
+func (p *proposal) acked(err error) {
 	p.busy = false
-	p.s.desk.do(Acked{GUID: p.guid, Err: err})
-	p.s.leave(p)
+	p.desk.do(Acked{GUID: p.rec.GUID, Err: err})
+	p.s.forget(p)
 }

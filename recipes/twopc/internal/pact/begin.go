@@ -1,6 +1,10 @@
 package pact
 
-import "github.com/troupe-go/troupe/machine"
+import (
+	"fmt"
+
+	"github.com/troupe-go/troupe/machine"
+)
 
 // begin writes the transaction in one ZooKeeper transaction: the record, the payload, the
 // coordinator's mark, and for each site its vote, the entry in its inbox, and a write to the inbox,
@@ -10,56 +14,54 @@ func (t *tx) begin() {
 		return
 	}
 	if t.floor == 0 {
-		t.floor = max(t.c.desk.zxid, 1)
-		t.c.desk.do(Sent{N: t.n, Floor: t.floor})
+		t.floor = max(t.desk.zxid, 1)
+		t.desk.do(Sent{N: t.n, Floor: t.floor})
 	}
-	t.busy, t.sent = true, true
-	root := t.c.root
-	rec := Record{GUID: t.guid, Sites: t.sites, Coordinator: t.c.guid, Peers: t.peers}
+	t.pending, t.sent = reply, true
+	root := t.root
 	ops := []machine.Op{
 		{Do: machine.Check, Path: t.c.presence.path, Version: machine.Any}, // a reader of the record may conclude from a missing presence that this coordinator has died
-		{Do: machine.Create, Path: root.Tx(t.id), Data: rec.bytes()},
-		{Do: machine.Create, Path: root.Payload(t.id, t.guid), Data: t.payload},
-		{Do: machine.Create, Path: root.Open(t.id, t.guid)},
+		{Do: machine.Create, Path: root.Tx(t.id), Data: t.rec.bytes()},
+		{Do: machine.Create, Path: root.Payload(t.id, t.rec.GUID), Data: t.payload},
+		{Do: machine.Create, Path: root.Open(t.id, t.rec.GUID)},
 	}
-	for _, site := range t.sites {
+	for _, site := range t.rec.Sites {
 		ops = append(ops,
-			machine.Op{Do: machine.Create, Path: root.Vote(t.id, t.guid, site)},
-			machine.Op{Do: machine.Create, Path: root.Inbox(site) + "/" + entryPrefix(t.guid, t.id), Sequential: true},
+			machine.Op{Do: machine.Create, Path: root.Vote(t.id, t.rec.GUID, site)},
+			machine.Op{Do: machine.Create, Path: root.Inbox(site) + "/" + entryPrefix(t.rec.GUID, t.id), Sequential: true},
 			machine.Op{Do: machine.Set, Path: root.Inbox(site), Version: machine.Any})
 	}
-	t.c.desk.transact(t.began, ops...)
+	t.desk.transact(t.began, ops...)
 }
 
 func (t *tx) began(ev machine.Transacted) {
-	t.busy = false
+	t.pending = nothing
 	t.sent = ev.Code == machine.Unknown // a refused request was not carried out
 	switch {
 	case ev.Code == machine.Done:
-		t.c.desk.do(Begun{N: t.n})
 		t.opened()
 	case ev.Code == machine.Refused:
 		t.refuse(ev.Err)
 	case ev.Code == machine.NoNode && ev.Failed == 0:
-		t.c.presence.doubt()
+		t.c.presence.recheck()
 	case ev.Code == machine.NoNode:
-		t.furnish()
+		t.ensureParents()
 	case ev.Code == machine.NodeExists:
-		t.inspect()
+		t.resolve()
 	default:
 		t.advance()
 	}
 }
 
-// furnish creates the missing znodes around a transaction.
-func (t *tx) furnish() {
-	paths := []string{t.c.root.Transactions()}
-	for _, site := range t.sites {
-		paths = append(paths, t.c.root.Inbox(site))
+// ensureParents creates the missing znodes around a transaction.
+func (t *tx) ensureParents() {
+	paths := []string{t.root.Transactions()}
+	for _, site := range t.rec.Sites {
+		paths = append(paths, t.root.Inbox(site))
 	}
-	t.busy = true
-	t.c.desk.ensure(func(err error) {
-		t.busy = false
+	t.pending = reply
+	t.desk.ensure(func(err error) {
+		t.pending = nothing
 		if err != nil {
 			t.refuse(err)
 			return
@@ -68,79 +70,85 @@ func (t *tx) furnish() {
 	}, paths...)
 }
 
-// resolve finds out whether a begin whose reply was lost was carried out. A transaction that has
-// begun never begins again, even if it is over and deleted: nothing of it is deleted before its
-// outcome is acknowledged or written to a tombstone, or before [Root.Swept] says that it may have
-// been deleted.
+// resolve reads what exists under the id: because the reply to its begin was lost, or because
+// another transaction has it. A transaction that has begun never begins again, even if it is over
+// and deleted: nothing of it is deleted before its outcome is acknowledged or written to a
+// tombstone, or before [Root.Swept] says that it may have been deleted.
 func (t *tx) resolve() {
-	t.busy = true
-	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev machine.Seen) {
+	t.pending = reply
+	t.desk.read(t.root.Tx(t.id), watcher{}, func(ev machine.Seen) {
+		t.pending = nothing
 		rec, ok := parseRecord(ev.Data)
 		switch {
+		case ev.Code == machine.Refused && t.sent:
+			t.denied(ev.Err)
 		case ev.Code == machine.Refused:
-			t.hinder(ev.Err)
-		case ev.Exists && ok && rec.GUID == t.guid:
-			t.c.desk.do(Begun{N: t.n})
+			t.refuse(ev.Err)
+		case ev.Exists && ok && rec.GUID == t.rec.GUID:
 			t.opened()
+		case t.sent:
+			t.remains()
+		case !ev.Exists:
+			t.advance()
+		case ok && rec.State != Undecided && ev.Stat.Children <= 1: // the coordinator's mark
+			t.refuse(ErrFinished)
 		default:
-			t.remains(t.unbegun)
+			t.refuse(ErrInUse)
 		}
 	})
 }
 
+// gone handles a record that is gone. Either another coordinator took the transaction over and has
+// acknowledged it, or another client deleted it.
+func (t *tx) gone() {
+	t.stop()
+	t.remains()
+}
+
 // remains looks for the outcome of a transaction whose record is gone, or else for a note that it
 // may have been swept.
-func (t *tx) remains(none func(swept bool)) {
-	t.c.desk.read(t.c.root.Tombstone(t.id, t.guid), watcher{}, func(ev machine.Seen) {
+func (t *tx) remains() {
+	t.pending = reply
+	t.desk.read(t.root.Tombstone(t.id, t.rec.GUID), watcher{}, func(ev machine.Seen) {
 		rec, ok := parseRecord(ev.Data)
 		switch {
-		case t.phase == Ended: // the reply to its own decision arrived meanwhile
-		case ev.Code == machine.Refused:
-			t.missed(ev.Err)
+		case t.missed(ev):
 		case ev.Exists && ok:
-			t.busy = false
 			if t.phase == Beginning {
-				t.c.desk.do(Begun{N: t.n})
+				t.desk.do(Begun{N: t.n})
 			}
-			t.decided(rec)
+			t.conclude(rec)
 		default:
-			t.c.desk.read(t.c.root.Swept(), watcher{}, func(ev machine.Seen) {
-				t.busy = false
-				switch {
-				case t.phase == Ended:
-				case ev.Code == machine.Refused:
-					t.missed(ev.Err)
-				default:
-					none(parseSwept(ev.Data) >= t.floor)
+			t.desk.read(t.root.Swept(), watcher{}, func(ev machine.Seen) {
+				if !t.missed(ev) {
+					t.nothingRemains(parseSwept(ev.Data) >= t.floor)
 				}
 			})
 		}
 	})
 }
 
-// missed handles a refused read of what is left of the transaction. If it is not known whether the
-// transaction has begun, the machine keeps trying.
-func (t *tx) missed(err error) {
-	t.busy = false
-	if t.phase == Beginning {
-		t.hinder(err)
-		return
-	}
-	t.fail(err)
-}
-
-// lose ends the transaction with an error, before or after it was known to have begun.
-func (t *tx) lose(err error) {
-	if t.phase == Beginning || t.phase == Claiming {
-		t.refuse(err)
-		return
-	}
-	t.fail(err)
-}
-
-// unbegun handles a begin that was not carried out, unless it may have been swept.
-func (t *tx) unbegun(swept bool) {
+// missed reports whether a read of what is left of the transaction is of no use. If it is not known
+// whether the transaction has begun, the machine keeps trying.
+func (t *tx) missed(ev machine.Seen) bool {
 	switch {
+	case t.phase == Ended: // the reply to its own decision arrived meanwhile
+	case ev.Code != machine.Refused:
+		return false
+	case t.phase == Beginning:
+		t.denied(ev.Err)
+	default:
+		t.fail(ev.Err)
+	}
+	return true
+}
+
+// nothingRemains handles a transaction that has left no outcome. A begin was not carried out,
+// unless the outcome may have been swept.
+func (t *tx) nothingRemains(swept bool) {
+	switch {
+	case t.phase != Beginning:
+		t.fail(ErrGone)
 	case swept:
 		t.refuse(ErrGone)
 	case t.cause != nil:
@@ -150,38 +158,19 @@ func (t *tx) unbegun(swept bool) {
 	}
 }
 
-// bereaved handles a record that is gone. Either another coordinator took the transaction over and
-// has acknowledged it, or another client deleted it.
-func (t *tx) bereaved() {
-	t.unfollow()
-	t.busy = true
-	t.remains(func(bool) { t.fail(ErrGone) })
-}
-
-// inspect reads the other transaction that exists under the id.
-func (t *tx) inspect() {
-	t.busy = true
-	t.c.desk.read(t.c.root.Tx(t.id), watcher{}, func(ev machine.Seen) {
-		t.busy = false
-		rec, ok := parseRecord(ev.Data)
-		switch {
-		case ev.Code == machine.Refused:
-			t.refuse(ev.Err)
-		case !ev.Exists:
-			t.advance()
-		case ok && rec.GUID == t.guid:
-			t.c.desk.do(Begun{N: t.n})
-			t.opened()
-		case ok && rec.State != Undecided && ev.Stat.Children <= 1: // the coordinator's mark
-			t.refuse(ErrFinished)
-		default:
-			t.refuse(ErrInUse)
+// admit reports whether every site has room in its inbox, or finds out. If there is no room, it
+// refuses the transaction.
+func (t *tx) admit() bool {
+	t.admitted = t.c.admission.admit(t.rec.Sites, func(full string) {
+		t.pending = nothing
+		if full != "" {
+			t.refuse(fmt.Errorf("%w: %q", ErrBusy, full))
+			return
 		}
+		t.advance()
 	})
-}
-
-// refuse ends the transaction before it has begun or was taken over.
-func (t *tx) refuse(err error) {
-	t.c.desk.do(Refused{N: t.n, Err: err})
-	t.over()
+	if !t.admitted {
+		t.pending = reply
+	}
+	return t.admitted
 }

@@ -1,6 +1,7 @@
 package pact
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
@@ -8,38 +9,33 @@ import (
 
 // Coordinator is the machine that begins transactions and decides them.
 type Coordinator struct {
-	desk     *desk
-	root     Root
-	guid     string
-	timeout  int64 // for the votes, in milliseconds
-	presence *presence
-	txs      map[uint64]*tx
-	done     map[uint64]bool // numbers of transactions that ended recently
-	recent   []uint64        // the same numbers, oldest first
-	sites    map[string]*watched
-	arrivals bool // the presences are listed with a watch
-	refusals int  // number of refused listings in a row
-	probes   map[string][]func(bool, error)
-	sweeper  *sweeper
-	limit    int // of entries in an inbox
-	rooms    map[string]*room
-	closing  bool
-	stopped  bool
-	moved    func(from, to Phase) // for tests
+	participant
+	guid      string
+	timeout   int64 // for the votes, in milliseconds
+	txs       map[uint64]*tx
+	ended     map[uint64]bool // numbers of transactions that ended recently
+	recent    []uint64        // the same numbers, oldest first
+	sites     *presences
+	arrivals  *arrivals
+	probes    map[string][]func(bool, error)
+	sweeper   *sweeper
+	admission *admission
 }
 
 // NewCoordinator returns a new machine. guid is its GUID; timeout is in milliseconds.
 func NewCoordinator(root Root, guid string, timeout int64) *Coordinator {
+	d := newDesk()
 	c := &Coordinator{
-		desk: newDesk(), root: root, guid: guid, timeout: timeout, txs: map[uint64]*tx{}, done: map[uint64]bool{},
-		sites: map[string]*watched{}, probes: map[string][]func(bool, error){},
+		participant: participant{desk: d, root: root}, guid: guid, timeout: timeout,
+		txs: map[uint64]*tx{}, ended: map[uint64]bool{}, probes: map[string][]func(bool, error){}, sweeper: newSweeper(d, root),
 	}
-	c.sweeper = newSweeper(c.desk, root)
-	c.limit, c.rooms = DefaultLimit, map[string]*room{}
+	c.admission = &admission{desk: d, root: root, limit: DefaultLimit, beginning: c.beginning, quotas: map[string]*quota{}}
+	c.sites = newPresences(d, root.Alive, c.siteSeen)
+	c.arrivals = &arrivals{desk: d, root: root, sites: c.sites}
 	c.presence = &presence{
-		desk: c.desk, path: root.Coordinator(guid), guid: guid, stood: c.advance,
-		taken: func() {}, // cannot happen: the GUID is unique
-		fail:  c.stop,
+		desk: d, path: root.Coordinator(guid), guid: guid, ready: c.advance,
+		duplicate: func() {}, // cannot happen: the GUID is unique
+		fail:      c.stop,
 	}
 	return c
 }
@@ -53,7 +49,7 @@ func (c *Coordinator) Retain(most int, age int64) *Coordinator {
 
 // Limit sets the limit of entries in an inbox.
 func (c *Coordinator) Limit(n int) *Coordinator {
-	c.limit = n
+	c.admission.limit = n
 	return c
 }
 
@@ -79,22 +75,43 @@ func (c *Coordinator) Step(ev machine.Event) []machine.Effect {
 	case machine.EpochBegan:
 		c.desk.begin(ev)
 		c.reset()
-		c.start()
+		c.register()
 		c.sweeper.resume()
 	case machine.EpochEnded:
 		c.desk.end()
 		c.reset()
-		c.wound()
+		c.closeIfIdle()
+	case machine.Closing:
+		c.close()
+	default:
+		if !c.request(ev) {
+			c.desk.answer(ev)
+		}
+	}
+	return c.desk.flush()
+}
+
+// request handles the application's requests.
+func (c *Coordinator) request(ev machine.Event) bool {
+	switch ev := ev.(type) {
 	case Begin:
-		c.enter(&tx{n: ev.N, id: ev.ID, guid: ev.GUID, payload: ev.Payload, sites: ev.Sites, peers: ev.Peers, floor: ev.Floor, sent: ev.Floor != 0, phase: Beginning})
+		rec := Record{GUID: ev.GUID, Sites: ev.Sites, Coordinator: c.guid, Peers: ev.Peers}
+		t := c.newTx(Beginning, ev.N, ev.ID, rec)
+		t.payload, t.floor, t.sent = ev.Payload, ev.Floor, ev.Floor != 0
+		c.start(t)
 	case Adopt:
-		c.enter(&tx{n: ev.N, id: ev.ID, other: ev.Coordinator, sent: ev.Again && ev.ID != "", phase: Claiming})
+		t := c.newTx(Claiming, ev.N, ev.ID, Record{})
+		t.other, t.sent = ev.Coordinator, ev.Again && ev.ID != ""
+		c.start(t)
 	case Resume:
-		c.enter(&tx{n: ev.N, id: ev.ID, guid: ev.GUID, sites: ev.Sites, marked: true, phase: Open})
+		t := c.newTx(Open, ev.N, ev.ID, Record{GUID: ev.GUID, Sites: ev.Sites})
+		t.marked = true
+		c.start(t)
 	case Settle:
-		t := &tx{n: ev.N, id: ev.ID, guid: ev.GUID, sites: ev.Sites, shared: ev.Shared, phase: Settling}
-		t.rec = Record{GUID: ev.GUID, Sites: ev.Sites, Coordinator: ev.Shared.Last, Origin: ev.Shared.First, Others: ev.Shared.More, State: ev.Outcome, Reason: ev.Reason}
-		c.enter(t)
+		c.start(c.newTx(Settling, ev.N, ev.ID, Record{
+			GUID: ev.GUID, Sites: ev.Sites, Coordinator: ev.Shared.Last, Origin: ev.Shared.First, Others: ev.Shared.More,
+			State: ev.Outcome, Reason: ev.Reason,
+		}))
 	case Forget:
 		c.sweeper.release(ev.GUID)
 	case Keep:
@@ -103,47 +120,44 @@ func (c *Coordinator) Step(ev machine.Event) []machine.Effect {
 		if t := c.txs[ev.N]; t != nil {
 			t.giveUp(ev.Reason)
 		}
-	case machine.Closing:
-		c.close()
 	default:
-		c.desk.answer(ev)
+		return false
 	}
-	return c.desk.flush()
+	return true
 }
 
-// enter starts a transaction, once.
-func (c *Coordinator) enter(t *tx) {
-	if c.txs[t.n] != nil || c.done[t.n] {
+func (c *Coordinator) newTx(phase Phase, n uint64, id string, rec Record) *tx {
+	return &tx{view: view{desk: c.desk, root: c.root, id: id, rec: rec}, c: c, n: n, phase: phase}
+}
+
+// start starts a transaction, once.
+func (c *Coordinator) start(t *tx) {
+	if c.txs[t.n] != nil || c.ended[t.n] {
 		return
 	}
-	t.c = c
 	c.txs[t.n] = t
 	if c.closing {
 		t.giveUp("the coordinator closed")
 	}
-	c.start()
+	c.register()
 	t.advance()
 }
 
-// start creates this coordinator's presence, as soon as it has a transaction.
-func (c *Coordinator) start() {
-	if c.desk.epoch != 0 && len(c.txs) > 0 && !c.presence.begun {
-		c.presence.begin()
+// register creates this coordinator's presence, as soon as it has a transaction.
+func (c *Coordinator) register() {
+	if c.desk.epoch != 0 && len(c.txs) > 0 && c.presence.state == absent {
+		c.presence.create()
 	}
 }
 
 // reset forgets the state of the epoch.
 func (c *Coordinator) reset() {
 	c.presence.reset()
-	c.arrivals = false
+	c.arrivals.watching = false
 	c.sweeper.reset()
-	for _, r := range c.rooms {
-		r.looking, r.waiting = false, nil
-	}
+	c.admission.reset()
 	clear(c.probes)
-	for _, w := range c.sites {
-		w.follower = nil
-	}
+	c.sites.reset()
 	for _, t := range c.txs {
 		t.reset()
 	}
@@ -151,49 +165,38 @@ func (c *Coordinator) reset() {
 
 // advance takes the next step of every transaction.
 func (c *Coordinator) advance() {
-	for _, n := range c.numbers() {
-		if t := c.txs[n]; t != nil {
-			t.advance()
-		}
+	for _, t := range c.inOrder() {
+		t.advance()
 	}
 }
 
-func (c *Coordinator) numbers() []uint64 {
-	all := make([]uint64, 0, len(c.txs))
-	for n := range c.txs {
-		all = append(all, n)
-	}
-	slices.Sort(all)
-	return all
+func (c *Coordinator) inOrder() []*tx {
+	return slices.SortedFunc(maps.Values(c.txs), func(a, b *tx) int { return int(a.n) - int(b.n) })
 }
 
 func (c *Coordinator) close() {
 	c.closing = true
-	for _, n := range c.numbers() {
-		c.txs[n].giveUp("the coordinator closed")
-		if t := c.txs[n]; t != nil {
-			t.letGo()
-		}
+	for _, t := range c.inOrder() {
+		t.giveUp("the coordinator closed")
+		t.letGo()
 	}
-	c.wound()
+	c.closeIfIdle()
 }
 
-// wound stops the machine when it is closing and nothing is left to do. The presence is deleted
-// first, so that no process takes this coordinator for a live one.
-func (c *Coordinator) wound() {
-	switch {
-	case !c.closing || c.stopped || len(c.txs) > 0:
-	case c.desk.epoch == 0 || !c.presence.begun:
-		c.stop(nil)
-	case !c.presence.leaving:
-		c.presence.leave(func() { c.stop(nil) })
+func (c *Coordinator) closeIfIdle() {
+	if c.closing && len(c.txs) == 0 {
+		c.windUp()
 	}
 }
 
-func (c *Coordinator) stop(err error) {
-	if !c.stopped {
-		c.stopped = true
-		c.desk.do(machine.Stop{Err: err})
+// siteSeen handles a read of a site's presence. A site that was not there from the start may still
+// come.
+func (c *Coordinator) siteSeen(_ string, w *watched) {
+	if w.died {
+		w.tell()
+	}
+	if !w.present {
+		c.arrivals.expect()
 	}
 }
 
@@ -213,41 +216,48 @@ func (c *Coordinator) probe(guid string, found func(alive bool, err error)) {
 	})
 }
 
-// follows reports whether the application has a transaction of this coordinator.
-func (c *Coordinator) follows(guid string) bool {
-	if c.sweeper.keeps(guid) {
-		return true
-	}
+// has reports whether the application has a transaction of this coordinator.
+func (c *Coordinator) has(guid string) bool {
+	return c.sweeper.keeps(guid) || c.any(func(t *tx) bool { return t.rec.GUID == guid })
+}
+
+// recovers reports whether this coordinator is already taking the same transaction over.
+func (c *Coordinator) recovers(t *tx) bool {
+	return c.any(func(o *tx) bool { return o.id == t.id && o.phase == Claiming && o.n < t.n })
+}
+
+func (c *Coordinator) any(is func(t *tx) bool) bool {
 	for _, t := range c.txs {
-		if t.guid == guid {
+		if is(t) {
 			return true
 		}
 	}
 	return false
 }
 
-// claims reports whether this coordinator is already taking the same transaction over.
-func (c *Coordinator) claims(t *tx) bool {
-	for _, o := range c.txs {
-		if o.id == t.id && o.phase == Claiming && o.n < t.n {
-			return true
+// beginning counts the transactions that were admitted to a site's inbox and may not be in it yet.
+func (c *Coordinator) beginning(site string) int {
+	n := 0
+	for _, t := range c.txs {
+		if t.phase == Beginning && t.admitted && slices.Contains(t.rec.Sites, site) {
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // forget removes a transaction. Its number is remembered for a while, because the intent may be
 // received once more.
 func (c *Coordinator) forget(n uint64) {
 	delete(c.txs, n)
-	c.done[n] = true
+	c.ended[n] = true
 	c.recent = append(c.recent, n)
 	if len(c.recent) > remembered {
-		delete(c.done, c.recent[0])
+		delete(c.ended, c.recent[0])
 		c.recent = c.recent[1:]
 	}
-	c.vacate()
-	c.wound()
+	c.admission.prune()
+	c.closeIfIdle()
 }
 
 // remembered is the number of remembered transactions. An intent is received twice only within one

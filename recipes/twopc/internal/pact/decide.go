@@ -14,116 +14,101 @@ type cause struct {
 	reason string
 }
 
+// abortFor notes a reason for an abort, unless there is one already. A death counts only while the
+// site has not voted.
+func (t *tx) abortFor(reason string) {
+	if t.cause == nil || t.cause.dead != "" {
+		t.cause = &cause{reason: reason}
+	}
+}
+
 // weigh decides if enough is known to decide.
 func (t *tx) weigh() {
-	if t.phase != Open || t.busy || !t.known || t.record == nil {
+	if t.phase != Open || t.pending != nothing || !t.known || t.record == nil {
 		return
 	}
-	all := true
 	for _, b := range t.ballots {
-		all = all && b.voted && b.commit
 		switch {
 		case t.cause != nil:
 		case b.missing:
-			t.cause = &cause{reason: fmt.Sprintf("the vote of site %q is gone", b.site)}
-		case b.voted && !b.commit:
-			t.cause = &cause{by: b.site, reason: b.reason}
+			t.cause = &cause{reason: fmt.Sprintf("the vote of site %q is gone", b.Site)}
+		case b.voted && !b.Commit:
+			t.cause = &cause{by: b.Site, reason: b.Reason}
 		case b.dead && !b.voted:
-			t.cause = &cause{dead: b.site, reason: fmt.Sprintf("site %q died before it voted", b.site)}
+			t.cause = &cause{dead: b.Site, reason: fmt.Sprintf("site %q died before it voted", b.Site)}
 		}
 	}
-	if all && t.relax != nil {
-		t.relax() // no vote is waited for any more
-		t.relax = nil
+	all := t.agreed()
+	if all && t.untime != nil {
+		t.untime() // no vote is waited for any more
 	}
 	switch {
 	case t.cause != nil:
-		t.decide(t.rec.decided(Aborted, t.cause.by, t.cause.reason))
-	case all && !t.peers && t.rec.Coordinator == t.c.guid:
-		t.decide(t.rec.decided(Committed, "", ""))
+		t.write(t.rec.decided(Aborted, t.cause.by, t.cause.reason))
+	case all && !t.rec.Peers && t.rec.Coordinator == t.c.guid:
+		t.write(t.rec.decided(Committed, "", ""))
 	}
 }
 
-// decide writes the decision. It competes for the version of the record, and a commit checks every
-// vote.
-func (t *tx) decide(rec Record) {
-	t.busy = true
+// write writes the decision.
+func (t *tx) write(rec Record) {
+	t.pending = reply
 	t.move(Deciding)
-	var ops []machine.Op
-	var checked []*ballot // by operation
-	check := func(b *ballot, path string, version int32) {
-		checked = append(checked, b)
-		ops = append(ops, machine.Op{Do: machine.Check, Path: path, Version: version})
+	dead := ""
+	if t.cause != nil {
+		dead = t.cause.dead
 	}
-	if t.marked {
-		check(nil, t.c.root.Open(t.id, t.guid), machine.Any)
-	}
-	for _, b := range t.ballots {
-		switch {
-		case rec.State == Committed:
-			check(b, t.c.root.Vote(t.id, t.guid, b.site), b.version)
-		case b.site == t.cause.dead:
-			check(b, t.c.root.Vote(t.id, t.guid, b.site), 0)
-		}
-	}
-	ops = append(ops, machine.Op{Do: machine.Set, Path: t.c.root.Tx(t.id), Data: rec.bytes(), Version: t.version})
-	t.c.desk.transact(func(ev machine.Transacted) { t.wrote(ev, rec, checked) }, ops...)
+	t.decide(rec, dead, func(ev machine.Transacted, changed *ballot) { t.wrote(ev, rec, changed) })
 }
 
-func (t *tx) wrote(ev machine.Transacted, rec Record, checked []*ballot) {
+func (t *tx) wrote(ev machine.Transacted, rec Record, changed *ballot) {
 	if t.phase != Deciding { // seen to be decided, or gone, meanwhile
 		return
 	}
-	t.busy = false
+	t.pending = nothing
 	switch ev.Code {
 	case machine.Done:
-		t.decided(rec)
+		t.conclude(rec)
 		return
 	case machine.Refused:
-		t.refusal = ev.Err
+		t.denial.deferred = ev.Err
 	}
 	t.move(Open)
-	if err := t.refusal; err != nil {
-		t.refusal = nil
-		t.hinder(err)
+	if err := t.denial.deferred; err != nil {
+		t.denial.deferred = nil
+		t.denied(err)
 		return
 	}
-	if ev.Failed >= 0 && ev.Failed < len(checked) {
-		b := checked[ev.Failed]
-		switch {
-		case b == nil: // the mark is gone: another coordinator has settled the transaction, or another client deleted the mark
-			t.marked = false
-		case rec.State == Aborted: // the site voted before it died
-			b.dead = false
-			if t.cause != nil && t.cause.dead == b.site {
-				t.cause = nil
-			}
-			b.look()
-		default:
-			b.voted = false
-			b.look()
+	switch {
+	case changed == nil:
+	case rec.State == Aborted: // the site voted before it died
+		changed.dead = false
+		if t.cause != nil && t.cause.dead == changed.Site {
+			t.cause = nil
 		}
+		changed.look()
+	default:
+		changed.voted = false
+		changed.look()
 	}
 	t.look()
 }
 
 // overdue handles the end of the vote timeout.
 func (t *tx) overdue() {
-	t.relax = nil
 	var late []string
 	for _, b := range t.ballots {
 		if !b.voted {
-			late = append(late, fmt.Sprintf("%q", b.site))
+			late = append(late, fmt.Sprintf("%q", b.Site))
 		}
 	}
 	t.giveUp("no vote in time from " + strings.Join(late, ", "))
 }
 
-// died handles the death of a site.
-func (t *tx) died(b *ballot) {
-	if b.voted {
-		return
+// siteDied handles the death of a site.
+func (t *tx) siteDied(b *ballot) {
+	if !b.voted {
+		b.dead = true
+		t.weigh()
 	}
-	b.dead = true
-	t.weigh()
 }

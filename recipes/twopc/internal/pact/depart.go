@@ -11,85 +11,67 @@ import (
 // its own, that another one is still there. So nothing is left behind, whichever process dies and
 // when. The last site also deletes the payload, which the coordinator does not need.
 type departure struct {
-	desk      *desk
-	root      Root
-	id, guid  string
+	*view
 	own       []string                  // what is deleted
-	guess     string                    // the znode of another participant that may still be there
 	done      func(machine.Code, error) // NoNode: it, or a part of it, has already been deleted
-	bare      bool                      // the payload is gone
+	noPayload bool                      // the payload is gone
 	tombstone []byte                    // the data of the tombstone to create, if not nil
 }
 
-func (d *departure) begin() {
-	if d.guess != "" {
-		d.behind(d.guess, d.guess == d.root.Open(d.id, d.guid))
-		return
-	}
-	d.last()
-}
-
-// operations returns the operations that delete the participant's znodes and create the tombstone.
-func (d *departure) operations() []machine.Op {
+// leave deletes the participant's znodes while another one is still there, whose znode is at other;
+// or the whole transaction, if other is "". last: as far as is known, no other site is there.
+func (d *departure) leave(other string, last bool) {
 	var ops []machine.Op
+	add := func(op machine.Op) (at int) {
+		ops = append(ops, op)
+		return len(ops) - 1
+	}
+	remove := func(path string) (at int) {
+		return add(machine.Op{Do: machine.Delete, Path: path, Version: machine.Any})
+	}
+	const none = -2
+	check, tombstone, payload := none, none, none
+	if other != "" {
+		check = add(machine.Op{Do: machine.Check, Path: other, Version: machine.Any})
+	}
 	for _, path := range d.own {
-		ops = append(ops, machine.Op{Do: machine.Delete, Path: path, Version: machine.Any})
+		remove(path)
 	}
 	if d.tombstone != nil {
-		ops = append(ops, machine.Op{Do: machine.Create, Path: d.root.Tombstone(d.id, d.guid), Data: d.tombstone})
+		tombstone = add(machine.Op{Do: machine.Create, Path: d.root.Tombstone(d.id, d.rec.GUID), Data: d.tombstone})
 	}
-	return ops
-}
-
-func (d *departure) unload() machine.Op {
-	return machine.Op{Do: machine.Delete, Path: d.root.Payload(d.id, d.guid), Version: machine.Any}
-}
-
-// behind leaves while another participant is still there. final: as far as is known, that is only
-// the coordinator.
-func (d *departure) behind(other string, final bool) {
-	ops := append([]machine.Op{{Do: machine.Check, Path: other, Version: machine.Any}}, d.operations()...)
-	unload := -1
-	if final && !d.bare {
-		unload = len(ops)
-		ops = append(ops, d.unload())
+	if last && !d.noPayload {
+		payload = remove(d.root.Payload(d.id, d.rec.GUID))
 	}
-	again := func() { d.behind(other, final) }
+	if other == "" {
+		remove(d.root.Tx(d.id))
+	}
+	again := func() { d.leave(other, last) }
 	d.desk.transact(func(ev machine.Transacted) {
+		gone := ev.Code == machine.NoNode
 		switch {
 		case ev.Code == machine.Unknown:
 			again()
-		case ev.Code == machine.NoNode && ev.Failed == 0:
+		case gone && ev.Failed == check, other == "" && ev.Code == machine.NotEmpty: // no participant can have come: another client's znode
 			d.look()
-		case ev.Code == machine.NoNode && ev.Failed == unload: // somebody deleted it alone
-			d.bare = true
+		case gone && ev.Failed == payload: // another client deleted it alone
+			d.noPayload = true
 			again()
+		case ev.Code == machine.NodeExists && ev.Failed == tombstone: // it exists, with the same outcome
+			d.tombstone = nil
+			again()
+		case gone && ev.Failed == tombstone:
+			d.desk.ensure(func(err error) {
+				if err != nil {
+					d.done(machine.Refused, err)
+					return
+				}
+				again()
+			}, d.root.Tombstones())
 		default:
-			d.conclude(ev, 1+len(d.own), again)
+			d.done(ev.Code, ev.Err)
 		}
 	}, ops...)
-}
-
-// conclude reports the result, unless the tombstone, which is operation number at, could not be
-// created.
-func (d *departure) conclude(ev machine.Transacted, at int, again func()) {
-	switch {
-	case d.tombstone == nil || ev.Failed != at:
-		d.done(ev.Code, ev.Err)
-	case ev.Code == machine.NodeExists: // it exists, with the same outcome
-		d.tombstone = nil
-		again()
-	case ev.Code == machine.NoNode:
-		d.desk.ensure(func(err error) {
-			if err != nil {
-				d.done(machine.Refused, err)
-				return
-			}
-			again()
-		}, d.root.Tombstones())
-	default:
-		d.done(ev.Code, ev.Err)
-	}
 }
 
 // look finds out which other participants are still there.
@@ -99,44 +81,19 @@ func (d *departure) look() {
 			d.done(ev.Code, ev.Err)
 			return
 		}
-		d.bare = true
-		var others []string
+		d.noPayload = true
+		other := ""
+		others := 0
 		for _, name := range slices.Sorted(slices.Values(ev.Names)) {
 			switch path := d.root.Tx(d.id) + "/" + name; {
-			case path == d.root.Payload(d.id, d.guid):
-				d.bare = false
+			case path == d.root.Payload(d.id, d.rec.GUID):
+				d.noPayload = false
 			case !slices.Contains(d.own, path):
-				others = append(others, path)
+				if others++; others == 1 {
+					other = path
+				}
 			}
 		}
-		if len(others) == 0 {
-			d.last()
-			return
-		}
-		d.behind(others[0], len(others) == 1 && others[0] == d.root.Open(d.id, d.guid))
+		d.leave(other, others == 0 || others == 1 && other == d.mark())
 	})
-}
-
-// last deletes the whole transaction.
-func (d *departure) last() {
-	ops := d.operations()
-	unload := -1
-	if !d.bare {
-		unload = len(ops)
-		ops = append(ops, d.unload())
-	}
-	ops = append(ops, machine.Op{Do: machine.Delete, Path: d.root.Tx(d.id), Version: machine.Any})
-	d.desk.transact(func(ev machine.Transacted) {
-		switch {
-		case ev.Code == machine.Unknown:
-			d.last()
-		case ev.Code == machine.NotEmpty: // there is another znode after all: no participant can have come, so it is a foreign one
-			d.look()
-		case ev.Code == machine.NoNode && ev.Failed == unload: // somebody deleted it alone
-			d.bare = true
-			d.last()
-		default:
-			d.conclude(ev, len(d.own), d.last)
-		}
-	}, ops...)
 }

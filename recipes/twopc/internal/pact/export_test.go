@@ -20,4 +20,4 @@ func (d *desk) waiting() (n int) {
 }
 
 // Rooms is of how many inboxes something is known.
-func (c *Coordinator) Rooms() int { return len(c.rooms) }
+func (c *Coordinator) Rooms() int { return len(c.admission.quotas) }

@@ -8,26 +8,28 @@ import "github.com/troupe-go/troupe/machine"
 // waiting entries are listed once per window, and acknowledging some does not list the others
 // again.
 type inbox struct {
-	s       *Site
-	rung    bool   // written to since the last listing, or not listed yet
-	armed   bool   // the watch is set
-	fired   bool   // an earlier watch fired while the read that sets the next one was in flight
-	asking  int    // number of pending replies
-	resting bool   // it was listed a moment ago, and the listing was long
-	listed  bool   // it was listed in this epoch
-	lists   uint64 // number of listings requested
-	seen    machine.Seen
-	list    machine.Listed
+	s      *Site
+	unread bool   // written to since the last listing, or not listed yet
+	armed  bool   // the watch is set
+	fired  bool   // an earlier watch fired while the read that sets the next one was in flight
+	asking int    // number of pending replies
+	paused bool   // it was listed a moment ago, and the listing was long
+	listed bool   // it was listed in this epoch
+	lists  uint64 // number of listings requested
+	seen   machine.Seen
+	list   machine.Listed
 }
 
 // reset forgets the state of the epoch.
-func (b *inbox) reset() { b.rung, b.armed, b.fired, b.asking, b.listed = false, false, false, 0, false }
+func (b *inbox) reset() {
+	b.unread, b.armed, b.fired, b.asking, b.listed = false, false, false, 0, false
+}
 
 func (b *inbox) busy() bool { return b.asking > 0 || b.listed }
 
-// ring handles a write to the inbox.
-func (b *inbox) ring() {
-	b.rung = true
+// notified handles a write to the inbox.
+func (b *inbox) notified() {
+	b.unread = true
 	b.look()
 }
 
@@ -35,11 +37,11 @@ func (b *inbox) ring() {
 // version of the data tells which was carried out first.
 func (b *inbox) look() {
 	s := b.s
-	if !b.rung || b.asking > 0 || b.resting || len(s.waiting) > 0 || !s.room() || s.closing || s.stopped || s.desk.epoch == 0 {
+	if !b.unread || b.asking > 0 || b.paused || len(s.waiting) > 0 || !s.room() || s.closing || s.stopped || s.desk.epoch == 0 {
 		return
 	}
 	path := s.root.Inbox(s.name)
-	b.rung, b.seen = false, machine.Seen{}
+	b.unread, b.seen = false, machine.Seen{}
 	b.lists++
 	number := b.lists
 	if !b.armed {
@@ -47,7 +49,7 @@ func (b *inbox) look() {
 		b.fired = false
 		s.desk.read(path, watcher{b, func() {
 			b.armed, b.fired = false, true
-			b.ring()
+			b.notified()
 		}}, func(ev machine.Seen) {
 			b.seen, b.armed = ev, ev.Exists && !b.fired
 			b.answered(number)
@@ -72,22 +74,22 @@ func (b *inbox) answered(number uint64) {
 	switch b.list.Code {
 	case machine.Done:
 	case machine.NoNode:
-		b.furnish()
+		b.create()
 		return
 	default:
 		s.stop(b.list.Err)
 		return
 	}
 	if b.seen.Exists && (b.seen.Stat.Czxid != b.list.Stat.Czxid || b.seen.Stat.Version > b.list.Stat.Version) || !b.armed {
-		b.rung = true // written to between the two
+		b.unread = true // written to between the two
 	}
 	b.listed = true
-	b.rest(len(b.list.Names))
+	b.throttle(len(b.list.Names))
 	s.found(number, entries(b.list.Names))
 }
 
-// furnish creates the inbox, and lists it again.
-func (b *inbox) furnish() {
+// create creates the inbox, and lists it again.
+func (b *inbox) create() {
 	b.asking++
 	b.armed = false
 	b.s.desk.ensure(func(err error) {
@@ -96,20 +98,20 @@ func (b *inbox) furnish() {
 			b.s.stop(err)
 			return
 		}
-		b.ring()
+		b.notified()
 	}, b.s.root.Inbox(b.s.name))
 }
 
-// rest delays the next listing after a long one, in proportion to its length. So many open
+// throttle delays the next listing after a long one, in proportion to its length. So many open
 // transactions cost no more than a bounded number of names per millisecond.
-func (b *inbox) rest(names int) {
+func (b *inbox) throttle(names int) {
 	const short, perMillisecond = 64, 16
-	if names <= short || b.resting {
+	if names <= short || b.paused {
 		return
 	}
-	b.resting = true
+	b.paused = true
 	b.s.desk.pause(int64(names/perMillisecond), func() {
-		b.resting = false
+		b.paused = false
 		b.look()
 	})
 }

@@ -47,51 +47,53 @@ func isQuestion(data []byte) bool {
 	return string(data) == who || strings.HasPrefix(string(data), who+"\n")
 }
 
-// presence maintains a presence in every epoch.
+// presence maintains a participant's presence in every epoch.
 type presence struct {
-	desk  *desk
-	path  string
-	guid  string
-	stood func()          // it exists in this epoch: called once per epoch
-	taken func()          // another live owner has it
-	fail  func(err error) // it cannot be created
+	desk      *desk
+	path      string
+	guid      string
+	ready     func()          // it exists
+	duplicate func()          // another live owner has it
+	fail      func(err error) // it cannot be created
 
-	own      *follower
-	begun    bool // requested in this epoch
-	standing bool
-	asking   bool // another owner is being asked
-	creating bool // a create is in flight
-	made     bool // the last create may have made the znode that exists
-	leaving  bool
-	left     func() // called when it is deleted; nil: no removal waits for the create
+	state presenceState
+	own   *follower
+	made  bool   // the last create may have made the znode that exists
+	left  func() // called when it is deleted; only if that has to wait for the create
 }
+
+type presenceState int
+
+const (
+	absent     presenceState = iota // not requested in this epoch
+	creating                        // a create is in flight
+	checking                        // one exists: whose it is is being read
+	asking                          // it is another owner's, which is asked whether it is alive
+	registered                      // it exists
+	leaving                         // it is being deleted
+)
 
 // reset forgets the state of the epoch.
-func (p *presence) reset() {
-	p.own, p.left = nil, nil
-	p.begun, p.standing, p.asking, p.creating, p.made, p.leaving = false, false, false, false, false, false
-}
+func (p *presence) reset() { p.state, p.own, p.made, p.left = absent, nil, false, nil }
 
-// begin creates it in a new epoch.
-func (p *presence) begin() {
-	p.begun = true
-	p.create()
-}
+// serving reports whether the participant has asked for its presence, and not deleted it.
+func (p *presence) serving() bool { return p.state != absent && p.state != leaving }
 
-// doubt has the presence read again before anything that depends on it is done.
-func (p *presence) doubt() {
-	p.standing = false
+// recheck reads the presence again before anything that depends on it is done.
+func (p *presence) recheck() {
+	p.state = checking
 	p.own.look()
 }
 
 // leave deletes it.
 func (p *presence) leave(gone func()) {
-	p.leaving = true
+	before := p.state
+	p.state = leaving
 	p.own.stop()
-	switch {
-	case p.standing:
+	switch before {
+	case registered:
 		p.desk.remove(p.path, gone)
-	case p.creating:
+	case creating:
 		p.left = gone
 	default:
 		p.clear(gone)
@@ -116,32 +118,34 @@ func (p *presence) mine(ev machine.Seen) bool {
 	return ev.Stat.Owner == p.desk.session && (guid == p.guid || guid == "" && (p.made || meant(ev.Data) == p.guid))
 }
 
-func (p *presence) create() {
-	p.creating = true
-	p.desk.transact(p.created, machine.Op{Do: machine.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})
+// create creates it, after other operations.
+func (p *presence) create(before ...machine.Op) {
+	p.own.stop()
+	p.state = creating
+	p.desk.transact(p.created, append(before, machine.Op{Do: machine.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})...)
 }
 
 func (p *presence) created(ev machine.Transacted) {
-	p.creating, p.made = false, ev.Code == machine.Done || ev.Code == machine.Unknown
-	if p.leaving {
-		if p.left != nil { // otherwise it is being deleted
-			p.clear(p.left)
-		}
-		return
-	}
-	switch ev.Code {
-	case machine.NoNode:
+	p.made = ev.Code == machine.Done || ev.Code == machine.Unknown
+	switch {
+	case p.state == leaving:
+		p.clear(p.left)
+	case ev.Code == machine.NoNode:
 		parent, _ := znode.Split(p.path)
 		p.desk.ensure(func(err error) {
-			if err != nil {
+			switch {
+			case err != nil:
 				p.fail(err)
-				return
+			case p.state == leaving:
+				p.clear(p.left)
+			default:
+				p.create()
 			}
-			p.create()
 		}, parent)
-	case machine.Refused:
+	case ev.Code == machine.Refused:
 		p.fail(ev.Err)
 	default: // one exists: whose is it?
+		p.state = checking
 		p.own.stop()
 		p.own = p.desk.follow(p.path, p.seen)
 	}
@@ -153,32 +157,27 @@ func (p *presence) seen(ev machine.Seen) {
 	case ev.Code == machine.Refused:
 		p.fail(ev.Err)
 	case !ev.Exists:
-		p.standing = false
-		p.own.stop()
 		p.create()
 	case guid == p.guid && p.mine(ev):
-		if !p.standing {
-			p.standing = true
-			p.stood()
+		if p.state != registered {
+			p.state = registered
+			p.ready()
 		}
 	case p.mine(ev) && p.made: // it is a question
 		p.desk.transact(p.answered, machine.Op{Do: machine.Set, Path: p.path, Data: []byte(p.guid + "\n" + here), Version: ev.Stat.Version})
 	case guid == p.guid, p.mine(ev): // its own, of a session that is ending, or from before a crash
+		p.create(machine.Op{Do: machine.Delete, Path: p.path, Version: ev.Stat.Version})
+	default:
 		p.own.stop()
-		p.creating = true
-		p.desk.transact(p.created,
-			machine.Op{Do: machine.Delete, Path: p.path, Version: ev.Stat.Version},
-			machine.Op{Do: machine.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})
-	case !p.asking:
-		p.own.stop()
-		p.asking = true
+		p.state = asking
 		p.desk.probe(p.path, func(alive bool, _ error) { // one that may not be asked is another owner's
-			p.asking = false
-			if alive {
-				p.taken()
-				return
+			switch {
+			case p.state != asking:
+			case alive:
+				p.duplicate()
+			default:
+				p.create()
 			}
-			p.create()
 		})
 	}
 }
@@ -193,14 +192,12 @@ func (p *presence) answered(ev machine.Transacted) {
 // probe finds out whether the owner of a presence is alive: the owner answers, or the presence is
 // deleted. An owner that may not be asked counts as alive, with the error.
 func (d *desk) probe(path string, found func(alive bool, err error)) {
-	q := &probe{desk: d, path: path, found: found, inquiry: owner.New(isQuestion)}
+	q := &probe{found: found, inquiry: owner.New(isQuestion)}
 	q.follower = d.follow(path, q.seen)
 }
 
 type probe struct {
 	*follower
-	desk    *desk
-	path    string
 	found   func(alive bool, err error)
 	err     error // it may not be read or written
 	inquiry *owner.Inquiry

@@ -122,6 +122,13 @@ const (
 	no  = "abort"
 )
 
+func (v Vote) outcome() Outcome {
+	if v.Commit {
+		return Committed
+	}
+	return Aborted
+}
+
 func (v Vote) bytes() []byte {
 	if v.Commit {
 		return []byte(yes)

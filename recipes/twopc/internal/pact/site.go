@@ -2,6 +2,7 @@ package pact
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
@@ -23,11 +24,8 @@ type (
 	}
 )
 
-// Held tells a restarted machine that the application has a transaction. ID is its name.
-type Held struct {
-	GUID string
-	ID   string
-}
+// Held tells a restarted machine that the application has a transaction.
+type Held struct{ GUID string }
 
 // What the machine tells a site's application.
 type (
@@ -73,40 +71,35 @@ const Window = 1024
 
 // Site is the machine that votes.
 type Site struct {
-	desk     *desk
-	root     Root
-	name     string
-	guid     string
-	presence *presence
+	participant
+	name string
 
-	inbox   inbox
-	waiting []entry           // found, but there is no room yet
-	props   map[string]*prop  // by GUID
-	gone    map[string]uint64 // acknowledged transactions, with the number of the last listing at that time: that one or an older one may still contain them
-	casts   map[string]Cast
-	held    map[string]string // GUID → id: the application has it, but it has not been found since a crash
-	orphans map[string]string // the same, but it no longer exists
-	acks    map[string]bool   // pending acknowledgements; true: the application has learned the outcome
-	leaders map[string]*leader
+	inbox     inbox
+	waiting   []entry              // found, but there is no room yet
+	proposals map[string]*proposal // by GUID
+	left      map[string]uint64    // acknowledged transactions, with the number of the last listing at that time: that one or an older one may still contain them
+	votes     map[string]Cast      // asked for, and not answered
+	acks      map[string]bool      // the same of acknowledgements; true: the application has learned the outcome
+	delivered map[string]bool      // the application has it, but it has not been found since a crash
+	vanished  map[string]bool      // the same, but it no longer exists
 
-	unoffered []*prop // started, but not offered yet, oldest first
-
-	taken   uint64
-	closing bool
-	stopped bool
-	moved   func(from, to Phase) // for tests
+	coordinators *presences
+	unoffered    []*proposal // started, but not offered yet, oldest first
+	started      uint64      // number of transactions so far
 }
 
 // NewSite returns a new machine. guid is the GUID of the instance.
 func NewSite(root Root, name, guid string) *Site {
+	d := newDesk()
 	s := &Site{
-		desk: newDesk(), root: root, name: name, guid: guid, props: map[string]*prop{}, gone: map[string]uint64{},
-		casts: map[string]Cast{}, acks: map[string]bool{}, leaders: map[string]*leader{}, held: map[string]string{}, orphans: map[string]string{},
+		participant: participant{desk: d, root: root}, name: name, proposals: map[string]*proposal{}, left: map[string]uint64{},
+		votes: map[string]Cast{}, acks: map[string]bool{}, delivered: map[string]bool{}, vanished: map[string]bool{},
+		coordinators: newPresences(d, root.Coordinator, func(_ string, w *watched) { w.tell() }),
 	}
 	s.inbox.s = s
 	s.presence = &presence{
-		desk: s.desk, path: root.Alive(name), guid: guid, stood: s.stood,
-		taken: func() { s.stop(ErrTaken) }, fail: s.stop,
+		desk: d, path: root.Alive(name), guid: guid, ready: s.registered,
+		duplicate: func() { s.stop(ErrTaken) }, fail: s.stop,
 	}
 	return s
 }
@@ -118,9 +111,9 @@ func (s *Site) Phase() string {
 		return "over"
 	case s.closing:
 		return "closing"
-	case !s.presence.standing:
+	case s.presence.state != registered:
 		return "registering"
-	case len(s.props) == 0:
+	case len(s.proposals) == 0:
 		return "idle"
 	}
 	return "taking part"
@@ -136,7 +129,7 @@ func (s *Site) Step(ev machine.Event) []machine.Effect {
 		s.desk.begin(ev)
 		s.reset()
 		if !s.closing {
-			s.presence.begin()
+			s.presence.create()
 		}
 	case machine.EpochEnded:
 		s.desk.end()
@@ -146,15 +139,15 @@ func (s *Site) Step(ev machine.Event) []machine.Effect {
 	case Ack:
 		s.ack(ev)
 	case Held:
-		if s.props[ev.GUID] == nil {
-			s.held[ev.GUID] = ev.ID
+		if s.proposals[ev.GUID] == nil {
+			s.delivered[ev.GUID] = true
 		}
 	case machine.Closing:
 		s.closing = true
 	default:
 		s.desk.answer(ev)
 	}
-	s.wound()
+	s.closeIfIdle()
 	return s.desk.flush()
 }
 
@@ -163,31 +156,22 @@ func (s *Site) reset() {
 	s.presence.reset()
 	s.inbox.reset()
 	s.waiting = nil
-	clear(s.gone)
-	clear(s.leaders)
-	for _, p := range s.props {
+	clear(s.left)
+	clear(s.coordinators.all)
+	for _, p := range s.proposals {
 		p.reset()
 	}
 }
 
-// stood is called when the site's presence exists. Now it may list its inbox.
-func (s *Site) stood() {
+// registered is called when the site's presence exists. Now it may list its inbox.
+func (s *Site) registered() {
 	if s.inbox.busy() {
 		return
 	}
-	for _, p := range s.inOrder() {
+	for _, p := range slices.SortedFunc(maps.Values(s.proposals), func(a, b *proposal) int { return int(a.number) - int(b.number) }) {
 		p.resume()
 	}
-	s.inbox.ring()
-}
-
-func (s *Site) inOrder() []*prop {
-	all := make([]*prop, 0, len(s.props))
-	for _, p := range s.props {
-		all = append(all, p)
-	}
-	slices.SortFunc(all, func(a, b *prop) int { return int(a.number) - int(b.number) })
-	return all
+	s.inbox.notified()
 }
 
 // found handles a listing of the inbox.
@@ -196,37 +180,37 @@ func (s *Site) found(number uint64, all []entry) {
 	here := map[string]bool{}
 	for _, e := range all {
 		here[e.guid] = true
-		if _, left := s.gone[e.guid]; !left && s.props[e.guid] == nil {
+		if _, left := s.left[e.guid]; !left && s.proposals[e.guid] == nil {
 			s.waiting = append(s.waiting, e)
 		}
 	}
-	for guid, at := range s.gone {
+	for guid, at := range s.left {
 		if at < number {
-			delete(s.gone, guid)
+			delete(s.left, guid)
 		}
 	}
 	s.settle(here)
-	s.bereave(here)
+	s.vanish(here)
 	slices.SortStableFunc(s.waiting, func(a, b entry) int { return s.rank(a) - s.rank(b) })
 	s.take()
 }
 
 // rank puts the transactions that the application has first: they already use the window.
 func (s *Site) rank(e entry) int {
-	if _, has := s.held[e.guid]; has {
+	if s.delivered[e.guid] {
 		return 0
 	}
 	return 1
 }
 
-// bereave tells the application what became of transactions that it had before a crash and that no
+// vanish tells the application what became of transactions that it had before a crash and that no
 // longer exist, because another client deleted them. They use the window until they are
 // acknowledged.
-func (s *Site) bereave(here map[string]bool) {
-	for _, guid := range sorted(s.held) {
+func (s *Site) vanish(here map[string]bool) {
+	for _, guid := range slices.Sorted(maps.Keys(s.delivered)) {
 		if !here[guid] {
-			s.orphans[guid] = s.held[guid]
-			delete(s.held, guid)
+			s.vanished[guid] = true
+			delete(s.delivered, guid)
 			s.desk.do(Vanished{GUID: guid})
 		}
 	}
@@ -234,33 +218,24 @@ func (s *Site) bereave(here map[string]bool) {
 
 // settle answers requests from before a crash, about transactions that this site has finished with.
 func (s *Site) settle(here map[string]bool) {
-	for _, guid := range sorted(s.casts) {
-		if s.props[guid] == nil && !here[guid] {
-			delete(s.casts, guid)
+	for _, guid := range slices.Sorted(maps.Keys(s.votes)) {
+		if s.proposals[guid] == nil && !here[guid] {
+			delete(s.votes, guid)
 			s.desk.do(CastDone{GUID: guid, Err: ErrGone})
 		}
 	}
-	for _, guid := range sorted(s.acks) {
-		if s.props[guid] == nil && !here[guid] {
+	for _, guid := range slices.Sorted(maps.Keys(s.acks)) {
+		if s.proposals[guid] == nil && !here[guid] {
 			var err error
-			if _, orphan := s.orphans[guid]; orphan && !s.acks[guid] {
+			if s.vanished[guid] && !s.acks[guid] {
 				err = ErrGone
 			}
 			delete(s.acks, guid)
-			delete(s.held, guid)
-			delete(s.orphans, guid)
+			delete(s.delivered, guid)
+			delete(s.vanished, guid)
 			s.desk.do(Acked{GUID: guid, Err: err})
 		}
 	}
-}
-
-func sorted[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // take starts as many transactions as there is room for, oldest first.
@@ -268,10 +243,10 @@ func (s *Site) take() {
 	for len(s.waiting) > 0 && s.room() && !s.closing && !s.stopped {
 		e := s.waiting[0]
 		s.waiting = s.waiting[1:]
-		s.taken++
-		p := &prop{s: s, entry: e, number: s.taken, phase: Reading}
-		s.props[e.guid] = p
-		delete(s.held, e.guid)
+		s.started++
+		p := &proposal{view: view{desk: s.desk, root: s.root, id: e.id, rec: Record{GUID: e.guid}}, s: s, entry: e.name, number: s.started, phase: Reading}
+		s.proposals[e.guid] = p
+		delete(s.delivered, e.guid)
 		s.unoffered = append(s.unoffered, p)
 		p.resume()
 	}
@@ -279,23 +254,23 @@ func (s *Site) take() {
 }
 
 // room reports whether the application may get another transaction.
-func (s *Site) room() bool { return len(s.props)+len(s.orphans) < Window }
+func (s *Site) room() bool { return len(s.proposals)+len(s.vanished) < Window }
 
-// leave forgets an acknowledged transaction.
-func (s *Site) leave(p *prop) {
+// forget forgets an acknowledged transaction.
+func (s *Site) forget(p *proposal) {
 	p.move(Left)
-	delete(s.props, p.guid)
-	delete(s.acks, p.guid)
-	s.gone[p.guid] = s.inbox.lists
+	delete(s.proposals, p.rec.GUID)
+	delete(s.acks, p.rec.GUID)
+	s.left[p.rec.GUID] = s.inbox.lists
 	s.take()
 }
 
 func (s *Site) cast(c Cast) {
-	if _, repeat := s.casts[c.GUID]; repeat {
+	if _, repeat := s.votes[c.GUID]; repeat {
 		return
 	}
-	s.casts[c.GUID] = c
-	switch p := s.props[c.GUID]; {
+	s.votes[c.GUID] = c
+	switch p := s.proposals[c.GUID]; {
 	case p != nil:
 		p.advance()
 	case s.inbox.listed:
@@ -305,7 +280,7 @@ func (s *Site) cast(c Cast) {
 
 func (s *Site) ack(a Ack) {
 	s.acks[a.GUID] = a.Known
-	switch p := s.props[a.GUID]; {
+	switch p := s.proposals[a.GUID]; {
 	case p != nil:
 		p.advance()
 	case s.inbox.listed:
@@ -323,27 +298,16 @@ func (s *Site) unread() map[string]bool {
 	return here
 }
 
-// wound stops the machine when it is closing and no request is pending. The site's votes remain,
-// and are found again.
-func (s *Site) wound() {
-	if !s.closing || s.stopped || s.presence.leaving {
+// closeIfIdle stops the machine when it is closing and no request is pending. The site's votes
+// remain, and are found again.
+func (s *Site) closeIfIdle() {
+	if !s.closing {
 		return
 	}
-	for _, p := range s.props {
+	for _, p := range s.proposals {
 		if p.busy {
 			return
 		}
 	}
-	if s.desk.epoch == 0 || !s.presence.begun {
-		s.stop(nil)
-		return
-	}
-	s.presence.leave(func() { s.stop(nil) })
-}
-
-func (s *Site) stop(err error) {
-	if !s.stopped {
-		s.stopped = true
-		s.desk.do(machine.Stop{Err: err})
-	}
+	s.windUp()
 }

@@ -35,10 +35,9 @@ type sweeper struct {
 	has    map[string]bool
 	due    []outcome // to be deleted
 	busy   bool      // one is being deleted
-	fresh  bool      // a pass over all outcomes was made recently
-	paused bool
-	going  bool // a pass over all outcomes is being made
-	owed   bool // a pass is due in the next epoch
+	recent bool      // a pass over all outcomes was made recently
+	going  bool      // a pass over all outcomes is being made
+	owed   bool      // a pass is due in the next epoch
 }
 
 // The default limits of unacknowledged outcomes.
@@ -81,7 +80,7 @@ func (s *sweeper) keep(o outcome) {
 		s.kept = s.kept[1:]
 	}
 	s.next()
-	if !s.fresh {
+	if !s.recent {
 		s.look()
 	}
 }
@@ -92,10 +91,10 @@ func (s *sweeper) look() {
 		s.owed = true
 		return
 	}
-	s.owed, s.fresh = false, true
-	if !s.paused {
-		s.paused = true
-		s.desk.pause(s.age/4, func() { s.fresh, s.paused = false, false })
+	s.owed = false
+	if !s.recent {
+		s.recent = true
+		s.desk.pause(s.age/4, func() { s.recent = false })
 	}
 	s.pass()
 }

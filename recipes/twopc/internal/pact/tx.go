@@ -4,64 +4,39 @@ import "github.com/troupe-go/troupe/machine"
 
 // tx is one transaction at its coordinator.
 type tx struct {
+	view
 	c       *Coordinator
 	n       uint64
-	id      string
-	guid    string
-	payload []byte
-	sites   []string
-	peers   bool
+	phase   Phase
+	pending pending
 
-	phase    Phase
+	payload  []byte
 	admitted bool   // every site has room for it
 	sent     bool   // it may have begun, or been taken over
 	floor    int64  // the begin's znodes have larger zxids than this
-	busy     bool   // a request is pending
 	other    string // the coordinator to wait for, without a transaction
-	probing  bool   // the pending request asks whether its coordinator is alive
-	record   *follower
-	rec      Record
-	version  int32
-	known    bool // rec is the current record, as far as this coordinator can know
-	marked   bool // the coordinator's mark existed at the last read
-	ballots  []*ballot
-	cause    *cause // why it must be aborted
-	timing   bool
-	relax    func() // cancels the timer of the votes
-	told     bool   // the application knows the outcome
-	shared   Shared // with other coordinators, which may not know the outcome
-	czxid    int64  // of the record
-	refusal  error  // a refused read, while the decision is being written
-	hindered error  // the last refusal
-	refusals int
-	pausing  func() // cancels the pause after a refusal; nil: none
+
+	cause  *cause // why it must be aborted
+	untime func() // cancels the timer of the votes; nil: it was never set
+	denial denial
 }
 
-// ballot is what is known of a site's vote.
-type ballot struct {
-	*follower
-	site    string
-	voted   bool
-	commit  bool
-	reason  string
-	version int32
-	missing bool // its znode is gone
-	dead    bool // the site died without a vote
-	told    bool
-	refused int // number of refused reads in a row
-}
+// pending is what a transaction waits for before its next step.
+type pending int
 
-func (t *tx) move(to Phase) {
-	if t.c.moved != nil && t.phase != to {
-		t.c.moved(t.phase, to)
-	}
-	t.phase = to
-}
+const (
+	nothing  pending = iota
+	reply            // to a request
+	liveness         // of its coordinator, which is asked whether it is alive
+	pause            // after ZooKeeper has refused a request
+)
+
+func (t *tx) move(to Phase) { t.c.move(&t.phase, to) }
 
 // reset forgets the state of the epoch. A write in flight may have been carried out.
 func (t *tx) reset() {
-	t.busy, t.probing, t.known, t.record, t.refusal = false, false, false, nil, nil
-	t.rouse()
+	t.unpause()
+	t.pending, t.known, t.record, t.denial.deferred = nothing, false, nil, nil
 	for _, b := range t.ballots {
 		b.follower = nil
 	}
@@ -72,7 +47,7 @@ func (t *tx) reset() {
 
 // advance takes the next step, if that is possible now.
 func (t *tx) advance() {
-	if t.busy || !t.c.presence.standing || t.c.presence.leaving {
+	if t.pending != nothing || t.c.presence.state != registered {
 		return
 	}
 	switch t.phase {
@@ -88,7 +63,7 @@ func (t *tx) advance() {
 	case Claiming:
 		t.claim()
 	case Open:
-		t.follow()
+		t.prepare()
 	case Settling:
 		t.settle()
 	}
@@ -96,13 +71,11 @@ func (t *tx) advance() {
 
 // giveUp aborts the transaction, with the first reason that was given.
 func (t *tx) giveUp(reason string) {
-	if t.cause == nil || t.cause.dead != "" { // a death counts only while the site has not voted
-		t.cause = &cause{reason: reason}
-	}
+	t.abortFor(reason)
 	switch {
-	case t.phase == Claiming && t.probing: // it belongs to another coordinator
+	case t.phase == Claiming && t.pending == liveness: // it belongs to another coordinator
 		t.refuse(ErrWithdrew)
-	case t.busy:
+	case t.pending != nothing:
 	case t.phase == Open:
 		t.weigh()
 	case (t.phase == Beginning || t.phase == Claiming) && !t.sent:
@@ -112,72 +85,68 @@ func (t *tx) giveUp(reason string) {
 
 // opened is called when the transaction exists in ZooKeeper and belongs to this coordinator.
 func (t *tx) opened() {
-	t.busy, t.payload, t.marked = false, nil, true
+	if t.phase == Beginning {
+		t.desk.do(Begun{N: t.n})
+	}
+	t.pending, t.payload, t.marked = nothing, nil, true
 	t.move(Open)
-	t.follow()
+	t.prepare()
 }
 
-// follow watches the record, the votes, and the presences of the sites that have not voted.
-func (t *tx) follow() {
-	if t.record != nil || t.c.desk.epoch == 0 {
+// prepare watches the record, the votes, and the presences of the sites that have not voted.
+func (t *tx) prepare() {
+	if t.record != nil || t.desk.epoch == 0 {
 		return
 	}
 	if t.ballots == nil {
-		for _, site := range t.sites {
-			t.ballots = append(t.ballots, &ballot{site: site})
+		for _, site := range t.rec.Sites {
+			t.ballots = append(t.ballots, &ballot{Vote: Vote{Site: site}})
 		}
 	}
-	if !t.timing && t.hindered == nil {
-		t.timing = true
-		t.relax = t.c.desk.pause(t.c.timeout, t.overdue)
+	if t.untime == nil && t.denial.err == nil {
+		t.untime = t.desk.pause(t.c.timeout, t.overdue)
 	}
-	t.record = t.c.desk.await(t.c.root.Tx(t.id), t.onRecord)
-	if t.hindered != nil { // it will be aborted, which needs only the record
+	t.follow(t.onRecord)
+	if t.denial.err != nil { // it will be aborted, which needs only the record
 		return
 	}
 	for _, b := range t.ballots {
-		b.follower = t.c.desk.await(t.c.root.Vote(t.id, t.guid, b.site), func(ev machine.Seen) { t.onVote(b, ev) })
+		b.follower = t.desk.await(t.path(b.Site), func(ev machine.Seen) { t.onVote(b, ev) })
 		if !b.voted {
-			t.c.attend(b.site, t)
+			t.c.sites.watch(b.Site, t.n, func() { t.siteDied(b) })
 		}
 	}
 }
 
 func (t *tx) onRecord(ev machine.Seen) {
-	rec, ok := parseRecord(ev.Data)
 	switch {
 	case ev.Code == machine.Refused:
 		t.refused(ev.Err)
-	case !ev.Exists, !ok, rec.GUID != t.guid:
-		t.bereaved()
+	case !t.read(ev):
+		t.gone()
+	case t.decided():
+		t.conclude(t.rec)
 	default:
-		t.rec, t.version, t.known, t.czxid = rec, ev.Stat.Version, true, ev.Stat.Czxid
-		t.peers = rec.Peers
-		if rec.State != Undecided {
-			t.decided(rec)
-			return
-		}
 		t.record.rearm()
 		t.weigh()
 	}
 }
 
 func (t *tx) onVote(b *ballot, ev machine.Seen) {
-	b.voted, b.missing = false, false
-	switch {
-	case ev.Code == machine.Refused:
+	if ev.Code == machine.Refused {
 		t.refused(ev.Err)
-	case !ev.Exists: // already acknowledged, so the record has the decision; or another client deleted it
-		b.missing = true
+		return
+	}
+	b.read(ev)
+	switch {
+	case b.missing: // already acknowledged, so the record has the decision; or another client deleted it
 		t.look()
-	case ev.Stat.Version == 0: // not written yet
+	case !b.voted:
 		b.rearm()
 	default:
-		vote := parseVote(b.site, ev.Data)
-		b.voted, b.commit, b.reason, b.version = true, vote.Commit, vote.Reason, ev.Stat.Version
-		t.tell(b, vote)
-		t.c.release(b.site, t)
-		if !vote.Commit { // the vote aborted the transaction, unless another client wrote it
+		t.tell(b, b.Vote)
+		t.c.sites.release(b.Site, t.n)
+		if !b.Commit { // the vote aborted the transaction, unless another client wrote it
 			t.look()
 			return
 		}
@@ -185,64 +154,56 @@ func (t *tx) onVote(b *ballot, ev machine.Seen) {
 	}
 }
 
+// tell tells the application a site's vote, once.
 func (t *tx) tell(b *ballot, vote Vote) {
 	if !b.told {
 		b.told = true
-		t.c.desk.do(Voted{N: t.n, Vote: vote})
+		t.desk.do(Voted{N: t.n, Vote: vote})
 	}
 }
 
-// look reads the record again before anything is decided.
-func (t *tx) look() {
-	t.known = false
-	t.record.look()
-}
-
-// unfollow stops watching.
-func (t *tx) unfollow() {
-	if t.relax != nil {
-		t.relax()
-		t.relax = nil
+// stop ends the watches and the timer.
+func (t *tx) stop() {
+	if t.untime != nil {
+		t.untime()
 	}
-	t.record.stop()
+	t.view.stop()
 	for _, b := range t.ballots {
-		b.stop()
-		t.c.release(b.site, t)
+		t.c.sites.release(b.Site, t.n)
 	}
 }
 
-// decided is called when the decision is in ZooKeeper.
-func (t *tx) decided(rec Record) {
-	t.busy, t.rec = false, rec
-	t.unfollow()
+// conclude is called when the decision is in ZooKeeper.
+func (t *tx) conclude(rec Record) {
+	t.rec = rec
+	t.stop()
 	for _, b := range t.ballots {
-		if b.site == rec.By {
+		if b.Site == rec.By {
 			t.tell(b, Vote{Site: rec.By, Reason: rec.Reason})
 		}
 	}
-	t.announce(rec)
-	t.c.sweeper.keep(outcome{id: t.id, guid: t.guid, czxid: t.czxid})
-	t.c.desk.do(Over{N: t.n, Czxid: t.czxid})
-	t.over()
+	t.desk.do(Decided{N: t.n, Outcome: rec.State, By: rec.By, Reason: rec.Reason, Shared: rec.shared()})
+	t.c.sweeper.keep(outcome{id: t.id, guid: rec.GUID, czxid: t.stat.Czxid})
+	t.desk.do(Over{N: t.n, Czxid: t.stat.Czxid})
+	t.end()
 }
 
-func (t *tx) announce(rec Record) {
-	if !t.told {
-		t.told = true
-		t.c.desk.do(Decided{N: t.n, Outcome: rec.State, By: rec.By, Reason: rec.Reason, Shared: rec.shared()})
-	}
+// refuse ends the transaction before it has begun or was taken over.
+func (t *tx) refuse(err error) {
+	t.desk.do(Refused{N: t.n, Err: err})
+	t.end()
 }
 
 // fail ends the transaction at this coordinator without an outcome.
 func (t *tx) fail(err error) {
-	t.unfollow()
-	t.c.desk.do(Failed{N: t.n, Err: err})
-	t.over()
+	t.stop()
+	t.desk.do(Failed{N: t.n, Err: err})
+	t.end()
 }
 
-// over forgets the transaction.
-func (t *tx) over() {
-	t.rouse()
+// end forgets the transaction.
+func (t *tx) end() {
+	t.unpause()
 	t.move(Ended)
 	t.c.forget(t.n)
 }

@@ -4,19 +4,16 @@ import "github.com/troupe-go/troupe/machine"
 
 // answer answers a vote without writing it, if nothing has to be written. It returns false if it
 // has to be written.
-func (p *prop) answer(c Cast) bool {
-	want := Aborted
-	if c.Commit {
-		want = Committed
-	}
+func (p *proposal) answer(c Cast) bool {
+	want := Vote{Commit: c.Commit}.outcome()
 	var err error
 	switch {
 	case p.voted == want:
 	case p.voted != Undecided:
 		err = ErrVoted
-	case p.lost, p.voteless && !p.decided:
+	case p.lost, p.voteGone && !p.decided():
 		err = ErrGone
-	case p.decided:
+	case p.decided():
 		err = ErrDecided
 	default:
 		return false
@@ -25,34 +22,31 @@ func (p *prop) answer(c Cast) bool {
 	return true
 }
 
-func (p *prop) voteDone(err error) {
-	delete(p.s.casts, p.guid)
-	p.s.desk.do(CastDone{GUID: p.guid, Err: err})
+func (p *proposal) voteDone(err error) {
+	delete(p.s.votes, p.rec.GUID)
+	p.desk.do(CastDone{GUID: p.rec.GUID, Err: err})
 }
 
 // vote writes the vote once, and only if the transaction is undecided. A vote to abort also writes
 // the decision, in the same ZooKeeper transaction.
-func (p *prop) vote(c Cast) {
+func (p *proposal) vote(c Cast) {
 	p.busy = true
 	p.move(Voting)
-	root := p.s.root
 	vote := Vote{Site: p.s.name, Commit: c.Commit, Reason: c.Reason}
-	set := machine.Op{Do: machine.Set, Path: root.Vote(p.id, p.guid, p.s.name), Data: vote.bytes(), Version: 0}
 	rec := p.rec
-	ops := []machine.Op{{Do: machine.Check, Path: root.Tx(p.id), Version: p.version}, set}
+	record := machine.Op{Do: machine.Check, Path: p.root.Tx(p.id), Version: p.stat.Version}
 	if !c.Commit {
 		rec = rec.decided(Aborted, p.s.name, c.Reason)
-		ops = []machine.Op{{Do: machine.Set, Path: root.Tx(p.id), Data: rec.bytes(), Version: p.version}, set}
+		record.Do, record.Data = machine.Set, rec.bytes()
 	}
-	p.s.desk.transact(func(ev machine.Transacted) {
+	p.desk.transact(func(ev machine.Transacted) {
 		p.busy = false
 		p.move(Asked)
 		switch ev.Code {
 		case machine.Done:
-			p.voted = Committed
+			p.voted = vote.outcome()
 			if !c.Commit {
-				p.voted, p.rec, p.decided = Aborted, rec, true
-				p.unfollow()
+				p.resolve(rec)
 			}
 		case machine.Refused:
 			p.voteDone(ev.Err)
@@ -61,5 +55,5 @@ func (p *prop) vote(c Cast) {
 			p.poll()
 		}
 		p.advance()
-	}, ops...)
+	}, record, machine.Op{Do: machine.Set, Path: p.path(p.s.name), Data: vote.bytes(), Version: 0})
 }
