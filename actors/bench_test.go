@@ -29,18 +29,6 @@ func BenchmarkTell(b *testing.B) {
 	require.NoError(b, sys.Close(b.Context()))
 }
 
-func BenchmarkAsk(b *testing.B) {
-	sys := actors.New()
-	ref, err := actors.Spawn(sys.Scope(), actors.Spec[say]{New: func(self actors.Self[say]) actors.Receiver[say] { return &parrot{self: self} }})
-	require.NoError(b, err)
-	b.ReportAllocs()
-	for b.Loop() {
-		_, err := actors.Ask(b.Context(), ref, func(reply func(int)) say { return func(*parrot) { reply(1) } })
-		require.NoError(b, err)
-	}
-	require.NoError(b, sys.Close(b.Context()))
-}
-
 // BenchmarkSpawn is the cost of an actor from its spawning to its end.
 func BenchmarkSpawn(b *testing.B) {
 	sys := actors.New()

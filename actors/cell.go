@@ -19,9 +19,7 @@ type cell struct {
 	now incarnation // nil while there is none; touched by the actor's goroutine alone
 
 	mu       sync.Mutex
-	number   int           // of the present incarnation, or of the last
-	died     int           // of the last one that ended
-	over     chan struct{} // closed at the next end of an incarnation; made when an ask wants it
+	number   int // of the present incarnation, or of the last
 	phase    string
 	restarts int
 	failures history
@@ -93,13 +91,6 @@ func (c *cell) finish(cause error) {
 	if now != nil {
 		c.guard("stopping", func() { now.stopping(cause) })
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.died = c.number
-	if c.over != nil {
-		close(c.over)
-		c.over = nil
-	}
 }
 
 // halt ends the actor from outside. It is called once.
@@ -122,17 +113,6 @@ func (c *cell) gone() {
 		c.guard("ended", func() { c.ended(cause) })
 	}
 	c.node.gone()
-}
-
-// life returns the channel that closes when the next incarnation ends, and the number of the last
-// one that has ended.
-func (c *cell) life() (over <-chan struct{}, died int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.over == nil {
-		c.over = make(chan struct{})
-	}
-	return c.over, c.died
 }
 
 func (c *cell) view() (phase string, restarts int) {

@@ -7,7 +7,6 @@
 //		New: func(self actors.Self[message]) actors.Receiver[message] { return &counter{self: self} },
 //	})
 //	ref.Tell(increment{})
-//	total, err := actors.Ask(ctx, ref, func(reply func(int)) message { return howMany{reply} })
 //
 // # What it guarantees
 //

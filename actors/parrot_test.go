@@ -43,11 +43,18 @@ func spawn(t *testing.T, in actors.Scope, spec actors.Spec[say]) actors.Ref[say]
 	return ref
 }
 
+// ask has the actor call f, and waits for what it returns.
 func ask[A any](t *testing.T, ref actors.Ref[say], f func(p *parrot) A) A {
 	t.Helper()
-	a, err := actors.Ask(t.Context(), ref, func(reply func(A)) say { return func(p *parrot) { reply(f(p)) } })
-	require.NoError(t, err)
-	return a
+	answer := make(chan A, 1)
+	require.True(t, ref.Tell(func(p *parrot) { answer <- f(p) }))
+	select {
+	case a := <-answer:
+		return a
+	case <-ref.Done():
+		require.Fail(t, "the actor has ended")
+		panic("unreachable")
+	}
 }
 
 func incarnation(p *parrot) int { return p.self.Incarnation() }

@@ -18,13 +18,11 @@ func (letter[M]) IgnoreDeadLetterLogging() {}
 // Tell puts a message into the actor's mailbox. It never blocks. False means that the actor has
 // ended, or is about to, and will not receive the message; true means that it will, unless it is
 // stopped first. An actor that is stopped goes on receiving until everything below it has ended.
-func (r Ref[M]) Tell(m M) bool { return r.send(letter[M]{m}) }
-
-func (r Ref[M]) send(e envelope) bool {
+func (r Ref[M]) Tell(m M) bool {
 	if r.at == nil || r.at.halted.Load() {
 		return false
 	}
-	r.at.system.proto.Root.Send(r.at.cell.pid, e)
+	r.at.system.proto.Root.Send(r.at.cell.pid, letter[M]{m})
 	return true
 }
 

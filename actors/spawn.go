@@ -61,21 +61,14 @@ func Spawn[M any](in Scope, spec Spec[M]) (Ref[M], error) {
 type plan[M any] func(self Self[M]) Receiver[M]
 
 func (p plan[M]) incarnate(n *node, number int) incarnation {
-	return typed[M]{p(self[M]{at: n, number: number}), number}
+	return typed[M]{p(self[M]{at: n, number: number})}
 }
 
 // typed is an incarnation whose messages are of type M.
-type typed[M any] struct {
-	receiver Receiver[M]
-	number   int
-}
+type typed[M any] struct{ receiver Receiver[M] }
 
 func (t typed[M]) receive(m any) {
-	switch m := m.(type) {
-	case letter[M]:
-		t.receiver.Receive(m.message)
-	case question[M]:
-		m.taken.Store(int64(t.number))
+	if m, ok := m.(letter[M]); ok {
 		t.receiver.Receive(m.message)
 	}
 }

@@ -154,7 +154,13 @@ func tumult(ctx context.Context, in actors.Scope) {
 		}
 	})
 	all.Go(func() {
-		_, _ = actors.Ask(ctx, ref, func(reply func(int)) say { return func(*parrot) { reply(1) } })
+		reached := make(chan struct{})
+		ref.Tell(func(*parrot) { close(reached) })
+		select {
+		case <-reached:
+		case <-ref.Done():
+		case <-ctx.Done():
+		}
 		group.Stop()
 	})
 	all.Go(ref.Stop)

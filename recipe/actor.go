@@ -55,8 +55,8 @@ func (a *actor) Receive(m message) {
 		a.onRecovered(m)
 	case swept:
 		a.onSwept(m)
-	case poked:
-		m.do()
+	case crashed:
+		panic(m.value)
 	default:
 		a.claims.receive(m)
 	}

@@ -167,9 +167,6 @@ func (i *Claims[P]) closedErr() error {
 	return i.host.failed(session.ErrClosed)
 }
 
-// Panic makes the actor panic with the value: for tests of supervision.
-func (i *Claims[P]) Panic(value any) { i.host.Panic(value) }
-
 // ended ends what the claims of an instance that is over have, and wait for. err says why it is.
 func (i *Claims[P]) ended(err error) {
 	i.ledger.close()

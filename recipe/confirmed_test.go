@@ -16,6 +16,7 @@ import (
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/contend"
+	"github.com/troupe-go/troupe/internal/crash"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -258,11 +259,11 @@ func TestWhatConfirmsAnEnd(t *testing.T) {
 			c.heal()
 		}, confirmed, nil},
 		{"restarted with its instances", func(c *cutOff) {
-			c.claimed.Panic("on purpose")
+			crash.Instance(c.claimed, "on purpose")
 			c.reset(1)
 			time.Sleep(time.Second)
 			c.pending()
-			c.claimed.Panic("on purpose")
+			crash.Instance(c.claimed, "on purpose")
 			time.Sleep(time.Second)
 			c.pending()
 			c.heal()
@@ -376,7 +377,7 @@ func TestEndsAreTrueWhateverHappens(t *testing.T) {
 							c.reset(n)
 						}
 					case 2:
-						c.claimed.Panic("on purpose")
+						crash.Instance(c.claimed, "on purpose")
 					case 3:
 						c.server.Disconnect(c.id)
 					case 4:

@@ -1,9 +1,10 @@
 package recipe
 
-// Occupy keeps the actor from everything else until it is let go.
+// Occupy keeps the actor from everything else until it is let go. It is
+// the actor's first incarnation.
 func (i *Claims[P]) Occupy() (letGo func()) {
 	occupied := make(chan struct{})
-	i.host.ref.Tell(poked{func() { <-occupied }})
+	i.host.ref.Tell(afterwards{1, func() { <-occupied }})
 	return func() { close(occupied) }
 }
 

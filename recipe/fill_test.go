@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/contend"
+	"github.com/troupe-go/troupe/internal/crash"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -20,7 +21,7 @@ import (
 // also while an incarnation waits to recover.
 func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 	t.Parallel()
-	for name, crash := range map[string]bool{"cut off": false, "cut off, and recovering": true} {
+	for name, crashes := range map[string]bool{"cut off": false, "cut off, and recovering": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -42,8 +43,8 @@ func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 				before, err := i.Claim(t.Context(), false, recipe.Asked{})
 				require.NoError(t, err)
 				heal := server.Isolate()
-				if crash {
-					i.Panic(errors.New("a bug"))
+				if crashes {
+					crash.Instance(i, errors.New("a bug"))
 					<-before.Done()
 					time.Sleep(100 * time.Millisecond)
 				}

@@ -235,9 +235,6 @@ func (h *Host) unlessDecided() error {
 	return h.Err()
 }
 
-// Panic makes the actor panic with the value: for tests of supervision.
-func (h *Host) Panic(value any) { h.ref.Tell(poked{func() { panic(value) }}) }
-
 // endHolds ends every possession.
 func (h *Host) endHolds(cause error) {
 	h.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/crash"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -109,7 +110,7 @@ func TestAWishOutlivesTheEpoch(t *testing.T) {
 func TestAPanic(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		a, b := g.plant("a"), g.plant("b")
-		g.h.Panic("on purpose")
+		crash.Instance(g.h, "on purpose")
 		<-a.Done()
 		<-b.Done()
 		require.ErrorIs(g, a.Err(), session.ErrRestarted)
@@ -126,7 +127,7 @@ func TestAPanicWhileDisconnectedAndTheEndOfTheEpoch(t *testing.T) {
 		first := g.plant("a")
 		g.srv.ExpireSilently(g.sess.Status().SessionID)
 		g.srv.Kill(0)
-		g.h.Panic("on purpose")
+		crash.Instance(g.h, "on purpose")
 		<-first.Done()
 		require.ErrorIs(g, first.Err(), session.ErrRestarted)
 		synctest.Wait()
@@ -141,7 +142,7 @@ func TestTooManyPanics(t *testing.T) {
 	inBubble(t, func(g *ground) {
 		f := g.plant("a")
 		for range 12 { // one each second; those that come during a pause wait for the next incarnation
-			g.h.Panic(errors.New("again"))
+			crash.Instance(g.h, errors.New("again"))
 			time.Sleep(time.Second)
 		}
 		<-g.h.Done()
@@ -214,7 +215,7 @@ func TestPanicsAtEveryRequest(t *testing.T) {
 				n := 0
 				remove := g.srv.Intercept(func(*zktest.Request) zktest.Verdict {
 					if n++; n == k+3 {
-						g.h.Panic(n)
+						crash.Instance(g.h, n)
 					}
 					return zktest.Pass
 				})

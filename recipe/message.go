@@ -30,7 +30,7 @@ type (
 		epoch       uint64
 		kept        string
 	}
-	poked struct{ do func() } // by tests
+	crashed struct{ value any } // by a test: see internal/crash
 )
 
 // What claims add.
@@ -55,7 +55,7 @@ func (closing) message()         {}
 func (answered) message()        {}
 func (recovered) message()       {}
 func (swept) message()           {}
-func (poked) message()           {}
+func (crashed) message()         {}
 func (wanted) message()          {}
 func (withdrawn) message()       {}
 func (released) message()        {}

@@ -28,7 +28,7 @@ func (a *actor) recover(v view) {
 // done at once.
 func (a *actor) postpone(m message) bool {
 	switch m := m.(type) {
-	case recovered, swept, poked:
+	case recovered, swept, crashed:
 		return false
 	case noticed:
 		switch n := m.notice.(type) {

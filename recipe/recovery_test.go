@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/contend"
+	"github.com/troupe-go/troupe/internal/crash"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -40,7 +41,7 @@ func TestAClaimDuringARecoveryIsToldOnce(t *testing.T) {
 			}
 			return zktest.Pass
 		})
-		i.Panic(errors.New("a bug"))
+		crash.Instance(i, errors.New("a bug"))
 		<-before.Done()
 		synctest.Wait()
 		claimed := make(chan *recipe.Possession, 1)

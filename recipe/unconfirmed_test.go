@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/crash"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -55,10 +56,14 @@ func TestWhatConfirmsTheEndOfAnInstance(t *testing.T) {
 		{"the session restarted", func(g *ground, _ int64) { g.bug(1) }, nil},
 		{"the session restarted again and again", func(g *ground, _ int64) { g.bug(5) }, nil},
 		{"the session restarted, and expired", func(g *ground, _ int64) { g.bug(1); time.Sleep(2 * patience) }, nil},
-		{"the instance restarted", func(g *ground, _ int64) { g.h.Panic("on purpose") }, nil},
-		{"the instance restarted, and expired", func(g *ground, _ int64) { g.h.Panic("on purpose"); time.Sleep(2 * patience) }, nil},
-		{"both restarted", func(g *ground, _ int64) { g.h.Panic("on purpose"); g.bug(1); g.h.Panic("on purpose") }, nil},
-		{"both restarted the other way round", func(g *ground, _ int64) { g.bug(1); g.h.Panic("on purpose") }, nil},
+		{"the instance restarted", func(g *ground, _ int64) { crash.Instance(g.h, "on purpose") }, nil},
+		{"the instance restarted, and expired", func(g *ground, _ int64) { crash.Instance(g.h, "on purpose"); time.Sleep(2 * patience) }, nil},
+		{"both restarted", func(g *ground, _ int64) {
+			crash.Instance(g.h, "on purpose")
+			g.bug(1)
+			crash.Instance(g.h, "on purpose")
+		}, nil},
+		{"both restarted the other way round", func(g *ground, _ int64) { g.bug(1); crash.Instance(g.h, "on purpose") }, nil},
 		{"the session was given up", func(g *ground, _ int64) { g.bug(12) }, session.ErrClosed},
 		{"the session was closed", func(g *ground, _ int64) {
 			ctx, cancel := context.WithTimeout(g.ctx, time.Second)

@@ -1,4 +1,6 @@
 package barrier
 
-// Crash makes the party's actor panic, for tests of supervision.
-func (d *Double) Crash(value any) { d.host.Panic(value) }
+import "github.com/troupe-go/troupe/internal/crash"
+
+// Crash makes the party's actor panic.
+func (d *Double) Crash(value any) { crash.Instance(d.host, value) }

@@ -1,4 +1,6 @@
 package election
 
+import "github.com/troupe-go/troupe/internal/crash"
+
 // Panic makes the candidate's actor panic.
-func (e *Election) Panic(value any) { e.instance.Panic(value) }
+func (e *Election) Panic(value any) { crash.Instance(e.instance, value) }

@@ -1,4 +1,6 @@
 package group
 
-// Crash makes the membership's actor panic, for tests of supervision.
-func (s *Membership) Crash(value any) { s.host.Panic(value) }
+import "github.com/troupe-go/troupe/internal/crash"
+
+// Crash makes the membership's actor panic.
+func (s *Membership) Crash(value any) { crash.Instance(s.host, value) }

@@ -1,4 +1,6 @@
 package lock
 
-// Crash makes the lock's actor panic, for tests of supervision.
-func (l *Lock) Crash(value any) { l.instance.Panic(value) }
+import "github.com/troupe-go/troupe/internal/crash"
+
+// Crash makes the lock's actor panic.
+func (l *Lock) Crash(value any) { crash.Instance(l.instance, value) }

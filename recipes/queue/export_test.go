@@ -1,11 +1,13 @@
 package queue
 
+import "github.com/troupe-go/troupe/internal/crash"
+
 // PanicPutting makes the actor that puts panic.
 func (q *Queue) PanicPutting(value any) {
 	q.puts.mu.Lock()
 	defer q.puts.mu.Unlock()
 	if q.puts.host != nil {
-		q.puts.host.Panic(value)
+		crash.Instance(q.puts.host, value)
 	}
 }
 
@@ -19,6 +21,6 @@ func (in *intake) panic(value any) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.host != nil {
-		in.host.Panic(value)
+		crash.Instance(in.host, value)
 	}
 }

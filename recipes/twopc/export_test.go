@@ -1,7 +1,9 @@
 package twopc
 
-// Crash makes the coordinator's actor panic, for tests of supervision.
-func (c *Coordinator) Crash(value any) { c.host.Panic(value) }
+import "github.com/troupe-go/troupe/internal/crash"
 
-// Crash makes the site's actor panic, for tests of supervision.
-func (p *Site) Crash(value any) { p.host.Panic(value) }
+// Crash makes the coordinator's actor panic.
+func (c *Coordinator) Crash(value any) { crash.Instance(c.host, value) }
+
+// Crash makes the site's actor panic.
+func (p *Site) Crash(value any) { crash.Instance(p.host, value) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/crash"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -60,7 +61,7 @@ func TestWholeStack(t *testing.T) {
 		grant, err := writer.Lock(t.Context())
 		require.NoError(t, err)
 		require.Greater(t, grant.Token(), second.Token())
-		writer.host.Panic("on purpose")
+		crash.Instance(writer.host, "on purpose")
 		<-grant.Done()
 		require.ErrorIs(t, grant.Err(), session.ErrRestarted)
 		again, err := writer.Lock(t.Context())
