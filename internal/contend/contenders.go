@@ -13,12 +13,12 @@ type contenders struct {
 	look      look       // the last one at the contenders, or the one under way
 }
 
-func (c *contenders) on(ev machine.Event) {
+func (c *contenders) on(key request, ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.Listed:
 		c.onListed(ev)
 	case machine.Seen:
-		c.onSeen(ev)
+		c.onSeen(key, ev)
 	case machine.Fired:
 		c.onFired(ev)
 	case machine.Suspended:
@@ -26,17 +26,24 @@ func (c *contenders) on(ev machine.Event) {
 		// order in which it happened: the predecessor's end may be heard of before the own znode's.
 		c.look.disconnected = true
 	case machine.Recovered: // beside the one that was taken over
-		c.do(machine.Remove{Epoch: c.epoch, Path: ev.Path})
+		c.do(machine.Remove{Epoch: c.epoch(), Path: ev.Path})
 	case machine.DowngradeWanted:
 		c.onDowngradeWanted(ev)
 	case machine.Downgraded:
 		c.onDowngraded(ev)
 	case machine.Woke:
-		c.onWoke(ev)
+		c.onWoke()
 	case machine.Transacted:
-		if c.semaphore != nil {
-			c.semaphore.onWritten(ev)
-		}
+		c.onTransacted(key, ev)
+	}
+}
+
+func (c *contenders) onTransacted(key request, ev machine.Transacted) {
+	switch key.kind {
+	case marking:
+		c.semaphore.onMarked(ev)
+	case writingLimit:
+		c.semaphore.onLimitWritten(ev)
 	}
 }
 
@@ -87,7 +94,7 @@ func (c *contenders) forget() {
 		c.watches.unwatch(c.look.pred)
 	}
 	c.look = look{}
-	if c.semaphore != nil && c.epoch == 0 {
+	if c.semaphore != nil && c.epoch() == 0 {
 		c.semaphore.limit = limit{}
 	}
 }
@@ -121,14 +128,20 @@ func (c *contenders) isPred(path string) bool {
 // isLimit: the path is where a semaphore's limit lives.
 func (c *contenders) isLimit(path string) bool { return c.semaphore != nil && path == c.cfg.Parent }
 
-func (c *contenders) onSeen(e machine.Seen) {
-	if c.void(e.Epoch) || c.onCzxid(e) || c.semaphore != nil && c.semaphore.onLimitRead(e) {
-		return
+func (c *contenders) onSeen(key request, e machine.Seen) {
+	switch key.kind {
+	case ordering:
+		c.onCzxid(key.of, e)
+	case readingLimit:
+		c.semaphore.onLimitSeen(e)
+	case watching:
+		c.onWatched(e)
 	}
-	stale, ok := c.watches.answered(e)
-	if !ok {
-		return
-	}
+}
+
+// onWatched takes the answer to a read with a watch.
+func (c *contenders) onWatched(e machine.Seen) {
+	stale := c.watches.answered(e)
 	isOwn, isPred := c.isOwn(e.Path), c.isPred(e.Path)
 	stale = stale && e.Err == nil && e.Exists
 	first := isOwn && c.own.unread
@@ -198,9 +211,6 @@ func (c *contenders) onPredSeen(e machine.Seen) {
 }
 
 func (c *contenders) onFired(e machine.Fired) {
-	if c.void(e.Epoch) {
-		return
-	}
 	if e.Change == machine.ChildrenChanged {
 		if c.semaphore != nil {
 			c.semaphore.onChildren()
@@ -245,14 +255,11 @@ func (c *contenders) predGone() {
 // possession does; but nobody tells when it goes.
 func (c *contenders) pause() {
 	c.own.tries++
-	c.own.retry = c.number()
-	c.do(machine.Wake{Ask: c.own.retry, Try: c.own.tries})
+	c.ask(machine.Wake{Try: c.own.tries}, pausing)
 }
 
-func (c *contenders) onWoke(e machine.Woke) {
-	if c.state != Holding || e.Ask != c.own.retry {
-		return
+func (c *contenders) onWoke() {
+	if c.state == Holding {
+		c.watch(c.own.path)
 	}
-	c.own.retry = 0
-	c.watch(c.own.path)
 }

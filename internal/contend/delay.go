@@ -9,7 +9,6 @@ type delay struct {
 	after   int64         // it lasts so many milliseconds
 	stage   State         // Open, Recording, Delaying or Recorded
 	claim   machine.Claim // that was to be granted last
-	ask     uint64        // of the request or the pause under way
 	version int32         // of the record that is to be replaced
 	waited  int64         // the token after whose holder the delay has run
 	leaving bool          // the own znode is to be deleted, once it is known whether the token was written
@@ -31,14 +30,20 @@ func (d *delay) passes(c machine.Claim) bool {
 
 // write writes the token into the record, in the place of what it contained in this version.
 func (d *delay) write(version int32) {
-	d.stage, d.ask = Recording, d.number()
-	d.do(machine.Record{Epoch: d.epoch, Ask: d.ask, Own: d.own.path, Token: d.own.czxid, Version: version})
+	d.stage = Recording
+	d.ask(machine.Record{Own: d.own.path, Token: d.own.czxid, Version: version}, delaying)
+}
+
+// on takes the answer to what was asked for last. When the delay is over, the token is written.
+func (d *delay) on(ev machine.Event) {
+	if e, ok := ev.(machine.Recorded); ok {
+		d.onRecorded(e)
+		return
+	}
+	d.write(d.version)
 }
 
 func (d *delay) onRecorded(e machine.Recorded) {
-	if d.void(e.Epoch) || d.stage != Recording || e.Ask != d.ask {
-		return
-	}
 	written := e.Err == nil && e.Token == d.own.czxid
 	if written {
 		d.stage = Recorded
@@ -63,9 +68,8 @@ func (d *delay) onRecorded(e machine.Recorded) {
 // found: the record contains another's token, and nobody is ahead: whoever it was has died, or lost
 // what it held. A try does not wait for the delay.
 func (d *delay) found(e machine.Recorded) {
-	d.stage, d.ask = Delaying, d.number()
-	d.version, d.waited = e.Version, e.Token
-	d.do(machine.Wake{Ask: d.ask, After: d.after})
+	d.stage, d.version, d.waited = Delaying, e.Version, e.Token
+	d.ask(machine.Wake{After: d.after}, delaying)
 	if d.stillFirst() && d.claims[0].try {
 		d.refuse(machine.ErrHeld)
 	}
@@ -92,15 +96,6 @@ func (d *delay) goOn() {
 	}
 }
 
-// onWoke: the delay is over, if it is that pause.
-func (d *delay) onWoke(e machine.Woke) bool {
-	if d.stage != Delaying || e.Ask != d.ask {
-		return false
-	}
-	d.write(d.version)
-	return true
-}
-
 // leave deletes the own znode, and the record with it if that contains the token and the possession
 // was not lost.
 func (d *delay) leave() {
@@ -109,9 +104,9 @@ func (d *delay) leave() {
 		d.leaving = true
 		return
 	case d.stage == Recorded && !d.own.lost:
-		d.do(machine.Release{Epoch: d.epoch, Path: d.own.path})
+		d.do(machine.Release{Epoch: d.epoch(), Path: d.own.path})
 	default:
-		d.do(machine.Remove{Epoch: d.epoch, Path: d.own.path})
+		d.do(machine.Remove{Epoch: d.epoch(), Path: d.own.path})
 	}
 	d.reset()
 }
@@ -120,5 +115,6 @@ func (d *delay) leave() {
 // deferred for what was wrong with this one.
 func (d *delay) reset() {
 	*d = delay{Machine: d.Machine, after: d.after, stage: Open}
+	d.requests.Forget(request{kind: delaying})
 	d.session.deferred = false
 }

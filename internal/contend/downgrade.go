@@ -10,12 +10,12 @@ func (c *contenders) onDowngradeWanted(e machine.DowngradeWanted) {
 		return
 	}
 	c.state = Downgrading
-	c.do(machine.Downgrade{Epoch: c.epoch, Path: c.own.path, Token: c.own.czxid})
+	c.do(machine.Downgrade{Epoch: c.epoch(), Path: c.own.path, Token: c.own.czxid})
 }
 
 // onDowngraded goes on with the reader's znode, under the token of the writer's.
 func (c *contenders) onDowngraded(e machine.Downgraded) {
-	if c.void(e.Epoch) || c.state != Downgrading || e.Path != c.own.path {
+	if c.state != Downgrading || e.Path != c.own.path {
 		return
 	}
 	wanted := c.possessed()

@@ -27,18 +27,12 @@ func (s *session) note(ev machine.Event) (lifts bool) {
 }
 
 func (m *Machine) onEpochBegan(e machine.EpochBegan) {
-	if m.epoch != 0 {
+	if m.epoch() != 0 {
 		m.expire()
 	}
-	m.epoch = e.Epoch
+	m.requests.Begin(e.Epoch)
 	m.session = session{id: e.SessionID, trusted: e.Trusted}
 	m.enterAnew()
-}
-
-func (m *Machine) onEpochEnded(e machine.EpochEnded) {
-	if !m.void(e.Epoch) {
-		m.expire()
-	}
 }
 
 // expire forgets everything that was of the epoch. Claims go on.
@@ -52,18 +46,16 @@ func (m *Machine) expire() {
 	m.replaced = own{}
 	m.dropOwn()
 	m.ahead = 0
-	m.epoch, m.session = 0, session{}
+	m.requests.End()
+	m.session = session{}
 	m.watches.all = nil
 	m.strategy.forget()
 	m.state = Out
 }
 
 // onSession takes what the session says within an epoch.
-func (m *Machine) onSession(epoch uint64, ev machine.Event) {
-	if m.void(epoch) {
-		return
-	}
-	m.strategy.on(ev)
+func (m *Machine) onSession(ev machine.Event) {
+	m.strategy.on(request{}, ev)
 	if m.session.note(ev) {
 		m.undefer()
 	}

@@ -11,31 +11,18 @@ type limit struct {
 	known   bool
 	version int32  // of the parent
 	at      uint64 // number of the read that told it
-	reading uint64 // number of the read under way without a watch, 0: none
-	writing uint64 // number of the write under way, because nobody had set it
 }
 
 // readLimit reads the limit: once for whoever wants to be granted, with a watch for the head of the
 // waiters.
 func (s *semaphore) readLimit(watch bool) {
 	switch {
-	case s.limit.writing != 0:
+	case s.pending(writingLimit):
 	case watch:
 		s.watch(s.cfg.Parent)
-	case s.limit.reading == 0:
-		s.limit.reading = s.number()
-		s.do(machine.Read{Epoch: s.epoch, Path: s.cfg.Parent, Ask: s.limit.reading})
+	case !s.pending(readingLimit):
+		s.ask(machine.Read{Path: s.cfg.Parent}, readingLimit)
 	}
-}
-
-// onLimitRead takes the answer to a read without a watch; false if it is no such answer.
-func (s *semaphore) onLimitRead(e machine.Seen) bool {
-	if s.limit.reading == 0 || e.Ask != s.limit.reading {
-		return false
-	}
-	s.limit.reading = 0
-	s.onLimitSeen(e)
-	return true
 }
 
 // onLimitSeen: the parent was read.
@@ -65,17 +52,15 @@ func (s *semaphore) onLimitSeen(e machine.Seen) {
 
 // setLimit writes the limit where nobody has.
 func (s *semaphore) setLimit(version int32) {
-	if s.limit.writing != 0 {
+	if s.pending(writingLimit) {
 		return
 	}
-	s.limit.writing = s.number()
 	set := machine.Op{Do: machine.Set, Path: s.cfg.Parent, Version: version, Data: strconv.AppendInt(nil, int64(s.permits.limit), 10)}
-	s.do(machine.Transact{Epoch: s.epoch, Ask: s.limit.writing, Ops: []machine.Op{set}})
+	s.ask(machine.Transact{Ops: []machine.Op{set}}, writingLimit)
 }
 
 // onLimitWritten reads what was written, or what somebody else was quicker to write.
 func (s *semaphore) onLimitWritten(e machine.Transacted) {
-	s.limit.writing = 0
 	switch {
 	case s.state != Checking:
 	case e.Err != nil && !stale(e):

@@ -32,14 +32,11 @@ type look struct {
 // list looks at the contenders anew.
 func (c *contenders) list() {
 	c.state = Listing
-	c.look = look{ask: c.number(), watched: c.own.mark.head}
-	c.do(machine.List{Epoch: c.epoch, Ask: c.look.ask, Path: c.cfg.Parent, Watch: c.look.watched})
+	c.look = look{watched: c.own.mark.head}
+	c.look.ask = c.ask(machine.List{Path: c.cfg.Parent, Watch: c.look.watched}, listing)
 }
 
 func (c *contenders) onListed(e machine.Listed) {
-	if c.void(e.Epoch) || e.Ask != c.look.ask {
-		return
-	}
 	switch c.state {
 	case Entering:
 		c.look.listed = &e

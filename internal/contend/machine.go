@@ -18,7 +18,7 @@ type Config struct {
 // epoch, and the own znode from the create that is asked for to its deletion. Whose turn it is, the
 // strategy knows. It is not safe for concurrent use: its host feeds it one event at a time.
 type Machine struct {
-	requests
+	requests requests
 	strategy strategy
 	state    State
 
@@ -36,16 +36,16 @@ type Machine struct {
 // strategy is how it is known whose turn it is: a machine is one of several contenders, or
 // wants the one znode that there can be.
 type strategy interface {
-	entering(ask uint64)     // the own znode is being created, by the request of that number
-	occupied(err error) bool // tells whether the create has failed for another's znode, and if so waits for that to go
-	entered()                // the own znode stands
-	recovered()              // it does since before a crash
-	advance()                // goes on from Checking
-	confirm()                // goes on from Ready: the session may have become trusted
-	ended()                  // goes on from a possession that ended by itself; somebody wants the next
-	unwanted()               // the last claim is withdrawn
-	forget()                 // nothing that was seen counts any more
-	on(ev machine.Event)     // all other events
+	entering(ask uint64)              // the own znode is being created, by the request of that number
+	occupied(err error) bool          // tells whether the create has failed for another's znode, and if so waits for that to go
+	entered()                         // the own znode stands
+	recovered()                       // it does since before a crash
+	advance()                         // goes on from Checking
+	confirm()                         // goes on from Ready: the session may have become trusted
+	ended()                           // goes on from a possession that ended by itself; somebody wants the next
+	unwanted()                        // the last claim is withdrawn
+	forget()                          // nothing that was seen counts any more
+	on(key request, ev machine.Event) // all other events; an answer with what it was asked under
 }
 
 // New makes a machine that is one of the contenders under a znode. It wants nothing and knows of no
@@ -93,11 +93,14 @@ func (m *Machine) Delay() State {
 
 // Step takes one event and returns what follows from it.
 func (m *Machine) Step(ev machine.Event) []machine.Effect {
-	if !m.onWish(ev) && !m.onNotice(ev) {
-		m.onAnswer(ev)
+	key, ok := m.requests.Accept(ev)
+	if !ok {
+		return nil
 	}
-	m.publish()
-	return m.taken()
+	if !m.onWish(ev) && !m.onNotice(ev) {
+		m.onAnswer(key, ev)
+	}
+	return m.publish(m.requests.Flush())
 }
 
 // onWish takes what the application, or its host for it, has to say.
@@ -125,15 +128,9 @@ func (m *Machine) onNotice(ev machine.Event) bool {
 	case machine.EpochBegan:
 		m.onEpochBegan(ev)
 	case machine.EpochEnded:
-		m.onEpochEnded(ev)
-	case machine.TrustEnded:
-		m.onSession(ev.Epoch, ev)
-	case machine.TrustGained:
-		m.onSession(ev.Epoch, ev)
-	case machine.Suspended:
-		m.onSession(ev.Epoch, ev)
-	case machine.Resumed:
-		m.onSession(ev.Epoch, ev)
+		m.expire()
+	case machine.TrustEnded, machine.TrustGained, machine.Suspended, machine.Resumed:
+		m.onSession(ev)
 	case machine.Recovered:
 		m.onRecovered(ev)
 	default:
@@ -143,21 +140,17 @@ func (m *Machine) onNotice(ev machine.Event) bool {
 }
 
 // onAnswer takes what was asked for, and what watches tell.
-func (m *Machine) onAnswer(ev machine.Event) {
+func (m *Machine) onAnswer(key request, ev machine.Event) {
+	if key.kind == delaying {
+		m.delay.on(ev)
+		return
+	}
 	switch ev := ev.(type) {
 	case machine.Entered:
 		m.onEntered(ev)
 	case machine.Removed:
 		m.onLeft(ev)
-	case machine.Recorded:
-		if m.delay != nil {
-			m.delay.onRecorded(ev)
-		}
-	case machine.Woke:
-		if m.delay == nil || !m.delay.onWoke(ev) {
-			m.strategy.on(ev)
-		}
 	default:
-		m.strategy.on(ev)
+		m.strategy.on(key, ev)
 	}
 }

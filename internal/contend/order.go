@@ -14,8 +14,7 @@ var errName = errors.New("the own znode's name is not a contender's")
 // contender is one whose Czxid is asked for.
 type contender struct {
 	znode.Contender
-	ask   uint64 // 0: answered
-	czxid int64
+	czxid int64 // 0: not answered yet
 }
 
 // arrange finds who stands before the own znode. Sequence numbers tell, but for contenders whose
@@ -60,32 +59,30 @@ func (c *contenders) readOrder(others []znode.Contender) {
 	c.state = Ordering
 	c.look.unordered = make([]contender, len(others))
 	for i, o := range others {
-		ask := c.number()
-		c.look.unordered[i] = contender{Contender: o, ask: ask}
-		c.do(machine.Read{Epoch: c.epoch, Path: znode.Join(c.cfg.Parent, o.Name), Ask: ask})
+		c.look.unordered[i] = contender{Contender: o}
+		c.requests.Ask(machine.Read{Path: znode.Join(c.cfg.Parent, o.Name)}, request{ordering, o.Name})
 	}
 	if c.own.czxid == 0 {
 		c.watch(c.own.path)
 	}
 }
 
-// onCzxid takes the answer about one of the others; false if it is no such answer.
-func (c *contenders) onCzxid(e machine.Seen) bool {
-	i := slices.IndexFunc(c.look.unordered, func(o contender) bool { return o.ask == e.Ask })
-	if i < 0 {
-		return false
-	}
-	o := &c.look.unordered[i]
-	o.ask, o.czxid = 0, placed(*o, e)
+// onCzxid takes the answer about one of the others.
+func (c *contenders) onCzxid(name string, e machine.Seen) {
+	i := slices.IndexFunc(c.look.unordered, func(o contender) bool { return o.Name == name })
 	switch {
+	case i < 0: // of an earlier look
+		return
 	case e.Err != nil:
 		c.fail(e.Err)
-		return true
-	case !e.Exists:
+		return
+	case e.Exists:
+		o := &c.look.unordered[i]
+		o.czxid = placed(*o, e)
+	default:
 		c.look.unordered, c.look.missed = slices.Delete(c.look.unordered, i, i+1), true
 	}
 	c.order()
-	return true
 }
 
 // placed is the Czxid that a contender has its place by. One that took another's place says by
@@ -99,7 +96,7 @@ func placed(o contender, e machine.Seen) int64 {
 
 // order goes on once every Czxid is known.
 func (c *contenders) order() {
-	if c.own.czxid == 0 || slices.ContainsFunc(c.look.unordered, func(o contender) bool { return o.ask != 0 }) {
+	if c.own.czxid == 0 || slices.ContainsFunc(c.look.unordered, func(o contender) bool { return o.czxid == 0 }) {
 		return
 	}
 	others := c.look.unordered

@@ -22,9 +22,7 @@ type own struct {
 	revoked   bool  // the data asked its holder to give up
 	told      bool  // and the holder was told
 	mark      mark  // of a semaphore's
-
-	retry uint64 // number of the pause after a failed read, 0: none
-	tries int
+	tries     int   // to read it, while it is held
 }
 
 // at fills in where it is.
@@ -48,7 +46,7 @@ func (o *own) settles(c machine.Claim) bool {
 func (o *own) tellRevoked(r *requests) {
 	if o.revoked && !o.told {
 		o.told = true
-		r.do(machine.Revoked{Claim: o.of})
+		r.Emit(machine.Revoked{Claim: o.of})
 	}
 }
 
@@ -64,14 +62,13 @@ func (o *own) note(e machine.Seen) {
 func (m *Machine) enter() {
 	m.state = Entering
 	m.ahead = 0
-	ask := m.number()
-	m.strategy.entering(ask)
-	m.do(machine.Enter{Epoch: m.epoch, Replace: m.replaced.path, Ask: ask})
+	m.strategy.entering(m.ask(machine.Enter{Replace: m.replaced.path}, listing))
 }
 
 // dropOwn lets go of the own znode, which is gone, or to be replaced.
 func (m *Machine) dropOwn() {
 	m.own = own{}
+	m.requests.Forget(request{kind: marking}, request{kind: pausing})
 	if m.delay != nil {
 		m.delay.reset()
 	}
@@ -89,7 +86,7 @@ func (m *Machine) enterAnew() {
 }
 
 func (m *Machine) onEntered(e machine.Entered) {
-	if m.void(e.Epoch) || m.state != Entering {
+	if m.state != Entering {
 		return
 	}
 	replaced := m.replaced
@@ -129,11 +126,8 @@ func (m *Machine) enterFailed(err error, replaced own) {
 // onRecovered takes over what a crashed incarnation left, if nothing came of it yet, and deletes it
 // otherwise.
 func (m *Machine) onRecovered(e machine.Recovered) {
-	if m.void(e.Epoch) {
-		return
-	}
 	if m.state != Idle {
-		m.strategy.on(e)
+		m.strategy.on(request{}, e)
 		return
 	}
 	m.own = own{spent: e.Spent}
@@ -175,7 +169,7 @@ func (m *Machine) grant() {
 	}
 	m.state = Holding
 	m.own.of = c
-	m.do(machine.Grant{Epoch: m.epoch, Claim: c, Path: m.own.path, Token: m.own.czxid})
+	m.do(machine.Grant{Epoch: m.epoch(), Claim: c, Path: m.own.path, Token: m.own.czxid})
 	m.own.tellRevoked(&m.requests)
 }
 
@@ -188,11 +182,11 @@ func (m *Machine) leave() {
 		m.delay.leave()
 		return
 	}
-	m.do(machine.Remove{Epoch: m.epoch, Path: m.own.path})
+	m.do(machine.Remove{Epoch: m.epoch(), Path: m.own.path})
 }
 
 func (m *Machine) onLeft(e machine.Removed) {
-	if m.void(e.Epoch) || m.state != Leaving || e.Path != m.own.path {
+	if m.state != Leaving || e.Path != m.own.path {
 		return
 	}
 	m.do(m.own.whenGone...)

@@ -2,28 +2,37 @@ package contend
 
 import "github.com/troupe-go/troupe/machine"
 
-// requests is what a machine asks for, and the numbers by which it knows the answers.
-type requests struct {
-	epoch uint64           // that they are asked in, 0: none
-	last  uint64           // the number given last; none is given twice, in whatever epoch
-	out   []machine.Effect // of the step under way
+// requests is the book of what a machine has asked for.
+type requests = machine.Requests[request]
+
+// request is the key of one: what is asked for, and of which znode, if several of the kind may be
+// pending.
+type request struct {
+	kind kind
+	of   string
 }
 
-// do emits effects.
-func (r *requests) do(effects ...machine.Effect) { r.out = append(r.out, effects...) }
+type kind int
 
-// number is the next request's.
-func (r *requests) number() uint64 {
-	r.last++
-	return r.last
+const (
+	listing      kind = iota + 1 // the contenders' names
+	watching                     // of a path: see watches
+	ordering                     // of a contender's name: its Czxid
+	readingLimit                 // without a watch
+	writingLimit                 // because nobody had set it
+	marking                      // that the own znode holds
+	delaying                     // the record, or the delay before it is written
+	pausing                      // before the own znode is read again
+)
+
+// ask emits a request, and returns its number.
+func (m *Machine) ask(r machine.Request, as kind) uint64 {
+	return m.requests.Ask(r, request{kind: as})
 }
 
-// taken are the effects of the step, which is over.
-func (r *requests) taken() []machine.Effect {
-	out := r.out
-	r.out = nil
-	return out
-}
+func (m *Machine) pending(as kind) bool { return m.requests.Pending(request{kind: as}) }
 
-// void: nothing follows from an event of this epoch, because that is over or has not begun.
-func (r *requests) void(epoch uint64) bool { return r.epoch == 0 || epoch != r.epoch }
+// do emits effects that are not answered by number.
+func (m *Machine) do(effects ...machine.Effect) { m.requests.Emit(effects...) }
+
+func (m *Machine) epoch() uint64 { return m.requests.Epoch() }

@@ -21,7 +21,6 @@ type mark struct {
 	version int32
 	data    []byte // without notes
 	asked   bool   // it was asked to be written, perhaps by the incarnation before
-	ask     uint64 // number of the write under way, 0: none
 	makes   int32  // the version that the write under way makes
 	bare    bool   // as last read it has no mark
 	held    bool   // it is marked: in the eyes of the others it holds
@@ -174,35 +173,24 @@ func (s *semaphore) write() {
 // rewrite writes the mark again if somebody has written over it, or the successor would not know
 // that it is the head.
 func (s *semaphore) rewrite() {
-	if mark := &s.own.mark; mark.held && mark.bare && mark.ask == 0 {
+	if mark := &s.own.mark; mark.held && mark.bare && !s.pending(marking) {
 		s.put()
 	}
 }
 
 func (s *semaphore) put(guards ...machine.Op) {
 	mark := &s.own.mark
-	mark.ask, mark.makes = s.number(), mark.version+1
+	mark.makes = mark.version + 1
 	set := machine.Op{
 		Do: machine.Set, Path: s.own.path, Version: mark.version,
 		Data: znode.Notes{Unlock: s.own.revoked, Held: true}.Write(mark.data),
 	}
-	s.do(machine.Transact{Epoch: s.epoch, Ask: mark.ask, Ops: append([]machine.Op{set}, guards...)})
+	s.ask(machine.Transact{Ops: append([]machine.Op{set}, guards...)}, marking)
 }
 
 // stale: a version was another, or a znode missing, or the outcome is not known; a read tells.
 func stale(e machine.Transacted) bool {
 	return e.Code == machine.Unknown || e.Code == machine.BadVersion || e.Code == machine.NoNode
-}
-
-func (s *semaphore) onWritten(e machine.Transacted) {
-	switch {
-	case s.void(e.Epoch) || e.Ask == 0:
-	case e.Ask == s.limit.writing:
-		s.onLimitWritten(e)
-	case e.Ask == s.own.mark.ask:
-		s.own.mark.ask = 0
-		s.onMarked(e)
-	}
 }
 
 func (s *semaphore) onMarked(e machine.Transacted) {

@@ -17,7 +17,7 @@ type single struct {
 	created uint64 // number of the last create
 }
 
-func (s *single) on(ev machine.Event) {
+func (s *single) on(_ request, ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.Seen:
 		s.onSeen(ev)
@@ -93,12 +93,8 @@ func (s *single) read() {
 }
 
 func (s *single) onSeen(e machine.Seen) {
-	if s.void(e.Epoch) {
-		return
-	}
-	stale, ok := s.watches.answered(e)
+	stale := s.watches.answered(e)
 	switch {
-	case !ok:
 	case s.state == Reading:
 		s.onOtherSeen(e, stale)
 	case s.state.placed() && stale:
@@ -150,7 +146,7 @@ func (s *single) onOwnSeen(e machine.Seen) {
 
 // onFired: what stood at the path when the watch was armed has changed, or has gone.
 func (s *single) onFired(e machine.Fired) {
-	if s.void(e.Epoch) || e.Path != s.path {
+	if e.Path != s.path {
 		return
 	}
 	s.watches.fired(s.path)

@@ -9,12 +9,13 @@ import (
 // publish says where the instance stands, if that has changed. It goes before the step's other
 // effects: a host that answers a Grant with Deferred while it carries them out publishes the later
 // standing later.
-func (m *Machine) publish() {
+func (m *Machine) publish(effects []machine.Effect) []machine.Effect {
 	s := m.standing()
-	if s != m.published {
-		m.published = s
-		m.out = slices.Insert(m.out, 0, machine.Effect(machine.Publish{Standing: s}))
+	if s == m.published {
+		return effects
 	}
+	m.published = s
+	return slices.Insert(effects, 0, machine.Effect(machine.Publish{Standing: s}))
 }
 
 func (m *Machine) standing() machine.Standing {
@@ -23,7 +24,7 @@ func (m *Machine) standing() machine.Standing {
 		return s // that nothing is wanted is known without ZooKeeper
 	}
 	s.Ahead = m.ahead
-	s.Stale = m.epoch == 0 || m.session.suspended || !m.session.trusted
+	s.Stale = m.epoch() == 0 || m.session.suspended || !m.session.trusted
 	if m.delay == nil { // otherwise a grant may be deferred until the token is in the record
 		s.Stale = s.Stale || m.session.deferred
 	}

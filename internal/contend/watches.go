@@ -9,8 +9,8 @@ import (
 // watches are the one-shot watches that were asked for in this epoch: two, but for what earlier
 // looks have left. So a slice is small and quick.
 type watches struct {
-	*requests
-	all []*watch
+	requests *requests
+	all      []*watch
 }
 
 // watch outlives a look, as the watch at the server does: a path whose read is under way is not
@@ -18,9 +18,8 @@ type watches struct {
 // answer.
 type watch struct {
 	path  string
-	ask   uint64 // of the read under way, 0: none
-	armed bool   // an answered read armed it and it has not fired since
-	stale bool   // the answer under way will not do: it fired, or had to be read anew, since that was asked for
+	armed bool // an answered read armed it and it has not fired since
+	stale bool // the answer under way will not do: it fired, or had to be read anew, since that was asked for
 }
 
 func (ws *watches) of(path string) *watch {
@@ -32,7 +31,11 @@ func (ws *watches) of(path string) *watch {
 	return nil
 }
 
+// reading: a read of the path is under way.
+func (ws *watches) reading(path string) bool { return ws.requests.Pending(request{watching, path}) }
+
 func (ws *watches) drop(path string) {
+	ws.requests.Forget(request{watching, path})
 	ws.all = slices.DeleteFunc(ws.all, func(w *watch) bool { return w.path == path })
 }
 
@@ -50,19 +53,17 @@ func (ws *watches) read(path string, watched bool) {
 		ws.all = append(ws.all, w)
 	}
 	w.armed = false
-	if w.ask == 0 {
-		w.ask = ws.number()
-		ws.do(machine.Read{Epoch: ws.epoch, Path: path, Ask: w.ask, Watch: watched})
+	if !ws.reading(path) {
+		ws.requests.Ask(machine.Read{Path: path, Watch: watched}, request{watching, path})
 	}
 }
 
 // overtaken notes that the answer to a read under way will not do; false if none is.
 func (ws *watches) overtaken(path string) bool {
-	w := ws.of(path)
-	if w == nil || w.ask == 0 {
+	if !ws.reading(path) {
 		return false
 	}
-	w.stale = true
+	ws.of(path).stale = true
 	return true
 }
 
@@ -71,24 +72,20 @@ func (ws *watches) overtaken(path string) bool {
 func (ws *watches) unwatch(path string) {
 	if ws.of(path) != nil {
 		ws.drop(path)
-		ws.do(machine.Unwatch{Epoch: ws.epoch, Path: path})
+		ws.requests.Emit(machine.Unwatch{Epoch: ws.requests.Epoch(), Path: path})
 	}
 }
 
-// answered takes the answer to a read. ok: it is one that was asked for here.
-func (ws *watches) answered(e machine.Seen) (stale, ok bool) {
+// answered takes the answer to a read. stale: it will not do.
+func (ws *watches) answered(e machine.Seen) (stale bool) {
 	w := ws.of(e.Path)
-	if w == nil || w.ask != e.Ask {
-		return false, false
-	}
-	stale = w.stale
-	w.ask, w.stale = 0, false
+	stale, w.stale = w.stale, false
 	stands := e.Err == nil && e.Exists
 	w.armed = stands && !stale
 	if !stands {
 		ws.drop(e.Path) // nothing is armed
 	}
-	return stale, true
+	return stale
 }
 
 // fired: the watch of a path is spent. reading: what comes of it shows when the read under way is
