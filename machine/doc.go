@@ -43,7 +43,8 @@
 //     create in the server's order. Those that need an order wait for the answer before.
 //   - A machine is made anew after a crash: it begins as in a new process, and its first events are
 //     [EpochBegan], if there is an epoch, and the wishes that stand. No ephemeral znode that its
-//     predecessor made is left then, and no [Transact] of its is under way; except a sequential
-//     one that it created by a [Transact] whose answer was lost. A machine that makes such znodes
-//     puts something of its own into the name, lists them, and removes what it does not know.
+//     predecessor made is left then, and no [Transact] of its is under way. A sequential one that
+//     it created by a [Transact] whose answer was lost is recognised by its name, and by when it
+//     was created. So instances that share a session and a parent need names, or data, of their
+//     own: if both lose such an answer at once, and nothing tells the two apart, none is deleted.
 package machine

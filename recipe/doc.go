@@ -11,10 +11,9 @@
 //     comes back as a message.
 //   - A panic restarts this one actor after a pause. Its possessions end with session.ErrRestarted
 //     at once; every ephemeral znode that it had made is deleted, those of unknown outcome
-//     included, except one that is sequential too, and was created by a Transact whose answer was
-//     lost: its name is not known, and it stays until the session ends. Then a fresh machine is
-//     told the state of the session and the wishes that stand. What it is told meanwhile waits; of
-//     what the session said, nothing is lost with the message over which the panic came.
+//     included. Then a fresh machine is told the state of the session and the wishes that stand.
+//     What it is told meanwhile waits; of what the session said, nothing is lost with the message
+//     over which the panic came.
 //   - When the actor is given up, or the session ends, the instance ends with the cause:
 //     possessions are lost, and what is left in ZooKeeper is deleted in the background, until the
 //     epoch ends.

@@ -103,8 +103,9 @@ func asLost(err error) error {
 // Commit carries out a transaction in an epoch, once. done gets [ErrUnknownOutcome] if the answer
 // was lost, when that can be seen by reading. The ephemeral znodes that it creates are the
 // client's: they are in the session's record before it is sent, and [Client.Leave] and
-// [Client.Recover] know of them. The exception are sequential ones whose answer is lost, for which
-// [Client.Join] is.
+// [Client.Recover] know of them. A sequential one whose answer is lost is found again by its name,
+// and by when it was created; so two clients on one session whose answers are lost at once need
+// names, or data, of their own.
 func (t *Client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	s := t.session
 	asks, err := s.space.operations(ops)
@@ -126,8 +127,8 @@ func (t *Client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 		creates, err := s.znodes.expect(t, e, asks)
 		return func() {
 			defer over()
-			results, err := s.znodes.commitOnce(e, asks)
-			s.znodes.settled(t, creates, asks, results, err)
+			results, sent, err := s.znodes.commitOnce(e, asks)
+			s.znodes.settled(t, creates, asks, sent, results, err)
 			done(s.space.results(results), err)
 		}, err
 	}, func(err error) {
@@ -150,17 +151,19 @@ func (z *znodes) takesDown(t *Client, asks []zkconn.Op) bool {
 	})
 }
 
-// commitOnce sends a transaction once, as soon as there is a connection.
-func (z *znodes) commitOnce(e *epoch, asks []zkconn.Op) ([]Result, error) {
+// commitOnce sends a transaction once, as soon as there is a connection. If the answer is lost, it
+// was carried out within the span, or not at all.
+func (z *znodes) commitOnce(e *epoch, asks []zkconn.Op) (results []Result, sent span, err error) {
 	lost := false
-	var results []Result
-	err := z.insist(e, func(c *zkconn.Conn) (err error) {
+	err = z.insist(e, func(c *zkconn.Conn) (err error) {
 		if lost {
 			if err := caughtUp(c); err != nil {
 				return anew(err) // what a server says against that says nothing of the transaction
 			}
+			sent.until = c.LastZxid()
 			return ErrUnknownOutcome
 		}
+		sent.after = c.LastZxid()
 		results, err = c.Multi(asks)
 		lost = errors.Is(err, zkconn.ErrNoReply)
 		return err
@@ -168,5 +171,5 @@ func (z *znodes) commitOnce(e *epoch, asks []zkconn.Op) ([]Result, error) {
 	if lost && (errors.Is(err, ErrExpired) || errors.Is(err, ErrClosed)) {
 		err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 	}
-	return results, err
+	return results, sent, err
 }

@@ -22,15 +22,23 @@ type contender struct {
 	data  []byte // that it is created with
 	czxid int64  // 0: not known
 
-	// Of one that a transaction created under a name without a GUID, and whose answer was lost: it
-	// is the client's only if the session owns it and these are its data.
+	// Of one that a transaction created, and whose answer was lost. Under a name without a number,
+	// it is the client's only if the session owns it and these are its data. The path of one with a
+	// number is not known: see search.
 	doubtful   bool
-	transacted bool // created by a transaction
+	sent       span // when it was created, if it was
+	transacted bool // created by a transaction, under a name without a number and a GUID
 
 	// Of the form Alone: something says that there is nothing at its path. That may be about
 	// another znode there, before it or after it.
 	suspect bool
 }
+
+// span is a stretch of the history of ZooKeeper: behind one transaction, and up to another.
+type span struct{ after, until int64 }
+
+// covers: a znode with that Czxid was created in it, as far as is known.
+func (s span) covers(czxid int64) bool { return czxid == 0 || s.after < czxid && czxid <= s.until }
 
 // ledger is what exists, or may, in the present epoch. It is guarded by the session's mutex and
 // outlives every actor.

@@ -139,14 +139,14 @@ func (z *znodes) stands(conn *zkconn.Conn, p *proof, c *contender) (bool, error)
 func (z *znodes) sweep(c *contender) {
 	z.tasks.run(func() {
 		<-c.settled.C()
-		l := z.state.lock()
-		path, doubtful := c.path, c.doubtful
-		l.unlock()
-		if doubtful {
+		if z.inDoubt(c) {
 			if mine, err := z.owned(c); err != nil || !mine {
 				return // it is not there, or the epoch is over
 			}
 		}
+		l := z.state.lock()
+		path := c.path
+		l.unlock()
 		if path != "" {
 			_ = z.remove(c.epoch, path, c) // an error is the end of the epoch
 		}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 
@@ -44,7 +43,7 @@ func (z *znodes) expect(t *Client, e *epoch, asks []zkconn.Op) ([]*contender, er
 
 // settled notes what came of a transaction: what was created stands, what was deleted does not. A
 // client that has left meanwhile wants nothing of it.
-func (z *znodes) settled(t *Client, creates []*contender, asks []zkconn.Op, results []Result, err error) {
+func (z *znodes) settled(t *Client, creates []*contender, asks []zkconn.Op, sent span, results []Result, err error) {
 	gone := t.inbox.Left()
 	l := z.state.lock()
 	for i, c := range creates {
@@ -57,6 +56,8 @@ func (z *znodes) settled(t *Client, creates []*contender, asks []zkconn.Op, resu
 		case c == nil:
 		case errors.Is(err, ErrUnknownOutcome) && asks[i].Mode == zkconn.Ephemeral && l.ledger.byPath[z.space.relative(asks[i].Path)] == nil:
 			c.doubtful = l.ledger.stands(c, z.space.relative(asks[i].Path))
+		case errors.Is(err, ErrUnknownOutcome) && asks[i].Mode == zkconn.EphemeralSequential:
+			c.doubtful, c.sent = true, sent // its path is looked for when the client wants nothing of it any more
 		default:
 			l.ledger.strike(c)
 		}
@@ -85,47 +86,6 @@ func (l *ledger) changed(kind zkconn.OpKind, path string) {
 			c.doubtful = false // a client changes only what it has made sure is its own
 		}
 	}
-}
-
-// owned looks whether a znode that is in doubt, or said to be gone, is the client's after all, and
-// strikes it if not. One that may not be read is told by its owner and by the record. The error is
-// [ErrExpired] or [ErrClosed].
-func (z *znodes) owned(c *contender) (bool, error) {
-	var data []byte
-	var stat Stat
-	var unread, exists bool
-	err := z.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
-		data, stat, err = conn.Get(z.space.path(c.path), false)
-		if unread = errors.Is(err, ErrNoAuth) || errors.Is(err, ErrTooLarge); unread {
-			stat, exists, err = lookOwn(conn, z.space.path(c.path))
-			return anew(err)
-		}
-		if exists = err == nil; errors.Is(err, ErrNoNode) {
-			return nil
-		}
-		return anew(err)
-	})
-	if err != nil {
-		return false, err
-	}
-	l := z.state.lock()
-	defer l.unlock()
-	same := bytes.Equal(data, c.data)
-	if unread {
-		same = l.ledger.byPath[c.path] == c
-	}
-	if exists && stat.EphemeralOwner == c.epoch.sessionID && (!c.doubtful || same) {
-		c.doubtful, c.suspect = false, false
-		return true, nil
-	}
-	l.ledger.strike(c)
-	return false, nil
-}
-
-func (z *znodes) inDoubt(c *contender) bool {
-	l := z.state.lock()
-	defer l.unlock()
-	return c.doubtful
 }
 
 // exists looks whether a contender of the record is there, and strikes it if not.

@@ -2,6 +2,7 @@ package znode
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -27,6 +28,16 @@ func Sequence(name string) (head string, seq int32, ok bool) {
 		return head, seq, true
 	}
 	return "", 0, false
+}
+
+// Numbered tells whether a child's name is this head with a number behind it, with a mark between
+// them or without.
+func Numbered(head, child string) bool {
+	if len(child) <= len(head) || child[:len(head)] != head {
+		return false
+	}
+	n, err := strconv.ParseInt(child[len(head):], 10, 32)
+	return err == nil && fmt.Sprintf("%010d", n) == child[len(head):]
 }
 
 // tail takes the last n bytes for a number: digits alone, or a minus and digits.

@@ -89,3 +89,16 @@ func TestRevoked(t *testing.T) {
 	require.False(t, znode.Revoked(nil))
 	require.Equal(t, "unlock\n", string(znode.WithUnlock(nil)))
 }
+
+func TestNumbered(t *testing.T) {
+	t.Parallel()
+	for child, want := range map[string]bool{
+		"n_0000000000": true, "n_2147483647": true, "n_-000000001": true, "n_-2147483648": true,
+		"n_": false, "n_1": false, "n_2147483648": false, "n_+000000001": false, "n_10000000001": false, "m_0000000000": false,
+		"n_00000000001": false, "n_x0000000001": false,
+	} {
+		require.Equal(t, want, znode.Numbered("n_", child), child)
+	}
+	require.True(t, znode.Numbered("seat", "seat0000000001"))
+	require.True(t, znode.Numbered("", "0000000001"))
+}

@@ -113,6 +113,14 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	return c, nil
 }
 
+// LastZxid is the newest transaction that a server has told of. What is sent from now on comes
+// behind it.
+func (c *Conn) LastZxid() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lastZxid
+}
+
 // SessionID is the id of the session; 0 before the first Up.
 func (c *Conn) SessionID() int64 {
 	c.mu.Lock()

@@ -1,0 +1,188 @@
+package recipe_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/session"
+	"github.com/troupe-go/troupe/zktest"
+)
+
+// sit is a wish: one ephemeral sequential znode.
+type sit struct{}
+
+// sitter is a machine that makes one ephemeral sequential znode by a transaction. If the answer is
+// lost it does what its test is about, instead of looking.
+type sitter struct {
+	op     machine.Op
+	epoch  uint64
+	wanted bool
+	made   *[]machine.Transacted // the answers, of all incarnations
+	lost   func() []machine.Effect
+}
+
+func (s *sitter) Step(ev machine.Event) []machine.Effect {
+	switch ev := ev.(type) {
+	case machine.EpochBegan:
+		s.epoch = ev.Epoch
+	case sit:
+		s.wanted = true
+	case machine.Transacted:
+		*s.made = append(*s.made, ev)
+		if ev.Code == machine.Unknown {
+			return s.lost()
+		}
+		return nil
+	case machine.Closing:
+		return []machine.Effect{machine.Stop{}}
+	default:
+		return nil
+	}
+	if s.epoch == 0 || !s.wanted {
+		return nil
+	}
+	return []machine.Effect{machine.Transact{Epoch: s.epoch, Ask: s.epoch, Ops: []machine.Op{s.op}}}
+}
+
+// sitting starts an instance of the sitter's recipe, and returns the answers that it gets.
+func (g *ground) sitting(head, data string, lost func() []machine.Effect) (*recipe.Host, *[]machine.Transacted) {
+	g.Helper()
+	made := new([]machine.Transacted)
+	op := machine.Op{Do: machine.Create, Path: "/line/" + head, Data: []byte(data), Ephemeral: true, Sequential: true}
+	h, err := recipe.New(recipe.Config{
+		Session: g.sess, Kind: "sitter", Path: "/line",
+		Machine:  func() machine.Machine { return &sitter{op: op, made: made, lost: lost} },
+		Standing: func() []machine.Event { return []machine.Event{sit{}} },
+	})
+	require.NoError(g, err)
+	return h, made
+}
+
+// judge has the next create of a sequential znode with these data meet a verdict, once each.
+func (g *ground) judge(verdicts map[string]zktest.Verdict) {
+	g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+		if r.Op != zktest.OpMulti || r.Ops[0].Op != zktest.OpCreate {
+			return zktest.Pass
+		}
+		data := string(r.Ops[0].Data)
+		v, ok := verdicts[data]
+		if !ok {
+			return zktest.Pass
+		}
+		delete(verdicts, data)
+		return v
+	})
+}
+
+// line is what stands in it.
+func (g *ground) line() []string {
+	g.Helper()
+	synctest.Wait()
+	names, _, err := g.sess.Children(g.ctx, "/line")
+	require.NoError(g, err)
+	return names
+}
+
+func panics() []machine.Effect { panic("a bug") }
+
+// The answer to the create of a sequential znode is lost, and the actor crashes before it has
+// looked for it: the next incarnation finds nothing of it, whatever the name.
+func TestACrashLeavesNoSequentialZnodeOfUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for name, head := range map[string]string{
+		"with a GUID": "_c_7d1c1b0f-5a1c-4e3e-9d43-0a4f5e1d2c3b-seat-", "without": "seat-", "without a dash": "seat",
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(g *ground) {
+				require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))
+				g.judge(map[string]zktest.Verdict{"a": zktest.CutAfter})
+				h, made := g.sitting(head, "a", panics)
+				require.True(g, h.Tell(sit{}))
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				require.Len(g, *made, 2, "the lost answer, and that of the next incarnation")
+				path := (*made)[1].Results[0].Path
+				require.Equal(g, []string{path[len("/line/"):]}, g.line(), "the predecessor's is gone")
+				require.NoError(g, h.Close(g.ctx))
+				require.Empty(g, g.line())
+			})
+		})
+	}
+}
+
+// The same for an instance that ends instead.
+func TestTheEndLeavesNoSequentialZnodeOfUnknownOutcome(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))
+		g.judge(map[string]zktest.Verdict{"a": zktest.CutAfter})
+		h, _ := g.sitting("seat-", "a", func() []machine.Effect { return []machine.Effect{machine.Stop{}} })
+		require.True(g, h.Tell(sit{}))
+		<-h.Done()
+		require.Empty(g, g.line())
+	})
+}
+
+// What another instance on the same session makes under the same name at the same time is that
+// one's, whether its own answer comes or is lost as well.
+func TestACrashLeavesTheSequentialZnodesOfOthers(t *testing.T) {
+	t.Parallel()
+	for name, others := range map[string]zktest.Verdict{"answered": zktest.Delay(time.Second), "lost too": zktest.DropReply} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(g *ground) {
+				require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))
+				g.judge(map[string]zktest.Verdict{"a": zktest.CutBefore, "b": others})
+				b, answers := g.sitting("seat-", "b", func() []machine.Effect { return nil })
+				a, made := g.sitting("seat-", "a", panics)
+				require.True(g, b.Tell(sit{}))
+				synctest.Wait()
+				require.True(g, a.Tell(sit{})) // behind b's, of whose answer nobody knows yet
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				require.Len(g, *made, 2)
+				require.Len(g, *answers, 1)
+				require.Len(g, g.line(), 2)
+				require.NoError(g, a.Close(g.ctx))
+				left := g.line()
+				require.Len(g, left, 1)
+				data, _, err := g.sess.Get(g.ctx, "/line/"+left[0])
+				require.NoError(g, err)
+				require.Equal(g, "b", string(data))
+				require.NoError(g, b.Close(g.ctx))
+				require.Empty(g, g.line())
+			})
+		})
+	}
+}
+
+// What the application itself made on the session, before the create of which nothing is known, or
+// after it, is no part of that.
+func TestACrashLeavesWhatWasMadeBeforeAndAfter(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))
+		byHand := func() string {
+			path, err := g.sess.Create(g.ctx, "/line/seat-", []byte("a"), session.Ephemeral(), session.Sequential())
+			require.NoError(g, err)
+			return path[len("/line/"):]
+		}
+		before, unknown, crash := byHand(), make(chan struct{}), make(chan struct{})
+		g.judge(map[string]zktest.Verdict{"a": zktest.CutBefore})
+		h, made := g.sitting("seat-", "a", func() []machine.Effect {
+			close(unknown)
+			<-crash
+			panic("a bug")
+		})
+		require.True(g, h.Tell(sit{}))
+		<-unknown
+		after := byHand()
+		close(crash)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Len(g, *made, 2)
+		require.ElementsMatch(g, []string{before, after, (*made)[1].Results[0].Path[len("/line/"):]}, g.line())
+	})
+}

@@ -1,0 +1,166 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
+)
+
+// sight is what is seen at a path. Of what may not be read, it is known whether it is the
+// session's.
+type sight struct {
+	path   string // absolute
+	exists bool
+	unread bool
+	data   []byte
+	stat   Stat
+}
+
+func look(conn *zkconn.Conn, path string) (s sight, err error) {
+	s.path = path
+	s.data, s.stat, err = conn.Get(path, false)
+	switch {
+	case errors.Is(err, ErrNoNode):
+		return s, nil
+	case errors.Is(err, ErrNoAuth), errors.Is(err, ErrTooLarge):
+		s.unread = true
+		s.stat, s.exists, err = lookOwn(conn, path)
+		return s, err
+	}
+	s.exists = err == nil
+	return s, err
+}
+
+// owned looks whether a znode that is in doubt, or said to be gone, is the client's after all, and
+// strikes it if not. One that may not be read is told by its owner and by the record. The error is
+// [ErrExpired] or [ErrClosed].
+func (z *znodes) owned(c *contender) (bool, error) {
+	l := z.state.lock()
+	path := c.path
+	l.unlock()
+	if path == "" {
+		return z.search(c)
+	}
+	var s sight
+	err := z.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
+		s, err = look(conn, z.space.path(path))
+		return anew(err)
+	})
+	if err != nil {
+		return false, err
+	}
+	l = z.state.lock()
+	defer l.unlock()
+	same := bytes.Equal(s.data, c.data)
+	if s.unread {
+		same = l.ledger.byPath[c.path] == c
+	}
+	if s.exists && s.stat.EphemeralOwner == c.epoch.sessionID && (!c.doubtful || same) {
+		c.doubtful, c.suspect = false, false
+		return true, nil
+	}
+	l.ledger.strike(c)
+	return false, nil
+}
+
+func (z *znodes) inDoubt(c *contender) bool {
+	l := z.state.lock()
+	defer l.unlock()
+	return c.doubtful
+}
+
+// search looks for a sequential znode whose answer was lost, enters its path, and strikes it if it
+// is not there. It is what the session has made, under such a name and within that span, and of
+// which no other client is known to be the owner. The error is [ErrExpired] or [ErrClosed].
+func (z *znodes) search(c *contender) (bool, error) {
+	var seen []sight
+	try := 0
+	err := z.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
+		seen, err = z.numbered(conn, z.space.path(c.parent), c.head)
+		if try++; try == 1 && err != nil && definite(err) {
+			z.log.Warn("a znode may have been created and can't be looked for; trying again until the epoch ends", "parent", c.parent, "error", err)
+		}
+		return anew(err)
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, o := range z.unanswered(c) { // one that is seen here may be another's, whose answer is on its way
+		<-o.C() // with the epoch at the latest
+	}
+	l := z.state.lock()
+	defer l.unlock()
+	seen = slices.DeleteFunc(seen, func(s sight) bool {
+		other := l.ledger.byPath[z.space.relative(s.path)] != nil
+		return other || s.stat.EphemeralOwner != c.epoch.sessionID || !c.sent.covers(s.stat.Czxid) || l.ledger.contested(c, s)
+	})
+	if len(seen) == 0 {
+		l.ledger.strike(c)
+		return false, nil
+	}
+	i := max(0, slices.IndexFunc(seen, c.looksLike))
+	if !l.ledger.stands(c, z.space.relative(seen[i].path)) {
+		return false, ErrExpired
+	}
+	c.doubtful = false
+	return true, nil
+}
+
+// numbered are the sequential znodes of that name.
+func (z *znodes) numbered(conn *zkconn.Conn, parent, head string) ([]sight, error) {
+	names, _, err := conn.Children(parent, false)
+	if errors.Is(err, ErrNoNode) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var seen []sight
+	for _, name := range names {
+		if !znode.Numbered(head, name) {
+			continue
+		}
+		s, err := look(conn, znode.Join(parent, name))
+		if err != nil {
+			return nil, err
+		}
+		if s.exists {
+			seen = append(seen, s)
+		}
+	}
+	return seen, nil
+}
+
+// unanswered are the creates of the same name that are not answered yet.
+func (z *znodes) unanswered(c *contender) []*notify.Latch {
+	l := z.state.lock()
+	defer l.unlock()
+	var all []*notify.Latch
+	for o := range l.ledger.all {
+		if o != c && o.sameName(c) && o.path == "" {
+			all = append(all, o.settled)
+		}
+	}
+	return all
+}
+
+// contested: another client's create of the same name, whose answer was lost too, may have made
+// this, and the data do not tell that it was c's. Nothing is done to it then.
+func (l *ledger) contested(c *contender, s sight) bool {
+	for o := range l.all {
+		rival := o.client != c.client && o.sameName(c) && o.path == "" && o.doubtful && o.sent.covers(s.stat.Czxid)
+		if rival && (!c.looksLike(s) || o.looksLike(s)) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameName: only their numbers tell them apart.
+func (c *contender) sameName(o *contender) bool { return c.parent == o.parent && c.head == o.head }
+
+func (c *contender) looksLike(s sight) bool { return !s.unread && znode.Same(c.data, s.data) }
