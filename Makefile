@@ -16,7 +16,7 @@ CHAOS := $(or $(TMPDIR),/tmp)/troupe-chaos-program
 
 # What depends on the version of ZooKeeper, for servers in memory: reading without the right to, several operations in one, containers, removing watches.
 VERSIONED    := Unread|MayNotBeRead|Birth|Multi|Contain|Ensure|Removal|Unwatch|GivenBack|Check|Auth|ACL|Follow|TheFirstView
-VERSIONED_IN := ./session ./recipes/internal/contenders ./internal/presence ./recipes/election ./recipes/fence ./recipes/group ./recipes/lock
+VERSIONED_IN := ./session ./recipes/internal/contenders ./recipes/internal/presence ./recipes/election ./recipes/fence ./recipes/group ./recipes/lock
 
 # The race detector needs a C compiler.
 CC_FOUND := $(shell command -v $$($(GO) env CC) 2>/dev/null)

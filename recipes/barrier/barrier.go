@@ -5,9 +5,9 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/internal/observe"
-	"github.com/troupe-go/troupe/internal/presence"
 	"github.com/troupe-go/troupe/recipes/internal/contenders"
+	"github.com/troupe-go/troupe/recipes/internal/observe"
+	"github.com/troupe-go/troupe/recipes/internal/presence"
 	"github.com/troupe-go/troupe/session"
 )
 

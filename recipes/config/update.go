@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/troupe-go/troupe/internal/presence"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/internal/presence"
 	"github.com/troupe-go/troupe/session"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/troupe-go/troupe/internal/observe"
+	"github.com/troupe-go/troupe/recipes/internal/observe"
 	"github.com/troupe-go/troupe/session"
 )
 

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/internal/observe"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipes/internal/contenders"
+	"github.com/troupe-go/troupe/recipes/internal/observe"
 )
 
 // Contender is one participant in the queue, of this process or of any other.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/troupe-go/troupe/internal/presence"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/internal/presence"
 	"github.com/troupe-go/troupe/session"
 )
 

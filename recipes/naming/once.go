@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/presence"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/internal/presence"
 	"github.com/troupe-go/troupe/session"
 )
 

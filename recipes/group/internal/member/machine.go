@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/owner"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/internal/owner"
 )
 
 // ErrDuplicate: another member lives under the same id.

@@ -3,9 +3,9 @@ package pact
 import (
 	"strings"
 
-	"github.com/troupe-go/troupe/internal/owner"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/internal/owner"
 )
 
 // A presence is an ephemeral znode with its owner's GUID, and optionally a word on a second line. A

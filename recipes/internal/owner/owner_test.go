@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/owner"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/internal/owner"
 )
 
 func inquiry() *owner.Inquiry {
