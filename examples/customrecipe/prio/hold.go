@@ -8,62 +8,59 @@ import (
 )
 
 // take adds its own znode to the live holders, if the state has not changed since it was read.
-func (m *lockMachine) take(holders []contender) []machine.Effect {
+func (m *lockMachine) take(holders []contender) {
 	m.phase = taking
 	var names []string
 	for _, c := range holders {
 		names = append(names, c.name)
 	}
 	names = append(names, m.own)
-	return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: m.ask(), Ops: []machine.Op{
-		{Do: machine.Set, Path: m.line + "/" + m.own, Data: []byte(held), Version: machine.Any},
+	m.requests.Ask(machine.Transact{Ops: []machine.Op{
+		{Do: machine.Set, Path: m.path(), Data: []byte(held), Version: machine.Any},
 		{Do: machine.Set, Path: m.state, Data: []byte(strings.Join(names, "\n")), Version: m.look.version},
-	}}}
+	}}, joining)
 }
 
 // onTaken handles the reply to take: this contender is a holder now, or the state has changed. If
 // the reply was lost, a read tells.
-func (m *lockMachine) onTaken(ev machine.Transacted) []machine.Effect {
+func (m *lockMachine) onTaken(ev machine.Transacted) {
 	switch {
 	case m.given: // withdrawn meanwhile
-		return m.remove()
+		m.remove()
 	case ev.Code == machine.Done:
-		return m.hold(ev.Results[0].Stat.Mzxid)
+		m.hold(ev.Results[0].Stat.Mzxid)
 	case ev.Code == machine.Refused:
-		return m.fail(ev.Err)
+		m.fail(ev.Err)
+	default:
+		m.lookAgain()
 	}
-	return m.lookAgain()
 }
 
 // hold requests the possession. Taking it wrote the contender's own znode, so the watch on it has
 // fired or will fire; readOwn sets a new one.
-func (m *lockMachine) hold(token int64) []machine.Effect {
+func (m *lockMachine) hold(token int64) {
 	m.phase = holding
-	return []machine.Effect{
-		granted{Epoch: m.epoch, Claim: m.claim.Claim, Path: m.line + "/" + m.own, Token: token},
-		m.readOwn(),
-	}
+	m.requests.Emit(granted{Epoch: m.requests.Epoch(), Claim: m.claim.Claim, Path: m.path(), Token: token})
+	m.readOwn()
 }
 
-func (m *lockMachine) readOwn() machine.Effect {
-	return machine.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + m.own, Watch: true}
+func (m *lockMachine) readOwn() {
+	m.requests.Ask(machine.Read{Path: m.path(), Watch: true}, readingOwn)
 }
 
 // onOwn handles a read of the contender's own znode while it holds.
-func (m *lockMachine) onOwn(ev machine.Seen) []machine.Effect {
+func (m *lockMachine) onOwn(ev machine.Seen) {
 	switch {
-	case ev.Code != machine.Done:
-		return nil // no longer allowed to read it; Commit still checks that it exists
+	case ev.Code != machine.Done: // no longer allowed to read it; Commit still checks that it exists
 	case !ev.Exists:
-		return m.lose()
+		m.lose()
 	case bytes.HasPrefix(ev.Data, []byte(revoke)):
-		return []machine.Effect{revoked{m.claim.Claim}}
+		m.requests.Emit(revoked{m.claim.Claim})
 	}
-	return nil
 }
 
 // lose ends a possession whose znode was deleted by another client.
-func (m *lockMachine) lose() []machine.Effect {
-	lost := ended{m.claim.Claim}
-	return append([]machine.Effect{lost}, m.over()...)
+func (m *lockMachine) lose() {
+	m.requests.Emit(ended{m.claim.Claim})
+	m.over()
 }

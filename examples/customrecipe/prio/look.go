@@ -10,78 +10,67 @@ import (
 // look is one round of reads for a decision: the listing, the state and the own znode, and then the
 // znode to watch.
 type look struct {
-	first             uint64 // the first request of this round
 	names             []string
 	holders           []string
 	version           int32 // of the state
 	listed, read, own bool
-	token             int64  // Mzxid of the own znode: the token, if it holds
-	front             string // the waiter ahead that is watched
-	heads             bool   // no waiter is ahead: the children are watched
-	fresh             bool   // the listing was requested after the state was read
+	token             int64 // Mzxid of the own znode: the token, if it holds
+	heads             bool  // no waiter is ahead: the children are watched
+	fresh             bool  // the listing was requested after the state was read
 }
 
-// lookAgain starts a new round of reads. Replies to an older round are ignored.
-func (m *lockMachine) lookAgain() []machine.Effect {
-	m.phase = looking
-	m.look = look{first: m.ask()}
-	return []machine.Effect{
-		machine.List{Epoch: m.epoch, Ask: m.look.first, Path: m.line},
-		machine.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.state},
-		machine.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + m.own, Watch: true},
-	}
+// lookAgain starts a new round of reads. They replace those of an older round.
+func (m *lockMachine) lookAgain() {
+	m.phase, m.look = looking, look{}
+	m.requests.Forget(readingFront)
+	m.requests.Ask(machine.List{Path: m.line}, listing)
+	m.requests.Ask(machine.Read{Path: m.state}, readingState)
+	m.readOwn()
 }
 
-// ours reports whether a reply belongs to this round.
-func (m *lockMachine) ours(epoch, ask uint64) bool {
-	return m.phase == looking && epoch == m.epoch && ask >= m.look.first
-}
-
-func (m *lockMachine) onListed(ev machine.Listed) []machine.Effect {
+func (m *lockMachine) onListed(key purpose, ev machine.Listed) {
 	switch {
-	case m.phase == standing && m.current(ev.Epoch, ev.Ask):
-		return m.onSearched(ev)
-	case !m.ours(ev.Epoch, ev.Ask):
-		return nil
+	case key == creating:
+		m.onSearched(ev)
+	case m.phase != looking:
 	case ev.Code == machine.NoNode:
-		return m.stand() // the parent is gone, and so is the own znode
+		m.stand() // the parent is gone, and so is the own znode
 	case ev.Code != machine.Done:
-		return m.fail(ev.Err)
+		m.fail(ev.Err)
+	default:
+		m.look.names, m.look.listed = ev.Names, true
+		m.decide()
 	}
-	m.look.names, m.look.listed = ev.Names, true
-	return m.decide()
 }
 
-func (m *lockMachine) onSeen(ev machine.Seen) []machine.Effect {
-	own := ev.Path == m.line+"/"+m.own
+func (m *lockMachine) onSeen(key purpose, ev machine.Seen) {
 	switch {
-	case m.phase == holding && own && ev.Epoch == m.epoch:
-		return m.onOwn(ev)
-	case !m.ours(ev.Epoch, ev.Ask):
-		return nil
+	case m.phase == holding && key == readingOwn:
+		m.onOwn(ev)
+	case m.phase != looking:
 	case ev.Code != machine.Done:
-		return m.fail(ev.Err)
-	case own && !ev.Exists:
-		return m.stand()
-	case own:
+		m.fail(ev.Err)
+	case key == readingOwn && !ev.Exists:
+		m.stand()
+	case key == readingOwn:
 		m.look.own, m.look.token = true, ev.Stat.Mzxid
-	case ev.Path == m.state && !ev.Exists:
-		return []machine.Effect{machine.Ensure{Epoch: m.epoch, Ask: m.ask(), Path: m.state}}
-	case ev.Path == m.state:
+		m.decide()
+	case key == readingState && !ev.Exists:
+		m.requests.Ask(machine.Ensure{Path: m.state}, readingState)
+	case key == readingState:
 		m.look.read, m.look.version, m.look.holders = true, ev.Stat.Version, strings.Fields(string(ev.Data))
+		m.decide()
 	case !ev.Exists || len(ev.Data) > 0: // the waiter ahead is gone, or holds
-		return m.lookAgain()
+		m.lookAgain()
 	default:
 		m.phase = waiting
-		return nil
 	}
-	return m.decide()
 }
 
 // decide decides when all replies of the round have arrived.
-func (m *lockMachine) decide() []machine.Effect {
+func (m *lockMachine) decide() {
 	if !m.look.listed || !m.look.read || !m.look.own {
-		return nil
+		return
 	}
 	var all []contender
 	var me contender
@@ -94,31 +83,34 @@ func (m *lockMachine) decide() []machine.Effect {
 		}
 	}
 	if me.name == "" { // the listing is older than the znode, or the znode was deleted
-		return m.lookAgain()
+		m.lookAgain()
+		return
 	}
 	holds := func(c contender) bool { return slices.Contains(m.look.holders, c.name) }
 	if holds(me) {
-		return m.hold(m.look.token)
+		m.hold(m.look.token)
+		return
 	}
 	if !m.look.fresh && slices.ContainsFunc(m.look.holders, func(name string) bool { return m.mayHaveCome(name, me) }) {
 		m.look.fresh, m.look.listed = true, false
-		return []machine.Effect{machine.List{Epoch: m.epoch, Ask: m.ask(), Path: m.line}}
+		m.requests.Ask(machine.List{Path: m.line}, listing)
+		return
 	}
-	var front contender
+	var ahead contender
 	var holders []contender
 	for _, c := range all {
 		switch {
 		case holds(c):
 			holders = append(holders, c)
-		case compare(c, me) < 0 && (front.name == "" || compare(c, front) > 0):
-			front = c
+		case compare(c, me) < 0 && (ahead.name == "" || compare(c, ahead) > 0):
+			ahead = c
 		}
 	}
-	if front.name != "" {
-		m.look.front = front.name
-		return []machine.Effect{machine.Read{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + front.name, Watch: true}}
+	if ahead.name != "" {
+		m.requests.Ask(machine.Read{Path: m.line + "/" + ahead.name, Watch: true}, readingFront)
+		return
 	}
-	return m.atTheHead(me, holders)
+	m.atTheHead(me, holders)
 }
 
 // mayHaveCome reports whether a holder that the listing lacks may have entered after the listing
@@ -132,40 +124,39 @@ func (m *lockMachine) mayHaveCome(name string, me contender) bool {
 }
 
 // atTheHead decides for a contender with no waiter ahead of it.
-func (m *lockMachine) atTheHead(me contender, holders []contender) []machine.Effect {
+func (m *lockMachine) atTheHead(me contender, holders []contender) {
 	shares := !slices.ContainsFunc(holders, func(c contender) bool { return c.mode == Write || me.mode == Write })
 	switch {
 	case shares && m.trusted:
-		return m.take(holders)
+		m.take(holders)
+		return
 	case !m.look.heads:
 		m.look.heads, m.look.fresh = true, true
-		return []machine.Effect{machine.List{Epoch: m.epoch, Ask: m.ask(), Path: m.line, Watch: true}}
+		m.requests.Ask(machine.List{Path: m.line, Watch: true}, listing)
+		return
 	}
 	m.phase = waiting
-	var all []machine.Effect
 	for _, c := range holders {
 		if c.priority > me.priority && !m.warned[c.name] {
 			m.warned[c.name] = true
 			set := machine.Op{Do: machine.Set, Path: m.line + "/" + c.name, Data: []byte(revoke + " for " + m.own), Version: machine.Any}
-			all = append(all, machine.Transact{Epoch: m.epoch, Ops: []machine.Op{set}}) // the outcome does not matter: the children are watched
+			// The outcome does not matter: the children are watched. So it gets no number.
+			m.requests.Emit(machine.Transact{Epoch: m.requests.Epoch(), Ops: []machine.Op{set}})
 		}
 	}
-	return all
 }
 
-func (m *lockMachine) onFired(ev machine.Fired) []machine.Effect {
-	own := ev.Path == m.line+"/"+m.own
+func (m *lockMachine) onFired(ev machine.Fired) {
+	mine, gone := ev.Path == m.path(), ev.Change == machine.Deleted
 	switch {
-	case ev.Epoch != m.epoch:
-		return nil
-	case m.phase == holding && own && ev.Change == machine.Deleted:
-		return m.lose()
-	case m.phase == holding && own:
-		return []machine.Effect{m.readOwn()}
+	case m.phase == holding && mine && gone:
+		m.lose()
+	case m.phase == holding && mine:
+		m.readOwn()
 	case m.phase != looking && m.phase != waiting:
-		return nil
-	case own && ev.Change == machine.Deleted:
-		return m.stand()
+	case mine && gone:
+		m.stand()
+	default:
+		m.lookAgain()
 	}
-	return m.lookAgain()
 }

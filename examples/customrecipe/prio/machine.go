@@ -10,10 +10,10 @@ type lockMachine struct {
 	mode        Mode
 	priority    int
 
-	epoch   uint64
-	session int64
-	phase   phase
-	closing bool
+	requests machine.Requests[purpose]
+	session  int64
+	phase    phase
+	closing  bool
 
 	claim    want // the current claim; Claim 0 means none
 	given    bool // withdrawn, but its znode may still exist
@@ -21,7 +21,6 @@ type lockMachine struct {
 	last     uint64
 	attempts int
 
-	asks    uint64
 	own     string // the name of the own znode, "" if it does not exist
 	head    string // the prefix of its name
 	trusted bool
@@ -42,6 +41,19 @@ const (
 	leaving  phase = "leaving"
 )
 
+// purpose is what a request is for. One is pending for each purpose.
+type purpose string
+
+const (
+	creating     purpose = "create" // the own znode is created, or looked for
+	listing      purpose = "list"
+	readingState purpose = "state" // or creating it
+	readingOwn   purpose = "own"
+	readingFront purpose = "front" // the waiter ahead
+	joining      purpose = "join"  // the holders
+	removing     purpose = "remove"
+)
+
 func newMachine(path string, m Mode, priority int) *lockMachine {
 	return &lockMachine{line: path + "/line", state: path + "/state", mode: m, priority: priority, phase: idle, warned: map[string]bool{}}
 }
@@ -51,161 +63,155 @@ func (m *lockMachine) Phase() string { return string(m.phase) }
 
 // Step implements [machine.Machine].
 func (m *lockMachine) Step(ev machine.Event) []machine.Effect {
+	if key, ok := m.requests.Accept(ev); ok {
+		m.handle(key, ev)
+	}
+	return m.requests.Flush()
+}
+
+// handle handles an event. The key tells what a reply is for.
+func (m *lockMachine) handle(key purpose, ev machine.Event) {
 	switch ev := ev.(type) {
 	case want:
-		return m.onWant(ev)
+		m.onWant(ev)
 	case give:
-		return m.onGive(ev)
+		m.onGive(ev)
 	case lapsed:
 		if ev.Claim == m.claim.Claim && m.phase == holding {
-			return m.leave()
+			m.leave()
 		}
 	case missed:
 		if ev.Claim == m.claim.Claim && m.phase == holding {
 			m.again = true
-			return m.remove()
+			m.remove()
 		}
 	case machine.EpochBegan:
-		m.epoch, m.session, m.trusted = ev.Epoch, ev.SessionID, ev.Trusted
-		return m.steer()
+		m.requests.Begin(ev.Epoch)
+		m.session, m.trusted = ev.SessionID, ev.Trusted
+		m.steer()
 	case machine.TrustEnded:
 		m.trusted = false
 	case machine.TrustGained:
 		m.trusted = true
 		if m.phase == waiting {
-			return m.lookAgain()
+			m.lookAgain()
 		}
 	case machine.EpochEnded:
-		return m.onEpochEnded()
+		m.onEpochEnded()
 	case machine.Ensured:
-		return m.onEnsured(ev)
+		m.onEnsured(key, ev)
 	case machine.Transacted:
-		return m.onTransacted(ev)
+		m.onTransacted(key, ev)
 	case machine.Listed:
-		return m.onListed(ev)
+		m.onListed(key, ev)
 	case machine.Seen:
-		return m.onSeen(ev)
+		m.onSeen(key, ev)
 	case machine.Fired:
-		return m.onFired(ev)
+		m.onFired(ev)
 	case machine.Removed:
-		return m.onRemoved(ev)
+		m.onRemoved()
 	case machine.Closing:
 		m.closing = true
-		return m.leave()
+		m.leave()
 	}
-	return nil
 }
 
-func (m *lockMachine) onWant(w want) []machine.Effect {
+func (m *lockMachine) onWant(w want) {
 	if w.Claim <= m.last { // an intent may be received twice
-		return nil
+		return
 	}
 	m.last = w.Claim
 	if m.claim.Claim != 0 {
 		m.next = w // an intent in the mailbox survives a crash, and may arrive late
-		return nil
+		return
 	}
 	m.claim = w
-	return m.steer()
+	m.steer()
 }
 
-func (m *lockMachine) onGive(g give) []machine.Effect {
+func (m *lockMachine) onGive(g give) {
 	switch g.Claim {
 	case m.claim.Claim:
-		return m.leave()
+		m.leave()
 	case m.next.Claim:
 		m.next = want{}
-		return []machine.Effect{gone(g)}
+		m.requests.Emit(gone(g))
 	}
-	return nil
 }
 
 // steer leaves the phase idle if there is something to do and an epoch has begun.
-func (m *lockMachine) steer() []machine.Effect {
+func (m *lockMachine) steer() {
 	switch {
 	case m.closing && m.phase == idle:
-		return []machine.Effect{machine.Stop{}}
-	case m.phase == idle && m.epoch != 0 && m.claim.Claim != 0:
-		return m.stand()
+		m.requests.Emit(machine.Stop{})
+	case m.phase == idle && m.requests.Epoch() != 0 && m.claim.Claim != 0:
+		m.stand()
 	}
-	return nil
 }
-
-func (m *lockMachine) ask() uint64 {
-	m.asks++
-	return m.asks
-}
-
-// current reports whether a reply answers the last request of this epoch.
-func (m *lockMachine) current(epoch, ask uint64) bool { return epoch == m.epoch && ask == m.asks }
 
 // leave gives up the claim.
-func (m *lockMachine) leave() []machine.Effect {
+func (m *lockMachine) leave() {
 	switch m.phase {
 	case idle:
-		return m.over()
+		m.over()
 	case leaving:
 		m.again = false
-		return nil
 	case standing, taking: // the reply tells what to remove: see onTransacted
 		m.given = true
-		return nil
+	default:
+		m.remove()
 	}
-	return m.remove()
 }
 
-func (m *lockMachine) remove() []machine.Effect {
+func (m *lockMachine) remove() {
 	m.phase = leaving
-	return []machine.Effect{machine.Remove{Epoch: m.epoch, Ask: m.ask(), Path: m.line + "/" + m.own}}
+	m.requests.Ask(machine.Remove{Path: m.path()}, removing)
 }
+
+// path is the own znode's.
+func (m *lockMachine) path() string { return m.line + "/" + m.own }
 
 // over ends the claim, of which nothing is left, and starts the next one.
-func (m *lockMachine) over() []machine.Effect {
-	var all []machine.Effect
+func (m *lockMachine) over() {
 	if m.claim.Claim != 0 {
-		all = append(all, gone{m.claim.Claim})
+		m.requests.Emit(gone{m.claim.Claim})
 	}
 	m.phase, m.own, m.given, m.again = idle, "", false, false
 	m.claim, m.next = m.next, want{}
-	return append(all, m.steer()...)
+	m.steer()
 }
 
-func (m *lockMachine) onRemoved(ev machine.Removed) []machine.Effect {
-	if m.phase != leaving || !m.current(ev.Epoch, ev.Ask) {
-		return nil
-	}
+func (m *lockMachine) onRemoved() {
 	if m.again {
 		m.phase, m.own, m.again = idle, "", false
-		return m.steer()
+		m.steer()
+		return
 	}
-	return m.over()
+	m.over()
 }
 
-func (m *lockMachine) onEpochEnded() []machine.Effect {
-	m.epoch = 0
+func (m *lockMachine) onEpochEnded() {
+	m.requests.End()
 	was, again := m.phase, m.again
 	m.phase, m.own, m.look, m.again = idle, "", look{}, false
 	if was == leaving && !again || was == holding || m.given {
-		return m.over() // the epoch's end deleted its znode; a possession is not revived
+		m.over() // the epoch's end deleted its znode; a possession is not revived
+		return
 	}
-	return m.steer()
+	m.steer()
 }
 
 // fail ends the claim with an error of ZooKeeper. If its znode exists, it ends with the epoch.
-func (m *lockMachine) fail(err error) []machine.Effect {
-	why := failed{m.claim.Claim, err}
-	return append([]machine.Effect{why}, m.over()...)
+func (m *lockMachine) fail(err error) {
+	m.requests.Emit(failed{m.claim.Claim, err})
+	m.over()
 }
 
-func (m *lockMachine) onTransacted(ev machine.Transacted) []machine.Effect {
-	if !m.current(ev.Epoch, ev.Ask) {
-		return nil
+func (m *lockMachine) onTransacted(key purpose, ev machine.Transacted) {
+	switch key {
+	case creating:
+		m.onStood(ev)
+	case joining:
+		m.onTaken(ev)
 	}
-	switch m.phase {
-	case standing:
-		return m.onStood(ev)
-	case taking:
-		return m.onTaken(ev)
-	}
-	return nil
 }

@@ -62,13 +62,13 @@ const me = "me.1-w-010-"
 // stand brings the machine into the line, with these others there, of whom some hold.
 func (s *tale) stand(names string, holders string) {
 	s.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, want{Claim: 1, ID: "me"})
-	s.Tell(machine.Transacted{Epoch: 1, Ask: s.m.asks, Failed: -1, Results: []machine.Result{{Path: "/l/line/" + me + "0000000005"}}})
+	s.Tell(machine.Transacted{Epoch: 1, Ask: s.m.requests.Last(), Failed: -1, Results: []machine.Result{{Path: "/l/line/" + me + "0000000005"}}})
 	s.see(names, holders)
 }
 
 // see answers a look.
 func (s *tale) see(names string, holders string) {
-	first := s.m.look.first
+	first := s.m.requests.Last() - 2
 	s.Tell(
 		machine.Listed{Epoch: 1, Ask: first, Path: "/l/line", Names: append(strings.Fields(names), me+"0000000005")},
 		machine.Seen{Epoch: 1, Ask: first + 1, Path: "/l/state", Exists: true, Data: []byte(holders), Stat: machine.Stat{Version: 3}},
@@ -78,12 +78,12 @@ func (s *tale) see(names string, holders string) {
 
 // list answers what was asked last: who is in the line besides me.
 func (s *tale) list(names string) {
-	s.Tell(machine.Listed{Epoch: 1, Ask: s.m.asks, Path: "/l/line", Names: append(strings.Fields(names), me+"0000000005")})
+	s.Tell(machine.Listed{Epoch: 1, Ask: s.m.requests.Last(), Path: "/l/line", Names: append(strings.Fields(names), me+"0000000005")})
 }
 
 func (s *tale) taken(code machine.Code) {
 	s.Tell(machine.Transacted{
-		Epoch: 1, Ask: s.m.asks, Code: code, Failed: -1, Results: []machine.Result{{Stat: machine.Stat{Mzxid: 60}}, {Stat: machine.Stat{Mzxid: 60}}},
+		Epoch: 1, Ask: s.m.requests.Last(), Code: code, Failed: -1, Results: []machine.Result{{Stat: machine.Stat{Mzxid: 60}}, {Stat: machine.Stat{Mzxid: 60}}},
 	})
 }
 
@@ -94,7 +94,7 @@ func TestTraces(t *testing.T) {
 		s.stand("", "")
 		s.taken(machine.Done)
 		s.Tell(give{1})
-		s.Tell(machine.Removed{Epoch: 1, Ask: s.m.asks})
+		s.Tell(machine.Removed{Epoch: 1, Ask: s.m.requests.Last()})
 		s.Compare("alone")
 	})
 	t.Run("passed", func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestTraces(t *testing.T) {
 		s.stand("", "")
 		s.taken(machine.Done)
 		s.Tell(machine.Fired{Epoch: 1, Path: "/l/line/" + me + "0000000005", Change: machine.DataChanged})
-		s.Tell(machine.Seen{Epoch: 1, Ask: s.m.asks, Path: "/l/line/" + me + "0000000005", Exists: true, Data: []byte("revoke for x")})
+		s.Tell(machine.Seen{Epoch: 1, Ask: s.m.requests.Last(), Path: "/l/line/" + me + "0000000005", Exists: true, Data: []byte("revoke for x")})
 		s.Tell(machine.Fired{Epoch: 1, Path: "/l/line/" + me + "0000000005", Change: machine.Deleted})
 		s.Compare("revoked")
 	})
@@ -148,8 +148,8 @@ func TestTraces(t *testing.T) {
 		s := newTale(t, Write, 10)
 		s.Say("The answer to the creation is lost: it looks for its name. So is the answer to the taking: it finds itself among the holders.")
 		s.Tell(machine.EpochBegan{Epoch: 1, SessionID: 7, Trusted: true}, want{Claim: 1, ID: "me"})
-		s.Tell(machine.Transacted{Epoch: 1, Ask: s.m.asks, Code: machine.Unknown, Failed: -1})
-		s.Tell(machine.Listed{Epoch: 1, Ask: s.m.asks, Path: "/l/line", Names: []string{me + "0000000005"}})
+		s.Tell(machine.Transacted{Epoch: 1, Ask: s.m.requests.Last(), Code: machine.Unknown, Failed: -1})
+		s.Tell(machine.Listed{Epoch: 1, Ask: s.m.requests.Last(), Path: "/l/line", Names: []string{me + "0000000005"}})
 		s.see("", "")
 		s.taken(machine.Unknown)
 		s.see("", me+"0000000005")
@@ -161,7 +161,7 @@ func TestTraces(t *testing.T) {
 		s.stand("", "")
 		s.Tell(give{1})
 		s.taken(machine.Done)
-		s.Tell(machine.Removed{Epoch: 1, Ask: s.m.asks})
+		s.Tell(machine.Removed{Epoch: 1, Ask: s.m.requests.Last()})
 		s.Compare("given-up")
 	})
 	t.Run("expired", func(t *testing.T) {
