@@ -1,6 +1,7 @@
 package zkconn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,22 +21,17 @@ func (c *Conn) Close(ctx context.Context) error {
 		tasks.Go(w.loseUnlessClosed)
 	}
 	select {
-	case <-c.ended.C():
+	case <-c.life.Done():
 	case <-ctx.Done():
 	}
-	c.end(errClosed)
+	c.end(errAbandoned)
 	tasks.Wait()
 	<-c.exited.C()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.sessionGone || c.session.id == 0 {
+	cause := context.Cause(c.life)
+	if cause == errClosed || cause == ErrExpired || cause == ErrReplaced || c.SessionID() == 0 {
 		return nil
 	}
-	why := context.Cause(ctx)
-	if why == nil {
-		why = c.cause // another call of Close or Abandon came first
-	}
-	return fmt.Errorf("the ZooKeeper session was left to expire: %w", why)
+	return fmt.Errorf("the ZooKeeper session was left to expire: %w", cmp.Or(context.Cause(ctx), cause))
 }
 
 // Abandon frees everything at once and leaves the session to expire. No event comes from then on,
@@ -47,19 +43,19 @@ func (c *Conn) Abandon() {
 
 // beginClosing refuses requests from now on, and returns the connection over which to close the
 // session, if there is one.
-func (c *Conn) beginClosing() *wire {
-	var up *wire
+func (c *Conn) beginClosing() (up *wire) {
 	var nothing, refused bool
 	c.update(func() {
 		if c.over() {
 			return
 		}
-		c.closing, c.muted = true, true
-		up = c.wire
-		nothing = c.session.id == 0 && c.dialed == nil && c.connecting == 0
-		refused = c.wire == nil && errors.Is(c.dialErr, ErrAuthRequired)
+		c.closed.Close()
+		if c.wire != nil && c.wire.up() {
+			up = c.wire
+		}
+		nothing = c.session.id == 0 && c.wire == nil && c.connecting == 0
+		refused = up == nil && errors.Is(c.dialErr, ErrAuthRequired)
 	})
-	c.closed.Close()
 	switch {
 	case nothing:
 		c.end(errClosed)
@@ -69,27 +65,14 @@ func (c *Conn) beginClosing() *wire {
 	return up
 }
 
-// isClosing tells whether the session is to be closed as soon as there is a connection.
-func (c *Conn) isClosing() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.closing
-}
-
 // refused ends a session of which a server refused a credential: the application can do nothing
 // with it. At the servers it still exists. It is closed over the next connection, on which no
 // credential is presented, so that its ephemeral znodes go at once.
 func (c *Conn) refused() {
 	c.update(func() {
-		if !c.over() {
-			c.closing = true
-			c.events = append(c.events, Ended{Cause: ErrAuthFailed})
-		}
+		c.closed.Close()
+		c.events = append(c.events, Ended{Cause: ErrAuthFailed})
 	})
-	c.mu.Lock()
-	c.muted = true
-	c.mu.Unlock()
-	c.closed.Close()
 }
 
 // loseUnlessClosed gives the closing of the session as long as a handshake. Then another connection
@@ -102,14 +85,6 @@ func (w *wire) loseUnlessClosed() {
 	case <-timer.C:
 		w.lose(errCloseTimeout)
 	}
-}
-
-// confirmClosed notes that the server has closed the session.
-func (c *Conn) confirmClosed() {
-	c.mu.Lock()
-	c.sessionGone = true
-	c.mu.Unlock()
-	c.end(errClosed)
 }
 
 // unauthenticated is the error of a server that insists on an authentication. It does nothing for

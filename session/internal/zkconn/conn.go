@@ -14,9 +14,9 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
-// Causes of an end that is no loss.
+// Causes of an end, beside ErrExpired and ErrReplaced.
 var (
-	errClosed    = errors.New("the session was closed")
+	errClosed    = errors.New("the session was closed") // by the server; or there never was one
 	errAbandoned = errors.New("the session was abandoned")
 	errNotClosed = fmt.Errorf("the session can't be closed: %w", ErrAuthRequired)
 )
@@ -37,10 +37,9 @@ type core struct {
 	zk      *zk.Conn
 	library <-chan zk.Event // closed when the library's last goroutine ends; its events are ignored
 
-	life   context.Context // ends with the session; bounds dials and pauses
-	stop   context.CancelFunc
-	ended  *notify.Latch  // the session is over for this Conn: it connects no more
-	closed *notify.Latch  // Close or Abandon was called, or the session is over: requests are refused
+	life   context.Context // ends when the session is over for this Conn, with the cause: it connects no more
+	stop   context.CancelCauseFunc
+	closed *notify.Latch  // requests are refused and events dropped. Closes before life ends, or with it
 	exited *notify.Latch  // the library's goroutines have ended
 	stub   *stub          // the library's last connection
 	dials  sync.WaitGroup // attempts to connect
@@ -49,12 +48,7 @@ type core struct {
 
 	mu          sync.Mutex
 	events      []Event // of the current update, for the sink
-	cause       error   // why the session is over; nil until then
-	closing     bool    // Close was called: the next connection is used only to close the session
-	muted       bool    // the sink is not called any more
-	sessionGone bool    // the servers don't have the session any more
-	dialed      *wire   // the latest connection, until it is lost
-	wire        *wire   // the same, while it takes requests
+	wire        *wire   // the latest connection, until it is lost
 	session     identity
 	servers     servers
 	connecting  int           // attempts that have sent a connect request and may still get the session
@@ -84,10 +78,10 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	life, stop := context.WithCancel(context.Background()) // the session outlives the caller's context
+	life, stop := context.WithCancelCause(context.Background()) // the session outlives the caller's context
 	c := &Conn{core: &core{
 		cfg: cfg, log: cfg.Logger, sink: sink,
-		life: life, stop: stop, ended: notify.NewLatch(), closed: notify.NewLatch(), exited: notify.NewLatch(),
+		life: life, stop: stop, closed: notify.NewLatch(), exited: notify.NewLatch(),
 		stub: newStub(), watches: watchTable{}, operations: newOperations(),
 	}}
 	c.session.timeout = cfg.Timeout
@@ -106,7 +100,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 		zk.WithMaxBufferSize(libraryBuffer),
 	)
 	if err != nil {
-		stop()
+		stop(err)
 		return nil, fmt.Errorf("open the ZooKeeper client: %w", err)
 	}
 	c.zk, c.library = library, events
@@ -204,13 +198,14 @@ func (c *Conn) update(change func()) {
 	}
 }
 
-// changed makes a change and returns its events.
+// changed makes a change and returns its events: none if the Conn was closed before.
 func (c *Conn) changed(change func()) []Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	over := c.over()
 	change()
 	events := c.events
-	if c.muted {
+	if over {
 		events = nil
 	}
 	c.events = nil
@@ -224,33 +219,38 @@ func (c *Conn) deliver(ev Event) {
 	c.sink(ev)
 }
 
-// end ends the session for this Conn, once. The sink is told, unless the application asked for it.
+// end ends the session for this Conn, once. The sink is told what the application did not ask for.
 func (c *Conn) end(cause error) {
 	var first bool
 	var open *wire
 	c.update(func() {
-		if first = c.cause == nil; !first {
+		if first = c.life.Err() == nil; !first {
 			return
 		}
-		c.cause, open = cause, c.dialed
-		switch cause {
-		case errClosed, errAbandoned, errNotClosed:
-			c.muted = true
-		default:
-			c.sessionGone = true
+		open = c.wire
+		if cause == ErrExpired || cause == ErrReplaced {
 			c.events = append(c.events, Ended{Cause: cause})
 		}
+		c.closed.Close()
+		c.stop(cause)
 	})
 	if !first {
 		return
 	}
-	c.ended.Close()
-	c.closed.Close()
-	c.stop()
 	if open != nil {
 		open.lose(cause)
 	}
 	go c.retire() // owned by the Conn; ends with the library's goroutines, which nothing blocks any more
+}
+
+// over tells whether the session is over or being closed. Under mu.
+func (c *Conn) over() bool { return c.closed.Closed() }
+
+// isClosing tells whether the session is to be closed as soon as there is a connection.
+func (c *Conn) isClosing() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.over() && c.life.Err() == nil
 }
 
 // retire ends the library's goroutines.

@@ -172,7 +172,7 @@ func (k *connector) take(a attempt) {
 	case errors.Is(a.err, errNoResponse):
 		t.silent++
 	}
-	nothing := k.closing && k.session.id == 0 && k.connecting == 0
+	nothing := k.over() && k.session.id == 0 && k.connecting == 0
 	k.mu.Unlock()
 	k.warnDown(t, a.err)
 	if nothing {
@@ -184,13 +184,13 @@ func (k *connector) take(a attempt) {
 func (k *connector) adopt(a attempt) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.cause != nil {
+	if k.life.Err() != nil {
 		return false
 	}
 	k.slow, k.connectTook = a.at.silent > 0, a.wire.stall.slowest
 	a.at.busy, a.at.badUntil, a.at.slowDials, a.at.silent = false, time.Time{}, 0, 0
 	k.connecting--
-	k.dialed, k.won = a.wire, a.wire
+	k.wire, k.won = a.wire, a.wire
 	return true
 }
 
@@ -234,7 +234,7 @@ func (k *connector) requestSession(w *wire, deadline time.Time) error {
 func (k *connector) begin() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.closing && k.session.id == 0 {
+	if k.over() && k.session.id == 0 {
 		return false
 	}
 	k.connecting++

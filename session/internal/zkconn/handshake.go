@@ -135,13 +135,14 @@ func (w *wire) rearm() error {
 func (w *wire) goUp() (up bool) {
 	c := w.conn
 	c.update(func() {
-		if up = !c.closing; !up || w.dead != nil || c.cause != nil {
+		over := c.life.Err() != nil || w.dead != nil
+		if up = over || !c.over(); over || !up {
 			return
 		}
 		if !errors.Is(c.dialErr, ErrAuthRequired) { // only the reply to a request shows that this is over
 			c.warned, c.dialErr = false, nil
 		}
-		c.wire, w.since, w.patience = w, time.Now(), c.session.timeout*2/3
+		w.since, w.patience = time.Now(), c.session.timeout*2/3
 		w.slow = w.stall.slowest >= c.session.timeout/hasteShare
 		w.watch()
 		c.events = append(c.events, Up{
@@ -160,7 +161,7 @@ func (w *wire) closeSession() error {
 	if err := w.exchange(closeFrame(), xidClose); err != nil {
 		return err
 	}
-	w.conn.confirmClosed()
+	w.conn.end(errClosed)
 	return errClosed
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/notify"
 )
 
 // Each request gets the next number, in its frame and in the order of answers, also on the next
@@ -17,8 +18,8 @@ import (
 // none.
 func TestNumbersOfRequests(t *testing.T) {
 	t.Parallel()
-	c := &Conn{core: &core{xid: math.MaxInt32 - 1}}
-	w := &wire{conn: c}
+	c := &Conn{core: &core{xid: math.MaxInt32 - 1, closed: notify.NewLatch()}}
+	w := &wire{conn: c, since: time.Now()}
 	c.wire = w
 	last, first, second := &request{size: 8}, &request{size: 12}, &request{size: 8}
 	frames := make([]byte, 3*4+8+12+8)
@@ -32,7 +33,7 @@ func TestNumbersOfRequests(t *testing.T) {
 		require.EqualValues(t, want.xid, binary.BigEndian.Uint32(frames[want.at:]))
 	}
 
-	next := &wire{conn: c}
+	next := &wire{conn: c, since: time.Now()}
 	c.wire = next
 	require.NoError(t, next.number([]*request{{size: 8}}, make([]byte, 12)))
 	require.EqualValues(t, 3, next.order.waiting()[0].ask.Xid)

@@ -47,7 +47,7 @@ func (w *wire) receive() error {
 	case reply.Xid == jute.XidEvent:
 		return w.receiveEvent(frame)
 	case reply.Xid == xidClose && w.conn.isClosing():
-		w.conn.confirmClosed()
+		w.conn.end(errClosed)
 		return io.EOF
 	default:
 		return fmt.Errorf("%w: its xid is %d", errMalformed, reply.Xid)

@@ -110,14 +110,11 @@ func (c *Conn) takes(w *wire) error {
 	switch {
 	case c.over():
 		return ErrEnded
-	case w == nil || w != c.wire:
+	case w == nil || w != c.wire || !w.up():
 		return ErrNotSent
 	}
 	return nil
 }
-
-// over tells whether the session is over or being closed. Under mu.
-func (c *Conn) over() bool { return c.closing || c.cause != nil }
 
 // refusal is the error of a request that was not sent, since the connection was lost or closed.
 func (w *wire) refusal() error {

@@ -84,7 +84,7 @@ func (w *wire) shouldLeave(left time.Duration, some bool) bool {
 	}
 	now := time.Now()
 	due := w.due(now, left)
-	if some && !now.Before(due) && !c.closing && c.servers.another(w.at, now) {
+	if some && !now.Before(due) && !c.over() && c.servers.another(w.at, now) {
 		return true
 	}
 	w.stall.timer.Reset(max(due.Sub(now), c.session.timeout/checkShare))

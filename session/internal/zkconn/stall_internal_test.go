@@ -17,7 +17,7 @@ func TestAPanicInTheCheckForAStallLosesTheConnection(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()
 	defer far.Close()
-	c := &Conn{core: &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}}}
+	c := &Conn{core: &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}, life: t.Context(), closed: notify.NewLatch()}}
 	c.session.timeout = time.Second
 	w := &wire{conn: c, raw: near, at: &target{server: "a", address: "a"}, lost: notify.NewLatch()}
 	w.order.asked(&request{sentAt: time.Now()}) // and no timer, which it can't do without

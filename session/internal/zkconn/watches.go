@@ -141,7 +141,7 @@ func (c *Conn) unwatchLocally(watches []Watch) (done bool, err error) {
 		return true, ErrEnded
 	case c.operations.lacks(jute.OpRemoveWatches):
 		return true, ErrUnsupported
-	case c.dialed != nil:
+	case c.wire != nil:
 		return false, nil
 	}
 	for _, w := range watches {

@@ -100,21 +100,20 @@ func (w *wire) lose(cause error) {
 		if w.stall.timer != nil {
 			w.stall.timer.Stop()
 		}
-		if c.dialed == w {
-			c.dialed = nil
-			if !w.useful() {
-				w.at.failed(time.Now(), c.session.timeout)
-			}
+		nothing = c.over() && c.session.id == 0
+		if c.wire != w {
+			return
 		}
-		if c.wire == w {
-			c.wire = nil
+		c.wire = nil
+		if !w.useful() {
+			w.at.failed(time.Now(), c.session.timeout)
+		}
+		if w.up() {
 			c.tries = w.triesAfter(c.tries)
 			w.rate(cause)
-			if down = c.cause == nil; down {
-				c.events = append(c.events, Down{Cause: cause})
-			}
+			down = c.life.Err() == nil
+			c.events = append(c.events, Down{Cause: cause})
 		}
-		nothing = c.closing && c.session.id == 0
 	})
 	if !first {
 		return
@@ -131,10 +130,13 @@ func (w *wire) lose(cause error) {
 	}
 }
 
+// up tells whether it came up. Under mu.
+func (w *wire) up() bool { return !w.since.IsZero() }
+
 // useful tells whether a connection was good for anything. A server that accepts sessions and drops
 // them at once is tried after the others, as one that refuses them. Under mu.
 func (w *wire) useful() bool {
-	return w.replied || !w.since.IsZero() && time.Since(w.since) >= w.limit
+	return w.replied || w.up() && time.Since(w.since) >= w.limit
 }
 
 // triesAfter is the count of tries, on which the pause before the next one depends, after a
