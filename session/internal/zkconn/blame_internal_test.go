@@ -34,7 +34,7 @@ func TestWhoIsToBlameForALostLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := &Conn{core: &core{operations: newOperations(), closed: notify.NewLatch()}}
+			conn := &core{operations: newOperations(), closed: notify.NewLatch()}
 			conn.session.timeout = time.Minute
 			one := &request{ask: jute.Request{Op: jute.OpSetData}, size: c.first}
 			another := &request{ask: jute.Request{Op: jute.OpGetData}, size: small}

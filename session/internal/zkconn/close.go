@@ -17,7 +17,7 @@ import (
 func (c *Conn) Close(ctx context.Context) error {
 	var tasks sync.WaitGroup
 	if w := c.beginClosing(); w != nil {
-		tasks.Go(func() { _ = w.write(closeFrame()) }) // both end at the latest with the wire, which end loses
+		tasks.Go(func() { _ = w.send(closeFrame()) }) // both end at the latest with the wire, which end loses
 		tasks.Go(w.loseUnlessClosed)
 	}
 	select {
@@ -26,7 +26,7 @@ func (c *Conn) Close(ctx context.Context) error {
 	}
 	c.end(errAbandoned)
 	tasks.Wait()
-	<-c.exited.C()
+	<-c.library.ended.C()
 	cause := context.Cause(c.life)
 	if cause == errClosed || cause == ErrExpired || cause == ErrReplaced || c.SessionID() == 0 {
 		return nil
@@ -38,12 +38,12 @@ func (c *Conn) Close(ctx context.Context) error {
 // and no goroutine is left when it returns.
 func (c *Conn) Abandon() {
 	c.end(errAbandoned)
-	<-c.exited.C()
+	<-c.library.ended.C()
 }
 
 // beginClosing refuses requests from now on, and returns the connection over which to close the
 // session, if there is one.
-func (c *Conn) beginClosing() (up *wire) {
+func (c *core) beginClosing() (up *wire) {
 	var nothing, refused bool
 	c.update(func() {
 		if c.over() {
@@ -53,8 +53,8 @@ func (c *Conn) beginClosing() (up *wire) {
 		if c.wire != nil && c.wire.up() {
 			up = c.wire
 		}
-		nothing = c.session.id == 0 && c.wire == nil && c.connecting == 0
-		refused = up == nil && errors.Is(c.dialErr, ErrAuthRequired)
+		nothing = c.nothing()
+		refused = up == nil && errors.Is(c.trouble, ErrAuthRequired)
 	})
 	switch {
 	case nothing:
@@ -68,7 +68,7 @@ func (c *Conn) beginClosing() (up *wire) {
 // refused ends a session of which a server refused a credential: the application can do nothing
 // with it. At the servers it still exists. It is closed over the next connection, on which no
 // credential is presented, so that its ephemeral znodes go at once.
-func (c *Conn) refused() {
+func (c *core) refused() {
 	c.update(func() {
 		c.closed.Close()
 		c.events = append(c.events, Ended{Cause: ErrAuthFailed})

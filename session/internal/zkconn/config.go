@@ -74,11 +74,14 @@ func (cfg *Config) complete() error {
 	if cfg.MaxPacket <= 0 {
 		cfg.MaxPacket = jute.DefaultMaxPacket
 	}
+	if cfg.Lookup == nil {
+		cfg.Lookup = net.DefaultResolver.LookupHost
+		if cfg.Dial != nil {
+			cfg.Lookup = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
+		}
+	}
 	if cfg.Dial == nil {
 		cfg.Dial = Dial
-		if cfg.Lookup == nil {
-			cfg.Lookup = net.DefaultResolver.LookupHost
-		}
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/troupe-go/troupe/internal/notify"
 )
 
@@ -30,45 +28,35 @@ type Conn struct {
 
 // core is the state of a Conn, shared with those that [Conn.Alone] returns.
 type core struct {
-	cfg  Config
-	log  *slog.Logger
-	sink func(Event)
-
-	zk      *zk.Conn
-	library <-chan zk.Event // closed when the library's last goroutine ends; its events are ignored
+	cfg     Config
+	log     *slog.Logger
+	sink    func(Event)
+	library library
 
 	life   context.Context // ends when the session is over for this Conn, with the cause: it connects no more
 	stop   context.CancelCauseFunc
 	closed *notify.Latch  // requests are refused and events dropped. Closes before life ends, or with it
-	exited *notify.Latch  // the library's goroutines have ended
-	stub   *stub          // the library's last connection
 	dials  sync.WaitGroup // attempts to connect
 
 	updating sync.Mutex // held while state changes and the sink is called, so that events are ordered; taken before mu
 
-	mu          sync.Mutex
-	events      []Event // of the current update, for the sink
-	wire        *wire   // the latest connection, until it is lost
-	session     identity
-	servers     servers
-	connecting  int           // attempts that have sent a connect request and may still get the session
-	slow        bool          // see Slow
-	connectTook time.Duration // how long the last server took to answer the connect request
-	tries       int           // servers tried since a connection was last good
-	warned      bool          // about the present lack of a connection
-	dialErr     error         // why there is no connection
-	lastZxid    int64         // of the latest reply
-	xid         int32         // of the last request, on whichever connection: see number
-	watches     watchTable
-	operations  operations
-	large       large
+	mu         sync.Mutex
+	events     []Event // of the current update, for the sink
+	session    identity
+	wire       *wire // the latest connection, until it is lost
+	search           // of the next one
+	watches    watchTable
+	operations operations
+	large      large
 }
 
-// identity is what the server replied to the connect request.
+// identity is the session, as the server replied to the connect request, and how far it got.
 type identity struct {
 	id       int64
 	password []byte
 	timeout  time.Duration
+	zxid     int64 // of the latest reply
+	xid      int32 // of the last request, on whichever connection: see wire.number
 }
 
 // Open begins to connect and returns at once. The sink is called with each event, by one goroutine
@@ -79,32 +67,22 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 		return nil, err
 	}
 	life, stop := context.WithCancelCause(context.Background()) // the session outlives the caller's context
-	c := &Conn{core: &core{
-		cfg: cfg, log: cfg.Logger, sink: sink,
-		life: life, stop: stop, closed: notify.NewLatch(), exited: notify.NewLatch(),
-		stub: newStub(), watches: watchTable{}, operations: newOperations(),
-	}}
+	c := &core{
+		cfg: cfg, log: cfg.Logger, sink: sink, library: library{stub: newStub(), ended: notify.NewLatch()},
+		life: life, stop: stop, closed: notify.NewLatch(), watches: watchTable{}, operations: newOperations(),
+	}
 	c.session.timeout = cfg.Timeout
 	for _, addr := range cfg.Servers {
 		c.servers = append(c.servers, &server{name: addr})
 	}
 	warnOfLibrary(c.log, &libraryWarning)
-	c.mu.Lock() // the library's loop needs mu to dial: nothing happens before zk is set
+	c.mu.Lock() // the library's loop needs mu to dial: nothing happens before it is set
 	defer c.mu.Unlock()
-	library, events, err := zk.Connect(cfg.Servers, cfg.Timeout,
-		zk.WithDialer(c.dial),
-		zk.WithHostProvider(hosts{}),
-		zk.WithLogger(logger{c.log}),
-		zk.WithLogInfo(false),
-		zk.WithMaxConnBufferSize(libraryBuffer),
-		zk.WithMaxBufferSize(libraryBuffer),
-	)
-	if err != nil {
+	if err := c.library.start(&cfg, c.dial); err != nil {
 		stop(err)
 		return nil, fmt.Errorf("open the ZooKeeper client: %w", err)
 	}
-	c.zk, c.library = library, events
-	return c, nil
+	return &Conn{core: c}, nil
 }
 
 // LastZxid is the newest transaction that a server has told of. What is sent from now on comes
@@ -112,15 +90,11 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 func (c *Conn) LastZxid() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.lastZxid
+	return c.session.zxid
 }
 
 // SessionID is the id of the session; 0 before the first Up.
-func (c *Conn) SessionID() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.session.id
-}
+func (c *Conn) SessionID() int64 { return c.sessionID() }
 
 // Alone returns the same Conn for a request at which servers may hang up. Each request made with it
 // has the connection to itself: it is sent when all others are answered, and the next ones when it
@@ -128,24 +102,11 @@ func (c *Conn) SessionID() int64 {
 // one round trip.
 func (c *Conn) Alone() *Conn { return &Conn{core: c.core, alone: true} }
 
-// warnDown logs why there is no connection. It logs the first reason only, until there is a
-// connection again.
-func (c *Conn) warnDown(at *target, cause error) {
-	c.mu.Lock()
-	again := c.warned || c.over()
-	c.warned = true
-	c.dialErr = fmt.Errorf("%s: %w", at, cause)
-	c.mu.Unlock()
-	if !again {
-		c.log.Warn("no connection to ZooKeeper", "server", at.server, "address", at.address, "cause", cause)
-	}
-}
-
 // Trouble is why the last attempt to connect failed; nil if there was a connection since.
 func (c *Conn) Trouble() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.dialErr
+	return c.trouble
 }
 
 // Slow tells whether servers were slow to answer the last connect request: for the Config.Slow of
@@ -168,29 +129,48 @@ func (c *Conn) Blamed() error {
 	return c.large.refuses(known[len(known)-1].size, time.Now())
 }
 
-func (c *Conn) timeout() time.Duration {
+func (c *core) sessionID() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session.id
+}
+
+func (c *core) timeout() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session.timeout
 }
 
+// warnDown logs why there is no connection. It logs the first reason only, until there is a
+// connection again.
+func (c *core) warnDown(at *target, cause error) {
+	c.mu.Lock()
+	again := c.warned || c.over()
+	c.warned = true
+	c.trouble = fmt.Errorf("%s: %w", at, cause)
+	c.mu.Unlock()
+	if !again {
+		c.log.Warn("no connection to ZooKeeper", "server", at.server, "address", at.address, "cause", cause)
+	}
+}
+
 // dial is called by the library's loop whenever it has no connection. It returns one that is up, or
 // the stub when the session is over.
-func (c *Conn) dial(_, _ string, _ time.Duration) (net.Conn, error) {
-	w := connect(c)
-	if w == nil {
-		return c.stub, nil
+func (c *core) dial(_, _ string, _ time.Duration) (net.Conn, error) {
+	h := connect(c)
+	if h == nil {
+		return c.library.stub, nil
 	}
-	if err := w.handshake(); err != nil {
-		w.lose(err)
+	if err := h.run(); err != nil {
+		h.lose(err)
 		return nil, err
 	}
-	return w, nil
+	return newFace(h.wire, h.response.SessionID, h.response.Timeout), nil
 }
 
 // update changes the state, then calls the sink with the events of that change. Every change that
 // has events is made here, so the order of events is that of the changes.
-func (c *Conn) update(change func()) {
+func (c *core) update(change func()) {
 	c.updating.Lock()
 	defer c.updating.Unlock()
 	for _, ev := range c.changed(change) {
@@ -199,7 +179,7 @@ func (c *Conn) update(change func()) {
 }
 
 // changed makes a change and returns its events: none if the Conn was closed before.
-func (c *Conn) changed(change func()) []Event {
+func (c *core) changed(change func()) []Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	over := c.over()
@@ -213,14 +193,14 @@ func (c *Conn) changed(change func()) []Event {
 }
 
 // deliver calls the sink. A panic there ends neither the connection nor the process.
-func (c *Conn) deliver(ev Event) {
+func (c *core) deliver(ev Event) {
 	var logged error
 	defer guard(c.log, "delivering an event", &logged)
 	c.sink(ev)
 }
 
 // end ends the session for this Conn, once. The sink is told what the application did not ask for.
-func (c *Conn) end(cause error) {
+func (c *core) end(cause error) {
 	var first bool
 	var open *wire
 	c.update(func() {
@@ -244,22 +224,18 @@ func (c *Conn) end(cause error) {
 }
 
 // over tells whether the session is over or being closed. Under mu.
-func (c *Conn) over() bool { return c.closed.Closed() }
+func (c *core) over() bool { return c.closed.Closed() }
 
 // isClosing tells whether the session is to be closed as soon as there is a connection.
-func (c *Conn) isClosing() bool {
+func (c *core) isClosing() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.over() && c.life.Err() == nil
 }
 
 // retire ends the library's goroutines.
-func (c *Conn) retire() {
-	<-c.stub.reached.C()
+func (c *core) retire() {
+	<-c.library.stub.asked.C()
 	c.dials.Wait()
-	c.zk.Close()
-	for range c.library {
-		// a few old events; the loop ends with the last goroutine
-	}
-	c.exited.Close()
+	c.library.end()
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/troupe-go/troupe/internal/notify"
 )
 
 // connector makes one connection, in as many attempts as that takes.
@@ -15,17 +17,21 @@ import (
 // order of arrival: a client that hangs up and asks again goes to the end of its queue, and many of
 // them keep it busy with requests whose clients are gone. The first reply wins.
 type connector struct {
-	*Conn
-	ctx     context.Context // of the attempts; ends when one has succeeded
-	results chan attempt
-	won     *wire // the connection, once there is one
+	*core
+	ctx  context.Context // of the attempts; ends when one has succeeded
+	done *notify.Latch   // one has succeeded
+	won  *handshake      // that one. Under mu until done
 }
 
-// attempt is the result of an attempt to connect.
-type attempt struct {
-	at   *target
-	wire *wire // whose connect request was answered, if err is nil
-	err  error
+// search is what is known for connecting. Under the Conn's mu.
+type search struct {
+	servers servers
+	asking  int           // attempts that have sent a connect request and may still get the session
+	tries   int           // servers tried since a connection was last good
+	slow    bool          // see Slow
+	took    time.Duration // by the last server, to answer the connect request
+	warned  bool          // about the present lack of a connection
+	trouble error         // why there is no connection
 }
 
 var (
@@ -35,96 +41,77 @@ var (
 )
 
 // connect returns a connection whose connect request was answered, or nil if the session is over.
-func connect(c *Conn) *wire {
+func connect(c *core) *handshake {
 	ctx, stop := context.WithCancel(c.life)
 	defer stop()
-	k := &connector{Conn: c, ctx: ctx, results: make(chan attempt)}
+	k := &connector{core: c, ctx: ctx, done: notify.NewLatch()}
 	for {
 		for _, s := range k.round() {
-			if k.wait(k.pause(), nil, nil) || k.lookUp(s) {
+			if k.wait(k.pause(), nil) || k.lookUp(s) {
 				return k.won
 			}
 			for _, t := range k.targetsOf(s) {
-				k.try(t)
-				if k.wait(k.share(), t, nil) {
+				attempted := k.try(t)
+				if k.wait(k.share(), attempted.C()) {
 					return k.won
+				}
+				if !attempted.Closed() {
+					k.warnDown(t, errNoAnswerYet)
 				}
 			}
 		}
 	}
 }
 
-// wait waits for a connection, at most for d. It returns true if there is one, or if the session is
-// over. It returns early if the attempt at a certain target has failed, or if looked closes.
-func (k *connector) wait(d time.Duration, only *target, looked <-chan struct{}) (done bool) {
+// wait waits for a connection, at most for d or until early closes. It returns true if there is
+// one, or if the session is over.
+func (k *connector) wait(d time.Duration, early <-chan struct{}) (done bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	for {
-		select {
-		case a := <-k.results:
-			if k.take(a); k.won != nil || a.at == only {
-				return k.done()
-			}
-		case <-timer.C:
-			if only != nil {
-				k.warnDown(only, errNoAnswerYet)
-			}
-			return k.done()
-		case <-looked:
-			return k.done()
-		case <-k.life.Done():
-			return true
-		}
+	select {
+	case <-timer.C:
+	case <-early:
+	case <-k.done.C():
+	case <-k.life.Done():
 	}
+	return k.done.Closed() || k.life.Err() != nil
 }
-
-func (k *connector) done() bool { return k.won != nil || k.life.Err() != nil }
 
 // lookUp resolves a server's name while attempts go on.
 func (k *connector) lookUp(s *server) (done bool) {
-	if k.cfg.Lookup == nil {
-		k.found(s, []string{s.name})
-		return false
-	}
 	limit := k.share()
-	looked := make(chan struct{})
+	looked := notify.NewLatch()
 	k.dials.Go(func() { // the Conn's end waits for it; ends with its limit, or with the connector
-		defer close(looked)
-		var logged error
-		defer guard(k.log, "look up", &logged)
+		defer looked.Close()
+		var err error
+		defer guard(k.log, "look up", &err)
 		ctx, cancel := context.WithTimeout(k.ctx, limit)
 		defer cancel()
-		if err := k.resolve(ctx, s); err != nil && k.ctx.Err() == nil {
+		if err = k.resolve(ctx, s); err != nil && k.ctx.Err() == nil {
 			k.warnDown(&target{server: s.name, address: s.name}, err)
 		}
 	})
-	return k.wait(limit, nil, looked)
+	return k.wait(limit, looked.C())
 }
 
-// try starts an attempt.
-func (k *connector) try(t *target) {
+// try starts an attempt. The latch closes when it is over.
+func (k *connector) try(t *target) *notify.Latch {
 	k.mu.Lock()
 	t.busy, t.tried = true, time.Now()
 	dial, reply := k.limits(t)
 	k.mu.Unlock()
+	over := notify.NewLatch()
 	k.dials.Go(func() { // the Conn's end waits for it; ends with its limits, or with the connector
-		w, err := k.reach(t, dial, reply)
-		select {
-		case k.results <- attempt{t, w, err}:
-		case <-k.ctx.Done():
-			k.drop(t, w)
-		}
+		defer over.Close()
+		h, err := k.reach(t, dial, reply)
+		k.finish(t, h, err)
 	})
+	return over
 }
 
-// reach dials a target and sends the connect request. Dialling, and the reply, have limits.
-func (k *connector) reach(t *target, dial, reply time.Duration) (w *wire, err error) {
-	defer func() {
-		if err != nil && w != nil {
-			w.hangUp()
-			w = nil
-		}
-	}()
+// reach dials a target and sends the connect request. Dialling, and the reply, have limits. There
+// may be a connection even with an error.
+func (k *connector) reach(t *target, dial, reply time.Duration) (h *handshake, err error) {
 	defer guard(k.log, "connect", &err) // the application's dialer may panic
 	ctx, cancel := context.WithTimeout(k.ctx, dial)
 	defer cancel()
@@ -138,105 +125,67 @@ func (k *connector) reach(t *target, dial, reply time.Duration) (w *wire, err er
 		}
 		return nil, err
 	}
-	w = newWire(k.Conn, raw, t)
-	stop := context.AfterFunc(k.ctx, w.hangUp)
+	h = &handshake{wire: newWire(k.core, raw, t)}
+	stop := context.AfterFunc(k.ctx, h.hangUp)
 	defer stop()
 	begun := time.Now()
-	if err := k.requestSession(w, begun.Add(reply)); err != nil {
+	if err := h.requestSession(begun.Add(reply)); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = fmt.Errorf("%w: %w", errNoResponse, err)
 		}
-		return w, err
+		return h, err
 	}
 	took := time.Since(begun)
-	w.limit = max(w.limit, min(took, w.conn.timeout()/2)) // on a slow server, the next steps may take as long; no longer than the session
-	w.stall.took(took)
-	return w, nil
+	h.limit = max(h.limit, min(took, k.timeout()/2)) // on a slow server, the next steps may take as long; no longer than the session
+	h.stall.took(took)
+	return h, nil
 }
 
-// take notes the result of an attempt.
-func (k *connector) take(a attempt) {
-	if a.err == nil {
-		if !k.adopt(a) {
-			k.drop(a.at, a.wire)
-		}
-		return
+// finish notes the result of an attempt. The first that succeeds makes the connection.
+func (k *connector) finish(t *target, h *handshake, err error) {
+	won, needed, nothing := k.noted(t, h, err)
+	if h != nil && !won {
+		h.hangUp()
 	}
-	k.mu.Lock()
-	t := a.at
-	t.busy = false
-	t.failed(time.Now(), k.session.timeout)
-	switch {
-	case errors.Is(a.err, errConnecting):
-		t.slowDials++
-	case errors.Is(a.err, errNoResponse):
-		t.silent++
+	if needed && !won {
+		k.warnDown(t, err)
 	}
-	nothing := k.over() && k.session.id == 0 && k.connecting == 0
-	k.mu.Unlock()
-	k.warnDown(t, a.err)
 	if nothing {
 		k.end(errClosed)
 	}
 }
 
-// adopt makes a connection the Conn's. It returns false if the session has ended.
-func (k *connector) adopt(a attempt) bool {
+// noted tells whether the result of an attempt makes the connection, whether it was needed, and
+// whether nothing is left to be closed.
+func (k *connector) noted(t *target, h *handshake, err error) (won, needed, nothing bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.life.Err() != nil {
-		return false
+	if h != nil && !h.askedAt.IsZero() {
+		k.asking--
 	}
-	k.slow, k.connectTook = a.at.silent > 0, a.wire.stall.slowest
-	a.at.busy, a.at.badUntil, a.at.slowDials, a.at.silent = false, time.Time{}, 0, 0
-	k.connecting--
-	k.wire, k.won = a.wire, a.wire
-	return true
-}
-
-// drop ends an attempt whose result is not needed.
-func (k *connector) drop(t *target, w *wire) {
-	if w != nil {
-		w.hangUp()
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	t.busy = false
-	if w != nil {
-		k.connecting--
-	} else if time.Since(t.tried) >= limitOf(k.session.timeout)/shareDivisor {
-		t.failed(time.Now(), k.session.timeout) // a server that was asked later was faster
+	timeout := k.session.timeout
+	needed = k.won == nil && k.life.Err() == nil
+	switch now := time.Now(); {
+	case needed && err == nil:
+		k.slow, k.took = t.silent, h.stall.slowest
+		t.badUntil, t.slowDials, t.silent = time.Time{}, 0, false
+		k.wire, k.won = h.wire, h
+		k.done.Close()
+		return true, true, false
+	case needed:
+		t.failed(now, timeout)
+		t.silent = t.silent || errors.Is(err, errNoResponse)
+		if errors.Is(err, errConnecting) {
+			t.slowDials++
+		}
+	case err != nil && now.Sub(t.tried) >= limitOf(timeout)/shareDivisor:
+		t.failed(now, timeout) // a server that was asked later was faster
 	}
+	return false, needed, k.nothing()
 }
 
-// requestSession sends the connect request over a new connection and reads its reply.
-func (k *connector) requestSession(w *wire, deadline time.Time) error {
-	if err := w.raw.SetDeadline(deadline); err != nil {
-		return err
-	}
-	if !k.begin() {
-		return errClosed
-	}
-	err := w.writeConnectRequest()
-	if err == nil {
-		err = w.readConnectResponse()
-	}
-	if err != nil {
-		k.mu.Lock()
-		k.connecting--
-		k.mu.Unlock()
-	}
-	return err
-}
-
-// begin notes that a connect request is about to be sent: a session may exist from then on. It
-// returns false if none is wanted any more.
-func (k *connector) begin() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.over() && k.session.id == 0 {
-		return false
-	}
-	k.connecting++
-	return true
+// nothing tells whether there is no session to be closed, and none can be made any more. Under mu.
+func (c *core) nothing() bool {
+	return c.over() && c.session.id == 0 && c.wire == nil && c.asking == 0
 }

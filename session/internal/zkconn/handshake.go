@@ -8,78 +8,104 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// writeConnectRequest asks for the session that the Conn has, or for a new one.
-func (w *wire) writeConnectRequest() error {
-	c := w.conn
-	c.mu.Lock()
-	ask := jute.ConnectRequest{
-		LastZxidSeen: c.lastZxid, Timeout: int32(c.cfg.Timeout / time.Millisecond), SessionID: c.session.id, Password: c.session.password,
-	}
-	w.askedAt = time.Now()
-	c.mu.Unlock()
-	if ask.Password == nil {
-		ask.Password = make([]byte, passwordLength)
-	}
-	return w.write(encode(&ask))
+// handshake takes a connection from the connect request to Up. Until then nobody else uses the
+// connection.
+type handshake struct {
+	*wire
+	askedAt  time.Time // when the connect request was sent. Under mu
+	response jute.ConnectResponse
+	created  bool         // the session was created by that
+	early    []jute.Event // received meanwhile; delivered right after the Up
 }
 
-func (w *wire) readConnectResponse() error {
-	length, err := w.peekLength()
+// requestSession asks for the session that the Conn has, or for a new one, and reads the reply.
+func (h *handshake) requestSession(deadline time.Time) error {
+	if err := h.raw.SetDeadline(deadline); err != nil {
+		return err
+	}
+	ask, err := h.begin()
+	if err != nil {
+		return err
+	}
+	if err := h.link.write(encode(&ask)); err != nil {
+		return err
+	}
+	length, err := h.peekLength()
 	if err != nil {
 		return err
 	}
 	if length > smallBuffer {
 		return badLength(length)
 	}
-	frame, err := w.readFrame(length)
+	frame, err := h.readFrame(length)
 	if err != nil {
 		return err
 	}
-	if err := w.response.Decode(jute.NewReader(frame)); err != nil {
+	if err := h.response.Decode(jute.NewReader(frame)); err != nil {
 		return fmt.Errorf("%w: %w", errMalformed, err)
 	}
 	return nil
 }
 
-// handshake takes the connection from the reply to the connect request to Up: it checks the
-// session, presents the credentials, and arms the watches again.
-func (w *wire) handshake() (err error) {
-	defer w.guard("connecting", &err)
-	c := w.conn
-	if err := w.identify(); err != nil {
+// begin notes that a connect request is about to be sent: a session may exist from then on. It
+// fails if none is wanted any more.
+func (h *handshake) begin() (ask jute.ConnectRequest, err error) {
+	c := h.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.session
+	if c.over() && s.id == 0 {
+		return ask, errClosed
+	}
+	c.asking++
+	h.askedAt = time.Now()
+	ask = jute.ConnectRequest{LastZxidSeen: s.zxid, Timeout: int32(c.cfg.Timeout.Milliseconds()), SessionID: s.id, Password: s.password}
+	if s.id == 0 {
+		ask.Password = make([]byte, passwordLength)
+	}
+	return ask, nil
+}
+
+// run goes on from the reply to the connect request: it checks the session, presents the
+// credentials, and arms the watches again.
+func (h *handshake) run() (err error) {
+	c := h.conn
+	defer guard(c.log, "connecting", &err)
+	if err := h.identify(); err != nil {
 		return err
 	}
 	if c.isClosing() {
-		return w.closeSession()
+		return h.closeSession()
 	}
 	for _, cred := range c.cfg.Auth {
-		if err := w.present(cred); err != nil {
+		if err := h.present(cred); err != nil {
 			return err
 		}
 	}
-	if err := w.rearm(); err != nil {
+	if err := h.rearm(); err != nil {
 		return err
 	}
-	if err := w.raw.SetDeadline(time.Time{}); err != nil {
+	if err := h.raw.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
-	w.forLibrary = responseForLibrary(w.response.SessionID, w.response.Timeout)
-	if !w.goUp() {
-		return w.closeSession()
+	slow, err := h.goUp()
+	switch {
+	case err == errClosed:
+		return h.closeSession()
+	case err != nil:
+		return err
 	}
-	c.log.Debug("connected to ZooKeeper", "server", w.at.server, "address", w.at.address, "timeout", w.response.Timeout)
-	if w.slow {
-		return w.ping() // the library's first one, after a third of the timeout, may be answered too late
+	c.log.Debug("connected to ZooKeeper", "server", h.at.server, "address", h.at.address, "timeout", h.response.Timeout)
+	if slow {
+		return h.ping() // the library's first one, after a third of the timeout, may be answered too late
 	}
 	return nil
 }
 
 // identify compares the session in the reply with the one that was asked for.
-func (w *wire) identify() error {
-	c, response := w.conn, &w.response
-	c.mu.Lock()
-	known := c.session.id
-	c.mu.Unlock()
+func (h *handshake) identify() error {
+	c, response := h.conn, &h.response
+	known := c.sessionID()
 	switch {
 	case response.SessionID == 0 && known == 0:
 		return errNotAccepted
@@ -87,8 +113,8 @@ func (w *wire) identify() error {
 		c.end(ErrExpired)
 		return ErrExpired
 	case known != 0 && response.SessionID != known:
-		c.log.Warn("ZooKeeper server handed out another session", "server", w.at.server, "address", w.at.address)
-		_ = w.exchange(closeFrame(), xidClose) // if it fails, that session expires
+		c.log.Warn("ZooKeeper server handed out another session", "server", h.at.server, "address", h.at.address)
+		_ = h.exchange(closeFrame(), xidClose) // if it fails, that session expires
 		c.end(ErrReplaced)
 		return ErrReplaced
 	case response.Timeout <= 0:
@@ -96,20 +122,19 @@ func (w *wire) identify() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w.created = known == 0
-	c.session = identity{
-		id: response.SessionID, password: response.Password, timeout: time.Duration(response.Timeout) * time.Millisecond,
-	}
+	h.created = known == 0
+	s := &c.session
+	s.id, s.password, s.timeout = response.SessionID, response.Password, time.Duration(response.Timeout)*time.Millisecond
 	return nil
 }
 
 // present presents a credential.
-func (w *wire) present(cred Credential) error {
+func (h *handshake) present(cred Credential) error {
 	ask := jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: cred.Scheme, Data: cred.Secret}
-	err := w.exchange(encode(&ask), jute.XidAuth)
+	err := h.exchange(encode(&ask), jute.XidAuth)
 	if _, refused := errors.AsType[jute.Code](err); refused {
-		w.conn.log.Warn("ZooKeeper server refused a credential", "server", w.at.server, "address", w.at.address, "scheme", cred.Scheme)
-		w.conn.refused()
+		h.conn.log.Warn("ZooKeeper server refused a credential", "server", h.at.server, "address", h.at.address, "scheme", cred.Scheme)
+		h.conn.refused()
 		return ErrAuthFailed
 	}
 	return err
@@ -117,51 +142,58 @@ func (w *wire) present(cred Credential) error {
 
 // rearm arms the watches of earlier connections. The server at once sends the events of those whose
 // znodes have changed meanwhile.
-func (w *wire) rearm() error {
-	c := w.conn
+func (h *handshake) rearm() error {
+	c := h.conn
 	c.mu.Lock()
-	asks := c.watches.requests(c.lastZxid, c.cfg.MaxPacket)
+	asks := c.watches.requests(c.session.zxid, c.cfg.MaxPacket)
 	c.mu.Unlock()
 	for i := range asks {
-		if err := w.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {
-			c.log.Warn("ZooKeeper server did not arm the watches again", "server", w.at.server, "address", w.at.address, "cause", err)
+		if err := h.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {
+			c.log.Warn("ZooKeeper server did not arm the watches again", "server", h.at.server, "address", h.at.address, "cause", err)
 			return fmt.Errorf("arm the watches again: %w", err)
 		}
 	}
 	return nil
 }
 
-// goUp begins to take requests. It returns false if Close was called before.
-func (w *wire) goUp() (up bool) {
-	c := w.conn
+// goUp begins to take requests. The error is errClosed if the session is to be closed instead. The
+// connection is slow if it would be left unless it is pinged soon.
+func (h *handshake) goUp() (slow bool, err error) {
+	c := h.conn
 	c.update(func() {
-		over := c.life.Err() != nil || w.dead != nil
-		if up = over || !c.over(); over || !up {
+		switch {
+		case c.life.Err() != nil:
+			err = errAbandoned
+		case h.dead != nil:
+			err = h.dead
+		case c.over():
+			err = errClosed
+		}
+		if err != nil {
 			return
 		}
-		if !errors.Is(c.dialErr, ErrAuthRequired) { // only the reply to a request shows that this is over
-			c.warned, c.dialErr = false, nil
+		if !errors.Is(c.trouble, ErrAuthRequired) { // only the reply to a request shows that this is over
+			c.warned, c.trouble = false, nil
 		}
-		w.since, w.patience = time.Now(), c.session.timeout*2/3
-		w.slow = w.stall.slowest >= c.session.timeout/hasteShare
-		w.watch()
+		h.since, h.patience = time.Now(), c.session.timeout*2/3
+		slow = h.stall.slowest >= c.session.timeout/hasteShare
+		h.watch()
 		c.events = append(c.events, Up{
-			SessionID: c.session.id, Timeout: c.session.timeout, Server: w.at.server, Address: w.at.address, Asked: w.askedAt, Created: w.created,
+			SessionID: c.session.id, Timeout: c.session.timeout, Server: h.at.server, Address: h.at.address, Asked: h.askedAt, Created: h.created,
 		})
-		for _, ev := range w.early {
-			w.fire(ev)
+		for _, ev := range h.early {
+			h.fire(ev)
 		}
-		w.early = nil
 	})
-	return up
+	return slow, err
 }
 
 // closeSession closes the session, on a connection that was made for that.
-func (w *wire) closeSession() error {
-	if err := w.exchange(closeFrame(), xidClose); err != nil {
+func (h *handshake) closeSession() error {
+	if err := h.exchange(closeFrame(), xidClose); err != nil {
 		return err
 	}
-	w.conn.end(errClosed)
+	h.conn.end(errClosed)
 	return errClosed
 }
 
@@ -169,25 +201,25 @@ func closeFrame() []byte { return encode(&jute.Request{Xid: xidClose, Op: jute.O
 
 // exchange sends a frame and waits for its reply, of which an error is a jute.Code. Events that
 // come before it are kept.
-func (w *wire) exchange(frame []byte, xid int32) error {
-	if err := w.raw.SetDeadline(time.Now().Add(2 * w.limit)); err != nil {
+func (h *handshake) exchange(frame []byte, xid int32) error {
+	if err := h.raw.SetDeadline(time.Now().Add(2 * h.limit)); err != nil {
 		return err
 	}
-	if err := w.write(frame); err != nil {
+	if err := h.link.write(frame); err != nil {
 		return err
 	}
 	for {
-		reply, length, err := w.peekReply()
+		reply, length, err := h.peekReply()
 		if err != nil {
 			return err
 		}
-		body, err := w.readFrame(length)
+		body, err := h.readFrame(length)
 		if err != nil {
 			return err
 		}
 		switch {
 		case reply.Err == jute.SessionClosedNoAuth:
-			return w.unauthenticated()
+			return h.unauthenticated()
 		case reply.Xid == xid:
 			return reply.Err.Err()
 		case reply.Xid != jute.XidEvent:
@@ -197,6 +229,6 @@ func (w *wire) exchange(frame []byte, xid int32) error {
 		if err != nil {
 			return err
 		}
-		w.early = append(w.early, ev)
+		h.early = append(h.early, ev)
 	}
 }

@@ -1,6 +1,7 @@
 package zkconn
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"log/slog"
@@ -8,7 +9,8 @@ import (
 	"net"
 	"runtime/debug"
 	"sync"
-	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/notify"
@@ -30,62 +32,107 @@ func (l logger) Printf(format string, args ...any) {
 	l.log.Debug("zookeeper client: " + fmt.Sprintf(format, args...))
 }
 
-// stub is the library's last connection, without a server. The library's loop can be ended only
-// while it has a connection, and its Close waits until its closeSession has failed or is answered,
-// or for a second. The stub accepts the connect request and fails the next write, which is that
-// closeSession. Then all goroutines of the library end.
-type stub struct {
-	withoutDeadlines
-	reached *notify.Latch // the library has taken it for a connection
-	closed  *notify.Latch
-	out     []byte // of the library's main goroutine
+// face is what the library gets for a connection. It writes its connect request there, which is
+// dropped, and then only pings. It reads a made-up reply, and then its receiving goroutine receives
+// everything that the server sends, none of which is for the library.
+type face struct {
+	net.Conn // one that leads nowhere: the deadlines and addresses don't matter
+	of       connection
+	asked    *notify.Latch // the library has written its connect request
+	reply    []byte        // to that, until it is read
 }
 
-func newStub() *stub {
-	return &stub{reached: notify.NewLatch(), closed: notify.NewLatch(), out: responseForLibrary(1, math.MaxInt32)} // without pings
+// connection is what a face is of. Both methods return when it is lost.
+type connection interface {
+	ping() error
+	receive() error
+	lose(cause error)
 }
 
-func (s *stub) Write(frame []byte) (int, error) {
-	if s.reached.Close() {
+// newFace makes the face of a connection. The library pings three times in the timeout.
+func newFace(of connection, sessionID int64, timeout int32) *face {
+	nowhere, _ := net.Pipe()
+	return &face{Conn: nowhere, of: of, asked: notify.NewLatch(), reply: encode(&jute.ConnectResponse{
+		SessionID: sessionID, Timeout: timeout, Password: make([]byte, passwordLength), Old: true,
+	})}
+}
+
+// Write is called with one frame.
+func (f *face) Write(frame []byte) (int, error) {
+	if f.asked.Close() {
 		return len(frame), nil
 	}
-	return 0, io.ErrClosedPipe
+	err := errUnexpected
+	if len(frame) >= 8 && int32(binary.BigEndian.Uint32(frame[4:])) == jute.XidPing {
+		err = f.of.ping()
+	}
+	if err != nil {
+		f.of.lose(err)
+		return 0, err
+	}
+	return len(frame), nil
 }
 
-// Read returns the reply to the connect request, and then blocks until Close.
-func (s *stub) Read(p []byte) (int, error) {
-	if n := copy(p, s.out); n > 0 {
-		s.out = s.out[n:]
+func (f *face) Read(p []byte) (int, error) {
+	if n := copy(p, f.reply); n > 0 {
+		f.reply = f.reply[n:]
 		return n, nil
 	}
-	<-s.closed.C()
-	return 0, io.EOF
+	err := f.of.receive()
+	f.of.lose(err)
+	return 0, err
 }
 
-func (s *stub) Close() error {
-	s.closed.Close()
+// Close is called when a read or a write has failed.
+func (f *face) Close() error {
+	f.of.lose(errHungUp)
 	return nil
 }
 
-func (s *stub) LocalAddr() net.Addr  { return nowhere{} }
-func (s *stub) RemoteAddr() net.Addr { return nowhere{} }
+// stub is a connection without a server, the last one that the library gets. The library's loop can
+// be ended only while it has a connection, and its Close waits until its closeSession has failed or
+// is answered, or for a second. Here that fails, and all goroutines of the library end.
+type stub struct{ lost *notify.Latch }
 
-type nowhere struct{}
+func newStub() *face { return newFace(stub{notify.NewLatch()}, 1, math.MaxInt32) } // without pings
 
-func (nowhere) Network() string { return "none" }
-func (nowhere) String() string  { return "none" }
+func (s stub) ping() error { return nil }
 
-// withoutDeadlines ignores the deadlines that the library sets. A wire has its own.
-type withoutDeadlines struct{}
+func (s stub) receive() error {
+	<-s.lost.C()
+	return io.EOF
+}
 
-func (withoutDeadlines) SetDeadline(time.Time) error      { return nil }
-func (withoutDeadlines) SetReadDeadline(time.Time) error  { return nil }
-func (withoutDeadlines) SetWriteDeadline(time.Time) error { return nil }
+func (s stub) lose(error) { s.lost.Close() }
 
-// responseForLibrary is the reply to the library's connect request. The library uses the timeout:
-// it pings three times in it.
-func responseForLibrary(id int64, timeout int32) []byte {
-	return encode(&jute.ConnectResponse{SessionID: id, Timeout: timeout, Password: make([]byte, passwordLength), Old: true})
+// library is the client of go-zookeeper.
+type library struct {
+	conn   *zk.Conn
+	events <-chan zk.Event // closed when its last goroutine ends; the events are ignored
+	stub   *face           // its last connection
+	ended  *notify.Latch   // its goroutines have
+}
+
+// start starts the library, which calls dial when it has no connection.
+func (l *library) start(cfg *Config, dial zk.Dialer) (err error) {
+	l.conn, l.events, err = zk.Connect(cfg.Servers, cfg.Timeout,
+		zk.WithDialer(dial),
+		zk.WithHostProvider(hosts{}),
+		zk.WithLogger(logger{cfg.Logger}),
+		zk.WithLogInfo(false),
+		zk.WithMaxConnBufferSize(libraryBuffer),
+		zk.WithMaxBufferSize(libraryBuffer),
+	)
+	return err
+}
+
+// end ends the library's goroutines, when its loop asks for a connection no more.
+func (l *library) end() {
+	l.conn.Close()
+	for range l.events {
+		// a few old events; the loop ends with the last goroutine
+	}
+	l.ended.Close()
 }
 
 // This package relies on when this version of the library reads and writes, and on how its

@@ -18,7 +18,7 @@ import (
 // none.
 func TestNumbersOfRequests(t *testing.T) {
 	t.Parallel()
-	c := &Conn{core: &core{xid: math.MaxInt32 - 1, closed: notify.NewLatch()}}
+	c := &core{session: identity{xid: math.MaxInt32 - 1}, closed: notify.NewLatch()}
 	w := &wire{conn: c, since: time.Now()}
 	c.wire = w
 	last, first, second := &request{size: 8}, &request{size: 12}, &request{size: 8}

@@ -8,26 +8,17 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Read is called by the library: first for the reply to its connect request, then by its receiving
-// goroutine. To that it does not return until the connection is lost: it receives everything that
-// the server sends, none of which is for the library.
-func (w *wire) Read(p []byte) (n int, err error) {
-	defer w.guard("reading", &err)
-	if len(w.forLibrary) > 0 {
-		n = copy(p, w.forLibrary)
-		w.forLibrary = w.forLibrary[n:]
-		return n, nil
+// receive receives everything that the server sends, until the connection is lost.
+func (w *wire) receive() (err error) {
+	defer guard(w.log, "receive", &err)
+	for err == nil {
+		err = w.receiveFrame()
 	}
-	for {
-		if err := w.receive(); err != nil {
-			w.lose(err)
-			return 0, err
-		}
-	}
+	return err
 }
 
-// receive handles the next frame.
-func (w *wire) receive() error {
+// receiveFrame handles the next frame.
+func (w *wire) receiveFrame() error {
 	reply, length, err := w.peekReply()
 	switch {
 	case err != nil:
@@ -160,10 +151,10 @@ func (w *wire) settle(r *request) (err error) {
 		if err = w.dead; err != nil {
 			return
 		}
-		w.replied, c.warned, c.dialErr = true, false, nil
+		w.replied, c.warned, c.trouble = true, false, nil
 		c.large.took(r.size)
 		c.operations.took(r)
-		c.lastZxid = max(c.lastZxid, r.reply.Zxid)
+		c.session.zxid = max(c.session.zxid, r.reply.Zxid)
 		if r.ask.Watch {
 			c.watches.arm(r)
 		}
@@ -178,3 +169,20 @@ func (w *wire) settle(r *request) (err error) {
 
 // proves tells whether the reply to a request comes from the leader.
 func proves(op jute.Op) bool { return op == jute.OpSync || op.Writes() }
+
+// encode makes a frame of a message.
+func encode(message interface{ Encode(to *jute.Writer) }) []byte {
+	frame := jute.NewWriter(nil)
+	frame.Begin()
+	message.Encode(frame)
+	frame.End()
+	return frame.Bytes()
+}
+
+func decodeEvent(frame []byte) (ev jute.Event, err error) {
+	r := jute.NewReader(frame[headerLength:])
+	if ev.Decode(r); r.Err() != nil {
+		return ev, fmt.Errorf("%w: %w", errMalformed, r.Err())
+	}
+	return ev, nil
+}

@@ -98,7 +98,7 @@ func (c *Conn) one(r *request) (*jute.Reply, error) {
 }
 
 // up returns the connection, if it takes requests.
-func (c *Conn) up() (*wire, error) {
+func (c *core) up() (*wire, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.wire, c.takes(c.wire)
@@ -106,7 +106,7 @@ func (c *Conn) up() (*wire, error) {
 
 // takes returns the error of a request that can't be sent over a connection; nil if it can. Under
 // mu.
-func (c *Conn) takes(w *wire) error {
+func (c *core) takes(w *wire) error {
 	switch {
 	case c.over():
 		return ErrEnded

@@ -2,31 +2,13 @@ package zkconn
 
 import (
 	"encoding/binary"
-	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Write is called by the library with one frame: first its connect request, which is dropped, then
-// pings.
-func (w *wire) Write(frame []byte) (n int, err error) {
-	defer w.guard("writing", &err)
-	if !w.askedForSession {
-		w.askedForSession = true
-		return len(frame), nil
-	}
-	if len(frame) < 12 || int32(binary.BigEndian.Uint32(frame[4:])) != jute.XidPing {
-		w.lose(errUnexpected)
-		return 0, errUnexpected
-	}
-	if err := w.ping(); err != nil {
-		return 0, err
-	}
-	return len(frame), nil
-}
-
 // ping sends a ping.
-func (w *wire) ping() error {
+func (w *wire) ping() (err error) {
+	defer guard(w.log, "ping", &err)
 	w.writing <- struct{}{}
 	defer w.written()
 	r := newPing()
@@ -68,10 +50,11 @@ func (w *wire) number(rs []*request, frames []byte) error {
 	if err := c.takes(w); err != nil {
 		return err
 	}
+	s := &c.session
 	for _, r := range rs {
-		c.xid = max(c.xid+1, 1) // it wraps
-		r.ask.Xid = c.xid
-		binary.BigEndian.PutUint32(frames[4:], uint32(c.xid))
+		s.xid = max(s.xid+1, 1) // it wraps
+		r.ask.Xid = s.xid
+		binary.BigEndian.PutUint32(frames[4:], uint32(s.xid))
 		frames = frames[4+r.size:]
 		w.await(r)
 		if r.ask.Op == jute.OpRemoveWatches {
@@ -81,8 +64,8 @@ func (w *wire) number(rs []*request, frames []byte) error {
 	return nil
 }
 
-// write sends a frame that is not a request's.
-func (w *wire) write(frame []byte) error {
+// send sends a frame that gets no reply that is waited for.
+func (w *wire) send(frame []byte) error {
 	w.writing <- struct{}{}
 	defer w.written()
 	return w.transmit(frame)
@@ -94,20 +77,9 @@ func (w *wire) written() { <-w.writing }
 // transmit writes to the network. If that fails, the connection is lost before the semaphore is
 // released: those that wait for it then know that they have sent nothing. With the semaphore.
 func (w *wire) transmit(frames []byte) error {
-	err := w.writeNetwork(frames)
+	err := w.write(frames)
 	if err != nil {
 		w.lose(err)
 	}
-	return err
-}
-
-func (w *wire) writeNetwork(frames []byte) (err error) {
-	defer w.guardNetwork("write", &err)
-	if w.patience > 0 {
-		if err := w.raw.SetWriteDeadline(time.Now().Add(w.patience)); err != nil {
-			return err
-		}
-	}
-	_, err = w.raw.Write(frames)
 	return err
 }

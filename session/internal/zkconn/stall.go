@@ -55,9 +55,14 @@ func (s *stall) took(d time.Duration) {
 
 // checkStall leaves the server if it must.
 func (w *wire) checkStall() {
+	if err := w.stalled(); err != nil {
+		w.lose(err)
+	}
+}
+
+func (w *wire) stalled() (err error) {
 	c := w.conn
-	var cause error
-	defer w.guard("check for a stall", &cause)
+	defer guard(c.log, "check for a stall", &err)
 	var left time.Duration
 	var some bool
 	if c.cfg.Stake != nil {
@@ -65,8 +70,9 @@ func (w *wire) checkStall() {
 	}
 	if w.shouldLeave(left, some) {
 		c.log.Warn("leaving a ZooKeeper server that does not answer", "server", w.at.server, "address", w.at.address)
-		w.lose(errStalled)
+		return errStalled
 	}
+	return nil
 }
 
 // shouldLeave tells whether to leave the server now. If not, and if something is not answered, it

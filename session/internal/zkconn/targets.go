@@ -29,7 +29,7 @@ type target struct {
 	busy      bool      // an attempt is under way
 	badUntil  time.Time // it failed
 	slowDials int       // consecutive attempts in which dialling took too long
-	silent    int       // consecutive attempts in which the connect request was not answered
+	silent    bool      // a connect request was not answered, since one was
 
 	lastUntil time.Time     // it stalled, and is tried after all others
 	penalty   time.Duration // for how long
@@ -155,11 +155,7 @@ func (k *connector) found(s *server, addresses []string) {
 			s.targets = append(s.targets, known[i])
 			continue
 		}
-		t := &target{server: s.name, address: a}
-		if k.cfg.Slow {
-			t.silent = 1
-		}
-		s.targets = append(s.targets, t)
+		s.targets = append(s.targets, &target{server: s.name, address: a, silent: k.cfg.Slow})
 	}
 }
 

@@ -26,7 +26,7 @@ func limitOf(timeout time.Duration) time.Duration {
 // would needlessly take the session over from the first.
 func (k *connector) share() time.Duration {
 	k.mu.Lock()
-	share, usual := limitOf(k.session.timeout), min(2*k.connectTook, k.session.timeout)
+	share, usual := limitOf(k.session.timeout), min(2*k.took, k.session.timeout)
 	k.mu.Unlock()
 	if k.cfg.Stake != nil {
 		if left, some := k.cfg.Stake(); some && left > 0 {
@@ -44,7 +44,7 @@ func (k *connector) limits(t *target) (dial, reply time.Duration) {
 	share := limitOf(timeout)
 	dial = min(share<<min(t.slowDials, 10), 4*timeout)
 	switch {
-	case t.silent > 0:
+	case t.silent:
 		reply = max(min(longestPatience*timeout, longestWait), timeout)
 	case k.session.id != 0 && k.servers.single():
 		reply = share

@@ -1,0 +1,140 @@
+package zkconn
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
+
+// link reads and writes the frames of one network connection.
+type link struct {
+	raw     net.Conn
+	log     *slog.Logger
+	in      *bufio.Reader // of the goroutine that reads
+	largest int           // frame that is read
+
+	// After this time a read or a write fails; 0 during the handshake, whose steps have deadlines.
+	// It is for each read, not for each frame: a large reply may take long on a slow network.
+	patience time.Duration
+}
+
+func newLink(raw net.Conn, largest int, log *slog.Logger) *link {
+	l := &link{raw: raw, log: log, largest: largest}
+	l.in = bufio.NewReaderSize(l, smallBuffer)
+	return l
+}
+
+// Read is what the buffer reads from.
+func (l *link) Read(p []byte) (n int, err error) {
+	defer guard(l.log, "read", &err)
+	if l.patience > 0 {
+		err = l.raw.SetReadDeadline(time.Now().Add(l.patience))
+	}
+	if err == nil {
+		n, err = l.raw.Read(p)
+	}
+	return n, failed("read", err)
+}
+
+// write writes frames.
+func (l *link) write(frames []byte) (err error) {
+	defer guard(l.log, "write", &err)
+	if l.patience > 0 {
+		err = l.raw.SetWriteDeadline(time.Now().Add(l.patience))
+	}
+	if err == nil {
+		_, err = l.raw.Write(frames)
+	}
+	return failed("write", err)
+}
+
+// hangUp closes the connection. It skips the close_notify of TLS, whose write could block.
+func (l *link) hangUp() {
+	var logged error
+	defer guard(l.log, "hang up", &logged)
+	if secured, ok := l.raw.(interface{ NetConn() net.Conn }); ok {
+		_ = secured.NetConn().Close()
+	}
+	_ = l.raw.Close()
+}
+
+// peekLength returns the length of the next frame.
+func (l *link) peekLength() (int, error) {
+	head, err := l.in.Peek(4)
+	if err != nil {
+		return 0, err
+	}
+	return int(int32(binary.BigEndian.Uint32(head))), nil
+}
+
+// peekReply decodes the header of the next frame, and returns the frame's length.
+func (l *link) peekReply() (reply jute.Reply, length int, err error) {
+	if length, err = l.peekLength(); err != nil {
+		return reply, 0, err
+	}
+	if length < headerLength {
+		return reply, 0, badLength(length)
+	}
+	head, err := l.in.Peek(4 + headerLength)
+	if err != nil {
+		return reply, 0, err
+	}
+	return reply, length, reply.DecodeHeader(jute.NewReader(head[4:]))
+}
+
+// readFrame reads a whole frame, without its length. It is valid until the next read.
+func (l *link) readFrame(length int) ([]byte, error) {
+	if length < 0 || length > l.largest {
+		return nil, badLength(length)
+	}
+	if 4+length <= l.in.Size() {
+		frame, err := l.in.Peek(4 + length)
+		if err != nil {
+			return nil, err
+		}
+		_, err = l.in.Discard(4 + length)
+		return frame[4:], err
+	}
+	frame := make([]byte, 4+length)
+	if _, err := io.ReadFull(l.in, frame); err != nil {
+		return nil, err
+	}
+	return frame[4:], nil
+}
+
+func badLength(length int) error { return fmt.Errorf("%w: its length is %d", errMalformed, length) }
+
+// networkError is an error that the network reported: the connection was closed, or timed out.
+type networkError struct {
+	doing string
+	err   error
+}
+
+func (e *networkError) Error() string { return e.doing + ": " + e.err.Error() }
+
+func (e *networkError) Unwrap() error { return e.err }
+
+func failed(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &networkError{doing, err}
+}
+
+// hungUp tells whether the other side closed the connection, or the network did.
+func hungUp(cause error) bool {
+	_, broken := errors.AsType[*networkError](cause)
+	return broken && !timedOut(cause)
+}
+
+func timedOut(cause error) bool {
+	timeout, ok := errors.AsType[net.Error](cause)
+	return ok && timeout.Timeout()
+}
