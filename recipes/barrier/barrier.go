@@ -47,16 +47,11 @@ func (b *Barrier) Raise(ctx context.Context) error {
 		case !errors.Is(err, session.ErrUnknownOutcome) || ctx.Err() != nil:
 			return failed("raise", b.path, err)
 		}
-		raised, err := b.created(ctx)
+		raised, err := presence.Of(ctx, b.session, b.path) // the reply was lost: was it carried out?
 		if err != nil || raised {
 			return failed("raise", b.path, err)
 		}
 	}
-}
-
-// created reads whether a create whose reply was lost was carried out.
-func (b *Barrier) created(ctx context.Context) (bool, error) {
-	return presence.Of(ctx, b.session, b.path)
 }
 
 // Lower lowers the barrier. It is no error if it is down already. After a lost reply it is lowered

@@ -54,7 +54,7 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 		Machine:  func() machine.Machine { return double.New(cfg) },
 		Standing: d.ledger.standing,
 		Perform:  d.perform,
-		Ended:    d.ended,
+		Ended:    func(err error) { d.ledger.close(err) },
 	})
 	if err != nil {
 		return nil, failed(op, path, err)
@@ -131,7 +131,9 @@ func (d *Double) Err() error { return d.host.Err() }
 func (d *Double) Close(ctx context.Context) error {
 	ctx, cancel := d.beyond(ctx)
 	defer cancel()
-	d.wind()
+	for _, p := range d.ledger.close(session.ErrClosed) {
+		d.host.End(p.Hold, session.ErrClosed)
+	}
 	return failed("close", d.path, d.host.Close(ctx))
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
-	"github.com/troupe-go/troupe/session"
 )
 
 // ledger is the record of a party's intents and passages. It is written before the actor is told,
@@ -51,19 +50,20 @@ func (l *ledger) standing() []machine.Event {
 	return events
 }
 
-// index is the position of a claim, -1 if it is not recorded any more.
-func (l *ledger) index(number uint64) int {
-	return slices.IndexFunc(l.claims, func(c *claim) bool { return c.number == number })
+// find returns a claim; nil if it is not recorded any more.
+func (l *ledger) find(number uint64) *claim {
+	for _, c := range l.claims {
+		if c.number == number {
+			return c
+		}
+	}
+	return nil
 }
 
-// take removes a claim; nil if it is not recorded any more.
+// take removes a claim, and returns it; nil if it is not recorded any more.
 func (l *ledger) take(number uint64) *claim {
-	i := l.index(number)
-	if i < 0 {
-		return nil
-	}
-	c := l.claims[i]
-	l.claims = slices.Delete(l.claims, i, i+1)
+	c := l.find(number)
+	l.claims = slices.DeleteFunc(l.claims, func(o *claim) bool { return o == c })
 	return c
 }
 
@@ -109,42 +109,19 @@ func (d *Double) withdraw(c *claim) bool {
 	return true
 }
 
-// wind refuses all claims, and ends all passages.
-func (d *Double) wind() {
-	d.ledger.mu.Lock()
-	first := !d.ledger.closing
-	d.ledger.closing = true
-	claims, passages, intent := d.ledger.claims, slices.Clone(d.ledger.passages), d.ledger.intent
-	d.ledger.claims, d.ledger.intent = nil, nil
-	if first && intent != nil && intent.offer != nil {
-		intent.offer.Withdraw()
-	}
-	d.ledger.mu.Unlock()
-	if !first {
-		return
-	}
-	for _, c := range claims {
-		if c.once {
-			c.answer <- outcome{err: session.ErrClosed}
-		}
-	}
-	for _, p := range passages {
-		d.host.End(p.Hold, session.ErrClosed)
-	}
-}
-
-// ended handles the end of the instance, whatever the cause.
-func (d *Double) ended(err error) {
-	d.ledger.mu.Lock()
-	defer d.ledger.mu.Unlock()
-	d.ledger.closing = true
-	for _, c := range d.ledger.claims {
+// close refuses all claims, and those to come. It returns the passages.
+func (l *ledger) close(err error) []*Passage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closing = true
+	for _, c := range l.claims {
 		if c.once {
 			c.answer <- outcome{err: err}
 		}
 	}
-	if c := d.ledger.intent; c != nil && c.offer != nil {
+	if c := l.intent; c != nil && c.offer != nil {
 		c.offer.Withdraw()
 	}
-	d.ledger.claims, d.ledger.intent, d.ledger.passages = nil, nil, nil
+	l.claims, l.intent = nil, nil
+	return slices.Clone(l.passages)
 }

@@ -18,7 +18,12 @@ func (d *Double) perform(e machine.Effect) {
 			d.host.End(p.Hold, session.ErrDeleted)
 		}
 	case double.Over:
-		d.over(e.Claim)
+		if p := d.passage(e.Claim); p != nil {
+			d.ledger.mu.Lock()
+			d.ledger.passages = slices.DeleteFunc(d.ledger.passages, func(o *Passage) bool { return o == p })
+			d.ledger.mu.Unlock()
+			p.left.Close()
+		}
 	case double.Settle:
 		d.settle(e)
 	}
@@ -58,8 +63,8 @@ func (d *Double) enter(e double.Enter) {
 func (d *Double) postpone(claim uint64) {
 	d.ledger.mu.Lock()
 	defer d.ledger.mu.Unlock()
-	if i := d.ledger.index(claim); i >= 0 {
-		d.host.Tell(double.Deferred{Claim: claim, Once: d.ledger.claims[i].once})
+	if c := d.ledger.find(claim); c != nil {
+		d.host.Tell(double.Deferred{Claim: claim, Once: c.once})
 	}
 }
 
@@ -86,22 +91,12 @@ func (d *Double) lost(p *Passage) {
 func (d *Double) passage(claim uint64) *Passage {
 	d.ledger.mu.Lock()
 	defer d.ledger.mu.Unlock()
-	i := slices.IndexFunc(d.ledger.passages, func(p *Passage) bool { return p.claim == claim })
-	if i < 0 {
-		return nil
+	for _, p := range d.ledger.passages {
+		if p.claim == claim {
+			return p
+		}
 	}
-	return d.ledger.passages[i]
-}
-
-func (d *Double) over(claim uint64) {
-	p := d.passage(claim)
-	if p == nil {
-		return
-	}
-	d.ledger.mu.Lock()
-	d.ledger.passages = slices.DeleteFunc(d.ledger.passages, func(o *Passage) bool { return o == p })
-	d.ledger.mu.Unlock()
-	p.left.Close()
+	return nil
 }
 
 func (d *Double) settle(e double.Settle) {

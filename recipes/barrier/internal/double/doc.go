@@ -1,41 +1,54 @@
-// Package double is the machine of a double barrier: pure decision logic, one instance of it for
-// each party.
+// Package double decides the double barrier: what one party does, as a pure machine (package
+// machine).
 //
-// # The round
+// # A round
 //
-// A round is a znode, and under it stand its parties. It is opened by one transaction, which checks
-// that each of them is there, writes their names into the round, and makes the next one:
+// A round is a znode with the znodes of its parties below it. Its data are a verdict. The party
+// that completes the parties writes it, once, in a transaction that checks that each of them exists
+// and that also creates the next round:
 //
-//	/b/round-0000000007             "open 3"  →  "released 3", a line for each party   or   "broken 3", why
-//	/b/round-0000000007/in          its version counts the arrivals
-//	/b/round-0000000007/out         its version counts those who are out; one child for each
-//	/b/round-0000000007/_c_<guid>-party-<id>  ephemeral: a party, from its arrival to the end of the round
+//	<path>/round-0000000007             "open 3", then "released 3" with the names, or "broken 3" with the cause
+//	<path>/round-0000000007/in          its version is the number of arrivals
+//	<path>/round-0000000007/out         its version is the number of departures; one child for each
+//	<path>/round-0000000007/_c_<guid>-party-<n>-<id>  ephemeral: a party, from its arrival to the end of the round
 //
-// Whoever's arrival was, by that count, at least the last one needed lists the parties and tries to
-// decide. No other party ever lists. The transaction checks the count too: of an id whose process
-// was started anew, the latest znode has the place, so nobody may have arrived behind the listing.
+// A party whose arrival may be the last one needed, by that number, lists the parties and tries to
+// decide. The others do not list. The transaction also checks the number of arrivals: of the znodes
+// of one id the latest counts, so none may have arrived since the listing.
 //
-// # The way out
+// The parties of a released round are its members.
 //
-// A party that departs says so under out, and stays where it stands. From then on it watches the
-// next one in the ring of the names that still stands; one that is gone it says to be out, and goes
-// on to the next. Whoever says so for the last one deletes everything, and writes on each party's
-// znode before, in the same transaction: so the data of a neighbour change when the round is over,
-// and a neighbour that is just gone has died.
+// # Leaving
 //
-//	    ┌──────┐ Wanted ┌──────────────────┐ stood ┌─────────┐ count ┌──────────────────┐
-//	    │ Idle │ ─────▶ │ Looking Sweeping │ ────▶ │ Waiting │ ────▶ │ Counting Deciding│
-//	    └──────┘        │ Founding Standing│       └─────────┘ ◀──── └──────────────────┘
-//	        ▲           │ Finding          │         │  │  │ released      │ released
-//	        │           └──────────────────┘ withdrawn │  └────────┬───────┘
-//	        │ ◀─── Withdrawing ◀───────────────────────┘ │ broken   ▼
-//	        │ ◀─── Clearing ◀────────────────────────────┘    ┌──────────────┐
-//	        │                                                 │ Ready Inside │
-//	        │  the neighbour's data change                    └──────┬───────┘
-//	┌───────┴─┐         ┌────────────────────────────┐ departed      │
-//	│ Leaving │ ◀────── │ Marking Tallying Following │ ◀─────────────┘
-//	└─────────┘         └────────────────────────────┘
-//	     │ the neighbour is gone ▲      │ the last one
-//	     └───────────────────────┘      ▼
-//	                                 Closing ───▶ Idle
+// A member that departs records that under out. Its znode stays. Then it watches its neighbour, the
+// next name in the ring that exists. If that is gone, it records the neighbour's departure and
+// watches the next one. The member that records the last departure deletes the round. In the same
+// transaction it writes to the members' znodes before it deletes them. So a neighbour whose data
+// change tells that the round is over, and one that is deleted without that has died.
+//
+// # What holds
+//
+//   - A round is decided once. It is released only if all its members existed at that instant.
+//   - The round of a member that lives is not deleted before all its members have departed or died.
+//   - A member that dies is noticed by the nearest member before it in the ring that has departed.
+//
+// # The states of a party
+//
+//	┌──────┐ Wanted ┌───────────────────┐ arrived ┌─────────┐ enough ┌───────────────────┐
+//	│ Idle │ ─────▶ │ Looking  Cleaning │ ──────▶ │ Waiting │ ─────▶ │ Counting Deciding │
+//	└──────┘        │ Creating Arriving │         │         │ ◀───── │                   │
+//	    ▲           │ Resolving         │         └─────────┘ fewer  └───────────────────┘
+//	    │           └───────────────────┘  withdrawn │   │  │ released      │ released
+//	    │ ◀──────────────────────────── Withdrawing ◀┘   │  └──────┬────────┘
+//	    │ ◀──────────────────────────── Removing ◀───────┘         ▼
+//	    │                                         broken    ┌──────────────┐
+//	    │                                                   │ Ready Inside │
+//	    │ the neighbour's data change                       └──────────────┘
+//	┌─────────┐          ┌──────────────────────────────┐           │ departed
+//	│ Leaving │ ◀─────── │ Departing CountingDepartures │ ◀─────────┘
+//	└─────────┘          │ Watching                     │
+//	    │                └──────────────────────────────┘
+//	    │ the neighbour is deleted ▲          │ all have departed
+//	    └──────────────────────────┘          ▼
+//	                                       Deleting ───▶ Idle
 package double

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// How a claim is refused. The face hands them on.
+// The errors of claims.
 var (
 	ErrBroken    = errors.New("barrier: the round was broken")
 	ErrDiffering = errors.New("barrier: the parties disagree about their number")
@@ -13,7 +13,7 @@ var (
 	ErrReplaced  = errors.New("barrier: replaced by a later party with the same id")
 )
 
-// broken is the error of a round that was broken.
+// broken returns the error for a round that was broken.
 func broken(v Verdict) error {
 	switch {
 	case v.Kind != Broken:

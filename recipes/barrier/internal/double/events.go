@@ -1,145 +1,52 @@
 package double
 
-import (
-	"slices"
-
-	"github.com/troupe-go/troupe/machine"
+// The requests of the application. Claims and passages are numbered together. The machine ignores a
+// number that it has received before.
+type (
+	// Wanted asks for a passage of one round. If the claim is refused, one without Once ends the
+	// instance.
+	Wanted struct {
+		Claim uint64
+		Once  bool
+	}
+	// Withdrawn: the claim is not wanted any more.
+	Withdrawn struct{ Claim uint64 }
+	// Departed: the passage of the claim is over, given up or lost.
+	Departed struct{ Claim uint64 }
+	// Deferred: the session cannot vouch for a possession now, so no passage came of [Enter]. The
+	// claim is still wanted.
+	Deferred struct {
+		Claim uint64
+		Once  bool
+	}
+	// Followed tells a restarted machine of a passage that is over, while its round may not be.
+	Followed struct {
+		Claim uint64
+		Round int64
+		Names []string
+		Own   string // which of them it is
+	}
 )
 
-func (m *Machine) onWish(ev machine.Event) {
-	switch ev := ev.(type) {
-	case Wanted:
-		if m.fresh(ev.Claim) && !m.closing {
-			m.claims = append(m.claims, ev)
-			if m.state == Idle {
-				m.proceed()
-			}
-		}
-	case Followed:
-		if m.fresh(ev.Claim) && !m.closing {
-			m.onFollowed(ev)
-		}
-	case Withdrawn:
-		m.onWithdrawal(ev.Claim)
-	case Departed:
-		if m.state == Inside && m.stay.claim == ev.Claim {
-			m.mark(m.stay.me)
-		}
-	case Deferred:
-		m.onDeferred(ev)
+// What the machine tells the application.
+type (
+	// Enter: the round of the claim is released.
+	Enter struct {
+		Claim uint64
+		Epoch uint64
+		Round int64
+		Path  string // of the party's znode
+		Own   string // its name
+		Token int64
+		Names []string // of the members' znodes, sorted
 	}
-}
-
-// onDeferred: no passage came of the claim. If its round cannot be entered any more, or is over, it
-// stands again.
-func (m *Machine) onDeferred(ev Deferred) {
-	mine := m.stay != nil && m.stay.claim == ev.Claim
-	switch {
-	case mine && m.state == Inside && m.stay.regained:
-		m.enter()
-	case mine && m.state == Inside:
-		m.state = Ready
-	case !m.closing && !slices.Contains(m.claims, Wanted(ev)): // it is there already if the word of it has outlived a crash
-		if mine {
-			m.stay.claim = 0
-		}
-		m.claims = slices.Insert(m.claims, 0, Wanted(ev))
-		if m.state == Idle {
-			m.proceed()
-		}
+	// End: another client deleted the party's znode, so the passage is lost.
+	End struct{ Claim uint64 }
+	// Over: every member of the passage's round has departed or died.
+	Over struct{ Claim uint64 }
+	// Settle refuses the claim.
+	Settle struct {
+		Claim uint64
+		Err   error
 	}
-}
-
-// fresh tells whether the number is new.
-func (m *Machine) fresh(number uint64) bool {
-	if number <= m.newest {
-		return false
-	}
-	m.newest = number
-	return true
-}
-
-// onFollowed takes up a round that an earlier incarnation was in. The face tells of it before all
-// claims, and of one at most.
-func (m *Machine) onFollowed(ev Followed) {
-	me, member := position(ev.Names, ev.Own)
-	if m.stay != nil || !member {
-		return
-	}
-	m.stay = &stay{claim: ev.Claim, round: ev.Round, names: ev.Names, me: me}
-	if m.state == Idle {
-		m.proceed()
-	}
-}
-
-func (m *Machine) onWithdrawal(claim uint64) {
-	m.claims = slices.DeleteFunc(m.claims, func(c Wanted) bool { return c.Claim == claim })
-	if m.stay != nil && m.stay.claim == claim {
-		m.stay.claim = 0
-	}
-	switch {
-	case (m.state == Ready || m.state == Inside) && m.stay.claim == 0:
-		m.mark(m.stay.me)
-	case len(m.claims) > 0:
-	case m.state == Waiting:
-		m.judge()
-	}
-}
-
-// onTrust: possessions may be possible now. Word that the last one asked for was not may still be
-// on its way.
-func (m *Machine) onTrust() {
-	switch m.state {
-	case Ready:
-		m.enter()
-	case Inside:
-		m.stay.regained = true
-	}
-}
-
-func (m *Machine) onClosing() {
-	m.closing, m.claims = true, nil
-	switch m.state {
-	case Out, Idle, Looking, Sweeping, Founding:
-		m.emit(machine.Stop{})
-	case Waiting:
-		m.judge()
-	case Ready, Inside:
-		m.mark(m.stay.me)
-	case Following, Leaving:
-		m.vanish()
-	}
-}
-
-func (m *Machine) onFired(ev machine.Fired) {
-	gone := ev.Change == machine.Deleted
-	switch m.state {
-	case Waiting, Counting, Deciding:
-		switch {
-		case ev.Path == m.own() && gone:
-			m.ownGone()
-		case ev.Path == m.roundPath():
-			m.onRoundFired()
-		}
-	case Ready, Inside:
-		if ev.Path == m.party(m.stay.me) && gone {
-			m.ownGone()
-		}
-	case Leaving:
-		switch {
-		case ev.Path != m.party(m.stay.at):
-		case gone:
-			m.mark(m.stay.at)
-		default:
-			m.over()
-		}
-	}
-}
-
-func (m *Machine) onRoundFired() {
-	if m.state == Waiting {
-		m.reread(false)
-	} else {
-		m.place.stale = true
-	}
-}
+)

@@ -17,80 +17,56 @@ type Config struct {
 
 // Machine decides for one party. The zero value is not usable: see [New].
 type Machine struct {
+	requests
 	cfg     Config
 	state   State
-	effects []machine.Effect // of the step
-
-	epoch   uint64
 	session int64
 	closing bool
 
 	claims []Wanted // in order; the first is being served
 	newest uint64   // the greatest number that a claim or a passage has had
 
-	last uint64 // ask
-	main uint64 // the ask that the state waits for
-
-	// Where it stands, or will.
-	round   int64   // 0: look for it
-	version int32   // of the round, as long as it is open
-	unsure  bool    // the version has to be read
-	old     []int64 // rounds before it, to be looked at
-	guard   int32   // the version of the barrier's own znode: nobody has made a round out of turn since
-	place   place
-
-	stay *stay // the round that it is in, or was, until that is over
+	round   round    // to arrive in
+	arrival *arrival // in that round; nil before
+	member  *member  // of the round that it is in, or was, until that is over; else nil
 }
 
-// place is what is known of the place in an open round.
-type place struct {
-	name     string // of the own znode
-	rank     int    // which arrival it was, at least
-	czxid    int64  // of the own znode; 0 until it was seen
-	askOwn   uint64 // under way
-	askRound uint64
-	ownGone  bool // news that came during a decision
-	stale    bool
-	watched  bool                // the round's data are
-	seen     *machine.Seen       // the round; nil until it was read
-	counted  bool                // arrived is known
-	arrived  int32               // how many had, before the parties were listed
-	found    map[string][]string // Counting: who stands there, by id
-	births   map[string]int64    // Counting: Czxids of those who share an id
-	decision Verdict             // Deciding: what is to be written
-	doubtful bool                // it was asked to be given up, and nobody knows whether it was
-	next     bool                // there is a next round already, against all rules
+// round is the round to arrive in.
+type round struct {
+	number  int64 // 0: not known
+	version int32 // of its znode, as long as it is open
+	unsure  bool  // the version has to be read
 }
 
-// stay is what is known of a round that was released with this party in it.
-type stay struct {
-	claim    uint64 // 0: nobody has a passage of it
-	round    int64
-	names    []string
-	me       int
-	once     bool  // the claim's
-	own      int64 // Czxid
-	at       int   // whom it is about: to be said out, or watched
-	tries    int   // to close the round
-	modest   bool  // a foreign znode keeps the round from being deleted: delete the parties alone
-	regained bool  // trust, or the connection, since a possession was asked for
-}
-
-// New makes a machine for one party.
+// New returns a machine for one party.
 func New(cfg Config) *Machine { return &Machine{cfg: cfg} }
 
-// State is how far it has come.
+// State returns the state of the party.
 func (m *Machine) State() State { return m.state }
 
-// Phase shows in the live tree.
+// Phase returns the state, for the live tree.
 func (m *Machine) Phase() string { return m.state.String() }
 
 // Step implements [machine.Machine].
 func (m *Machine) Step(ev machine.Event) []machine.Effect {
-	m.effects = nil
+	if purpose, ok := m.Accept(ev); ok && purpose != none {
+		m.handlers[purpose](ev)
+	} else if ok {
+		m.on(ev)
+	}
+	return m.Flush()
+}
+
+// on handles an event that answers no request.
+func (m *Machine) on(ev machine.Event) {
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
-		m.onEpochBegan(ev)
+		if m.state != NoEpoch {
+			m.onEpochEnded()
+		}
+		m.Begin(ev.Epoch)
+		m.session = ev.SessionID
+		m.proceed()
 	case machine.EpochEnded:
 		m.onEpochEnded()
 	case machine.TrustGained, machine.Resumed:
@@ -98,191 +74,190 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	case machine.Closing:
 		m.onClosing()
 	case machine.Fired:
-		if ev.Epoch == m.epoch {
-			m.onFired(ev)
+		m.onFired(ev)
+	case Wanted:
+		if m.fresh(ev.Claim) {
+			m.claims = append(m.claims, ev)
+			m.proceedIfIdle()
 		}
-	default:
-		if !m.onAnswer(ev) {
-			m.onWish(ev)
+	case Followed:
+		if m.fresh(ev.Claim) {
+			m.onFollowed(ev)
 		}
-	}
-	return m.effects
-}
-
-// onAnswer takes the answers of requests; those of another epoch, and those that nobody waits for
-// any more, are void.
-func (m *Machine) onAnswer(ev machine.Event) bool {
-	switch ev := ev.(type) {
-	case machine.Listed:
-		if ev.Epoch == m.epoch {
-			m.onListed(ev)
+	case Withdrawn:
+		m.onWithdrawn(ev.Claim)
+	case Departed:
+		if m.state == Inside && m.member.claim.Claim == ev.Claim {
+			m.member.depart()
 		}
-	case machine.Seen:
-		if ev.Epoch == m.epoch {
-			m.onSeen(ev)
-		}
-	case machine.Transacted:
-		if ev.Epoch == m.epoch && ev.Ask == m.main {
-			m.onTransacted(ev)
-		}
-	case machine.Ensured:
-		if ev.Epoch == m.epoch && ev.Ask == m.main {
-			m.onEnsured(ev)
-		}
-	case machine.Removed:
-		if ev.Epoch == m.epoch && ev.Ask == m.main {
-			m.onRemoved()
-		}
-	default:
-		return false
-	}
-	return true
-}
-
-func (m *Machine) onListed(ev machine.Listed) {
-	switch {
-	case ev.Ask == m.place.askOwn && m.place.askOwn != 0:
-		m.onOwn(ev)
-	case ev.Ask != m.main:
-	case m.state == Looking:
-		m.onRounds(ev)
-	case m.state == Sweeping:
-		m.onDebris(ev)
-	case m.state == Counting:
-		m.onParties(ev)
-	case m.state == Closing:
-		m.onRemaining(ev)
+	case Deferred:
+		m.onDeferred(Wanted(ev))
 	}
 }
 
-func (m *Machine) onSeen(ev machine.Seen) {
-	switch {
-	case ev.Ask == m.place.askRound && m.place.askRound != 0:
-		m.onRound(ev)
-	case ev.Ask != m.main:
-	case m.state == Looking:
-		m.onNewest(ev)
-	case m.state == Sweeping:
-		m.onOld(ev)
-	case m.state == Finding:
-		m.onFound(ev)
-	case m.state == Counting && ev.Path == m.arrivals():
-		m.onArrivals(ev)
-	case m.state == Counting:
-		m.onTwin(ev)
-	case m.state == Tallying:
-		m.onTally(ev)
-	case m.state == Following:
-		m.onNeighbour(ev)
-	}
-}
-
-func (m *Machine) onTransacted(ev machine.Transacted) {
-	switch m.state {
-	case Founding:
-		m.onFounded(ev)
-	case Sweeping:
-		m.sweep(m.old[1:])
-	case Standing:
-		m.onStood(ev)
-	case Deciding:
-		m.onDecided(ev)
-	case Withdrawing:
-		m.onWithdrawn(ev)
-	case Clearing:
-		m.proceed()
-	case Marking:
-		m.onMarked(ev)
-	case Closing:
-		m.onClosed(ev)
-	}
-}
-
-// proceed goes on to what is next when nothing is under way.
+// proceed takes the next step when nothing is under way.
 func (m *Machine) proceed() {
-	m.main, m.place = 0, place{}
+	m.Forget(ownRead, roundRead)
+	m.arrival = nil
 	switch {
-	case m.stay != nil:
-		m.mark(m.stay.me)
+	case m.member != nil:
+		m.member.depart()
 	case m.closing:
 		m.state = Idle
-		m.emit(machine.Stop{})
+		m.Emit(machine.Stop{})
 	case len(m.claims) == 0:
 		m.state = Idle
-	case m.round == 0:
+	case m.round.number == 0:
 		m.look()
 	default:
-		m.stand()
+		m.arrive()
 	}
 }
 
-func (m *Machine) onEpochBegan(ev machine.EpochBegan) {
-	if m.state != Out {
-		m.onEpochEnded()
+func (m *Machine) proceedIfIdle() {
+	if m.state == Idle {
+		m.proceed()
 	}
-	m.epoch, m.session = ev.Epoch, ev.SessionID
-	m.proceed()
 }
 
-// onEpochEnded: whatever stood is gone, or about to be.
+// onEpochEnded: the znodes of the epoch are gone, or about to be.
 func (m *Machine) onEpochEnded() {
 	if m.state == Ready {
 		m.again()
 	}
-	m.state, m.epoch, m.round, m.main, m.place = Out, 0, 0, 0, place{}
+	m.End()
+	m.state, m.round.number, m.arrival = NoEpoch, 0, nil
 	if m.closing {
-		m.emit(machine.Stop{})
+		m.Emit(machine.Stop{})
 	}
 }
 
-// again: the round was released, but its znode went before the claim got anything of it. The claim
-// stands again.
+// again repeats a claim: the round was released, but this party's znode was deleted before the
+// claim got its passage.
 func (m *Machine) again() {
-	if m.stay.claim != 0 {
-		m.claims = slices.Insert(m.claims, 0, m.stay.wanted())
+	if m.member.claim.Claim != 0 {
+		m.claims = slices.Insert(m.claims, 0, m.member.claim)
 	}
-	m.stay = nil
+	m.member = nil
 }
 
-// fail refuses the first claim. One that stands until it is served takes the instance with it.
+// fail refuses the first claim. One without Once ends the instance.
 func (m *Machine) fail(err error) {
 	if len(m.claims) == 0 {
 		return
 	}
 	c := m.claims[0]
 	m.claims = m.claims[1:]
-	m.emit(Settle{Claim: c.Claim, Err: err})
+	m.Emit(Settle{Claim: c.Claim, Err: err})
 	if !c.Once {
-		m.emit(machine.Stop{Err: err})
+		m.stop(err)
 	}
 }
 
-func (m *Machine) emit(e machine.Effect) { m.effects = append(m.effects, e) }
-
-func (m *Machine) next() uint64 {
-	m.last++
-	return m.last
+// refused handles a refusal by ZooKeeper of what the first claim needs.
+func (m *Machine) refused(err error) {
+	m.round.number = 0
+	m.fail(err)
+	m.proceed()
 }
 
-func (m *Machine) list(path string, watch bool) uint64 {
-	ask := m.next()
-	m.emit(machine.List{Epoch: m.epoch, Ask: ask, Path: path, Watch: watch})
-	return ask
+func (m *Machine) stop(err error) { m.Emit(machine.Stop{Err: err}) }
+
+// fresh reports whether a number is new, and the machine is not closing.
+func (m *Machine) fresh(number uint64) bool {
+	if number <= m.newest {
+		return false
+	}
+	m.newest = number
+	return !m.closing
 }
 
-func (m *Machine) read(path string, watch bool) uint64 {
-	ask := m.next()
-	m.emit(machine.Read{Epoch: m.epoch, Ask: ask, Path: path, Watch: watch})
-	return ask
+// onFollowed takes up a round that an earlier incarnation was in. The application tells of it
+// before all claims, and of one at most.
+func (m *Machine) onFollowed(ev Followed) {
+	me, found := position(ev.Names, ev.Own)
+	if m.member != nil || !found {
+		return
+	}
+	m.member = &member{Machine: m, claim: Wanted{Claim: ev.Claim}, of: ev.Round, names: ev.Names, me: me}
+	m.proceedIfIdle()
 }
 
-func (m *Machine) transact(ops ...machine.Op) {
-	m.main = m.next()
-	m.emit(machine.Transact{Epoch: m.epoch, Ask: m.main, Ops: ops})
+// onDeferred: no passage came of the claim. If its round cannot be entered any more, or is over, it
+// is repeated.
+func (m *Machine) onDeferred(c Wanted) {
+	mine := m.member != nil && m.member.claim.Claim == c.Claim
+	switch {
+	case mine && m.state == Inside && m.member.regained:
+		m.member.enter()
+	case mine && m.state == Inside:
+		m.state = Ready
+	case !m.closing && !slices.Contains(m.claims, c): // it is there already if this event was sent before a crash
+		if mine {
+			m.member.claim.Claim = 0
+		}
+		m.claims = slices.Insert(m.claims, 0, c)
+		m.proceedIfIdle()
+	}
 }
 
-func (m *Machine) roundPath() string { return RoundPath(m.cfg.Path, m.round) }
+func (m *Machine) onWithdrawn(claim uint64) {
+	m.claims = slices.DeleteFunc(m.claims, func(c Wanted) bool { return c.Claim == claim })
+	if m.member != nil && m.member.claim.Claim == claim {
+		m.member.claim.Claim = 0
+	}
+	switch {
+	case (m.state == Ready || m.state == Inside) && m.member.claim.Claim == 0:
+		m.member.depart()
+	case m.state == Waiting && len(m.claims) == 0:
+		m.arrival.judge()
+	}
+}
 
-func (m *Machine) arrivals() string { return znode.Join(m.roundPath(), arrivals) }
+// onTrust: possessions may be possible now. A report that the last one was not may still be on its
+// way.
+func (m *Machine) onTrust() {
+	switch m.state {
+	case Ready:
+		m.member.enter()
+	case Inside:
+		m.member.regained = true
+	}
+}
 
-func (m *Machine) own() string { return znode.Join(m.roundPath(), m.place.name) }
+func (m *Machine) onClosing() {
+	m.closing, m.claims = true, nil
+	switch m.state {
+	case NoEpoch, Idle, Looking, Cleaning, Creating:
+		m.stop(nil)
+	case Waiting:
+		m.arrival.judge()
+	case Ready, Inside:
+		m.member.depart()
+	case Watching, Leaving:
+		m.member.quit()
+	}
+}
+
+func (m *Machine) onFired(ev machine.Fired) {
+	gone := ev.Change == machine.Deleted
+	switch m.state {
+	case Waiting, Counting, Deciding:
+		switch {
+		case ev.Path == m.arrival.path() && gone:
+			m.arrival.ownGone()
+		case ev.Path == m.roundPath():
+			m.arrival.roundChanged()
+		}
+	case Ready, Inside:
+		if ev.Path == m.member.path(m.member.me) && gone {
+			m.member.ownGone()
+		}
+	case Leaving:
+		if ev.Path == m.member.path(m.member.at) {
+			m.member.neighbourChanged(gone)
+		}
+	}
+}
+
+func (m *Machine) roundPath() string { return RoundPath(m.cfg.Path, m.round.number) }

@@ -11,19 +11,19 @@ import (
 
 const (
 	roundPrefix = "round-"
-	partyPrefix = "party-" // behind the protection, which makes the name one that never comes again
+	partyPrefix = "party-" // after the GUID, which makes the name unique
 	arrivals    = "in"
 	departures  = "out"
-	fixtures    = 2 // children of a round that are no parties: the two above
+	fixtures    = 2 // number of children of a round that are not parties: the two above
 )
 
-// RoundPath is where a round of the barrier at path stands.
+// RoundPath returns the path of a round of the barrier at path.
 func RoundPath(path string, number int64) string {
 	return znode.Join(path, fmt.Sprintf(roundPrefix+"%010d", number))
 }
 
-// Rounds are the numbers of the rounds among a barrier's children, in order. Foreign names are
-// ignored.
+// Rounds returns the numbers of the rounds among a barrier's children, in order. It ignores other
+// names.
 func Rounds(names []string) []int64 {
 	var numbers []int64
 	for _, name := range names {
@@ -40,18 +40,19 @@ func Rounds(names []string) []int64 {
 	return numbers
 }
 
-// PartyName is the name of a znode of a party, which says how many it takes the parties to be.
+// PartyName returns the name of a party's znode. It contains the number of parties that the party
+// expects.
 func PartyName(guid znode.GUID, id string, parties int) string {
 	return znode.Protect(guid, partyPrefix+strconv.Itoa(parties)+"-"+id)
 }
 
-// PartyID is the id of the party with a znode of that name; false if it is none's.
+// PartyID returns the id of the party with a znode of that name; false if it is not a party's.
 func PartyID(name string) (id string, ok bool) {
 	id, parties := parseParty(name)
 	return id, parties > 0
 }
 
-// parseParty reads a party's name; 0 parties if it is none's.
+// parseParty parses the name of a party's znode. parties is 0 if it is not a party's.
 func parseParty(name string) (id string, parties int) {
 	_, rest, protected := znode.Protection(name)
 	rest, ok := strings.CutPrefix(rest, partyPrefix)
@@ -63,15 +64,15 @@ func parseParty(name string) (id string, parties int) {
 	return id, parties
 }
 
-// agreed tells whether every party among a round's children takes them to be so many.
-func agreed(names []string, parties int) bool {
+// allExpect reports whether every party among a round's children expects so many parties.
+func allExpect(names []string, parties int) bool {
 	return !slices.ContainsFunc(names, func(name string) bool {
 		_, n := parseParty(name)
 		return n != 0 && n != parties
 	})
 }
 
-// byID are the names of parties among a round's children: of each id all there are, in no order.
+// byID returns the names of the parties among a round's children, by id. An id may have several.
 func byID(names []string) map[string][]string {
 	found := make(map[string][]string)
 	for _, name := range names {
@@ -82,8 +83,8 @@ func byID(names []string) map[string][]string {
 	return found
 }
 
-// has tells whether one of the names is that of a party with the id.
-func has(names []string, id string) bool {
+// hasID reports whether one of the names is that of a party with the id.
+func hasID(names []string, id string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		other, _ := PartyID(name)
 		return other == id
@@ -93,5 +94,5 @@ func has(names []string, id string) bool {
 // position finds a name in a sorted list.
 func position(names []string, name string) (int, bool) { return slices.BinarySearch(names, name) }
 
-// Present is how many parties stand in a round, by the number of its children.
+// Present returns the number of parties in a round, from the number of its children.
 func Present(children int32) int { return int(children) - fixtures }

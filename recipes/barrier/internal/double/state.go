@@ -2,35 +2,35 @@ package double
 
 import "fmt"
 
-// State is how far a party has come.
+// State is the progress of a party.
 type State int
 
 // The states of a party.
 const (
-	Out         State = iota // no epoch
+	NoEpoch            State = iota
 	Idle                     // nothing is wanted
-	Looking                  // looks which round is the newest
-	Founding                 // makes the first one
-	Sweeping                 // looks at an older one, and deletes what nobody is in
-	Standing                 // its arrival is under way
-	Finding                  // looks whether it has arrived
-	Waiting                  // stands in the round, or reads whether it does
+	Looking                  // looks for the newest round
+	Creating                 // creates a round
+	Cleaning                 // looks at older rounds, and deletes those without parties
+	Arriving                 // creates its znode
+	Resolving                // reads whether it has arrived, because the reply was lost
+	Waiting                  // has arrived, or reads whether it has
 	Counting                 // lists the parties
-	Deciding                 // the verdict that it wants is under way
-	Ready                    // in; but for a possession the session is not trusted
-	Inside                   // in
-	Withdrawing              // gives its place up, unless the verdict is first
-	Clearing                 // deletes its znode, and the round if it was the last
-	Marking                  // says that somebody is out
-	Tallying                 // reads how many are out
-	Following                // reads its neighbour in the ring
+	Deciding                 // writes a verdict
+	Ready                    // a member of the round; but the session is not trusted
+	Inside                   // a member of the round, with a passage
+	Withdrawing              // deletes its znode, unless the verdict is first
+	Removing                 // deletes its znode, and the round if it was the last party
+	Departing                // records a departure
+	CountingDepartures       // reads how many have departed
+	Watching                 // reads its neighbour in the ring
 	Leaving                  // waits for its neighbour's end
-	Closing                  // deletes the round
+	Deleting                 // deletes the round
 )
 
 var states = [...]string{
-	"Out", "Idle", "Looking", "Founding", "Sweeping", "Standing", "Finding", "Waiting", "Counting", "Deciding", "Ready", "Inside",
-	"Withdrawing", "Clearing", "Marking", "Tallying", "Following", "Leaving", "Closing",
+	"NoEpoch", "Idle", "Looking", "Creating", "Cleaning", "Arriving", "Resolving", "Waiting", "Counting", "Deciding", "Ready", "Inside",
+	"Withdrawing", "Removing", "Departing", "CountingDepartures", "Watching", "Leaving", "Deleting",
 }
 
 // String is the state's name.

@@ -2,113 +2,113 @@ package double
 
 import "slices"
 
-// Transition is a declared change of state. An event that is not declared for a state leaves the
-// state as it is.
+// Transition is a declared change of state. An event that is not declared for a state does not
+// change it.
 type Transition struct {
 	From State // Any stands for every state
 	On   string
-	To   State // Next stands for Idle, Looking or Standing: whatever is wanted next
+	To   State // Next stands for Idle, Looking or Arriving: whatever is wanted next
 	Why  string
 }
 
-// Stand-ins in the table.
+// Placeholders in the table.
 const (
 	Any  State = -1
 	Next State = -2
 )
 
-// Transitions lists every change of state that the machine may make.
+// Transitions returns all allowed changes of state. The tests check every change against them.
 func Transitions() []Transition { return slices.Clone(table) }
 
 var table = []Transition{
-	{Any, "EpochEnded", Out, "whatever stood is gone, or about to be"},
-	{Out, "EpochBegan", Next, "what is wanted is taken up again"},
-	{Out, "EpochBegan", Marking, "it was in a round, and is no more: it says that it is out, and follows the round to its end"},
+	{Any, "EpochEnded", NoEpoch, "the znodes of the epoch are gone, or about to be"},
+	{NoEpoch, "EpochBegan", Next, "what is wanted is taken up again"},
+	{NoEpoch, "EpochBegan", Departing, "it was a member of a round: it departs, and follows the round to its end"},
 
 	{Idle, "Wanted", Next, "it arrives"},
 	{Idle, "Deferred", Next, "no passage came of a claim, and its round is over: it arrives again"},
-	{Idle, "Followed", Marking, "a crash: it is out of a round that may not be over"},
+	{Idle, "Followed", Departing, "a crash: it departs from a round that may not be over"},
 
-	{Looking, "Listed", Founding, "there is no round, or not even the barrier"},
-	{Looking, "Listed", Sweeping, "there are rounds before the newest"},
-	{Looking, "Listed", Next, "the newest round is known, or may not be"},
-	{Looking, "Seen", Founding, "the newest round is decided, or not whole, and the next is missing"},
+	{Looking, "Listed", Creating, "there is no round, or no barrier"},
+	{Looking, "Listed", Cleaning, "there are older rounds"},
+	{Looking, "Listed", Next, "the newest round is known; or may not be read"},
+	{Looking, "Seen", Creating, "the newest round is decided, or incomplete, and the next is missing"},
 	{Looking, "Seen", Next, "the newest round is open"},
 
-	{Founding, "Transacted", Next, "the round was made, or somebody else was first, or it is refused"},
-	{Founding, "Ensured", Next, "the barrier may not be made"},
+	{Creating, "Transacted", Next, "the round exists; or that is refused"},
+	{Creating, "Ensured", Next, "the barrier may not be created"},
 
-	{Sweeping, "Seen", Next, "somebody is in the last of the old rounds, or it is gone; or it is full, and this party one too many"},
-	{Sweeping, "Listed", Next, "it is gone by now"},
-	{Sweeping, "Transacted", Next, "it was deleted, or somebody is in it after all"},
+	{Cleaning, "Seen", Next, "there is a party in the last of the older rounds, or it is gone; or it is full, and this party is one too many"},
+	{Cleaning, "Listed", Next, "it is gone by now"},
+	{Cleaning, "Transacted", Next, "it is deleted, or there is a party in it after all"},
 
-	{Standing, "Transacted", Waiting, "it has arrived"},
-	{Standing, "Transacted", Finding, "the answer was lost"},
-	{Standing, "Transacted", Next, "the round is open no more, or gone, or not whole; or it is refused"},
-	{Finding, "Seen", Waiting, "it has arrived"},
-	{Finding, "Seen", Next, "it has not; or a look is refused"},
+	{Arriving, "Transacted", Waiting, "it has arrived"},
+	{Arriving, "Transacted", Resolving, "the reply was lost"},
+	{Arriving, "Transacted", Next, "the round is not open any more, or gone, or incomplete; or that is refused"},
+	{Resolving, "Seen", Waiting, "it has arrived"},
+	{Resolving, "Seen", Next, "it has not; or the read is refused"},
 
-	{Waiting, "Listed", Counting, "the own znode is seen, and the round before: it may be the last one needed, or the parties may differ in their number"},
-	{Waiting, "Listed", Deciding, "the same, and nobody else stands in a round that was made for another number"},
+	{Waiting, "Listed", Counting, "the own znode is seen, after the round: this may be the last party needed, or the parties may disagree about their number"},
+	{Waiting, "Listed", Deciding, "the same, and there is no other party in a round that was created for another number"},
 	{Waiting, "Listed", Inside, "the same, and the round is released"},
-	{Waiting, "Listed", Marking, "the same, and nobody wants it any more"},
-	{Waiting, "Listed", Clearing, "the same, and the round is broken"},
-	{Waiting, "Listed", Withdrawing, "the same, the round is open, and nobody wants it any more"},
+	{Waiting, "Listed", Departing, "the same, and the claim is withdrawn"},
+	{Waiting, "Listed", Removing, "the same, and the round is broken"},
+	{Waiting, "Listed", Withdrawing, "the same, the round is open, and the claim is withdrawn"},
 	{Waiting, "Listed", Next, "the own znode is gone"},
-	{Waiting, "Seen", Counting, "enough stand, and its arrival was late enough to be the last one needed; or the parties may differ in their number"},
-	{Waiting, "Seen", Deciding, "nobody else stands in a round that was made for another number"},
+	{Waiting, "Seen", Counting, "enough parties are present, and it arrived late enough to be the last one needed; or the parties may disagree about their number"},
+	{Waiting, "Seen", Deciding, "there is no other party in a round that was created for another number"},
 	{Waiting, "Seen", Inside, "the round is released"},
-	{Waiting, "Seen", Marking, "the round is released, and nobody wants it any more: it leaves at once"},
-	{Waiting, "Seen", Clearing, "the round is broken, or released without this party"},
-	{Waiting, "Seen", Withdrawing, "the round is open, and nobody wants it any more"},
+	{Waiting, "Seen", Departing, "the round is released, and the claim is withdrawn: it leaves at once"},
+	{Waiting, "Seen", Removing, "the round is broken, or released without this party"},
+	{Waiting, "Seen", Withdrawing, "the round is open, and the claim is withdrawn"},
 	{Waiting, "Seen", Next, "the round is gone"},
 	{Waiting, "Deleted", Next, "the own znode is gone: it arrives again"},
-	{Waiting, "Withdrawn", Withdrawing, "nobody wants it any more"},
-	{Waiting, "Closing", Withdrawing, "nobody wants it any more"},
+	{Waiting, "Withdrawn", Withdrawing, "the claim is withdrawn"},
+	{Waiting, "Closing", Withdrawing, "the claim is withdrawn"},
 
-	{Counting, "Listed", Deciding, "there are as many as agreed, or more; or it is known whether they differ in their number"},
-	{Counting, "Listed", Waiting, "there are fewer, or there is news of the round"},
-	{Counting, "Listed", Withdrawing, "there are fewer, and nobody wants it any more"},
+	{Counting, "Listed", Deciding, "there are as many parties as agreed, or more; or it is known whether they agree about their number"},
+	{Counting, "Listed", Waiting, "there are fewer, or the round has changed"},
+	{Counting, "Listed", Withdrawing, "there are fewer, and the claim is withdrawn"},
 	{Counting, "Listed", Next, "the own znode is gone"},
-	{Counting, "Seen", Deciding, "of those that share an id the latest is known"},
+	{Counting, "Seen", Deciding, "of the znodes that share an id the latest is known"},
 
 	{Deciding, "Transacted", Inside, "it has released the round"},
-	{Deciding, "Transacted", Marking, "it has released the round, and nobody wants it any more"},
-	{Deciding, "Transacted", Clearing, "it has broken the round"},
-	{Deciding, "Transacted", Waiting, "somebody else has decided, arrived or died; or it is not known"},
+	{Deciding, "Transacted", Departing, "it has released the round, and the claim is withdrawn"},
+	{Deciding, "Transacted", Removing, "it has broken the round"},
+	{Deciding, "Transacted", Waiting, "another party has decided, arrived or died; or that is not known"},
 	{Deciding, "Transacted", Next, "the own znode is gone"},
 
 	{Inside, "Deferred", Ready, "no possession is possible now"},
-	{Inside, "Departed", Marking, "it departs, or its passage was lost"},
-	{Inside, "Withdrawn", Marking, "nobody wants the passage"},
-	{Inside, "Deleted", Marking, "somebody deleted the own znode: the passage is lost"},
-	{Inside, "Closing", Marking, "it departs"},
+	{Inside, "Departed", Departing, "it departs, or its passage was lost"},
+	{Inside, "Withdrawn", Departing, "the claim is withdrawn"},
+	{Inside, "Deleted", Departing, "another client deleted the own znode: the passage is lost"},
+	{Inside, "Closing", Departing, "it departs"},
 	{Ready, "TrustGained", Inside, "a possession may be possible now"},
 	{Ready, "Resumed", Inside, "the same"},
-	{Ready, "Withdrawn", Marking, "nobody wants the passage"},
-	{Ready, "Deleted", Next, "somebody deleted the own znode: it arrives again, in the next round"},
-	{Ready, "Closing", Marking, "it departs"},
+	{Ready, "Withdrawn", Departing, "the claim is withdrawn"},
+	{Ready, "Deleted", Next, "another client deleted the own znode: it arrives again, in the next round"},
+	{Ready, "Closing", Departing, "it departs"},
 
 	{Withdrawing, "Transacted", Next, "it has withdrawn, or its znode is gone"},
 	{Withdrawing, "Transacted", Waiting, "the verdict was first: it is read"},
-	{Clearing, "Transacted", Next, "the broken round is deleted, or others stand in it still"},
-	{Clearing, "Removed", Next, "the own znode is gone, and it winds up"},
+	{Removing, "Transacted", Next, "the broken round is deleted, or there are other parties in it"},
+	{Removing, "Removed", Next, "the own znode is gone, and the instance closes"},
 
-	{Marking, "Transacted", Following, "not all are out"},
-	{Marking, "Transacted", Tallying, "it had been said before: how many are out is not known"},
-	{Marking, "Transacted", Closing, "all are out"},
-	{Marking, "Transacted", Clearing, "not all are out, and it winds up"},
-	{Marking, "Transacted", Next, "the round is over"},
-	{Tallying, "Seen", Following, "not all are out"},
-	{Tallying, "Seen", Closing, "all are out"},
-	{Tallying, "Seen", Clearing, "not all are out, and it winds up"},
-	{Tallying, "Seen", Next, "the round is over"},
-	{Following, "Seen", Leaving, "its neighbour stands"},
-	{Following, "Seen", Marking, "its neighbour is gone"},
-	{Following, "Closing", Clearing, "it winds up"},
-	{Leaving, "Deleted", Marking, "its neighbour has died"},
+	{Departing, "Transacted", Watching, "not all have departed"},
+	{Departing, "Transacted", CountingDepartures, "it was recorded before: how many have departed is not known"},
+	{Departing, "Transacted", Deleting, "all have departed"},
+	{Departing, "Transacted", Removing, "not all have departed, and the instance closes"},
+	{Departing, "Transacted", Next, "the round is over"},
+	{CountingDepartures, "Seen", Watching, "not all have departed"},
+	{CountingDepartures, "Seen", Deleting, "all have departed"},
+	{CountingDepartures, "Seen", Removing, "not all have departed, and the instance closes"},
+	{CountingDepartures, "Seen", Next, "the round is over"},
+	{Watching, "Seen", Leaving, "its neighbour exists"},
+	{Watching, "Seen", Departing, "its neighbour is gone: its departure is recorded"},
+	{Watching, "Closing", Removing, "the instance closes"},
+	{Leaving, "Deleted", Departing, "its neighbour has died: its departure is recorded"},
 	{Leaving, "Changed", Next, "the round is over"},
-	{Leaving, "Closing", Clearing, "it winds up"},
-	{Closing, "Transacted", Next, "the round is over"},
-	{Closing, "Listed", Next, "somebody else has closed it"},
+	{Leaving, "Closing", Removing, "the instance closes"},
+	{Deleting, "Transacted", Next, "the round is over"},
+	{Deleting, "Listed", Next, "another party has deleted it"},
 }

@@ -46,10 +46,10 @@ func (s *telling) begin(parties int) {
 			return
 		}
 		if s.step != nil {
-			s.step(from, double.EventName(ev), to)
+			s.step(from, eventName(ev), to)
 		}
-		if _, ok := line(from, double.EventName(ev), to); !ok {
-			s.t.Errorf("undeclared: {%s, %q, %s}", from, double.EventName(ev), to)
+		if _, ok := line(from, eventName(ev), to); !ok {
+			s.t.Errorf("undeclared: {%s, %q, %s}", from, eventName(ev), to)
 		}
 	})
 }

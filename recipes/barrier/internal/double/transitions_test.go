@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 )
 
@@ -40,7 +41,7 @@ func line(from, on, to string) (step, bool) {
 	for _, f := range []string{from, "any"} {
 		for _, t := range []string{to, "next"} {
 			s := step{f, on, t}
-			if declared[s] && (t != "next" || to == "Idle" || to == "Looking" || to == "Standing") {
+			if declared[s] && (t != "next" || to == "Idle" || to == "Looking" || to == "Arriving") {
 				return s, true
 			}
 		}
@@ -93,4 +94,16 @@ func TestTableReadable(t *testing.T) {
 	want, err := os.ReadFile("testdata/transitions.md")
 	require.NoError(t, err)
 	require.Equal(t, string(want), md.String())
+}
+
+// eventName is what the table of transitions calls an event.
+func eventName(ev machine.Event) string {
+	if ev, ok := ev.(machine.Fired); ok {
+		if ev.Change == machine.Deleted {
+			return "Deleted"
+		}
+		return "Changed"
+	}
+	_, name, _ := strings.Cut(fmt.Sprintf("%T", ev), ".")
+	return name
 }

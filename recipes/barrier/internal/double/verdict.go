@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Verdict is what a round's data say.
+// Verdict is the data of a round.
 type Verdict struct {
 	Kind    Kind
-	Parties int      // how many there have to be
+	Parties int      // how many are expected
 	Names   []string // Released: of their znodes, sorted
 	Why     Cause    // Broken
 }
 
-// Kind is how a round stands.
+// Kind is the state of a round.
 type Kind int
 
-// How a round stands. Open becomes one of the others, once and for ever.
+// The states of a round. Open becomes one of the others, once.
 const (
-	Unreadable Kind = iota // data that no barrier has written
+	Unreadable Kind = iota // data that no party has written
 	Open
 	Released
 	Broken
@@ -29,14 +29,14 @@ const (
 // Cause is why a round was broken.
 type Cause string
 
-// Why a round is broken.
+// The causes.
 const (
-	Differing Cause = "differing" // its parties don't agree on their number
-	Crowd     Cause = "crowd"     // more parties stand in it than there are to be
-	Asked     Cause = "asked"     // somebody wanted it
+	Differing Cause = "differing" // its parties disagree about their number
+	Crowd     Cause = "crowd"     // there are more parties than expected
+	Asked     Cause = "asked"     // it was asked for
 )
 
-// Bytes is the verdict as it is written into the round.
+// Bytes returns the data of the round.
 func (v Verdict) Bytes() []byte {
 	switch v.Kind {
 	case Released:
@@ -48,7 +48,7 @@ func (v Verdict) Bytes() []byte {
 	}
 }
 
-// ParseVerdict reads a round's data.
+// ParseVerdict parses the data of a round.
 func ParseVerdict(data []byte) Verdict {
 	head, rest, _ := strings.Cut(string(data), "\n")
 	word, number, _ := strings.Cut(head, " ")
@@ -70,8 +70,8 @@ func ParseVerdict(data []byte) Verdict {
 	return Verdict{}
 }
 
-// crowded tells whether a round that goes on has all its parties standing, so that one more is one
+// full reports whether all members of a released round are present, so that one more party is one
 // too many.
-func (v Verdict) crowded(children int32) bool {
+func (v Verdict) full(children int32) bool {
 	return v.Kind == Released && Present(children) >= len(v.Names)
 }

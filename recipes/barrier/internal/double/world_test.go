@@ -74,7 +74,7 @@ func (m watched) Step(ev machine.Event) []machine.Effect {
 	from := m.State()
 	effects := m.Machine.Step(ev)
 	if to := m.State(); to != from && m.step != nil {
-		m.step(from.String(), double.EventName(ev), to.String())
+		m.step(from.String(), eventName(ev), to.String())
 	}
 	return effects
 }

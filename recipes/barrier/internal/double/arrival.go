@@ -1,0 +1,224 @@
+package double
+
+import (
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
+)
+
+// arrival is a party's znode in an open round, until the round is decided.
+type arrival struct {
+	*Machine
+	name      string        // of the own znode
+	rank      int           // which arrival it was, at least
+	czxid     int64         // of the own znode; 0 until it was seen
+	seen      *machine.Seen // the round; nil until it was read
+	watched   bool          // the round's data are
+	gone      bool          // the own znode was deleted during a decision
+	stale     bool          // the round changed during a decision
+	counted   bool          // arrived is known
+	arrived   int32         // how many had arrived before the parties were listed
+	hasNext   bool          // there is a next round already, against all rules
+	uncertain bool          // it was asked to be withdrawn, and the reply was lost
+}
+
+// path is that of the own znode.
+func (a *arrival) path() string { return znode.Join(a.roundPath(), a.name) }
+
+func (a *arrival) arrivals() string { return znode.Join(a.roundPath(), arrivals) }
+
+// arrive creates the own znode, if the round is still open.
+func (m *Machine) arrive() {
+	a := &arrival{Machine: m, name: PartyName(m.cfg.GUID(), m.cfg.ID, m.cfg.Parties)}
+	m.state, m.arrival = Arriving, a
+	ask(m, machine.Transact{Ops: []machine.Op{
+		{Do: machine.Check, Path: m.roundPath(), Version: m.round.version},
+		{Do: machine.Create, Path: a.path(), Ephemeral: true},
+		{Do: machine.Set, Path: a.arrivals(), Version: machine.Any},
+	}}, a.onArrived)
+}
+
+func (a *arrival) onArrived(ev machine.Transacted) {
+	switch ev.Code {
+	case machine.Done:
+		a.check(int(ev.Results[2].Stat.Version))
+		a.counted, a.arrived = true, ev.Results[2].Stat.Version
+	case machine.Unknown:
+		a.state = Resolving
+		ask(a.Machine, machine.Read{Path: a.path()}, a.onFound)
+	case machine.BadVersion:
+		a.round.unsure = true
+		a.look()
+	case machine.NoNode:
+		a.round.unsure = a.round.unsure || ev.Failed > 0 // another client deleted parts of it
+		a.look()
+	default:
+		a.refused(ev.Err)
+	}
+}
+
+// onFound handles the read after an arrival whose reply was lost.
+func (a *arrival) onFound(ev machine.Seen) {
+	switch {
+	case ev.Code != machine.Done:
+		a.refused(ev.Err)
+	case ev.Exists:
+		a.check(a.cfg.Parties) // which arrival it was is not known: it may have been the last
+	default:
+		a.proceed()
+	}
+}
+
+// check reads the own znode and the round, and watches both. The own znode is listed: that watch
+// reports only its end, which comes once.
+func (a *arrival) check(rank int) {
+	*a = arrival{Machine: a.Machine, name: a.name, rank: rank, watched: true}
+	a.state = Waiting
+	askFor(a.Machine, ownRead, machine.List{Path: a.path(), Watch: true}, a.onOwn)
+	askFor(a.Machine, roundRead, machine.Read{Path: a.roundPath(), Watch: true}, a.onRound)
+}
+
+func (a *arrival) onOwn(ev machine.Listed) {
+	switch {
+	case ev.Code == machine.Refused:
+		a.stop(ev.Err)
+	case ev.Code != machine.Done || ev.Stat.Owner != a.session:
+		a.ownGone()
+	default:
+		a.czxid = ev.Stat.Czxid
+		a.judge()
+	}
+}
+
+// ownGone: the own znode does not exist. If the round is not released with this party in it, the
+// party arrives again.
+func (a *arrival) ownGone() {
+	if a.state == Waiting {
+		a.proceed()
+		return
+	}
+	a.gone = true
+}
+
+func (a *arrival) onRound(ev machine.Seen) {
+	if ev.Code != machine.Done {
+		a.stop(ev.Err)
+		return
+	}
+	a.seen = &ev
+	a.judge()
+}
+
+func (a *arrival) roundChanged() {
+	if a.state == Waiting {
+		a.reread(false)
+		return
+	}
+	a.stale = true
+}
+
+// reread reads the round again. The watch that fired is set again only if there is still something
+// to wait for, which the answer tells.
+func (a *arrival) reread(watch bool) {
+	a.state = Waiting
+	a.seen, a.stale, a.watched = nil, false, watch
+	askFor(a.Machine, roundRead, machine.Read{Path: a.roundPath(), Watch: watch}, a.onRound)
+}
+
+// judge takes the next step according to the round's data, when they and the own znode have been
+// seen.
+func (a *arrival) judge() {
+	if a.state != Waiting || a.czxid == 0 || a.seen == nil {
+		return
+	}
+	v := ParseVerdict(a.seen.Data)
+	_, member := position(v.Names, a.name)
+	switch {
+	case !a.seen.Exists:
+		a.look()
+	case v.Kind == Open:
+		a.round.version = a.seen.Stat.Version
+		a.judgeOpen(v, Present(a.seen.Stat.Children))
+	case v.Kind == Released && member:
+		a.released(v.Names)
+	case v.Kind == Released && hasID(v.Names, a.cfg.ID):
+		a.excluded(ErrReplaced)
+	case v.Kind == Released:
+		a.excluded(ErrCrowd)
+	default:
+		a.excluded(broken(v))
+	}
+}
+
+func (a *arrival) judgeOpen(v Verdict, present int) {
+	switch {
+	case len(a.claims) == 0:
+		a.withdraw()
+	case !a.watched:
+		a.reread(true)
+	case v.Parties != a.cfg.Parties && present <= 1: // left over from when there were more parties, or fewer
+		a.decide(Verdict{Kind: Open, Parties: a.cfg.Parties})
+	case v.Parties != a.cfg.Parties: // the same, if all who are present agree: their names tell
+		a.list()
+	case a.rank >= a.cfg.Parties && present >= a.cfg.Parties:
+		a.count()
+	}
+}
+
+// released: this party is a member of the round.
+func (a *arrival) released(names []string) {
+	m := a.Machine
+	me, _ := position(names, a.name)
+	m.member = &member{Machine: m, of: m.round.number, names: names, me: me, token: a.czxid}
+	m.round.number, m.round.version = m.round.number+1, 0
+	if len(m.claims) == 0 {
+		m.proceed() // the claim was withdrawn: it leaves
+		return
+	}
+	m.member.claim = m.claims[0]
+	m.claims = m.claims[1:]
+	if a.gone {
+		m.again()
+		m.proceed()
+		return
+	}
+	m.member.enter()
+}
+
+// excluded: this party is not a member of the round. It deletes its znode. The round is deleted by
+// its last party; while there are others, that transaction fails.
+func (a *arrival) excluded(why error) {
+	m, own, round := a.Machine, a.path(), a.roundPath()
+	m.fail(why)
+	m.state = Removing
+	ask(m, machine.Remove{Path: own}, func(machine.Removed) {
+		if m.closing {
+			m.proceed()
+			return
+		}
+		m.round.number = 0
+		ask(m, machine.Transact{Ops: deleteRound(round, nil)}, func(machine.Transacted) { m.proceed() })
+	})
+}
+
+// withdraw deletes the own znode, unless the round is decided first.
+func (a *arrival) withdraw() {
+	a.state = Withdrawing
+	ops := []machine.Op{{Do: machine.Check, Path: a.roundPath(), Version: a.round.version}, deletion(a.path())}
+	ask(a.Machine, machine.Transact{Ops: ops}, a.onWithdrawn)
+}
+
+func (a *arrival) onWithdrawn(ev machine.Transacted) {
+	switch {
+	case ev.Code == machine.Done, ev.Code == machine.NoNode:
+		a.proceed()
+	case ev.Code == machine.BadVersion && a.uncertain: // the decision came before the repetition; the first attempt may have been carried out before it
+		a.check(a.rank)
+	case ev.Code == machine.BadVersion:
+		a.reread(true)
+	case ev.Code == machine.Unknown:
+		a.uncertain = true
+		a.withdraw()
+	default:
+		a.stop(ev.Err)
+	}
+}

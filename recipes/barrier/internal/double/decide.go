@@ -1,0 +1,138 @@
+package double
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
+)
+
+// count lists the parties. They are released only if no party has arrived since: that may be a
+// process that was restarted, and its position must not go to the znode of its predecessor. So the
+// number of arrivals has to be known before the listing. Usually the reply to the own arrival has
+// told it.
+func (a *arrival) count() {
+	if a.counted {
+		a.list()
+		return
+	}
+	a.state = Counting
+	ask(a.Machine, machine.Read{Path: a.arrivals()}, func(ev machine.Seen) {
+		if ev.Code != machine.Done {
+			a.stop(ev.Err)
+			return
+		}
+		a.counted, a.arrived = true, ev.Stat.Version
+		if !ev.Exists { // another client deleted it, and no party can arrive any more
+			a.arrived = machine.Any
+		}
+		a.list()
+	})
+}
+
+func (a *arrival) list() {
+	a.state = Counting
+	ask(a.Machine, machine.List{Path: a.roundPath()}, a.onParties)
+}
+
+func (a *arrival) onParties(ev machine.Listed) {
+	found, agreed, own := byID(ev.Names), ParseVerdict(a.seen.Data).Parties, a.cfg.Parties
+	switch {
+	case ev.Code == machine.Refused:
+		a.stop(ev.Err)
+	case ev.Code != machine.Done || !slices.Contains(ev.Names, a.name):
+		a.resume()
+	case agreed != own && allExpect(ev.Names, own):
+		a.decide(Verdict{Kind: Open, Parties: own})
+	case agreed != own:
+		a.decide(Verdict{Kind: Broken, Parties: agreed, Why: Differing})
+	case len(found) > own:
+		a.decide(Verdict{Kind: Broken, Parties: own, Why: Crowd})
+	case len(found) == own:
+		a.release(found, map[string]int64{})
+	default: // some of the znodes are not parties', or one party has several; the next to arrive counts again
+		a.rank = 0
+		a.resume()
+	}
+}
+
+// release decides to release the parties, by id. If an id has several znodes, the latest counts:
+// the others are of processes that have died, as far as their successors know. born are the Czxids
+// of such znodes, which it reads one by one.
+func (a *arrival) release(found map[string][]string, born map[string]int64) {
+	names := make([]string, 0, len(found))
+	for _, id := range slices.Sorted(maps.Keys(found)) {
+		for _, name := range found[id] {
+			if len(found[id]) > 1 && born[name] == 0 {
+				ask(a.Machine, machine.Read{Path: znode.Join(a.roundPath(), name)}, func(ev machine.Seen) {
+					switch {
+					case ev.Code != machine.Done:
+						a.stop(ev.Err)
+						return
+					case ev.Exists:
+						born[name] = ev.Stat.Czxid
+					default:
+						born[name] = -1
+					}
+					a.release(found, born)
+				})
+				return
+			}
+		}
+		names = append(names, slices.MaxFunc(found[id], func(x, y string) int { return cmp.Compare(born[x], born[y]) }))
+	}
+	slices.Sort(names)
+	a.decide(Verdict{Kind: Released, Parties: a.cfg.Parties, Names: names})
+}
+
+// resume goes back to waiting, and handles what happened during a decision.
+func (a *arrival) resume() {
+	a.state = Waiting
+	switch {
+	case a.gone:
+		a.proceed()
+	case a.stale:
+		a.reread(false)
+	default:
+		a.judge()
+	}
+}
+
+// decide writes a verdict if the round is still as it was seen.
+func (a *arrival) decide(v Verdict) {
+	a.state = Deciding
+	var ops []machine.Op
+	round := a.roundPath()
+	if v.Kind == Released {
+		if a.arrived != machine.Any {
+			ops = append(ops, machine.Op{Do: machine.Check, Path: a.arrivals(), Version: a.arrived})
+		}
+		for _, name := range v.Names {
+			ops = append(ops, machine.Op{Do: machine.Check, Path: round + "/" + name, Version: machine.Any})
+		}
+	}
+	ops = append(ops, machine.Op{Do: machine.Set, Path: round, Data: v.Bytes(), Version: a.round.version})
+	if v.Kind != Open && !a.hasNext {
+		ops = append(ops, Opening(a.cfg.Path, a.round.number+1, a.cfg.Parties)...)
+	}
+	ask(a.Machine, machine.Transact{Ops: ops}, func(ev machine.Transacted) { a.onDecided(ev, v) })
+}
+
+func (a *arrival) onDecided(ev machine.Transacted, v Verdict) {
+	switch {
+	case ev.Code == machine.Done && v.Kind == Released:
+		a.released(v.Names)
+	case ev.Code == machine.Done && v.Kind == Broken:
+		a.excluded(broken(v))
+	case ev.Code == machine.Refused:
+		a.stop(ev.Err)
+	case a.gone:
+		a.proceed()
+	default: // another party has decided, arrived or died, or it is not known
+		a.hasNext = a.hasNext || ev.Code == machine.NodeExists
+		a.counted = a.counted && ev.Code != machine.BadVersion
+		a.reread(true)
+	}
+}

@@ -1,0 +1,151 @@
+package double
+
+import (
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
+)
+
+// search finds the newest round, and deletes older ones that no party is in. A party that has been
+// in a round knows the next one and does not search.
+type search struct {
+	*Machine
+	guard int32   // the version of the barrier's own znode: no round was created out of turn since
+	old   []int64 // rounds before the newest, to be looked at
+}
+
+func (m *Machine) look() {
+	s := &search{Machine: m}
+	m.state, m.round.number, m.round.version = Looking, 0, 0
+	ask(m, machine.List{Path: m.cfg.Path}, s.onRounds)
+}
+
+func (s *search) onRounds(ev machine.Listed) {
+	switch ev.Code {
+	case machine.Done:
+	case machine.NoNode:
+		s.state = Creating
+		ask(s.Machine, machine.Ensure{Path: s.cfg.Path}, s.onEnsured)
+		return
+	default:
+		s.refused(ev.Err)
+		return
+	}
+	s.guard = ev.Stat.Version
+	numbers := Rounds(ev.Names)
+	if len(numbers) == 0 {
+		s.create(1)
+		return
+	}
+	last := len(numbers) - 1
+	s.round.number = numbers[last]
+	s.clean(numbers[:last])
+}
+
+func (s *search) onEnsured(ev machine.Ensured) {
+	if ev.Code == machine.Refused {
+		s.refused(ev.Err)
+		return
+	}
+	s.create(1)
+}
+
+// create creates a round where none is open, unless another party has done so since the rounds were
+// listed: that round may have come and gone by now, and a party in another one with the same number
+// would be alone in it.
+func (s *search) create(number int64) {
+	s.state, s.round.number = Creating, number
+	turn := machine.Op{Do: machine.Set, Path: s.cfg.Path, Version: s.guard}
+	ask(s.Machine, machine.Transact{Ops: append([]machine.Op{turn}, Opening(s.cfg.Path, number, s.cfg.Parties)...)}, s.onCreated)
+}
+
+// Opening returns the operations that create a round of the barrier at path.
+func Opening(path string, number int64, parties int) []machine.Op {
+	path = RoundPath(path, number)
+	return []machine.Op{
+		{Do: machine.Create, Path: path, Data: Verdict{Kind: Open, Parties: parties}.Bytes()},
+		{Do: machine.Create, Path: znode.Join(path, arrivals)},
+		{Do: machine.Create, Path: znode.Join(path, departures)},
+	}
+}
+
+func (s *search) onCreated(ev machine.Transacted) {
+	switch {
+	case ev.Code == machine.Done:
+		s.round.version, s.round.unsure = 0, false
+		s.proceed()
+	case ev.Code == machine.Refused:
+		s.refused(ev.Err)
+	case ev.Code == machine.BadVersion && s.round.number == 1: // another party was first: it is probably still open
+		s.round.version = 0
+		s.proceed()
+	default: // it is not known; or the barrier's own znode was deleted
+		s.look()
+	}
+}
+
+// clean looks at older rounds. Those without parties, which have died, are deleted.
+func (s *search) clean(old []int64) {
+	s.old = old
+	switch {
+	case len(old) > 0:
+		s.state = Cleaning
+		ask(s.Machine, machine.Read{Path: RoundPath(s.cfg.Path, old[0])}, s.onOld)
+	case s.round.unsure:
+		s.state = Looking
+		ask(s.Machine, machine.Read{Path: s.roundPath()}, s.onNewest)
+	default:
+		s.proceed()
+	}
+}
+
+func (s *search) onOld(ev machine.Seen) {
+	v := ParseVerdict(ev.Data)
+	switch {
+	case ev.Exists && v.full(ev.Stat.Children) && !hasID(v.Names, s.cfg.ID):
+		s.refused(ErrCrowd)
+	case !ev.Exists || ev.Stat.Children > fixtures:
+		s.clean(s.old[1:])
+	default:
+		ask(s.Machine, machine.List{Path: znode.Join(ev.Path, departures)}, s.onDepartures)
+	}
+}
+
+// onDepartures deletes a round with the departures in it. If there is a party after all, the
+// transaction fails.
+func (s *search) onDepartures(ev machine.Listed) {
+	if ev.Code != machine.Done {
+		s.clean(s.old[1:])
+		return
+	}
+	ops := deleteRound(RoundPath(s.cfg.Path, s.old[0]), ev.Names)
+	ask(s.Machine, machine.Transact{Ops: ops}, func(machine.Transacted) { s.clean(s.old[1:]) })
+}
+
+// deleteRound returns the operations that delete a round without parties.
+func deleteRound(round string, departed []string) []machine.Op {
+	out := znode.Join(round, departures)
+	var ops []machine.Op
+	for _, name := range departed {
+		ops = append(ops, deletion(znode.Join(out, name)))
+	}
+	return append(ops, deletion(out), deletion(znode.Join(round, arrivals)), deletion(round))
+}
+
+func deletion(path string) machine.Op {
+	return machine.Op{Do: machine.Delete, Path: path, Version: machine.Any}
+}
+
+func (s *search) onNewest(ev machine.Seen) {
+	if ev.Code != machine.Done {
+		s.refused(ev.Err)
+		return
+	}
+	s.round.unsure = false
+	whole := ev.Stat.Children >= fixtures
+	if v := ParseVerdict(ev.Data); ev.Exists && v.Kind == Open && whole {
+		s.round.version = ev.Stat.Version
+		s.proceed()
+		return
+	}
+	s.create(s.round.number + 1) // the party that decided it has created the next one, so another client deleted that
+}
