@@ -10,7 +10,7 @@ import (
 func (p *proposal) acknowledge() {
 	if !p.decided() && !p.lost {
 		delete(p.s.acks, p.rec.GUID)
-		p.desk.do(Acked{GUID: p.rec.GUID, Err: ErrUndecided})
+		p.requests.Emit(Acked{GUID: p.rec.GUID, Err: ErrUndecided})
 		p.terminate()
 		return
 	}
@@ -50,20 +50,20 @@ func (p *proposal) departed(code machine.Code, err error) {
 		p.busy = false
 		delete(p.s.acks, p.rec.GUID)
 		p.move(Resolved)
-		p.desk.do(Acked{GUID: p.rec.GUID, Err: err})
+		p.requests.Emit(Acked{GUID: p.rec.GUID, Err: err})
 		p.advance()
 	}
 }
 
 // drop deletes those of the site's znodes that exist.
 func (p *proposal) drop(err error) {
-	p.desk.remove(p.inboxEntry(), func() {
-		p.desk.remove(p.path(p.s.name), func() { p.acked(err) })
+	p.requests.remove(p.inboxEntry(), func() {
+		p.requests.remove(p.path(p.s.name), func() { p.acked(err) })
 	})
 }
 
 func (p *proposal) acked(err error) {
 	p.busy = false
-	p.desk.do(Acked{GUID: p.rec.GUID, Err: err})
+	p.requests.Emit(Acked{GUID: p.rec.GUID, Err: err})
 	p.s.forget(p)
 }

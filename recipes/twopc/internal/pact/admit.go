@@ -25,7 +25,7 @@ const mostInboxes = 1024
 // 256. In the steady state that costs almost nothing. A single coordinator keeps the limit; several
 // exceed it by no more than what each was granted.
 type admission struct {
-	desk      *desk
+	requests  *requests
 	root      Root
 	limit     int                   // of entries in an inbox
 	beginning func(site string) int // how many transactions were admitted and may not be in the site's inbox yet
@@ -99,7 +99,7 @@ func (a *admission) measure(site string, found func(full bool)) {
 		return
 	}
 	q.reading = true
-	a.desk.read(a.root.Inbox(site), watcher{}, func(ev machine.Seen) {
+	a.requests.read(a.root.Inbox(site), func(ev machine.Seen) {
 		free := a.limit - int(ev.Stat.Children) - a.beginning(site)
 		q.credit, q.reading = max(0, min((free+1)/2, mostCredit)), false
 		waiting := q.waiting

@@ -9,7 +9,7 @@ import (
 // arrivals lists the presences of the sites, with one watch, while a site is missing that a
 // transaction waits for.
 type arrivals struct {
-	desk     *desk
+	requests *requests
 	root     Root
 	sites    *presences
 	watching bool // the presences are listed with a watch
@@ -26,13 +26,13 @@ func (a *arrivals) expect() {
 		a.watching = false
 		a.expect()
 	}
-	a.desk.list(a.root.Presences(), again, func(ev machine.Listed) {
+	a.requests.listWatch(a.root.Presences(), again, func(ev machine.Listed) {
 		switch ev.Code {
 		case machine.Done:
 			a.refusals = 0
 			a.arrived(ev.Names)
 		case machine.NoNode:
-			a.desk.ensure(func(err error) {
+			a.requests.ensure(func(err error) {
 				if err != nil {
 					a.later(again)
 					return
@@ -48,9 +48,9 @@ func (a *arrivals) expect() {
 // later retries after a pause, in the same epoch: the presences may not be listed now.
 func (a *arrivals) later(again func()) {
 	a.refusals++
-	epoch := a.desk.epoch
-	a.desk.retry(a.refusals, func() {
-		if a.desk.epoch == epoch {
+	epoch := a.requests.Epoch()
+	a.requests.retry(a.refusals, func() {
+		if a.requests.Epoch() == epoch {
 			again()
 		}
 	})

@@ -14,8 +14,8 @@ func (t *tx) begin() {
 		return
 	}
 	if t.floor == 0 {
-		t.floor = max(t.desk.zxid, 1)
-		t.desk.do(Sent{N: t.n, Floor: t.floor})
+		t.floor = max(t.requests.zxid, 1)
+		t.requests.Emit(Sent{N: t.n, Floor: t.floor})
 	}
 	t.pending, t.sent = reply, true
 	root := t.root
@@ -31,7 +31,7 @@ func (t *tx) begin() {
 			machine.Op{Do: machine.Create, Path: root.Inbox(site) + "/" + entryPrefix(t.rec.GUID, t.id), Sequential: true},
 			machine.Op{Do: machine.Set, Path: root.Inbox(site), Version: machine.Any})
 	}
-	t.desk.transact(t.began, ops...)
+	t.requests.transact(t.began, ops...)
 }
 
 func (t *tx) began(ev machine.Transacted) {
@@ -60,7 +60,7 @@ func (t *tx) ensureParents() {
 		paths = append(paths, t.root.Inbox(site))
 	}
 	t.pending = reply
-	t.desk.ensure(func(err error) {
+	t.requests.ensure(func(err error) {
 		t.pending = nothing
 		if err != nil {
 			t.refuse(err)
@@ -76,7 +76,7 @@ func (t *tx) ensureParents() {
 // tombstone, or before [Root.Swept] says that it may have been deleted.
 func (t *tx) resolve() {
 	t.pending = reply
-	t.desk.read(t.root.Tx(t.id), watcher{}, func(ev machine.Seen) {
+	t.requests.read(t.root.Tx(t.id), func(ev machine.Seen) {
 		t.pending = nothing
 		rec, ok := parseRecord(ev.Data)
 		switch {
@@ -109,17 +109,17 @@ func (t *tx) gone() {
 // may have been swept.
 func (t *tx) remains() {
 	t.pending = reply
-	t.desk.read(t.root.Tombstone(t.id, t.rec.GUID), watcher{}, func(ev machine.Seen) {
+	t.requests.read(t.root.Tombstone(t.id, t.rec.GUID), func(ev machine.Seen) {
 		rec, ok := parseRecord(ev.Data)
 		switch {
 		case t.missed(ev):
 		case ev.Exists && ok:
 			if t.phase == Beginning {
-				t.desk.do(Begun{N: t.n})
+				t.requests.Emit(Begun{N: t.n})
 			}
 			t.conclude(rec)
 		default:
-			t.desk.read(t.root.Swept(), watcher{}, func(ev machine.Seen) {
+			t.requests.read(t.root.Swept(), func(ev machine.Seen) {
 				if !t.missed(ev) {
 					t.nothingRemains(parseSwept(ev.Data) >= t.floor)
 				}

@@ -13,7 +13,7 @@ func (t *tx) claim() {
 		return
 	}
 	t.pending = reply
-	t.desk.read(t.root.Tx(t.id), watcher{}, func(ev machine.Seen) {
+	t.requests.read(t.root.Tx(t.id), func(ev machine.Seen) {
 		rec, ok := parseRecord(ev.Data)
 		switch {
 		case ev.Code == machine.Refused && t.sent: // it may have been taken over
@@ -62,12 +62,12 @@ func (t *tx) takeOver(rec Record, stat machine.Stat) {
 	}
 	rec = rec.claimedBy(t.c.guid)
 	ops = append(ops, machine.Op{Do: machine.Set, Path: t.root.Tx(t.id), Data: rec.bytes(), Version: stat.Version})
-	t.desk.transact(func(ev machine.Transacted) {
+	t.requests.transact(func(ev machine.Transacted) {
 		t.pending = nothing
 		switch {
 		case ev.Code == machine.Done:
 			t.rec = rec
-			t.desk.do(Adopted{N: t.n, GUID: rec.GUID, Sites: rec.Sites})
+			t.requests.Emit(Adopted{N: t.n, GUID: rec.GUID, Sites: rec.Sites})
 			if t.decided() {
 				t.conclude(rec)
 				return

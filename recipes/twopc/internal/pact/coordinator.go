@@ -24,16 +24,16 @@ type Coordinator struct {
 
 // NewCoordinator returns a new machine. guid is its GUID; timeout is in milliseconds.
 func NewCoordinator(root Root, guid string, timeout int64) *Coordinator {
-	d := newDesk()
+	d := newRequests()
 	c := &Coordinator{
-		participant: participant{desk: d, root: root}, guid: guid, timeout: timeout,
+		participant: participant{requests: d, root: root}, guid: guid, timeout: timeout,
 		txs: map[uint64]*tx{}, ended: map[uint64]bool{}, probes: map[string][]func(bool, error){}, sweeper: newSweeper(d, root),
 	}
-	c.admission = &admission{desk: d, root: root, limit: DefaultLimit, beginning: c.beginning, quotas: map[string]*quota{}}
+	c.admission = &admission{requests: d, root: root, limit: DefaultLimit, beginning: c.beginning, quotas: map[string]*quota{}}
 	c.sites = newPresences(d, root.Alive, c.siteSeen)
-	c.arrivals = &arrivals{desk: d, root: root, sites: c.sites}
+	c.arrivals = &arrivals{requests: d, root: root, sites: c.sites}
 	c.presence = &presence{
-		desk: d, path: root.Coordinator(guid), guid: guid, ready: c.advance,
+		requests: d, path: root.Coordinator(guid), guid: guid, ready: c.advance,
 		duplicate: func() {}, // cannot happen: the GUID is unique
 		fail:      c.stop,
 	}
@@ -73,22 +73,22 @@ func (c *Coordinator) Step(ev machine.Event) []machine.Effect {
 	}
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
-		c.desk.begin(ev)
+		c.requests.begin(ev)
 		c.reset()
 		c.register()
 		c.sweeper.resume()
 	case machine.EpochEnded:
-		c.desk.end()
+		c.requests.end()
 		c.reset()
 		c.closeIfIdle()
 	case machine.Closing:
 		c.close()
 	default:
 		if !c.request(ev) {
-			c.desk.answer(ev)
+			c.requests.answer(ev)
 		}
 	}
-	return c.desk.flush()
+	return c.requests.Flush()
 }
 
 // request handles the application's requests.
@@ -127,7 +127,7 @@ func (c *Coordinator) request(ev machine.Event) bool {
 }
 
 func (c *Coordinator) newTx(phase Phase, n uint64, id string, rec Record) *tx {
-	return &tx{view: view{desk: c.desk, root: c.root, id: id, rec: rec}, c: c, n: n, phase: phase}
+	return &tx{view: view{requests: c.requests, root: c.root, id: id, rec: rec}, c: c, n: n, phase: phase}
 }
 
 // start starts a transaction, once.
@@ -145,7 +145,7 @@ func (c *Coordinator) start(t *tx) {
 
 // register creates this coordinator's presence, as soon as it has a transaction.
 func (c *Coordinator) register() {
-	if c.desk.epoch != 0 && len(c.txs) > 0 && c.presence.state == absent {
+	if c.requests.Epoch() != 0 && len(c.txs) > 0 && c.presence.state == absent {
 		c.presence.create()
 	}
 }
@@ -207,7 +207,7 @@ func (c *Coordinator) probe(guid string, found func(alive bool, err error)) {
 	if len(c.probes[guid]) > 1 {
 		return
 	}
-	c.desk.probe(c.root.Coordinator(guid), func(alive bool, err error) {
+	c.requests.probe(c.root.Coordinator(guid), func(alive bool, err error) {
 		all := c.probes[guid]
 		delete(c.probes, guid)
 		for _, f := range all {

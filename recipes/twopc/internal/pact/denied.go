@@ -20,13 +20,13 @@ func (t *tx) denied(err error) {
 	t.stop()
 	t.record, t.known = nil, false
 	if t.denial.err == nil {
-		t.desk.do(Hindered{N: t.n, Err: err})
+		t.requests.Emit(Hindered{N: t.n, Err: err})
 	}
 	t.denial.err = err
 	t.abortFor("the coordinator was refused what it needs to decide")
 	t.denial.times++
 	t.pending = pause
-	t.denial.cancel = t.desk.retry(t.denial.times, func() {
+	t.denial.cancel = t.requests.retry(t.denial.times, func() {
 		t.pending = nothing
 		t.advance()
 	})

@@ -47,7 +47,7 @@ func (d *departure) leave(other string, last bool) {
 		remove(d.root.Tx(d.id))
 	}
 	again := func() { d.leave(other, last) }
-	d.desk.transact(func(ev machine.Transacted) {
+	d.requests.transact(func(ev machine.Transacted) {
 		gone := ev.Code == machine.NoNode
 		switch {
 		case ev.Code == machine.Unknown:
@@ -61,7 +61,7 @@ func (d *departure) leave(other string, last bool) {
 			d.tombstone = nil
 			again()
 		case gone && ev.Failed == tombstone:
-			d.desk.ensure(func(err error) {
+			d.requests.ensure(func(err error) {
 				if err != nil {
 					d.done(machine.Refused, err)
 					return
@@ -76,7 +76,7 @@ func (d *departure) leave(other string, last bool) {
 
 // look finds out which other participants are still there.
 func (d *departure) look() {
-	d.desk.names(d.root.Tx(d.id), func(ev machine.Listed) {
+	d.requests.list(d.root.Tx(d.id), func(ev machine.Listed) {
 		if ev.Code != machine.Done {
 			d.done(ev.Code, ev.Err)
 			return

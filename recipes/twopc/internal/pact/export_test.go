@@ -7,13 +7,13 @@ func (c *Coordinator) Moved(f func(from, to Phase)) *Coordinator { c.moved = f; 
 func (s *Site) Moved(f func(from, to Phase)) *Site { s.moved = f; return s }
 
 // Armed is how many wait for a watch.
-func (c *Coordinator) Armed() int { return c.desk.waiting() }
+func (c *Coordinator) Armed() int { return c.requests.waiting() }
 
 // Armed is how many wait for a watch.
-func (s *Site) Armed() int { return s.desk.waiting() }
+func (s *Site) Armed() int { return s.requests.waiting() }
 
-func (d *desk) waiting() (n int) {
-	for _, all := range d.armed {
+func (d *requests) waiting() (n int) {
+	for _, all := range d.watches {
 		n += len(all)
 	}
 	return n

@@ -5,28 +5,28 @@ import "github.com/troupe-go/troupe/machine"
 // follower follows one znode in one epoch: it reads with a watch, and reads again whenever the
 // watch fires. It has at most one read in flight, so no reply is older than the one before.
 type follower struct {
-	desk    *desk
-	epoch   uint64
-	path    string
-	seen    func(machine.Seen)
-	once    bool // the first change is usually the last one that matters: the read after it sets no watch
-	armed   bool // the last answered read has set a watch
-	reading bool
-	again   bool // something has happened since the read in flight was requested
-	over    bool
-	refused int // number of refused reads in a row
+	requests *requests
+	epoch    uint64
+	path     string
+	seen     func(machine.Seen)
+	once     bool // the first change is usually the last one that matters: the read after it sets no watch
+	armed    bool // the last answered read has set a watch
+	reading  bool
+	again    bool // something has happened since the read in flight was requested
+	over     bool
+	refused  int // number of refused reads in a row
 }
 
-func (d *desk) follow(path string, seen func(machine.Seen)) *follower {
-	f := &follower{desk: d, epoch: d.epoch, path: path, seen: seen}
+func (d *requests) follow(path string, seen func(machine.Seen)) *follower {
+	f := &follower{requests: d, epoch: d.Epoch(), path: path, seen: seen}
 	f.look()
 	return f
 }
 
 // await is like follow for a znode that changes once. If the read does not settle the matter, call
 // rearm.
-func (d *desk) await(path string, seen func(machine.Seen)) *follower {
-	f := &follower{desk: d, epoch: d.epoch, path: path, seen: seen, once: true}
+func (d *requests) await(path string, seen func(machine.Seen)) *follower {
+	f := &follower{requests: d, epoch: d.Epoch(), path: path, seen: seen, once: true}
 	f.look()
 	return f
 }
@@ -39,7 +39,7 @@ func (f *follower) look() {
 }
 
 // retry reads again after a pause, because ZooKeeper has refused the read.
-func (f *follower) retry() { f.desk.retry(f.refused, f.look) }
+func (f *follower) retry() { f.requests.retry(f.refused, f.look) }
 
 // rearm ensures that the next change is noticed.
 func (f *follower) rearm() {
@@ -54,7 +54,7 @@ func (f *follower) fired() {
 }
 
 func (f *follower) read(watch bool) {
-	if f.over || f.epoch == 0 || f.epoch != f.desk.epoch {
+	if f.over || f.epoch == 0 || f.epoch != f.requests.Epoch() {
 		return
 	}
 	if f.reading {
@@ -62,14 +62,10 @@ func (f *follower) read(watch bool) {
 		return
 	}
 	f.reading, f.again = true, false
-	var w watcher
-	if watch {
-		w = watcher{f, f.fired}
-	}
-	f.desk.read(f.path, w, func(ev machine.Seen) {
+	seen := func(ev machine.Seen) {
 		f.reading, f.armed = false, watch && ev.Exists
 		if watch && !ev.Exists {
-			f.desk.disarm(f.path, f)
+			f.requests.unwatch(f.path, f)
 		}
 		if ev.Code == machine.Refused {
 			f.refused++
@@ -83,13 +79,18 @@ func (f *follower) read(watch bool) {
 		default:
 			f.seen(ev)
 		}
-	})
+	}
+	if watch {
+		f.requests.readWatch(f.path, watcher{f, f.fired}, seen)
+	} else {
+		f.requests.read(f.path, seen)
+	}
 }
 
 // stop ends the follower. Later replies are ignored.
 func (f *follower) stop() {
 	if f != nil {
 		f.over = true
-		f.desk.disarm(f.path, f)
+		f.requests.unwatch(f.path, f)
 	}
 }

@@ -37,7 +37,7 @@ func (b *inbox) notified() {
 // version of the data tells which was carried out first.
 func (b *inbox) look() {
 	s := b.s
-	if !b.unread || b.asking > 0 || b.paused || len(s.waiting) > 0 || !s.room() || s.closing || s.stopped || s.desk.epoch == 0 {
+	if !b.unread || b.asking > 0 || b.paused || len(s.waiting) > 0 || !s.room() || s.closing || s.stopped || s.requests.Epoch() == 0 {
 		return
 	}
 	path := s.root.Inbox(s.name)
@@ -47,7 +47,7 @@ func (b *inbox) look() {
 	if !b.armed {
 		b.asking++
 		b.fired = false
-		s.desk.read(path, watcher{b, func() {
+		s.requests.readWatch(path, watcher{b, func() {
 			b.armed, b.fired = false, true
 			b.notified()
 		}}, func(ev machine.Seen) {
@@ -56,7 +56,7 @@ func (b *inbox) look() {
 		})
 	}
 	b.asking++
-	s.desk.names(path, func(ev machine.Listed) {
+	s.requests.list(path, func(ev machine.Listed) {
 		b.list = ev
 		b.answered(number)
 	})
@@ -92,7 +92,7 @@ func (b *inbox) answered(number uint64) {
 func (b *inbox) create() {
 	b.asking++
 	b.armed = false
-	b.s.desk.ensure(func(err error) {
+	b.s.requests.ensure(func(err error) {
 		b.asking--
 		if err != nil {
 			b.s.stop(err)
@@ -110,7 +110,7 @@ func (b *inbox) throttle(names int) {
 		return
 	}
 	b.paused = true
-	b.s.desk.pause(int64(names/perMillisecond), func() {
+	b.s.requests.pause(int64(names/perMillisecond), func() {
 		b.paused = false
 		b.look()
 	})

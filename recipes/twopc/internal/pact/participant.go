@@ -4,7 +4,7 @@ import "github.com/troupe-go/troupe/machine"
 
 // participant is what the machines of both roles have in common.
 type participant struct {
-	desk     *desk
+	requests *requests
 	root     Root
 	presence *presence
 	closing  bool
@@ -25,7 +25,7 @@ func (p *participant) move(phase *Phase, to Phase) {
 func (p *participant) windUp() {
 	switch {
 	case p.stopped || p.presence.state == leaving:
-	case p.desk.epoch == 0 || p.presence.state == absent:
+	case p.requests.Epoch() == 0 || p.presence.state == absent:
 		p.stop(nil)
 	default:
 		p.presence.leave(func() { p.stop(nil) })
@@ -35,6 +35,6 @@ func (p *participant) windUp() {
 func (p *participant) stop(err error) {
 	if !p.stopped {
 		p.stopped = true
-		p.desk.do(machine.Stop{Err: err})
+		p.requests.Emit(machine.Stop{Err: err})
 	}
 }

@@ -49,7 +49,7 @@ func isQuestion(data []byte) bool {
 
 // presence maintains a participant's presence in every epoch.
 type presence struct {
-	desk      *desk
+	requests  *requests
 	path      string
 	guid      string
 	ready     func()          // it exists
@@ -92,7 +92,7 @@ func (p *presence) leave(gone func()) {
 	p.own.stop()
 	switch before {
 	case registered:
-		p.desk.remove(p.path, gone)
+		p.requests.remove(p.path, gone)
 	case creating:
 		p.left = gone
 	default:
@@ -102,9 +102,9 @@ func (p *presence) leave(gone func()) {
 
 // clear deletes the znode, unless it is another owner's.
 func (p *presence) clear(gone func()) {
-	p.desk.read(p.path, watcher{}, func(ev machine.Seen) {
+	p.requests.read(p.path, func(ev machine.Seen) {
 		if ev.Exists && p.mine(ev) {
-			p.desk.remove(p.path, gone)
+			p.requests.remove(p.path, gone)
 			return
 		}
 		gone()
@@ -115,14 +115,14 @@ func (p *presence) clear(gone func()) {
 // the same session. While it is a question, the data tell less.
 func (p *presence) mine(ev machine.Seen) bool {
 	guid, _ := parsePresence(ev.Data)
-	return ev.Stat.Owner == p.desk.session && (guid == p.guid || guid == "" && (p.made || meant(ev.Data) == p.guid))
+	return ev.Stat.Owner == p.requests.session && (guid == p.guid || guid == "" && (p.made || meant(ev.Data) == p.guid))
 }
 
 // create creates it, after other operations.
 func (p *presence) create(before ...machine.Op) {
 	p.own.stop()
 	p.state = creating
-	p.desk.transact(p.created, append(before, machine.Op{Do: machine.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})...)
+	p.requests.transact(p.created, append(before, machine.Op{Do: machine.Create, Path: p.path, Data: []byte(p.guid), Ephemeral: true})...)
 }
 
 func (p *presence) created(ev machine.Transacted) {
@@ -132,7 +132,7 @@ func (p *presence) created(ev machine.Transacted) {
 		p.clear(p.left)
 	case ev.Code == machine.NoNode:
 		parent, _ := znode.Split(p.path)
-		p.desk.ensure(func(err error) {
+		p.requests.ensure(func(err error) {
 			switch {
 			case err != nil:
 				p.fail(err)
@@ -147,7 +147,7 @@ func (p *presence) created(ev machine.Transacted) {
 	default: // one exists: whose is it?
 		p.state = checking
 		p.own.stop()
-		p.own = p.desk.follow(p.path, p.seen)
+		p.own = p.requests.follow(p.path, p.seen)
 	}
 }
 
@@ -164,13 +164,13 @@ func (p *presence) seen(ev machine.Seen) {
 			p.ready()
 		}
 	case p.mine(ev) && p.made: // it is a question
-		p.desk.transact(p.answered, machine.Op{Do: machine.Set, Path: p.path, Data: []byte(p.guid + "\n" + here), Version: ev.Stat.Version})
+		p.requests.transact(p.answered, machine.Op{Do: machine.Set, Path: p.path, Data: []byte(p.guid + "\n" + here), Version: ev.Stat.Version})
 	case guid == p.guid, p.mine(ev): // its own, of a session that is ending, or from before a crash
 		p.create(machine.Op{Do: machine.Delete, Path: p.path, Version: ev.Stat.Version})
 	default:
 		p.own.stop()
 		p.state = asking
-		p.desk.probe(p.path, func(alive bool, _ error) { // one that may not be asked is another owner's
+		p.requests.probe(p.path, func(alive bool, _ error) { // one that may not be asked is another owner's
 			switch {
 			case p.state != asking:
 			case alive:
@@ -191,7 +191,7 @@ func (p *presence) answered(ev machine.Transacted) {
 
 // probe finds out whether the owner of a presence is alive: the owner answers, or the presence is
 // deleted. An owner that may not be asked counts as alive, with the error.
-func (d *desk) probe(path string, found func(alive bool, err error)) {
+func (d *requests) probe(path string, found func(alive bool, err error)) {
 	q := &probe{found: found, inquiry: owner.New(isQuestion)}
 	q.follower = d.follow(path, q.seen)
 }
@@ -215,7 +215,7 @@ func (q *probe) seen(ev machine.Seen) {
 		q.stop()
 		q.found(false, nil)
 	case owner.Ask:
-		q.desk.transact(q.put, machine.Op{Do: machine.Set, Path: q.path, Data: question(ev.Data), Version: ev.Stat.Version})
+		q.requests.transact(q.put, machine.Op{Do: machine.Set, Path: q.path, Data: question(ev.Data), Version: ev.Stat.Version})
 	case owner.Wait:
 	}
 }

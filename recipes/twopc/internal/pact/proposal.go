@@ -62,7 +62,7 @@ func (p *proposal) poll() {
 
 // fetch reads a znode, and takes the next step. Without a permission to read the site cannot work.
 func (p *proposal) fetch(path string, seen func(ev machine.Seen)) {
-	p.desk.read(path, watcher{}, func(ev machine.Seen) {
+	p.requests.read(path, func(ev machine.Seen) {
 		if ev.Code == machine.Refused {
 			p.s.stop(ev.Err)
 			return
@@ -117,7 +117,7 @@ func (p *proposal) watchVotes() {
 	for _, site := range p.rec.Sites {
 		b := &ballot{Vote: Vote{Site: site}}
 		p.ballots = append(p.ballots, b)
-		b.follower = p.desk.await(p.path(site), func(ev machine.Seen) {
+		b.follower = p.requests.await(p.path(site), func(ev machine.Seen) {
 			if ev.Code == machine.Refused {
 				b.retry()
 				return
@@ -154,7 +154,7 @@ func (p *proposal) complete() bool {
 
 // advance takes the next step, if that is possible now.
 func (p *proposal) advance() {
-	if p.busy || p.desk.epoch == 0 || !p.s.presence.serving() || !p.complete() || p.phase == Left {
+	if p.busy || p.requests.Epoch() == 0 || !p.s.presence.serving() || !p.complete() || p.phase == Left {
 		return
 	}
 	if p.phase == Reading && p.s.unoffered[0] != p {
@@ -182,7 +182,7 @@ func (p *proposal) advance() {
 // tell tells the application what it does not know yet.
 func (p *proposal) tell() {
 	if p.phase == Reading {
-		p.desk.do(Offer{GUID: p.rec.GUID, ID: p.id, Payload: p.payload, Voted: p.voted})
+		p.requests.Emit(Offer{GUID: p.rec.GUID, ID: p.id, Payload: p.payload, Voted: p.voted})
 		p.move(Asked)
 		if p.s.unoffered = p.s.unoffered[1:]; len(p.s.unoffered) > 0 {
 			defer p.s.unoffered[0].advance()
@@ -192,10 +192,10 @@ func (p *proposal) tell() {
 	case p.lost && p.s.acks[p.rec.GUID]: // by this site's acknowledgement from before a crash
 		p.move(Lost)
 	case p.lost:
-		p.desk.do(Vanished{GUID: p.rec.GUID})
+		p.requests.Emit(Vanished{GUID: p.rec.GUID})
 		p.move(Lost)
 	case p.decided():
-		p.desk.do(Learned{GUID: p.rec.GUID, Outcome: p.rec.State, Reason: p.rec.Reason})
+		p.requests.Emit(Learned{GUID: p.rec.GUID, Outcome: p.rec.State, Reason: p.rec.Reason})
 		p.move(Resolved)
 	case p.voted == Committed:
 		p.move(Bound)

@@ -26,7 +26,7 @@ func (t *tx) settled(code machine.Code, err error) {
 		if err == nil {
 			t.c.sweeper.release(t.rec.GUID)
 		}
-		t.desk.do(Settled{N: t.n, Err: err})
+		t.requests.Emit(Settled{N: t.n, Err: err})
 		t.end()
 	}
 	switch code {
@@ -34,9 +34,9 @@ func (t *tx) settled(code machine.Code, err error) {
 		done(err)
 	case machine.NoNode: // settled before, by this coordinator or by another one, which may have left a tombstone only for this one
 		tombstone := t.root.Tombstone(t.id, t.rec.GUID)
-		t.desk.read(tombstone, watcher{}, func(ev machine.Seen) {
+		t.requests.read(tombstone, func(ev machine.Seen) {
 			if rec, ok := parseRecord(ev.Data); ok && rec.concerns(t.c.guid) {
-				t.desk.remove(tombstone, func() { done(nil) })
+				t.requests.remove(tombstone, func() { done(nil) })
 				return
 			}
 			done(nil)

@@ -90,15 +90,15 @@ type Site struct {
 
 // NewSite returns a new machine. guid is the GUID of the instance.
 func NewSite(root Root, name, guid string) *Site {
-	d := newDesk()
+	d := newRequests()
 	s := &Site{
-		participant: participant{desk: d, root: root}, name: name, proposals: map[string]*proposal{}, left: map[string]uint64{},
+		participant: participant{requests: d, root: root}, name: name, proposals: map[string]*proposal{}, left: map[string]uint64{},
 		votes: map[string]Cast{}, acks: map[string]bool{}, delivered: map[string]bool{}, vanished: map[string]bool{},
 		coordinators: newPresences(d, root.Coordinator, func(_ string, w *watched) { w.tell() }),
 	}
 	s.inbox.s = s
 	s.presence = &presence{
-		desk: d, path: root.Alive(name), guid: guid, ready: s.registered,
+		requests: d, path: root.Alive(name), guid: guid, ready: s.registered,
 		duplicate: func() { s.stop(ErrTaken) }, fail: s.stop,
 	}
 	return s
@@ -126,13 +126,13 @@ func (s *Site) Step(ev machine.Event) []machine.Effect {
 	}
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
-		s.desk.begin(ev)
+		s.requests.begin(ev)
 		s.reset()
 		if !s.closing {
 			s.presence.create()
 		}
 	case machine.EpochEnded:
-		s.desk.end()
+		s.requests.end()
 		s.reset()
 	case Cast:
 		s.cast(ev)
@@ -145,10 +145,10 @@ func (s *Site) Step(ev machine.Event) []machine.Effect {
 	case machine.Closing:
 		s.closing = true
 	default:
-		s.desk.answer(ev)
+		s.requests.answer(ev)
 	}
 	s.closeIfIdle()
-	return s.desk.flush()
+	return s.requests.Flush()
 }
 
 // reset forgets the state of the epoch.
@@ -211,7 +211,7 @@ func (s *Site) vanish(here map[string]bool) {
 		if !here[guid] {
 			s.vanished[guid] = true
 			delete(s.delivered, guid)
-			s.desk.do(Vanished{GUID: guid})
+			s.requests.Emit(Vanished{GUID: guid})
 		}
 	}
 }
@@ -221,7 +221,7 @@ func (s *Site) settle(here map[string]bool) {
 	for _, guid := range slices.Sorted(maps.Keys(s.votes)) {
 		if s.proposals[guid] == nil && !here[guid] {
 			delete(s.votes, guid)
-			s.desk.do(CastDone{GUID: guid, Err: ErrGone})
+			s.requests.Emit(CastDone{GUID: guid, Err: ErrGone})
 		}
 	}
 	for _, guid := range slices.Sorted(maps.Keys(s.acks)) {
@@ -233,7 +233,7 @@ func (s *Site) settle(here map[string]bool) {
 			delete(s.acks, guid)
 			delete(s.delivered, guid)
 			delete(s.vanished, guid)
-			s.desk.do(Acked{GUID: guid, Err: err})
+			s.requests.Emit(Acked{GUID: guid, Err: err})
 		}
 	}
 }
@@ -244,7 +244,7 @@ func (s *Site) take() {
 		e := s.waiting[0]
 		s.waiting = s.waiting[1:]
 		s.started++
-		p := &proposal{view: view{desk: s.desk, root: s.root, id: e.id, rec: Record{GUID: e.guid}}, s: s, entry: e.name, number: s.started, phase: Reading}
+		p := &proposal{view: view{requests: s.requests, root: s.root, id: e.id, rec: Record{GUID: e.guid}}, s: s, entry: e.name, number: s.started, phase: Reading}
 		s.proposals[e.guid] = p
 		delete(s.delivered, e.guid)
 		s.unoffered = append(s.unoffered, p)

@@ -27,17 +27,17 @@ type outcome struct {
 // youngest deleted one. A coordinator that finds nothing, and knows that its own transaction would
 // be younger, may conclude that there was none.
 type sweeper struct {
-	desk   *desk
-	root   Root
-	most   int
-	age    int64 // in milliseconds
-	kept   []outcome
-	has    map[string]bool
-	due    []outcome // to be deleted
-	busy   bool      // one is being deleted
-	recent bool      // a pass over all outcomes was made recently
-	going  bool      // a pass over all outcomes is being made
-	owed   bool      // a pass is due in the next epoch
+	requests *requests
+	root     Root
+	most     int
+	age      int64 // in milliseconds
+	kept     []outcome
+	has      map[string]bool
+	due      []outcome // to be deleted
+	busy     bool      // one is being deleted
+	recent   bool      // a pass over all outcomes was made recently
+	going    bool      // a pass over all outcomes is being made
+	owed     bool      // a pass is due in the next epoch
 }
 
 // The default limits of unacknowledged outcomes.
@@ -46,8 +46,8 @@ const (
 	DefaultAge  = 7 * 24 * 3600 * 1000 // milliseconds
 )
 
-func newSweeper(d *desk, root Root) *sweeper {
-	return &sweeper{desk: d, root: root, most: DefaultMost, age: DefaultAge, has: map[string]bool{}}
+func newSweeper(d *requests, root Root) *sweeper {
+	return &sweeper{requests: d, root: root, most: DefaultMost, age: DefaultAge, has: map[string]bool{}}
 }
 
 // reset forgets the state of the epoch. What was being done is done in the next one.
@@ -87,14 +87,14 @@ func (s *sweeper) keep(o outcome) {
 
 // look makes a pass over all outcomes, unless one was made recently.
 func (s *sweeper) look() {
-	if s.desk.epoch == 0 {
+	if s.requests.Epoch() == 0 {
 		s.owed = true
 		return
 	}
 	s.owed = false
 	if !s.recent {
 		s.recent = true
-		s.desk.pause(s.age/4, func() { s.recent = false })
+		s.requests.pause(s.age/4, func() { s.recent = false })
 	}
 	s.pass()
 }
@@ -124,7 +124,7 @@ func (s *sweeper) pass() {
 // walk reads the children of a path one after the other, and marks those for deletion that are too
 // old or too many.
 func (s *sweeper) walk(path string, judge func(name string, ev machine.Seen) (outcome, bool), then func()) {
-	s.desk.names(path, func(ev machine.Listed) {
+	s.requests.list(path, func(ev machine.Listed) {
 		names := slices.Sorted(slices.Values(ev.Names))
 		var found []outcome
 		var step func()
@@ -136,7 +136,7 @@ func (s *sweeper) walk(path string, judge func(name string, ev machine.Seen) (ou
 			}
 			name := names[0]
 			names = names[1:]
-			s.desk.read(path+"/"+name, watcher{}, func(ev machine.Seen) {
+			s.requests.read(path+"/"+name, func(ev machine.Seen) {
 				if o, is := judge(name, ev); ev.Exists && is {
 					found = append(found, o)
 				}
@@ -150,7 +150,7 @@ func (s *sweeper) walk(path string, judge func(name string, ev machine.Seen) (ou
 func (s *sweeper) choose(found []outcome) {
 	slices.SortStableFunc(found, func(a, b outcome) int { return cmp.Compare(a.mtime, b.mtime) })
 	for i, o := range found {
-		if len(found)-i > s.most || s.desk.now-o.mtime > s.age {
+		if len(found)-i > s.most || s.requests.now-o.mtime > s.age {
 			s.due = append(s.due, o)
 		}
 	}
@@ -159,13 +159,13 @@ func (s *sweeper) choose(found []outcome) {
 
 // next deletes the next outcome that is due.
 func (s *sweeper) next() {
-	if s.busy || len(s.due) == 0 || s.desk.epoch == 0 {
+	if s.busy || len(s.due) == 0 || s.requests.Epoch() == 0 {
 		return
 	}
 	s.busy = true
 	o := s.due[0]
 	s.due = s.due[1:]
-	s.desk.read(s.root.Swept(), watcher{}, func(ev machine.Seen) {
+	s.requests.read(s.root.Swept(), func(ev machine.Seen) {
 		if ev.Code == machine.Refused { // no deletion without the note
 			s.busy = false
 			return
@@ -188,7 +188,7 @@ func (s *sweeper) sweep(o outcome, swept machine.Seen) {
 			machine.Op{Do: machine.Delete, Path: s.root.Open(o.id, o.guid), Version: machine.Any},
 			machine.Op{Do: machine.Delete, Path: s.root.Tx(o.id), Version: machine.Any})
 	}
-	s.desk.transact(func(ev machine.Transacted) {
+	s.requests.transact(func(ev machine.Transacted) {
 		s.busy = false
 		gone := ev.Code == machine.NoNode && note.Do == machine.Create                           // with its parent
 		if ev.Code == machine.Unknown || ev.Failed == 0 && ev.Code != machine.Refused && !gone { // another coordinator sweeps too

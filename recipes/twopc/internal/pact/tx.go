@@ -86,7 +86,7 @@ func (t *tx) giveUp(reason string) {
 // opened is called when the transaction exists in ZooKeeper and belongs to this coordinator.
 func (t *tx) opened() {
 	if t.phase == Beginning {
-		t.desk.do(Begun{N: t.n})
+		t.requests.Emit(Begun{N: t.n})
 	}
 	t.pending, t.payload, t.marked = nothing, nil, true
 	t.move(Open)
@@ -95,7 +95,7 @@ func (t *tx) opened() {
 
 // prepare watches the record, the votes, and the presences of the sites that have not voted.
 func (t *tx) prepare() {
-	if t.record != nil || t.desk.epoch == 0 {
+	if t.record != nil || t.requests.Epoch() == 0 {
 		return
 	}
 	if t.ballots == nil {
@@ -104,14 +104,14 @@ func (t *tx) prepare() {
 		}
 	}
 	if t.untime == nil && t.denial.err == nil {
-		t.untime = t.desk.pause(t.c.timeout, t.overdue)
+		t.untime = t.requests.pause(t.c.timeout, t.overdue)
 	}
 	t.follow(t.onRecord)
 	if t.denial.err != nil { // it will be aborted, which needs only the record
 		return
 	}
 	for _, b := range t.ballots {
-		b.follower = t.desk.await(t.path(b.Site), func(ev machine.Seen) { t.onVote(b, ev) })
+		b.follower = t.requests.await(t.path(b.Site), func(ev machine.Seen) { t.onVote(b, ev) })
 		if !b.voted {
 			t.c.sites.watch(b.Site, t.n, func() { t.siteDied(b) })
 		}
@@ -158,7 +158,7 @@ func (t *tx) onVote(b *ballot, ev machine.Seen) {
 func (t *tx) tell(b *ballot, vote Vote) {
 	if !b.told {
 		b.told = true
-		t.desk.do(Voted{N: t.n, Vote: vote})
+		t.requests.Emit(Voted{N: t.n, Vote: vote})
 	}
 }
 
@@ -182,22 +182,22 @@ func (t *tx) conclude(rec Record) {
 			t.tell(b, Vote{Site: rec.By, Reason: rec.Reason})
 		}
 	}
-	t.desk.do(Decided{N: t.n, Outcome: rec.State, By: rec.By, Reason: rec.Reason, Shared: rec.shared()})
+	t.requests.Emit(Decided{N: t.n, Outcome: rec.State, By: rec.By, Reason: rec.Reason, Shared: rec.shared()})
 	t.c.sweeper.keep(outcome{id: t.id, guid: rec.GUID, czxid: t.stat.Czxid})
-	t.desk.do(Over{N: t.n, Czxid: t.stat.Czxid})
+	t.requests.Emit(Over{N: t.n, Czxid: t.stat.Czxid})
 	t.end()
 }
 
 // refuse ends the transaction before it has begun or was taken over.
 func (t *tx) refuse(err error) {
-	t.desk.do(Refused{N: t.n, Err: err})
+	t.requests.Emit(Refused{N: t.n, Err: err})
 	t.end()
 }
 
 // fail ends the transaction at this coordinator without an outcome.
 func (t *tx) fail(err error) {
 	t.stop()
-	t.desk.do(Failed{N: t.n, Err: err})
+	t.requests.Emit(Failed{N: t.n, Err: err})
 	t.end()
 }
 

@@ -5,15 +5,15 @@ import "github.com/troupe-go/troupe/machine"
 // view is what a participant knows of a transaction's znodes: its record, and the votes that it
 // watches. Both roles decide with it.
 type view struct {
-	desk    *desk
-	root    Root
-	id      string
-	rec     Record       // GUID is known from the start
-	stat    machine.Stat // of the record
-	known   bool         // rec is the current record, as far as this participant can know
-	marked  bool         // the coordinator's mark existed at the last read
-	record  *follower    // nil: the record is not followed in this epoch
-	ballots []*ballot
+	requests *requests
+	root     Root
+	id       string
+	rec      Record       // GUID is known from the start
+	stat     machine.Stat // of the record
+	known    bool         // rec is the current record, as far as this participant can know
+	marked   bool         // the coordinator's mark existed at the last read
+	record   *follower    // nil: the record is not followed in this epoch
+	ballots  []*ballot
 }
 
 // ballot is what is known of a site's vote.
@@ -34,7 +34,7 @@ func (v *view) mark() string { return v.root.Open(v.id, v.rec.GUID) }
 
 // follow watches the record, which changes once: when it is decided. seen is called for each read.
 func (v *view) follow(seen func(machine.Seen)) {
-	v.record = v.desk.await(v.root.Tx(v.id), seen)
+	v.record = v.requests.await(v.root.Tx(v.id), seen)
 }
 
 // read takes a read of the record over. It returns false if the transaction is gone.
@@ -104,7 +104,7 @@ func (v *view) decide(rec Record, dead string, done func(ev machine.Transacted, 
 		}
 	}
 	ops = append(ops, machine.Op{Do: machine.Set, Path: v.root.Tx(v.id), Data: rec.bytes(), Version: v.stat.Version})
-	v.desk.transact(func(ev machine.Transacted) {
+	v.requests.transact(func(ev machine.Transacted) {
 		var changed *ballot
 		if ev.Code != machine.Done && ev.Code != machine.Refused && ev.Failed >= 0 && ev.Failed < len(checked) {
 			if changed = checked[ev.Failed]; changed == nil { // settled by another coordinator, or deleted by another client

@@ -24,7 +24,7 @@ func (p *proposal) answer(c Cast) bool {
 
 func (p *proposal) voteDone(err error) {
 	delete(p.s.votes, p.rec.GUID)
-	p.desk.do(CastDone{GUID: p.rec.GUID, Err: err})
+	p.requests.Emit(CastDone{GUID: p.rec.GUID, Err: err})
 }
 
 // vote writes the vote once, and only if the transaction is undecided. A vote to abort also writes
@@ -39,7 +39,7 @@ func (p *proposal) vote(c Cast) {
 		rec = rec.decided(Aborted, p.s.name, c.Reason)
 		record.Do, record.Data = machine.Set, rec.bytes()
 	}
-	p.desk.transact(func(ev machine.Transacted) {
+	p.requests.transact(func(ev machine.Transacted) {
 		p.busy = false
 		p.move(Asked)
 		switch ev.Code {

@@ -10,10 +10,10 @@ import (
 // presences watches the presences of other processes. Each has one watch, however many transactions
 // depend on that process.
 type presences struct {
-	desk *desk
-	path func(name string) string
-	seen func(name string, w *watched) // a new state was read
-	all  map[string]*watched
+	requests *requests
+	path     func(name string) string
+	seen     func(name string, w *watched) // a new state was read
+	all      map[string]*watched
 }
 
 // watched is another process's presence.
@@ -27,8 +27,8 @@ type watched struct {
 	waiting map[uint64]func() // by the number of the transaction: called for each new state, or each death
 }
 
-func newPresences(d *desk, path func(name string) string, seen func(name string, w *watched)) *presences {
-	return &presences{desk: d, path: path, seen: seen, all: map[string]*watched{}}
+func newPresences(d *requests, path func(name string) string, seen func(name string, w *watched)) *presences {
+	return &presences{requests: d, path: path, seen: seen, all: map[string]*watched{}}
 }
 
 // watch adds a transaction to those that depend on a process.
@@ -40,7 +40,7 @@ func (p *presences) watch(name string, n uint64, changed func()) *watched {
 	}
 	w.waiting[n] = changed
 	if w.follower == nil {
-		w.follower = p.desk.follow(p.path(name), func(ev machine.Seen) {
+		w.follower = p.requests.follow(p.path(name), func(ev machine.Seen) {
 			if ev.Code == machine.Refused { // nothing is known to have changed
 				w.retry()
 				return
