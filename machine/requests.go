@@ -1,6 +1,6 @@
 package machine
 
-import "slices"
+import "maps"
 
 // Requests is the book of what one machine has asked for, and the effects of its step. The zero
 // value is ready to use, and knows of no epoch.
@@ -16,14 +16,14 @@ import "slices"
 // Requests are not asked again after [Suspended]: the session does that. A watch that an answer has
 // armed is not in the book.
 type Requests[K comparable] struct {
-	epoch   uint64       // 0: none
-	last    uint64       // the number given last; none is given twice, in whatever epoch
-	pending []pending[K] // in the order of their numbers
-	effects []Effect     // of the step
+	epoch   uint64                // 0: none
+	last    uint64                // the number given last; none is given twice, in whatever epoch
+	pending map[uint64]pending[K] // by number: a machine may have thousands
+	numbers map[K]uint64          // of the same
+	effects []Effect              // of the step
 }
 
 type pending[K comparable] struct {
-	ask   uint64
 	key   K
 	timer bool // a [Wake], which belongs to no epoch
 }
@@ -44,7 +44,12 @@ func (r *Requests[K]) Begin(epoch uint64) {
 // [Wake] is not: it belongs to no epoch.
 func (r *Requests[K]) End() {
 	r.epoch = 0
-	r.pending = slices.DeleteFunc(r.pending, func(p pending[K]) bool { return !p.timer })
+	maps.DeleteFunc(r.pending, func(_ uint64, p pending[K]) bool {
+		if !p.timer {
+			delete(r.numbers, p.key)
+		}
+		return !p.timer
+	})
 }
 
 // Epoch is the epoch that requests are asked in, 0 if there is none.
@@ -59,27 +64,29 @@ func (r *Requests[K]) Ask(request Request, key K) uint64 {
 	r.Forget(key)
 	r.last++
 	_, timer := request.(Wake)
-	r.pending = append(r.pending, pending[K]{r.last, key, timer})
+	if r.pending == nil {
+		r.pending, r.numbers = make(map[uint64]pending[K]), make(map[K]uint64)
+	}
+	r.pending[r.last], r.numbers[key] = pending[K]{key, timer}, r.last
 	r.Emit(request.numbered(r.epoch, r.last))
 	return r.last
 }
 
 // Pending tells whether a request under this key waits for its answer.
-func (r *Requests[K]) Pending(key K) bool { return r.index(key) >= 0 }
+func (r *Requests[K]) Pending(key K) bool { return r.numbers[key] != 0 }
 
 // Forget makes the answers to the requests under these keys void. A [Wake] goes on in the host.
 func (r *Requests[K]) Forget(keys ...K) {
 	for _, key := range keys {
-		if i := r.index(key); i >= 0 {
-			r.pending = slices.Delete(r.pending, i, i+1)
-		}
+		delete(r.pending, r.numbers[key])
+		delete(r.numbers, key)
 	}
 }
 
 // Cancel takes the [Wake] under this key back, if it has not gone off.
 func (r *Requests[K]) Cancel(key K) {
-	if i := r.index(key); i >= 0 {
-		r.Emit(Cancel{Ask: r.pending[i].ask})
+	if ask := r.numbers[key]; ask != 0 {
+		r.Emit(Cancel{Ask: ask})
 		r.Forget(key)
 	}
 }
@@ -95,13 +102,11 @@ func (r *Requests[K]) Accept(ev Event) (key K, ok bool) {
 	case ask == 0:
 		return key, true
 	}
-	i := slices.IndexFunc(r.pending, func(p pending[K]) bool { return p.ask == ask })
-	if i < 0 {
-		return key, false
+	p, ok := r.pending[ask]
+	if ok {
+		r.Forget(p.key)
 	}
-	key = r.pending[i].key
-	r.pending = slices.Delete(r.pending, i, i+1)
-	return key, true
+	return p.key, ok
 }
 
 // Emit adds effects to those of the step that are not requests, or are not answered by number.
@@ -112,8 +117,4 @@ func (r *Requests[K]) Flush() []Effect {
 	effects := r.effects
 	r.effects = nil
 	return effects
-}
-
-func (r *Requests[K]) index(key K) int {
-	return slices.IndexFunc(r.pending, func(p pending[K]) bool { return p.key == key })
 }
