@@ -4,12 +4,12 @@ import (
 	"errors"
 
 	"github.com/troupe-go/troupe/actors"
-	"github.com/troupe-go/troupe/session/internal/watches"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// sessionActor is one incarnation of the session's actor: it begins and ends epochs, keeps the
-// table of watches, and tells the clients what happens, in order.
+// sessionActor is one incarnation of the session's actor: it begins and ends epochs, and tells the
+// clients of that, of the connection and of trust, in order. Answers and events of watches do not
+// pass through it.
 type sessionActor struct {
 	s    *Session
 	self actors.Self[message]
@@ -22,7 +22,6 @@ type sessionActor struct {
 	trusted bool // as the clients know it
 	barren  int  // epochs in a row that ended before they began, and tries to begin
 	round   int  // counts the tries, so that what comes of an earlier one is known
-	table   *watches.Table
 }
 
 func newSessionActor(s *Session, self actors.Self[message]) *sessionActor {
@@ -30,7 +29,6 @@ func newSessionActor(s *Session, self actors.Self[message]) *sessionActor {
 	started, last := g.started, g.cur
 	g.unlock()
 	a := &sessionActor{s: s, self: self}
-	a.table = watches.New(a)
 	switch {
 	case self.Incarnation() == 1 || !started:
 	case last == nil:
@@ -42,8 +40,8 @@ func newSessionActor(s *Session, self actors.Self[message]) *sessionActor {
 }
 
 // takeOver begins an incarnation after a crash, with the epoch of the one before. That epoch is
-// over, since its table of watches is lost, but its ZooKeeper session may live on until it can be
-// told so, with every znode. Until ZooKeeper has confirmed the end nobody is told of it, and no
+// over, since nobody knows what was left undone, but its ZooKeeper session may live on until it can
+// be told so, with every znode. Until ZooKeeper has confirmed the end nobody is told of it, and no
 // epoch begins: neither is anything reported as gone that stands, nor can what was sent in the old
 // epoch be carried out behind the back of the next.
 func (a *sessionActor) takeOver(e *epoch) {
@@ -108,8 +106,7 @@ func (a *sessionActor) Receive(m message) { m.deliver(a) }
 // Phase shows in the live tree.
 func (a *sessionActor) Phase() string { return a.s.Status().State.String() }
 
-// Stopping ends the epoch with the incarnation: the table of watches is gone, so the next one
-// begins anew.
+// Stopping ends the epoch with the incarnation.
 func (a *sessionActor) Stopping(cause error) {
 	if !errors.Is(cause, actors.ErrRestarting) {
 		return
@@ -153,20 +150,19 @@ func (a *sessionActor) onConnEvent(ev zkconn.Event) {
 	switch ev := ev.(type) {
 	case zkconn.Up:
 		a.up = true
-		if !a.begun {
+		if a.begun {
+			a.began.Timeout = ev.Timeout
+			a.tell(Reconnected{a.epoch.number})
+		} else {
 			a.syncFirst(0)
-			return
 		}
-		a.began.Timeout = ev.Timeout
-		a.tell(Reconnected{a.epoch.number})
-		a.table.GiveBack()
+		a.epoch.watched.clientsKnow(true)
 	case zkconn.Down:
 		a.up = false
 		if a.begun {
 			a.tell(Disconnected{a.epoch.number})
 		}
-	case zkconn.Fired:
-		a.onFired(ev)
+		a.epoch.watched.clientsKnow(false)
 	case zkconn.Ended:
 		a.onEnded(endCause(ev.Cause))
 	}
@@ -239,6 +235,7 @@ func (a *sessionActor) onBegun() {
 	for _, t := range clients {
 		a.present(t)
 	}
+	e.watched.clientsKnow(a.up)
 }
 
 // present tells a client how things stand.
@@ -278,7 +275,7 @@ func (a *sessionActor) onTrusted(now bool) {
 func (a *sessionActor) onEnded(cause error) {
 	e := a.epoch
 	a.s.log.Info("epoch ended", "epoch", e.number, "session", a.began.SessionID, "cause", cause)
-	a.epoch, a.table = nil, watches.New(a)
+	a.epoch = nil
 	if errors.Is(cause, ErrAuthFailed) {
 		a.s.fail(cause) // which tells the clients: nobody has said that their znodes are gone
 		return
@@ -295,75 +292,4 @@ func (a *sessionActor) onEnded(cause error) {
 			a.s.ref.Tell(begin{})
 		})
 	}
-}
-
-// onAsked takes a read with a watch.
-func (a *sessionActor) onAsked(r *watchRead) {
-	if r.epoch != a.epoch {
-		r.answered(func() { r.refuse(ErrExpired) })
-		return
-	}
-	a.table.Ask(&watches.Read{Client: &r.client.inbox, Key: r.key, Request: r})
-}
-
-// onReadDone takes the answer to a read with a watch, or its loss.
-func (a *sessionActor) onReadDone(m readDone) {
-	r := m.request
-	if r.epoch != a.epoch {
-		r.answered(func() { r.refuse(ErrExpired) })
-		return
-	}
-	var answer func()
-	if m.answer != nil {
-		answer = func() { r.answered(m.answer) }
-	}
-	a.table.Done(m.read, answer, m.armed)
-}
-
-// onFired tells everyone who asked for it of an event.
-func (a *sessionActor) onFired(ev zkconn.Fired) {
-	if ev.Type == NodeDeleted {
-		a.s.znodes.missing(a.s.space.relative(ev.Path))
-	}
-	a.table.Fire(watches.Event{Path: ev.Path, Type: watches.EventType(ev.Type)})
-}
-
-// Remove implements [watches.Server].
-func (a *sessionActor) Remove(keys []watches.Key) {
-	s, e := a.s, a.epoch
-	g := s.state.lock()
-	conn, ups, closing := e.conn, e.ups, g.closing
-	g.unlock()
-	if closing {
-		return // they go with the ZooKeeper session
-	}
-	all := make([]zkconn.Watch, len(keys))
-	for i, key := range keys {
-		all[i] = onWire(key)
-	}
-	s.tasks.run(func() { // false: the session has ended, and its watches with it
-		s.ref.Tell(unwatched{e, keys, ups, conn.Unwatch(all)})
-	})
-}
-
-// onUnwatched takes what became of a removal.
-func (a *sessionActor) onUnwatched(m unwatched) {
-	outcome := watches.Gone
-	switch {
-	case errors.Is(m.err, zkconn.ErrNotSent):
-		outcome = watches.NotSent
-	case errors.Is(m.err, ErrUnsupported):
-		outcome = watches.Unsupported
-	}
-	g := a.s.state.lock()
-	newer := a.up && a.epoch.ups > m.ups
-	g.unlock()
-	a.table.Removed(m.keys, outcome, newer)
-}
-
-// Watched implements [watches.Server].
-func (a *sessionActor) Watched(key watches.Key) bool { return a.epoch.conn.Watches(onWire(key)) }
-
-func onWire(k watches.Key) zkconn.Watch {
-	return zkconn.Watch{Path: k.Path, Children: k.Kind == watches.Children}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/session/internal/watches"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
@@ -38,8 +39,10 @@ func (t *Client) Leave() {
 		return
 	}
 	s := t.session
-	orphans := s.state.removeClient(t)
-	s.ref.Tell(departed{t})
+	orphans, e := s.state.removeClient(t)
+	if e != nil {
+		e.watched.change(func(table *watches.Table) { table.Leave(&t.inbox) })
+	}
 	for _, c := range orphans {
 		s.znodes.sweep(c)
 	}

@@ -22,21 +22,22 @@ func TestAReadOfWhatIsBeingRemovedIsNotSent(t *testing.T) {
 		rest := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 		w.cutOnce(zktest.Delay(time.Second), func(r *zktest.Request) bool { return r.Op == zktest.OpDelete })
 		w.requests()
-		letGo := session.Occupy(s)
+		w.srv.Kill(0) // so that nothing is sent for now
+		require.Equal(w, []string{"disconnected"}, t.told()[1:])
 		var mine, his, stays session.Seen
 		t.Read(1, own, true, func(a session.Seen) { mine = a })
 		t.Read(1, rest, true, func(a session.Seen) { stays = a })
 		other.Read(1, own, true, func(a session.Seen) { his = a })
 		removed := bubble.Begin(func() error { return wait(w, func(done func(error)) { t.Remove(1, own, done) }) })
 		synctest.Wait()
-		letGo()
+		require.NoError(w, w.srv.Restart(0))
 		require.NoError(w, <-removed)
 		synctest.Wait()
 		require.ErrorIs(w, mine.Err, session.ErrReleased)
 		require.NoError(w, his.Err, "another client's is: it has to know when the znode is gone")
 		require.True(w, stays.Exists)
 		require.ElementsMatch(w, []string{"delete " + own, "getData " + own, "getData " + rest}, w.requests())
-		require.Equal(w, []string{"began 1"}, t.told())
+		require.Equal(w, []string{"reconnected"}, t.told())
 		require.Equal(w, 1, session.WatchEntries(s))
 
 		// Removed, and read again: that is another matter.

@@ -12,7 +12,7 @@ import (
 
 // epoch is one ZooKeeper session, from the opening of its connection until it is over. Its fields
 // are guarded by the session's mutex, but for those that are constant once it has begun: session,
-// number, conn, sessionID.
+// number, conn, sessionID, watched.
 type epoch struct {
 	session *Session
 	number  uint64
@@ -34,11 +34,13 @@ type epoch struct {
 	left    []witness     // of an epoch that is said to have expired: what may stand at the servers if that is wrong
 	before  *epoch        // said to have expired, and not known to be gone: this one begins when it is
 
-	reads map[*watchRead]struct{} // with a watch, that were not answered yet
+	watched *watched // has a mutex of its own
 }
 
 func newEpoch(s *Session, number uint64) *epoch {
-	return &epoch{session: s, number: number, gone: notify.NewLatch(), reads: make(map[*watchRead]struct{})}
+	e := &epoch{session: s, number: number, gone: notify.NewLatch()}
+	e.watched = newWatched(e)
+	return e
 }
 
 // connect begins to connect. slow: servers were slow to answer.
@@ -51,17 +53,22 @@ func (e *epoch) connect(slow bool) (*zkconn.Conn, error) {
 }
 
 // hear takes what the connection says, in its order. It decides at once what must not wait, and
-// passes everything on to the session's actor.
+// passes what becomes of the connection on to the session's actor.
 func (e *epoch) hear(ev zkconn.Event) {
 	s := e.session
 	defer s.tasks.guard()
 	switch ev := ev.(type) {
 	case zkconn.Up:
+		e.watched.connHears(true) // before requests go over it
 		if spoilt, margin := e.connected(ev); spoilt {
 			s.log.Error("the negotiated timeout leaves nothing of trust: nothing can be held", "timeout", ev.Timeout, "margin", margin)
 		}
 	case zkconn.Down:
+		e.watched.connHears(false)
 		e.disconnected()
+	case zkconn.Fired:
+		e.watched.fire(ev)
+		return
 	case zkconn.Ended:
 		cause := endCause(ev.Cause)
 		e.end(cause, endOfHolds(cause))
@@ -125,18 +132,20 @@ func (e *epoch) disconnected() {
 // end ends an epoch; false if it was over. Its holds end with the cause given for them, its znodes
 // are forgotten, nothing is asked any more in it.
 func (e *epoch) end(cause, holds error) bool {
-	reads, first := e.endGuarded(cause, holds)
-	for r := range reads {
+	if !e.endGuarded(cause, holds) {
+		return false
+	}
+	for r := range e.watched.end() {
 		r.refuse(ErrExpired)
 	}
-	return first
+	return true
 }
 
-func (e *epoch) endGuarded(cause, holds error) (reads map[*watchRead]struct{}, first bool) {
+func (e *epoch) endGuarded(cause, holds error) (first bool) {
 	g := e.session.state.lock()
 	defer g.unlock()
 	if e.over {
-		return nil, false
+		return false
 	}
 	e.over, e.up, e.server, e.address, e.cause = true, false, "", "", cause
 	if errors.Is(cause, ErrExpired) {
@@ -146,10 +155,8 @@ func (e *epoch) endGuarded(cause, holds error) (reads map[*watchRead]struct{}, f
 	g.holds.endAll(holds)
 	g.keeper.end()
 	g.ledger.clear()
-	reads = e.reads
-	e.reads = nil
 	g.changed()
-	return reads, true
+	return true
 }
 
 // endCause says why an epoch ended: a session that was replaced is over just as one that expired.

@@ -185,3 +185,27 @@ func TestB70_NeverStuck(t *testing.T) {
 		require.Greater(w, s.Status().Epoch, uint64(1))
 	}, shortTicks...)
 }
+
+// Whoever hears of an event, or of an answer, knows of the connection that it came over: a state
+// that was read after a reconnection must not be taken for one of before.
+func TestWhatComesOverAConnectionIsToldBehindIt(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open()
+		t := w.client(s)
+		require.NoError(w, s.EnsurePath(w.ctx, "/a"))
+		require.True(w, t.read(w, 1, "/a", true).Exists)
+		require.Equal(w, []string{"began 1"}, t.told())
+		letGo := session.Occupy(s)
+		w.srv.Disconnect(id(s))
+		require.NoError(w, w.srv.Set("/a", []byte("new")))
+		answered := false
+		t.Read(1, "/a", true, func(session.Seen) { answered = true })
+		time.Sleep(time.Second)
+		require.NoError(w, s.Sync(w.ctx, "/a"), "it is connected again")
+		require.Empty(w, t.told())
+		require.False(w, answered)
+		letGo()
+		require.Equal(w, []string{"disconnected", "reconnected", "fired NodeDataChanged /a"}, t.told())
+		require.True(w, answered)
+	})
+}

@@ -49,9 +49,12 @@ func Hush(s *Session) (letGo func()) {
 
 // WatchEntries is how many watches the session's table has: what ZooKeeper is believed to watch.
 func WatchEntries(s *Session) int {
-	n := make(chan int, 1)
-	s.ref.Tell(do(func(a *sessionActor) { n <- a.table.Len() }))
-	return <-n
+	g := s.state.lock()
+	w := g.cur.watched
+	g.unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.table.Len()
 }
 
 // LedgerLen is how many znodes of the session's clients exist, or may.

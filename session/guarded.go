@@ -141,8 +141,9 @@ func (g *guarded) has(t *Client) bool {
 	return is
 }
 
-// removeClient ends what a client holds, and returns what of it is left in the record.
-func (s *state) removeClient(t *Client) []*contender {
+// removeClient ends what a client holds, and returns what of it is left in the record, and the
+// present epoch.
+func (s *state) removeClient(t *Client) ([]*contender, *epoch) {
 	g := s.lock()
 	defer g.unlock()
 	delete(g.clients, t)
@@ -152,7 +153,7 @@ func (s *state) removeClient(t *Client) []*contender {
 			g.endHold(h, ErrReleased)
 		}
 	}
-	return g.ledger.of(t)
+	return g.ledger.of(t), g.cur
 }
 
 // endHold ends a hold; false if it was over. One that has outlived trust is neither released nor

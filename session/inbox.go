@@ -2,53 +2,48 @@ package session
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/troupe-go/troupe/session/internal/watches"
 )
 
-// inbox tells one who is on a session, in order, what happens to it. It is the session's actor that
-// tells; but for the end of the session, which is told when there is no actor any more.
+// inbox passes events to one client, one at a time: those of watches from wherever they come, all
+// others from the session's actor, and the end of the session from where that actor ends.
 type inbox struct {
 	session *Session
+	left    atomic.Bool // the client wants no event any more
 
 	mu      sync.Mutex // held while an event is delivered
 	deliver func(Event)
-	told    uint64 // the epoch that it was told of, 0: none
-	down    bool   // it was told that the connection is
-	gone    bool   // its owner has left
+	told    uint64 // the epoch that the client was told of, 0: none
+	down    bool   // it was told that the connection is down
 }
 
-// leave lets nothing be told any more; false if that was so already.
+// leave ends the events: none is under way when it returns. False: they had ended before.
 func (b *inbox) leave() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	left := b.gone
-	b.gone = true
-	return !left
+	return !b.left.Swap(true)
 }
 
-// Tell implements [watches.Client].
-func (b *inbox) Tell(e watches.Event) {
+// Left implements [watches.Client].
+func (b *inbox) Left() bool { return b.left.Load() }
+
+// fired tells of an event of a watch that was armed in an epoch, if the client is in that epoch.
+func (b *inbox) fired(epoch uint64, e watches.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.gone && b.told != 0 {
-		b.deliver(Fired{Epoch: b.told, Path: b.session.space.relative(e.Path), Type: EventType(e.Type)})
+	if !b.Left() && b.told == epoch {
+		b.deliver(Fired{Epoch: epoch, Path: b.session.space.relative(e.Path), Type: EventType(e.Type)})
 	}
 }
 
-// Left implements [watches.Client]: nothing is told any more.
-func (b *inbox) Left() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.gone
-}
-
-// tell delivers an event of the epoch that the owner knows of. That the connection is down is told
-// once.
+// tell tells of an event of the epoch that the client was told of. That the connection is down is
+// told once.
 func (b *inbox) tell(n Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.gone || b.told == 0 {
+	if b.Left() || b.told == 0 {
 		return
 	}
 	switch n.(type) {
@@ -63,11 +58,11 @@ func (b *inbox) tell(n Event) {
 	b.deliver(n)
 }
 
-// beginEpoch tells of a new epoch, once; false if the owner knows of it.
+// beginEpoch tells of a new epoch, once; false if the client was told of it before.
 func (b *inbox) beginEpoch(n EpochBegan) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.gone || b.told == n.Epoch {
+	if b.Left() || b.told == n.Epoch {
 		return false
 	}
 	b.told, b.down = n.Epoch, false
@@ -75,8 +70,8 @@ func (b *inbox) beginEpoch(n EpochBegan) bool {
 	return true
 }
 
-// endEpoch tells of the end of the epoch that the owner knows of, and whether ZooKeeper has
-// confirmed it.
+// endEpoch tells of the end of the epoch that the client was told of, and whether ZooKeeper has
+// confirmed that end.
 func (b *inbox) endEpoch(cause error, gone bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,7 +79,7 @@ func (b *inbox) endEpoch(cause error, gone bool) {
 }
 
 func (b *inbox) endEpochLocked(cause error, gone bool) {
-	if b.gone || b.told == 0 {
+	if b.Left() || b.told == 0 {
 		return
 	}
 	n := EpochEnded{Epoch: b.told, Cause: cause, Gone: gone}
@@ -92,12 +87,12 @@ func (b *inbox) endEpochLocked(cause error, gone bool) {
 	b.deliver(n)
 }
 
-// endSession tells of the end of everything.
+// endSession tells of the end of the epoch, and of the session.
 func (b *inbox) endSession(cause error, gone bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.endEpochLocked(cause, gone)
-	if !b.gone {
+	if !b.Left() {
 		b.deliver(SessionEnded{Cause: cause})
 	}
 }

@@ -1,9 +1,6 @@
 package session
 
-import (
-	"github.com/troupe-go/troupe/session/internal/watches"
-	"github.com/troupe-go/troupe/session/internal/zkconn"
-)
+import "github.com/troupe-go/troupe/session/internal/zkconn"
 
 // message is what the session's actor receives: it knows what the actor does with it. What is about
 // an epoch that is over is dropped.
@@ -24,28 +21,9 @@ type (
 		epoch *epoch
 		now   bool
 	}
-	gone     struct{ epoch *epoch } // ZooKeeper has ended its session, or ours is closed
-	arrived  struct{ client *Client }
-	asked    struct{ read *watchRead } // a read with a watch
-	readDone struct {                  // what came of it
-		request *watchRead
-		read    *watches.Read // the try
-		answer  func()        // passes it on; nil: the connection went before it came
-		armed   bool          // the znode is there, so that there is something to watch
-	}
-	crashed  struct{ reason any }     // something on the session's behalf has panicked
-	departed struct{ client *Client } // it has left
-	forgone  struct {                 // a client depends on a watch no more
-		client *Client
-		epoch  uint64
-		key    watches.Key
-	}
-	unwatched struct { // what came of giving watches back
-		epoch *epoch
-		keys  []watches.Key
-		ups   uint64 // the connections that there had been when it was asked for
-		err   error
-	}
+	gone    struct{ epoch *epoch } // ZooKeeper has ended its session, or ours is closed
+	arrived struct{ client *Client }
+	crashed struct{ reason any } // something on the session's behalf has panicked
 )
 
 func (begin) deliver(a *sessionActor) {
@@ -78,20 +56,5 @@ func (m gone) deliver(a *sessionActor) {
 	}
 }
 
-func (m arrived) deliver(a *sessionActor)  { a.present(m.client) }
-func (m asked) deliver(a *sessionActor)    { a.onAsked(m.read) }
-func (m readDone) deliver(a *sessionActor) { a.onReadDone(m) }
-func (m crashed) deliver(*sessionActor)    { panic(m.reason) }
-func (m departed) deliver(a *sessionActor) { a.table.Leave(&m.client.inbox) }
-
-func (m forgone) deliver(a *sessionActor) {
-	if a.epoch != nil && a.epoch.number == m.epoch {
-		a.table.Forget(&m.client.inbox, m.key)
-	}
-}
-
-func (m unwatched) deliver(a *sessionActor) {
-	if m.epoch == a.epoch {
-		a.onUnwatched(m)
-	}
-}
+func (m arrived) deliver(a *sessionActor) { a.present(m.client) }
+func (m crashed) deliver(*sessionActor)   { panic(m.reason) }

@@ -64,8 +64,7 @@ func (t *Client) await(number uint64, path string, done func(exists bool, err er
 	}, true)
 }
 
-// look reads: with a watch, by way of the actor, which keeps the table of watches; without,
-// straight away.
+// look reads: with a watch, by way of the table of watches; without, straight away.
 func (t *Client) look(number uint64, r *watchRead, watch bool) {
 	s := t.session
 	if !watch {
@@ -90,19 +89,13 @@ func (t *Client) look(number uint64, r *watchRead, watch bool) {
 	g := s.state.lock()
 	r.epoch = g.current(number)
 	closing := g.closing
-	if r.epoch != nil && !closing {
-		r.epoch.reads[r] = struct{}{}
-	}
 	g.unlock()
 	switch {
 	case closing:
 		r.refuse(ErrClosed)
-	case r.epoch == nil:
-		if !s.tasks.run(func() { r.refuse(ErrExpired) }) {
-			r.refuse(ErrClosed)
-		}
-	case !s.ref.Tell(asked{r}):
-		r.answered(func() { r.refuse(ErrClosed) })
+	case r.epoch != nil && r.epoch.watched.ask(r):
+	case !s.tasks.run(func() { r.refuse(ErrExpired) }):
+		r.refuse(ErrClosed)
 	}
 }
 
@@ -110,5 +103,12 @@ func (t *Client) look(number uint64, r *watchRead, watch bool) {
 // or is about to: no [Fired] of its data comes of reads before this. If nobody else in the session
 // depends on that watch, ZooKeeper is told to forget it. A watch of its children is not touched.
 func (t *Client) Unwatch(number uint64, path string) {
-	t.session.ref.Tell(forgone{t, number, watches.Key{Path: t.session.Path(path), Kind: watches.Data}})
+	g := t.session.state.lock()
+	e := g.current(number)
+	g.unlock()
+	if e != nil {
+		e.watched.change(func(table *watches.Table) {
+			table.Forget(&t.inbox, watches.Key{Path: t.session.Path(path), Kind: watches.Data})
+		})
+	}
 }

@@ -209,10 +209,10 @@ func (s *Session) runDeferred() {
 	}
 }
 
-// Client makes a client of the session. It does not connect: see [Session.Start]. on is called by
-// the session's actor, one event at a time, in order; it must not block and must not call
-// [Client.Leave]. The present state comes first: EpochBegan if there is an epoch, and Disconnected
-// if it is. Error: [ErrClosed].
+// Client makes a client of the session. It does not connect: see [Session.Start]. on is called from
+// goroutines of the session, with one event at a time, in order; it must not block and must not
+// call [Client.Leave]. The present state comes first: EpochBegan if there is an epoch, and
+// Disconnected if it is. Error: [ErrClosed].
 func (s *Session) Client(name string, on func(Event)) (*Client, error) {
 	t := &Client{session: s, name: name, inbox: inbox{session: s, deliver: on}}
 	g := s.state.lock()

@@ -23,47 +23,32 @@ type watchRead struct {
 
 // Pending implements [watches.Request].
 func (r *watchRead) Pending() bool {
-	g := r.client.session.state.lock()
-	defer g.unlock()
-	_, open := r.epoch.reads[r]
+	_, open := r.epoch.watched.reads[r]
 	return open
-}
-
-// answered answers the read, unless the end of its epoch has.
-func (r *watchRead) answered(answer func()) {
-	g := r.client.session.state.lock()
-	_, open := r.epoch.reads[r]
-	delete(r.epoch.reads, r)
-	g.unlock()
-	if open {
-		answer()
-	}
 }
 
 // Send implements [watches.Request].
 func (r *watchRead) Send(of *watches.Read, watch bool) {
 	s := r.client.session
-	if !s.tasks.run(func() {
+	s.tasks.run(func() { // false: the session has ended, and the epoch before it, which refuses the read
 		for try := 1; r.send(of, watch); try++ {
 			s.requests.pause(s.tasks.life, backoff(try))
 			r.at = connRef{}
 		}
-	}) {
-		r.answered(func() { r.refuse(ErrClosed) })
-	}
+	})
 }
 
-// send sends the read and tells the actor what came of it. True: an overloaded server has not
+// send sends the read and tells the table what came of it. True: an overloaded server has not
 // carried it out, so that it is to be sent again.
 func (r *watchRead) send(of *watches.Read, watch bool) (again bool) {
 	s := r.client.session
 	at, err := s.requests.conn(s.tasks.life, r.epoch, r.at)
 	if err != nil {
-		r.answered(func() { r.refuse(s.requests.unlessClosed(err)) })
+		r.epoch.watched.answer(r, func() { r.refuse(s.requests.unlessClosed(err)) })
 		return false
 	}
 	if r.leaving() {
-		s.ref.Tell(readDone{request: r, read: of, answer: func() { r.refuse(ErrReleased) }})
+		r.epoch.watched.done(r, of, func() { r.refuse(ErrReleased) }, false)
 		return false
 	}
 	s.requests.pauseAfterLoss(s.tasks.life, r.lost.times)
@@ -73,9 +58,9 @@ func (r *watchRead) send(of *watches.Read, watch bool) (again bool) {
 		return true
 	case err != nil && !definite(err):
 		r.at = at.lost(err)
-		s.ref.Tell(readDone{request: r, read: of})
+		r.epoch.watched.done(r, of, nil, false)
 	default:
-		s.ref.Tell(readDone{request: r, read: of, answer: answer, armed: err == nil || r.birth && errors.Is(err, ErrNoNode)})
+		r.epoch.watched.done(r, of, answer, err == nil || r.birth && errors.Is(err, ErrNoNode))
 	}
 	return false
 }

@@ -156,7 +156,7 @@ func (t *Table) pass(c Client, e Event, reads []*Read) {
 	all := len(reads)
 	until := slices.DeleteFunc(reads, func(r *Read) bool { return r.answered })
 	if len(until) == 0 && len(t.held[c]) == 0 {
-		c.Tell(e)
+		t.server.Tell(c, e)
 		return
 	}
 	// A read is followed by one event at most. If one was held back for it before, that stems from
@@ -180,7 +180,7 @@ func (t *Table) release(c Client) {
 		}
 		held = held[1:]
 		if first.due || slices.ContainsFunc(first.until, func(r *Read) bool { return r.answered }) {
-			c.Tell(first.event)
+			t.server.Tell(c, first.event)
 		}
 	}
 	if len(held) == 0 {

@@ -119,8 +119,8 @@ func (g *stage) leave() {
 
 func (c *client) Left() bool { return c.gone }
 
-func (c *client) Tell(e Event) {
-	if !c.gone {
+func (g *stage) Tell(to Client, e Event) {
+	if c := to.(*client); !c.gone {
 		c.tell(e)
 	}
 }

@@ -47,17 +47,18 @@ func (e Event) keys() []Key {
 // Client depends on watches. Clients are compared: each is a pointer.
 type Client interface {
 	Left() bool // it wants to be told nothing any more
-	Tell(e Event)
 }
 
 // Request is what a read asks of ZooKeeper.
 type Request interface {
 	Send(r *Read, watch bool) // once; what comes of it is passed to [Table.Done]
-	Pending() bool            // it still waits for an answer
+	Pending() bool            // it still waits for an answer, as far as the table's owner knows
 }
 
 // Server is what a table needs of the session beside its reads.
 type Server interface {
+	// Tell passes an event to a client, behind the answers and the events that were passed before.
+	Tell(c Client, e Event)
 	// Watched tells whether the server was asked for a watch that has not fired since, as far as is
 	// known on the wire: the table hears of answers later than of the events behind them.
 	Watched(key Key) bool

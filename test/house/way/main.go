@@ -56,7 +56,7 @@ func locks(ctx context.Context, s *session.Session, rounds int) error {
 	for range rounds {
 		l.Acquire()
 		<-l.Acquired()
-		time.Sleep(work)
+		<-time.After(work)
 		if err := l.Release(ctx); err != nil {
 			return err
 		}

@@ -1,0 +1,204 @@
+package session
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/troupe-go/troupe/session/internal/watches"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
+)
+
+// watched is what is watched in an epoch: the table of watches, and what is to be passed on to
+// clients, in order. It has a mutex of its own, so that an event goes from the connection's
+// goroutine straight to those who depend on it. No client is called under that mutex: what the
+// table says goes into the outbox, which whoever comes first empties. The session's mutex may be
+// taken under it, not the other way around.
+type watched struct {
+	epoch *epoch
+
+	mu       sync.Mutex
+	table    *watches.Table
+	reads    map[*watchRead]struct{} // with a watch, that were not answered yet; nil: the epoch is over
+	outbox   []outgoing
+	emptying bool // somebody empties the outbox
+
+	// What comes over a connection is not passed on before the clients know of that connection:
+	// the session's actor tells them.
+	heard int    // changes of the connection, and the beginning of the epoch
+	told  int    // of these, how many the clients were told of
+	up    bool   // as they were told
+	ups   uint64 // the connections that there have been
+}
+
+// outgoing is an answer or an event on its way to a client.
+type outgoing struct {
+	behind int // so many changes of the connection
+	read   *watchRead
+	answer func() // of the read
+	to     *inbox // of the event; nil: it is an answer
+	event  watches.Event
+}
+
+func newWatched(e *epoch) *watched {
+	w := &watched{epoch: e, reads: make(map[*watchRead]struct{}), heard: 1}
+	w.table = watches.New(w)
+	return w
+}
+
+// change changes the table, unless the epoch is over, and passes on what follows. A panic in either
+// ends the epoch.
+func (w *watched) change(do func(t *watches.Table)) {
+	defer w.epoch.session.tasks.guard()
+	if !w.step(do) {
+		return
+	}
+	for out, some := w.next(); some; out, some = w.next() {
+		out.pass(w)
+	}
+}
+
+// step is the part of change under the mutex. True: the caller has to empty the outbox.
+func (w *watched) step(do func(t *watches.Table)) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.reads == nil {
+		return false
+	}
+	do(w.table)
+	if w.emptying || len(w.outbox) == 0 {
+		return false
+	}
+	w.emptying = true
+	return true
+}
+
+// next takes the next thing to pass on out of the outbox. False: there is none for now.
+func (w *watched) next() (out outgoing, some bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.outbox) == 0 || w.outbox[0].behind > w.told {
+		w.emptying = false
+		return outgoing{}, false
+	}
+	out = w.outbox[0]
+	if w.outbox = w.outbox[1:]; len(w.outbox) == 0 {
+		w.outbox = nil
+	}
+	return out, true
+}
+
+// pass passes it on.
+func (o *outgoing) pass(w *watched) {
+	if o.to != nil {
+		o.to.fired(w.epoch.number, o.event)
+		return
+	}
+	w.answer(o.read, o.answer)
+}
+
+// answer answers a read, unless that was done, by the end of the epoch perhaps.
+func (w *watched) answer(r *watchRead, answer func()) {
+	w.mu.Lock()
+	_, open := w.reads[r]
+	delete(w.reads, r)
+	w.mu.Unlock()
+	if open {
+		answer()
+	}
+}
+
+// ask takes a read with a watch; false if the epoch is over.
+func (w *watched) ask(r *watchRead) (taken bool) {
+	w.change(func(t *watches.Table) {
+		taken = true
+		w.reads[r] = struct{}{}
+		t.Ask(&watches.Read{Client: &r.client.inbox, Key: r.key, Request: r})
+	})
+	return taken
+}
+
+// done takes what came of a try of a read: answer passes it on, and is nil if the answer was lost.
+// armed: there is something to watch.
+func (w *watched) done(r *watchRead, try *watches.Read, answer func(), armed bool) {
+	w.change(func(t *watches.Table) {
+		pass := func() { w.outbox = append(w.outbox, outgoing{behind: w.heard, read: r, answer: answer}) }
+		if answer == nil {
+			pass = nil
+		}
+		t.Done(try, pass, armed)
+	})
+}
+
+// fire takes an event of the connection.
+func (w *watched) fire(ev zkconn.Fired) {
+	w.change(func(t *watches.Table) {
+		if s := w.epoch.session; ev.Type == NodeDeleted {
+			s.znodes.missing(s.space.relative(ev.Path))
+		}
+		t.Fire(watches.Event{Path: ev.Path, Type: watches.EventType(ev.Type)})
+	})
+}
+
+// connHears notes that the connection has changed, before clients are told of that.
+func (w *watched) connHears(up bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard++
+	if up {
+		w.ups++
+	}
+}
+
+// clientsKnow notes that clients were told of a change of the connection, or of the beginning of
+// the epoch. What had to wait for a connection is done now.
+func (w *watched) clientsKnow(up bool) {
+	w.change(func(t *watches.Table) {
+		w.told++
+		if w.up = up; up {
+			t.GiveBack()
+		}
+	})
+}
+
+// end is the end of the epoch; the reads that are returned have no answer.
+func (w *watched) end() map[*watchRead]struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	reads := w.reads
+	w.reads, w.outbox = nil, nil
+	return reads
+}
+
+// Tell implements [watches.Server].
+func (w *watched) Tell(c watches.Client, e watches.Event) {
+	w.outbox = append(w.outbox, outgoing{behind: w.heard, to: c.(*inbox), event: e}) //nolint:forcetypeassert // the table has no others
+}
+
+// Watched implements [watches.Server].
+func (w *watched) Watched(key watches.Key) bool { return w.epoch.conn.Watches(onWire(key)) }
+
+// Remove implements [watches.Server].
+func (w *watched) Remove(keys []watches.Key) {
+	s, conn, ups := w.epoch.session, w.epoch.conn, w.ups
+	if s.requests.open() != nil {
+		return // they go with the ZooKeeper session
+	}
+	all := make([]zkconn.Watch, len(keys))
+	for i, key := range keys {
+		all[i] = onWire(key)
+	}
+	s.tasks.run(func() { // false: the session has ended, and its watches with it
+		outcome := watches.Gone
+		switch err := conn.Unwatch(all); {
+		case errors.Is(err, zkconn.ErrNotSent):
+			outcome = watches.NotSent
+		case errors.Is(err, ErrUnsupported):
+			outcome = watches.Unsupported
+		}
+		w.change(func(t *watches.Table) { t.Removed(keys, outcome, w.up && w.ups > ups) })
+	})
+}
+
+func onWire(k watches.Key) zkconn.Watch {
+	return zkconn.Watch{Path: k.Path, Children: k.Kind == watches.Children}
+}
