@@ -41,7 +41,7 @@ func (f *flag) Step(ev machine.Event) []machine.Effect {
 	return f.requests.Flush()
 }
 
-// A machine hands every event to its book first. What is void stops there, and an answer comes with
+// A machine hands every event to Accept first. What is void stops there, and an answer comes with
 // the key that it was asked under.
 func ExampleRequests() {
 	f := &flag{path: "/flag"}

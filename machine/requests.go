@@ -2,19 +2,19 @@ package machine
 
 import "maps"
 
-// Requests is the book of what one machine has asked for, and the effects of its step. The zero
-// value is ready to use, and knows of no epoch.
+// Requests are the pending requests of one machine, and the effects of its step. The zero value is
+// ready to use, and knows of no epoch.
 //
 // The machine asks with [Requests.Ask], under a key that tells what it will do with the answer, and
 // hands every event to [Requests.Accept], which drops what is void and finds the key again. At the
 // end of the step it returns [Requests.Flush]. So it writes neither epochs nor numbers itself.
 //
 // A key is a value that can be compared, and printed with the rest of the machine: the constant of
-// an enumeration, or a struct of a constant and the name of what the request is about. There is one
-// pending request a key. Asking again replaces it: the answer to the first is void then.
+// an enumeration, or a struct of a constant and the name of what the request is about. One
+// request is pending for each key. Asking again replaces it: the answer to the first is void then.
 //
 // Requests are not asked again after [Suspended]: the session does that. A watch that an answer has
-// armed is not in the book.
+// armed is not among them.
 type Requests[K comparable] struct {
 	epoch   uint64                // 0: none
 	last    uint64                // the number given last; none is given twice, in whatever epoch

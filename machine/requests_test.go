@@ -11,10 +11,10 @@ import (
 // key is what the tests ask under.
 type key struct{ what, name string }
 
-type book = machine.Requests[key]
+type requests = machine.Requests[key]
 
-func begun() *book {
-	r := &book{}
+func begun() *requests {
+	r := &requests{}
 	r.Begin(1)
 	return r
 }
@@ -51,50 +51,50 @@ func TestAccept(t *testing.T) {
 	x, y := key{"x", "1"}, key{"x", "2"}
 	read := machine.Read{Path: "/a"}
 	for name, c := range map[string]struct {
-		before func(r *book)
+		before func(r *requests)
 		ev     machine.Event
 		key    key
 		ok     bool
 	}{
-		"the answer":                 {func(r *book) { r.Ask(read, x) }, machine.Seen{Epoch: 1, Ask: 1}, x, true},
-		"of two":                     {func(r *book) { r.Ask(read, x); r.Ask(read, y) }, machine.Seen{Epoch: 1, Ask: 2}, y, true},
-		"overtaken by the next":      {func(r *book) { r.Ask(read, x); r.Ask(read, y) }, machine.Seen{Epoch: 1, Ask: 1}, x, true},
-		"of an unknown number":       {func(r *book) { r.Ask(read, x) }, machine.Seen{Epoch: 1, Ask: 2}, key{}, false},
-		"of another epoch":           {func(r *book) { r.Ask(read, x) }, machine.Seen{Epoch: 2, Ask: 1}, key{}, false},
-		"replaced":                   {func(r *book) { r.Ask(read, x); r.Ask(read, x) }, machine.Seen{Epoch: 1, Ask: 1}, key{}, false},
-		"to what replaced it":        {func(r *book) { r.Ask(read, x); r.Ask(read, x) }, machine.Seen{Epoch: 1, Ask: 2}, x, true},
-		"forgotten":                  {func(r *book) { r.Ask(read, x); r.Forget(y, x) }, machine.Seen{Epoch: 1, Ask: 1}, key{}, false},
-		"after the epoch":            {func(r *book) { r.Ask(read, x); r.End() }, machine.Seen{Epoch: 1, Ask: 1}, key{}, false},
-		"in the next epoch":          {func(r *book) { r.Ask(read, x); r.Begin(2) }, machine.Seen{Epoch: 1, Ask: 1}, key{}, false},
+		"the answer":                 {func(r *requests) { r.Ask(read, x) }, machine.Seen{Epoch: 1, Ask: 1}, x, true},
+		"of two":                     {func(r *requests) { r.Ask(read, x); r.Ask(read, y) }, machine.Seen{Epoch: 1, Ask: 2}, y, true},
+		"overtaken by the next":      {func(r *requests) { r.Ask(read, x); r.Ask(read, y) }, machine.Seen{Epoch: 1, Ask: 1}, x, true},
+		"of an unknown number":       {func(r *requests) { r.Ask(read, x) }, machine.Seen{Epoch: 1, Ask: 2}, key{}, false},
+		"of another epoch":           {func(r *requests) { r.Ask(read, x) }, machine.Seen{Epoch: 2, Ask: 1}, key{}, false},
+		"replaced":                   {func(r *requests) { r.Ask(read, x); r.Ask(read, x) }, machine.Seen{Epoch: 1, Ask: 1}, key{}, false},
+		"to what replaced it":        {func(r *requests) { r.Ask(read, x); r.Ask(read, x) }, machine.Seen{Epoch: 1, Ask: 2}, x, true},
+		"forgotten":                  {func(r *requests) { r.Ask(read, x); r.Forget(y, x) }, machine.Seen{Epoch: 1, Ask: 1}, key{}, false},
+		"after the epoch":            {func(r *requests) { r.Ask(read, x); r.End() }, machine.Seen{Epoch: 1, Ask: 1}, key{}, false},
+		"in the next epoch":          {func(r *requests) { r.Ask(read, x); r.Begin(2) }, machine.Seen{Epoch: 1, Ask: 1}, key{}, false},
 		"that took no number":        {nil, machine.Removed{Epoch: 1, Path: "/a"}, key{}, true},
 		"of another epoch, unasked":  {nil, machine.Removed{Epoch: 2, Path: "/a"}, key{}, false},
-		"listed":                     {func(r *book) { r.Ask(machine.List{}, x) }, machine.Listed{Epoch: 1, Ask: 1}, x, true},
-		"transacted":                 {func(r *book) { r.Ask(machine.Transact{}, x) }, machine.Transacted{Epoch: 1, Ask: 1}, x, true},
-		"ensured":                    {func(r *book) { r.Ask(machine.Ensure{}, x) }, machine.Ensured{Epoch: 1, Ask: 1}, x, true},
-		"removed":                    {func(r *book) { r.Ask(machine.Remove{}, x) }, machine.Removed{Epoch: 1, Ask: 1}, x, true},
-		"recorded":                   {func(r *book) { r.Ask(machine.Record{}, x) }, machine.Recorded{Epoch: 1, Ask: 1}, x, true},
-		"woke":                       {func(r *book) { r.Ask(machine.Wake{}, x) }, machine.Woke{Ask: 1}, x, true},
-		"woke after the epoch":       {func(r *book) { r.Ask(machine.Wake{}, x); r.End() }, machine.Woke{Ask: 1}, x, true},
-		"woke in the next":           {func(r *book) { r.Ask(machine.Wake{}, x); r.Begin(2) }, machine.Woke{Ask: 1}, x, true},
-		"woke though cancelled":      {func(r *book) { r.Ask(machine.Wake{}, x); r.Cancel(x) }, machine.Woke{Ask: 1}, key{}, false},
-		"the listing of an entry":    {func(r *book) { r.Ask(machine.Enter{}, x) }, machine.Listed{Epoch: 1, Ask: 1}, x, true},
-		"entered":                    {func(r *book) { r.Ask(machine.Enter{}, x) }, machine.Entered{Epoch: 1}, key{}, true},
+		"listed":                     {func(r *requests) { r.Ask(machine.List{}, x) }, machine.Listed{Epoch: 1, Ask: 1}, x, true},
+		"transacted":                 {func(r *requests) { r.Ask(machine.Transact{}, x) }, machine.Transacted{Epoch: 1, Ask: 1}, x, true},
+		"ensured":                    {func(r *requests) { r.Ask(machine.Ensure{}, x) }, machine.Ensured{Epoch: 1, Ask: 1}, x, true},
+		"removed":                    {func(r *requests) { r.Ask(machine.Remove{}, x) }, machine.Removed{Epoch: 1, Ask: 1}, x, true},
+		"recorded":                   {func(r *requests) { r.Ask(machine.Record{}, x) }, machine.Recorded{Epoch: 1, Ask: 1}, x, true},
+		"woke":                       {func(r *requests) { r.Ask(machine.Wake{}, x) }, machine.Woke{Ask: 1}, x, true},
+		"woke after the epoch":       {func(r *requests) { r.Ask(machine.Wake{}, x); r.End() }, machine.Woke{Ask: 1}, x, true},
+		"woke in the next":           {func(r *requests) { r.Ask(machine.Wake{}, x); r.Begin(2) }, machine.Woke{Ask: 1}, x, true},
+		"woke though cancelled":      {func(r *requests) { r.Ask(machine.Wake{}, x); r.Cancel(x) }, machine.Woke{Ask: 1}, key{}, false},
+		"the listing of an entry":    {func(r *requests) { r.Ask(machine.Enter{}, x) }, machine.Listed{Epoch: 1, Ask: 1}, x, true},
+		"entered":                    {func(r *requests) { r.Ask(machine.Enter{}, x) }, machine.Entered{Epoch: 1}, key{}, true},
 		"entered in another epoch":   {nil, machine.Entered{Epoch: 2}, key{}, false},
 		"downgraded":                 {nil, machine.Downgraded{Epoch: 1}, key{}, true},
-		"downgraded before":          {func(r *book) { r.Begin(2) }, machine.Downgraded{Epoch: 1}, key{}, false},
+		"downgraded before":          {func(r *requests) { r.Begin(2) }, machine.Downgraded{Epoch: 1}, key{}, false},
 		"recovered":                  {nil, machine.Recovered{Epoch: 1}, key{}, true},
 		"fired":                      {nil, machine.Fired{Epoch: 1}, key{}, true},
 		"fired in another epoch":     {nil, machine.Fired{Epoch: 2}, key{}, false},
 		"an epoch begins":            {nil, machine.EpochBegan{Epoch: 2}, key{}, true},
-		"the first epoch begins":     {func(r *book) { r.End() }, machine.EpochBegan{Epoch: 1}, key{}, true},
+		"the first epoch begins":     {func(r *requests) { r.End() }, machine.EpochBegan{Epoch: 1}, key{}, true},
 		"the epoch ended":            {nil, machine.EpochEnded{Epoch: 1}, key{}, true},
-		"the one before ended":       {func(r *book) { r.Begin(2) }, machine.EpochEnded{Epoch: 1}, key{}, false},
+		"the one before ended":       {func(r *requests) { r.Begin(2) }, machine.EpochEnded{Epoch: 1}, key{}, false},
 		"suspended":                  {nil, machine.Suspended{Epoch: 1}, key{}, true},
-		"suspended when there is no": {func(r *book) { r.End() }, machine.Suspended{}, key{}, false},
+		"suspended when there is no": {func(r *requests) { r.End() }, machine.Suspended{}, key{}, false},
 		"resumed in another epoch":   {nil, machine.Resumed{Epoch: 2}, key{}, false},
 		"trust ended before":         {nil, machine.TrustEnded{Epoch: 2}, key{}, false},
 		"trust gained":               {nil, machine.TrustGained{Epoch: 1}, key{}, true},
-		"a wish":                     {func(r *book) { r.End() }, machine.Closing{}, key{}, true},
+		"a wish":                     {func(r *requests) { r.End() }, machine.Closing{}, key{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,12 +1,15 @@
-// Package contend decides when an instance that wants something holds it. There are two strategies.
-// With [New] it is one of the contenders under a znode, each an ephemeral sequential znode, and
-// waits for those ahead: exclusive locks and elections with [Exclusive], shared locks with
-// [Shared], semaphores with [AtMost]. With [NewSingle] there is one plain ephemeral znode: whoever
-// creates it holds, and all others wait for it to go. That is the first form of a lock in
-// ZooKeeper's paper, for paths that other systems guard in this way.
+// Package contend is the state machine of locks, elections and semaphores: it decides when an
+// instance holds what it wants. There are two strategies:
 //
-// It is pure decision logic in the vocabulary of package machine: no clock, no network, no
-// goroutine. Whoever runs it (recipe.Claims) feeds it events and carries out its effects.
+//   - With [New] the instance is one of the contenders under a znode, each an ephemeral sequential
+//     znode, and waits for those ahead of it: [Exclusive] for locks and elections, [Shared] for
+//     shared locks, [AtMost] for semaphores.
+//   - With [NewSingle] there is one plain ephemeral znode. The one who creates it holds, and all
+//     others wait until it is deleted. This is the first form of a lock in ZooKeeper's paper. It
+//     serves paths that other systems lock in this way.
+//
+// It is pure decision logic with the events and effects of package machine: no clock, no network,
+// no goroutine. Its host (recipe.Claims) feeds it events and carries out its effects.
 //
 // # Contenders
 //
@@ -27,9 +30,9 @@
 // From Listing and Ordering it goes straight to Ready if nobody is ahead and the own znode is known
 // to stand.
 //
-// A semaphore's contender whose turn it is goes through Marking, where that is written on its own
-// znode, to Ready. A holder who goes on as a reader goes from Holding through Downgrading back to
-// Holding, with another znode and the same token.
+// In a semaphore, a contender whose turn it is first writes a mark on its own znode: it goes
+// through Marking to Ready. A writer that is downgraded to a reader goes from Holding through
+// Downgrading back to Holding, with another znode and the same token.
 //
 // # A single znode
 //
@@ -46,52 +49,54 @@
 //	   │         └─────────┘         └──────────┘        └─────────┘
 //	   └─────────────────────────────────────────────────────┘ Removed
 //
-// There is no order: all who wait try when the znode goes, and the server picks one.
+// There is no order: when the znode is deleted, all that wait try to create it, and one succeeds.
 //
-// With both, EpochEnded leads to Out from everywhere, and EpochBegan from there to Entering, or to
-// Idle if nothing is wanted. [Transitions] declares every change of state with its reason.
+// In both strategies EpochEnded leads to Out from everywhere, and EpochBegan from there to
+// Entering, or to Idle if nothing is wanted. [Transitions] declares every change of state with its
+// reason.
 //
 // # Guarantees
 //
-//   - A [machine.Grant] is given only after, in the current epoch, the own znode was seen with this
-//     session as its owner, and a look found nobody ahead that the rule makes it wait for (or the
-//     one who was ahead is gone, and could not have left anything in its place). It was seen in one
-//     of two ways: by a read with a watch that has not fired since; or by the create's own answer,
-//     and then the look has shown it too, and its first read, which arms the watch, is under way at
-//     the latest with the grant.
-//   - So whoever deletes the own znode is heard of within a round trip: from the watch, or from
-//     that first read's answer. Where the own znode can't be read, no possession lasts.
-//   - The machine has one znode at a time. It makes the next one when the last is gone,
+//   - A [machine.Grant] has two conditions, both in the current epoch. The own znode was seen, with
+//     this session as its owner. And a listing showed nobody ahead that the rule makes it wait for,
+//     or the only one ahead was deleted since and could not have left anything in its place.
+//   - There are two ways to have seen the own znode. Either a read found it, and the watch of that
+//     read has not fired since. Or the reply to the create told of it: then the listing showed it
+//     too, and its first read, which sets the watch, is sent with the grant at the latest.
+//   - So the machine notices within a round trip if somebody deletes the own znode: from the watch,
+//     or from the reply to that first read. If the own znode can't be read, the possession ends.
+//   - The machine has one znode at a time. It creates the next one when the last is deleted,
 //     or in the transaction that deletes it.
-//   - No possession comes of a znode twice, so that tokens grow.
-//   - A waiter watches its own znode and one other. A predecessor that is gone is noticed at
-//     whatever moment it goes.
-//   - A single znode is granted only if the present epoch's session owns it and this machine has
-//     created it. Its holder watches it, and reads before it believes that it is gone: an event at
-//     the path is about whatever stood there when the watch was armed.
-//   - No polling. The one exception is a holder whose own znode cannot be read (somebody took away
-//     the right to): it asks again, with growing pauses.
+//   - A znode is granted at most once, so that tokens grow.
+//   - A waiter watches its own znode and one other. It notices the deletion of its predecessor
+//     whenever that happens.
+//   - A single znode is granted only if the current session owns it and this machine created it.
+//     The holder watches it. When the watch fires, the holder reads before it concludes that the
+//     znode is gone: the event may be about an earlier znode at the same path.
+//   - No polling, with one exception: a holder that may no longer read its own znode tries again,
+//     with growing pauses.
 //
 // # Semaphores
 //
-// Whether it fits is what ZooKeeper's transaction says: the mark on the own znode is written
-// together with a check of the limit's version. The first who does not fit is the head of the
-// waiters. It watches who comes and goes, and the limit; all others watch the data of the one
-// ahead, whose mark makes its successor the head. Nobody else could: a predecessor that becomes a
-// holder leaves no trace but that mark. Once head, always head, as long as the znode stands:
-// whoever is ahead of a holder holds too, or goes.
+// A transaction decides whether a contender gets its permits: it writes the mark on the own znode
+// and checks the version of the limit. The first contender that does not fit is the head of the
+// waiters. It watches the children of the parent, and the limit. Every other waiter watches the
+// data of the one ahead: when that one is marked as a holder, its successor becomes the head. The
+// mark is the only sign of this, since a predecessor that becomes a holder keeps its znode. The
+// head remains the head as long as its znode exists: those ahead of a holder hold as well, or
+// leave.
 //
-// If the limit is lowered, some who fitted before may still be about to be marked while others
-// behind them are already; they are granted as if it had been at the moment when they fitted.
+// When the limit is lowered, a contender that fitted before may not have its mark yet, while others
+// behind it have theirs. It is granted as of the moment when it fitted.
 //
 // # Delay
 //
-// [Config].Delay keeps the next holder waiting after one that died: Chubby's lock-delay, for the
-// sake of requests of the dead one that are still on their way to somewhere that does not check
-// tokens. A persistent record beside the contenders contains the token of whoever holds. It is
-// written before a grant, and deleted in the transaction that gives the possession up. So whoever
-// is first and finds another's token there knows that this one has ended otherwise: it waits, puts
-// its own token in the place of that one, and is granted.
+// [Config].Delay is Chubby's lock-delay. After a holder that died the next one waits, because
+// requests of the dead holder may still be on their way to a service that does not check tokens. A
+// persistent record beside the contenders contains the token of the holder. It is written before a
+// grant, and deleted in the transaction that releases the possession. So a contender that is first
+// and finds another token in the record knows that its holder did not release: it waits, replaces
+// the token by its own, and is granted.
 //
 //	         it is its turn                     written
 //	┌──────┐ ────────────────────────▶ ┌───────────┐ ──────▶ ┌──────────┐
@@ -106,47 +111,48 @@
 // It promises, beside the guarantees above:
 //
 //   - A grant comes only after the record contains its token, written while the own znode stood.
-//   - Another's token is replaced only after a whole delay that began when it was found by one who
-//     was first.
-//   - A possession that was given up takes the record with it. One that was lost, by whatever,
-//     leaves it.
-//   - A Try claim does not wait out a delay: it is refused.
+//   - Another's token is replaced only after a whole delay, which begins when a contender that is
+//     first finds it.
+//   - A release deletes the record. A possession that is lost, for whatever reason, leaves it.
+//   - A Try claim does not wait for the delay: it is refused.
 //
 // # Claims
 //
-// The claims of an instance get their turn one after the other, and the znode stands for the first
-// of them. A claim that is not Once goes to the back when its possession ends. A znode that no
-// possession came of belongs to the instance rather than to the claim: when its claim is withdrawn
-// or refused, the next one takes it over, so that giving up costs ZooKeeper nothing while others
-// wait. With nobody to take it over, the znode is deleted, and the claim is settled when it is
-// gone.
+// The claims of an instance are served one after the other, and the znode stands for the first of
+// them. A claim that is not Once goes to the back when its possession ends. A znode that was not
+// granted belongs to the instance rather than to the claim: when its claim is withdrawn or refused,
+// the next claim takes it over, so that withdrawing costs no request while others wait. If there is
+// no other claim, the znode is deleted, and the claim is settled after that.
 //
-// A Try claim never waits behind another claim of its own instance, and its verdict comes only from
-// a listing that was asked after it was wanted. So whoever it lost to was there during the try,
-// also with a znode that it took over. It is settled once nothing of it is left: a second try
-// elsewhere never loses to the first one's remains. With a single znode the verdict is the answer
-// of a create.
+// A Try claim never waits behind another claim of its own instance. It is refused only by a listing
+// that was requested after the claim was made. So the contender it lost to was there during the
+// try, even if the claim took a znode over. It is settled once its znode is deleted: a second try
+// elsewhere never loses to what is left of the first. With a single znode, the reply to a create
+// decides.
 //
 // # Failures
 //
 // A definite error (no right to create, list or read; a request too large) settles every claim that
-// waits at that moment, the standing intent too: each of them would ask the same of ZooKeeper.
-// Where a znode stands already, it is deleted first. A listing that fails is believed only after
-// the own znode was found standing; a parent deleted with everything in it means that the znode is
-// gone, no more. If it is the first read of the own znode that fails, and it is held already, the
-// possession ends with that error, and everything else goes as with a waiter.
+// waits at that moment, the standing intent too: each of them would send the same request. If a
+// znode exists already, it is deleted first. A failed listing counts only after the own znode was
+// found to exist: if the parent was deleted with all its children, only the znode is gone. If the
+// first read of the own znode fails and it is granted already, the possession ends with that error,
+// and the rest is as for a waiter.
 //
-// A lost znode (deleted by somebody, or not ours after all) is made anew, behind all others.
-// When the epoch ends, a possession ends with it, and every claim stands again in the next.
+// A lost znode (deleted by another client, or not ours after all) is created anew, behind all
+// others. When the epoch ends, a possession ends with it, and every claim is renewed in the next.
 //
-// # What it asks of its host
+// # What it requires of its host
 //
-// Beyond what package machine says: a Grant that cannot be made a possession is answered with
-// Deferred, also because the epoch has ended already; EpochEnded then finds the claim waiting. That
-// of a reader in a writer's place is answered with HoldEnded: the claim has had its possession.
-// Released, HoldEnded and Deferred must be about the claim's present possession. A host that hears
-// late of one that ended before (the machine emitted [machine.End], and perhaps granted again)
-// keeps it to itself. Answers and Woke must go to the incarnation that asked; numbers start anew
-// with each. Recovered must not name a znode that is being deleted already. Suspended comes before
-// the events of watches that fired after it.
+// Beyond what package machine says:
+//
+//   - A Grant that cannot become a possession is answered with Deferred, even if the epoch has ended
+//     already; the claim is waiting when EpochEnded comes. After a downgrade it is answered with
+//     HoldEnded instead: the claim has had its possession.
+//   - Released, HoldEnded and Deferred are about the claim's current possession. If the host hears
+//     late of one that ended before (the machine emitted [machine.End], and perhaps granted again),
+//     it does not tell the machine.
+//   - Answers and Woke go to the incarnation that asked; each incarnation numbers from 1.
+//   - Recovered does not name a znode that is being deleted already.
+//   - Suspended comes before the events of watches that fired after it.
 package contend

@@ -2,7 +2,7 @@ package contend
 
 import "github.com/troupe-go/troupe/machine"
 
-// requests is the book of what a machine has asked for.
+// requests are those of a machine that are pending.
 type requests = machine.Requests[request]
 
 // request is the key of one: what is asked for, and of which znode, if several of the kind may be
