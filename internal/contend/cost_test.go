@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/machinetest"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
 // calmWorld has n instances that want the thing, and no faults.
 func calmWorld(t *testing.T, n int) *world {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
-	w := &world{Chance: machinetest.Chance{Pick: r.IntN}, calm: true}
+	w := &world{Chance: recipetest.Chance{Pick: r.IntN}, calm: true}
 	if testing.Verbose() && n < 3 {
 		w.Logf = t.Logf
 	}

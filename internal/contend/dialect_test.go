@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
-// dialect: in a story "A:lock-5" is the contender _c_<a GUID made of A's>-lock-0000000005.
-var dialect = machinetest.Dialect{New: told, Path: path, Short: short, Event: event}
+// contenders: in a story "A:lock-5" is the contender _c_<a GUID made of A's>-lock-0000000005.
+var contenders = recipetest.Dialect{New: told, Path: path, Short: short, Event: event}
 
 // told is the machine of a story.
-func told(words []string) machinetest.Subject {
+func told(words []string) recipetest.Subject {
 	cfg := contend.Config{Parent: parent}
 	switch kind := strings.Join(words, " "); kind {
 	case "":
@@ -29,11 +29,11 @@ func told(words []string) machinetest.Subject {
 		panic("unknown machine: " + kind)
 	}
 	m := contend.New(cfg)
-	return machinetest.Subject{Machine: m, State: func() string { return m.State().String() }}
+	return recipetest.Subject{Machine: m, State: func() string { return m.State().String() }}
 }
 
 // event makes a line an event that contenders alone know.
-func event(p *machinetest.Teller, verb string, w machinetest.Words) machine.Event {
+func event(p *recipetest.Teller, verb string, w recipetest.Words) machine.Event {
 	epoch := p.Epoch(w)
 	switch verb {
 	case "downgrade":

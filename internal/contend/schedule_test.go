@@ -8,27 +8,29 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
 // TestSchedules runs many schedules fast. A failure names its schedule and tells its story.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	machinetest.Schedules(t, affordable, schedule)
+	each(t, func(t *testing.T, s subject) { recipetest.Schedules(t, s.affordable, s.schedule) })
 }
 
 // TestRapid runs schedules that rapid can shrink.
 func TestRapid(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		machinetest.Schedule(rt, func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, schedule)
+	each(t, func(t *testing.T, s subject) {
+		rapid.Check(t, func(rt *rapid.T) {
+			recipetest.Schedule(rt, func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, s.schedule)
+		})
 	})
 }
 
 // schedule is a wild phase, a calm one in which everybody must get his turn, and an end after which
 // nothing may be left.
-func schedule(c machinetest.Chance) {
+func schedule(c recipetest.Chance) {
 	w := newWorld(c)
 	for range 10 + w.Pick(200) {
 		w.act()
@@ -40,7 +42,7 @@ func schedule(c machinetest.Chance) {
 }
 
 // newWorld draws the circumstances.
-func newWorld(c machinetest.Chance) *world {
+func newWorld(c recipetest.Chance) *world {
 	starts := []int64{0, 0, 0, 2147000000 - 5, 2147483647 - 5, -5}
 	w := &world{Chance: c, from: starts[c.Pick(len(starts))], sticks: c.Pick(2) == 0, early: c.Pick(2) == 0}
 	w.drawRule()

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 )
@@ -268,12 +267,19 @@ func (s *session) changed(path string, deleted bool) bool {
 	if s.w.early {
 		delete(s.believed, path)
 	}
-	ev := machine.Fired{Epoch: s.epoch, Path: path, Change: machinetest.Gone(deleted)}
+	ev := machine.Fired{Epoch: s.epoch, Path: path, Change: gone(deleted)}
 	if path == children {
 		ev = machine.Fired{Epoch: s.epoch, Path: parent, Change: machine.ChildrenChanged}
 	}
 	s.of.fires = append(s.of.fires, fire{a.by, s.of.said, path, ev})
 	return true
+}
+
+func gone(deleted bool) machine.Change {
+	if deleted {
+		return machine.Deleted
+	}
+	return machine.DataChanged
 }
 
 // resume brings the connection back. The server tells, in whatever order, which of the watched

@@ -8,36 +8,71 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/contend"
-	"github.com/troupe-go/troupe/internal/machinetest"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
-// declared is the table.
-var declared = func() *machinetest.Table {
-	table := &machinetest.Table{}
-	for _, tr := range contend.Transitions(contend.Contenders) {
-		table.Declare(tr.From, tr.On, tr.To, tr.Why)
+// subject is one of the kinds of machines here.
+type subject struct {
+	name        string
+	dialect     recipetest.Dialect
+	transitions *recipetest.Table
+	schedule    func(c recipetest.Chance)
+	affordable  int // schedules
+}
+
+var (
+	declared    = table(contend.Contenders, true)
+	delayTable  = table(contend.Delay, false)
+	singleTable = table(contend.Single, true)
+)
+
+var subjects = []subject{
+	{"contenders", contenders, declared, schedule, affordable},
+	{"delay", delays, delayTable, delaySchedule, 5000},
+	{"single", singles, singleTable, singleSchedule, 5000},
+}
+
+// each runs a test for every kind of machine.
+func each(t *testing.T, test func(t *testing.T, s subject)) {
+	t.Helper()
+	for _, s := range subjects {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, s)
+		})
 	}
-	return table
-}()
+}
+
+// table makes one of what the package declares. A delay does not say by which event.
+func table(of contend.Part, on bool) *recipetest.Table {
+	declared := &recipetest.Table{}
+	for _, tr := range contend.Transitions(of) {
+		if !on {
+			tr.On = ""
+		}
+		declared.Declare(tr.From, tr.On, tr.To, tr.Why)
+	}
+	return declared
+}
 
 // TestTraces plays the stories in testdata.
 func TestTraces(t *testing.T) {
 	t.Parallel()
-	for name, story := range machinetest.Stories(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			played, taken := dialect.Play(t, story)
-			require.Empty(t, declared.Undeclared(taken))
-			require.Equal(t, machinetest.Golden(t, name+".txt", played), played)
-		})
-	}
+	each(t, func(t *testing.T, s subject) {
+		for _, name := range s.dialect.Stories(t) {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				s.dialect.Compare(t, s.transitions, name)
+			})
+		}
+	})
 }
 
 // TestTransitions: the stories take every transition that the table declares, and the table
 // declares each once and gives a reason.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
-	require.Empty(t, declared.Faults(dialect.Taken(t)))
+	each(t, func(t *testing.T, s subject) { require.Empty(t, s.transitions.Faults(s.dialect.Taken(t))) })
 }
 
 // TestTableReadable keeps the table readable for those who do not read Go: testdata/transitions.md.
@@ -48,5 +83,5 @@ func TestTableReadable(t *testing.T) {
 	for _, tr := range contend.Transitions(contend.Contenders) {
 		fmt.Fprintf(&md, "| %v | %s | %v | %s |\n", tr.From, tr.On, tr.To, tr.Why)
 	}
-	require.Equal(t, machinetest.Golden(t, "transitions.md", md.String()), md.String())
+	recipetest.Golden(t, "transitions.md", md.String())
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 
 // world is an in-memory ZooKeeper with one line in it, and the instances that stand there.
 type world struct {
-	machinetest.Chance
+	recipetest.Chance
 
 	rule     rule // of all instances
 	limit    node // the parent: its data are a semaphore's limit

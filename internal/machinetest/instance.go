@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
 // Instance is a machine with a host around it, as package recipe does it, its session, and
@@ -17,7 +18,7 @@ type Instance struct {
 	Rested  int64          // the Zxid at which the last pause began that is over
 	spent   map[int64]bool // tokens of possessions
 
-	machine Subject
+	machine recipetest.Subject
 	epoch   uint64
 	gone    bool // the server has ended the session, and the host has not heard of it
 	trusted bool

@@ -4,24 +4,25 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
 // World is an in-memory ZooKeeper, and the instances on it.
 type World struct {
-	Chance
+	recipetest.Chance
 	Tree  Tree
-	Table *Table
+	Table *recipetest.Table
 	Rest  string // where a machine stands that wants nothing
 	Zxid  int64
 	All   []*Instance
 	Calm  bool // no faults any more
 
-	subject  func() Subject
+	subject  func() recipetest.Subject
 	sessions int64
 }
 
 // Tree is what stands in a world's ZooKeeper, and what must hold of it. A check that fails calls
-// [Chance.Failf].
+// Failf.
 type Tree interface {
 	Serve(i *Instance, r *Request) []machine.Event // carries a request out and answers
 	Expire(session int64)                          // deletes what the session owns
@@ -38,7 +39,7 @@ type Tree interface {
 
 // Play plays a schedule: a wild phase, a calm one in which claims get their turn, and an end after
 // which nothing may be left.
-func (w *World) Play(subject func() Subject) {
+func (w *World) Play(subject func() recipetest.Subject) {
 	w.subject = subject
 	for no := range 1 + w.Pick(4) {
 		i := &Instance{World: w, No: no, Lost: map[int64]bool{}, spent: map[int64]bool{}, machine: subject()}
@@ -202,7 +203,7 @@ func (w *World) finish() {
 		if i.Held != nil || len(i.claims) > 0 {
 			w.Failf("#%d has not settled", i.No)
 		}
-		if at := i.machine.at(); at != w.Rest {
+		if at := i.machine.Where(); at != w.Rest {
 			w.Failf("#%d is %v", i.No, at)
 		}
 	}
@@ -213,7 +214,7 @@ func (w *World) Fire(path string, deleted bool) {
 	for _, i := range w.All {
 		if by := i.arms[path]; by != nil {
 			delete(i.arms, path)
-			ev := machine.Fired{Epoch: i.epoch, Path: path, Change: Gone(deleted)}
+			ev := machine.Fired{Epoch: i.epoch, Path: path, Change: gone(deleted)}
 			i.fires = append(i.fires, fire{ev: ev, by: by, heard: len(i.notices)})
 		}
 	}
@@ -230,8 +231,8 @@ func (w *World) Holder(but *Instance, asked func(h *Hold) bool) *Instance {
 	return nil
 }
 
-// Gone is what a watch of a read sees: the znode deleted, or changed.
-func Gone(deleted bool) machine.Change {
+// gone is what a watch of a read sees: the znode deleted, or changed.
+func gone(deleted bool) machine.Change {
 	if deleted {
 		return machine.Deleted
 	}

@@ -1,6 +1,11 @@
-// Package recipetest tests recipes' machines: with golden traces ([Trace]), and in a [World] of
-// many of them over ZooKeeper's data tree, where everything that may happen happens in an order
-// that the test chooses.
+// Package recipetest tests recipes' machines: with golden traces, against a declared table of
+// transitions ([Table]), and in a [World] of many of them over ZooKeeper's data tree, where
+// everything that may happen happens in an order that the test chooses, or that is drawn at random
+// ([Schedules]).
+//
+// A golden trace is a story: what happens to a machine, and what it does. It is written as a file,
+// in the words of a [Dialect], or told by Go code with the machine's own events ([Trace]). With
+// go test -rewrite, what the machine does is written into testdata.
 //
 // A world has no clock, no network and no goroutine. Each [Actor] stands for a process of its own
 // with a session of its own. [World.Step] lets one thing happen, chosen among all that can: a

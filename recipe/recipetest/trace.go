@@ -3,8 +3,6 @@ package recipetest
 import (
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -16,6 +14,7 @@ var rewrite = flag.Bool("rewrite", false, "write what the machines do into testd
 // T are the few methods of testing.T that are needed here.
 type T interface {
 	Helper()
+	Logf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
@@ -60,23 +59,7 @@ func (tr *Trace) Tell(events ...machine.Event) []machine.Effect {
 // Compare compares the story with testdata/name.txt; with -rewrite it writes it there.
 func (tr *Trace) Compare(name string) {
 	tr.t.Helper()
-	file := filepath.Join("testdata", name+".txt")
-	if *rewrite {
-		if err := os.MkdirAll("testdata", 0o750); err != nil {
-			tr.t.Fatalf("%v", err)
-		}
-		if err := os.WriteFile(file, []byte(tr.out.String()), 0o600); err != nil {
-			tr.t.Fatalf("%v", err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		tr.t.Fatalf("%v", err)
-	}
-	if got := tr.out.String(); got != string(want) {
-		tr.t.Fatalf("%s: it tells another story:\n%s", file, difference(string(want), got))
-	}
+	Golden(tr.t, name+".txt", tr.out.String())
 }
 
 func phase(m machine.Machine) string {

@@ -219,6 +219,7 @@ func TestALateLapse(t *testing.T) {
 
 type complainer struct{ said *string }
 
-func (complainer) Helper() {}
+func (complainer) Helper()             {}
+func (complainer) Logf(string, ...any) {}
 
 func (c complainer) Fatalf(format string, _ ...any) { *c.said += format }

@@ -3,7 +3,6 @@ package double_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/troupe-go/troupe/machine"
@@ -16,25 +15,13 @@ import (
 // can happen any more.
 func TestEndless(t *testing.T) {
 	t.Parallel()
-	if *seed != 0 {
-		if story, err := endlessly(*seed, checkDeclared); err != nil {
-			t.Fatalf("%v\n%s", err, story)
-		}
-		return
-	}
-	base := rand.Uint64() >> 8
-	for n := range uint64(*schedules) {
-		if story, err := endlessly(base+n, checkDeclared); err != nil {
-			t.Fatalf("%v\nagain: go test -run TestEndless -schedule=%d\n%s", err, base+n, story)
-		}
-	}
+	recipetest.Schedules(t, affordable, judged(endlessly))
 }
 
-func endlessly(n uint64, step func(from, on, to string)) (story string, err error) {
-	rng := rand.New(rand.NewPCG(n, 5))
-	parties := 1 + rng.IntN(4)
-	w := newWorld(parties, rng.IntN, step)
-	w.kicks = rng.IntN(4) == 0
+func endlessly(choose func(n int) int, step func(from, on, to string)) (story string, err error) {
+	parties := 1 + choose(4)
+	w := newWorld(parties, choose, step)
+	w.kicks = choose(4) == 0
 	defer func() {
 		if f := recover(); f != nil {
 			story = w.Story()
@@ -49,7 +36,7 @@ func endlessly(n uint64, step func(from, on, to string)) (story string, err erro
 		w.party(fmt.Sprint("p", i), parties)
 	}
 	admin := w.Add(recipetest.Player{Name: "admin", Machine: func() machine.Machine { return &admin{} }, Perform: func(*recipetest.Actor, machine.Effect) {}})
-	for range rng.IntN(600) {
+	for range choose(600) {
 		w.look(w.trouble(admin))
 	}
 	if err := w.calm(); err != nil {

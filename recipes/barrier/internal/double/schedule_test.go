@@ -2,9 +2,7 @@ package double_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -14,42 +12,27 @@ import (
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 )
 
-var (
-	schedules = flag.Int("schedules", affordable, "random schedules to run")
-	seed      = flag.Uint64("schedule", 0, "run this schedule alone, with its story")
-)
-
 // TestSchedules runs many schedules fast. A failure names its schedule and tells its story.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	if *seed != 0 {
-		if story, err := runSeed(*seed); err != nil {
-			t.Fatalf("%v\n%s", err, story)
-		}
-		return
-	}
-	base := rand.Uint64() >> 8
-	for n := range uint64(*schedules) {
-		if story, err := runSeed(base + n); err != nil {
-			t.Fatalf("%v\nagain: go test -run TestSchedules -schedule=%d\n%s", err, base+n, story)
-		}
-	}
-}
-
-func runSeed(n uint64) (story string, err error) {
-	rng := rand.New(rand.NewPCG(n, 3))
-	return schedule(rng.IntN, checkDeclared)
+	recipetest.Schedules(t, affordable, judged(schedule))
 }
 
 // TestRapid runs schedules that rapid can shrink.
 func TestRapid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		story, err := schedule(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, checkDeclared)
-		if err != nil {
-			rt.Fatalf("%v\n%s", err, story)
-		}
+		recipetest.Schedule(rt, func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, judged(schedule))
 	})
+}
+
+// judged is a schedule that takes declared transitions alone, and fails with its story.
+func judged(schedule func(choose func(n int) int, step func(from, on, to string)) (string, error)) func(recipetest.Chance) {
+	return func(c recipetest.Chance) {
+		if story, err := schedule(c.Pick, checkDeclared); err != nil {
+			c.Failf("%v\n%s", err, story)
+		}
+	}
 }
 
 // schedule lets parties come and go, die and break in any order; and then checks that those who

@@ -2,7 +2,6 @@ package double_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"testing"
 
@@ -11,8 +10,6 @@ import (
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 )
-
-func rewriting() bool { return flag.Lookup("rewrite").Value.String() == "true" }
 
 // telling is a story told to one machine, party b of parties a, b and c. Its session is number 7.
 type telling struct {

@@ -3,7 +3,6 @@ package double_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 )
 
@@ -88,12 +88,7 @@ func TestTableReadable(t *testing.T) {
 	for _, tr := range double.Transitions() {
 		fmt.Fprintf(&md, "| %s | %s | %s | %s |\n", name(tr.From), tr.On, name(tr.To), tr.Why)
 	}
-	if rewriting() {
-		require.NoError(t, os.WriteFile("testdata/transitions.md", []byte(md.String()), 0o644))
-	}
-	want, err := os.ReadFile("testdata/transitions.md")
-	require.NoError(t, err)
-	require.Equal(t, string(want), md.String())
+	recipetest.Golden(t, "transitions.md", md.String())
 }
 
 // eventName is what the table of transitions calls an event.

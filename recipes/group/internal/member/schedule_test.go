@@ -2,9 +2,7 @@ package member_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -14,37 +12,25 @@ import (
 	"github.com/troupe-go/troupe/recipes/group/internal/member"
 )
 
-var (
-	schedules = flag.Int("schedules", affordable, "random schedules to run")
-	seed      = flag.Uint64("schedule", 0, "run this schedule alone, with its story")
-)
-
 // TestSchedules runs many schedules fast. A failure names its schedule and tells its story.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	if *seed != 0 {
-		if story, err := schedule(rand.New(rand.NewPCG(*seed, 3)).IntN); err != nil {
-			t.Fatalf("%v\n%s", err, story)
-		}
-		return
-	}
-	base := rand.Uint64() >> 8
-	for n := range uint64(*schedules) {
-		if story, err := schedule(rand.New(rand.NewPCG(base+n, 3)).IntN); err != nil {
-			t.Fatalf("%v\nagain: go test -run TestSchedules -schedule=%d\n%s", err, base+n, story)
-		}
-	}
+	recipetest.Schedules(t, affordable, judged)
 }
 
 // TestRapid runs schedules that rapid can shrink.
 func TestRapid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		story, err := schedule(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") })
-		if err != nil {
-			rt.Fatalf("%v\n%s", err, story)
-		}
+		recipetest.Schedule(rt, func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, judged)
 	})
+}
+
+// judged is a schedule that fails with its story.
+func judged(c recipetest.Chance) {
+	if story, err := schedule(c.Pick); err != nil {
+		c.Failf("%v\n%s", err, story)
+	}
 }
 
 // face is a member's user: what package group does, without goroutines.

@@ -1,7 +1,6 @@
 package take_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -16,37 +15,32 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/take"
 )
 
-var (
-	schedules = flag.Int("schedules", 1000, "random schedules to run")
-	seed      = flag.Uint64("schedule", 0, "run this schedule alone, with its story")
-)
-
 const root = "/q"
 
 // TestSchedules runs many schedules fast. A failure names its schedule and tells its story.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	if *seed != 0 {
-		if story, err := runSeed(*seed); err != nil {
-			t.Fatalf("%v\n%s", err, story)
-		}
-		return
-	}
-	base := rand.Uint64() >> 8
-	for n := range uint64(*schedules) {
-		switch n % 3 {
-		case 0:
-			n |= removing
-		case 1:
-			n |= hasty
-		}
-		if story, err := runSeed(base + n); err != nil {
+	recipetest.Schedules(t, 1000, func(c recipetest.Chance) {
+		kind := c.Pick(3)
+		if story, err := schedule(c.Pick, 400, kind == 1, kind == 2); err != nil {
 			if lines := strings.Split(story, "\n"); len(lines) > 300 {
 				story = strings.Join(lines[len(lines)-300:], "\n")
 			}
-			t.Fatalf("%v\nagain: go test -run TestSchedules -schedule=%d\n%s", err, base+n, story)
+			c.Failf("%v\n%s", err, story)
 		}
-	}
+	})
+}
+
+// TestRapid runs schedules that rapid can shrink.
+func TestRapid(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		recipetest.Schedule(rt, func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, func(c recipetest.Chance) {
+			if story, err := schedule(c.Pick, 120, false, false); err != nil {
+				c.Failf("%v\n%s", err, story)
+			}
+		})
+	})
 }
 
 // What is set in the numbers of schedules.
@@ -58,17 +52,6 @@ const (
 func runSeed(n uint64) (story string, err error) {
 	rng := rand.New(rand.NewPCG(n, 5))
 	return schedule(rng.IntN, 400, n&removing != 0, n&hasty != 0)
-}
-
-// TestRapid runs schedules that rapid can shrink.
-func TestRapid(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		story, err := schedule(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "") }, 120, false, false)
-		if err != nil {
-			rt.Fatalf("%v\n%s", err, story)
-		}
-	})
 }
 
 type failure struct{ error }

@@ -1,10 +1,7 @@
 package pact_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -123,18 +120,8 @@ func (s *story) settle() {
 
 func (s *story) compare(name string) {
 	s.flush()
-	file := filepath.Join("testdata", name+".txt")
-	if rewriting() {
-		require.NoError(s.t, os.MkdirAll("testdata", 0o755))
-		require.NoError(s.t, os.WriteFile(file, []byte(s.out.String()), 0o644))
-		return
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(s.t, err)
-	require.Equal(s.t, string(want), s.out.String())
+	recipetest.Golden(s.t, name+".txt", s.out.String())
 }
-
-func rewriting() bool { return flag.Lookup("rewrite").Value.String() == "true" }
 
 // stories are told in a world of their own each.
 var stories = map[string]func(s *story){

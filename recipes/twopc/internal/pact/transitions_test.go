@@ -2,12 +2,12 @@ package pact_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
 )
 
@@ -68,10 +68,5 @@ func TestTableReadable(t *testing.T) {
 	for _, tr := range pact.Transitions() {
 		fmt.Fprintf(&md, "| %v | %v | %s |\n", tr.From, tr.To, tr.Why)
 	}
-	if rewriting() {
-		require.NoError(t, os.WriteFile("testdata/transitions.md", []byte(md.String()), 0o644))
-	}
-	want, err := os.ReadFile("testdata/transitions.md")
-	require.NoError(t, err)
-	require.Equal(t, string(want), md.String())
+	recipetest.Golden(t, "transitions.md", md.String())
 }

@@ -1,4 +1,4 @@
-package machinetest
+package recipetest
 
 import (
 	"flag"
@@ -59,7 +59,8 @@ func (c Chance) play(schedule func(c Chance)) (failed Failure) {
 	return ""
 }
 
-// Schedule plays one schedule, which somebody else draws and shrinks.
+// Schedule plays one schedule, which somebody else draws and shrinks: with pgregory.net/rapid, pick
+// is rapid.IntRange(0, n-1).Draw.
 func Schedule(t T, pick func(n int) int, schedule func(c Chance)) {
 	t.Helper()
 	if f := (Chance{pick, t.Logf}).play(schedule); f != "" {
@@ -67,8 +68,8 @@ func Schedule(t T, pick func(n int) int, schedule func(c Chance)) {
 	}
 }
 
-// Schedules runs many schedules fast, so many unless -schedules says otherwise. A failure names its
-// schedule and tells its story.
+// Schedules runs many schedules fast, on all processors: usual of them, unless -schedules says how
+// many. A failure names its schedule, which -schedule plays again, and tells its story.
 func Schedules(t T, usual int, schedule func(c Chance)) {
 	t.Helper()
 	if *seed != 0 {

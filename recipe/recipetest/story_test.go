@@ -1,4 +1,4 @@
-package machinetest_test
+package recipetest_test
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
 // lamp is a machine that is on while something is wanted.
@@ -41,10 +41,10 @@ func (l *lamp) state() state {
 	return off
 }
 
-var dialect = machinetest.Dialect{
-	New: func(words []string) machinetest.Subject {
+var dialect = recipetest.Dialect{
+	New: func(words []string) recipetest.Subject {
 		l := &lamp{on: len(words) > 0}
-		return machinetest.Subject{Machine: l, State: func() string { return l.state().String() }}
+		return recipetest.Subject{Machine: l, State: func() string { return l.state().String() }}
 	},
 	Path:  func(short string) string { return "/" + short },
 	Short: func(path string) string { return strings.TrimPrefix(path, "/") },
@@ -104,7 +104,7 @@ seen lamp #8 err=held
   wake #8 try=1
 = On
 `, told)
-	require.Equal(t, machinetest.Steps{{From: "Off", On: "Wanted", To: "On"}: true, {From: "On", On: "Withdrawn", To: "Off"}: true}, taken)
+	require.Equal(t, recipetest.Steps{{From: "Off", On: "Wanted", To: "On"}: true, {From: "On", On: "Withdrawn", To: "Off"}: true}, taken)
 	require.Contains(t, fails(t, func(r *report) { dialect.Play(r, "want 1\n\n----\n") }), "without dashes")
 	require.Contains(t, fails(t, func(r *report) { dialect.Play(r, "dim 1\n----\n") }), `unknown event "dim"`)
 }
@@ -112,26 +112,26 @@ seen lamp #8 err=held
 // TestTable: every way in which a table and what is taken may differ is told.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	lit := machinetest.Step{From: "Off", On: "Wanted", To: "On"}
+	lit := recipetest.Step{From: "Off", On: "Wanted", To: "On"}
 	for name, c := range map[string]struct {
-		declare func(table *machinetest.Table)
-		taken   machinetest.Steps
+		declare func(table *recipetest.Table)
+		taken   recipetest.Steps
 		faults  []string
 	}{
-		"right":         {func(tb *machinetest.Table) { tb.Declare(off, "Wanted", on, "light") }, machinetest.Steps{lit: true}, nil},
-		"by any event":  {func(tb *machinetest.Table) { tb.Declare(off, "", on, "light") }, machinetest.Steps{lit: true}, nil},
-		"undeclared":    {func(*machinetest.Table) {}, machinetest.Steps{lit: true}, []string{`undeclared: {Off, "Wanted", On}`}},
-		"another event": {func(tb *machinetest.Table) { tb.Declare(off, "Seen", on, "light") }, machinetest.Steps{lit: true}, []string{`undeclared: {Off, "Wanted", On}`, `never taken: {Off, "Seen", On}`}},
-		"never taken":   {func(tb *machinetest.Table) { tb.Declare(off, "Wanted", on, "light") }, nil, []string{`never taken: {Off, "Wanted", On}`}},
-		"no reason":     {func(tb *machinetest.Table) { tb.Declare(off, "Wanted", on, "") }, machinetest.Steps{lit: true}, []string{`without a reason: {Off, "Wanted", On}`}},
-		"twice": {func(tb *machinetest.Table) {
+		"right":         {func(tb *recipetest.Table) { tb.Declare(off, "Wanted", on, "light") }, recipetest.Steps{lit: true}, nil},
+		"by any event":  {func(tb *recipetest.Table) { tb.Declare(off, "", on, "light") }, recipetest.Steps{lit: true}, nil},
+		"undeclared":    {func(*recipetest.Table) {}, recipetest.Steps{lit: true}, []string{`undeclared: {Off, "Wanted", On}`}},
+		"another event": {func(tb *recipetest.Table) { tb.Declare(off, "Seen", on, "light") }, recipetest.Steps{lit: true}, []string{`undeclared: {Off, "Wanted", On}`, `never taken: {Off, "Seen", On}`}},
+		"never taken":   {func(tb *recipetest.Table) { tb.Declare(off, "Wanted", on, "light") }, nil, []string{`never taken: {Off, "Wanted", On}`}},
+		"no reason":     {func(tb *recipetest.Table) { tb.Declare(off, "Wanted", on, "") }, recipetest.Steps{lit: true}, []string{`without a reason: {Off, "Wanted", On}`}},
+		"twice": {func(tb *recipetest.Table) {
 			tb.Declare(off, "Wanted", on, "light")
 			tb.Declare(off, "Wanted", on, "light")
-		}, machinetest.Steps{lit: true}, []string{`declared twice: {Off, "Wanted", On}`}},
+		}, recipetest.Steps{lit: true}, []string{`declared twice: {Off, "Wanted", On}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var table machinetest.Table
+			var table recipetest.Table
 			c.declare(&table)
 			require.Equal(t, c.faults, table.Faults(c.taken))
 			require.Equal(t, name == "undeclared" || name == "another event", len(table.Undeclared(c.taken)) > 0)
@@ -142,16 +142,16 @@ func TestTable(t *testing.T) {
 // TestScheduleThatFails: it is named, and told from its beginning.
 func TestScheduleThatFails(t *testing.T) {
 	t.Parallel()
-	one := func(c machinetest.Chance) {
+	one := func(c recipetest.Chance) {
 		n := c.Pick(100)
 		c.Log("drawn: %d", n)
 		if n == 42 {
 			c.Failf("that is it")
 		}
 	}
-	said := fails(t, func(r *report) { machinetest.Schedules(r, 100_000, one) })
+	said := fails(t, func(r *report) { recipetest.Schedules(r, 100_000, one) })
 	require.Regexp(t, `^that is it\nagain: go test -run TestSchedules -schedule=\d+\ndrawn: 42\n$`, said)
-	require.Equal(t, "that is it", fails(t, func(r *report) { machinetest.Schedule(r, func(int) int { return 42 }, one) }))
-	machinetest.Schedule(t, func(int) int { return 41 }, one)
-	require.Panics(t, func() { machinetest.Schedule(t, func(int) int { panic("a bug of the test") }, one) })
+	require.Equal(t, "that is it", fails(t, func(r *report) { recipetest.Schedule(r, func(int) int { return 42 }, one) }))
+	recipetest.Schedule(t, func(int) int { return 41 }, one)
+	require.Panics(t, func() { recipetest.Schedule(t, func(int) int { panic("a bug of the test") }, one) })
 }

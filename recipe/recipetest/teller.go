@@ -1,4 +1,4 @@
-package machinetest
+package recipetest
 
 import (
 	"strings"
@@ -6,7 +6,17 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// Teller translates between a story's lines and a machine.
+// Teller translates between a story's lines and a machine. These are the events that it knows; what
+// is in brackets may be left out:
+//
+//	want 1 [once] [try]       withdraw 1 [lost]       release 1       hold-ended 1       defer 1
+//	epoch 2 [session=7] [untrusted]       epoch-end       trust-end       trust       suspend       resume
+//	entered a-5 [czxid=50 owner=7] [err=refused]       recovered a-5 [spent]       left a-5
+//	listed [a-5 b-6]       seen a-5 [missing] [version=1 czxid=50 owner=7 data=two·words↵]
+//	changed a-5       deleted a-5       woke
+//
+// They are of the present epoch, unless epoch=1 says another. An answer is to the last request of
+// its kind, unless #3 says to which.
 type Teller struct {
 	t       T
 	dialect Dialect
@@ -26,7 +36,7 @@ func (p *Teller) tell(line string) string {
 	words := strings.Fields(line)
 	if words[0] == "new" {
 		p.subject, p.epoch = p.dialect.New(words[1:]), 0
-		return "= " + p.subject.at() + "\n"
+		return "= " + p.subject.Where() + "\n"
 	}
 	verb, w := words[0], parse(words[1:])
 	if meant, ok := meanings[verb]; ok {
@@ -43,7 +53,7 @@ func (p *Teller) tell(line string) string {
 		out.WriteString("  " + p.show(e) + "\n")
 	}
 	p.taken.add(from, ev, p.subject.State())
-	out.WriteString("= " + p.subject.at() + "\n")
+	out.WriteString("= " + p.subject.Where() + "\n")
 	return out.String()
 }
 
@@ -134,7 +144,7 @@ func (p *Teller) notice(verb string, w Words) machine.Event {
 	case "resume":
 		return machine.Resumed{Epoch: epoch}
 	case "deleted", "changed":
-		return machine.Fired{Epoch: epoch, Path: p.Path(w), Change: Gone(verb == "deleted")}
+		return machine.Fired{Epoch: epoch, Path: p.Path(w), Change: map[bool]machine.Change{true: machine.Deleted, false: machine.DataChanged}[verb == "deleted"]}
 	case "recovered":
 		return machine.Recovered{Epoch: epoch, Path: p.Path(w), Spent: w.Has("spent")}
 	}

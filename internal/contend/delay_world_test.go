@@ -1,20 +1,18 @@
-package delaytest_test
+package contend_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
-var errRefused = errors.New("not authorised")
-
-// world is an in-memory ZooKeeper with one line and its record in it.
-type world struct {
+// delayWorld is an in-memory ZooKeeper with one line and its record in it.
+type delayWorld struct {
 	*machinetest.World
-	nodes   []*node
+	nodes   []*delayNode
 	deaths  map[int64]death // by Czxid
 	record  *record
 	erased  map[int64]bool // tokens that somebody else took out of the record
@@ -22,8 +20,14 @@ type world struct {
 	last    int64
 }
 
+func delaySchedule(c recipetest.Chance) {
+	w := &delayWorld{World: &machinetest.World{Chance: c, Table: delayTable, Rest: "Open, Idle"}, deaths: map[int64]death{}, erased: map[int64]bool{}}
+	w.Tree = w
+	w.Play(delaySubject)
+}
+
 type (
-	node struct {
+	delayNode struct {
 		path         string
 		czxid, owner int64
 	}
@@ -37,7 +41,7 @@ type (
 	}
 )
 
-func (w *world) find(path string) *node {
+func (w *delayWorld) find(path string) *delayNode {
 	for _, n := range w.nodes {
 		if n.path == path {
 			return n
@@ -46,23 +50,23 @@ func (w *world) find(path string) *node {
 	return nil
 }
 
-func (w *world) create(owner int64) *node {
+func (w *delayWorld) create(owner int64) *delayNode {
 	w.Zxid++
-	n := &node{path: fmt.Sprintf("%s/lock-%010d", parent, w.created), czxid: w.Zxid, owner: owner}
+	n := &delayNode{path: fmt.Sprintf("%s/lock-%010d", parent, w.created), czxid: w.Zxid, owner: owner}
 	w.created++
 	w.nodes = append(w.nodes, n)
 	return n
 }
 
-func (w *world) remove(n *node, byOther bool) {
+func (w *delayWorld) remove(n *delayNode, byOther bool) {
 	w.Zxid++
 	w.deaths[n.czxid] = death{w.Zxid, byOther}
-	w.nodes = slices.DeleteFunc(w.nodes, func(o *node) bool { return o == n })
+	w.nodes = slices.DeleteFunc(w.nodes, func(o *delayNode) bool { return o == n })
 	w.Fire(n.path, true)
 }
 
 // Expire ends a session.
-func (w *world) Expire(session int64) {
+func (w *delayWorld) Expire(session int64) {
 	for _, n := range slices.Clone(w.nodes) {
 		if n.owner == session {
 			w.remove(n, false)
@@ -71,7 +75,7 @@ func (w *world) Expire(session int64) {
 }
 
 // Own are the contenders of i.
-func (w *world) Own(i *machinetest.Instance) []machinetest.Znode {
+func (w *delayWorld) Own(i *machinetest.Instance) []machinetest.Znode {
 	var own []machinetest.Znode
 	for _, n := range w.nodes {
 		if n.owner == i.Session {
@@ -82,14 +86,14 @@ func (w *world) Own(i *machinetest.Instance) []machinetest.Znode {
 }
 
 // Remove deletes a contender.
-func (w *world) Remove(path string) {
+func (w *delayWorld) Remove(path string) {
 	if n := w.find(path); n != nil {
 		w.remove(n, false)
 	}
 }
 
 // Meddle: somebody else deletes a contender, or the record, or writes.
-func (w *world) Meddle() {
+func (w *delayWorld) Meddle() {
 	switch {
 	case w.record != nil && w.Pick(5) == 0:
 		w.Zxid++
@@ -103,10 +107,10 @@ func (w *world) Meddle() {
 }
 
 // Heal does nothing: of the others nothing stands.
-func (w *world) Heal() {}
+func (w *delayWorld) Heal() {}
 
 // Serve carries out a request.
-func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine.Event {
+func (w *delayWorld) Serve(i *machinetest.Instance, r *machinetest.Request) []machine.Event {
 	switch e := r.Effect.(type) {
 	case machine.Enter:
 		return []machine.Event{w.join(i, e), machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Names: w.names()}}
@@ -126,7 +130,7 @@ func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine
 	panic("an unknown request")
 }
 
-func (w *world) names() []string {
+func (w *delayWorld) names() []string {
 	var names []string
 	for _, n := range w.nodes {
 		names = append(names, n.path[len(parent)+1:])
@@ -134,7 +138,7 @@ func (w *world) names() []string {
 	return names
 }
 
-func (w *world) join(i *machinetest.Instance, e machine.Enter) machine.Event {
+func (w *delayWorld) join(i *machinetest.Instance, e machine.Enter) machine.Event {
 	w.Remove(e.Replace)
 	n := w.create(i.Session)
 	ev := machine.Entered{Epoch: e.Epoch, Path: n.path}
@@ -144,7 +148,7 @@ func (w *world) join(i *machinetest.Instance, e machine.Enter) machine.Event {
 	return ev
 }
 
-func (w *world) read(i *machinetest.Instance, e machine.Read, r *machinetest.Request) machine.Event {
+func (w *delayWorld) read(i *machinetest.Instance, e machine.Read, r *machinetest.Request) machine.Event {
 	ev := machine.Seen{Epoch: e.Epoch, Path: e.Path, Ask: e.Ask}
 	if w.Rarely(50) {
 		ev.Err = errRefused
@@ -160,7 +164,7 @@ func (w *world) read(i *machinetest.Instance, e machine.Read, r *machinetest.Req
 }
 
 // release deletes both, or the znode alone.
-func (w *world) release(i *machinetest.Instance, e machine.Release) {
+func (w *delayWorld) release(i *machinetest.Instance, e machine.Release) {
 	if n := w.find(e.Path); n != nil {
 		if w.record != nil && w.record.token != n.czxid {
 			w.Failf("#%d takes another's record with it", i.No)
@@ -178,7 +182,7 @@ func (w *world) release(i *machinetest.Instance, e machine.Release) {
 
 // write does what the host does: the transaction, and a look if it fails. Its answer may have been
 // lost.
-func (w *world) write(i *machinetest.Instance, e machine.Record) machine.Event {
+func (w *delayWorld) write(i *machinetest.Instance, e machine.Record) machine.Event {
 	stands := w.find(e.Own) != nil
 	switch {
 	case stands && e.Version < 0 && w.record == nil:
@@ -202,7 +206,7 @@ func (w *world) write(i *machinetest.Instance, e machine.Record) machine.Event {
 
 // checkRecord: another's token is replaced only after its holder's end and a whole delay since, by
 // one who was first all the while.
-func (w *world) checkRecord(i *machinetest.Instance, e machine.Record) {
+func (w *delayWorld) checkRecord(i *machinetest.Instance, e machine.Record) {
 	old := w.record.token
 	end, dead := w.deaths[old]
 	switch {
@@ -220,7 +224,7 @@ func (w *world) checkRecord(i *machinetest.Instance, e machine.Record) {
 
 // CheckGrant: what package contend promises, and the record says so. One whose znode somebody else
 // deleted a moment ago is excused.
-func (w *world) CheckGrant(i *machinetest.Instance, e machine.Grant) {
+func (w *delayWorld) CheckGrant(i *machinetest.Instance, e machine.Grant) {
 	own := w.find(e.Path)
 	if own == nil {
 		if end, dead := w.deaths[e.Token]; !dead || !end.byOther {
@@ -248,7 +252,7 @@ func (w *world) CheckGrant(i *machinetest.Instance, e machine.Grant) {
 }
 
 // CheckFreed: what is given up is gone, and the record with it.
-func (w *world) CheckFreed(i *machinetest.Instance) {
+func (w *delayWorld) CheckFreed(i *machinetest.Instance) {
 	token := i.Held.Token
 	end, dead := w.deaths[token]
 	if !dead {
@@ -260,10 +264,10 @@ func (w *world) CheckFreed(i *machinetest.Instance) {
 }
 
 // CheckQuiet has nothing to say beyond progress, which the world sees to.
-func (w *world) CheckQuiet() {}
+func (w *delayWorld) CheckQuiet() {}
 
 // CheckEnd: no contender is left.
-func (w *world) CheckEnd() {
+func (w *delayWorld) CheckEnd() {
 	if len(w.nodes) > 0 {
 		w.Failf("I2: %s is left", w.nodes[0].path)
 	}

@@ -1,4 +1,4 @@
-package machinetest
+package recipetest
 
 import (
 	"fmt"

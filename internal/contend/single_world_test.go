@@ -1,58 +1,62 @@
-package singletest_test
+package contend_test
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/machinetest"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
-var errRefused = errors.New("not authorised")
-
-// world is an in-memory ZooKeeper with one path in it, and the instances that want it.
-type world struct {
+// singleWorld is an in-memory ZooKeeper with one path in it, and the instances that want it.
+type singleWorld struct {
 	*machinetest.World
-	node   *node
+	node   *singleNode
 	dead   map[int64]bool // Czxids of znodes; true: somebody else than the owner deleted it
 	tokens []int64
 }
 
-// node is what stands at the path.
-type node struct {
+func singleSchedule(c recipetest.Chance) {
+	w := &singleWorld{&machinetest.World{Chance: c, Table: singleTable, Rest: "Idle"}, nil, map[int64]bool{}, nil}
+	w.Tree = w
+	w.Play(singleSubject)
+}
+
+// singleNode is what stands at the path.
+type singleNode struct {
 	czxid, owner int64
 	by           *machinetest.Instance // nil: somebody else's
 	data         []byte
 }
 
-func (w *world) create(owner int64, by *machinetest.Instance) bool {
+func (w *singleWorld) create(owner int64, by *machinetest.Instance) bool {
 	if w.node != nil {
 		return false
 	}
 	w.Zxid++
-	w.node = &node{czxid: w.Zxid, owner: owner, by: by}
+	w.node = &singleNode{czxid: w.Zxid, owner: owner, by: by}
 	return true
 }
 
-func (w *world) remove(byOther bool) {
+func (w *singleWorld) remove(byOther bool) {
 	w.Zxid++
 	w.dead[w.node.czxid] = byOther
 	w.node = nil
-	w.Fire(path, true)
+	w.Fire(singlePath, true)
 }
 
-func (w *world) set(data []byte) {
+func (w *singleWorld) set(data []byte) {
 	w.Zxid++
 	w.node.data = data
-	w.Fire(path, false)
+	w.Fire(singlePath, false)
 }
 
 // Serve carries out a request.
-func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine.Event {
+func (w *singleWorld) Serve(i *machinetest.Instance, r *machinetest.Request) []machine.Event {
 	switch e := r.Effect.(type) {
 	case machine.Enter:
-		ev := machine.Entered{Epoch: e.Epoch, Path: path}
+		ev := machine.Entered{Epoch: e.Epoch, Path: singlePath}
 		switch {
 		case !w.create(i.Session, i):
 			ev.Err = machine.ErrHeld
@@ -61,14 +65,14 @@ func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine
 		}
 		return []machine.Event{ev}
 	case machine.Read:
-		ev := machine.Seen{Epoch: e.Epoch, Path: path, Ask: e.Ask}
+		ev := machine.Seen{Epoch: e.Epoch, Path: singlePath, Ask: e.Ask}
 		if w.Rarely(50) {
 			ev.Err = errRefused
 			return []machine.Event{ev}
 		}
 		if n := w.node; n != nil {
 			ev.Exists, ev.Stat.Czxid, ev.Stat.Owner, ev.Data = true, n.czxid, n.owner, n.data
-			i.Arm(path, r)
+			i.Arm(singlePath, r)
 		}
 		return []machine.Event{ev}
 	case machine.Remove:
@@ -78,31 +82,31 @@ func (w *world) Serve(i *machinetest.Instance, r *machinetest.Request) []machine
 			}
 			w.Remove(own.Path)
 		}
-		return []machine.Event{machine.Removed{Epoch: e.Epoch, Path: path}}
+		return []machine.Event{machine.Removed{Epoch: e.Epoch, Path: singlePath}}
 	}
 	panic("an unknown request")
 }
 
 // Expire ends a session.
-func (w *world) Expire(session int64) {
+func (w *singleWorld) Expire(session int64) {
 	if w.node != nil && w.node.owner == session {
 		w.remove(false)
 	}
 }
 
 // Own is the znode, if it is.
-func (w *world) Own(i *machinetest.Instance) []machinetest.Znode {
+func (w *singleWorld) Own(i *machinetest.Instance) []machinetest.Znode {
 	if w.node == nil || w.node.by != i || w.node.owner != i.Session {
 		return nil
 	}
-	return []machinetest.Znode{{Path: path, Token: w.node.czxid}}
+	return []machinetest.Znode{{Path: singlePath, Token: w.node.czxid}}
 }
 
 // Remove deletes it.
-func (w *world) Remove(string) { w.remove(false) }
+func (w *singleWorld) Remove(string) { w.remove(false) }
 
 // Meddle: somebody else creates, writes or deletes.
-func (w *world) Meddle() {
+func (w *singleWorld) Meddle() {
 	switch k := w.Pick(4); {
 	case w.node == nil:
 		w.create(-1, nil)
@@ -116,7 +120,7 @@ func (w *world) Meddle() {
 }
 
 // Heal deletes what is somebody else's.
-func (w *world) Heal() {
+func (w *singleWorld) Heal() {
 	if w.node != nil && w.node.owner < 0 {
 		w.remove(false)
 	}
@@ -124,7 +128,7 @@ func (w *world) Heal() {
 
 // CheckGrant: the znode is this instance's own, nobody else holds, and tokens grow. One that
 // somebody else deleted a moment ago is excused.
-func (w *world) CheckGrant(i *machinetest.Instance, e machine.Grant) {
+func (w *singleWorld) CheckGrant(i *machinetest.Instance, e machine.Grant) {
 	if slices.Contains(w.tokens, e.Token) {
 		w.Failf("#%d: a second possession came of %d", i.No, e.Token)
 	}
@@ -145,7 +149,7 @@ func (w *world) CheckGrant(i *machinetest.Instance, e machine.Grant) {
 }
 
 // CheckFreed: what is given up is gone.
-func (w *world) CheckFreed(i *machinetest.Instance) {
+func (w *singleWorld) CheckFreed(i *machinetest.Instance) {
 	if n := w.node; n != nil && n.czxid == i.Held.Token {
 		w.Failf("I9: #%d freed %d, which stands", i.No, i.Held.Token)
 	}
@@ -153,7 +157,7 @@ func (w *world) CheckFreed(i *machinetest.Instance) {
 
 // CheckQuiet: when all is quiet, whoever holds has his znode, has it watched, and knows what it
 // says.
-func (w *world) CheckQuiet() {
+func (w *singleWorld) CheckQuiet() {
 	for _, i := range w.All {
 		h := i.Held
 		if h == nil || !h.Live {
@@ -162,7 +166,7 @@ func (w *world) CheckQuiet() {
 		switch {
 		case w.node == nil || w.node.czxid != h.Token:
 			w.Failf("I6: #%d holds %d, which is gone", i.No, h.Token)
-		case !i.Watches(path):
+		case !i.Watches(singlePath):
 			w.Failf("I6: #%d holds %d unwatched", i.No, h.Token)
 		case znode.Revoked(w.node.data) && !h.Revoked:
 			w.Failf("#%d was not told of the revocation", i.No)
@@ -171,7 +175,7 @@ func (w *world) CheckQuiet() {
 }
 
 // CheckEnd: nothing is left.
-func (w *world) CheckEnd() {
+func (w *singleWorld) CheckEnd() {
 	if w.node != nil {
 		w.Failf("I2: %+v is left", w.node)
 	}
