@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/actors"
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/crash"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
@@ -183,7 +182,7 @@ func (c *cutOff) ask(from zktest.Host) {
 func (c *cutOff) instance(path string) *recipe.Claims[*recipe.Possession] {
 	i, err := recipe.NewClaims(recipe.ClaimsConfig[*recipe.Possession]{
 		Session: c.session, Kind: "lock", Path: path, Name: "lock-",
-		Machine: func() machine.Machine { return contend.New(contend.Config{Parent: path}) },
+		Machine: newAlone,
 		Wrap:    func(p *recipe.Possession) *recipe.Possession { return p },
 		Publish: func(machine.Standing) {},
 	})

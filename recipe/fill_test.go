@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/crash"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
@@ -35,7 +34,7 @@ func TestWhatIsGivenUpDoesNotPileUp(t *testing.T) {
 				}()
 				i, err := recipe.NewClaims(recipe.ClaimsConfig[*recipe.Possession]{
 					Session: s, Kind: "lock", Path: "/a/b", Name: "lock-",
-					Machine: func() machine.Machine { return contend.New(contend.Config{Parent: "/a/b"}) },
+					Machine: newAlone,
 					Wrap:    func(p *recipe.Possession) *recipe.Possession { return p },
 					Publish: func(machine.Standing) {},
 				})

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -52,7 +51,7 @@ func TestTheRecordOfALostPossessionStays(t *testing.T) {
 				require.NoError(t, err)
 				i, err := recipe.NewClaims(recipe.ClaimsConfig[*recipe.Possession]{
 					Session: s, Kind: "lock", Path: "/a", Name: "lock-",
-					Machine: func() machine.Machine { return contend.New(contend.Config{Parent: "/a", Delay: 1}) },
+					Machine: newRecorded,
 					Wrap:    func(p *recipe.Possession) *recipe.Possession { return p },
 					Publish: func(machine.Standing) {},
 				})

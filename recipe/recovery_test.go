@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/crash"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
@@ -28,7 +27,7 @@ func TestAClaimDuringARecoveryIsToldOnce(t *testing.T) {
 		var standing machine.Standing
 		i, err := recipe.NewClaims(recipe.ClaimsConfig[*recipe.Possession]{
 			Session: s, Kind: "lock", Path: "/a/b", Name: "lock-",
-			Machine: func() machine.Machine { return contend.New(contend.Config{Parent: "/a/b"}) },
+			Machine: newAlone,
 			Wrap:    func(p *recipe.Possession) *recipe.Possession { return p },
 			Publish: func(m machine.Standing) { standing = m },
 		})

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -21,7 +20,7 @@ func TestSmoke(t *testing.T) {
 		require.NoError(t, err)
 		i, err := recipe.NewClaims(recipe.ClaimsConfig[*recipe.Possession]{
 			Session: s, Kind: "lock", Path: "/a/b", Name: "lock-",
-			Machine: func() machine.Machine { return contend.New(contend.Config{Parent: "/a/b"}) },
+			Machine: newAlone,
 			Wrap:    func(p *recipe.Possession) *recipe.Possession { return p },
 			Publish: func(m machine.Standing) { t.Log(m) },
 		})

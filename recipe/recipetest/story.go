@@ -25,9 +25,9 @@ func (s Subject) Where() string {
 	return s.At()
 }
 
-// Dialect is how stories of a machine are told: files in a folder of testdata. A story is a sequence
-// of blocks: events, a line of dashes, and what the machine does. Lines that begin with "#" are
-// prose.
+// Dialect is how stories of a machine are told: files in a folder of testdata. A story is a
+// sequence of blocks: events, a line of dashes, and what the machine does. Lines that begin with
+// "#" are prose.
 //
 //	want 1
 //	----

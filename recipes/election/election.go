@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/internal/contend"
 	"github.com/troupe-go/troupe/session"
 )
 

@@ -3,8 +3,8 @@ package lock
 import (
 	"errors"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/internal/contend"
 	"github.com/troupe-go/troupe/session"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/internal/contend"
 	"github.com/troupe-go/troupe/session"
 )
 

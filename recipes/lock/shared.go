@@ -1,8 +1,8 @@
 package lock
 
 import (
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/internal/contend"
 	"github.com/troupe-go/troupe/session"
 )
 

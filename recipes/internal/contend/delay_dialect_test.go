@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
 
 // delaySubject stands where its delay does; stories tell where the machine stands, too.

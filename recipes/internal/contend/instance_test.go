@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
 
 var errRefused = errors.New("not authorised")

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
 
 // contenders: in a story "A:lock-5" is the contender _c_<a GUID made of A's>-lock-0000000005.

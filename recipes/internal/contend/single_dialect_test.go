@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
 
 const singlePath = "/controller"

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
 
 // subject is one of the kinds of machines here.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/troupe-go/troupe/internal/contend"
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
 
 // rule is what the instances of a world stand in line for.
