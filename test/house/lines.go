@@ -18,7 +18,7 @@ func printLines(out io.Writer, files []*file) {
 		n := len(f.lines) - 1
 		pack := path.Base(f.folder())
 		switch {
-		case pack == "machinetest" || pack == "recipetest" || pack == "bubble" || helper.MatchString(path.Base(f.name)):
+		case pack == "recipetest" || pack == "bubble" || helper.MatchString(path.Base(f.name)):
 			helpers, helperFiles = helpers+n, helperFiles+1
 		case f.test():
 			tests += n

@@ -12,7 +12,8 @@ import (
 // calmWorld has n instances that want the thing, and no faults.
 func calmWorld(t *testing.T, n int) *world {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
-	w := &world{Chance: recipetest.Chance{Pick: r.IntN}, calm: true}
+	w := newWorld(recipetest.Chance{Pick: r.IntN}, declared)
+	w.calm = true
 	if testing.Verbose() && n < 3 {
 		w.Logf = t.Logf
 	}

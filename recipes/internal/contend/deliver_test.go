@@ -65,9 +65,10 @@ func (i *instance) deliverFire() {
 }
 
 func (i *instance) deliverWake() {
-	ask := i.wakes[0]
+	k := i.wakes[0]
 	i.wakes = i.wakes[1:]
-	i.step(machine.Woke{Ask: ask})
+	i.rested = k.since
+	i.step(machine.Woke{Ask: k.ask})
 }
 
 // deliverWish passes on what concerns the present possession, as a host does.
@@ -83,6 +84,7 @@ func (i *instance) deliverWish() {
 	case machine.Withdrawn:
 		if c := i.claim(e.Claim); c != nil {
 			c.told = true
+			e.Lost = i.held != nil && i.held.claim == c && i.held.lost
 			i.step(e)
 		}
 	case machine.DowngradeWanted:

@@ -57,6 +57,7 @@ func (i *instance) crash() {
 	i.w.Log("#%d crashes", i.id)
 	i.crashed = true
 	if h := i.held; h != nil {
+		i.lost[h.token] = i.lost[h.token] || h.live
 		i.finish(h)
 	}
 	s := i.sess
@@ -96,7 +97,7 @@ func (i *instance) crash() {
 func (i *instance) forget(s *session) {
 	for _, c := range i.claims {
 		if s.leaving(c.path) {
-			c.path = ""
+			c.path, c.node = "", nil
 		}
 	}
 }
@@ -106,8 +107,13 @@ func (i *instance) forget(s *session) {
 func (i *instance) settleRequests(s *session) {
 	for _, r := range slices.Clone(s.requests) {
 		_, leave := r.effect.(machine.Remove)
+		_, released := r.effect.(machine.Release)
+		_, recorded := r.effect.(machine.Record)
 		switch {
-		case leave, s.dead:
+		case s.dead:
+		case i.w.rule >= delayed:
+			i.settleRequest(s, r, released || recorded)
+		case leave:
 		case i.w.Pick(4) == 0:
 			s.requests = slices.DeleteFunc(s.requests, func(o *request) bool { return o == r })
 			s.disbelieve(r)
@@ -117,6 +123,44 @@ func (i *instance) settleRequests(s *session) {
 	}
 	for k := range i.answers {
 		i.answers[k].to.told = true
+	}
+}
+
+// settleRequest carries a request out before the next incarnation begins, or never; a late one
+// may be carried out behind its back. What was being deleted is not worth taking over.
+func (i *instance) settleRequest(s *session, r *request, late bool) {
+	if path := deleted(r.effect); path != "" {
+		if n := i.w.find(path); n != nil && n.owner == s.id {
+			i.spent[n.czxid] = true
+		}
+	}
+	switch {
+	case i.w.Pick(2) == 0:
+		s.run(r)
+	case late:
+		r.orphan = true
+	default:
+		s.requests = slices.DeleteFunc(s.requests, func(o *request) bool { return o == r })
+		s.disbelieve(r)
+	}
+}
+
+// takeOver tells the next incarnation of a znode of which nothing has come, if anything is wanted.
+// Others are deleted, as package recipe does it.
+func (i *instance) takeOver(s *session) {
+	wanted := slices.ContainsFunc(i.claims, func(c *claim) bool { return !c.withdrawn })
+	place := ""
+	for _, n := range slices.Clone(i.w.nodes) {
+		switch {
+		case n.owner != s.id:
+		case place == "" && wanted && !i.spent[n.czxid]:
+			place = n.path
+		default:
+			i.w.remove(n, false)
+		}
+	}
+	if place != "" {
+		i.step(machine.Recovered{Epoch: s.epoch, Path: place})
 	}
 }
 
@@ -137,16 +181,20 @@ func (s *session) disbelieve(r *request) {
 // present session (B01).
 func (i *instance) mistaken(n *node) bool {
 	earlier := func(s *session) bool { return s.of == i && s != i.sess && s.id == n.owner }
-	return slices.ContainsFunc(i.w.sessions, earlier) && !i.spent[n.path] && i.w.Pick(2) == 0
+	return slices.ContainsFunc(i.w.sessions, earlier) && !i.spent[n.czxid] && i.w.Pick(2) == 0
 }
 
 func (i *instance) recover(s *session) {
 	i.fed, i.as = s.epoch, s.id
 	i.step(machine.EpochBegan{Epoch: s.epoch, SessionID: s.id, Trusted: s.trusted})
+	if i.w.rule >= delayed {
+		i.takeOver(s)
+		return
+	}
 	for _, n := range slices.Clone(i.w.nodes) {
 		ours := n.owner == s.id && !s.leaving(n.path)
 		if ours || i.mistaken(n) {
-			i.step(machine.Recovered{Epoch: s.epoch, Path: n.path, Spent: i.spent[n.path]})
+			i.step(machine.Recovered{Epoch: s.epoch, Path: n.path, Spent: i.spent[n.czxid]})
 		}
 	}
 }

@@ -29,7 +29,7 @@ type instance struct {
 	fires   []fire
 	wishes  []wish
 	answers []answer
-	wakes   []uint64
+	wakes   []wake
 
 	crashed bool // once: what the crashed incarnation was deleting may stand for a while
 	said    int  // notices, and how many of them the machine heard
@@ -39,8 +39,10 @@ type instance struct {
 	claims  []*claim // those that are not over, in order
 	past    map[machine.Claim]*claim
 	held    *hold
-	spent   map[string]bool // znodes that a possession came of
-	freeing int             // Released that wait for Freed
+	spent   map[int64]bool // Czxids of znodes that a possession came of
+	lost    map[int64]bool // those of which it ended by itself
+	rested  int64          // the Zxid at which the last pause began that is over
+	freeing int            // Released that wait for Freed
 	shown   machine.Standing
 }
 
@@ -53,14 +55,17 @@ type claim struct {
 	contested bool // another claim of the instance stood when it was wanted
 	settled   bool
 	path      string // of its last possession
+	node      *node  // that one's; nil if it was gone by then
 }
 
 type hold struct {
 	claim   *claim
 	path    string
+	node    *node // nil: it was gone by then
 	session *session
 	live    bool // the application believes that it holds
 	revoked bool
+	lost    bool // it ended by itself, which the machine hears of with the withdrawal
 
 	exchanging bool // it was ended for a reader's
 	read       bool // it is one
@@ -69,6 +74,12 @@ type hold struct {
 
 func downgraded(h *hold) machine.Event { return machine.DowngradeWanted{Claim: h.claim.id} }
 
+// wake is a pause, and the Zxid at which it began.
+type wake struct {
+	ask   uint64
+	since int64
+}
+
 // wish is what the face, or the end of a hold, tells the host.
 type wish struct {
 	ev   machine.Event
@@ -76,7 +87,7 @@ type wish struct {
 }
 
 func (w *world) newInstance() *instance {
-	i := &instance{w: w, id: len(w.all), spent: map[string]bool{}, past: map[machine.Claim]*claim{}}
+	i := &instance{w: w, id: len(w.all), spent: map[int64]bool{}, lost: map[int64]bool{}, past: map[machine.Claim]*claim{}}
 	i.drawSide()
 	i.m = i.machine()
 	w.all = append(w.all, i)
@@ -100,11 +111,11 @@ func (i *instance) over(c *claim) {
 
 // step feeds the machine and carries out what follows.
 func (i *instance) step(ev machine.Event) {
-	from := i.m.State().String()
+	from := i.state()
 	effects := i.m.Step(ev)
-	to := i.m.State().String()
+	to := i.state()
 	i.w.Log("#%d %T%+v: %s → %s", i.id, ev, ev, from, to)
-	declared.Check(i.w.Chance, from, ev, to)
+	i.w.table.Check(i.w.Chance, from, ev, to)
 	for _, e := range effects {
 		i.w.Log("#%d   %T%+v", i.id, e, e)
 		i.carryOut(e)
@@ -129,6 +140,10 @@ func (i *instance) carryOut(e machine.Effect) {
 		i.request(e, e.Epoch)
 	case machine.Downgrade:
 		i.request(e, e.Epoch)
+	case machine.Release:
+		i.request(e, e.Epoch)
+	case machine.Record:
+		i.request(e, e.Epoch)
 	case machine.Grant:
 		i.onGrant(e)
 	case machine.End:
@@ -140,7 +155,7 @@ func (i *instance) carryOut(e machine.Effect) {
 	case machine.Settle:
 		i.onSettle(e)
 	case machine.Wake:
-		i.wakes = append(i.wakes, e.Ask)
+		i.wakes = append(i.wakes, wake{e.Ask, i.w.zxid})
 	case machine.Publish:
 		if e.Standing == i.shown {
 			i.w.Failf("#%d published %+v twice", i.id, e.Standing)
@@ -172,13 +187,17 @@ func (i *instance) onGrant(e machine.Grant) {
 	case s == nil || s.epoch != e.Epoch || !s.trusted:
 		i.step(machine.Deferred{Claim: e.Claim})
 		return
+	case i.w.rule >= delayed && i.w.chance(10): // the session knows better; word on why comes
+		i.step(machine.Deferred{Claim: e.Claim})
+		i.say(machine.TrustGained{Epoch: s.epoch})
+		return
 	case i.held != nil:
 		i.w.Failf("#%d granted twice", i.id)
 	}
 	i.w.checkGrant(i, e)
-	i.spent[e.Path] = true
-	c.path = e.Path
-	i.held = &hold{claim: c, path: e.Path, session: s, live: !c.withdrawn, token: e.Token}
+	i.spent[e.Token] = true
+	c.path, c.node = e.Path, i.w.granted(e)
+	i.held = &hold{claim: c, path: e.Path, node: c.node, session: s, live: !c.withdrawn, token: e.Token}
 	if i.held.live && i.w.chance(30) {
 		i.endHold() // nobody receives it
 	}
@@ -198,23 +217,30 @@ func (i *instance) goOn(e machine.Grant) {
 	if e.Token != h.token {
 		i.w.Failf("I3: #%d goes on with token %d instead of %d", i.id, e.Token, h.token)
 	}
-	if own := i.w.find(e.Path); own != nil && !i.w.turn(own) {
+	own := i.w.find(e.Path)
+	if own != nil && !i.w.turn(own) {
 		i.w.Failf("I1: #%d goes on out of turn with %s", i.id, e.Path)
 	}
 	if !s.watches(e.Path) && !s.reading(e.Path) {
 		i.w.Failf("I6: #%d goes on with %s unwatched", i.id, e.Path)
 	}
-	i.spent[e.Path] = true
-	h.claim.path = e.Path
-	i.held = &hold{claim: h.claim, path: e.Path, session: s, live: !h.claim.withdrawn, token: e.Token, read: true}
+	h.claim.path, h.claim.node = e.Path, own
+	i.held = &hold{claim: h.claim, path: e.Path, node: own, session: s, live: !h.claim.withdrawn, token: e.Token, read: true}
 }
 
 // endHold ends the possession by itself.
 func (i *instance) endHold() {
-	if h := i.held; h != nil && h.live {
-		h.live = false
-		i.wishes = append(i.wishes, wish{machine.HoldEnded{Claim: h.claim.id}, h})
+	h := i.held
+	if h == nil || !h.live {
+		return
 	}
+	h.live = false
+	i.lost[h.token] = true
+	if h.lost = i.w.rule >= delayed && i.w.Pick(3) == 0; h.lost {
+		i.withdraw(h.claim) // at that moment: it overtakes the word of it
+		return
+	}
+	i.wishes = append(i.wishes, wish{machine.HoldEnded{Claim: h.claim.id}, h})
 }
 
 func (i *instance) onEnd(e machine.End) {
@@ -222,7 +248,7 @@ func (i *instance) onEnd(e machine.End) {
 	if h == nil || h.claim.id != e.Claim {
 		return
 	}
-	if e.Cause == machine.EndDeleted && i.w.find(h.path) != nil {
+	if e.Cause == machine.EndDeleted && i.w.stands(h.node) {
 		i.w.Failf("#%d lost %s, which stands", i.id, h.path)
 	}
 	i.finish(h)
@@ -255,8 +281,11 @@ func (i *instance) onFreed(e machine.Freed) {
 		i.w.Failf("#%d freed %d, which nobody released", i.id, e.Claim)
 		return
 	}
-	if i.w.find(h.path) != nil && i.sess == h.session && i.fed == h.session.epoch {
-		i.w.Failf("#%d freed %s, which stands", i.id, h.path)
+	if i.sess == h.session && i.fed == h.session.epoch {
+		if i.w.stands(h.node) {
+			i.w.Failf("I9: #%d freed %s, which stands", i.id, h.path)
+		}
+		i.w.checkErased(i, h)
 	}
 	i.finish(h)
 }
@@ -274,7 +303,7 @@ func (i *instance) onSettle(e machine.Settle) {
 		i.w.Failf("#%d settled %d, which is wanted", i.id, e.Claim)
 	case errors.Is(e.Err, machine.ErrHeld) && !c.try:
 		i.w.Failf("#%d refused %d, which is no try", i.id, e.Claim)
-	case errors.Is(e.Err, machine.ErrHeld) && !c.contested && !i.crashed && !i.w.rival(i.as, c.since):
+	case errors.Is(e.Err, machine.ErrHeld) && !c.contested && !i.crashed && !i.w.rival(i.as, c.since) && i.w.rule != delayed: // nor is the delay for a dead holder
 		i.w.Failf("#%d refused %d though nobody was there", i.id, e.Claim)
 	}
 	c.settled = true
@@ -282,7 +311,7 @@ func (i *instance) onSettle(e machine.Settle) {
 		i.finish(h)
 	}
 	i.over(c)
-	if n := i.w.find(c.path); n != nil && e.Err == nil && n.owner == i.as && i.fed != 0 {
+	if n := c.node; i.w.stands(n) && e.Err == nil && n.owner == i.as && i.fed != 0 {
 		i.w.Failf("#%d settled %d while %s stands", i.id, e.Claim, c.path)
 	}
 	if len(i.claims) == 0 && e.Err == nil && i.sess != nil && i.fed == i.sess.epoch && i.standing() > 0 {

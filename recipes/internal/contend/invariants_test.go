@@ -10,15 +10,16 @@ import (
 // checkGrant: I1 and I3 at the instant of a grant. What stands ahead can only go, so nobody may be
 // ahead now; an own znode that an administrator deleted is excused until its event arrives.
 func (w *world) checkGrant(i *instance, e machine.Grant) {
-	if i.spent[e.Path] {
+	if i.spent[e.Token] {
 		w.Failf("#%d granted %s twice", i.id, e.Path)
 	}
-	if !i.sess.watches(e.Path) && !i.sess.reading(e.Path) {
+	// Of a single znode, the read comes behind the grant, in the same step.
+	if w.rule != single && !i.sess.watches(e.Path) && !i.sess.reading(e.Path) {
 		w.Failf("I6: #%d granted %s unwatched", i.id, e.Path)
 	}
-	own := w.find(e.Path)
+	own := w.granted(e)
 	if own == nil {
-		w.checkMissed(i, e.Path)
+		w.checkMissed(i, e.Path, e.Token)
 		return
 	}
 	if own.owner != i.sess.id {
@@ -34,11 +35,19 @@ func (w *world) checkGrant(i *instance, e machine.Grant) {
 		w.Failf("#%d granted %s, which does not say so", i.id, e.Path)
 	}
 	for _, o := range w.all {
-		if o != i && o.held != nil && o.held.live && !w.deletedByAdmin(o.held.path) && w.rivals(own, o.held) {
+		if o != i && o.held != nil && o.held.live && !w.struck(o.held) && w.rivals(own, o.held) {
 			w.Failf("I1: #%d granted %s while #%d holds %s", i.id, e.Path, o.id, o.held.path)
 		}
 	}
 	w.checkToken(own, e.Token)
+	if w.rule == delayed && !w.erased[e.Token] && (w.record == nil || w.record.token != e.Token) {
+		w.Failf("#%d granted %d, but the record is %+v", i.id, e.Token, w.record)
+	}
+}
+
+// struck: the znode of a possession is gone, and not through its owner.
+func (w *world) struck(h *hold) bool {
+	return h.node == nil || h.node.byAdmin && !w.stands(h.node)
 }
 
 // checkToken: those of exclusive holders grow, whatever readers come between; and no reader has an
@@ -54,14 +63,14 @@ func (w *world) checkToken(own *node, token int64) {
 
 // rivals: whoever holds the one cannot let the other be granted.
 func (w *world) rivals(own *node, h *hold) bool {
-	return conflicts(own, &node{path: h.path})
+	return w.rule == single || conflicts(own, h.node)
 }
 
 // checkMissed: the own znode is gone already. That is excused if an administrator deleted it and
 // its event is on its way, and only if it had been first before.
-func (w *world) checkMissed(i *instance, path string) {
+func (w *world) checkMissed(i *instance, path string, token int64) {
 	for _, own := range w.deaths {
-		if own.path != path {
+		if own.path != path || own.czxid != token {
 			continue
 		}
 		if !own.byAdmin {
@@ -84,8 +93,8 @@ func (w *world) checkHolders() {
 		if h == nil || !h.live {
 			continue
 		}
-		n := w.find(h.path)
-		if n == nil {
+		n := h.node
+		if !w.stands(n) {
 			w.Failf("I6: #%d holds %s, which is gone", i.id, h.path)
 		}
 		if !h.session.watches(h.path) {

@@ -1,6 +1,10 @@
 package contend_test
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/recipes/internal/contend"
+)
 
 // heal ends all faults.
 func (w *world) heal() {
@@ -101,9 +105,16 @@ func (w *world) handOver() {
 	w.lists, w.joins, w.leaves = 0, 0, 0
 	released, granted := 0, 0
 	for _, i := range w.all {
-		if i.release() {
+		switch {
+		case w.rule == single && i.held != nil: // or it may have it again: there is no line
+			i.withdraw(i.held.claim)
+			released++
+		case i.release():
 			released++
 		}
+	}
+	if released > 1 && (w.rule == exclusively || w.rule >= delayed) {
+		w.Failf("progress: %d hold", released)
 	}
 	if released == 0 {
 		w.Failf("progress: nobody holds, though claims wait")
@@ -148,6 +159,14 @@ func (w *world) finish() {
 		}
 		if i.held != nil {
 			w.Failf("#%d holds without a claim", i.id)
+		}
+	}
+	for _, i := range w.all {
+		if at := i.m.State(); at != contend.Idle {
+			w.Failf("#%d is %v", i.id, at)
+		}
+		if w.rule == delayed && i.m.Delay() != contend.Open {
+			w.Failf("#%d is %v", i.id, i.m.Delay())
 		}
 	}
 	for _, n := range w.nodes {

@@ -15,11 +15,12 @@ const (
 	exclusively rule = iota
 	shared
 	permits
+	delayed // exclusively, with a delay after a holder that died
+	single  // the one znode at singlePath
 )
 
 // drawRule draws the rule and, of a semaphore, the limit, which may not be set yet.
 func (w *world) drawRule() {
-	w.limit = node{path: parent}
 	if w.rule = rule(w.Pick(3)); w.rule == permits && w.Pick(3) > 0 {
 		w.limit.data = strconv.AppendInt(nil, int64(w.first()), 10)
 	}
@@ -41,7 +42,7 @@ func (w *world) permitted() int {
 func (i *instance) drawSide() {
 	w := i.w
 	switch w.rule {
-	case exclusively:
+	case exclusively, delayed:
 		i.name, i.rule = "lock-", contend.Exclusive()
 	case shared:
 		i.name, i.rule = []string{"read-", "write-"}[w.Pick(2)], contend.Shared()
@@ -56,7 +57,22 @@ func (i *instance) drawSide() {
 }
 
 func (i *instance) machine() *contend.Machine {
-	return contend.New(contend.Config{Parent: parent, Rule: i.rule, Data: i.data})
+	if i.w.rule == single {
+		return contend.NewSingle(singlePath)
+	}
+	cfg := contend.Config{Parent: parent, Rule: i.rule, Data: i.data}
+	if i.w.rule == delayed {
+		cfg.Delay = 1
+	}
+	return contend.New(cfg)
+}
+
+// state is what the table of transitions is about.
+func (i *instance) state() string {
+	if i.w.rule == delayed {
+		return i.m.Delay().String()
+	}
+	return i.m.State().String()
 }
 
 func (n *node) contender() znode.Contender {

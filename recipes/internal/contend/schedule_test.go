@@ -28,10 +28,32 @@ func TestRapid(t *testing.T) {
 	})
 }
 
-// schedule is a wild phase, a calm one in which everybody must get his turn, and an end after which
-// nothing may be left.
 func schedule(c recipetest.Chance) {
-	w := newWorld(c)
+	starts := []int64{0, 0, 0, 2147000000 - 5, 2147483647 - 5, -5}
+	w := newWorld(c, declared)
+	w.from, w.sticks, w.early = starts[c.Pick(len(starts))], c.Pick(2) == 0, c.Pick(2) == 0
+	w.drawRule()
+	w.play()
+}
+
+func delaySchedule(c recipetest.Chance) {
+	w := newWorld(c, delayTable)
+	w.rule = delayed
+	w.play()
+}
+
+func singleSchedule(c recipetest.Chance) {
+	w := newWorld(c, singleTable)
+	w.rule = single
+	w.play()
+}
+
+// play is a wild phase, a calm one in which everybody must get his turn, and an end after which
+// nothing may be left.
+func (w *world) play() {
+	for range 1 + w.Pick(4) {
+		w.newInstance().begin()
+	}
 	for range 10 + w.Pick(200) {
 		w.act()
 		w.checkPlaces()
@@ -39,17 +61,6 @@ func schedule(c recipetest.Chance) {
 	w.heal()
 	w.progress()
 	w.finish()
-}
-
-// newWorld draws the circumstances.
-func newWorld(c recipetest.Chance) *world {
-	starts := []int64{0, 0, 0, 2147000000 - 5, 2147483647 - 5, -5}
-	w := &world{Chance: c, from: starts[c.Pick(len(starts))], sticks: c.Pick(2) == 0, early: c.Pick(2) == 0}
-	w.drawRule()
-	for range 1 + w.Pick(4) {
-		w.newInstance().begin()
-	}
-	return w
 }
 
 // act is one thing that happens.
@@ -103,6 +114,14 @@ func (i *instance) wish() {
 
 // meddle: somebody else does something to the line.
 func (w *world) meddle() {
+	if w.rule == delayed && w.Pick(2) == 0 {
+		w.meddleWithRecord()
+		return
+	}
+	if w.rule == single {
+		w.meddleWithSingle()
+		return
+	}
 	k := w.Pick(7)
 	if k == 0 {
 		w.create(0, []string{"lock-", "write-", "read-", "lease-", "lease-2-"}[w.Pick(5)], nil)

@@ -41,6 +41,7 @@ type request struct {
 	after  *request // does not run before that one
 	watch  bool
 	ran    bool
+	orphan bool // who asked has crashed
 	told   bool // its answer was delivered, or never will be
 }
 
@@ -74,6 +75,9 @@ func (s *session) send(e machine.Effect) {
 			s.believed[children] = true
 		}
 	case machine.Enter:
+		if s.w.rule == single {
+			break
+		}
 		s.requests = append(s.requests, r)
 		listing := &request{effect: machine.List{Epoch: e.Epoch, Ask: e.Ask}}
 		if !s.w.chance(20) { // or a reconnection came between the two, and the listing went first
@@ -101,16 +105,27 @@ func (s *session) reading(path string) bool {
 
 // leaving: the path is being deleted.
 func (s *session) leaving(path string) bool {
-	return slices.ContainsFunc(s.requests, func(r *request) bool {
-		l, ok := r.effect.(machine.Remove)
-		return ok && l.Path == path
-	})
+	return slices.ContainsFunc(s.requests, func(r *request) bool { return deleted(r.effect) == path })
+}
+
+// deleted is the path of the own znode that an effect deletes.
+func deleted(e machine.Effect) string {
+	switch e := e.(type) {
+	case machine.Remove:
+		return e.Path
+	case machine.Release:
+		return e.Path
+	}
+	return ""
 }
 
 // runnable lists what the server may answer next.
 func (s *session) runnable() []*request {
 	if s.dead || s.suspended {
 		return nil
+	}
+	if s.w.rule >= delayed { // it relies on their order
+		return s.requests[:min(len(s.requests), 1)]
 	}
 	var can []*request
 	for _, r := range s.requests {
@@ -135,23 +150,42 @@ func (s *session) run(r *request) {
 	case machine.Read:
 		ev = s.read(e, r)
 	case machine.Remove:
-		s.w.leaves++
-		if n := s.w.find(e.Path); n != nil {
-			s.w.remove(n, false)
-		}
-		ev = machine.Removed{Epoch: s.epoch, Path: e.Path}
+		ev = s.leave(e.Path)
+	case machine.Release:
+		s.w.checkRelease(s.of, e)
+		ev = s.leave(e.Path)
+	case machine.Record:
+		ev = s.putDown(e)
 	case machine.Transact:
 		ev = s.write(e)
 	case machine.Downgrade:
 		ev = s.exchange(e)
 	}
 	s.w.Log("  server: %v → %v", r.effect, ev)
-	s.of.answers = append(s.of.answers, answer{r, ev})
+	if !r.orphan {
+		s.of.answers = append(s.of.answers, answer{r, ev})
+	}
+}
+
+// leave deletes the own znode; of the one at a path that has room for one alone, whoever's it is,
+// no other.
+func (s *session) leave(path string) machine.Event {
+	s.w.leaves++
+	if n := s.w.find(path); n != nil && (s.w.rule != single || n.owner == s.id) {
+		if h := s.of.held; h != nil && h.live && h.node == n {
+			s.w.Failf("#%d holds %s, and deletes it", s.of.id, path)
+		}
+		s.w.remove(n, false)
+	}
+	return machine.Removed{Epoch: s.epoch, Path: path}
 }
 
 func (s *session) join(e machine.Enter) machine.Event {
 	if s.w.chance(100) {
 		return machine.Entered{Epoch: s.epoch, Err: errRefused}
+	}
+	if s.w.rule == single {
+		return s.take()
 	}
 	if n := s.w.find(e.Replace); n != nil {
 		s.w.remove(n, false)
@@ -205,7 +239,7 @@ func (s *session) exchange(e machine.Downgrade) machine.Event {
 	w.remove(n, false)
 	name, _ := n.contender().Downgraded(znode.GUID(fmt.Sprintf("%08x-0000-4000-8000-%012x", w.zxid, n.owner)))
 	next := w.add(&node{path: parent + "/" + name, order: n.order, owner: n.owner, data: znode.Notes{Placed: e.Token}.Write(nil)})
-	s.of.spent[next.path] = true // a host notes that before it asks
+	s.of.spent[next.czxid] = true // a host notes that before it asks
 	return machine.Downgraded{Epoch: s.epoch, Path: e.Path, New: next.path}
 }
 

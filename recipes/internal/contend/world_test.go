@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 )
 
@@ -18,6 +19,7 @@ const (
 type world struct {
 	recipetest.Chance
 
+	table    *recipetest.Table
 	rule     rule // of all instances
 	limit    node // the parent: its data are a semaphore's limit
 	pzxid    int64
@@ -30,6 +32,8 @@ type world struct {
 	early    bool  // a watch counts as unarmed when it fires, not when its event is delivered
 	sessions []*session
 	all      []*instance
+	record   *record        // of who holds, where a delay is kept
+	erased   map[int64]bool // tokens that somebody else took out of it
 
 	lastToken int64
 	calm      bool // no faults any more: the second phase
@@ -55,6 +59,22 @@ type node struct {
 	dzxid   int64
 	byAdmin bool
 }
+
+func newWorld(c recipetest.Chance, table *recipetest.Table) *world {
+	return &world{Chance: c, table: table, limit: node{path: parent}, erased: map[int64]bool{}}
+}
+
+// granted is the znode that a grant is of, nil if it is gone; a single one's place may be taken.
+func (w *world) granted(e machine.Grant) *node {
+	n := w.find(e.Path)
+	if n != nil && w.rule == single && n.czxid != e.Token {
+		return nil
+	}
+	return n
+}
+
+// stands tells whether that very znode is still there.
+func (w *world) stands(n *node) bool { return n != nil && slices.Contains(w.nodes, n) }
 
 // chance is true once in n times, never in the second phase.
 func (w *world) chance(n int) bool { return !w.calm && w.Pick(n) == n-1 }
@@ -141,11 +161,6 @@ func (w *world) expire(s *session) {
 			w.remove(n, false)
 		}
 	}
-}
-
-// deletedByAdmin: the path is gone, and not through its owner.
-func (w *world) deletedByAdmin(path string) bool {
-	return slices.ContainsFunc(w.deaths, func(n *node) bool { return n.path == path && n.byAdmin })
 }
 
 // rival: somebody of another session stood in line at some time since.

@@ -11,7 +11,7 @@ import (
 
 const singlePath = "/controller"
 
-func singleSubject() recipetest.Subject {
+func singleSubject([]string) recipetest.Subject {
 	m := contend.NewSingle(singlePath)
 	return recipetest.Subject{Machine: m, State: func() string { return m.State().String() }}
 }
@@ -19,7 +19,7 @@ func singleSubject() recipetest.Subject {
 // singles: there is one znode, which is not named.
 var singles = recipetest.Dialect{
 	Folder: "single",
-	New:    func([]string) recipetest.Subject { return singleSubject() },
+	New:    singleSubject,
 	Path:   func(string) string { return singlePath },
 	Show:   singleShow,
 }
@@ -50,4 +50,38 @@ func orNothing(err error) any {
 		return ""
 	}
 	return err
+}
+
+// take makes the znode, if there is none.
+func (s *session) take() machine.Event {
+	w, ev := s.w, machine.Entered{Epoch: s.epoch, Path: singlePath}
+	if w.find(singlePath) != nil {
+		ev.Err = machine.ErrHeld
+		return ev
+	}
+	n := w.put(s.id)
+	if !w.chance(3) { // or the answer was lost
+		ev.Czxid, ev.Owner = n.czxid, n.owner
+	}
+	return ev
+}
+
+func (w *world) put(owner int64) *node {
+	w.zxid++
+	return w.add(&node{path: singlePath, order: w.zxid, owner: owner})
+}
+
+// meddleWithSingle: somebody else creates, writes or deletes.
+func (w *world) meddleWithSingle() {
+	n := w.find(singlePath)
+	switch k := w.Pick(4); {
+	case n == nil:
+		w.put(0)
+	case k == 0:
+		w.set(n, []byte("unlock\nold"))
+	case k == 1:
+		w.set(n, []byte("new"))
+	default:
+		w.remove(n, n.owner != 0)
+	}
 }
