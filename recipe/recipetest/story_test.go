@@ -155,3 +155,23 @@ func TestScheduleThatFails(t *testing.T) {
 	recipetest.Schedule(t, func(int) int { return 41 }, one)
 	require.Panics(t, func() { recipetest.Schedule(t, func(int) int { panic("a bug of the test") }, one) })
 }
+
+// TestFold: lines of 160 columns stay, wider ones are broken where a reader would.
+func TestFold(t *testing.T) {
+	t.Parallel()
+	words, list, run := strings.Repeat("word ", 40), strings.Repeat("item,", 40), strings.Repeat("x", 200)
+	for name, c := range map[string]struct{ text, folded string }{
+		"narrow":      {run[:160] + "\nnext\n", run[:160] + "\nnext\n"},
+		"at a space":  {words + "\n", words[:159] + "\n        " + words[160:] + "\n"},
+		"at a comma":  {list + "\n", list[:160] + "\n        " + list[160:] + "\n"},
+		"anywhere":    {run, run[:160] + "\n        " + run[160:]},
+		"prose":       {"# " + words + "\n", "# " + words[:154] + "\n# " + words[155:] + "\n"},
+		"very wide":   {run + run, run[:160] + "\n        " + run[:152] + "\n        " + run[:88]},
+		"empty lines": {"\n\n", "\n\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.folded, recipetest.Fold(c.text))
+		})
+	}
+}

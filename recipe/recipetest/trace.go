@@ -59,7 +59,47 @@ func (tr *Trace) Tell(events ...machine.Event) []machine.Effect {
 // Compare compares the story with testdata/name.txt; with -rewrite it writes it there.
 func (tr *Trace) Compare(name string) {
 	tr.t.Helper()
-	Golden(tr.t, name+".txt", tr.out.String())
+	Golden(tr.t, name+".txt", Fold(tr.out.String()))
+}
+
+const (
+	widest = 160 // columns of a line in a trace
+	indent = "        "
+)
+
+// Fold breaks the lines of a text that are wider than 160 columns, as [Trace.Compare] does: at a
+// space or behind a comma, if there is one. What goes on in the next line is indented, and in prose
+// begins with "#".
+func Fold(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		next := indent
+		if strings.HasPrefix(line, "#") {
+			next = "# "
+		}
+		rest := []rune(strings.TrimSuffix(line, "\n"))
+		for len(rest) > widest {
+			cut, from := breakAt(rest)
+			out.WriteString(string(rest[:cut]) + "\n")
+			rest = append([]rune(next), rest[from:]...)
+		}
+		out.WriteString(string(rest) + line[len(strings.TrimSuffix(line, "\n")):])
+	}
+	return out.String()
+}
+
+// breakAt is where a line ends that is too wide, and where the next one begins.
+func breakAt(line []rune) (cut, from int) {
+	comma, found := widest, false
+	for k := widest; k > widest/2; k-- {
+		switch {
+		case line[k] == ' ':
+			return k, k + 1
+		case !found && line[k-1] == ',':
+			comma, found = k, true
+		}
+	}
+	return comma, comma
 }
 
 func phase(m machine.Machine) string {

@@ -120,7 +120,7 @@ func (s *story) settle() {
 
 func (s *story) compare(name string) {
 	s.flush()
-	recipetest.Golden(s.t, name+".txt", s.out.String())
+	recipetest.Golden(s.t, name+".txt", recipetest.Fold(s.out.String()))
 }
 
 // stories are told in a world of their own each.
