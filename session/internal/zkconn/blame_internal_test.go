@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
-	"github.com/troupe-go/troupe/internal/notify"
 )
 
 // Only a server that hangs up gives a reason to look for a request at which it did. One that lost
@@ -34,7 +33,7 @@ func TestWhoIsToBlameForALostLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := &core{operations: newOperations(), closed: notify.NewLatch()}
+			conn := &core{operations: newOperations(), taking: t.Context()}
 			conn.session.timeout = time.Minute
 			one := &request{ask: jute.Request{Op: jute.OpSetData}, size: c.first}
 			another := &request{ask: jute.Request{Op: jute.OpGetData}, size: small}

@@ -49,7 +49,7 @@ func (c *core) beginClosing() (up *wire) {
 		if c.over() {
 			return
 		}
-		c.closed.Close()
+		c.refuse()
 		if c.wire != nil && c.wire.up() {
 			up = c.wire
 		}
@@ -70,7 +70,7 @@ func (c *core) beginClosing() (up *wire) {
 // credential is presented, so that its ephemeral znodes go at once.
 func (c *core) refused() {
 	c.update(func() {
-		c.closed.Close()
+		c.refuse()
 		c.events = append(c.events, Ended{Cause: ErrAuthFailed})
 	})
 }

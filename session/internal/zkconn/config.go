@@ -83,6 +83,9 @@ func (cfg *Config) complete() error {
 	if cfg.Dial == nil {
 		cfg.Dial = Dial
 	}
+	if cfg.Stake == nil {
+		cfg.Stake = func() (time.Duration, bool) { return 0, false }
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -35,7 +35,8 @@ type core struct {
 
 	life   context.Context // ends when the session is over for this Conn, with the cause: it connects no more
 	stop   context.CancelCauseFunc
-	closed *notify.Latch  // requests are refused and events dropped. Closes before life ends, or with it
+	taking context.Context // ends before life, or with it: requests are refused from then on, and events dropped
+	refuse context.CancelFunc
 	dials  sync.WaitGroup // attempts to connect
 
 	updating sync.Mutex // held while state changes and the sink is called, so that events are ordered; taken before mu
@@ -67,9 +68,10 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 		return nil, err
 	}
 	life, stop := context.WithCancelCause(context.Background()) // the session outlives the caller's context
+	taking, refuse := context.WithCancel(life)
 	c := &core{
 		cfg: cfg, log: cfg.Logger, sink: sink, library: library{stub: newStub(), ended: notify.NewLatch()},
-		life: life, stop: stop, closed: notify.NewLatch(), watches: watchTable{}, operations: newOperations(),
+		life: life, stop: stop, taking: taking, refuse: refuse, watches: watchTable{}, operations: newOperations(),
 	}
 	c.session.timeout = cfg.Timeout
 	for _, addr := range cfg.Servers {
@@ -211,7 +213,6 @@ func (c *core) end(cause error) {
 		if cause == ErrExpired || cause == ErrReplaced {
 			c.events = append(c.events, Ended{Cause: cause})
 		}
-		c.closed.Close()
 		c.stop(cause)
 	})
 	if !first {
@@ -224,7 +225,7 @@ func (c *core) end(cause error) {
 }
 
 // over tells whether the session is over or being closed. Under mu.
-func (c *core) over() bool { return c.closed.Closed() }
+func (c *core) over() bool { return c.taking.Err() != nil }
 
 // isClosing tells whether the session is to be closed as soon as there is a connection.
 func (c *core) isClosing() bool {

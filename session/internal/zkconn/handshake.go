@@ -1,6 +1,7 @@
 package zkconn
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -175,6 +176,7 @@ func (h *handshake) goUp() (slow bool, err error) {
 		if !errors.Is(c.trouble, ErrAuthRequired) { // only the reply to a request shows that this is over
 			c.warned, c.trouble = false, nil
 		}
+		h.taking, h.refuse = context.WithCancel(c.taking)
 		h.since, h.patience = time.Now(), c.session.timeout*2/3
 		slow = h.stall.slowest >= c.session.timeout/hasteShare
 		h.watch()

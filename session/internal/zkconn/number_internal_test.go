@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
-	"github.com/troupe-go/troupe/internal/notify"
 )
 
 // Each request gets the next number, in its frame and in the order of answers, also on the next
@@ -18,7 +17,7 @@ import (
 // none.
 func TestNumbersOfRequests(t *testing.T) {
 	t.Parallel()
-	c := &core{session: identity{xid: math.MaxInt32 - 1}, closed: notify.NewLatch()}
+	c := &core{session: identity{xid: math.MaxInt32 - 1}, taking: t.Context()}
 	w := &wire{conn: c, since: time.Now()}
 	c.wire = w
 	last, first, second := &request{size: 8}, &request{size: 12}, &request{size: 8}

@@ -47,10 +47,10 @@ func (c *Conn) do(rs ...*request) error {
 		return err
 	}
 	if alone || !probe {
-		if !w.gate.enter(alone, w.lost, c.closed) {
+		if w.gate.enter(w.taking, alone) != nil {
 			return w.refusal()
 		}
-		defer w.gate.leave()
+		defer w.gate.leave(alone)
 	}
 	err = w.put(rs, frames.Bytes())
 	release(frames)

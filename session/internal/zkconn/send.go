@@ -23,9 +23,7 @@ func (w *wire) ping() (err error) {
 func (w *wire) put(rs []*request, frames []byte) error {
 	select {
 	case w.writing <- struct{}{}:
-	case <-w.lost.C():
-		return w.refusal()
-	case <-w.conn.closed.C():
+	case <-w.taking.Done():
 		return w.refusal()
 	}
 	defer w.written()

@@ -63,12 +63,7 @@ func (w *wire) checkStall() {
 func (w *wire) stalled() (err error) {
 	c := w.conn
 	defer guard(c.log, "check for a stall", &err)
-	var left time.Duration
-	var some bool
-	if c.cfg.Stake != nil {
-		left, some = c.cfg.Stake()
-	}
-	if w.shouldLeave(left, some) {
+	if w.shouldLeave(c.cfg.Stake()) {
 		c.log.Warn("leaving a ZooKeeper server that does not answer", "server", w.at.server, "address", w.at.address)
 		return errStalled
 	}

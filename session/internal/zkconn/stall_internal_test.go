@@ -17,7 +17,7 @@ func TestAPanicInTheCheckForAStallLosesTheConnection(t *testing.T) {
 	t.Parallel()
 	near, far := net.Pipe()
 	defer far.Close()
-	c := &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}, life: t.Context(), closed: notify.NewLatch()}
+	c := &core{log: slog.New(slog.DiscardHandler), sink: func(Event) {}, life: t.Context(), taking: t.Context()}
 	c.session.timeout = time.Second
 	w := &wire{conn: c, link: newLink(near, 0, c.log), at: &target{server: "a", address: "a"}, lost: notify.NewLatch()}
 	w.order.asked(&request{sentAt: time.Now()}) // and no timer, which it can't do without

@@ -28,10 +28,8 @@ func (k *connector) share() time.Duration {
 	k.mu.Lock()
 	share, usual := limitOf(k.session.timeout), min(2*k.took, k.session.timeout)
 	k.mu.Unlock()
-	if k.cfg.Stake != nil {
-		if left, some := k.cfg.Stake(); some && left > 0 {
-			share = max(min(share, left/2), share/shareDivisor)
-		}
+	if left, _ := k.cfg.Stake(); left > 0 {
+		share = max(min(share, left/2), share/shareDivisor)
 	}
 	return max(share, usual)
 }
@@ -58,10 +56,7 @@ func (k *connector) limits(t *target) (dial, reply time.Duration) {
 // and longer after each round. Jitter keeps the clients of a server that failed from coming back at
 // once. The pause is shorter if something will be lost soon.
 func (k *connector) pause() time.Duration {
-	var left time.Duration
-	if k.cfg.Stake != nil {
-		left, _ = k.cfg.Stake()
-	}
+	left, _ := k.cfg.Stake()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	round := k.tries / len(k.cfg.Servers)

@@ -1,6 +1,7 @@
 package zkconn
 
 import (
+	"context"
 	"errors"
 	"net"
 	"time"
@@ -32,7 +33,9 @@ type wire struct {
 	limit time.Duration // of each step of the handshake
 	lost  *notify.Latch // closes when the connection is given up
 
-	gate gate // requests that are under way
+	gate   gate            // requests that are under way
+	taking context.Context // from when it comes up until requests are not sent any more
+	refuse context.CancelFunc
 
 	// A semaphore, held while frames are written. It is no mutex: those that wait can give up,
 	// and with virtual time (testing/synctest) they don't stop the clock while a write to a
@@ -51,7 +54,7 @@ type wire struct {
 func newWire(c *core, raw net.Conn, at *target) *wire {
 	return &wire{
 		link: newLink(raw, c.cfg.maxReply(), c.log), conn: c, at: at, limit: limitOf(c.timeout()),
-		lost: notify.NewLatch(), writing: make(chan struct{}, 1),
+		lost: notify.NewLatch(), gate: newGate(), writing: make(chan struct{}, 1),
 	}
 }
 
@@ -72,6 +75,7 @@ func (w *wire) lose(cause error) {
 		c.wire = nil
 		w.rate(cause)
 		if w.up() {
+			w.refuse()
 			c.tries = w.triesAfter(c.tries)
 			down = c.life.Err() == nil
 			c.events = append(c.events, Down{Cause: cause})
