@@ -1,6 +1,9 @@
 package session
 
-import "github.com/troupe-go/troupe/session/internal/zkconn"
+import (
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/session/internal/zkconn"
+)
 
 type (
 	// Stat is what ZooKeeper keeps about a znode beside its data:
@@ -18,10 +21,10 @@ type (
 	//	Perms   Perms
 	//	Scheme  string
 	//	ID      string
-	ACL = zkconn.ACL
+	ACL = jute.ACL
 
 	// Perms is a set of permissions: [PermRead] and its like, or-ed together.
-	Perms = zkconn.Perms
+	Perms = jute.Perms
 
 	// Result is what came of one operation of a transaction:
 	//
@@ -31,25 +34,25 @@ type (
 	Result = zkconn.Result
 
 	// EventType says what happened to a watched znode: [NodeCreated] and its like.
-	EventType = zkconn.EventType
+	EventType = jute.EventType
 )
 
 // Permissions of an [ACL].
 const (
-	PermRead   = zkconn.PermRead   // read its data, list its children
-	PermWrite  = zkconn.PermWrite  // set its data
-	PermCreate = zkconn.PermCreate // create children
-	PermDelete = zkconn.PermDelete // delete children
-	PermAdmin  = zkconn.PermAdmin  // set its ACL
-	PermAll    = zkconn.PermAll    // all of these
+	PermRead   = jute.PermRead   // read its data, list its children
+	PermWrite  = jute.PermWrite  // set its data
+	PermCreate = jute.PermCreate // create children
+	PermDelete = jute.PermDelete // delete children
+	PermAdmin  = jute.PermAdmin  // set its ACL
+	PermAll    = jute.PermAll    // all of these
 )
 
 // What may happen to a watched znode: see [Fired].
 const (
-	NodeCreated         = zkconn.NodeCreated         // it came to be
-	NodeDeleted         = zkconn.NodeDeleted         // it is gone
-	NodeDataChanged     = zkconn.NodeDataChanged     // its data were set
-	NodeChildrenChanged = zkconn.NodeChildrenChanged // a child came or went
+	NodeCreated         = jute.NodeCreated         // it came to be
+	NodeDeleted         = jute.NodeDeleted         // it is gone
+	NodeDataChanged     = jute.NodeDataChanged     // its data were set
+	NodeChildrenChanged = jute.NodeChildrenChanged // a child came or went
 )
 
 // AnyoneACL permits this to everybody.

@@ -1,18 +1,23 @@
 package jute
 
-// Permissions of an ACL.
+// Perms is a set of permissions.
+type Perms int32
+
+// The permissions.
 const (
-	PermRead   int32 = 1
-	PermWrite  int32 = 2
-	PermCreate int32 = 4
-	PermDelete int32 = 8
-	PermAdmin  int32 = 16
-	PermAll    int32 = 31
+	PermRead   Perms = 1 << iota // read its data, list its children
+	PermWrite                    // set its data
+	PermCreate                   // create children
+	PermDelete                   // delete children
+	PermAdmin                    // set its ACL
+
+	PermAll = PermRead | PermWrite | PermCreate | PermDelete | PermAdmin
 )
 
-// ACL says what an identity may do.
+// ACL permits what Perms says to those that ID stands for in the Scheme ("world", "auth", "digest",
+// "ip", "x509", …).
 type ACL struct {
-	Perms  int32
+	Perms  Perms
 	Scheme string
 	ID     string
 }
@@ -33,7 +38,7 @@ func readACLs(r *Reader) []ACL {
 	}
 	all := make([]ACL, 0, n)
 	for range n {
-		all = append(all, ACL{Perms: r.Int(), Scheme: r.Text(), ID: r.Text()})
+		all = append(all, ACL{Perms: Perms(r.Int()), Scheme: r.Text(), ID: r.Text()})
 	}
 	return all
 }
@@ -41,7 +46,7 @@ func readACLs(r *Reader) []ACL {
 func writeACLs(w *Writer, all []ACL) {
 	w.Int(int32(len(all)))
 	for _, a := range all {
-		w.Int(a.Perms)
+		w.Int(int32(a.Perms))
 		w.Text(a.Scheme)
 		w.Text(a.ID)
 	}

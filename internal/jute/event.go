@@ -1,14 +1,14 @@
 package jute
 
-// EventType says what happened to a watched path.
+// EventType says what happened to a watched znode.
 type EventType int32
 
-// The event types.
+// What can happen to a watched znode.
 const (
-	NodeCreated         EventType = 1
+	NodeCreated         EventType = 1 // it did not exist and was watched by exists
 	NodeDeleted         EventType = 2
 	NodeDataChanged     EventType = 3
-	NodeChildrenChanged EventType = 4
+	NodeChildrenChanged EventType = 4 // a child came or went; changes inside a child don't count
 )
 
 // String is ZooKeeper's name of the type.

@@ -76,7 +76,7 @@ func decodeChange(r *jute.Reader) tree.Change {
 func encodeACL(w *jute.Writer, acl []jute.ACL) {
 	w.Int(int32(len(acl)))
 	for _, a := range acl {
-		w.Int(a.Perms)
+		w.Int(int32(a.Perms))
 		w.Buffer([]byte(a.Scheme))
 		w.Buffer([]byte(a.ID))
 	}
@@ -85,7 +85,7 @@ func encodeACL(w *jute.Writer, acl []jute.ACL) {
 func decodeACL(r *jute.Reader) []jute.ACL {
 	all := make([]jute.ACL, max(0, r.Count(12)))
 	for i := range all {
-		all[i] = jute.ACL{Perms: r.Int(), Scheme: string(r.Buffer()), ID: string(r.Buffer())}
+		all[i] = jute.ACL{Perms: jute.Perms(r.Int()), Scheme: string(r.Buffer()), ID: string(r.Buffer())}
 	}
 	return all
 }

@@ -105,4 +105,4 @@ func (p *Plan) note(path string, r record) {
 	}
 }
 
-func (p *Plan) allowed(acl []jute.ACL, perm int32) bool { return Allowed(acl, perm, p.who.Who) }
+func (p *Plan) allowed(acl []jute.ACL, perm jute.Perms) bool { return Allowed(acl, perm, p.who.Who) }

@@ -188,7 +188,7 @@ func TestRandomTreesSurvive(t *testing.T) {
 				z.TTL = time.Duration(rapid.Int64Range(1, 1<<40).Draw(t, "ttl")) * time.Millisecond
 			}
 			if rapid.Bool().Draw(t, "acl") {
-				z.ACL = []jute.ACL{{Perms: rapid.Int32Range(0, 31).Draw(t, "perms"), Scheme: "digest", ID: rapid.String().Draw(t, "id")}}
+				z.ACL = []jute.ACL{{Perms: jute.Perms(rapid.Int32Range(0, 31).Draw(t, "perms")), Scheme: "digest", ID: rapid.String().Draw(t, "id")}}
 			}
 			all = append(all, z)
 		}

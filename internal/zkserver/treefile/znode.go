@@ -146,10 +146,10 @@ func (z *Znode) entry() entry {
 // letters are the permissions in the order in which zkCli writes them.
 var letters = []struct {
 	letter rune
-	perm   int32
+	perm   jute.Perms
 }{{'c', jute.PermCreate}, {'d', jute.PermDelete}, {'r', jute.PermRead}, {'w', jute.PermWrite}, {'a', jute.PermAdmin}}
 
-func formatPerms(perms int32) string {
+func formatPerms(perms jute.Perms) string {
 	var b strings.Builder
 	for _, l := range letters {
 		if perms&l.perm != 0 {
@@ -159,7 +159,7 @@ func formatPerms(perms int32) string {
 	return b.String()
 }
 
-func parsePerms(text string) (perms int32, err error) {
+func parsePerms(text string) (perms jute.Perms, err error) {
 next:
 	for _, c := range text {
 		for _, l := range letters {

@@ -11,7 +11,7 @@ func toWire(op *Op) jute.Request {
 	ask := jute.Request{Op: jute.Op(op.Kind), Path: op.Path, Version: op.Version}
 	switch op.Kind {
 	case OpCreate:
-		ask.Data, ask.ACL, ask.Flags = notNull(op.Data), toWireACL(op.ACL), int32(op.Mode)
+		ask.Data, ask.ACL, ask.Flags = notNull(op.Data), op.ACL, int32(op.Mode)
 		switch op.Mode {
 		case Container:
 			ask.Op = jute.OpCreateContainer
@@ -41,20 +41,4 @@ func fromWire(s *jute.Stat) Stat {
 		Version: s.Version, Cversion: s.Cversion, Aversion: s.Aversion,
 		EphemeralOwner: s.EphemeralOwner, DataLength: s.DataLength, NumChildren: s.NumChildren,
 	}
-}
-
-func toWireACL(acl []ACL) []jute.ACL {
-	all := make([]jute.ACL, len(acl))
-	for i, a := range acl {
-		all[i] = jute.ACL{Perms: int32(a.Perms), Scheme: a.Scheme, ID: a.ID}
-	}
-	return all
-}
-
-func fromWireACL(acl []jute.ACL) []ACL {
-	all := make([]ACL, len(acl))
-	for i, a := range acl {
-		all[i] = ACL{Perms: Perms(a.Perms), Scheme: a.Scheme, ID: a.ID}
-	}
-	return all
 }

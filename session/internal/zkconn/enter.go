@@ -11,7 +11,7 @@ type Entry struct {
 	Path string
 	Data []byte
 	Mode Mode // without a time to live
-	ACL  []ACL
+	ACL  []jute.ACL
 
 	Replace string // a znode to delete in the same transaction; "": none
 	List    string // the znode whose children to list right after that, in the same round trip; "": none

@@ -1,6 +1,10 @@
 package zkconn
 
-import "time"
+import (
+	"time"
+
+	"github.com/troupe-go/troupe/internal/jute"
+)
 
 // Event is what the sink of a [Conn] is called with: Up, Down, Ended, Fired, Proved or Heard.
 type Event interface{ event() }
@@ -29,7 +33,7 @@ type Ended struct{ Cause error }
 // after the Up. The read that armed the watch may return later than this, and very rarely a watch
 // fires once more than it was armed.
 type Fired struct {
-	Type EventType
+	Type jute.EventType
 	Path string
 }
 
@@ -52,30 +56,3 @@ func (Ended) event()  {}
 func (Fired) event()  {}
 func (Proved) event() {}
 func (Heard) event()  {}
-
-// EventType says what happened to a watched znode. The numbers are ZooKeeper's.
-type EventType int32
-
-// What can happen to a watched znode.
-const (
-	NodeCreated         EventType = 1 // it did not exist and was watched by Exists
-	NodeDeleted         EventType = 2
-	NodeDataChanged     EventType = 3
-	NodeChildrenChanged EventType = 4 // a child came or went; changes inside a child don't count
-)
-
-// String is ZooKeeper's name of the type.
-func (t EventType) String() string {
-	switch t {
-	case NodeCreated:
-		return "NodeCreated"
-	case NodeDeleted:
-		return "NodeDeleted"
-	case NodeDataChanged:
-		return "NodeDataChanged"
-	case NodeChildrenChanged:
-		return "NodeChildrenChanged"
-	default:
-		return "unknown"
-	}
-}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -57,7 +58,7 @@ func expiry(t *testing.T, direct string, proxy *ensemble.Proxy) {
 	require.NoError(t, err)
 	require.True(t, exists)
 	proxy.Blackhole()
-	require.Equal(t, zkconn.Fired{Type: zkconn.NodeDeleted, Path: "/mine"}, next[zkconn.Fired](other))
+	require.Equal(t, zkconn.Fired{Type: jute.NodeDeleted, Path: "/mine"}, next[zkconn.Fired](other))
 	proxy.Heal()
 	require.Equal(t, zkconn.ErrExpired, next[zkconn.Ended](r).Cause)
 	require.NoError(t, r.Close(within(t, patience)))
@@ -102,9 +103,9 @@ func unseenChange(t *testing.T, direct string, proxy *ensemble.Proxy) {
 	proxy.Heal()
 	next[zkconn.Up](r)
 	require.ElementsMatch(t, []zkconn.Fired{
-		{Type: zkconn.NodeDataChanged, Path: "/unseen"},
-		{Type: zkconn.NodeChildrenChanged, Path: "/unseen"},
-		{Type: zkconn.NodeCreated, Path: "/unseen/kid"},
+		{Type: jute.NodeDataChanged, Path: "/unseen"},
+		{Type: jute.NodeChildrenChanged, Path: "/unseen"},
+		{Type: jute.NodeCreated, Path: "/unseen/kid"},
 	}, []zkconn.Fired{next[zkconn.Fired](r), next[zkconn.Fired](r), next[zkconn.Fired](r)})
 }
 
@@ -113,7 +114,7 @@ func credentials(t *testing.T, direct string, proxy *ensemble.Proxy) {
 	r, other := open(t, zkconn.Config{Servers: []string{proxy.Addr()}, Auth: auth}), open(t, zkconn.Config{Servers: []string{direct}})
 	next[zkconn.Up](r)
 	next[zkconn.Up](other)
-	_, err := r.Create("/private", nil, zkconn.Persistent, 0, []zkconn.ACL{{Perms: zkconn.PermAll, Scheme: "auth"}})
+	_, err := r.Create("/private", nil, zkconn.Persistent, 0, []jute.ACL{{Perms: jute.PermAll, Scheme: "auth"}})
 	require.NoError(t, err)
 	require.NoError(t, other.Sync("/private"))
 	_, _, err = other.Get("/private", false)
@@ -148,7 +149,7 @@ func closedSession(t *testing.T, direct string, proxy *ensemble.Proxy) {
 			proxy.Heal()
 			require.NoError(t, <-closing)
 		}
-		require.Equal(t, zkconn.Fired{Type: zkconn.NodeDeleted, Path: node}, next[zkconn.Fired](other))
+		require.Equal(t, zkconn.Fired{Type: jute.NodeDeleted, Path: node}, next[zkconn.Fired](other))
 		r = open(t, zkconn.Config{Servers: []string{proxy.Addr()}})
 		next[zkconn.Up](r)
 	}

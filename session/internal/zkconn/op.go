@@ -17,10 +17,10 @@ const (
 type Op struct {
 	Kind    OpKind
 	Path    string
-	Data    []byte // of OpCreate and OpSet
-	Version int32  // of OpSet, OpDelete and OpCheck; -1: any
-	Mode    Mode   // of OpCreate; a transaction can't create containers or znodes with a time to live ([ErrUnsupported])
-	ACL     []ACL  // of OpCreate
+	Data    []byte     // of OpCreate and OpSet
+	Version int32      // of OpSet, OpDelete and OpCheck; -1: any
+	Mode    Mode       // of OpCreate; a transaction can't create containers or znodes with a time to live ([ErrUnsupported])
+	ACL     []jute.ACL // of OpCreate
 }
 
 // Result is what came of one operation of a transaction.

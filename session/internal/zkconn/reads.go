@@ -41,9 +41,9 @@ func (c *Conn) Ephemerals(prefix string) ([]string, error) {
 }
 
 // GetACL reads a znode's ACL.
-func (c *Conn) GetACL(path string) ([]ACL, Stat, error) {
+func (c *Conn) GetACL(path string) ([]jute.ACL, Stat, error) {
 	reply, err := c.one(reading(jute.OpGetACL, path, false))
-	return fromWireACL(reply.ACL), fromWire(&reply.Stat), err
+	return reply.ACL, fromWire(&reply.Stat), err
 }
 
 // Sync waits until the server has seen all that the leader had when it was asked; what is read

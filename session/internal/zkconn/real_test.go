@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -107,7 +108,7 @@ func operations(t *testing.T, r *live) {
 	acl, stat, err := r.GetACL(node)
 	require.NoError(t, err)
 	require.Equal(t, world, acl)
-	readOnly := []zkconn.ACL{{Perms: zkconn.PermRead | zkconn.PermAdmin, Scheme: "world", ID: "anyone"}}
+	readOnly := []jute.ACL{{Perms: jute.PermRead | jute.PermAdmin, Scheme: "world", ID: "anyone"}}
 	_, err = r.SetACL(node, readOnly, stat.Aversion)
 	require.NoError(t, err)
 	_, err = r.Set(node, nil, -1)
@@ -175,17 +176,17 @@ func watches(t *testing.T, r *live) {
 	require.NoError(t, err)
 	_, err = r.Create("/watches/a", nil, zkconn.Persistent, 0, world)
 	require.NoError(t, err)
-	require.Equal(t, zkconn.Fired{Type: zkconn.NodeCreated, Path: "/watches/a"}, next[zkconn.Fired](r))
-	require.Equal(t, zkconn.Fired{Type: zkconn.NodeChildrenChanged, Path: "/watches"}, next[zkconn.Fired](r))
+	require.Equal(t, zkconn.Fired{Type: jute.NodeCreated, Path: "/watches/a"}, next[zkconn.Fired](r))
+	require.Equal(t, zkconn.Fired{Type: jute.NodeChildrenChanged, Path: "/watches"}, next[zkconn.Fired](r))
 	_, _, err = r.Get("/watches/a", true)
 	require.NoError(t, err)
 	_, err = r.Set("/watches/a", nil, -1)
 	require.NoError(t, err)
-	require.Equal(t, zkconn.Fired{Type: zkconn.NodeDataChanged, Path: "/watches/a"}, next[zkconn.Fired](r))
+	require.Equal(t, zkconn.Fired{Type: jute.NodeDataChanged, Path: "/watches/a"}, next[zkconn.Fired](r))
 	_, _, err = r.Children("/watches/a", true)
 	require.NoError(t, err)
 	require.NoError(t, r.Delete("/watches/a", -1))
-	require.Equal(t, zkconn.Fired{Type: zkconn.NodeDeleted, Path: "/watches/a"}, next[zkconn.Fired](r))
+	require.Equal(t, zkconn.Fired{Type: jute.NodeDeleted, Path: "/watches/a"}, next[zkconn.Fired](r))
 }
 
 // The size that is compared with MaxPacket is the one that the server compares with its limit.

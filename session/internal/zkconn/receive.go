@@ -61,9 +61,9 @@ func (w *wire) receiveEvent(frame []byte) error {
 func (w *wire) fire(ev jute.Event) {
 	c := w.conn
 	c.watches.fired(ev)
-	switch t := EventType(ev.Type); t {
-	case NodeCreated, NodeDeleted, NodeDataChanged, NodeChildrenChanged:
-		c.events = append(c.events, Fired{Type: t, Path: ev.Path})
+	switch ev.Type {
+	case jute.NodeCreated, jute.NodeDeleted, jute.NodeDataChanged, jute.NodeChildrenChanged:
+		c.events = append(c.events, Fired{Type: ev.Type, Path: ev.Path})
 	}
 }
 

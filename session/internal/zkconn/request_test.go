@@ -14,7 +14,7 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-var world = []zkconn.ACL{{Perms: zkconn.PermAll, Scheme: "world", ID: "anyone"}}
+var world = []jute.ACL{{Perms: jute.PermAll, Scheme: "world", ID: "anyone"}}
 
 // every is each request once; it returns the error.
 func every(c *zkconn.Conn) map[jute.Op]func() error {
@@ -280,7 +280,7 @@ func TestB72_NoEventIsLost(t *testing.T) {
 		require.Len(b, events, 3001)
 		for i := range 1000 {
 			require.IsType(b, zkconn.Up{}, events[3*i])
-			require.Equal(b, zkconn.Fired{Type: zkconn.NodeCreated, Path: fmt.Sprintf("/%d", i)}, events[3*i+1])
+			require.Equal(b, zkconn.Fired{Type: jute.NodeCreated, Path: fmt.Sprintf("/%d", i)}, events[3*i+1])
 			require.IsType(b, zkconn.Down{}, events[3*i+2])
 		}
 	})
@@ -291,7 +291,7 @@ func TestSizesAreThoseOfTheFrames(t *testing.T) {
 		v := b.connected()
 		long := strings.Repeat("ü", 100)
 		ops := []zkconn.Op{
-			{Kind: zkconn.OpCreate, Path: "/" + long, Data: []byte(long), ACL: append(world, zkconn.ACL{Scheme: "digest", ID: long})},
+			{Kind: zkconn.OpCreate, Path: "/" + long, Data: []byte(long), ACL: append(world, jute.ACL{Scheme: "digest", ID: long})},
 			{Kind: zkconn.OpSet, Path: "/" + long, Data: []byte(long)},
 			{Kind: zkconn.OpDelete, Path: "/" + long},
 			{Kind: zkconn.OpCheck, Path: "/" + long},

@@ -17,28 +17,6 @@ type Stat struct {
 	NumChildren    int32
 }
 
-// ACL permits what Perms says to those that ID stands for in the Scheme ("world", "auth", "digest",
-// "ip", "x509", …).
-type ACL struct {
-	Perms  Perms
-	Scheme string
-	ID     string
-}
-
-// Perms is a set of permissions.
-type Perms int32
-
-// The permissions.
-const (
-	PermRead   Perms = 1 << iota // read its data, list its children
-	PermWrite                    // set its data
-	PermCreate                   // create children
-	PermDelete                   // delete children
-	PermAdmin                    // set its ACL
-
-	PermAll = PermRead | PermWrite | PermCreate | PermDelete | PermAdmin
-)
-
 // Mode says what kind of znode is created. The numbers are ZooKeeper's.
 type Mode int32
 

@@ -68,7 +68,7 @@ func TestEventsAreToldInWireOrder(t *testing.T) {
 		v := b.connected()
 		var want []zkconn.Event
 		for i := range 100 {
-			ev := zkconn.Fired{Type: zkconn.EventType(i%4 + 1), Path: fmt.Sprintf("/%d", i)}
+			ev := zkconn.Fired{Type: jute.EventType(i%4 + 1), Path: fmt.Sprintf("/%d", i)}
 			want = append(want, ev)
 			v.fire(jute.EventType(ev.Type), ev.Path)
 		}
@@ -76,7 +76,7 @@ func TestEventsAreToldInWireOrder(t *testing.T) {
 		v.fire(99, "/x")
 		synctest.Wait()
 		require.Equal(b, want, b.sink.all()[1:])
-		require.Equal(b, "NodeDeleted", zkconn.NodeDeleted.String())
+		require.Equal(b, "NodeDeleted", jute.NodeDeleted.String())
 	})
 }
 
@@ -108,8 +108,8 @@ func TestB68_WatchesAreArmedAgainBeforeUp(t *testing.T) {
 		require.IsType(b, zkconn.Down{}, events[1])
 		require.Equal(b, []zkconn.Event{
 			zkconn.Up{SessionID: 7, Timeout: timeout, Server: "a:1", Address: "a:1", Asked: last[zkconn.Up](b.sink).Asked},
-			zkconn.Fired{Type: zkconn.NodeDataChanged, Path: "/data"},
-			zkconn.Fired{Type: zkconn.NodeCreated, Path: "/absent"},
+			zkconn.Fired{Type: jute.NodeDataChanged, Path: "/data"},
+			zkconn.Fired{Type: jute.NodeCreated, Path: "/absent"},
 		}, events[2:])
 
 		time.Sleep(time.Minute)

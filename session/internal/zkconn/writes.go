@@ -8,7 +8,7 @@ import (
 
 // Create creates a znode and returns its path, which has a number appended if mode is sequential.
 // ttl is for the modes with a time to live only.
-func (c *Conn) Create(path string, data []byte, mode Mode, ttl time.Duration, acl []ACL) (string, error) {
+func (c *Conn) Create(path string, data []byte, mode Mode, ttl time.Duration, acl []jute.ACL) (string, error) {
 	if mode < Persistent || mode > SequentialTTL {
 		return "", ErrBadArguments
 	}
@@ -34,8 +34,8 @@ func (c *Conn) Delete(path string, version int32) error {
 }
 
 // SetACL replaces a znode's ACL if that has this version; -1 stands for any.
-func (c *Conn) SetACL(path string, acl []ACL, version int32) (Stat, error) {
-	reply, err := c.one(&request{ask: jute.Request{Op: jute.OpSetACL, Path: path, ACL: toWireACL(acl), Version: version}})
+func (c *Conn) SetACL(path string, acl []jute.ACL, version int32) (Stat, error) {
+	reply, err := c.one(&request{ask: jute.Request{Op: jute.OpSetACL, Path: path, ACL: acl, Version: version}})
 	return fromWire(&reply.Stat), err
 }
 
