@@ -6,7 +6,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// claims are the wishes of one instance, in the order in which they get their turn.
+// claims are those of one instance, in the order in which they are served.
 type claims []claim
 
 // claim is one of them.
@@ -14,7 +14,7 @@ type claim struct {
 	id    machine.Claim
 	once  bool
 	try   bool
-	since uint64 // a try's verdict comes from a look with a greater number
+	since uint64 // a try is refused only by a request with a greater number
 }
 
 // remove takes one out and tells which it was, −1: none.

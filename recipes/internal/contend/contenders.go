@@ -47,10 +47,10 @@ func (c *contenders) onTransacted(key request, ev machine.Transacted) {
 	}
 }
 
-// entering takes a first look right behind the create.
+// entering: a listing is sent right behind the create.
 func (c *contenders) entering(ask uint64) { c.look = look{ask: ask, early: true} }
 
-// occupied: there is room for everybody.
+// occupied is false: another's znode is no obstacle.
 func (*contenders) occupied(error) bool { return false }
 
 func (c *contenders) entered() {
@@ -70,8 +70,8 @@ func (c *contenders) recovered() {
 	c.watch(c.own.path)
 }
 
-// confirm looks once more if the connection was down: the end of the own znode may be among the
-// events that come now.
+// confirm lists once more if the connection was lost: the events that come now may tell of the
+// deletion of the own znode.
 func (c *contenders) confirm() {
 	if c.look.disconnected {
 		c.list()
@@ -99,12 +99,12 @@ func (c *contenders) forget() {
 	}
 }
 
-// stands: the own znode is ours, and its end will be heard of: from its watch, or from the answer
-// to the read that arms it, which is under way. So one that the create told of may be granted
-// beside its first read.
+// stands tells whether the own znode is ours, and its deletion will be noticed: from its watch, or
+// from the answer to the read that sets the watch, which is pending. So a znode whose create told
+// the owner may be granted beside its first read.
 func (c *contenders) stands() bool { return c.own.unread || c.watches.armed(c.own.path) }
 
-// advance goes on from Checking: to a grant once the own znode is known to stand, to waiting once
+// advance goes on from Checking: to a grant once the own znode is known to exist, to waiting once
 // it and the predecessor are watched.
 func (c *contenders) advance() {
 	switch {
@@ -125,7 +125,7 @@ func (c *contenders) isPred(path string) bool {
 	return (c.state == Checking || c.state == Waiting) && path == c.look.pred
 }
 
-// isLimit: the path is where a semaphore's limit lives.
+// isLimit tells whether the path is that of a semaphore's limit.
 func (c *contenders) isLimit(path string) bool { return c.semaphore != nil && path == c.cfg.Parent }
 
 func (c *contenders) onSeen(key request, e machine.Seen) {
@@ -148,7 +148,7 @@ func (c *contenders) onWatched(e machine.Seen) {
 	c.own.unread = c.own.unread && !isOwn
 	switch {
 	case stale && (isOwn || isPred):
-		c.watch(e.Path) // what was read may be old, and the watch spent
+		c.watch(e.Path) // what was read may be old, and the watch may have fired
 		c.recheck()
 	case isOwn:
 		c.onOwnSeen(e, first)
@@ -161,8 +161,8 @@ func (c *contenders) onWatched(e machine.Seen) {
 	}
 }
 
-// onOwnSeen: the own znode was read. That it stands, and whose it is, is all that makes it ours
-// (B01, B12). first: it is the first word of it since the create's.
+// onOwnSeen: the own znode was read. It is ours only if it exists and this session owns it (B01,
+// B12). first: it is the first answer since the reply to the create.
 func (c *contenders) onOwnSeen(e machine.Seen, first bool) {
 	switch {
 	case e.Err != nil && c.state == Holding && first:
@@ -232,16 +232,16 @@ func (c *contenders) onFired(e machine.Fired) {
 	}
 }
 
-// recheck: a watch that everything rests on is being armed again.
+// recheck: a watch that the state depends on is being set again.
 func (c *contenders) recheck() {
 	if c.state == Waiting || c.state == Ready {
 		c.state = Checking
 	}
 }
 
-// predGone: the predecessor's znode was deleted. It is our turn without another look if nobody else
-// was ahead and the own znode stands, which Waiting says: its watch, in the same ordered stream,
-// would have fired before.
+// predGone: the predecessor's znode was deleted. It is our turn without another listing if nobody
+// else was ahead and the own znode exists. In state Waiting it does: otherwise its watch, in the
+// same ordered stream, would have fired before.
 func (c *contenders) predGone() {
 	if c.state != Waiting || !neverLooksAgain && (!c.look.sole || c.look.disconnected) {
 		c.list()
@@ -251,8 +251,8 @@ func (c *contenders) predGone() {
 	c.first()
 }
 
-// pause: the own znode could not be read while it is held. It stands, as far as is known, so the
-// possession does; but nobody tells when it goes.
+// pause: the own znode could not be read while it is held. It exists as far as is known, so the
+// possession goes on. But its deletion would not be noticed, so it is read again after a pause.
 func (c *contenders) pause() {
 	c.own.tries++
 	c.ask(machine.Wake{Try: c.own.tries}, pausing)

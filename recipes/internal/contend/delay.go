@@ -2,20 +2,20 @@ package contend
 
 import "github.com/troupe-go/troupe/machine"
 
-// delay is a lock's delay after a holder that died. It lets a grant pass once the record contains
-// the own znode's token. Its state is about that znode, and forgotten with it.
+// delay is a lock's delay after a holder that died. It allows a grant when the record contains the
+// own znode's token. Its state belongs to that znode, and is forgotten with it.
 type delay struct {
 	*Machine
-	after   int64         // it lasts so many milliseconds
+	after   int64         // milliseconds
 	stage   State         // Open, Recording, Delaying or Recorded
 	claim   machine.Claim // that was to be granted last
-	version int32         // of the record that is to be replaced
+	version int32         // of the record that will be replaced
 	waited  int64         // the token after whose holder the delay has run
 	leaving bool          // the own znode is to be deleted, once it is known whether the token was written
 }
 
-// passes tells whether the claim may be granted now. If not, it asks for what is missing, and goes
-// on when that has come.
+// passes tells whether the claim may be granted now. If not, it requests what is missing, and goes
+// on with the answer.
 func (d *delay) passes(c machine.Claim) bool {
 	d.claim = c
 	switch d.stage {
@@ -28,7 +28,7 @@ func (d *delay) passes(c machine.Claim) bool {
 	return false
 }
 
-// write writes the token into the record, in the place of what it contained in this version.
+// write writes the token into the record, if that still has this version.
 func (d *delay) write(version int32) {
 	d.stage = Recording
 	d.ask(machine.Record{Own: d.own.path, Token: d.own.czxid, Version: version}, delaying)
@@ -65,8 +65,8 @@ func (d *delay) onRecorded(e machine.Recorded) {
 	}
 }
 
-// found: the record contains another's token, and nobody is ahead: whoever it was has died, or lost
-// what it held. A try does not wait for the delay.
+// found: the record contains another's token, and nobody is ahead: that holder has died, or lost
+// its possession. A try does not wait for the delay.
 func (d *delay) found(e machine.Recorded) {
 	d.stage, d.version, d.waited = Delaying, e.Version, e.Token
 	d.ask(machine.Wake{After: d.after}, delaying)
@@ -96,8 +96,8 @@ func (d *delay) goOn() {
 	}
 }
 
-// leave deletes the own znode, and the record with it if that contains the token and the possession
-// was not lost.
+// leave deletes the own znode. It deletes the record too, if that contains the token and the
+// possession was not lost.
 func (d *delay) leave() {
 	switch {
 	case d.stage == Recording:
@@ -111,8 +111,8 @@ func (d *delay) leave() {
 	d.reset()
 }
 
-// reset forgets the own znode, which is not first any more. Neither is a grant of the next one
-// deferred for what was wrong with this one.
+// reset forgets the own znode, which is not first any more. A grant of the next one is not
+// deferred.
 func (d *delay) reset() {
 	*d = delay{Machine: d.Machine, after: d.after, stage: Open}
 	d.requests.Forget(request{kind: delaying})

@@ -2,9 +2,9 @@ package contend
 
 import "github.com/troupe-go/troupe/machine"
 
-// onDowngradeWanted: the holder goes on as a reader. The reader's znode takes the writer's place in
-// one transaction, so that no other writer comes between; the writer's hold has ended before, so
-// that no reader comes beside it.
+// onDowngradeWanted downgrades the holder to a reader. The reader's znode replaces the writer's in
+// one transaction, so that no other writer comes between. The writer's hold has ended before, so
+// that no reader holds beside it.
 func (c *contenders) onDowngradeWanted(e machine.DowngradeWanted) {
 	if !c.holds(e.Claim) {
 		return
@@ -26,7 +26,7 @@ func (c *contenders) onDowngraded(e machine.Downgraded) {
 		c.do(c.own.whenGone...)
 		c.enterAnew()
 	case e.Err != nil:
-		if wanted { // the writer's znode stands, and nobody holds it any more
+		if wanted { // the writer's znode exists, and is not held any more
 			c.own.after(machine.Freed{Claim: c.own.of})
 			c.claims.rotate()
 		}
@@ -34,7 +34,7 @@ func (c *contenders) onDowngraded(e machine.Downgraded) {
 	default:
 		c.own.at(e.New)
 		c.own.inherited, c.own.unread = true, true
-		c.own.revoked, c.own.told = false, false // it was the writer who was asked to give up, and did
+		c.own.revoked, c.own.told = false, false // the writer was asked to release, and did
 		if !wanted {
 			c.leave()
 			return

@@ -2,16 +2,16 @@ package contend
 
 import "github.com/troupe-go/troupe/machine"
 
-// session is what is known of the ZooKeeper session of the epoch.
+// session is what is known of the current ZooKeeper session.
 type session struct {
 	id        int64
 	suspended bool
 	trusted   bool
-	deferred  bool // the host could not grant although trusted said so: until news of trust or connection come
+	deferred  bool // the host refused a grant in spite of trusted: until trust or the connection changes
 }
 
-// note tells whether the news lift a host's refusal. A connection that is back does, too: a strict
-// session refuses while it is suspended, without a word on trust.
+// note records an event. lifts: a grant that the host refused may be tried again. That includes
+// Resumed: a strict session refuses while it is suspended, and its trust does not change.
 func (s *session) note(ev machine.Event) (lifts bool) {
 	switch ev.(type) {
 	case machine.TrustEnded:
@@ -35,7 +35,7 @@ func (m *Machine) onEpochBegan(e machine.EpochBegan) {
 	m.enterAnew()
 }
 
-// expire forgets everything that was of the epoch. Claims go on.
+// expire forgets everything that belongs to the epoch. Claims remain.
 func (m *Machine) expire() {
 	if m.possessed() {
 		m.do(machine.End{Claim: m.claims[0].id, Cause: machine.EndExpired})
@@ -61,7 +61,7 @@ func (m *Machine) onSession(ev machine.Event) {
 	}
 }
 
-// undefer goes on with a grant that was to wait for news.
+// undefer tries a grant again that the host had refused.
 func (m *Machine) undefer() {
 	m.session.deferred = false
 	if m.state == Ready {

@@ -13,8 +13,8 @@ type limit struct {
 	at      uint64 // number of the read that told it
 }
 
-// readLimit reads the limit: once for whoever wants to be granted, with a watch for the head of the
-// waiters.
+// readLimit reads the limit: once for a contender that may be granted, with a watch for the head of
+// the waiters.
 func (s *semaphore) readLimit(watch bool) {
 	switch {
 	case s.pending(writingLimit):
@@ -30,7 +30,7 @@ func (s *semaphore) onLimitSeen(e machine.Seen) {
 	s.limit.known = false
 	s.unsettle()
 	if s.state != Checking && s.state != Listing && s.state != Ordering {
-		return // whoever needs it reads it then
+		return // it is read again when it is needed
 	}
 	unset, err := false, e.Err
 	if err == nil && e.Exists {
@@ -41,7 +41,7 @@ func (s *semaphore) onLimitSeen(e machine.Seen) {
 		s.fail(err)
 	case err != nil:
 	case !e.Exists:
-		s.rewatch(s.own.path) // it cannot stand either
+		s.rewatch(s.own.path) // it cannot exist either
 	case unset:
 		s.setLimit(e.Stat.Version)
 	default:
@@ -50,7 +50,7 @@ func (s *semaphore) onLimitSeen(e machine.Seen) {
 	}
 }
 
-// setLimit writes the limit where nobody has.
+// setLimit writes the limit if nobody has.
 func (s *semaphore) setLimit(version int32) {
 	if s.pending(writingLimit) {
 		return
@@ -59,7 +59,7 @@ func (s *semaphore) setLimit(version int32) {
 	s.ask(machine.Transact{Ops: []machine.Op{set}}, writingLimit)
 }
 
-// onLimitWritten reads what was written, or what somebody else was quicker to write.
+// onLimitWritten reads the limit that was written, by this machine or by another.
 func (s *semaphore) onLimitWritten(e machine.Transacted) {
 	switch {
 	case s.state != Checking:

@@ -7,29 +7,29 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// look is one look at the contenders.
+// look is one listing of the contenders, and what was concluded from it.
 type look struct {
 	ask          uint64          // number of its listing
-	early        bool            // the listing went with the create: it may have been answered from before the znode stood
-	listed       *machine.Listed // that came before the create's answer
-	failed       error           // the listing failed; the own znode is being read to see whether it stands at all
-	disconnected bool            // the connection went down since it began
+	early        bool            // the listing was sent with the create: it may be older than the znode
+	listed       *machine.Listed // the listing, if it came before the reply to the create
+	failed       error           // the listing failed; the own znode is being read to see whether it exists
+	disconnected bool            // the connection was lost since it began
 
 	unordered []contender // whose Czxids are being read
-	missed    bool        // one of them was gone by then
+	missed    bool        // one of them was deleted before it was read
 
 	pred string // path of the one to wait for, "" if there is none
-	sole bool   // it alone is waited for, and nothing can stand in its place when it is gone
+	sole bool   // it alone is ahead, and nothing can take its place when it is deleted
 
 	// A semaphore's.
-	own      znode.Contender   // "" for a name until the order is known
+	own      znode.Contender   // its name is "" until the order is known
 	ahead    []znode.Contender // those in front of it
-	predSeen bool              // what the one ahead says was read in this look
-	watched  bool              // the listing armed a watch on who comes and goes
-	stale    bool              // which fired while the listing was under way
+	predSeen bool              // the data of the one ahead were read in this look
+	watched  bool              // the listing set a watch on the children
+	stale    bool              // which fired while the listing was pending
 }
 
-// list looks at the contenders anew.
+// list lists the contenders again.
 func (c *contenders) list() {
 	c.state = Listing
 	c.look = look{watched: c.own.mark.head}
@@ -45,12 +45,12 @@ func (c *contenders) onListed(e machine.Listed) {
 	}
 }
 
-// digest makes sense of a listing once the own znode's path is known.
+// digest handles a listing when the path of the own znode is known.
 func (c *contenders) digest(e machine.Listed) {
 	missing := e.Err == nil && !slices.Contains(e.Names, c.own.name)
 	switch {
 	case c.look.early && (missing || e.Err != nil):
-		c.list() // it may be from before the znode stood, perhaps from before its parent did
+		c.list() // it may be older than the znode, or than its parent
 	case missing:
 		c.lost()
 	case c.look.stale:
@@ -64,14 +64,14 @@ func (c *contenders) digest(e machine.Listed) {
 	}
 }
 
-// verify asks whether the own znode stands, because the contenders could not be listed.
+// verify reads the own znode, because the contenders could not be listed.
 func (c *contenders) verify(err error) {
 	c.state = Checking
 	c.look.failed = err
 	c.rewatch(c.own.path)
 }
 
-// judge draws the conclusion from the order: those ahead, first to last.
+// judge decides by those ahead, first to last.
 func (c *contenders) judge(own znode.Contender, ahead []znode.Contender) {
 	if c.semaphore != nil {
 		c.semaphore.judge(own, ahead)
@@ -82,7 +82,7 @@ func (c *contenders) judge(own znode.Contender, ahead []znode.Contender) {
 	c.state = Checking
 	if len(blockers) > 0 && c.claims[0].try {
 		if c.look.ask <= c.claims[0].since {
-			c.list() // asked before the try: whoever is in it may be gone since
+			c.list() // sent before the try: those in it may be gone since
 			return
 		}
 		if c.refuse(machine.ErrHeld); c.state == Leaving {
@@ -95,9 +95,9 @@ func (c *contenders) judge(own znode.Contender, ahead []znode.Contender) {
 	if len(blockers) > 0 {
 		last := blockers[len(blockers)-1]
 		c.look.pred = znode.Join(c.cfg.Parent, last.Name)
-		// An event of a watch that was armed before this look might be about a namesake. One that
-		// went during this look may have been a writer that goes on as a reader, which the listing
-		// did not show.
+		// An event of a watch that was set before this look might be about another znode of that
+		// name. One that was deleted during this look may have been a writer that was downgraded,
+		// and the listing did not show the reader.
 		c.look.sole = len(blockers) == 1 && !c.look.missed && !c.cfg.Rule.Remains(own, last) && c.watches.of(c.look.pred) == nil
 		c.watch(c.look.pred)
 	}

@@ -9,43 +9,43 @@ import (
 type Config struct {
 	Parent string                // path of the znode whose children they are
 	Rule   Rule                  // nil: Exclusive
-	Data   []byte                // of the own znode, as it is made: needed where it is written to, which Permits do
+	Data   []byte                // of the own znode, as it is created: needed for Permits, which write to it
 	Accept func(znode.Kind) bool // kinds of contenders that count; nil: all. The own znode always does
-	Delay  int64                 // milliseconds after a holder that died, before the next is granted; 0: none
+	Delay  int64                 // milliseconds between the death of a holder and the next grant; 0: none
 }
 
-// Machine decides for one instance. What both strategies need is here: the instance's claims, the
-// epoch, and the own znode from the create that is asked for to its deletion. Whose turn it is, the
-// strategy knows. It is not safe for concurrent use: its host feeds it one event at a time.
+// Machine decides for one instance. It contains what both strategies need: the instance's claims,
+// the epoch, and the own znode from its create to its deletion. The strategy decides whose turn it
+// is. A machine is not safe for concurrent use: its host feeds it one event at a time.
 type Machine struct {
 	requests requests
 	strategy strategy
 	state    State
 
 	session  session
-	claims   claims // the first is what the own znode stands for
-	own      own    // made or being made
-	replaced own    // its possession is over, and the create under way deletes it
-	ahead    int    // how many it had to wait for at the last finished look
+	claims   claims // the own znode stands for the first
+	own      own    // created or being created
+	replaced own    // its possession is over, and the pending create deletes it
+	ahead    int    // how many it had to wait for at the last listing
 	watches  watches
 	delay    *delay // nil: no delay after a holder that died
 
 	published machine.Standing
 }
 
-// strategy is how it is known whose turn it is: a machine is one of several contenders, or
-// wants the one znode that there can be.
+// strategy decides whose turn it is: the machine is one of several contenders, or wants the one
+// znode at a path.
 type strategy interface {
 	entering(ask uint64)              // the own znode is being created, by the request of that number
-	occupied(err error) bool          // tells whether the create has failed for another's znode, and if so waits for that to go
-	entered()                         // the own znode stands
-	recovered()                       // it does since before a crash
+	occupied(err error) bool          // whether the create failed because of another's znode; then waits until that is deleted
+	entered()                         // the own znode exists
+	recovered()                       // it was created before a crash
 	advance()                         // goes on from Checking
 	confirm()                         // goes on from Ready: the session may have become trusted
-	ended()                           // goes on from a possession that ended by itself; somebody wants the next
+	ended()                           // a possession ended by itself, and there is another claim
 	unwanted()                        // the last claim is withdrawn
-	forget()                          // nothing that was seen counts any more
-	on(key request, ev machine.Event) // all other events; an answer with what it was asked under
+	forget()                          // what was seen does not count any more
+	on(key request, ev machine.Event) // all other events; an answer comes with its key
 }
 
 // New makes a machine that is one of the contenders under a znode. It wants nothing and knows of no
@@ -103,7 +103,7 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	return m.publish(m.requests.Flush())
 }
 
-// onWish takes what the application, or its host for it, has to say.
+// onWish handles the events of the application, and of its host for it.
 func (m *Machine) onWish(ev machine.Event) bool {
 	switch ev := ev.(type) {
 	case machine.Wanted:
@@ -122,7 +122,7 @@ func (m *Machine) onWish(ev machine.Event) bool {
 	return true
 }
 
-// onNotice takes what the session says by itself.
+// onNotice handles the events of the session.
 func (m *Machine) onNotice(ev machine.Event) bool {
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
@@ -139,7 +139,7 @@ func (m *Machine) onNotice(ev machine.Event) bool {
 	return true
 }
 
-// onAnswer takes what was asked for, and what watches tell.
+// onAnswer handles answers, and events of watches.
 func (m *Machine) onAnswer(key request, ev machine.Event) {
 	if key.kind == delaying {
 		m.delay.on(ev)

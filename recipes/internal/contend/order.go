@@ -11,14 +11,14 @@ import (
 
 var errName = errors.New("the own znode's name is not a contender's")
 
-// contender is one whose Czxid is asked for.
+// contender is one whose Czxid is being read.
 type contender struct {
 	znode.Contender
 	czxid int64 // 0: not answered yet
 }
 
-// arrange finds who stands before the own znode. Sequence numbers tell, but for contenders whose
-// numbers may have wrapped around, stuck or repeated: there the Czxids do.
+// arrange finds the contenders ahead of the own znode, by their sequence numbers. If numbers may
+// have wrapped around, stuck or repeated, it goes by the Czxids instead.
 func (c *contenders) arrange(names []string) {
 	own, ok := znode.ParseContender(c.own.name)
 	if !ok {
@@ -45,7 +45,7 @@ func (c *contenders) arrange(names []string) {
 	c.judge(own, ahead)
 }
 
-// ambiguous: the sequence numbers do not tell the order of creation.
+// ambiguous tells whether the sequence numbers leave the order of creation open.
 func ambiguous(seqs []int32) bool {
 	if znode.NeedsCzxid(seqs...) {
 		return true
@@ -54,7 +54,7 @@ func ambiguous(seqs []int32) bool {
 	return len(slices.Compact(seqs)) < len(seqs)
 }
 
-// readOrder asks for the Czxids of all others.
+// readOrder reads the Czxids of all others.
 func (c *contenders) readOrder(others []znode.Contender) {
 	c.state = Ordering
 	c.look.unordered = make([]contender, len(others))
@@ -85,8 +85,8 @@ func (c *contenders) onCzxid(name string, e machine.Seen) {
 	c.order()
 }
 
-// placed is the Czxid that a contender has its place by. One that took another's place says by
-// which.
+// placed is the Czxid that decides a contender's place. A reader that replaced a writer has noted
+// the writer's.
 func placed(o contender, e machine.Seen) int64 {
 	if notes, _ := znode.ParseNotes(e.Data); notes.Placed > 0 && o.Kind == znode.Read {
 		return notes.Placed
@@ -110,7 +110,7 @@ func (c *contenders) order() {
 	}
 	own, _ := znode.ParseContender(c.own.name)
 	if c.look.missed && c.semaphore == nil && len(c.cfg.Rule.Before(own, ahead)) == 0 {
-		c.list() // it may have gone after the own znode did: only a listing shows the two together
+		c.list() // it may have been deleted after the own znode: only a listing shows both
 		return
 	}
 	c.judge(own, ahead)

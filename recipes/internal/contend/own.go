@@ -7,34 +7,34 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// own is a znode of this machine's.
+// own is a znode of this machine.
 type own struct {
 	path     string
 	name     string
-	of       machine.Claim    // whose possession came of it; 0: nobody's
-	spent    bool             // a possession came of it before the crash, nobody knows whose
+	of       machine.Claim    // the claim that it was granted to; 0: none
+	spent    bool             // granted before a crash, to an unknown claim
 	lost     bool             // its possession ended by itself
-	whenGone []machine.Effect // what is to be said when it is deleted
+	whenGone []machine.Effect // to be emitted when it is deleted
 
 	czxid     int64 // 0: not known yet
-	inherited bool  // the czxid is that of the writer's znode in whose place it was put
-	unread    bool  // the create told whose it is, and no read of it was answered yet
-	revoked   bool  // the data asked its holder to give up
+	inherited bool  // the czxid is that of the writer's znode that it replaced
+	unread    bool  // the reply to the create told the owner, and no read was answered yet
+	revoked   bool  // its data ask the holder to release
 	told      bool  // and the holder was told
 	mark      mark  // of a semaphore's
 	tries     int   // to read it, while it is held
 }
 
-// at fills in where it is.
+// at sets the path.
 func (o *own) at(path string) {
 	o.path = path
 	_, o.name = znode.Split(path)
 }
 
-// after adds what is to be said when it is deleted.
+// after adds effects to be emitted when it is deleted.
 func (o *own) after(effects ...machine.Effect) { o.whenGone = append(o.whenGone, effects...) }
 
-// settles: a claim was refused, failed or withdrawn, and is settled as soon as the znode is gone.
+// settles tells whether the claim is over, and will be settled when the znode is deleted.
 func (o *own) settles(c machine.Claim) bool {
 	return slices.ContainsFunc(o.whenGone, func(e machine.Effect) bool {
 		s, ok := e.(machine.Settle)
@@ -42,7 +42,7 @@ func (o *own) settles(c machine.Claim) bool {
 	})
 }
 
-// tellRevoked tells the holder, once, that the znode asks it to give up.
+// tellRevoked tells the holder, once, that it is asked to release.
 func (o *own) tellRevoked(r *requests) {
 	if o.revoked && !o.told {
 		o.told = true
@@ -58,14 +58,14 @@ func (o *own) note(e machine.Seen) {
 	o.revoked = o.revoked || znode.Revoked(e.Data)
 }
 
-// enter asks for the own znode to be made.
+// enter creates the own znode.
 func (m *Machine) enter() {
 	m.state = Entering
 	m.ahead = 0
 	m.strategy.entering(m.ask(machine.Enter{Replace: m.replaced.path}, listing))
 }
 
-// dropOwn lets go of the own znode, which is gone, or to be replaced.
+// dropOwn forgets the own znode, which is gone, or is being replaced.
 func (m *Machine) dropOwn() {
 	m.own = own{}
 	m.requests.Forget(request{kind: marking}, request{kind: pausing})
@@ -74,7 +74,7 @@ func (m *Machine) dropOwn() {
 	}
 }
 
-// enterAnew goes on without a znode: the next claim, if there is one, asks for another.
+// enterAnew goes on without a znode: if there is a claim, it creates another.
 func (m *Machine) enterAnew() {
 	m.dropOwn()
 	if len(m.claims) == 0 {
@@ -99,7 +99,7 @@ func (m *Machine) onEntered(e machine.Entered) {
 	}
 	m.do(replaced.whenGone...)
 	m.own.at(e.Path)
-	if e.Czxid != 0 && e.Owner == m.session.id { // otherwise the answer does not tell
+	if e.Czxid != 0 && e.Owner == m.session.id { // otherwise the reply did not tell
 		m.own.czxid, m.own.unread = e.Czxid, true
 	}
 	if len(m.claims) == 0 {
@@ -109,7 +109,7 @@ func (m *Machine) onEntered(e machine.Entered) {
 	m.strategy.entered()
 }
 
-// enterFailed: nothing new stands, but a znode that was to be replaced may.
+// enterFailed handles a failed create. A znode that it was to replace may still exist.
 func (m *Machine) enterFailed(err error, replaced own) {
 	effects := slices.Concat(m.own.whenGone, m.claims.fail(err))
 	m.strategy.forget()
@@ -123,8 +123,7 @@ func (m *Machine) enterFailed(err error, replaced own) {
 	m.enterAnew()
 }
 
-// onRecovered takes over what a crashed incarnation left, if nothing came of it yet, and deletes it
-// otherwise.
+// onRecovered takes over the znode of a crashed incarnation, or deletes it if it was granted.
 func (m *Machine) onRecovered(e machine.Recovered) {
 	if m.state != Idle {
 		m.strategy.on(request{}, e)
@@ -139,20 +138,20 @@ func (m *Machine) onRecovered(e machine.Recovered) {
 	m.strategy.recovered()
 }
 
-// watch reads a path and watches it.
+// watch reads a path with a watch.
 func (m *Machine) watch(path string) {
 	m.watches.read(path, !ownUnwatched || path != m.own.path)
 }
 
-// rewatch is watch for when an answer under way will not do.
+// rewatch is watch, but does not rely on a read that is pending already.
 func (m *Machine) rewatch(path string) {
 	if !m.watches.overtaken(path) {
 		m.watch(path)
 	}
 }
 
-// first: it is this machine's turn, and the own znode stands. Where a delay is kept, its token has
-// to be in the record.
+// first: it is this machine's turn, and the own znode exists. With a delay, its token has to be in
+// the record.
 func (m *Machine) first() {
 	m.state = Ready
 	if m.session.trusted && !m.session.deferred {
@@ -160,7 +159,7 @@ func (m *Machine) first() {
 	}
 }
 
-// grant makes a possession of the own znode.
+// grant grants the own znode to the first claim.
 func (m *Machine) grant() {
 	c := m.claims[0].id
 	m.strategy.forget()
@@ -202,8 +201,7 @@ func (m *Machine) lost() {
 	m.enterAnew()
 }
 
-// unwatched: the own znode of a possession can't be read. A possession that could not be ended is
-// none.
+// unwatched ends a possession whose znode can't be read: nobody would notice if it were deleted.
 func (m *Machine) unwatched(err error) {
 	m.do(machine.End{Claim: m.claims[0].id, Cause: machine.EndUnwatched, Err: err})
 	m.claims.rotate()
@@ -228,8 +226,8 @@ func (m *Machine) refuse(err error) {
 	m.leave()
 }
 
-// doWhenGone says something about a claim as soon as nothing of the claim's last possession stands
-// in ZooKeeper.
+// doWhenGone emits an effect about a claim when the znode of the claim's last possession is
+// deleted.
 func (m *Machine) doWhenGone(c machine.Claim, effect machine.Effect) {
 	switch {
 	case m.state == Leaving && (m.own.of == c || m.own.spent):

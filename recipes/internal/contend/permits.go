@@ -9,25 +9,26 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// ErrLimit fails the claims of a semaphore: its limit is not what was said, or too small for them.
+// ErrLimit fails the claims of a semaphore: its limit is not the expected one, or too small for
+// them.
 var ErrLimit = errors.New("lock: the semaphore's limit is another")
 
 // Permits is the rule of semaphores: it is own's turn when it and all ahead of it fit under the
-// limit, which lives in the data of the contenders' parent. Whoever does not fit holds up all
-// behind it, however little they want.
+// limit, which is in the data of the contenders' parent. A contender that does not fit blocks all
+// behind it, even those that would fit.
 //
-// It remembers whether the limit was agreed to, and so outlives the machines of one instance, one
-// after the other.
+// It remembers whether the limit is the expected one. So all machines of one instance, one after
+// the other, share it.
 type Permits struct {
-	first  int  // what the limit has to be when it is first read
-	agreed bool // it was
+	first  int  // the expected limit
+	agreed bool // the first read showed it
 	limit  int  // as last read
 }
 
 // AtMost is the rule of a semaphore with n permits.
 func AtMost(n int) *Permits { return &Permits{first: n, limit: n} }
 
-// Before picks all ahead, or nobody. One that is no semaphore's contender takes everything.
+// Before picks all ahead, or nobody. A contender of another kind counts as all permits.
 func (p *Permits) Before(own znode.Contender, ahead []znode.Contender) []znode.Contender {
 	sum := int64(own.Weight)
 	for _, c := range ahead {
@@ -42,7 +43,7 @@ func (p *Permits) Before(own znode.Contender, ahead []znode.Contender) []znode.C
 	return nil
 }
 
-// Remains: it always has to be counted again.
+// Remains is always true: the permits have to be counted again.
 func (*Permits) Remains(_, _ znode.Contender) bool { return true }
 
 // IsLimit tells whether the data of a semaphore's parent are a limit, or no limit yet.
@@ -52,7 +53,7 @@ func IsLimit(data []byte) bool {
 	return len(data) == 0 || err == nil && n > 0
 }
 
-// agree takes in what the parent's data say. unset: nobody has set the limit.
+// agree reads the limit from the parent's data. unset: nobody has set it.
 func (p *Permits) agree(data []byte) (unset bool, err error) {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 {

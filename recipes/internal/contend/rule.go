@@ -6,7 +6,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Rule says who has to wait for whom.
+// Rule decides which contenders have to wait for which.
 type Rule interface {
 	// Before picks, from those that stand before own (first to last), the ones that own has to wait
 	// for, in the same order. None: it is own's turn. The last one picked is watched.
@@ -18,7 +18,7 @@ type Rule interface {
 	Remains(own, last znode.Contender) bool
 }
 
-// Exclusive is the rule of exclusive locks and elections: everybody waits for everybody ahead.
+// Exclusive is the rule of exclusive locks and elections: each waits for all ahead of it.
 func Exclusive() Rule { return exclusive{} }
 
 type exclusive struct{}
@@ -27,9 +27,9 @@ func (exclusive) Before(_ znode.Contender, ahead []znode.Contender) []znode.Cont
 
 func (exclusive) Remains(_, last znode.Contender) bool { return last.Downgrades() }
 
-// Shared is the rule of shared locks: a reader waits for everybody ahead who is no reader, and so
-// watches the last of those; everybody else waits for all ahead. What the own znode's name says
-// decides which of the two it is, and so does another's: a reader of whatever library is a reader.
+// Shared is the rule of shared locks: a reader waits for all ahead that are not readers, and
+// watches the last of them; all others wait for all ahead. The name of a znode tells which of the
+// two it is: a reader of any library is a reader.
 func Shared() Rule { return shared{} }
 
 type shared struct{}

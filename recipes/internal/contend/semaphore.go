@@ -7,23 +7,23 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// semaphore is what contenders for permits do beyond all others: they measure themselves by a
-// limit, and write on their znodes that they hold.
+// semaphore is what contenders for permits do beyond the others: they compare with a limit, and
+// mark their znodes when they hold.
 type semaphore struct {
 	*contenders
 	permits *Permits
 	limit   limit
 }
 
-// mark is what is known of a note on the own znode, that it holds.
+// mark is what is known of the mark on the own znode, which says that it holds.
 type mark struct {
-	known   bool // what follows was read, or is as it was made
+	known   bool // version and data are those that were read, or created
 	version int32
 	data    []byte // without notes
-	asked   bool   // it was asked to be written, perhaps by the incarnation before
-	makes   int32  // the version that the write under way makes
+	asked   bool   // a write was requested, perhaps by the incarnation before
+	makes   int32  // the version that the pending write creates
 	bare    bool   // as last read it has no mark
-	held    bool   // it is marked: in the eyes of the others it holds
+	held    bool   // it is marked: for the others it holds
 	head    bool   // it is the first of those who wait
 }
 
@@ -37,11 +37,11 @@ func (s *semaphore) judge(own znode.Contender, ahead []znode.Contender) {
 	s.weigh()
 }
 
-// weigh goes on from Checking as far as what is known allows. It may be called at every news.
+// weigh goes on from Checking as far as what is known allows. It may be called after every event.
 //
-// Who is granted writes so on its own znode first, in a transaction that also checks that the limit
-// is the one that it was measured by. Its successor, who watches that, is then the head of the
-// waiters, and the only one to watch the limit, and who comes and goes.
+// Before a grant the machine marks its own znode, in a transaction that also checks that the limit
+// is the one that was used. The successor watches the znode, and is then the head of the waiters:
+// the only one that watches the limit and the children.
 func (s *semaphore) weigh() {
 	own, mark := s.look.own, &s.own.mark
 	switch {
@@ -73,7 +73,7 @@ func (s *semaphore) weigh() {
 		s.write()
 		return
 	case s.claims[0].try && s.look.ask <= s.claims[0].since:
-		s.list() // asked before the try: whoever is in it may be gone since
+		s.list() // sent before the try: those in it may be gone since
 		return
 	case s.claims[0].try && s.limit.at <= s.claims[0].since:
 		s.readLimit(false)
@@ -86,8 +86,8 @@ func (s *semaphore) weigh() {
 	s.attend(blockers[len(blockers)-1])
 }
 
-// attend watches what a waiter has to: the head who comes and goes, and the limit; everybody else
-// the one ahead.
+// attend sets the watches of a waiter: the head watches the children and the limit, all others the
+// one ahead.
 func (s *semaphore) attend(last znode.Contender) {
 	if !s.watches.armed(s.own.path) {
 		s.watch(s.own.path)
@@ -115,8 +115,8 @@ func (s *semaphore) attend(last znode.Contender) {
 	}
 }
 
-// headed: the one ahead holds, so this is the head of the waiters. That it stays: whoever is ahead
-// of a holder holds as well, or goes.
+// headed: the one ahead was read. If it holds, this is the head of the waiters, and remains so:
+// those ahead of a holder hold as well, or leave.
 func (s *semaphore) headed(e machine.Seen) {
 	s.look.predSeen = true
 	if notes, _ := znode.ParseNotes(e.Data); notes.Held {
@@ -126,20 +126,21 @@ func (s *semaphore) headed(e machine.Seen) {
 	s.weigh()
 }
 
-// onChildren: somebody came or went.
+// onChildren: a contender came or left.
 func (s *semaphore) onChildren() {
 	switch {
 	case !s.own.mark.head:
 	case s.state == Waiting, s.state == Checking && s.look.watched:
 		s.list()
 	case s.state == Listing, s.state == Ordering:
-		s.look.stale = true // the listing under way may have been answered before
+		s.look.stale = true // the pending listing may be older
 	case s.state == Marking:
-		s.look.watched = false // should it not come to that, they have to be listed again
+		s.look.watched = false // if the mark fails, they have to be listed again
 	}
 }
 
-// know sees to it that the own znode's data and version are known, which a mark needs.
+// know tells whether the own znode's data and version are known, which a mark needs. If not, it
+// reads them.
 func (s *semaphore) know() bool {
 	if !s.own.mark.known {
 		s.watch(s.own.path)
@@ -160,7 +161,7 @@ func (s *semaphore) note(e machine.Seen) {
 	s.rewrite()
 }
 
-// write writes on the own znode that it is granted.
+// write marks the own znode.
 func (s *semaphore) write() {
 	if !s.know() {
 		return
@@ -170,8 +171,8 @@ func (s *semaphore) write() {
 	s.put(machine.Op{Do: machine.Check, Path: s.cfg.Parent, Version: s.limit.version})
 }
 
-// rewrite writes the mark again if somebody has written over it, or the successor would not know
-// that it is the head.
+// rewrite writes the mark again if another client has overwritten it. Otherwise the successor would
+// not know that it is the head.
 func (s *semaphore) rewrite() {
 	if mark := &s.own.mark; mark.held && mark.bare && !s.pending(marking) {
 		s.put()
@@ -195,14 +196,14 @@ func stale(e machine.Transacted) bool {
 
 func (s *semaphore) onMarked(e machine.Transacted) {
 	switch {
-	case s.state == Marking && stale(e): // asked to give up meanwhile, or the limit is another, or it was written after all
+	case s.state == Marking && stale(e): // asked to release meanwhile, or the limit has changed, or it was written after all
 		s.state = Checking
 		s.limit.known, s.own.mark.known = false, false
 		s.rewatch(s.own.path)
 		s.weigh()
 	case stale(e):
 		s.rewatch(s.own.path)
-	case e.Err != nil && s.state == Holding: // somebody took away the right to write, and may give it back
+	case e.Err != nil && s.state == Holding: // the right to write was taken away, and may come back
 		s.pause()
 	case e.Err != nil:
 		s.fail(e.Err)
@@ -211,8 +212,8 @@ func (s *semaphore) onMarked(e machine.Transacted) {
 	}
 }
 
-// marked: the own znode stood when it was written, whatever was read of it since. That its end will
-// be heard of is seen to beside the grant.
+// marked: the own znode existed when it was written, whatever was read of it since. The watch that
+// notices its deletion is set beside the grant.
 func (s *semaphore) marked() {
 	mark := &s.own.mark
 	if mark.version < mark.makes {

@@ -6,11 +6,11 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// single is the strategy of a machine whose znode is the only one that there can be: whoever
-// creates it has its turn, and all others wait for it to go.
+// single is the strategy of a machine that wants the one znode at a path: the one who creates it
+// has its turn, and all others wait until it is deleted.
 //
-// What a read or an event is about is whatever stood at the path at that instant, which may have
-// been somebody else's znode. So a holder reads before it believes that its own is gone.
+// A read or an event is about the znode that was at the path at that instant, which may have been
+// another's. So a holder reads before it concludes that its own is gone.
 type single struct {
 	*Machine
 	path    string
@@ -28,7 +28,8 @@ func (s *single) on(_ request, ev machine.Event) {
 
 func (s *single) entering(ask uint64) { s.created = ask }
 
-// occupied: the answer also refuses a try, if it was asked for after that was wanted.
+// occupied waits for the other's znode. A try is refused, if the create was sent after it was
+// wanted.
 func (s *single) occupied(err error) bool {
 	if !errors.Is(err, machine.ErrHeld) {
 		return false
@@ -36,7 +37,7 @@ func (s *single) occupied(err error) bool {
 	s.do(s.own.whenGone...)
 	s.own = own{}
 	if len(s.claims) > 0 && s.claims[0].try {
-		if s.created <= s.claims[0].since { // whoever it was may be gone since
+		if s.created <= s.claims[0].since { // the other's znode may be gone since
 			s.enter()
 			return true
 		}
@@ -50,8 +51,8 @@ func (s *single) occupied(err error) bool {
 	return true
 }
 
-// entered: the answer may have been lost, or an old server does not tell. A read under way may be
-// from before the znode stood.
+// entered: the reply may have been lost, or come from an old server that tells no owner. A pending
+// read may be older than the znode.
 func (s *single) entered() {
 	if !s.own.unread {
 		s.confirm()
@@ -65,14 +66,14 @@ func (s *single) recovered() { s.confirm() }
 
 func (s *single) advance() { s.first() }
 
-// confirm reads the own znode before anything comes of it: its end may be among the events that
-// come now.
+// confirm reads the own znode before it is granted: the events that come now may tell of its
+// deletion.
 func (s *single) confirm() {
 	s.state = Checking
 	s.rewatch(s.path)
 }
 
-// ended deletes the znode, so that nothing comes of it again; who is next is open.
+// ended deletes the znode, so that it is not granted again.
 func (s *single) ended() { s.leave() }
 
 func (s *single) unwanted() {
@@ -86,7 +87,7 @@ func (s *single) unwanted() {
 
 func (*single) forget() {}
 
-// read reads what stands in the way, and watches it.
+// read reads the other's znode with a watch.
 func (s *single) read() {
 	s.state, s.ahead = Reading, 1
 	s.watch(s.path)
@@ -104,10 +105,10 @@ func (s *single) onSeen(e machine.Seen) {
 	}
 }
 
-// onOtherSeen: what stands in the way was read.
+// onOtherSeen: the other's znode was read.
 func (s *single) onOtherSeen(e machine.Seen, stale bool) {
 	switch {
-	case e.Err != nil: // nobody would tell when it goes
+	case e.Err != nil: // its deletion would not be noticed
 		s.do(s.claims.fail(e.Err)...)
 		s.state = Idle
 	case !e.Exists:
@@ -119,7 +120,7 @@ func (s *single) onOtherSeen(e machine.Seen, stale bool) {
 	}
 }
 
-// onOwnSeen: the own znode was read, or what is there in its place.
+// onOwnSeen: the own znode was read, or another in its place.
 func (s *single) onOwnSeen(e machine.Seen) {
 	known := s.own.czxid
 	switch {
@@ -144,7 +145,7 @@ func (s *single) onOwnSeen(e machine.Seen) {
 	}
 }
 
-// onFired: what stood at the path when the watch was armed has changed, or has gone.
+// onFired: the znode at the path when the watch was set has changed, or was deleted.
 func (s *single) onFired(e machine.Fired) {
 	if e.Path != s.path {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// publish says where the instance stands, if that has changed. It goes before the step's other
+// publish adds the standing, if it has changed. It goes before the step's other
 // effects: a host that answers a Grant with Deferred while it carries them out publishes the later
 // standing later.
 func (m *Machine) publish(effects []machine.Effect) []machine.Effect {
@@ -21,7 +21,7 @@ func (m *Machine) publish(effects []machine.Effect) []machine.Effect {
 func (m *Machine) standing() machine.Standing {
 	s := machine.Standing{Phase: m.phase()}
 	if s.Phase == machine.Idle {
-		return s // that nothing is wanted is known without ZooKeeper
+		return s // this is known without ZooKeeper
 	}
 	s.Ahead = m.ahead
 	s.Stale = m.epoch() == 0 || m.session.suspended || !m.session.trusted
@@ -38,7 +38,7 @@ func (m *Machine) phase() machine.Phase {
 	case m.possessed():
 		return machine.Holding
 	case m.state.behind(), m.state == Checking && m.ahead > 0:
-		return machine.Waiting // also while the watches are armed again
+		return machine.Waiting // also while the watches are set again
 	case m.state.placed():
 		return machine.Determining
 	default:

@@ -1,24 +1,24 @@
 package contend
 
-// State is where the machine stands. What it knows beside that lives in its fields; no state is
-// ever guessed from them.
+// State is the state of a machine. What else it knows is in its fields; the state is never derived
+// from them.
 type State int
 
 // The states of a machine.
 const (
 	Out         State = iota // no epoch: nothing can be asked of ZooKeeper
 	Idle                     // no claim and no znode
-	Entering                 // the own znode is being created, perhaps in place of a spent one
+	Entering                 // the own znode is being created, perhaps in place of one that was granted
 	Reading                  // another's single znode is there; it is being read and watched
 	Watching                 // another's single znode is watched
-	Listing                  // the own znode stands; the names of the contenders are being read
-	Ordering                 // sequence numbers do not tell the order: Czxids are being read
+	Listing                  // the own znode exists; the contenders are being listed
+	Ordering                 // sequence numbers leave the order open: Czxids are being read
 	Checking                 // nobody is ahead, or it is known who; the own znode, and the predecessor if there is one, are being read and watched
 	Waiting                  // somebody is ahead, and watched; so is the own znode
-	Marking                  // it is its turn, which is being written on the own znode: semaphores alone
+	Marking                  // it is its turn, and the own znode is being marked: semaphores only
 	Ready                    // first, but the session is not trusted
 	Holding                  // a possession was granted
-	Downgrading              // a reader's znode is being put into the place of the own one
+	Downgrading              // the own znode is being replaced by a reader's
 	Leaving                  // the own znode is being deleted
 )
 
@@ -26,7 +26,7 @@ const (
 const (
 	Open      State = iota + Leaving + 1 // it is not its turn, or the session is not trusted
 	Recording                            // the token is being written into the record
-	Delaying                             // another's was found there; the delay runs
+	Delaying                             // another's token was found there; the delay runs
 	Recorded                             // the token is there: grants pass
 )
 
@@ -44,8 +44,8 @@ func (s State) String() string {
 	return states[s]
 }
 
-// placed: the own znode stands, its path is known, and it is not being deleted.
+// placed tells whether the own znode exists, its path is known, and it is not being deleted.
 func (s State) placed() bool { return s >= Listing && s <= Holding }
 
-// behind: somebody is ahead.
+// behind tells whether somebody is ahead.
 func (s State) behind() bool { return s == Reading || s == Watching || s == Waiting }

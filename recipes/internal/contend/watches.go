@@ -6,20 +6,19 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// watches are the one-shot watches that were asked for in this epoch: two, but for what earlier
-// looks have left. So a slice is small and quick.
+// watches are the one-shot watches of this epoch: two, and what earlier looks have left. So a slice
+// is fast enough.
 type watches struct {
 	requests *requests
 	all      []*watch
 }
 
-// watch outlives a look, as the watch at the server does: a path whose read is under way is not
-// read a second time, and an event that comes while it is under way is not forgotten over the
-// answer.
+// watch outlives a look, as the watch at the server does. A path is not read again while a read of
+// it is pending, and an event that comes meanwhile is remembered.
 type watch struct {
 	path  string
-	armed bool // an answered read armed it and it has not fired since
-	stale bool // the answer under way will not do: it fired, or had to be read anew, since that was asked for
+	armed bool // an answered read set it, and it has not fired since
+	stale bool // the pending answer is too old: the watch fired, or a newer read is needed
 }
 
 func (ws *watches) of(path string) *watch {
@@ -31,7 +30,7 @@ func (ws *watches) of(path string) *watch {
 	return nil
 }
 
-// reading: a read of the path is under way.
+// reading tells whether a read of the path is pending.
 func (ws *watches) reading(path string) bool { return ws.requests.Pending(request{watching, path}) }
 
 func (ws *watches) drop(path string) {
@@ -39,13 +38,13 @@ func (ws *watches) drop(path string) {
 	ws.all = slices.DeleteFunc(ws.all, func(w *watch) bool { return w.path == path })
 }
 
-// armed: the path stands as far as is known, and its end will be heard of.
+// armed tells whether the path exists as far as is known, and its deletion will be noticed.
 func (ws *watches) armed(path string) bool {
 	w := ws.of(path)
 	return w != nil && w.armed
 }
 
-// read reads a path and watches it. If such a read is under way already, its answer will do.
+// read reads a path with a watch. If such a read is pending already, its answer will do.
 func (ws *watches) read(path string, watched bool) {
 	w := ws.of(path)
 	if w == nil {
@@ -58,7 +57,7 @@ func (ws *watches) read(path string, watched bool) {
 	}
 }
 
-// overtaken notes that the answer to a read under way will not do; false if none is.
+// overtaken marks a pending read as too old; false if there is none.
 func (ws *watches) overtaken(path string) bool {
 	if !ws.reading(path) {
 		return false
@@ -67,8 +66,8 @@ func (ws *watches) overtaken(path string) bool {
 	return true
 }
 
-// unwatch gives the watch of a path back that nobody waits for any more: it may stand for as long
-// as whoever is there.
+// unwatch removes the watch of a path that is not needed any more. Otherwise it would stay at the
+// server for as long as that znode exists.
 func (ws *watches) unwatch(path string) {
 	if ws.of(path) != nil {
 		ws.drop(path)
@@ -76,20 +75,19 @@ func (ws *watches) unwatch(path string) {
 	}
 }
 
-// answered takes the answer to a read. stale: it will not do.
+// answered takes the answer to a read. stale: it is too old.
 func (ws *watches) answered(e machine.Seen) (stale bool) {
 	w := ws.of(e.Path)
 	stale, w.stale = w.stale, false
 	stands := e.Err == nil && e.Exists
 	w.armed = stands && !stale
 	if !stands {
-		ws.drop(e.Path) // nothing is armed
+		ws.drop(e.Path) // no watch was set
 	}
 	return stale
 }
 
-// fired: the watch of a path is spent. reading: what comes of it shows when the read under way is
-// answered.
+// fired forgets the watch of a path. reading: a read is pending, and its answer decides what to do.
 func (ws *watches) fired(path string) (reading bool) {
 	if ws.overtaken(path) {
 		ws.of(path).armed = false

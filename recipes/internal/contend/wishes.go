@@ -16,8 +16,8 @@ func (m *Machine) onWanted(e machine.Wanted) {
 	}
 }
 
-// inherit gives a znode under way, whose claim was withdrawn, to the next claim: nothing of the
-// withdrawn one is left to wait for but what its last possession left.
+// inherit gives a znode that is being created, whose claim was withdrawn, to the next claim. The
+// withdrawn one is settled now, or when the znode of its last possession is deleted.
 func (m *Machine) inherit() {
 	effects := m.own.whenGone
 	m.own.whenGone = nil
@@ -63,7 +63,7 @@ func (m *Machine) onReleased(e machine.Released) {
 	m.leave()
 }
 
-// onHoldEnded: the possession is over though its znode stands. No other may come of that one.
+// onHoldEnded: the possession is over, though its znode exists. It must not be granted again.
 func (m *Machine) onHoldEnded(e machine.HoldEnded) {
 	if !m.holds(e.Claim) {
 		return
@@ -88,11 +88,11 @@ func (m *Machine) onDeferred(e machine.Deferred) {
 	m.strategy.advance()
 }
 
-// holds: the claim has a possession.
+// holds tells whether the claim has a possession.
 func (m *Machine) holds(c machine.Claim) bool { return m.state == Holding && m.claims[0].id == c }
 
-// possessed: the first claim has a possession of the own znode, or is about to have it again as a
-// reader.
+// possessed tells whether the first claim has a possession of the own znode, or is about to have it
+// again as a reader.
 func (m *Machine) possessed() bool {
 	return (m.state == Holding || m.state == Downgrading) && len(m.claims) > 0 && m.claims[0].id == m.own.of
 }
