@@ -40,6 +40,16 @@ func (s Suite) Embedded(t *testing.T) {
 	}
 }
 
+// Open is a session on real servers. It is closed at the end of the test, as far as that is
+// possible then.
+func Open(t testing.TB, servers []string, opts ...session.Option) *session.Session {
+	t.Helper()
+	s, err := session.Open(Minute(t), servers, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close(Minute(t)) })
+	return s
+}
+
 // Real runs the suite on one real server, and on three.
 func (s Suite) Real(t *testing.T) {
 	t.Helper()

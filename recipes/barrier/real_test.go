@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -21,16 +22,7 @@ const patience = time.Minute
 // real opens a session on real servers, one that a busy machine does not lose.
 func real(t *testing.T, servers []string, opts ...session.Option) *session.Session {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	s, err := session.Open(ctx, servers, append([]session.Option{session.WithTimeout(20 * time.Second)}, opts...)...)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		_ = s.Close(ctx)
-	})
-	return s
+	return bubble.Open(t, servers, append([]session.Option{session.WithTimeout(20 * time.Second)}, opts...)...)
 }
 
 // soon receives in time.

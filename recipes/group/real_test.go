@@ -1,13 +1,13 @@
 package group_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/group"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -54,19 +54,10 @@ func TestOnRealServers(t *testing.T) {
 	}
 }
 
-// real opens a session that a busy machine does not lose.
+// real opens a session on real servers, one that a busy machine does not lose.
 func real(t *testing.T, servers []string, opts ...session.Option) *session.Session {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	s, err := session.Open(ctx, servers, append([]session.Option{session.WithTimeout(20 * time.Second)}, opts...)...)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		_ = s.Close(ctx)
-	})
-	return s
+	return bubble.Open(t, servers, append([]session.Option{session.WithTimeout(20 * time.Second)}, opts...)...)
 }
 
 func soonClosed(t *testing.T, c <-chan struct{}) {

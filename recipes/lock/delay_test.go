@@ -275,7 +275,7 @@ func TestDelayOnRealServers(t *testing.T) {
 	t.Parallel()
 	e := ensemble.Start(t, 1)
 	const d = 2 * time.Second
-	s, other := real(t, e.Servers()), real(t, e.Servers())
+	s, other := bubble.Open(t, e.Servers()), bubble.Open(t, e.Servers())
 	a, err := lock.New(s, path, lock.WithDelay(d))
 	require.NoError(t, err)
 	b, err := lock.New(other, path, lock.WithDelay(d))

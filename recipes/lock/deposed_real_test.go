@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -63,10 +64,10 @@ func deposedRound(t *testing.T, e *ensemble.Ensemble, path string) (overlap time
 	proxy, err := ensemble.NewProxy(e.Servers()[leader])
 	require.NoError(t, err)
 	defer proxy.Close()
-	holder := newLock(t, real(t, others, session.WithTimeout(timeout)), path)
-	waiters := real(t, []string{proxy.Addr()}, session.WithTimeout(timeout))
+	holder := newLock(t, bubble.Open(t, others, session.WithTimeout(timeout)), path)
+	waiters := bubble.Open(t, []string{proxy.Addr()}, session.WithTimeout(timeout))
 	waiter := newLock(t, waiters, path)
-	rival := newLock(t, real(t, others, session.WithTimeout(timeout)), path)
+	rival := newLock(t, bubble.Open(t, others, session.WithTimeout(timeout)), path)
 	holder.Acquire()
 	soon(t, holder.Acquired(), "the holder")
 	for _, l := range []*lock.Lock{waiter, rival} {

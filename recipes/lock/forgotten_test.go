@@ -1,76 +1,35 @@
 package lock_test
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"regexp"
-	"runtime"
-	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
-	"github.com/troupe-go/troupe/session"
 )
-
-// journal is a log that may be read while it is written.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-// warnings are those of the log that name the lock's path.
-func (j *journal) warnings() (all []string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for l := range strings.Lines(j.text.String()) {
-		if strings.Contains(l, "level=WARN") && strings.Contains(l, "path="+path) {
-			all = append(all, l)
-		}
-	}
-	return all
-}
-
-func logging(j *journal) session.Option {
-	return session.WithLogger(slog.New(slog.NewTextHandler(j, nil)))
-}
-
-// after is the line so many below the caller's, as "forgotten_test.go:line".
-func after(lines int) string {
-	pc := make([]uintptr, 1)
-	caller, _ := runtime.CallersFrames(pc[:runtime.Callers(2, pc)]).Next()
-	return "forgotten_test.go:" + strconv.Itoa(caller.Line+lines)
-}
 
 // A grant that is held and forgotten is logged once, with the place where it was asked for; and
 // whoever waits for it in this process is told.
 func TestAForgottenGrantIsLoggedAndNamed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		var log journal
-		l := w.lock(w.Host("a", logging(&log)))
-		at := after(1)
+		var log bubble.Log
+		l := w.lock(w.Host("a", log.Option()))
+		at := bubble.After(1)
 		_, err := l.Lock(w.Context())
 		require.NoError(w, err)
 		time.Sleep(10*time.Second - time.Millisecond)
 		synctest.Wait()
-		require.Empty(w, log.warnings())
+		require.Empty(w, log.Warnings(path))
 		time.Sleep(time.Hour)
-		require.Len(w, log.warnings(), 1)
-		require.Contains(w, log.warnings()[0], "forgotten")
-		require.Contains(w, log.warnings()[0], at)
+		require.Len(w, log.Warnings(path), 1)
+		require.Contains(w, log.Warnings(path)[0], "forgotten")
+		require.Contains(w, log.Warnings(path)[0], at)
 
 		for name, other := range map[string]*lock.Lock{"another lock": w.lock(w.Host("b")), "the same": l} {
 			ctx, cancel := context.WithTimeout(w.Context(), time.Second)
@@ -86,14 +45,14 @@ func TestAForgottenGrantIsLoggedAndNamed(t *testing.T) {
 func TestAGrantThatNobodyReceivesIsLoggedAndNamed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		var log journal
-		l := w.lock(w.Host("a", logging(&log)), lock.WithWarnAfter(3*time.Second))
-		at := after(1)
+		var log bubble.Log
+		l := w.lock(w.Host("a", log.Option()), lock.WithWarnAfter(3*time.Second))
+		at := bubble.After(1)
 		l.Acquire()
 		time.Sleep(3100 * time.Millisecond)
-		require.Len(w, log.warnings(), 1)
-		require.Contains(w, log.warnings()[0], "received")
-		require.Contains(w, log.warnings()[0], at)
+		require.Len(w, log.Warnings(path), 1)
+		require.Contains(w, log.Warnings(path)[0], "received")
+		require.Contains(w, log.Warnings(path)[0], at)
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
 		_, err := w.lock(w.Host("b")).Lock(ctx)
@@ -108,8 +67,8 @@ func TestAGrantThatNobodyReceivesIsLoggedAndNamed(t *testing.T) {
 func TestNothingIsLoggedOfWhatIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		var log journal
-		h := w.Host("a", logging(&log))
+		var log bubble.Log
+		h := w.Host("a", log.Option())
 		g := w.held(w.lock(h))
 		time.Sleep(9 * time.Second)
 		require.NoError(w, g.Release(w.Context()))
@@ -125,7 +84,7 @@ func TestNothingIsLoggedOfWhatIsNotForgotten(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.NoError(w, g.Release(w.Context()))
 		time.Sleep(time.Minute)
-		require.Empty(w, log.warnings())
+		require.Empty(w, log.Warnings(path))
 
 		w.Server.Stop(0)
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)

@@ -225,7 +225,7 @@ func historyOnRealServers(t *testing.T, opts ...lock.Option) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	e := ensemble.Start(t, 3)
-	setup := real(t, e.Servers())
+	setup := bubble.Open(t, e.Servers())
 	_, err := setup.Create(t.Context(), counterPath, []byte("0"))
 	require.NoError(t, err)
 	h := &history{began: time.Now()}
@@ -233,7 +233,7 @@ func historyOnRealServers(t *testing.T, opts ...lock.Option) {
 	defer stop()
 	var clients sync.WaitGroup
 	for i := range 4 {
-		s := real(t, e.Proxied(), session.WithTimeout(shortTimeout))
+		s := bubble.Open(t, e.Proxied(), session.WithTimeout(shortTimeout))
 		clients.Go(func() { h.client(ctx, t, i, s, opts...) })
 	}
 	for pause(ctx, rng, time.Second) {

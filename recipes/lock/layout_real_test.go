@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -15,7 +16,7 @@ func TestLayoutsOnRealServers(t *testing.T) {
 	e := ensemble.Start(t, 3)
 	var locks []*lock.Lock
 	for i, layout := range []lock.Layout{lock.Kazoo, lock.JavaWriteLock, lock.GoZooKeeper, lock.Curator, lock.Troupe} {
-		s := real(t, e.Servers()[i%3:i%3+1])
+		s := bubble.Open(t, e.Servers()[i%3:i%3+1])
 		l, err := lock.New(s, path, lock.WithLayout(layout))
 		require.NoError(t, err)
 		l.Acquire()

@@ -137,7 +137,7 @@ func TestMultiHistoryOnRealServers(t *testing.T) {
 	hs := newHistories()
 	var clients sync.WaitGroup
 	for i := range 4 {
-		s := real(t, e.Proxied(), session.WithTimeout(shortTimeout))
+		s := bubble.Open(t, e.Proxied(), session.WithTimeout(shortTimeout))
 		clients.Go(func() { hs.client(ctx, t, i, rand.New(rand.NewPCG(seed, uint64(i))), s) })
 	}
 	for pause(ctx, rng, time.Second) {

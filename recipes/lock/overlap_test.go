@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -38,10 +39,10 @@ const (
 func pairs(t *testing.T, n int, holderOn func(i int) []string, rivalOn []string, opts ...session.Option) []*pair {
 	t.Helper()
 	var all []*pair
-	rivals := real(t, rivalOn, session.WithTimeout(cutTimeout))
+	rivals := bubble.Open(t, rivalOn, session.WithTimeout(cutTimeout))
 	for i := range n {
 		path := fmt.Sprintf("/overlap/%d", i)
-		s := real(t, holderOn(i), append(opts, session.WithTimeout(cutTimeout))...)
+		s := bubble.Open(t, holderOn(i), append(opts, session.WithTimeout(cutTimeout))...)
 		all = append(all, &pair{holder: newLock(t, s, path), rival: newLock(t, rivals, path)})
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -15,21 +16,6 @@ import (
 
 // patience bounds what happens on real servers and a busy machine.
 const patience = time.Minute
-
-// real opens a session on real servers.
-func real(t *testing.T, servers []string, opts ...session.Option) *session.Session {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	s, err := session.Open(ctx, servers, opts...)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		_ = s.Close(ctx)
-	})
-	return s
-}
 
 func newLock(t *testing.T, s *session.Session, path string) *lock.Lock {
 	t.Helper()
@@ -67,7 +53,7 @@ func TestOnRealServers(t *testing.T) {
 			var locks []*lock.Lock
 			var last int64
 			for range 4 {
-				l := newLock(t, real(t, e.Servers()), path)
+				l := newLock(t, bubble.Open(t, e.Servers()), path)
 				l.Acquire()
 				locks = append(locks, l)
 				inLine(t, l)
@@ -85,7 +71,7 @@ func TestOnRealServers(t *testing.T) {
 				require.Equal(t, g.Path(), line[0].Path)
 				release(t, l)
 			}
-			admin := real(t, e.Servers())
+			admin := bubble.Open(t, e.Servers())
 			locks[0].Acquire()
 			g := soon(t, locks[0].Acquired(), "again")
 			require.NoError(t, lock.Revoke(t.Context(), admin, g.Path()))
@@ -125,7 +111,7 @@ func TestNoEpochEndsWhileAServerLives(t *testing.T) {
 	var sessions []*session.Session
 	var locks []*lock.Lock
 	for range 3 {
-		s := real(t, e.Servers(), session.WithTimeout(20*time.Second))
+		s := bubble.Open(t, e.Servers(), session.WithTimeout(20*time.Second))
 		l := newLock(t, s, path)
 		l.Acquire()
 		inLine(t, l)
@@ -192,8 +178,8 @@ func TestB08_OnRealServers(t *testing.T) {
 	proxy, err := ensemble.NewProxy(e.Servers()[0])
 	require.NoError(t, err)
 	t.Cleanup(proxy.Close)
-	flappy := newLock(t, real(t, []string{proxy.Addr()}, session.WithTimeout(30*time.Second)), path)
-	holder := newLock(t, real(t, e.Servers()), path)
+	flappy := newLock(t, bubble.Open(t, []string{proxy.Addr()}, session.WithTimeout(30*time.Second)), path)
+	holder := newLock(t, bubble.Open(t, e.Servers()), path)
 	g, err := holder.Lock(t.Context())
 	require.NoError(t, err)
 	for i := range 300 {

@@ -290,7 +290,7 @@ func TestSharedHistoriesOnRealServers(t *testing.T) {
 			defer stop()
 			var clients sync.WaitGroup
 			for i := range 5 {
-				s := real(t, e.Proxied(), session.WithTimeout(shortTimeout))
+				s := bubble.Open(t, e.Proxied(), session.WithTimeout(shortTimeout))
 				own := rand.New(rand.NewPCG(seed, uint64(i)))
 				clients.Go(func() { c.client(ctx, i, own, 30*time.Millisecond, locksOf(t, s, i, semaphore)) })
 			}

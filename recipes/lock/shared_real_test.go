@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
@@ -44,7 +45,7 @@ func TestB09_B10_SharedLocksOnRealServers(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			e := ensemble.Start(t, n)
-			open := func() *session.Session { return real(t, e.Servers()) }
+			open := func() *session.Session { return bubble.Open(t, e.Servers()) }
 			s, admin := open(), open()
 			read := func(s *session.Session) *lock.Lock { l, err := lock.NewRead(s, path); return made(t, l, err) }
 			write := func(s *session.Session) *lock.Lock { l, err := lock.NewWrite(s, path); return made(t, l, err) }
@@ -95,7 +96,7 @@ func TestB28_B29_B31_SemaphoresOnRealServers(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			e := ensemble.Start(t, n)
-			open := func() *session.Session { return real(t, e.Servers()) }
+			open := func() *session.Session { return bubble.Open(t, e.Servers()) }
 			s, admin := open(), open()
 			weighing := func(s *session.Session, weight int) *lock.Lock {
 				l, err := lock.NewSemaphore(s, path, 4, lock.WithWeight(weight))
@@ -104,7 +105,7 @@ func TestB28_B29_B31_SemaphoresOnRealServers(t *testing.T) {
 			proxy, err := ensemble.NewProxy(e.Servers()[0])
 			require.NoError(t, err)
 			t.Cleanup(proxy.Close)
-			a := weighing(real(t, []string{proxy.Addr()}, session.WithTimeout(shortTimeout)), 3)
+			a := weighing(bubble.Open(t, []string{proxy.Addr()}, session.WithTimeout(shortTimeout)), 3)
 			g := soon(t, a.Acquired(), "three of four")
 			b, c := weighing(open(), 3), weighing(open(), 1)
 			waits(t, s, b, "six of four")

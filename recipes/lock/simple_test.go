@@ -246,7 +246,7 @@ func TestSimpleHistoryOnRealServers(t *testing.T) {
 func TestSimpleOnARealServer(t *testing.T) {
 	t.Parallel()
 	e := ensemble.Start(t, 1)
-	s, other := real(t, e.Servers()), real(t, e.Servers())
+	s, other := bubble.Open(t, e.Servers()), bubble.Open(t, e.Servers())
 	l, err := lock.New(s, controller, lock.WithLayout(lock.Simple))
 	require.NoError(t, err)
 	_, err = other.Create(t.Context(), controller, nil, session.Ephemeral())

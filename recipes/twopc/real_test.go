@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -16,21 +17,6 @@ import (
 
 // patience bounds what happens on real servers and a busy machine.
 const patience = time.Minute
-
-// real opens a session on real servers, through the proxies in front of them.
-func real(t *testing.T, servers []string, opts ...session.Option) *session.Session {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	s, err := session.Open(ctx, servers, opts...)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		_ = s.Close(ctx)
-	})
-	return s
-}
 
 // abandon ends a session as a killed process does: its ZooKeeper session is left to expire.
 func abandon(s *session.Session, e *ensemble.Ensemble) {
@@ -72,13 +58,13 @@ func lifeOnRealServers(t *testing.T, e *ensemble.Ensemble, form []twopc.Option) 
 	names := []string{"a", "b", "c"}
 	mortal := session.WithTimeout(8 * time.Second) // soon enough, and yet longer than a busy machine holds up who lives
 	start := func(name string) *session.Session {
-		s := real(t, e.Proxied(), mortal)
+		s := bubble.Open(t, e.Proxied(), mortal)
 		site, err := twopc.NewSite(s, path, name)
 		require.NoError(t, err)
 		l.serve(&all, name, site, names, func(id string) bool { return id[0] == 'y' || name != "b" })
 		return s
 	}
-	admin := real(t, e.Servers())
+	admin := bubble.Open(t, e.Servers())
 	var sites []*session.Session
 	for _, name := range names {
 		sites = append(sites, start(name))
@@ -88,7 +74,7 @@ func lifeOnRealServers(t *testing.T, e *ensemble.Ensemble, form []twopc.Option) 
 		})
 	}
 	lead := func() (*session.Session, *twopc.Coordinator) {
-		s := real(t, e.Proxied(), mortal)
+		s := bubble.Open(t, e.Proxied(), mortal)
 		c, err := twopc.NewCoordinator(s, path, append([]twopc.Option{twopc.WithVoteTimeout(patience)}, form...)...)
 		require.NoError(t, err)
 		return s, c

@@ -1,0 +1,49 @@
+package bubble
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/troupe-go/troupe/session"
+)
+
+// Log is a session's log, which may be read while it is written.
+type Log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Option has a session write it.
+func (l *Log) Option() session.Option {
+	return session.WithLogger(slog.New(slog.NewTextHandler(l, nil)))
+}
+
+// Write implements [io.Writer].
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// Warnings are those that name the path.
+func (l *Log) Warnings(path string) (all []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.text.String()) {
+		if strings.Contains(line, "level=WARN") && strings.Contains(line, "path="+path) {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// After is the line so many below the caller's, as "forgotten_test.go:12".
+func After(lines int) string {
+	_, file, line, _ := runtime.Caller(1)
+	return fmt.Sprintf("%s:%d", filepath.Base(file), line+lines)
+}
