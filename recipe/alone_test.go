@@ -80,6 +80,11 @@ func (a *alone) on(ev machine.Event) {
 		if ev.Path == a.own {
 			a.gone()
 		}
+	case machine.Downgraded:
+		if ev.Err == nil && !ev.Gone {
+			a.own = ev.New
+			a.grant()
+		}
 	default:
 		a.onWish(ev)
 	}
@@ -108,6 +113,11 @@ func (a *alone) onWish(ev machine.Event) {
 			a.lost = true
 			a.rotate()
 			a.leave()
+		}
+	case machine.DowngradeWanted:
+		if a.holds(ev.Claim) {
+			a.state = machine.Waiting
+			a.do(machine.Downgrade{Epoch: a.epoch, Path: a.own, Token: a.token})
 		}
 	case machine.Deferred:
 		if a.holds(ev.Claim) {

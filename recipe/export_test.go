@@ -1,5 +1,7 @@
 package recipe
 
+import "github.com/troupe-go/troupe/session"
+
 // Occupy keeps the actor from everything else until it is let go. It is
 // the actor's first incarnation.
 func (i *Claims[P]) Occupy() (letGo func()) {
@@ -15,4 +17,10 @@ func (i *Claims[P]) Wishes() int { return len(i.ledger.all()) }
 func HoldUp() (letGo func()) {
 	holders.mu.Lock()
 	return holders.mu.Unlock
+}
+
+// Hear passes on what the session says, in two parts: what tell does comes last.
+func (h *Host) Hear(n session.Event) (tell func()) {
+	m := h.note(n)
+	return func() { h.ref.Tell(m) }
 }

@@ -95,16 +95,13 @@ func (h *Host) start() error {
 // hear passes on what the session says. It is in the view before, where the next incarnation finds
 // it if this one panics over the message.
 func (h *Host) hear(n session.Event) {
-	h.mu.Lock()
-	h.note(n)
-	h.heard++
-	number := h.heard
-	h.mu.Unlock()
-	h.ref.Tell(noticed{number, n})
+	h.ref.Tell(h.note(n))
 }
 
-// note keeps the session's state. With mu held.
-func (h *Host) note(n session.Event) {
+// note keeps the session's state.
+func (h *Host) note(n session.Event) noticed {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	v := &h.view
 	switch n := n.(type) {
 	case session.EpochBegan:
@@ -122,6 +119,8 @@ func (h *Host) note(n session.Event) {
 	case session.TrustGained:
 		v.trusted = true
 	}
+	h.heard++
+	return noticed{h.heard, n}
 }
 
 // now is what the session last said.

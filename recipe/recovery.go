@@ -36,7 +36,6 @@ func (a *actor) postpone(m message) bool {
 			a.ref.Stop()
 		case session.EpochEnded:
 			if n.Gone { // see onNotice
-				a.claims.forget()
 				a.ref.Tell(swept{incarnation: a.self.Incarnation()}) // what was to be swept is gone by itself
 			}
 		}
