@@ -51,6 +51,10 @@ func (a *actor) Receive(m message) {
 		if m.incarnation == a.self.Incarnation() {
 			a.onAnswer(m.event)
 		}
+	case afterwards:
+		if m.incarnation == a.self.Incarnation() {
+			m.do()
+		}
 	case recovered:
 		a.onRecovered(m)
 	case swept:

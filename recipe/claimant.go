@@ -61,9 +61,9 @@ func (none) carryOut(e machine.Effect) bool {
 type claimant[P any] struct {
 	*Claims[P]
 	*actor
+	contender contender
 	published machine.Phase
 	leaving   map[string]struct{} // what is being deleted
-	ensured   uint64              // the epoch in which the parent was seen to
 	replacing replacement         // what the Enter under way deletes in its transaction
 }
 
@@ -75,6 +75,7 @@ type replacement struct {
 
 func (i *Claims[P]) incarnation(a *actor) claimed {
 	h := &claimant[P]{Claims: i, actor: a}
+	h.contender = contender{actor: a, name: i.cfg.Name, form: i.cfg.Form, data: i.cfg.Data, parent: i.cfg.Parent}
 	if a.self.Incarnation() > 1 {
 		h.publish(machine.Standing{Phase: machine.Offering, Stale: true}) // whatever the one before said last
 	}
@@ -95,16 +96,7 @@ func (h *claimant[P]) receive(m message) {
 		h.onLost(m.possession)
 	case downgradeWanted:
 		h.onDowngradeWanted(m.possession)
-	case afterwards:
-		if m.incarnation == h.self.Incarnation() {
-			m.do()
-		}
 	}
-}
-
-// afterwards does what an answer leads to, in the actor.
-func (h *claimant[P]) afterwards(do func()) {
-	h.ref.Tell(afterwards{h.self.Incarnation(), do})
 }
 
 // note keeps the books of what exists.

@@ -139,25 +139,25 @@ func (h *claimant[P]) downgrade(e machine.Downgrade) {
 	}
 	h.ledger.spent[done.New] = h.ledger.spent[e.Path]
 	h.ledger.mu.Unlock()
-	h.tryDowngrade(done, znode.Notes{Placed: e.Token}.Write(h.cfg.Data))
+	h.contender.exchange(done, znode.Notes{Placed: e.Token}.Write(h.cfg.Data))
 }
 
-// tryDowngrade asks until the outcome is known.
-func (h *claimant[P]) tryDowngrade(done machine.Downgraded, data []byte) {
+// exchange asks until the outcome is known.
+func (c *contender) exchange(done machine.Downgraded, data []byte) {
 	ops := []session.Op{session.DeleteOp(done.Path, -1), session.CreateOp(done.New, data, session.Ephemeral())}
-	h.client.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
+	c.client.Commit(done.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
 		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed):
 			done.Err = err
 		case errors.Is(err, session.ErrUnknownOutcome):
-			h.client.Read(done.Epoch, done.New, false, func(a session.Seen) {
+			c.client.Read(done.Epoch, done.New, false, func(a session.Seen) {
 				switch {
 				case errors.Is(a.Err, session.ErrExpired), errors.Is(a.Err, session.ErrClosed):
-					h.answer(a.Err, done) // the epoch is over
+					c.answer(a.Err, done) // the epoch is over
 				case a.Exists, a.Err != nil: // what may not be read is there
-					h.answer(nil, done)
+					c.answer(nil, done)
 				default:
-					h.afterwards(func() { h.tryDowngrade(done, data) })
+					c.afterwards(func() { c.exchange(done, data) })
 				}
 			})
 			return
@@ -166,7 +166,7 @@ func (h *claimant[P]) tryDowngrade(done machine.Downgraded, data []byte) {
 		default:
 			done.Err = err
 		}
-		h.answer(done.Err, done)
+		c.answer(done.Err, done)
 	})
 }
 

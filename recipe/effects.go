@@ -73,6 +73,11 @@ func (a *actor) answer(err error, ev machine.Event) {
 	a.ref.Tell(answered{a.self.Incarnation(), ev})
 }
 
+// afterwards does what an answer leads to, in the actor.
+func (a *actor) afterwards(do func()) {
+	a.ref.Tell(afterwards{a.self.Incarnation(), do})
+}
+
 // wake asks for another turn after a pause.
 func (a *actor) wake(e machine.Wake) {
 	const first, most = 20 * time.Millisecond, 5 * time.Second

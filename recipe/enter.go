@@ -8,49 +8,60 @@ import (
 	"github.com/troupe-go/troupe/session"
 )
 
-func (h *claimant[P]) enter(e machine.Enter) {
-	h.replacing = replacement{e.Epoch, e.Replace}
+// contender asks ZooKeeper for what contenders need: a place in line, the record beside it, a
+// reader's place for a writer's. The machine gets definite answers.
+type contender struct {
+	*actor
+	name   string
+	form   znode.Form
+	data   []byte
+	parent []byte // see ClaimsConfig
+
+	ensured uint64 // the epoch in which the parent was seen to
+}
+
+func (c *contender) enter(e machine.Enter) {
 	switch {
-	case h.cfg.Form == znode.Alone:
-		h.enterSingle(e)
-	case h.cfg.Parent == nil || h.ensured == e.Epoch:
-		h.enterList(e)
+	case c.form == znode.Alone:
+		c.enterSingle(e)
+	case c.parent == nil || c.ensured == e.Epoch:
+		c.enterList(e)
 	default:
-		h.prepare(e)
+		c.prepare(e)
 	}
 }
 
 // prepare sees to the parent, once in an epoch, where data live in it: the session would make a
 // container of it.
-func (h *claimant[P]) prepare(e machine.Enter) {
-	h.client.Ensure(e.Epoch, h.cfg.Path, false, h.cfg.Parent, func(err error) {
+func (c *contender) prepare(e machine.Enter) {
+	c.client.Ensure(e.Epoch, c.cfg.Path, false, c.parent, func(err error) {
 		if err != nil {
-			h.answer(err, machine.Entered{Epoch: e.Epoch, Err: err})
+			c.answer(err, machine.Entered{Epoch: e.Epoch, Err: err})
 			return
 		}
-		h.afterwards(func() {
-			h.ensured = e.Epoch
-			h.enterList(e)
+		c.afterwards(func() {
+			c.ensured = e.Epoch
+			c.enterList(e)
 		})
 	})
 }
 
-func (h *claimant[P]) enterList(e machine.Enter) {
-	j := session.Join{Parent: h.cfg.Path, Name: h.cfg.Name, Form: h.cfg.Form, Data: h.cfg.Data, Replace: e.Replace}
-	h.client.JoinList(e.Epoch, j, h.onJoined, h.onListed(e.Ask, h.cfg.Path))
+func (c *contender) enterList(e machine.Enter) {
+	j := session.Join{Parent: c.cfg.Path, Name: c.name, Form: c.form, Data: c.data, Replace: e.Replace}
+	c.client.JoinList(e.Epoch, j, c.onJoined, c.onListed(e.Ask, c.cfg.Path))
 }
 
 // enterSingle creates the one znode that there can be. While there is one, somebody is ahead.
-func (h *claimant[P]) enterSingle(e machine.Enter) {
-	parent, name := znode.Split(h.cfg.Path)
-	h.client.Join(e.Epoch, session.Join{Parent: parent, Name: name, Form: znode.Alone, Data: h.cfg.Data}, func(a session.Joined) {
+func (c *contender) enterSingle(e machine.Enter) {
+	parent, name := znode.Split(c.cfg.Path)
+	c.client.Join(e.Epoch, session.Join{Parent: parent, Name: name, Form: znode.Alone, Data: c.data}, func(a session.Joined) {
 		if errors.Is(a.Err, session.ErrNodeExists) {
 			a.Err = machine.ErrHeld
 		}
-		h.onJoined(a)
+		c.onJoined(a)
 	})
 }
 
-func (h *claimant[P]) onJoined(a session.Joined) {
-	h.answer(a.Err, machine.Entered{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err})
+func (c *contender) onJoined(a session.Joined) {
+	c.answer(a.Err, machine.Entered{Epoch: a.Epoch, Path: a.Path, Czxid: a.Stat.Czxid, Owner: a.Stat.EphemeralOwner, Err: a.Err})
 }

@@ -13,16 +13,17 @@ import (
 func (h *claimant[P]) carryOut(e machine.Effect) bool {
 	switch e := e.(type) {
 	case machine.Enter:
-		h.enter(e)
+		h.replacing = replacement{e.Epoch, e.Replace}
+		h.contender.enter(e)
 	case machine.Downgrade:
 		h.downgrade(e)
 	case machine.Remove:
 		h.leave(e.Path)
 		return false
 	case machine.Record:
-		h.writeRecord(e)
+		h.contender.writeRecord(e)
 	case machine.Release:
-		h.releaseWithRecord(e)
+		h.release(e)
 	case machine.Grant:
 		h.grant(e)
 	case machine.End:
@@ -41,6 +42,14 @@ func (h *claimant[P]) carryOut(e machine.Effect) bool {
 		return false
 	}
 	return true
+}
+
+// release notes the znode's path as spent before its deletion is asked for: should this incarnation
+// crash, the request may still be carried out, and nobody is to take over what it deletes.
+func (h *claimant[P]) release(e machine.Release) {
+	h.leave(e.Path)
+	h.ledger.spoil(e.Path)
+	h.contender.release(e)
 }
 
 // leave notes that a znode is being deleted.

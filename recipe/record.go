@@ -14,24 +14,24 @@ import (
 // It contains the token of whoever holds, and was not given up.
 const recordName = "held"
 
-func (h *claimant[P]) record() string { return znode.Join(h.cfg.Path, recordName) }
+func (c *contender) record() string { return znode.Join(c.cfg.Path, recordName) }
 
 // write the token into the record while the own znode stands; if that fails, or nobody knows, see
 // what is there.
-func (h *claimant[P]) writeRecord(e machine.Record) {
+func (c *contender) writeRecord(e machine.Record) {
 	data := strconv.AppendInt(nil, e.Token, 10)
-	op := session.CreateOp(h.record(), data)
+	op := session.CreateOp(c.record(), data)
 	if e.Version >= 0 {
-		op = session.SetOp(h.record(), data, e.Version)
+		op = session.SetOp(c.record(), data, e.Version)
 	}
-	h.client.Commit(e.Epoch, []session.Op{session.CheckOp(e.Own, -1), op}, func(_ []session.Result, err error) {
+	c.client.Commit(e.Epoch, []session.Op{session.CheckOp(e.Own, -1), op}, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
-			h.answer(nil, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})
+			c.answer(nil, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Token: e.Token, Version: e.Version + 1})
 		case changed(err):
-			h.client.Read(e.Epoch, h.record(), false, func(s session.Seen) { h.answer(s.Err, written(e, s)) })
+			c.client.Read(e.Epoch, c.record(), false, func(s session.Seen) { c.answer(s.Err, written(e, s)) })
 		default:
-			h.answer(err, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Err: err})
+			c.answer(err, machine.Recorded{Epoch: e.Epoch, Ask: e.Ask, Err: err})
 		}
 	})
 }
@@ -56,35 +56,27 @@ func written(e machine.Record, s session.Seen) machine.Recorded {
 	return found
 }
 
-// releaseWithRecord deletes the own znode and the record at once. Where that cannot be, because one
-// of them is gone, the own znode alone. Its path is noted as spent before that is asked for: should
-// this incarnation crash, the request may still be carried out, and nobody is to take over what it
-// deletes.
-func (h *claimant[P]) releaseWithRecord(e machine.Release) {
-	h.leave(e.Path)
-	h.ledger.spoil(e.Path)
-	h.tryRelease(e)
-}
-
-func (h *claimant[P]) tryRelease(e machine.Release) {
-	ops := []session.Op{session.DeleteOp(e.Path, -1), session.DeleteOp(h.record(), -1)}
-	h.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
+// release deletes the own znode and the record at once. Where that cannot be, because one of them
+// is gone, the own znode alone.
+func (c *contender) release(e machine.Release) {
+	ops := []session.Op{session.DeleteOp(e.Path, -1), session.DeleteOp(c.record(), -1)}
+	c.client.Commit(e.Epoch, ops, func(_ []session.Result, err error) {
 		switch {
 		case err == nil:
-			h.answer(nil, machine.Removed{Epoch: e.Epoch, Path: e.Path})
+			c.answer(nil, machine.Removed{Epoch: e.Epoch, Path: e.Path})
 		case errors.Is(err, session.ErrExpired), errors.Is(err, session.ErrClosed): // word of that is on its way
 		default:
-			h.afterwards(func() { h.stayed(e, err) })
+			c.afterwards(func() { c.stayed(e, err) })
 		}
 	})
 }
 
 // stayed asks once more, or for less: what a crashed incarnation has not asked for yet is its
 // successor's to do.
-func (h *claimant[P]) stayed(e machine.Release, err error) {
+func (c *contender) stayed(e machine.Release, err error) {
 	if errors.Is(err, session.ErrUnknownOutcome) {
-		h.tryRelease(e) // if it was done, the own znode is missing now
+		c.release(e) // if it was done, the own znode is missing now
 		return
 	}
-	h.actor.carryOut(machine.Remove{Epoch: e.Epoch, Path: e.Path})
+	c.actor.carryOut(machine.Remove{Epoch: e.Epoch, Path: e.Path})
 }
