@@ -12,9 +12,9 @@
 // # Epochs
 //
 // Each ZooKeeper session inside is an epoch, numbered from 1. It begins when the client is
-// connected and authenticated and has synced with the leader; it survives every disconnection
-// shorter than its timeout; and it ends with the server's word, and no sooner, unless the Session
-// is closed. Ephemeral znodes and possessions belong to one epoch. The next one begins by itself.
+// connected and authenticated and has synced with the leader. It survives every disconnection that
+// is shorter than its timeout. It ends when a server says so, not before, unless the Session is
+// closed. Ephemeral znodes and possessions belong to one epoch. The next epoch begins by itself.
 //
 //	      first need          sync answered              connection lost
 //	New ────────────▶ Connecting ──────────▶ Connected ──────────────────▶ Suspended
@@ -29,47 +29,52 @@
 //
 // # Trust
 //
-// A client learns that its session has expired only when it is connected again, so waiting for that
-// word means holding on to what others have been given. The session therefore keeps an instant of
-// its own, trusted until: up to then it may be assumed alive. Answered writes move it, to which a
-// quorum of the servers has agreed, and syncs that follow on them without a gap; not pings, which
-// any server answers, nor a sync alone, which a leader answers that was deposed. It counts from
-// when the request was sent, by both clocks of the machine, less a margin. At that instant every
-// [Hold] ends, network or no network. While nothing is held and nobody is next in line, nothing is
-// asked, and the session costs ZooKeeper its pings alone.
+// A client learns that its ZooKeeper session has expired only when it is connected again. By then
+// another process may hold what this one believes it holds. The session therefore keeps an instant
+// of its own, trusted until: up to then it may be assumed to be alive. At that instant every [Hold]
+// ends, with or without a network.
+//
+// Answered writes extend trust, since a quorum of the servers has agreed to them, and so do syncs
+// that follow on them without a gap. Pings do not, since any server answers them; nor does a sync
+// alone, since a leader that was deposed without noticing answers it too. Trust counts from the
+// moment when the request was sent, by both clocks of the machine, less a margin. While nothing is
+// held and no client stands by for a possession, the session sends no requests for the sake of
+// trust, only pings.
 //
 // # What it guarantees
 //
-//   - A [Hold] is done before ZooKeeper lets anybody else have the same thing because this session
-//     ended, given a process that runs, clocks of about the same rate, and servers that pass on
-//     within half a tick what they accepted. docs/sessions.md says what that rests on.
+//   - A [Hold] is done before ZooKeeper gives anybody else the same thing because this session
+//     ended. This assumes that the process runs, that clocks run at about the same rate, and that
+//     servers report within half a tick which sessions they have heard of. See docs/sessions.md.
 //   - What is reported as done was confirmed by ZooKeeper. What was sent and not answered is
-//     [ErrUnknownOutcome], and a read then tells; or it is resolved by looking ([Protected]
-//     creates, and everything that recipes do).
-//   - A request is sent in one epoch only, and never waits inside the client library to be sent in
+//     [ErrUnknownOutcome], and a read then tells. [Protected] creates, and everything that recipes
+//     do, are resolved by looking.
+//   - A request is sent in one epoch only. It never waits inside the client library to be sent in
 //     another.
-//   - A watch misses nothing: what changed while the connection was down comes after it. One path
-//     is watched once, however many ask, and not any more when nobody does; but servers before 3.5
-//     keep a watch until it fires or the epoch ends.
+//   - A watch misses nothing: a change that was made while the connection was down is told after
+//     the reconnection. A path is watched once, however many ask for it, and no longer when nobody
+//     does; but servers before 3.5 keep a watch until it fires or the epoch ends.
 //   - A closed session answers [ErrClosed] at once. [Session.Close] leaves no goroutine and, if it
 //     can reach a server, no ephemeral znode.
 //
 // # Failure
 //
-// A lost connection is no error of anything but reads whose [RetryPolicy] is exhausted and writes
-// that were under way: what is asked meanwhile waits with its context. An expiry ends holds and
-// begins the next epoch. A refused credential ends the session for good, and its ZooKeeper session,
-// which is closed. A panic in the session's own actor, in a goroutine or timer of its, or in what
-// was passed to it to be called, ends its holds at once, with [ErrRestarted], and closes its
-// ZooKeeper session; when that is confirmed, which takes a connection, a new epoch begins. Too many
-// end the session, with the cause in [Session.Err]. One in the dialer or its connections costs a
-// connection; one in the application's log handler nothing but what was to be logged. A panic in
-// the actor of a shared watch lets it look anew; too many close the channels of its readers.
+// A lost connection causes an error only for reads whose [RetryPolicy] is exhausted and for writes
+// that were under way; other requests wait, bounded by their context. An expiry ends holds and
+// begins the next epoch. A refused credential ends the session for good, and its ZooKeeper session
+// with it.
+//
+// A panic in the session's own actor, in one of its goroutines or timers, or in a function that was
+// passed to it, ends its holds at once with [ErrRestarted], and closes its ZooKeeper session. When
+// that is confirmed, which takes a connection, a new epoch begins. Too many panics end the session,
+// with the cause in [Session.Err]. A panic in the dialer or in its connections costs a connection;
+// one in the application's log handler costs what was to be logged. A panic in the actor of a
+// shared watch makes it look again; too many close the channels of its readers.
 //
 // # For those who write recipes
 //
-// A [Client] is told in order what happens to the session and asks for things in one epoch each,
-// with certain outcomes; what it may have standing in ZooKeeper is in the session's record before
-// it is asked for, and outlives whoever has the client. [Client.Hold] makes a possession of what it
-// has won.
+// A [Client] is told in order what happens to the session. Each of its requests belongs to one
+// epoch and has a certain outcome. The znodes that it may have in ZooKeeper are in the session's
+// record before they are asked for, and the record outlives whoever has the client. [Client.Hold]
+// makes a possession of what it has won.
 package session
