@@ -104,7 +104,11 @@ func (a *sessionActor) endEpoch(cause error) {
 func (a *sessionActor) Receive(m message) { m.deliver(a) }
 
 // Phase shows in the live tree.
-func (a *sessionActor) Phase() string { return a.s.Status().State.String() }
+func (a *sessionActor) Phase() string {
+	g := a.s.state.lock()
+	defer g.unlock()
+	return g.stateNow().String()
+}
 
 // Stopping ends the epoch with the incarnation.
 func (a *sessionActor) Stopping(cause error) {

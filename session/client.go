@@ -111,7 +111,7 @@ func (t *Client) Ensure(number uint64, path string, container bool, data []byte,
 		return
 	}
 	t.within(number, func(e *epoch) {
-		at := s.Path(path)
+		at := s.space.path(path)
 		done(s.requests.insist(e, bounded(func(c *zkconn.Conn) error {
 			err := s.space.create(c, at, container, data)
 			if !errors.Is(err, ErrNoNode) {

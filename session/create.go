@@ -34,7 +34,7 @@ func (s *Session) create(ctx context.Context, path string, data []byte, opts []C
 	if err := s.requests.ready(path); err != nil {
 		return "", err
 	}
-	at := s.Path(path)
+	at := s.space.path(path)
 	if err := s.requests.fits(spec.size(at, data)); err != nil {
 		return "", err
 	}

@@ -77,7 +77,7 @@ func readAt[T any](ctx context.Context, s *Session, path string, call func(c *zk
 	if err := s.requests.ready(path); err != nil {
 		return read[T]{}, err
 	}
-	at := s.Path(path)
+	at := s.space.path(path)
 	return readOut(ctx, &s.requests, func(c *zkconn.Conn) (read[T], error) {
 		r, err := call(c, at)
 		if path == "/" {

@@ -58,7 +58,9 @@ func (g *guarded) unlock() {
 	ended := g.holds.over
 	g.holds.over = nil
 	g.session.state.mu.Unlock()
-	finish(ended)
+	if len(ended) > 0 {
+		finish(ended)
+	}
 }
 
 // status is what [Session.Status] returns.

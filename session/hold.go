@@ -118,7 +118,7 @@ func (t *Client) hold(number uint64, path string, token int64, ended func(error)
 	}
 	h := &Hold{
 		session: s, client: t, epoch: e, path: path, token: token, ended: ended,
-		guard: []zkconn.Op{{Kind: zkconn.OpCheck, Path: s.Path(path), Version: -1}},
+		guard: []zkconn.Op{{Kind: zkconn.OpCheck, Path: s.space.path(path), Version: -1}},
 	}
 	// A possession is bounded by what ZooKeeper knows of this process, not by the context of
 	// whoever asked for it.

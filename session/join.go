@@ -144,7 +144,7 @@ func (g *joining) run() (string, Stat, error) {
 		return path, Stat{}, err
 	}
 	if !g.join.Form.Named() {
-		g.create.find = (&unnamed{znodes: g.znodes, contender: c, parent: parent, head: c.head}).find
+		g.create.find = g.findUnnamed
 	}
 	var above losses // of the creates of the parents
 	var path string

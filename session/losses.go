@@ -23,8 +23,13 @@ type losses struct {
 	large bool // the size of the request is the likely reason of one
 }
 
-// noted counts the loss, if the error is one at which the request may be to blame.
-func (n *losses) noted(err error) error {
+// once makes a request, and counts the loss if the error is one at which the request may be to
+// blame.
+func once[T any](n *losses, c *zkconn.Conn, call func(c *zkconn.Conn) (T, error)) (T, error) {
+	if n.odd >= mostLosses-1 || n.times >= usualLosses-1 {
+		c = c.Alone()
+	}
+	value, err := call(c)
 	if errors.Is(err, zkconn.ErrCutOff) {
 		n.times++
 		if !errors.Is(err, zkconn.ErrCutOffUsual) {
@@ -32,19 +37,11 @@ func (n *losses) noted(err error) error {
 		}
 		n.large = n.large || errors.Is(err, zkconn.ErrCutOffLarge)
 	}
-	return err
+	return value, err
 }
 
 // tooMany: it is the request at which servers hang up.
 func (n *losses) tooMany() bool { return n.odd >= mostLosses || n.times >= usualLosses }
-
-// on is the connection for the next try.
-func (n *losses) on(c *zkconn.Conn) *zkconn.Conn {
-	if n.odd >= mostLosses-1 || n.times >= usualLosses-1 {
-		return c.Alone()
-	}
-	return c
-}
 
 // reason is the error of such a request: [ErrHungUp], or [ErrTooLarge] where its size is the likely
 // reason.
@@ -60,7 +57,10 @@ func (n *losses) reason(c *zkconn.Conn) error {
 // verdict is nil if the request may be sent. One that has lost connections is sent only when
 // another one was answered on this connection; and not if it was lost too often.
 func (n *losses) verdict(c *zkconn.Conn) error {
-	if err := n.others(c); err != nil || !n.tooMany() {
+	if n.times == 0 {
+		return nil
+	}
+	if err := others(c); err != nil || !n.tooMany() {
 		return err
 	}
 	return n.reason(c)
@@ -68,11 +68,9 @@ func (n *losses) verdict(c *zkconn.Conn) error {
 
 // others sees that another request is answered, where one was lost. The error is never one of the
 // server's.
-func (n *losses) others(c *zkconn.Conn) error {
-	if n.times > 0 {
-		if err := c.Sync("/"); err != nil && !definite(err) {
-			return err
-		}
+func others(c *zkconn.Conn) error {
+	if err := c.Sync("/"); err != nil && !definite(err) {
+		return err
 	}
 	return nil
 }
@@ -82,7 +80,8 @@ func (n *losses) try(c *zkconn.Conn, call func(c *zkconn.Conn) error) error {
 	if err := n.verdict(c); err != nil {
 		return err
 	}
-	return n.noted(call(n.on(c)))
+	_, err := once(n, c, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, call(c) })
+	return err
 }
 
 // bounded is a request that is given up when it was lost too often, as losses has it.

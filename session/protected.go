@@ -39,8 +39,11 @@ func (p *protectedCreate) look(c *zkconn.Conn) (path string, stat Stat, err erro
 // try creates the znode, once.
 func (p *protectedCreate) try(c *zkconn.Conn) (path string, stat Stat, err error) {
 	p.proof = proof{}
-	path, stat, err = p.create(p.gone.on(c))
-	p.lost = errors.Is(p.gone.noted(err), zkconn.ErrNoReply)
+	path, err = once(&p.gone, c, func(c *zkconn.Conn) (path string, err error) {
+		path, stat, err = p.create(c)
+		return path, err
+	})
+	p.lost = errors.Is(err, zkconn.ErrNoReply)
 	return path, stat, err
 }
 

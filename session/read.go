@@ -24,10 +24,10 @@ func (t *Client) List(number uint64, path string, watch bool, done func(Listed))
 	s := t.session
 	refuse := func(err error) { done(Listed{Epoch: number, Path: path, Err: err}) }
 	read := func(c *zkconn.Conn, watch bool) (func(), error) {
-		names, stat, err := c.Children(s.Path(path), watch)
+		names, stat, err := c.Children(s.space.path(path), watch)
 		return func() { done(Listed{Epoch: number, Path: path, Names: names, Stat: stat, Err: err}) }, err
 	}
-	t.look(number, &watchRead{client: t, key: watches.Key{Path: s.Path(path), Kind: watches.Children}, read: read, refuse: refuse}, watch)
+	t.look(number, &watchRead{client: t, key: watches.Key{Path: s.space.path(path), Kind: watches.Children}, read: read, refuse: refuse}, watch)
 }
 
 // Read reads a znode. With watch, [Fired] tells of the next change of its data, or of its end. A
@@ -37,7 +37,7 @@ func (t *Client) Read(number uint64, path string, watch bool, done func(Seen)) {
 	s := t.session
 	refuse := func(err error) { done(Seen{Epoch: number, Path: path, Err: err}) }
 	read := func(c *zkconn.Conn, watch bool) (func(), error) {
-		data, stat, err := c.Get(s.Path(path), watch)
+		data, stat, err := c.Get(s.space.path(path), watch)
 		seen := Seen{Epoch: number, Path: path, Exists: err == nil, Data: data, Stat: stat, Err: err}
 		if errors.Is(err, ErrNoNode) {
 			seen.Err = nil
@@ -45,21 +45,21 @@ func (t *Client) Read(number uint64, path string, watch bool, done func(Seen)) {
 		}
 		return func() { done(seen) }, err
 	}
-	t.look(number, &watchRead{client: t, key: watches.Key{Path: s.Path(path), Kind: watches.Data}, read: read, refuse: refuse}, watch)
+	t.look(number, &watchRead{client: t, key: watches.Key{Path: s.space.path(path), Kind: watches.Data}, read: read, refuse: refuse}, watch)
 }
 
 // await looks whether a znode exists, and watches for its birth, or its change or end if it does.
 func (t *Client) await(number uint64, path string, done func(exists bool, err error)) {
 	s := t.session
 	read := func(c *zkconn.Conn, watch bool) (func(), error) {
-		_, exists, err := c.Exists(s.Path(path), watch)
+		_, exists, err := c.Exists(s.space.path(path), watch)
 		if err == nil && !exists {
 			return func() { done(false, nil) }, ErrNoNode
 		}
 		return func() { done(exists, err) }, err
 	}
 	t.look(number, &watchRead{
-		client: t, key: watches.Key{Path: s.Path(path), Kind: watches.Data}, birth: true, read: read,
+		client: t, key: watches.Key{Path: s.space.path(path), Kind: watches.Data}, birth: true, read: read,
 		refuse: func(err error) { done(false, err) },
 	}, true)
 }
@@ -108,7 +108,7 @@ func (t *Client) Unwatch(number uint64, path string) {
 	g.unlock()
 	if e != nil {
 		e.watched.change(func(table *watches.Table) {
-			table.Forget(&t.inbox, watches.Key{Path: t.session.Path(path), Kind: watches.Data})
+			table.Forget(&t.inbox, watches.Key{Path: t.session.space.path(path), Kind: watches.Data})
 		})
 	}
 }

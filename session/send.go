@@ -49,11 +49,12 @@ func readOut[T any](ctx context.Context, q *requests, call func(c *zkconn.Conn) 
 			return none, err
 		}
 		v, err := send(ctx, q, at.epoch.conn, func(c *zkconn.Conn) (T, error) {
-			if err := gone.others(c); err != nil {
-				return none, err
+			if gone.times > 0 {
+				if err := others(c); err != nil {
+					return none, err
+				}
 			}
-			v, err := call(gone.on(c))
-			return v, gone.noted(err)
+			return once(&gone, c, call)
 		})
 		switch {
 		case err == nil:
@@ -94,8 +95,7 @@ func writeOut[T any](ctx context.Context, q *requests, call func(c *zkconn.Conn)
 			if err := above.verdict(c); err != nil {
 				return none, goesAhead(err)
 			}
-			v, err := call(above.on(c))
-			return v, above.noted(err)
+			return once(&above, c, call)
 		})
 		switch {
 		case err == errLeft:

@@ -15,7 +15,7 @@ import (
 // was out; ctx's cause alone if nothing was sent; [ErrNoNode]; [ErrBadVersion]; [ErrNoAuth];
 // [ErrInvalidPath]; [ErrTooLarge]; [ErrClosed], with the cause if the session has failed.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
-	ask := zkconn.Op{Kind: zkconn.OpSet, Path: s.Path(path), Data: data, Version: version}
+	ask := zkconn.Op{Kind: zkconn.OpSet, Path: s.space.path(path), Data: data, Version: version}
 	stat, err := writeAt(ctx, s, path, zkconn.SizeAlone(ask), func(c *zkconn.Conn) (Stat, error) {
 		return c.Set(ask.Path, data, version)
 	})
@@ -26,7 +26,7 @@ func (s *Session) Set(ctx context.Context, path string, data []byte, version int
 // the answer is lost, it returns [ErrUnknownOutcome]. Errors are those of [Session.Set], and
 // [ErrNotEmpty].
 func (s *Session) Delete(ctx context.Context, path string, version int32) error {
-	ask := zkconn.Op{Kind: zkconn.OpDelete, Path: s.Path(path), Version: version}
+	ask := zkconn.Op{Kind: zkconn.OpDelete, Path: s.space.path(path), Version: version}
 	_, err := writeAt(ctx, s, path, zkconn.SizeAlone(ask), func(c *zkconn.Conn) (struct{}, error) {
 		return struct{}{}, c.Delete(ask.Path, version)
 	})
@@ -40,9 +40,9 @@ func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version in
 	if err := validateACL(acl); err != nil {
 		return Stat{}, failed("set acl", path, err)
 	}
-	size := zkconn.SizeAlone(zkconn.Op{Kind: zkconn.OpCreate, Path: s.Path(path), ACL: acl})
+	size := zkconn.SizeAlone(zkconn.Op{Kind: zkconn.OpCreate, Path: s.space.path(path), ACL: acl})
 	stat, err := writeAt(ctx, s, path, size, func(c *zkconn.Conn) (Stat, error) {
-		return c.SetACL(s.Path(path), acl, version)
+		return c.SetACL(s.space.path(path), acl, version)
 	})
 	return stat, failed("set acl", path, err)
 }

@@ -16,7 +16,7 @@ func (s *Session) EnsurePath(ctx context.Context, path string) error {
 	err := s.requests.ready(path)
 	if err == nil {
 		_, err = readOut(ctx, &s.requests, func(c *zkconn.Conn) (struct{}, error) {
-			return struct{}{}, s.space.ensure(c, s.Path(path), zkconn.Persistent)
+			return struct{}{}, s.space.ensure(c, s.space.path(path), zkconn.Persistent)
 		})
 	}
 	return failed("ensure path", path, err)
@@ -33,11 +33,11 @@ const deletions = 100
 // [ErrSuspended] when the retries are used up; [ErrClosed]; ctx's cause.
 func (s *Session) DeleteAll(ctx context.Context, path string) error {
 	err := s.requests.ready(path)
-	if err == nil && s.Path(path) == "/" {
+	if err == nil && s.space.path(path) == "/" {
 		err = errors.Join(ErrInvalidPath, errors.New("path: the root can't be deleted"))
 	}
 	if err == nil {
-		err = s.requests.deleteAll(ctx, s.Path(path))
+		err = s.requests.deleteAll(ctx, s.space.path(path))
 	}
 	return failed("delete all", path, err)
 }

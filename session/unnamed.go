@@ -8,38 +8,33 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// unnamed looks for a contender without a GUID in its name, after the answer to its create was
-// lost: among the session's own znodes, by its data. Those of the record are somebody else's: of
+// findUnnamed looks for a contender without a GUID in its name, after the answer to its create was
+// lost: among the session's own znodes, by its data. Those of the record are other contenders, of
 // this process too.
-type unnamed struct {
-	*znodes
-	contender    *contender
-	parent, head string
-}
-
-func (u *unnamed) find(c *zkconn.Conn, p *proof) (string, Stat, error) {
-	known := u.recorded() // before the listing: what is deleted meanwhile may still be in it
-	if err := p.ask(c); err != nil {
+func (g *joining) findUnnamed(conn *zkconn.Conn, p *proof) (string, Stat, error) {
+	known := g.recorded() // before the listing: what is deleted meanwhile may still be in it
+	if err := p.ask(conn); err != nil {
 		return "", Stat{}, err
 	}
-	form, names := u.contender.form, []string{u.head}
-	if form != znode.Alone {
+	c, parent := g.contender, g.space.path(g.join.Parent)
+	names := []string{c.head}
+	if c.form != znode.Alone {
 		var err error
-		if names, _, err = c.Children(u.parent, false); err != nil && !errors.Is(err, ErrNoNode) {
+		if names, _, err = conn.Children(parent, false); err != nil && !errors.Is(err, ErrNoNode) {
 			return "", Stat{}, err
 		}
 	}
 	for _, name := range names {
-		path := znode.Join(u.parent, name)
-		czxid, other := known[u.space.relative(path)]
-		if !form.Fits(u.head, name) || other && form != znode.Alone {
+		path := znode.Join(parent, name)
+		czxid, other := known[g.space.relative(path)]
+		if !c.form.Fits(c.head, name) || other && c.form != znode.Alone {
 			continue
 		}
-		stat, own, err := u.recognise(c, path)
+		stat, own, err := c.recognise(conn, path)
 		if err != nil {
 			return "", Stat{}, err
 		}
-		if own && !(other && isIt(czxid, stat)) && u.reserve(u.contender, path, stat) {
+		if own && !(other && isIt(czxid, stat)) && g.reserve(c, path, stat) {
 			return path, stat, nil
 		}
 	}
@@ -48,20 +43,20 @@ func (u *unnamed) find(c *zkconn.Conn, p *proof) (string, Stat, error) {
 
 // recognise tells whether a znode is one that this session made with the contender's data. One that
 // it may not read is told by its owner alone.
-func (u *unnamed) recognise(c *zkconn.Conn, path string) (stat Stat, own bool, err error) {
-	data, stat, err := c.Get(path, false)
-	same := znode.Same(u.contender.data, data)
+func (c *contender) recognise(conn *zkconn.Conn, path string) (stat Stat, own bool, err error) {
+	data, stat, err := conn.Get(path, false)
+	same := znode.Same(c.data, data)
 	if errors.Is(err, ErrNoAuth) {
 		same = true
 		var exists bool
-		if stat, exists, err = lookOwn(c, path); err == nil && !exists {
+		if stat, exists, err = lookOwn(conn, path); err == nil && !exists {
 			return Stat{}, false, nil
 		}
 	}
 	if errors.Is(err, ErrNoNode) {
 		return Stat{}, false, nil
 	}
-	return stat, same && stat.EphemeralOwner == u.contender.epoch.sessionID, err
+	return stat, same && stat.EphemeralOwner == c.epoch.sessionID, err
 }
 
 // isIt: the znode of which this is known, if anything is, is the one with that Stat, as far as that

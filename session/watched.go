@@ -53,7 +53,11 @@ func (w *watched) change(do func(t *watches.Table)) {
 		return
 	}
 	for out, some := w.next(); some; out, some = w.next() {
-		out.pass(w)
+		if out.to != nil {
+			out.to.fired(w.epoch.number, out.event)
+		} else {
+			w.answer(out.read, out.answer)
+		}
 	}
 }
 
@@ -85,15 +89,6 @@ func (w *watched) next() (out outgoing, some bool) {
 		w.outbox = nil
 	}
 	return out, true
-}
-
-// pass passes it on.
-func (o *outgoing) pass(w *watched) {
-	if o.to != nil {
-		o.to.fired(w.epoch.number, o.event)
-		return
-	}
-	w.answer(o.read, o.answer)
 }
 
 // answer answers a read, unless that was done, by the end of the epoch perhaps.

@@ -71,8 +71,7 @@ func (r *watchRead) attempt(watch bool) (answer func(), err error) {
 	if err := r.lost.verdict(c); err != nil {
 		return func() { r.refuse(err) }, err
 	}
-	answer, err = r.read(r.lost.on(c), watch)
-	return answer, r.lost.noted(err)
+	return once(&r.lost, c, func(c *zkconn.Conn) (func(), error) { return r.read(c, watch) })
 }
 
 // leaving: what is to be read is the client's own contender, and the client is removing it. What it
