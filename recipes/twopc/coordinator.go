@@ -36,7 +36,7 @@ type Coordinator struct {
 // invalid argument; for a closed session the error is session.ErrClosed.
 func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinator, error) {
 	const op = "twopc.NewCoordinator"
-	o, err := settle(op, s, path, false, opts)
+	o, err := configure(op, s, path, false, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -171,9 +171,9 @@ func (c *Coordinator) perform(e machine.Effect) {
 		}
 		c.finally(e.N, func(t *Tx) { t.refuse(e.Err) })
 	case pact.Voted:
-		c.with(e.N, func(t *Tx) { t.voted(Vote(e.Vote)) })
+		c.with(e.N, func(t *Tx) { t.deliver(Vote(e.Vote)) })
 	case pact.Decided:
-		c.with(e.N, func(t *Tx) { t.decide(e) })
+		c.with(e.N, func(t *Tx) { t.learn(e) })
 	case pact.Hindered:
 		c.with(e.N, func(t *Tx) { t.hindered(e.Err) })
 	case pact.Failed:

@@ -37,16 +37,13 @@ const longestReason = 1024
 // ZooKeeper has confirmed the beginning. Then it aborts. The default is 30 seconds; the resolution
 // is a millisecond. It is for coordinators.
 func WithVoteTimeout(d time.Duration) Option {
-	return func(o *options) error {
-		switch {
-		case o.site:
-			return errors.New("WithVoteTimeout: only for coordinators")
-		case d < time.Millisecond:
+	return forCoordinators("WithVoteTimeout", func(o *options) error {
+		if d < time.Millisecond {
 			return fmt.Errorf("WithVoteTimeout: %v is less than a millisecond", d)
 		}
 		o.timeout = d
 		return nil
-	}
+	})
 }
 
 // WithPeerDecision lets the sites decide: each watches all votes, and the first one that sees the
@@ -55,13 +52,10 @@ func WithVoteTimeout(d time.Duration) Option {
 // coordinator. A transaction that all sites have voted to commit is committed even if the
 // coordinator dies. It is for coordinators.
 func WithPeerDecision() Option {
-	return func(o *options) error {
-		if o.site {
-			return errors.New("WithPeerDecision: only for coordinators")
-		}
+	return forCoordinators("WithPeerDecision", func(o *options) error {
 		o.peers = true
 		return nil
-	}
+	})
 }
 
 // WithRetention sets for how long ZooKeeper keeps outcomes that the coordinator's application has
@@ -72,10 +66,8 @@ func WithPeerDecision() Option {
 // decision; the age is measured by the servers' clocks. Give all coordinators of a path the same
 // setting.
 func WithRetention(age time.Duration, most int) Option {
-	return func(o *options) error {
+	return forCoordinators("WithRetention", func(o *options) error {
 		switch {
-		case o.site:
-			return errors.New("WithRetention: only for coordinators")
 		case age < time.Second:
 			return fmt.Errorf("WithRetention: age: %v is less than a second", age)
 		case most < 1:
@@ -83,7 +75,7 @@ func WithRetention(age time.Duration, most int) Option {
 		}
 		o.age, o.most = age, most
 		return nil
-	}
+	})
 }
 
 // WithInboxLimit sets how many transactions a site may have that it has not acknowledged, 8,192 by
@@ -96,20 +88,26 @@ func WithRetention(age time.Duration, most int) Option {
 // free then, or 256. A single coordinator keeps the limit; several may exceed it, by at most 256
 // each.
 func WithInboxLimit(n int) Option {
-	return func(o *options) error {
-		switch {
-		case o.site:
-			return errors.New("WithInboxLimit: only for coordinators")
-		case n < 1:
+	return forCoordinators("WithInboxLimit", func(o *options) error {
+		if n < 1 {
 			return fmt.Errorf("WithInboxLimit: %d is less than one", n)
 		}
 		o.limit = n
 		return nil
+	})
+}
+
+func forCoordinators(name string, set func(o *options) error) Option {
+	return func(o *options) error {
+		if o.site {
+			return errors.New(name + ": only for coordinators")
+		}
+		return set(o)
 	}
 }
 
-// settle checks what every constructor is given.
-func settle(op string, s *session.Session, path string, site bool, opts []Option) (options, error) {
+// configure checks the arguments of all constructors.
+func configure(op string, s *session.Session, path string, site bool, opts []Option) (options, error) {
 	o := options{site: site, timeout: defaultVoteTimeout, most: pact.DefaultMost, limit: pact.DefaultLimit, age: pact.DefaultAge * time.Millisecond}
 	if s == nil {
 		return o, fmt.Errorf("%s: s: nil session", op)

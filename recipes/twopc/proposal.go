@@ -18,29 +18,22 @@ type Proposal struct {
 	id      string
 	payload []byte
 
-	vote    *ballot  // under way; these are guarded by the site's mutex
-	leaving *request // the acknowledgement under way
+	voting *vote    // the pending vote; these are guarded by the site's mutex
+	acking *request // the pending acknowledgement
 
 	offered *notify.Latch
 	voted   atomic.Int32
-	decided *notify.Latch
-	verdict atomic.Pointer[verdict]
-	end     notify.End
+	decision
 }
 
-// request is a pending request to the machine, with its answer.
-type request struct {
-	done *notify.Latch
-	err  error // written before
-}
-
-type ballot struct {
-	request
+// vote is a pending vote.
+type vote struct {
+	*request
 	cast pact.Cast
 }
 
 func newProposal(site *Site, e pact.Offer) *Proposal {
-	p := &Proposal{site: site, guid: e.GUID, id: e.ID, payload: e.Payload, offered: notify.NewLatch(), decided: notify.NewLatch()}
+	p := &Proposal{site: site, guid: e.GUID, id: e.ID, payload: e.Payload, offered: notify.NewLatch(), decision: decision{decided: notify.NewLatch()}}
 	p.voted.Store(int32(e.Voted))
 	return p
 }
@@ -75,25 +68,6 @@ func (p *Proposal) Abort(ctx context.Context, reason string) error {
 	return p.cast(ctx, op, pact.Cast{GUID: p.guid, Reason: reason})
 }
 
-// Decided closes when the outcome is known here. It stays open if it can't be: see Done.
-func (p *Proposal) Decided() <-chan struct{} { return p.decided.C() }
-
-// Outcome is Undecided until Decided closes.
-func (p *Proposal) Outcome() Outcome {
-	if v := p.verdict.Load(); v != nil {
-		return v.outcome
-	}
-	return Undecided
-}
-
-// Reason says why the transaction was aborted; "" if it was not.
-func (p *Proposal) Reason() string {
-	if v := p.verdict.Load(); v != nil {
-		return v.reason
-	}
-	return ""
-}
-
 // Ack acknowledges the decision: this site has acted on it, durably, and does not need the
 // transaction any more; it is not delivered again. When all parties have acknowledged, nothing is
 // left of it in ZooKeeper. Errors: [ErrUndecided]; [ErrGone] if it was gone before its decision was
@@ -109,10 +83,10 @@ func (p *Proposal) Ack(ctx context.Context) error {
 		}
 		return nil
 	}
-	if p.leaving == nil {
-		p.leaving = &request{done: notify.NewLatch()}
+	if p.acking == nil {
+		p.acking = newRequest()
 	}
-	r := p.leaving
+	r := p.acking
 	p.site.mu.Unlock()
 	return failed(op, p.path(), p.ask(ctx, r, p.ack()))
 }
@@ -136,16 +110,15 @@ func (p *Proposal) cast(ctx context.Context, op string, c pact.Cast) error {
 		}
 		return failed(op, p.path(), err)
 	}
-	if p.vote != nil && p.vote.cast.Commit != c.Commit {
-		p.site.mu.Unlock()
+	if p.voting == nil {
+		p.voting = &vote{newRequest(), c}
+	}
+	v := p.voting
+	p.site.mu.Unlock()
+	if v.cast.Commit != c.Commit {
 		return failed(op, p.path(), ErrVoted)
 	}
-	if p.vote == nil {
-		p.vote = &ballot{request: request{done: notify.NewLatch()}, cast: c}
-	}
-	b := p.vote
-	p.site.mu.Unlock()
-	return failed(op, p.path(), p.ask(ctx, &b.request, b.cast))
+	return failed(op, p.path(), p.ask(ctx, v.request, v.cast))
 }
 
 // ask tells the machine and waits for the answer.
@@ -170,43 +143,28 @@ func (p *Proposal) ask(ctx context.Context, r *request, wish machine.Event) erro
 
 func (p *Proposal) voteDone(err error) {
 	p.site.mu.Lock()
-	b := p.vote
-	p.vote = nil
+	v := p.voting
+	p.voting = nil
 	p.site.mu.Unlock()
-	if b == nil {
+	switch {
+	case v == nil:
 		return
+	case err == nil && v.cast.Commit:
+		p.voted.Store(int32(Committed))
+	case err == nil:
+		p.voted.Store(int32(Aborted))
 	}
-	if err == nil {
-		p.remember(b.cast.Commit)
-	}
-	b.err = err
-	b.done.Close()
-}
-
-func (p *Proposal) remember(commit bool) {
-	voted := Aborted
-	if commit {
-		voted = Committed
-	}
-	p.voted.Store(int32(voted))
+	v.answer(err)
 }
 
 func (p *Proposal) ack() pact.Ack { return pact.Ack{GUID: p.guid, Known: p.Outcome() != Undecided} }
 
-func (p *Proposal) left(err error) {
+func (p *Proposal) acked(err error) {
 	p.site.mu.Lock()
-	r := p.leaving
-	p.leaving = nil
+	r := p.acking
+	p.acking = nil
 	p.site.mu.Unlock()
-	if r != nil {
-		r.err = err
-		r.done.Close()
-	}
-}
-
-func (p *Proposal) decide(outcome Outcome, reason string) {
-	p.verdict.CompareAndSwap(nil, &verdict{outcome, reason})
-	p.decided.Close()
+	r.answer(err)
 }
 
 func (p *Proposal) finish(err error) { p.end.Set(err) }

@@ -33,7 +33,7 @@ type Site struct {
 // session the error is session.ErrClosed.
 func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, error) {
 	const op = "twopc.NewSite"
-	if _, err := settle(op, s, path, true, opts); err != nil {
+	if _, err := configure(op, s, path, true, opts); err != nil {
 		return nil, err
 	}
 	if err := checkName("name", name); err != nil {
@@ -87,10 +87,10 @@ func (p *Site) standing() []machine.Event {
 	var all []machine.Event
 	for _, o := range p.open {
 		all = append(all, pact.Held{GUID: o.guid})
-		if o.vote != nil {
-			all = append(all, o.vote.cast)
+		if o.voting != nil {
+			all = append(all, o.voting.cast)
 		}
-		if o.leaving != nil {
+		if o.acking != nil {
 			all = append(all, o.ack())
 		}
 	}
@@ -150,7 +150,7 @@ func (p *Site) acked(e pact.Acked) {
 		p.mu.Unlock()
 		o.voteDone(ErrDecided)
 	}
-	o.left(e.Err)
+	o.acked(e.Err)
 }
 
 // ended answers all waiting callers, since nothing will follow.
@@ -162,7 +162,7 @@ func (p *Site) ended(err error) {
 	p.mu.Unlock()
 	for _, o := range open {
 		o.voteDone(err)
-		o.left(err)
+		o.acked(err)
 		o.finish(failed("transaction", o.path(), err))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
@@ -33,16 +32,8 @@ type Tx struct {
 
 	answered notify.End // it has begun (errBegun), or was refused
 	votes    *notify.Finite[Vote]
-	heard    map[string]bool // whose votes were given: by the actor alone, which may be made anew and see them again
-	decided  *notify.Latch
-	verdict  atomic.Pointer[verdict]
-	end      notify.End
-}
-
-// verdict is a decision.
-type verdict struct {
-	outcome Outcome
-	reason  string
+	voted    map[string]bool // the sites whose votes were delivered; used by the actor alone, which sees them again after a crash
+	decision
 }
 
 // errBegun ends the wait for the beginning.
@@ -50,7 +41,7 @@ var errBegun = errors.New("begun")
 
 func newTx(c *Coordinator, id string, sites []string) *Tx {
 	return &Tx{
-		c: c, id: id, sites: sites, votes: notify.NewFinite[Vote](len(sites)), heard: map[string]bool{}, decided: notify.NewLatch(),
+		c: c, id: id, sites: sites, votes: notify.NewFinite[Vote](len(sites)), voted: map[string]bool{}, decision: decision{decided: notify.NewLatch()},
 	}
 }
 
@@ -60,26 +51,6 @@ func (t *Tx) ID() string { return t.id }
 // Votes delivers each vote once, as it is seen. It closes with Done; votes seen before can still be
 // received. If the decision comes first, votes that it did not need are left out.
 func (t *Tx) Votes() <-chan Vote { return t.votes.C() }
-
-// Decided closes when the outcome is written to ZooKeeper, final for all sites. It stays open if
-// the outcome can't be learned here: see Done.
-func (t *Tx) Decided() <-chan struct{} { return t.decided.C() }
-
-// Outcome is Undecided until Decided closes.
-func (t *Tx) Outcome() Outcome {
-	if v := t.verdict.Load(); v != nil {
-		return v.outcome
-	}
-	return Undecided
-}
-
-// Reason says why the transaction was aborted; "" if it was not.
-func (t *Tx) Reason() string {
-	if v := t.verdict.Load(); v != nil {
-		return v.reason
-	}
-	return ""
-}
 
 // Done closes when there is nothing more to wait for: with the decision, or without one. Err then
 // says which. If two coordinators have the transaction, because one has taken it over and the other
@@ -105,14 +76,8 @@ func (t *Tx) Abort(ctx context.Context, reason string) error {
 	if t.end.Err() == nil {
 		t.giveUp(reason, false)
 	}
-	select {
-	case <-t.end.Done():
-	default:
-		select {
-		case <-t.end.Done():
-		case <-ctx.Done():
-			return failed(op, t.path(), context.Cause(ctx))
-		}
+	if err := wait(ctx, t.end.Done()); err != nil {
+		return failed(op, t.path(), err)
 	}
 	if t.Outcome() == Aborted {
 		return nil
@@ -141,17 +106,10 @@ func (t *Tx) Ack(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
-	select {
-	case <-r.done.C():
-		return failed(op, t.path(), r.err)
-	default:
+	if err := wait(ctx, r.done.C()); err != nil {
+		return failed(op, t.path(), err)
 	}
-	select {
-	case <-r.done.C():
-		return failed(op, t.path(), r.err)
-	case <-ctx.Done():
-		return failed(op, t.path(), context.Cause(ctx))
-	}
+	return failed(op, t.path(), r.err)
 }
 
 // acknowledge records the acknowledgement and tells the machine, unless one is pending; nil if it
@@ -163,7 +121,7 @@ func (t *Tx) acknowledge() *request {
 		defer c.mu.Unlock()
 		return t.ack
 	}
-	r := &request{done: notify.NewLatch()}
+	r := newRequest()
 	t.ack = r
 	c.last++
 	t.n = c.last // a new number: the machine may not have finished the previous request
@@ -183,10 +141,7 @@ func (t *Tx) settled(err error) {
 	r := t.ack
 	t.ack, t.acked = nil, t.acked || r != nil && err == nil
 	t.c.mu.Unlock()
-	if r != nil {
-		r.err = err
-		r.done.Close()
-	}
+	r.answer(err)
 }
 
 // decidedAlone handles an outcome that no caller has. A caller that gave up a Begin treats it as
@@ -254,17 +209,9 @@ func (t *Tx) wish(again bool) machine.Event {
 
 // await waits until the transaction has begun. If ctx ends first, the transaction is given up.
 func (t *Tx) await(ctx context.Context) error {
-	select {
-	case <-t.answered.Done():
-	default:
-		select {
-		case <-t.answered.Done():
-		case <-ctx.Done():
-			if t.answered.Err() == nil {
-				t.giveUp("given up before it began", true)
-				return context.Cause(ctx)
-			}
-		}
+	if err := wait(ctx, t.answered.Done()); err != nil {
+		t.giveUp("given up before it began", true)
+		return err
 	}
 	if err := t.answered.Err(); !errors.Is(err, errBegun) {
 		return err
@@ -286,10 +233,10 @@ func (t *Tx) taken(e pact.Adopted) {
 	t.answered.Set(errBegun)
 }
 
-// voted delivers a site's vote, once.
-func (t *Tx) voted(v Vote) {
-	if !t.heard[v.Site] {
-		t.heard[v.Site] = true
+// deliver delivers a site's vote, once.
+func (t *Tx) deliver(v Vote) {
+	if !t.voted[v.Site] {
+		t.voted[v.Site] = true
 		t.votes.Send(v)
 	}
 }
@@ -297,16 +244,15 @@ func (t *Tx) voted(v Vote) {
 // refuse answers a caller that waits for the beginning, unless it was answered.
 func (t *Tx) refuse(err error) { t.answered.Set(err) }
 
-func (t *Tx) decide(e pact.Decided) {
-	outcome, by, reason := Outcome(e.Outcome), e.By, e.Reason
+func (t *Tx) learn(e pact.Decided) {
+	outcome, reason := Outcome(e.Outcome), e.Reason
 	t.c.mu.Lock()
 	t.shared = e.Shared
 	t.c.mu.Unlock()
-	if by != "" {
-		reason = fmt.Sprintf("site %q: %s", by, reason)
+	if e.By != "" {
+		reason = fmt.Sprintf("site %q: %s", e.By, reason)
 	}
-	t.verdict.CompareAndSwap(nil, &verdict{outcome, reason})
-	t.decided.Close()
+	t.decide(outcome, reason)
 	how := outcome.String()
 	if reason != "" {
 		how += ": " + reason

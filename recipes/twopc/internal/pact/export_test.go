@@ -12,8 +12,8 @@ func (c *Coordinator) Armed() int { return c.requests.waiting() }
 // Armed is how many wait for a watch.
 func (s *Site) Armed() int { return s.requests.waiting() }
 
-func (d *requests) waiting() (n int) {
-	for _, all := range d.watches {
+func (r *requests) waiting() (n int) {
+	for _, all := range r.watches {
 		n += len(all)
 	}
 	return n

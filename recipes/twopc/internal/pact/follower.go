@@ -17,16 +17,16 @@ type follower struct {
 	refused  int // number of refused reads in a row
 }
 
-func (d *requests) follow(path string, seen func(machine.Seen)) *follower {
-	f := &follower{requests: d, epoch: d.Epoch(), path: path, seen: seen}
+func (r *requests) follow(path string, seen func(machine.Seen)) *follower {
+	f := &follower{requests: r, epoch: r.Epoch(), path: path, seen: seen}
 	f.look()
 	return f
 }
 
 // await is like follow for a znode that changes once. If the read does not settle the matter, call
 // rearm.
-func (d *requests) await(path string, seen func(machine.Seen)) *follower {
-	f := &follower{requests: d, epoch: d.Epoch(), path: path, seen: seen, once: true}
+func (r *requests) await(path string, seen func(machine.Seen)) *follower {
+	f := &follower{requests: r, epoch: r.Epoch(), path: path, seen: seen, once: true}
 	f.look()
 	return f
 }

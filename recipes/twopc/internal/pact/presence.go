@@ -191,9 +191,9 @@ func (p *presence) answered(ev machine.Transacted) {
 
 // probe finds out whether the owner of a presence is alive: the owner answers, or the presence is
 // deleted. An owner that may not be asked counts as alive, with the error.
-func (d *requests) probe(path string, found func(alive bool, err error)) {
+func (r *requests) probe(path string, found func(alive bool, err error)) {
 	q := &probe{found: found, inquiry: owner.New(isQuestion)}
-	q.follower = d.follow(path, q.seen)
+	q.follower = r.follow(path, q.seen)
 }
 
 type probe struct {
