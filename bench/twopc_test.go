@@ -22,8 +22,8 @@ func BenchmarkTwoPhaseCommit(b *testing.B) {
 	for _, n := range []int{1, 2, 4, 8, 16, 32} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			servers, server := start(b)
-			deciding := map[string]*pact{
-				"coordinator": newPact(b, servers, "coordinator", n), "peers": newPact(b, servers, "peers", n, twopc.WithPeerDecision()),
+			deciding := map[string]*participants{
+				"coordinator": newParticipants(b, servers, "coordinator", n), "peers": newParticipants(b, servers, "peers", n, twopc.WithPeerDecision()),
 			}
 			for _, p := range deciding {
 				p.commit() // the first one makes parents
@@ -57,7 +57,7 @@ func BenchmarkTwoPhaseCommit(b *testing.B) {
 // sites.
 func BenchmarkTwoPhaseCommitThroughput(b *testing.B) {
 	servers, _ := start(b)
-	p := newPact(b, servers, "many", 2)
+	p := newParticipants(b, servers, "many", 2)
 	p.commit()
 	b.SetParallelism(32)
 	b.ResetTimer()
@@ -69,8 +69,8 @@ func BenchmarkTwoPhaseCommitThroughput(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "transactions/s")
 }
 
-// pact is a coordinator and its sites, which agree to everything.
-type pact struct {
+// participants is a coordinator and its sites, which agree to everything.
+type participants struct {
 	b     *testing.B
 	c     *twopc.Coordinator
 	sites []string
@@ -78,12 +78,12 @@ type pact struct {
 	acked sync.Map // id → *sync.WaitGroup
 }
 
-func newPact(b *testing.B, servers []string, name string, n int, form ...twopc.Option) *pact {
+func newParticipants(b *testing.B, servers []string, name string, n int, form ...twopc.Option) *participants {
 	b.Helper()
 	path := dirFor(b, strings.ReplaceAll(b.Name(), "/", "-")+"-"+name)
 	c, err := twopc.NewCoordinator(open(b, servers), path, form...)
 	require.NoError(b, err)
-	p := &pact{b: b, c: c}
+	p := &participants{b: b, c: c}
 	for i := range n {
 		p.sites = append(p.sites, fmt.Sprint("site", i))
 		s := open(b, servers)
@@ -95,7 +95,7 @@ func newPact(b *testing.B, servers []string, name string, n int, form ...twopc.O
 }
 
 // serve agrees to everything until the session is closed, with the benchmark's end.
-func (p *pact) serve(s *session.Session, site *twopc.Site) {
+func (p *participants) serve(s *session.Session, site *twopc.Site) {
 	ctx := context.WithoutCancel(p.b.Context())
 	go func() { // owned by the site: it ends with it
 		for proposal := range site.Proposals() {
@@ -104,7 +104,7 @@ func (p *pact) serve(s *session.Session, site *twopc.Site) {
 	}()
 }
 
-func (p *pact) take(ctx context.Context, s *session.Session, proposal *twopc.Proposal) {
+func (p *participants) take(ctx context.Context, s *session.Session, proposal *twopc.Proposal) {
 	if err := proposal.Commit(ctx); err != nil {
 		p.complain(s, err)
 		return
@@ -124,14 +124,14 @@ func (p *pact) take(ctx context.Context, s *session.Session, proposal *twopc.Pro
 	}
 }
 
-func (p *pact) complain(s *session.Session, err error) {
+func (p *participants) complain(s *session.Session, err error) {
 	if s.Err() == nil {
 		p.b.Error(err)
 	}
 }
 
 // commit commits one transaction and waits until all sites have acknowledged it.
-func (p *pact) commit() {
+func (p *participants) commit() {
 	id := fmt.Sprint("t", p.last.Add(1))
 	var all sync.WaitGroup
 	all.Add(len(p.sites))

@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -20,7 +20,7 @@ type Coordinator struct {
 	session *session.Session
 	path    string
 	guid    string
-	root    pact.Root
+	root    protocol.Root
 	peers   bool
 	most    int
 	host    *recipe.Host
@@ -28,7 +28,7 @@ type Coordinator struct {
 	mu   sync.Mutex // guards the record of what the application wants and has, which outlives a crash of the machine
 	last uint64
 	txs  map[uint64]*Tx
-	kept []pact.Keep // outcomes that the application has not acknowledged, the oldest first
+	kept []protocol.Keep // outcomes that the application has not acknowledged, the oldest first
 }
 
 // NewCoordinator creates a coordinator of the transactions under a path, which it shares with their
@@ -40,11 +40,11 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 	if err != nil {
 		return nil, err
 	}
-	c := &Coordinator{session: s, path: path, guid: string(znode.NewGUID()), root: pact.Root(path), peers: o.peers, most: o.most, txs: map[uint64]*Tx{}}
+	c := &Coordinator{session: s, path: path, guid: string(znode.NewGUID()), root: protocol.Root(path), peers: o.peers, most: o.most, txs: map[uint64]*Tx{}}
 	c.host, err = recipe.New(recipe.Config{
 		Session: s, Kind: "twopc", Path: path,
 		Machine: func() machine.Machine {
-			return pact.NewCoordinator(c.root, c.guid, o.timeout.Milliseconds()).Retain(o.most, o.age.Milliseconds()).Limit(o.limit)
+			return protocol.NewCoordinator(c.root, c.guid, o.timeout.Milliseconds()).Retain(o.most, o.age.Milliseconds()).Limit(o.limit)
 		},
 		Standing: c.standing,
 		Perform:  c.perform,
@@ -159,31 +159,31 @@ func (c *Coordinator) standing() []machine.Event {
 // perform passes the machine's effects to the transactions. The actor calls it.
 func (c *Coordinator) perform(e machine.Effect) {
 	switch e := e.(type) {
-	case pact.Sent:
+	case protocol.Sent:
 		c.sent(e)
-	case pact.Begun:
+	case protocol.Begun:
 		c.with(e.N, (*Tx).begun)
-	case pact.Adopted:
+	case protocol.Recovered:
 		c.with(e.N, func(t *Tx) { t.taken(e) })
-	case pact.Refused:
-		if errors.Is(e.Err, pact.ErrWithdrew) { // by Close, if anybody still waits
+	case protocol.Refused:
+		if errors.Is(e.Err, protocol.ErrWithdrew) { // by Close, if anybody still waits
 			e.Err = session.ErrClosed
 		}
 		c.finally(e.N, func(t *Tx) { t.refuse(e.Err) })
-	case pact.Voted:
+	case protocol.Voted:
 		c.with(e.N, func(t *Tx) { t.deliver(Vote(e.Vote)) })
-	case pact.Decided:
+	case protocol.Decided:
 		c.with(e.N, func(t *Tx) { t.learn(e) })
-	case pact.Hindered:
+	case protocol.Denied:
 		c.with(e.N, func(t *Tx) { t.hindered(e.Err) })
-	case pact.Failed:
+	case protocol.Failed:
 		c.finally(e.N, func(t *Tx) { t.finish(failed("transaction", t.path(), e.Err)) })
-	case pact.Over:
+	case protocol.Over:
 		c.finally(e.N, func(t *Tx) {
-			c.keep(pact.Keep{ID: t.id, GUID: t.guid, Czxid: e.Czxid})
+			c.keep(protocol.Keep{ID: t.id, GUID: t.guid, Czxid: e.Czxid})
 			t.decidedAlone()
 		})
-	case pact.Settled:
+	case protocol.OutcomeAcked:
 		c.finally(e.N, func(t *Tx) {
 			if e.Err == nil {
 				c.release(t.guid)
@@ -194,7 +194,7 @@ func (c *Coordinator) perform(e machine.Effect) {
 }
 
 // keep records an outcome that the application has, up to the machine's limit.
-func (c *Coordinator) keep(k pact.Keep) {
+func (c *Coordinator) keep(k protocol.Keep) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.kept = append(c.kept, k)
@@ -207,7 +207,7 @@ func (c *Coordinator) keep(k pact.Keep) {
 func (c *Coordinator) release(guid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kept = slices.DeleteFunc(c.kept, func(k pact.Keep) bool { return k.GUID == guid })
+	c.kept = slices.DeleteFunc(c.kept, func(k protocol.Keep) bool { return k.GUID == guid })
 }
 
 // with calls f with a transaction, unless it is not recorded any more: a new machine may be told of
@@ -227,7 +227,7 @@ func (c *Coordinator) finally(n uint64, f func(t *Tx)) {
 	}
 }
 
-func (c *Coordinator) sent(e pact.Sent) {
+func (c *Coordinator) sent(e protocol.Sent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t := c.txs[e.N]; t != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -108,7 +108,7 @@ func forCoordinators(name string, set func(o *options) error) Option {
 
 // configure checks the arguments of all constructors.
 func configure(op string, s *session.Session, path string, site bool, opts []Option) (options, error) {
-	o := options{site: site, timeout: defaultVoteTimeout, most: pact.DefaultMost, limit: pact.DefaultLimit, age: pact.DefaultAge * time.Millisecond}
+	o := options{site: site, timeout: defaultVoteTimeout, most: protocol.DefaultMost, limit: protocol.DefaultLimit, age: protocol.DefaultAge * time.Millisecond}
 	if s == nil {
 		return o, fmt.Errorf("%s: s: nil session", op)
 	}

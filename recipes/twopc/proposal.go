@@ -7,7 +7,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
-	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -29,10 +29,10 @@ type Proposal struct {
 // vote is a pending vote.
 type vote struct {
 	*request
-	cast pact.Cast
+	cast protocol.Cast
 }
 
-func newProposal(site *Site, e pact.Offer) *Proposal {
+func newProposal(site *Site, e protocol.Propose) *Proposal {
 	p := &Proposal{site: site, guid: e.GUID, id: e.ID, payload: e.Payload, offered: notify.NewLatch(), decision: decision{decided: notify.NewLatch()}}
 	p.voted.Store(int32(e.Voted))
 	return p
@@ -55,7 +55,7 @@ func (p *Proposal) Voted() Outcome { return Outcome(p.voted.Load()) }
 // ctx bounds the wait. If it ends first, the vote may or may not be written: vote again, or wait
 // for Decided. Errors: [ErrDecided], [ErrVoted], [ErrGone], session.ErrClosed.
 func (p *Proposal) Commit(ctx context.Context) error {
-	return p.cast(ctx, "vote to commit", pact.Cast{GUID: p.guid, Commit: true})
+	return p.cast(ctx, "vote to commit", protocol.Cast{GUID: p.guid, Commit: true})
 }
 
 // Abort votes to abort, which decides the transaction at once. Otherwise it is like Commit. The
@@ -65,7 +65,7 @@ func (p *Proposal) Abort(ctx context.Context, reason string) error {
 	if err := checkReason(reason); err != nil {
 		return failed(op, p.path(), err)
 	}
-	return p.cast(ctx, op, pact.Cast{GUID: p.guid, Reason: reason})
+	return p.cast(ctx, op, protocol.Cast{GUID: p.guid, Reason: reason})
 }
 
 // Ack acknowledges the decision: this site has acted on it, durably, and does not need the
@@ -101,7 +101,7 @@ func (p *Proposal) Err() error { return p.end.Err() }
 
 func (p *Proposal) path() string { return p.site.root.Tx(p.id) }
 
-func (p *Proposal) cast(ctx context.Context, op string, c pact.Cast) error {
+func (p *Proposal) cast(ctx context.Context, op string, c protocol.Cast) error {
 	p.site.mu.Lock()
 	if err := p.end.Err(); err != nil {
 		p.site.mu.Unlock()
@@ -157,7 +157,9 @@ func (p *Proposal) voteDone(err error) {
 	v.answer(err)
 }
 
-func (p *Proposal) ack() pact.Ack { return pact.Ack{GUID: p.guid, Known: p.Outcome() != Undecided} }
+func (p *Proposal) ack() protocol.Ack {
+	return protocol.Ack{GUID: p.guid, Known: p.Outcome() != Undecided}
+}
 
 func (p *Proposal) acked(err error) {
 	p.site.mu.Lock()

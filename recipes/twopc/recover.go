@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -48,7 +48,7 @@ func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 		switch err := t.await(ctx); {
 		case err == nil:
 			taken = append(taken, t)
-		case errors.Is(err, pact.ErrNobodys):
+		case errors.Is(err, protocol.ErrNotRecoverable):
 		case failure == nil:
 			failure = failed(op, t.path(), err)
 		}
@@ -71,7 +71,7 @@ func (c *Coordinator) othersSettled(ctx context.Context) error {
 		}
 	}
 	for _, t := range asked {
-		if e := t.await(ctx); e != nil && !errors.Is(e, pact.ErrNobodys) && err == nil {
+		if e := t.await(ctx); e != nil && !errors.Is(e, protocol.ErrNotRecoverable) && err == nil {
 			err = e
 		}
 	}

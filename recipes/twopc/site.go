@@ -9,7 +9,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -17,7 +17,7 @@ import (
 type Site struct {
 	path      string
 	name      string
-	root      pact.Root
+	root      protocol.Root
 	host      *recipe.Host
 	proposals *notify.Stream[*Proposal]
 
@@ -39,12 +39,12 @@ func NewSite(s *session.Session, path, name string, opts ...Option) (*Site, erro
 	if err := checkName("name", name); err != nil {
 		return nil, failed(op, path, err)
 	}
-	p := &Site{path: path, name: name, root: pact.Root(path), proposals: notify.NewStream[*Proposal](math.MaxInt), open: map[string]*Proposal{}}
+	p := &Site{path: path, name: name, root: protocol.Root(path), proposals: notify.NewStream[*Proposal](math.MaxInt), open: map[string]*Proposal{}}
 	guid := string(znode.NewGUID())
 	var err error
 	p.host, err = recipe.New(recipe.Config{
 		Session: s, Kind: "twopc site " + name, Path: path,
-		Machine:  func() machine.Machine { return pact.NewSite(p.root, name, guid) },
+		Machine:  func() machine.Machine { return protocol.NewSite(p.root, name, guid) },
 		Standing: p.standing,
 		Perform:  p.perform,
 		Ended:    p.ended,
@@ -86,7 +86,7 @@ func (p *Site) standing() []machine.Event {
 	defer p.mu.Unlock()
 	var all []machine.Event
 	for _, o := range p.open {
-		all = append(all, pact.Held{GUID: o.guid})
+		all = append(all, protocol.Delivered{GUID: o.guid})
 		if o.voting != nil {
 			all = append(all, o.voting.cast)
 		}
@@ -106,25 +106,25 @@ func (p *Site) proposal(guid string) *Proposal {
 // perform passes the machine's effects on. The actor calls it.
 func (p *Site) perform(e machine.Effect) {
 	switch e := e.(type) {
-	case pact.Offer:
+	case protocol.Propose:
 		p.offer(e)
-	case pact.CastDone:
+	case protocol.CastDone:
 		if o := p.proposal(e.GUID); o != nil { // else it was acknowledged at the same time
 			o.voteDone(e.Err)
 		}
-	case pact.Learned:
+	case protocol.Learned:
 		p.proposal(e.GUID).decide(Outcome(e.Outcome), e.Reason)
-	case pact.Vanished:
+	case protocol.Gone:
 		o := p.proposal(e.GUID)
 		o.finish(failed("transaction", o.path(), ErrGone))
-	case pact.Acked:
+	case protocol.Acked:
 		p.acked(e)
 	}
 }
 
 // offer delivers a proposal to the application, unless it was delivered before a crash of the
 // machine.
-func (p *Site) offer(e pact.Offer) {
+func (p *Site) offer(e protocol.Propose) {
 	p.mu.Lock()
 	o := p.open[e.GUID]
 	if o == nil {
@@ -137,7 +137,7 @@ func (p *Site) offer(e pact.Offer) {
 	}
 }
 
-func (p *Site) acked(e pact.Acked) {
+func (p *Site) acked(e protocol.Acked) {
 	o := p.proposal(e.GUID)
 	if o == nil {
 		return

@@ -7,7 +7,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
-	"github.com/troupe-go/troupe/recipes/twopc/internal/pact"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -21,10 +21,10 @@ type Tx struct {
 	sites    []string // and so on
 	payload  []byte   // until it has begun
 	adopting bool
-	other    string      // the coordinator that is waited for, without a transaction
-	shared   pact.Shared // with other coordinators
+	other    string          // the coordinator that is waited for, without a transaction
+	shared   protocol.Shared // with other coordinators
 	floor    int64
-	abort    *pact.Abort
+	abort    *protocol.Abort
 	alone    bool     // no caller has it that could acknowledge it
 	lost     bool     // the application had it, and was told that the outcome can't be known
 	ack      *request // under way
@@ -156,7 +156,7 @@ func (t *Tx) decidedAlone() {
 		t.acknowledge()
 	default:
 		t.c.release(t.guid)
-		t.c.host.Tell(pact.Forget{GUID: t.guid})
+		t.c.host.Tell(protocol.Release{GUID: t.guid})
 	}
 }
 
@@ -165,7 +165,7 @@ func (t *Tx) decidedAlone() {
 func (t *Tx) giveUp(reason string, alone bool) {
 	t.c.mu.Lock()
 	if t.abort == nil {
-		t.abort = &pact.Abort{N: t.n, Reason: reason}
+		t.abort = &protocol.Abort{N: t.n, Reason: reason}
 	}
 	t.alone = t.alone || alone
 	wish := *t.abort
@@ -182,7 +182,7 @@ func (t *Tx) hindered(err error) {
 	t.c.mu.Lock()
 	t.alone, t.lost = true, t.lost || errors.Is(t.answered.Err(), errBegun)
 	if t.abort == nil {
-		t.abort = &pact.Abort{N: t.n, Reason: "refused what is needed"}
+		t.abort = &protocol.Abort{N: t.n, Reason: "refused what is needed"}
 	}
 	t.c.mu.Unlock()
 	t.refuse(fmt.Errorf("%w: the transaction may have begun; if so, it is aborted: %w", session.ErrUnknownOutcome, err))
@@ -196,15 +196,15 @@ func (t *Tx) path() string { return t.c.root.Tx(t.id) }
 func (t *Tx) wish(again bool) machine.Event {
 	switch {
 	case t.ack != nil:
-		return pact.Settle{
-			N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites, Outcome: pact.Outcome(t.Outcome()), Reason: t.Reason(), Shared: t.shared,
+		return protocol.AckOutcome{
+			N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites, Outcome: protocol.Outcome(t.Outcome()), Reason: t.Reason(), Shared: t.shared,
 		}
 	case errors.Is(t.answered.Err(), errBegun):
-		return pact.Resume{N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites}
+		return protocol.Resume{N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites}
 	case t.adopting:
-		return pact.Adopt{N: t.n, ID: t.id, Coordinator: t.other, Again: again}
+		return protocol.Recover{N: t.n, ID: t.id, Coordinator: t.other, Again: again}
 	}
-	return pact.Begin{N: t.n, ID: t.id, GUID: t.guid, Payload: t.payload, Sites: t.sites, Peers: t.c.peers, Floor: t.floor}
+	return protocol.Begin{N: t.n, ID: t.id, GUID: t.guid, Payload: t.payload, Sites: t.sites, Peers: t.c.peers, Floor: t.floor}
 }
 
 // await waits until the transaction has begun. If ctx ends first, the transaction is given up.
@@ -226,7 +226,7 @@ func (t *Tx) begun() {
 	t.answered.Set(errBegun)
 }
 
-func (t *Tx) taken(e pact.Adopted) {
+func (t *Tx) taken(e protocol.Recovered) {
 	t.c.mu.Lock()
 	t.guid, t.sites, t.votes = e.GUID, e.Sites, notify.NewFinite[Vote](len(e.Sites))
 	t.c.mu.Unlock()
@@ -244,7 +244,7 @@ func (t *Tx) deliver(v Vote) {
 // refuse answers a caller that waits for the beginning, unless it was answered.
 func (t *Tx) refuse(err error) { t.answered.Set(err) }
 
-func (t *Tx) learn(e pact.Decided) {
+func (t *Tx) learn(e protocol.Decided) {
 	outcome, reason := Outcome(e.Outcome), e.Reason
 	t.c.mu.Lock()
 	t.shared = e.Shared

@@ -1,0 +1,287 @@
+package protocol_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
+)
+
+// play is one random schedule: coordinators and sites that crash, die and come back, lose
+// connections and sessions, in any order. It panics with a failure if a promise is broken, and
+// returns the world in which everything has come to its end.
+type play struct {
+	choose  func(n int) int
+	world   *recipetest.World
+	truth   *truth
+	leaders []*leader
+	seats   []*recipetest.Actor // of the leaders
+	voters  map[string]*recipetest.Actor
+	moved   func(from, to protocol.Phase)
+	peers   bool
+	dead    map[*recipetest.Actor]bool
+	barred  map[string]bool // what a dead coordinator asked for, and did not stand when that was known to be over
+	born    int
+	begun   int
+}
+
+var names = []string{"x", "y", "z"}
+
+func newPlay(choose func(n int) int, moved func(from, to protocol.Phase)) *play {
+	p := &play{choose: choose, world: recipetest.NewWorld(choose), truth: newTruth(), voters: map[string]*recipetest.Actor{}, moved: moved, dead: map[*recipetest.Actor]bool{}, barred: map[string]bool{}}
+	p.peers, p.truth.swept = choose(2) == 1, choose(4) == 0
+	p.truth.weeks = func() bool { return p.world.Exists(root.Swept()) }
+	p.lead()
+	for _, name := range names {
+		p.seat(name)
+	}
+	return p
+}
+
+func (p *play) lead() {
+	p.born++
+	l := newLeader(p.truth)
+	l.notes = func() bool { return p.choose(4) > 0 }
+	if p.truth.swept {
+		l.most = 1
+	}
+	p.leaders = append(p.leaders, l)
+	p.seats = append(p.seats, p.world.Add(l.player(fmt.Sprint("leader", p.born), 1000, p.moved)))
+}
+
+func (p *play) seat(name string) {
+	p.born++
+	v := newVoter(p.truth, name, func(string) (bool, bool) { n := p.choose(8); return n > 0, n < 7 })
+	p.voters[name] = p.world.Add(v.player(fmt.Sprint("guid", p.born), p.moved))
+}
+
+// begin begins one, at some coordinator.
+func (p *play) begin() (leader int) {
+	i := p.choose(len(p.seats))
+	p.begun++
+	sites := names[:1+p.choose(len(names))]
+	// ids are used again
+	p.leaders[i].begin(p.seats[i], fmt.Sprint("t", p.begun%4), guid(p.begun), p.peers, sites...)
+	return i
+}
+
+// stumble begins something, crashes over it, and perhaps gives it up.
+func (p *play) stumble() {
+	i := p.begin()
+	l, n := p.leaders[i], p.leaders[i].last
+	for range 50 {
+		if t := l.txs[n]; t == nil || t.sent() {
+			break
+		}
+		p.world.Step()
+	}
+	for range p.choose(3) {
+		p.world.Step()
+	}
+	p.seats[i].Crash()
+	if p.choose(2) == 0 {
+		l.abandon(p.seats[i], n)
+	}
+}
+
+// guid looks like one.
+func guid(n int) string { return fmt.Sprintf("%08d-0000-4000-8000-000000000000", n) }
+
+// happen lets one thing happen, mostly a good one.
+func (p *play) happen() {
+	all := p.world.Actors()
+	a := all[p.choose(len(all))]
+	switch p.choose(120) {
+	case 0:
+		a.Disconnect()
+	case 1, 2:
+		a.Reconnect()
+	case 3:
+		a.Expire()
+	case 4:
+		a.Crash()
+	case 5:
+		if p.dead[a] = true; p.choose(2) == 0 {
+			a.Kill()
+		} else {
+			a.KillMidway()
+		}
+	case 6:
+		p.world.Bury()
+	case 7:
+		p.revive(names[p.choose(len(names))])
+	case 8:
+		if len(p.seats) < 4 {
+			p.lead()
+		}
+	case 9:
+		p.recover()
+	case 10, 20, 21:
+		p.world.Reap()
+	case 11:
+		i := p.choose(len(p.seats))
+		p.leaders[i].abort(p.seats[i], uint64(1+p.choose(4)))
+	case 18:
+		i := p.choose(len(p.seats))
+		p.leaders[i].abandon(p.seats[i], p.leaders[i].last)
+	case 19:
+		i := p.choose(len(p.seats))
+		p.leaders[i].settleAll(p.seats[i])
+	case 12, 13, 14, 15, 16, 17:
+		if p.begun < 12 {
+			p.begin()
+		}
+	case 23, 24, 25, 26:
+		p.refuse(a)
+	case 22:
+		if p.begun < 12 {
+			p.stumble()
+		}
+	default:
+		p.world.Step()
+	}
+}
+
+// revive starts a site's process again, also one that does not know that the other still lives.
+func (p *play) revive(name string) {
+	if p.born < 30 {
+		p.seat(name)
+	}
+}
+
+// end lets everybody come back, and everything come to its end.
+func (p *play) end() {
+	if p.choose(2) == 0 {
+		for _, a := range p.world.Actors() {
+			a.Kill()
+		}
+	}
+	p.world.Bury()
+	p.lead()
+	for _, name := range names {
+		p.seat(name)
+	}
+	p.world.Heal()
+	if p.choose(2) == 0 {
+		p.settle()
+		p.concluded()
+	}
+	p.recover()
+	p.settle()
+	for i, l := range p.leaders { // what they learned, and what they gave up and others committed
+		l.notes = nil
+		l.settleAll(p.seats[i])
+		for _, id := range p.world.Children(root.Transactions()) {
+			l.adopt(p.seats[i], id)
+		}
+	}
+	p.settle()
+	for _, a := range p.world.Actors() {
+		if over, err := a.Stopped(); over && !errors.Is(err, protocol.ErrTaken) {
+			panic(failure(fmt.Sprintf("%v stopped: %v", a, err)))
+		}
+	}
+	if left := p.world.Children(root.Transactions()); len(left) > 0 {
+		panic(failure(fmt.Sprintf("left behind: %v", left)))
+	}
+	for _, name := range names {
+		if left := p.world.Children(root.Inbox(name)); len(left) > 0 {
+			panic(failure(fmt.Sprintf("left in the inbox of %s: %v", name, left)))
+		}
+	}
+}
+
+// concluded: whoever has died, and whatever was refused, nothing stays undecided until somebody
+// recovers it.
+func (p *play) concluded() {
+	for _, id := range p.world.Children(root.Transactions()) {
+		if data := p.world.Data(root.Tx(id)); strings.Contains(string(data), `"state":"undecided"`) {
+			panic(failure(fmt.Sprintf("nobody decides %s: %s", id, data)))
+		}
+	}
+}
+
+func (p *play) settle() {
+	if !p.world.Settle(20_000) {
+		panic(failure("it does not come to rest"))
+	}
+}
+
+// run plays it to the end; the failure is "" if there is none.
+func run(choose func(n int) int, moved func(from, to protocol.Phase), steps int) (p *play, broken failure) {
+	defer func() {
+		if r := recover(); r != nil {
+			broken = failure(fmt.Sprint(r))
+			if _, expected := r.(failure); !expected {
+				broken += failure("\n" + string(debug.Stack()))
+			}
+		}
+	}()
+	p = newPlay(choose, moved)
+	for range steps {
+		p.happen()
+		p.late()
+	}
+	p.end()
+	p.late()
+	return p, ""
+}
+
+// TestSchedules: whatever happens in whatever order, nobody learns another outcome than anybody
+// else, and everything comes to its end.
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	commits, decided := 0, 0
+	for seed := range schedules {
+		rng := rand.New(rand.NewPCG(uint64(seed), 42))
+		p, broken := run(rng.IntN, checkDeclared, 50+seed%800)
+		if broken != "" {
+			t.Fatalf("seed %d: %s\n%s", seed, broken, p.world.Story())
+		}
+		commits += p.truth.commits
+		decided += p.truth.decided
+	}
+	t.Logf("%d transactions, commits learned %d times", decided, commits)
+	if commits < schedules/2 || decided < schedules {
+		t.Fatal("hardly anything was decided: the schedules prove nothing")
+	}
+}
+
+// TestSchedulesShrink is the same with rapid, which makes a short story of a failure.
+func TestSchedulesShrink(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		steps := rapid.IntRange(0, 200).Draw(t, "steps")
+		p, broken := run(func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "next") }, checkDeclared, steps)
+		if broken != "" {
+			t.Fatalf("%s\n%s", broken, p.world.Story())
+		}
+	})
+}
+
+// refuse has something refused for a moment, of what neither ends a site nor keeps a presence from
+// being made.
+func (p *play) refuse(a *recipetest.Actor) {
+	tx, site := root.Transactions()+"/", !strings.HasPrefix(a.Name, "leader")
+	own := root.Coordinator(a.Name)
+	a.Refuse(func(e machine.Effect) bool {
+		switch e := e.(type) {
+		case machine.Read:
+			return e.Path != own && (!site || strings.HasPrefix(e.Path, root.Coordinators()))
+		case machine.List:
+			return e.Path == root.Presences()
+		case machine.Transact: // a decision, or a takeover
+			last := e.Ops[len(e.Ops)-1]
+			return !site && last.Do == machine.Set && strings.HasPrefix(last.Path, tx)
+		}
+		return false
+	})
+}
