@@ -72,23 +72,19 @@ func (p *Passage) Leave(ctx context.Context) error {
 	if err := p.Err(); errors.Is(err, session.ErrLost) {
 		return failed(op, d.path, err)
 	}
+	var err error
 	select {
 	case <-p.Left():
-		return nil
-	default:
-	}
-	select {
-	case <-p.Left():
-		return nil
 	case <-ctx.Done():
-		return failed(op, d.path, context.Cause(ctx))
+		err = context.Cause(ctx)
 	case <-d.Done():
+		err = d.Err()
 	}
 	select {
-	case <-p.Left(): // it was over before the party was
+	case <-p.Left(): // it was over before that
 		return nil
 	default:
-		return failed(op, d.path, d.Err())
+		return failed(op, d.path, err)
 	}
 }
 

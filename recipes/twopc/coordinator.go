@@ -103,7 +103,7 @@ func (c *Coordinator) enter(t *Tx) {
 	c.last++
 	t.n = c.last
 	c.txs[t.n] = t
-	told := c.host.Tell(t.wish(false))
+	told := c.host.Tell(t.event(false))
 	c.mu.Unlock()
 	if !told {
 		c.drop(t.n)
@@ -146,9 +146,9 @@ func (c *Coordinator) standing() []machine.Event {
 	c.mu.Unlock()
 	for _, t := range c.inOrder() {
 		c.mu.Lock()
-		wish, abort := t.wish(true), t.abort
+		ev, abort := t.event(true), t.abort
 		c.mu.Unlock()
-		all = append(all, wish)
+		all = append(all, ev)
 		if abort != nil {
 			all = append(all, *abort)
 		}

@@ -122,22 +122,23 @@ func (p *Proposal) cast(ctx context.Context, op string, c protocol.Cast) error {
 }
 
 // ask tells the machine and waits for the answer.
-func (p *Proposal) ask(ctx context.Context, r *request, wish machine.Event) error {
-	if !p.site.host.Tell(wish) {
+func (p *Proposal) ask(ctx context.Context, r *request, ev machine.Event) error {
+	if !p.site.host.Tell(ev) {
 		<-p.site.host.Done() // under way: then everything has been answered
 	}
+	var err error
 	select {
 	case <-r.done.C():
-		return r.err
-	default:
+	case <-p.site.host.Done():
+		err = p.site.host.Err()
+	case <-ctx.Done():
+		err = context.Cause(ctx)
 	}
 	select {
-	case <-r.done.C():
+	case <-r.done.C(): // the answer was there before
 		return r.err
-	case <-p.site.host.Done():
-		return p.site.host.Err()
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	default:
+		return err
 	}
 }
 

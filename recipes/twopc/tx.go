@@ -126,7 +126,7 @@ func (t *Tx) acknowledge() *request {
 	c.last++
 	t.n = c.last // a new number: the machine may not have finished the previous request
 	c.txs[t.n] = t
-	n, told := t.n, c.host.Tell(t.wish(false))
+	n, told := t.n, c.host.Tell(t.event(false))
 	c.mu.Unlock()
 	if !told {
 		c.drop(n)
@@ -168,9 +168,9 @@ func (t *Tx) giveUp(reason string, alone bool) {
 		t.abort = &protocol.Abort{N: t.n, Reason: reason}
 	}
 	t.alone = t.alone || alone
-	wish := *t.abort
+	abort := *t.abort
 	t.c.mu.Unlock()
-	t.c.host.Tell(wish)
+	t.c.host.Tell(abort)
 	if alone && t.Outcome() != Undecided { // it was decided before this was known
 		t.decidedAlone()
 	}
@@ -191,9 +191,9 @@ func (t *Tx) hindered(err error) {
 
 func (t *Tx) path() string { return t.c.root.Tx(t.id) }
 
-// wish is the event for the machine, according to the state of the transaction; again if the
+// event is the event for the machine, according to the state of the transaction; again if the
 // machine was told before.
-func (t *Tx) wish(again bool) machine.Event {
+func (t *Tx) event(again bool) machine.Event {
 	switch {
 	case t.ack != nil:
 		return protocol.AckOutcome{

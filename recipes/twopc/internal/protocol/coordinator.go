@@ -246,7 +246,7 @@ func (c *Coordinator) beginning(site string) int {
 	return n
 }
 
-// forget removes a transaction. Its number is remembered for a while, because the intent may be
+// forget removes a transaction. Its number is remembered for a while, because the request may be
 // received once more.
 func (c *Coordinator) forget(n uint64) {
 	delete(c.txs, n)
@@ -260,6 +260,6 @@ func (c *Coordinator) forget(n uint64) {
 	c.closeIfIdle()
 }
 
-// remembered is the number of remembered transactions. An intent is received twice only within one
+// remembered is the number of remembered transactions. A request is received twice only within one
 // turn of a mailbox.
 const remembered = 1024

@@ -39,8 +39,8 @@ func (t *tx) weigh() {
 		}
 	}
 	all := t.agreed()
-	if all && t.untime != nil {
-		t.untime() // no vote is waited for any more
+	if all && t.stopTimer != nil {
+		t.stopTimer() // no vote is waited for any more
 	}
 	switch {
 	case t.cause != nil:

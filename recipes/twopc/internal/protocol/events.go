@@ -2,8 +2,8 @@ package protocol
 
 import "errors"
 
-// The intents of a coordinator's application. N numbers the transaction within the instance; an
-// intent may be received twice.
+// The requests of a coordinator's application. N numbers the transaction within the instance; a
+// request may be received twice.
 type (
 	// Begin asks the sites for their votes. Floor is the value from Sent, if an earlier machine may
 	// have begun the transaction.
@@ -16,10 +16,10 @@ type (
 		Peers   bool
 		Floor   int64
 	}
-	// Recover takes over a transaction whose coordinator has died. Again: an earlier machine received
-	// the intent, and may have carried it out. Without an ID, it only waits until the coordinator
-	// with that GUID has answered, or is gone, so that no request of a dead coordinator is in
-	// flight any more.
+	// Recover takes over a transaction whose coordinator has died. Again: an earlier machine
+	// received the request, and may have carried it out. Without an ID, it only waits until the
+	// coordinator with that GUID has answered, or is gone, so that no request of a dead coordinator
+	// is in flight any more.
 	Recover struct {
 		N           uint64
 		ID          string
@@ -108,8 +108,8 @@ type (
 		N   uint64
 		Err error
 	}
-	// Over ends a transaction at this coordinator: it is decided. AckOutcome begins what is left to do.
-	// Czxid is that of its record, 0 if the record is gone.
+	// Over ends a transaction at this coordinator: it is decided. AckOutcome begins what is left to
+	// do. Czxid is that of its record, 0 if the record is gone.
 	Over struct {
 		N     uint64
 		Czxid int64

@@ -166,11 +166,11 @@ func (p *proposal) advance() {
 	if p.phase == Reading || p.phase == Proposed || p.phase == InDoubt {
 		p.tell()
 	}
-	if c, wished := p.s.votes[p.rec.GUID]; wished && !p.answer(c) {
+	if c, asked := p.s.votes[p.rec.GUID]; asked && !p.answer(c) {
 		p.vote(c)
 		return
 	}
-	if _, wished := p.s.acks[p.rec.GUID]; wished {
+	if _, asked := p.s.acks[p.rec.GUID]; asked {
 		p.acknowledge()
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// The intents of a site's application, for the transaction with this GUID.
+// The requests of a site's application, for the transaction with this GUID.
 type (
 	// Cast is its vote. Reason is for votes to abort.
 	Cast struct {
@@ -22,10 +22,9 @@ type (
 		GUID  string
 		Known bool
 	}
+	// Delivered tells a restarted machine that the application has the transaction.
+	Delivered struct{ GUID string }
 )
-
-// Delivered tells a restarted machine that the application has a transaction.
-type Delivered struct{ GUID string }
 
 // What the machine tells a site's application.
 type (
@@ -42,7 +41,7 @@ type (
 		GUID string
 		Err  error
 	}
-	// Learned tells the outcome. It follows the Propose.
+	// Learned tells the outcome. It follows Propose.
 	Learned struct {
 		GUID    string
 		Outcome Outcome
@@ -189,7 +188,7 @@ func (s *Site) found(number uint64, all []entry) {
 			delete(s.left, guid)
 		}
 	}
-	s.settle(here)
+	s.answerLeft(here)
 	s.vanish(here)
 	slices.SortStableFunc(s.waiting, func(a, b entry) int { return s.rank(a) - s.rank(b) })
 	s.take()
@@ -216,8 +215,9 @@ func (s *Site) vanish(here map[string]bool) {
 	}
 }
 
-// settle answers requests from before a crash, about transactions that this site has finished with.
-func (s *Site) settle(here map[string]bool) {
+// answerLeft answers requests from before a crash, about transactions that this site has finished
+// with.
+func (s *Site) answerLeft(here map[string]bool) {
 	for _, guid := range slices.Sorted(maps.Keys(s.votes)) {
 		if s.proposals[guid] == nil && !here[guid] {
 			delete(s.votes, guid)
@@ -274,7 +274,7 @@ func (s *Site) cast(c Cast) {
 	case p != nil:
 		p.advance()
 	case s.inbox.listed:
-		s.settle(s.unread())
+		s.answerLeft(s.unread())
 	}
 }
 
@@ -284,7 +284,7 @@ func (s *Site) ack(a Ack) {
 	case p != nil:
 		p.advance()
 	case s.inbox.listed:
-		s.settle(s.unread())
+		s.answerLeft(s.unread())
 		s.take()
 	}
 }

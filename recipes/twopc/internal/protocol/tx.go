@@ -16,9 +16,9 @@ type tx struct {
 	floor    int64  // the begin's znodes have larger zxids than this
 	other    string // the coordinator to wait for, without a transaction
 
-	cause  *cause // why it must be aborted
-	untime func() // cancels the timer of the votes; nil: it was never set
-	denial denial
+	cause     *cause // why it must be aborted
+	stopTimer func() // cancels the timer of the votes; nil: it was never set
+	denial    denial
 }
 
 // pending is what a transaction waits for before its next step.
@@ -65,7 +65,7 @@ func (t *tx) advance() {
 	case Preparing:
 		t.prepare()
 	case Acknowledging:
-		t.settle()
+		t.acknowledge()
 	}
 }
 
@@ -103,8 +103,8 @@ func (t *tx) prepare() {
 			t.ballots = append(t.ballots, &ballot{Vote: Vote{Site: site}})
 		}
 	}
-	if t.untime == nil && t.denial.err == nil {
-		t.untime = t.requests.pause(t.c.timeout, t.overdue)
+	if t.stopTimer == nil && t.denial.err == nil {
+		t.stopTimer = t.requests.pause(t.c.timeout, t.overdue)
 	}
 	t.follow(t.onRecord)
 	if t.denial.err != nil { // it will be aborted, which needs only the record
@@ -164,8 +164,8 @@ func (t *tx) tell(b *ballot, vote Vote) {
 
 // stop ends the watches and the timer.
 func (t *tx) stop() {
-	if t.untime != nil {
-		t.untime()
+	if t.stopTimer != nil {
+		t.stopTimer()
 	}
 	t.view.stop()
 	for _, b := range t.ballots {

@@ -107,7 +107,7 @@ func (v *view) decide(rec Record, dead string, done func(ev machine.Transacted, 
 	v.requests.transact(func(ev machine.Transacted) {
 		var changed *ballot
 		if ev.Code != machine.Done && ev.Code != machine.Refused && ev.Failed >= 0 && ev.Failed < len(checked) {
-			if changed = checked[ev.Failed]; changed == nil { // settled by another coordinator, or deleted by another client
+			if changed = checked[ev.Failed]; changed == nil { // acknowledged by another coordinator, or deleted by another client
 				v.marked = false
 			}
 		}
