@@ -27,8 +27,7 @@ type Tx struct {
 	abort    *protocol.Abort
 	alone    bool     // no caller has it that could acknowledge it
 	lost     bool     // the application had it, and was told that the outcome can't be known
-	ack      *request // under way
-	acked    bool
+	ack      *request // pending, or done
 
 	answered notify.End // it has begun (errBegun), or was refused
 	votes    *notify.Finite[Vote]
@@ -103,21 +102,17 @@ func (t *Tx) Ack(ctx context.Context) error {
 		return failed(op, t.path(), err)
 	}
 	r := t.acknowledge()
-	if r == nil {
-		return nil
-	}
 	if err := wait(ctx, r.done.C()); err != nil {
 		return failed(op, t.path(), err)
 	}
 	return failed(op, t.path(), r.err)
 }
 
-// acknowledge records the acknowledgement and tells the machine, unless one is pending; nil if it
-// is done.
+// acknowledge records the acknowledgement and tells the machine, unless one is pending or done.
 func (t *Tx) acknowledge() *request {
 	c := t.c
 	c.mu.Lock()
-	if t.acked || t.ack != nil {
+	if t.ack != nil {
 		defer c.mu.Unlock()
 		return t.ack
 	}
@@ -139,7 +134,9 @@ func (t *Tx) acknowledge() *request {
 func (t *Tx) settled(err error) {
 	t.c.mu.Lock()
 	r := t.ack
-	t.ack, t.acked = nil, t.acked || r != nil && err == nil
+	if err != nil {
+		t.ack = nil // it may be tried again
+	}
 	t.c.mu.Unlock()
 	r.answer(err)
 }
