@@ -95,9 +95,6 @@ func (c *Conn) LastZxid() int64 {
 	return c.session.zxid
 }
 
-// SessionID is the id of the session; 0 before the first Up.
-func (c *Conn) SessionID() int64 { return c.sessionID() }
-
 // Alone returns the same Conn for a request at which servers may hang up. Each request made with it
 // has the connection to itself: it is sent when all others are answered, and the next ones when it
 // is. If the connection is then lost, it is known which request was the reason. The others wait for
@@ -131,7 +128,8 @@ func (c *Conn) Blamed() error {
 	return c.large.refuses(known[len(known)-1].size, time.Now())
 }
 
-func (c *core) sessionID() int64 {
+// SessionID is the id of the session; 0 before the first Up.
+func (c *core) SessionID() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session.id

@@ -30,13 +30,19 @@
 //
 // # How
 //
-// The library dials with [Conn.dial] and gets a net.Conn of ours, the wire. The library's loop
-// reconnects, and pings; it is never handed a request. The wire encodes, numbers and writes the
-// requests, and the library's receiving goroutine runs the wire's receive loop inside Read.
+// The library dials with a function of ours and gets a net.Conn of ours, the face of a wire. The
+// library's loop reconnects, and pings; it is never handed a request. The wire numbers and writes
+// the requests, and the library's receiving goroutine runs the wire's receive loop inside Read.
 //
-// Conn.dial returns when the handshake is done: connect request, credentials, watches. The library
-// then writes a connect request of its own, which is dropped, and reads a made-up reply. From then
-// on its writes are pings, and its read does not return until the connection is lost.
+//	connector   tries the servers until one has answered a connect request
+//	handshake   goes on from there until Up: the session, credentials, watches
+//	wire        the connection: requests on it, their order, stalls, its loss and the blame for it
+//	link        the network connection: frames in and out
+//	face        what the library has for a connection
+//
+// Dialling returns when the handshake is done. The library then writes a connect request of its
+// own, which is dropped, and reads a made-up reply. From then on its writes are pings, and its read
+// does not return until the connection is lost.
 //
 // What the library would do, and what happens instead:
 //

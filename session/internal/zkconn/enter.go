@@ -49,7 +49,7 @@ func (c *Conn) Enter(e Entry) (Entered, error) {
 func (c *Conn) lacksCreate2() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.operations.lacks(jute.OpCreate2)
+	return c.operations.lacks(jute.OpCreate2, lostLimit)
 }
 
 func (c *Conn) enter(e Entry, op jute.Op) (Entered, error) {

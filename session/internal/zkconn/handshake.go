@@ -106,7 +106,7 @@ func (h *handshake) run() (err error) {
 // identify compares the session in the reply with the one that was asked for.
 func (h *handshake) identify() error {
 	c, response := h.conn, &h.response
-	known := c.sessionID()
+	known := c.SessionID()
 	switch {
 	case response.SessionID == 0 && known == 0:
 		return errNotAccepted

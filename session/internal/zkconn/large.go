@@ -121,12 +121,11 @@ func (w *wire) blame(cause error) {
 // reason, as with a server that has lost its leader. Under mu.
 func (w *wire) justRead(now time.Time) []*request {
 	prompt := max(2*w.stall.slowest, w.conn.session.timeout/hasteShare)
-	waiting := w.order.waiting()
-	first := slices.IndexFunc(waiting, func(r *request) bool { return now.Sub(r.sentAt) <= prompt })
+	first := slices.IndexFunc(w.order, func(r *request) bool { return now.Sub(r.sentAt) <= prompt })
 	if first < 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(waiting[first:]), (*request).isPing)
+	return slices.DeleteFunc(slices.Clone(w.order[first:]), (*request).isPing)
 }
 
 // cutOff is the error of a request at which the server may have hung up. Under mu.

@@ -23,23 +23,23 @@ func TestNumbersOfRequests(t *testing.T) {
 	last, first, second := &request{size: 8}, &request{size: 12}, &request{size: 8}
 	frames := make([]byte, 3*4+8+12+8)
 	require.NoError(t, w.number([]*request{last, first, second}, frames))
-	require.Len(t, w.order.waiting(), 3)
+	require.Len(t, w.order, 3)
 	for i, want := range []struct {
 		at  int
 		xid int32
 	}{{4, math.MaxInt32}, {16, 1}, {32, 2}} {
-		require.Equal(t, want.xid, w.order.waiting()[i].ask.Xid)
+		require.Equal(t, want.xid, w.order[i].ask.Xid)
 		require.EqualValues(t, want.xid, binary.BigEndian.Uint32(frames[want.at:]))
 	}
 
 	next := &wire{conn: c, since: time.Now()}
 	c.wire = next
 	require.NoError(t, next.number([]*request{{size: 8}}, make([]byte, 12)))
-	require.EqualValues(t, 3, next.order.waiting()[0].ask.Xid)
+	require.EqualValues(t, 3, next.order[0].ask.Xid)
 
 	c.wire = nil
 	require.ErrorIs(t, w.number([]*request{{}}, frames), ErrNotSent)
-	require.Len(t, w.order.waiting(), 3)
+	require.Len(t, w.order, 3)
 }
 
 // An answer has to be that of the oldest request; those of pings may come in between, or not at
@@ -50,13 +50,13 @@ func TestOrderOfAnswers(t *testing.T) {
 	begun := time.Now()
 	ask := func(xid int32) *request {
 		r := &request{ask: jute.Request{Xid: xid}, sentAt: begun}
-		q.asked(r)
+		q = append(q, r)
 		return r
 	}
 	ping := func() {
 		r := newPing()
 		r.sentAt = begun
-		q.asked(r)
+		q = append(q, r)
 	}
 	for xid := range int32(100) {
 		ask(xid)
@@ -68,8 +68,8 @@ func TestOrderOfAnswers(t *testing.T) {
 			require.Equal(t, x, r.ask.Xid)
 		}
 	}
-	require.Empty(t, q.waiting())
-	require.LessOrEqual(t, cap(q.all), 8, "the memory is used again")
+	require.Empty(t, q)
+	require.LessOrEqual(t, cap(q), 8, "the memory is used again")
 
 	_, err := q.answered(1)
 	require.ErrorIs(t, err, errMalformed, "an answer to nothing")
@@ -90,5 +90,5 @@ func TestOrderOfAnswers(t *testing.T) {
 		_, over := errors.AsType[*overtakenError](err)
 		require.Equal(t, i == maxOvertaken-1, over)
 	}
-	require.Len(t, q.waiting(), 2)
+	require.Len(t, q, 2)
 }

@@ -15,9 +15,12 @@ type operations struct {
 	lost     map[jute.Op]int  // requests at which servers may have hung up
 }
 
-// lostLimit is how many requests may be lost before the servers are taken to lack the operation, if
-// none was answered.
-const lostLimit = 2
+// How many requests may be lost before the servers are taken to lack the operation, if none was
+// answered.
+const (
+	lostLimit  = 2
+	surelyLost = 3 // where a mistake would last: one more, which was alone
+)
 
 func newOperations() operations {
 	set := func(ops ...jute.Op) map[jute.Op]bool {
@@ -42,13 +45,9 @@ func (o operations) took(r *request) {
 		o.refused[r.ask.Op] = true
 		return
 	}
-	if !o.answered[r.ask.Op] {
-		o.answered[r.ask.Op] = true
-	}
+	o.answered[r.ask.Op] = true
 	for i := range r.ask.Ops {
-		if part := r.ask.Ops[i].Op; !o.parts[part] {
-			o.parts[part] = true
-		}
+		o.parts[r.ask.Ops[i].Op] = true
 	}
 }
 
@@ -70,14 +69,10 @@ func (o operations) has(r *request) bool {
 	return o.answered[r.ask.Op] || r.ask.Op == jute.OpCreateContainer && o.answered[jute.OpCreate2]
 }
 
-// lacks: the operation is not sent any more.
-func (o operations) lacks(op jute.Op) bool {
-	return o.refused[op] || !o.answered[op] && o.lost[op] >= lostLimit
-}
-
-// surelyLacks is lacks where a mistake would last: one more was lost, which was alone.
-func (o operations) surelyLacks(op jute.Op) bool {
-	return o.refused[op] || !o.answered[op] && o.lost[op] > lostLimit
+// lacks tells whether servers refused an operation, or may have hung up at so many requests of it
+// while none was answered.
+func (o operations) lacks(op jute.Op, lost int) bool {
+	return o.refused[op] || !o.answered[op] && o.lost[op] >= lost
 }
 
 // lacksContainers tells whether the servers lack containers. The network may be why requests were
@@ -98,9 +93,9 @@ func (c *Conn) containers() (lacking, surely bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch o := c.operations; {
-	case !o.lacks(jute.OpCreateContainer):
+	case !o.lacks(jute.OpCreateContainer, lostLimit):
 		return false, false
-	case o.refused[jute.OpCreateContainer] || o.surelyLacks(jute.OpCreate2):
+	case o.refused[jute.OpCreateContainer] || o.lacks(jute.OpCreate2, surelyLost):
 		return true, true
 	case o.answered[jute.OpCreate2]: // something else was the reason
 		delete(o.lost, jute.OpCreateContainer)

@@ -25,56 +25,37 @@ const maxOvertaken = 2
 // queue holds the requests that are not answered on a connection, pings included, in the order of
 // sending. Servers reply in that order. If a later reply comes first, the earlier one is lost, and
 // nobody would ever know the outcome of its request: the connection is given up.
-type queue struct {
-	all  []*request
-	head int // index of the oldest
-}
-
-// asked adds what is about to be written.
-func (q *queue) asked(r *request) { q.all = append(q.all, r) }
-
-// waiting is what is not answered.
-func (q *queue) waiting() []*request { return q.all[q.head:] }
+type queue []*request
 
 // answered removes the request of a reply. It must be the oldest one; replies to older pings may be
 // missing.
 func (q *queue) answered(xid int32) (*request, error) {
-	rest := q.waiting()
-	i := slices.IndexFunc(rest, func(r *request) bool { return r.ask.Xid == xid })
+	i := slices.IndexFunc(*q, func(r *request) bool { return r.ask.Xid == xid })
 	if i < 0 {
 		return nil, fmt.Errorf("%w: an answer to nothing, xid %d", errMalformed, xid)
 	}
-	for _, earlier := range rest[:i] {
+	for _, earlier := range (*q)[:i] {
 		if !earlier.isPing() {
 			return nil, &overtakenError{earlier, fmt.Sprint(xid)}
 		}
 	}
-	r := rest[i]
-	q.drop(i + 1)
+	r := (*q)[i]
+	*q = slices.Delete(*q, 0, i+1)
 	return r, nil
-}
-
-// drop removes the n oldest. Their memory is used again when it is half of all.
-func (q *queue) drop(n int) {
-	clear(q.all[q.head : q.head+n])
-	if q.head += n; 2*q.head >= len(q.all) {
-		q.all = slices.Delete(q.all, 0, q.head)
-		q.head = 0
-	}
 }
 
 // ponged removes the oldest ping, and returns when it was sent: the zero time if there is none.
 func (q *queue) ponged() (sent time.Time, err error) {
-	i := slices.IndexFunc(q.waiting(), (*request).isPing)
+	i := slices.IndexFunc(*q, (*request).isPing)
 	if i < 0 {
 		return time.Time{}, nil
 	}
-	sent = q.waiting()[i].sentAt
-	q.all = slices.Delete(q.all, q.head+i, q.head+i+1)
+	sent = (*q)[i].sentAt
+	*q = slices.Delete(*q, i, i+1)
 	if i == 0 {
 		return sent, nil
 	}
-	first := q.all[q.head]
+	first := (*q)[0]
 	if first.overtaken++; first.overtaken >= maxOvertaken {
 		return sent, &overtakenError{first, "pings"}
 	}

@@ -70,8 +70,8 @@ func (w *wire) fire(ev jute.Event) {
 // receivePong handles the reply to a ping.
 func (w *wire) receivePong() (err error) {
 	w.conn.update(func() {
-		if waiting := w.order.waiting(); len(waiting) > 0 {
-			w.stall.took(time.Since(waiting[0].sentAt))
+		if len(w.order) > 0 {
+			w.stall.took(time.Since(w.order[0].sentAt))
 		}
 		var sent time.Time
 		if sent, err = w.order.ponged(); err == nil && w.dead == nil && !sent.IsZero() {

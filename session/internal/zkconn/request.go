@@ -1,6 +1,7 @@
 package zkconn
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,25 +29,23 @@ type request struct {
 // lost. Then each has its outcome. With an error, none was sent.
 func (c *Conn) do(rs ...*request) error {
 	frames := encoder()
-	alone, probe := false, false
 	for _, r := range rs {
 		if !r.valid() {
 			return ErrInvalidPath
 		}
 		frames.Begin()
 		r.ask.Encode(frames)
-		r.size = frames.End()
-		if err := c.fits(r); err != nil {
-			return err
+		if r.size = frames.End(); r.size > c.cfg.MaxPacket {
+			return ErrTooLarge
 		}
-		alone, probe = alone || r.alone, probe || r.probe
 		r.answered = notify.NewLatch()
 	}
-	w, err := c.up()
+	w, err := c.admit(rs)
 	if err != nil {
 		return err
 	}
-	if alone || !probe {
+	alone := slices.ContainsFunc(rs, func(r *request) bool { return r.alone })
+	if alone || !slices.ContainsFunc(rs, func(r *request) bool { return r.probe }) {
 		if w.gate.enter(w.taking, alone) != nil {
 			return w.refusal()
 		}
@@ -97,10 +96,18 @@ func (c *Conn) one(r *request) (*jute.Reply, error) {
 	return &r.reply, nil
 }
 
-// up returns the connection, if it takes requests.
-func (c *core) up() (*wire, error) {
+// admit returns the connection, if it takes requests and these are not taken to be too large. It
+// marks those that have to be sent alone.
+func (c *Conn) admit(rs []*request) (*wire, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	now := time.Now()
+	for _, r := range rs {
+		r.alone = c.alone || c.large.doubts(r.size, now)
+		if err := c.large.refuses(r.size, now); err != nil {
+			return nil, err
+		}
+	}
 	return c.wire, c.takes(c.wire)
 }
 
@@ -135,8 +142,8 @@ func (r *request) valid() bool {
 
 func validPath(ask *jute.Request) bool {
 	path := ask.Path
-	switch Mode(ask.Flags) {
-	case Sequential, EphemeralSequential, SequentialTTL:
+	switch ask.Flags {
+	case jute.FlagSequential, jute.FlagEphemeralSequential, jute.FlagPersistentSequentialTTL:
 		if strings.HasSuffix(path, "/") {
 			path += "0" // the server checks the path with a number appended
 		}
@@ -167,16 +174,4 @@ func (r *request) results() ([]jute.Result, error) {
 		return nil, ErrNoReply // no such reply is possible
 	}
 	return r.reply.Results, nil
-}
-
-// fits returns the error of a request that is too large. It marks one that has to be sent alone.
-func (c *Conn) fits(r *request) error {
-	if r.size > c.cfg.MaxPacket {
-		return ErrTooLarge
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	r.alone = c.alone || c.large.doubts(r.size, now)
-	return c.large.refuses(r.size, now)
 }

@@ -38,7 +38,7 @@ func (w *wire) watch() {
 // await queues a request that is about to be written. Under mu.
 func (w *wire) await(r *request) {
 	r.sentAt = time.Now()
-	w.order.asked(r)
+	w.order = append(w.order, r)
 	if s := &w.stall; !s.set && s.timer != nil && w.dead == nil {
 		s.set = true
 		s.timer.Reset(w.conn.session.timeout / hasteShare)
@@ -79,7 +79,7 @@ func (w *wire) shouldLeave(left time.Duration, some bool) bool {
 	switch {
 	case w.dead != nil:
 		return false
-	case len(w.order.waiting()) == 0:
+	case len(w.order) == 0:
 		w.stall.set = false
 		return false
 	}
@@ -94,7 +94,7 @@ func (w *wire) shouldLeave(left time.Duration, some bool) bool {
 
 // due is when the oldest request has been without a reply for too long. Under mu.
 func (w *wire) due(now time.Time, left time.Duration) time.Time {
-	timeout, oldest := w.conn.session.timeout, w.order.waiting()[0].sentAt
+	timeout, oldest := w.conn.session.timeout, w.order[0].sentAt
 	bearable := max(timeout/hasteShare, min(timeout/stallShare, now.Sub(oldest)+left-timeout/marginShare))
 	if left <= 0 {
 		bearable = timeout / stallShare

@@ -70,7 +70,7 @@ func TestEventsAreToldInWireOrder(t *testing.T) {
 		for i := range 100 {
 			ev := zkconn.Fired{Type: jute.EventType(i%4 + 1), Path: fmt.Sprintf("/%d", i)}
 			want = append(want, ev)
-			v.fire(jute.EventType(ev.Type), ev.Path)
+			v.fire(ev.Type, ev.Path)
 		}
 		v.fire(-1, "")
 		v.fire(99, "/x")

@@ -1,106 +1,6 @@
 package zkconn
 
-import (
-	"slices"
-
-	"github.com/troupe-go/troupe/internal/jute"
-)
-
-// watchTable is the set of armed watches, which have to be armed again on the next connection.
-type watchTable map[watched]struct{}
-
-type watched struct {
-	kind watchKind
-	path string
-}
-
-type watchKind int
-
-const (
-	watchData     watchKind = iota // of an existing znode
-	watchExists                    // of a missing one
-	watchChildren                  // the children of an existing one
-	watchKinds
-)
-
-// arm adds the watch that a read has armed. A read of the data or the children of a missing znode
-// arms none.
-func (t watchTable) arm(r *request) {
-	switch {
-	case r.reply.Err == jute.OK && r.ask.Op == jute.OpGetChildren2:
-		t[watched{watchChildren, r.ask.Path}] = struct{}{}
-	case r.reply.Err == jute.OK:
-		t[watched{watchData, r.ask.Path}] = struct{}{}
-	case r.reply.Err == jute.NoNode && r.ask.Op == jute.OpExists:
-		t[watched{watchExists, r.ask.Path}] = struct{}{}
-	}
-}
-
-// fired removes the watches that an event disarms.
-func (t watchTable) fired(ev jute.Event) {
-	switch ev.Type {
-	case jute.NodeCreated, jute.NodeDataChanged:
-		delete(t, watched{watchData, ev.Path})
-		delete(t, watched{watchExists, ev.Path})
-	case jute.NodeChildrenChanged:
-		delete(t, watched{watchChildren, ev.Path})
-	case jute.NodeDeleted:
-		for kind := range watchKinds {
-			delete(t, watched{kind, ev.Path})
-		}
-	}
-}
-
-// remove is called when a request to remove watches is about to be sent. Whatever its outcome, they
-// are not armed again.
-func (t watchTable) remove(path string, kind int32) {
-	for _, k := range watchesOf(kind) {
-		delete(t, watched{k, path})
-	}
-}
-
-func (t watchTable) has(path string, kind int32) bool {
-	return slices.ContainsFunc(watchesOf(kind), func(k watchKind) bool {
-		_, has := t[watched{k, path}]
-		return has
-	})
-}
-
-// watchesOf are the entries that belong to one of the server's kinds.
-func watchesOf(kind int32) []watchKind {
-	if kind == childWatches {
-		return []watchKind{watchChildren}
-	}
-	return []watchKind{watchData, watchExists}
-}
-
-// watchBatch is the largest size of a setWatches request. The server handles one between two pings.
-const watchBatch = 128 << 10
-
-// requests are the setWatches requests that arm everything again. The server fires at once what has
-// changed since the zxid.
-func (t watchTable) requests(zxid int64, maxPacket int) []jute.Request {
-	var asks []jute.Request
-	batch := min(watchBatch, maxPacket/2)
-	size := batch
-	for w := range t {
-		if size+4+len(w.path) > batch {
-			asks = append(asks, jute.Request{Xid: jute.XidSetWatches, Op: jute.OpSetWatches, Zxid: zxid})
-			size = 0
-		}
-		size += 4 + len(w.path)
-		ask := &asks[len(asks)-1]
-		switch w.kind {
-		case watchData:
-			ask.DataW = append(ask.DataW, w.path)
-		case watchExists:
-			ask.ExistW = append(ask.ExistW, w.path)
-		case watchChildren:
-			ask.ChildW = append(ask.ChildW, w.path)
-		}
-	}
-	return asks
-}
+import "github.com/troupe-go/troupe/internal/jute"
 
 // Watch is a watch that a read has armed: of a znode's children, or else of its data, creation and
 // deletion.
@@ -114,6 +14,71 @@ const (
 	childWatches int32 = 1
 	dataWatches  int32 = 2
 )
+
+func (w Watch) kind() int32 {
+	if w.Children {
+		return childWatches
+	}
+	return dataWatches
+}
+
+// watchTable is the set of armed watches, which have to be armed again on the next connection. The
+// value tells whether the znode was missing: the server has to know, so that it can tell what has
+// changed since.
+type watchTable map[Watch]bool
+
+// arm adds the watch that a read has armed. A read of the data or the children of a missing znode
+// arms none.
+func (t watchTable) arm(r *request) {
+	switch {
+	case r.reply.Err == jute.OK:
+		t[Watch{r.ask.Path, r.ask.Op == jute.OpGetChildren2}] = false
+	case r.reply.Err == jute.NoNode && r.ask.Op == jute.OpExists:
+		t[Watch{Path: r.ask.Path}] = true
+	}
+}
+
+// fired removes the watches that an event disarms.
+func (t watchTable) fired(ev jute.Event) {
+	data, children := Watch{Path: ev.Path}, Watch{Path: ev.Path, Children: true}
+	switch ev.Type {
+	case jute.NodeCreated, jute.NodeDataChanged:
+		delete(t, data)
+	case jute.NodeChildrenChanged:
+		delete(t, children)
+	case jute.NodeDeleted:
+		delete(t, data)
+		delete(t, children)
+	}
+}
+
+// watchBatch is the largest size of a setWatches request. The server handles one between two pings.
+const watchBatch = 128 << 10
+
+// requests are the setWatches requests that arm everything again. The server fires at once what has
+// changed since the zxid.
+func (t watchTable) requests(zxid int64, maxPacket int) []jute.Request {
+	var asks []jute.Request
+	batch := min(watchBatch, maxPacket/2)
+	size := batch
+	for w, missing := range t {
+		if size+4+len(w.Path) > batch {
+			asks = append(asks, jute.Request{Xid: jute.XidSetWatches, Op: jute.OpSetWatches, Zxid: zxid})
+			size = 0
+		}
+		size += 4 + len(w.Path)
+		ask := &asks[len(asks)-1]
+		switch {
+		case w.Children:
+			ask.ChildW = append(ask.ChildW, w.Path)
+		case missing:
+			ask.ExistW = append(ask.ExistW, w.Path)
+		default:
+			ask.DataW = append(ask.DataW, w.Path)
+		}
+	}
+	return asks
+}
 
 // Unwatch removes watches. nil: they are removed, or end with the connection, and are not armed
 // again; an event that was on its way comes before Unwatch returns. [ErrNotSent] and [ErrEnded]:
@@ -139,13 +104,13 @@ func (c *Conn) unwatchLocally(watches []Watch) (done bool, err error) {
 	switch {
 	case c.over():
 		return true, ErrEnded
-	case c.operations.lacks(jute.OpRemoveWatches):
+	case c.operations.lacks(jute.OpRemoveWatches, lostLimit):
 		return true, ErrUnsupported
 	case c.wire != nil:
 		return false, nil
 	}
 	for _, w := range watches {
-		c.watches.remove(w.Path, w.kind())
+		delete(c.watches, w)
 	}
 	return true, nil
 }
@@ -154,12 +119,6 @@ func (c *Conn) unwatchLocally(watches []Watch) (done bool, err error) {
 func (c *Conn) Watches(w Watch) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.watches.has(w.Path, w.kind())
-}
-
-func (w Watch) kind() int32 {
-	if w.Children {
-		return childWatches
-	}
-	return dataWatches
+	_, armed := c.watches[w]
+	return armed
 }

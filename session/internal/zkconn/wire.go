@@ -68,7 +68,7 @@ func (w *wire) lose(cause error) {
 			return
 		}
 		w.blame(cause)
-		w.dead, w.order = cause, queue{}
+		w.dead, w.order = cause, nil
 		if w.stall.timer != nil {
 			w.stall.timer.Stop()
 		}
