@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
@@ -36,7 +37,7 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 		return nil, fmt.Errorf("%w: the parts of the possession belong to several sessions", ErrUnsupported)
 	}
 	asks = append(h.guard[:len(h.guard):len(h.guard)], asks...)
-	if err := s.requests.fits(zkconn.Size(asks...)); err != nil {
+	if err := s.requests.fits(zkconn.SizeOf(asks...)); err != nil {
 		return nil, err
 	}
 	inside, cancel := Within(ctx, h)
@@ -110,7 +111,7 @@ func (t *Client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	s := t.session
 	asks, err := s.space.operations(ops)
 	if err == nil {
-		err = s.requests.fits(zkconn.Size(asks...))
+		err = s.requests.fits(zkconn.SizeOf(asks...))
 	}
 	if err != nil {
 		refuse := func() { done(nil, err) }
@@ -139,11 +140,11 @@ func (t *Client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 
 // takesDown reports whether a transaction deletes a znode of the client. It cannot come late: once
 // that is deleted otherwise, the whole transaction fails.
-func (z *znodes) takesDown(t *Client, asks []zkconn.Op) bool {
+func (z *znodes) takesDown(t *Client, asks []jute.Request) bool {
 	g := z.state.lock()
 	defer g.unlock()
-	return slices.ContainsFunc(asks, func(o zkconn.Op) bool {
-		if o.Kind != zkconn.OpDelete {
+	return slices.ContainsFunc(asks, func(o jute.Request) bool {
+		if o.Op != jute.OpDelete {
 			return false
 		}
 		c := g.ledger.at(t, z.space.relative(o.Path))
@@ -153,7 +154,7 @@ func (z *znodes) takesDown(t *Client, asks []zkconn.Op) bool {
 
 // commitOnce sends a transaction once, as soon as there is a connection. If the answer is lost, it
 // was carried out within the span, or not at all.
-func (z *znodes) commitOnce(e *epoch, asks []zkconn.Op) (results []Result, sent span, err error) {
+func (z *znodes) commitOnce(e *epoch, asks []jute.Request) (results []Result, sent span, err error) {
 	lost := false
 	err = z.insist(e, func(c *zkconn.Conn) (err error) {
 		if lost {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -88,7 +89,7 @@ type creation struct {
 	acl    []ACL
 	hasACL bool
 
-	mode zkconn.Mode
+	mode int32
 }
 
 func newCreation(opts []CreateOption) (creation, error) {
@@ -116,22 +117,22 @@ func newCreation(opts []CreateOption) (creation, error) {
 	return c, nil
 }
 
-func (c *creation) kind() zkconn.Mode {
+func (c *creation) kind() int32 {
 	switch {
 	case c.container:
-		return zkconn.Container
+		return jute.FlagContainer
 	case c.hasTTL && c.sequential:
-		return zkconn.SequentialTTL
+		return jute.FlagPersistentSequentialTTL
 	case c.hasTTL:
-		return zkconn.TTL
+		return jute.FlagPersistentTTL
 	case c.ephemeral && c.sequential:
-		return zkconn.EphemeralSequential
+		return jute.FlagEphemeralSequential
 	case c.ephemeral:
-		return zkconn.Ephemeral
+		return jute.FlagEphemeral
 	case c.sequential:
-		return zkconn.Sequential
+		return jute.FlagSequential
 	}
-	return zkconn.Persistent
+	return jute.FlagPersistent
 }
 
 // size is that of the request for a znode at an absolute path.
@@ -139,7 +140,7 @@ func (c *creation) size(path string, data []byte) int {
 	if c.protected {
 		path += znode.Protect(znode.NewGUID(), "")
 	}
-	return zkconn.SizeAlone(zkconn.Op{Kind: zkconn.OpCreate, Path: path, Data: data, Mode: c.mode, ACL: c.acl})
+	return zkconn.Size(zkconn.NewCreate(path, data, c.mode, c.ttl, c.acl))
 }
 
 // create tries once, and again if what was missing above could be made.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/troupe-go/troupe/session/internal/zkconn"
+	"github.com/troupe-go/troupe/internal/jute"
 )
 
 // Hold is a possession: what this process has for as long as its session can vouch for it. It
@@ -25,7 +25,7 @@ type Hold struct {
 	epoch   *epoch
 	path    string
 	token   int64
-	guard   []zkconn.Op
+	guard   []jute.Request
 	parts   []*Hold // of a whole: see [JoinHolds]
 	wholes  []*Hold // that end with this one; with the session's mutex, and constant once over
 
@@ -118,7 +118,7 @@ func (t *Client) hold(number uint64, path string, token int64, ended func(error)
 	}
 	h := &Hold{
 		session: s, client: t, epoch: e, path: path, token: token, ended: ended,
-		guard: []zkconn.Op{{Kind: zkconn.OpCheck, Path: s.space.path(path), Version: -1}},
+		guard: []jute.Request{{Op: jute.OpCheck, Path: s.space.path(path), Version: -1}},
 	}
 	// A possession is bounded by what ZooKeeper knows of this process, not by the context of
 	// whoever asked for it.

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
@@ -190,9 +191,9 @@ func (g *joining) notFound(err error) error {
 
 // enter creates once, in the place of the one to be replaced if that stands.
 func (g *joining) enter(c *zkconn.Conn, path string) (string, Stat, error) {
-	entry := zkconn.Entry{Path: path, Data: g.contender.data, Mode: zkconn.EphemeralSequential, ACL: g.space.acl}
+	entry := zkconn.Entry{Path: path, Data: g.contender.data, Flags: jute.FlagEphemeralSequential, ACL: g.space.acl}
 	if g.join.Form == znode.Alone {
-		entry.Mode = zkconn.Ephemeral
+		entry.Flags = jute.FlagEphemeral
 	}
 	if g.listing {
 		entry.List = g.space.path(g.join.Parent)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
@@ -75,7 +76,7 @@ func (n *namespace) rootMissing(c *zkconn.Conn, err error) (bool, error) {
 	}
 	exists, failure := stands(c, n.root)
 	if failure == nil && !exists {
-		failure = n.ensure(c, n.root, zkconn.Persistent)
+		failure = n.ensure(c, n.root, jute.FlagPersistent)
 	}
 	if failure != nil {
 		return false, failure
@@ -85,7 +86,7 @@ func (n *namespace) rootMissing(c *zkconn.Conn, err error) (bool, error) {
 
 // ensure creates what is missing of an absolute path, from the top down: persistent znodes as far
 // as the namespace goes, in the given mode below.
-func (n *namespace) ensure(c *zkconn.Conn, path string, mode zkconn.Mode) error {
+func (n *namespace) ensure(c *zkconn.Conn, path string, mode int32) error {
 	if path == "/" || path == "" {
 		return nil
 	}
@@ -100,13 +101,13 @@ func (n *namespace) ensure(c *zkconn.Conn, path string, mode zkconn.Mode) error 
 }
 
 // make creates one znode without data; that it exists already is as good.
-func (n *namespace) make(c *zkconn.Conn, path string, mode zkconn.Mode) error {
+func (n *namespace) make(c *zkconn.Conn, path string, mode int32) error {
 	if len(path) <= len(n.root) {
-		mode = zkconn.Persistent
+		mode = jute.FlagPersistent
 	}
 	_, err := c.Create(path, nil, mode, 0, n.acl)
-	if mode == zkconn.Container && errors.Is(err, ErrUnsupported) {
-		_, err = c.Create(path, nil, zkconn.Persistent, 0, n.acl)
+	if mode == jute.FlagContainer && errors.Is(err, ErrUnsupported) {
+		_, err = c.Create(path, nil, jute.FlagPersistent, 0, n.acl)
 	}
 	if errors.Is(err, ErrNoAuth) { // the right to create is looked at before whether there is anything to create
 		if exists, look := stands(c, path); look != nil || exists {
@@ -121,18 +122,18 @@ func (n *namespace) make(c *zkconn.Conn, path string, mode zkconn.Mode) error {
 
 // ensureParents creates what is missing above an absolute path.
 func (n *namespace) ensureParents(c *zkconn.Conn, path string) error {
-	return n.ensure(c, parentOf(path), zkconn.Container)
+	return n.ensure(c, parentOf(path), jute.FlagContainer)
 }
 
 // operations checks a transaction's operations and makes them ready to be sent: with absolute paths
 // and with the session's ACL where none is given.
-func (n *namespace) operations(ops []Op) ([]zkconn.Op, error) {
+func (n *namespace) operations(ops []Op) ([]jute.Request, error) {
 	if len(ops) == 0 {
 		return nil, errors.New("ops: none is given")
 	}
-	asks := make([]zkconn.Op, len(ops))
+	asks := make([]jute.Request, len(ops))
 	for i, op := range ops {
-		if op.ask.Kind == 0 && op.err == nil {
+		if op.ask.Op == 0 && op.err == nil {
 			op.err = errors.New("not made by CheckOp, CreateOp, SetOp or DeleteOp")
 		}
 		if op.err != nil {
@@ -143,7 +144,7 @@ func (n *namespace) operations(ops []Op) ([]zkconn.Op, error) {
 		}
 		asks[i] = op.ask
 		asks[i].Path = n.path(op.ask.Path)
-		if op.ask.Kind == zkconn.OpCreate && op.ask.ACL == nil {
+		if op.ask.Op == jute.OpCreate && op.ask.ACL == nil {
 			asks[i].ACL = n.acl
 		}
 	}
@@ -163,9 +164,9 @@ func (n *namespace) results(results []Result) []Result {
 // create creates a znode; that it exists already is as good.
 func (n *namespace) create(c *zkconn.Conn, path string, container bool, data []byte) error {
 	if container {
-		return n.make(c, path, zkconn.Container)
+		return n.make(c, path, jute.FlagContainer)
 	}
-	_, err := c.Create(path, data, zkconn.Persistent, 0, n.acl)
+	_, err := c.Create(path, data, jute.FlagPersistent, 0, n.acl)
 	if errors.Is(err, ErrNodeExists) {
 		return nil
 	}

@@ -4,39 +4,39 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
 // Op is one operation of a transaction: see [Session.Multi] and [Hold.Commit]. [CheckOp],
 // [CreateOp], [SetOp] and [DeleteOp] make one.
 type Op struct {
-	ask zkconn.Op // its path is the session's, without the namespace
-	err error     // what is wrong with it
+	ask jute.Request // its path is the session's, without the namespace
+	err error        // what is wrong with it
 }
 
 // CheckOp lets the transaction fail unless the znode exists and has this version; -1 stands for
 // any.
 func CheckOp(path string, version int32) Op {
-	return Op{ask: zkconn.Op{Kind: zkconn.OpCheck, Path: path, Version: version}}
+	return Op{ask: jute.Request{Op: jute.OpCheck, Path: path, Version: version}}
 }
 
 // SetOp replaces a znode's data if it has this version; -1 stands for any.
 func SetOp(path string, data []byte, version int32) Op {
-	return Op{ask: zkconn.Op{Kind: zkconn.OpSet, Path: path, Data: data, Version: version}}
+	return Op{ask: jute.Request{Op: jute.OpSetData, Path: path, Data: data, Version: version}}
 }
 
 // DeleteOp deletes a childless znode if it has this version; -1 stands for any.
 func DeleteOp(path string, version int32) Op {
-	return Op{ask: zkconn.Op{Kind: zkconn.OpDelete, Path: path, Version: version}}
+	return Op{ask: jute.Request{Op: jute.OpDelete, Path: path, Version: version}}
 }
 
 // CreateOp creates a znode. Of the options, [Ephemeral], [Sequential] and [NodeACL] are possible in
 // a transaction; others are [ErrUnsupported].
 func CreateOp(path string, data []byte, opts ...CreateOption) Op {
 	spec, err := newCreation(opts)
-	op := Op{ask: zkconn.Op{Kind: zkconn.OpCreate, Path: path, Data: data, Mode: spec.mode, ACL: spec.acl}, err: err}
-	if err == nil && (spec.parents || spec.protected || spec.mode > zkconn.EphemeralSequential) {
+	op := Op{ask: jute.Request{Op: jute.OpCreate, Path: path, Data: data, Flags: spec.mode, ACL: spec.acl}, err: err}
+	if err == nil && (spec.parents || spec.protected || spec.mode > jute.FlagEphemeralSequential) {
 		op.err = fmt.Errorf("%w: in a transaction only Ephemeral, Sequential and NodeACL", ErrUnsupported)
 	}
 	return op

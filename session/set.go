@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
@@ -15,8 +16,8 @@ import (
 // was out; ctx's cause alone if nothing was sent; [ErrNoNode]; [ErrBadVersion]; [ErrNoAuth];
 // [ErrInvalidPath]; [ErrTooLarge]; [ErrClosed], with the cause if the session has failed.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (Stat, error) {
-	ask := zkconn.Op{Kind: zkconn.OpSet, Path: s.space.path(path), Data: data, Version: version}
-	stat, err := writeAt(ctx, s, path, zkconn.SizeAlone(ask), func(c *zkconn.Conn) (Stat, error) {
+	ask := jute.Request{Op: jute.OpSetData, Path: s.space.path(path), Data: data, Version: version}
+	stat, err := writeAt(ctx, s, path, zkconn.Size(ask), func(c *zkconn.Conn) (Stat, error) {
 		return c.Set(ask.Path, data, version)
 	})
 	return stat, failed("set", path, err)
@@ -26,8 +27,8 @@ func (s *Session) Set(ctx context.Context, path string, data []byte, version int
 // the answer is lost, it returns [ErrUnknownOutcome]. Errors are those of [Session.Set], and
 // [ErrNotEmpty].
 func (s *Session) Delete(ctx context.Context, path string, version int32) error {
-	ask := zkconn.Op{Kind: zkconn.OpDelete, Path: s.space.path(path), Version: version}
-	_, err := writeAt(ctx, s, path, zkconn.SizeAlone(ask), func(c *zkconn.Conn) (struct{}, error) {
+	ask := jute.Request{Op: jute.OpDelete, Path: s.space.path(path), Version: version}
+	_, err := writeAt(ctx, s, path, zkconn.Size(ask), func(c *zkconn.Conn) (struct{}, error) {
 		return struct{}{}, c.Delete(ask.Path, version)
 	})
 	return failed("delete", path, err)
@@ -40,7 +41,7 @@ func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version in
 	if err := validateACL(acl); err != nil {
 		return Stat{}, failed("set acl", path, err)
 	}
-	size := zkconn.SizeAlone(zkconn.Op{Kind: zkconn.OpCreate, Path: s.space.path(path), ACL: acl})
+	size := zkconn.Size(jute.Request{Op: jute.OpSetACL, Path: s.space.path(path), ACL: acl})
 	stat, err := writeAt(ctx, s, path, size, func(c *zkconn.Conn) (Stat, error) {
 		return c.SetACL(s.space.path(path), acl, version)
 	})
@@ -57,7 +58,7 @@ func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
 		err = s.requests.open()
 	}
 	if err == nil {
-		err = s.requests.fits(zkconn.Size(asks...))
+		err = s.requests.fits(zkconn.SizeOf(asks...))
 	}
 	if err != nil {
 		return nil, failed("multi", "", err)

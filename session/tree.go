@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -16,7 +17,7 @@ func (s *Session) EnsurePath(ctx context.Context, path string) error {
 	err := s.requests.ready(path)
 	if err == nil {
 		_, err = readOut(ctx, &s.requests, func(c *zkconn.Conn) (struct{}, error) {
-			return struct{}{}, s.space.ensure(c, s.space.path(path), zkconn.Persistent)
+			return struct{}{}, s.space.ensure(c, s.space.path(path), jute.FlagPersistent)
 		})
 	}
 	return failed("ensure path", path, err)
@@ -86,9 +87,9 @@ func (q *requests) below(ctx context.Context, path string) ([]string, error) {
 
 // batch is how many of the paths go into one transaction.
 func (q *requests) batch(paths []string) int {
-	size := zkconn.Size()
+	size := zkconn.SizeOf()
 	for i, path := range paths {
-		size += zkconn.Size(zkconn.Op{Kind: zkconn.OpDelete, Path: path}) - zkconn.Size()
+		size += zkconn.SizeOf(jute.Request{Op: jute.OpDelete, Path: path}) - zkconn.SizeOf()
 		if i == deletions || i > 0 && size > q.most {
 			return i
 		}
@@ -98,9 +99,9 @@ func (q *requests) batch(paths []string) int {
 
 // deleteBatch deletes in one transaction, or one by one where somebody was quicker.
 func (q *requests) deleteBatch(ctx context.Context, paths []string) error {
-	ops := make([]zkconn.Op, len(paths))
+	ops := make([]jute.Request, len(paths))
 	for i, path := range paths {
-		ops[i] = zkconn.Op{Kind: zkconn.OpDelete, Path: path, Version: -1}
+		ops[i] = jute.Request{Op: jute.OpDelete, Path: path, Version: -1}
 	}
 	_, err := readOut(ctx, q, func(c *zkconn.Conn) (struct{}, error) {
 		_, err := c.Multi(ops)

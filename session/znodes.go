@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
@@ -20,7 +21,7 @@ type znodes struct {
 
 // expect enters the ephemeral znodes that a transaction is about to create: one for each operation,
 // nil for those that create none.
-func (z *znodes) expect(t *Client, e *epoch, asks []zkconn.Op) ([]*contender, error) {
+func (z *znodes) expect(t *Client, e *epoch, asks []jute.Request) ([]*contender, error) {
 	creates := make([]*contender, len(asks))
 	l := z.state.lock()
 	defer l.unlock()
@@ -28,12 +29,12 @@ func (z *znodes) expect(t *Client, e *epoch, asks []zkconn.Op) ([]*contender, er
 		return nil, ErrExpired
 	}
 	for i, ask := range asks {
-		if ask.Kind != zkconn.OpCreate || ask.Mode != zkconn.Ephemeral && ask.Mode != zkconn.EphemeralSequential {
+		if ask.Op != jute.OpCreate || ask.Flags != jute.FlagEphemeral && ask.Flags != jute.FlagEphemeralSequential {
 			continue
 		}
 		_, name := znode.Split(ask.Path)
 		creates[i] = &contender{client: t, epoch: e, parent: z.space.relative(parentOf(ask.Path)), head: name, data: ask.Data, settled: notify.NewLatch()}
-		if _, _, once := znode.Protection(name); ask.Mode == zkconn.Ephemeral && !once {
+		if _, _, once := znode.Protection(name); ask.Flags == jute.FlagEphemeral && !once {
 			creates[i].form, creates[i].transacted = znode.Alone, true // its name may come again; a protected one does not
 		}
 		l.ledger.enter(creates[i])
@@ -43,7 +44,7 @@ func (z *znodes) expect(t *Client, e *epoch, asks []zkconn.Op) ([]*contender, er
 
 // settled notes what came of a transaction: what was created stands, what was deleted does not. A
 // client that has left meanwhile wants nothing of it.
-func (z *znodes) settled(t *Client, creates []*contender, asks []zkconn.Op, sent span, results []Result, err error) {
+func (z *znodes) settled(t *Client, creates []*contender, asks []jute.Request, sent span, results []Result, err error) {
 	gone := t.inbox.Left()
 	l := z.state.lock()
 	for i, c := range creates {
@@ -52,11 +53,11 @@ func (z *znodes) settled(t *Client, creates []*contender, asks []zkconn.Op, sent
 			l.ledger.forget(c, z.space.relative(results[i].Path)) // what was there before is gone
 			l.ledger.stands(c, z.space.relative(results[i].Path))
 		case err == nil:
-			l.ledger.changed(asks[i].Kind, z.space.relative(asks[i].Path))
+			l.ledger.changed(asks[i].Op, z.space.relative(asks[i].Path))
 		case c == nil:
-		case errors.Is(err, ErrUnknownOutcome) && asks[i].Mode == zkconn.Ephemeral && l.ledger.byPath[z.space.relative(asks[i].Path)] == nil:
+		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeral && l.ledger.byPath[z.space.relative(asks[i].Path)] == nil:
 			c.doubtful = l.ledger.stands(c, z.space.relative(asks[i].Path))
-		case errors.Is(err, ErrUnknownOutcome) && asks[i].Mode == zkconn.EphemeralSequential:
+		case errors.Is(err, ErrUnknownOutcome) && asks[i].Flags == jute.FlagEphemeralSequential:
 			c.doubtful, c.sent = true, sent // its path is looked for when the client wants nothing of it any more
 		default:
 			l.ledger.strike(c)
@@ -75,13 +76,13 @@ func (z *znodes) settled(t *Client, creates []*contender, asks []zkconn.Op, sent
 }
 
 // changed notes what an operation that was carried out did to a znode of the record.
-func (l *ledger) changed(kind zkconn.OpKind, path string) {
+func (l *ledger) changed(kind jute.Op, path string) {
 	switch kind {
-	case zkconn.OpDelete:
+	case jute.OpDelete:
 		if c := l.byPath[path]; c != nil {
 			l.strike(c)
 		}
-	case zkconn.OpSet:
+	case jute.OpSetData:
 		if c := l.byPath[path]; c != nil && c.doubtful {
 			c.doubtful = false // a client changes only what it has made sure is its own
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -33,7 +34,7 @@ func BenchmarkRequests(b *testing.B) {
 		}
 	}
 	path := "/bench"
-	_, err = c.Create(path, []byte("x"), zkconn.Persistent, 0, world)
+	_, err = c.Create(path, []byte("x"), jute.FlagPersistent, 0, world)
 	require.NoError(b, err)
 	for _, op := range []struct {
 		name        string
@@ -62,7 +63,7 @@ func BenchmarkRequests(b *testing.B) {
 		{
 			"multi",
 			func() error {
-				_, err := c.Multi([]zkconn.Op{{Kind: zkconn.OpCheck, Path: path, Version: -1}, {Kind: zkconn.OpSet, Path: path, Version: -1}})
+				_, err := c.Multi([]jute.Request{{Op: jute.OpCheck, Path: path, Version: -1}, {Op: jute.OpSetData, Path: path, Version: -1}})
 				return err
 			},
 			func() error {

@@ -26,10 +26,10 @@ func TestUpTellsWhatWasNegotiated(t *testing.T) {
 
 func TestRequestIsOnlyTakenWhileThereIsASession(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		_, err := b.Create("/a", nil, zkconn.Persistent, 0, nil)
+		_, err := b.Create("/a", nil, jute.FlagPersistent, 0, nil)
 		require.ErrorIs(b, err, zkconn.ErrNotSent)
 		time.Sleep(10 * time.Second)
-		_, err = b.Create("/a", nil, zkconn.Persistent, 0, nil)
+		_, err = b.Create("/a", nil, jute.FlagPersistent, 0, nil)
 		require.ErrorIs(b, err, zkconn.ErrNotSent)
 		require.Zero(b, b.SessionID())
 
@@ -37,7 +37,7 @@ func TestRequestIsOnlyTakenWhileThereIsASession(t *testing.T) {
 		time.Sleep(2 * time.Second) // the rest of a dial that hangs, a second at most, and the longest pause, which is another
 		v := b.connected()
 		require.Empty(b, v.ops(), "what was refused came back")
-		_, err = b.Create("/a", nil, zkconn.Persistent, 0, nil)
+		_, err = b.Create("/a", nil, jute.FlagPersistent, 0, nil)
 		require.NoError(b, err)
 	}, func(f *fake, _ *zkconn.Config) {
 		f.refuse = func(string) error { return errSilent }

@@ -8,10 +8,10 @@ import (
 
 // Entry describes the znode of a contender, for Enter.
 type Entry struct {
-	Path string
-	Data []byte
-	Mode Mode // without a time to live
-	ACL  []jute.ACL
+	Path  string
+	Data  []byte
+	Flags int32 // without a time to live
+	ACL   []jute.ACL
 
 	Replace string // a znode to delete in the same transaction; "": none
 	List    string // the znode whose children to list right after that, in the same round trip; "": none
@@ -71,9 +71,9 @@ func (c *Conn) enter(e Entry, op jute.Op) (Entered, error) {
 }
 
 func (e *Entry) request(op jute.Op) *request {
-	create := toWire(&Op{Kind: OpCreate, Path: e.Path, Data: e.Data, Mode: e.Mode, ACL: e.ACL})
+	create := jute.Request{Op: op, Path: e.Path, Data: e.Data, Flags: e.Flags, ACL: e.ACL}
+	notNull(&create)
 	if op != jute.OpMulti {
-		create.Op = op
 		return &request{ask: create}
 	}
 	create.Op = jute.OpCreate

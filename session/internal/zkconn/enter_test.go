@@ -12,7 +12,7 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-var place = zkconn.Entry{Path: "/line/lock-", Mode: zkconn.EphemeralSequential, ACL: world, List: "/line"}
+var place = zkconn.Entry{Path: "/line/lock-", Flags: jute.FlagEphemeralSequential, ACL: world, List: "/line"}
 
 // answerCreates answers creates as ZooKeeper does: only the reply to a create2 has the Stat. The
 // script instead may handle a request in its place.
@@ -198,7 +198,7 @@ func TestAnEntryInTheStead(t *testing.T) {
 		require.EqualValues(b, -1, ask.Ops[0].Version)
 		require.Equal(b, jute.OpCreate, ask.Ops[1].Op)
 		require.Equal(b, instead.Path, ask.Ops[1].Path)
-		require.EqualValues(b, zkconn.EphemeralSequential, ask.Ops[1].Flags)
+		require.EqualValues(b, jute.FlagEphemeralSequential, ask.Ops[1].Flags)
 	})
 }
 

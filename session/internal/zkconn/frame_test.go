@@ -128,11 +128,11 @@ func TestMalformedWelcome(t *testing.T) {
 func TestTooLargeRequestIsNotSent(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
-		op := zkconn.Op{Kind: zkconn.OpCreate, Path: "/a", ACL: world}
-		fits := make([]byte, 1000-zkconn.SizeAlone(op))
-		_, err := b.Create("/a", fits, zkconn.Persistent, 0, world)
+		op := jute.Request{Op: jute.OpCreate, Path: "/a", ACL: world}
+		fits := make([]byte, 1000-zkconn.Size(op))
+		_, err := b.Create("/a", fits, jute.FlagPersistent, 0, world)
 		require.NoError(b, err)
-		_, err = b.Create("/a", make([]byte, len(fits)+1), zkconn.Persistent, 0, world)
+		_, err = b.Create("/a", make([]byte, len(fits)+1), jute.FlagPersistent, 0, world)
 		require.ErrorIs(b, err, zkconn.ErrTooLarge)
 		_, err = b.Enter(zkconn.Entry{Path: "/a", Data: fits, ACL: world, List: "/"})
 		require.NoError(b, err)

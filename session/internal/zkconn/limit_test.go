@@ -16,7 +16,7 @@ import (
 func TestATransactionWithTooManyResults(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
-		_, err := b.Multi([]zkconn.Op{{Kind: zkconn.OpCheck, Path: "/a"}})
+		_, err := b.Multi([]jute.Request{{Op: jute.OpCheck, Path: "/a"}})
 		require.ErrorIs(b, err, zkconn.ErrNoReply)
 		require.ErrorContains(b, last[zkconn.Down](b.sink).Cause, "length")
 	}, func(f *fake, _ *zkconn.Config) {

@@ -20,7 +20,7 @@ func TestALateCommitAnswersNoLaterRequest(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
 		require.NoError(b, b.Sync("/"))
-		first := bubble.Begin(func() error { _, err := b.Create("/first", nil, zkconn.Persistent, 0, world); return err })
+		first := bubble.Begin(func() error { _, err := b.Create("/first", nil, jute.FlagPersistent, 0, world); return err })
 		synctest.Wait()
 		v.hangUp()
 		require.ErrorIs(b, got(b, first), zkconn.ErrNoReply)
@@ -29,7 +29,7 @@ func TestALateCommitAnswersNoLaterRequest(t *testing.T) {
 		time.Sleep(time.Second)
 		b.connected()
 		for range 10 {
-			path, err := b.Create("/next", nil, zkconn.Persistent, 0, world)
+			path, err := b.Create("/next", nil, jute.FlagPersistent, 0, world)
 			require.NoError(b, err)
 			require.Equal(b, "/next", path, "it got the answer to another one")
 		}

@@ -1,56 +1,73 @@
 package zkconn
 
-import "github.com/troupe-go/troupe/internal/jute"
+import (
+	"time"
 
-// OpKind says what an [Op] does.
-type OpKind int32
-
-// The kinds of operations.
-const (
-	OpCreate OpKind = 1
-	OpDelete OpKind = 2
-	OpSet    OpKind = 5
-	OpCheck  OpKind = 13 // only checks the version
+	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Op is one operation of a transaction.
-type Op struct {
-	Kind    OpKind
-	Path    string
-	Data    []byte     // of OpCreate and OpSet
-	Version int32      // of OpSet, OpDelete and OpCheck; -1: any
-	Mode    Mode       // of OpCreate; a transaction can't create containers or znodes with a time to live ([ErrUnsupported])
-	ACL     []jute.ACL // of OpCreate
+// Stat is what ZooKeeper keeps about a znode beside its data.
+type Stat struct {
+	Czxid          int64     // the transaction that created it
+	Mzxid          int64     // the transaction that last changed its data
+	Pzxid          int64     // the transaction that last added or removed a child
+	Ctime          time.Time // when it was created, by the server's clock
+	Mtime          time.Time // when its data were last changed, by the server's clock
+	Version        int32     // changes of its data
+	Cversion       int32     // changes of its children
+	Aversion       int32     // changes of its ACL
+	EphemeralOwner int64     // the session that it ends with; 0 for a persistent one (containers and TTL znodes have special numbers here)
+	DataLength     int32
+	NumChildren    int32
+}
+
+func fromWire(s *jute.Stat) Stat {
+	if *s == (jute.Stat{}) {
+		return Stat{} // not the times of 1970
+	}
+	return Stat{
+		Czxid: s.Czxid, Mzxid: s.Mzxid, Pzxid: s.Pzxid, Ctime: time.UnixMilli(s.Ctime), Mtime: time.UnixMilli(s.Mtime),
+		Version: s.Version, Cversion: s.Cversion, Aversion: s.Aversion,
+		EphemeralOwner: s.EphemeralOwner, DataLength: s.DataLength, NumChildren: s.NumChildren,
+	}
 }
 
 // Result is what came of one operation of a transaction.
 type Result struct {
-	Path string // of OpCreate: the path of the new znode, sequence number included
-	Stat Stat   // of OpSet
+	Path string // of a create: the path of the new znode, sequence number included
+	Stat Stat   // of a set
 	Err  error  // nil for all, or the cause for the one that failed, nil for those before it and [ErrRolledBack] for those behind it
 }
 
-// Size is how large the transaction of these operations is for a server, which takes it if this is
-// at most its jute.maxbuffer: see Config.MaxPacket. Size() is that of an empty one; each operation
-// adds Size(op)-Size().
-func Size(ops ...Op) int {
-	ask := jute.Request{Op: jute.OpMulti, Ops: make([]jute.Request, len(ops))}
-	for i := range ops {
-		ask.Ops[i] = toWire(&ops[i])
+// NewCreate asks for a znode, with the operation that its flags need.
+func NewCreate(path string, data []byte, flags int32, ttl time.Duration, acl []jute.ACL) jute.Request {
+	op := jute.OpCreate
+	switch flags {
+	case jute.FlagContainer:
+		op = jute.OpCreateContainer
+	case jute.FlagPersistentTTL, jute.FlagPersistentSequentialTTL:
+		op = jute.OpCreateTTL
 	}
-	return size(&ask)
+	return jute.Request{Op: op, Path: path, Data: data, Flags: flags, TTL: ttl.Milliseconds(), ACL: acl}
 }
 
-// SizeAlone is how large the operation is for a server if it is sent by itself.
-func SizeAlone(op Op) int {
-	ask := toWire(&op)
-	return size(&ask)
+// notNull replaces null by empty data: other clients may not expect znodes without data.
+func notNull(ask *jute.Request) {
+	if ask.Data == nil {
+		ask.Data = []byte{} // operations without data ignore it
+	}
 }
 
-func size(ask *jute.Request) int {
+// Size is how large a request is for a server, which takes it if this is at most its
+// jute.maxbuffer: see Config.MaxPacket.
+func Size(ask jute.Request) int {
 	frame := encoder()
 	defer release(frame)
 	frame.Begin()
 	ask.Encode(frame)
 	return frame.End()
 }
+
+// SizeOf is the Size of the transaction of these operations. SizeOf() is that of an empty one; each
+// operation adds SizeOf(op)-SizeOf().
+func SizeOf(ops ...jute.Request) int { return Size(jute.Request{Op: jute.OpMulti, Ops: ops}) }

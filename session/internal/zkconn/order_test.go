@@ -20,7 +20,7 @@ func TestALostAnswerIsFoundOutByTheNext(t *testing.T) {
 			b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) { return success(q), q.Op != jute.OpCreate }
 		})
 		created := make(chan error, 1)
-		go func() { _, err := b.Create("/a", nil, zkconn.Ephemeral, 0, world); created <- err }()
+		go func() { _, err := b.Create("/a", nil, jute.FlagEphemeral, 0, world); created <- err }()
 		synctest.Wait()
 		began := time.Now()
 		_, _, err := b.Children("/", false)
@@ -39,7 +39,7 @@ func TestALostAnswerIsFoundOutByPings(t *testing.T) {
 			b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) { return success(q), q.Op != jute.OpCreate }
 		})
 		began := time.Now()
-		_, err := b.Create("/a", nil, zkconn.Ephemeral, 0, world)
+		_, err := b.Create("/a", nil, jute.FlagEphemeral, 0, world)
 		require.ErrorIs(b, err, zkconn.ErrNoReply)
 		require.Less(b, time.Since(began), 10*time.Second)
 	})

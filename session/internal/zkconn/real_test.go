@@ -68,7 +68,7 @@ func TestRealServer(t *testing.T) {
 			up := next[zkconn.Up](r)
 			require.Equal(t, r.SessionID(), up.SessionID)
 			require.Equal(t, 10*time.Second, up.Timeout)
-			_, err := r.Create("/"+name, nil, zkconn.Persistent, 0, world)
+			_, err := r.Create("/"+name, nil, jute.FlagPersistent, 0, world)
 			require.NoError(t, err)
 			test(t, r)
 			require.NoError(t, r.Close(within(t, patience)))
@@ -79,13 +79,13 @@ func TestRealServer(t *testing.T) {
 func operations(t *testing.T, r *live) {
 	const node = "/operations/a"
 	before := time.Now()
-	made, err := r.Create(node, []byte("one"), zkconn.Persistent, 0, world)
+	made, err := r.Create(node, []byte("one"), jute.FlagPersistent, 0, world)
 	require.NoError(t, err)
 	require.Equal(t, node, made)
 	require.WithinRange(t, next[zkconn.Proved](r).Sent, before.Add(-patience), time.Now())
-	_, err = r.Create(node, nil, zkconn.Persistent, 0, world)
+	_, err = r.Create(node, nil, jute.FlagPersistent, 0, world)
 	require.ErrorIs(t, err, zkconn.ErrNodeExists)
-	_, err = r.Create(node+"/b", nil, zkconn.Persistent, 0, nil)
+	_, err = r.Create(node+"/b", nil, jute.FlagPersistent, 0, nil)
 	require.ErrorIs(t, err, zkconn.ErrInvalidACL)
 
 	data, stat, err := r.Get(node, false)
@@ -128,9 +128,9 @@ func operations(t *testing.T, r *live) {
 }
 
 func kindsOfZnodes(t *testing.T, r *live) {
-	for mode, numbered := range map[zkconn.Mode]bool{
-		zkconn.Persistent: false, zkconn.Ephemeral: false, zkconn.Sequential: true, zkconn.EphemeralSequential: true, zkconn.Container: false,
-		zkconn.TTL: false, zkconn.SequentialTTL: true,
+	for mode, numbered := range map[int32]bool{
+		jute.FlagPersistent: false, jute.FlagEphemeral: false, jute.FlagSequential: true, jute.FlagEphemeralSequential: true, jute.FlagContainer: false,
+		jute.FlagPersistentTTL: false, jute.FlagPersistentSequentialTTL: true,
 	} {
 		node := fmt.Sprintf("/kinds/%d-", mode)
 		made, err := r.Create(node, nil, mode, time.Hour, world)
@@ -138,29 +138,29 @@ func kindsOfZnodes(t *testing.T, r *live) {
 		require.Equal(t, numbered, made != node, mode)
 		stat, _, err := r.Exists(made, false)
 		require.NoError(t, err)
-		if mode == zkconn.Ephemeral || mode == zkconn.EphemeralSequential {
+		if mode == jute.FlagEphemeral || mode == jute.FlagEphemeralSequential {
 			require.Equal(t, r.SessionID(), stat.EphemeralOwner)
-			_, err := r.Create(made+"/child", nil, zkconn.Persistent, 0, world)
+			_, err := r.Create(made+"/child", nil, jute.FlagPersistent, 0, world)
 			require.ErrorIs(t, err, zkconn.ErrNoChildrenForEphemerals)
 		}
 	}
 }
 
 func transactions(t *testing.T, r *live) {
-	create := func(path string) zkconn.Op {
-		return zkconn.Op{Kind: zkconn.OpCreate, Path: path, Mode: zkconn.EphemeralSequential, ACL: world}
+	create := func(path string) jute.Request {
+		return jute.Request{Op: jute.OpCreate, Path: path, Flags: jute.FlagEphemeralSequential, ACL: world}
 	}
-	results, err := r.Multi([]zkconn.Op{
+	results, err := r.Multi([]jute.Request{
 		create("/transactions/a-"), create("/transactions/b-"),
-		{Kind: zkconn.OpSet, Path: "/transactions", Data: []byte("x")},
-		{Kind: zkconn.OpCheck, Path: "/transactions", Version: 1},
+		{Op: jute.OpSetData, Path: "/transactions", Data: []byte("x")},
+		{Op: jute.OpCheck, Path: "/transactions", Version: 1},
 	})
 	require.NoError(t, err)
 	require.Len(t, results, 4)
 	require.EqualValues(t, 1, results[2].Stat.Version)
 	own := results[0].Path
 
-	results, err = r.Multi([]zkconn.Op{{Kind: zkconn.OpDelete, Path: own, Version: -1}, {Kind: zkconn.OpCheck, Path: "/transactions", Version: 7}, create("/c")})
+	results, err = r.Multi([]jute.Request{{Op: jute.OpDelete, Path: own, Version: -1}, {Op: jute.OpCheck, Path: "/transactions", Version: 7}, create("/c")})
 	require.ErrorIs(t, err, zkconn.ErrBadVersion)
 	require.Equal(t, []zkconn.Result{{}, {Err: zkconn.ErrBadVersion}, {Err: zkconn.ErrRolledBack}}, results)
 	_, exists, err := r.Exists(own, false)
@@ -174,7 +174,7 @@ func watches(t *testing.T, r *live) {
 	require.False(t, exists)
 	_, _, err = r.Children("/watches", true)
 	require.NoError(t, err)
-	_, err = r.Create("/watches/a", nil, zkconn.Persistent, 0, world)
+	_, err = r.Create("/watches/a", nil, jute.FlagPersistent, 0, world)
 	require.NoError(t, err)
 	require.Equal(t, zkconn.Fired{Type: jute.NodeCreated, Path: "/watches/a"}, next[zkconn.Fired](r))
 	require.Equal(t, zkconn.Fired{Type: jute.NodeChildrenChanged, Path: "/watches"}, next[zkconn.Fired](r))
@@ -192,20 +192,20 @@ func watches(t *testing.T, r *live) {
 // The size that is compared with MaxPacket is the one that the server compares with its limit.
 func largestPacket(t *testing.T, r *live) {
 	const limit = 1<<20 - 1
-	op := zkconn.Op{Kind: zkconn.OpCreate, Path: "/largest/a", ACL: world}
-	op.Data = bytes.Repeat([]byte{'x'}, limit-zkconn.SizeAlone(op))
-	_, err := r.Create(op.Path, op.Data, zkconn.Persistent, 0, world)
+	op := jute.Request{Op: jute.OpCreate, Path: "/largest/a", ACL: world}
+	op.Data = bytes.Repeat([]byte{'x'}, limit-zkconn.Size(op))
+	_, err := r.Create(op.Path, op.Data, jute.FlagPersistent, 0, world)
 	require.NoError(t, err)
 	back, _, err := r.Get(op.Path, false)
 	require.NoError(t, err)
 	require.Equal(t, op.Data, back)
 
-	multi := []zkconn.Op{{Kind: zkconn.OpDelete, Path: op.Path, Version: -1}, {Kind: zkconn.OpSet, Path: "/largest"}}
-	multi[1].Data = op.Data[:limit-zkconn.Size(multi...)]
+	multi := []jute.Request{{Op: jute.OpDelete, Path: op.Path, Version: -1}, {Op: jute.OpSetData, Path: "/largest"}}
+	multi[1].Data = op.Data[:limit-zkconn.SizeOf(multi...)]
 	_, err = r.Multi(multi)
 	require.NoError(t, err)
 
-	_, err = r.Create(op.Path, append(op.Data, 'x'), zkconn.Persistent, 0, world)
+	_, err = r.Create(op.Path, append(op.Data, 'x'), jute.FlagPersistent, 0, world)
 	require.ErrorIs(t, err, zkconn.ErrNoReply, "one byte more, and the server drops the connection")
 	next[zkconn.Down](r)
 	next[zkconn.Up](r)
@@ -213,7 +213,7 @@ func largestPacket(t *testing.T, r *live) {
 
 func entries(t *testing.T, r *live) {
 	enter := func(e zkconn.Entry) zkconn.Entered {
-		e.Path, e.Mode, e.ACL = "/entries/n-", zkconn.EphemeralSequential, world
+		e.Path, e.Flags, e.ACL = "/entries/n-", jute.FlagEphemeralSequential, world
 		made, err := r.Enter(e)
 		require.NoError(t, err)
 		require.NoError(t, made.Err)
@@ -240,13 +240,13 @@ func entries(t *testing.T, r *live) {
 	made = enter(zkconn.Entry{})
 	require.Empty(t, made.Names)
 
-	made, err := r.Enter(zkconn.Entry{Path: "/entries/n-", Mode: zkconn.EphemeralSequential, ACL: world, Replace: before, List: "/entries"})
+	made, err := r.Enter(zkconn.Entry{Path: "/entries/n-", Flags: jute.FlagEphemeralSequential, ACL: world, Replace: before, List: "/entries"})
 	require.ErrorIs(t, err, zkconn.ErrNoNode)
 	require.True(t, made.Missing)
-	made, err = r.Enter(zkconn.Entry{Path: "/nowhere/n-", Mode: zkconn.EphemeralSequential, ACL: world, Replace: "/entries", List: "/nowhere"})
+	made, err = r.Enter(zkconn.Entry{Path: "/nowhere/n-", Flags: jute.FlagEphemeralSequential, ACL: world, Replace: "/entries", List: "/nowhere"})
 	require.ErrorIs(t, err, zkconn.ErrNotEmpty)
 	require.False(t, made.Missing)
-	_, err = r.Enter(zkconn.Entry{Path: "/nowhere/n-", Mode: zkconn.EphemeralSequential, ACL: world, List: "/nowhere"})
+	_, err = r.Enter(zkconn.Entry{Path: "/nowhere/n-", Flags: jute.FlagEphemeralSequential, ACL: world, List: "/nowhere"})
 	require.ErrorIs(t, err, zkconn.ErrNoNode)
 	names, _, err := r.Children("/entries", false)
 	require.NoError(t, err)

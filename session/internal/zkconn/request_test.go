@@ -18,20 +18,20 @@ var world = []jute.ACL{{Perms: jute.PermAll, Scheme: "world", ID: "anyone"}}
 
 // every is each request once; it returns the error.
 func every(c *zkconn.Conn) map[jute.Op]func() error {
-	create := func(mode zkconn.Mode) func() error {
+	create := func(mode int32) func() error {
 		return func() error {
 			_, err := c.Create("/a", []byte("x"), mode, time.Minute, world)
 			return err
 		}
 	}
 	return map[jute.Op]func() error{
-		jute.OpCreate: create(zkconn.Ephemeral),
+		jute.OpCreate: create(jute.FlagEphemeral),
 		jute.OpCreate2: func() error {
-			_, err := c.Enter(zkconn.Entry{Path: "/a", Data: []byte("x"), Mode: zkconn.Ephemeral, ACL: world})
+			_, err := c.Enter(zkconn.Entry{Path: "/a", Data: []byte("x"), Flags: jute.FlagEphemeral, ACL: world})
 			return err
 		},
-		jute.OpCreateContainer: create(zkconn.Container),
-		jute.OpCreateTTL:       create(zkconn.TTL),
+		jute.OpCreateContainer: create(jute.FlagContainer),
+		jute.OpCreateTTL:       create(jute.FlagPersistentTTL),
 		jute.OpGetData:         func() error { _, _, err := c.Get("/a", true); return err },
 		jute.OpExists:          func() error { _, _, err := c.Exists("/a", false); return err },
 		jute.OpGetChildren2:    func() error { _, _, err := c.Children("/a", false); return err },
@@ -41,7 +41,7 @@ func every(c *zkconn.Conn) map[jute.Op]func() error {
 		jute.OpSetACL:          func() error { _, err := c.SetACL("/a", world, 3); return err },
 		jute.OpSync:            func() error { return c.Sync("/a") },
 		jute.OpMulti: func() error {
-			_, err := c.Multi([]zkconn.Op{{Kind: zkconn.OpCheck, Path: "/a", Version: 3}})
+			_, err := c.Multi([]jute.Request{{Op: jute.OpCheck, Path: "/a", Version: 3}})
 			return err
 		},
 	}
@@ -106,11 +106,11 @@ func TestAnswersThatLeaveTheOutcomeOpen(t *testing.T) {
 func TestTransaction(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.connected()
-		ops := []zkconn.Op{
-			{Kind: zkconn.OpCheck, Path: "/a"},
-			{Kind: zkconn.OpSet, Path: "/b"},
-			{Kind: zkconn.OpDelete, Path: "/c"},
-			{Kind: zkconn.OpCreate, Path: "/d", Mode: zkconn.EphemeralSequential, ACL: world},
+		ops := []jute.Request{
+			{Op: jute.OpCheck, Path: "/a"},
+			{Op: jute.OpSetData, Path: "/b"},
+			{Op: jute.OpDelete, Path: "/c"},
+			{Op: jute.OpCreate, Path: "/d", Flags: jute.FlagEphemeralSequential, ACL: world},
 		}
 		results, err := b.Multi(ops)
 		require.NoError(b, err)
@@ -130,9 +130,9 @@ func TestTransaction(t *testing.T) {
 		results, err = b.Multi(nil)
 		require.NoError(b, err)
 		require.Empty(b, results)
-		_, err = b.Multi([]zkconn.Op{{Kind: zkconn.OpCreate, Path: "/d", Mode: zkconn.Container}})
+		_, err = b.Multi([]jute.Request{{Op: jute.OpCreate, Path: "/d", Flags: jute.FlagContainer}})
 		require.ErrorIs(b, err, zkconn.ErrUnsupported)
-		_, err = b.Multi([]zkconn.Op{{Kind: 77}})
+		_, err = b.Multi([]jute.Request{{Op: 77}})
 		require.ErrorIs(b, err, zkconn.ErrBadArguments)
 	})
 }
@@ -140,7 +140,7 @@ func TestTransaction(t *testing.T) {
 func TestWhatCannotBeSentIsRefusedAtOnce(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
-		_, err := b.Create("no slash", nil, zkconn.Persistent, 0, nil)
+		_, err := b.Create("no slash", nil, jute.FlagPersistent, 0, nil)
 		require.ErrorIs(b, err, zkconn.ErrInvalidPath)
 		_, err = b.Create("/a", nil, 17, 0, nil)
 		require.ErrorIs(b, err, zkconn.ErrBadArguments)
@@ -184,7 +184,7 @@ func TestATransactionThatTheSessionsEndFailsProvesNothing(t *testing.T) {
 			}
 		})
 		require.ErrorIs(b, b.Prove("/"), zkconn.ErrNoReply)
-		_, err := b.Multi([]zkconn.Op{{Kind: zkconn.OpCheck, Path: "/", Version: -1}})
+		_, err := b.Multi([]jute.Request{{Op: jute.OpCheck, Path: "/", Version: -1}})
 		require.Error(b, err)
 		proved, _ = told[zkconn.Proved](b.sink)
 		require.Len(b, proved, 1)
@@ -290,17 +290,16 @@ func TestSizesAreThoseOfTheFrames(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		v := b.connected()
 		long := strings.Repeat("ü", 100)
-		ops := []zkconn.Op{
-			{Kind: zkconn.OpCreate, Path: "/" + long, Data: []byte(long), ACL: append(world, jute.ACL{Scheme: "digest", ID: long})},
-			{Kind: zkconn.OpSet, Path: "/" + long, Data: []byte(long)},
-			{Kind: zkconn.OpDelete, Path: "/" + long},
-			{Kind: zkconn.OpCheck, Path: "/" + long},
+		ops := []jute.Request{
+			{Op: jute.OpCreate, Path: "/" + long, Data: []byte(long), ACL: append(world, jute.ACL{Scheme: "digest", ID: long})},
+			{Op: jute.OpSetData, Path: "/" + long, Data: []byte(long)},
+			{Op: jute.OpDelete, Path: "/" + long},
+			{Op: jute.OpCheck, Path: "/" + long},
 		}
-		_, err := b.Create(ops[0].Path, ops[0].Data, zkconn.Ephemeral, 0, ops[0].ACL)
+		_, err := b.Create(ops[0].Path, ops[0].Data, jute.FlagEphemeral, 0, ops[0].ACL)
 		require.NoError(b, err)
-		ttl := ops[0]
-		ttl.Mode = zkconn.TTL
-		_, err = b.Create(ttl.Path, ttl.Data, zkconn.TTL, time.Second, ttl.ACL)
+		ttl := zkconn.NewCreate(ops[0].Path, ops[0].Data, jute.FlagPersistentTTL, time.Second, ops[0].ACL)
+		_, err = b.Create(ttl.Path, ttl.Data, jute.FlagPersistentTTL, time.Second, ttl.ACL)
 		require.NoError(b, err)
 		_, err = b.Set(ops[1].Path, ops[1].Data, 0)
 		require.NoError(b, err)
@@ -308,7 +307,7 @@ func TestSizesAreThoseOfTheFrames(t *testing.T) {
 		_, err = b.Multi(ops)
 		require.NoError(b, err)
 		require.Equal(b, []int{
-			zkconn.SizeAlone(ops[0]), zkconn.SizeAlone(ttl), zkconn.SizeAlone(ops[1]), zkconn.SizeAlone(ops[2]), zkconn.Size(ops...),
+			zkconn.Size(ops[0]), zkconn.Size(ttl), zkconn.Size(ops[1]), zkconn.Size(ops[2]), zkconn.SizeOf(ops...),
 		}, v.sizes())
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -47,7 +48,7 @@ func weather(t *testing.T, seed uint64) {
 	defer server.Close()
 	calm := connect(t, server, func(zkconn.Event) {})
 	defer calm.Abandon()
-	_, err = calm.Create("/watched", []byte("0"), zkconn.Persistent, 0, world)
+	_, err = calm.Create("/watched", []byte("0"), jute.FlagPersistent, 0, world)
 	require.NoError(t, err)
 
 	over := make(chan struct{})
@@ -112,7 +113,7 @@ func (s *storm) create(worker int) {
 		path := fmt.Sprintf("/%d-%d", worker, i)
 		var err error
 		if i%2 == 0 {
-			_, err = s.Create(path, nil, zkconn.Persistent, 0, world)
+			_, err = s.Create(path, nil, jute.FlagPersistent, 0, world)
 		} else {
 			_, err = s.Enter(zkconn.Entry{Path: path, ACL: world, List: "/"}) // two requests in one write
 		}

@@ -1,35 +1,38 @@
 package zkconn
 
 import (
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Create creates a znode and returns its path, which has a number appended if mode is sequential.
-// ttl is for the modes with a time to live only.
-func (c *Conn) Create(path string, data []byte, mode Mode, ttl time.Duration, acl []jute.ACL) (string, error) {
-	if mode < Persistent || mode > SequentialTTL {
+// Create creates a znode and returns its path, which has a number appended if the flags are sequential.
+// ttl is for the flags with a time to live only.
+func (c *Conn) Create(path string, data []byte, flags int32, ttl time.Duration, acl []jute.ACL) (string, error) {
+	if flags < jute.FlagPersistent || flags > jute.FlagPersistentSequentialTTL {
 		return "", ErrBadArguments
 	}
-	if mode == Container && c.lacksContainers() {
+	if flags == jute.FlagContainer && c.lacksContainers() {
 		return "", ErrUnsupported
 	}
-	r := &request{ask: toWire(&Op{Kind: OpCreate, Path: path, Data: data, Mode: mode, ACL: acl})}
-	r.ask.TTL = ttl.Milliseconds()
+	r := &request{ask: NewCreate(path, data, flags, ttl, acl)}
+	notNull(&r.ask)
 	reply, err := c.one(r)
 	return reply.Path, err
 }
 
 // Set replaces a znode's data if it has this version; -1 stands for any.
 func (c *Conn) Set(path string, data []byte, version int32) (Stat, error) {
-	reply, err := c.one(&request{ask: toWire(&Op{Kind: OpSet, Path: path, Data: data, Version: version})})
+	r := &request{ask: jute.Request{Op: jute.OpSetData, Path: path, Data: data, Version: version}}
+	notNull(&r.ask)
+	reply, err := c.one(r)
 	return fromWire(&reply.Stat), err
 }
 
 // Delete deletes a childless znode if it has this version; -1 stands for any.
 func (c *Conn) Delete(path string, version int32) error {
-	_, err := c.one(&request{ask: toWire(&Op{Kind: OpDelete, Path: path, Version: version})})
+	_, err := c.one(&request{ask: jute.Request{Op: jute.OpDelete, Path: path, Version: version}})
 	return err
 }
 
@@ -41,7 +44,7 @@ func (c *Conn) SetACL(path string, acl []jute.ACL, version int32) (Stat, error) 
 
 // Multi carries out all operations, or none of them: then the error is that of the operation that
 // failed, and there is a result for each.
-func (c *Conn) Multi(ops []Op) ([]Result, error) {
+func (c *Conn) Multi(ops []jute.Request) ([]Result, error) {
 	if len(ops) == 0 {
 		return nil, nil
 	}
@@ -63,20 +66,21 @@ func (c *Conn) Multi(ops []Op) ([]Result, error) {
 	return results, err
 }
 
-func transaction(ops []Op) (*request, error) {
-	r := &request{ask: jute.Request{Op: jute.OpMulti, Ops: make([]jute.Request, len(ops))}}
-	for i := range ops {
-		op := &ops[i]
-		switch op.Kind {
-		case OpCreate:
-			if op.Mode < Persistent || op.Mode > EphemeralSequential {
+func transaction(ops []jute.Request) (*request, error) {
+	r := &request{ask: jute.Request{Op: jute.OpMulti, Ops: slices.Clone(ops)}}
+	for i := range r.ask.Ops {
+		switch op := &r.ask.Ops[i]; op.Op {
+		case jute.OpCreate:
+			if op.Flags < jute.FlagPersistent || op.Flags > jute.FlagEphemeralSequential {
 				return nil, ErrUnsupported
 			}
-		case OpDelete, OpSet, OpCheck:
+			notNull(op)
+		case jute.OpSetData:
+			notNull(op)
+		case jute.OpDelete, jute.OpCheck:
 		default:
 			return nil, ErrBadArguments
 		}
-		r.ask.Ops[i] = toWire(op)
 	}
 	return r, nil
 }
@@ -85,7 +89,7 @@ func transaction(ops []Op) (*request, error) {
 // znode. A leader that was deposed can't answer it, as it can a sync. What the check finds is of no
 // interest: one that fails takes a quorum too.
 func (c *Conn) Prove(path string) error {
-	r, err := transaction([]Op{{Kind: OpCheck, Path: path, Version: -1}})
+	r, err := transaction([]jute.Request{{Op: jute.OpCheck, Path: path, Version: -1}})
 	if err != nil {
 		return err
 	}
