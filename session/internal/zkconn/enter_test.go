@@ -198,7 +198,7 @@ func TestAnEntryInTheStead(t *testing.T) {
 		require.EqualValues(b, -1, ask.Ops[0].Version)
 		require.Equal(b, jute.OpCreate, ask.Ops[1].Op)
 		require.Equal(b, instead.Path, ask.Ops[1].Path)
-		require.EqualValues(b, jute.FlagEphemeralSequential, ask.Ops[1].Flags)
+		require.Equal(b, jute.FlagEphemeralSequential, ask.Ops[1].Flags)
 	})
 }
 

@@ -71,7 +71,7 @@ func (h *handshake) begin() (ask jute.ConnectRequest, err error) {
 // credentials, and arms the watches again.
 func (h *handshake) run() (err error) {
 	c := h.conn
-	defer guard(c.log, "connecting", &err)
+	defer guard(h.log, "connecting", &err)
 	if err := h.identify(); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (h *handshake) run() (err error) {
 	case err != nil:
 		return err
 	}
-	c.log.Debug("connected to ZooKeeper", "server", h.at.server, "address", h.at.address, "timeout", h.response.Timeout)
+	h.log.Debug("connected to ZooKeeper", "timeout", h.response.Timeout)
 	if slow {
 		return h.ping() // the library's first one, after a third of the timeout, may be answered too late
 	}
@@ -114,7 +114,7 @@ func (h *handshake) identify() error {
 		c.end(ErrExpired)
 		return ErrExpired
 	case known != 0 && response.SessionID != known:
-		c.log.Warn("ZooKeeper server handed out another session", "server", h.at.server, "address", h.at.address)
+		h.log.Warn("ZooKeeper server handed out another session")
 		_ = h.exchange(closeFrame(), xidClose) // if it fails, that session expires
 		c.end(ErrReplaced)
 		return ErrReplaced
@@ -134,7 +134,7 @@ func (h *handshake) present(cred Credential) error {
 	ask := jute.Request{Xid: jute.XidAuth, Op: jute.OpSetAuth, Scheme: cred.Scheme, Data: cred.Secret}
 	err := h.exchange(encode(&ask), jute.XidAuth)
 	if _, refused := errors.AsType[jute.Code](err); refused {
-		h.conn.log.Warn("ZooKeeper server refused a credential", "server", h.at.server, "address", h.at.address, "scheme", cred.Scheme)
+		h.log.Warn("ZooKeeper server refused a credential", "scheme", cred.Scheme)
 		h.conn.refused()
 		return ErrAuthFailed
 	}
@@ -150,7 +150,7 @@ func (h *handshake) rearm() error {
 	c.mu.Unlock()
 	for i := range asks {
 		if err := h.exchange(encode(&asks[i]), jute.XidSetWatches); err != nil {
-			c.log.Warn("ZooKeeper server did not arm the watches again", "server", h.at.server, "address", h.at.address, "cause", err)
+			h.log.Warn("ZooKeeper server did not arm the watches again", "cause", err)
 			return fmt.Errorf("arm the watches again: %w", err)
 		}
 	}

@@ -62,9 +62,9 @@ func (w *wire) checkStall() {
 
 func (w *wire) stalled() (err error) {
 	c := w.conn
-	defer guard(c.log, "check for a stall", &err)
+	defer guard(w.log, "check for a stall", &err)
 	if w.shouldLeave(c.cfg.Stake()) {
-		c.log.Warn("leaving a ZooKeeper server that does not answer", "server", w.at.server, "address", w.at.address)
+		w.log.Warn("leaving a ZooKeeper server that does not answer")
 		return errStalled
 	}
 	return nil

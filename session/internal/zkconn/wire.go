@@ -52,8 +52,9 @@ type wire struct {
 }
 
 func newWire(c *core, raw net.Conn, at *target) *wire {
+	log := c.log.With("server", at.server, "address", at.address)
 	return &wire{
-		link: newLink(raw, c.cfg.maxReply(), c.log), conn: c, at: at, limit: limitOf(c.timeout()),
+		link: newLink(raw, c.cfg.maxReply(), log), conn: c, at: at, limit: limitOf(c.timeout()),
 		lost: notify.NewLatch(), gate: newGate(), writing: make(chan struct{}, 1),
 	}
 }
@@ -88,7 +89,7 @@ func (w *wire) lose(cause error) {
 	w.lost.Close()
 	w.hangUp()
 	if down && !errors.Is(cause, ErrAuthRequired) {
-		c.log.Debug("connection to ZooKeeper lost", "server", w.at.server, "address", w.at.address, "cause", cause)
+		w.log.Debug("connection to ZooKeeper lost", "cause", cause)
 	} else {
 		c.warnDown(w.at, cause)
 	}

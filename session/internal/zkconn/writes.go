@@ -7,8 +7,8 @@ import (
 	"github.com/troupe-go/troupe/internal/jute"
 )
 
-// Create creates a znode and returns its path, which has a number appended if the flags are sequential.
-// ttl is for the flags with a time to live only.
+// Create creates a znode and returns its path, which has a number appended if the flags are
+// sequential. ttl is for those with a time to live only.
 func (c *Conn) Create(path string, data []byte, flags int32, ttl time.Duration, acl []jute.ACL) (string, error) {
 	if flags < jute.FlagPersistent || flags > jute.FlagPersistentSequentialTTL {
 		return "", ErrBadArguments
