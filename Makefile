@@ -43,7 +43,7 @@ test: ## run all tests, with the race detector if there is a C compiler; CI=true
 	@$(if $(RACE),:,echo "the race detector is left out: no C compiler; install gcc")
 	CGO_ENABLED=$(if $(RACE),1,0) $(GO) test $(RACE) -timeout $(TIMEOUT) $(PACKAGES)
 	for version in 3.8.0 3.8.4 3.9.2; do ZKTEST_VERSION=$$version $(GO) test -run '$(VERSIONED)' -skip 'Real|Ensemble' $(VERSIONED_IN) || exit 1; done
-	$(GO) test -run Schedules ./recipes/internal/contend/... -schedules=100000
+	$(GO) test -run Schedules ./recipes/internal/contend/... -recipetest.schedules=100000
 	$(GO) test -run Schedules ./recipes/twopc/internal/protocol
 	$(GO) test -run '^TestDifferential$$' -v ./zktest -diff.ops=200000
 	$(if $(filter true,$(CI)),$(MAKE) chaos,:)

@@ -5,7 +5,7 @@
 //
 // A golden trace is a story: what happens to a machine, and what it does. It is written as a file,
 // in the words of a [Dialect], or told by Go code with the machine's own events ([Trace]). With
-// go test -rewrite, what the machine does is written into testdata.
+// go test -recipetest.rewrite, what the machine does is written into testdata.
 //
 // A world has no clock, no network and no goroutine. Each [Actor] stands for a process of its own
 // with a session of its own. [World.Step] lets one thing happen, chosen among all that can: a

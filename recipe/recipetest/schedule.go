@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 0, "random schedules to run; 0: as many as the test can afford every time")
-	seed      = flag.Uint64("schedule", 0, "run this schedule alone, with its story")
+	schedules = flag.Int("recipetest.schedules", 0, "random schedules to run; 0: as many as the test can afford every time")
+	seed      = flag.Uint64("recipetest.schedule", 0, "run this schedule alone, with its story")
 )
 
 // Failure is what is wrong in a schedule, "" if nothing is.
@@ -68,8 +68,9 @@ func Schedule(t T, pick func(n int) int, schedule func(c Chance)) {
 	}
 }
 
-// Schedules runs many schedules fast, on all processors: usual of them, unless -schedules says how
-// many. A failure names its schedule, which -schedule plays again, and tells its story.
+// Schedules runs many schedules fast, on all processors: usual of them, unless
+// -recipetest.schedules says how many. A failure names its schedule, which -recipetest.schedule
+// plays again, and tells its story.
 func Schedules(t T, usual int, schedule func(c Chance)) {
 	t.Helper()
 	if *seed != 0 {
@@ -97,7 +98,7 @@ func Schedules(t T, usual int, schedule func(c Chance)) {
 	if n := failed.Load(); n != 0 {
 		var story strings.Builder
 		f := run(n, func(format string, args ...any) { fmt.Fprintf(&story, format+"\n", args...) }, schedule)
-		t.Fatalf("%s\nagain: go test -run TestSchedules -schedule=%d\n%s", f, n, story.String())
+		t.Fatalf("%s\nagain: go test -run TestSchedules -recipetest.schedule=%d\n%s", f, n, story.String())
 	}
 }
 

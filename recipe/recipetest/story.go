@@ -58,7 +58,7 @@ func (d Dialect) Stories(t T) []string {
 }
 
 // Compare plays a story, and compares it with what the machine did when it was written. The table
-// has to declare every step that it takes. With -rewrite the story is written anew.
+// has to declare every step that it takes. With -recipetest.rewrite the story is written anew.
 func (d Dialect) Compare(t T, table *Table, name string) {
 	t.Helper()
 	file := filepath.Join(d.Folder, name+".txt")
@@ -69,7 +69,7 @@ func (d Dialect) Compare(t T, table *Table, name string) {
 	Golden(t, file, story)
 }
 
-// Golden compares a text with a file below testdata; with -rewrite it writes it there.
+// Golden compares a text with a file below testdata; with -recipetest.rewrite it writes it there.
 func Golden(t T, name, now string) {
 	t.Helper()
 	if *rewrite {

@@ -9,7 +9,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the machines do into testdata")
+var rewrite = flag.Bool("recipetest.rewrite", false, "write what the machines do into testdata")
 
 // T are the few methods of testing.T that are needed here.
 type T interface {
@@ -56,7 +56,7 @@ func (tr *Trace) Tell(events ...machine.Event) []machine.Effect {
 	return all
 }
 
-// Compare compares the story with testdata/name.txt; with -rewrite it writes it there.
+// Compare compares the story with testdata/name.txt; with -recipetest.rewrite it writes it there.
 func (tr *Trace) Compare(name string) {
 	tr.t.Helper()
 	Golden(tr.t, name+".txt", Fold(tr.out.String()))

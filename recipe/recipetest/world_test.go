@@ -192,7 +192,7 @@ func TestATrace(t *testing.T) {
 	tr.Compare("master")
 	require.Equal(t, [][2]string{{"offline", "waiting"}, {"waiting", "waiting"}, {"waiting", "master"}, {"master", "waiting"}}, took)
 
-	if flag.Lookup("rewrite").Value.String() == "true" {
+	if flag.Lookup("recipetest.rewrite").Value.String() == "true" {
 		return // the other story is not to be written
 	}
 	var complaint string

@@ -14,7 +14,7 @@ import (
 )
 
 // story is a world in which always the first of the possible things happens, with prose between
-// what the machines say. It is compared with testdata/<name>.txt, which -rewrite writes.
+// what the machines say. It is compared with testdata/<name>.txt, which -recipetest.rewrite writes.
 type story struct {
 	t     *testing.T
 	world *recipetest.World
