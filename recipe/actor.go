@@ -12,12 +12,12 @@ import (
 // actor is one incarnation of an instance.
 type actor struct {
 	*Host
-	self    actors.Self[message]
-	machine machine.Machine
-	claims  claimed
-	timers  map[uint64]*time.Timer
-	wound   bool   // the machine was told to wind up
-	told    uint64 // the newest notice of which the machine was told when it began
+	self        actors.Self[message]
+	machine     machine.Machine
+	claims      claimed
+	timers      map[uint64]*time.Timer
+	toldClosing bool   // the machine was told to wind up
+	told        uint64 // the newest notice of which the machine was told when it began
 
 	// An incarnation after the first begins by deleting what the one before left; until that is
 	// done, what it is told waits.
@@ -46,7 +46,7 @@ func (a *actor) Receive(m message) {
 	case wished:
 		a.step(m.event)
 	case closing:
-		a.windUp()
+		a.tellClosing()
 	case answered:
 		if m.incarnation == a.self.Incarnation() {
 			a.onAnswer(m.event)
@@ -97,10 +97,10 @@ func (a *actor) step(ev machine.Event) {
 	}
 }
 
-// windUp tells the machine that it is to end, once.
-func (a *actor) windUp() {
-	if !a.wound {
-		a.wound = true
+// tellClosing tells the machine that it is to end, once.
+func (a *actor) tellClosing() {
+	if !a.toldClosing {
+		a.toldClosing = true
 		a.step(machine.Closing{})
 		a.claims.settle()
 	}

@@ -60,6 +60,6 @@ func (c *claim[P]) reply(o outcome[P]) bool {
 // abandon says that the caller waits no longer; false if his outcome is already there.
 func (c *claim[P]) abandon() bool { return !c.answered.Swap(true) }
 
-// had tells, after a crash, whether the claim got the one possession that was to come of it. With
-// the ledger's mutex.
-func (c *claim[P]) had() bool { return c.once && c.held != nil && c.answered.Load() }
+// wasGranted tells, after a crash, whether the claim got the one possession that was to come of it.
+// With the ledger's mutex.
+func (c *claim[P]) wasGranted() bool { return c.once && c.held != nil && c.answered.Load() }

@@ -28,8 +28,8 @@ type claimed interface {
 	// Of a recovery, in this order.
 	postpone(m message) bool            // false: it has to wait
 	takesOver(standing []string) string // the znode that the machine goes on with; "": none
-	anew()
-	tell() // the machine of what is wanted
+	reset()
+	tellClaims() // the machine of what is wanted
 }
 
 // none is for recipes without claims.
@@ -45,8 +45,8 @@ func (none) forget()                    {}
 func (none) phase() string              { return "" }
 func (none) postpone(message) bool      { return false }
 func (none) takesOver([]string) string  { return "" }
-func (none) anew()                      {}
-func (none) tell()                      {}
+func (none) reset()                     {}
+func (none) tellClaims()                {}
 
 func (none) carryOut(e machine.Effect) bool {
 	switch e.(type) {
@@ -164,7 +164,7 @@ func (h *claimant[P]) onLost(p *Possession) {
 		h.unheld(p)
 		return
 	}
-	h.over(c)
+	h.holdEnded(c)
 	h.settle()
 }
 
@@ -175,8 +175,8 @@ func (h *claimant[P]) unheld(p *Possession) {
 	}
 }
 
-// over: the claim's possession has ended by itself.
-func (h *claimant[P]) over(c *claim[P]) {
+// holdEnded: the claim's possession has ended by itself.
+func (h *claimant[P]) holdEnded(c *claim[P]) {
 	if h.withdrawn(c) {
 		return // word of that is on its way, tells how the possession has ended, and settles it
 	}
@@ -216,7 +216,7 @@ func (h *claimant[P]) setHeld(c *claim[P], p *Possession) {
 
 func (h *claimant[P]) forget() {
 	h.leaving = nil
-	for _, p := range h.ledger.unspend() {
+	for _, p := range h.ledger.takeSpent() {
 		p.freed.Close()
 	}
 	h.settle()

@@ -51,7 +51,7 @@ func NewClaims[P any](cfg ClaimsConfig[P]) (*Claims[P], error) {
 // Stand states the standing intent: win, in every epoch and after every loss, until StandDown. It
 // is idempotent.
 func (i *Claims[P]) Stand(by Asked) {
-	if c := i.ledger.stand(by); c != nil {
+	if c := i.ledger.addStanding(by); c != nil {
 		i.cfg.Session.Start()
 		i.host.ref.Tell(wanted{c.id})
 	}
@@ -176,7 +176,7 @@ func (i *Claims[P]) ended(err error) {
 		c.settled.Close()
 		i.ledger.remove(c)
 	}
-	for _, p := range i.ledger.unspend() {
+	for _, p := range i.ledger.takeSpent() {
 		p.unconfirmed.Store(&err)
 		p.freed.Close()
 	}

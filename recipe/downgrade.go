@@ -189,20 +189,20 @@ func (h *claimant[P]) onDowngraded(ev machine.Downgraded) {
 	}
 }
 
-// goOn turns the place into a reader's possession, for whoever asked for it. If the session cannot
-// vouch for it, or he has left, it is over.
-func (h *claimant[P]) goOn(c *claim[P], p *Possession, e machine.Grant) {
+// grantReader turns the place into a reader's possession, for whoever asked for it. If the session
+// cannot vouch for it, or the caller has left, it is over.
+func (h *claimant[P]) grantReader(c *claim[P], p *Possession, e machine.Grant) {
 	q, err := h.possession(c, e)
 	if err != nil {
 		h.ledger.failDowngrade(p, err)
-		h.over(c)
+		h.holdEnded(c)
 		return
 	}
 	q.received.Store(true)
 	h.keep(q)
 	h.ledger.mu.Lock()
 	c.held = q
-	h.ledger.spend(q)
+	h.ledger.addSpent(q)
 	wanted := !c.withdrawn
 	h.ledger.mu.Unlock()
 	switch {

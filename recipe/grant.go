@@ -48,7 +48,7 @@ func (h *claimant[P]) carryOut(e machine.Effect) bool {
 // crash, the request may still be carried out, and nobody is to take over what it deletes.
 func (h *claimant[P]) release(e machine.Release) {
 	h.leave(e.Path)
-	h.ledger.spoil(e.Path)
+	h.ledger.markSpent(e.Path)
 	h.contender.release(e)
 }
 
@@ -82,7 +82,7 @@ func (h *claimant[P]) grant(e machine.Grant) {
 		return
 	}
 	if before, downgrading := h.ledger.downgrading(c); downgrading {
-		h.goOn(c, before, e)
+		h.grantReader(c, before, e)
 		return
 	}
 	p, err := h.possession(c, e)
@@ -124,7 +124,7 @@ func (h *claimant[P]) deliver(c *claim[P], p *Possession) {
 	won := h.cfg.Wrap(p)
 	h.ledger.mu.Lock()
 	c.held = p
-	h.ledger.spend(p)
+	h.ledger.addSpent(p)
 	wanted := !c.withdrawn
 	if wanted && !c.once {
 		p.offer = h.won.Offer(won, func() { p.received.Store(true) })

@@ -37,8 +37,8 @@ func (l *ledger[P]) addLocked(once, try bool, by Asked) *claim[P] {
 	return c
 }
 
-// stand enters the standing intent; nil if it stands already or the instance is closing.
-func (l *ledger[P]) stand(by Asked) *claim[P] {
+// addStanding enters the standing intent; nil if it stands already or the instance is closing.
+func (l *ledger[P]) addStanding(by Asked) *claim[P] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.standing != nil {
@@ -118,16 +118,16 @@ func (l *ledger[P]) close() []*claim[P] {
 	return slices.Clone(l.claims)
 }
 
-// spend notes that a possession came of a znode. With the mutex.
-func (l *ledger[P]) spend(p *Possession) {
+// addSpent notes that a possession came of a znode. With the mutex.
+func (l *ledger[P]) addSpent(p *Possession) {
 	if l.spent == nil {
 		l.spent = make(map[string]*Possession)
 	}
 	l.spent[p.Path()] = p
 }
 
-// spoil notes that nothing may come of a znode any more, whether a possession has or not.
-func (l *ledger[P]) spoil(path string) {
+// markSpent notes that nothing may come of a znode any more, whether a possession has or not.
+func (l *ledger[P]) markSpent(path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.spent == nil {
@@ -145,9 +145,9 @@ func (l *ledger[P]) stands(p *Possession) bool {
 	return l.spent[p.Path()] == p
 }
 
-// unspend forgets the znodes of which a possession came, because they are gone, or the instance is
-// over.
-func (l *ledger[P]) unspend() map[string]*Possession {
+// takeSpent forgets the znodes of which a possession came, because they are gone, or the instance
+// is over.
+func (l *ledger[P]) takeSpent() map[string]*Possession {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	spent := l.spent

@@ -82,7 +82,7 @@ func (a *actor) onSwept(m swept) {
 	v, toClose := a.view, a.closing
 	a.told = a.heard
 	a.mu.Unlock()
-	a.claims.anew()
+	a.claims.reset()
 	if v.epoch != 0 {
 		a.step(machine.EpochBegan{Epoch: v.epoch, SessionID: v.session, Trusted: v.trusted})
 		if v.suspended {
@@ -92,7 +92,7 @@ func (a *actor) onSwept(m swept) {
 			a.step(machine.Recovered{Epoch: v.epoch, Path: m.kept})
 		}
 	}
-	a.claims.tell()
+	a.claims.tellClaims()
 	if a.cfg.Standing != nil {
 		for _, ev := range a.cfg.Standing() {
 			a.step(ev)
@@ -104,6 +104,6 @@ func (a *actor) onSwept(m swept) {
 		a.Receive(msg)
 	}
 	if toClose {
-		a.windUp()
+		a.tellClosing()
 	}
 }

@@ -11,17 +11,17 @@ func (h *claimant[P]) postpone(m message) bool {
 	case wanted:
 		return true // it is in the ledger, and the machine is told of all that is there
 	case withdrawn:
-		h.forsake(m.claim)
+		h.dropUntold(m.claim)
 		return true
 	}
 	return false
 }
 
-// forsake settles a claim that was withdrawn before any machine knew of it: nothing can have come
-// of it. The withdrawal of others is noted in the ledger, of which the machine is told when the
+// dropUntold settles a claim that was withdrawn before any machine knew of it: nothing came of it.
+// The withdrawal of others is noted in the ledger, of which the machine is told when the
 // recovery is done. So nothing piles up, however long that takes and whatever is tried in vain
 // meanwhile.
-func (h *claimant[P]) forsake(id machine.Claim) {
+func (h *claimant[P]) dropUntold(id machine.Claim) {
 	if c := h.ledger.find(id); c != nil && c.known == 0 {
 		h.ledger.remove(c)
 		c.settled.Close()
@@ -32,7 +32,7 @@ func (h *claimant[P]) forsake(id machine.Claim) {
 func (h *claimant[P]) takesOver(standing []string) string {
 	h.ledger.mu.Lock()
 	defer h.ledger.mu.Unlock()
-	if !slices.ContainsFunc(h.ledger.claims, func(c *claim[P]) bool { return !c.withdrawn && !c.had() }) {
+	if !slices.ContainsFunc(h.ledger.claims, func(c *claim[P]) bool { return !c.withdrawn && !c.wasGranted() }) {
 		return ""
 	}
 	for _, path := range standing {
@@ -43,14 +43,14 @@ func (h *claimant[P]) takesOver(standing []string) string {
 	return ""
 }
 
-// anew forgets what was the crashed incarnation's.
-func (h *claimant[P]) anew() {
+// reset forgets what was the crashed incarnation's.
+func (h *claimant[P]) reset() {
 	h.forget()
 	h.publish(machine.Standing{}) // as a machine begins; what it says from here on is what changes
-	h.dropHad()
+	h.dropGranted()
 }
 
-func (h *claimant[P]) tell() {
+func (h *claimant[P]) tellClaims() {
 	for _, c := range h.ledger.all() {
 		h.want(c)
 		if h.withdrawn(c) {
@@ -59,11 +59,12 @@ func (h *claimant[P]) tell() {
 	}
 }
 
-// dropHad takes claims out of the ledger that had their one possession from the incarnation before.
-func (h *claimant[P]) dropHad() {
+// dropGranted takes claims out of the ledger that had their one possession from the incarnation
+// before.
+func (h *claimant[P]) dropGranted() {
 	for _, c := range h.ledger.all() {
 		h.ledger.mu.Lock()
-		p, had := c.held, c.had()
+		p, had := c.held, c.wasGranted()
 		c.held = nil
 		h.ledger.mu.Unlock()
 		if p != nil {
