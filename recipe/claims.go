@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
@@ -14,12 +13,13 @@ import (
 // application: its grant, its term.
 type ClaimsConfig[P any] struct {
 	Session *session.Session
-	Kind    string     // of recipe, shown in the live tree
-	Path    string     // the parent of the contenders; of the form Alone, the znode itself
-	Name    string     // what the own znode's name begins with, the protection aside
-	Form    znode.Form // of its name
-	Data    []byte     // of the own znode
-	Parent  []byte     // data of the parent, should it be missing; then it is made a persistent znode. nil: a container without data
+	Kind    string        // of recipe, shown in the live tree
+	Path    string        // the parent of the contenders; of the form Alone, the znode itself
+	Name    string        // what the own znode's name begins with, the protection aside
+	Form    Form          // of its name
+	Data    []byte        // of the own znode
+	ACL     []session.ACL // of the znodes that are made, parents included; nil: the session's
+	Parent  []byte        // data of the parent, should it be missing; then it is made a persistent znode. nil: a container without data
 
 	WarnAfter time.Duration // after which a possession that blocks others is logged; 0: never
 
@@ -40,7 +40,7 @@ type Claims[P any] struct {
 // NewClaims starts an instance. It does no I/O. Error: session.ErrClosed.
 func NewClaims[P any](cfg ClaimsConfig[P]) (*Claims[P], error) {
 	i := &Claims[P]{cfg: cfg, won: notify.NewHandoff[P]()}
-	i.host = newHost(Config{Session: cfg.Session, Kind: cfg.Kind, Path: cfg.Path, Machine: cfg.Machine, Ended: cfg.Ended})
+	i.host = newHost(Config{Session: cfg.Session, Kind: cfg.Kind, Path: cfg.Path, ACL: cfg.ACL, Machine: cfg.Machine, Ended: cfg.Ended})
 	i.host.claims = i
 	if err := i.host.start(); err != nil {
 		return nil, err

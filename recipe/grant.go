@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 )
@@ -70,7 +69,7 @@ func (h *claimant[P]) publish(s machine.Standing) {
 // looked up who is, since somebody has just gone. Where the grant comes of a create, that is proof
 // enough.
 func (h *claimant[P]) near(s machine.Standing) bool {
-	return s.Phase == machine.Determining || s.Phase == machine.Waiting && s.Ahead <= 1 && h.cfg.Form != znode.Alone
+	return s.Phase == machine.Determining || s.Phase == machine.Waiting && s.Ahead <= 1 && h.cfg.Form != Alone
 }
 
 // grant turns a place at the head into a possession, and gives it to the claim's caller or offers

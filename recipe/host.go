@@ -17,6 +17,7 @@ type Config struct {
 	Session *session.Session
 	Kind    string // of recipe: shown in the live tree and in errors
 	Path    string
+	ACL     []session.ACL // of the znodes that are made for it, parents included; nil: the session's
 
 	// Machine makes a fresh one for each incarnation of the actor.
 	Machine func() machine.Machine
@@ -85,7 +86,7 @@ func (h *Host) start() error {
 		return errors.Join(session.ErrClosed, err)
 	}
 	h.ref = ref
-	h.client, err = h.cfg.Session.Client(name, h.hear)
+	h.client, err = h.cfg.Session.Client(name, h.hear, h.cfg.ACL...)
 	if err != nil {
 		ref.Stop()
 	}

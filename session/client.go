@@ -24,6 +24,7 @@ type Client struct {
 	session *Session
 	name    string
 	number  uint64
+	space   namespace // the session's, with the ACL of the client's znodes
 
 	inbox inbox
 
@@ -113,14 +114,14 @@ func (t *Client) Ensure(number uint64, path string, container bool, data []byte,
 	t.within(number, func(e *epoch) {
 		at := s.space.path(path)
 		done(s.requests.insist(e, bounded(func(c *zkconn.Conn) error {
-			err := s.space.create(c, at, container, data)
+			err := t.space.create(c, at, container, data)
 			if !errors.Is(err, ErrNoNode) {
 				return err
 			}
-			if err := s.space.ensureParents(c, at); err != nil {
+			if err := t.space.ensureParents(c, at); err != nil {
 				return err
 			}
-			return s.space.create(c, at, container, data)
+			return t.space.create(c, at, container, data)
 		})))
 	}, done)
 }

@@ -109,7 +109,7 @@ func asLost(err error) error {
 // names, or data, of their own.
 func (t *Client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	s := t.session
-	asks, err := s.space.operations(ops)
+	asks, err := t.space.operations(ops)
 	if err == nil {
 		err = s.requests.fits(zkconn.SizeOf(asks...))
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
 
-// Join asks for a place in a line: an ephemeral sequential znode. Of the form Alone it is an
+// Join asks for a place in a queue: an ephemeral sequential znode. Of the form Alone it is an
 // ephemeral znode with just that name, which is refused with [ErrNodeExists] while there is one.
 type Join struct {
-	Parent string // of the line; made, as a container, with all above it, if it is missing
+	Parent string // of the queue; made, as a container, with all above it, if it is missing
 	Name   string // what the znode's name begins with, behind the GUID that protects it: "lock-"
 	Form   znode.Form
 	Data   []byte // if there are none, and the form has no GUID in the name, they are a GUID
@@ -168,7 +168,7 @@ func (g *joining) run() (string, Stat, error) {
 			if !errors.Is(err, ErrNoNode) {
 				return err
 			}
-			if err = above.try(conn, func(conn *zkconn.Conn) error { return g.space.ensureParents(conn, want) }); err != nil {
+			if err = above.try(conn, func(conn *zkconn.Conn) error { return c.client.space.ensureParents(conn, want) }); err != nil {
 				return err
 			}
 		}
@@ -191,7 +191,9 @@ func (g *joining) notFound(err error) error {
 
 // enter creates once, in the place of the one to be replaced if that stands.
 func (g *joining) enter(c *zkconn.Conn, path string) (string, Stat, error) {
-	entry := zkconn.Entry{Path: path, Data: g.contender.data, Flags: jute.FlagEphemeralSequential, ACL: g.space.acl}
+	entry := zkconn.Entry{
+		Path: path, Data: g.contender.data, Flags: jute.FlagEphemeralSequential, ACL: g.contender.client.space.acl,
+	}
 	if g.join.Form == znode.Alone {
 		entry.Flags = jute.FlagEphemeral
 	}

@@ -33,7 +33,8 @@ func (s *Session) Beside(other *Session) bool {
 // namespace is the part of ZooKeeper's tree that a session sees.
 type namespace struct {
 	root string // what every path is below: chroot and namespace; "" if there is neither
-	acl  []ACL  // of the znodes that are made
+	acl  []ACL  // of the znodes that are made below root
+	own  []ACL  // of root itself, and what is above it
 }
 
 // path is the absolute path of one of the session's.
@@ -102,12 +103,13 @@ func (n *namespace) ensure(c *zkconn.Conn, path string, mode int32) error {
 
 // make creates one znode without data; that it exists already is as good.
 func (n *namespace) make(c *zkconn.Conn, path string, mode int32) error {
+	acl := n.acl
 	if len(path) <= len(n.root) {
-		mode = jute.FlagPersistent
+		mode, acl = jute.FlagPersistent, n.own
 	}
-	_, err := c.Create(path, nil, mode, 0, n.acl)
+	_, err := c.Create(path, nil, mode, 0, acl)
 	if mode == jute.FlagContainer && errors.Is(err, ErrUnsupported) {
-		_, err = c.Create(path, nil, jute.FlagPersistent, 0, n.acl)
+		_, err = c.Create(path, nil, jute.FlagPersistent, 0, acl)
 	}
 	if errors.Is(err, ErrNoAuth) { // the right to create is looked at before whether there is anything to create
 		if exists, look := stands(c, path); look != nil || exists {
@@ -126,7 +128,7 @@ func (n *namespace) ensureParents(c *zkconn.Conn, path string) error {
 }
 
 // operations checks a transaction's operations and makes them ready to be sent: with absolute paths
-// and with the session's ACL where none is given.
+// and with the ACL of this namespace where none is given.
 func (n *namespace) operations(ops []Op) ([]jute.Request, error) {
 	if len(ops) == 0 {
 		return nil, errors.New("ops: none is given")

@@ -50,8 +50,9 @@ func validate(path string) error {
 	return nil
 }
 
-// validateACL says what is wrong with an ACL that a user gives.
-func validateACL(acl []ACL) error {
+// ValidateACL says what can be seen to be wrong with an ACL before it is sent: [ErrInvalidACL] if it
+// is empty, or an entry has no scheme or no permissions.
+func ValidateACL(acl []ACL) error {
 	if len(acl) == 0 {
 		return fmt.Errorf("%w: it is empty", ErrInvalidACL)
 	}

@@ -45,7 +45,7 @@ func New(servers []string, opts ...Option) (*Session, error) {
 	}
 	s := &Session{
 		cfg: cfg, log: cfg.log, clock: clock{base: time.Now()}, system: cfg.system,
-		topic: notify.NewTopic[Status](), lifetime: newLifetime(), space: namespace{root: cfg.root, acl: cfg.acl},
+		topic: notify.NewTopic[Status](), lifetime: newLifetime(), space: namespace{root: cfg.root, acl: cfg.acl, own: cfg.acl},
 	}
 	s.tasks.crashed = s.crashed
 	s.tasks.life, s.tasks.cut = context.WithCancel(context.Background()) // of the session itself, which outlives every call; Close ends it
@@ -212,9 +212,13 @@ func (s *Session) runDeferred() {
 // Client makes a client of the session. It does not connect: see [Session.Start]. on is called from
 // goroutines of the session, with one event at a time, in order; it must not block and must not
 // call [Client.Leave]. The present state comes first: EpochBegan if there is an epoch, and
-// Disconnected if it is. Error: [ErrClosed].
-func (s *Session) Client(name string, on func(Event)) (*Client, error) {
-	t := &Client{session: s, name: name, inbox: inbox{session: s, deliver: on}}
+// Disconnected if it is. acl is that of the znodes that the client creates, parents included;
+// without one it is the session's. Error: [ErrClosed].
+func (s *Session) Client(name string, on func(Event), acl ...ACL) (*Client, error) {
+	t := &Client{session: s, name: name, space: s.space, inbox: inbox{session: s, deliver: on}}
+	if len(acl) > 0 {
+		t.space.acl = acl
+	}
 	g := s.state.lock()
 	if g.closing {
 		g.unlock()

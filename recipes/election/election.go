@@ -36,7 +36,7 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 	if err := znode.Validate(path); err != nil {
 		return nil, &session.OpError{Op: "election.New", Path: path, Err: fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err)}
 	}
-	o, data, err := newOptions(opts)
+	o, err := newOptions(opts)
 	if err != nil {
 		return nil, &session.OpError{Op: "election.New", Path: path, Err: err}
 	}
@@ -45,15 +45,14 @@ func New(s *session.Session, path string, opts ...Option) (*Election, error) {
 		standing: notify.NewTopic[Standing](), runs: newRuns(),
 	}
 	e.standing.Publish(Standing{})
-	e.instance, err = recipe.NewClaims(recipe.ClaimsConfig[*Term]{
-		Session: s, Kind: "election", Path: path, Name: layouts[o.layout].mark, Form: layouts[o.layout].form, Data: data,
-		WarnAfter: o.warn,
-		Machine:   func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: contend.Exclusive()}) },
-		Wrap:      e.wrap,
-		Publish:   func(m machine.Standing) { e.standing.Publish(standingOf(m)) },
-		Ended:     e.ended,
-	})
-	if err != nil {
+	cfg := o.claims
+	cfg.Session, cfg.Kind, cfg.Path = s, "election", path
+	cfg.Name, cfg.Form = layouts[o.layout].mark, layouts[o.layout].form
+	cfg.Machine = func() machine.Machine { return contend.New(contend.Config{Parent: path, Rule: contend.Exclusive()}) }
+	cfg.Wrap = e.wrap
+	cfg.Publish = func(m machine.Standing) { e.standing.Publish(standingOf(m)) }
+	cfg.Ended = e.ended
+	if e.instance, err = recipe.NewClaims(cfg); err != nil {
 		e.standing.Close()
 		return nil, failed("election.New", path, err)
 	}

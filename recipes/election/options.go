@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 	"unicode/utf8"
+
+	"github.com/troupe-go/troupe/recipe"
 )
 
 // Option configures an Election.
@@ -16,25 +18,27 @@ type options struct {
 	id     string
 	data   []byte
 	layout Layout
-	warn   time.Duration
+
+	claims recipe.ClaimsConfig[*Term] // as far as options say something about it
 }
 
 // warnAfter is the default of WithWarnAfter.
 const warnAfter = 10 * time.Second
 
-// newOptions applies the options, and returns the initial data of the candidate's znode.
-func newOptions(opts []Option) (options, []byte, error) {
-	o := options{id: defaultID(), warn: warnAfter}
+// newOptions applies the options.
+func newOptions(opts []Option) (options, error) {
+	o := options{id: defaultID(), claims: recipe.ClaimsConfig[*Term]{WarnAfter: warnAfter}}
 	for i, opt := range opts {
 		if opt == nil {
-			return o, nil, fmt.Errorf("opts[%d]: nil", i)
+			return o, fmt.Errorf("opts[%d]: nil", i)
 		}
 		if err := opt(&o); err != nil {
-			return o, nil, err
+			return o, err
 		}
 	}
-	data, err := o.content()
-	return o, data, err
+	var err error
+	o.claims.Data, err = o.content()
+	return o, err
 }
 
 // WithID sets the ID of this candidate, which observers see. It must be unique among the candidates
@@ -70,7 +74,7 @@ func WithWarnAfter(d time.Duration) Option {
 		if d < 0 {
 			return fmt.Errorf("WithWarnAfter: d: negative: %v", d)
 		}
-		o.warn = d
+		o.claims.WarnAfter = d
 		return nil
 	}
 }

@@ -29,7 +29,7 @@ func (k kind) with(o options) (kind, error) {
 	if err != nil {
 		return k, err
 	}
-	if notes, _ := znode.ParseNotes(o.data); k.of != znode.Lock && notes != (znode.Notes{}) {
+	if notes, _ := znode.ParseNotes(o.claims.Data); k.of != znode.Lock && notes != (znode.Notes{}) {
 		return k, errors.New("WithData: data must not begin like a note of the recipe")
 	}
 	if k.delay = o.delay; k.delay > 0 && (k.of != znode.Lock || o.layout != Troupe) {

@@ -49,17 +49,16 @@ func build(op string, s *session.Session, path string, k kind, opts []Option) (*
 	}
 	l := &Lock{session: s, path: path, kind: k, standing: notify.NewTopic[Standing]()}
 	l.standing.Publish(Standing{})
-	instance, err := recipe.NewClaims(recipe.ClaimsConfig[*Grant]{
-		Session: s, Kind: "lock", Path: path, Name: k.name, Form: k.form, Data: o.data, Parent: k.limit(), WarnAfter: o.warn,
-		Machine: func() machine.Machine { return k.machine(path, o.data) },
-		Wrap:    l.wrap,
-		Publish: func(m machine.Standing) { l.standing.Publish(standingOf(m)) },
-		Ended:   func(error) { l.standing.Close() },
-	})
-	if err != nil {
+	cfg := o.claims
+	cfg.Session, cfg.Kind, cfg.Path = s, "lock", path
+	cfg.Name, cfg.Form, cfg.Parent = k.name, k.form, k.limit()
+	cfg.Machine = func() machine.Machine { return k.machine(path, cfg.Data) }
+	cfg.Wrap = l.wrap
+	cfg.Publish = func(m machine.Standing) { l.standing.Publish(standingOf(m)) }
+	cfg.Ended = func(error) { l.standing.Close() }
+	if l.instance, err = recipe.NewClaims(cfg); err != nil {
 		return nil, failed(op, path, err)
 	}
-	l.instance = instance
 	return l, nil
 }
 

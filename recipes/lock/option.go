@@ -3,27 +3,29 @@ package lock
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/recipe"
 )
 
 // Option configures a Lock.
 type Option func(*options) error
 
 type options struct {
-	data   []byte
 	layout Layout
 	weight int // 0: not given
 	delay  time.Duration
-	warn   time.Duration
+
+	claims recipe.ClaimsConfig[*Grant] // as far as options say something about it
 }
 
 // warnAfter is the default of WithWarnAfter.
 const warnAfter = 10 * time.Second
 
 func optionsOf(opts []Option) (options, error) {
-	o := options{warn: warnAfter}
+	o := options{claims: recipe.ClaimsConfig[*Grant]{WarnAfter: warnAfter}}
 	for i, opt := range opts {
 		if opt == nil {
 			return o, fmt.Errorf("opts[%d]: nil", i)
@@ -44,7 +46,7 @@ func WithData(data []byte) Option {
 		if znode.Revoked(data) {
 			return errors.New("WithData: data must not begin with \"unlock\"")
 		}
-		o.data = append([]byte(nil), data...)
+		o.claims.Data = slices.Clone(data)
 		return nil
 	}
 }
@@ -59,7 +61,7 @@ func WithWarnAfter(d time.Duration) Option {
 		if d < 0 {
 			return fmt.Errorf("WithWarnAfter: d: negative: %v", d)
 		}
-		o.warn = d
+		o.claims.WarnAfter = d
 		return nil
 	}
 }
