@@ -57,6 +57,26 @@ func TestTransfer(t *testing.T) {
 	require.Equal(t, "5", string(data))
 }
 
+// The lock's page: access.
+func private(ctx context.Context, servers []string) (*lock.Lock, error) {
+	sess, err := session.Open(ctx, servers, session.WithAuth("digest", []byte("billing:secret")))
+	if err != nil {
+		return nil, err
+	}
+	return lock.New(sess, "/locks/orders", lock.WithACL(session.AuthACL(session.PermAll)...))
+}
+
+func TestPrivate(t *testing.T) {
+	t.Parallel()
+	srv, other := connected(t)
+	l, err := private(t.Context(), srv.Servers())
+	require.NoError(t, err)
+	g, err := l.Lock(t.Context())
+	require.NoError(t, err)
+	require.ErrorIs(t, other.Delete(t.Context(), g.Path(), -1), session.ErrNoAuth)
+	require.NoError(t, g.Session().Close(t.Context()))
+}
+
 // The simple lock's page.
 func TestController(t *testing.T) {
 	t.Parallel()

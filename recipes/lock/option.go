@@ -8,6 +8,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/session"
 )
 
 // Option configures a Lock.
@@ -80,6 +81,30 @@ func WithDelay(d time.Duration) Option {
 			return fmt.Errorf("WithDelay: d: negative: %v", d)
 		}
 		o.delay = d
+		return nil
+	}
+}
+
+// WithACL sets the ACL of the znodes that the lock creates: its contenders' znodes, the path itself
+// and what is missing above it, the limit of a semaphore, and the record of [WithDelay]. Without
+// it they get the session's: see session.WithACL. So does what [SetLimit] creates. The ACL of a
+// znode that exists stays as it is.
+//
+// In ZooKeeper the right to delete a znode is given by its parent's ACL. So it is the ACL of the
+// path that keeps others from deleting the holder's znode. If the path may exist already, create it
+// with that ACL first.
+//
+// The sessions that use the lock need these rights, all of them under one ACL: to read, since they
+// list the path and watch contenders; to create and delete, at the path; and to write, if they
+// revoke grants, and for semaphores and the two sides of a shared lock, which note in their znodes
+// what they hold. A session without the right to read its own znode loses the grant, with
+// session.ErrNoAuth.
+func WithACL(acl ...session.ACL) Option {
+	return func(o *options) error {
+		if err := session.ValidateACL(acl); err != nil {
+			return fmt.Errorf("WithACL: acl: %w", err)
+		}
+		o.claims.ACL = slices.Clone(acl)
 		return nil
 	}
 }
