@@ -50,8 +50,8 @@ func validate(path string) error {
 	return nil
 }
 
-// ValidateACL says what can be seen to be wrong with an ACL before it is sent: [ErrInvalidACL] if it
-// is empty, or an entry has no scheme or no permissions.
+// ValidateACL says what can be seen to be wrong with an ACL before it is sent: [ErrInvalidACL] if
+// it is empty, or an entry has no scheme or no permissions.
 func ValidateACL(acl []ACL) error {
 	if len(acl) == 0 {
 		return fmt.Errorf("%w: it is empty", ErrInvalidACL)

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/session"
 )
 
 // Option configures an Election.
@@ -85,4 +87,22 @@ func defaultID() string {
 		name = "unknown"
 	}
 	return fmt.Sprintf("%s-%d-%08x", name, os.Getpid(), rand.Uint32())
+}
+
+// WithACL sets the ACL of the znodes that the election creates: its candidates' znodes, the path
+// itself, and what is missing above it. Without it they get the session's: see session.WithACL. The
+// ACL of a znode that exists stays as it is.
+//
+// In ZooKeeper the right to delete a znode is given by its parent's ACL. So it is the ACL of the
+// path that keeps others from deposing the leader. The candidates' sessions need the rights to
+// read, create and delete there, and to write, for [Term.Ready], [Term.Proclaim] and
+// [Term.TransferTo]. Those that only observe the election need the right to read.
+func WithACL(acl ...session.ACL) Option {
+	return func(o *options) error {
+		if err := session.ValidateACL(acl); err != nil {
+			return fmt.Errorf("WithACL: acl: %w", err)
+		}
+		o.claims.ACL = slices.Clone(acl)
+		return nil
+	}
 }
