@@ -33,7 +33,7 @@ var (
 	// and each time others were answered on it before: the server does not know it, or refuses it
 	// without a word. Eight times, if all servers know its kind and its size was answered before:
 	// then it may be the network. It was not carried out, as far as a look at its outcome tells.
-	ErrHungUp = errors.New("the server hangs up at this request")
+	ErrHungUp = errors.New("the server closes the connection on this request")
 
 	// ErrLocalSession: the server gave a local session, which can have no ephemeral znodes, and
 	// does not upgrade it: a matter of the servers' configuration (localSessionsEnabled,
@@ -62,7 +62,7 @@ var (
 	ErrSuspended = errors.New("the connection to ZooKeeper is down")
 	// ErrUntrusted: nothing has been heard from ZooKeeper's leader for so long that the session may
 	// have ended there.
-	ErrUntrusted = errors.New("the session can't be trusted to be alive")
+	ErrUntrusted = errors.New("no proof from ZooKeeper in time that the session is alive")
 	// ErrDeleted: somebody deleted the znode.
 	ErrDeleted = errors.New("the znode was deleted")
 	// ErrRevoked: somebody took it away. None of Troupe's own recipes ends a possession so: one
@@ -76,7 +76,7 @@ var (
 	// errors.Is tells both.
 	ErrLost = errors.New("lost")
 
-	// ErrUnknownOutcome: the request was sent and the connection went before the answer came. It
+	// ErrUnknownOutcome: the request was sent and the connection was lost before the reply. It
 	// was carried out, or it was not, but it is not under way any more: a read tells. If it comes
 	// with another cause, of the caller's context or of the session's end, the wait ended before
 	// that was certain.

@@ -13,10 +13,10 @@ var (
 	ErrNotSent = errors.New("not connected to ZooKeeper")
 	// ErrNoReply: the request was sent, and the connection was lost before the reply. It may or may
 	// not have been carried out.
-	ErrNoReply = errors.New("the connection to ZooKeeper went before the answer came")
+	ErrNoReply = errors.New("the connection to ZooKeeper was lost before the reply")
 	// ErrCutOff is a kind of ErrNoReply: the server hung up right after this request, and had
 	// answered other ones on this connection. This one may be the reason.
-	ErrCutOff = errors.New("the server hung up")
+	ErrCutOff = errors.New("the server closed the connection")
 	// ErrCutOffLarge is a kind of ErrCutOff: the request was larger than all that were answered.
 	ErrCutOffLarge = errors.New("the request was the largest so far")
 	// ErrCutOffUsual is a kind of ErrCutOff: the request is not the likeliest reason. Servers are
@@ -38,7 +38,7 @@ var (
 	ErrExpired = errors.New("the ZooKeeper session has expired")
 	// ErrReplaced: the server gave another session instead of this one, without saying that this
 	// one has expired. It must be taken for expired.
-	ErrReplaced = errors.New("the server replaced the ZooKeeper session by another")
+	ErrReplaced = errors.New("the server replaced the ZooKeeper session with another")
 	// ErrAuthRequired: the server is configured to insist on an authentication. It hangs up at
 	// every request without.
 	ErrAuthRequired = errors.New("the ZooKeeper server insists on authentication: it needs a credential that it accepts (enforce.auth.schemes, sessionRequireClientSASLAuth)")
@@ -69,7 +69,7 @@ var (
 	// ErrTooLarge: the request is larger than a server takes: than Config.MaxPacket, or by the
 	// connections that were lost at such requests. Or the reply to a read is larger than sixteen
 	// times MaxPacket.
-	ErrTooLarge = errors.New("larger than the largest packet")
+	ErrTooLarge = errors.New("larger than the packet limit")
 )
 
 // CodeError is an error code without an error value of its own. It is definite too.

@@ -11,10 +11,10 @@ import (
 
 // Why a connection is given up here, rather than by the network.
 var (
-	errHungUp       = errors.New("the connection was hung up")
-	errMalformed    = errors.New("the server sent what is no ZooKeeper frame")
-	errCloseTimeout = errors.New("the server did not answer the closing of the session in time")
-	errUnexpected   = errors.New("the client library sent what nobody asked for")
+	errHungUp       = errors.New("the connection was closed")
+	errMalformed    = errors.New("the server sent a malformed frame")
+	errCloseTimeout = errors.New("the server did not confirm the end of the session in time")
+	errUnexpected   = errors.New("the client library sent an unexpected request")
 	errNotAccepted  = errors.New("the server did not accept the session")
 )
 
