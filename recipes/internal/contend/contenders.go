@@ -26,7 +26,7 @@ func (c *contenders) on(key request, ev machine.Event) {
 		// order in which it happened: the predecessor's end may be heard of before the own znode's.
 		c.look.disconnected = true
 	case machine.Recovered: // beside the one that was taken over
-		c.do(machine.Remove{Epoch: c.epoch(), Path: ev.Path})
+		c.requests.Emit(machine.Remove{Epoch: c.requests.Epoch(), Path: ev.Path})
 	case machine.DowngradeWanted:
 		c.onDowngradeWanted(ev)
 	case machine.Downgraded:
@@ -94,7 +94,7 @@ func (c *contenders) forget() {
 		c.watches.unwatch(c.look.pred)
 	}
 	c.look = look{}
-	if c.semaphore != nil && c.epoch() == 0 {
+	if c.semaphore != nil && c.requests.Epoch() == 0 {
 		c.semaphore.limit = limit{}
 	}
 }

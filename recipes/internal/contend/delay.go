@@ -104,9 +104,9 @@ func (d *delay) leave() {
 		d.leaving = true
 		return
 	case d.stage == Recorded && !d.own.lost:
-		d.do(machine.Release{Epoch: d.epoch(), Path: d.own.path})
+		d.requests.Emit(machine.Release{Epoch: d.requests.Epoch(), Path: d.own.path})
 	default:
-		d.do(machine.Remove{Epoch: d.epoch(), Path: d.own.path})
+		d.requests.Emit(machine.Remove{Epoch: d.requests.Epoch(), Path: d.own.path})
 	}
 	d.reset()
 }

@@ -10,7 +10,7 @@ func (c *contenders) onDowngradeWanted(e machine.DowngradeWanted) {
 		return
 	}
 	c.state = Downgrading
-	c.do(machine.Downgrade{Epoch: c.epoch(), Path: c.own.path, Token: c.own.czxid})
+	c.requests.Emit(machine.Downgrade{Epoch: c.requests.Epoch(), Path: c.own.path, Token: c.own.czxid})
 }
 
 // onDowngraded goes on with the reader's znode, under the token of the writer's.
@@ -23,7 +23,7 @@ func (c *contenders) onDowngraded(e machine.Downgraded) {
 	case e.Gone && wanted:
 		c.lost()
 	case e.Gone:
-		c.do(c.own.whenGone...)
+		c.requests.Emit(c.own.whenGone...)
 		c.enterAnew()
 	case e.Err != nil:
 		if wanted { // the writer's znode exists, and is not held any more

@@ -27,7 +27,7 @@ func (s *session) note(ev machine.Event) (lifts bool) {
 }
 
 func (m *Machine) onEpochBegan(e machine.EpochBegan) {
-	if m.epoch() != 0 {
+	if m.requests.Epoch() != 0 {
 		m.expire()
 	}
 	m.requests.Begin(e.Epoch)
@@ -38,11 +38,11 @@ func (m *Machine) onEpochBegan(e machine.EpochBegan) {
 // expire forgets everything that belongs to the epoch. Claims remain.
 func (m *Machine) expire() {
 	if m.possessed() {
-		m.do(machine.End{Claim: m.claims[0].id, Cause: machine.EndExpired})
+		m.requests.Emit(machine.End{Claim: m.claims[0].id, Cause: machine.EndExpired})
 		m.claims.rotate()
 	}
-	m.do(m.replaced.whenGone...)
-	m.do(m.own.whenGone...)
+	m.requests.Emit(m.replaced.whenGone...)
+	m.requests.Emit(m.own.whenGone...)
 	m.replaced = own{}
 	m.dropOwn()
 	m.ahead = 0

@@ -97,7 +97,7 @@ func (m *Machine) onEntered(e machine.Entered) {
 		}
 		return
 	}
-	m.do(replaced.whenGone...)
+	m.requests.Emit(replaced.whenGone...)
 	m.own.at(e.Path)
 	if e.Czxid != 0 && e.Owner == m.session.id { // otherwise the reply did not tell
 		m.own.czxid, m.own.unread = e.Czxid, true
@@ -119,7 +119,7 @@ func (m *Machine) enterFailed(err error, replaced own) {
 		m.leave()
 		return
 	}
-	m.do(effects...)
+	m.requests.Emit(effects...)
 	m.enterAnew()
 }
 
@@ -168,7 +168,7 @@ func (m *Machine) grant() {
 	}
 	m.state = Holding
 	m.own.of = c
-	m.do(machine.Grant{Epoch: m.epoch(), Claim: c, Path: m.own.path, Token: m.own.czxid})
+	m.requests.Emit(machine.Grant{Epoch: m.requests.Epoch(), Claim: c, Path: m.own.path, Token: m.own.czxid})
 	m.own.tellRevoked(&m.requests)
 }
 
@@ -181,21 +181,21 @@ func (m *Machine) leave() {
 		m.delay.leave()
 		return
 	}
-	m.do(machine.Remove{Epoch: m.epoch(), Path: m.own.path})
+	m.requests.Emit(machine.Remove{Epoch: m.requests.Epoch(), Path: m.own.path})
 }
 
 func (m *Machine) onLeft(e machine.Removed) {
 	if m.state != Leaving || e.Path != m.own.path {
 		return
 	}
-	m.do(m.own.whenGone...)
+	m.requests.Emit(m.own.whenGone...)
 	m.enterAnew()
 }
 
 // lost: the own znode is gone, or was never ours.
 func (m *Machine) lost() {
 	if m.possessed() {
-		m.do(machine.End{Claim: m.claims[0].id, Cause: machine.EndDeleted})
+		m.requests.Emit(machine.End{Claim: m.claims[0].id, Cause: machine.EndDeleted})
 		m.claims.rotate()
 	}
 	m.enterAnew()
@@ -203,7 +203,7 @@ func (m *Machine) lost() {
 
 // unwatched ends a possession whose znode can't be read: nobody would notice if it were deleted.
 func (m *Machine) unwatched(err error) {
-	m.do(machine.End{Claim: m.claims[0].id, Cause: machine.EndUnwatched, Err: err})
+	m.requests.Emit(machine.End{Claim: m.claims[0].id, Cause: machine.EndUnwatched, Err: err})
 	m.claims.rotate()
 	m.own.lost = true
 	m.fail(err)
@@ -219,7 +219,7 @@ func (m *Machine) fail(err error) {
 func (m *Machine) refuse(err error) {
 	settle := m.claims.refuse(err)
 	if len(m.claims) > 0 {
-		m.do(settle)
+		m.requests.Emit(settle)
 		return
 	}
 	m.own.after(settle)
@@ -235,6 +235,6 @@ func (m *Machine) doWhenGone(c machine.Claim, effect machine.Effect) {
 	case m.replaced.path != "" && m.replaced.of == c:
 		m.replaced.after(effect)
 	default:
-		m.do(effect)
+		m.requests.Emit(effect)
 	}
 }

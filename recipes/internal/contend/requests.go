@@ -31,8 +31,3 @@ func (m *Machine) ask(r machine.Request, as kind) uint64 {
 }
 
 func (m *Machine) pending(as kind) bool { return m.requests.Pending(request{kind: as}) }
-
-// do emits effects that are not answered by number.
-func (m *Machine) do(effects ...machine.Effect) { m.requests.Emit(effects...) }
-
-func (m *Machine) epoch() uint64 { return m.requests.Epoch() }

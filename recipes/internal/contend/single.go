@@ -34,14 +34,14 @@ func (s *single) occupied(err error) bool {
 	if !errors.Is(err, machine.ErrHeld) {
 		return false
 	}
-	s.do(s.own.whenGone...)
+	s.requests.Emit(s.own.whenGone...)
 	s.own = own{}
 	if len(s.claims) > 0 && s.claims[0].try {
 		if s.created <= s.claims[0].since { // the other's znode may be gone since
 			s.enter()
 			return true
 		}
-		s.do(s.claims.refuse(machine.ErrHeld))
+		s.requests.Emit(s.claims.refuse(machine.ErrHeld))
 	}
 	if len(s.claims) == 0 {
 		s.state = Idle
@@ -109,7 +109,7 @@ func (s *single) onSeen(e machine.Seen) {
 func (s *single) onOtherSeen(e machine.Seen, stale bool) {
 	switch {
 	case e.Err != nil: // its deletion would not be noticed
-		s.do(s.claims.fail(e.Err)...)
+		s.requests.Emit(s.claims.fail(e.Err)...)
 		s.state = Idle
 	case !e.Exists:
 		s.enter()

@@ -24,7 +24,7 @@ func (m *Machine) standing() machine.Standing {
 		return s // this is known without ZooKeeper
 	}
 	s.Ahead = m.ahead
-	s.Stale = m.epoch() == 0 || m.session.suspended || !m.session.trusted
+	s.Stale = m.requests.Epoch() == 0 || m.session.suspended || !m.session.trusted
 	if m.delay == nil { // otherwise a grant may be deferred until the token is in the record
 		s.Stale = s.Stale || m.session.deferred
 	}

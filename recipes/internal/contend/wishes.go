@@ -4,7 +4,7 @@ import "github.com/troupe-go/troupe/machine"
 
 func (m *Machine) onWanted(e machine.Wanted) {
 	if e.Try && len(m.claims) > 0 {
-		m.do(machine.Settle{Claim: e.Claim, Err: machine.ErrHeld})
+		m.requests.Emit(machine.Settle{Claim: e.Claim, Err: machine.ErrHeld})
 		return
 	}
 	m.claims = append(m.claims, claim{id: e.Claim, once: e.Once, try: e.Try, since: m.requests.Last()})
@@ -25,7 +25,7 @@ func (m *Machine) inherit() {
 		m.replaced.after(effects...)
 		return
 	}
-	m.do(effects...)
+	m.requests.Emit(effects...)
 }
 
 func (m *Machine) onWithdrawn(e machine.Withdrawn) {
