@@ -58,12 +58,15 @@ func New(s *session.Session, path string, m Mode, priority int) (*Lock, error) {
 	case priority < best || priority > worst:
 		return nil, fmt.Errorf("prio.New: priority %d: not between %d and %d", priority, best, worst)
 	}
+	return start(s, path, func() machine.Machine { return newMachine(path, m, priority) })
+}
+
+func start(s *session.Session, path string, newMachine func() machine.Machine) (*Lock, error) {
 	l := &Lock{path: path, turn: make(chan struct{}, 1)}
 	var err error
 	l.host, err = recipe.New(recipe.Config{
 		Session: s, Kind: "priority lock", Path: path,
-		Machine:  func() machine.Machine { return newMachine(path, m, priority) },
-		Standing: l.standing, Perform: l.perform, Ended: l.ended,
+		Machine: newMachine, Standing: l.standing, Perform: l.perform, Ended: l.ended,
 	})
 	return l, err
 }

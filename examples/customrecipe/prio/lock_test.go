@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/troupe-go/troupe/internal/crash"
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -23,6 +23,18 @@ func open(t *testing.T, srv *zktest.Server) *session.Session {
 		_ = s.Close(ctx) // some tests have closed it
 	})
 	return s
+}
+
+// fragile is a machine that panics over a bug.
+type fragile struct{ machine.Machine }
+
+type bug struct{}
+
+func (f fragile) Step(ev machine.Event) []machine.Effect {
+	if _, is := ev.(bug); is {
+		panic("on purpose")
+	}
+	return f.Machine.Step(ev)
 }
 
 func side(t *testing.T, s *session.Session, m Mode, priority int) *Lock {
@@ -42,7 +54,8 @@ func TestWholeStack(t *testing.T) {
 		second, err := side(t, two, Read, 500).Lock(t.Context())
 		require.NoError(t, err, "readers together")
 
-		writer := side(t, two, Write, 10)
+		writer, err := start(two, "/l", func() machine.Machine { return fragile{newMachine("/l", Write, 10)} })
+		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err = writer.Lock(ctx)
@@ -61,7 +74,7 @@ func TestWholeStack(t *testing.T) {
 		grant, err := writer.Lock(t.Context())
 		require.NoError(t, err)
 		require.Greater(t, grant.Token(), second.Token())
-		crash.Instance(writer.host, "on purpose")
+		require.True(t, writer.host.Tell(bug{}))
 		<-grant.Done()
 		require.ErrorIs(t, grant.Err(), session.ErrRestarted)
 		again, err := writer.Lock(t.Context())
