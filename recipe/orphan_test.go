@@ -1,12 +1,14 @@
 package recipe_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/crash"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/session"
@@ -184,5 +186,56 @@ func TestACrashLeavesWhatWasMadeBeforeAndAfter(t *testing.T) {
 		synctest.Wait()
 		require.Len(g, *made, 2)
 		require.ElementsMatch(g, []string{before, after, (*made)[1].Results[0].Path[len("/line/"):]}, g.line())
+	})
+}
+
+// As TestACrashLeavesNoSequentialZnodeOfUnknownOutcome, but the incarnation that looks for it
+// crashes too while it looks, so that two look at once.
+func TestACrashWhileAnOrphanIsLookedFor(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))
+		g.judge(map[string]zktest.Verdict{"a": zktest.CutAfter})
+		g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpGetData && r.Path == "/line/seat-0000000000" {
+				return zktest.Delay(time.Second)
+			}
+			return zktest.Pass
+		})
+		h, made := g.sitting("seat-", "a", panics)
+		require.True(g, h.Tell(sit{}))
+		time.Sleep(500 * time.Millisecond)
+		crash.Instance(h, errors.New("another bug"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Len(g, *made, 2, "the lost answer, and that of the last incarnation")
+		require.NoError(g, h.Close(g.ctx))
+		require.Empty(g, g.line(), "the instance is over: nothing of it stands")
+	})
+}
+
+// Two incarnations in a row crash while it is looked for, so that three look at once. The last
+// one recovers as well.
+func TestTwoCrashesWhileAnOrphanIsLookedFor(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		require.NoError(g, g.sess.EnsurePath(g.ctx, "/line"))
+		g.judge(map[string]zktest.Verdict{"a": zktest.CutAfter})
+		lists := 0
+		g.srv.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.Op == zktest.OpGetChildren2 && r.Path == "/line" {
+				if lists++; lists == 1 {
+					return zktest.Delay(time.Second)
+				}
+			}
+			return zktest.Pass
+		})
+		h, made := g.sitting("seat-", "a", panics)
+		require.True(g, h.Tell(sit{}))
+		time.Sleep(300 * time.Millisecond)
+		crash.Instance(h, errors.New("another bug"))
+		time.Sleep(300 * time.Millisecond)
+		crash.Instance(h, errors.New("another bug"))
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		require.Len(g, *made, 2, "the lost answer, and that of the last incarnation")
 	})
 }

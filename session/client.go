@@ -12,7 +12,8 @@ import (
 )
 
 // Client is what a recipe has of a session: it is told in order what happens, and its requests are
-// each bound to an epoch, so that none of them ever acts in another. For those who write recipes.
+// each bound to an epoch, so that none of them ever acts in another. An epoch's number is known
+// from its [EpochBegan]; no event of a watch is told before that. For those who write recipes.
 //
 // Its requests return at once. What comes of one is passed to its done function, exactly once, from
 // a goroutine of the session; done must not block. If the session is closed already, done is called

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 )
@@ -74,9 +73,12 @@ func (z *znodes) inDoubt(c *contender) bool {
 }
 
 // search looks for a sequential znode whose answer was lost, enters its path, and strikes it if it
-// is not there. It is what the session has made, under such a name and within that span, and of
-// which no other client is known to be the owner. The error is [ErrExpired] or [ErrClosed].
+// is not there. It is what the session has made, under such a name, with these data and within that
+// span, and of which no other client is known to be the owner. Where nothing fits, nothing is taken
+// for it: what the session's user made must not be deleted. The error is [ErrExpired] or
+// [ErrClosed].
 func (z *znodes) search(c *contender) (bool, error) {
+	known, others := z.neighbours(c) // before the listing: what goes meanwhile may still be in it
 	var seen []sight
 	try := 0
 	err := z.insist(c.epoch, func(conn *zkconn.Conn) (err error) {
@@ -89,23 +91,31 @@ func (z *znodes) search(c *contender) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, o := range z.unanswered(c) { // one that is seen here may be another's, whose answer is on its way
-		<-o.C() // with the epoch at the latest
+	for _, o := range others { // what is seen here may be another's, whose answer is on its way
+		<-o.settled.C() // with the epoch at the latest
 	}
 	l := z.state.lock()
 	defer l.unlock()
+	if _, entered := l.ledger.all[c]; !entered || !c.doubtful {
+		return entered, nil // somebody else has looked meanwhile
+	}
+	for _, o := range others {
+		known[o.path] = true
+	}
 	seen = slices.DeleteFunc(seen, func(s sight) bool {
-		other := l.ledger.byPath[z.space.relative(s.path)] != nil
+		path := z.space.relative(s.path)
+		other := known[path] || l.ledger.byPath[path] != nil
 		return other || s.stat.EphemeralOwner != c.epoch.sessionID || !c.sent.covers(s.stat.Czxid) || l.ledger.contested(c, s)
 	})
-	if len(seen) == 0 {
+	i := slices.IndexFunc(seen, c.looksLike)
+	if i < 0 {
+		i = slices.IndexFunc(seen, func(s sight) bool { return s.unread && s.stat.Czxid != 0 })
+	}
+	if i < 0 {
 		l.ledger.strike(c)
 		return false, nil
 	}
-	i := max(0, slices.IndexFunc(seen, c.looksLike))
-	if !l.ledger.stands(c, z.space.relative(seen[i].path)) {
-		return false, ErrExpired
-	}
+	l.ledger.stands(c, z.space.relative(seen[i].path))
 	c.doubtful = false
 	return true, nil
 }
@@ -135,17 +145,22 @@ func (z *znodes) numbered(conn *zkconn.Conn, parent, head string) ([]sight, erro
 	return seen, nil
 }
 
-// unanswered are the creates of the same name that are not answered yet.
-func (z *znodes) unanswered(c *contender) []*notify.Latch {
+// neighbours are the paths of other znodes in the record, and the creates of the same name that are
+// not answered yet.
+func (z *znodes) neighbours(c *contender) (known map[string]bool, unanswered []*contender) {
 	l := z.state.lock()
 	defer l.unlock()
-	var all []*notify.Latch
+	known = make(map[string]bool)
 	for o := range l.ledger.all {
-		if o != c && o.sameName(c) && o.path == "" {
-			all = append(all, o.settled)
+		switch {
+		case o == c:
+		case o.path != "":
+			known[o.path] = true
+		case o.sameName(c):
+			unanswered = append(unanswered, o)
 		}
 	}
-	return all
+	return known, unanswered
 }
 
 // contested: another client's create of the same name, whose answer was lost too, may have made
