@@ -65,7 +65,7 @@ func (a *alone) on(ev machine.Event) {
 		a.onSeen(ev)
 	case machine.Fired:
 		switch {
-		case ev.Path != a.own || a.leaving:
+		case ev.Path != a.own || a.leaving || a.state == machine.Waiting: // a downgrade deletes it
 		case ev.Change == machine.Deleted:
 			a.over(machine.EndDeleted, nil)
 			a.gone()
@@ -81,7 +81,10 @@ func (a *alone) on(ev machine.Event) {
 			a.gone()
 		}
 	case machine.Downgraded:
-		if ev.Err == nil && !ev.Gone {
+		switch {
+		case ev.Gone:
+			a.gone()
+		case ev.Err == nil:
 			a.own = ev.New
 			a.grant()
 		}
@@ -165,7 +168,7 @@ func (a *alone) onEntered(ev machine.Entered) {
 
 func (a *alone) onSeen(ev machine.Seen) {
 	switch {
-	case ev.Path != a.own || a.leaving:
+	case ev.Path != a.own || a.leaving || a.state == machine.Waiting:
 	case ev.Err != nil:
 		a.lost = true
 		a.over(machine.EndUnwatched, ev.Err)

@@ -84,6 +84,9 @@ func (h *claimant[P]) grant(e machine.Grant) {
 		h.grantReader(c, before, e)
 		return
 	}
+	if c.held != nil && c.held.Err() == nil {
+		panic("recipe: the machine grants a claim that is held") // nobody would end the first possession
+	}
 	p, err := h.possession(c, e)
 	if err != nil { // not trusted at this moment; or the epoch is over, of which word is on its way
 		h.step(machine.Deferred{Claim: e.Claim})

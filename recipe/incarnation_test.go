@@ -168,7 +168,9 @@ func (g *ground) claims(cfg recipe.ClaimsConfig[*recipe.Possession]) *recipe.Cla
 	if cfg.Name == "" {
 		cfg.Name = "lock-"
 	}
-	cfg.Machine = newAlone
+	if cfg.Machine == nil {
+		cfg.Machine = newAlone
+	}
 	cfg.Wrap = func(p *recipe.Possession) *recipe.Possession { return p }
 	cfg.Publish = func(machine.Standing) {}
 	i, err := recipe.NewClaims(cfg)
@@ -273,4 +275,39 @@ func TestACrashAroundADowngrade(t *testing.T) {
 			})
 		})
 	}
+}
+
+// twice is a machine that grants a claim twice.
+type twice struct{ machine.Machine }
+
+func (m twice) Step(ev machine.Event) (all []machine.Effect) {
+	for _, e := range m.Machine.Step(ev) {
+		all = append(all, e)
+		if _, grants := e.(machine.Grant); grants {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// A machine that grants what is held has a bug, and is restarted: of two possessions nobody would
+// end the first.
+func TestAMachineThatGrantsTwiceIsRestarted(t *testing.T) {
+	inBubble(t, func(g *ground) {
+		machines := 0
+		i := g.claims(recipe.ClaimsConfig[*recipe.Possession]{Machine: func() machine.Machine {
+			if machines++; machines == 1 {
+				return twice{newAlone()}
+			}
+			return newAlone()
+		}})
+		i.Stand(recipe.Asked{})
+		time.Sleep(time.Minute) // until then it is restarted
+		p := <-i.Won()
+		require.Equal(g, 2, machines)
+		require.NoError(g, p.Err())
+		require.Len(g, g.line(), 1)
+		require.Contains(g, p.Path(), g.line()[0])
+		require.NoError(g, i.Close(g.ctx))
+	})
 }
