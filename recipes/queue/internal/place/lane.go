@@ -44,6 +44,12 @@ func (l Lane) name() string {
 	}
 }
 
+// Valid tells whether a lane's names can be told apart from others.
+func (l Lane) Valid() bool {
+	parsed, ok := parseLane(l.name())
+	return ok && parsed == l
+}
+
 // Compare orders lanes: what is ready first, by priority and shard; then what comes later, by time.
 func (l Lane) Compare(m Lane) int {
 	switch {

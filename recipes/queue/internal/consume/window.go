@@ -1,0 +1,53 @@
+package consume
+
+import "math/bits"
+
+// window is how many items a consumer may have claimed and not settled.
+type window struct {
+	size, most int
+	adapts     bool
+	quick      bool   // nothing that was handed out is too old
+	total      uint64 // without a stream: how many were ever asked for
+	delivered  uint64 // how many were ever handed out
+	out        int    // at most once: how many were handed out and have found no receiver yet
+	received   int    // how many items have found a receiver since the last transaction
+}
+
+// mostAhead bounds a window that adapts.
+const mostAhead = 64
+
+// slow is how long items may lie before the window counts as too large, in milliseconds. It is some
+// ten round trips: what is settled sooner could have been claimed together.
+const slow = 20
+
+func newWindow(cfg Config) window {
+	if cfg.Prefetch > 0 {
+		return window{size: cfg.Prefetch, most: cfg.Prefetch}
+	}
+	first := min(max(cfg.Workers, 1), mostAhead)
+	return window{size: first, most: mostAhead, adapts: true}
+}
+
+// emptied: all that was claimed is settled.
+func (w *window) emptied() {
+	if w.adapts && w.quick {
+		w.size = min(2*w.size, w.most)
+	}
+}
+
+// lay: some items have been waiting for a receiver for too long.
+func (w *window) lay() {
+	if w.adapts {
+		w.size = max(w.size/2, 1)
+	}
+}
+
+// waiting is how many were asked for and not handed out, without a stream.
+func (w *window) waiting() int {
+	if w.total <= w.delivered {
+		return 0
+	}
+	return int(w.total - w.delivered)
+}
+
+func ones(set uint64) int { return bits.OnesCount64(set) }

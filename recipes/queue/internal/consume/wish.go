@@ -1,0 +1,84 @@
+package consume
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+)
+
+// Errors of settlements and drops.
+var (
+	ErrLost    = errors.New("the item is not this consumer's any more")
+	ErrOverdue = errors.New("the item was not settled in time")
+	ErrUnknown = errors.New("the answer was lost, and with it the claim")
+)
+
+// Demand is how many items were ever asked for, by a machine without a stream: as many are handed
+// out in all. It falls when somebody does not wait any longer.
+type Demand struct{ Total uint64 }
+
+// Received: an item that was handed out has found its receiver. It is for a machine with a stream.
+type Received struct{ No uint64 }
+
+// Settle says what becomes of an item that was handed out. Only the first for an item counts.
+type Settle struct {
+	No    uint64
+	How   How
+	After int64 // of Nack: the pause, in milliseconds
+}
+
+// How an item is settled.
+type How int
+
+// The ways to settle one.
+const (
+	Ack    How = iota + 1 // done with: it is deleted
+	Nack                  // it goes back, and this was an attempt
+	Return                // it goes back as if it had never been handed out: nobody has received it
+)
+
+// Unheld: no possession could be made of an item that was handed out, because the session is not
+// trusted at this instant. It is handed out again, under another number, when it is.
+type Unheld struct{ No uint64 }
+
+// Over: the possession of an item has ended by itself. It goes back; if it was received, this was
+// an attempt.
+type Over struct{ No uint64 }
+
+// Extend gives an item more time.
+type Extend struct {
+	No    uint64
+	After int64 // from now, in milliseconds
+}
+
+// Deliver hands an item out. Of a machine with Auto it is nobody else's and in no journal any more,
+// and nothing is settled.
+type Deliver struct {
+	No       uint64
+	ID       string
+	Record   layout.Record
+	Priority int
+	Attempt  int // 1 for the first
+	Epoch    uint64
+	Path     string // of the znode that guards the claim; "" with Auto
+	Token    int64  // the transaction that claimed it
+}
+
+// Settled answers Settle. ErrLost: the claim was lost before, and nothing was changed; with
+// ErrUnknown it was lost while the settlement was under way, which may have been carried out.
+type Settled struct {
+	No  uint64
+	Err error
+}
+
+// Dropped: the machine has given an item up, which was not settled.
+type Dropped struct {
+	No    uint64
+	Cause error // ErrLost or ErrOverdue
+}
+
+// Skipped: something at this path is in the way and is passed over.
+type Skipped struct {
+	Path string
+	Err  error
+}
