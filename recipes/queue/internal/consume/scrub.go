@@ -194,7 +194,7 @@ func (a *audit) finds(b place.Bucket, names []string) {
 	mark := a.cursor.Of(b.Lane)
 	for _, name := range names {
 		z, ok := layout.ParseZnode(name)
-		if !ok || b.Number > mark.Number || b.Number == mark.Number && z.Seq > mark.Seq && !z.Cut {
+		if !ok || b.Number > mark.Number || b.Number == mark.Number && z.Seq > mark.Seq && z.Part() == 0 {
 			continue
 		}
 		if e := layout.Whole(b, z); !a.named[e.Position] && len(a.lost) < most {

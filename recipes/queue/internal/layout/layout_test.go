@@ -17,22 +17,27 @@ const guid = "5f0c3a52-8d1c-4c6e-9a53-7b1f2c3d0000"
 
 func TestZnode(t *testing.T) {
 	t.Parallel()
-	pack := layout.Znode{GUID: guid, Count: 3, Room: true, Seq: 7}
-	require.Equal(t, guid+"-3+-0000000007", pack.Name())
-	require.Equal(t, guid[:32]+"0002-of+-0000000007", pack.Alone(1).Name())
+	pack := layout.Znode{GUID: guid[:32] + "00ff", Count: 3, Room: true, Seq: 7}
+	require.Equal(t, guid[:32]+"00ff-3+-0000000007", pack.Name())
+	require.Equal(t, pack.GUID, pack.Item(0))
+	require.Equal(t, guid[:32]+"0100", pack.Item(1))
+	require.Equal(t, guid[:32]+"0100-of2+-0000000007", pack.Alone(1).Name())
 	require.Equal(t, 2, pack.Alone(1).Part())
 	require.Equal(t, pack.Item(1), pack.Alone(1).Item(0))
 	dead := layout.Znode{GUID: pack.Item(1), Count: 1, Seq: 9}
 	require.Equal(t, pack.Item(1), dead.Item(0))
 	require.Zero(t, dead.Part())
-	for _, z := range []layout.Znode{pack, pack.Alone(1), pack.Alone(2), dead, {GUID: guid, Count: 64}, {GUID: guid, Count: 1, Seq: math.MaxInt32}} {
+	last := layout.Znode{GUID: guid[:32] + "ffff", Count: 1}
+	require.Equal(t, last.GUID, last.Item(0))
+	for _, z := range []layout.Znode{pack, pack.Alone(0), pack.Alone(1), pack.Alone(2), dead, last, {GUID: guid, Count: 64}, {GUID: guid, Count: 1, Seq: math.MaxInt32}} {
 		parsed, ok := layout.ParseZnode(z.Name())
 		require.True(t, ok, z.Name())
 		require.Equal(t, z, parsed)
 	}
 	for _, name := range []string{
 		"", "0000000007", guid + "0000000007", guid + "-0-0000000007", guid + "-65-0000000007", guid + "-of-0000000007", guid + "-03-0000000007",
-		guid + "-3-x-0000000007", guid + "-3--000000007", dead.GUID + "-2-0000000007", guid + "-+0000000007",
+		guid + "-of0-0000000007", guid + "-of65-0000000007", guid + "-of02-0000000007", guid + "-of-1-0000000007",
+		guid + "-3-x-0000000007", guid + "-3--000000007", last.GUID + "-2-0000000007", guid + "-+0000000007",
 	} {
 		_, ok := layout.ParseZnode(name)
 		require.False(t, ok, name)

@@ -15,16 +15,19 @@ const MostTogether = 64
 
 // Znode is what the name of a znode with items says. It is written once, and claimed as a whole.
 //
-//	<guid>-<count>-<sequence>       items that were put together
+//	<guid>-<count>-<sequence>       items that were put together, or one
 //	<guid>-<count>+-<sequence>      the same, in a queue with a capacity: they take room
-//	<guid>-of-<sequence>            one of them that had to have a znode of its own
-//	<guid>-of+-<sequence>
+//	<guid>-of<part>-<sequence>      one of them that had to have a znode of its own, counted from 1
+//	<guid>-of<part>+-<sequence>
+//
+// Items that were put together have GUIDs that differ in the last four digits, which count them
+// through all the znodes that they were divided into.
 type Znode struct {
-	GUID  string // the items' end with their numbers, its own with 0; of one item it is that item's
+	GUID  string // of its first item
 	Count int    // how many items it has
-	Cut   bool   // it was made for one item of another znode
 	Room  bool   // its items take room
 	Seq   int32
+	part  int
 }
 
 // Name is that of the znode.
@@ -33,8 +36,8 @@ func (z Znode) Name() string { return fmt.Sprintf("%s%010d", z.Head(), z.Seq) }
 // Head is what the name begins with: the server appends the sequence number.
 func (z Znode) Head() string {
 	count, end := strconv.Itoa(z.Count), "-"
-	if z.Cut {
-		count = "of"
+	if z.part > 0 {
+		count = partMark + strconv.Itoa(z.part)
 	}
 	if z.Room {
 		end = "+-"
@@ -42,32 +45,24 @@ func (z Znode) Head() string {
 	return z.GUID + "-" + count + end
 }
 
-// Part is which item of another znode this one was made for, from 1; 0 if it was put.
-func (z Znode) Part() int {
-	if !z.Cut {
-		return 0
-	}
-	return z.number()
-}
+const partMark = "of"
 
-// number is that of an item's GUID.
+// Part is which item of another znode this one was made for, from 1; 0 if it was put.
+func (z Znode) Part() int { return z.part }
+
+// number is what the last four digits of its GUID say.
 func (z Znode) number() int {
 	n, _ := strconv.ParseUint(z.GUID[len(z.GUID)-4:], 16, 16) // checked by ParseZnode
 	return int(n)
 }
 
 // Item is the GUID of its nth item, counted from 0.
-func (z Znode) Item(n int) string {
-	if z.number() > 0 {
-		return z.GUID
-	}
-	return place.Member(z.GUID, n+1)
-}
+func (z Znode) Item(n int) string { return place.Member(z.GUID, z.number()+n) }
 
 // Alone is the znode of one of its items, if that has to have one of its own. It is at the same
 // position.
 func (z Znode) Alone(n int) Znode {
-	return Znode{GUID: z.Item(n), Count: 1, Cut: true, Room: z.Room, Seq: z.Seq}
+	return Znode{GUID: z.Item(n), Count: 1, Room: z.Room, Seq: z.Seq, part: n + 1}
 }
 
 // Compare orders the znodes of a bucket.
@@ -99,12 +94,16 @@ func parseHead(head string) (z Znode, rest string, ok bool) {
 		return Znode{}, "", false
 	}
 	count, room := strings.CutSuffix(count, "+")
-	z = Znode{GUID: head[:guidLength], Room: room, Count: 1, Cut: count == "of"}
-	if !z.Cut {
-		z.Count, _ = strconv.Atoi(count) // 0 if it is none
+	z = Znode{GUID: head[:guidLength], Room: room, Count: 1}
+	part, cut := strings.CutPrefix(count, partMark)
+	if cut {
+		z.part, _ = strconv.Atoi(part) // 0 if it is none
+		ok = z.part > 0 && z.part <= MostTogether
+	} else {
+		z.Count, _ = strconv.Atoi(count)
+		ok = z.Count > 0 && z.Count <= MostTogether
 	}
-	switch n := z.number(); {
-	case z.Count < 1, z.Count > MostTogether, n > MostTogether, n > 0 && z.Count > 1, n == 0 && z.Cut:
+	if !ok || z.number()+z.Count-1 > place.MostTogether {
 		return Znode{}, "", false
 	}
 	return z, rest, true

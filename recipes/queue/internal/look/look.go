@@ -112,7 +112,7 @@ func (st *state) left(b place.Bucket, z layout.Znode) uint64 {
 // behind tells whether a znode was never claimed.
 func (st *state) behind(b place.Bucket, z layout.Znode) bool {
 	mark := st.cursor.Of(b.Lane)
-	return !z.Cut && (b.Number > mark.Number || b.Number == mark.Number && z.Seq > mark.Seq)
+	return z.Part() == 0 && (b.Number > mark.Number || b.Number == mark.Number && z.Seq > mark.Seq)
 }
 
 // get reads a znode; one that does not exist is empty.
