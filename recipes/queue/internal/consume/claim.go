@@ -31,6 +31,7 @@ type item struct {
 	how    How    // what is wished; 0: nothing
 	after  int64  // of Nack: the pause
 	due    int64  // when that is over, on the servers' clock; 0: not known
+	rest   int64  // of the time to settle it in, when the timer that runs is over
 	freed  bool   // its id is free
 	gains  int    // when it was handed out
 	told   bool   // the wish is answered with Settled
@@ -176,7 +177,7 @@ func (m *Machine) deliver(i *item) {
 		m.items[i.no] = i
 		d.Epoch, d.Path, d.Token = m.requests.Epoch(), m.cfg.Root.Alive(m.own.tag), c.token
 		if m.cfg.Visibility > 0 {
-			m.requests.Ask(machine.Wake{After: m.cfg.Visibility}, key{expiring, number(i.no)})
+			m.expire(i, m.cfg.Visibility)
 		}
 		if !m.requests.Pending(key{purpose: judging}) {
 			m.window.quick = true

@@ -170,7 +170,7 @@ func (w *world) addConsumer(n int, auto, stream bool) {
 			clear(c.first)
 			c.total = 0
 			cfg := consume.Config{
-				Root: root, GUID: c.guid(), First: c.lives << 20, Auto: auto, Stream: stream, Workers: 1 + n,
+				Root: root, GUID: c.guid(), Incarnation: c.lives, First: c.lives << 20, Auto: auto, Stream: stream, Workers: 1 + n,
 				Attempts: w.attempts, Dead: graves, Home: n,
 			}
 			if n == 2 {
@@ -193,13 +193,13 @@ func (c *consumer) standing() []machine.Event {
 		return []machine.Event{machine.Closing{}}
 	}
 	c.total = 2
-	return []machine.Event{consume.Demand{Total: 2}}
+	return []machine.Event{consume.Demand{Incarnation: c.lives, Total: 2}}
 }
 
 func (c *consumer) want(n uint64) {
 	if !c.stream && !c.closed {
 		c.total += n
-		c.actor.Tell(consume.Demand{Total: c.total})
+		c.actor.Tell(consume.Demand{Incarnation: c.lives, Total: c.total})
 	}
 }
 

@@ -7,9 +7,14 @@ import (
 )
 
 func (m *Machine) onWish(ev machine.Event) {
+	if no, about := subject(ev); about && no <= m.cfg.First {
+		return
+	}
 	switch ev := ev.(type) {
 	case Demand:
-		m.window.total = ev.Total
+		if ev.Incarnation == m.cfg.Incarnation {
+			m.window.total = ev.Total
+		}
 	case Received:
 		if i := m.items[ev.No]; m.cfg.Auto {
 			m.window.out--
@@ -28,8 +33,44 @@ func (m *Machine) onWish(ev machine.Event) {
 		}
 	case Extend:
 		if i := m.items[ev.No]; i != nil && i.how == 0 {
-			m.requests.Ask(machine.Wake{After: ev.After}, key{expiring, number(ev.No)})
+			m.expire(i, ev.After)
 		}
+	}
+}
+
+// subject is the number of the item that a wish is about, if it is about one.
+func subject(ev machine.Event) (no uint64, about bool) {
+	switch ev := ev.(type) {
+	case Received:
+		return ev.No, true
+	case Settle:
+		return ev.No, true
+	case Unheld:
+		return ev.No, true
+	case Over:
+		return ev.No, true
+	case Extend:
+		return ev.No, true
+	}
+	return 0, false
+}
+
+// expire has an item go back if it is not settled within some milliseconds.
+func (m *Machine) expire(i *item, within int64) {
+	first := min(max(within, 1), longest)
+	i.rest = max(within-first, 0)
+	m.requests.Ask(machine.Wake{After: first}, key{expiring, number(i.no)})
+}
+
+func (m *Machine) onExpired(no uint64) {
+	i := m.items[no]
+	switch {
+	case i == nil, i.how != 0:
+	case i.rest > 0:
+		m.expire(i, i.rest)
+	default:
+		m.requests.Emit(Dropped{No: no, Cause: ErrOverdue})
+		m.back(i, i.back())
 	}
 }
 
@@ -86,10 +127,7 @@ func (m *Machine) onWoke(k key) {
 		}
 	case expiring:
 		no, _ := strconv.ParseUint(k.at, 10, 64) // as it was asked for
-		if i := m.items[no]; i != nil && i.how == 0 {
-			m.requests.Emit(Dropped{No: no, Cause: ErrOverdue})
-			m.back(i, i.back())
-		}
+		m.onExpired(no)
 	}
 }
 

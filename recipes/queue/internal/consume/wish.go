@@ -13,9 +13,15 @@ var (
 	ErrUnknown = errors.New("the answer was lost, and with it the claim")
 )
 
+// Wishes about an item whose number is not greater than [Config.First] are for a machine before
+// this one, and are ignored: its items are lost, and whoever asked was answered.
+
 // Demand is how many items were ever asked for, by a machine without a stream: as many are handed
 // out in all. It falls when somebody does not wait any longer.
-type Demand struct{ Total uint64 }
+type Demand struct {
+	Incarnation uint64 // of the machine that it is for: others ignore it
+	Total       uint64
+}
 
 // Received: an item that was handed out has found its receiver. It is for a machine with a stream.
 type Received struct{ No uint64 }
