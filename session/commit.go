@@ -26,7 +26,7 @@ func (h *Hold) Commit(ctx context.Context, ops ...Op) ([]Result, error) {
 
 func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 	s := h.session
-	asks, err := s.space.operations(ops)
+	t, err := s.transaction(&s.space, ops)
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +36,8 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 	if h.scattered() {
 		return nil, fmt.Errorf("%w: the parts of the possession belong to several sessions", ErrUnsupported)
 	}
-	asks = append(h.guard[:len(h.guard):len(h.guard)], asks...)
-	if err := s.requests.fits(zkconn.SizeOf(asks...)); err != nil {
+	checks := t.guardedBy(h)
+	if err := s.requests.fits(t.size()); err != nil {
 		return nil, err
 	}
 	inside, cancel := Within(ctx, h)
@@ -47,34 +47,20 @@ func (h *Hold) commit(ctx context.Context, ops []Op) ([]Result, error) {
 		if at, err = s.requests.conn(inside, h.epoch, at); err != nil {
 			return nil, h.why(ctx, err)
 		}
-		results, err := send(ctx, &s.requests, h.epoch.conn, func(c *zkconn.Conn) ([]Result, error) { return c.Multi(asks) })
+		results, err := send(ctx, &s.requests, h.epoch.conn, t.send)
 		switch {
 		case err == errLeft:
 			return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, context.Cause(ctx))
 		case errors.Is(err, zkconn.ErrNoReply):
 			return nil, s.requests.settle(ctx)
 		case err == nil, definite(err):
-			return h.committed(results, err)
+			if g := t.lost(results, err); g != nil {
+				return nil, asLost(g.hold.Err())
+			}
+			return s.space.results(results[min(checks, len(results)):]), err
 		}
 		at = at.lost(err)
 	}
-}
-
-// committed takes the guard's results off those of the operations. A guard that fails is how the
-// hold learns that its znode is gone.
-func (h *Hold) committed(results []Result, err error) ([]Result, error) {
-	if len(results) < len(h.guard) {
-		return nil, err
-	}
-	for i, r := range results[:len(h.guard)] {
-		if r.Err != nil && !errors.Is(r.Err, ErrRolledBack) {
-			part := h.guarded(i)
-			part.client.End(part, ErrDeleted)
-			<-h.Done() // by this, or by somebody who was quicker and is at it
-			return nil, asLost(h.Err())
-		}
-	}
-	return h.session.space.results(results[len(h.guard):]), err
 }
 
 // why tells why there was nothing to send the transaction over: the hold's end, rather than what
@@ -109,9 +95,9 @@ func asLost(err error) error {
 // names, or data, of their own.
 func (t *Client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 	s := t.session
-	asks, err := t.space.operations(ops)
+	written, err := s.transaction(&t.space, ops)
 	if err == nil {
-		err = s.requests.fits(zkconn.SizeOf(asks...))
+		err = s.requests.fits(written.size())
 	}
 	if err != nil {
 		refuse := func() { done(nil, err) }
@@ -121,15 +107,18 @@ func (t *Client) Commit(number uint64, ops []Op, done func([]Result, error)) {
 		return
 	}
 	over := func() {}
-	if !s.znodes.takesDown(t, asks) {
+	if !s.znodes.takesDown(t, written.asks) {
 		over = t.undertake()
 	}
 	t.entered(number, func(e *epoch) (func(), error) {
-		creates, err := s.znodes.expect(t, e, asks)
+		creates, err := s.znodes.expect(t, e, written.asks)
 		return func() {
 			defer over()
-			results, sent, err := s.znodes.commitOnce(e, asks)
-			s.znodes.settled(t, creates, asks, sent, results, err)
+			results, sent, err := s.znodes.commitOnce(e, &written)
+			if g := written.lost(results, err); g != nil {
+				results, err = written.unguarded(g), ErrNoNode
+			}
+			s.znodes.settled(t, creates, written.asks, sent, results, err)
 			done(s.space.results(results), err)
 		}, err
 	}, func(err error) {
@@ -154,7 +143,7 @@ func (z *znodes) takesDown(t *Client, asks []jute.Request) bool {
 
 // commitOnce sends a transaction once, as soon as there is a connection. If the answer is lost, it
 // was carried out within the span, or not at all.
-func (z *znodes) commitOnce(e *epoch, asks []jute.Request) (results []Result, sent span, err error) {
+func (z *znodes) commitOnce(e *epoch, t *transaction) (results []Result, sent span, err error) {
 	lost := false
 	err = z.insist(e, func(c *zkconn.Conn) (err error) {
 		if lost {
@@ -165,7 +154,7 @@ func (z *znodes) commitOnce(e *epoch, asks []jute.Request) (results []Result, se
 			return ErrUnknownOutcome
 		}
 		sent.after = c.LastZxid()
-		results, err = c.Multi(asks)
+		results, err = t.send(c)
 		lost = errors.Is(err, zkconn.ErrNoReply)
 		return err
 	})

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
-
-	"github.com/troupe-go/troupe/internal/jute"
 )
 
 // Hold is a possession: what this process has for as long as its session can vouch for it. It
@@ -25,7 +23,6 @@ type Hold struct {
 	epoch   *epoch
 	path    string
 	token   int64
-	guard   []jute.Request
 	parts   []*Hold // of a whole: see [JoinHolds]
 	wholes  []*Hold // that end with this one; with the session's mutex, and constant once over
 
@@ -118,7 +115,6 @@ func (t *Client) hold(number uint64, path string, token int64, ended func(error)
 	}
 	h := &Hold{
 		session: s, client: t, epoch: e, path: path, token: token, ended: ended,
-		guard: []jute.Request{{Op: jute.OpCheck, Path: s.space.path(path), Version: -1}},
 	}
 	// A possession is bounded by what ZooKeeper knows of this process, not by the context of
 	// whoever asked for it.
@@ -151,7 +147,9 @@ func (t *Client) StandBy(number uint64, on bool) {
 
 // End ends a hold of the client with a cause: [ErrReleased], or what it was lost by. False: it was
 // over already, or had outlived the session's trust, so that it was lost before it was released. In
-// either case it is done, and has its Err.
+// either case it is done, and has its Err. Nothing under the hold, as by [Hold.Commit] or
+// [Op.Under], is sent behind what is sent after End has returned. End does not wait for the
+// network.
 func (t *Client) End(h *Hold, cause error) bool {
 	stood := h.end(cause)
 	<-h.Done() // prompt: whoever was quicker is at it

@@ -11,8 +11,25 @@ import (
 // Op is one operation of a transaction: see [Session.Multi] and [Hold.Commit]. [CheckOp],
 // [CreateOp], [SetOp] and [DeleteOp] make one.
 type Op struct {
-	ask jute.Request // its path is the session's, without the namespace
-	err error        // what is wrong with it
+	ask  jute.Request // its path is the session's, without the namespace
+	err  error        // what is wrong with it
+	hold *Hold        // see Under
+}
+
+// Under puts a transaction under a possession of the same session, by one of its operations: the
+// transaction is not sent once the possession is over, as if that operation had failed. Whoever
+// ends the possession, and sends something on the session afterwards, can rely on it that the
+// latter is carried out behind everything that was sent under the possession.
+//
+// It goes with a check of the znode that stands for the possession, [CheckOp] of its [Hold.Path]
+// with -1, which keeps the transaction from being carried out when the possession was lost. If that
+// check fails, the possession is over with [ErrDeleted]. [Hold.Commit] does all of that by itself.
+//
+// If the transaction comes to nothing for that, [Session.Multi] and Commit return [ErrLost] with
+// the cause; the answer to [Client.Commit] is [ErrNoNode] at this operation.
+func (o Op) Under(h *Hold) Op {
+	o.hold = h
+	return o
 }
 
 // CheckOp lets the transaction fail unless the znode exists and has this version; -1 stands for

@@ -51,29 +51,33 @@ func (s *Session) SetACL(ctx context.Context, path string, acl []ACL, version in
 // Multi carries out all operations, in order, or none of them: then the error is that of the one
 // that failed, and the results say which. There is one result for each operation; none if the
 // transaction was not sent or its answer was lost. It is sent once: if the answer is lost, it
-// returns [ErrUnknownOutcome]. Errors are those of [Session.Set], and of the operations.
+// returns [ErrUnknownOutcome]. Errors are those of [Session.Set], of the operations, and of
+// [Op.Under].
 func (s *Session) Multi(ctx context.Context, ops ...Op) ([]Result, error) {
-	asks, err := s.space.operations(ops)
+	t, err := s.transaction(&s.space, ops)
 	if err == nil {
 		err = s.requests.open()
 	}
 	if err == nil {
-		err = s.requests.fits(zkconn.SizeOf(asks...))
+		err = s.requests.fits(t.size())
 	}
 	if err != nil {
 		return nil, failed("multi", "", err)
 	}
 	results, err := writeOut(ctx, &s.requests, func(c *zkconn.Conn) ([]Result, error) {
-		results, err := c.Multi(asks)
+		results, err := t.send(c)
 		if !errors.Is(err, ErrNoNode) {
 			return results, err
 		}
 		made, err := s.space.rootMissing(c, err)
 		if made {
-			return c.Multi(asks)
+			return t.send(c)
 		}
 		return results, goesAhead(err)
 	})
+	if g := t.lost(results, err); g != nil {
+		results, err = nil, asLost(g.hold.Err())
+	}
 	return s.space.results(results), failed("multi", "", err)
 }
 

@@ -24,9 +24,6 @@ func JoinHolds(parts []*Hold, ended func(cause error)) (whole *Hold, end func(ca
 	}
 	// It is bounded by its parts, not by the context of whoever asked for it.
 	h.ctx, h.cancel = context.WithCancelCause(context.WithValue(context.Background(), holdsKey{}, h.under(nil)))
-	for _, p := range parts {
-		h.guard = append(h.guard, p.guard...)
-	}
 	end = func(cause error) bool {
 		if cause == ErrReleased {
 			if lost := h.lostPart(); lost != nil && h.fall(lost) {
@@ -105,14 +102,4 @@ func (h *Hold) lostPart() error {
 // scattered: the parts belong to several sessions, so that no transaction can check them all.
 func (h *Hold) scattered() bool {
 	return slices.ContainsFunc(h.parts, func(p *Hold) bool { return p.session != h.session })
-}
-
-// guarded is the hold that one of the guards speaks for.
-func (h *Hold) guarded(guard int) *Hold {
-	for _, p := range h.parts {
-		if guard -= len(p.guard); guard < 0 {
-			return p
-		}
-	}
-	return h
 }

@@ -62,6 +62,9 @@ var (
 	ErrThrottled               = errors.New("the server is overloaded and has not carried out the request")
 	ErrRolledBack              = errors.New("not done, since another operation of the transaction failed")
 
+	// ErrCalledOff: what a request rested on was over when it was about to be sent.
+	ErrCalledOff = errors.New("called off before it was sent")
+
 	// ErrLocalSession: the server gave a local session, which can have no ephemeral znodes, and is
 	// configured not to upgrade it.
 	ErrLocalSession = errors.New("the server gave a local session, and does not upgrade it: set localSessionsUpgradingEnabled=true, or localSessionsEnabled=false, on the servers")

@@ -1,6 +1,7 @@
 package zkconn_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,5 +43,35 @@ func TestALostAnswerIsFoundOutByPings(t *testing.T) {
 		_, err := b.Create("/a", nil, jute.FlagEphemeral, 0, world)
 		require.ErrorIs(b, err, zkconn.ErrNoReply)
 		require.Less(b, time.Since(began), 10*time.Second)
+	})
+}
+
+// A request that is called off while it waits for the connection is not sent, and stands in
+// nobody's way.
+func TestARequestThatIsCalledOff(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		v := b.connected()
+		var over atomic.Bool
+		check := []jute.Request{{Op: jute.OpCheck, Path: "/a", Version: -1}}
+		stands := func() bool { return !over.Load() }
+		_, err := b.MultiWhile(stands, check)
+		require.NoError(b, err)
+
+		b.script(func() {
+			b.answer = func(_ *visit, q jute.Request) (jute.Reply, bool) {
+				time.Sleep(time.Second)
+				return success(q), true
+			}
+		})
+		ahead, off := make(chan error, 1), make(chan error, 1)
+		go func() { _, _, err := b.Alone().Exists("/a", false); ahead <- err }()
+		synctest.Wait()
+		go func() { _, err := b.MultiWhile(stands, check); off <- err }()
+		synctest.Wait()
+		over.Store(true)
+		require.NoError(b, <-ahead)
+		require.ErrorIs(b, got(b, off), zkconn.ErrCalledOff)
+		require.NoError(b, b.Sync("/"))
+		require.Equal(b, []jute.Op{jute.OpMulti, jute.OpExists, jute.OpSync}, v.ops())
 	})
 }

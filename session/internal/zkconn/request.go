@@ -18,6 +18,9 @@ type request struct {
 	alone bool // no other request may be under way
 	size  int  // of its frame, without the length
 
+	// stands tells, under mu, whether it may still be sent; nil: it may.
+	stands func() bool
+
 	sentAt    time.Time
 	overtaken int           // replies to pings that were sent later, and came before its own. Under mu
 	lossErr   error         // its error if the connection is lost; nil: ErrNoReply. Under mu

@@ -2,6 +2,7 @@ package zkconn
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
@@ -35,8 +36,8 @@ func (w *wire) put(rs []*request, frames []byte) error {
 }
 
 // number gives each request the next xid, also in its frame, and queues it for its reply. It
-// fails if the connection takes no requests any more. With the semaphore, so that the queue has the
-// order of the frames.
+// fails if the connection takes no requests any more, or one of them is called off. With the
+// semaphore, so that the queue has the order of the frames.
 //
 // The numbers go on from connection to connection. A server tells its own clients' transactions
 // from others' by session and xid: one that was sent on the connection before, through another
@@ -47,6 +48,9 @@ func (w *wire) number(rs []*request, frames []byte) error {
 	defer c.mu.Unlock()
 	if err := c.takes(w); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(rs, func(r *request) bool { return r.stands != nil && !r.stands() }) {
+		return ErrCalledOff
 	}
 	s := &c.session
 	for _, r := range rs {

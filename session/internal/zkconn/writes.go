@@ -44,7 +44,13 @@ func (c *Conn) SetACL(path string, acl []jute.ACL, version int32) (Stat, error) 
 
 // Multi carries out all operations, or none of them: then the error is that of the operation that
 // failed, and there is a result for each.
-func (c *Conn) Multi(ops []jute.Request) ([]Result, error) {
+func (c *Conn) Multi(ops []jute.Request) ([]Result, error) { return c.MultiWhile(nil, ops) }
+
+// MultiWhile is Multi for operations that are to be sent only while something stands: else it
+// returns ErrCalledOff. stands is asked in the moment in which the place of the transaction among
+// the requests of the session is fixed: whatever is sent after stands has become false comes behind
+// it, or it is not sent. stands must not block; nil: always.
+func (c *Conn) MultiWhile(stands func() bool, ops []jute.Request) ([]Result, error) {
 	if len(ops) == 0 {
 		return nil, nil
 	}
@@ -52,6 +58,7 @@ func (c *Conn) Multi(ops []jute.Request) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.stands = stands
 	if err := c.do(r); err != nil {
 		return nil, err
 	}
