@@ -100,6 +100,9 @@ func operations(ops []machine.Op) []session.Op {
 		switch op.Do {
 		case machine.Check:
 			asks[i] = session.CheckOp(op.Path, op.Version)
+			if hold, under := op.Under.(*session.Hold); under {
+				asks[i] = asks[i].Under(hold)
+			}
 		case machine.Set:
 			asks[i] = session.SetOp(op.Path, op.Data, op.Version)
 		case machine.Delete:
