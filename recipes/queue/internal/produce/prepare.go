@@ -1,0 +1,154 @@
+package produce
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+	"github.com/troupe-go/troupe/recipes/queue/internal/place"
+	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
+)
+
+// proceed asks for what is missing before the next transaction, or sends it.
+func (m *Machine) proceed() {
+	idle := key{purpose: idling}
+	switch {
+	case m.stopped:
+	case len(m.puts) > 0:
+		m.requests.Cancel(idle)
+		if m.requests.Epoch() != 0 && m.asked == 0 && !m.requests.Pending(key{purpose: pausing}) {
+			m.prepare()
+		}
+	case m.closing:
+		m.stopped = true
+		m.requests.Emit(machine.Stop{})
+	case m.cfg.Idle > 0 && m.asked == 0 && !m.requests.Pending(idle):
+		m.requests.Ask(machine.Wake{After: m.cfg.Idle}, idle)
+	}
+}
+
+func (m *Machine) prepare() {
+	r := &m.receipt
+	switch {
+	case slices.ContainsFunc(m.puts, func(p *put) bool { return p.doubt }): // before the receipt is made, perhaps anew: one that is gone tells nothing
+		m.ask(machine.Read{Path: r.path}, key{purpose: readingReceipt})
+	case !r.made:
+		m.ask(machine.Ensure{Path: r.path, Container: true}, key{purpose: makingReceipt})
+	case !r.known && r.version > 0:
+		m.ask(machine.Read{Path: r.path}, key{purpose: readingReceipt})
+	case !m.tail.Known():
+		m.list()
+		m.readLimit(true)
+		m.count()
+	case m.count(), m.bind(), m.readClock():
+	default:
+		m.send()
+	}
+}
+
+func (m *Machine) list() {
+	m.ask(machine.List{Path: m.cfg.Root.Work()}, key{purpose: listing})
+}
+
+func (m *Machine) onListed(k key, ev machine.Listed) {
+	absent := ev.Code == machine.NoNode
+	switch {
+	case k.purpose == counting:
+		m.consumers = consumers{known: true, count: len(ev.Names)}
+		m.requests.Ask(machine.Wake{After: countedFor}, key{purpose: forgetting})
+	case ev.Code != machine.Done && !absent:
+		m.forget()
+		m.refused(ev.Err)
+	case k.purpose == surveying:
+		m.limit.survey.items = m.limit.survey.items || len(ev.Names) > 0
+	case absent:
+		m.ask(machine.Ensure{Path: m.cfg.Root.Work()}, key{purpose: makingQueue})
+		fallthrough // if it is not what was made then, the transaction fails
+	default:
+		m.tries = 0
+		m.tail.Listed(ev.Names)
+		m.limit.listed(ev)
+	}
+}
+
+func (m *Machine) onSeen(k key, ev machine.Seen) {
+	switch k.purpose {
+	case readingReceipt:
+		m.onReceipt(ev)
+	case readingLimit:
+		m.onLimit(ev)
+	case readingRoom:
+		m.onRoom(k.at, ev)
+	}
+}
+
+func (m *Machine) onEnsured(k key, ev machine.Ensured) {
+	if ev.Code != machine.Done {
+		m.forget()
+		m.refused(ev.Err)
+		return
+	}
+	m.tries = 0
+	if k.purpose == makingReceipt {
+		m.receipt.made = true
+		m.tail = tail.New(m.cfg.Root, m.cfg.Limit) // what was known may have been another queue's
+		m.limit.forget()
+	}
+}
+
+// refused waits before it tries again what may pass: a right that somebody takes away may come
+// back. Wishes that are not in doubt are answered with it.
+func (m *Machine) refused(err error) {
+	for _, p := range slices.Clone(m.puts) {
+		if !p.doubt {
+			m.settle(p, err)
+		}
+	}
+	if pause := (key{purpose: pausing}); len(m.puts) > 0 && !m.requests.Pending(pause) {
+		m.tries++
+		m.requests.Ask(machine.Wake{Try: m.tries}, pause)
+	}
+}
+
+// count asks how many consumers live, if there is a set to be divided among them.
+func (m *Machine) count() bool {
+	if m.consumers.known || !slices.ContainsFunc(m.puts, func(p *put) bool { return len(p.items) > 1 }) {
+		return false
+	}
+	m.ask(machine.List{Path: m.cfg.Root.Living()}, key{purpose: counting})
+	return true
+}
+
+// share is how many items of a put may lie in one znode.
+func (m *Machine) share(p *put) int {
+	if n := m.consumers.count; n > 0 {
+		return min((len(p.items)+n-1)/n, layout.MostTogether)
+	}
+	return layout.MostTogether
+}
+
+// readClock asks the servers for the time: what they write is stamped by their leader. It is the
+// beginning of the delays of those who wait by now; whoever comes later would be early by it.
+func (m *Machine) readClock() bool {
+	first := slices.IndexFunc(m.puts, (*put).delayed)
+	if first < 0 || m.clock != 0 && m.puts[first].timed {
+		return false
+	}
+	for _, p := range m.puts {
+		p.timed = true
+	}
+	path := place.Root(m.cfg.Root).Clock()
+	m.ask(machine.Transact{Ops: []machine.Op{{Do: machine.Set, Path: path, Version: machine.Any}}}, key{purpose: readingClock})
+	return true
+}
+
+func (m *Machine) onClock(ev machine.Transacted) {
+	switch ev.Code {
+	case machine.Done:
+		m.clock = ev.Results[0].Stat.Mtime
+	case machine.NoNode:
+		m.ask(machine.Ensure{Path: place.Root(m.cfg.Root).Clock()}, key{purpose: makingClock})
+	case machine.Refused:
+		m.refused(ev.Err)
+	}
+}

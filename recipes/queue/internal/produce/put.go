@@ -1,0 +1,102 @@
+package produce
+
+import (
+	"slices"
+
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+	"github.com/troupe-go/troupe/recipes/queue/internal/place"
+	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
+)
+
+// put is a wish that stands.
+type put struct {
+	no    uint64
+	guid  string
+	items []Item
+	under []machine.Op
+	doubt bool // it may have been carried out
+	again bool // it was in doubt: what was sent then may yet be carried out
+	timed bool // it was there when the clock was asked for last, so its delay may begin with that
+	full  bool // it was there when it was asked whether the queue is full
+	size  int
+}
+
+const (
+	most     = 256 << 10 // bytes of a transaction, far below the 1 MB that a server accepts; one put alone may be larger
+	mostPuts = 500
+	overhead = 256 // of a znode: its path, there and back, and its ACL
+
+	packBytes = 16 << 10 // of the items of a znode
+
+	// ballast is left free beside a large item: whoever moves it, or has it become a dead letter,
+	// writes its data again, beside other things. What nobody could write must not be put.
+	ballast = 4 << 10
+)
+
+func newPut(ev Put) *put {
+	p := &put{no: ev.No, guid: ev.GUID, items: ev.Items, under: ev.Under, doubt: ev.Again, again: ev.Again, size: overhead}
+	for _, i := range p.items {
+		p.size += i.record().Size()
+		if i.ID != "" {
+			p.size += overhead
+		}
+	}
+	return p
+}
+
+func (i Item) record() layout.Record {
+	return layout.Record{ID: i.ID, Headers: i.Headers, Body: i.Data}
+}
+
+func (p *put) delayed() bool { return p.items[0].Delay > 0 }
+
+// large tells whether an item is among its own that may be too large to be written again.
+func (p *put) large() bool {
+	return slices.ContainsFunc(p.items, func(i Item) bool { return len(i.Data) > most })
+}
+
+// item is the GUID of its nth item. It does not depend on how they are divided into znodes, so that
+// a put that is sent again has the same.
+func (p *put) item(n int) string {
+	if len(p.items) == 1 {
+		return p.guid
+	}
+	return place.Member(p.guid, n+1)
+}
+
+func (p *put) guids() []string {
+	all := make([]string, len(p.items))
+	for n := range all {
+		all[n] = p.item(n)
+	}
+	return all
+}
+
+// znodes divides it into znodes of share items at the most; now is the servers' clock.
+func (p *put) znodes(share int, room bool, now int64) []tail.Addition {
+	var all []tail.Addition
+	for from := 0; from < len(p.items); {
+		first := p.items[from]
+		records := []layout.Record{first.record()}
+		size := records[0].Size()
+		for _, i := range p.items[from+1:] {
+			if size += i.record().Size(); len(records) == share || size > packBytes {
+				break
+			}
+			records = append(records, i.record())
+		}
+		z := layout.Znode{GUID: p.item(from), Count: len(records), Room: room}
+		a := tail.Addition{
+			Lane: place.Lane{Priority: first.Priority, Shard: first.Shard}, Head: z.Head(),
+			Data: layout.Pack(records), Items: len(records), Ephemeral: first.Ephemeral,
+		}
+		if first.Delay > 0 {
+			d := layout.Delayed{Znode: z, Due: place.Due(now, first.Delay), Lane: a.Lane}
+			a.Lane, a.Head = place.SlotOf(now, first.Delay), d.Head()
+		}
+		all = append(all, a)
+		from += len(records)
+	}
+	return all
+}
