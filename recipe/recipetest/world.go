@@ -139,6 +139,9 @@ func (w *World) Actors() []*Actor { return slices.Clone(w.actors) }
 // Now is the world's clock, in milliseconds.
 func (w *World) Now() int64 { return w.now }
 
+// Zxid is the number of the last transaction: as long as it stays, so do the znodes.
+func (w *World) Zxid() int64 { return w.zxid }
+
 // Exists looks for a znode.
 func (w *World) Exists(path string) bool { return w.tree.Get(path) != nil }
 

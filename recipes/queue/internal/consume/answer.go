@@ -39,6 +39,8 @@ func (m *Machine) onSeen(k key, ev machine.Seen) {
 	switch k.purpose {
 	case checking:
 		m.onChecked(ev)
+	case guarding:
+		m.onGuarded(ev)
 	case following:
 		m.onFollowed(ev)
 	case measuring:
@@ -184,7 +186,7 @@ func (m *Machine) ended(c *claim) {
 		return
 	}
 	for _, i := range c.items {
-		m.drop(i, ErrLost)
+		m.drop(i, ErrGone)
 	}
 }
 

@@ -131,7 +131,7 @@ func (m *Machine) takeIn(c *claim, records []layout.Record, version int32) {
 	}
 	for _, i := range c.items {
 		if c.removed&i.bit() != 0 {
-			m.drop(i, ErrLost)
+			m.drop(i, ErrGone)
 			c.forget(i)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 // judge knows of the znodes what it saw last.
 type judge struct {
 	cursor layout.Cursor
+	zxid   int64
 }
 
 // named is a znode's place among all: what names it, and which of its items.
@@ -23,6 +24,10 @@ type named struct {
 // inspect fails unless every znode with items is in exactly one state: behind the cursor, or named
 // once by a journal or by what came back.
 func (w *world) inspect() {
+	if w.judge.zxid == w.Zxid() {
+		return
+	}
+	w.judge.zxid = w.Zxid()
 	root := layout.Root(root)
 	cursor, ok := layout.ParseCursor(w.Data(root.Cursor()))
 	if !ok {

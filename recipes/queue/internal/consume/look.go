@@ -61,6 +61,10 @@ func (m *Machine) pick() pick {
 func (m *Machine) onFired(ev machine.Fired) {
 	v, root := &m.view, m.cfg.Root
 	switch {
+	case ev.Path == root.Alive(m.own.tag) && ev.Change == machine.Deleted:
+		m.unguarded()
+	case ev.Path == root.Alive(m.own.tag):
+		m.own.guarded = false
 	case ev.Path == m.line.ahead:
 		m.line.ahead = ""
 	case ev.Path == root.Work():

@@ -22,7 +22,8 @@ type Config struct {
 	Visibility  int64  // within which items are to be settled, in milliseconds; 0: any time
 	Attempts    int    // after how many an item is a dead letter; 0: never
 	Dead        layout.Root
-	Home        int // the part of a bounded queue's room that it gives back to
+	Home        int   // the part of a bounded queue's room that it gives back to
+	Idle        int64 // without a stream: after how many milliseconds without anything to do it ends; 0: never
 }
 
 // purpose is why something was asked.
@@ -32,6 +33,7 @@ const (
 	preparing  purpose = iota + 1 // the znodes that a queue always has
 	signing                       // the own journal is being made
 	checking                      // whether it was
+	guarding                      // the own ephemeral znode, which guards the possessions
 	joining                       // a place in line
 	lining                        // the line is being listed
 	following                     // the one ahead
@@ -52,6 +54,7 @@ const (
 	judging                       // the window is too large, if this comes
 	expiring                      // an item is overdue
 	waiting                       // for something that is due
+	idling                        // as long as there is nothing to do
 	retrying                      // what could not be read
 	digging                       // the buckets of the dead letters
 	grieving                      // before dead letters that could not be written are tried again
@@ -106,6 +109,7 @@ type own struct {
 	epochs  int
 	tag     string
 	made    bool // the journal and the ephemeral znode stand
+	guarded bool // the ephemeral znode is watched
 	version int32
 	number  uint64 // of the transaction that wrote the journal last
 }
@@ -153,8 +157,7 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 		m.gains++
 		m.handOut()
 	case machine.Closing:
-		m.closing = true
-		m.onClosing()
+		m.close()
 	case machine.Fired:
 		m.onFired(ev)
 	case machine.Woke:
@@ -165,6 +168,7 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 		m.onAnswer(k, ev)
 	}
 	m.proceed()
+	m.idle()
 	m.clock.fresh = false
 	return m.requests.Flush()
 }
@@ -181,6 +185,7 @@ func (m *Machine) renew() {
 	m.own = own{epochs: m.own.epochs + 1}
 	m.own.tag = fmt.Sprintf("%s-%d", m.cfg.GUID, m.own.epochs)
 	m.txn = nil
+	m.requests.Forget(key{purpose: writing}, key{purpose: resolving}, key{purpose: guarding})
 	m.graves.forget()
 	m.room.ForgetAll()
 	m.line, m.view = line{}, view{}
@@ -236,6 +241,7 @@ func (m *Machine) proceed() {
 	case !m.own.made:
 		m.sign()
 	default:
+		m.guard()
 		m.read()
 		if !m.closing {
 			m.standInLine()
@@ -244,6 +250,18 @@ func (m *Machine) proceed() {
 		}
 		m.dig()
 		m.write()
+	}
+}
+
+// idle waits to end a machine that has nothing to do.
+func (m *Machine) idle() {
+	k := key{purpose: idling}
+	switch {
+	case m.cfg.Idle == 0, m.cfg.Stream, m.closing:
+	case m.window.waiting() == 0 && len(m.items) == 0 && len(m.claims) == 0 && m.txn == nil:
+		m.once(machine.Wake{After: m.cfg.Idle}, k)
+	default:
+		m.requests.Cancel(k)
 	}
 }
 

@@ -35,6 +35,7 @@ func newStory(consumers int) *world {
 	w := &world{items: make(map[string]*item), removed: make(map[string]bool)}
 	w.World = recipetest.NewWorld(rng.IntN)
 	w.addProducer(0)
+	w.addRemover()
 	for n := range consumers {
 		w.addConsumer(n, false, true)
 	}

@@ -372,7 +372,7 @@ func (c *consumer) perform(e machine.Effect) {
 			case errors.Is(e.Err, recipetest.ErrRefused):
 			case errors.Is(e.Err, consume.ErrUnknown):
 				g.item.maybe = true
-			case !errors.Is(e.Err, consume.ErrLost):
+			case !errors.Is(e.Err, consume.ErrLost) && !errors.Is(e.Err, consume.ErrGone):
 				fail("%s: %v", c.name, e.Err)
 			}
 		}

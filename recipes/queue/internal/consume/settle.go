@@ -116,6 +116,8 @@ func (m *Machine) onWoke(k key) {
 			c.foreign = c.foreign && c.strange
 		}
 		clear(m.later.passed)
+	case idling:
+		m.close()
 	case resting:
 		m.rested()
 	case grieving:
@@ -139,15 +141,16 @@ func (i *item) back() How {
 	return Return
 }
 
-// onClosing has everything go back that is not settled, and that nobody wishes to settle.
-func (m *Machine) onClosing() {
+// close has everything go back that is not settled, and that nobody wishes to settle.
+func (m *Machine) close() {
+	m.closing = true
 	for _, c := range m.claims {
 		for _, i := range c.items {
 			if i.how != 0 {
 				continue
 			}
 			if i.no != 0 && m.items[i.no] != nil {
-				m.requests.Emit(Dropped{No: i.no, Cause: ErrLost})
+				m.requests.Emit(Dropped{No: i.no, Cause: ErrClosing})
 			}
 			m.back(i, i.back())
 		}

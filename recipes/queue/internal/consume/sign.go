@@ -34,7 +34,7 @@ func (m *Machine) busy(p purpose) bool { return m.requests.Pending(key{purpose: 
 func (m *Machine) onSigned(ev machine.Transacted) {
 	switch ev.Code {
 	case machine.Done:
-		m.own.made, m.tries = true, 0
+		m.signed(0)
 	case machine.NoNode:
 		m.prepare(0)
 	case machine.NodeExists, machine.Unknown:
@@ -49,11 +49,40 @@ func (m *Machine) onChecked(ev machine.Seen) {
 	case ev.Code != machine.Done:
 		m.refused(ev.Path, ev.Err)
 	case ev.Exists:
-		m.own.made, m.tries = true, 0
-		m.own.version = ev.Stat.Version
+		m.signed(ev.Stat.Version)
 	default: // it was not made, or somebody has deleted it by hand: another tag is nobody's
 		m.remove(m.cfg.Root.Alive(m.own.tag))
 		m.renew()
+	}
+}
+
+func (m *Machine) signed(version int32) {
+	m.own.made, m.own.version, m.tries = true, version, 0
+}
+
+// guard watches the own ephemeral znode. Possessions are guarded by it: whoever deletes it ends
+// them. At most once there are none, and what is being taken would be lost with it.
+func (m *Machine) guard() {
+	if !m.own.guarded && !m.cfg.Auto {
+		m.once(machine.Read{Path: m.cfg.Root.Alive(m.own.tag), Watch: true}, key{purpose: guarding})
+	}
+}
+
+func (m *Machine) onGuarded(ev machine.Seen) {
+	switch {
+	case ev.Code != machine.Done:
+		m.refused(ev.Path, ev.Err)
+	case ev.Exists:
+		m.own.guarded = true
+	default:
+		m.unguarded()
+	}
+}
+
+// unguarded: the own ephemeral znode is gone.
+func (m *Machine) unguarded() {
+	if m.txn == nil || !m.txn.last { // otherwise that has deleted it, or finds out
+		m.lose()
 	}
 }
 

@@ -11,6 +11,8 @@ var (
 	ErrLost    = errors.New("the item is not this consumer's any more")
 	ErrOverdue = errors.New("the item was not settled in time")
 	ErrUnknown = errors.New("the answer was lost, and with it the claim")
+	ErrGone    = errors.New("the item was removed")
+	ErrClosing = errors.New("the consumer is closing")
 )
 
 // Wishes about an item whose number is not greater than [Config.First] are for a machine before
@@ -72,6 +74,7 @@ type Deliver struct {
 
 // Settled answers Settle. ErrLost: the claim was lost before, and nothing was changed; with
 // ErrUnknown it was lost while the settlement was under way, which may have been carried out.
+// ErrGone: somebody has removed the item.
 type Settled struct {
 	No  uint64
 	Err error
@@ -80,7 +83,7 @@ type Settled struct {
 // Dropped: the machine has given an item up, which was not settled.
 type Dropped struct {
 	No    uint64
-	Cause error // ErrLost or ErrOverdue
+	Cause error // ErrLost, ErrOverdue, ErrGone or ErrClosing
 }
 
 // Skipped: something at this path is in the way and is passed over.

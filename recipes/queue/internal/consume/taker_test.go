@@ -1,0 +1,74 @@
+package consume_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
+)
+
+// taker is a consumer that does nothing by itself: a test tells what it is to do.
+type taker struct {
+	actor *recipetest.Actor
+	got   []machine.Effect
+}
+
+func (w *world) addTaker(cfg consume.Config) *taker {
+	c := &taker{}
+	cfg.Root, cfg.Dead = root, graves
+	if cfg.GUID == "" {
+		cfg.GUID = "taker"
+	}
+	c.actor = w.Add(recipetest.Player{
+		Name: cfg.GUID, Machine: func() machine.Machine { return consume.New(cfg) },
+		Perform: func(_ *recipetest.Actor, e machine.Effect) { c.got = append(c.got, e) },
+	})
+	return c
+}
+
+// last is what was delivered last.
+func (c *taker) last() consume.Deliver {
+	for n := len(c.got) - 1; n >= 0; n-- {
+		if d, ok := c.got[n].(consume.Deliver); ok {
+			return d
+		}
+	}
+	return consume.Deliver{}
+}
+
+// take waits for the next item.
+func (w *world) take(t *testing.T, c *taker) consume.Deliver {
+	t.Helper()
+	before := c.last().No
+	w.until(t, func() bool { return c.last().No > before })
+	return c.last()
+}
+
+// told waits for what the machine tells next.
+func (w *world) told(t *testing.T, c *taker) machine.Effect {
+	t.Helper()
+	before := len(c.got)
+	w.until(t, func() bool { return len(c.got) > before })
+	return c.got[before]
+}
+
+func (c *taker) stopped() bool {
+	over, _ := c.actor.Stopped()
+	return over
+}
+
+// until lets things happen until something is so.
+func (w *world) until(t *testing.T, so func() bool) {
+	t.Helper()
+	for range 2000 {
+		if so() {
+			return
+		}
+		require.False(t, w.Settle(1), "it comes to rest")
+		w.inspect()
+	}
+	require.Fail(t, "it does not come")
+}
