@@ -16,6 +16,30 @@ type Read struct {
 	Watch bool
 }
 
+// Look does several reads in one trip, without watches, in the order of its queries. What one of
+// them sees is never older than what those before it saw; somebody may write between two. Of
+// children it has the names and no Stat: so a machine that needs the version of what it lists reads
+// it first. The answers of a trip are kept in memory, so many large ones need several.
+type Look struct {
+	Epoch   uint64
+	Ask     uint64
+	Queries []Query
+}
+
+// Query is one of the reads of [Look]: of a znode, or of the names of its children.
+type Query struct {
+	Path     string
+	Children bool
+}
+
+// String is the query as the golden traces show it.
+func (q Query) String() string {
+	if q.Children {
+		return "list " + q.Path
+	}
+	return "read " + q.Path
+}
+
 // Transact carries out all operations, in order, or none of them. It is sent once.
 type Transact struct {
 	Epoch uint64

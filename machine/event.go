@@ -52,6 +52,15 @@ type Seen struct {
 	Err    error
 }
 
+// Looked answers [Look]. For each query, in their order, there is a [Seen] or, of children, a
+// [Listed] without its Stat, each with a Code of its own: one that fails leaves the others as they
+// are.
+type Looked struct {
+	Epoch   uint64
+	Ask     uint64
+	Answers []Event
+}
+
 // Transacted answers [Transact].
 type Transacted struct {
 	Epoch   uint64

@@ -2,6 +2,7 @@ package machine
 
 func (e List) numbered(epoch, ask uint64) Effect     { e.Epoch, e.Ask = epoch, ask; return e }
 func (e Read) numbered(epoch, ask uint64) Effect     { e.Epoch, e.Ask = epoch, ask; return e }
+func (e Look) numbered(epoch, ask uint64) Effect     { e.Epoch, e.Ask = epoch, ask; return e }
 func (e Transact) numbered(epoch, ask uint64) Effect { e.Epoch, e.Ask = epoch, ask; return e }
 func (e Ensure) numbered(epoch, ask uint64) Effect   { e.Epoch, e.Ask = epoch, ask; return e }
 func (e Remove) numbered(epoch, ask uint64) Effect   { e.Epoch, e.Ask = epoch, ask; return e }
@@ -16,6 +17,8 @@ func origin(ev Event) (epoch, ask uint64, dated bool) {
 	case Listed:
 		return ev.Epoch, ev.Ask, true
 	case Seen:
+		return ev.Epoch, ev.Ask, true
+	case Looked:
 		return ev.Epoch, ev.Ask, true
 	case Transacted:
 		return ev.Epoch, ev.Ask, true

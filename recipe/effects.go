@@ -19,11 +19,9 @@ func (a *actor) carryOut(e machine.Effect) {
 	case machine.List:
 		a.client.List(e.Epoch, e.Path, e.Watch, a.onListed(e.Ask, e.Path))
 	case machine.Read:
-		a.client.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) {
-			a.answer(s.Err, machine.Seen{
-				Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: s.Exists, Data: s.Data, Stat: stat(s.Stat), Code: code(s.Err), Err: s.Err,
-			})
-		})
+		a.client.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) { a.answer(s.Err, seen(e, s)) })
+	case machine.Look:
+		a.client.Look(e.Epoch, queries(e), func(found []session.Found, err error) { a.answer(err, looked(e, found, err)) })
 	case machine.Transact:
 		a.client.Commit(e.Epoch, operations(e.Ops), func(results []session.Result, err error) {
 			a.answer(err, transacted(e, results, err))
@@ -59,9 +57,7 @@ func (a *actor) carryOut(e machine.Effect) {
 }
 
 func (a *actor) onListed(ask uint64, path string) func(session.Listed) {
-	return func(l session.Listed) {
-		a.answer(l.Err, machine.Listed{Epoch: l.Epoch, Ask: ask, Path: path, Names: l.Names, Stat: stat(l.Stat), Code: code(l.Err), Err: l.Err})
-	}
+	return func(l session.Listed) { a.answer(l.Err, listed(ask, path, l)) }
 }
 
 // answer sends a result to the actor, for the incarnation that asked. It is called from the
@@ -91,6 +87,45 @@ func (a *actor) wake(e machine.Wake) {
 	}
 	incarnation := a.self.Incarnation()
 	a.timers[e.Ask] = time.AfterFunc(pause, func() { a.ref.Tell(answered{incarnation, machine.Woke{Ask: e.Ask}}) })
+}
+
+func seen(e machine.Read, s session.Seen) machine.Seen {
+	return machine.Seen{
+		Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: s.Exists, Data: s.Data, Stat: stat(s.Stat), Code: code(s.Err), Err: s.Err,
+	}
+}
+
+func listed(ask uint64, path string, l session.Listed) machine.Listed {
+	return machine.Listed{Epoch: l.Epoch, Ask: ask, Path: path, Names: l.Names, Stat: stat(l.Stat), Code: code(l.Err), Err: l.Err}
+}
+
+func queries(e machine.Look) []session.Query {
+	all := make([]session.Query, len(e.Queries))
+	for i, q := range e.Queries {
+		all[i] = session.Query(q)
+	}
+	return all
+}
+
+// looked has an answer for each query, also if err is what came of all of them.
+func looked(e machine.Look, found []session.Found, err error) machine.Looked {
+	l := machine.Looked{Epoch: e.Epoch, Ask: e.Ask}
+	for i, q := range e.Queries {
+		f := session.Found{Err: err}
+		if err == nil {
+			f = found[i]
+		}
+		if q.Children {
+			l.Answers = append(l.Answers, listed(e.Ask, q.Path, session.Listed{Epoch: e.Epoch, Names: f.Names, Err: f.Err}))
+			continue
+		}
+		s := session.Seen{Exists: f.Err == nil, Data: f.Data, Stat: f.Stat, Err: f.Err}
+		if errors.Is(f.Err, session.ErrNoNode) {
+			s.Err = nil
+		}
+		l.Answers = append(l.Answers, seen(machine.Read{Epoch: e.Epoch, Ask: e.Ask, Path: q.Path}, s))
+	}
+	return l
 }
 
 // operations are those of a transaction as the session has them.
@@ -135,6 +170,9 @@ func transacted(e machine.Transact, results []session.Result, err error) machine
 }
 
 func stat(s session.Stat) machine.Stat {
+	if s == (session.Stat{}) {
+		return machine.Stat{} // not the time of an empty time.Time
+	}
 	return machine.Stat{
 		Czxid: s.Czxid, Mzxid: s.Mzxid, Pzxid: s.Pzxid, Ctime: s.Ctime.UnixMilli(), Mtime: s.Mtime.UnixMilli(),
 		Version: s.Version, Cversion: s.Cversion, Owner: s.EphemeralOwner, Children: s.NumChildren,

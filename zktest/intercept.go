@@ -22,7 +22,7 @@ import (
 //	Flags      int32          of a create: its mode, in ZooKeeper's numbers
 //	TTL        time.Duration
 //	Watch      bool           it sets a watch
-//	Ops        []…            of a multi: its parts, each with Op, Path, Data, Version, …
+//	Ops        []…            of a multi or multiRead: its parts, each with Op, Path, Data, Version, …
 //	Paths      []string       of setWatches: all paths
 //
 // In the journal only:
@@ -56,6 +56,7 @@ const (
 	OpPing            = jute.OpPing
 	OpCheck           = jute.OpCheck
 	OpMulti           = jute.OpMulti
+	OpMultiRead       = jute.OpMultiRead
 	OpSetAuth         = jute.OpSetAuth
 	OpSetWatches      = jute.OpSetWatches
 	OpRemoveWatches   = jute.OpRemoveWatches

@@ -58,7 +58,8 @@ type letter struct {
 type request struct {
 	effect machine.Effect
 	epoch  uint64
-	orphan bool // of a machine that has crashed: nobody waits for the answer
+	orphan bool            // of a machine that has crashed: nobody waits for the answer
+	looked []machine.Event // of a [machine.Look]: the answers so far
 }
 
 // String is the player's name.
@@ -135,7 +136,7 @@ func (a *Actor) step(ev machine.Event) {
 
 func (a *Actor) carryOut(e machine.Effect) {
 	switch e := e.(type) {
-	case machine.List, machine.Read, machine.Transact, machine.Ensure, machine.Remove:
+	case machine.List, machine.Read, machine.Look, machine.Transact, machine.Ensure, machine.Remove:
 		if epochOf(e) == a.epochs && a.lives {
 			a.requests = append(a.requests, &request{effect: e, epoch: epochOf(e)})
 		}
@@ -167,6 +168,8 @@ func epochOf(e machine.Effect) uint64 {
 	case machine.List:
 		return e.Epoch
 	case machine.Read:
+		return e.Epoch
+	case machine.Look:
 		return e.Epoch
 	case machine.Transact:
 		return e.Epoch

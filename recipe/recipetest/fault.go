@@ -43,6 +43,7 @@ func (a *Actor) lost(r *request) {
 		a.inbox = append(a.inbox, &letter{event: ev, epoch: t.Epoch, retry: r})
 		return
 	}
+	r.looked = nil
 	a.requests = append(a.requests, r)
 }
 

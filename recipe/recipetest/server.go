@@ -23,9 +23,17 @@ func (w *World) carryOut(a *Actor, r *request) {
 	}
 	switch e := r.effect.(type) {
 	case machine.List:
-		w.list(a, e, answer)
+		ev := w.list(e)
+		a.arm(e.Watch && ev.Code == machine.Done, watch{e.Path, true}, answer(ev))
 	case machine.Read:
-		w.read(a, e, answer)
+		ev := w.read(e)
+		a.arm(e.Watch && ev.Exists, watch{e.Path, false}, answer(ev))
+	case machine.Look:
+		if w.look(e, r); len(r.looked) < len(e.Queries) {
+			a.requests = append(a.requests, r) // others may write before the next query
+			return
+		}
+		answer(machine.Looked{Epoch: e.Epoch, Ask: e.Ask, Answers: r.looked})
 	case machine.Transact:
 		answer(w.transact(a, e))
 	case machine.Ensure:
@@ -41,30 +49,53 @@ func (w *World) carryOut(a *Actor, r *request) {
 	}
 }
 
-func (w *World) list(a *Actor, e machine.List, answer func(machine.Event) *letter) {
+func (w *World) list(e machine.List) machine.Listed {
 	n := w.tree.Get(e.Path)
 	if n == nil {
-		answer(machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: machine.NoNode, Err: errors.New("no node")})
-		return
+		return machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: machine.NoNode, Err: errors.New("no node")}
 	}
 	var names []string
 	n.Children(func(c *tree.Node) { names = append(names, c.Name()) })
-	l := answer(machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Names: names, Stat: stat(n)})
-	if e.Watch && l != nil {
-		a.watches[watch{e.Path, true}] = &arming{l}
+	return machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Names: names, Stat: stat(n)}
+}
+
+func (w *World) read(e machine.Read) machine.Seen {
+	n := w.tree.Get(e.Path)
+	if n == nil {
+		return machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path}
+	}
+	return machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, Data: slices.Clone(n.Data()), Stat: stat(n)}
+}
+
+// arm arms the watch of a read, unless nobody waits for its answer.
+func (a *Actor) arm(wanted bool, at watch, answer *letter) {
+	if wanted && answer != nil {
+		a.watches[at] = &arming{answer}
 	}
 }
 
-func (w *World) read(a *Actor, e machine.Read, answer func(machine.Event) *letter) {
-	n := w.tree.Get(e.Path)
-	if n == nil {
-		answer(machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path})
-		return
+// look does the next query.
+func (w *World) look(e machine.Look, r *request) {
+	if len(r.looked) == len(e.Queries) {
+		return // there is none
 	}
-	l := answer(machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, Data: slices.Clone(n.Data()), Stat: stat(n)})
-	if e.Watch && l != nil {
-		a.watches[watch{e.Path, false}] = &arming{l}
+	switch e := single(e, len(r.looked)).(type) {
+	case machine.List:
+		l := w.list(e)
+		l.Stat = machine.Stat{}
+		r.looked = append(r.looked, l)
+	case machine.Read:
+		r.looked = append(r.looked, w.read(e))
 	}
+}
+
+// single is the request for one query alone.
+func single(e machine.Look, query int) machine.Effect {
+	q := e.Queries[query]
+	if q.Children {
+		return machine.List{Epoch: e.Epoch, Ask: e.Ask, Path: q.Path}
+	}
+	return machine.Read{Epoch: e.Epoch, Ask: e.Ask, Path: q.Path}
 }
 
 func (w *World) transact(a *Actor, e machine.Transact) machine.Transacted {

@@ -141,6 +141,12 @@ func Format(v any) string {
 		switch {
 		case f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Uint8:
 			fmt.Fprintf(&b, " %s=%q", name, f.Bytes())
+		case f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Interface:
+			fmt.Fprintf(&b, " %s=[", name)
+			for j := range f.Len() {
+				b.WriteString(strings.Repeat(" | ", min(j, 1)) + Format(f.Index(j).Interface()))
+			}
+			b.WriteString("]")
 		case f.Kind() == reflect.String:
 			fmt.Fprintf(&b, " %s=%s", name, f.String())
 		default:

@@ -179,6 +179,65 @@ func TestOneMasterAtATime(t *testing.T) {
 	})
 }
 
+// asker does what it is told to, and keeps the answers.
+type asker struct{ answers []machine.Event }
+
+func (a *asker) Step(ev machine.Event) []machine.Effect {
+	switch ev := ev.(type) {
+	case machine.EpochBegan, machine.EpochEnded, machine.Suspended, machine.Resumed:
+		return nil
+	case machine.Look, machine.Transact:
+		return []machine.Effect{ev}
+	}
+	a.answers = append(a.answers, ev)
+	return nil
+}
+
+// Between two queries of a look others may write, and nothing is seen that is older than what was
+// seen before.
+func TestALookSeesNothingOlder(t *testing.T) {
+	t.Parallel()
+	saw := map[[2]int]bool{}
+	rapid.Check(t, func(t *rapid.T) {
+		w := recipetest.NewWorld(func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "pick") })
+		reader := &asker{}
+		r := w.Add(recipetest.Player{Name: "reader", Machine: func() machine.Machine { return reader }})
+		writer := w.Add(recipetest.Player{Name: "writer", Machine: func() machine.Machine { return &asker{} }})
+		require.True(t, w.Settle(100))
+		r.Tell(machine.Look{Epoch: 1, Ask: 7, Queries: []machine.Query{{Path: "/a"}, {Path: "/a", Children: true}, {Path: "/none"}}})
+		writer.Tell(machine.Transact{Epoch: 1, Ask: 1, Ops: []machine.Op{{Do: machine.Create, Path: "/a"}, {Do: machine.Create, Path: "/a/b"}}})
+		for range rapid.IntRange(0, 8).Draw(t, "steps") {
+			w.Step()
+		}
+		if rapid.Bool().Draw(t, "lost") {
+			r.Disconnect()
+			r.Reconnect()
+		}
+		require.True(t, w.Settle(100))
+		require.Len(t, reader.answers, 1)
+		l := reader.answers[0].(machine.Looked)
+		require.Len(t, l.Answers, 3)
+		seen, listed := l.Answers[0].(machine.Seen), l.Answers[1].(machine.Listed)
+		require.Equal(t, []uint64{7, 7, 7}, []uint64{l.Ask, seen.Ask, listed.Ask})
+		require.Zero(t, listed.Stat)
+		require.False(t, l.Answers[2].(machine.Seen).Exists)
+		outcome := [2]int{0, len(listed.Names)}
+		if seen.Exists {
+			outcome[0] = 1
+		}
+		saw[outcome] = true
+	})
+	require.Equal(t, map[[2]int]bool{{0, 0}: true, {0, 1}: true, {1, 1}: true}, saw)
+}
+
+func TestFormatOfALook(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Look Ask=1 Queries=[read /a list /b]", recipetest.Format(machine.Look{Ask: 1, Queries: []machine.Query{{Path: "/a"}, {Path: "/b", Children: true}}}))
+	require.Equal(t, `Looked Ask=1 Answers=[Seen Path=/a Exists=true Data="x" | Listed Path=/b Names=[c]]`, recipetest.Format(machine.Looked{
+		Ask: 1, Answers: []machine.Event{machine.Seen{Path: "/a", Exists: true, Data: []byte("x")}, machine.Listed{Path: "/b", Names: []string{"c"}}},
+	}))
+}
+
 func TestATrace(t *testing.T) {
 	t.Parallel()
 	tr := recipetest.NewTrace(t, &master{})

@@ -34,22 +34,14 @@ type Entered struct {
 // lists its siblings.
 func (c *Conn) Enter(e Entry) (Entered, error) {
 	if e.Replace != "" {
-		return c.enter(e, jute.OpMulti)
+		return c.enter(e, jute.OpMulti) // in which the Stat of a create2 is empty, at least in 3.8
 	}
-	if !c.lacksCreate2() {
+	if !c.lacks(jute.OpCreate2) { // which replies with the new znode's Stat; ZooKeeper has it since 3.5
 		if made, err := c.enter(e, jute.OpCreate2); !errors.Is(err, ErrUnsupported) {
 			return made, err
 		}
 	}
 	return c.enter(e, jute.OpCreate)
-}
-
-// lacksCreate2 tells whether the servers lack create2, which replies with the new znode's Stat.
-// ZooKeeper has it since 3.5. In a transaction its Stat is empty, at least in 3.8.
-func (c *Conn) lacksCreate2() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.operations.lacks(jute.OpCreate2, lostLimit)
 }
 
 func (c *Conn) enter(e Entry, op jute.Op) (Entered, error) {

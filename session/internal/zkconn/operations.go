@@ -75,6 +75,13 @@ func (o operations) lacks(op jute.Op, lost int) bool {
 	return o.refused[op] || !o.answered[op] && o.lost[op] >= lost
 }
 
+// lacks tells whether the servers seem to lack an operation that others can stand in for.
+func (c *Conn) lacks(op jute.Op) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.operations.lacks(op, lostLimit)
+}
+
 // lacksContainers tells whether the servers lack containers. The network may be why requests were
 // lost, and a parent that is made persistent instead stays for ever. So where servers hung up, they
 // are asked for create2 as well, until that is answered or surely lacking.

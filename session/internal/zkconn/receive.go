@@ -128,7 +128,7 @@ func (w *wire) decode(r *request, length int) error {
 	if err != nil {
 		return err
 	}
-	if body := jute.NewReader(frame[headerLength:]); r.ask.Op == jute.OpMulti {
+	if body := jute.NewReader(frame[headerLength:]); len(r.ask.Ops) > 0 {
 		err = r.reply.DecodeMulti(body, len(r.ask.Ops))
 	} else {
 		err = r.reply.DecodeBody(body, r.ask.Op)

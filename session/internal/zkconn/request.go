@@ -140,7 +140,7 @@ func (r *request) valid() bool {
 			return false
 		}
 	}
-	return r.ask.Op == jute.OpMulti || validPath(&r.ask)
+	return len(r.ask.Ops) > 0 || validPath(&r.ask)
 }
 
 func validPath(ask *jute.Request) bool {
