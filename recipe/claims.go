@@ -73,7 +73,7 @@ func (i *Claims[P]) StandDown(ctx context.Context) error {
 	if fresh {
 		i.abandon(c, session.ErrReleased)
 	}
-	if err := confirmed(ctx, c.settled.C()); err != nil {
+	if err := notify.Wait(ctx, c.settled.C()); err != nil {
 		return err
 	}
 	if c.unconfirmed.Load() {

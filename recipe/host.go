@@ -216,28 +216,12 @@ func (h *Host) finish(ctx context.Context) error {
 	h.closing = true
 	h.mu.Unlock()
 	h.ref.Tell(closing{})
-	if err := confirmed(ctx, h.ref.Done()); err != nil {
+	if err := notify.Wait(ctx, h.ref.Done()); err != nil {
 		h.ref.Stop()
 		<-h.ref.Done() // prompt: stopping an actor waits for nothing
 		return err
 	}
 	return h.unlessDecided()
-}
-
-// confirmed waits for something to be done, or ctx. What is done is done, whatever has become of
-// ctx.
-func confirmed(ctx context.Context, done <-chan struct{}) error {
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-	}
-	select {
-	case <-done:
-		return nil
-	default:
-		return context.Cause(ctx)
-	}
 }
 
 // unlessDecided is how the instance ended, unless the machine had it end without an error: then all

@@ -72,7 +72,7 @@ func (p *Possession) Release(ctx context.Context) error {
 	if err := p.Err(); !isReleased(err) {
 		return err
 	}
-	if err := confirmed(ctx, p.freed.C()); err != nil {
+	if err := notify.Wait(ctx, p.freed.C()); err != nil {
 		return err
 	}
 	if end := p.unconfirmed.Load(); end != nil {

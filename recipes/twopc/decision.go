@@ -1,7 +1,6 @@
 package twopc
 
 import (
-	"context"
 	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/notify"
@@ -58,20 +57,5 @@ func (r *request) answer(err error) {
 	if r != nil {
 		r.err = err
 		r.done.Close()
-	}
-}
-
-// wait waits until something is done, or ctx ends. What is done counts even if ctx has ended.
-func wait(ctx context.Context, done <-chan struct{}) error {
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-	}
-	select {
-	case <-done:
-		return nil
-	default:
-		return context.Cause(ctx)
 	}
 }

@@ -75,7 +75,7 @@ func (t *Tx) Abort(ctx context.Context, reason string) error {
 	if t.end.Err() == nil {
 		t.giveUp(reason, false)
 	}
-	if err := wait(ctx, t.end.Done()); err != nil {
+	if err := notify.Wait(ctx, t.end.Done()); err != nil {
 		return failed(op, t.path(), err)
 	}
 	if t.Outcome() == Aborted {
@@ -102,7 +102,7 @@ func (t *Tx) Ack(ctx context.Context) error {
 		return failed(op, t.path(), err)
 	}
 	r := t.acknowledge()
-	if err := wait(ctx, r.done.C()); err != nil {
+	if err := notify.Wait(ctx, r.done.C()); err != nil {
 		return failed(op, t.path(), err)
 	}
 	return failed(op, t.path(), r.err)
@@ -206,7 +206,7 @@ func (t *Tx) event(again bool) machine.Event {
 
 // await waits until the transaction has begun. If ctx ends first, the transaction is given up.
 func (t *Tx) await(ctx context.Context) error {
-	if err := wait(ctx, t.answered.Done()); err != nil {
+	if err := notify.Wait(ctx, t.answered.Done()); err != nil {
 		t.giveUp("given up before it began", true)
 		return err
 	}
