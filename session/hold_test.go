@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -135,6 +136,40 @@ func TestACommitThatWaits(t *testing.T) {
 		require.NoError(w, w.srv.Restart(0))
 		require.NoError(w, <-done)
 	})
+}
+
+// A transaction is on its way when its connection is lost and the hold ends. It is not carried out
+// behind what follows on the next connection.
+func TestACommitOnALostConnectionAndTheEndOfItsHold(t *testing.T) {
+	t.Parallel()
+	for _, servers := range []int{1, 3} {
+		t.Run(fmt.Sprint(servers, " servers"), func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				s := w.open()
+				t := w.client(s)
+				h := t.hold(w, 1, "/line")
+				w.intercept(func(r *zktest.Request) zktest.Verdict {
+					if len(r.Ops) == 2 && r.Ops[1].Path == "/late" {
+						return zktest.Delay(3 * time.Second)
+					}
+					return zktest.Pass
+				})
+				written := bubble.Begin(func() error { _, err := h.Commit(w.ctx, session.CreateOp("/late", nil)); return err })
+				synctest.Wait()
+				w.srv.Disconnect(id(s))
+				synctest.Wait()
+				require.True(w, t.End(h, session.ErrReleased))
+				require.NoError(w, wait(w, func(done func(error)) {
+					t.Commit(1, []session.Op{session.CreateOp("/back", nil)}, func(_ []session.Result, err error) { done(err) })
+				}))
+				require.ErrorIs(w, <-written, session.ErrUnknownOutcome)
+				time.Sleep(time.Minute)
+				_, exists, err := s.Exists(w.ctx, "/late")
+				require.NoError(w, err)
+				require.False(w, exists)
+			}, zktest.WithServers(servers))
+		})
+	}
 }
 
 func TestContextsKnowTheirHolds(t *testing.T) {
