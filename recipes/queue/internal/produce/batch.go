@@ -46,16 +46,9 @@ func (b *batch) add(p part, ops ...machine.Op) {
 // send makes one transaction of what waits.
 func (m *Machine) send() {
 	bounded := m.limit.capacity > 0
-	if bounded {
-		for _, p := range slices.Clone(m.puts) {
-			if p.items[0].Ephemeral {
-				m.settle(p, ErrEphemeral)
-			}
-		}
-		if len(m.puts) == 0 {
-			m.proceed()
-			return
-		}
+	if bounded && m.refuseEphemeral() {
+		m.proceed()
+		return
 	}
 	b := &batch{}
 	items := m.choose(b)
@@ -83,6 +76,21 @@ func (m *Machine) send() {
 	}
 	m.requests.Emit(Sending{Nos: nos})
 	m.ask(machine.Transact{Ops: b.ops}, key{purpose: writing})
+}
+
+// refuseEphemeral refuses what a bounded queue does not take, once the capacity was read when it was
+// waiting. True: it is to be read, or nothing waits any more.
+func (m *Machine) refuseEphemeral() bool {
+	for _, p := range slices.Clone(m.puts) {
+		switch {
+		case !p.items[0].Ephemeral:
+		case p.bound:
+			m.settle(p, ErrEphemeral)
+		default:
+			m.limit.read = false
+		}
+	}
+	return !m.limit.read || len(m.puts) == 0
 }
 
 // choose takes what fits together, in order, and returns how many items that are. Nothing is taken
@@ -143,7 +151,7 @@ func (m *Machine) fill(b *batch, bounded bool) {
 }
 
 // proveFull asks whether the queue is as full as it is believed to be, in all parts at one instant.
-// Of a put that was in doubt also whether it is still not carried out: the room may have gone to it.
+// Of a put that was in doubt also whether it is still not carried out: it may have taken the room.
 func (m *Machine) proveFull() {
 	for _, p := range m.puts {
 		p.full = true

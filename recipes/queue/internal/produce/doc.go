@@ -11,8 +11,8 @@
 // # Lost answers
 //
 // Every transaction writes the producer's receipt: the numbers of the puts that it carries out, on
-// condition of the receipt's version. Whoever has lost the answer reads the receipt. It outlives the
-// session and the actor, and so a put that is told again is not carried out twice; the server
+// condition of the receipt's version. Whoever has lost the answer reads the receipt. It outlives
+// the session and the actor, and so a put that is told again is not carried out twice; the server
 // deletes it a while after the process is gone.
 //
 //	         Put                    the transaction               Done

@@ -91,6 +91,9 @@ func (m *Machine) bind() bool {
 // readLimit asks for the capacity, early if that is beside the listing and not behind it.
 func (m *Machine) readLimit(early bool) {
 	m.limit.early = early
+	for _, p := range m.puts {
+		p.bound = true
+	}
 	m.ask(machine.Read{Path: place.Root(m.limit.root).Room()}, key{purpose: readingLimit})
 }
 

@@ -64,7 +64,7 @@ type put struct {
 
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	recipetest.Schedules(t, 1000, func(c recipetest.Chance) {
+	recipetest.Schedules(t, 300, func(c recipetest.Chance) {
 		w := newWorld(c)
 		for range c.Pick(600) {
 			w.happen()
