@@ -78,8 +78,8 @@ func (m *Machine) send() {
 	m.ask(machine.Transact{Ops: b.ops}, key{purpose: writing})
 }
 
-// refuseEphemeral refuses what a bounded queue does not take, once the capacity was read when it was
-// waiting. True: it is to be read, or nothing waits any more.
+// refuseEphemeral refuses what a bounded queue does not take, once the capacity was read while that
+// was waiting. True: it is to be read, or nothing waits any more.
 func (m *Machine) refuseEphemeral() bool {
 	for _, p := range slices.Clone(m.puts) {
 		switch {
@@ -97,10 +97,13 @@ func (m *Machine) refuseEphemeral() bool {
 // if not even the first fits into the queue. Two of one id do not fit together: whether the second
 // is a duplicate is known when the first is put.
 func (m *Machine) choose(b *batch) (items int) {
-	size := 0
+	limit, size := mostPuts, 0
+	if m.suspects > 0 {
+		limit = (m.suspects + 1) / 2
+	}
 	ids := make(map[string]bool)
 	for _, p := range m.puts {
-		if len(b.puts) > 0 && (size+p.size > most || len(b.puts) >= m.together || p.delayed() && !p.timed || p.shares(ids)) {
+		if len(b.puts) > 0 && (size+p.size > most || len(b.puts) >= limit || p.delayed() && !p.timed || p.shares(ids)) {
 			break
 		}
 		if m.limit.capacity > 0 {

@@ -68,7 +68,7 @@ type Machine struct {
 	limit     limit
 	consumers consumers
 	clock     int64 // of the servers, read for the next transaction; 0: not read
-	together  int   // how many puts the next transaction takes at the most
+	suspects  int   // of so many puts at the front one may be refused, and the others with it
 	tries     int   // refusals in a row that may pass
 	closing   bool
 	stopped   bool
@@ -89,7 +89,7 @@ func New(cfg Config) *Machine {
 	}
 	return &Machine{
 		cfg: cfg, receipt: receipt{path: place.Root(cfg.Root).Receipt(cfg.GUID)}, tail: tail.New(cfg.Root, cfg.Limit),
-		limit: newLimit(cfg), together: mostPuts,
+		limit: newLimit(cfg),
 	}
 }
 

@@ -25,7 +25,7 @@ func (m *Machine) onWritten(ev machine.Transacted) {
 // done: the items are in the queue.
 func (m *Machine) done(b *batch, ev machine.Transacted) {
 	m.tries = 0
-	m.together = min(2*m.together, mostPuts)
+	m.suspects = max(m.suspects-len(b.puts), 0)
 	m.receipt.signed()
 	for n, p := range b.parts {
 		switch p.kind {
@@ -41,16 +41,26 @@ func (m *Machine) done(b *batch, ev machine.Transacted) {
 }
 
 // rejected: the transaction was, and nobody says which operation it was for. If it was of several
-// puts, the first half of them is tried.
+// puts, one of them is suspected, and the first half of them is tried.
 func (m *Machine) rejected(b *batch, ev machine.Transacted) {
 	if ev.Code != machine.Refused {
 		m.forget()
 	}
-	if len(b.puts) > 1 {
-		m.together = len(b.puts) / 2
-		return
+	switch n := len(b.puts); {
+	case n > 1:
+		m.suspects = n
+	case m.suspects > 0:
+		m.refuse(b.puts[0], ev.Err)
+	default:
+		m.settle(b.puts[0], ev.Err)
 	}
-	m.settle(b.puts[0], ev.Err)
+}
+
+// refuse answers one put of several. The next one is tried alone: if all have the reason in common,
+// none costs more than a transaction of its own.
+func (m *Machine) refuse(p *put, err error) {
+	m.settle(p, err)
+	m.suspects = 1
 }
 
 // failed: one operation did, and nothing was done.
@@ -59,7 +69,7 @@ func (m *Machine) failed(b *batch, p part, ev machine.Transacted) {
 	case p.kind == theGuard && ev.Code != machine.Refused:
 		m.settle(p.put, ErrUnder)
 	case p.put != nil && ev.Code == machine.Refused:
-		m.settle(p.put, ev.Err)
+		m.refuse(p.put, ev.Err)
 	case ev.Code == machine.Refused:
 		m.rejected(b, ev)
 	case p.kind == theID && ev.Code == machine.NodeExists:
