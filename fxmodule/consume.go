@@ -19,20 +19,16 @@ import (
 )
 
 // Consume runs n workers, at most 10,000, that call fn with the items of the named [Queue], one
-// each at a time, while the application runs. At most n items are claimed at a time, unless opts
-// has another queue.WithPrefetch; with a smaller prefetch, fewer workers are busy. fn's context
-// ends with the claim on the item. It does not end when the application stops: then no new items
-// are taken, and those in hand are finished, within fx's stop timeout; after that their contexts
-// end too. If fn returns nil, the item is acknowledged; an error returns it to the queue, to be
-// delivered again. Under queue.WithAutoAck nothing is acknowledged or returned: an error is logged
-// and counted, and the item is gone. If the consumer ends by itself, the application is shut down
-// with exit code 1.
-//
-// A panic in fn is logged with its stack. Its item is returned like one that has failed, but after
-// a pause, during which it stays claimed: one second after the first attempt, doubled after each
-// further one, up to a minute. So an item that makes fn panic every time does not keep the workers
-// busy, and goes to the dead letters under queue.WithMaxAttempts. Until it is returned it counts as
-// one of the n.
+// each at a time, while the application runs. The consumer claims n items to begin with, and more
+// while they are worked on faster than they can be fetched (queue.WithWorkers); with a smaller
+// queue.WithPrefetch in opts fewer workers are busy. fn's context ends with the claim on the item.
+// It does not end when the application stops: then no new items are taken, and those in hand are
+// finished, within fx's stop timeout; after that their contexts end too. If fn returns nil, the item
+// is acknowledged; an error returns it to the queue, to be delivered again after the pause that
+// queue.WithBackoff sets, and so does a panic, which is logged with its stack. Under
+// queue.WithAutoAck nothing is acknowledged or returned: an error is logged and counted, and the
+// item is gone. What the consumer skips is logged: see queue.Consumer.Errors. If the consumer ends
+// by itself, the application is shut down with exit code 1.
 //
 // Each item is a span "troupe.consume" in the graph's trace.TracerProvider. The
 // metric.MeterProvider gets troupe.queue.items, by outcome: acknowledged, returned, lost (the claim
@@ -49,21 +45,15 @@ func Consume(name string, n int, fn func(ctx context.Context, i *queue.Item) err
 		return fx.Error(fmt.Errorf("fxmodule.Consume(%q): fn is nil", name))
 	}
 	invoke := func(q *queue.Queue, lc fx.Lifecycle, sd fx.Shutdowner, log *slog.Logger, mp metric.MeterProvider, tp trace.TracerProvider) error {
-		c := &crew{name: name, size: n, fn: fn, queue: q, opts: append([]queue.ConsumeOption{queue.WithPrefetch(n)}, opts...), shutdowner: sd, log: logger(log), tracer: tracer(tp)}
+		c := &crew{name: name, size: n, fn: fn, queue: q, opts: append([]queue.ConsumeOption{queue.WithWorkers(n)}, opts...), shutdowner: sd, log: logger(log), tracer: tracer(tp)}
 		lc.Append(fx.Hook{OnStart: c.start, OnStop: c.stop})
 		return c.instruments(mp)
 	}
 	return fx.Invoke(fx.Annotate(invoke, fx.ParamTags(tag(name), ``, ``, `optional:"true"`, `optional:"true"`, `optional:"true"`)))
 }
 
-// mostWorkers is the maximum number of workers, and of claimed items.
+// mostWorkers is the maximum number of workers.
 const mostWorkers = 10_000
-
-// After a panic an item is given back after a pause.
-const (
-	firstPause = time.Second
-	mostPause  = time.Minute
-)
 
 // crew are the workers of one Consume.
 type crew struct {
@@ -100,7 +90,15 @@ func (c *crew) start(context.Context) (err error) {
 	for range c.size {
 		c.workers.Go(c.work) // owned by the crew; stop waits for it
 	}
+	go c.report() // ends with the consumer
 	return nil
+}
+
+// report logs what the consumer skips.
+func (c *crew) report() {
+	for err := range c.consumer.Errors() {
+		c.log.Warn("skipped by a consumer", "queue", c.name, "error", err)
+	}
 }
 
 // work takes one item after the other until the application stops, or the consumer ends.
@@ -139,13 +137,11 @@ func (c *crew) handle(i *queue.Item) {
 	begun := time.Now()
 	err := recovered(func() error { return c.fn(ctx, i) })
 	c.duration.Record(context.WithoutCancel(ctx), time.Since(begun).Seconds(), metric.WithAttributes(of))
-	var outcome string
+	outcome := c.settle(ctx, i, err)
 	var p *panicError
-	if panicked := errors.As(err, &p); panicked {
+	if errors.As(err, &p) {
 		outcome = "panicked"
-		c.panicked(ctx, i, p)
-	} else {
-		outcome = c.settle(ctx, i, err)
+		c.log.Error("a job panicked", "queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "panic", p.value, "stack", string(p.stack))
 	}
 	c.items.Add(context.WithoutCancel(ctx), 1, metric.WithAttributes(of, attribute.String("outcome", outcome)))
 	if err != nil {
@@ -153,28 +149,6 @@ func (c *crew) handle(i *queue.Item) {
 		span.SetStatus(codes.Error, err.Error())
 		c.log.Warn("an item was not processed", "queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "outcome", outcome, "error", err)
 	}
-}
-
-// panicked returns an item after a pause, during which the worker goes on with others. The item
-// counts as claimed, so there are never more than n.
-func (c *crew) panicked(ctx context.Context, i *queue.Item, p *panicError) {
-	log := c.log.With("queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "panic", p.value, "stack", string(p.stack))
-	if i.Hold == nil {
-		log.Error("a job panicked; its item is lost")
-		return
-	}
-	pause := min(firstPause<<min(max(i.Attempt()-1, 0), 10), mostPause)
-	log.Error("a job panicked", "pause", pause)
-	c.workers.Go(func() { // owned by the crew, whose stop ends the pause and waits for it
-		t := time.NewTimer(pause)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-i.Done(): // it is lost: with its session, or its visibility is over
-		case <-c.stopping:
-		}
-		c.settle(ctx, i, p)
-	})
 }
 
 // settle acknowledges or returns an item. The item's own context does not bound that, since it ends
@@ -186,11 +160,14 @@ func (c *crew) settle(ctx context.Context, i *queue.Item, failure error) string 
 	case i.Hold == nil:
 		return "done"
 	}
-	tell, outcome := i.Ack, "acknowledged"
-	if failure != nil {
-		tell, outcome = i.Nack, "returned"
+	ctx, outcome := context.WithoutCancel(ctx), "acknowledged"
+	var err error
+	if failure == nil {
+		err = i.Ack(ctx)
+	} else {
+		err, outcome = i.Nack(ctx), "returned"
 	}
-	if err := tell(context.WithoutCancel(ctx)); err != nil {
+	if err != nil {
 		c.log.Warn("an item was lost before it was settled; it is delivered again", "queue", c.name, "item", i.ID(), "error", err)
 		return "lost"
 	}

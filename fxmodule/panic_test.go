@@ -71,6 +71,11 @@ func TestConsumeWorksOnNAtOnce(t *testing.T) {
 	})
 }
 
+// doubled is a pause of a second, doubled with each attempt, without chance.
+func doubled() queue.Option {
+	return queue.WithBackoff(func(attempt int) time.Duration { return time.Second << (attempt - 1) })
+}
+
 // A job that panics costs its item an attempt and a pause, a longer one each time, and nothing
 // else: at last it is among the dead letters.
 func TestAJobThatPanics(t *testing.T) {
@@ -84,7 +89,7 @@ func TestAJobThatPanics(t *testing.T) {
 		done := make(chan string, 10)
 		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}), fx.Supply(slog.New(slog.NewTextHandler(&log, nil))), fx.Populate(&s),
 			fx.Provide(func() metric.MeterProvider { return sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)) }),
-			fxmodule.Queue("jobs", "/q", queue.WithMaxAttempts(3), queue.WithDeadLetters("/dead")),
+			fxmodule.Queue("jobs", "/q", queue.WithMaxAttempts(3), queue.WithDeadLetters("/dead"), doubled()),
 			fxmodule.Consume("jobs", 2, func(_ context.Context, i *queue.Item) error {
 				if string(i.Data()) == "bad" {
 					at <- time.Since(begun).Round(time.Second / 10)
@@ -112,8 +117,7 @@ func TestAJobThatPanics(t *testing.T) {
 	})
 }
 
-// A stop does not wait for the pause of an item: it goes back at once. Under queue.WithAutoAck
-// nothing goes back.
+// A stop does not wait for the pause of an item. Under queue.WithAutoAck nothing goes back.
 func TestAStopEndsThePause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -122,7 +126,7 @@ func TestAStopEndsThePause(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
 		a := app(t, fx.Supply(fxmodule.Config{Embedded: true}), fx.Populate(&s),
 			fx.Provide(func() metric.MeterProvider { return sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)) }),
-			fxmodule.Queue("jobs", "/q"), fxmodule.Queue("odd", "/odd"),
+			fxmodule.Queue("jobs", "/q", doubled()), fxmodule.Queue("odd", "/odd"),
 			fx.Invoke(func(lc fx.Lifecycle) {
 				lc.Append(fx.Hook{OnStop: func(ctx context.Context) error {
 					n, err := q.Len(ctx)

@@ -92,7 +92,7 @@ func TestATransactionUnderAPossession(t *testing.T) {
 				inBubble(t, func(g *ground) {
 					p := newPad(g.T, g.sess)
 					hold, part, checks := parts(g)
-					guard, err := p.host.Guard(hold)
+					guard, err := recipe.Guard(g.sess, hold)
 					require.NoError(g, err)
 					require.Len(g, guard, checks)
 					require.Equal(g, machine.Done, p.note("/one", guard).Code)
@@ -122,7 +122,7 @@ func TestATransactionUnderOneOfManyPossessions(t *testing.T) {
 			var err error
 			shared[i], err = g.h.Hold(1, f.Path(), int64(i), func(error) {})
 			require.NoError(g, err)
-			guards[i], err = p.host.Guard(shared[i])
+			guards[i], err = recipe.Guard(g.sess, shared[i])
 			require.NoError(g, err)
 		}
 		require.True(g, g.h.End(shared[0], session.ErrReleased))
@@ -151,10 +151,10 @@ func TestAGuardOfAnotherSession(t *testing.T) {
 		whole, end := session.JoinHolds(holds[:], func(error) {})
 		defer end(session.ErrReleased)
 		for _, hold := range []*session.Hold{holds[1], whole} {
-			_, err := pads[0].host.Guard(hold)
+			_, err := recipe.Guard(holds[0].Session(), hold)
 			require.ErrorIs(t, err, session.ErrUnsupported)
 		}
-		_, err := pads[0].host.Guard(holds[0])
+		_, err := recipe.Guard(holds[0].Session(), holds[0])
 		require.NoError(t, err)
 	})
 }

@@ -173,22 +173,6 @@ func (h *Host) StandBy(epoch uint64, on bool) { h.client.StandBy(epoch, on) }
 // already.
 func (h *Host) End(hold *session.Hold, cause error) bool { return h.client.End(hold, cause) }
 
-// Guard puts a transaction of the machine under a possession, with checks among its operations that
-// the face passes to the machine with the wish. It is not sent any more once the possession is
-// over, and not carried out once that is lost: the answer is machine.NoNode, with the index of one
-// of the checks; the possession is over by then, and has its Err. Error: session.ErrUnsupported if
-// it, or a part of it, belongs to another session.
-func (h *Host) Guard(hold *session.Hold) ([]machine.Op, error) {
-	var checks []machine.Op
-	for part := range session.HoldsFrom(hold.Context()) {
-		if part.Session() != h.cfg.Session {
-			return nil, h.failed(fmt.Errorf("%w: the possession belongs to another session", session.ErrUnsupported))
-		}
-		checks = append(checks, machine.Op{Do: machine.Check, Path: part.Path(), Version: machine.Any, Under: hold})
-	}
-	return checks, nil
-}
-
 // Done closes when the instance is over; Err then says why.
 func (h *Host) Done() <-chan struct{} { return h.end.Done() }
 

@@ -40,11 +40,11 @@ func TestPutBackOnce(t *testing.T) {
 		put(t, other, "a")
 		put(t, other, "b")
 		synctest.Wait()
-		require.Equal(t, 0, length(t, other))
+		require.Equal(t, 1, length(t, other), "the first waits for its receiver, and is in the queue no more")
 		cutsFirstMulti(t.Server, s, zktest.CutAfter)
 		over := make(chan error, 1)
 		go func() { over <- c.Close(bubble.Minute(t)) }() // ends with the answer
-		require.Equal(t, []string{"a", "b"}, takes(t, other, 2))
+		require.ElementsMatch(t, []string{"a", "b"}, takes(t, other, 2))
 		require.NoError(t, bubble.Get(t, over, "the end of the consumer"))
 		require.Equal(t, 0, length(t, other))
 	})

@@ -2,10 +2,11 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -13,24 +14,38 @@ import (
 type ConsumeOption func(*consumeOptions) error
 
 type consumeOptions struct {
-	prefetch int
+	prefetch int // 0: it adapts
+	workers  int
 	auto     bool
 }
 
-const (
-	usualPrefetch = 16
-	mostPrefetch  = 10_000
-)
+const mostPrefetch = 10_000
 
 // WithPrefetch lets a consumer have up to n items that are neither acknowledged nor returned: those
 // that a receiver works on, and those that wait to be received. They are claimed together. With
-// WithAutoAck, n limits the items that wait to be received. The default is 16.
+// WithAutoAck, n limits the items that wait to be received.
+//
+// Without this option the number adapts: it begins at 1, or WithWorkers, and doubles up to 64 while
+// items are settled faster than they can be fetched. What nobody works on goes back as soon as
+// another consumer waits.
 func WithPrefetch(n int) ConsumeOption {
 	return func(o *consumeOptions) error {
 		if n < 1 || n > mostPrefetch {
 			return fmt.Errorf("WithPrefetch: %d is not between 1 and %d", n, mostPrefetch)
 		}
 		o.prefetch = n
+		return nil
+	}
+}
+
+// WithWorkers tells how many goroutines receive from Items, so that the consumer claims an item for
+// each from the beginning. The default is 1. WithPrefetch takes precedence.
+func WithWorkers(n int) ConsumeOption {
+	return func(o *consumeOptions) error {
+		if n < 1 || n > mostPrefetch {
+			return fmt.Errorf("WithWorkers: %d is not between 1 and %d", n, mostPrefetch)
+		}
+		o.workers = n
 		return nil
 	}
 }
@@ -46,83 +61,142 @@ func WithAutoAck() ConsumeOption {
 }
 
 // Consumer takes items from a queue and delivers them on Items. It continues through disconnections
-// and expired sessions.
-type Consumer struct{ in *intake }
+// and expired sessions, and skips what is in its way: see [Consumer.Errors].
+type Consumer struct {
+	queue   *Queue
+	from    source
+	end     *notify.End
+	skipped *reports
+}
+
+// source is where a consumer has its items from.
+type source interface {
+	queued() <-chan *Item
+	close(ctx context.Context) error
+}
 
 // Consume starts to take items, and returns at once. A layout without claims needs WithAutoAck,
-// otherwise the error is session.ErrUnsupported. For a closed session it is session.ErrClosed.
+// otherwise the error is session.ErrUnsupported. After Close, or for a closed session, it is
+// session.ErrClosed.
 func (q *Queue) Consume(opts ...ConsumeOption) (*Consumer, error) {
-	o := consumeOptions{prefetch: usualPrefetch}
+	c, err := q.consume(opts)
+	return c, failed("consume", q.path, err)
+}
+
+func (q *Queue) consume(opts []ConsumeOption) (*Consumer, error) {
+	var o consumeOptions
 	for i, opt := range opts {
 		err := fmt.Errorf("opts[%d]: nil", i)
 		if opt != nil {
 			err = opt(&o)
 		}
 		if err != nil {
-			return nil, failed("consume", q.path, err)
+			return nil, err
 		}
 	}
-	if !o.auto && !q.cfg.layout.claims() {
-		return nil, failed("consume", q.path, fmt.Errorf("%w: this layout has no claims: WithAutoAck", session.ErrUnsupported))
+	if q.plain != nil && !o.auto && !q.cfg.layout.plain().Claims() {
+		return nil, fmt.Errorf("%w: this layout has no claims: WithAutoAck", session.ErrUnsupported)
 	}
-	in := newIntake(q, "consumer")
-	in.auto, in.prefetch, in.end = o.auto, o.prefetch, notify.NewEnd()
-	in.stream = notify.NewTracedStream(o.prefetch+1, in.received) // an item may be acknowledged before the stream has noticed its receiver
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if err := in.start(); err != nil {
-		return nil, failed("consume", q.path, err)
+	c := &Consumer{queue: q, end: notify.NewEnd(), skipped: newReports()}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closing != nil || q.session.Err() != nil {
+		return nil, session.ErrClosed
 	}
-	in.host.Tell(in.demand())
-	return &Consumer{in}, nil
+	var err error
+	if q.plain != nil {
+		c.from = startPlain(c, o)
+	} else {
+		c.from, err = startIntake(c, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	q.consumers[c] = struct{}{}
+	return c, nil
 }
 
 // Items delivers the items, in order; several receivers compete for them. An item that is lost
 // before it is received is withdrawn. The channel closes when the consumer has ended.
-func (c *Consumer) Items() <-chan *Item { return c.in.stream.C() }
+func (c *Consumer) Items() <-chan *Item { return c.from.queued() }
 
-// Done closes when the consumer has ended: by Close, with its session, or because ZooKeeper denies
-// it access to the queue.
-func (c *Consumer) Done() <-chan struct{} { return c.in.end.Done() }
+// Errors reports what the consumer has skipped, and goes on without: an item that it cannot read,
+// one that it cannot move to the dead letters, a request that the servers refused. What was skipped
+// is tried again later. The channel holds the last sixteen, drops the oldest for the next, and
+// closes when the consumer has ended. Nobody needs to receive from it.
+func (c *Consumer) Errors() <-chan error { return c.skipped.c }
+
+// Done closes when the consumer has ended: by Close, or with its queue or session.
+func (c *Consumer) Done() <-chan struct{} { return c.end.Done() }
 
 // Err is nil exactly while Done is open. Afterwards it is session.ErrClosed, after Close or with
 // the session, or the cause of the failure.
-func (c *Consumer) Err() error { return c.in.end.Err() }
+func (c *Consumer) Err() error { return c.end.Err() }
 
 // Close ends the consumer, and returns when other consumers can have its items. Items that were not
-// received return to their positions. Items that were received and neither acknowledged nor
-// returned are lost (session.ErrClosed). If ctx ends first its cause is returned, and the claims
-// are deleted in the background. It is idempotent.
+// received return to their positions; under WithAutoAck they are put anew, at the end of their
+// priority. Items that were received and neither acknowledged nor returned are lost
+// (session.ErrClosed). If ctx ends first its cause is returned, and the claims are deleted in the
+// background. It is idempotent.
 func (c *Consumer) Close(ctx context.Context) error {
-	in := c.in
-	in.mu.Lock()
-	in.closing = true
-	h := in.host
-	in.mu.Unlock()
-	for _, i := range in.stream.Close() {
-		in.giveBack(i)
+	return failed("close", c.queue.path, c.from.close(ctx))
+}
+
+// over notes that the consumer has ended.
+func (c *Consumer) over(err error) {
+	c.queue.mu.Lock()
+	delete(c.queue.consumers, c)
+	c.queue.mu.Unlock()
+	c.skipped.close()
+	c.end.Set(failed("consume", c.queue.path, err))
+}
+
+// ended waits for the consumer's end.
+func (c *Consumer) ended(ctx context.Context) error {
+	select {
+	case <-c.Done():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	var err error
-	if h != nil {
-		err = h.Close(ctx)
-	}
-	if err == nil {
+}
+
+// reports are errors for whoever cares to receive them.
+type reports struct {
+	c chan error
+
+	mu     sync.Mutex
+	closed bool
+}
+
+const mostReports = 16
+
+func newReports() *reports { return &reports{c: make(chan error, mostReports)} }
+
+// add reports an error, in the place of the oldest one if there are too many.
+func (r *reports) add(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for !r.closed {
 		select {
-		case <-c.Done():
-		case <-ctx.Done():
-			err = context.Cause(ctx)
+		case r.c <- err:
+			return
+		default:
+		}
+		select {
+		case <-r.c:
+		default: // somebody has received it meanwhile
 		}
 	}
-	return failed("close", in.queue.path, err)
 }
 
-// Take waits for the next unclaimed item and claims it: lower priorities first, then in the order
-// in which they were put. The item belongs to this process until it is acknowledged, returned or
-// lost; ctx bounds only the wait. In a layout without claims the item is deleted when it is taken.
-func (q *Queue) Take(ctx context.Context) (*Item, error) {
-	i, err := q.takes.take(ctx)
-	return i, failed("take", q.path, err)
+func (r *reports) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.closed = true
+		close(r.c)
+	}
 }
 
-// dead is the path of the dead letters.
-func (q *Queue) dead() place.Root { return place.Root(q.cfg.dead) }
+var errUnreceived = errors.New("items that nobody had received are lost")

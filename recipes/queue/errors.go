@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/troupe-go/troupe/recipes/queue/internal/give"
-	"github.com/troupe-go/troupe/recipes/queue/internal/take"
+	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
+	"github.com/troupe-go/troupe/recipes/queue/internal/look"
+	"github.com/troupe-go/troupe/recipes/queue/internal/plain"
+	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -30,16 +32,18 @@ var (
 
 // ofMachines maps the machines' errors to those of this package and of the session.
 var ofMachines = []struct{ err, is error }{
-	{give.ErrFull, ErrFull},
-	{give.ErrDuplicate, ErrDuplicate},
-	{give.ErrCapacity, ErrCapacity},
-	{give.ErrUnknown, session.ErrUnknownOutcome},
-	{give.ErrEphemeral, fmt.Errorf("WithEphemeral: %w: %w", session.ErrUnsupported, give.ErrEphemeral)},
-	{take.ErrLost, session.ErrLost},
-	{take.ErrUnknown, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome)},
-	{take.ErrOverdue, ErrOverdue},
-	{take.ErrDeleted, session.ErrDeleted},
-	{take.ErrClosing, session.ErrClosed},
+	{produce.ErrFull, ErrFull},
+	{produce.ErrDuplicate, ErrDuplicate},
+	{produce.ErrCapacity, ErrCapacity},
+	{produce.ErrUnknown, session.ErrUnknownOutcome},
+	{produce.ErrEphemeral, fmt.Errorf("WithEphemeral: %w: %w", session.ErrUnsupported, produce.ErrEphemeral)},
+	{look.ErrEmpty, ErrEmpty},
+	{plain.ErrEmpty, ErrEmpty},
+	{consume.ErrUnknown, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome)},
+	{consume.ErrOverdue, ErrOverdue},
+	{consume.ErrGone, session.ErrDeleted},
+	{consume.ErrClosing, session.ErrClosed},
+	{consume.ErrLost, session.ErrLost},
 }
 
 // translated is a machine's error as users see it.

@@ -220,10 +220,13 @@ func TestRefusedConsumer(t *testing.T) {
 		_, err := s.Create(bubble.Minute(t), path, nil, session.Parents(), session.NodeACL(session.AnyoneACL(session.PermAll&^session.PermRead)...))
 		require.NoError(t, err)
 		c := consumer(t, newQueue(t, s))
-		<-c.Done()
-		require.ErrorIs(t, c.Err(), session.ErrNoAuth)
+		require.ErrorIs(t, bubble.Get(t, c.Errors(), "the refusal"), session.ErrNoAuth)
 		_, err = newQueue(t, s).Take(bubble.Minute(t))
 		require.ErrorIs(t, err, session.ErrNoAuth)
+		_, err = s.SetACL(bubble.Minute(t), path, session.AnyoneACL(session.PermAll), -1)
+		require.NoError(t, err)
+		put(t, newQueue(t, s), "a")
+		require.Equal(t, "a", string(bubble.Get(t, c.Items(), "the item, once it may be read").Data()))
 	})
 }
 
@@ -243,7 +246,7 @@ func TestVisibility(t *testing.T) {
 		require.ErrorIs(t, first.Ack(bubble.Minute(t)), session.ErrLost)
 		second := take(t, newQueue(t, t.Session()))
 		require.Equal(t, 2, second.Attempt())
-		require.NoError(t, second.Nack(bubble.Minute(t)))
+		require.NoError(t, second.Nack(bubble.Minute(t), queue.After(0)))
 
 		began = time.Now()
 		third := take(t, q)

@@ -17,13 +17,13 @@ func TestForeignZnodes(t *testing.T) {
 		s := t.Session()
 		q := newQueue(t, s)
 		put(t, q, "a")
-		bucket := path + "/ready-0-0000000000"
-		for _, name := range []string{"x", "_c_x", "queue-0-0000000001", "taken-", "taken-1-2-3", "back-x", "body-", "body-x", "_c_f81d4fae-7dec-4d0b-a765-00a0c91e6bf6-queue-1-0000000009"} {
+		bucket := path + "/work/ready-0-0000000000"
+		for _, name := range []string{"x", "_c_x", "queue-0-0000000001", "taken-", "taken-1-2-3", "back-x", "body-", "body-x", "_c_f81d4fae-7dec-4d0b-a765-00a0c91e6bf6-queue-1-0000000009", "f81d4fae-7dec-4d0b-a765-00a0c91e6bf6-1-", "f81d4fae-7dec-4d0b-a765-00a0c91e6bf6-0-0000000009", "f81d4fae-7dec-4d0b-a765-00a0c91e6bf6-65-0000000009"} {
 			_, err := s.Create(bubble.Minute(t), bucket+"/"+name, []byte("foreign"))
 			require.NoError(t, err)
 		}
 		for _, name := range []string{"x", "ready-", "ready-x-0000000000", "later-0", "ready-0-00000000001", "ready-99999-0000000000"} {
-			_, err := s.Create(bubble.Minute(t), path+"/"+name, nil)
+			_, err := s.Create(bubble.Minute(t), path+"/work/"+name, nil)
 			require.NoError(t, err)
 		}
 		put(t, q, "b")
@@ -40,15 +40,15 @@ func TestForeignPacks(t *testing.T) {
 		q := newQueue(t, s, queue.WithMaxAttempts(3))
 		put(t, q, "a")
 		const family = "f81d4fae-7dec-4d0b-a765-00a0c91e"
-		prefix := path + "/ready-0-0000000000/_c_" + family + "0000-pack-"
+		prefix := path + "/work/ready-0-0000000000/" + family
 		bodies := []string{"", "x", "3:abc,", "1:a,1:b,1:c,", "99999999999999999999:a,", "-1:,", "5:abc,", "1:a", "1:a,1:b"}
 		for n, body := range bodies {
-			_, err := s.Create(bubble.Minute(t), fmt.Sprintf("%s0-%d-1-2-%010d", prefix, n%4, -n), []byte(body))
+			_, err := s.Create(bubble.Minute(t), fmt.Sprintf("%s0001-2-%010d", prefix, n+1), []byte(body))
 			require.NoError(t, err)
 		}
 		for _, name := range []string{
-			"0-0-2-1-0000000009", "0-0-0-1-0000000009", "0--1-1-1-0000000009", "0-0-1-99999-0000000009", "1-0-1-1-0000000009", "0-0-1-0000000009",
-			"0-0-1-1-1-0000000009", "0-2147483648-1-1-0000000009", "0-2147483647-1-1-0000000009",
+			"0001-0-0000000009", "0001-65-0000000009", "0001--1-0000000009", "000x-1-0000000009", "0001-of0-0000000009", "0001-of65-0000000009",
+			"0001-1", "0001-1-2-0000000009", "0001-01-0000000009", "0001-1++-0000000009",
 		} {
 			_, err := s.Create(bubble.Minute(t), prefix+name, []byte("1:a,"))
 			require.NoError(t, err)

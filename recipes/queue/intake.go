@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipes/queue/internal/take"
+	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -19,19 +19,19 @@ import (
 type intake struct {
 	queue    *Queue
 	kind     string
-	auto     bool
-	prefetch int                   // of a Consumer
+	opts     consumeOptions
+	consumer *Consumer             // nil: it takes for calls
 	stream   *notify.Stream[*Item] // of a Consumer
-	end      *notify.End           // of a Consumer
 
 	mu          sync.Mutex
 	host        *recipe.Host     // nil: none
 	incarnation uint64           // of the machines, counted over all actors
 	fresh       bool             // the current one is not created yet, but was sent events already
-	seen        int64            // how many items the current incarnation has delivered
+	seen        uint64           // how many items the current incarnation has delivered
 	items       map[uint64]*Item // neither acknowledged, returned nor lost
 	calls       []*taking        // waiting calls of Take
 	closing     bool
+	unreceived  []*Item // with WithAutoAck, of a Consumer that is being closed
 }
 
 // taking is a waiting call of Take.
@@ -42,6 +42,20 @@ type taking struct {
 
 func newIntake(q *Queue, kind string) *intake {
 	return &intake{queue: q, kind: kind, items: make(map[uint64]*Item)}
+}
+
+// startIntake starts the intake of a consumer.
+func startIntake(c *Consumer, o consumeOptions) (*intake, error) {
+	in := newIntake(c.queue, "consumer")
+	in.consumer, in.opts = c, o
+	in.stream = notify.NewTracedStream(2*mostPrefetch, in.received) // the machine keeps it much shorter
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if err := in.start(); err != nil {
+		return nil, err
+	}
+	in.host.Tell(in.demand())
+	return in, nil
 }
 
 // start starts the actor. With mu.
@@ -60,10 +74,9 @@ func (in *intake) start() error {
 	return nil
 }
 
-// machine creates the machine of an incarnation. Items that the previous one had delivered are lost
-// or, with WithAutoAck, keep belonging to this process.
+// machine creates the machine of an incarnation. Items that the previous one had delivered are
+// lost.
 func (in *intake) machine() machine.Machine {
-	q := in.queue
 	in.mu.Lock()
 	if !in.fresh {
 		in.incarnation++
@@ -73,46 +86,28 @@ func (in *intake) machine() machine.Machine {
 	n := in.incarnation
 	var doubtful []*Item
 	for no, i := range in.items {
-		if i.Hold != nil && i.Err() != nil {
-			delete(in.items, no)
-			doubtful = append(doubtful, i)
-		}
+		delete(in.items, no)
+		doubtful = append(doubtful, i)
 	}
 	in.mu.Unlock()
 	for _, i := range doubtful { // the outcome of a pending Ack or Nack is unknown
 		i.answer.Set(fmt.Errorf("%w: %w: %w", session.ErrLost, session.ErrUnknownOutcome, session.ErrRestarted))
 	}
-	cfg := take.Config{
-		Site: q.site, GUID: string(znode.NewGUID()), Producer: string(znode.NewGUID()), Incarnation: n, First: n << 40,
-		AutoAck: in.auto, MaxAttempts: q.cfg.maxAttempts, Visibility: milliseconds(q.cfg.visibility), Shards: q.cfg.shards,
-	}
-	cfg.Dead = q.dead()
-	cfg.Home = home(cfg.GUID)
-	cfg.Shard = home(cfg.GUID) % q.cfg.shards
-	if q.cfg.layout != Troupe {
-		cfg.Parse, cfg.Taken = q.cfg.layout.parse, q.cfg.layout.taken(q.path)
+	q := in.queue
+	cfg := consume.Config{
+		Root: q.root(), GUID: string(znode.NewGUID()), Incarnation: n, First: n << 40,
+		Auto: in.opts.auto, Stream: in.stream != nil, Prefetch: in.opts.prefetch, Workers: in.opts.workers,
+		Visibility: milliseconds(q.cfg.visibility), Attempts: q.cfg.maxAttempts, Dead: layout.Root(q.cfg.dead), Home: q.home,
 	}
 	if in.stream == nil {
 		cfg.Idle = milliseconds(idle)
 	}
-	return take.New(cfg)
+	return consume.New(cfg)
 }
 
-// want is the number of further items to take. With mu.
-func (in *intake) want() int64 {
-	switch {
-	case in.closing:
-		return 0
-	case in.stream == nil:
-		return int64(len(in.calls))
-	default:
-		return int64(max(in.prefetch-len(in.items), 0))
-	}
-}
-
-// demand is want as a message. With mu.
-func (in *intake) demand() take.Demand {
-	return take.Demand{Incarnation: in.incarnation, Total: in.seen + in.want()}
+// demand is how many items the calls want. With mu.
+func (in *intake) demand() consume.Demand {
+	return consume.Demand{Incarnation: in.incarnation, Total: in.seen + uint64(len(in.calls))}
 }
 
 // standing are the events for a new machine.
@@ -128,194 +123,6 @@ func (in *intake) tell(ev machine.Event) {
 	if in.host != nil {
 		in.host.Tell(ev)
 	}
-}
-
-// tellDemand tells the machine how many items are wanted. A Consumer that has enough items to
-// deliver waits until a batch is worthwhile: each costs a transaction, for which consumers compete.
-func (in *intake) tellDemand() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.host != nil && (in.stream == nil || in.stream.Len() <= in.prefetch/4 || in.want() >= int64(in.prefetch/2)) {
-		in.host.Tell(in.demand())
-	}
-}
-
-// perform carries out the machine's effects.
-func (in *intake) perform(e machine.Effect) {
-	switch e := e.(type) {
-	case take.Deliver:
-		in.deliver(e)
-	case take.Settled:
-		in.settled(e)
-	case take.Drop:
-		in.dropped(e)
-	case take.Lost:
-		in.mu.Lock()
-		delete(in.items, e.No)
-		in.mu.Unlock()
-		in.tellDemand()
-	}
-}
-
-// deliver creates an Item for what was taken, and hands it over.
-func (in *intake) deliver(e take.Deliver) {
-	in.mu.Lock()
-	i := in.items[e.No]
-	if i == nil {
-		i = &Item{
-			in: in, no: e.No, id: e.ID, data: e.Data, priority: e.Priority, attempt: e.Attempt, answer: notify.NewEnd(), forGood: notify.NewEnd(),
-		}
-		in.items[e.No] = i
-		in.seen++
-	}
-	h := in.host
-	in.mu.Unlock()
-	if e.Claim != "" {
-		hold, err := h.Hold(e.Epoch, e.Claim, e.Token, func(cause error) { in.lost(i, cause) })
-		if err != nil {
-			h.Tell(take.Unheld{No: e.No, Turn: e.Turn})
-			return
-		}
-		i.Hold = hold
-	}
-	if !in.hand(i) { // no receiver is left
-		in.giveBack(i)
-	}
-}
-
-// hand gives an item to the stream or to a waiting call.
-func (in *intake) hand(i *Item) bool {
-	if in.stream != nil {
-		return in.send(i)
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if len(in.calls) == 0 || i.Hold != nil && i.Err() != nil {
-		return false
-	}
-	c := in.calls[0]
-	in.calls = in.calls[1:]
-	c.item = i
-	c.done.Set(errDone)
-	if i.Hold == nil {
-		delete(in.items, i.no)
-		in.host.Tell(take.Settle{No: i.no, How: take.Ack})
-	}
-	return true
-}
-
-// send offers an item to the receivers, unless it is lost.
-func (in *intake) send(i *Item) bool {
-	if i.Err() != nil {
-		return true
-	}
-	sent := in.stream.Send(i)
-	if i.Err() != nil { // before it could be withdrawn
-		in.stream.Withdraw(func(j *Item) bool { return j == i })
-	}
-	return sent
-}
-
-// giveBack returns an item that was not received.
-func (in *intake) giveBack(i *Item) {
-	i.mu.Lock()
-	first := i.how == 0
-	if first {
-		i.how = take.Return
-	}
-	i.mu.Unlock()
-	if first {
-		in.letGo(i)
-		in.tell(take.Settle{No: i.no, How: take.Return})
-	}
-}
-
-// letGo ends the possession of an item that is returned.
-func (in *intake) letGo(i *Item) {
-	in.mu.Lock()
-	h := in.host
-	in.mu.Unlock()
-	if h != nil && i.Hold != nil {
-		h.End(i.Hold, session.ErrReleased)
-	}
-}
-
-// received notes that an item was received.
-func (in *intake) received(i *Item) {
-	if i.Hold == nil { // otherwise it counts until it is acknowledged or returned
-		in.mu.Lock()
-		delete(in.items, i.no)
-		if in.host != nil {
-			in.host.Tell(take.Settle{No: i.no, How: take.Ack})
-		}
-		in.mu.Unlock()
-	}
-	in.tellDemand()
-}
-
-// lost handles the end of a possession.
-func (in *intake) lost(i *Item, cause error) {
-	if errors.Is(cause, session.ErrReleased) {
-		return
-	}
-	i.mu.Lock()
-	settling := i.how != 0
-	i.mu.Unlock()
-	if settling {
-		return // the answer to it is in flight
-	}
-	in.mu.Lock()
-	delete(in.items, i.no)
-	if in.host != nil {
-		in.host.Tell(take.Over{No: i.no})
-		in.host.Tell(in.demand())
-	}
-	in.mu.Unlock()
-	if in.stream != nil {
-		in.stream.Withdraw(func(j *Item) bool { return j == i })
-	}
-}
-
-// dropped handles that the machine has given an item up as lost, and returns it. An Ack or Nack
-// that crosses with this was not seen by the machine before, so it comes too late.
-func (in *intake) dropped(e take.Drop) {
-	in.mu.Lock()
-	i, h := in.items[e.No], in.host
-	delete(in.items, e.No)
-	in.mu.Unlock()
-	if i == nil {
-		return
-	}
-	cause := translated(e.Cause)
-	if i.Hold != nil && h != nil {
-		h.End(i.Hold, cause)
-	}
-	i.answer.Set(lost(cause))
-	in.tellDemand()
-}
-
-// settled handles the outcome of an Ack or Nack.
-func (in *intake) settled(e take.Settled) {
-	in.mu.Lock()
-	i, h := in.items[e.No], in.host
-	delete(in.items, e.No)
-	in.mu.Unlock()
-	if i == nil {
-		return
-	}
-	err := errDone
-	if e.Err != nil {
-		err = translated(e.Err)
-	}
-	if i.Hold != nil {
-		cause := session.ErrReleased
-		if errors.Is(err, session.ErrLost) {
-			cause = session.ErrDeleted
-		}
-		h.End(i.Hold, cause)
-	}
-	i.answer.Set(err)
-	in.tellDemand()
 }
 
 // follow waits for the end of the actor.
@@ -334,14 +141,11 @@ func (in *intake) follow(h *recipe.Host) {
 	}
 	clear(in.items)
 	switch {
-	case in.stream != nil || len(in.calls) == 0:
-	case errors.Is(err, session.ErrClosed) && in.start() == nil: // it had just ended for lack of work
+	case len(in.calls) == 0:
+	case errors.Is(err, session.ErrClosed) && !in.closing && in.start() == nil: // it had just ended for lack of work
 		in.host.Tell(in.demand())
 	default:
-		for _, c := range in.calls {
-			c.done.Set(err)
-		}
-		in.calls = nil
+		in.refuse(err)
 	}
 	in.mu.Unlock()
 	for _, i := range left {
@@ -349,46 +153,50 @@ func (in *intake) follow(h *recipe.Host) {
 	}
 	if in.stream != nil {
 		in.stream.Close()
-		in.end.Set(translated(err))
+		in.consumer.over(translated(err))
 	}
 }
 
-// take waits for one item.
-func (in *intake) take(ctx context.Context) (*Item, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+// refuse ends the waiting calls. With mu.
+func (in *intake) refuse(err error) {
+	for _, c := range in.calls {
+		c.done.Set(err)
 	}
-	c := &taking{done: notify.NewEnd()}
+	in.calls = nil
+}
+
+func (in *intake) queued() <-chan *Item { return in.stream.C() }
+
+// close ends the intake, and gives back what was not received.
+func (in *intake) close(ctx context.Context) error {
 	in.mu.Lock()
-	in.calls = append(in.calls, c)
-	if in.host == nil || !in.host.Tell(in.demand()) {
-		if err := in.start(); err != nil {
-			in.calls = remove(in.calls, c)
-			in.mu.Unlock()
-			return nil, err
-		}
-		in.host.Tell(in.demand())
-	}
+	in.closing = true
+	in.refuse(session.ErrClosed)
+	h := in.host
 	in.mu.Unlock()
-	select {
-	case <-c.done.Done():
-	case <-ctx.Done():
-		in.mu.Lock()
-		if c.done.Err() == nil {
-			in.calls = remove(in.calls, c)
-			c.done.Set(context.Cause(ctx))
-			if in.host != nil {
-				in.host.Tell(in.demand())
-			}
+	if in.stream != nil {
+		for _, i := range in.stream.Close() {
+			in.giveBack(i)
 		}
-		in.mu.Unlock()
 	}
-	if err := c.done.Err(); !errors.Is(err, errDone) {
-		return nil, err
+	var err error
+	if h != nil {
+		err = h.Close(ctx)
 	}
-	return c.item, nil
+	if in.consumer == nil {
+		return err
+	}
+	return errors.Join(err, in.putBack(ctx), in.consumer.ended(ctx))
 }
 
-func remove(calls []*taking, c *taking) []*taking {
-	return slices.DeleteFunc(calls, func(d *taking) bool { return d == c })
+// putBack puts what WithAutoAck had taken and nobody has received.
+func (in *intake) putBack(ctx context.Context) error {
+	in.mu.Lock()
+	items := in.unreceived
+	in.unreceived = nil
+	in.mu.Unlock()
+	if err := in.queue.puts.putAgain(ctx, items); err != nil {
+		return fmt.Errorf("%w: %w", errUnreceived, err)
+	}
+	return nil
 }

@@ -2,14 +2,14 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
-	"github.com/troupe-go/troupe/recipes/queue/internal/take"
+	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -26,30 +26,41 @@ import (
 type Item struct {
 	*session.Hold
 
-	in       *intake
+	queue    *Queue
+	by       settler
 	no       uint64
 	id       string
-	data     []byte
+	record   layout.Record
 	priority int
 	attempt  int
 	forGood  *notify.End // of an item taken with WithAutoAck: it never ends
 
 	mu     sync.Mutex
-	how    take.How // Ack or Nack, in progress or done
+	how    consume.How // Ack, Nack or Return, in progress or done
 	answer *notify.End
+}
+
+// settler settles the items that it has handed out.
+type settler interface {
+	// settle waits until the item is settled. It is called at least once for each call of Ack or Nack.
+	settle(ctx context.Context, i *Item, how consume.How, after time.Duration) error
+	extend(i *Item, d time.Duration) error
 }
 
 // ID is the id that Put returned. In another library's layout it is the znode's name.
 func (i *Item) ID() string { return i.id }
 
 // Data are the data that were put. The receiver may keep and change them.
-func (i *Item) Data() []byte { return i.data }
+func (i *Item) Data() []byte { return i.record.Body }
+
+// Header is the value of a header set by WithHeader; "" if there is none.
+func (i *Item) Header(key string) string { return i.record.Header(key) }
 
 // Priority is the priority set by WithPriority.
 func (i *Item) Priority() int { return i.priority }
 
-// Attempt is 1 at the first delivery, and increases by one with each earlier claim, including those
-// of consumers that died. It is kept in ZooKeeper.
+// Attempt is 1 at the first delivery, and increases by one with each earlier one that was received,
+// also by consumers that died. It is kept in ZooKeeper.
 func (i *Item) Attempt() int { return i.attempt }
 
 // Valid tells whether the item belongs to this process at this instant: see [session.Hold.Valid].
@@ -87,7 +98,8 @@ func (i *Item) Token() int64 {
 	return i.Hold.Token()
 }
 
-// Path is the path of the claim; "" with WithAutoAck.
+// Path is the path of the znode that guards the claim, which is its consumer's; "" with
+// WithAutoAck.
 func (i *Item) Path() string {
 	if i.Hold == nil {
 		return ""
@@ -99,7 +111,7 @@ func (i *Item) Path() string {
 // [session.Hold.Commit]. With WithAutoAck there is no claim.
 func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result, error) {
 	if i.Hold == nil {
-		return i.in.queue.session.Multi(ctx, ops...)
+		return i.queue.session.Multi(ctx, ops...)
 	}
 	return i.Hold.Commit(ctx, ops...)
 }
@@ -109,22 +121,31 @@ func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result,
 // another consumer. If session.ErrUnknownOutcome comes with it, the session ended while the reply
 // was outstanding, and the item was deleted by this Ack or is the next consumer's. If ctx ends
 // first its cause is returned, and the Ack goes on. A ctx that descends from the item's own Context
-// is replaced by one that lasts for the session's timeout. Further calls return the same.
+// is replaced by one that lasts for the session's timeout. Further calls return the same. Any other
+// error is ZooKeeper's refusal: the item stays claimed, and Ack can be called again.
 func (i *Item) Ack(ctx context.Context) error {
-	return failed("ack", i.in.queue.path, i.settle(ctx, take.Ack))
+	return failed("ack", i.queue.path, i.settle(ctx, consume.Ack, 0))
 }
 
 // Nack returns the item to the queue, and Done closes. The item keeps its id, its priority and its
-// position, and is delivered again with Attempt increased by one; after WithMaxAttempts it goes to
-// the dead letters. Errors are those of Ack.
-func (i *Item) Nack(ctx context.Context) error {
-	return failed("nack", i.in.queue.path, i.settle(ctx, take.Nack))
+// position, and is delivered again with Attempt increased by one, after the pause that WithBackoff
+// sets, or [After]; after WithMaxAttempts it goes to the dead letters. Errors are those of Ack; after
+// a refusal the consumer tries by itself to return the item.
+func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
+	o, err := nackOptionsOf(opts)
+	if err != nil {
+		return failed("nack", i.queue.path, err)
+	}
+	if cfg := &i.queue.cfg; !o.given && cfg.backoff != nil && i.attempt < cfg.maxAttempts {
+		o.after = max(cfg.backoff(i.attempt), 0)
+	}
+	return failed("nack", i.queue.path, i.settle(ctx, consume.Nack, o.after))
 }
 
 // Extend sets the visibility timeout anew: the item is lost if it is not acknowledged or returned
 // within d from now. It needs WithVisibility.
 func (i *Item) Extend(ctx context.Context, d time.Duration) error {
-	return failed("extend", i.in.queue.path, i.extend(ctx, d))
+	return failed("extend", i.queue.path, i.extend(ctx, d))
 }
 
 func (i *Item) extend(ctx context.Context, d time.Duration) error {
@@ -135,52 +156,47 @@ func (i *Item) extend(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx)
 	case i.Hold == nil:
 		return nil
-	case i.in.queue.cfg.visibility == 0:
+	case i.queue.cfg.visibility == 0:
 		return fmt.Errorf("%w: the queue was created without WithVisibility", session.ErrUnsupported)
 	case i.Err() != nil:
 		return lost(i.Err())
 	}
-	i.in.tell(take.Extend{No: i.no, After: milliseconds(d)})
-	return nil
+	return i.by.extend(i, d)
 }
 
-func (i *Item) settle(ctx context.Context, how take.How) error {
+func (i *Item) settle(ctx context.Context, how consume.How, after time.Duration) error {
 	if i.Hold == nil {
 		return nil
 	}
 	ctx, cancel := i.beyond(ctx)
 	defer cancel()
+	return i.by.settle(ctx, i, how, after)
+}
+
+// begin decides how an item is settled: by whoever comes first. first tells whether that was this
+// call. The error says why the item is not settled this way.
+func (i *Item) begin(how consume.How) (answer *notify.End, first bool, err error) {
 	i.mu.Lock()
+	defer i.mu.Unlock()
 	switch {
-	case i.how == 0:
-		if err := i.Err(); err != nil {
-			i.mu.Unlock()
-			if confirmsLost && how == take.Ack {
-				return nil
-			}
-			return lost(err)
-		}
-		i.how = how
-		i.mu.Unlock()
-		if how != take.Ack { // the possession ends before another consumer can have the item
-			i.in.letGo(i)
-		}
-		i.in.tell(take.Settle{No: i.no, How: how})
-	case i.how != how:
-		i.mu.Unlock()
-		return fmt.Errorf("%w: the item is already being settled in another way", session.ErrReleased)
-	default:
-		i.mu.Unlock()
+	case i.how == how:
+		return i.answer, false, nil
+	case i.how != 0:
+		return nil, false, fmt.Errorf("%w: the item is already being settled in another way", session.ErrReleased)
 	}
-	select {
-	case <-i.answer.Done():
-		if err := i.answer.Err(); !errors.Is(err, errDone) {
-			return err
-		}
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := i.Err(); err != nil {
+		return nil, false, lost(err)
 	}
+	i.how = how
+	return i.answer, true, nil
+}
+
+// refused answers a settlement that ZooKeeper has refused: the item can be settled again.
+func (i *Item) refused(err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.answer.Set(err)
+	i.how, i.answer = 0, notify.NewEnd()
 }
 
 // beyond is the context in which Ack and Nack wait for the reply. The item's own context ends with
@@ -189,14 +205,5 @@ func (i *Item) beyond(ctx context.Context) (context.Context, context.CancelFunc)
 	if !slices.Contains(slices.Collect(session.HoldsFrom(ctx)), i.Hold) {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(context.WithoutCancel(ctx), i.in.queue.session.Status().Timeout)
-}
-
-// lost turns the end of an item into the error of a late Ack or Nack: for these, an earlier release
-// is a loss too.
-func lost(err error) error {
-	if errors.Is(err, session.ErrLost) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", session.ErrLost, err)
+	return context.WithTimeout(context.WithoutCancel(ctx), i.queue.session.Status().Timeout)
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/session"
 )
@@ -20,6 +22,7 @@ type options struct {
 	dead        string
 	shards      int
 	layout      Layout
+	backoff     Backoff
 }
 
 func optionsOf(path string, opts []Option) (options, error) {
@@ -32,24 +35,36 @@ func optionsOf(path string, opts []Option) (options, error) {
 			return o, err
 		}
 	}
-	switch {
-	case o.layout == Troupe:
-	case o.capacity > 0:
-		return o, fmt.Errorf("WithCapacity: %w in this layout", session.ErrUnsupported)
-	case o.shards > 1:
-		return o, fmt.Errorf("WithShards: %w in this layout", session.ErrUnsupported)
-	case o.maxAttempts > 0:
-		return o, fmt.Errorf("WithMaxAttempts: %w in this layout", session.ErrUnsupported)
+	if o.layout != Troupe {
+		return o, o.unsupported()
+	}
+	if o.maxAttempts == 0 {
+		o.maxAttempts = usualMaxAttempts
+	}
+	if o.backoff == nil {
+		o.backoff = Exponential(leastPause, mostPause)
 	}
 	return o, nil
 }
 
+// unsupported says which option another library's layout does not have.
+func (o *options) unsupported() error {
+	for name, given := range map[string]bool{
+		"WithCapacity": o.capacity > 0, "WithShards": o.shards > 1, "WithMaxAttempts": o.maxAttempts > 0,
+		"WithBackoff": o.backoff != nil, "WithVisibility": o.visibility > 0,
+	} {
+		if given {
+			return fmt.Errorf("%s: %w in this layout", name, session.ErrUnsupported)
+		}
+	}
+	return nil
+}
+
 // WithCapacity limits the queue to n items, including those that are being processed or wait for
-// their delay; a Put beyond that is ErrFull. The one exception: items that a Consumer WithAutoAck
-// puts back because nobody had received them are accepted, since they were in the queue before. The
-// capacity is stored in ZooKeeper and belongs to the queue. The first Put with this option sets it;
-// the queue must not have had items before. A handle with a different capacity gets ErrCapacity; a
-// handle without this option is limited all the same.
+// their delay; a Put beyond that is ErrFull. The capacity is stored in ZooKeeper and belongs to the
+// queue. The first Put with this option sets it, when the queue is empty; with items in it the error
+// is ErrCapacity. From then on it binds every producer, also one that began before. A handle with a
+// different capacity gets ErrCapacity; a handle without this option is limited all the same.
 func WithCapacity(n int) Option {
 	return func(o *options) error {
 		if n < 1 {
@@ -60,9 +75,10 @@ func WithCapacity(n int) Option {
 	}
 }
 
-// WithMaxAttempts moves an item to the dead letters instead of claiming it for the (n+1)th time:
-// after its nth Nack, or when its nth consumer died. Every claim counts, including one under which
-// the item was returned because nobody had received it: see WithPrefetch.
+// WithMaxAttempts moves an item to the dead letters instead of delivering it for the (n+1)th time:
+// after its nth Nack, or when its nth consumer died. An attempt counts when the item was received:
+// what was claimed and goes back unreceived is as if it had never been claimed. The default is 25;
+// math.MaxInt keeps items for ever.
 func WithMaxAttempts(n int) Option {
 	return func(o *options) error {
 		if n < 1 {
@@ -116,7 +132,7 @@ func WithShards(n int) Option {
 // a layout can't represent is session.ErrUnsupported.
 func WithLayout(l Layout) Option {
 	return func(o *options) error {
-		if _, ok := layouts[l]; !ok && l != Troupe {
+		if l != Troupe && !l.plain().Known() {
 			return fmt.Errorf("WithLayout: unknown layout %d", l)
 		}
 		o.layout = l
@@ -134,6 +150,9 @@ type putOptions struct {
 	id        string
 	named     bool
 	ephemeral bool
+	headers   []string // names and values by turns
+	under     *session.Hold
+	guard     []machine.Op // of under
 }
 
 // WithPriority puts an item before all those with a higher number, and behind those with the same
@@ -196,6 +215,38 @@ func WithEphemeral() PutOption {
 	}
 }
 
+// WithHeader gives an item a header: a trace's context, the type of its data. Headers travel with the
+// item, also to the dead letters, and are read by [Item.Header]. Of two with the same key the last
+// one counts.
+func WithHeader(key, value string) PutOption {
+	return func(o *putOptions) error {
+		if key == "" {
+			return errors.New("WithHeader: key: empty")
+		}
+		for n := 0; n < len(o.headers); n += 2 {
+			if o.headers[n] == key {
+				o.headers[n+1] = value
+				return nil
+			}
+		}
+		o.headers = append(o.headers, key, value)
+		return nil
+	}
+}
+
+// Under puts the items only if the hold stands, in one transaction with the checks that guard it:
+// otherwise the error is session.ErrLost, and nothing is put. The hold must be of the queue's
+// session.
+func Under(hold *session.Hold) PutOption {
+	return func(o *putOptions) error {
+		if hold == nil {
+			return errors.New("Under: hold: nil")
+		}
+		o.under = hold
+		return nil
+	}
+}
+
 func putOptionsOf(q *Queue, n int, opts []PutOption) (putOptions, error) {
 	var o putOptions
 	for i, opt := range opts {
@@ -214,5 +265,12 @@ func putOptionsOf(q *Queue, n int, opts []PutOption) (putOptions, error) {
 	case o.ephemeral && q.cfg.capacity > 0:
 		return o, fmt.Errorf("WithEphemeral: %w in a bounded queue: no process returns the capacity of an item that its session's end deletes", session.ErrUnsupported)
 	}
-	return o, q.cfg.layout.check(&o)
+	if err := q.cfg.layout.check(&o); err != nil || o.under == nil {
+		return o, err
+	}
+	var err error
+	if o.guard, err = recipe.Guard(q.session, o.under); err != nil {
+		return o, fmt.Errorf("Under: %w", err)
+	}
+	return o, nil
 }

@@ -246,7 +246,7 @@ func TestRemovedItemIsOverdue(t *testing.T) {
 		for range 2 {
 			require.NoError(t, bubble.Get(t, answers, "an answer"))
 		}
-		require.ErrorIs(t, items[1].Err(), queue.ErrOverdue)
+		require.ErrorIs(t, items[1].Err(), session.ErrDeleted)
 		require.Equal(t, 0, length(t, admin))
 	})
 }

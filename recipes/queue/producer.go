@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipes/queue/internal/give"
+	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -34,12 +34,15 @@ type producer struct {
 	calls []*putting   // waiting, in order: the record that outlives the actor
 	no    uint64
 	fresh bool // the actor's first machine is not created yet
+
+	closing bool
 }
 
 // putting is a waiting call of Put.
 type putting struct {
-	wish give.Put
-	sent bool // it may have been carried out
+	wish produce.Put
+	sent bool     // it may have been carried out
+	ids  []string // of what was put
 	done *notify.End
 	late *notify.Latch // it is too late to withdraw it
 }
@@ -51,42 +54,82 @@ func newProducer(q *Queue) *producer {
 	return &producer{queue: q, guid: string(znode.NewGUID())}
 }
 
-// put waits until the items are in the queue.
-func (p *producer) put(ctx context.Context, items []give.Item) error {
+// put waits until the items are in the queue, and returns their ids.
+func (p *producer) put(ctx context.Context, wish produce.Put) ([]string, error) {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
+	c, err := p.begin(wish)
+	if err != nil {
+		return nil, err
+	}
+	return p.wait(ctx, c)
+}
+
+// begin has items put.
+func (p *producer) begin(wish produce.Put) (*putting, error) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closing {
+		return nil, session.ErrClosed
+	}
 	p.no++
-	c := &putting{wish: give.Put{No: p.no, Items: items}, done: notify.NewEnd(), late: notify.NewLatch()}
+	wish.No = p.no
+	c := &putting{wish: wish, done: notify.NewEnd(), late: notify.NewLatch()}
 	p.calls = append(p.calls, c)
 	p.tell(c.wish)
-	p.mu.Unlock()
+	return c, nil
+}
+
+// wait waits until a call's items are in the queue. If ctx ends first, they are not put unless they
+// were sent already.
+func (p *producer) wait(ctx context.Context, c *putting) ([]string, error) {
 	select {
 	case <-c.done.Done():
 		return c.result()
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
-	p.tell(give.Withdraw{No: c.wish.No})
+	p.tell(produce.Withdraw{No: c.wish.No})
 	p.mu.Unlock()
 	select {
 	case <-c.done.Done():
-		if err := c.done.Err(); errors.Is(err, give.ErrWithdrawn) {
-			return context.Cause(ctx)
+		if err := c.done.Err(); errors.Is(err, produce.ErrWithdrawn) {
+			return nil, context.Cause(ctx)
 		}
 		return c.result()
 	case <-c.late.C():
 	case <-time.After(prompt): // the actor is being restarted
 	}
-	return fmt.Errorf("%w: %w", session.ErrUnknownOutcome, context.Cause(ctx))
+	return nil, fmt.Errorf("%w: %w", session.ErrUnknownOutcome, context.Cause(ctx))
 }
 
-func (c *putting) result() error {
-	if err := c.done.Err(); !errors.Is(err, errDone) {
-		return translated(err)
+// putAgain puts items that were taken and that nobody has received.
+func (p *producer) putAgain(ctx context.Context, items []*Item) error {
+	var errs []error
+	var calls []*putting
+	for _, i := range items {
+		item := produce.Item{ID: i.record.ID, Headers: i.record.Headers, Data: i.record.Body, Priority: i.priority}
+		c, err := p.begin(produce.Put{GUID: string(znode.NewGUID()), Items: []produce.Item{item}})
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		calls = append(calls, c)
 	}
-	return nil
+	for _, c := range calls {
+		if _, err := p.wait(ctx, c); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *putting) result() ([]string, error) {
+	if err := c.done.Err(); !errors.Is(err, errDone) {
+		return nil, translated(err)
+	}
+	return c.ids, nil
 }
 
 // tell sends the actor an event, and starts it if it is not running. With mu.
@@ -95,7 +138,7 @@ func (p *producer) tell(ev machine.Event) {
 		return
 	}
 	p.start()
-	if _, put := ev.(give.Put); !put && p.host != nil {
+	if _, put := ev.(produce.Put); !put && p.host != nil {
 		p.host.Tell(ev)
 	}
 }
@@ -106,8 +149,8 @@ func (p *producer) start() {
 	h, err := recipe.New(recipe.Config{
 		Session: q.session, Kind: "queue", Path: q.path,
 		Machine: func() machine.Machine {
-			return give.New(give.Config{
-				Site: q.site, GUID: p.guid, Home: home(p.guid), Capacity: q.cfg.capacity, Floor: p.floor(), Idle: milliseconds(idle),
+			return produce.New(produce.Config{
+				Root: q.root(), GUID: p.guid, Home: q.home, Capacity: q.cfg.capacity, Floor: p.floor(), Idle: milliseconds(idle),
 			})
 		},
 		Standing: p.standing,
@@ -136,11 +179,23 @@ func (p *producer) follow(h *recipe.Host) {
 	p.host = nil
 	switch {
 	case len(p.calls) == 0:
-	case errors.Is(h.Err(), session.ErrClosed):
+	case errors.Is(h.Err(), session.ErrClosed) && !p.closing:
 		p.start()
 	default:
 		p.fail(h.Err())
 	}
+}
+
+// close ends the producer. What waits is put first, for as long as ctx allows.
+func (p *producer) close(ctx context.Context) error {
+	p.mu.Lock()
+	p.closing = true
+	h := p.host
+	p.mu.Unlock()
+	if h == nil {
+		return nil
+	}
+	return h.Close(ctx)
 }
 
 // fail ends all waiting calls. With mu.
@@ -154,7 +209,7 @@ func (p *producer) fail(err error) {
 	p.calls = nil
 }
 
-func (p *producer) again(c *putting) give.Put {
+func (p *producer) again(c *putting) produce.Put {
 	wish := c.wish
 	wish.Stands, wish.Again = true, c.sent
 	return wish
@@ -188,21 +243,22 @@ func (p *producer) perform(e machine.Effect) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := e.(type) {
-	case give.Sending:
+	case produce.Sending:
 		for _, c := range p.calls {
 			c.sent = c.sent || slices.Contains(e.Nos, c.wish.No)
 		}
-	case give.Late:
+	case produce.Late:
 		if i := p.index(e.No); i >= 0 {
 			p.calls[i].late.Close()
 		}
-	case give.Settled:
+	case produce.Settled:
 		i := p.index(e.No)
 		if i < 0 {
 			return
 		}
 		c := p.calls[i]
 		p.calls = slices.Delete(p.calls, i, i+1)
+		c.ids = e.GUIDs
 		if e.Err == nil {
 			e.Err = errDone
 		}

@@ -4,24 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipes/queue/internal/give"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+	"github.com/troupe-go/troupe/recipes/queue/internal/plain"
+	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
 	"github.com/troupe-go/troupe/session"
 )
 
-// Queue is a handle of a queue in ZooKeeper. It is safe for concurrent use, and needs no closing:
-// its background work ends one minute after its last use, and with its session.
+// Queue is a handle of a queue in ZooKeeper. It is safe for concurrent use. It ends with its
+// session at the latest; Close ends it before.
 type Queue struct {
 	session *session.Session
 	path    string
 	cfg     options
-	site    give.Site
+	home    int          // the part of a bounded queue's room that it uses first
+	plain   *plain.Queue // in another library's layout; otherwise nil
 	puts    *producer
 	takes   *intake
 	turns   atomic.Uint64 // of the shards
+	end     *notify.End
+
+	mu        sync.Mutex
+	following bool // somebody wants to know of the session's end
+	closing   *notify.Latch
+	consumers map[*Consumer]struct{}
 }
 
 // New returns a handle of the queue at a path. It does no I/O: the path is created when the first
@@ -40,10 +50,13 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 	if err != nil {
 		return nil, failed("queue.New", path, err)
 	}
-	q := &Queue{session: s, path: path, cfg: o, site: o.layout.site(path)}
+	q := &Queue{session: s, path: path, cfg: o, end: notify.NewEnd(), consumers: make(map[*Consumer]struct{})}
 	q.puts = newProducer(q)
+	q.home = home(q.puts.guid)
 	q.takes = newIntake(q, "take")
-	q.takes.auto = !o.layout.claims()
+	if o.layout != Troupe {
+		q.plain = plain.New(s, path, o.layout.plain())
+	}
 	return q, nil
 }
 
@@ -51,11 +64,11 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 // generated one. When it returns without an error, the item is in ZooKeeper, behind every item of
 // its priority whose Put had returned before this one began. Concurrent puts share a transaction.
 //
-// Errors: ErrFull, ErrDuplicate and session.ErrTooLarge mean that nothing was put. If ctx ends
-// before anything was sent, its cause is returned; if it ends later, session.ErrUnknownOutcome
-// comes with it. A lost reply is not an error: Put reads whether the item was put. Only if the
-// process could not reach ZooKeeper for more than a minute after the reply was lost, the error is
-// session.ErrUnknownOutcome; with WithID, such a Put can be repeated.
+// Errors: ErrFull, ErrDuplicate, session.ErrTooLarge and, with Under, session.ErrLost mean that
+// nothing was put. If ctx ends before anything was sent, its cause is returned; if it ends later,
+// session.ErrUnknownOutcome comes with it. A lost reply is not an error: Put reads whether the item
+// was put. Only if the process could not reach ZooKeeper for more than a minute after the reply was
+// lost, the error is session.ErrUnknownOutcome; with WithID, such a Put can be repeated.
 func (q *Queue) Put(ctx context.Context, data []byte, opts ...PutOption) (id string, err error) {
 	ids, err := q.put(ctx, "put", [][]byte{data}, opts)
 	if err != nil {
@@ -78,31 +91,135 @@ func (q *Queue) put(ctx context.Context, op string, data [][]byte, opts []PutOpt
 	if err != nil {
 		return nil, failed(op, q.path, err)
 	}
+	if err := q.open(); err != nil {
+		return nil, failed(op, q.path, err)
+	}
+	if q.plain != nil {
+		ids, err := q.plain.Put(ctx, data, o.priority, o.delay)
+		return ids, failed(op, q.path, err)
+	}
 	shard := 0
 	if q.cfg.shards > 1 {
 		shard = int(q.turns.Add(1) % uint64(q.cfg.shards))
 	}
-	items, ids := make([]give.Item, len(data)), make([]string, len(data))
-	together := len(data) > 1 && len(data) <= place.MostTogether && o.delay == 0 && !o.ephemeral && q.cfg.layout == Troupe
-	family := string(znode.NewGUID())
+	wish := produce.Put{GUID: string(znode.NewGUID()), Under: o.guard, Items: make([]produce.Item, len(data))}
 	for n, d := range data {
-		guid := string(znode.NewGUID())
-		if together {
-			guid = place.Member(family, n+1)
-		}
-		items[n] = give.Item{
-			GUID: guid, Together: together, ID: o.id, Data: append([]byte(nil), d...), Priority: o.priority, Shard: shard,
+		wish.Items[n] = produce.Item{
+			ID: o.id, Headers: o.headers, Data: append([]byte(nil), d...), Priority: o.priority, Shard: shard,
 			Delay: milliseconds(o.delay), Ephemeral: o.ephemeral,
 		}
-		if ids[n] = o.id; o.id == "" {
-			ids[n] = items[n].GUID
-		}
 	}
-	if err := q.puts.put(ctx, items); err != nil {
+	if o.under != nil && o.under.Err() != nil {
+		return nil, failed(op, q.path, lost(o.under.Err()))
+	}
+	ids, err := q.puts.put(ctx, wish)
+	if errors.Is(err, produce.ErrUnder) {
+		err = lost(o.under.Err())
+	}
+	if err != nil {
 		return nil, failed(op, q.path, err)
+	}
+	if o.id != "" {
+		ids[0] = o.id
 	}
 	return ids, nil
 }
 
+// Done closes when the handle has ended: by Close, or with its session. Err then says why.
+func (q *Queue) Done() <-chan struct{} {
+	q.follow()
+	return q.end.Done()
+}
+
+// Err is nil exactly while Done is open. Afterwards it is session.ErrClosed.
+func (q *Queue) Err() error {
+	q.follow()
+	return q.end.Err()
+}
+
+// follow learns of the session's end, once somebody wants to know of it.
+func (q *Queue) follow() {
+	select {
+	case <-q.session.Done():
+		q.ended()
+		return
+	default:
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.following {
+		return
+	}
+	q.following = true
+	go func() { // ends with the handle, or with its session
+		select {
+		case <-q.session.Done():
+			q.ended()
+		case <-q.end.Done():
+		}
+	}()
+}
+
+func (q *Queue) ended() { q.end.Set(failed("queue", q.path, session.ErrClosed)) }
+
+// open tells whether the handle can be used.
+func (q *Queue) open() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closing != nil {
+		return session.ErrClosed
+	}
+	return nil
+}
+
+// Close ends the handle. What waits to be put is put first; waiting calls of Take return
+// session.ErrClosed; its consumers end; items that they or Take have handed out and that are not
+// settled are lost (session.ErrClosed). It returns when ZooKeeper has confirmed that others can have
+// them. If ctx ends first its cause is returned, and the rest is done in the background. The items
+// that were put stay. It is idempotent.
+func (q *Queue) Close(ctx context.Context) error {
+	q.mu.Lock()
+	first := q.closing == nil
+	if first {
+		q.closing = notify.NewLatch()
+	}
+	closed := q.closing
+	consumers := make([]*Consumer, 0, len(q.consumers))
+	for c := range q.consumers {
+		consumers = append(consumers, c)
+	}
+	q.mu.Unlock()
+	if !first {
+		select {
+		case <-closed.C():
+			return nil
+		case <-q.session.Done():
+			return nil
+		case <-ctx.Done():
+			return failed("close", q.path, context.Cause(ctx))
+		}
+	}
+	err := q.finish(ctx, consumers)
+	q.ended()
+	closed.Close()
+	return failed("close", q.path, err)
+}
+
+// finish ends whoever takes items, and then the producer: it puts what they give back.
+func (q *Queue) finish(ctx context.Context, consumers []*Consumer) error {
+	errs := make([]error, len(consumers)+3)
+	var group sync.WaitGroup
+	for n, c := range consumers {
+		group.Go(func() { errs[n] = c.Close(ctx) }) // ends with ctx at the latest
+	}
+	group.Go(func() { errs[len(consumers)] = q.takes.close(ctx) }) // as well
+	group.Wait()
+	if q.plain != nil {
+		errs[len(consumers)+1] = q.plain.Close(ctx)
+	}
+	errs[len(consumers)+2] = q.puts.close(ctx)
+	return errors.Join(errs...)
+}
+
 // root is the queue's path.
-func (q *Queue) root() place.Root { return q.site.Root }
+func (q *Queue) root() layout.Root { return layout.Root(q.path) }
