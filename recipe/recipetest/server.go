@@ -56,6 +56,7 @@ func (w *World) list(e machine.List) machine.Listed {
 	}
 	var names []string
 	n.Children(func(c *tree.Node) { names = append(names, c.Name()) })
+	slices.Sort(names) // a schedule that is run again is the same
 	return machine.Listed{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Names: names, Stat: stat(n)}
 }
 

@@ -9,21 +9,20 @@ import (
 
 // graves is the queue of the dead letters.
 type graves struct {
-	root    layout.Root
+	*wire
+	at      layout.Root
 	most    int // attempts; 0: any number
 	tail    *tail.Tail
 	refused bool // for a while: they cannot be written
-	tries   int
+	times   int  // how often one after the other
 }
 
-func newGraves(cfg Config) graves {
-	return graves{root: cfg.Dead, most: cfg.Attempts, tail: tail.New(cfg.Dead, tail.Usual)}
+func newGraves(w *wire, cfg Config) graves {
+	return graves{wire: w, at: cfg.Dead, most: cfg.Attempts, tail: tail.New(cfg.Dead, tail.Usual)}
 }
 
 // spent tells whether an item is a dead letter after so many attempts.
 func (g *graves) spent(attempts int) bool { return g.most > 0 && attempts >= g.most }
-
-func (g *graves) forget() { g.tail.Forget() }
 
 // fate is what becomes of an item in the next transaction.
 type fate int
@@ -36,16 +35,16 @@ const (
 	returns      // it goes back
 )
 
-func (m *Machine) fate(i *item) fate {
-	attempts := i.claim.Attempts(i.index)
+func (g *graves) fate(i *item) fate {
+	attempts := i.attempts()
 	if i.how == Nack {
 		attempts++
 	}
 	switch {
 	case i.how == Ack:
 		return ends
-	case i.how != Return && m.graves.spent(attempts) && !m.graves.refused:
-		if !m.graves.tail.Known() {
+	case i.how != Return && g.spent(attempts) && !g.refused:
+		if !g.tail.Known() {
 			return stays
 		}
 		return dies
@@ -57,74 +56,69 @@ func (m *Machine) fate(i *item) fate {
 	return returns
 }
 
-// bury has an item written among the dead letters.
-func (m *Machine) bury(t *txn, i *item) {
-	c := i.claim
-	t.size += i.record.Size()
-	t.burials = append(t.burials, tail.Addition{
-		Lane: place.Lane{Priority: c.Bucket.Lane.Priority}, Head: layout.Znode{GUID: c.znode.Item(i.index), Count: 1}.Head(),
-		Data: layout.Pack([]layout.Record{i.record}), Items: 1,
-	})
-}
-
-func (m *Machine) buryIn(t *txn) {
-	ops, parts := m.graves.tail.Append(t.burials)
-	for n, op := range ops {
-		t.add(part{kind: ofGrave, tail: parts[n]}, op)
+// letter is an item as a dead letter.
+func letter(i *item) tail.Addition {
+	return tail.Addition{
+		Lane:  place.Lane{Priority: i.claim.Bucket.Lane.Priority},
+		Head:  layout.Znode{GUID: i.claim.znode.Item(i.index), Count: 1}.Head(),
+		Data:  layout.Pack([]layout.Record{i.record}),
+		Items: 1,
 	}
 }
 
 // dig asks for what has to be known of the dead letters, if there are any to write.
-func (m *Machine) dig() {
-	g := &m.graves
-	if g.most == 0 || g.refused || g.tail.Known() || m.requests.Pending(key{preparing, g.root.Work()}) {
+func (g *graves) dig(claims []*claim) {
+	if g.most == 0 || g.refused || g.tail.Known() || g.Pending(key{preparing, g.at.Work()}) {
 		return
 	}
-	for _, c := range m.claims {
+	for _, c := range claims {
 		for _, i := range c.items {
-			if i.how == Nack && g.spent(c.Attempts(i.index)+1) || i.how == 0 && g.spent(c.Attempts(i.index)) {
-				m.once(machine.List{Path: g.root.Work()}, key{purpose: digging})
+			if i.how == Nack && g.spent(i.attempts()+1) || i.how == 0 && g.spent(i.attempts()) {
+				g.once(machine.List{Path: g.at.Work()}, key{purpose: digging})
 				return
 			}
 		}
 	}
 }
 
-func (m *Machine) onDug(ev machine.Listed) {
+func (g *graves) onDug(ev machine.Listed) {
 	switch ev.Code {
 	case machine.Done:
-		m.graves.tail.Listed(ev.Names)
+		g.tail.Listed(ev.Names)
 	case machine.NoNode:
-		m.makeGraves()
+		g.make()
 	default:
-		m.grieve(ev.Err)
+		g.grieve(ev.Err)
 	}
 }
 
-func (m *Machine) makeGraves() {
-	path := m.graves.root.Work()
-	m.once(machine.Ensure{Path: path}, key{preparing, path})
+func (g *graves) make() {
+	g.once(machine.Ensure{Path: g.at.Work()}, key{preparing, g.at.Work()})
 }
 
 // grieve: dead letters cannot be written for a while. What should become one stays, and others go
 // on.
-func (m *Machine) grieve(err error) {
-	g := &m.graves
+func (g *graves) grieve(err error) {
 	g.refused = true
-	g.tries++
+	g.times++
 	g.tail.Forget()
-	m.requests.Emit(Skipped{Path: string(g.root), Err: err})
-	m.requests.Ask(machine.Wake{Try: g.tries}, key{purpose: grieving})
+	g.Emit(Skipped{Path: string(g.at), Err: err})
+	g.Ask(machine.Wake{Try: g.times}, key{purpose: grieving})
 }
 
-// buryFailed: a transaction failed for an operation on the dead letters.
-func (m *Machine) buryFailed(p tail.Part, ev machine.Transacted) {
-	if ev.Code == machine.Refused {
-		m.grieve(ev.Err)
-		return
-	}
-	if m.graves.tail.Failed(p, ev.Code) {
-		m.graves.tail.Forget()
-		m.makeGraves()
+// buried takes in that a part of a transaction was carried out.
+func (g *graves) buried(p tail.Part, r machine.Result) {
+	g.tail.Done(p, r)
+	g.times = 0
+}
+
+// failed: a transaction failed for an operation on the dead letters.
+func (g *graves) failed(p tail.Part, ev machine.Transacted) {
+	switch {
+	case ev.Code == machine.Refused:
+		g.grieve(ev.Err)
+	case g.tail.Failed(p, ev.Code):
+		g.tail.Forget()
+		g.make()
 	}
 }

@@ -15,7 +15,7 @@ import (
 // later is what a dispatcher knows of the items that wait for their delay, and how it moves those
 // that are due to the end of their lanes.
 type later struct {
-	root     layout.Root
+	*wire
 	tail     *tail.Tail
 	listings map[place.Bucket][]*delayed
 	foreign  map[place.Bucket]bool // what has something that nobody moves is not deleted
@@ -44,8 +44,8 @@ const (
 	lingers   = 60_000 // how long an empty bucket stays after its slot has begun, in milliseconds
 )
 
-func newLater(root layout.Root) later {
-	return later{root: root, tail: tail.New(root, tail.Usual), passed: make(map[string]bool)}
+func newLater(w *wire) later {
+	return later{wire: w, tail: tail.New(w.root, tail.Usual), passed: make(map[string]bool)}
 }
 
 // forget begins anew: another one may have moved items meanwhile.

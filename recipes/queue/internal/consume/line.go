@@ -10,67 +10,66 @@ import (
 // line is the own place among the consumers that have room for items. Only the first of them looks
 // for some.
 type line struct {
+	own   *own
 	path  string // of the own znode; "": none
 	times int    // how often a place was asked for
 	ahead string // the one that is watched; "": not known
-	head  bool   // nobody is ahead
+	first bool   // nobody is ahead
 }
 
-func (l *line) first() bool { return l.head }
+// leave takes in that the own znode is gone.
+func (l *line) leave() { *l = line{own: l.own, times: l.times} }
 
-func (m *Machine) standInLine() {
+// stand joins the line if that is wanted, and finds out who is ahead.
+func (l *line) stand(wanted bool) {
+	o := l.own
 	switch {
-	case m.txn != nil && m.txn.leaves:
-	case m.busy(joining), m.busy(lining), m.busy(following), m.line.head:
-	case m.line.path == "" && m.wantsMore():
-		m.line.times++
-		m.requests.Ask(machine.Transact{Ops: []machine.Op{
-			{Do: machine.Create, Path: m.place(), Ephemeral: true, Sequential: true},
+	case o.busy(joining), o.busy(lining), o.busy(following), l.first:
+	case l.path == "" && wanted:
+		l.times++
+		o.Ask(machine.Transact{Ops: []machine.Op{
+			{Do: machine.Create, Path: l.place(), Ephemeral: true, Sequential: true},
 		}}, key{purpose: joining})
-	case m.line.path != "" && m.line.ahead == "":
-		m.list()
+	case l.path != "" && l.ahead == "":
+		l.list()
 	}
 }
 
-// wantsMore tells whether there is so much room that a place in line is worth its requests.
-func (m *Machine) wantsMore() bool {
-	room := m.free()
-	_, ahead := m.unsettled()
-	return room > 0 && (ahead == 0 || 2*room >= m.window.size)
+// place is what the name of the own znode begins with.
+func (l *line) place() string {
+	return znode.Join(l.own.root.Line(), l.own.tag+"-"+number(uint64(l.times))+"-")
 }
 
-// place is what the name of the own znode in line begins with.
-func (m *Machine) place() string {
-	return znode.Join(m.cfg.Root.Line(), m.own.tag+"-"+number(uint64(m.line.times))+"-")
+func (l *line) list() {
+	l.own.Ask(machine.List{Path: l.own.root.Line()}, key{purpose: lining})
 }
 
-func (m *Machine) list() {
-	m.requests.Ask(machine.List{Path: m.cfg.Root.Line()}, key{purpose: lining})
-}
+// joining tells whether a place may be there that is not known yet.
+func (l *line) joining() bool { return l.own.busy(joining) || l.own.busy(lining) }
 
-func (m *Machine) onJoined(ev machine.Transacted) {
+func (l *line) onJoined(ev machine.Transacted) {
 	switch ev.Code {
 	case machine.Done:
-		if path := ev.Results[0].Path; strings.HasPrefix(path, m.place()) {
-			m.line.path = path
+		if path := ev.Results[0].Path; strings.HasPrefix(path, l.place()) {
+			l.path = path
 		} else {
-			m.remove(path) // it was for a former tag
+			l.own.remove(path) // it was for a former tag
 		}
 	case machine.Unknown:
-		m.list()
+		l.list()
 	case machine.NoNode:
-		m.prepare(0)
+		l.own.prepare()
 	default:
-		m.refused(m.cfg.Root.Line(), ev.Err)
+		l.own.refused(l.own.root.Line(), ev.Err)
 	}
 }
 
-func (m *Machine) onLine(ev machine.Listed) {
+func (l *line) onLine(ev machine.Listed) {
 	if ev.Code != machine.Done && ev.Code != machine.NoNode {
-		m.refused(ev.Path, ev.Err)
+		l.own.refused(ev.Path, ev.Err)
 		return
 	}
-	_, prefix := znode.Split(m.place())
+	_, prefix := znode.Split(l.place())
 	var mine, ahead string
 	var number int32
 	for _, name := range ev.Names {
@@ -78,15 +77,15 @@ func (m *Machine) onLine(ev machine.Listed) {
 		case strings.HasPrefix(name, prefix):
 			mine = name
 			_, number, _ = znode.Sequence(name)
-		case strings.HasPrefix(name, m.cfg.GUID+"-"): // of a former tag: nobody looks as long as it is first
-			m.remove(znode.Join(ev.Path, name))
+		case strings.HasPrefix(name, l.own.guid+"-"): // of a former tag: nobody looks as long as it is first
+			l.own.remove(znode.Join(ev.Path, name))
 		}
 	}
-	m.line = line{times: m.line.times}
+	l.leave()
 	if mine == "" {
 		return // it was deleted by hand, or not made
 	}
-	m.line.path = znode.Join(ev.Path, mine)
+	l.path = znode.Join(ev.Path, mine)
 	var next int32
 	for _, name := range ev.Names { // the numbers begin anew after 2³¹ places
 		_, n, ok := znode.Sequence(name)
@@ -95,35 +94,19 @@ func (m *Machine) onLine(ev machine.Listed) {
 		}
 	}
 	if ahead == "" {
-		m.line.head = true
+		l.first = true
 		return
 	}
-	m.line.ahead = znode.Join(ev.Path, ahead)
-	m.requests.Ask(machine.Read{Path: m.line.ahead, Watch: true}, key{purpose: following})
+	l.ahead = znode.Join(ev.Path, ahead)
+	l.own.Ask(machine.Read{Path: l.ahead, Watch: true}, key{purpose: following})
 }
 
-func (m *Machine) onFollowed(ev machine.Seen) {
+func (l *line) onFollowed(ev machine.Seen) {
 	switch {
 	case ev.Code != machine.Done:
-		m.line.ahead = "" // it is not watched
-		m.refused(ev.Path, ev.Err)
-	case !ev.Exists && ev.Path == m.line.ahead:
-		m.line.ahead = ""
+		l.ahead = "" // it is not watched
+		l.own.refused(ev.Path, ev.Err)
+	case !ev.Exists && ev.Path == l.ahead:
+		l.ahead = ""
 	}
-}
-
-// remove deletes an ephemeral znode of its own that stands for nothing any more.
-func (m *Machine) remove(path string) {
-	if k := (key{removing, path}); !m.requests.Pending(k) {
-		m.removing++
-		m.requests.Ask(machine.Remove{Path: path}, k)
-	}
-}
-
-// left: the own znode in line is gone.
-func (m *Machine) left() {
-	m.line = line{times: m.line.times}
-	m.requests.Forget(key{purpose: counting})
-	m.later.forget()
-	m.view = view{} // nobody else's business from now on; what the watches still say is not heard
 }

@@ -2,124 +2,38 @@ package consume
 
 import (
 	"errors"
-	"fmt"
-	"slices"
+	"strconv"
 
 	"github.com/troupe-go/troupe/machine"
-	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
-
-// Config is what a machine knows of itself.
-type Config struct {
-	Root        layout.Root
-	GUID        string // of this incarnation: the beginning of its tags
-	Incarnation uint64 // of which demands are
-	First       uint64 // the numbers of its items are greater
-	Auto        bool   // items are deleted before they are handed out
-	Stream      bool   // items are claimed in advance; otherwise for those that wait
-	Prefetch    int    // with Stream: how many at once; 0: it adapts
-	Workers     int    // with Stream, where it adapts: how many at first
-	Visibility  int64  // within which items are to be settled, in milliseconds; 0: any time
-	Attempts    int    // after how many an item is a dead letter; 0: never
-	Dead        layout.Root
-	Home        int   // the part of a bounded queue's room that it gives back to
-	Idle        int64 // without a stream: after how many milliseconds without anything to do it ends; 0: never
-}
-
-// purpose is why something was asked.
-type purpose int
-
-const (
-	preparing  purpose = iota + 1 // the znodes that a queue always has
-	signing                       // the own journal is being made
-	checking                      // whether it was
-	guarding                      // the own ephemeral znode, which guards the possessions
-	joining                       // a place in line
-	lining                        // the line is being listed
-	following                     // the one ahead
-	looking                       // the buckets
-	scanning                      // a bucket
-	collecting                    // what came back
-	counting                      // the journals
-	calling                       // the consumers that live
-	measuring                     // the cursor
-	finding                       // the name of a claimed znode
-	reading                       // a claimed znode
-	writing                       // the transaction
-	resolving                     // whether it was carried out
-	opening                       // a dead consumer's journal
-	inheriting                    // takes it over
-	removing                      // what says that the consumer lives, under a former tag
-	pausing                       // before something that was refused is tried again
-	judging                       // the window is too large, if this comes
-	expiring                      // an item is overdue
-	waiting                       // for something that is due
-	idling                        // as long as there is nothing to do
-	retrying                      // what could not be read
-	digging                       // the buckets of the dead letters
-	grieving                      // before dead letters that could not be written are tried again
-	rooming                       // how much room there is
-	fetching                      // an item that is due
-	moving                        // moves some
-	clearing                      // deletes or seals a bucket
-	sweeping                      // a bucket up to the cursor
-	resting                       // until the next sweep
-	auditing                      // what nobody names
-	returning                     // and returns it
-)
-
-// key names a pending request.
-type key struct {
-	purpose purpose
-	at      string // what it is about
-}
 
 // Machine claims and settles the items of one consumer. The zero value is not usable: see [New].
 //
 // After each event it asks for whatever is missing: see proceed. One transaction is under way at a
 // time; all that is to be written meanwhile goes together into the next one.
 type Machine struct {
-	cfg       Config
-	requests  machine.Requests[key]
-	own       own
-	txn       *txn // under way; nil: none
-	claims    []*claim
-	items     map[uint64]*item // that were handed out and are not settled
-	last      uint64
-	window    window
-	line      line
-	view      view
-	heirs     map[string]bool // dead consumers' tags that are being dealt with
-	tries     int
-	retries   int // of what could not be read
-	graves    graves
-	later     later
-	scrub     scrub
-	room      space
-	clock     clock
-	untrusted bool // no possession can be made: items wait
-	gains     int  // how often trust was gained
-	removing  int  // own znodes that stand for nothing and are being deleted
-	closing   bool
-	stopped   bool
-}
-
-// own is what a consumer is known by in an epoch.
-type own struct {
-	epochs  int
-	tag     string
-	made    bool // the journal and the ephemeral znode stand
-	guarded bool // the ephemeral znode is watched
-	version int32
-	number  uint64 // of the transaction that wrote the journal last
+	*wire
+	*parts
+	cfg     Config
+	heirs   heirs
+	later   later
+	scrub   scrub
+	clock   clock
+	txn     *txn // under way; nil: none
+	stopped bool
 }
 
 // New makes a machine for one consumer.
 func New(cfg Config) *Machine {
-	return &Machine{
-		cfg: cfg, items: make(map[uint64]*item), last: cfg.First, window: newWindow(cfg), heirs: make(map[string]bool),
-		graves: newGraves(cfg), later: newLater(cfg.Root), scrub: newScrub(), room: newSpace(cfg),
+	w := &wire{root: cfg.Root}
+	p := &parts{own: own{wire: w, guid: cfg.GUID, unheld: cfg.Auto}, graves: newGraves(w, cfg), space: newSpace(w, cfg)}
+	p.line.own, p.view.wire = &p.own, w
+	p.book = book{
+		own: &p.own, graves: &p.graves, window: newWindow(cfg), patience: cfg.Visibility, items: make(map[uint64]*item), last: cfg.First,
 	}
+	m := &Machine{wire: w, parts: p, cfg: cfg, later: newLater(w)}
+	m.heirs.own, m.scrub.wire, m.clock.wire = &p.own, w, w
+	return m
 }
 
 // Phase shows in the live tree.
@@ -127,11 +41,11 @@ func (m *Machine) Phase() string {
 	switch {
 	case m.stopped:
 		return "over"
-	case m.requests.Epoch() == 0:
+	case m.Epoch() == 0:
 		return "offline"
 	case !m.own.made:
 		return "preparing"
-	case m.line.first():
+	case m.line.first:
 		return "dispatcher"
 	case m.line.path != "":
 		return "in line"
@@ -141,21 +55,21 @@ func (m *Machine) Phase() string {
 
 // Step implements [machine.Machine].
 func (m *Machine) Step(ev machine.Event) []machine.Effect {
-	k, ok := m.requests.Accept(ev)
+	k, ok := m.Accept(ev)
 	if !ok || m.stopped {
 		return nil
 	}
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
-		m.begin(ev)
+		m.Begin(ev.Epoch)
+		m.book.untrusted = false
+		m.renew()
 	case machine.EpochEnded:
-		m.requests.End()
+		m.End()
 		m.removing = 0
 		m.lose()
 	case machine.TrustGained:
-		m.untrusted = false
-		m.gains++
-		m.handOut()
+		m.book.trust()
 	case machine.Closing:
 		m.close()
 	case machine.Fired:
@@ -167,46 +81,100 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	default:
 		m.onAnswer(k, ev)
 	}
+	if m.unlucky && m.line.path != "" && (m.txn == nil || !m.txn.leaves) {
+		m.remove(m.line.path)
+		m.left()
+	}
 	m.proceed()
 	m.idle()
-	m.clock.fresh = false
-	return m.requests.Flush()
+	m.unlucky, m.clock.fresh = false, false
+	return m.Flush()
 }
 
-// begin takes a new tag: nothing of the epoch before is this consumer's any more.
-func (m *Machine) begin(ev machine.EpochBegan) {
-	m.requests.Begin(ev.Epoch)
-	m.untrusted = false
-	m.renew()
+func (m *Machine) onWish(ev machine.Event) {
+	if no, about := subject(ev); about && no <= m.cfg.First {
+		return
+	}
+	b := &m.book
+	switch ev := ev.(type) {
+	case Demand:
+		if ev.Incarnation == m.cfg.Incarnation {
+			b.window.total = ev.Total
+		}
+	case Received:
+		b.received(ev.No)
+	case Settle:
+		b.settle(ev)
+	case Unheld:
+		b.unhold(ev.No)
+	case Over:
+		b.over(ev.No)
+	case Extend:
+		b.extend(ev)
+	}
 }
 
-// renew begins anew, with nothing claimed and a tag that nobody had.
+func (m *Machine) onWoke(k key) {
+	switch k.purpose {
+	case waiting:
+		m.clock.alarm, m.clock.asked = 0, true
+	case retrying:
+		m.book.retry()
+		clear(m.later.passed)
+	case idling:
+		m.close()
+	case resting:
+		m.scrub.rested()
+	case grieving:
+		m.graves.refused = false
+	case judging:
+		_, ahead := m.book.unsettled()
+		m.book.window.old(ahead)
+	case expiring:
+		no, _ := strconv.ParseUint(k.at, 10, 64) // as it was asked for
+		m.book.onExpired(no)
+	}
+}
+
+// close has everything go back, and the machine end.
+func (m *Machine) close() {
+	m.closing = true
+	m.book.close()
+}
+
+// renew begins anew, with nothing claimed and a tag that nobody had: what the former one had is not
+// this consumer's any more.
 func (m *Machine) renew() {
-	m.own = own{epochs: m.own.epochs + 1}
-	m.own.tag = fmt.Sprintf("%s-%d", m.cfg.GUID, m.own.epochs)
+	m.own.renew()
 	m.txn = nil
-	m.requests.Forget(key{purpose: writing}, key{purpose: resolving}, key{purpose: guarding})
-	m.graves.forget()
-	m.room.ForgetAll()
-	m.line, m.view = line{}, view{}
+	m.Forget(key{purpose: writing}, key{purpose: resolving})
+	m.graves.tail.Forget()
+	m.space.room.ForgetAll()
+	m.left()
+	m.line.times = 0
+	m.told = make(map[string]bool)
+	m.scrub.renew()
+	m.heirs.renew()
+}
+
+// left: the own place in line is gone.
+func (m *Machine) left() {
+	m.line.leave()
+	m.Forget(key{purpose: counting})
 	m.later.forget()
-	m.scrub = newScrub()
-	clear(m.heirs)
+	m.view.leave()
+	m.heirs.leave()
 }
 
 // lose gives up all claims: somebody else has them, or will.
 func (m *Machine) lose() {
-	for _, c := range m.claims {
-		for _, i := range c.items {
-			if m.txn != nil && slices.Contains(m.txn.settled, i) {
-				m.drop(i, errors.Join(ErrLost, ErrUnknown))
-			}
-			m.drop(i, ErrLost)
-		}
+	var settling []*item
+	if m.txn != nil {
+		settling = m.txn.settled
 	}
-	m.claims = nil
-	if m.own.made && m.requests.Epoch() != 0 { // somebody has deleted the journal by hand
-		m.remove(m.cfg.Root.Alive(m.own.tag))
+	m.book.lose(settling)
+	if m.own.made && m.Epoch() != 0 { // somebody has deleted the journal by hand
+		m.remove(m.own.alive())
 		if m.line.path != "" {
 			m.remove(m.line.path)
 		}
@@ -214,80 +182,123 @@ func (m *Machine) lose() {
 	m.renew()
 }
 
-// drop tells that an item is not this consumer's any more.
-func (m *Machine) drop(i *item, cause error) {
-	if i == nil || i.no == 0 || m.items[i.no] == nil {
-		return
-	}
-	delete(m.items, i.no)
-	m.requests.Cancel(key{expiring, number(i.no)})
-	switch {
-	case i.told:
-		m.requests.Emit(Settled{No: i.no, Err: cause})
-	case i.how == 0:
-		m.requests.Emit(Dropped{No: i.no, Cause: cause})
-	}
-}
-
 // proceed asks for what is missing.
 func (m *Machine) proceed() {
 	switch {
 	case m.stopped:
-	case m.requests.Epoch() == 0:
+	case m.Epoch() == 0:
 		if m.closing {
 			m.stop()
 		}
-	case m.requests.Pending(key{purpose: pausing}):
-	case !m.own.made:
-		m.sign()
-	default:
-		m.guard()
-		m.read()
-		if !m.closing {
-			m.standInLine()
-			m.look()
-			m.tidy()
+	case m.busy(pausing):
+	case !m.own.made && m.closing:
+		if m.removing == 0 { // or nobody would look as long as its place is first
+			m.stop()
 		}
-		m.dig()
+	case !m.own.made:
+		m.own.sign()
+	default:
+		m.own.guard()
+		m.book.read()
+		if !m.closing {
+			m.look()
+		}
+		m.graves.dig(m.book.claims)
 		m.write()
 	}
+}
+
+// look stands in line, and looks for items if this consumer is first.
+func (m *Machine) look() {
+	if m.txn == nil || !m.txn.leaves {
+		m.line.stand(m.book.wantsMore())
+	}
+	if m.line.first {
+		m.view.look()
+		m.heirs.look()
+		m.scrub.tidy(&m.view)
+	}
+}
+
+// write sends a transaction, if something is to be written.
+func (m *Machine) write() {
+	switch {
+	case m.txn != nil && m.txn.inDoubt:
+		m.once(machine.Read{Path: m.own.journal()}, key{purpose: resolving})
+		return
+	case m.txn != nil:
+		return
+	}
+	t := newTxn(m.parts)
+	if m.cfg.Auto {
+		m.book.takeNext()
+	}
+	changed := t.settle()
+	changed = t.claim(m.pick()) || changed
+	changed = t.offer() || changed
+	changed = t.leave() || m.clock.asked || changed
+	t.bury()
+	t.give()
+	switch {
+	case m.closing && len(t.next) == 0:
+		if m.line.joining() {
+			return // or its place in line would stay
+		}
+		t.end()
+	case !changed:
+		return
+	default:
+		t.write()
+	}
+	m.txn = t
+	m.book.window.received, m.clock.asked = 0, false
+	m.Ask(machine.Transact{Ops: t.ops}, key{purpose: writing})
+}
+
+// pick is what can be claimed now. It asks for what has to be known first, moves what is due, and
+// waits for what is due next.
+func (m *Machine) pick() (p pick) {
+	if !m.line.first || m.closing {
+		return pick{}
+	}
+	next := int64(0)
+	if m.view.buckets != nil {
+		next = m.later.tend(m.clock.now, &m.view)
+	}
+	if !m.view.known() {
+		return pick{}
+	}
+	if free := m.book.free(); free > 0 {
+		p = m.view.pick(free, m.clock.now)
+		m.view.ask(p)
+	}
+	if p.due == 0 || next != 0 && next < p.due {
+		p.due = next
+	}
+	m.clock.await(p.due)
+	return p
 }
 
 // idle waits to end a machine that has nothing to do.
 func (m *Machine) idle() {
 	k := key{purpose: idling}
-	switch {
+	switch b := &m.book; {
 	case m.cfg.Idle == 0, m.cfg.Stream, m.closing:
-	case m.window.waiting() == 0 && len(m.items) == 0 && len(m.claims) == 0 && m.txn == nil:
+	case b.window.waiting() == 0 && len(b.items) == 0 && len(b.claims) == 0 && m.txn == nil:
 		m.once(machine.Wake{After: m.cfg.Idle}, k)
 	default:
-		m.requests.Cancel(k)
+		m.Cancel(k)
 	}
 }
 
 func (m *Machine) stop() {
 	m.stopped = true
-	m.requests.Emit(machine.Stop{})
+	m.Emit(machine.Stop{})
 }
 
-// refused waits before what was refused is tried again: a right that was taken away may come back.
-func (m *Machine) refused(path string, err error) {
-	m.requests.Emit(Skipped{Path: path, Err: err})
-	if m.line.path != "" && (m.txn == nil || !m.txn.leaves) { // the next one may be luckier
-		m.remove(m.line.path)
-		m.left()
-	}
-	m.pause()
-}
+var (
+	errUnnamed = errors.New("nobody named it: its items are delivered again")
+	errForeign = errors.New("this is not a queue's")
+)
 
-// pause waits a while before anything else is asked.
-func (m *Machine) pause() {
-	m.tries++
-	m.requests.Ask(machine.Wake{Try: m.tries}, key{purpose: pausing})
-}
-
-var errUnnamed = errors.New("nobody named it: its items are delivered again")
-
-var errForeign = errors.New("this is not a queue's")
-
-func number(n uint64) string { return fmt.Sprint(n) }
+func number(n uint64) string { return strconv.FormatUint(n, 10) }

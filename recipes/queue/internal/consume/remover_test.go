@@ -9,8 +9,8 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
-// remover removes an item of a pack: it reads the pack, finds out what names it, and writes it again
-// without the item as long as that stands. One after the other.
+// remover removes an item of a pack: it reads the pack, finds out what names it, and writes it
+// again without the item as long as that stands. One after the other.
 type remover struct {
 	world    *world
 	requests machine.Requests[string]

@@ -6,53 +6,53 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// settleIn has what is to be settled in the transaction.
-func (m *Machine) settleIn(t *txn) (changed bool) {
-	for _, c := range m.claims {
+// settle has what is to be settled in the transaction.
+func (t *txn) settle() (changed bool) {
+	for _, c := range t.book.claims {
 		t.next[c] = c.Claim
 		if c.gone {
 			delete(t.next, c)
 			changed = true
 			continue
 		}
-		if c.znode.Room && !m.spaceKnown() {
+		if c.znode.Room && !t.space.known() {
 			continue
 		}
-		if len(t.ops) < most && t.size < mostBytes && m.settleClaim(t, c) {
+		if len(t.ops) < most && t.size < mostBytes && t.settleClaim(c) {
 			changed = true
 		}
 	}
 	return changed
 }
 
-func (m *Machine) settleClaim(t *txn, c *claim) bool {
+func (t *txn) settleClaim(c *claim) bool {
 	if c.stale {
 		return false
 	}
-	v := m.judge(t, c)
-	if m.closing && c.items == nil { // nobody has read it
+	v := t.judge(c)
+	if t.own.closing && c.items == nil { // nobody has read it
 		v.back = c.Left()
 	}
 	if v.done|v.back == 0 {
 		return v.waits
 	}
-	rest := c.Without(v.done | v.back)
+	rest, path := c.Without(v.done|v.back), t.book.path(c)
 	whole := v.back != 0 && v.back|v.done == c.Left() && !v.mixed
 	if v.done != 0 && v.done != c.Left() || v.back != 0 && !whole { // what was removed is not written anew
-		t.add(part{kind: ofItems, claim: c}, machine.Op{Do: machine.Check, Path: m.path(c), Version: c.version})
+		t.add(why{kind: ofItems, claim: c}, machine.Op{Do: machine.Check, Path: path, Version: c.version})
 	}
 	switch {
 	case whole: // it goes back as it is
 		r := layout.Returned{Entry: c.Counted(v.counted).Without(v.done), Due: v.due}
-		t.add(part{kind: ofBack, claim: c, name: r.Name()}, machine.Op{Do: machine.Create, Path: m.backPath(r)})
+		t.add(why{kind: ofBack, claim: c}, machine.Op{Do: machine.Create, Path: t.own.root.Back(r)})
 		delete(t.next, c)
 		return true
 	case v.back != 0:
-		m.splitIn(t, c, v.counted)
+		t.split(c, v.counted)
 	}
 	if len(rest.Runs) == 0 {
 		delete(t.next, c)
-		t.add(part{kind: ofItems, claim: c}, machine.Op{Do: machine.Delete, Path: m.path(c), Version: c.version})
+		t.add(why{kind: ofItems, claim: c}, machine.Op{Do: machine.Delete, Path: path, Version: c.version})
 		return true
 	}
 	t.next[c] = layout.Claim{Entry: rest, Offered: c.Offered &^ (v.done | v.back)}
@@ -69,10 +69,10 @@ type verdict struct {
 }
 
 // judge decides on each item of a claim, and takes those that are settled into the transaction.
-func (m *Machine) judge(t *txn, c *claim) verdict {
+func (t *txn) judge(c *claim) verdict {
 	v := verdict{done: c.removed}
 	for _, i := range c.items {
-		switch m.fate(i) {
+		switch t.graves.fate(i) {
 		case stays:
 			continue
 		case timed:
@@ -80,12 +80,13 @@ func (m *Machine) judge(t *txn, c *claim) verdict {
 			v.waits = true
 			continue
 		case dies:
-			m.bury(t, i)
+			t.size += i.record.Size()
+			t.burials = append(t.burials, letter(i))
 			v.done |= i.bit()
-			m.freeIn(t, i)
+			t.free(i)
 		case ends:
 			v.done |= i.bit()
-			m.freeIn(t, i)
+			t.free(i)
 		case returns:
 			if i.how == Nack {
 				v.counted |= i.bit()
@@ -99,20 +100,30 @@ func (m *Machine) judge(t *txn, c *claim) verdict {
 	return v
 }
 
-// splitIn gives each item that goes back a znode of its own, at its position: the others stay, or
-// go back at another time.
-func (m *Machine) splitIn(t *txn, c *claim, counted uint64) {
+// free frees the id of an item that is gone, and its room.
+func (t *txn) free(i *item) {
+	if i.claim.znode.Room {
+		t.frees++
+	}
+	if i.record.ID != "" && !i.freed {
+		t.add(why{kind: ofID, item: i}, machine.Op{Do: machine.Delete, Path: t.own.root.ID(i.record.ID), Version: machine.Any})
+	}
+}
+
+// split gives each item that goes back a znode of its own, at its position: the others stay, or go
+// back at another time.
+func (t *txn) split(c *claim, counted uint64) {
 	for _, i := range c.items {
-		if m.fate(i) != returns {
+		if t.graves.fate(i) != returns {
 			continue
 		}
 		z := c.znode.Alone(i.index)
-		path := znode.Join(m.cfg.Root.Bucket(c.Bucket), z.Name())
+		path := znode.Join(t.own.root.Bucket(c.Bucket), z.Name())
 		t.size += i.record.Size()
-		t.add(part{kind: ofAlone, claim: c}, machine.Op{Do: machine.Create, Path: path, Data: layout.Pack([]layout.Record{i.record})})
+		t.add(why{kind: ofAlone, claim: c}, machine.Op{Do: machine.Create, Path: path, Data: layout.Pack([]layout.Record{i.record})})
 		e := layout.Entry{Position: c.Position, Runs: []layout.Run{{Items: 1, Attempts: c.Counted(counted).Attempts(i.index)}}}
 		e.Part = z.Part()
 		r := layout.Returned{Entry: e, Due: i.due}
-		t.add(part{kind: ofBack, claim: c, name: r.Name()}, machine.Op{Do: machine.Create, Path: m.backPath(r)})
+		t.add(why{kind: ofBack, claim: c}, machine.Op{Do: machine.Create, Path: t.own.root.Back(r)})
 	}
 }

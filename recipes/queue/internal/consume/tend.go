@@ -2,40 +2,51 @@ package consume
 
 import (
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
 // tend moves what is due to the end of its lane. It returns when the next item is due; 0: none is.
-func (m *Machine) tend() (next int64) {
-	l := &m.later
-	if !m.line.first() || m.view.buckets == nil || m.closing {
-		return 0
-	}
-	t := l.at(m.clock.now, m.view.buckets)
+func (l *later) tend(now int64, v *view) (next int64) {
+	t := l.at(now, v.buckets)
 	for _, b := range t.need {
-		m.once(machine.List{Path: m.cfg.Root.Bucket(b), Watch: true}, key{scanning, b.Name()})
+		v.scan(b)
 	}
 	for _, b := range t.empty {
-		m.once(machine.Transact{Ops: []machine.Op{
-			{Do: machine.Delete, Path: m.cfg.Root.Bucket(b), Version: machine.Any},
+		l.once(machine.Transact{Ops: []machine.Op{
+			{Do: machine.Delete, Path: l.root.Bucket(b), Version: machine.Any},
 		}}, key{clearing, b.Name()})
 	}
 	l.take(t.due)
 	for _, d := range l.moving {
 		if !d.read {
-			m.once(machine.Read{Path: d.path}, key{fetching, d.path})
+			l.once(machine.Read{Path: d.path}, key{fetching, d.path})
 		}
 	}
 	if !l.tail.Known() {
-		m.view.buckets = nil
-		m.once(machine.List{Path: m.cfg.Root.Work(), Watch: true}, key{purpose: looking})
+		v.buckets = nil
+		v.list()
 	} else if ops := l.move(); ops != nil {
-		m.requests.Ask(machine.Transact{Ops: ops}, key{purpose: moving})
+		l.Ask(machine.Transact{Ops: ops}, key{purpose: moving})
 	}
 	return t.next
 }
 
-func (m *Machine) onFetched(ev machine.Seen) {
-	l := &m.later
+// onScanned takes a bucket's listing in.
+func (l *later) onScanned(b place.Bucket, ev machine.Listed) {
+	l.report(ev.Path, ev.Names, isDelayed)
+	l.shows(b, ev.Names)
+}
+
+// onFired forgets what has changed.
+func (l *later) onFired(path string) {
+	for b := range l.listings {
+		if l.root.Bucket(b) == path {
+			delete(l.listings, b)
+		}
+	}
+}
+
+func (l *later) onFetched(ev machine.Seen) {
 	for _, d := range l.moving {
 		switch {
 		case d.path != ev.Path:
@@ -43,7 +54,7 @@ func (m *Machine) onFetched(ev machine.Seen) {
 		case ev.Code != machine.Done:
 			l.passed[d.path] = true
 			l.drop(d)
-			m.skipForNow(ev.Path, ev.Err)
+			l.skip(ev.Path, ev.Err)
 		case !ev.Exists:
 			l.drop(d)
 		default:
@@ -56,21 +67,12 @@ func (m *Machine) onFetched(ev machine.Seen) {
 	}
 }
 
-func (m *Machine) onMoved(ev machine.Transacted) {
-	if m.later.parts == nil {
+func (l *later) onMoved(ev machine.Transacted) {
+	if l.parts == nil {
 		return // it was sent when this consumer was first in line for another time
 	}
-	m.later.moved(ev)
+	l.moved(ev)
 	if ev.Code == machine.Refused {
-		m.skipForNow(m.cfg.Root.Work(), ev.Err)
-	}
-}
-
-// skipForNow reports what is passed over, and tries it again later.
-func (m *Machine) skipForNow(path string, err error) {
-	m.requests.Emit(Skipped{Path: path, Err: err})
-	if !m.busy(retrying) {
-		m.retries++
-		m.requests.Ask(machine.Wake{Try: m.retries}, key{purpose: retrying})
+		l.skip(l.root.Work(), ev.Err)
 	}
 }

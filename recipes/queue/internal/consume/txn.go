@@ -1,6 +1,7 @@
 package consume
 
 import (
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/recipes/queue/internal/room"
@@ -10,8 +11,9 @@ import (
 // txn is a transaction under way. Each writes the journal, so that reading that tells whether it
 // was carried out.
 type txn struct {
+	*parts
 	ops      []machine.Op
-	parts    []part                  // what each is for
+	whys     []why                   // what each is for
 	next     map[*claim]layout.Claim // what the journal has then; a claim that is missing goes
 	settled  []*item
 	claims   []*claim // new
@@ -28,12 +30,21 @@ type txn struct {
 	use      room.Use        // of the room that they gave back
 }
 
-// part says what an operation is for.
-type part struct {
+// parts are those that a transaction is made from.
+type parts struct {
+	own    own
+	line   line
+	view   view
+	book   book
+	graves graves
+	space  space
+}
+
+// why says what an operation is for.
+type why struct {
 	kind  kind
 	claim *claim
 	item  *item
-	name  string
 	tail  tail.Part
 }
 
@@ -59,83 +70,23 @@ const (
 	mostBytes = 256 << 10
 )
 
-func (t *txn) add(p part, op machine.Op) {
-	t.parts = append(t.parts, p)
+func newTxn(p *parts) *txn {
+	return &txn{parts: p, next: make(map[*claim]layout.Claim), returned: make(map[string]bool)}
+}
+
+func (t *txn) add(w why, op machine.Op) {
+	t.whys = append(t.whys, w)
 	t.ops = append(t.ops, op)
 }
 
-// write sends a transaction, if something is to be written.
-func (m *Machine) write() {
-	switch {
-	case m.txn != nil && m.txn.inDoubt:
-		m.once(machine.Read{Path: m.cfg.Root.Journal(m.own.tag)}, key{purpose: resolving})
-		return
-	case m.txn != nil:
-		return
-	}
-	t := &txn{next: make(map[*claim]layout.Claim), returned: make(map[string]bool)}
-	if m.cfg.Auto {
-		m.takeNext()
-	}
-	changed := m.settleIn(t)
-	next, p := m.tend(), m.pick()
-	if p.due == 0 || next != 0 && next < p.due {
-		p.due = next
-	}
-	changed = m.claimIn(t, p) || changed
-	changed = m.offerIn(t) || changed
-	changed = m.lineIn(t) || m.clock.asked || changed
-	m.buryIn(t)
-	m.roomIn(t)
-	switch {
-	case m.closing && len(t.next) == 0:
-		if m.busy(joining) || m.busy(lining) {
-			return // or its place in line would stay
-		}
-		m.leaveIn(t)
-	case !changed:
-		return
-	default:
-		m.journalIn(t)
-	}
-	m.txn = t
-	m.window.received, m.clock.asked = 0, false
-	m.requests.Ask(machine.Transact{Ops: t.ops}, key{purpose: writing})
-}
-
-// takeNext acknowledges, at most once, what can be handed out then.
-func (m *Machine) takeNext() {
-	spare := m.spare()
-	for _, c := range m.claims {
-		if c.unread() {
-			return
-		}
-		for _, i := range c.items {
-			if i.how == 0 && spare > 0 && !m.closing && !m.graves.spent(c.Attempts(i.index)) {
-				i.how, i.auto = Ack, true
-				spare--
-			}
-		}
-	}
-}
-
-// claimIn claims what was picked.
-func (m *Machine) claimIn(t *txn, p pick) bool {
-	if m.line.first() && m.view.known() {
-		m.await(p.due)
-	}
-	if len(p.found) == 0 {
-		return false
-	}
+// claim claims what was picked.
+func (t *txn) claim(p pick) (changed bool) {
 	for _, f := range p.found {
-		c := &claim{Claim: layout.Claim{Entry: f.entry}, name: f.name}
-		if f.name != "" {
-			c.znode, _ = layout.ParseZnode(f.name)
-		}
+		c := newClaim(f)
 		if f.returned != "" {
 			t.returned[f.returned] = true
-			t.add(part{kind: ofReturned, name: f.returned}, machine.Op{
-				Do: machine.Delete, Path: m.cfg.Root.Returned() + "/" + f.returned, Version: machine.Any,
+			t.add(why{kind: ofReturned}, machine.Op{
+				Do: machine.Delete, Path: znode.Join(t.own.root.Returned(), f.returned), Version: machine.Any,
 			})
 		}
 		t.claims = append(t.claims, c)
@@ -144,31 +95,36 @@ func (m *Machine) claimIn(t *txn, p pick) bool {
 	}
 	if p.cursor != nil {
 		t.cursor = p.cursor
-		t.add(part{kind: ofCursor}, machine.Op{Do: machine.Set, Path: m.cfg.Root.Cursor(), Data: p.cursor.Bytes(), Version: m.view.version})
+		t.add(why{kind: ofCursor}, machine.Op{Do: machine.Set, Path: t.own.root.Cursor(), Data: p.cursor.Bytes(), Version: t.view.version})
 	}
-	return true
+	return len(p.found) > 0
 }
 
-// lineIn leaves the line if no room is left, so that the next one looks.
-func (m *Machine) lineIn(t *txn) (changed bool) {
-	if m.line.path == "" || m.busy(lining) || m.closing || m.free()+len(t.settled) > t.items {
+// leave leaves the line if no room is left, so that the next one looks.
+func (t *txn) leave() (changed bool) {
+	if t.line.path == "" || t.own.busy(lining) || t.own.closing || t.book.free()+len(t.settled) > t.items {
 		return false
 	}
 	t.leaves = true
-	t.add(part{kind: ofLine}, machine.Op{Do: machine.Delete, Path: m.line.path, Version: machine.Any})
+	t.add(why{kind: ofLine}, machine.Op{Do: machine.Delete, Path: t.line.path, Version: machine.Any})
 	return true
 }
 
-// offerIn marks what may be handed out next. A mark that nobody waits for is written with something
+// all are the claims that there were, and the new ones.
+func (t *txn) all() []*claim {
+	return append(append([]*claim{}, t.book.claims...), t.claims...)
+}
+
+// offer marks what may be handed out next. A mark that nobody waits for is written with something
 // else.
-func (m *Machine) offerIn(t *txn) (urgent bool) {
-	if m.cfg.Auto || m.closing {
+func (t *txn) offer() (urgent bool) {
+	if t.own.unheld || t.own.closing {
 		return false
 	}
-	spare := m.spare()
-	urgent = spare > m.window.received && spare > 0
+	spare := t.book.spare()
+	urgent = spare > t.book.window.received && spare > 0
 	offered := false
-	for _, c := range append(append([]*claim{}, m.claims...), t.claims...) {
+	for _, c := range t.all() {
 		n, ok := t.next[c]
 		if !ok {
 			continue
@@ -180,7 +136,7 @@ func (m *Machine) offerIn(t *txn) (urgent bool) {
 		}
 		for index := 0; index < layout.MostTogether && spare > 0; index++ {
 			bit := uint64(1) << index
-			if n.Left()&bit != 0 && n.Offered&bit == 0 && !m.graves.spent(n.Attempts(index)) {
+			if n.Left()&bit != 0 && n.Offered&bit == 0 && !t.graves.spent(n.Attempts(index)) {
 				n.Offered |= bit
 				spare--
 				offered = true
@@ -191,23 +147,40 @@ func (m *Machine) offerIn(t *txn) (urgent bool) {
 	return urgent && offered
 }
 
-// journalIn writes the journal as it is then.
-func (m *Machine) journalIn(t *txn) {
-	j := layout.Journal{Number: m.own.number + 1}
-	for _, c := range append(append([]*claim{}, m.claims...), t.claims...) {
+// bury appends the dead letters.
+func (t *txn) bury() {
+	ops, parts := t.graves.tail.Append(t.burials)
+	for n, op := range ops {
+		t.add(why{kind: ofGrave, tail: parts[n]}, op)
+	}
+}
+
+// give gives back the room of what is gone with the transaction.
+func (t *txn) give() {
+	if t.frees == 0 || t.space.none {
+		return
+	}
+	t.use = t.space.room.Give(t.frees)
+	t.add(why{kind: ofRoom}, t.use.Op)
+}
+
+// write writes the journal as it is then.
+func (t *txn) write() {
+	j := layout.Journal{Number: t.own.number + 1}
+	for _, c := range t.all() {
 		if n, ok := t.next[c]; ok {
 			j.Claims = append(j.Claims, n)
 		}
 	}
-	t.add(part{kind: ofJournal}, machine.Op{Do: machine.Set, Path: m.cfg.Root.Journal(m.own.tag), Data: j.Bytes(), Version: m.own.version})
+	t.add(why{kind: ofJournal}, machine.Op{Do: machine.Set, Path: t.own.journal(), Data: j.Bytes(), Version: t.own.version})
 }
 
-// leaveIn ends the consumer.
-func (m *Machine) leaveIn(t *txn) {
+// end ends the consumer.
+func (t *txn) end() {
 	t.last = true
-	t.add(part{kind: ofJournal}, machine.Op{Do: machine.Delete, Path: m.cfg.Root.Journal(m.own.tag), Version: m.own.version})
-	t.add(part{kind: ofAlive}, machine.Op{Do: machine.Delete, Path: m.cfg.Root.Alive(m.own.tag), Version: machine.Any})
-	if m.line.path != "" {
-		t.add(part{kind: ofLine}, machine.Op{Do: machine.Delete, Path: m.line.path, Version: machine.Any})
+	t.add(why{kind: ofJournal}, machine.Op{Do: machine.Delete, Path: t.own.journal(), Version: t.own.version})
+	t.add(why{kind: ofAlive}, machine.Op{Do: machine.Delete, Path: t.own.alive(), Version: machine.Any})
+	if t.line.path != "" {
+		t.add(why{kind: ofLine}, machine.Op{Do: machine.Delete, Path: t.line.path, Version: machine.Any})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 // view is what a dispatcher knows of the queue.
 type view struct {
+	*wire
 	buckets  map[place.Lane][]int    // their numbers, in order; nil: not known
 	passed   map[place.Bucket]uint64 // of which there is a higher one: the number of the last request by then
 	listings map[place.Bucket]listing
@@ -17,9 +18,11 @@ type view struct {
 	back     bool              // returned is known
 	cursor   layout.Cursor     // nil: not known
 	version  int32             // of the cursor
-	journals []string          // tags; nil: not known
-	alive    map[string]bool   // nil: not known
 }
+
+// leave forgets everything: it is nobody else's business from now on, and what the watches still
+// say is not heard.
+func (v *view) leave() { *v = view{wire: v.wire} }
 
 // listing is a bucket as it was shown.
 type listing struct {
@@ -171,6 +174,15 @@ func (v *view) bucket(l place.Lane, at *layout.Mark) (place.Bucket, bool) {
 		}
 	}
 	return place.Bucket{}, false
+}
+
+// claimed takes in what was claimed.
+func (v *view) claimed(cursor layout.Cursor, returned map[string]bool) {
+	if cursor != nil && v.cursor != nil {
+		v.cursor = cursor
+		v.version++
+	}
+	v.returned = slices.DeleteFunc(v.returned, func(r layout.Returned) bool { return returned[r.Name()] })
 }
 
 // shows takes a bucket's listing in.

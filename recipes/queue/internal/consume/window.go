@@ -4,6 +4,7 @@ import "math/bits"
 
 // window is how many items a consumer may have claimed and not settled.
 type window struct {
+	stream     bool
 	size, most int
 	adapts     bool
 	quick      bool   // nothing that was handed out is too old
@@ -22,10 +23,10 @@ const slow = 20
 
 func newWindow(cfg Config) window {
 	if cfg.Prefetch > 0 {
-		return window{size: cfg.Prefetch, most: cfg.Prefetch}
+		return window{stream: cfg.Stream, size: cfg.Prefetch, most: cfg.Prefetch}
 	}
 	first := min(max(cfg.Workers, 1), mostAhead)
-	return window{size: first, most: mostAhead, adapts: true}
+	return window{stream: cfg.Stream, size: first, most: mostAhead, adapts: true}
 }
 
 // emptied: all that was claimed is settled.
@@ -35,9 +36,11 @@ func (w *window) emptied() {
 	}
 }
 
-// lay: some items have been waiting for a receiver for too long.
-func (w *window) lay() {
-	if w.adapts {
+// old: what was handed out is too old, and so many items have been waiting for a receiver for too
+// long.
+func (w *window) old(ahead int) {
+	w.quick = false
+	if w.adapts && w.stream && ahead > 0 {
 		w.size = max(w.size/2, 1)
 	}
 }
@@ -48,6 +51,33 @@ func (w *window) waiting() int {
 		return 0
 	}
 	return int(w.total - w.delivered)
+}
+
+// free is how many more items can be claimed, if so many are, and so many of these have no receiver
+// yet.
+func (w *window) free(all, ahead int) int {
+	if w.stream {
+		return max(w.size-all, 0)
+	}
+	return max(w.waiting()-ahead, 0)
+}
+
+// spare is how many more items may be handed out, if so many have been that have no receiver yet.
+func (w *window) spare(offered int) int {
+	if w.stream {
+		return max(1+w.received-offered-w.out, 0)
+	}
+	return max(w.waiting()-offered-w.out, 0)
+}
+
+// deliver takes in that an item is handed out, for good or to be settled, and tells whether it has
+// found its receiver by that.
+func (w *window) deliver(forGood bool) (received bool) {
+	w.delivered++
+	if w.stream && forGood {
+		w.out++
+	}
+	return !w.stream
 }
 
 func ones(set uint64) int { return bits.OnesCount64(set) }

@@ -91,3 +91,20 @@ type Skipped struct {
 	Path string
 	Err  error
 }
+
+// subject is the number of the item that a wish is about, if it is about one.
+func subject(wish any) (no uint64, about bool) {
+	switch w := wish.(type) {
+	case Received:
+		return w.No, true
+	case Settle:
+		return w.No, true
+	case Unheld:
+		return w.No, true
+	case Over:
+		return w.No, true
+	case Extend:
+		return w.No, true
+	}
+	return 0, false
+}

@@ -112,8 +112,8 @@ func (w *world) pass(t *testing.T, time int64) {
 	w.until(t, func() bool { return over })
 }
 
-// The possessions of a consumer are guarded by its ephemeral znode. Deleted by hand, it ends them at
-// once, as the end of its session would; the items come again, also to itself.
+// The possessions of a consumer are guarded by its ephemeral znode. Deleted by hand, it ends them
+// at once, as the end of its session would; the items come again, also to itself.
 func TestGuardDeletedByHand(t *testing.T) {
 	t.Parallel()
 	w := newStory(0)

@@ -46,3 +46,6 @@ func (r Root) Kept() string { return znode.Join(r.Cursor(), "kept") }
 func (r Root) Base() []string {
 	return []string{r.Returned(), r.Living(), r.Journals(), r.Cursor(), r.Kept(), r.Line()}
 }
+
+// Back is the path of a znode that came back.
+func (r Root) Back(b Returned) string { return znode.Join(r.Returned(), b.Name()) }

@@ -1,0 +1,269 @@
+package consume
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+)
+
+// book is what the consumer has: its claims, and the items of them that were handed out.
+type book struct {
+	own       *own
+	graves    *graves
+	window    window
+	patience  int64 // within which items are to be settled; 0: any time
+	claims    []*claim
+	items     map[uint64]*item // that were handed out and are not settled
+	last      uint64           // the number given last
+	untrusted bool             // no possession can be made: items wait
+	gains     int              // how often trust was gained
+}
+
+// path is that of the claimed znode.
+func (b *book) path(c *claim) string {
+	return znode.Join(b.own.root.Bucket(c.Bucket), c.name)
+}
+
+// read reads what is claimed.
+func (b *book) read() {
+	o := b.own
+	for _, c := range b.claims {
+		at := c.Position.String()
+		switch {
+		case c.stale && !c.foreign && !c.gone:
+			o.once(machine.Read{Path: b.path(c)}, key{reading, at})
+		case c.items != nil, c.gone, c.foreign, o.closing:
+		case c.name == "":
+			o.once(machine.List{Path: o.root.Bucket(c.Bucket)}, key{finding, c.Bucket.Name()})
+		default:
+			o.once(machine.Read{Path: b.path(c)}, key{reading, at})
+		}
+	}
+}
+
+func (b *book) onFound(bucket string, ev machine.Listed) {
+	for _, c := range b.claims {
+		if c.name == "" && !c.gone && c.Bucket.Name() == bucket {
+			c.find(ev.Names)
+		}
+	}
+}
+
+func (b *book) onRead(at string, ev machine.Seen) {
+	n := slices.IndexFunc(b.claims, func(c *claim) bool { return c.Position.String() == at })
+	if n < 0 {
+		return
+	}
+	c := b.claims[n]
+	switch {
+	case !c.stale && (c.items != nil || b.own.closing):
+		return
+	case ev.Code != machine.Done: // it goes on without, and is tried again later
+		c.foreign = true
+		b.own.skip(ev.Path, ev.Err)
+		b.handOut()
+		return
+	case !ev.Exists:
+		c.gone = true
+		return
+	}
+	records, ok := layout.Unpack(ev.Data, c.znode.Count)
+	if !ok {
+		c.foreign, c.strange = true, true
+		b.own.Emit(Skipped{Path: ev.Path, Err: errForeign})
+		b.handOut()
+		return
+	}
+	b.own.retries = 0
+	for _, i := range c.takeIn(records, ev.Stat.Version) {
+		b.drop(i, ErrGone)
+	}
+	b.handOut()
+}
+
+// retry has read again what could not be read.
+func (b *book) retry() {
+	for _, c := range b.claims {
+		c.foreign = c.foreign && c.strange
+	}
+}
+
+// handOut delivers what the journal says may be.
+func (b *book) handOut() {
+	if b.own.unheld || b.untrusted || b.own.closing {
+		return
+	}
+	for _, c := range b.claims {
+		if c.unread() {
+			return // what was claimed behind it comes behind it
+		}
+		for _, i := range c.items {
+			if i.no == 0 && i.how == 0 && c.Offered&i.bit() != 0 {
+				b.deliver(i)
+			}
+		}
+	}
+}
+
+func (b *book) deliver(i *item) {
+	c, o := i.claim, b.own
+	b.last++
+	i.no, i.gains = b.last, b.gains
+	d := Deliver{No: i.no, ID: i.record.ID, Record: i.record, Priority: c.Bucket.Lane.Priority, Attempt: i.attempts() + 1}
+	if d.ID == "" {
+		d.ID = c.znode.Item(i.index)
+	}
+	i.taken = b.window.deliver(o.unheld)
+	if !o.unheld {
+		b.items[i.no] = i
+		d.Epoch, d.Path, d.Token = o.Epoch(), o.alive(), c.token
+		if b.patience > 0 {
+			b.expire(i, b.patience)
+		}
+		if !o.busy(judging) {
+			b.window.quick = true
+			o.Ask(machine.Wake{After: slow}, key{purpose: judging})
+		}
+	}
+	o.Emit(d)
+}
+
+// add takes in new claims, and what has become of the others: those that are missing are over.
+func (b *book) written(next map[*claim]layout.Claim, added []*claim, token int64) {
+	for _, c := range added {
+		c.token = token
+	}
+	var left []*claim
+	for _, c := range append(b.claims, added...) {
+		n, ok := next[c]
+		if ok {
+			c.Claim = n
+			c.removed &= n.Left()
+			left = append(left, c)
+		} else if c.gone {
+			for _, i := range c.items {
+				b.drop(i, ErrGone)
+			}
+		}
+	}
+	b.claims = left
+}
+
+// settled tells of items that were settled.
+func (b *book) settled(all []*item) {
+	for _, i := range all {
+		delete(b.items, i.no)
+		switch {
+		case i.auto:
+			b.deliver(i)
+		case i.told:
+			b.own.Emit(Settled{No: i.no})
+		}
+		i.claim.forget(i)
+	}
+	if claimed, _ := b.unsettled(); claimed == 0 && len(all) > 0 {
+		b.window.emptied()
+		b.own.Cancel(key{purpose: judging})
+	}
+}
+
+// lose gives up all claims: somebody else has them, or will. What was being settled may be.
+func (b *book) lose(settling []*item) {
+	for _, c := range b.claims {
+		for _, i := range c.items {
+			if slices.Contains(settling, i) {
+				b.drop(i, errors.Join(ErrLost, ErrUnknown))
+			}
+			b.drop(i, ErrLost)
+		}
+	}
+	b.claims = nil
+}
+
+// drop tells that an item is not this consumer's any more.
+func (b *book) drop(i *item, cause error) {
+	if i.no == 0 || b.items[i.no] == nil {
+		return
+	}
+	delete(b.items, i.no)
+	b.own.Cancel(key{expiring, number(i.no)})
+	switch {
+	case i.told:
+		b.own.Emit(Settled{No: i.no, Err: cause})
+	case i.how == 0:
+		b.own.Emit(Dropped{No: i.no, Cause: cause})
+	}
+}
+
+// unsettled is how many items are claimed and not settled, and ahead how many of them have no
+// receiver yet.
+func (b *book) unsettled() (all, ahead int) {
+	for _, c := range b.claims {
+		if c.foreign {
+			continue
+		}
+		all += c.Len()
+		ahead += c.Len()
+		for _, i := range c.items {
+			switch {
+			case i.taken || i.how != 0:
+				ahead--
+			case b.graves.refused && b.graves.spent(i.attempts()): // nobody gets it
+				all--
+				ahead--
+			}
+		}
+	}
+	return all, ahead
+}
+
+// free is how many more items can be claimed.
+func (b *book) free() int {
+	if b.own.closing {
+		return 0
+	}
+	all, ahead := b.unsettled()
+	return b.window.free(all, ahead)
+}
+
+// wantsMore tells whether there is so much room that a place in line is worth its requests.
+func (b *book) wantsMore() bool {
+	room := b.free()
+	_, ahead := b.unsettled()
+	return room > 0 && (ahead == 0 || 2*room >= b.window.size)
+}
+
+// spare is how many more items may be handed out.
+func (b *book) spare() int {
+	offered := 0
+	for _, c := range b.claims {
+		for _, i := range c.items {
+			if i.no != 0 && !i.taken && i.how == 0 {
+				offered++
+			}
+		}
+		if c.items == nil && !c.foreign { // otherwise nobody gets them
+			offered += ones(c.Offered)
+		}
+	}
+	return b.window.spare(offered)
+}
+
+// takeNext acknowledges, at most once, what can be handed out then.
+func (b *book) takeNext() {
+	spare := b.spare()
+	for _, c := range b.claims {
+		if c.unread() {
+			return
+		}
+		for _, i := range c.items {
+			if i.how == 0 && spare > 0 && !b.own.closing && !b.graves.spent(i.attempts()) {
+				i.how, i.auto = Ack, true
+				spare--
+			}
+		}
+	}
+}

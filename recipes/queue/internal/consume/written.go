@@ -1,0 +1,120 @@
+package consume
+
+import (
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+	"github.com/troupe-go/troupe/recipes/queue/internal/place"
+)
+
+func (m *Machine) onWritten(ev machine.Transacted) {
+	t := m.txn
+	switch {
+	case ev.Code == machine.Done:
+		for n, w := range t.whys {
+			switch w.kind {
+			case ofGrave:
+				m.graves.buried(w.tail, ev.Results[n])
+			case ofRoom:
+				m.space.room.Used(t.use)
+			}
+		}
+		m.written(t, ev.Results[len(ev.Results)-1].Stat) // the journal is written last
+	case ev.Code == machine.Unknown:
+		t.inDoubt = true
+	case ev.Failed < 0 || ev.Failed >= len(t.whys):
+		m.txn = nil
+		if len(t.burials) > 0 { // perhaps because of them
+			m.graves.grieve(ev.Err)
+			return
+		}
+		m.failed(t, ev.Err)
+	default:
+		m.txn = nil
+		m.onFailed(t, t.whys[ev.Failed], ev)
+	}
+}
+
+// onResolved tells whether a transaction was carried out whose answer was lost.
+func (m *Machine) onResolved(ev machine.Seen) {
+	t := m.txn
+	j, ok := layout.ParseJournal(ev.Data)
+	switch {
+	case ev.Code != machine.Done:
+		m.refused(ev.Path, ev.Err)
+	case !ev.Exists, !ok: // somebody has taken it over, or this was the end
+		m.lose()
+	case j.Number == m.own.number:
+		m.txn = nil
+		m.graves.tail.Forget()
+		m.own.version = ev.Stat.Version
+	default:
+		m.graves.tail.Forget() // where they went is not known
+		m.space.room.ForgetAll()
+		m.written(t, ev.Stat)
+	}
+}
+
+// written: the transaction was carried out.
+func (m *Machine) written(t *txn, s machine.Stat) {
+	m.txn, m.tries = nil, 0
+	if t.last {
+		m.stop()
+		return
+	}
+	m.own.written(s)
+	m.clock.written(s.Mtime)
+	for _, i := range t.timing {
+		i.due = place.Due(s.Mtime, i.after)
+	}
+	if t.leaves {
+		m.left()
+	}
+	m.view.claimed(t.cursor, t.returned)
+	m.book.written(t.next, t.claims, s.Mzxid)
+	m.book.settled(t.settled)
+	m.book.handOut()
+}
+
+// onFailed: nothing was carried out, because of one operation.
+func (m *Machine) onFailed(t *txn, w why, ev machine.Transacted) {
+	gone := ev.Code == machine.NoNode
+	switch {
+	case w.kind == ofGrave:
+		m.graves.failed(w.tail, ev)
+	case ev.Code == machine.Refused:
+		m.failed(t, ev.Err)
+	case w.kind == ofID && gone:
+		w.item.freed = true
+	case w.kind == ofRoom:
+		m.space.room.ForgetAll()
+	case w.kind == ofJournal, w.kind == ofAlive:
+		m.lose()
+	case w.kind == ofCursor:
+		m.view.cursor = nil
+		if gone {
+			m.prepare()
+		}
+	case w.kind == ofReturned:
+		m.view.back = false
+	case w.kind == ofItems:
+		w.claim.gone, w.claim.stale = gone, !gone
+	case w.kind == ofLine:
+		m.left()
+	case w.kind == ofBack && gone:
+		m.prepare()
+	default:
+		m.failed(t, ev.Err)
+	}
+}
+
+// failed: what was to be settled is answered, and can be settled again; all else is tried again
+// after a pause.
+func (m *Machine) failed(t *txn, err error) {
+	for _, i := range t.settled {
+		if i.told {
+			i.how, i.told = 0, false
+			m.Emit(Settled{No: i.no, Err: err})
+		}
+	}
+	m.refused(m.own.journal(), err)
+}
