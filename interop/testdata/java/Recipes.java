@@ -1,8 +1,12 @@
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.util.Arrays;
 import java.util.Collection;
+import java.util.Iterator;
 import java.util.NoSuchElementException;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
@@ -14,7 +18,14 @@ import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
+import org.apache.curator.framework.recipes.queue.DistributedDelayQueue;
+import org.apache.curator.framework.recipes.queue.DistributedPriorityQueue;
+import org.apache.curator.framework.recipes.queue.MultiItem;
+import org.apache.curator.framework.recipes.queue.QueueBuilder;
+import org.apache.curator.framework.recipes.queue.QueueConsumer;
+import org.apache.curator.framework.recipes.queue.QueueSerializer;
 import org.apache.curator.framework.recipes.queue.SimpleDistributedQueue;
+import org.apache.curator.framework.state.ConnectionState;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooDefs;
@@ -47,6 +58,10 @@ final class Recipes {
             case "simple-queue":
                 SimpleDistributedQueue simple = new SimpleDistributedQueue(curator(session), path);
                 return new Queue(simple::offer, simple::poll, simple::peek, simple::take);
+            case "distributed-queue":
+            case "priority-queue":
+            case "delay-queue":
+                return new Handed(curator(session), kind, path);
             case "writelock":
                 return new Java(plain(session), path);
             case "support":
@@ -368,5 +383,95 @@ final class Recipes {
                 return new String[0];
             }
         }
+    }
+
+    /**
+     * Curator's queues, which hand to a consumer whatever they can take. Puts go through one that takes nothing; the one that takes is started with
+     * the first take.
+     */
+    private static final class Handed implements Driver.Target {
+        private static final QueueSerializer<String> TEXT = new QueueSerializer<String>() {
+            @Override
+            public byte[] serialize(String item) {
+                return item.getBytes(UTF_8);
+            }
+
+            @Override
+            public String deserialize(byte[] bytes) {
+                return new String(bytes, UTF_8);
+            }
+        };
+
+        private final CuratorFramework client;
+        private final String kind;
+        private final String path;
+        private final BlockingQueue<String> taken = new LinkedBlockingQueue<>();
+        private final Put put;
+        private boolean taking;
+
+        Handed(CuratorFramework client, String kind, String path) throws Exception {
+            this.client = client;
+            this.kind = kind;
+            this.path = path;
+            put = start(null);
+        }
+
+        private interface Put {
+            /** Puts items into one znode, with a priority or a delay in ms. */
+            void put(MultiItem<String> items, long number) throws Exception;
+        }
+
+        private Put start(QueueConsumer<String> consumer) throws Exception {
+            QueueBuilder<String> builder = QueueBuilder.builder(client, consumer, TEXT, path).putInBackground(false);
+            switch (kind) {
+                case "priority-queue":
+                    DistributedPriorityQueue<String> ranked = builder.buildPriorityQueue(0);
+                    ranked.start();
+                    return (items, priority) -> ranked.putMulti(items, (int) priority);
+                case "delay-queue":
+                    DistributedDelayQueue<String> delayed = builder.buildDelayQueue();
+                    delayed.start();
+                    return (items, delay) -> delayed.putMulti(items, System.currentTimeMillis() + delay);
+                default:
+                    org.apache.curator.framework.recipes.queue.DistributedQueue<String> queue = builder.buildQueue();
+                    queue.start();
+                    return (items, none) -> queue.putMulti(items);
+            }
+        }
+
+        @Override
+        public String[] call(String verb, String[] a) throws Exception {
+            switch (verb) {
+                case "put": // priority or delay in ms, data of one item or several
+                    Iterator<String> items = Arrays.asList(a).subList(1, a.length).iterator();
+                    put.put(() -> items.hasNext() ? items.next() : null, Long.parseLong(a[0]));
+                    return new String[0];
+                case "take": // patience in ms
+                    if (!taking) {
+                        taking = true;
+                        start(new Taker(taken));
+                    }
+                    String item = taken.poll(Long.parseLong(a[0]), TimeUnit.MILLISECONDS);
+                    return item == null ? new String[0] : new String[] {item};
+                default:
+                    throw new KeeperException.UnimplementedException();
+            }
+        }
+    }
+
+    private static final class Taker implements QueueConsumer<String> {
+        private final BlockingQueue<String> taken;
+
+        Taker(BlockingQueue<String> taken) {
+            this.taken = taken;
+        }
+
+        @Override
+        public void consumeMessage(String message) {
+            taken.add(message);
+        }
+
+        @Override
+        public void stateChanged(CuratorFramework client, ConnectionState state) {}
     }
 }

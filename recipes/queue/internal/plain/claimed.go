@@ -27,15 +27,21 @@ type Claimed struct {
 	claims  *claims
 	path    string
 	token   int64
-	version int32         // of the item, by this claim
-	gone    *notify.Latch // the claim's znode is, or is not to be deleted by this
+	version int32 // of the item, by this claim
 
-	mu       sync.Mutex
-	settling bool
-	ack      bool
-	settled  *notify.Latch
-	err      error // how it was settled; set before
+	mu   sync.Mutex
+	how  how           // it is settled
+	over *notify.Latch // it is settled, or its znode is gone
+	err  error         // of the settlement; set before
 }
+
+// how is what becomes of the item.
+type how int
+
+const (
+	ack how = iota + 1
+	nack
+)
 
 // make makes the claim. It writes the item too, so that the version is this claim's alone.
 func (c *Claimed) make(owner int64) error {
@@ -88,7 +94,7 @@ func (c *Claimed) possess(ctx context.Context) (*Claimed, error) {
 			err = of.wait(ctx, changed)
 		}
 		if err != nil {
-			c.remove()
+			c.remove(func(error) {})
 			return nil, err
 		}
 	}
@@ -100,10 +106,7 @@ func (c *Claimed) look() {
 		return
 	}
 	c.claims.client.Read(c.Epoch, c.path, true, func(seen session.Seen) {
-		c.mu.Lock()
-		settling := c.settling
-		c.mu.Unlock()
-		if seen.Err == nil && !c.is(seen) && !settling {
+		if seen.Err == nil && !c.is(seen) && !c.acking() {
 			c.End(session.ErrDeleted)
 		}
 	})
@@ -119,12 +122,19 @@ func (c *Claimed) End(cause error) { c.claims.client.End(c.Hold, cause) }
 // ended is called when the possession has ended.
 func (c *Claimed) ended(error) {
 	c.drop()
-	c.mu.Lock()
-	settling := c.settling
-	c.mu.Unlock()
-	if !settling {
-		c.remove()
+	if !c.acking() {
+		c.remove(func(err error) {
+			c.err = err
+			c.over.Close()
+		})
 	}
+}
+
+// acking tells whether the claim's znode is being deleted with the item.
+func (c *Claimed) acking() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.how == ack
 }
 
 func (c *Claimed) drop() {
@@ -135,15 +145,18 @@ func (c *Claimed) drop() {
 	}
 }
 
-// remove deletes the claim in the background, unless there is another at its path by now.
-func (c *Claimed) remove() {
+// remove deletes the claim for certain, in the background, unless there is another at its path.
+func (c *Claimed) remove(done func(error)) {
 	client := c.claims.client
 	client.Read(c.Epoch, c.path, false, func(seen session.Seen) {
-		if seen.Err != nil || seen.Exists && !c.is(seen) {
-			c.gone.Close()
-			return
+		switch {
+		case errors.Is(seen.Err, session.ErrClosed):
+			done(seen.Err)
+		case seen.Err != nil || !c.is(seen): // with its epoch it is gone too
+			done(nil)
+		default:
+			client.Remove(c.Epoch, c.path, done)
 		}
-		client.Remove(c.Epoch, c.path, func(error) { c.gone.Close() })
 	})
 }
 
@@ -151,62 +164,54 @@ func (c *Claimed) remove() {
 // was done; if [session.ErrUnknownOutcome] comes with it, the session ended while the answer was
 // out, and the item was deleted by this Ack or is the next one's. If ctx ends first its cause is
 // returned, and the Ack goes on. Further calls return the same.
-func (c *Claimed) Ack(ctx context.Context) error { return c.settle(ctx, true) }
+func (c *Claimed) Ack(ctx context.Context) error { return c.settle(ctx, ack) }
 
 // Nack ends the possession and then deletes the claim, so that the item can be claimed again. It is
 // like Ack in everything else.
-func (c *Claimed) Nack(ctx context.Context) error { return c.settle(ctx, false) }
+func (c *Claimed) Nack(ctx context.Context) error { return c.settle(ctx, nack) }
 
-func (c *Claimed) settle(ctx context.Context, ack bool) error {
+func (c *Claimed) settle(ctx context.Context, how how) error {
 	leave, err := c.claims.queue.enter()
 	if err != nil {
 		return lost(err)
 	}
 	defer leave()
-	if err := c.begin(ack); err != nil {
+	c.mu.Lock()
+	before, over := c.how, c.Err()
+	if before == 0 && over == nil {
+		c.how = how
+	}
+	c.mu.Unlock()
+	switch {
+	case before == 0 && over != nil:
+		return lost(over)
+	case before == 0 && how == ack:
+		c.claims.queue.calls.Go(c.acknowledge) // ends with the answer, at the latest with the epoch
+	case before == 0:
+		c.End(session.ErrReleased)
+	case before != how:
+		return fmt.Errorf("%w: it is already being settled in another way", session.ErrReleased)
+	}
+	if err := notify.Wait(ctx, c.over.C()); err != nil {
 		return err
 	}
-	select {
-	case <-c.settled.C():
-		return c.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	return c.err
+}
+
+func (c *Claimed) acknowledge() {
+	c.err = c.deleteBoth()
+	cause := session.ErrReleased
+	if errors.Is(c.err, session.ErrLost) {
+		cause = session.ErrDeleted
+	}
+	c.End(cause)
+	c.over.Close()
+	if c.err != nil {
+		c.remove(func(error) {})
 	}
 }
 
-// begin begins to settle, unless that was begun.
-func (c *Claimed) begin(ack bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.settling && c.ack != ack:
-		return fmt.Errorf("%w: it is already being settled in another way", session.ErrReleased)
-	case c.settling:
-		return nil
-	case c.Err() != nil:
-		return lost(c.Err())
-	}
-	c.settling, c.ack = true, ack
-	c.claims.queue.calls.Go(func() { // ends with the answer, at the latest with the epoch
-		defer c.settled.Close()
-		if ack {
-			c.err = c.acknowledge()
-		} else {
-			c.err = c.release()
-		}
-		cause := session.ErrReleased
-		if errors.Is(c.err, session.ErrLost) {
-			cause = session.ErrDeleted
-		}
-		c.End(cause)
-		if c.err != nil {
-			c.remove()
-		}
-	})
-	return nil
-}
-
-func (c *Claimed) acknowledge() error {
+func (c *Claimed) deleteBoth() error {
 	for {
 		_, err := c.commit(session.DeleteOp(c.path, -1), session.DeleteOp(c.Entry.Path, c.version))
 		switch {
@@ -214,8 +219,11 @@ func (c *Claimed) acknowledge() error {
 			return nil
 		case errors.Is(err, session.ErrNoNode), errors.Is(err, session.ErrBadVersion):
 			return lost(session.ErrDeleted)
-		case !errors.Is(err, session.ErrUnknownOutcome):
-			return unlessExpired(err)
+		case errors.Is(err, session.ErrUnknownOutcome):
+		case errors.Is(err, session.ErrExpired):
+			return lost(err)
+		default:
+			return err
 		}
 		if !errors.Is(err, session.ErrExpired) && !errors.Is(err, session.ErrClosed) {
 			seen := c.read(c.Entry.Path) // while the claim stands nobody else deletes it
@@ -246,26 +254,6 @@ func (c *Claimed) acknowledged() error {
 	return fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome)
 }
 
-func (c *Claimed) release() error {
-	c.End(session.ErrReleased)
-	for {
-		_, err := c.commit(session.CheckOp(c.Entry.Path, c.version), session.DeleteOp(c.path, -1))
-		switch {
-		case err == nil, errors.Is(err, session.ErrExpired): // with the epoch the claim is gone
-			return nil
-		case errors.Is(err, session.ErrNoNode), errors.Is(err, session.ErrBadVersion):
-			return lost(session.ErrDeleted)
-		case !errors.Is(err, session.ErrUnknownOutcome), errors.Is(err, session.ErrClosed):
-			return err
-		}
-		if seen := c.read(c.path); errors.Is(seen.Err, session.ErrExpired) || seen.Err == nil && !c.is(seen) {
-			return nil
-		} else if seen.Err != nil {
-			return seen.Err
-		}
-	}
-}
-
 // commit carries out a transaction in the epoch of the claim.
 func (c *Claimed) commit(ops ...session.Op) ([]session.Result, error) {
 	type answer struct {
@@ -292,12 +280,4 @@ func lost(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", session.ErrLost, err)
-}
-
-// unlessExpired turns the end of the epoch into the loss that it is.
-func unlessExpired(err error) error {
-	if errors.Is(err, session.ErrExpired) {
-		return lost(err)
-	}
-	return err
 }

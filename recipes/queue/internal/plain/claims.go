@@ -135,7 +135,7 @@ func (c *claims) try(ctx context.Context, i item) (*Claimed, error) {
 		claimed, err := outlive(ctx, q, func(context.Context) (*Claimed, error) {
 			claimed := &Claimed{
 				Entry: i.Entry, Epoch: epoch, claims: c, path: znode.Join(q.taken, i.Name), version: stat.Version + 1,
-				settled: notify.NewLatch(), gone: notify.NewLatch(),
+				over: notify.NewLatch(),
 			}
 			if err := claimed.make(owner); err != nil {
 				return nil, err
@@ -168,10 +168,8 @@ func (c *claims) giveUp(ctx context.Context) error {
 		claimed.End(session.ErrClosed)
 	}
 	for _, claimed := range held {
-		select {
-		case <-claimed.gone.C():
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := notify.Wait(ctx, claimed.over.C()); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -16,8 +16,8 @@
 // claims (a lock path) are not supported.
 //
 // Foreign names have no room for a GUID, so that a transaction whose answer was lost can't be told
-// by what it made. Each writes a znode beside the queue in addition, a receipt, whose version tells:
+// by what it made. Each also writes a mark into a znode beside the queue, a receipt, which tells:
 //
-//	<queue>-troupe/receipts/<guid>           its version is the number of transactions
-//	<queue>-troupe/receipts/<guid>/alive-3   ephemeral: the receipt, a container, stays with it
+//	<queue>-troupe/receipts/<guid>           the mark of the last transaction of one of its writers
+//	<queue>-troupe/receipts/<guid>/alive-3   ephemeral: without it the server deletes the receipt
 package plain

@@ -118,6 +118,28 @@ func TestAClaimEndsWithTrust(t *testing.T) {
 	})
 }
 
+// A claim that somebody deletes is made by another at once: that one is not touched, on whatever
+// server the first notices.
+func TestTheNextClaimIsNotTouched(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		bubble.Run(t, func(t *bubble.World) {
+			s := t.SessionOn(1)
+			mine, others := newQueue(t, s, plain.KazooLocking), newQueue(t, t.SessionOn(2), plain.KazooLocking)
+			t.Cleanup(t.Server.Intercept(bubble.Slowly(seed)))
+			put(t, mine, plain.KazooLocking, "a")
+			c := claim(t, mine)
+			time.Sleep(time.Second) // until it is watched
+			require.NoError(t, s.Delete(bubble.Minute(t), c.Path(), -1))
+			next := claim(t, others)
+			bubble.Closes(t, c.Done(), "the loss")
+			require.NoError(t, mine.Close(bubble.Minute(t)))
+			time.Sleep(time.Second)
+			require.NoError(t, next.Ack(bubble.Minute(t)))
+		}, zktest.WithServers(3), zktest.WithSeed(seed))
+	}
+}
+
 // An Ack whose answer is lost with the session: nobody can tell, or the item shows that it was not
 // carried out.
 func TestAnAckIsLostWithItsSession(t *testing.T) {

@@ -97,11 +97,11 @@ func (q *Queue) put(ctx context.Context, data [][]byte, priority int, delay time
 	}
 	head := znode.Join(q.entries, q.layout.head(r))
 	var ops []session.Op
-	var weight []byte
+	weight := 0
 	for _, d := range data {
 		ops = append(ops, session.CreateOp(head, q.layout.wrap(d), session.Sequential()))
 		if len(d) > large && q.taken != "" {
-			weight = make([]byte, ballast)
+			weight = ballast
 		}
 	}
 	for {
@@ -242,6 +242,7 @@ func (q *Queue) Len(ctx context.Context) (int, error) {
 }
 
 // Remove deletes an item, and the claim on it if it has one; [session.ErrNoNode] if there is none.
+// It sees all that was done before the call.
 func (q *Queue) Remove(ctx context.Context, name string) error {
 	leave, err := q.enter()
 	if err != nil {
@@ -252,6 +253,9 @@ func (q *Queue) Remove(ctx context.Context, name string) error {
 		return fmt.Errorf("id: %w: %q", session.ErrNoNode, name)
 	}
 	for {
+		if err := q.session.Sync(ctx, q.path); err != nil {
+			return err
+		}
 		path := znode.Join(q.entries, name)
 		ops := []session.Op{session.DeleteOp(path, -1)}
 		if q.taken != "" {
@@ -264,9 +268,9 @@ func (q *Queue) Remove(ctx context.Context, name string) error {
 				ops = append(ops, session.DeleteOp(claim, -1))
 			}
 		}
-		w, err := q.once(ctx, nil, ops...)
+		w, err := q.once(ctx, 0, ops...)
 		switch {
-		case errors.Is(err, session.ErrNoNode) && w.results[0].Err != nil:
+		case errors.Is(err, session.ErrNoNode) && w.failed(0):
 			return fmt.Errorf("id: %w: %q", session.ErrNoNode, name)
 		case !errors.Is(err, session.ErrNoNode): // otherwise the claim is gone meanwhile
 			return err

@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,8 @@ import (
 // slots is how many transactions of a queue can be under way at once.
 const slots = 16
 
-// receipt is a znode that only this queue writes, one transaction at a time, so its version tells
-// whether the last one was carried out.
+// receipt is a znode that only this queue writes, in each transaction. Its data are a mark of the
+// last one that was carried out.
 type receipt struct {
 	path    string // "" until there is one
 	epoch   uint64 // in which it was last made to stay
@@ -27,25 +28,30 @@ type written struct {
 	zxid    int64
 }
 
+// failed tells whether it was not carried out because of this operation.
+func (w written) failed(i int) bool { return len(w.results) > i && w.results[i].Err != nil }
+
 // once carries out a transaction, and finds out whether it was carried out if the answer is lost.
 // If it can't, for want of time or because the receipt is gone, it is [session.ErrUnknownOutcome].
-func (q *Queue) once(ctx context.Context, ballast []byte, ops ...session.Op) (written, error) {
+// So many bytes more than needed are sent with it.
+func (q *Queue) once(ctx context.Context, ballast int, ops ...session.Op) (written, error) {
 	r, err := q.borrow(ctx)
 	if err != nil {
 		return written{}, err
 	}
 	defer q.giveBack(r)
+	mark := append([]byte(znode.NewGUID()), bytes.Repeat([]byte(" "), ballast)...)
 	for {
 		if err := q.prepare(ctx, r); err != nil {
 			return written{}, err
 		}
-		results, err := q.session.Multi(ctx, append([]session.Op{session.SetOp(r.path, ballast, r.version)}, ops...)...)
+		results, err := q.session.Multi(ctx, append([]session.Op{session.SetOp(r.path, mark, r.version)}, ops...)...)
 		switch {
 		case err == nil:
 			r.version++
 			return written{results[1:], results[0].Stat.Mzxid}, nil
 		case errors.Is(err, session.ErrUnknownOutcome):
-			if done, zxid, err := q.carriedOut(ctx, r, err); done || err != nil {
+			if done, zxid, err := q.carriedOut(ctx, r, mark, err); done || err != nil {
 				return written{zxid: zxid}, err
 			}
 		case len(results) == 0:
@@ -89,17 +95,16 @@ func (q *Queue) giveBack(r *receipt) {
 
 // carriedOut reads what became of a transaction whose answer was lost. One that was not carried out
 // can be repeated: if it turns up after all, one of the two finds the version changed.
-func (q *Queue) carriedOut(ctx context.Context, r *receipt, lost error) (done bool, zxid int64, err error) {
+func (q *Queue) carriedOut(ctx context.Context, r *receipt, mark []byte, lost error) (done bool, zxid int64, err error) {
 	r.doubt = true
-	stat, exists, err := q.session.Exists(ctx, r.path)
+	data, stat, err := q.session.Get(ctx, r.path)
 	switch {
-	case err != nil || !exists:
+	case err != nil: // it may be gone, after a long outage
 		return false, 0, lost
-	case stat.Version == r.version+1:
-		r.doubt = false
-		r.version++
+	case bytes.Equal(data, mark):
+		r.doubt, r.version = false, stat.Version
 		return true, stat.Mzxid, nil
-	case stat.Version != r.version || errors.Is(lost, session.ErrClosed):
+	case stat.Version != r.version:
 		return false, 0, lost
 	}
 	r.doubt = false

@@ -126,14 +126,14 @@ func (q *Queue) tryTake(ctx context.Context, i item) error {
 func (q *Queue) delete(ctx context.Context, i item, version int32) error {
 	ops := []session.Op{session.DeleteOp(i.Path, version)}
 	if q.taken == "" {
-		_, err := q.once(ctx, nil, ops...)
+		_, err := q.once(ctx, 0, ops...)
 		return err
 	}
 	claim := znode.Join(q.taken, i.Name)
 	ops = append(ops, session.CreateOp(claim, nil), session.DeleteOp(claim, -1))
 	for {
-		w, err := q.once(ctx, nil, ops...)
-		if !errors.Is(err, session.ErrNoNode) || w.results[0].Err != nil {
+		w, err := q.once(ctx, 0, ops...)
+		if !errors.Is(err, session.ErrNoNode) || w.failed(0) {
 			return err
 		}
 		if err := q.ensure(ctx, q.taken); err != nil {

@@ -55,6 +55,7 @@ func length(t testing.TB, q *plain.Queue) int {
 // children are those of a znode; none if it does not exist.
 func children(t testing.TB, s *session.Session, path string) []string {
 	t.Helper()
+	require.NoError(t, s.Sync(bubble.Minute(t), path))
 	names, _, err := s.Children(bubble.Minute(t), path)
 	if err != nil {
 		require.ErrorIs(t, err, session.ErrNoNode)
