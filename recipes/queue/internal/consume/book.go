@@ -252,15 +252,27 @@ func (b *book) spare() int {
 	return b.window.spare(offered)
 }
 
-// takeNext acknowledges, at most once, what can be handed out then.
+// takeNext acknowledges, at most once, what can be handed out then. It chooses anew before each
+// transaction: what the last one has not taken may not be wanted any more.
 func (b *book) takeNext() {
+	for _, c := range b.claims {
+		for _, i := range c.items {
+			if i.auto {
+				i.how, i.auto = 0, false
+			}
+		}
+	}
+	if b.own.closing {
+		b.close()
+		return
+	}
 	spare := b.spare()
 	for _, c := range b.claims {
-		if c.unread() {
+		if c.unread() || c.stale && !c.foreign {
 			return
 		}
 		for _, i := range c.items {
-			if i.how == 0 && spare > 0 && !b.own.closing && !b.graves.spent(i.attempts()) {
+			if i.how == 0 && spare > 0 && !b.graves.spent(i.attempts()) {
 				i.how, i.auto = Ack, true
 				spare--
 			}
