@@ -98,7 +98,7 @@ func (in *intake) skipped(e consume.Skipped) {
 		in.consumer.skipped.add(err)
 		return
 	}
-	if false { // e.Blocks
+	if true { // TODO !e.Blocks
 		return
 	}
 	in.mu.Lock()
@@ -265,7 +265,9 @@ func (in *intake) dropped(e consume.Dropped) {
 
 // settled handles the outcome of an Ack or Nack.
 func (in *intake) settled(no uint64, err error) {
-	err = translated(err)
+	if err = translated(err); errors.Is(err, session.ErrDeleted) {
+		err = lost(err)
+	}
 	if err != nil && !errors.Is(err, session.ErrLost) {
 		in.refused(no, err)
 		return

@@ -39,7 +39,13 @@ func TestGivenBackBeforeKnownLaterItems(t *testing.T) {
 			}
 		},
 	} {
-		for how, fill := range map[string]func(t testing.TB, q *queue.Queue, n int){"put alone": putAlone, "put together": putTogether} {
+		inSets := func(t testing.TB, q *queue.Queue, n int) { // of which each consumer claims one as a whole
+			for at := 0; at < n; at += claimed {
+				_, err := q.PutAll(bubble.Minute(t), data(at, min(claimed, n-at)))
+				require.NoError(t, err)
+			}
+		}
+		for how, fill := range map[string]func(t testing.TB, q *queue.Queue, n int){"put alone": putAlone, "put together": inSets} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				t.Parallel()
 				bubble.Run(t, func(t *bubble.World) {

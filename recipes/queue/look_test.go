@@ -31,7 +31,7 @@ func looking(t *bubble.Cluster) {
 	require.Equal(t, "c", string(mustPeek(t, q).Data), "the first is claimed")
 	require.Equal(t, []string{"c"}, takes(t, q, 1))
 	require.Equal(t, queue.Entry{ID: id, Data: []byte("a"), Priority: 2}, mustPeek(t, q))
-	require.NoError(t, i.Nack(bubble.Minute(t)))
+	require.NoError(t, i.Nack(bubble.Minute(t), queue.After(0)))
 	require.Equal(t, 1, mustPeek(t, q).Attempts)
 	require.Equal(t, []string{"b", "a"}, takes(t, q, 2))
 	_, err = q.Peek(bubble.Minute(t))

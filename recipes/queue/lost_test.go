@@ -49,7 +49,7 @@ func life(t testing.TB, s *session.Session) {
 	put(t, q, "3", queue.WithID("red"))
 	i := take(t, q)
 	require.Equal(t, "0", string(i.Data()))
-	require.NoError(t, i.Nack(bubble.Minute(t)))
+	require.NoError(t, i.Nack(bubble.Minute(t), queue.After(0)))
 	c := consumer(t, q, queue.WithPrefetch(4))
 	for n := range 4 {
 		i := bubble.Get(t, c.Items(), "an item")
@@ -62,7 +62,7 @@ func life(t testing.TB, s *session.Session) {
 	require.Equal(t, []string{"4"}, takes(t, q, 1))
 	put(t, q, "5")
 	for range 3 {
-		require.NoError(t, take(t, q).Nack(bubble.Minute(t)))
+		require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.After(0)))
 	}
 	dead, err := queue.New(s, path+"/dead")
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func lifeAtMostOnce(t testing.TB, s *session.Session) {
 	}
 	require.Equal(t, "0", string(bubble.Get(t, c.Items(), "an item").Data()))
 	require.NoError(t, c.Close(bubble.Minute(t)))
-	require.Equal(t, numbered(1, 5), takes(t, q, 5))
+	require.ElementsMatch(t, numbered(1, 5), takes(t, q, 5), "what was taken and not received is put again, at the end")
 	require.Equal(t, 0, length(t, q))
 }
 
@@ -106,7 +106,7 @@ func lifeTogether(t testing.TB, s *session.Session) {
 	q := newQueue(t, s, queue.WithMaxAttempts(2))
 	ids, err := q.PutAll(bubble.Minute(t), data(0, 7))
 	require.NoError(t, err)
-	require.NoError(t, take(t, q).Nack(bubble.Minute(t)))
+	require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.After(0)))
 	require.NoError(t, q.Remove(bubble.Minute(t), ids[3]))
 	c := consumer(t, q, queue.WithPrefetch(5))
 	var items []*queue.Item
@@ -115,12 +115,12 @@ func lifeTogether(t testing.TB, s *session.Session) {
 		require.Equal(t, want, string(i.Data()))
 		items = append(items, i)
 	}
-	require.NoError(t, items[1].Nack(bubble.Minute(t)))
+	require.NoError(t, items[1].Nack(bubble.Minute(t), queue.After(0)))
 	items[1] = bubble.Get(t, c.Items(), "an item")
 	require.Equal(t, "1", string(items[1].Data()))
-	require.NoError(t, items[0].Nack(bubble.Minute(t)), "it has had its attempts")
+	require.NoError(t, items[0].Nack(bubble.Minute(t), queue.After(0)), "it has had its attempts")
 	require.NoError(t, items[3].Ack(bubble.Minute(t)))
-	require.NoError(t, items[1].Nack(bubble.Minute(t)), "it has had its attempts")
+	require.NoError(t, items[1].Nack(bubble.Minute(t), queue.After(0)), "it has had its attempts")
 	require.NoError(t, items[4].Ack(bubble.Minute(t)))
 	require.NoError(t, items[2].Ack(bubble.Minute(t)))
 	require.NoError(t, c.Close(bubble.Minute(t)))

@@ -19,7 +19,7 @@ func packed(t *bubble.Cluster) {
 	ids, err := q.PutAll(bubble.Minute(t), data(0, 10))
 	require.NoError(t, err)
 	require.Equal(t, 10, length(t, q))
-	names, _, err := s.Children(bubble.Minute(t), path+"/ready-0-0000000000")
+	names, _, err := s.Children(bubble.Minute(t), path+"/work/ready-0-0000000000")
 	require.NoError(t, err)
 	require.Len(t, names, 1)
 	e, err := q.Peek(bubble.Minute(t))
@@ -41,7 +41,7 @@ func packed(t *bubble.Cluster) {
 	require.Equal(t, 8, length(t, q))
 	require.ErrorIs(t, items[2].Ack(bubble.Minute(t)), session.ErrLost)
 	require.NoError(t, items[1].Ack(bubble.Minute(t)), "its neighbour is removed, and it is not")
-	require.NoError(t, items[3].Nack(bubble.Minute(t)))
+	require.NoError(t, items[3].Nack(bubble.Minute(t), queue.After(0)))
 	require.NoError(t, consumer.Close(bubble.Minute(t)))
 	require.ErrorIs(t, items[0].Ack(bubble.Minute(t)), session.ErrLost)
 

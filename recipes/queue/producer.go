@@ -278,4 +278,10 @@ func home(guid string) int {
 }
 
 // milliseconds rounds up: nothing is early.
-func milliseconds(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+func milliseconds(d time.Duration) int64 {
+	ms := d.Milliseconds()
+	if d%time.Millisecond > 0 {
+		ms++
+	}
+	return ms
+}
