@@ -78,19 +78,23 @@ func (m *Machine) send() {
 	m.ask(machine.Transact{Ops: b.ops}, key{purpose: writing})
 }
 
-// refuseEphemeral refuses what a bounded queue does not take, once the capacity was read while that
-// was waiting. True: it is to be read, or nothing waits any more.
+// refuseEphemeral refuses what a bounded queue does not take, once that was looked at while it was
+// waiting. True: it is to be looked at, or nothing waits any more.
 func (m *Machine) refuseEphemeral() bool {
+	again := false
 	for _, p := range slices.Clone(m.puts) {
 		switch {
 		case !p.items[0].Ephemeral:
 		case p.bound:
 			m.settle(p, ErrEphemeral)
 		default:
-			m.limit.read = false
+			again = true
 		}
 	}
-	return !m.limit.read || len(m.puts) == 0
+	if again {
+		m.forget()
+	}
+	return again || len(m.puts) == 0
 }
 
 // choose takes what fits together, in order, and returns how many items that are. Nothing is taken

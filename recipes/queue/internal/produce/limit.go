@@ -18,13 +18,11 @@ import (
 type limit struct {
 	root     layout.Root
 	room     *room.Room
-	buckets  []place.Bucket // that were listed last
+	buckets  []place.Bucket // that were there
 	version  int32          // of their parent
-	read     bool           // what follows was
-	early    bool           // beside the listing, not behind it
 	capacity int            // 0: none
 	own      int32          // the version of the room
-	absent   map[int]bool   // parts of it
+	bare     bool           // the room has no parts
 	survey   survey
 }
 
@@ -36,93 +34,73 @@ type survey struct {
 }
 
 func newLimit(cfg Config) limit {
-	l := limit{root: cfg.Root, room: room.New(place.Root(cfg.Root), cfg.Home)}
-	l.forget()
-	return l
+	return limit{root: cfg.Root, room: room.New(place.Root(cfg.Root), cfg.Home)}
 }
 
 func (l *limit) forget() {
 	l.room.ForgetAll()
-	l.read, l.capacity, l.absent, l.survey = false, 0, make(map[int]bool), survey{}
+	l.capacity, l.bare, l.survey = 0, false, survey{}
 }
 
-// listed takes in the buckets.
-func (l *limit) listed(ev machine.Listed) {
-	if l.survey.stage > 1 && ev.Stat.Version != l.version { // the capacity was set anew in the middle of the survey
+// takeIn takes in what the queue is like; false if its capacity makes no sense.
+func (l *limit) takeIn(work machine.Seen, buckets machine.Listed, own machine.Seen) bool {
+	if !own.Exists || l.survey.stage > 1 && work.Stat.Version != l.version { // the capacity was taken back in the middle of the survey
 		l.forget()
 	}
-	l.buckets, l.version = nil, ev.Stat.Version
-	for _, name := range ev.Names {
+	l.buckets, l.version, l.own = nil, work.Stat.Version, own.Stat.Version
+	for _, name := range buckets.Names {
 		if b, ok := place.ParseBucket(name); ok {
 			l.buckets = append(l.buckets, b)
 		}
 	}
+	if !own.Exists {
+		return true
+	}
+	var err error
+	l.capacity, err = strconv.Atoi(string(own.Data))
+	return err == nil && l.capacity > 0
 }
 
 // bind asks for what has to be known of the capacity, and gives the queue one if it is to have one.
 // False: nothing is missing.
 func (m *Machine) bind() bool {
 	l := &m.limit
-	switch {
-	case !l.read, l.capacity == 0 && l.early && l.version > 0: // it may have been made behind that, and before the listing
-		m.readLimit(false)
+	switch unknown := l.room.Unknown(); {
 	case l.capacity == 0 && m.cfg.Capacity == 0:
 		return false
 	case l.capacity == 0:
 		m.beginLimit()
 	case m.cfg.Capacity > 0 && m.cfg.Capacity != l.capacity:
-		l.read = false
-		m.refused(ErrCapacity)
-	case len(l.absent) == place.Stripes:
-		m.endLimit()
-	case len(l.absent) > 0: // somebody is deleting the queue
 		m.forget()
 		m.refused(ErrCapacity)
-	case len(l.room.Unknown()) > 0:
-		for _, n := range l.room.Unknown() {
-			m.ask(machine.Read{Path: place.Root(l.root).Stripe(n)}, key{readingRoom, strconv.Itoa(n)})
+	case l.bare:
+		m.endLimit()
+	case len(unknown) > 0:
+		var parts []machine.Query
+		for _, n := range unknown {
+			parts = append(parts, machine.Query{Path: place.Root(l.root).Stripe(n)})
 		}
+		m.ask(machine.Look{Queries: parts}, key{purpose: readingRoom})
 	default:
 		return false
 	}
 	return true
 }
 
-// readLimit asks for the capacity, early if that is beside the listing and not behind it.
-func (m *Machine) readLimit(early bool) {
-	m.limit.early = early
-	for _, p := range m.puts {
-		p.bound = true
-	}
-	m.ask(machine.Read{Path: place.Root(m.limit.root).Room()}, key{purpose: readingLimit})
-}
-
-func (m *Machine) onLimit(ev machine.Seen) {
+func (m *Machine) onRoom(answers []machine.Event) {
 	l := &m.limit
-	if ev.Code != machine.Done {
-		m.refused(ev.Err)
-		return
+	absent := 0
+	for i, n := range l.room.Unknown() {
+		if part := answers[i].(machine.Seen); part.Exists {
+			l.room.Saw(n, part.Data, part.Stat.Version)
+		} else {
+			absent++
+		}
 	}
-	l.read, l.capacity, l.own = true, 0, ev.Stat.Version
-	if !ev.Exists {
-		return
-	}
-	var err error
-	if l.capacity, err = strconv.Atoi(string(ev.Data)); err != nil || l.capacity < 1 {
-		l.forget()
+	l.bare = absent == place.Stripes
+	if absent > 0 && !l.bare { // somebody is deleting the queue
+		m.forget()
 		m.refused(ErrCapacity)
-	}
-}
-
-func (m *Machine) onRoom(at string, ev machine.Seen) {
-	n, _ := strconv.Atoi(at) // as it was asked for
-	switch {
-	case ev.Code != machine.Done:
-		m.refused(ev.Err)
-	case !ev.Exists:
-		m.limit.absent[n] = true
-	default:
-		m.limit.room.Saw(n, ev.Data, ev.Stat.Version)
 	}
 }
 
@@ -140,17 +118,16 @@ func (m *Machine) beginLimit() {
 	if l.survey.stage++; l.survey.stage == 1 {
 		m.lookInto(func(place.Lane) bool { return true })
 	}
-	if m.asked > 0 {
-		return
-	}
-	if l.survey.items {
+	switch {
+	case m.asked > 0:
+	case l.survey.items:
 		m.forget()
 		m.refused(ErrCapacity)
-		return
+	default:
+		m.ask(machine.Transact{Ops: []machine.Op{
+			{Do: machine.Set, Path: l.root.Work(), Version: l.version}, room.Make(place.Root(l.root), m.cfg.Capacity)[0],
+		}}, key{limiting, begin})
 	}
-	m.ask(machine.Transact{Ops: []machine.Op{
-		{Do: machine.Set, Path: l.root.Work(), Version: l.version}, room.Make(place.Root(l.root), m.cfg.Capacity)[0],
-	}}, key{limiting, begin})
 }
 
 // endLimit makes the parts of the room, or deletes it: nobody puts meanwhile.
@@ -158,12 +135,10 @@ func (m *Machine) endLimit() {
 	l := &m.limit
 	for s := &l.survey; m.asked == 0 && s.stage < 4 && !s.items; {
 		switch s.stage++; s.stage {
-		case 1:
-			m.list()
+		case 1, 3:
+			m.look()
 		case 2:
 			m.lookInto(func(lane place.Lane) bool { return lane.Later })
-		case 3:
-			m.list()
 		case 4:
 			m.lookInto(func(lane place.Lane) bool { return !lane.Later })
 		}
@@ -181,12 +156,22 @@ func (m *Machine) endLimit() {
 // parts are the operations that make the parts of the room.
 func (l *limit) parts() []machine.Op { return room.Make(place.Root(l.root), l.capacity)[1:] }
 
-// lookInto lists buckets.
+// lookInto asks whether something lies in some of the buckets.
 func (m *Machine) lookInto(which func(place.Lane) bool) {
+	var buckets []machine.Query
 	for _, b := range m.limit.buckets {
 		if which(b.Lane) {
-			m.ask(machine.List{Path: m.limit.root.Bucket(b)}, key{surveying, b.Name()})
+			buckets = append(buckets, machine.Query{Path: m.limit.root.Bucket(b)})
 		}
+	}
+	if len(buckets) > 0 {
+		m.ask(machine.Look{Queries: buckets}, key{purpose: surveying})
+	}
+}
+
+func (l *limit) surveyed(buckets []machine.Event) {
+	for _, b := range buckets {
+		l.survey.items = l.survey.items || b.(machine.Seen).Stat.Children > 0
 	}
 }
 
@@ -199,19 +184,16 @@ func (m *Machine) onLimited(at string, ev machine.Transacted) {
 	case ev.Code != machine.Done: // somebody else was faster, or the answer is lost
 		m.forget()
 	case at == begin:
-		l.capacity, l.own, l.survey = m.cfg.Capacity, 0, survey{}
-		for n := range place.Stripes {
-			l.absent[n] = true
-		}
+		l.capacity, l.bare, l.survey = m.cfg.Capacity, true, survey{}
 	case at == finish:
-		clear(l.absent)
+		l.bare = false
 		for n, op := range l.parts() {
 			l.room.Saw(n, op.Data, 0)
 		}
-	case m.cfg.Capacity > 0:
-		m.forget()
-		m.refused(ErrCapacity)
 	default:
 		m.forget()
+		if m.cfg.Capacity > 0 {
+			m.refused(ErrCapacity)
+		}
 	}
 }

@@ -26,12 +26,11 @@ type purpose int
 const (
 	readingReceipt purpose = iota + 1
 	makingReceipt
-	listing       // the buckets
-	makingQueue   // their parent
-	readingLimit  // the capacity
+	looking       // what the queue is like
+	makingQueue   // the parent of its buckets
 	limiting      // makes the room, or takes that back
-	surveying     // a bucket
-	readingRoom   // a part of the room
+	surveying     // whether something lies in the buckets
+	readingRoom   // its parts
 	counting      // the consumers that live
 	forgetting    // how many they are
 	readingClock  // of the servers
@@ -156,12 +155,15 @@ func (m *Machine) onWoke(p purpose) {
 
 func (m *Machine) onAnswer(k key, ev machine.Event) {
 	switch ev := ev.(type) {
+	case machine.Looked:
+		m.onLooked(k.purpose, ev.Answers)
 	case machine.Listed:
-		m.onListed(k, ev)
+		m.consumers = consumers{known: true, count: len(ev.Names)}
+		m.requests.Ask(machine.Wake{After: countedFor}, key{purpose: forgetting})
 	case machine.Seen:
-		m.onSeen(k, ev)
+		m.onReceipt(ev)
 	case machine.Ensured:
-		m.onEnsured(k, ev)
+		m.onEnsured(k.purpose, ev)
 	case machine.Transacted:
 		switch k.purpose {
 		case writing:

@@ -37,8 +37,7 @@ func (m *Machine) prepare() {
 	case !r.known && r.version > 0:
 		m.ask(machine.Read{Path: r.path}, key{purpose: readingReceipt})
 	case !m.tail.Known():
-		m.list()
-		m.readLimit(true)
+		m.look()
 		m.count()
 	case m.count(), m.bind(), m.readClock():
 	default:
@@ -46,50 +45,70 @@ func (m *Machine) prepare() {
 	}
 }
 
-func (m *Machine) list() {
-	m.ask(machine.List{Path: m.cfg.Root.Work()}, key{purpose: listing})
-}
-
-func (m *Machine) onListed(k key, ev machine.Listed) {
-	absent := ev.Code == machine.NoNode
-	switch {
-	case k.purpose == counting:
-		m.consumers = consumers{known: true, count: len(ev.Names)}
-		m.requests.Ask(machine.Wake{After: countedFor}, key{purpose: forgetting})
-	case ev.Code != machine.Done && !absent:
-		m.forget()
-		m.refused(ev.Err)
-	case k.purpose == surveying:
-		m.limit.survey.items = m.limit.survey.items || len(ev.Names) > 0
-	case absent:
-		m.ask(machine.Ensure{Path: m.cfg.Root.Work()}, key{purpose: makingQueue})
-		fallthrough // if it is not what was made then, the transaction fails
-	default:
-		m.tries = 0
-		m.tail.Listed(ev.Names)
-		m.limit.listed(ev)
+// look asks what the queue is like. The version of the buckets' parent comes first: what comes
+// behind it is as new, so the check of that version is one of all of it.
+func (m *Machine) look() {
+	for _, p := range m.puts {
+		p.bound = true
 	}
+	work := m.cfg.Root.Work()
+	m.ask(machine.Look{Queries: []machine.Query{
+		{Path: work}, {Path: work, Children: true}, {Path: place.Root(m.cfg.Root).Room()},
+	}}, key{purpose: looking})
 }
 
-func (m *Machine) onSeen(k key, ev machine.Seen) {
-	switch k.purpose {
-	case readingReceipt:
-		m.onReceipt(ev)
-	case readingLimit:
-		m.onLimit(ev)
+func (m *Machine) onLooked(p purpose, answers []machine.Event) {
+	for _, a := range answers {
+		if err := failed(a); err != nil {
+			m.forget()
+			m.refused(err)
+			return
+		}
+	}
+	m.tries = 0
+	switch p {
+	case looking:
+		m.onQueue(answers[0].(machine.Seen), answers[1].(machine.Listed), answers[2].(machine.Seen))
+	case surveying:
+		m.limit.surveyed(answers)
 	case readingRoom:
-		m.onRoom(k.at, ev)
+		m.onRoom(answers)
 	}
 }
 
-func (m *Machine) onEnsured(k key, ev machine.Ensured) {
+// failed is why a read was refused; nil: it was not.
+func failed(a machine.Event) error {
+	switch a := a.(type) {
+	case machine.Seen:
+		return a.Err
+	case machine.Listed:
+		if a.Code != machine.NoNode {
+			return a.Err
+		}
+	}
+	return nil
+}
+
+// onQueue takes in what the queue is like.
+func (m *Machine) onQueue(work machine.Seen, buckets machine.Listed, room machine.Seen) {
+	m.tail.Listed(buckets.Names)
+	if !m.limit.takeIn(work, buckets, room) {
+		m.forget()
+		m.refused(ErrCapacity)
+	}
+	if !work.Exists { // if it is not what was made then, the transaction fails
+		m.ask(machine.Ensure{Path: m.cfg.Root.Work()}, key{purpose: makingQueue})
+	}
+}
+
+func (m *Machine) onEnsured(p purpose, ev machine.Ensured) {
 	if ev.Code != machine.Done {
 		m.forget()
 		m.refused(ev.Err)
 		return
 	}
 	m.tries = 0
-	if k.purpose == makingReceipt {
+	if p == makingReceipt {
 		m.receipt.made = true
 		m.tail = tail.New(m.cfg.Root, m.cfg.Limit) // what was known may have been another queue's
 		m.limit.forget()

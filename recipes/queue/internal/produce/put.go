@@ -18,7 +18,7 @@ type put struct {
 	doubt bool // it may have been carried out
 	again bool // it was in doubt: what was sent then may yet be carried out
 	timed bool // it was there when the clock was asked for last, so its delay may begin with that
-	bound bool // it was there when the capacity was asked for
+	bound bool // it was there when the queue was looked at
 	full  bool // it was there when it was asked whether the queue is full
 	size  int
 }

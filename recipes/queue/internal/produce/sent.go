@@ -17,7 +17,7 @@ func (m *Machine) onWritten(ev machine.Transacted) {
 	case ev.Failed < 0 || ev.Failed >= len(b.parts):
 		m.rejected(b, ev)
 	default:
-		m.failed(b, b.parts[ev.Failed], ev)
+		m.failedFor(b, b.parts[ev.Failed], ev)
 	}
 	m.batch = nil
 }
@@ -63,8 +63,8 @@ func (m *Machine) refuse(p *put, err error) {
 	m.suspects = 1
 }
 
-// failed: one operation did, and nothing was done.
-func (m *Machine) failed(b *batch, p part, ev machine.Transacted) {
+// failedFor: one operation did, and nothing was done.
+func (m *Machine) failedFor(b *batch, p part, ev machine.Transacted) {
 	switch {
 	case p.kind == theGuard && ev.Code != machine.Refused:
 		m.settle(p.put, ErrUnder)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,7 +41,7 @@ func (s *story) begin() {
 func (s *story) tell(ev machine.Event) {
 	for _, e := range s.Tell(ev) {
 		switch e.(type) {
-		case machine.List, machine.Read, machine.Ensure, machine.Transact:
+		case machine.Look, machine.Read, machine.Ensure, machine.Transact:
 			s.asked = append(s.asked, e)
 		}
 	}
@@ -52,9 +53,29 @@ func (s *story) seen(data []byte, version int32) {
 	s.tell(machine.Seen{Epoch: r.Epoch, Ask: r.Ask, Path: r.Path, Exists: data != nil, Data: data, Stat: machine.Stat{Version: version}})
 }
 
-func (s *story) listed(version int32, names ...string) {
-	r := s.next().(machine.List)
-	s.tell(machine.Listed{Epoch: r.Epoch, Ask: r.Ask, Path: r.Path, Names: names, Stat: machine.Stat{Version: version}})
+// looked answers the look at the queue: the version of the buckets' parent, their names, and what
+// is at the room, "" for nothing.
+func (s *story) looked(version int32, room string, names ...string) {
+	s.answered(
+		machine.Seen{Path: queue.Work(), Exists: len(names) > 0, Stat: machine.Stat{Version: version}},
+		machine.Listed{Path: queue.Work(), Names: names},
+		machine.Seen{Path: place.Root(queue).Room(), Exists: room != "", Data: []byte(room)},
+	)
+}
+
+// answered answers a look.
+func (s *story) answered(answers ...machine.Event) {
+	r := s.next().(machine.Look)
+	s.tell(machine.Looked{Epoch: r.Epoch, Ask: r.Ask, Answers: answers})
+}
+
+// parts answers the look at the parts of the room.
+func (s *story) parts(data ...string) {
+	var all []machine.Event
+	for n := range place.Stripes {
+		all = append(all, machine.Seen{Exists: n < len(data), Data: []byte(append(data, make([]string, place.Stripes)...)[n])})
+	}
+	s.answered(all...)
 }
 
 func (s *story) ensured() {
@@ -97,8 +118,7 @@ func (s *story) put(no int, i produce.Item) {
 func (s *story) ready() {
 	s.put(1, produce.Item{})
 	s.ensured()
-	s.listed(0, "ready-0-0000000000")
-	s.seen(nil, 0)
+	s.looked(0, "", "ready-0-0000000000")
 	s.done(0, 0)
 }
 
@@ -108,9 +128,7 @@ func TestTraceFirst(t *testing.T) {
 	s.Say("The first put of all: the receipt is made, then the queue, and the bucket in the same transaction as the item.")
 	s.put(1, produce.Item{})
 	s.ensured()
-	l := s.next().(machine.List)
-	s.tell(machine.Listed{Epoch: 1, Ask: l.Ask, Code: machine.NoNode})
-	s.seen(nil, 0)
+	s.answered(machine.Seen{}, machine.Listed{Code: machine.NoNode, Err: errRefused}, machine.Seen{})
 	s.ensured()
 	s.Say("What is wished meanwhile goes together into the next transaction.")
 	s.put(2, produce.Item{})
@@ -136,12 +154,10 @@ func TestTraceLost(t *testing.T) {
 	s.seen([]byte("2 "), 2)
 	s.Say("The receipt says that the next was not.")
 	s.put(3, produce.Item{})
-	s.listed(0, "ready-0-0000000000")
-	s.seen(nil, 0)
+	s.looked(0, "", "ready-0-0000000000")
 	s.failed(machine.Unknown, -1)
 	s.seen([]byte("2 "), 2)
-	s.listed(0, "ready-0-0000000000")
-	s.seen(nil, 0)
+	s.looked(0, "", "ready-0-0000000000")
 	s.Say("It is lost again, and so is the receipt.")
 	s.failed(machine.Unknown, -1)
 	s.seen(nil, 0)
@@ -166,11 +182,8 @@ func TestTraceFullByItself(t *testing.T) {
 	again := single(1, produce.Item{})
 	again.Stands, again.Again = true, true
 	full := func(s *story) {
-		s.listed(1, "ready-0-0000000000")
-		s.seen([]byte("1"), 0)
-		for range place.Stripes {
-			s.seen([]byte("0"), 0)
-		}
+		s.looked(1, "1", "ready-0-0000000000")
+		s.parts(slices.Repeat([]string{"0"}, place.Stripes)...)
 	}
 	s := tell(t, produce.Config{})
 	s.tell(again)
@@ -239,25 +252,22 @@ func TestTraceCapacity(t *testing.T) {
 	t.Parallel()
 	s := tell(t, produce.Config{Capacity: 1})
 	s.Say("A capacity is set: the room is made, so that nobody puts, and then nothing lies in the queue.")
+	names := []string{"later-1024-0000000000", "ready-0-0000000000", "alive"}
+	empty, full := machine.Seen{Exists: true}, machine.Seen{Exists: true, Stat: machine.Stat{Children: 1}}
 	s.put(1, produce.Item{})
 	s.ensured()
-	s.listed(0, "later-1024-0000000000", "ready-0-0000000000", "alive")
-	s.seen(nil, 0)
-	s.listed(0)
-	s.listed(0)
+	s.looked(0, "", names...)
+	s.answered(empty, empty)
 	s.done(0, 0)
-	s.listed(1, "later-1024-0000000000", "ready-0-0000000000", "alive")
-	s.listed(0)
+	s.looked(1, "1", names...)
+	s.answered(empty)
 	s.Say("Somebody else has taken that back meanwhile, and set it anew: all that was looked at counts for nothing.")
-	s.listed(2, "later-1024-0000000000", "ready-0-0000000000", "alive")
-	s.seen([]byte("1"), 0)
-	for range place.Stripes {
-		s.seen(nil, 0)
-	}
-	s.listed(2, "later-1024-0000000000", "ready-0-0000000000", "alive")
-	s.listed(0)
-	s.listed(2, "later-1024-0000000000", "ready-0-0000000000", "alive")
-	s.listed(0, "an item")
+	s.looked(2, "1", names...)
+	s.parts()
+	s.looked(2, "1", names...)
+	s.answered(empty)
+	s.looked(2, "1", names...)
+	s.answered(full)
 	s.Say("Something lies there: it is taken back.")
 	s.done(0, 0)
 	s.Compare("capacity")
@@ -266,16 +276,11 @@ func TestTraceCapacity(t *testing.T) {
 	s.Say("Some parts of the room are missing: somebody is deleting the queue.")
 	s.put(1, produce.Item{})
 	s.ensured()
-	s.listed(1, "ready-0-0000000000")
-	s.seen([]byte("1"), 0)
-	s.seen(nil, 0)
-	for range place.Stripes - 1 {
-		s.seen([]byte("0"), 0)
-	}
+	s.looked(1, "1", "ready-0-0000000000")
+	s.parts("0", "0")
 	s.Say("It is not a queue's.")
 	s.put(2, produce.Item{})
-	s.listed(1, "ready-0-0000000000")
-	s.seen([]byte("x"), 0)
+	s.looked(1, "x", "ready-0-0000000000")
 	s.Compare("capacity-of-others")
 }
 
@@ -285,14 +290,11 @@ func TestTraceRefused(t *testing.T) {
 	s.Say("ZooKeeper refuses to list the queue.")
 	s.put(1, produce.Item{})
 	s.ensured()
-	l := s.next().(machine.List)
-	s.tell(machine.Listed{Epoch: 1, Ask: l.Ask, Code: machine.Refused, Err: errRefused})
-	s.seen(nil, 0)
+	s.answered(machine.Seen{}, machine.Listed{Code: machine.Refused, Err: errRefused}, machine.Seen{})
 	s.Say("It refuses one item, and says which: what comes behind is tried alone.")
 	s.put(2, produce.Item{Ephemeral: true})
 	s.put(3, produce.Item{})
-	s.listed(0, "ready-0-0000000000")
-	s.seen(nil, 0)
+	s.looked(0, "", "ready-0-0000000000")
 	s.failed(machine.Refused, 4)
 	s.Say("It refuses the receipt: whose fault that is nobody knows.")
 	s.failed(machine.Refused, 0)
