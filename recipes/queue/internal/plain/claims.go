@@ -105,15 +105,10 @@ func (q *Queue) Claim(ctx context.Context) (*Claimed, error) {
 		return nil, err
 	}
 	var claimed *Claimed
-	err = q.first(ctx, func(ctx context.Context, items []item) (bool, error) {
-		for _, i := range items {
-			var err error
-			claimed, err = q.claims.try(ctx, i)
-			if claimed != nil || err != nil {
-				return claimed != nil, err
-			}
-		}
-		return false, nil
+	err = q.first(ctx, func() bool { return false }, func(ctx context.Context, i item) (bool, error) {
+		var err error
+		claimed, err = q.claims.try(ctx, i)
+		return claimed != nil, err
 	})
 	return claimed, err
 }

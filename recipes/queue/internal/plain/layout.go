@@ -65,6 +65,9 @@ func kazooHead(r rank) string { return fmt.Sprintf("entry-%03d-", r) }
 
 func kazooRank(head string) rank { return rank(number(head, len("entry-"), len("-"), 10)) }
 
+// fifo tells whether what comes later is always behind what is there.
+func (l layout) fifo() bool { return l.lowest == l.most && !l.delays }
+
 // number is the one in a head, between so many bytes. If there is none, the head will not be the
 // one that belongs to what is returned.
 func number(head string, before, behind, base int) int64 {
@@ -116,27 +119,34 @@ func (i item) compare(j item) int {
 	return cmp.Or(cmp.Compare(i.rank, j.rank), znode.CompareSeq(i.seq, j.seq))
 }
 
-// parse takes the name of an item apart; false if it is none. ZooKeeper prints the number with ten
-// characters, or with eleven if it is far below zero.
+// parse takes the name of an item apart; false if it is none.
 func (l layout) parse(name string) (item, bool) {
 	for _, digits := range []int{10, 11} {
 		if len(name) < digits {
 			break
 		}
-		head, number := name[:len(name)-digits], name[len(name)-digits:]
-		n, err := strconv.ParseInt(number, 10, 32)
-		if err != nil || fmt.Sprintf("%010d", n) != number {
+		head := name[:len(name)-digits]
+		seq, ok := sequence(name[len(head):])
+		if !ok {
 			continue
 		}
 		r := l.rank(head)
-		if l.head(r) != head || l.delays && r < 0 || !l.delays && r < rank(l.lowest) {
+		if r < rank(l.lowest) || l.head(r) != head {
 			continue
 		}
-		i := item{Entry: Entry{Name: name}, rank: r, seq: int32(n)}
+		i := item{Entry: Entry{Name: name}, rank: r, seq: seq}
 		if !l.delays {
 			i.Priority = int(r)
 		}
 		return i, true
 	}
 	return item{}, false
+}
+
+// sequence is a number as ZooKeeper prints it: with ten characters, or with eleven if it is far
+// below zero.
+func sequence(digits string) (seq int32, ok bool) {
+	n, err := strconv.ParseInt(digits, 10, 32)
+	long := n <= -1_000_000_000
+	return int32(n), err == nil && digits[0] != '+' && (n < 0) == (digits[0] == '-') && long == (len(digits) > 10)
 }

@@ -26,6 +26,7 @@ type Queue struct {
 
 	slots  chan struct{} // of transactions
 	turn   chan struct{} // of those who take, one at a time
+	ahead  []item        // where these are in order, from the last listing; of whoever has the turn
 	kept   chan struct{} // something was left
 	claims *claims
 

@@ -21,24 +21,23 @@ func (q *Queue) Take(ctx context.Context) (Entry, error) {
 		return e, nil
 	}
 	var e Entry
-	err = q.first(ctx, func(ctx context.Context, items []item) (found bool, err error) {
-		for _, i := range items {
-			if err := q.tryTake(ctx, i); err != nil {
-				return false, err
-			}
-			if e, found = q.pop(); found {
-				return true, nil
-			}
+	left := func() (found bool) {
+		e, found = q.pop()
+		return found
+	}
+	err = q.first(ctx, left, func(ctx context.Context, i item) (bool, error) {
+		if err := q.tryTake(ctx, i); err != nil {
+			return false, err
 		}
-		e, found = q.pop() // what a call before this has left
-		return found, nil
+		return left(), nil
 	})
 	return e, err
 }
 
-// first lists the items that can be taken, again with each change, until one is found. Callers wait
-// for each other, so that they do not all compete for the same item.
-func (q *Queue) first(ctx context.Context, find func(ctx context.Context, items []item) (found bool, err error)) error {
+// first tries the items that can be taken, in order, and again after each change, until one is
+// found, there or elsewhere. Callers wait for each other, so that they do not all compete for the
+// same item.
+func (q *Queue) first(ctx context.Context, elsewhere func() bool, try func(ctx context.Context, i item) (found bool, err error)) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -53,15 +52,11 @@ func (q *Queue) first(ctx context.Context, find func(ctx context.Context, items 
 	}
 	var entries, taken <-chan session.Children // they end with ctx
 	for {
-		items, err := q.free(ctx)
-		if err != nil {
-			return err
+		if elsewhere() {
+			return nil
 		}
-		ready := 0
-		for ready < len(items) && q.due(items[ready]) == 0 {
-			ready++
-		}
-		if found, err := find(ctx, items[:ready]); found || err != nil {
+		found, next, err := q.tryAll(ctx, try)
+		if found || err != nil {
 			return err
 		}
 		if entries == nil { // most calls need no watch
@@ -71,8 +66,8 @@ func (q *Queue) first(ctx context.Context, find func(ctx context.Context, items 
 			}
 		}
 		var due <-chan time.Time
-		if ready < len(items) {
-			due = time.After(q.due(items[ready]))
+		if next > 0 {
+			due = time.After(next)
 		}
 		open := true
 		select {
@@ -91,6 +86,33 @@ func (q *Queue) first(ctx context.Context, find func(ctx context.Context, items 
 			return errors.New("the watch on the queue was given up")
 		}
 	}
+}
+
+// tryAll tries the items. If none was found, next is when the first of the others is due, 0 for
+// never. The caller has the turn.
+func (q *Queue) tryAll(ctx context.Context, try func(ctx context.Context, i item) (bool, error)) (found bool, next time.Duration, err error) {
+	items := q.ahead
+	q.ahead = nil
+	if len(items) == 0 {
+		if items, err = q.free(ctx); err != nil {
+			return false, 0, err
+		}
+	}
+	for n, i := range items {
+		if next = q.due(i); next > 0 {
+			return false, next, nil
+		}
+		if found, err = try(ctx, i); err != nil {
+			return false, 0, err
+		}
+		if found {
+			if q.layout.fifo() {
+				q.ahead = items[n+1:]
+			}
+			return true, 0, nil
+		}
+	}
+	return false, 0, nil
 }
 
 // tryTake deletes an item and keeps what it holds, unless another is quicker or nothing can be made
