@@ -10,7 +10,7 @@ import (
 type space struct {
 	*wire
 	room *room.Room
-	none bool // there is none: an administrator has deleted it
+	none bool // there is none for the next transaction: an administrator has deleted it
 }
 
 func newSpace(w *wire, cfg Config) space {

@@ -157,7 +157,11 @@ func (t *txn) bury() {
 
 // give gives back the room of what is gone with the transaction.
 func (t *txn) give() {
-	if t.frees == 0 || t.space.none {
+	if t.frees == 0 {
+		return
+	}
+	if t.space.none {
+		t.space.none = false // for the next one it is looked for again
 		return
 	}
 	t.use = t.space.room.Give(t.frees)
