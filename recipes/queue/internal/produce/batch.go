@@ -84,7 +84,7 @@ func (m *Machine) refuseEphemeral() bool {
 	again := false
 	for _, p := range slices.Clone(m.puts) {
 		switch {
-		case !p.items[0].Ephemeral:
+		case !p.ephemeral():
 		case p.bound:
 			m.settle(p, ErrEphemeral)
 		default:

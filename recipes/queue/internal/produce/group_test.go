@@ -181,3 +181,21 @@ func (b births) Step(ev machine.Event) (effects []machine.Effect) {
 	}
 	return effects
 }
+
+// Each ephemeral item has a znode of its own: what a consumer takes from a znode with several, to
+// return it, is not ephemeral.
+func TestEphemeralItemsLieAlone(t *testing.T) {
+	t.Parallel()
+	for _, ephemeral := range []bool{false, true} {
+		w := recipetest.NewWorld(func(int) int { return 0 })
+		a := w.Add(recipetest.Player{
+			Name:    "p",
+			Machine: func() machine.Machine { return produce.New(produce.Config{Root: queue, GUID: "p"}) },
+			Perform: func(*recipetest.Actor, machine.Effect) {},
+		})
+		i := produce.Item{Ephemeral: ephemeral}
+		a.Tell(produce.Put{No: 1, GUID: guid(1), Items: []produce.Item{i, i, i}})
+		require.True(t, w.Settle(1000))
+		require.Len(t, w.Children(queue.Bucket(place.Bucket{})), map[bool]int{false: 1, true: 3}[ephemeral])
+	}
+}

@@ -131,16 +131,20 @@ func (m *Machine) refused(err error) {
 
 // count asks how many consumers live, if there is a set to be divided among them.
 func (m *Machine) count() bool {
-	if m.consumers.known || !slices.ContainsFunc(m.puts, func(p *put) bool { return len(p.items) > 1 }) {
+	if m.consumers.known || !slices.ContainsFunc(m.puts, (*put).divided) {
 		return false
 	}
 	m.ask(machine.List{Path: m.cfg.Root.Living()}, key{purpose: counting})
 	return true
 }
 
-// share is how many items of a put may lie in one znode.
+// share is how many items of a put may lie in one znode. An ephemeral item has its own: one that
+// went back from a znode with several would not end with its producer.
 func (m *Machine) share(p *put) int {
-	if n := m.consumers.count; n > 0 {
+	switch n := m.consumers.count; {
+	case p.ephemeral():
+		return 1
+	case n > 0:
 		return min((len(p.items)+n-1)/n, layout.MostTogether)
 	}
 	return layout.MostTogether

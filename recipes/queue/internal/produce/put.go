@@ -42,6 +42,9 @@ func newPut(ev Put) *put {
 		if i.ID != "" {
 			p.size += overhead
 		}
+		if i.Ephemeral {
+			p.size += overhead
+		}
 	}
 	return p
 }
@@ -50,7 +53,11 @@ func (i Item) record() layout.Record {
 	return layout.Record{ID: i.ID, Headers: i.Headers, Body: i.Data}
 }
 
-func (p *put) delayed() bool { return p.items[0].Delay > 0 }
+func (p *put) delayed() bool   { return p.items[0].Delay > 0 }
+func (p *put) ephemeral() bool { return p.items[0].Ephemeral }
+
+// divided tells whether its items are divided among the consumers that there are.
+func (p *put) divided() bool { return len(p.items) > 1 && !p.ephemeral() }
 
 // large tells whether an item is among its own that may be too large to be written again.
 func (p *put) large() bool {
