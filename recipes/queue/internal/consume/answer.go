@@ -49,6 +49,9 @@ func (m *Machine) onListed(k key, ev machine.Listed) {
 	case ev.Code == machine.NoNode && k.purpose != finding:
 		m.prepare()
 		return
+	case ev.Code != machine.Done && ev.Code != machine.NoNode && k.purpose == scanning:
+		m.skip(ev.Path, ev.Err)
+		return
 	case ev.Code != machine.Done && ev.Code != machine.NoNode:
 		m.refused(ev.Path, ev.Err)
 		return
@@ -116,11 +119,14 @@ func (m *Machine) onTransacted(k key, ev machine.Transacted) {
 	case moving:
 		m.later.onMoved(ev)
 	case returning:
-		m.view.cursor = nil // it has another version now
+		m.scrub.onReturned(ev)
 	case clearing:
 		b, _ := place.ParseBucket(k.at) // as it was asked for
 		delete(m.later.listings, b)     // if it is there still, it is not as it was believed to be
 		delete(m.view.listings, b)
+		if ev.Code == machine.Refused {
+			m.skip(m.root.Bucket(b), ev.Err)
+		}
 	}
 }
 

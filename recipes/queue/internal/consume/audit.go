@@ -6,15 +6,15 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
-// audit finds what nobody names. It is exact: the cursor has one version and what came back one
-// cversion from its beginning to its end, so that entries leave journals only with their items. One
-// request follows the other.
+// audit finds what nobody names. It is exact: what came back has one cversion from its beginning to
+// its end, so that entries leave journals only with their items; and nobody but another audit gives a
+// name to what has none, which the version of what came back excludes. One request follows the other.
 type audit struct {
 	root     layout.Root
 	at       stage
 	cursor   layout.Cursor
-	version  int32 // of the cursor
-	cversion int32 // of what came back
+	version  int32 // of the parent of what came back
+	cversion int32
 	named    map[layout.Position]bool
 	tags     []string       // of journals that are not read
 	buckets  []place.Bucket // that are not listed
@@ -51,17 +51,17 @@ func (a *audit) step(ev machine.Event, full []place.Bucket) (next machine.Reques
 		}
 		if a.at == theCursor {
 			a.cursor, ok = layout.ParseCursor(ev.Data)
-			a.version = ev.Stat.Version
 			return a.list(whatCameBack, a.root.Returned()), ok && ev.Exists
 		}
-		ok = a.reads(ev)
+		a.reads(ev)
+		ok = true
 	case machine.Listed:
 		if ev.Code != machine.Done && (a.at != aBucket || ev.Code != machine.NoNode) {
 			return nil, false
 		}
 		switch a.at {
 		case whatCameBack:
-			a.cversion = ev.Stat.Cversion
+			a.version, a.cversion = ev.Stat.Version, ev.Stat.Cversion
 			for _, r := range returnedIn(ev.Names) {
 				a.named[r.Position] = true
 			}
@@ -97,35 +97,45 @@ func (a *audit) next() machine.Request {
 	return a.list(theEnd, a.root.Returned())
 }
 
-// reads takes a journal in.
-func (a *audit) reads(ev machine.Seen) bool {
-	if !ev.Exists {
-		return true
-	}
-	j, ok := layout.ParseJournal(ev.Data)
+// reads takes a journal in. What is none names nothing.
+func (a *audit) reads(ev machine.Seen) {
+	j, _ := layout.ParseJournal(ev.Data)
 	for _, c := range j.Claims {
 		a.named[c.Position] = true
 	}
-	return ok
 }
 
-// finds takes in what lies in a bucket.
+// finds takes in what lies in a bucket. Items that have a znode of their own are not in the other
+// any more.
 func (a *audit) finds(names []string) {
 	mark := a.cursor.Of(a.bucket.Lane)
+	alone := make(map[int32]uint64)
+	var all []layout.Znode
 	for _, name := range names {
 		z, ok := layout.ParseZnode(name)
-		if !ok || a.bucket.Number > mark.Number || a.bucket.Number == mark.Number && z.Seq > mark.Seq && z.Part() == 0 {
-			continue
+		switch {
+		case !ok:
+		case z.Part() > 0:
+			alone[z.Seq] |= 1 << (z.Part() - 1)
+			all = append(all, z)
+		case a.bucket.Number < mark.Number, a.bucket.Number == mark.Number && z.Seq <= mark.Seq:
+			all = append(all, z)
 		}
-		if e := layout.Whole(a.bucket, z); !a.named[e.Position] && len(a.lost) < most {
+	}
+	for _, z := range all {
+		e := layout.Whole(a.bucket, z)
+		if z.Part() == 0 {
+			e = e.Without(alone[z.Seq])
+		}
+		if !a.named[e.Position] && e.Len() > 0 && len(a.lost) < most {
 			a.lost = append(a.lost, layout.Returned{Entry: e})
 		}
 	}
 }
 
-// recovery returns what nobody names, as long as the cursor stands.
+// recovery returns what nobody names, unless another audit has.
 func (a *audit) recovery() []machine.Op {
-	ops := []machine.Op{{Do: machine.Set, Path: a.root.Cursor(), Data: a.cursor.Bytes(), Version: a.version}}
+	ops := []machine.Op{{Do: machine.Set, Path: a.root.Returned(), Version: a.version}}
 	for _, r := range a.lost {
 		ops = append(ops, machine.Op{Do: machine.Create, Path: a.root.Back(r)})
 	}

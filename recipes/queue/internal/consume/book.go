@@ -47,41 +47,44 @@ func (b *book) read() {
 func (b *book) onFound(bucket string, ev machine.Listed) {
 	for _, c := range b.claims {
 		if c.name == "" && !c.gone && c.Bucket.Name() == bucket {
-			c.find(ev.Names)
+			c.find(ev.Names, ev.Ask)
 		}
 	}
 }
 
 func (b *book) onRead(at string, ev machine.Seen) {
-	n := slices.IndexFunc(b.claims, func(c *claim) bool { return c.Position.String() == at })
-	if n < 0 {
-		return
+	for _, c := range b.claims {
+		if c.Position.String() == at && (c.stale || c.items == nil && !b.own.closing) {
+			b.readOf(c, ev)
+		}
 	}
-	c := b.claims[n]
+	b.handOut()
+}
+
+// readOf takes in what was read of a claim.
+func (b *book) readOf(c *claim, ev machine.Seen) {
 	switch {
-	case !c.stale && (c.items != nil || b.own.closing):
-		return
 	case ev.Code != machine.Done: // it goes on without, and is tried again later
 		c.foreign = true
 		b.own.skip(ev.Path, ev.Err)
-		b.handOut()
 		return
 	case !ev.Exists:
 		c.gone = true
 		return
 	}
 	records, ok := layout.Unpack(ev.Data, c.znode.Count)
-	if !ok {
-		c.foreign, c.strange = true, true
+	switch {
+	case ok:
+		b.own.retries = 0
+		for _, i := range c.takeIn(records, ev.Stat.Version) {
+			b.drop(i, ErrGone)
+		}
+	case c.items != nil: // somebody has written something else over its items
+		c.gone = true
+	default:
+		c.foreign, c.strange, c.stale = true, true, false
 		b.own.Emit(Skipped{Path: ev.Path, Err: errForeign})
-		b.handOut()
-		return
 	}
-	b.own.retries = 0
-	for _, i := range c.takeIn(records, ev.Stat.Version) {
-		b.drop(i, ErrGone)
-	}
-	b.handOut()
 }
 
 // retry has read again what could not be read.
@@ -134,7 +137,7 @@ func (b *book) deliver(i *item) {
 // add takes in new claims, and what has become of the others: those that are missing are over.
 func (b *book) written(next map[*claim]layout.Claim, added []*claim, token int64) {
 	for _, c := range added {
-		c.token = token
+		c.token, c.since = token, b.own.Last()
 	}
 	var left []*claim
 	for _, c := range append(b.claims, added...) {
@@ -238,10 +241,14 @@ func (b *book) wantsMore() bool {
 
 // spare is how many more items may be handed out.
 func (b *book) spare() int {
-	offered := 0
+	offered, taken := 0, 0
 	for _, c := range b.claims {
 		for _, i := range c.items {
-			if i.no != 0 && !i.taken && i.how == 0 {
+			switch {
+			case i.no == 0 || i.how != 0:
+			case i.taken:
+				taken++
+			default:
 				offered++
 			}
 		}
@@ -249,7 +256,7 @@ func (b *book) spare() int {
 			offered += ones(c.Offered)
 		}
 	}
-	return b.window.spare(offered)
+	return b.window.spare(offered, taken)
 }
 
 // takeNext acknowledges, at most once, what can be handed out then. It chooses anew before each

@@ -16,9 +16,10 @@ type claim struct {
 	stale        bool         // it has another one by now: an item of it was removed
 	removed      uint64       // items that were
 	token        int64
-	gone         bool // the znode does not exist: it was removed
-	strange      bool // its data make no sense
-	foreign      bool // it cannot be read, or makes no sense: it is passed over
+	since        uint64 // the number of the last request when it was claimed
+	gone         bool   // the znode does not exist: it was removed
+	strange      bool   // its data make no sense
+	foreign      bool   // it cannot be read, or makes no sense: it is passed over
 }
 
 // item is one of a claim that is not settled.
@@ -63,12 +64,13 @@ func newClaim(f found) *claim {
 // unread: nothing is known of its items yet.
 func (c *claim) unread() bool { return c.items == nil && !c.gone && !c.foreign }
 
-// find takes in a listing of its bucket.
-func (c *claim) find(names []string) {
+// find takes in a listing of its bucket, by the number of its request. One that was asked for before
+// the claim may be older than the znode.
+func (c *claim) find(names []string, ask uint64) {
 	if z, ok := c.Find(names); ok {
 		c.name, c.znode = z.Name(), z
 	} else {
-		c.gone = true
+		c.gone = ask > c.since
 	}
 }
 
@@ -79,6 +81,7 @@ func (c *claim) takeIn(records []layout.Record, version int32) (removed []*item)
 	if first {
 		c.items = []*item{}
 	}
+	c.removed |= c.Left() &^ layout.Whole(c.Bucket, c.znode).Left() // it never had these
 	for n, r := range records {
 		if c.Left()&(1<<n) == 0 {
 			continue

@@ -1,6 +1,7 @@
 package consume
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
@@ -11,13 +12,16 @@ import (
 // beside them any more. Tags are not used twice, so that this is for good.
 type heirs struct {
 	own      *own
-	journals []string        // tags; nil: not known
-	alive    map[string]bool // nil: not known
-	dealt    map[string]bool // tags that are being dealt with, or were
+	journals []string                // tags; nil: not known
+	alive    map[string]bool         // nil: not known
+	dealt    map[string][]machine.Op // the transaction, by tags that are being dealt with, or were
+	named    map[string]bool         // paths of entries that are there already
 }
 
 // renew begins anew.
-func (h *heirs) renew() { *h = heirs{own: h.own, dealt: make(map[string]bool)} }
+func (h *heirs) renew() {
+	*h = heirs{own: h.own, dealt: make(map[string][]machine.Op), named: make(map[string]bool)}
+}
 
 // leave forgets what the watches do not keep true any more.
 func (h *heirs) leave() { h.journals, h.alive = nil, nil }
@@ -39,9 +43,15 @@ func (h *heirs) look() {
 func (h *heirs) onCounted(ev machine.Listed) {
 	h.journals = append([]string{}, ev.Names...)
 	slices.Sort(h.journals)
+	maps.DeleteFunc(h.dealt, func(tag string, _ []machine.Op) bool { return !h.busy(tag) && !slices.Contains(h.journals, tag) })
 }
 
+// onCalled takes in who lives, if that was asked for behind the journals: otherwise one that began
+// in between would be taken for dead.
 func (h *heirs) onCalled(ev machine.Listed) {
+	if h.journals == nil {
+		return
+	}
 	h.alive = make(map[string]bool)
 	for _, name := range ev.Names {
 		h.alive[name] = true
@@ -50,42 +60,74 @@ func (h *heirs) onCalled(ev machine.Listed) {
 
 func (h *heirs) inherit() {
 	for _, tag := range h.journals {
-		if tag == h.own.tag || h.alive[tag] || h.dealt[tag] {
+		if _, dealt := h.dealt[tag]; tag == h.own.tag || h.alive[tag] || dealt {
 			continue
 		}
-		h.dealt[tag] = true
+		h.dealt[tag] = nil
 		h.own.Ask(machine.Read{Path: h.own.root.Journal(tag)}, key{opening, tag})
 	}
+}
+
+// retry deals again with what could not be read or deleted.
+func (h *heirs) retry() {
+	for tag := range h.dealt {
+		if !h.busy(tag) {
+			delete(h.dealt, tag)
+		}
+	}
+}
+
+func (h *heirs) busy(tag string) bool {
+	return h.own.Pending(key{opening, tag}) || h.own.Pending(key{inheriting, tag})
 }
 
 func (h *heirs) onOpened(tag string, ev machine.Seen) {
 	j, ok := layout.ParseJournal(ev.Data)
 	switch {
 	case ev.Code != machine.Done:
-		delete(h.dealt, tag)
-		h.own.refused(ev.Path, ev.Err)
-		return
-	case !ev.Exists:
-		return // somebody else was faster
+		h.own.skip(ev.Path, ev.Err)
+	case !ev.Exists: // somebody else was faster
 	case !ok:
 		h.own.report(h.own.root.Journals(), []string{tag}, func(string) bool { return false })
-		return
+	default:
+		h.dealt[tag] = h.takeOver(ev.Path, j, ev.Stat.Version)
+		h.own.Ask(machine.Transact{Ops: h.dealt[tag]}, key{inheriting, tag})
 	}
-	ops := []machine.Op{{Do: machine.Delete, Path: ev.Path, Version: ev.Stat.Version}}
-	for _, c := range j.Claims {
-		ops = append(ops, machine.Op{Do: machine.Create, Path: h.own.root.Back(c.Back())})
+}
+
+// takeOver returns what a journal names, or as much of it as a transaction may be large.
+func (h *heirs) takeOver(path string, j layout.Journal, version int32) []machine.Op {
+	ops := []machine.Op{{Do: machine.Delete, Path: path, Version: version}}
+	for n, c := range j.Claims {
+		if len(ops) > most {
+			rest := layout.Journal{Number: j.Number, Claims: j.Claims[n:]}
+			ops[0] = machine.Op{Do: machine.Set, Path: path, Data: rest.Bytes(), Version: version}
+			break
+		}
+		if back := h.own.root.Back(c.Back()); !h.named[back] {
+			ops = append(ops, machine.Op{Do: machine.Create, Path: back})
+		}
 	}
-	h.own.Ask(machine.Transact{Ops: ops}, key{inheriting, tag})
+	return ops
 }
 
 func (h *heirs) onInherited(tag string, ev machine.Transacted) {
-	switch ev.Code {
-	case machine.Done, machine.NoNode:
-	case machine.Refused:
-		delete(h.dealt, tag)
-		h.own.refused(h.own.root.Journal(tag), ev.Err)
+	ops := h.dealt[tag]
+	switch {
+	case len(ops) == 0: // it began anew meanwhile
+		return
+	case ev.Code == machine.Done && ops[0].Do == machine.Delete, ev.Code == machine.NoNode && ev.Failed == 0:
+		return // it is gone
+	case ev.Code == machine.Refused:
+		h.own.skip(h.own.root.Journal(tag), ev.Err)
+		return
+	case ev.Code == machine.Done: // the rest of it comes next
+	case ev.Code == machine.NoNode:
+		h.own.prepare()
+	case ev.Code == machine.NodeExists && ev.Failed > 0:
+		h.named[ops[ev.Failed].Path] = true
 	default: // somebody else was faster, or the answer was lost: look again
-		delete(h.dealt, tag)
 		h.own.pause()
 	}
+	delete(h.dealt, tag)
 }

@@ -21,15 +21,15 @@ type later struct {
 	foreign  map[place.Bucket]bool // what has something that nobody moves is not deleted
 	moving   []*delayed            // read, or being read, or moved
 	parts    []movePart            // of the transaction that moves them; nil: it is not sent
-	passed   map[string]bool       // paths of what can't be read or moved, for a while
 }
 
 // delayed is a znode in a later bucket.
 type delayed struct {
 	layout.Delayed
-	path string
-	data []byte
-	read bool
+	path    string
+	data    []byte
+	version int32 // as it was read
+	read    bool
 }
 
 // movePart says what an operation is for: it deletes a znode, or appends it.
@@ -45,7 +45,7 @@ const (
 )
 
 func newLater(w *wire) later {
-	return later{wire: w, tail: tail.New(w.root, tail.Usual), passed: make(map[string]bool)}
+	return later{wire: w, tail: tail.New(w.root, tail.Usual)}
 }
 
 // forget begins anew: another one may have moved items meanwhile.
@@ -106,7 +106,7 @@ func (l *later) at(now int64, buckets map[place.Lane][]int) tidings {
 			switch {
 			case !known:
 				t.need = append(t.need, b)
-			case l.foreign[b]:
+			case l.foreign[b], l.avoided[l.root.Bucket(b)]:
 			case len(all) == 0 && lane.Slot+lingers <= now:
 				t.empty = append(t.empty, b)
 			case len(all) == 0:
@@ -114,7 +114,7 @@ func (l *later) at(now int64, buckets map[place.Lane][]int) tidings {
 			}
 			for _, d := range all {
 				switch {
-				case l.passed[d.path]:
+				case l.avoided[d.path]:
 				case d.Due > now:
 					soonest(d.Due)
 				default:
@@ -152,7 +152,7 @@ func (l *later) move() []machine.Op {
 			break
 		}
 		parts = append(parts, movePart{moved: d})
-		ops = append(ops, machine.Op{Do: machine.Delete, Path: d.path, Version: machine.Any})
+		ops = append(ops, machine.Op{Do: machine.Delete, Path: d.path, Version: d.version})
 		additions = append(additions, tail.Addition{
 			Lane: d.Lane, Head: layout.Znode{GUID: d.GUID, Count: d.Count, Room: d.Room}.Head(), Data: d.data, Items: d.Count,
 		})
@@ -182,19 +182,21 @@ func (l *later) moved(ev machine.Transacted) {
 	case ev.Failed < 0 || ev.Failed >= len(parts): // of unknown outcome, or refused
 		if ev.Code == machine.Refused {
 			for _, d := range l.moving {
-				l.passed[d.path] = true
+				l.avoided[d.path] = true
 			}
 		}
 		l.forget()
 	case parts[ev.Failed].moved != nil && ev.Code == machine.NoNode:
 		l.drop(parts[ev.Failed].moved) // somebody else was faster
+	case parts[ev.Failed].moved != nil && ev.Code == machine.BadVersion:
+		parts[ev.Failed].moved.read = false // an item of it was removed
 	case parts[ev.Failed].moved != nil:
-		l.passed[parts[ev.Failed].moved.path] = true
+		l.avoided[parts[ev.Failed].moved.path] = true
 		l.moving = nil
 	default:
 		l.tail.Failed(parts[ev.Failed].tail, ev.Code)
 		if ev.Code == machine.Refused {
-			l.passed[l.moving[0].path] = true // which of them it is, the repetition tells
+			l.avoided[l.moving[0].path] = true // which of them it is, the repetition tells
 		}
 		l.moving = nil
 	}

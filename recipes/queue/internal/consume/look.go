@@ -38,6 +38,9 @@ func (v *view) ask(p pick) {
 		v.scan(b)
 	}
 	for _, b := range p.open { // nobody seals it who puts into the higher one
+		if v.avoided[v.root.Bucket(b)] {
+			continue
+		}
 		v.once(machine.Transact{Ops: []machine.Op{
 			{Do: machine.Set, Path: v.root.Bucket(b), Version: 0},
 		}}, key{clearing, b.Name()})

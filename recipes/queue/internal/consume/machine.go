@@ -25,7 +25,7 @@ type Machine struct {
 
 // New makes a machine for one consumer.
 func New(cfg Config) *Machine {
-	w := &wire{root: cfg.Root}
+	w := &wire{root: cfg.Root, told: make(map[string]bool), avoided: make(map[string]bool)}
 	p := &parts{own: own{wire: w, guid: cfg.GUID, unheld: cfg.Auto}, graves: newGraves(w, cfg), space: newSpace(w, cfg)}
 	p.line.own, p.view.wire = &p.own, w
 	p.book = book{
@@ -86,6 +86,7 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 		m.left()
 	}
 	m.proceed()
+	m.book.hoard()
 	m.idle()
 	m.unlucky, m.clock.fresh = false, false
 	return m.Flush()
@@ -119,12 +120,15 @@ func (m *Machine) onWoke(k key) {
 	case waiting:
 		m.clock.alarm, m.clock.asked = 0, true
 	case retrying:
+		clear(m.avoided)
 		m.book.retry()
-		clear(m.later.passed)
+		m.heirs.retry()
 	case idling:
 		m.close()
+	case hoarding:
+		m.book.giveBack()
 	case resting:
-		m.scrub.rested()
+		m.scrub.rested(&m.view)
 	case grieving:
 		m.graves.refused = false
 	case judging:
@@ -150,9 +154,11 @@ func (m *Machine) renew() {
 	m.Forget(key{purpose: writing}, key{purpose: resolving})
 	m.graves.tail.Forget()
 	m.space.room.ForgetAll()
+	m.space.none = false
 	m.left()
 	m.line.times = 0
-	m.told = make(map[string]bool)
+	clear(m.told)
+	clear(m.avoided)
 	m.scrub.renew()
 	m.heirs.renew()
 }
@@ -160,7 +166,7 @@ func (m *Machine) renew() {
 // left: the own place in line is gone.
 func (m *Machine) left() {
 	m.line.leave()
-	m.Forget(key{purpose: counting})
+	m.Forget(key{purpose: counting}, key{purpose: calling})
 	m.later.forget()
 	m.view.leave()
 	m.heirs.leave()
@@ -192,7 +198,7 @@ func (m *Machine) proceed() {
 		}
 	case m.busy(pausing):
 	case !m.own.made && m.closing:
-		if m.removing == 0 { // or nobody would look as long as its place is first
+		if m.removing == 0 && !m.busy(signing) && !m.busy(checking) { // or something of its own would stay
 			m.stop()
 		}
 	case !m.own.made:
@@ -269,7 +275,7 @@ func (m *Machine) pick() (p pick) {
 		return pick{}
 	}
 	if free := m.book.free(); free > 0 {
-		p = m.view.pick(free, m.clock.now)
+		p = m.view.pick(min(free, most), m.clock.now)
 		m.view.ask(p)
 	}
 	if p.due == 0 || next != 0 && next < p.due {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
@@ -20,6 +21,7 @@ type scrub struct {
 	full  map[place.Bucket]int  // in how many sweeps a bucket was not empty
 	clean map[place.Bucket]bool // empty for good, and stays all the same
 	audit *audit                // nil: none is under way
+	lost  []layout.Returned     // what it has found, and is being returned
 }
 
 // renew begins anew.
@@ -53,9 +55,13 @@ func (s *scrub) tidy(v *view) {
 	}
 }
 
-// rested: it is time for the next sweep.
-func (s *scrub) rested() {
+// rested: it is time for the next sweep. Buckets that are gone are forgotten.
+func (s *scrub) rested(v *view) {
 	clear(s.swept)
+	if v.buckets != nil {
+		maps.DeleteFunc(s.full, func(b place.Bucket, _ int) bool { return !slices.Contains(v.buckets[b.Lane], b.Number) })
+		maps.DeleteFunc(s.clean, func(b place.Bucket, _ bool) bool { return !slices.Contains(v.buckets[b.Lane], b.Number) })
+	}
 	for _, times := range s.full {
 		if s.audit == nil && times >= 2 {
 			s.audit = newAudit(s.root)
@@ -75,7 +81,7 @@ func (s *scrub) onSwept(ev machine.Listed, b place.Bucket, v *view) {
 		delete(s.full, b)
 	case len(ev.Names) > 0:
 		s.full[b]++
-	case b.Number < top && b.Number > 0: // sealed
+	case b.Number < top && b.Number > 0 && !s.avoided[ev.Path]: // sealed
 		delete(s.full, b)
 		s.Ask(machine.Transact{Ops: []machine.Op{
 			{Do: machine.Delete, Path: ev.Path, Version: 1},
@@ -101,8 +107,16 @@ func (s *scrub) onAudited(ev machine.Event) {
 	if !ok || len(a.lost) == 0 {
 		return
 	}
-	for _, r := range a.lost {
-		s.Emit(Skipped{Path: s.root.Work() + "/" + r.Position.String(), Err: errUnnamed})
-	}
+	s.lost = a.lost
 	s.Ask(machine.Transact{Ops: a.recovery()}, key{purpose: returning})
+}
+
+// onReturned reports what was returned.
+func (s *scrub) onReturned(ev machine.Transacted) {
+	for _, r := range s.lost {
+		if ev.Code == machine.Done {
+			s.Emit(Skipped{Path: s.root.Work() + "/" + r.Position.String(), Err: errUnnamed})
+		}
+	}
+	s.lost = nil
 }

@@ -18,19 +18,26 @@ func (t *txn) settle() (changed bool) {
 		if c.znode.Room && !t.space.known() {
 			continue
 		}
-		if len(t.ops) < most && t.size < mostBytes && t.settleClaim(c) {
-			changed = true
+		if len(t.ops) >= most || t.size >= mostBytes {
+			continue
+		}
+		before := *t
+		changed = t.settleClaim(c) || changed
+		if before.size > 0 && t.size > mostBytes { // it does not fit in: it comes next
+			*t = before
+			t.next[c] = c.Claim
 		}
 	}
 	return changed
 }
 
 func (t *txn) settleClaim(c *claim) bool {
-	if c.stale {
+	unread := t.own.closing && c.items == nil // and nobody reads it
+	if (c.stale || c.foreign) && !unread {
 		return false
 	}
 	v := t.judge(c)
-	if t.own.closing && c.items == nil { // nobody has read it
+	if unread {
 		v.back = c.Left()
 	}
 	if v.done|v.back == 0 {
@@ -120,10 +127,10 @@ func (t *txn) split(c *claim, counted uint64) {
 		z := c.znode.Alone(i.index)
 		path := znode.Join(t.own.root.Bucket(c.Bucket), z.Name())
 		t.size += i.record.Size()
-		t.add(why{kind: ofAlone, claim: c}, machine.Op{Do: machine.Create, Path: path, Data: layout.Pack([]layout.Record{i.record})})
+		t.add(why{kind: ofAlone, claim: c, item: i}, machine.Op{Do: machine.Create, Path: path, Data: layout.Pack([]layout.Record{i.record})})
 		e := layout.Entry{Position: c.Position, Runs: []layout.Run{{Items: 1, Attempts: c.Counted(counted).Attempts(i.index)}}}
 		e.Part = z.Part()
 		r := layout.Returned{Entry: e, Due: i.due}
-		t.add(why{kind: ofBack, claim: c}, machine.Op{Do: machine.Create, Path: t.own.root.Back(r)})
+		t.add(why{kind: ofBack, claim: c, item: i}, machine.Op{Do: machine.Create, Path: t.own.root.Back(r)})
 	}
 }

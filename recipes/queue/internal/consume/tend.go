@@ -52,13 +52,12 @@ func (l *later) onFetched(ev machine.Seen) {
 		case d.path != ev.Path:
 			continue
 		case ev.Code != machine.Done:
-			l.passed[d.path] = true
 			l.drop(d)
 			l.skip(ev.Path, ev.Err)
 		case !ev.Exists:
 			l.drop(d)
 		default:
-			d.data, d.read = ev.Data, true
+			d.data, d.version, d.read = ev.Data, ev.Stat.Version, true
 		}
 		break
 	}

@@ -18,6 +18,7 @@ type txn struct {
 	settled  []*item
 	claims   []*claim // new
 	cursor   layout.Cursor
+	from     int32           // the version of the one that it is claimed from
 	returned map[string]bool // entries that are claimed
 	leaves   bool            // its place in line goes
 	last     bool            // the journal goes: it is the end
@@ -94,7 +95,7 @@ func (t *txn) claim(p pick) (changed bool) {
 		t.items += c.Len()
 	}
 	if p.cursor != nil {
-		t.cursor = p.cursor
+		t.cursor, t.from = p.cursor, t.view.version
 		t.add(why{kind: ofCursor}, machine.Op{Do: machine.Set, Path: t.own.root.Cursor(), Data: p.cursor.Bytes(), Version: t.view.version})
 	}
 	return len(p.found) > 0

@@ -87,7 +87,7 @@ func (v *view) pick(most int, now int64) pick {
 	for _, l := range sorted {
 		for _, r := range v.returned {
 			switch {
-			case r.Bucket.Lane != l:
+			case r.Bucket.Lane != l, v.avoided[v.root.Back(r)]:
 			case r.Due > now:
 				if p.due == 0 || r.Due < p.due {
 					p.due = r.Due
@@ -120,6 +120,9 @@ func (v *view) fresh(p *pick, l place.Lane, most int) (count int) {
 			break
 		}
 		shown, known := v.listings[b]
+		if !known && v.avoided[v.root.Bucket(b)] {
+			break
+		}
 		if !known {
 			p.need = append(p.need, b)
 			break
@@ -176,13 +179,18 @@ func (v *view) bucket(l place.Lane, at *layout.Mark) (place.Bucket, bool) {
 	return place.Bucket{}, false
 }
 
-// claimed takes in what was claimed.
-func (v *view) claimed(cursor layout.Cursor, returned map[string]bool) {
-	if cursor != nil && v.cursor != nil {
-		v.cursor = cursor
-		v.version++
+// measured takes in that a transaction has moved the cursor, unless that has been read again since.
+func (v *view) measured(t *txn, version int32) {
+	if v.cursor != nil && v.version == t.from {
+		v.cursor, v.version = t.cursor, version
+	} else {
+		v.cursor = nil
 	}
-	v.returned = slices.DeleteFunc(v.returned, func(r layout.Returned) bool { return returned[r.Name()] })
+}
+
+// claimed takes in which of what came back was claimed.
+func (v *view) claimed(names map[string]bool) {
+	v.returned = slices.DeleteFunc(v.returned, func(r layout.Returned) bool { return names[r.Name()] })
 }
 
 // shows takes a bucket's listing in.

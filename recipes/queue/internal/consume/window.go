@@ -5,6 +5,7 @@ import "math/bits"
 // window is how many items a consumer may have claimed and not settled.
 type window struct {
 	stream     bool
+	workers    int
 	size, most int
 	adapts     bool
 	quick      bool   // nothing that was handed out is too old
@@ -22,11 +23,11 @@ const mostAhead = 64
 const slow = 20
 
 func newWindow(cfg Config) window {
-	if cfg.Prefetch > 0 {
-		return window{stream: cfg.Stream, size: cfg.Prefetch, most: cfg.Prefetch}
+	w := window{stream: cfg.Stream, workers: cfg.Workers, size: cfg.Prefetch, most: cfg.Prefetch}
+	if cfg.Prefetch == 0 {
+		w.size, w.most, w.adapts = min(max(cfg.Workers, 1), mostAhead), mostAhead, true
 	}
-	first := min(max(cfg.Workers, 1), mostAhead)
-	return window{stream: cfg.Stream, size: first, most: mostAhead, adapts: true}
+	return w
 }
 
 // emptied: all that was claimed is settled.
@@ -62,10 +63,11 @@ func (w *window) free(all, ahead int) int {
 	return max(w.waiting()-ahead, 0)
 }
 
-// spare is how many more items may be handed out, if so many have been that have no receiver yet.
-func (w *window) spare(offered int) int {
+// spare is how many more items may be handed out, if so many have been that have no receiver yet, and
+// so many have found one: those of the workers that have none are waiting.
+func (w *window) spare(offered, taken int) int {
 	if w.stream {
-		return max(1+w.received-offered-w.out, 0)
+		return max(max(w.workers-taken, 1)+w.received-offered-w.out, 0)
 	}
 	return max(w.waiting()-offered-w.out, 0)
 }

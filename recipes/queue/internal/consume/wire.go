@@ -16,6 +16,7 @@ type wire struct {
 	unlucky  bool            // something was refused in this step: the next consumer in line may have more luck
 	removing int             // own znodes that stand for nothing and are being deleted
 	told     map[string]bool // paths that mean nothing to a queue, and were reported
+	avoided  map[string]bool // paths of what cannot be read or changed, for a while
 }
 
 // once asks unless that is being asked.
@@ -29,7 +30,7 @@ func (w *wire) busy(p purpose) bool { return w.Pending(key{purpose: p}) }
 
 // refused waits before what was refused is tried again: a right that was taken away may come back.
 func (w *wire) refused(path string, err error) {
-	w.Emit(Skipped{Path: path, Err: err})
+	w.Emit(Skipped{Path: path, Err: err, Blocks: true})
 	w.unlucky = true
 	w.pause()
 }
@@ -42,6 +43,7 @@ func (w *wire) pause() {
 
 // skip reports what is passed over, and tries it again later.
 func (w *wire) skip(path string, err error) {
+	w.avoided[path] = true
 	w.Emit(Skipped{Path: path, Err: err})
 	if !w.busy(retrying) {
 		w.retries++

@@ -88,8 +88,9 @@ type Dropped struct {
 
 // Skipped: something at this path is in the way and is passed over.
 type Skipped struct {
-	Path string
-	Err  error
+	Path   string
+	Err    error
+	Blocks bool // nothing can be claimed until it passes
 }
 
 // subject is the number of the item that a wish is about, if it is about one.

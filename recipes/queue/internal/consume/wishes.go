@@ -25,6 +25,22 @@ func (b *book) settle(ev Settle) {
 	b.own.Cancel(key{expiring, number(ev.No)})
 }
 
+// unsettle answers a settlement that was refused. The item can be settled again.
+func (b *book) unsettle(i *item, err error) {
+	if !i.told {
+		return
+	}
+	i.how, i.told, i.due = 0, false, 0
+	b.own.Emit(Settled{No: i.no, Err: err})
+	switch {
+	case b.own.closing:
+		b.own.Emit(Dropped{No: i.no, Cause: ErrClosing})
+		b.goBack(i)
+	case b.patience > 0:
+		b.expire(i, b.patience)
+	}
+}
+
 // over has an item go back whose possession is over.
 func (b *book) over(no uint64) {
 	if i := b.items[no]; i != nil && i.how == 0 {

@@ -16,6 +16,8 @@ func (m *Machine) onWritten(ev machine.Transacted) {
 				m.graves.buried(w.tail, ev.Results[n])
 			case ofRoom:
 				m.space.room.Used(t.use)
+			case ofCursor:
+				m.view.measured(t, ev.Results[n].Stat.Version)
 			}
 		}
 		m.written(t, ev.Results[len(ev.Results)-1].Stat) // the journal is written last
@@ -50,6 +52,7 @@ func (m *Machine) onResolved(ev machine.Seen) {
 	default:
 		m.graves.tail.Forget() // where they went is not known
 		m.space.room.ForgetAll()
+		m.view.cursor = nil // it may have been read again since
 		m.written(t, ev.Stat)
 	}
 }
@@ -58,6 +61,7 @@ func (m *Machine) onResolved(ev machine.Seen) {
 func (m *Machine) written(t *txn, s machine.Stat) {
 	m.txn, m.tries = nil, 0
 	if t.last {
+		m.book.settled(t.settled)
 		m.stop()
 		return
 	}
@@ -69,7 +73,7 @@ func (m *Machine) written(t *txn, s machine.Stat) {
 	if t.leaves {
 		m.left()
 	}
-	m.view.claimed(t.cursor, t.returned)
+	m.view.claimed(t.returned)
 	m.book.written(t.next, t.claims, s.Mzxid)
 	m.book.settled(t.settled)
 	m.book.handOut()
@@ -94,27 +98,45 @@ func (m *Machine) onFailed(t *txn, w why, ev machine.Transacted) {
 		if gone {
 			m.prepare()
 		}
-	case w.kind == ofReturned:
+	case w.kind == ofReturned && gone:
 		m.view.back = false
-	case w.kind == ofItems:
-		w.claim.gone, w.claim.stale = gone, !gone
+	case w.kind == ofItems && gone:
+		w.claim.gone = true
+	case w.kind == ofItems && ev.Code == machine.BadVersion:
+		w.claim.stale = true
+	case w.kind == ofReturned, w.kind == ofItems: // somebody has made a child of it
+		m.stuck(t, w, ev)
 	case w.kind == ofLine:
 		m.left()
 	case w.kind == ofBack && gone:
 		m.prepare()
+	case ev.Code == machine.NodeExists && w.item != nil: // it has gone back already, by somebody's hand
+		w.claim.removed |= w.item.bit()
+		m.book.drop(w.item, ErrGone)
+		w.claim.forget(w.item)
+	case ev.Code == machine.NodeExists && w.kind == ofBack:
+		w.claim.gone = true
 	default:
 		m.failed(t, ev.Err)
 	}
+}
+
+// stuck: one znode cannot be deleted. All else goes on without it, and it is tried again later.
+func (m *Machine) stuck(t *txn, w why, ev machine.Transacted) {
+	if w.claim != nil {
+		w.claim.foreign = true
+		for _, i := range w.claim.items {
+			m.book.unsettle(i, ev.Err)
+		}
+	}
+	m.skip(t.ops[ev.Failed].Path, ev.Err)
 }
 
 // failed: what was to be settled is answered, and can be settled again; all else is tried again
 // after a pause.
 func (m *Machine) failed(t *txn, err error) {
 	for _, i := range t.settled {
-		if i.told {
-			i.how, i.told = 0, false
-			m.Emit(Settled{No: i.no, Err: err})
-		}
+		m.book.unsettle(i, err)
 	}
 	m.refused(m.own.journal(), err)
 }

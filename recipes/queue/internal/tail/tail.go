@@ -45,7 +45,11 @@ func (t *Tail) Listed(names []string) {
 			}
 		}
 	}
-	for _, n := range t.lanes {
+	for lane, n := range t.lanes {
+		if _, there := t.top[lane]; lane.Later && !there { // its time is over
+			delete(t.lanes, lane)
+			continue
+		}
 		n.look(t.top)
 	}
 }
