@@ -29,7 +29,7 @@ func TestChosenAndNotTakenGoesBack(t *testing.T) {
 func TestChosenAgainInOrder(t *testing.T) {
 	t.Parallel()
 	one, two := pack(0, 2), pack(1, 1)
-	h := newHand(t, consume.Config{Auto: true, Stream: true, Workers: 3})
+	h := newHand(t, consume.Config{Auto: true, Stream: true, Workers: 1, Prefetch: 3})
 	h.claims(one, two)
 	h.failed("check "+bucket0+"/"+one.Name(), 0, machine.BadVersion)
 	require.False(t, h.asks("delete "+bucket0+"/"+two.Name()))
