@@ -11,4 +11,10 @@
 //	/q/cursor                                    up to where everything was claimed: see Cursor
 //	/q/cursor/kept                               keeps the cursor from being deleted by hand
 //	/q/line/<tag>-<sequence>                     ephemeral: a consumer that has room for items
+//	/q/receipts/<guid>                           what a producer has put last: see package produce
+//	/q/ids/<hash>/<id>                           the GUID of the living item with this id
+//	/q/room, /q/room/<part>                      the capacity, and how much of it is free: see package room
+//	/q/clock                                     is written in order to read the servers' clock
+//
+// The version of /q/work tells whether a capacity was ever set: whoever sets one writes it.
 package layout
