@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -129,6 +130,14 @@ var bridges = map[string]bridge{
 	"locking": {maker{driver: kazooDriver, client: "kazoo", recipe: "locking-queue"}, queue.KazooLocking, true},
 }
 
+// eager are queues of theirs that take whatever there is, before anybody asks: Curator hands it to a
+// consumer.
+var eager = map[string]bridge{
+	"curator's queue":          {maker{driver: javaDriver, client: "curator", recipe: "distributed-queue"}, queue.Curator, false},
+	"curator's priority queue": {maker{driver: javaDriver, client: "curator", recipe: "priority-queue"}, queue.CuratorPriority, false},
+	"curator's delay queue":    {maker{driver: javaDriver, client: "curator", recipe: "delay-queue"}, queue.CuratorDelay, false},
+}
+
 func (b bridge) us(t *testing.T, address, path string) *ourQueue {
 	t.Helper()
 	q := &ourQueue{own: newOwn(t, "queue", alone, address)}
@@ -186,7 +195,9 @@ func TestQueuesTogether(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
-		each(t, bridges, func(t *testing.T, b bridge) {
+		all := maps.Clone(bridges)
+		maps.Copy(all, eager)
+		each(t, all, func(t *testing.T, b bridge) {
 			path := pathFor(t)
 			us, them := func() bank { return b.us(t, address, path) }, func() bank { return b.them(t, address, path) }
 			got := ferry(t, []bank{us(), them(), us(), them()}, []bank{us(), them(), b.stream(t, address, path), them()}, 40)

@@ -421,6 +421,20 @@ final class Recipes {
             void put(MultiItem<String> items, long number) throws Exception;
         }
 
+        private static MultiItem<String> items(String... data) {
+            Iterator<String> items = Arrays.asList(data).iterator();
+            return () -> items.hasNext() ? items.next() : null;
+        }
+
+        private String[] next(long millis) throws Exception {
+            if (!taking) {
+                taking = true;
+                start(new Taker(taken));
+            }
+            String item = taken.poll(millis, TimeUnit.MILLISECONDS);
+            return item == null ? new String[0] : new String[] {item};
+        }
+
         private Put start(QueueConsumer<String> consumer) throws Exception {
             QueueBuilder<String> builder = QueueBuilder.builder(client, consumer, TEXT, path).putInBackground(false);
             switch (kind) {
@@ -442,23 +456,23 @@ final class Recipes {
         @Override
         public String[] call(String verb, String[] a) throws Exception {
             switch (verb) {
-                case "put": // priority or delay in ms, data of one item or several
-                    Iterator<String> items = Arrays.asList(a).subList(1, a.length).iterator();
-                    put.put(() -> items.hasNext() ? items.next() : null, Long.parseLong(a[0]));
+                case "put": // data; priority or delay in ms
+                    put.put(items(a[0]), a.length > 1 ? Long.parseLong(a[1]) : 0);
                     return new String[0];
+                case "together": // data of several items, put into one znode
+                    put.put(items(a), 0);
+                    return new String[0];
+                case "poll":
+                    return next(50);
                 case "take": // patience in ms
-                    if (!taking) {
-                        taking = true;
-                        start(new Taker(taken));
-                    }
-                    String item = taken.poll(Long.parseLong(a[0]), TimeUnit.MILLISECONDS);
-                    return item == null ? new String[0] : new String[] {item};
+                    return next(Long.parseLong(a[0]));
                 default:
                     throw new KeeperException.UnimplementedException();
             }
         }
     }
 
+    /** Keeps what it is handed. */
     private static final class Taker implements QueueConsumer<String> {
         private final BlockingQueue<String> taken;
 

@@ -1,6 +1,9 @@
 package plain
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // Curator's ItemSerializer writes a version, each item as a one and its length in front of it, and
 // a two at the end. A znode may hold several.
@@ -10,10 +13,10 @@ const (
 	curatorEnd     = 2
 )
 
-// wrap is an item's data as the layout has them.
+// wrap copies an item's data into what the layout has.
 func (l layout) wrap(data []byte) []byte {
 	if !l.curator {
-		return data
+		return slices.Clone(data)
 	}
 	b := binary.BigEndian.AppendUint32(nil, curatorVersion)
 	b = binary.BigEndian.AppendUint32(append(b, curatorItem), uint32(len(data)))

@@ -154,7 +154,7 @@ func (q *Queue) ensure(ctx context.Context, path string) error {
 
 // list lists the items, in no order.
 func (q *Queue) list(ctx context.Context) ([]item, error) {
-	names, err := q.children(ctx, q.entries)
+	names, _, err := q.session.Children(ctx, q.entries)
 	var items []item
 	for _, name := range names {
 		if i, ok := q.layout.parse(name); ok {
@@ -172,8 +172,8 @@ func (q *Queue) free(ctx context.Context) ([]item, error) {
 		return nil, err
 	}
 	if q.taken != "" {
-		taken, err := q.children(ctx, q.taken)
-		if err != nil {
+		taken, _, err := q.session.Children(ctx, q.taken)
+		if unless(err, session.ErrNoNode) != nil {
 			return nil, err
 		}
 		is := make(map[string]bool)
@@ -184,15 +184,6 @@ func (q *Queue) free(ctx context.Context) ([]item, error) {
 	}
 	slices.SortFunc(items, item.compare)
 	return items, nil
-}
-
-// children lists a znode; one that does not exist has none.
-func (q *Queue) children(ctx context.Context, path string) ([]string, error) {
-	names, _, err := q.session.Children(ctx, path)
-	if errors.Is(err, session.ErrNoNode) {
-		return nil, nil
-	}
-	return names, err
 }
 
 // due is how long it takes until an item can be taken; 0 if it can.
@@ -210,7 +201,7 @@ func (q *Queue) Peek(ctx context.Context) (Entry, error) {
 		return Entry{}, err
 	}
 	items, err := q.free(ctx)
-	if err != nil {
+	if unless(err, session.ErrNoNode) != nil {
 		return Entry{}, err
 	}
 	for _, i := range items {
@@ -239,7 +230,7 @@ func (q *Queue) Len(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	items, err := q.list(ctx)
-	return len(items), err
+	return len(items), unless(err, session.ErrNoNode)
 }
 
 // Remove deletes an item, and the claim on it if it has one; [session.ErrNoNode] if there is none.

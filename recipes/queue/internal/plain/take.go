@@ -94,7 +94,11 @@ func (q *Queue) tryAll(ctx context.Context, try func(ctx context.Context, i item
 	items := q.ahead
 	q.ahead = nil
 	if len(items) == 0 {
-		if items, err = q.free(ctx); err != nil {
+		items, err = q.free(ctx)
+		if errors.Is(err, session.ErrNoNode) { // Java's offer fails if it makes it and another does too
+			err = q.ensure(ctx, q.entries)
+		}
+		if err != nil {
 			return false, 0, err
 		}
 	}
