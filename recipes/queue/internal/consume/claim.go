@@ -81,7 +81,9 @@ func (c *claim) takeIn(records []layout.Record, version int32) (removed []*item)
 	if first {
 		c.items = []*item{}
 	}
-	c.removed |= c.Left() &^ layout.Whole(c.Bucket, c.znode).Left() // it never had these
+	there := layout.Whole(c.Bucket, c.znode).Left()
+	c.removed |= c.Left() &^ there         // it never had these: the entry was made by hand
+	c.gone = c.gone || c.Left()&there == 0 // and has nothing to do with the znode
 	for n, r := range records {
 		if c.Left()&(1<<n) == 0 {
 			continue

@@ -39,7 +39,7 @@ func parsePosition(s string) (Position, bool) {
 		return Position{}, false
 	}
 	p := Position{}
-	if p.Bucket, ok = place.ParseBucket(bucket); !ok {
+	if p.Bucket, ok = place.ParseBucket(bucket); !ok || p.Bucket.Lane.Later {
 		return Position{}, false
 	}
 	number, part, split := strings.Cut(at, ".")

@@ -130,7 +130,7 @@ func ParseCursor(data []byte) (Cursor, bool) {
 		}
 		b, ok := place.ParseBucket(name)
 		seq, err := strconv.ParseInt(number, 10, 32)
-		if !ok || err != nil || seq < -1 {
+		if !ok || b.Lane.Later || err != nil || seq < -1 {
 			return nil, false
 		}
 		c[b.Lane] = Mark{b.Number, int32(seq)}

@@ -95,6 +95,19 @@ func TestCursor(t *testing.T) {
 	require.Equal(t, layout.Mark{Number: 0, Seq: -1}, c.Of(place.Lane{}))
 }
 
+// Delayed items have no place in line before they are due: nothing names them.
+func TestNothingNamesWhatIsDelayed(t *testing.T) {
+	t.Parallel()
+	b := place.Bucket{Lane: place.SlotOf(1000, 0)}
+	e := layout.Whole(b, layout.Znode{GUID: guid, Count: 1})
+	_, ok := layout.ParseReturned(layout.Returned{Entry: e}.Name())
+	require.False(t, ok)
+	_, ok = layout.ParseJournal(layout.Journal{Claims: []layout.Claim{{Entry: e}}}.Bytes())
+	require.False(t, ok)
+	_, ok = layout.ParseCursor(layout.Cursor{b.Lane: {}}.Bytes())
+	require.False(t, ok)
+}
+
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	all := []layout.Record{{Body: []byte("a")}, {ID: "red", Body: []byte{}}, {Headers: []string{"k", "v"}, Body: []byte("b")}, {Removed: true}}
