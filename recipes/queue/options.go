@@ -61,10 +61,12 @@ func (o *options) unsupported() error {
 }
 
 // WithCapacity limits the queue to n items, including those that are being processed or wait for
-// their delay; a Put beyond that is ErrFull. The capacity is stored in ZooKeeper and belongs to the
-// queue. The first Put with this option sets it, when the queue is empty; with items in it the error
-// is ErrCapacity. From then on it binds every producer, also one that began before. A handle with a
-// different capacity gets ErrCapacity; a handle without this option is limited all the same.
+// their delay; a Put beyond that is ErrFull. The one exception: items that a Consumer WithAutoAck
+// puts back because nobody had received them are accepted, since they were in the queue before. The
+// capacity is stored in ZooKeeper and belongs to the queue. The first Put with this option sets it,
+// when the queue is empty; with items in it the error is ErrCapacity. From then on it binds every
+// producer, also one that began before. A handle with a different capacity gets ErrCapacity; a
+// handle without this option is limited all the same.
 func WithCapacity(n int) Option {
 	return func(o *options) error {
 		if n < 1 {

@@ -110,7 +110,7 @@ func (p *producer) putAgain(ctx context.Context, items []*Item) error {
 	var calls []*putting
 	for _, i := range items {
 		item := produce.Item{ID: i.record.ID, Headers: i.record.Headers, Data: i.record.Body, Priority: i.priority}
-		c, err := p.begin(produce.Put{GUID: string(znode.NewGUID()), Items: []produce.Item{item}})
+		c, err := p.begin(produce.Put{GUID: string(znode.NewGUID()), Items: []produce.Item{item}, Back: true})
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -31,10 +31,14 @@ func TestChosenAgainInOrder(t *testing.T) {
 	one, two := pack(0, 2), pack(1, 1)
 	h := newHand(t, consume.Config{Auto: true, Stream: true, Workers: 1, Prefetch: 3})
 	h.claims(one, two)
-	h.failed("check "+bucket0+"/"+one.Name(), 0, machine.BadVersion)
+	h.failed("delete "+bucket0+"/"+one.Name(), 0, machine.BadVersion)
 	require.False(t, h.asks("delete "+bucket0+"/"+two.Name()))
 	h.seen("read "+bucket0+"/"+one.Name(), 1, data(one))
-	h.done("check "+bucket0+"/"+one.Name()+" v1", 2)
-	require.Equal(t, "0.0", string(told[consume.Deliver](h)[0].Record.Body))
+	h.done("delete "+bucket0+"/"+one.Name()+" v1", 2)
+	var got []string
+	for _, d := range told[consume.Deliver](h) {
+		got = append(got, string(d.Record.Body))
+	}
+	require.Equal(t, []string{"0.0", "0.1", "1.0"}, got)
 	require.False(t, h.asks("delete "+bucket0))
 }

@@ -5,6 +5,7 @@ import "math/bits"
 // window is how many items a consumer may have claimed and not settled.
 type window struct {
 	stream     bool
+	forGood    bool // at most once
 	workers    int
 	size, most int
 	adapts     bool
@@ -23,7 +24,7 @@ const mostAhead = 64
 const slow = 20
 
 func newWindow(cfg Config) window {
-	w := window{stream: cfg.Stream, workers: cfg.Workers, size: cfg.Prefetch, most: cfg.Prefetch}
+	w := window{stream: cfg.Stream, forGood: cfg.Auto, workers: cfg.Workers, size: cfg.Prefetch, most: cfg.Prefetch}
 	if cfg.Prefetch == 0 {
 		w.size, w.most, w.adapts = min(max(cfg.Workers, 1), mostAhead), mostAhead, true
 	}
@@ -64,9 +65,13 @@ func (w *window) free(all, ahead int) int {
 }
 
 // spare is how many more items may be handed out, if so many have been that have no receiver yet, and
-// so many have found one: those of the workers that have none are waiting.
+// so many have found one: those of the workers that have none are waiting. At most once, nothing is
+// gained by handing out less than may wait.
 func (w *window) spare(offered, taken int) int {
-	if w.stream {
+	switch {
+	case w.stream && w.forGood:
+		return max(w.size-w.out, 0)
+	case w.stream:
 		return max(max(w.workers-taken, 1)+w.received-offered-w.out, 0)
 	}
 	return max(w.waiting()-offered-w.out, 0)

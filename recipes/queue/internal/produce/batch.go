@@ -59,12 +59,13 @@ func (m *Machine) send() {
 	set, alive := m.receipt.sign(b.puts, m.session)
 	b.add(part{kind: theReceipt}, set)
 	b.add(part{kind: theAlive}, alive...)
-	if bounded {
+	switch {
+	case bounded && items > 0:
 		uses, _ := m.limit.room.Take(items)
 		for _, u := range uses {
 			b.add(part{kind: theRoom, use: u}, u.Op)
 		}
-	} else {
+	case !bounded:
 		b.add(part{kind: theQueue}, machine.Op{Do: machine.Check, Path: m.cfg.Root.Work(), Version: m.limit.version})
 	}
 	m.fill(b, bounded)
@@ -97,7 +98,7 @@ func (m *Machine) refuseEphemeral() bool {
 	return again || len(m.puts) == 0
 }
 
-// choose takes what fits together, in order, and returns how many items that are. Nothing is taken
+// choose takes what fits together, in order, and returns how much room that takes. Nothing is taken
 // if not even the first fits into the queue. Two of one id do not fit together: whether the second
 // is a duplicate is known when the first is put.
 func (m *Machine) choose(b *batch) (items int) {
@@ -111,7 +112,7 @@ func (m *Machine) choose(b *batch) (items int) {
 			break
 		}
 		if m.limit.capacity > 0 {
-			if _, fits := m.limit.room.Take(items + len(p.items)); !fits {
+			if _, fits := m.limit.room.Take(items + p.room()); !fits {
 				break
 			}
 		}
@@ -119,7 +120,7 @@ func (m *Machine) choose(b *batch) (items int) {
 			ids[i.ID] = i.ID != ""
 		}
 		b.puts = append(b.puts, p)
-		items += len(p.items)
+		items += p.room()
 		size += p.size
 	}
 	return items
@@ -143,7 +144,7 @@ func (m *Machine) fill(b *batch, bounded bool) {
 				})
 			}
 		}
-		for _, a := range p.znodes(m.share(p), bounded, m.clock) {
+		for _, a := range p.znodes(m.share(p), bounded && !p.back, m.clock) {
 			all, owners = append(all, a), append(owners, p)
 		}
 	}

@@ -15,6 +15,7 @@ type put struct {
 	guid  string
 	items []Item
 	under []machine.Op
+	back  bool // it takes no room
 	doubt bool // it may have been carried out
 	again bool // it was in doubt: what was sent then may yet be carried out
 	timed bool // it was there when the clock was asked for last, so its delay may begin with that
@@ -36,7 +37,7 @@ const (
 )
 
 func newPut(ev Put) *put {
-	p := &put{no: ev.No, guid: ev.GUID, items: ev.Items, under: ev.Under, doubt: ev.Again, again: ev.Again, size: overhead}
+	p := &put{no: ev.No, guid: ev.GUID, items: ev.Items, under: ev.Under, back: ev.Back, doubt: ev.Again, again: ev.Again, size: overhead}
 	for _, i := range p.items {
 		p.size += i.record().Size()
 		if i.ID != "" {
@@ -51,6 +52,14 @@ func newPut(ev Put) *put {
 
 func (i Item) record() layout.Record {
 	return layout.Record{ID: i.ID, Headers: i.Headers, Body: i.Data}
+}
+
+// room is how much of a bounded queue's it takes.
+func (p *put) room() int {
+	if p.back {
+		return 0
+	}
+	return len(p.items)
 }
 
 func (p *put) delayed() bool   { return p.items[0].Delay > 0 }

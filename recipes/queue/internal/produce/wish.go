@@ -15,6 +15,7 @@ type Put struct {
 	Under  []machine.Op // checks that have to succeed in the same transaction
 	Stands bool         // it is told from the record: what comes from the mailbox may be settled long ago
 	Again  bool         // an earlier incarnation was Sending it
+	Back   bool         // its items were in the queue before: they take no room
 }
 
 // Item is to be put.
