@@ -52,6 +52,8 @@ type letter struct {
 	after []*letter // what must be delivered before it
 	done  bool
 	retry *request // of an answer: asked again if the connection goes before it is delivered
+
+	sleeps bool // it is mostly passed over
 }
 
 // request is an effect on its way to the server.
@@ -84,6 +86,7 @@ func (a *Actor) Tell(ev machine.Event) { a.post(ev, 0, nil) }
 
 func (a *Actor) post(ev machine.Event, epoch uint64, retry *request) *letter {
 	l := &letter{event: ev, epoch: epoch, retry: retry}
+	l.sleeps = a.world.sleep > 0 && a.world.choose(a.world.sleep) == 0
 	if epoch == 0 {
 		l.after = a.ordered()
 	}

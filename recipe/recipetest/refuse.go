@@ -6,7 +6,7 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// ErrRefused is what [Actor.Refuse] answers with.
+// ErrRefused is what [Actor.Refuse] and [World.Bar] answer with, and to what is too large.
 var ErrRefused = errors.New("not permitted")
 
 // Refuse has the oldest request under way that which picks refused instead of carried out, as if a
@@ -51,4 +51,58 @@ func refused(e machine.Effect) machine.Event {
 		return machine.Ensured{Epoch: e.Epoch, Ask: e.Ask, Code: machine.Refused, Err: ErrRefused}
 	}
 	return nil
+}
+
+// Bar takes all rights to a znode away from everybody: it is not read, listed, checked or written,
+// and no child of it is made or deleted but with its session. Until [World.Unbar].
+func (w *World) Bar(path string) {
+	w.log("somebody bars %s", path)
+	if w.barred == nil {
+		w.barred = make(map[string]bool)
+	}
+	w.barred[path] = true
+}
+
+// Unbar gives all rights back.
+func (w *World) Unbar() { clear(w.barred) }
+
+// denied is the answer to a request for one znode that nobody has a right to; nil if it is
+// permitted.
+func (w *World) denied(e machine.Effect) machine.Event {
+	switch e := e.(type) {
+	case machine.List:
+		if w.barred[e.Path] {
+			return refused(e)
+		}
+	case machine.Read:
+		if w.barred[e.Path] {
+			return refused(e)
+		}
+	case machine.Ensure:
+		if w.barred[parent(e.Path)] && !w.Exists(e.Path) {
+			return refused(e)
+		}
+	}
+	return nil
+}
+
+// forbids tells whether nobody has the right to an operation.
+func (w *World) forbids(op machine.Op) bool {
+	if op.Do == machine.Create || op.Do == machine.Delete {
+		return w.barred[parent(op.Path)]
+	}
+	return w.barred[op.Path]
+}
+
+// largest is how large a transaction may be that a server accepts.
+const largest = 1<<20 - 1
+
+// tooLarge tells whether a transaction is larger: each operation takes some bytes beside its path
+// and data.
+func tooLarge(ops []machine.Op) bool {
+	size := 0
+	for _, op := range ops {
+		size += 48 + len(op.Path) + len(op.Data)
+	}
+	return size > largest
 }

@@ -21,6 +21,10 @@ func (w *World) carryOut(a *Actor, r *request) {
 		}
 		return a.post(ev, r.epoch, r)
 	}
+	if no := w.denied(r.effect); no != nil {
+		answer(no)
+		return
+	}
 	switch e := r.effect.(type) {
 	case machine.List:
 		ev := w.list(e)
@@ -80,7 +84,12 @@ func (w *World) look(e machine.Look, r *request) {
 	if len(r.looked) == len(e.Queries) {
 		return // there is none
 	}
-	switch e := single(e, len(r.looked)).(type) {
+	one := single(e, len(r.looked))
+	if no := w.denied(one); no != nil {
+		r.looked = append(r.looked, no)
+		return
+	}
+	switch e := one.(type) {
 	case machine.List:
 		l := w.list(e)
 		l.Stat = machine.Stat{}
@@ -100,19 +109,33 @@ func single(e machine.Look, query int) machine.Effect {
 }
 
 func (w *World) transact(a *Actor, e machine.Transact) machine.Transacted {
-	code, failed, results := w.write(a, e.Ops)
+	if tooLarge(e.Ops) {
+		return refused(e).(machine.Transacted)
+	}
+	code, failed, results := w.commit(a, e.Ops, w.forbids)
 	t := machine.Transacted{Epoch: e.Epoch, Ask: e.Ask, Failed: -1, Results: results}
 	if code != jute.OK {
 		t.Failed, t.Code, t.Err = failed, codeOf(code), errors.New(code.String())
 	}
+	if code == jute.NoAuth {
+		t.Err = ErrRefused
+	}
 	return t
 }
 
-// write carries out a transaction, as the real server does: judged as a whole, and then applied.
+// write carries out a transaction that needs no rights.
 func (w *World) write(a *Actor, ops []machine.Op) (code jute.Code, failed int, results []machine.Result) {
+	return w.commit(a, ops, func(machine.Op) bool { return false })
+}
+
+// commit carries out a transaction, as the real server does: judged as a whole, and then applied.
+func (w *World) commit(a *Actor, ops []machine.Op, forbids func(machine.Op) bool) (code jute.Code, failed int, results []machine.Result) {
 	w.zxid++ // a failed write uses one up too
 	plan := w.tree.Plan(tree.Caller{Session: a.session})
 	for i, op := range ops {
+		if forbids(op) {
+			return jute.NoAuth, i, nil
+		}
 		if code := plan.Add(asked(op)); code != jute.OK {
 			return code, i, nil
 		}

@@ -22,6 +22,8 @@ type World struct {
 	sessions int64
 	actors   []*Actor
 	story    []line
+	sleep    int             // one in so many letters sleeps; 0: none
+	barred   map[string]bool // paths of znodes that nobody has a right to
 }
 
 // watch is what an actor watches: a znode's data, or its children.
@@ -38,6 +40,13 @@ type arming struct{ answer *letter }
 func NewWorld(choose func(n int) int) *World {
 	return &World{choose: choose, tree: tree.New(), now: 1_000_000}
 }
+
+// Sleep has one in so many letters sleep: answers and events are mostly passed over until nothing
+// else can happen, so that much may happen in between.
+func (w *World) Sleep(one int) { w.sleep = one }
+
+// dozes draws whether a letter that sleeps is passed over once more.
+func (w *World) dozes(l *letter) bool { return l.sleeps && w.choose(40) > 0 }
 
 // Add starts a process, connected and trusted.
 func (w *World) Add(p Player) *Actor {
@@ -61,7 +70,7 @@ func (w *World) Settle(most int) bool {
 }
 
 func (w *World) step(timers bool) bool {
-	var can []func()
+	var can, asleep []func()
 	for _, a := range w.actors {
 		if a.up && a.lives { // a dead one's, too, that are under way
 			for _, r := range a.requests {
@@ -69,13 +78,20 @@ func (w *World) step(timers bool) bool {
 			}
 		}
 		for _, l := range a.inbox {
-			if a.deliverable(l) {
+			switch {
+			case !a.deliverable(l):
+			case w.dozes(l):
+				asleep = append(asleep, func() { a.deliver(l) })
+			default:
 				can = append(can, func() { a.deliver(l) })
 			}
 		}
 	}
 	if timers && slices.ContainsFunc(w.actors, func(a *Actor) bool { return !a.dead && len(a.timers) > 0 }) {
 		can = append(can, func() { w.ring() })
+	}
+	if len(can) == 0 {
+		can = asleep
 	}
 	if len(can) == 0 {
 		return false

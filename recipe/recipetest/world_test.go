@@ -186,7 +186,7 @@ func (a *asker) Step(ev machine.Event) []machine.Effect {
 	switch ev := ev.(type) {
 	case machine.EpochBegan, machine.EpochEnded, machine.Suspended, machine.Resumed:
 		return nil
-	case machine.Look, machine.Transact:
+	case machine.Look, machine.Transact, machine.List, machine.Read, machine.Ensure:
 		return []machine.Effect{ev}
 	}
 	a.answers = append(a.answers, ev)
