@@ -10,9 +10,6 @@ import (
 // Root is a queue's path.
 type Root string
 
-// Bucket is the path of a bucket.
-func (r Root) Bucket(b Bucket) string { return znode.Join(string(r), b.Name()) }
-
 // Clock is the path of the znode that is written in order to read the servers' clock.
 func (r Root) Clock() string { return znode.Join(string(r), "clock") }
 
@@ -34,11 +31,8 @@ func (r Root) ID(id string) string {
 // all write the same one.
 const Stripes = 16
 
-// RoomName is the name of what holds a bounded queue's room.
-const RoomName = "room"
-
-// Room is its path: its data are the capacity.
-func (r Root) Room() string { return znode.Join(string(r), RoomName) }
+// Room is the path of what holds a bounded queue's room: its data are the capacity.
+func (r Root) Room() string { return znode.Join(string(r), "room") }
 
 // Stripe is the path of a part of the room: its data say how many items it has room for.
 func (r Root) Stripe(i int) string { return fmt.Sprintf("%s/%02d", r.Room(), i) }
