@@ -115,7 +115,11 @@ func (m *Machine) onTransacted(k key, ev machine.Transacted) {
 	case inheriting:
 		m.heirs.onInherited(k.at, ev)
 	case writing:
-		m.onWritten(ev)
+		if k.at == m.own.tag && m.txn != nil {
+			m.onWritten(ev)
+		} else {
+			m.line.over(k.at, ev)
+		}
 	case moving:
 		m.later.onMoved(ev)
 	case returning:

@@ -20,7 +20,8 @@ func TestChosenAndNotTakenGoesBack(t *testing.T) {
 	h.step(machine.Closing{})
 	h.seen("read /q/room/00", 0, "7")
 	require.False(t, h.asks("delete "+bucket0))
-	h.done("create /q/work/returned/ready-0-0000000000:0:1:0", 2)
+	h.done("delete /q/line/me-1-1-", 2)
+	h.done("create /q/work/returned/ready-0-0000000000:0:1:0", 3)
 	require.Empty(t, told[consume.Deliver](h))
 }
 

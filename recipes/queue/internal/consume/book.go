@@ -234,9 +234,8 @@ func (b *book) free() int {
 
 // wantsMore tells whether there is so much room that a place in line is worth its requests.
 func (b *book) wantsMore() bool {
-	room := b.free()
 	_, ahead := b.unsettled()
-	return room > 0 && (ahead == 0 || 2*room >= b.window.size)
+	return b.window.wants(b.free(), ahead)
 }
 
 // spare is how many more items may be handed out.

@@ -15,10 +15,13 @@ type line struct {
 	times int    // how often a place was asked for
 	ahead string // the one that is watched; "": not known
 	first bool   // nobody is ahead
+	slow  bool   // it has had no room for a while, and settled nothing
+
+	abandoned map[string]bool // former tags with a transaction under way that may make a place
 }
 
 // leave takes in that the own znode is gone.
-func (l *line) leave() { *l = line{own: l.own, times: l.times} }
+func (l *line) leave() { *l = line{own: l.own, times: l.times, abandoned: l.abandoned} }
 
 // stand joins the line if that is wanted, and finds out who is ahead.
 func (l *line) stand(wanted bool) {
@@ -26,13 +29,16 @@ func (l *line) stand(wanted bool) {
 	switch {
 	case o.busy(joining), o.busy(lining), o.busy(following), l.first:
 	case l.path == "" && wanted:
-		l.times++
-		o.Ask(machine.Transact{Ops: []machine.Op{
-			{Do: machine.Create, Path: l.place(), Ephemeral: true, Sequential: true},
-		}}, key{purpose: joining})
+		o.Ask(machine.Transact{Ops: []machine.Op{l.join()}}, key{purpose: joining})
 	case l.path != "" && l.ahead == "":
 		l.list()
 	}
+}
+
+// join makes the own znode.
+func (l *line) join() machine.Op {
+	l.times++
+	return machine.Op{Do: machine.Create, Path: l.place(), Ephemeral: true, Sequential: true}
 }
 
 // place is what the name of the own znode begins with.
@@ -45,22 +51,41 @@ func (l *line) list() {
 }
 
 // joining tells whether a place may be there that is not known yet.
-func (l *line) joining() bool { return l.own.busy(joining) || l.own.busy(lining) }
+func (l *line) joining() bool {
+	return l.own.busy(joining) || l.own.busy(lining) || len(l.abandoned) > 0
+}
+
+// over takes in the answer to a transaction of a former tag, which may have made a place.
+func (l *line) over(tag string, ev machine.Transacted) {
+	delete(l.abandoned, tag)
+	for _, r := range ev.Results {
+		if dir, _ := znode.Split(r.Path); dir == l.own.root.Line() {
+			l.joined(r.Path)
+		}
+	}
+	if ev.Code == machine.Unknown {
+		l.list()
+	}
+}
 
 func (l *line) onJoined(ev machine.Transacted) {
 	switch ev.Code {
 	case machine.Done:
-		if path := ev.Results[0].Path; strings.HasPrefix(path, l.place()) {
-			l.path = path
-		} else {
-			l.own.remove(path) // it was for a former tag
-		}
+		l.joined(ev.Results[0].Path)
 	case machine.Unknown:
 		l.list()
 	case machine.NoNode:
 		l.own.prepare()
 	default:
 		l.own.refused(l.own.root.Line(), ev.Err)
+	}
+}
+
+func (l *line) joined(path string) {
+	if strings.HasPrefix(path, l.place()) {
+		l.path = path
+	} else {
+		l.own.remove(path) // it was for a former tag
 	}
 }
 

@@ -27,7 +27,8 @@ type Machine struct {
 func New(cfg Config) *Machine {
 	w := &wire{root: cfg.Root, told: make(map[string]bool), avoided: make(map[string]bool)}
 	p := &parts{own: own{wire: w, guid: cfg.GUID, unheld: cfg.Auto}, graves: newGraves(w, cfg), space: newSpace(w, cfg)}
-	p.line.own, p.view.wire = &p.own, w
+	p.line = line{own: &p.own, abandoned: make(map[string]bool)}
+	p.view.wire = w
 	p.book = book{
 		own: &p.own, graves: &p.graves, window: newWindow(cfg), patience: cfg.Visibility, items: make(map[uint64]*item), last: cfg.First,
 	}
@@ -67,6 +68,7 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	case machine.EpochEnded:
 		m.End()
 		m.removing = 0
+		clear(m.line.abandoned)
 		m.lose()
 	case machine.TrustGained:
 		m.book.trust()
@@ -125,6 +127,8 @@ func (m *Machine) onWoke(k key) {
 		m.heirs.retry()
 	case idling:
 		m.close()
+	case filling:
+		m.line.slow = true
 	case hoarding:
 		m.book.giveBack()
 	case resting:
@@ -151,7 +155,7 @@ func (m *Machine) close() {
 func (m *Machine) renew() {
 	m.own.renew()
 	m.txn = nil
-	m.Forget(key{purpose: writing}, key{purpose: resolving})
+	m.Forget(key{purpose: resolving})
 	m.graves.tail.Forget()
 	m.space.room.ForgetAll()
 	m.space.none = false
@@ -175,8 +179,11 @@ func (m *Machine) left() {
 // lose gives up all claims: somebody else has them, or will.
 func (m *Machine) lose() {
 	var settling []*item
-	if m.txn != nil {
-		settling = m.txn.settled
+	if t := m.txn; t != nil {
+		settling = t.settled
+		if t.joins && m.Epoch() != 0 && m.Pending(key{writing, m.own.tag}) {
+			m.line.abandoned[m.own.tag] = true
+		}
 	}
 	m.book.lose(settling)
 	if m.own.made && m.Epoch() != 0 { // somebody has deleted the journal by hand
@@ -198,7 +205,7 @@ func (m *Machine) proceed() {
 		}
 	case m.busy(pausing):
 	case !m.own.made && m.closing:
-		if m.removing == 0 && !m.busy(signing) && !m.busy(checking) { // or something of its own would stay
+		if m.removing == 0 && !m.busy(signing) && !m.busy(checking) && !m.line.joining() { // or something of its own would stay
 			m.stop()
 		}
 	case !m.own.made:
@@ -216,7 +223,7 @@ func (m *Machine) proceed() {
 
 // look stands in line, and looks for items if this consumer is first.
 func (m *Machine) look() {
-	if m.txn == nil || !m.txn.leaves {
+	if m.txn == nil || !m.txn.leaves && !m.txn.joins {
 		m.line.stand(m.book.wantsMore())
 	}
 	if m.line.first {
@@ -242,7 +249,8 @@ func (m *Machine) write() {
 	changed := t.settle()
 	changed = t.claim(m.pick()) || changed
 	changed = t.offer() || changed
-	changed = t.leave() || m.clock.asked || changed
+	changed = t.leave(m.filled(t)) || m.clock.asked || changed
+	t.join()
 	t.bury()
 	t.give()
 	switch {
@@ -258,7 +266,7 @@ func (m *Machine) write() {
 	}
 	m.txn = t
 	m.book.window.received, m.clock.asked = 0, false
-	m.Ask(machine.Transact{Ops: t.ops}, key{purpose: writing})
+	m.Ask(machine.Transact{Ops: t.ops}, key{writing, m.own.tag})
 }
 
 // pick is what can be claimed now. It asks for what has to be known first, moves what is due, and
@@ -285,12 +293,35 @@ func (m *Machine) pick() (p pick) {
 	return p
 }
 
+// filled tells whether a dispatcher that has no room then knows of something that another one could
+// claim. One that settles nothing for a while is taken to: others should be ready.
+func (m *Machine) filled(t *txn) (more bool) {
+	k := key{purpose: filling}
+	switch {
+	case !m.line.first || m.closing || t.room() > 0:
+		m.Cancel(k)
+		m.line.slow = false
+		return false
+	case len(t.settled) > 0:
+		m.Cancel(k)
+	case m.line.slow:
+		return true
+	}
+	m.once(machine.Wake{After: slow}, k)
+	if !m.view.known() {
+		return false
+	}
+	p := m.view.pick(t.items+1, m.clock.now)
+	m.view.ask(p)
+	return len(p.found) > len(t.claims)
+}
+
 // idle waits to end a machine that has nothing to do.
 func (m *Machine) idle() {
 	k := key{purpose: idling}
 	switch b := &m.book; {
 	case m.cfg.Idle == 0, m.cfg.Stream, m.closing:
-	case b.window.waiting() == 0 && len(b.items) == 0 && len(b.claims) == 0 && m.txn == nil:
+	case b.window.waiting() == 0 && len(b.items) == 0 && len(b.claims) == 0:
 		m.once(machine.Wake{After: m.cfg.Idle}, k)
 	default:
 		m.Cancel(k)

@@ -29,6 +29,7 @@ const (
 	expiring                      // an item is overdue
 	waiting                       // for something that is due
 	idling                        // as long as there is nothing to do
+	filling                       // as long as there is no room
 	hoarding                      // as long as there is more than is needed
 	retrying                      // what could not be read
 	digging                       // the buckets of the dead letters

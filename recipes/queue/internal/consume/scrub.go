@@ -17,17 +17,17 @@ const sweep = 60_000
 // returned: an administrator has deleted what named it.
 type scrub struct {
 	*wire
-	swept map[place.Bucket]bool // since the last sweep
-	full  map[place.Bucket]int  // in how many sweeps a bucket was not empty
-	clean map[place.Bucket]bool // empty for good, and stays all the same
-	audit *audit                // nil: none is under way
-	lost  []layout.Returned     // what it has found, and is being returned
+	swept map[place.Bucket]bool           // since the last sweep
+	stays map[place.Bucket]map[string]int // in how many sweeps one after the other a name was shown
+	clean map[place.Bucket]bool           // empty for good, and stays all the same
+	audit *audit                          // nil: none is under way
+	lost  []layout.Returned               // what it has found, and is being returned
 }
 
 // renew begins anew.
 func (s *scrub) renew() {
 	s.Forget(key{purpose: auditing})
-	*s = scrub{wire: s.wire, swept: make(map[place.Bucket]bool), full: make(map[place.Bucket]int), clean: make(map[place.Bucket]bool)}
+	*s = scrub{wire: s.wire, swept: make(map[place.Bucket]bool), stays: make(map[place.Bucket]map[string]int), clean: make(map[place.Bucket]bool)}
 }
 
 // tidy lists the buckets up to the cursor, once a sweep.
@@ -59,15 +59,26 @@ func (s *scrub) tidy(v *view) {
 func (s *scrub) rested(v *view) {
 	clear(s.swept)
 	if v.buckets != nil {
-		maps.DeleteFunc(s.full, func(b place.Bucket, _ int) bool { return !slices.Contains(v.buckets[b.Lane], b.Number) })
+		maps.DeleteFunc(s.stays, func(b place.Bucket, _ map[string]int) bool { return !slices.Contains(v.buckets[b.Lane], b.Number) })
 		maps.DeleteFunc(s.clean, func(b place.Bucket, _ bool) bool { return !slices.Contains(v.buckets[b.Lane], b.Number) })
 	}
-	for _, times := range s.full {
-		if s.audit == nil && times >= 2 {
-			s.audit = newAudit(s.root)
-			s.ask(s.audit.begin())
+	if s.audit == nil && len(s.suspects()) > 0 {
+		s.audit = newAudit(s.root)
+		s.ask(s.audit.begin())
+	}
+}
+
+// suspects are the buckets in which something has lain for two sweeps.
+func (s *scrub) suspects() (buckets []place.Bucket) {
+	for _, b := range slices.SortedFunc(maps.Keys(s.stays), place.Bucket.Compare) {
+		for _, times := range s.stays[b] {
+			if times >= 2 {
+				buckets = append(buckets, b)
+				break
+			}
 		}
 	}
+	return buckets
 }
 
 // onSwept takes in the listing of a bucket that the cursor has reached.
@@ -78,16 +89,20 @@ func (s *scrub) onSwept(ev machine.Listed, b place.Bucket, v *view) {
 	}
 	switch {
 	case ev.Code != machine.Done:
-		delete(s.full, b)
+		delete(s.stays, b)
 	case len(ev.Names) > 0:
-		s.full[b]++
+		was := s.stays[b]
+		s.stays[b] = make(map[string]int, len(ev.Names))
+		for _, name := range ev.Names {
+			s.stays[b][name] = was[name] + 1
+		}
 	case b.Number < top && b.Number > 0 && !s.avoided[ev.Path]: // sealed
-		delete(s.full, b)
+		delete(s.stays, b)
 		s.Ask(machine.Transact{Ops: []machine.Op{
 			{Do: machine.Delete, Path: ev.Path, Version: 1},
 		}}, key{clearing, b.Name()})
 	default:
-		delete(s.full, b)
+		delete(s.stays, b)
 		s.clean[b] = b.Number < top // another one may be put into the open one
 	}
 }
@@ -98,7 +113,7 @@ func (s *scrub) ask(r machine.Request) { s.Ask(r, key{purpose: auditing}) }
 // onAudited takes in the answer to it. At the end what nobody names is returned.
 func (s *scrub) onAudited(ev machine.Event) {
 	a := s.audit
-	next, ok := a.step(ev, slices.SortedFunc(maps.Keys(s.full), place.Bucket.Compare))
+	next, ok := a.step(ev, s.suspects())
 	if ok && next != nil {
 		s.ask(next)
 		return

@@ -14,17 +14,31 @@ import (
 type taker struct {
 	actor *recipetest.Actor
 	got   []machine.Effect
+	acks  bool // it receives and acknowledges each item at once
 }
 
-func (w *world) addTaker(cfg consume.Config) *taker {
+func (w *world) addTaker(cfg consume.Config, wrap ...func(machine.Machine) machine.Machine) *taker {
 	c := &taker{}
 	cfg.Root, cfg.Dead = root, graves
 	if cfg.GUID == "" {
 		cfg.GUID = "taker"
 	}
 	c.actor = w.Add(recipetest.Player{
-		Name: cfg.GUID, Machine: func() machine.Machine { return consume.New(cfg) },
-		Perform: func(_ *recipetest.Actor, e machine.Effect) { c.got = append(c.got, e) },
+		Name: cfg.GUID,
+		Machine: func() machine.Machine {
+			var m machine.Machine = consume.New(cfg)
+			for _, f := range wrap {
+				m = f(m)
+			}
+			return m
+		},
+		Perform: func(a *recipetest.Actor, e machine.Effect) {
+			c.got = append(c.got, e)
+			if d, ok := e.(consume.Deliver); ok && c.acks {
+				a.Tell(consume.Received{No: d.No})
+				a.Tell(consume.Settle{No: d.No, How: consume.Ack})
+			}
+		},
 	})
 	return c
 }

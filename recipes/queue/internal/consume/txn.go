@@ -21,6 +21,7 @@ type txn struct {
 	from     int32           // the version of the one that it is claimed from
 	returned map[string]bool // entries that are claimed
 	leaves   bool            // its place in line goes
+	joins    bool            // it gets one
 	last     bool            // the journal goes: it is the end
 	items    int             // that are claimed
 	inDoubt  bool            // its answer was lost
@@ -61,6 +62,7 @@ const (
 	ofAlone    // makes a znode for one item
 	ofBack     // makes an entry
 	ofLine
+	ofPlace // makes the own place in line
 	ofGrave // appends a dead letter
 	ofRoom
 )
@@ -101,14 +103,30 @@ func (t *txn) claim(p pick) (changed bool) {
 	return len(p.found) > 0
 }
 
-// leave leaves the line if no room is left, so that the next one looks.
-func (t *txn) leave() (changed bool) {
-	if t.line.path == "" || t.own.busy(lining) || t.own.closing || t.book.free()+len(t.settled) > t.items {
+// room is how many more items can be claimed then.
+func (t *txn) room() int { return t.book.free() + len(t.settled) - t.items }
+
+// leave leaves the line if that has no use: at the end, or without room. Who is first without room
+// stays, as long as it knows of nothing that another one could claim.
+func (t *txn) leave(more bool) (changed bool) {
+	switch {
+	case t.line.path == "", t.own.busy(lining):
+		return false
+	case t.own.closing:
+	case t.room() > 0, t.line.first && !more:
 		return false
 	}
 	t.leaves = true
 	t.add(why{kind: ofLine}, machine.Op{Do: machine.Delete, Path: t.line.path, Version: machine.Any})
 	return true
+}
+
+// join stands in line again, where something is settled anyway.
+func (t *txn) join() {
+	if len(t.settled) > 0 && t.line.path == "" && !t.own.closing && !t.line.joining() && t.book.window.wants(t.room(), 0) {
+		t.joins = true
+		t.add(why{kind: ofPlace}, t.line.join())
+	}
 }
 
 // all are the claims that there were, and the new ones.
@@ -185,7 +203,7 @@ func (t *txn) end() {
 	t.last = true
 	t.add(why{kind: ofJournal}, machine.Op{Do: machine.Delete, Path: t.own.journal(), Version: t.own.version})
 	t.add(why{kind: ofAlive}, machine.Op{Do: machine.Delete, Path: t.own.alive(), Version: machine.Any})
-	if t.line.path != "" {
+	if t.line.path != "" && !t.leaves {
 		t.add(why{kind: ofLine}, machine.Op{Do: machine.Delete, Path: t.line.path, Version: machine.Any})
 	}
 }

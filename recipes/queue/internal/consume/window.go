@@ -64,6 +64,11 @@ func (w *window) free(all, ahead int) int {
 	return max(w.waiting()-ahead, 0)
 }
 
+// wants tells whether so much room is worth a place in line, if so many items have no receiver yet.
+func (w *window) wants(room, ahead int) bool {
+	return room > 0 && (ahead == 0 || 2*room >= w.size)
+}
+
 // spare is how many more items may be handed out, if so many have been that have no receiver yet, and
 // so many have found one: those of the workers that have none are waiting. At most once, nothing is
 // gained by handing out less than may wait.

@@ -16,6 +16,8 @@ func (m *Machine) onWritten(ev machine.Transacted) {
 				m.graves.buried(w.tail, ev.Results[n])
 			case ofRoom:
 				m.space.room.Used(t.use)
+			case ofPlace:
+				m.line.joined(ev.Results[n].Path)
 			case ofCursor:
 				m.view.measured(t, ev.Results[n].Stat.Version)
 			}
@@ -53,6 +55,9 @@ func (m *Machine) onResolved(ev machine.Seen) {
 		m.graves.tail.Forget() // where they went is not known
 		m.space.room.ForgetAll()
 		m.view.cursor = nil // it may have been read again since
+		if t.joins {
+			m.line.list()
+		}
 		m.written(t, ev.Stat)
 	}
 }
@@ -108,7 +113,7 @@ func (m *Machine) onFailed(t *txn, w why, ev machine.Transacted) {
 		m.stuck(t, w, ev)
 	case w.kind == ofLine:
 		m.left()
-	case w.kind == ofBack && gone:
+	case w.kind == ofBack && gone, w.kind == ofPlace && gone:
 		m.prepare()
 	case ev.Code == machine.NodeExists && w.item != nil: // it has gone back already, by somebody's hand
 		w.claim.removed |= w.item.bit()
