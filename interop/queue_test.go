@@ -130,8 +130,8 @@ var bridges = map[string]bridge{
 	"locking": {maker{driver: kazooDriver, client: "kazoo", recipe: "locking-queue"}, queue.KazooLocking, true},
 }
 
-// eager are queues of theirs that take whatever there is, before anybody asks: Curator hands it to a
-// consumer.
+// eager are queues of theirs that take whatever there is before anybody asks: Curator hands it to
+// a consumer.
 var eager = map[string]bridge{
 	"curator's queue":          {maker{driver: javaDriver, client: "curator", recipe: "distributed-queue"}, queue.Curator, false},
 	"curator's priority queue": {maker{driver: javaDriver, client: "curator", recipe: "priority-queue"}, queue.CuratorPriority, false},

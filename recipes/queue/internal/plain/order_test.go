@@ -9,6 +9,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/queue/internal/plain"
+	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -64,5 +65,55 @@ func TestAnItemThatComesLaterAndIsFirst(t *testing.T) {
 		_, err := other.Put(bubble.Minute(t), [][]byte{[]byte("a")}, -1, 0)
 		require.NoError(t, err)
 		require.Equal(t, "a", take(t, q))
+	})
+}
+
+// An item that is claimed while another is about to take it for good is the claim's.
+func TestAClaimInFrontOfATake(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		s := t.Session()
+		taker, claimer := newQueue(t, s, plain.KazooLocking), newQueue(t, t.Session(), plain.KazooLocking)
+		put(t, claimer, plain.KazooLocking, "a")
+		claimed, id, first := make(chan *plain.Claimed, 1), s.Status().SessionID, true
+		t.Cleanup(t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == id && r.Op == zktest.OpMulti && len(r.Ops) > 2 && first {
+				first = false
+				go func() { // ends with the claim
+					c, _ := claimer.Claim(bubble.Minute(t))
+					claimed <- c
+				}()
+				return zktest.Delay(time.Second)
+			}
+			return zktest.Pass
+		}))
+		taken := bubble.Begin(func() string { return take(t, taker) })
+		c := bubble.Get(t, claimed, "the claim")
+		time.Sleep(10 * time.Second)
+		bubble.Never(t, taken, "what is claimed")
+		require.True(t, c.Valid())
+		require.NoError(t, c.Nack(bubble.Minute(t)))
+		require.Equal(t, "a", bubble.Get(t, taken, "what was given back"))
+	})
+}
+
+// Whoever may not read the queue is told so.
+func TestAQueueThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		owner := t.Session(session.WithAuth("digest", []byte("a:b")), session.WithACL(session.AuthACL(session.PermAll)...))
+		put(t, newQueue(t, owner, plain.KazooLocking), plain.KazooLocking, "a")
+		q := newQueue(t, t.Session(), plain.KazooLocking)
+		_, err := q.Take(bubble.Minute(t))
+		require.ErrorIs(t, err, session.ErrNoAuth)
+		_, err = q.Claim(bubble.Minute(t))
+		require.ErrorIs(t, err, session.ErrNoAuth)
+		_, err = q.Put(bubble.Minute(t), [][]byte{{}}, 0, 0)
+		require.ErrorIs(t, err, session.ErrNoAuth)
+		_, err = q.Peek(bubble.Minute(t))
+		require.ErrorIs(t, err, session.ErrNoAuth)
+		_, err = q.Len(bubble.Minute(t))
+		require.ErrorIs(t, err, session.ErrNoAuth)
+		require.NoError(t, q.Close(bubble.Minute(t)))
 	})
 }
