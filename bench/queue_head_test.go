@@ -3,7 +3,6 @@ package bench_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,8 +12,8 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// BenchmarkQueueHead is the head of a queue with 100,000 items waiting beside that of an almost
-// empty one: an item taken and acknowledged, and another one put; and the head looked at by
+// BenchmarkQueueHead is the head of a queue with 200,000 items waiting beside that of one with
+// 100: an item taken and acknowledged, and another one put; and the head looked at by
 // somebody who knows nothing of the queue yet. The figures are medians: now and then one of three
 // servers keeps an answer to itself until the next request comes on that connection, for a second
 // or so, whatever it was asked and by whom.
@@ -22,7 +21,7 @@ func BenchmarkQueueHead(b *testing.B) {
 	for _, servers := range []int{1, 3} {
 		b.Run(fmt.Sprintf("servers=%d", servers), func(b *testing.B) {
 			addrs := ensemble.Start(b, servers).Servers()
-			short, long := head(b, addrs, "short", 10), head(b, addrs, "long", 100_000)
+			short, long := head(b, addrs, "short", 100), head(b, addrs, "long", 200_000)
 			var spent [4][]time.Duration
 			cycles := []func(){
 				func() { cycle(b, short) }, func() { cycle(b, long) },
@@ -53,9 +52,9 @@ func BenchmarkQueueHead(b *testing.B) {
 // head is a queue with items in it.
 func head(b *testing.B, servers []string, name string, items int) *queue.Queue {
 	b.Helper()
-	q, err := queue.New(open(b, servers), "/bench-"+strings.ReplaceAll(b.Name(), "/", "-")+"-"+name)
+	q, err := queue.New(open(b, servers), queuePath(b, name))
 	require.NoError(b, err)
-	const each = 250
+	const each = 1000
 	for from := 0; from < items; from += each {
 		data := make([][]byte, min(each, items-from))
 		for n := range data {

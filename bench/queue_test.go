@@ -3,6 +3,7 @@ package bench_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"strings"
 	"sync"
@@ -17,62 +18,81 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
-// A run moves this many items of this size from producers to consumers, each with a connection of
-// its own.
 const (
-	moved     = 8000
-	itemSize  = 100
-	producers = 4
-	consumers = 4
-	batchSize = 100 // of a PutAll
-	workers   = 64  // of a consumer: items that it works on at a time
+	itemSize = 100
+	setSize  = 100 // items of a PutAll
 )
 
+// moved is how many items a run moves.
+var moved = flag.Int("queue.moved", 4000, "items that a run of BenchmarkQueue moves")
+
+// party is who moves items: processes with a connection each, and so many goroutines in each that
+// put at the same time, or work on an item at the same time.
+type party struct {
+	producers, consumers, each int
+}
+
+func (p party) String() string {
+	return fmt.Sprintf("producers=%d/consumers=%d/each=%d", p.producers, p.consumers, p.each)
+}
+
 // flow is one way to move the items; it is told to begin once everything is connected, and returns
-// when all items have been acknowledged.
+// when all items are gone.
 type flow struct {
 	name  string
 	run   func()
 	spent time.Duration
 }
 
-// BenchmarkQueue moves items through a queue, on one server and on three: with acknowledgement, at
-// most once, and in the raw form, which creates, gets and deletes one item at a time, without a
-// claim, and does not even list: its consumers are told the path by the producers, within the
-// process.
+// BenchmarkQueue moves items through a queue, on one server and on three, by plain Put and by
+// PutAll, acknowledged and at most once; and in the raw form with as many goroutines, which creates,
+// gets and deletes one item at a time, without a claim, and does not even list: its consumers are
+// told the path by the producers, within the process.
 func BenchmarkQueue(b *testing.B) {
 	for _, servers := range []int{1, 3} {
-		b.Run(fmt.Sprintf("servers=%d", servers), func(b *testing.B) {
-			server := ensemble.Start(b, servers)
-			addrs := server.Servers()
-			flows := []*flow{
-				{name: "raw", run: rawFlow(b, addrs)},
-				{name: "ack", run: troupeFlow(b, addrs, "ack", queue.WithPrefetch(2*workers))},
-				{name: "auto", run: troupeFlow(b, addrs, "auto", queue.WithPrefetch(4*workers), queue.WithAutoAck())},
-			}
-			for _, f := range flows {
-				f.run() // the first one makes parents and buffers
-			}
-			n := 0
-			for b.Loop() {
-				for _, f := range flows {
-					began := time.Now()
-					f.run()
-					f.spent += time.Since(began)
-				}
-				n++
-			}
-			b.StopTimer()
-			for _, f := range flows {
-				before := count(b, server)
-				f.run()
-				after := count(b, server)
-				b.ReportMetric(float64(after.requests-before.requests)/moved, f.name+"-requests/item")
-				b.ReportMetric(float64(after.events-before.events)/moved, f.name+"-events/item")
-				b.ReportMetric(float64(n*moved)/f.spent.Seconds(), f.name+"-items/s")
-				b.ReportMetric(float64(flows[0].spent)/float64(f.spent), f.name+"/raw")
-			}
-		})
+		for _, p := range []party{{4, 4, 16}, {4, 4, 1}, {1, 1, 1}, {1, 1, 16}} {
+			b.Run(fmt.Sprintf("servers=%d/%v", servers, p), func(b *testing.B) {
+				e := ensemble.Start(b, servers)
+				adapting, fixed := queue.WithWorkers(p.each), queue.WithPrefetch(64)
+				compareFlows(b, e, []*flow{
+					{name: "raw", run: rawFlow(b, e, p)},
+					{name: "ack", run: p.flow(b, e, "ack", 1, adapting)},
+					{name: "ack64", run: p.flow(b, e, "ack64", 1, fixed)},
+					{name: "auto", run: p.flow(b, e, "auto", 1, adapting, queue.WithAutoAck())},
+					{name: "all", run: p.flow(b, e, "all", setSize, adapting)},
+					{name: "allauto", run: p.flow(b, e, "allauto", setSize, adapting, queue.WithAutoAck())},
+				})
+			})
+		}
+	}
+}
+
+// compareFlows runs them in turn, and reports what each does in comparison to the first.
+func compareFlows(b *testing.B, e *ensemble.Ensemble, flows []*flow) {
+	b.Helper()
+	for _, f := range flows {
+		f.run() // the first one makes parents and buffers
+	}
+	n := 0
+	for b.Loop() {
+		for _, f := range flows {
+			began := time.Now()
+			f.run()
+			f.spent += time.Since(began)
+		}
+		n++
+	}
+	b.StopTimer()
+	for _, f := range flows {
+		before := count(b, e)
+		f.run()
+		after := count(b, e)
+		b.ReportMetric(float64(after.requests-before.requests)/float64(*moved), f.name+"-requests/item")
+		b.ReportMetric(float64(after.events-before.events)/float64(*moved), f.name+"-events/item")
+		b.ReportMetric(float64(n**moved)/f.spent.Seconds(), f.name+"-items/s")
+		if f != flows[0] {
+			b.ReportMetric(float64(flows[0].spent)/float64(f.spent), f.name+"/raw")
+		}
 	}
 }
 
@@ -88,99 +108,126 @@ func count(b *testing.B, e *ensemble.Ensemble) (all cost) {
 	return all
 }
 
+// shared has goroutines of several processes do something so many times in all.
+func shared(processes, each, times int, do func(process int)) {
+	var left atomic.Int64
+	left.Store(int64(times))
+	var group sync.WaitGroup
+	for n := range processes {
+		for range each {
+			group.Go(func() { // ends with the work
+				for left.Add(-1) >= 0 {
+					do(n)
+				}
+			})
+		}
+	}
+	group.Wait()
+}
+
 // rawFlow moves items with the bare requests.
-func rawFlow(b *testing.B, servers []string) func() {
+func rawFlow(b *testing.B, e *ensemble.Ensemble, p party) func() {
 	b.Helper()
-	dir := "/bench-" + strings.ReplaceAll(b.Name(), "/", "-") + "-raw"
+	dir := queuePath(b, "raw")
 	var clients []*raw
-	for range producers + consumers {
-		clients = append(clients, newRaw(b, servers, dir))
+	for range p.producers + p.consumers {
+		clients = append(clients, newRaw(b, e.Servers(), dir))
 	}
 	data := make([]byte, itemSize)
 	return func() {
-		made := make(chan string, moved)
+		made := make(chan string, *moved)
 		var group sync.WaitGroup
-		for _, c := range clients[:producers] {
-			group.Go(func() { // ends with its items
-				for range moved / producers {
-					path, err := c.conn.Create(dir+"/queue-", data, zk.FlagSequence, zk.WorldACL(zk.PermAll))
-					if err != nil {
-						b.Error(err)
-						return
-					}
-					made <- path
+		group.Go(func() { // ends with its items
+			shared(p.producers, p.each, *moved, func(n int) {
+				path, err := clients[n].conn.Create(dir+"/queue-", data, zk.FlagSequence, zk.WorldACL(zk.PermAll))
+				if err != nil {
+					b.Error(err)
 				}
+				made <- path
 			})
-		}
-		for _, c := range clients[producers:] {
-			group.Go(func() { // ends with its items
-				for range moved / consumers {
-					path := <-made
-					_, _, err := c.conn.Get(path)
-					for errors.Is(err, zk.ErrNoNode) { // this client's server is not as far as the producer's
-						_, _, err = c.conn.Get(path)
-					}
-					if err != nil {
-						b.Error(err)
-					}
-					if err := c.conn.Delete(path, -1); err != nil {
-						b.Error(err)
-					}
-				}
-			})
-		}
+		})
+		shared(p.consumers, p.each, *moved, func(n int) { clients[p.producers+n].consume(b, <-made) })
 		group.Wait()
 	}
 }
 
-// troupeFlow moves items through a queue.
-func troupeFlow(b *testing.B, servers []string, name string, opts ...queue.ConsumeOption) func() {
-	b.Helper()
-	path := "/bench-" + strings.ReplaceAll(b.Name(), "/", "-") + "-" + name
-	newQueue := func() *queue.Queue {
-		q, err := queue.New(open(b, servers), path)
-		require.NoError(b, err)
-		return q
+// consume gets and deletes an item.
+func (r *raw) consume(b *testing.B, path string) {
+	_, _, err := r.conn.Get(path)
+	for errors.Is(err, zk.ErrNoNode) { // this client's server is not as far as the producer's
+		_, _, err = r.conn.Get(path)
 	}
+	if err == nil {
+		err = r.conn.Delete(path, -1)
+	}
+	if err != nil {
+		b.Error(err)
+	}
+}
+
+// flow moves items through a queue, so many with each call.
+func (p party) flow(b *testing.B, e *ensemble.Ensemble, name string, together int, opts ...queue.ConsumeOption) func() {
+	b.Helper()
+	path := queuePath(b, name)
 	var queues []*queue.Queue
-	for range producers {
-		queues = append(queues, newQueue())
+	for range p.producers {
+		queues = append(queues, newQueue(b, e, path))
 	}
 	var left atomic.Int64
 	done := make(chan struct{}, 1)
-	for range consumers {
-		c, err := newQueue().Consume(opts...)
-		require.NoError(b, err)
-		for range workers {
-			go func() { // ends with the consumer, which ends with its session
-				for i := range c.Items() {
-					if err := i.Ack(context.Background()); err != nil {
-						b.Error(err)
-					}
-					if left.Add(-1) == 0 {
-						done <- struct{}{}
-					}
-				}
-			}()
-		}
+	for range p.consumers {
+		work(b, newQueue(b, e, path), p.each, func(*queue.Item) {
+			if left.Add(-1) == 0 {
+				done <- struct{}{}
+			}
+		}, opts...)
+	}
+	data := make([][]byte, together)
+	for n := range data {
+		data[n] = make([]byte, itemSize)
 	}
 	return func() {
-		left.Store(moved)
-		var group sync.WaitGroup
-		for _, q := range queues {
-			group.Go(func() { // ends with its items
-				batch := make([][]byte, batchSize)
-				for n := range batch {
-					batch[n] = make([]byte, itemSize)
-				}
-				for range moved / producers / batchSize {
-					if _, err := q.PutAll(b.Context(), batch); err != nil {
-						b.Error(err)
-					}
-				}
-			})
-		}
-		group.Wait()
+		left.Store(int64(*moved))
+		shared(p.producers, p.each, *moved/together, func(n int) {
+			var err error
+			if together == 1 {
+				_, err = queues[n].Put(b.Context(), data[0])
+			} else {
+				_, err = queues[n].PutAll(b.Context(), data)
+			}
+			if err != nil {
+				b.Error(err)
+			}
+		})
 		<-done
 	}
+}
+
+// work receives items with some goroutines, acknowledges them, and tells of each.
+func work(b *testing.B, q *queue.Queue, workers int, done func(*queue.Item), opts ...queue.ConsumeOption) {
+	b.Helper()
+	c, err := q.Consume(opts...)
+	require.NoError(b, err)
+	for range workers {
+		go func() { // ends with the consumer, which ends with its session
+			for i := range c.Items() {
+				if err := i.Ack(context.Background()); err != nil {
+					b.Error(err)
+				}
+				done(i)
+			}
+		}()
+	}
+}
+
+func queuePath(b *testing.B, name string) string {
+	return "/bench-" + strings.NewReplacer("/", "-", "=", "").Replace(b.Name()) + "-" + name
+}
+
+// newQueue is a queue with a session of its own.
+func newQueue(b *testing.B, e *ensemble.Ensemble, path string) *queue.Queue {
+	b.Helper()
+	q, err := queue.New(open(b, e.Servers()), path)
+	require.NoError(b, err)
+	return q
 }
