@@ -98,7 +98,7 @@ func (in *intake) skipped(e consume.Skipped) {
 		in.consumer.skipped.add(err)
 		return
 	}
-	if true { // TODO !e.Blocks
+	if !e.Blocks {
 		return
 	}
 	in.mu.Lock()
