@@ -15,6 +15,7 @@ type claim struct {
 	version      int32        // of the znode, as it was read
 	stale        bool         // it has another one by now: an item of it was removed
 	removed      uint64       // items that were
+	unmarked     uint64       // those of them that have no mark
 	token        int64
 	since        uint64 // the number of the last request when it was claimed
 	gone         bool   // the znode does not exist: it was removed
@@ -82,7 +83,8 @@ func (c *claim) takeIn(records []layout.Record, version int32) (removed []*item)
 		c.items = []*item{}
 	}
 	there := layout.Whole(c.Bucket, c.znode).Left()
-	c.removed |= c.Left() &^ there         // it never had these: the entry was made by hand
+	c.removed |= c.Left() &^ there // it never had these: the entry was made by hand
+	c.unmarked |= c.Left() &^ there
 	c.gone = c.gone || c.Left()&there == 0 // and has nothing to do with the znode
 	for n, r := range records {
 		if c.Left()&(1<<n) == 0 {

@@ -48,6 +48,7 @@ func (t *txn) settleClaim(c *claim) bool {
 	if v.done != 0 && v.done != c.Left() || v.back != 0 && !whole { // what was removed is not written anew
 		t.add(why{kind: ofItems, claim: c}, machine.Op{Do: machine.Check, Path: path, Version: c.version})
 	}
+	t.unmark(c, v.done)
 	switch {
 	case whole: // it goes back as it is
 		r := layout.Returned{Entry: c.Counted(v.counted).Without(v.done), Due: v.due}
@@ -64,6 +65,15 @@ func (t *txn) settleClaim(c *claim) bool {
 	}
 	t.next[c] = layout.Claim{Entry: rest, Offered: c.Offered &^ (v.done | v.back)}
 	return true
+}
+
+// unmark deletes the marks of removed items that the journal does not name any more.
+func (t *txn) unmark(c *claim, done uint64) {
+	for n := range layout.MostTogether {
+		if bit := uint64(1) << n; done&c.removed&^c.unmarked&bit != 0 {
+			t.add(why{kind: ofMark, claim: c, index: n}, machine.Op{Do: machine.Delete, Path: t.own.root.Mark(c.Position, n), Version: machine.Any})
+		}
+	}
 }
 
 // verdict is what becomes of a claim's items.

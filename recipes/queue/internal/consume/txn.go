@@ -47,6 +47,7 @@ type why struct {
 	kind  kind
 	claim *claim
 	item  *item
+	index int // of an item that was removed
 	tail  tail.Part
 }
 
@@ -58,6 +59,7 @@ const (
 	ofCursor
 	ofReturned // deletes an entry: it is claimed
 	ofItems    // deletes a znode: all of it is settled
+	ofMark     // deletes what says that an item was removed
 	ofID       // deletes what stands for an id
 	ofAlone    // makes a znode for one item
 	ofBack     // makes an entry

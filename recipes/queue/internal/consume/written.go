@@ -92,6 +92,8 @@ func (m *Machine) onFailed(t *txn, w why, ev machine.Transacted) {
 		m.graves.failed(w.tail, ev)
 	case ev.Code == machine.Refused:
 		m.failed(t, ev.Err)
+	case w.kind == ofMark && gone:
+		w.claim.unmarked |= 1 << w.index
 	case w.kind == ofID && gone:
 		w.item.freed = true
 	case w.kind == ofRoom:

@@ -9,6 +9,7 @@
 //	/q/work/alive/<tag>                          ephemeral: the consumer with this journal lives
 //	/q/journal/<tag>                             what a consumer has claimed: see Journal
 //	/q/cursor                                    up to where everything was claimed: see Cursor
+//	/q/removed/<position>:<item>                 an item was removed from others: see [Root.Mark]
 //	/q/cursor/kept                               keeps the cursor from being deleted by hand
 //	/q/line/<tag>-<sequence>                     ephemeral: a consumer that has room for items
 //	/q/receipts/<guid>                           what a producer has put last: see package produce

@@ -1,6 +1,8 @@
 package layout
 
 import (
+	"strconv"
+
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
@@ -46,6 +48,16 @@ func (r Root) Kept() string { return znode.Join(r.Cursor(), "kept") }
 func (r Root) Base() []string {
 	return []string{r.Returned(), r.Living(), r.Journals(), r.Cursor(), r.Kept(), r.Line()}
 }
+
+// Marks is the path below which there is a mark for each item that was removed from others that were
+// put together, for those who count.
+func (r Root) Marks() string { return znode.Join(string(r), "removed") }
+
+// Mark is the path of such a mark.
+func (r Root) Mark(p Position, item int) string { return znode.Join(r.Marks(), MarkName(p, item)) }
+
+// MarkName is its name.
+func MarkName(p Position, item int) string { return p.String() + ":" + strconv.Itoa(item) }
 
 // Back is the path of a znode that came back.
 func (r Root) Back(b Returned) string { return znode.Join(r.Returned(), b.Name()) }

@@ -31,6 +31,8 @@ type state struct {
 	version int32 // of the cursor
 	named   map[layout.Position]named
 	back    []layout.Returned // in order
+	moves   int32             // how often something came back, or was claimed then
+	marks   map[string]bool   // of removed items
 }
 
 // named is an entry of a journal, or one that came back.
@@ -86,10 +88,11 @@ func (q Queue) read(ctx context.Context) (*state, error) {
 }
 
 func (q Queue) readReturned(ctx context.Context, st *state) error {
-	names, err := q.children(ctx, q.Root.Returned())
-	if err != nil {
+	names, stat, err := q.Session.Children(ctx, q.Root.Returned())
+	if err != nil && !errors.Is(err, session.ErrNoNode) {
 		return err
 	}
+	st.moves = stat.Cversion
 	for _, name := range names {
 		if r, ok := layout.ParseReturned(name); ok {
 			st.back = append(st.back, r)
@@ -140,19 +143,35 @@ func (q Queue) Len(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	marks, err := q.children(ctx, q.Root.Marks())
+	if err != nil {
+		return 0, err
+	}
+	st.marks = make(map[string]bool)
+	for _, name := range marks {
+		st.marks[name] = true
+	}
 	for _, b := range st.buckets {
 		names, err := q.children(ctx, q.Root.Bucket(b))
 		if err != nil {
 			return 0, err
 		}
 		for _, name := range names {
-			if d, ok := layout.ParseDelayed(name); ok && b.Lane.Later {
-				n += d.Count
-			} else if z, ok := layout.ParseZnode(name); ok && !b.Lane.Later {
-				e := layout.Entry{Runs: []layout.Run{{Items: st.left(b, z)}}}
-				n += e.Len()
+			if z, ok := znodeOf(name, b.Lane); ok {
+				n += st.count(b, z)
 			}
 		}
 	}
 	return n, nil
+}
+
+// count is how many items of a znode are neither settled nor removed.
+func (st *state) count(b place.Bucket, z layout.Znode) (n int) {
+	left, at := st.left(b, z), layout.Whole(b, z).Position
+	for i := range z.Count {
+		if left&(1<<i) != 0 && !st.marks[layout.MarkName(at, i)] {
+			n++
+		}
+	}
+	return n
 }

@@ -19,6 +19,8 @@ func (q Queue) Remove(ctx context.Context, id string) error {
 	for {
 		guid, ops, err := q.removal(ctx, id)
 		switch {
+		case errors.Is(err, errMoved):
+			continue
 		case err != nil:
 			return err
 		case lost != "" && (ops == nil || guid != lost): // it is gone; an item with its id was put since
@@ -32,11 +34,28 @@ func (q Queue) Remove(ctx context.Context, id string) error {
 			return nil
 		case errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil:
 			lost = guid
-		case errors.Is(err, session.ErrNoNode), errors.Is(err, session.ErrBadVersion): // somebody was faster: look again
+		case errors.Is(err, session.ErrBadVersion): // somebody was faster: look again
+		case errors.Is(err, session.ErrNoNode):
+			if err := q.prepare(ctx); err != nil {
+				return err
+			}
 		default:
 			return err
 		}
 	}
+}
+
+// errMoved: the item was on its way when it was looked for.
+var errMoved = errors.New("it has moved meanwhile")
+
+// prepare makes what a removal needs, in case that this is why it has failed.
+func (q Queue) prepare(ctx context.Context) error {
+	for _, path := range []string{q.Root.Cursor(), q.Root.Marks()} {
+		if _, err := q.Session.Create(ctx, path, nil, session.Parents()); err != nil && !errors.Is(err, session.ErrNodeExists) {
+			return err
+		}
+	}
+	return nil
 }
 
 // removal is the transaction that removes an item, and the item's GUID; nil if there is none.
@@ -116,9 +135,11 @@ func (q Queue) without(ctx context.Context, st *state, b place.Bucket, name stri
 		e := layout.Whole(b, z)
 		by, claimed := st.named[e.Position]
 		switch {
-		case claimed && by.entry.Left()&(1<<n) == 0, !claimed && !st.behind(b, z):
-			return nil, nil // settled
 		case z.Count == 1: // nobody settles it who does not delete it
+		case claimed && by.entry.Left()&(1<<n) == 0:
+			return nil, nil // settled
+		case !claimed && !st.behind(b, z):
+			return nil, q.settled(ctx, st)
 		case claimed:
 			ops = append(ops, by.guard)
 		default:
@@ -129,9 +150,22 @@ func (q Queue) without(ctx context.Context, st *state, b place.Bucket, name stri
 		ops = append(ops, session.DeleteOp(path, stat.Version))
 	} else {
 		records[n] = layout.Record{Removed: true}
-		ops = append(ops, session.SetOp(path, layout.Pack(records), stat.Version))
+		mark := q.Root.Mark(layout.Whole(b, z).Position, n)
+		ops = append(ops, session.SetOp(path, layout.Pack(records), stat.Version), session.CreateOp(mark, nil))
 	}
 	return q.giveBack(ctx, ops, z)
+}
+
+// settled is nil for an item that nobody names, unless it was on its way between those who could.
+func (q Queue) settled(ctx context.Context, st *state) error {
+	_, stat, err := q.Session.Children(ctx, q.Root.Returned())
+	switch {
+	case err != nil && !errors.Is(err, session.ErrNoNode):
+		return err
+	case stat.Cversion != st.moves:
+		return errMoved
+	}
+	return nil
 }
 
 // giveBack adds the room that the item took.
