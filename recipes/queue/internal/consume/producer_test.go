@@ -2,6 +2,7 @@ package consume_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
@@ -37,6 +38,9 @@ type produce struct {
 	delay int64
 }
 
+// produceLarge puts one item of about so many bytes.
+type produceLarge struct{ size int }
+
 func (w *world) addProducer(n int) {
 	p := &producer{world: w, name: fmt.Sprint("p", n), number: n, lane: place.Lane{Priority: n % 2}}
 	a := w.Add(recipetest.Player{Name: p.name, Machine: func() machine.Machine { return p }})
@@ -58,14 +62,9 @@ func (p *producer) Step(ev machine.Event) []machine.Effect {
 		}
 		p.requests.Ask(machine.Ensure{Path: root + "/ids/00"}, 100)
 	case produce:
-		b := &batch{delay: ev.delay, guid: fmt.Sprintf("%08x-%04x-4000-8000-000000000000", p.count, p.number)}
-		for range ev.items {
-			i := &item{body: fmt.Sprintf("%s-%d", p.name, p.count), lane: p.lane, number: p.count, maybe: true}
-			p.count++
-			p.world.items[i.body] = i
-			b.items = append(b.items, i)
-		}
-		p.wishes = append(p.wishes, b)
+		p.wish(ev, 0)
+	case produceLarge:
+		p.wish(produce{1, 0}, ev.size)
 	case machine.Listed:
 		for _, name := range ev.Names {
 			if b, ok := place.ParseBucket(name); ok && b.Lane == p.lane {
@@ -79,6 +78,17 @@ func (p *producer) Step(ev machine.Event) []machine.Effect {
 		p.put()
 	}
 	return p.requests.Flush()
+}
+
+func (p *producer) wish(ev produce, size int) {
+	b := &batch{delay: ev.delay, guid: fmt.Sprintf("%08x-%04x-4000-8000-000000000000", p.count, p.number)}
+	for range ev.items {
+		i := &item{body: fmt.Sprintf("%s-%d%s", p.name, p.count, strings.Repeat(".", size)), lane: p.lane, number: p.count}
+		p.count++
+		p.world.items[i.body] = i
+		b.items = append(b.items, i)
+	}
+	p.wishes = append(p.wishes, b)
 }
 
 // idOf is an id with a certain parent.
@@ -104,7 +114,7 @@ func (p *producer) put() {
 	for _, i := range b.items {
 		if len(b.items) == 1 {
 			if i.id == "" {
-				i.id = idOf(i.body)
+				i.id = idOf(strings.TrimRight(i.body, "."))
 			}
 			ids = append(ids, machine.Op{Do: machine.Create, Path: layout.Root(root).ID(i.id)})
 		}

@@ -69,6 +69,8 @@ type world struct {
 	removed   map[string]bool // the positions of such that had items
 	removes   bool            // items are removed
 	refuses   bool            // requests are refused now and then
+	bars      bool            // znodes are barred for a while
+	large     bool            // some items are large
 	crashed   bool            // a consumer that takes at most once has crashed, or its session has expired
 	ending    bool
 }
@@ -78,7 +80,7 @@ type item struct {
 	body     string
 	lane     place.Lane
 	put      bool // for certain
-	maybe    bool // an acknowledgement is of unknown outcome, or the put is
+	maybe    bool // an acknowledgement is of unknown outcome
 	order    int
 	acked    int
 	attempts int  // that were received
@@ -101,7 +103,9 @@ type consumer struct {
 	auto    bool
 	stream  bool
 	lives   uint64 // how many machines it has had
-	total   uint64
+	seen    uint64 // without a stream: how many items the present one has delivered
+	calls   uint64 // and how many callers wait for one
+	away    bool   // and nobody calls any more
 	held    map[uint64]*grip
 	unheld  map[uint64]bool
 	closed  bool
@@ -140,6 +144,11 @@ func schedule(n uint64) (story string, err error) {
 	auto := rng.IntN(4) == 0
 	w.removes = rng.IntN(4) == 0
 	w.attempts, w.bounded, w.refuses, w.vandals = rng.IntN(4), rng.IntN(4) == 0, rng.IntN(4) == 0, rng.IntN(4) == 0
+	w.large, w.bars = rng.IntN(8) == 0, rng.IntN(8) == 0
+	w.refuses = w.refuses || w.bars
+	if rng.IntN(3) == 0 {
+		w.Sleep(12)
+	}
 	for n := range 1 + rng.IntN(2) {
 		w.addProducer(n)
 	}
@@ -168,7 +177,7 @@ func (w *world) addConsumer(n int, auto, stream bool) {
 			clear(c.held)
 			clear(c.unheld)
 			clear(c.first)
-			c.total = 0
+			c.seen, c.calls = 0, 0
 			cfg := consume.Config{
 				Root: root, GUID: c.guid(), Incarnation: c.lives, First: c.lives << 20, Auto: auto, Stream: stream, Workers: 1 + n,
 				Attempts: w.attempts, Dead: graves, Home: n,
@@ -192,15 +201,35 @@ func (c *consumer) standing() []machine.Event {
 	if c.closed {
 		return []machine.Event{machine.Closing{}}
 	}
-	c.total = 2
-	return []machine.Event{consume.Demand{Incarnation: c.lives, Total: 2}}
+	if !c.away {
+		c.calls = 2
+	}
+	return []machine.Event{c.demand()}
 }
 
+func (c *consumer) demand() machine.Event {
+	return consume.Demand{Incarnation: c.lives, Total: c.seen + c.calls}
+}
+
+// want has more callers wait.
 func (c *consumer) want(n uint64) {
-	if !c.stream && !c.closed {
-		c.total += n
-		c.actor.Tell(consume.Demand{Incarnation: c.lives, Total: c.total})
+	if !c.stream && !c.closed && !c.away {
+		c.calls += n
+		c.actor.Tell(c.demand())
 	}
+}
+
+// turn has all callers go away, or come back.
+func (c *consumer) turn() {
+	if c.stream || c.closed {
+		return
+	}
+	if c.away = !c.away; !c.away {
+		c.want(2)
+		return
+	}
+	c.calls = 0
+	c.actor.Tell(c.demand())
 }
 
 // happen lets one thing happen, good or bad.
@@ -251,12 +280,40 @@ func (w *world) happen(choose func(n int) int) {
 				return ok == write
 			})
 		}
+	case 25:
+		if w.bars {
+			w.bar(choose)
+		}
+	case 27:
+		if w.large {
+			w.producers[choose(len(w.producers))].Tell(produceLarge{choose(900_000)})
+		}
+	case 26:
+		if choose(4) == 0 {
+			c.turn()
+		}
 	case 18:
 		if len(w.consumers) > 1 && c == w.consumers[0] && choose(5) == 0 {
 			c.close()
 		}
 	default:
 		w.Step()
+	}
+}
+
+// bar takes the rights to a znode away, or gives all back.
+func (w *world) bar(choose func(n int) int) {
+	root := layout.Root(root)
+	all := []string{root.Work(), root.Cursor(), root.Line(), place.Root(root).Stripe(0), layout.Root(graves).Work()}
+	for _, dir := range []string{root.Work(), root.Journals(), root.Living()} {
+		for _, child := range w.Children(dir) {
+			all = append(all, dir+"/"+child)
+		}
+	}
+	if n := choose(2 * len(all)); n < len(all) {
+		w.Bar(all[n])
+	} else {
+		w.Unbar()
 	}
 }
 
@@ -319,8 +376,12 @@ func (c *consumer) settle(no uint64, how consume.How, after int64) {
 }
 
 func (c *consumer) lapse() {
+	stopped, _ := c.actor.Stopped()
 	for no, g := range c.held {
 		g.lapsed = true
+		if stopped && g.how == consume.Ack && !c.world.explains(c, g.item) {
+			fail("%s: the acknowledgement of %s was carried out, and is never answered", c.name, g.item.body)
+		}
 		if g.item.holder == c {
 			g.item.holder = nil
 		}
@@ -330,6 +391,32 @@ func (c *consumer) lapse() {
 			c.want(1)
 		}
 	}
+}
+
+// explains tells whether an item is there, or why it is gone if this consumer has not acknowledged
+// it.
+func (w *world) explains(c *consumer, i *item) bool {
+	if i.acked > 0 || i.dead || i.removed || i.maybe || w.damaged {
+		return true
+	}
+	for _, other := range w.consumers {
+		for _, g := range other.held {
+			if other != c && g.item == i {
+				return true
+			}
+		}
+	}
+	work := layout.Root(root).Work()
+	for _, bucket := range w.Children(work) {
+		for _, name := range w.Children(work + "/" + bucket) {
+			z, _ := layout.ParseZnode(name)
+			records, _ := layout.Unpack(w.Data(work+"/"+bucket+"/"+name), z.Count)
+			if slices.ContainsFunc(records, func(r layout.Record) bool { return string(r.Body) == i.body }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (c *consumer) drop(no uint64) {
@@ -379,7 +466,8 @@ func (c *consumer) perform(e machine.Effect) {
 		c.drop(e.No)
 	case consume.Dropped:
 		if c.unheld[e.No] {
-			c.want(1)
+			c.seen++ // as the machine counts
+			c.want(0)
 			return
 		}
 		if g := c.held[e.No]; g != nil && g.how != 0 { // its settlement is on its way, and answered
@@ -424,6 +512,7 @@ func (c *consumer) deliver(e consume.Deliver) {
 		if c.stream {
 			c.actor.Tell(consume.Received{No: e.No})
 		}
+		c.called()
 		c.want(1)
 		return
 	}
@@ -444,12 +533,26 @@ func (c *consumer) deliver(e consume.Deliver) {
 		c.settle(e.No, consume.Return, 0)
 		return
 	}
+	if called := c.called(); !c.stream && !called {
+		c.settle(e.No, consume.Return, 0)
+		return
+	}
 	if !c.stream {
 		c.receive(e.No)
 	}
 	if c.world.ending {
 		c.finish(e.No)
 	}
+}
+
+// called counts an item that was delivered, and tells whether a caller waits for it.
+func (c *consumer) called() bool {
+	c.seen++
+	if c.calls == 0 {
+		return false
+	}
+	c.calls--
+	return true
 }
 
 // inOrder fails if an item that comes for the first time comes behind one that was put later.
@@ -475,8 +578,15 @@ func (c *consumer) finish(no uint64) {
 // is delivered, and nothing else.
 func (w *world) conclude() {
 	w.ending = true
+	for _, c := range w.consumers {
+		if c.away && !c.closed {
+			c.turn()
+			break
+		}
+	}
 	for range 4 {
 		w.Heal()
+		w.Unbar()
 		for _, c := range w.consumers {
 			for _, no := range c.nos(func(*grip) bool { return true }) {
 				c.finish(no)
