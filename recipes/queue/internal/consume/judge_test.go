@@ -85,7 +85,7 @@ func (w *world) inspectBucket(b place.Bucket, mark layout.Mark, all map[string]n
 		if !ok {
 			continue
 		}
-		at := layout.Position{Bucket: b, Seq: z.Seq, Part: z.Part()}.String()
+		at := z.At(b).String()
 		n, claimed := all[at]
 		delete(all, at)
 		behind := b.Number > mark.Number || b.Number == mark.Number && z.Seq > mark.Seq
@@ -195,7 +195,7 @@ func (w *world) vandalize(choose func(n int) int) {
 	switch z, _ := layout.ParseZnode(name); {
 	case n < items:
 		b, _ := place.ParseBucket(path.Base(dir))
-		w.removed[layout.Position{Bucket: b, Seq: z.Seq, Part: z.Part()}.String()] = true
+		w.removed[z.At(b).String()] = true
 		records, _ := layout.Unpack(w.Data(all[n]), z.Count)
 		for _, r := range records {
 			if !r.Removed {

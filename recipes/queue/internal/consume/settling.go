@@ -127,20 +127,36 @@ func (t *txn) free(i *item) {
 	}
 }
 
-// split gives each item that goes back a znode of its own, at its position: the others stay, or go
-// back at another time.
+// split gives what goes back znodes of its own, at its position: the others stay, or go back at
+// another time. Neighbours share one.
 func (t *txn) split(c *claim, counted uint64) {
+	entry := c.Counted(counted)
+	for _, run := range t.returning(c) {
+		n, records := run[0].index, make([]layout.Record, len(run))
+		for k, i := range run {
+			records[k] = i.record
+			t.size += i.record.Size()
+		}
+		path := znode.Join(t.own.root.Bucket(c.Bucket), c.znode.Cut(n, len(run)).Name())
+		t.add(why{kind: ofAlone, claim: c, run: run}, machine.Op{Do: machine.Create, Path: path, Data: layout.Pack(records)})
+		r := layout.Returned{Entry: entry.Cut(c.znode, n, len(run)), Due: run[0].due}
+		t.add(why{kind: ofBack, claim: c, run: run}, machine.Op{Do: machine.Create, Path: t.own.root.Back(r)})
+	}
+}
+
+// returning are the items of a claim that go back: neighbours together, if they go back at the same
+// time.
+func (t *txn) returning(c *claim) (runs [][]*item) {
+	var last *item
 	for _, i := range c.items {
 		if t.graves.fate(i) != returns {
 			continue
 		}
-		z := c.znode.Alone(i.index)
-		path := znode.Join(t.own.root.Bucket(c.Bucket), z.Name())
-		t.size += i.record.Size()
-		t.add(why{kind: ofAlone, claim: c, item: i}, machine.Op{Do: machine.Create, Path: path, Data: layout.Pack([]layout.Record{i.record})})
-		e := layout.Entry{Position: c.Position, Runs: []layout.Run{{Items: 1, Attempts: c.Counted(counted).Attempts(i.index)}}}
-		e.Part = z.Part()
-		r := layout.Returned{Entry: e, Due: i.due}
-		t.add(why{kind: ofBack, claim: c, item: i}, machine.Op{Do: machine.Create, Path: t.own.root.Back(r)})
+		if last == nil || i.index != last.index+1 || i.due != last.due {
+			runs = append(runs, nil)
+		}
+		n := len(runs) - 1
+		runs[n], last = append(runs[n], i), i
 	}
+	return runs
 }

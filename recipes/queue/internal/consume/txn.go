@@ -47,7 +47,8 @@ type why struct {
 	kind  kind
 	claim *claim
 	item  *item
-	index int // of an item that was removed
+	index int     // of an item that was removed
+	run   []*item // that share a znode
 	tail  tail.Part
 }
 
@@ -61,7 +62,7 @@ const (
 	ofItems    // deletes a znode: all of it is settled
 	ofMark     // deletes what says that an item was removed
 	ofID       // deletes what stands for an id
-	ofAlone    // makes a znode for one item
+	ofAlone    // makes a znode for a part of one
 	ofBack     // makes an entry
 	ofLine
 	ofPlace // makes the own place in line

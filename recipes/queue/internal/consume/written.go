@@ -117,10 +117,12 @@ func (m *Machine) onFailed(t *txn, w why, ev machine.Transacted) {
 		m.left()
 	case w.kind == ofBack && gone, w.kind == ofPlace && gone:
 		m.prepare()
-	case ev.Code == machine.NodeExists && w.item != nil: // it has gone back already, by somebody's hand
-		w.claim.removed |= w.item.bit()
-		m.book.drop(w.item, ErrGone)
-		w.claim.forget(w.item)
+	case ev.Code == machine.NodeExists && len(w.run) > 0: // they have gone back already, by somebody's hand
+		for _, i := range w.run {
+			w.claim.removed |= i.bit()
+			m.book.drop(i, ErrGone)
+			w.claim.forget(i)
+		}
 	case ev.Code == machine.NodeExists && w.kind == ofBack:
 		w.claim.gone = true
 	default:

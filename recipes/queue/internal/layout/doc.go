@@ -3,7 +3,7 @@
 //
 //	/q/work                                      what a consumer watches that looks for items
 //	/q/work/ready-<priority>-<number>            a bucket; open at version 0, see package place
-//	/q/work/ready-…/<guid>-<count>-<sequence>    items that were put together: see Znode
+//	/q/work/ready-…/<guid>-<count>-<sequence>    items that were put together, or a part of them: see Znode
 //	/q/work/later-<slot>-<number>/…              items that are not due: see Delayed
 //	/q/work/returned/<position>:<items>:<due>    items that were claimed and came back: see Entry
 //	/q/work/alive/<tag>                          ephemeral: the consumer with this journal lives

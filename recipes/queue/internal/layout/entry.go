@@ -16,19 +16,21 @@ import (
 type Position struct {
 	Bucket place.Bucket
 	Seq    int32
-	Part   int // of a znode that was made for one item of another
+	Part   int // of what was cut out of a znode: its first item, from 1
+	Last   int // and its last
 }
 
 // Compare orders positions: by priority, then in the order in which items were put.
 func (p Position) Compare(q Position) int {
-	return cmp.Or(p.Bucket.Compare(q.Bucket), cmp.Compare(p.Seq, q.Seq), cmp.Compare(p.Part, q.Part))
+	return cmp.Or(p.Bucket.Compare(q.Bucket), cmp.Compare(p.Seq, q.Seq), cmp.Compare(p.Part, q.Part), cmp.Compare(p.Last, q.Last))
 }
 
-// String is "<bucket>:<sequence>" or "<bucket>:<sequence>.<part>".
+// String is "<bucket>:<sequence>", "<bucket>:<sequence>.<part>" or
+// "<bucket>:<sequence>.<part>to<last>".
 func (p Position) String() string {
 	s := p.Bucket.Name() + ":" + strconv.Itoa(int(p.Seq))
 	if p.Part > 0 {
-		s += "." + strconv.Itoa(p.Part)
+		s += "." + partText(p.Part, p.Last)
 	}
 	return s
 }
@@ -49,11 +51,9 @@ func parsePosition(s string) (Position, bool) {
 	}
 	p.Seq = int32(n)
 	if split {
-		m, err := strconv.Atoi(part)
-		if err != nil || m < 1 || m > MostTogether {
+		if p.Part, p.Last, ok = parsePart(part); !ok {
 			return Position{}, false
 		}
-		p.Part = m
 	}
 	return p, p.String() == s
 }
@@ -72,7 +72,7 @@ type Entry struct {
 
 // Whole is the entry of a znode that was never claimed before.
 func Whole(b place.Bucket, z Znode) Entry {
-	return Entry{Position{b, z.Seq, z.Part()}, []Run{{Items: 1<<z.Count - 1}}} // 1<<64 is 0
+	return Entry{z.At(b), []Run{{Items: 1<<z.Count - 1}}} // 1<<64 is 0
 }
 
 // Left are the items that are not settled.
@@ -106,6 +106,17 @@ func (e Entry) Without(items uint64) Entry {
 		}
 	}
 	return Entry{e.Position, runs}
+}
+
+// Cut is the entry of what is cut out of the znode: see [Znode.Cut].
+func (e Entry) Cut(z Znode, n, count int) Entry {
+	cut := Entry{Position: z.Cut(n, count).At(e.Bucket)}
+	for _, r := range e.Runs {
+		if r.Items = r.Items >> n & (1<<count - 1); r.Items != 0 {
+			cut.Runs = append(cut.Runs, r)
+		}
+	}
+	return cut
 }
 
 // Counted is the entry after an attempt at some of its items.
@@ -197,7 +208,7 @@ func (e Entry) Find(names []string) (Znode, bool) {
 		if _, seq, ok := znode.Sequence(name); !ok || seq != e.Seq {
 			continue
 		}
-		if z, ok := ParseZnode(name); ok && z.Part() == e.Part {
+		if z, ok := ParseZnode(name); ok && z.At(e.Bucket) == e.Position {
 			return z, true
 		}
 	}

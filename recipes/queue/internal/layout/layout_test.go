@@ -29,18 +29,51 @@ func TestZnode(t *testing.T) {
 	require.Zero(t, dead.Part())
 	last := layout.Znode{GUID: guid[:32] + "ffff", Count: 1}
 	require.Equal(t, last.GUID, last.Item(0))
-	for _, z := range []layout.Znode{pack, pack.Alone(0), pack.Alone(1), pack.Alone(2), dead, last, {GUID: guid, Count: 64}, {GUID: guid, Count: 1, Seq: math.MaxInt32}} {
+	full := layout.Znode{GUID: guid, Count: 64}
+	for _, z := range []layout.Znode{pack, pack.Alone(0), pack.Alone(1), pack.Alone(2), pack.Cut(1, 2), dead, last, full, full.Cut(32, 32), {GUID: guid, Count: 1, Seq: math.MaxInt32}} {
 		parsed, ok := layout.ParseZnode(z.Name())
 		require.True(t, ok, z.Name())
 		require.Equal(t, z, parsed)
 	}
 	for _, name := range []string{
 		"", "0000000007", guid + "0000000007", guid + "-0-0000000007", guid + "-65-0000000007", guid + "-of-0000000007", guid + "-03-0000000007",
-		guid + "-of0-0000000007", guid + "-of65-0000000007", guid + "-of02-0000000007", guid + "-of-1-0000000007",
+		guid + "-of0-0000000007", guid + "-of65-0000000007", guid + "-of02-0000000007", guid + "-of2to2-0000000007", guid + "-of3to2-0000000007",
+		guid + "-of2to65-0000000007", guid + "-of2to03-0000000007", guid + "-of2to-0000000007", guid + "-ofto2-0000000007", guid + "-of1to2to3-0000000007", guid + "-of-1-0000000007",
 		guid + "-3-x-0000000007", guid + "-3--000000007", last.GUID + "-2-0000000007", guid + "-+0000000007",
 	} {
 		_, ok := layout.ParseZnode(name)
 		require.False(t, ok, name)
+	}
+}
+
+// What is cut out of a znode, again and again, is named by its place in what was put.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	b := place.Bucket{Number: 3}
+	pack := layout.Znode{GUID: guid, Count: 64, Seq: 7}
+	entry := layout.Whole(b, pack).Without(1 << 40).Counted(1 << 48)
+	half := pack.Cut(32, 32)
+	require.Equal(t, guid[:32]+"0020-of33to64-0000000007", half.Name())
+	require.Equal(t, pack.Item(63), half.Item(31))
+	entry = entry.Cut(pack, 32, 32)
+	require.Equal(t, half.At(b), entry.Position)
+	require.Equal(t, "ready-0-0000000003:7.33to64", entry.String())
+	require.Equal(t, 31, entry.Len())
+	require.Equal(t, []int{0, 1, 0}, []int{entry.Attempts(15), entry.Attempts(16), entry.Attempts(17)})
+	quarter, first := half.Cut(16, 16), half.Cut(0, 1)
+	require.Equal(t, guid[:32]+"0030-of49to64-0000000007", quarter.Name())
+	require.Equal(t, guid[:32]+"0020-of33-0000000007", first.Name())
+	entry = entry.Cut(half, 16, 16)
+	require.Equal(t, []layout.Run{{Items: 0xfffe}, {Items: 1, Attempts: 1}}, entry.Runs)
+	back := layout.Returned{Entry: entry}
+	parsed, ok := layout.ParseReturned(back.Name())
+	require.True(t, ok, back.Name())
+	require.Equal(t, back, parsed)
+	names := []string{pack.Name(), first.Name(), half.Name(), quarter.Name()}
+	for _, z := range []layout.Znode{pack, half, quarter, first} {
+		found, ok := layout.Whole(b, z).Find(names)
+		require.True(t, ok)
+		require.Equal(t, z, found)
 	}
 }
 
