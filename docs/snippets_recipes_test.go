@@ -299,22 +299,27 @@ func TestTwoPhaseCommit(t *testing.T) {
 
 // That of docs/recipes/queue.md.
 func ships(ctx context.Context, sess *session.Session, log *slog.Logger, payload []byte, work func(ctx context.Context, data []byte) error) error {
-	orders, err := queue.New(sess, "/queues/orders")
+	orders, err := queue.New(sess, "/queues/orders", queue.WithBackoff(queue.Exponential(100*time.Millisecond, time.Minute)))
 	if err != nil {
 		return err
 	}
-	if _, err := orders.Put(ctx, payload); err != nil {
+	if _, err := orders.Put(ctx, payload, queue.WithHeader("content-type", "application/json")); err != nil {
 		return err
 	}
 
-	consumer, err := orders.Consume(queue.WithPrefetch(32))
+	consumer, err := orders.Consume()
 	if err != nil {
 		return err
 	}
 	defer consumer.Close(ctx)
+	go func() { // ends with the consumer
+		for err := range consumer.Errors() {
+			log.Warn("skipped", "error", err)
+		}
+	}()
 	for item := range consumer.Items() {
 		if err := work(item.Context(), item.Data()); err != nil {
-			_ = item.Nack(ctx) // back to its position, Attempt + 1
+			_ = item.Nack(ctx) // back to its position; after a pause it is delivered again
 			continue
 		}
 		if err := item.Ack(ctx); errors.Is(err, session.ErrLost) {
