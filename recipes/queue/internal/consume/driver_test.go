@@ -91,6 +91,13 @@ func newDriver(t *testing.T, cfg consume.Config) *driver {
 func (h *driver) first(n int) {
 	h.done(fmt.Sprintf("create /q/line/me-1-%d-", n), 0, fmt.Sprintf("/q/line/me-1-%d-%010d", n, n))
 	h.listed("Path:/q/line Watch", 0, fmt.Sprintf("me-1-%d-%010d", n, n))
+	h.alone()
+}
+
+// alone: there is no other consumer.
+func (h *driver) alone() {
+	h.listed("Path:/q/journal Watch", 0, "me-1")
+	h.listed("Path:/q/work/alive Watch", 0, "me-1")
 }
 
 func znodeName(n int, count int) string {

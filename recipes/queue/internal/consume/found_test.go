@@ -15,22 +15,13 @@ import (
 func TestAliveOlderThanJournals(t *testing.T) {
 	h := newDriver(t, consume.Config{Stream: true, Workers: 1})
 	h.first(1)
-	h.listed("/q/work Watch", 0, "ready-0-0000000000", "returned", "alive")
-	h.listed("/q/work/returned", 0)
-	h.seen("/q/cursor", 0, "")
+	changed := machine.Fired{Epoch: 1, Path: "/q/work/alive", Change: machine.ChildrenChanged}
+	h.step(changed)
 	h.listed("Path:/q/journal", 0, "me-1")
-	// Path:/q/work/alive is pending: executed by the server, its answer is under way
+	// those that live are listed; the answer is under way when there is another change
 	alive := h.take("Path:/q/work/alive").(machine.List)
-	h.listed("ready-0-0000000000", 0, znodeName(0, 1), znodeName(1, 1))
-	h.done("delete /q/line", 1) // the claim leaves the line: there is one more
-	e := h.take("Path:/q/work/ready-0-0000000000/").(machine.Read)
-	h.step(machine.Seen{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Exists: true, Data: []byte(znodeData(1))})
-	// now the answer of alive
+	h.step(changed)
 	h.step(machine.Listed{Epoch: 1, Ask: alive.Ask, Path: alive.Path, Names: []string{"me-1"}})
-	h.step(consume.Received{No: 1})
-	h.step(consume.Settle{No: 1, How: consume.Ack})
-	h.done("delete /q/work/ready-0-0000000000", 3, "", "/q/line/me-1-2-0000000002")
-	h.listed("Path:/q/line Watch", 0, "me-1-2-0000000002")
 	// "you" is born, claims; the event of /q/work/alive is on its way
 	h.listed("Path:/q/journal", 0, "me-1", "you-1")
 	if h.has("Path:/q/journal/you-1") {
@@ -244,6 +235,7 @@ func TestRefusedDeletionSpins(t *testing.T) {
 func TestInheritNodeExists(t *testing.T) {
 	h := newDriver(t, consume.Config{Stream: true, Workers: 4})
 	h.first(1)
+	h.step(machine.Fired{Epoch: 1, Path: "/q/work/alive", Change: machine.ChildrenChanged})
 	h.listed("Path:/q/journal ", 0, "me-1", "you-1")
 	h.listed("Path:/q/work/alive ", 0, "me-1")
 	for n := range 5 {

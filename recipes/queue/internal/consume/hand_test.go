@@ -154,6 +154,8 @@ func (h *hand) first(n int) {
 	name := fmt.Sprintf("me-1-%d-%010d", n, n)
 	h.done(fmt.Sprintf("create /q/line/me-1-%d-", n), 0, "/q/line/"+name)
 	h.listed("list /q/line", 0, name)
+	h.listed("list /q/journal", 0, "me-1")
+	h.listed("list /q/work/alive", 0, "me-1")
 }
 
 const bucket0 = "/q/work/ready-0-0000000000"

@@ -77,6 +77,19 @@ func (h *heirs) retry() {
 	}
 }
 
+// done tells whether everything is known, and dealt with.
+func (h *heirs) done() bool {
+	if h.journals == nil || h.alive == nil {
+		return false
+	}
+	for tag := range h.dealt {
+		if h.busy(tag) {
+			return false
+		}
+	}
+	return true
+}
+
 func (h *heirs) busy(tag string) bool {
 	return h.own.Pending(key{opening, tag}) || h.own.Pending(key{inheriting, tag})
 }

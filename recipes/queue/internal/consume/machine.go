@@ -279,7 +279,7 @@ func (m *Machine) pick() (p pick) {
 	if m.view.buckets != nil {
 		next = m.later.tend(m.clock.now, &m.view)
 	}
-	if !m.view.known() {
+	if !m.view.known() || !m.heirs.done() { // what the dead had comes first
 		return pick{}
 	}
 	if free := m.book.free(); free > 0 {

@@ -143,6 +143,9 @@ func (q Queue) without(ctx context.Context, st *state, b place.Bucket, name stri
 		case claimed:
 			ops = append(ops, by.guard)
 		default:
+			if err := q.Session.EnsurePath(ctx, q.Root.Cursor()); err != nil { // nothing was claimed yet
+				return nil, err
+			}
 			ops = append(ops, session.CheckOp(q.Root.Cursor(), st.version))
 		}
 	}
