@@ -97,6 +97,8 @@ func (m *Machine) onSeen(k key, ev machine.Seen) {
 		m.book.onRead(k.at, ev)
 	case opening:
 		m.heirs.onOpened(k.at, ev)
+	case vetting:
+		m.heirs.onVetted(ev)
 	case resolving:
 		m.onResolved(ev)
 	case rooming:

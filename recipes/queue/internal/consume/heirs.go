@@ -16,11 +16,12 @@ type heirs struct {
 	alive    map[string]bool         // nil: not known
 	dealt    map[string][]machine.Op // the transaction, by tags that are being dealt with, or were
 	named    map[string]bool         // paths of entries that are there already
+	vetted   map[string]bool         // tags whose ephemeral znode was looked at
 }
 
 // renew begins anew.
 func (h *heirs) renew() {
-	*h = heirs{own: h.own, dealt: make(map[string][]machine.Op), named: make(map[string]bool)}
+	*h = heirs{own: h.own, dealt: make(map[string][]machine.Op), named: make(map[string]bool), vetted: make(map[string]bool)}
 }
 
 // leave forgets what the watches do not keep true any more.
@@ -60,11 +61,33 @@ func (h *heirs) onCalled(ev machine.Listed) {
 
 func (h *heirs) inherit() {
 	for _, tag := range h.journals {
-		if _, dealt := h.dealt[tag]; tag == h.own.tag || h.alive[tag] || dealt {
+		if _, dealt := h.dealt[tag]; tag == h.own.tag || h.lives(tag) || dealt {
 			continue
 		}
 		h.dealt[tag] = nil
 		h.own.Ask(machine.Read{Path: h.own.root.Journal(tag)}, key{opening, tag})
+	}
+}
+
+// lives tells whether a consumer has its znode. One that turned out not to be ephemeral is nobody's.
+func (h *heirs) lives(tag string) bool {
+	return h.alive[tag] && !h.own.told[h.own.root.Alive(tag)]
+}
+
+// vet looks at the znodes of those that live, each once: one that was made by hand, or restored,
+// would keep a journal for ever.
+func (h *heirs) vet() {
+	for _, tag := range h.journals {
+		if tag != h.own.tag && h.alive[tag] && !h.vetted[tag] {
+			h.vetted[tag] = true
+			h.own.Ask(machine.Read{Path: h.own.root.Alive(tag)}, key{vetting, tag})
+		}
+	}
+}
+
+func (h *heirs) onVetted(ev machine.Seen) {
+	if ev.Exists && ev.Stat.Owner == 0 {
+		h.own.foreign(ev.Path)
 	}
 }
 
@@ -101,7 +124,7 @@ func (h *heirs) onOpened(tag string, ev machine.Seen) {
 		h.own.skip(ev.Path, ev.Err)
 	case !ev.Exists: // somebody else was faster
 	case !ok:
-		h.own.report(h.own.root.Journals(), []string{tag}, func(string) bool { return false })
+		h.own.foreign(ev.Path)
 	default:
 		h.dealt[tag] = h.takeOver(ev.Path, j, ev.Stat.Version)
 		h.own.Ask(machine.Transact{Ops: h.dealt[tag]}, key{inheriting, tag})

@@ -114,7 +114,7 @@ func (l *line) onLine(ev machine.Listed) {
 	var next int32
 	for _, name := range ev.Names { // the numbers begin anew after 2³¹ places
 		_, n, ok := znode.Sequence(name)
-		if ok && znode.CompareSeq(n, number) < 0 && (ahead == "" || znode.CompareSeq(n, next) > 0) {
+		if ok && !l.own.told[znode.Join(ev.Path, name)] && znode.CompareSeq(n, number) < 0 && (ahead == "" || znode.CompareSeq(n, next) > 0) {
 			ahead, next = name, n
 		}
 	}
@@ -132,6 +132,9 @@ func (l *line) onFollowed(ev machine.Seen) {
 		l.ahead = "" // it is not watched
 		l.own.refused(ev.Path, ev.Err)
 	case !ev.Exists && ev.Path == l.ahead:
+		l.ahead = ""
+	case ev.Exists && ev.Stat.Owner == 0: // nobody stands there: it was made by hand, or restored
+		l.own.foreign(ev.Path)
 		l.ahead = ""
 	}
 }

@@ -133,6 +133,7 @@ func (m *Machine) onWoke(k key) {
 		m.book.giveBack()
 	case resting:
 		m.scrub.rested(&m.view)
+		m.heirs.vet()
 	case grieving:
 		m.graves.refused = false
 	case judging:

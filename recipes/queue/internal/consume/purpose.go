@@ -23,6 +23,7 @@ const (
 	resolving                     // whether it was carried out
 	opening                       // a dead consumer's journal
 	inheriting                    // takes it over
+	vetting                       // whether a consumer's znode is ephemeral
 	removing                      // what says that the consumer lives, under a former tag
 	pausing                       // before something that was refused is tried again
 	judging                       // the window is too large, if this comes

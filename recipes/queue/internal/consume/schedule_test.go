@@ -446,6 +446,9 @@ func (c *consumer) perform(e machine.Effect) {
 				}
 				return
 			}
+			if g.how == consume.Return {
+				c.world.deaths++ // it counts as received
+			}
 			c.actor.Tell(consume.Over{No: e.No})
 		}
 		if g.how == consume.Ack {

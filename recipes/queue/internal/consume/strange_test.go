@@ -5,8 +5,57 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
+
+// Nobody stands in line behind a znode that is not ephemeral.
+func TestPersistentPlaceInLine(t *testing.T) {
+	t.Parallel()
+	w := newStory(0)
+	w.refuses = true // it is reported
+	place := layout.Root(root).Line() + "/x-"
+	w.Add(recipetest.Player{Name: "somebody", Machine: func() machine.Machine {
+		return &maker{paths: []string{layout.Root(root).Line()}, item: place}
+	}})
+	w.until(t, func() bool { return w.Exists(place + "0000000000") })
+	for n := range 2 {
+		w.addConsumer(n, false, true)
+	}
+	w.producers[0].Tell(produce{3, 0})
+	w.ending = true
+	for range 3000 { // what is never claimed is swept for ever
+		w.Settle(1)
+	}
+	for _, i := range w.items {
+		require.Equal(t, 1, i.acked, i.body)
+	}
+	for _, c := range w.consumers {
+		require.LessOrEqual(t, len(c.skipped), 1)
+	}
+}
+
+// Nobody lives behind a znode that is not ephemeral: the journal beside it is inherited.
+func TestPersistentZnodeOfAConsumer(t *testing.T) {
+	t.Parallel()
+	h := newHand(t, consume.Config{Stream: true, Workers: 1})
+	h.done("create /q/line/me-1-1-", 0, "/q/line/me-1-1-0000000001")
+	h.listed("list /q/line", 0, "me-1-1-0000000001")
+	h.listed("list /q/journal", 0, "me-1", "you-1")
+	h.listed("list /q/work/alive", 0, "me-1", "you-1")
+	h.listed("list /q/work", 0, "ready-0-0000000000", "returned", "alive")
+	h.listed("list /q/work/returned", 0)
+	h.seen("read /q/cursor", 0, "ready-0-0000000000 0")
+	h.listed("list "+bucket0, 0, pack(0, 1).Name())
+	require.False(t, h.asks("read /q/journal/you-1"))
+	h.woke() // the next sweep
+	h.seen("read /q/work/alive/you-1", 0, "")
+	require.Equal(t, "/q/work/alive/you-1", told[consume.Skipped](h)[0].Path)
+	h.seen("read /q/journal/you-1", 3, "3\nready-0-0000000000:0 1")
+	h.done("delete /q/journal/you-1", 0)
+}
 
 // An entry that was made by hand may name more items than there are, or the same ones as another.
 func TestEntriesMadeByHand(t *testing.T) {

@@ -54,10 +54,17 @@ func (w *wire) skip(path string, err error) {
 // report reports what is in a listing and means nothing, once.
 func (w *wire) report(parent string, names []string, means func(name string) bool) {
 	for _, name := range names {
-		if path := znode.Join(parent, name); !means(name) && !w.told[path] {
-			w.told[path] = true
-			w.Emit(Skipped{Path: path, Err: errForeign})
+		if !means(name) {
+			w.foreign(znode.Join(parent, name))
 		}
+	}
+}
+
+// foreign reports a znode that means nothing, once.
+func (w *wire) foreign(path string) {
+	if !w.told[path] {
+		w.told[path] = true
+		w.Emit(Skipped{Path: path, Err: errForeign})
 	}
 }
 
