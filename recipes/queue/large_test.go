@@ -96,7 +96,7 @@ func TestLargestItem(t *testing.T) {
 			}
 			require.Greater(t, size, 1_040_000)
 			for range 2 {
-				require.NoError(t, take(t, q).Nack(bubble.Minute(t)), name)
+				require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.After(0)), name)
 			}
 			require.Len(t, takes(t, dead, 1)[0], size)
 			if n := length(t, q); n > 0 {
