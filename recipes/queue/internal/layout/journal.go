@@ -20,6 +20,10 @@ type Claim struct {
 //	17                                   the number of the transaction that wrote it
 //	ready-0-0000000003:5 1               one item
 //	ready-0-0000000003:6 3f,c0*2 3       eight, two of which were handed out twice before; two of them are offered now
+//	ready-0-0000000003:7-70              64 znodes with one item each, none of which was ever handed out
+//
+// The last form keeps it small: each transaction writes the journal, and a consumer may have claimed
+// thousands.
 type Journal struct {
 	Number uint64
 	Claims []Claim
@@ -29,13 +33,51 @@ type Journal struct {
 func (j Journal) Bytes() []byte {
 	var b bytes.Buffer
 	b.WriteString(strconv.FormatUint(j.Number, 10))
-	for _, c := range j.Claims {
+	for rest := j.Claims; len(rest) > 0; {
+		c, n := rest[0], row(rest)
+		rest = rest[n:]
+		if n > 1 {
+			fmt.Fprintf(&b, "\n%s-%d", c.Position, int(c.Seq)+n-1)
+			continue
+		}
 		fmt.Fprintf(&b, "\n%s %s", c.Position, c.text())
 		if c.Offered != 0 {
 			b.WriteString(" " + strconv.FormatUint(c.Offered, 16))
 		}
 	}
 	return b.Bytes()
+}
+
+// row is how many of the first claims are of neighbours with one item each, never handed out; at
+// least 1.
+func row(claims []Claim) int {
+	for n, c := range claims {
+		plain := c.Part == 0 && c.Offered == 0 && len(c.Runs) == 1 && c.Runs[0] == Run{Items: 1}
+		if !plain || c.Bucket != claims[0].Bucket || int(c.Seq) != int(claims[0].Seq)+n {
+			return max(n, 1)
+		}
+	}
+	return len(claims)
+}
+
+// longestRow bounds what somebody may write by hand.
+const longestRow = 100_000
+
+// parseRow reads "<position>-<sequence>"; false if it is something else.
+func parseRow(line string) ([]Claim, bool) {
+	at := strings.LastIndexByte(line, '-')
+	first, ok := parsePosition(line[:max(at, 0)])
+	last, err := strconv.ParseInt(line[at+1:], 10, 32)
+	count := last - int64(first.Seq) + 1
+	if !ok || err != nil || first.Part > 0 || count < 2 || count > longestRow {
+		return nil, false
+	}
+	claims := make([]Claim, count)
+	for n := range claims {
+		claims[n].Entry = Entry{first, []Run{{Items: 1}}}
+		claims[n].Seq += int32(n)
+	}
+	return claims, true
 }
 
 // ParseJournal reads a journal; false if it is none.
@@ -49,11 +91,14 @@ func ParseJournal(data []byte) (Journal, bool) {
 	for more {
 		var line string
 		line, rest, more = strings.Cut(rest, "\n")
-		c, ok := parseClaim(line)
+		claims, ok := parseRow(line)
 		if !ok {
-			return Journal{}, false
+			claims = make([]Claim, 1)
+			if claims[0], ok = parseClaim(line); !ok {
+				return Journal{}, false
+			}
 		}
-		j.Claims = append(j.Claims, c)
+		j.Claims = append(j.Claims, claims...)
 	}
 	return j, true
 }
