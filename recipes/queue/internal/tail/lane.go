@@ -9,15 +9,22 @@ type lane struct {
 	hasNext bool // the next one exists though this one is open: somebody else made it
 	fill    int  // how many children it has had, as far as is known
 	weight  int  // how many items were appended here
-	sealed  int  // the highest number that is known to be sealed; -1 for none
+	sealed  int  // the highest number that is known to be sealed, or gone; -1 for none
+	seen    int  // the highest number that was there for certain; -1 for none
 	guessed bool // the bucket was not seen, only concluded
 }
 
-// look takes in a listing: the highest number of each lane.
+// look takes in a listing: the highest number of each lane. One that was there and is gone is not
+// made again: what is put into it then would have numbers that the cursor has passed.
 func (n *lane) look(top map[place.Lane]int) {
 	highest, some := top[n.bucket.Lane]
 	was := n.bucket.Number
 	n.hasNext, n.guessed, n.missing = false, false, false
+	if !some || highest < n.seen {
+		n.sealed = max(n.sealed, n.seen)
+	} else {
+		n.seen = highest
+	}
 	switch {
 	case some && highest > n.sealed:
 		n.bucket.Number = highest
@@ -50,7 +57,7 @@ func (n *lane) next() {
 
 // gone takes in that the bucket does not exist. False: it takes a listing to know more.
 func (n *lane) gone() bool {
-	if n.bucket.Number > 0 {
+	if n.bucket.Number > 0 || n.seen >= 0 {
 		return false
 	}
 	n.missing = true

@@ -128,8 +128,9 @@ func (t *Tail) Append(all []Addition) (ops []machine.Op, parts []Part) {
 // Done takes in the result of one of the operations that Append has made, in their order.
 func (t *Tail) Done(p Part, r machine.Result) {
 	n := p.lane
+	n.seen = max(n.seen, p.at)
 	if p.seals {
-		n.sealed = max(n.sealed, p.at)
+		n.sealed, n.seen = max(n.sealed, p.at), max(n.seen, p.at+1)
 	}
 	if p.at != n.bucket.Number { // a listing has shown another one since
 		return
@@ -179,7 +180,7 @@ func (t *Tail) of(l place.Lane) *lane {
 	if known := t.lanes[l]; known != nil {
 		return known
 	}
-	n := &lane{bucket: place.Bucket{Lane: l}, sealed: -1}
+	n := &lane{bucket: place.Bucket{Lane: l}, sealed: -1, seen: -1}
 	n.look(t.top)
 	t.lanes[l] = n
 	return n

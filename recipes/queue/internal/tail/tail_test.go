@@ -64,6 +64,29 @@ func TestAListingMayComeInBetween(t *testing.T) {
 	require.Equal(t, `check /q/work/ready-0-0000000006 v0`, ops[0].String())
 }
 
+// A bucket that somebody has deleted by hand is not made again: what is put into it then would have
+// numbers that the cursor has passed.
+func TestABucketThatIsGone(t *testing.T) {
+	t.Parallel()
+	for was, c := range map[string]struct {
+		left []string
+		next string
+	}{
+		"ready-0-0000000000": {nil, "ready-0-0000000001"},
+		"ready-0-0000000005": {[]string{"ready-0-0000000004"}, "ready-0-0000000006"},
+		"ready-0-0000000007": {[]string{"ready-0-0000000009"}, "ready-0-0000000009"},
+	} {
+		end := tail.New(layout.Root("/q"), 256)
+		end.Listed([]string{was})
+		_, parts := end.Append(one("a-"))
+		end.Failed(parts[0], machine.NoNode)
+		require.False(t, end.Known(), was)
+		end.Listed(c.left)
+		ops, _ := end.Append(one("a-"))
+		require.Equal(t, "/q/work/"+c.next, ops[0].Path)
+	}
+}
+
 // What was concluded is not concluded from: after one wrong guess the queue is listed.
 func TestAGuess(t *testing.T) {
 	t.Parallel()
