@@ -45,9 +45,9 @@ type flow struct {
 }
 
 // BenchmarkQueue moves items through a queue, on one server and on three, by plain Put and by
-// PutAll, acknowledged and at most once; and in the raw form with as many goroutines, which creates,
-// gets and deletes one item at a time, without a claim, and does not even list: its consumers are
-// told the path by the producers, within the process.
+// PutAll, acknowledged and at most once; and in the raw form with as many goroutines, which
+// creates, gets and deletes one item at a time, without a claim, and does not even list: its
+// consumers are told the path by the producers, within the process.
 func BenchmarkQueue(b *testing.B) {
 	for _, servers := range []int{1, 3} {
 		for _, p := range []party{{4, 4, 16}, {4, 4, 1}, {1, 1, 1}, {1, 1, 16}} {

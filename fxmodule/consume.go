@@ -23,9 +23,9 @@ import (
 // while they are worked on faster than they can be fetched (queue.WithWorkers); with a smaller
 // queue.WithPrefetch in opts fewer workers are busy. fn's context ends with the claim on the item.
 // It does not end when the application stops: then no new items are taken, and those in hand are
-// finished, within fx's stop timeout; after that their contexts end too. If fn returns nil, the item
-// is acknowledged; an error returns it to the queue, to be delivered again after the pause that
-// queue.WithBackoff sets, and so does a panic, which is logged with its stack. Under
+// finished, within fx's stop timeout; after that their contexts end too. If fn returns nil, the
+// item is acknowledged; an error returns it to the queue, to be delivered again after the pause
+// that queue.WithBackoff sets, and so does a panic, which is logged with its stack. Under
 // queue.WithAutoAck nothing is acknowledged or returned: an error is logged and counted, and the
 // item is gone. What the consumer skips is logged: see queue.Consumer.Errors. If the consumer ends
 // by itself, the application is shut down with exit code 1.

@@ -17,6 +17,9 @@ const (
 	fatal    = "fatal"    // kills its first worker
 )
 
+// mood is how long the moody job wants to be left alone.
+const mood = 200 * time.Millisecond
+
 // putAll puts all jobs, the ordinary ones in one transaction.
 func putAll(ctx context.Context, line *queue.Queue) error {
 	var jobs [][]byte

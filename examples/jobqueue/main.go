@@ -9,8 +9,10 @@
 // A producer puts thirty-one jobs: some are urgent, one is delayed, one kills its first worker, one
 // fails twice, and one always fails. Three workers, each with its own session, take them. One
 // worker dies in the middle of a job: the job is delivered to another, with its attempt counted.
-// The job that fails twice is returned, to its position and with its priority, until it succeeds;
-// the one that always fails becomes a dead letter after three attempts.
+// The job that fails twice asks for a pause of its own each time, and is returned, to its position
+// and with its priority, until it succeeds; the one that always fails comes back after longer and
+// longer pauses, and becomes a dead letter after three attempts. A znode that means nothing lies
+// among the jobs: it is skipped, and reported.
 //
 // The program exits with status 0 only if every job was done exactly once, except the one that
 // always fails, which is the only dead letter, and nothing is left in the queue.
@@ -27,6 +29,7 @@ import (
 
 	"github.com/troupe-go/troupe/examples/internal/ground"
 	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
 )
 
 const (
@@ -46,7 +49,7 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 		return err
 	}
 	defer ground.Close(s)
-	line, err := queue.New(s, queuePath, queue.WithMaxAttempts(attempts), queue.WithDeadLetters(deadPath))
+	line, err := newLine(s)
 	if err != nil {
 		return err
 	}
@@ -55,6 +58,9 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 		return err
 	}
 	if err := putAll(ctx, line); err != nil {
+		return err
+	}
+	if _, err := s.Create(ctx, queuePath+"/work/litter", nil); err != nil {
 		return err
 	}
 	n, err := line.Len(ctx)
@@ -76,6 +82,12 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 		return err
 	}
 	return verdict(ctx, line, dead, book, string(letter.Data()), out)
+}
+
+// newLine is the queue as all processes have it.
+func newLine(s *session.Session) (*queue.Queue, error) {
+	return queue.New(s, queuePath, queue.WithMaxAttempts(attempts), queue.WithDeadLetters(deadPath),
+		queue.WithBackoff(queue.Exponential(100*time.Millisecond, time.Second)))
 }
 
 // work runs the workers until every job that can be done is done.

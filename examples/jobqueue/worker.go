@@ -38,11 +38,11 @@ func (w *worker) run(ctx context.Context) error {
 		return unlessOver(ctx, err)
 	}
 	defer func() { w.leave(s) }()
-	line, err := queue.New(s, queuePath, queue.WithMaxAttempts(attempts), queue.WithDeadLetters(deadPath))
+	line, err := newLine(s)
 	if err != nil {
 		return err
 	}
-	jobs, err := line.Consume(queue.WithPrefetch(4))
+	jobs, err := line.Consume()
 	if err != nil {
 		return err
 	}
@@ -51,6 +51,10 @@ func (w *worker) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case err := <-jobs.Errors():
+			if err != nil { // nil: it is closed, as Items is
+				w.book.note("%s skips: %v", w.name, err)
+			}
 		case job, open := <-jobs.Items():
 			if !open {
 				return jobs.Err()
@@ -87,7 +91,7 @@ func (w *worker) handle(ctx context.Context, job *queue.Item) error {
 		return err
 	case err != nil:
 		w.book.note("%s gives %q back after attempt %d: %v", w.name, job.Data(), job.Attempt(), err)
-		err = job.Nack(ctx)
+		err = job.Nack(ctx, pause(job)...)
 	default:
 		if err = job.Ack(ctx); err == nil {
 			w.book.done(string(job.Data()))
@@ -98,6 +102,14 @@ func (w *worker) handle(ctx context.Context, job *queue.Item) error {
 		return nil
 	}
 	return err
+}
+
+// pause says when a job wants to be tried again. Without it the queue's back-off does.
+func pause(job *queue.Item) []queue.NackOption {
+	if string(job.Data()) == moody {
+		return []queue.NackOption{queue.After(mood)}
+	}
+	return nil
 }
 
 // do does the job.

@@ -11,8 +11,8 @@
 // with a session of its own. [World.Step] lets one thing happen, chosen among all that can: a
 // request is carried out, an answer or a watch's event is delivered, a timer goes off. In between,
 // the test lets the worse happen: [Actor.Disconnect], [Actor.Distrust], [Actor.Expire],
-// [Actor.Crash], [Actor.Kill], [World.Bar]. With a chooser that draws from pgregory.net/rapid, a failure shrinks
-// to a short story.
+// [Actor.Crash], [Actor.Kill], [World.Bar]. With a chooser that draws from pgregory.net/rapid, a
+// failure shrinks to a short story.
 //
 // What the world keeps to is what package recipe promises: requests are carried out in any order;
 // answers overtake one another, but no event comes before the answer of the read that armed its

@@ -42,7 +42,8 @@ type Item struct {
 
 // settler settles the items that it has handed out.
 type settler interface {
-	// settle waits until the item is settled. It is called at least once for each call of Ack or Nack.
+	// settle waits until the item is settled. It is called at least once for each call of Ack or
+	// Nack.
 	settle(ctx context.Context, i *Item, how consume.How, after time.Duration) error
 	extend(i *Item, d time.Duration) error
 }
@@ -129,8 +130,8 @@ func (i *Item) Ack(ctx context.Context) error {
 
 // Nack returns the item to the queue, and Done closes. The item keeps its id, its priority and its
 // position, and is delivered again with Attempt increased by one, after the pause that WithBackoff
-// sets, or [After]; after WithMaxAttempts it goes to the dead letters. Errors are those of Ack; after
-// a refusal the consumer tries by itself to return the item.
+// sets, or [After]; after WithMaxAttempts it goes to the dead letters. Errors are those of Ack;
+// after a refusal the consumer tries by itself to return the item.
 func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
 	o, err := nackOptionsOf(opts)
 	if err != nil {

@@ -16,8 +16,8 @@ type Entry struct {
 }
 
 // Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none.
-// It syncs first, so it sees everything that was done before the call. It does not see an item whose
-// delay or pause is over but that no consumer has made available yet.
+// It syncs first, so it sees everything that was done before the call. It does not see an item
+// whose delay or pause is over but that no consumer has made available yet.
 func (q *Queue) Peek(ctx context.Context) (Entry, error) {
 	if err := q.open(); err != nil {
 		return Entry{}, failed("peek", q.path, err)

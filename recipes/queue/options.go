@@ -91,9 +91,10 @@ func WithMaxAttempts(n int) Option {
 	}
 }
 
-// WithVisibility limits how long a consumer may keep an item, counted from its claim. After that
-// time the item is lost (ErrOverdue) and delivered again. [Item.Extend] sets a new time. Without
-// this option an item belongs to its consumer for as long as the consumer's session lives.
+// WithVisibility limits how long an item may take, counted from when it is handed out: a receiver
+// can have it from then on. After that time the item is lost (ErrOverdue) and delivered again.
+// [Item.Extend] sets a new time. Without this option an item belongs to its consumer for as long as
+// the consumer's session lives.
 func WithVisibility(d time.Duration) Option {
 	return func(o *options) error {
 		if d < time.Millisecond {
@@ -116,10 +117,10 @@ func WithDeadLetters(path string) Option {
 	}
 }
 
-// WithShards divides the queue into n shards, at most 256. Items are put into them in turn (those
-// of one PutAll together, unless they have a delay), and each consumer starts with another shard,
-// so that consumers contend less. In return, order is kept only within a shard. Priorities are kept
-// across all shards.
+// WithShards divides the queue into n shards, at most 256. Items are put into them in turn, those
+// of one PutAll together. Order is kept only within a shard: a consumer takes what the first shard
+// has before it looks at the next. Priorities are kept across all shards. Shards do not relieve
+// consumers, whose claims follow one another in any case.
 func WithShards(n int) Option {
 	return func(o *options) error {
 		if n < 1 || n > place.MaxShards {
@@ -217,9 +218,9 @@ func WithEphemeral() PutOption {
 	}
 }
 
-// WithHeader gives an item a header: a trace's context, the type of its data. Headers travel with the
-// item, also to the dead letters, and are read by [Item.Header]. Of two with the same key the last
-// one counts.
+// WithHeader gives an item a header: a trace's context, the type of its data. Headers travel with
+// the item, also to the dead letters, and are read by [Item.Header]. Of two with the same key the
+// last one counts.
 func WithHeader(key, value string) PutOption {
 	return func(o *putOptions) error {
 		if key == "" {

@@ -174,9 +174,9 @@ func (q *Queue) open() error {
 
 // Close ends the handle. What waits to be put is put first; waiting calls of Take return
 // session.ErrClosed; its consumers end; items that they or Take have handed out and that are not
-// settled are lost (session.ErrClosed). It returns when ZooKeeper has confirmed that others can have
-// them. If ctx ends first its cause is returned, and the rest is done in the background. The items
-// that were put stay. It is idempotent.
+// settled are lost (session.ErrClosed). It returns when ZooKeeper has confirmed that others can
+// have them. If ctx ends first its cause is returned, and the rest is done in the background. The
+// items that were put stay. It is idempotent.
 func (q *Queue) Close(ctx context.Context) error {
 	q.mu.Lock()
 	first := q.closing == nil

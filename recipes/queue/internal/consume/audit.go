@@ -7,8 +7,9 @@ import (
 )
 
 // audit finds what nobody names. It is exact: what came back has one cversion from its beginning to
-// its end, so that entries leave journals only with their items; and nobody but another audit gives a
-// name to what has none, which the version of what came back excludes. One request follows the other.
+// its end, so that entries leave journals only with their items; and nobody but another audit gives
+// a name to what has none, which the version of what came back excludes. One request follows the
+// other.
 type audit struct {
 	root     layout.Root
 	at       stage

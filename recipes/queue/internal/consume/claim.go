@@ -65,8 +65,8 @@ func newClaim(f found) *claim {
 // unread: nothing is known of its items yet.
 func (c *claim) unread() bool { return c.items == nil && !c.gone && !c.foreign }
 
-// find takes in a listing of its bucket, by the number of its request. One that was asked for before
-// the claim may be older than the znode.
+// find takes in a listing of its bucket, by the number of its request. One that was asked for
+// before the claim may be older than the znode.
 func (c *claim) find(names []string, ask uint64) {
 	if z, ok := c.Find(names); ok {
 		c.name, c.znode = z.Name(), z

@@ -37,7 +37,8 @@ func TestCursorVersion(t *testing.T) {
 	h.listed("/q/work/returned", 0)
 	h.seen("/q/cursor", 5, "")
 	h.listed("ready-0-0000000000", 0, znodeName(0, 1))
-	// the claim is carried out (cursor v6); its answer is lost; the journal can't be read for a moment
+	// the claim is carried out (cursor v6); its answer is lost; the journal can't be read for a
+	// moment
 	e := h.take("set /q/cursor").(machine.Transact)
 	h.step(machine.Transacted{Epoch: 1, Ask: e.Ask, Failed: -1, Code: machine.Unknown})
 	r := h.take("Path:/q/journal/me-1 ").(machine.Read)

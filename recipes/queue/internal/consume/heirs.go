@@ -69,7 +69,8 @@ func (h *heirs) inherit() {
 	}
 }
 
-// lives tells whether a consumer has its znode. One that turned out not to be ephemeral is nobody's.
+// lives tells whether a consumer has its znode. One that turned out not to be ephemeral is
+// nobody's.
 func (h *heirs) lives(tag string) bool {
 	return h.alive[tag] && !h.own.told[h.own.root.Alive(tag)]
 }

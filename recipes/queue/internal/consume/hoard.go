@@ -6,8 +6,8 @@ import (
 	"github.com/troupe-go/troupe/machine"
 )
 
-// How long items are kept that nobody asks for, in milliseconds: the next one who does may be on its
-// way, and what goes back takes a transaction here and one at whoever claims it.
+// How long items are kept that nobody asks for, in milliseconds: the next one who does may be on
+// its way, and what goes back takes a transaction here and one at whoever claims it.
 const (
 	keeps       = 100
 	keepsStream = 1000

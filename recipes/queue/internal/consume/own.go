@@ -55,8 +55,8 @@ func (o *own) onSigned(ev machine.Transacted) {
 	}
 }
 
-// onChecked tells whether the tag is of no use: its journal was not made, or somebody has deleted it
-// by hand.
+// onChecked tells whether the tag is of no use: its journal was not made, or somebody has deleted
+// it by hand.
 func (o *own) onChecked(ev machine.Seen) (useless bool) {
 	switch {
 	case ev.Code != machine.Done:
@@ -74,8 +74,8 @@ func (o *own) signed(version int32) {
 	o.made, o.version, o.tries = true, version, 0
 }
 
-// guard watches the ephemeral znode. Possessions are guarded by it: whoever deletes it ends them. At
-// most once there are none, and what is being taken would be lost with it.
+// guard watches the ephemeral znode. Possessions are guarded by it: whoever deletes it ends them.
+// At most once there are none, and what is being taken would be lost with it.
 func (o *own) guard() {
 	if !o.guarded && !o.unheld {
 		o.once(machine.Read{Path: o.alive(), Watch: true}, key{purpose: guarding})

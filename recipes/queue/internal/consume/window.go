@@ -69,9 +69,9 @@ func (w *window) wants(room, ahead int) bool {
 	return room > 0 && (ahead == 0 || 2*room >= w.size)
 }
 
-// spare is how many more items may be handed out, if so many have been that have no receiver yet, and
-// so many have found one: those of the workers that have none are waiting. At most once, nothing is
-// gained by handing out less than may wait.
+// spare is how many more items may be handed out, if so many have been that have no receiver yet,
+// and so many have found one: those of the workers that have none are waiting. At most once,
+// nothing is gained by handing out less than may wait.
 func (w *window) spare(offered, taken int) int {
 	switch {
 	case w.stream && w.forGood:

@@ -49,8 +49,8 @@ func (r Root) Base() []string {
 	return []string{r.Returned(), r.Living(), r.Journals(), r.Cursor(), r.Kept(), r.Line()}
 }
 
-// Marks is the path below which there is a mark for each item that was removed from others that were
-// put together, for those who count.
+// Marks is the path below which there is a mark for each item that was removed from others that
+// were put together, for those who count.
 func (r Root) Marks() string { return znode.Join(string(r), "removed") }
 
 // Mark is the path of such a mark.
