@@ -16,11 +16,11 @@
 // somebody else has taken over, and reading the journal tells whether a transaction was carried out
 // whose answer was lost.
 //
-// Only the first consumer in line looks for items: it watches the queue, returns what dead consumers
-// had, and then claims what it has room for. Without room it stays first as long as it knows of
-// nothing that it could claim: an item that is put then costs the others nothing. It leaves the line
-// when it does, or when it has settled nothing for a while, and the next one looks. The line decides
-// who looks, and never who has what.
+// Only the first consumer in line looks for items: it watches the queue, returns what dead
+// consumers had, and then claims what it has room for. Without room it stays first as long as it
+// knows of nothing that it could claim: an item that is put then costs the others nothing. It
+// leaves the line when it does, or when it has settled nothing for a while, and the next one looks.
+// The line decides who looks, and never who has what.
 //
 //	        room                    nobody ahead                    no room, and more to claim
 //	busy ──────────▶ in line ───────────────────────▶ dispatcher ──────────────────────────────▶ busy

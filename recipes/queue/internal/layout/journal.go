@@ -22,8 +22,8 @@ type Claim struct {
 //	ready-0-0000000003:6 3f,c0*2 3       eight, two of which were handed out twice before; two of them are offered now
 //	ready-0-0000000003:7-70              64 znodes with one item each, none of which was ever handed out
 //
-// The last form keeps it small: each transaction writes the journal, and a consumer may have claimed
-// thousands.
+// The last form keeps it small: each transaction writes the journal, and a consumer may have
+// claimed thousands.
 type Journal struct {
 	Number uint64
 	Claims []Claim
