@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/queue"
@@ -28,7 +29,7 @@ func (w *worker) join() (err error) {
 	if w.candidate, err = election.New(w.session, leaderPath, election.WithID(w.name)); err != nil {
 		return err
 	}
-	w.line, err = queue.New(w.session, queuePath)
+	w.line, err = queue.New(w.session, queuePath, queue.WithMaxAttempts(math.MaxInt)) // however many workers die of a batch
 	return err
 }
 

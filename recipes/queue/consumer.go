@@ -26,8 +26,8 @@ const mostPrefetch = 10_000
 // WithAutoAck, n limits the items that wait to be received.
 //
 // Without this option the number adapts: it begins at 1, or WithWorkers, and doubles up to 64 while
-// items are settled faster than they can be fetched. When they are not, it falls again, and what
-// nobody works on goes back.
+// items are settled faster than they can be fetched. When they are not, it falls again. What nobody
+// works on goes back when another consumer waits.
 func WithPrefetch(n int) ConsumeOption {
 	return func(o *consumeOptions) error {
 		if n < 1 || n > mostPrefetch {
