@@ -60,8 +60,9 @@
 //
 // A [Consumer] claims items in advance, as many as suit them: it begins with one for each of
 // WithWorkers, claims up to 64 while they are settled faster than they can be fetched, and gives
-// back what nobody works on when another consumer waits. WithPrefetch sets a fixed number. Consumers that wait do so in line,
-// and only the first one looks for items: a Put to many waiting consumers wakes one.
+// back what nobody works on when another consumer waits. WithPrefetch sets a fixed number.
+// Consumers that wait do so in line, and only the first one looks for items: a Put to many waiting
+// consumers wakes one.
 //
 // # Failure
 //
