@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
+	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
 	"github.com/troupe-go/troupe/session"
 )
@@ -34,6 +35,9 @@ type producer struct {
 	calls []*putting   // waiting, in order: the record that outlives the actor
 	no    uint64
 	fresh bool // the actor's first machine is not created yet
+
+	family string // of the GUIDs of single items
+	single int    // how many have one of these
 
 	closing bool
 }
@@ -74,11 +78,24 @@ func (p *producer) begin(wish produce.Put) (*putting, error) {
 		return nil, session.ErrClosed
 	}
 	p.no++
-	wish.No = p.no
+	wish.No, wish.GUID = p.no, p.name(len(wish.Items))
 	c := &putting{wish: wish, done: notify.NewEnd(), late: notify.NewLatch()}
 	p.calls = append(p.calls, c)
 	p.tell(c.wish)
 	return c, nil
+}
+
+// name is the GUID of a put. Single items are counted, as those of a set are, so that neighbours can
+// lie in one znode. With mu.
+func (p *producer) name(items int) string {
+	if items > 1 {
+		return string(znode.NewGUID())
+	}
+	if p.single%place.MostTogether == 0 {
+		p.family, p.single = string(znode.NewGUID()), 0
+	}
+	p.single++
+	return place.Member(p.family, p.single)
 }
 
 // wait waits until a call's items are in the queue. If ctx ends first, they are not put unless they
@@ -110,7 +127,7 @@ func (p *producer) putAgain(ctx context.Context, items []*Item) error {
 	var calls []*putting
 	for _, i := range items {
 		item := produce.Item{ID: i.record.ID, Headers: i.record.Headers, Data: i.record.Body, Priority: i.priority}
-		c, err := p.begin(produce.Put{GUID: string(znode.NewGUID()), Items: []produce.Item{item}, Back: true})
+		c, err := p.begin(produce.Put{Items: []produce.Item{item}, Back: true})
 		if err != nil {
 			errs = append(errs, err)
 			continue

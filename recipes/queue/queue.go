@@ -62,7 +62,8 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 
 // Put adds an item at the end of its priority, and returns its id: the one given with WithID, or a
 // generated one. When it returns without an error, the item is in ZooKeeper, behind every item of
-// its priority whose Put had returned before this one began. Concurrent puts share a transaction.
+// its priority whose Put had returned before this one began. Concurrent puts share a transaction,
+// and many of them znodes, as the items of PutAll do.
 //
 // Errors: ErrFull, ErrDuplicate, session.ErrTooLarge and, with Under, session.ErrLost mean that
 // nothing was put. If ctx ends before anything was sent, its cause is returned; if it ends later,
@@ -102,7 +103,7 @@ func (q *Queue) put(ctx context.Context, op string, data [][]byte, opts []PutOpt
 	if q.cfg.shards > 1 {
 		shard = int(q.turns.Add(1) % uint64(q.cfg.shards))
 	}
-	wish := produce.Put{GUID: string(znode.NewGUID()), Under: o.guard, Items: make([]produce.Item, len(data))}
+	wish := produce.Put{Under: o.guard, Items: make([]produce.Item, len(data))}
 	for n, d := range data {
 		wish.Items[n] = produce.Item{
 			ID: o.id, Headers: o.headers, Data: append([]byte(nil), d...), Priority: o.priority, Shard: shard,

@@ -19,7 +19,7 @@ type batch struct {
 // part says what an operation is for.
 type part struct {
 	kind kind
-	put  *put // of one put's own
+	put  *put // whose own it is; nil: of several
 	use  room.Use
 	tail tail.Part
 }
@@ -144,9 +144,10 @@ func (m *Machine) fill(b *batch, bounded bool) {
 				})
 			}
 		}
-		for _, a := range p.znodes(m.share(p), bounded && !p.back, m.clock) {
-			all, owners = append(all, a), append(owners, p)
-		}
+	}
+	for _, h := range neighbours(b.puts) {
+		a, o := h.znodes(m.share(h), bounded && !h[0].back, m.clock)
+		all, owners = append(all, a...), append(owners, o...)
 	}
 	ops, parts := m.tail.Append(all)
 	for n, op := range ops {

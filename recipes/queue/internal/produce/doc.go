@@ -8,6 +8,9 @@
 // out, it is answered for itself, and the others are sent again: all of them, if the operation that
 // failed tells which one it was; otherwise half as many, until the one is found.
 //
+// Single items that wait together share znodes, as those of a set do, if their GUIDs count on: then
+// each item's GUID is that of its put, in whatever company it is sent, and sent again.
+//
 // # Lost answers
 //
 // Every transaction writes the producer's receipt: the numbers of the puts that it carries out, on

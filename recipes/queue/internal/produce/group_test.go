@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -198,4 +200,72 @@ func TestEphemeralItemsLieAlone(t *testing.T) {
 		require.True(t, w.Settle(1000))
 		require.Len(t, w.Children(queue.Bucket(place.Bucket{})), map[bool]int{false: 1, true: 3}[ephemeral])
 	}
+}
+
+// Single items that wait together lie in znodes of which each consumer that lives can have one, in
+// their order, if their GUIDs count on. One that has something of its own lies alone, and one that is
+// refused fails alone.
+func TestNeighboursShareZnodes(t *testing.T) {
+	t.Parallel()
+	lie := func(consumers int, change func(n int, i *produce.Item)) (heads []string) {
+		w := recipetest.NewWorld(func(int) int { return 0 })
+		m := make(births, consumers)
+		for n := range m {
+			m[n] = queue.Alive(fmt.Sprint(n))
+		}
+		w.Add(recipetest.Player{Name: "consumers", Machine: func() machine.Machine { return m }})
+		for w.Step() {
+		}
+		guids := make(map[uint64]string)
+		a := w.Add(recipetest.Player{
+			Name:    "p",
+			Machine: func() machine.Machine { return produce.New(produce.Config{Root: queue, GUID: "p"}) },
+			Perform: func(_ *recipetest.Actor, e machine.Effect) {
+				if s, ok := e.(produce.Settled); ok && s.Err == nil {
+					guids[s.No] = s.GUIDs[0]
+				}
+			},
+		})
+		for n := 1; n <= 20; n++ {
+			i := produce.Item{Data: []byte("x")}
+			change(n, &i)
+			a.Tell(produce.Put{No: uint64(n), GUID: place.Member(guid(1), n), Items: []produce.Item{i}})
+		}
+		poisoned := func(e machine.Effect) bool {
+			tr, ok := e.(machine.Transact)
+			return ok && slices.ContainsFunc(tr.Ops, func(op machine.Op) bool { return bytes.Contains(op.Data, []byte("poison")) })
+		}
+		for a.Refuse(poisoned) || w.Step() {
+		}
+		for n, g := range guids {
+			require.Equal(t, place.Member(guid(1), int(n)), g)
+		}
+		for _, name := range w.Children(queue.Bucket(place.Bucket{})) {
+			heads = append(heads, name[32:len(name)-11])
+		}
+		return heads
+	}
+	as := func(int, *produce.Item) {}
+	require.Equal(t, []string{"0001-16", "0011-4"}, lie(0, as))
+	require.Equal(t, []string{"0001-7", "0008-7", "000f-6"}, lie(3, as))
+	require.Len(t, lie(20, as), 20)
+	require.Equal(t, []string{"0001-1", "0002-1", "0003-1", "0004-6", "000a-6", "0010-5"}, lie(3, func(n int, i *produce.Item) {
+		if n == 3 {
+			i.ID = "red"
+		}
+	}))
+	left := lie(3, func(n int, i *produce.Item) {
+		if n == 7 {
+			i.Data = []byte("poison")
+		}
+	})
+	require.NotContains(t, left, "0007-1")
+	items := 0
+	for _, head := range left {
+		_, count, _ := strings.Cut(head, "-")
+		n, err := strconv.Atoi(count)
+		require.NoError(t, err)
+		items += n
+	}
+	require.Equal(t, 19, items, "%v", left)
 }

@@ -73,9 +73,10 @@ type Machine struct {
 	stopped   bool
 }
 
-// consumers is how many live: a set of items is divided so that each of them can have its share.
+// consumers is how many live: what is put together is divided so that each of them can have its
+// share.
 type consumers struct {
-	known bool // for a second; it is listed only for a set
+	known bool // for a second; it is listed only if something is to be divided
 	count int
 }
 

@@ -129,25 +129,35 @@ func (m *Machine) refused(err error) {
 	}
 }
 
-// count asks how many consumers live, if there is a set to be divided among them.
+// count asks how many consumers live, if there is something to be divided among them.
 func (m *Machine) count() bool {
-	if m.consumers.known || !slices.ContainsFunc(m.puts, (*put).divided) {
+	if m.consumers.known || !m.divides() {
 		return false
 	}
 	m.ask(machine.List{Path: m.cfg.Root.Living()}, key{purpose: counting})
 	return true
 }
 
-// share is how many items of a put may lie in one znode. An ephemeral item has its own: one that
-// went back from a znode with several would not end with its producer.
-func (m *Machine) share(p *put) int {
+// divides tells whether a set waits, or many puts that can share znodes.
+func (m *Machine) divides() bool {
+	return slices.ContainsFunc(m.puts, (*put).divided) ||
+		slices.ContainsFunc(neighbours(m.puts), func(h neighbourhood) bool { return len(h) >= leastNeighbours })
+}
+
+// share is how many items of a set may lie in one znode, or of several puts. An ephemeral item has
+// its own: one that went back from a znode with several would not end with its producer.
+func (m *Machine) share(h neighbourhood) int {
+	items, most := len(h[0].items), layout.MostTogether
+	if len(h) > 1 {
+		items, most = len(h), mostNeighbours
+	}
 	switch n := m.consumers.count; {
-	case p.ephemeral():
+	case h[0].ephemeral(), len(h) > 1 && !m.consumers.known:
 		return 1
 	case n > 0:
-		return min((len(p.items)+n-1)/n, layout.MostTogether)
+		return min((items+n-1)/n, most)
 	}
-	return layout.MostTogether
+	return most
 }
 
 // readClock asks the servers for the time: what they write is stamped by their leader. It is the

@@ -145,8 +145,12 @@ func (w *world) happen() {
 			c.withdrawn = true
 			p.actor.Tell(produce.Withdraw{No: c.wish.No})
 		}
-	case 10, 11, 12, 13:
+	case 10, 11, 12:
 		p.put()
+	case 13:
+		for range 1 + w.Pick(9) {
+			p.put()
+		}
 	case 14, 15, 16:
 		w.taker.Tell(take{})
 	case 17:
@@ -190,6 +194,9 @@ func (p *producer) put() {
 	}
 	c := &put{by: p, told: w.judge.now, began: w.Now()}
 	c.wish = produce.Put{No: p.no, GUID: fmt.Sprintf("%08x-0000-4000-8000-%08xabcd", p.no, p.cfg.Home)}
+	if n == 1 && w.Pick(5) > 0 { // it counts on
+		c.wish.GUID = place.Member(fmt.Sprintf("00000000-0000-4000-8000-%08xabcd", p.cfg.Home), int(p.no))
+	}
 	first := produce.Item{Priority: w.Pick(2), Ephemeral: w.Pick(12) == 0}
 	if !first.Ephemeral && w.Pick(8) == 0 {
 		first.Delay = int64(1 + w.Pick(5000))

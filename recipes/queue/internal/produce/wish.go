@@ -10,7 +10,7 @@ import (
 // Delay and Ephemeral are the same for all of its items.
 type Put struct {
 	No     uint64
-	GUID   string // of its own: the items' are made from it
+	GUID   string // of its own: the items' are made from it. One that counts on from the last put's may share its znode
 	Items  []Item
 	Under  []machine.Op // checks that have to succeed in the same transaction
 	Stands bool         // it is told from the record: what comes from the mailbox may be settled long ago
