@@ -25,7 +25,7 @@
 //     before another consumer can have it; see package session on trust.
 //   - Attempts are receptions: an item that was claimed and goes back before anybody has received
 //     it is as if it had never been claimed. After a crash the count is exact but for what was
-//     received within the last 100 ms.
+//     being handed out within the last 100 ms.
 //   - Order: within a priority, items are claimed in the order in which they were put; a returned
 //     item keeps its position. A lower priority goes first, as far as a consumer knows: a watch
 //     reports a new urgent item. With WithShards items are ordered within a shard only.
