@@ -126,12 +126,26 @@ func (b *book) deliver(i *item) {
 		if b.patience > 0 {
 			b.expire(i, b.patience)
 		}
+		if !i.taken {
+			o.once(machine.Wake{After: lies}, key{purpose: lying})
+		}
 		if !o.busy(judging) {
 			b.window.quick = true
 			o.Ask(machine.Wake{After: slow}, key{purpose: judging})
 		}
 	}
 	o.Emit(d)
+}
+
+// lies is how long items that have no receiver keep the mark that makes them count as an attempt if
+// the consumer dies, in milliseconds.
+const lies = 10
+
+// lain has the marks taken back of those that have no receiver.
+func (b *book) lain() {
+	for _, i := range b.items {
+		i.lay = i.lay || !i.taken && i.how == 0
+	}
 }
 
 // add takes in new claims, and what has become of the others: those that are missing are over.

@@ -30,6 +30,7 @@ type item struct {
 	record layout.Record
 	no     uint64 // 0: not handed out yet
 	taken  bool   // it has found its receiver
+	lay    bool   // for so long that its mark is taken back until it finds one
 	how    How    // what is wished; 0: nothing
 	after  int64  // of Nack: the pause
 	due    int64  // when that is over, on the servers' clock; 0: not known
@@ -38,6 +39,16 @@ type item struct {
 	gains  int    // when it was handed out
 	told   bool   // the wish is answered with Settled
 	auto   bool   // it is acknowledged in order to be handed out
+}
+
+// out are the items of a claim that were handed out.
+func (c *claim) out() (items uint64) {
+	for _, i := range c.items {
+		if i.no != 0 {
+			items |= i.bit()
+		}
+	}
+	return items
 }
 
 func (i *item) bit() uint64 { return 1 << i.index }

@@ -16,6 +16,10 @@
 // somebody else has taken over, and reading the journal tells whether a transaction was carried out
 // whose answer was lost.
 //
+// An attempt counts when an item was received. The journal marks what may be handed out before it is,
+// so that an item that kills its process is counted; the marks of items that find no receiver
+// within ten milliseconds are taken back until they find one.
+//
 // Only the first consumer in line looks for items: it watches the queue, returns what dead
 // consumers had, and then claims what it has room for. Without room it stays first as long as it
 // knows of nothing that it could claim: an item that is put then costs the others nothing. It

@@ -129,6 +129,8 @@ func (m *Machine) onWoke(k key) {
 		m.close()
 	case filling:
 		m.line.slow = true
+	case lying:
+		m.book.lain()
 	case hoarding:
 		m.book.giveBack()
 	case resting:

@@ -31,6 +31,7 @@ const (
 	waiting                       // for something that is due
 	idling                        // as long as there is nothing to do
 	filling                       // as long as there is no room
+	lying                         // as long as what was handed out may wait for its receiver, and count as an attempt
 	hoarding                      // as long as there is more than is needed
 	retrying                      // what could not be read
 	digging                       // the buckets of the dead letters

@@ -84,6 +84,7 @@ type item struct {
 	order    int
 	acked    int
 	attempts int  // that were received
+	late     int  // of these, for which it had waited: they count from when that is written
 	number   int  // in its lane
 	returned bool // it was seen among those that came back
 	came     bool // it was delivered
@@ -116,9 +117,11 @@ type consumer struct {
 // grip is an item that was handed out.
 type grip struct {
 	item     *item
+	since    int64
+	late     bool // it had waited before it was received
 	received bool
 	how      consume.How
-	late     bool // it was removed before that
+	cut      bool // it was removed before that
 	lapsed   bool
 }
 
@@ -361,6 +364,9 @@ func (c *consumer) receive(no uint64) {
 	g := c.held[no]
 	g.received = true
 	g.item.attempts++
+	if g.late = c.stream && c.world.Now()-g.since >= 10; g.late {
+		g.item.late++
+	}
 	if c.stream {
 		c.actor.Tell(consume.Received{No: no})
 	}
@@ -368,7 +374,7 @@ func (c *consumer) receive(no uint64) {
 
 func (c *consumer) settle(no uint64, how consume.How, after int64) {
 	g := c.held[no]
-	g.how, g.late = how, g.item.cut
+	g.how, g.cut = how, g.item.cut
 	if how != consume.Ack && g.item.holder == c { // its possession ends first
 		g.item.holder = nil
 	}
@@ -451,9 +457,12 @@ func (c *consumer) perform(e machine.Effect) {
 			}
 			c.actor.Tell(consume.Over{No: e.No})
 		}
+		if e.Err == nil && g.late {
+			g.item.late--
+		}
 		if g.how == consume.Ack {
 			switch {
-			case e.Err == nil && g.late && !c.world.damaged:
+			case e.Err == nil && g.cut && !c.world.damaged:
 				fail("%s was removed, and is acknowledged", g.item.body)
 			case e.Err == nil:
 				if g.item.acked++; g.item.acked > 1 && !c.world.damaged {
@@ -500,11 +509,11 @@ func (c *consumer) deliver(e consume.Deliver) {
 	case c.world.damaged: // what was known of it is gone
 	case i.dead:
 		fail("%s is delivered to %s after it was buried", i.body, c.name)
-	case c.world.attempts > 0 && i.attempts >= c.world.attempts:
+	case c.world.attempts > 0 && i.attempts-i.late >= c.world.attempts:
 		fail("%s is delivered after %d attempts", i.body, i.attempts)
 	case i.acked > 0:
 		fail("%s is delivered to %s after it was acknowledged", i.body, c.name)
-	case e.Attempt <= i.attempts, e.Attempt > i.attempts+1+c.world.deaths:
+	case e.Attempt <= i.attempts-i.late, e.Attempt > i.attempts+1+c.world.deaths:
 		fail("%s is delivered as attempt %d, and was received %d times", i.body, e.Attempt, i.attempts)
 	}
 	if c.auto || c.actor.Trusted(e.Epoch) {
@@ -531,7 +540,7 @@ func (c *consumer) deliver(e consume.Deliver) {
 	if c.world.Exists(e.Path) { // otherwise its guard was removed by hand, which ends the possession
 		i.holder = c
 	}
-	c.held[e.No] = &grip{item: i}
+	c.held[e.No] = &grip{item: i, since: c.world.Now()}
 	if c.closed {
 		c.settle(e.No, consume.Return, 0)
 		return

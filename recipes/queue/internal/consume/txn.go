@@ -137,12 +137,37 @@ func (t *txn) all() []*claim {
 	return append(append([]*claim{}, t.book.claims...), t.claims...)
 }
 
+// mark takes back the marks of items that lie without a receiver, and marks those that have found
+// one since.
+func (t *txn) mark() (changed bool) {
+	for _, c := range t.book.claims {
+		n, ok := t.next[c]
+		if !ok {
+			continue
+		}
+		for _, i := range c.items {
+			if !i.lay || i.how != 0 || n.Left()&i.bit() == 0 || i.taken == (n.Offered&i.bit() != 0) {
+				continue
+			}
+			n.Offered ^= i.bit()
+			changed = true
+		}
+		t.next[c] = n
+	}
+	return changed
+}
+
 // offer marks what may be handed out next. A mark that nobody waits for is written with something
 // else.
 func (t *txn) offer() (urgent bool) {
 	if t.own.unheld || t.own.closing {
 		return false
 	}
+	urgent = t.mark()
+	return t.offerNext() || urgent
+}
+
+func (t *txn) offerNext() (urgent bool) {
 	spare := t.book.spare()
 	urgent = spare > t.book.window.received && spare > 0
 	offered := false
@@ -158,7 +183,7 @@ func (t *txn) offer() (urgent bool) {
 		}
 		for index := 0; index < layout.MostTogether && spare > 0; index++ {
 			bit := uint64(1) << index
-			if n.Left()&bit != 0 && n.Offered&bit == 0 && !t.graves.spent(n.Attempts(index)) {
+			if n.Left()&bit != 0 && (n.Offered|c.out())&bit == 0 && !t.graves.spent(n.Attempts(index)) {
 				n.Offered |= bit
 				spare--
 				offered = true

@@ -64,7 +64,7 @@ func (b *book) unhold(no uint64) {
 	}
 	delete(b.items, i.no)
 	b.own.Cancel(key{expiring, number(i.no)})
-	i.no, i.taken = 0, false
+	i.no, i.taken, i.lay = 0, false, false
 	b.window.delivered--
 	if i.gains < b.gains { // it is trusted again, and nobody tells that twice
 		b.handOut()
