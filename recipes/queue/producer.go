@@ -85,8 +85,8 @@ func (p *producer) begin(wish produce.Put) (*putting, error) {
 	return c, nil
 }
 
-// name is the GUID of a put. Single items are counted, as those of a set are, so that neighbours can
-// lie in one znode. With mu.
+// name is the GUID of a put. Single items are counted, as those of a set are, so that neighbours
+// can lie in one znode. With mu.
 func (p *producer) name(items int) string {
 	if items > 1 {
 		return string(znode.NewGUID())
