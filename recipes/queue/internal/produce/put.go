@@ -102,8 +102,8 @@ func (p *put) alone() bool {
 	return len(p.items) == 1 && len(p.under) == 0 && i.ID == "" && i.Delay == 0 && !i.Ephemeral
 }
 
-// precedes tells whether the item of another put can lie behind its own in one znode: the GUIDs have
-// to tell so, which stay what they are however often both are sent.
+// precedes tells whether the item of another put can lie behind its own in one znode: the GUIDs
+// have to tell so, which stay what they are however often both are sent.
 func (p *put) precedes(q *put) bool {
 	return p.alone() && q.alone() && p.back == q.back && p.items[0].lane() == q.items[0].lane() &&
 		layout.Znode{GUID: p.guid}.Item(1) == q.guid
