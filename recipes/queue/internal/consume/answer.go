@@ -23,6 +23,8 @@ func (m *Machine) onAnswer(k key, ev machine.Event) {
 		m.onListed(k, ev)
 	case machine.Seen:
 		m.onSeen(k, ev)
+	case machine.Looked:
+		m.sharing.onSurveyed(ev, &m.heirs)
 	case machine.Transacted:
 		m.onTransacted(k, ev)
 	}
@@ -122,6 +124,8 @@ func (m *Machine) onTransacted(k key, ev machine.Transacted) {
 		} else {
 			m.line.over(k.at, ev)
 		}
+	case asking:
+		m.sharing.onAsked(k.at, ev)
 	case moving:
 		m.later.onMoved(ev)
 	case returning:
@@ -139,7 +143,9 @@ func (m *Machine) onTransacted(k key, ev machine.Transacted) {
 func (m *Machine) onFired(ev machine.Fired) {
 	switch {
 	case ev.Path == m.own.alive() && ev.Change == machine.Deleted:
-		m.unguarded()
+		if !m.own.unheld {
+			m.unguarded()
+		}
 	case ev.Path == m.own.alive():
 		m.own.guarded = false
 	case ev.Path == m.line.ahead:

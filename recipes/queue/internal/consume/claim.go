@@ -76,6 +76,16 @@ func newClaim(f found) *claim {
 // unread: nothing is known of its items yet.
 func (c *claim) unread() bool { return c.items == nil && !c.gone && !c.foreign }
 
+// wished are the items that are to be settled.
+func (c *claim) wished() (items uint64) {
+	for _, i := range c.items {
+		if i.how != 0 {
+			items |= i.bit()
+		}
+	}
+	return items
+}
+
 // find takes in a listing of its bucket, by the number of its request. One that was asked for
 // before the claim may be older than the znode.
 func (c *claim) find(names []string, ask uint64) {

@@ -38,7 +38,7 @@ func newHand(t *testing.T, cfg consume.Config) *hand {
 func (h *hand) step(ev machine.Event) {
 	for _, e := range h.machine.Step(ev) {
 		switch e := e.(type) {
-		case machine.List, machine.Read, machine.Transact, machine.Ensure, machine.Remove, machine.Wake:
+		case machine.List, machine.Read, machine.Look, machine.Transact, machine.Ensure, machine.Remove, machine.Wake:
 			h.pending = append(h.pending, e)
 		case machine.Cancel:
 			h.pending = slices.DeleteFunc(h.pending, func(p machine.Effect) bool {
@@ -59,6 +59,8 @@ func asked(e machine.Effect) string {
 		return "list " + e.Path
 	case machine.Read:
 		return "read " + e.Path
+	case machine.Look:
+		return "look"
 	case machine.Remove:
 		return "remove " + e.Path
 	case machine.Ensure:

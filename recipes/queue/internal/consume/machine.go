@@ -16,6 +16,7 @@ type Machine struct {
 	*parts
 	cfg     Config
 	heirs   heirs
+	sharing sharing
 	later   later
 	scrub   scrub
 	clock   clock
@@ -33,7 +34,7 @@ func New(cfg Config) *Machine {
 		own: &p.own, graves: &p.graves, window: newWindow(cfg), patience: cfg.Visibility, items: make(map[uint64]*item), last: cfg.First,
 	}
 	m := &Machine{wire: w, parts: p, cfg: cfg, later: newLater(w)}
-	m.heirs.own, m.scrub.wire, m.clock.wire = &p.own, w, w
+	m.heirs.own, m.sharing.own, m.scrub.wire, m.clock.wire = &p.own, &p.own, w, w
 	return m
 }
 
@@ -87,6 +88,7 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 		m.remove(m.line.path)
 		m.left()
 	}
+	m.share()
 	m.proceed()
 	m.book.hoard()
 	m.idle()
@@ -131,6 +133,8 @@ func (m *Machine) onWoke(k key) {
 		m.line.slow = true
 	case lying:
 		m.book.lain()
+	case starving:
+		m.sharing.survey(&m.heirs)
 	case hoarding:
 		m.book.giveBack()
 	case resting:
@@ -177,6 +181,7 @@ func (m *Machine) left() {
 	m.later.forget()
 	m.view.leave()
 	m.heirs.leave()
+	m.sharing.leave()
 }
 
 // lose gives up all claims: somebody else has them, or will.
@@ -250,7 +255,13 @@ func (m *Machine) write() {
 		m.book.takeNext()
 	}
 	changed := t.settle()
-	changed = t.claim(m.pick()) || changed
+	p := m.pick()
+	if m.starves(p) {
+		m.sharing.starve()
+	} else {
+		m.sharing.rest()
+	}
+	changed = t.claim(p) || changed
 	changed = t.offer() || changed
 	changed = t.leave(m.filled(t)) || m.clock.asked || changed
 	t.join()

@@ -15,8 +15,10 @@ type own struct {
 	unheld  bool // there are no possessions to be guarded
 	epochs  int
 	tag     string
-	made    bool // both stand
-	guarded bool // the ephemeral znode is watched
+	made    bool  // both stand
+	guarded bool  // the ephemeral znode is watched
+	heard   int32 // the version of the ephemeral znode: others write it to ask for what is not needed
+	asked   bool  // somebody has
 	version int32
 	number  uint64 // of the transaction that wrote the journal last
 }
@@ -77,7 +79,7 @@ func (o *own) signed(version int32) {
 // guard watches the ephemeral znode. Possessions are guarded by it: whoever deletes it ends them.
 // At most once there are none, and what is being taken would be lost with it.
 func (o *own) guard() {
-	if !o.guarded && !o.unheld {
+	if !o.guarded {
 		o.once(machine.Read{Path: o.alive(), Watch: true}, key{purpose: guarding})
 	}
 }
@@ -88,8 +90,11 @@ func (o *own) onGuarded(ev machine.Seen) (gone bool) {
 		o.refused(ev.Path, ev.Err)
 		return false
 	}
-	o.guarded = ev.Exists
-	return !ev.Exists
+	o.guarded = ev.Exists || o.unheld
+	if ev.Exists && ev.Stat.Version != o.heard {
+		o.heard, o.asked = ev.Stat.Version, true
+	}
+	return !o.guarded
 }
 
 // written takes in that a transaction has written the journal.

@@ -33,6 +33,9 @@ const (
 	filling                       // as long as there is no room
 	lying                         // as long as what was handed out may wait for its receiver, and count as an attempt
 	hoarding                      // as long as there is more than is needed
+	starving                      // before others are asked for what they do not need
+	surveying                     // their journals
+	asking                        // one of them
 	retrying                      // what could not be read
 	digging                       // the buckets of the dead letters
 	grieving                      // before dead letters that could not be written are tried again

@@ -57,6 +57,7 @@ type world struct {
 	items     map[string]*item // by body
 	order     int              // of puts that were answered
 	remover   *recipetest.Actor
+	beggar    *recipetest.Actor
 	producers []*recipetest.Actor
 	consumers []*consumer
 	judge     judge
@@ -156,6 +157,7 @@ func schedule(n uint64) (story string, err error) {
 		w.addProducer(n)
 	}
 	w.addRemover()
+	w.addBeggar()
 	for n := range 1 + rng.IntN(3) {
 		w.addConsumer(n, auto, rng.IntN(2) == 0)
 	}
@@ -254,7 +256,7 @@ func (w *world) happen(choose func(n int) int) {
 	case 4, 5:
 		a.Entrust()
 	case 6:
-		if a == w.remover || slices.Contains(w.producers, a) {
+		if a == w.remover || a == w.beggar || slices.Contains(w.producers, a) {
 			return
 		}
 		w.crashed = w.crashed || w.consumers[0].auto // what was being taken is lost
@@ -267,6 +269,8 @@ func (w *world) happen(choose func(n int) int) {
 		if w.removes {
 			w.removeOne(choose)
 		}
+	case 28:
+		w.beg(choose)
 	case 21:
 		if w.vandals {
 			w.vandalize(choose)

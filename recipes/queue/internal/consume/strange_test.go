@@ -65,8 +65,8 @@ func TestEntriesMadeByHand(t *testing.T) {
 		items   int    // that come
 		journal string // after they were read; "": it is not written
 	}{
-		"more":    {[]string{"ready-0-0000000000:0:ff:0"}, 1, `"2\nready-0-0000000000:0 3 1"`},
-		"nothing": {[]string{"ready-0-0000000000:0:fc:0"}, 0, `"2"`},
+		"more":    {[]string{"ready-0-0000000000:0:ff:0"}, 1, `"2 fixed\nready-0-0000000000:0 3 1"`},
+		"nothing": {[]string{"ready-0-0000000000:0:fc:0"}, 0, `"2 fixed"`},
 		"twice":   {[]string{"ready-0-0000000000:0:1:0", "ready-0-0000000000:0:2:0"}, 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -181,9 +181,10 @@ func (t *txn) offerNext() (urgent bool) {
 			t.next[c] = n
 			continue
 		}
+		wished := c.wished() | c.out()
 		for index := 0; index < layout.MostTogether && spare > 0; index++ {
 			bit := uint64(1) << index
-			if n.Left()&bit != 0 && (n.Offered|c.out())&bit == 0 && !t.graves.spent(n.Attempts(index)) {
+			if n.Left()&bit != 0 && (n.Offered|wished)&bit == 0 && !t.graves.spent(n.Attempts(index)) {
 				n.Offered |= bit
 				spare--
 				offered = true
@@ -217,7 +218,7 @@ func (t *txn) give() {
 
 // write writes the journal as it is then.
 func (t *txn) write() {
-	j := layout.Journal{Number: t.own.number + 1}
+	j := layout.Journal{Number: t.own.number + 1, Fixed: t.book.window.fixed()}
 	for _, c := range t.all() {
 		if n, ok := t.next[c]; ok {
 			j.Claims = append(j.Claims, n)

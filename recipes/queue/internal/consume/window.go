@@ -82,6 +82,23 @@ func (w *window) spare(offered, taken int) int {
 	return max(w.waiting()-offered-w.out, 0)
 }
 
+// fixed tells whether the user has said how many there are: then none are given to others.
+func (w *window) fixed() bool { return w.stream && !w.adapts }
+
+// share is how many items are given to others, if so many could be, and how many fewer there may be
+// from then on: otherwise they would be claimed again.
+func (w *window) share(spare, all, ahead int) int {
+	switch n := min(spare, (ahead+1)/2); {
+	case w.fixed(), spare <= 0:
+		return 0
+	case !w.stream:
+		return spare
+	default:
+		w.size, w.quick = max(min(w.size, all-n), 1), false
+		return n
+	}
+}
+
 // deliver takes in that an item is handed out, for good or to be settled, and tells whether it has
 // found its receiver by that.
 func (w *window) deliver(forGood bool) (received bool) {

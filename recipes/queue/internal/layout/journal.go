@@ -17,7 +17,8 @@ type Claim struct {
 
 // Journal is what a consumer has claimed and not settled.
 //
-//	17                                   the number of the transaction that wrote it
+//	17                                   the number of the transaction that wrote it; "17 fixed": its
+//	                                     consumer gives nothing back that others wait for
 //	ready-0-0000000003:5 1               one item
 //	ready-0-0000000003:6 3f,c0*2 3       eight, two of which were handed out twice before; two of them are offered now
 //	ready-0-0000000003:7-70              64 znodes with one item each, none of which was ever handed out
@@ -26,13 +27,29 @@ type Claim struct {
 // claimed thousands.
 type Journal struct {
 	Number uint64
+	Fixed  bool
 	Claims []Claim
 }
+
+// Idle is how many items others could have: nobody receives them.
+func (j Journal) Idle() (n int) {
+	for _, c := range j.Claims {
+		if !j.Fixed {
+			n += c.Without(c.Offered).Len()
+		}
+	}
+	return n
+}
+
+const fixedMark = " fixed"
 
 // Bytes are the journal's data.
 func (j Journal) Bytes() []byte {
 	var b bytes.Buffer
 	b.WriteString(strconv.FormatUint(j.Number, 10))
+	if j.Fixed {
+		b.WriteString(fixedMark)
+	}
 	for rest := j.Claims; len(rest) > 0; {
 		c, n := rest[0], row(rest)
 		rest = rest[n:]
@@ -84,6 +101,7 @@ func parseRow(line string) ([]Claim, bool) {
 func ParseJournal(data []byte) (Journal, bool) {
 	number, rest, more := strings.Cut(string(data), "\n")
 	j := Journal{}
+	number, j.Fixed = strings.CutSuffix(number, fixedMark)
 	var err error
 	if j.Number, err = strconv.ParseUint(number, 10, 64); err != nil {
 		return Journal{}, false

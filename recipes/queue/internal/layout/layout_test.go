@@ -99,7 +99,7 @@ func TestJournal(t *testing.T) {
 	t.Parallel()
 	b := place.Bucket{Lane: place.Lane{Priority: -1}, Number: 3}
 	whole := layout.Whole(b, layout.Znode{GUID: guid, Count: 64, Seq: 6})
-	j := layout.Journal{Number: 17, Claims: []layout.Claim{
+	j := layout.Journal{Number: 17, Fixed: true, Claims: []layout.Claim{
 		{Entry: layout.Whole(b, layout.Znode{GUID: guid, Count: 1, Seq: 5}), Offered: 1},
 		{Entry: whole.Without(0xf0).Counted(3).Counted(1), Offered: 1 << 63},
 	}}
