@@ -15,15 +15,11 @@ import (
 var drained = flag.Int("queue.drained", 10_000, "items that BenchmarkQueueDrain begins with")
 
 // BenchmarkQueueDrain lets one consumer, and 64, empty a queue whose items were put one at a time,
-// each into a znode of its own. Each consumer has a session and one worker.
+// each into a znode of its own. Each consumer has a session, and one worker or several.
 func BenchmarkQueueDrain(b *testing.B) {
 	for _, consumers := range []int{1, 64} {
-		for _, prefetch := range []int{0, 64} { // 0: it adapts
-			b.Run(fmt.Sprintf("consumers=%d/prefetch=%d", consumers, prefetch), func(b *testing.B) {
-				var opts []queue.ConsumeOption
-				if prefetch > 0 {
-					opts = append(opts, queue.WithPrefetch(prefetch))
-				}
+		for _, workers := range []int{1, 16} {
+			b.Run(fmt.Sprintf("consumers=%d/workers=%d", consumers, workers), func(b *testing.B) {
 				e := ensemble.Start(b, 1)
 				var spent cost
 				n := 0
@@ -41,11 +37,11 @@ func BenchmarkQueueDrain(b *testing.B) {
 					before := count(b, e)
 					b.StartTimer()
 					for _, q := range queues {
-						work(b, q, 1, func(*queue.Item) {
+						work(b, q, workers, func(*queue.Item) {
 							if left.Add(-1) == 0 {
 								close(done)
 							}
-						}, opts...)
+						}, queue.WithWorkers(workers))
 					}
 					<-done
 					b.StopTimer()

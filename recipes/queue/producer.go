@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -261,8 +262,10 @@ func (p *producer) perform(e machine.Effect) {
 	defer p.mu.Unlock()
 	switch e := e.(type) {
 	case produce.Sending:
-		for _, c := range p.calls {
-			c.sent = c.sent || slices.Contains(e.Nos, c.wish.No)
+		for _, no := range e.Nos {
+			if i := p.index(no); i >= 0 {
+				p.calls[i].sent = true
+			}
 		}
 	case produce.Late:
 		if i := p.index(e.No); i >= 0 {
@@ -283,8 +286,13 @@ func (p *producer) perform(e machine.Effect) {
 	}
 }
 
+// index is where a call is among those that wait; -1: nowhere. With mu.
 func (p *producer) index(no uint64) int {
-	return slices.IndexFunc(p.calls, func(c *putting) bool { return c.wish.No == no })
+	i, there := slices.BinarySearchFunc(p.calls, no, func(c *putting, no uint64) int { return cmp.Compare(c.wish.No, no) })
+	if !there {
+		return -1
+	}
+	return i
 }
 
 // home is the stripe of a bounded queue's capacity that a producer uses first.

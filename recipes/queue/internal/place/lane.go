@@ -2,7 +2,6 @@ package place
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -32,21 +31,22 @@ type Lane struct {
 	Shard    int   // of a ready lane
 }
 
-// name is what a bucket's name begins with.
-func (l Lane) name() string {
-	switch {
-	case l.Later:
-		return fmt.Sprintf("%s%d-", later, l.Slot)
-	case l.Shard > 0:
-		return fmt.Sprintf("%s%d.%d-", ready, l.Priority, l.Shard)
-	default:
-		return fmt.Sprintf("%s%d-", ready, l.Priority)
+// append appends what a bucket's name begins with.
+func (l Lane) append(b []byte) []byte {
+	if l.Later {
+		b = strconv.AppendInt(append(b, later...), l.Slot, 10)
+		return append(b, '-')
 	}
+	b = strconv.AppendInt(append(b, ready...), int64(l.Priority), 10)
+	if l.Shard > 0 {
+		b = strconv.AppendInt(append(b, '.'), int64(l.Shard), 10)
+	}
+	return append(b, '-')
 }
 
 // Valid tells whether a lane's names can be told apart from others.
 func (l Lane) Valid() bool {
-	parsed, ok := parseLane(l.name())
+	parsed, ok := parseLane(string(l.append(nil)))
 	return ok && parsed == l
 }
 
@@ -70,7 +70,15 @@ type Bucket struct {
 }
 
 // Name is that of the bucket's znode.
-func (b Bucket) Name() string { return b.Lane.name() + fmt.Sprintf("%010d", b.Number) }
+func (b Bucket) Name() string {
+	var name [48]byte
+	var digits [20]byte
+	n, number := b.Lane.append(name[:0]), strconv.AppendInt(digits[:0], int64(b.Number), 10)
+	for range 10 - len(number) { // as the server appends it
+		n = append(n, '0')
+	}
+	return string(append(n, number...))
+}
 
 // Compare orders buckets by lane and number.
 func (b Bucket) Compare(c Bucket) int {

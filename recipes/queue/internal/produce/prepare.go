@@ -140,8 +140,16 @@ func (m *Machine) count() bool {
 
 // divides tells whether a set waits, or many puts that can share znodes.
 func (m *Machine) divides() bool {
-	return slices.ContainsFunc(m.puts, (*put).divided) ||
-		slices.ContainsFunc(neighbours(m.puts), func(h neighbourhood) bool { return len(h) >= leastNeighbours })
+	run := 1
+	for n, p := range m.puts {
+		if run++; n == 0 || !m.puts[n-1].precedes(p) {
+			run = 1
+		}
+		if run == leastNeighbours || p.divided() {
+			return true
+		}
+	}
+	return false
 }
 
 // share is how many items of a set may lie in one znode, or of several puts. An ephemeral item has
