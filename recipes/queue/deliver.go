@@ -133,9 +133,13 @@ func (in *intake) deliver(e consume.Deliver) {
 	in.mu.Lock()
 	in.seen++
 	in.mu.Unlock()
-	if !in.hand(i) { // no receiver is left
-		in.giveBack(i)
+	if in.hand(i) {
+		return
 	}
+	in.giveBack(i) // no receiver is left, or it is over already
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	h.Tell(in.demand())
 }
 
 // hand gives an item to the stream or to a waiting call.

@@ -33,7 +33,7 @@ func TestB47_B48_AnyLostRequestOrReply(t *testing.T) {
 							more = met()
 						})
 					})
-					require.Less(t, k, 150, "the scenario has an end")
+					require.Less(t, k, 300, "the scenario has an end")
 				}
 			})
 		}
