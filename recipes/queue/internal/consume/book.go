@@ -129,10 +129,10 @@ func (b *book) deliver(i *item) {
 		if !i.taken {
 			o.once(machine.Wake{After: lies}, key{purpose: lying})
 		}
-		if !o.busy(judging) {
-			b.window.quick = true
-			o.Ask(machine.Wake{After: slow}, key{purpose: judging})
-		}
+	}
+	if !o.busy(judging) {
+		b.window.quick = true
+		o.Ask(machine.Wake{After: slow}, key{purpose: judging})
 	}
 	o.Emit(d)
 }
@@ -181,10 +181,21 @@ func (b *book) settled(all []*item) {
 		}
 		i.claim.forget(i)
 	}
-	if claimed, _ := b.unsettled(); claimed == 0 && len(all) > 0 {
-		b.window.emptied()
-		b.own.Cancel(key{purpose: judging})
+	if claimed, _ := b.unsettled(); claimed == 0 && len(all) > 0 && !b.own.unheld {
+		b.emptied()
 	}
+}
+
+// emptied: nothing that was handed out is left.
+func (b *book) emptied() {
+	b.window.emptied()
+	b.own.Cancel(key{purpose: judging})
+}
+
+// judge looks whether items have waited for a receiver for too long.
+func (b *book) judge() {
+	_, ahead := b.unsettled()
+	b.window.old(ahead + b.window.out)
 }
 
 // lose gives up all claims: somebody else has them, or will. What was being settled may be.

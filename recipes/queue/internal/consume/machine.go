@@ -143,8 +143,7 @@ func (m *Machine) onWoke(k key) {
 	case grieving:
 		m.graves.refused = false
 	case judging:
-		_, ahead := m.book.unsettled()
-		m.book.window.old(ahead)
+		m.book.judge()
 	case expiring:
 		no, _ := strconv.ParseUint(k.at, 10, 64) // as it was asked for
 		m.book.onExpired(no)

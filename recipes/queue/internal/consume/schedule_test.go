@@ -118,8 +118,7 @@ type consumer struct {
 // grip is an item that was handed out.
 type grip struct {
 	item     *item
-	since    int64
-	late     bool // it had waited before it was received
+	late     bool // it may have waited before it was received
 	received bool
 	how      consume.How
 	cut      bool // it was removed before that
@@ -368,7 +367,7 @@ func (c *consumer) receive(no uint64) {
 	g := c.held[no]
 	g.received = true
 	g.item.attempts++
-	if g.late = c.stream && c.world.Now()-g.since >= 10; g.late {
+	if g.late = c.stream; g.late {
 		g.item.late++
 	}
 	if c.stream {
@@ -544,7 +543,7 @@ func (c *consumer) deliver(e consume.Deliver) {
 	if c.world.Exists(e.Path) { // otherwise its guard was removed by hand, which ends the possession
 		i.holder = c
 	}
-	c.held[e.No] = &grip{item: i, since: c.world.Now()}
+	c.held[e.No] = &grip{item: i}
 	if c.closed {
 		c.settle(e.No, consume.Return, 0)
 		return

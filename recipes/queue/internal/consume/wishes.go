@@ -9,6 +9,9 @@ func (b *book) received(no uint64) {
 	case b.own.unheld:
 		b.window.out--
 		b.window.received++
+		if b.window.out == 0 {
+			b.emptied()
+		}
 	case i != nil && !i.taken:
 		i.taken = true
 		b.window.received++
