@@ -133,6 +133,6 @@ func returnedIn(names []string) (all []layout.Returned) {
 			all = append(all, r)
 		}
 	}
-	slices.SortFunc(all, func(a, b layout.Returned) int { return cmp.Or(a.Compare(b.Position), cmp.Compare(a.Name(), b.Name())) })
+	slices.SortFunc(all, func(a, b layout.Returned) int { return cmp.Or(a.Compare(b.Entry), cmp.Compare(a.Name(), b.Name())) })
 	return all
 }

@@ -296,7 +296,7 @@ func (m *Machine) pick() (p pick) {
 		return pick{}
 	}
 	if free := m.book.free(); free > 0 {
-		p = m.view.pick(min(free, most), m.clock.now)
+		p = m.view.pick(min(free, most), m.clock.now, m.own.number)
 		m.view.ask(p)
 	}
 	if p.due == 0 || next != 0 && next < p.due {
@@ -324,7 +324,7 @@ func (m *Machine) filled(t *txn) (more bool) {
 	if !m.view.known() {
 		return false
 	}
-	p := m.view.pick(t.items+1, m.clock.now)
+	p := m.view.pick(t.items+1, m.clock.now, m.own.number)
 	m.view.ask(p)
 	return len(p.found) > len(t.claims)
 }

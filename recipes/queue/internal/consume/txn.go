@@ -216,9 +216,18 @@ func (t *txn) give() {
 	t.add(why{kind: ofRoom}, t.use.Op)
 }
 
+// keeps tells whether nothing is given to others.
+func (t *txn) keeps() bool {
+	n := 0
+	for _, c := range t.next {
+		n += c.Len()
+	}
+	return t.book.window.fixed() && n <= t.book.window.size
+}
+
 // write writes the journal as it is then.
 func (t *txn) write() {
-	j := layout.Journal{Number: t.own.number + 1, Fixed: t.book.window.fixed()}
+	j := layout.Journal{Number: t.own.number + 1, Fixed: t.keeps()}
 	for _, c := range t.all() {
 		if n, ok := t.next[c]; ok {
 			j.Claims = append(j.Claims, n)

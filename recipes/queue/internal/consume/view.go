@@ -72,8 +72,25 @@ func (v *view) known() bool {
 	return v.buckets != nil && v.back && v.cursor != nil
 }
 
-// pick chooses what comes first: most items, or one znode that has more. now is the servers' clock.
-func (v *view) pick(most int, now int64) pick {
+// inTurn sorts lanes by priority. The shards of a priority take turns, so that none starves.
+func inTurn(lanes map[place.Lane]bool, turn uint64) []place.Lane {
+	sorted := slices.SortedFunc(maps.Keys(lanes), place.Lane.Compare)
+	for from := 0; from < len(sorted); {
+		to := from + 1
+		for to < len(sorted) && sorted[to].Priority == sorted[from].Priority && sorted[to].Later == sorted[from].Later {
+			to++
+		}
+		shards := sorted[from:to]
+		n := int(turn % uint64(len(shards)))
+		copy(shards, append(slices.Clone(shards[n:]), shards[:n]...))
+		from = to
+	}
+	return sorted
+}
+
+// pick chooses what comes first: most items, or one znode that has more. now is the servers' clock,
+// and turn grows with each claim.
+func (v *view) pick(most int, now int64, turn uint64) pick {
 	p := pick{}
 	lanes := make(map[place.Lane]bool)
 	for l := range v.buckets {
@@ -82,9 +99,8 @@ func (v *view) pick(most int, now int64) pick {
 	for _, r := range v.returned {
 		lanes[r.Bucket.Lane] = true
 	}
-	sorted := slices.SortedFunc(maps.Keys(lanes), place.Lane.Compare)
 	count := 0
-	for _, l := range sorted {
+	for _, l := range inTurn(lanes, turn) {
 		for _, r := range v.returned {
 			switch {
 			case r.Bucket.Lane != l, v.avoided[v.root.Back(r)]:

@@ -77,20 +77,27 @@ func (w *window) spare(offered, taken int) int {
 	case w.stream && w.forGood:
 		return max(w.size-w.out, 0)
 	case w.stream:
-		return max(max(w.workers-taken, 1)+w.received-offered-w.out, 0)
+		n := max(w.workers-taken, 1) + w.received - offered
+		if w.fixed() { // a set is claimed as a whole, which may be more
+			n = min(n, w.size-offered-taken)
+		}
+		return max(n, 0)
 	}
 	return max(w.waiting()-offered-w.out, 0)
 }
 
-// fixed tells whether the user has said how many there are: then none are given to others.
+// fixed tells whether the user has said how many there are: then only what is beyond that is given to
+// others.
 func (w *window) fixed() bool { return w.stream && !w.adapts }
 
 // share is how many items are given to others, if so many could be, and how many fewer there may be
 // from then on: otherwise they would be claimed again.
 func (w *window) share(spare, all, ahead int) int {
 	switch n := min(spare, (ahead+1)/2); {
-	case w.fixed(), spare <= 0:
+	case spare <= 0:
 		return 0
+	case w.fixed():
+		return max(min(spare, all-w.size), 0)
 	case !w.stream:
 		return spare
 	default:

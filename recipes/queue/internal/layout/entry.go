@@ -70,6 +70,15 @@ type Entry struct {
 	Runs []Run // disjoint, none is empty
 }
 
+// Compare orders entries as their first items were put, of those that are left.
+func (e Entry) Compare(f Entry) int {
+	p, q := e.Position, f.Position
+	return cmp.Or(p.Bucket.Compare(q.Bucket), cmp.Compare(p.Seq, q.Seq), cmp.Compare(e.first(), f.first()), p.Compare(q))
+}
+
+// first is the number of its first item that is left, among those that were put together.
+func (e Entry) first() int { return max(e.Part, 1) + bits.TrailingZeros64(e.Left()) }
+
 // Whole is the entry of a znode that was never claimed before.
 func Whole(b place.Bucket, z Znode) Entry {
 	return Entry{z.At(b), []Run{{Items: 1<<z.Count - 1}}} // 1<<64 is 0

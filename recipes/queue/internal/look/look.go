@@ -99,7 +99,7 @@ func (q Queue) readReturned(ctx context.Context, st *state) error {
 			st.named[r.Position] = named{r.Entry, session.CheckOp(znode.Join(q.Root.Returned(), name), -1)}
 		}
 	}
-	slices.SortFunc(st.back, func(a, b layout.Returned) int { return a.Compare(b.Position) })
+	slices.SortFunc(st.back, func(a, b layout.Returned) int { return a.Compare(b.Entry) })
 	return nil
 }
 
