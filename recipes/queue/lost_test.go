@@ -108,9 +108,9 @@ func lifeTogether(t testing.TB, s *session.Session) {
 	require.NoError(t, err)
 	require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.After(0)))
 	require.NoError(t, q.Remove(bubble.Minute(t), ids[3]))
-	c := consumer(t, q, queue.WithPrefetch(5))
+	c := consumer(t, q, queue.WithPrefetch(6))
 	var items []*queue.Item
-	for _, want := range []string{"0", "1", "2", "4", "5"} {
+	for _, want := range []string{"0", "1", "2", "4", "5", "6"} {
 		i := bubble.Get(t, c.Items(), "an item")
 		require.Equal(t, want, string(i.Data()))
 		items = append(items, i)
@@ -136,7 +136,7 @@ func lifeTogether(t testing.TB, s *session.Session) {
 	auto := consumer(t, q, queue.WithPrefetch(3), queue.WithAutoAck())
 	require.Equal(t, "7", string(bubble.Get(t, auto.Items(), "an item").Data()))
 	require.NoError(t, auto.Close(bubble.Minute(t)))
-	require.Equal(t, numbered(8, 4), takes(t, q, 4))
+	require.ElementsMatch(t, numbered(8, 4), takes(t, q, 4), "what was taken and not received is put again, at the end")
 	require.Equal(t, 0, length(t, q))
 }
 

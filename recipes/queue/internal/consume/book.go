@@ -264,8 +264,11 @@ func (b *book) wantsMore() bool {
 }
 
 // spare is how many more items may be handed out.
-func (b *book) spare() int {
-	offered, taken := 0, 0
+func (b *book) spare() int { return b.window.spare(b.offered()) }
+
+// offered is how many items have been handed out, or may be, that have no receiver yet, and taken
+// how many have one.
+func (b *book) offered() (offered, taken int) {
 	for _, c := range b.claims {
 		for _, i := range c.items {
 			switch {
@@ -280,7 +283,7 @@ func (b *book) spare() int {
 			offered += ones(c.Offered)
 		}
 	}
-	return b.window.spare(offered, taken)
+	return offered, taken
 }
 
 // takeNext acknowledges, at most once, what can be handed out then. It chooses anew before each

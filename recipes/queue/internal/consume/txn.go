@@ -168,8 +168,9 @@ func (t *txn) offer() (urgent bool) {
 }
 
 func (t *txn) offerNext() (urgent bool) {
+	lie, _ := t.book.offered()
 	spare := t.book.spare()
-	urgent = spare > t.book.window.received && spare > 0
+	urgent = spare > 0 && (lie == 0 || !t.book.window.stream)
 	offered := false
 	for _, c := range t.all() {
 		n, ok := t.next[c]

@@ -30,7 +30,7 @@ type state struct {
 	cursor  layout.Cursor
 	version int32 // of the cursor
 	named   map[layout.Position]named
-	back    []layout.Returned // in order
+	back    []layout.Returned // that came back, or will if somebody asks for them; in order
 	moves   int32             // how often something came back, or was claimed then
 	marks   map[string]bool   // of removed items
 }
@@ -71,9 +71,13 @@ func (q Queue) read(ctx context.Context) (*state, error) {
 		}
 		j, _ := layout.ParseJournal(data)
 		for _, c := range j.Claims {
+			if free := c.Without(c.Offered); !j.Fixed && len(free.Runs) > 0 { // whoever asks gets it
+				st.back = append(st.back, layout.Returned{Entry: free})
+			}
 			st.named[c.Position] = named{c.Entry, session.CheckOp(q.Root.Journal(tag), stat.Version)}
 		}
 	}
+	slices.SortFunc(st.back, func(a, b layout.Returned) int { return a.Compare(b.Entry) })
 	names, err := q.children(ctx, q.Root.Work())
 	if err != nil {
 		return nil, err
@@ -99,7 +103,6 @@ func (q Queue) readReturned(ctx context.Context, st *state) error {
 			st.named[r.Position] = named{r.Entry, session.CheckOp(znode.Join(q.Root.Returned(), name), -1)}
 		}
 	}
-	slices.SortFunc(st.back, func(a, b layout.Returned) int { return a.Compare(b.Entry) })
 	return nil
 }
 
