@@ -203,8 +203,8 @@ func TestEphemeralItemsLieAlone(t *testing.T) {
 }
 
 // Single items that wait together lie in znodes of which each consumer that lives can have one, in
-// their order, if their GUIDs count on. One that has something of its own lies alone, and one that is
-// refused fails alone.
+// their order, if their GUIDs count on. One that has something of its own lies alone, and one that
+// is refused fails alone.
 func TestNeighboursShareZnodes(t *testing.T) {
 	t.Parallel()
 	lie := func(consumers int, change func(n int, i *produce.Item)) (heads []string) {

@@ -31,9 +31,9 @@ const (
 
 	packBytes = 16 << 10 // of the items of a znode
 
-	// Puts of one item each that wait together share znodes, so many of them at the most: fewer than
-	// those of a set, since nobody has said that they belong together. For fewer than the least it is
-	// not asked how many consumers there are.
+	// Puts of one item each that wait together share znodes, so many of them at the most: fewer
+	// than those of a set, since nobody has said that they belong together. For fewer than the
+	// least it is not asked how many consumers there are.
 	mostNeighbours  = 16
 	leastNeighbours = 4
 
