@@ -51,7 +51,11 @@ var errMoved = errors.New("it has moved meanwhile")
 // prepare makes what a removal needs, in case that this is why it has failed.
 func (q Queue) prepare(ctx context.Context) error {
 	for _, path := range []string{q.Root.Cursor(), q.Root.Marks()} {
-		if _, err := q.Session.Create(ctx, path, nil, session.Parents()); err != nil && !errors.Is(err, session.ErrNodeExists) {
+		_, err := q.Session.Create(ctx, path, nil, session.Parents())
+		switch {
+		case err == nil, errors.Is(err, session.ErrNodeExists):
+		case errors.Is(err, session.ErrUnknownOutcome) && ctx.Err() == nil: // the next attempt shows
+		default:
 			return err
 		}
 	}
