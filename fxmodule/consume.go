@@ -138,8 +138,7 @@ func (c *crew) handle(i *queue.Item) {
 	err := recovered(func() error { return c.fn(ctx, i) })
 	c.duration.Record(context.WithoutCancel(ctx), time.Since(begun).Seconds(), metric.WithAttributes(of))
 	outcome := c.settle(ctx, i, err)
-	var p *panicError
-	if errors.As(err, &p) {
+	if p, panicked := errors.AsType[*panicError](err); panicked {
 		outcome = "panicked"
 		c.log.Error("a job panicked", "queue", c.name, "item", i.ID(), "attempt", i.Attempt(), "panic", p.value, "stack", string(p.stack))
 	}

@@ -50,8 +50,8 @@ func TestBudgetOfPlainPutAndAck(t *testing.T) {
 	})
 }
 
-// Sixty-four consumers drain ten thousand items that were put one at a time: at most three and a half
-// requests an item (three are the aim).
+// Sixty-four consumers drain ten thousand items that were put one at a time: at most three and a
+// half requests an item (three are the aim).
 func TestBudgetOfDraining(t *testing.T) {
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {

@@ -184,7 +184,8 @@ func (r *reports) add(err error) {
 		default:
 		}
 		select {
-		case <-r.c:
+		case oldest := <-r.c:
+			_ = oldest // makes room
 		default: // somebody has received it meanwhile
 		}
 	}

@@ -16,8 +16,8 @@
 // somebody else has taken over, and reading the journal tells whether a transaction was carried out
 // whose answer was lost.
 //
-// An attempt counts when an item was received. The journal marks what may be handed out before it is,
-// so that an item that kills its process is counted; the marks of items that find no receiver
+// An attempt counts when an item was received. The journal marks what may be handed out before it
+// is, so that an item that kills its process is counted; the marks of items that find no receiver
 // within ten milliseconds are taken back until they find one.
 //
 // Only the first consumer in line looks for items: it watches the queue, returns what dead

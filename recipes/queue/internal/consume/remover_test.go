@@ -97,7 +97,6 @@ func (r *remover) guard(cursor layout.Cursor, version int32) (machine.Op, bool) 
 		j, _ := layout.ParseJournal(r.world.Data(root.Journal(tag)))
 		for _, c := range j.Claims {
 			if c.Position == at { // each transaction of the journal has a number: so has its version
-
 				return machine.Op{Do: machine.Check, Path: root.Journal(tag), Version: int32(j.Number)}, c.Left()&bit != 0
 			}
 		}

@@ -1,6 +1,7 @@
 package consume_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,12 +78,7 @@ func TestAckMeetsGivingBack(t *testing.T) {
 		c.actor.Tell(consume.Settle{No: no, How: consume.Ack})
 		lost := consume.Settled{No: no, Err: consume.ErrLost}
 		w.until(t, func() bool {
-			for _, e := range c.got {
-				if e == machine.Effect(lost) {
-					return true
-				}
-			}
-			return c.stopped()
+			return slices.Contains(c.got, machine.Effect(lost)) || c.stopped()
 		})
 		require.Contains(t, c.got, machine.Effect(lost), name)
 		require.True(t, w.Exists(bucket0+"/"+pack(0, 1).Name()), name)

@@ -1,6 +1,7 @@
 package consume_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,8 +46,8 @@ func (w *world) addTaker(cfg consume.Config, wrap ...func(machine.Machine) machi
 
 // last is what was delivered last.
 func (c *taker) last() consume.Deliver {
-	for n := len(c.got) - 1; n >= 0; n-- {
-		if d, ok := c.got[n].(consume.Deliver); ok {
+	for _, e := range slices.Backward(c.got) {
+		if d, ok := e.(consume.Deliver); ok {
 			return d
 		}
 	}

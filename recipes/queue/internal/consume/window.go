@@ -86,8 +86,8 @@ func (w *window) spare(offered, taken int) int {
 	return max(w.waiting()-offered-w.out, 0)
 }
 
-// fixed tells whether the user has said how many there are: then only what is beyond that is given to
-// others.
+// fixed tells whether the user has said how many there are: then only what is beyond that is given
+// to others.
 func (w *window) fixed() bool { return w.stream && !w.adapts }
 
 // share is how many items are given to others, if so many could be, and how many fewer there may be
