@@ -124,3 +124,22 @@ func TestWaitingTakesAreServedInOrder(t *testing.T) {
 		}
 	})
 }
+
+// Shards take turns, so that none starves while others are filled again and again.
+func TestShardsTakeTurns(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		q := newQueue(t, t.Session(), queue.WithShards(3))
+		putAlone(t, q, 30)
+		taker, last := newQueue(t, t.Session()), make(map[int]int)
+		for n := range 30 {
+			i := take(t, taker)
+			var number int
+			_, err := fmt.Sscan(string(i.Data()), &number)
+			require.NoError(t, err)
+			require.LessOrEqual(t, n-last[number%3], 6, "since the last one of this shard")
+			last[number%3] = n
+			require.NoError(t, i.Ack(bubble.Minute(t)))
+		}
+	})
+}
