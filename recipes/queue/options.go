@@ -117,10 +117,10 @@ func WithDeadLetters(path string) Option {
 	}
 }
 
-// WithShards divides the queue into n shards, at most 256. Items are put into them in turn, those of
-// one PutAll together, and taken from them in turn. Order is kept only within a shard; priorities are
-// kept across all shards. Shards do not relieve consumers of each other: claims of a queue follow one
-// another, however many shards it has.
+// WithShards divides the queue into n shards, at most 256. Items are put into them in turn, those
+// of one PutAll together, and taken from them in turn. Order is kept only within a shard;
+// priorities are kept across all shards. Shards do not relieve consumers of each other: claims of a
+// queue follow one another, however many shards it has.
 func WithShards(n int) Option {
 	return func(o *options) error {
 		if n < 1 || n > place.MaxShards {

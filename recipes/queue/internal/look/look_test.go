@@ -42,7 +42,7 @@ func fixture(t *bubble.World, s *session.Session) (pack, back, claimed layout.Zn
 	create(root.Bucket(b)+"/"+pack.Name(), records("3", "4", "5"))
 	create(root.ID("red"), []byte(claimed.Item(0)))
 	create(root.Cursor(), layout.Cursor{b.Lane: {Seq: 1}}.Bytes())
-	create(root.Journal("tag"), layout.Journal{Claims: []layout.Claim{{Entry: layout.Whole(b, claimed)}}}.Bytes())
+	create(root.Journal("tag"), layout.Journal{Claims: []layout.Claim{{Entry: layout.Whole(b, claimed), Offered: 1}}}.Bytes())
 	create(root.Returned()+"/"+layout.Returned{Entry: layout.Whole(b, back).Without(1).Counted(2)}.Name(), nil)
 	d := layout.Delayed{Znode: layout.Znode{GUID: guid("d"), Count: 2}, Due: 9_999_999_999_999}
 	create(root.Bucket(place.Bucket{Lane: place.SlotOf(d.Due, 0)})+"/"+d.Name(), records("6", "7"))
