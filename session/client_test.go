@@ -232,6 +232,7 @@ func TestTheLedgerFollowsDeletions(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s, other := w.open(), w.open()
 		t := w.client(s)
+		synctest.Wait() // it is told of its epoch: who reads before that may miss what the watch says
 		a := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 		b := t.join(w, 1, session.Join{Parent: "/line", Name: "lock-"}).Path
 		require.True(w, t.read(w, 1, a, true).Exists)
