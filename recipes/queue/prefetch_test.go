@@ -148,3 +148,26 @@ func TestPrefetchGrowsWithQuickWork(t *testing.T) {
 		within(t, m, spent, items, 0.6)
 	})
 }
+
+// A set is claimed as a whole, and may be more than WithPrefetch says: no more is handed out all
+// the same, and what is beyond goes to whoever waits.
+func TestPrefetchIsNotExceededBySets(t *testing.T) {
+	t.Parallel()
+	bubble.Run(t, func(t *bubble.World) {
+		metered(t)
+		putTogether(t, newQueue(t, t.Session()), 10)
+		first := consumer(t, newQueue(t, t.Session()), queue.WithPrefetch(2))
+		for _, want := range numbered(0, 2) {
+			require.Equal(t, want, string(bubble.Get(t, first.Items(), "an item").Data()))
+		}
+		select {
+		case i := <-first.Items():
+			t.Fatalf("%s is the third that is not settled", i.Data())
+		case <-time.After(time.Minute):
+		}
+		second := consumer(t, newQueue(t, t.Session()), queue.WithPrefetch(1))
+		i := bubble.Within(t, time.Minute, second.Items(), "what the first may not have")
+		require.Equal(t, 1, i.Attempt())
+		require.NotContains(t, numbered(0, 2), string(i.Data()))
+	})
+}
