@@ -2,12 +2,13 @@ package ensemble
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/troupe-go/troupe/internal/tier"
 )
 
 // TB is the few methods of testing.TB that this package needs. So the package does not import
@@ -37,27 +38,19 @@ func Available() error {
 	return err
 }
 
-// Need skips the test, with the reason, if no real ZooKeeper can be started here, or with -short.
-// In continuous integration (CI=true) the test also runs with -short, and fails if ZooKeeper is
-// missing, so that no test is left out unnoticed.
+// Need skips the test unless the environment variable TROUPE_TIER allows for real servers: it is
+// real, or soak. If it does, and ZooKeeper is missing, the test fails, so that none is left out
+// unnoticed.
 func Need(t TB) {
 	t.Helper()
-	continuous := os.Getenv("CI") == "true"
-	if short := flag.Lookup("test.short"); !continuous && short != nil && short.Value.String() == "true" {
-		t.Skipf("%s", "it needs a real ZooKeeper, which -short leaves out")
-		return
-	}
-	need(t, Available(), continuous)
+	tier.Real(t)
+	need(t, Available())
 }
 
-func need(t TB, missing error, continuous bool) {
+func need(t TB, missing error) {
 	t.Helper()
-	switch {
-	case missing == nil:
-	case continuous:
+	if missing != nil {
 		t.Fatalf("%v", missing)
-	default:
-		t.Skipf("%v", missing)
 	}
 }
 

@@ -66,21 +66,31 @@ func TestWhatIsMissingIsSaidInOneLine(t *testing.T) {
 	}
 }
 
-func TestNeedSkipsAtHomeAndFailsInContinuousIntegration(t *testing.T) {
-	t.Parallel()
-	missing := errors.New("no ZooKeeper")
-	for name, tc := range map[string]struct {
-		missing    error
-		continuous bool
-		want       recorder
-	}{
-		"there":         {},
-		"there in CI":   {continuous: true},
-		"missing":       {missing: missing, want: recorder{skipped: "no ZooKeeper"}},
-		"missing in CI": {missing: missing, continuous: true, want: recorder{failed: "no ZooKeeper"}},
-	} {
-		var got recorder
-		ensemble.NeedUnless(&got, tc.missing, tc.continuous)
-		require.Equal(t, tc.want, got, name)
+func TestNeedSkipsInTheGateAndFailsWhereServersMustBeThere(t *testing.T) {
+	for _, ci := range []string{"", "true"} {
+		t.Setenv("CI", ci)
+		t.Setenv("TROUPE_TIER", "")
+		var got skipper
+		func() {
+			defer func() { require.Equal(t, skipped{}, recover()) }() // as a test's goroutine ends
+			ensemble.Need(&got)
+		}()
+		require.Contains(t, got.skipped, "tier real")
 	}
+	var there, missing recorder
+	ensemble.NeedUnless(&there, nil)
+	require.Equal(t, recorder{}, there)
+	ensemble.NeedUnless(&missing, errors.New("no ZooKeeper"))
+	require.Equal(t, recorder{failed: "no ZooKeeper"}, missing)
+}
+
+// skipper is a recorder that a skip ends, as it ends a test.
+type (
+	skipper struct{ recorder }
+	skipped struct{}
+)
+
+func (s *skipper) Skipf(format string, args ...any) {
+	s.recorder.Skipf(format, args...)
+	panic(skipped{})
 }

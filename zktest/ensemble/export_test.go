@@ -14,7 +14,7 @@ var (
 	ParseConn  = parseConn
 )
 
-func NeedUnless(t TB, missing error, continuous bool) { need(t, missing, continuous) }
+func NeedUnless(t TB, missing error) { need(t, missing) }
 
 func Announcing(addr string) func(io.Reader) ([]byte, error) { return announcing(addr) }
 

@@ -1,0 +1,112 @@
+// Package tier decides which tests run, and with which seeds.
+//
+// There are three tiers. The gate is what plain `go test` runs: it needs Go and nothing else, and
+// is the same every time. TROUPE_TIER=real adds what needs real servers, processes, or the programs
+// of others; TROUPE_TIER=soak adds what takes long, and what is about time or about chance.
+package tier
+
+import (
+	"flag"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"strconv"
+)
+
+const (
+	tierVariable = "TROUPE_TIER"
+	seedVariable = "TROUPE_SEED"
+
+	serversVariable = "ZKTEST_SEED"
+
+	real = "real"
+	soak = "soak"
+)
+
+// TB is the few methods of testing.TB that this package needs. So the package does not import
+// testing.
+type TB interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Skipf(format string, args ...any)
+}
+
+// Real skips the test unless the tier is real, or soak, which includes it. It is the first line of
+// a test: tools/test-real goes by that.
+func Real(t TB) {
+	t.Helper()
+	need(t, os.Getenv(tierVariable), real)
+}
+
+// Soak skips the test unless the tier is soak. It is the first line of a test, as [Real] is.
+func Soak(t TB) {
+	t.Helper()
+	need(t, os.Getenv(tierVariable), soak)
+}
+
+func need(t TB, is, wanted string) {
+	t.Helper()
+	switch is {
+	case soak, wanted:
+	case "", real:
+		t.Skipf("tier %s: %s=%s runs it", wanted, tierVariable, wanted)
+	default:
+		t.Fatalf("%s=%s: neither %s nor %s", tierVariable, is, real, soak)
+	}
+}
+
+// Soaking tells whether the tier is soak.
+func Soaking() bool { return os.Getenv(tierVariable) == soak }
+
+// Count is how often something is done: a few times in the gate, many times in soak.
+func Count(few, many int) int {
+	if Soaking() {
+		return many
+	}
+	return few
+}
+
+// Servers are the sizes of the ensembles that a test runs on, if one server shows all that there is
+// to see: only soak repeats it on three.
+func Servers() []int {
+	if Soaking() {
+		return []int{1, 3}
+	}
+	return []int{1}
+}
+
+// Seed is where a test of that name begins to draw: the same in every run, unless TROUPE_SEED is
+// random, or a number, which then is it. Tests add to it without overflow.
+func Seed(name string) uint64 { return seed(os.Getenv(seedVariable), name) }
+
+func seed(is, name string) uint64 {
+	if n, err := strconv.ParseUint(is, 0, 64); err == nil {
+		return n
+	}
+	if is == "random" {
+		return rand.Uint64() >> 8
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // never fails
+	return h.Sum64() >> 8
+}
+
+// Fix fixes what else is drawn at random, by [Seed]: the choices of zktest's servers, and those of
+// pgregory.net/rapid, which makes a hundred checks. It is called by TestMain before flags are
+// parsed, so that ZKTEST_SEED, -rapid.seed and -rapid.checks count all the same.
+func Fix() {
+	if os.Getenv(serversVariable) == "" {
+		set(os.Setenv, serversVariable, max(Seed(serversVariable), 1)) // 0 would be any
+	}
+	for name, n := range map[string]uint64{"rapid.seed": max(Seed("rapid"), 1), "rapid.checks": uint64(Count(100, 1000))} {
+		if flag.Lookup(name) != nil {
+			set(flag.Set, name, n)
+		}
+	}
+}
+
+func set(f func(name, value string) error, name string, n uint64) {
+	if err := f(name, strconv.FormatUint(n, 10)); err != nil {
+		panic(err)
+	}
+}

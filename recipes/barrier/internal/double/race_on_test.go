@@ -1,7 +1,0 @@
-//go:build race
-
-package double_test
-
-// affordable is how many random schedules every run of the tests makes: fewer under the race
-// detector, of which a machine has no need.
-const affordable = 400
