@@ -4,10 +4,13 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/troupe-go/troupe/internal/tier"
 )
 
 var (
@@ -69,8 +72,9 @@ func Schedule(t T, pick func(n int) int, schedule func(c Chance)) {
 }
 
 // Schedules runs many schedules fast, on all processors: usual of them, unless
-// -recipetest.schedules says how many. A failure names its schedule, which -recipetest.schedule
-// plays again, and tells its story.
+// -recipetest.schedules says how many. They are the same in every run, unless the environment
+// variable TROUPE_SEED is random, or another number to begin with. A failure names its schedule,
+// which -recipetest.schedule plays again, and tells its story.
 func Schedules(t T, usual int, schedule func(c Chance)) {
 	t.Helper()
 	if *seed != 0 {
@@ -82,7 +86,8 @@ func Schedules(t T, usual int, schedule func(c Chance)) {
 	if *schedules != 0 {
 		usual = *schedules
 	}
-	base := rand.Uint64() >> 8
+	name := nameOf(t)
+	base := tier.Seed(name)
 	var next, failed atomic.Uint64
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -98,8 +103,25 @@ func Schedules(t T, usual int, schedule func(c Chance)) {
 	if n := failed.Load(); n != 0 {
 		var story strings.Builder
 		f := run(n, func(format string, args ...any) { fmt.Fprintf(&story, format+"\n", args...) }, schedule)
-		t.Fatalf("%s\nagain: go test -run TestSchedules -recipetest.schedule=%d\n%s", f, n, story.String())
+		t.Fatalf("%s\nagain: go test -run '%s' -recipetest.schedule=%d\n%s", f, pattern(name), n, story.String())
 	}
+}
+
+// nameOf is the test's name, if it has one.
+func nameOf(t T) string {
+	if named, ok := t.(interface{ Name() string }); ok {
+		return named.Name()
+	}
+	return "TestSchedules"
+}
+
+// pattern is what -run takes for the test alone.
+func pattern(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
 }
 
 func run(n uint64, logf func(string, ...any), schedule func(c Chance)) Failure {

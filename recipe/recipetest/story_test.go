@@ -150,7 +150,7 @@ func TestScheduleThatFails(t *testing.T) {
 		}
 	}
 	said := fails(t, func(r *report) { recipetest.Schedules(r, 100_000, one) })
-	require.Regexp(t, `^that is it\nagain: go test -run TestSchedules -recipetest.schedule=\d+\ndrawn: 42\n$`, said)
+	require.Regexp(t, `^that is it\nagain: go test -run '\^TestSchedules\$' -recipetest.schedule=\d+\ndrawn: 42\n$`, said)
 	require.Equal(t, "that is it", fails(t, func(r *report) { recipetest.Schedule(r, func(int) int { return 42 }, one) }))
 	recipetest.Schedule(t, func(int) int { return 41 }, one)
 	require.Panics(t, func() { recipetest.Schedule(t, func(int) int { panic("a bug of the test") }, one) })
