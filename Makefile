@@ -18,15 +18,17 @@ CHAOS := $(or $(TMPDIR),/tmp)/troupe-chaos-program
 VERSIONED    := Unread|MayNotBeRead|Birth|Multi|Contain|Ensure|Removal|Unwatch|GivenBack|Check|Auth|ACL|Follow|TheFirstView
 VERSIONED_IN := ./session ./recipes/internal/contenders ./recipes/internal/presence ./recipes/election ./recipes/fence ./recipes/group ./recipes/lock
 
-# The race detector needs a C compiler.
-CC_FOUND := $(shell command -v $$($(GO) env CC) 2>/dev/null)
-RACE     := $(if $(CC_FOUND),-race)
+# What has goroutines of its own, and so is worth the race detector.
+RACED := ./session ./recipe ./actors ./internal/notify ./recipes/lock ./recipes/election ./recipes/queue ./recipes/barrier ./recipes/twopc
+
+# With paths left out of binaries, what one copy of the repository has compiled is of use to another.
+TEST := $(GO) test -trimpath -count=1 -timeout $(TIMEOUT)
 
 # The tools have a module of their own, so that their dependencies are not ours.
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test check race lint chaos chaos-check fuzz bench benchstat cover house tidy docs
+.PHONY: help deps build test test-real race soak check lint chaos chaos-check fuzz bench benchstat cover house tidy docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,22 +40,23 @@ build: ## compile and vet everything
 	$(GO) build ./...
 	$(GO) vet ./...
 
-test: ## run all tests, with the race detector if there is a C compiler; CI=true fails without ZooKeeper or the clients of others
-	@missing=$$($(GO) run ./zktest/ensemble/available && $(GO) run ./interop/available) && { [ -z "$$missing" ] || { echo "$$missing"; [ "$$CI" != true ]; }; }
-	@$(if $(RACE),:,echo "the race detector is left out: no C compiler; install gcc")
-	CGO_ENABLED=$(if $(RACE),1,0) $(GO) test $(RACE) -timeout $(TIMEOUT) $(PACKAGES)
-	for version in 3.8.0 3.8.4 3.9.2; do ZKTEST_VERSION=$$version $(GO) test -run '$(VERSIONED)' -skip 'Real|Ensemble' $(VERSIONED_IN) || exit 1; done
-	$(GO) test -run Schedules ./recipes/internal/contend/... -recipetest.schedules=100000
-	$(GO) test -run Schedules ./recipes/twopc/internal/protocol
-	$(GO) test -run '^TestDifferential$$' -v ./zktest -diff.ops=200000
-	$(if $(filter true,$(CI)),$(MAKE) chaos,:)
-	$(GO) test -run AMillionZnodes ./internal/zkserver -scale.znodes=1000000
+test: ## the gate: all tests that need Go alone, the same every time; three minutes
+	CGO_ENABLED=0 $(TEST) $(PACKAGES)
 
-check: build lint ## between two edits: vet, lint, and the tests that need no real ZooKeeper, without the race detector
-	$(GO) test -short -timeout $(TIMEOUT) $(PACKAGES)
+test-real: ## tests on real ZooKeeper, with processes and the clients of others, one after the other: FOLDERS="recipes/lock"
+	GO="$(GO)" GOFLAGS="$(GOFLAGS) -trimpath" TROUPE_TIER=real TIMEOUT=$(TIMEOUT) tools/test-real $(FOLDERS)
 
-race: ## run all tests many times in random order with the race detector: PACKAGES=./actors TIMEOUT=1h
-	CGO_ENABLED=1 $(GO) test -race -shuffle on -count 10 -timeout $(TIMEOUT) $(PACKAGES)
+race: ## the gate's tests with the race detector (it needs a C compiler): RACED=./actors FLAGS="-shuffle on -count 10"
+	CGO_ENABLED=1 $(TEST) -race $(FLAGS) $(RACED)
+
+soak: ## everything, for an hour or more, with random seeds (TROUPE_SEED=N: with that); by hand, never a gate
+	TROUPE_TIER=soak TROUPE_SEED=$(or $(TROUPE_SEED),random) $(GO) test -trimpath -count=1 -p 1 -timeout 2h $(PACKAGES)
+	for version in 3.8.0 3.8.4 3.9.2; do ZKTEST_VERSION=$$version $(TEST) -run '$(VERSIONED)' $(VERSIONED_IN) || exit 1; done
+	TROUPE_SEED=$(or $(TROUPE_SEED),random) $(TEST) -run Schedules ./recipes/internal/contend/... -recipetest.schedules=100000
+	TROUPE_TIER=soak $(TEST) -run AMillionZnodes ./internal/zkserver -scale.znodes=1000000
+
+check: build lint ## between two edits: vet, lint, and the gate's tests, those that have passed already left out
+	CGO_ENABLED=0 $(GO) test -trimpath -timeout $(TIMEOUT) $(PACKAGES)
 
 lint: ## check style, mistakes and the import rules (.golangci.yml); the first run compiles the linter
 	$(TOOL) golangci-lint run ./...
@@ -70,7 +73,7 @@ fuzz: ## run every fuzz target for a while: FUZZTIME=10s
 	@tools/fuzz $(FUZZTIME)
 
 bench: ## run the benchmarks on a real server, in benchstat's form: BENCH=. COUNT=6 BENCHTIME=1s
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) -timeout 1h ./bench
+	TROUPE_TIER=real $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) -timeout 1h ./bench
 
 benchstat: ## compare two outputs of `make bench`: OLD=old.out NEW=new.out
 	$(TOOL) benchstat $(OLD) $(NEW)
