@@ -13,9 +13,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/troupe-go/troupe/internal/tier"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
 
 const root = ".."
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/recipes/lock"
@@ -305,6 +306,7 @@ func TestTesting(t *testing.T) {
 }
 
 func TestTestingOnRealServers(t *testing.T) {
+	tier.Real(t)
 	e := ensemble.Start(t, 3) // skips without ZooKeeper, fails if CI=true
 	sess, err := session.Open(t.Context(), e.Servers())
 	heal := e.Isolate(1)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -75,6 +76,7 @@ func TestEveryExampleHasAStoryAndALine(t *testing.T) {
 }
 
 func TestExamples(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	require.NoError(t, programs())
 	for name, story := range stories {
@@ -86,6 +88,7 @@ func TestExamples(t *testing.T) {
 }
 
 func TestExamplesOnARealServer(t *testing.T) {
+	tier.Real(t)
 	require.NoError(t, programs())
 	real := ensemble.Start(t, 1)
 	for name, story := range stories {
@@ -102,6 +105,7 @@ func TestExamplesOnARealServer(t *testing.T) {
 }
 
 func TestWrongArguments(t *testing.T) {
+	tier.Real(t)
 	require.NoError(t, programs())
 	for name := range stories {
 		out, err := exec.Command(filepath.Join(scratch, name), "-nonsense").CombinedOutput()

@@ -2,7 +2,6 @@ package interop_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/tempdir"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/interop"
 )
 
@@ -28,14 +28,14 @@ type shared struct {
 
 func (s *shared) get(t *testing.T) *driver {
 	t.Helper()
-	unlessShort(t)
+	tier.Real(t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.made {
 		s.made = true
 		s.make()
 	}
-	need(t, s.left)
+	require.NoError(t, s.left)
 	require.NoError(t, s.err)
 	return s.driver
 }
@@ -48,27 +48,6 @@ func (s *shared) make() {
 	if s.err == nil {
 		s.driver, s.err = s.start(s.folder.Path())
 	}
-}
-
-// unlessShort skips the test with -short, which leaves out whatever is another program's; not in
-// continuous integration.
-func unlessShort(t *testing.T) {
-	t.Helper()
-	if testing.Short() && os.Getenv("CI") != "true" {
-		t.Skip("it needs the clients of others, which -short leaves out")
-	}
-}
-
-// need skips the test if a client is missing; in continuous integration it fails it.
-func need(t *testing.T, missing error) {
-	t.Helper()
-	if missing == nil {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal(missing)
-	}
-	t.Skip(missing)
 }
 
 var (

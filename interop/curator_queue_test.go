@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/queue"
 )
 
@@ -21,6 +22,7 @@ func (q theirQueue) took(t *testing.T) string {
 
 // What one side puts the other takes, in order; of ours also what Curator has put into one znode.
 func TestCuratorsQueue(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		path, b := pathFor(t), eager["curator's queue"]
@@ -49,6 +51,7 @@ func TestCuratorsQueue(t *testing.T) {
 
 // Priorities of Curator's, whoever put them.
 func TestCuratorsPriorities(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		path, b := pathFor(t), eager["curator's priority queue"]
@@ -86,6 +89,7 @@ func TestCuratorsPriorities(t *testing.T) {
 
 // Delays of Curator's: nothing comes early.
 func TestCuratorsDelays(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		path, b := pathFor(t), eager["curator's delay queue"]

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 )
@@ -79,6 +80,7 @@ func (c *candidate) release() error {
 
 // Two candidates of ours and two of theirs lead in turn, for a while; some give up waiting.
 func TestElectionsTogether(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -91,6 +93,7 @@ func TestElectionsTogether(t *testing.T) {
 
 // Who stood first leads first.
 func TestElectionsGoByArrival(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -103,6 +106,7 @@ func TestElectionsGoByArrival(t *testing.T) {
 
 // A leader whose process ends without a word is followed by the next.
 func TestLeaderDies(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -116,6 +120,7 @@ func TestLeaderDies(t *testing.T) {
 
 // A leader of ours that is cut off knows that it no longer leads before theirs does.
 func TestLossOfATermIsKnownBeforeTheyLead(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -144,6 +149,7 @@ func TestLossOfATermIsKnownBeforeTheyLead(t *testing.T) {
 
 // Each side tells who leads, when it is the other.
 func TestWhoLeadsIsKnownToBoth(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -176,6 +182,7 @@ func TestWhoLeadsIsKnownToBoth(t *testing.T) {
 
 // Who does not understand Troupe's own names sees nobody stand.
 func TestElectionsInOurOwnLayoutAreNotTheirs(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)

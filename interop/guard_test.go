@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -135,7 +136,7 @@ func contend(t *testing.T, s *session.Session, line string, rounds int, contende
 
 func (g *guard) contend(t *testing.T, s *session.Session, line string, rounds int, contenders ...contender) {
 	t.Helper()
-	seed := rand.Uint64()
+	seed := tier.Seed(t.Name())
 	var wg sync.WaitGroup
 	failures := make(chan error, len(contenders))
 	for i, c := range contenders {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -43,6 +44,7 @@ func (p pairing) them(t *testing.T, address, path string) contender {
 
 // Two of ours and two of theirs, for a while; some give up waiting.
 func TestLocksTogether(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -60,6 +62,7 @@ func TestLocksTogether(t *testing.T) {
 // The same while everybody's connections break again and again. Not with WriteLock, which in a
 // retry looks for its znode under the wrong name.
 func TestLocksTogetherWhileConnectionsBreak(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -85,6 +88,7 @@ func TestLocksTogetherWhileConnectionsBreak(t *testing.T) {
 
 // The same on three servers whose leader dies while somebody holds, and comes back.
 func TestLocksTogetherWhileTheLeaderDies(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	for _, name := range []string{"curator", "kazoo"} {
 		t.Run(name, func(t *testing.T) {
@@ -112,6 +116,7 @@ func TestLocksTogetherWhileTheLeaderDies(t *testing.T) {
 
 // Who comes first is first, whoever it is.
 func TestLocksGoByArrival(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -130,6 +135,7 @@ func TestLocksGoByArrival(t *testing.T) {
 
 // Who looks at the line with Troupe sees everybody in it, in order, with their sessions.
 func TestTheWholeLineIsSeen(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -165,6 +171,7 @@ func TestTheWholeLineIsSeen(t *testing.T) {
 
 // A waiter that gives up leaves the others where they were: behind the holder.
 func TestLockWaiterGivesUp(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -194,6 +201,7 @@ func TestLockWaiterGivesUp(t *testing.T) {
 
 // A holder whose process ends without a word is followed by the next.
 func TestLockHolderDies(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -207,6 +215,7 @@ func TestLockHolderDies(t *testing.T) {
 
 // A holder of ours that is cut off knows that it has lost before theirs is granted.
 func TestLockLossIsKnownBeforeTheyAreGranted(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -240,6 +249,7 @@ func TestLockLossIsKnownBeforeTheyAreGranted(t *testing.T) {
 // Who does not understand Troupe's names sees nobody, and there are two holders: the table in the
 // documentation says so, and guards are seen to notice.
 func TestWhatCannotStandTogetherIsNoticed(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/troupe-go/troupe/internal/tier"
 )
 
 // drivers is the tests, with the processes that they share ended before goroutines are counted.
@@ -18,4 +20,7 @@ func (d drivers) Run() int {
 	return code
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(drivers{m}) }
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(drivers{m})
+}

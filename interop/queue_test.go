@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/queue"
 )
 
@@ -166,6 +167,7 @@ func (b bridge) them(t *testing.T, address, path string) theirQueue {
 
 // What one side puts the other takes, in order.
 func TestQueuesKeepTheirOrder(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		each(t, bridges, func(t *testing.T, b bridge) {
@@ -192,6 +194,7 @@ func TestQueuesKeepTheirOrder(t *testing.T) {
 // Two of ours and two of theirs put, and as many take, one of ours in advance: every item arrives
 // once.
 func TestQueuesTogether(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -281,6 +284,7 @@ func drain(c bank, all <-chan struct{}, took func(data string)) error {
 // A claim of one side is respected by the other, and what a consumer that died had claimed goes to
 // the other.
 func TestClaimsAreRespected(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s, path, b := open(t, address), pathFor(t), bridges["locking"]
@@ -313,6 +317,7 @@ func TestClaimsAreRespected(t *testing.T) {
 
 // What one side gives back the other can have.
 func TestWhatIsGivenBack(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		path, b := pathFor(t), bridges["locking"]
@@ -334,6 +339,7 @@ func TestWhatIsGivenBack(t *testing.T) {
 
 // Priorities of kazoo's queues: lower numbers first, whoever put them.
 func TestQueuesAgreeOnPriorities(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		for _, name := range []string{"kazoo", "locking"} {

@@ -1,9 +1,14 @@
 package interop_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/troupe-go/troupe/internal/tier"
+)
 
 // Each client plays its script on both servers and gets the same answers and events.
 func TestClientsPlayTheSameOnBothServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	for _, c := range []struct {
 		script, client string

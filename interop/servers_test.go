@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -16,11 +17,12 @@ import (
 // settings make the in-process server like the real one that package ensemble starts.
 var settings = []zktest.Option{zktest.WithTick(200 * time.Millisecond), zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute)}
 
-// onBoth runs a test on the in-process server and on a real one, which tests share: each has paths
-// of its own.
+// onBoth runs a test on a real server, which tests share: each has paths of its own; and in soak on
+// the in-process server too.
 func onBoth(t *testing.T, f func(t *testing.T, address string)) {
 	t.Helper()
 	t.Run("zktest", func(t *testing.T) {
+		tier.Soak(t)
 		t.Parallel()
 		f(t, zktest.Start(t, settings...).Servers()[0])
 	})
@@ -33,10 +35,11 @@ func onBoth(t *testing.T, f func(t *testing.T, address string)) {
 	})
 }
 
-// onEmpty runs a test on servers of both kinds that have nothing in them.
+// onEmpty runs a test on such servers with nothing in them.
 func onEmpty(t *testing.T, f func(t *testing.T, address string)) {
 	t.Helper()
 	t.Run("zktest", func(t *testing.T) {
+		tier.Soak(t)
 		t.Parallel()
 		f(t, zktest.Start(t, settings...).Servers()[0])
 	})

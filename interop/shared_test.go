@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
@@ -45,6 +46,7 @@ func (p sharing) us(t *testing.T, wants side, address, path string) contender {
 
 // Readers and writers of ours with theirs, for a while; some give up waiting.
 func TestSharedLocksTogether(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)
@@ -62,6 +64,7 @@ func TestSharedLocksTogether(t *testing.T) {
 
 // ZooKeeper's WriteLock is a writer among readers and writers of ours.
 func TestWriteLockIsAWriter(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s, path, theirs := open(t, address), pathFor(t), exclusive["writelock"]
@@ -74,6 +77,7 @@ func TestWriteLockIsAWriter(t *testing.T) {
 
 // Readers of both hold together; a writer waits for all of them, and they for a writer.
 func TestReadersHoldTogether(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)

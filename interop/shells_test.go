@@ -5,17 +5,20 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/interop"
 )
 
 // The shells that come with ZooKeeper and with its C client say the same on both servers.
 func TestShellsSayTheSameOnBothServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
-	unlessShort(t)
 	t.Run("zkCli", func(t *testing.T) {
 		t.Parallel()
 		program, err := interop.FindShell()
-		need(t, err)
+		require.NoError(t, err)
 		onEmpty(t, func(t *testing.T, address string) {
 			playScript(t, newShells(dialect{
 				start: func(address, timeout string) *exec.Cmd {
@@ -36,7 +39,7 @@ func TestShellsSayTheSameOnBothServers(t *testing.T) {
 	t.Run("cli_mt", func(t *testing.T) {
 		t.Parallel()
 		program, err := interop.FindTool()
-		need(t, err)
+		require.NoError(t, err)
 		onEmpty(t, func(t *testing.T, address string) {
 			playScript(t, newShells(dialect{
 				start:  func(address, _ string) *exec.Cmd { return exec.Command(program, address) }, // it has a timeout of its own

@@ -5,11 +5,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 )
 
 // A lock that is one plain znode excludes whoever creates that znode, with whatever client.
 func TestSimpleLockIsAnyonesZnode(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	onBoth(t, func(t *testing.T, address string) {
 		s := open(t, address)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -26,6 +27,7 @@ func everywhere(t *testing.T, test func(w *world, s *session.Session)) {
 		t.Run(name, func(t *testing.T) { inBubble(t, func(w *world) { test(w, w.open(opts...)) }) })
 	}
 	t.Run("real server", func(t *testing.T) {
+		tier.Real(t)
 		t.Parallel()
 		w := onReal(t)
 		test(w, w.open(session.WithNamespace(fmt.Sprintf("/%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), real.runs.Add(1)))))

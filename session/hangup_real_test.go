@@ -7,12 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 // A real server that insists on authentication.
 func TestARealServerThatInsistsOnAuthentication(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	zk := ensemble.Start(t, 1, ensemble.WithJVM("-Dzookeeper.enforce.auth.enabled=true", "-Dzookeeper.enforce.auth.schemes=digest"))
 	s, err := session.New(zk.Servers())

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/actors"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -39,6 +40,9 @@ func TestAHerdComesBackInTwiceTheTimeThatItsHandshakesTake(t *testing.T) {
 	t.Parallel()
 	for clients, cost := range map[int]time.Duration{300: 20 * time.Millisecond, 5000: 2 * time.Millisecond} {
 		t.Run(fmt.Sprint(clients), func(t *testing.T) {
+			if clients > 300 {
+				tier.Soak(t)
+			}
 			inBubble(t, func(w *world) { herd(w, clients, cost) }, zktest.WithJournal(1<<16))
 		})
 	}

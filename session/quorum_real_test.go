@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 )
 
 // What a proof rests on: a transaction that only checks, also one whose check fails, is numbered
 // like any write, and a server without a quorum does not answer it.
 func TestATransactionThatOnlyChecksTakesAQuorum(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	w, e := onEnsemble(t, 3)
 	s := w.openOn(e.Servers()[:1], session.WithTimeout(30*time.Second))

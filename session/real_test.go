@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -74,6 +75,7 @@ func cutHolders(w *world, rival *session.Session, holders []*session.Session, cu
 }
 
 func TestRealPartition(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	w, servers := onEnsemble(t, 1)
 	rival := w.openOn(servers.Servers())
@@ -96,6 +98,7 @@ func TestRealPartition(t *testing.T) {
 
 // The holders' server has lost its leader, and goes on answering pings and reads.
 func TestRealIsolation(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	w, servers := onEnsemble(t, 3)
 	leader := servers.Leader()
@@ -112,6 +115,7 @@ func TestRealIsolation(t *testing.T) {
 
 // A server that is restarted within the timeout ends no epoch, and what changed meanwhile is told.
 func TestRealRestart(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	w, servers := onEnsemble(t, 1)
 	s := w.openOn(servers.Servers(), session.WithTimeout(30*time.Second))
@@ -142,6 +146,7 @@ func TestRealRestart(t *testing.T) {
 // Three servers: the connected one is killed, and the next in turn stopped, so that it accepts
 // connections and says nothing. No epoch ends.
 func TestRealStoppedServer(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	w, servers := onEnsemble(t, 3)
 	s := w.openOn(servers.Servers(), session.WithTimeout(10*time.Second))
@@ -165,6 +170,7 @@ func TestRealStoppedServer(t *testing.T) {
 
 // Close releases what is held at once, confirmed by the server.
 func TestRealClose(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	w := onReal(t)
 	s, rival := w.open(session.WithTimeout(30*time.Second)), w.open()
@@ -181,6 +187,7 @@ func TestRealClose(t *testing.T) {
 // Connections break again and again while things are asked: what is said to be done is done, and
 // nothing is left behind.
 func TestRealFlaps(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	w, servers := onEnsemble(t, 1)
 	s := w.openOn(servers.Proxied(), session.WithTimeout(20*time.Second))

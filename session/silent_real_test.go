@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -15,6 +16,7 @@ import (
 // Ten sessions hold something over one of three servers, which is then stopped, or killed, whoever
 // it is; five times. The others find out within a second that a leader is gone, and elect another.
 func TestRealSilentServerCostsNoPossession(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	const rounds, holders = 5, 10
 	w, servers := onEnsemble(t, 3, ensemble.WithSyncLimit(5))

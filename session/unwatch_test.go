@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -62,6 +63,7 @@ func TestTenThousandSubscriptionsThatEndedLeaveNoWatch(t *testing.T) {
 
 // A real server of its own, so that its watches can be counted.
 func TestAServerIsLeftWithoutWatches(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	w, e := onEnsemble(t, 1)
 	s := w.openOn(e.Servers())

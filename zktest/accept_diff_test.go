@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -16,6 +17,7 @@ import (
 // One connection more than a client may have is accepted and reset; when another one has ended
 // there is room again.
 func TestTooManyConnectionsAreResetAsByTheRealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	const limit = 10
 	real := ensemble.Start(t, 1, ensemble.WithConfig("maxClientCnxns", strconv.Itoa(limit)))

@@ -14,13 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 var (
-	diffOps  = flag.Int("diff.ops", 20_000, "operations of the differential test; make test runs it with 200000")
-	diffSeed = flag.Uint64("diff.seed", 0, "seed of the differential test; 0: a new one")
+	diffOps  = flag.Int("diff.ops", tier.Count(20_000, 200_000), "operations of the differential test")
+	diffSeed = flag.Uint64("diff.seed", 0, "seed of the differential test; 0: the usual one")
 )
 
 // superPassword is the administrator's on both servers, superDigest what the real one is told of
@@ -341,7 +342,7 @@ func pairUp(t *testing.T, ours, real []string) *differ {
 	t.Helper()
 	seed := *diffSeed
 	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
+		seed = tier.Seed(t.Name())
 	}
 	t.Logf("-diff.seed=%d -diff.ops=%d", seed, *diffOps)
 	d := &differ{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), ours: ours[0], real: real[0], ids: make(map[int64]int64)}
@@ -357,6 +358,7 @@ func pairUp(t *testing.T, ours, real []string) *differ {
 // The same long random sequence of operations, from several sessions, gives the same replies,
 // events and tree as on a real server.
 func TestDifferential(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	d := newDiffer(t)
 	for next := 2000; d.done < *diffOps; {
@@ -373,6 +375,7 @@ func TestDifferential(t *testing.T) {
 // The same requests cut short, overlong and garbled are answered like the real server does, or end
 // the connection like there.
 func TestDifferentialHostile(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	d := newDiffer(t)
 	for i := range *diffOps / 10 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -13,6 +14,7 @@ import (
 // A connect string with a path makes that path the root, of both servers alike: what is created
 // there, watched there, and seen from outside.
 func TestNamespacesOfConnectStringsAreThoseOfTheRealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	real := ensemble.Start(t, 1)
 	both(t, zktest.Start(t, asVersionOf(t, real)).Servers(), real.Servers(), func(t *testing.T, servers []string, say func(string, ...any)) {

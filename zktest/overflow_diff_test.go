@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -54,6 +55,7 @@ func snapshot(creations map[string]int32) string {
 // B20: at the end of int32 the counter of creations sticks, and what depends on it goes astray,
 // exactly as on the real server: names, Pzxid, Cversion, alone and inside multis.
 func TestB20_DifferentialAtTheEndOfTheSequence(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	const left = 20 // creations below /p until the end; /q is there already
 	real := ensemble.Start(t, 1, append(realLike(24*time.Hour),

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -127,6 +128,7 @@ func TestAFollowerMayGoWithoutAnElection(t *testing.T) {
 // What clients and four-letter words see of a server without a majority is what they see of a real
 // one, and a session waits longer than its timeout.
 func TestALostQuorumIsThatOfTheRealServers(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	e := ensemble.Start(t, 3)
 	ours := zktest.Start(t, zktest.WithServers(3), zktest.WithElection(300*time.Millisecond), asVersionOf(t, e), zktest.WithTick(200*time.Millisecond),

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -66,6 +67,7 @@ func hello(t *testing.T, server string, q jute.ConnectRequest) (*raw, string) {
 }
 
 func TestHandshakesAreThoseOfTheRealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	ours, real := pair(t, time.Hour)
 	both(t, ours, real, func(t *testing.T, servers []string, say func(string, ...any)) {
@@ -101,6 +103,7 @@ func TestHandshakesAreThoseOfTheRealServer(t *testing.T) {
 
 // Frames up to the limit are served, larger ones end the connection, whatever they are.
 func TestLimitsAreThoseOfTheRealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	ours, real := pair(t, time.Hour)
 	both(t, ours, real, func(t *testing.T, servers []string, say func(string, ...any)) {
@@ -148,6 +151,7 @@ func endOf(c *raw) string {
 // Empty containers that had a child, and TTL znodes, go by themselves; a container that had none
 // stays. The times are long enough for all to be made before the first goes.
 func TestReapingIsThatOfTheRealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	ours, real := pair(t, 300*time.Millisecond)
 	both(t, ours, real, func(t *testing.T, servers []string, say func(string, ...any)) {
@@ -205,6 +209,7 @@ func (c *raw) gone(t *testing.T, path string) (all []jute.Event) {
 // Among three servers: what a session can do through the connection that it has left, and through
 // the new one.
 func TestMovedSessionsAreThoseOfTheRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	e := ensemble.Start(t, 3, realLike(time.Hour)...)
 	ours := zktest.Start(t, append(likeReal(t, e, time.Hour), zktest.WithServers(3))...).Servers()
@@ -224,6 +229,7 @@ func TestMovedSessionsAreThoseOfTheRealServers(t *testing.T) {
 			say("%s", got)
 			moved, got := hello(t, servers[2], jute.ConnectRequest{Timeout: 30000, SessionID: old.session, Password: old.password})
 			say("%s, the same %t", got, moved.session == old.session)
+			moved.xid = 1000 // a follower tells answers apart by session and xid alone: it must not take the old one's for the new one's
 			p, err := old.do(jute.Request{Op: jute.OpExists, Path: "/"})
 			say("a read through the old one: %v %s", p.Err, ending(err))
 			p, err = old.do(write)
@@ -242,6 +248,7 @@ func TestMovedSessionsAreThoseOfTheRealServers(t *testing.T) {
 
 // After a reconnection SetWatches tells what was missed, and arms the rest: of all five kinds.
 func TestReconnectionIsThatOfTheRealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	ours, real := pair(t, time.Hour)
 	both(t, ours, real, func(t *testing.T, servers []string, say func(string, ...any)) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/zkserver"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -16,6 +17,7 @@ import (
 // What the strict options turn on is what a real server does that is set up so: words that are not
 // allowed, TTLs that are off, hard quotas.
 func TestStrictnessIsThatOfTheRealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	s, err := zkserver.New(zkserver.Config{Version: "3.8.0", EnforceQuotas: true, NoTTL: true, Words: []string{"srvr", "mntr"}})
 	require.NoError(t, err)

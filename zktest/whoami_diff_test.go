@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 )
 
 // The order in which a connection's identities come, in the answer to whoAmI and in the ACL that
 // "auth" stands for, is that of a hash table in the real server. The number of users goes past two
 // of its sizes.
 func TestIdentitiesComeInTheOrderOfTheRealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	ours, real := pair(t, time.Minute)
 	both(t, ours, real, func(t *testing.T, servers []string, say func(string, ...any)) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/zktest"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -74,6 +75,7 @@ func shape(word, text string) []string {
 
 // Every four-letter word says the same lines as the real server's, and "mntr" all of its keys.
 func TestWordsAreThoseOfTheRealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	d := newDiffer(t)
 	d.do(d.pairs[0], jute.Request{Op: jute.OpCreate, Path: "/e", Data: []byte("x"), ACL: jute.OpenACL(), Flags: jute.FlagEphemeral, TTL: -1})
@@ -88,6 +90,7 @@ func TestWordsAreThoseOfTheRealServer(t *testing.T) {
 
 // What can be counted alike is: requests, znodes, bytes, watches that fired.
 func TestCountersAreThoseOfTheRealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	d := newDiffer(t)
 	ask(t, d.ours, "srst")
@@ -129,6 +132,7 @@ func TestCountersAreThoseOfTheRealServer(t *testing.T) {
 // What is read and written is counted by the first part of the path, in bytes that are neither
 // those of the request nor those of the answer.
 func TestNamespacesAreCountedAsByTheRealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	d := newDiffer(t)
 	p := d.pairs[0]
@@ -182,6 +186,7 @@ func byNamespace(all map[string]string) map[string]string {
 // Of several servers one says that it leads and the others that they follow, in the lines of the
 // real ones.
 func TestWordsOfServersWithPeersAreThoseOfTheRealOnes(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	for _, servers := range []int{2, 3, 5} {
 		t.Run(strconv.Itoa(servers), func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -77,10 +78,11 @@ func (w *writer) check(t *testing.T, c *session.Session) {
 // time, including sessions and ephemerals. In half of the cases, the end of the log is also
 // damaged, behind everything that was answered: some random bytes follow it.
 func TestAKillLosesNothingThatWasAnswered(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	const kills, writers = 20, 4
 	server, dir := program(t), filepath.Join(t.TempDir(), "data")
-	seed := rand.Uint64()
+	seed := tier.Seed(t.Name())
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	p := started(t, server, "--listen", "127.0.0.1:0", "--data", dir, "--log-size", "10000")
@@ -158,6 +160,7 @@ func tear(t *testing.T, dir string, rnd *rand.Rand) {
 
 // Two processes cannot share a directory, and the second one says why.
 func TestAFolderIsOneProcesss(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	dir := t.TempDir()
 	started(t, program(t), "--listen", "127.0.0.1:0", "--data", dir)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 )
 
 // said returns the answer to a four-letter word.
@@ -29,6 +30,7 @@ func said(t *testing.T, address, word string) string {
 
 // Three servers share one tree, at addresses of their own on both loopbacks, as the flags say.
 func TestTheFlagsAreHeard(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	p := started(t, program(t), "--listen", "localhost:0", "--servers", "3", "--super", "secret", "--max-packet", "1000", "--no-ttl", "--max-connections", "5",
 		"--words", "ruok,conf,srvr", "--container-check", "1s", "--version", "3.8.0")

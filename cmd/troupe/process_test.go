@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -100,6 +101,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 // The process is stopped and restarted with its dump. A client keeps its session, its ephemeral
 // znode, its watch and its stats.
 func TestAClientGoesOnWithItsSessionWhenTheServerIsStartedAgainFromItsDump(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	server := program(t)
 	for _, name := range []string{"state.jsonl", "state.yaml", "state.json"} {
@@ -157,6 +159,7 @@ func TestAClientGoesOnWithItsSessionWhenTheServerIsStartedAgainFromItsDump(t *te
 // Without a dump, everything is lost. The client learns that its session has expired, and begins
 // the next one. The server does not hang up on it forever.
 func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	server := program(t)
 	first := started(t, server, "--listen", "127.0.0.1:0")
@@ -182,6 +185,7 @@ func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *
 // The first command of docs/testing.md, in an empty directory where the file does not exist yet.
 // What a SIGHUP writes remains even if the process is killed afterwards.
 func TestAFileThatDoesNotExistYetIsAnEmptyTreeAndSIGHUPWritesIt(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	server := program(t)
 	file := filepath.Join(t.TempDir(), "tree.jsonl")
@@ -207,6 +211,7 @@ func TestAFileThatDoesNotExistYetIsAnEmptyTreeAndSIGHUPWritesIt(t *testing.T) {
 
 // A tree without an end is loaded until the process is told to stop.
 func TestSIGTERMEndsALoad(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	server := program(t)
 	for form, line := range map[string]string{"lines": "{\"path\":\"/n%d\"}\n", "yaml": "/n%d: {}\n", "json": ",\"/n%d\":{}\n"} {

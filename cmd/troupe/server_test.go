@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/zkserver"
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
@@ -70,6 +71,7 @@ func ask(t *testing.T, conn net.Conn, q jute.Request) (p jute.Reply) {
 // The real process loads a file, serves it, stops on SIGTERM although a client is connected, and
 // writes its state to a file.
 func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	dir := t.TempDir()
 	before, after := filepath.Join(dir, "before.yaml"), filepath.Join(dir, "after.json")

@@ -14,12 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
 
 // start runs the service; stop ends it as an interrupt does.
 func start(t *testing.T, srv *zktest.Server, name, listen string) (stop func() error) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -105,6 +106,7 @@ func command(t *testing.T, binary string, args ...string) (*exec.Cmd, *output) {
 }
 
 func TestEndToEndOnTheEmbeddedServer(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	cmd, out := command(t, program(t), "-dir", tree(t, 2400), "-workers", "3", "-batch", "6")
 	require.NoError(t, cmd.Run(), "%s", out)
@@ -116,6 +118,7 @@ func TestEndToEndOnTheEmbeddedServer(t *testing.T) {
 }
 
 func TestEndToEndOnARealEnsemble(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	ensemble.Need(t)
 	servers := ensemble.Start(t, 3).Servers()
@@ -130,6 +133,7 @@ func TestEndToEndOnARealEnsemble(t *testing.T) {
 }
 
 func TestInterruptLeavesNothing(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	ensemble.Need(t)
 	servers := ensemble.Start(t, 1).Servers()
@@ -145,6 +149,7 @@ func TestInterruptLeavesNothing(t *testing.T) {
 }
 
 func TestWorkersEndWithAParentThatIsKilled(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	binary := program(t)
 	cmd, out := command(t, binary, "-dir", tree(t, 2400), "-workers", "3", "-batch", "6")
@@ -156,6 +161,7 @@ func TestWorkersEndWithAParentThatIsKilled(t *testing.T) {
 }
 
 func TestBadArgumentsAreRefusedAtOnce(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	binary := program(t)
 	for name, tc := range map[string]struct {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/troupe-go/troupe/internal/tier"
 )
 
 // scratch is a directory for what tests share.
@@ -20,6 +22,7 @@ func TestMain(m *testing.M) {
 		help(role)
 		return
 	}
+	tier.Fix()
 	var err error
 	if scratch, err = os.MkdirTemp("", "workerpool-test-"); err != nil {
 		panic(err)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/tier"
 )
 
 // team is a pool of helpers in the given role, and what it was told about failures.
@@ -44,6 +46,7 @@ func eventually(t *testing.T, p *pool, pleases func(name string) bool) target {
 }
 
 func TestPoolReplacesWhomItKilled(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	p, failures := team(t, 1, "obeys")
 	first := eventually(t, p, anybody)
@@ -58,6 +61,7 @@ func TestPoolReplacesWhomItKilled(t *testing.T) {
 }
 
 func TestPoolStopsAlsoWhoIsPaused(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	p, failures := team(t, 2, "obeys")
 	w := eventually(t, p, anybody)
@@ -71,12 +75,14 @@ func TestPoolStopsAlsoWhoIsPaused(t *testing.T) {
 }
 
 func TestWorkerThatEndsByItselfIsAFailure(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	_, failures := team(t, 1, "quits")
 	require.ErrorContains(t, <-failures, "worker w1.1 ended unexpectedly: exit status 0")
 }
 
 func TestWorkerThatDoesNotStopIsKilledAndAFailure(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	p, failures := team(t, 3, "deaf")
 	p.stop(time.Millisecond)

@@ -1,11 +1,13 @@
 package bubble
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -20,6 +22,7 @@ type Suite []struct {
 type Cluster struct {
 	testing.TB
 	Root string // below which the test has everything to itself
+	Real bool   // these are real servers
 	open func(opts ...session.Option) *session.Session
 }
 
@@ -50,16 +53,24 @@ func Open(t testing.TB, servers []string, opts ...session.Option) *session.Sessi
 	return s
 }
 
-// Real runs the suite on one real server, and on three.
-func (s Suite) Real(t *testing.T) {
+// Real runs the suite on one real server, and on three: of the latter only those tests that are
+// named, except in soak.
+func (s Suite) Real(t *testing.T, onThree ...string) {
 	t.Helper()
 	for _, servers := range []int{1, 3} {
+		left := func(name string) bool { return servers == 3 && !tier.Soaking() && !slices.Contains(onThree, name) }
+		if servers == 3 && len(onThree) == 0 && !tier.Soaking() {
+			continue
+		}
 		t.Run(map[int]string{1: "one server", 3: "three servers"}[servers], func(t *testing.T) {
 			t.Parallel()
 			zk := ensemble.Start(t, servers)
 			for _, test := range s {
+				if left(test.Name) {
+					continue
+				}
 				t.Run(test.Name, func(t *testing.T) {
-					test.Test(&Cluster{TB: t, Root: "/" + strings.ReplaceAll(test.Name, " ", "-"), open: func(opts ...session.Option) *session.Session {
+					test.Test(&Cluster{TB: t, Real: true, Root: "/" + strings.ReplaceAll(test.Name, " ", "-"), open: func(opts ...session.Option) *session.Session {
 						s, err := session.Open(Minute(t), zk.Servers(), opts...)
 						require.NoError(t, err)
 						t.Cleanup(func() { require.NoError(t, s.Close(Minute(t))) })

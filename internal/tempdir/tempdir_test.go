@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-go/troupe/internal/tempdir"
+	"github.com/troupe-go/troupe/internal/tier"
 )
 
 const (
@@ -54,6 +55,7 @@ func TestAFolderGoesWhenItIsRemoved(t *testing.T) {
 }
 
 func TestAFolderOfAKilledProcessGoesWithTheNext(t *testing.T) {
+	tier.Real(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), abandonedEnv+"=1")

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/zkserver"
 	"github.com/troupe-go/troupe/internal/zkserver/txlog"
 )
@@ -48,7 +49,7 @@ func TestAFolderHasEverything(t *testing.T) {
 // What many sessions do at random is there again after each of many restarts, snapshots in between.
 func TestAFolderHasWhatRandomRequestsLeft(t *testing.T) {
 	t.Parallel()
-	dir, seed := t.TempDir(), rand.Uint64()
+	dir, seed := t.TempDir(), tier.Seed(t.Name())
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	want := ""

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/zkserver"
 	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
@@ -92,6 +93,7 @@ func TestAServersWholeStateGoesRound(t *testing.T) {
 
 // Trees too large for the parser of YAML are read piece by piece, and are the same.
 func TestALargeTreeIsTheSameInAllForms(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	s := start(t, zkserver.Config{Tree: strings.NewReader(large(5_000))})
 	want := s.Dump()

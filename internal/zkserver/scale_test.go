@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
@@ -46,6 +47,7 @@ func ready(t *testing.T, s *zkserver.Server) net.Conn {
 // A million znodes are made by a client, counted, read, and deleted again. Not parallel: it
 // measures the memory of the process.
 func TestAMillionZnodes(t *testing.T) {
+	tier.Soak(t)
 	before := heap()
 	s := start(t, zkserver.Config{})
 	conn := ready(t, s)
@@ -91,6 +93,7 @@ func TestAMillionZnodes(t *testing.T) {
 // Ten thousand sessions, each with an ephemeral and a watch, live, hear of a change, and expire
 // together, at one instant.
 func TestTenThousandSessions(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const sessions = 10_000

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -74,6 +75,7 @@ func realEnter(t *testing.T, doubles ...*barrier.Double) (passages []*barrier.Pa
 
 // The barriers' whole life on real servers, one and three.
 func TestOnRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -151,6 +153,7 @@ func realTrouble(t *testing.T, servers []string, doubles []*barrier.Double) {
 // Histories on three servers, which are killed and stopped, one after the other, while clients'
 // connections are cut.
 func TestHistoriesOnRealServers(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	e := ensemble.Start(t, 3)
 	const parties = 4

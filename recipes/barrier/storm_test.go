@@ -14,13 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
 var (
-	storms = flag.Int("storms", 8, "random storms to run")
+	storms = flag.Int("storms", tier.Count(2, 8), "random storms to run")
 	storm  = flag.Uint64("storm", 0, "run this storm alone")
 )
 
@@ -33,7 +34,7 @@ func TestStorms(t *testing.T) {
 		runStorm(t, *storm)
 		return
 	}
-	base := rand.Uint64() >> 8
+	base := tier.Seed(t.Name())
 	for n := range uint64(*storms) {
 		t.Run(fmt.Sprintf("storm=%d", base+n), func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -20,8 +21,9 @@ const patience = time.Minute
 // Several processes count together on real servers, one and three, of which one is killed;
 // everybody sees the last count.
 func TestOnRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
-	for _, n := range []int{1, 3} {
+	for _, n := range tier.Servers() {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			e := ensemble.Start(t, n)

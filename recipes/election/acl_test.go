@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 )
@@ -45,7 +46,10 @@ var acls = bubble.Suite{
 
 func TestElectionsWithAnACL(t *testing.T) { acls.Embedded(t) }
 
-func TestElectionsWithAnACLOnRealServers(t *testing.T) { acls.Real(t) }
+func TestElectionsWithAnACLOnRealServers(t *testing.T) {
+	tier.Real(t)
+	acls.Real(t)
+}
 
 func TestABadACLIsRefused(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/session"
@@ -33,8 +34,9 @@ func TestElection(t *testing.T) {
 }
 
 func TestElectionOnRealZooKeeper(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
-	suite.Real(t)
+	suite.Real(t, "the first leads, the next takes over, the first stands again", "observers see every state")
 }
 
 func succession(t *bubble.Cluster) {

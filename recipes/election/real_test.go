@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -16,6 +17,7 @@ import (
 // its leader, or was paused, has ended its term before the rival's begins, and stands again by
 // itself when it can.
 func TestLossOnRealZooKeeper(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	for _, test := range []struct {
 		name  string
@@ -68,6 +70,7 @@ func onServers(t testing.TB, servers ...string) *session.Session {
 // B32 on a real server: it is down for longer than the sessions last, and brings the old znodes
 // with it when it comes back.
 func TestB32_OnRealZooKeeper(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	zk := ensemble.Start(t, 1)
 	a, b := candidate(t, onServers(t, zk.Servers()...), "a"), candidate(t, onServers(t, zk.Servers()...), "b")

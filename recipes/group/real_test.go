@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/group"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -19,8 +20,9 @@ const patience = time.Minute
 // The group's whole life on real servers, one and three; on three, a server that members are
 // connected to is killed.
 func TestOnRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
-	for _, n := range []int{1, 3} {
+	for _, n := range tier.Servers() {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			e := ensemble.Start(t, n)

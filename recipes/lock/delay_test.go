@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -272,6 +273,7 @@ func TestDelayWithoutTheRight(t *testing.T) {
 }
 
 func TestDelayOnRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	e := ensemble.Start(t, 1)
 	const d = 2 * time.Second

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -26,6 +27,7 @@ var deposedRounds = flag.Int("deposed-rounds", 3, "how often a real leader is fr
 // tick. Where there is a C compiler its clock stands still meanwhile, as that of a machine does
 // that is suspended.
 func TestADeposedRealLeaderThatWakesVouchesForNoWaiter(t *testing.T) {
+	tier.Soak(t)
 	if so := frozenClock(t); so != "" {
 		t.Setenv("LD_PRELOAD", so)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -215,13 +216,14 @@ func (w *world) afflict(rng *rand.Rand, victim *bubble.Host) {
 
 // On three real servers that are killed, paused and cut off.
 func TestHistoryOnRealServers(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	historyOnRealServers(t)
 }
 
 func historyOnRealServers(t *testing.T, opts ...lock.Option) {
 	t.Helper()
-	seed := rand.Uint64()
+	seed := tier.Seed(t.Name())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	e := ensemble.Start(t, 3)

@@ -6,12 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 // One line of all layouts on three real servers: in order, one at a time, and nothing is left.
 func TestLayoutsOnRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	e := ensemble.Start(t, 3)
 	var locks []*lock.Lock

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -127,8 +128,9 @@ func TestMultiHistoryUnderFaults(t *testing.T) {
 
 // On three real servers, one of which is killed or cut off all the while.
 func TestMultiHistoryOnRealServers(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
-	seed := rand.Uint64()
+	seed := tier.Seed(t.Name())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 3))
 	e := ensemble.Start(t, 3)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -103,6 +104,7 @@ func report(t *testing.T, what string, overlaps []time.Duration) {
 // B05, B06: packets vanish between the holder and three real servers; his Done closes before the
 // rival is granted, in every round.
 func TestB05_B06_NoOverlapInAPartition(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	e := ensemble.Start(t, 3)
 	proxies := make([]*ensemble.Proxy, width)
@@ -181,12 +183,14 @@ func answered(t *testing.T, addr string) {
 
 // B44: the same when it is the holder's server that is cut off.
 func TestB44_NoOverlapOnAnIsolatedServer(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	report(t, "isolated server", isolationRounds(t, rounds, false))
 }
 
 // And when that server dies after an answer that proved nothing.
 func TestB44_NoOverlapOnAServerThatDies(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	report(t, "isolated and killed", isolationRounds(t, rounds, true))
 }
@@ -194,6 +198,7 @@ func TestB44_NoOverlapOnAServerThatDies(t *testing.T) {
 // The tests can see an overlap: with trust moved by what the follower answers by itself, as it
 // answers pings, there is one.
 func TestTrustMovedByPingsOverlaps(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	overlaps := isolationRounds(t, 1, false, session.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -45,6 +46,7 @@ func release(t *testing.T, l *lock.Lock) {
 
 // The lock's whole life on real servers, one and three.
 func TestOnRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	for _, n := range []int{1, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -106,6 +108,7 @@ func inLine(t *testing.T, l *lock.Lock) {
 // Three servers: the one connected to killed, the next in turn stopped. No epoch ends, and every
 // waiter keeps its place.
 func TestNoEpochEndsWhileAServerLives(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	e := ensemble.Start(t, 3)
 	var sessions []*session.Session
@@ -173,6 +176,7 @@ func connectedElsewhere(t *testing.T, s *session.Session, not string) {
 
 // B08 on real servers: tries under a flapping connection leave nothing.
 func TestB08_OnRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	e := ensemble.Start(t, 1)
 	proxy, err := ensemble.NewProxy(e.Servers()[0])

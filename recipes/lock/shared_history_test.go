@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -277,11 +278,12 @@ func (c *chronicle) setLimit(s *session.Session, n int) {
 
 // On three real servers that are killed, paused and cut off; expired sessions among it.
 func TestSharedHistoriesOnRealServers(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	for name, semaphore := range map[string]bool{"shared": false, "semaphore": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			seed := rand.Uint64()
+			seed := tier.Seed(t.Name())
 			t.Logf("seed %d", seed)
 			rng := rand.New(rand.NewPCG(seed, 2))
 			e := ensemble.Start(t, 3)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/fence"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
@@ -40,8 +41,9 @@ func waits(t *testing.T, s *session.Session, l *lock.Lock, why string) {
 
 // The whole life of a shared lock on real servers, one and three: B09 and B10 among it.
 func TestB09_B10_SharedLocksOnRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
-	for _, n := range []int{1, 3} {
+	for _, n := range tier.Servers() {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			e := ensemble.Start(t, n)
@@ -91,8 +93,9 @@ func TestB09_B10_SharedLocksOnRealServers(t *testing.T) {
 
 // The whole life of a semaphore on real servers, one and three: B28, B29 and B31 among it.
 func TestB28_B29_B31_SemaphoresOnRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
-	for _, n := range []int{1, 3} {
+	for _, n := range tier.Servers() {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			e := ensemble.Start(t, n)

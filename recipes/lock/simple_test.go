@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -238,12 +239,14 @@ func TestSimpleHistoryUnderFaults(t *testing.T) {
 }
 
 func TestSimpleHistoryOnRealServers(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	historyOnRealServers(t, lock.WithLayout(lock.Simple))
 }
 
 // A whole life on a real server, beside somebody who uses `create -e`.
 func TestSimpleOnARealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	e := ensemble.Start(t, 1)
 	s, other := bubble.Open(t, e.Servers()), bubble.Open(t, e.Servers())

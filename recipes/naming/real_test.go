@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -21,8 +22,9 @@ const patience = time.Minute
 
 // A name's whole life on real servers, one and three, of which one is killed.
 func TestOnRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
-	for _, n := range []int{1, 3} {
+	for _, n := range tier.Servers() {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			e := ensemble.Start(t, n)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/queue"
 )
 
@@ -53,6 +54,7 @@ func TestBudgetOfPlainPutAndAck(t *testing.T) {
 // Sixty-four consumers drain ten thousand items that were put one at a time: at most three and a
 // half requests an item (three are the aim).
 func TestBudgetOfDraining(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		const consumers, items = 64, 10_000

@@ -6,12 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 // A real server with a small jute.maxbuffer.
 func TestAPutThatIsTooLargeForARealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	zk := ensemble.Start(t, 1, ensemble.WithJVM("-Djute.maxbuffer=10240"))
 	s, err := session.Open(bubble.Minute(t), zk.Servers())

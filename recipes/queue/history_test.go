@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -188,8 +189,8 @@ func play(t testing.TB, open func() *session.Session, seed uint64, each int, fau
 // Sessions expire, connections break, requests and replies are lost: at random, in virtual time.
 func TestHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()
-	base := rand.Uint64()
-	for n := range uint64(8) {
+	base := tier.Seed(t.Name())
+	for n := range uint64(tier.Count(3, 8)) {
 		seed := base + n
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -213,9 +214,10 @@ func TestHistoriesUnderFaults(t *testing.T) {
 					sessions = append(sessions, s)
 					return s
 				}, seed, 40, func(ctx context.Context) {
+					pauses := rand.New(rand.NewPCG(seed, 4))
 					for ctx.Err() == nil {
 						select {
-						case <-time.After(time.Duration(100+rand.IntN(400)) * time.Millisecond):
+						case <-time.After(time.Duration(100+pauses.IntN(400)) * time.Millisecond):
 						case <-ctx.Done():
 							return
 						}
@@ -237,6 +239,7 @@ func TestHistoriesUnderFaults(t *testing.T) {
 
 // One of three real servers after the other is killed and started again.
 func TestHistoryOnRealZooKeeperUnderKills(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	zk := ensemble.Start(t, 3)
 	play(t, func() *session.Session {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -16,19 +17,20 @@ import (
 
 // ZooKeeper's Tech Note 4: a queue that has grown can't be listed any more, so it can't be drained.
 // Here no znode has more children than a listing of a tenth of a megabyte, 200,000 items in the
-// queue or not; it can be counted, looked at and drained in order; and one that is too large is
-// refused at once.
+// queue or not (that many in soak, otherwise a tenth of them); it can be counted, looked at and
+// drained in order; and one that is too large is refused at once.
 func TestB57_TwoHundredThousandItems(t *testing.T) {
 	t.Parallel()
 	z := zktest.Start(t, zktest.WithJournal(1))
 	s, err := session.Open(bubble.Minute(t), z.Hosts(), session.WithDialer(z.Dialer()))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
-	large(t, s, 200_000)
+	large(t, s, tier.Count(20_000, 200_000))
 }
 
 // The same on a real server, whose limit on an answer is a client's.
 func TestB57_ManyItemsOnRealZooKeeper(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	zk := ensemble.Start(t, 1)
 	s, err := session.Open(bubble.Minute(t), zk.Servers())

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -105,8 +106,8 @@ func (c *client) settled(a act, err error, from int64, ended <-chan int64) {
 // had by two at a time.
 func TestHistoriesOfClaims(t *testing.T) {
 	t.Parallel()
-	base := rand.Uint64()
-	for n := range uint64(10) {
+	base := tier.Seed(t.Name())
+	for n := range uint64(tier.Count(3, 10)) {
 		seed := base + n
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -204,8 +205,8 @@ func claims(t *bubble.World, seed uint64) *recorder {
 // for the first time in the order in which they were put.
 func TestHistoriesInOrder(t *testing.T) {
 	t.Parallel()
-	base := rand.Uint64()
-	for n := range uint64(10) {
+	base := tier.Seed(t.Name())
+	for n := range uint64(tier.Count(3, 10)) {
 		seed := base + n
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

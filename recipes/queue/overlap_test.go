@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 )
@@ -85,6 +86,7 @@ func putMany(t testing.TB, q *queue.Queue, packed bool) {
 
 // An Ack that meets Close is carried out or ErrLost: never nil for an item that goes back.
 func TestAckMeetsClose(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		q, s := newQueue(t, t.Session()), t.Session()
@@ -98,6 +100,7 @@ func TestAckMeetsClose(t *testing.T) {
 
 // An Ack that meets the end of the visibility timeout is carried out or ErrLost.
 func TestAckMeetsVisibility(t *testing.T) {
+	tier.Soak(t)
 	t.Parallel()
 	bubble.Run(t, func(t *bubble.World) {
 		q, s := newQueue(t, t.Session()), t.Session()

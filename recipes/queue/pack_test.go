@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -14,6 +15,9 @@ import (
 
 // Items that are put together lie in one znode, and each of them is an item all the same.
 func packed(t *bubble.Cluster) {
+	if t.Real { // it sleeps below, for longer than a server takes that has nothing else to do
+		tier.Soak(t)
+	}
 	s := t.Session()
 	q := newQueue(t, s)
 	ids, err := q.PutAll(bubble.Minute(t), data(0, 10))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/queue"
 	"github.com/troupe-go/troupe/session"
 )
@@ -46,8 +47,9 @@ func TestQueue(t *testing.T) {
 }
 
 func TestQueueOnRealZooKeeper(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
-	suite.Real(t)
+	suite.Real(t, "first in, first out", "the order survives buckets, with producers in a race")
 }
 
 func inOrder(t *bubble.Cluster) {

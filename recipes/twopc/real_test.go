@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -40,8 +41,9 @@ func soon(t *testing.T, what string, cond func() bool) {
 // forms, a site and a coordinator that are killed and start again, and with three a server that is
 // killed in between.
 func TestOnRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
-	for _, n := range []int{1, 3} {
+	for _, n := range tier.Servers() {
 		for name, form := range forms {
 			t.Run(fmt.Sprint(n, ", ", name), func(t *testing.T) {
 				t.Parallel()

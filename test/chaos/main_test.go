@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/test/chaos/internal/run"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 
 // A short run without faults: everything works, and nothing is left.
 func TestARunWithoutFaults(t *testing.T) {
+	tier.Soak(t)
 	ensemble.Need(t)
 	report := filepath.Join(t.TempDir(), "report")
 	ok, err := chaos(context.Background(), []string{"-duration", "2s", "-calm", "1s", "-faults", "none", "-seed", "1", "-work", "lock,queue", "-report", report}, io.Discard)

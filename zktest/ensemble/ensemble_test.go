@@ -7,6 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
@@ -42,6 +43,7 @@ func await(t *testing.T, events <-chan zk.Event, want zk.State) zk.State {
 }
 
 func TestStartsOneServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	began := time.Now()
 	servers := ensemble.Start(t, 1)
@@ -57,6 +59,7 @@ func TestStartsOneServer(t *testing.T) {
 }
 
 func TestStartsThreeServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	began := time.Now()
 	servers := ensemble.Start(t, 3)

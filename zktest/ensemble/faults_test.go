@@ -8,6 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
@@ -21,6 +22,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 }
 
 func TestKilledLeaderIsReplaced(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 3)
 	leader := servers.Leader()
@@ -37,6 +39,7 @@ func TestKilledLeaderIsReplaced(t *testing.T) {
 }
 
 func TestRestartedServerKeepsWhatItHad(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 1)
 	conn, events := connect(t, time.Minute, servers.Proxied()...)
@@ -53,6 +56,7 @@ func TestRestartedServerKeepsWhatItHad(t *testing.T) {
 }
 
 func TestStoppedServerIsSilentUntilContinued(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 1)
 	conn, _ := connect(t, 30*time.Second, servers.Servers()...)
@@ -74,6 +78,7 @@ func TestStoppedServerIsSilentUntilContinued(t *testing.T) {
 // The server that lost its leader goes on answering what it can answer alone, while the others
 // expire its sessions.
 func TestIsolatedFollowerAnswersReadsWhileItsSessionsExpire(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 3)
 	cut := follower(servers)
@@ -105,6 +110,7 @@ func TestIsolatedFollowerAnswersReadsWhileItsSessionsExpire(t *testing.T) {
 }
 
 func TestIsolatedFollowerAnswersReads(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 3)
 	cut := follower(servers)
@@ -120,6 +126,7 @@ func TestIsolatedFollowerAnswersReads(t *testing.T) {
 }
 
 func TestIsolatedLeaderIsReplacedAndComesBackAsFollower(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 3, ensemble.WithSyncLimit(5))
 	old := servers.Leader()
@@ -144,6 +151,7 @@ func TestIsolatedLeaderIsReplacedAndComesBackAsFollower(t *testing.T) {
 }
 
 func TestSilentClientProxyCostsTheSession(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 1)
 	holder, events := connect(t, time.Second, servers.Proxied()...)
@@ -159,6 +167,7 @@ func TestSilentClientProxyCostsTheSession(t *testing.T) {
 }
 
 func TestStatsCountRequestsAndWatchEventsExactly(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 1)
 	conn, _ := connect(t, time.Minute, servers.Servers()...) // pings every 20 s: none within the measurement
@@ -225,6 +234,7 @@ func TestBadInputIsRefused(t *testing.T) {
 }
 
 func TestServerThatDoesNotStartIsExplainedByItsLog(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	ensemble.Need(t)
 	_, err := ensemble.New(1, ensemble.WithConfig("tickTime", "soon"))
@@ -234,6 +244,7 @@ func TestServerThatDoesNotStartIsExplainedByItsLog(t *testing.T) {
 
 // Systems whose loopback has one address get by with ports; only elections can't be cut off there.
 func TestIsolatesFollowersWithPortsAlone(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 3, ensemble.WithPorts(), ensemble.WithSyncLimit(5))
 	cut := follower(servers)

@@ -12,12 +12,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 func gone(pid int) bool { return syscall.Kill(pid, 0) != nil }
 
 func TestNothingIsLeftAfterClose(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	ensemble.Need(t)
 	servers, err := ensemble.New(1)
@@ -30,6 +32,7 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 }
 
 func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	ensemble.Need(t)
 	tmp := t.TempDir() // its own, lest another test's ensemble sweeps before this one looks

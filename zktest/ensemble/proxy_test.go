@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
@@ -97,6 +98,7 @@ func requireRefused(t *testing.T, proxy *ensemble.Proxy) {
 }
 
 func TestProxyPassesBytesAndEnds(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	addr, _ := echo(t)
 	conn := dial(t, proxyTo(t, addr))
@@ -109,6 +111,7 @@ func TestProxyPassesBytesAndEnds(t *testing.T) {
 }
 
 func TestProxyPassesMuchDataUnchanged(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	addr, _ := echo(t)
 	conn := dial(t, proxyTo(t, addr))
@@ -123,6 +126,7 @@ func TestProxyPassesMuchDataUnchanged(t *testing.T) {
 }
 
 func TestCutBreaksWhatIsOpenAndWhatComes(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	addr, accepted := echo(t)
 	proxy := proxyTo(t, addr)
@@ -150,6 +154,7 @@ func requireBrokenOrClosed(t *testing.T, conn net.Conn) {
 }
 
 func TestResetBreaksOnlyWhatIsOpen(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	addr, accepted := echo(t)
 	proxy := proxyTo(t, addr)
@@ -165,6 +170,7 @@ func TestResetBreaksOnlyWhatIsOpen(t *testing.T) {
 // A connection that hangs because the proxy does not get through is open for the client, and Reset
 // breaks it, at once and for good.
 func TestResetBreaksAConnectionThatIsBeingDialled(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	addr, accepted := echo(t)
 	proxy := proxyTo(t, addr)
@@ -182,6 +188,7 @@ func TestResetBreaksAConnectionThatIsBeingDialled(t *testing.T) {
 }
 
 func TestBlackholeIsSilentAndHealDelivers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	for name, directions := range map[string][]ensemble.Direction{
 		"both":      nil,
@@ -211,6 +218,7 @@ func TestBlackholeIsSilentAndHealDelivers(t *testing.T) {
 }
 
 func TestBlackholeOfOneDirectionLetsTheOtherThrough(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	addr, accepted := echo(t)
 	proxy := proxyTo(t, addr)
@@ -225,6 +233,7 @@ func TestBlackholeOfOneDirectionLetsTheOtherThrough(t *testing.T) {
 }
 
 func TestBlackholeHidesTheEndOfAConnection(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	addr, accepted := echo(t)
 	proxy := proxyTo(t, addr)
@@ -246,6 +255,7 @@ func TestBlackholeHidesTheEndOfAConnection(t *testing.T) {
 // A receiver that doesn't read blocks the proxy's write; Blackhole must not wait for it, and
 // nothing may be lost or doubled afterwards.
 func TestBlackholeBreaksOffAWriteThatHangs(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	addr, accepted := echo(t)
 	proxy := proxyTo(t, addr)
@@ -277,6 +287,7 @@ func requireFirstByte(t *testing.T, conn net.Conn) {
 }
 
 func TestDelayHoldsBackEachWay(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	addr, _ := echo(t)
 	proxy := proxyTo(t, addr)
@@ -297,6 +308,7 @@ func TestDelayHoldsBackEachWay(t *testing.T) {
 }
 
 func TestProxyWithoutATargetBreaksConnections(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -305,6 +317,7 @@ func TestProxyWithoutATargetBreaksConnections(t *testing.T) {
 }
 
 func TestCloseEndsConnectionsThatHang(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	addr, _ := echo(t)
 	proxy := proxyTo(t, addr)

@@ -7,10 +7,14 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/internal/zkserver/watch"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	tier.Fix()
+	goleak.VerifyTestMain(m)
+}
 
 func fired(t *watch.Table[int], path string) (all []int) {
 	t.Fire(path, false, func(w int) { all = append(all, w) })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/internal/contend"
 )
@@ -27,9 +28,9 @@ var (
 )
 
 var subjects = []subject{
-	{"contenders", contenders, declared, schedule, affordable},
-	{"delay", delays, delayTable, delaySchedule, 5000},
-	{"single", singles, singleTable, singleSchedule, 5000},
+	{"contenders", contenders, declared, schedule, tier.Count(5000, 50_000)},
+	{"delay", delays, delayTable, delaySchedule, tier.Count(500, 5000)},
+	{"single", singles, singleTable, singleSchedule, tier.Count(500, 5000)},
 }
 
 // each runs a test for every kind of machine.

@@ -9,11 +9,13 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 func TestRealNetwork(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 1).Servers()
 	for name, test := range map[string]func(*testing.T, string, *ensemble.Proxy){

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -52,6 +53,7 @@ func next[E zkconn.Event](r *live) E {
 }
 
 func TestRealServer(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 1).Servers()
 	for name, test := range map[string]func(*testing.T, *live){

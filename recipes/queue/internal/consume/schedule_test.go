@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
@@ -18,7 +19,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 1000, "random schedules to run")
+	schedules = flag.Int("schedules", tier.Count(100, 1000), "random schedules to run")
 	seed      = flag.Uint64("schedule", 0, "run this schedule alone, with its story")
 )
 
@@ -36,7 +37,7 @@ func TestSchedules(t *testing.T) {
 		}
 		return
 	}
-	base := rand.Uint64() >> 8
+	base := tier.Seed(t.Name())
 	for n := range uint64(*schedules) {
 		if story, err := schedule(base + n); err != nil {
 			if lines := strings.Split(story, "\n"); len(lines) > 300 {

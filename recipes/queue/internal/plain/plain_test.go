@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/queue/internal/plain"
 	"github.com/troupe-go/troupe/session"
 )
@@ -31,6 +32,7 @@ func TestLayouts(t *testing.T) {
 }
 
 func TestLayoutsOnRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	suite.Real(t)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
@@ -64,7 +65,7 @@ type put struct {
 
 func TestSchedules(t *testing.T) {
 	t.Parallel()
-	recipetest.Schedules(t, 300, func(c recipetest.Chance) {
+	recipetest.Schedules(t, tier.Count(60, 300), func(c recipetest.Chance) {
 		w := newWorld(c)
 		for range c.Pick(600) {
 			w.happen()

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
@@ -239,6 +240,7 @@ func run(choose func(n int) int, moved func(from, to protocol.Phase), steps int)
 // else, and everything comes to its end.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
+	schedules := tier.Count(400, 4000)
 	commits, decided := 0, 0
 	for seed := range schedules {
 		rng := rand.New(rand.NewPCG(uint64(seed), 42))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/test/chaos/internal/proxy"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -32,6 +33,7 @@ func behind(t *testing.T) (*proxy.Proxy, *session.Session, string) {
 }
 
 func TestALostReplyBreaksTheConnectionAndTheRequestWasCarriedOut(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	p, s, _ := behind(t)
 	path, err := "", error(nil)
@@ -47,6 +49,7 @@ func TestALostReplyBreaksTheConnectionAndTheRequestWasCarriedOut(t *testing.T) {
 }
 
 func TestTroublesHoldUpAndHeal(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	for name, trouble := range map[string]func(p *proxy.Proxy){
 		"nothing":   func(*proxy.Proxy) {},
@@ -76,6 +79,7 @@ func TestTroublesHoldUpAndHeal(t *testing.T) {
 }
 
 func TestARivalEndsASession(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	p, s, server := behind(t)
 	first := s.Status()

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/test/chaos/internal/txnlog"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -120,6 +121,7 @@ func TestWhatAMajorityHasDropped(t *testing.T) {
 // The logs of real servers, that die and come back during writes, are read to their ends, and have
 // no holes. One that is made is found.
 func TestRealServers(t *testing.T) {
+	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 3)
 	dirs := []string{servers.DataDir(0), servers.DataDir(1), servers.DataDir(2)}
