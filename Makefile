@@ -44,7 +44,7 @@ test: ## the gate: all tests that need Go alone, the same every time; three minu
 	CGO_ENABLED=0 $(TEST) $(PACKAGES)
 
 test-real: ## tests on real ZooKeeper, with processes and the clients of others, one after the other: FOLDERS="recipes/lock"
-	GO="$(GO)" GOFLAGS="$(GOFLAGS) -trimpath" TROUPE_TIER=real TIMEOUT=$(TIMEOUT) tools/test-real $(FOLDERS)
+	@GO="$(GO)" TROUPE_TIER=real TIMEOUT=$(TIMEOUT) tools/test-real $(FOLDERS)
 
 race: ## the gate's tests with the race detector (it needs a C compiler): RACED=./actors FLAGS="-shuffle on -count 10"
 	CGO_ENABLED=1 $(TEST) -race $(FLAGS) $(RACED)

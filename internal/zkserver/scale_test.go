@@ -17,7 +17,7 @@ import (
 	"github.com/troupe-go/troupe/internal/zkserver"
 )
 
-var scaleZnodes = flag.Int("scale.znodes", 100_000, "znodes of the test of a large tree; make test runs it with a million")
+var scaleZnodes = flag.Int("scale.znodes", 100_000, "znodes of the test of a large tree; make soak runs it with a million")
 
 // answer reads one reply.
 func answer(t *testing.T, conn net.Conn, op jute.Op) (p jute.Reply) {

@@ -9,8 +9,8 @@
 //
 // A Java runtime and ZooKeeper's jars: Debian's package zookeeper, or an unpacked release of
 // ZooKeeper 3.6 or later that ZOOKEEPER_HOME points to. [Available] names in one line what is
-// missing. A test that calls [Start] or [Need] without it is skipped with that line, and fails if
-// CI=true.
+// missing. A test that calls [Start] or [Need] is skipped unless the environment variable
+// TROUPE_TIER is real (or soak); then it fails with that line if something is missing.
 //
 // # What it guarantees
 //

@@ -31,8 +31,8 @@ type Ensemble struct {
 }
 
 // Start starts n servers, 1 to 9, and returns when all of them serve. They end with the test. If
-// the test fails, its log shows the end of theirs. If ZooKeeper is not installed the test is
-// skipped, or fails if CI=true ([Need]).
+// the test fails, its log shows the end of theirs. Without TROUPE_TIER=real in the environment the
+// test is skipped; with it, and without ZooKeeper, it fails ([Need]).
 func Start(t TB, n int, opts ...Option) *Ensemble {
 	t.Helper()
 	Need(t)
