@@ -13,7 +13,8 @@ type book struct {
 	out        io.Writer
 	times      map[string]int
 	deliveries int
-	finished   chan struct{} // closed when every job that can be done is done
+	buried     bool          // the job that always fails has failed for the last time
+	finished   chan struct{} // closed when that is so, and every job that can be done is done
 }
 
 func newBook(out io.Writer) *book {
@@ -43,7 +44,23 @@ func (b *book) done(job string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.times[job]++
-	if len(b.times) == expected && b.times[job] == 1 {
+	if b.times[job] == 1 {
+		b.finish()
+	}
+}
+
+// bury records that the job that always fails has failed for the last time.
+func (b *book) bury() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.buried {
+		b.buried = true
+		b.finish()
+	}
+}
+
+func (b *book) finish() {
+	if b.buried && len(b.times) == expected {
 		close(b.finished)
 	}
 }

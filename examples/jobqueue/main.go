@@ -90,7 +90,8 @@ func newLine(s *session.Session) (*queue.Queue, error) {
 		queue.WithBackoff(queue.Exponential(100*time.Millisecond, time.Second)))
 }
 
-// work runs the workers until every job that can be done is done.
+// work runs the workers until every job that can be done is done, and the other one has failed as
+// often as it may.
 func work(ctx context.Context, g *ground.Ground, book *book) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

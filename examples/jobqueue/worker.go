@@ -92,6 +92,9 @@ func (w *worker) handle(ctx context.Context, job *queue.Item) error {
 	case err != nil:
 		w.book.note("%s gives %q back after attempt %d: %v", w.name, job.Data(), job.Attempt(), err)
 		err = job.Nack(ctx, pause(job)...)
+		if string(job.Data()) == hopeless && job.Attempt() >= attempts && (err == nil || errors.Is(err, session.ErrLost)) {
+			w.book.bury()
+		}
 	default:
 		if err = job.Ack(ctx); err == nil {
 			w.book.done(string(job.Data()))
