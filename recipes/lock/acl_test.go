@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
 )
@@ -152,7 +153,10 @@ var acls = bubble.Suite{
 
 func TestLocksWithAnACL(t *testing.T) { acls.Embedded(t) }
 
-func TestLocksWithAnACLOnRealServers(t *testing.T) { acls.Real(t) }
+func TestLocksWithAnACLOnRealServers(t *testing.T) {
+	tier.Real(t)
+	acls.Real(t)
+}
 
 // A bad ACL is refused before anything is sent.
 func TestABadACLIsRefused(t *testing.T) {
