@@ -1,0 +1,52 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	header = regexp.MustCompile(`^func (Test\w+)\(t \*testing\.T\) \{$`)
+	mark   = regexp.MustCompile(`^\t(tier\.(Real|Soak)\(t\)|everywhere\(t, )`)
+	// outside is what only a test beyond the gate does: it starts servers, builds or runs programs.
+	outside = regexp.MustCompile(`\b(ensemble\.(Start|New)\(|onEnsemble\(|onBoth\(|onEmpty\(|newDiffer\(|pair\(t, |exec\.Command|program\(t\)|programs\(\)|(suite|acls)\.Real\()`)
+	// drawn is a seed that differs from run to run.
+	drawn = regexp.MustCompile(`\b(rand\.Uint64\(\)|time\.Now\(\)\.UnixNano\(\)\))`)
+)
+
+// A test that needs more than Go says so on its first line, by which tools/test-real finds it; and
+// the others have the same seed in every run.
+func TestEveryTestIsInItsTier(t *testing.T) {
+	t.Parallel()
+	files, err := read("../..")
+	require.NoError(t, err)
+	seen := 0
+	for _, f := range files {
+		if !strings.HasSuffix(f.name, "_test.go") || strings.HasPrefix(f.name, "bench/") {
+			continue
+		}
+		name, marked := "", false
+		for i, line := range f.lines {
+			if m := header.FindStringSubmatch(line); m != nil {
+				name, marked = m[1], false
+				continue
+			}
+			switch {
+			case line == "}":
+				name = ""
+			case name == "", name == "TestPoolThatCannotStart", name == "TestBadInputIsRefused": // nothing comes to be started there
+			case mark.MatchString(line):
+				marked = true
+				seen++
+			case !marked && outside.MatchString(line):
+				t.Errorf("%s:%d: %s does not begin with tier.Real(t) or tier.Soak(t)", f.name, i+1, name)
+			case !marked && drawn.MatchString(line):
+				t.Errorf("%s:%d: %s draws its seed: take tier.Seed(t.Name())", f.name, i+1, name)
+			}
+		}
+	}
+	require.Greater(t, seen, 100)
+}
