@@ -73,7 +73,7 @@ fuzz: ## run every fuzz target for a while: FUZZTIME=10s
 	@tools/fuzz $(FUZZTIME)
 
 bench: ## run the benchmarks on a real server, in benchstat's form: BENCH=. COUNT=6 BENCHTIME=1s
-	TROUPE_TIER=real $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) -timeout 1h ./bench
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) -timeout 1h ./bench
 
 benchstat: ## compare two outputs of `make bench`: OLD=old.out NEW=new.out
 	$(TOOL) benchstat $(OLD) $(NEW)

@@ -307,7 +307,7 @@ func TestTesting(t *testing.T) {
 
 func TestTestingOnRealServers(t *testing.T) {
 	tier.Real(t)
-	e := ensemble.Start(t, 3) // skips unless TROUPE_TIER=real
+	e := ensemble.Start(t, 3) // fails without ZooKeeper; ensemble.Available says what is missing
 	sess, err := session.Open(t.Context(), e.Servers())
 	heal := e.Isolate(1)
 	require.NoError(t, err)

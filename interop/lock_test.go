@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/lock"
 	"github.com/troupe-go/troupe/session"
@@ -100,7 +101,7 @@ func TestLocksTogetherWhileTheLeaderDies(t *testing.T) {
 			g.disturb = func(nth int) {
 				switch nth {
 				case 6:
-					dead = e.Leader()
+					dead = bubble.Leader(t, e)
 					e.Kill(dead)
 				case 14:
 					if err := e.Restart(dead); err != nil {

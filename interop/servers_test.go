@@ -28,7 +28,6 @@ func onBoth(t *testing.T, f func(t *testing.T, address string)) {
 	})
 	t.Run("real", func(t *testing.T) {
 		t.Parallel()
-		ensemble.Need(t)
 		e, err := realServer()
 		require.NoError(t, err)
 		f(t, e.Servers()[0])

@@ -37,7 +37,6 @@ func everywhere(t *testing.T, test func(w *world, s *session.Session)) {
 // onReal is a world on the real server that the tests share.
 func onReal(t *testing.T) *world {
 	t.Helper()
-	ensemble.Need(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	w := &world{T: t, ctx: ctx}

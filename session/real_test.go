@@ -101,7 +101,7 @@ func TestRealIsolation(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
 	w, servers := onEnsemble(t, 3)
-	leader := servers.Leader()
+	leader := bubble.Leader(t, servers)
 	follower := (leader + 1) % 3
 	rival := w.openOn(servers.Servers()[leader:leader+1], session.WithTimeout(20*time.Second))
 	var holders []*session.Session

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest/ensemble"
@@ -22,7 +23,7 @@ func TestRealSilentServerCostsNoPossession(t *testing.T) {
 	w, servers := onEnsemble(t, 3, ensemble.WithSyncLimit(5))
 	for round := range rounds {
 		victim := rand.IntN(3)
-		leads := servers.Leader() == victim
+		leads := bubble.Leader(t, servers) == victim
 		var holds []*session.Hold
 		for len(holds) < holders {
 			if s := w.onServer(servers, victim); s != nil {

@@ -214,8 +214,7 @@ func TestMovedSessionsAreThoseOfTheRealServers(t *testing.T) {
 	e := ensemble.Start(t, 3, realLike(time.Hour)...)
 	ours := zktest.Start(t, append(likeReal(t, e, time.Hour), zktest.WithServers(3))...).Servers()
 	real := e.Servers()
-	leader := e.Leader()
-	require.NotEqual(t, -1, leader)
+	leader := leaderOf(t, e)
 	real[0], real[leader] = real[leader], real[0] // a leader closes the connection on a read too; ours serves reads as a follower does
 	for _, write := range []jute.Request{
 		{Op: jute.OpCreate, Path: "/late", ACL: jute.OpenACL()},

@@ -1,6 +1,7 @@
 package zktest_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -193,7 +194,7 @@ func TestWordsOfServersWithPeersAreThoseOfTheRealOnes(t *testing.T) {
 			t.Parallel()
 			zk := ensemble.Start(t, servers)
 			ours := zktest.Start(t, zktest.WithServers(servers), asVersionOf(t, zk)).Servers()
-			ourLeader, leader := modes(t, ours)["leader"], zk.Leader()
+			ourLeader, leader := modes(t, ours)["leader"], leaderOf(t, zk)
 			require.Equal(t, map[string][]int{"leader": {servers - 1}, "follower": upTo(servers - 1)}, modes(t, ours))
 			for _, pair := range [][2]string{{ours[ourLeader[0]], zk.Servers()[leader]}, {ours[0], zk.Servers()[(leader+1)%servers]}} {
 				var session int64 // the real server's
@@ -272,4 +273,14 @@ func counters(text string) map[string]string {
 		all[key] = value
 	}
 	return all
+}
+
+// leaderOf waits for a real server that leads.
+func leaderOf(t *testing.T, e *ensemble.Ensemble) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	leader, err := e.AwaitLeader(ctx)
+	require.NoError(t, err)
+	return leader
 }

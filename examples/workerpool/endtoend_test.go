@@ -120,7 +120,6 @@ func TestEndToEndOnTheEmbeddedServer(t *testing.T) {
 func TestEndToEndOnARealEnsemble(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
-	ensemble.Need(t)
 	servers := ensemble.Start(t, 3).Servers()
 	cmd, out := command(t, program(t), "-dir", tree(t, 2400), "-workers", "3", "-batch", "6", "-zk", strings.Join(servers, ","))
 	require.NoError(t, cmd.Run(), "%s", out)
@@ -135,7 +134,6 @@ func TestEndToEndOnARealEnsemble(t *testing.T) {
 func TestInterruptLeavesNothing(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
-	ensemble.Need(t)
 	servers := ensemble.Start(t, 1).Servers()
 	cmd, out := command(t, program(t), "-dir", tree(t, 2400), "-workers", "3", "-batch", "6", "-zk", strings.Join(servers, ","))
 	require.NoError(t, cmd.Start())

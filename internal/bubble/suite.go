@@ -81,3 +81,11 @@ func (s Suite) Real(t *testing.T, onThree ...string) {
 		})
 	}
 }
+
+// Leader waits for a real server that leads.
+func Leader(t testing.TB, e *ensemble.Ensemble) int {
+	t.Helper()
+	leader, err := e.AwaitLeader(Minute(t))
+	require.NoError(t, err)
+	return leader
+}

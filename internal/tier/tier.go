@@ -91,14 +91,18 @@ func seed(is, name string) uint64 {
 	return h.Sum64() >> 8
 }
 
-// Fix fixes what else is drawn at random, by [Seed]: the choices of zktest's servers, and those of
+// Fix fixes what others draw at random, by [Seed]: zktest's servers, recipetest's schedules, and
 // pgregory.net/rapid, which makes a hundred checks. It is called by TestMain before flags are
-// parsed, so that ZKTEST_SEED, -rapid.seed and -rapid.checks count all the same.
+// parsed, so that ZKTEST_SEED and flags on the command line count all the same.
 func Fix() {
 	if os.Getenv(serversVariable) == "" {
 		set(os.Setenv, serversVariable, max(Seed(serversVariable), 1)) // 0 would be any
 	}
-	for name, n := range map[string]uint64{"rapid.seed": max(Seed("rapid"), 1), "rapid.checks": uint64(Count(100, 1000))} {
+	flags := map[string]uint64{"rapid.seed": max(Seed("rapid"), 1), "rapid.checks": uint64(Count(100, 1000))}
+	if os.Getenv(seedVariable) != "" {
+		flags["recipetest.seed"] = Seed("recipetest") // without, each test has one of its own
+	}
+	for name, n := range flags {
 		if flag.Lookup(name) != nil {
 			set(flag.Set, name, n)
 		}

@@ -3,19 +3,19 @@ package recipetest
 import (
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"regexp"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	"github.com/troupe-go/troupe/internal/tier"
 )
 
 var (
 	schedules = flag.Int("recipetest.schedules", 0, "random schedules to run; 0: as many as the test can afford every time")
-	seed      = flag.Uint64("recipetest.schedule", 0, "run this schedule alone, with its story")
+	seed      = flag.Uint64("recipetest.seed", 0, "where schedules begin to be drawn; 0: the same for a test in every run")
+	alone     = flag.Uint64("recipetest.schedule", 0, "run this schedule alone, with its story")
 )
 
 // Failure is what is wrong in a schedule, "" if nothing is.
@@ -72,13 +72,13 @@ func Schedule(t T, pick func(n int) int, schedule func(c Chance)) {
 }
 
 // Schedules runs many schedules fast, on all processors: usual of them, unless
-// -recipetest.schedules says how many. They are the same in every run, unless the environment
-// variable TROUPE_SEED is random, or another number to begin with. A failure names its schedule,
-// which -recipetest.schedule plays again, and tells its story.
+// -recipetest.schedules says how many. They are the same in every run; -recipetest.seed draws
+// others. A failure tells the story of its schedule, and names it: -recipetest.schedule plays it
+// again.
 func Schedules(t T, usual int, schedule func(c Chance)) {
 	t.Helper()
-	if *seed != 0 {
-		if f := run(*seed, t.Logf, schedule); f != "" {
+	if *alone != 0 {
+		if f := run(*alone, t.Logf, schedule); f != "" {
 			t.Fatalf("%s", f)
 		}
 		return
@@ -87,7 +87,7 @@ func Schedules(t T, usual int, schedule func(c Chance)) {
 		usual = *schedules
 	}
 	name := nameOf(t)
-	base := tier.Seed(name)
+	base := first(name)
 	var next, failed atomic.Uint64
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -105,6 +105,16 @@ func Schedules(t T, usual int, schedule func(c Chance)) {
 		f := run(n, func(format string, args ...any) { fmt.Fprintf(&story, format+"\n", args...) }, schedule)
 		t.Fatalf("%s\nagain: go test -run '%s' -recipetest.schedule=%d\n%s", f, pattern(name), n, story.String())
 	}
+}
+
+// first is where the test of that name begins to draw. There is room to count on from there.
+func first(name string) uint64 {
+	if *seed != 0 {
+		return *seed
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // never fails
+	return h.Sum64() >> 8
 }
 
 // nameOf is the test's name, if it has one.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/config"
 	"github.com/troupe-go/troupe/session"
@@ -53,7 +54,7 @@ func TestOnRealServers(t *testing.T) {
 				})
 			}
 			if n > 1 {
-				e.Kill(e.Leader())
+				e.Kill(bubble.Leader(t, e))
 			}
 			all.Wait()
 			for _, c := range cells {

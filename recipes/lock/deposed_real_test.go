@@ -61,7 +61,7 @@ func deposedRound(t *testing.T, e *ensemble.Ensemble, path string) (overlap time
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	require.NoError(t, e.Await(ctx))
-	leader := e.Leader()
+	leader := bubble.Leader(t, e)
 	others := append(append([]string(nil), e.Servers()[:leader]...), e.Servers()[leader+1:]...)
 	proxy, err := ensemble.NewProxy(e.Servers()[leader])
 	require.NoError(t, err)

@@ -140,7 +140,7 @@ func TestB05_B06_NoOverlapInAPartition(t *testing.T) {
 // them.
 func isolationRounds(t *testing.T, rounds int, kill bool, opts ...session.Option) (overlaps []time.Duration) {
 	e := ensemble.Start(t, 3)
-	follower := (e.Leader() + 1) % 3
+	follower := (bubble.Leader(t, e) + 1) % 3
 	others := append(append([]string(nil), e.Servers()[:follower]...), e.Servers()[follower+1:]...)
 	all := pairs(t, width, func(int) []string { return e.Servers()[follower : follower+1] }, others, opts...)
 	for range rounds {

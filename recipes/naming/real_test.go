@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/naming"
 	"github.com/troupe-go/troupe/session"
@@ -50,7 +51,7 @@ func TestOnRealServers(t *testing.T) {
 			require.Equal(t, "1", string((<-seen).Value))
 			require.ErrorIs(t, b.Bind(ctx, "db/primary", []byte("2"), naming.IfFree()), naming.ErrBound)
 			if n > 1 {
-				e.Kill(e.Leader())
+				e.Kill(bubble.Leader(t, e))
 			}
 			require.NoError(t, b.Bind(ctx, "db/primary", []byte("2")))
 			found, err := a.Lookup(ctx, "db/primary")

@@ -99,7 +99,7 @@ func lifeOnRealServers(t *testing.T, e *ensemble.Ensemble, form []twopc.Option) 
 		require.Equal(t, `site "b": no`, no.Reason())
 	}
 	if len(e.Servers()) > 1 {
-		e.Kill(e.Leader())
+		e.Kill(bubble.Leader(t, e))
 	}
 	begin("y-while-a-site-dies")
 	abandon(sites[0], e)

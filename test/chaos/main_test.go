@@ -13,7 +13,6 @@ import (
 
 	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/test/chaos/internal/run"
-	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 // TestMain lets the test's binary be a worker, as the program is.
@@ -27,7 +26,6 @@ func TestMain(m *testing.M) {
 // A short run without faults: everything works, and nothing is left.
 func TestARunWithoutFaults(t *testing.T) {
 	tier.Soak(t)
-	ensemble.Need(t)
 	report := filepath.Join(t.TempDir(), "report")
 	ok, err := chaos(context.Background(), []string{"-duration", "2s", "-calm", "1s", "-faults", "none", "-seed", "1", "-work", "lock,queue", "-report", report}, io.Discard)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,6 +16,8 @@ var (
 	outside = regexp.MustCompile(`\b(ensemble\.(Start|New)\(|onEnsemble\(|onBoth\(|onEmpty\(|newDiffer\(|pair\(t, |exec\.Command|program\(t\)|programs\(\)|(suite|acls)\.Real\()`)
 	// drawn is a seed that differs from run to run.
 	drawn = regexp.MustCompile(`\b(rand\.Uint64\(\)|time\.Now\(\)\.UnixNano\(\)\))`)
+	// draws is what draws at random on a test's behalf.
+	draws = regexp.MustCompile(`"(pgregory\.net/rapid|github\.com/troupe-go/troupe/(zktest|internal/bubble|recipe/recipetest))"`)
 )
 
 // A test that needs more than Go says so on its first line, by which tools/test-real finds it; and
@@ -49,4 +52,26 @@ func TestEveryTestIsInItsTier(t *testing.T) {
 		}
 	}
 	require.Greater(t, seen, 100)
+}
+
+// What servers, schedules and rapid draw is fixed by each package's TestMain. An example shows what
+// users can do, and chaos is random.
+func TestEveryPackageFixesItsSeeds(t *testing.T) {
+	t.Parallel()
+	files, err := read("../..")
+	require.NoError(t, err)
+	drawing, fixed := map[string]bool{}, map[string]bool{}
+	for _, f := range files {
+		if !strings.HasSuffix(f.name, "_test.go") || strings.HasPrefix(f.name, "examples/") || strings.HasPrefix(f.name, "bench/") || strings.HasPrefix(f.name, "test/chaos/") {
+			continue
+		}
+		text, dir := strings.Join(f.lines, "\n"), path.Dir(f.name)
+		drawing[dir] = drawing[dir] || draws.MatchString(text)
+		fixed[dir] = fixed[dir] || strings.Contains(text, "tier.Fix()")
+	}
+	for dir := range drawing {
+		if drawing[dir] && !fixed[dir] {
+			t.Errorf("%s: TestMain does not call tier.Fix()", dir)
+		}
+	}
 }

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-
-	"github.com/troupe-go/troupe/internal/tier"
 )
 
 // TB is the few methods of testing.TB that this package needs. So the package does not import
@@ -19,10 +17,9 @@ type TB interface {
 	Failed() bool
 	Logf(format string, args ...any)
 	Fatalf(format string, args ...any)
-	Skipf(format string, args ...any)
 }
 
-// howToGet is the end of every error about something missing. It is one line, because it is the
+// howToGet is the end of every error about something missing. It is one line, so that it can be the
 // reason of a skipped test.
 const howToGet = "`make deps` installs it (Debian's package zookeeper), or ZOOKEEPER_HOME names an unpacked release"
 
@@ -36,22 +33,6 @@ var find = sync.OnceValues(func() (installation, error) { return findIn(os.Geten
 func Available() error {
 	_, err := find()
 	return err
-}
-
-// Need skips the test unless the environment variable TROUPE_TIER allows for real servers: it is
-// real, or soak. If it does, and ZooKeeper is missing, the test fails, so that none is left out
-// unnoticed.
-func Need(t TB) {
-	t.Helper()
-	tier.Real(t)
-	need(t, Available())
-}
-
-func need(t TB, missing error) {
-	t.Helper()
-	if missing != nil {
-		t.Fatalf("%v", missing)
-	}
 }
 
 func findIn(env func(string) string, debian string) (installation, error) {

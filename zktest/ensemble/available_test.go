@@ -1,8 +1,6 @@
 package ensemble_test
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,17 +9,6 @@ import (
 
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
-
-// recorder is a test that notes how it ended.
-type recorder struct {
-	testing.TB // only what is overridden is called
-
-	skipped, failed string
-}
-
-func (r *recorder) Helper()                           {}
-func (r *recorder) Skipf(format string, args ...any)  { r.skipped = fmt.Sprintf(format, args...) }
-func (r *recorder) Fatalf(format string, args ...any) { r.failed = fmt.Sprintf(format, args...) }
 
 func touch(t *testing.T, parts ...string) {
 	t.Helper()
@@ -64,33 +51,4 @@ func TestWhatIsMissingIsSaidInOneLine(t *testing.T) {
 			require.NotContains(t, err.Error(), "\n")
 		})
 	}
-}
-
-func TestNeedSkipsInTheGateAndFailsWhereServersMustBeThere(t *testing.T) {
-	for _, ci := range []string{"", "true"} {
-		t.Setenv("CI", ci)
-		t.Setenv("TROUPE_TIER", "")
-		var got skipper
-		func() {
-			defer func() { require.Equal(t, skipped{}, recover()) }() // as a test's goroutine ends
-			ensemble.Need(&got)
-		}()
-		require.Contains(t, got.skipped, "tier real")
-	}
-	var there, missing recorder
-	ensemble.NeedUnless(&there, nil)
-	require.Equal(t, recorder{}, there)
-	ensemble.NeedUnless(&missing, errors.New("no ZooKeeper"))
-	require.Equal(t, recorder{failed: "no ZooKeeper"}, missing)
-}
-
-// skipper is a recorder that a skip ends, as it ends a test.
-type (
-	skipper struct{ recorder }
-	skipped struct{}
-)
-
-func (s *skipper) Skipf(format string, args ...any) {
-	s.recorder.Skipf(format, args...)
-	panic(skipped{})
 }

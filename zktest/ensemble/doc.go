@@ -1,16 +1,21 @@
 // Package ensemble runs real Apache ZooKeeper servers on loopback, for tests and benchmarks. It can
 // kill, pause and restart them, and cut them off from their peers or their clients.
 //
-//	servers := ensemble.Start(t, 3)         // three servers that have elected a leader
+//	servers := ensemble.Start(t, 3) // three servers that have elected a leader
 //	sess, err := session.New(servers.Servers())
-//	heal := servers.Isolate(servers.Leader()) // the leader loses its followers; its clients are still served, for a while
+//	leader, err := servers.AwaitLeader(ctx)
+//	heal := servers.Isolate(leader) // it loses its followers; its clients are still served, for a while
 //
 // # What it needs
 //
 // A Java runtime and ZooKeeper's jars: Debian's package zookeeper, or an unpacked release of
 // ZooKeeper 3.6 or later that ZOOKEEPER_HOME points to. [Available] names in one line what is
-// missing. A test that calls [Start] or [Need] is skipped unless the environment variable
-// TROUPE_TIER is real (or soak); then it fails with that line if something is missing.
+// missing, and a test that calls [Start] fails with that line. To skip such a test where ZooKeeper
+// is missing:
+//
+//	if err := ensemble.Available(); err != nil {
+//		t.Skip(err)
+//	}
 //
 // # What it guarantees
 //

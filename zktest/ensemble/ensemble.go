@@ -31,11 +31,10 @@ type Ensemble struct {
 }
 
 // Start starts n servers, 1 to 9, and returns when all of them serve. They end with the test. If
-// the test fails, its log shows the end of theirs. Without TROUPE_TIER=real in the environment the
-// test is skipped; with it, and without ZooKeeper, it fails ([Need]).
+// the test fails, its log shows the end of theirs. Where ZooKeeper is not installed the test fails;
+// a test that is to be skipped there asks [Available] first.
 func Start(t TB, n int, opts ...Option) *Ensemble {
 	t.Helper()
-	Need(t)
 	e, err := New(n, opts...)
 	if err != nil {
 		t.Fatalf("%v", err)
@@ -52,8 +51,9 @@ func Start(t TB, n int, opts ...Option) *Ensemble {
 	return e
 }
 
-// New is like Start, without a test: the caller ends the ensemble with Close. The error says what
-// is missing, or contains the end of the log of a server that did not start.
+// New is like Start, without a test: the caller ends the ensemble with Close. Servers that do not
+// start are tried once more, at other addresses. The error says what is missing, or contains the
+// end of the log of a server that did not start.
 func New(n int, opts ...Option) (*Ensemble, error) {
 	if n < 1 || n > maxServers {
 		return nil, fmt.Errorf("ensemble: %d servers: not between 1 and %d", n, maxServers)
@@ -66,12 +66,26 @@ func New(n int, opts ...Option) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Ensemble{}
-	if err := e.build(n, s, install); err != nil {
-		e.Close()
-		return nil, err
+	e, first := begin(n, s, install)
+	if first == nil {
+		return e, nil
 	}
-	if err := e.startAll(); err != nil {
+	// Another program may have taken a port between the choice of it and the server's start.
+	e, err = begin(n, s, install)
+	if err != nil {
+		return nil, fmt.Errorf("%w; before that: %w", err, first)
+	}
+	return e, nil
+}
+
+// begin builds an ensemble and starts its servers; nothing is left of one that fails.
+func begin(n int, s settings, install installation) (*Ensemble, error) {
+	e := &Ensemble{}
+	err := e.build(n, s, install)
+	if err == nil {
+		err = e.startAll()
+	}
+	if err != nil {
 		e.Close()
 		return nil, err
 	}
@@ -198,6 +212,7 @@ func (e *Ensemble) Await(ctx context.Context) error {
 
 // Leader returns the number of the leader, or -1 if there is none at the moment. An isolated leader
 // does not count, although it believes for a while that it leads. A single server leads.
+// [Ensemble.AwaitLeader] waits for one.
 func (e *Ensemble) Leader() int {
 	for i, sv := range e.servers {
 		if !sv.running() || e.peers.isIsolated(i) {
@@ -209,6 +224,19 @@ func (e *Ensemble) Leader() int {
 		}
 	}
 	return -1
+}
+
+// AwaitLeader waits until there is a leader, as [Ensemble.Leader] defines it, and returns its
+// number. It fails when ctx ends.
+func (e *Ensemble) AwaitLeader(ctx context.Context) (int, error) {
+	for {
+		if leader := e.Leader(); leader >= 0 {
+			return leader, nil
+		}
+		if !pause(ctx, pollEvery) {
+			return -1, fmt.Errorf("ensemble: no leader: %w", ctx.Err())
+		}
+	}
 }
 
 // Isolate cuts a server off from its peers, silently: packets between them are dropped. The server

@@ -14,8 +14,6 @@ var (
 	ParseConn  = parseConn
 )
 
-func NeedUnless(t TB, missing error) { need(t, missing) }
-
 func Announcing(addr string) func(io.Reader) ([]byte, error) { return announcing(addr) }
 
 // WithPorts lays the ensemble out as on systems whose loopback has one address.

@@ -1,6 +1,7 @@
 package ensemble_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -12,8 +13,21 @@ import (
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
+// leader waits for a server that leads.
+func leader(t *testing.T, e *ensemble.Ensemble) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	n, err := e.AwaitLeader(ctx)
+	require.NoError(t, err)
+	return n
+}
+
 // follower is a server that does not lead.
-func follower(e *ensemble.Ensemble) int { return (e.Leader() + 1) % len(e.Servers()) }
+func follower(t *testing.T, e *ensemble.Ensemble) int {
+	t.Helper()
+	return (leader(t, e) + 1) % len(e.Servers())
+}
 
 // eventually waits for a condition of the outside world.
 func eventually(t *testing.T, what string, condition func() bool) {
@@ -25,17 +39,17 @@ func TestKilledLeaderIsReplaced(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 3)
-	leader := servers.Leader()
+	first := leader(t, servers)
 	conn, _ := connect(t, time.Minute, servers.Servers()...)
 	id := conn.SessionID()
 
-	servers.Kill(leader)
-	eventually(t, "another leader", func() bool { l := servers.Leader(); return l >= 0 && l != leader })
+	servers.Kill(first)
+	require.NotEqual(t, first, leader(t, servers))
 	eventually(t, "the session goes on", func() bool { _, _, err := conn.Exists("/"); return err == nil })
 	require.Equal(t, id, conn.SessionID())
 
-	require.NoError(t, servers.Restart(leader))
-	eventually(t, "the old leader serves", func() bool { _, err := servers.Stats(leader); return err == nil })
+	require.NoError(t, servers.Restart(first))
+	eventually(t, "the old leader serves", func() bool { _, err := servers.Stats(first); return err == nil })
 }
 
 func TestRestartedServerKeepsWhatItHad(t *testing.T) {
@@ -72,7 +86,7 @@ func TestStoppedServerIsSilentUntilContinued(t *testing.T) {
 	}
 	servers.Continue(0)
 	require.NoError(t, <-answered)
-	require.Equal(t, 0, servers.Leader())
+	require.Equal(t, 0, leader(t, servers))
 }
 
 // The server that lost its leader goes on answering what it can answer alone, while the others
@@ -81,10 +95,10 @@ func TestIsolatedFollowerAnswersReadsWhileItsSessionsExpire(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 3)
-	cut := follower(servers)
+	cut := follower(t, servers)
 	holder, events := connect(t, 2*time.Second, servers.Servers()[cut])
 	writer, _ := connect(t, 30*time.Second, servers.Servers()[cut]) // of its own: the answers to pings wait behind a write
-	rival, _ := connect(t, 10*time.Second, servers.Servers()[servers.Leader()])
+	rival, _ := connect(t, 10*time.Second, servers.Servers()[leader(t, servers)])
 	_, err := holder.Create("/held", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 	require.NoError(t, err)
 
@@ -113,7 +127,7 @@ func TestIsolatedFollowerAnswersReads(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 3)
-	cut := follower(servers)
+	cut := follower(t, servers)
 	conn, _ := connect(t, 30*time.Second, servers.Servers()[cut])
 
 	heal := servers.Isolate(cut)
@@ -129,11 +143,10 @@ func TestIsolatedLeaderIsReplacedAndComesBackAsFollower(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 3, ensemble.WithSyncLimit(5))
-	old := servers.Leader()
+	old := leader(t, servers)
 
 	heal := servers.Isolate(old)
-	eventually(t, "the others elect a leader", func() bool { return servers.Leader() >= 0 })
-	elected := servers.Leader()
+	elected := leader(t, servers)
 	require.NotEqual(t, old, elected)
 	conn, _ := connect(t, 10*time.Second, servers.Servers()[elected])
 	_, err := conn.Create("/without-the-old-leader", nil, 0, zk.WorldACL(zk.PermAll))
@@ -147,7 +160,7 @@ func TestIsolatedLeaderIsReplacedAndComesBackAsFollower(t *testing.T) {
 	ok, _, err := late.Exists("/without-the-old-leader")
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.Equal(t, elected, servers.Leader(), "the healed one must not lead")
+	require.Equal(t, elected, leader(t, servers), "the healed one must not lead")
 }
 
 func TestSilentClientProxyCostsTheSession(t *testing.T) {
@@ -236,7 +249,6 @@ func TestBadInputIsRefused(t *testing.T) {
 func TestServerThatDoesNotStartIsExplainedByItsLog(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
-	ensemble.Need(t)
 	_, err := ensemble.New(1, ensemble.WithConfig("tickTime", "soon"))
 	require.ErrorContains(t, err, "its process ended")
 	require.ErrorContains(t, err, "NumberFormatException")
@@ -247,7 +259,7 @@ func TestIsolatesFollowersWithPortsAlone(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	servers := ensemble.Start(t, 3, ensemble.WithPorts(), ensemble.WithSyncLimit(5))
-	cut := follower(servers)
+	cut := follower(t, servers)
 	heal := servers.Isolate(cut)
 	eventually(t, "it gives its clients up", func() bool { _, err := servers.Stats(cut); return err != nil })
 	heal()

@@ -21,7 +21,6 @@ func gone(pid int) bool { return syscall.Kill(pid, 0) != nil }
 func TestNothingIsLeftAfterClose(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
-	ensemble.Need(t)
 	servers, err := ensemble.New(1)
 	require.NoError(t, err)
 	pid, root := servers.Pid(0), servers.Root()
@@ -34,7 +33,6 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 func TestNothingIsLeftOfAKilledProcess(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
-	ensemble.Need(t)
 	tmp := t.TempDir() // its own, lest another test's ensemble sweeps before this one looks
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), abandonedEnv+"=1", "TMPDIR="+tmp)
