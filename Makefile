@@ -59,7 +59,7 @@ check: build lint ## between two edits: vet, lint, and the gate's tests, those t
 	CGO_ENABLED=0 $(GO) test -trimpath -timeout $(TIMEOUT) $(PACKAGES)
 
 lint: ## check style, mistakes and the import rules (.golangci.yml); the first run compiles the linter
-	$(TOOL) golangci-lint run ./...
+	$(TOOL) golangci-lint run --allow-parallel-runners ./...
 
 chaos: ## real servers and worker processes under random faults: DURATION=2m SEED=0 (random) WORK=all REPORT=file
 	$(GO) test -tags chaos -run Swallowed ./test/chaos
