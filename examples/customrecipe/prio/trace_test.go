@@ -183,8 +183,9 @@ func TestTraces(t *testing.T) {
 	})
 }
 
-// TestEveryTransitionIsTaken by a story, which have been told by now, or by one of these schedules.
+// TestEveryTransitionIsTaken by one of the stories, or of these schedules.
 func TestEveryTransitionIsTaken(t *testing.T) {
+	TestTraces(t)
 	schedules(t, 400)
 	taken.Lock()
 	defer taken.Unlock()
