@@ -85,6 +85,9 @@ func (w *world) inspectBucket(b place.Bucket, mark layout.Mark, all map[string]n
 		if !ok {
 			continue
 		}
+		for _, i := range w.batches[z.GUID] {
+			i.put = true // though the answer may be lost
+		}
 		at := z.At(b).String()
 		n, claimed := all[at]
 		delete(all, at)

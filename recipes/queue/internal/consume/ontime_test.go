@@ -32,7 +32,7 @@ func (s *sleeper) Step(ev machine.Event) []machine.Effect {
 // newStory is a world without faults.
 func newStory(consumers int) *world {
 	rng := rand.New(rand.NewPCG(1, 1))
-	w := &world{items: make(map[string]*item), removed: make(map[string]bool)}
+	w := &world{items: make(map[string]*item), batches: make(map[string][]*item), removed: make(map[string]bool)}
 	w.World = recipetest.NewWorld(rng.IntN)
 	w.addProducer(0)
 	w.addRemover()

@@ -88,7 +88,7 @@ func (p *producer) wish(ev produce, size int) {
 		p.world.items[i.body] = i
 		b.items = append(b.items, i)
 	}
-	p.wishes = append(p.wishes, b)
+	p.wishes, p.world.batches[b.guid] = append(p.wishes, b), b.items
 }
 
 // idOf is an id with a certain parent.
@@ -152,9 +152,8 @@ func (p *producer) onPut(ev machine.Transacted) {
 	switch ev.Code {
 	case machine.Unknown:
 	case machine.Done:
-		p.world.order++
 		for _, i := range b.items {
-			i.put, i.order = true, p.world.order
+			i.put = true
 		}
 		if b.seals {
 			p.bucket++

@@ -55,8 +55,8 @@ func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...
 // world is the queue as a judge sees it.
 type world struct {
 	*recipetest.World
-	items     map[string]*item // by body
-	order     int              // of puts that were answered
+	items     map[string]*item   // by body
+	batches   map[string][]*item // by GUID
 	remover   *recipetest.Actor
 	beggar    *recipetest.Actor
 	producers []*recipetest.Actor
@@ -81,9 +81,8 @@ type world struct {
 type item struct {
 	body     string
 	lane     place.Lane
-	put      bool // for certain
+	put      bool // for certain: its put was answered, or its znode seen
 	maybe    bool // an acknowledgement is of unknown outcome
-	order    int
 	acked    int
 	attempts int  // that were received
 	late     int  // of these, for which it had waited: they count from when that is written
@@ -128,7 +127,7 @@ type grip struct {
 
 func schedule(n uint64) (story string, err error) {
 	rng := rand.New(rand.NewPCG(n, 5))
-	w := &world{items: make(map[string]*item), removed: make(map[string]bool)}
+	w := &world{items: make(map[string]*item), batches: make(map[string][]*item), removed: make(map[string]bool)}
 	w.World = recipetest.NewWorld(rng.IntN)
 	w.calm = []int{1, 8, 50}[rng.IntN(3)]
 	defer func() {
