@@ -137,6 +137,7 @@ func contend(t *testing.T, s *session.Session, line string, rounds int, contende
 func (g *guard) contend(t *testing.T, s *session.Session, line string, rounds int, contenders ...contender) {
 	t.Helper()
 	seed := tier.Seed(t.Name())
+	tier.Again(t, seed)
 	var wg sync.WaitGroup
 	failures := make(chan error, len(contenders))
 	for i, c := range contenders {
@@ -145,7 +146,7 @@ func (g *guard) contend(t *testing.T, s *session.Session, line string, rounds in
 	wg.Wait() // every acquisition is bounded
 	close(failures)
 	for err := range failures {
-		require.NoError(t, err, "seed %d; the line: %v", seed, standing(t, s, line))
+		require.NoError(t, err, "the line: %v", standing(t, s, line))
 	}
 	g.verdict(t)
 	empty(t, s, line)

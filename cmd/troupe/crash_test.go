@@ -83,7 +83,7 @@ func TestAKillLosesNothingThatWasAnswered(t *testing.T) {
 	const kills, writers = 20, 4
 	server, dir := program(t), filepath.Join(t.TempDir(), "data")
 	seed := tier.Seed(t.Name())
-	t.Logf("seed %d", seed)
+	tier.Again(t, seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	p := started(t, server, "--listen", "127.0.0.1:0", "--data", dir, "--log-size", "10000")
 	address := p.address

@@ -7,10 +7,13 @@ package tier
 
 import (
 	"flag"
+	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -76,7 +79,7 @@ func Servers() []int {
 }
 
 // Seed is where a test of that name begins to draw: the same in every run, unless TROUPE_SEED is
-// random, or a number, which then is it. Tests add to it without overflow.
+// random, or a number, which then is it. Tests add to it without overflow. [Again] names it.
 func Seed(name string) uint64 { return seed(os.Getenv(seedVariable), name) }
 
 func seed(is, name string) uint64 {
@@ -89,6 +92,50 @@ func seed(is, name string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // never fails
 	return h.Sum64() >> 8
+}
+
+// Named is a test that can tell how it is repeated.
+type Named interface {
+	Name() string
+	Cleanup(f func())
+	Failed() bool
+	Logf(format string, args ...any)
+}
+
+// Nested is a test with subtests, as *testing.T is.
+type Nested[T any] interface {
+	Named
+	Run(name string, test func(t T)) bool
+}
+
+// Seeds runs a test several times, with one seed after the other from [Seed] on, each in a subtest
+// that has the seed for a name. One that fails tells how it is repeated, alone.
+func Seeds[T Nested[T]](t T, count int, test func(t T, seed uint64)) {
+	first := Seed(t.Name())
+	for seed := first; seed < first+uint64(count); seed++ {
+		t.Run(strconv.FormatUint(seed, 10), func(t T) {
+			Again(t, seed)
+			test(t, seed)
+		})
+	}
+}
+
+// Again has a test that fails print the command that repeats it. All that it draws is drawn again;
+// which of several goroutines is first at an instant in a bubble is the scheduler's.
+func Again(t Named, seed uint64) {
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		alone := strings.ReplaceAll(regexp.QuoteMeta(t.Name()), "/", "$/^")
+		command := fmt.Sprintf("%s=%d go test -run '^%s$'", seedVariable, seed, alone)
+		for _, name := range []string{serversVariable, tierVariable} {
+			if is := os.Getenv(name); is != "" {
+				command = name + "=" + is + " " + command
+			}
+		}
+		t.Logf("again: %s", command)
+	})
 }
 
 // Fix fixes what others draw at random, by [Seed]: zktest's servers, recipetest's schedules, and

@@ -53,3 +53,43 @@ func TestASeedIsTheSameUnlessToldOtherwise(t *testing.T) {
 	t.Setenv("TROUPE_SEED", "random")
 	require.NotEqual(t, a, tier.Seed("a"))
 }
+
+func TestEachSeedHasASubtestThatSaysHowItIsRepeated(t *testing.T) {
+	t.Setenv("TROUPE_SEED", "7")
+	t.Setenv("TROUPE_TIER", "")
+	t.Setenv("ZKTEST_SEED", "3")
+	var played []string
+	root := &nested{name: "TestA/b.c"}
+	tier.Seeds(root, 3, func(t *nested, seed uint64) {
+		played = append(played, fmt.Sprint(t.name, " ", seed))
+		t.failed = seed == 8
+	})
+	require.Equal(t, []string{"TestA/b.c/7 7", "TestA/b.c/8 8", "TestA/b.c/9 9"}, played)
+	require.Equal(t, []string{`again: ZKTEST_SEED=3 TROUPE_SEED=8 go test -run '^TestA$/^b\.c$/^8$'`}, root.said)
+	t.Setenv("TROUPE_TIER", "soak")
+	tier.Seeds(root, 1, func(t *nested, _ uint64) { t.failed = true })
+	require.Equal(t, `again: TROUPE_TIER=soak ZKTEST_SEED=3 TROUPE_SEED=7 go test -run '^TestA$/^b\.c$/^7$'`, root.said[1])
+}
+
+// nested is a test whose subtests log where it does.
+type nested struct {
+	name   string
+	failed bool
+	ends   []func()
+	said   []string
+}
+
+func (n *nested) Name() string            { return n.name }
+func (n *nested) Failed() bool            { return n.failed }
+func (n *nested) Cleanup(f func())        { n.ends = append(n.ends, f) }
+func (n *nested) Logf(f string, a ...any) { n.said = append(n.said, fmt.Sprintf(f, a...)) }
+
+func (n *nested) Run(name string, test func(t *nested)) bool {
+	sub := &nested{name: n.name + "/" + name}
+	test(sub)
+	for _, f := range sub.ends {
+		f()
+	}
+	n.said = append(n.said, sub.said...)
+	return !sub.failed
+}

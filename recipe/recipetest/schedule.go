@@ -103,7 +103,8 @@ func Schedules(t T, usual int, schedule func(c Chance)) {
 	if n := failed.Load(); n != 0 {
 		var story strings.Builder
 		f := run(n, func(format string, args ...any) { fmt.Fprintf(&story, format+"\n", args...) }, schedule)
-		t.Fatalf("%s\nagain: go test -run '%s' -recipetest.schedule=%d\n%s", f, pattern(name), n, story.String())
+		only := strings.ReplaceAll(regexp.QuoteMeta(name), "/", "$/^")
+		t.Fatalf("%s\nagain: go test -run '^%s$' -recipetest.schedule=%d\n%s", f, only, n, story.String())
 	}
 }
 
@@ -123,15 +124,6 @@ func nameOf(t T) string {
 		return named.Name()
 	}
 	return "TestSchedules"
-}
-
-// pattern is what -run takes for the test alone.
-func pattern(name string) string {
-	parts := strings.Split(name, "/")
-	for i, part := range parts {
-		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
-	}
-	return strings.Join(parts, "/")
 }
 
 func run(n uint64, logf func(string, ...any), schedule func(c Chance)) Failure {

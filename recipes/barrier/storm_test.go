@@ -3,7 +3,6 @@ package barrier_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -20,27 +19,15 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-var (
-	storms = flag.Int("storms", tier.Count(2, 8), "random storms to run")
-	storm  = flag.Uint64("storm", 0, "run this storm alone")
-)
-
 // TestStorms: parties on three servers go from round to round while the network, the servers and
 // the processes fail at random, some killed and started anew under their ids. When everything is
 // healed, all of them go on within a few session timeouts.
 func TestStorms(t *testing.T) {
 	t.Parallel()
-	if *storm != 0 {
-		runStorm(t, *storm)
-		return
-	}
-	base := tier.Seed(t.Name())
-	for n := range uint64(*storms) {
-		t.Run(fmt.Sprintf("storm=%d", base+n), func(t *testing.T) {
-			t.Parallel()
-			runStorm(t, base+n)
-		})
-	}
+	tier.Seeds(t, tier.Count(2, 8), func(t *testing.T, seed uint64) {
+		t.Parallel()
+		runStorm(t, seed)
+	})
 }
 
 func runStorm(t *testing.T, seed uint64) {

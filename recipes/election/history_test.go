@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/election"
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
@@ -34,7 +35,7 @@ var leadershipModel = porcupine.Model{
 // server ends out of turn is no part of that: nobody could know of it in time.)
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(10) {
+	tier.Seeds(t, 10, func(t *testing.T, seed uint64) {
 		bubble.Run(t, func(t *bubble.World) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			began := time.Now()
@@ -96,9 +97,9 @@ func TestHistoryUnderFaults(t *testing.T) {
 			for _, s := range sessions {
 				require.NoError(t, s.Close(bubble.Minute(t)))
 			}
-			t.Logf("seed %d: %d terms and ends", seed, len(history))
+			t.Logf("%d terms and ends", len(history))
 			require.Greater(t, len(history), 40)
 			require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(leadershipModel, history, time.Minute))
 		})
-	}
+	})
 }

@@ -173,9 +173,9 @@ func TestTheCheckerSeesAnOverlapAndALostIncrement(t *testing.T) {
 // in time.)
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(10) {
+	tier.Seeds(t, 10, func(t *testing.T, seed uint64) {
 		inBubble(t, func(w *world) { w.historyUnderFaults(seed) })
-	}
+	})
 }
 
 func (w *world) historyUnderFaults(seed uint64, opts ...lock.Option) {
@@ -224,7 +224,7 @@ func TestHistoryOnRealServers(t *testing.T) {
 func historyOnRealServers(t *testing.T, opts ...lock.Option) {
 	t.Helper()
 	seed := tier.Seed(t.Name())
-	t.Logf("seed %d", seed)
+	tier.Again(t, seed)
 	rng := rand.New(rand.NewPCG(seed, 2))
 	e := ensemble.Start(t, 3)
 	setup := bubble.Open(t, e.Servers())

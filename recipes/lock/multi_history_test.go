@@ -101,7 +101,7 @@ func (hs histories) check(t *testing.T, atLeast int) {
 // one holder at a time.
 func TestMultiHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(4) {
+	tier.Seeds(t, 4, func(t *testing.T, seed uint64) {
 		inBubble(t, func(w *world) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			ctx, stop := context.WithTimeout(w.Context(), 2*time.Minute)
@@ -123,7 +123,7 @@ func TestMultiHistoryUnderFaults(t *testing.T) {
 			clients.Wait()
 			hs.check(w.T, 50)
 		})
-	}
+	})
 }
 
 // On three real servers, one of which is killed or cut off all the while.
@@ -131,7 +131,7 @@ func TestMultiHistoryOnRealServers(t *testing.T) {
 	tier.Soak(t)
 	t.Parallel()
 	seed := tier.Seed(t.Name())
-	t.Logf("seed %d", seed)
+	tier.Again(t, seed)
 	rng := rand.New(rand.NewPCG(seed, 3))
 	e := ensemble.Start(t, 3)
 	ctx, stop := context.WithTimeout(t.Context(), 12*time.Second)

@@ -236,7 +236,7 @@ func TestTheCheckerSeesWhatSharedHoldersMustNotDo(t *testing.T) {
 // timeout, and of limits that change.
 func TestSharedHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(8) {
+	tier.Seeds(t, 8, func(t *testing.T, seed uint64) {
 		inBubble(t, func(w *world) {
 			rng := rand.New(rand.NewPCG(seed, 31))
 			semaphore := seed%2 == 1
@@ -266,7 +266,7 @@ func TestSharedHistoriesUnderFaults(t *testing.T) {
 			clients.Wait()
 			c.check(100)
 		})
-	}
+	})
 }
 
 // setLimit changes the limit, never below the greatest weight, which would end those who want it.
@@ -284,7 +284,7 @@ func TestSharedHistoriesOnRealServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			seed := tier.Seed(t.Name())
-			t.Logf("seed %d", seed)
+			tier.Again(t, seed)
 			rng := rand.New(rand.NewPCG(seed, 2))
 			e := ensemble.Start(t, 3)
 			c := &chronicle{t: t, began: time.Now()}

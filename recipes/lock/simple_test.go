@@ -233,9 +233,9 @@ func TestSimplePanicsAtAnyMoment(t *testing.T) {
 
 func TestSimpleHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(3) {
+	tier.Seeds(t, 3, func(t *testing.T, seed uint64) {
 		inBubble(t, func(w *world) { w.historyUnderFaults(seed, lock.WithLayout(lock.Simple)) })
-	}
+	})
 }
 
 func TestSimpleHistoryOnRealServers(t *testing.T) {

@@ -189,52 +189,48 @@ func play(t testing.TB, open func() *session.Session, seed uint64, each int, fau
 // Sessions expire, connections break, requests and replies are lost: at random, in virtual time.
 func TestHistoriesUnderFaults(t *testing.T) {
 	t.Parallel()
-	base := tier.Seed(t.Name())
-	for n := range uint64(tier.Count(3, 8)) {
-		seed := base + n
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
-				var mu sync.Mutex
-				rng := rand.New(rand.NewPCG(seed, 2))
-				t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+	tier.Seeds(t, tier.Count(3, 8), func(t *testing.T, seed uint64) {
+		t.Parallel()
+		bubble.Run(t, func(t *bubble.World) {
+			var mu sync.Mutex
+			rng := rand.New(rand.NewPCG(seed, 2))
+			t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case r.Op == zktest.OpPing || r.Op == zktest.OpConnect:
+					return zktest.Pass
+				case rng.IntN(150) == 0:
+					return []zktest.Verdict{zktest.CutBefore, zktest.CutAfter}[rng.IntN(2)]
+				}
+				return zktest.Delay(time.Duration(rng.Int64N(int64(4 * time.Millisecond))))
+			})
+			var sessions []*session.Session
+			play(t, func() *session.Session {
+				s := t.Session()
+				sessions = append(sessions, s)
+				return s
+			}, seed, 40, func(ctx context.Context) {
+				pauses := rand.New(rand.NewPCG(seed, 4))
+				for ctx.Err() == nil {
+					select {
+					case <-time.After(time.Duration(100+pauses.IntN(400)) * time.Millisecond):
+					case <-ctx.Done():
+						return
+					}
 					mu.Lock()
-					defer mu.Unlock()
-					switch {
-					case r.Op == zktest.OpPing || r.Op == zktest.OpConnect:
-						return zktest.Pass
-					case rng.IntN(150) == 0:
-						return []zktest.Verdict{zktest.CutBefore, zktest.CutAfter}[rng.IntN(2)]
+					s := sessions[rng.IntN(len(sessions))]
+					expire := rng.IntN(3) == 0
+					mu.Unlock()
+					if id := s.Status().SessionID; expire {
+						t.Server.Expire(id)
+					} else {
+						t.Server.Disconnect(id)
 					}
-					return zktest.Delay(time.Duration(rng.Int64N(int64(4 * time.Millisecond))))
-				})
-				var sessions []*session.Session
-				play(t, func() *session.Session {
-					s := t.Session()
-					sessions = append(sessions, s)
-					return s
-				}, seed, 40, func(ctx context.Context) {
-					pauses := rand.New(rand.NewPCG(seed, 4))
-					for ctx.Err() == nil {
-						select {
-						case <-time.After(time.Duration(100+pauses.IntN(400)) * time.Millisecond):
-						case <-ctx.Done():
-							return
-						}
-						mu.Lock()
-						s := sessions[rng.IntN(len(sessions))]
-						expire := rng.IntN(3) == 0
-						mu.Unlock()
-						if id := s.Status().SessionID; expire {
-							t.Server.Expire(id)
-						} else {
-							t.Server.Disconnect(id)
-						}
-					}
-				})
+				}
 			})
 		})
-	}
+	})
 }
 
 // One of three real servers after the other is killed and started again.

@@ -106,16 +106,12 @@ func (c *client) settled(a act, err error, from int64, ended <-chan int64) {
 // had by two at a time.
 func TestHistoriesOfClaims(t *testing.T) {
 	t.Parallel()
-	base := tier.Seed(t.Name())
-	for n := range uint64(tier.Count(3, 10)) {
-		seed := base + n
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			var rec *recorder
-			bubble.Run(t, func(t *bubble.World) { rec = claims(t, seed) }, bubble.Brisk()...)
-			rec.check(t, queueModel(false, false))
-		})
-	}
+	tier.Seeds(t, tier.Count(3, 10), func(t *testing.T, seed uint64) {
+		t.Parallel()
+		var rec *recorder
+		bubble.Run(t, func(t *bubble.World) { rec = claims(t, seed) }, bubble.Brisk()...)
+		rec.check(t, queueModel(false, false))
+	})
 }
 
 func claims(t *bubble.World, seed uint64) *recorder {
@@ -205,16 +201,12 @@ func claims(t *bubble.World, seed uint64) *recorder {
 // for the first time in the order in which they were put.
 func TestHistoriesInOrder(t *testing.T) {
 	t.Parallel()
-	base := tier.Seed(t.Name())
-	for n := range uint64(tier.Count(3, 10)) {
-		seed := base + n
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			var rec *recorder
-			bubble.Run(t, func(t *bubble.World) { rec = inTurn(t, seed) })
-			rec.check(t, queueModel(true, false))
-		})
-	}
+	tier.Seeds(t, tier.Count(3, 10), func(t *testing.T, seed uint64) {
+		t.Parallel()
+		var rec *recorder
+		bubble.Run(t, func(t *bubble.World) { rec = inTurn(t, seed) })
+		rec.check(t, queueModel(true, false))
+	})
 }
 
 func inTurn(t *bubble.World, seed uint64) *recorder {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/recipes/twopc"
 )
 
@@ -23,12 +24,10 @@ import (
 // coordinator.
 func TestHistoryUnderFaults(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(12) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(w *world) { faulty(w, rand.New(rand.NewPCG(seed, 9)), seed%2 == 1) })
-		})
-	}
+	tier.Seeds(t, 12, func(t *testing.T, seed uint64) {
+		t.Parallel()
+		inBubble(t, func(w *world) { faulty(w, rand.New(rand.NewPCG(seed, 9)), seed%2 == 1) })
+	})
 }
 
 // process is a coordinator's or a site's, which may be killed and started again.

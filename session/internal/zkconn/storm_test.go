@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/tier"
 	"github.com/troupe-go/troupe/session/internal/zkconn"
 	"github.com/troupe-go/troupe/zktest"
 )
@@ -34,12 +35,10 @@ type storm struct {
 // change of a watched znode goes unnoticed.
 func TestStorm(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(5) {
-		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { weather(t, seed) })
-		})
-	}
+	tier.Seeds(t, 5, func(t *testing.T, seed uint64) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) { weather(t, seed) })
+	})
 }
 
 func weather(t *testing.T, seed uint64) {
