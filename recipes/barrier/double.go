@@ -66,8 +66,9 @@ func NewDouble(s *session.Session, path string, parties int, opts ...Option) (*D
 // round: it survives disconnection, expiry and loss until a [Passage] was received from
 // [Double.Entered]. Until then, calling it again has no effect; afterwards, call it again for the
 // next round. If this party is still in a round, the next begins for it when that one is over. If
-// the round of the intent is broken, the Double ends, with [ErrBroken] as its Err: to go on after
-// that, use [Double.Enter], or create another Double.
+// the round of the intent is broken, the Double ends, with [ErrBroken] as its Err, and likewise
+// with [ErrCrowd] or [ErrReplaced]: to go on after that, use [Double.Enter], or create another
+// Double.
 func (d *Double) Arrive() {
 	by := recipe.Asked{At: recipe.Caller()}
 	d.ledger.mu.Lock()
@@ -85,8 +86,8 @@ func (d *Double) Entered() <-chan *Passage { return d.entered.C() }
 // Enter waits until the round is open and returns a passage of the caller's own. ctx bounds the
 // wait, not the passage. If it ends first, this party withdraws, the others go on waiting, and
 // ctx's cause is returned. If the round opened before the withdrawal, this party is in, and leaves
-// at once. Other errors: [ErrBroken], [ErrCrowd], session.ErrClosed, and those of ZooKeeper. After
-// an error the next Enter is for another round.
+// at once. Other errors: [ErrBroken], [ErrCrowd], [ErrReplaced], session.ErrClosed, and those of
+// ZooKeeper. After an error the next Enter is for another round.
 func (d *Double) Enter(ctx context.Context) (*Passage, error) {
 	const op = "enter"
 	by := recipe.Asked{At: recipe.Caller()}

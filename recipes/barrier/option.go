@@ -25,8 +25,13 @@ const warnAfter = 10 * time.Second
 // [Barrier] that this process raised. It must be unique among the parties of a double barrier; the
 // default is random. A process that restarts with the same id is known to be the same party: it
 // replaces its predecessor, whose znode ZooKeeper may not have deleted yet, and never counts as one
-// party too many in a round in progress. Of two live parties with the same id, the later one is in
-// the round, and the other gets [ErrReplaced].
+// party too many in a round in progress.
+//
+// Live processes with the same id are never inside together. Of those that wait when a round opens,
+// the one that arrived last is in, and the others get [ErrReplaced]. A process that arrives while
+// another one is inside waits for the next round: until the round of the other is over, or the
+// other has closed, or its session has ended. So in a rolling deployment the new process may be
+// started first; stop the old one when it has left its round.
 func WithID(id string) Option {
 	return func(o *options) error {
 		if id == "" {

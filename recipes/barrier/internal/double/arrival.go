@@ -131,16 +131,27 @@ func (a *arrival) judge() {
 		return
 	}
 	v := ParseVerdict(a.seen.Data)
-	_, member := position(v.Names, a.name)
 	switch {
 	case !a.seen.Exists:
 		a.look()
 	case v.Kind == Open:
 		a.round.version = a.seen.Stat.Version
 		a.judgeOpen(v, Present(a.seen.Stat.Children))
-	case v.Kind == Released && member:
-		a.released(v.Names)
-	case v.Kind == Released && hasID(v.Names, a.cfg.ID):
+	default:
+		a.decided(v)
+	}
+}
+
+// decided: the round is decided, by whichever party. Even the one that released it need not be a
+// member: a later process of its id is.
+func (a *arrival) decided(v Verdict) {
+	me, member := position(v.Names, a.name)
+	switch {
+	case member:
+		a.released(v.Names, me)
+	case v.Kind == Released && a.gone:
+		a.proceed()
+	case v.Kind == Released && nameOf(v.Names, a.cfg.ID) != "":
 		a.excluded(ErrReplaced)
 	case v.Kind == Released:
 		a.excluded(ErrCrowd)
@@ -165,9 +176,8 @@ func (a *arrival) judgeOpen(v Verdict, present int) {
 }
 
 // released: this party is a member of the round.
-func (a *arrival) released(names []string) {
+func (a *arrival) released(names []string, me int) {
 	m := a.Machine
-	me, _ := position(names, a.name)
 	m.member = &member{Machine: m, of: m.round.number, names: names, me: me, token: a.czxid}
 	m.round.number, m.round.version = m.round.number+1, 0
 	if len(m.claims) == 0 {

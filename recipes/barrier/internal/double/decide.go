@@ -73,6 +73,9 @@ func (a *arrival) release(found map[string][]string, born map[string]int64) {
 						return
 					case ev.Exists:
 						born[name] = ev.Stat.Czxid
+					case name == a.name: // the place is not its predecessor's
+						a.proceed()
+						return
 					default:
 						born[name] = -1
 					}
@@ -122,10 +125,8 @@ func (a *arrival) decide(v Verdict) {
 
 func (a *arrival) onDecided(ev machine.Transacted, v Verdict) {
 	switch {
-	case ev.Code == machine.Done && v.Kind == Released:
-		a.released(v.Names)
-	case ev.Code == machine.Done && v.Kind == Broken:
-		a.excluded(broken(v))
+	case ev.Code == machine.Done && v.Kind != Open:
+		a.decided(v)
 	case ev.Code == machine.Refused:
 		a.stop(ev.Err)
 	case a.gone:

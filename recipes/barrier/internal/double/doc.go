@@ -28,6 +28,8 @@
 //
 // # What holds
 //
+//   - Of several live processes of one id one is a member of a round, and no other one arrives in a
+//     later round before that one's znode is gone.
 //   - A round is decided once. It is released only if all its members existed at that instant.
 //   - The round of a member that lives is not deleted before all its members have departed or died.
 //   - A member that dies is noticed by the nearest member before it in the ring that has departed.

@@ -19,31 +19,21 @@ func TestEndless(t *testing.T) {
 	recipetest.Schedules(t, tier.Count(400, 4000), judged(endlessly))
 }
 
-func endlessly(choose func(n int) int, step func(from, on, to string)) (story string, err error) {
-	parties := 1 + choose(4)
-	w := newWorld(parties, choose, step)
-	w.kicks = choose(4) == 0
-	defer func() {
-		if f := recover(); f != nil {
-			story = w.Story()
-			if fail, ok := f.(failure); ok {
-				err = fail
-				return
-			}
-			err = fmt.Errorf("panic: %v", f)
-		}
-	}()
-	for i := range parties {
-		w.party(fmt.Sprint("p", i), parties)
+// TestEndlessPairs: the same, while several processes of an id live at a time. Each id goes on.
+func TestEndlessPairs(t *testing.T) {
+	t.Parallel()
+	recipetest.Schedules(t, tier.Count(400, 4000), judged(pairs(endlessly)))
+}
+
+func endlessly(w *world) error {
+	for i := range w.parties {
+		w.party(fmt.Sprint("p", i), w.parties)
 	}
 	admin := w.Add(recipetest.Player{Name: "admin", Machine: func() machine.Machine { return &admin{} }, Perform: func(*recipetest.Actor, machine.Effect) {}})
-	for range choose(600) {
+	for range w.choose(600) {
 		w.look(w.trouble(admin))
 	}
-	if err := w.calm(); err != nil {
-		return w.Story(), err
-	}
-	return "", nil
+	return w.calm()
 }
 
 // trouble lets one thing happen, mostly a good one. It tells whether at most one request was
@@ -72,6 +62,7 @@ func (w *world) trouble(admin *recipetest.Actor) bool {
 		}
 	case 9, 10:
 		w.startAnew(f)
+		w.pair(f)
 	case 11:
 		if w.choose(4) == 0 {
 			w.Bury()
@@ -117,24 +108,39 @@ func (f *face) goOn(impatient bool) {
 	}
 }
 
-// calm: there is no trouble any more, and everybody goes through several rounds.
+// calm: there is no trouble any more, and everybody goes through several rounds; at last with one
+// process of each id.
 func (w *world) calm() error {
-	const rounds = 3
 	for _, f := range w.faces {
 		w.startAnew(f)
 	}
 	w.Bury()
 	w.Heal()
-	before := map[*face]int{}
-	for _, f := range w.faces {
-		before[f] = f.entered
+	for again := true; again; {
+		if err := w.goOn(3); err != nil {
+			return err
+		}
+		again = false
+		for _, f := range w.faces {
+			if !f.dead && len(w.twins(f)) > 0 {
+				f.kill()
+				again = true
+			}
+		}
+		w.Bury()
 	}
+	return nil
+}
+
+// goOn lets each id go through so many rounds.
+func (w *world) goOn(rounds int) error {
+	before := w.entered()
 	for range 20000 * rounds {
 		waiting := false
+		for id, n := range w.entered() {
+			waiting = waiting || n < before[id]+rounds
+		}
 		for _, f := range w.faces {
-			if f.entered < before[f]+rounds && !f.dead {
-				waiting = true
-			}
 			f.goOn(false)
 		}
 		if !waiting {
@@ -146,6 +152,15 @@ func (w *world) calm() error {
 		w.look(true)
 	}
 	return errors.New("it does not come to an end")
+}
+
+// entered is how often each id has entered a round.
+func (w *world) entered() map[string]int {
+	sum := map[string]int{}
+	for _, f := range w.faces {
+		sum[f.id] += f.entered
+	}
+	return sum
 }
 
 func (w *world) standstill() error {

@@ -26,6 +26,7 @@ type Machine struct {
 	claims []Wanted // in order; the first is being served
 	newest uint64   // the greatest number that a claim or a passage has had
 
+	await   string   // while it is Cleaning: the znode of another process of its id, whose end is watched
 	round   round    // to arrive in
 	arrival *arrival // in that round; nil before
 	member  *member  // of the round that it is in, or was, until that is over; else nil
@@ -252,6 +253,10 @@ func (m *Machine) onFired(ev machine.Fired) {
 	case Ready, Inside:
 		if ev.Path == m.member.path(m.member.me) && gone {
 			m.member.ownGone()
+		}
+	case Cleaning:
+		if ev.Path == m.await {
+			m.look()
 		}
 	case Leaving:
 		if ev.Path == m.member.path(m.member.at) {

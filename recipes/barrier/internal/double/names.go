@@ -83,12 +83,16 @@ func byID(names []string) map[string][]string {
 	return found
 }
 
-// hasID reports whether one of the names is that of a party with the id.
-func hasID(names []string, id string) bool {
-	return slices.ContainsFunc(names, func(name string) bool {
+// nameOf returns the name among names that is that of a party with the id; "" if none is.
+func nameOf(names []string, id string) string {
+	i := slices.IndexFunc(names, func(name string) bool {
 		other, _ := PartyID(name)
 		return other == id
 	})
+	if i < 0 {
+		return ""
+	}
+	return names[i]
 }
 
 // position finds a name in a sorted list.

@@ -3,6 +3,7 @@ package double_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -27,42 +28,59 @@ func TestRapid(t *testing.T) {
 	})
 }
 
+// TestPairs: the same, while several processes of an id live at a time.
+func TestPairs(t *testing.T) {
+	t.Parallel()
+	recipetest.Schedules(t, tier.Count(400, 4000), judged(pairs(schedule)))
+}
+
+// pairs lets several processes of an id live at a time.
+func pairs(schedule func(w *world) error) func(w *world) error {
+	return func(w *world) error {
+		w.pairs = true
+		return schedule(w)
+	}
+}
+
 // judged is a schedule that takes declared transitions alone, and fails with its story.
-func judged(schedule func(choose func(n int) int, step func(from, on, to string)) (string, error)) func(recipetest.Chance) {
+func judged(schedule func(w *world) error) func(recipetest.Chance) {
 	return func(c recipetest.Chance) {
-		if story, err := schedule(c.Pick, checkDeclared); err != nil {
+		if story, err := play(schedule, c.Pick, checkDeclared); err != nil {
 			c.Failf("%v\n%s", err, story)
 		}
 	}
 }
 
-// schedule lets parties come and go, die and break in any order; and then checks that those who
-// live are not held by what has happened.
-func schedule(choose func(n int) int, step func(from, on, to string)) (story string, err error) {
-	parties := 1 + choose(4)
-	w := newWorld(parties, choose, step)
+// play runs a schedule in a new world.
+func play(schedule func(w *world) error, choose func(n int) int, step func(from, on, to string)) (story string, err error) {
+	w := newWorld(1+choose(4), choose, step)
 	w.kicks = choose(4) == 0
 	defer func() {
-		if f := recover(); f != nil {
-			story = w.Story()
-			if fail, ok := f.(failure); ok {
-				err = fail
-				return
-			}
+		switch f := recover().(type) {
+		case nil:
+		case failure:
+			err = f
+		default:
 			err = fmt.Errorf("panic: %v", f)
 		}
+		if err != nil {
+			story = w.Story()
+		}
 	}()
-	for i := range parties + choose(2) { // sometimes one too many
-		w.party(fmt.Sprint("p", i), parties)
+	return "", schedule(w)
+}
+
+// schedule lets parties come and go, die and break in any order; and then checks that those who
+// live are not held by what has happened.
+func schedule(w *world) error {
+	for i := range w.parties + w.choose(2) { // sometimes one too many
+		w.party(fmt.Sprint("p", i), w.parties)
 	}
 	b := w.Add(recipetest.Player{Name: "admin", Machine: func() machine.Machine { return &admin{} }, Perform: func(*recipetest.Actor, machine.Effect) {}})
-	for range choose(240) {
+	for range w.choose(240) {
 		w.look(w.happen(b))
 	}
-	if err := w.conclude(); err != nil {
-		return w.Story(), err
-	}
-	return "", nil
+	return w.conclude()
 }
 
 // happen lets one thing happen, good or bad. It tells whether at most one request was carried out
@@ -96,6 +114,7 @@ func (w *world) happen(b *recipetest.Actor) bool {
 			return false
 		}
 	case 9:
+		w.pair(f)
 		if w.choose(6) == 0 && len(w.living()) > w.parties {
 			f.close()
 		}
@@ -180,11 +199,15 @@ func (w *world) conclude() error {
 
 // another round, with those who live.
 func (w *world) another() error {
-	team := w.living()
+	var team []*face
+	for _, f := range w.living() { // one process of an id
+		if len(team) < w.parties && !slices.ContainsFunc(team, func(o *face) bool { return o.id == f.id }) {
+			team = append(team, f)
+		}
+	}
 	if len(team) < w.parties {
 		return nil
 	}
-	team = team[:w.parties]
 	before := map[*face]int{}
 	for _, f := range team {
 		before[f] = f.entered

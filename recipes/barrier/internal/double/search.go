@@ -15,7 +15,7 @@ type search struct {
 
 func (m *Machine) look() {
 	s := &search{Machine: m}
-	m.state, m.round.number, m.round.version = Looking, 0, 0
+	m.state, m.await, m.round.number, m.round.version = Looking, "", 0, 0
 	ask(m, machine.List{Path: m.cfg.Path}, s.onRounds)
 }
 
@@ -100,13 +100,30 @@ func (s *search) clean(old []int64) {
 
 func (s *search) onOld(ev machine.Seen) {
 	v := ParseVerdict(ev.Data)
+	other := nameOf(v.Names, s.cfg.ID)
 	switch {
-	case ev.Exists && v.full(ev.Stat.Children) && !hasID(v.Names, s.cfg.ID):
-		s.refused(ErrCrowd)
-	case !ev.Exists || ev.Stat.Children > fixtures:
+	case !ev.Exists:
 		s.clean(s.old[1:])
-	default:
+	case v.full(ev.Stat.Children) && other == "":
+		s.refused(ErrCrowd)
+	case ev.Stat.Children <= fixtures:
 		ask(s.Machine, machine.List{Path: znode.Join(ev.Path, departures)}, s.onDepartures)
+	case other != "":
+		s.await = znode.Join(ev.Path, other)
+		ask(s.Machine, machine.Read{Path: s.await, Watch: true}, s.onOther)
+	default:
+		s.clean(s.old[1:])
+	}
+}
+
+// onOther: another process of this party's id is a member of an older round. It may be inside, so
+// this one arrives only when the other's znode is gone, or that round is over. The watch tells.
+func (s *search) onOther(ev machine.Seen) {
+	switch {
+	case ev.Code != machine.Done:
+		s.refused(ev.Err)
+	case !ev.Exists:
+		s.clean(s.old[1:])
 	}
 }
 

@@ -11,7 +11,7 @@ const (
 	Idle                     // nothing is wanted
 	Looking                  // looks for the newest round
 	Creating                 // creates a round
-	Cleaning                 // looks at older rounds, and deletes those without parties
+	Cleaning                 // looks at older rounds: deletes those without parties, and waits for one that its id is in
 	Arriving                 // creates its znode
 	Resolving                // reads whether it has arrived, because the reply was lost
 	Waiting                  // has arrived, or reads whether it has

@@ -18,6 +18,7 @@ var stories = []struct {
 	{"differing", tellDiffering},
 	{"crowd", tellCrowd},
 	{"twins", tellTwins},
+	{"waits", tellWaits},
 	{"anew", tellAnew},
 	{"deaths", tellDeaths},
 	{"closer", tellCloser},
@@ -144,8 +145,8 @@ func tellSweep(s *telling) {
 	s.epoch()
 	s.want(1)
 	s.listed(at, "round-0000000009", "round-0000000001", "foreign", "round-0000000002", "round-0000000003")
-	s.seen(one, released, 1, 3)
-	s.seen(two, released, 1, 2)
+	s.seen(one, others, 1, 3)
+	s.seen(two, others, 1, 2)
 	s.listed(two+"/out", nameA, nameB)
 	s.done(1)
 	s.missing("/b/round-0000000003")

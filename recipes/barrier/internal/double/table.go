@@ -41,6 +41,8 @@ var table = []Transition{
 	{Cleaning, "Seen", Next, "there is a party in the last of the older rounds, or it is gone; or it is full, and this party is one too many"},
 	{Cleaning, "Listed", Next, "it is gone by now"},
 	{Cleaning, "Transacted", Next, "it is deleted, or there is a party in it after all"},
+	{Cleaning, "Deleted", Looking, "the other process of its id, which it waited for, is gone"},
+	{Cleaning, "Changed", Looking, "the round of that other process is over"},
 
 	{Arriving, "Transacted", Waiting, "it has arrived"},
 	{Arriving, "Transacted", Resolving, "the reply was lost"},
@@ -71,10 +73,11 @@ var table = []Transition{
 	{Counting, "Listed", Withdrawing, "there are fewer, and the claim is withdrawn"},
 	{Counting, "Listed", Next, "the own znode is gone"},
 	{Counting, "Seen", Deciding, "of the znodes that share an id the latest is known"},
+	{Counting, "Seen", Next, "the own znode is gone"},
 
 	{Deciding, "Transacted", Inside, "it has released the round"},
 	{Deciding, "Transacted", Departing, "it has released the round, and the claim is withdrawn"},
-	{Deciding, "Transacted", Removing, "it has broken the round"},
+	{Deciding, "Transacted", Removing, "it has broken the round, or released it with a later process of its id"},
 	{Deciding, "Transacted", Waiting, "another party has decided, arrived or died; or that is not known"},
 	{Deciding, "Transacted", Next, "the own znode is gone"},
 

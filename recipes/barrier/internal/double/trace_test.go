@@ -26,6 +26,7 @@ const (
 	nameA = "_c_00000000-0000-4000-8000-00000000000a-party-3-a"
 	nameB = "_c_00000000-0000-4000-8000-000000000001-party-3-b" // the first that it makes
 	nameC = "_c_00000000-0000-4000-8000-00000000000c-party-3-c"
+	nameD = "_c_00000000-0000-4000-8000-00000000000d-party-3-d"
 	one   = "/b/round-0000000001"
 	two   = "/b/round-0000000002"
 )
@@ -144,6 +145,8 @@ func (s *telling) waiting() {
 	s.own(one)
 	s.seen(one, "open 3", 0, 4)
 }
+
+const others = "released 3\n" + nameA + "\n" + nameC + "\n" + nameD
 
 const released = "released 3\n" + nameB + "\n" + nameA + "\n" + nameC
 

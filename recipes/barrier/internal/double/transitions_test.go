@@ -71,7 +71,7 @@ func TestTransitions(t *testing.T) {
 		s.tell(&telling{t: t, step: take})
 	}
 	for n := range uint64(1500) {
-		_, err := schedule(rand.New(rand.NewPCG(n, 3)).IntN, take)
+		_, err := play(schedule, rand.New(rand.NewPCG(n, 3)).IntN, take)
 		require.NoError(t, err)
 	}
 	for _, tr := range double.Transitions() {

@@ -27,6 +27,7 @@ type world struct {
 	verdicts map[int64]double.Verdict // of the rounds that were decided
 	guids    int
 	kicks    bool // somebody deletes parties' znodes, who then are inside no more, though they may not know yet
+	pairs    bool // several processes of an id may live at a time
 	step     func(from, on, to string)
 }
 
@@ -43,6 +44,7 @@ type face struct {
 	refused  []error
 	dead     bool
 	replaced bool // a process was started in the place of this dead one
+	twin     bool // another process of its id has lived at the same time
 	closed   bool
 }
 
@@ -88,8 +90,16 @@ func (w *world) party(id string, parties int) *face {
 		},
 		Standing: f.standing, Perform: f.perform, Lapse: func(*recipetest.Actor) { f.lapse() },
 	})
+	for _, o := range w.twins(f) {
+		o.twin, f.twin = true, true
+	}
 	w.faces = append(w.faces, f)
 	return f
+}
+
+// twins are the other living processes of a party's id.
+func (w *world) twins(f *face) []*face {
+	return slices.DeleteFunc(slices.Clone(w.faces), func(o *face) bool { return o == f || o.id != f.id || o.dead })
 }
 
 func (f *face) standing() []machine.Event {
@@ -154,16 +164,19 @@ func (f *face) perform(a *recipetest.Actor, e machine.Effect) {
 	case double.Enter:
 		f.enter(e)
 	case double.End:
+		if !f.world.kicks {
+			panic(failure(fmt.Sprintf("%s: its znode was deleted, and nobody deletes any by hand", f.id)))
+		}
 		f.depart()
 	case double.Over:
 		f.over(e.Claim)
 	case double.Settle:
 		f.take(e.Claim)
 		f.refused = append(f.refused, e.Err)
-		if errors.Is(e.Err, double.ErrReplaced) { // one process of an id lives at a time
-			panic(failure(fmt.Sprintf("%s: replaced, and its id has no later life", f.id)))
-		}
-		if !errors.Is(e.Err, double.ErrBroken) && !errors.Is(e.Err, double.ErrCrowd) {
+		switch {
+		case errors.Is(e.Err, double.ErrReplaced) && !f.twin:
+			panic(failure(fmt.Sprintf("%s: replaced, and its id has no other life", f.id)))
+		case !errors.Is(e.Err, double.ErrReplaced) && !errors.Is(e.Err, double.ErrBroken) && !errors.Is(e.Err, double.ErrCrowd):
 			panic(failure(fmt.Sprintf("%s: refused: %v", f.id, e.Err)))
 		}
 	default:
@@ -202,9 +215,11 @@ func (f *face) enter(e double.Enter) {
 	case !f.world.kicks && !f.world.Exists(e.Path):
 		panic(failure(fmt.Sprintf("%s enters without a znode", f.id))) // its end would have come before
 	}
-	for _, p := range f.passages {
-		if p.inside {
-			panic(failure(f.id + " is in two rounds"))
+	for _, o := range append(f.world.twins(f), f) {
+		for _, p := range o.passages {
+			if p.inside && (o == f || !p.kicked) {
+				panic(failure(fmt.Sprintf("%s is inside twice, in rounds %d and %d", f.id, p.round, e.Round)))
+			}
 		}
 	}
 	f.take(e.Claim)
@@ -260,6 +275,13 @@ func (w *world) look(one bool) {
 
 func (w *world) standing(round string) []string {
 	return slices.DeleteFunc(w.Children(round), func(name string) bool { _, ok := double.PartyID(name); return !ok })
+}
+
+// pair starts another process of a living party's id, in a world in which that happens.
+func (w *world) pair(f *face) {
+	if w.pairs && !f.dead && len(w.faces) < 4*w.parties && len(w.twins(f)) == 0 {
+		w.party(f.id, w.parties)
+	}
 }
 
 // run lets things happen, and looks after each.
