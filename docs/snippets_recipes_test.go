@@ -223,8 +223,8 @@ func pays(ctx context.Context, sess *session.Session, order []byte, note func(id
 		return err
 	}
 	tx, err := transfers.Begin(ctx, "t-4711", order, "ledger", "stock")
-	if err != nil {
-		return err // it has not begun, or it is aborted
+	if err != nil && !errors.Is(err, session.ErrUnknownOutcome) {
+		return err // it has not begun
 	}
 	for _, tx := range append(left, tx) {
 		<-tx.Done()

@@ -62,12 +62,24 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 // sites are the participants, at least one, without duplicates.
 //
 // ctx bounds the wait for the beginning, not the transaction. If it ends first, the transaction is
-// withdrawn: it does not begin, or it is aborted. Errors: invalid arguments; [ErrInUse];
-// [ErrFinished]; [ErrBusy]; session.ErrTooLarge, if payload and sites exceed one request;
-// session.ErrClosed; [ErrGone], if the reply was lost for so long that it is unknown whether the
-// transaction had begun; session.ErrUnknownOutcome, together with the refusal, if the reply was
-// lost and ZooKeeper refuses the read that would show the outcome: then the transaction does not
-// begin, or it is aborted as soon as that is permitted.
+// withdrawn, and the error is ctx's cause; session.ErrUnknownOutcome comes with it if the request
+// was sent.
+//
+// session.ErrUnknownOutcome says that the transaction may have begun, and may even be committed: by
+// its sites ([WithPeerDecision]), or by a coordinator that recovers it. Otherwise it is aborted as
+// soon as that is possible. Do not repeat it under another id before its outcome is known. With
+// this error alone Begin also returns the Tx, whose Outcome is known when its Done closes: Aborted
+// if it never began. A caller that drops the Tx gets it from [Coordinator.Recover] if it is
+// committed, unless another coordinator has recovered it. The other cause is ctx's;
+// session.ErrClosed, after which only the Recover of another coordinator tells; or the refusal by
+// ZooKeeper of what would show the outcome.
+//
+// [ErrGone] leaves open for ever whether the transaction had begun: the reply was lost for so long
+// that it may have been swept.
+//
+// After any other error the transaction has not begun, and never will: invalid arguments;
+// [ErrInUse]; [ErrFinished]; [ErrBusy]; session.ErrTooLarge, if payload and sites exceed one
+// request; ctx's cause; session.ErrClosed; those of ZooKeeper.
 //
 // A transaction that has begun never begins again by itself. If the reply is lost, and the
 // transaction is decided, acknowledged by every site and recovered by another coordinator before
@@ -87,13 +99,14 @@ func (c *Coordinator) Begin(ctx context.Context, id string, payload []byte, site
 	t := newTx(c, id, slices.Clone(sites))
 	t.guid, t.payload = string(znode.NewGUID()), slices.Clone(payload)
 	c.enter(t)
-	if err := t.await(ctx); err != nil {
-		if errors.Is(err, session.ErrTooLarge) {
-			err = fmt.Errorf("payload, sites: %w", err)
-		}
+	err = t.await(ctx)
+	if errors.Is(err, session.ErrTooLarge) {
+		err = fmt.Errorf("payload, sites: %w", err)
+	}
+	if err != nil && !errors.Is(err, session.ErrUnknownOutcome) {
 		return nil, failed(op, t.path(), err)
 	}
-	return t, nil
+	return t, failed(op, t.path(), err)
 }
 
 // enter records a transaction and tells the machine, atomically, so that a new machine is not told
@@ -106,8 +119,7 @@ func (c *Coordinator) enter(t *Tx) {
 	told := c.host.Tell(t.event(false))
 	c.mu.Unlock()
 	if !told {
-		c.drop(t.n)
-		t.refuse(session.ErrClosed)
+		c.finally(t.n, func(t *Tx) { t.refuse(session.ErrClosed) })
 	}
 }
 
@@ -166,10 +178,9 @@ func (c *Coordinator) perform(e machine.Effect) {
 	case protocol.Recovered:
 		c.with(e.N, func(t *Tx) { t.taken(e) })
 	case protocol.Refused:
-		if errors.Is(e.Err, protocol.ErrWithdrew) { // by Close, if anybody still waits
-			e.Err = session.ErrClosed
-		}
 		c.finally(e.N, func(t *Tx) { t.refuse(e.Err) })
+	case protocol.Doubtful:
+		c.with(e.N, func(t *Tx) { t.doubtful.Close() })
 	case protocol.Voted:
 		c.with(e.N, func(t *Tx) { t.deliver(Vote(e.Vote)) })
 	case protocol.Decided:
@@ -224,6 +235,7 @@ func (c *Coordinator) finally(n uint64, f func(t *Tx)) {
 	c.drop(n)
 	if t != nil {
 		f(t)
+		t.over.Close()
 	}
 }
 
@@ -239,9 +251,12 @@ func (c *Coordinator) sent(e protocol.Sent) {
 func (c *Coordinator) ended(err error) {
 	for _, t := range c.inOrder() {
 		c.drop(t.n)
+		if t.floor != 0 { // it was sent
+			t.answered.Set(unknown(err))
+		}
 		t.refuse(err)
-		t.finish(failed("transaction", t.path(), err))
 		t.settled(err)
+		t.over.Close()
 	}
 }
 

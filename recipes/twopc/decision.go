@@ -19,7 +19,8 @@ type verdict struct {
 }
 
 // Decided closes when the outcome is known here. It is written to ZooKeeper then, and final for all
-// parties. It stays open if the outcome can't be learned here: see Done.
+// parties. (What [Coordinator.Begin] withdrew before it began is aborted without that.) It stays
+// open if the outcome can't be learned here: see Done.
 func (d *decision) Decided() <-chan struct{} { return d.decided.C() }
 
 // Outcome is Undecided until Decided closes.

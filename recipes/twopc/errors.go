@@ -37,7 +37,7 @@ var (
 	// deleted by hand or swept ([WithRetention]): because nobody acknowledged it for too long or,
 	// if several coordinators had it, because this one was away for too long. The decision can't be
 	// known here, and nothing may be concluded. From Begin: it can't be known whether the
-	// transaction had begun.
+	// transaction had begun, and it may have been committed.
 	ErrGone = protocol.ErrGone
 
 	// ErrTaken ends a [Site]: another site with its name is alive.

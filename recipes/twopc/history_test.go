@@ -2,6 +2,7 @@ package twopc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -103,8 +104,11 @@ func faulty(w *world, rng *rand.Rand, peers bool) {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
-			if tx, err := c.Begin(ctx, id, []byte(id), names...); err == nil {
+			switch tx, err := c.Begin(ctx, id, []byte(id), names...); {
+			case tx != nil: // also one of which it is not known whether it has begun
 				l.heed(&all, who, tx, names, mostly)
+			case !errors.Is(err, twopc.ErrGone): // it has not begun, and never will
+				l.note(aborted, id, who)
 			}
 		})
 		time.Sleep(time.Duration(rng.Int64N(int64(time.Second))))

@@ -52,8 +52,10 @@ func (p *Proposal) Voted() Outcome { return Outcome(p.voted.Load()) }
 // whatever happens to this process, it must be able to carry the transaction out if it is
 // committed, and may not abort it any more. The same vote again is no error.
 //
-// ctx bounds the wait. If it ends first, the vote may or may not be written: vote again, or wait
-// for Decided. Errors: [ErrDecided], [ErrVoted], [ErrGone], session.ErrClosed.
+// ctx bounds the wait. If it ends first, the vote goes on, and binds this site: ask for the same
+// vote again, or wait for Decided. Errors: [ErrDecided], [ErrVoted]; [ErrGone]; those of ZooKeeper,
+// after which the vote is not written; session.ErrClosed, after which it may or may not be written:
+// the next site with this name sees that.
 func (p *Proposal) Commit(ctx context.Context) error {
 	return p.cast(ctx, "vote to commit", protocol.Cast{GUID: p.guid, Commit: true})
 }
@@ -71,7 +73,8 @@ func (p *Proposal) Abort(ctx context.Context, reason string) error {
 // Ack acknowledges the decision: this site has acted on it, durably, and does not need the
 // transaction any more; it is not delivered again. When all parties have acknowledged, nothing is
 // left of it in ZooKeeper. Errors: [ErrUndecided]; [ErrGone] if it was gone before its decision was
-// known, in which case it is not delivered again either; session.ErrClosed. ctx bounds the wait; if
+// known, in which case it is not delivered again either; session.ErrClosed, after which it may be
+// delivered again; those of ZooKeeper, after which Ack may be tried again. ctx bounds the wait; if
 // it ends first, the acknowledgement goes on.
 func (p *Proposal) Ack(ctx context.Context) error {
 	const op = "acknowledge"

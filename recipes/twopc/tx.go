@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/machine"
@@ -25,11 +26,14 @@ type Tx struct {
 	shared   protocol.Shared // with other coordinators
 	floor    int64
 	abort    *protocol.Abort
-	alone    bool     // no caller has it that could acknowledge it
+	began    bool     // or was taken over
+	alone    bool     // no caller may have it that would acknowledge it
 	lost     bool     // the application had it, and was told that the outcome can't be known
 	ack      *request // pending, or done
 
-	answered notify.End // it has begun (errBegun), or was refused
+	answered notify.End    // it has begun (errBegun), or was refused, or that can't be known
+	doubtful *notify.Latch // it was withdrawn, and may have begun
+	over     *notify.Latch // nothing more will become known of it
 	votes    *notify.Finite[Vote]
 	voted    map[string]bool // the sites whose votes were delivered; used by the actor alone, which sees them again after a crash
 	decision
@@ -41,6 +45,7 @@ var errBegun = errors.New("begun")
 func newTx(c *Coordinator, id string, sites []string) *Tx {
 	return &Tx{
 		c: c, id: id, sites: sites, votes: notify.NewFinite[Vote](len(sites)), voted: map[string]bool{}, decision: decision{decided: notify.NewLatch()},
+		doubtful: notify.NewLatch(), over: notify.NewLatch(),
 	}
 }
 
@@ -58,7 +63,7 @@ func (t *Tx) Votes() <-chan Vote { return t.votes.C() }
 func (t *Tx) Done() <-chan struct{} { return t.end.Done() }
 
 // Err is nil exactly while Done is open. Afterwards it is one of: [ErrDecided]; session.ErrClosed,
-// if the coordinator or its session ended first, so that the sites abort; [ErrGone], if the
+// if the coordinator or its session ended first, so that the sites decide; [ErrGone], if the
 // transaction was deleted by hand or swept before its outcome was seen here; or an error of
 // ZooKeeper. In the last case it is aborted as soon as that is permitted, unless the sites have
 // decided it, and [Coordinator.Recover] returns it.
@@ -66,7 +71,8 @@ func (t *Tx) Err() error { return t.end.Err() }
 
 // Abort decides to abort the transaction, unless it is decided, and returns when there is a
 // decision: nil if it is aborted, [ErrDecided] if it is committed. ctx bounds the wait; if it ends
-// first, the attempt goes on. The reason, at most 1,024 bytes, is stored in the record.
+// first, the attempt goes on. After this and any other error, such as those of Err, it may be
+// aborted or committed. The reason, at most 1,024 bytes, is stored in the record.
 func (t *Tx) Abort(ctx context.Context, reason string) error {
 	const op = "abort"
 	if err := checkReason(reason); err != nil {
@@ -177,13 +183,28 @@ func (t *Tx) giveUp(reason string, alone bool) {
 // transaction when it can. Waiting callers get the error; the transaction can be recovered.
 func (t *Tx) hindered(err error) {
 	t.c.mu.Lock()
-	t.alone, t.lost = true, t.lost || errors.Is(t.answered.Err(), errBegun)
+	lost := t.lost || t.began
+	t.alone, t.lost = true, lost
 	if t.abort == nil {
 		t.abort = &protocol.Abort{N: t.n, Reason: "refused what is needed"}
 	}
 	t.c.mu.Unlock()
-	t.refuse(fmt.Errorf("%w: the transaction may have begun; if so, it is aborted: %w", session.ErrUnknownOutcome, err))
-	t.finish(failed("transaction", t.path(), err))
+	t.answered.Set(unknown(err))
+	if lost {
+		t.finish(failed("transaction", t.path(), err))
+	}
+}
+
+// unknown is the error of a Begin of which it is not known whether it has begun.
+func unknown(err error) error {
+	return fmt.Errorf("%w: the transaction may have begun: %w", session.ErrUnknownOutcome, err)
+}
+
+// left reports whether no caller may have it.
+func (t *Tx) left() bool {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	return t.alone
 }
 
 func (t *Tx) path() string { return t.c.root.Tx(t.id) }
@@ -196,7 +217,7 @@ func (t *Tx) event(again bool) machine.Event {
 		return protocol.AckOutcome{
 			N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites, Outcome: protocol.Outcome(t.Outcome()), Reason: t.Reason(), Shared: t.shared,
 		}
-	case errors.Is(t.answered.Err(), errBegun):
+	case t.began:
 		return protocol.Resume{N: t.n, ID: t.id, GUID: t.guid, Sites: t.sites}
 	case t.adopting:
 		return protocol.Recover{N: t.n, ID: t.id, Coordinator: t.other, Again: again}
@@ -204,27 +225,42 @@ func (t *Tx) event(again bool) machine.Event {
 	return protocol.Begin{N: t.n, ID: t.id, GUID: t.guid, Payload: t.payload, Sites: t.sites, Peers: t.c.peers, Floor: t.floor}
 }
 
-// await waits until the transaction has begun. If ctx ends first, the transaction is given up.
+// await waits until the transaction has begun. If ctx ends first, the transaction is withdrawn; the
+// machine says at once whether it may have begun.
 func (t *Tx) await(ctx context.Context) error {
-	if err := notify.Wait(ctx, t.answered.Done()); err != nil {
+	left := notify.Wait(ctx, t.answered.Done())
+	if left != nil {
 		t.giveUp("given up before it began", true)
-		return err
+		if t.adopting {
+			return left
+		}
+		select {
+		case <-t.answered.Done():
+		case <-t.doubtful.C():
+		case <-time.After(100 * time.Millisecond): // the actor is being restarted
+		}
 	}
-	if err := t.answered.Err(); !errors.Is(err, errBegun) {
+	switch err := t.answered.Err(); {
+	case errors.Is(err, protocol.ErrWithdrew):
+		return left
+	case err != nil && !errors.Is(err, errBegun):
 		return err
+	case left != nil:
+		return unknown(left)
 	}
 	return nil
 }
 
 func (t *Tx) begun() {
 	t.c.mu.Lock()
-	t.payload = nil
+	t.payload, t.began = nil, true
 	t.c.mu.Unlock()
 	t.answered.Set(errBegun)
 }
 
 func (t *Tx) taken(e protocol.Recovered) {
 	t.c.mu.Lock()
+	t.began = true
 	t.guid, t.sites, t.votes = e.GUID, e.Sites, notify.NewFinite[Vote](len(e.Sites))
 	t.c.mu.Unlock()
 	t.answered.Set(errBegun)
@@ -238,8 +274,17 @@ func (t *Tx) deliver(v Vote) {
 	}
 }
 
-// refuse answers a caller that waits for the beginning, unless it was answered.
-func (t *Tx) refuse(err error) { t.answered.Set(err) }
+// refuse ends a transaction that has not begun, and never will, unless err says otherwise.
+func (t *Tx) refuse(err error) {
+	switch withdrawn := errors.Is(err, protocol.ErrWithdrew); {
+	case withdrawn && t.left():
+		t.learn(protocol.Decided{Outcome: protocol.Aborted, Reason: t.abort.Reason})
+	case withdrawn: // by Close
+		err = session.ErrClosed
+	}
+	t.answered.Set(err)
+	t.finish(failed("transaction", t.path(), err))
+}
 
 func (t *Tx) learn(e protocol.Decided) {
 	outcome, reason := Outcome(e.Outcome), e.Reason

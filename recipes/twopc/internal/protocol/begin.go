@@ -162,6 +162,9 @@ func (t *tx) nothingRemains(swept bool) {
 // refuses the transaction.
 func (t *tx) admit() bool {
 	t.admitted = t.c.admission.admit(t.rec.Sites, func(full string) {
+		if t.phase == Ended { // withdrawn meanwhile
+			return
+		}
 		t.pending = nothing
 		if full != "" {
 			t.refuse(fmt.Errorf("%w: %q", ErrBusy, full))

@@ -20,6 +20,7 @@ type truth struct {
 	promised map[string]bool     // guid/site: a vote to commit was confirmed, or asked for
 	refused  map[string]bool     // guid/site: a vote to abort was confirmed
 	adopted  map[string]bool     // somebody took it over
+	unbegun  map[string]bool     // its Begin was answered: it has not begun, and never will
 	left     map[string]bool     // guid/site: a process of this site has asked for its acknowledgement; another one may find nothing of it
 	lost     bool                // somebody deletes transactions
 	swept    bool                // few outcomes are kept that nobody acknowledges
@@ -31,7 +32,7 @@ type truth struct {
 func newTruth() *truth {
 	return &truth{
 		outcomes: map[string]protocol.Outcome{}, begun: map[string][]string{}, promised: map[string]bool{}, refused: map[string]bool{},
-		adopted: map[string]bool{}, left: map[string]bool{},
+		adopted: map[string]bool{}, left: map[string]bool{}, unbegun: map[string]bool{},
 	}
 }
 
@@ -55,11 +56,26 @@ func (tr *truth) learn(guid string, o protocol.Outcome) {
 		return
 	}
 	tr.commits++
+	tr.keepsOut(guid)
 	for _, site := range tr.begun[guid] {
 		if !tr.promised[guid+"/"+site] || tr.refused[guid+"/"+site] {
 			panic(failure(fmt.Sprintf("%s is committed, and %s did not agree", guid, site)))
 		}
 	}
+}
+
+// keepsOut: what a Begin was told not to have begun is never committed, whichever of the two comes
+// first.
+func (tr *truth) keepsOut(guid string) {
+	if tr.unbegun[guid] && tr.outcomes[guid] == protocol.Committed {
+		panic(failure(guid + " is committed, and its Begin was told that it has not begun"))
+	}
+}
+
+// refuse answers a Begin: it has not begun, and never will.
+func (tr *truth) refuse(guid string) {
+	tr.unbegun[guid] = true
+	tr.keepsOut(guid)
 }
 
 // leader is the face of a coordinator, as far as the machine can tell: it keeps the wishes that
@@ -133,8 +149,26 @@ func (p *prompt) Step(ev machine.Event) []machine.Effect {
 		if p.l.txs[e.N] == nil {
 			return nil
 		}
+	case protocol.Abort:
+		answer := p.Machine.Step(ev)
+		p.l.answered(e.N, answer)
+		return answer
 	}
 	return p.Machine.Step(ev)
+}
+
+// answered: who gives up a Begin is told at once whether it may have begun.
+func (l *leader) answered(n uint64, effects []machine.Effect) {
+	t := l.txs[n]
+	if t == nil {
+		return
+	}
+	if _, begins := t.wish.(protocol.Begin); begins && !slices.ContainsFunc(effects, func(e machine.Effect) bool {
+		refused, is := e.(protocol.Refused)
+		return e == protocol.Doubtful{N: n} || is && refused.N == n
+	}) {
+		panic(failure(t.guid + " is given up, and nobody says whether it may have begun"))
+	}
 }
 
 func (l *leader) begin(a *recipetest.Actor, id, guid string, peers bool, sites ...string) uint64 {
@@ -254,6 +288,11 @@ func (l *leader) perform(a *recipetest.Actor, e machine.Effect) {
 		if !errors.Is(e.Err, protocol.ErrInUse) && !errors.Is(e.Err, protocol.ErrFinished) && !errors.Is(e.Err, protocol.ErrNotRecoverable) && !errors.Is(e.Err, protocol.ErrWithdrew) &&
 			!errors.Is(e.Err, recipetest.ErrRefused) {
 			panic(failure("refused: " + e.Err.Error()))
+		}
+		if t := l.txs[e.N]; t != nil {
+			if _, begins := t.wish.(protocol.Begin); begins {
+				l.truth.refuse(t.guid)
+			}
 		}
 		delete(l.txs, e.N)
 	case protocol.Decided:

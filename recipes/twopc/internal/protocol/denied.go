@@ -13,16 +13,16 @@ type denial struct {
 // So the application learns of the refusal and has nothing more to wait for, and the machine keeps
 // trying, with pauses, to find and abort the transaction.
 func (t *tx) denied(err error) {
-	if t.c.closing { // the sites will notice that this coordinator is gone, and decide
-		t.lose(err)
-		return
-	}
 	t.stop()
 	t.record, t.known = nil, false
 	if t.denial.err == nil {
 		t.requests.Emit(Denied{N: t.n, Err: err})
 	}
 	t.denial.err = err
+	if t.c.closing { // the sites will notice that this coordinator is gone, and decide
+		t.lose(err)
+		return
+	}
 	t.abortFor("the coordinator was refused what it needs to decide")
 	t.denial.times++
 	t.pending = pause

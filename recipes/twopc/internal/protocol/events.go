@@ -35,7 +35,7 @@ type (
 		Sites []string
 	}
 	// Abort aborts the transaction, unless it is decided. A transaction that has not begun does not
-	// begin.
+	// begin: Refused or Doubtful answers at once.
 	Abort struct {
 		N      uint64
 		Reason string
@@ -77,6 +77,9 @@ type (
 		N   uint64
 		Err error
 	}
+	// Doubtful answers the Abort of a Begin that was sent: it may have begun, and be decided. Begun
+	// or Refused follows when that is known.
+	Doubtful struct{ N uint64 }
 	// Recovered answers Recover.
 	Recovered struct {
 		N     uint64

@@ -391,6 +391,33 @@ var stories = map[string]func(s *story){
 		s.settle()
 		require.Empty(s.t, s.world.Children(root.Tombstones()))
 	},
+	"withdrawn": func(s *story) {
+		s.say("The answer to c's beginning is lost. c's application gives it up: it is told that it may have begun.")
+		l, a := s.leader("c")
+		s.votes["x"] = true
+		s.site("x", "x1")
+		s.settle()
+		n := l.begin(a, "t", guid(1), true, "x")
+		s.until(func() bool { return s.world.Exists(root.Tx("t")) })
+		a.Disconnect()
+		l.abandon(a, n)
+		s.has("c ▶ Doubtful")
+		s.has("x x1 ▶ Acked")
+		s.say("x has voted and committed it. c sees that, and its application, which may have no use for it, finds it again with Recover.")
+		a.Reconnect()
+		s.has("c ▶ Decided")
+		l.adopt(a, "t")
+		s.settle()
+		require.Empty(s.t, s.world.Children(root.Transactions()))
+		require.Equal(s.t, protocol.Committed, s.truth.outcomes[guid(1)])
+		s.say("One that was not sent does not begin.")
+		a.Disconnect()
+		l.abandon(a, l.begin(a, "u", guid(2), true, "z"))
+		s.has("c ▶ Refused")
+		a.Reconnect()
+		s.settle()
+		require.Empty(s.t, s.world.Children(root.Transactions()))
+	},
 	"swept": func(s *story) {
 		s.say("c keeps one outcome that is not acknowledged, and has two: the older one is swept, and that is noted.")
 		s.truth.swept, s.votes["x"] = true, true

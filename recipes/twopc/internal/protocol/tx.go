@@ -72,14 +72,15 @@ func (t *tx) advance() {
 // giveUp aborts the transaction, with the first reason that was given.
 func (t *tx) giveUp(reason string) {
 	t.abortFor(reason)
-	switch {
+	switch idle := t.pending == nothing; {
+	case t.phase == Beginning && t.floor != 0 && (t.sent || !idle):
+		t.requests.Emit(Doubtful{N: t.n})
+	case t.phase == Beginning, t.phase == Recovering && idle && !t.sent:
+		t.refuse(ErrWithdrew)
 	case t.phase == Recovering && t.pending == liveness: // it belongs to another coordinator
 		t.refuse(ErrWithdrew)
-	case t.pending != nothing:
-	case t.phase == Preparing:
+	case t.phase == Preparing && idle:
 		t.weigh()
-	case (t.phase == Beginning || t.phase == Recovering) && !t.sent:
-		t.refuse(ErrWithdrew)
 	}
 }
 
@@ -190,6 +191,9 @@ func (t *tx) conclude(rec Record) {
 
 // refuse ends the transaction before it has begun or was taken over.
 func (t *tx) refuse(err error) {
+	if t.phase == Beginning && t.cause != nil && !t.sent { // it was withdrawn, and needs no other reason
+		err = ErrWithdrew
+	}
 	t.requests.Emit(Refused{N: t.n, Err: err})
 	t.end()
 }
