@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/recipes/twopc/internal/protocol"
 	"github.com/troupe-go/troupe/session"
 )
@@ -24,12 +25,24 @@ import (
 // each coordinator learns the same outcome and acknowledges it, in any order. A transaction that
 // another coordinator has acknowledged before it could be taken over is not returned.
 //
+// Recover also waits for the outcome of transactions of this coordinator whose caller has left
+// without one: because the context of Begin or Recover ended, or because ZooKeeper refused what was
+// needed. It returns these as well, except what began for no caller and is aborted.
+//
 // If ctx ends or the coordinator closes first, the transactions taken over so far are returned
-// along with the error.
+// along with the error. What was just being taken over is aborted, unless it is decided, and the
+// next Recover returns it.
 func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 	const op = "recover"
 	if err := c.Err(); err != nil {
 		return nil, failed(op, c.path, err)
+	}
+	for _, t := range c.inOrder() { // its caller has left, and does not know what became of it
+		if t.left() {
+			if err := notify.Wait(ctx, t.over.C()); err != nil {
+				return nil, failed(op, t.path(), err)
+			}
+		}
 	}
 	if err := c.othersSettled(ctx); err != nil {
 		return nil, failed(op, c.path, err)

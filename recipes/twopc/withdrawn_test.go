@@ -194,3 +194,33 @@ func TestABeginWhoseCoordinatorEnds(t *testing.T) {
 		require.NotErrorIs(w, err, session.ErrUnknownOutcome)
 	})
 }
+
+// The answer to a takeover is lost, and Recover is given up. The coordinator aborts what it has
+// taken over; the next Recover waits for that, and returns it.
+func TestARecoverGivenUp(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		hc, hd, far := w.Host("c"), w.Host("d"), w.Host("a", session.WithTimeout(time.Minute))
+		c, d, a := w.coordinator(hc), w.coordinator(hd), w.site(far, "a")
+		w.warm(d, a)
+		_, err := c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+		far.Machine.Partition() // a shall not be quicker
+		hc.Machine.Partition()
+		w.Server.Expire(hc.Status().SessionID)
+		heal := w.loseTheNext(hd)
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		taken, err := d.Recover(ctx)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.Empty(w, taken)
+		require.Contains(w, w.Server.Dump(), "origin", "it was carried out")
+		time.AfterFunc(10*time.Second, w.deny(hd, path+"/tx/t", zktest.OpSetData)) // until then it can't be aborted
+		heal()
+		taken, err = d.Recover(w.Context())
+		require.NoError(w, err)
+		require.Len(w, taken, 1)
+		bubble.Within(w, time.Second, taken[0].Decided())
+		require.Equal(w, twopc.Aborted, taken[0].Outcome())
+	})
+}
