@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/barrier/internal/double"
 	"github.com/troupe-go/troupe/session"
 )
@@ -70,8 +71,12 @@ func (d *Double) undecided(ctx context.Context, round int64) (bool, error) {
 func breaking(path string, round int64, version int32, parties int) []session.Op {
 	verdict := double.Verdict{Kind: double.Broken, Parties: parties, Why: double.Asked}
 	ops := []session.Op{session.SetOp(double.RoundPath(path, round), verdict.Bytes(), version)}
-	for _, op := range double.Opening(path, round+1, parties) {
-		ops = append(ops, session.CreateOp(op.Path, op.Data))
+	for _, op := range double.Opening(path, round+1, parties, machine.Any) {
+		if op.Do == machine.Set {
+			ops = append(ops, session.SetOp(op.Path, op.Data, op.Version))
+		} else {
+			ops = append(ops, session.CreateOp(op.Path, op.Data))
+		}
 	}
 	return ops
 }

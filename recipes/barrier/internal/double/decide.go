@@ -118,7 +118,7 @@ func (a *arrival) decide(v Verdict) {
 	}
 	ops = append(ops, machine.Op{Do: machine.Set, Path: round, Data: v.Bytes(), Version: a.round.version})
 	if v.Kind != Open && !a.hasNext {
-		ops = append(ops, Opening(a.cfg.Path, a.round.number+1, a.cfg.Parties)...)
+		ops = append(ops, Opening(a.cfg.Path, a.round.number+1, a.cfg.Parties, machine.Any)...)
 	}
 	ask(a.Machine, machine.Transact{Ops: ops}, func(ev machine.Transacted) { a.onDecided(ev, v) })
 }

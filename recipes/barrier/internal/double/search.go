@@ -9,7 +9,7 @@ import (
 // in a round knows the next one and does not search.
 type search struct {
 	*Machine
-	guard int32   // the version of the barrier's own znode: no round was created out of turn since
+	guard int32   // the version of the barrier's own znode: no round was created since
 	old   []int64 // rounds before the newest, to be looked at
 }
 
@@ -49,22 +49,23 @@ func (s *search) onEnsured(ev machine.Ensured) {
 	s.create(1)
 }
 
-// create creates a round where none is open, unless another party has done so since the rounds were
-// listed: that round may have come and gone by now, and a party in another one with the same number
+// create creates a round where none is open, unless any has been created since the rounds were
+// listed: this one may have come and gone by now, and a party in another one with the same number
 // would be alone in it.
 func (s *search) create(number int64) {
 	s.state, s.round.number = Creating, number
-	turn := machine.Op{Do: machine.Set, Path: s.cfg.Path, Version: s.guard}
-	ask(s.Machine, machine.Transact{Ops: append([]machine.Op{turn}, Opening(s.cfg.Path, number, s.cfg.Parties)...)}, s.onCreated)
+	ask(s.Machine, machine.Transact{Ops: Opening(s.cfg.Path, number, s.cfg.Parties, s.guard)}, s.onCreated)
 }
 
-// Opening returns the operations that create a round of the barrier at path.
-func Opening(path string, number int64, parties int) []machine.Op {
-	path = RoundPath(path, number)
+// Opening returns the operations that create a round of the barrier at path. Each creation raises
+// the version of the barrier's own znode, which is checked by those that are out of turn.
+func Opening(path string, number int64, parties int, guard int32) []machine.Op {
+	round := RoundPath(path, number)
 	return []machine.Op{
-		{Do: machine.Create, Path: path, Data: Verdict{Kind: Open, Parties: parties}.Bytes()},
-		{Do: machine.Create, Path: znode.Join(path, arrivals)},
-		{Do: machine.Create, Path: znode.Join(path, departures)},
+		{Do: machine.Set, Path: path, Version: guard},
+		{Do: machine.Create, Path: round, Data: Verdict{Kind: Open, Parties: parties}.Bytes()},
+		{Do: machine.Create, Path: znode.Join(round, arrivals)},
+		{Do: machine.Create, Path: znode.Join(round, departures)},
 	}
 }
 

@@ -336,7 +336,7 @@ func (m *admin) Step(ev machine.Event) []machine.Effect {
 		if v := double.ParseVerdict(ev.Data); v.Kind == double.Open && double.Present(ev.Stat.Children) > 0 {
 			broken := double.Verdict{Kind: double.Broken, Parties: v.Parties, Why: double.Asked}
 			ops := []machine.Op{{Do: machine.Set, Path: ev.Path, Data: broken.Bytes(), Version: ev.Stat.Version}}
-			return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: m.ask, Ops: append(ops, double.Opening(at, m.round+1, v.Parties)...)}}
+			return []machine.Effect{machine.Transact{Epoch: m.epoch, Ask: m.ask, Ops: append(ops, double.Opening(at, m.round+1, v.Parties, machine.Any)...)}}
 		}
 	}
 	return nil
