@@ -21,9 +21,9 @@ var (
 	// ZooKeeper has noticed the death of its predecessor, unless it has the same id: see [WithID].
 	ErrCrowd = double.ErrCrowd
 
-	// ErrReplaced: another process with the same id came later, and has taken this one's position in
-	// the round: see [WithID]. The next Enter is for another round, which it may take from the other
-	// in turn: a process that is meant to be replaced ends here.
+	// ErrReplaced: another process with the same id came later, and has taken this one's position
+	// in the round: see [WithID]. The next Enter is for another round, which it may take from the
+	// other in turn: a process that is meant to be replaced ends here.
 	ErrReplaced = double.ErrReplaced
 )
 

@@ -14,8 +14,8 @@ import (
 
 // Two parties. a is slow by two seconds, between its listing of the rounds and its look at the
 // newest; meanwhile that round and the next are decided, by breaks or by two others, and deleted. a
-// must not create a round again that has come and gone: all would wait for ever. No znode is touched
-// by hand, and no session ends but that of b's former process.
+// must not create a round again that has come and gone: all would wait for ever. No znode is
+// touched by hand, and the only session that ends is that of b's former process.
 func TestASlowPartyMakesNoRoundAnew(t *testing.T) {
 	t.Parallel()
 	for _, breaks := range []bool{true, false} {
