@@ -173,8 +173,10 @@ func (a *sessionActor) onConnEvent(ev zkconn.Event) {
 }
 
 // syncFirst sees to it that what is read in the epoch is not older than what was read in the one
-// before: the server may lag behind. It also sees to it that the one before is gone, if that is not
-// known; what tells that is as good as a sync.
+// before: the server may lag behind. (At the leader a sync adds nothing. There it is enough that a
+// ZooKeeper session is opened by a transaction, which comes behind all that was answered before.)
+// It also sees to it that the one before is gone, if that is not known; what tells that is as good
+// as a sync.
 func (a *sessionActor) syncFirst(try int) {
 	e := a.epoch
 	a.round++

@@ -147,7 +147,7 @@ func (z *znodes) commitOnce(e *epoch, t *transaction) (results []Result, sent sp
 	lost := false
 	err = z.insist(e, func(c *zkconn.Conn) (err error) {
 		if lost {
-			if err := caughtUp(c); err != nil {
+			if err := caughtUp(c, "/"); err != nil {
 				return anew(err) // what a server says against that says nothing of the transaction
 			}
 			sent.until = c.LastZxid()

@@ -86,7 +86,7 @@ var (
 // is taken for gone when twice the timeout has passed, since ZooKeeper has ended the session by
 // then, unless it had no leader for long.
 func (e *epoch) confirm(before *epoch) error {
-	if err := caughtUp(e.conn); err != nil { // from now on reads are not older than this
+	if err := caughtUp(e.conn, "/"); err != nil { // from now on reads are not older than this
 		return err
 	}
 	listed := make(map[string][]string)

@@ -135,6 +135,7 @@ func operations(s *session.Session) map[string]func(ctx context.Context) error {
 		"delete all": func(ctx context.Context) error { return s.DeleteAll(ctx, "/a") },
 		"ensure":     func(ctx context.Context) error { return s.EnsurePath(ctx, "/a") },
 		"sync":       func(ctx context.Context) error { return s.Sync(ctx, "/a") },
+		"quorum":     func(ctx context.Context) error { return s.SyncQuorum(ctx, "/a") },
 		"multi":      func(ctx context.Context) error { _, err := s.Multi(ctx, session.CheckOp("/a", -1)); return err },
 	}
 }

@@ -61,14 +61,27 @@ func (s *Session) ACL(ctx context.Context, path string) ([]ACL, Stat, error) {
 }
 
 // Sync waits until the server that the session is connected to has seen all that the leader had
-// when it was asked. What is read after it is at least as new as anything that anybody had been
-// told of before it. The path need not exist. Errors are those of [Session.Get], without ErrNoNode
-// and ErrNoAuth.
+// when it was asked. At a follower, what is read after it is at least as new as anything that
+// anybody had been told of before it. The leader answers by itself, from a tree that may be
+// milliseconds behind what its followers have answered: they are told to commit before it does so
+// itself. See [Session.SyncQuorum]. The path need not exist. Errors are those of [Session.Get],
+// without ErrNoNode and ErrNoAuth.
 func (s *Session) Sync(ctx context.Context, path string) error {
 	_, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (read[struct{}], error) {
 		return read[struct{}]{}, c.Sync(at)
 	})
 	return failed("sync", path, err)
+}
+
+// SyncQuorum is a Sync without an exception: what is read after it is at least as new as anything
+// that anybody had been told of before it, also at the leader, and at one that was deposed and does
+// not know it. It is a transaction that only checks the path, so it costs what a write costs.
+// Errors are those of [Session.Sync].
+func (s *Session) SyncQuorum(ctx context.Context, path string) error {
+	_, err := readAt(ctx, s, path, func(c *zkconn.Conn, at string) (read[struct{}], error) {
+		return read[struct{}]{}, caughtUp(c, at)
+	})
+	return failed("sync quorum", path, err)
 }
 
 // readAt reads at a path. The namespace's own znode exists as far as the application can see, so it

@@ -118,10 +118,11 @@ func (q *requests) pauseAfterLoss(ctx context.Context, lost int) {
 }
 
 // caughtUp has the server catch up with a quorum, so that what is read next is not older than this,
-// nor is what any server shows later. A sync is not enough: a leader that was deposed and does not
-// know it answers it alone. What the check finds is of no interest.
-func caughtUp(c *zkconn.Conn) error {
-	err := c.Prove("/")
+// nor is what any server shows later. A sync is not enough: the leader answers it alone, before it
+// has carried out all that its followers have answered, and also when it was deposed and does not
+// know it. What the check finds is of no interest.
+func caughtUp(c *zkconn.Conn, path string) error {
+	err := c.Prove(path)
 	if errors.Is(err, ErrNoNode) || errors.Is(err, ErrNoAuth) {
 		return nil
 	}
@@ -135,7 +136,7 @@ func (p *proof) ask(c *zkconn.Conn) error {
 	if p.given {
 		return nil
 	}
-	err := caughtUp(c)
+	err := caughtUp(c, "/")
 	p.given = err == nil
 	return err
 }

@@ -7,11 +7,11 @@ import (
 
 // RetryPolicy governs how often, and after what pauses, the session repeats what may be repeated
 // without harm: a read of the application whose answer was lost with the connection, or that an
-// overloaded server did not carry out; and likewise [Session.EnsurePath], [Session.DeleteAll] and
-// [Session.Sync]. Each repetition waits for a connection first, however long that takes; the
-// context of the call bounds all of it. When the policy gives up, the read fails with
-// [ErrSuspended]; with [ErrHungUp] or [ErrTooLarge] beside it if servers hung up at it three times
-// and answered others.
+// overloaded server did not carry out; and likewise [Session.EnsurePath], [Session.DeleteAll],
+// [Session.Sync] and [Session.SyncQuorum]. Each repetition waits for a connection first, however
+// long that takes; the context of the call bounds all of it. When the policy gives up, the read
+// fails with [ErrSuspended]; with [ErrHungUp] or [ErrTooLarge] beside it if servers hung up at it
+// three times and answered others.
 //
 // It does not govern reconnection, which goes on for as long as the session lives; nor writes,
 // which are sent once; nor what recipes do, which goes on until the intent is withdrawn. The zero

@@ -119,7 +119,7 @@ func (q *requests) settle(ctx context.Context) error {
 		if at, err = q.conn(ctx, nil, at); err != nil {
 			return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 		}
-		_, err = send(ctx, q, at.epoch.conn, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, caughtUp(c) })
+		_, err = send(ctx, q, at.epoch.conn, func(c *zkconn.Conn) (struct{}, error) { return struct{}{}, caughtUp(c, "/") })
 		switch {
 		case err == nil:
 			return ErrUnknownOutcome

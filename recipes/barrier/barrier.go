@@ -80,9 +80,9 @@ func (b *Barrier) Wait(ctx context.Context) error {
 	return failed("wait", b.path, b.outlast(ctx, stat.Czxid))
 }
 
-// look syncs and reads, so it sees everything that any process had been told before.
+// look syncs with a quorum and reads, so it sees everything that any process had been told before.
 func (b *Barrier) look(ctx context.Context) (session.Stat, bool, error) {
-	if err := b.session.Sync(ctx, b.path); err != nil {
+	if err := b.session.SyncQuorum(ctx, b.path); err != nil {
 		return session.Stat{}, false, err
 	}
 	return b.session.Exists(ctx, b.path)

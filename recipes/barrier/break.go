@@ -28,7 +28,7 @@ func (d *Double) Break(ctx context.Context) error {
 
 // breakOnce makes one attempt, and tells whether another is needed.
 func (d *Double) breakOnce(ctx context.Context) (again bool, err error) {
-	if err := d.session.Sync(ctx, d.path); err != nil {
+	if err := d.session.SyncQuorum(ctx, d.path); err != nil {
 		return false, err
 	}
 	names, _, err := d.session.Children(ctx, d.path)

@@ -14,7 +14,9 @@ import (
 // Update changes the value by compare-and-set: f gets the current value, or the zero value if there
 // is none, and returns the new one. If another update came first, f is called again with that
 // value, so it must only compute. It may modify its argument. An error of f ends the update, and
-// nothing is changed. If the znode does not exist it is created, with its parents.
+// nothing is changed; then the value that f got may have been some milliseconds old, if the session
+// is connected to the leader (session.Session.Sync). If the znode does not exist it is created,
+// with its parents.
 //
 // Update returns the value as it was written; [Cell.Load] shows it, or a newer one, within a round
 // trip. Errors: that of f, with errors.Is; [ErrBadData]; [ErrReplaced]; session.ErrTooLarge; those

@@ -26,9 +26,9 @@ type Candidate struct {
 	Unread bool
 }
 
-// Candidates lists the leader and the waiting candidates, in order. It syncs first, so it sees
-// everything that was decided before the call. A path that does not exist has no candidates.
-// Errors: session.ErrNoAuth, session.ErrClosed, ctx's cause.
+// Candidates lists the leader and the waiting candidates, in order. It syncs first, as
+// [Election.Current] does. A path that does not exist has no candidates. Errors: session.ErrNoAuth,
+// session.ErrClosed, ctx's cause.
 func (e *Election) Candidates(ctx context.Context) ([]Candidate, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
 		return nil, failed("candidates", e.path, err)

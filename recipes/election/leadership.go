@@ -24,9 +24,10 @@ type Leadership struct {
 	Unread bool
 }
 
-// Current asks ZooKeeper for the leader. It syncs first, so it sees everything that was decided
-// before the call. Errors: [ErrNoLeader] if there is no candidate; session.ErrNoAuth if the
-// candidates may not be listed, session.ErrClosed, ctx's cause.
+// Current asks ZooKeeper for the leader. It syncs first (session.Session.Sync), so it sees
+// everything that was decided before the call, or up to some milliseconds before it if the session
+// is connected to the leader among ZooKeeper's servers. Errors: [ErrNoLeader] if there is no
+// candidate; session.ErrNoAuth if the candidates may not be listed, session.ErrClosed, ctx's cause.
 func (e *Election) Current(ctx context.Context) (Leadership, error) {
 	if err := e.session.Sync(ctx, e.path); err != nil {
 		return Leadership{}, failed("current", e.path, err)

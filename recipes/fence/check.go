@@ -22,9 +22,9 @@ func Check(ctx context.Context, s *session.Session, q Sequencer) error {
 	if err != nil {
 		return err
 	}
-	// The server that s is connected to may lag behind: without this, a possession could be
-	// confirmed that ended long ago, or one denied that has just begun.
-	if err := s.Sync(ctx, path); err != nil {
+	// The server that s is connected to may lag behind, the leader too: without this, a possession
+	// could be confirmed that ended before, or one denied that has just begun.
+	if err := s.SyncQuorum(ctx, path); err != nil {
 		return err
 	}
 	stat, exists, err := s.Exists(ctx, path)

@@ -57,9 +57,10 @@ func New(s *session.Session, path string) (*Group, error) {
 	return &Group{session: s, path: path}, nil
 }
 
-// Members reads the current members, after a sync. A group that does not exist has no members. A
-// member that leaves during the read may be missing. Errors: session.ErrNoAuth if the group may not
-// be listed, session.ErrClosed, ctx's cause.
+// Members reads the current members, after a session.Session.Sync: if the session is connected to
+// the leader, one that has joined within the last milliseconds may be missing. A group that does
+// not exist has no members. A member that leaves during the read may be missing. Errors:
+// session.ErrNoAuth if the group may not be listed, session.ErrClosed, ctx's cause.
 func (g *Group) Members(ctx context.Context) (View, error) {
 	v, err := g.members(ctx)
 	return v, failed("members", g.path, err)

@@ -25,10 +25,11 @@ type Contender struct {
 	Unread bool
 }
 
-// Contenders lists the holder and the waiters, in order. It syncs first, so it sees everything that
-// was decided before the call. A path that does not exist has no contenders. In the layout [Simple]
-// there is no queue: only the holder is listed. Errors: session.ErrNoAuth, session.ErrClosed, ctx's
-// cause.
+// Contenders lists the holder and the waiters, in order. It syncs first (session.Session.Sync), so
+// it sees everything that was decided before the call, or up to some milliseconds before it if the
+// session is connected to the leader. A path that does not exist has no contenders. In the layout
+// [Simple] there is no queue: only the holder is listed. Errors: session.ErrNoAuth,
+// session.ErrClosed, ctx's cause.
 func (l *Lock) Contenders(ctx context.Context) ([]Contender, error) {
 	if err := l.session.Sync(ctx, l.path); err != nil {
 		return nil, failed("contenders", l.path, err)

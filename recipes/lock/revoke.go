@@ -33,14 +33,14 @@ func Revoke(ctx context.Context, s *session.Session, contenderPath string) error
 	}
 }
 
-// upToDate reads a contender's data. If the server does not have the znode, it syncs and reads
-// again, since the server may lag behind.
+// upToDate reads a contender's data. If the server does not have the znode, it syncs with a quorum
+// and reads again, since the server may lag behind.
 func upToDate(ctx context.Context, s *session.Session, path string) ([]byte, session.Stat, error) {
 	data, stat, err := s.Get(ctx, path)
 	if !errors.Is(err, session.ErrNoNode) {
 		return data, stat, err
 	}
-	if err := s.Sync(ctx, path); err != nil {
+	if err := s.SyncQuorum(ctx, path); err != nil {
 		return nil, session.Stat{}, err
 	}
 	return s.Get(ctx, path)

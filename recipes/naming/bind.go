@@ -39,7 +39,7 @@ func (n *Names) Bind(ctx context.Context, name string, value []byte, opts ...Bin
 		opt(&o)
 	}
 	if o.ifFree { // a refusal must not rest on a stale read
-		if err := n.session.Sync(ctx, path); err != nil {
+		if err := n.session.SyncQuorum(ctx, path); err != nil {
 			return failed(op, path, err)
 		}
 	}
@@ -75,8 +75,7 @@ func (n *Names) write(ctx context.Context, seen Binding, path string, value []by
 		err = n.session.EnsurePath(ctx, parent)
 		return err == nil, err
 	case changed(err):
-		err = n.session.Sync(ctx, path) // the read may have been stale
-		return err == nil, err
+		return true, nil // the answer to a transaction came behind whatever it met: the next read is not stale
 	case errors.Is(err, session.ErrTooLarge):
 		err = fmt.Errorf("value: %w", err)
 	}
@@ -92,10 +91,10 @@ func (n *Names) Unbind(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if err := n.session.SyncQuorum(ctx, path); err != nil {
+		return failed(op, path, err)
+	}
 	for {
-		if err := n.session.Sync(ctx, path); err != nil {
-			return failed(op, path, err)
-		}
 		b, err := n.read(ctx, name, path)
 		if err == nil && !b.Bound {
 			err = ErrNotBound

@@ -23,7 +23,7 @@ func (n *Names) List(ctx context.Context, prefix string) ([]Binding, error) {
 			return nil, err
 		}
 	}
-	if err := n.session.Sync(ctx, path); err != nil {
+	if err := n.session.SyncQuorum(ctx, path); err != nil {
 		return nil, failed(op, path, err)
 	}
 	var all []Binding

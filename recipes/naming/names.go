@@ -58,8 +58,8 @@ func (n *Names) path(op, argument, name string) (string, error) {
 	return znode.Join(n.root, name), nil
 }
 
-// Lookup returns the binding of a name. It syncs first, so it sees every change that any process
-// had been told of before. Errors: [ErrNotBound]; session.ErrInvalidPath; ctx's cause;
+// Lookup returns the binding of a name. It syncs with a quorum first, so it sees every change that
+// any process had been told of before. Errors: [ErrNotBound]; session.ErrInvalidPath; ctx's cause;
 // session.ErrClosed.
 func (n *Names) Lookup(ctx context.Context, name string) (Binding, error) {
 	const op = "look up"
@@ -67,7 +67,7 @@ func (n *Names) Lookup(ctx context.Context, name string) (Binding, error) {
 	if err != nil {
 		return Binding{}, err
 	}
-	if err := n.session.Sync(ctx, path); err != nil {
+	if err := n.session.SyncQuorum(ctx, path); err != nil {
 		return Binding{}, failed(op, path, err)
 	}
 	b, err := n.read(ctx, name, path)

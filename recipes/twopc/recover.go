@@ -100,7 +100,7 @@ func (c *Coordinator) adopt(id, other string) *Tx {
 
 // names are the current children of a znode, sorted; none if it does not exist.
 func (c *Coordinator) names(ctx context.Context, path string) ([]string, error) {
-	if err := c.session.Sync(ctx, path); err != nil {
+	if err := c.session.SyncQuorum(ctx, path); err != nil {
 		return nil, err
 	}
 	names, _, err := c.session.Children(ctx, path)

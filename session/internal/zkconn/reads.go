@@ -46,8 +46,8 @@ func (c *Conn) GetACL(path string) ([]jute.ACL, Stat, error) {
 	return reply.ACL, fromWire(&reply.Stat), err
 }
 
-// Sync waits until the server has seen all that the leader had when it was asked; what is read
-// after it is at least as new.
+// Sync waits until the server has seen all that the leader had when it was asked. The leader
+// answers by itself, and need not have carried out what followers have: see [Conn.Prove].
 func (c *Conn) Sync(path string) error {
 	r := reading(jute.OpSync, path, false)
 	r.probe = true

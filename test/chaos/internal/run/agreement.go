@@ -81,7 +81,7 @@ type version struct{ created, set int64 }
 // version is that of a znode as one server has it.
 func (ws witnesses) version(ctx context.Context, i int, path string, synced bool) (version, error) {
 	if synced {
-		if err := ws[i].Sync(ctx, "/"); err != nil {
+		if err := ws[i].SyncQuorum(ctx, "/"); err != nil {
 			return version{}, err
 		}
 	}
