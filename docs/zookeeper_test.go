@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -106,16 +107,19 @@ func apiSync(t *testing.T) {
 		t.Cleanup(func() { _ = s.Close(context.Background()) })
 		sessions[i] = s
 	}
-	srv.Lag(1, 100)
-	_, err := sessions[0].Create(t.Context(), "/new", nil)
-	require.NoError(t, err)
-	_, exists, err := sessions[1].Exists(t.Context(), "/new")
-	require.NoError(t, err)
-	require.False(t, exists, "its server lags behind")
-	require.NoError(t, sessions[1].Sync(t.Context(), "/new"))
-	_, exists, err = sessions[1].Exists(t.Context(), "/new")
-	require.NoError(t, err)
-	require.True(t, exists)
+	for i, sync := range []func(*session.Session, context.Context, string) error{(*session.Session).Sync, (*session.Session).SyncQuorum} { // 1 is the leader
+		srv.Lag(i, 100)
+		path := fmt.Sprint("/new", i)
+		_, err := sessions[1-i].Create(t.Context(), path, nil)
+		require.NoError(t, err)
+		_, exists, err := sessions[i].Exists(t.Context(), path)
+		require.NoError(t, err)
+		require.False(t, exists, "its server lags behind")
+		require.NoError(t, sync(sessions[i], t.Context(), path))
+		_, exists, err = sessions[i].Exists(t.Context(), path)
+		require.NoError(t, err)
+		require.True(t, exists)
+	}
 }
 
 func apiMulti(t *testing.T) {

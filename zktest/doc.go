@@ -32,7 +32,7 @@
 //	Isolate, IsolateServer         a server has lost its leader, and still answers its clients
 //	Stop, Continue                 a server hangs
 //	Kill, Restart, LoseSessions    a server dies, comes back, loses its sessions
-//	Lag                            a server shows an old state
+//	Lag                            a server shows an old state; the leader also behind a sync
 //	Intercept                      a request or its reply is dropped, delayed, refused, cut off
 //	SetSequence, SetZxid           counters are close to their limits
 //
@@ -76,7 +76,7 @@
 //	getAllChildrenNumber,          getEphemerals in the order of creation
 //	  getEphemerals, whoAmI
 //	check, multi, multiRead        errors inside a multi; one zxid, also if it fails
-//	sync                           shows what was committed on whichever server
+//	sync                           at a follower shows what was committed on whichever server; the leader shows what it has: see Lag
 //	addWatch, removeWatches,       persistent and recursive; one watch a path and connection, whose last mode counts; checkWatches doesn't look
 //	  checkWatches                 whose it is: both as in 3.8
 //	setWatches, setWatches2        what was missed is told, the rest is armed
@@ -103,11 +103,11 @@
 //     its operation, and sees what failed multis leave at the end of the sequence counter.
 //   - Of several servers one reports itself as the leader: the last one that is in touch with the
 //     others, and another one in its place when it no longer is. It serves its clients as the
-//     others do: a real leader hears of its own sessions without a delay, and also refuses the
-//     reads of a session that has moved away. The servers have no membership to show (conf,
-//     /zookeeper/config), and notice at once when one is killed, stopped or isolated. Elections
-//     take no time without [WithElection]. If one of two servers is stopped or isolated, not
-//     killed, the other goes on serving; two real ones would both stop.
+//     others do, but for syncs (see Lag): a real leader hears of its own sessions without a delay,
+//     and also refuses the reads of a session that has moved away. The servers have no membership
+//     to show (conf, /zookeeper/config), and notice at once when one is killed, stopped or
+//     isolated. Elections take no time without [WithElection]. If one of two servers is stopped or
+//     isolated, not killed, the other goes on serving; two real ones would both stop.
 //   - mntr has no times except those that requests have waited, proposals without their sizes, and
 //     at most 16,384 namespaces (zk_…_per_namespace).
 //   - There is no TLS, no SASL, no admin server, no metrics exporter, no reconfig, no observer, and

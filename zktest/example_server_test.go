@@ -148,13 +148,13 @@ func ExampleServer_LoseSessions() {
 func ExampleServer_Lag() {
 	server := serve(zktest.WithServers(2))
 	defer server.Close()
-	writer, _ := connect(server, 0)
+	writer, _ := connect(server, 1)
 	defer writer.Close()
-	reader, _ := connect(server, 1)
+	reader, _ := connect(server, 0)
 	defer reader.Close()
 	present(writer, "/a", 0)
 
-	server.Lag(1, 1)
+	server.Lag(0, 1)
 	if _, err := writer.Set("/a", []byte("new"), -1); err != nil {
 		fmt.Println(err)
 	}

@@ -165,6 +165,11 @@ func (s *Server) LoseSessions() { s.inner.LoseSessions() }
 
 // Lag keeps the i-th server n transactions behind the others: its clients read old states, and get
 // their events late. When a client syncs or writes, the server catches up. 0 ends it.
+//
+// The server that leads, which is the last one in touch with the others, catches up only when its
+// client writes, opens a session, or sends a transaction that only checks. A real leader answers a
+// sync of its own clients at once, from its own tree, and that may be milliseconds behind what its
+// followers have answered, since it tells them to commit before it does so itself.
 func (s *Server) Lag(i, n int) { s.front(i).Lag(n) }
 
 // front finds a server by number. A test that names one that doesn't exist can't sensibly go on.

@@ -127,8 +127,8 @@ func TestLoseSessions(t *testing.T) {
 func TestLag(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, s *zktest.Server) {
-		near, far := client(t, s, 10*time.Second, 0), client(t, s, 10*time.Second, 1)
-		s.Lag(1, 2)
+		near, far := client(t, s, 10*time.Second, 1), client(t, s, 10*time.Second, 0)
+		s.Lag(0, 2)
 		for _, path := range []string{"/1", "/2", "/3"} {
 			_, err := far.do(jute.Request{Op: jute.OpExists, Path: path, Watch: true})
 			require.NoError(t, err)
@@ -153,7 +153,41 @@ func TestLag(t *testing.T) {
 		far.must(t, create("/5", 0))
 		require.True(t, far.exists(t, "/4"), "a client sees its own writes, and what was before them")
 		near.must(t, create("/6", 0))
-		s.Lag(1, 0)
+		s.Lag(0, 0)
 		require.True(t, far.exists(t, "/6"))
 	}, zktest.WithServers(2))
+}
+
+// A leader tells its followers to commit before it does so itself, and answers a sync of its own
+// clients from its own tree. What a follower has answered it shows behind a transaction, if not
+// before: one that only checks, one that fails, the opening of a session.
+func TestTheLeaderLags(t *testing.T) {
+	t.Parallel()
+	check := func(path string) jute.Request {
+		return jute.Request{Op: jute.OpMulti, Ops: []jute.Request{{Op: jute.OpCheck, Path: path, Version: -1}}}
+	}
+	bubble(t, func(t *testing.T, s *zktest.Server) {
+		near, far := client(t, s, 10*time.Second, 0), client(t, s, 10*time.Second, 2)
+		for name, ordered := range map[string]func(){
+			"a check":              func() { far.must(t, check("/")) },
+			"a check that fails":   func() { far.must(t, check("/missing")) },
+			"a write that fails":   func() { _, _ = far.do(jute.Request{Op: jute.OpDelete, Path: "/missing", Version: -1}) },
+			"a session is opened":  func() { client(t, s, 10*time.Second, 2) },
+			"its commits are done": func() { s.Lag(2, 0) },
+		} {
+			path := "/" + name
+			s.Lag(2, 10)
+			far.must(t, jute.Request{Op: jute.OpExists, Path: "/", Watch: true})
+			near.must(t, create(path, 0))
+			require.True(t, near.exists(t, path))
+			far.must(t, jute.Request{Op: jute.OpSync, Path: path})
+			require.False(t, far.exists(t, path), "behind a sync")
+			again, err := resume(s, far, 2)
+			require.NoError(t, err)
+			far = again
+			require.False(t, far.exists(t, path), "on another connection")
+			ordered()
+			require.True(t, far.exists(t, path), "behind this: %s", name)
+		}
+	}, zktest.WithServers(3))
 }

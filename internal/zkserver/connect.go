@@ -111,9 +111,11 @@ func (s *Server) admit(c *conn, q *jute.ConnectRequest) *session {
 	switch {
 	case q.SessionID == 0:
 		ss = s.openSession(c.timeout)
+		c.front.catchUp()
 	case ss == nil && s.replaced[q.SessionID]:
 		delete(s.replaced, q.SessionID)
 		ss = s.openSession(c.timeout)
+		c.front.catchUp()
 	case ss == nil || subtle.ConstantTimeCompare(ss.password[:], q.Password) != 1:
 		return nil
 	default:
@@ -121,8 +123,8 @@ func (s *Server) admit(c *conn, q *jute.ConnectRequest) *session {
 			old.finish()
 		}
 		s.touch(ss, time.Now(), c.timeout)
+		c.front.hear()
 	}
-	c.front.catchUp()
 	if x := s.cuts[q.SessionID]; x != nil {
 		c.cutOff(x)
 	}

@@ -223,6 +223,15 @@ func (f *Front) catchUp() {
 	}
 }
 
+// hear shows what the leader has said up to now: a follower shows everything that was committed.
+// The leader itself shows what it has got to, as the real one does, which tells its followers to
+// commit before it does so itself: only a transaction comes behind the others.
+func (f *Front) hear() {
+	if !f.leads() {
+		f.catchUp()
+	}
+}
+
 // follow applies what is pending but for the last keep transactions.
 func (f *Front) follow(keep int) {
 	if f.isolated != nil || f.frozen != nil {

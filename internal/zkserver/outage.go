@@ -158,8 +158,8 @@ func (f *Front) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Lag keeps a front n transactions behind: its clients read what was, until they sync or write. 0
-// ends it.
+// Lag keeps a front n transactions behind: its clients read what was, until they sync or write; at
+// the one that leads, until they write: see hear. 0 ends it.
 func (f *Front) Lag(n int) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()

@@ -101,12 +101,12 @@ func (s *Server) getACL(c *conn, q *jute.Request, p *jute.Reply) {
 	}
 }
 
-// sync makes everything visible that was committed before it.
+// sync makes everything visible that was committed before it, but at the leader: see hear.
 func (s *Server) sync(c *conn, q *jute.Request, p *jute.Reply) {
 	if q.Malformed() {
 		p.Err = jute.MarshallingError
 		return
 	}
-	c.front.catchUp()
+	c.front.hear()
 	p.Path = q.Path
 }

@@ -167,8 +167,8 @@ func TestB75_CandidatesAreUpToDate(t *testing.T) {
 			t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
 			return s
 		}
-		a, watcher := candidate(t, on(0), "a"), candidate(t, on(1), "watcher")
-		t.Server.Lag(1, 5)
+		a, watcher := candidate(t, on(1), "a"), candidate(t, on(0), "watcher")
+		t.Server.Lag(0, 5)
 		term := leads(t, a)
 		require.Equal(t, []string{"a"}, line(t, watcher))
 		require.NoError(t, term.Resign(bubble.Minute(t)))

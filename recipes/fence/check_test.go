@@ -46,9 +46,11 @@ func TestCheckAndFollow(t *testing.T) {
 func TestCheckAndFollowOnRealZooKeeper(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
-	zk := ensemble.Start(t, tier.Count(1, 3)) // of three, one is ahead of another, and Check goes wrong by chance
-	servers := zk.Servers()
-	checkAndFollow(t, connected(t, servers[:1]), connected(t, servers[len(servers)/2:]))
+	servers := ensemble.Start(t, 3).Servers()
+	for i := range servers { // the checker's server is the leader once
+		checker := (i + 1) % len(servers)
+		checkAndFollow(t, connected(t, servers[i:i+1]), connected(t, servers[checker:checker+1]))
+	}
 }
 
 func checkAndFollow(t testing.TB, holder, checker *session.Session) {
@@ -113,25 +115,38 @@ func TestCheckRefusesBadInput(t *testing.T) {
 	})
 }
 
-// A server that lags behind still shows a possession that is over. Check asks it to catch up first.
+// A server that lags behind still shows a possession that is over, and not yet one that has begun.
+// Check asks it to catch up first. A leader, which is the second of two here, does not do so at a
+// sync.
 func TestCheckIsNotFooledByALaggingServer(t *testing.T) {
 	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		holder, checker := t.SessionOn(0), t.SessionOn(1)
-		q := take(t, holder)
-		require.NoError(t, fence.Check(bubble.Minute(t), checker, q))
-		t.Server.Lag(1, 100)
-		path, _ := holder.Relative(q.Path)
-		require.NoError(t, holder.Delete(bubble.Minute(t), path, -1))
-		_, exists, err := checker.Exists(bubble.Minute(t), path)
-		require.NoError(t, err)
-		require.True(t, exists, "the server lags behind")
-		require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, q), fence.ErrFenced)
+	for lagging, name := range []string{"a follower", "the leader"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Run(t, func(t *bubble.World) {
+				holder, checker := t.SessionOn(1-lagging), t.SessionOn(lagging)
+				q := take(t, holder)
+				require.NoError(t, fence.Check(bubble.Minute(t), checker, q))
+				t.Server.Lag(lagging, 100)
+				path, _ := holder.Relative(q.Path)
+				require.NoError(t, holder.Delete(bubble.Minute(t), path, -1))
+				_, exists, err := checker.Exists(bubble.Minute(t), path)
+				require.NoError(t, err)
+				require.True(t, exists, "the server lags behind")
+				require.ErrorIs(t, fence.Check(bubble.Minute(t), checker, q), fence.ErrFenced)
 
-		t.Server.Lag(1, 100)
-		next := take(t, holder)
-		require.NoError(t, fence.Check(bubble.Minute(t), checker, next), "nor does it deny one that has just begun")
-	}, zktest.WithServers(2))
+				t.Server.Lag(lagging, 100)
+				next := take(t, holder)
+				require.NoError(t, fence.Check(bubble.Minute(t), checker, next), "nor does it deny one that has just begun")
+				t.Server.Lag(lagging, 100)
+				next = take(t, holder)
+				followed, err := fence.Follow(bubble.Minute(t), checker, next)
+				require.NoError(t, err)
+				synctest.Wait()
+				require.NoError(t, followed.Err())
+			}, zktest.WithServers(2))
+		})
+	}
 }
 
 func TestFollowEndsWithItsContextAndItsSession(t *testing.T) {

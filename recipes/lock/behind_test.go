@@ -118,8 +118,8 @@ func TestB75_ContendersAreUpToDate(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		servers := w.Server.Hosts()
-		a, watcher := w.lock(w.HostOn("a", servers[:1])), w.lock(w.HostOn("b", servers[1:]))
-		w.Server.Lag(1, 5)
+		a, watcher := w.lock(w.HostOn("a", servers[1:])), w.lock(w.HostOn("b", servers[:1]))
+		w.Server.Lag(0, 5)
 		g := w.held(a)
 		line, err := watcher.Contenders(w.Context())
 		require.NoError(w, err)

@@ -21,8 +21,8 @@ func TestB75_LooksAreUpToDate(t *testing.T) {
 			t.Cleanup(func() { _ = s.Close(bubble.Minute(t)) })
 			return newQueue(t, s)
 		}
-		q, watcher := on(0), on(1)
-		t.Server.Lag(1, 50)
+		q, watcher := on(1), on(0)
+		t.Server.Lag(0, 50)
 		put(t, q, "a", queue.WithID("red"))
 		require.Equal(t, 1, length(t, watcher))
 		put(t, q, "b", queue.WithPriority(-1))
