@@ -43,7 +43,7 @@ func cutHolders(w *world, rival *session.Session, holders []*session.Session, cu
 	for _, s := range holders {
 		h := w.client(s).hold(w, s.Status().Epoch, "/line")
 		states := rival.WatchData(w.ctx, h.Path())
-		require.True(w, (<-states).Exists)
+		bubble.Await(w, states, "the znode, at a server that may be behind", func(d session.Data) bool { return d.Exists })
 		rounds = append(rounds, round{h, states})
 	}
 	heal := cut()
