@@ -28,7 +28,7 @@ func TestAnInstanceThatEndsWhileCloseIsAtItsPossessions(t *testing.T) { //nolint
 	require.NoError(t, err)
 	p, err := i.Claim(t.Context(), false, recipe.Asked{})
 	require.NoError(t, err)
-	server.Isolate()
+	heal := server.Isolate()
 	letGo := recipe.HoldUp()
 	closed := make(chan error, 1)
 	go func() { closed <- i.Close(context.Background()) }() // ends with the session
@@ -39,4 +39,6 @@ func TestAnInstanceThatEndsWhileCloseIsAtItsPossessions(t *testing.T) { //nolint
 	<-i.Done()
 	letGo()
 	require.ErrorIs(t, <-closed, session.ErrClosed)
+	heal()
+	require.NoError(t, s.Close(t.Context()))
 }

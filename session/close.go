@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/troupe-go/troupe/actors"
 	"github.com/troupe-go/troupe/internal/notify"
@@ -15,7 +17,8 @@ type lifetime struct {
 	end    *notify.End   // the same, once what was held has ended
 	gone   *notify.Latch // everything is torn down
 
-	unconfirmed error // the ZooKeeper session was left to expire; set before gone
+	unconfirmed error       // the ZooKeeper session was left to expire; set before gone
+	unheard     atomic.Bool // somebody does not wait for that: it is logged
 }
 
 func newLifetime() lifetime {
@@ -38,64 +41,83 @@ func (l *lifetime) closedErr() error {
 // connection is down it waits for the next one, but no longer than the ZooKeeper session lives
 // without: for its timeout from the loss of the last one on, or for a third of it if that is over.
 // If a server has said that the ZooKeeper session has expired, and no quorum has confirmed that
-// yet, Close waits for it likewise. If ctx ends first, or that time, the ZooKeeper session is left
-// to expire, its znodes may stand until then, and Close returns the cause ([ErrSuspended]), with no
-// goroutine left all the same. It is idempotent; a second call waits for the first, and returns
-// what that does. A session that failed closes itself; Close waits for that likewise, but cuts it
-// short when ctx ends. Of a session that is over already there is nothing to report.
+// yet, Close waits for it likewise. After that time the ZooKeeper session is left to expire, its
+// znodes may stand until then, and Close returns the cause ([ErrSuspended]).
+//
+// ctx bounds the wait, not what is done. If ctx ends first, or has ended, Close returns its cause,
+// and the rest goes on in the background, within the same time. A request over a connection that is
+// up has been sent by then, unless the network takes nothing for a tenth of a second: the process
+// may end.
+//
+// Close is idempotent. Another call, also after one that returned early, waits for the end of the
+// first, and returns what that does; so does one of a session that failed, which closes itself. Of
+// a session that is over already there is nothing to report.
 func (s *Session) Close(ctx context.Context) error {
 	if s.lifetime.gone.Closed() {
 		return nil
 	}
-	if s.shut(ErrClosed, false) {
-		return failed("close", "", s.tearDown(ctx))
-	}
+	s.finish(ErrClosed, false)
 	select {
 	case <-s.lifetime.gone.C():
-		return failed("close", "", s.lifetime.unconfirmed)
 	case <-ctx.Done():
+		s.awaitAsked()
 	}
 	if s.lifetime.gone.Closed() { // what is done is done, whatever became of ctx
 		return failed("close", "", s.lifetime.unconfirmed)
 	}
-	g := s.state.lock()
-	failing := g.failing
-	g.unlock()
-	if failing {
-		s.tasks.cut()
-		<-s.lifetime.gone.C() // prompt: what is left waits for nothing but this
-	}
+	s.lifetime.unheard.Store(true)
 	return failed("close", "", context.Cause(ctx))
+}
+
+// sending is how long a frame may take to be written when whoever closes has no time left.
+const sending = 100 * time.Millisecond
+
+// awaitAsked waits until the server has been asked to close the ZooKeeper session, if it can be.
+func (s *Session) awaitAsked() {
+	g := s.state.lock()
+	e := g.cur
+	g.unlock()
+	if e == nil || e.conn == nil {
+		return
+	}
+	timer := time.NewTimer(sending)
+	defer timer.Stop()
+	select {
+	case <-e.conn.Asked():
+	case <-s.lifetime.gone.C():
+	case <-timer.C:
+	}
 }
 
 // fail ends the session for good, from within.
 func (s *Session) fail(cause error) {
-	if !s.shut(cause, true) {
-		return
+	if s.finish(cause, true) {
+		s.log.Error("the session is over", "cause", cause)
 	}
-	s.log.Error("the session is over", "cause", cause)
-	go func() { // owned by the session, which closes gone at its end; bounded by the session's timeout
-		defer s.tasks.guard()
-		ctx, cancel := context.WithTimeout(s.tasks.life, s.cfg.timeout)
-		defer cancel()
-		if err := s.tearDown(ctx); err != nil {
-			s.log.Warn("the ZooKeeper session could not be closed", "error", err)
-		}
-	}()
 }
 
-// shut refuses everything from now on, ends what is held and says so, once.
-func (s *Session) shut(cause error, failing bool) bool {
-	if !s.state.close(cause, failing) {
+// finish refuses everything from now on, ends what is held and says so, and ends the rest in the
+// background, once; false if that has begun before. alone: nobody waits for it.
+func (s *Session) finish(cause error, alone bool) bool {
+	if !s.state.close(cause) {
 		return false
 	}
 	s.lifetime.end.Set(cause)
 	s.topic.Close()
+	go func() { // owned by the session, which closes gone at its end; bounded by the session's timeout
+		defer s.lifetime.gone.Close()
+		defer s.tasks.guard()
+		err := s.tearDown()
+		s.lifetime.unconfirmed = err
+		if err != nil && (alone || s.lifetime.unheard.Load()) {
+			s.log.Warn("the ZooKeeper session could not be closed", "error", err)
+		}
+	}()
 	return true
 }
 
 // tearDown ends the actors, the connections and the tasks, in this order.
-func (s *Session) tearDown(ctx context.Context) (err error) {
+func (s *Session) tearDown() (err error) {
 	s.scope.Stop()
 	<-s.scope.Done() // prompt: nothing blocks in an actor
 	g := s.state.lock()
@@ -106,7 +128,7 @@ func (s *Session) tearDown(ctx context.Context) (err error) {
 	if e != nil {
 		e.end(ErrClosed, ErrClosed)
 		if e.conn != nil { // also of one that was over: it may be being closed
-			inTime, cancel := e.whileItLives(ctx)
+			inTime, cancel := e.whileItLives()
 			err = e.conn.Close(inTime)
 			cancel()
 		}
@@ -115,19 +137,14 @@ func (s *Session) tearDown(ctx context.Context) (err error) {
 		}
 		if err == nil {
 			e.saidOver()
-			err = e.confirmInTime(ctx)
+			err = e.confirmInTime()
 		}
 	}
-	stop := context.AfterFunc(ctx, s.tasks.cut) // tasks are given as much time
 	s.tasks.end()
-	stop()
 	s.tasks.cut()
 	if s.cfg.system == nil {
-		// Its actors have ended with the session's scope, so it is prompt, ctx or not.
-		_ = s.system.Close(context.WithoutCancel(ctx))
+		_ = s.system.Close(context.Background()) // prompt: its actors have ended with the session's scope
 	}
-	s.lifetime.unconfirmed = err
-	s.lifetime.gone.Close()
 	return err
 }
 

@@ -72,21 +72,6 @@ func TestCloseIsConfirmed(t *testing.T) {
 	})
 }
 
-func TestCloseWithinItsContext(t *testing.T) {
-	inBubble(t, func(w *world) {
-		s := w.open()
-		w.srv.Partition(id(s))
-		ctx, cancel := context.WithTimeout(w.ctx, 3*time.Second)
-		defer cancel()
-		begun := time.Now()
-		err := s.Close(ctx)
-		require.ErrorIs(w, err, context.DeadlineExceeded)
-		require.Equal(w, 3*time.Second, time.Since(begun))
-		require.NoError(w, s.Close(w.ctx), "that was it")
-		synctest.Wait()
-	})
-}
-
 func TestCloseFromManyGoroutines(t *testing.T) {
 	inBubble(t, func(w *world) {
 		s := w.open()

@@ -145,7 +145,7 @@ func (w witness) goneWith(c *zkconn.Conn, before *epoch, listed map[string][]str
 // confirmInTime waits until it is confirmed that the epoch is gone, or the one before, of which a
 // server has said that it has expired; but no longer than ZooKeeper keeps its session. It has a
 // connection of its own for that: it is for the end of the session, when there is no other.
-func (e *epoch) confirmInTime(ctx context.Context) error {
+func (e *epoch) confirmInTime() error {
 	s := e.session
 	g := s.state.lock()
 	before := e.unconfirmed()
@@ -153,7 +153,7 @@ func (e *epoch) confirmInTime(ctx context.Context) error {
 	if before == nil {
 		return nil
 	}
-	inTime, cancel := before.whileItLives(ctx)
+	inTime, cancel := before.whileItLives()
 	defer cancel()
 	asking := newEpoch(s, e.number)
 	asking.over = true // nobody else asks anything in it

@@ -55,7 +55,7 @@
 //     the reconnection. A path is watched once, however many ask for it, and no longer when nobody
 //     does; but servers before 3.5 keep a watch until it fires or the epoch ends.
 //   - A closed session answers [ErrClosed] at once. [Session.Close] leaves no goroutine and, if it
-//     can reach a server, no ephemeral znode.
+//     can reach a server, no ephemeral znode. Its context bounds the wait alone.
 //
 // # Failure
 //

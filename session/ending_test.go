@@ -115,9 +115,8 @@ func TestOpenWithARefusedCredentialLeavesNothing(t *testing.T) {
 	})
 }
 
-// Close of a session that has failed is as good as any: when its context ends, no goroutine is
-// left.
-func TestCloseEndsTheEndOfAFailedSession(t *testing.T) {
+// Close of a session that has failed waits for its end as of any, within its context.
+func TestCloseWaitsForTheEndOfAFailedSession(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(w *world, s *session.Session, system *actors.System){
 		"given up": func(_ *world, s *session.Session, _ *actors.System) {
@@ -137,6 +136,7 @@ func TestCloseEndsTheEndOfAFailedSession(t *testing.T) {
 				ctx, cancel := context.WithTimeout(w.ctx, 10*time.Millisecond)
 				defer cancel()
 				require.ErrorIs(w, s.Close(ctx), context.DeadlineExceeded)
+				require.ErrorIs(w, s.Close(w.ctx), session.ErrSuspended, "the ZooKeeper session is left to expire")
 				require.NoError(w, s.Close(w.ctx), "it is over")
 				begun := time.Now()
 				require.NoError(w, system.Close(w.ctx))

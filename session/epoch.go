@@ -226,7 +226,7 @@ const lastTry = 3
 
 // whileItLives bounds the wait for a connection over which to close the ZooKeeper session by how
 // long that lives without one: for its timeout, from the loss of the last one on.
-func (e *epoch) whileItLives(ctx context.Context) (context.Context, context.CancelFunc) {
+func (e *epoch) whileItLives() (context.Context, context.CancelFunc) {
 	g := e.session.state.lock()
 	timeout, lost := e.timeout, e.lost
 	g.unlock()
@@ -241,5 +241,5 @@ func (e *epoch) whileItLives(ctx context.Context) (context.Context, context.Canc
 	if least := now.Add(timeout / lastTry); until.Before(least) {
 		until = least
 	}
-	return context.WithDeadlineCause(ctx, until, fmt.Errorf("%w, for as long as the session lives without (%v)", ErrSuspended, timeout))
+	return context.WithDeadlineCause(e.session.tasks.life, until, fmt.Errorf("%w, for as long as the session lives without (%v)", ErrSuspended, timeout))
 }

@@ -30,7 +30,6 @@ type guarded struct {
 	started  bool
 	deferred []func() // to be called after the start
 	closing  bool
-	failing  bool // from within: see fail
 
 	epochs uint64        // how many there have been
 	cur    *epoch        // the present one; also one that has ended, until the next begins
@@ -113,13 +112,13 @@ func (g *guarded) current(number uint64) *epoch {
 }
 
 // close refuses everything from now on and ends what is held; false if that was done before.
-func (s *state) close(cause error, failing bool) (first bool) {
+func (s *state) close(cause error) (first bool) {
 	g := s.lock()
 	defer g.unlock()
 	if g.closing {
 		return false
 	}
-	g.closing, g.failing = true, failing
+	g.closing = true
 	g.session.lifetime.refuse.Set(cause) // before the waiters wake, who ask for it
 	g.holds.endAll(ErrClosed)
 	g.keeper.stop()

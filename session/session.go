@@ -70,7 +70,7 @@ func Open(ctx context.Context, servers []string, opts ...Option) (*Session, erro
 		return nil, err
 	}
 	if err := s.Connect(ctx); err != nil {
-		_ = s.Close(ctx) // at once if ctx has ended; else the session has, and what there was of it is closed by itself
+		_ = s.Close(ctx) // if ctx has ended, it goes on by itself
 		return nil, err
 	}
 	return s, nil

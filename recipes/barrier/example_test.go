@@ -63,7 +63,7 @@ func ExampleDouble() {
 	}
 	defer server.Close()
 
-	party := func(id string, done chan<- []string) {
+	party := func(id string) []string {
 		s := open(ctx, server) // each in a process of its own
 		defer s.Close(ctx)
 		rounds, err := barrier.NewDouble(s, "/rounds/batch", 3, barrier.WithID(id))
@@ -82,11 +82,11 @@ func ExampleDouble() {
 				log.Fatal(err)
 			}
 		}
-		done <- told
+		return told
 	}
 	done := make(chan []string)
 	for _, id := range []string{"ann", "bob", "eve"} {
-		go party(id, done)
+		go func() { done <- party(id) }()
 	}
 	for range 3 {
 		fmt.Println(<-done)

@@ -57,7 +57,7 @@ func TestADeposedLeaderThatWakesLetsNobodyIn(t *testing.T) {
 				machine := w.Server.Host(name)
 				s, err := session.Open(w.Context(), w.Server.Hosts()[server:server+1], session.WithDialer(machine.Dialer()), session.WithTimeout(6*time.Second))
 				require.NoError(w, err)
-				w.Cleanup(func() { _ = s.Close(w.Context()) })
+				w.Cleanup(func() { _ = s.Close(bubble.Minute(w)) })
 				return w.double(&bubble.Host{Session: s, Machine: machine}, 2, barrier.WithID(name))
 			}
 			waiting, last := on("waiting", 0), on("last", 1)

@@ -75,15 +75,14 @@ func (s *tempest) start(p *process) {
 	p.life++
 	p.dead = false
 	machine := s.Server.Host(fmt.Sprintf("h%d.%d", p.index, p.life))
-	sess, err := session.New(s.Server.Hosts(), session.WithDialer(machine.Dialer()), session.WithTimeout(lifetime), session.WithTick(500*time.Millisecond))
-	require.NoError(s, err)
+	sess := s.Unconnected(session.WithDialer(machine.Dialer()), session.WithTimeout(lifetime), session.WithTick(500*time.Millisecond))
 	p.host = &bubble.Host{Session: sess, Machine: machine}
-	p.double, err = barrier.NewDouble(sess, path, len(s.parties), barrier.WithID(fmt.Sprint("p", p.index)))
+	d, err := barrier.NewDouble(sess, path, len(s.parties), barrier.WithID(fmt.Sprint("p", p.index)))
 	require.NoError(s, err)
+	p.double = d
 	ctx, cancel := context.WithCancel(s.Context())
 	over := make(chan struct{})
 	rng := rand.New(rand.NewPCG(s.rand.Uint64(), 1))
-	d := p.double
 	go func() { // ends with ctx
 		defer close(over)
 		for ctx.Err() == nil {
@@ -93,9 +92,7 @@ func (s *tempest) start(p *process) {
 	p.stop = func() {
 		cancel()
 		<-over
-		gone, giveUp := context.WithCancel(context.Background())
-		giveUp()
-		_ = sess.Close(gone) // as the end of a process leaves it
+		p.host.Die()
 	}
 }
 
@@ -165,10 +162,10 @@ func (s *tempest) fault() {
 		p.double.Crash("a bug")
 	case 9, 10:
 		if !p.dead {
-			heal := p.host.Machine.Partition()
+			p.host.Machine.Partition() // before anything is given back
 			p.stop()
 			p.dead = true
-			s.heals = append(s.heals, heal, func() { s.start(p) })
+			s.heals = append(s.heals, func() { s.start(p) })
 		}
 	default:
 		fates := []zktest.Verdict{zktest.CutAfter, zktest.CutBefore, zktest.DropReply, zktest.Delay(time.Second)}

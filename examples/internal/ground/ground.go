@@ -82,13 +82,13 @@ func Close(c interface {
 	_ = c.Close(ctx) // what was not confirmed ends with the session
 }
 
-// Abandon closes c without waiting for ZooKeeper's confirmation. It simulates a process that has
-// died: its znodes remain until the session expires.
+// Abandon closes c without waiting for ZooKeeper's confirmation. With a connection that was cut
+// before, it simulates a process that has died: its znodes remain until the session expires.
 func Abandon(c interface {
 	Close(ctx context.Context) error
 },
 ) {
 	ctx, cancel := context.WithCancel(context.Background()) // ended before the call
 	cancel()
-	_ = c.Close(ctx) // not confirmed, on purpose
+	_ = c.Close(ctx) // it does not wait
 }

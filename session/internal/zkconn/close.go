@@ -17,7 +17,10 @@ import (
 func (c *Conn) Close(ctx context.Context) error {
 	var tasks sync.WaitGroup
 	if w := c.beginClosing(); w != nil {
-		tasks.Go(func() { _ = w.send(closeFrame()) }) // both end at the latest with the wire, which end loses
+		tasks.Go(func() { // both end at the latest with the wire, which end loses
+			_ = w.send(closeFrame())
+			c.asked.Close()
+		})
 		tasks.Go(w.loseUnlessClosed)
 	}
 	select {
@@ -25,6 +28,7 @@ func (c *Conn) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	c.end(errAbandoned)
+	c.asked.Close()
 	tasks.Wait()
 	<-c.library.ended.C()
 	cause := context.Cause(c.life)
@@ -33,6 +37,10 @@ func (c *Conn) Close(ctx context.Context) error {
 	}
 	return fmt.Errorf("the ZooKeeper session was left to expire: %w", cmp.Or(context.Cause(ctx), cause))
 }
+
+// Asked closes when Close has sent its request, or has found no connection to send it over, or no
+// session.
+func (c *Conn) Asked() <-chan struct{} { return c.asked.C() }
 
 // Abandon frees everything at once and leaves the session to expire. No event comes from then on,
 // and no goroutine is left when it returns.
@@ -52,6 +60,8 @@ func (c *core) beginClosing() (up *wire) {
 		c.refuse()
 		if c.wire != nil && c.wire.up() {
 			up = c.wire
+		} else {
+			c.asked.Close()
 		}
 		nothing = c.nothing()
 		refused = up == nil && errors.Is(c.trouble, ErrAuthRequired)

@@ -38,6 +38,7 @@ type core struct {
 	taking context.Context // ends before life, or with it: requests are refused from then on, and events dropped
 	refuse context.CancelFunc
 	dials  sync.WaitGroup // attempts to connect
+	asked  *notify.Latch  // see Asked
 
 	updating sync.Mutex // held while state changes and the sink is called, so that events are ordered; taken before mu
 
@@ -71,7 +72,7 @@ func Open(cfg Config, sink func(Event)) (*Conn, error) {
 	taking, refuse := context.WithCancel(life)
 	c := &core{
 		cfg: cfg, log: cfg.Logger, sink: sink, library: library{stub: newStub(), ended: notify.NewLatch()},
-		life: life, stop: stop, taking: taking, refuse: refuse, watches: watchTable{}, operations: newOperations(),
+		life: life, stop: stop, taking: taking, refuse: refuse, asked: notify.NewLatch(), watches: watchTable{}, operations: newOperations(),
 	}
 	c.session.timeout = cfg.Timeout
 	for _, addr := range cfg.Servers {

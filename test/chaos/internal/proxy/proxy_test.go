@@ -28,7 +28,7 @@ func behind(t *testing.T) (*proxy.Proxy, *session.Session, string) {
 	defer cancel()
 	s, err := session.Open(ctx, []string{p.Addr()}, session.WithTimeout(3*time.Second))
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close(t.Context()) })
+	t.Cleanup(func() { _ = s.Close(context.Background()) }) // bounded by the session's timeout
 	return p, s, servers.Servers()[0]
 }
 
