@@ -13,18 +13,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/recipes/twopc"
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// loseTheNext cuts a host off at its session's next transaction, which is carried out and not
-// answered.
+// loseTheNext cuts a host off at its session's next transaction that writes, which is carried out
+// and not answered.
 func (w *world) loseTheNext(h *bubble.Host) (heal func()) {
 	w.Helper()
 	id, done := h.Status().SessionID, new(atomic.Bool)
 	partition := make(chan func(), 1)
 	w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-		if r.SessionID != id || r.Op != zktest.OpMulti || !done.CompareAndSwap(false, true) {
+		if r.SessionID != id || r.Op != zktest.OpMulti || r.Ops[0].Op == jute.OpCheck && len(r.Ops) == 1 || !done.CompareAndSwap(false, true) {
 			return zktest.Pass
 		}
 		go func() { partition <- h.Machine.Partition() }()
