@@ -85,7 +85,7 @@ func client(t *testing.T, address string) *session.Session {
 	t.Helper()
 	s, err := session.Open(within(t, patience), []string{address}, session.WithTimeout(20*time.Second))
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close(within(t, time.Second)) }) // the server may be gone
+	t.Cleanup(func() { _ = s.Close(within(t, patience)) })
 	return s
 }
 
@@ -180,6 +180,7 @@ func TestAClientGoesOnWithANewSessionWhenTheServerIsStartedAgainWithoutADump(t *
 	_, err := c.Create(ctx, "/a", nil)
 	require.NoError(t, err)
 	require.NotEqual(t, id, c.Status().SessionID)
+	require.NoError(t, c.Close(ctx)) // while there is a server
 }
 
 // The first command of docs/testing.md, in an empty directory where the file does not exist yet.
@@ -200,6 +201,7 @@ func TestAFileThatDoesNotExistYetIsAnEmptyTreeAndSIGHUPWritesIt(t *testing.T) {
 	first.end(t, syscall.SIGKILL)
 
 	second := started(t, server, "--listen", first.address, "--load", file)
+	require.NoError(t, c.Close(ctx)) // while there is a server
 	c = client(t, second.address)
 	data, _, err := c.Get(ctx, "/a")
 	require.NoError(t, err)
