@@ -3,10 +3,12 @@ package barrier_test
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/recipes/barrier"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -55,6 +57,26 @@ func TestTheBarrierIsDeleted(t *testing.T) {
 		require.NoError(w, w.Host("admin").DeleteAll(w.Context(), path))
 		leave(w, team.enter(w)...)
 		leave(w, team.enter(w)...)
+	})
+}
+
+// Somebody deletes the open round while p0 is inside the one before. A new process of p0 makes an
+// open one again, and waits all the same, until p0 has left.
+func TestTheOpenRoundIsDeleted(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		team := w.team(2)
+		passages := team.enter(w)
+		require.NoError(w, team.doubles[1].Close(w.Context()))
+		require.NoError(w, w.Host("admin").DeleteAll(w.Context(), path+"/round-0000000002"))
+		next := []*barrier.Double{w.double(w.Host("new0"), 2, barrier.WithID("p0")), w.double(w.Host("new1"), 2, barrier.WithID("p1"))}
+		next[0].Arrive()
+		next[1].Arrive()
+		time.Sleep(time.Minute)
+		bubble.Never(w, next[0].Entered(), "p0 is inside")
+		require.NoError(w, passages[0].Err())
+		passages[0].Depart()
+		leave(w, gather(w, next...)...)
 	})
 }
 

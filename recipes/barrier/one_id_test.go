@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-go/troupe/internal/bubble"
 	"github.com/troupe-go/troupe/recipes/barrier"
+	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/zktest"
 )
 
@@ -164,6 +165,26 @@ func TestWhoseIDIsInsideWaits(t *testing.T) {
 			leave(w, gather(w, next...)...)
 		})
 	}
+}
+
+// A new process that may not read the round which another one of its id is inside is told so: it
+// cannot know that nobody is in there, and enters no other round.
+func TestAReadOfAnOlderRoundIsRefused(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		passages := w.team(1).enter(w)
+		h := w.Host("new")
+		id := h.Status().SessionID
+		d := w.double(h, 1, barrier.WithID("p0"))
+		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == id && r.Op == zktest.OpGetData && r.Path == path+"/round-0000000001" {
+				return zktest.Fail(zktest.ErrNoAuth)
+			}
+			return zktest.Pass
+		})()
+		require.ErrorIs(w, bubble.Within(w, time.Minute, w.asks(d)), session.ErrNoAuth)
+		require.NoError(w, passages[0].Err())
+	})
 }
 
 // A deployment starts a new process of each id, one after the other, in the middle of a round, and

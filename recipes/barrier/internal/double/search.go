@@ -71,15 +71,12 @@ func Opening(path string, number int64, parties int, guard int32) []machine.Op {
 
 func (s *search) onCreated(ev machine.Transacted) {
 	switch {
-	case ev.Code == machine.Done:
-		s.round.version, s.round.unsure = 0, false
-		s.proceed()
 	case ev.Code == machine.Refused:
 		s.refused(ev.Err)
-	case ev.Code == machine.BadVersion && s.round.number == 1: // another party was first: it is probably still open
-		s.round.version = 0
+	case s.round.number == 1 && (ev.Code == machine.Done || ev.Code == machine.BadVersion): // if another party was first, it is probably still open
+		s.round.version, s.round.unsure = 0, false
 		s.proceed()
-	default: // it is not known; or the barrier's own znode was deleted
+	default: // there is an older round, to be looked at; or it is not known; or the barrier's own znode was deleted
 		s.look()
 	}
 }
@@ -103,6 +100,8 @@ func (s *search) onOld(ev machine.Seen) {
 	v := ParseVerdict(ev.Data)
 	other := nameOf(v.Names, s.cfg.ID)
 	switch {
+	case ev.Code != machine.Done:
+		s.refused(ev.Err)
 	case !ev.Exists:
 		s.clean(s.old[1:])
 	case v.full(ev.Stat.Children) && other == "":
