@@ -150,6 +150,7 @@ func TestALostBeginGoesOn(t *testing.T) {
 				warm, err := c.Begin(w.Context(), "warm", nil, "a")
 				require.NoError(w, err)
 				bubble.Within(w, time.Second, warm.Decided())
+				synctest.Wait() // else the strike may hit a request of the warm one
 				w.strike(hc, 1, func(*zktest.Request) zktest.Verdict { return fate })
 				tx, err := c.Begin(w.Context(), "t", nil, "a")
 				require.NoError(w, err)
@@ -375,6 +376,7 @@ func TestRecoverWaitsForWhatADeadCoordinatorHasSent(t *testing.T) {
 		require.NoError(w, err)
 		bubble.Within(w, time.Second, warm.Decided())
 		require.NoError(w, warm.Ack(w.Context()))
+		synctest.Wait() // else the strike may hit a request of the warm one
 		w.strike(hc, 1, func(*zktest.Request) zktest.Verdict { return zktest.Delay(3 * time.Second) })
 		go func() { _, _ = c.Begin(w.Context(), "t", nil, "a") }()
 		synctest.Wait()

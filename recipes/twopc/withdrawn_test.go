@@ -14,8 +14,8 @@ import (
 	"github.com/troupe-go/troupe/zktest"
 )
 
-// warm has a coordinator make all that is around a transaction with a site: the next transaction is
-// one request.
+// warm has a coordinator make all that is around a transaction with a site, and waits until nothing
+// more comes of it: the next transaction is one request, which is the coordinator's next.
 func (w *world) warm(c *twopc.Coordinator, s *twopc.Site) {
 	w.Helper()
 	tx, err := c.Begin(w.Context(), "warm", nil, "a")
@@ -25,6 +25,7 @@ func (w *world) warm(c *twopc.Coordinator, s *twopc.Site) {
 	bubble.Within(w, time.Second, tx.Decided())
 	require.NoError(w, p.Ack(w.Context()))
 	require.NoError(w, tx.Ack(w.Context()))
+	synctest.Wait()
 }
 
 // giveUp begins a transaction with a site, and waits for a second.
