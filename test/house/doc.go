@@ -1,14 +1,7 @@
-// Command house measures the source: how much of it there is, how large its types are, which
-// folders import each other, how long its comments' lines are, and how many functions, files and
-// packages stand on the way of two common operations.
+// Command house holds the source to its budgets: the lines of each part of the product, the methods
+// of a type, imports that run upwards, and names that are not to come back. It fails above one of
+// them. A budget is lowered with what becomes smaller, and raised only by a decision record
+// (docs/decisions). Lines of tests and comments are told beside.
 //
 //	make house
-//
-// The ways are counted from coverage profiles of a small program,
-// [github.com/troupe-go/troupe/test/house/way], that repeats the operation: a function is on the
-// way if it runs in more than half of the rounds. What belongs to the beginning and the end of the
-// program, or of the instances that it makes, does not count, nor do the embedded server and the
-// codec. With -list the functions are named:
-//
-//	go run ./test/house -list
 package main

@@ -10,43 +10,73 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestALineOfAProfile(t *testing.T) {
-	t.Parallel()
-	name, begin, count, ok := block(module + "/session/read.go:12.3,14.5 2 7")
-	require.True(t, ok)
-	require.Equal(t, "session/read.go", name)
-	require.Equal(t, []int{12, 7}, []int{begin, count})
-	for _, line := range []string{"", "mode: count", "x.go", "x.go:a.1,2.2 1 1", "x.go:1.1,2.2 1 a"} {
-		_, _, _, ok := block(line)
-		require.False(t, ok, line)
-	}
-}
-
-func TestWhatIsCounted(t *testing.T) {
-	t.Parallel()
+// source writes the files of a module, and reads them.
+func source(t *testing.T, texts map[string]string) []*file {
+	t.Helper()
 	root := t.TempDir()
-	write := func(name, text string) {
+	for name, text := range texts {
 		name = filepath.Join(root, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	write("a/a.go", "package a\n\nimport _ \""+module+"/b\"\n\n// T is one.\ntype T[K any] struct{ x, y int }\n\nfunc (t *T[K]) M() {}\n")
-	write("a/more.go", "package a\n\nfunc (t T[K]) N() {}\n")
-	write("b/b.go", "package b\n\nimport _ \""+module+"/a\"\n")
-	write("b/world_test.go", "package b\n")
-	write("b/b_test.go", "package b\n")
-	write("examples/x/x.go", "package x\n")
 	files, err := read(root)
 	require.NoError(t, err)
+	return files
+}
+
+func TestLinesHaveABudget(t *testing.T) {
+	t.Parallel()
+	session := parts[partOf("session/internal/lease")]
+	require.Equal(t, "session", session.name)
+	long := "package session\n" + strings.Repeat("// one more\n", session.budget)
 	var out bytes.Buffer
-	printLines(&out, files)
-	printTypes(&out, files)
-	printArrows(&out, files)
-	for _, want := range []string{
-		`examples, docs +14\n`, `lines of tests +1\n`, `test helpers +1 · 1\n`, `of a\.T +2 · 2 · 2\n`, `a → b \(1\), b → a \(1\)\n`,
-	} {
-		require.Regexp(t, want, out.String())
+	over := countLines(&out, source(t, map[string]string{
+		"session/a.go":            long,
+		"session/a_test.go":       long,
+		"examples/b.go":           long,
+		"internal/bubble/b.go":    long,
+		"internal/zkserver/zk.go": "package zkserver\n",
+		"elsewhere/c.go":          "package c\n",
+	}))
+	require.Len(t, over, 2)
+	require.Contains(t, over, "elsewhere: no part of the product (test/house/budget.go)")
+	require.Regexp(t, `^session: \d+ lines, of \d+$`, over[1])
+	require.Regexp(t, `internal/zkserver +1 `, out.String())
+	require.Empty(t, countLines(&out, source(t, map[string]string{"session/a.go": "package session\n"})))
+}
+
+func TestMethodsAndArrowsHaveABudget(t *testing.T) {
+	t.Parallel()
+	methods := func(n int) string {
+		return "package lock\n\ntype T[K any] struct{}\n" + strings.Repeat("\nfunc (t *T[K]) M() {}\n", n/2) + strings.Repeat("\nfunc (t T[K]) N() {}\n", n-n/2)
 	}
+	var out bytes.Buffer
+	require.Empty(t, countMethods(&out, source(t, map[string]string{"recipes/lock/t.go": methods(most)})))
+	require.Equal(t, []string{"recipes/lock.T: 41 methods, of 40"}, countMethods(&out, source(t, map[string]string{"recipes/lock/t.go": methods(most + 1)})))
+
+	uses := func(folder string) string { return "package x\n\nimport _ \"" + module + "/" + folder + "\"\n" }
+	require.Empty(t, countArrows(&out, source(t, map[string]string{"recipes/lock/x.go": uses("session")})))
+	require.Equal(t, []string{"session → recipes: 1 imports that run upwards, of 0"}, countArrows(&out, source(t, map[string]string{"session/x.go": uses("recipes/lock")})))
+}
+
+func TestNamesThatAreToGoAreCountedWhereTheyAreDeclared(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	text := "package starve\n\ntype Starve struct{ starve int }\n\nfunc f(starve int) { for starve := range 3 { starve := starve; _ = starve } }\n\n// starve\nvar starved = \"starve\"\n"
+	over := countNames(&out, source(t, map[string]string{"a/a.go": text, "a/b.go": "package starve\n", "a/a_test.go": "package starve_test\n\nvar starve = 1\n"}))
+	require.Equal(t, []string{"starve: declared 7 times, of 1"}, over)
+}
+
+func TestAKnownFailureHasATest(t *testing.T) {
+	t.Parallel()
+	files, err := read("../..")
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.Empty(t, countFailures(&out, files))
+	without := countFailures(&out, source(t, map[string]string{"a/a.go": "package a // B01\n", "a/a_test.go": "package a\n\n// B02 and\nfunc TestB03_B04_It() {}\n"}))
+	require.Len(t, without, failures-len(inapplicable)-3)
+	require.Equal(t, "B01: no test of this failure", without[0])
+	require.Equal(t, "B05: no test of this failure", without[1])
 }
 
 // A comment is read in a window beside another one. Diagrams and quoted code are as wide as they

@@ -3,80 +3,70 @@ package main
 import (
 	"fmt"
 	"io"
-	"path"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
 
-// helper is a file in which tests share what they need.
-var helper = regexp.MustCompile(`(^|_)(world|helper|suite|bubble)_test\.go$`)
-
-func printLines(out io.Writer, files []*file) {
-	product, tests, helpers, helperFiles, long := 0, 0, 0, 0, 0
+// countLines prints the lines of each part beside its budget and its goal, then tests and comments.
+func countLines(out io.Writer, files []*file) (over []string) {
+	lines := make([]int, len(parts))
+	tests, all, comments, wide := 0, 0, 0, 0
 	for _, f := range files {
 		n := len(f.lines) - 1
-		pack := path.Base(f.folder())
-		switch {
-		case pack == "recipetest" || pack == "bubble" || helper.MatchString(path.Base(f.name)):
-			helpers, helperFiles = helpers+n, helperFiles+1
-		case f.test():
+		if f.test() {
 			tests += n
 		}
-		if f.product() {
-			product += n
+		if !f.product() {
+			continue
 		}
-		if f.product() && n > 300 {
-			long++
+		at := partOf(f.folder())
+		if at < 0 {
+			over = append(over, f.folder()+": no part of the product (test/house/budget.go)")
+			continue
 		}
-	}
-	row(out, "lines of Go without tests, examples, docs", "%d", product)
-	row(out, "lines of tests", "%d", tests)
-	row(out, "lines and files of test helpers", "%d · %d", helpers, helperFiles)
-	row(out, "files of more than 300 lines", "%d", long)
-}
-
-func printComments(out io.Writer, files []*file) {
-	all, comments, over100, over120 := 0, 0, 0, 0
-	for _, f := range files {
+		lines[at] += n
 		for _, line := range f.lines {
-			if strings.TrimSpace(line) == "" {
-				continue
-			}
-			if f.product() {
+			text := strings.TrimSpace(line)
+			if text != "" {
 				all++
 			}
-			if !strings.HasPrefix(strings.TrimSpace(line), "//") {
-				continue
-			}
-			if f.product() {
+			if strings.HasPrefix(text, "//") {
 				comments++
-			}
-			if wide := width(line); wide > 100 {
-				over100++
-				if wide > 120 {
-					over120++
+				if width(line) > 100 {
+					wide++
 				}
 			}
 		}
 	}
-	total := 0
-	for _, f := range files {
-		for _, line := range f.lines {
-			if strings.HasPrefix(strings.TrimSpace(line), "//") {
-				total++
+	fmt.Fprintf(out, "%-36s %7s %7s %7s\n", "lines", "today", "budget", "goal")
+	var sum part
+	today := 0
+	for i, p := range parts {
+		fmt.Fprintf(out, "%-36s %7d %7d %7d\n", p.name, lines[i], p.budget, p.goal)
+		if lines[i] > p.budget {
+			over = append(over, fmt.Sprintf("%s: %d lines, of %d", p.name, lines[i], p.budget))
+		}
+		today, sum.budget, sum.goal = today+lines[i], sum.budget+p.budget, sum.goal+p.goal
+	}
+	fmt.Fprintf(out, "%-36s %7d %7d %7d\n", "product", today, sum.budget, sum.goal)
+	fmt.Fprintf(out, "%-36s %7d\n", "tests", tests)
+	fmt.Fprintf(out, "%-36s %6.1f%%\n", "comments in the product", 100*float64(comments)/float64(max(all, 1)))
+	fmt.Fprintf(out, "%-36s %7d\n", "of them over 100 columns", wide)
+	return over
+}
+
+// partOf is the part that names the longest beginning of a folder; −1: none does.
+func partOf(folder string) int {
+	found, longest := -1, 0
+	for i, p := range parts {
+		for _, f := range p.folders {
+			if (folder == f || strings.HasPrefix(folder, f+"/")) && len(f) > longest {
+				found, longest = i, len(f)
 			}
 		}
 	}
-	row(out, "comment lines over 100 and over 120 columns, with tests", "%.1f %% · %.1f %%", share(over100, total), share(over120, total))
-	row(out, "lines that are comments, without tests", "%.1f %%", share(comments, all))
+	return found
 }
 
 // width counts a tab as four columns.
 func width(line string) int { return utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")) }
-
-func share(part, whole int) float64 { return 100 * float64(part) / float64(max(whole, 1)) }
-
-func row(out io.Writer, what, format string, args ...any) {
-	fmt.Fprintf(out, "%-58s %s\n", what, fmt.Sprintf(format, args...))
-}

@@ -10,59 +10,35 @@ import (
 	"strings"
 )
 
-// size is how large a type is.
-type size struct {
-	name    string
-	methods int
-	files   map[string]struct{} // that have a method of it
-	fields  int
-}
-
-func printTypes(out io.Writer, files []*file) {
-	types := make(map[string]*size)
-	at := func(f *file, name string) *size {
-		key := f.folder() + "." + name
-		if types[key] == nil {
-			types[key] = &size{name: key, files: make(map[string]struct{})}
-		}
-		return types[key]
-	}
+// countMethods prints the types with the most methods.
+func countMethods(out io.Writer, files []*file) (over []string) {
+	methods := make(map[string]int)
 	for _, f := range files {
 		if !f.product() {
 			continue
 		}
 		for _, decl := range f.tree.Decls {
-			switch decl := decl.(type) {
-			case *ast.FuncDecl:
-				if name := receiver(decl); name != "" {
-					s := at(f, name)
-					s.methods++
-					s.files[f.name] = struct{}{}
-				}
-			case *ast.GenDecl:
-				for _, spec := range decl.Specs {
-					if spec, ok := spec.(*ast.TypeSpec); ok {
-						at(f, spec.Name.Name).fields = fields(spec)
-					}
-				}
+			if decl, ok := decl.(*ast.FuncDecl); ok && decl.Recv != nil {
+				methods[f.folder()+"."+receiver(decl)]++
 			}
 		}
 	}
-	all := make([]*size, 0, len(types))
-	for _, name := range slices.Sorted(maps.Keys(types)) {
-		all = append(all, types[name])
+	names := slices.Sorted(maps.Keys(methods))
+	slices.SortStableFunc(names, func(a, b string) int { return methods[b] - methods[a] })
+	fmt.Fprintf(out, "\nmethods, at most %d\n", most)
+	for _, name := range names[:min(8, len(names))] {
+		fmt.Fprintf(out, "%-44s %3d\n", name, methods[name])
 	}
-	slices.SortStableFunc(all, func(a, b *size) int { return b.methods - a.methods })
-	for _, s := range all[:min(8, len(all))] {
-		row(out, "methods · files · fields of "+s.name, "%d · %d · %d", s.methods, len(s.files), s.fields)
+	for _, name := range names {
+		if allowed := max(most, larger[name]); methods[name] > allowed {
+			over = append(over, fmt.Sprintf("%s: %d methods, of %d", name, methods[name], allowed))
+		}
 	}
+	return over
 }
 
 // receiver is the name of the type that a method is of.
 func receiver(f *ast.FuncDecl) string {
-	if f.Recv == nil || len(f.Recv.List) == 0 {
-		return ""
-	}
 	t := f.Recv.List[0].Type
 	for {
 		switch of := t.(type) {
@@ -80,23 +56,8 @@ func receiver(f *ast.FuncDecl) string {
 	}
 }
 
-func fields(t *ast.TypeSpec) int {
-	s, ok := t.Type.(*ast.StructType)
-	if !ok {
-		return 0
-	}
-	n := 0
-	for _, f := range s.Fields.List {
-		n += max(1, len(f.Names))
-	}
-	return n
-}
-
-const module = "github.com/troupe-go/troupe"
-
-// printArrows shows which folders of the root import each other: one of the two arrows runs
-// upwards.
-func printArrows(out io.Writer, files []*file) {
+// countArrows prints the imports that run upwards: from a folder of the root to one above it.
+func countArrows(out io.Writer, files []*file) (over []string) {
 	arrows := make(map[string]int)
 	for _, f := range files {
 		from, _, inside := strings.Cut(f.name, "/")
@@ -105,19 +66,19 @@ func printArrows(out io.Writer, files []*file) {
 		}
 		for _, spec := range f.tree.Imports {
 			name, err := strconv.Unquote(spec.Path.Value)
-			if rest, ours := strings.CutPrefix(name, module+"/"); err == nil && ours {
-				to, _, _ := strings.Cut(rest, "/")
+			rest, ours := strings.CutPrefix(name, module+"/")
+			to, _, _ := strings.Cut(rest, "/")
+			if err == nil && ours && slices.Index(layers, from) < slices.Index(layers, to) {
 				arrows[from+" → "+to]++
 			}
 		}
 	}
-	both := 0
+	fmt.Fprintf(out, "\n%-36s %7d\n", "imports that run upwards", len(arrows))
 	for _, arrow := range slices.Sorted(maps.Keys(arrows)) {
-		from, to, _ := strings.Cut(arrow, " → ")
-		if back := to + " → " + from; from < to && arrows[back] > 0 {
-			both++
-			row(out, "folders that import each other", "%s", fmt.Sprintf("%s (%d), %s (%d)", arrow, arrows[arrow], back, arrows[back]))
+		fmt.Fprintf(out, "%-36s %7d\n", arrow, arrows[arrow])
+		if arrows[arrow] > upwards[arrow] {
+			over = append(over, fmt.Sprintf("%s: %d imports that run upwards, of %d", arrow, arrows[arrow], upwards[arrow]))
 		}
 	}
-	row(out, "pairs of folders that import each other", "%d", both)
+	return over
 }
