@@ -82,7 +82,7 @@ cover: ## run all tests and show what they cover, in coverage.txt and in sum
 	$(GO) test -timeout $(TIMEOUT) -coverpkg=./... -coverprofile=coverage.txt $(PACKAGES)
 	@$(GO) tool cover -func=coverage.txt | tail -1
 
-house: ## measure the source: lines, types, arrows between folders, the ways of two operations
+house: ## hold the source to its budgets: lines of each part, methods of a type, imports that run upwards, names that are to go
 	$(GO) run ./test/house
 
 tidy: ## bring go.mod and the formatting into order
