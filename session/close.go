@@ -60,7 +60,7 @@ func (s *Session) Close(ctx context.Context) error {
 	select {
 	case <-s.lifetime.gone.C():
 	case <-ctx.Done():
-		s.awaitAsked()
+		awaitAsked(s)
 	}
 	if s.lifetime.gone.Closed() { // what is done is done, whatever became of ctx
 		return failed("close", "", s.lifetime.unconfirmed)
@@ -73,7 +73,7 @@ func (s *Session) Close(ctx context.Context) error {
 const sending = 100 * time.Millisecond
 
 // awaitAsked waits until the server has been asked to close the ZooKeeper session, if it can be.
-func (s *Session) awaitAsked() {
+func awaitAsked(s *Session) {
 	g := s.state.lock()
 	e := g.cur
 	g.unlock()
