@@ -1,0 +1,313 @@
+package interop_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+	"github.com/troupe-go/troupe/internal/tier"
+	"github.com/troupe-go/troupe/recipes/queue"
+	"github.com/troupe-go/troupe/session"
+)
+
+// Those of docs/migration.md, "Moving a queue".
+
+var javaName = regexp.MustCompile(`^qn-[0-9]{10}$`)
+
+// moveJava moves the items of ZooKeeper's DistributedQueue, or of Curator's SimpleDistributedQueue.
+func moveJava(ctx context.Context, sess *session.Session, from string, to *queue.Queue) error {
+	if err := sess.Sync(ctx, from); err != nil {
+		return err
+	}
+	names, _, err := sess.Children(ctx, from)
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if !javaName.MatchString(name) {
+			continue
+		}
+		data, stat, err := sess.Get(ctx, from+"/"+name)
+		if err != nil {
+			return err
+		}
+		id := fmt.Sprintf("%s-%x", name, stat.Czxid) // no other item ever has it
+		_, err = to.Put(ctx, data, queue.WithID(id))
+		if err != nil && !errors.Is(err, queue.ErrDuplicate) {
+			return err
+		}
+		if err := sess.Delete(ctx, from+"/"+name, stat.Version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var kazooName = regexp.MustCompile(`^entry-([0-9]{3})-[0-9]{10}$`)
+
+// moveKazoo moves the items of kazoo's Queue. Those of a LockingQueue are below "entries".
+func moveKazoo(ctx context.Context, sess *session.Session, from string, to *queue.Queue) error {
+	if err := sess.Sync(ctx, from); err != nil {
+		return err
+	}
+	names, _, err := sess.Children(ctx, from)
+	if err != nil {
+		return err
+	}
+	slices.Sort(names) // by priority, then by number
+	for _, name := range names {
+		parts := kazooName.FindStringSubmatch(name)
+		if parts == nil {
+			continue
+		}
+		priority, err := strconv.Atoi(parts[1])
+		if err != nil {
+			return err
+		}
+		data, stat, err := sess.Get(ctx, from+"/"+name)
+		if err != nil {
+			return err
+		}
+		id := fmt.Sprintf("%s-%x", name, stat.Czxid)
+		_, err = to.Put(ctx, data, queue.WithID(id), queue.WithPriority(priority-100)) // kazoo's default is 100
+		if err != nil && !errors.Is(err, queue.ErrDuplicate) {
+			return err
+		}
+		if err := sess.Delete(ctx, from+"/"+name, stat.Version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var curatorName = regexp.MustCompile(`^queue-[0-9]{10}$`)
+
+// moveCurator moves the items of Curator's DistributedQueue.
+func moveCurator(ctx context.Context, sess *session.Session, from string, to *queue.Queue) error {
+	if err := sess.Sync(ctx, from); err != nil {
+		return err
+	}
+	names, _, err := sess.Children(ctx, from)
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if !curatorName.MatchString(name) {
+			continue
+		}
+		data, stat, err := sess.Get(ctx, from+"/"+name)
+		if err != nil {
+			return err
+		}
+		item, err := curatorItem(data)
+		if err != nil {
+			return fmt.Errorf("%s/%s: %w", from, name, err)
+		}
+		id := fmt.Sprintf("%s-%x", name, stat.Czxid)
+		_, err = to.Put(ctx, item, queue.WithID(id))
+		if err != nil && !errors.Is(err, queue.ErrDuplicate) {
+			return err
+		}
+		if err := sess.Delete(ctx, from+"/"+name, stat.Version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// curatorItem is the item in a znode: behind a version, a one and the item's length, and before a
+// two.
+func curatorItem(data []byte) ([]byte, error) {
+	rest, ok := bytes.CutPrefix(data, []byte{0, 1, 0, 1, 1})
+	if !ok || len(rest) < 5 {
+		return nil, errors.New("not an item of Curator's")
+	}
+	length, item := binary.BigEndian.Uint32(rest), rest[4:len(rest)-1]
+	if uint64(length) != uint64(len(item)) || rest[len(rest)-1] != 2 {
+		return nil, errors.New("not a single item")
+	}
+	return item, nil
+}
+
+// written is a znode as another library writes it, and what it is in Troupe's queue.
+type written struct {
+	name, znode string // the server adds the number
+	data        string // of the item
+	priority    int
+}
+
+type move func(ctx context.Context, sess *session.Session, from string, to *queue.Queue) error
+
+// moving is a queue of theirs, and the loop that moves it.
+type moving struct {
+	move    move
+	written []written
+	strange []string // znodes that the loop leaves where they are
+}
+
+var movings = map[string]moving{
+	"java": {
+		move: moveJava, written: []written{{"qn-", "a", "a", 0}, {"qn-", "", "", 0}, {"qn-", "c", "c", 0}},
+		strange: []string{"x", "qn-", "qn-00000000001", "entry-100-0000000000", "queue-0000000000"},
+	},
+	"kazoo": {
+		move:    moveKazoo,
+		written: []written{{"entry-999-", "e", "e", 899}, {"entry-000-", "a", "a", -100}, {"entry-007-", "", "", -93}, {"entry-100-", "c", "c", 0}, {"entry-100-", "d", "d", 0}},
+		strange: []string{"x", "entry-", "entry-1-0000000000", "entry-1000-0000000000", "qn-0000000000", "queue-0000000000"},
+	},
+	"curator": {
+		move: moveCurator,
+		written: []written{
+			{"queue-", "\x00\x01\x00\x01\x01\x00\x00\x00\x03abc\x02", "abc", 0}, {"queue-", "\x00\x01\x00\x01\x01\x00\x00\x00\x00\x02", "", 0},
+			{"queue-", "\x00\x01\x00\x01\x01\x00\x00\x00\x01\x02\x02", "\x02", 0},
+		},
+		strange: []string{"x", "queue-", "queue-1000000640000000000", "queue-|19A2B3C4D5E|0000000000", "qn-0000000000"},
+	},
+}
+
+// write makes the znodes as the library does, and what its loop must leave alone. They are not
+// listed in their order.
+func (m moving) write(t *bubble.World, s *session.Session, path string) {
+	t.Helper()
+	_, err := s.Create(bubble.Minute(t), path+"/gone", nil, session.Parents())
+	require.NoError(t, err)
+	for _, w := range m.written {
+		_, err := s.Create(bubble.Minute(t), path+"/"+w.name, []byte(w.znode), session.Sequential())
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Delete(bubble.Minute(t), path+"/gone", 0)) // whose place in the listing the last one takes
+	names, _, err := s.Children(bubble.Minute(t), path)
+	require.NoError(t, err)
+	require.False(t, slices.IsSorted(names))
+	for _, name := range m.strange {
+		_, err := s.Create(bubble.Minute(t), path+"/"+name, []byte("strange"))
+		require.NoError(t, err)
+	}
+}
+
+// arrived takes what was moved, and looks that nothing else came and that the rest has stayed.
+func (m moving) arrived(t *bubble.World, s *session.Session, theirs, ours string) {
+	t.Helper()
+	q, err := queue.New(s, ours)
+	require.NoError(t, err)
+	n, err := q.Len(bubble.Minute(t))
+	require.NoError(t, err)
+	require.Equal(t, len(m.written), n)
+	want := slices.Clone(m.written)
+	slices.SortStableFunc(want, func(a, b written) int { return cmp.Compare(a.priority, b.priority) })
+	for _, w := range want {
+		i, err := q.Take(bubble.Minute(t))
+		require.NoError(t, err)
+		require.Equal(t, w.data, string(i.Data()))
+		require.Equal(t, w.priority, i.Priority())
+		require.NoError(t, i.Ack(bubble.Minute(t)))
+	}
+	left, _, err := s.Children(bubble.Minute(t), theirs)
+	require.NoError(t, err)
+	require.ElementsMatch(t, m.strange, left)
+}
+
+// Whatever request or answer is lost while a loop moves a queue: called again until it succeeds, it
+// has moved each item once, in order, and has left alone what it does not know.
+func TestAQueueIsMovedOnce(t *testing.T) {
+	t.Parallel()
+	for name, m := range movings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.EachFate(t, func(t *bubble.World, _ int, strike func(*session.Session)) {
+				s, other := t.Session(), t.Session()
+				m.write(t, other, "/theirs")
+				q, err := queue.New(s, "/ours")
+				require.NoError(t, err)
+				strike(s)
+				if m.move(bubble.Minute(t), s, "/theirs", q) != nil {
+					require.NoError(t, m.move(bubble.Minute(t), s, "/theirs", q))
+				}
+				m.arrived(t, other, "/theirs", "/ours")
+			})
+		})
+	}
+}
+
+// What is not a single item of Curator's stops the loop, with the path; what was before it is moved.
+func TestWhatIsNoSingleItemStays(t *testing.T) {
+	t.Parallel()
+	for _, data := range []string{
+		"", "abc", "\x00\x01\x00\x01", "\x00\x01\x00\x01\x02", "\x00\x01\x00\x02\x01\x00\x00\x00\x01a\x02", "\x00\x01\x00\x01\x01\x00\x00\x00\x01a",
+		"\x00\x01\x00\x01\x01\x00\x00\x00\x02a\x02", "\x00\x01\x00\x01\x01\xff\xff\xff\xffa\x02", "\x00\x01\x00\x01\x01\x00\x00\x00\x01a\x01\x00\x00\x00\x01b\x02",
+	} {
+		bubble.Run(t, func(t *bubble.World) {
+			s, m := t.Session(), movings["curator"]
+			m.write(t, s, "/theirs")
+			last, err := s.Create(bubble.Minute(t), "/theirs/queue-", []byte(data), session.Sequential())
+			require.NoError(t, err)
+			q, err := queue.New(s, "/ours")
+			require.NoError(t, err)
+			require.ErrorContains(t, m.move(bubble.Minute(t), s, "/theirs", q), last)
+			require.NoError(t, s.Delete(bubble.Minute(t), last, 0))
+			m.arrived(t, s, "/theirs", "/ours")
+		})
+	}
+}
+
+// put is a queue in which a library has put items.
+type put struct {
+	theirs maker
+	move   move
+	below  string   // where its items are
+	first  []string // the item that is put last, with a priority, where there are any
+}
+
+// What the libraries have put, and what is left for them: nothing.
+func TestQueuesOfOthersAreMoved(t *testing.T) {
+	tier.Real(t)
+	t.Parallel()
+	kazoo := maker{driver: kazooDriver, client: "kazoo", recipe: "queue"}
+	locking := maker{driver: kazooDriver, client: "kazoo", recipe: "locking-queue"}
+	java := maker{driver: javaDriver, client: "zookeeper", recipe: "queue"}
+	simple := maker{driver: javaDriver, client: "curator", recipe: "simple-queue"}
+	curator := maker{driver: javaDriver, client: "curator", recipe: "distributed-queue"}
+	onBoth(t, func(t *testing.T, address string) {
+		each(t, map[string]put{
+			"DistributedQueue":           {java, moveJava, "", nil},
+			"SimpleDistributedQueue":     {simple, moveJava, "", nil},
+			"Queue":                      {kazoo, moveKazoo, "", []string{"first", "99"}},
+			"LockingQueue":               {locking, moveKazoo, "/entries", []string{"first", "99"}},
+			"Curator's DistributedQueue": {curator, moveCurator, "", nil},
+		}, func(t *testing.T, c put) {
+			path := pathFor(t)
+			them, s := c.theirs.make(t, address, path), open(t, address)
+			q, err := queue.New(s, path+"-ours")
+			require.NoError(t, err)
+			want := strings.Split("a b c d e f g h i j k l", " ")
+			for _, data := range want {
+				require.NoError(t, them.ask(them.rec, "put", data))
+			}
+			if c.first != nil {
+				require.NoError(t, them.ask(them.rec, "put", c.first...))
+				want = slices.Insert(want, 0, c.first[0])
+			}
+			require.NoError(t, c.move(t.Context(), s, path+c.below, q))
+			for _, data := range want {
+				i, err := q.Take(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, data, string(i.Data()))
+				require.NoError(t, i.Ack(t.Context()))
+			}
+			empty(t, s, path+c.below)
+		})
+	})
+}
