@@ -209,7 +209,7 @@ func javaStop(t *testing.T) {
 
 func javaQueue(t *testing.T) {
 	_, s := connected(t)
-	q, err := queue.New(s, "/queue", queue.WithLayout(queue.Java))
+	q, err := queue.New(s, "/queue")
 	require.NoError(t, err)
 	_, err = q.Peek(t.Context())
 	require.ErrorIs(t, err, queue.ErrEmpty)

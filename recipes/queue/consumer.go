@@ -64,20 +64,13 @@ func WithAutoAck() ConsumeOption {
 // and expired sessions, and skips what is in its way: see [Consumer.Errors].
 type Consumer struct {
 	queue   *Queue
-	from    source
+	from    *intake // where it has its items from
 	end     *notify.End
 	skipped *reports
 }
 
-// source is where a consumer has its items from.
-type source interface {
-	queued() <-chan *Item
-	close(ctx context.Context) error
-}
-
-// Consume starts to take items, and returns at once. A layout without claims needs WithAutoAck,
-// otherwise the error is session.ErrUnsupported. After Close, or for a closed session, it is
-// session.ErrClosed.
+// Consume starts to take items, and returns at once. After Close, or for a closed session, the
+// error is session.ErrClosed.
 func (q *Queue) Consume(opts ...ConsumeOption) (*Consumer, error) {
 	c, err := q.consume(opts)
 	return c, failed("consume", q.path, err)
@@ -94,9 +87,6 @@ func (q *Queue) consume(opts []ConsumeOption) (*Consumer, error) {
 			return nil, err
 		}
 	}
-	if q.plain != nil && !o.auto && !q.cfg.layout.plain().Claims() {
-		return nil, fmt.Errorf("%w: this layout has no claims: WithAutoAck", session.ErrUnsupported)
-	}
 	c := &Consumer{queue: q, end: notify.NewEnd(), skipped: newReports()}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -104,12 +94,7 @@ func (q *Queue) consume(opts []ConsumeOption) (*Consumer, error) {
 		return nil, session.ErrClosed
 	}
 	var err error
-	if q.plain != nil {
-		c.from = startPlain(c, o)
-	} else {
-		c.from, err = startIntake(c, o)
-	}
-	if err != nil {
+	if c.from, err = startIntake(c, o); err != nil {
 		return nil, err
 	}
 	q.consumers[c] = struct{}{}
@@ -118,7 +103,7 @@ func (q *Queue) consume(opts []ConsumeOption) (*Consumer, error) {
 
 // Items delivers the items, in order; several receivers compete for them. An item that is lost
 // before it is received is withdrawn. The channel closes when the consumer has ended.
-func (c *Consumer) Items() <-chan *Item { return c.from.queued() }
+func (c *Consumer) Items() <-chan *Item { return c.from.stream.C() }
 
 // Errors reports what the consumer has skipped, and goes on without: an item that it cannot read,
 // one that it cannot move to the dead letters, a request that the servers refused. What was skipped

@@ -15,17 +15,12 @@ import (
 
 // Take waits for the next unclaimed item and claims it: lower priorities first, then in the order
 // in which they were put. The item belongs to this process until it is acknowledged, returned or
-// lost; ctx bounds only the wait. In a layout without claims the item is deleted when it is taken.
-// After Close the error is session.ErrClosed.
+// lost; ctx bounds only the wait. After Close the error is session.ErrClosed.
 func (q *Queue) Take(ctx context.Context) (*Item, error) {
 	if err := q.open(); err != nil {
 		return nil, failed("take", q.path, err)
 	}
-	take := q.takes.take
-	if q.plain != nil {
-		take = q.takePlain
-	}
-	i, err := take(ctx)
+	i, err := q.takes.take(ctx)
 	return i, failed("take", q.path, err)
 }
 
@@ -221,11 +216,6 @@ func (in *intake) settle(ctx context.Context, i *Item, how consume.How, after ti
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-func (in *intake) extend(i *Item, d time.Duration) error {
-	in.tell(consume.Extend{No: i.no, After: milliseconds(d)})
-	return nil
 }
 
 // remove forgets an item. nil: it was forgotten before.

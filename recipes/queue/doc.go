@@ -78,10 +78,4 @@
 // to its position; what was received and not settled is lost, and delivered to others. Under
 // WithAutoAck there is no position to go back to: what was taken and not received is put anew, at
 // the end of its priority.
-//
-// # Other layouts
-//
-// [WithLayout] shares a path with the queues of ZooKeeper's Java recipes, kazoo and Curator. All
-// but kazoo's LockingQueue deliver at most once, and none has more than they have: no ids, headers,
-// attempts, pauses or capacity, and delays only Curator's delay queue.
 package queue

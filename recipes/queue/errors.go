@@ -6,7 +6,6 @@ import (
 
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
 	"github.com/troupe-go/troupe/recipes/queue/internal/look"
-	"github.com/troupe-go/troupe/recipes/queue/internal/plain"
 	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
 	"github.com/troupe-go/troupe/session"
 )
@@ -38,7 +37,6 @@ var ofMachines = []struct{ err, is error }{
 	{produce.ErrUnknown, session.ErrUnknownOutcome},
 	{produce.ErrEphemeral, fmt.Errorf("WithEphemeral: %w: %w", session.ErrUnsupported, produce.ErrEphemeral)},
 	{look.ErrEmpty, ErrEmpty},
-	{plain.ErrEmpty, ErrEmpty},
 	{consume.ErrUnknown, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome)},
 	{consume.ErrOverdue, ErrOverdue},
 	{consume.ErrGone, session.ErrDeleted},

@@ -15,7 +15,7 @@ func (q *Queue) PanicPutting(value any) {
 func (q *Queue) PanicTaking(value any) { q.takes.panic(value) }
 
 // Panic makes the consumer's actor panic.
-func (c *Consumer) Panic(value any) { c.from.(*intake).panic(value) }
+func (c *Consumer) Panic(value any) { c.from.panic(value) }
 
 func (in *intake) panic(value any) {
 	in.mu.Lock()

@@ -94,10 +94,6 @@ func TestBadHeaders(t *testing.T) {
 		require.ErrorContains(t, err, "WithHeader")
 		_, err = q.Put(bubble.Minute(t), nil, queue.WithHeader("k", strings.Repeat("x", 2<<20)))
 		require.ErrorIs(t, err, session.ErrTooLarge)
-		kazoo, err := queue.New(t.Session(), "/kazoo", queue.WithLayout(queue.Kazoo))
-		require.NoError(t, err)
-		_, err = kazoo.Put(bubble.Minute(t), nil, queue.WithHeader("k", "v"))
-		require.ErrorIs(t, err, session.ErrUnsupported, "its items are their data")
 		require.Equal(t, 0, length(t, q))
 	})
 }

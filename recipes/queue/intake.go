@@ -165,8 +165,6 @@ func (in *intake) refuse(err error) {
 	in.calls = nil
 }
 
-func (in *intake) queued() <-chan *Item { return in.stream.C() }
-
 // close ends the intake, and gives back what was not received.
 func (in *intake) close(ctx context.Context) error {
 	in.mu.Lock()

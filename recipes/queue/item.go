@@ -27,7 +27,7 @@ type Item struct {
 	*session.Hold
 
 	queue    *Queue
-	by       settler
+	by       *intake // which has handed it out
 	no       uint64
 	id       string
 	record   layout.Record
@@ -40,15 +40,7 @@ type Item struct {
 	answer *notify.End
 }
 
-// settler settles the items that it has handed out.
-type settler interface {
-	// settle waits until the item is settled. It is called at least once for each call of Ack or
-	// Nack.
-	settle(ctx context.Context, i *Item, how consume.How, after time.Duration) error
-	extend(i *Item, d time.Duration) error
-}
-
-// ID is the id that Put returned. In another library's layout it is the znode's name.
+// ID is the id that Put returned.
 func (i *Item) ID() string { return i.id }
 
 // Data are the data that were put. The receiver may keep and change them.
@@ -137,7 +129,7 @@ func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
 	if err != nil {
 		return failed("nack", i.queue.path, err)
 	}
-	if cfg := &i.queue.cfg; !o.given && cfg.backoff != nil && i.attempt < cfg.maxAttempts {
+	if cfg := &i.queue.cfg; !o.given && i.attempt < cfg.maxAttempts {
 		o.after = max(cfg.backoff(i.attempt), 0)
 	}
 	return failed("nack", i.queue.path, i.settle(ctx, consume.Nack, o.after))
@@ -162,7 +154,8 @@ func (i *Item) extend(ctx context.Context, d time.Duration) error {
 	case i.Err() != nil:
 		return lost(i.Err())
 	}
-	return i.by.extend(i, d)
+	i.by.tell(consume.Extend{No: i.no, After: milliseconds(d)})
+	return nil
 }
 
 func (i *Item) settle(ctx context.Context, how consume.How, after time.Duration) error {

@@ -22,10 +22,6 @@ func (q *Queue) Peek(ctx context.Context) (Entry, error) {
 	if err := q.open(); err != nil {
 		return Entry{}, failed("peek", q.path, err)
 	}
-	if q.plain != nil {
-		e, err := q.plain.Peek(ctx)
-		return Entry{ID: e.Name, Data: e.Data, Priority: e.Priority}, failed("peek", q.path, translated(err))
-	}
 	e, err := q.looking().Peek(ctx)
 	return Entry{ID: e.ID, Data: e.Record.Body, Priority: e.Priority, Attempts: e.Attempts}, failed("peek", q.path, translated(err))
 }
@@ -33,15 +29,11 @@ func (q *Queue) Peek(ctx context.Context) (Entry, error) {
 // Len counts the items: waiting, being processed, and delayed. It syncs first, so it sees
 // everything that was done before the call. It lists every bucket, one listing for some hundred
 // items, and is only an estimate while others put and take.
-func (q *Queue) Len(ctx context.Context) (n int, err error) {
+func (q *Queue) Len(ctx context.Context) (int, error) {
 	if err := q.open(); err != nil {
 		return 0, failed("len", q.path, err)
 	}
-	if q.plain != nil {
-		n, err = q.plain.Len(ctx)
-	} else {
-		n, err = q.looking().Len(ctx)
-	}
+	n, err := q.looking().Len(ctx)
 	return n, failed("len", q.path, err)
 }
 
@@ -55,8 +47,6 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 	case err != nil:
 	case id == "":
 		err = errors.New("id: empty")
-	case q.plain != nil:
-		err = q.plain.Remove(ctx, id)
 	default:
 		err = q.looking().Remove(ctx, id)
 	}

@@ -21,7 +21,6 @@ type options struct {
 	visibility  time.Duration
 	dead        string
 	shards      int
-	layout      Layout
 	backoff     Backoff
 }
 
@@ -35,9 +34,6 @@ func optionsOf(path string, opts []Option) (options, error) {
 			return o, err
 		}
 	}
-	if o.layout != Troupe {
-		return o, o.unsupported()
-	}
 	if o.maxAttempts == 0 {
 		o.maxAttempts = usualMaxAttempts
 	}
@@ -45,19 +41,6 @@ func optionsOf(path string, opts []Option) (options, error) {
 		o.backoff = Exponential(leastPause, mostPause)
 	}
 	return o, nil
-}
-
-// unsupported says which option another library's layout does not have.
-func (o *options) unsupported() error {
-	for name, given := range map[string]bool{
-		"WithCapacity": o.capacity > 0, "WithShards": o.shards > 1, "WithMaxAttempts": o.maxAttempts > 0,
-		"WithBackoff": o.backoff != nil, "WithVisibility": o.visibility > 0,
-	} {
-		if given {
-			return fmt.Errorf("%s: %w in this layout", name, session.ErrUnsupported)
-		}
-	}
-	return nil
 }
 
 // WithCapacity limits the queue to n items, including those that are being processed or wait for
@@ -131,24 +114,11 @@ func WithShards(n int) Option {
 	}
 }
 
-// WithLayout reads and writes the znodes of another library's queue, to share a path with it. What
-// a layout can't represent is session.ErrUnsupported.
-func WithLayout(l Layout) Option {
-	return func(o *options) error {
-		if l != Troupe && !l.plain().Known() {
-			return fmt.Errorf("WithLayout: unknown layout %d", l)
-		}
-		o.layout = l
-		return nil
-	}
-}
-
 // PutOption configures how items are put.
 type PutOption func(*putOptions) error
 
 type putOptions struct {
 	priority  int
-	ranked    bool
 	delay     time.Duration
 	id        string
 	named     bool
@@ -159,14 +129,13 @@ type putOptions struct {
 }
 
 // WithPriority puts an item before all those with a higher number, and behind those with the same
-// number that came earlier. The default is 0. Numbers range from -9999 to 9999; in kazoo's layouts
-// from 0 to 999, with a default of 100.
+// number that came earlier. The default is 0. Numbers range from -9999 to 9999.
 func WithPriority(n int) PutOption {
 	return func(o *putOptions) error {
 		if n < place.MinPriority || n > place.MaxPriority {
 			return fmt.Errorf("WithPriority: %d is not between %d and %d", n, place.MinPriority, place.MaxPriority)
 		}
-		o.priority, o.ranked = n, true
+		o.priority = n
 		return nil
 	}
 }
@@ -268,8 +237,8 @@ func putOptionsOf(q *Queue, n int, opts []PutOption) (putOptions, error) {
 	case o.ephemeral && q.cfg.capacity > 0:
 		return o, fmt.Errorf("WithEphemeral: %w in a bounded queue: no process returns the capacity of an item that its session's end deletes", session.ErrUnsupported)
 	}
-	if err := q.cfg.layout.check(&o); err != nil || o.under == nil {
-		return o, err
+	if o.under == nil {
+		return o, nil
 	}
 	var err error
 	if o.guard, err = recipe.Guard(q.session, o.under); err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/plain"
 	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
 	"github.com/troupe-go/troupe/session"
 )
@@ -21,8 +20,7 @@ type Queue struct {
 	session *session.Session
 	path    string
 	cfg     options
-	home    int          // the part of a bounded queue's room that it uses first
-	plain   *plain.Queue // in another library's layout; otherwise nil
+	home    int // the part of a bounded queue's room that it uses first
 	puts    *producer
 	takes   *intake
 	turns   atomic.Uint64 // of the shards
@@ -54,9 +52,6 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 	q.puts = newProducer(q)
 	q.home = home(q.puts.guid)
 	q.takes = newIntake(q, "take")
-	if o.layout != Troupe {
-		q.plain = plain.New(s, path, o.layout.plain())
-	}
 	return q, nil
 }
 
@@ -94,10 +89,6 @@ func (q *Queue) put(ctx context.Context, op string, data [][]byte, opts []PutOpt
 	}
 	if err := q.open(); err != nil {
 		return nil, failed(op, q.path, err)
-	}
-	if q.plain != nil {
-		ids, err := q.plain.Put(ctx, data, o.priority, o.delay)
-		return ids, failed(op, q.path, err)
 	}
 	shard := 0
 	if q.cfg.shards > 1 {
@@ -208,17 +199,14 @@ func (q *Queue) Close(ctx context.Context) error {
 
 // finish ends whoever takes items, and then the producer: it puts what they give back.
 func (q *Queue) finish(ctx context.Context, consumers []*Consumer) error {
-	errs := make([]error, len(consumers)+3)
+	errs := make([]error, len(consumers)+2)
 	var group sync.WaitGroup
 	for n, c := range consumers {
 		group.Go(func() { errs[n] = c.Close(ctx) }) // ends with ctx at the latest
 	}
 	group.Go(func() { errs[len(consumers)] = q.takes.close(ctx) }) // as well
 	group.Wait()
-	if q.plain != nil {
-		errs[len(consumers)+1] = q.plain.Close(ctx)
-	}
-	errs[len(consumers)+2] = q.puts.close(ctx)
+	errs[len(consumers)+1] = q.puts.close(ctx)
 	return errors.Join(errs...)
 }
 
