@@ -171,7 +171,8 @@ var movings = map[string]moving{
 	"curator": {
 		move: moveCurator,
 		written: []written{
-			{"queue-", "\x00\x01\x00\x01\x01\x00\x00\x00\x03abc\x02", "abc", 0}, {"queue-", "\x00\x01\x00\x01\x01\x00\x00\x00\x00\x02", "", 0},
+			{"queue-", "\x00\x01\x00\x01\x01\x00\x00\x00\x03abc\x02", "abc", 0},
+			{"queue-", "\x00\x01\x00\x01\x01\x00\x00\x00\x00\x02", "", 0},
 			{"queue-", "\x00\x01\x00\x01\x01\x00\x00\x00\x01\x02\x02", "\x02", 0},
 		},
 		strange: []string{"x", "queue-", "queue-1000000640000000000", "queue-|19A2B3C4D5E|0000000000", "qn-0000000000"},
@@ -242,7 +243,7 @@ func TestAQueueIsMovedOnce(t *testing.T) {
 	}
 }
 
-// What is not a single item of Curator's stops the loop, with the path; what was before it is moved.
+// What is not a single item of Curator's stops the loop, with the path; what comes before is moved.
 func TestWhatIsNoSingleItemStays(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{
