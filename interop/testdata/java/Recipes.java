@@ -4,9 +4,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
-import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
@@ -22,10 +20,8 @@ import org.apache.curator.framework.recipes.queue.DistributedDelayQueue;
 import org.apache.curator.framework.recipes.queue.DistributedPriorityQueue;
 import org.apache.curator.framework.recipes.queue.MultiItem;
 import org.apache.curator.framework.recipes.queue.QueueBuilder;
-import org.apache.curator.framework.recipes.queue.QueueConsumer;
 import org.apache.curator.framework.recipes.queue.QueueSerializer;
 import org.apache.curator.framework.recipes.queue.SimpleDistributedQueue;
-import org.apache.curator.framework.state.ConnectionState;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooDefs;
@@ -61,7 +57,7 @@ final class Recipes {
             case "distributed-queue":
             case "priority-queue":
             case "delay-queue":
-                return new Handed(curator(session), kind, path);
+                return new Filled(curator(session), kind, path);
             case "writelock":
                 return new Java(plain(session), path);
             case "support":
@@ -385,11 +381,8 @@ final class Recipes {
         }
     }
 
-    /**
-     * Curator's queues, which hand to a consumer whatever they can take. Puts go through one that takes nothing; the one that takes is started with
-     * the first take.
-     */
-    private static final class Handed implements Driver.Target {
+    /** Curator's queues, of which nothing is taken. */
+    private static final class Filled implements Driver.Target {
         private static final QueueSerializer<String> TEXT = new QueueSerializer<String>() {
             @Override
             public byte[] serialize(String item) {
@@ -402,19 +395,7 @@ final class Recipes {
             }
         };
 
-        private final CuratorFramework client;
-        private final String kind;
-        private final String path;
-        private final BlockingQueue<String> taken = new LinkedBlockingQueue<>();
         private final Put put;
-        private boolean taking;
-
-        Handed(CuratorFramework client, String kind, String path) throws Exception {
-            this.client = client;
-            this.kind = kind;
-            this.path = path;
-            put = start(null);
-        }
 
         private interface Put {
             /** Puts items into one znode, with a priority or a delay in ms. */
@@ -426,30 +407,23 @@ final class Recipes {
             return () -> items.hasNext() ? items.next() : null;
         }
 
-        private String[] next(long millis) throws Exception {
-            if (!taking) {
-                taking = true;
-                start(new Taker(taken));
-            }
-            String item = taken.poll(millis, TimeUnit.MILLISECONDS);
-            return item == null ? new String[0] : new String[] {item};
-        }
-
-        private Put start(QueueConsumer<String> consumer) throws Exception {
-            QueueBuilder<String> builder = QueueBuilder.builder(client, consumer, TEXT, path).putInBackground(false);
+        Filled(CuratorFramework client, String kind, String path) throws Exception {
+            QueueBuilder<String> builder = QueueBuilder.builder(client, null, TEXT, path).putInBackground(false);
             switch (kind) {
                 case "priority-queue":
                     DistributedPriorityQueue<String> ranked = builder.buildPriorityQueue(0);
                     ranked.start();
-                    return (items, priority) -> ranked.putMulti(items, (int) priority);
+                    put = (items, priority) -> ranked.putMulti(items, (int) priority);
+                    break;
                 case "delay-queue":
                     DistributedDelayQueue<String> delayed = builder.buildDelayQueue();
                     delayed.start();
-                    return (items, delay) -> delayed.putMulti(items, System.currentTimeMillis() + delay);
+                    put = (items, delay) -> delayed.putMulti(items, System.currentTimeMillis() + delay);
+                    break;
                 default:
                     org.apache.curator.framework.recipes.queue.DistributedQueue<String> queue = builder.buildQueue();
                     queue.start();
-                    return (items, none) -> queue.putMulti(items);
+                    put = (items, none) -> queue.putMulti(items);
             }
         }
 
@@ -462,30 +436,9 @@ final class Recipes {
                 case "together": // data of several items, put into one znode
                     put.put(items(a), 0);
                     return new String[0];
-                case "poll":
-                    return next(50);
-                case "take": // patience in ms
-                    return next(Long.parseLong(a[0]));
                 default:
                     throw new KeeperException.UnimplementedException();
             }
         }
-    }
-
-    /** Keeps what it is handed. */
-    private static final class Taker implements QueueConsumer<String> {
-        private final BlockingQueue<String> taken;
-
-        Taker(BlockingQueue<String> taken) {
-            this.taken = taken;
-        }
-
-        @Override
-        public void consumeMessage(String message) {
-            taken.add(message);
-        }
-
-        @Override
-        public void stateChanged(CuratorFramework client, ConnectionState state) {}
     }
 }
