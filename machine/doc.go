@@ -29,9 +29,9 @@
 //
 //   - Every event that stems from ZooKeeper names the epoch that it was asked in. One of an older
 //     epoch is void: nothing follows from it.
-//   - [List], [Read], [Look], [Watch], [Transact], [Ensure], [Remove] and [Enter] are answered exactly
-//     once, or never if their epoch ends first ([EpochEnded] comes instead).
-//   - [Fired] never overtakes the answer that armed the watch. It may come without a
+//   - [List], [Read], [Look], [Transact], [Ensure], [Remove] and [Enter] are answered exactly once, or
+//     never if their epoch ends first ([EpochEnded] comes instead).
+//   - [Fired] never overtakes the answer of the read that armed the watch. It may come without a
 //     change, if the read saw the change already; it is never missing after one. Answers of
 //     different requests may overtake one another and other watches' events; two watches' events
 //     keep ZooKeeper's order.

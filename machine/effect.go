@@ -40,13 +40,6 @@ func (q Query) String() string {
 	return "read " + q.Path
 }
 
-// Watch watches a znode and all that is below it, until [Unwatch] or [WatchRemoved]: see [Watched].
-type Watch struct {
-	Epoch uint64
-	Ask   uint64
-	Path  string
-}
-
 // Transact carries out all operations, in order, or none of them. It is sent once.
 type Transact struct {
 	Epoch uint64
@@ -75,9 +68,9 @@ type Remove struct {
 	Path  string
 }
 
-// Unwatch says that the machine depends no more on the watch that a [Read] or a [Watch] of this
-// path has armed, or that one under way would arm. It need not be told of its events any more, but
-// may. Not answered.
+// Unwatch says that the machine depends no more on the watch that a [Read] of this path has armed,
+// or that one under way would arm. It need not be told of that event any more, but may. Not
+// answered.
 type Unwatch struct {
 	Epoch uint64
 	Path  string

@@ -61,21 +61,6 @@ type Looked struct {
 	Answers []Event
 }
 
-// Watched answers [Watch]. If the Code is [Done], [Fired] tells of every change from now on, each
-// with the path of the znode that was created, set or deleted. What came before is not told, so the
-// machine reads when it has this answer. The last one is [WatchRemoved].
-//
-// If the Code is [Refused], there are the watches of [Read] and [List]: ZooKeeper has no others
-// before 3.6, and only one on each path before 3.9, so that this one is refused while something in
-// the session watches the znode itself by those.
-type Watched struct {
-	Epoch uint64
-	Ask   uint64
-	Path  string
-	Code  Code
-	Err   error
-}
-
 // Transacted answers [Transact].
 type Transacted struct {
 	Epoch   uint64
@@ -107,8 +92,7 @@ type Removed struct {
 	Path  string
 }
 
-// Fired: an armed watch fired, once. It has to be armed again by another [List] or [Read]. That of
-// a [Watch] goes on.
+// Fired: an armed watch fired, once. It has to be armed again by another [List] or [Read].
 type Fired struct {
 	Epoch  uint64
 	Path   string
@@ -123,17 +107,13 @@ const (
 	DataChanged     Change = iota + 1 // of a watch of [Read]
 	ChildrenChanged                   // of a watch of [List]
 	Deleted                           // the znode itself, of either
-	Created                           // of [Watch]: a znode
-	WatchRemoved                      // of [Watch]: it is over, with its connection or because of another watch on that path
 )
 
-var changes = [...]string{
-	DataChanged: "data", ChildrenChanged: "children", Deleted: "deleted", Created: "created", WatchRemoved: "watch removed",
-}
+var changes = [...]string{DataChanged: "data", ChildrenChanged: "children", Deleted: "deleted"}
 
 // String names the change as the golden traces show it.
 func (c Change) String() string {
-	if c < DataChanged || c > WatchRemoved {
+	if c < DataChanged || c > Deleted {
 		return "none"
 	}
 	return changes[c]

@@ -3,7 +3,6 @@ package machine
 func (e List) numbered(epoch, ask uint64) Effect     { e.Epoch, e.Ask = epoch, ask; return e }
 func (e Read) numbered(epoch, ask uint64) Effect     { e.Epoch, e.Ask = epoch, ask; return e }
 func (e Look) numbered(epoch, ask uint64) Effect     { e.Epoch, e.Ask = epoch, ask; return e }
-func (e Watch) numbered(epoch, ask uint64) Effect    { e.Epoch, e.Ask = epoch, ask; return e }
 func (e Transact) numbered(epoch, ask uint64) Effect { e.Epoch, e.Ask = epoch, ask; return e }
 func (e Ensure) numbered(epoch, ask uint64) Effect   { e.Epoch, e.Ask = epoch, ask; return e }
 func (e Remove) numbered(epoch, ask uint64) Effect   { e.Epoch, e.Ask = epoch, ask; return e }
@@ -20,8 +19,6 @@ func origin(ev Event) (epoch, ask uint64, dated bool) {
 	case Seen:
 		return ev.Epoch, ev.Ask, true
 	case Looked:
-		return ev.Epoch, ev.Ask, true
-	case Watched:
 		return ev.Epoch, ev.Ask, true
 	case Transacted:
 		return ev.Epoch, ev.Ask, true

@@ -30,7 +30,6 @@ func TestEveryRequestIsNumbered(t *testing.T) {
 		"look": {
 			machine.Look{Queries: []machine.Query{{Path: "/a"}}}, machine.Look{Epoch: 1, Ask: 1, Queries: []machine.Query{{Path: "/a"}}},
 		},
-		"watch":    {machine.Watch{Path: "/a"}, machine.Watch{Epoch: 1, Ask: 1, Path: "/a"}},
 		"transact": {machine.Transact{}, machine.Transact{Epoch: 1, Ask: 1}},
 		"ensure":   {machine.Ensure{Path: "/a"}, machine.Ensure{Epoch: 1, Ask: 1, Path: "/a"}},
 		"remove":   {machine.Remove{Path: "/a"}, machine.Remove{Epoch: 1, Ask: 1, Path: "/a"}},
@@ -74,7 +73,6 @@ func TestAccept(t *testing.T) {
 		"of another epoch, unasked":  {nil, machine.Removed{Epoch: 2, Path: "/a"}, key{}, false},
 		"listed":                     {func(r *requests) { r.Ask(machine.List{}, x) }, machine.Listed{Epoch: 1, Ask: 1}, x, true},
 		"looked":                     {func(r *requests) { r.Ask(machine.Look{}, x) }, machine.Looked{Epoch: 1, Ask: 1}, x, true},
-		"watched":                    {func(r *requests) { r.Ask(machine.Watch{}, x) }, machine.Watched{Epoch: 1, Ask: 1}, x, true},
 		"transacted":                 {func(r *requests) { r.Ask(machine.Transact{}, x) }, machine.Transacted{Epoch: 1, Ask: 1}, x, true},
 		"ensured":                    {func(r *requests) { r.Ask(machine.Ensure{}, x) }, machine.Ensured{Epoch: 1, Ask: 1}, x, true},
 		"removed":                    {func(r *requests) { r.Ask(machine.Remove{}, x) }, machine.Removed{Epoch: 1, Ask: 1}, x, true},

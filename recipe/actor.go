@@ -149,12 +149,8 @@ func (a *actor) onNotice(m noticed) {
 
 func change(t session.EventType) machine.Change {
 	switch t {
-	case session.NodeCreated:
-		return machine.Created
 	case session.NodeDeleted:
 		return machine.Deleted
-	case session.WatchRemoved:
-		return machine.WatchRemoved
 	case session.NodeChildrenChanged:
 		return machine.ChildrenChanged
 	default:

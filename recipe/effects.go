@@ -22,10 +22,6 @@ func (a *actor) carryOut(e machine.Effect) {
 		a.client.Read(e.Epoch, e.Path, e.Watch, func(s session.Seen) { a.answer(s.Err, seen(e, s)) })
 	case machine.Look:
 		a.client.Look(e.Epoch, queries(e), func(found []session.Found, err error) { a.answer(err, looked(e, found, err)) })
-	case machine.Watch:
-		a.client.Watch(e.Epoch, e.Path, func(err error) {
-			a.answer(err, machine.Watched{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: code(err), Err: err})
-		})
 	case machine.Transact:
 		a.client.Commit(e.Epoch, operations(e.Ops), func(results []session.Result, err error) {
 			a.answer(err, transacted(e, results, err))

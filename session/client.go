@@ -43,10 +43,7 @@ func (t *Client) Leave() {
 	s := t.session
 	orphans, e := s.state.removeClient(t)
 	if e != nil {
-		e.watched.change(func(table *watches.Table) {
-			table.Leave(&t.inbox)
-			e.watched.leaveTrees(&t.inbox)
-		})
+		e.watched.change(func(table *watches.Table) { table.Leave(&t.inbox) })
 	}
 	for _, c := range orphans {
 		s.znodes.sweep(c)

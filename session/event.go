@@ -46,9 +46,9 @@ type (
 	// SessionEnded: there will be no further epoch and no further event.
 	SessionEnded struct{ Cause error }
 
-	// Fired: a watch that this client armed fired, once, or again and again if it is that of
-	// [Client.Watch]. It never comes before the answer of the read that armed it. It may come
-	// without a change, when a change was already seen by the read; it is never missing after one.
+	// Fired: a watch that this client armed fired, once. It never comes before the answer of the
+	// read that armed it. It may come without a change, when a change was already seen by the read;
+	// it is never missing after one.
 	Fired struct {
 		Epoch uint64
 		Path  string

@@ -70,13 +70,3 @@ func SharedWatches(s *Session) int {
 	defer g.unlock()
 	return len(g.dataWatches) + len(g.childWatches)
 }
-
-// Trees is how many trees the present epoch watches.
-func Trees(s *Session) int {
-	g := s.state.lock()
-	w := g.cur.watched
-	g.unlock()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.trees)
-}

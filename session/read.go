@@ -113,12 +113,6 @@ func (t *Client) look(number uint64, r *watchRead, watch bool) {
 		}, r.refuse)
 		return
 	}
-	t.arm(number, r, (*watched).ask)
-}
-
-// arm passes what arms a watch on to the watches of the epoch.
-func (t *Client) arm(number uint64, r *watchRead, ask func(w *watched, r *watchRead) (taken bool)) {
-	s := t.session
 	g := s.state.lock()
 	r.epoch = g.current(number)
 	closing := g.closing
@@ -126,29 +120,15 @@ func (t *Client) arm(number uint64, r *watchRead, ask func(w *watched, r *watchR
 	switch {
 	case closing:
 		r.refuse(ErrClosed)
-	case r.epoch != nil && ask(r.epoch.watched, r):
+	case r.epoch != nil && r.epoch.watched.ask(r):
 	case !s.tasks.run(func() { r.refuse(ErrExpired) }):
 		r.refuse(ErrClosed)
 	}
 }
 
-// Watch watches a znode, which need not exist, and all that is below it. From the answer on,
-// [Fired] tells of every znode that is created, set or deleted there, until Unwatch, or until it
-// says [WatchRemoved]: that the watch went with its connection, or had to make way for a read of
-// the same path with a watch, by whichever client of the session. What happened before the answer
-// is seen by reading after it.
-//
-// Errors: [ErrUnsupported] before ZooKeeper 3.6, and while there are watches on the znode itself
-// that were armed by reads, or such reads that are not answered, since ZooKeeper before 3.9 has one
-// watch for each path and connection; [ErrHungUp] of a server that knows nothing of it.
-func (t *Client) Watch(number uint64, path string, done func(error)) {
-	t.arm(number, &watchRead{client: t, key: watches.Key{Path: t.session.space.path(path)}, refuse: done}, (*watched).askTree)
-}
-
-// Unwatch says that the client depends no more on what a read of this znode with a watch, or
-// [Client.Watch], has armed, or is about to: no [Fired] of its data comes of reads before this. If
-// nobody else in the session depends on that watch, ZooKeeper is told to forget it. A watch of its
-// children is not touched.
+// Unwatch says that the client depends no more on what a read of this znode with a watch has armed,
+// or is about to: no [Fired] of its data comes of reads before this. If nobody else in the session
+// depends on that watch, ZooKeeper is told to forget it. A watch of its children is not touched.
 func (t *Client) Unwatch(number uint64, path string) {
 	g := t.session.state.lock()
 	e := g.current(number)
@@ -156,7 +136,6 @@ func (t *Client) Unwatch(number uint64, path string) {
 	if e != nil {
 		e.watched.change(func(table *watches.Table) {
 			table.Forget(&t.inbox, watches.Key{Path: t.session.space.path(path), Kind: watches.Data})
-			e.watched.forgetTree(&t.inbox, t.session.space.path(path))
 		})
 	}
 }

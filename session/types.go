@@ -67,8 +67,6 @@ const (
 	NodeDeleted         = jute.NodeDeleted         // it is gone
 	NodeDataChanged     = jute.NodeDataChanged     // its data were set
 	NodeChildrenChanged = jute.NodeChildrenChanged // a child came or went
-
-	WatchRemoved = jute.PersistentWatchRemoved // of [Client.Watch]: the watch is over
 )
 
 // AnyoneACL permits this to everybody.

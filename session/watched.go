@@ -19,7 +19,6 @@ type watched struct {
 	mu       sync.Mutex
 	table    *watches.Table
 	reads    map[*watchRead]struct{} // with a watch, that were not answered yet; nil: the epoch is over
-	trees    map[string]*tree        // by path
 	outbox   []outgoing
 	emptying bool // somebody empties the outbox
 
@@ -41,7 +40,7 @@ type outgoing struct {
 }
 
 func newWatched(e *epoch) *watched {
-	w := &watched{epoch: e, reads: make(map[*watchRead]struct{}), trees: make(map[string]*tree), heard: 1}
+	w := &watched{epoch: e, reads: make(map[*watchRead]struct{}), heard: 1}
 	w.table = watches.New(w)
 	return w
 }
@@ -105,38 +104,24 @@ func (w *watched) answer(r *watchRead, answer func()) {
 
 // ask takes a read with a watch; false if the epoch is over.
 func (w *watched) ask(r *watchRead) (taken bool) {
-	w.change(func(*watches.Table) {
+	w.change(func(t *watches.Table) {
 		taken = true
 		w.reads[r] = struct{}{}
-		if tr := w.trees[r.key.Path]; tr != nil {
-			tr.reads = append(tr.reads, r)
-			w.advance(tr)
-			return
-		}
-		w.askTable(r)
+		t.Ask(&watches.Read{Client: &r.client.inbox, Key: r.key, Request: r})
 	})
 	return taken
-}
-
-func (w *watched) askTable(r *watchRead) {
-	w.table.Ask(&watches.Read{Client: &r.client.inbox, Key: r.key, Request: r})
 }
 
 // done takes what came of a try of a read: answer passes it on, and is nil if the answer was lost.
 // armed: there is something to watch.
 func (w *watched) done(r *watchRead, try *watches.Read, answer func(), armed bool) {
 	w.change(func(t *watches.Table) {
-		pass := func() { w.pass(r, answer) }
+		pass := func() { w.outbox = append(w.outbox, outgoing{behind: w.heard, read: r, answer: answer}) }
 		if answer == nil {
 			pass = nil
 		}
 		t.Done(try, pass, armed)
 	})
-}
-
-// pass passes an answer on. Under mu.
-func (w *watched) pass(r *watchRead, answer func()) {
-	w.outbox = append(w.outbox, outgoing{behind: w.heard, read: r, answer: answer})
 }
 
 // fire takes an event of the connection.
@@ -145,9 +130,7 @@ func (w *watched) fire(ev zkconn.Fired) {
 		if s := w.epoch.session; ev.Type == NodeDeleted {
 			s.znodes.missing(s.space.relative(ev.Path))
 		}
-		e := watches.Event{Path: ev.Path, Type: watches.EventType(ev.Type)}
-		t.Fire(e)
-		w.fireTrees(e)
+		t.Fire(watches.Event{Path: ev.Path, Type: watches.EventType(ev.Type)})
 	})
 }
 
@@ -158,11 +141,6 @@ func (w *watched) connHears(up bool) {
 	w.heard++
 	if up {
 		w.ups++
-		return
-	}
-	for _, t := range w.trees {
-		w.drop(t) // it went with the connection
-		w.advance(t)
 	}
 }
 
@@ -182,7 +160,7 @@ func (w *watched) end() map[*watchRead]struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	reads := w.reads
-	w.reads, w.trees, w.outbox = nil, nil, nil
+	w.reads, w.outbox = nil, nil
 	return reads
 }
 

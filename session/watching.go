@@ -17,8 +17,6 @@ type watchRead struct {
 	refuse func(err error)
 	birth  bool // a missing znode is watched too
 
-	forgone bool // of Client.Watch: the client depends no more on it
-
 	at   connRef // over which it was lost
 	lost losses
 }

@@ -59,7 +59,6 @@ const (
 	OpMultiRead       = jute.OpMultiRead
 	OpSetAuth         = jute.OpSetAuth
 	OpSetWatches      = jute.OpSetWatches
-	OpAddWatch        = jute.OpAddWatch
 	OpRemoveWatches   = jute.OpRemoveWatches
 	OpCloseSession    = jute.OpCloseSession
 	OpConnect         = jute.OpCreateSession

@@ -9,8 +9,6 @@ const (
 	NodeDeleted         EventType = 2
 	NodeDataChanged     EventType = 3
 	NodeChildrenChanged EventType = 4 // a child came or went; changes inside a child don't count
-
-	PersistentWatchRemoved EventType = 7 // that no server sends: clients say so when they have removed one
 )
 
 // String is ZooKeeper's name of the type.
@@ -24,8 +22,6 @@ func (t EventType) String() string {
 		return "NodeDataChanged"
 	case NodeChildrenChanged:
 		return "NodeChildrenChanged"
-	case PersistentWatchRemoved:
-		return "PersistentWatchRemoved"
 	}
 	return "None"
 }

@@ -43,7 +43,6 @@ type Actor struct {
 	inbox    []*letter  // carried out, or happened, not delivered yet
 	timers   map[uint64]int64
 	watches  map[watch]*arming
-	trees    map[string]*arming // of [machine.Watch]
 }
 
 // letter is something on its way to the machine.
@@ -140,7 +139,7 @@ func (a *Actor) step(ev machine.Event) {
 
 func (a *Actor) carryOut(e machine.Effect) {
 	switch e := e.(type) {
-	case machine.List, machine.Read, machine.Look, machine.Watch, machine.Transact, machine.Ensure, machine.Remove:
+	case machine.List, machine.Read, machine.Look, machine.Transact, machine.Ensure, machine.Remove:
 		if epochOf(e) == a.epochs && a.lives {
 			a.requests = append(a.requests, &request{effect: e, epoch: epochOf(e)})
 		}
@@ -152,8 +151,7 @@ func (a *Actor) carryOut(e machine.Effect) {
 		a.timers[e.Ask] = a.world.now + pause
 	case machine.Cancel:
 		delete(a.timers, e.Ask)
-	case machine.Unwatch: // it may be told of the event of a read all the same
-		delete(a.trees, e.Path)
+	case machine.Unwatch: // it may be told of that event all the same
 	case machine.Stop:
 		a.stopped, a.err = true, e.Err
 		a.lapse()
@@ -175,8 +173,6 @@ func epochOf(e machine.Effect) uint64 {
 	case machine.Read:
 		return e.Epoch
 	case machine.Look:
-		return e.Epoch
-	case machine.Watch:
 		return e.Epoch
 	case machine.Transact:
 		return e.Epoch

@@ -1,7 +1,6 @@
 package recipetest
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
@@ -16,7 +15,6 @@ func (a *Actor) Disconnect() {
 	}
 	a.up = false
 	a.world.log("%s is disconnected", a.Name)
-	removed := a.armedTrees()
 	for _, l := range slices.Clone(a.inbox) {
 		if l.retry == nil || l.done {
 			continue
@@ -32,20 +30,6 @@ func (a *Actor) Disconnect() {
 		}
 	}
 	a.notice(machine.Suspended{Epoch: a.epochs})
-	a.trees = make(map[string]*arming)
-	for _, path := range removed {
-		a.notice(machine.Fired{Epoch: a.epochs, Path: path, Change: machine.WatchRemoved})
-	}
-}
-
-// armedTrees are those that the machine knows of.
-func (a *Actor) armedTrees() (paths []string) {
-	for _, path := range slices.Sorted(maps.Keys(a.trees)) {
-		if a.trees[path].answer.done {
-			paths = append(paths, path)
-		}
-	}
-	return paths
 }
 
 // lost is what becomes of a request whose answer is: what may be repeated is, of a transaction the
@@ -123,7 +107,7 @@ func (a *Actor) begin() {
 	a.epochs++
 	a.world.sessions++
 	a.session, a.lives, a.up, a.trusted = a.world.sessions, true, true, true
-	a.watches, a.trees = make(map[watch]*arming), make(map[string]*arming)
+	a.watches = make(map[watch]*arming)
 	a.notice(machine.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: true})
 }
 
@@ -142,7 +126,7 @@ func (a *Actor) Crash() {
 			wishes = append(wishes, &letter{event: l.event}) // in the mailbox still
 		}
 	}
-	a.inbox, a.timers, a.watches, a.trees = nil, make(map[uint64]int64), make(map[watch]*arming), make(map[string]*arming)
+	a.inbox, a.timers, a.watches = nil, make(map[uint64]int64), make(map[watch]*arming)
 	for _, r := range slices.Clone(a.requests) {
 		r.orphan = true
 		switch _, transaction := r.effect.(machine.Transact); {

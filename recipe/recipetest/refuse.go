@@ -11,8 +11,7 @@ var ErrRefused = errors.New("not permitted")
 
 // Refuse has the oldest request under way that which picks refused instead of carried out, as if a
 // right had been taken away for a moment; false if there is none. It is for [machine.List],
-// [machine.Read], [machine.Look], with all its queries, [machine.Watch], [machine.Transact] and
-// [machine.Ensure].
+// [machine.Read], [machine.Look], with all its queries, [machine.Transact] and [machine.Ensure].
 func (a *Actor) Refuse(which func(machine.Effect) bool) bool {
 	if a.dead || !a.up || !a.lives {
 		return false
@@ -46,8 +45,6 @@ func refused(e machine.Effect) machine.Event {
 			l.Answers = append(l.Answers, refused(single(e, i)))
 		}
 		return l
-	case machine.Watch:
-		return machine.Watched{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path, Code: machine.Refused, Err: ErrRefused}
 	case machine.Transact:
 		return machine.Transacted{Epoch: e.Epoch, Ask: e.Ask, Code: machine.Refused, Failed: -1, Err: ErrRefused}
 	case machine.Ensure:

@@ -2,7 +2,6 @@ package recipetest
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
@@ -39,10 +38,6 @@ func (w *World) carryOut(a *Actor, r *request) {
 			return
 		}
 		answer(machine.Looked{Epoch: e.Epoch, Ask: e.Ask, Answers: r.looked})
-	case machine.Watch:
-		if l := answer(machine.Watched{Epoch: e.Epoch, Ask: e.Ask, Path: e.Path}); l != nil {
-			a.trees[e.Path] = &arming{l}
-		}
 	case machine.Transact:
 		answer(w.transact(a, e))
 	case machine.Ensure:
@@ -152,12 +147,14 @@ func (w *World) commit(a *Actor, ops []machine.Op, forbids func(machine.Op) bool
 		switch c.Kind {
 		case tree.Create:
 			r.Path = c.Path
-			w.changed(c.Path, machine.Created)
+			w.fire(watch{parent(c.Path), true}, machine.ChildrenChanged)
 		case tree.Delete:
-			w.changed(c.Path, machine.Deleted)
+			w.fire(watch{c.Path, false}, machine.Deleted)
+			w.fire(watch{c.Path, true}, machine.Deleted)
+			w.fire(watch{parent(c.Path), true}, machine.ChildrenChanged)
 		case tree.SetData:
 			r.Stat = stat(n)
-			w.changed(c.Path, machine.DataChanged)
+			w.fire(watch{c.Path, false}, machine.DataChanged)
 		}
 		results = append(results, r)
 	}
@@ -172,35 +169,9 @@ func (w *World) fire(at watch, change machine.Change) {
 			continue
 		}
 		delete(a.watches, at)
-		a.fired(machine.Fired{Epoch: a.epochs, Path: at.path, Change: change}, armed)
-	}
-}
-
-// fired puts an event on its way: behind the answer that armed its watch.
-func (a *Actor) fired(ev machine.Fired, armed *arming) {
-	l := a.post(ev, a.epochs, nil)
-	l.after = append(a.ordered(), armed.answer)
-	l.after = slices.DeleteFunc(l.after, func(o *letter) bool { return o == l })
-}
-
-// changed tells everybody who watches a znode, or one above it with all that is below.
-func (w *World) changed(path string, change machine.Change) {
-	switch change {
-	case machine.Created:
-		w.fire(watch{parent(path), true}, machine.ChildrenChanged)
-	case machine.Deleted:
-		w.fire(watch{path, false}, machine.Deleted)
-		w.fire(watch{path, true}, machine.Deleted)
-		w.fire(watch{parent(path), true}, machine.ChildrenChanged)
-	default:
-		w.fire(watch{path, false}, change)
-	}
-	for _, a := range w.actors {
-		for _, tree := range slices.Sorted(maps.Keys(a.trees)) {
-			if !a.dead && a.lives && (path == tree || strings.HasPrefix(path, strings.TrimSuffix(tree, "/")+"/")) {
-				a.fired(machine.Fired{Epoch: a.epochs, Path: path, Change: change}, a.trees[tree])
-			}
-		}
+		l := a.post(machine.Fired{Epoch: a.epochs, Path: at.path, Change: change}, a.epochs, nil)
+		l.after = append(a.ordered(), armed.answer)
+		l.after = slices.DeleteFunc(l.after, func(o *letter) bool { return o == l })
 	}
 }
 
@@ -222,7 +193,7 @@ func (w *World) ensure(a *Actor, path string, container bool, data []byte) {
 	who := tree.Caller{Session: a.session}
 	if c, code := w.tree.Prepare(who, q); code == jute.OK {
 		w.tree.Apply(&c, w.zxid, w.now)
-		w.changed(path, machine.Created)
+		w.fire(watch{parent(path), true}, machine.ChildrenChanged)
 	}
 }
 
@@ -248,7 +219,9 @@ func (w *World) Reap() {
 		q := &jute.Request{Op: jute.OpDeleteContainer, Path: path}
 		if c, code := w.tree.Prepare(tree.Caller{}, q); code == jute.OK {
 			w.tree.Apply(&c, w.zxid, w.now)
-			w.changed(path, machine.Deleted)
+			w.fire(watch{path, false}, machine.Deleted)
+			w.fire(watch{path, true}, machine.Deleted)
+			w.fire(watch{parent(path), true}, machine.ChildrenChanged)
 		}
 	}
 }

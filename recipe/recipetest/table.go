@@ -32,10 +32,6 @@ func EventName(ev machine.Event) string {
 			return "Children"
 		case machine.DataChanged:
 			return "Changed"
-		case machine.Created:
-			return "Created"
-		case machine.WatchRemoved:
-			return "Unwatched"
 		}
 	}
 	return strings.TrimPrefix(fmt.Sprintf("%T", ev), "machine.")

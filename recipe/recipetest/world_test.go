@@ -186,7 +186,7 @@ func (a *asker) Step(ev machine.Event) []machine.Effect {
 	switch ev := ev.(type) {
 	case machine.EpochBegan, machine.EpochEnded, machine.Suspended, machine.Resumed:
 		return nil
-	case machine.Look, machine.Watch, machine.Transact, machine.List, machine.Read, machine.Ensure:
+	case machine.Look, machine.Transact, machine.List, machine.Read, machine.Ensure:
 		return []machine.Effect{ev}
 	}
 	a.answers = append(a.answers, ev)
@@ -251,38 +251,6 @@ func TestALookSeesNothingOlder(t *testing.T) {
 		saw[outcome] = true
 	})
 	require.Equal(t, map[[2]int]bool{{0, 0}: true, {0, 1}: true, {1, 1}: true}, saw)
-}
-
-// A watch of a znode and all below it tells of every change once, in order, until the connection
-// goes, which it says.
-func TestAWatchTellsOfEveryChange(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		w := recipetest.NewWorld(func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "pick") })
-		reader := &asker{}
-		r := w.Add(recipetest.Player{Name: "reader", Machine: func() machine.Machine { return reader }})
-		writer := w.Add(recipetest.Player{Name: "writer", Machine: func() machine.Machine { return &asker{} }})
-		write := func(ops ...machine.Op) {
-			writer.Tell(machine.Transact{Epoch: 1, Ask: 1, Ops: ops})
-			require.True(t, w.Settle(100))
-		}
-		require.True(t, w.Settle(100))
-		r.Tell(machine.Watch{Epoch: 1, Ask: 7, Path: "/a"})
-		require.True(t, w.Settle(100))
-		write(machine.Op{Do: machine.Create, Path: "/a"}, machine.Op{Do: machine.Create, Path: "/ab"}, machine.Op{Do: machine.Create, Path: "/a/b"})
-		write(machine.Op{Do: machine.Set, Path: "/a/b", Version: machine.Any}, machine.Op{Do: machine.Delete, Path: "/a/b", Version: machine.Any})
-		r.Disconnect()
-		r.Reconnect()
-		write(machine.Op{Do: machine.Set, Path: "/a", Version: machine.Any})
-		var got []string
-		for _, ev := range reader.answers {
-			got = append(got, recipetest.Format(ev))
-		}
-		require.Equal(t, []string{
-			"Watched Epoch=1 Ask=7 Path=/a", "Fired Epoch=1 Path=/a Change=created", "Fired Epoch=1 Path=/a/b Change=created",
-			"Fired Epoch=1 Path=/a/b Change=data", "Fired Epoch=1 Path=/a/b Change=deleted", "Fired Epoch=1 Path=/a Change=watch removed",
-		}, got)
-	})
 }
 
 func TestFormatOfALook(t *testing.T) {

@@ -54,11 +54,6 @@ func New(server Server) *Table {
 // Len is how many watches ZooKeeper is believed to have.
 func (t *Table) Len() int { return len(t.entries) }
 
-// Has tells whether ZooKeeper is believed to have a watch on a znode itself, or on its children.
-func (t *Table) Has(path string) bool {
-	return t.entries[Key{path, Data}] != nil || t.entries[Key{path, Children}] != nil
-}
-
 // Ask takes a read with a watch. It is sent with the watch if there is none yet, without if there
 // is one, and later if one is being armed or removed. Whether the answer to a read without a watch
 // is followed by the event is decided by the entry that it found: that was there before the read

@@ -24,7 +24,6 @@ const (
 	Deleted         EventType = 2
 	DataChanged     EventType = 3
 	ChildrenChanged EventType = 4
-	Removed         EventType = 7 // of a watch that is none of the table's
 )
 
 // Event says what happened to a znode.

@@ -60,7 +60,7 @@ func (w *wire) number(rs []*request, frames []byte) error {
 		frames = frames[4+r.size:]
 		w.await(r)
 		if r.ask.Op == jute.OpRemoveWatches {
-			c.watches.removed(&r.ask)
+			delete(c.watches, Watch{r.ask.Path, r.ask.Kind == childWatches}) // whatever the outcome, it is not armed again
 		}
 	}
 	return nil

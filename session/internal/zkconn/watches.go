@@ -13,11 +13,7 @@ type Watch struct {
 const (
 	childWatches int32 = 1
 	dataWatches  int32 = 2
-	allWatches   int32 = 3
 )
-
-// recursive is the mode of addWatch that WatchTree asks for.
-const recursive int32 = 1
 
 func (w Watch) kind() int32 {
 	if w.Children {
@@ -117,34 +113,6 @@ func (c *Conn) unwatchLocally(watches []Watch) (done bool, err error) {
 		delete(c.watches, w)
 	}
 	return true, nil
-}
-
-// WatchTree watches a znode and all that is below it, until the connection is lost or UnwatchTree.
-// It is not armed again on the next connection. Until then there is an event for every znode that
-// is created, set or deleted there. ZooKeeper has this since 3.6. Before 3.9 a watch on the same
-// znode takes its place, or the other way round, if it comes later.
-func (c *Conn) WatchTree(path string) error {
-	if c.lacks(jute.OpAddWatch) {
-		return ErrUnsupported
-	}
-	_, err := c.one(&request{ask: jute.Request{Op: jute.OpAddWatch, Path: path, Flags: recursive}})
-	return err
-}
-
-// UnwatchTree removes all watches on a znode, also those of reads. An error is of no interest: then
-// they go with the connection.
-func (c *Conn) UnwatchTree(path string) {
-	_ = c.do(&request{ask: jute.Request{Op: jute.OpRemoveWatches, Path: path, Kind: allWatches}})
-}
-
-// removed takes out what a removal was sent for: whatever the outcome, it is not armed again.
-func (t watchTable) removed(ask *jute.Request) {
-	if ask.Kind != childWatches {
-		delete(t, Watch{Path: ask.Path})
-	}
-	if ask.Kind != dataWatches {
-		delete(t, Watch{Path: ask.Path, Children: true})
-	}
 }
 
 // Watches tells whether a watch is armed, by what was received so far.
