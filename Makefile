@@ -66,7 +66,7 @@ chaos: ## real servers and worker processes under random faults: DURATION=2m SEE
 	$(GO) build -tags chaos -o $(CHAOS) ./test/chaos
 	$(CHAOS) -duration $(DURATION) -seed $(SEED) -work $(WORK) $(if $(REPORT),-report $(REPORT))
 
-chaos-check: ## check the checker of `make chaos`: builds that are broken on purpose, and another library's lock, must be caught
+chaos-check: ## check the checker of `make chaos`: builds that are broken on purpose must be caught
 	@GO="$(GO)" tools/chaos-check
 
 fuzz: ## run every fuzz target for a while: FUZZTIME=10s

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/test/chaos/internal/faults"
-	"github.com/troupe-go/troupe/test/chaos/internal/others"
 	"github.com/troupe-go/troupe/test/chaos/internal/run"
 	"github.com/troupe-go/troupe/test/chaos/internal/work"
 )
@@ -64,7 +63,6 @@ func chaos(ctx context.Context, args []string, out io.Writer) (bool, error) {
 	flags.DurationVar(&s.Storm, "storm", 25*time.Second, "how long faults are made before a calm")
 	flags.DurationVar(&s.Calm, "calm", 0, "how long a calm is; 0 for a little more than three session timeouts")
 	flags.Float64Var(&s.Long, "long", 0.02, "the share of possessions that last about as long as a session")
-	flags.StringVar(&s.Library, "library", "troupe", "whose lock the workload lock uses: troupe, go-zookeeper, curator, kazoo")
 	flags.StringVar(&s.Log, "log", "", "level of the workers' session logs, kept with -keep")
 	flags.StringVar(&s.Keep, "keep", "", "an empty folder to keep the histories in")
 	works := flags.String("work", "all", "workloads: all, or a list of "+strings.Join(work.Names(), ","))
@@ -87,9 +85,6 @@ func chaos(ctx context.Context, args []string, out io.Writer) (bool, error) {
 	}
 	if s.Works, err = parseWorks(*works); err != nil {
 		return false, err
-	}
-	if known := []string{"troupe", work.GoZooKeeper, others.Curator, others.Kazoo}; !slices.Contains(known, s.Library) {
-		return false, fmt.Errorf("no library is called %q: there are %v", s.Library, known)
 	}
 	if *only != "" {
 		s.Only = strings.Split(*only, ",")

@@ -52,8 +52,6 @@ const (
 	// Level: the process has Token goroutines and Weight bytes of memory in use. Value is "end"
 	// when its sessions are closed.
 	Level Kind = "level"
-	// Orphans: Token contenders stood in a line that everybody had had the time to leave.
-	Orphans Kind = "orphans"
 	// Diverged: the servers disagree about the tree, or have forgotten what they had confirmed, as
 	// Value says. From the last storm on nothing can be judged.
 	Diverged Kind = "diverged"

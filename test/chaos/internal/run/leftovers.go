@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/troupe-go/troupe/session"
@@ -45,25 +44,6 @@ func (w *world) leftovers(ctx context.Context, s Settings) {
 		}
 		return
 	}
-}
-
-// orphans waits until nobody stands in the line of the workload lock any more, since everybody has
-// been told to leave it, and notes who still does after a while.
-func (w *world) orphans(ctx context.Context, within time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	var names []string
-	for ctx.Err() == nil {
-		now, _, err := w.watcher.Children(ctx, "/lock/line")
-		switch {
-		case errors.Is(err, session.ErrNoNode), err == nil && len(now) == 0:
-			return
-		case err == nil:
-			names = now
-		}
-		w.pause(ctx, 100*time.Millisecond)
-	}
-	w.notes.Write(history.Event{Kind: history.Orphans, Work: "lock", Token: int64(len(names)), Value: strings.Join(names, " ")})
 }
 
 // tree lists all paths below one.

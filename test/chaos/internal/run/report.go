@@ -22,13 +22,11 @@ const shown = 20
 type Report struct {
 	Settings   Settings            `json:"-"`
 	Seed       uint64              `json:"seed"`
-	Library    string              `json:"library"`
 	Seconds    float64             `json:"seconds"`
 	Faults     map[faults.Kind]int `json:"faults"`
 	Skipped    int                 `json:"skipped"`
 	Operations map[string]int      `json:"operations"` // by workload: calls that came to their end
 	Calms      int                 `json:"calms"`
-	Orphans    int                 `json:"orphans"`
 	Acts       int                 `json:"acts"`
 	Recovery   map[string]float64  `json:"recovery"` // by workload: worst, in seconds
 	Deaths     []string            `json:"deaths,omitempty"`
@@ -39,14 +37,12 @@ type Report struct {
 }
 
 func (r *Report) fill(run check.Run) {
-	r.Seed, r.Library, r.Seconds = r.Settings.Seed, r.Settings.Library, r.Settings.Duration.Seconds()
+	r.Seed, r.Seconds = r.Settings.Seed, r.Settings.Duration.Seconds()
 	r.Operations, r.Recovery, r.ByCheck = map[string]int{}, map[string]float64{}, map[string]int{}
 	for _, e := range run.Events {
 		switch e.Kind {
 		case history.Moved:
 			r.Operations[e.Work]++
-		case history.Orphans:
-			r.Orphans += int(e.Token)
 		case history.CalmBegan:
 			r.Calms++
 		case history.Act:
@@ -106,7 +102,7 @@ func (r *Report) Print(out io.Writer) {
 	if r.Diverged != "" {
 		fmt.Fprintln(out, "the run is judged up to its last storm:", r.Diverged)
 	}
-	fmt.Fprintf(out, "  %d calms, %d orphans\n", r.Calms, r.Orphans)
+	fmt.Fprintf(out, "  %d calms\n", r.Calms)
 	fmt.Fprintf(out, "%s\n%s\n", Head, r.Line())
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/check"
 	"github.com/troupe-go/troupe/test/chaos/internal/faults"
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
-	"github.com/troupe-go/troupe/test/chaos/internal/others"
 	"github.com/troupe-go/troupe/test/chaos/internal/work"
 )
 
@@ -27,7 +26,6 @@ type Settings struct {
 	Every    time.Duration
 	Storm    time.Duration
 	Calm     time.Duration
-	Library  string
 	Long     float64  // the share of possessions that last about as long as a session
 	Log      string   // level of the workers' logs, "" for none
 	Only     []string // the checks that count; nil for all
@@ -77,16 +75,10 @@ func (s Settings) perform(ctx context.Context, folder string) (done performed, e
 	if err := w.open(s, folder); err != nil {
 		return done, err
 	}
-	var other *others.Worker
-	if s.Library == others.Curator || s.Library == others.Kazoo {
-		if other, err = others.Prepare(s.Library, folder); err != nil {
-			return done, err
-		}
-	}
 	for i := range s.Workers {
-		w.workers = append(w.workers, &worker{folder: folder, other: other, config: work.Config{
+		w.workers = append(w.workers, &worker{folder: folder, config: work.Config{
 			Index: i, Workers: s.Workers, Servers: w.addresses(i), Timeout: s.Timeout, Tick: s.Tick,
-			Seed: s.Seed*1000 + uint64(i), Works: s.Works, Long: s.Long, Library: s.Library, Log: s.Log,
+			Seed: s.Seed*1000 + uint64(i), Works: s.Works, Long: s.Long, Log: s.Log,
 		}})
 		if err := w.workers[i].start(); err != nil {
 			return done, err
@@ -137,7 +129,6 @@ func (w *world) finish(ctx context.Context, s Settings) {
 		worker.tell(work.Drain)
 	}
 	w.pause(ctx, 2*s.Timeout)
-	w.orphans(ctx, 4*s.Timeout)
 	for _, worker := range w.workers {
 		worker.tell(work.Stop)
 	}

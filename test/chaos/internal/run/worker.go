@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
-	"github.com/troupe-go/troupe/test/chaos/internal/others"
 	"github.com/troupe-go/troupe/test/chaos/internal/work"
 )
 
@@ -23,7 +22,6 @@ const WorkerEnv = "TROUPE_CHAOS_WORKER"
 type worker struct {
 	config work.Config
 	folder string
-	other  *others.Worker // nil: this program
 
 	mu      sync.Mutex
 	process *os.Process
@@ -85,11 +83,8 @@ func (w *worker) mind(cmd *exec.Cmd, started chan<- error, exited chan<- struct{
 	close(exited)
 }
 
-// command is the process of a worker: this very program, or one that drives another library.
+// command is the process of a worker: this very program.
 func (w *worker) command(cfg work.Config) (*exec.Cmd, error) {
-	if w.other != nil {
-		return w.other.Command(cfg), nil
-	}
 	text, err := json.Marshal(cfg)
 	if err != nil {
 		return nil, err

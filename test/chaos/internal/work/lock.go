@@ -18,10 +18,6 @@ func init() {
 // lockLoad: two parties of each worker want one lock, one by calls, of which some give up, and one
 // by a standing intent.
 func lockLoad(ctx context.Context, e *env) {
-	if e.Library == GoZooKeeper {
-		goZooKeeperLoad(ctx, e)
-		return
-	}
 	calls, err := lock.New(e.sess, "/lock/line")
 	if err != nil {
 		e.failed("new", err)

@@ -31,10 +31,9 @@ type Config struct {
 	Tick    time.Duration `json:"tick"`    // of the servers
 	Seed    uint64        `json:"seed"`
 	Works   []string      `json:"works"`
-	Long    float64       `json:"long"`    // the share of possessions that last about as long as a session
-	Library string        `json:"library"` // of the workload lock: troupe, go-zookeeper
-	Path    string        `json:"path"`    // of its history
-	Log     string        `json:"log"`     // level of the session's log: "" for none
+	Long    float64       `json:"long"` // the share of possessions that last about as long as a session
+	Path    string        `json:"path"` // of its history
+	Log     string        `json:"log"`  // level of the session's log: "" for none
 }
 
 // The words that a worker is told on its standard input, a line each. The end of the input stands
