@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -152,10 +151,6 @@ func (e *Ensemble) Servers() []string {
 	}
 	return addrs
 }
-
-// DataDir returns server i's dataDir, with the transaction logs and snapshots in its folder
-// version-2. It is removed by Close.
-func (e *Ensemble) DataDir(i int) string { return filepath.Join(e.servers[i].dir, "data") }
 
 // Proxied returns the addresses of the proxies in front of the servers' client ports.
 func (e *Ensemble) Proxied() []string {

@@ -103,9 +103,6 @@ func (w *world) agree(ctx context.Context, within time.Duration) error {
 	defer cancel()
 	why, text := errForgot, w.memory.Lost(ctx)
 	if text == "" {
-		text = w.logs.Lost()
-	}
-	if text == "" {
 		why, text = errDisagree, w.witnesses.disagreement(ctx)
 	}
 	if text == "" {

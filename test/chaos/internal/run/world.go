@@ -14,7 +14,6 @@ import (
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 	"github.com/troupe-go/troupe/test/chaos/internal/memory"
 	"github.com/troupe-go/troupe/test/chaos/internal/proxy"
-	"github.com/troupe-go/troupe/test/chaos/internal/txnlog"
 	"github.com/troupe-go/troupe/test/chaos/internal/work"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -28,7 +27,6 @@ type world struct {
 	watcher *session.Session // through no proxy
 	witnesses
 	memory *memory.Memory
-	logs   *txnlog.Logs
 	lines  []string // the parents of contenders that an outsider strikes
 }
 
@@ -140,11 +138,6 @@ func (w *world) open(s Settings, folder string) (err error) {
 		return err
 	}
 	w.memory = memory.Start(w.Servers())
-	var dirs []string
-	for i := range w.Servers() {
-		dirs = append(dirs, w.DataDir(i))
-	}
-	w.logs = txnlog.Of(dirs)
 	w.witnesses, err = newWitnesses(w.Servers())
 	return err
 }
