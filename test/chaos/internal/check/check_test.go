@@ -143,6 +143,9 @@ func TestEachCheckOnGoodAndBadHistories(t *testing.T) {
 		"expired by a rival, and on until it could have heard of it": {events: []history.Event{
 			act(1, "w0.1", 1), {Kind: history.Expired, Party: "w0", From: 3 * ms, At: 4 * ms}, act(5, "w1.1", 2), act(900, "w0.1", 1), act(950, "w1.1", 2),
 		}},
+		"expired by a rival, which took long": {events: []history.Event{
+			act(1, "w0.1", 1), {Kind: history.Expired, Party: "w0", From: 3 * ms, At: 700 * ms}, act(650, "w1.1", 2), act(1400, "w0.1", 1), act(1450, "w1.1", 2),
+		}},
 		"expired by a rival, and on for longer": {events: []history.Event{
 			act(1, "w0.1", 1), {Kind: history.Expired, Party: "w0", From: 3 * ms, At: 4 * ms}, act(5, "w1.1", 2), act(1200, "w0.1", 1), act(1300, "w1.1", 2),
 		}, found: []string{"overlap", "tokens", "porcupine"}},

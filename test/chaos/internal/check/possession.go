@@ -38,19 +38,19 @@ func overlap(a, b *possession) bool { return a.first.At <= b.last.From && b.firs
 // password. ZooKeeper gives the thing to others then; the holder hears of it at once or, if it is
 // cut off or stopped, when its own clock says so. That is a session timeout later at most.
 type outsiders struct {
-	struck  map[int64]int64    // by token
-	expired map[string][]int64 // by worker
+	struck  map[int64]history.Event    // by token
+	expired map[string][]history.Event // by worker
 	timeout int64
 }
 
 func outside(r Run) outsiders {
-	o := outsiders{struck: make(map[int64]int64), expired: make(map[string][]int64), timeout: int64(r.Timeout)}
+	o := outsiders{struck: make(map[int64]history.Event), expired: make(map[string][]history.Event), timeout: int64(r.Timeout)}
 	for _, e := range r.Events {
 		switch e.Kind {
 		case history.Struck:
-			o.struck[e.Token] = e.From
+			o.struck[e.Token] = e
 		case history.Expired:
-			o.expired[e.Party] = append(o.expired[e.Party], e.From)
+			o.expired[e.Party] = append(o.expired[e.Party], e)
 		}
 	}
 	return o
@@ -61,14 +61,14 @@ func outside(r Run) outsiders {
 func (o outsiders) judge(e history.Event) (counts bool, late int) {
 	worker, _, _ := strings.Cut(e.Party, ".")
 	ends := o.expired[worker]
-	if at, ok := o.struck[e.Token]; ok {
-		ends = append(ends[:len(ends):len(ends)], at)
+	if s, ok := o.struck[e.Token]; ok {
+		ends = append(ends[:len(ends):len(ends)], s)
 	}
-	for _, at := range ends {
-		if e.At > at && e.From < at+o.timeout {
+	for _, end := range ends {
+		if e.At > end.From && e.From < end.At+o.timeout {
 			return false, 0
 		}
-		if e.At > at {
+		if e.At > end.From {
 			late++
 		}
 	}

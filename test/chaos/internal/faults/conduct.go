@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
-	"github.com/troupe-go/troupe/test/chaos/internal/proxy"
+	"github.com/troupe-go/troupe/zktest/ensemble"
 )
 
 // World is what a schedule is carried out on.
@@ -25,10 +25,10 @@ type World interface {
 	StopWorker(i int)
 	ContinueWorker(i int)
 	PanicWorker(i int)
-	ExpireWorker(i int) error
+	ExpireWorker(i int)
 	Strike(ctx context.Context) error // delete some contender's znode
 
-	Link(worker, server int) *proxy.Proxy
+	Link(worker, server int) *ensemble.Proxy
 }
 
 // Conductor carries schedules out and counts what it did.
@@ -65,11 +65,6 @@ func (c *Conductor) Storm(ctx context.Context, s Storm) {
 	}
 	sleep(ctx, time.Until(begin.Add(s.Length)))
 	wg.Wait()
-	for worker := range c.Workers {
-		for server := range c.Servers {
-			c.World.Link(worker, server).Heal() // a reply that was to be lost has not come yet, perhaps
-		}
-	}
 }
 
 func (c *Conductor) carryOut(ctx context.Context, f Fault) {
@@ -155,7 +150,7 @@ func (c *Conductor) do(ctx context.Context, f Fault) error {
 	case PanicWorker:
 		w.PanicWorker(worker)
 	case Expire:
-		return w.ExpireWorker(worker)
+		w.ExpireWorker(worker)
 	case Strike:
 		return w.Strike(ctx)
 	default:
@@ -192,7 +187,7 @@ func (c *Conductor) herd() error {
 // trouble disturbs links: those of one worker to all servers, or those of all workers to one
 // server.
 func (c *Conductor) trouble(ctx context.Context, f Fault) {
-	var links []*proxy.Proxy
+	var links []*ensemble.Proxy
 	for i := range max(c.Workers, c.Servers) {
 		switch {
 		case f.Worker < 0 && i < c.Workers:
@@ -204,19 +199,17 @@ func (c *Conductor) trouble(ctx context.Context, f Fault) {
 	for _, l := range links {
 		switch f.Kind {
 		case Blackhole:
-			l.Blackhole(proxy.ToServer, proxy.ToClient)
+			l.Blackhole()
 		case OneWay:
-			l.Blackhole(proxy.Direction(f.Way))
+			l.Blackhole(ensemble.Direction(f.Way))
+		case Lose:
+			l.Blackhole(ensemble.ToClient)
 		case Reset:
 			l.Reset()
 		case Cut:
 			l.Cut()
-		case Trickle:
-			l.Trickle()
 		case Delay:
 			l.Delay(f.Late)
-		case Lose:
-			l.Lose()
 		default:
 			panic("unknown fault: " + f.Kind)
 		}
@@ -226,6 +219,9 @@ func (c *Conductor) trouble(ctx context.Context, f Fault) {
 	}
 	sleep(ctx, f.For)
 	for _, l := range links {
+		if f.Kind == Lose {
+			l.Reset() // with the replies that are under way
+		}
 		l.Heal()
 	}
 }

@@ -24,9 +24,8 @@ const (
 	OneWay      Kind = "one-way"      // the same, one way
 	Reset       Kind = "reset"        // a worker's connections are reset
 	Cut         Kind = "cut"          // the same, and new ones are refused
-	Trickle     Kind = "trickle"      // messages come in small pieces, slowly
 	Delay       Kind = "delay"        // messages come late
-	Lose        Kind = "lose"         // a single reply is lost, with its connection
+	Lose        Kind = "lose"         // the replies of a moment are lost, with their connections
 )
 
 // weights say how often a kind is drawn.
@@ -47,7 +46,6 @@ var weights = []struct {
 	{OneWay, 8},
 	{Reset, 8},
 	{Cut, 4},
-	{Trickle, 4},
 	{Delay, 6},
 	{Lose, 14},
 }
@@ -90,7 +88,7 @@ func (k Kind) onServers() bool {
 // lasts: it goes on until it is healed.
 func (k Kind) lasts() bool {
 	switch k {
-	case PanicWorker, Expire, Strike, Reset, Lose, Herd:
+	case PanicWorker, Expire, Strike, Reset, Herd:
 		return false
 	default:
 		return true

@@ -26,7 +26,7 @@ type Fault struct {
 	Leader bool // it hits the leader, whoever that is then, rather than Server
 	Server int
 	Worker int // -1: all workers, on their links to Server
-	Way    int // of OneWay: a proxy.Direction
+	Way    int // of OneWay: an ensemble.Direction
 	Late   time.Duration
 }
 
@@ -77,6 +77,9 @@ func (p Plan) fault(r *rand.Rand) Fault {
 	}
 	if !f.Kind.lasts() {
 		f.For = 0
+	}
+	if f.Kind == Lose { // long enough for some requests, too short for a session to miss anything else
+		f.For = 50 * time.Millisecond
 	}
 	if f.Kind == Isolate && f.For < p.Timeout { // what is interesting of it begins when the others give up its sessions
 		f.For += p.Timeout

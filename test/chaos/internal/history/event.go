@@ -16,8 +16,8 @@ const (
 	Over Kind = "over"
 	// Struck: the znode of the possession Token was deleted by an outsider, between From and At.
 	Struck Kind = "struck"
-	// Expired: a rival that knows the session's password ended the session of the worker Party,
-	// between From and At.
+	// Expired: a rival that knows the session's password ended the session of the worker Party, or
+	// tried to, between From and At.
 	Expired Kind = "expired"
 	// Moved: a call of Work has come to its end: the workload makes progress.
 	Moved Kind = "moved"

@@ -77,7 +77,7 @@ func (s Settings) perform(ctx context.Context, folder string) (done performed, e
 	}
 	for i := range s.Workers {
 		w.workers = append(w.workers, &worker{folder: folder, config: work.Config{
-			Index: i, Workers: s.Workers, Servers: w.addresses(i), Timeout: s.Timeout, Tick: s.Tick,
+			Index: i, Workers: s.Workers, Servers: w.addresses(i), Direct: w.Servers(), Timeout: s.Timeout, Tick: s.Tick,
 			Seed: s.Seed*1000 + uint64(i), Works: s.Works, Long: s.Long, Log: s.Log,
 		}})
 		if err := w.workers[i].start(); err != nil {

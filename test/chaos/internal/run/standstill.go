@@ -43,23 +43,17 @@ func (w *world) standstill(ctx context.Context, s Settings, folder string, ends 
 		}
 		for _, path := range paths[:min(len(paths), most)] {
 			if data, stat, err := w.watcher.Get(ctx, path); err == nil {
-				w.notes.Write(history.Event{Kind: history.Stands, Work: name, Thing: path, Value: w.describe(data, stat)})
+				w.notes.Write(history.Event{Kind: history.Stands, Work: name, Thing: path, Value: describe(data, stat)})
 			}
 		}
 	}
 }
 
 // describe is a znode in a line.
-func (w *world) describe(data []byte, stat session.Stat) string {
+func describe(data []byte, stat session.Stat) string {
 	text := fmt.Sprintf("%q version %d created %s", data[:min(len(data), 200)], stat.Version, stat.Ctime.Format(time.StampMilli))
-	if stat.EphemeralOwner == 0 {
-		return text
+	if stat.EphemeralOwner != 0 {
+		text += fmt.Sprintf(" of the session %d", stat.EphemeralOwner)
 	}
-	text += fmt.Sprintf(" owner %#x", stat.EphemeralOwner)
-	for i := range w.links {
-		if w.session(i).ID == stat.EphemeralOwner {
-			return fmt.Sprintf("%s, the present session of w%d", text, i)
-		}
-	}
-	return text + ", nobody's present session"
+	return text
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/troupe-go/troupe/session"
 	"github.com/troupe-go/troupe/test/chaos/internal/history"
 	"github.com/troupe-go/troupe/test/chaos/internal/memory"
-	"github.com/troupe-go/troupe/test/chaos/internal/proxy"
 	"github.com/troupe-go/troupe/test/chaos/internal/work"
 	"github.com/troupe-go/troupe/zktest/ensemble"
 )
@@ -21,7 +20,7 @@ import (
 // world is everything that faults are done to.
 type world struct {
 	*ensemble.Ensemble
-	links   [][]*proxy.Proxy // by worker and server
+	links   [][]*ensemble.Proxy // by worker and server
 	workers []*worker
 	notes   *history.Writer  // of this process
 	watcher *session.Session // through no proxy
@@ -30,46 +29,18 @@ type world struct {
 	lines  []string // the parents of contenders that an outsider strikes
 }
 
-func (w *world) KillServer(i int)                { w.Kill(i) }
-func (w *world) RestartServer(i int) error       { return w.Restart(i) }
-func (w *world) StopServer(i int)                { w.Stop(i) }
-func (w *world) ContinueServer(i int)            { w.Continue(i) }
-func (w *world) IsolateServer(i int) func()      { return w.Isolate(i) }
-func (w *world) KillWorker(i int)                { w.workers[i].kill() }
-func (w *world) RestartWorker(i int) error       { return w.workers[i].start() }
-func (w *world) StopWorker(i int)                { w.workers[i].signal(suspend) }
-func (w *world) ContinueWorker(i int)            { w.workers[i].signal(resume) }
-func (w *world) PanicWorker(i int)               { w.workers[i].tell(work.Panic) }
-func (w *world) Link(i, server int) *proxy.Proxy { return w.links[i][server] }
-
-// ExpireWorker ends the worker's present session through whatever server answers.
-func (w *world) ExpireWorker(i int) error {
-	newest := w.session(i)
-	if newest.ID == 0 {
-		return errors.New("it has no session")
-	}
-	var err error
-	from := history.Now()
-	defer func() {
-		w.notes.Write(history.Event{Kind: history.Expired, From: from, Party: fmt.Sprintf("w%d", i)})
-	}()
-	for _, server := range w.Servers() {
-		if err = proxy.Expire(server, newest, time.Second); err == nil || errors.Is(err, proxy.ErrGone) {
-			return err
-		}
-	}
-	return err
-}
-
-// session is the newest of a worker; ID 0: it has had none.
-func (w *world) session(i int) (newest proxy.Session) {
-	for _, l := range w.links[i] {
-		if s := l.Session(); s.ID != 0 && s.At.After(newest.At) {
-			newest = s
-		}
-	}
-	return newest
-}
+func (w *world) KillServer(i int)                   { w.Kill(i) }
+func (w *world) RestartServer(i int) error          { return w.Restart(i) }
+func (w *world) StopServer(i int)                   { w.Stop(i) }
+func (w *world) ContinueServer(i int)               { w.Continue(i) }
+func (w *world) IsolateServer(i int) func()         { return w.Isolate(i) }
+func (w *world) KillWorker(i int)                   { w.workers[i].kill() }
+func (w *world) RestartWorker(i int) error          { return w.workers[i].start() }
+func (w *world) StopWorker(i int)                   { w.workers[i].signal(suspend) }
+func (w *world) ContinueWorker(i int)               { w.workers[i].signal(resume) }
+func (w *world) PanicWorker(i int)                  { w.workers[i].tell(work.Panic) }
+func (w *world) ExpireWorker(i int)                 { w.workers[i].tell(work.Expire) }
+func (w *world) Link(i, server int) *ensemble.Proxy { return w.links[i][server] }
 
 // Strike deletes the first znode of some line.
 func (w *world) Strike(ctx context.Context) error {
@@ -124,9 +95,9 @@ func (w *world) open(s Settings, folder string) (err error) {
 		return err
 	}
 	for range s.Workers {
-		var links []*proxy.Proxy
+		var links []*ensemble.Proxy
 		for _, addr := range w.Servers() {
-			l, err := proxy.New(addr)
+			l, err := ensemble.NewProxy(addr)
 			if err != nil {
 				return err
 			}

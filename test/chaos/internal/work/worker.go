@@ -26,7 +26,8 @@ type Config struct {
 	Name    string        `json:"name"`    // of this incarnation: unique in the run
 	Index   int           `json:"index"`   // of the worker
 	Workers int           `json:"workers"` // how many there are
-	Servers []string      `json:"servers"` // the addresses of its own links
+	Servers []string      `json:"servers"` // the addresses of its own proxies
+	Direct  []string      `json:"direct"`  // those of the servers themselves
 	Timeout time.Duration `json:"timeout"` // of its session
 	Tick    time.Duration `json:"tick"`    // of the servers
 	Seed    uint64        `json:"seed"`
@@ -39,10 +40,11 @@ type Config struct {
 // The words that a worker is told on its standard input, a line each. The end of the input stands
 // for Stop.
 const (
-	Drain = "drain" // begin nothing new, but finish what there is
-	Stop  = "stop"  // close everything and end
-	Panic = "panic" // let an actor panic
-	Tell  = "tell"  // note how the session and its actors are
+	Drain  = "drain"  // begin nothing new, but finish what there is
+	Stop   = "stop"   // close everything and end
+	Panic  = "panic"  // let an actor panic
+	Expire = "expire" // let a rival end the session
+	Tell   = "tell"   // note how the session and its actors are
 )
 
 // load is one workload. It begins new things until e.busy ends, and returns soon after ctx has
@@ -90,9 +92,10 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	defer stop()
 	busy, drain := context.WithCancel(ctx)
 	defer drain()
-	system := actors.New()
+	system, other := actors.New(), &rival{servers: cfg.Direct}
 	options := []session.Option{
 		session.WithTimeout(cfg.Timeout), session.WithTick(cfg.Tick), session.WithNamespace(Root), session.WithSystem(system),
+		session.WithDialer(other.dial),
 	}
 	var level slog.Level
 	if cfg.Log != "" && level.UnmarshalText([]byte(cfg.Log)) == nil {
@@ -104,7 +107,8 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	}
 	sess.Start()
 	e := &env{Config: cfg, Writer: w, sess: sess, busy: busy}
-	go obey(in, drain, stop, func() { e.tell(system) }) // owner: this process; ends with the input or with the process
+	words := map[string]func(){Drain: drain, Panic: panicAnActor, Expire: func() { e.expire(other) }, Tell: func() { e.tell(system) }}
+	go obey(in, words, stop) // owner: this process; ends with the input or with the process
 	e.levels(ctx, "")
 	e.all(ctx)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*cfg.Timeout)
@@ -120,22 +124,20 @@ func Run(ctx context.Context, cfg Config, in io.Reader, log io.Writer) (err erro
 	return nil
 }
 
-// obey ends when the input does.
-func obey(in io.Reader, drain, stop, tell func()) {
+// obey does what it is told to, until that is Stop, or the input ends.
+func obey(in io.Reader, words map[string]func(), stop func()) {
 	defer stop()
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		switch lines.Text() {
-		case Drain:
-			drain()
-		case Panic:
-			panicAnActor()
-		case Tell:
-			tell()
-		case Stop:
-			return
-		}
+	for lines := bufio.NewScanner(in); lines.Scan() && lines.Text() != Stop; {
+		words[lines.Text()]()
 	}
+}
+
+// expire lets a rival end the session. It is noted whatever is known of it: the session may have
+// ended then.
+func (e *env) expire(r *rival) {
+	from := history.Now()
+	r.expire(e.Timeout)
+	e.Write(history.Event{Kind: history.Expired, From: from, Party: fmt.Sprintf("w%d", e.Index)})
 }
 
 // tell notes how the session is, and where each of its actors stands.
