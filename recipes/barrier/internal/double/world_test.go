@@ -277,9 +277,10 @@ func (w *world) standing(round string) []string {
 	return slices.DeleteFunc(w.Children(round), func(name string) bool { _, ok := double.PartyID(name); return !ok })
 }
 
-// pair starts another process of a living party's id, in a world in which that happens.
+// pair starts another process of a living party's id, in a world in which that happens: up to three
+// live at a time.
 func (w *world) pair(f *face) {
-	if w.pairs && !f.dead && len(w.faces) < 4*w.parties && len(w.twins(f)) == 0 {
+	if w.pairs && !f.dead && len(w.faces) < 4*w.parties && len(w.twins(f)) < 2 {
 		w.party(f.id, w.parties)
 	}
 }
