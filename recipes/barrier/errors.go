@@ -23,7 +23,9 @@ var (
 
 	// ErrReplaced: another process with the same id came later, and has taken this one's position
 	// in the round: see [WithID]. The next Enter is for another round, which it may take from the
-	// other in turn: a process that is meant to be replaced ends here.
+	// other in turn: a process that is meant to be replaced ends here. In a rare case the other one is
+	// dead: its arrival was on its way to a server when it died, and was carried out late. A process
+	// that no other replaces enters again.
 	ErrReplaced = double.ErrReplaced
 )
 

@@ -81,7 +81,7 @@ func (w *world) diesAtItsArrival(h *bubble.Host, d *barrier.Double) {
 		case r.SessionID != id:
 		case gone.Load():
 			return zktest.DropRequest
-		case r.Op == zktest.OpMulti && len(r.Ops) == 3:
+		case arrives(r):
 			gone.Store(true)
 			return zktest.DropReply
 		}

@@ -29,9 +29,9 @@ const warnAfter = 10 * time.Second
 //
 // Live processes with the same id are never inside together. Of those that wait when a round opens,
 // the one that arrived last is in, and the others get [ErrReplaced]. A process that arrives while
-// another one is inside waits for the next round: until the round of the other is over, or the
-// other has closed, or its session has ended. So in a rolling deployment the new process may be
-// started first; stop the old one when it has left its round.
+// another one is in a round that is not over waits for the next: until the round of the other is
+// over, or the other has closed, or its session has ended. So in a rolling deployment the new
+// process may be started first; stop the old one when it has left its round.
 func WithID(id string) Option {
 	return func(o *options) error {
 		if id == "" {

@@ -67,6 +67,8 @@ type process struct {
 	stop        func()
 	dead        bool
 	moved       atomic.Int64
+	asking      atomic.Bool  // to enter
+	late        atomic.Int64 // how many lives ended while they asked, less how often a later one was replaced
 }
 
 const lifetime = 3 * time.Second // of sessions
@@ -101,14 +103,19 @@ func (p *process) round(ctx context.Context, t *testing.T, d *barrier.Double, rn
 	if rng.IntN(40) == 0 {
 		_ = d.Break(ctx) // whatever comes of it
 	}
+	p.asking.Store(true)
 	passage, err := d.Enter(ctx)
+	p.asking.Store(false)
 	switch {
 	case err == nil:
 	case errors.Is(err, barrier.ErrBroken):
 		p.moved.Add(1)
 		return
+	case errors.Is(err, barrier.ErrReplaced): // one process of an id lives at a time, but the last arrival of a dead one may be carried out late
+		assert.GreaterOrEqual(t, p.late.Add(-1), int64(0), "%v", err)
+		return
 	default:
-		assert.Error(t, ctx.Err(), "%v", err) // ErrReplaced too: one process of an id lives at a time
+		assert.Error(t, ctx.Err(), "%v", err)
 		return
 	}
 	p.moved.Add(1)
@@ -163,6 +170,9 @@ func (s *tempest) fault() {
 	case 9, 10:
 		if !p.dead {
 			p.host.Machine.Partition() // before anything is given back
+			if p.asking.Load() {
+				p.late.Add(1)
+			}
 			p.stop()
 			p.dead = true
 			s.heals = append(s.heals, func() { s.start(p) })
