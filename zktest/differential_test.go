@@ -309,7 +309,6 @@ func (d *differ) checkpoint() {
 	done := d.done
 	d.tree("/")
 	d.prune("/")
-	d.prune("/zookeeper/quota")
 	d.done = done // these are extra
 	d.events(false)
 }

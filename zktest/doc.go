@@ -84,7 +84,6 @@
 //	sasl, reconfig                 answered as by a server on which they are not set up
 //	ping, closeSession             a session can be closed through a connection that it has left
 //	the handshake                  timeouts, passwords, moved sessions, a client that has seen more; the read-only flag is read and not needed
-//	quotas                         counted; not enforced, which is the real server's default too (`troupe server --enforce-quotas` does)
 //	ruok isro srvr stat mntr cons  every line, every key of mntr, of servers with peers and without; what there is nothing to count for is 0, and Java's
 //	  wchs wchp wchc dump conf       own keys of envi are missing; all are allowed
 //	  envi dirs crst srst
@@ -95,9 +94,9 @@
 //     no defined order.
 //   - A successful check outside a multi is answered, where 3.8.0 stops answering, for that request
 //     and all behind it.
-//   - createTTL with a mode that has no TTL and a negative TTL is refused, where 3.8.0 crashes. A
-//     few malformed requests that confuse the real server do not confuse this one: watches on null,
-//     and invalid quota data.
+//   - createTTL with a mode that has no TTL and a negative TTL is refused, where 3.8.0 crashes. Nor
+//     do watches on null confuse this server, as they do the real one.
+//   - Quotas are not counted: what a client writes below /zookeeper/quota are znodes like others.
 //   - Requests are carried out one after the other. The real server validates some while others are
 //     still in flight. Then it misses their setACL, goes by the flags of a create that contradict
 //     its operation, and sees what failed multis leave at the end of the sequence counter.
@@ -111,5 +110,5 @@
 //   - mntr has no times except those that requests have waited, proposals without their sizes, and
 //     at most 16,384 namespaces (zk_…_per_namespace).
 //   - There is no TLS, no SASL, no admin server, no metrics exporter, no reconfig, no observer, and
-//     no disk (except with `troupe server --data`).
+//     no disk.
 package zktest

@@ -131,7 +131,7 @@ func (d *differ) multiRead() jute.Request {
 
 // request is one that any session can send at any time.
 func (d *differ) request() jute.Request {
-	switch d.rnd.IntN(34) {
+	switch d.rnd.IntN(33) {
 	case 0, 1, 2, 3, 4, 5, 6, 7, 8, 9:
 		q := d.write()
 		if q.Op == jute.OpCheck {
@@ -162,26 +162,8 @@ func (d *differ) request() jute.Request {
 		})
 	case 31:
 		return d.multiRead()
-	case 32:
-		return d.quota()
 	}
 	return jute.Request{Op: jute.OpGetChildren2, Path: "/" + pick(d, goodNames)}
-}
-
-// quota is about the accounts of a quota; what a client wrote there that is no account would
-// confuse the real server.
-func (d *differ) quota() jute.Request {
-	path := "/zookeeper/quota/" + pick(d, goodNames)
-	if d.rnd.IntN(3) == 0 {
-		path += "/" + pick(d, goodNames)
-	}
-	path += pick(d, []string{"", "", "/zookeeper_limits", "/zookeeper_stats", "/zookeeper_stats"})
-	return pick(d, []jute.Request{
-		{Op: jute.OpCreate, Path: path, Data: []byte("count=5,bytes=-1=;byteHardLimit=-1;countHardLimit=7"), ACL: jute.OpenACL(), TTL: -1},
-		{Op: jute.OpCreate, Path: path, Data: []byte("count=5,bytes=-1"), ACL: jute.OpenACL(), TTL: -1},
-		{Op: jute.OpGetData, Path: path},
-		{Op: jute.OpDelete, Path: path, Version: -1},
-	})
 }
 
 // step is one request, or some of the same session in flight together; once in a while the

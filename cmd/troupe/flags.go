@@ -20,15 +20,12 @@ func (f *serverFlags) bind(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.longer, "max-session-timeout", 0, "longest session timeout that clients can have (default 20 ticks)")
 	flags.StringVar(&f.load, "load", "", "file to start from, of --dump or written by hand")
 	flags.StringVar(&f.dump, "dump", "", "file to write the state to at the end, and on SIGHUP; an existing file is replaced")
-	flags.StringVar(&f.data, "data", "", "directory to keep everything in, so that a crash loses nothing; created if it doesn't exist")
-	flags.Int64Var(&f.log, "log-size", 64<<20, "bytes of the log of --data at which a snapshot replaces it")
 	flags.StringVar(&f.super, "super", "", "password of the superuser, \"super\"")
 	flags.DurationVar(&f.containers, "container-check", time.Minute, "interval of the check for empty containers and expired TTL znodes")
 	flags.IntVar(&f.packet, "max-packet", 0xfffff, "bytes of the largest request (jute.maxbuffer)")
 	flags.BoolVar(&f.noTTL, "no-ttl", false, "refuse TTL znodes, as a ZooKeeper without extendedTypesEnabled does")
 	flags.IntVar(&f.connections, "max-connections", 0, "connections that one address may have to a server (maxClientCnxns); 0: any number")
 	flags.StringSliceVar(&f.words, "words", []string{"*"}, "four-letter words that are answered (4lw.commands.whitelist)")
-	flags.BoolVar(&f.quotas, "enforce-quotas", false, "refuse requests that exceed a hard quota (enforceQuota)")
 	flags.StringVar(&f.as, "as", "", "be as strict as a carefully configured ZooKeeper of a release: 3.8")
 	flags.StringVar(&f.version, "version", "", "version of ZooKeeper to emulate: "+strings.Join(zkserver.Versions(), ", ")+" (default the newest)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also log sessions that are opened, closed or expire, to standard error")
@@ -37,7 +34,7 @@ func (f *serverFlags) bind(flags *pflag.FlagSet) {
 // settle checks the flags, and applies the settings of --as to those that were not given.
 func (f *serverFlags) settle(given func(flag string) bool) error {
 	for flag, positive := range map[string]bool{
-		"tick": f.tick > 0, "servers": f.servers > 0, "container-check": f.containers > 0, "max-packet": f.packet > 0, "log-size": f.log > 0,
+		"tick": f.tick > 0, "servers": f.servers > 0, "container-check": f.containers > 0, "max-packet": f.packet > 0,
 		"min-session-timeout": f.shorter > 0, "max-session-timeout": f.longer > 0,
 	} {
 		if given(flag) && !positive {
@@ -51,7 +48,6 @@ func (f *serverFlags) settle(given func(flag string) bool) error {
 	case "":
 	case "3.8":
 		f.noTTL = f.noTTL || !given("no-ttl")
-		f.quotas = f.quotas || !given("enforce-quotas")
 		if !given("max-connections") {
 			f.connections = 60
 		}
@@ -71,8 +67,8 @@ func (f *serverFlags) settle(given func(flag string) bool) error {
 func (f *serverFlags) config() zkserver.Config {
 	cfg := zkserver.Config{
 		Version: f.version, Tick: f.tick, MinTimeout: f.shorter, MaxTimeout: f.longer, MaxPacket: f.packet, Fronts: f.servers,
-		ContainerCheck: f.containers, NoTTL: f.noTTL, EnforceQuotas: f.quotas, MaxConnections: f.connections,
-		FirstZxid: zxidOf(time.Now()), Data: f.data, Rotate: f.log, Words: f.words,
+		ContainerCheck: f.containers, NoTTL: f.noTTL, MaxConnections: f.connections,
+		FirstZxid: zxidOf(time.Now()), Words: f.words,
 	}
 	if len(f.words) == 1 && f.words[0] == "*" {
 		cfg.Words = nil

@@ -33,9 +33,7 @@ func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
 	if err := listen(ctx, s, out, f.listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	if err := attend(ctx, s, out, log, hangup, f.dump); err != nil {
-		return err
-	}
+	attend(ctx, s, out, log, hangup, f.dump)
 	if err := s.Close(); err != nil { // before the dump, so that the tree no longer changes
 		return err
 	}
@@ -49,14 +47,12 @@ func serve(ctx context.Context, out, log io.Writer, f serverFlags) error {
 	return nil
 }
 
-// attend returns when ctx ends or the server fails, and writes a dump at each SIGHUP until then.
-func attend(ctx context.Context, s *zkserver.Server, out, log io.Writer, hangup <-chan os.Signal, name string) error {
+// attend returns when ctx ends, and writes a dump at each SIGHUP until then.
+func attend(ctx context.Context, s *zkserver.Server, out, log io.Writer, hangup <-chan os.Signal, name string) {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-s.Failed():
-			return fmt.Errorf("--data: %w", s.Err())
+			return
 		case <-hangup:
 			err := dump(ctx, s, name)
 			switch {
@@ -90,11 +86,8 @@ func build(ctx context.Context, out, log io.Writer, f serverFlags) (*zkserver.Se
 		}
 	}
 	s, err := zkserver.New(cfg)
-	switch {
-	case errors.Is(err, zkserver.ErrTree):
+	if errors.Is(err, zkserver.ErrTree) {
 		return nil, fmt.Errorf("--load %s: %w", f.load, err)
-	case errors.Is(err, zkserver.ErrData):
-		return nil, fmt.Errorf("--data %s: %w", f.data, err)
 	}
 	return s, err
 }

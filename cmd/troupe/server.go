@@ -14,15 +14,12 @@ type serverFlags struct {
 	longer      time.Duration
 	load        string
 	dump        string
-	data        string
-	log         int64
 	super       string
 	containers  time.Duration
 	packet      int
 	noTTL       bool
 	connections int
 	words       []string
-	quotas      bool
 	as          string
 	version     string
 	verbose     bool
@@ -35,12 +32,12 @@ func server() *cobra.Command {
 		Short: "Run a ZooKeeper server for development",
 		Long: `Run a server that speaks ZooKeeper's protocol, for development and demonstrations.
 
-It is one process that keeps everything in memory: nothing is replicated, and when it stops only the data of --data and --dump remain. It listens on the
+It is one process that keeps everything in memory: nothing is replicated, and when it stops only what --dump has written remains. It listens on the
 loopback interface, IPv4 and IPv6, unless told otherwise, because any client that can reach it has the access that the znodes' ACLs give to all. It stops on
 SIGTERM or an interrupt.
 
-It is lenient by default. --as 3.8 makes it as strict as a carefully configured ZooKeeper 3.8: TTL znodes are refused, an address may have 60 connections, srvr
-is the only four-letter word, and hard quotas are enforced. Each of these also has a flag of its own.
+It is lenient by default. --as 3.8 makes it as strict as a carefully configured ZooKeeper 3.8: TTL znodes are refused, an address may have 60 connections, and
+srvr is the only four-letter word. Each of these also has a flag of its own.
 
 --dump writes the whole state at the end, and on SIGHUP: znodes with versions, times and zxids, and the sessions. --load starts from such a file, so that
 clients that reconnect keep their sessions, ephemeral znodes and watches. A file that does not exist yet counts as an empty tree. The format is JSON Lines; YAML
@@ -57,10 +54,7 @@ or JSON if the name ends in .yaml, .yml or .json. A tree can also be written by 
     /app/locks:
         kind: container                 # or kind: ttl, with ttl: 5m
 
-Every field may be left out.
-
---data keeps everything in a directory: a log of transactions, which is on disk before any request is answered, and snapshots. Nothing that was answered is
-lost, however the process or the machine ends. --load is for an empty directory.`,
+Every field may be left out.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.settle(cmd.Flags().Changed); err != nil {

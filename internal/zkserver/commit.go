@@ -11,9 +11,6 @@ import (
 func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) {
 	s.zxid++
 	t.zxid, t.time = s.zxid, s.now()
-	if len(t.changes) > 0 || t.opens != nil || t.ends != 0 {
-		s.log(t)
-	}
 	for i := range t.changes {
 		n := s.tree.Apply(&t.changes[i], t.zxid, t.time)
 		if done != nil {

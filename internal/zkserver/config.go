@@ -27,12 +27,9 @@ type Config struct {
 	Election       time.Duration // how long the fronts take to elect a leader; 0: nobody notices that they do
 	ContainerCheck time.Duration // how often empty containers and expired TTL znodes are looked for; default 1m
 	NoTTL          bool          // refuse TTL znodes, as a server without zookeeper.extendedTypesEnabled does
-	EnforceQuotas  bool          // refuse what exceeds a quota, as with zookeeper.enforceQuota
 	Words          []string      // four-letter words that are answered (4lw.commands.whitelist); nil: all
 	Super          string        // digest ("super:" and 27 more characters) of the user who may do everything; none by default
 	Tree           io.Reader     // what to begin with, in a form of package treefile: znodes, or a server's whole state, which goes on in a higher epoch
-	Data           string        // a folder to keep everything in; "": nothing is kept
-	Rotate         int64         // the size of the log in Data at which a snapshot takes its place; default 64 MB
 	FirstZxid      int64         // the zxid that the first transaction follows, at least
 	Journal        int           // how many requests the journal keeps; 0: none
 	JournalBytes   int           // how much memory they may take; default 64 MB
@@ -69,9 +66,6 @@ func (c *Config) complete() error {
 	if c.JournalBytes == 0 {
 		c.JournalBytes = 64 << 20
 	}
-	if c.Rotate == 0 {
-		c.Rotate = defaultRotate
-	}
 	if c.Backlog == 0 {
 		c.Backlog = 64 << 20
 	}
@@ -99,7 +93,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("zkserver: %d servers", c.Fronts)
 	case c.Election < 0:
 		return fmt.Errorf("zkserver: elections of %v", c.Election)
-	case c.ContainerCheck < 0 || c.Journal < 0 || c.JournalBytes < 0 || c.Backlog < 0 || c.Rotate < 0 || c.MaxConnections < 0:
+	case c.ContainerCheck < 0 || c.Journal < 0 || c.JournalBytes < 0 || c.Backlog < 0 || c.MaxConnections < 0:
 		return errors.New("zkserver: a negative limit")
 	case len(c.Addresses) > c.Fronts:
 		return fmt.Errorf("zkserver: %d addresses for %d servers", len(c.Addresses), c.Fronts)

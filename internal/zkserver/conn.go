@@ -53,7 +53,7 @@ func newConn(f *Front, transport net.Conn) *conn {
 	way := wire.New(transport, f.s.work.Go, f.s.closing)
 	c := &conn{s: f.s, front: f, transport: way, done: make(chan struct{}), number: f.s.accepted, established: time.Now(), who: tree.NewWho()}
 	c.in = newFrames(way, f.s.cfg.MaxPacket)
-	c.out.transport, c.out.limit, c.out.store = way, f.s.cfg.Backlog, f.s.store
+	c.out.transport, c.out.limit = way, f.s.cfg.Backlog
 	if host, _, err := net.SplitHostPort(transport.RemoteAddr().String()); err == nil {
 		c.identify(jute.Identity{Scheme: "ip", ID: host})
 	}

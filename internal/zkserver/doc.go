@@ -1,7 +1,7 @@
 // Package zkserver is a ZooKeeper server in the process: it speaks the client protocol of ZooKeeper
 // 3.8, keeps everything in memory, and can be told to fail. It is for tests, demonstrations and
 // development: nothing is replicated, and nothing survives [Server.Close] but what [Server.Save]
-// has written or Config.Data keeps.
+// has written.
 //
 // Package zktest is its face for tests, cmd/troupe runs it as a process. It imports nothing of
 // testing.
@@ -24,9 +24,8 @@
 // waits too.
 //
 // Protocol and semantics are apart: package jute has the wire format, package tree what the
-// operations do, package watch who is told, package memnet connections without sockets, package
-// treefile has files of znodes, and package txlog a log on disk. Here, each family of operations
-// has its file: write.go, multi.go, read.go, setwatches.go, watches.go, auth.go, connect.go,
+// operations do, package watch who is told, package memnet connections without sockets, and
+// package treefile has files of znodes. Here, each family of operations has its file: write.go, multi.go, read.go, setwatches.go, watches.go, auth.go, connect.go,
 // close.go, info.go, words.go. cut.go and outage.go make the faults, intercept.go and journal.go
 // look on.
 //

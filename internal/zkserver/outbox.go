@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/jute"
-	"github.com/troupe-go/troupe/internal/zkserver/txlog"
 	"github.com/troupe-go/troupe/internal/zkserver/wire"
 )
 
@@ -16,8 +15,6 @@ type outbox struct {
 	mu        sync.Mutex
 	transport *wire.Wire
 	limit     int
-	store     *txlog.Store // what has to be on the disk before anything is written; or nil
-	position  uint64       // how much of it
 	pending   jute.Writer
 	spare     []byte
 	writing   bool // somebody is inside transport.Write
@@ -38,9 +35,6 @@ func (o *outbox) begin() *jute.Writer {
 
 func (o *outbox) end() (size int) {
 	size = o.pending.End()
-	if o.store != nil {
-		o.position = o.store.Position()
-	}
 	if o.broken {
 		o.pending.Reset(nil)
 	} else if o.pending.Len() > o.limit {
@@ -74,10 +68,7 @@ func (o *outbox) flush() {
 		batch := o.pending.Bytes()
 		o.pending.Reset(o.spare[:0])
 		o.spare, o.writing = nil, true
-		err := o.settle()
-		if err == nil {
-			err = o.write(batch)
-		}
+		err := o.write(batch)
 		o.writing = false
 		if cap(batch) <= keepBuffer {
 			o.spare = batch
@@ -90,18 +81,6 @@ func (o *outbox) flush() {
 		o.broken = true
 		o.transport.Finish(linger)
 	}
-}
-
-// settle waits until everything that the batch tells of is on the disk. The lock is let go
-// meanwhile.
-func (o *outbox) settle() error {
-	if o.store == nil {
-		return nil
-	}
-	position := o.position
-	o.mu.Unlock()
-	defer o.mu.Lock()
-	return o.store.Wait(position)
 }
 
 // write writes a batch, piece by piece, so that a client that takes its last answers slowly, but

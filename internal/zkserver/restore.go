@@ -12,23 +12,12 @@ import (
 
 // begin fills a new server, which nobody has seen yet, with what its configuration says. So nothing
 // needs to be a transaction, and nothing is held twice.
-func (s *Server) begin() (err error) {
+func (s *Server) begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := false
-	if s.cfg.Data != "" {
-		if found, err = s.recover(); err != nil {
-			return fmt.Errorf("zkserver: %w: %w", ErrData, err)
-		}
-	}
-	if s.cfg.Tree != nil && !found {
+	if s.cfg.Tree != nil {
 		if err := s.read(); err != nil {
 			return fmt.Errorf("zkserver: %w: %w", ErrTree, err)
-		}
-	}
-	if s.store != nil {
-		if err := s.keep(found); err != nil {
-			return fmt.Errorf("zkserver: %w: %w", ErrData, err)
 		}
 	}
 	s.resume()

@@ -28,6 +28,10 @@ func (s *Server) Save(out io.Writer, form treefile.Form) error {
 	return w.Close()
 }
 
+func (ss *session) saved() treefile.Session {
+	return treefile.Session{ID: ss.id, Timeout: ss.timeout, Password: ss.password[:]}
+}
+
 // snapshot is the state at an instant.
 func (s *Server) snapshot() (*tree.Tree, int64, []treefile.Session) {
 	s.mu.Lock()

@@ -42,9 +42,6 @@ func history(t *testing.T, s *zkserver.Server) {
 		{Op: jute.OpSetACL, Path: "/line", ACL: []jute.ACL{{Perms: 31, Scheme: "world", ID: "anyone"}, {Perms: 1, Scheme: "digest", ID: "a:b"}}, Version: -1},
 		{Op: jute.OpCreateContainer, Path: "/box", ACL: jute.OpenACL(), Flags: jute.FlagContainer},
 		{Op: jute.OpCreateTTL, Path: "/ttl", Data: []byte{}, ACL: jute.OpenACL(), Flags: jute.FlagPersistentTTL, TTL: 3_600_000},
-		{Op: jute.OpCreate, Path: "/zookeeper/quota/line", ACL: jute.OpenACL()},
-		{Op: jute.OpCreate, Path: "/zookeeper/quota/line/zookeeper_limits", Data: []byte("count=9"), ACL: jute.OpenACL()},
-		{Op: jute.OpCreate, Path: "/zookeeper/quota/line/zookeeper_stats", Data: []byte("count=0,bytes=0"), ACL: jute.OpenACL()},
 	} {
 		q.Xid = int32(i + 1)
 		if q.Op == jute.OpCreate {
@@ -81,12 +78,10 @@ func TestAServersWholeStateGoesRound(t *testing.T) {
 			}
 			require.Equal(t, 1, different, "the zxid alone")
 
-			// The session ends when its client stays away, with its ephemerals; the quota goes on
-			// counting.
+			// The session ends when its client stays away, with its ephemerals.
 			time.Sleep(time.Minute)
 			require.Empty(t, again.Sessions())
 			require.NotContains(t, again.Dump(), "/line/n-0000000000")
-			require.Contains(t, again.Dump(), `zookeeper_stats "count=1,bytes=2"`)
 		})
 	}
 }

@@ -8,17 +8,13 @@ import (
 	"time"
 
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
-	"github.com/troupe-go/troupe/internal/zkserver/txlog"
 )
 
 // ErrClosed is returned by what needs a server that is still open.
 var ErrClosed = errors.New("zkserver: closed")
 
-// Errors of New that are wrapped by what is wrong with Config.Tree and with Config.Data.
-var (
-	ErrTree = errors.New("what it begins with")
-	ErrData = errors.New("its folder")
-)
+// ErrTree is wrapped by the error of New that says what is wrong with Config.Tree.
+var ErrTree = errors.New("what it begins with")
 
 // Server is an in-process ZooKeeper. One lock, mu, owns all state below it; nothing is called back
 // and nothing is waited for while it is held.
@@ -50,7 +46,6 @@ type Server struct {
 	closed   bool
 	rng      *rand.Rand // of what a client can't know: see Config.Seed
 
-	store         *txlog.Store  // of Config.Data, or nil
 	handshakeCost time.Duration // of the server's work
 
 	closing chan struct{}  // closed with the server
@@ -129,9 +124,6 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 	s.work.Wait()
-	if s.store != nil {
-		return s.store.Close() // when nobody waits for it any more
-	}
 	return nil
 }
 

@@ -46,7 +46,7 @@ func (s *Server) openSession(timeout time.Duration) *session {
 	s.nextID++
 	s.sessions[ss.id] = ss
 	s.expiry.add(s, ss)
-	s.commit(&txn{opens: ss}, nil)
+	s.commit(&txn{}, nil)
 	s.cfg.Logger.Debug("session opened", "session", ss.id, "timeout", timeout)
 	return ss
 }
@@ -72,6 +72,5 @@ type txn struct {
 	zxid    int64
 	time    int64
 	changes []tree.Change
-	opens   *session // that it begins
-	ends    int64    // the session that it closes
+	ends    int64 // the session that it closes
 }

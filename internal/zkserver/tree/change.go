@@ -42,9 +42,7 @@ func (t *Tree) Apply(c *Change, zxid, now int64) *Node {
 	case SetData:
 		if n := t.nodes[c.Path]; n != nil {
 			t.dataSize += int64(len(c.Data) - len(n.data))
-			grown := int64(len(c.Data) - len(n.data))
 			n.data, n.version, n.mzxid, n.mtime = c.Data, c.Version, zxid, now
-			t.count(c.Path, grown, 0)
 			return n
 		}
 	case SetACL:
@@ -75,7 +73,6 @@ func (t *Tree) create(c *Change, zxid, now int64) *Node {
 	t.nodes[c.Path] = n
 	t.index(n)
 	t.dataSize += size(c.Path, c.Data)
-	t.quotaCreated(n)
 	return n
 }
 
@@ -89,7 +86,6 @@ func (t *Tree) remove(path string, zxid int64) *Node {
 	delete(t.nodes, path)
 	t.unindex(n)
 	t.dataSize -= size(path, n.data)
-	t.quotaDeleted(n)
 	return n
 }
 

@@ -41,14 +41,11 @@ func (p *Plan) create(q *jute.Request) (Change, jute.Code) {
 	if Ephemeral(parent.owner) {
 		return none, jute.NoChildrenForEphemerals
 	}
-	if p.who.Quotas && p.tree.exceeds(path, int64(len(q.Data)), 1) {
-		return none, jute.QuotaExceeded
-	}
 	c := Change{Kind: Create, Path: path, Data: q.Data, ACL: acl, Owner: p.owner(q), Creations: parent.creations + 1}
 	parent.creations++
 	parent.children++
 	p.note(parentPath, parent)
-	p.note(path, record{exists: true, owner: p.flagged(q), acl: acl, size: len(q.Data)})
+	p.note(path, record{exists: true, owner: p.flagged(q), acl: acl})
 	return c, jute.OK
 }
 

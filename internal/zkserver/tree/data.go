@@ -8,15 +8,11 @@ import (
 )
 
 func (p *Plan) setData(q *jute.Request) (Change, jute.Code) {
-	if n := p.look(q.Path); p.who.Quotas && n.exists && p.allowed(n.acl, jute.PermWrite) && p.tree.exceeds(q.Path, int64(len(q.Data)-n.size), 0) {
-		return Change{}, jute.QuotaExceeded // before the version counts
-	}
 	n, code := p.versioned(q, jute.PermWrite)
 	if code != jute.OK {
 		return Change{}, code
 	}
 	n.version++
-	n.size = len(q.Data)
 	p.note(q.Path, n)
 	return Change{Kind: SetData, Path: q.Path, Data: q.Data, Version: n.version}, jute.OK
 }

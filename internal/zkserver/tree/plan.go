@@ -9,7 +9,6 @@ type Caller struct {
 	Session int64
 	Who     *Who                   // nil: nobody
 	IDs     func() []jute.Identity // of Who, in the order in which "auth" stands for them
-	Quotas  bool                   // what exceeds a quota is refused
 
 	IPv6 bool // an ACL may name IPv6 addresses
 
@@ -26,7 +25,6 @@ type record struct {
 	children  int
 	owner     int64
 	acl       []jute.ACL
-	size      int // of the data
 }
 
 // Plan judges the writes of one transaction, each on top of those before it.
@@ -94,7 +92,7 @@ func (p *Plan) look(path string) record {
 	}
 	return record{
 		exists: true, version: n.version, aversion: n.aversion, creations: n.creations,
-		children: len(n.children), owner: n.owner, acl: n.acl, size: len(n.data),
+		children: len(n.children), owner: n.owner, acl: n.acl,
 	}
 }
 

@@ -35,8 +35,7 @@ func (n *Node) Saved() Saved {
 var ErrNoParent = errors.New("its parent is missing")
 
 // Restore puts a node into the tree as it was saved; parents come before their children. One that
-// is there already becomes what was saved. Nobody is told and nothing is counted for quotas: their
-// accounts are restored like any other data; nor are children counted.
+// is there already becomes what was saved. Nobody is told, and children are not counted.
 func (t *Tree) Restore(s Saved) (*Node, error) {
 	if !Valid(s.Path) {
 		return nil, jute.BadArguments
@@ -54,9 +53,6 @@ func (t *Tree) Restore(s Saved) (*Node, error) {
 		parent.adopt(n)
 		t.nodes[n.path] = n
 		t.dataSize += size(n.path, nil)
-		if subject, name, ok := quotaOf(n.path); ok && name == limitsName {
-			t.quotas[subject] = struct{}{}
-		}
 	}
 	if Ephemeral(s.Owner) && len(n.children) > 0 {
 		return nil, jute.NoChildrenForEphemerals

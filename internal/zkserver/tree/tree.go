@@ -2,7 +2,6 @@ package tree
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,8 +13,7 @@ type Tree struct {
 	nodes      map[string]*Node
 	root       *Node
 	ephemerals map[int64]map[*Node]struct{}
-	reapable   map[*Node]struct{}  // containers and TTL znodes
-	quotas     map[string]struct{} // paths with a quota
+	reapable   map[*Node]struct{} // containers and TTL znodes
 	dataSize   int64
 }
 
@@ -46,7 +44,6 @@ func empty() *Tree {
 		nodes:      map[string]*Node{"": root, "/": root},
 		ephemerals: make(map[int64]map[*Node]struct{}),
 		reapable:   make(map[*Node]struct{}),
-		quotas:     make(map[string]struct{}),
 	}
 }
 
@@ -160,7 +157,7 @@ func walk(n *Node, visit func(*Node)) {
 // Clone is an independent copy; data and ACLs, which never change in place, are shared.
 func (t *Tree) Clone() *Tree {
 	c := empty()
-	c.dataSize, c.quotas = t.dataSize, maps.Clone(t.quotas)
+	c.dataSize = t.dataSize
 	c.copyNode(c.root, t.root)
 	return c
 }
