@@ -84,9 +84,8 @@
 //	sasl, reconfig                 answered as by a server on which they are not set up
 //	ping, closeSession             a session can be closed through a connection that it has left
 //	the handshake                  timeouts, passwords, moved sessions, a client that has seen more; the read-only flag is read and not needed
-//	ruok isro srvr stat mntr cons  every line, every key of mntr, of servers with peers and without; what there is nothing to count for is 0, and Java's
-//	  wchs wchp wchc dump conf       own keys of envi are missing; all are allowed
-//	  envi dirs crst srst
+//	ruok srvr stat mntr cons       every line, every key of mntr, of servers with peers and without; what there is nothing to count for is 0;
+//	  conf dump wchp                 all are allowed, and there are no others
 //
 // Known differences:
 //

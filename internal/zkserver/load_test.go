@@ -101,7 +101,7 @@ func TestALoadedTreeLives(t *testing.T) {
 		require.Contains(t, written(t, s, ".yaml"), "/deep: {}\n/deep/down: {}\n")
 		require.Contains(t, s.Dump(), "zxid 0x3,", "one transaction each")
 		synctest.Wait()
-		require.Contains(t, ask(t, s, "wchs"), "Total watches:0", "the watch has fired")
+		require.Contains(t, ask(t, s, "mntr"), "zk_watch_count\t0\n", "the watch has fired")
 
 		// An empty container that had a child, and a TTL znode whose time is over, go.
 		time.Sleep(7 * time.Minute)

@@ -37,13 +37,6 @@ func (all *namespaces) add(path string, bytes int) {
 	s.add(int64(utf8.RuneCountInString(path) + bytes))
 }
 
-// reset keeps the names, as the real server does.
-func (all namespaces) reset() {
-	for _, s := range all {
-		*s = summary{}
-	}
-}
-
 // put writes the lines of "mntr".
 func (all namespaces) put(k *keys, kind string) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -145,11 +145,8 @@ const notServing = "This ZooKeeper instance is not currently serving requests\n"
 
 // say answers a four-letter word.
 func (f *Front) say(word string) string {
-	switch {
-	case !f.suspended() || word == "ruok" || word == "envi":
-		return words[word](f)
-	case word == "isro":
-		return "null"
+	if f.suspended() && word != "ruok" {
+		return notServing
 	}
-	return notServing
+	return words[word](f)
 }

@@ -29,13 +29,6 @@ type traffic struct {
 	readBelow, writtenBelow namespaces
 }
 
-// reset begins to count anew.
-func (t *traffic) reset() {
-	t.readBelow.reset()
-	t.writtenBelow.reset()
-	*t = traffic{readBelow: t.readBelow, writtenBelow: t.writtenBelow}
-}
-
 // watchKeys are the names in "mntr" of what watches fired for, by the type of the event.
 var watchKeys = map[jute.EventType]string{
 	jute.NodeCreated:         "node_created_watch_count",

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -16,20 +14,13 @@ import (
 // something and hung up on. The lock is held.
 var words = map[string]func(*Front) string{
 	"ruok": func(*Front) string { return "imok" },
-	"isro": func(*Front) string { return "rw" },
 	"srvr": (*Front).srvr,
 	"stat": (*Front).stat,
 	"mntr": (*Front).mntr,
 	"cons": (*Front).cons,
-	"wchs": (*Front).wchs,
 	"wchp": (*Front).wchp,
-	"wchc": (*Front).wchc,
 	"dump": (*Front).dumpWord,
 	"conf": (*Front).conf,
-	"envi": (*Front).envi,
-	"crst": (*Front).crst,
-	"srst": (*Front).srst,
-	"dirs": func(*Front) string { return "datadir_size: 0\nlogdir_size: 0\n" },
 }
 
 // word answers a four-letter word; false if the first four bytes of the connection are none.
@@ -91,35 +82,11 @@ func (f *Front) cons() string {
 	return b.String() + "\n"
 }
 
-func (f *Front) crst() string {
-	for c := range f.conns {
-		c.traffic = traffic{}
-	}
-	return "Connection stats reset.\n"
-}
-
-func (f *Front) srst() string {
-	f.traffic.reset()
-	return "Server stats reset.\n"
-}
-
 func (f *Front) conf() string {
 	_, port, _ := strings.Cut(f.address, ":")
 	return fmt.Sprintf("clientPort=%s\nsecureClientPort=-1\ndataDir=\ndataDirSize=0\ndataLogDir=\ndataLogSize=0\ntickTime=%d\nmaxClientCnxns=%d\n"+
 		"minSessionTimeout=%d\nmaxSessionTimeout=%d\nclientPortListenBacklog=-1\nserverId=%d\n", cmp.Or(port, "-1"), f.s.cfg.Tick.Milliseconds(),
 		f.s.cfg.MaxConnections, f.s.cfg.MinTimeout.Milliseconds(), f.s.cfg.MaxTimeout.Milliseconds(), f.index)
-}
-
-// envi has the real server's keys where they make sense for a program that isn't Java's.
-func (f *Front) envi() string {
-	host, _ := os.Hostname() // "" where the system doesn't say
-	dir, _ := os.Getwd()     // the same
-	home, _ := os.UserHomeDir()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return fmt.Sprintf("Environment:\nzookeeper.version=%s\nhost.name=%s\ngo.version=%s\nos.name=%s\nos.arch=%s\nuser.home=%s\nuser.dir=%s\n"+
-		"os.memory.free=%dMB\nos.memory.max=%dMB\nos.memory.total=%dMB\n", f.s.as.banner(), host, runtime.Version(), runtime.GOOS, runtime.GOARCH, home, dir,
-		(m.Sys-m.HeapInuse)>>20, m.Sys>>20, m.Sys>>20)
 }
 
 // outstanding is how many requests have arrived and wait for the leader.

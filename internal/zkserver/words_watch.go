@@ -8,39 +8,19 @@ import (
 	"time"
 )
 
-func (f *Front) wchs() string {
-	return fmt.Sprintf("%d connections watching %d paths\nTotal watches:%d\n", f.data.Watchers(), f.data.Paths(), f.data.Len())
-}
-
-// wchp lists the data watches by path, wchc by session. Like the real server they leave out those
-// on children.
+// wchp lists the sessions of the data watches by path. Like the real server it leaves out those on
+// children.
 func (f *Front) wchp() string {
-	return listing(f, func(path string, session string) (string, string) { return path, session })
-}
-
-func (f *Front) wchc() string {
-	return listing(f, func(path string, session string) (string, string) { return session, path })
-}
-
-func listing(f *Front, order func(path, session string) (head, entry string)) string {
 	lists := make(map[string][]string)
 	f.data.Each(func(path string, c *conn) {
-		head, entry := order(path, fmt.Sprintf("0x%x", uint64(c.session.id)))
-		lists[head] = append(lists[head], entry)
+		lists[path] = append(lists[path], fmt.Sprintf("\t0x%x\n", uint64(c.session.id)))
 	})
-	return indented(lists) + "\n"
-}
-
-func indented(lists map[string][]string) string {
 	var b strings.Builder
-	for _, head := range slices.Sorted(maps.Keys(lists)) {
-		b.WriteString(head + "\n")
-		slices.Sort(lists[head])
-		for _, entry := range lists[head] {
-			b.WriteString("\t" + entry + "\n")
-		}
+	for _, path := range slices.Sorted(maps.Keys(lists)) {
+		slices.Sort(lists[path])
+		b.WriteString(path + "\n" + strings.Join(lists[path], ""))
 	}
-	return b.String()
+	return b.String() + "\n"
 }
 
 const date = "Mon Jan 02 15:04:05 MST 2006" // as Java writes it

@@ -84,9 +84,6 @@ func (t *Table[W]) link(path string, w W) *watch[W] {
 	return a
 }
 
-// Has reports whether a watch is set.
-func (t *Table[W]) Has(path string, w W) bool { return t.watchers[w][path] != nil }
-
 // HasMode reports whether a watch is set that has a mode, or one of several.
 func (t *Table[W]) HasMode(path string, w W, mode Mode) bool {
 	a := t.watchers[w][path]
@@ -153,9 +150,6 @@ func (t *Table[W]) above(path string, hit func(*watch[W])) {
 	}
 }
 
-// Remove takes one watch back, whatever its modes are; false if there was none.
-func (t *Table[W]) Remove(path string, w W) bool { return t.RemoveMode(path, w, Every) }
-
 // RemoveMode takes one watch back as far as it has a mode; false if there was none that has it.
 func (t *Table[W]) RemoveMode(path string, w W, mode Mode) bool {
 	a := t.watchers[w][path]
@@ -189,12 +183,6 @@ func (t *Table[W]) Len() int { return t.count }
 
 // Of is the number of watches that a watcher has.
 func (t *Table[W]) Of(w W) int { return len(t.watchers[w]) }
-
-// Paths is the number of paths that are watched.
-func (t *Table[W]) Paths() int { return len(t.paths) }
-
-// Watchers is the number of watchers that have a watch.
-func (t *Table[W]) Watchers() int { return len(t.watchers) }
 
 // Each visits all watches, in no order.
 func (t *Table[W]) Each(visit func(path string, w W)) {

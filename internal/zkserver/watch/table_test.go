@@ -32,7 +32,7 @@ func TestWatchesFireOnceInTheOrderInWhichTheyWereSet(t *testing.T) {
 	require.Equal(t, []int{3, 1, 2}, fired(w, "/a"))
 	require.Empty(t, fired(w, "/a"))
 	require.Equal(t, 1, w.Len())
-	require.True(t, w.Has("/b", 1))
+	require.True(t, w.HasMode("/b", 1, watch.Every))
 	require.True(t, w.Watches("/b"))
 	require.False(t, w.Watches("/a"))
 }
@@ -45,8 +45,8 @@ func TestRemoveAndDrop(t *testing.T) {
 			w.Add(path, who, watch.Once)
 		}
 	}
-	require.True(t, w.Remove("/a", 1))
-	require.False(t, w.Remove("/a", 1))
+	require.True(t, w.RemoveMode("/a", 1, watch.Every))
+	require.False(t, w.RemoveMode("/a", 1, watch.Every))
 	require.Equal(t, []int{0, 2}, fired(w, "/a"))
 	w.Drop(0)
 	w.Drop(2)
@@ -67,7 +67,7 @@ func TestATellThatSetsTheWatchAgainIsNotToldTwice(t *testing.T) {
 		w.Add("/a", who, watch.Once)
 	})
 	require.Equal(t, 1, told)
-	require.True(t, w.Has("/a", 1))
+	require.True(t, w.HasMode("/a", 1, watch.Every))
 }
 
 func TestModes(t *testing.T) {
@@ -180,7 +180,7 @@ func TestRandomHistories(t *testing.T) {
 			case 3:
 				require.Equal(rt, drop(func(q pair) bool { return q.path == p.path }), fired(w, p.path))
 			case 4:
-				require.Equal(rt, len(drop(has)) == 1, w.Remove(p.path, p.who))
+				require.Equal(rt, len(drop(has)) == 1, w.RemoveMode(p.path, p.who, watch.Every))
 			case 5:
 				w.Drop(p.who)
 				drop(func(q pair) bool { return q.who == p.who })
