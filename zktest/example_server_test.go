@@ -207,10 +207,8 @@ func ExampleServer_SetZxid() {
 // A tree to begin with, and the tree at the end.
 func ExampleWithTree() {
 	server := serve(zktest.WithTree(`
-/app/limits:
-    data: "10"
-/app/locks:
-    kind: container
+{"path": "/app/limits", "data": "10"}
+{"path": "/app/locks", "kind": "container"}
 `))
 	defer server.Close()
 	conn, _ := connect(server)
@@ -221,11 +219,9 @@ func ExampleWithTree() {
 	tree, err := server.Tree()
 	fmt.Print(tree, err)
 	// Output:
-	// /app: {}
-	// /app/limits:
-	//     data: "20"
-	// /app/locks:
-	//     kind: container
+	// {"path":"/app"}
+	// {"path":"/app/limits","data":"20"}
+	// {"path":"/app/locks","kind":"container"}
 	// <nil>
 }
 
@@ -239,7 +235,7 @@ func ExampleServer_Load() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	fmt.Println(server.Load(`{"/app/limits": {"data": "10"}}`))
+	fmt.Println(server.Load(`{"path": "/app/limits", "data": "10"}`))
 	fmt.Println((<-changed).Type)
 	// Output:
 	// <nil>

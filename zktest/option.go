@@ -76,7 +76,7 @@ func WithSuper(password string) Option {
 	return func(c *zkserver.Config) { c.Super = zkserver.Digest("super:" + password) }
 }
 
-// WithTree makes the server start with the znodes that a text in JSON or YAML describes; see
+// WithTree makes the server start with the znodes that a text in JSON Lines describes; see
 // [Server.Load].
 func WithTree(text string) Option {
 	return func(c *zkserver.Config) { c.Tree = strings.NewReader(text) }

@@ -61,7 +61,7 @@ func TestB20_DifferentialAtTheEndOfTheSequence(t *testing.T) {
 	real := ensemble.Start(t, 1, append(realLike(24*time.Hour),
 		ensemble.WithFile("version-2/snapshot.1", snapshot(map[string]int32{"/p": math.MaxInt32 - left, "/q": math.MaxInt32})))...)
 	s := zktest.Start(t, likeReal(t, real, 24*time.Hour)...)
-	require.NoError(t, s.Load("/p: {data: ''}\n/q: {data: ''}"))
+	require.NoError(t, s.Load(`{"path":"/p","data":""}{"path":"/q","data":""}`))
 	require.NoError(t, s.SetSequence("/", 0)) // a snapshot's own znodes were not created
 	require.NoError(t, s.SetSequence("/p", math.MaxInt32-left))
 	require.NoError(t, s.SetSequence("/q", math.MaxInt32))

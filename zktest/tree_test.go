@@ -1,6 +1,7 @@
 package zktest_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -20,25 +21,23 @@ func TestATreeIsThereFromTheBeginning(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, jute.NoAuth, p.Err)
 
-		require.NoError(t, s.Load("/app/safe: {data: open}"))
+		require.NoError(t, s.Load(`{"path": "/app/safe", "data": "open"}`))
 		c.must(t, jute.Request{Op: jute.OpSetData, Path: "/app/safe", Data: []byte("mine"), Version: -1})
 		require.Error(t, s.Load("safe"))
 		text, err := s.Tree()
 		require.NoError(t, err)
-		require.Equal(t, `/app:
-    data: hello
-/app/jobs:
-    sequence: 18
-/app/jobs/0000000017:
-    data: data
-/app/safe:
-    data: mine
-`, text)
+		require.Equal(t, []string{
+			`{"path":"/app","data":"hello"}`, `{"path":"/app/jobs","sequence":18}`, `{"path":"/app/jobs/0000000017","data":"data"}`,
+			`{"path":"/app/safe","data":"mine"}`,
+		}, strings.Fields(text))
 		again, err := zktest.New(zktest.WithTree(text))
 		require.NoError(t, err)
 		defer again.Close()
 		same, err := again.Tree()
 		require.NoError(t, err)
 		require.Equal(t, text, same)
-	}, zktest.WithTree(`{"/app": {"data": "hello"}, "/app/jobs": {"sequence": 17}, "/app/safe": {"acl": [{"perms": "r", "scheme": "world", "id": "anyone"}]}}`))
+	}, zktest.WithTree(`
+		{"path": "/app", "data": "hello"}
+		{"path": "/app/jobs", "sequence": 17}
+		{"path": "/app/safe", "acl": [{"perms": "r", "scheme": "world", "id": "anyone"}]}`))
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/troupe-go/troupe/internal/zkserver"
-	"github.com/troupe-go/troupe/internal/zkserver/treefile"
 )
 
 // writable checks at the start, and not only at the end, that a file can be written.
@@ -37,7 +36,7 @@ func dump(ctx context.Context, s *zkserver.Server, name string) error {
 	if err != nil {
 		return err
 	}
-	err = s.Save(&until{ctx: ctx, w: f}, treefile.FormOf(name))
+	err = s.Save(&until{ctx: ctx, w: f})
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}

@@ -104,56 +104,51 @@ func TestAClientGoesOnWithItsSessionWhenTheServerIsStartedAgainFromItsDump(t *te
 	tier.Real(t)
 	t.Parallel()
 	server := program(t)
-	for _, name := range []string{"state.jsonl", "state.yaml", "state.json"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			file := filepath.Join(t.TempDir(), name)
-			first := started(t, server, "--listen", "127.0.0.1:0", "--load", file, "--dump", file)
-			ctx := within(t, patience)
-			c, other := client(t, first.address), client(t, first.address)
-			_, err := c.Create(ctx, "/app", []byte("1"))
-			require.NoError(t, err)
-			_, err = c.Set(ctx, "/app", []byte("2"), 0)
-			require.NoError(t, err)
-			_, err = c.Create(ctx, "/app/e-", nil, session.Ephemeral(), session.Sequential())
-			require.NoError(t, err)
-			_, before, err := c.Get(ctx, "/app")
-			require.NoError(t, err)
-			states := c.WatchData(ctx, "/app")
-			require.Equal(t, "2", string((<-states).Bytes))
-			id := c.Status().SessionID
+	file := filepath.Join(t.TempDir(), "state.jsonl")
+	first := started(t, server, "--listen", "127.0.0.1:0", "--load", file, "--dump", file)
+	ctx := within(t, patience)
+	c, other := client(t, first.address), client(t, first.address)
+	_, err := c.Create(ctx, "/app", []byte("1"))
+	require.NoError(t, err)
+	_, err = c.Set(ctx, "/app", []byte("2"), 0)
+	require.NoError(t, err)
+	_, err = c.Create(ctx, "/app/e-", nil, session.Ephemeral(), session.Sequential())
+	require.NoError(t, err)
+	_, before, err := c.Get(ctx, "/app")
+	require.NoError(t, err)
+	states := c.WatchData(ctx, "/app")
+	require.Equal(t, "2", string((<-states).Bytes))
+	id := c.Status().SessionID
 
-			first.end(t, syscall.SIGTERM)
-			second := started(t, server, "--listen", first.address, "--load", file, "--dump", file)
-			_, after, err := c.Get(ctx, "/app")
-			require.NoError(t, err)
-			require.Equal(t, before, after)
-			require.Equal(t, id, c.Status().SessionID)
-			stat, exists, err := c.Exists(ctx, "/app/e-0000000000")
-			require.NoError(t, err)
-			require.True(t, exists)
-			require.Equal(t, id, stat.EphemeralOwner)
-			path, err := c.Create(ctx, "/app/e-", nil, session.Ephemeral(), session.Sequential())
-			require.NoError(t, err)
-			require.Equal(t, "/app/e-0000000001", path)
+	first.end(t, syscall.SIGTERM)
+	second := started(t, server, "--listen", first.address, "--load", file, "--dump", file)
+	_, after, err := c.Get(ctx, "/app")
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	require.Equal(t, id, c.Status().SessionID)
+	stat, exists, err := c.Exists(ctx, "/app/e-0000000000")
+	require.NoError(t, err)
+	require.True(t, exists)
+	require.Equal(t, id, stat.EphemeralOwner)
+	path, err := c.Create(ctx, "/app/e-", nil, session.Ephemeral(), session.Sequential())
+	require.NoError(t, err)
+	require.Equal(t, "/app/e-0000000001", path)
 
-			set, err := other.Set(ctx, "/app", []byte("3"), -1)
-			require.NoError(t, err)
-			require.Greater(t, set.Mzxid>>32, before.Mzxid>>32, "a higher epoch")
-			for d := range states { // the channel closes with the context
-				if string(d.Bytes) == "3" {
-					break
-				}
-			}
-			require.NoError(t, ctx.Err(), "the watch was armed again")
-			require.NoError(t, c.Close(ctx))
-			names, _, err := other.Children(ctx, "/app")
-			require.NoError(t, err)
-			require.Empty(t, names)
-			require.NoError(t, other.Close(ctx))
-			second.end(t, syscall.SIGTERM)
-		})
+	set, err := other.Set(ctx, "/app", []byte("3"), -1)
+	require.NoError(t, err)
+	require.Greater(t, set.Mzxid>>32, before.Mzxid>>32, "a higher epoch")
+	for d := range states { // the channel closes with the context
+		if string(d.Bytes) == "3" {
+			break
+		}
 	}
+	require.NoError(t, ctx.Err(), "the watch was armed again")
+	require.NoError(t, c.Close(ctx))
+	names, _, err := other.Children(ctx, "/app")
+	require.NoError(t, err)
+	require.Empty(t, names)
+	require.NoError(t, other.Close(ctx))
+	second.end(t, syscall.SIGTERM)
 }
 
 // Without a dump, everything is lost. The client learns that its session has expired, and begins
@@ -216,34 +211,26 @@ func TestSIGTERMEndsALoad(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	server := program(t)
-	for form, line := range map[string]string{"lines": "{\"path\":\"/n%d\"}\n", "yaml": "/n%d: {}\n", "json": ",\"/n%d\":{}\n"} {
-		t.Run(form, func(t *testing.T) {
-			t.Parallel()
-			pipe := filepath.Join(t.TempDir(), "tree")
-			require.NoError(t, syscall.Mkfifo(pipe, 0o600))
-			cmd := exec.Command(server, "server", "--listen", "127.0.0.1:0", "--load", pipe)
-			out, err := cmd.StdoutPipe()
-			require.NoError(t, err)
-			require.NoError(t, cmd.Start())
-			in, err := os.OpenFile(pipe, os.O_WRONLY, 0)
-			require.NoError(t, err)
-			const enough = 50_000 // lines: the load has begun when so many were written
-			if form == "json" {
-				fmt.Fprint(in, "{\"/first\":{}\n")
-			}
-			for i := 0; ; i++ {
-				if i == enough {
-					require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-				}
-				if _, err := fmt.Fprintf(in, line, i); err != nil {
-					break // it reads no more
-				}
-			}
-			in.Close()
-			said, err := io.ReadAll(out)
-			require.NoError(t, err)
-			require.NoError(t, cmd.Wait())
-			require.Empty(t, string(said), "it never listened")
-		})
+	pipe := filepath.Join(t.TempDir(), "tree")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	cmd := exec.Command(server, "server", "--listen", "127.0.0.1:0", "--load", pipe)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	in, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	const enough = 50_000 // lines: the load has begun when so many were written
+	for i := 0; ; i++ {
+		if i == enough {
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		}
+		if _, err := fmt.Fprintf(in, "{\"path\":\"/n%d\"}\n", i); err != nil {
+			break // it reads no more
+		}
 	}
+	in.Close()
+	said, err := io.ReadAll(out)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait())
+	require.Empty(t, string(said), "it never listened")
 }

@@ -40,21 +40,16 @@ It is lenient by default. --as 3.8 makes it as strict as a carefully configured 
 srvr is the only four-letter word. Each of these also has a flag of its own.
 
 --dump writes the whole state at the end, and on SIGHUP: znodes with versions, times and zxids, and the sessions. --load starts from such a file, so that
-clients that reconnect keep their sessions, ephemeral znodes and watches. A file that does not exist yet counts as an empty tree. The format is JSON Lines; YAML
-or JSON if the name ends in .yaml, .yml or .json. A tree can also be written by hand, in any of the three:
+clients that reconnect keep their sessions, ephemeral znodes and watches. A file that does not exist yet counts as an empty tree. The format is JSON Lines, a
+znode a line. A tree can also be written by hand:
 
     {"path": "/app", "data": "hello"}
+    {"path": "/app/picture", "base64": "iVBORw0KGgo=", "acl": [{"perms": "cdrwa", "scheme": "digest", "id": "bob:WHD3ZrB3+FlTpTJfHDRkF0wYJdA="}]}
+    {"path": "/app/jobs", "sequence": 17}
+    {"path": "/app/locks", "kind": "container"}
+    {"path": "/app/cache", "kind": "ttl", "ttl": "5m"}
 
-    /app:
-        data: hello                     # or base64: aGVsbG8=
-        acl:
-            - {perms: cdrwa, scheme: digest, id: "bob:WHD3ZrB3+FlTpTJfHDRkF0wYJdA="}
-    /app/jobs:
-        sequence: 17                    # of the next sequential child
-    /app/locks:
-        kind: container                 # or kind: ttl, with ttl: 5m
-
-Every field may be left out.`,
+sequence is the number of the next sequential child. Every field but the path may be left out.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.settle(cmd.Flags().Changed); err != nil {

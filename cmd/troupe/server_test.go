@@ -74,8 +74,8 @@ func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
 	dir := t.TempDir()
-	before, after := filepath.Join(dir, "before.yaml"), filepath.Join(dir, "after.json")
-	require.NoError(t, os.WriteFile(before, []byte("/app: {data: hello}\n"), 0o600))
+	before, after := filepath.Join(dir, "before.jsonl"), filepath.Join(dir, "after.jsonl")
+	require.NoError(t, os.WriteFile(before, []byte(`{"path": "/app", "data": "hello"}`), 0o600))
 	cmd := exec.Command(program(t), "server", "--listen", "127.0.0.1:0", "--load", before, "--dump", after, "-v",
 		"--tick", "1s", "--min-session-timeout", "3s", "--max-session-timeout", "12s")
 	stdout, err := cmd.StdoutPipe()
@@ -101,12 +101,13 @@ func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 	require.Equal(t, "stopped", lines.Text())
 	require.NoError(t, cmd.Wait())
 	require.Contains(t, log.String(), "session opened")
-	text, err := os.ReadFile(after)
+	f, err := os.Open(after)
 	require.NoError(t, err)
-	tree, err := treefile.Parse(text)
+	defer f.Close()
+	dumped, err := treefile.Read(f)
 	require.NoError(t, err)
 	data := make(map[string]string)
-	for _, z := range tree {
+	for _, z := range dumped.Znodes {
 		data[z.Path] = string(z.Data)
 	}
 	require.Equal(t, map[string]string{"/": "", "/app": "hello", "/e": "", "/more": "\xff", "/zookeeper": "", "/zookeeper/config": "", "/zookeeper/quota": ""}, data)
@@ -117,8 +118,8 @@ func TestServerStopsCleanlyOnSIGTERM(t *testing.T) {
 
 func TestServerReportsWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	bad := filepath.Join(t.TempDir(), "bad.yaml")
-	require.NoError(t, os.WriteFile(bad, []byte("app: {}"), 0o600))
+	bad := filepath.Join(t.TempDir(), "bad.jsonl")
+	require.NoError(t, os.WriteFile(bad, []byte(`{"path": "app"}`), 0o600))
 	for name, c := range map[string]struct {
 		args []string
 		says string
@@ -138,7 +139,7 @@ func TestServerReportsWhatIsWrong(t *testing.T) {
 		"timeouts reversed":   {[]string{"--listen", "127.0.0.1:0", "--min-session-timeout", "1m", "--max-session-timeout", "1s"}, "1m0s"},
 		"an unreadable tree":  {[]string{"--listen", "127.0.0.1:0", "--load", bad + "/below"}, "--load: "},
 		"a bad tree":          {[]string{"--listen", "127.0.0.1:0", "--load", bad}, `"app"`},
-		"a dump nowhere":      {[]string{"--listen", "127.0.0.1:0", "--dump", bad + "/tree.yaml"}, "--dump " + bad + "/tree.yaml: "},
+		"a dump nowhere":      {[]string{"--listen", "127.0.0.1:0", "--dump", bad + "/tree.jsonl"}, "--dump " + bad + "/tree.jsonl: "},
 		"a dump to a folder":  {[]string{"--listen", "127.0.0.1:0", "--dump", filepath.Dir(bad)}, "is a directory"},
 		"a timeout too long":  {[]string{"--listen", "127.0.0.1:0", "--max-session-timeout", "600h"}, "600h0m0s"},
 		"fewer than no conns": {[]string{"--max-connections", "-1"}, "--max-connections: "},
@@ -154,9 +155,9 @@ func TestServerReportsWhatIsWrong(t *testing.T) {
 func TestServerBlamesTheFlagThatIsWrong(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
-	require.NoError(t, os.WriteFile(good, []byte("/app: {}"), 0o600))
-	require.NoError(t, os.WriteFile(bad, []byte("app: {}"), 0o600))
+	good, bad := filepath.Join(dir, "good.jsonl"), filepath.Join(dir, "bad.jsonl")
+	require.NoError(t, os.WriteFile(good, []byte(`{"path": "/app"}`), 0o600))
+	require.NoError(t, os.WriteFile(bad, []byte(`{"path": "app"}`), 0o600))
 	try := func(args ...string) error {
 		return executed(append([]string{"server", "--listen", "127.0.0.1:0"}, args...)...)
 	}
@@ -177,7 +178,7 @@ func TestADumpThatFailsIsTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	out, log := make(lines), make(lines)
 	hangup, done := make(chan os.Signal), make(chan struct{})
-	file := filepath.Join(dir, "tree.json")
+	file := filepath.Join(dir, "tree.jsonl")
 	go func() { // ends with ctx
 		defer close(done)
 		attend(ctx, server, out, log, hangup, file)

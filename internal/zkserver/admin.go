@@ -21,7 +21,7 @@ func (s *Server) CreateZnode(path string, data []byte) error {
 		if plan.Exists(path) {
 			return jute.NodeExists
 		}
-		return s.plant(plan, &treefile.Znode{Path: path, Data: data, Sequence: -1})
+		return s.plant(plan, &treefile.Znode{Path: path, Data: data, ACL: jute.OpenACL()})
 	})
 }
 

@@ -213,7 +213,7 @@ func FuzzServer(f *testing.F) {
 			require.Contains(t, []jute.Code{jute.OK, jute.NodeExists, jute.NoAuth}, answer(t, other, jute.OpCreate).Err, "others are served")
 			require.NotPanics(t, func() { _ = s.Dump() })
 			require.NotEmpty(t, ask(t, s, "mntr"))
-			_, err = s.WriteTree(".json")
+			_, err = s.Tree()
 			require.NoError(t, err)
 			hostile.Close()
 		})

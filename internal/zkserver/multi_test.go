@@ -34,13 +34,13 @@ func TestAMultiFailsAsAWhole(t *testing.T) {
 	world(t, zkserver.Config{}, func(t *testing.T, s *zkserver.Server) {
 		c := join(t, s)
 		before := c.create("/a", 0).Zxid
-		tree := written(t, s, "")
+		tree := written(t, s)
 		p := c.must(multi(create("/b", 0), set("/x", ""), create("/c", 0)))
 		require.Equal(t, before+1, p.Zxid, "it uses up a zxid")
 		require.Equal(t, []jute.Result{
 			{Op: jute.OpError}, {Op: jute.OpError, Err: jute.NoNode}, {Op: jute.OpError, Err: jute.RuntimeInconsistency},
 		}, p.Results)
-		require.Equal(t, tree, written(t, s, ""))
+		require.Equal(t, tree, written(t, s))
 		require.Empty(t, c.must(multi()).Results)
 		require.Equal(t, jute.MarshallingError, c.do(multi(create(jute.Null, 0))).Err)
 	})

@@ -36,7 +36,7 @@ func TestFailedWrites(t *testing.T) {
 		c := join(t, s)
 		c.create("/a", 0)
 		last := c.create("/a/b", jute.FlagEphemeral).Zxid
-		tree := written(t, s, "")
+		tree := written(t, s)
 		ttl := create("/ttl", jute.FlagPersistentTTL)
 		ttl.Op, ttl.TTL = jute.OpCreateTTL, 1000
 		for _, f := range []struct {
@@ -68,6 +68,6 @@ func TestFailedWrites(t *testing.T) {
 			last++
 			require.Equal(t, last, p.Zxid, "%v %q", f.q.Op, f.q.Path)
 		}
-		require.Equal(t, tree, written(t, s, ""))
+		require.Equal(t, tree, written(t, s))
 	})
 }

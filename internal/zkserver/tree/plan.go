@@ -39,6 +39,9 @@ type Plan struct {
 // Plan begins a transaction of one or more writes.
 func (t *Tree) Plan(who Caller) *Plan { return &Plan{tree: t, who: who} }
 
+// As gives the ephemerals of the writes to come to a session.
+func (p *Plan) As(session int64) { p.who.Session = session }
+
 // Prepare judges a single write.
 func (t *Tree) Prepare(who Caller, q *jute.Request) (Change, jute.Code) {
 	p := Plan{tree: t, who: who}

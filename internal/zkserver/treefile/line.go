@@ -1,0 +1,185 @@
+package treefile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/troupe-go/troupe/internal/jute"
+	"github.com/troupe-go/troupe/internal/zkserver/tree"
+)
+
+// line is one of the file's: a znode, a session, or what is to be known of the server.
+type line struct {
+	Zxid *hex `json:"zxid,omitempty"`
+
+	Session  hex    `json:"session,omitempty"`
+	Timeout  string `json:"timeout,omitempty"`
+	Password []byte `json:"password,omitempty"`
+
+	Path     string  `json:"path,omitempty"`
+	Data     *string `json:"data,omitempty"`
+	Base64   []byte  `json:"base64,omitempty"` // data that are no text
+	Kind     string  `json:"kind,omitempty"`
+	TTL      string  `json:"ttl,omitempty"`
+	Sequence *int32  `json:"sequence,omitempty"`
+	ACL      []grant `json:"acl,omitempty"`
+	Owner    hex     `json:"owner,omitempty"`
+	Stat     *stat   `json:"stat,omitempty"`
+}
+
+type grant struct {
+	Perms  string `json:"perms"`
+	Scheme string `json:"scheme"`
+	ID     string `json:"id"`
+}
+
+type stat struct {
+	Czxid    hex   `json:"czxid"`
+	Mzxid    hex   `json:"mzxid"`
+	Pzxid    hex   `json:"pzxid"`
+	Ctime    int64 `json:"ctime"`
+	Mtime    int64 `json:"mtime"`
+	Version  int32 `json:"version,omitempty"`
+	Aversion int32 `json:"aversion,omitempty"`
+}
+
+// hex is a number that ZooKeeper's users know in hexadecimal.
+type hex int64
+
+func (h hex) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "0x%x", uint64(h)), nil }
+
+func (h *hex) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseUint(string(text), 0, 64)
+	if err != nil {
+		return fmt.Errorf("%q is no number", text)
+	}
+	*h = hex(n)
+	return nil
+}
+
+const (
+	kindContainer = "container"
+	kindTTL       = "ttl"
+)
+
+func (l *line) znode() (z Znode, err error) {
+	z = Znode{Path: l.Path, Data: l.Base64, ACL: jute.OpenACL(), Sequence: -1}
+	switch {
+	case !strings.HasPrefix(l.Path, "/"):
+		return z, errors.New("a path begins with a slash")
+	case l.Data != nil && l.Base64 != nil:
+		return z, errors.New("both data and base64")
+	case l.Data != nil:
+		z.Data = []byte(*l.Data)
+	}
+	if l.Sequence != nil {
+		if z.Sequence = *l.Sequence; z.Sequence < 0 {
+			return z, fmt.Errorf("sequence %d is negative", z.Sequence)
+		}
+	}
+	if z.Owner, err = l.owner(); err != nil {
+		return z, err
+	}
+	if w := l.Stat; w != nil {
+		z.Stat = &jute.Stat{
+			Czxid: int64(w.Czxid), Mzxid: int64(w.Mzxid), Pzxid: int64(w.Pzxid), Ctime: w.Ctime, Mtime: w.Mtime,
+			Version: w.Version, Aversion: w.Aversion,
+		}
+	}
+	if len(l.ACL) > 0 {
+		z.ACL = nil
+	}
+	for _, g := range l.ACL {
+		perms, err := parsePerms(g.Perms)
+		if err != nil {
+			return z, err
+		}
+		z.ACL = append(z.ACL, jute.ACL{Perms: perms, Scheme: g.Scheme, ID: g.ID})
+	}
+	return z, nil
+}
+
+func (l *line) owner() (int64, error) {
+	switch {
+	case l.TTL != "" && l.Kind != kindTTL:
+		return 0, fmt.Errorf("a ttl, and the kind is not %q", kindTTL)
+	case l.Owner != 0 && (l.Kind != "" || !tree.Ephemeral(int64(l.Owner))):
+		return 0, errors.New("an owner that can't be")
+	case l.Kind == "":
+		return int64(l.Owner), nil
+	case l.Kind == kindContainer:
+		return tree.OwnerContainer, nil
+	case l.Kind != kindTTL:
+		return 0, fmt.Errorf("kind %q is neither %q nor %q", l.Kind, kindContainer, kindTTL)
+	}
+	ttl, err := time.ParseDuration(l.TTL)
+	if err != nil {
+		return 0, fmt.Errorf("ttl: %w", err)
+	}
+	if ms := ttl.Milliseconds(); ms < 1 || ms > tree.MaxTTL {
+		return 0, fmt.Errorf("ttl: %v is out of range", ttl)
+	}
+	return tree.OwnerTTL(ttl.Milliseconds()), nil
+}
+
+func (z *Znode) line() *line {
+	l := &line{Path: z.Path}
+	switch {
+	case z.Data == nil:
+	case utf8.Valid(z.Data):
+		text := string(z.Data)
+		l.Data = &text
+	default:
+		l.Base64 = z.Data
+	}
+	if ms, ok := tree.TTL(z.Owner); z.Owner == tree.OwnerContainer {
+		l.Kind = kindContainer
+	} else if ok {
+		l.Kind, l.TTL = kindTTL, (time.Duration(ms) * time.Millisecond).String()
+	} else {
+		l.Owner = hex(z.Owner)
+	}
+	if z.Sequence >= 0 {
+		l.Sequence = &z.Sequence
+	}
+	if !slices.Equal(z.ACL, jute.OpenACL()) {
+		for _, a := range z.ACL {
+			l.ACL = append(l.ACL, grant{Perms: formatPerms(a.Perms), Scheme: a.Scheme, ID: a.ID})
+		}
+	}
+	if s := z.Stat; s != nil {
+		l.Stat = &stat{hex(s.Czxid), hex(s.Mzxid), hex(s.Pzxid), s.Ctime, s.Mtime, s.Version, s.Aversion}
+	}
+	return l
+}
+
+// letters are the permissions' in the order in which zkCli writes them.
+const letters = "cdrwa"
+
+var permissions = [len(letters)]jute.Perms{jute.PermCreate, jute.PermDelete, jute.PermRead, jute.PermWrite, jute.PermAdmin}
+
+func formatPerms(perms jute.Perms) string {
+	var text []byte
+	for i, p := range permissions {
+		if perms&p != 0 {
+			text = append(text, letters[i])
+		}
+	}
+	return string(text)
+}
+
+func parsePerms(text string) (perms jute.Perms, err error) {
+	for _, c := range text {
+		i := strings.IndexRune(letters, c)
+		if i < 0 {
+			return 0, fmt.Errorf("perms %q: %q is none of %s", text, c, letters)
+		}
+		perms |= permissions[i]
+	}
+	return perms, nil
+}
