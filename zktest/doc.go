@@ -90,7 +90,8 @@
 // Known differences:
 //
 //   - A session's ephemeral znodes are deleted in the order of their creation; the real server has
-//     no defined order.
+//     no defined order. Nor has it one for a client's identities (whoAmI, "auth" in an ACL): here
+//     they come in the order in which they were added.
 //   - A successful check outside a multi is answered, where 3.8.0 stops answering, for that request
 //     and all behind it.
 //   - createTTL with a mode that has no TTL and a negative TTL is refused, where 3.8.0 crashes. Nor

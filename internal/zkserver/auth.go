@@ -19,9 +19,9 @@ func (s *Server) setAuth(c *conn, q *jute.Request) bool {
 	switch {
 	case q.Scheme == "digest" && q.Data != nil:
 		id := Digest(jute.Text(q.Data)) // of characters, as there, not of bytes
-		c.identify(jute.Identity{Scheme: "digest", ID: id})
+		c.who.Add(jute.Identity{Scheme: "digest", ID: id})
 		if s.cfg.Super != "" && id == s.cfg.Super {
-			c.identify(jute.Identity{Scheme: tree.SuperScheme})
+			c.who.Add(jute.Identity{Scheme: tree.SuperScheme})
 		}
 	case q.Scheme == "ip":
 	default:
@@ -40,20 +40,6 @@ func (s *Server) sasl(c *conn, q *jute.Request) bool {
 	}
 	c.answer(q.Op, &jute.Reply{Xid: q.Xid})
 	return true
-}
-
-func (c *conn) identify(id jute.Identity) {
-	if c.who.Add(id) {
-		c.users, c.ids = append(c.users, id), nil
-	}
-}
-
-// identities are put in order when somebody wants to see them, not each time that one comes.
-func (c *conn) identities() []jute.Identity {
-	if c.ids == nil {
-		c.ids = hashOrder(c.users)
-	}
-	return c.ids
 }
 
 // Digest is the id that "user:password" has under the digest scheme.

@@ -22,10 +22,8 @@ type conn struct {
 	// Guarded by s.mu.
 	session *session // nil until the handshake is through
 	timeout time.Duration
-	users   []jute.Identity // in the order in which they came
-	ids     []jute.Identity // the same in the order of the real server; nil: see identities
-	who     *tree.Who       // the same as a set
-	host    string          // under which it was dialed, if any
+	who     *tree.Who
+	host    string // under which it was dialed, if any
 	cut     *cut
 	overdue *time.Timer // closes the connection if there is no session until then
 	over    bool        // done is closed
@@ -55,7 +53,7 @@ func newConn(f *Front, transport net.Conn) *conn {
 	c.in = newFrames(way, f.s.cfg.MaxPacket)
 	c.out.transport, c.out.limit = way, f.s.cfg.Backlog
 	if host, _, err := net.SplitHostPort(transport.RemoteAddr().String()); err == nil {
-		c.identify(jute.Identity{Scheme: "ip", ID: host})
+		c.who.Add(jute.Identity{Scheme: "ip", ID: host})
 	}
 	return c
 }

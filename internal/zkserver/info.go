@@ -36,7 +36,7 @@ func (s *Server) countChildren(c *conn, q *jute.Request, p *jute.Reply) {
 // whoAmI tells who the connection is: the address that it comes from, and the users that it has
 // authenticated as.
 func (s *Server) whoAmI(c *conn, _ *jute.Request, p *jute.Reply) {
-	for _, id := range c.identities() {
+	for _, id := range c.who.IDs() {
 		if id.Scheme == "digest" {
 			id.ID, _, _ = strings.Cut(id.ID, ":")
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 func (s *Server) caller(c *conn) tree.Caller {
-	return tree.Caller{Session: c.session.id, Who: c.who, IDs: c.identities, IPv6: s.as.ipv6ACL, MaxACL: s.cfg.MaxPacket}
+	return tree.Caller{Session: c.session.id, Who: c.who, IPv6: s.as.ipv6ACL, MaxACL: s.cfg.MaxPacket}
 }
 
 // write serves every single write: judged against the tree, numbered whether it fails or not, and

@@ -75,7 +75,7 @@ func validID(scheme, id string, six bool) bool {
 		return len(parts) == 2
 	case "ip":
 		n, ok := parseNet(id)
-		return ok && (six || len(n.address) == 4)
+		return ok && (six || n.Addr().Is4())
 	}
 	return false
 }

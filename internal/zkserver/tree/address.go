@@ -1,103 +1,52 @@
 package tree
 
 import (
-	"bytes"
+	"net/netip"
 	"strconv"
 	"strings"
 )
 
-// network is what an ACL of scheme "ip" names: the addresses that begin with the same bits.
-type network struct {
-	address []byte // 4 bytes or 16
-	bits    int
-}
-
-// parseNet reads an address, or an address and how many of its bits count, as "10.0.0.0/8".
-func parseNet(s string) (n network, ok bool) {
+// parseNet reads what an ACL of scheme "ip" names: an address, or an address and how many of its
+// bits count, as "10.0.0.0/8".
+func parseNet(s string) (n netip.Prefix, ok bool) {
 	host, size, cut := strings.Cut(s, "/")
-	if n.address = parseAddress(host); n.address == nil {
-		return network{}, false
-	}
-	n.bits = 8 * len(n.address)
+	address, ok := parseAddress(host)
+	bits := address.BitLen()
 	if cut {
-		bits, err := strconv.Atoi(size)
-		if err != nil || bits < 0 || bits > n.bits {
-			return network{}, false
+		var err error
+		if bits, err = strconv.Atoi(size); err != nil {
+			return n, false
 		}
-		n.bits = bits
 	}
-	return n, true
+	n = netip.PrefixFrom(address, bits)
+	return n, ok && n.IsValid()
 }
 
 // parseAddress reads an address as the real server does, which is more lenient than package netip
-// about numbers, and knows no IPv4 address in an IPv6 one; nil if it is none.
-func parseAddress(s string) []byte {
+// about numbers, and knows neither zones nor an IPv4 address in an IPv6 one.
+func parseAddress(s string) (netip.Addr, bool) {
 	if strings.Contains(s, ":") {
-		return parseIPv6(s)
+		address, err := netip.ParseAddr(s)
+		return address, err == nil && !strings.ContainsAny(s, ".%")
 	}
 	parts := strings.Split(s, ".")
-	if len(parts) != 4 {
-		return nil
+	var address [4]byte
+	if len(parts) != len(address) {
+		return netip.Addr{}, false
 	}
-	address := make([]byte, 4)
 	for i, part := range parts {
 		n, err := strconv.Atoi(part)
 		if err != nil || n < 0 || n > 255 {
-			return nil
+			return netip.Addr{}, false
 		}
 		address[i] = byte(n)
 	}
-	return address
-}
-
-func parseIPv6(s string) []byte {
-	const size = 16
-	head, tail, gap := strings.Cut(s, "::")
-	before, after := segments(head), segments(tail)
-	switch {
-	case !gap && len(before) != size/2, gap && len(before)+len(after) >= size/2, strings.Contains(tail, "::"):
-		return nil
-	}
-	address := make([]byte, size)
-	if !fill(address, before) || !fill(address[size-2*len(after):], after) {
-		return nil
-	}
-	return address
-}
-
-func segments(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return strings.Split(s, ":")
-}
-
-func fill(address []byte, segments []string) bool {
-	for i, segment := range segments {
-		n, err := strconv.ParseInt(segment, 16, 32)
-		if err != nil || len(segment) > 4 {
-			return false
-		}
-		address[2*i], address[2*i+1] = byte(n>>8), byte(n)
-	}
-	return true
+	return netip.AddrFrom4(address), true
 }
 
 // ipMatches reports whether an address is in a network.
 func ipMatches(have, want string) bool {
 	n, ok := parseNet(want)
-	if !ok {
-		return false
-	}
-	address := parseAddress(have)
-	return len(address) == len(n.address) && bytes.Equal(masked(address, n.bits), masked(n.address, n.bits))
-}
-
-// masked leaves the first bits of an address.
-func masked(address []byte, bits int) []byte {
-	left := bytes.Clone(address)
-	for i := range left {
-		left[i] &= ^byte(0) << (8 - min(max(bits-8*i, 0), 8))
-	}
-	return left
+	address, fine := parseAddress(have)
+	return ok && fine && n.Contains(address)
 }

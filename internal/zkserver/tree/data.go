@@ -2,7 +2,6 @@ package tree
 
 import (
 	"math"
-	"slices"
 
 	"github.com/troupe-go/troupe/internal/jute"
 )
@@ -60,11 +59,7 @@ func (p *Plan) setACL(q *jute.Request) (Change, jute.Code) {
 
 // fix is the ACL to be stored, if the node that it depends on is there.
 func (p *Plan) fix(acl []jute.ACL, n record) ([]jute.ACL, jute.Code) {
-	var ids []jute.Identity
-	if p.who.IDs != nil && slices.ContainsFunc(acl, func(a jute.ACL) bool { return a.Scheme == "auth" }) {
-		ids = p.who.IDs()
-	}
-	fixed, size, code := Fix(acl, ids, p.room(), p.who.IPv6)
+	fixed, size, code := Fix(acl, p.who.Who.IDs(), p.room(), p.who.IPv6)
 	p.acls += size
 	if code == jute.OK && !n.exists {
 		code = jute.NoNode

@@ -7,8 +7,7 @@ import (
 // Caller is on whose behalf a request is judged.
 type Caller struct {
 	Session int64
-	Who     *Who                   // nil: nobody
-	IDs     func() []jute.Identity // of Who, in the order in which "auth" stands for them
+	Who     *Who // nil: nobody
 
 	IPv6 bool // an ACL may name IPv6 addresses
 

@@ -5,6 +5,7 @@ import "github.com/troupe-go/troupe/internal/jute"
 // Who is the set of a caller's identities. To look one up costs the same however many there are: a
 // client can have any number.
 type Who struct {
+	ids       []jute.Identity // as they came
 	known     map[jute.Identity]struct{}
 	addresses []string
 	super     bool
@@ -19,19 +20,27 @@ func NewWho(ids ...jute.Identity) *Who {
 	return w
 }
 
-// Add adds an identity; false if it was there.
-func (w *Who) Add(id jute.Identity) bool {
+// Add adds an identity, unless it is there.
+func (w *Who) Add(id jute.Identity) {
 	if _, there := w.known[id]; there {
-		return false
+		return
 	}
 	w.known[id] = struct{}{}
+	w.ids = append(w.ids, id)
 	switch id.Scheme {
 	case SuperScheme:
 		w.super = true
 	case "ip":
 		w.addresses = append(w.addresses, id.ID)
 	}
-	return true
+}
+
+// IDs are the identities, in the order in which they came.
+func (w *Who) IDs() []jute.Identity {
+	if w == nil {
+		return nil
+	}
+	return w.ids
 }
 
 func (w *Who) mayAll() bool { return w != nil && w.super }
