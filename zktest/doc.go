@@ -84,7 +84,7 @@
 //	sasl, reconfig                 answered as by a server on which they are not set up
 //	ping, closeSession             a session can be closed through a connection that it has left
 //	the handshake                  timeouts, passwords, moved sessions, a client that has seen more; the read-only flag is read and not needed
-//	ruok srvr stat mntr cons       every line, every key of mntr, of servers with peers and without; what there is nothing to count for is 0;
+//	ruok srvr stat mntr cons       every line, of servers with peers and without, but of mntr's keys only those for which there is something to count;
 //	  conf dump wchp                 all are allowed, and there are no others
 //
 // Known differences:
@@ -107,8 +107,7 @@
 //     to show (conf, /zookeeper/config), and notice at once when one is killed, stopped or
 //     isolated. Elections take no time without [WithElection]. If one of two servers is stopped or
 //     isolated, not killed, the other goes on serving; two real ones would both stop.
-//   - mntr has no times except those that requests have waited, proposals without their sizes, and
-//     at most 16,384 namespaces (zk_…_per_namespace).
+//   - mntr has no times except those that requests have waited.
 //   - There is no TLS, no SASL, no admin server, no metrics exporter, no reconfig, no observer, and
 //     no disk.
 package zktest

@@ -23,9 +23,6 @@ func (s *Server) commit(t *txn, done func(i int, n *tree.Node)) {
 		}
 	}
 	for _, f := range s.fronts {
-		if f.leads() && f.inTouch() {
-			f.traffic.proposals++
-		}
 		if f.behind {
 			f.pending = append(f.pending, t)
 			f.follow(f.lag)
@@ -53,7 +50,6 @@ func (f *Front) fire(c *tree.Change, n *tree.Node, zxid int64) {
 	if n == nil {
 		return
 	}
-	f.traffic.wrote(c)
 	switch c.Kind {
 	case tree.Create:
 		f.trigger(f.data, news{jute.NodeCreated, c.Path, n.ACL(), zxid})
@@ -72,21 +68,21 @@ func (f *Front) deleted(it news) {
 	if f.child.Len() > 0 && f.data.Len() > 0 {
 		told = make(map[*conn]struct{})
 	}
-	f.traffic.fired(it.kind, f.data.Fire(it.path, false, func(c *conn) {
+	f.data.Fire(it.path, false, func(c *conn) {
 		if told != nil {
 			told[c] = struct{}{}
 		}
 		c.tell(it)
-	}))
-	f.traffic.fired(it.kind, f.child.Fire(it.path, false, func(c *conn) {
+	})
+	f.child.Fire(it.path, false, func(c *conn) {
 		if _, twice := told[c]; !twice {
 			c.tell(it)
 		}
-	}))
+	})
 }
 
 func (f *Front) trigger(t *watchTable, it news) {
-	f.traffic.fired(it.kind, t.Fire(it.path, it.kind == jute.NodeChildrenChanged, func(c *conn) { c.tell(it) }))
+	t.Fire(it.path, it.kind == jute.NodeChildrenChanged, func(c *conn) { c.tell(it) })
 }
 
 // tell sends an event to a client that may read the znode. For others the watch is spent and

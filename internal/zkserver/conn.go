@@ -159,7 +159,8 @@ func (c *conn) notify(kind jute.EventType, path string, zxid int64) {
 	}
 	e := jute.Event{Type: kind, State: jute.StateConnected, Path: path}
 	e.Encode(c.out.begin(), zxid)
-	c.sentOut(c.out.end())
+	c.out.end()
+	c.sentOut()
 	c.kick()
 }
 

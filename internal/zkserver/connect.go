@@ -79,7 +79,8 @@ func (c *conn) welcome(q *jute.ConnectRequest, ss *session) {
 	}
 	w := c.out.begin()
 	p.Encode(w)
-	c.sentOut(c.out.end())
+	c.out.end()
+	c.sentOut()
 }
 
 func (c *conn) connectHeldOnTheWay(session int64) *gate {

@@ -195,8 +195,6 @@ func (c *conn) answer(op jute.Op, p *jute.Reply) {
 		return
 	}
 	p.Encode(c.out.begin(), op)
-	size := c.out.end()
-	c.sentOut(size)
-	c.front.traffic.lastSize = int64(size)
-	c.front.traffic.sizes.add(int64(size))
+	c.out.end()
+	c.sentOut()
 }

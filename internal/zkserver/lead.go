@@ -1,7 +1,5 @@
 package zkserver
 
-import "time"
-
 // Which of several fronts says that it leads, to who asks with a four-letter word. The tree is led
 // by none of them: it is the Server that numbers transactions and counts the time of sessions.
 
@@ -29,30 +27,4 @@ func (f *Front) synced() (n int) {
 		}
 	}
 	return n
-}
-
-// quorum writes what "mntr" says of a server that has peers.
-func (f *Front) quorum(k *keys) {
-	if len(f.s.fronts) == 1 {
-		return
-	}
-	k.put("quorum_size", len(f.s.fronts))
-	if !f.leads() {
-		k.put("peer_state", "following - broadcast")
-		return
-	}
-	k.put("peer_state", "leading - broadcast")
-	k.put("leader_uptime", time.Since(f.elected).Milliseconds())
-	k.put("learners", f.synced())
-	k.put("synced_followers", f.synced())
-	k.put("synced_non_voting_followers", 0)
-	k.put("synced_observers", 0)
-	k.put("pending_syncs", 0)
-	k.sizes("proposal_size", 0, summary{}) // nothing is proposed here that could be measured
-	for _, other := range f.s.fronts {
-		if other != f {
-			k.summary(other.label()+"_learner_handler_qp_size", summary{})
-			k.histogram(other.label()+"_learner_handler_qp_time_ms", 0)
-		}
-	}
 }

@@ -26,22 +26,21 @@ type outbox struct {
 // keepBuffer is how large a buffer may be to be kept for the next batch.
 const keepBuffer = 16 << 10
 
-// begin opens a frame; end closes it, and returns its size. Between them the outbox is locked.
+// begin opens a frame; end closes it. Between them the outbox is locked.
 func (o *outbox) begin() *jute.Writer {
 	o.mu.Lock()
 	o.pending.Begin()
 	return &o.pending
 }
 
-func (o *outbox) end() (size int) {
-	size = o.pending.End()
+func (o *outbox) end() {
+	o.pending.End()
 	if o.broken {
 		o.pending.Reset(nil)
 	} else if o.pending.Len() > o.limit {
 		o.fail()
 	}
 	o.mu.Unlock()
-	return size
 }
 
 // say writes text, outside any frame.

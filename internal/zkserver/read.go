@@ -2,7 +2,6 @@ package zkserver
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/troupe-go/troupe/internal/jute"
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
@@ -48,7 +47,6 @@ func (s *Server) exists(c *conn, q *jute.Request, p *jute.Reply) {
 		return
 	}
 	p.Stat = n.Stat()
-	c.front.traffic.read(q.Path, 0)
 }
 
 func (s *Server) getData(c *conn, q *jute.Request, p *jute.Reply) {
@@ -60,7 +58,6 @@ func (s *Server) getData(c *conn, q *jute.Request, p *jute.Reply) {
 		c.front.data.Add(q.Path, c, watch.Once)
 	}
 	p.Data, p.Stat = n.Data(), n.Stat()
-	c.front.traffic.read(q.Path, len(p.Data))
 }
 
 // getChildren serves both forms: with the stat and without.
@@ -73,13 +70,10 @@ func (s *Server) getChildren(c *conn, q *jute.Request, p *jute.Reply) {
 		c.front.child.Add(q.Path, c, watch.Once)
 	}
 	p.Names = make([]string, 0, n.NumChildren())
-	size := 0
 	n.Children(func(child *tree.Node) {
 		p.Names = append(p.Names, child.Name())
-		size += utf8.RuneCountInString(child.Name())
 	})
 	p.Stat = n.Stat()
-	c.front.traffic.read(q.Path, size)
 }
 
 // getACL shows digests only to those who may change them.

@@ -17,24 +17,10 @@ type traffic struct {
 	last           time.Duration
 
 	// Only of fronts.
-	bytesIn, bytesOut int64
-	reads, writes     int64 // requests served, sessions opened and ended among the writes
-	handshakes        int64
-	refused           int64 // credentials
-	sizes             summary
-	lastSize          int64
-	watches           [5]summary // how many watches fired at once, by the type of the event
-	proposals         int64      // transactions while it led
-
-	readBelow, writtenBelow namespaces
-}
-
-// watchKeys are the names in "mntr" of what watches fired for, by the type of the event.
-var watchKeys = map[jute.EventType]string{
-	jute.NodeCreated:         "node_created_watch_count",
-	jute.NodeDeleted:         "node_deleted_watch_count",
-	jute.NodeDataChanged:     "node_changed_watch_count",
-	jute.NodeChildrenChanged: "node_children_watch_count",
+	bytesIn       int64
+	reads, writes int64 // requests served, sessions opened and ended among the writes
+	handshakes    int64
+	refused       int64 // credentials
 }
 
 func (t *traffic) note(took time.Duration) {
@@ -47,16 +33,6 @@ func (t *traffic) note(took time.Duration) {
 	t.answered++
 }
 
-// latency is in milliseconds.
-func (t *traffic) latency() *summary { return &summary{count: t.answered, sum: t.total.Milliseconds()} }
-
-// fired counts watches that fired together.
-func (t *traffic) fired(kind jute.EventType, watches int) {
-	if watches > 0 {
-		t.watches[kind].add(int64(watches))
-	}
-}
-
 // came is called for every request, sentOut for every frame to the client, served for every request
 // that was served.
 func (c *conn) came(now time.Time) {
@@ -67,10 +43,9 @@ func (c *conn) came(now time.Time) {
 	c.front.traffic.bytesIn += int64(c.in.size) + head
 }
 
-func (c *conn) sentOut(bytes int) {
+func (c *conn) sentOut() {
 	c.traffic.sent++
 	c.front.traffic.sent++
-	c.front.traffic.bytesOut += int64(bytes)
 }
 
 // served takes the time only of requests that had to wait for something: the others take none that

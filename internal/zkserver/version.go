@@ -18,7 +18,6 @@ type dialect struct {
 	readsFirst      bool // a write that can't be read is refused before it is numbered
 	watchModes      bool // a path's watches of different modes stand side by side, and are looked for and taken back by kind (ZOOKEEPER-4466)
 	eventZxid       bool // an event says which transaction it tells of (ZOOKEEPER-4655)
-	snapshots       bool // "mntr" counts the snapshots that an administrator takes and puts back (ZOOKEEPER-4570, ZOOKEEPER-4571)
 	missedNeedsRead bool // setWatches tells what a client has missed only of what it may read
 	ipv6ACL         bool // an ACL of scheme "ip" may name IPv6 addresses
 	noLoneReaping   bool // deleteContainer is for the server itself: a client that sends one is hung up on
@@ -33,11 +32,11 @@ var dialects = []dialect{
 	{version: "3.8.4", built: "2024-02-12 22:16 UTC", existsNeedsRead: true, typedMulti: true},
 	{
 		version: "3.9.2", built: "2024-02-12 20:59 UTC", existsNeedsRead: true, typedMulti: true,
-		noLoneCheck: true, readsFirst: true, watchModes: true, eventZxid: true, snapshots: true,
+		noLoneCheck: true, readsFirst: true, watchModes: true, eventZxid: true,
 	},
 	{
 		version: "3.9.6", built: "2026-10-16 16:58 UTC", existsNeedsRead: true, typedMulti: true,
-		noLoneCheck: true, readsFirst: true, watchModes: true, eventZxid: true, snapshots: true, missedNeedsRead: true, ipv6ACL: true, noLoneReaping: true,
+		noLoneCheck: true, readsFirst: true, watchModes: true, eventZxid: true, missedNeedsRead: true, ipv6ACL: true, noLoneReaping: true,
 	},
 }
 

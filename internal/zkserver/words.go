@@ -59,7 +59,7 @@ func (f *Front) stat() string {
 func (f *Front) numbers() string {
 	t := &f.traffic
 	text := fmt.Sprintf("Latency min/avg/max: %d/%s/%d\nReceived: %d\nSent: %d\nConnections: %d\nOutstanding: %d\nZxid: 0x%x\nMode: %s\nNode count: %d\n",
-		t.quickest.Milliseconds(), t.latency().average(), t.slowest.Milliseconds(), t.received, t.sent, len(f.conns), f.outstanding(), f.applied, f.mode(),
+		t.quickest.Milliseconds(), average(t.total.Milliseconds(), t.answered), t.slowest.Milliseconds(), t.received, t.sent, len(f.conns), f.outstanding(), f.applied, f.mode(),
 		f.tree.Len()+1) // the real server counts the root under both its names
 	if f.leads() {
 		text += "Proposal sizes last/min/max: -1/-1/-1\n"

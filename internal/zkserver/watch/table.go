@@ -97,15 +97,12 @@ func (t *Table[W]) Watches(path string) bool { return t.paths[path] != nil }
 func (t *Table[W]) Recursive() bool { return t.recursive > 0 }
 
 // Fire calls tell for everybody who is to be told of something at a path, once, and removes the
-// watches that fire once; it returns how many that were. Recursive watches, on the path or above
-// it, are told only if children is false: if it isn't the children of the path that changed.
-func (t *Table[W]) Fire(path string, children bool, tell func(W)) (fired int) {
+// watches that fire once. Recursive watches, on the path or above it, are told only if children is
+// false: if it isn't the children of the path that changed.
+func (t *Table[W]) Fire(path string, children bool, tell func(W)) {
 	if t.recursive == 0 {
-		t.fire(path, func(a *watch[W]) {
-			fired++
-			tell(a.watcher)
-		})
-		return fired
+		t.fire(path, func(a *watch[W]) { tell(a.watcher) })
+		return
 	}
 	told := make(map[W]struct{})
 	once := func(a *watch[W]) {
@@ -122,7 +119,6 @@ func (t *Table[W]) Fire(path string, children bool, tell func(W)) (fired int) {
 	if path != "/" {
 		t.above("/", once)
 	}
-	return len(told)
 }
 
 func (t *Table[W]) fire(path string, hit func(*watch[W])) {
