@@ -1,6 +1,7 @@
 package zkserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,30 +46,14 @@ type Config struct {
 const longestTimeout = math.MaxInt32 * time.Millisecond
 
 func (c *Config) complete() error {
-	if c.Tick == 0 {
-		c.Tick = 2 * time.Second
-	}
-	if c.MinTimeout == 0 {
-		c.MinTimeout = 2 * c.Tick
-	}
-	if c.MaxTimeout == 0 {
-		c.MaxTimeout = max(min(20*c.Tick, longestTimeout), c.MinTimeout)
-	}
-	if c.MaxPacket == 0 {
-		c.MaxPacket = jute.DefaultMaxPacket
-	}
-	if c.Fronts == 0 {
-		c.Fronts = 1
-	}
-	if c.ContainerCheck == 0 {
-		c.ContainerCheck = time.Minute
-	}
-	if c.JournalBytes == 0 {
-		c.JournalBytes = 64 << 20
-	}
-	if c.Backlog == 0 {
-		c.Backlog = 64 << 20
-	}
+	c.Tick = cmp.Or(c.Tick, 2*time.Second)
+	c.MinTimeout = cmp.Or(c.MinTimeout, 2*c.Tick)
+	c.MaxTimeout = cmp.Or(c.MaxTimeout, max(min(20*c.Tick, longestTimeout), c.MinTimeout))
+	c.MaxPacket = cmp.Or(c.MaxPacket, jute.DefaultMaxPacket)
+	c.Fronts = cmp.Or(c.Fronts, 1)
+	c.ContainerCheck = cmp.Or(c.ContainerCheck, time.Minute)
+	c.JournalBytes = cmp.Or(c.JournalBytes, 64<<20)
+	c.Backlog = cmp.Or(c.Backlog, 64<<20)
 	for c.Seed == 0 {
 		c.Seed = rand.Uint64()
 	}

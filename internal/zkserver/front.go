@@ -27,12 +27,11 @@ type Front struct {
 	data, child *watchTable
 	conns       map[*conn]struct{}
 	bySession   map[int64]*conn
-	listener    net.Listener
-	also        []net.Listener // further ones
-	address     string         // of the listener, also while it is down
-	down        bool           // killed: nobody listens
-	lost        bool           // isolated for too long: serves nobody
-	term        int            // in which it leads; 0: it follows
+	listeners   []net.Listener
+	address     string // of the first one, also while it is down
+	down        bool   // killed: nobody listens
+	lost        bool   // isolated for too long: serves nobody
+	term        int    // in which it leads; 0: it follows
 	elected     time.Time
 
 	tree     *tree.Tree
@@ -89,18 +88,22 @@ func (f *Front) Listen(ctx context.Context, address string) (string, error) {
 	if f.address != "" {
 		return f.address, nil
 	}
-	return f.address, f.listen(ctx, address)
+	l, err := f.listen(ctx, address)
+	if err == nil {
+		f.address = l.Addr().String()
+	}
+	return f.address, err
 }
 
-func (f *Front) listen(ctx context.Context, address string) error {
+func (f *Front) listen(ctx context.Context, address string) (net.Listener, error) {
 	l, err := f.s.cfg.Listen(ctx, "tcp", address)
 	if err != nil {
-		return fmt.Errorf("zkserver: %w", err)
+		return nil, fmt.Errorf("zkserver: %w", err)
 	}
-	f.listener, f.address = l, l.Addr().String()
+	f.listeners = append(f.listeners, l)
 	// The server owns this goroutine; it ends when the listener is closed, by Close or Kill.
 	f.s.work.Go(func() { f.accept(l) })
-	return nil
+	return l, nil
 }
 
 // ListenAlso opens one more TCP socket, until the front is killed or closed.
@@ -110,14 +113,8 @@ func (f *Front) ListenAlso(ctx context.Context, address string) error {
 	if f.s.closed {
 		return ErrClosed
 	}
-	l, err := f.s.cfg.Listen(ctx, "tcp", address)
-	if err != nil {
-		return fmt.Errorf("zkserver: %w", err)
-	}
-	f.also = append(f.also, l)
-	// The server owns this goroutine; it ends when the listener is closed, by Close or Kill.
-	f.s.work.Go(func() { f.accept(l) })
-	return nil
+	_, err := f.listen(ctx, address)
+	return err
 }
 
 // attach begins to serve a connection.
@@ -193,14 +190,10 @@ func (s *Server) find(address string) (f *Front, port int64) {
 // shut closes everything that this front has open; it forgets its connections as they end. The
 // caller holds the lock.
 func (f *Front) shut() {
-	if f.listener != nil {
-		_ = f.listener.Close() // it is not listened on from here on, whatever it says
-		f.listener = nil
+	for _, l := range f.listeners {
+		_ = l.Close() // it is not listened on from here on, whatever it says
 	}
-	for _, l := range f.also {
-		_ = l.Close() // as above
-	}
-	f.also = nil
+	f.listeners = nil
 	if f.passing != nil && f.passing.Stop() {
 		f.passing = nil // so that it is set again after a restart; one that is running already says so itself
 	}

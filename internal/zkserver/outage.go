@@ -142,7 +142,7 @@ func (f *Front) Restart(ctx context.Context) error {
 		f.kill()
 	}
 	if f.address != "" {
-		if err := f.listen(ctx, f.address); err != nil {
+		if _, err := f.listen(ctx, f.address); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func (s *Server) restore(f *treefile.File) error {
 		if s.sessions[saved.ID] != nil || !tree.Ephemeral(saved.ID) || saved.ID > lastSessionID {
 			return fmt.Errorf("session 0x%x: it occurs twice, or is no id of a session", uint64(saved.ID))
 		}
-		ss := &session{id: saved.ID, password: passwordOf(saved.ID), timeout: saved.Timeout}
+		ss := newSession(saved.ID, saved.Timeout)
 		if len(saved.Password) == len(ss.password) {
 			copy(ss.password[:], saved.Password)
 		}

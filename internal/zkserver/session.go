@@ -1,11 +1,8 @@
 package zkserver
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/binary"
+	"crypto/rand"
 	"math"
-	"math/rand/v2"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/zkserver/tree"
@@ -30,19 +27,15 @@ func firstSessionID(now time.Time) int64 {
 // lastSessionID is the last that a server can begin with: it leaves ids for those to come.
 const lastSessionID = math.MaxInt64 - 1<<40
 
-// passwordKey keeps the password of one process' session from being good for another's.
-var passwordKey = binary.BigEndian.AppendUint64(nil, rand.Uint64())
-
-func passwordOf(id int64) (password [16]byte) {
-	mac := hmac.New(sha256.New, passwordKey)
-	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(id)))
-	copy(password[:], mac.Sum(nil))
-	return password
+func newSession(id int64, timeout time.Duration) *session {
+	ss := &session{id: id, timeout: timeout}
+	_, _ = rand.Read(ss.password[:]) // it never fails
+	return ss
 }
 
 // openSession is the transaction that begins a session.
 func (s *Server) openSession(timeout time.Duration) *session {
-	ss := &session{id: s.nextID, password: passwordOf(s.nextID), timeout: timeout}
+	ss := newSession(s.nextID, timeout)
 	s.nextID++
 	s.sessions[ss.id] = ss
 	s.expiry.add(s, ss)

@@ -87,9 +87,6 @@ func (n *Node) Pzxid() int64 { return n.pzxid }
 // Mzxid is the last transaction that set the data.
 func (n *Node) Mzxid() int64 { return n.mzxid }
 
-// Mtime is when the data were last set, in milliseconds.
-func (n *Node) Mtime() int64 { return n.mtime }
-
 // NumChildren is how many children there are.
 func (n *Node) NumChildren() int { return len(n.children) }
 
