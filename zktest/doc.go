@@ -37,8 +37,8 @@
 //	SetSequence, SetZxid           counters are close to their limits
 //
 // [Server.Journal] lists every request with its result, for assertions. [Server.Tree] returns the
-// tree as JSON Lines; [WithTree] and [Server.Load] accept one. [Server.Create], Get, Set, Delete and
-// Children need no client. [Server.Dump] prints the whole state for humans.
+// tree as JSON Lines; [WithTree] and [Server.Load] accept one. [Server.Create], Get, Set, Delete
+// and Children need no client. [Server.Dump] prints the whole state for humans.
 //
 // # Versions
 //

@@ -9,9 +9,9 @@ package zktest
 //	{"path":"/app/locks","kind":"container"}
 //	{"path":"/app/cache","kind":"ttl","ttl":"5m0s"}
 //
-// Every field but the path is optional. sequence is the number of the next sequential child. Missing parents are
-// created. The data and ACLs of existing znodes are replaced, whatever their ACLs allow; their
-// kinds cannot be changed.
+// Every field but the path is optional. sequence is the number of the next sequential child.
+// Missing parents are created. The data and ACLs of existing znodes are replaced, whatever their
+// ACLs allow; their kinds cannot be changed.
 func (s *Server) Load(text string) error { return s.inner.Load([]byte(text)) }
 
 // Tree returns the tree as JSON Lines, in the form that [Server.Load] reads: all znodes except

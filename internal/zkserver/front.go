@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/zkserver/memnet"
@@ -65,9 +64,6 @@ func newFront(s *Server, index int) *Front {
 		tree: s.tree, applied: s.zxid,
 	}
 }
-
-// label is its id in an ensemble.
-func (f *Front) label() string { return strconv.Itoa(f.index + 1) }
 
 var (
 	errRefused  = errors.New("connection refused")

@@ -12,8 +12,8 @@ import (
 
 // Load adds the znodes of a text (package treefile has the form) to the tree, in one transaction:
 // all of them, or, if something is wrong with one, none. Data and ACLs of those that exist are
-// replaced. ACLs don't stop it. Of a server's whole state it takes what a tree has: neither sessions
-// and their ephemerals nor stats.
+// replaced. ACLs don't stop it. Of a server's whole state it takes what a tree has: neither
+// sessions and their ephemerals nor stats.
 func (s *Server) Load(text []byte) error {
 	f, err := treefile.Read(bytes.NewReader(text))
 	if err != nil {

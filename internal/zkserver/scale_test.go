@@ -113,7 +113,7 @@ func TestTenThousandSessions(t *testing.T) {
 			require.Equal(t, jute.OK, answer(t, conns[i], jute.OpGetData).Err)
 		}
 		require.Len(t, s.Sessions(), sessions+1)
-		require.Contains(t, ask(t, s, "wchs"), fmt.Sprintf("%d connections watching 1 paths", sessions))
+		require.Contains(t, ask(t, s, "mntr"), fmt.Sprintf("zk_watch_count\t%d\n", sessions))
 
 		_, err = first.Write(request(jute.Request{Xid: 2, Op: jute.OpSetData, Path: "/bell", Version: -1}))
 		require.NoError(t, err)

@@ -8,8 +8,9 @@
 //	{"path":"/app/cache","kind":"ttl","ttl":"5m0s"}
 //
 // Every field but the path may be left out: a znode without any has no data, an ACL that lets
-// everybody do everything, and the usual kind. sequence is the number that the next sequential child
-// gets, where that is not the number of children. Parents that the file doesn't name are made.
+// everybody do everything, and the usual kind. sequence is the number that the next sequential
+// child gets, where that is not the number of children. Parents that the file doesn't name are
+// made.
 //
 // A server's whole state has more: the zxid of the last transaction, the sessions, and for each
 // znode its stat and, if it is ephemeral, its owner.
