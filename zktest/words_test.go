@@ -77,12 +77,13 @@ func TestWordsAreThoseOfTheRealServer(t *testing.T) {
 	d.do(d.pairs[1], jute.Request{Op: jute.OpGetChildren, Path: "/", Watch: true})
 	for _, word := range []string{"ruok", "srvr", "stat", "mntr", "cons", "conf", "dump", "wchp"} {
 		ours, real := ask(t, d.ours, word), ask(t, d.real, word)
-		alike(t, word, real, ours)
+		requireSameAnswer(t, word, real, ours)
 	}
 }
 
-// alike compares what a word says, but for the sign of the size that no proposal has here.
-func alike(t *testing.T, word, real, ours string) {
+// requireSameAnswer compares what a word says, but for the sign of the size that no proposal has
+// here.
+func requireSameAnswer(t *testing.T, word, real, ours string) {
 	t.Helper()
 	want, have := shape(word, real), shape(word, strings.ReplaceAll(ours, "-1/-1/-1", "1/1/1"))
 	if word == "mntr" {
@@ -156,7 +157,7 @@ func TestWordsOfServersWithPeersAreThoseOfTheRealOnes(t *testing.T) {
 				}
 				for _, word := range []string{"ruok", "srvr", "stat", "mntr", "cons", "dump", "wchp"} {
 					ours, real := ask(t, pair[0], word), askUntorn(t, pair[1], word, session)
-					alike(t, word, real, ours)
+					requireSameAnswer(t, word, real, ours)
 				}
 			}
 			values := counters(ask(t, ours[ourLeader[0]], "mntr"))

@@ -51,14 +51,14 @@ func TestAProcessStartedAnewDuringTheRelease(t *testing.T) {
 	})
 }
 
-// A process dies while its arrival is on its way to a server, and that is carried out later than its
-// successor's. Nothing in ZooKeeper tells it from a live process that came later: the successor gets
-// ErrReplaced. It asks again, and is in as soon as the session of the dead has ended.
+// A process dies while its arrival is on its way to a server, and that is carried out later than
+// its successor's. Nothing in ZooKeeper tells it from a live process that came later: the successor
+// gets ErrReplaced. It asks again, and is in as soon as the session of the dead has ended.
 func TestAnArrivalOfTheDeadIsCarriedOutLate(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		dying, h0 := w.Host("dying"), w.Host("h0")
-		dead, anew, other := w.double(dying, 2, barrier.WithID("p0")), w.double(h0, 2, barrier.WithID("p0")), w.double(w.Host("h1"), 2)
+		dead, successor, other := w.double(dying, 2, barrier.WithID("p0")), w.double(h0, 2, barrier.WithID("p0")), w.double(w.Host("h1"), 2)
 		id := dying.Status().SessionID
 		defer w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
 			if r.SessionID == id && arrives(r) {
@@ -69,17 +69,17 @@ func TestAnArrivalOfTheDeadIsCarriedOutLate(t *testing.T) {
 		dead.Arrive()
 		synctest.Wait()
 		dying.Machine.Partition()
-		answer := w.asks(anew)
+		answer := w.asks(successor)
 		time.Sleep(2 * time.Second)
 		require.Equal(w, 2, w.standing())
 		other.Arrive()
 		require.ErrorIs(w, bubble.Within(w, time.Second, answer), barrier.ErrReplaced)
 		passage := bubble.Within(w, time.Second, other.Entered())
-		anew.Arrive()
+		successor.Arrive()
 		passage.Depart()
 		bubble.Never(w, passage.Left(), "the session of the dead has not ended")
 		bubble.Within(w, time.Minute, passage.Left())
-		leave(w, gather(w, anew, other)...)
+		leave(w, gather(w, successor, other)...)
 	})
 }
 

@@ -22,10 +22,8 @@ var (
 	ErrCrowd = double.ErrCrowd
 
 	// ErrReplaced: another process with the same id came later, and has taken this one's position
-	// in the round: see [WithID]. The next Enter is for another round, which it may take from the
-	// other in turn: a process that is meant to be replaced ends here. In a rare case the other one is
-	// dead: its arrival was on its way to a server when it died, and was carried out late. A process
-	// that no other replaces enters again.
+	// in the round: see [WithID]. A process that is meant to be replaced ends here. One that no
+	// other replaces enters again: its predecessor's arrival was carried out late.
 	ErrReplaced = double.ErrReplaced
 )
 

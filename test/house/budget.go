@@ -10,25 +10,25 @@ type part struct {
 
 // parts are all folders with product code.
 var parts = []part{
-	{"session", []string{"session"}, 11327, 8500},
-	{"recipe, machine", []string{"recipe", "machine"}, 5264, 3100},
+	{"session", []string{"session"}, 11068, 8500},
+	{"recipe, machine", []string{"recipe", "machine"}, 5171, 3100},
 	{"recipes/internal", []string{"recipes/internal"}, 3371, 2400},
 	{"recipes/lock, election, barrier", []string{"recipes/lock", "recipes/election", "recipes/barrier"}, 5100, 4200},
-	{"recipes/queue", []string{"recipes/queue"}, 10681, 3600},
+	{"recipes/queue", []string{"recipes/queue"}, 8989, 3600},
 	{"recipes/twopc", []string{"recipes/twopc"}, 4950, 2700},
 	{"recipes/group, config, naming, fence", []string{"recipes/group", "recipes/config", "recipes/naming", "recipes/fence"}, 2396, 2000},
-	{"internal/zkserver", []string{"internal/zkserver"}, 9047, 5000},
-	{"zktest", []string{"zktest"}, 2505, 1500},
-	{"internal", []string{"internal", "."}, 2331, 1900},
-	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "cmd"}, 2473, 2000},
+	{"internal/zkserver", []string{"internal/zkserver"}, 6437, 5000},
+	{"zktest", []string{"zktest"}, 2486, 1500},
+	{"internal", []string{"internal", "."}, 2327, 1900},
+	{"actors, fxmodule, cmd", []string{"actors", "fxmodule", "cmd"}, 2450, 2000},
 }
 
 // most is how many methods a type may have; larger are types that have more today.
 const most = 40
 
 var larger = map[string]int{
-	"internal/zkserver.Server":               111,
-	"internal/zkserver.Front":                63,
+	"internal/zkserver.Server":               102,
+	"internal/zkserver.Front":                56,
 	"recipes/queue/internal/produce.Machine": 41,
 	"zktest.Server":                          41,
 }
@@ -42,8 +42,8 @@ var upwards = map[string]int{}
 // gone are names that say nothing to a reader who is new, with how often they are declared today.
 var gone = map[string]int{
 	"alike": 2, "anew": 4, "around": 2, "awake": 4, "beyond": 3, "book": 10, "crown": 1, "denial": 2, "dig": 1, "fall": 2, "forfeit": 1, "graves": 4,
-	"grieve": 1, "heirs": 2, "hoard": 1, "inside": 15, "inVain": 1, "lain": 1, "letter": 9, "own": 95, "remains": 5, "sight": 3, "spent": 24, "starve": 1,
-	"unnamed": 1, "vet": 1, "whole": 20, "wire": 11, "wish": 18, "witness": 2,
+	"grieve": 1, "heirs": 2, "hoard": 1, "inside": 15, "inVain": 1, "lain": 1, "letter": 8, "own": 95, "remains": 5, "sight": 3, "spent": 24, "starve": 1,
+	"unnamed": 1, "vet": 1, "whole": 17, "wire": 11, "wish": 18, "witness": 2,
 }
 
 // failures is how many failures of other libraries are known. Each has a test with its number, in
