@@ -1,0 +1,44 @@
+package bubble_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/troupe-go/troupe/internal/bubble"
+)
+
+// judged is a test that notes whether it failed.
+type judged struct {
+	testing.TB
+	failed bool
+	logged string
+}
+
+func (j *judged) Helper()                 {}
+func (j *judged) Errorf(string, ...any)   { j.failed = true }
+func (j *judged) FailNow()                { j.failed = true }
+func (j *judged) Logf(f string, a ...any) { j.logged = fmt.Sprintf(f, a...) }
+
+func TestAnOverlapFailsUnlessAPauseExplainsIt(t *testing.T) {
+	t.Parallel()
+	leads := []time.Duration{20 * time.Millisecond, -5 * time.Millisecond, 7 * time.Millisecond}
+	explained, not := &judged{TB: t}, &judged{TB: t}
+	bubble.InTime(explained, "x", leads, 6*time.Millisecond)
+	bubble.InTime(not, "x", leads, 4*time.Millisecond)
+	require.False(t, explained.failed)
+	require.True(t, not.failed)
+	require.Equal(t, "x: 1 of 3 overlaps; the end came at least -5ms before, in the median 7ms; the longest pause of a goroutine was 6ms", explained.logged)
+}
+
+func TestAGoroutineThatIsAlwaysRunHasNoPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		longest := bubble.Pauses(t)
+		time.Sleep(time.Second)
+		require.Zero(t, longest())
+	})
+}
