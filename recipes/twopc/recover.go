@@ -25,9 +25,10 @@ import (
 // each coordinator learns the same outcome and acknowledges it, in any order. A transaction that
 // another coordinator has acknowledged before it could be taken over is not returned.
 //
-// Recover also waits for the outcome of transactions of this coordinator whose caller has left
+// At last Recover waits for the outcome of transactions of this coordinator whose caller has left
 // without one: because the context of Begin or Recover ended, or because ZooKeeper refused what was
-// needed. It returns these as well, except what began for no caller and is aborted.
+// needed. It returns these as well, except what began for no caller and is aborted. While ZooKeeper
+// refuses, only the end of ctx ends the wait.
 //
 // If ctx ends or the coordinator closes first, the transactions taken over so far are returned
 // along with the error. What was just being taken over is aborted, unless it is decided, and the
@@ -37,13 +38,7 @@ func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 	if err := c.Err(); err != nil {
 		return nil, failed(op, c.path, err)
 	}
-	for _, t := range c.inOrder() { // its caller has left, and does not know what became of it
-		if t.left() {
-			if err := notify.Wait(ctx, t.over.C()); err != nil {
-				return nil, failed(op, t.path(), err)
-			}
-		}
-	}
+	left := slices.DeleteFunc(c.inOrder(), func(t *Tx) bool { return !t.left() }) // without an outcome
 	if err := c.othersSettled(ctx); err != nil {
 		return nil, failed(op, c.path, err)
 	}
@@ -57,7 +52,7 @@ func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 	}
 	var taken []*Tx
 	var failure error
-	for _, t := range asked {
+	take := func(t *Tx) {
 		switch err := t.await(ctx); {
 		case err == nil:
 			taken = append(taken, t)
@@ -65,6 +60,15 @@ func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 		case failure == nil:
 			failure = failed(op, t.path(), err)
 		}
+	}
+	for _, t := range asked {
+		take(t)
+	}
+	for _, t := range left { // last: what it needs may be refused for long
+		if err := notify.Wait(ctx, t.over.C()); err != nil {
+			return taken, failed(op, t.path(), err)
+		}
+		take(c.adopt(t.id, t.other))
 	}
 	return taken, failure
 }

@@ -1,6 +1,7 @@
 package twopc_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -119,4 +120,40 @@ func TestATransactionThatMayNotBeDecided(t *testing.T) {
 			})
 		})
 	}
+}
+
+// One transaction may not be decided. What a dead coordinator has left is recovered all the same;
+// the one that was refused is waited for last, and recovered when it may be.
+func TestRecoverWhileATransactionIsRefused(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		hc, hd := w.Host("c"), w.Host("d")
+		c, d, a := w.coordinator(hc), w.coordinator(hd), w.site(w.Host("a"), "a")
+		w.warm(c, a)
+		_, err := d.Begin(w.Context(), "of-the-dead", nil, "a")
+		require.NoError(w, err)
+		allow := w.deny(hc, path+"/tx/t", zktest.OpSetData)
+		tx, err := c.Begin(w.Context(), "t", nil, "a")
+		require.NoError(w, err)
+		p := bubble.Within(w, time.Second, a.Proposals())
+		for p.ID() != "t" {
+			p = bubble.Within(w, time.Second, a.Proposals())
+		}
+		require.NoError(w, p.Commit(w.Context()))
+		bubble.Within(w, time.Minute, tx.Done())
+		require.ErrorIs(w, tx.Err(), session.ErrNoAuth, "the application knows")
+		hd.Die()
+		time.Sleep(time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+		defer cancel()
+		taken, err := c.Recover(ctx)
+		require.ErrorIs(w, err, context.DeadlineExceeded)
+		require.Len(w, taken, 1)
+		require.Equal(w, "of-the-dead", taken[0].ID())
+		time.AfterFunc(time.Second, allow)
+		taken, err = c.Recover(w.Context())
+		require.NoError(w, err)
+		require.Len(w, taken, 1)
+		require.Equal(w, "t", taken[0].ID())
+	})
 }
