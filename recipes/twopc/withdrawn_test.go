@@ -2,6 +2,7 @@ package twopc_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -165,6 +166,59 @@ func TestABeginGivenUpAndNotCarriedOut(t *testing.T) {
 		require.NoError(w, tx.Ack(w.Context()))
 		bubble.Never(w, a.Proposals(), "it never begins")
 		require.Empty(w, w.nodes())
+	})
+}
+
+// The request of a Begin was lost, the actor has crashed, and it is given up while the new one reads
+// an inbox that is full by now: it has not begun, and its Tx is aborted.
+func TestABeginGivenUpWhenAnInboxIsFull(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		hc := w.Host("c")
+		c, d := w.coordinator(hc, twopc.WithInboxLimit(2)), w.coordinator(w.Host("d"))
+		w.site(w.Host("a"), "a")
+		_, err := c.Begin(w.Context(), "warm", nil, "a")
+		require.NoError(w, err)
+		synctest.Wait()
+		var dropped atomic.Bool
+		w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == hc.Status().SessionID && r.Op == zktest.OpMulti && dropped.CompareAndSwap(false, true) {
+				return zktest.CutBefore
+			}
+			if r.SessionID == hc.Status().SessionID && dropped.Load() && r.Op == zktest.OpGetData && r.Path == path+"/tx/t" {
+				return zktest.Delay(500 * time.Millisecond)
+			}
+			return zktest.Pass
+		}))
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		type begun struct {
+			tx  *twopc.Tx
+			err error
+		}
+		answer := make(chan begun, 1)
+		go func() { tx, err := c.Begin(ctx, "t", nil, "a"); answer <- begun{tx, err} }()
+		synctest.Wait()
+		for _, id := range []string{"x", "y", "z"} {
+			_, err := d.Begin(w.Context(), id, nil, "a")
+			require.NoError(w, err)
+		}
+		var seen atomic.Bool
+		id := hc.Status().SessionID
+		w.Cleanup(w.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+			if r.SessionID == id && r.Op == zktest.OpGetData && r.Path == path+"/inbox/a" && seen.CompareAndSwap(false, true) {
+				time.AfterFunc(100*time.Millisecond, cancel)
+				return zktest.Delay(time.Second)
+			}
+			return zktest.Pass
+		}))
+		c.Crash("now")
+		got := bubble.Within(w, time.Minute, answer)
+		require.True(w, seen.Load(), "the inbox is looked at")
+		require.ErrorIs(w, got.err, session.ErrUnknownOutcome)
+		bubble.Within(w, time.Minute, got.tx.Done())
+		require.ErrorIs(w, got.tx.Err(), twopc.ErrDecided)
+		require.Equal(w, twopc.Aborted, got.tx.Outcome())
 	})
 }
 

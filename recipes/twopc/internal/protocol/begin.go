@@ -154,6 +154,7 @@ func (t *tx) nothingRemains(swept bool) {
 	case t.cause != nil:
 		t.refuse(ErrWithdrew)
 	default:
+		t.sent = false
 		t.begin()
 	}
 }
