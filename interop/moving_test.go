@@ -27,7 +27,7 @@ var javaName = regexp.MustCompile(`^qn-[0-9]{10}$`)
 
 // moveJava moves the items of ZooKeeper's DistributedQueue, or of Curator's SimpleDistributedQueue.
 func moveJava(ctx context.Context, sess *session.Session, from string, to *queue.Queue) error {
-	if err := sess.Sync(ctx, from); err != nil {
+	if err := sess.SyncQuorum(ctx, from); err != nil {
 		return err
 	}
 	names, _, err := sess.Children(ctx, from)
@@ -59,7 +59,7 @@ var kazooName = regexp.MustCompile(`^entry-([0-9]{3})-[0-9]{10}$`)
 
 // moveKazoo moves the items of kazoo's Queue. Those of a LockingQueue are below "entries".
 func moveKazoo(ctx context.Context, sess *session.Session, from string, to *queue.Queue) error {
-	if err := sess.Sync(ctx, from); err != nil {
+	if err := sess.SyncQuorum(ctx, from); err != nil {
 		return err
 	}
 	names, _, err := sess.Children(ctx, from)
@@ -96,7 +96,7 @@ var curatorName = regexp.MustCompile(`^queue-[0-9]{10}$`)
 
 // moveCurator moves the items of Curator's DistributedQueue.
 func moveCurator(ctx context.Context, sess *session.Session, from string, to *queue.Queue) error {
-	if err := sess.Sync(ctx, from); err != nil {
+	if err := sess.SyncQuorum(ctx, from); err != nil {
 		return err
 	}
 	names, _, err := sess.Children(ctx, from)
