@@ -48,13 +48,6 @@ func (s *Stream[T]) Send(v T) bool {
 	return true
 }
 
-// Len is how many values wait to be received.
-func (s *Stream[T]) Len() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.queue)
-}
-
 // start starts the goroutine, if there is something to offer. With the mutex.
 func (s *Stream[T]) start() {
 	if s.pump != nil || s.held > 0 || s.closed || len(s.queue) == 0 {

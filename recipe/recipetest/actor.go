@@ -42,7 +42,7 @@ type Actor struct {
 	requests []*request // not carried out yet
 	inbox    []*letter  // carried out, or happened, not delivered yet
 	timers   map[uint64]int64
-	watches  map[watch]*arming
+	watches  map[watch]*letter // the answer of the read that armed it
 }
 
 // letter is something on its way to the machine.

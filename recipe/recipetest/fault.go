@@ -107,7 +107,7 @@ func (a *Actor) begin() {
 	a.epochs++
 	a.world.sessions++
 	a.session, a.lives, a.up, a.trusted = a.world.sessions, true, true, true
-	a.watches = make(map[watch]*arming)
+	a.watches = make(map[watch]*letter)
 	a.notice(machine.EpochBegan{Epoch: a.epochs, SessionID: a.session, Trusted: true})
 }
 
@@ -126,7 +126,7 @@ func (a *Actor) Crash() {
 			wishes = append(wishes, &letter{event: l.event}) // in the mailbox still
 		}
 	}
-	a.inbox, a.timers, a.watches = nil, make(map[uint64]int64), make(map[watch]*arming)
+	a.inbox, a.timers, a.watches = nil, make(map[uint64]int64), make(map[watch]*letter)
 	for _, r := range slices.Clone(a.requests) {
 		r.orphan = true
 		switch _, transaction := r.effect.(machine.Transact); {

@@ -75,7 +75,7 @@ func (w *World) read(e machine.Read) machine.Seen {
 // arm arms the watch of a read, unless nobody waits for its answer.
 func (a *Actor) arm(wanted bool, at watch, answer *letter) {
 	if wanted && answer != nil {
-		a.watches[at] = &arming{answer}
+		a.watches[at] = answer
 	}
 }
 
@@ -170,7 +170,7 @@ func (w *World) fire(at watch, change machine.Change) {
 		}
 		delete(a.watches, at)
 		l := a.post(machine.Fired{Epoch: a.epochs, Path: at.path, Change: change}, a.epochs, nil)
-		l.after = append(a.ordered(), armed.answer)
+		l.after = append(a.ordered(), armed)
 		l.after = slices.DeleteFunc(l.after, func(o *letter) bool { return o == l })
 	}
 }

@@ -32,9 +32,6 @@ type watch struct {
 	children bool
 }
 
-// arming is the answer of the read that armed a watch.
-type arming struct{ answer *letter }
-
 // NewWorld makes an empty one. choose picks one of n things, 0 to n-1: with rapid,
 // rapid.IntRange(0, n-1).Draw.
 func NewWorld(choose func(n int) int) *World {

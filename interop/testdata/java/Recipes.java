@@ -13,7 +13,6 @@ import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
-import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.framework.recipes.queue.DistributedDelayQueue;
@@ -39,8 +38,6 @@ final class Recipes {
         switch (kind) {
             case "mutex":
                 return new Lock(new InterProcessMutex(curator(session), path));
-            case "semaphore-mutex":
-                return new Lock(new InterProcessSemaphoreMutex(curator(session), path));
             case "read":
                 return new Lock(new InterProcessReadWriteLock(curator(session), path).readLock());
             case "write":

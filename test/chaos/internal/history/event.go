@@ -30,20 +30,18 @@ const (
 	// Failed: a call of Work ended with an error that is none that a user has to expect. It is a
 	// violation by itself.
 	Failed Kind = "failed"
-	// Put, Got, Acked, Nacked: a queue's item Value was put, delivered with attempt Token,
-	// acknowledged, given back. From is when that was asked for, and Done tells whether it was
-	// confirmed; of Put not done nothing is known.
-	Put    Kind = "put"
-	Got    Kind = "got"
-	Acked  Kind = "acked"
-	Nacked Kind = "nacked"
+	// Put, Got, Acked: a queue's item Value was put, delivered with attempt Token, acknowledged.
+	// From is when that was asked for, and Done tells whether it was confirmed; of Put not done
+	// nothing is known.
+	Put   Kind = "put"
+	Got   Kind = "got"
+	Acked Kind = "acked"
 	// Wrote, Read: Thing was set to Value between From and At, or read. Old is what the writer
 	// replaced, Token the writer's fencing token or the version that was read; a write that is not
 	// Done may have been carried out, or may be later.
 	Wrote Kind = "wrote"
 	Read  Kind = "read"
-	// Began, Outcome: transaction Thing was begun; Party learned its outcome Value.
-	Began   Kind = "began"
+	// Outcome: Party learned the outcome Value of transaction Thing.
 	Outcome Kind = "outcome"
 	// Round: Party got the verdict Value on round Token of the double barrier Thing.
 	Round Kind = "round"
