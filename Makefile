@@ -15,7 +15,7 @@ WORK      ?= all
 CHAOS := $(or $(TMPDIR),/tmp)/troupe-chaos-program
 
 # What depends on the version of ZooKeeper, for servers in memory: reading without the right to, several operations in one, containers, removing watches.
-VERSIONED    := Unread|MayNotBeRead|Birth|Multi|Contain|Ensure|Removal|Unwatch|GivenBack|Check|Auth|ACL|Follow|TheFirstView
+VERSIONED    := Unread|MayNotBeRead|Multi|Contain|Ensure|Removal|Check|Auth|ACL|Follow|TheFirstView
 VERSIONED_IN := ./session ./recipes/internal/contenders ./recipes/internal/presence ./recipes/election ./recipes/fence ./recipes/group ./recipes/lock
 
 # What has goroutines of its own, and so is worth the race detector.
