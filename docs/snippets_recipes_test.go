@@ -222,12 +222,18 @@ func pays(ctx context.Context, sess *session.Session, order []byte, note func(id
 	if err != nil {
 		return err
 	}
-	tx, err := transfers.Begin(ctx, "t-4711", order, "ledger", "stock")
+	beginning, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	tx, err := transfers.Begin(beginning, "t-4711", order, "ledger", "stock")
 	if err != nil && !errors.Is(err, session.ErrUnknownOutcome) {
-		return err // it has not begun
+		return err // there is nothing to wait for
 	}
 	for _, tx := range append(left, tx) {
-		<-tx.Done()
+		select {
+		case <-tx.Done():
+		case <-ctx.Done():
+			return context.Cause(ctx) // the next process recovers it
+		}
 		if tx.Outcome() == twopc.Undecided {
 			return tx.Err() // why there is no outcome here
 		}

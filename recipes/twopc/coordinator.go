@@ -63,16 +63,16 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 //
 // ctx bounds the wait for the beginning, not the transaction. If it ends first, the transaction is
 // withdrawn, and the error is ctx's cause; session.ErrUnknownOutcome comes with it if the request
-// was sent.
+// may have been sent.
 //
 // session.ErrUnknownOutcome says that the transaction may have begun, and may even be committed: by
 // its sites ([WithPeerDecision]), or by a coordinator that recovers it. Otherwise it is aborted as
-// soon as that is possible. Do not repeat it under another id before its outcome is known. With
-// this error alone Begin also returns the Tx, whose Outcome is known when its Done closes: Aborted
-// if it never began. A caller that drops the Tx gets it from [Coordinator.Recover] if it is
-// committed, unless another coordinator has recovered it. The other cause is ctx's;
-// session.ErrClosed, after which only the Recover of another coordinator tells; or the refusal by
-// ZooKeeper of what would show the outcome.
+// soon as that is possible. Do not repeat it under another id before its outcome is known. Begin
+// returns the Tx along with this error, and with no other. Its Outcome is known when its Done
+// closes, Aborted if it never began; or else [Tx.Err] says why not. If the coordinator has ended,
+// only the Recover of another one tells. A caller that drops the Tx gets it from
+// [Coordinator.Recover] if it is committed, unless another coordinator has recovered it. The other
+// cause is ctx's, the coordinator's Err, or the refusal by ZooKeeper of what would show the outcome.
 //
 // [ErrGone] leaves open for ever whether the transaction had begun: the reply was lost for so long
 // that it may have been swept.

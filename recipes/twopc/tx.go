@@ -62,11 +62,11 @@ func (t *Tx) Votes() <-chan Vote { return t.votes.C() }
 // it.
 func (t *Tx) Done() <-chan struct{} { return t.end.Done() }
 
-// Err is nil exactly while Done is open. Afterwards it is one of: [ErrDecided]; session.ErrClosed,
-// if the coordinator or its session ended first, so that the sites decide; [ErrGone], if the
-// transaction was deleted by hand or swept before its outcome was seen here; or an error of
-// ZooKeeper. In the last case it is aborted as soon as that is permitted, unless the sites have
-// decided it, and [Coordinator.Recover] returns it.
+// Err is nil exactly while Done is open. Afterwards it is one of: [ErrDecided]; the coordinator's
+// Err, if that ended first, so that the sites decide; [ErrGone], if the transaction was deleted by
+// hand or swept before its outcome was seen here; or an error of ZooKeeper. In the last case it is
+// aborted as soon as that is permitted, unless the sites have decided it, and [Coordinator.Recover]
+// returns it.
 func (t *Tx) Err() error { return t.end.Err() }
 
 // Abort decides to abort the transaction, unless it is decided, and returns when there is a
