@@ -72,7 +72,7 @@ func NewCoordinator(s *session.Session, path string, opts ...Option) (*Coordinat
 // closes, Aborted if it never began; or else [Tx.Err] says why not. If the coordinator has ended,
 // only the Recover of another one tells. A caller that drops the Tx gets it from
 // [Coordinator.Recover] if it is committed, unless another coordinator has recovered it. The other
-// cause is ctx's, the coordinator's Err, or the refusal by ZooKeeper of what would show the outcome.
+// cause is ctx's, the coordinator's Err, or ZooKeeper's refusal of what would show the outcome.
 //
 // [ErrGone] leaves open for ever whether the transaction had begun: the reply was lost for so long
 // that it may have been swept.

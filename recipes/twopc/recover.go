@@ -38,7 +38,7 @@ func (c *Coordinator) Recover(ctx context.Context) ([]*Tx, error) {
 	if err := c.Err(); err != nil {
 		return nil, failed(op, c.path, err)
 	}
-	left := slices.DeleteFunc(c.inOrder(), func(t *Tx) bool { return !t.left() }) // without an outcome
+	left := slices.DeleteFunc(c.inOrder(), func(t *Tx) bool { return !t.left.Load() }) // without an outcome
 	if err := c.othersSettled(ctx); err != nil {
 		return nil, failed(op, c.path, err)
 	}

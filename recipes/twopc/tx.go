@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
@@ -26,10 +27,10 @@ type Tx struct {
 	shared   protocol.Shared // with other coordinators
 	floor    int64
 	abort    *protocol.Abort
-	began    bool     // or was taken over
-	alone    bool     // no caller may have it that would acknowledge it
-	lost     bool     // the application had it, and was told that the outcome can't be known
-	ack      *request // pending, or done
+	began    bool        // or was taken over
+	lost     bool        // the application had it, and was told that the outcome can't be known
+	ack      *request    // pending, or done
+	left     atomic.Bool // no caller may have it that would acknowledge it
 
 	answered notify.End    // it has begun (errBegun), or was refused, or that can't be known
 	doubtful *notify.Latch // it was withdrawn, and may have begun
@@ -151,10 +152,10 @@ func (t *Tx) settled(err error) {
 // aborted; all others are recovered.
 func (t *Tx) decidedAlone() {
 	t.c.mu.Lock()
-	alone, lost := t.alone, t.lost
+	lost := t.lost
 	t.c.mu.Unlock()
 	switch {
-	case !alone:
+	case !t.left.Load():
 	case t.Outcome() == Aborted && !t.adopting && !lost:
 		t.acknowledge()
 	default:
@@ -170,7 +171,7 @@ func (t *Tx) giveUp(reason string, alone bool) {
 	if t.abort == nil {
 		t.abort = &protocol.Abort{N: t.n, Reason: reason}
 	}
-	t.alone = t.alone || alone
+	t.left.CompareAndSwap(false, alone)
 	abort := *t.abort
 	t.c.mu.Unlock()
 	t.c.host.Tell(abort)
@@ -184,7 +185,8 @@ func (t *Tx) giveUp(reason string, alone bool) {
 func (t *Tx) hindered(err error) {
 	t.c.mu.Lock()
 	lost := t.lost || t.began
-	t.alone, t.lost = true, lost
+	t.lost = lost
+	t.left.Store(true)
 	if t.abort == nil {
 		t.abort = &protocol.Abort{N: t.n, Reason: "refused what is needed"}
 	}
@@ -198,13 +200,6 @@ func (t *Tx) hindered(err error) {
 // unknown is the error of a Begin of which it is not known whether it has begun.
 func unknown(err error) error {
 	return fmt.Errorf("%w: the transaction may have begun: %w", session.ErrUnknownOutcome, err)
-}
-
-// left reports whether no caller may have it.
-func (t *Tx) left() bool {
-	t.c.mu.Lock()
-	defer t.c.mu.Unlock()
-	return t.alone
 }
 
 func (t *Tx) path() string { return t.c.root.Tx(t.id) }
@@ -277,7 +272,7 @@ func (t *Tx) deliver(v Vote) {
 // refuse ends a transaction that has not begun, and never will, unless err says otherwise.
 func (t *Tx) refuse(err error) {
 	switch withdrawn := errors.Is(err, protocol.ErrWithdrew); {
-	case withdrawn && t.left():
+	case withdrawn && t.left.Load():
 		t.learn(protocol.Decided{Outcome: protocol.Aborted, Reason: t.abort.Reason})
 	case withdrawn: // by Close
 		err = session.ErrClosed

@@ -169,8 +169,8 @@ func TestABeginGivenUpAndNotCarriedOut(t *testing.T) {
 	})
 }
 
-// The request of a Begin was lost, the actor has crashed, and it is given up while the new one reads
-// an inbox that is full by now: it has not begun, and its Tx is aborted.
+// The request of a Begin was lost, the actor has crashed, and it is given up while the new one
+// reads an inbox that is full by now: it has not begun, and its Tx is aborted.
 func TestABeginGivenUpWhenAnInboxIsFull(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
