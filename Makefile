@@ -49,11 +49,8 @@ test-real: ## tests on real ZooKeeper, with processes and the clients of others,
 race: ## the gate's tests with the race detector (it needs a C compiler): RACED=./actors FLAGS="-shuffle on -count 10"
 	CGO_ENABLED=1 $(TEST) -race $(FLAGS) $(RACED)
 
-soak: ## everything, for an hour or more, with random seeds (TROUPE_SEED=N: with that); by hand, never a gate
-	TROUPE_TIER=soak TROUPE_SEED=$(or $(TROUPE_SEED),random) $(GO) test -trimpath -count=1 -p 1 -timeout 2h $(PACKAGES)
-	for version in 3.8.0 3.8.4 3.9.2; do ZKTEST_VERSION=$$version $(TEST) -run '$(VERSIONED)' $(VERSIONED_IN) || exit 1; done
-	TROUPE_SEED=$(or $(TROUPE_SEED),random) $(TEST) -run Schedules ./recipes/internal/contend/... -recipetest.schedules=100000
-	TROUPE_TIER=soak $(TEST) -run AMillionZnodes ./internal/zkserver -scale.znodes=1000000
+soak: ## everything, with random seeds, for MINUTES=60 or more (TROUPE_SEED=N: first with that one; PARTS="tests fuzz chaos random"); by hand and by night, never a gate
+	@GO="$(GO)" MAKE="$(MAKE)" VERSIONED='$(VERSIONED)' VERSIONED_IN="$(VERSIONED_IN)" tools/soak
 
 check: build lint ## between two edits: vet, lint, and the gate's tests, those that have passed already left out
 	CGO_ENABLED=0 $(GO) test -trimpath -timeout $(TIMEOUT) $(PACKAGES)
