@@ -152,12 +152,21 @@ func TestWhatConfirmsTheEndOfAZnode(t *testing.T) {
 			time.Sleep(time.Second)
 			p.pending()
 			closed := bubble.Begin(func() error { return p.s.Close(p.ctx) })
-			time.Sleep(time.Second)
+			time.Sleep(2 * time.Second) // a sixth of the timeout after the crash the connection is given up, and the answer to the removal with it
 			require.Empty(p, closed)
 			p.heal()
 			require.NoError(p, <-closed)
 			require.False(p, p.stands(p.doomed) || p.stands(p.held.Path()), "Close has confirmed it")
 		}, session.ErrClosed, []bool{false}, session.ErrRestarted},
+		{"restarted, and closed, and the removal answered", func(p *parted) {
+			session.PanicSession(p.s, "on purpose")
+			time.Sleep(time.Second)
+			p.pending()
+			closed := bubble.Begin(func() error { return p.s.Close(p.ctx) })
+			time.Sleep(time.Second / 2) // the connection has not been given up
+			p.heal()
+			require.NoError(p, <-closed)
+		}, nil, []bool{false}, session.ErrRestarted},
 		{"closed in vain", (*parted).closeInVain, session.ErrClosed, []bool{false}, session.ErrClosed},
 		{"a credential was refused", func(p *parted) {
 			time.Sleep(timeout * 3 / 4) // the connection is given up after two thirds, and trust has ended

@@ -91,9 +91,12 @@ func dialTCP(t *testing.T, address string) net.Conn {
 	return conn
 }
 
+// unused is for how long a session may lie unused, by the clock of a machine that has little time.
+const unused = 10 * time.Minute
+
 // open opens a session on both servers, or takes one up again.
 func (d *differ) open(old *twins) *twins {
-	qo := jute.ConnectRequest{Timeout: 30000, Password: make([]byte, 16)}
+	qo := jute.ConnectRequest{Timeout: int32(unused.Milliseconds()), Password: make([]byte, 16)}
 	qr := qo
 	if old != nil {
 		qo.SessionID, qo.Password, qo.LastZxidSeen = old.ours.session, old.ours.password, old.ours.seen
@@ -326,13 +329,13 @@ func newDiffer(t *testing.T) *differ {
 func likeReal(t *testing.T, real *ensemble.Ensemble, containerCheck time.Duration) []zktest.Option {
 	t.Helper()
 	return []zktest.Option{
-		asVersionOf(t, real), zktest.WithTick(200 * time.Millisecond), zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute),
+		asVersionOf(t, real), zktest.WithTick(200 * time.Millisecond), zktest.WithSessionTimeouts(400*time.Millisecond, unused),
 		zktest.WithContainerCheck(containerCheck), zktest.WithSuper(superPassword),
 	}
 }
 
 func realLike(containerCheck time.Duration) []ensemble.Option {
-	return []ensemble.Option{ensemble.WithJVM(fmt.Sprintf("-Dznode.container.checkIntervalMs=%d", containerCheck.Milliseconds()),
+	return []ensemble.Option{ensemble.WithConfig("maxSessionTimeout", fmt.Sprint(unused.Milliseconds())), ensemble.WithJVM(fmt.Sprintf("-Dznode.container.checkIntervalMs=%d", containerCheck.Milliseconds()),
 		"-Dzookeeper.DigestAuthenticationProvider.superDigest="+superDigest)}
 }
 
