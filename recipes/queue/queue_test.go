@@ -119,7 +119,7 @@ func b50GivenBack(t *bubble.Cluster) {
 	put(t, q, "b", queue.WithPriority(3))
 	put(t, q, "c", queue.WithPriority(7))
 	for attempt := 1; attempt <= 4; attempt++ {
-		i := take(t, q)
+		i := take(t, newQueue(t, t.Session())) // one that has looked before learns by a watch of what comes back, and may be quicker
 		require.Equal(t, "red", i.ID())
 		require.Equal(t, 3, i.Priority())
 		require.Equal(t, attempt, i.Attempt())
@@ -128,7 +128,7 @@ func b50GivenBack(t *bubble.Cluster) {
 		require.ErrorIs(t, i.Err(), session.ErrReleased)
 		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrReleased)
 	}
-	require.Equal(t, []string{"a", "b", "c"}, takes(t, q, 3))
+	require.Equal(t, []string{"a", "b", "c"}, takes(t, newQueue(t, t.Session()), 3))
 }
 
 func duplicates(t *bubble.Cluster) {
