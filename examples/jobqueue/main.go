@@ -9,10 +9,10 @@
 // A producer puts thirty-one jobs: some are urgent, one is delayed, one kills its first worker, one
 // fails twice, and one always fails. Three workers, each with its own session, take them. One
 // worker dies in the middle of a job: the job is delivered to another, with its attempt counted.
-// The job that fails twice asks for a pause of its own each time, and is returned, to its position
-// and with its priority, until it succeeds; the one that always fails comes back after longer and
-// longer pauses, and becomes a dead letter after three attempts. A znode that means nothing lies
-// among the jobs: it is skipped, and reported.
+// The job that fails twice asks for a pause of its own each time, and is returned, with its
+// priority, until it succeeds; the one that always fails comes back after longer and longer
+// pauses, and becomes a dead letter after three attempts. A znode that means nothing lies among the
+// jobs: it is skipped, and reported.
 //
 // The program exits with status 0 only if every job was done exactly once, except the one that
 // always fails, which is the only dead letter, and nothing is left in the queue.
@@ -60,7 +60,7 @@ func tell(ctx context.Context, g *ground.Ground, out io.Writer) error {
 	if err := putAll(ctx, line); err != nil {
 		return err
 	}
-	if _, err := s.Create(ctx, queuePath+"/work/litter", nil); err != nil {
+	if _, err := s.Create(ctx, queuePath+"/items/0-0000000000/litter", nil); err != nil {
 		return err
 	}
 	n, err := line.Len(ctx)

@@ -8,7 +8,7 @@
 //	consumer, err := orders.Consume(queue.WithWorkers(4))
 //	for item := range consumer.Items() { // in four goroutines
 //		if err := work(item.Context(), item.Data()); err != nil {
-//			item.Nack(ctx) // back to its position; after a pause it is delivered again
+//			item.Nack(ctx) // after a pause it is delivered again
 //			continue
 //		}
 //		item.Ack(ctx) // done: it is deleted
@@ -20,24 +20,21 @@
 //     reading. With Under it is put only while a lock or a leadership is held.
 //   - At least once: an item stays until it is acknowledged. A consumer that dies, or whose session
 //     ends, loses it; it is delivered again with Attempt increased by one. An Ack after the loss
-//     returns session.ErrLost and changes nothing. With WithAutoAck: at most once, and cheaper.
+//     returns session.ErrLost and changes nothing. With WithAutoAck: at most once.
 //   - One consumer at a time: when this process's session ends, an item's Done closes locally
 //     before another consumer can have it; see package session on trust.
-//   - Attempts are receptions: an item that was claimed and goes back before anybody has received
-//     it is as if it had never been claimed. After a crash the count is exact but for what was
-//     being handed out within the last 100 ms.
-//   - Order: within a priority, items are claimed in the order in which they were put; a returned
-//     item keeps its position. A lower priority goes first, as far as a consumer knows: a watch
-//     reports a new urgent item. With WithShards items are ordered within a shard only.
+//   - Order: lower priorities first, and within a priority in the order in which the items were
+//     put, for a consumer that meets no other and for calls of Take one after another. Consumers
+//     that claim at the same moment get out of each other's way: each then takes one of the first
+//     64. What is returned without a pause keeps its position; what pauses goes to the end of its
+//     priority when it is due.
 //   - A Put never exceeds the capacity of a bounded queue.
-//   - A queue may hold hundreds of thousands of items: no znode has too many children to be listed,
-//     and taking the head does not become slower.
+//   - A queue may hold hundreds of thousands of items: no znode has too many children to be listed.
 //   - One bad item does not stop the queue. What cannot be read, or cannot be moved to the dead
-//     letters, is skipped, reported on [Consumer.Errors], and tried again later.
+//     letters, is skipped, reported on [Consumer.Errors], and tried again after a minute.
 //
-// Several consumers work at the same time, so items claimed in order may finish out of order. An
-// item may be processed twice, if a consumer dies between the work and the Ack. If the work is in
-// ZooKeeper, Commit makes it atomic with the check of the claim; elsewhere WithID and the token
+// An item may be processed twice, if a consumer dies between the work and the Ack. If the work is
+// in ZooKeeper, Commit makes it atomic with the check of the claim; elsewhere WithID and the token
 // help.
 //
 // # The states of an item
@@ -49,33 +46,29 @@
 //	▼                ▲  ▲    loss, overdue, Close    │     │ after WithMaxAttempts
 //	┌───────┐  due   │  │ due  ┌───────┐   Nack      │     ▼
 //	│ later │ ───────┘  └───── │ pause │ ◀───────────┘  dead letters
-//	└───────┘                  └───────┘
+//	└───────┘                  └───────┘                     │ Requeue: it waits again
 //
-// An attempt is counted when an item goes back after it was received. Nack has it pause first:
-// about a second after the first attempt, twice as long after each further one, an hour at most
-// ([WithBackoff]); [After] sets another pause. After 25 attempts an item goes to the dead letters
-// ([WithMaxAttempts]).
+// An attempt is counted with the claim, and taken back if the item is returned before anybody has
+// received it; what a consumer had claimed when it died counts, received or not. Nack has an item
+// pause: about a second after the first attempt, twice as long after each further one, an hour at
+// most ([WithBackoff]). After 25 attempts it goes to the dead letters ([WithMaxAttempts]).
 //
-// # Consumers
+// # What it is not made for
 //
-// A [Consumer] claims items in advance, as many as suit them: it begins with one for each of
-// WithWorkers, claims up to 64 while they are settled faster than they can be fetched, and gives
-// back what nobody works on when another consumer waits. WithPrefetch sets a fixed number.
-// Consumers that wait do so in line, and only the first one looks for items: a Put to many waiting
-// consumers wakes one.
+// Each claim writes the item again: bodies of some kilobytes suit, larger ones belong elsewhere.
+// Idle consumers look one after another, so a burst of k items is with k of them after some three
+// round trips each; one that hangs holds up the others for half a second, two that hang may hold
+// them up until the session of one ends. In a bounded queue a slow producer often loses to quick
+// ones. Nobody watches a claim: do not delete one by hand, since its consumer notices that when
+// it settles the item, not before.
 //
-// # Failure
+// # Failure and end
 //
 // A disconnection is not a loss: items stay valid while the session can be trusted to be alive, and
 // are acknowledged when the connection is back. Consumers and waiting calls continue in the next
 // session by themselves. After its loss an item never becomes valid again; the next delivery is a
 // new value.
 //
-// # The end
-//
 // [Queue.Close] ends a handle, its consumers and the waiting calls of Take, and carries out what
-// waits to be put; Done and Err tell of it. What a consumer has not handed out by its end goes back
-// to its position; what was received and not settled is lost, and delivered to others. Under
-// WithAutoAck there is no position to go back to: what was taken and not received is put anew, at
-// the end of its priority.
+// waits to be put. What was received and not settled is lost, and delivered to others.
 package queue

@@ -29,24 +29,22 @@ var (
 	ErrOverdue = errors.New("queue: not settled in time")
 )
 
-// ofMachines maps the machines' errors to those of this package and of the session.
-var ofMachines = []struct{ err, is error }{
-	{produce.ErrFull, ErrFull},
-	{produce.ErrDuplicate, ErrDuplicate},
-	{produce.ErrCapacity, ErrCapacity},
-	{produce.ErrUnknown, session.ErrUnknownOutcome},
-	{produce.ErrEphemeral, fmt.Errorf("WithEphemeral: %w: %w", session.ErrUnsupported, produce.ErrEphemeral)},
-	{look.ErrEmpty, ErrEmpty},
-	{consume.ErrUnknown, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome)},
-	{consume.ErrOverdue, ErrOverdue},
-	{consume.ErrGone, session.ErrDeleted},
-	{consume.ErrClosing, session.ErrClosed},
-	{consume.ErrLost, session.ErrLost},
-}
-
 // translated is a machine's error as users see it.
 func translated(err error) error {
-	for _, e := range ofMachines {
+	for _, e := range []struct{ err, is error }{
+		{produce.ErrFull, ErrFull},
+		{look.ErrFull, ErrFull},
+		{produce.ErrDuplicate, ErrDuplicate},
+		{look.ErrDuplicate, ErrDuplicate},
+		{produce.ErrCapacity, ErrCapacity},
+		{produce.ErrUnknown, session.ErrUnknownOutcome},
+		{look.ErrEmpty, ErrEmpty},
+		{consume.ErrUnknown, fmt.Errorf("%w: %w", session.ErrLost, session.ErrUnknownOutcome)},
+		{consume.ErrOverdue, ErrOverdue},
+		{consume.ErrGone, session.ErrDeleted},
+		{consume.ErrClosing, session.ErrClosed},
+		{consume.ErrLost, session.ErrLost},
+	} {
 		if errors.Is(err, e.err) {
 			return e.is
 		}
@@ -61,4 +59,13 @@ func failed(op, path string, err error) error {
 		return err
 	}
 	return &session.OpError{Op: op, Path: path, Err: err}
+}
+
+// lost turns the end of an item into the error of a late Ack or Nack: for these, an earlier release
+// is a loss too.
+func lost(err error) error {
+	if errors.Is(err, session.ErrLost) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", session.ErrLost, err)
 }

@@ -26,25 +26,26 @@ func TestBadInput(t *testing.T) {
 		}
 		for name, opt := range map[string]queue.Option{
 			"opts[0]": nil, "WithCapacity": queue.WithCapacity(0), "WithMaxAttempts": queue.WithMaxAttempts(-1), "WithVisibility": queue.WithVisibility(0),
-			"WithDeadLetters": queue.WithDeadLetters("dead"), "WithShards": queue.WithShards(0),
+			"WithDeadLetters": queue.WithDeadLetters("dead"), "the queue itself": queue.WithDeadLetters(path), "WithBackoff": queue.WithBackoff(nil), "WithWarnAfter": queue.WithWarnAfter(-1),
 		} {
 			_, err := queue.New(s, path, opt)
 			require.ErrorContains(t, err, name)
 		}
-		_, err = queue.New(s, path, queue.WithShards(257))
-		require.ErrorContains(t, err, "WithShards")
 		q := newQueue(t, s)
 		for name, opts := range map[string][]queue.PutOption{
-			"opts[0]":          {nil},
-			"WithPriority":     {queue.WithPriority(10_000)},
-			"-10000":           {queue.WithPriority(-10_000)},
-			"WithDelay":        {queue.WithDelay(-1)},
-			"WithID: empty":    {queue.WithID("")},
-			"slash":            {queue.WithID("a/b")},
-			"longer than 255":  {queue.WithID(strings.Repeat("x", 256))},
-			"WithID: relative": {queue.WithID("..")},
-			"U+0000":           {queue.WithID("\x00")},
-			"WithEphemeral":    {queue.WithEphemeral(), queue.WithDelay(time.Second)},
+			"opts[0]":           {nil},
+			"WithPriority":      {queue.WithPriority(10_000)},
+			"-10000":            {queue.WithPriority(-10_000)},
+			"WithDelay":         {queue.WithDelay(-1)},
+			"WithID: empty":     {queue.WithID("")},
+			"slash":             {queue.WithID("a/b")},
+			"longer than 255":   {queue.WithID(strings.Repeat("x", 256))},
+			"WithID: relative":  {queue.WithID("..")},
+			"U+0000":            {queue.WithID("\x00")},
+			"WithID: not UTF-8": {queue.WithID("a\xff")},
+			"WithHeader: key":   {queue.WithHeader("", "x")},
+			"WithHeader: not":   {queue.WithHeader("k", "\xff")},
+			"WithEphemeral":     {queue.WithEphemeral(), queue.WithDelay(time.Second)},
 		} {
 			_, err := q.Put(bubble.Minute(t), []byte("x"), opts...)
 			require.ErrorContains(t, err, name)
@@ -56,8 +57,6 @@ func TestBadInput(t *testing.T) {
 		require.ErrorContains(t, err, "WithID")
 		_, err = q.PutAll(bubble.Minute(t), nil)
 		require.ErrorContains(t, err, "items")
-		_, err = newQueue(t, s, queue.WithCapacity(1)).Put(bubble.Minute(t), nil, queue.WithEphemeral())
-		require.ErrorContains(t, err, "WithEphemeral")
 		require.ErrorContains(t, q.Remove(bubble.Minute(t), ""), "id")
 		for _, n := range []int{0, -1, 10_001} {
 			_, err = q.Consume(queue.WithPrefetch(n))

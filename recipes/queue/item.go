@@ -2,14 +2,16 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-go/troupe/internal/notify"
+	"github.com/troupe-go/troupe/recipe"
 	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
-	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -19,21 +21,17 @@ import (
 // delivered again, with Attempt increased by one.
 //
 // The token is the zxid of the transaction that claimed the item. Commit is a transaction that
-// ZooKeeper carries out only while the claim exists.
+// ZooKeeper carries out only while the claim stands.
 //
 // An item taken with WithAutoAck belongs to this process for good: its Hold is nil, it is never
 // lost, Done never closes, and there is nothing to acknowledge.
 type Item struct {
 	*session.Hold
 
-	queue    *Queue
-	by       *intake // which has handed it out
-	no       uint64
-	id       string
-	record   layout.Record
-	priority int
-	attempt  int
-	forGood  *notify.End // of an item taken with WithAutoAck: it never ends
+	queue   *Queue
+	by      *intake // which has handed it out
+	from    consume.Deliver
+	warning atomic.Pointer[time.Timer] // that it is never settled
 
 	mu     sync.Mutex
 	how    consume.How // Ack, Nack or Return, in progress or done
@@ -41,39 +39,29 @@ type Item struct {
 }
 
 // ID is the id that Put returned.
-func (i *Item) ID() string { return i.id }
+func (i *Item) ID() string { return i.from.ID }
 
 // Data are the data that were put. The receiver may keep and change them.
-func (i *Item) Data() []byte { return i.record.Body }
+func (i *Item) Data() []byte { return i.from.Record.Body }
 
 // Header is the value of a header set by WithHeader; "" if there is none.
-func (i *Item) Header(key string) string { return i.record.Header(key) }
+func (i *Item) Header(key string) string { return i.from.Record.Header(key) }
 
 // Priority is the priority set by WithPriority.
-func (i *Item) Priority() int { return i.priority }
+func (i *Item) Priority() int { return i.from.Priority }
 
 // Attempt is 1 at the first delivery, and increases by one with each earlier one that was received,
-// also by consumers that died. It is kept in ZooKeeper.
-func (i *Item) Attempt() int { return i.attempt }
+// and with each consumer that died after it had claimed the item. It is kept in ZooKeeper.
+func (i *Item) Attempt() int { return i.from.Attempt }
 
 // Valid tells whether the item belongs to this process at this instant: see [session.Hold.Valid].
 func (i *Item) Valid() bool { return i.Hold == nil || i.Hold.Valid() }
 
 // Done closes when the item is acknowledged, returned or lost. Err is set before.
-func (i *Item) Done() <-chan struct{} {
-	if i.Hold == nil {
-		return i.forGood.Done()
-	}
-	return i.Hold.Done()
-}
+func (i *Item) Done() <-chan struct{} { return i.Context().Done() }
 
 // Err is nil exactly while Done is open.
-func (i *Item) Err() error {
-	if i.Hold == nil {
-		return nil
-	}
-	return i.Hold.Err()
-}
+func (i *Item) Err() error { return context.Cause(i.Context()) }
 
 // Context is cancelled when the possession ends; its cause is Err.
 func (i *Item) Context() context.Context {
@@ -84,29 +72,33 @@ func (i *Item) Context() context.Context {
 }
 
 // Token is the zxid of the transaction that claimed the item; 0 with WithAutoAck.
-func (i *Item) Token() int64 {
-	if i.Hold == nil {
-		return 0
-	}
-	return i.Hold.Token()
-}
+func (i *Item) Token() int64 { return i.from.Token }
 
-// Path is the path of the znode that guards the claim, which is its consumer's; "" with
-// WithAutoAck.
-func (i *Item) Path() string {
-	if i.Hold == nil {
-		return ""
-	}
-	return i.Hold.Path()
-}
+// Path is the path of the claim's znode; "" with WithAutoAck. Another claim on the item has the
+// same path, so after a deletion by hand a check of it alone proves nothing: Commit checks more.
+func (i *Item) Path() string { return i.from.Path }
 
-// Commit carries out all operations, or none of them, on condition that the claim stands: see
+// Commit carries out all operations, or none of them, on condition that this claim stands: see
 // [session.Hold.Commit]. With WithAutoAck there is no claim.
 func (i *Item) Commit(ctx context.Context, ops ...session.Op) ([]session.Result, error) {
 	if i.Hold == nil {
 		return i.queue.session.Multi(ctx, ops...)
 	}
-	return i.Hold.Commit(ctx, ops...)
+	// Each claim writes the item: the version tells this one from a later one.
+	results, err := i.Hold.Commit(ctx, append([]session.Op{session.CheckOp(i.from.Item, i.from.Version)}, ops...)...)
+	switch {
+	case len(results) == 0:
+		return nil, err
+	case results[0].Err != nil && !errors.Is(results[0].Err, session.ErrRolledBack):
+		i.mu.Lock()
+		settling := i.how != 0
+		i.mu.Unlock()
+		if !settling {
+			i.by.letGo(i, session.ErrDeleted)
+		}
+		return nil, failed("commit", i.Path(), lost(session.ErrDeleted))
+	}
+	return results[1:], err
 }
 
 // Ack acknowledges the item and deletes it. Concurrent acknowledgements share a transaction. With
@@ -120,51 +112,69 @@ func (i *Item) Ack(ctx context.Context) error {
 	return failed("ack", i.queue.path, i.settle(ctx, consume.Ack, 0))
 }
 
-// Nack returns the item to the queue, and Done closes. The item keeps its id, its priority and its
-// position, and is delivered again with Attempt increased by one, after the pause that WithBackoff
-// sets, or [After]; after WithMaxAttempts it goes to the dead letters. Errors are those of Ack;
-// after a refusal the consumer tries by itself to return the item.
+// Nack returns the item to the queue, and Done closes. The item keeps its id and its priority, and
+// is delivered again with Attempt increased by one: after the pause that WithBackoff sets, or
+// [After], at the end of its priority; without a pause, at its position. After WithMaxAttempts it
+// goes to the dead letters. Errors are those of Ack; after a refusal the consumer tries by itself
+// to return the item.
 func (i *Item) Nack(ctx context.Context, opts ...NackOption) error {
-	o, err := nackOptionsOf(opts)
-	if err != nil {
+	var o nackOptions
+	if err := apply(&o, opts); err != nil {
 		return failed("nack", i.queue.path, err)
 	}
-	if cfg := &i.queue.cfg; !o.given && i.attempt < cfg.maxAttempts {
-		o.after = max(cfg.backoff(i.attempt), 0)
+	if cfg := &i.queue.cfg; !o.given && i.Attempt() < cfg.maxAttempts {
+		o.after = max(cfg.backoff(i.Attempt()), 0)
 	}
 	return failed("nack", i.queue.path, i.settle(ctx, consume.Nack, o.after))
 }
 
 // Extend sets the visibility timeout anew: the item is lost if it is not acknowledged or returned
 // within d from now. It needs WithVisibility.
-func (i *Item) Extend(ctx context.Context, d time.Duration) error {
-	return failed("extend", i.queue.path, i.extend(ctx, d))
-}
-
-func (i *Item) extend(ctx context.Context, d time.Duration) error {
+func (i *Item) Extend(ctx context.Context, d time.Duration) (err error) {
 	switch {
 	case d < time.Millisecond:
-		return fmt.Errorf("d: %v is less than a millisecond", d)
+		err = fmt.Errorf("d: %v is less than a millisecond", d)
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		err = context.Cause(ctx)
 	case i.Hold == nil:
-		return nil
 	case i.queue.cfg.visibility == 0:
-		return fmt.Errorf("%w: the queue was created without WithVisibility", session.ErrUnsupported)
+		err = fmt.Errorf("%w: the queue was created without WithVisibility", session.ErrUnsupported)
 	case i.Err() != nil:
-		return lost(i.Err())
+		err = lost(i.Err())
+	default:
+		i.by.notify(consume.Extend{No: i.from.No, After: milliseconds(d)})
 	}
-	i.by.tell(consume.Extend{No: i.no, After: milliseconds(d)})
-	return nil
+	return failed("extend", i.queue.path, err)
 }
 
+// settle has the machine settle the item, and waits for its answer.
 func (i *Item) settle(ctx context.Context, how consume.How, after time.Duration) error {
 	if i.Hold == nil {
 		return nil
 	}
-	ctx, cancel := i.beyond(ctx)
-	defer cancel()
-	return i.by.settle(ctx, i, how, after)
+	if slices.Contains(slices.Collect(session.HoldsFrom(ctx)), i.Hold) { // it ends with the item, and would end the wait
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), i.queue.session.Status().Timeout)
+		defer cancel()
+	}
+	answer, first, err := i.begin(how)
+	switch {
+	case err != nil && confirmsLost && how == consume.Ack:
+		return nil
+	case err != nil:
+		return err
+	case first && how != consume.Ack: // the possession ends before another consumer can have the item
+		i.by.letGo(i, session.ErrReleased)
+	}
+	if first {
+		i.by.notify(consume.Settle{No: i.from.No, How: how, After: milliseconds(after)})
+	}
+	select {
+	case <-answer.Done():
+		return succeeded(answer)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // begin decides how an item is settled: by whoever comes first. first tells whether that was this
@@ -193,11 +203,23 @@ func (i *Item) refused(err error) {
 	i.how, i.answer = 0, notify.NewEnd()
 }
 
-// beyond is the context in which Ack and Nack wait for the reply. The item's own context ends with
-// the item, and would end the wait: in that case the session's timeout bounds it.
-func (i *Item) beyond(ctx context.Context) (context.Context, context.CancelFunc) {
-	if !slices.Contains(slices.Collect(session.HoldsFrom(ctx)), i.Hold) {
-		return ctx, func() {}
+// warn arranges for a log message if the item, which was received now, is not settled for long. It
+// stops when the possession ends.
+func (i *Item) warn(by recipe.Asked) {
+	if i.Hold == nil {
+		return
 	}
-	return context.WithTimeout(context.WithoutCancel(ctx), i.queue.session.Status().Timeout)
+	i.warning.Store(recipe.Alarm{
+		Log: i.queue.session.Logger(), Kind: "queue", Path: i.queue.path, After: i.queue.cfg.warnAfter, Asked: by, Blocks: "nobody else gets the item",
+		Over: func() bool { return i.Err() != nil },
+	}.Set())
+	if i.Err() != nil { // it ended meanwhile
+		i.unwarn()
+	}
+}
+
+func (i *Item) unwarn() {
+	if t := i.warning.Load(); t != nil {
+		t.Stop()
+	}
 }

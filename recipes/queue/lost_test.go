@@ -3,7 +3,6 @@ package queue_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -64,8 +63,7 @@ func life(t testing.TB, s *session.Session) {
 	for range 3 {
 		require.NoError(t, take(t, q).Nack(bubble.Minute(t), queue.After(0)))
 	}
-	dead, err := queue.New(s, path+"/dead")
-	require.NoError(t, err)
+	dead := deadLetters(t, s)
 	require.Equal(t, []string{"5"}, takes(t, dead, 1))
 	require.Equal(t, 0, length(t, q))
 	require.Equal(t, 0, length(t, dead))
@@ -126,8 +124,7 @@ func lifeTogether(t testing.TB, s *session.Session) {
 	require.NoError(t, c.Close(bubble.Minute(t)))
 	require.Equal(t, 1, length(t, q))
 	require.Equal(t, []string{"6"}, takes(t, q, 1))
-	dead, err := queue.New(s, path+"/dead")
-	require.NoError(t, err)
+	dead := deadLetters(t, s)
 	require.Equal(t, []string{"0", "1"}, takes(t, dead, 2))
 	require.Equal(t, 0, length(t, q))
 	require.Equal(t, 0, length(t, dead))
@@ -138,71 +135,4 @@ func lifeTogether(t testing.TB, s *session.Session) {
 	require.NoError(t, auto.Close(bubble.Minute(t)))
 	require.ElementsMatch(t, numbered(8, 4), takes(t, q, 4), "what was taken and not received is put again, at the end")
 	require.Equal(t, 0, length(t, q))
-}
-
-// data are numbers, for PutAll.
-func data(from, n int) [][]byte {
-	var all [][]byte
-	for _, d := range numbered(from, n) {
-		all = append(all, []byte(d))
-	}
-	return all
-}
-
-// B47: the reply to what takes an item is lost: the item is delivered, once. kazoo's Queue and
-// Curator's lose it.
-func TestB47_LostTakeReply(t *testing.T) {
-	t.Parallel()
-	for _, auto := range []bool{false, true} {
-		t.Run(map[bool]string{false: "claimed", true: "at most once"}[auto], func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
-				s := t.Session()
-				put(t, newQueue(t, t.Session()), "a")
-				lost := 0
-				t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-					if r.SessionID == s.Status().SessionID && r.Op == zktest.OpMulti && lost == 0 {
-						lost++
-						return zktest.CutAfter
-					}
-					return zktest.Pass
-				})
-				opts := []queue.ConsumeOption{queue.WithPrefetch(1)}
-				if auto {
-					opts = append(opts, queue.WithAutoAck())
-				}
-				c := consumer(t, newQueue(t, s), opts...)
-				i := bubble.Get(t, c.Items(), "the item")
-				require.Equal(t, 1, lost)
-				require.Equal(t, 1, i.Attempt())
-				require.NoError(t, i.Ack(bubble.Minute(t)))
-				bubble.Never(t, c.Items(), "it was delivered twice")
-				require.Equal(t, 0, length(t, newQueue(t, s)))
-			})
-		})
-	}
-}
-
-// B48: the reply to a put is lost, and the item consumed before anybody looks: it is not put again.
-func TestB48_LostPutReply(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		s := t.Session()
-		c := consumer(t, newQueue(t, t.Session()))
-		lost := false
-		t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-			if r.SessionID == s.Status().SessionID && r.Op == zktest.OpMulti && !lost {
-				lost = true
-				return zktest.CutAfter
-			}
-			if r.SessionID == s.Status().SessionID && r.Op == zktest.OpConnect {
-				return zktest.Delay(time.Second) // meanwhile it is consumed
-			}
-			return zktest.Pass
-		})
-		put(t, newQueue(t, s), "a")
-		require.True(t, lost)
-		require.NoError(t, bubble.Get(t, c.Items(), "the item").Ack(bubble.Minute(t)))
-		bubble.Never(t, c.Items(), "it was put twice")
-	})
 }

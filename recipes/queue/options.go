@@ -3,12 +3,15 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"time"
+	"unicode/utf8"
 
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -20,58 +23,60 @@ type options struct {
 	maxAttempts int
 	visibility  time.Duration
 	dead        string
-	shards      int
 	backoff     Backoff
+	warnAfter   time.Duration
 }
 
 func optionsOf(path string, opts []Option) (options, error) {
-	o := options{dead: place.Root(path).Dead(), shards: 1}
+	o := options{
+		dead: layout.Root(path).Dead(), maxAttempts: 25, backoff: Exponential(time.Second, time.Hour), warnAfter: 10 * time.Minute,
+	}
+	err := apply(&o, opts)
+	if err == nil && o.dead == path {
+		err = fmt.Errorf("WithDeadLetters: %w: it is the queue itself", session.ErrInvalidPath)
+	}
+	return o, err
+}
+
+// apply applies options; the error is that of the first that is wrong.
+func apply[O any, F ~func(*O) error](o *O, opts []F) error {
 	for i, opt := range opts {
 		if opt == nil {
-			return o, fmt.Errorf("opts[%d]: nil", i)
+			return fmt.Errorf("opts[%d]: nil", i)
 		}
-		if err := opt(&o); err != nil {
-			return o, err
+		if err := opt(o); err != nil {
+			return err
 		}
 	}
-	if o.maxAttempts == 0 {
-		o.maxAttempts = usualMaxAttempts
+	return nil
+}
+
+// when is an option that sets something, or the error that its argument is wrong.
+func when[O any](right bool, set func(*O), format string, args ...any) func(*O) error {
+	return func(o *O) error {
+		if !right {
+			return fmt.Errorf(format, args...)
+		}
+		set(o)
+		return nil
 	}
-	if o.backoff == nil {
-		o.backoff = Exponential(leastPause, mostPause)
-	}
-	return o, nil
 }
 
 // WithCapacity limits the queue to n items, including those that are being processed or wait for
-// their delay; a Put beyond that is ErrFull. The one exception: items that a Consumer WithAutoAck
-// puts back because nobody had received them are accepted, since they were in the queue before. The
-// capacity is stored in ZooKeeper and belongs to the queue. The first Put with this option sets it,
-// when the queue is empty; with items in it the error is ErrCapacity. From then on it binds every
-// producer, also one that began before. A handle with a different capacity gets ErrCapacity; a
-// handle without this option is limited all the same.
+// their delay; a Put beyond that is ErrFull. Not held up by it are dead letters, and items that a
+// Consumer WithAutoAck puts back because nobody had received them. The capacity is stored in
+// ZooKeeper and belongs to the queue: the first Put with this option sets it, when the queue is
+// empty; with items in it the error is ErrCapacity. From then on it binds every producer. A handle
+// with a different capacity gets ErrCapacity; one without this option is limited all the same.
 func WithCapacity(n int) Option {
-	return func(o *options) error {
-		if n < 1 {
-			return fmt.Errorf("WithCapacity: %d is less than 1", n)
-		}
-		o.capacity = n
-		return nil
-	}
+	return when(n >= 1, func(o *options) { o.capacity = n }, "WithCapacity: %d is less than 1", n)
 }
 
 // WithMaxAttempts moves an item to the dead letters instead of delivering it for the (n+1)th time:
-// after its nth Nack, or when its nth consumer died. An attempt counts when the item was received:
-// what was claimed and goes back unreceived is as if it had never been claimed. The default is 25;
-// math.MaxInt keeps items for ever.
+// after its nth Nack, or when its nth consumer died. The default is 25; math.MaxInt keeps items for
+// ever.
 func WithMaxAttempts(n int) Option {
-	return func(o *options) error {
-		if n < 1 {
-			return fmt.Errorf("WithMaxAttempts: %d is less than 1", n)
-		}
-		o.maxAttempts = n
-		return nil
-	}
+	return when(n >= 1, func(o *options) { o.maxAttempts = n }, "WithMaxAttempts: %d is less than 1", n)
 }
 
 // WithVisibility limits how long an item may take, counted from when it is handed out: a receiver
@@ -79,39 +84,43 @@ func WithMaxAttempts(n int) Option {
 // [Item.Extend] sets a new time. Without this option an item belongs to its consumer for as long as
 // the consumer's session lives.
 func WithVisibility(d time.Duration) Option {
-	return func(o *options) error {
-		if d < time.Millisecond {
-			return fmt.Errorf("WithVisibility: %v is less than a millisecond", d)
-		}
-		o.visibility = d
-		return nil
-	}
+	return when(d >= time.Millisecond, func(o *options) { o.visibility = d }, "WithVisibility: %v is less than a millisecond", d)
 }
 
 // WithDeadLetters sets the path of the queue to which items go after too many attempts; read it
-// with New on that path. The default is "dead" below the queue.
+// with New on that path, or put them back with [Queue.Requeue]. The default is "dead" below the
+// queue. It may not be the queue itself. They go there whether or not that queue is full.
 func WithDeadLetters(path string) Option {
-	return func(o *options) error {
-		if err := znode.Validate(path); err != nil || path == "/" {
-			return fmt.Errorf("WithDeadLetters: %w: %s", session.ErrInvalidPath, path)
-		}
-		o.dead = path
-		return nil
+	right := znode.Validate(path) == nil && path != "/"
+	return when(right, func(o *options) { o.dead = path }, "WithDeadLetters: %w: %s", session.ErrInvalidPath, path)
+}
+
+// WithWarnAfter sets the time after which an item that was received and is not settled is logged,
+// once, as a warning with the place of its Take or Consume. The default is ten minutes; 0: never.
+func WithWarnAfter(d time.Duration) Option {
+	return when(d >= 0, func(o *options) { o.warnAfter = d }, "WithWarnAfter: d: negative: %v", d)
+}
+
+// Backoff is the pause before an item is delivered again after the attempt with this number, the
+// first being 1, that ended with [Item.Nack]. Zero or less is no pause. What was lost, or was never
+// received, comes back without one.
+type Backoff func(attempt int) time.Duration
+
+// Exponential is a Backoff that begins at about least, doubles with each attempt up to most, and
+// differs at random by up to a quarter, so that items that failed together do not come back
+// together.
+func Exponential(least, most time.Duration) Backoff {
+	return func(attempt int) time.Duration {
+		pause := float64(least) * math.Pow(2, float64(max(attempt, 1)-1))
+		pause = min(pause, float64(most)) * (0.75 + rand.Float64()/2)
+		return time.Duration(min(pause, math.MaxInt64/2))
 	}
 }
 
-// WithShards divides the queue into n shards, at most 256. Items are put into them in turn, those
-// of one PutAll together, and taken from them in turn. Order is kept only within a shard;
-// priorities are kept across all shards. Shards do not relieve consumers of each other: claims of a
-// queue follow one another, however many shards it has.
-func WithShards(n int) Option {
-	return func(o *options) error {
-		if n < 1 || n > place.MaxShards {
-			return fmt.Errorf("WithShards: %d is not between 1 and %d", n, place.MaxShards)
-		}
-		o.shards = n
-		return nil
-	}
+// WithBackoff sets the pause before an item is delivered again. The default is Exponential, from a
+// second to an hour.
+func WithBackoff(b Backoff) Option {
+	return when(b != nil, func(o *options) { o.backoff = b }, "WithBackoff: nil")
 }
 
 // PutOption configures how items are put.
@@ -121,7 +130,6 @@ type putOptions struct {
 	priority  int
 	delay     time.Duration
 	id        string
-	named     bool
 	ephemeral bool
 	headers   []string // names and values by turns
 	under     *session.Hold
@@ -131,29 +139,17 @@ type putOptions struct {
 // WithPriority puts an item before all those with a higher number, and behind those with the same
 // number that came earlier. The default is 0. Numbers range from -9999 to 9999.
 func WithPriority(n int) PutOption {
-	return func(o *putOptions) error {
-		if n < place.MinPriority || n > place.MaxPriority {
-			return fmt.Errorf("WithPriority: %d is not between %d and %d", n, place.MinPriority, place.MaxPriority)
-		}
-		o.priority = n
-		return nil
-	}
+	return when(n >= layout.MinPriority && n <= layout.MaxPriority, func(o *putOptions) { o.priority = n }, "WithPriority: %d is not between %d and %d", n, layout.MinPriority, layout.MaxPriority)
 }
 
 // WithDelay makes an item available only after d, by the servers' clocks: that of the leader at the
 // time of the put, and again when it is due. Clients' clocks do not matter, as long as they run at
 // about the same rate. The resolution is a millisecond, and an item is never early.
 func WithDelay(d time.Duration) PutOption {
-	return func(o *putOptions) error {
-		if d < 0 {
-			return fmt.Errorf("WithDelay: %v is negative", d)
-		}
-		o.delay = d
-		return nil
-	}
+	return when(d >= 0, func(o *putOptions) { o.delay = d }, "WithDelay: %v is negative", d)
 }
 
-// maxID is the maximum length of an id, which is a part of two znodes' names.
+// maxID is the maximum length of an id, which is a znode's name.
 const maxID = 255
 
 // WithID sets the item's id. While an item with this id exists, waiting or being processed, another
@@ -166,6 +162,8 @@ func WithID(id string) PutOption {
 			return errors.New("WithID: empty")
 		case len(id) > maxID:
 			return fmt.Errorf("WithID: longer than %d bytes", maxID)
+		case !utf8.ValidString(id):
+			return errors.New("WithID: not UTF-8")
 		}
 		if err := znode.Validate("/" + id); err != nil {
 			return fmt.Errorf("WithID: %w", err)
@@ -173,27 +171,28 @@ func WithID(id string) PutOption {
 		if parent, _ := znode.Split("/" + id); parent != "/" {
 			return errors.New("WithID: contains a slash")
 		}
-		o.id, o.named = id, true
+		o.id = id
 		return nil
 	}
 }
 
 // WithEphemeral deletes an item with its producer: when the producer's ZooKeeper session ends, or
-// earlier if the producer's actor fails and is restarted. Without it an item outlives its producer.
+// earlier if the producer's actor fails and is restarted. Such an item cannot pause: Nack returns
+// it at once. Without this option an item outlives its producer.
 func WithEphemeral() PutOption {
-	return func(o *putOptions) error {
-		o.ephemeral = true
-		return nil
-	}
+	return when(true, func(o *putOptions) { o.ephemeral = true }, "")
 }
 
 // WithHeader gives an item a header: a trace's context, the type of its data. Headers travel with
-// the item, also to the dead letters, and are read by [Item.Header]. Of two with the same key the
-// last one counts.
+// the item, also to the dead letters, and are read by [Item.Header]. They are UTF-8. Of two with
+// the same key the last one counts.
 func WithHeader(key, value string) PutOption {
 	return func(o *putOptions) error {
-		if key == "" {
+		switch {
+		case key == "":
 			return errors.New("WithHeader: key: empty")
+		case !utf8.ValidString(key) || !utf8.ValidString(value):
+			return errors.New("WithHeader: not UTF-8")
 		}
 		for n := 0; n < len(o.headers); n += 2 {
 			if o.headers[n] == key {
@@ -210,39 +209,69 @@ func WithHeader(key, value string) PutOption {
 // otherwise the error is session.ErrLost, and nothing is put. The hold must be of the queue's
 // session.
 func Under(hold *session.Hold) PutOption {
-	return func(o *putOptions) error {
-		if hold == nil {
-			return errors.New("Under: hold: nil")
-		}
-		o.under = hold
-		return nil
-	}
+	return when(hold != nil, func(o *putOptions) { o.under = hold }, "Under: hold: nil")
 }
 
-func putOptionsOf(q *Queue, n int, opts []PutOption) (putOptions, error) {
-	var o putOptions
-	for i, opt := range opts {
-		if opt == nil {
-			return o, fmt.Errorf("opts[%d]: nil", i)
-		}
-		if err := opt(&o); err != nil {
-			return o, err
-		}
+func putOptionsOf(q *Queue, n int, opts []PutOption) (o putOptions, err error) {
+	if err = apply(&o, opts); err != nil {
+		return o, err
 	}
 	switch {
-	case o.named && n > 1:
+	case o.id != "" && n > 1:
 		return o, errors.New("WithID: not allowed for several items")
 	case o.ephemeral && o.delay > 0:
 		return o, fmt.Errorf("WithEphemeral: %w with a delay: the consumer that moves a due item is not its producer", session.ErrUnsupported)
-	case o.ephemeral && q.cfg.capacity > 0:
-		return o, fmt.Errorf("WithEphemeral: %w in a bounded queue: no process returns the capacity of an item that its session's end deletes", session.ErrUnsupported)
-	}
-	if o.under == nil {
+	case o.under == nil:
 		return o, nil
 	}
-	var err error
 	if o.guard, err = recipe.Guard(q.session, o.under); err != nil {
 		return o, fmt.Errorf("Under: %w", err)
 	}
 	return o, nil
+}
+
+// ConsumeOption configures a Consumer.
+type ConsumeOption func(*consumeOptions) error
+
+type consumeOptions struct {
+	prefetch int // 0: as many as workers
+	workers  int
+	auto     bool
+}
+
+const mostPrefetch = 10_000
+
+// WithPrefetch lets a consumer have up to n items that are neither acknowledged nor returned: those
+// that a receiver works on, and those that wait to be received. With WithAutoAck, n limits the
+// items that wait to be received. The default is the number of WithWorkers, so that no item lies
+// with a busy consumer; a larger number spares quick workers the wait for the next item.
+func WithPrefetch(n int) ConsumeOption {
+	return when(n >= 1 && n <= mostPrefetch, func(o *consumeOptions) { o.prefetch = n }, "WithPrefetch: %d is not between 1 and %d", n, mostPrefetch)
+}
+
+// WithWorkers tells how many goroutines receive from Items, so that the consumer claims an item for
+// each. The default is 1. WithPrefetch takes precedence.
+func WithWorkers(n int) ConsumeOption {
+	return when(n >= 1 && n <= mostPrefetch, func(o *consumeOptions) { o.workers = n }, "WithWorkers: %d is not between 1 and %d", n, mostPrefetch)
+}
+
+// WithAutoAck deletes items when it takes them: each is delivered at most once, and items that a
+// process had taken are lost if it dies, up to the prefetch. It is the queue of ZooKeeper's recipe
+// page.
+func WithAutoAck() ConsumeOption {
+	return when(true, func(o *consumeOptions) { o.auto = true }, "")
+}
+
+// NackOption configures how an item is returned.
+type NackOption func(*nackOptions) error
+
+type nackOptions struct {
+	after time.Duration
+	given bool
+}
+
+// After has the item delivered again after d, by the servers' clock, instead of after the pause
+// that WithBackoff sets. With 0 it is delivered again at once, and keeps its position.
+func After(d time.Duration) NackOption {
+	return when(d >= 0, func(o *nackOptions) { o.after, o.given = d, true }, "After: %v is negative", d)
 }

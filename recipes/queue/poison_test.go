@@ -10,38 +10,6 @@ import (
 	"github.com/troupe-go/troupe/recipes/queue"
 )
 
-// An item that fails again and again, and a consumer that has one at a time: the item is pausing
-// between its attempts, and those behind it are not held up.
-func TestPoisonItemPauses(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		metered(t)
-		q := newQueue(t, t.Session())
-		put(t, q, "poison")
-		put(t, q, "other")
-		c := consumer(t, newQueue(t, t.Session()), queue.WithPrefetch(1))
-		began, poison, other := time.Now(), 0, time.Duration(0)
-		for end := time.After(10 * time.Second); time.Since(began) < 10*time.Second; {
-			select {
-			case i := <-c.Items():
-				if string(i.Data()) == "other" {
-					other = time.Since(began)
-					require.NoError(t, i.Ack(bubble.Minute(t)))
-					continue
-				}
-				poison++
-				require.NoError(t, i.Nack(bubble.Minute(t)))
-			case <-end:
-			}
-		}
-		t.Logf("%d deliveries of the poison within ten seconds, the other item after %v", poison, other)
-		require.Positive(t, poison)
-		require.LessOrEqual(t, poison, 10, "deliveries of an item that fails, within ten seconds")
-		require.NotZero(t, other, "the item behind it was never delivered")
-		require.Less(t, other, time.Second, "the item behind it")
-	})
-}
-
 // The pause grows with the attempts, exponentially and up to a bound, and is drawn: two that failed
 // together do not come back together. The item keeps its id and its priority, and its attempts are
 // counted. After twenty-five it is a dead letter.
@@ -84,30 +52,6 @@ func TestDefaultBackoffAndAttempts(t *testing.T) {
 		i := take(t, dead)
 		require.Equal(t, "a", string(i.Data()))
 		require.Equal(t, "red", i.ID())
-	})
-}
-
-// Two items that failed at the same moment come back at different ones.
-func TestBackoffIsDrawn(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		q := newQueue(t, t.Session())
-		putAlone(t, q, 20)
-		c := consumer(t, q, queue.WithPrefetch(20))
-		var items []*queue.Item
-		for range 20 {
-			items = append(items, bubble.Get(t, c.Items(), "an item"))
-		}
-		for _, i := range items {
-			go func() { _ = i.Nack(bubble.Minute(t)) }() // ends with its answer
-		}
-		at := make(map[time.Time]bool)
-		for range 20 {
-			i := bubble.Get(t, c.Items(), "an item again")
-			at[time.Now()] = true
-			require.NoError(t, i.Ack(bubble.Minute(t)))
-		}
-		require.Greater(t, len(at), 10, "moments at which twenty items came back")
 	})
 }
 

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/troupe-go/troupe/internal/notify"
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/produce"
+	"github.com/troupe-go/troupe/recipes/queue/internal/look"
 	"github.com/troupe-go/troupe/session"
 )
 
@@ -20,15 +21,13 @@ type Queue struct {
 	session *session.Session
 	path    string
 	cfg     options
-	home    int // the part of a bounded queue's room that it uses first
 	puts    *producer
 	takes   *intake
-	turns   atomic.Uint64 // of the shards
 	end     *notify.End
+	follows sync.Once // the session's end, once somebody wants to know of it
 
 	mu        sync.Mutex
-	following bool // somebody wants to know of the session's end
-	closing   *notify.Latch
+	closing   bool
 	consumers map[*Consumer]struct{}
 }
 
@@ -38,11 +37,12 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 	if s == nil {
 		return nil, errors.New("queue.New: s: nil session")
 	}
-	if err := znode.Validate(path); err != nil {
-		return nil, failed("queue.New", path, fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err))
-	}
+	err := znode.Validate(path)
 	if path == "/" {
-		return nil, failed("queue.New", path, fmt.Errorf("%w: path: the root cannot be a queue", session.ErrInvalidPath))
+		err = errors.New("the root cannot be a queue")
+	}
+	if err != nil {
+		return nil, failed("queue.New", path, fmt.Errorf("%w: path: %w", session.ErrInvalidPath, err))
 	}
 	o, err := optionsOf(path, opts)
 	if err != nil {
@@ -50,71 +50,8 @@ func New(s *session.Session, path string, opts ...Option) (*Queue, error) {
 	}
 	q := &Queue{session: s, path: path, cfg: o, end: notify.NewEnd(), consumers: make(map[*Consumer]struct{})}
 	q.puts = newProducer(q)
-	q.home = home(q.puts.guid)
 	q.takes = newIntake(q, "take")
 	return q, nil
-}
-
-// Put adds an item at the end of its priority, and returns its id: the one given with WithID, or a
-// generated one. When it returns without an error, the item is in ZooKeeper, behind every item of
-// its priority whose Put had returned before this one began. Concurrent puts share a transaction,
-// and many of them znodes, as the items of PutAll do.
-//
-// Errors: ErrFull, ErrDuplicate, session.ErrTooLarge and, with Under, session.ErrLost mean that
-// nothing was put. If ctx ends before anything was sent, its cause is returned; if it ends later,
-// session.ErrUnknownOutcome comes with it. A lost reply is not an error: Put reads whether the item
-// was put. Only if the process could not reach ZooKeeper for more than a minute after the reply was
-// lost, the error is session.ErrUnknownOutcome; with WithID, such a Put can be repeated.
-func (q *Queue) Put(ctx context.Context, data []byte, opts ...PutOption) (id string, err error) {
-	ids, err := q.put(ctx, "put", [][]byte{data}, opts)
-	if err != nil {
-		return "", err
-	}
-	return ids[0], nil
-}
-
-// PutAll adds several items, in their order, in one transaction: all of them or none. The options
-// apply to each of them. Otherwise it is like Put.
-func (q *Queue) PutAll(ctx context.Context, items [][]byte, opts ...PutOption) ([]string, error) {
-	if len(items) == 0 {
-		return nil, failed("put all", q.path, errors.New("items: none given"))
-	}
-	return q.put(ctx, "put all", items, opts)
-}
-
-func (q *Queue) put(ctx context.Context, op string, data [][]byte, opts []PutOption) ([]string, error) {
-	o, err := putOptionsOf(q, len(data), opts)
-	if err != nil {
-		return nil, failed(op, q.path, err)
-	}
-	if err := q.open(); err != nil {
-		return nil, failed(op, q.path, err)
-	}
-	shard := 0
-	if q.cfg.shards > 1 {
-		shard = int(q.turns.Add(1) % uint64(q.cfg.shards))
-	}
-	wish := produce.Put{Under: o.guard, Items: make([]produce.Item, len(data))}
-	for n, d := range data {
-		wish.Items[n] = produce.Item{
-			ID: o.id, Headers: o.headers, Data: append([]byte(nil), d...), Priority: o.priority, Shard: shard,
-			Delay: milliseconds(o.delay), Ephemeral: o.ephemeral,
-		}
-	}
-	if o.under != nil && o.under.Err() != nil {
-		return nil, failed(op, q.path, lost(o.under.Err()))
-	}
-	ids, err := q.puts.put(ctx, wish)
-	if errors.Is(err, produce.ErrUnder) {
-		err = lost(o.under.Err())
-	}
-	if err != nil {
-		return nil, failed(op, q.path, err)
-	}
-	if o.id != "" {
-		ids[0] = o.id
-	}
-	return ids, nil
 }
 
 // Done closes when the handle has ended: by Close, or with its session. Err then says why.
@@ -129,27 +66,20 @@ func (q *Queue) Err() error {
 	return q.end.Err()
 }
 
-// follow learns of the session's end, once somebody wants to know of it.
 func (q *Queue) follow() {
-	select {
-	case <-q.session.Done():
+	if q.session.Err() != nil {
 		q.ended()
 		return
-	default:
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.following {
-		return
-	}
-	q.following = true
-	go func() { // ends with the handle, or with its session
-		select {
-		case <-q.session.Done():
-			q.ended()
-		case <-q.end.Done():
-		}
-	}()
+	q.follows.Do(func() {
+		go func() { // ends with the handle, or with its session
+			select {
+			case <-q.session.Done():
+				q.ended()
+			case <-q.end.Done():
+			}
+		}()
+	})
 }
 
 func (q *Queue) ended() { q.end.Set(failed("queue", q.path, session.ErrClosed)) }
@@ -158,7 +88,7 @@ func (q *Queue) ended() { q.end.Set(failed("queue", q.path, session.ErrClosed)) 
 func (q *Queue) open() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closing != nil {
+	if q.closing {
 		return session.ErrClosed
 	}
 	return nil
@@ -171,44 +101,109 @@ func (q *Queue) open() error {
 // items that were put stay. It is idempotent.
 func (q *Queue) Close(ctx context.Context) error {
 	q.mu.Lock()
-	first := q.closing == nil
-	if first {
-		q.closing = notify.NewLatch()
-	}
-	closed := q.closing
-	consumers := make([]*Consumer, 0, len(q.consumers))
-	for c := range q.consumers {
-		consumers = append(consumers, c)
-	}
+	first := !q.closing
+	q.closing = true
+	consumers := slices.Collect(maps.Keys(q.consumers))
 	q.mu.Unlock()
 	if !first {
 		select {
-		case <-closed.C():
-			return nil
-		case <-q.session.Done():
+		case <-q.Done():
 			return nil
 		case <-ctx.Done():
 			return failed("close", q.path, context.Cause(ctx))
 		}
 	}
-	err := q.finish(ctx, consumers)
-	q.ended()
-	closed.Close()
-	return failed("close", q.path, err)
-}
-
-// finish ends whoever takes items, and then the producer: it puts what they give back.
-func (q *Queue) finish(ctx context.Context, consumers []*Consumer) error {
-	errs := make([]error, len(consumers)+2)
-	var group sync.WaitGroup
-	for n, c := range consumers {
-		group.Go(func() { errs[n] = c.Close(ctx) }) // ends with ctx at the latest
+	closes := []func(context.Context) error{q.takes.close}
+	for _, c := range consumers {
+		closes = append(closes, c.Close)
 	}
-	group.Go(func() { errs[len(consumers)] = q.takes.close(ctx) }) // as well
+	errs := make([]error, len(closes)+1)
+	var group sync.WaitGroup
+	for n, end := range closes {
+		group.Go(func() { errs[n] = end(ctx) }) // ends with ctx at the latest
+	}
 	group.Wait()
-	errs[len(consumers)+1] = q.puts.close(ctx)
-	return errors.Join(errs...)
+	errs[len(closes)] = q.puts.close(ctx) // it puts what they give back
+	q.ended()
+	return failed("close", q.path, errors.Join(errs...))
 }
 
 // root is the queue's path.
 func (q *Queue) root() layout.Root { return layout.Root(q.path) }
+
+// Entry describes an item without claiming it.
+type Entry struct {
+	ID       string
+	Data     []byte
+	Priority int
+	Attempts int // how often it was claimed before
+}
+
+// Peek returns the item that Take would claim now, without claiming it; ErrEmpty if there is none.
+// It syncs first, so it sees everything that was done before the call. It does not see an item
+// whose delay or pause is over but that no consumer has made available yet.
+func (q *Queue) Peek(ctx context.Context) (e Entry, err error) {
+	err = q.look("peek", func(at look.Queue) error {
+		i, err := at.Peek(ctx)
+		e = Entry{ID: i.ID, Data: i.Body, Priority: i.Priority, Attempts: i.Attempts}
+		return err
+	})
+	return e, err
+}
+
+// Len counts the items: waiting, being processed, and delayed. It syncs first, so it sees
+// everything that was done before the call. It lists every bucket, one listing for some hundred
+// items, and is only an estimate while others put and take.
+func (q *Queue) Len(ctx context.Context) (n int, err error) {
+	err = q.look("len", func(at look.Queue) error {
+		n, err = at.Len(ctx)
+		return err
+	})
+	return n, err
+}
+
+// Remove deletes the item with this id, whether it is waiting, being processed or delayed, or among
+// the dead letters. Its consumer, if any, learns of it from Ack or Nack (session.ErrLost). If there
+// is no such item the error is session.ErrNoNode. It searches the queue as it was when the call
+// began, or later, which costs as much as Len; if the id is not found so, it reads the items, as
+// dead letters have it in their data alone.
+func (q *Queue) Remove(ctx context.Context, id string) error {
+	return q.look("remove", func(at look.Queue) error {
+		if id == "" {
+			return errors.New("id: empty")
+		}
+		err := at.Remove(ctx, id)
+		if errors.Is(err, session.ErrNoNode) {
+			at.Root = layout.Root(q.cfg.dead)
+			err = at.Remove(ctx, id)
+		}
+		return err
+	})
+}
+
+// Requeue moves dead letters of this queue back into it: to the end of their priorities, with ids
+// and headers, and as if nobody had received them. Each is one transaction, in the order of ids; at
+// the first error it stops. That is session.ErrNoNode if there is no such dead letter, ErrDuplicate
+// if an item with its id is in the queue, or ErrFull. It searches as Remove does.
+func (q *Queue) Requeue(ctx context.Context, ids ...string) error {
+	return q.look("requeue", func(at look.Queue) error {
+		for _, id := range ids {
+			if id == "" {
+				return errors.New("ids: an empty one")
+			}
+			if err := at.Requeue(ctx, layout.Root(q.cfg.dead), id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// look reads the queue, if the handle is open.
+func (q *Queue) look(op string, f func(look.Queue) error) error {
+	err := q.open()
+	if err == nil {
+		err = f(look.Queue{Session: q.session, Root: q.root()})
+	}
+	return failed(op, q.path, translated(err))
+}

@@ -1,9 +1,9 @@
 package queue_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,25 +18,19 @@ import (
 // suite is what a queue does, on whatever ZooKeeper.
 var suite = bubble.Suite{
 	{"first in, first out", inOrder},
-	{"the order survives buckets, with producers in a race", racingProducers},
 	{"priorities", priorities},
 	{"B50: what is given back keeps its place", b50GivenBack},
 	{"a duplicate is refused while the item lives", duplicates},
 	{"several are put together or not at all", together},
 	{"settled in its own context", settledInside},
-	{"items of one pack", packed},
-	{"dead letters from packs", packedDeadLetters},
-	{"many packs", manyPacked},
 	{"a bounded queue", bounded},
-	{"a bounded queue in a race", boundedRace},
-	{"dead letters", deadLetters},
+	{"dead letters", poisoned},
 	{"a delay", delayed},
 	{"at most once", autoAck},
 	{"B52: consumers compete, and none waits for another", b52Competing},
 	{"a consumer that closes gives back", closing},
 	{"look without taking", looking},
 	{"remove", removing},
-	{"shards", sharded},
 	{"ephemeral items", ephemerals},
 	{"a commit on condition of the claim", committing},
 }
@@ -49,7 +43,7 @@ func TestQueue(t *testing.T) {
 func TestQueueOnRealZooKeeper(t *testing.T) {
 	tier.Real(t)
 	t.Parallel()
-	suite.Real(t, "first in, first out", "the order survives buckets, with producers in a race")
+	suite.Real(t, "first in, first out")
 }
 
 func inOrder(t *bubble.Cluster) {
@@ -60,44 +54,6 @@ func inOrder(t *bubble.Cluster) {
 	require.Equal(t, 20, length(t, q))
 	require.Equal(t, numbered(0, 20), takes(t, newQueue(t, t.Session()), 20))
 	require.Equal(t, 0, length(t, q))
-}
-
-// Several producers, each with puts of its own size, through many buckets: what one has put comes
-// in its order, and after what had been put before it began.
-func racingProducers(t *bubble.Cluster) {
-	const producers, each = 4, 120
-	var group sync.WaitGroup
-	for p := range producers {
-		q := newQueue(t, t.Session())
-		group.Go(func() {
-			for n := 0; n < each; {
-				size := min(1+(n+p)%7, each-n)
-				var data [][]byte
-				for range size {
-					data = append(data, fmt.Appendf(nil, "%d %d", p, n))
-					n++
-				}
-				if _, err := q.PutAll(bubble.Minute(t), data); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
-	q := newQueue(t, t.Session())
-	put(t, q, "the last")
-	last := make(map[int]int)
-	for range producers * each {
-		i := take(t, q)
-		var p, n int
-		_, err := fmt.Sscanf(string(i.Data()), "%d %d", &p, &n)
-		require.NoError(t, err)
-		require.Equal(t, last[p], n, "of producer %d", p)
-		last[p]++
-		require.NoError(t, i.Ack(bubble.Minute(t)))
-	}
-	require.Equal(t, []string{"the last"}, takes(t, q, 1))
 }
 
 func priorities(t *bubble.Cluster) {
@@ -119,7 +75,7 @@ func b50GivenBack(t *bubble.Cluster) {
 	put(t, q, "b", queue.WithPriority(3))
 	put(t, q, "c", queue.WithPriority(7))
 	for attempt := 1; attempt <= 4; attempt++ {
-		i := take(t, newQueue(t, t.Session())) // one that has looked before learns by a watch of what comes back, and may be quicker
+		i := take(t, q)
 		require.Equal(t, "red", i.ID())
 		require.Equal(t, 3, i.Priority())
 		require.Equal(t, attempt, i.Attempt())
@@ -128,7 +84,7 @@ func b50GivenBack(t *bubble.Cluster) {
 		require.ErrorIs(t, i.Err(), session.ErrReleased)
 		require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrReleased)
 	}
-	require.Equal(t, []string{"a", "b", "c"}, takes(t, newQueue(t, t.Session()), 3))
+	require.Equal(t, []string{"a", "b", "c"}, takes(t, q, 3))
 }
 
 func duplicates(t *bubble.Cluster) {
@@ -157,7 +113,7 @@ func together(t *bubble.Cluster) {
 	require.Equal(t, 0, length(t, q), "nothing was put")
 }
 
-func deadLetters(t *bubble.Cluster) {
+func poisoned(t *bubble.Cluster) {
 	s := t.Session()
 	q := newQueue(t, s, queue.WithMaxAttempts(2), queue.WithDeadLetters("/queues/graveyard"))
 	put(t, q, "a", queue.WithPriority(4), queue.WithID("red"))
@@ -211,12 +167,7 @@ func delayed(t *bubble.Cluster) {
 
 func autoAck(t *bubble.Cluster) {
 	q := newQueue(t, t.Session())
-	var data [][]byte
-	for _, d := range numbered(0, 50) {
-		data = append(data, []byte(d))
-	}
-	_, err := q.PutAll(bubble.Minute(t), data)
-	require.NoError(t, err)
+	putTogether(t, q, 50)
 	put(t, q, "50", queue.WithID("red"))
 	cons := consumer(t, newQueue(t, t.Session()), queue.WithAutoAck(), queue.WithPrefetch(10))
 	var got []string
@@ -243,8 +194,7 @@ func autoAck(t *bubble.Cluster) {
 // claim is left.
 func b52Competing(t *bubble.Cluster) {
 	q := newQueue(t, t.Session())
-	_, err := q.PutAll(bubble.Minute(t), [][]byte{[]byte("0"), []byte("1"), []byte("2"), []byte("3")})
-	require.NoError(t, err)
+	putTogether(t, q, 4)
 	var items []*queue.Item
 	for n := range 4 {
 		i := take(t, newQueue(t, t.Session()))
@@ -255,7 +205,7 @@ func b52Competing(t *bubble.Cluster) {
 	for _, i := range items {
 		require.NoError(t, i.Ack(bubble.Minute(t)))
 	}
-	for _, parent := range []string{"/work/ready-0-0000000000", "/work/returned"} {
+	for _, parent := range []string{"/items/0-0000000000", "/claims/0-0000000000"} {
 		names, _, err := t.Session().Children(bubble.Minute(t), path+parent)
 		require.NoError(t, err)
 		require.Empty(t, names)
@@ -273,7 +223,7 @@ func closing(t *bubble.Cluster) {
 		if auto {
 			opts = append(opts, queue.WithAutoAck())
 		}
-		first := consumer(t, q, opts...)
+		first := consumer(t, q, opts...) // it claims some that nobody receives
 		require.Equal(t, "0", string(bubble.Get(t, first.Items(), "an item").Data()))
 		i := bubble.Get(t, first.Items(), "an item")
 		require.NoError(t, i.Ack(bubble.Minute(t)))
@@ -286,6 +236,12 @@ func closing(t *bubble.Cluster) {
 		if auto {
 			want = numbered(2, 8)
 		}
+		if taker := newQueue(t, s); !auto { // what nobody received is as if it had never been claimed
+			first, second := take(t, taker), take(t, taker)
+			require.Equal(t, []int{2, 1}, []int{first.Attempt(), second.Attempt()})
+			require.NoError(t, second.Nack(bubble.Minute(t), queue.After(0)))
+			require.NoError(t, first.Nack(bubble.Minute(t), queue.After(0)))
+		}
 		got := takes(t, newQueue(t, t.Session()), len(want))
 		if auto { // what was taken and not received is put again, at the end
 			slices.Sort(got)
@@ -293,21 +249,6 @@ func closing(t *bubble.Cluster) {
 		require.Equal(t, want, got)
 		require.Equal(t, 0, length(t, q))
 	}
-}
-
-func sharded(t *bubble.Cluster) {
-	q := newQueue(t, t.Session(), queue.WithShards(3))
-	put(t, q, "urgent", queue.WithPriority(-1))
-	for n := range 9 {
-		_, err := q.PutAll(bubble.Minute(t), [][]byte{fmt.Appendf(nil, "%d 0", n), fmt.Appendf(nil, "%d 1", n)})
-		require.NoError(t, err)
-	}
-	got := takes(t, newQueue(t, t.Session(), queue.WithShards(3)), 19)
-	require.Equal(t, "urgent", got[0], "priorities are kept across shards")
-	for n := range 9 {
-		require.Less(t, slices.Index(got, fmt.Sprintf("%d 0", n)), slices.Index(got, fmt.Sprintf("%d 1", n)), "order within a shard")
-	}
-	require.Equal(t, 0, length(t, q))
 }
 
 func ephemerals(t *bubble.Cluster) {
@@ -343,4 +284,95 @@ func committing(t *bubble.Cluster) {
 	require.NoError(t, err)
 	require.Equal(t, "1", string(data))
 	require.NoError(t, second.Ack(bubble.Minute(t)))
+}
+
+func looking(t *bubble.Cluster) {
+	q := newQueue(t, t.Session())
+	_, err := q.Peek(bubble.Minute(t))
+	require.ErrorIs(t, err, queue.ErrEmpty)
+	require.Equal(t, 0, length(t, q))
+	id := put(t, q, "a", queue.WithPriority(2))
+	_, err = q.PutAll(bubble.Minute(t), [][]byte{[]byte("b"), []byte("c")}, queue.WithPriority(1))
+	require.NoError(t, err)
+	require.Equal(t, "b", string(mustPeek(t, q).Data))
+	i := take(t, q)
+	require.Equal(t, "c", string(mustPeek(t, q).Data), "the first is claimed")
+	require.Equal(t, []string{"c"}, takes(t, q, 1))
+	require.Equal(t, queue.Entry{ID: id, Data: []byte("a"), Priority: 2}, mustPeek(t, q))
+	require.NoError(t, i.Nack(bubble.Minute(t), queue.After(0)))
+	require.Equal(t, 1, mustPeek(t, q).Attempts)
+	require.Equal(t, []string{"b", "a"}, takes(t, q, 2))
+	_, err = q.Peek(bubble.Minute(t))
+	require.ErrorIs(t, err, queue.ErrEmpty)
+}
+
+func removing(t *bubble.Cluster) {
+	q := newQueue(t, t.Session())
+	require.ErrorIs(t, q.Remove(bubble.Minute(t), "red"), session.ErrNoNode)
+	put(t, q, "a", queue.WithID("red"))
+	id := put(t, q, "b")
+	put(t, q, "c", queue.WithDelay(time.Hour), queue.WithID("blue"))
+	require.NoError(t, q.Remove(bubble.Minute(t), "red"))
+	require.NoError(t, q.Remove(bubble.Minute(t), "blue"))
+	put(t, q, "d", queue.WithID("red"))
+	i := take(t, q)
+	require.Equal(t, id, i.ID())
+	require.NoError(t, q.Remove(bubble.Minute(t), id))
+	require.ErrorIs(t, i.Ack(bubble.Minute(t)), session.ErrLost, "it was removed under its consumer")
+	require.Equal(t, []string{"d"}, takes(t, q, 1))
+	require.Equal(t, 0, length(t, q))
+}
+
+// The context of an item ends with it, and does not end the wait for what came of its settlement.
+func settledInside(t *bubble.Cluster) {
+	q := newQueue(t, t.Session())
+	put(t, q, "a")
+	i := take(t, q)
+	require.NoError(t, i.Nack(i.Context()))
+	i = take(t, q)
+	require.Equal(t, 2, i.Attempt())
+	ctx, cancel := context.WithCancel(i.Context())
+	defer cancel()
+	require.NoError(t, i.Ack(ctx))
+	require.Error(t, ctx.Err())
+	require.Equal(t, 0, length(t, q))
+}
+
+func bounded(t *bubble.Cluster) {
+	s := t.Session()
+	q := newQueue(t, s, queue.WithCapacity(3))
+	for n := range 3 {
+		put(t, q, fmt.Sprint(n))
+	}
+	_, err := q.Put(bubble.Minute(t), []byte("x"))
+	require.ErrorIs(t, err, queue.ErrFull)
+	_, err = newQueue(t, t.Session()).Put(bubble.Minute(t), []byte("x"))
+	require.ErrorIs(t, err, queue.ErrFull, "who names no capacity is bound all the same")
+	_, err = newQueue(t, s, queue.WithCapacity(4)).Put(bubble.Minute(t), []byte("x"))
+	require.ErrorIs(t, err, queue.ErrCapacity)
+	unbounded, err := queue.New(s, "/queues/unbounded")
+	require.NoError(t, err)
+	put(t, unbounded, "x")
+	late, err := queue.New(s, "/queues/unbounded", queue.WithCapacity(2))
+	require.NoError(t, err)
+	_, err = late.Put(bubble.Minute(t), nil)
+	require.ErrorIs(t, err, queue.ErrCapacity, "there is something in it")
+	i := take(t, q)
+	_, err = q.Put(bubble.Minute(t), []byte("x"))
+	require.ErrorIs(t, err, queue.ErrFull, "one that is being processed counts")
+	require.NoError(t, i.Ack(bubble.Minute(t)))
+	put(t, q, "3")
+	_, err = q.PutAll(bubble.Minute(t), [][]byte{[]byte("x"), []byte("y")})
+	require.ErrorIs(t, err, queue.ErrFull)
+	require.NoError(t, q.Remove(bubble.Minute(t), mustPeek(t, q).ID))
+	put(t, q, "4")
+	require.Equal(t, []string{"2", "3", "4"}, takes(t, newQueue(t, t.Session()), 3))
+	_, err = q.PutAll(bubble.Minute(t), [][]byte{{1}, {2}, {3}})
+	require.NoError(t, err)
+	auto := consumer(t, q, queue.WithAutoAck(), queue.WithPrefetch(1))
+	for range 3 {
+		bubble.Get(t, auto.Items(), "an item")
+	}
+	_, err = q.PutAll(bubble.Minute(t), [][]byte{{1}, {2}, {3}})
+	require.NoError(t, err)
 }

@@ -1,7 +1,7 @@
 package queue_test
 
 import (
-	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -48,82 +48,30 @@ func TestPutUnderAHold(t *testing.T) {
 // ZooKeeper does.
 func TestPutUnderALostHold(t *testing.T) {
 	t.Parallel()
-	opts := map[string][]queue.PutOption{"plain": nil, "with an id": {queue.WithID("red")}, "with a delay": {queue.WithDelay(time.Minute)}}
-	for name, opts := range opts {
-		t.Run(name+", known", func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
+	for name, opts := range map[string][]queue.PutOption{"plain": nil, "with an id": {queue.WithID("red")}, "with a delay": {queue.WithDelay(time.Minute)}} {
+		for _, known := range []bool{true, false} {
+			each(t, fmt.Sprint(name, ", known: ", known), func(t *bubble.World) {
 				s := t.Session()
 				job := holding(t, s)
 				q := newQueue(t, s)
 				put(t, q, "before", queue.Under(job.Hold))
-				require.NoError(t, job.Ack(bubble.Minute(t)))
-				_, err := q.Put(bubble.Minute(t), []byte("x"), append(opts, queue.Under(job.Hold))...)
-				require.ErrorIs(t, err, session.ErrLost)
-				require.Equal(t, 1, length(t, q))
-			})
-		})
-		t.Run(name+", unknown", func(t *testing.T) {
-			t.Parallel()
-			bubble.Run(t, func(t *bubble.World) {
-				s := t.Session()
-				job := holding(t, s)
-				q, admin := newQueue(t, s), t.Session()
-				put(t, q, "before", queue.Under(job.Hold))
-				id, struck := s.Status().SessionID, false
-				var mu sync.Mutex
-				t.Cleanup(t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
-					mu.Lock()
-					defer mu.Unlock()
-					if r.SessionID == id && r.Op == zktest.OpMulti && !struck { // the put is on its way
-						struck = true
-						if err := t.Server.Delete(job.Path()); err != nil {
-							t.Error(err)
+				if known {
+					require.NoError(t, job.Ack(bubble.Minute(t)))
+				} else {
+					id, lose := s.Status().SessionID, sync.OnceFunc(func() { _ = t.Server.Delete(job.Path()) })
+					t.Cleanup(t.Server.Intercept(func(r *zktest.Request) zktest.Verdict {
+						if r.SessionID == id && r.Op == zktest.OpMulti { // the put is on its way
+							lose()
 						}
-					}
-					return zktest.Pass
-				}))
+						return zktest.Pass
+					}))
+				}
 				_, err := q.Put(bubble.Minute(t), []byte("x"), append(opts, queue.Under(job.Hold))...)
 				require.ErrorIs(t, err, session.ErrLost)
-				require.Equal(t, 1, length(t, newQueue(t, admin)))
 				put(t, q, "after")
+				require.Equal(t, 2, length(t, q))
 				require.Equal(t, []string{"before", "after"}, takes(t, q, 2))
 			})
-		})
+		}
 	}
-}
-
-// Puts that share a moment with one under a lost hold are done: each falls back alone.
-func TestPutsBesideALostHold(t *testing.T) {
-	t.Parallel()
-	bubble.Run(t, func(t *bubble.World) {
-		metered(t)
-		s := t.Session()
-		job := holding(t, s)
-		q := newQueue(t, s)
-		put(t, q, "before")
-		require.NoError(t, s.Delete(bubble.Minute(t), job.Path(), -1))
-		answers := make(chan error, 100)
-		for n := range 100 {
-			var opts []queue.PutOption
-			if n%10 == 0 {
-				opts = append(opts, queue.Under(job.Hold))
-			}
-			go func() { // ends with the answer
-				_, err := q.Put(bubble.Minute(t), []byte("x"), opts...)
-				answers <- err
-			}()
-		}
-		lost := 0
-		for range 100 {
-			err := bubble.Get(t, answers, "an answer")
-			if errors.Is(err, session.ErrLost) {
-				lost++
-				continue
-			}
-			require.NoError(t, err)
-		}
-		require.Equal(t, 10, lost)
-		require.Equal(t, 91, length(t, q))
-	})
 }

@@ -1,315 +1,256 @@
 package consume
 
 import (
-	"errors"
-	"slices"
+	"strconv"
 
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// book is what the consumer has: its claims, and the items of them that were handed out.
+// item is one that is free and was read, or that is claimed.
+type item struct {
+	at      layout.Item
+	data    []byte
+	record  layout.Record // what the data say, with the attempts as they are in ZooKeeper
+	version int32
+	owned   bool // by its producer's session: it cannot be moved
+	token   int64
+
+	no    uint64 // 0: not handed out
+	taken bool   // it has found its receiver
+	how   How    // what is wished; 0: nothing
+	after int64  // of Nack: the pause
+	due   int64  // when that is over; 0: not known
+	told  bool   // the wish is answered with Settled
+	freed bool   // its id is free, or has never been
+	rest  int64  // of the time to settle it in, when the timer that runs is over
+	gains int    // when it was handed out
+	alone bool   // a settlement was refused, perhaps for it: it is settled behind the others, and alone
+}
+
+// book is what the consumer has: items that it has claimed and not settled.
 type book struct {
-	own       *own
-	graves    *graves
-	window    window
-	patience  int64 // within which items are to be settled; 0: any time
-	claims    []*claim
-	items     map[uint64]*item // that were handed out and are not settled
+	*base
+	held      []*item
+	items     map[uint64]*item // that are handed out, by number
 	last      uint64           // the number given last
+	total     uint64           // without a stream: how many were ever asked for
+	delivered uint64           // how many were ever handed out
+	out       int              // with Auto: of these, how many have found no receiver yet
 	untrusted bool             // no possession can be made: items wait
 	gains     int              // how often trust was gained
 }
 
-// path is that of the claimed znode.
-func (b *book) path(c *claim) string {
-	return znode.Join(b.own.root.Bucket(c.Bucket), c.name)
-}
-
-// read reads what is claimed.
-func (b *book) read() {
-	o := b.own
-	for _, c := range b.claims {
-		at := c.Position.String()
-		switch {
-		case c.stale && !c.foreign && !c.gone:
-			o.once(machine.Read{Path: b.path(c)}, key{reading, at})
-		case c.items != nil, c.gone, c.foreign, o.closing:
-		case c.name == "":
-			o.once(machine.List{Path: o.root.Bucket(c.Bucket)}, key{finding, c.Bucket.Name()})
-		default:
-			o.once(machine.Read{Path: b.path(c)}, key{reading, at})
+// room is how many more items can be claimed. One that is being settled takes none: so the look for
+// the next goes in the same trip.
+func (b *book) room() int {
+	n := 0
+	for _, i := range b.held {
+		if i.how == 0 && (b.cfg.Stream || i.no == 0) {
+			n++
 		}
 	}
-}
-
-func (b *book) onFound(bucket string, ev machine.Listed) {
-	for _, c := range b.claims {
-		if c.name == "" && !c.gone && c.Bucket.Name() == bucket {
-			c.find(ev.Names, ev.Ask)
-		}
-	}
-}
-
-func (b *book) onRead(at string, ev machine.Seen) {
-	for _, c := range b.claims {
-		if c.Position.String() == at && (c.stale || c.items == nil && !b.own.closing) {
-			b.readOf(c, ev)
-		}
-	}
-	b.handOut()
-}
-
-// readOf takes in what was read of a claim.
-func (b *book) readOf(c *claim, ev machine.Seen) {
 	switch {
-	case ev.Code != machine.Done: // it goes on without, and is tried again later
-		c.foreign = true
-		b.own.skip(ev.Path, ev.Err)
-		return
-	case !ev.Exists:
-		c.gone = true
-		return
+	case b.closing:
+		return 0
+	case b.cfg.Stream:
+		return max(b.cfg.Prefetch-n-b.out, 0)
 	}
-	records, ok := layout.Unpack(ev.Data, c.znode.Count)
-	switch {
-	case ok:
-		b.own.retries = 0
-		for _, i := range c.takeIn(records, ev.Stat.Version) {
-			b.drop(i, ErrGone)
-		}
-	case c.items != nil: // somebody has written something else over its items
-		c.gone = true
-	default:
-		c.foreign, c.strange, c.stale = true, true, false
-		b.own.Emit(Skipped{Path: ev.Path, Err: errForeign})
-	}
+	return max(int(int64(b.total-b.delivered))-n, 0)
 }
 
-// retry has read again what could not be read.
-func (b *book) retry() {
-	for _, c := range b.claims {
-		c.foreign = c.foreign && c.strange
+func (b *book) had(at layout.Item) bool {
+	for _, i := range b.held {
+		if i.at == at {
+			return true
+		}
 	}
+	return false
 }
 
-// handOut delivers what the journal says may be.
-func (b *book) handOut() {
-	if b.own.unheld || b.untrusted || b.own.closing {
+// hold takes in what was claimed.
+func (b *book) hold(i *item) {
+	if !b.cfg.Auto {
+		b.held = append(b.held, i)
+	}
+	if b.closing && !b.cfg.Auto {
+		i.how = Return
 		return
 	}
-	for _, c := range b.claims {
-		if c.unread() {
-			return // what was claimed behind it comes behind it
-		}
-		for _, i := range c.items {
-			if i.no == 0 && i.how == 0 && c.Offered&i.bit() != 0 {
-				b.deliver(i)
-			}
-		}
-	}
+	b.handOut(i)
 }
 
-func (b *book) deliver(i *item) {
-	c, o := i.claim, b.own
+func (b *book) handOut(i *item) {
+	if b.untrusted && !b.cfg.Auto {
+		return
+	}
 	b.last++
-	i.no, i.gains = b.last, b.gains
-	d := Deliver{No: i.no, ID: i.record.ID, Record: i.record, Priority: c.Bucket.Lane.Priority, Attempt: i.attempts() + 1}
+	b.delivered++
+	i.no, i.gains, i.taken = b.last, b.gains, !b.cfg.Stream
+	d := Deliver{
+		No: i.no, ID: i.record.ID, Record: i.record, Priority: i.at.Bucket.Lane.Priority, Attempt: i.record.Attempts,
+	}
 	if d.ID == "" {
-		d.ID = c.znode.Item(i.index)
+		d.ID = i.at.GUID
 	}
-	i.taken = b.window.deliver(o.unheld)
-	if !o.unheld {
+	switch {
+	case !b.cfg.Auto:
 		b.items[i.no] = i
-		d.Epoch, d.Path, d.Token = o.Epoch(), o.alive(), c.token
-		if b.patience > 0 {
-			b.expire(i, b.patience)
-		}
-		if !i.taken {
-			o.once(machine.Wake{After: lies}, key{purpose: lying})
-		}
+		d.Epoch, d.Token, d.Item, d.Version = b.Epoch(), i.token, i.at.Path(b.root), i.version
+		d.Path = b.root.Claim(i.at.Bucket, i.at.Seq)
+		b.expire(i, b.cfg.Visibility)
+	case b.cfg.Stream:
+		b.out++
 	}
-	if !o.busy(judging) {
-		b.window.quick = true
-		o.Ask(machine.Wake{After: slow}, key{purpose: judging})
-	}
-	o.Emit(d)
+	b.Emit(d)
 }
 
-// lies is how long items that have no receiver keep the mark that makes them count as an attempt if
-// the consumer dies, in milliseconds.
-const lies = 10
-
-// lain has the marks taken back of those that have no receiver.
-func (b *book) lain() {
-	for _, i := range b.items {
-		i.lay = i.lay || !i.taken && i.how == 0
-	}
-}
-
-// add takes in new claims, and what has become of the others: those that are missing are over.
-func (b *book) written(next map[*claim]layout.Claim, added []*claim, token int64) {
-	for _, c := range added {
-		c.token, c.since = token, b.own.Last()
-	}
-	var left []*claim
-	for _, c := range append(b.claims, added...) {
-		n, ok := next[c]
-		if ok {
-			c.Claim = n
-			c.removed &= n.Left()
-			left = append(left, c)
-		} else if c.gone {
-			for _, i := range c.items {
-				b.drop(i, ErrGone)
-			}
-		}
-	}
-	b.claims = left
-}
-
-// settled tells of items that were settled.
-func (b *book) settled(all []*item) {
-	for _, i := range all {
-		delete(b.items, i.no)
-		switch {
-		case i.auto:
-			b.deliver(i)
-		case i.told:
-			b.own.Emit(Settled{No: i.no})
-		}
-		i.claim.forget(i)
-	}
-	if claimed, _ := b.unsettled(); claimed == 0 && len(all) > 0 && !b.own.unheld {
-		b.emptied()
-	}
-}
-
-// emptied: nothing that was handed out is left.
-func (b *book) emptied() {
-	b.window.emptied()
-	b.own.Cancel(key{purpose: judging})
-}
-
-// judge looks whether items have waited for a receiver for too long.
-func (b *book) judge() {
-	_, ahead := b.unsettled()
-	b.window.old(ahead + b.window.out)
-}
-
-// lose gives up all claims: somebody else has them, or will. What was being settled may be.
-func (b *book) lose(settling []*item) {
-	for _, c := range b.claims {
-		for _, i := range c.items {
-			if slices.Contains(settling, i) {
-				b.drop(i, errors.Join(ErrLost, ErrUnknown))
-			}
-			b.drop(i, ErrLost)
-		}
-	}
-	b.claims = nil
-}
-
-// drop tells that an item is not this consumer's any more.
-func (b *book) drop(i *item, cause error) {
-	if i.no == 0 || b.items[i.no] == nil {
+// onWish takes in what is wished about an item.
+func (b *book) onWish(ev machine.Event) {
+	no, about := subject(ev)
+	if about && no <= b.cfg.First {
 		return
 	}
+	i := b.items[no]
+	switch ev := ev.(type) {
+	case Demand:
+		if ev.Incarnation == b.cfg.Incarnation {
+			b.total = ev.Total
+		}
+	case Received:
+		if b.cfg.Auto {
+			b.out--
+		} else if i != nil {
+			i.taken = true
+		}
+	case Settle:
+		b.settle(i, ev)
+	case Unheld:
+		b.unhold(i)
+	case Over:
+		if i != nil && i.how == 0 {
+			b.goBack(i)
+		}
+	case Extend:
+		if i != nil && i.how == 0 {
+			b.expire(i, max(ev.After, 1))
+		}
+	}
+}
+
+func (b *book) settle(i *item, ev Settle) {
+	if i == nil || i.how != 0 { // given up before
+		b.Emit(Settled{No: ev.No, Err: ErrLost})
+		return
+	}
+	i.how, i.after, i.told = ev.How, ev.After, true
+	b.Cancel(key{expiring, text(i.no)})
+}
+
+// goBack has an item go back that nobody settles any more: it was an attempt if somebody has
+// received it.
+func (b *book) goBack(i *item) {
+	if i.how = Return; i.taken {
+		i.how = Nack
+	}
+	b.forget(i)
+}
+
+// forget: nothing is wished about an item any more.
+func (b *book) forget(i *item) {
 	delete(b.items, i.no)
-	b.own.Cancel(key{expiring, number(i.no)})
+	b.Cancel(key{expiring, text(i.no)})
+}
+
+// unhold takes an item back that no possession could be made of. It is handed out again.
+func (b *book) unhold(i *item) {
+	b.delivered--
+	if i == nil || i.how != 0 { // given up meanwhile
+		return
+	}
+	b.forget(i)
+	again := i.gains < b.gains // it is trusted again, and nobody tells that twice
+	i.no, i.taken = 0, false
+	if b.untrusted = !again; again {
+		b.handOut(i)
+	}
+}
+
+func (b *book) trust() {
+	b.untrusted = false
+	b.gains++
+	for _, i := range b.held {
+		if i.no == 0 && i.how == 0 {
+			b.handOut(i)
+		}
+	}
+}
+
+// longest is how long a timer runs at the most, in milliseconds.
+const longest = 24 * 60 * 60 * 1000
+
+// expire has an item go back if it is not settled within some milliseconds; 0: any time.
+func (b *book) expire(i *item, within int64) {
+	if within > 0 {
+		first := min(within, longest)
+		i.rest = within - first
+		b.Ask(machine.Wake{After: first}, key{expiring, text(i.no)})
+	}
+}
+
+func (b *book) onExpired(at string) {
+	no, _ := strconv.ParseUint(at, 10, 64) // as it was asked for
+	switch i := b.items[no]; {
+	case i == nil || i.how != 0:
+	case i.rest > 0:
+		b.expire(i, i.rest)
+	default:
+		b.Emit(Dropped{No: no, Cause: ErrOverdue})
+		b.goBack(i)
+	}
+}
+
+// over tells what has become of an item that is not this consumer's any more; nil: what was wished.
+func (b *book) over(i *item, cause error) {
 	switch {
 	case i.told:
-		b.own.Emit(Settled{No: i.no, Err: cause})
-	case i.how == 0:
-		b.own.Emit(Dropped{No: i.no, Cause: cause})
+		b.Emit(Settled{No: i.no, Err: cause})
+	case b.items[i.no] != nil && cause != nil:
+		b.Emit(Dropped{No: i.no, Cause: cause})
 	}
-}
-
-// unsettled is how many items are claimed and not settled, and ahead how many of them have no
-// receiver yet.
-func (b *book) unsettled() (all, ahead int) {
-	for _, c := range b.claims {
-		if c.foreign {
-			continue
-		}
-		all += c.Len()
-		ahead += c.Len()
-		for _, i := range c.items {
-			switch {
-			case i.taken || i.how != 0:
-				ahead--
-			case b.graves.refused && b.graves.spent(i.attempts()): // nobody gets it
-				all--
-				ahead--
-			}
-		}
-	}
-	return all, ahead
-}
-
-// free is how many more items can be claimed.
-func (b *book) free() int {
-	if b.own.closing {
-		return 0
-	}
-	all, ahead := b.unsettled()
-	return b.window.free(all, ahead)
-}
-
-// wantsMore tells whether there is so much room that a place in line is worth its requests.
-func (b *book) wantsMore() bool {
-	_, ahead := b.unsettled()
-	return b.window.wants(b.free(), ahead)
-}
-
-// spare is how many more items may be handed out.
-func (b *book) spare() int { return b.window.spare(b.offered()) }
-
-// offered is how many items have been handed out, or may be, that have no receiver yet, and taken
-// how many have one.
-func (b *book) offered() (offered, taken int) {
-	for _, c := range b.claims {
-		for _, i := range c.items {
-			switch {
-			case i.no == 0 || i.how != 0:
-			case i.taken:
-				taken++
-			default:
-				offered++
-			}
-		}
-		if c.items == nil && !c.foreign { // otherwise nobody gets them
-			offered += ones(c.Offered)
-		}
-	}
-	return offered, taken
-}
-
-// takeNext acknowledges, at most once, what can be handed out then. It chooses anew before each
-// transaction: what the last one has not taken may not be wanted any more.
-func (b *book) takeNext() {
-	for _, c := range b.claims {
-		for _, i := range c.items {
-			if i.auto {
-				i.how, i.auto = 0, false
-			}
-		}
-	}
-	if b.own.closing {
-		b.close()
-		return
-	}
-	spare := b.spare()
-	for _, c := range b.claims {
-		if c.unread() || c.stale && !c.foreign {
+	b.forget(i)
+	i.told = false
+	for n, j := range b.held {
+		if i == j {
+			b.held = append(b.held[:n:n], b.held[n+1:]...)
 			return
 		}
-		for _, i := range c.items {
-			if i.how == 0 && spare > 0 && !b.graves.spent(i.attempts()) {
-				i.how, i.auto = Ack, true
-				spare--
-			}
-		}
 	}
 }
+
+// unsettle answers a settlement that was refused. The item can be settled again.
+func (b *book) unsettle(i *item, err error) {
+	if !i.told {
+		return
+	}
+	i.how, i.told, i.due, i.after = 0, false, 0, 0
+	b.Emit(Settled{No: i.no, Err: err})
+	if b.expire(i, b.cfg.Visibility); b.closing {
+		b.dismiss(i)
+	}
+}
+
+// dismiss has an item go back because the consumer is closing.
+func (b *book) dismiss(i *item) {
+	if i.how == 0 {
+		if b.items[i.no] != nil {
+			b.Emit(Dropped{No: i.no, Cause: ErrClosing})
+		}
+		b.goBack(i)
+	}
+}
+
+// spent tells whether an item is a dead letter after so many attempts.
+func (b *book) spent(attempts int) bool { return b.cfg.Attempts > 0 && attempts >= b.cfg.Attempts }
+
+func text(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -3,133 +3,172 @@ package consume
 import (
 	"slices"
 
+	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
 )
 
-// claim is an entry of the own journal.
-type claim struct {
-	layout.Claim              // as the journal has it
-	name         string       // of the znode; "": not known
-	znode        layout.Znode // that its name says
-	items        []*item      // nil: not read
-	version      int32        // of the znode, as it was read
-	stale        bool         // it has another one by now: an item of it was removed
-	removed      uint64       // items that were
-	unmarked     uint64       // those of them that have no mark
-	token        int64
-	since        uint64 // the number of the last request when it was claimed
-	gone         bool   // the znode does not exist: it was removed
-	strange      bool   // its data make no sense
-	foreign      bool   // it cannot be read, or makes no sense: it is passed over
+// seek looks for items and claims them, or stands in line if there are none.
+func (m *Machine) seek() {
+	if m.under[claiming] != nil || m.under[settling].has(thePlace) || m.busy(looking, reading, mending, joining, leaving) {
+		return
+	}
+	l, s := &m.line, &m.search
+	switch room := m.room(); {
+	case m.doubt:
+		m.look(true)
+	case room == 0:
+		s.drop()
+		m.candidates = nil
+		m.vain = m.vain && m.cfg.Stream // nobody waits: how it is when somebody does is not known
+		if l.path != "" {
+			m.Ask(machine.Remove{Path: l.path}, key{purpose: leaving})
+			l.left()
+		}
+	case len(m.candidates) > 0:
+		m.claim(room)
+	case len(s.free) > 0 && s.losses < 4:
+		m.read(min(room, readTogether))
+	case s.unended:
+		m.look(false)
+	case s.losses > 0 || m.force || l.path == "" && !m.vain:
+		m.look(true)
+	case l.path == "" || m.unlucky && l.known && len(l.ahead) < 2:
+		m.unlucky = false
+		l.stand()
+	case l.looks():
+		m.look(true)
+	case m.await(l.known && len(l.ahead) < 2, int64(len(l.ahead))*half):
+		m.look(true)
+	}
 }
 
-// item is one of a claim that is not settled.
-type item struct {
-	claim  *claim
-	index  int
-	record layout.Record
-	no     uint64 // 0: not handed out yet
-	taken  bool   // it has found its receiver
-	lay    bool   // for so long that its mark is taken back until it finds one
-	how    How    // what is wished; 0: nothing
-	after  int64  // of Nack: the pause
-	due    int64  // when that is over, on the servers' clock; 0: not known
-	rest   int64  // of the time to settle it in, when the timer that runs is over
-	freed  bool   // its id is free
-	gains  int    // when it was handed out
-	told   bool   // the wish is answered with Settled
-	auto   bool   // it is acknowledged in order to be handed out
+// look looks for items. One that begins a search counts as in vain, for the first, only if the bell
+// was armed before.
+func (m *Machine) look(begins bool) {
+	if begins {
+		m.search.begin()
+		m.armed = m.line.armed()
+		m.asSecond, m.late = m.late || m.asSecond && m.losses > 0, false
+	}
+	m.force = false
+	m.slots = m.later.toList(m.search.slots)
+	m.Ask(machine.Look{Queries: m.search.queries(m.slots)}, key{purpose: looking})
 }
 
-// out are the items of a claim that were handed out.
-func (c *claim) out() (items uint64) {
-	for _, i := range c.items {
-		if i.no != 0 {
-			items |= i.bit()
+func (m *Machine) onLooked(ev machine.Looked) {
+	var names [3][]string
+	for n := range names {
+		l, _ := ev.Answers[n].(machine.Listed)
+		if !m.ok(l.Code, l.Path, l.Err) {
+			return
+		}
+		names[n] = l.Names
+	}
+	m.tries = 0
+	rest := ev.Answers[3:]
+	m.search.name(names[1], names[2])
+	m.later.take(m.search.slots, m.slots, rest[:len(m.slots)])
+	m.line.take(names[0])
+	for _, b := range m.search.take(rest[len(m.slots):], m.had) {
+		m.tidy(machine.Op{Do: machine.Delete, Path: m.root.ClaimsOf(b), Version: machine.Any},
+			machine.Op{Do: machine.Delete, Path: m.root.Bucket(b), Version: 1})
+	}
+	m.found()
+}
+
+// found takes in whether a search has found nothing.
+func (m *Machine) found() {
+	s, l := &m.search, &m.line
+	if len(s.free) > 0 || len(m.candidates) > 0 || s.unended || s.losses > 0 {
+		return
+	}
+	m.vain = true
+	l.rest = m.armed && l.armed() && len(l.ahead) == 0
+}
+
+// read reads the next of what was found.
+func (m *Machine) read(n int) {
+	if m.large {
+		n = 1
+	}
+	m.picked = m.search.pick(n)
+	m.Ask(machine.Look{Queries: m.queriesOf(m.picked)}, key{purpose: reading})
+}
+
+func (m *Machine) onRead(ev machine.Looked) {
+	items, gone := m.opened(m.picked, ev.Answers)
+	for range gone {
+		m.search.losses++
+	}
+	for _, i := range items {
+		if m.spent(i.record.Attempts) {
+			m.doomed = append(m.doomed, i)
+		} else {
+			m.candidates = append(m.candidates, i)
 		}
 	}
-	return items
+	m.found()
 }
 
-func (i *item) bit() uint64 { return 1 << i.index }
-
-// attempts is how often it was handed out before.
-func (i *item) attempts() int { return i.claim.Attempts(i.index) }
-
-// back is how an item goes back by itself: it was an attempt if somebody has received it.
-func (i *item) back() How {
-	if i.taken {
-		return Nack
-	}
-	return Return
-}
-
-// newClaim is the claim of something that was picked.
-func newClaim(f found) *claim {
-	c := &claim{Claim: layout.Claim{Entry: f.entry}, name: f.name}
-	if f.name != "" {
-		c.znode, _ = layout.ParseZnode(f.name)
-	}
-	return c
-}
-
-// unread: nothing is known of its items yet.
-func (c *claim) unread() bool { return c.items == nil && !c.gone && !c.foreign }
-
-// wished are the items that are to be settled.
-func (c *claim) wished() (items uint64) {
-	for _, i := range c.items {
-		if i.how != 0 {
-			items |= i.bit()
+// claim claims what was read, in one transaction. It takes the item's version, for what was read
+// before somebody else's claim, and the claim's name, for what was read after it.
+func (m *Machine) claim(room int) {
+	t := &txn{}
+	for _, i := range m.candidates[:min(room, len(m.candidates))] {
+		if len(t.items) > 0 && t.size+len(i.data) > mostBytes {
+			break
 		}
-	}
-	return items
-}
-
-// find takes in a listing of its bucket, by the number of its request. One that was asked for
-// before the claim may be older than the znode.
-func (c *claim) find(names []string, ask uint64) {
-	if z, ok := c.Find(names); ok {
-		c.name, c.znode = z.Name(), z
-	} else {
-		c.gone = ask > c.since
-	}
-}
-
-// takeIn takes in what was read, perhaps again, and returns the items that were removed meanwhile.
-func (c *claim) takeIn(records []layout.Record, version int32) (removed []*item) {
-	first := c.items == nil
-	c.stale, c.version = false, version
-	if first {
-		c.items = []*item{}
-	}
-	there := layout.Whole(c.Bucket, c.znode).Left()
-	c.removed |= c.Left() &^ there // it never had these: the entry was made by hand
-	c.unmarked |= c.Left() &^ there
-	c.gone = c.gone || c.Left()&there == 0 // and has nothing to do with the znode
-	for n, r := range records {
-		if c.Left()&(1<<n) == 0 {
+		t.items = append(t.items, i)
+		path := i.at.Path(m.root)
+		claim := machine.Op{Do: machine.Create, Path: m.root.Claim(i.at.Bucket, i.at.Seq), Data: []byte(m.cfg.GUID), Ephemeral: true}
+		if !m.cfg.Auto {
+			data := layout.Counted(i.data, i.record.Attempts+1)
+			t.add(part{what: theItem, item: i}, machine.Op{Do: machine.Set, Path: path, Data: data, Version: i.version})
+			t.add(part{what: theClaim, item: i}, claim)
 			continue
 		}
-		switch {
-		case r.Removed:
-			c.removed |= 1 << n
-		case first:
-			c.items = append(c.items, &item{claim: c, index: n, record: r})
+		t.add(part{what: theItem, item: i}, machine.Op{Do: machine.Delete, Path: path, Version: i.version})
+		t.exclude(i, claim)
+		t.free(m.root, i)
+	}
+	if m.cfg.Auto { // tells whether it was carried out: that the items are gone does not
+		m.number++
+		t.add(part{what: theSelf}, machine.Op{Do: machine.Set, Path: m.root.Consumer(m.cfg.GUID), Data: []byte(text(m.number)), Version: machine.Any})
+	}
+	if l := &m.line; l.path != "" {
+		if m.asSecond && len(l.ahead) == 1 { // the first hangs, or it is slow, and joins again
+			t.add(part{what: theFirst}, machine.Op{Do: machine.Delete, Path: l.ahead[0], Version: machine.Any})
 		}
+		t.add(part{what: thePlace}, machine.Op{Do: machine.Delete, Path: l.path, Version: machine.Any})
 	}
-	for _, i := range c.items {
-		if c.removed&i.bit() != 0 {
-			removed = append(removed, i)
-		}
-	}
-	for _, i := range removed {
-		c.forget(i)
-	}
-	return removed
+	m.send(t, claiming)
 }
 
-// forget takes out an item. Whoever goes through the items goes through those that there were.
-func (c *claim) forget(i *item) {
-	c.items = slices.DeleteFunc(slices.Clone(c.items), func(j *item) bool { return j == i })
+// claimed takes in that a claim was carried out.
+func (m *Machine) claimed(t *txn) {
+	for _, i := range t.items {
+		i.record.Attempts++
+		i.version++
+		i.data = layout.Counted(i.data, i.record.Attempts)
+		m.hold(i)
+	}
+	m.vain = len(m.candidates) == len(t.items) && len(m.free) == 0 && !m.unended
+	m.candidates = nil
+	m.won()
+}
+
+// outrun takes in that somebody else was faster. What is left of the claim is sent again.
+func (m *Machine) outrun(w part, code machine.Code) {
+	if b := w.item.at.Bucket; w.what == theClaim && code == machine.NoNode { // its parent was deleted by hand
+		m.Ask(machine.Transact{Ops: []machine.Op{
+			{Do: machine.Check, Path: m.root.Bucket(b), Version: machine.Any}, {Do: machine.Create, Path: m.root.ClaimsOf(b)},
+		}}, key{purpose: mending})
+		return
+	}
+	m.lost()
+	m.uncandidate(w.item)
+}
+
+func (m *Machine) uncandidate(i *item) {
+	m.candidates = slices.DeleteFunc(m.candidates, func(c *item) bool { return c == i })
 }

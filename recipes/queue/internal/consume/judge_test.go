@@ -1,223 +1,324 @@
 package consume_test
 
 import (
+	"errors"
+	"fmt"
 	"path"
-	"strconv"
-	"strings"
+	"slices"
 
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipe/recipetest"
+	"github.com/troupe-go/troupe/recipes/queue/internal/consume"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
-// judge knows of the znodes what it saw last.
-type judge struct {
-	cursor layout.Cursor
-	zxid   int64
+const (
+	root = layout.Root("/q")
+	dead = layout.Root("/q/dead")
+)
+
+// world is the queue as a judge sees it.
+type world struct {
+	*recipetest.World
+	recipetest.Chance
+	items     map[string]*item // by body
+	producers []*recipetest.Actor
+	consumers []*consumer
+	limit     int   // of buckets
+	attempts  int   // after which items are dead letters
+	deaths    int   // of consumers, and sessions: what they had claimed and not received counts
+	patience  int64 // within which items are to be settled
+	vandals   bool  // znodes that stand for consumers are deleted by hand
+	broken    bool  // a session has expired, a machine has crashed, or a consumer closes
+	refuses   bool  // requests are refused now and then
+	zxid      int64 // that was inspected
+	ending    bool
 }
 
-// named is a znode's place among all: what names it, and which of its items.
-type named struct {
-	by    string
-	entry layout.Entry
+// item is what the judge knows of one.
+type item struct {
+	body, id string
+	put      bool // for certain
+	due      int64
+	attempts int // that were received and not given back as if they had not been
+	acking   bool
+	acked    bool
+	taken    bool // at most once
+	holder   *consumer
 }
 
-// inspect fails unless every znode with items is in exactly one state: behind the cursor, or named
-// once by a journal or by what came back.
+// consumer is a face that takes.
+type consumer struct {
+	world        *world
+	actor        *recipetest.Actor
+	name         string
+	auto, stream bool
+	lives        uint64
+	seen, calls  uint64 // without a stream
+	held         map[uint64]*grip
+	closed       bool
+	meter        *meter
+}
+
+// grip is an item that was handed out.
+type grip struct {
+	item     *item
+	received bool
+	how      consume.How
+}
+
+func (w *world) newItem(p put) *item {
+	i := &item{body: fmt.Sprintf("%04d", len(w.items)), due: 0}
+	if w.Pick(3) == 0 {
+		i.id = idOf(i.body)
+	}
+	w.items[i.body] = i
+	return i
+}
+
+func (w *world) addConsumer(n int, auto, stream bool) *consumer {
+	c := &consumer{world: w, name: fmt.Sprint("c", len(w.consumers)), auto: auto, stream: stream, held: make(map[uint64]*grip)}
+	c.actor = w.Add(recipetest.Player{
+		Name: c.name,
+		Machine: func() machine.Machine {
+			c.lives++
+			clear(c.held)
+			c.seen, c.calls = 0, 2
+			c.meter = &meter{Machine: consume.New(consume.Config{
+				Root: root, GUID: fmt.Sprintf("%s.%d", c.name, c.lives), Incarnation: c.lives, First: c.lives << 20, Auto: auto,
+				Stream: stream, Prefetch: 1 + n, Attempts: w.attempts, Visibility: w.patience, Dead: dead, Seed: uint64(n),
+			})}
+			return c.meter
+		},
+		Standing: func() []machine.Event {
+			if c.closed {
+				return []machine.Event{machine.Closing{}}
+			}
+			return []machine.Event{c.demand()}
+		},
+		Perform: func(_ *recipetest.Actor, e machine.Effect) { c.perform(e) },
+		Lapse:   func(*recipetest.Actor) { c.lapse() },
+	})
+	w.consumers = append(w.consumers, c)
+	c.actor.Tell(c.demand())
+	return c
+}
+
+func (c *consumer) demand() machine.Event {
+	return consume.Demand{Incarnation: c.lives, Total: c.seen + c.calls}
+}
+
+func (c *consumer) want(n int) {
+	if !c.stream && !c.closed {
+		c.calls += uint64(n)
+		c.actor.Tell(c.demand())
+	}
+}
+
+func (c *consumer) perform(e machine.Effect) {
+	w := c.world
+	switch e := e.(type) {
+	case consume.Deliver:
+		c.deliver(e)
+	case consume.Settled:
+		c.settled(e)
+	case consume.Dropped:
+		g := c.held[e.No]
+		if g == nil {
+			return
+		}
+		if c.release(g.item); g.how == 0 {
+			delete(c.held, e.No)
+			c.want(1)
+		}
+	case consume.Skipped:
+		if !w.refuses {
+			w.Failf("%s skips %s: %v", c.name, e.Path, e.Err)
+		}
+	default:
+		w.Failf("%s: %T", c.name, e)
+	}
+}
+
+func (c *consumer) deliver(e consume.Deliver) {
+	w, i := c.world, c.world.items[string(e.Record.Body)]
+	c.seen++
+	c.calls -= min(c.calls, 1)
+	switch {
+	case i == nil:
+		w.Failf("%s: nobody put %q", c.name, e.Record.Body)
+	case i.due > w.Now():
+		w.Failf("%s is delivered %d too early", i.body, i.due-w.Now())
+	case i.acked || i.taken:
+		w.Failf("%s is delivered to %s when it was done", i.body, c.name)
+	case i.holder != nil:
+		w.Failf("%s is had by %s and by %s", i.body, i.holder.name, c.name)
+	case w.attempts > 0 && i.attempts >= w.attempts:
+		w.Failf("%s is delivered after %d attempts", i.body, i.attempts)
+	case e.Attempt <= i.attempts, e.Attempt > i.attempts+1+w.deaths:
+		w.Failf("%s is delivered as attempt %d, and was received %d times", i.body, e.Attempt, i.attempts)
+	}
+	switch {
+	case c.auto:
+		i.taken = true
+		if c.stream {
+			c.actor.Tell(consume.Received{No: e.No})
+		}
+		c.want(1)
+		return
+	case !c.actor.Trusted(e.Epoch):
+		c.seen--
+		c.calls++
+		w.deaths++ // it counts if it is overdue meanwhile
+		c.actor.Tell(consume.Unheld{No: e.No})
+		return
+	case string(w.Data(e.Path)) != fmt.Sprintf("%s.%d", c.name, c.lives):
+		w.Failf("%s has no claim on %s", c.name, i.body)
+	}
+	i.holder = c
+	c.held[e.No] = &grip{item: i}
+	switch {
+	case c.closed:
+		c.settle(e.No, consume.Return, 0)
+	case !c.stream:
+		c.receive(e.No)
+	}
+	if w.ending {
+		c.finish(e.No)
+	}
+}
+
+func (c *consumer) receive(no uint64) {
+	g := c.held[no]
+	g.received = true
+	if c.stream && c.world.patience > 0 { // this may come too late to count
+		c.world.deaths++
+	} else {
+		g.item.attempts++
+	}
+	if c.stream {
+		c.actor.Tell(consume.Received{No: no})
+	}
+}
+
+func (c *consumer) settle(no uint64, how consume.How, after int64) {
+	g := c.held[no]
+	g.how = how
+	if how == consume.Ack {
+		g.item.acking = true
+	} else {
+		c.release(g.item)
+	}
+	c.actor.Tell(consume.Settle{No: no, How: how, After: after})
+}
+
+func (c *consumer) finish(no uint64) {
+	if !c.held[no].received {
+		c.receive(no)
+	}
+	c.settle(no, consume.Ack, 0)
+}
+
+func (c *consumer) release(i *item) {
+	if i.holder == c {
+		i.holder = nil
+	}
+}
+
+func (c *consumer) settled(e consume.Settled) {
+	g := c.held[e.No]
+	switch {
+	case g == nil:
+		return
+	case errors.Is(e.Err, recipetest.ErrRefused):
+		g.how = 0
+		if c.world.deaths++; g.item.holder != c { // it counts as received
+			c.actor.Tell(consume.Over{No: e.No})
+			break
+		} else if c.world.ending {
+			c.finish(e.No)
+		}
+		return
+	case e.Err == nil && g.how == consume.Ack && g.item.acked:
+		c.world.Failf("%s is acknowledged twice", g.item.body)
+	case e.Err == nil && g.how == consume.Ack:
+		g.item.acked = true
+	case e.Err != nil && !errors.Is(e.Err, consume.ErrLost):
+		c.world.Failf("%s: %v", c.name, e.Err)
+	}
+	c.release(g.item)
+	delete(c.held, e.No)
+	c.want(1)
+}
+
+// lapse ends all possessions.
+func (c *consumer) lapse() {
+	for _, no := range c.nos(func(*grip) bool { return true }) {
+		c.release(c.held[no].item)
+		delete(c.held, no)
+		c.actor.Tell(consume.Over{No: no})
+		c.want(1)
+	}
+	for _, g := range c.held {
+		c.release(g.item)
+	}
+}
+
+func (c *consumer) nos(which func(g *grip) bool) (nos []uint64) {
+	for no, g := range c.held {
+		if g.how == 0 && which(g) {
+			nos = append(nos, no)
+		}
+	}
+	slices.Sort(nos)
+	return nos
+}
+
+// inspect fails unless each item is in one place, until somebody wants it gone, and each claim is
+// on an item.
 func (w *world) inspect() {
-	if w.judge.zxid == w.Zxid() {
+	if w.zxid == w.Zxid() {
 		return
 	}
-	w.judge.zxid = w.Zxid()
-	root := layout.Root(root)
-	cursor, ok := layout.ParseCursor(w.Data(root.Cursor()))
-	if !ok {
-		fail("the cursor is %q", w.Data(root.Cursor()))
-	}
-	for lane, was := range w.judge.cursor {
-		if is := cursor.Of(lane); is.Number < was.Number || is.Number == was.Number && is.Seq < was.Seq {
-			fail("the cursor of %v falls from %v to %v", lane, was, is)
-		}
-	}
-	w.judge.cursor = cursor
-	all := make(map[string]named)
-	name := func(by string, e layout.Entry) {
-		at := e.Position.String()
-		if other, twice := all[at]; twice {
-			fail("%s is named by %s and by %s", at, other.by, by)
-		}
-		all[at] = named{by, e}
-	}
-	for _, tag := range w.Children(root.Journals()) {
-		j, ok := layout.ParseJournal(w.Data(root.Journal(tag)))
-		if !ok {
-			fail("the journal %s is %q", tag, w.Data(root.Journal(tag)))
-		}
-		for _, c := range j.Claims {
-			name(tag, c.Entry)
-		}
-	}
-	for _, child := range w.Children(root.Returned()) {
-		r, ok := layout.ParseReturned(child)
-		if !ok {
-			fail("%s came back", child)
-		}
-		name(child, r.Entry)
-		w.cameBack(r.Entry)
-	}
-	for _, child := range w.Children(root.Work()) {
-		if b, ok := place.ParseBucket(child); ok && !b.Lane.Later {
-			w.inspectBucket(b, cursor.Of(b.Lane), all)
-		}
-	}
-	w.inspectGraves()
-	for at, n := range all {
-		if w.removed[at] {
-			continue
-		}
-		fail("%s names %s, where nothing is", n.by, at)
-	}
-}
-
-// inspectBucket takes the bucket's znodes from all that are named.
-func (w *world) inspectBucket(b place.Bucket, mark layout.Mark, all map[string]named) {
-	for _, child := range w.Children(layout.Root(root).Bucket(b)) {
-		z, ok := layout.ParseZnode(child)
-		if !ok {
-			continue
-		}
-		for _, i := range w.batches[z.GUID] {
-			i.put = true // though the answer may be lost
-		}
-		at := z.At(b).String()
-		n, claimed := all[at]
-		delete(all, at)
-		behind := b.Number > mark.Number || b.Number == mark.Number && z.Seq > mark.Seq
-		switch {
-		case behind && z.Part() == 0 && claimed:
-			fail("%s lies behind the cursor, and %s names it", at, n.by)
-		case behind && z.Part() == 0:
-		case !claimed && w.damaged: // until it is scrubbed
-		case !claimed:
-			fail("%s is before the cursor, and nothing names it", at)
-		case n.entry.Left()&^layout.Whole(b, z).Left() != 0:
-			fail("%s names items of %s that it has not", n.by, at)
-		}
-	}
-}
-
-// cameBack marks the items of an entry.
-func (w *world) cameBack(e layout.Entry) {
-	path := layout.Root(root).Bucket(e.Bucket)
-	z, ok := e.Find(w.Children(path))
-	if !ok {
-		return
-	}
-	records, _ := layout.Unpack(w.Data(path+"/"+z.Name()), z.Count)
-	for _, r := range records {
-		if !r.Removed {
-			w.items[string(r.Body)].returned = true
-		}
-	}
-}
-
-// inspectGraves fails if a dead letter is there twice.
-func (w *world) inspectGraves() {
-	dead := layout.Root(graves)
-	seen := make(map[string]bool)
-	for _, bucket := range w.Children(dead.Work()) {
-		for _, child := range w.Children(dead.Work() + "/" + bucket) {
-			z, _ := layout.ParseZnode(child)
-			records, ok := layout.Unpack(w.Data(dead.Work()+"/"+bucket+"/"+child), z.Count)
-			if !ok {
-				fail("the dead letter %s makes no sense", child)
-			}
-			for _, r := range records {
-				i := w.items[string(r.Body)]
-				if i == nil || !w.damaged && (seen[i.body] || i.acked > 0) || i.id != r.ID {
-					fail("the dead letter %s: %+v", child, i)
-				}
-				seen[i.body], i.dead = true, true
+	w.zxid = w.Zxid()
+	at := make(map[string]string)
+	for _, dir := range []string{root.Items(), root.Later(), dead.Items()} {
+		for _, bucket := range w.Children(dir) {
+			for _, name := range w.Children(path.Join(dir, bucket)) {
+				w.place(path.Join(dir, bucket, name), at)
 			}
 		}
 	}
-}
-
-// inspectRoom fails unless everything that is gone has given back its room.
-func (w *world) inspectRoom() {
-	if !w.bounded || !w.prepared() {
-		return
-	}
-	room := -100 * place.Stripes
-	for n := range place.Stripes {
-		left, err := strconv.Atoi(string(w.Data(place.Root(root).Stripe(n))))
-		if err != nil {
-			fail("room: %v", err)
-		}
-		room += left
-	}
-	gone := 0
 	for _, i := range w.items {
-		if i.removed || w.damaged {
-			return // with the room that it took
-		}
-		if i.put || i.came || i.dead {
-			gone++
+		if i.put && !i.acking && !i.taken && !w.autos() && at[i.body] == "" {
+			w.Failf("%s is nowhere", i.body)
 		}
 	}
-	if room != gone {
-		fail("%d items are gone, and room is free for %d", gone, room)
+	for _, bucket := range w.Children(root.Claims()) {
+		for _, claim := range w.Children(path.Join(root.Claims(), bucket)) {
+			if !slices.ContainsFunc(w.Children(path.Join(root.Items(), bucket)), func(name string) bool { return name[len(name)-10:] == claim }) {
+				w.Failf("the claim %s/%s is on nothing", bucket, claim)
+			}
+		}
 	}
 }
 
-// vandalize removes a znode by hand: some items, a place in line, or what says that a consumer
-// lives.
-func (w *world) vandalize(choose func(n int) int) {
-	root := layout.Root(root)
-	var all []string
-	for _, child := range w.Children(root.Work()) {
-		if b, ok := place.ParseBucket(child); ok {
-			for _, child := range w.Children(root.Bucket(b)) {
-				all = append(all, root.Bucket(b)+"/"+child)
-			}
-		}
+// autos tells whether items may get lost: somebody takes them at most once.
+func (w *world) autos() bool {
+	return slices.ContainsFunc(w.consumers, func(c *consumer) bool { return c.auto })
+}
+
+func (w *world) place(znode string, at map[string]string) {
+	r, ok := layout.ParseRecord(w.Data(znode))
+	i := w.items[string(r.Body)]
+	switch {
+	case !ok || i == nil:
+		w.Failf("%s makes no sense", znode)
+	case at[i.body] != "":
+		w.Failf("%s is at %s and at %s", i.body, at[i.body], znode)
+	case i.acked || i.taken:
+		w.Failf("%s was done, and is at %s", i.body, znode)
 	}
-	items := len(all)
-	for _, dir := range []string{root.Line(), root.Living(), root.Journals(), root.Returned()} {
-		for _, child := range w.Children(dir) {
-			all = append(all, dir+"/"+child)
-		}
-	}
-	if len(all) == 0 {
-		return
-	}
-	if w.Delete(root.Cursor()) && len(w.Children(root.Line())) > 0 {
-		fail("the cursor can be deleted")
-	}
-	n := choose(len(all))
-	dir, name := path.Split(all[n])
-	switch z, _ := layout.ParseZnode(name); {
-	case n < items:
-		b, _ := place.ParseBucket(path.Base(dir))
-		w.removed[z.At(b).String()] = true
-		records, _ := layout.Unpack(w.Data(all[n]), z.Count)
-		for _, r := range records {
-			if !r.Removed {
-				w.items[string(r.Body)].removed = true
-			}
-		}
-	case path.Clean(dir) == root.Returned():
-		w.deaths++
-		w.damaged = true
-	case path.Clean(dir) != root.Line(): // the possessions that it guards end with it
-		w.damaged = w.damaged || path.Clean(dir) == root.Journals()
-		w.deaths++
-		for _, c := range w.consumers {
-			for _, g := range c.held {
-				if g.item.holder == c && strings.HasPrefix(name, c.guid()+"-") {
-					g.item.holder = nil
-				}
-			}
-		}
-	}
-	w.Delete(all[n])
+	at[i.body] = znode
+	i.put = true
 }

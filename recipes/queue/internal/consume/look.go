@@ -2,137 +2,217 @@ package consume
 
 import (
 	"cmp"
+	"math/rand/v2"
 	"slices"
 
+	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
-// look asks for what a dispatcher has to know.
-func (v *view) look() {
-	if v.buckets == nil {
-		v.list()
-	}
-	if !v.back {
-		v.once(machine.List{Path: v.root.Returned(), Watch: true}, key{purpose: collecting})
-	}
-	if v.cursor == nil {
-		v.once(machine.Read{Path: v.root.Cursor()}, key{purpose: measuring})
-	}
+// How many buckets a look lists, and how many items are read in a trip, at the most.
+const (
+	bucketsTogether = 8
+	readTogether    = 8
+)
+
+// large is the size of an item next to which no others are read in the same trip: listings do not
+// tell sizes.
+const large = 32 << 10
+
+// search looks for free items. A look is one trip; it lists the buckets that the one before has
+// shown, and names them again, before: so a bucket counts as searched by a listing that is not
+// older than what shows the next one.
+type search struct {
+	*base
+	rng     *rand.Rand
+	buckets []layout.Bucket        // by the last look, in order
+	slots   []layout.Bucket        // so those of later/
+	asked   []layout.Bucket        // by the look under way
+	empty   map[layout.Bucket]bool // sealed, and empty for good
+	passed  map[layout.Bucket]bool // without a free item, by a look of this search
+	free    []layout.Item          // that were found and not tried yet, in order
+	unended bool                   // there are buckets behind them that were not listed
+	width   int                    // how many buckets the next look lists: as many as were needed
+	large   bool                   // what was read last is
+	losses  int                    // since the last look
+	window  int                    // in which the next is drawn: rivals that begin at the same item lose all but one
 }
 
-// list has the buckets listed.
-func (v *view) list() {
-	v.once(machine.List{Path: v.root.Work(), Watch: true}, key{purpose: looking})
+// begin begins a search.
+func (s *search) begin() { s.passed = make(map[layout.Bucket]bool) }
+
+// drop forgets what was found: a listing is for one claim.
+func (s *search) drop() {
+	s.free, s.unended, s.losses = nil, false, 0
 }
 
-// scan has a bucket listed.
-func (v *view) scan(b place.Bucket) {
-	v.once(machine.List{Path: v.root.Bucket(b), Watch: true}, key{scanning, b.Name()})
-}
-
-// ask asks for what a pick has found to be missing.
-func (v *view) ask(p pick) {
-	for _, b := range p.need {
-		v.scan(b)
+// queries are those of a look: the line, the buckets, and what is in the first of them.
+func (s *search) queries(slots []layout.Bucket) []machine.Query {
+	all := []machine.Query{
+		{Path: s.root.Line(), Children: true}, {Path: s.root.Items(), Children: true}, {Path: s.root.Later(), Children: true},
 	}
-	for _, b := range p.open { // nobody seals it who puts into the higher one
-		if v.avoided[v.root.Bucket(b)] {
-			continue
+	for _, b := range slots {
+		all = append(all, machine.Query{Path: s.root.Bucket(b), Children: true})
+	}
+	s.asked = nil
+	guess := s.buckets
+	if len(guess) == 0 {
+		guess = []layout.Bucket{{}} // where most items are
+	}
+	for _, b := range guess {
+		if len(s.asked) < s.width && !s.passes(b) {
+			s.asked = append(s.asked, b)
+			path := s.root.Bucket(b)
+			all = append(all, machine.Query{Path: path}, machine.Query{Path: s.root.ClaimsOf(b), Children: true},
+				machine.Query{Path: path, Children: true})
 		}
-		v.once(machine.Transact{Ops: []machine.Op{
-			{Do: machine.Set, Path: v.root.Bucket(b), Version: 0},
-		}}, key{clearing, b.Name()})
 	}
+	return all
 }
 
-// onFired forgets what has changed.
-func (v *view) onFired(path string) {
-	switch path {
-	case v.root.Work():
-		v.buckets = nil
-	case v.root.Returned():
-		v.back = false
-	default:
-		for b := range v.listings {
-			if v.root.Bucket(b) == path {
-				delete(v.listings, b)
+func (s *search) passes(b layout.Bucket) bool {
+	return s.passed[b] || s.empty[b] || s.avoided[s.root.Bucket(b)]
+}
+
+// name takes in the names of the buckets. What was searched before one appeared may have got more
+// items meanwhile.
+func (s *search) name(items, later []string) {
+	was := s.buckets
+	s.buckets, s.slots = nil, nil
+	for _, name := range items {
+		if b, ok := layout.ParseBucket(name); ok {
+			s.buckets = append(s.buckets, b)
+			if !slices.Contains(was, b) {
+				clear(s.passed)
 			}
 		}
 	}
-}
-
-// onLooked takes the buckets in.
-func (v *view) onLooked(ev machine.Listed) {
-	v.report(ev.Path, ev.Names, isBucket)
-	v.sees(bucketsIn(ev.Names), v.Last())
-}
-
-// onScanned takes a bucket's listing in.
-func (v *view) onScanned(b place.Bucket, ev machine.Listed) {
-	v.report(ev.Path, ev.Names, isItems)
-	v.shows(b, ev.Names, ev.Stat.Version, ev.Ask)
-}
-
-// onCollected takes in what came back.
-func (v *view) onCollected(ev machine.Listed) {
-	v.report(ev.Path, ev.Names, isReturned)
-	v.back, v.returned = true, returnedIn(ev.Names)
-}
-
-func (v *view) onMeasured(ev machine.Seen) {
-	switch {
-	case ev.Code != machine.Done:
-		v.refused(ev.Path, ev.Err)
-	case !ev.Exists:
-		v.prepare()
-	default:
-		cursor, ok := layout.ParseCursor(ev.Data)
-		if !ok {
-			v.refused(ev.Path, errForeign)
-			return
-		}
-		v.cursor, v.version = cursor, ev.Stat.Version
-	}
-}
-
-func isItems(name string) bool {
-	_, ok := layout.ParseZnode(name)
-	return ok
-}
-
-func isDelayed(name string) bool {
-	_, ok := layout.ParseDelayed(name)
-	return ok
-}
-
-func isReturned(name string) bool {
-	_, ok := layout.ParseReturned(name)
-	return ok
-}
-
-// isBucket tells whether it is one, or what lies beside them.
-func isBucket(name string) bool {
-	_, ok := place.ParseBucket(name)
-	return ok || name == "returned" || name == "alive"
-}
-
-func bucketsIn(names []string) (buckets []place.Bucket) {
-	for _, name := range names {
-		if b, ok := place.ParseBucket(name); ok {
-			buckets = append(buckets, b)
+	for _, name := range later {
+		if b, ok := layout.ParseSlot(name); ok {
+			s.slots = append(s.slots, b)
 		}
 	}
-	return buckets
-}
-
-func returnedIn(names []string) (all []layout.Returned) {
-	for _, name := range names {
-		if r, ok := layout.ParseReturned(name); ok {
-			all = append(all, r)
+	slices.SortFunc(s.buckets, layout.Bucket.Compare)
+	slices.SortFunc(s.slots, layout.Bucket.Compare)
+	for b := range s.empty {
+		if !slices.Contains(s.buckets, b) {
+			delete(s.empty, b)
 		}
 	}
-	slices.SortFunc(all, func(a, b layout.Returned) int { return cmp.Or(a.Compare(b.Entry), cmp.Compare(a.Name(), b.Name())) })
-	return all
+}
+
+// take takes in what is in the buckets that were asked for. It returns those that can be deleted.
+func (s *search) take(answers []machine.Event, had func(layout.Item) bool) (over []layout.Bucket) {
+	s.drop()
+	found := make(map[layout.Bucket][]layout.Item)
+	for n, b := range s.asked {
+		state, _ := answers[3*n].(machine.Seen)
+		claims, _ := answers[3*n+1].(machine.Listed)
+		items, _ := answers[3*n+2].(machine.Listed) // behind the claims: what is acknowledged meanwhile does not look free
+		for _, ev := range []machine.Listed{items, claims} {
+			if ev.Code != machine.Done && ev.Code != machine.NoNode {
+				s.skip(s.root.Bucket(b), ev.Err)
+			}
+		}
+		if sealed := state.Exists && state.Stat.Version > 0; sealed && items.Code == machine.Done && len(items.Names) == 0 {
+			if b.Number > 0 {
+				over = append(over, b)
+			} else {
+				s.empty[b] = true
+			}
+		}
+		found[b] = s.freeOf(b, items.Names, claims.Names, had)
+		s.passed[b] = len(found[b]) == 0
+	}
+	need := 0
+	for _, b := range s.buckets {
+		_, listed := found[b]
+		if s.unended = !listed && !s.passes(b); s.unended {
+			break
+		}
+		if !s.empty[b] && len(s.free) < s.window {
+			need++
+		}
+		s.free = append(s.free, found[b]...)
+	}
+	if s.width = max(need, 1); s.unended && len(s.free) < s.window {
+		s.width = min(2*s.width, bucketsTogether)
+	}
+	return over
+}
+
+// freeOf are the items of a bucket that are not claimed.
+func (s *search) freeOf(b layout.Bucket, items, claims []string, had func(layout.Item) bool) (free []layout.Item) {
+	claimed := make(map[string]bool, len(claims))
+	for _, name := range claims {
+		claimed[name] = true
+	}
+	for _, name := range items {
+		i, ok := layout.ParseItem(b, name)
+		path := znode.Join(s.root.Bucket(b), name)
+		switch {
+		case !ok:
+			s.skip(path, errForeign)
+		case !claimed[layout.ClaimName(i.Seq)] && !s.avoided[path] && !had(i):
+			free = append(free, i)
+		}
+	}
+	slices.SortFunc(free, func(a, b layout.Item) int { return cmp.Compare(a.Seq, b.Seq) })
+	return free
+}
+
+// maxWindow bounds the window.
+const maxWindow = 64
+
+// pick takes the next items out of what was found: the first, unless others contend for it.
+func (s *search) pick(n int) (picked []layout.Item) {
+	for len(picked) < n && len(s.free) > 0 {
+		k := s.rng.IntN(min(s.window, len(s.free)))
+		picked = append(picked, s.free[k])
+		s.free = slices.Delete(s.free, k, k+1)
+	}
+	return picked
+}
+
+func (s *search) queriesOf(all []layout.Item) (queries []machine.Query) {
+	for _, i := range all {
+		queries = append(queries, machine.Query{Path: i.Path(s.root)})
+	}
+	return queries
+}
+
+// opened are the items that were read. Those that cannot be, or make no sense, are passed over.
+func (s *search) opened(at []layout.Item, answers []machine.Event) (items []*item, gone int) {
+	s.large = false
+	for n, i := range at {
+		ev, _ := answers[n].(machine.Seen)
+		record, ok := layout.ParseRecord(ev.Data)
+		s.large = s.large || len(ev.Data) > large
+		switch {
+		case ev.Code != machine.Done:
+			s.skip(ev.Path, ev.Err)
+		case !ev.Exists:
+			gone++
+		case !ok:
+			s.skip(ev.Path, errForeign)
+		default:
+			items = append(items, &item{
+				at: i, data: ev.Data, record: record, version: ev.Stat.Version, owned: ev.Stat.Owner != 0, freed: record.ID == "",
+			})
+		}
+	}
+	return items, gone
+}
+
+// lost takes in that somebody else has an item.
+func (s *search) lost() {
+	s.losses++
+	s.window = min(2*s.window, maxWindow)
+}
+
+// won takes in a claim.
+func (s *search) won() {
+	s.window = max(s.window/2, 1)
+	s.drop()
 }

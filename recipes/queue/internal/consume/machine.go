@@ -2,57 +2,67 @@ package consume
 
 import (
 	"errors"
-	"strconv"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
 )
 
 // Machine claims and settles the items of one consumer. The zero value is not usable: see [New].
 //
-// After each event it asks for whatever is missing: see proceed. One transaction is under way at a
-// time; all that is to be written meanwhile goes together into the next one.
+// After each event it asks for whatever is missing: see proceed. One claim, one settlement and one
+// move are under way at a time, and of those that append to a queue, one.
 type Machine struct {
-	*wire
-	*parts
-	cfg     Config
-	heirs   heirs
-	sharing sharing
-	later   later
-	scrub   scrub
-	clock   clock
-	txn     *txn // under way; nil: none
+	*base
+	book
+	line
+	search
+	later
+
+	tail, dead end
+	candidates []*item // that were read, and are to be claimed
+	picked     []layout.Item
+	fetched    []layout.Item   // that are due
+	slots      []layout.Bucket // by the look under way
+	armed      bool            // the watches were, when the search began
+	asSecond   bool            // it began half a second after a ring
+	vain       bool            // the last search has shown nothing but what was claimed then
+	number     uint64          // of claims, with Auto
+
+	under   map[purpose]*txn // under way, or it is not known whether it was carried out
 	stopped bool
 }
 
 // New makes a machine for one consumer.
-func New(cfg Config) *Machine {
-	w := &wire{root: cfg.Root, told: make(map[string]bool), avoided: make(map[string]bool)}
-	p := &parts{own: own{wire: w, guid: cfg.GUID, unheld: cfg.Auto}, graves: newGraves(w, cfg), space: newSpace(w, cfg)}
-	p.line = line{own: &p.own, abandoned: make(map[string]bool)}
-	p.view.wire = w
-	p.book = book{
-		own: &p.own, graves: &p.graves, window: newWindow(cfg), patience: cfg.Visibility, items: make(map[uint64]*item), last: cfg.First,
+func New(cfg Config) machine.Machine {
+	b := &base{cfg: cfg, root: cfg.Root, avoided: make(map[string]bool)}
+	return &Machine{
+		base: b,
+		book: book{base: b, items: make(map[uint64]*item), last: cfg.First},
+		line: line{base: b},
+		search: search{
+			base: b, rng: rand.New(rand.NewPCG(cfg.Seed, 0)), window: 1, width: 1,
+			empty: make(map[layout.Bucket]bool),
+		},
+		later: later{base: b}, under: make(map[purpose]*txn),
+		tail: end{cfg.Root, tail.New(cfg.Root, tail.Usual)},
+		dead: end{cfg.Dead, tail.New(cfg.Dead, tail.Usual)},
 	}
-	m := &Machine{wire: w, parts: p, cfg: cfg, later: newLater(w)}
-	m.heirs.own, m.sharing.own, m.scrub.wire, m.clock.wire = &p.own, &p.own, w, w
-	return m
 }
 
 // Phase shows in the live tree.
 func (m *Machine) Phase() string {
 	switch {
-	case m.stopped:
-		return "over"
-	case m.Epoch() == 0:
+	case !m.signed:
 		return "offline"
-	case !m.own.made:
-		return "preparing"
-	case m.line.first:
-		return "dispatcher"
-	case m.line.path != "":
-		return "in line"
+	case m.path == "":
+		return "busy"
+	case len(m.ahead) == 0:
+		return "first in line"
 	}
-	return "busy"
+	return "in line"
 }
 
 // Step implements [machine.Machine].
@@ -64,19 +74,17 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	switch ev := ev.(type) {
 	case machine.EpochBegan:
 		m.Begin(ev.Epoch)
-		m.book.untrusted = false
+		m.untrusted = false
 		m.renew()
 	case machine.EpochEnded:
-		m.End()
-		m.removing = 0
-		clear(m.line.abandoned)
 		m.lose()
+		m.End()
 	case machine.TrustGained:
-		m.book.trust()
+		m.trust()
 	case machine.Closing:
 		m.close()
 	case machine.Fired:
-		m.onFired(ev)
+		m.line.onFired(ev.Path)
 	case machine.Woke:
 		m.onWoke(k)
 	case Demand, Received, Settle, Unheld, Over, Extend:
@@ -84,122 +92,103 @@ func (m *Machine) Step(ev machine.Event) []machine.Effect {
 	default:
 		m.onAnswer(k, ev)
 	}
-	if m.unlucky && m.line.path != "" && (m.txn == nil || !m.txn.leaves) {
-		m.remove(m.line.path)
-		m.left()
-	}
-	m.share()
 	m.proceed()
-	m.book.hoard()
 	m.idle()
-	m.unlucky, m.clock.fresh = false, false
+	m.fresh = false
 	return m.Flush()
-}
-
-func (m *Machine) onWish(ev machine.Event) {
-	if no, about := subject(ev); about && no <= m.cfg.First {
-		return
-	}
-	b := &m.book
-	switch ev := ev.(type) {
-	case Demand:
-		if ev.Incarnation == m.cfg.Incarnation {
-			b.window.total = ev.Total
-		}
-	case Received:
-		b.received(ev.No)
-	case Settle:
-		b.settle(ev)
-	case Unheld:
-		b.unhold(ev.No)
-	case Over:
-		b.over(ev.No)
-	case Extend:
-		b.extend(ev)
-	}
 }
 
 func (m *Machine) onWoke(k key) {
 	switch k.purpose {
+	case lingering:
+		m.late = true
 	case waiting:
-		m.clock.alarm, m.clock.asked = 0, true
-	case retrying:
+		m.later.rang()
+	case avoiding:
 		clear(m.avoided)
-		m.book.retry()
-		m.heirs.retry()
+		m.force = true
 	case idling:
 		m.close()
-	case filling:
-		m.line.slow = true
-	case lying:
-		m.book.lain()
-	case starving:
-		m.sharing.survey(&m.heirs)
-	case hoarding:
-		m.book.giveBack()
-	case resting:
-		m.scrub.rested(&m.view)
-		m.heirs.vet()
-	case grieving:
-		m.graves.refused = false
-	case judging:
-		m.book.judge()
 	case expiring:
-		no, _ := strconv.ParseUint(k.at, 10, 64) // as it was asked for
-		m.book.onExpired(no)
+		m.onExpired(k.at)
 	}
 }
 
-// close has everything go back, and the machine end.
-func (m *Machine) close() {
-	m.closing = true
-	m.book.close()
-}
-
-// renew begins anew, with nothing claimed and a tag that nobody had: what the former one had is not
-// this consumer's any more.
-func (m *Machine) renew() {
-	m.own.renew()
-	m.txn = nil
-	m.Forget(key{purpose: resolving})
-	m.graves.tail.Forget()
-	m.space.room.ForgetAll()
-	m.space.none = false
-	m.left()
-	m.line.times = 0
-	clear(m.told)
-	clear(m.avoided)
-	m.scrub.renew()
-	m.heirs.renew()
-}
-
-// left: the own place in line is gone.
-func (m *Machine) left() {
-	m.line.leave()
-	m.Forget(key{purpose: counting}, key{purpose: calling})
-	m.later.forget()
-	m.view.leave()
-	m.heirs.leave()
-	m.sharing.leave()
-}
-
-// lose gives up all claims: somebody else has them, or will.
-func (m *Machine) lose() {
-	var settling []*item
-	if t := m.txn; t != nil {
-		settling = t.settled
-		if t.joins && m.Epoch() != 0 && m.Pending(key{writing, m.own.tag}) {
-			m.line.abandoned[m.own.tag] = true
+func (m *Machine) onAnswer(k key, ev machine.Event) {
+	switch ev := ev.(type) {
+	case machine.Ensured:
+		m.onPrepared(k.at, ev)
+	case machine.Listed:
+		m.onCounted(ev)
+	case machine.Seen:
+		if k.purpose == hearing {
+			m.onHeard(ev)
+		} else {
+			m.onFollowed(ev)
+		}
+	case machine.Looked:
+		switch k.purpose {
+		case looking:
+			m.onLooked(ev)
+		case reading:
+			m.onRead(ev)
+		case resolving:
+			m.onResolved(k.at, ev)
+		case listing:
+			m.onEnd(k.at, ev)
+		case fetching:
+			m.onFetched(ev)
+		}
+	case machine.Transacted:
+		switch k.purpose {
+		case claiming, settling, moving:
+			m.onSent(k.purpose, ev)
+		case signing:
+			m.onSigned(ev)
+			clear(m.empty) // whoever has deleted that znode by hand may have deleted the queue
+			m.force = m.search.buckets != nil
+		case mending:
+			if ev.Failed == 1 && ev.Code != machine.NodeExists || ev.Code == machine.Refused {
+				m.ok(ev.Code, m.root.Claims(), ev.Err)
+			}
+		case joining:
+			m.onStood(ev)
+		case telling:
+			m.onTold(ev)
 		}
 	}
-	m.book.lose(settling)
-	if m.own.made && m.Epoch() != 0 { // somebody has deleted the journal by hand
-		m.remove(m.own.alive())
-		if m.line.path != "" {
-			m.remove(m.line.path)
+}
+
+// renew begins with nothing but what the application knows.
+func (m *Machine) renew() {
+	m.signed, m.candidates, m.doomed, m.vain, m.ensuring = false, nil, nil, false, 0
+	clear(m.under)
+	m.bell, m.consumers, m.alarm, m.due, m.next = false, false, 0, nil, 0
+	m.line.left()
+	m.search.drop()
+	m.search.begin()
+	m.tail.Forget()
+	m.dead.Forget()
+}
+
+// lose gives up all claims: they have ended with the session. What was being settled may be.
+func (m *Machine) lose() {
+	for _, i := range slices.Clone(m.held) {
+		if t := m.under[settling]; t != nil && slices.Contains(t.items, i) {
+			m.over(i, errors.Join(ErrLost, ErrUnknown))
+		} else {
+			m.over(i, ErrLost)
 		}
 	}
 	m.renew()
+}
+
+// close has everything go back that nobody wishes to settle, and then the machine end.
+func (m *Machine) close() {
+	m.closing = true
+	for _, i := range m.held {
+		m.dismiss(i)
+	}
 }
 
 // proceed asks for what is missing.
@@ -210,131 +199,48 @@ func (m *Machine) proceed() {
 		if m.closing {
 			m.stop()
 		}
-	case m.busy(pausing):
-	case !m.own.made && m.closing:
-		if m.removing == 0 && !m.busy(signing) && !m.busy(checking) && !m.line.joining() { // or something of its own would stay
-			m.stop()
-		}
-	case !m.own.made:
-		m.own.sign()
+	case m.busy(pausing), m.ensuring > 0:
+	case !m.signed && (!m.closing || m.busy(signing)):
+		m.sign()
 	default:
-		m.own.guard()
-		m.book.read()
-		if !m.closing {
-			m.look()
+		for _, p := range []purpose{claiming, settling} {
+			if m.under[p] != nil && !m.busy(p) { // a pause has come between
+				m.resolve(p)
+			}
 		}
-		m.graves.dig(m.book.claims)
-		m.write()
+		m.settle()
+		m.move()
+		if m.closing && len(m.held) == 0 {
+			m.finish()
+		} else {
+			m.seek()
+		}
 	}
 }
 
-// look stands in line, and looks for items if this consumer is first.
-func (m *Machine) look() {
-	if m.txn == nil || !m.txn.leaves && !m.txn.joins {
-		m.line.stand(m.book.wantsMore())
-	}
-	if m.line.first {
-		m.view.look()
-		m.heirs.look()
-		m.scrub.tidy(&m.view)
-	}
-}
-
-// write sends a transaction, if something is to be written.
-func (m *Machine) write() {
+// finish takes back what else there is of this consumer, and ends.
+func (m *Machine) finish() {
 	switch {
-	case m.txn != nil && m.txn.inDoubt:
-		m.once(machine.Read{Path: m.own.journal()}, key{purpose: resolving})
-		return
-	case m.txn != nil:
-		return
-	}
-	t := newTxn(m.parts)
-	if m.cfg.Auto {
-		m.book.takeNext()
-	}
-	changed := t.settle()
-	p := m.pick()
-	if m.starves(p) {
-		m.sharing.starve()
-	} else {
-		m.sharing.rest()
-	}
-	changed = t.claim(p) || changed
-	changed = t.offer() || changed
-	changed = t.leave(m.filled(t)) || m.clock.asked || changed
-	t.join()
-	t.bury()
-	t.give()
-	switch {
-	case m.closing && len(t.next) == 0:
-		if m.line.joining() {
-			return // or its place in line would stay
-		}
-		t.end()
-	case !changed:
-		return
+	case m.under[claiming] != nil || m.under[settling] != nil || m.busy(looking, joining, leaving):
+	case m.doubt:
+		m.look(true)
+	case m.path != "":
+		m.Ask(machine.Remove{Path: m.path}, key{purpose: leaving})
+		m.line.left()
+	case m.signed:
+		m.signed = false
+		m.Ask(machine.Remove{Path: m.root.Consumer(m.cfg.GUID)}, key{purpose: leaving})
 	default:
-		t.write()
+		m.stop()
 	}
-	m.txn = t
-	m.book.window.received, m.clock.asked = 0, false
-	m.Ask(machine.Transact{Ops: t.ops}, key{writing, m.own.tag})
-}
-
-// pick is what can be claimed now. It asks for what has to be known first, moves what is due, and
-// waits for what is due next.
-func (m *Machine) pick() (p pick) {
-	if !m.line.first || m.closing {
-		return pick{}
-	}
-	next := int64(0)
-	if m.view.buckets != nil {
-		next = m.later.tend(m.clock.now, &m.view)
-	}
-	if !m.view.known() || !m.heirs.done() { // what the dead had comes first
-		return pick{}
-	}
-	if free := m.book.free(); free > 0 {
-		p = m.view.pick(min(free, most), m.clock.now, m.own.number)
-		m.view.ask(p)
-	}
-	if p.due == 0 || next != 0 && next < p.due {
-		p.due = next
-	}
-	m.clock.await(p.due)
-	return p
-}
-
-// filled tells whether a dispatcher that has no room then knows of something that another one could
-// claim. One that settles nothing for a while is taken to: others should be ready.
-func (m *Machine) filled(t *txn) (more bool) {
-	k := key{purpose: filling}
-	switch {
-	case !m.line.first || m.closing || t.room() > 0:
-		m.Cancel(k)
-		m.line.slow = false
-		return false
-	case len(t.settled) > 0:
-		m.Cancel(k)
-	case m.line.slow:
-		return true
-	}
-	m.once(machine.Wake{After: slow}, k)
-	if !m.view.known() {
-		return false
-	}
-	p := m.view.pick(t.items+1, m.clock.now, m.own.number)
-	m.view.ask(p)
-	return len(p.found) > len(t.claims)
 }
 
 // idle waits to end a machine that has nothing to do.
 func (m *Machine) idle() {
 	k := key{purpose: idling}
-	switch b := &m.book; {
+	switch {
 	case m.cfg.Idle == 0, m.cfg.Stream, m.closing:
-	case b.window.waiting() == 0 && len(b.items) == 0 && len(b.claims) == 0:
+	case m.total <= m.delivered && len(m.held) == 0:
 		m.once(machine.Wake{After: m.cfg.Idle}, k)
 	default:
 		m.Cancel(k)
@@ -345,10 +251,3 @@ func (m *Machine) stop() {
 	m.stopped = true
 	m.Emit(machine.Stop{})
 }
-
-var (
-	errUnnamed = errors.New("nobody named it: its items are delivered again")
-	errForeign = errors.New("this is not a queue's")
-)
-
-func number(n uint64) string { return strconv.FormatUint(n, 10) }

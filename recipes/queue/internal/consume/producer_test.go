@@ -2,174 +2,131 @@ package consume_test
 
 import (
 	"fmt"
-	"strings"
 
-	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipe/recipetest"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
+	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
 )
 
-// producer puts znodes with items, one after the other, each once its predecessor is answered. It
-// seals a bucket when that has three.
-type producer struct {
-	world    *world
-	name     string
-	number   int
-	requests machine.Requests[int]
-	lane     place.Lane
-	bucket   int
-	count    int // items so far
-	wishes   []*batch
-	sent     *batch
-}
+// ids is the parent of all ids here.
+const ids = string(root) + "/ids/7f"
 
-type batch struct {
-	items []*item
-	guid  string
-	seals bool
-	delay int64
-	later place.Bucket
-}
-
-type produce struct {
-	items int
-	delay int64
-}
-
-// produceLarge puts one item of about so many bytes.
-type produceLarge struct{ size int }
-
-func (w *world) addProducer(n int) {
-	p := &producer{world: w, name: fmt.Sprint("p", n), number: n, lane: place.Lane{Priority: n % 2}}
-	a := w.Add(recipetest.Player{Name: p.name, Machine: func() machine.Machine { return p }})
-	w.producers = append(w.producers, a)
-}
-
-func (p *producer) Step(ev machine.Event) []machine.Effect {
-	if _, ok := p.requests.Accept(ev); !ok {
-		return nil
-	}
-	switch ev := ev.(type) {
-	case machine.EpochBegan:
-		p.requests.Begin(ev.Epoch)
-		p.sent = nil // of unknown outcome
-		if p.world.bounded {
-			for n := range place.Stripes {
-				p.requests.Ask(machine.Ensure{Path: place.Root(root).Stripe(n), Data: []byte("100")}, 1+n)
-			}
-		}
-		p.requests.Ask(machine.Ensure{Path: root + "/ids/00"}, 100)
-	case produce:
-		p.wish(ev, 0)
-	case produceLarge:
-		p.wish(produce{1, 0}, ev.size)
-	case machine.Listed:
-		for _, name := range ev.Names {
-			if b, ok := place.ParseBucket(name); ok && b.Lane == p.lane {
-				p.bucket = max(p.bucket, b.Number)
-			}
-		}
-	case machine.Transacted:
-		p.onPut(ev)
-	}
-	if p.sent == nil && len(p.wishes) > 0 && p.requests.Epoch() != 0 && !p.requests.Pending(0) && p.world.prepared() {
-		p.put()
-	}
-	return p.requests.Flush()
-}
-
-func (p *producer) wish(ev produce, size int) {
-	b := &batch{delay: ev.delay, guid: fmt.Sprintf("%08x-%04x-4000-8000-000000000000", p.count, p.number)}
-	for range ev.items {
-		i := &item{body: fmt.Sprintf("%s-%d%s", p.name, p.count, strings.Repeat(".", size)), lane: p.lane, number: p.count}
-		p.count++
-		p.world.items[i.body] = i
-		b.items = append(b.items, i)
-	}
-	p.wishes, p.world.batches[b.guid] = append(p.wishes, b), b.items
-}
-
-// idOf is an id with a certain parent.
+// idOf is an id of an item below it.
 func idOf(body string) string {
 	for n := 0; ; n++ {
-		if id := fmt.Sprint(body, "-", n); layout.Root(root).ID(id) == root+"/ids/00/"+id {
+		id := fmt.Sprint("id-", body, "-", n)
+		if _, parent := root.ID(id); parent == ids {
 			return id
 		}
 	}
 }
 
-// prepared tells whether everything is there that producers make.
-func (w *world) prepared() bool {
-	return w.Exists(root+"/ids/00") && (!w.bounded || len(w.Children(place.Root(root).Room())) == place.Stripes)
+// put is a wish to a producer.
+type put struct {
+	count    int
+	priority int
+	delay    int64
 }
 
-func (p *producer) put() {
-	b := p.wishes[0]
-	p.wishes = p.wishes[1:]
-	p.sent = b
-	var records []layout.Record
-	var ids []machine.Op
-	for _, i := range b.items {
-		if len(b.items) == 1 {
-			if i.id == "" {
-				i.id = idOf(strings.TrimRight(i.body, "."))
-			}
-			ids = append(ids, machine.Op{Do: machine.Create, Path: layout.Root(root).ID(i.id)})
-		}
-		records = append(records, layout.Record{ID: i.id, Body: []byte(i.body)})
-	}
-	root := layout.Root(root)
-	at := place.Bucket{Lane: p.lane, Number: p.bucket}
-	ops := []machine.Op{{Do: machine.Check, Path: root.Bucket(at)}}
-	if b.seals = len(p.world.Children(root.Bucket(at))) >= 3; b.seals {
-		ops = []machine.Op{{Do: machine.Set, Path: root.Bucket(at)}, {Do: machine.Create, Path: root.Bucket(at.Next())}}
-	}
-	if b.delay > 0 { // nobody seals what comes later
-		now := p.world.Now()
-		b.seals, b.later = false, place.Bucket{Lane: place.SlotOf(now, b.delay)}
-		d := layout.Delayed{
-			Znode: layout.Znode{GUID: b.guid, Count: len(b.items), Room: p.world.bounded}, Due: now + b.delay, Lane: p.lane,
-		}
-		for _, i := range b.items {
-			i.due, i.returned = d.Due, true
-		}
-		ops = append([]machine.Op{{Do: machine.Check, Path: root.Bucket(b.later)}}, ids...)
-		ops = append(ops, machine.Op{Do: machine.Create, Path: znode.Join(root.Bucket(b.later), d.Head()), Data: layout.Pack(records), Sequential: true})
-		p.requests.Ask(machine.Transact{Ops: ops}, 0)
-		return
-	}
-	z := layout.Znode{GUID: b.guid, Count: len(b.items), Room: p.world.bounded}
-	ops = append(ops, ids...)
-	ops = append(ops, machine.Op{Do: machine.Create, Path: znode.Join(root.Bucket(at), z.Head()), Data: layout.Pack(records), Sequential: true})
-	p.requests.Ask(machine.Transact{Ops: ops}, 0)
+// producer puts items, one transaction at a time. It does not ask whether a put was carried out of
+// which the answer is lost.
+type producer struct {
+	machine.Requests[string]
+	world *world
+	end   *tail.Tail
+	puts  []put
+	sent  []*item
+	parts []tail.Part
+	ops   []machine.Op
 }
 
-func (p *producer) onPut(ev machine.Transacted) {
-	b := p.sent
-	p.sent = nil
-	switch ev.Code {
-	case machine.Unknown:
-	case machine.Done:
-		for _, i := range b.items {
+func (p *producer) Step(ev machine.Event) []machine.Effect {
+	_, ok := p.Accept(ev)
+	if !ok {
+		return nil
+	}
+	switch ev := ev.(type) {
+	case machine.EpochBegan:
+		p.Begin(ev.Epoch)
+		for _, path := range []string{root.Items(), root.Claims(), root.Later(), root.Bell(), ids} {
+			p.Ask(machine.Ensure{Path: path}, path)
+		}
+	case put:
+		p.puts = append(p.puts, ev)
+	case machine.Looked:
+		var names [2][]string
+		for n := range names {
+			names[n] = ev.Answers[n].(machine.Listed).Names
+		}
+		p.end.Listed(names[0], names[1])
+	case machine.Transacted:
+		p.answered(ev)
+	}
+	p.proceed()
+	return p.Flush()
+}
+
+func (p *producer) proceed() {
+	switch {
+	case p.Epoch() == 0 || len(p.puts) == 0 || p.Pending("put") || p.Pending("look") || p.Pending("bell"):
+	case !p.end.Known():
+		p.Ask(machine.Look{Queries: []machine.Query{{Path: root.Items(), Children: true}, {Path: root.Later(), Children: true}}}, "look")
+	default:
+		p.put(p.puts[0])
+	}
+}
+
+func (p *producer) put(w put) {
+	var all []tail.Addition
+	p.sent, p.ops = nil, nil
+	for range w.count {
+		i := p.world.newItem(w)
+		p.sent = append(p.sent, i)
+		r := layout.Record{About: layout.About{ID: i.id, Priority: w.priority}, Body: []byte(i.body)}
+		at := layout.Item{Bucket: layout.Bucket{Lane: layout.Lane{Priority: w.priority}}, GUID: i.body}
+		if w.delay > 0 {
+			i.due = p.world.Now() + w.delay
+			at.Bucket.Lane, at.Due = layout.SlotOf(p.world.Now(), w.delay), i.due
+		}
+		all = append(all, tail.Addition{Lane: at.Bucket.Lane, Head: at.Head(), Data: r.Write()})
+	}
+	p.ops, p.parts = p.end.Append(all)
+	ops := append(p.ops[:len(p.ops):len(p.ops)], machine.Op{Do: machine.Set, Path: root.Bell(), Version: machine.Any})
+	for _, i := range p.sent {
+		if i.id != "" {
+			path, _ := root.ID(i.id)
+			ops = append(ops, machine.Op{Do: machine.Create, Path: path})
+		}
+	}
+	p.Ask(machine.Transact{Ops: ops}, "put")
+}
+
+func (p *producer) answered(ev machine.Transacted) {
+	switch {
+	case ev.Code == machine.Done:
+		for n, part := range p.parts {
+			p.end.Done(part, ev.Results[n])
+		}
+		for _, i := range p.sent {
 			i.put = true
 		}
-		if b.seals {
-			p.bucket++
-		}
-	case machine.NoNode:
-		p.wishes = append([]*batch{b}, p.wishes...)
-		at := place.Bucket{Lane: p.lane, Number: p.bucket}
-		if b.delay > 0 {
-			at = b.later
-		} else if p.bucket > 0 { // deleted when it was sealed and empty
-			p.requests.Ask(machine.List{Path: layout.Root(root).Work()}, 0)
-			return
-		}
-		p.requests.Ask(machine.Ensure{Path: layout.Root(root).Bucket(at)}, 0)
-	default:
-		p.wishes = append([]*batch{b}, p.wishes...)
-		p.requests.Ask(machine.List{Path: layout.Root(root).Work()}, 0)
+		p.puts = p.puts[1:]
+	case ev.Code == machine.Unknown:
+		p.end.Forget()
+		p.puts = p.puts[1:]
+	case ev.Failed >= 0 && ev.Failed < len(p.parts):
+		p.end.Failed(p.parts[ev.Failed], ev.Code)
+	default: // it was deleted by hand
+		p.Ask(machine.Ensure{Path: root.Bell()}, "bell")
 	}
+}
+
+func (w *world) addProducer(n int) *recipetest.Actor {
+	a := w.Add(recipetest.Player{
+		Name:    fmt.Sprint("p", n),
+		Machine: func() machine.Machine { return &producer{world: w, end: tail.New(root, w.limit)} },
+	})
+	w.producers = append(w.producers, a)
+	return a
 }

@@ -1,248 +1,266 @@
 package consume
 
 import (
-	"github.com/troupe-go/troupe/internal/znode"
+	"slices"
+
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
 )
 
-// txn is a transaction under way. Each writes the journal, so that reading that tells whether it
-// was carried out.
+// txn is a transaction, and what each of its operations is for.
 type txn struct {
-	*parts
-	ops      []machine.Op
-	whys     []why                   // what each is for
-	next     map[*claim]layout.Claim // what the journal has then; a claim that is missing goes
-	settled  []*item
-	claims   []*claim // new
-	cursor   layout.Cursor
-	from     int32           // the version of the one that it is claimed from
-	returned map[string]bool // entries that are claimed
-	leaves   bool            // its place in line goes
-	joins    bool            // it gets one
-	last     bool            // the journal goes: it is the end
-	items    int             // that are claimed
-	inDoubt  bool            // its answer was lost
-	size     int             // of what is written anew
-	timing   []*item         // they are to go back after a pause, which begins now
-	burials  []tail.Addition // dead letters
-	frees    int             // how many items that took room are gone
-	use      room.Use        // of the room that they gave back
+	ops   []machine.Op
+	parts []part
+	size  int
+	items []*item
+
+	additions []addition
 }
 
-// parts are those that a transaction is made from.
-type parts struct {
-	own    own
-	line   line
-	view   view
-	book   book
-	graves graves
-	space  space
-}
-
-// why says what an operation is for.
-type why struct {
-	kind  kind
-	claim *claim
-	item  *item
-	index int     // of an item that was removed
-	run   []*item // that share a znode
-	tail  tail.Part
-}
-
-type kind int
-
+// most and mostBytes bound a transaction; one item is always in it.
 const (
-	ofJournal kind = iota + 1
-	ofAlive
-	ofCursor
-	ofReturned // deletes an entry: it is claimed
-	ofItems    // deletes a znode: all of it is settled
-	ofMark     // deletes what says that an item was removed
-	ofID       // deletes what stands for an id
-	ofAlone    // makes a znode for a part of one
-	ofBack     // makes an entry
-	ofLine
-	ofPlace // makes the own place in line
-	ofGrave // appends a dead letter
-	ofRoom
-)
-
-// A transaction has about so many operations, and so many bytes of items at the most.
-const (
-	most      = 200
+	most      = 50
 	mostBytes = 256 << 10
 )
 
-func newTxn(p *parts) *txn {
-	return &txn{parts: p, next: make(map[*claim]layout.Claim), returned: make(map[string]bool)}
+// part says what an operation is for.
+type part struct {
+	what what
+	item *item
+	end  *end // whose bell it is, or that is appended to
+	tail tail.Part
 }
 
-func (t *txn) add(w why, op machine.Op) {
-	t.whys = append(t.whys, w)
-	t.ops = append(t.ops, op)
+type what int
+
+const (
+	theItem what = iota + 1
+	theClaim
+	theID
+	theBell
+	theParent // later/, whose version tells that something was moved
+	thePlace
+	theFirst // the place of the first in line
+	theSelf  // consumers/<guid>
+	appended
+)
+
+func (t *txn) add(p part, op machine.Op) {
+	t.ops, t.parts = append(t.ops, op), append(t.parts, p)
+	t.size += len(op.Data) + len(op.Path)
 }
 
-// claim claims what was picked.
-func (t *txn) claim(p pick) (changed bool) {
-	for _, f := range p.found {
-		c := newClaim(f)
-		if f.returned != "" {
-			t.returned[f.returned] = true
-			t.add(why{kind: ofReturned}, machine.Op{
-				Do: machine.Delete, Path: znode.Join(t.own.root.Returned(), f.returned), Version: machine.Any,
-			})
+// once adds an operation that no transaction needs twice.
+func (t *txn) once(p part, op machine.Op) {
+	for _, o := range t.ops {
+		if o.Do == op.Do && o.Path == op.Path {
+			return
 		}
-		t.claims = append(t.claims, c)
-		t.next[c] = c.Claim
-		t.items += c.Len()
 	}
-	if p.cursor != nil {
-		t.cursor, t.from = p.cursor, t.view.version
-		t.add(why{kind: ofCursor}, machine.Op{Do: machine.Set, Path: t.own.root.Cursor(), Data: p.cursor.Bytes(), Version: t.view.version})
-	}
-	return len(p.found) > 0
+	t.add(p, op)
 }
 
-// room is how many more items can be claimed then.
-func (t *txn) room() int { return t.book.free() + len(t.settled) - t.items }
+// full tells whether nothing more fits in.
+func (t *txn) full() bool { return len(t.items) >= most || t.size >= mostBytes }
 
-// leave leaves the line if that has no use: at the end, or without room. Who is first without room
-// stays, as long as it knows of nothing that another one could claim.
-func (t *txn) leave(more bool) (changed bool) {
-	switch {
-	case t.line.path == "", t.own.busy(lining):
-		return false
-	case t.own.closing:
-	case t.room() > 0, t.line.first && !more:
-		return false
+// failed is what the operation was for that a transaction failed for; zero if that is not known.
+func (t *txn) failed(ev machine.Transacted) part {
+	if ev.Failed < 0 || ev.Failed >= len(t.parts) {
+		return part{}
 	}
-	t.leaves = true
-	t.add(why{kind: ofLine}, machine.Op{Do: machine.Delete, Path: t.line.path, Version: machine.Any})
-	return true
+	return t.parts[ev.Failed]
 }
 
-// join stands in line again, where something is settled anyway.
-func (t *txn) join() {
-	if len(t.settled) > 0 && t.line.path == "" && !t.own.closing && !t.line.joining() && t.book.window.wants(t.room(), 0) {
-		t.joins = true
-		t.add(why{kind: ofPlace}, t.line.join())
+// has tells whether something is among what a transaction does.
+func (t *txn) has(w what) bool {
+	return t != nil && slices.ContainsFunc(t.parts, func(p part) bool { return p.what == w })
+}
+
+// exclude has the transaction fail if an item is claimed.
+func (t *txn) exclude(i *item, claim machine.Op) {
+	t.add(part{what: theClaim, item: i}, claim)
+	t.add(part{what: theClaim, item: i}, machine.Op{Do: machine.Delete, Path: claim.Path, Version: machine.Any})
+}
+
+// free frees an item's id.
+func (t *txn) free(root layout.Root, i *item) {
+	if !i.freed {
+		path, _ := root.ID(i.record.ID)
+		t.add(part{what: theID, item: i}, machine.Op{Do: machine.Delete, Path: path, Version: machine.Any})
 	}
 }
 
-// all are the claims that there were, and the new ones.
-func (t *txn) all() []*claim {
-	return append(append([]*claim{}, t.book.claims...), t.claims...)
+// send sends a transaction for some items.
+func (m *Machine) send(t *txn, p purpose) {
+	m.under[p] = t
+	m.Ask(machine.Transact{Ops: t.ops}, key{purpose: p})
 }
 
-// mark takes back the marks of items that lie without a receiver, and marks those that have found
-// one since.
-func (t *txn) mark() (changed bool) {
-	for _, c := range t.book.claims {
-		n, ok := t.next[c]
-		if !ok {
-			continue
+func (m *Machine) onSent(p purpose, ev machine.Transacted) {
+	t := m.under[p]
+	switch ev.Code {
+	case machine.Done:
+		for n, part := range t.parts {
+			switch r := ev.Results[n]; {
+			case part.what == appended:
+				part.end.Done(part.tail, r)
+			case r.Stat.Mtime > 0: // it was set
+				m.saw(r.Stat.Mtime)
+				if part.item != nil {
+					part.item.token = r.Stat.Mzxid // that of its claim: it is the same transaction
+				}
+			}
 		}
-		for _, i := range c.items {
-			if !i.lay || i.how != 0 || n.Left()&i.bit() == 0 || i.taken == (n.Offered&i.bit() != 0) {
+		m.done(p, t, ev.Results)
+	case machine.Unknown:
+		m.tail.Forget()
+		m.dead.Forget()
+		m.resolve(p)
+	default:
+		delete(m.under, p)
+		m.refusedFor(p, t, t.failed(ev), ev)
+		m.found()
+	}
+}
+
+// done takes in that a transaction was carried out. There are no results if its answer was lost.
+func (m *Machine) done(p purpose, t *txn, results []machine.Result) {
+	delete(m.under, p)
+	switch p {
+	case claiming:
+		if t.has(thePlace) {
+			m.left()
+		}
+		m.claimed(t)
+	case settling:
+		for _, i := range t.items {
+			m.force = m.force || i.how != Ack && i.due == 0 // a look under way may have been before it went back
+			m.over(i, nil)
+		}
+		if t.has(thePlace) && results != nil {
+			m.joined(results[len(results)-1].Path)
+		} else if t.has(thePlace) {
+			m.doubt = true
+		}
+	case moving:
+		m.force = true
+	}
+}
+
+// refusedFor takes in for what a transaction was refused. What can be carried out still is sent
+// again.
+func (m *Machine) refusedFor(p purpose, t *txn, w part, ev machine.Transacted) {
+	m.force = m.force || p == moving
+	// What has a child is in nobody else's hands: it is refused, too.
+	switch definite := ev.Code != machine.Refused && (ev.Code != machine.NotEmpty || w.what == theID); {
+	case w.end != nil && (definite || w.end == &m.dead):
+		m.unappended(w, ev)
+	case w.what == thePlace && definite:
+		if m.left(); p == settling { // it was to be made
+			m.prepare(m.root)
+		}
+	case w.what == theFirst && definite:
+		m.asSecond = false
+	case w.what == theSelf && definite:
+		m.signed = false
+	case w.what == theID && definite: // it was deleted by hand
+		if w.item.freed = true; p == moving {
+			m.doomed = t.items
+		}
+	case definite && w.item == nil:
+		m.prepare(m.root)
+	case definite && p == moving && w.what == theClaim && ev.Code == machine.NoNode:
+		m.outrun(w, ev.Code)
+	case definite && p == claiming:
+		m.outrun(w, ev.Code)
+	case definite && p == settling:
+		m.unsettled(w, ev.Code)
+	case !definite:
+		for _, i := range t.items {
+			if w.item != nil && w.item != i {
 				continue
 			}
-			n.Offered ^= i.bit()
-			changed = true
-		}
-		t.next[c] = n
-	}
-	return changed
-}
-
-// offer marks what may be handed out next. A mark that nobody waits for is written with something
-// else.
-func (t *txn) offer() (urgent bool) {
-	if t.own.unheld || t.own.closing {
-		return false
-	}
-	urgent = t.mark()
-	return t.offerNext() || urgent
-}
-
-func (t *txn) offerNext() (urgent bool) {
-	lie, _ := t.book.offered()
-	spare := t.book.spare()
-	urgent = spare > 0 && (lie == 0 || !t.book.window.stream)
-	offered := false
-	for _, c := range t.all() {
-		n, ok := t.next[c]
-		if !ok {
-			continue
-		}
-		if c.foreign {
-			n.Offered = 0
-			t.next[c] = n
-			continue
-		}
-		wished := c.wished() | c.out()
-		for index := 0; index < layout.MostTogether && spare > 0; index++ {
-			bit := uint64(1) << index
-			if n.Left()&bit != 0 && (n.Offered|wished)&bit == 0 && !t.graves.spent(n.Attempts(index)) {
-				n.Offered |= bit
-				spare--
-				offered = true
+			// It is not always told for which of several: then each is sent alone.
+			if i.alone = true; w.item == i || len(t.items) == 1 || p != settling {
+				m.forbidden(p, w.what, i, ev.Err)
 			}
 		}
-		t.next[c] = n
-	}
-	return urgent && offered
-}
-
-// bury appends the dead letters.
-func (t *txn) bury() {
-	ops, parts := t.graves.tail.Append(t.burials)
-	for n, op := range ops {
-		t.add(why{kind: ofGrave, tail: parts[n]}, op)
 	}
 }
 
-// give gives back the room of what is gone with the transaction.
-func (t *txn) give() {
-	if t.frees == 0 {
+// forbidden: somebody has no right to what is to be done with an item.
+func (m *Machine) forbidden(p purpose, w what, i *item, err error) {
+	switch {
+	case p == settling:
+		m.unsettle(i, err)
+		m.pause()
+	case w == theClaim:
+		m.skip(m.root.Bucket(i.at.Bucket), err)
+		m.free, m.candidates, m.force = nil, nil, true
+	default:
+		m.skip(i.at.Path(m.root), err)
+		m.uncandidate(i)
+	}
+}
+
+// resolve finds out whether a transaction was carried out whose answer was lost. What was to be
+// moved the next look shows.
+func (m *Machine) resolve(p purpose) {
+	if p == moving {
+		m.done(p, m.under[p], nil)
 		return
 	}
-	if t.space.none {
-		t.space.none = false // for the next one it is looked for again
-		return
+	queries := []machine.Query{{Path: m.root.Consumer(m.cfg.GUID)}}
+	for _, i := range m.under[p].items {
+		queries = append(queries, machine.Query{Path: m.root.Claim(i.at.Bucket, i.at.Seq)}, machine.Query{Path: i.at.Path(m.root)})
 	}
-	t.use = t.space.room.Give(t.frees)
-	t.add(why{kind: ofRoom}, t.use.Op)
+	k := key{purpose: resolving}
+	if p == claiming {
+		k.at = "claim"
+	}
+	m.once(machine.Look{Queries: queries}, k)
 }
 
-// keeps tells whether nothing is given to others.
-func (t *txn) keeps() bool {
-	n := 0
-	for _, c := range t.next {
-		n += c.Len()
+// onResolved: a claim was carried out if claims are this consumer's now, of items with the next
+// version; a settlement if none is, of items with the version from before. What this consumer has
+// claimed again meanwhile has another one.
+func (m *Machine) onResolved(at string, ev machine.Looked) {
+	p, delta := settling, int32(0)
+	if at != "" {
+		p, delta = claiming, 1
 	}
-	return t.book.window.fixed() && n <= t.book.window.size
-}
-
-// write writes the journal as it is then.
-func (t *txn) write() {
-	j := layout.Journal{Number: t.own.number + 1, Fixed: t.keeps()}
-	for _, c := range t.all() {
-		if n, ok := t.next[c]; ok {
-			j.Claims = append(j.Claims, n)
+	t := m.under[p]
+	var mine []*item
+	for n, a := range ev.Answers {
+		seen, _ := a.(machine.Seen)
+		if seen.Code != machine.Done {
+			m.refused(seen.Path, seen.Err)
+			return // and again behind the pause
+		}
+		if n == 0 || n%2 == 1 {
+			continue
+		}
+		i := t.items[n/2-1]
+		claim, _ := ev.Answers[n-1].(machine.Seen)
+		if string(claim.Data) == m.cfg.GUID && seen.Exists && seen.Stat.Version == i.version+delta {
+			i.token = claim.Stat.Czxid
+			mine = append(mine, i)
+		} else if p == settling && i.how == Ack && seen.Exists {
+			m.over(i, ErrLost) // somebody has deleted the claim before
 		}
 	}
-	t.add(why{kind: ofJournal}, machine.Op{Do: machine.Set, Path: t.own.journal(), Data: j.Bytes(), Version: t.own.version})
-}
-
-// end ends the consumer.
-func (t *txn) end() {
-	t.last = true
-	t.add(why{kind: ofJournal}, machine.Op{Do: machine.Delete, Path: t.own.journal(), Version: t.own.version})
-	t.add(why{kind: ofAlive}, machine.Op{Do: machine.Delete, Path: t.own.alive(), Version: machine.Any})
-	if t.line.path != "" && !t.leaves {
-		t.add(why{kind: ofLine}, machine.Op{Do: machine.Delete, Path: t.line.path, Version: machine.Any})
+	self, _ := ev.Answers[0].(machine.Seen)
+	switch {
+	case p == claiming && m.cfg.Auto && string(self.Data) == text(m.number), p == settling && len(mine) == 0:
+		m.done(p, t, nil)
+	case p == claiming && len(mine) > 0:
+		t.items = mine
+		m.done(p, t, nil)
+	default:
+		delete(m.under, p)
+		if p == claiming {
+			m.candidates, m.free, m.force = nil, nil, true // a listing is for one claim
+		}
 	}
 }

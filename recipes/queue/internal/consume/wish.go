@@ -59,8 +59,7 @@ type Extend struct {
 	After int64 // from now, in milliseconds
 }
 
-// Deliver hands an item out. Of a machine with Auto it is nobody else's and in no journal any more,
-// and nothing is settled.
+// Deliver hands an item out. Of a machine with Auto it is deleted already, and nothing is settled.
 type Deliver struct {
 	No       uint64
 	ID       string
@@ -68,8 +67,10 @@ type Deliver struct {
 	Priority int
 	Attempt  int // 1 for the first
 	Epoch    uint64
-	Path     string // of the znode that guards the claim; "" with Auto
-	Token    int64  // the transaction that claimed it
+	Path     string // of the claim; "" with Auto
+	Token    int64  // the transaction that claimed it: the claim's Czxid
+	Item     string // the item's path
+	Version  int32  // that the item has as long as the claim stands
 }
 
 // Settled answers Settle. ErrLost: the claim was lost before, and nothing was changed; with

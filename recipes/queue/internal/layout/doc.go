@@ -1,21 +1,21 @@
-// Package layout says which znodes a queue has, and what their names and data mean. It decides
-// nothing.
+// Package layout says what the znodes of a queue are called and what is in them: pure functions.
 //
-//	/q/work                                      what a consumer watches that looks for items
-//	/q/work/ready-<priority>-<number>            a bucket; open at version 0, see package place
-//	/q/work/ready-…/<guid>-<count>-<sequence>    items that were put together, or a part of them: see Znode
-//	/q/work/later-<slot>-<number>/…              items that are not due: see Delayed
-//	/q/work/returned/<position>:<items>:<due>    items that were claimed and came back: see Entry
-//	/q/work/alive/<tag>                          ephemeral: the consumer with this journal lives
-//	/q/journal/<tag>                             what a consumer has claimed: see Journal
-//	/q/cursor                                    up to where everything was claimed: see Cursor
-//	/q/removed/<position>:<item>                 an item was removed from others: see [Root.Mark]
-//	/q/cursor/kept                               keeps the cursor from being deleted by hand
-//	/q/line/<tag>-<sequence>                     ephemeral: a consumer that has room for items
-//	/q/receipts/<guid>                           what a producer has put last: see package produce
-//	/q/ids/<hash>/<id>                           the GUID of the living item with this id
-//	/q/room, /q/room/<part>                      the capacity, and how much of it is free: see package room
-//	/q/clock                                     is written in order to read the servers' clock
+//	items/<priority>-<bucket>/<guid>-queue-<seq>  an item: see [Record]
+//	claims/<priority>-<bucket>/<seq>              ephemeral: that item is claimed; data: the consumer's GUID
+//	later/<slot>-<bucket>/<due>-<guid>-<seq>      an item with a delay, or that pauses
+//	line/<guid>-<seq>                             ephemeral: a consumer that has room and found nothing
+//	bell                                          set with whatever makes something available
+//	consumers/<guid>                              ephemeral: a consumer that lives
+//	receipts/<guid>                               the last puts of a producer
+//	ids/<hash>/<id>                               an id that an item has; data: the item's GUID
+//	size                                          of a queue with a capacity: see [Size]
+//	dead                                          the dead letters: a queue
 //
-// The version of /q/work tells whether a capacity was ever set: whoever sets one writes it.
+// # Buckets
+//
+// A znode with too many children cannot be listed. So the items of a priority lie in buckets of
+// some hundred, which are numbered. One of them is open, the last; a put that fills it seals it,
+// by setting it, and makes the next. items/<bucket> and claims/<bucket> are made and deleted in the
+// same transaction; a bucket is deleted when it is sealed and empty. So everything in a bucket was
+// put before everything in those with higher numbers.
 package layout

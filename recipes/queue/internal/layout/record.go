@@ -1,70 +1,62 @@
 package layout
 
 import (
-	"slices"
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"strconv"
+	"strings"
 
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
+	"github.com/troupe-go/troupe/internal/znode"
 )
 
-// Record is one item, as it is written.
+// Record is what is written of an item: a line, and the body behind it.
+//
+//	0000000002 {"id":"order-17","headers":["content-type","text/plain"],"priority":5}
+//	the body
 type Record struct {
-	ID      string   // as given by the application; "" if the GUID is the id
-	Headers []string // names and values by turns
-	Body    []byte
-	Removed bool // it was deleted, and those that were put with it are there
+	Attempts int // how often it was claimed and received
+	About
+	Body []byte
 }
 
-// tombstone is written instead of what is known of a removed item.
-const tombstone = "-"
-
-// Pack makes a znode's data: for each item the body, and in front of it, if there is any, what else
-// is known of it. All are netstrings, which a human can read.
-func Pack(records []Record) []byte {
-	fields := make([][]byte, 0, 2*len(records))
-	for _, r := range records {
-		about := [][]byte{[]byte(r.ID)}
-		for _, h := range r.Headers {
-			about = append(about, []byte(h))
-		}
-		if r.ID == "" && len(r.Headers) == 0 {
-			about = nil
-		}
-		if r.Removed {
-			fields = append(fields, []byte(tombstone), nil)
-			continue
-		}
-		fields = append(fields, place.Wrap(about), r.Body)
-	}
-	return place.Wrap(fields)
+// About is what is known of an item beside its body.
+type About struct {
+	ID       string   `json:"id,omitempty"`       // as given by the application; "" if the GUID is the id
+	Headers  []string `json:"headers,omitempty"`  // names and values by turns
+	Priority int      `json:"priority,omitempty"` // that it has when it is due, and keeps among the dead letters
 }
 
-// Unpack reads a znode's data; false if they are not those of count items.
-func Unpack(data []byte, count int) ([]Record, bool) {
-	fields, ok := place.Unwrap(data)
-	if !ok || len(fields) != 2*count {
-		return nil, false
+// width is that of the attempts: a claim writes them anew, and must not make the data longer.
+const width = 10
+
+// Write makes the data of an item's znode.
+func (r Record) Write() []byte {
+	about, _ := json.Marshal(r.About) //nolint:errchkjson // strings and a number: it does not fail
+	b := fmt.Appendf(make([]byte, 0, width+len(about)+2+len(r.Body)), "%0*d %s\n", width, r.Attempts, about)
+	return append(b, r.Body...)
+}
+
+// ParseRecord reads the data of an item's znode; false if no queue writes such data.
+func ParseRecord(data []byte) (Record, bool) {
+	line, body, ok := bytes.Cut(data, []byte("\n"))
+	if !ok || len(line) < width+1 || line[width] != ' ' {
+		return Record{}, false
 	}
-	records := make([]Record, 0, count)
-	for pair := range slices.Chunk(fields, 2) {
-		if string(pair[0]) == tombstone {
-			records = append(records, Record{Removed: true})
-			continue
-		}
-		r := Record{Body: pair[1]}
-		about, ok := place.Unwrap(pair[0])
-		if !ok || len(about)%2 == 0 && len(about) > 0 {
-			return nil, false
-		}
-		if len(about) > 0 {
-			r.ID = string(about[0])
-			for _, h := range about[1:] {
-				r.Headers = append(r.Headers, string(h))
-			}
-		}
-		records = append(records, r)
+	n, err := strconv.ParseUint(string(line[:width]), 10, 31)
+	r := Record{Attempts: int(n), Body: body}
+	if err != nil || json.Unmarshal(line[width+1:], &r.About) != nil {
+		return Record{}, false
 	}
-	return records, true
+	if r.ID != "" && (strings.Contains(r.ID, "/") || znode.Validate("/"+r.ID) != nil) { // it is a znode's name: see [Root.ID]
+		return Record{}, false
+	}
+	return r, len(r.Headers)%2 == 0 && r.Priority >= MinPriority && r.Priority <= MaxPriority
+}
+
+// Counted are the data of an item's znode with another number of attempts.
+func Counted(data []byte, attempts int) []byte {
+	return append(fmt.Appendf(make([]byte, 0, len(data)), "%0*d", width, attempts), data[width:]...)
 }
 
 // Header is the value of a header, "" if there is none.
@@ -77,11 +69,21 @@ func (r Record) Header(name string) string {
 	return ""
 }
 
-// Size is about how many bytes it takes.
-func (r Record) Size() int {
-	n := len(r.Body) + len(r.ID) + len(strconv.Itoa(len(r.Body))) + 8
-	for _, h := range r.Headers {
-		n += len(h) + 5
-	}
-	return n
+// Size is what is written about a queue with a capacity: never less than the items that there are.
+// Each put changes it on condition of its version. An Ack leaves it as it is: a put that finds the
+// queue full counts what is there, and writes that.
+type Size struct {
+	Capacity int
+	Items    int
+}
+
+// Write makes the data of [Root.Size].
+func (s Size) Write() []byte { return fmt.Appendf(nil, "%d of %d", s.Items, s.Capacity) }
+
+// ParseSize reads them; false if no queue writes such data.
+func ParseSize(data []byte) (Size, bool) {
+	items, capacity, _ := strings.Cut(string(data), " of ")
+	n, err := strconv.Atoi(items)
+	c, errC := strconv.Atoi(capacity)
+	return Size{Capacity: c, Items: n}, err == nil && errC == nil && n >= 0 && c > 0
 }

@@ -1,63 +1,74 @@
 package layout
 
 import (
-	"strconv"
+	"fmt"
+	"hash/fnv"
 
 	"github.com/troupe-go/troupe/internal/znode"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
 // Root is a queue's path.
 type Root string
 
-// Work is the path of the buckets' parent.
-func (r Root) Work() string { return znode.Join(string(r), "work") }
+func (r Root) at(name string) string { return znode.Join(string(r), name) }
 
-// Bucket is the path of a bucket.
-func (r Root) Bucket(b place.Bucket) string { return znode.Join(r.Work(), b.Name()) }
+// Items is the path of the parent of the buckets with items.
+func (r Root) Items() string { return r.at("items") }
 
-// Returned is the path below which items are that came back.
-func (r Root) Returned() string { return znode.Join(r.Work(), "returned") }
+// Claims is the path of the parent of the buckets with claims.
+func (r Root) Claims() string { return r.at("claims") }
 
-// Living is the path below which each consumer that lives has an ephemeral znode.
-func (r Root) Living() string { return znode.Join(r.Work(), "alive") }
+// Later is the path of the parent of the buckets of what is not due.
+func (r Root) Later() string { return r.at("later") }
 
-// Alive is the path of a consumer's ephemeral znode.
-func (r Root) Alive(tag string) string { return znode.Join(r.Living(), tag) }
+// Line is the path below which idle consumers stand in line.
+func (r Root) Line() string { return r.at("line") }
 
-// Journals is the path below which the journals are.
-func (r Root) Journals() string { return znode.Join(string(r), "journal") }
+// Bell is the path of the znode that is set with whatever makes something available.
+func (r Root) Bell() string { return r.at("bell") }
 
-// Journal is the path of a consumer's journal.
-func (r Root) Journal(tag string) string { return znode.Join(r.Journals(), tag) }
+// Consumers is the path below which each consumer that lives has an ephemeral znode.
+func (r Root) Consumers() string { return r.at("consumers") }
 
-// Cursor is the path of the cursor.
-func (r Root) Cursor() string { return znode.Join(string(r), "cursor") }
+// Consumer is the path of a consumer's ephemeral znode.
+func (r Root) Consumer(guid string) string { return znode.Join(r.Consumers(), guid) }
 
-// Line is the path below which the consumers stand in line that have room for items.
-func (r Root) Line() string { return znode.Join(string(r), "line") }
+// Receipts is the path of the parent of the producers' receipts.
+func (r Root) Receipts() string { return r.at("receipts") }
 
-// ID is the path that stands for the id of a living item.
-func (r Root) ID(id string) string { return place.Root(r).ID(id) }
+// Receipt is the path of a producer's receipt.
+func (r Root) Receipt(guid string) string { return znode.Join(r.Receipts(), guid) }
 
-// Kept is a child of the cursor: a server does not delete the cursor as long as it is there. An
-// empty cursor would have everything claimed again, also what somebody has.
-func (r Root) Kept() string { return znode.Join(r.Cursor(), "kept") }
+// Size is the path of the znode with the size of a queue that has a capacity.
+func (r Root) Size() string { return r.at("size") }
 
-// Base are the znodes that are there before anything is claimed, parents first.
-func (r Root) Base() []string {
-	return []string{r.Returned(), r.Living(), r.Journals(), r.Cursor(), r.Kept(), r.Line()}
+// Dead is the path of the dead letters, unless another was chosen.
+func (r Root) Dead() string { return r.at("dead") }
+
+// Bucket is the path of a bucket of items, or of what is not due.
+func (r Root) Bucket(b Bucket) string {
+	if b.Lane.Later {
+		return znode.Join(r.Later(), b.Name())
+	}
+	return znode.Join(r.Items(), b.Name())
 }
 
-// Marks is the path below which there is a mark for each item that was removed from others that
-// were put together, for those who count.
-func (r Root) Marks() string { return znode.Join(string(r), "removed") }
+// ClaimsOf is the path of the claims on the items of a bucket.
+func (r Root) ClaimsOf(b Bucket) string { return znode.Join(r.Claims(), b.Name()) }
 
-// Mark is the path of such a mark.
-func (r Root) Mark(p Position, item int) string { return znode.Join(r.Marks(), MarkName(p, item)) }
+// Claim is the path of the claim on the item with a number in a bucket.
+func (r Root) Claim(b Bucket, seq int32) string {
+	return znode.Join(r.ClaimsOf(b), ClaimName(seq))
+}
 
-// MarkName is its name.
-func MarkName(p Position, item int) string { return p.String() + ":" + strconv.Itoa(item) }
+// IDs is the path of the parent of what stands for ids.
+func (r Root) IDs() string { return r.at("ids") }
 
-// Back is the path of a znode that came back.
-func (r Root) Back(b Returned) string { return znode.Join(r.Returned(), b.Name()) }
+// ID is the path of the znode that stands for an item's id, and its parent: ids are spread over
+// 256 parents, so that each can be listed.
+func (r Root) ID(id string) (path, parent string) {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // never fails
+	parent = znode.Join(r.IDs(), fmt.Sprintf("%02x", h.Sum32()&0xff))
+	return znode.Join(parent, id), parent
+}

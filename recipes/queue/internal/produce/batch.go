@@ -1,194 +1,219 @@
 package produce
 
 import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/troupe-go/troupe/machine"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
-	"github.com/troupe-go/troupe/recipes/queue/internal/room"
 	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
 )
 
 // batch is a transaction under way.
 type batch struct {
 	puts  []*put
+	data  []byte // of the receipt
 	ops   []machine.Op
 	parts []part // what each operation is for
 }
 
-// part says what an operation is for.
 type part struct {
-	kind kind
-	put  *put // whose own it is; nil: of several
-	use  room.Use
-	tail tail.Part
+	put    *put               // whose own it is; nil: of several
+	failed func(machine.Code) // it did, and nothing was done
 }
 
-type kind int
-
-const (
-	theReceipt kind = iota + 1
-	theAlive
-	theQueue // checked: no capacity was set
-	theRoom
-	theGuard
-	theID
-	theTail
-)
-
-func (b *batch) add(p part, ops ...machine.Op) {
+func (b *batch) add(p *put, failed func(machine.Code), ops ...machine.Op) {
 	for _, op := range ops {
-		b.parts = append(b.parts, p)
-		b.ops = append(b.ops, op)
+		b.ops, b.parts = append(b.ops, op), append(b.parts, part{p, failed})
 	}
+}
+
+// receipt is what is believed of the producer's receipt.
+type receipt struct {
+	path    string
+	made    bool // it was there in this epoch
+	alive   bool // its ephemeral child was created in this epoch
+	known   bool // what follows; as long as nothing is known to the contrary
+	version int32
+	data    []byte
+}
+
+// readReceipt reads it. One that is gone, perhaps made anew, tells nothing.
+func (m *Machine) readReceipt() {
+	r := &m.receipt
+	m.read([]machine.Query{{Path: r.path}}, func(a []machine.Event) {
+		seen := a[0].(machine.Seen)
+		for _, p := range slices.Clone(m.puts) {
+			if p.doubt && (!seen.Exists || seen.Stat.Version < r.version) {
+				m.settle(p, ErrUnknown)
+			}
+		}
+		r.known, r.made, r.version, r.data = true, seen.Exists, seen.Stat.Version, seen.Data
+	})
+}
+
+// sign begins a transaction.
+func (m *Machine) sign(data []byte, puts ...*put) *batch {
+	r, b := &m.receipt, &batch{puts: puts, data: data}
+	b.add(nil, func(machine.Code) { r.known = false }, machine.Op{Do: machine.Set, Path: r.path, Data: data, Version: r.version})
+	if !r.alive {
+		alive := machine.Op{Do: machine.Create, Path: fmt.Sprintf("%s/alive-%x", r.path, uint64(m.session)), Ephemeral: true}
+		b.add(nil, func(c machine.Code) { r.alive = c == machine.NodeExists }, alive)
+	}
+	return b
 }
 
 // send makes one transaction of what waits.
 func (m *Machine) send() {
-	bounded := m.limit.capacity > 0
-	if bounded && m.refuseEphemeral() {
-		m.proceed()
-		return
-	}
-	b := &batch{}
-	items := m.choose(b)
-	if len(b.puts) == 0 {
-		m.proveFull()
-		return
-	}
-	set, alive := m.receipt.sign(b.puts, m.session)
-	b.add(part{kind: theReceipt}, set)
-	b.add(part{kind: theAlive}, alive...)
-	switch {
-	case bounded && items > 0:
-		uses, _ := m.limit.room.Take(items)
-		for _, u := range uses {
-			b.add(part{kind: theRoom, use: u}, u.Op)
-		}
-	case !bounded:
-		b.add(part{kind: theQueue}, machine.Op{Do: machine.Check, Path: m.cfg.Root.Work(), Version: m.limit.version})
-	}
-	m.fill(b, bounded)
-	m.clock = 0
-	m.batch = b
+	puts, items := m.choose()
 	var nos []uint64
-	for _, p := range b.puts {
-		nos = append(nos, p.no)
+	var data []byte
+	for _, p := range puts {
+		nos, data = append(nos, p.No), fmt.Appendf(data, "%d ", p.No)
 	}
+	if puts[0].size > most { // and is alone
+		data = append(data, bytes.Repeat([]byte(" "), ballast)...) // whoever reads it takes no notice
+	}
+	b := m.sign(data, puts...)
+	b.add(nil, func(machine.Code) { m.tail.Forget() }, m.size.put(m.cfg.Root, items)...)
+	done := m.fill(b)
+	b.add(nil, func(machine.Code) { m.makeBase() }, machine.Op{Do: machine.Set, Path: m.cfg.Root.Bell(), Version: machine.Any})
+	m.alone = max(m.alone-1, 0)
 	m.requests.Emit(Sending{Nos: nos})
-	m.ask(machine.Transact{Ops: b.ops}, key{purpose: writing})
+	m.write(b, done)
 }
 
-// refuseEphemeral refuses what a bounded queue does not take, once that was looked at while it was
-// waiting. True: it is to be looked at, or nothing waits any more.
-func (m *Machine) refuseEphemeral() bool {
-	again := false
-	for _, p := range slices.Clone(m.puts) {
-		switch {
-		case !p.ephemeral():
-		case p.bound:
-			m.settle(p, ErrEphemeral)
-		default:
-			again = true
-		}
-	}
-	if again {
-		m.forget()
-	}
-	return again || len(m.puts) == 0
-}
-
-// choose takes what fits together, in order, and returns how much room that takes. Nothing is taken
-// if not even the first fits into the queue. Two of one id do not fit together: whether the second
-// is a duplicate is known when the first is put.
-func (m *Machine) choose(b *batch) (items int) {
-	limit, size := mostPuts, 0
-	if m.suspects > 0 {
-		limit = (m.suspects + 1) / 2
-	}
-	ids := make(map[string]bool)
+// choose takes what fits together, in order. Two of one id do not: whether the second is a
+// duplicate is known when the first is put.
+func (m *Machine) choose() (puts []*put, items int) {
+	size, ids := 0, make(map[string]bool)
 	for _, p := range m.puts {
-		if len(b.puts) > 0 && (size+p.size > most || len(b.puts) >= limit || p.delayed() && !p.timed || p.shares(ids)) {
+		shares := slices.ContainsFunc(p.Items, func(i Item) bool { return ids[i.ID] })
+		apart := m.alone > 0 || len(puts) == mostPuts || size+p.size > most || shares
+		if len(puts) > 0 && (apart || !m.size.fits(p, items)) {
 			break
 		}
-		if m.limit.capacity > 0 {
-			if _, fits := m.limit.room.Take(items + p.room()); !fits {
-				break
-			}
-		}
-		for _, i := range p.items {
+		for _, i := range p.Items {
 			ids[i.ID] = i.ID != ""
 		}
-		b.puts = append(b.puts, p)
-		items += p.room()
-		size += p.size
+		puts, items, size = append(puts, p), items+len(p.Items), size+p.size
 	}
-	return items
+	return puts, items
 }
 
-// shares tells whether one of its items has one of these ids.
-func (p *put) shares(ids map[string]bool) bool {
-	return slices.ContainsFunc(p.items, func(i Item) bool { return ids[i.ID] })
-}
-
-// fill adds the operations of the puts themselves.
-func (m *Machine) fill(b *batch, bounded bool) {
+// fill adds the operations of the puts themselves. It returns what follows from their results.
+func (m *Machine) fill(b *batch) (done func([]machine.Result)) {
 	var all []tail.Addition
 	var owners []*put
+	parents := make(map[string]bool) // of the ids
 	for _, p := range b.puts {
-		b.add(part{kind: theGuard, put: p}, p.under...)
-		for n, i := range p.items {
-			if i.ID != "" {
-				b.add(part{kind: theID, put: p}, machine.Op{
-					Do: machine.Create, Path: m.cfg.Root.ID(i.ID), Data: []byte(p.item(n)), Ephemeral: i.Ephemeral,
-				})
+		b.add(p, func(machine.Code) { m.settle(p, ErrUnder) }, p.Under...)
+		for n, i := range p.Items {
+			if path, parent := m.cfg.Root.ID(i.ID); i.ID != "" {
+				parents[parent] = true
+				b.add(p, func(c machine.Code) {
+					if c == machine.NodeExists {
+						m.settle(p, ErrDuplicate)
+					} else { // where one parent is missing, others may be
+						m.missing = slices.Sorted(maps.Keys(parents))
+					}
+				}, machine.Op{Do: machine.Create, Path: path, Data: []byte(p.guids[n]), Ephemeral: i.Ephemeral})
 			}
+			all, owners = append(all, p.addition(n)), append(owners, p)
 		}
 	}
-	for _, h := range neighbours(b.puts) {
-		a, o := h.znodes(m.share(h), bounded && !h[0].back, m.clock)
-		all, owners = append(all, a...), append(owners, o...)
-	}
+	first := len(b.ops)
 	ops, parts := m.tail.Append(all)
 	for n, op := range ops {
-		p := part{kind: theTail, tail: parts[n]}
-		if p.tail.IsAddition() { // they come in their order
-			p.put, owners = owners[0], owners[1:]
+		var owner *put
+		if parts[n].IsAddition() { // they come in their order
+			owner, owners = owners[0], owners[1:]
 		}
-		b.add(p, op)
+		b.add(owner, func(c machine.Code) {
+			if m.tail.Failed(parts[n], c) {
+				m.makeBase()
+			}
+		}, op)
+	}
+	return func(results []machine.Result) {
+		m.size.version++
+		m.size.Items += len(all)
+		m.size.buckets, m.size.counted = nil, false // there may be others
+		for n, p := range parts {
+			m.tail.Done(p, results[first+n])
+		}
+		for _, p := range b.puts {
+			m.settle(p, nil)
+		}
 	}
 }
 
-// proveFull asks whether the queue is as full as it is believed to be, in all parts at one instant.
-// Of a put that was in doubt also whether it is still not carried out: it may have taken the room.
-func (m *Machine) proveFull() {
-	for _, p := range m.puts {
-		p.full = true
-	}
-	ops := append(m.limit.room.Proof(), machine.Op{Do: machine.Check, Path: m.receipt.path, Version: m.receipt.version})
-	m.ask(machine.Transact{Ops: ops}, key{purpose: proving})
+// transact carries something else out, before the next put. If that fails, somebody was faster.
+func (m *Machine) transact(done func([]machine.Result), ops ...machine.Op) {
+	b := m.sign(m.receipt.data)
+	b.add(nil, func(machine.Code) { m.tail.Forget() }, ops...)
+	m.write(b, done)
 }
 
-func (m *Machine) onProven(ev machine.Transacted) {
-	switch {
-	case ev.Code == machine.Done:
-		for _, p := range slices.Clone(m.puts) { // it was full when they were waiting
-			if _, fits := m.limit.room.Take(len(p.items)); p.full && !fits {
-				m.settle(p, ErrFull)
+// sync writes the receipt again as it is. That tells which puts were carried out, of those that
+// wait by now, and the servers' time, which is the beginning of their delays: whoever comes later
+// would be early by it. What is read behind it is not older.
+func (m *Machine) sync() {
+	last := m.seen
+	m.transact(func(results []machine.Result) {
+		m.size.counted = false
+		carried := strings.Fields(string(m.receipt.data))
+		for _, p := range slices.Clone(m.puts) {
+			switch {
+			case p.No > last:
+			case slices.Contains(carried, strconv.FormatUint(p.No, 10)):
+				m.settle(p, nil)
+			default:
+				p.doubt, p.clock = false, cmp.Or(p.clock, results[0].Stat.Mtime)
 			}
 		}
-		return
-	case ev.Code == machine.Refused:
-		m.refused(ev.Err)
-		return
-	case ev.Code == machine.BadVersion && ev.Failed >= 0 && ev.Failed < place.Stripes:
-		m.limit.room.Forget(ev.Failed)
-		return
-	case ev.Failed == place.Stripes:
-		m.receipt.failed(ev.Code)
+	})
+}
+
+// write has a transaction carried out.
+func (m *Machine) write(b *batch, done func([]machine.Result)) {
+	m.batch = b
+	m.ask(machine.Transact{Ops: b.ops}, func(ev machine.Event) {
+		switch t := ev.(machine.Transacted); t.Code {
+		case machine.Unknown:
+			m.doubt()
+		case machine.Done:
+			m.batch, m.tries = nil, 0
+			m.receipt.alive, m.receipt.data = true, b.data
+			m.receipt.version++
+			done(t.Results)
+		default:
+			m.batch = nil
+			m.failed(b, t)
+		}
+	})
+}
+
+// failed takes in that nothing was done.
+func (m *Machine) failed(b *batch, t machine.Transacted) {
+	var p part
+	if t.Failed >= 0 && t.Failed < len(b.parts) {
+		p = b.parts[t.Failed]
 	}
-	for _, p := range m.puts {
-		p.doubt = p.again
+	switch {
+	case p.failed != nil && t.Code != machine.Refused:
+		p.failed(t.Code)
+	case p.put != nil:
+		m.settle(p.put, t.Err)
+	case len(b.puts) == 1:
+		m.settle(b.puts[0], t.Err)
+	case len(b.puts) > 1: // nobody says for which of them it was
+		m.alone = len(b.puts)
+	default:
+		m.refused(t.Err)
 	}
-	m.forget()
 }

@@ -1,176 +1,126 @@
 package produce
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
+)
+
+// Put is the wish that items be in the queue: all of them or none. It is an event. Priority, Delay
+// and Ephemeral are the same for all of its items.
+type Put struct {
+	No     uint64
+	GUID   string // of its own: the items' are made from it
+	Items  []Item
+	Under  []machine.Op // checks that have to succeed in the same transaction
+	Stands bool         // it is told from the record: what comes from the mailbox may be settled long ago
+	Again  bool         // an earlier incarnation was Sending it
+	Back   bool         // its items were in the queue before: they are put even if it is full
+}
+
+// Item is to be put.
+type Item struct {
+	ID        string   // given by the application; "" for none
+	Headers   []string // names and values by turns
+	Data      []byte
+	Priority  int
+	Delay     int64 // in milliseconds
+	Ephemeral bool
+}
+
+// Withdraw takes a wish back. One that is under way is carried out all the same. It is an event.
+type Withdraw struct{ No uint64 }
+
+// Settled is what came of a wish. It is an effect.
+type Settled struct {
+	No    uint64
+	GUIDs []string // of the items, in order, if they are in the queue
+	Err   error    // nil: they are
+}
+
+// Sending says which wishes are about to be sent: from here on they may have been carried out. It
+// is an effect, before the transaction that it is about.
+type Sending struct{ Nos []uint64 }
+
+// Late says that a wish can't be withdrawn: it may be carried out, or have been. It is an effect.
+type Late struct{ No uint64 }
+
+// Why a wish was not carried out. Any other error is ZooKeeper's refusal.
+var (
+	ErrFull      = errors.New("the queue is full")
+	ErrDuplicate = errors.New("an item with this id is in the queue")
+	ErrCapacity  = errors.New("the queue has another capacity")
+	ErrWithdrawn = errors.New("withdrawn before anything was sent")
+	ErrUnknown   = errors.New("the answer and every trace of it are lost") // its receipt is gone
+	ErrUnder     = errors.New("what it was to be put under does not hold")
 )
 
 // put is a wish that stands.
 type put struct {
-	no    uint64
-	guid  string
-	items []Item
-	under []machine.Op
-	back  bool // it takes no room
-	doubt bool // it may have been carried out
-	again bool // it was in doubt: what was sent then may yet be carried out
-	timed bool // it was there when the clock was asked for last, so its delay may begin with that
-	bound bool // it was there when the queue was looked at
-	full  bool // it was there when it was asked whether the queue is full
+	Put
+	guids []string // of its items; a put that is sent again has the same
+	data  [][]byte // what is written of each
+	doubt bool     // it may have been carried out
+	clock int64    // the servers' time when it waited already; 0: not known
 	size  int
 }
 
 const (
 	most     = 256 << 10 // bytes of a transaction, far below the 1 MB that a server accepts; one put alone may be larger
 	mostPuts = 500
-	overhead = 256 // of a znode: its path, there and back, and its ACL
+	overhead = 512 // of an item: paths, there and back, and ACLs
 
-	packBytes = 16 << 10 // of the items of a znode
-
-	// Puts of one item each that wait together share znodes, so many of them at the most: fewer
-	// than those of a set, since nobody has said that they belong together. For fewer than the
-	// least it is not asked how many consumers there are.
-	mostNeighbours  = 16
-	leastNeighbours = 4
-
-	// ballast is left free beside a large item: whoever moves it, or has it become a dead letter,
+	// ballast is left free beside a large item: whoever claims it, or has it become a dead letter,
 	// writes its data again, beside other things. What nobody could write must not be put.
 	ballast = 4 << 10
 )
 
 func newPut(ev Put) *put {
-	p := &put{no: ev.No, guid: ev.GUID, items: ev.Items, under: ev.Under, back: ev.Back, doubt: ev.Again, again: ev.Again, size: overhead}
-	for _, i := range p.items {
-		p.size += i.record().Size()
-		if i.ID != "" {
-			p.size += overhead
+	p := &put{Put: ev, doubt: ev.Again}
+	for n, i := range ev.Items {
+		guid := ev.GUID
+		if len(ev.Items) > 1 {
+			guid = fmt.Sprintf("%s-%d", guid, n+1)
 		}
-		if i.Ephemeral {
-			p.size += overhead
-		}
+		record := layout.Record{About: layout.About{ID: i.ID, Headers: i.Headers, Priority: i.Priority}, Body: i.Data}
+		p.guids, p.data = append(p.guids, guid), append(p.data, record.Write())
+		p.size += overhead + len(p.data[n])
 	}
 	return p
 }
 
-func (i Item) record() layout.Record {
-	return layout.Record{ID: i.ID, Headers: i.Headers, Body: i.Data}
-}
-
-// room is how much of a bounded queue's it takes.
-func (p *put) room() int {
-	if p.back {
-		return 0
+// addition is the znode of its nth item.
+func (p *put) addition(n int) tail.Addition {
+	i := &p.Items[n]
+	at := layout.Item{Bucket: layout.Bucket{Lane: layout.Lane{Priority: i.Priority}}, GUID: p.guids[n]}
+	if i.Delay > 0 {
+		at.Bucket.Lane, at.Due = layout.SlotOf(p.clock, i.Delay), layout.Due(p.clock, i.Delay)
 	}
-	return len(p.items)
+	return tail.Addition{Lane: at.Bucket.Lane, Head: at.Head(), Data: p.data[n], Ephemeral: i.Ephemeral}
 }
 
-func (p *put) delayed() bool   { return p.items[0].Delay > 0 }
-func (p *put) ephemeral() bool { return p.items[0].Ephemeral }
-
-// divided tells whether its items are divided among the consumers that there are.
-func (p *put) divided() bool { return len(p.items) > 1 && !p.ephemeral() }
-
-// large tells whether an item is among its own that may be too large to be written again.
-func (p *put) large() bool {
-	return slices.ContainsFunc(p.items, func(i Item) bool { return len(i.Data) > most })
-}
-
-// item is the GUID of its nth item. It does not depend on how they are divided into znodes, so that
-// a put that is sent again has the same.
-func (p *put) item(n int) string {
-	if len(p.items) == 1 {
-		return p.guid
+// settle ends a wish.
+func (m *Machine) settle(p *put, err error) {
+	m.puts = slices.DeleteFunc(m.puts, func(q *put) bool { return q == p })
+	s := Settled{No: p.No, Err: err}
+	if err == nil {
+		s.GUIDs = p.guids
 	}
-	return place.Member(p.guid, n+1)
+	m.requests.Emit(s)
 }
 
-func (p *put) guids() []string {
-	all := make([]string, len(p.items))
-	for n := range all {
-		all[n] = p.item(n)
-	}
-	return all
-}
-
-// alone tells whether it is one item that has nothing of its own beside its data.
-func (p *put) alone() bool {
-	i := &p.items[0]
-	return len(p.items) == 1 && len(p.under) == 0 && i.ID == "" && i.Delay == 0 && !i.Ephemeral
-}
-
-// precedes tells whether the item of another put can lie behind its own in one znode: the GUIDs
-// have to tell so, which stay what they are however often both are sent.
-func (p *put) precedes(q *put) bool {
-	return p.alone() && q.alone() && p.back == q.back && p.items[0].lane() == q.items[0].lane() &&
-		layout.Znode{GUID: p.guid}.Item(1) == q.guid
-}
-
-func (i Item) lane() place.Lane { return place.Lane{Priority: i.Priority, Shard: i.Shard} }
-
-// neighbours divides puts into those that can share znodes, in their order.
-func neighbours(puts []*put) (all []neighbourhood) {
-	for n, p := range puts {
-		if n > 0 && puts[n-1].precedes(p) {
-			all[len(all)-1] = append(all[len(all)-1], p)
-		} else {
-			all = append(all, neighbourhood{p})
-		}
-	}
-	return all
-}
-
-// neighbourhood is a put, or several that can share znodes.
-type neighbourhood []*put
-
-func (h neighbourhood) items() (items []Item, guids []string) {
-	if len(h) == 1 {
-		return h[0].items, h[0].guids()
-	}
-	for _, p := range h {
-		items, guids = append(items, p.items[0]), append(guids, p.guid)
-	}
-	return items, guids
-}
-
-// owner is the put that the znode with count items from the nth on belongs to; nil: to several.
-func (h neighbourhood) owner(n, count int) *put {
+// withdraw takes a wish back that was not sent.
+func (m *Machine) withdraw(no uint64) {
+	at := slices.IndexFunc(m.puts, func(p *put) bool { return p.No == no })
 	switch {
-	case len(h) == 1:
-		return h[0]
-	case count == 1:
-		return h[n]
+	case at < 0: // settled
+	case m.puts[at].doubt || m.batch != nil && slices.Contains(m.batch.puts, m.puts[at]):
+		m.requests.Emit(Late{No: no})
+	default:
+		m.settle(m.puts[at], ErrWithdrawn)
 	}
-	return nil
-}
-
-// znodes divides it into znodes of share items at the most; now is the servers' clock. Each has its
-// owner.
-func (h neighbourhood) znodes(share int, room bool, now int64) (all []tail.Addition, owners []*put) {
-	items, guids := h.items()
-	for from := 0; from < len(items); {
-		first := items[from]
-		records := []layout.Record{first.record()}
-		size := records[0].Size()
-		for _, i := range items[from+1:] {
-			if size += i.record().Size(); len(records) == share || size > packBytes {
-				break
-			}
-			records = append(records, i.record())
-		}
-		z := layout.Znode{GUID: guids[from], Count: len(records), Room: room}
-		a := tail.Addition{
-			Lane: first.lane(), Head: z.Head(), Data: layout.Pack(records), Items: len(records), Ephemeral: first.Ephemeral,
-		}
-		if first.Delay > 0 {
-			d := layout.Delayed{Znode: z, Due: place.Due(now, first.Delay), Lane: a.Lane}
-			a.Lane, a.Head = place.SlotOf(now, first.Delay), d.Head()
-		}
-		all, owners = append(all, a), append(owners, h.owner(from, len(records)))
-		from += len(records)
-	}
-	return all, owners
 }

@@ -1,65 +1,97 @@
-// Package tail appends znodes with items to the lanes of a queue: pure. It has what is believed of
-// each lane's open bucket, the highest that there is. ZooKeeper checks that with each transaction;
-// a belief that was wrong costs a trip.
+// Package tail appends items to the lanes of a queue: pure. It has what is believed of each lane's
+// open bucket, the highest that there is. ZooKeeper checks that with each transaction; a belief
+// that was wrong costs a listing.
 package tail
 
 import (
 	"github.com/troupe-go/troupe/internal/znode"
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 )
 
-// Usual is the limit of a bucket: its listing stays around 20 kB, and a hundred thousand znodes are
-// 400 buckets.
-const Usual = 256
+// Usual is the limit of a bucket: its listing stays around 30 kB, and a hundred thousand items are
+// 200 buckets.
+const Usual = 500
 
 // Tail is what is believed of a queue's open buckets. One transaction that appends is under way at
 // a time.
 type Tail struct {
 	root  layout.Root
 	limit int
-	top   map[place.Lane]int // the highest number of each lane; nil: not known
-	lanes map[place.Lane]*lane
+	top   map[layout.Lane]int // the number behind each lane's highest; nil: not known
+	lanes map[layout.Lane]*lane
 }
 
-// New knows nothing yet. A bucket is sealed when it has had limit znodes, or four times as many
-// items.
+// lane is what is believed of a lane's open bucket.
+type lane struct {
+	bucket    layout.Bucket
+	missing   bool // it is to be created
+	hasClaims bool // of the bucket to be created those exist: somebody deleted the bucket alone
+	fill      int  // how many children it has had, as far as is known
+	sealed    int  // the highest number that is known to be sealed, or gone; -1 for none
+}
+
+// New knows nothing yet. A bucket is sealed when it has had limit znodes.
 func New(root layout.Root, limit int) *Tail {
-	return &Tail{root: root, limit: limit, lanes: make(map[place.Lane]*lane)}
+	return &Tail{root: root, limit: limit, lanes: make(map[layout.Lane]*lane)}
 }
 
-// Known tells whether something can be appended. Otherwise [layout.Root.Work] has to be listed.
+// Known tells whether something can be appended. Otherwise [layout.Root.Items] and
+// [layout.Root.Later] have to be listed.
 func (t *Tail) Known() bool { return t.top != nil }
 
-// Forget has it listed before anything else is appended.
+// Forget has them listed before anything else is appended.
 func (t *Tail) Forget() { t.top = nil }
 
-// Listed takes in the names below [layout.Root.Work].
-func (t *Tail) Listed(names []string) {
-	t.top = make(map[place.Lane]int)
-	for _, name := range names {
-		if b, ok := place.ParseBucket(name); ok {
-			if n, some := t.top[b.Lane]; !some || b.Number > n {
-				t.top[b.Lane] = b.Number
-			}
-		}
+// Listed takes in the names below [layout.Root.Items] and [layout.Root.Later].
+func (t *Tail) Listed(items, later []string) {
+	t.top = make(map[layout.Lane]int)
+	for _, name := range items {
+		t.take(layout.ParseBucket(name))
+	}
+	for _, name := range later {
+		t.take(layout.ParseSlot(name))
 	}
 	for lane, n := range t.lanes {
-		if _, there := t.top[lane]; lane.Later && !there { // its time is over
+		if n.look(t.top); lane.Later && t.top[lane] == 0 { // its time is over
 			delete(t.lanes, lane)
-			continue
 		}
-		n.look(t.top)
 	}
+}
+
+func (t *Tail) take(b layout.Bucket, ok bool) {
+	if ok {
+		t.top[b.Lane] = max(t.top[b.Lane], b.Number+1)
+	}
+}
+
+// look takes in the numbers of a listing. A bucket that was there and is gone is not made
+// again: what is put into it then would come before what was put earlier.
+func (n *lane) look(top map[layout.Lane]int) {
+	was, end := n.bucket.Number, top[n.bucket.Lane]
+	if !n.missing && end <= was {
+		n.sealed = max(n.sealed, was)
+	}
+	n.bucket.Number = max(end-1, n.sealed+1)
+	n.missing, n.hasClaims = n.bucket.Number >= end, false
+	if n.bucket.Number != was {
+		n.fill = 0
+	}
+}
+
+func (t *Tail) of(l layout.Lane) *lane {
+	if t.lanes[l] == nil {
+		t.lanes[l] = &lane{bucket: layout.Bucket{Lane: l}, missing: true, sealed: -1}
+		t.lanes[l].look(t.top)
+	}
+	return t.lanes[l]
 }
 
 // Addition is a znode to be appended.
 type Addition struct {
-	Lane      place.Lane
+	Lane      layout.Lane
 	Head      string // of its name
 	Data      []byte
-	Items     int
 	Ephemeral bool
 }
 
@@ -68,16 +100,15 @@ type Part struct {
 	kind  kind
 	lane  *lane
 	at    int  // the number of the bucket
-	items int  // of an addition
 	seals bool // of theBucket
 }
 
 type kind int
 
 const (
-	theBucket kind = iota + 1 // checked or sealed
+	theBucket kind = iota // checked or sealed
 	newBucket
-	nextBucket
+	newClaims
 	addition
 )
 
@@ -85,42 +116,44 @@ const (
 func (p Part) IsAddition() bool { return p.kind == addition }
 
 // Append are the operations that append all of them, with what each is for. They check each lane's
-// open bucket, make it if it is missing, and seal it if it is full then.
+// open bucket, make it if it is missing, and seal it if it is full then, which makes the next.
 func (t *Tail) Append(all []Addition) (ops []machine.Op, parts []Part) {
-	add := func(p Part, op machine.Op) {
-		ops, parts = append(ops, op), append(parts, p)
+	add := func(n *lane, k kind, op machine.Op) {
+		ops = append(ops, op)
+		parts = append(parts, Part{kind: k, lane: n, at: n.bucket.Number, seals: op.Do == machine.Set})
 	}
-	znodes, items := make(map[*lane]int), make(map[*lane]int)
+	create := func(n *lane, b layout.Bucket) {
+		add(n, newBucket, machine.Op{Do: machine.Create, Path: t.root.Bucket(b)})
+		if !b.Lane.Later && !n.hasClaims {
+			add(n, newClaims, machine.Op{Do: machine.Create, Path: t.root.ClaimsOf(b)})
+		}
+	}
+	znodes := make(map[*lane]int)
 	var order []*lane
 	for _, a := range all {
 		n := t.of(a.Lane)
-		if znodes[n] == 0 {
+		if znodes[n]++; znodes[n] == 1 {
 			order = append(order, n)
 		}
-		znodes[n]++
-		items[n] += a.Items
 	}
 	for _, n := range order {
 		path := t.root.Bucket(n.bucket)
 		if n.missing {
-			add(Part{kind: newBucket, lane: n, at: n.bucket.Number}, machine.Op{Do: machine.Create, Path: path})
+			create(n, n.bucket)
 		}
-		seals := n.fill+znodes[n] >= t.limit || n.weight+items[n] >= 4*t.limit
 		switch {
-		case seals:
-			add(Part{kind: theBucket, lane: n, at: n.bucket.Number, seals: true}, machine.Op{Do: machine.Set, Path: path, Version: 0})
-			if !n.hasNext {
-				add(Part{kind: nextBucket, lane: n, at: n.bucket.Number}, machine.Op{Do: machine.Create, Path: t.root.Bucket(n.bucket.Next())})
-			}
+		case n.fill+znodes[n] >= t.limit:
+			add(n, theBucket, machine.Op{Do: machine.Set, Path: path, Version: 0})
+			create(n, n.bucket.Next())
 		case !n.missing:
-			add(Part{kind: theBucket, lane: n, at: n.bucket.Number}, machine.Op{Do: machine.Check, Path: path, Version: 0})
+			add(n, theBucket, machine.Op{Do: machine.Check, Path: path, Version: 0})
 		}
 	}
 	for _, a := range all {
 		n := t.of(a.Lane)
-		add(Part{kind: addition, lane: n, at: n.bucket.Number, items: a.Items}, machine.Op{
-			Do: machine.Create, Path: znode.Join(t.root.Bucket(n.bucket), a.Head), Data: a.Data, Sequential: true, Ephemeral: a.Ephemeral,
-		})
+		op := machine.Op{Do: machine.Create, Data: a.Data, Sequential: true, Ephemeral: a.Ephemeral}
+		op.Path = znode.Join(t.root.Bucket(n.bucket), a.Head)
+		add(n, addition, op)
 	}
 	return ops, parts
 }
@@ -128,60 +161,29 @@ func (t *Tail) Append(all []Addition) (ops []machine.Op, parts []Part) {
 // Done takes in the result of one of the operations that Append has made, in their order.
 func (t *Tail) Done(p Part, r machine.Result) {
 	n := p.lane
-	n.seen = max(n.seen, p.at)
-	if p.seals {
-		n.sealed, n.seen = max(n.sealed, p.at), max(n.seen, p.at+1)
-	}
-	if p.at != n.bucket.Number { // a listing has shown another one since
-		return
-	}
-	switch p.kind {
-	case addition:
+	switch {
+	case p.at != n.bucket.Number: // the same transaction has sealed it, or a listing has shown another one
+	case p.seals:
+		n.sealed, n.fill, n.bucket, n.missing, n.hasClaims = p.at, 0, n.bucket.Next(), false, false
+	case p.kind == newBucket:
+		n.missing = false
+	case p.kind == addition:
 		if _, seq, ok := znode.Sequence(r.Path); ok {
 			n.fill = int(seq) + 1
-			n.weight += p.items
-		}
-	case newBucket:
-		n.missing, n.guessed = false, false
-	case theBucket:
-		n.guessed = false
-		if p.seals {
-			n.next()
-			n.guessed = false
 		}
 	}
 }
 
-// Failed takes in for which operation a transaction failed. It tells whether the lane's parent is
-// missing, and has to be made.
+// Failed takes in for which operation a transaction failed. It tells whether a parent is missing:
+// [layout.Root.Items], [layout.Root.Claims] or [layout.Root.Later], which have to be made.
 func (t *Tail) Failed(p Part, code machine.Code) (missing bool) {
-	n, known := p.lane, true
-	if p.at != n.bucket.Number { // a listing has shown another one since
-		return p.kind == newBucket && code == machine.NoNode
+	switch {
+	case p.kind == newClaims && code == machine.NodeExists:
+		p.lane.hasClaims = true
+		return false
+	case p.kind == theBucket && code == machine.BadVersion:
+		p.lane.sealed = max(p.lane.sealed, p.at)
 	}
-	switch p.kind {
-	case theBucket:
-		known = code == machine.BadVersion && n.turnedOut() || code == machine.NoNode && n.gone()
-	case newBucket:
-		known = code != machine.NodeExists
-		missing = code == machine.NoNode
-	case nextBucket:
-		n.hasNext = code == machine.NodeExists
-	case addition:
-		known = false
-	}
-	if !known {
-		t.Forget()
-	}
-	return missing
-}
-
-func (t *Tail) of(l place.Lane) *lane {
-	if known := t.lanes[l]; known != nil {
-		return known
-	}
-	n := &lane{bucket: place.Bucket{Lane: l}, sealed: -1, seen: -1}
-	n.look(t.top)
-	t.lanes[l] = n
-	return n
+	t.Forget()
+	return code == machine.NoNode && (p.kind == newBucket || p.kind == newClaims)
 }

@@ -8,95 +8,84 @@ import (
 
 	"github.com/troupe-go/troupe/machine"
 	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
-	"github.com/troupe-go/troupe/recipes/queue/internal/place"
 	"github.com/troupe-go/troupe/recipes/queue/internal/tail"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// text is a transaction, as a reader sees it.
-func text(ops []machine.Op) (lines []string) {
+// appends are the operations that append one item, as a reader sees them.
+func appends(end *tail.Tail, l layout.Lane) (lines []string, parts []tail.Part) {
+	ops, parts := end.Append([]tail.Addition{{Lane: l, Head: "a-"}})
 	for _, op := range ops {
 		lines = append(lines, op.String())
 	}
-	return lines
+	return lines, parts
 }
 
-func one(head string) []tail.Addition {
-	return []tail.Addition{{Lane: place.Lane{}, Head: head, Items: 1}}
+func done(end *tail.Tail, parts []tail.Part, name string) {
+	for _, p := range parts {
+		end.Done(p, machine.Result{Path: "/" + name})
+	}
 }
 
+// A bucket is made with its claims, checked, and sealed when it is full, which makes the next.
 func TestABucketIsMadeCheckedAndSealed(t *testing.T) {
 	t.Parallel()
-	end := tail.New(layout.Root("/q"), 2)
+	end := tail.New("/q", 3)
 	require.False(t, end.Known())
-	end.Listed(nil)
-	var parts []tail.Part
-	var ops []machine.Op
-	put := func(results ...string) {
-		for n, p := range parts {
-			end.Done(p, machine.Result{Path: results[n]})
-		}
-	}
-	ops, parts = end.Append(one("a-"))
-	require.Equal(t, []string{`create /q/work/ready-0-0000000000 ""`, `create /q/work/ready-0-0000000000/a- sequential ""`}, text(ops))
-	put("", "/q/work/ready-0-0000000000/a-0000000000")
-	ops, parts = end.Append(one("b-"))
-	require.Equal(t, []string{
-		`set /q/work/ready-0-0000000000 v0 ""`, `create /q/work/ready-0-0000000001 ""`, `create /q/work/ready-0-0000000000/b- sequential ""`,
-	}, text(ops))
-	put("", "", "/q/work/ready-0-0000000000/b-0000000001")
-	ops, _ = end.Append(one("c-"))
-	require.Equal(t, []string{`check /q/work/ready-0-0000000001 v0`, `create /q/work/ready-0-0000000001/c- sequential ""`}, text(ops))
-}
-
-// A bucket that turns out to be sealed is the one that was written to, and not the one that a
-// listing has shown meanwhile: a bucket behind that one would hide what others put into it.
-func TestAListingMayComeInBetween(t *testing.T) {
-	t.Parallel()
-	end := tail.New(layout.Root("/q"), 256)
-	end.Listed([]string{"ready-0-0000000005"})
-	_, parts := end.Append(one("a-"))
-	end.Listed([]string{"ready-0-0000000005", "ready-0-0000000006"})
-	require.False(t, end.Failed(parts[0], machine.BadVersion))
-	end.Listed([]string{"ready-0-0000000006"})
-	ops, _ := end.Append(one("a-"))
-	require.Equal(t, `check /q/work/ready-0-0000000006 v0`, ops[0].String())
-}
-
-// A bucket that somebody has deleted by hand is not made again: what is put into it then would have
-// numbers that the cursor has passed.
-func TestABucketThatIsGone(t *testing.T) {
-	t.Parallel()
-	for was, c := range map[string]struct {
-		left []string
-		next string
-	}{
-		"ready-0-0000000000": {nil, "ready-0-0000000001"},
-		"ready-0-0000000005": {[]string{"ready-0-0000000004"}, "ready-0-0000000006"},
-		"ready-0-0000000007": {[]string{"ready-0-0000000009"}, "ready-0-0000000009"},
+	end.Listed(nil, nil)
+	for n, want := range [][]string{
+		{`create /q/items/5-0000000000 ""`, `create /q/claims/5-0000000000 ""`, `create /q/items/5-0000000000/a- sequential ""`},
+		{`check /q/items/5-0000000000 v0`, `create /q/items/5-0000000000/a- sequential ""`},
+		{`set /q/items/5-0000000000 v0 ""`, `create /q/items/5-0000000001 ""`, `create /q/claims/5-0000000001 ""`, `create /q/items/5-0000000000/a- sequential ""`},
+		{`check /q/items/5-0000000001 v0`, `create /q/items/5-0000000001/a- sequential ""`},
 	} {
-		end := tail.New(layout.Root("/q"), 256)
-		end.Listed([]string{was})
-		_, parts := end.Append(one("a-"))
-		end.Failed(parts[0], machine.NoNode)
-		require.False(t, end.Known(), was)
-		end.Listed(c.left)
-		ops, _ := end.Append(one("a-"))
-		require.Equal(t, "/q/work/"+c.next, ops[0].Path)
+		ops, parts := appends(end, layout.Lane{Priority: 5})
+		require.Equal(t, want, ops)
+		done(end, parts, []string{"a-0000000000", "a-0000000001", "a-0000000002", "a-0000000000"}[n])
+	}
+	ops, _ := appends(end, layout.Lane{Later: true, Slot: 1024})
+	require.Equal(t, []string{`create /q/later/1024-0000000000 ""`, `create /q/later/1024-0000000000/a- sequential ""`}, ops)
+}
+
+// What a transaction failed for, and what the queue looks like then, say where the next item goes.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before, after []string
+		part          int
+		code          machine.Code
+		missing       bool
+		next          string
+	}{
+		"sealed":                         {[]string{"0-0000000005"}, []string{"0-0000000006", "0-0000000005"}, 0, machine.BadVersion, false, "check /q/items/0-0000000006 v0"},
+		"sealed, and there is no next":   {[]string{"0-0000000005"}, []string{"0-0000000005"}, 0, machine.BadVersion, false, `create /q/items/0-0000000006 ""`},
+		"gone, and so are all":           {[]string{"0-0000000000"}, nil, 0, machine.NoNode, false, `create /q/items/0-0000000001 ""`},
+		"gone, and not the one before":   {[]string{"0-0000000005"}, []string{"0-0000000004"}, 0, machine.NoNode, false, `create /q/items/0-0000000006 ""`},
+		"gone, and there is a new one":   {[]string{"0-0000000007"}, []string{"0-0000000009"}, 0, machine.NoNode, false, "check /q/items/0-0000000009 v0"},
+		"made by somebody else":          {nil, []string{"0-0000000000"}, 0, machine.NodeExists, false, "check /q/items/0-0000000000 v0"},
+		"the parent of items is gone":    {nil, nil, 0, machine.NoNode, true, `create /q/items/0-0000000000 ""`},
+		"the parent of claims is gone":   {nil, nil, 1, machine.NoNode, true, `create /q/items/0-0000000000 ""`},
+		"names that are not the queue's": {[]string{"x", "0-5", "0-0000000001"}, []string{"0-0000000001"}, 1, machine.Refused, false, "check /q/items/0-0000000001 v0"},
+	} {
+		end := tail.New("/q", 500)
+		end.Listed(c.before, nil)
+		_, parts := appends(end, layout.Lane{})
+		require.Equal(t, c.missing, end.Failed(parts[c.part], c.code), name)
+		require.False(t, end.Known(), name)
+		end.Listed(c.after, nil)
+		ops, _ := appends(end, layout.Lane{})
+		require.Equal(t, c.next, ops[0], name)
 	}
 }
 
-// What was concluded is not concluded from: after one wrong guess the queue is listed.
-func TestAGuess(t *testing.T) {
+// Somebody has deleted a bucket without its claims: the next that has that number goes without.
+func TestClaimsAreThereAlready(t *testing.T) {
 	t.Parallel()
-	end := tail.New(layout.Root("/q"), 256)
-	end.Listed([]string{"ready-0-0000000005"})
-	_, parts := end.Append(one("a-"))
-	require.False(t, end.Failed(parts[0], machine.BadVersion))
-	require.True(t, end.Known())
-	ops, parts := end.Append(one("a-"))
-	require.Equal(t, `check /q/work/ready-0-0000000006 v0`, ops[0].String())
-	require.False(t, end.Failed(parts[0], machine.NoNode))
-	require.False(t, end.Known())
+	end := tail.New("/q", 500)
+	end.Listed(nil, nil)
+	_, parts := appends(end, layout.Lane{})
+	require.False(t, end.Failed(parts[1], machine.NodeExists))
+	ops, _ := appends(end, layout.Lane{})
+	require.Equal(t, []string{`create /q/items/0-0000000000 ""`, `create /q/items/0-0000000000/a- sequential ""`}, ops)
 }

@@ -1,0 +1,158 @@
+package consume
+
+import (
+	"errors"
+
+	"github.com/troupe-go/troupe/internal/znode"
+	"github.com/troupe-go/troupe/machine"
+	"github.com/troupe-go/troupe/recipes/queue/internal/layout"
+)
+
+// key tells what a request was for.
+type key struct {
+	purpose purpose
+	at      string
+}
+
+type purpose int
+
+const (
+	preparing purpose = iota + 1 // a znode that a queue always has
+	signing                      // consumers/<guid>
+	looking
+	reading
+	claiming
+	mending // claims/<bucket>
+	settling
+	resolving // whether a claim or a settlement was carried out
+	telling   // the time
+	listing   // the buckets of a queue that is appended to
+	fetching  // what is to be moved
+	moving
+	tidying
+	joining
+	leaving
+	following // somebody ahead
+	hearing   // the bell
+	counting  // consumers/
+	lingering // half a second, as second
+	waiting   // for something to be due
+	avoiding  // for a minute
+	pausing
+	expiring
+	idling
+)
+
+// avoids is how long something is passed over that was refused or makes no sense, in milliseconds.
+const avoids = 60_000
+
+var errForeign = errors.New("this is not a queue's")
+
+// base is what the parts of a machine share: its requests, and what is done about those that fail.
+type base struct {
+	machine.Requests[key]
+	cfg      Config
+	root     layout.Root
+	signed   bool // consumers/<guid> stands
+	closing  bool
+	avoided  map[string]bool // paths that are passed over
+	unlucky  bool            // something is: the next in line may have more luck
+	force    bool            // another look is wanted
+	ensuring int             // how many znodes are being made
+	tries    int             // of what was refused
+	doomed   []*item         // free ones that have had all their attempts, to be moved
+}
+
+// once asks unless that is being asked.
+func (b *base) once(r machine.Request, k key) {
+	if !b.Pending(k) {
+		b.Ask(r, k)
+	}
+}
+
+func (b *base) busy(all ...purpose) bool {
+	for _, p := range all {
+		if b.Pending(key{purpose: p}) {
+			return true
+		}
+	}
+	return false
+}
+
+// skip reports what is passed over for a minute.
+func (b *base) skip(path string, err error) {
+	if b.avoided[path] {
+		return
+	}
+	b.avoided[path], b.unlucky = true, true
+	b.Emit(Skipped{Path: path, Err: err})
+	b.once(machine.Wake{After: avoids}, key{purpose: avoiding})
+}
+
+// refused reports what is in the way of everything, and waits before it is tried again: a right
+// that was taken away may come back.
+func (b *base) refused(path string, err error) {
+	b.Emit(Skipped{Path: path, Err: err, Blocks: true})
+	b.unlucky = true
+	b.pause()
+}
+
+// tidy deletes what is empty for good, a bucket at a time.
+func (b *base) tidy(ops ...machine.Op) {
+	b.once(machine.Transact{Ops: ops}, key{purpose: tidying})
+}
+
+// ok tells whether a request for something that a queue always has was carried out. One of unknown
+// outcome is sent again.
+func (b *base) ok(code machine.Code, path string, err error) bool {
+	switch code {
+	case machine.Done, machine.Unknown:
+	case machine.NoNode:
+		b.prepare(b.root)
+	default:
+		b.refused(path, err)
+	}
+	return code == machine.Done
+}
+
+// pause waits a while before anything else is asked.
+func (b *base) pause() {
+	b.tries++
+	b.Ask(machine.Wake{Try: b.tries}, key{purpose: pausing})
+}
+
+// prepare makes what is missing of the znodes that a queue always has.
+func (b *base) prepare(r layout.Root) {
+	for _, path := range []string{r.Items(), r.Claims(), r.Later(), r.Line(), r.Bell(), r.Consumers()} {
+		if k := (key{preparing, path}); !b.Pending(k) {
+			b.ensuring++
+			b.Ask(machine.Ensure{Path: path}, k)
+		}
+	}
+}
+
+// onPrepared: without the dead letters' queue things go on.
+func (b *base) onPrepared(path string, ev machine.Ensured) {
+	parent, _ := znode.Split(path)
+	switch b.ensuring--; {
+	case ev.Code == machine.Done:
+	case parent == string(b.cfg.Dead):
+		b.skip(string(b.cfg.Dead), ev.Err)
+	default:
+		b.refused(path, ev.Err)
+	}
+}
+
+// sign makes the znode whose end tells the others that this consumer's claims have ended, too.
+func (b *base) sign() {
+	op := machine.Op{Do: machine.Create, Path: b.root.Consumer(b.cfg.GUID), Ephemeral: true}
+	b.once(machine.Transact{Ops: []machine.Op{op}}, key{purpose: signing})
+}
+
+func (b *base) onSigned(ev machine.Transacted) {
+	// Nobody else makes it. While closing, one that may be there is removed.
+	there := ev.Code == machine.NodeExists || b.closing && ev.Code == machine.Unknown
+	if there || b.ok(ev.Code, b.root.Consumers(), ev.Err) {
+		b.signed, b.tries = true, 0
+	}
+}
