@@ -1,7 +1,6 @@
 package interop_test
 
 import (
-	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,8 +12,6 @@ import (
 type drivers struct{ *testing.M }
 
 func (d drivers) Run() int {
-	flag.Parse()
-	_ = flag.Set("test.parallel", "12") // they wait for others most of the time, however few processors there are
 	code := d.M.Run()
 	stopShared()
 	return code
