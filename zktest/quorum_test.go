@@ -148,8 +148,9 @@ func quorumStory(t *testing.T, servers interface {
 }, stays int, told *tale,
 ) {
 	t.Helper()
+	const lasts = 6000 // ms: longer than a starved machine takes for one request
 	address := servers.Servers()[stays]
-	c, outcome := hello(t, address, jute.ConnectRequest{Timeout: 1000})
+	c, outcome := hello(t, address, jute.ConnectRequest{Timeout: lasts})
 	told.say("opened: %s", outcome)
 	c.must(t, create("/held", jute.FlagEphemeral))
 	for i := range 3 {
@@ -160,19 +161,19 @@ func quorumStory(t *testing.T, servers interface {
 	c.conn.SetDeadline(time.Now().Add(patience))
 	_, err := c.frame()
 	told.say("connected: %s", ending(err))
-	_, outcome = hello(t, address, jute.ConnectRequest{Timeout: 1000, SessionID: c.session, Password: c.password})
+	_, outcome = hello(t, address, jute.ConnectRequest{Timeout: lasts, SessionID: c.session, Password: c.password})
 	told.say("resumed: %s", outcome)
-	_, outcome = hello(t, address, jute.ConnectRequest{Timeout: 1000})
+	_, outcome = hello(t, address, jute.ConnectRequest{Timeout: lasts})
 	told.say("new: %s", outcome)
 	for _, word := range []string{"ruok", "srvr", "stat", "mntr", "cons", "conf", "dump", "wchp"} {
 		told.say("%s: %q", word, shape(word, ask(t, address, word)))
 	}
-	<-time.After(2 * time.Second) // real servers know no other time
+	<-time.After((lasts + 2000) * time.Millisecond) // real servers know no other time
 	require.NoError(t, servers.Restart((stays+1)%3), "two of three")
 	var again *raw
 	require.Eventually(t, func() bool {
 		conn := dialTCP(t, address)
-		again, err = greet(conn, jute.ConnectRequest{Timeout: 1000, SessionID: c.session, Password: c.password})
+		again, err = greet(conn, jute.ConnectRequest{Timeout: lasts, SessionID: c.session, Password: c.password})
 		if err != nil {
 			conn.Close()
 		}
