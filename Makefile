@@ -28,7 +28,7 @@ TEST := $(GO) test -trimpath -count=1 -timeout $(TIMEOUT)
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test test-real race soak check lint chaos chaos-check fuzz bench benchstat cover house tidy docs
+.PHONY: help deps build test test-real race mutants soak check lint chaos chaos-check fuzz bench benchstat cover house tidy docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ test-real: ## tests on real ZooKeeper, with processes and the clients of others,
 race: ## the gate's tests with the race detector (it needs a C compiler): RACED=./actors FLAGS="-shuffle on -count 10"
 	CGO_ENABLED=1 $(TEST) -race $(FLAGS) $(RACED)
 
+mutants: ## break the code on purpose, in twelve places one after the other: the gate's tests must notice; before tests are deleted (ONLY="bell")
+	$(GO) run ./test/mutants $(if $(ONLY),"$(ONLY)")
+
 soak: ## everything, with random seeds, for MINUTES=60 or more (TROUPE_SEED=N: first with that one; PARTS="tests fuzz chaos random"); by hand and by night, never a gate
 	@GO="$(GO)" MAKE="$(MAKE)" VERSIONED='$(VERSIONED)' VERSIONED_IN="$(VERSIONED_IN)" tools/soak
 
@@ -63,7 +66,7 @@ chaos: ## real servers and worker processes under random faults: DURATION=2m SEE
 	$(GO) build -tags chaos -o $(CHAOS) ./test/chaos
 	$(CHAOS) -duration $(DURATION) -seed $(SEED) -work $(WORK) $(if $(REPORT),-report $(REPORT))
 
-chaos-check: ## check the checker of `make chaos`: builds that are broken on purpose must be caught
+chaos-check: ## check the checker of `make chaos`: two of the mutants must be caught
 	@GO="$(GO)" tools/chaos-check
 
 fuzz: ## run every fuzz target for a while: FUZZTIME=10s

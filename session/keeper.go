@@ -55,7 +55,7 @@ func (k *keeper) added(now lease.Instant) {
 // one once the answer has come, or when it is due all the same: on a slow connection proofs have to
 // overlap, so that one follows on another.
 func (k *keeper) ask(e *epoch, now lease.Instant) {
-	if !e.begun || !e.up || k.lease.Enough() {
+	if !e.begun || !e.up {
 		return
 	}
 	s := e.session

@@ -73,6 +73,22 @@ func TestB06_PartitionEndsHoldsAtTheEndOfTrust(t *testing.T) {
 	}, shortTicks...)
 }
 
+// A timer of its own ends a hold: neither the next proof nor a look at the clocks is due then.
+func TestAHoldEndsWithTrustWhateverElseIsDue(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.open(session.WithTimeout(timeout), session.WithTick(timeout/4))
+		h := w.client(s).hold(w, 1, "/line")
+		time.Sleep(timeout + 33*time.Millisecond)
+		_, err := s.Set(w.Context(), "/line", nil, -1)
+		require.NoError(w, err)
+		w.srv.Partition(id(s))
+		until := s.Status().TrustedUntil
+
+		<-h.Done()
+		require.True(w, until.Equal(time.Now()), "%v late", time.Since(until))
+	}, shortTicks...)
+}
+
 // The same at random instants, also for a server that answers pings and reads but has lost its
 // leader: the holder's loss comes first, always.
 func TestLossBeforeTheRivalSeesIt(t *testing.T) {

@@ -159,8 +159,6 @@ func (i *Item) settle(ctx context.Context, how consume.How, after time.Duration)
 	}
 	answer, first, err := i.begin(how)
 	switch {
-	case err != nil && confirmsLost && how == consume.Ack:
-		return nil
 	case err != nil:
 		return err
 	case first && how != consume.Ack: // the possession ends before another consumer can have the item

@@ -243,7 +243,7 @@ func (c *contenders) recheck() {
 // else was ahead and the own znode exists. In state Waiting it does: otherwise its watch, in the
 // same ordered stream, would have fired before.
 func (c *contenders) predGone() {
-	if c.state != Waiting || !neverLooksAgain && (!c.look.sole || c.look.disconnected) {
+	if c.state != Waiting || !c.look.sole || c.look.disconnected {
 		c.list()
 		return
 	}

@@ -140,7 +140,7 @@ func (m *Machine) onRecovered(e machine.Recovered) {
 
 // watch reads a path with a watch.
 func (m *Machine) watch(path string) {
-	m.watches.read(path, !ownUnwatched || path != m.own.path)
+	m.watches.read(path, true)
 }
 
 // rewatch is watch, but does not rely on a read that is pending already.

@@ -205,12 +205,6 @@ func (l *Lease) Pinged(sent, now Instant) {
 	if sent.Mono >= l.notBefore {
 		l.acks.add(sent.Mono, now.Mono, l.timeout/grainShare)
 	}
-	if pingsProve && l.stands {
-		r := *l.view.now.Load()
-		l.until = now.Add(l.timeout - l.margin)
-		r.until = l.until
-		l.view.now.Store(&r)
-	}
 }
 
 // credit is how long the answer to a request that was sent at that moment is good for.
@@ -250,10 +244,6 @@ func (l *Lease) agreed(sent, now Instant, write bool) bool {
 func (l *Lease) SyncProves(now Instant) bool {
 	return l.quorum && now.Mono-l.anchor <= l.timeout/freshShare
 }
-
-// Enough is false in every build but one with -tags broken_ping_trust: there nothing is asked of
-// the leader while pings are answered.
-func (l *Lease) Enough() bool { return pingsProve && l.stands }
 
 // Proved takes the answer to a request, and tells whether the lease came with it; or that it proves
 // nothing, and a write would.

@@ -1,0 +1,118 @@
+package main
+
+// mutants are the builds that are broken on purpose. Each breaks one property that Troupe exists
+// for; docs/proof.md has the table with the tests that caught it.
+var mutants = []mutant{
+	{
+		name:    "the lease is extended by the answers to pings",
+		file:    "session/internal/lease/lease.go",
+		snippet: "		l.acks.add(sent.Mono, now.Mono, l.timeout/grainShare)\n	}\n}\n\n// credit",
+		instead: `		l.acks.add(sent.Mono, now.Mono, l.timeout/grainShare)
+	}
+	if l.stands {
+		r := *l.view.now.Load()
+		l.until = now.Add(l.timeout - l.margin)
+		r.until = l.until
+		l.view.now.Store(&r)
+	}
+}
+
+// credit`,
+		packages: []string{"./session/...", "./recipe/..."},
+	},
+	{
+		name:     "the own znode is not watched",
+		file:     "recipes/internal/contend/own.go",
+		snippet:  "	m.watches.read(path, true)",
+		instead:  "	m.watches.read(path, path != m.own.path)",
+		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
+	},
+	{
+		name:     "no listing after the predecessor has gone",
+		file:     "recipes/internal/contend/contenders.go",
+		snippet:  "	if c.state != Waiting || !c.look.sole || c.look.disconnected {",
+		instead:  "	if c.state != Waiting {",
+		packages: []string{"./recipes/internal/contend", "./recipes/lock"},
+	},
+	{
+		name:     "an Ack is confirmed while its item goes back",
+		file:     "recipes/queue/item.go",
+		snippet:  "	case err != nil:\n		return err\n	case first && how != consume.Ack:",
+		instead:  "	case err != nil && how == consume.Ack:\n		return nil\n	case err != nil:\n		return err\n	case first && how != consume.Ack:",
+		packages: []string{"./recipes/queue"},
+	},
+	{
+		name:     "the lock is released before the function has returned",
+		file:     "recipes/lock/call.go",
+		snippet:  "	err = f(inner, g)\n",
+		instead:  "	_ = release()\n	err = f(inner, g)\n",
+		packages: []string{"./recipes/lock"},
+	},
+	{
+		name: "the token of the former possession is used again",
+		file: "recipes/internal/contend/own.go",
+		snippet: `	m.state = Holding
+	m.own.of = c
+	m.requests.Emit(machine.Grant{Epoch: m.requests.Epoch(), Claim: c, Path: m.own.path, Token: m.own.czxid})
+	m.own.tellRevoked(&m.requests)
+}
+`,
+		instead: `	m.state = Holding
+	m.own.of = c
+	tokens <- true
+	if former[m] == 0 {
+		former[m] = m.own.czxid
+	}
+	token := former[m]
+	<-tokens
+	m.requests.Emit(machine.Grant{Epoch: m.requests.Epoch(), Claim: c, Path: m.own.path, Token: token})
+	m.own.tellRevoked(&m.requests)
+}
+
+var tokens, former = make(chan bool, 1), map[*Machine]int64{}
+`,
+		packages: []string{"./recipes/internal/contend", "./recipes/lock", "./recipes/election"},
+	},
+	{
+		name:     "an answer of the former epoch is accepted",
+		file:     "machine/requests.go",
+		snippet:  "	case dated && (r.epoch == 0 || epoch != r.epoch):",
+		instead:  "	case dated && epoch == 0:",
+		packages: []string{"./machine", "./recipes/internal/contend", "./recipes/queue/..."},
+	},
+	{
+		name:     "Done closes after the deadline",
+		file:     "session/keeper.go",
+		snippet:  "		k.expiryTimer.set(now, k.lease.Until())\n	case k.suspected || ",
+		instead:  "		k.expiryTimer.set(now, k.lease.Until().Add(time.Millisecond))\n	case k.suspected || ",
+		packages: []string{"./session"},
+	},
+	{
+		name:     "a protected create is not looked up after a lost reply",
+		file:     "session/protected.go",
+		snippet:  "	if path, stat, err = p.find(c, &p.proof); err != nil {",
+		instead:  "	if p.lost = false; err != nil {",
+		packages: []string{"./session"},
+	},
+	{
+		name:     "an item is claimed without its version",
+		file:     "recipes/queue/internal/consume/claim.go",
+		snippet:  "machine.Op{Do: machine.Set, Path: path, Data: data, Version: i.version})",
+		instead:  "machine.Op{Do: machine.Set, Path: path, Data: data, Version: machine.Any})",
+		packages: []string{"./recipes/queue/..."},
+	},
+	{
+		name:     "a put does not ring the bell",
+		file:     "recipes/queue/internal/produce/batch.go",
+		snippet:  "machine.Op{Do: machine.Set, Path: m.cfg.Root.Bell(), Version: machine.Any})",
+		instead:  "machine.Op{Do: machine.Check, Path: m.cfg.Root.Bell(), Version: machine.Any})",
+		packages: []string{"./recipes/queue"},
+	},
+	{
+		name:     "a two-phase commit is decided without the votes' versions",
+		file:     "recipes/twopc/internal/protocol/view.go",
+		snippet:  "			check(b, v.path(b.Site), b.version)",
+		instead:  "			check(b, v.path(b.Site), machine.Any)",
+		packages: []string{"./recipes/twopc/..."},
+	},
+}
